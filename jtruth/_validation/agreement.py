@@ -1,0 +1,83 @@
+"""How much labelers agree: counts for pairs of labelers, and Krippendorff's alpha.
+
+Krippendorff's alpha for class names (Krippendorff 2004, Content Analysis, ch. 11) is one minus observed over
+expected disagreement: 1 when all agree, 0 when labels say nothing about the sample.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Int
+from scipy import sparse
+
+
+def krippendorff_alpha(votes: Int[np.ndarray, "samples classes"]) -> float | None:
+    """Krippendorff's alpha from votes; None if fewer than two classes occur where labels can be compared.
+
+    A sample with m >= 2 labels adds n_c n_k / (m - 1) to the coincidences of classes c and k. With o their
+    sum over c != k, n_c the totals of these samples and n = sum n_c: alpha = 1 - (n-1) o / sum n_c n_k.
+    """
+    votes = votes[votes.sum(axis=1) > 1].astype(np.float64)
+    m = votes.sum(axis=1)
+    observed = ((m**2 - (votes**2).sum(axis=1)) / (m - 1)).sum()
+    total = votes.sum(axis=0)
+    expected = total.sum() ** 2 - (total**2).sum()
+    return float(1 - (total.sum() - 1) * observed / expected) if expected > 0 else None
+
+
+@dataclass(frozen=True)
+class LabelerPairs:
+    """Counts for pairs of different labelers, symmetric, from the first label of each for a sample."""
+
+    num_first: int  # labels that are the first of their labeler for the sample
+    shared: sparse.csr_array  # (labelers, labelers) samples that both labelled
+    agreed: sparse.csr_array  # ... on which they gave the same class
+    variety: sparse.csr_array  # number of different classes they agreed on
+
+
+def labeler_pairs(
+    sample: np.ndarray, labeler: np.ndarray, label: np.ndarray, size: tuple[int, int]
+) -> LabelerPairs:
+    """Shared samples and agreement of every pair of labelers; `size` is (labelers, samples)."""
+    _, first = np.unique(sample.astype(np.int64) * size[0] + labeler, return_index=True)
+    sample, labeler, label = sample[first], labeler[first], label[first]
+
+    def overlap(mine: np.ndarray) -> sparse.csr_array:
+        ones = np.ones(np.count_nonzero(mine), np.int64)
+        incidence = sparse.csr_array((ones, (labeler[mine], sample[mine])), shape=size)
+        product = sparse.csr_array(incidence @ incidence.T)
+        product.setdiag(0)
+        product.eliminate_zeros()
+        return product
+
+    agreed = variety = sparse.csr_array((size[0], size[0]), dtype=np.int64)
+    for c in np.unique(label):
+        both = overlap(label == c)
+        agreed = agreed + both
+        variety = variety + sparse.csr_array((np.ones_like(both.data), both.indices, both.indptr), both.shape)
+    return LabelerPairs(len(first), overlap(label >= 0), agreed, variety)
+
+
+def full_agreement(pairs: LabelerPairs, at_least: int) -> list[tuple[int, int, int]]:
+    """(labeler, labeler, shared samples) of pairs that never disagree, the most samples first.
+
+    Only pairs with `at_least` shared samples, and only where both gave more than one class to them: that two
+    labelers both give the common class all the time is no sign of copying.
+    """
+    upper = sparse.triu(pairs.shared).tocoo()
+    first, second = upper.row[upper.data >= at_least], upper.col[upper.data >= at_least]
+    if not len(first):
+        return []
+    shared, agreed, variety = (
+        np.asarray(m[first, second]).ravel() for m in (pairs.shared, pairs.agreed, pairs.variety)
+    )
+    found = np.flatnonzero((agreed == shared) & (variety > 1))
+    return sorted(((int(first[k]), int(second[k]), int(shared[k])) for k in found), key=lambda pair: -pair[2])
+
+
+def separate_groups(sample: np.ndarray, labeler: np.ndarray, size: tuple[int, int]) -> int:
+    """Number of groups of labelers that no shared sample connects; `size` is (labelers, samples)."""
+    nodes = size[0] + size[1]
+    edges = sparse.csr_array((np.ones(len(sample)), (labeler, size[0] + sample)), shape=(nodes, nodes))
+    _, group = sparse.csgraph.connected_components(edges, directed=False)
+    return len(np.unique(group[labeler]))

@@ -1,0 +1,136 @@
+"""A column of labels as class codes: whole numbers 0..C-1, or class names."""
+
+import re
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jtruth._validation.ids import MISSING_TYPES, as_list, is_missing, kind_name
+from jtruth._validation.words import Source, duplicates, quoted, some
+
+MISSING_TEXT = frozenset({"", "-1", "na", "n/a", "nan", "null", "none", "<na>"})  # compared in lower case
+_PLAIN_INTEGER = re.compile(r"0|[1-9][0-9]*")
+
+
+class Encoded(NamedTuple):
+    """A column of labels as class codes."""
+
+    codes: np.ndarray  # (rows,) int32, -1 where the label is missing
+    classes: tuple  # name of each class, text
+    notes: tuple  # sentences about how labels were read
+
+
+def encode_classes(
+    values: list, classes: Iterable | None, num_classes: int | None, source: Source, if_missing: str | None
+) -> Encoded:
+    """Class codes of a column of labels, -1 where a label is missing.
+
+    Missing labels are refused with the advice `if_missing`, or accepted if it is None.
+    """
+    given = class_names(classes, num_classes)
+    _check_one_type(values, source)
+    names = {value: _class_name(value, given, values, source) for value in dict.fromkeys(values)}
+    if if_missing is not None and None in names.values():
+        rows = [k for k, v in enumerate(values) if names[v] is None]
+        found = values[rows[0]]
+        raise ValueError(
+            f"{source.at(rows)}: no label (got {found!r}). {if_missing} "
+            f"If {str(found)!r} is a class, name all classes in `classes`."
+        )
+    present = list(dict.fromkeys(name for name in names.values() if name is not None))
+    order, notes = _class_order(present, given, num_classes)
+    code = {name: k for k, name in enumerate(order)}
+    if given and not _known(present, code) and _are_integers(present) and not any(map(_is_integer, given)):
+        code = {str(k): k for k in range(len(given))}  # the labels are codes, `classes` names the codes
+    unknown = {name for name in present if name not in code}
+    if unknown:
+        rows = [k for k, v in enumerate(values) if names[v] in unknown]
+        allowed = f"one of the classes {quoted(order, 8)}" if given else f"a whole number 0..{len(order) - 1}"
+        raise ValueError(
+            f"{source.at(rows)}: label {values[rows[0]]!r} is not {allowed}. "
+            f"Correct it, or name every class in `classes`."
+        )
+    codes = {value: -1 if name is None else code[name] for value, name in names.items()}
+    return Encoded(np.fromiter(map(codes.__getitem__, values), np.int32, len(values)), order, notes)
+
+
+def class_names(classes: Iterable | None, num_classes: int | None) -> tuple | None:
+    """The class names as text, checked; None when they are not given."""
+    if num_classes is not None and num_classes < 2:
+        raise ValueError(f"num_classes must be at least 2; got {num_classes}")
+    if classes is None:
+        return None
+    names = tuple(str(c) for c in as_list(classes, "classes"))
+    if len(names) < 2 or duplicates(names):
+        raise ValueError(f"classes must be two or more different names; got {quoted(names)}")
+    if num_classes is not None and num_classes != len(names):
+        raise ValueError(f"num_classes is {num_classes} but classes has {len(names)} names: {quoted(names)}")
+    return names
+
+
+def _check_one_type(values: list, source: Source) -> None:
+    """Refuse numbers and text in one column; missing values may stand among either."""
+    kinds = {kind for kind in set(map(type, values)) if kind.__name__ not in MISSING_TYPES}
+    if str not in kinds or kinds == {str}:
+        return
+    other = [k for k, v in enumerate(values) if not isinstance(v, str) and not is_missing(v)]
+    if other:
+        text = next(k for k, v in enumerate(values) if isinstance(v, str))
+        first = sorted((text, other[0]))
+        found = " and ".join(f"{kind_name(values[k])} ({source.at([k])}: {values[k]!r})" for k in first)
+        raise ValueError(f"labels mix types: {found}. Make all of them text, or all whole numbers.")
+
+
+def _class_name(value: Any, given: tuple | None, values: list, source: Source) -> str | None:
+    """The text of one label, or None if it is missing. A name in `classes` is never missing."""
+    if is_missing(value):
+        return None
+    if isinstance(value, int) or (isinstance(value, float) and value.is_integer()):
+        name = str(int(value))
+    elif isinstance(value, str):
+        name = value
+    else:
+        rows = [k for k, v in enumerate(values) if v == value]
+        raise ValueError(
+            f"{source.at(rows)}: label {value!r} is neither a class code 0..C-1 nor a class name."
+        )
+    if given is not None and name in given:
+        return name
+    return None if name.casefold() in MISSING_TEXT else name
+
+
+def _class_order(present: list[str], given: tuple | None, num_classes: int | None) -> tuple[tuple, tuple]:
+    """The classes in order of their codes, and notes."""
+    if given is not None:
+        return given, ()
+    if num_classes is not None:
+        return tuple(map(str, range(num_classes))), ()
+    if len(present) < 2:
+        found = f"the only label is {present[0]!r}" if present else "no label is given"
+        raise ValueError(f"{found}: name all classes in `classes` (or set num_classes).")
+    if not _are_integers(present):
+        return tuple(sorted(present)), ()
+    numbers = sorted(map(int, present))
+    names = tuple(map(str, numbers))
+    if numbers[0] > 0:
+        return names, (f"Labels {some(names, 8)} are class names; their codes are 0..{len(names) - 1}.",)
+    if numbers[-1] >= len(numbers):
+        absent = next(k for k, number in enumerate(numbers) if number != k)
+        raise ValueError(
+            f"labels are {some(names, 8)}, but nobody gave {absent}: name all classes in `classes` "
+            f"(or set num_classes)."
+        )
+    return names, ()
+
+
+def _is_integer(name: str) -> bool:
+    return _PLAIN_INTEGER.fullmatch(name) is not None
+
+
+def _are_integers(names: Iterable[str]) -> bool:
+    return all(map(_is_integer, names))
+
+
+def _known(names: Iterable[str], code: dict) -> bool:
+    return all(name in code for name in names)

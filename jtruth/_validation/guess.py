@@ -1,0 +1,153 @@
+"""What the columns of a text table look like, and which of them could be task, worker and label."""
+
+import re
+import shlex
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from jtruth._validation.classes import MISSING_TEXT
+from jtruth._validation.text import Table
+from jtruth._validation.words import quoted
+
+# Other words for the three columns, most specific first; compared without case, signs and a final "id".
+_WORDS = {
+    "task": "task item question sample example document doc instance image sentence unit record case patient",
+    "worker": "worker rater annotator labeler labeller coder judge expert observer reader user assessor",
+    "label": "label rating answer response annotation category class judgment judgement vote value",
+}
+_COUNT_WORDS = {"n", "count", "counts", "freq", "frequency", "weight"}
+_ASK = (
+    "jtruth needs three columns: which task, which worker, which label.",
+    "Say which they are: --task NAME --worker NAME --label NAME",
+)
+FEW_VALUES = 20  # a column of labels in a wide table has no more different values than this
+
+
+@dataclass(frozen=True)
+class ColumnLook:
+    """One column."""
+
+    name: str
+    num_values: int  # different values
+    num_missing: int  # empty, or text such as "NA"
+    examples: tuple
+
+
+@dataclass(frozen=True)
+class FileLook:
+    """The columns of a file and how to read it."""
+
+    file: str
+    num_rows: int
+    columns: tuple[ColumnLook, ...]
+    layout: str  # "long", "one row per task", "wide" or "unknown"
+    mapping: dict | None  # role -> column name, where all three are clear
+    advice: tuple
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        """The columns and the advice, a line each."""
+        width = max(len(column.name) for column in self.columns)
+        lines = [f"{self.file}: {self.num_rows} rows, {len(self.columns)} columns"]
+        for column in self.columns[:12]:
+            missing = f", {column.num_missing} missing" if column.num_missing else ""
+            values = f"{column.num_values} values{missing}: {quoted(column.examples, 4)}"
+            lines.append(f"  {column.name:<{width}}  {values}")
+        if len(self.columns) > 12:
+            lines.append(f"  and {len(self.columns) - 12} more columns")
+        return "\n".join(lines + list(self.advice))
+
+
+def look_at(table: Table) -> FileLook:
+    """Describe a table; guesses are by the names of columns and by their values, nothing is converted."""
+    columns = tuple(_column(name, values) for name, values in zip(table.header, table.columns, strict=True))
+    roles = {role: _guess(role, table.header) for role in _WORDS}
+    layout, advice = "unknown", _ASK
+    wide = _label_columns(columns, len(table.columns[0]))
+    if _is_data(table.header):
+        advice += ("The first line looks like data. Put a line with the names of the columns before it.",)
+    elif all(roles.values()) and len(set(roles.values())) == 3:
+        layout, advice = "long", _long_advice(roles)
+    elif len(wide) > 1:
+        layout, advice = "wide", _wide_advice(table.header, wide)
+    elif roles["task"] and roles["label"] and not roles["worker"]:
+        layout, advice = "one row per task", _pairs_advice(table, roles)
+    mapping = {role: str(name) for role, name in roles.items()} if layout == "long" else None
+    return FileLook(table.source.name, len(table.columns[0]), columns, layout, mapping, advice)
+
+
+def _column(name: str, values: list) -> ColumnLook:
+    number = dict.fromkeys(values)
+    missing = {value for value in number if value.strip().casefold() in MISSING_TEXT - {"-1"}}
+    examples = [value for value in number if value not in missing][:4]
+    return ColumnLook(name, len(number) - len(missing), sum(v in missing for v in values), tuple(examples))
+
+
+def _guess(role: str, header: tuple) -> str | None:
+    """The column that plays a role, by its name; None if no column or several of them could."""
+    if role in header:
+        return role
+    plain = {name: re.sub(r"[^a-z]", "", name.casefold()) for name in header}
+    plain = {name: word.removesuffix("id") or word for name, word in plain.items()}
+    for word in _WORDS[role].split():
+        fits = [name for name in header if plain[name] in (word, word + "s", word + "name")]
+        if fits:
+            return fits[0] if len(fits) == 1 else None
+    return None
+
+
+def _label_columns(columns: tuple[ColumnLook, ...], num_rows: int) -> list[str]:
+    """Columns that look like one labeler each: few values, and the same ones."""
+    few = [c for c in columns if 0 < c.num_values <= min(FEW_VALUES, num_rows // 2)]
+    few = [c for c in few if c.name.casefold() not in _COUNT_WORDS]
+    return [c.name for c in few if sum(bool(set(c.examples) & set(other.examples)) for other in few) > 1]
+
+
+def _long_advice(roles: dict) -> tuple:
+    other = {role: name for role, name in roles.items() if role != name}
+    if not other:
+        return ("The columns are task, worker, label: ready.",)
+    python = ", ".join(f"{role}={name!r}" for role, name in other.items())
+    shell = " ".join(f"--{role} {shlex.quote(name)}" for role, name in other.items())
+    return (f"This looks like one label per row. Read it by {shell} (in Python: {python}).",)
+
+
+def _wide_advice(header: tuple, workers: list[str]) -> tuple:
+    other = [name for name in header if name not in workers]
+    counts = [name for name in other if name.casefold() in _COUNT_WORDS]
+    task = _guess("task", tuple(other)) or next((name for name in other if name not in counts), None)
+    extra = [name for name in other if name != task]
+    frame = "frame" + (f".drop(columns={extra!r})" if extra else "")
+    if task is None:
+        frame += ".reset_index(names='task')"
+    elif task != "task":
+        frame += f".rename(columns={{{task!r}: 'task'}})"
+    lines = [
+        f"This looks wide: one row per task and one column per worker ({quoted(workers)}).",
+        "jtruth reads one label per row (task, worker, label). With pandas:",
+        f"  long = {frame}.melt('task', var_name='worker', value_name='label')",
+        "  long.dropna().to_csv('labels.csv', index=False)",
+    ]
+    if counts:
+        lines.append(f"{counts[0]!r} may count rows: first repeat each row, with a task id of its own.")
+    return tuple(lines)
+
+
+def _pairs_advice(table: Table, roles: dict) -> tuple:
+    tasks = table.columns[table.header.index(roles["task"])]
+    if len(set(tasks)) < len(tasks):
+        return (
+            f"Several rows have the same {roles['task']}, but no column says who gave the label. Add one.",
+        )
+    return (
+        "One label per task and no worker: predictions or gold labels. Use it beside a file of labels:",
+        "  jtruth evaluate LABELS.csv --predictions THIS.csv    (or --gold THIS.csv)",
+    )
+
+
+def _is_data(header: tuple) -> bool:
+    """Whether the names of the columns are all numbers."""
+    return all(re.fullmatch(r"-?[0-9.]+", name) for name in header)

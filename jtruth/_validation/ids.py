@@ -1,0 +1,117 @@
+"""Columns of plain Python values, and task and worker ids as codes."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from jtruth._validation.words import Source, duplicates, quoted
+
+MISSING_TYPES = frozenset({"NoneType", "NAType", "NaTType"})  # None; the missing values of pandas
+
+
+def as_list(values: Any, what: str) -> list:
+    """A list of plain Python values from a list, a NumPy or JAX array or a column of a data frame."""
+    if isinstance(values, str | bytes) or not (hasattr(values, "__iter__") or hasattr(values, "tolist")):
+        raise ValueError(f"{what} must be a sequence of values; got {values!r}")
+    if getattr(values, "ndim", 1) != 1:
+        raise ValueError(f"{what} must have one axis; got shape {tuple(values.shape)}")
+    for convert in ("tolist", "to_list"):
+        if hasattr(values, convert):
+            values = getattr(values, convert)()
+            break
+    values = list(values)
+    if any(issubclass(kind, np.generic) for kind in set(map(type, values))):
+        values = [v.item() if isinstance(v, np.generic) else v for v in values]
+    return values
+
+
+def frame_columns(frame: Any, columns: dict[str, str]) -> tuple[list, ...]:
+    """Columns of any data frame narwhals can read; `columns` maps what each one holds to its name."""
+    import narwhals as nw
+
+    table = nw.from_native(frame)
+    table = table.collect() if isinstance(table, nw.LazyFrame) else table
+    check_columns(table.columns, columns, Source())
+    return tuple(table[name].to_list() for name in columns.values())
+
+
+def check_columns(header: Iterable[str], columns: dict[str, str], source: Source) -> None:
+    """Refuse a table without the wanted columns."""
+    header = list(header)
+    for role, name in columns.items():
+        if name not in header:
+            raise ValueError(
+                source.says(
+                    f"no column {name!r}; the columns are {quoted(header, 12)}. "
+                    f"Say which one holds the {role} by {role}=... (at the command line --{role} ...)."
+                )
+            )
+
+
+def is_missing(value: Any) -> bool:
+    """True for None, NaN and the missing values of data frames."""
+    return type(value).__name__ in MISSING_TYPES or (isinstance(value, float) and value != value)
+
+
+def kind_name(value: Any) -> str:
+    """The type of a value in words."""
+    names = {str: "text", int: "whole number", float: "decimal number", bool: "true/false"}
+    return names.get(type(value), type(value).__name__)
+
+
+def check_ids(values: list, what: str, source: Source) -> None:
+    """Refuse ids that are missing, empty, fractions, or of more than one type."""
+    kinds = set(map(type, values))
+    rows = []
+    if any(k is float or k.__name__ in MISSING_TYPES for k in kinds) or (str in kinds and "" in values):
+        rows = [k for k, v in enumerate(values) if is_missing(v) or (isinstance(v, str) and not v)]
+    if rows:
+        found = f"{source.at(rows)}: no {what} id (got {values[rows[0]]!r})"
+        raise ValueError(f"{found}. Fill it in, or leave the row out.")
+    if len(kinds) > 1:
+        firsts = sorted(next(k for k, v in enumerate(values) if type(v) is kind) for kind in kinds)
+        found = " and ".join(f"{kind_name(values[k])} ({source.at([k])}: {values[k]!r})" for k in firsts)
+        raise ValueError(f"{what} ids mix types: {found}. Make all of them text, or all numbers.")
+    if kinds & {float, bool}:
+        raise ValueError(
+            f"{source.at([0])}: {what} id {values[0]!r} is a {kind_name(values[0])}. "
+            f"Ids are text or whole numbers: convert them first, for instance by .astype(int)."
+        )
+
+
+def encode_ids(values: list, what: str, known: Iterable | None, source: Source) -> tuple[np.ndarray, tuple]:
+    """Codes 0, 1, ... of ids in order of first appearance, or in the order of `known`; and the ids."""
+    check_ids(values, what, source)
+    codes = defaultdict(count().__next__)  # one pass: an id that is new gets the next number
+    if known is not None:
+        given = as_list(known, f"the list of {what}s")
+        twice = duplicates(given)
+        if twice:
+            raise ValueError(f"the list of {what}s names some more than once: {quoted(twice)}")
+        codes.update((name, k) for k, name in enumerate(given))
+        codes.default_factory = count(len(given)).__next__
+    try:
+        coded = np.fromiter(map(codes.__getitem__, values), np.int32, len(values))
+    except TypeError as problem:
+        raise ValueError(f"{what} ids must be text or whole numbers ({problem})") from None
+    if known is not None and len(codes) > len(given):
+        unknown = list(codes)[len(given) :]
+        rows = np.flatnonzero(coded >= len(given))
+        raise ValueError(
+            f"{source.at(rows)}: {len(unknown)} ids are not in the list of {what}s: {quoted(unknown)}. "
+            f"That list has {quoted(given)}. Text and numbers are different, and so are '1' and '01'."
+        )
+    return coded, tuple(codes)
+
+
+def names_for(names: Iterable | None, what: str, size: int) -> tuple | None:
+    """Names for an axis of a known size, checked; None stays None."""
+    if names is None:
+        return None
+    given = tuple(as_list(names, what))
+    if len(given) != size or duplicates(given):
+        raise ValueError(f"{what} needs {size} different names; got {len(given)}: {quoted(given)}")
+    return given

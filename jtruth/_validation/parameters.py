@@ -1,0 +1,95 @@
+"""Noise parameters from a parsed JSON file, as arrays in the order of the labels."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jtruth._validation.words import Source, quoted
+
+_KINDS = ("confusion_matrices", "symmetric", "fallibility")
+
+
+def parse_noise(
+    data: Any, tasks: Sequence[str], workers: Sequence[str], classes: Sequence[str], source: Source
+) -> dict[str, Any]:
+    """The object described in `jtruth.io.read_noise`, checked."""
+    kinds = [key for key in _KINDS if isinstance(data, dict) and key in data]
+    if len(kinds) != 1:
+        found = quoted(data, 8) if isinstance(data, dict) else type(data).__name__
+        raise ValueError(source.says(f"expected an object with one of {quoted(_KINDS)}; got {found}"))
+    other = (
+        set(data) - {kinds[0], "classes", "prior"} - ({"difficulty"} if kinds[0] == "fallibility" else set())
+    )
+    if other:
+        raise ValueError(source.says(f"keys {quoted(sorted(other))} mean nothing beside {kinds[0]!r}"))
+    order = _class_order(data.get("classes"), classes, source)
+    parsed: dict[str, Any] = {}
+    if "prior" in data:
+        parsed["prior"] = _array(data["prior"], (len(classes),), source, "prior")[order]
+        _sums_to_one(parsed["prior"], source, "prior")
+    if kinds[0] == "symmetric":
+        parsed["symmetric"] = float(_array(data["symmetric"], (), source, "symmetric"))
+    elif kinds[0] == "fallibility":
+        parsed["fallibility"] = _by_name(data["fallibility"], workers, (), source, "fallibility")
+        given = data.get("difficulty")
+        parsed["difficulty"] = (
+            np.zeros(len(tasks)) if given is None else _by_name(given, tasks, (), source, "difficulty")
+        )
+    else:
+        shape = (len(classes), len(classes))
+        matrices = _by_name(data["confusion_matrices"], workers, shape, source, "confusion_matrices")
+        parsed["confusion_matrices"] = matrices[:, order][:, :, order]
+        for worker, matrix in zip(workers, parsed["confusion_matrices"], strict=True):
+            for name, row in zip(classes, matrix, strict=True):
+                _sums_to_one(
+                    row, source, f"row of class {name!r} in the confusion matrix of worker {worker!r}"
+                )
+    return parsed
+
+
+def _class_order(given: Any, classes: Sequence[str], source: Source) -> np.ndarray:
+    """Where each class stands in the file."""
+    if given is None:
+        return np.arange(len(classes))
+    names = list(map(str, given)) if isinstance(given, list) else [str(given)]
+    if sorted(names) != sorted(classes):
+        raise ValueError(
+            source.says(f"classes are {quoted(names, 8)}, but those of the labels are {quoted(classes, 8)}")
+        )
+    return np.array([names.index(name) for name in classes])
+
+
+def _by_name(given: Any, names: Sequence[str], shape: tuple, source: Source, what: str) -> np.ndarray:
+    """Parameters from an object with one entry per worker or task, in the order of `names`."""
+    if not isinstance(given, dict):
+        raise ValueError(source.says(f"{what} must be an object with one entry per name; got {given!r:.60}"))
+    without = [name for name in names if name not in given]
+    if without:
+        extra = [name for name in given if name not in set(names)]
+        raise ValueError(
+            source.says(
+                f"{what} has no entry for {len(without)} of {len(names)} ({quoted(without)}); "
+                f"{len(extra)} of its entries are for others ({quoted(extra)})"
+            )
+        )
+    return np.stack([_array(given[name], shape, source, f"{what} of {name!r}") for name in names])
+
+
+def _array(value: Any, shape: tuple, source: Source, what: str) -> np.ndarray:
+    """Numbers in [0, 1] of a known shape, float64."""
+    try:
+        array = np.asarray(value)
+    except ValueError:  # rows of different lengths
+        array = np.asarray(None)
+    if array.dtype.kind not in "iuf" or array.shape != shape:
+        kind = f"numbers of shape {shape}" if shape else "one number"
+        raise ValueError(source.says(f"{what} must be {kind}; got {value!r:.80}"))
+    if not ((array >= 0) & (array <= 1)).all():
+        raise ValueError(source.says(f"{what} must lie in [0, 1]; got {value!r:.80}"))
+    return array.astype(np.float64)
+
+
+def _sums_to_one(p: np.ndarray, source: Source, what: str) -> None:
+    if abs(p.sum() - 1) > 1e-6:
+        raise ValueError(source.says(f"{what} sums to {p.sum():.6g}, not to 1: {p.tolist()}"))

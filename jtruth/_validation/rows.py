@@ -1,0 +1,110 @@
+"""Integer tables: matrices of codes, repeated labels, rows of labels padded and collapsed."""
+
+from typing import Any
+
+import numpy as np
+
+from jtruth._validation.words import Source, quoted, some
+
+
+def matrix_entries(z: Any, num_classes: int, missing: float) -> tuple[tuple, tuple[int, int]]:
+    """(sample, labeler, label) of the entries of a (samples, labelers) matrix, int32, and its shape."""
+    z = np.asarray(z)
+    if z.ndim != 2 or z.size == 0 or z.dtype.kind not in "biuf":
+        found = f"shape {z.shape}, dtype {z.dtype}"
+        raise ValueError(f"z must be a (samples, labelers) matrix of class codes; got {found}")
+    sample, labeler = np.nonzero(~np.isnan(z) if np.isnan(missing) else z != missing)
+    label = z[sample, labeler]
+    with np.errstate(invalid="ignore"):
+        codes = label.astype(np.int32)
+    bad = np.flatnonzero((label != codes) | (codes < 0) | (codes >= num_classes))
+    if bad.size:
+        i, t = sample[bad[0]], labeler[bad[0]]
+        raise ValueError(
+            f"z[{i}, {t}] is {z[i, t]}, not a class code 0..{num_classes - 1} ({bad.size} such entries). "
+            f"Where there is no label put {missing}, or say what stands there by `missing`."
+        )
+    return (sample.astype(np.int32), labeler.astype(np.int32), codes), z.shape
+
+
+def keep_one_label_each(
+    sample: np.ndarray, labeler: np.ndarray, rows: np.ndarray, repeats: str, names: tuple, source: Source
+) -> tuple[np.ndarray, tuple]:
+    """The rows to use when a worker may have labelled a task several times, and notes."""
+    tasks, workers = names
+    key = sample[rows].astype(np.int64) * len(workers) + labeler[rows]
+    if repeats == "keep" or not has_duplicates(key):
+        return rows, ()
+    by_key = np.argsort(key, kind="stable")
+    again = np.zeros(len(rows), bool)  # in sorted order: the same pair as the entry before
+    again[1:] = np.diff(key[by_key]) == 0
+    if repeats == "error":
+        pair = rows[key == key[by_key[again].min()]]
+        task, worker = tasks[sample[pair[0]]], workers[labeler[pair[0]]]
+        raise ValueError(
+            f"{source.at(pair)}: worker {worker!r} labelled task {task!r} {len(pair)} times "
+            f"({again.sum()} such repeats in all). Set repeats='keep' if they are independent labels, "
+            f"or 'first' or 'last' to use one of them."
+        )
+    drop = again if repeats == "first" else np.append(again[1:], False)
+    note = f"{again.sum()} repeated labels of a worker for the same task were left out (repeats={repeats!r})."
+    return rows[np.sort(by_key[~drop])], (note,)
+
+
+def has_duplicates(key: np.ndarray) -> bool:
+    """Whether some value occurs twice. A sort is many times faster than np.unique here."""
+    return bool((np.diff(np.sort(key)) == 0).any())
+
+
+def padded_rows(row: np.ndarray, entry: np.ndarray, num_rows: int) -> np.ndarray:
+    """(rows, most entries in a row) table of the entries of each row in increasing order, -1 padded."""
+    width = int(entry.max(initial=0)) + 1
+    key = np.sort(row.astype(np.int64) * width + entry)  # one sort orders the rows and what is in them
+    row = key // width
+    length = np.bincount(row, minlength=num_rows)
+    table = np.full((num_rows, max(1, length.max(initial=0))), -1, np.int64)
+    table[row, np.arange(len(row)) - (np.cumsum(length) - length)[row]] = key - row * width
+    return table
+
+
+def collapse_rows(table: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Distinct rows: index of the first row of each kind, kind of each row, number of rows of each kind.
+
+    Columns are folded in one by one: the kind so far and the next entry make a number, and the numbers that
+    occur are renumbered in order. This is exact, and faster than sorting whole rows.
+    """
+    kind, width = np.zeros(len(table), np.int64), table.max(initial=0) + 2
+    for column in table.T:
+        _, kind = np.unique(kind * width + column + 1, return_inverse=True)
+    _, first, count = np.unique(kind, return_index=True, return_counts=True)
+    return first, kind, count
+
+
+def distinct_indices(chosen: Any, size: int, what: str) -> np.ndarray:
+    """Distinct indices 0..size-1 as an int64 array."""
+    indices = np.asarray(chosen)
+    whole = indices.ndim == 1 and (indices.dtype.kind in "iu" or indices.size == 0)
+    if not whole or ((indices < 0) | (indices >= size)).any() or has_duplicates(indices):
+        found = some(indices.ravel().tolist())
+        raise ValueError(f"choose {what}s by distinct indices 0..{size - 1}; got {found}")
+    return indices.astype(np.int64)
+
+
+def none_unlabelled(number: np.ndarray, names: tuple | None, allowed: bool) -> None:
+    """Refuse samples without a label; `number` counts the labels of each sample."""
+    bare = np.flatnonzero(number == 0)
+    if bare.size and not allowed:
+        raise ValueError(
+            f"{bare.size} of {number.size} samples have no label: {_named(bare, names)}. "
+            f"Leave them out, or set allow_unlabelled=True."
+        )
+
+
+def unused(number: np.ndarray, names: tuple | None, what: str) -> tuple:
+    """A note about labelers or classes that do not occur, if there are any."""
+    none = np.flatnonzero(number == 0)
+    return (f"{none.size} {what}: {_named(none, names)}.",) if none.size else ()
+
+
+def _named(indices: np.ndarray, names: tuple | None) -> str:
+    return quoted(indices.tolist() if names is None else [names[i] for i in indices])

@@ -1,0 +1,63 @@
+"""Words for messages: short lists, and where an entry stands."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+def some(items: Iterable[Any], limit: int = 5, total: int | None = None) -> str:
+    """The first few items for a message: "a, b and 3 more"."""
+    items = list(items)
+    total = len(items) if total is None else total
+    text = ", ".join(map(str, items[:limit]))
+    return text if total <= limit else f"{text} and {total - limit} more"
+
+
+def quoted(items: Iterable[Any], limit: int = 5) -> str:
+    """Like `some`, with text in quotation marks."""
+    items = list(items)
+    return some(map(repr, items[:limit]), limit, len(items))
+
+
+def duplicates(names: Iterable) -> list:
+    """The names that occur more than once, each once."""
+    seen, twice = set(), {}
+    for name in names:
+        if name in seen:
+            twice[name] = None
+        seen.add(name)
+    return list(twice)
+
+
+def choose(name: str, value: str, allowed: Sequence[str]) -> None:
+    """Check an option that is one of a few words."""
+    if value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}")
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where columns came from. Entry k stands in `unit` number `numbers[k]`, or first + k."""
+
+    name: str = ""  # a file name, or nothing for columns handed over in Python
+    unit: str = "row"
+    first: int = 0
+    numbers: Sequence[int] | None = None
+
+    def at(self, indices: Iterable[Any]) -> str:
+        """The place of some entries: "labels.csv, lines 3, 7"."""
+        indices = [int(k) for k in indices]
+        rows = [self.first + k if self.numbers is None else self.numbers[k] for k in indices[:5]]
+        place = f"{self.unit}{'s' if len(indices) > 1 else ''} {some(rows, 5, len(indices))}"
+        return f"{self.name}, {place}" if self.name else place
+
+    def says(self, message: str) -> str:
+        """A message about the table as a whole."""
+        return f"{self.name}: {message}" if self.name else message
+
+
+def position(name: Any, known: Sequence, what: str) -> int:
+    """Place of a name in a list of names."""
+    if name not in known:
+        raise ValueError(f"no {what} {name!r}; there are {quoted(known, 8)}")
+    return known.index(name)

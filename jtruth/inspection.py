@@ -1,0 +1,256 @@
+"""A first look at labels: what is there, what is odd, and what can be estimated from it.
+
+Everything here is counting; no model is fitted and no label is taken as true. What it finds odd need not be
+wrong: each finding says what it may mean, and `next_steps` names the commands that answer more.
+"""
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from jtruth._validation import agreement, quoted
+from jtruth._validation.guess import FileLook, look_at
+from jtruth._validation.text import read_table
+from jtruth.labels import Labels
+
+FEW_LABELS = 10  # a labeler with fewer labels says little about itself
+MANY_SHARED = 20  # samples that two labelers share before full agreement is odd
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something odd in the labels, and what it may mean."""
+
+    name: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Step:
+    """A command worth running and what it answers (only a sentence where there is no command)."""
+
+    command: str
+    answers: str
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """Counts, agreement, odd things, and commands worth running."""
+
+    num_samples: int
+    num_labelers: int
+    num_labels: int
+    num_repeats: int  # labels beyond the first of a labeler for the same sample
+    classes: tuple
+    class_shares: tuple  # share of all labels that each class has
+    labels_per_sample: dict  # number of labels -> how many samples have so many
+    labels_per_labeler: dict  # min, median, max
+    agreement: float | None  # share of pairs of labels of different labelers that agree; None without pairs
+    alpha: float | None  # Krippendorff's alpha; None where it is undefined
+    findings: tuple[Finding, ...]
+    notes: tuple  # what was said when the labels were read
+    next_steps: tuple[Step, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        """What `jtruth inspect` prints."""
+        given, shares = self.labels_per_labeler, zip(self.class_shares, self.classes, strict=True)
+        by_share = [f"{name} {share:.1%}" for share, name in sorted(shares, key=lambda pair: -pair[0])]
+        more = f" and {len(by_share) - 8} more" if len(by_share) > 8 else ""
+        lines = [
+            f"{self.num_samples} samples, {self.num_labelers} labelers, {self.num_labels} labels, "
+            f"{len(self.classes)} classes",
+            f"labels per sample   {_distribution(self.labels_per_sample)}",
+            f"labels per labeler  {given['min']} to {given['max']}, median {given['median']:g}",
+            f"classes             {', '.join(by_share[:8])}{more}",
+        ]
+        if self.agreement is not None:
+            alpha = (
+                "" if self.alpha is None else f"; Krippendorff's alpha {self.alpha:.2f} (0 chance, 1 full)"
+            )
+            lines.append(f"agreement           {self.agreement:.1%} of label pairs{alpha}")
+        found = [*self.notes, *(finding.message for finding in self.findings)]
+        lines += (
+            ["", "Look at:", *(f"  - {text}" for text in found)] if found else ["", "Nothing odd was seen."]
+        )
+        width = max(len(step.command) for step in self.next_steps)
+        steps = [
+            f"  {s.command:<{width}}  {s.answers}" if s.command else f"  {s.answers}" for s in self.next_steps
+        ]
+        return "\n".join([*lines, "", "Next:", *steps])
+
+
+def _distribution(number: dict) -> str:
+    if len(number) == 1:
+        return f"{next(iter(number))} (all samples)"
+    if len(number) <= 5:
+        return ", ".join(f"{k} ({n} samples)" for k, n in number.items())
+    median = np.median(np.repeat(list(number), list(number.values())))
+    return f"{min(number)} to {max(number)}, median {median:g}"
+
+
+def inspect_labels(labels: Labels, *, file: str = "LABELS.csv", options: str = "") -> Inspection:
+    """Look at labels before anything is estimated.
+
+    Args:
+        labels: any labels.
+        file: what the commands in `next_steps` call the file.
+        options: command line options that reading the file needs, for instance "--task item".
+
+    Example:
+        >>> from jtruth.inspection import inspect_labels
+        >>> from jtruth.labels import Labels
+        >>> look = inspect_labels(Labels.from_matrix([[0, 0, 1], [1, 1, 1]], 2))
+        >>> print(f"{look.agreement:.3f} {look.alpha:.3f}")
+        0.667 0.375
+    """
+    per_sample, per_labeler, votes = labels.labels_per_sample(), labels.labels_per_labeler(), labels.counts()
+    sample, labeler, label = _entries(labels)
+    pairs = agreement.labeler_pairs(sample, labeler, label, (labels.num_labelers, labels.num_samples))
+    num_pairs = int(pairs.shared.sum())
+    return Inspection(
+        num_samples=labels.num_samples,
+        num_labelers=labels.num_labelers,
+        num_labels=labels.num_labels,
+        num_repeats=labels.num_labels - pairs.num_first,
+        classes=labels.class_names,
+        class_shares=tuple((votes.sum(axis=0) / max(1, votes.sum())).tolist()),
+        labels_per_sample={int(k): int(n) for k, n in enumerate(np.bincount(per_sample)) if n},
+        labels_per_labeler={
+            "min": int(per_labeler.min()),
+            "median": float(np.median(per_labeler)),
+            "max": int(per_labeler.max()),
+        },
+        agreement=int(pairs.agreed.sum()) / num_pairs if num_pairs else None,
+        alpha=agreement.krippendorff_alpha(votes),
+        findings=tuple(_findings(labels, pairs)),
+        notes=labels.notes,
+        next_steps=tuple(_next_steps(labels, pairs, f"{shlex.quote(file)} {options}".strip())),
+    )
+
+
+def inspect_file(path: str | PathLike, *, sep: str | None = None) -> FileLook:
+    """What the columns of a text table look like, and how to read it if they are not task, worker, label."""
+    return look_at(read_table(path, sep))
+
+
+def _entries(labels: Labels) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    given = np.asarray(labels.label) >= 0
+    return (
+        np.asarray(labels.sample)[given],
+        np.asarray(labels.labeler)[given],
+        np.asarray(labels.label)[given],
+    )
+
+
+def _findings(labels: Labels, pairs: agreement.LabelerPairs) -> Iterator[Finding]:
+    """Odd things, the most serious first."""
+    workers = list(labels.workers or range(labels.num_labelers))
+    given = labels.labels_per_labeler()
+    sample, labeler, _ = _entries(labels)
+
+    def named(which: np.ndarray) -> str:
+        return quoted((workers[t] for t in np.flatnonzero(which)), 4)
+
+    groups = agreement.separate_groups(sample, labeler, (labels.num_labelers, labels.num_samples))
+    if groups > 1 and pairs.shared.nnz:
+        text = f"The labelers fall into {groups} groups without a common sample: compare only within a group."
+        yield Finding("separate_groups", text)
+    opposed = _opposed(labels, pairs)
+    if opposed.any():
+        text = f"Less agreement with the others than by chance: {named(opposed)}. Did they swap classes?"
+        yield Finding("opposed", text)
+    constant = _constant(labels) & (given >= FEW_LABELS)
+    if constant.any():
+        yield Finding("constant", f"Always the same class: {named(constant)}. Did they look at the samples?")
+    copies = agreement.full_agreement(pairs, MANY_SHARED)
+    if copies:
+        names = "; ".join(f"{workers[i]!r} and {workers[j]!r} on {n} samples" for i, j, n in copies[:2])
+        text = f"{len(copies)} pairs never disagree ({names}). If one copied, keep one."
+        yield Finding("copies", text)
+    few = (given < FEW_LABELS) & (given > 0)
+    if few.any():
+        text = (
+            f"{few.sum()} labelers gave fewer than {FEW_LABELS} labels: {named(few)}. Expect wide intervals."
+        )
+        yield Finding("few_labels", text)
+    single = np.count_nonzero(labels.labels_per_sample() == 1)
+    if single:
+        text = f"{single} of {labels.num_samples} samples have one label: nothing there checks the labeler."
+        yield Finding("single_label", text)
+    repeats = labels.num_labels - pairs.num_first
+    if repeats:
+        text = f"{repeats} labels repeat a labeler on the same sample: they count as independent labels."
+        yield Finding("repeats", text)
+    for what, names in (("class names", labels.class_names), ("worker ids", workers)):
+        alike = _look_alikes(names)
+        if alike:
+            text = f"Some {what} differ only in case or leading zeros: {quoted(alike)}. Are they the same?"
+            yield Finding("look_alikes", text)
+
+
+def _opposed(labels: Labels, pairs: agreement.LabelerPairs) -> np.ndarray:
+    """Labelers whose agreement is below chance by 3 standard errors, labels being the independent units.
+
+    Chance is what the labeler's own use of the classes would give against the class shares of all labels.
+    """
+    _, labeler, label = _entries(labels)
+    number = np.maximum(1, labels.labels_per_labeler())
+    share = labels.counts().sum(axis=0) / max(1, labels.num_labels)
+    chance = np.bincount(labeler, weights=share[label], minlength=labels.num_labelers) / number
+    least = chance - 3 * np.sqrt(chance * (1 - chance) / number)
+    shared, agreed = _totals(pairs)
+    return (shared >= MANY_SHARED) & (agreed < least * shared)
+
+
+def _totals(pairs: agreement.LabelerPairs) -> tuple[np.ndarray, np.ndarray]:
+    """For each labeler the number of comparisons with others, and of those that agree."""
+    return np.asarray(pairs.shared.sum(axis=1)).ravel(), np.asarray(pairs.agreed.sum(axis=1)).ravel()
+
+
+def _constant(labels: Labels) -> np.ndarray:
+    """Labelers who only ever gave one class."""
+    _, labeler, label = _entries(labels)
+    least, most = np.full(labels.num_labelers, labels.num_classes), np.full(labels.num_labelers, -1)
+    np.minimum.at(least, labeler, label)
+    np.maximum.at(most, labeler, label)
+    return least == most
+
+
+def _look_alikes(names: list | tuple) -> list:
+    """Names that are equal up to case and leading zeros, one group after the other."""
+    groups: dict[str, list] = {}
+    for name in names:
+        groups.setdefault(str(name).strip().casefold().lstrip("0") or "0", []).append(name)
+    return [name for group in groups.values() if len(group) > 1 for name in group]
+
+
+def _next_steps(labels: Labels, pairs: agreement.LabelerPairs, file: str) -> Iterator[Step]:
+    """Commands worth running, each with what it answers."""
+    shared, agreed = _totals(pairs)
+    if not shared.any():
+        yield Step("", "No sample has labels of two labelers: how good they are is not identified.")
+        yield Step("", "Let a second labeler label some samples, or add gold labels or known error rates:")
+        yield Step(f"jtruth evaluate {file} --predictions PRED.csv --gold GOLD.csv", "gold for some samples")
+        yield Step(f"jtruth evaluate {file} --predictions PRED.csv --noise NOISE.json", "known error rates")
+        return
+    yield Step(f"jtruth evaluate {file} --predictions PRED.csv", "how good a classifier is")
+    number = labels.labels_per_labeler()
+    if np.count_nonzero(number) < 3:
+        yield Step(
+            "", "Two labelers alone do not tell who is right when they disagree: add a third, or gold."
+        )
+        return
+    yield Step(f"jtruth labelers {file}", "how good each labeler is")
+    known = (shared > 0) & (number >= max(FEW_LABELS, float(np.median(number))))
+    if known.any():
+        worst = int(np.argmin(np.where(known, agreed / np.maximum(1, shared), np.inf)))
+        name = shlex.quote(str(labels.workers[worst] if labels.workers else worst))
+        yield Step(f"jtruth evaluate {file} --rater {name}", "the labeler who agrees least, by the others")

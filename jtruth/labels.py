@@ -1,0 +1,298 @@
+"""Noisy labels in long form: one entry for every label that a labeler gave to a sample.
+
+`Labels` is what every noise model and every learner takes. Its three integer arrays are the leaves of a
+JAX pytree and its sizes are static, so it passes through `jax.jit` and `jax.vmap`. The names (task ids,
+worker ids, class names) and the notes stay on the host: they are not part of the pytree and are gone from
+a `Labels` that came out of a JAX transformation.
+
+The factories check everything. They and the methods run on the host (NumPy in, NumPy out); inside a JAX
+transformation use the three arrays and the sizes.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+from jaxtyping import Int
+
+from jtruth import _validation as check
+
+_PYTHON_ROWS = check.Source()  # rows of columns handed over in Python, counted from 0
+
+
+@jax.tree_util.register_pytree_node_class
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """Noisy labels, long form. Build one by `from_long`, `from_matrix`, `from_frame` or `jtruth.read_labels`.
+
+    Entry k says: labeler `labeler[k]` gave class `label[k]` to sample `sample[k]`. A label of -1 is no
+    label; it contributes nothing anywhere (simulated and padded labels use it).
+
+    Example:
+        >>> from jtruth.labels import Labels
+        >>> labels = Labels.from_long(["a", "a", "b"], ["ann", "bob", "bob"], ["no", "yes", "no"])
+        >>> labels.classes, labels.counts().tolist()
+        (('no', 'yes'), [[1, 1], [1, 0]])
+    """
+
+    sample: Any  # (labels,) int, 0..num_samples-1
+    labeler: Any  # (labels,) int, 0..num_labelers-1
+    label: Any  # (labels,) int, -1..num_classes-1
+    num_samples: int
+    num_labelers: int
+    num_classes: int
+    tasks: tuple | None = None  # task id of each sample
+    workers: tuple | None = None  # worker id of each labeler
+    classes: tuple | None = None  # name of each class
+    notes: tuple = ()  # sentences: what was left out or read in a special way
+
+    def tree_flatten(self):
+        """Leaves and static sizes for JAX; names and notes are left behind."""
+        sizes = self.num_samples, self.num_labelers, self.num_classes
+        return (self.sample, self.labeler, self.label), sizes
+
+    @classmethod
+    def tree_unflatten(cls, sizes, leaves):
+        """Rebuild from leaves; never validates, since JAX calls it with tracers and placeholders."""
+        return cls(*leaves, *sizes)
+
+    @classmethod
+    def from_long(
+        cls,
+        task: Any,
+        worker: Any,
+        label: Any,
+        *,
+        tasks: Iterable | None = None,
+        workers: Iterable | None = None,
+        classes: Iterable | None = None,
+        num_classes: int | None = None,
+        repeats: str = "error",
+        missing: str = "error",
+        allow_unlabelled: bool = False,
+        source: check.Source = _PYTHON_ROWS,
+    ) -> "Labels":
+        """Labels from three columns with one row per label.
+
+        Args:
+            task, worker: ids, text or whole numbers. Samples and labelers are numbered in order of first
+                appearance, or in the order of `tasks` and `workers` where given.
+            label: class codes 0..C-1 or class names. Without `classes` and `num_classes`, whole numbers
+                0, 1, ... without a gap are codes; anything else is a name, and names are sorted.
+            classes: names in order of their codes; labels are these names, or the codes.
+            num_classes: C, when the labels are codes.
+            repeats: for a worker who labelled a task more than once: "error"; "keep" (independent labels
+                of the same labeler); "first" or "last" (in order of rows).
+            missing: "error" or "drop", for rows without a label (None, NaN, -1, or text such as "NA").
+            allow_unlabelled: accept samples without any label.
+            source: where the rows came from, for messages.
+
+        Raises:
+            ValueError: naming the first rows that cannot be used and what to do.
+        """
+        columns = {"task": task, "worker": worker, "label": label}
+        options = {"num_classes": num_classes, "repeats": repeats, "missing": missing, "source": source}
+        found = check.encode_columns(columns, tasks=tasks, workers=workers, classes=classes, **options)
+        num_samples, num_labelers, num_classes = map(len, found[3:6])
+        labels = cls(*found[:3], num_samples, num_labelers, num_classes, *found[3:])
+        if tasks is None and not allow_unlabelled:
+            labels = labels._without_unlabelled()
+        return labels._checked(allow_unlabelled)
+
+    @classmethod
+    def from_matrix(
+        cls, z: Any, num_classes: int, *, missing: float = -1, allow_unlabelled: bool = False
+    ) -> "Labels":
+        """Labels from a (samples, labelers) matrix of class codes, with `missing` where there is no label.
+
+        Whole numbers in a float matrix are accepted, and `missing=numpy.nan` too.
+
+        Raises:
+            ValueError: the matrix is empty or not numeric, a code lies outside 0..num_classes-1, or a
+                sample has no label and `allow_unlabelled` is not set.
+        """
+        check.class_names(None, num_classes)
+        (sample, labeler, label), (num_samples, num_labelers) = check.matrix_entries(z, num_classes, missing)
+        labels = cls(sample, labeler, label, num_samples, num_labelers, num_classes)
+        return labels._checked(allow_unlabelled)
+
+    @classmethod
+    def from_frame(
+        cls, frame: Any, *, task: str = "task", worker: str = "worker", label: str = "label", **options: Any
+    ) -> "Labels":
+        """Labels from any data frame that narwhals can read (pandas, polars, pyarrow, ...).
+
+        Args:
+            frame: one row per label. Values are taken as they are: 1 and "1" are different.
+            task, worker, label: names of its columns.
+            options: those of `from_long`. Row numbers in messages count from 0.
+        """
+        columns = {"task": task, "worker": worker, "label": label}
+        return cls.from_long(*check.frame_columns(frame, columns), **options)
+
+    @property
+    def num_labels(self) -> int:
+        """Number of labels (entries of -1 do not count)."""
+        return int(np.count_nonzero(np.asarray(self.label) >= 0))
+
+    @property
+    def class_names(self) -> tuple:
+        """Names of the classes in order of their codes: `classes`, or "0", "1", ... without them."""
+        return self.classes or tuple(map(str, range(self.num_classes)))
+
+    def labels_per_sample(self) -> Int[np.ndarray, " samples"]:
+        """Number of labels that each sample has."""
+        return np.bincount(self._entries()[0], minlength=self.num_samples)
+
+    def labels_per_labeler(self) -> Int[np.ndarray, " labelers"]:
+        """Number of labels that each labeler gave."""
+        return np.bincount(self._entries()[1], minlength=self.num_labelers)
+
+    def counts(self) -> Int[np.ndarray, "samples classes"]:
+        """Votes: how often each class was given to each sample."""
+        sample, _, label = self._entries()
+        shape = (self.num_samples, self.num_classes)
+        return np.bincount(sample * shape[1] + label, minlength=shape[0] * shape[1]).reshape(shape)
+
+    def has_repeats(self) -> bool:
+        """Whether a labeler labelled some sample more than once."""
+        sample, labeler, _ = self._entries()
+        return check.has_duplicates(sample * self.num_labelers + labeler)
+
+    def to_matrix(self) -> Int[np.ndarray, "samples labelers"]:
+        """Class codes as a matrix, -1 where there is no label; an error with repeated labels."""
+        if self.has_repeats():
+            raise ValueError(
+                "some labelers labelled a sample more than once: a matrix has room for one label"
+            )
+        sample, labeler, label = self._entries()
+        z = np.full((self.num_samples, self.num_labelers), -1, np.int32)
+        z[sample, labeler] = label
+        return z
+
+    def padded(self) -> tuple[Int[np.ndarray, "samples most"], Int[np.ndarray, "samples most"]]:
+        """(labeler, label) of each sample's labels, sorted, -1 padded to the most labels of a sample."""
+        table = self._table()
+        labeler = table // self.num_classes  # -1 // C is -1
+        return labeler.astype(np.int32), np.where(table < 0, -1, table % self.num_classes).astype(np.int32)
+
+    def patterns(self) -> "Patterns":
+        """Samples with the same (labeler, label) pairs collapsed into one."""
+        first, inverse, counts = check.collapse_rows(self._table())
+        return Patterns(replace(self.restrict(first), tasks=None), inverse, counts)
+
+    def restrict(self, samples: Any) -> "Labels":
+        """Labels of these samples only (distinct indices; renumbered in the order given)."""
+        return self._select("sample", "num_samples", "tasks", samples)
+
+    def select_labelers(self, labelers: Any) -> "Labels":
+        """Labels of these labelers only (distinct indices); all samples stay, labelled or not."""
+        return self._select("labeler", "num_labelers", "workers", labelers)
+
+    def without_labeler(self, worker: Any) -> "Labels":
+        """Labels of all other labelers; all samples stay, labelled or not."""
+        return self.select_labelers(np.delete(np.arange(self.num_labelers), self.worker_index(worker)))
+
+    def labels_of(self, worker: Any, *, repeat: str = "error") -> Int[np.ndarray, " samples"]:
+        """Class codes that one worker gave, -1 where none; `repeat` is "error", "first" or "last"."""
+        check.choose("repeat", repeat, ("error", "first", "last"))
+        mine = self.select_labelers([self.worker_index(worker)])
+        if repeat == "error" and mine.has_repeats():
+            raise ValueError(
+                f"worker {worker!r} labelled some samples repeatedly: set repeat='first' or 'last'"
+            )
+        sample, _, label = (a if repeat == "last" else a[::-1] for a in mine._entries())
+        given = np.full(self.num_samples, -1, np.int32)
+        given[sample] = label  # NumPy keeps the last assignment to a place
+        return given
+
+    def split_rater(self, worker: Any, *, repeat: str = "error") -> "RaterSplit":
+        """One worker's labels as predictions, and the other workers' labels of the same samples."""
+        given, others = self.labels_of(worker, repeat=repeat), self.without_labeler(worker)
+        judged = others.labels_per_sample() > 0
+        samples, alone = np.flatnonzero((given >= 0) & judged), np.flatnonzero((given >= 0) & ~judged)
+        if not samples.size:
+            raise ValueError(f"nobody else labelled the samples of worker {worker!r}: nothing to grade by")
+        return RaterSplit(given[samples], others.restrict(samples), samples, alone)
+
+    def worker_index(self, worker: Any) -> int:
+        """Number of a worker, by id (by number where `workers` is None)."""
+        known = range(self.num_labelers) if self.workers is None else self.workers
+        return check.position(worker, known, "worker")
+
+    def class_code(self, name: Any) -> int:
+        """Code of a class, by name."""
+        return check.position(str(name), self.class_names, "class")
+
+    def with_names(
+        self,
+        *,
+        tasks: Iterable | None = None,
+        workers: Iterable | None = None,
+        classes: Iterable | None = None,
+    ) -> "Labels":
+        """The same labels with names attached, for instance those lost in a JAX transformation."""
+        names: dict[str, Any] = {
+            "tasks": check.names_for(tasks, "tasks", self.num_samples) or self.tasks,
+            "workers": check.names_for(workers, "workers", self.num_labelers) or self.workers,
+            "classes": check.names_for(classes, "classes", self.num_classes) or self.classes,
+        }
+        return replace(self, **names)
+
+    def _entries(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Sample, labeler and label of the entries that are labels, int64."""
+        sample, labeler, label = (np.asarray(a, np.int64) for a in (self.sample, self.labeler, self.label))
+        given = label >= 0
+        return (sample, labeler, label) if given.all() else (sample[given], labeler[given], label[given])
+
+    def _table(self) -> np.ndarray:
+        """(samples, most labels of a sample) of labeler * C + label, sorted, -1 padded."""
+        sample, labeler, label = self._entries()
+        return check.padded_rows(sample, labeler * self.num_classes + label, self.num_samples)
+
+    def _select(self, axis: str, size: str, names: str, chosen: Any) -> "Labels":
+        """Keep and renumber the chosen samples or labelers."""
+        chosen = check.distinct_indices(chosen, getattr(self, size), axis)
+        new = np.full(getattr(self, size), -1, np.int32)
+        new[chosen] = np.arange(chosen.size, dtype=np.int32)
+        codes = new[np.asarray(getattr(self, axis))]
+        leaves = {k: np.asarray(getattr(self, k))[codes >= 0] for k in ("sample", "labeler", "label")}
+        leaves[axis] = codes[codes >= 0]
+        known = getattr(self, names)
+        kept = None if known is None else tuple(known[i] for i in chosen)
+        return replace(self, **leaves, **{size: int(chosen.size), names: kept})
+
+    def _without_unlabelled(self) -> "Labels":
+        """Leave out, with a note, tasks whose only rows had a missing label."""
+        given = self.labels_per_sample() > 0
+        if given.all() or self.tasks is None:
+            return self
+        lost = check.quoted(self.tasks[i] for i in np.flatnonzero(~given))
+        note = f"{np.count_nonzero(~given)} tasks have no label at all and were left out: {lost}."
+        return replace(self.restrict(np.flatnonzero(given)), notes=(*self.notes, note))
+
+    def _checked(self, allow_unlabelled: bool) -> "Labels":
+        """Refuse samples without labels unless allowed; note labelers and classes that are never used."""
+        check.none_unlabelled(self.labels_per_sample(), self.tasks, allow_unlabelled)
+        notes = check.unused(self.labels_per_labeler(), self.workers, "labelers gave no label")
+        notes += check.unused(self.counts().sum(axis=0), self.classes, "classes were never given")
+        return replace(self, notes=self.notes + notes)
+
+
+class Patterns(NamedTuple):
+    """Distinct rows of labels: sample i has the labels of row `inverse[i]`."""
+
+    labels: Labels  # one sample for each distinct set of (labeler, label) pairs
+    inverse: Int[np.ndarray, " samples"]
+    counts: Int[np.ndarray, " patterns"]  # how many samples have each pattern; they sum to num_samples
+
+
+class RaterSplit(NamedTuple):
+    """One labeler to be graded by the others."""
+
+    y_pred: Int[np.ndarray, " judged"]  # the worker's labels
+    labels: Labels  # the other workers' labels of these samples
+    samples: Int[np.ndarray, " judged"]  # which samples of the original they are
+    alone: Int[np.ndarray, " unjudged"]  # samples that only this worker labelled: left out, so say so

@@ -1,0 +1,152 @@
+"""How EM sees labels: by columns, with equal samples merged and sizes rounded up.
+
+The long form is the right form to read and check, and a slow one to sum over. Here entry (l, r) of `code` is
+the l-th label of row r as one number: labeler * classes + label, or labelers * classes for no label. A row is
+a sample. Two things are done to make rows few and programs reusable:
+
+- samples with the same labels by the same labelers (and the same known class) become one row with a weight;
+  five dentists who looked at 3869 X-rays wrote 32 patterns;
+- sizes are rounded up (at most by a quarter, large ones by a 16th), so that a second data set of about the
+  same size finds the compiled program of the first. Padding has weight 0 and no labels.
+
+Where a few samples have far more labels than the rest, filling up every row to the longest would waste
+memory; then a sample takes several rows, and `sample` says which rows belong together.
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Int
+
+from jtruth import _validation as check
+from jtruth.labels import Labels
+
+_MOST_PADDING = 4  # cells per label, above which long samples are split into several rows
+
+
+class LabelColumns(NamedTuple):
+    """Labels by columns. The entries are NumPy or JAX arrays."""
+
+    code: Any  # (width, rows) int: labeler * classes + label; labelers * classes is no label
+    weight: Any  # (samples,) float: how many samples of the data this one stands for
+    known: Any  # (samples,) int: the class where it is known, -1 elsewhere
+    sample: Any = None  # (rows,) int: sample of each row; None when row r is sample r
+
+
+def bucket(size: int) -> int:
+    """The size rounded up: four sizes from one power of 2 to the next, above 4096 sixteen, up to 8 each."""
+    size = int(size)
+    if size <= 8:
+        return max(size, 1)
+    step = 2 ** ((size - 1).bit_length() - (3 if size <= 4096 else 5))
+    return -(-size // step) * step
+
+
+def columns_from_matrix(
+    z: Int[Array | np.ndarray, "samples labelers"], num_classes: int, *, dtype: Any = float
+) -> LabelColumns:
+    """Columns of a label matrix with -1 for no label; pure, for use under jit and vmap."""
+    z = jnp.asarray(z, jnp.int32)
+    labelers = z.shape[1]
+    code = jnp.arange(labelers, dtype=jnp.int32)[None, :] * num_classes + z
+    code = jnp.where(z >= 0, code, labelers * num_classes).T
+    return LabelColumns(code, jnp.ones(z.shape[0], dtype), jnp.full(z.shape[0], -1, jnp.int32))
+
+
+def columns_from_labels(
+    labels: Labels, *, gold: np.ndarray | None = None, num_labelers: int | None = None, merge: bool = True
+) -> tuple[LabelColumns, np.ndarray]:
+    """NumPy columns, and for every sample of `labels` the number of the row of results that belongs to it.
+
+    Args:
+        labels: the labels; -1 entries are left out.
+        gold: (samples,) known classes, -1 where unknown.
+        num_labelers: count labelers up to this number, which sets the code of "no label".
+        merge: merge equal samples where that at least halves their number.
+    """
+    size, classes = labels.num_samples, labels.num_classes
+    nothing = (num_labelers or labels.num_labelers) * classes
+    sample, code, per_sample = _sorted_entries(labels)
+    known = np.full(size, -1, np.int32) if gold is None else np.asarray(gold, np.int32)
+    place = np.arange(sample.size) - (np.cumsum(per_sample) - per_sample)[sample]  # 0, 1, ... in each sample
+    width = max(int(per_sample.max(initial=0)), 1)
+    if width * size > _MOST_PADDING * max(sample.size, size):
+        width = max(-(-sample.size // size), 1)
+        rows_of = np.maximum(-(-per_sample // width), 1)
+        row = (np.cumsum(rows_of) - rows_of)[sample] + place // width
+        dense = _fill((int(rows_of.sum()), width), row, place % width, code, nothing)
+        owner = np.repeat(np.arange(size, dtype=np.int32), rows_of)
+        return _pad(LabelColumns(dense, np.ones(size), known, owner), nothing), np.arange(size)
+    dense = _fill((size, width), sample, place, code, nothing)
+    first = inverse = np.arange(size)
+    if merge:
+        kinds, kind, _ = check.collapse_rows(np.column_stack([dense, known]))
+        if 2 * kinds.size <= size:
+            first, inverse = kinds, kind
+    weight = np.bincount(inverse, minlength=first.size).astype(np.float64)
+    return _pad(LabelColumns(dense[first], weight, known[first]), nothing), inverse
+
+
+def vote_shares(columns: LabelColumns, num_classes: int, trust: np.ndarray) -> np.ndarray:
+    """Where EM starts: each sample's vote shares, a vote counting as much as its labeler is trusted. NumPy.
+
+    A sample without votes gets the shares of all votes, and one of a known class that class.
+    """
+    size, nothing = columns.weight.size, trust.size * num_classes
+    sample = np.arange(size) if columns.sample is None else columns.sample
+    given = columns.code != nothing
+    labeler, label = np.divmod(columns.code[given], num_classes)
+    cell = np.broadcast_to(sample * num_classes, given.shape)[given] + label
+    votes = np.bincount(cell, trust[labeler], size * num_classes).reshape(size, num_classes)
+    pooled, total = columns.weight @ votes, votes.sum(axis=1, keepdims=True)
+    shares = np.where(total > 0, votes / np.where(total > 0, total, 1), pooled / pooled.sum())
+    return np.where(columns.known[:, None] < 0, shares, np.arange(num_classes) == columns.known[:, None])
+
+
+def random_trust(key: Any, number: int, num_labelers: int) -> np.ndarray:
+    """Positive weights of labelers that differ a lot; NumPy, so that nothing is compiled for them."""
+    words = jax.random.key_data(key) if jnp.issubdtype(key.dtype, jax.dtypes.prng_key) else key
+    rng = np.random.default_rng([*np.asarray(words).ravel().tolist(), number])
+    return rng.standard_exponential(num_labelers) ** 2 + 1e-6
+
+
+def _sorted_entries(labels):
+    """Entries in order of sample, then code, so that equal samples give equal rows; and labels per sample."""
+    sample, labeler, label = (np.asarray(a) for a in (labels.sample, labels.labeler, labels.label))
+    for name, values, low, high in (
+        ("sample", sample, 0, labels.num_samples),
+        ("labeler", labeler, 0, labels.num_labelers),
+        ("label", label, -1, labels.num_classes),
+    ):
+        bad = np.flatnonzero((values < low) | (values >= high))
+        if bad.size:
+            raise ValueError(
+                f"labels.{name}[{bad[0]}] is {values[bad[0]]}, outside {low}..{high - 1} ({bad.size} such "
+                f"entries). Build labels by Labels.from_long or Labels.from_matrix, which check them."
+            )
+    given = np.flatnonzero(label >= 0)
+    sample, labeler, label = sample[given].astype(np.int64), labeler[given], label[given]
+    code = labeler.astype(np.int64) * labels.num_classes + label
+    order = np.argsort(sample * (labels.num_labelers * labels.num_classes) + code, kind="stable")
+    return sample[order], code[order], np.bincount(sample, minlength=labels.num_samples)
+
+
+def _fill(shape, row, column, code, nothing):
+    dense = np.full(shape, nothing, np.int32)
+    dense[row, column] = code
+    return dense
+
+
+def _pad(columns, nothing):
+    """Round the sizes up; `code` becomes (width, rows), C-contiguous."""
+    rows, width = columns.code.shape
+    more_rows, more = bucket(rows) - rows, bucket(columns.weight.size) - columns.weight.size
+    code = np.pad(columns.code, ((0, more_rows), (0, bucket(width) - width)), constant_values=nothing)
+    return LabelColumns(
+        np.ascontiguousarray(code.T),
+        np.pad(columns.weight, (0, more)),
+        np.pad(columns.known, (0, more), constant_values=-1),
+        None if columns.sample is None else np.pad(columns.sample, (0, more_rows)),
+    )

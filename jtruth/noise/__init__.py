@@ -1,0 +1,19 @@
+"""Noisy-label models: p(labels of a sample | its class)."""
+
+from jtruth.noise._base import NoiseModel
+from jtruth.noise.confusion_matrices import ConfusionMatrices
+from jtruth.noise.difficulty_fallibility import DifficultyFallibility, labeling_error
+from jtruth.noise.known_labels import check_known_labels, with_known_labels
+from jtruth.noise.shared_errors import SharedErrors
+from jtruth.noise.symmetric import Symmetric
+
+__all__ = [
+    "ConfusionMatrices",
+    "DifficultyFallibility",
+    "NoiseModel",
+    "SharedErrors",
+    "Symmetric",
+    "check_known_labels",
+    "labeling_error",
+    "with_known_labels",
+]

@@ -1,0 +1,122 @@
+"""The difficulty-fallibility model of Su 5.1.2: equations (59) and (60).
+
+Every sample i has a difficulty delta_i and every labeler t a fallibility phi_t, both in [0, 1]. A label is
+wrong with probability
+
+    eps(delta, phi) = (delta + phi - delta phi) (C - 1) / C,
+
+and then each wrong class is equally likely. With delta = phi = 0 the label is certain; with delta = 1 or
+phi = 1 it is a uniform draw over the C classes. A constant worst-case error eps0 is delta = 0 and
+phi = C eps0 / (C - 1).
+"""
+
+from functools import partial
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+from jtruth.labels import Labels
+from jtruth.noise._base import NoiseModel, check_sizes
+from jtruth.noise._parameters import as_parameter, check_ndim, check_num_classes, check_probabilities, current
+from jtruth.noise._symmetric_channel import channel_log_likelihood, channel_sample
+
+
+def labeling_error(
+    difficulty: Float[Array, "*shape"], fallibility: Float[Array, "*shape"], num_classes: int
+) -> Float[Array, "*shape"]:
+    """Su (60): probability of a wrong label; the arrays have one shape."""
+    return (difficulty + fallibility * (1 - difficulty)) * ((num_classes - 1) / num_classes)
+
+
+class DifficultyFallibility(NoiseModel):
+    """Su (59)-(60): conditionally independent labelers, errors from difficulty and fallibility.
+
+    Args:
+        difficulty: delta, (samples,) in [0, 1]; or one number for all samples.
+        fallibility: phi, (labelers,) in [0, 1]; or one number for all labelers.
+        num_classes: number of classes C.
+
+    Raises:
+        ValueError: an entry outside [0, 1], a wrong number of axes, or fewer than two classes.
+
+    Example:
+        >>> import numpy as np
+        >>> from jtruth.labels import Labels
+        >>> from jtruth.noise import DifficultyFallibility
+        >>> labels = Labels.from_matrix(np.array([[1, -1], [0, 1]]), num_classes=2)
+        >>> model = DifficultyFallibility([.1, .2], [.2, .3], 2)
+        >>> print(np.exp(model.log_likelihood(labels)).round(4))
+        [[0.14   0.86  ]
+         [0.1804 0.1404]]
+    """
+
+    difficulty: Float[Array | np.ndarray, "*samples"]
+    fallibility: Float[Array | np.ndarray, "*labelers"]
+    num_classes: int = eqx.field(static=True)
+
+    def __init__(self, difficulty, fallibility, num_classes: int):
+        # Runs only where a model is constructed, never when JAX rebuilds one (see _parameters.py).
+        self.num_classes = check_num_classes(num_classes)
+        self.difficulty = as_parameter(difficulty, "difficulty")
+        self.fallibility = as_parameter(fallibility, "fallibility")
+        check_ndim(self.difficulty, "difficulty", (0, 1), "() or (samples,)")
+        check_ndim(self.fallibility, "fallibility", (0, 1), "() or (labelers,)")
+        check_probabilities(self.difficulty, "difficulty")
+        check_probabilities(self.fallibility, "fallibility")
+
+    def log_likelihood(self, labels: Labels) -> Float[Array, "samples classes"]:
+        """Su (58)-(60), (61). ValueError if `labels` has other numbers of samples, labelers or classes."""
+        check_sizes("classes", labels.num_classes, self.num_classes, "num_classes")
+        difficulty, fallibility = self._vectors(labels.num_samples, labels.num_labelers)
+        error = _error_of_labels(difficulty, fallibility, labels, self.num_classes)
+        return channel_log_likelihood(error, labels, self.num_classes)
+
+    def sample(
+        self,
+        key: PRNGKeyArray,
+        y: Int[Array | np.ndarray, " samples"],
+        mask: Bool[Array | np.ndarray, "samples labelers"],
+    ) -> Int[Array, "samples labelers"]:
+        """Draw labels for samples of class `y`; -1 where `mask` is False."""
+        y, mask = jnp.asarray(y, jnp.int32), jnp.asarray(mask)
+        difficulty, fallibility = self._vectors(*mask.shape)
+        error = _error_of_cells(difficulty, fallibility, self.num_classes)
+        return channel_sample(key, y, mask, error, self.num_classes)
+
+    def _vectors(
+        self, num_samples: int, num_labelers: int
+    ) -> tuple[Float[Array, " samples"], Float[Array, " labelers"]]:
+        """Difficulty of each sample and fallibility of each labeler, in the current dtype."""
+        difficulty, fallibility = current(self.difficulty, self.fallibility)
+        if difficulty.ndim == 1:
+            check_sizes("samples", num_samples, difficulty.shape[0], "difficulty")
+        if fallibility.ndim == 1:
+            check_sizes("labelers", num_labelers, fallibility.shape[0], "fallibility")
+        return jnp.broadcast_to(difficulty, (num_samples,)), jnp.broadcast_to(fallibility, (num_labelers,))
+
+
+@partial(jax.jit, static_argnames="num_classes")
+def _error_of_labels(
+    difficulty: Float[Array, " samples"],
+    fallibility: Float[Array, " labelers"],
+    labels: Labels,
+    num_classes: int,
+) -> Float[Array, " labels"]:
+    """(60) for every label that was given."""
+    of_sample, of_labeler = difficulty[jnp.asarray(labels.sample)], fallibility[jnp.asarray(labels.labeler)]
+    return labeling_error(of_sample, of_labeler, num_classes)
+
+
+@partial(jax.jit, static_argnames="num_classes")
+def _error_of_cells(
+    difficulty: Float[Array, " samples"], fallibility: Float[Array, " labelers"], num_classes: int
+) -> Float[Array, "samples labelers"]:
+    """(60) for every sample and labeler."""
+    shape = (difficulty.shape[0], fallibility.shape[0])
+    of_sample, of_labeler = difficulty[:, None], fallibility[None, :]
+    return labeling_error(
+        jnp.broadcast_to(of_sample, shape), jnp.broadcast_to(of_labeler, shape), num_classes
+    )

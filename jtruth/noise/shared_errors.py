@@ -1,0 +1,152 @@
+"""Dependent labelers: some labels of a sample are copies of one shared draw.
+
+The paper keeps p(z | y; psi) general and names dependent labelers as a model it could have used (Su 5.1.2).
+This is one such model. Every sample of class y has ONE shared draw s ~ q(. | y), for instance what the
+image seems to show, or the answer of a common source. Labeler t reports s with probability r_t, and
+otherwise draws from its own confusion matrix psi_t, independently of everything else:
+
+    p(z | y) = sum_s q(s | y) prod_t [ r_t 1(z_t = s) + (1 - r_t) psi_t(z_t | y) ].
+
+With r = 0 this is `ConfusionMatrices`. With r = 1 all labels of a sample are equal, and many labels are
+worth exactly one. In between, labelers agree more often than independent labelers of equal accuracy, so a
+model that assumes independence is too sure of itself.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+from jtruth.labels import Labels
+from jtruth.noise._base import NoiseModel, check_sizes, draw_rows, safe_log, sum_over_labels
+from jtruth.noise._parameters import (
+    as_parameter,
+    check_ndim,
+    check_probabilities,
+    check_rows,
+    current,
+    sum_tolerance,
+)
+from jtruth.noise.confusion_matrices import check_matrices
+
+
+class SharedErrors(NoiseModel):
+    """Labelers that copy a shared draw of the sample with probability `copying`.
+
+    Args:
+        matrices: psi, (labelers, classes, classes): what a labeler reports when it does not copy; rows =
+            true class, rows sum to 1.
+        shared: q, (classes, classes): law of the shared draw given the true class, rows sum to 1.
+        copying: r, a number or (labelers,), in [0, 1].
+
+    Raises:
+        ValueError: wrong shapes, entries outside [0, 1], or a row that does not sum to 1.
+
+    Example:
+        >>> import numpy as np
+        >>> from jtruth.labels import Labels
+        >>> from jtruth.noise import SharedErrors
+        >>> good = [[.9, .1], [.1, .9]]
+        >>> labels = Labels.from_matrix(np.array([[1, 1]]), num_classes=2)
+        >>> for r in (0., .5, 1.):
+        ...     model = SharedErrors([good, good], good, r)
+        ...     print(np.exp(model.log_likelihood(labels)).round(4))
+        [[0.01 0.81]]
+        [[0.0325 0.8325]]
+        [[0.1 0.9]]
+    """
+
+    matrices: Float[Array | np.ndarray, "labelers classes classes"]
+    shared: Float[Array | np.ndarray, "classes classes"]
+    copying: Float[Array | np.ndarray, "*labelers"]
+
+    def __init__(self, matrices, shared, copying):
+        # Runs only where a model is constructed, never when JAX rebuilds one (see _parameters.py).
+        self.matrices = check_matrices(matrices, "matrices")
+        self.shared = as_parameter(shared, "shared")
+        self.copying = as_parameter(copying, "copying")
+        if self.shared.shape != self.matrices.shape[1:]:
+            raise ValueError(
+                f"shared must have shape (classes, classes), here {self.matrices.shape[1:]}, "
+                f"got {self.shared.shape}"
+            )
+        check_rows(self.shared, "shared", sum_tolerance(shared, self.num_classes))
+        check_ndim(self.copying, "copying", (0, 1), "() or (labelers,)")
+        check_probabilities(self.copying, "copying")
+        if self.copying.ndim == 1:
+            check_sizes("labelers", self.copying.shape[0], self.matrices.shape[0], "matrices")
+
+    @property
+    def num_classes(self) -> int:
+        """Number of classes C."""
+        return self.matrices.shape[-1]
+
+    def log_likelihood(self, labels: Labels) -> Float[Array, "samples classes"]:
+        """The sum over the shared draw above. ValueError if `labels` has other sizes."""
+        check_sizes("classes", labels.num_classes, self.num_classes, "matrices")
+        return _log_likelihood(*self._arrays(labels.num_labelers), labels)
+
+    def sample(
+        self,
+        key: PRNGKeyArray,
+        y: Int[Array | np.ndarray, " samples"],
+        mask: Bool[Array | np.ndarray, "samples labelers"],
+    ) -> Int[Array, "samples labelers"]:
+        """Draw labels for samples of class `y`; -1 where `mask` is False."""
+        y, mask = jnp.asarray(y, jnp.int32), jnp.asarray(mask)
+        matrices, shared, copying = self._arrays(mask.shape[1])
+        return _sample(key, matrices, shared, copying, y, mask)
+
+    def _arrays(self, num_labelers: int):
+        """Matrices, shared matrix and (labelers,) copying probabilities, in the current dtype."""
+        check_sizes("labelers", num_labelers, self.matrices.shape[0], "matrices")
+        matrices, shared, copying = current(self.matrices, self.shared, self.copying)
+        return matrices, shared, jnp.broadcast_to(copying, (num_labelers,))
+
+
+@jax.jit
+def _log_likelihood(
+    matrices: Float[Array, "labelers classes classes"],
+    shared: Float[Array, "classes classes"],
+    copying: Float[Array, " labelers"],
+    labels: Labels,
+) -> Float[Array, "samples classes"]:
+    """Log of the sum over the shared draw.
+
+    One pass over the labels for each value s of the shared draw, so that memory stays at labels x classes
+    (and samples x classes^2 for the result before the sum).
+    """
+    labeler, label = jnp.asarray(labels.labeler), jnp.asarray(labels.label)
+    copies = copying[labeler]
+    own = (1 - copies)[:, None] * jnp.swapaxes(matrices, 1, 2)[labeler, label]  # (labels, classes)
+
+    def given_shared(s):
+        copied = jnp.where(label == s, copies, 0.0)
+        return sum_over_labels(safe_log(own + copied[:, None]), labels)
+
+    parts = jax.lax.map(given_shared, jnp.arange(shared.shape[0], dtype=label.dtype))
+    return _log_sum_exp(parts + safe_log(shared.T)[:, None, :])
+
+
+@jax.jit
+def _sample(
+    key: PRNGKeyArray,
+    matrices: Float[Array, "labelers classes classes"],
+    shared: Float[Array, "classes classes"],
+    copying: Float[Array, " labelers"],
+    y: Int[Array, " samples"],
+    mask: Bool[Array, "samples labelers"],
+) -> Int[Array, "samples labelers"]:
+    """The shared draw of each sample, every labeler's own draw, and who copies."""
+    key_shared, key_own, key_copy = jax.random.split(key, 3)
+    common = draw_rows(key_shared, shared[y])
+    own = draw_rows(key_own, jnp.swapaxes(matrices, 0, 1)[y])
+    copies = jax.random.bernoulli(key_copy, jnp.broadcast_to(copying[None, :], mask.shape))
+    return jnp.where(mask, jnp.where(copies, common[:, None], own), -1)
+
+
+def _log_sum_exp(x: Float[Array, "shared samples classes"]) -> Float[Array, "samples classes"]:
+    """log sum exp over the first axis; -inf with gradient 0 where every term is -inf."""
+    possible = jnp.any(x > -jnp.inf, axis=0)
+    total = jax.nn.logsumexp(jnp.where(possible[None], x, 0.0), axis=0)
+    return jnp.where(possible, total, -jnp.inf)

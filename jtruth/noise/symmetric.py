@@ -1,0 +1,74 @@
+"""Symmetric noise: one error probability for every sample (Su 3.6 and 4.1, equation (57)).
+
+For two classes and one labeler this is the binary symmetric channel, for several labelers the binary
+symmetric broadcast channel; for C classes a labeler errs with probability eps and then names each of the
+C - 1 wrong classes with probability eps / (C - 1).
+"""
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+from jtruth.labels import Labels
+from jtruth.noise._base import NoiseModel, check_sizes
+from jtruth.noise._parameters import as_parameter, check_ndim, check_num_classes, check_probabilities, current
+from jtruth.noise._symmetric_channel import channel_log_likelihood, channel_sample
+
+
+class Symmetric(NoiseModel):
+    """Symmetric channel: `error` is one probability for all labelers, or one for each labeler.
+
+    An error above (C - 1) / C is allowed: such a labeler is worse than chance, hence informative.
+
+    Args:
+        error: probability of a wrong label, a number or (labelers,), in [0, 1].
+        num_classes: number of classes C.
+
+    Raises:
+        ValueError: an error outside [0, 1], more than one axis, or fewer than two classes.
+
+    Example:
+        >>> import numpy as np
+        >>> from jtruth.labels import Labels
+        >>> from jtruth.noise import Symmetric
+        >>> labels = Labels.from_matrix(np.array([[1, 1], [0, -1]]), num_classes=2)
+        >>> print(np.exp(Symmetric(.1, 2).log_likelihood(labels)).round(3))
+        [[0.01 0.81]
+         [0.9  0.1 ]]
+    """
+
+    error: Float[Array | np.ndarray, "*labelers"]
+    num_classes: int = eqx.field(static=True)
+
+    def __init__(self, error, num_classes: int):
+        # Runs only where a model is constructed, never when JAX rebuilds one (see _parameters.py).
+        self.num_classes = check_num_classes(num_classes)
+        self.error = as_parameter(error, "error")
+        check_ndim(self.error, "error", (0, 1), "() or (labelers,)")
+        check_probabilities(self.error, "error")
+
+    def log_likelihood(self, labels: Labels) -> Float[Array, "samples classes"]:
+        """Su (57)-(58). ValueError if `labels` has other numbers of classes or labelers."""
+        check_sizes("classes", labels.num_classes, self.num_classes, "num_classes")
+        (error,) = current(self.error)
+        if error.ndim == 1:
+            check_sizes("labelers", labels.num_labelers, error.shape[0], "error")
+            error = error[jnp.asarray(labels.labeler)]
+        else:
+            error = jnp.broadcast_to(error, jnp.shape(labels.label))
+        return channel_log_likelihood(error, labels, self.num_classes)
+
+    def sample(
+        self,
+        key: PRNGKeyArray,
+        y: Int[Array | np.ndarray, " samples"],
+        mask: Bool[Array | np.ndarray, "samples labelers"],
+    ) -> Int[Array, "samples labelers"]:
+        """Draw labels for samples of class `y`; -1 where `mask` is False."""
+        y, mask = jnp.asarray(y, jnp.int32), jnp.asarray(mask)
+        (error,) = current(self.error)
+        if error.ndim == 1:
+            check_sizes("labelers", mask.shape[1], error.shape[0], "error")
+            error = error[None, :]
+        return channel_sample(key, y, mask, jnp.broadcast_to(error, mask.shape), self.num_classes)

@@ -1,0 +1,241 @@
+"""Class posteriors: what the labels, and the prediction, say about the correct class (Su 2.2.2, 3.2).
+
+A noise model has turned the labels into `log_likelihood` (samples, classes). Bayes' rule with the class
+prior gives the *class posterior* rho, Su (21) = (41). If a classifier also predicted the samples, and errs
+independently of the labelers given the class, its conditional confusion matrix K adds one more factor:
+the *testing class posterior*, Su (10) for two classes and (25) for more. (In the first line of the printed
+(25) P_D and P_FA stand where K is meant.)
+
+All of it happens in the log domain. The product of the probabilities of 399 labels is 0 in float32, that of
+1500 labels in float64.
+
+A sample whose labels are impossible under every class has no posterior. Outside of jit and vmap this is a
+ValueError that names the samples. Inside there are no values to look at, and the row is NaN, so that it
+cannot be taken for an answer; call `check_not_contradictory` before.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+from jaxtyping import Array, Float, Int
+
+from jtruth._validation import quoted, some
+
+LogLikelihood = Float[Array | np.ndarray, "samples classes"]
+Prior = Float[Array | np.ndarray, " classes"]
+Confusion = Float[Array | np.ndarray, "classes symbols"]
+
+
+def class_posterior(log_likelihood: LogLikelihood, prior: Prior) -> Float[Array, "samples classes"]:
+    """Su (21) = (41): p(y_i = c | z_i), proportional to prior[c] exp(log_likelihood[i, c]).
+
+    Args:
+        log_likelihood: (samples, classes), log p(z_i | y_i = c). A known class is a row with 0 and -inf.
+        prior: (classes,), sums to 1; entries may be 0.
+
+    Returns:
+        (samples, classes) in the dtype of `log_likelihood`; rows sum to 1.
+
+    Raises:
+        ValueError: bad prior, or (for concrete input) samples that are impossible under every class.
+
+    Example:
+        >>> import numpy as np
+        >>> from jtruth.posterior import class_posterior
+        >>> rho = class_posterior(np.log([[.1, .9], [.5, .5]]), np.array([.7, .3]))
+        >>> print(np.round(np.asarray(rho, float), 3))
+        [[0.206 0.794]
+         [0.7   0.3  ]]
+    """
+    return _normalised(*_checked(log_likelihood, prior), log=False)
+
+
+def log_class_posterior(log_likelihood: LogLikelihood, prior: Prior) -> Float[Array, "samples classes"]:
+    """Logarithm of `class_posterior`, exact where the posterior itself underflows; -inf for impossible."""
+    return _normalised(*_checked(log_likelihood, prior), log=True)
+
+
+def class_posterior_given_prediction(
+    log_likelihood: LogLikelihood,
+    prior: Prior,
+    confusion: Confusion,
+    y_pred: Int[Array | np.ndarray, " samples"],
+) -> Float[Array, "samples classes"]:
+    """Su (10), (25): p(y_i = c | y_pred_i, z_i) ~ prior[c] K[c, y_pred_i] exp(log_likelihood[i, c]).
+
+    Args:
+        log_likelihood: (samples, classes).
+        prior: (classes,).
+        confusion: K, (classes, symbols), rows = true class, rows sum to 1. The predicted symbol need not be
+            a class: a score bin, a pair of predictions or "abstain" work in the same way.
+        y_pred: (samples,) predicted symbol, 0..symbols-1.
+
+    Raises:
+        ValueError: bad prior, confusion or predictions, or (for concrete input) impossible samples.
+
+    Example:
+        >>> import numpy as np
+        >>> from jtruth.posterior import class_posterior_given_prediction
+        >>> K = np.array([[.7, .3], [.2, .8]])
+        >>> rho = class_posterior_given_prediction(np.zeros((2, 2)), np.array([.5, .5]), K, np.array([1, 0]))
+        >>> print(np.round(np.asarray(rho, float), 3))
+        [[0.273 0.727]
+         [0.778 0.222]]
+    """
+    if confusion.shape[0] != log_likelihood.shape[1]:
+        raise ValueError(
+            f"confusion has shape {confusion.shape} but there are {log_likelihood.shape[1]} classes; rows "
+            "are the true classes"
+        )
+    log_likelihood = _as_array(log_likelihood)
+    of_prediction = prediction_log_likelihood(confusion, y_pred).astype(log_likelihood.dtype)
+    return class_posterior(log_likelihood + of_prediction, prior)
+
+
+def prediction_log_likelihood(
+    confusion: Confusion, y_pred: Int[Array | np.ndarray, " samples"]
+) -> Float[Array, "samples classes"]:
+    """log p(y_pred_i | y_i = c) = log K[c, y_pred_i], Su (3)-(6): what a prediction adds to the labels.
+
+    Add it to the `log_likelihood` of the labels to treat a classifier of known K as one more source.
+    """
+    if _is_concrete(confusion):
+        confusion = validate_confusion(confusion)
+    if _is_concrete(y_pred):
+        _check_symbols(np.asarray(y_pred), confusion.shape[1])
+    return _safe_log(_as_array(confusion).T)[jnp.asarray(y_pred, jnp.int32)]
+
+
+def validate_prior(prior, num_classes: int) -> np.ndarray:
+    """The prior as a (classes,) array of its own floating dtype, checked on the host.
+
+    Raises:
+        ValueError: wrong length, an entry that is negative or NaN, or a sum that is not 1 within 1e-6.
+    """
+    prior = np.asarray(prior)
+    if prior.shape != (num_classes,):
+        raise ValueError(
+            f"prior has shape {prior.shape} but there are {num_classes} classes; give one number per class"
+        )
+    return _check_rows(prior, "prior")
+
+
+def validate_confusion(confusion) -> np.ndarray:
+    """A (classes, symbols) confusion matrix, rows = true class, checked on the host like `validate_prior`."""
+    confusion = np.asarray(confusion)
+    if confusion.ndim != 2:
+        raise ValueError(f"confusion must have shape (classes, symbols), got {confusion.shape}")
+    return _check_rows(confusion, "confusion")
+
+
+def check_not_contradictory(
+    log_likelihood: LogLikelihood, tasks: Sequence | None = None, *, prior: Prior | None = None
+) -> None:
+    """Refuse samples that are impossible under every class: certain labelers contradict each other.
+
+    Args:
+        log_likelihood: (samples, classes), concrete.
+        tasks: names of the samples for the message; their numbers if None.
+        prior: (classes,); if given, a class of prior 0 counts as impossible.
+
+    Raises:
+        ValueError: names the first five samples, and says what to do.
+    """
+    values = np.asarray(log_likelihood)
+    bad = np.flatnonzero(np.isnan(values).any(axis=1))
+    if bad.size:
+        raise ValueError(
+            f"the log-likelihood of {_name(bad, tasks)} is NaN; check the noise model's parameters"
+        )
+    bad = np.flatnonzero(np.isneginf(values).all(axis=1))
+    if bad.size:
+        raise ValueError(
+            f"the labels of {_name(bad, tasks)} are impossible under every class, because labelers (or a "
+            "classifier) that cannot err contradict each other; correct these labels, or give those that "
+            "gave them a small error probability"
+        )
+    if prior is not None:
+        possible = ~np.isneginf(values) & (np.asarray(prior) > 0)[None, :]
+        bad = np.flatnonzero(~possible.any(axis=1))
+        if bad.size:
+            raise ValueError(
+                f"the labels of {_name(bad, tasks)} are possible only under classes whose prior is 0; give "
+                "these classes a positive prior, or correct the labels"
+            )
+
+
+def _checked(log_likelihood: LogLikelihood, prior: Prior) -> tuple[Array, Array]:
+    """Both as JAX arrays of one dtype, after the checks that concrete input allows."""
+    if _is_concrete(prior):
+        prior = validate_prior(prior, log_likelihood.shape[1])
+        if _is_concrete(log_likelihood):
+            check_not_contradictory(log_likelihood, prior=prior)
+    log_likelihood = _as_array(log_likelihood)
+    return log_likelihood, jnp.asarray(prior, log_likelihood.dtype)
+
+
+@partial(jax.jit, static_argnames="log")
+def _normalised(
+    log_likelihood: Float[Array, "samples classes"], prior: Float[Array, " classes"], *, log: bool
+) -> Float[Array, "samples classes"]:
+    """(21): log prior + log-likelihood, normalised over the classes."""
+    joint = log_likelihood + _safe_log(prior)[None, :]
+    return jax.nn.log_softmax(joint, axis=1) if log else jax.nn.softmax(joint, axis=1)
+
+
+def _name(bad: np.ndarray, tasks: Sequence | None) -> str:
+    """What `some` makes of the samples: "3 sample(s) (0, 4, 9)", with task names where there are some."""
+    return f"{bad.size} sample(s) ({quoted(tasks[i] for i in bad) if tasks is not None else some(bad)})"
+
+
+def _check_rows(x: np.ndarray, name: str) -> np.ndarray:
+    """Rows (last axis) of `x` are distributions, within 1e-6 or the rounding of a short dtype."""
+    if not jnp.issubdtype(x.dtype, jnp.floating):
+        x = x.astype(np.float64)
+    values = x.astype(np.float64)
+    bad = np.argwhere(~((values >= 0) & (values <= 1 + 1e-6)))
+    if len(bad):
+        index = tuple(int(i) for i in bad[0])
+        where = ", ".join(map(str, index))
+        raise ValueError(f"{name}[{where}] is {x[index]}; probabilities must lie between 0 and 1")
+    total = values.sum(axis=-1)
+    tolerance = max(1e-6, values.shape[-1] * float(jnp.finfo(x.dtype).eps))
+    bad = np.argwhere(np.abs(total - 1) > tolerance)
+    if len(bad):
+        index = tuple(int(i) for i in bad[0])
+        where = f"row {index[0]} of {name}" if index else name
+        raise ValueError(f"{where} sums to {total[index]:.9g}, not to 1; divide counts by their sum")
+    return x
+
+
+def _check_symbols(y_pred: np.ndarray, num_symbols: int) -> None:
+    """Predictions are symbols 0..num_symbols-1 (JAX would clamp or wrap an index that is not)."""
+    bad = np.flatnonzero((y_pred < 0) | (y_pred >= num_symbols))
+    if bad.size:
+        raise ValueError(
+            f"y_pred[{bad[0]}] is {y_pred[bad[0]]} but confusion has columns 0 to {num_symbols - 1} "
+            f"({bad.size} such predictions)"
+        )
+
+
+def _safe_log(p: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+    """log p, with -inf and gradient 0 (not NaN) at p = 0."""
+    return jnp.where(p > 0, jnp.log(jnp.where(p > 0, p, 1.0)), -jnp.inf)
+
+
+def _as_array(x: Array | np.ndarray) -> Array:
+    """`x` as a JAX array of its own dtype, as far as x64 allows it.
+
+    The dtype is said, because `jnp.asarray(x)` of a NumPy array that a live jitted function has captured
+    under the other x64 setting returns that other dtype (jax 0.10.2 keeps such constants by identity).
+    """
+    return x if isinstance(x, jax.Array) else jnp.asarray(x, jax.dtypes.canonicalize_dtype(x.dtype))
+
+
+def _is_concrete(x) -> bool:
+    """True when the host can look at the values of `x`."""
+    return not isinstance(x, Tracer)

@@ -1,0 +1,221 @@
+"""Simulated classifiers and labelers: Su section 5.1.
+
+A simulated data set is drawn in the order of the paper: correct classes from the prior; a prediction for
+each sample from the row of its correct class in the desired conditional confusion matrix (5.1.1; the printed
+index y-hat of K is a slip for y); who labels what (5.1.2); and noisy labels from a noise model. Given
+its class, a sample's prediction and labels are independent, as the testing model (7) assumes.
+
+Labeler t labels a sample with probability eta_t, and the whole set of labelers is redrawn until a sample has
+a label. `sample_participation` draws from that law without redrawing: it draws the first labeler who takes
+part, which has a known distribution, and the later ones independently. So everything here has a fixed cost
+and runs under jit and vmap; `jax.vmap` over keys makes thousands of data sets at once.
+"""
+
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+from jtruth.labels import Labels
+from jtruth.noise import DifficultyFallibility, NoiseModel
+from jtruth.noise._parameters import as_parameter, check_ndim, check_probabilities, current, is_concrete
+from jtruth.posterior import validate_confusion, validate_prior
+
+Pair = tuple[float | int, float | int]
+
+
+class Simulated(NamedTuple):
+    """A simulated data set, with the truth and what it was drawn from."""
+
+    y: Int[Array, " samples"]  # correct classes
+    y_pred: Int[Array, " samples"]  # predicted symbols of the simulated classifier
+    z: Int[Array, "samples labelers"]  # noisy labels, -1 = none; at least one in every row
+    noise: NoiseModel  # what the noisy labels were drawn from
+    participation: Float[Array | np.ndarray, " labelers"]  # eta
+
+    def to_labels(self) -> Labels:
+        """The noisy labels in long form (see `to_labels`)."""
+        return to_labels(self.z, self.noise.num_classes)
+
+
+def simulate(
+    key: PRNGKeyArray,
+    num_samples: int,
+    prior: Float[Array | np.ndarray, " classes"],
+    confusion: Float[Array | np.ndarray, "classes symbols"],
+    noise_model: NoiseModel,
+    participation: Float[Array | np.ndarray, " labelers"],
+) -> Simulated:
+    """Su 5.1: classes, predictions and noisy labels, all parameters given.
+
+    Args:
+        key: JAX random key.
+        num_samples: N.
+        prior: (classes,).
+        confusion: K, (classes, symbols): row y is the law of the prediction of a sample of class y. For two
+            classes [[1 - p_FA, p_FA], [1 - p_D, p_D]].
+        noise_model: law of the noisy labels given the class.
+        participation: eta, (labelers,): probability that a labeler labels a sample, before conditioning on
+            at least one label.
+
+    Raises:
+        ValueError: bad prior, confusion matrix or participation, or sizes that do not match.
+
+    Example:
+        >>> import jax, numpy as np
+        >>> from jtruth.noise import Symmetric
+        >>> K = np.array([[.7, .3], [.2, .8]])
+        >>> data = simulate(jax.random.key(0), 4, np.array([.8, .2]), K, Symmetric(.1, 2), np.array([1., .5]))
+        >>> data.z.shape, bool((data.z[:, 0] >= 0).all())
+        ((4, 2), True)
+    """
+    num_classes = noise_model.num_classes
+    if is_concrete(prior):
+        prior = validate_prior(prior, num_classes)
+    if is_concrete(confusion):
+        confusion = validate_confusion(confusion)
+    if confusion.shape[0] != num_classes:
+        raise ValueError(
+            f"confusion has shape {confusion.shape} but the noise model has {num_classes} classes"
+        )
+    _check_participation(participation)
+    arrays = current(prior, confusion, participation)
+    y, y_pred, z = _draw_all(key, *arrays, noise_model, num_samples=num_samples)
+    return Simulated(y, y_pred, z, noise_model, participation)
+
+
+def simulate_difficulty_fallibility(
+    key: PRNGKeyArray,
+    *,
+    num_samples: int,
+    num_labelers: int,
+    prior: Float[Array | np.ndarray, " classes"],
+    confusion: Float[Array | np.ndarray, "classes symbols"],
+    difficulty: Pair = (1.0, 5.0),
+    fallibility: Pair = (0.0, 0.4),
+    participation: Pair = (0.0, 1.0),
+) -> Simulated:
+    """The paper's simulator: difficulty, fallibility and participation are drawn too (Su 5.1.2).
+
+    The defaults are those of the main testing example, Su 5.2.1.
+
+    Args:
+        key: JAX random key.
+        num_samples: N.
+        num_labelers: T.
+        prior: (classes,).
+        confusion: K, (classes, symbols).
+        difficulty: (a, b) of the beta distribution of delta, one draw per sample; (1, 1) is uniform.
+        fallibility: (low, high) of the uniform distribution of phi, one draw per labeler.
+        participation: (low, high) of the uniform distribution of eta, one draw per labeler.
+
+    Returns:
+        `Simulated`, whose `noise` is the `DifficultyFallibility` that was drawn.
+
+    Raises:
+        ValueError: bad prior or confusion matrix, a range that is not inside [0, 1], or a, b not positive.
+    """
+    _check_range(fallibility, "fallibility")
+    _check_range(participation, "participation")
+    key_delta, key_phi, key_eta, key_data = jax.random.split(key, 4)
+    delta = sample_difficulty(key_delta, num_samples, *difficulty)
+    phi = jax.random.uniform(key_phi, (num_labelers,), minval=fallibility[0], maxval=fallibility[1])
+    eta = jax.random.uniform(key_eta, (num_labelers,), minval=participation[0], maxval=participation[1])
+    noise = DifficultyFallibility(delta, phi, len(prior))
+    return simulate(key_data, num_samples, prior, confusion, noise, eta)
+
+
+def sample_difficulty(
+    key: PRNGKeyArray, num_samples: int, a: float | int, b: float | int
+) -> Float[Array, " samples"]:
+    """Difficulties drawn from Beta(a, b); the parameters are Python numbers.
+
+    For a = 1 or b = 1 (all of the paper's settings) the distribution function has a closed inverse, which
+    spares the rejection loops of the general draw.
+    """
+    if not (a > 0 and b > 0):
+        raise ValueError(f"difficulty must be (a, b) of a beta distribution, both positive; got ({a}, {b})")
+    if a == 1:
+        return -jnp.expm1(jnp.log1p(-jax.random.uniform(key, (num_samples,))) / b)
+    if b == 1:
+        return jax.random.uniform(key, (num_samples,)) ** (1 / a)
+    return jax.random.beta(key, float(a), float(b), (num_samples,))
+
+
+def sample_participation(
+    key: PRNGKeyArray, participation: Float[Array | np.ndarray, " labelers"], num_samples: int
+) -> Bool[Array, "samples labelers"]:
+    """Who labels which sample: independent with probability eta_t, given that every sample has a label.
+
+    The first labeler F who takes part has P(F = t) ~ eta_t prod_{s < t} (1 - eta_s); the labelers after F
+    are independent of the condition. This is the law of drawing again until a sample has a label, exactly.
+
+    Raises:
+        ValueError: an eta outside [0, 1], or no eta above 0 (no draw would ever have a label).
+    """
+    _check_participation(participation)
+    (eta,) = current(participation)
+    return _draw_participation(key, eta, num_samples=num_samples)
+
+
+def _check_participation(participation: Float[Array | np.ndarray, " labelers"]) -> None:
+    """ValueError unless participation is (labelers,), in [0, 1], and not 0 for everybody."""
+    check_ndim(participation, "participation", (1,), "(labelers,)")
+    if is_concrete(participation):
+        eta = as_parameter(participation, "participation")
+        check_probabilities(eta, "participation")
+        if not (np.asarray(eta) > 0).any():
+            raise ValueError("participation is 0 for every labeler, so no sample can have a label")
+
+
+def to_labels(z: Int[Array | np.ndarray, "samples labelers"], num_classes: int) -> Labels:
+    """Labels with samples x labelers entries, -1 where there is no label; works under jit and vmap.
+
+    `Labels.from_matrix` leaves the missing entries out, so its size depends on the data; here it is fixed.
+    For a batch of matrices use `jax.vmap(lambda z: to_labels(z, num_classes))(batch)`.
+    """
+    num_samples, num_labelers = z.shape
+    sample = jnp.repeat(jnp.arange(num_samples, dtype=jnp.int32), num_labelers)
+    labeler = jnp.tile(jnp.arange(num_labelers, dtype=jnp.int32), num_samples)
+    label = jnp.asarray(z, jnp.int32).reshape(-1)
+    return Labels(sample, labeler, label, num_samples, num_labelers, num_classes)
+
+
+@partial(jax.jit, static_argnames="num_samples")
+def _draw_all(key, prior, confusion, eta, noise_model: NoiseModel, *, num_samples: int):
+    """(y, y_pred, z), compiled as a whole."""
+    key_y, key_pred, key_mask, key_z = jax.random.split(key, 4)
+    y = _draw_rows(key_y, jnp.broadcast_to(prior, (num_samples, prior.shape[0])))
+    y_pred = _draw_rows(key_pred, confusion[y])
+    mask = _draw_participation(key_mask, eta, num_samples=num_samples)
+    return y, y_pred, noise_model.sample(key_z, y, mask)
+
+
+@partial(jax.jit, static_argnames="num_samples")
+def _draw_participation(
+    key: PRNGKeyArray, eta: Float[Array, " labelers"], *, num_samples: int
+) -> Bool[Array, "samples labelers"]:
+    """First labeler by its law, later ones independently (see `sample_participation`)."""
+    num_labelers = eta.shape[0]
+    nobody = jnp.cumsum(jnp.log1p(-eta))  # log P(labelers 0..t all absent)
+    before = jnp.concatenate([jnp.zeros((1,), eta.dtype), nobody[:-1]])
+    key_first, key_later = jax.random.split(key)
+    log_first = jnp.broadcast_to(jnp.log(eta) + before, (num_samples, num_labelers))
+    first = jax.random.categorical(key_first, log_first, axis=-1)[:, None]
+    labelers = jnp.arange(num_labelers, dtype=first.dtype)[None, :]
+    later = jax.random.uniform(key_later, (num_samples, num_labelers), eta.dtype) < eta[None, :]
+    return (labelers == first) | ((labelers > first) & later)
+
+
+def _draw_rows(key: PRNGKeyArray, rows: Float[Array, "samples symbols"]) -> Int[Array, " samples"]:
+    """One symbol from every row; log 0 = -inf is never drawn."""
+    return jax.random.categorical(key, jnp.log(rows), axis=-1).astype(jnp.int32)
+
+
+def _check_range(bounds: Pair, name: str) -> None:
+    low, high = bounds
+    if not 0 <= low <= high <= 1:
+        raise ValueError(f"{name} must be (low, high) with 0 <= low <= high <= 1, got {bounds}")

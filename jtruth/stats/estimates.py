@@ -1,0 +1,265 @@
+"""What is known about one number: its posterior law, and the estimates read off it (Su 2.5).
+
+Three laws, one face. `PmfEstimate` holds atoms (an exact law of a metric), `DensityEstimate` a density on a
+grid (the normal approximations of Su 2.3, and exact laws of very large samples), `DrawsEstimate` draws. All
+give `mean` (the MMSE estimate), `mode` (the MAP estimate), `sd`, `interval(level)` (shortest),
+`equal_tails(level)`, `region(level)` (highest density), `density(x)` and `sample(key, n)`.
+
+A metric may be undefined for some label vectors (recall when no sample is positive). The law is then the law
+given that it is defined, and `probability_defined` says how probable that is. If it is never defined, every
+estimate is NaN.
+"""
+
+from abc import abstractmethod
+from functools import cached_property
+
+import equinox as eqx
+import jax
+import numpy as np
+from jaxtyping import Array, Float, Key
+from scipy.interpolate import CubicSpline
+from scipy.optimize import brentq
+
+from jtruth.stats.regions import (
+    Interval,
+    Region,
+    check_level,
+    densest_cells,
+    equal_tails,
+    merge_cells,
+    shortest_interval,
+)
+
+_FEW_ATOMS = 64  # at most this many atoms: a region is a set of atoms, not of bins
+_NOWHERE = Interval(float("nan"), float("nan"), float("nan"))
+
+
+class Estimate(eqx.Module):
+    """Posterior law of one number; see the module docstring. Host side, float64."""
+
+    probability_defined: eqx.AbstractVar[float]
+
+    @property
+    @abstractmethod
+    def mean(self) -> float:
+        """Posterior mean, the estimate of least mean squared error."""
+
+    @property
+    @abstractmethod
+    def sd(self) -> float:
+        """Posterior standard deviation."""
+
+    @property
+    @abstractmethod
+    def mode(self) -> float:
+        """Most probable value."""
+
+    @abstractmethod
+    def interval(self, level: float = 0.95) -> Interval:
+        """Shortest interval with posterior probability of at least `level`."""
+
+    @abstractmethod
+    def equal_tails(self, level: float = 0.95) -> Interval:
+        """Interval that leaves (1 - level)/2 on either side."""
+
+    @abstractmethod
+    def region(self, level: float = 0.95) -> Region:
+        """Highest-density region, possibly a union of intervals."""
+
+    @abstractmethod
+    def density(self, x: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
+        """Posterior density at x (for atoms: of the law smoothed over bins of sd/5)."""
+
+    @abstractmethod
+    def sample(self, key: Key[Array, ""], n: int) -> Float[np.ndarray, " n"]:
+        """n independent draws from the law (DrawsEstimate: with replacement from its draws)."""
+
+
+def _uniform(key: Key[Array, ""], n: int) -> np.ndarray:
+    with jax.enable_x64(True):
+        return np.asarray(jax.random.uniform(key, (n,)), np.float64)
+
+
+def _bins(values: np.ndarray, pmf: np.ndarray, per_sd: float, sd: float) -> tuple[np.ndarray, np.ndarray]:
+    """Edges and masses of equal bins, about `per_sd` to a standard deviation, over the range of the atoms."""
+    low, high = float(values[0]), float(values[-1])
+    number = int(np.clip((high - low) / max(sd, 1e-300) * per_sd, 1, 20_000))
+    edges = np.linspace(low, high if high > low else low + 1e-12, number + 1)
+    where = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, number - 1)
+    return edges, np.bincount(where, weights=pmf, minlength=number)
+
+
+class PmfEstimate(Estimate):
+    """A law given by atoms: `values` sorted and distinct, `pmf` their probabilities (sum 1).
+
+    `lattice` says that the values are equally spaced. Otherwise (ratios such as recall, where 3/4 collects
+    the mass of 3/4, 6/8, 9/12, ...) single atoms mean little, and mode and region are those of the law
+    smoothed over bins, unless there are at most 64 atoms.
+    """
+
+    values: Float[np.ndarray, " atoms"]
+    pmf: Float[np.ndarray, " atoms"]
+    probability_defined: float = 1.0
+    lattice: bool = False
+
+    @property
+    def mean(self) -> float:
+        """Sum of value times probability."""
+        return float(self.values @ self.pmf) if self.values.size else float("nan")
+
+    @property
+    def sd(self) -> float:
+        """Standard deviation of the atoms."""
+        if not self.values.size:
+            return float("nan")
+        return float(np.sqrt(max(((self.values - self.mean) ** 2) @ self.pmf, 0.0)))
+
+    @property
+    def _by_atom(self) -> bool:
+        return self.lattice or self.values.size <= _FEW_ATOMS
+
+    @property
+    def mode(self) -> float:
+        """Most probable atom, or the peak of the smoothed law (see the class)."""
+        if not self.values.size:
+            return float("nan")
+        if self._by_atom:
+            return float(self.values[np.argmax(self.pmf)])
+        grid = np.linspace(max(self.values[0], self.mean - 4 * self.sd), min(self.values[-1], self.mean + 4 * self.sd), 2001)
+        return float(grid[np.argmax(self.density(grid))])
+
+    def interval(self, level: float = 0.95) -> Interval:
+        """Shortest interval of atoms with at least `level`; its `mass` is what it attains."""
+        check_level(level)
+        return shortest_interval(self.values, self.pmf, level) if self.values.size else _NOWHERE
+
+    def equal_tails(self, level: float = 0.95) -> Interval:
+        """Interval between two quantiles."""
+        check_level(level)
+        return equal_tails(self.values, self.pmf, level) if self.values.size else _NOWHERE
+
+    def region(self, level: float = 0.95) -> Region:
+        """Densest atoms (or bins of sd/20) that hold at least `level`."""
+        check_level(level)
+        if not self.values.size:
+            return Region((), float("nan"))
+        if self._by_atom:
+            low, high, mass = self.values, self.values, self.pmf
+        else:
+            edges, mass = _bins(self.values, self.pmf, 20.0, self.sd)
+            low, high = edges[:-1], edges[1:]
+        inside = densest_cells(mass, level)
+        return Region(merge_cells(low, high, inside), float(mass[inside].sum()))
+
+    def density(self, x: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
+        """Density of the law smoothed over bins of sd/5 (linear between bin centres)."""
+        if self.sd == 0 or not self.values.size:
+            return np.where(np.asarray(x) == self.mean, np.inf, 0.0)
+        edges, mass = _bins(self.values, self.pmf, 5.0, self.sd)
+        centres = 0.5 * (edges[1:] + edges[:-1])
+        return np.interp(x, centres, mass / np.diff(edges), left=0.0, right=0.0)
+
+    def sample(self, key: Key[Array, ""], n: int) -> Float[np.ndarray, " n"]:
+        """Draws by inverting the cumulative probabilities."""
+        cumulative = np.cumsum(self.pmf)
+        where = np.searchsorted(cumulative, _uniform(key, n) * cumulative[-1], side="right")
+        return self.values[np.minimum(where, self.values.size - 1)]
+
+
+class DensityEstimate(Estimate):
+    """A law given by its density on a grid that is fine enough for cubic interpolation.
+
+    The density is divided by its integral over the grid; `grid_mass` keeps that integral.
+    """
+
+    grid: Float[np.ndarray, " points"]
+    pdf: Float[np.ndarray, " points"]
+    probability_defined: float = 1.0
+
+    @cached_property
+    def _spline(self) -> CubicSpline:
+        raw = CubicSpline(self.grid, self.pdf)
+        return CubicSpline(self.grid, self.pdf / raw.integrate(self.grid[0], self.grid[-1]))
+
+    @cached_property
+    def _cdf(self):
+        return self._spline.antiderivative()
+
+    @property
+    def grid_mass(self) -> float:
+        """Integral of the density as given, before it is divided by it."""
+        return float(CubicSpline(self.grid, self.pdf).integrate(self.grid[0], self.grid[-1]))
+
+    def _moment(self, power: int, about: float) -> float:
+        values = (self.grid - about) ** power * self._spline(self.grid)
+        return float(CubicSpline(self.grid, values).integrate(self.grid[0], self.grid[-1]))
+
+    @property
+    def mean(self) -> float:
+        """Integral of x times the density."""
+        return self._moment(1, 0.0)
+
+    @property
+    def sd(self) -> float:
+        """Root of the integral of (x - mean)^2 times the density."""
+        return float(np.sqrt(self._moment(2, self.mean)))
+
+    @property
+    def mode(self) -> float:
+        """Highest point of the interpolated density."""
+        stationary = self._spline.derivative().roots(extrapolate=False)
+        candidates = np.concatenate([stationary[np.isfinite(stationary)], self.grid])
+        return float(candidates[np.argmax(self._spline(candidates))])
+
+    def _quantile(self, u: np.ndarray) -> np.ndarray:
+        fine = np.linspace(self.grid[0], self.grid[-1], 20 * self.grid.size)
+        cdf = np.maximum.accumulate(self._cdf(fine))
+        x = np.interp(u, cdf, fine)
+        for _ in range(3):  # Newton polish; the density is positive wherever a quantile of interest lies
+            slope = self._spline(x)
+            x = np.where(slope > 0, x - (self._cdf(x) - u) / np.where(slope > 0, slope, 1.0), x)
+            x = np.clip(x, self.grid[0], self.grid[-1])
+        return x
+
+    def interval(self, level: float = 0.95) -> Interval:
+        """Shortest interval: the lower tail is searched on ever finer grids."""
+        check_level(level)
+        low, high = 0.0, 1.0 - level
+        for _ in range(6):
+            u = np.linspace(low, high, 65)
+            width = self._quantile(np.minimum(u + level, 1.0)) - self._quantile(u)
+            best = int(np.argmin(width))
+            low, high = u[max(best - 1, 0)], u[min(best + 1, 64)]
+        ends = self._quantile(np.array([u[best], min(u[best] + level, 1.0)]))
+        return Interval(float(ends[0]), float(ends[1]), level)
+
+    def equal_tails(self, level: float = 0.95) -> Interval:
+        """Interval between two quantiles."""
+        check_level(level)
+        low, high = self._quantile(np.array([(1 - level) / 2, (1 + level) / 2]))
+        return Interval(float(low), float(high), level)
+
+    def _above(self, height: float) -> tuple[tuple[tuple[float, float], ...], float]:
+        """Where the density exceeds `height`, and the mass there."""
+        crossings = self._spline.solve(height, extrapolate=False)
+        points = np.unique(np.concatenate([self.grid[:1], crossings[np.isfinite(crossings)], self.grid[-1:]]))
+        inside = self._spline(0.5 * (points[1:] + points[:-1])) > height
+        mass = float((np.diff(self._cdf(points)))[inside].sum())
+        return merge_cells(points[:-1], points[1:], inside), mass
+
+    def region(self, level: float = 0.95) -> Region:
+        """Where the density exceeds the height that leaves `level` inside (Su 2.5)."""
+        check_level(level)
+        top = float(self._spline(self.mode))
+        height = brentq(lambda h: self._above(h)[1] - level, 0.0, top * (1 - 1e-12), xtol=top * 1e-13)
+        return Region(*self._above(float(height)))
+
+    def density(self, x: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
+        """The interpolated density; 0 outside the grid."""
+        x = np.asarray(x, np.float64)
+        inside = (x >= self.grid[0]) & (x <= self.grid[-1])
+        return np.where(inside, np.maximum(self._spline(np.clip(x, self.grid[0], self.grid[-1])), 0.0), 0.0)
+
+    def sample(self, key: Key[Array, ""], n: int) -> Float[np.ndarray, " n"]:
+        """Draws by inverting the cumulative density."""
+        return self._quantile(_uniform(key, n))

@@ -1,0 +1,80 @@
+"""Intervals and regions of a one-dimensional law: shortest interval, highest-density region, equal tails.
+
+For atoms, the mass attained is at least the level and is reported, because a discrete law rarely attains a
+level exactly. Host side, float64.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+_SLACK = 1e-12  # a level counts as attained within this much (sums of probabilities round)
+
+
+class Interval(NamedTuple):
+    """A closed interval and the probability inside it."""
+
+    low: float
+    high: float
+    mass: float
+
+
+class Region(NamedTuple):
+    """A union of closed intervals (low, high) and the probability inside it."""
+
+    intervals: tuple[tuple[float, float], ...]
+    mass: float
+
+
+def check_level(level: float) -> float:
+    """Return the level, or raise ValueError if it is not strictly between 0 and 1."""
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"level is {level}; give a probability strictly between 0 and 1, for example 0.95")
+    return float(level)
+
+
+def shortest_interval(
+    values: Float[np.ndarray, " atoms"], pmf: Float[np.ndarray, " atoms"], level: float
+) -> Interval:
+    """Shortest interval of atoms (sorted `values`) that holds at least `level`; ties go to the larger mass.
+
+    >>> shortest_interval(np.array([0.0, 0.5, 1.0]), np.array([0.1, 0.6, 0.3]), 0.8)
+    Interval(low=0.5, high=1.0, mass=0.9)
+    """
+    cumulative = np.concatenate([[0.0], np.cumsum(pmf)])
+    total = cumulative[-1]
+    # For each first atom i the last atom j is the first with cumulative[j + 1] >= cumulative[i] + level.
+    first = np.flatnonzero(cumulative[:-1] + level * total <= total + _SLACK)
+    last = np.searchsorted(cumulative, cumulative[first] + level * total - _SLACK, side="left") - 1
+    last = np.clip(last, first, values.size - 1)
+    width = values[last] - values[first]
+    mass = cumulative[last + 1] - cumulative[first]
+    near = np.flatnonzero(width <= width.min() + 1e-12)
+    best = near[np.argmax(mass[near])]
+    return Interval(float(values[first[best]]), float(values[last[best]]), float(mass[best] / total))
+
+
+def equal_tails(values: Float[np.ndarray, " atoms"], pmf: Float[np.ndarray, " atoms"], level: float) -> Interval:
+    """Interval between the (1 - level)/2 and (1 + level)/2 quantiles of atoms (sorted `values`)."""
+    cumulative = np.cumsum(pmf) / np.sum(pmf)
+    low = min(int(np.searchsorted(cumulative, (1 - level) / 2 - _SLACK)), values.size - 1)
+    high = min(int(np.searchsorted(cumulative, (1 + level) / 2 - _SLACK)), values.size - 1)
+    return Interval(float(values[low]), float(values[high]), float(pmf[low : high + 1].sum() / pmf.sum()))
+
+
+def densest_cells(mass: Float[np.ndarray, " cells"], level: float) -> Bool[np.ndarray, " cells"]:
+    """The smallest set of cells (taken by decreasing mass) that holds at least `level` of the total."""
+    order = np.argsort(-mass, kind="stable")
+    needed = int(np.searchsorted(np.cumsum(mass[order]), level * mass.sum() - _SLACK)) + 1
+    inside = np.zeros(mass.size, bool)
+    inside[order[:needed]] = True
+    return inside
+
+
+def merge_cells(
+    low: Float[np.ndarray, " cells"], high: Float[np.ndarray, " cells"], inside: Bool[np.ndarray, " cells"]
+) -> tuple[tuple[float, float], ...]:
+    """Neighbouring cells that are inside, merged into intervals."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], inside, [False]]).astype(int)))
+    return tuple((float(low[i]), float(high[j - 1])) for i, j in zip(edges[::2], edges[1::2], strict=True))

@@ -1,0 +1,250 @@
+"""Empirical Bayes testing (Su 2.2-2.5, Algorithms 1, 2 and 3): find the operating point, then plug it in.
+
+Every algorithm iterates (p_D, p_FA) <- f(p_D, p_FA) from (1/2, 1/2), clips to [alpha, 1 - alpha] and stops
+when neither changes by more than `tol`. They differ in f, the `Step`:
+
+- `ratio_step`     Algorithm 1: means of ratios of normals, from the moments (12)-(16)
+- `exact_step`     the conditional means themselves: no sampling, no normality
+- `sampling_step`  Algorithm 2: averages over drawn label vectors
+- `labels_step`    Algorithm 3: hard labels by (22); not a posterior mean, kept for comparison
+- `plug_in_step`   E[A]/E[A+B]: the EM map of the likelihood of `operating_point`
+
+A data set enters through `log_odds` (samples,), the logit of (21), which may be infinite (known labels), and
+`y_pred` (samples,) of 0 and 1. Pure JAX: jit, vmap over data sets, any float dtype. What plugging in costs:
+the intervals ignore that the operating point is itself uncertain; `exact` does not.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, Key
+
+from jtruth.stats import ratio_of_normals
+from jtruth.stats.ratio_of_normals import Ratio
+from jtruth.testing.metrics import binary_counts, false_alarm_rate, recall
+
+Step = Callable[[Float[Array, " 2"], Int[Array, ""]], Float[Array, " 2"]]
+
+
+class Fit(NamedTuple):
+    """Result of an iteration; `path[j]` is (p_D, p_FA) after j steps, NaN beyond `num_steps`."""
+
+    p_detection: Float[Array, ""]
+    p_false_alarm: Float[Array, ""]
+    converged: Bool[Array, ""]
+    num_steps: Int[Array, ""]
+    path: Float[Array, "steps_and_start 2"]
+
+
+class Moments(NamedTuple):
+    """Means and variances of U = A/N and V = B/N, (12)-(16), and n1 = N1/N."""
+
+    mean_u: Float[Array, ""]
+    var_u: Float[Array, ""]
+    mean_v: Float[Array, ""]
+    var_v: Float[Array, ""]
+    n1: Float[Array, ""]
+
+
+def log_odds_of(log_likelihood: Float[Array, "samples 2"], prior: Float[Array, " 2"]) -> Float[Array, " samples"]:
+    """logit p(y_i = 1 | z_i), from (21); +-inf where the label is certain."""
+    return (jnp.log(prior[1]) - jnp.log(prior[0])) + log_likelihood[:, 1] - log_likelihood[:, 0]
+
+
+def posterior_log_odds(
+    log_odds: Float[Array, " samples"], y_pred: Int[Array, " samples"], point: Float[Array, " 2"]
+) -> Float[Array, " samples"]:
+    """logit p(y_i = 1 | y_pred_i, z_i; p_D, p_FA): (10) as a shift of the log-odds."""
+    d, f = point[0], point[1]
+    shift = jnp.where(y_pred == 1, jnp.log(d) - jnp.log(f), jnp.log1p(-d) - jnp.log1p(-f))
+    return log_odds + shift
+
+
+def moments(
+    log_odds: Float[Array, " samples"], y_pred: Int[Array, " samples"], point: Float[Array, " 2"]
+) -> Moments:
+    """(12)-(16) at an operating point."""
+    n = log_odds.shape[0]
+    shifted = posterior_log_odds(log_odds, y_pred, point)
+    p, not_p = jax.nn.sigmoid(shifted), jax.nn.sigmoid(-shifted)
+    one = (y_pred == 1).astype(p.dtype)
+    return Moments(
+        mean_u=(p * one).sum() / n,
+        var_u=(p * not_p * one).sum() / n**2,
+        mean_v=(p * (1 - one)).sum() / n,
+        var_v=(p * not_p * (1 - one)).sum() / n**2,
+        n1=one.sum() / n,
+    )
+
+
+def detection_ratio(m: Moments) -> Ratio:
+    """P_D = U/(U + V), Su Table 16."""
+    return Ratio(m.mean_u, m.mean_u + m.mean_v, m.var_u, m.var_u + m.var_v, m.var_u)
+
+
+def false_alarm_ratio(m: Moments) -> Ratio:
+    """P_FA = (n1 - U)/(1 - U - V), Su Table 16."""
+    return Ratio(m.n1 - m.mean_u, 1 - m.mean_u - m.mean_v, m.var_u, m.var_u + m.var_v, m.var_u)
+
+
+def f_ratio(m: Moments, beta: float) -> Ratio:
+    """F_beta = (1 + b^2) U / (b^2 (U + V) + n1), Su Table 16."""
+    b2 = beta**2
+    return Ratio(
+        (1 + b2) * m.mean_u,
+        b2 * (m.mean_u + m.mean_v) + m.n1,
+        (1 + b2) ** 2 * m.var_u,
+        b2**2 * (m.var_u + m.var_v),
+        b2 * (1 + b2) * m.var_u,
+    )
+
+
+def ratio_mean(ratio: Ratio, mean: str) -> Float[Array, ""]:
+    """Mean of a ratio: the named closed form where the moment condition holds, else a numerical integral.
+
+    mean: "second_order" (default elsewhere; integral over [0, 1] divided by the mass there), "marsaglia" (as
+    printed: closed form, or the integral not divided), "integral" (always the divided integral) or
+    "second_order_always" (no condition).
+    """
+    if mean == "second_order_always":
+        return ratio_of_normals.second_order_mean(ratio)
+    integral = ratio_of_normals.mean_on_unit_interval(ratio, normalised=mean != "marsaglia")
+    if mean == "integral":
+        return integral
+    closed = {"second_order": ratio_of_normals.second_order_mean, "marsaglia": ratio_of_normals.marsaglia_mean}
+    if mean not in closed:
+        raise ValueError(f"mean={mean!r}; choose second_order, marsaglia, integral or second_order_always")
+    return jnp.where(ratio_of_normals.moments_exist(ratio), closed[mean](ratio), integral)
+
+
+def ratio_step(log_odds: Array, y_pred: Array, *, mean: str = "second_order") -> Step:
+    """Algorithm 1."""
+
+    def step(point, _):
+        m = moments(log_odds, y_pred, point)
+        return jnp.stack([ratio_mean(detection_ratio(m), mean), ratio_mean(false_alarm_ratio(m), mean)])
+
+    return step
+
+
+def plug_in_step(log_odds: Array, y_pred: Array) -> Step:
+    """Ratio of means: one step of EM on the collapsed likelihood."""
+
+    def step(point, _):
+        d, f = detection_ratio(m := moments(log_odds, y_pred, point)), false_alarm_ratio(m)
+        return jnp.stack([d.mean_z / d.mean_w, f.mean_z / f.mean_w])
+
+    return step
+
+
+def exact_step(log_odds: Array, y_pred: Array) -> Step:
+    """Conditional means of P_D and P_FA given the operating point, each given that it is defined."""
+
+    def step(point, _):
+        shifted = posterior_log_odds(log_odds, y_pred, point)
+        return jnp.stack([mean_share(jax.nn.sigmoid(s), y_pred == 1) for s in (shifted, -shifted)])
+
+    return step
+
+
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(32)
+_POWERS = 8
+_ENOUGH = 50.0  # expected count above which 8 power sums give 1e-10
+
+
+def mean_share(p: Float[Array, " samples"], chosen: Bool[Array, " samples"]) -> Float[Array, ""]:
+    """E[A/(A+B) | A+B > 0], A (B) the number of heads among (not) chosen coins with probabilities p.
+
+    E[A/(A+B); A+B > 0] = integral_0^1 G_A'(t) G_B(t) dt with the probability generating functions G; with
+    t = 1 - u both are expanded in u when the expected count is large, else evaluated node by node.
+    """
+    expected = p.sum()
+    reach = jnp.minimum(1.0, 40.0 / jnp.maximum(expected, 1e-30))
+    u = 0.5 * reach * (1.0 + jnp.asarray(_NODES, p.dtype))
+    weight = 0.5 * reach * jnp.asarray(_WEIGHTS, p.dtype)
+
+    def by_nodes(p):
+        log_g = jnp.log1p(-p[None, :] * u[:, None]).sum(1)
+        return (p * chosen / (1.0 - p[None, :] * u[:, None])).sum(1), log_g
+
+    def by_powers(p):
+        powers = jnp.cumprod(jnp.broadcast_to(p, (_POWERS + 1, p.shape[0])), axis=0)
+        all_sums, chosen_sums = powers.sum(1), (powers * chosen).sum(1)
+        k = jnp.arange(1, _POWERS + 1, dtype=p.dtype)
+        grid = u[:, None] ** k[None, :]
+        log_g = -(grid * (all_sums[:_POWERS] / k)[None, :]).sum(1)
+        slope = chosen_sums[0] + (grid * chosen_sums[1:][None, :]).sum(1)
+        return slope, log_g
+
+    slope, log_g = jax.lax.cond(expected > _ENOUGH, by_powers, by_nodes, p)
+    none = jnp.exp(jnp.log1p(-p).sum())
+    return (weight * slope * jnp.exp(log_g)).sum() / (1.0 - none)
+
+
+def labels_step(log_odds: Array, y_pred: Array) -> Step:
+    """Algorithm 3: metrics of the most probable labels (22); ties go to class 0."""
+
+    def step(point, _):
+        y = map_labels(log_odds, y_pred, point)
+        counts = binary_counts(y_pred, y)
+        return jnp.stack([recall(*counts), false_alarm_rate(*counts)]).astype(log_odds.dtype)
+
+    return step
+
+
+def map_labels(log_odds: Array, y_pred: Array, point: Array) -> Int[Array, " samples"]:
+    """Most probable labels (22)."""
+    return (posterior_log_odds(log_odds, y_pred, point) > 0).astype(y_pred.dtype)
+
+
+def draw_labels(
+    key: Key[Array, ""], log_odds: Array, y_pred: Array, point: Array, num_draws: int
+) -> Bool[Array, "draws samples"]:
+    """Label vectors drawn from (10)."""
+    p = jax.nn.sigmoid(posterior_log_odds(log_odds, y_pred, point))
+    return jax.random.uniform(key, (num_draws, *p.shape), p.dtype) < p[None, :]
+
+
+def draw_counts(key: Key[Array, ""], log_odds: Array, y_pred: Array, point: Array, num_draws: int) -> Array:
+    """(tp, fp, fn, tn) of `num_draws` label vectors drawn from (10), (draws, 4); a chunk of 100 at a time."""
+    chunk = min(100, num_draws)
+    keys = jax.random.split(key, -(-num_draws // chunk))
+    draw = lambda k: jnp.stack(  # noqa: E731
+        binary_counts(y_pred, draw_labels(k, log_odds, y_pred, point, chunk)), axis=-1
+    )
+    return jax.lax.map(draw, keys).reshape(-1, 4)[:num_draws]
+
+
+def sampling_step(key: Key[Array, ""], log_odds: Array, y_pred: Array, *, num_draws: int = 5000) -> Step:
+    """Algorithm 2; draws in which a rate is undefined are left out of its mean."""
+
+    def step(point, number):
+        counts = draw_counts(jax.random.fold_in(key, number), log_odds, y_pred, point, num_draws)
+        tp, fp, fn, tn = (counts[:, i].astype(log_odds.dtype) for i in range(4))
+        return jnp.stack([jnp.nanmean(recall(tp, fp, fn, tn)), jnp.nanmean(false_alarm_rate(tp, fp, fn, tn))])
+
+    return step
+
+
+def iterate(
+    step: Step, *, dtype, start=(0.5, 0.5), max_steps: int = 30, tol: float = 1e-3, alpha: float = 1e-3
+) -> Fit:
+    """The loop that Algorithms 1, 2 and 3 share. A rate that a step leaves undefined keeps its value."""
+
+    def body(state):
+        path, number, _ = state
+        old = path[number]
+        new = step(old, number)
+        new = jnp.clip(jnp.where(jnp.isnan(new), old, new), alpha, 1.0 - alpha)
+        return path.at[number + 1].set(new), number + 1, jnp.abs(new - old).max()
+
+    def unfinished(state):
+        _, number, change = state
+        return (number < max_steps) & (change >= tol)
+
+    path = jnp.full((max_steps + 1, 2), jnp.nan, dtype).at[0].set(jnp.asarray(start, dtype))
+    path, number, change = jax.lax.while_loop(unfinished, body, (path, 0, jnp.asarray(jnp.inf, dtype)))
+    return Fit(path[number, 0], path[number, 1], change < tol, jnp.asarray(number), path)

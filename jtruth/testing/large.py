@@ -1,0 +1,193 @@
+"""The same posterior of the counts when a million samples make the table too large to write down.
+
+`exact` sums over every cell of the integer lattice. Here the two counts are spread so widely that the sums
+are integrals of smooth functions, and the trapezoid rule with steps of sd/16 gives those to rounding error.
+The Poisson-binomial factors come from the second-order saddlepoint expansion (relative error about
+1/variance^3 < 1e-6/variance, uniformly in the tails) at a few tilts, joined by a polynomial. Cost: about ten
+passes over the samples, whatever the number of cells. A count that is confined near 0 or near its maximum
+keeps its integer lattice. Host side, float64.
+"""
+
+from typing import Any
+
+import equinox as eqx
+import numpy as np
+from jaxtyping import Float
+from numpy.polynomial import Chebyshev
+from scipy.interpolate import CubicSpline
+
+from jtruth.stats.estimates import DensityEstimate, Estimate, PmfEstimate
+from jtruth.stats.poisson_binomial import cumulants, log_pmf, saddlepoint_log_pmf, tilt_for_mean
+from jtruth.testing.exact import law_of_atoms, log_prior_constant, log_side_factor, log_sum_factor
+from jtruth.testing.metrics import named_metric
+from jtruth.testing.operating_point import BetaPrior, LogOdds, OperatingPoint, most_probable
+
+SMOOTH_VARIANCE = 100.0  # smallest variance for which the saddlepoint expansion is used
+_STEPS_PER_SD = 16
+_TILTS = (9, 17)  # points of the polynomial on a window that is narrow, or wide, beside the number of samples
+
+
+class SideLaw(eqx.Module):
+    """log P(count = c) for real c on a window: a polynomial through saddlepoint values."""
+
+    polynomial: Any
+    sure: int
+
+    def __call__(self, count: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
+        """Value at real counts inside the window."""
+        return self.polynomial(count - self.sure)
+
+
+def side_law(x: np.ndarray, counts: np.ndarray, sure: int, low: float, high: float) -> SideLaw:
+    """Fit a SideLaw on [low, high]: tilts at Chebyshev points between those of the two ends."""
+    first = tilt_for_mean(x, counts, low - sure)
+    last = tilt_for_mean(x, counts, high - sure, first)
+    number = _TILTS[int(high - low > 0.05 * counts.sum())]
+    angles = np.cos(np.pi * (np.arange(number) + 0.5) / number)
+    tilts = 0.5 * (first + last) + 0.55 * (last - first) * angles
+    points = [(k[1], saddlepoint_log_pmf(k, t)) for t in tilts for k in [cumulants(x, counts, t)]]
+    c, value = np.array(points).T
+    return SideLaw(Chebyshev.fit(c, value, number - 1), sure)
+
+
+class SmoothTable(eqx.Module):
+    """Posterior of (A, B) at nodes; `weight[i, j]` is the probability that node (a[i], b[j]) stands for.
+
+    a is a uniform grid of real counts; b too, or integers when `b_is_lattice`.
+    """
+
+    a: Float[np.ndarray, " a_nodes"]
+    b: Float[np.ndarray, " b_nodes"]
+    weight: Float[np.ndarray, "a_nodes b_nodes"]
+    n1: int
+    n0: int
+    log_evidence: float
+    b_is_lattice: bool
+    log_a: Any  # log f_1 at real counts
+    log_b: Float[np.ndarray, " b_nodes"]  # log f_0 at the nodes
+    log_scale: float  # log of what log f_1 + log f_0 + log g + log(steps) must be divided by
+    prior: BetaPrior
+
+    def counts(self):
+        """(tp, fp, fn, tn) of every node, broadcastable to `weight`."""
+        a, b = self.a[:, None], self.b[None, :]
+        return a, self.n1 - a, b, self.n0 - b
+
+    @property
+    def probability(self) -> Float[np.ndarray, "a_nodes b_nodes"]:
+        """The weights, under the name that CountTable uses."""
+        return self.weight
+
+    def _density(self, a: Float[np.ndarray, "rows b_nodes"]) -> Float[np.ndarray, "rows b_nodes"]:
+        """Posterior mass per unit of a, with the step of b included, at (a[i, j], b[j]); 0 off the window."""
+        inside = (a >= self.a[0]) & (a <= self.a[-1])
+        safe = np.clip(a, self.a[0], self.a[-1])
+        g = log_sum_factor(safe + self.b[None, :], self.n1 + self.n0, self.prior)
+        step = 1.0 if self.b_is_lattice else self.b[1] - self.b[0]
+        return np.where(inside, step * np.exp(self.log_a(safe) + self.log_b[None, :] + g - self.log_scale), 0.0)
+
+    def estimate(self, metric: str) -> Estimate:
+        """Law of a metric: on its lattice for accuracy and precision, as a density for ratios."""
+        if metric == "precision":
+            return _lattice_law(self.a, self.weight.sum(1), 0, self.n1)
+        if metric == "accuracy":
+            return self._accuracy()
+        function = named_metric(metric)
+        values = np.broadcast_to(function(*self.counts()), self.weight.shape)
+        if self.b_is_lattice and metric == "recall":
+            held = self.weight > 1e-18
+            return law_of_atoms(values[held], self.weight[held], 1.0)
+        mean = float((values * self.weight).sum())
+        sd = float(np.sqrt(((values - mean) ** 2 * self.weight).sum()))
+        held = values[self.weight > 1e-17]
+        grid = np.linspace(max(mean - 9 * sd, held.min()), min(mean + 9 * sd, held.max()), 721)
+        a = _true_positives(metric, grid[:, None], self.b[None, :], self.n1, self.n0)
+        eps = 1e-4
+        fn = self.b[None, :]
+        above, below = (function(c, self.n1 - c, fn, self.n0 - fn) for c in (a + eps, a - eps))
+        return DensityEstimate(grid, (self._density(a) * 2 * eps / np.abs(above - below)).sum(1))
+
+    def _accuracy(self) -> PmfEstimate:
+        difference = self.a[:, None] - self.b[None, :]
+        mean = float((difference * self.weight).sum())
+        sd = float(np.sqrt(((difference - mean) ** 2 * self.weight).sum()))
+        grid = mean + sd * np.arange(-9 * _STEPS_PER_SD, 9 * _STEPS_PER_SD + 1) / _STEPS_PER_SD
+        return _lattice_law(grid, self._density(grid[:, None] + self.b[None, :]).sum(1), self.n0, self.n1 + self.n0)
+
+
+def _lattice_law(grid: np.ndarray, mass: np.ndarray, offset: int, denominator: int) -> PmfEstimate:
+    """PMF on the integers from values on a fine real grid; (integer + offset)/denominator are the atoms."""
+    used = np.flatnonzero(mass > 1e-290)
+    grid, mass = grid[used[0] : used[-1] + 1], mass[used[0] : used[-1] + 1]
+    whole = np.arange(int(np.ceil(grid[0])), int(np.floor(grid[-1])) + 1)
+    pmf = np.exp(CubicSpline(grid, np.log(np.maximum(mass, 1e-300)))(whole))
+    return PmfEstimate((whole + offset) / denominator, pmf / pmf.sum(), lattice=True)
+
+
+def _true_positives(metric: str, q: np.ndarray, b: np.ndarray, n1: int, n0: int) -> np.ndarray:
+    """The number of true positives at which the metric equals q when there are b false negatives."""
+    if metric == "recall":
+        return q * b / (1.0 - q)
+    if metric == "false_alarm_rate":
+        return (n1 - q * (n1 + n0 - b)) / (1.0 - q)
+    beta2 = 1.0 if metric == "f1" else float(metric.removeprefix("f")) ** 2
+    return q * (beta2 * b + n1) / (1.0 + beta2 - q * beta2)
+
+
+def is_smooth(data: LogOdds, mode: OperatingPoint) -> bool:
+    """Whether the true positives are spread widely enough, and far enough from their limits, for this file."""
+    sd = np.sqrt(mode.count_covariance[0, 0])
+    low, high = data.sure1, data.n1 - data.never1
+    room = min(mode.count_mean[0] - low, high - mode.count_mean[0])
+    _, variance = _side(data, 0, mode)
+    return bool(variance > SMOOTH_VARIANCE and room > 14 * sd)
+
+
+def _side(data: LogOdds, axis: int, mode: OperatingPoint):
+    """Samples of one side and the variance of its count at the mode."""
+    d, f = mode.p_detection, mode.p_false_alarm
+    tilt = np.log(d / f) if axis == 0 else np.log((1 - d) / (1 - f))
+    x, counts = (data.x1, data.counts1) if axis == 0 else (data.x0, data.counts0)
+    return (x, counts), float(cumulants(x, counts, tilt)[2]) if x.size else 0.0
+
+
+def smooth_table(data: LogOdds, prior: BetaPrior = BetaPrior(), *, mode: OperatingPoint | None = None) -> SmoothTable:
+    """The posterior of the counts by quadrature; see the module docstring and `is_smooth`."""
+    mode = most_probable(data, prior) if mode is None else mode
+    if not is_smooth(data, mode):
+        raise ValueError("the true positives are not spread widely enough for quadrature; use exact.count_table")
+    mean, sd = mode.count_mean, np.sqrt(np.diag(mode.count_covariance))
+    reach = 9.5 * sd
+    while True:
+        ends = np.array([mean - reach, mean + reach]).T
+        a = np.linspace(*ends[0], 2 * int(np.ceil(reach[0] / sd[0] * _STEPS_PER_SD)) + 1)
+        law = side_law(data.x1, data.counts1, data.sure1, *ends[0])
+        b, log_b, lattice = _false_negatives(data, mode, ends[1], sd[1])
+
+        def log_a(count, law=law):
+            return law(count) + log_side_factor(count, data.n1, prior.a_d, prior.a_f)
+
+        log_b = log_b + log_side_factor(b, data.n0, prior.b_d, prior.b_f)
+        g = log_sum_factor(a[:, None] + b[None, :], data.n1 + data.n0, prior)
+        log_p = log_a(a)[:, None] + log_b[None, :] + g
+        p = np.exp(log_p - log_p.max())
+        edges = [p[[0, -1], :].sum(), 0.0 if lattice else p[:, [0, -1]].sum()]
+        if max(edges) < 1e-14 * p.sum():
+            break
+        reach = reach * np.where(np.array(edges) >= 1e-14 * p.sum(), 1.5, 1.0)
+    steps = (a[1] - a[0]) * (1.0 if lattice else b[1] - b[0])
+    log_scale = float(log_p.max() + np.log(p.sum() * steps))
+    evidence = log_scale - log_prior_constant(prior)
+    return SmoothTable(a, b, p / p.sum(), data.n1, data.n0, evidence, lattice, log_a, log_b, log_scale, prior)
+
+
+def _false_negatives(data: LogOdds, mode: OperatingPoint, ends: np.ndarray, sd: float):
+    """Nodes for B, log PB_0 there, and whether they are the integers."""
+    (x, counts), variance = _side(data, 1, mode)
+    low, high = data.sure0, data.n0 - data.never0
+    room = min(ends[0] - low, high - ends[1])
+    if variance > SMOOTH_VARIANCE and room > 4 * sd:
+        b = np.linspace(ends[0], ends[1], 2 * int(np.ceil((ends[1] - ends[0]) / (2 * sd) * _STEPS_PER_SD)) + 1)
+        return b, side_law(x, counts, data.sure0, ends[0], ends[1])(b), False
+    first, last = max(low, int(ends[0]) - 6), min(high, int(ends[1]) + 6)
+    return np.arange(first, last + 1.0), log_pmf(x, counts, first - low, last - low), True

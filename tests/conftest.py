@@ -1,0 +1,83 @@
+"""What every test runs under: float64, no silent promotion, and executed annotations.
+
+JAX is told to refuse rank promotion (`x + y` with shapes (3,) and (2, 3)) and dtype promotion (int + float
+arrays), because both hide mistakes. The option `--jaxtyping-packages` in pyproject.toml turns the shape
+annotations of `jtruth` into checks made by beartype at every call; it works only as long as nothing imports
+`jtruth` before the tests do, so this file must not import it at module level.
+
+Users do not have these checks. A test of what a user is told about an argument of the wrong shape or type
+therefore takes the fixture `as_installed`, which switches them off for that test:
+
+    def test_prior_of_the_wrong_length(as_installed):
+        with pytest.raises(ValueError, match="3 numbers but there are 2 classes"):
+            ...
+"""
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+os.environ.setdefault("MPLBACKEND", "agg")
+
+import hypothesis
+import jax
+import jaxtyping
+import pytest
+
+jax.config.update("jax_enable_x64", True)
+jax.config.update("jax_numpy_rank_promotion", "raise")
+jax.config.update("jax_numpy_dtype_promotion", "strict")
+
+# The same examples in every run: no luck, no date. No deadline: the first call of a jitted function compiles.
+hypothesis.settings.register_profile(
+    "jtruth",
+    derandomize=True,
+    deadline=None,
+    max_examples=30,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
+hypothesis.settings.load_profile("jtruth")
+
+# Reference values and public data sets live beside the repository; where they are absent their tests skip.
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+
+
+@pytest.fixture(scope="session")
+def golden() -> Callable[[str], Any]:
+    """`golden("su_tiny5")`: the parsed reference file; NaN and infinities stay null, "nan", "inf", "-inf"."""
+
+    def load(name: str) -> Any:
+        folder = SHARED / "golden"
+        if not folder.is_dir():
+            pytest.skip("no ../shared/golden beside this checkout: reference values are not available")
+        return json.loads((folder / f"{name}.json").read_text())
+
+    return load
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Callable[[str], Path]:
+    """`shared_data("bluebirds")`: the folder of one public data set."""
+
+    def locate(name: str) -> Path:
+        folder = SHARED / "data"
+        if not folder.is_dir():
+            pytest.skip("no ../shared/data beside this checkout: public data sets are not available")
+        path = folder / name
+        if not path.is_dir():
+            there = sorted(entry.name for entry in folder.iterdir())
+            raise FileNotFoundError(f"{path}: no such data set; there are {there}")
+        return path
+
+    return locate
+
+
+@pytest.fixture
+def as_installed() -> Iterator[None]:
+    """Annotations are not executed, as for a user: for tests of the library's own error messages."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)

@@ -1,0 +1,205 @@
+"""Dawid-Skene EM: known tables, the paper's formulas in plain loops, and what must not change the answer."""
+
+import jax
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jtruth.labels import Labels
+from jtruth.learning import (
+    Smoothing,
+    columns_from_labels,
+    fit_dawid_skene,
+    majority_winner,
+)
+from tests.learning.crowds import (
+    ANAESTHETISTS,
+    anaesthetists,
+    as_counts,
+    caries,
+    from_matrix,
+    real_set,
+    simulate,
+)
+from tests.reference import dawid_skene as oracle
+
+# ------------------------------------------------------------------------------------------ known tables
+
+
+def test_caries_table():
+    fit = fit_dawid_skene(caries())
+    assert fit.converged
+    assert fit.log_likelihood == pytest.approx(-7465.3847, abs=5e-5)
+    assert fit.prior[1] == pytest.approx(0.19607, abs=5e-6)
+    np.testing.assert_allclose(fit.matrices[:, 1, 1], [0.4033, 0.7129, 0.5981, 0.4888, 0.9155], atol=5.1e-5)
+    np.testing.assert_allclose(fit.matrices[:, 0, 1], [0.0106, 0.1020, 0.0136, 0.0316, 0.3053], atol=5.1e-5)
+    assert fit.warnings == ()
+
+
+def test_anaesthetists_table():
+    fit = fit_dawid_skene(anaesthetists())
+    assert fit.converged
+    assert fit.log_likelihood == pytest.approx(-192.8909, abs=5e-5)
+    np.testing.assert_allclose(fit.prior, [0.3996, 0.4220, 0.1118, 0.0667], atol=5.1e-5)
+
+
+def test_anaesthetists_with_one_rating_changed():
+    # Prevalence .4000 .4216 .1118 .0667 with log-likelihood -190.7310 is the answer for a copy of the table
+    # in which anaesthetist 1 says "1" instead of "2" once, on patient 7. One label moves the fourth digit.
+    fit = fit_dawid_skene(anaesthetists(ANAESTHETISTS.replace("1222111", "1122111")))
+    assert fit.log_likelihood == pytest.approx(-190.7310, abs=5e-5)
+    np.testing.assert_allclose(fit.prior, [0.4000, 0.4216, 0.1118, 0.0667], atol=5.1e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "majority", "dawid_skene"),
+    [("bluebirds", 0.7593, 0.8981), ("rte", 0.8969, 0.9275), ("dogs", 0.8222, 0.8426)],
+)
+def test_public_sets(shared_data, name, majority, dawid_skene):
+    labels, truth = real_set(shared_data(name))
+    winner = np.asarray(majority_winner(labels))
+    assert winner[np.arange(truth.size), truth].mean() == pytest.approx(majority, abs=5.1e-5)
+    fit = fit_dawid_skene(labels, smoothing=Smoothing(0.01, 0.01))
+    assert fit.converged
+    assert (fit.class_posterior.argmax(axis=1) == truth).mean() == pytest.approx(dawid_skene, abs=5.1e-5)
+
+
+# ------------------------------------------------------------------------------- the paper, in plain loops
+
+
+@pytest.mark.parametrize("how", ["plain", "gold", "smoothing", "prior", "repeats"])
+def test_every_step_is_the_papers(how):
+    z, y = simulate(1, size=25, labelers=4)
+    labels = from_matrix(z)
+    gold = np.where(np.arange(25) % 4 == 0, y, -1) if how == "gold" else None
+    prior = [0.5, 0.2, 0.3] if how == "prior" else None
+    smoothing = Smoothing(0.7, 0.2, 1.5) if how == "smoothing" else Smoothing()
+    pseudo = np.where(np.eye(3) > 0, smoothing.diagonal, smoothing.off_diagonal)
+    if how == "repeats":  # labeler 0 says the same again, and labeler 2 contradicts itself on sample 3
+        more = (np.array([0, 3, 3]), np.array([0, 2, 2]), np.array([z[0, 0], 1, 2]))
+        entries = (labels.sample, labels.labeler, labels.label)
+        labels = Labels(*(np.append(a, b) for a, b in zip(entries, more, strict=True)), 25, 4, 3)
+    p, pi, T, path = oracle.em(
+        as_counts(labels), steps=12, gold=gold, pseudo=pseudo, pseudo_prior=smoothing.prior, prior=prior
+    )
+    fit = fit_dawid_skene(
+        labels,
+        gold=gold,
+        smoothing=smoothing,
+        prior=None if prior is None else np.array(prior),
+        max_steps=12,
+        tol=0.0,
+    )
+    np.testing.assert_allclose(fit.prior, p, rtol=1e-11)
+    np.testing.assert_allclose(fit.matrices, pi, rtol=1e-10, atol=1e-13)
+    np.testing.assert_allclose(fit.class_posterior, T, rtol=1e-9, atol=1e-13)
+    assert fit.log_likelihood == pytest.approx(path[-1], rel=1e-12)
+    if how == "smoothing":
+        log_prior = (pseudo * np.log(pi)).sum() + (smoothing.prior * np.log(p)).sum()
+        assert fit.log_posterior == pytest.approx(path[-1] + log_prior, rel=1e-12)
+    else:
+        np.testing.assert_allclose(fit.path, path, rtol=1e-12)
+        assert fit.log_posterior == fit.log_likelihood
+
+
+def test_log_likelihood_is_the_sum_over_all_class_vectors():
+    z, y = simulate(2, size=8, labelers=3)
+    gold = np.where(np.arange(8) < 2, y, -1)
+    for known in (None, gold):
+        fit = fit_dawid_skene(from_matrix(z), gold=known, max_steps=3, tol=0.0)
+        expected = oracle.log_likelihood_by_enumeration(
+            as_counts(from_matrix(z)), fit.prior, fit.matrices, known
+        )
+        assert fit.log_likelihood == pytest.approx(expected, rel=1e-12)
+
+
+def test_result_is_a_local_maximum():
+    # An independent reading of "maximum likelihood": no small change of the parameters is better.
+    labels = from_matrix(simulate(3, size=80, labelers=4, present=1.0)[0])
+    n, fit = as_counts(labels), fit_dawid_skene(labels, tol=1e-12)
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        prior = fit.prior * np.exp(1e-3 * rng.standard_normal(3))
+        matrices = fit.matrices * np.exp(1e-3 * rng.standard_normal((4, 3, 3)))
+        _, other = oracle.e_step(n, prior / prior.sum(), matrices / matrices.sum(axis=2, keepdims=True))
+        assert other < fit.log_likelihood
+
+
+def test_recovers_the_truth_from_many_labels():
+    # 20 000 samples, 5 labelers: each entry has a standard error below .0075; 5 standard errors for 45
+    # numbers are a false alarm for at most 3e-5 of the seeds.
+    z, _ = simulate(4, size=20_000, labelers=5, accuracy=0.55, present=1.0)
+    fit = fit_dawid_skene(from_matrix(z))
+    np.testing.assert_allclose(fit.matrices, np.broadcast_to(0.55 * np.eye(3) + 0.15, (5, 3, 3)), atol=0.0375)
+
+
+# -------------------------------------------------------------------------------------------- invariances
+
+
+@given(st.integers(0, 10**6), st.sampled_from([2, 3]), st.sampled_from([0.5, 1.0]))
+def test_objective_never_falls_and_rows_sum_to_one(seed, classes, present):
+    labels = from_matrix(simulate(seed, 40, 4, classes, accuracy=0.5, present=present)[0], classes)
+    fit = fit_dawid_skene(labels, smoothing=Smoothing(0.2, 0.1, 0.3))
+    assert fit.monotone
+    assert np.diff(fit.path).min(initial=0) > -1e-11
+    assert fit.log_posterior == fit.path[-1]
+    for rows in (fit.prior, fit.matrices, fit.class_posterior):
+        np.testing.assert_allclose(rows.sum(axis=-1), 1, atol=1e-12)
+    np.testing.assert_allclose(fit.row_labels.sum(), (labels.label >= 0).sum())
+
+
+@given(st.integers(0, 10**6))
+def test_order_of_samples_labelers_entries_and_classes(seed):
+    rng = np.random.default_rng(seed)
+    z, _ = simulate(seed, 60, 5, 3, accuracy=0.8)
+    old = fit_dawid_skene(from_matrix(z), smoothing=Smoothing(0.5, 0.5))
+    samples, labelers, classes = rng.permutation(60), rng.permutation(5), rng.permutation(3)
+    new_name = np.append(np.argsort(classes), -1)  # class classes[k] is now called k; -1 stays -1
+    moved = from_matrix(new_name[z][samples][:, labelers])
+    order = rng.permutation(moved.sample.size)
+    moved = Labels(moved.sample[order], moved.labeler[order], moved.label[order], 60, 5, 3)
+    new = fit_dawid_skene(moved, smoothing=Smoothing(0.5, 0.5))
+    np.testing.assert_allclose(new.log_posterior, old.log_posterior, rtol=1e-10)
+    np.testing.assert_allclose(new.prior, old.prior[classes], atol=1e-6)
+    np.testing.assert_allclose(new.matrices, old.matrices[np.ix_(labelers, classes, classes)], atol=1e-5)
+    np.testing.assert_allclose(new.class_posterior, old.class_posterior[samples][:, classes], atol=1e-5)
+
+
+def test_missing_entries_and_unused_labelers_change_nothing():
+    z, _ = simulate(5)
+    old = fit_dawid_skene(from_matrix(z))
+    sample, labeler = np.indices(z.shape)
+    written_out = Labels(sample.ravel(), labeler.ravel(), z.ravel(), 60, 7, 3)  # -1 entries, labelers 5 and 6
+    new = fit_dawid_skene(written_out)
+    np.testing.assert_allclose(new.class_posterior, old.class_posterior, atol=1e-12)
+    np.testing.assert_array_equal(new.matrices[5:], np.full((2, 3, 3), 1 / 3))
+    assert new.log_likelihood == pytest.approx(old.log_likelihood, rel=1e-13)
+    assert any("rest on no label" in w and "(5, 0)" in w for w in new.warnings)
+
+
+def test_samples_with_many_more_labels_than_the_rest():
+    # 3 samples have 80 labels, 97 have 2: rows of 80 would be 18 cells a label, so samples take several rows.
+    z, y = simulate(6, size=100, labelers=80, present=1.0)
+    keep = np.random.default_rng(0).random(z.shape).argsort(axis=1) < 2
+    z = np.where(keep | (np.arange(100) < 3)[:, None], z, -1)
+    columns, _ = columns_from_labels(from_matrix(z))
+    assert columns.sample is not None
+    assert columns.code.size < 4 * (z >= 0).sum()
+    gold = np.where(np.arange(100) % 3 == 0, y, -1)
+    fit = fit_dawid_skene(from_matrix(z), gold=gold, smoothing=Smoothing(1.0, 0.5), max_steps=15, tol=0.0)
+    pseudo = np.where(np.eye(3) > 0, 1.0, 0.5)
+    p, pi, T, _ = oracle.em(as_counts(from_matrix(z)), steps=15, gold=gold, pseudo=pseudo)
+    np.testing.assert_allclose(fit.prior, p, rtol=1e-10)
+    np.testing.assert_allclose(fit.matrices, pi, rtol=1e-9)
+    np.testing.assert_allclose(fit.class_posterior, T, atol=1e-10)
+    start = fit_dawid_skene(from_matrix(z), num_restarts=1, key=jax.random.key(0)).start_objectives
+    assert np.isfinite(start).all()
+
+
+def test_thousands_of_labels_on_one_sample_do_not_underflow():
+    # The product of 3000 probabilities is 0 in float64; its log is not.
+    z, y = simulate(7, size=12, labelers=3000, classes=2, accuracy=0.2, present=1.0)
+    fit = fit_dawid_skene(from_matrix(z, 2), smoothing=Smoothing(1.0, 1.0))
+    assert np.isfinite(fit.log_likelihood) and fit.log_likelihood < -12 * 700
+    assert (fit.class_posterior.argmax(axis=1) == y).all()

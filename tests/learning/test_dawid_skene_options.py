@@ -1,0 +1,163 @@
+"""Dawid-Skene: gold labels, priors, restarts, warnings, and input that cannot be used."""
+
+import os
+import subprocess
+import sys
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jtruth.labels import Labels
+from jtruth.learning import (
+    Smoothing,
+    fit_dawid_skene,
+)
+from tests.learning.crowds import (
+    anaesthetists,
+    from_matrix,
+    simulate,
+)
+
+# --------------------------------------------------------------------------------------- gold, start, prior
+
+
+def test_gold_labels_are_clamped_and_help():
+    z, y = simulate(8, size=200, labelers=3, accuracy=0.35, present=1.0)
+    gold = np.where(np.arange(200) < 120, y, -1)
+    blind, fit = fit_dawid_skene(from_matrix(z)), fit_dawid_skene(from_matrix(z), gold=gold)
+    np.testing.assert_array_equal(fit.class_posterior[:120], np.eye(3)[y[:120]])
+    truth = np.broadcast_to(0.35 * np.eye(3) + 0.65 / 3, (3, 3, 3))
+    assert np.abs(fit.matrices - truth).mean() < 0.5 * np.abs(blind.matrices - truth).mean()
+
+
+def test_all_gold_gives_plain_frequencies():
+    z, y = simulate(9, present=1.0)
+    fit = fit_dawid_skene(from_matrix(z), gold=jnp.asarray(y))
+    np.testing.assert_allclose(fit.prior, np.bincount(y) / 60, rtol=1e-14)
+    for t in range(5):
+        for c in range(3):
+            np.testing.assert_allclose(
+                fit.matrices[t, c], np.bincount(z[y == c, t], minlength=3) / (y == c).sum()
+            )
+
+
+def test_swapped_classes_are_reported():
+    # Labelers who are wrong four times out of five: majority vote takes every class for the other one, and
+    # labels alone cannot tell. Gold labels put the names right, and then the matrices show it.
+    z, y = simulate(10, size=300, labelers=3, classes=2, accuracy=0.0, present=1.0)
+    z = np.where(np.random.default_rng(1).random(z.shape) < 0.8, 1 - y[:, None], y[:, None])
+    fit = fit_dawid_skene(from_matrix(z, 2), gold=np.where(np.arange(300) < 60, y, -1))
+    assert any("look swapped" in w for w in fit.warnings)
+    assert not any("look swapped" in w for w in fit_dawid_skene(from_matrix(z, 2)).warnings)
+
+
+def test_random_restarts():
+    labels = anaesthetists()
+    first = fit_dawid_skene(labels)
+    fit = fit_dawid_skene(labels, num_restarts=20, key=jax.random.key(3))
+    again = fit_dawid_skene(labels, num_restarts=20, key=jax.random.key(3))
+    other = fit_dawid_skene(labels, num_restarts=20, key=jax.random.key(4))
+    assert fit.start_objectives.shape == (21,)
+    assert fit.start_objectives[0] == first.log_posterior
+    assert fit.log_posterior == fit.start_objectives[fit.start] >= fit.start_objectives.max() - 1e-5
+    assert fit.start > 0  # this table has maxima higher than the one next to majority vote
+    assert fit.log_posterior > first.log_posterior + 0.1
+    assert fit.path.size == fit.num_steps and fit.path[-1] == fit.log_posterior
+    np.testing.assert_array_equal(fit.start_objectives, again.start_objectives)
+    np.testing.assert_array_equal(fit.class_posterior, again.class_posterior)
+    assert not np.array_equal(fit.start_objectives, other.start_objectives)
+
+
+def test_a_restart_at_the_same_maximum_does_not_win():
+    z, y = simulate(11, size=300, labelers=6, present=1.0)
+    fit = fit_dawid_skene(from_matrix(z), num_restarts=8, key=jax.random.PRNGKey(0))
+    np.testing.assert_allclose(fit.start_objectives.max(), fit.start_objectives[0], rtol=1e-9)
+    assert fit.start == 0
+    assert (fit.class_posterior.argmax(axis=1) == y).mean() > 0.95
+
+
+# ------------------------------------------------------------------------------------- warnings and errors
+
+
+def test_doubts_are_said():
+    z = np.array([[0, 0, -1], [1, 1, -1], [0, -1, -1], [-1, -1, -1]])
+    labels = Labels(*np.array([(i, t, z[i, t]) for i in range(4) for t in range(3)]).T, 4, 3, 3)
+    said = " ".join(fit_dawid_skene(labels).warnings)
+    for part in (
+        "1 samples have no label",
+        "more than two labels",
+        "No sample seems to be of class 2",
+        "(2, 0)",
+        "uniform and mean nothing",
+    ):
+        assert part in said
+    np.testing.assert_allclose(fit_dawid_skene(labels).class_posterior[3], fit_dawid_skene(labels).prior)
+    assert "pseudo-counts" in " ".join(fit_dawid_skene(labels, smoothing=Smoothing(1, 1)).warnings)
+    stopped = fit_dawid_skene(anaesthetists(), max_steps=3)
+    assert not stopped.converged and stopped.num_steps == 3 and "did not converge" in stopped.warnings[0]
+    named = Labels.from_long(list("aab"), list("uvu"), ["no", "no", "yes"], classes=["no", "yes", "odd"])
+    assert any("class 'odd'" in w for w in fit_dawid_skene(named).warnings)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"gold": np.zeros(59, int)}, "60 samples"),
+        ({"gold": np.full(60, 0.5)}, "whole number"),
+        ({"gold": np.array([3] + [-1] * 59)}, r"gold\[0\] is 3"),
+        ({"gold": np.array([0] * 59 + [-2])}, r"gold\[59\] is -2"),
+        ({"prior": np.array([0.5, 0.6, -0.1])}, "sum to 1"),
+        ({"prior": np.array([0.5, 0.5])}, "3 probabilities"),
+        ({"prior": np.array([0.0, 0.5, 0.5]), "gold": np.zeros(60, int)}, "prior 0"),
+        ({"prior": np.full(3, 1 / 3), "smoothing": Smoothing(prior=1)}, "held fixed"),
+        ({"smoothing": Smoothing(-0.1)}, "smoothing.diagonal"),
+        ({"smoothing": Smoothing(prior=np.nan)}, "smoothing.prior"),
+        ({"num_restarts": 2}, "key"),
+        ({"num_restarts": -1}, "num_restarts"),
+        ({"max_steps": 0}, "max_steps"),
+        ({"tol": np.nan}, "tol"),
+    ],
+)
+def test_unusable_arguments(options, message):
+    with pytest.raises(ValueError, match=message):
+        fit_dawid_skene(from_matrix(simulate(0)[0]), **options)
+
+
+def test_unusable_labels():
+    none = np.zeros(0, np.int32)
+    with pytest.raises(ValueError, match="no label at all"):
+        fit_dawid_skene(Labels(none, none, none, 3, 2, 2))
+    one = np.zeros(1, np.int32)
+    for name, value in (("sample", 3), ("labeler", 2), ("label", 2), ("label", -2)):
+        entries = {"sample": one, "labeler": one, "label": one, name: one + value}
+        bad = Labels(
+            *(np.append(v, 0) for v in entries.values()), num_samples=3, num_labelers=2, num_classes=2
+        )
+        with pytest.raises(ValueError, match=rf"labels.{name}\[0\] is {value}"):
+            fit_dawid_skene(bad)
+
+
+def test_noise_model_carries_the_fit():
+    labels = from_matrix(simulate(17)[0])
+    fit = fit_dawid_skene(labels)
+    log_joint = np.asarray(fit.noise_model().log_likelihood(labels)) + np.log(fit.prior)
+    total = np.logaddexp.reduce(log_joint, axis=1)
+    assert total.sum() == pytest.approx(fit.log_likelihood, rel=1e-12)
+    np.testing.assert_allclose(np.exp(log_joint - total[:, None]), fit.class_posterior, atol=1e-12)
+
+
+def test_first_answer_is_fast():
+    # A new process: imports, compilation and the caries table. Seconds, so a loose bound: it guards against
+    # unrolled loops and gamma samplers, which cost many times as much.
+    program = (
+        "import time, numpy as np; start = time.perf_counter(); from jtruth.labels import Labels; "
+        "from jtruth.learning import fit_dawid_skene; z = np.arange(32)[:, None] >> np.arange(5) & 1; "
+        "fit_dawid_skene(Labels.from_matrix(z, 2)); print(time.perf_counter() - start)"
+    )
+    environment = {**os.environ, "JAX_PLATFORMS": "cpu"}
+    out = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment
+    )
+    assert float(out.stdout) < 20

@@ -1,0 +1,135 @@
+"""Dawid-Skene likelihoods against plain loops, and the checks of its constructor."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jtruth.labels import Labels
+from jtruth.noise import ConfusionMatrices
+
+
+def from_matrix(z, num_classes):
+    return Labels.from_matrix(z, num_classes, allow_unlabelled=True)
+
+
+def likelihood_by_loops(z, matrices):
+    """Su (58) as written: a product over the given labels."""
+    num_classes = len(matrices[0])
+    result = []
+    for row in z:
+        result.append([])
+        for c in range(num_classes):
+            product = 1.0
+            for t, label in enumerate(row):
+                if label != -1:
+                    product *= matrices[t][c][label]
+            result[-1].append(product)
+    return np.array(result)
+
+
+def random_problem(seed, n=30, t=4, c=3):
+    rng = np.random.default_rng(seed)
+    return rng.integers(-1, c, (n, t)), rng.dirichlet(np.ones(c), (t, c))
+
+
+def test_equals_loops():
+    for seed in range(3):
+        z, matrices = random_problem(seed)
+        result = ConfusionMatrices(matrices).log_likelihood(from_matrix(z, 3))
+        np.testing.assert_allclose(np.exp(result), likelihood_by_loops(z, matrices), rtol=1e-12)
+
+
+def test_relabelling_and_permuting():
+    z, matrices = random_problem(4)
+    base = np.asarray(ConfusionMatrices(matrices).log_likelihood(from_matrix(z, 3)))
+    classes, labelers, samples = np.array([2, 0, 1]), np.array([3, 1, 0, 2]), np.arange(30)[::-1]
+    moved = np.empty_like(matrices)  # class c is now called classes[c]
+    for c in range(3):
+        for k in range(3):
+            moved[:, classes[c], classes[k]] = matrices[:, c, k]
+    new_z = np.where(z >= 0, classes[z], -1)[samples][:, labelers]
+    result = ConfusionMatrices(moved[labelers]).log_likelihood(from_matrix(new_z, 3))
+    np.testing.assert_allclose(np.asarray(result)[:, classes], base[samples], rtol=1e-13)
+
+
+def test_certain_labelers_give_minus_infinity_and_no_nan():
+    labels = from_matrix(np.array([[0, 0], [0, 1], [1, -1]]), 2)
+    result = ConfusionMatrices(np.stack([np.eye(2)] * 2)).log_likelihood(labels)
+    np.testing.assert_array_equal(result, [[0, -np.inf], [-np.inf, -np.inf], [-np.inf, 0]])
+
+
+def test_gradient_counts_and_is_zero_where_the_probability_is_zero():
+    """d sum log-likelihood / d psi[t, c, k] = (number of labels k of labeler t) / psi[t, c, k]."""
+    z, matrices = random_problem(6)
+    matrices[0] = [[1, 0, 0], [0.5, 0.5, 0], [0.2, 0.3, 0.5]]
+    labels = from_matrix(z, 3)
+
+    def total(m):
+        values = m.log_likelihood(labels)
+        return jnp.sum(jnp.where(jnp.isfinite(values), values, 0.0))
+
+    gradient = jax.grad(total)(ConfusionMatrices(matrices)).matrices
+    given = ConfusionMatrices(matrices).log_likelihood(labels)
+    expected = np.zeros_like(matrices)
+    for i, row in enumerate(z):
+        for t, label in enumerate(row):
+            for c in range(3):
+                if label >= 0 and np.isfinite(given[i, c]) and matrices[t, c, label] > 0:
+                    expected[t, c, label] += 1 / matrices[t, c, label]
+    np.testing.assert_allclose(gradient, expected, rtol=1e-12)
+    assert gradient[0, 0, 1] == 0
+
+
+GOOD = [[0.9, 0.1], [0.2, 0.8]]
+
+
+@pytest.mark.parametrize(
+    ("matrices", "message"),
+    [
+        (GOOD, r"shape \(labelers, classes, classes\).* \(2, 2\)"),
+        ([[[0.5, 0.25, 0.25], [0.2, 0.3, 0.5]]], r"\(1, 2, 3\)"),
+        ([[[1.0]]], "2 or more classes"),
+        ([GOOD, [[0.9, 0.2], [0.2, 0.8]]], r"matrices\[1, 0\] sums to 1\.1"),
+        ([GOOD, [[0.9, 0.1], [0.2, 0.8 + 2e-6]]], r"matrices\[1, 1\] sums to 1\.000002"),
+        ([[[1.1, -0.1], [0.2, 0.8]]], r"matrices\[0, 0, 0\] is 1\.1, not a probability"),
+        ([[[np.nan, 0.1], [0.2, 0.8]]], r"matrices\[0, 0, 0\] is nan"),
+        ([[[9, 1], [2, 8]]], r"matrices\[0, 0, 0\] is 9\.0"),
+        ([[[0.9, 0.1], [0.2]]], "numbers in a rectangular array"),
+        ("abc", "numbers"),
+    ],
+)
+def test_bad_matrices(matrices, message):
+    with pytest.raises(ValueError, match=message):
+        ConfusionMatrices(matrices)
+
+
+def test_rows_within_rounding_are_kept_as_given():
+    row = np.array([0.3, 0.7 - 5e-7])
+    matrices = np.array([[row, row]])
+    np.testing.assert_array_equal(ConfusionMatrices(matrices).matrices, matrices)
+    many = np.random.default_rng(0).dirichlet(np.ones(2000), (1, 2000)).astype(np.float32)
+    assert ConfusionMatrices(jnp.asarray(many)).matrices.dtype == np.float64
+
+
+def test_parameters_keep_float64_when_x64_is_off():
+    matrices = np.array([GOOD]) + np.array([1e-12, -1e-12])
+    labels = from_matrix(np.array([[0]]), 2)
+    with jax.enable_x64(False):
+        model = ConfusionMatrices(matrices)
+        assert model.log_likelihood(labels).dtype == jnp.float32
+    np.testing.assert_array_equal(model.matrices, matrices)
+    assert float(model.log_likelihood(labels)[0, 0]) == np.log(matrices[0, 0, 0])
+
+
+def test_traced_parameters_are_accepted():
+    labels = from_matrix(np.array([[0, 1]]), 2)
+
+    @jax.jit
+    def f(logits):
+        return ConfusionMatrices(jax.nn.softmax(logits, axis=2)).log_likelihood(labels)
+
+    logits = np.log(np.array([GOOD, GOOD]))
+    np.testing.assert_allclose(np.exp(f(logits)), [[0.9 * 0.1, 0.2 * 0.8]], rtol=1e-13)
+    with pytest.raises(ValueError, match="shape"):
+        f(logits[0][:, :, None])

@@ -1,0 +1,218 @@
+"""What every noise model must do, tested on all of them: sum to one, sample its own law, survive JAX."""
+
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.stats
+
+from jtruth.labels import Labels
+from jtruth.noise import ConfusionMatrices, DifficultyFallibility, NoiseModel, SharedErrors, Symmetric
+
+NUM_LABELERS, NUM_CLASSES = 3, 3
+
+
+def random_rows(seed, *shape):
+    return np.random.default_rng(seed).dirichlet(np.ones(NUM_CLASSES), shape)
+
+
+# Difficulty is one number here, so that all samples of one class have one law.
+MODELS = {
+    "confusion matrices": ConfusionMatrices(random_rows(0, NUM_LABELERS, NUM_CLASSES)),
+    "matrices with zeros": ConfusionMatrices([[[1, 0, 0], [0.5, 0.5, 0], [0, 0.25, 0.75]]] * NUM_LABELERS),
+    "difficulty": DifficultyFallibility(0.2, [0.0, 0.3, 0.9], NUM_CLASSES),
+    "certain": DifficultyFallibility(0.0, [0.0, 0.3, 0.9], NUM_CLASSES),
+    "symmetric": Symmetric(0.3, NUM_CLASSES),
+    "symmetric each": Symmetric([0.0, 0.2, 1.0], NUM_CLASSES),
+    "shared": SharedErrors(random_rows(1, NUM_LABELERS, NUM_CLASSES), random_rows(2, NUM_CLASSES), 0.4),
+    "shared each": SharedErrors(
+        random_rows(1, NUM_LABELERS, NUM_CLASSES), random_rows(2, NUM_CLASSES), [0.0, 0.5, 1.0]
+    ),
+}
+every_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS.keys())
+KINDS = ["matrices with zeros", "difficulty", "symmetric each", "shared each"]
+every_kind = pytest.mark.parametrize("model", [MODELS[kind] for kind in KINDS], ids=KINDS)
+
+ALL_VECTORS = np.array(list(itertools.product(range(NUM_CLASSES), repeat=NUM_LABELERS)))
+
+
+def some_labels(num_samples=20, seed=3):
+    rng = np.random.default_rng(seed)
+    z = rng.integers(-1, NUM_CLASSES, (num_samples, NUM_LABELERS))
+    z[:, 0] = np.where((z < 0).all(axis=1), 0, z[:, 0])
+    return z
+
+
+def entries_with_missing(z):
+    """Labels with one entry for every cell of z, -1 included."""
+    n, t = z.shape
+    sample, labeler = np.divmod(np.arange(n * t, dtype=np.int32), np.int32(t))
+    return Labels(sample, labeler, z.reshape(-1).astype(np.int32), n, t, NUM_CLASSES)
+
+
+@every_model
+def test_likelihood_of_all_label_vectors_sums_to_one(model):
+    log_likelihood = model.log_likelihood(Labels.from_matrix(ALL_VECTORS, NUM_CLASSES))
+    assert log_likelihood.shape == (NUM_CLASSES**NUM_LABELERS, NUM_CLASSES)
+    assert not np.isnan(log_likelihood).any()
+    np.testing.assert_allclose(np.exp(log_likelihood).sum(axis=0), 1, rtol=1e-13)
+
+
+@every_model
+def test_missing_label_is_the_sum_over_its_values(model):
+    """Leaving a labeler out = summing the joint law over all labels it could have given."""
+    joint = np.exp(model.log_likelihood(Labels.from_matrix(ALL_VECTORS, NUM_CLASSES)))
+    pairs = ALL_VECTORS[::NUM_CLASSES].copy()
+    pairs[:, -1] = -1
+    without_last = np.exp(model.log_likelihood(Labels.from_matrix(pairs, NUM_CLASSES)))
+    np.testing.assert_allclose(without_last, joint.reshape(-1, NUM_CLASSES, NUM_CLASSES).sum(1), atol=1e-15)
+
+
+@every_kind
+def test_missing_entries_change_nothing(model):
+    z = some_labels()
+    without_them = Labels.from_matrix(z, NUM_CLASSES)
+    assert len(without_them.label) < z.size
+    np.testing.assert_array_equal(
+        model.log_likelihood(entries_with_missing(z)), model.log_likelihood(without_them)
+    )
+
+
+@every_kind
+def test_no_label_at_all_has_likelihood_one(model):
+    empty = np.zeros(0, np.int32)
+    labels = Labels(empty, empty, empty, 4, NUM_LABELERS, NUM_CLASSES)
+    np.testing.assert_allclose(model.log_likelihood(labels), np.zeros((4, NUM_CLASSES)), atol=1e-15)
+
+
+@every_kind
+def test_order_of_entries_does_not_matter(model):
+    labels = Labels.from_matrix(some_labels(), NUM_CLASSES)
+    order = np.random.default_rng(5).permutation(len(labels.label))
+    columns = (labels.sample[order], labels.labeler[order], labels.label[order])
+    mixed = Labels(*columns, 20, NUM_LABELERS, NUM_CLASSES)
+    np.testing.assert_allclose(model.log_likelihood(mixed), model.log_likelihood(labels), rtol=1e-14)
+
+
+@every_kind
+def test_jit_vmap_and_eager_agree(model):
+    batch = np.stack([some_labels(seed=s) for s in (1, 2)])
+    labels = [entries_with_missing(z) for z in batch]
+    eager = np.stack([model.log_likelihood(x) for x in labels])
+    stacked = jax.tree.map(lambda a, b: np.stack([a, b]), *labels)
+    models = jax.tree.map(lambda leaf: np.stack([leaf, leaf]), model)
+    tolerance = {"rtol": 1e-13, "atol": 1e-13}
+    jitted = jax.jit(lambda m, x: m.log_likelihood(x))(model, labels[0])
+    np.testing.assert_allclose(jitted, eager[0], **tolerance)
+    np.testing.assert_allclose(jax.vmap(model.log_likelihood)(stacked), eager, **tolerance)
+    of_models = jax.vmap(lambda m, x: m.log_likelihood(x))(models, stacked)
+    np.testing.assert_allclose(of_models, eager, **tolerance)
+
+
+@every_model
+def test_float32_agrees_and_stays_float32(model):
+    labels = Labels.from_matrix(some_labels(), NUM_CLASSES)
+    double = model.log_likelihood(labels)
+    assert double.dtype == jnp.float64
+    single = jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float32), model).log_likelihood(labels)
+    with jax.enable_x64(False):
+        outside = np.asarray(model.log_likelihood(labels))
+    for result in (single, outside):
+        assert result.dtype == jnp.float32
+        np.testing.assert_allclose(result, double, rtol=2e-6, atol=2e-6)
+
+
+@every_kind
+@pytest.mark.parametrize("captured_in_x64", [True, False])
+def test_dtype_follows_x64_although_a_live_jit_captured_the_parameters(model, captured_in_x64):
+    """jax 0.10.2 keeps captured NumPy constants by identity and would hand out the other dtype."""
+    labels = Labels.from_matrix(some_labels(), NUM_CLASSES)
+    double = np.asarray(model.log_likelihood(labels))
+    fresh = jax.tree.map(np.copy, model)
+    alive = jax.jit(lambda x: fresh.log_likelihood(labels) + x)
+    with jax.enable_x64(captured_in_x64):
+        fresh.log_likelihood(labels)
+        alive(1.0)
+    for x64 in (not captured_in_x64, captured_in_x64):
+        with jax.enable_x64(x64):
+            for run in (lambda: fresh.log_likelihood(labels), jax.jit(lambda: fresh.log_likelihood(labels))):
+                result = np.asarray(run())
+                assert result.dtype == (np.float64 if x64 else np.float32)
+                np.testing.assert_allclose(result, double, **({"rtol": 1e-13} if x64 else {"rtol": 2e-6}))
+
+
+@every_model
+def test_sampled_labels_follow_the_likelihood(model):
+    """Chi-square over all 27 label vectors, per class; false alarm 1e-4 each, at a fixed key."""
+    n = 20_000
+    draw = jax.jit(lambda m, key, y, mask: m.sample(key, y, mask))
+    law = np.exp(model.log_likelihood(Labels.from_matrix(ALL_VECTORS, NUM_CLASSES)))
+    for true_class in range(NUM_CLASSES):
+        y = np.full(n, true_class, np.int32)
+        z = draw(model, jax.random.key(100 + true_class), y, np.ones((n, NUM_LABELERS), bool))
+        index = np.asarray(z) @ NUM_CLASSES ** np.arange(NUM_LABELERS)[::-1]
+        counts = np.bincount(index, minlength=len(ALL_VECTORS))
+        possible = law[:, true_class] > 0
+        assert counts[~possible].sum() == 0
+        if possible.sum() > 1:
+            expected = n * law[possible, true_class]
+            assert scipy.stats.chisquare(counts[possible], expected * n / expected.sum()).pvalue >= 1e-4
+
+
+@every_kind
+def test_sample_respects_the_mask_and_runs_under_vmap(model):
+    rng = np.random.default_rng(7)
+    y, mask = rng.integers(0, NUM_CLASSES, 50), rng.random((50, NUM_LABELERS)) < 0.6
+    keys = jax.random.split(jax.random.key(8), 3)
+    batch = np.asarray(jax.vmap(lambda key: model.sample(key, y, mask))(keys))
+    for key, z in zip(keys, batch, strict=True):
+        np.testing.assert_array_equal(z >= 0, mask)
+        assert z.max() < NUM_CLASSES and z.min() == -1
+        np.testing.assert_array_equal(model.sample(key, y, mask), z)
+    assert (batch[0] != batch[1]).any()
+
+
+@every_kind
+def test_tree_operations_keep_a_model(model):
+    assert isinstance(model, NoiseModel) and model.num_classes == NUM_CLASSES
+    leaves, structure = jax.tree.flatten(model)
+    assert all(leaf.dtype == np.float64 and isinstance(leaf, np.ndarray) for leaf in leaves)
+    jax.tree.unflatten(structure, [object() for _ in leaves])  # no check may run here
+    outside_simplex = jax.tree.map(lambda leaf: leaf + 3, model)  # e.g. a gradient or an optimizer's state
+    assert type(outside_simplex) is type(model)
+    _, stepped = jax.lax.scan(lambda m, _: (m, m), jax.tree.map(jnp.asarray, model), length=2)
+    assert jax.tree.leaves(stepped)[0].shape == (2, *leaves[0].shape)
+
+
+@every_model
+def test_gradients_are_finite_at_log_zero(model):
+    """Also for models with zeros: the gradient of the class posterior has no NaN and no infinity."""
+    vectors = ALL_VECTORS[np.isfinite(model.log_likelihood(Labels.from_matrix(ALL_VECTORS, 3))).any(axis=1)]
+    labels = Labels.from_matrix(vectors, NUM_CLASSES)
+
+    def loss(m):
+        return jnp.sum(jax.nn.softmax(m.log_likelihood(labels), axis=1)[:, 1] ** 2)
+
+    gradient = jax.grad(loss)(model)
+    assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(gradient))
+
+
+@every_model
+def test_sizes_that_do_not_match_are_refused(model):
+    other = Labels.from_matrix(np.array([[0, 1]]), num_classes=5)
+    with pytest.raises(ValueError, match=r"have 5 classes but .* is for 3"):
+        model.log_likelihood(other)
+    with pytest.raises(ValueError, match="5 classes"):
+        jax.jit(lambda labels: model.log_likelihood(labels))(other)
+    if jax.tree.leaves(model)[-1].ndim or jax.tree.leaves(model)[0].ndim:  # not one number for all labelers
+        with pytest.raises(ValueError, match=r"have 2 labelers but .* is for 3"):
+            model.log_likelihood(Labels.from_matrix(np.array([[0, 1]]), num_classes=3))
+        with pytest.raises(ValueError, match=r"have 2 labelers but .* is for 3"):
+            model.sample(jax.random.key(0), np.array([0]), np.ones((1, 2), bool))
+
+
+def test_abstract_model_cannot_be_built():
+    with pytest.raises(TypeError, match="abstract"):
+        NoiseModel()

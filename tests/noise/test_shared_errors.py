@@ -1,0 +1,141 @@
+"""Dependent labelers: the sum over the shared draw by loops, and the two ends r = 0 and r = 1."""
+
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jtruth.labels import Labels
+from jtruth.noise import ConfusionMatrices, SharedErrors
+
+
+def from_matrix(z, num_classes):
+    return Labels.from_matrix(z, num_classes, allow_unlabelled=True)
+
+
+RNG = np.random.default_rng(0)
+MATRICES = RNG.dirichlet(np.ones(3), (4, 3))
+SHARED = RNG.dirichlet(np.ones(3), 3)
+
+
+def likelihood_by_loops(z, matrices, shared, copying):
+    """Enumerates everything that is not seen: the shared draw and who copied."""
+    num_classes = len(shared)
+    result = np.zeros((len(z), num_classes))
+    for i, row in enumerate(z):
+        given = [t for t, label in enumerate(row) if label != -1]
+        for c, s in itertools.product(range(num_classes), repeat=2):
+            for who in itertools.product((False, True), repeat=len(given)):
+                p = shared[c][s]
+                for t, copied in zip(given, who, strict=True):
+                    if copied:
+                        p *= copying[t] * (row[t] == s)
+                    else:
+                        p *= (1 - copying[t]) * matrices[t][c][row[t]]
+                result[i, c] += p
+    return result
+
+
+def test_equals_loops():
+    z = np.random.default_rng(1).integers(-1, 3, (30, 4))
+    copying = [0.1, 0.0, 0.7, 1.0]
+    model = SharedErrors(MATRICES, SHARED, copying)
+    result = np.exp(model.log_likelihood(from_matrix(z, 3)))
+    np.testing.assert_allclose(result, likelihood_by_loops(z, MATRICES, SHARED, copying), rtol=1e-12)
+
+
+def test_without_copying_it_is_confusion_matrices():
+    labels = from_matrix(np.random.default_rng(2).integers(-1, 3, (30, 4)), 3)
+    np.testing.assert_allclose(
+        SharedErrors(MATRICES, SHARED, 0.0).log_likelihood(labels),
+        ConfusionMatrices(MATRICES).log_likelihood(labels),
+        rtol=1e-13,
+    )
+
+
+def test_with_certain_copying_all_labels_are_one_label():
+    model = SharedErrors(MATRICES, SHARED, 1.0)
+    z = model.sample(jax.random.key(3), np.arange(300) % 3, np.ones((300, 4), bool))
+    assert (np.asarray(z) == np.asarray(z)[:, :1]).all()
+    labels = from_matrix(np.array([[2, 2, 2, 2], [-1, 1, -1, -1], [0, 0, 1, 0]]), 3)
+    result = model.log_likelihood(labels)
+    np.testing.assert_allclose(np.exp(result[0]), SHARED[:, 2], rtol=1e-14)
+    np.testing.assert_allclose(np.exp(result[1]), SHARED[:, 1], rtol=1e-14)
+    np.testing.assert_array_equal(result[2], -np.inf)
+
+
+def test_copied_agreement_is_worth_less_than_independent_agreement():
+    good = [[0.9, 0.1], [0.1, 0.9]]
+    labels = from_matrix(np.array([[1, 1, 1]]), 2)
+    log_odds = []
+    for r in (0.0, 0.3, 0.6, 1.0):
+        row = SharedErrors([good] * 3, good, r).log_likelihood(labels)[0]
+        log_odds.append(float(row[1] - row[0]))
+    assert log_odds == sorted(log_odds, reverse=True)
+    assert log_odds[0] == pytest.approx(3 * np.log(9)) and log_odds[-1] == pytest.approx(np.log(9))
+
+
+def test_gradient_by_copying_equals_differences():
+    labels = from_matrix(np.random.default_rng(4).integers(-1, 3, (10, 4)), 3)
+
+    def total(r):
+        return jnp.sum(SharedErrors(MATRICES, SHARED, r).log_likelihood(labels))
+
+    step = 1e-6
+    for r in (0.2, 0.8):
+        difference = (total(r + step) - total(r - step)) / (2 * step)
+        assert jax.grad(total)(r) == pytest.approx(float(difference), rel=1e-7)
+
+
+def test_gradient_is_finite_where_everything_is_certain():
+    labels = from_matrix(np.array([[0, 0], [1, -1], [0, 1]]), 2)
+    for r in (0.0, 1.0):
+
+        def at_possible(m):
+            values = m.log_likelihood(labels)
+            return values[0, 0] + values[1, 1] + jnp.sum(jnp.exp(values[2]))
+
+        model = SharedErrors(np.stack([np.eye(2)] * 2), np.eye(2), r)
+        np.testing.assert_array_equal(model.log_likelihood(labels)[2], -np.inf)
+        assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(jax.grad(at_possible)(model)))
+
+
+@pytest.mark.parametrize("r", [0.0, 0.3])
+def test_many_labelers_do_not_underflow(r):
+    """In float64 1500 labels have likelihood below 1e-400; compared with sums of logarithms."""
+    wrong = 0.45
+    matrix = np.array([[1 - wrong, wrong], [wrong, 1 - wrong]])
+    z = (np.random.default_rng(5).random((1, 1500)) > wrong).astype(int)
+    model = SharedErrors(np.stack([matrix] * 1500), matrix, r)
+    ones = int(z.sum())
+    expected = []
+    for c in range(2):
+        parts = []
+        for s in range(2):
+            count = {1: ones, 0: 1500 - ones}
+            own = {k: (1 - r) * matrix[c, k] + r * (k == s) for k in (0, 1)}
+            parts.append(np.log(matrix[c, s]) + sum(count[k] * np.log(own[k]) for k in (0, 1)))
+        expected.append(np.logaddexp(*parts))
+    labels = from_matrix(z, 2)
+    np.testing.assert_allclose(model.log_likelihood(labels)[0], expected, rtol=1e-12)
+    with jax.enable_x64(False):
+        single = np.asarray(model.log_likelihood(labels))[0]
+    np.testing.assert_allclose(single, expected, rtol=1500 * 2.0**-24)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((MATRICES, np.eye(2), 0.5), r"shared must have shape .* \(3, 3\), got \(2, 2\)"),
+        ((MATRICES, 2 * SHARED, 0.5), r"shared\["),
+        ((MATRICES, SHARED.T, 0.5), r"shared\[0\] sums to"),
+        ((MATRICES, SHARED, 1.5), r"copying is 1\.5"),
+        ((MATRICES, SHARED, [0.5, 0.5]), "labelers"),
+        ((2 * MATRICES, SHARED, 0.5), "matrices"),
+    ],
+)
+def test_bad_parameters(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        SharedErrors(*arguments)

@@ -1,0 +1,194 @@
+"""`Symmetric` and `DifficultyFallibility`: (57), (59), (60) by loops, golden files, many labelers."""
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jtruth.labels import Labels
+from jtruth.noise import ConfusionMatrices, DifficultyFallibility, Symmetric, labeling_error
+
+
+def from_matrix(z, num_classes):
+    return Labels.from_matrix(z, num_classes, allow_unlabelled=True)
+
+
+def likelihood_by_loops(z, error, num_classes):
+    """Su (58)-(59) as written; error[i][t]."""
+    result = np.ones((len(z), num_classes))
+    for i, row in enumerate(z):
+        for c in range(num_classes):
+            for t, label in enumerate(row):
+                if label == c:
+                    result[i, c] *= 1 - error[i][t]
+                elif label != -1:
+                    result[i, c] *= error[i][t] / (num_classes - 1)
+    return result
+
+
+def test_difficulty_fallibility_equals_loops():
+    rng = np.random.default_rng(0)
+    for num_classes in (2, 3, 7):
+        z = rng.integers(-1, num_classes, (40, 5))
+        delta, phi = rng.beta(1, 5, 40), rng.uniform(0, 0.4, 5)
+        error = [[(d - d * f + f) * (num_classes - 1) / num_classes for f in phi] for d in delta]
+        model = DifficultyFallibility(delta, phi, num_classes)
+        result = model.log_likelihood(from_matrix(z, num_classes))
+        np.testing.assert_allclose(np.exp(result), likelihood_by_loops(z, error, num_classes), rtol=1e-12)
+
+
+def test_symmetric_equals_loops():
+    rng = np.random.default_rng(1)
+    for num_classes in (2, 4):
+        z = rng.integers(-1, num_classes, (40, 5))
+        labels = from_matrix(z, num_classes)
+        each = rng.uniform(0, 1, 5)
+        for error in (each, 0.3):
+            expected = likelihood_by_loops(z, np.broadcast_to(error, (40, 5)), num_classes)
+            result = Symmetric(error, num_classes).log_likelihood(labels)
+            np.testing.assert_allclose(np.exp(result), expected, rtol=1e-12)
+
+
+BINARY = ["su_tiny5", "su_small12", "su_main_N200", "su_known_labels", "su_near_chance", "su_yhat_all1"]
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_golden_likelihoods(golden, name):
+    reference = golden(name)
+    given = reference["input"]
+    labels = from_matrix(np.array(given["z"]), 2)
+    if given["theta"] is None:
+        model = DifficultyFallibility(given["delta"], given["phi"], 2)
+    else:
+        model = ConfusionMatrices(given["theta"])
+    np.testing.assert_allclose(np.exp(model.log_likelihood(labels)), reference["lik"], rtol=1e-12)
+
+
+def test_golden_likelihoods_of_three_classes(golden):
+    reference = golden("su_multi3")
+    given = reference["input"]
+    model = DifficultyFallibility(given["delta"], given["phi"], 3)
+    result = model.log_likelihood(from_matrix(np.array(given["z"]), 3))
+    np.testing.assert_allclose(np.exp(result), reference["lik"], rtol=1e-12)
+
+
+def test_error_of_the_paper():
+    """(60): none at delta = phi = 0, a uniform draw at delta = 1 or phi = 1, the constant worst case."""
+    zero, one = jnp.zeros(()), jnp.ones(())
+    for num_classes in (2, 5):
+        chance = (num_classes - 1) / num_classes
+        assert labeling_error(zero, zero, num_classes) == 0
+        assert labeling_error(one, zero + 0.3, num_classes) == pytest.approx(chance, rel=1e-15)
+        assert labeling_error(zero + 0.3, one, num_classes) == pytest.approx(chance, rel=1e-15)
+        eps0 = 0.15
+        z = np.random.default_rng(2).integers(-1, num_classes, (20, 3))
+        labels = from_matrix(z, num_classes)
+        worst = DifficultyFallibility(0.0, num_classes * eps0 / (num_classes - 1), num_classes)
+        np.testing.assert_allclose(
+            worst.log_likelihood(labels), Symmetric(eps0, num_classes).log_likelihood(labels), rtol=1e-13
+        )
+
+
+def test_symmetric_is_a_confusion_matrix():
+    matrix = np.full((4, 4), 0.3 / 3)
+    np.fill_diagonal(matrix, 0.7)
+    labels = from_matrix(np.random.default_rng(3).integers(-1, 4, (30, 3)), 4)
+    np.testing.assert_allclose(
+        Symmetric(0.3, 4).log_likelihood(labels),
+        ConfusionMatrices(np.stack([matrix] * 3)).log_likelihood(labels),
+        rtol=1e-13,
+    )
+
+
+@pytest.mark.parametrize(("num_labelers", "error"), [(399, 0.45), (1500, 0.45), (1500, 0.01)])
+def test_many_labelers_do_not_underflow(num_labelers, error):
+    """The product of 1500 probabilities near 1/2 is 1e-452; its logarithm is an ordinary number."""
+    rng = np.random.default_rng(4)
+    wrong = rng.random((3, num_labelers)) < error
+    labels = from_matrix(np.where(wrong, 0, 1), 2)
+    num_wrong = wrong.sum(axis=1)
+    right_side = [k * math.log(error) + (num_labelers - k) * math.log1p(-error) for k in num_wrong]
+    wrong_side = [(num_labelers - k) * math.log(error) + k * math.log1p(-error) for k in num_wrong]
+    expected = np.stack([wrong_side, right_side], axis=1)
+    model = Symmetric(error, 2)
+    np.testing.assert_allclose(model.log_likelihood(labels), expected, rtol=1e-12)
+    with jax.enable_x64(False):
+        single = np.asarray(model.log_likelihood(labels))
+    # Summing n terms one by one in float32 errs by at most n roundings of the running sum.
+    np.testing.assert_allclose(single, expected, rtol=num_labelers * 2.0**-24 + 1e-6)
+
+
+def test_small_errors_keep_their_digits_in_float32():
+    """log(1 - 1e-9) is -1e-9; computed as log of a rounded 1 - eps it would be 0."""
+    labels = from_matrix(np.array([[1]]), 2)
+    with jax.enable_x64(False):
+        value = float(Symmetric(1e-9, 2).log_likelihood(labels)[0, 1])
+    assert value == pytest.approx(-1e-9, rel=1e-6)
+
+
+def test_gradient_of_the_error_is_the_formula():
+    """d/d eps log p = wrong / eps - right / (1 - eps), summed over labels; at eps = 0 unused terms add 0."""
+    labels = from_matrix(np.array([[1, 1, 0, -1]]), 2)
+
+    def at_class_one(error):
+        return Symmetric(error, 2).log_likelihood(labels)[0, 1]
+
+    assert jax.grad(at_class_one)(0.2) == pytest.approx(1 / 0.2 - 2 / 0.8, rel=1e-13)
+    agreeing = from_matrix(np.array([[1, 1, 1]]), 2)
+    assert jax.grad(lambda e: Symmetric(e, 2).log_likelihood(agreeing)[0, 1])(0.0) == -3
+    for certain in (0.0, 1.0):
+        gradient = jax.grad(lambda e: jax.nn.softmax(Symmetric(e, 2).log_likelihood(agreeing))[0, 1])(certain)
+        assert np.isfinite(gradient)
+
+
+def test_gradient_of_difficulty_at_zero():
+    labels = from_matrix(np.array([[1, 1], [0, -1]]), 2)
+
+    def loss(delta, phi):
+        values = DifficultyFallibility(delta, phi, 2).log_likelihood(labels)
+        return values[0, 1] + values[1, 0]
+
+    by_delta, by_phi = jax.grad(loss, (0, 1))(jnp.zeros(2), jnp.zeros(2))
+    np.testing.assert_allclose(by_delta, [-1, -0.5])  # each label: d log(1 - delta / 2) = -1/2
+    np.testing.assert_allclose(by_phi, [-1, -0.5])
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: Symmetric(1.2, 2), r"error is 1\.2, not a probability"),
+        (lambda: Symmetric([0.1, -0.1], 2), r"error\[1\] is -0\.1"),
+        (lambda: Symmetric([[0.1]], 2), r"error must have shape .* got \(1, 1\)"),
+        (lambda: Symmetric(None, 2), "error is nan"),
+        (lambda: Symmetric(0.1, 1), "num_classes must be an integer of at least 2, got 1"),
+        (lambda: DifficultyFallibility([0.1, 1.5], [0.1], 2), r"difficulty\[1\] is 1\.5"),
+        (lambda: DifficultyFallibility([0.1], [0.1, np.nan], 2), r"fallibility\[1\] is nan"),
+        (lambda: DifficultyFallibility([[0.1]], [0.1], 2), r"difficulty must have shape"),
+        (lambda: DifficultyFallibility([0.1], [[0.1]], 2), r"fallibility must have shape"),
+    ],
+)
+def test_bad_parameters(build, message):
+    with pytest.raises(ValueError, match=message):
+        build()
+
+
+def test_wrong_number_of_samples():
+    model = DifficultyFallibility([0.1, 0.2], [0.1], 2)
+    with pytest.raises(ValueError, match="have 3 samples but difficulty is for 2"):
+        model.log_likelihood(from_matrix(np.array([[0], [1], [0]]), 2))
+
+
+def test_mixed_dtypes_take_the_dtype_of_the_jax_array():
+    labels = from_matrix(np.array([[0, 1]]), 2)
+
+    def f(difficulty):
+        return DifficultyFallibility(difficulty, np.array([0.1, 0.2]), 2).log_likelihood(labels)
+
+    assert jax.jit(f)(jnp.zeros(1, jnp.float32)).dtype == jnp.float32
+    assert jax.jit(f)(jnp.zeros(1, jnp.float64)).dtype == jnp.float64
+    both = DifficultyFallibility([0.0], [0.1, 0.2], 2)
+    mixed = jax.jit(lambda phi: DifficultyFallibility(jnp.zeros(1), phi, 2).log_likelihood(labels))
+    result = mixed(jnp.array([0.1, 0.2], jnp.float32))
+    np.testing.assert_allclose(result, both.log_likelihood(labels), rtol=1e-6)

@@ -1,0 +1,1 @@
+"""Plain-loop reference implementations, written from the papers alone; slow on purpose."""

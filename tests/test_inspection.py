@@ -1,0 +1,197 @@
+"""A first look at labels: counts and agreement against definitions, findings, and files of other shapes."""
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+
+from jtruth.inspection import inspect_file, inspect_labels
+from jtruth.labels import Labels
+
+
+def matrix(seed: int, n: int = 60, t: int = 5, accuracy: float = 0.85) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n)
+    return np.where(rng.random((n, t)) < accuracy, y[:, None], 1 - y[:, None])
+
+
+def names_of(inspection) -> list[str]:
+    return [finding.name for finding in inspection.findings]
+
+
+def test_alpha_of_the_textbook_example():
+    """Krippendorff (2011), Computing Krippendorff's alpha-reliability, section C: nominal data, 0.743."""
+    table = """
+    1 2 3 3 2 1 4 1 2 . . .
+    1 2 3 3 2 2 4 1 2 5 . 3
+    . 3 3 3 2 3 4 2 2 5 1 .
+    1 2 3 3 2 4 4 1 2 5 1 .
+    """
+    rows = [[-1 if v == "." else int(v) - 1 for v in line.split()] for line in table.strip().splitlines()]
+    look = inspect_labels(Labels.from_matrix(np.array(rows).T, 5))
+    assert round(look.alpha, 3) == 0.743
+
+
+def test_counts_and_agreement_by_loops():
+    z = matrix(0)
+    z[np.random.default_rng(1).random(z.shape) < 0.3] = -1
+    z[:, 0] = np.maximum(z[:, 0], 0)
+    look = inspect_labels(Labels.from_matrix(z, 2))
+    pairs = [
+        (row[i], row[j])
+        for row in z
+        for i, j in itertools.combinations(range(5), 2)
+        if min(row[i], row[j]) >= 0
+    ]
+    assert look.agreement == pytest.approx(np.mean([a == b for a, b in pairs]), abs=1e-15)
+    assert look.num_labels == (z >= 0).sum() and sum(look.labels_per_sample.values()) == 60
+    per_labeler = (z >= 0).sum(axis=0)
+    assert look.labels_per_labeler == {"min": per_labeler.min(), "median": np.median(per_labeler), "max": 60}
+    np.testing.assert_allclose(look.class_shares, [(z == c).sum() / (z >= 0).sum() for c in range(2)])
+
+
+def test_nothing_odd():
+    look = inspect_labels(Labels.from_matrix(matrix(2), 2), file="my labels.csv", options="--task item")
+    assert look.findings == () and "Nothing odd was seen." in str(look)
+    commands = [step.command for step in look.next_steps]
+    assert "jtruth labelers 'my labels.csv' --task item" in commands
+    assert "jtruth evaluate 'my labels.csv' --task item --predictions PRED.csv" in commands
+    assert json.loads(json.dumps(look.to_dict()))["num_samples"] == 60
+
+
+def constant(z):
+    z[:, 1] = 1
+
+
+def copied(z):
+    z[:, 1] = z[:, 0]
+
+
+def opposed(z):
+    z[:, 1] = 1 - z[:, 1]
+
+
+def few(z):
+    z[9:, 1] = -1
+
+
+def single(z):
+    z[3, 1:] = -1
+
+
+def groups(z):
+    z[:30, 3:] = -1
+    z[30:, :3] = -1
+
+
+@pytest.mark.parametrize(
+    ("spoil", "name", "text"),
+    [
+        (constant, "constant", "Always the same class: 1. Did they look"),
+        (copied, "copies", "1 pairs never disagree (0 and 1 on 60 samples)"),
+        (opposed, "opposed", "Less agreement with the others than by chance: 1."),
+        (few, "few_labels", "1 labelers gave fewer than 10 labels: 1."),
+        (single, "single_label", "1 of 60 samples have one label"),
+        (groups, "separate_groups", "fall into 2 groups without a common sample"),
+    ],
+)
+def test_findings(spoil, name, text):
+    z = matrix(2)
+    spoil(z)
+    look = inspect_labels(Labels.from_matrix(z, 2))
+    assert names_of(look) == [name]
+    assert text in look.findings[0].message and f"  - {look.findings[0].message}" in str(look)
+
+
+def test_full_agreement_on_one_class_is_no_copy():
+    z = np.zeros((50, 3), int)
+    z[:10, 2] = 1
+    assert "copies" not in names_of(inspect_labels(Labels.from_matrix(z, 2)))
+
+
+def test_look_alikes_and_repeats():
+    labels = Labels.from_long(
+        [1, 1, 2, 2, 2], ["07", "7", "7", "7", "b"], ["yes", "Yes", "no", "no", "no"], repeats="keep"
+    )
+    look = inspect_labels(labels)
+    messages = " ".join(finding.message for finding in look.findings)
+    assert "class names differ only in case or leading zeros: 'Yes', 'yes'" in messages
+    assert "worker ids differ only in case or leading zeros: '07', '7'" in messages
+    assert look.num_repeats == 1 and "1 labels repeat a labeler" in messages
+    # The repeat is no pair of different labelers: (07, 7) disagree, (7, b) agree.
+    assert look.agreement == 0.5
+
+
+def test_one_labeler_is_not_identified():
+    look = inspect_labels(Labels.from_matrix([[0], [1], [1]], 2))
+    assert look.agreement is None and look.alpha is None and "not identified" in str(look)
+    assert any("--gold" in step.command for step in look.next_steps)
+    assert not any("--rater" in step.command for step in look.next_steps)
+
+
+def test_two_labelers():
+    look = inspect_labels(Labels.from_matrix(matrix(4, t=2), 2))
+    assert "Two labelers alone do not tell" in str(look)
+    assert not any("labelers" in step.command or "--rater" in step.command for step in look.next_steps)
+
+
+def test_rater_worth_grading_is_the_one_who_agrees_least():
+    z = matrix(5)
+    z[:, 3] = np.random.default_rng(6).integers(0, 2, 60)
+    labels = Labels.from_matrix(z, 2).with_names(workers=["a", "b", "c", "d d", "e"])
+    assert inspect_labels(labels).next_steps[-1].command == "jtruth evaluate LABELS.csv --rater 'd d'"
+
+
+def test_notes_of_reading_are_shown():
+    labels = Labels.from_long([1, 1, 2], [1, 2, 1], [0, 1, None], missing="drop")
+    assert "1 of 3 rows have no label and were left out" in str(inspect_labels(labels))
+
+
+LONG = "".join(f"{k // 2},{k % 2},{k % 3 % 2}\n" for k in range(20))
+
+
+@pytest.mark.parametrize(
+    ("text", "layout", "mapping", "advice"),
+    [
+        (
+            "task,worker,label\n" + LONG,
+            "long",
+            {"task": "task", "worker": "worker", "label": "label"},
+            "ready",
+        ),
+        (
+            "item,Rater ID,rating\n" + LONG,
+            "long",
+            {"task": "item", "worker": "Rater ID", "label": "rating"},
+            "--task item --worker 'Rater ID' --label rating",
+        ),
+        ("task,label\n1,0\n2,1\n3,0\n", "one row per task", None, "--predictions THIS.csv"),
+        ("task,label\n1,0\n1,1\n3,0\n4,0\n", "one row per task", None, "no column says who gave the label"),
+        (
+            "tooth,picture,when\n" + "".join(f"x{k},p{k},{1990 + k}\n" for k in range(9)),
+            "unknown",
+            None,
+            "jtruth needs three columns",
+        ),
+        (
+            "tooth,r1,r2,r3\n" + "".join(f"x{k},{k % 2},{k % 3 % 2},{k % 5 // 4 or ''}\n" for k in range(9)),
+            "wide",
+            None,
+            "frame.rename(columns={'tooth': 'task'}).melt('task', var_name='worker', value_name='label')",
+        ),
+        ("0,1,2\n" + LONG, "unknown", None, "The first line looks like data"),
+    ],
+)
+def test_files_of_other_shapes(tmp_path, text, layout, mapping, advice):
+    (tmp_path / "file.csv").write_text(text)
+    look = inspect_file(tmp_path / "file.csv")
+    assert look.layout == layout and look.mapping == mapping
+    assert advice in str(look) and str(look).startswith("file.csv: ")
+    json.dumps(look.to_dict())
+
+
+def test_file_columns(tmp_path):
+    (tmp_path / "file.csv").write_text("task,worker,label\n1,a,x\n2,a,\n2,b,NA\n")
+    columns = inspect_file(tmp_path / "file.csv").columns
+    assert [c.num_values for c in columns] == [2, 2, 1] and [c.num_missing for c in columns] == [0, 0, 2]

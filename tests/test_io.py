@@ -1,0 +1,381 @@
+"""Files: what is read from them, what is refused and where, and round trips."""
+
+import gzip
+import json
+import time
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given
+
+from jtruth.io import read_gold, read_labels, read_noise, read_predictions, write_labels
+from jtruth.labels import Labels
+
+GOOD = "task,worker,label\n1,ann,no\n1,bob,yes\n2,ann,yes\n"
+LABELS = Labels.from_long(["1", "1", "2", "3"], ["a", "b", "a", "b"], ["no", "yes", "yes", "no"])
+
+
+@pytest.fixture
+def write(tmp_path):
+    """write(text, name="labels.csv"): a file with this text (or bytes)."""
+
+    def make(content, name="labels.csv"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return make
+
+
+def test_labels_stay_the_text_they_are(write):
+    path = write("task,extra,worker,label\n001,x,NA,1\n1,,1e3,0\n001,y,1000,2\n")
+    labels = read_labels(path)
+    assert labels.tasks == ("001", "1") and labels.workers == ("NA", "1e3", "1000")
+    assert labels.classes == ("0", "1", "2") and labels.label.tolist() == [1, 0, 2]
+    assert labels.sample.tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("content", "name"),
+    [
+        (GOOD, "labels.csv"),
+        (b"\xef\xbb\xbf" + GOOD.encode(), "bom.csv"),
+        (GOOD.replace("\n", "\r\n"), "windows.csv"),
+        (GOOD + "\n\n", "blank end.csv"),
+        (GOOD[:-1], "no newline at the end.csv"),
+        (GOOD.replace("task,worker,label", " task , worker,label "), "header with spaces.csv"),
+        (GOOD.replace("ann", '"ann"'), "quotes.csv"),
+        (GOOD.replace(",", "\t"), "labels.tsv"),
+        (gzip.compress(GOOD.encode()), "labels.csv.gz"),
+        (gzip.compress(GOOD.replace(",", "\t").encode()), "labels.tsv.gz"),
+    ],
+)
+def test_one_table_in_many_dresses(write, content, name):
+    labels = read_labels(write(content, name))
+    assert labels.tasks == ("1", "2") and labels.workers == ("ann", "bob")
+    assert labels.to_matrix().tolist() == [[0, 1], [1, -1]]
+
+
+def test_other_columns_and_separators(write):
+    path = write("item;rater;rating\n1;a;0\n2;a;1\n")
+    labels = read_labels(path, sep=";", task="item", worker="rater", label="rating")
+    assert labels.tasks == ("1", "2") and labels.label.tolist() == [0, 1]
+
+
+def test_missing_labels_can_be_dropped(write):
+    path = write("task,worker,label\n1,a,yes\n1,b,\n2,a,null\n3,b,no\n")
+    labels = read_labels(path, missing="drop")
+    assert labels.tasks == ("1", "3") and labels.num_labels == 2
+    assert labels.notes[0].startswith("2 of 4 rows have no label")
+    assert "1 tasks have no label at all and were left out: '2'." in labels.notes
+    named = read_labels(write("task,worker,label\n1,a,None\n2,a,Some\n"), classes=["None", "Some"])
+    assert named.label.tolist() == [0, 1]
+
+
+def test_repeats_by_option(write):
+    path = write("task,worker,label\n1,a,0\n1,a,1\n")
+    assert read_labels(path, repeats="keep").label.tolist() == [0, 1]
+    assert read_labels(path, repeats="last").label.tolist() == [1]
+
+
+HEAD = "task,worker,label\n"
+BAD_LABELS = {
+    "empty file": ("", {}, "labels.csv: the file is empty"),
+    "header only": (HEAD, {}, "labels.csv: the file has a header but no rows"),
+    "missing column": (
+        "item,worker,label\n1,a,0\n",
+        {},
+        "labels.csv: no column 'task'; the columns are 'item', 'worker', 'label'. Say which one holds",
+    ),
+    "long row": (HEAD + "1,a,0\n1,b,0,7\n", {}, "labels.csv, line 3: 4 fields where the header has 3"),
+    "short row": (HEAD + "1,a,0\n1,b\n", {}, "line 3: 2 fields where the header has 3 (task, worker, label)"),
+    "blank line": (HEAD + "1,a,0\n\n1,b,0\n", {}, "labels.csv, line 3 is empty. Delete the line"),
+    "separator ;": (
+        GOOD.replace(",", ";"),
+        {},
+        "the header is one field, 'task;worker;label'. Is the separator ';'",
+    ),
+    "separator tab": (GOOD.replace(",", "\t"), {}, "Is the separator '\\t'? Then say sep='\\t'"),
+    "header twice": ("task,task,label\n1,2,3\n", {}, "the header has 'task' more than once"),
+    "no label": (HEAD + "1,a,0\n1,b,\n2,a,nan\n", {}, "labels.csv, lines 3, 4: no label (got '')"),
+    "no worker": (HEAD + "1,,0\n", {}, "labels.csv, line 2: no worker id (got '')"),
+    "no task": (HEAD + "1,a,0\n,a,0\n", {}, "labels.csv, line 3: no task id (got '')"),
+    "repeat": (
+        HEAD + "1,a,0\n2,a,1\n1,a,0\n",
+        {},
+        "labels.csv, lines 2, 4: worker 'a' labelled task '1' 2 times",
+    ),
+    "unknown class": (
+        HEAD + "1,a,0\n1,b,7\n",
+        {"classes": ["0", "1"]},
+        "line 3: label '7' is not one of the classes '0', '1'",
+    ),
+    "one class": (HEAD + "1,a,0\n", {}, "the only label is '0'"),
+    "gap": (HEAD + "1,a,0\n2,a,3\n", {}, "labels are 0, 3, but nobody gave 1"),
+    "negative": (HEAD + "1,a,1\n2,a,-1\n", {}, "line 3: no label (got '-1')"),
+    "space": (
+        HEAD + "1,a, 0\n1,b,0\n",
+        {},
+        "line 2: label ' 0' begins or ends with a space, and '0' would",
+    ),
+    "space in worker": (HEAD + "1,a ,0\n1,a,1\n", {}, "labels.csv, line 2: worker 'a ' begins or ends"),
+    "quote": (HEAD + '1,"a,0\n', {}, "Check the quotation marks"),
+    "not UTF-8": (HEAD.encode() + b"1,Jos\xe9,0\n", {}, "not UTF-8 text"),
+    "UTF-16": (GOOD.encode("utf-16"), {}, "this is UTF-16 text. Save it as UTF-8"),
+    "Excel": (b"PK\x03\x04rest", {}, "this is an Excel or zip file. Save the table as CSV"),
+    "Parquet": (b"PAR1rest", {}, "this is a Parquet file. Read it with pandas or polars"),
+    "broken gzip": (gzip.compress(GOOD.encode())[:-9], {}, "the gzip file is damaged"),
+    "line break in a field": (
+        HEAD + '1,"a\nb",0\n2,"a\nb",1\n1,"a\nb",0\n',
+        {},
+        "lines 2, 6: worker 'a\\nb' labelled",
+    ),
+    "row after a break": (HEAD + '1,"a\nb",0\n2,a\n', {}, "labels.csv, line 4: 2 fields"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_LABELS)
+def test_bad_label_files(write, case):
+    content, options, fragment = BAD_LABELS[case]
+    with pytest.raises(ValueError) as caught:
+        read_labels(write(content), **options)
+    assert fragment in str(caught.value)
+
+
+def test_long_files_are_checked_to_the_end(write):
+    rows = "".join(f"{k},a,{k % 2}\n" for k in range(3000))
+    assert read_labels(write(HEAD + rows)).num_labels == 3000
+    with pytest.raises(ValueError, match="line 3002: 2 fields"):
+        read_labels(write(HEAD + rows + "x,a\n"))
+    with pytest.raises(ValueError, match="line 2502 is empty"):
+        read_labels(write(HEAD + rows.replace("2500,a,0\n", "\n2500,a,0\n")))
+
+
+@given(
+    st.lists(
+        st.tuples(
+            *[st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"]), min_size=1, max_size=4)] * 2
+        ),
+        min_size=2,
+        unique=True,
+    ),
+    st.booleans(),
+)
+def test_round_trip_through_a_file(tmp_path_factory, pairs, compressed):
+    tasks, workers = zip(*pairs, strict=True)
+    labels = Labels.from_long(tasks, workers, [k % 2 for k in range(len(pairs))])
+    path = tmp_path_factory.mktemp("trip") / ("labels.csv.gz" if compressed else "labels.csv")
+    write_labels(path, labels)
+    again = read_labels(path)
+    assert (again.tasks, again.workers, again.classes) == (labels.tasks, labels.workers, labels.classes)
+    for leaf, other in zip(
+        (again.sample, again.labeler, again.label), (labels.sample, labels.labeler, labels.label), strict=True
+    ):
+        assert (leaf == other).all()
+
+
+def test_written_names_with_separators_and_quotes_come_back(tmp_path):
+    labels = Labels.from_long(['a,"b', "c\nd"], ["x y", "z;"], ["yes, sir", "no"])
+    write_labels(tmp_path / "odd.csv", labels)
+    again = read_labels(tmp_path / "odd.csv")
+    assert again.tasks == labels.tasks and again.classes == labels.classes
+
+
+def test_labels_without_names_are_written_by_number(tmp_path):
+    write_labels(tmp_path / "z.csv", Labels.from_matrix([[0, 1], [1, -1]], 2))
+    assert (tmp_path / "z.csv").read_text() == "task,worker,label\n0,0,0\n0,1,1\n1,0,1\n"
+
+
+def test_predictions_are_put_in_the_order_of_the_samples(write):
+    path = write("task,label,score,p_yes,p_no\n3,no,.2,.1,.9\n1,yes,.7,.8,.2\n2,no,.5,.4,.6\n", "pred.csv")
+    found = read_predictions(path, LABELS)
+    assert found.y_pred.tolist() == [1, 0, 0] and found.samples.tolist() == [0, 1, 2] and found.notes == ()
+    assert found.scores.tolist() == [0.7, 0.5, 0.2]
+    np.testing.assert_allclose(found.probabilities, [[0.2, 0.8], [0.6, 0.4], [0.9, 0.1]], rtol=1e-15)
+    plain = read_predictions(write("id,guess\n1,no\n2,no\n3,yes\n"), LABELS, task="id", label="guess")
+    assert plain.scores is None and plain.probabilities is None and plain.y_pred.tolist() == [0, 0, 1]
+
+
+def test_predictions_as_codes_and_for_numbered_tasks(write):
+    path = write("task,label\n0,1\n1,0\n", "pred.csv")
+    assert read_predictions(path, Labels.from_matrix([[0], [1]], 2)).y_pred.tolist() == [1, 0]
+    ints = Labels.from_long(
+        [1, 0], ["a", "a"], ["no", "yes"]
+    )  # ids are compared as text; codes are names too
+    assert read_predictions(path, ints).y_pred.tolist() == [0, 1]
+
+
+def test_only_common_tasks_on_request(write):
+    path = write("task,label\n9,no\n3,no\n1,yes\n8,no\n", "pred.csv")
+    with pytest.raises(ValueError) as caught:
+        read_predictions(path, LABELS)
+    for fragment in (
+        "pred.csv: 1 of 3 labelled tasks have no row in it ('2')",
+        "2 of its rows are for tasks without labels ('9', '8')",
+        "set common_only=True to use the 2 common tasks",
+    ):
+        assert fragment in str(caught.value)
+    found = read_predictions(path, LABELS, common_only=True)
+    assert found.samples.tolist() == [0, 2] and found.y_pred.tolist() == [1, 0]
+    assert len(found.notes) == 1 and "the 2 common tasks are used" in found.notes[0]
+    assert LABELS.restrict(found.samples).tasks == ("1", "3")
+
+
+def test_equal_predictions_are_allowed_and_noted(write):
+    found = read_predictions(write("task,label\n1,no\n2,no\n3,no\n"), LABELS)
+    assert found.y_pred.tolist() == [0, 0, 0] and found.notes == ("1 classes are never predicted: 'yes'.",)
+
+
+def test_rounded_probabilities_are_rescaled_and_counted(write):
+    found = read_predictions(write("task,label,no,yes\n1,no,.333,.666\n2,no,.5,.5\n3,yes,0,1\n"), LABELS)
+    np.testing.assert_allclose(found.probabilities.sum(axis=1), 1, rtol=1e-15)
+    assert found.notes == ("Class probabilities of 1 rows sum to 1 within 0.001: divided by their sum.",)
+
+
+BAD_PREDICTIONS = {
+    "missing column": ("task,guess\n1,no\n", "pred.csv: no column 'label'; the columns are 'task', 'guess'"),
+    "no label": ("task,label\n1,\n", "pred.csv, line 2: no label (got ''). Leave such rows out."),
+    "no task": ("task,label\n,no\n", "pred.csv, line 2: no task id"),
+    "unknown class": ("task,label\n1,maybe\n", "line 2: label 'maybe' is not one of the classes 'no', 'yes'"),
+    "code too large": ("task,label\n1,2\n", "line 2: label '2' is not one of the classes"),
+    "no common task": (
+        "task,label\n01,no\n",
+        "No task is in both: do the ids agree? Labels have '1', '2', '3'",
+    ),
+    "task twice": (
+        "model,task,label\na,1,no\na,2,no\nb,1,no\n",
+        "lines 2, 4: task '1' has 2 rows (1 tasks do). One row per task is needed; the columns are 'model'",
+    ),
+    "score": ("task,label,score\n1,no,high\n", "pred.csv, line 2: score 'high' is not a finite number"),
+    "score NaN": ("task,label,score\n1,no,nan\n", "line 2: score 'nan' is not a finite number"),
+    "score inf": ("task,label,score\n1,no,1\n2,no,inf\n", "line 3: score 'inf' is not a finite number"),
+    "score empty": ("task,label,score\n1,no,\n", "line 2: score '' is not a finite number"),
+    "score 1_0": ("task,label,score\n1,no,1_0\n", "line 2: score '1_0' is not a finite number"),
+    "half the probabilities": ("task,label,p_no\n1,no,.5\n", "there is a column 'p_no' but none for 'p_yes'"),
+    "probability": (
+        "task,label,no,yes\n1,no,-.1,1.1\n",
+        "line 2: probabilities must lie in [0, 1]; got [-0.1, 1.1]",
+    ),
+    "probabilities": (
+        "task,label,no,yes\n1,no,.5,.6\n",
+        "line 2: the class probabilities sum to 1.1, not to 1",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD_PREDICTIONS)
+def test_bad_prediction_files(write, case):
+    content, fragment = BAD_PREDICTIONS[case]
+    with pytest.raises(ValueError) as caught:
+        read_predictions(write(content, "pred.csv"), LABELS)
+    assert fragment in str(caught.value)
+
+
+def test_missing_score_column(write):
+    with pytest.raises(ValueError, match=r"no column 'margin'; the columns are 'task', 'label'"):
+        read_predictions(write("task,label\n1,no\n2,no\n3,no\n"), LABELS, score="margin")
+
+
+def test_gold(write):
+    assert read_gold(write("task,label\n3,yes\n1,no\n"), LABELS).tolist() == [0, -1, 1]
+    path = write("task,label\n3,yes\n7,no\n", "gold.csv")
+    with pytest.raises(ValueError, match=r"gold.csv: 1 of its rows are for tasks without labels \('7'\)"):
+        read_gold(path, LABELS)
+    assert read_gold(path, LABELS, common_only=True).tolist() == [-1, -1, 1]
+    with pytest.raises(ValueError, match="No task is in both"):
+        read_gold(write("task,label\n7,no\n"), LABELS, common_only=True)
+
+
+def noise_file(write, content):
+    return write(content if isinstance(content, str) else json.dumps(content), "noise.json")
+
+
+def test_noise_confusion_matrices_in_the_order_of_the_labels(write):
+    a, b = [[0.9, 0.1], [0.2, 0.8]], [[0.7, 0.3], [0.4, 0.6]]
+    found = read_noise(noise_file(write, {"confusion_matrices": {"b": b, "a": a, "other": a}}), LABELS)
+    assert found["confusion_matrices"].tolist() == [a, b]
+    swapped = {"confusion_matrices": {"a": a, "b": b}, "classes": ["yes", "no"], "prior": [0.3, 0.7]}
+    found = read_noise(noise_file(write, swapped), LABELS)
+    assert found["confusion_matrices"][0].tolist() == [[0.8, 0.2], [0.1, 0.9]]
+    assert found["prior"].tolist() == [0.7, 0.3]
+
+
+def test_noise_of_other_kinds(write):
+    assert read_noise(noise_file(write, {"symmetric": 0.25}), LABELS) == {"symmetric": 0.25}
+    found = read_noise(noise_file(write, {"fallibility": {"b": 0.1, "a": 0.2}}), LABELS)
+    assert found["fallibility"].tolist() == [0.2, 0.1] and found["difficulty"].tolist() == [0, 0, 0]
+    both = {"fallibility": {"a": 0, "b": 1}, "difficulty": {"3": 0.3, "2": 0.2, "1": 0.1}}
+    assert read_noise(noise_file(write, both), LABELS)["difficulty"].tolist() == [0.1, 0.2, 0.3]
+
+
+GOOD_MATRIX = [[0.5, 0.5], [0, 1]]
+BAD_NOISE = {
+    "not JSON": ("{", "noise.json: this is not JSON text"),
+    "list": (
+        [1],
+        "expected an object with one of 'confusion_matrices', 'symmetric', 'fallibility'; got list",
+    ),
+    "nothing": ({"error": 0.1}, "got 'error'"),
+    "two": ({"symmetric": 0.1, "fallibility": {}}, "expected an object with one of"),
+    "unknown key": (
+        {"symmetric": 0.1, "difficulty": {}},
+        "keys 'difficulty' mean nothing beside 'symmetric'",
+    ),
+    "symmetric range": ({"symmetric": 1.5}, "symmetric must lie in [0, 1]; got 1.5"),
+    "symmetric text": ({"symmetric": "0.1"}, "symmetric must be one number; got '0.1'"),
+    "NaN": ('{"symmetric": NaN}', "symmetric must lie in [0, 1]; got nan"),
+    "no worker": (
+        {"confusion_matrices": {"a": GOOD_MATRIX, "c": GOOD_MATRIX}},
+        "no entry for 1 of 2 ('b'); 1 of its entries are for others ('c')",
+    ),
+    "shape": (
+        {"confusion_matrices": {"a": GOOD_MATRIX, "b": [[1]]}},
+        "of 'b' must be numbers of shape (2, 2)",
+    ),
+    "ragged": (
+        {"confusion_matrices": {"a": GOOD_MATRIX, "b": [[1, 0], [1]]}},
+        "must be numbers of shape (2, 2)",
+    ),
+    "row sum": (
+        {"confusion_matrices": {"a": GOOD_MATRIX, "b": [[1, 0], [0.3, 0.6]]}},
+        "row of class 'yes' in the confusion matrix of worker 'b' sums to 0.9, not to 1: [0.3, 0.6]",
+    ),
+    "negative": (
+        {"confusion_matrices": {"a": [[1.1, -0.1], [0, 1]], "b": GOOD_MATRIX}},
+        "must lie in [0, 1]",
+    ),
+    "list of matrices": ({"confusion_matrices": [GOOD_MATRIX]}, "must be an object with one entry per name"),
+    "classes": (
+        {"symmetric": 0.1, "classes": ["no", "maybe"]},
+        "classes are 'no', 'maybe', but those of the labels are 'no', 'yes'",
+    ),
+    "prior": ({"symmetric": 0.1, "prior": [0.5, 0.6]}, "prior sums to 1.1, not to 1"),
+    "negative prior": ({"symmetric": 0.1, "prior": [-0.5, 1.5]}, "prior must lie in [0, 1]"),
+    "no task": (
+        {"fallibility": {"a": 0, "b": 0}, "difficulty": {"1": 0}},
+        "difficulty has no entry for 2 of 3 ('2', '3')",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD_NOISE)
+def test_bad_noise_files(write, case):
+    content, fragment = BAD_NOISE[case]
+    with pytest.raises(ValueError) as caught:
+        read_noise(noise_file(write, content), LABELS)
+    assert fragment in str(caught.value)
+
+
+@pytest.mark.slow
+def test_a_million_rows_in_seconds(tmp_path):
+    rng = np.random.default_rng(0)
+    columns = (rng.integers(0, high, 1_000_000).tolist() for high in (200_000, 500, 4))
+    text = "".join(f"t{i},w{t},{c}\n" for i, t, c in zip(*columns, strict=True))
+    (tmp_path / "big.csv").write_text(HEAD + text)
+    start = time.perf_counter()
+    labels = read_labels(tmp_path / "big.csv", repeats="keep")
+    assert labels.num_labels == 1_000_000
+    assert (
+        time.perf_counter() - start < 20
+    )  # 1.5 s on a quiet machine; this catches a loop in Python, not noise

@@ -1,0 +1,384 @@
+"""Labels: factories and what they refuse, views, selections, and invariances."""
+
+import itertools
+
+import hypothesis.strategies as st
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+
+from jtruth.labels import Labels
+
+TASK, WORKER, LABEL = ["b", "a", "b", "a"], ["w", "w", "v", "u"], ["no", "yes", "no", "maybe"]
+
+
+def rows_of(labels: Labels) -> list[tuple]:
+    """(task, worker, class name) of every label, sorted: what the labels say, whatever their order."""
+    tasks, workers = labels.tasks or range(labels.num_samples), labels.workers or range(labels.num_labelers)
+    entries = zip(labels.sample.tolist(), labels.labeler.tolist(), labels.label.tolist(), strict=True)
+    return sorted((tasks[i], workers[t], labels.class_names[c]) for i, t, c in entries if c >= 0)
+
+
+@st.composite
+def matrices(draw):
+    """A matrix of codes with -1 for missing, at least one label per row, and the number of classes."""
+    n, t, c = draw(st.integers(1, 12)), draw(st.integers(1, 5)), draw(st.integers(2, 4))
+    z = np.array(draw(st.lists(st.integers(-1, c - 1), min_size=n * t, max_size=n * t))).reshape(n, t)
+    z[(z < 0).all(axis=1), 0] = 0
+    return z, c
+
+
+def test_from_long_codes_in_order_of_appearance_and_names_sorted():
+    labels = Labels.from_long(TASK, WORKER, LABEL)
+    assert labels.tasks == ("b", "a") and labels.workers == ("w", "v", "u")
+    assert labels.classes == ("maybe", "no", "yes") and labels.notes == ()
+    assert labels.sample.tolist() == [0, 1, 0, 1]
+    assert labels.labeler.tolist() == [0, 0, 1, 2]
+    assert labels.label.tolist() == [1, 2, 1, 0]
+    assert labels.sample.dtype == labels.labeler.dtype == labels.label.dtype == np.int32
+
+
+def test_from_long_with_given_orders():
+    labels = Labels.from_long(
+        TASK, WORKER, LABEL, tasks=["a", "b"], workers=["u", "v", "w"], classes=["yes", "no", "maybe"]
+    )
+    assert rows_of(labels) == sorted(zip(TASK, WORKER, LABEL, strict=True))
+    assert labels.sample.tolist() == [1, 0, 1, 0] and labels.label.tolist() == [1, 0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("label", "options", "classes", "codes"),
+    [
+        ([0, 1, 1], {}, ("0", "1"), [0, 1, 1]),
+        (["0", "1", "1"], {}, ("0", "1"), [0, 1, 1]),
+        (np.array([2, 0, 1]), {}, ("0", "1", "2"), [2, 0, 1]),
+        ([2.0, 0.0, 1.0], {}, ("0", "1", "2"), [2, 0, 1]),
+        ([True, False, True], {}, ("0", "1"), [1, 0, 1]),
+        ([0, 2, 2], {"num_classes": 4}, ("0", "1", "2", "3"), [0, 2, 2]),
+        ([10, 9, 10], {}, ("9", "10"), [1, 0, 1]),  # names that are numbers sort as numbers
+        (["01", "1", "1"], {}, ("01", "1"), [0, 1, 1]),  # "01" is not 1
+        ([1, -1, 1], {"classes": (-1, 1)}, ("-1", "1"), [1, 0, 1]),
+        ([1, 0, 1], {"classes": ("no", "yes")}, ("no", "yes"), [1, 0, 1]),  # codes with names
+        ([1, 0, 1], {"classes": ("1", "0")}, ("1", "0"), [0, 1, 0]),  # names win over codes
+        (["NA", "EU", "NA"], {"classes": ("EU", "NA")}, ("EU", "NA"), [1, 0, 1]),
+    ],
+)
+def test_classes(label, options, classes, codes):
+    labels = Labels.from_long(["x", "y", "z"], ["w"] * 3, label, **options)
+    assert labels.classes == classes and labels.label.tolist() == codes
+
+
+def long(task=("x", "y"), worker=("v", "w"), label=("no", "yes"), **options):
+    return lambda: Labels.from_long(task, worker, label, **options)
+
+
+BAD = {
+    "lengths": (long(label=["no"]), "equally long; got 2, 2 and 1 values"),
+    "empty": (long([], [], []), "no labels: the table has no rows"),
+    "text for a column": (long(task="xy"), "task must be a sequence"),
+    "number for a column": (long(task=3), "task must be a sequence"),
+    "two axes": (long(task=np.zeros((2, 1), int)), "task must have one axis; got shape (2, 1)"),
+    "None worker": (long(worker=["v", None]), "row 1: no worker id (got None)"),
+    "NaN task": (long(task=[1, float("nan")]), "row 1: no task id (got nan)"),
+    "NA task": (long(task=pd.Series(["x", pd.NA], dtype=object)), "row 1: no task id (got <NA>)"),
+    "empty worker": (long(worker=["v", ""]), "row 1: no worker id (got '')"),
+    "mixed ids": (long(task=[1, "1"]), "whole number (row 0: 1) and text (row 1: '1')"),
+    "float ids": (long(task=[1.0, 2.0]), "row 0: task id 1.0 is a decimal number"),
+    "list ids": (long(task=[["x"], ["y"]]), "task ids must be text or whole numbers"),
+    "unknown task": (long(tasks=["x", "z"]), "row 1: 1 ids are not in the list of tasks: 'y'"),
+    "unknown worker": (long(workers=[1, 2]), "rows 0, 1: 2 ids are not in the list of workers: 'v', 'w'"),
+    "task listed twice": (long(tasks=["x", "y", "x"]), "list of tasks names some more than once: 'x'"),
+    "label None": (long(label=["no", None]), "row 1: no label (got None)"),
+    "label NaN": (long(label=[0, float("nan")]), "row 1: no label (got nan)"),
+    "label -1": (long(label=[0, -1]), "row 1: no label (got -1)"),
+    "label text NA": (long(label=["no", "NA"]), "If 'NA' is a class, name all classes"),
+    "label fraction": (long(label=[0, 0.5]), "row 1: label 0.5 is neither a class code 0..C-1"),
+    "label object": (long(label=[("a",), ("b",)]), "label ('a',) is neither a class code"),
+    "mixed labels": (long(label=[1, "1"]), "labels mix types: whole number (row 0: 1) and text (row 1: '1')"),
+    "label too large": (long(label=[0, 2], num_classes=2), "row 1: label 2 is not a whole number 0..1"),
+    "negative label": (long(label=[0, -2], num_classes=2), "row 1: label -2 is not a whole number 0..1"),
+    "unknown class": (
+        long(label=["no", "si"], classes=["no", "yes"]),
+        "label 'si' is not one of the classes",
+    ),
+    "one class": (long(label=["no", "no"]), "the only label is 'no': name all classes"),
+    "gap": (long(label=[0, 2]), "labels are 0, 2, but nobody gave 1: name all classes"),
+    "classes twice": (long(classes=["a", "a"]), "two or more different names; got 'a', 'a'"),
+    "classes and number": (long(classes=["no", "yes"], num_classes=3), "num_classes is 3 but classes has 2"),
+    "num_classes": (long(num_classes=1), "num_classes must be at least 2; got 1"),
+    "repeat": (
+        long(["x", "y", "x"], ["v", "v", "v"], [0, 1, 0]),
+        "rows 0, 2: worker 'v' labelled task 'x' 2 times (1 such repeats in all). Set repeats='keep'",
+    ),
+    "repeats option": (long(repeats="drop"), "repeats must be one of 'error', 'keep', 'first', 'last'"),
+    "missing option": (long(missing="ignore"), "missing must be one of 'error', 'drop'; got 'ignore'"),
+    "unlabelled": (long(tasks=["x", "q", "y"]), "1 of 3 samples have no label: 'q'. Leave them out, or set"),
+    "all missing": (long(label=[None, None], missing="drop"), "no label is given: name all classes"),
+    "matrix range": (lambda: Labels.from_matrix([[0, 2]], 2), "z[0, 1] is 2, not a class code 0..1 (1 such"),
+    "matrix negative": (lambda: Labels.from_matrix([[0, -2]], 2), "z[0, 1] is -2, not a class code"),
+    "matrix fraction": (lambda: Labels.from_matrix([[0.5]], 2), "z[0, 0] is 0.5, not a class code"),
+    "matrix NaN": (lambda: Labels.from_matrix([[0, np.nan]], 2), "z[0, 1] is nan, not a class code"),
+    "matrix axes": (lambda: Labels.from_matrix([0, 1], 2), "got shape (2,), dtype int64"),
+    "matrix empty": (lambda: Labels.from_matrix(np.zeros((0, 3), int), 2), "got shape (0, 3)"),
+    "matrix text": (lambda: Labels.from_matrix([["0"]], 2), "must be a (samples, labelers) matrix"),
+    "matrix classes": (lambda: Labels.from_matrix([[0]], 1), "num_classes must be at least 2; got 1"),
+    "matrix unlabelled": (lambda: Labels.from_matrix([[0], [-1]], 2), "1 of 2 samples have no label: 1"),
+    "frame column": (
+        lambda: Labels.from_frame(pd.DataFrame({"item": [1]})),
+        "no column 'task'; the columns are 'item'. Say which one holds the task by task=",
+    ),
+    "frame missing": (
+        lambda: Labels.from_frame(pd.DataFrame({"task": [1, 2], "worker": ["a", None], "label": [0, 1]})),
+        "row 1: no worker id",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_refused_with_its_place(case):
+    make, fragment = BAD[case]
+    with pytest.raises(ValueError) as caught:
+        make()
+    assert fragment in str(caught.value)
+
+
+def test_repeats():
+    columns = ["x", "x", "y", "x"], ["v", "v", "v", "w"], [0, 1, 1, 1]
+    kept = Labels.from_long(*columns, repeats="keep")
+    first, last = (Labels.from_long(*columns, repeats=how) for how in ("first", "last"))
+    assert kept.num_labels == 4 and kept.has_repeats() and kept.notes == ()
+    assert first.label.tolist() == [0, 1, 1] and last.label.tolist() == [1, 1, 1]
+    assert first.notes == (
+        "1 repeated labels of a worker for the same task were left out (repeats='first').",
+    )
+    assert kept.counts().tolist() == [[1, 2], [0, 1]]
+    assert kept.labels_of("v", repeat="first").tolist() == [0, 1]
+    assert kept.labels_of("v", repeat="last").tolist() == [1, 1]
+    for use in (kept.to_matrix, lambda: kept.labels_of("v")):
+        with pytest.raises(ValueError, match=r"more than once|repeatedly"):
+            use()
+
+
+def test_missing_labels_are_dropped_only_on_request_and_counted():
+    columns = ["x", "y", "x", "z"], ["v", "v", "w", "u"], ["no", None, "yes", "NA"]
+    dropped = Labels.from_long(*columns, missing="drop")
+    assert dropped.tasks == ("x",) and dropped.workers == ("v", "w", "u")
+    assert dropped.notes == (
+        "2 of 4 rows have no label and were left out (missing='drop').",
+        "2 tasks have no label at all and were left out: 'y', 'z'.",
+        "1 labelers gave no label: 'u'.",
+    )
+    kept = Labels.from_long(*columns, missing="drop", allow_unlabelled=True)
+    assert kept.tasks == ("x", "y", "z") and kept.labels_per_sample().tolist() == [2, 0, 0]
+
+
+def test_unused_classes_are_noted():
+    labels = Labels.from_long([1, 2], [1, 1], [0, 2], classes=["a", "b", "c"])
+    assert labels.notes == ("1 classes were never given: 'b'.",)
+
+
+def test_from_matrix_takes_other_marks_of_missing():
+    z = np.array([[0, -1], [1, 1]])
+    plain = Labels.from_matrix(z, 2)
+    for other, mark in ((np.where(z < 0, 9, z), 9), (np.where(z < 0, np.nan, z), np.nan)):
+        assert rows_of(Labels.from_matrix(other, 2, missing=mark)) == rows_of(plain)
+    assert rows_of(Labels.from_matrix(jnp.asarray(z), 2)) == rows_of(plain)
+    assert rows_of(Labels.from_matrix(np.array([[0, 255], [1, 1]], np.uint8), 2, missing=255)) == rows_of(
+        plain
+    )
+    assert Labels.from_matrix([[0], [-1]], 2, allow_unlabelled=True).num_samples == 2
+
+
+def test_from_frame_of_categories():
+    frame = pd.DataFrame({"task": [1, 2], "worker": ["a", "a"], "label": pd.Categorical(["yes", "no"])})
+    labels = Labels.from_frame(frame)
+    assert rows_of(labels) == [(1, "a", "yes"), (2, "a", "no")] and labels.tasks == (1, 2)
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table, lambda d: pl.DataFrame(d).lazy()])
+def test_from_frame_of_every_kind(kind):
+    frame = kind({"item": TASK, "rater": WORKER, "rating": LABEL})
+    labels = Labels.from_frame(frame, task="item", worker="rater", label="rating")
+    assert rows_of(labels) == sorted(zip(TASK, WORKER, LABEL, strict=True))
+
+
+def test_views_against_a_small_example():
+    labels = Labels.from_long(TASK, WORKER, LABEL)
+    assert labels.counts().tolist() == [[0, 2, 0], [1, 0, 1]]
+    assert labels.labels_per_sample().tolist() == [2, 2]
+    assert labels.labels_per_labeler().tolist() == [2, 1, 1]
+    assert labels.to_matrix().tolist() == [[1, 1, -1], [2, -1, 0]]
+    labeler, label = labels.padded()
+    assert labeler.tolist() == [[0, 1], [0, 2]] and label.tolist() == [[1, 1], [2, 0]]
+    assert labels.class_code("yes") == 2 and labels.worker_index("u") == 2
+    with pytest.raises(ValueError, match=r"no class 'si'; there are 'maybe', 'no', 'yes'"):
+        labels.class_code("si")
+    with pytest.raises(ValueError, match=r"no worker 'q'; there are 'w', 'v', 'u'"):
+        labels.worker_index("q")
+
+
+def test_entries_of_minus_one_count_for_nothing():
+    full = Labels.from_long(TASK, WORKER, LABEL)
+    marked = Labels(full.sample, full.labeler, np.where(full.labeler == 1, -1, full.label), 2, 3, 3)
+    assert marked.num_labels == 3
+    assert rows_of(marked) == [(0, 0, "1"), (1, 0, "2"), (1, 2, "0")]
+    assert marked.to_matrix().tolist() == [[1, -1, -1], [2, -1, 0]]
+    assert marked.padded()[1].tolist() == [[1, -1], [2, 0]]
+
+
+@given(matrices(), st.randoms(use_true_random=False))
+def test_views_do_not_depend_on_the_order_of_entries(case, random):
+    z, num_classes = case
+    labels = Labels.from_matrix(z, num_classes)
+    order = list(range(len(labels.label)))
+    random.shuffle(order)
+    leaves = (leaf[order] for leaf in (labels.sample, labels.labeler, labels.label))
+    mixed = Labels(*leaves, labels.num_samples, labels.num_labelers, num_classes)
+    assert (mixed.to_matrix() == z).all() and (mixed.counts() == labels.counts()).all()
+    for one, other in zip(mixed.padded(), labels.padded(), strict=True):
+        assert (one == other).all()
+    assert (mixed.patterns().inverse == labels.patterns().inverse).all()
+
+
+@given(matrices())
+def test_counts_and_padded_against_loops(case):
+    z, num_classes = case
+    labels = Labels.from_matrix(z, num_classes)
+    assert labels.counts().tolist() == [[(row == c).sum() for c in range(num_classes)] for row in z]
+    for row, labeler, label in zip(z, *labels.padded(), strict=True):
+        pairs = [(t, c) for t, c in zip(labeler.tolist(), label.tolist(), strict=True) if t >= 0]
+        assert pairs == [(t, c) for t, c in enumerate(row.tolist()) if c >= 0]
+        assert ((labeler < 0) == (label < 0)).all()
+
+
+@given(matrices())
+def test_patterns_are_the_distinct_rows(case):
+    z, num_classes = case
+    rows, inverse, counts = Labels.from_matrix(z, num_classes).patterns()
+    distinct = rows.to_matrix()
+    assert len({tuple(row) for row in z.tolist()}) == len(distinct) == rows.num_samples
+    assert (distinct[inverse] == z).all()
+    assert (np.bincount(inverse, minlength=len(distinct)) == counts).all() and counts.sum() == len(z)
+
+
+def test_patterns_keep_repeats_apart():
+    labels = Labels.from_long([0, 0, 1, 2, 2], [5] * 5, [1, 1, 1, 1, 1], num_classes=2, repeats="keep")
+    assert sorted(labels.patterns().counts.tolist()) == [1, 2]
+
+
+@given(matrices(), st.data())
+def test_round_trip_matrix_long_frame(case, data):
+    z, num_classes = case
+    labels = Labels.from_matrix(z, num_classes)
+    names = [f"{k:02d}" for k in data.draw(st.permutations(range(num_classes)))]
+    order = data.draw(st.permutations(range(len(labels.label))))
+    frame = pl.DataFrame(
+        {
+            "task": [f"t{i}" for i in labels.sample[list(order)]],
+            "worker": [f"w{t}" for t in labels.labeler[list(order)]],
+            "label": [names[c] for c in labels.label[list(order)]],
+        }
+    )
+    again = Labels.from_frame(
+        frame,
+        tasks=[f"t{i}" for i in range(len(z))],
+        workers=[f"w{t}" for t in range(z.shape[1])],
+        classes=names,
+    )
+    assert (again.to_matrix() == z).all()
+
+
+@given(matrices(), st.data())
+def test_relabelling_classes_permutes_codes_only(case, data):
+    z, num_classes = case
+    order = np.array(data.draw(st.permutations(range(num_classes))))
+    votes = Labels.from_matrix(np.where(z < 0, -1, order[z]), num_classes).counts()
+    assert (votes[:, order] == Labels.from_matrix(z, num_classes).counts()).all()
+
+
+@given(matrices(), st.data())
+def test_selections(case, data):
+    z, num_classes = case
+    labels = Labels.from_matrix(z, num_classes).with_names(tasks=[f"t{i}" for i in range(len(z))])
+    samples = data.draw(st.lists(st.sampled_from(range(len(z))), unique=True))
+    part = labels.restrict(samples)
+    assert part.tasks == tuple(f"t{i}" for i in samples) and part.num_samples == len(samples)
+    assert (part.to_matrix() == z[samples]).all()
+    workers = data.draw(st.permutations(range(z.shape[1])))[: z.shape[1] - 1]
+    assert (labels.select_labelers(workers).to_matrix() == z[:, workers]).all()
+    assert (labels.without_labeler(0).to_matrix() == z[:, 1:]).all()
+    assert (labels.labels_of(0) == z[:, 0]).all()
+
+
+@pytest.mark.parametrize("chosen", [[0, 0], [2], [-1], [0.0], [[0]], [True, False]])
+def test_selection_refuses_what_is_no_set_of_indices(chosen):
+    with pytest.raises(ValueError, match=r"choose samples by distinct indices 0\.\.1"):
+        Labels.from_long(TASK, WORKER, LABEL).restrict(chosen)
+
+
+def test_split_rater():
+    z = np.array([[0, 1, -1], [1, -1, -1], [-1, 0, 1], [1, 1, 0]])
+    labels = Labels.from_matrix(z, 2).with_names(workers=["a", "b", "c"], tasks=["p", "q", "r", "s"])
+    split = labels.split_rater("a")
+    assert (
+        split.y_pred.tolist() == [0, 1] and split.samples.tolist() == [0, 3] and split.alone.tolist() == [1]
+    )
+    assert split.labels.workers == ("b", "c") and split.labels.tasks == ("p", "s")
+    assert split.labels.to_matrix().tolist() == [[1, -1], [1, 0]]
+    with pytest.raises(ValueError, match="nobody else labelled the samples of worker 0"):
+        Labels.from_matrix([[1, -1], [-1, 0]], 2).split_rater(0)
+
+
+def test_split_rater_with_repeats():
+    labels = Labels.from_long(list("xxyx"), list("vvvw"), [0, 1, 1, 1], repeats="keep")
+    with pytest.raises(ValueError, match="set repeat='first' or 'last'"):
+        labels.split_rater("v")
+    assert labels.split_rater("v", repeat="first").y_pred.tolist() == [0]
+    assert labels.split_rater("v", repeat="last").y_pred.tolist() == [1]
+
+
+def test_pytree_goes_through_transformations_and_loses_its_names():
+    labels = Labels.from_long(TASK, WORKER, LABEL)
+    leaves, structure = jax.tree.flatten(labels)
+    assert len(leaves) == 3 and structure == jax.tree.structure(Labels.from_long(TASK, WORKER, LABEL))
+
+    @jax.jit
+    def histogram(z: Labels):
+        return jnp.zeros((z.num_samples, z.num_classes), jnp.int32).at[z.sample, z.label].add(1)
+
+    assert (np.asarray(histogram(labels)) == labels.counts()).all()
+    out = jax.jit(lambda z: z)(labels)
+    assert (out.tasks, out.workers, out.classes, out.notes) == (None, None, None, ())
+    named = out.with_names(tasks=labels.tasks, workers=labels.workers, classes=labels.classes)
+    assert rows_of(named) == rows_of(labels) and (out.to_matrix() == labels.to_matrix()).all()
+    with pytest.raises(ValueError, match="tasks needs 2 different names; got 1: 'b'"):
+        out.with_names(tasks=["b"])
+    with pytest.raises(ValueError, match="classes needs 3 different names"):
+        out.with_names(classes=["a", "b", "a"])
+
+
+@given(matrices())
+def test_splitting_a_pytree_and_mapping_over_it(case):
+    z, num_classes = case
+    batch = [Labels.from_matrix(np.where(z < 0, 0, (z + k) % num_classes), num_classes) for k in range(2)]
+    stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *batch)
+    votes = jax.vmap(lambda one: jnp.zeros(num_classes, jnp.int32).at[one.label].add(1))(stacked)
+    assert np.asarray(votes).tolist() == [one.counts().sum(axis=0).tolist() for one in batch]
+    parts = [jax.tree.map(lambda leaf, k=k: leaf[k], stacked) for k in range(2)]
+    for part, one in itertools.zip_longest(parts, batch):
+        assert (part.to_matrix() == one.to_matrix()).all()
+
+
+def test_many_labels_of_many_workers():
+    """Size, not time: codes above 16 bits, and keys (sample, labeler, class) above 32 bits."""
+    n, rng = 300_000, np.random.default_rng(0)
+    labels = Labels.from_long(np.arange(n), rng.integers(0, 90_000, n), rng.integers(0, 9, n))
+    assert labels.num_labels == n and labels.padded()[0].shape == (n, 1)
+    rows, inverse, _ = labels.patterns()
+    for one, other in zip(rows.padded(), labels.padded(), strict=True):
+        assert (one[inverse] == other).all()

@@ -1,0 +1,225 @@
+"""The import direction of the package, read from its source files.
+
+A part (a folder or a file directly under `jtruth/`) may import parts of lower layers and itself; parts of the
+same layer never import each other. NumPyro and matplotlib are behind a door each, data frame libraries and
+scikit-learn are never needed to import anything, and `__init__.py` files hold names only. Every rule is also
+shown to fire: small package trees with one violation each are checked in `test_violation_is_found`.
+"""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[1] / "jtruth"
+
+# From the bottom up. "_*" stands for every private helper directly under jtruth/.
+LAYERS: list[set[str]] = [
+    {"_*"},
+    {"stats", "labels"},
+    {"noise", "io", "posterior", "inspection"},
+    {"simulate", "testing", "training", "learning", "information", "histograms"},
+    {"cleaning", "datasets", "evaluation", "comparison"},
+    {"plots"},
+    {"report"},
+    {"cli"},
+]
+LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}
+
+FRAMES = {"pandas", "polars", "pyarrow", "sklearn"}  # optional: imported inside functions or not at all
+NEVER = {"jaxopt", "chex", "distrax", "tensorflow_probability", "funsor", "arviz"}
+
+
+def part_of(path: Path, package: Path) -> str:
+    """`testing` for testing/exact.py, `labels` for labels.py, "_*" for _validation.py, "" for __init__.py."""
+    first = path.relative_to(package).parts[0].removesuffix(".py")
+    if first == "__init__":
+        return ""
+    return "_*" if first.startswith("_") else first
+
+
+def imports(tree: ast.Module, path: Path, package: Path) -> Iterator[tuple[str, int, bool]]:
+    """(dotted name, line, whether it runs when the file is imported) of every import in one file."""
+    inside_functions = {
+        id(node)
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        for node in ast.walk(function)
+    }
+    folder = ["jtruth", *path.relative_to(package).parts[:-1]]
+    for node in ast.walk(tree):
+        eager = id(node) not in inside_functions
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node.lineno, eager) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = folder[: len(folder) - node.level + 1] if node.level else []
+            module = ".".join([*base, node.module] if node.module else base)
+            yield from ((f"{module}.{alias.name}", node.lineno, eager) for alias in node.names)
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("import_module", "__import__")):
+            name = node.args[0].value if node.args and isinstance(node.args[0], ast.Constant) else "?"
+            yield str(name), node.lineno, eager
+
+
+def holds_only_names(tree: ast.Module) -> bool:
+    """Docstring, imports and plain assignments to `__all__`, `__version__`."""
+    for node in tree.body:
+        docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        dunder = isinstance(node, ast.Assign) and all(
+            isinstance(target, ast.Name) and target.id.startswith("__") for target in node.targets
+        )
+        if not (docstring or dunder or isinstance(node, ast.Import | ast.ImportFrom)):
+            return False
+    return True
+
+
+def wrong_layer(part: str, name: str, package: Path) -> str | None:
+    """Why a file of `part` may not import the jtruth name `name`; None if it may."""
+    names = name.split(".")
+    if part == "":
+        return None  # the package's own __init__ gathers names from everywhere
+    target = names[1] if len(names) > 1 else ""
+    if not ((package / target).is_dir() or (package / f"{target}.py").is_file()) or not target:
+        return "imports from the package root; name the file that defines it"
+    target = "_*" if target.startswith("_") else target
+    if target == part:
+        return None
+    if target not in LEVEL:
+        return f"imports {target}, which has no layer; add it to LAYERS"
+    if LEVEL[target] == LEVEL[part]:
+        return f"imports its sibling {target}"
+    if LEVEL[target] > LEVEL[part]:
+        return f"imports {target}, which is a layer above"
+    return None
+
+
+def wrong_library(part: str, path: Path, name: str, eager: bool) -> str | None:
+    """Why this file may not import the third-party name `name` here; None if it may."""
+    library = name.split(".")[0]
+    if library in NEVER:
+        return f"imports {library}, which jtruth does not depend on"
+    if name.startswith("jax.core") and name != "jax.core.Tracer":
+        return f"imports {name}; only Tracer of jax.core is stable"
+    if library in FRAMES and eager:
+        return f"imports {library} at module level"
+    if library == "matplotlib" and part != "plots":
+        return "imports matplotlib outside plots"
+    if library == "numpyro" and not (path.name == "bayes.py" or path.name.startswith("_")):
+        return "imports numpyro outside bayes.py and the private helper"
+    return None
+
+
+def violations(package: Path) -> list[str]:
+    """One line for each broken rule in the package tree at `package`."""
+    found, numpyro_helpers = [], set()
+    trees = {path: ast.parse(path.read_text(), str(path)) for path in sorted(package.rglob("*.py"))}
+    plots_is_heavy = any(
+        eager and name.startswith("matplotlib")
+        for path, tree in trees.items()
+        if part_of(path, package) == "plots"
+        for name, _, eager in imports(tree, path, package)
+    )
+    for path, tree in trees.items():
+        part, where = part_of(path, package), path.relative_to(package.parent).as_posix()
+        if part and part not in LEVEL:
+            found.append(f"{where}: {part} has no layer; add it to LAYERS")
+            continue
+        if path.name == "__init__.py" and not holds_only_names(tree):
+            found.append(f"{where}: holds more than names")
+        for name, line, eager in imports(tree, path, package):
+            inside = name == "jtruth" or name.startswith("jtruth.")
+            reason = wrong_layer(part, name, package) if inside else wrong_library(part, path, name, eager)
+            if name.startswith("jtruth.plots") and part != "plots" and eager and plots_is_heavy:
+                reason = reason or "imports plots at module level, and plots imports matplotlib there"
+            if reason:
+                found.append(f"{where}:{line}: {reason}")
+            if name.split(".")[0] == "numpyro" and path.name.startswith("_"):
+                numpyro_helpers.add(where)
+    if len(numpyro_helpers) > 1:
+        found.append(f"more than one numpyro helper beside bayes.py: {sorted(numpyro_helpers)}")
+    return found
+
+
+def test_package_obeys_the_layers():
+    assert (PACKAGE / "__init__.py").is_file()
+    assert violations(PACKAGE) == []
+
+
+# A small tree that obeys every rule; each case below adds or replaces one file.
+CLEAN = {
+    "__init__.py": '"""Names."""\n\nfrom jtruth.labels import Labels\n\n__all__ = ["Labels"]\n',
+    "_validation.py": "import numpy as np\n",
+    "_numpyro.py": "import numpyro\n",
+    "labels.py": "from jtruth import _validation\n\nclass Labels: pass\n",
+    "noise/__init__.py": "from jtruth.noise.symmetric import Symmetric\n",
+    "noise/symmetric.py": "from ..labels import Labels\nfrom jax.core import Tracer\n",
+    "learning/bayes.py": "import numpyro\nfrom jtruth.noise import Symmetric\n",
+    "testing/exact.py": "from . import metrics\nimport jtruth.stats.regions\n",
+    "testing/metrics.py": "def f():\n    import pandas\n",
+    "stats/regions.py": "",
+    "plots.py": "import matplotlib.pyplot as plt\n",
+    "cli.py": "from jtruth import report\n\ndef show():\n    from jtruth import plots\n",
+    "report.py": "from jtruth.testing.exact import x\n",
+}
+
+# Case: (file, its text, the violation that must be reported).
+BROKEN = {
+    "upward": ("labels.py", "from jtruth.noise import Symmetric", "labels.py:1: imports noise, which is"),
+    "upward, relative": (
+        "noise/symmetric.py",
+        "\nfrom ..testing import x",
+        "symmetric.py:2: imports testing",
+    ),
+    "upward, in a function": (
+        "stats/regions.py",
+        "def f():\n    import jtruth.cli",
+        "regions.py:2: imports cli",
+    ),
+    "upward, by name": ("labels.py", "importlib.import_module('jtruth.noise')", "labels.py:1: imports noise"),
+    "sibling": (
+        "testing/exact.py",
+        "from jtruth import learning",
+        "exact.py:1: imports its sibling learning",
+    ),
+    "helper that is not low": (
+        "_validation.py",
+        "from jtruth import labels",
+        "_validation.py:1: imports labels",
+    ),
+    "package root": ("report.py", "import jtruth as jt", "report.py:1: imports from the package root"),
+    "name of the root": (
+        "report.py",
+        "from jtruth import Labels",
+        "report.py:1: imports from the package root",
+    ),
+    "no layer": ("magic.py", "", "jtruth/magic.py: magic has no layer"),
+    "logic in init": ("noise/__init__.py", "def f(): pass", "noise/__init__.py: holds more than names"),
+    "logic in root": ("__init__.py", "if True:\n    import os", "jtruth/__init__.py: holds more than names"),
+    "numpyro": ("learning/glad.py", "from numpyro import infer", "glad.py:1: imports numpyro outside"),
+    "second numpyro helper": ("stats/_more.py", "import numpyro", "more than one numpyro helper"),
+    "matplotlib": ("report.py", "def f():\n    import matplotlib", "report.py:2: imports matplotlib outside"),
+    "plots at once": ("cli.py", "from jtruth import plots", "cli.py:1: imports plots at module level"),
+    "pandas at once": ("io.py", "import pandas as pd", "io.py:1: imports pandas at module level"),
+    "unwanted library": ("labels.py", "import chex", "labels.py:1: imports chex"),
+    "jax.core": ("labels.py", "from jax.core import Var", "labels.py:1: imports jax.core.Var"),
+}
+
+
+def write_package(folder: Path, files: dict[str, str]) -> Path:
+    package = folder / "jtruth"
+    for name, text in files.items():
+        path = package / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return package
+
+
+def test_clean_tree_has_no_violation(tmp_path):
+    assert violations(write_package(tmp_path, CLEAN)) == []
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_violation_is_found(tmp_path, case):
+    name, text, expected = BROKEN[case]
+    found = violations(write_package(tmp_path, CLEAN | {name: text}))
+    assert len(found) == 1 and expected in found[0]

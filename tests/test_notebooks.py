@@ -1,0 +1,70 @@
+"""Every notebook runs from top to bottom without a warning, and is stored without outputs."""
+
+import os
+from pathlib import Path
+
+import nbclient
+import nbformat
+import pytest
+
+FOLDER = Path(__file__).resolve().parents[1] / "notebooks"
+NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
+
+pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="this copy of jtruth has no notebooks/ folder")
+
+
+def problems(notebook: nbformat.NotebookNode) -> list[str]:
+    """What would make this notebook's differences unreadable or its text untrue elsewhere."""
+    found = []
+    for index, cell in enumerate(notebook.cells):
+        if cell.cell_type == "code" and (cell.outputs or cell.execution_count is not None):
+            found.append(
+                f"cell {index} holds outputs: strip them (jupyter nbconvert --clear-output --inplace)"
+            )
+        if "shared/" in cell.source:
+            found.append(f"cell {index} reads shared/, which a plain clone does not have")
+    return found
+
+
+def test_there_are_notebooks():
+    assert NOTEBOOKS
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebook_is_stored_clean(path):
+    assert problems(nbformat.read(path, as_version=4)) == []
+
+
+def test_stored_outputs_are_found():
+    cell = nbformat.v4.new_code_cell("1 + 1", execution_count=1)
+    assert len(problems(nbformat.v4.new_notebook(cells=[cell]))) == 1
+
+
+def warnings_printed(notebook: nbformat.NotebookNode) -> list[str]:
+    """Every text on stderr that names a warning."""
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    return [output.text for output in outputs if output.get("name") == "stderr" and "Warning" in output.text]
+
+
+def run(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """Execute in a fresh kernel of this interpreter, in the notebooks folder; the first error is raised."""
+    client = nbclient.NotebookClient(
+        notebook, timeout=900, kernel_name="python3", resources={"metadata": {"path": FOLDER}}
+    )
+    return client.execute(env=os.environ | {"PYTHONPATH": str(FOLDER.parent)})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebook_runs(path):
+    done = run(nbformat.read(path, as_version=4))
+    assert warnings_printed(done) == []
+
+
+@pytest.mark.slow
+def test_a_failing_or_warning_notebook_is_noticed():
+    failing = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1 / 0")])
+    with pytest.raises(nbclient.exceptions.CellExecutionError):
+        run(failing)
+    noisy = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("import warnings; warnings.warn('x')")])
+    assert len(warnings_printed(run(noisy))) == 1
