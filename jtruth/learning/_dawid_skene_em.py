@@ -28,6 +28,8 @@ from jaxtyping import Array, Bool, Float, Int
 
 from jtruth.learning._columns import LabelColumns
 
+_PLAIN_STEPS = 20  # of EM before the first jump: most problems are done by then
+
 
 class EMResult(NamedTuple):
     """What `dawid_skene_em` returns. Row c of matrix t rests on `row_labels[t, c]` expected labels."""
@@ -44,34 +46,50 @@ class EMResult(NamedTuple):
     path: Float[Array, " max_steps"]  # objective after each step; NaN after the last
 
 
-def _normalise(counts):
-    """Rows to probabilities; a row of zeros, about which nothing is known, to uniform."""
-    total = counts.sum(axis=-1, keepdims=True)
-    return jnp.where(total > 0, counts / jnp.where(total > 0, total, 1), 1 / counts.shape[-1])
+class _State(NamedTuple):
+    parameters: Array  # (labelers * classes + 1, classes): matrix rows, then the prior; each sums to 1
+    before: Array  # the parameters of the step before
+    fallback: Array  # where to go on after a jump that did not pay
+    rejected: Array  # the last step was such a jump; `posterior` is of no use then
+    plain_steps: Array  # since the start or the last jump
+    longest: Array  # the longest jump allowed: more after one that paid, less after one that did not
+    posterior: Array
+    row_labels: Array
+    log_likelihood: Array
+    objective: Array
+    converged: Array
+    num_steps: Array
+    largest_drop: Array
+    path: Array
 
 
-def _m_step(data, posterior, pseudo_prior, pseudo_matrices, prior):
-    """Expected counts, plus pseudo-counts, normalised (their 2.3, 2.4)."""
-    labelers, classes, _ = pseudo_matrices.shape
+def _m_step(data, posterior, pseudo_counts, fixed_prior):
+    """Expected counts, plus pseudo-counts, normalised ((2.3), (2.4)); rows of zero counts are uniform."""
+    size, classes = pseudo_counts.shape
     mass = data.weight[:, None] * posterior
     rows = mass if data.sample is None else mass[data.sample]
-    counts = jnp.zeros((labelers * classes + 1, classes), posterior.dtype)
     # One column at a time: one large scatter would first copy the posterior once for every label.
+    counts = jnp.zeros((size, classes), posterior.dtype)
     counts, _ = jax.lax.scan(lambda total, code: (total.at[code].add(rows), None), counts, data.code)
-    counts = counts[:-1].reshape(labelers, classes, classes).swapaxes(1, 2)  # (labeler, true, given)
-    prior = _normalise(mass.sum(axis=0) + pseudo_prior) if prior is None else prior
-    return prior, _normalise(counts + pseudo_matrices), counts.sum(axis=2)
+    counts = counts[:-1].reshape(-1, classes, classes).swapaxes(1, 2)  # (labeler, true, given)
+    counts = jnp.concatenate([counts.reshape(-1, classes), mass.sum(axis=0)[None, :]])
+    total = (counts + pseudo_counts).sum(axis=1, keepdims=True)
+    parameters = jnp.where(total > 0, (counts + pseudo_counts) / jnp.where(total > 0, total, 1), 1 / classes)
+    if fixed_prior is not None:
+        parameters = parameters.at[-1].set(fixed_prior)
+    return parameters, counts[:-1].sum(axis=1).reshape(-1, classes)
 
 
-def _e_step(data, prior, matrices):
-    """Class posterior (their 2.5) and log p(labels of a sample); 0 and -inf where labels are impossible."""
-    labelers, classes, _ = matrices.shape
-    table = jnp.log(matrices).swapaxes(1, 2).reshape(labelers * classes, classes)
-    table = jnp.concatenate([table, jnp.zeros((1, classes), table.dtype)])  # the last row: no label
+def _e_step(data, parameters):
+    """Class posterior (2.5) and log p(labels of a sample); 0 and -inf where labels are impossible."""
+    classes = parameters.shape[1]
+    logs = jnp.log(parameters)
+    table = logs[:-1].reshape(-1, classes, classes).swapaxes(1, 2).reshape(-1, classes)
+    table = jnp.concatenate([table, jnp.zeros_like(table, shape=(1, classes))])  # the last row: no label
     known = data.known[:, None]
     other = (known >= 0) & (known != jnp.arange(classes, dtype=known.dtype)[None, :])
-    log_joint = jnp.where(other, -jnp.inf, jnp.log(prior)[None, :])
-    rows = log_joint if data.sample is None else jnp.zeros((data.code.shape[1], classes), table.dtype)
+    log_joint = jnp.where(other, -jnp.inf, logs[-1:])
+    rows = log_joint if data.sample is None else jnp.zeros((data.code.shape[1], classes), logs.dtype)
     rows, _ = jax.lax.scan(lambda total, code: (total + table[code], None), rows, data.code)
     log_joint = rows if data.sample is None else log_joint.at[data.sample].add(rows)
     top = log_joint.max(axis=1, keepdims=True)
@@ -81,10 +99,23 @@ def _e_step(data, prior, matrices):
     return joint * jnp.where(total > 0, 1 / total, 0), (jnp.log(total) + top)[:, 0]
 
 
-def _log_prior(pseudo_count, probability):
+def _log_prior(pseudo_counts, parameters):
     """sum of pseudo-count * log probability, where 0 * log 0 = 0."""
-    used = pseudo_count > 0
-    return jnp.where(used, pseudo_count * jnp.log(jnp.where(used, probability, 1)), 0).sum()
+    used = pseudo_counts > 0
+    return jnp.where(used, pseudo_counts * jnp.log(jnp.where(used, parameters, 1)), 0).sum()
+
+
+def _jump(before, now, after, longest):
+    """SQUAREM (Varadhan and Roland 2008, scheme S3): go on along the curve of three successive EM iterates.
+
+    Probabilities stay above a tenth of where EM would go, since EM can never leave an exact 0 again. The second
+    value is the length of the jump; 1 is where EM would go.
+    """
+    speed = now - before
+    bend = (after - now) - speed
+    length = jnp.clip(jnp.sqrt((speed**2).sum() / (bend**2).sum()), 1, longest)
+    far = jnp.maximum(before + 2 * length * speed + length**2 * bend, 0.1 * after)
+    return far / far.sum(axis=1, keepdims=True), length
 
 
 @partial(jax.jit, static_argnames=("max_steps",))
@@ -110,49 +141,78 @@ def dawid_skene_em(
         tol: done when a step changes no parameter, and the objective per label, by `tol` or more. In float32
             nothing below about 1e-5 can be met, and a count stops growing at 2**24 labels in one cell.
     """
-    dtype = start.dtype
     labelers, classes, _ = pseudo_matrices.shape
+    last = jnp.asarray(pseudo_prior)[None, :]
+    pseudo_counts = jnp.concatenate(
+        [pseudo_matrices.reshape(-1, classes), last if prior is None else 0 * last]
+    )
     entry_weight = data.weight if data.sample is None else data.weight[data.sample]
     num_labels = jnp.where(data.code < labelers * classes, entry_weight[None, :], 0).sum()
     num_labels = jnp.maximum(num_labels, 1)
     # What rounding can do to the objective: a few eps for each label (rows sum to 1 within eps) and each log.
-    rounding = 64 * jnp.finfo(dtype).eps
+    rounding = 8 * jnp.finfo(start.dtype).eps
 
     def step(old):
-        new_prior, matrices, row_labels = _m_step(
-            data, old.class_posterior, pseudo_prior, pseudo_matrices, prior
-        )
-        posterior, log_p = _e_step(data, new_prior, matrices)
+        mapped, row_labels = _m_step(data, old.posterior, pseudo_counts, prior)
+        after = jnp.where(old.rejected, old.fallback, mapped)
+        jumped = (old.plain_steps >= 2) & (old.num_steps >= _PLAIN_STEPS) & (old.num_steps < max_steps - 1)
+        far, length = _jump(old.before, old.parameters, after, old.longest)
+        new = jnp.where(jumped, far, after)
+        posterior, log_p = _e_step(data, new)
         log_likelihood = jnp.where(data.weight > 0, data.weight * log_p, 0).sum()
-        log_prior = _log_prior(pseudo_matrices, matrices)
-        log_prior += 0 if prior is not None else _log_prior(pseudo_prior, new_prior)
+        log_prior = _log_prior(pseudo_counts, new)
         objective = log_likelihood + log_prior
-        drop = old.objective - objective
-        moved = jnp.maximum(jnp.abs(new_prior - old.prior).max(), jnp.abs(matrices - old.matrices).max())
         allowed = rounding * (num_labels + jnp.abs(log_likelihood) + jnp.abs(log_prior))
-        return EMResult(
-            prior=jnp.asarray(new_prior),
-            matrices=matrices,
-            class_posterior=posterior,
-            row_labels=row_labels,
+        rejected = jumped & ~(objective >= old.objective - allowed)
+        drop = jnp.where(rejected, 0, old.objective - objective)
+        moved = jnp.abs(after - old.parameters).max()
+        kept = jnp.where(rejected, old.objective, objective)
+        return _State(
+            parameters=jnp.where(rejected, old.parameters, new),
+            before=old.parameters,
+            fallback=after,
+            rejected=rejected,
+            plain_steps=jnp.where(jumped, 0, old.plain_steps + 1),
+            longest=jnp.where(
+                jumped, jnp.where(rejected, jnp.maximum(length / 4, 2), 4 * length), old.longest
+            ),
+            posterior=posterior,
+            row_labels=jnp.where(old.rejected, old.row_labels, row_labels),
             log_likelihood=log_likelihood,
-            objective=objective,
-            converged=(moved < tol) & (jnp.abs(drop) < tol * num_labels),
+            objective=kept,
+            converged=~rejected & (moved < tol) & (jnp.abs(drop) < tol * num_labels),
             num_steps=old.num_steps + 1,
             largest_drop=jnp.maximum(old.largest_drop, jnp.where(drop > allowed, drop, 0)),
-            path=old.path.at[old.num_steps].set(objective),
+            path=old.path.at[old.num_steps].set(kept),
         )
 
-    first = EMResult(
-        prior=jnp.full(classes, jnp.inf, dtype),
-        matrices=jnp.full((labelers, classes, classes), jnp.inf, dtype),
-        class_posterior=jnp.asarray(start),
-        row_labels=jnp.zeros((labelers, classes), dtype),
-        log_likelihood=jnp.array(-jnp.inf, dtype),
-        objective=jnp.array(-jnp.inf, dtype),
+    nowhere = jnp.full_like(pseudo_counts, jnp.inf)
+    state = _State(
+        parameters=nowhere,
+        before=nowhere,
+        fallback=nowhere,
+        rejected=jnp.array(False),
+        plain_steps=jnp.array(0, jnp.int32),
+        longest=jnp.array(4, nowhere.dtype),
+        posterior=jnp.asarray(start),
+        row_labels=jnp.zeros((labelers, classes), nowhere.dtype),
+        log_likelihood=jnp.array(-jnp.inf, nowhere.dtype),
+        objective=jnp.array(-jnp.inf, nowhere.dtype),
         converged=jnp.array(False),
         num_steps=jnp.array(0, jnp.int32),
-        largest_drop=jnp.array(0, dtype),
-        path=jnp.full(max_steps, jnp.nan, dtype),
+        largest_drop=jnp.array(0, nowhere.dtype),
+        path=jnp.full(max_steps, jnp.nan, nowhere.dtype),
     )
-    return jax.lax.while_loop(lambda now: ~now.converged & (now.num_steps < max_steps), step, first)
+    state = jax.lax.while_loop(lambda s: ~s.converged & (s.num_steps < max_steps), step, state)
+    return EMResult(
+        prior=state.parameters[-1],
+        matrices=state.parameters[:-1].reshape(pseudo_matrices.shape),
+        class_posterior=state.posterior,
+        row_labels=state.row_labels,
+        log_likelihood=state.log_likelihood,
+        objective=state.objective,
+        converged=state.converged,
+        num_steps=state.num_steps,
+        largest_drop=state.largest_drop,
+        path=state.path,
+    )

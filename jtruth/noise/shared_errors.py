@@ -73,8 +73,11 @@ class SharedErrors(NoiseModel):
         check_rows(self.shared, "shared", sum_tolerance(shared, self.num_classes))
         check_ndim(self.copying, "copying", (0, 1), "() or (labelers,)")
         check_probabilities(self.copying, "copying")
-        if self.copying.ndim == 1:
-            check_sizes("labelers", self.copying.shape[0], self.matrices.shape[0], "matrices")
+        if self.copying.ndim == 1 and self.copying.shape[0] != self.matrices.shape[0]:
+            raise ValueError(
+                f"copying has {self.copying.shape[0]} entries but matrices is for {self.matrices.shape[0]} "
+                "labelers; give one probability per labeler, or one number"
+            )
 
     @property
     def num_classes(self) -> int:

@@ -1,1 +1,1 @@
-"""."""
+"""Plain statistics that know nothing of labels."""

@@ -1,5 +1,7 @@
 """A law known through draws: the third kind of Estimate (see `estimates`)."""
 
+from dataclasses import dataclass
+
 import jax
 import numpy as np
 from jaxtyping import Array, Float, Key
@@ -8,6 +10,7 @@ from jtruth.stats.estimates import Estimate, PmfEstimate
 from jtruth.stats.regions import Interval, Region
 
 
+@dataclass(frozen=True, eq=False)
 class DrawsEstimate(Estimate):
     """A law given by equally weighted draws; NaN draws are those where the number is undefined."""
 

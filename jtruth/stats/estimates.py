@@ -10,10 +10,11 @@ given that it is defined, and `probability_defined` says how probable that is. I
 estimate is NaN.
 """
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
-import equinox as eqx
 import jax
 import numpy as np
 from jaxtyping import Array, Float, Key
@@ -34,10 +35,10 @@ _FEW_ATOMS = 64  # at most this many atoms: a region is a set of atoms, not of b
 _NOWHERE = Interval(float("nan"), float("nan"), float("nan"))
 
 
-class Estimate(eqx.Module):
+class Estimate(ABC):
     """Posterior law of one number; see the module docstring. Host side, float64."""
 
-    probability_defined: eqx.AbstractVar[float]
+    probability_defined: float
 
     @property
     @abstractmethod
@@ -89,6 +90,7 @@ def _bins(values: np.ndarray, pmf: np.ndarray, per_sd: float, sd: float) -> tupl
     return edges, np.bincount(where, weights=pmf, minlength=number)
 
 
+@dataclass(frozen=True, eq=False)
 class PmfEstimate(Estimate):
     """A law given by atoms: `values` sorted and distinct, `pmf` their probabilities (sum 1).
 
@@ -125,7 +127,9 @@ class PmfEstimate(Estimate):
             return float("nan")
         if self._by_atom:
             return float(self.values[np.argmax(self.pmf)])
-        grid = np.linspace(max(self.values[0], self.mean - 4 * self.sd), min(self.values[-1], self.mean + 4 * self.sd), 2001)
+        grid = np.linspace(
+            max(self.values[0], self.mean - 4 * self.sd), min(self.values[-1], self.mean + 4 * self.sd), 2001
+        )
         return float(grid[np.argmax(self.density(grid))])
 
     def interval(self, level: float = 0.95) -> Interval:
@@ -166,6 +170,7 @@ class PmfEstimate(Estimate):
         return self.values[np.minimum(where, self.values.size - 1)]
 
 
+@dataclass(frozen=True, eq=False)
 class DensityEstimate(Estimate):
     """A law given by its density on a grid that is fine enough for cubic interpolation.
 
@@ -251,7 +256,7 @@ class DensityEstimate(Estimate):
         """Where the density exceeds the height that leaves `level` inside (Su 2.5)."""
         check_level(level)
         top = float(self._spline(self.mode))
-        height = brentq(lambda h: self._above(h)[1] - level, 0.0, top * (1 - 1e-12), xtol=top * 1e-13)
+        height: Any = brentq(lambda h: self._above(h)[1] - level, 0.0, top * (1 - 1e-12), xtol=top * 1e-13)
         return Region(*self._above(float(height)))
 
     def density(self, x: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:

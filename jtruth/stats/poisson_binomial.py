@@ -73,7 +73,9 @@ def pmf(p: Float[np.ndarray, " flips"], counts: Int[np.ndarray, " flips"]) -> tu
 
 
 def cumulants(
-    x: Float[np.ndarray, " flips"], counts: Float[np.ndarray, " flips"] | Int[np.ndarray, " flips"], tilt: float
+    x: Float[np.ndarray, " flips"],
+    counts: Float[np.ndarray, " flips"] | Int[np.ndarray, " flips"],
+    tilt: float,
 ) -> np.ndarray:
     """K(tilt) followed by the cumulants 1..6 of the tilted sum, (7,).
 
@@ -102,7 +104,8 @@ def cumulants(
 
 def tilt_for_mean(x: np.ndarray, counts: np.ndarray, mean: float, start: float = 0.0) -> float:
     """The tilt at which the expected sum is `mean` (strictly between 0 and the number of flips)."""
-    low, high, tilt = -800.0, 800.0, start
+    reach = 800.0 + float(np.abs(x).max(initial=0.0))
+    low, high, tilt = -reach, reach, start
     for _ in range(200):
         q = expit(x + tilt)
         gap = float(counts @ q) - mean
@@ -145,7 +148,7 @@ def log_pmf(
 
 
 def saddlepoint_log_pmf(k: np.ndarray, tilt: float) -> float:
-    """log P(sum = K'(tilt)) from the cumulants k of `cumulants(x, counts, tilt)`; Daniels (1954), two terms."""
+    """log P(sum = K'(tilt)) from k = `cumulants(x, counts, tilt)`; Daniels (1954), two terms."""
     sd = np.sqrt(k[2])
     r3, r4, r5, r6 = k[3] / sd**3, k[4] / sd**4, k[5] / sd**5, k[6] / sd**6
     first = r4 / 8 - 5 * r3**2 / 24

@@ -7,12 +7,13 @@ moments in the strict sense; what is called its mean here is one of three things
   variances do.
 - `marsaglia_mean`: the printed closed form. It tends to be 1 % off in T' however small the variances are,
   because 1.01 b - .2713 is a fit for moderate b; kept to reproduce the paper.
-- `mean_on_unit_interval`: numerical integral of q p(q) over [0, 1], as it stands or divided by the mass there.
+- `mean_on_unit_interval`: numerical integral of q p(q) over [0, 1], as it stands or divided by the
+  mass there.
 
 Pure JAX functions of scalars; they broadcast and vmap.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -24,18 +25,20 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(64)
 
 
 class Ratio(NamedTuple):
-    """First and second moments of (Z, W)."""
+    """First and second moments of (Z, W): floats or arrays of one shape."""
 
-    mean_z: Array
-    mean_w: Array
-    var_z: Array
-    var_w: Array
-    cov: Array
+    mean_z: Any
+    mean_w: Any
+    var_z: Any
+    var_w: Any
+    cov: Any
 
 
 def second_order_mean(ratio: Ratio) -> Float[Array, "..."]:
     """E[Z/W] to second order in the deviations: mz/mw - cov/mw^2 + var_w mz/mw^3."""
-    return (ratio.mean_z - ratio.cov / ratio.mean_w + ratio.var_w * ratio.mean_z / ratio.mean_w**2) / ratio.mean_w
+    return (
+        ratio.mean_z - ratio.cov / ratio.mean_w + ratio.var_w * ratio.mean_z / ratio.mean_w**2
+    ) / ratio.mean_w
 
 
 def second_order_variance(ratio: Ratio) -> Float[Array, "..."]:
@@ -45,7 +48,7 @@ def second_order_variance(ratio: Ratio) -> Float[Array, "..."]:
 
 
 class Marsaglia(NamedTuple):
-    """Z/W = s + T'/r with T' = (a + X')/(b + Y'), X', Y' independent standard normal (Appendix B, steps 1-3)."""
+    """Z/W = s + T'/r with T' = (a + X')/(b + Y'), X', Y' independent N(0, 1) (Appendix B, steps 1-3)."""
 
     a: Array
     b: Array
@@ -53,14 +56,36 @@ class Marsaglia(NamedTuple):
     s: Array
 
 
+class _Regression(NamedTuple):
+    """Z = k + s W + h X', X' standard normal and independent of W: all that Appendix B needs, and finite."""
+
+    k: Array
+    s: Array
+    h: Array  # not negative; 0 when Z is a linear function of W
+    sd_w: Array  # 1 when W is constant; then s = 0
+
+
+def _regression(ratio: Ratio) -> _Regression:
+    constant = ratio.var_w == 0
+    var_w = jnp.where(constant, 1.0, ratio.var_w)
+    s = jnp.where(constant, 0.0, ratio.cov / var_w)
+    k, residual = ratio.mean_z - s * ratio.mean_w, ratio.var_z - s * ratio.cov
+    # What is left of var_z after a subtraction that should give 0 is rounding.
+    linear = residual <= _rounding(ratio) * ratio.var_z
+    h = jnp.where(linear, 0.0, jnp.sqrt(jnp.where(linear, 1.0, residual)))
+    return _Regression(k, s, h, jnp.sqrt(var_w))
+
+
+def _rounding(ratio: Ratio) -> float:
+    return 64.0 * float(jnp.finfo(ratio.var_z.dtype).eps)
+
+
 def marsaglia_form(ratio: Ratio) -> Marsaglia:
-    """Appendix B, steps 1 and 2; the sign of h makes a and b agree in sign."""
-    sd_w = jnp.sqrt(ratio.var_w)
-    s = ratio.cov / ratio.var_w
+    """Appendix B, steps 1 and 2; a has the sign of b. a and r are infinite when Z is linear in W."""
+    k, s, h, sd_w = _regression(ratio)
     b = ratio.mean_w / sd_w
-    residual = jnp.sqrt(jnp.maximum(ratio.var_z - ratio.cov**2 / ratio.var_w, 0.0))
-    h = jnp.where((ratio.mean_z - s * ratio.mean_w) * b < 0, -residual, residual)
-    return Marsaglia(a=(ratio.mean_z - s * ratio.mean_w) / h, b=b, r=sd_w / h, s=s)
+    h = jnp.where(k * b < 0, -h, h)
+    return Marsaglia(a=k / h, b=b, r=sd_w / h, s=s)
 
 
 def moments_exist(ratio: Ratio, threshold: float = MOMENT_CONDITION) -> Array:
@@ -70,28 +95,40 @@ def moments_exist(ratio: Ratio, threshold: float = MOMENT_CONDITION) -> Array:
 
 def marsaglia_mean(ratio: Ratio) -> Float[Array, "..."]:
     """The printed mean s + a/(r (1.01 b - .2713)), Appendix B."""
-    form = marsaglia_form(ratio)
-    return form.s + form.a / (1.01 * form.b - 0.2713) / form.r
+    k, s, _, sd_w = _regression(ratio)
+    # a/r = k/sd_w, which stays finite when a and r do not.
+    closed = s + k / sd_w / (1.01 * ratio.mean_w / sd_w - 0.2713)
+    return jnp.where(ratio.var_w == 0, ratio.mean_z / ratio.mean_w, closed)
 
 
 def marsaglia_variance(ratio: Ratio) -> Float[Array, "..."]:
-    """The printed variance ((a^2 + 1)/(b^2 + .108 b - 3.795) - mean(T')^2)/r^2, Appendix B."""
-    form = marsaglia_form(ratio)
-    mean = form.a / (1.01 * form.b - 0.2713)
-    return ((form.a**2 + 1.0) / (form.b**2 + 0.108 * form.b - 3.795) - mean**2) / form.r**2
+    """The printed variance ((a^2 + 1)/(b^2 + .108 b - 3.795) - mean(T')^2)/r^2, Appendix B.
+
+    It can be negative, above all when Z is nearly a linear function of W.
+    """
+    k, _, h, sd_w = _regression(ratio)
+    b = ratio.mean_w / sd_w
+    mean = k / sd_w / (1.01 * b - 0.2713)
+    closed = (k**2 + h**2) / sd_w**2 / (b**2 + 0.108 * b - 3.795) - mean**2
+    return jnp.where(ratio.var_w == 0, ratio.var_z / ratio.mean_w**2, closed)
 
 
 def density(ratio: Ratio, q: Float[Array, "..."]) -> Float[Array, "..."]:
-    """Density of Z/W at q (Appendix B), written so that nothing overflows.
+    """Density of Z/W at q (Appendix B), written so that nothing overflows; NaN where var_w = 0.
 
-    exp(-(a^2+b^2)/2) exp(t-quantile^2/2) = exp(-(a - b t)^2 / (2 (1 + t^2))), which is at most 1.
+    exp(-(a^2+b^2)/2) exp(t-quantile^2/2) = exp(-(a - b t)^2 / (2 (1 + t^2))), which is at most 1. Fractions
+    are multiplied by h, so that h = 0 (Z = k + s W) gives the density of s + k/W.
     """
-    a, b, r, s = marsaglia_form(ratio)
-    t = r * (q - s)
-    root = jnp.sqrt(1.0 + t**2)
-    quantile = (b + a * t) / root
-    ridge = jnp.exp(-0.5 * ((a - b * t) / root) ** 2) * quantile * jnp.sqrt(jnp.pi / 2.0) * erf(quantile / jnp.sqrt(2.0))
-    return jnp.abs(r) * (jnp.exp(-0.5 * (a**2 + b**2)) + ridge) / (jnp.pi * root**2)
+    k, s, h, sd_w = _regression(ratio)
+    b, d = ratio.mean_w / sd_w, sd_w * (q - s)  # d = t h
+    root = jnp.sqrt(h**2 + d**2)
+    scaled = (b * h**2 + k * d) / root  # quantile times h
+    linear = h == 0
+    safe_h = jnp.where(linear, 1.0, h)
+    bulge = jnp.where(linear, 0.0, h * jnp.exp(-0.5 * ((k / safe_h) ** 2 + b**2)))
+    sign = jnp.where(linear, jnp.sign(scaled), erf(scaled / safe_h / jnp.sqrt(2.0)))
+    ridge = jnp.exp(-0.5 * ((k - b * d) / root) ** 2) * scaled * jnp.sqrt(jnp.pi / 2.0) * sign
+    return jnp.where(ratio.var_w == 0, jnp.nan, sd_w * (bulge + ridge) / (jnp.pi * root**2))
 
 
 def unit_interval_nodes(ratio: Ratio) -> tuple[Float[Array, " nodes"], Float[Array, " nodes"]]:
@@ -108,8 +145,12 @@ def unit_interval_nodes(ratio: Ratio) -> tuple[Float[Array, " nodes"], Float[Arr
 
 
 def mean_on_unit_interval(ratio: Ratio, *, normalised: bool) -> Float[Array, ""]:
-    """Integral over [0, 1] of q p(q), divided by the mass there when `normalised` (the paper's is not)."""
+    """Integral over [0, 1] of q p(q), divided by the mass there when `normalised` (the paper's is not).
+
+    A point mass (no variance, or Z = s W: every prediction positive, say) gives its place.
+    """
     nodes, weights = unit_interval_nodes(ratio)
     mass = density(ratio, nodes) * weights
     total = jnp.sum(mass) if normalised else jnp.ones((), nodes.dtype)
-    return jnp.sum(nodes * mass) / total
+    point = second_order_variance(ratio) * ratio.mean_w**2 <= _rounding(ratio) * ratio.var_z
+    return jnp.where(point, ratio.mean_z / ratio.mean_w, jnp.sum(nodes * mass) / total)

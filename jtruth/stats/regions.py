@@ -55,7 +55,9 @@ def shortest_interval(
     return Interval(float(values[first[best]]), float(values[last[best]]), float(mass[best] / total))
 
 
-def equal_tails(values: Float[np.ndarray, " atoms"], pmf: Float[np.ndarray, " atoms"], level: float) -> Interval:
+def equal_tails(
+    values: Float[np.ndarray, " atoms"], pmf: Float[np.ndarray, " atoms"], level: float
+) -> Interval:
     """Interval between the (1 - level)/2 and (1 + level)/2 quantiles of atoms (sorted `values`)."""
     cumulative = np.cumsum(pmf) / np.sum(pmf)
     low = min(int(np.searchsorted(cumulative, (1 - level) / 2 - _SLACK)), values.size - 1)

@@ -1,1 +1,1 @@
-"""."""
+"""How good is my classifier? Posteriors of its metrics, given a log-likelihood of the labels and a prior."""

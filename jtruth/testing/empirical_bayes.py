@@ -15,7 +15,7 @@ the intervals ignore that the operating point is itself uncertain; `exact` does 
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -40,16 +40,18 @@ class Fit(NamedTuple):
 
 
 class Moments(NamedTuple):
-    """Means and variances of U = A/N and V = B/N, (12)-(16), and n1 = N1/N."""
+    """Means and variances of U = A/N and V = B/N, (12)-(16), and n1 = N1/N: scalar arrays or floats."""
 
-    mean_u: Float[Array, ""]
-    var_u: Float[Array, ""]
-    mean_v: Float[Array, ""]
-    var_v: Float[Array, ""]
-    n1: Float[Array, ""]
+    mean_u: Any
+    var_u: Any
+    mean_v: Any
+    var_v: Any
+    n1: Any
 
 
-def log_odds_of(log_likelihood: Float[Array, "samples 2"], prior: Float[Array, " 2"]) -> Float[Array, " samples"]:
+def log_odds_of(
+    log_likelihood: Float[Array, "samples 2"], prior: Float[Array, " 2"]
+) -> Float[Array, " samples"]:
     """logit p(y_i = 1 | z_i), from (21); +-inf where the label is certain."""
     return (jnp.log(prior[1]) - jnp.log(prior[0])) + log_likelihood[:, 1] - log_likelihood[:, 0]
 
@@ -114,7 +116,10 @@ def ratio_mean(ratio: Ratio, mean: str) -> Float[Array, ""]:
     integral = ratio_of_normals.mean_on_unit_interval(ratio, normalised=mean != "marsaglia")
     if mean == "integral":
         return integral
-    closed = {"second_order": ratio_of_normals.second_order_mean, "marsaglia": ratio_of_normals.marsaglia_mean}
+    closed = {
+        "second_order": ratio_of_normals.second_order_mean,
+        "marsaglia": ratio_of_normals.marsaglia_mean,
+    }
     if mean not in closed:
         raise ValueError(f"mean={mean!r}; choose second_order, marsaglia, integral or second_order_always")
     return jnp.where(ratio_of_normals.moments_exist(ratio), closed[mean](ratio), integral)
@@ -162,17 +167,18 @@ def mean_share(p: Float[Array, " samples"], chosen: Bool[Array, " samples"]) -> 
     t = 1 - u both are expanded in u when the expected count is large, else evaluated node by node.
     """
     expected = p.sum()
+    picked = chosen.astype(p.dtype)
     reach = jnp.minimum(1.0, 40.0 / jnp.maximum(expected, 1e-30))
     u = 0.5 * reach * (1.0 + jnp.asarray(_NODES, p.dtype))
     weight = 0.5 * reach * jnp.asarray(_WEIGHTS, p.dtype)
 
     def by_nodes(p):
-        log_g = jnp.log1p(-p[None, :] * u[:, None]).sum(1)
-        return (p * chosen / (1.0 - p[None, :] * u[:, None])).sum(1), log_g
+        heads = p[None, :] * u[:, None]
+        return ((p * picked)[None, :] / (1.0 - heads)).sum(1), jnp.log1p(-heads).sum(1)
 
     def by_powers(p):
         powers = jnp.cumprod(jnp.broadcast_to(p, (_POWERS + 1, p.shape[0])), axis=0)
-        all_sums, chosen_sums = powers.sum(1), (powers * chosen).sum(1)
+        all_sums, chosen_sums = powers.sum(1), (powers * picked[None, :]).sum(1)
         k = jnp.arange(1, _POWERS + 1, dtype=p.dtype)
         grid = u[:, None] ** k[None, :]
         log_g = -(grid * (all_sums[:_POWERS] / k)[None, :]).sum(1)
@@ -180,8 +186,8 @@ def mean_share(p: Float[Array, " samples"], chosen: Bool[Array, " samples"]) -> 
         return slope, log_g
 
     slope, log_g = jax.lax.cond(expected > _ENOUGH, by_powers, by_nodes, p)
-    none = jnp.exp(jnp.log1p(-p).sum())
-    return (weight * slope * jnp.exp(log_g)).sum() / (1.0 - none)
+    any_head = -jnp.expm1(jnp.log1p(-p).sum())
+    return (weight * slope * jnp.exp(log_g)).sum() / any_head
 
 
 def labels_step(log_odds: Array, y_pred: Array) -> Step:
@@ -212,9 +218,11 @@ def draw_counts(key: Key[Array, ""], log_odds: Array, y_pred: Array, point: Arra
     """(tp, fp, fn, tn) of `num_draws` label vectors drawn from (10), (draws, 4); a chunk of 100 at a time."""
     chunk = min(100, num_draws)
     keys = jax.random.split(key, -(-num_draws // chunk))
-    draw = lambda k: jnp.stack(  # noqa: E731
-        binary_counts(y_pred, draw_labels(k, log_odds, y_pred, point, chunk)), axis=-1
-    )
+
+    def draw(k):
+        y = draw_labels(k, log_odds, y_pred, point, chunk).astype(y_pred.dtype)
+        return jnp.stack(binary_counts(y_pred[None, :], y), axis=-1)
+
     return jax.lax.map(draw, keys).reshape(-1, 4)[:num_draws]
 
 

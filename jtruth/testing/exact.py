@@ -43,6 +43,11 @@ class CountTable(eqx.Module):
         a, b = self.a[:, None], self.b[None, :]
         return a, self.n1 - a, b, self.n0 - b
 
+    def count_law(self, axis: int) -> PmfEstimate:
+        """Law of the number of true positives (axis 0) or of false negatives (axis 1)."""
+        values = (self.a, self.b)[axis].astype(np.float64)
+        return PmfEstimate(values, self.probability.sum(1 - axis), lattice=True)
+
     def estimate(self, metric: str) -> PmfEstimate:
         """The exact law of a metric ("accuracy", "recall", "f2", ...)."""
         if metric == "accuracy" or (metric == "precision" and self.n1):
@@ -130,7 +135,9 @@ def count_table(data: LogOdds, prior: BetaPrior = BetaPrior()) -> CountTable:
     limits = ((data.sure1, data.n1 - data.never1), (data.sure0, data.n0 - data.never0))
     reach = [9.0, 9.0]
     while True:
-        rows, columns = (_window(m, s, *lim, r) for m, s, lim, r in zip(mode.count_mean, sd, limits, reach, strict=True))
+        rows, columns = (
+            _window(m, s, *lim, r) for m, s, lim, r in zip(mode.count_mean, sd, limits, reach, strict=True)
+        )
         a, b, log_p = _log_table(data, prior, rows, columns)
         top = log_p.max()
         p = np.exp(log_p - top)

@@ -78,13 +78,21 @@ class SmoothTable(eqx.Module):
         """The weights, under the name that CountTable uses."""
         return self.weight
 
+    def count_law(self, axis: int) -> PmfEstimate:
+        """Law of the number of true positives (axis 0) or of false negatives (axis 1)."""
+        if axis == 1 and self.b_is_lattice:
+            return PmfEstimate(self.b, self.weight.sum(0), lattice=True)
+        return _lattice_law((self.a, self.b)[axis], self.weight.sum(1 - axis), 0, 1)
+
     def _density(self, a: Float[np.ndarray, "rows b_nodes"]) -> Float[np.ndarray, "rows b_nodes"]:
         """Posterior mass per unit of a, with the step of b included, at (a[i, j], b[j]); 0 off the window."""
         inside = (a >= self.a[0]) & (a <= self.a[-1])
         safe = np.clip(a, self.a[0], self.a[-1])
         g = log_sum_factor(safe + self.b[None, :], self.n1 + self.n0, self.prior)
         step = 1.0 if self.b_is_lattice else self.b[1] - self.b[0]
-        return np.where(inside, step * np.exp(self.log_a(safe) + self.log_b[None, :] + g - self.log_scale), 0.0)
+        return np.where(
+            inside, step * np.exp(self.log_a(safe) + self.log_b[None, :] + g - self.log_scale), 0.0
+        )
 
     def estimate(self, metric: str) -> Estimate:
         """Law of a metric: on its lattice for accuracy and precision, as a density for ratios."""
@@ -112,7 +120,9 @@ class SmoothTable(eqx.Module):
         mean = float((difference * self.weight).sum())
         sd = float(np.sqrt(((difference - mean) ** 2 * self.weight).sum()))
         grid = mean + sd * np.arange(-9 * _STEPS_PER_SD, 9 * _STEPS_PER_SD + 1) / _STEPS_PER_SD
-        return _lattice_law(grid, self._density(grid[:, None] + self.b[None, :]).sum(1), self.n0, self.n1 + self.n0)
+        return _lattice_law(
+            grid, self._density(grid[:, None] + self.b[None, :]).sum(1), self.n0, self.n1 + self.n0
+        )
 
 
 def _lattice_law(grid: np.ndarray, mass: np.ndarray, offset: int, denominator: int) -> PmfEstimate:
@@ -135,7 +145,7 @@ def _true_positives(metric: str, q: np.ndarray, b: np.ndarray, n1: int, n0: int)
 
 
 def is_smooth(data: LogOdds, mode: OperatingPoint) -> bool:
-    """Whether the true positives are spread widely enough, and far enough from their limits, for this file."""
+    """Whether the true positives are spread widely enough, and far from their limits."""
     sd = np.sqrt(mode.count_covariance[0, 0])
     low, high = data.sure1, data.n1 - data.never1
     room = min(mode.count_mean[0] - low, high - mode.count_mean[0])
@@ -151,16 +161,20 @@ def _side(data: LogOdds, axis: int, mode: OperatingPoint):
     return (x, counts), float(cumulants(x, counts, tilt)[2]) if x.size else 0.0
 
 
-def smooth_table(data: LogOdds, prior: BetaPrior = BetaPrior(), *, mode: OperatingPoint | None = None) -> SmoothTable:
+def smooth_table(
+    data: LogOdds, prior: BetaPrior = BetaPrior(), *, mode: OperatingPoint | None = None
+) -> SmoothTable:
     """The posterior of the counts by quadrature; see the module docstring and `is_smooth`."""
     mode = most_probable(data, prior) if mode is None else mode
     if not is_smooth(data, mode):
-        raise ValueError("the true positives are not spread widely enough for quadrature; use exact.count_table")
+        raise ValueError(
+            "the true positives are not spread widely enough for quadrature; use exact.count_table"
+        )
     mean, sd = mode.count_mean, np.sqrt(np.diag(mode.count_covariance))
     reach = 9.5 * sd
     while True:
         ends = np.array([mean - reach, mean + reach]).T
-        a = np.linspace(*ends[0], 2 * int(np.ceil(reach[0] / sd[0] * _STEPS_PER_SD)) + 1)
+        a = np.linspace(ends[0, 0], ends[0, 1], 2 * int(np.ceil(reach[0] / sd[0] * _STEPS_PER_SD)) + 1)
         law = side_law(data.x1, data.counts1, data.sure1, *ends[0])
         b, log_b, lattice = _false_negatives(data, mode, ends[1], sd[1])
 
@@ -187,7 +201,9 @@ def _false_negatives(data: LogOdds, mode: OperatingPoint, ends: np.ndarray, sd: 
     low, high = data.sure0, data.n0 - data.never0
     room = min(ends[0] - low, high - ends[1])
     if variance > SMOOTH_VARIANCE and room > 4 * sd:
-        b = np.linspace(ends[0], ends[1], 2 * int(np.ceil((ends[1] - ends[0]) / (2 * sd) * _STEPS_PER_SD)) + 1)
+        b = np.linspace(
+            ends[0], ends[1], 2 * int(np.ceil((ends[1] - ends[0]) / (2 * sd) * _STEPS_PER_SD)) + 1
+        )
         return b, side_law(x, counts, data.sure0, ends[0], ends[1])(b), False
     first, last = max(low, int(ends[0]) - 6), min(high, int(ends[1]) + 6)
     return np.arange(first, last + 1.0), log_pmf(x, counts, first - low, last - low), True

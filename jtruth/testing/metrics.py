@@ -42,7 +42,7 @@ def false_alarm_rate(tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
 
 
 def f_score(beta: float, tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
-    """F_beta = (1 + beta^2) tp / (beta^2 (tp + fn) + tp + fp); recall weighs beta times as much as precision."""
+    """F_beta = (1 + beta^2) tp / (beta^2 (tp + fn) + tp + fp); recall weighs beta times precision."""
     return ratio((1 + beta**2) * tp + 0 * tn, beta**2 * (tp + fn) + tp + fp)
 
 
@@ -65,7 +65,9 @@ def named_metric(name: str) -> Callable[[Any, Any, Any, Any], Any]:
         beta = -1.0
     if not (name.startswith("f") and 0 < beta < float("inf")):
         known = ", ".join(METRICS)
-        raise ValueError(f"unknown metric {name!r}; choose one of {known}, or f<beta> with beta > 0 such as f2")
+        raise ValueError(
+            f"unknown metric {name!r}; choose one of {known}, or f<beta> with beta > 0 such as f2"
+        )
     return partial(f_score, beta)
 
 

@@ -116,18 +116,17 @@ def _derivatives(data: LogOdds, d: float, f: float, prior: BetaPrior):
 def most_probable(data: LogOdds, prior: BetaPrior = BetaPrior(), *, max_steps: int = 100) -> OperatingPoint:
     """Mode of the posterior of (logit p_D, logit p_FA): damped Newton on a strictly concave function."""
     point = np.array([0.5, 0.5])
-    converged, step_number = False, 0
-    for step_number in range(1, max_steps + 1):
-        gradient, information, _, _ = _derivatives(data, *point, prior)
+    converged, num_steps = False, 0
+    while not converged and num_steps < max_steps:
+        gradient, information, _, _ = _derivatives(data, float(point[0]), float(point[1]), prior)
         step = np.linalg.solve(information, gradient)
         room = np.where(step > 0, (1 - point) / np.maximum(step, 1e-300), -point / np.minimum(step, -1e-300))
         point = point + step * min(1.0, 0.9 * float(np.min(np.where(step == 0, np.inf, room))))
-        if np.max(np.abs(step)) < 1e-7:
-            converged = True
-            break
-    _, information, mean, variance = _derivatives(data, *point, prior)
+        num_steps += 1
+        converged = bool(np.max(np.abs(step)) < 1e-7)
+    _, information, mean, variance = _derivatives(data, float(point[0]), float(point[1]), prior)
     covariance = np.linalg.inv(information)
     d, f = point
     slopes = np.array([[variance[0] / d, -variance[0] / f], [-variance[1] / (1 - d), variance[1] / (1 - f)]])
     spread = np.diag(variance) + slopes @ covariance @ slopes.T
-    return OperatingPoint(float(d), float(f), covariance, mean, spread, converged, step_number)
+    return OperatingPoint(float(d), float(f), covariance, mean, spread, converged, num_steps)

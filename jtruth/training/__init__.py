@@ -1,1 +1,1 @@
-"""."""
+"""How do I train a classifier on noisy labels?"""

@@ -132,7 +132,7 @@ def test_many_labelers_do_not_underflow(r):
         ((MATRICES, 2 * SHARED, 0.5), r"shared\["),
         ((MATRICES, SHARED.T, 0.5), r"shared\[0\] sums to"),
         ((MATRICES, SHARED, 1.5), r"copying is 1\.5"),
-        ((MATRICES, SHARED, [0.5, 0.5]), "labelers"),
+        ((MATRICES, SHARED, [0.5, 0.5]), "copying has 2 entries but matrices is for 4 labelers"),
         ((2 * MATRICES, SHARED, 0.5), "matrices"),
     ],
 )

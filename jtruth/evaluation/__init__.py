@@ -1,0 +1,6 @@
+"""How good is a classifier, judged by noisy labels? `evaluate` answers with an `Evaluation`."""
+
+from jtruth.evaluation.evaluate import evaluate
+from jtruth.evaluation.result import Assumption, Check, Evaluation
+
+__all__ = ["Assumption", "Check", "Evaluation", "evaluate"]

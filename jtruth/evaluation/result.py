@@ -1,0 +1,171 @@
+"""The answer of `evaluate`: posteriors of the metrics, with the assumptions, checks and warnings behind them."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jtruth._version import __version__
+from jtruth.evaluation.text import summary_text
+from jtruth.stats.estimates import Estimate
+from jtruth.stats.regions import check_level
+
+
+class Check(NamedTuple):
+    """One check of the answer's assumptions; verdict is "fits", "does not fit" or "cannot be seen"."""
+
+    name: str
+    statistic: float | None
+    p_value: float | None
+    verdict: str
+    message: str
+
+
+class Assumption(NamedTuple):
+    """The metrics under one named assumption; an answer may show several."""
+
+    name: str
+    sentence: str
+    metrics: Mapping[str, Estimate]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How good a classifier is, and how sure one may be. `print` it; `to_dict` for JSON.
+
+    `metrics` maps names to `Estimate`s (mean, mode, sd, interval, region, density, sample). In binary
+    problems: accuracy, precision, recall, false_alarm_rate, f1 of class `positive`.
+    """
+
+    method: str
+    level: float
+    interval_kind: str  # "posterior" or "sensitivity range"
+    metrics: Mapping[str, Estimate]
+    confusion_matrix: np.ndarray  # (classes, symbols) posterior mean counts, rows true, columns predicted
+    confusion_low: np.ndarray  # ends of each element's shortest interval at `level`
+    confusion_high: np.ndarray
+    num_samples: int
+    num_labelers: int
+    num_labels: int
+    classes: tuple[str, ...]
+    positive: str | None
+    prior: np.ndarray
+    labelers: tuple[dict[str, Any], ...]  # worker, num_labels, accuracy (worst first; empty if not modelled)
+    baselines: Mapping[str, Mapping[str, float]]
+    assumptions: tuple[Assumption, ...]
+    checks: tuple[Check, ...]
+    warnings: tuple[str, ...]
+    posterior: Any = None  # what the metrics were computed from: count table, fit, draws
+    named: Callable[[str], Estimate] | None = field(default=None, repr=False)
+    num_gold: int = 0
+
+    @property
+    def accuracy(self) -> Estimate:
+        """Share of samples predicted right."""
+        return self.metrics["accuracy"]
+
+    def _binary(self, name: str) -> Estimate:
+        if name not in self.metrics:
+            raise ValueError(f"{name} is of one class; this result has {', '.join(self.metrics)}")
+        return self.metrics[name]
+
+    @property
+    def precision(self) -> Estimate:
+        """Share of predicted positives that are positive."""
+        return self._binary("precision")
+
+    @property
+    def recall(self) -> Estimate:
+        """P_D, the share of positives that are predicted positive."""
+        return self._binary("recall")
+
+    @property
+    def false_alarm_rate(self) -> Estimate:
+        """P_FA, the share of negatives that are predicted positive."""
+        return self._binary("false_alarm_rate")
+
+    def f_score(self, beta: float = 1.0) -> Estimate:
+        """F_beta, in which recall weighs beta times as much as precision (binary problems)."""
+        if self.named is None:
+            raise ValueError("F_beta for any beta needs a binary posterior; see `metrics` for what is here")
+        return self.named(f"f{beta:g}")
+
+    def joint(self, first: str = "recall", second: str = "false_alarm_rate") -> Any:
+        """Joint posterior of two metrics, where the method gives one (binary problems)."""
+        if not hasattr(self.posterior, "joint"):
+            raise ValueError(f"method {self.method!r} gives no joint posterior; use method='bayes'")
+        return self.posterior.joint(first, second)
+
+    def with_warnings(self, sentences: Iterable[str]) -> "Evaluation":
+        """The same answer with more warnings."""
+        return replace(self, warnings=tuple(dict.fromkeys((*self.warnings, *sentences))))
+
+    def to_dict(self, level: float | None = None) -> dict[str, Any]:
+        """Everything that is printed, as plain numbers, lists and strings (NaN becomes None)."""
+        level = self.level if level is None else check_level(level)
+        return {
+            "jtruth": __version__,
+            "method": self.method,
+            "level": level,
+            "num_samples": self.num_samples,
+            "num_labelers": self.num_labelers,
+            "num_labels": self.num_labels,
+            "num_gold": self.num_gold,
+            "classes": list(self.classes),
+            "positive": self.positive,
+            "prior": _plain(self.prior),
+            "metrics": {name: estimate_dict(e, level) for name, e in self.metrics.items()},
+            "confusion_matrix": {
+                "mean": _plain(self.confusion_matrix),
+                "low": _plain(self.confusion_low),
+                "high": _plain(self.confusion_high),
+            },
+            "labelers": [{k: _plain(v) for k, v in row.items()} for row in self.labelers],
+            "baselines": {
+                name: {k: _plain(v) for k, v in row.items()} for name, row in self.baselines.items()
+            },
+            "checks": [{k: _plain(v) for k, v in check._asdict().items()} for check in self.checks],
+            "interval_kind": self.interval_kind,
+            "assumptions": [
+                {
+                    "name": a.name,
+                    "sentence": a.sentence,
+                    "metrics": {name: estimate_dict(e, level) for name, e in a.metrics.items()},
+                }
+                for a in self.assumptions
+            ],
+            "warnings": list(self.warnings),
+        }
+
+    def summary(self) -> str:
+        """The answer as text: a sentence, the table, the labelers, checks and warnings, what to do next."""
+        return summary_text(self.to_dict())
+
+    def __str__(self) -> str:
+        return self.summary()
+
+
+def estimate_dict(estimate: Estimate, level: float) -> dict[str, Any]:
+    """Mean, mode, sd, shortest interval and the probability that the metric is defined."""
+    interval = estimate.interval(level)
+    row = {
+        "mean": estimate.mean,
+        "mode": estimate.mode,
+        "sd": estimate.sd,
+        "low": interval.low,
+        "high": interval.high,
+        "probability_defined": estimate.probability_defined,
+    }
+    return {name: _plain(value) for name, value in row.items()}
+
+
+def _plain(value: Any) -> Any:
+    """JSON-ready: NumPy to lists and numbers, NaN to None."""
+    if isinstance(value, np.ndarray):
+        return [_plain(v) for v in value.tolist()]
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    if isinstance(value, float | np.floating):
+        return None if np.isnan(value) else float(value)
+    return int(value) if isinstance(value, np.integer) else value

@@ -1,0 +1,119 @@
+"""The text of an evaluation, from its dictionary: what `print(result)` and the command line show."""
+
+from typing import Any
+
+_LABELERS_SHOWN = 10
+_NAMES = {
+    "false_alarm_rate": "false alarms",
+    "f1": "F1",
+    "kappa": "Cohen's kappa",
+    "mcc": "MCC",
+}
+_HEADLINE = ("recall", "precision", "accuracy")
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return "  -"
+    return f"{value:.3f}".removeprefix("0") if 0 <= value < 1 else f"{value:.3f}"
+
+
+def _range(row: dict[str, Any]) -> str:
+    if row["low"] is None:
+        return "not identified"
+    return f"[{_number(row['low'])}, {_number(row['high'])}]"
+
+
+def _title(name: str) -> str:
+    return _NAMES.get(name, name.replace("_", " "))
+
+
+def headline(d: dict[str, Any]) -> str:
+    """One sentence with the answer."""
+    percent = f"{100 * d['level']:g} %"
+    if all(row["mean"] is None for row in d["metrics"].values()):
+        return "Not identified: these labels do not determine how good the classifier is."
+    names = [n for n in _HEADLINE if n in d["metrics"]]
+    parts = [f"{_title(n)} {_number(d['metrics'][n]['mean'])} {_range(d['metrics'][n])}" for n in names]
+    kind = f"{percent} {d['interval_kind']}" + ("s" if d["interval_kind"] != "posterior" else " intervals")
+    of = f" of class {d['positive']!r}" if d["positive"] is not None else ""
+    truth = (
+        f"{d['num_gold']} gold labels were taken as true" if d["num_gold"] else "no label was taken as true"
+    )
+    text = ", ".join(parts) + f" ({kind}{of}; {truth})."
+    return text[0].upper() + text[1:]
+
+
+def _metric_table(d: dict[str, Any]) -> list[str]:
+    naive = d["baselines"].get("majority_vote", {})
+    lines = [f"{'':>16}  {'mean':>5}  {'sd':>5}  {'interval':<14}  {'majority vote says':>18}"]
+    for name, row in d["metrics"].items():
+        other, difference = naive.get(name), ""
+        if other is not None:
+            gap = "" if row["mean"] is None else f" ({other - row['mean']:+.3f})"
+            difference = f"{_number(other)}{gap}"
+        line = f"{_title(name):>16}  {_number(row['mean']):>5}  {_number(row['sd']):>5}  {_range(row):<14}  {difference:>18}"
+        if row["probability_defined"] is not None and row["probability_defined"] < 1 - 1e-6:
+            line += f"  (undefined with probability {1 - row['probability_defined']:.2g})"
+        lines.append(line.rstrip())
+    return lines
+
+
+def _confusion(d: dict[str, Any]) -> list[str]:
+    mean, low, high = (d["confusion_matrix"][k] for k in ("mean", "low", "high"))
+    if not mean or mean[0][0] is None or len(mean) > 8:
+        return []
+    symbols = d["classes"] if len(mean[0]) == len(d["classes"]) else [str(k) for k in range(len(mean[0]))]
+    cells = [
+        [f"{m:.0f} [{lo:.0f}, {hi:.0f}]" for m, lo, hi in zip(*rows, strict=True)]
+        for rows in zip(mean, low, high, strict=True)
+    ]
+    width = max(len(cell) for row in cells for cell in row)
+    width = max(width, *(len(str(s)) for s in symbols))
+    name = max(len(str(c)) for c in d["classes"])
+    lines = ["", "samples (rows true, columns predicted)"]
+    lines.append(" " * (name + 4) + "  ".join(f"{s!s:>{width}}" for s in symbols))
+    lines += [
+        f"  {c!s:>{name}}  " + "  ".join(f"{cell:>{width}}" for cell in row)
+        for c, row in zip(d["classes"], cells, strict=True)
+    ]
+    return lines
+
+
+def _labelers(d: dict[str, Any]) -> list[str]:
+    rows = d["labelers"]
+    if not rows:
+        return []
+    lines = ["", f"labelers, worst first ({min(len(rows), _LABELERS_SHOWN)} of {len(rows)})"]
+    width = max(len(str(r["worker"])) for r in rows[:_LABELERS_SHOWN])
+    for r in rows[:_LABELERS_SHOWN]:
+        ends = f" [{_number(r['low'])}, {_number(r['high'])}]" if r.get("low") is not None else ""
+        lines.append(
+            f"  {r['worker']!s:>{width}}  accuracy {_number(r['accuracy'])}{ends}  ({r['num_labels']} labels)"
+        )
+    return lines
+
+
+def _assumptions(d: dict[str, Any]) -> list[str]:
+    if len(d["assumptions"]) < 2:
+        return [f"assumed: {a['sentence']}" for a in d["assumptions"]]
+    lines = ["", "what it depends on"]
+    shown = [n for n in _HEADLINE if n in d["metrics"]]
+    for a in d["assumptions"]:
+        values = ", ".join(
+            f"{_title(n)} {_number(a['metrics'][n]['mean'])} {_range(a['metrics'][n])}" for n in shown
+        )
+        lines += [f"  {a['sentence']}", f"    {values}"]
+    return lines
+
+
+def summary_text(d: dict[str, Any]) -> str:
+    """The whole text; `d` is what `Evaluation.to_dict` returns."""
+    size = f"{d['num_samples']} samples, {d['num_labels']} labels by {d['num_labelers']} labelers"
+    size += f"; method {d['method']}"
+    lines = [headline(d), size, "", *_metric_table(d), *_confusion(d), *_assumptions(d), *_labelers(d)]
+    if d["checks"]:
+        lines += ["", "checks", *(f"  {c['verdict']}: {c['message']}" for c in d["checks"])]
+    if d["warnings"]:
+        lines += ["", "warnings", *(f"  {w}" for w in d["warnings"])]
+    return "\n".join(lines)

@@ -1,0 +1,169 @@
+"""One binary data set in, the posterior of its metrics out: the methods of Su 2.1-2.6 under one name.
+
+`method`            what it is
+"bayes"             exact posterior; the operating point is integrated out (default)
+"empirical_bayes"   Algorithm 1: operating point by ratios of normals, then plugged in
+"sampling"          Algorithm 2: operating point by sampling, metrics of 5000 drawn label vectors
+"exact_means"       operating point by exact conditional means, then exact laws given it
+"labels"            Algorithm 3: hard labels; no uncertainty
+"no_predictions"    predictions not exploited (operating point 1/2, 1/2); exact laws given it
+"prior_marginal"    the paper's 2.6.2, weighted by the prior of the operating point; a baseline
+
+Majority vote and single labelers need the votes and live in `baselines`.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, Key
+
+from jtruth.stats.draws import DrawsEstimate
+from jtruth.stats.estimates import Estimate
+from jtruth.testing import empirical_bayes as eb
+from jtruth.testing.baselines import prior_marginal_table
+from jtruth.testing.exact import CountTable, count_table
+from jtruth.testing.joint import JointDensity, JointEstimate, joint_estimate
+from jtruth.testing.large import SmoothTable, is_smooth, smooth_table
+from jtruth.testing.metrics import binary_counts, named_metric
+from jtruth.testing.operating_point import BetaPrior, LogOdds, collapse, most_probable
+from jtruth.testing.plug_in import joint_density, normal_law, point_estimate, table_at
+
+METHODS = (
+    "bayes",
+    "empirical_bayes",
+    "sampling",
+    "exact_means",
+    "labels",
+    "no_predictions",
+    "prior_marginal",
+)
+NUM_DRAWS = 5000
+_LARGE_TABLE = 400_000  # cells above which the posterior is computed by quadrature where that is possible
+
+
+class BinaryPosterior(NamedTuple):
+    """Posterior of the metrics of one binary data set."""
+
+    method: str
+    estimate: Callable[[str], Estimate]  # metric name -> its law
+    joint: Callable[[str, str], JointEstimate | JointDensity]  # two metric names -> their joint law
+    table: Any  # CountTable, SmoothTable or Mixture: the posterior of the counts; None if none
+    log_evidence: float  # log p(y_pred | z): operating point integrated out, or plugged in; NaN if neither
+    fit: eb.Fit | None  # of the iterative methods: converged, num_steps, path
+    warnings: tuple[str, ...]
+
+
+def exact_posterior(data: LogOdds, prior: BetaPrior = BetaPrior()) -> CountTable | SmoothTable:
+    """The exact posterior of the counts: a table, or quadrature when the table would be very large."""
+    mode = most_probable(data, prior)
+    cells = float(np.prod(18.0 * np.sqrt(np.diag(mode.count_covariance)) + 12.0))
+    if cells > _LARGE_TABLE and is_smooth(data, mode):
+        return smooth_table(data, prior, mode=mode)
+    return count_table(data, prior)
+
+
+def binary_posterior(
+    log_odds: Float[np.ndarray, " samples"],
+    y_pred: Int[np.ndarray, " samples"],
+    *,
+    method: str = "bayes",
+    operating_point_prior: BetaPrior = BetaPrior(),
+    mean: str = "second_order",
+    key: Key[Array, ""] | None = None,
+) -> BinaryPosterior:
+    """Posterior of the metrics by a named method.
+
+    Args:
+        log_odds: (samples,) logit p(y_i = 1 | z_i), float64, +-inf where certain.
+        y_pred: (samples,) predictions, 0 or 1.
+        method: see the module docstring.
+        operating_point_prior: Beta priors of p_D and p_FA ("bayes" only).
+        mean: of "empirical_bayes": see `empirical_bayes.ratio_mean`.
+        key: PRNG key, needed by "sampling".
+
+    Raises:
+        ValueError: unknown method, or "sampling" without a key.
+    """
+    if method not in METHODS:
+        raise ValueError(f"method={method!r}; choose one of {', '.join(METHODS)}")
+    if method == "sampling" and key is None:
+        raise ValueError(
+            'method="sampling" draws random numbers: give key=jax.random.key(0), or another seed'
+        )
+    data = collapse(np.asarray(log_odds, np.float64), np.asarray(y_pred))
+    if method == "bayes":
+        return _of_table(method, exact_posterior(data, operating_point_prior))
+    if method == "prior_marginal":
+        warning = "prior_marginal weights operating points by their prior, not by the data; it is a baseline"
+        return _of_table(method, prior_marginal_table(data))._replace(warnings=(warning,))
+    if method == "no_predictions":
+        warning = "no_predictions ignores what the predictions say about the labels; it is a baseline"
+        return _of_table(method, table_at(data, 0.5, 0.5))._replace(warnings=(warning,))
+    with jax.enable_x64(True):
+        x, y = jnp.asarray(log_odds, jnp.float64), jnp.asarray(y_pred, jnp.int32)
+        fit = jax.tree.map(np.asarray, _fit(x, y, key, method, mean))
+        return _plugged_in(method, data, x, y, fit, key)
+
+
+def _of_table(method: str, table: CountTable | SmoothTable) -> BinaryPosterior:
+    def joint(first, second):
+        return joint_estimate(table, first, second)
+
+    return BinaryPosterior(method, table.estimate, joint, table, table.log_evidence, None, ())
+
+
+def _fit_one(x, y, key, method, mean):
+    steps = {
+        "empirical_bayes": lambda: eb.ratio_step(x, y, mean=mean),
+        "exact_means": lambda: eb.exact_step(x, y),
+        "labels": lambda: eb.labels_step(x, y),
+        "sampling": lambda: eb.sampling_step(key, x, y, num_draws=NUM_DRAWS),
+    }
+    return eb.iterate(steps[method](), dtype=x.dtype)
+
+
+_fit = jax.jit(_fit_one, static_argnames=("method", "mean"))
+
+
+def _plugged_in(method, data: LogOdds, x, y, fit: eb.Fit, key) -> BinaryPosterior:
+    d, f = float(fit.p_detection), float(fit.p_false_alarm)
+    point = jnp.stack([jnp.asarray(d, x.dtype), jnp.asarray(f, x.dtype)])
+    warnings = ("intervals take the operating point as known; use method='bayes' for intervals that cover",)
+    if not bool(fit.converged):
+        warnings += (f"the operating point did not converge in {int(fit.num_steps)} steps",)
+    table = table_at(data, d, f)
+    exact = _of_table(method, table)._replace(fit=fit, warnings=warnings)
+    if method == "exact_means":
+        return exact
+    if method == "labels":
+        labels = np.asarray(eb.map_labels(x, y, point), np.float64)
+        counts = binary_counts(np.asarray(y), labels)
+
+        def estimate(metric):
+            return point_estimate(float(named_metric(metric)(*counts)))
+
+        none = ("method='labels' takes its label estimates as true: it has no uncertainty",)
+        return exact._replace(estimate=estimate, table=None, warnings=none + warnings[1:])
+    if method == "sampling":
+        counts = np.asarray(
+            eb.draw_counts(jax.random.fold_in(key, 1 << 20), x, y, point, NUM_DRAWS), np.float64
+        )
+        return exact._replace(estimate=lambda metric: DrawsEstimate(named_metric(metric)(*counts.T)))
+    moments = jax.tree.map(np.asarray, eb.moments(x, y, point))
+
+    def joint(first, second):
+        cells = joint_estimate(table, first, second)
+        spread = 8.0 * np.sqrt(np.diag(cells.covariance))
+        low, high = np.clip(cells.mean - spread, 0.0, 1.0), np.clip(cells.mean + spread, 0.0, 1.0)
+        box = ((float(low[0]), float(high[0])), (float(low[1]), float(high[1])))
+        return JointDensity(first, second, joint_density(moments, first, second), box, cells.mean)
+
+    return exact._replace(estimate=lambda metric: normal_law(moments, _plain(metric)), joint=joint)
+
+
+def _plain(metric: str) -> str:
+    named_metric(metric)  # an unknown name is refused here, with the list of names
+    return metric

@@ -1,0 +1,107 @@
+"""Two metrics at once: the joint posterior of (P_D, P_FA), of (PREC, REC), or of any other pair.
+
+`JointEstimate` is exact: the cells of a count table, each a point in the plane of the two metrics.
+`JointDensity` is the paper's normal form, (17) and (18), on the unit square. Both give `mean`, `mode`, and
+the highest-density region at a level; `on_grid` gives a density to draw. Host side, float64.
+"""
+
+from collections.abc import Callable
+
+import equinox as eqx
+import jax
+import numpy as np
+from jaxtyping import Array, Bool, Float, Key
+from scipy.optimize import minimize
+
+from jtruth.stats.regions import check_level, densest_cells
+from jtruth.testing.metrics import named_metric
+
+
+class JointEstimate(eqx.Module):
+    """Exact joint law of two metrics: points (cells, 2) and their probabilities.
+
+    Cells in which either metric is undefined are left out; `probability_defined` is what remains.
+    """
+
+    first: str
+    second: str
+    points: Float[np.ndarray, "cells 2"]
+    weight: Float[np.ndarray, " cells"]
+    probability_defined: float
+
+    @property
+    def mean(self) -> Float[np.ndarray, " 2"]:
+        """Posterior mean of the pair."""
+        return self.weight @ self.points
+
+    @property
+    def covariance(self) -> Float[np.ndarray, "2 2"]:
+        """Posterior covariance of the pair."""
+        centred = self.points - self.mean[None, :]
+        return (centred * self.weight[:, None]).T @ centred
+
+    @property
+    def mode(self) -> Float[np.ndarray, " 2"]:
+        """The pair at the most probable cell of the count table."""
+        return self.points[int(np.argmax(self.weight))]
+
+    def region(self, level: float = 0.95) -> Bool[np.ndarray, " cells"]:
+        """Which points belong to the smallest set of cells that holds at least `level`."""
+        return densest_cells(self.weight, check_level(level))
+
+    def on_grid(self, x_edges: np.ndarray, y_edges: np.ndarray) -> Float[np.ndarray, "x y"]:
+        """Density averaged over the bins of a grid, for pictures."""
+        mass, _, _ = np.histogram2d(*self.points.T, bins=[x_edges, y_edges], weights=self.weight)
+        return mass / np.outer(np.diff(x_edges), np.diff(y_edges))
+
+    def sample(self, key: Key[Array, ""], n: int) -> Float[np.ndarray, "n 2"]:
+        """n draws of the pair."""
+        with jax.enable_x64(True):
+            u = np.asarray(jax.random.uniform(key, (n,)))
+        return self.points[np.searchsorted(np.cumsum(self.weight), u * self.weight.sum(), side="right")]
+
+
+def joint_estimate(table, first: str, second: str) -> JointEstimate:
+    """Joint law of two metrics from a count table (exact or by quadrature)."""
+    counts, weight = table.counts(), table.probability
+    x, y = (np.broadcast_to(named_metric(name)(*counts), weight.shape).ravel() for name in (first, second))
+    weight = weight.ravel()
+    defined = ~(np.isnan(x) | np.isnan(y))
+    keep = defined & (weight > 1e-16)
+    probability = float(weight[defined].sum())
+    return JointEstimate(
+        first, second, np.stack([x[keep], y[keep]], 1), weight[keep] / weight[keep].sum(), probability
+    )
+
+
+class JointDensity(eqx.Module):
+    """A joint density of two metrics on the unit square, kept to a box that holds its mass."""
+
+    first: str
+    second: str
+    density: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    box: tuple[tuple[float, float], tuple[float, float]]
+    mean: Float[np.ndarray, " 2"]
+
+    @property
+    def mode(self) -> Float[np.ndarray, " 2"]:
+        """Where the density is highest."""
+        x, y, height = self.on_grid()
+        i, j = np.unravel_index(int(np.argmax(height)), height.shape)
+        found = minimize(
+            lambda p: -float(self.density(p[0], p[1])), [x[i], y[j]], method="Nelder-Mead",
+            options={"xatol": 1e-9, "fatol": 1e-12}, bounds=self.box,
+        )  # fmt: skip
+        return found.x
+
+    def on_grid(self, points: int = 201) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Grid of the box and the density on it: x (points,), y (points,), density (points, points)."""
+        x, y = (np.linspace(low, high, points) for low, high in self.box)
+        return x, y, self.density(x[:, None], y[None, :])
+
+    def height(self, level: float = 0.95) -> float:
+        """Density that bounds the highest-density region: {density >= height} holds `level` of the box."""
+        check_level(level)
+        _, _, density = self.on_grid(401)
+        inside = densest_cells(density.ravel(), level)
+        return float(density.ravel()[inside].min())
