@@ -10,8 +10,8 @@ bincount; gathers column by column, since one gather of all labels was slower; f
 CSC view, since converting the transpose to CSR was slower.
 
 Measured: AMD EPYC, one of 4 cores (the others busy), Python 3.11.7, jax 0.10.2, numpy 2.4.6, scipy 1.17.1.
-Goals at 1e5 samples x 5 labels, C = 4: 5 times NumPy, 2.5 times SciPy. Met: 5.5 and 3.0. It is not so in every
-case: with 10 classes, and at a million samples, SciPy's sparse product is only 1.8 to 1.9 times slower.
+Goals at 1e5 samples x 5 labels, C = 4: 5 times NumPy, 2.5 times SciPy. Met: 5.5 and 3.0. It is not so in
+every case: with 10 classes, and at a million samples, SciPy is only 1.8 to 1.9 times slower.
 
     samples labels/sample labelers classes | jtruth  numpy  scipy | numpy/jtruth scipy/jtruth   (ms per step)
      100000             5      200       4 |   4.14  22.81  12.26 |          5.5          3.0

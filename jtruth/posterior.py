@@ -20,9 +20,9 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.core import Tracer
 from jaxtyping import Array, Float, Int
 
+from jtruth._arrays import as_array, is_concrete, safe_log
 from jtruth._validation import quoted, some
 
 LogLikelihood = Float[Array | np.ndarray, "samples classes"]
@@ -91,7 +91,7 @@ def class_posterior_given_prediction(
             f"confusion has shape {confusion.shape} but there are {log_likelihood.shape[1]} classes; rows "
             "are the true classes"
         )
-    log_likelihood = _as_array(log_likelihood)
+    log_likelihood = as_array(log_likelihood)
     of_prediction = prediction_log_likelihood(confusion, y_pred).astype(log_likelihood.dtype)
     return class_posterior(log_likelihood + of_prediction, prior)
 
@@ -103,11 +103,11 @@ def prediction_log_likelihood(
 
     Add it to the `log_likelihood` of the labels to treat a classifier of known K as one more source.
     """
-    if _is_concrete(confusion):
+    if is_concrete(confusion):
         confusion = validate_confusion(confusion)
-    if _is_concrete(y_pred):
+    if is_concrete(y_pred):
         _check_symbols(np.asarray(y_pred), confusion.shape[1])
-    return _safe_log(_as_array(confusion).T)[jnp.asarray(y_pred, jnp.int32)]
+    return safe_log(as_array(confusion).T)[jnp.asarray(y_pred, jnp.int32)]
 
 
 def validate_prior(prior, num_classes: int) -> np.ndarray:
@@ -170,11 +170,11 @@ def check_not_contradictory(
 
 def _checked(log_likelihood: LogLikelihood, prior: Prior) -> tuple[Array, Array]:
     """Both as JAX arrays of one dtype, after the checks that concrete input allows."""
-    if _is_concrete(prior):
+    if is_concrete(prior):
         prior = validate_prior(prior, log_likelihood.shape[1])
-        if _is_concrete(log_likelihood):
+        if is_concrete(log_likelihood):
             check_not_contradictory(log_likelihood, prior=prior)
-    log_likelihood = _as_array(log_likelihood)
+    log_likelihood = as_array(log_likelihood)
     return log_likelihood, jnp.asarray(prior, log_likelihood.dtype)
 
 
@@ -183,7 +183,7 @@ def _normalised(
     log_likelihood: Float[Array, "samples classes"], prior: Float[Array, " classes"], *, log: bool
 ) -> Float[Array, "samples classes"]:
     """(21): log prior + log-likelihood, normalised over the classes."""
-    joint = log_likelihood + _safe_log(prior)[None, :]
+    joint = log_likelihood + safe_log(prior)[None, :]
     return jax.nn.log_softmax(joint, axis=1) if log else jax.nn.softmax(joint, axis=1)
 
 
@@ -220,22 +220,3 @@ def _check_symbols(y_pred: np.ndarray, num_symbols: int) -> None:
             f"y_pred[{bad[0]}] is {y_pred[bad[0]]} but confusion has columns 0 to {num_symbols - 1} "
             f"({bad.size} such predictions)"
         )
-
-
-def _safe_log(p: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
-    """log p, with -inf and gradient 0 (not NaN) at p = 0."""
-    return jnp.where(p > 0, jnp.log(jnp.where(p > 0, p, 1.0)), -jnp.inf)
-
-
-def _as_array(x: Array | np.ndarray) -> Array:
-    """`x` as a JAX array of its own dtype, as far as x64 allows it.
-
-    The dtype is said, because `jnp.asarray(x)` of a NumPy array that a live jitted function has captured
-    under the other x64 setting returns that other dtype (jax 0.10.2 keeps such constants by identity).
-    """
-    return x if isinstance(x, jax.Array) else jnp.asarray(x, jax.dtypes.canonicalize_dtype(x.dtype))
-
-
-def _is_concrete(x) -> bool:
-    """True when the host can look at the values of `x`."""
-    return not isinstance(x, Tracer)

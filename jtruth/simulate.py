@@ -19,9 +19,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from jtruth._arrays import is_concrete
 from jtruth.labels import Labels
 from jtruth.noise import DifficultyFallibility, NoiseModel
-from jtruth.noise._parameters import as_parameter, check_ndim, check_probabilities, current, is_concrete
+from jtruth.noise._parameters import as_parameter, check_ndim, check_probabilities, current
 from jtruth.posterior import validate_confusion, validate_prior
 
 Pair = tuple[float | int, float | int]

@@ -1,4 +1,4 @@
-"""The answer of `evaluate`: posteriors of the metrics, with the assumptions, checks and warnings behind them."""
+"""The answer of `evaluate`: posteriors of the metrics, with assumptions, checks and warnings."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace

@@ -52,7 +52,7 @@ class _State(NamedTuple):
     fallback: Array  # where to go on after a jump that did not pay
     rejected: Array  # the last step was such a jump; `posterior` is of no use then
     plain_steps: Array  # since the start or the last jump
-    longest: Array  # the longest jump allowed: more after one that paid, less after one that did not
+    longest: Array  # the longest jump allowed; changes by 4 when one of this length pays or does not
     posterior: Array
     row_labels: Array
     log_likelihood: Array
@@ -108,8 +108,8 @@ def _log_prior(pseudo_counts, parameters):
 def _jump(before, now, after, longest):
     """SQUAREM (Varadhan and Roland 2008, scheme S3): go on along the curve of three successive EM iterates.
 
-    Probabilities stay above a tenth of where EM would go, since EM can never leave an exact 0 again. The second
-    value is the length of the jump; 1 is where EM would go.
+    Probabilities stay above a tenth of where EM would go, since EM can never leave an exact 0 again. The
+    second value is the length of the jump; 1 is where EM would go.
     """
     speed = now - before
     bend = (after - now) - speed
@@ -142,20 +142,18 @@ def dawid_skene_em(
             nothing below about 1e-5 can be met, and a count stops growing at 2**24 labels in one cell.
     """
     labelers, classes, _ = pseudo_matrices.shape
-    last = jnp.asarray(pseudo_prior)[None, :]
-    pseudo_counts = jnp.concatenate(
-        [pseudo_matrices.reshape(-1, classes), last if prior is None else 0 * last]
-    )
+    last = jnp.asarray(pseudo_prior)[None, :] if prior is None else jnp.zeros((1, classes), start.dtype)
+    pseudo_counts = jnp.concatenate([pseudo_matrices.reshape(-1, classes), last])
     entry_weight = data.weight if data.sample is None else data.weight[data.sample]
     num_labels = jnp.where(data.code < labelers * classes, entry_weight[None, :], 0).sum()
     num_labels = jnp.maximum(num_labels, 1)
     # What rounding can do to the objective: a few eps for each label (rows sum to 1 within eps) and each log.
-    rounding = 8 * jnp.finfo(start.dtype).eps
+    rounding = 64 * jnp.finfo(start.dtype).eps
 
     def step(old):
         mapped, row_labels = _m_step(data, old.posterior, pseudo_counts, prior)
         after = jnp.where(old.rejected, old.fallback, mapped)
-        jumped = (old.plain_steps >= 2) & (old.num_steps >= _PLAIN_STEPS) & (old.num_steps < max_steps - 1)
+        jumped = (old.plain_steps >= 1) & (old.num_steps >= _PLAIN_STEPS) & (old.num_steps < max_steps - 1)
         far, length = _jump(old.before, old.parameters, after, old.longest)
         new = jnp.where(jumped, far, after)
         posterior, log_p = _e_step(data, new)
@@ -163,7 +161,8 @@ def dawid_skene_em(
         log_prior = _log_prior(pseudo_counts, new)
         objective = log_likelihood + log_prior
         allowed = rounding * (num_labels + jnp.abs(log_likelihood) + jnp.abs(log_prior))
-        rejected = jumped & ~(objective >= old.objective - allowed)
+        rejected = jumped & ~(objective >= old.objective)
+        limited, shorter = jumped & (length >= old.longest), jnp.maximum(length / 4, 2)
         drop = jnp.where(rejected, 0, old.objective - objective)
         moved = jnp.abs(after - old.parameters).max()
         kept = jnp.where(rejected, old.objective, objective)
@@ -173,9 +172,7 @@ def dawid_skene_em(
             fallback=after,
             rejected=rejected,
             plain_steps=jnp.where(jumped, 0, old.plain_steps + 1),
-            longest=jnp.where(
-                jumped, jnp.where(rejected, jnp.maximum(length / 4, 2), 4 * length), old.longest
-            ),
+            longest=jnp.where(limited, jnp.where(rejected, shorter, 4 * length), old.longest),
             posterior=posterior,
             row_labels=jnp.where(old.rejected, old.row_labels, row_labels),
             log_likelihood=log_likelihood,

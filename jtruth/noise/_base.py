@@ -18,6 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from jtruth._arrays import safe_log
 from jtruth.labels import Labels
 
 
@@ -38,22 +39,6 @@ class NoiseModel(eqx.Module):
         mask: Bool[Array | np.ndarray, "samples labelers"],
     ) -> Int[Array, "samples labelers"]:
         """Draw labels for samples of class `y`; -1 where `mask` is False (that labeler gives no label)."""
-
-
-def safe_log(p: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
-    """log p, with -inf and gradient 0 at p = 0.
-
-    The usual gradient 1/p would be inf there, and inf times the zero weight of an impossible or unused
-    entry is NaN. Hence two `where`: one picks the value, the other keeps the logarithm away from 0.
-    """
-    positive = p > 0
-    return jnp.where(positive, jnp.log(jnp.where(positive, p, 1.0)), -jnp.inf)
-
-
-def safe_log1m(p: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
-    """log(1 - p) without cancellation for small p, with -inf and gradient 0 at p = 1."""
-    below = p < 1
-    return jnp.where(below, jnp.log1p(-jnp.where(below, p, 0.0)), -jnp.inf)
 
 
 def sum_over_labels(log_p: Float[Array, "labels classes"], labels: Labels) -> Float[Array, "samples classes"]:

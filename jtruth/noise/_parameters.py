@@ -12,14 +12,10 @@ float64 results under `with jax.enable_x64(True)` and float32 results outside of
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.core import Tracer
+
+from jtruth._arrays import is_concrete
 
 Parameter = jax.Array | np.ndarray
-
-
-def is_concrete(x: object) -> bool:
-    """True when `x` has values that the host can look at."""
-    return not any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(x))
 
 
 def as_parameter(x, name: str) -> Parameter:
@@ -96,10 +92,3 @@ def current(*parameters: Parameter) -> tuple[jax.Array, ...]:
     floating = [dtype for dtype in traced if jnp.issubdtype(dtype, jnp.floating)]
     dtype = max(floating, key=lambda d: d.itemsize) if floating else jnp.result_type(float)
     return tuple(jnp.asarray(p, dtype) for p in parameters)
-
-
-def as_array(x) -> jax.Array:
-    """`x` as a JAX array of its own dtype, as far as x64 allows it; the dtype is said, see `current`."""
-    return (
-        x if isinstance(x, jax.Array) else jnp.asarray(x, jax.dtypes.canonicalize_dtype(np.asarray(x).dtype))
-    )

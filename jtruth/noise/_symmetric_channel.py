@@ -11,8 +11,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from jtruth._arrays import safe_log, safe_log1m
 from jtruth.labels import Labels
-from jtruth.noise._base import safe_log, safe_log1m, sum_over_labels
+from jtruth.noise._base import sum_over_labels
 
 
 @partial(jax.jit, static_argnames="num_classes")

@@ -10,8 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from jtruth._arrays import safe_log
 from jtruth.labels import Labels
-from jtruth.noise._base import NoiseModel, check_sizes, draw_rows, safe_log, sum_over_labels
+from jtruth.noise._base import NoiseModel, check_sizes, draw_rows, sum_over_labels
 from jtruth.noise._parameters import Parameter, as_parameter, check_ndim, check_rows, current, sum_tolerance
 
 
@@ -39,7 +40,8 @@ class ConfusionMatrices(NoiseModel):
 
     Example:
         >>> import numpy as np
-        >>> from jtruth.labels import Labels
+        >>> from jtruth._arrays import safe_log
+    from jtruth.labels import Labels
         >>> from jtruth.noise import ConfusionMatrices
         >>> labels = Labels.from_matrix(np.array([[1, 0], [0, -1]]), num_classes=2)
         >>> model = ConfusionMatrices([[[.9, .1], [.2, .8]], [[.6, .4], [.5, .5]]])

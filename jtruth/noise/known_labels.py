@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from jtruth._arrays import as_array, is_concrete
 from jtruth._validation import quoted, some
-from jtruth.noise._parameters import as_array, is_concrete
 
 
 def with_known_labels(

@@ -17,8 +17,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from jtruth._arrays import safe_log
 from jtruth.labels import Labels
-from jtruth.noise._base import NoiseModel, check_sizes, draw_rows, safe_log, sum_over_labels
+from jtruth.noise._base import NoiseModel, check_sizes, draw_rows, sum_over_labels
 from jtruth.noise._parameters import (
     as_parameter,
     check_ndim,
@@ -44,7 +45,8 @@ class SharedErrors(NoiseModel):
 
     Example:
         >>> import numpy as np
-        >>> from jtruth.labels import Labels
+        >>> from jtruth._arrays import safe_log
+    from jtruth.labels import Labels
         >>> from jtruth.noise import SharedErrors
         >>> good = [[.9, .1], [.1, .9]]
         >>> labels = Labels.from_matrix(np.array([[1, 1]]), num_classes=2)

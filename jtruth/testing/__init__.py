@@ -1,1 +1,59 @@
 """How good is my classifier? Posteriors of its metrics, given a log-likelihood of the labels and a prior."""
+
+from jtruth.testing.baselines import geometric_median, labeler_metrics, majority_metrics, prior_marginal_table
+from jtruth.testing.binary import METHODS, BinaryPosterior, binary_posterior, exact_posterior
+from jtruth.testing.empirical_bayes import (
+    draw_labels,
+    exact_step,
+    iterate,
+    labels_step,
+    log_odds_of,
+    moments,
+    plug_in_step,
+    ratio_step,
+    sampling_step,
+)
+from jtruth.testing.exact import CountTable, count_table
+from jtruth.testing.joint import JointDensity, JointEstimate, joint_estimate
+from jtruth.testing.large import SmoothTable, smooth_table
+from jtruth.testing.metrics import METRICS, named_metric
+from jtruth.testing.operating_point import BetaPrior, collapse, most_probable
+from jtruth.testing.plug_in import normal_law, precision_recall_density, roc_density, table_at
+from jtruth.testing.unknown import integrate_out
+
+__all__ = [
+    "METHODS",
+    "METRICS",
+    "BetaPrior",
+    "BinaryPosterior",
+    "CountTable",
+    "JointDensity",
+    "JointEstimate",
+    "SmoothTable",
+    "binary_posterior",
+    "collapse",
+    "count_table",
+    "draw_labels",
+    "exact_posterior",
+    "exact_step",
+    "geometric_median",
+    "integrate_out",
+    "iterate",
+    "joint_estimate",
+    "labeler_metrics",
+    "labels_step",
+    "log_odds_of",
+    "majority_metrics",
+    "moments",
+    "most_probable",
+    "named_metric",
+    "normal_law",
+    "plug_in_step",
+    "precision_recall_density",
+    "prior_marginal_table",
+    "ratio_step",
+    "roc_density",
+    "sampling_step",
+    "smooth_table",
+    "table_at",
+]

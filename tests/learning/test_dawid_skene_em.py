@@ -68,23 +68,37 @@ def test_vmap_over_weights_is_a_bootstrap():
 
 
 def test_a_step_that_lowers_the_objective_is_noticed(monkeypatch):
-    # A wrong M step: counts from posteriors that are flattened more and more.
+    # A wrong M step, which believes the class posterior less and less: what was known at the start is lost.
     right = em_module._m_step
 
     def wrong(data, posterior, *rest):
-        return right(data, 0.5 * posterior + 0.5 / 3, *rest)
+        return right(data, 0.2 * posterior + 0.8 / 3, *rest)
 
-    z, _ = simulate(18, present=1.0)
-    data, start = columns_from_matrix(z, 3), np.asarray(majority_vote(from_matrix(z)))
-    arguments = (data, start, np.zeros(3), np.zeros((5, 3, 3)))
+    z, y = simulate(18, present=1.0)
+    arguments = (columns_from_matrix(z, 3), np.eye(3)[y], np.zeros(3), np.zeros((5, 3, 3)))
     monkeypatch.setattr(em_module, "_m_step", wrong)
-    result = dawid_skene_em.__wrapped__(*arguments, max_steps=20, tol=0.0)
+    result = dawid_skene_em.__wrapped__(*arguments, max_steps=10, tol=0.0)
     drops = -np.diff(np.asarray(result.path))
     assert drops.max() > 0.1
     assert float(result.largest_drop) == pytest.approx(drops.max(), rel=1e-12)
     monkeypatch.setattr(fit_module, "dawid_skene_em", dawid_skene_em.__wrapped__)
+    monkeypatch.setattr(fit_module, "vote_shares", lambda *_: np.eye(3)[np.append(y, [0] * 4)])  # 60 is 64
     with pytest.raises(RuntimeError, match="lowered the objective"):
         fit_dawid_skene(from_matrix(z))
+
+
+def test_jumps_reach_the_maximum_of_plain_em(monkeypatch):
+    # Labelers near chance: plain EM needs thousands of steps, and jumps must not go elsewhere.
+    labels = from_matrix(simulate(2, size=300, labelers=8, classes=2, accuracy=0.35, present=1.0)[0], 2)
+    fit = fit_dawid_skene(labels, tol=1e-10)
+    monkeypatch.setattr(em_module, "_PLAIN_STEPS", 10**6)
+    monkeypatch.setattr(fit_module, "dawid_skene_em", dawid_skene_em.__wrapped__)
+    plain = fit_dawid_skene(labels, tol=1e-10, max_steps=20_000)
+    assert fit.converged and plain.converged
+    assert fit.num_steps < plain.num_steps / 2
+    assert np.diff(fit.path).min() > -1e-9
+    np.testing.assert_allclose(fit.matrices, plain.matrices, atol=1e-6)
+    np.testing.assert_allclose(fit.log_likelihood, plain.log_likelihood, rtol=1e-12)
 
 
 def test_float32():
