@@ -119,7 +119,7 @@ def evaluate(
         raise ValueError("say what to grade: either --predictions PRED.csv or --rater WORKER")
     _use_cache(cache)
     with tqdm(
-        total=3, desc="reading", delay=1.0, leave=False, file=sys.stderr, bar_format="{desc} {elapsed}"
+        total=3, desc="reading", delay=1.0, leave=False, disable=None, file=sys.stderr, bar_format="{desc} {elapsed}"
     ) as bar:
         labels = _read(file, task, worker, label, sep, classes, repeats, missing)
         y_pred, labels, notes = _what_to_grade(labels, predictions, rater, task, label, common_only)
@@ -129,7 +129,7 @@ def evaluate(
         model, given_prior = _noise(noise, labels)
         if prior is not None:
             given_prior = _numbers(prior)
-        bar.set_description("estimating")
+        bar.set_description("estimating", refresh=False)
         result = evaluate_classifier(
             y_pred,
             labels,

@@ -97,7 +97,7 @@ def _codes(values: Any, classes: tuple[str, ...], what: str, missing: bool) -> n
         unknown = [i for i, v in enumerate(raw.tolist()) if str(v) not in position]
         if unknown:
             i = unknown[0]
-            raise ValueError(f"{what}[{i}] is {raw[i]!r}, not one of the classes {quoted(classes)}")
+            raise ValueError(f"{what}[{i}] is {raw.tolist()[i]!r}, not one of the classes {quoted(classes)}")
         return np.array([position[str(v)] for v in raw.tolist()], np.int32)
     if raw.dtype.kind == "b":
         raw = raw.astype(np.int32)

@@ -52,7 +52,8 @@ def _metric_table(d: dict[str, Any]) -> list[str]:
         if other is not None:
             gap = "" if row["mean"] is None else f" ({other - row['mean']:+.3f})"
             difference = f"{_number(other)}{gap}"
-        line = f"{_title(name):>16}  {_number(row['mean']):>5}  {_number(row['sd']):>5}  {_range(row):<14}  {difference:>18}"
+        numbers = f"{_number(row['mean']):>5}  {_number(row['sd']):>5}  {_range(row):<14}"
+        line = f"{_title(name):>16}  {numbers}  {difference:>18}"
         if row["probability_defined"] is not None and row["probability_defined"] < 1 - 1e-6:
             line += f"  (undefined with probability {1 - row['probability_defined']:.2g})"
         lines.append(line.rstrip())

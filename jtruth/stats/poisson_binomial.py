@@ -102,8 +102,10 @@ def cumulants(
     return k
 
 
-def tilt_for_mean(x: np.ndarray, counts: np.ndarray, mean: float, start: float = 0.0) -> float:
-    """The tilt at which the expected sum is `mean` (strictly between 0 and the number of flips)."""
+def tilt_for_mean(
+    x: np.ndarray, counts: np.ndarray, mean: float, start: float = 0.0, tolerance: float = 1e-7
+) -> float:
+    """Tilt at which the expected sum is within `tolerance` of `mean` (strictly between 0 and all flips)."""
     reach = 800.0 + float(np.abs(x).max(initial=0.0))
     low, high, tilt = -reach, reach, start
     for _ in range(200):
@@ -115,7 +117,7 @@ def tilt_for_mean(x: np.ndarray, counts: np.ndarray, mean: float, start: float =
         proposal = tilt - step
         if not low < proposal < high:
             proposal = 0.5 * (low + high)
-        if abs(proposal - tilt) < 1e-9 * (1.0 + abs(tilt)) or abs(gap) < 1e-7:
+        if abs(gap) < tolerance or abs(proposal - tilt) < 1e-9 * (1.0 + abs(tilt)):
             return proposal
         tilt = proposal
     return tilt

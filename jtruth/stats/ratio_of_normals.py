@@ -34,14 +34,14 @@ class Ratio(NamedTuple):
     cov: Any
 
 
-def second_order_mean(ratio: Ratio) -> Float[Array, "..."]:
+def second_order_mean(ratio: Ratio) -> Any:
     """E[Z/W] to second order in the deviations: mz/mw - cov/mw^2 + var_w mz/mw^3."""
     return (
         ratio.mean_z - ratio.cov / ratio.mean_w + ratio.var_w * ratio.mean_z / ratio.mean_w**2
     ) / ratio.mean_w
 
 
-def second_order_variance(ratio: Ratio) -> Float[Array, "..."]:
+def second_order_variance(ratio: Ratio) -> Any:
     """var(Z/W) to second order: (var_z - 2 q cov + q^2 var_w)/mw^2 with q = mz/mw."""
     q = ratio.mean_z / ratio.mean_w
     return (ratio.var_z - 2.0 * q * ratio.cov + q**2 * ratio.var_w) / ratio.mean_w**2

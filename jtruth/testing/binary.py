@@ -13,6 +13,7 @@ Majority vote and single labelers need the votes and live in `baselines`.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import jax
@@ -26,7 +27,7 @@ from jtruth.testing import empirical_bayes as eb
 from jtruth.testing.baselines import prior_marginal_table
 from jtruth.testing.exact import CountTable, count_table
 from jtruth.testing.joint import JointDensity, JointEstimate, joint_estimate
-from jtruth.testing.large import SmoothTable, is_smooth, smooth_table
+from jtruth.testing.large import NotSmooth, SmoothTable, smooth_table
 from jtruth.testing.metrics import binary_counts, named_metric
 from jtruth.testing.operating_point import BetaPrior, LogOdds, collapse, most_probable
 from jtruth.testing.plug_in import joint_density, normal_law, point_estimate, table_at
@@ -60,8 +61,9 @@ def exact_posterior(data: LogOdds, prior: BetaPrior = BetaPrior()) -> CountTable
     """The exact posterior of the counts: a table, or quadrature when the table would be very large."""
     mode = most_probable(data, prior)
     cells = float(np.prod(18.0 * np.sqrt(np.diag(mode.count_covariance)) + 12.0))
-    if cells > _LARGE_TABLE and is_smooth(data, mode):
-        return smooth_table(data, prior, mode=mode)
+    if cells > _LARGE_TABLE:
+        with suppress(NotSmooth):
+            return smooth_table(data, prior, mode=mode)
     return count_table(data, prior)
 
 

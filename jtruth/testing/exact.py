@@ -89,15 +89,15 @@ def law_of_atoms(values: np.ndarray, pmf: np.ndarray, probability_defined: float
 
 
 def log_side_factor(
-    count: Float[np.ndarray, " n"] | Int[np.ndarray, " n"], total: int, alpha1: float, alpha0: float
-) -> Float[np.ndarray, " n"]:
+    count: Float[np.ndarray, "*n"] | Int[np.ndarray, "*n"], total: int, alpha1: float, alpha0: float
+) -> Float[np.ndarray, "*n"]:
     """log Gamma(count + alpha1) Gamma(total - count + alpha0): what symbol u adds to its own f_u."""
     return gammaln(count + alpha1) + gammaln(total - count + alpha0)
 
 
 def log_sum_factor(
-    positives: Float[np.ndarray, " n"] | Int[np.ndarray, " n"], total: int, prior: BetaPrior
-) -> Float[np.ndarray, " n"]:
+    positives: Float[np.ndarray, "*n"] | Int[np.ndarray, "*n"], total: int, prior: BetaPrior
+) -> Float[np.ndarray, "*n"]:
     """log g(a + b) = -log Gamma(a + b + a_d + b_d) Gamma(N - a - b + a_f + b_f)."""
     return -gammaln(positives + prior.a_d + prior.b_d) - gammaln(total - positives + prior.a_f + prior.b_f)
 

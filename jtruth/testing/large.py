@@ -27,6 +27,10 @@ _STEPS_PER_SD = 16
 _TILTS = (9, 17)  # points of the polynomial on a window that is narrow, or wide, beside the number of samples
 
 
+class NotSmooth(ValueError):
+    """The posterior does not have the form that this file needs; the exact table does it."""
+
+
 class SideLaw(eqx.Module):
     """log P(count = c) for real c on a window: a polynomial through saddlepoint values."""
 
@@ -39,13 +43,19 @@ class SideLaw(eqx.Module):
 
 
 def side_law(x: np.ndarray, counts: np.ndarray, sure: int, low: float, high: float) -> SideLaw:
-    """Fit a SideLaw on [low, high]: tilts at Chebyshev points between those of the two ends."""
-    first = tilt_for_mean(x, counts, low - sure)
-    last = tilt_for_mean(x, counts, high - sure, first)
+    """Fit a SideLaw on [low, high]: a polynomial through values near the Chebyshev points of the window.
+
+    Tilts are solved for roughly, each from the one before, so points may lie a little off; the count K'(t)
+    that each stands for is exact.
+    """
     number = _TILTS[int(high - low > 0.05 * counts.sum())]
-    angles = np.cos(np.pi * (np.arange(number) + 0.5) / number)
-    tilts = 0.5 * (first + last) + 0.55 * (last - first) * angles
-    points = [(k[1], saddlepoint_log_pmf(k, t)) for t in tilts for k in [cumulants(x, counts, t)]]
+    middle, half = 0.5 * (low + high) - sure, 0.5 * (high - low) * 1.02
+    wanted = middle - half * np.cos(np.pi * (np.arange(number) + 0.5) / number)
+    tilt, points = 0.0, []
+    for target in wanted:
+        tilt = tilt_for_mean(x, counts, float(target), tilt, tolerance=0.03 * half)
+        k = cumulants(x, counts, tilt)
+        points.append((k[1], saddlepoint_log_pmf(k, tilt)))
     c, value = np.array(points).T
     return SideLaw(Chebyshev.fit(c, value, number - 1), sure)
 
@@ -150,7 +160,7 @@ def is_smooth(data: LogOdds, mode: OperatingPoint) -> bool:
     low, high = data.sure1, data.n1 - data.never1
     room = min(mode.count_mean[0] - low, high - mode.count_mean[0])
     _, variance = _side(data, 0, mode)
-    return bool(variance > SMOOTH_VARIANCE and room > 14 * sd)
+    return bool(variance > SMOOTH_VARIANCE and room > 11 * sd)
 
 
 def _side(data: LogOdds, axis: int, mode: OperatingPoint):
@@ -167,13 +177,13 @@ def smooth_table(
     """The posterior of the counts by quadrature; see the module docstring and `is_smooth`."""
     mode = most_probable(data, prior) if mode is None else mode
     if not is_smooth(data, mode):
-        raise ValueError(
-            "the true positives are not spread widely enough for quadrature; use exact.count_table"
-        )
+        raise NotSmooth("the true positives are not spread widely enough for quadrature; use count_table")
     mean, sd = mode.count_mean, np.sqrt(np.diag(mode.count_covariance))
     reach = 9.5 * sd
     while True:
         ends = np.array([mean - reach, mean + reach]).T
+        if ends[0, 0] < data.sure1 + sd[0] or ends[0, 1] > data.n1 - data.never1 - sd[0]:
+            raise NotSmooth("the true positives reach the end of their range; use count_table")
         a = np.linspace(ends[0, 0], ends[0, 1], 2 * int(np.ceil(reach[0] / sd[0] * _STEPS_PER_SD)) + 1)
         law = side_law(data.x1, data.counts1, data.sure1, *ends[0])
         b, log_b, lattice = _false_negatives(data, mode, ends[1], sd[1])

@@ -6,11 +6,11 @@ B are independent Poisson-binomials. Joint densities (17) and (18) are the norma
 """
 
 from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float
 
 from jtruth.stats import ratio_of_normals
 from jtruth.stats.estimates import DensityEstimate, Estimate, PmfEstimate
@@ -100,10 +100,10 @@ def _count_law(x: np.ndarray, counts: np.ndarray, sure: int) -> tuple[np.ndarray
     return np.arange(low, high + 1) + sure, pmf / pmf.sum()
 
 
-def roc_density(
-    moments: Moments, p_detection: Float[np.ndarray, "..."], p_false_alarm: Float[np.ndarray, "..."]
-) -> Float[np.ndarray, "..."]:
-    """Joint density of (P_D, P_FA), Su (17); 0 on the chance line, where the printed form is 0/0."""
+def roc_density(moments: Moments, p_detection: Any, p_false_alarm: Any) -> Any:
+    """Joint density of (P_D, P_FA), Su (17); 0 on the chance line, where the printed form is 0/0.
+
+    Numbers or arrays that broadcast."""
     m = Moments(*(float(v) for v in moments))
     d, f = np.asarray(p_detection, np.float64), np.asarray(p_false_alarm, np.float64)
     gap = np.where(d == f, np.nan, d - f)
@@ -112,10 +112,8 @@ def roc_density(
     return np.nan_to_num(jacobian * _uv_density(m, share * d, share * (1 - d)), nan=0.0)
 
 
-def precision_recall_density(
-    moments: Moments, precision: Float[np.ndarray, "..."], recall: Float[np.ndarray, "..."]
-) -> Float[np.ndarray, "..."]:
-    """Joint density of (PREC, REC), Su (18); 0 at recall 0, its limit."""
+def precision_recall_density(moments: Moments, precision: Any, recall: Any) -> Any:
+    """Joint density of (PREC, REC), Su (18); 0 at recall 0, its limit. Numbers or arrays."""
     m = Moments(*(float(v) for v in moments))
     recall = np.where(np.asarray(recall, np.float64) == 0, np.nan, recall)
     u = m.n1 * np.asarray(precision, np.float64)
@@ -123,7 +121,7 @@ def precision_recall_density(
     return np.nan_to_num(jacobian * _uv_density(m, u, u * (1 - recall) / recall), nan=0.0)
 
 
-def _uv_density(m: Moments, u: np.ndarray, v: np.ndarray) -> np.ndarray:
+def _uv_density(m: Moments, u: Any, v: Any) -> Any:
     """Density of (U, V), independent normals."""
     quadratic = (u - m.mean_u) ** 2 / m.var_u + (v - m.mean_v) ** 2 / m.var_v
     return np.exp(-0.5 * quadratic) / (2 * np.pi * np.sqrt(m.var_u * m.var_v))

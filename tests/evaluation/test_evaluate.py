@@ -1,0 +1,184 @@
+"""`evaluate` as a user meets it: perfect labels, known and learned noise, gold, one against the rest."""
+
+import json
+
+import jax
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn import metrics as sk
+
+import jtruth as jt
+from jtruth.testing import METHODS, METRICS
+
+KEYS = {
+    "jtruth", "method", "level", "num_samples", "num_labelers", "num_labels", "classes", "positive", "prior",
+    "metrics", "confusion_matrix", "labelers", "baselines", "checks", "interval_kind", "assumptions",
+    "warnings",
+}  # fmt: skip
+
+
+def simulated(seed=0, n=120, labelers=3, error=0.2, share=0.4):
+    rng = np.random.default_rng(seed)
+    y = (rng.random(n) < share).astype(int)
+    y_pred = np.where(rng.random(n) < 0.85, y, 1 - y)
+    z = np.where(rng.random((n, labelers)) < error, 1 - y[:, None], y[:, None])
+    z[rng.random((n, labelers)) < 0.3] = -1
+    z[:, 0] = np.where((z == -1).all(1), y, z[:, 0])
+    return y, y_pred, z
+
+
+def means(result):
+    return {name: law.mean for name, law in result.metrics.items()}
+
+
+@settings(max_examples=15)
+@given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=1, max_size=20))
+def test_perfect_labels_give_scikit_learn(pairs):
+    y, y_pred = (np.array(v) for v in zip(*pairs, strict=True))
+    labels = jt.Labels.from_matrix(y[:, None], 2)
+    result = jt.evaluate(y_pred, labels, noise=jt.noise.Symmetric(0.0, 2), prior=[0.5, 0.5])
+    nan = {"zero_division": np.nan}
+    expected = [
+        sk.accuracy_score(y, y_pred),
+        sk.precision_score(y, y_pred, **nan),
+        sk.recall_score(y, y_pred, **nan),
+    ]
+    found = [result.accuracy.mean, result.precision.mean, result.recall.mean]
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(result.confusion_matrix, sk.confusion_matrix(y, y_pred, labels=[0, 1]))
+
+
+def test_labels_and_their_log_likelihood_give_the_same():
+    _, y_pred, z = simulated()
+    noise, labels = jt.noise.Symmetric(0.2, 2), jt.Labels.from_matrix(z, 2)
+    with_labels = jt.evaluate(y_pred, labels, noise=noise, prior=[0.6, 0.4])
+    array = np.asarray(noise.log_likelihood(labels))
+    with_array = jt.evaluate(y_pred, array, prior=[0.6, 0.4])
+    assert means(with_labels) == pytest.approx(means(with_array), abs=1e-12)
+    assert with_array.baselines == {} and with_array.num_labels == 0
+
+
+def test_order_of_samples_and_labelers_and_names_of_classes_do_not_matter():
+    _, y_pred, z = simulated(1)
+    noise = jt.noise.Symmetric(0.2, 2)
+    plain = jt.evaluate(y_pred, jt.Labels.from_matrix(z, 2), noise=noise, prior=[0.6, 0.4])
+    order = np.random.default_rng(2).permutation(len(z))
+    moved = jt.Labels.from_matrix(z[order][:, ::-1], 2)
+    assert means(jt.evaluate(y_pred[order], moved, noise=noise, prior=[0.6, 0.4])) == pytest.approx(
+        means(plain)
+    )
+    swapped = jt.Labels.from_matrix(np.where(z < 0, -1, 1 - z), 2)
+    other = jt.evaluate(1 - y_pred, swapped, noise=noise, prior=[0.4, 0.6], positive=0)
+    assert means(other) == pytest.approx(means(plain))
+
+
+@pytest.mark.parametrize("method", [*METHODS, "majority_vote"])
+def test_every_method_answers_near_the_truth(method):
+    y, y_pred, z = simulated(3, n=600)
+    labels, noise = jt.Labels.from_matrix(z, 2), jt.noise.Symmetric(0.2, 2)
+    key = jax.random.key(0)
+    result = jt.evaluate(y_pred, labels, noise=noise, prior=[0.6, 0.4], method=method, key=key)
+    slack = {"bayes": 0.06, "empirical_bayes": 0.06, "sampling": 0.06, "exact_means": 0.06}.get(method, 0.25)
+    assert abs(result.accuracy.mean - np.mean(y == y_pred)) < slack
+    assert set(result.metrics) == set(METRICS)
+    json.dumps(result.to_dict(), allow_nan=False)
+    fit = result.posterior.fit if result.posterior is not None else None
+    if method in ("empirical_bayes", "sampling", "exact_means", "labels"):
+        assert bool(fit.converged) and fit.path.shape[1] == 2 and int(fit.num_steps) >= 1
+    if method != "bayes":
+        assert result.warnings, "a method that is not the default says what it leaves out"
+
+
+def test_iterative_methods_agree_with_each_other():
+    _, y_pred, z = simulated(4, n=600)
+    arguments = {"noise": jt.noise.Symmetric(0.2, 2), "prior": [0.6, 0.4], "key": jax.random.key(1)}
+    labels = jt.Labels.from_matrix(z, 2)
+    exact = jt.evaluate(y_pred, labels, method="exact_means", **arguments)
+    normal = jt.evaluate(y_pred, labels, method="empirical_bayes", **arguments)
+    drawn = jt.evaluate(y_pred, labels, method="sampling", **arguments)
+    for name in METRICS:
+        assert abs(normal.metrics[name].mean - exact.metrics[name].mean) < 2e-3
+        # 5000 draws twice (operating point, metrics); 6 standard errors and the stopping tolerance
+        assert (
+            abs(drawn.metrics[name].mean - exact.metrics[name].mean) < 1e-3 + 6 * exact.metrics[name].sd / 70
+        )
+        np.testing.assert_allclose(drawn.metrics[name].sd, exact.metrics[name].sd, rtol=0.1)
+
+
+def test_result_in_a_float32_process_is_float64():
+    _, y_pred, z = simulated(5)
+    labels, noise = jt.Labels.from_matrix(z, 2), jt.noise.Symmetric(0.2, 2)
+    wide = jt.evaluate(y_pred, labels, noise=noise, prior=[0.6, 0.4])
+    with jax.enable_x64(False):
+        narrow = jt.evaluate(y_pred, labels, noise=noise, prior=[0.6, 0.4])
+    assert means(narrow) == means(wide)
+
+
+def test_gold_is_taken_as_true():
+    y, y_pred, z = simulated(6)
+    labels = jt.Labels.from_matrix(z, 2)
+    result = jt.evaluate(y_pred, labels, noise=jt.noise.Symmetric(0.2, 2), prior=[0.6, 0.4], gold=y)
+    assert result.accuracy.mean == pytest.approx(np.mean(y == y_pred), abs=1e-12)
+    assert result.accuracy.sd < 1e-9 and "gold labels were taken as true" in str(result)
+
+
+def test_one_class_against_the_rest_is_the_binary_problem():
+    rng = np.random.default_rng(7)
+    y = rng.integers(0, 3, 80)
+    z = np.where(rng.random((80, 4)) < 0.7, y[:, None], rng.integers(0, 3, (80, 4)))
+    y_pred = np.where(rng.random(80) < 0.8, y, rng.integers(0, 3, 80))
+    labels, noise, prior = jt.Labels.from_matrix(z, 3), jt.noise.Symmetric(0.25, 3), np.array([0.2, 0.3, 0.5])
+    result = jt.evaluate(y_pred, labels, noise=noise, prior=prior, positive=2)
+    p = prior[None, :] * np.exp(np.asarray(noise.log_likelihood(labels)))
+    binary = np.log(np.stack([p[:, :2].sum(1) / 0.5, p[:, 2] / 0.5], 1))
+    by_hand = jt.evaluate((y_pred == 2).astype(int), binary, prior=[0.5, 0.5])
+    assert means(result) == pytest.approx(means(by_hand), abs=1e-10)
+    assert any("against all others" in w for w in result.warnings)
+
+
+def test_unknown_prior_is_integrated_out_and_said():
+    _, y_pred, z = simulated(8, n=60)
+    labels = jt.Labels.from_matrix(z, 2)
+    result = jt.evaluate(y_pred, labels, noise=jt.noise.Symmetric(0.2, 2))
+    assert any("integrated out" in w for w in result.warnings)
+    fixed = jt.evaluate(y_pred, labels, noise=jt.noise.Symmetric(0.2, 2), prior=result.prior)
+    assert result.precision.sd > 0.99 * fixed.precision.sd
+    assert abs(result.precision.mean - fixed.precision.mean) < 0.05
+    assert result.joint("precision", "recall").mean[0] == pytest.approx(result.precision.mean, abs=1e-6)
+
+
+def test_one_labeler_without_gold_is_not_identified():
+    _, y_pred, z = simulated(9, labelers=1)
+    result = jt.evaluate(y_pred, jt.Labels.from_matrix(np.abs(z), 2))
+    assert all(np.isnan(law.mean) for law in result.metrics.values())
+    assert result.to_dict()["metrics"]["recall"]["mean"] is None
+    assert str(result).startswith("Not identified") and result.checks[0].name == "identified"
+    json.dumps(result.to_dict(), allow_nan=False)
+
+
+def test_dictionary_has_the_promised_keys_and_levels_nest():
+    _, y_pred, z = simulated(10)
+    labels = jt.Labels.from_matrix(z, 2)
+    result = jt.evaluate(y_pred, labels, noise=jt.noise.Symmetric(0.2, 2), prior=[0.6, 0.4])
+    assert set(result.to_dict()) >= KEYS
+    narrow, wide = (
+        result.to_dict(level=0.5)["metrics"]["recall"],
+        result.to_dict(level=0.99)["metrics"]["recall"],
+    )
+    assert wide["low"] <= narrow["low"] <= narrow["high"] <= wide["high"]
+    assert result.f_score(1.0).mean == pytest.approx(result.metrics["f1"].mean)
+    assert result.f_score(3.0).mean != pytest.approx(result.metrics["f1"].mean)
+    text = str(result)
+    assert "recall" in text.lower() and "majority vote says" in text and "independently" in text
+
+
+def test_class_names_as_predictions():
+    labels = jt.Labels.from_long(
+        ["a", "b", "c"], ["w", "w", "w"], ["yes", "no", "yes"], classes=["no", "yes"]
+    )
+    arguments = {"noise": jt.noise.Symmetric(0.1, 2), "prior": [0.5, 0.5]}
+    by_name = jt.evaluate(["yes", "no", "no"], labels, positive="yes", **arguments)
+    assert means(by_name) == means(jt.evaluate([1, 0, 0], labels, **arguments))
+    assert by_name.positive == "yes"

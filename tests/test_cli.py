@@ -1,0 +1,134 @@
+"""The command line: what it prints, what it writes, and how it ends."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from jtruth import cli
+from jtruth.evaluation import evaluate
+from jtruth.io import read_labels
+
+CARIES, ANESTHESIA = "examples/caries.csv", "examples/anesthesia.csv"
+
+
+@pytest.fixture
+def run(monkeypatch, capsys, pytestconfig):
+    """Run `jtruth ARGUMENTS` in this process: (exit code, stdout, stderr)."""
+    monkeypatch.chdir(pytestconfig.rootpath)
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["jtruth", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        printed = capsys.readouterr()
+        return stop.value.code or 0, printed.out, printed.err
+
+    return call
+
+
+@pytest.fixture
+def small(tmp_path):
+    """A small label file, predictions, gold and noise files."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 40)
+    rows = [
+        (f"t{i}", w, ("no", "yes")[int(y[i] if rng.random() < 0.8 else 1 - y[i])])
+        for i in range(40)
+        for w in ("ann", "bob", "cy")
+    ]
+    write = lambda name, header, lines: (tmp_path / name).write_text(  # noqa: E731
+        "\n".join([header, *(",".join(map(str, line)) for line in lines)]) + "\n"
+    )
+    write("labels.csv", "task,worker,label", rows)
+    write("pred.csv", "task,label", [(f"t{i}", ("no", "yes")[int(y[i])]) for i in range(40)])
+    write("gold.csv", "task,label", [(f"t{i}", ("no", "yes")[int(y[i])]) for i in range(5)])
+    (tmp_path / "noise.json").write_text(json.dumps({"symmetric": 0.2, "prior": [0.5, 0.5]}))
+    matrix = [[0.8, 0.2], [0.2, 0.8]]
+    matrices = {"confusion_matrices": {w: matrix for w in ("ann", "bob", "cy")}}
+    (tmp_path / "matrices.json").write_text(json.dumps(matrices))
+    return tmp_path
+
+
+def test_the_first_command_of_the_readme(run, tmp_path):
+    code, out, err = run("evaluate", CARIES, "--rater", "5", "--json", tmp_path / "out.json")
+    assert code == 0 and "Traceback" not in err
+    for part in ("Recall", "precision", "majority vote says", "labelers, worst first", "warnings"):
+        assert part in out
+    answer = json.loads((tmp_path / "out.json").read_text())
+    split = read_labels(CARIES).split_rater("5")
+    expected = evaluate(split.y_pred, split.labels, key=None).to_dict()
+    for name, row in expected["metrics"].items():
+        assert answer["metrics"][name]["mean"] == pytest.approx(row["mean"], abs=0.02)
+    assert answer["num_samples"] == 3869
+
+
+def test_options_reach_the_answer(run, small):
+    base = ["evaluate", small / "labels.csv", "--predictions", small / "pred.csv", "--classes", "no,yes"]
+    known = [*base, "--noise", small / "noise.json", "--json", small / "o.json"]
+    code, out, _ = run(*known, "--level", "0.8", "--positive", "no", "--seed", "3")
+    answer = json.loads((small / "o.json").read_text())
+    assert code == 0 and answer["level"] == 0.8 and answer["positive"] == "no" and "80 %" in out
+    run(*known, "--method", "empirical_bayes")
+    assert json.loads((small / "o.json").read_text())["method"] == "empirical_bayes"
+    run(*known, "--prior", ".9,.1")
+    assert json.loads((small / "o.json").read_text())["prior"] == pytest.approx([0.9, 0.1])
+    run(*known, "--gold", small / "gold.csv", "--common-only")
+    assert json.loads((small / "o.json").read_text())["num_gold"] == 5
+    same = [*base, "--prior", ".5,.5", "--json", small / "m.json"]
+    run(*known)
+    run(*same, "--noise", small / "matrices.json")
+    one, two = (json.loads((small / name).read_text())["metrics"] for name in ("o.json", "m.json"))
+    assert one["recall"]["mean"] == pytest.approx(two["recall"]["mean"], abs=1e-9)
+
+
+UNUSABLE = [
+    (["evaluate", CARIES], "either --predictions"),
+    (["evaluate", "examples/none.csv", "--rater", "5"], "none.csv"),
+    (["evaluate", CARIES, "--rater", "9"], "'9'"),
+    (["evaluate", ANESTHESIA, "--rater", "2"], "repeats"),
+    (["evaluate", CARIES, "--rater", "5", "--prior", "a,b"], "one number for each class"),
+    (["evaluate", CARIES, "--rater", "5", "--level", "2"], "between 0 and 1"),
+    (["evaluate", CARIES, "--rater", "5", "--worker", "rater"], "rater"),
+    (["evaluate", CARIES, "--rater", "5", "--method", "magic"], "magic"),
+    (["evaluate", CARIES, "--rater", "5", "--positive", "yes"], "yes"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "part"), UNUSABLE, ids=[" ".join(a[1:]) for a, _ in UNUSABLE])
+def test_unusable_input_is_one_readable_line_and_exit_code_2(run, arguments, part):
+    code, _, err = run(*arguments)
+    assert code == 2 and part in err and "Traceback" not in err
+    assert err.strip().splitlines()[-1].startswith("jtruth: ")
+
+
+def test_unknown_tasks_are_counted(run, small):
+    (small / "pred.csv").write_text("task,label\nt0,yes\nother,no\n")
+    code, _, err = run("evaluate", small / "labels.csv", "--predictions", small / "pred.csv")
+    assert code == 2 and "39" in err and "other" in err
+
+
+def test_repeats_can_be_kept(run):
+    code, out, _ = run("evaluate", ANESTHESIA, "--rater", "2", "--repeats", "keep")
+    assert code == 0 and "45 samples" in out
+
+
+@pytest.mark.parametrize("file", [CARIES, ANESTHESIA])
+def test_inspect(run, file, tmp_path):
+    code, out, _ = run("inspect", file, "--json", tmp_path / "i.json")
+    assert code == 0 and "5 labelers" in out and "jtruth evaluate" in out
+    assert json.loads((tmp_path / "i.json").read_text())
+
+
+def test_inspect_of_other_columns(run, tmp_path):
+    (tmp_path / "l.csv").write_text("item,rater,rating\na,x,1\na,y,0\n")
+    code, out, _ = run("inspect", tmp_path / "l.csv")
+    assert code == 0 and "--task item" in out
+
+
+def test_console_script_in_a_process_of_its_own(pytestconfig):
+    command = [sys.executable, "-m", "jtruth.cli", "evaluate", "examples/none.csv", "--rater", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=pytestconfig.rootpath)
+    assert done.returncode == 2 and done.stdout == "" and len(done.stderr.strip().splitlines()) == 1

@@ -1,0 +1,34 @@
+"""The binary reference cases as log-odds and predictions."""
+
+import numpy as np
+
+CASES = ("tiny5", "small12", "known_labels", "near_chance", "yhat_all1", "main_N200")
+METRIC = {"ACC": "accuracy", "PREC": "precision", "P_D": "recall", "P_FA": "false_alarm_rate", "F": "f1"}
+
+
+def log_odds(case):
+    """logit of the reference rho (infinite where certain), and y_pred."""
+    rho = np.array(case["rho"], np.float64)
+    with np.errstate(divide="ignore"):
+        return np.log(rho) - np.log1p(-rho), np.array(case["input"]["yhat"], np.int32)
+
+
+def check_law(law, expected, *, tolerance=1e-12):
+    """A PmfEstimate against a golden block: mean, sd, undefined mass, intervals, and the PMF where given."""
+    np.testing.assert_allclose(law.mean, expected["mean"], rtol=0, atol=tolerance)
+    np.testing.assert_allclose(law.sd, expected["sd"], rtol=0, atol=tolerance)
+    np.testing.assert_allclose(
+        1 - law.probability_defined, expected["undefined_mass"], rtol=0, atol=tolerance
+    )
+    for level, interval in expected["intervals"].items():
+        found = law.interval(float(level))
+        np.testing.assert_allclose(
+            found[:2], interval[:2], rtol=0, atol=1e-12
+        )  # golden ends have 13 decimals
+        np.testing.assert_allclose(found.mass, interval[2], rtol=0, atol=tolerance)
+    if "pmf" in expected:
+        values, pmf = np.array(expected["values"]), np.array(expected["pmf"])
+        nearest = np.abs(values[:, None] - law.values[None, :]).argmin(1) if law.values.size else []
+        for v, p, k in zip(values, pmf, nearest, strict=True):
+            found = law.pmf[k] if abs(law.values[k] - v) < 1e-12 else 0.0  # atoms below 1e-13 are left out
+            np.testing.assert_allclose(found, p, rtol=0, atol=tolerance)

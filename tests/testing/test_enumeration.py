@@ -1,0 +1,169 @@
+"""The exact posterior against all 2^N label vectors, and against itself at sizes where two routes exist."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import expit, logit
+from sklearn import metrics as sk
+
+from jtruth.testing import BetaPrior, collapse, count_table, exact_posterior, smooth_table
+from jtruth.testing.large import SmoothTable, is_smooth
+from jtruth.testing.metrics import METRICS, binary_counts, named_metric
+from jtruth.testing.operating_point import most_probable
+from jtruth.testing.unknown import integrate_out, log_beta_density
+from tests.reference import su_binary as su
+
+NAMES = {"accuracy": "ACC", "precision": "PREC", "recall": "P_D", "false_alarm_rate": "P_FA", "f1": "F"}
+probability = st.floats(0.001, 0.999)
+sample = st.tuples(st.one_of(probability, st.sampled_from([0.0, 1.0])), st.integers(0, 1))
+
+
+def data_of(rho, y):
+    with np.errstate(divide="ignore"):
+        return collapse(logit(np.array(rho)), np.array(y))
+
+
+@given(st.lists(sample, min_size=1, max_size=8), st.sampled_from([(1, 1, 1, 1), (2.5, 1, 0.5, 3)]))
+def test_every_law_equals_enumeration(samples, prior):
+    rho, y = zip(*samples, strict=True)
+    lik = np.array([[1 - r, r] for r in rho])
+    post, evidence = su.enumerate_labels(lik, [1.0, 1.0], list(y), alpha=su.beta_rows(*prior))
+    table = su.enumerated_table(post, list(y))
+    found = count_table(data_of(rho, y), BetaPrior(*prior))
+    np.testing.assert_allclose(found.log_evidence, np.log(evidence), rtol=1e-11, atol=1e-11)
+    for metric, name in NAMES.items():
+        pmf, undefined = su.metric_pmf(table, name)
+        law = found.estimate(metric)
+        np.testing.assert_allclose(1 - law.probability_defined, undefined, atol=1e-12)
+        assert law.values.size == len([p for p in pmf.values() if p > 1e-11]) or law.values.size <= len(pmf)
+        for value, p in pmf.items():
+            near = np.abs(law.values - float(value)) < 1e-12
+            np.testing.assert_allclose(law.pmf[near].sum(), float(p), rtol=0, atol=1e-11)
+
+
+@given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=1, max_size=30))
+def test_perfect_labels_give_scikit_learn(pairs):
+    y, y_pred = (np.array(v) for v in zip(*pairs, strict=True))
+    table = count_table(data_of(y.astype(float), y_pred))
+    expected = {
+        "accuracy": sk.accuracy_score(y, y_pred),
+        "precision": sk.precision_score(y, y_pred, zero_division=np.nan),
+        "recall": sk.recall_score(y, y_pred, zero_division=np.nan),
+        "false_alarm_rate": 1 - sk.recall_score(1 - y, 1 - y_pred, zero_division=np.nan),
+        "f1": sk.f1_score(y, y_pred, zero_division=np.nan),
+        "f2": sk.fbeta_score(y, y_pred, beta=2, zero_division=np.nan),
+    }
+    for metric, value in expected.items():
+        law = table.estimate(metric)
+        np.testing.assert_allclose(law.mean, value, rtol=0, atol=1e-12)
+        if not np.isnan(value):
+            np.testing.assert_allclose(law.interval(0.95)[:2], value, atol=1e-12)
+            assert law.sd == 0 and law.probability_defined == 1
+        else:
+            assert law.probability_defined == 0
+
+
+def test_metrics_of_arrays_equal_those_of_numbers():
+    y = np.array([[1, 0, 1, 0], [0, 0, 0, 0]])
+    y_pred = np.array([1, 1, 0, 0])
+    counts = binary_counts(y_pred, y)
+    for metric in METRICS.values():
+        each = [metric(*(float(c[k]) for c in counts)) for k in range(2)]
+        np.testing.assert_array_equal(metric(*counts), each)
+    with pytest.raises(ValueError, match="unknown metric 'g1'"):
+        named_metric("g1")
+
+
+def simulated(seed, n, share=0.2, d=0.8, f=0.3, error=0.2, labelers=2):
+    rng = np.random.default_rng(seed)
+    y = rng.random(n) < share
+    y_pred = (rng.random(n) < np.where(y, d, f)).astype(int)
+    errors = rng.uniform(0.5 * error, 1.5 * error, (n, labelers))
+    z = np.where(rng.random((n, labelers)) < errors, ~y[:, None], y[:, None])
+    return logit(share) + (np.where(z, 1, -1) * np.log((1 - errors) / errors)).sum(1), y_pred
+
+
+SETTINGS = [
+    {},
+    {"error": 0.32, "labelers": 1},
+    {"d": 0.99, "f": 0.2, "share": 0.3, "error": 0.2},  # few false negatives: B stays on the integers
+]
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_quadrature_agrees_with_the_table_where_both_work(setting):
+    data = collapse(*simulated(1, 8000, **setting))
+    assert is_smooth(data, most_probable(data))
+    table, smooth = count_table(data), smooth_table(data)
+    np.testing.assert_allclose(smooth.log_evidence, table.log_evidence, atol=1e-6)
+    for metric in (*METRICS, "f2"):
+        exact, law = table.estimate(metric), smooth.estimate(metric)
+        np.testing.assert_allclose(law.mean, exact.mean, atol=1e-7)
+        np.testing.assert_allclose(law.sd, exact.sd, atol=1e-7)
+        # A discrete law has no exact quantiles: ends agree to the distance between its atoms.
+        np.testing.assert_allclose(law.equal_tails()[:2], exact.equal_tails()[:2], atol=1e-4)
+        low, high, _ = law.interval(0.95)
+        inside = exact.pmf[(exact.values >= low) & (exact.values <= high)].sum()
+        np.testing.assert_allclose(inside, 0.95, atol=2e-3)  # single atoms hold up to about 1e-3
+    for axis in (0, 1):
+        np.testing.assert_allclose(smooth.count_law(axis).mean, table.count_law(axis).mean, atol=1e-3)
+
+
+def test_large_samples_switch_by_themselves_and_small_ones_do_not():
+    assert isinstance(exact_posterior(collapse(*simulated(2, 60_000))), SmoothTable)
+    small = collapse(*simulated(3, 60))
+    assert not isinstance(exact_posterior(small), SmoothTable)
+    with pytest.raises(ValueError, match="not spread widely enough"):
+        smooth_table(small)
+
+
+@pytest.mark.slow
+def test_a_million_samples():
+    law = exact_posterior(collapse(*simulated(4, 1_000_000))).estimate("recall")
+    assert abs(law.mean - 0.8) < 6 * law.sd and 0 < law.sd < 0.01
+
+
+def test_tails_when_the_labels_say_almost_nothing():
+    """Error rate .45: the posterior is far wider than the counts given the operating point."""
+    x, y = simulated(5, 400, error=0.45, labelers=1)
+    table = count_table(collapse(x, y))
+    rho = expit(x)
+    node, weight = np.polynomial.legendre.leggauss(160)
+    node, weight = 0.5 * (node + 1), 0.5 * weight
+    d, f = node[:, None, None], node[None, :, None]
+    one = y == 1
+    log_l = np.log(d * rho[None, None, one] + f * (1 - rho[None, None, one])).sum(2)
+    log_l = log_l + np.log((1 - d) * rho[None, None, ~one] + (1 - f) * (1 - rho[None, None, ~one])).sum(2)
+    post = np.exp(log_l - log_l.max()) * weight[:, None] * weight[None, :]
+    evidence = np.log(post.sum()) + log_l.max()
+    np.testing.assert_allclose(table.log_evidence, evidence, atol=1e-8)
+    expected = ((d * rho[None, None, one]) / (d * rho[None, None, one] + f * (1 - rho[None, None, one]))).sum(
+        2
+    )
+    expected = (expected * post).sum() / post.sum()
+    np.testing.assert_allclose(table.count_law(0).mean, expected, rtol=1e-8)
+
+
+def test_unknown_prior_equals_brute_force():
+    lik = np.array([[0.2, 0.8], [0.7, 0.3], [0.5, 0.4], [0.9, 0.2], [0.1, 0.6]])
+    y = [1, 0, 1, 0, 0]
+    ratio = np.log(lik[:, 1]) - np.log(lik[:, 0])
+
+    def table_at(share):
+        table = count_table(collapse(ratio + logit(share), np.array(y)))
+        return table, table.log_evidence + np.log(lik @ [1 - share, share]).sum()
+
+    found = integrate_out(
+        table_at, lambda s: table_at(s)[1], log_prior=log_beta_density(2, 3), low=0.0, high=1.0
+    )
+    grid = (np.arange(4000) + 0.5) / 4000
+    weight = np.zeros(grid.size)
+    accuracy = np.zeros(grid.size)
+    for k, share in enumerate(grid):
+        post, evidence = su.enumerate_labels(lik, [1 - share, share], y, alpha=su.beta_rows(1, 1, 1, 1))
+        weight[k] = evidence * 12 * share * (1 - share) ** 2
+        accuracy[k] = sum(p * np.mean(np.array(v) == np.array(y)) for v, p in post.items())
+    np.testing.assert_allclose(found.log_evidence, np.log(weight.mean()), atol=1e-6)
+    np.testing.assert_allclose(found.estimate("accuracy").mean, weight @ accuracy / weight.sum(), atol=1e-6)
+    assert found.joint("recall", "precision").weight.sum() == pytest.approx(1)

@@ -1,0 +1,169 @@
+"""Binary testing against the reference files: exact posterior, plug-in laws, algorithms, baselines."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jtruth.testing import (
+    BetaPrior,
+    collapse,
+    count_table,
+    exact_step,
+    geometric_median,
+    iterate,
+    joint_estimate,
+    labels_step,
+    moments,
+    normal_law,
+    plug_in_step,
+    precision_recall_density,
+    prior_marginal_table,
+    ratio_step,
+    roc_density,
+    table_at,
+)
+from jtruth.testing.operating_point import log_likelihood
+from tests.testing.golden_cases import CASES, METRIC, check_law, log_odds
+
+pytestmark = pytest.mark.parametrize("name", CASES)
+PRIORS = {"full_bayes_uniform": BetaPrior(), "full_bayes_Beta(2,1)x(1,3)": BetaPrior(2.0, 1.0, 1.0, 3.0)}
+STEPS = {
+    "alg1_paper": lambda x, y: ratio_step(x, y, mean="marsaglia"),
+    "alg1_quad": lambda x, y: ratio_step(x, y, mean="integral"),
+    "alg1_delta2": lambda x, y: ratio_step(x, y, mean="second_order_always"),
+    "alg1_plugin": plug_in_step,
+    "alg1_exact_means": exact_step,
+    "alg3": labels_step,
+}
+
+
+def arrays(case):
+    x, y = log_odds(case)
+    return jnp.asarray(x, jnp.float64), jnp.asarray(y, jnp.int32)
+
+
+@pytest.mark.parametrize("field", PRIORS)
+def test_exact_posterior(golden, name, field):
+    case = golden(f"su_{name}")
+    table = count_table(collapse(*log_odds(case)), PRIORS[field])
+    for block, metric in METRIC.items():
+        check_law(table.estimate(metric), case[field][block])
+
+
+def test_count_table(golden, name):
+    case = golden(f"su_{name}")
+    if "full_bayes_table_AB" not in case:
+        pytest.skip("this reference case holds no table")
+    table = count_table(collapse(*log_odds(case)))
+    expected = np.array(case["full_bayes_table_AB"])
+    full = np.zeros_like(expected)
+    full[np.ix_(table.a, table.b)] = table.probability
+    np.testing.assert_allclose(full, expected, rtol=0, atol=1e-12)
+
+
+def test_laws_at_an_operating_point_exact(golden, name):
+    case = golden(f"su_{name}")
+    table = table_at(collapse(*log_odds(case)), 0.7, 0.2)
+    for block, metric in METRIC.items():
+        check_law(table.estimate(metric), case["eb_exact_at_(.7,.2)"][block])
+
+
+def test_collapsed_log_likelihood(golden, name):
+    case = golden(f"su_{name}")
+    for d, f, value in case["collapsed_loglik"]:
+        if np.isfinite(float(value)):
+            found = log_likelihood(collapse(*log_odds(case)), d, f)
+            np.testing.assert_allclose(found, value, rtol=1e-12)
+
+
+def test_moments_and_normal_laws(golden, name):
+    case = golden(f"su_{name}")
+    x, y = arrays(case)
+    for at in case["at_op"]:
+        m = moments(x, y, jnp.asarray([at["pD"], at["pFA"]], jnp.float64))
+        expected = [at["moments"][k] for k in ("muU", "varU", "muV", "varV", "n1")]
+        np.testing.assert_allclose(np.array(m), expected, rtol=1e-12, atol=1e-15)
+        for block, metric in METRIC.items():
+            if not at[block] or "pdf" not in at[block] or not at[block]["pdf"]:
+                continue
+            law = normal_law(m, metric)
+            if not hasattr(law, "grid"):
+                continue  # a point mass has no density to compare
+            x_at, density = np.array(at[block]["pdf"]["x"]), at[block]["pdf"]["pdf"]
+            inside = (x_at >= law.grid[0]) & (x_at <= law.grid[-1])
+            found = law.density(x_at) * law.grid_mass
+            np.testing.assert_allclose(found[inside], np.array(density)[inside], rtol=1e-8, atol=1e-8)
+            for level in ("0.5", "0.8", "0.95"):
+                summary, region = at[block][f"summary_{level}"], law.region(float(level))
+                np.testing.assert_allclose(law.mean, summary["mean"], atol=1e-8)
+                np.testing.assert_allclose(law.mode, summary["map"], atol=1e-7)  # golden: good to 5e-9
+                ends = (region.intervals[0][0], region.intervals[-1][1])
+                np.testing.assert_allclose(ends, (summary["lo"], summary["hi"]), atol=1e-8)
+
+
+@pytest.mark.parametrize("field", STEPS)
+def test_iterative_algorithms(golden, name, field):
+    case = golden(f"su_{name}")
+    x, y = arrays(case)
+    fit = jax.jit(lambda x, y: iterate(STEPS[field](x, y), dtype=x.dtype))(x, y)
+    expected = case[field]
+    np.testing.assert_allclose(fit.p_detection, expected["pD"], atol=1e-10)
+    np.testing.assert_allclose(fit.p_false_alarm, expected["pFA"], atol=1e-10)
+    assert int(fit.num_steps) == expected["iterations"]
+    assert bool(fit.converged) == bool(expected["converged"])
+    if "path" in expected:
+        path = np.array(fit.path[: int(fit.num_steps) + 1])
+        np.testing.assert_allclose(path, expected["path"], atol=1e-10)
+
+
+def test_joint_densities(golden, name):
+    case = golden(f"su_{name}")
+    x, y = arrays(case)
+    for at in case["at_op"]:
+        m = moments(x, y, jnp.asarray([at["pD"], at["pFA"]], jnp.float64))
+        for block, function in (("joint_roc_17", roc_density), ("joint_pr_18", precision_recall_density)):
+            rows = [[float(v) for v in row] for row in at.get(block) or [] if None not in row]
+            for first, second, value in rows:
+                if np.isfinite(value):
+                    np.testing.assert_allclose(function(m, first, second), value, rtol=1e-8, atol=1e-12)
+
+
+def test_prior_marginal_baseline(golden, name):
+    case = golden(f"su_{name}")
+    field = "paper_prior_marginalised_GL32"
+    if field not in case:
+        pytest.skip("this reference case holds no prior-marginal result")
+    table = prior_marginal_table(collapse(*log_odds(case)))
+    for block, metric in METRIC.items():
+        check_law(table.estimate(metric), case[field][block], tolerance=1e-10)
+
+
+def test_labelers(golden, name):
+    from jtruth.labels import Labels
+    from jtruth.testing import labeler_metrics
+
+    case = golden(f"su_{name}")
+    labels = Labels.from_matrix(np.array(case["input"]["z"]), 2)
+    found = labeler_metrics(np.array(case["input"]["yhat"]), labels)
+    expected = np.array(case["labelers"]["each"], np.float64)
+    np.testing.assert_allclose(found.each, expected, atol=1e-12)
+    np.testing.assert_allclose(found.mean, np.array(case["labelers"]["mean"], np.float64), atol=1e-12)
+    median = np.array(case["labelers"]["vardi_zhang"], np.float64)
+    np.testing.assert_allclose(found.median, median, atol=1e-6)
+    complete = expected[~np.isnan(expected).any(1)]
+    if len(complete) > 2:  # no nearby point is closer to all labelers
+        best = np.linalg.norm(complete - geometric_median(complete)[None, :], axis=1).sum()
+        for axis in range(5):
+            for move in (-1e-4, 1e-4):
+                other = geometric_median(complete) + move * np.eye(5)[axis]
+                assert np.linalg.norm(complete - other[None, :], axis=1).sum() >= best - 1e-12
+
+
+def test_joint_estimate_is_a_sum_over_the_table(golden, name):
+    table = count_table(collapse(*log_odds(golden(f"su_{name}"))))
+    joint = joint_estimate(table, "precision", "recall")
+    law = table.estimate("recall")
+    np.testing.assert_allclose(joint.mean[1], law.mean, atol=1e-10)
+    np.testing.assert_allclose(np.sqrt(joint.covariance[1, 1]), law.sd, atol=1e-10)
+    assert joint.weight[joint.region(0.8)].sum() >= 0.8 - 1e-12
