@@ -119,7 +119,13 @@ def evaluate(
         raise ValueError("say what to grade: either --predictions PRED.csv or --rater WORKER")
     _use_cache(cache)
     with tqdm(
-        total=3, desc="reading", delay=1.0, leave=False, disable=None, file=sys.stderr, bar_format="{desc} {elapsed}"
+        total=3,
+        desc="reading",
+        delay=1.0,
+        leave=False,
+        disable=None,
+        file=sys.stderr,
+        bar_format="{desc} {elapsed}",
     ) as bar:
         labels = _read(file, task, worker, label, sep, classes, repeats, missing)
         y_pred, labels, notes = _what_to_grade(labels, predictions, rater, task, label, common_only)

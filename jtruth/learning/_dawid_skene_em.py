@@ -12,6 +12,10 @@ raise the marginal likelihood of the labels:
 pseudo-counts turn maximum likelihood into the mode of a posterior; a sample may carry a weight, so that equal
 samples are handled once and a bootstrap is a `vmap` over weights.
 
+With labelers near chance EM crawls, for ten thousand steps and more. So after 20 steps every second one is a
+jump along the way that EM took (SQUAREM), kept only if the objective does not fall; otherwise EM goes on from
+where it was. The fixed points are those of EM, and convergence is measured by what EM itself would change.
+
 One loop over the columns of `LabelColumns` gathers log probabilities, another scatters expected counts; each
 moves whole (samples, classes) blocks. On a CPU that is several times faster than the same sums by `bincount`
 or sparse matrices (benchmarks/dawid_skene_speed.py has the numbers). Nothing is unrolled: the program
@@ -138,7 +142,7 @@ def dawid_skene_em(
         pseudo_prior, pseudo_matrices: pseudo-counts (0: maximum likelihood), one matrix for each labeler.
         prior: keep the class prior at this value instead of learning it.
         max_steps: static; also the length of `path`.
-        tol: done when a step changes no parameter, and the objective per label, by `tol` or more. In float32
+        tol: done when EM changes no parameter, and the objective per label, by `tol` or more. In float32
             nothing below about 1e-5 can be met, and a count stops growing at 2**24 labels in one cell.
     """
     labelers, classes, _ = pseudo_matrices.shape

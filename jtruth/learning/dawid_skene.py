@@ -91,7 +91,7 @@ def fit_dawid_skene(
             them wins only by an objective that is higher by more than rounding.
         key: PRNG key; needed with restarts.
         max_steps: most EM steps from each start.
-        tol: a start is done when a step changes no probability, and the objective per label, by this much.
+        tol: a start is done when EM changes no probability, and the objective per label, by this much.
 
     Raises:
         ValueError: for input that cannot be used, before any JAX call.

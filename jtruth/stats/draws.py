@@ -41,7 +41,7 @@ class DrawsEstimate(Estimate):
 
     @property
     def mode(self) -> float:
-        """Peak of the draws smoothed over bins of sd/5."""
+        """Peak of the draws smoothed by a normal kernel of sd/5."""
         return self._as_atoms().mode
 
     def interval(self, level: float = 0.95) -> Interval:
@@ -53,11 +53,11 @@ class DrawsEstimate(Estimate):
         return self._as_atoms().equal_tails(level)
 
     def region(self, level: float = 0.95) -> Region:
-        """Densest bins of the draws."""
+        """Highest-density region of the smoothed draws."""
         return self._as_atoms().region(level)
 
     def density(self, x: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
-        """Density of the draws smoothed over bins of sd/5."""
+        """Density of the draws smoothed by a normal kernel of sd/5."""
         return self._as_atoms().density(x)
 
     def sample(self, key: Key[Array, ""], n: int) -> Float[np.ndarray, " n"]:

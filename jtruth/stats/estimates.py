@@ -13,7 +13,7 @@ estimate is NaN.
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -69,7 +69,7 @@ class Estimate(ABC):
 
     @abstractmethod
     def density(self, x: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
-        """Posterior density at x (for atoms: of the law smoothed over bins of sd/5)."""
+        """Posterior density at x (for atoms: see PmfEstimate)."""
 
     @abstractmethod
     def sample(self, key: Key[Array, ""], n: int) -> Float[np.ndarray, " n"]:
@@ -81,13 +81,28 @@ def _uniform(key: Key[Array, ""], n: int) -> np.ndarray:
         return np.asarray(jax.random.uniform(key, (n,)), np.float64)
 
 
-def _bins(values: np.ndarray, pmf: np.ndarray, per_sd: float, sd: float) -> tuple[np.ndarray, np.ndarray]:
-    """Edges and masses of equal bins, about `per_sd` to a standard deviation, over the range of the atoms."""
-    low, high = float(values[0]), float(values[-1])
-    number = int(np.clip((high - low) / max(sd, 1e-300) * per_sd, 1, 20_000))
-    edges = np.linspace(low, high if high > low else low + 1e-12, number + 1)
-    where = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, number - 1)
-    return edges, np.bincount(where, weights=pmf, minlength=number)
+_CELLS_PER_SD = 40
+_BANDWIDTH = 0.2  # of the smoothing kernel, in sd: it widens the law by 2 %
+
+
+class _Smoothed(NamedTuple):
+    """Atoms on equal cells, as they are and spread by a normal kernel."""
+
+    edges: np.ndarray  # (cells + 1,)
+    raw: np.ndarray  # (cells,) mass
+    smooth: np.ndarray  # (cells,) mass
+
+
+def _smoothed(values: np.ndarray, pmf: np.ndarray, sd: float) -> _Smoothed:
+    """The law of atoms on cells of sd/40 over their range and a little more, smoothed."""
+    width = max(sd / _CELLS_PER_SD, float(np.ptp(values)) / 20_000)
+    margin = int(np.ceil(4 * _BANDWIDTH * sd / width))
+    number = int(np.ceil(np.ptp(values) / width)) + 2 * margin + 1
+    edges = values[0] + width * (np.arange(number + 1) - margin - 0.5)
+    where = np.clip(((values - edges[0]) / width).astype(int), 0, number - 1)
+    raw = np.bincount(where, weights=pmf, minlength=number)
+    kernel = np.exp(-0.5 * (np.arange(-margin, margin + 1) * width / (_BANDWIDTH * sd)) ** 2)
+    return _Smoothed(edges, raw, np.convolve(raw, kernel / kernel.sum(), "same"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +111,7 @@ class PmfEstimate(Estimate):
 
     `lattice` says that the values are equally spaced. Otherwise (ratios such as recall, where 3/4 collects
     the mass of 3/4, 6/8, 9/12, ...) single atoms mean little, and mode and region are those of the law
-    smoothed over bins, unless there are at most 64 atoms.
+    smoothed by a normal kernel of sd/5, unless there are at most 64 atoms.
     """
 
     values: Float[np.ndarray, " atoms"]
@@ -116,6 +131,10 @@ class PmfEstimate(Estimate):
             return float("nan")
         return float(np.sqrt(max(((self.values - self.mean) ** 2) @ self.pmf, 0.0)))
 
+    @cached_property
+    def _smooth(self) -> _Smoothed:
+        return _smoothed(self.values, self.pmf, self.sd)
+
     @property
     def _by_atom(self) -> bool:
         return self.lattice or self.values.size <= _FEW_ATOMS
@@ -127,10 +146,10 @@ class PmfEstimate(Estimate):
             return float("nan")
         if self._by_atom:
             return float(self.values[np.argmax(self.pmf)])
-        grid = np.linspace(
-            max(self.values[0], self.mean - 4 * self.sd), min(self.values[-1], self.mean + 4 * self.sd), 2001
-        )
-        return float(grid[np.argmax(self.density(grid))])
+        law = self._smooth
+        peak = int(np.argmax(law.smooth))
+        centre = 0.5 * (law.edges[peak] + law.edges[peak + 1])
+        return float(np.clip(centre, self.values[0], self.values[-1]))
 
     def interval(self, level: float = 0.95) -> Interval:
         """Shortest interval of atoms with at least `level`; its `mass` is what it attains."""
@@ -143,25 +162,31 @@ class PmfEstimate(Estimate):
         return equal_tails(self.values, self.pmf, level) if self.values.size else _NOWHERE
 
     def region(self, level: float = 0.95) -> Region:
-        """Densest atoms (or bins of sd/20) that hold at least `level`."""
+        """Densest atoms that hold at least `level`; where single atoms mean little, of the smoothed law."""
         check_level(level)
         if not self.values.size:
             return Region((), float("nan"))
         if self._by_atom:
-            low, high, mass = self.values, self.values, self.pmf
-        else:
-            edges, mass = _bins(self.values, self.pmf, 20.0, self.sd)
-            low, high = edges[:-1], edges[1:]
-        inside = densest_cells(mass, level)
-        return Region(merge_cells(low, high, inside), float(mass[inside].sum()))
+            inside = densest_cells(self.pmf, level)
+            return Region(merge_cells(self.values, self.values, inside), float(self.pmf[inside].sum()))
+        law = self._smooth
+        order = np.argsort(-law.smooth, kind="stable")
+        needed = int(np.searchsorted(np.cumsum(law.raw[order]), level - 1e-12)) + 1
+        inside = np.zeros(order.size, bool)
+        inside[order[:needed]] = True
+        ends = np.clip(law.edges, self.values[0], self.values[-1])
+        return Region(merge_cells(ends[:-1], ends[1:], inside), float(law.raw[inside].sum()))
 
     def density(self, x: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
-        """Density of the law smoothed over bins of sd/5 (linear between bin centres)."""
+        """Lattice: probability over spacing, linear in between; else the law smoothed over sd/5."""
         if self.sd == 0 or not self.values.size:
             return np.where(np.asarray(x) == self.mean, np.inf, 0.0)
-        edges, mass = _bins(self.values, self.pmf, 5.0, self.sd)
-        centres = 0.5 * (edges[1:] + edges[:-1])
-        return np.interp(x, centres, mass / np.diff(edges), left=0.0, right=0.0)
+        if self.lattice:
+            spacing = (self.values[-1] - self.values[0]) / (self.values.size - 1)
+            return np.interp(x, self.values, self.pmf / spacing, left=0.0, right=0.0)
+        law = self._smooth
+        centres = 0.5 * (law.edges[1:] + law.edges[:-1])
+        return np.interp(x, centres, law.smooth / np.diff(law.edges), left=0.0, right=0.0)
 
     def sample(self, key: Key[Array, ""], n: int) -> Float[np.ndarray, " n"]:
         """Draws by inverting the cumulative probabilities."""

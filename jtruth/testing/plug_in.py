@@ -103,7 +103,8 @@ def _count_law(x: np.ndarray, counts: np.ndarray, sure: int) -> tuple[np.ndarray
 def roc_density(moments: Moments, p_detection: Any, p_false_alarm: Any) -> Any:
     """Joint density of (P_D, P_FA), Su (17); 0 on the chance line, where the printed form is 0/0.
 
-    Numbers or arrays that broadcast."""
+    Numbers or arrays that broadcast.
+    """
     m = Moments(*(float(v) for v in moments))
     d, f = np.asarray(p_detection, np.float64), np.asarray(p_false_alarm, np.float64)
     gap = np.where(d == f, np.nan, d - f)

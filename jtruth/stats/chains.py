@@ -1,0 +1,124 @@
+"""Have several Markov chains converged, and how many independent draws are theirs worth?
+
+Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021), "Rank-normalization, folding, and localization".
+Every chain is cut into two halves. Draws are replaced by normal scores of their ranks, so that nothing is
+assumed about tails, and
+
+- `split_rhat` compares the variance between half-chains with that inside them, for the draws and for their
+  distances from the median (a chain may sit in the right place and be too narrow); 1 is agreement;
+- `effective_sample_size` divides the number of draws by the sum of autocorrelations, cut off by Geyer's
+  initial monotone sequence.
+
+All quantities are done at once: axes are (chains, draws, ...), the result has the shape of the rest. A
+quantity that never changes has converged by any standard, but both numbers are 0/0 for it: they are NaN.
+"""
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy.fft import irfft, next_fast_len, rfft
+from scipy.special import ndtri
+from scipy.stats import rankdata
+
+Draws = Float[np.ndarray, "chains draws ..."]
+
+
+def split_rhat(draws: Draws | Int[np.ndarray, "chains draws ..."]) -> Float[np.ndarray, "..."]:
+    """Rank-normalised split R-hat: the larger of the bulk and the folded one; 1.01 is the usual limit.
+
+    >>> rng = np.random.default_rng(0)
+    >>> print(round(float(split_rhat(rng.normal(size=(4, 1000)))), 2))
+    1.0
+    >>> print(round(float(split_rhat(rng.normal(size=(4, 1000)) + [[0.0], [0.0], [0.0], [3.0]])), 1))
+    1.5
+    """
+    halves = _split(draws)
+    folded = np.abs(halves - np.median(halves, axis=(0, 1)))
+    return np.maximum(_rhat(_normal_scores(halves)), _rhat(_normal_scores(folded)))
+
+
+def effective_sample_size(
+    draws: Draws | Int[np.ndarray, "chains draws ..."], *, ranked: bool = True
+) -> Float[np.ndarray, "..."]:
+    """Number of independent draws that would fix the centre of each quantity as well.
+
+    Args:
+        draws: (chains, draws, ...), at least 4 draws.
+        ranked: of the normal scores of ranks ("bulk" ESS); otherwise of the draws themselves, which is what
+            the Monte Carlo error of their mean needs.
+    """
+    halves = _split(draws)
+    return _ess(_normal_scores(halves) if ranked else halves)
+
+
+def mean_error(draws: Draws | Int[np.ndarray, "chains draws ..."]) -> Float[np.ndarray, "..."]:
+    """Monte Carlo standard error of the mean of each quantity: sd / sqrt(ESS)."""
+    flat = np.asarray(draws, np.float64)
+    return flat.std(axis=(0, 1), ddof=1) / np.sqrt(effective_sample_size(draws, ranked=False))
+
+
+def _split(draws: np.ndarray) -> np.ndarray:
+    """Both halves of each chain as chains; the middle one of an odd number of draws is left out."""
+    draws = np.asarray(draws, np.float64)
+    if draws.ndim < 2 or draws.shape[1] < 4:
+        raise ValueError(f"draws must be (chains, draws, ...) with 4 draws or more; got shape {draws.shape}")
+    half = draws.shape[1] // 2
+    return np.concatenate([draws[:, :half], draws[:, -half:]])
+
+
+def _normal_scores(draws: np.ndarray) -> np.ndarray:
+    """Phi^-1((rank - 3/8) / (S + 1/4)), ranks over all chains, ties averaged: equation (14)."""
+    flat = draws.reshape(draws.shape[0] * draws.shape[1], -1)
+    ranks = rankdata(flat, axis=0)
+    return ndtri((ranks - 0.375) / (flat.shape[0] + 0.25)).reshape(draws.shape)
+
+
+def _rhat(draws: np.ndarray) -> np.ndarray:
+    """sqrt(((n-1)/n W + B/n) / W): equations (1) to (4)."""
+    n = draws.shape[1]
+    within = draws.var(axis=1, ddof=1).mean(axis=0)
+    between = draws.mean(axis=1).var(axis=0, ddof=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.sqrt((between / within) + (n - 1) / n)
+    return np.where(np.ptp(draws, axis=(0, 1)) > 0, ratio, np.nan)
+
+
+def _ess(draws: np.ndarray) -> np.ndarray:
+    """Equations (10) and (13): draws / (-1 + 2 sum of Geyer's pairs)."""
+    chains, n = draws.shape[:2]
+    flat = draws.reshape(chains, n, -1)
+    covariance = _autocovariance(flat)  # divided by n
+    within = covariance[:, 0].mean(axis=0) * n / (n - 1)
+    marginal = within * (n - 1) / n
+    if chains > 1:
+        marginal = marginal + flat.mean(axis=1).var(axis=0, ddof=1)
+    moving = np.ptp(flat, axis=(0, 1)) > 0
+    rho = 1 - (within - covariance.mean(axis=0) * n / (n - 1)) / np.where(moving, marginal, 1)
+    rho[0] = 1.0
+    time = np.array([_autocorrelation_time(r) for r in rho.T])
+    time = np.maximum(time, 1 / np.log10(chains * n))  # antithetic chains: no more than this is believed
+    return np.where(moving, chains * n / time, np.nan).reshape(draws.shape[2:])
+
+
+def _autocovariance(flat: np.ndarray) -> np.ndarray:
+    """Autocovariances (chains, lags, quantities) by FFT, each divided by the number of draws."""
+    n = flat.shape[1]
+    size = next_fast_len(2 * n)
+    centred = flat - flat.mean(axis=1, keepdims=True)
+    spectrum = rfft(centred, size, axis=1)
+    return irfft(np.abs(spectrum) ** 2, size, axis=1)[:, :n] / n
+
+
+def _autocorrelation_time(rho: np.ndarray) -> float:
+    """-1 + 2 sum rho over Geyer's initial monotone positive sequence, of one quantity.
+
+    Pairs P_k = rho_2k + rho_2k+1 are positive and falling for a reversible chain, so the first pair that is
+    not positive is noise, and so is a rise. The first single autocorrelation after the pairs is kept if it is
+    positive, which steadies the answer for antithetic chains.
+    """
+    n = rho.size
+    pairs = rho[: (n - 2) // 2 * 2].reshape(-1, 2).sum(axis=1)
+    stop = np.flatnonzero(pairs <= 0)
+    count = int(stop[0]) if stop.size else pairs.size
+    kept = np.minimum.accumulate(pairs[: max(count, 1)])
+    after = rho[2 * count] if 0 < 2 * count < n else 0.0
+    return float(-1 + 2 * kept.sum() + max(after, 0.0))
