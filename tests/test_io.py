@@ -47,7 +47,7 @@ def test_labels_stay_the_text_they_are(write):
         (GOOD.replace("task,worker,label", " task , worker,label "), "header with spaces.csv"),
         (GOOD.replace("ann", '"ann"'), "quotes.csv"),
         (GOOD.replace(",", "\t"), "labels.tsv"),
-        (gzip.compress(GOOD.encode()), "labels.csv.gz"),
+        (gzip.compress(GOOD.encode(), mtime=0), "labels.csv.gz"),
         (gzip.compress(GOOD.replace(",", "\t").encode()), "labels.tsv.gz"),
     ],
 )
@@ -125,7 +125,7 @@ BAD_LABELS = {
     "UTF-16": (GOOD.encode("utf-16"), {}, "this is UTF-16 text. Save it as UTF-8"),
     "Excel": (b"PK\x03\x04rest", {}, "this is an Excel or zip file. Save the table as CSV"),
     "Parquet": (b"PAR1rest", {}, "this is a Parquet file. Read it with pandas or polars"),
-    "broken gzip": (gzip.compress(GOOD.encode())[:-9], {}, "the gzip file is damaged"),
+    "broken gzip": (gzip.compress(GOOD.encode(), mtime=0)[:-9], {}, "the gzip file is damaged"),
     "line break in a field": (
         HEAD + '1,"a\nb",0\n2,"a\nb",1\n1,"a\nb",0\n',
         {},
