@@ -19,9 +19,8 @@ from jtruth.stats.regions import check_level
 from jtruth.testing.baselines import majority_metrics
 from jtruth.testing.binary import BinaryPosterior, binary_posterior, exact_posterior
 from jtruth.testing.metrics import METRICS
-from jtruth.testing.operating_point import collapse, log_likelihood, most_probable
 from jtruth.testing.plug_in import point_estimate
-from jtruth.testing.unknown import integrate_out, log_beta_density
+from jtruth.testing.unknown import unknown_prior
 
 INDEPENDENT = "given the true class, the classifier and the labelers err independently of one another"
 
@@ -111,6 +110,7 @@ def evaluate(
         checks=tuple(_checks(model)),
         warnings=tuple(dict.fromkeys(warnings)),
         posterior=found,
+        log_evidence=_log_evidence(found, model, data),
         named=named,
         num_gold=int((data.gold >= 0).sum()),
     )
@@ -125,29 +125,21 @@ def _posterior(data, model, x, method, key) -> BinaryPosterior:
         raise ValueError(
             f"method={method!r} takes the class prior as known: give prior=[...], or use 'bayes'"
         )
-    ratio = x - model.log_prior_odds
-
-    def shifted(share):
-        return collapse(ratio + np.log(share) - np.log1p(-share), y)
-
-    label_part = inputs.log_label_evidence(data, model)
-
-    def table_at(share):
-        table = exact_posterior(shifted(share))
-        return table, table.log_evidence + label_part(share)
-
-    def roughly(share):
-        odds = shifted(share)
-        mode = most_probable(odds)
-        spread = 0.5 * np.linalg.slogdet(mode.covariance)[1]
-        return log_likelihood(odds, mode.p_detection, mode.p_false_alarm) + spread + label_part(share)
-
-    mixture = integrate_out(table_at, roughly, log_prior=log_beta_density(1, 1), low=0.0, high=1.0)
+    mixture = unknown_prior(x - model.log_prior_odds, y, exact_posterior=exact_posterior)
+    negative = model.log_likelihood[:, 1 - data.positive]
+    log_evidence = mixture.log_evidence + float(negative[np.isfinite(negative)].sum())
     model.prior_found(float(mixture.parameter @ mixture.weight))
     note = "the class prior was not given; it is integrated out over a uniform prior"
-    return BinaryPosterior(
-        method, mixture.estimate, mixture.joint, mixture, mixture.log_evidence, None, (note,)
-    )
+    return BinaryPosterior(method, mixture.estimate, mixture.joint, mixture, log_evidence, None, (note,))
+
+
+def _log_evidence(found, model, data) -> float:
+    """log p(y_pred, z) of a known noise model (several classes: of the collapsed predictions); else NaN."""
+    if found is None or not np.isfinite(found.log_evidence) or data.model is None:
+        return float("nan")
+    if model.prior_unknown:
+        return found.log_evidence
+    return found.log_evidence + inputs.log_label_evidence(model)
 
 
 def _confusion(found: BinaryPosterior, level: float):

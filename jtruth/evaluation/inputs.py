@@ -222,16 +222,10 @@ def log_odds(data: Inputs, model: Model) -> np.ndarray:
     return joint[:, data.positive] - logsumexp(rest, axis=1)
 
 
-def log_label_evidence(data: Inputs, model: Model):
-    """Function of the prior share of class 1: log p(z), two classes."""
-    difference = model.log_likelihood[:, 1] - model.log_likelihood[:, 0]
-    base = np.max(model.log_likelihood, axis=1).sum()
-    top, bottom = np.minimum(difference, 0.0), np.minimum(-difference, 0.0)
-
-    def value(share: float) -> float:
-        return float(base + np.logaddexp(np.log(share) + top, np.log1p(-share) + bottom).sum())
-
-    return value
+def log_label_evidence(model: Model) -> float:
+    """log p(z) = sum_i log sum_c prior[c] p(z_i | y_i = c)."""
+    with np.errstate(divide="ignore"):
+        return float(logsumexp(model.log_likelihood + np.log(model.prior)[None, :], axis=1).sum())
 
 
 def warnings(data: Inputs) -> list[str]:

@@ -59,6 +59,7 @@ class Evaluation:
     posterior: Any = None  # what the metrics were computed from: count table, fit, draws
     named: Callable[[str], Estimate] | None = field(default=None, repr=False)
     num_gold: int = 0
+    log_evidence: float = float("nan")  # log p(y_pred, z | noise model, prior), where those are given
 
     @property
     def accuracy(self) -> Estimate:
@@ -112,6 +113,7 @@ class Evaluation:
             "num_labelers": self.num_labelers,
             "num_labels": self.num_labels,
             "num_gold": self.num_gold,
+            "log_evidence": _plain(self.log_evidence),
             "classes": list(self.classes),
             "positive": self.positive,
             "prior": _plain(self.prior),

@@ -19,7 +19,7 @@ from jtruth.testing.large import SmoothTable, smooth_table
 from jtruth.testing.metrics import METRICS, named_metric
 from jtruth.testing.operating_point import BetaPrior, collapse, most_probable
 from jtruth.testing.plug_in import normal_law, precision_recall_density, roc_density, table_at
-from jtruth.testing.unknown import integrate_out
+from jtruth.testing.unknown import integrate_out, unknown_error, unknown_prior
 
 __all__ = [
     "METHODS",
@@ -56,4 +56,6 @@ __all__ = [
     "sampling_step",
     "smooth_table",
     "table_at",
+    "unknown_error",
+    "unknown_prior",
 ]

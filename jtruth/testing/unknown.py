@@ -10,11 +10,13 @@ from typing import Any
 
 import equinox as eqx
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from scipy.special import betaln, xlog1py, xlogy
 
 from jtruth.stats.estimates import DensityEstimate, Estimate, PmfEstimate
+from jtruth.testing.exact import count_table
 from jtruth.testing.joint import JointEstimate, joint_estimate
+from jtruth.testing.operating_point import collapse, log_likelihood, most_probable
 
 _NODES = 24
 
@@ -119,3 +121,98 @@ def integrate_out(
 def log_beta_density(a: float, b: float) -> Callable[[float], float]:
     """Log density of Beta(a, b)."""
     return lambda v: float(xlogy(a - 1, v) + xlog1py(b - 1, -v) - betaln(a, b))
+
+
+def _mixture(log_odds_at, log_label_evidence, y_pred, log_prior, low, high, exact_posterior) -> Mixture:
+    """Integrate a parameter out, given the log-odds of the samples and log p(z) as functions of it."""
+
+    def data_at(value):
+        return collapse(log_odds_at(value), y_pred)
+
+    def table_at(value):
+        table = exact_posterior(data_at(value))
+        return table, table.log_evidence + log_label_evidence(value)
+
+    def roughly(value):  # Laplace's approximation of the same evidence
+        data = data_at(value)
+        mode = most_probable(data)
+        spread = 0.5 * np.linalg.slogdet(mode.covariance)[1]
+        height = log_likelihood(data, mode.p_detection, mode.p_false_alarm)
+        return height + spread + log_label_evidence(value)
+
+    return integrate_out(table_at, roughly, log_prior=log_prior, low=low, high=high)
+
+
+def unknown_prior(
+    log_ratio: Float[np.ndarray, " samples"],
+    y_pred: Int[np.ndarray, " samples"],
+    *,
+    beta: tuple[float, float] = (1.0, 1.0),
+    exact_posterior: Callable[..., Any] = count_table,
+) -> Mixture:
+    """The class prior pi(1) ~ Beta(*beta) integrated out of the exact posterior.
+
+    Args:
+        log_ratio: log p(z_i | y_i = 1) - log p(z_i | y_i = 0); `log_evidence` is then log p(y_pred, z) up to
+            the sum of log p(z_i | y_i = 0), which does not depend on the prior.
+        y_pred: predictions, 0 or 1.
+        beta: parameters of the Beta prior of pi(1).
+        exact_posterior: how a table is made; `binary.exact_posterior` for very large samples.
+
+    Returns:
+        A Mixture whose parameter is pi(1).
+    """
+
+    def log_odds_at(share):
+        return log_ratio + np.log(share) - np.log1p(-share)
+
+    def log_label_evidence(share):
+        certain = np.isposinf(log_ratio)  # known positives: count log pi(1) alone
+        terms = np.logaddexp(np.log1p(-share), np.log(share) + log_ratio[~certain])
+        return float(terms.sum() + certain.sum() * np.log(share))
+
+    prior = log_beta_density(*beta)
+    return _mixture(log_odds_at, log_label_evidence, y_pred, prior, 0.0, 1.0, exact_posterior)
+
+
+def unknown_error(
+    votes: Int[np.ndarray, "samples 2"],
+    y_pred: Int[np.ndarray, " samples"],
+    prior: Float[np.ndarray, " 2"],
+    *,
+    beta: tuple[float, float] = (1.0, 1.0),
+    exact_posterior: Callable[..., Any] = count_table,
+) -> Mixture:
+    """One error probability eps < 1/2, common to all labelers (57) and unknown, integrated out.
+
+    2 eps ~ Beta(*beta). eps < 1/2 says that labelers are better than chance: without it eps and 1 - eps with
+    the classes swapped could not be told apart.
+
+    Args:
+        votes: (samples, 2), how many labels 0 and 1 each sample has, `labels.counts()`.
+        y_pred: predictions, 0 or 1.
+        prior: (2,) class prior.
+        beta: parameters of the Beta prior of 2 eps.
+        exact_posterior: how a table is made.
+
+    Returns:
+        A Mixture whose parameter is eps; `log_evidence` is log p(y_pred, z).
+    """
+    zeros, ones = np.asarray(votes, np.float64).T
+
+    def log_joint(error):
+        right, wrong = np.log1p(-error), np.log(error)
+        return np.log(prior[0]) + zeros * right + ones * wrong, np.log(
+            prior[1]
+        ) + ones * right + zeros * wrong
+
+    def log_odds_at(error):
+        negative, positive = log_joint(error)
+        return positive - negative
+
+    def log_label_evidence(error):
+        return float(np.logaddexp(*log_joint(error)).sum())
+
+    density = log_beta_density(*beta)
+    double = lambda error: density(2 * error) + float(np.log(2))  # noqa: E731
+    return _mixture(log_odds_at, log_label_evidence, y_pred, double, 0.0, 0.5, exact_posterior)

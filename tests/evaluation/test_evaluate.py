@@ -11,6 +11,7 @@ from sklearn import metrics as sk
 
 import jtruth as jt
 from jtruth.testing import METHODS, METRICS
+from tests.reference import su_binary as su
 
 KEYS = {
     "jtruth", "method", "level", "num_samples", "num_labelers", "num_labels", "classes", "positive", "prior",
@@ -182,3 +183,18 @@ def test_class_names_as_predictions():
     by_name = jt.evaluate(["yes", "no", "no"], labels, positive="yes", **arguments)
     assert means(by_name) == means(jt.evaluate([1, 0, 0], labels, **arguments))
     assert by_name.positive == "yes"
+
+
+def test_evidence_compares_noise_models_and_includes_the_labels():
+    _, y_pred, z = simulated(11, n=8)
+    labels, noise = jt.Labels.from_matrix(z, 2), jt.noise.Symmetric(0.2, 2)
+    result = jt.evaluate(y_pred, labels, noise=noise, prior=[0.6, 0.4])
+    lik = np.exp(np.asarray(noise.log_likelihood(labels)))
+    _, evidence = su.enumerate_labels(lik, [0.6, 0.4], list(y_pred), alpha=su.beta_rows(1, 1, 1, 1))
+    assert result.log_evidence == pytest.approx(np.log(evidence), abs=1e-10)
+    unknown = jt.evaluate(y_pred, labels, noise=noise)
+    shares = (np.arange(400) + 0.5) / 400
+    each = [
+        su.enumerate_labels(lik, [1 - s, s], list(y_pred), alpha=su.beta_rows(1, 1, 1, 1))[1] for s in shares
+    ]
+    assert unknown.log_evidence == pytest.approx(np.log(np.mean(each)), abs=1e-4)

@@ -11,7 +11,7 @@ from jtruth.testing import BetaPrior, collapse, count_table, exact_posterior, sm
 from jtruth.testing.large import SmoothTable, is_smooth
 from jtruth.testing.metrics import METRICS, binary_counts, named_metric
 from jtruth.testing.operating_point import most_probable
-from jtruth.testing.unknown import integrate_out, log_beta_density
+from jtruth.testing.unknown import unknown_error, unknown_prior
 from tests.reference import su_binary as su
 
 NAMES = {"accuracy": "ACC", "precision": "PREC", "recall": "P_D", "false_alarm_rate": "P_FA", "f1": "F"}
@@ -145,25 +145,44 @@ def test_tails_when_the_labels_say_almost_nothing():
     np.testing.assert_allclose(table.count_law(0).mean, expected, rtol=1e-8)
 
 
+LIK = np.array([[0.2, 0.8], [0.7, 0.3], [0.5, 0.4], [0.9, 0.2], [0.1, 0.6]])
+Y_PRED = np.array([1, 0, 1, 0, 0])
+GRID = (np.arange(2000) + 0.5) / 2000
+
+
+def brute_force(likelihood_and_prior, density):
+    """Mean accuracy, mean parameter and log evidence by a fine midpoint rule over enumerated evidences."""
+    rows = []
+    for value, p in zip(GRID, density, strict=True):
+        post, evidence = su.enumerate_labels(
+            *likelihood_and_prior(value), list(Y_PRED), alpha=su.beta_rows(1, 1, 1, 1)
+        )
+        rows.append((evidence * p, sum(q * np.mean(np.array(v) == Y_PRED) for v, q in post.items())))
+    weight, accuracy = np.array(rows).T
+    return weight @ accuracy / weight.sum(), weight, np.log(weight.mean())
+
+
 def test_unknown_prior_equals_brute_force():
-    lik = np.array([[0.2, 0.8], [0.7, 0.3], [0.5, 0.4], [0.9, 0.2], [0.1, 0.6]])
-    y = [1, 0, 1, 0, 0]
-    ratio = np.log(lik[:, 1]) - np.log(lik[:, 0])
-
-    def table_at(share):
-        table = count_table(collapse(ratio + logit(share), np.array(y)))
-        return table, table.log_evidence + np.log(lik @ [1 - share, share]).sum()
-
-    found = integrate_out(
-        table_at, lambda s: table_at(s)[1], log_prior=log_beta_density(2, 3), low=0.0, high=1.0
-    )
-    grid = (np.arange(4000) + 0.5) / 4000
-    weight = np.zeros(grid.size)
-    accuracy = np.zeros(grid.size)
-    for k, share in enumerate(grid):
-        post, evidence = su.enumerate_labels(lik, [1 - share, share], y, alpha=su.beta_rows(1, 1, 1, 1))
-        weight[k] = evidence * 12 * share * (1 - share) ** 2
-        accuracy[k] = sum(p * np.mean(np.array(v) == np.array(y)) for v, p in post.items())
-    np.testing.assert_allclose(found.log_evidence, np.log(weight.mean()), atol=1e-6)
-    np.testing.assert_allclose(found.estimate("accuracy").mean, weight @ accuracy / weight.sum(), atol=1e-6)
+    found = unknown_prior(np.log(LIK[:, 1] / LIK[:, 0]), Y_PRED, beta=(2, 3))
+    accuracy, weight, evidence = brute_force(lambda s: (LIK, [1 - s, s]), 12 * GRID * (1 - GRID) ** 2)
+    np.testing.assert_allclose(found.log_evidence + np.log(LIK[:, 0]).sum(), evidence, atol=1e-6)
+    np.testing.assert_allclose(found.estimate("accuracy").mean, accuracy, atol=1e-6)
+    np.testing.assert_allclose(found.parameter_law.mean, weight @ GRID / weight.sum(), atol=1e-6)
     assert found.joint("recall", "precision").weight.sum() == pytest.approx(1)
+
+
+def test_unknown_common_error_equals_brute_force():
+    votes = np.array([[0, 3], [2, 1], [1, 1], [3, 0], [1, 2]])
+
+    def model(value):
+        e = value / 2
+        likelihood = np.stack(
+            [(1 - e) ** votes[:, 0] * e ** votes[:, 1], (1 - e) ** votes[:, 1] * e ** votes[:, 0]], 1
+        )
+        return likelihood, [0.4, 0.6]
+
+    found = unknown_error(votes, Y_PRED, np.array([0.4, 0.6]), beta=(2, 2))
+    accuracy, weight, evidence = brute_force(model, 6 * GRID * (1 - GRID))
+    np.testing.assert_allclose(found.log_evidence, evidence, atol=1e-6)
+    np.testing.assert_allclose(found.estimate("accuracy").mean, accuracy, atol=1e-6)
+    np.testing.assert_allclose(found.parameter_law.mean, weight @ GRID / 2 / weight.sum(), atol=1e-6)
