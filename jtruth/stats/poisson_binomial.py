@@ -14,19 +14,20 @@ Host side, float64: the answer is a table that other host code reads.
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.special import expit, gammaln
+from scipy.special import expit, gammaln, xlogy
 
 _TRIM = 1e-140  # entries this far below the largest are dropped inside a convolution
 _TRUST = 1e-110  # and only entries above this are used from one tilt
 
 
-def binomial_pmf(p: float, count: int) -> np.ndarray:
-    """PMF of the number of heads in `count` flips of one coin, (count + 1,)."""
+def binomial_pmf(p: float, count: int, q: float | None = None) -> np.ndarray:
+    """PMF of the number of heads in `count` flips of one coin, (count + 1,); q = 1 - p where p is near 1."""
+    q = 1.0 - p if q is None else q
     if count == 1:
-        return np.array([1.0 - p, p])
+        return np.array([q, p])
     k = np.arange(count + 1)
     choose = gammaln(count + 1) - gammaln(k + 1) - gammaln(count - k + 1)
-    return np.exp(choose + k * np.log(p) + (count - k) * np.log1p(-p))
+    return np.exp(choose + xlogy(k, p) + xlogy(count - k, q))
 
 
 def _trimmed(pmf: np.ndarray, start: int) -> tuple[np.ndarray, int]:
@@ -35,22 +36,32 @@ def _trimmed(pmf: np.ndarray, start: int) -> tuple[np.ndarray, int]:
     return pmf[keep[0] : keep[-1] + 1], start + int(keep[0])
 
 
-def _single_flips_pmf(p: np.ndarray) -> list[tuple[np.ndarray, int]]:
+def _single_flips_pmf(p: np.ndarray, q: np.ndarray) -> list[tuple[np.ndarray, int]]:
     """PMFs of blocks of up to 16 flips, all blocks advanced together."""
     blocks = -(-p.size // 16)
-    padded = np.zeros(blocks * 16)
-    padded[: p.size] = p
-    padded = padded.reshape(16, blocks)
+    heads, tails = np.zeros(blocks * 16), np.ones(blocks * 16)
+    heads[: p.size], tails[: p.size] = p, q
     pmf = np.zeros((17, blocks))
     pmf[0] = 1.0
-    for step, q in enumerate(padded, start=1):
-        pmf[1 : step + 1] = pmf[1 : step + 1] * (1.0 - q) + pmf[:step] * q
-        pmf[0] *= 1.0 - q
+    for step, (head, tail) in enumerate(
+        zip(heads.reshape(16, -1), tails.reshape(16, -1), strict=True), start=1
+    ):
+        pmf[1 : step + 1] = pmf[1 : step + 1] * tail + pmf[:step] * head
+        pmf[0] *= tail
     return [_trimmed(column, 0) for column in pmf.T]
 
 
-def pmf(p: Float[np.ndarray, " flips"], counts: Int[np.ndarray, " flips"]) -> tuple[np.ndarray, int]:
+def pmf(
+    p: Float[np.ndarray, " flips"],
+    counts: Int[np.ndarray, " flips"],
+    q: Float[np.ndarray, " flips"] | None = None,
+) -> tuple[np.ndarray, int]:
     """PMF of sum_i Binomial(counts_i, p_i) by a tree of convolutions.
+
+    Args:
+        p: probabilities of heads.
+        counts: how often each coin is flipped.
+        q: 1 - p, if known better than by subtraction (p near 1).
 
     Returns the PMF (relative error about 1e-13 an entry; entries 1e-140 below the largest left out) and the
     count that its first entry stands for.
@@ -58,9 +69,11 @@ def pmf(p: Float[np.ndarray, " flips"], counts: Int[np.ndarray, " flips"]) -> tu
     >>> pmf(np.array([0.5, 0.5]), np.array([1, 1]))
     (array([0.25, 0.5 , 0.25]), 0)
     """
+    q = 1.0 - p if q is None else q
     once = counts == 1
-    parts = _single_flips_pmf(p[once]) if once.any() else []
-    parts += [_trimmed(binomial_pmf(q, int(m)), 0) for q, m in zip(p[~once], counts[~once], strict=True)]
+    parts = _single_flips_pmf(p[once], q[once]) if once.any() else []
+    several = zip(p[~once], counts[~once], q[~once], strict=True)
+    parts += [_trimmed(binomial_pmf(heads, int(m), tails), 0) for heads, m, tails in several]
     if not parts:
         return np.ones(1), 0
     while len(parts) > 1:
@@ -141,7 +154,7 @@ def log_pmf(
         missing = np.flatnonzero(np.isnan(out)) + low
         centre = float(np.clip(missing[missing.size // 2], 0.25, total - 0.25))
         tilt = tilt_for_mean(x, counts, centre)
-        values, start = pmf(expit(x + tilt), counts)
+        values, start = pmf(expit(x + tilt), counts, expit(-x - tilt))
         s = np.arange(start, start + values.size)
         trusted = (values > _TRUST * values.max()) & (s >= low) & (s <= high)
         shift = cumulants(x, counts, tilt)[0]
