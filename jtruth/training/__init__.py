@@ -1,1 +1,0 @@
-"""How do I train a classifier on noisy labels?"""
