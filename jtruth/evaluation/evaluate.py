@@ -8,21 +8,32 @@ both are learned from the labels.
 from collections.abc import Sequence
 from typing import Any
 
+import jax
 import numpy as np
 from jaxtyping import Array, Key
 
 from jtruth.evaluation import inputs
+from jtruth.evaluation.answers import (
+    Answer,
+    CountDrawsPosterior,
+    of_binary,
+    of_draws,
+    of_nothing,
+    of_numbers,
+)
 from jtruth.evaluation.learned import learned_model
 from jtruth.evaluation.result import Assumption, Check, Evaluation
 from jtruth.labels import Labels
 from jtruth.stats.regions import check_level
-from jtruth.testing.baselines import majority_metrics
-from jtruth.testing.binary import BinaryPosterior, binary_posterior, exact_posterior
-from jtruth.testing.metrics import METRICS
-from jtruth.testing.plug_in import point_estimate
-from jtruth.testing.unknown import unknown_prior
+from jtruth.testing import BinaryPosterior, binary_posterior, exact_posterior, majority_metrics, unknown_prior
+from jtruth.testing.count_posterior import count_posterior
 
 INDEPENDENT = "given the true class, the classifier and the labelers err independently of one another"
+
+ONE_AGAINST_REST = (
+    "there are more than two classes and this method knows two: the metrics are those of {!r} against all "
+    "others, and take errors not to depend on which of the others is true"
+)
 
 
 def evaluate(
@@ -48,9 +59,10 @@ def evaluate(
         gold: (samples,) known classes, -1 where unknown.
         assume: "independent" (None means the same): what classifier and labelers share given the class.
         method: "bayes" (exact posterior), "empirical_bayes", "sampling", "exact_means", "labels",
-            "no_predictions", "prior_marginal" (see `jtruth.testing`), or "majority_vote".
-        positive: code or name of the positive class. Of more than two classes it is tested
-            against the rest.
+            "no_predictions", "prior_marginal" (see `jtruth.testing`), "majority_vote", or "plug_in":
+            learned error rates taken as known.
+        positive: code or name of the positive class. Of more than two classes, precision,
+            recall and so on are its own.
         level: probability of the printed intervals.
         key: PRNG key; "sampling" needs one.
 
@@ -70,91 +82,82 @@ def evaluate(
     level = check_level(level)
     inputs.check_options(assume, method, key)
     data = inputs.read(y_pred, labels, noise, prior, gold, positive)
-    model = data.model if data.model is not None else learned_model(data)
-    x = inputs.log_odds(data, model)
-    warnings = list(model.warnings) + inputs.warnings(data)
-    if not model.identified:
-        estimates = {name: point_estimate(float("nan")) for name in METRICS}
-        nothing = np.full((2, 2), np.nan)
-        found, confusion, named = None, (nothing, nothing, nothing), None
-    elif method == "majority_vote":
-        answers = _majority(data)
-        estimates = {name: point_estimate(answers[name]) for name in METRICS}
-        nothing = np.full((2, 2), np.nan)
-        found, confusion, named = None, (nothing, nothing, nothing), None
-        warnings.append("majority vote is taken as the truth: there is no uncertainty in these numbers")
-    else:
-        found = _posterior(data, model, x, method, key)
-        warnings += found.warnings
-        named = found.estimate
-        estimates = {name: found.estimate(name) for name in METRICS}
-        confusion = _confusion(found, level)
-    assumption = Assumption("independent", INDEPENDENT, estimates)
+    key = jax.random.key(0) if key is None else key
+    model = data.model if data.model is not None else learned_model(data, method, key)
+    answer = _answer(data, model, method, level, key)
     return Evaluation(
         method=method,
         level=level,
         interval_kind="posterior",
-        metrics=estimates,
-        confusion_matrix=confusion[0],
-        confusion_low=confusion[1],
-        confusion_high=confusion[2],
+        metrics=answer.metrics,
+        confusion_matrix=answer.confusion.mean,
+        confusion_low=answer.confusion.low,
+        confusion_high=answer.confusion.high,
         num_samples=data.y_pred.size,
         num_labelers=data.num_labelers,
         num_labels=data.num_labels,
-        classes=data.binary_classes,
+        classes=data.binary_classes if answer.confusion.mean.shape[0] == 2 else data.classes,
         positive=data.classes[data.positive],
-        prior=np.array([1 - model.positive_share(data.positive), model.positive_share(data.positive)]),
+        prior=model.prior,
         labelers=model.labelers,
         baselines={"majority_vote": _majority(data)} if data.labels is not None else {},
-        assumptions=(assumption,),
+        assumptions=(Assumption("independent", INDEPENDENT, answer.metrics),),
         checks=tuple(_checks(model)),
-        warnings=tuple(dict.fromkeys(warnings)),
-        posterior=found,
-        log_evidence=_log_evidence(found, model, data),
-        named=named,
+        warnings=tuple(dict.fromkeys((*model.warnings, *inputs.warnings(data), *answer.warnings))),
+        posterior=answer.posterior,
+        named=answer.named,
         num_gold=int((data.gold >= 0).sum()),
+        log_evidence=_log_evidence(answer, model, data),
     )
 
 
-def _posterior(data, model, x, method, key) -> BinaryPosterior:
-    """Posterior by the method; an unknown prior is integrated out where that is exact."""
+def _answer(data: inputs.Inputs, model: inputs.Model, method: str, level: float, key: Any) -> Answer:
+    """Posterior of the metrics, by the method and by what is known."""
+    if not model.identified:
+        return of_nothing()
+    if method == "majority_vote":
+        return of_numbers(_majority(data), ("majority vote is taken as the truth: there is no uncertainty",))
+    if model.count_draws is not None:
+        found = CountDrawsPosterior(model.count_draws, data.classes, data.positive, model.source)
+        return of_draws(found, level)
+    if len(data.classes) > 2 and method in ("bayes", "plug_in"):
+        draws = count_posterior(model.log_likelihood, model.prior, data.y_pred, key=key)
+        doubt = () if draws.converged else (f"the sampler did not converge in {draws.num_sweeps} sweeps",)
+        return of_draws(CountDrawsPosterior(draws.counts, data.classes, data.positive, draws), level, doubt)
     y = (data.y_pred == data.positive).astype(np.int32)
     if not model.prior_unknown:
-        return binary_posterior(x, y, method=method, key=key)
+        known = "bayes" if method == "plug_in" else method
+        found = binary_posterior(inputs.log_odds(data, model), y, method=known, key=key)
+        if len(data.classes) > 2:
+            found = found._replace(
+                warnings=(*found.warnings, ONE_AGAINST_REST.format(data.classes[data.positive]))
+            )
+        return of_binary(found, level)
     if method != "bayes":
         raise ValueError(
             f"method={method!r} takes the class prior as known: give prior=[...], or use 'bayes'"
         )
-    mixture = unknown_prior(x - model.log_prior_odds, y, exact_posterior=exact_posterior)
-    negative = model.log_likelihood[:, 1 - data.positive]
+    return _prior_integrated_out(data, model, y, level)
+
+
+def _prior_integrated_out(data: inputs.Inputs, model: inputs.Model, y: np.ndarray, level: float) -> Answer:
+    """Two classes, known noise, unknown prior: a mixture of exact tables over a uniform prior."""
+    positive = data.positive
+    ratio = model.log_likelihood[:, positive] - model.log_likelihood[:, 1 - positive]
+    mixture = unknown_prior(ratio, y, exact_posterior=exact_posterior)
+    model.prior_found(float(mixture.parameter @ mixture.weight), positive)
+    negative = model.log_likelihood[:, 1 - positive]
     log_evidence = mixture.log_evidence + float(negative[np.isfinite(negative)].sum())
-    model.prior_found(float(mixture.parameter @ mixture.weight))
     note = "the class prior was not given; it is integrated out over a uniform prior"
-    return BinaryPosterior(method, mixture.estimate, mixture.joint, mixture, log_evidence, None, (note,))
+    found = BinaryPosterior("bayes", mixture.estimate, mixture.joint, mixture, log_evidence, None, (note,))
+    return of_binary(found, level)
 
 
-def _log_evidence(found, model, data) -> float:
+def _log_evidence(answer: Answer, model: inputs.Model, data: inputs.Inputs) -> float:
     """log p(y_pred, z) of a known noise model (several classes: of the collapsed predictions); else NaN."""
-    if found is None or not np.isfinite(found.log_evidence) or data.model is None:
-        return float("nan")
-    if model.prior_unknown:
-        return found.log_evidence
-    return found.log_evidence + inputs.log_label_evidence(model)
-
-
-def _confusion(found: BinaryPosterior, level: float):
-    """Mean and interval of the four counts, rows true (negative, positive), columns predicted."""
-    table = found.table
-    if table is None:
-        nothing = np.full((2, 2), np.nan)
-        return nothing, nothing, nothing
-    n1, n0 = table.n1, table.n0
-    a, b = table.count_law(0), table.count_law(1)
-    ia, ib = a.interval(level), b.interval(level)
-    mean = np.array([[n0 - b.mean, n1 - a.mean], [b.mean, a.mean]])
-    low = np.array([[n0 - ib.high, n1 - ia.high], [ib.low, ia.low]])
-    high = np.array([[n0 - ib.low, n1 - ia.low], [ib.high, ia.high]])
-    return mean, low, high
+    if data.model is None or model.prior_unknown:
+        return answer.log_evidence
+    return answer.log_evidence + inputs.log_label_evidence(model)
 
 
 def _majority(data) -> dict[str, float]:

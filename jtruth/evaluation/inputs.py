@@ -27,19 +27,13 @@ class Model:
     identified: bool = True
     warnings: tuple[str, ...] = ()
     labelers: tuple[dict[str, Any], ...] = ()
+    count_draws: np.ndarray | None = None  # (draws, classes, symbols), where the error rates were sampled too
+    source: Any = None  # the sampler's result behind `count_draws`
 
-    @property
-    def log_prior_odds(self) -> float:
-        """log prior[1] - log prior[0]."""
-        return float(np.log(self.prior[1]) - np.log(self.prior[0]))
-
-    def positive_share(self, positive: int) -> float:
-        """Prior probability of the positive class."""
-        return float(self.prior[positive])
-
-    def prior_found(self, share: float) -> None:
+    def prior_found(self, share: float, positive: int) -> None:
         """Record the posterior mean of an unknown prior."""
-        self.prior = np.array([1 - share, share])
+        self.prior = np.full(2, 1 - share)
+        self.prior[positive] = share
 
 
 @dataclass
@@ -77,8 +71,9 @@ def check_options(assume: str | None, method: str, key: Any) -> None:
     """Refuse unknown methods and assumptions, and a missing key, by name."""
     if assume is not None and assume not in ASSUMPTIONS:
         raise ValueError(f"assume={assume!r} is not available; choose one of {', '.join(ASSUMPTIONS)}")
-    if method not in (*METHODS, "majority_vote"):
-        raise ValueError(f"method={method!r}; choose one of {', '.join((*METHODS, 'majority_vote'))}")
+    known = (*METHODS, "plug_in", "majority_vote")
+    if method not in known:
+        raise ValueError(f"method={method!r}; choose one of {', '.join(known)}")
     if method == "sampling" and key is None:
         raise ValueError(
             'method="sampling" draws random numbers: give key=jax.random.key(0), or another seed'
@@ -225,7 +220,8 @@ def log_odds(data: Inputs, model: Model) -> np.ndarray:
 def log_label_evidence(model: Model) -> float:
     """log p(z) = sum_i log sum_c prior[c] p(z_i | y_i = c)."""
     with np.errstate(divide="ignore"):
-        return float(logsumexp(model.log_likelihood + np.log(model.prior)[None, :], axis=1).sum())
+        terms = logsumexp(model.log_likelihood + np.log(model.prior)[None, :], axis=1)
+    return float(np.sum(terms))
 
 
 def warnings(data: Inputs) -> list[str]:
@@ -236,11 +232,5 @@ def warnings(data: Inputs) -> list[str]:
         name = data.classes[predicted[0]]
         out.append(
             f"every prediction is {name!r}: metrics that need another prediction are undefined or trivial"
-        )
-    if len(data.classes) > 2:
-        name = data.classes[data.positive]
-        out.append(
-            f"there are {len(data.classes)} classes; the metrics are those of {name!r} against all others "
-            "(positive=... chooses the class), and take errors not to depend on which of the others is true"
         )
     return out

@@ -1,5 +1,7 @@
 """The noise model is not known: learn it, with the classifier as one more labeler, and plug it in."""
 
+from typing import Any
+
 import numpy as np
 
 from jtruth.evaluation.inputs import Inputs, Model, clamp
@@ -27,7 +29,7 @@ def is_identified(labels: Labels, gold: np.ndarray) -> bool:
     return bool((labels.labels_per_sample() >= 2).any() or (gold >= 0).any())
 
 
-def learned_model(data: Inputs) -> Model:
+def learned_model(data: Inputs, method: str, key: Any) -> Model:
     """Dawid-Skene by EM (highest posterior density under weak pseudo-counts), plugged in."""
     labels = data.labels
     assert labels is not None  # a log-likelihood array is a known model

@@ -83,7 +83,10 @@ def _rhat(draws: np.ndarray) -> np.ndarray:
 
 
 def _ess(draws: np.ndarray) -> np.ndarray:
-    """Equations (10) and (13): draws / (-1 + 2 sum of Geyer's pairs)."""
+    """Equations (10) and (13): draws / (-1 + 2 sum of Geyer's pairs).
+
+    As Stan, posterior and ArviZ do, autocovariances at lag > 0 are divided by n, not n - 1.
+    """
     chains, n = draws.shape[:2]
     flat = draws.reshape(chains, n, -1)
     covariance = _autocovariance(flat)  # divided by n
@@ -92,7 +95,7 @@ def _ess(draws: np.ndarray) -> np.ndarray:
     if chains > 1:
         marginal = marginal + flat.mean(axis=1).var(axis=0, ddof=1)
     moving = np.ptp(flat, axis=(0, 1)) > 0
-    rho = 1 - (within - covariance.mean(axis=0) * n / (n - 1)) / np.where(moving, marginal, 1)
+    rho = 1 - (within - covariance.mean(axis=0)) / np.where(moving, marginal, 1)
     rho[0] = 1.0
     time = np.array([_autocorrelation_time(r) for r in rho.T])
     time = np.maximum(time, 1 / np.log10(chains * n))  # antithetic chains: no more than this is believed
@@ -115,10 +118,9 @@ def _autocorrelation_time(rho: np.ndarray) -> float:
     not positive is noise, and so is a rise. The first single autocorrelation after the pairs is kept if it is
     positive, which steadies the answer for antithetic chains.
     """
-    n = rho.size
-    pairs = rho[: (n - 2) // 2 * 2].reshape(-1, 2).sum(axis=1)
+    most = max((rho.size - 3) // 2, 0)
+    pairs = rho[: 2 * most].reshape(most, 2).sum(axis=1)
     stop = np.flatnonzero(pairs <= 0)
-    count = int(stop[0]) if stop.size else pairs.size
-    kept = np.minimum.accumulate(pairs[: max(count, 1)])
-    after = rho[2 * count] if 0 < 2 * count < n else 0.0
-    return float(-1 + 2 * kept.sum() + max(after, 0.0))
+    count = int(stop[0]) if stop.size else most
+    kept = np.minimum.accumulate(pairs[:count])
+    return float(-1 + 2 * kept.sum() + max(rho[2 * count], 0.0))

@@ -125,18 +125,45 @@ def test_gold_is_taken_as_true():
     assert result.accuracy.sd < 1e-9 and "gold labels were taken as true" in str(result)
 
 
-def test_one_class_against_the_rest_is_the_binary_problem():
+def three_classes():
     rng = np.random.default_rng(7)
     y = rng.integers(0, 3, 80)
     z = np.where(rng.random((80, 4)) < 0.7, y[:, None], rng.integers(0, 3, (80, 4)))
     y_pred = np.where(rng.random(80) < 0.8, y, rng.integers(0, 3, 80))
-    labels, noise, prior = jt.Labels.from_matrix(z, 3), jt.noise.Symmetric(0.25, 3), np.array([0.2, 0.3, 0.5])
-    result = jt.evaluate(y_pred, labels, noise=noise, prior=prior, positive=2)
+    return y, y_pred, jt.Labels.from_matrix(z, 3), jt.noise.Symmetric(0.25, 3), np.array([0.2, 0.3, 0.5])
+
+
+def test_binary_methods_take_one_class_against_the_rest():
+    _, y_pred, labels, noise, prior = three_classes()
+    result = jt.evaluate(y_pred, labels, noise=noise, prior=prior, positive=2, method="exact_means")
     p = prior[None, :] * np.exp(np.asarray(noise.log_likelihood(labels)))
     binary = np.log(np.stack([p[:, :2].sum(1) / 0.5, p[:, 2] / 0.5], 1))
-    by_hand = jt.evaluate((y_pred == 2).astype(int), binary, prior=[0.5, 0.5])
+    by_hand = jt.evaluate((y_pred == 2).astype(int), binary, prior=[0.5, 0.5], method="exact_means")
     assert means(result) == pytest.approx(means(by_hand), abs=1e-10)
     assert any("against all others" in w for w in result.warnings)
+
+
+def test_any_number_of_classes_with_known_noise():
+    y, y_pred, labels, noise, prior = three_classes()
+    result = jt.evaluate(y_pred, labels, noise=noise, prior=prior, positive=2)
+    assert result.confusion_matrix.shape == (3, 3)
+    assert result.metrics["recall[2]"].mean == pytest.approx(result.recall.mean)
+    np.testing.assert_allclose(result.confusion_matrix.sum(0), np.bincount(y_pred, minlength=3))
+    truth = sk.confusion_matrix(y, y_pred)
+    assert (truth >= result.confusion_low - 3).all() and (truth <= result.confusion_high + 3).all()
+    certain = np.where(y[:, None] == np.arange(3)[None, :], 0.0, -np.inf)
+    perfect = jt.evaluate(y_pred, certain, prior=prior)
+    expected = {
+        "accuracy": sk.accuracy_score(y, y_pred),
+        "macro_f1": sk.f1_score(y, y_pred, average="macro"),
+        "kappa": sk.cohen_kappa_score(y, y_pred),
+        "mcc": sk.matthews_corrcoef(y, y_pred),
+        "precision[1]": sk.precision_score(y, y_pred, average=None)[1],
+    }
+    for name, value in expected.items():
+        assert perfect.metrics[name].mean == pytest.approx(value, abs=1e-12)
+    json.dumps(result.to_dict(), allow_nan=False)
+    assert "macro f1" in str(result)
 
 
 def test_unknown_prior_is_integrated_out_and_said():
