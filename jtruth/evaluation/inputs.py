@@ -220,8 +220,8 @@ def log_odds(data: Inputs, model: Model) -> np.ndarray:
 def log_label_evidence(model: Model) -> float:
     """log p(z) = sum_i log sum_c prior[c] p(z_i | y_i = c)."""
     with np.errstate(divide="ignore"):
-        terms = logsumexp(model.log_likelihood + np.log(model.prior)[None, :], axis=1)
-    return float(np.sum(terms))
+        terms = np.asarray(logsumexp(model.log_likelihood + np.log(model.prior)[None, :], axis=1))
+    return float(terms.sum())
 
 
 def warnings(data: Inputs) -> list[str]:
