@@ -3,7 +3,7 @@
 from jtruth import learning, noise, testing
 from jtruth._cache import use_compilation_cache
 from jtruth._version import __version__
-from jtruth.evaluation import Evaluation, evaluate
+from jtruth.evaluation import Evaluation, evaluate, evaluate_labelers
 from jtruth.io import read_gold, read_labels, read_noise, read_predictions
 from jtruth.labels import Labels
 from jtruth.posterior import class_posterior, class_posterior_given_prediction
@@ -16,6 +16,7 @@ __all__ = [
     "class_posterior",
     "class_posterior_given_prediction",
     "evaluate",
+    "evaluate_labelers",
     "learning",
     "noise",
     "read_gold",

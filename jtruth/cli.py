@@ -1,4 +1,4 @@
-"""The command line: `jtruth inspect` and `jtruth evaluate`.
+"""The command line: `jtruth inspect`, `jtruth evaluate` and `jtruth labelers`.
 
 Exit codes: 0 done, 2 input that cannot be used (one readable line, no traceback), 1 anything else.
 """
@@ -14,6 +14,7 @@ from tqdm import tqdm
 
 from jtruth._cache import use_compilation_cache
 from jtruth.evaluation import evaluate as evaluate_classifier
+from jtruth.evaluation import evaluate_labelers
 from jtruth.inspection import inspect_file, inspect_labels
 from jtruth.io import read_gold, read_labels, read_noise, read_predictions
 from jtruth.labels import Labels
@@ -96,6 +97,9 @@ def evaluate(
     assume: Annotated[str | None, typer.Option("--assume", help="Assumption on shared errors.")] = None,
     method: Annotated[str, typer.Option("--method", help="bayes, empirical_bayes, sampling, ...")] = "bayes",
     positive: Annotated[str | None, typer.Option("--positive", help="Name of the positive class.")] = None,
+    fast: Annotated[
+        bool, typer.Option("--fast", help="Learned error rates are plugged in: quicker, too sure.")
+    ] = False,
     level: Annotated[float, typer.Option("--level", help="Probability of the intervals.")] = 0.95,
     seed: Annotated[int, typer.Option("--seed", help="Seed of whatever is drawn at random.")] = 0,
     common_only: Annotated[
@@ -118,15 +122,7 @@ def evaluate(
     if (predictions is None) == (rater is None):
         raise ValueError("say what to grade: either --predictions PRED.csv or --rater WORKER")
     _use_cache(cache)
-    with tqdm(
-        total=3,
-        desc="reading",
-        delay=1.0,
-        leave=False,
-        disable=None,
-        file=sys.stderr,
-        bar_format="{desc} {elapsed}",
-    ) as bar:
+    with tqdm(desc="sweeps", delay=1.0, leave=False, disable=None, file=sys.stderr) as bar:
         labels = _read(file, task, worker, label, sep, classes, repeats, missing)
         y_pred, labels, notes = _what_to_grade(labels, predictions, rater, task, label, common_only)
         known = (
@@ -135,7 +131,6 @@ def evaluate(
         model, given_prior = _noise(noise, labels)
         if prior is not None:
             given_prior = _numbers(prior)
-        bar.set_description("estimating", refresh=False)
         result = evaluate_classifier(
             y_pred,
             labels,
@@ -143,15 +138,50 @@ def evaluate(
             prior=given_prior,
             gold=known,
             assume=assume,
-            method=method,
+            method="plug_in" if fast and method == "bayes" else method,
             positive=_positive(positive, labels),
             level=level,
             key=jax.random.key(seed),
+            progress=lambda done, planned: _advance(bar, done, planned),
         )
     result = result.with_warnings(notes)
     typer.echo(str(result))
     typer.echo(f"\nnext: jtruth inspect {file}   (what the labels look like, and what is suspicious)")
     _write_json(json_file, result.to_dict())
+
+
+def _advance(bar: tqdm, done: int, planned: int) -> None:
+    bar.total = planned
+    bar.update(done - bar.n)
+
+
+@app.command()
+def labelers(
+    file: LabelsFile,
+    gold: Annotated[
+        Path | None, typer.Option("--gold", help="Table task, label of labels known to be true.")
+    ] = None,
+    level: Annotated[float, typer.Option("--level", help="Probability of the intervals.")] = 0.95,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the sampler.")] = 0,
+    task: Task = "task",
+    worker: Worker = "worker",
+    label: Label = "label",
+    sep: Sep = None,
+    classes: Classes = None,
+    repeats: Repeats = "error",
+    missing: Missing = "error",
+    json_file: Json = None,
+) -> None:
+    """Each labeler's accuracy and confusion matrix with intervals, worst first."""
+    with tqdm(desc="sweeps", delay=1.0, leave=False, disable=None, file=sys.stderr) as bar:
+        labels = _read(file, task, worker, label, sep, classes, repeats, missing)
+        known = None if gold is None else read_gold(gold, labels, task=task, label=label)
+        report = evaluate_labelers(
+            labels, gold=known, level=level, key=jax.random.key(seed),
+            progress=lambda done, planned: _advance(bar, done, planned),
+        )  # fmt: skip
+    typer.echo(str(report))
+    _write_json(json_file, report.to_dict())
 
 
 def _use_cache(folder: Path | None) -> None:

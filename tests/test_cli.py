@@ -55,7 +55,7 @@ def small(tmp_path):
 def test_the_first_command_of_the_readme(run, tmp_path):
     code, out, err = run("evaluate", CARIES, "--rater", "5", "--json", tmp_path / "out.json")
     assert code == 0 and "Traceback" not in err
-    for part in ("Recall", "precision", "majority vote says", "labelers, worst first", "warnings"):
+    for part in ("Recall", "precision", "majority vote says", "labelers, worst first", "does not fit"):
         assert part in out
     answer = json.loads((tmp_path / "out.json").read_text())
     split = read_labels(CARIES).split_rater("5")
@@ -113,6 +113,14 @@ def test_unknown_tasks_are_counted(run, small):
 def test_repeats_can_be_kept(run):
     code, out, _ = run("evaluate", ANESTHESIA, "--rater", "2", "--repeats", "keep")
     assert code == 0 and "45 samples" in out
+
+
+def test_labelers_and_fast(run, tmp_path):
+    code, out, _ = run("labelers", ANESTHESIA, "--repeats", "keep", "--json", tmp_path / "l.json")
+    answer = json.loads((tmp_path / "l.json").read_text())
+    assert code == 0 and len(answer["labelers"]) == 5 and "accuracy from" in out
+    code, out, _ = run("evaluate", CARIES, "--rater", "5", "--fast")
+    assert code == 0 and "too narrow" in out and "plug_in" in out
 
 
 @pytest.mark.parametrize("file", [CARIES, ANESTHESIA])

@@ -5,7 +5,7 @@ noise model is given but the class prior is not: the prior is integrated out (tw
 both are learned from the labels.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -21,7 +21,8 @@ from jtruth.evaluation.answers import (
     of_nothing,
     of_numbers,
 )
-from jtruth.evaluation.learned import learned_model
+from jtruth.evaluation.checks import all_checks
+from jtruth.evaluation.learned import joint_model, plug_in_model, with_classifier
 from jtruth.evaluation.result import Assumption, Check, Evaluation
 from jtruth.labels import Labels
 from jtruth.stats.regions import check_level
@@ -48,6 +49,7 @@ def evaluate(
     positive: int | str = 1,
     level: float = 0.95,
     key: Key[Array, ""] | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Evaluation:
     """How good is a classifier, judged by noisy labels?
 
@@ -64,7 +66,8 @@ def evaluate(
         positive: code or name of the positive class. Of more than two classes, precision,
             recall and so on are its own.
         level: probability of the printed intervals.
-        key: PRNG key; "sampling" needs one.
+        key: PRNG key of whatever is drawn at random; jax.random.key(0) if None ("sampling" needs one).
+        progress: called with (sweeps done, sweeps planned) while learned error rates are sampled.
 
     Returns:
         An `Evaluation`; print it.
@@ -83,7 +86,11 @@ def evaluate(
     inputs.check_options(assume, method, key)
     data = inputs.read(y_pred, labels, noise, prior, gold, positive)
     key = jax.random.key(0) if key is None else key
-    model = data.model if data.model is not None else learned_model(data, method, key)
+    model = data.model
+    if model is None and method == "bayes":
+        model = joint_model(data, key, level, progress)
+    elif model is None:
+        model = plug_in_model(data)
     answer = _answer(data, model, method, level, key)
     return Evaluation(
         method=method,
@@ -102,7 +109,7 @@ def evaluate(
         labelers=model.labelers,
         baselines={"majority_vote": _majority(data)} if data.labels is not None else {},
         assumptions=(Assumption("independent", INDEPENDENT, answer.metrics),),
-        checks=tuple(_checks(model)),
+        checks=_checks(data, model),
         warnings=tuple(dict.fromkeys((*model.warnings, *inputs.warnings(data), *answer.warnings))),
         posterior=answer.posterior,
         named=answer.named,
@@ -113,7 +120,7 @@ def evaluate(
 
 def _answer(data: inputs.Inputs, model: inputs.Model, method: str, level: float, key: Any) -> Answer:
     """Posterior of the metrics, by the method and by what is known."""
-    if not model.identified:
+    if model.refusal is not None:
         return of_nothing()
     if method == "majority_vote":
         return of_numbers(_majority(data), ("majority vote is taken as the truth: there is no uncertainty",))
@@ -168,11 +175,8 @@ def _majority(data) -> dict[str, float]:
     return majority_metrics(y, np.stack([rest, positive], 1))
 
 
-def _checks(model) -> list[Check]:
-    if model.identified:
-        return []
-    message = (
-        "not identified: with one label a sample, any error rate of the labelers fits as well as any other. "
-        "Get a second and third label for some samples, or give noise=... or gold labels"
-    )
-    return [Check("identified", None, None, "cannot be seen", message)]
+def _checks(data: inputs.Inputs, model: inputs.Model) -> tuple[Check, ...]:
+    raters = None
+    if model.source is not None and data.labels is not None:
+        raters = with_classifier(data.labels, data.y_pred)
+    return all_checks(model.refusal, model.source, raters)

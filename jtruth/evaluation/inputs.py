@@ -24,7 +24,7 @@ class Model:
     log_likelihood: np.ndarray  # (samples, classes); known samples are 0 and -inf
     prior: np.ndarray  # (classes,)
     prior_unknown: bool = False  # two classes: the prior is to be integrated out
-    identified: bool = True
+    refusal: str | None = None  # why no number can be given
     warnings: tuple[str, ...] = ()
     labelers: tuple[dict[str, Any], ...] = ()
     count_draws: np.ndarray | None = None  # (draws, classes, symbols), where the error rates were sampled too
@@ -80,7 +80,7 @@ def check_options(assume: str | None, method: str, key: Any) -> None:
         )
 
 
-def _codes(values: Any, classes: tuple[str, ...], what: str, missing: bool) -> np.ndarray:
+def codes(values: Any, classes: tuple[str, ...], what: str, missing: bool) -> np.ndarray:
     """Class codes from codes or class names; -1 only where missing values are allowed."""
     if isinstance(values, Tracer):
         raise ValueError(f"{what} is traced; evaluate works on the host, call it outside jit and vmap")
@@ -120,12 +120,10 @@ def read(y_pred: Any, labels: Any, noise: Any, prior: Any, gold: Any, positive: 
         log_likelihood = _log_likelihood(labels, noise)
         num_samples, num_classes = log_likelihood.shape
         classes = tuple(str(c) for c in range(num_classes))
-    y = _codes(y_pred, classes, "y_pred", missing=False)
+    y = codes(y_pred, classes, "y_pred", missing=False)
     if y.size != num_samples:
         raise ValueError(f"y_pred has {y.size} entries but there are {num_samples} samples; they must match")
-    known = (
-        np.full(num_samples, -1, np.int32) if gold is None else _codes(gold, classes, "gold", missing=True)
-    )
+    known = np.full(num_samples, -1, np.int32) if gold is None else codes(gold, classes, "gold", missing=True)
     if known.size != num_samples:
         raise ValueError(f"gold has {known.size} entries but there are {num_samples} samples (-1: unknown)")
     if prior is not None:

@@ -1,5 +1,10 @@
-"""The noise model is not known: learn it, with the classifier as one more labeler, and plug it in."""
+"""The noise model is not known: learn it together with everything else, the classifier as one more labeler.
 
+`joint_model` draws class prior, error rates and true classes together, so that their uncertainty is part of
+the answer; `plug_in_model` takes the most probable error rates as known, which is fast and too sure.
+"""
+
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -7,11 +12,79 @@ import numpy as np
 from jtruth.evaluation.inputs import Inputs, Model, clamp
 from jtruth.labels import Labels
 from jtruth.learning import Smoothing, fit_dawid_skene
+from jtruth.learning.joint import fit_joint
+from jtruth.stats.draws import DrawsEstimate
 
 PLUG_IN_WARNING = (
     "the labelers' error rates and the class prior were learned from these labels and plugged in: the "
     "intervals ignore their uncertainty and are too narrow"
 )
+
+
+def joint_model(
+    data: Inputs, key: Any, level: float, progress: Callable[[int, int], None] | None = None
+) -> Model:
+    """The joint posterior (methods of `jtruth.learning.joint`) of labelers, classifier and true classes."""
+    labels = _labels(data)
+    gold = data.gold if (data.gold >= 0).any() else None
+    fit = fit_joint(labels, y_pred=data.y_pred, gold=gold, prior=data.prior, key=key, progress=progress)
+    if not fit.usable:
+        return Model(np.zeros((labels.num_samples, labels.num_classes)), np.full(labels.num_classes, np.nan),
+                     refusal=fit.warnings[0], warnings=fit.warnings[1:])  # fmt: skip
+    laws = [DrawsEstimate(fit.labeler_accuracy[:, t]) for t in range(labels.num_labelers)]
+    ends = [law.interval(level) for law in laws]
+    rows = [
+        {"accuracy": law.mean, "low": end.low, "high": end.high} for law, end in zip(laws, ends, strict=True)
+    ]
+    return Model(
+        np.log(np.maximum(fit.class_posterior, 1e-300)),
+        fit.prior.mean(0),
+        warnings=fit.warnings,
+        labelers=_labeler_rows(labels, rows),
+        count_draws=fit.counts,
+        source=fit,
+    )
+
+
+def plug_in_model(data: Inputs) -> Model:
+    """Dawid-Skene by EM (highest posterior density under weak pseudo-counts), plugged in."""
+    labels = _labels(data)
+    gold = data.gold if (data.gold >= 0).any() else None
+    if gold is None and not (labels.labels_per_sample() >= 2).any():
+        nothing = np.zeros((labels.num_samples, labels.num_classes))
+        return Model(nothing, np.full(labels.num_classes, np.nan), refusal=NOT_IDENTIFIED)
+    fit = fit_dawid_skene(
+        with_classifier(labels, data.y_pred),
+        gold=gold,
+        prior=data.prior,
+        smoothing=Smoothing(diagonal=0.01, off_diagonal=0.01),
+    )
+    matrices = fit.matrices[: labels.num_labelers]
+    accuracy = np.einsum("c,tcc->t", fit.prior, matrices)
+    rows = [{"accuracy": float(a), "low": None, "high": None} for a in accuracy]
+    warnings = (PLUG_IN_WARNING, *(w for w in fit.warnings if "rest on no label" not in w))
+    log_likelihood = clamp(_log_likelihood(labels, matrices), data.gold)
+    return Model(log_likelihood, fit.prior, warnings=warnings, labelers=_labeler_rows(labels, rows))
+
+
+NOT_IDENTIFIED = (
+    "not identified: with one label a sample, any error rate of the labelers fits as well as any other. "
+    "Get a second and third label for some samples, or give noise=... or gold labels"
+)
+
+
+def _labels(data: Inputs) -> Labels:
+    if data.labels is None:
+        raise ValueError("there is no noise model and no labels to learn one from; give jt.Labels")
+    return data.labels
+
+
+def _labeler_rows(labels: Labels, rows: list[dict[str, Any]]) -> tuple[dict[str, Any], ...]:
+    """Worst first, with name and number of labels."""
+    counts = labels.labels_per_labeler()
+    workers = labels.workers or tuple(range(labels.num_labelers))
+    order = sorted(range(labels.num_labelers), key=lambda t: rows[t]["accuracy"])
+    return tuple({"worker": str(workers[t]), "num_labels": int(counts[t]), **rows[t]} for t in order)
 
 
 def with_classifier(labels: Labels, y_pred: np.ndarray) -> Labels:
@@ -22,38 +95,6 @@ def with_classifier(labels: Labels, y_pred: np.ndarray) -> Labels:
     sample, labeler, label = (v.astype(np.int32) for v in (sample, labeler, label))
     size = (labels.num_samples, labels.num_labelers + 1, labels.num_classes)
     return Labels(sample, labeler, label, *size, classes=labels.classes)
-
-
-def is_identified(labels: Labels, gold: np.ndarray) -> bool:
-    """Whether labels and predictions can determine error rates: a sample with two labels, or gold."""
-    return bool((labels.labels_per_sample() >= 2).any() or (gold >= 0).any())
-
-
-def learned_model(data: Inputs, method: str, key: Any) -> Model:
-    """Dawid-Skene by EM (highest posterior density under weak pseudo-counts), plugged in."""
-    labels = data.labels
-    assert labels is not None  # a log-likelihood array is a known model
-    if not is_identified(labels, data.gold):
-        nothing = np.zeros((labels.num_samples, labels.num_classes))
-        prior = np.full(labels.num_classes, np.nan)
-        return Model(nothing, prior, identified=False)
-    fit = fit_dawid_skene(
-        with_classifier(labels, data.y_pred),
-        gold=data.gold if (data.gold >= 0).any() else None,
-        prior=data.prior,
-        smoothing=Smoothing(diagonal=0.01, off_diagonal=0.01),
-    )
-    matrices = fit.matrices[: labels.num_labelers]
-    log_likelihood = _log_likelihood(labels, matrices)
-    accuracy = np.einsum("c,tcc->t", fit.prior, matrices)
-    counts = labels.labels_per_labeler()
-    workers = labels.workers or tuple(range(labels.num_labelers))
-    rows = [
-        {"worker": str(workers[t]), "num_labels": int(counts[t]), "accuracy": float(accuracy[t])}
-        for t in np.argsort(accuracy, kind="stable")
-    ]
-    warnings = (PLUG_IN_WARNING, *(w for w in fit.warnings if "rest on no label" not in w))
-    return Model(clamp(log_likelihood, data.gold), fit.prior, warnings=warnings, labelers=tuple(rows))
 
 
 def _log_likelihood(labels: Labels, matrices: np.ndarray) -> np.ndarray:

@@ -33,7 +33,7 @@ def split_rhat(draws: Draws | Int[np.ndarray, "chains draws ..."]) -> Float[np.n
     """
     halves = _split(draws)
     folded = np.abs(halves - np.median(halves, axis=(0, 1)))
-    return np.maximum(_rhat(_normal_scores(halves)), _rhat(_normal_scores(folded)))
+    return np.asarray(np.maximum(_rhat(_normal_scores(halves)), _rhat(_normal_scores(folded))))
 
 
 def effective_sample_size(
@@ -53,7 +53,7 @@ def effective_sample_size(
 def mean_error(draws: Draws | Int[np.ndarray, "chains draws ..."]) -> Float[np.ndarray, "..."]:
     """Monte Carlo standard error of the mean of each quantity: sd / sqrt(ESS)."""
     flat = np.asarray(draws, np.float64)
-    return flat.std(axis=(0, 1), ddof=1) / np.sqrt(effective_sample_size(draws, ranked=False))
+    return np.asarray(flat.std(axis=(0, 1), ddof=1) / np.sqrt(effective_sample_size(draws, ranked=False)))
 
 
 def _split(draws: np.ndarray) -> np.ndarray:
@@ -108,7 +108,7 @@ def _autocovariance(flat: np.ndarray) -> np.ndarray:
     size = next_fast_len(2 * n)
     centred = flat - flat.mean(axis=1, keepdims=True)
     spectrum = rfft(centred, size, axis=1)
-    return irfft(np.abs(spectrum) ** 2, size, axis=1)[:, :n] / n
+    return np.asarray(irfft(np.abs(np.asarray(spectrum)) ** 2, size, axis=1))[:, :n] / n
 
 
 def _autocorrelation_time(rho: np.ndarray) -> float:

@@ -1,6 +1,7 @@
 """`evaluate` as a user meets it: perfect labels, known and learned noise, gold, one against the rest."""
 
 import json
+from pathlib import Path
 
 import jax
 import numpy as np
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from sklearn import metrics as sk
 
 import jtruth as jt
+from jtruth.evaluation.checks import check_independence
 from jtruth.testing import METHODS, METRICS
 from tests.reference import su_binary as su
 
@@ -210,6 +212,73 @@ def test_class_names_as_predictions():
     by_name = jt.evaluate(["yes", "no", "no"], labels, positive="yes", **arguments)
     assert means(by_name) == means(jt.evaluate([1, 0, 0], labels, **arguments))
     assert by_name.positive == "yes"
+
+
+@pytest.fixture(scope="module")
+def dentists():
+    return jt.read_labels(Path(__file__).parents[2] / "examples" / "caries.csv").split_rater("5")
+
+
+def test_learned_error_rates_are_part_of_the_answer(dentists):
+    """Dentist 5 under independence, as measured elsewhere: recall .916, precision .420, accuracy .737."""
+    result = jt.evaluate(dentists.y_pred, dentists.labels)
+    expected = {
+        "recall": (0.916, 0.899, 0.934),
+        "precision": (0.420, 0.394, 0.446),
+        "accuracy": (0.737, 0.727, 0.747),
+    }
+    for name, (mean, low, high) in expected.items():
+        law = result.metrics[name]
+        np.testing.assert_allclose([law.mean, *law.equal_tails()[:2]], [mean, low, high], atol=4e-3)
+    assert result.prior[1] == pytest.approx(0.195, abs=0.003)
+    plugged = jt.evaluate(dentists.y_pred, dentists.labels, method="plug_in")
+    assert any("too narrow" in w for w in plugged.warnings)
+    assert plugged.precision.sd < 0.6 * result.precision.sd
+    assert (
+        result.labelers[0]["accuracy"] <= result.labelers[-1]["accuracy"]
+        and result.labelers[0]["low"] is not None
+    )
+    misfit = result.checks[0]
+    assert misfit.verdict == "does not fit" and misfit.p_value < 1e-6
+
+
+def test_a_seed_gives_the_same_answer_and_another_one_nearly(dentists):
+    one, two, other = (
+        jt.evaluate(dentists.y_pred, dentists.labels, key=jax.random.key(seed)).recall.mean
+        for seed in (1, 1, 2)
+    )
+    assert one == two and one != other and abs(one - other) < 3e-3
+
+
+def test_labelers_report(dentists):
+    report = jt.evaluate_labelers(dentists.labels, key=jax.random.key(0))
+    assert [r["worker"] for r in report.rows][-1] == "3" and len(report.rows) == 4
+    for row in report.rows:
+        assert row["low"] < row["accuracy"] < row["high"] and row["num_labels"] == 3869
+        np.testing.assert_allclose(np.sum(row["confusion_matrix"]["mean"], 1), 1, atol=1e-9)
+    json.dumps(report.to_dict(), allow_nan=False)
+    assert "worst" not in str(report) and "accuracy from" in str(report)
+    alone = jt.evaluate_labelers(jt.Labels.from_matrix(np.array([[0], [1], [1]]), 2), key=jax.random.key(0))
+    assert alone.rows == () and "Not identified" in str(alone)
+
+
+@pytest.mark.parametrize("complete", [True, False])
+def test_independence_check_is_quiet_when_errors_are_independent_and_fires_when_they_are_not(complete):
+    rng = np.random.default_rng(0)
+    y = (rng.random(1500) < 0.4).astype(int)
+    matrices = np.array([[[0.85, 0.15], [0.2, 0.8]]] * 5)
+    z = np.where(rng.random((1500, 5)) < np.where(y == 1, 0.2, 0.15)[:, None], 1 - y[:, None], y[:, None])
+    copied = z.copy()
+    copied[:, 1] = np.where(rng.random(1500) < 0.5, z[:, 0], z[:, 1])
+    if not complete:
+        z[::7, 2], copied[::7, 2] = -1, -1
+    quiet, loud = (
+        check_independence(jt.Labels.from_matrix(v, 2), np.array([0.6, 0.4]), matrices, free_parameters=0)
+        for v in (z, copied)
+    )
+    assert quiet.verdict == "fits" and quiet.p_value > 1e-3
+    assert loud.verdict == "does not fit" and loud.p_value < 1e-4
+    assert quiet.name == ("label patterns" if complete else "pairwise agreement")
 
 
 def test_evidence_compares_noise_models_and_includes_the_labels():

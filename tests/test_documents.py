@@ -1,4 +1,4 @@
-"""The skeletons in CONTRIBUTING.md work as printed."""
+"""The Python in README.md and CONTRIBUTING.md works as printed."""
 
 import itertools
 import re
@@ -7,12 +7,25 @@ from pathlib import Path
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from jtruth.labels import Labels
 from jtruth.testing import metrics
 
-TEXT = (Path(__file__).resolve().parents[1] / "CONTRIBUTING.md").read_text()
-MODEL, METRIC = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def python_blocks(name: str) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", (ROOT / name).read_text(), re.DOTALL)
+
+
+MODEL, METRIC = python_blocks("CONTRIBUTING.md")
+
+
+@pytest.mark.parametrize("number", range(len(python_blocks("README.md"))))
+def test_the_examples_of_the_readme_run(number, capsys):
+    exec(python_blocks("README.md")[number], {})
+    assert capsys.readouterr().out
 
 
 def test_the_noise_model_to_copy_is_one():

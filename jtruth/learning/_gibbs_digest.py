@@ -1,0 +1,81 @@
+"""From draws of states and rows to what `JointPosterior` holds: everything by class, strata averaged out."""
+
+import numpy as np
+
+from jtruth.labels import Labels
+from jtruth.learning._gibbs_spec import LatentModel
+
+
+class JointDigest:
+    """Callable for `run_gibbs`; `monitored` names what must converge."""
+
+    def __init__(self, model: LatentModel, labeler_share: np.ndarray | None = None):
+        """`labeler_share` (labelers,): how often a copied label is whose, for the copying model."""
+        self.model, self.labeler_share = model, labeler_share
+        self.has_classifier = len(model.raters) > 1
+        self.same_symbols = self.has_classifier and model.raters[1].prior.shape[2] == model.num_classes
+        metrics = ("accuracy", "precision", "recall") if self.same_symbols else ("classifier",)
+        tested = ("counts", *metrics) if self.has_classifier else ()
+        strata = ("weights",) if model.num_strata > 1 else ()
+        self.monitored = ("prior", "mean_diagonal", *strata, *tested)
+
+    def __call__(self, draws: dict[str, np.ndarray]) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+        """One block of draws, (chains, sweeps, ...)."""
+        model, size = self.model, next(iter(draws.values())).shape[:2]
+        fixed = np.broadcast_to(model.class_prior, (*size, model.num_classes))
+        prior = draws.get("pi", fixed)
+        weights = draws.get("weights")
+        matrices = self._by_class(draws["raters0"], 0, weights)
+        own = np.diagonal(matrices, axis1=-2, axis2=-1)  # (chains, sweeps, labelers, classes)
+        small = {
+            "prior": np.array(prior),
+            "labeler_accuracy": np.einsum("mstc,msc->mst", own, prior),
+            "mean_diagonal": own.mean(axis=2),
+        }
+        if weights is not None:
+            small["weights"] = weights
+        if self.has_classifier:
+            classifier = self._by_class(draws["raters1"], 1, weights)[:, :, 0]
+            if self.labeler_share is not None and weights is not None:
+                copied = np.einsum("t,mstcu->mscu", self.labeler_share, matrices)
+                classifier = classifier + weights[:, :, 0, 1, None, None] * copied
+            table = draws["table1"]
+            shape = (*size, model.num_classes, model.num_strata, table.shape[-1])
+            small["counts"] = np.rint(table.reshape(shape).sum(axis=3)).astype(np.int64)
+            small["classifier"] = classifier
+            if self.same_symbols:
+                small |= population_metrics(prior, classifier)
+        return small, {"matrices": matrices}
+
+    def _by_class(self, theta: np.ndarray, group: int, weights: np.ndarray | None) -> np.ndarray:
+        """Matrices (..., raters, classes, symbols) from rows: sum over strata h of w[c, h] theta[row(c, h)].
+
+        A state without a row adds nothing.
+        """
+        model = self.model
+        if weights is None:
+            return theta[:, :, :, model.raters[group].row_of_state]
+        total = 0.0
+        rows = model.raters[group].row_of_state.reshape(model.num_classes, model.num_strata)
+        for h in range(model.num_strata):
+            share = np.where(rows[:, h] >= 0, weights[:, :, model.weight_row, h], 0.0)
+            total = total + share[:, :, None, :, None] * theta[:, :, :, np.maximum(rows[:, h], 0)]
+        return np.asarray(total)
+
+
+def population_metrics(prior: np.ndarray, classifier: np.ndarray) -> dict[str, np.ndarray]:
+    """Accuracy, precision and recall of each class for a new sample, from pi and K."""
+    joint = prior[..., None] * classifier
+    right = np.diagonal(joint, axis1=-2, axis2=-1)
+    recall = np.diagonal(classifier, axis1=-2, axis2=-1)
+    precision = right / np.maximum(joint.sum(axis=-2), 1e-300)
+    return {"accuracy": right.sum(axis=-1), "precision": precision, "recall": np.array(recall)}
+
+
+def mean_share(labels: Labels) -> np.ndarray:
+    """(labelers,) probability that a label picked at random from a random labelled sample is whose."""
+    sample, labeler, label = (np.asarray(a) for a in (labels.sample, labels.labeler, labels.label))
+    given = label >= 0
+    per_sample = labels.labels_per_sample()
+    share = np.bincount(labeler[given], 1 / per_sample[sample[given]], labels.num_labelers)
+    return share / share.sum()

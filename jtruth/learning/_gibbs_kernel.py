@@ -1,0 +1,222 @@
+"""One Gibbs sweep, and EM for the start, for any `LatentModel`; NumPy, all chains at once.
+
+All probabilities of a model lie in one flat vector of Dirichlet rows: pi, the stratum weights, the matrices.
+All observations lie in one sparse matrix `design` (rows, columns): a column is "rater t gave symbol k", or
+the column of ones through which pi and the weights enter. `place[column, state]` says which probability a
+column uses in a state. Then everything is two sparse products:
+
+  log weight of the states of a row = design @ log theta[place]           (rows, states)
+  counts that belong to a probability = tie @ (design.T @ state counts)   (probabilities,)
+
+so the time of a sweep follows the number of labels in distinct rows, and tied rows cost nothing.
+
+The states of a row that stands for m samples are multinomial counts, drawn as conditional binomials; those
+of a row for one sample come from one uniform number. Nothing else is random but the Dirichlet rows. Gammas
+are drawn in the log domain (log G(a+1) - E/a), so that a small concentration cannot give log 0.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from jtruth.learning._gibbs_spec import LatentModel, Observed
+
+
+class Problem(NamedTuple):
+    """A model and its data, flattened. P probabilities, S states."""
+
+    design: sparse.csr_array  # (rows, columns)
+    transposed: sparse.csr_array  # (columns, rows)
+    multiplicity: np.ndarray  # (rows,)
+    num_single: int  # the first rows, which stand for one sample each
+    offset: np.ndarray  # (states, rows)
+    place: np.ndarray  # (columns, states) 0..P; P is "no probability"
+    tie: sparse.csr_array  # (P, columns * states)
+    starts: np.ndarray  # (dirichlet rows,) where each begins in the flat vector
+    length: np.ndarray  # (dirichlet rows,)
+    concentration: np.ndarray  # (P,)
+    pooled: tuple["Pooled", ...]  # groups whose concentrations are drawn too
+    blocks: dict[str, tuple[int, tuple[int, ...]]]  # name -> (first probability, shape)
+    columns: dict[str, tuple[int, int]]  # name of a rater group -> its columns
+
+
+class Pooled(NamedTuple):
+    """Rows theta[t, r] ~ Dirichlet(strength * G[r]), G[r] ~ Dirichlet(common_prior[r])."""
+
+    first: int
+    shape: tuple[int, int, int]  # (raters, rows, symbols)
+    strength: float
+    common_prior: np.ndarray  # (rows, symbols)
+
+
+def flatten(model: LatentModel, observed: Observed) -> Problem:
+    """Lay a model and its data out for the sampler."""
+    rows, layout, offset = observed.offset.shape[1], _Layout(), observed.offset
+    if model.class_fixed:
+        with np.errstate(divide="ignore"):
+            offset = offset + np.log(model.class_prior)[model.state_class][:, None]
+    else:
+        first = layout.probabilities("pi", model.class_prior)
+        layout.observe(sparse.csr_array(np.ones((rows, 1))), first + model.state_class[None, :])
+    if model.num_strata > 1:
+        first = layout.probabilities("weights", model.stratum_prior)
+        stratum = model.weight_row[model.state_class] * model.num_strata + model.state_stratum
+        layout.observe(sparse.csr_array(np.ones((rows, 1))), first + stratum[None, :])
+    columns, pooled = {}, []
+    for number, (group, seen) in enumerate(zip(model.raters, observed.symbols, strict=True)):
+        raters, matrix_rows, symbols = group.prior.shape
+        first = layout.probabilities(f"raters{number}", group.prior)
+        rater, symbol = np.divmod(np.arange(raters * symbols), symbols)
+        row = rater[:, None] * matrix_rows + group.row_of_state[None, :]
+        place = np.where(group.row_of_state[None, :] < 0, -1, first + row * symbols + symbol[:, None])
+        columns[f"raters{number}"] = layout.observe(seen, place)
+        if group.strength and group.common_prior is not None:
+            pooled.append(Pooled(first, group.prior.shape, float(group.strength), group.common_prior))
+    return layout.problem(observed.multiplicity, offset, tuple(pooled), columns)
+
+
+class _Layout:
+    """Collects probabilities and columns while a problem is laid out."""
+
+    def __init__(self):
+        self.priors: list[np.ndarray] = []
+        self.blocks: dict[str, tuple[int, tuple[int, ...]]] = {}
+        self.size = 0  # probabilities so far
+        self.parts: list[sparse.csr_array] = []
+        self.places: list[np.ndarray] = []
+
+    def probabilities(self, name: str, prior: np.ndarray) -> int:
+        """Room for Dirichlet rows with these concentrations; where it begins."""
+        first = self.size
+        self.blocks[name] = (first, prior.shape)
+        self.priors.append(prior)
+        self.size += prior.size
+        return first
+
+    def observe(self, seen: sparse.csr_array, place: np.ndarray) -> tuple[int, int]:
+        """Columns (rows, columns) and the probability of each in each state, -1 for none; their range."""
+        first = sum(len(p) for p in self.places)
+        self.parts.append(seen)
+        self.places.append(place)
+        return first, first + len(place)
+
+    def problem(self, multiplicity, offset, pooled, columns) -> Problem:
+        """Everything, put together."""
+        place = np.concatenate(self.places)
+        place = np.where(place < 0, self.size, place)
+        used = np.flatnonzero(place.ravel() < self.size)
+        tie = sparse.csr_array(
+            (np.ones(used.size), (place.ravel()[used], used)), shape=(self.size, place.size)
+        )
+        design = sparse.csr_array(sparse.hstack(self.parts, format="csr"))
+        length = np.concatenate([np.full(a.size // a.shape[-1], a.shape[-1]) for a in self.priors])
+        return Problem(
+            design=design,
+            transposed=sparse.csr_array(design.T.tocsr()),
+            multiplicity=multiplicity,
+            num_single=int(np.count_nonzero(multiplicity == 1)),
+            offset=offset,
+            place=place,
+            tie=tie,
+            starts=np.cumsum(length) - length,
+            length=length,
+            concentration=np.concatenate([a.ravel() for a in self.priors]),
+            pooled=pooled,
+            blocks=self.blocks,
+            columns=columns,
+        )
+
+
+def state_probabilities(problem: Problem, log_theta: np.ndarray) -> np.ndarray:
+    """p(state | the rest) of every row, (states, chains, rows), from log_theta (chains, P)."""
+    chains, states = log_theta.shape[0], problem.place.shape[1]
+    table = np.vstack([log_theta.T, np.zeros((1, chains))])[problem.place]  # (columns, states, chains)
+    log_p = problem.design @ table.reshape(table.shape[0], states * chains)
+    log_p = np.ascontiguousarray(log_p.T).reshape(states, chains, -1)
+    log_p += problem.offset[:, None, :]
+    log_p -= log_p.max(axis=0)
+    p = np.exp(log_p, out=log_p)
+    p /= p.sum(axis=0)
+    return p
+
+
+def count_symbols(problem: Problem, counts: np.ndarray) -> np.ndarray:
+    """Samples behind every column, (columns, states, chains), from state counts (states, chains, rows)."""
+    states, chains, rows = counts.shape
+    found = problem.transposed @ np.ascontiguousarray(counts.reshape(states * chains, rows).T)
+    return found.reshape(-1, states, chains)
+
+
+def count_probabilities(problem: Problem, symbols: np.ndarray) -> np.ndarray:
+    """Counts that belong to each probability, (chains, P)."""
+    return np.ascontiguousarray((problem.tie @ symbols.reshape(-1, symbols.shape[2])).T)
+
+
+def draw_states(problem: Problem, p: np.ndarray, rngs: list[np.random.Generator]) -> np.ndarray:
+    """State counts of every row, (states, chains, rows), each chain from its own stream."""
+    states, single = p.shape[0], problem.num_single
+    counts = np.empty_like(p)
+    # 1 - random lies in (0, 1], so a state of probability 0 is never chosen, not even by rounding.
+    u = np.stack([1.0 - rng.random(single) for rng in rngs])
+    cumulative = np.cumsum(p[:, :, :single], axis=0)
+    below = u * cumulative[-1] <= cumulative
+    counts[0, :, :single] = below[0]
+    np.not_equal(below[1:], below[:-1], out=counts[1:, :, :single], casting="unsafe")
+    if single == p.shape[2]:
+        return counts
+    several = p[:, :, single:]
+    tail = np.cumsum(several[::-1], axis=0)[::-1]
+    share = np.divide(several, tail, out=np.ones_like(several), where=tail > 0)
+    left = np.broadcast_to(problem.multiplicity[single:].astype(np.int64), several.shape[1:]).copy()
+    for s in range(states - 1):
+        drawn = np.stack([rng.binomial(n, q) for rng, n, q in zip(rngs, left, share[s], strict=True)])
+        counts[s, :, single:] = drawn
+        left -= drawn
+    counts[-1, :, single:] = left
+    return counts
+
+
+def draw_dirichlet_logs(
+    problem: Problem, concentration: np.ndarray, rngs: list[np.random.Generator]
+) -> np.ndarray:
+    """Log of one draw of every Dirichlet row, (chains, P), given the concentrations (chains, P)."""
+    pairs = zip(rngs, concentration, strict=True)
+    logs = np.stack([_log_gamma_draw(rng, a) for rng, a in pairs])
+    top = np.repeat(np.maximum.reduceat(logs, problem.starts, axis=1), problem.length, axis=1)
+    logs -= top
+    total = np.add.reduceat(np.exp(logs), problem.starts, axis=1)
+    logs -= np.repeat(np.log(total), problem.length, axis=1)
+    return logs
+
+
+def _log_gamma_draw(rng: np.random.Generator, a: np.ndarray) -> np.ndarray:
+    """Log of gamma draws: G(a) has the law of G(a + 1) U^(1/a)."""
+    return np.log(rng.standard_gamma(a + 1)) - rng.standard_exponential(a.size) / a
+
+
+def posterior_means(problem: Problem, concentration: np.ndarray) -> np.ndarray:
+    """Log of the means of the Dirichlet rows, (chains, P)."""
+    total = np.add.reduceat(concentration, problem.starts, axis=1)
+    return np.log(concentration) - np.repeat(np.log(total), problem.length, axis=1)
+
+
+def em(
+    problem: Problem, start: np.ndarray, *, max_steps: int = 500, tol: float = 1e-7
+) -> tuple[np.ndarray, int]:
+    """State probabilities (states, rows) at a mode, from a start of the same shape, and the number of steps.
+
+    With Dirichlet(1 + concentration) rows this is EM for the mode; it serves as a start only. Pooled rows
+    keep the concentrations they have at the mean of G.
+    """
+    p, step = start[:, None, :], 0
+    while step < max_steps:
+        step += 1
+        symbols = count_symbols(problem, p * problem.multiplicity)
+        alpha = problem.concentration + count_probabilities(problem, symbols)
+        new = state_probabilities(problem, posterior_means(problem, alpha))
+        change = np.abs(new - p).max()
+        p = new
+        if change < tol:
+            break
+    return p[:, 0], step

@@ -1,0 +1,93 @@
+"""Convergence diagnostics against arviz-stats, and on chains whose answer is known."""
+
+import numpy as np
+import pytest
+from arviz_stats.base import array_stats
+
+from jtruth.stats.chains import effective_sample_size, mean_error, split_rhat
+
+
+def autoregressive(seed, rho, draws, chains=4):
+    rng = np.random.default_rng(seed)
+    x = np.zeros((chains, draws))
+    x[:, 0] = rng.normal(size=chains)
+    for t in range(1, draws):
+        x[:, t] = rho * x[:, t - 1] + np.sqrt(1 - rho**2) * rng.normal(size=chains)
+    return x
+
+
+def several():
+    rng = np.random.default_rng(1)
+    return {
+        "independent": rng.normal(size=(4, 1000)),
+        "slow": autoregressive(2, 0.95, 900),
+        "antithetic": autoregressive(3, -0.6, 800),
+        "odd number of draws": autoregressive(4, 0.5, 601),
+        "apart": rng.normal(size=(4, 300)) + np.arange(4)[:, None],
+        "one chain": autoregressive(5, 0.3, 500, chains=1),
+        "counts with ties": rng.poisson(0.1, (4, 600)).astype(float),
+        "heavy tails": rng.standard_cauchy((4, 500)),
+        "random walk": np.cumsum(rng.normal(size=(4, 400)), axis=1),
+    }
+
+
+@pytest.mark.parametrize("name", several())
+def test_equal_to_arviz(name):
+    x = several()[name]
+    axes = {"chain_axis": 0, "draw_axis": 1}
+    np.testing.assert_allclose(effective_sample_size(x), array_stats.ess(x, method="bulk", **axes), rtol=1e-9)
+    np.testing.assert_allclose(
+        effective_sample_size(x, ranked=False), array_stats.ess(x, method="mean", **axes), rtol=1e-9
+    )
+    np.testing.assert_allclose(mean_error(x), array_stats.mcse(x, method="mean", **axes), rtol=1e-9)
+    if x.shape[0] > 1:  # arviz gives no R-hat for one chain; its two halves have one
+        np.testing.assert_allclose(split_rhat(x), array_stats.rhat(x, method="rank", **axes), rtol=1e-9)
+
+
+def test_many_quantities_at_once():
+    x = np.stack([autoregressive(k, 0.2 * k, 400) for k in range(4)], axis=2).reshape(4, 400, 2, 2)
+    for function in (split_rhat, effective_sample_size):
+        together = function(x)
+        assert together.shape == (2, 2)
+        for i, j in np.ndindex(2, 2):
+            assert together[i, j] == pytest.approx(float(function(x[:, :, i, j])), rel=1e-12)
+
+
+def test_effective_size_of_a_known_process():
+    """AR(1) with rho = .8 is worth 1/9 of its draws; here 80000, so 8889 with an error of about 4 %."""
+    size = float(effective_sample_size(autoregressive(7, 0.8, 20000)))
+    assert size == pytest.approx(80000 / 9, rel=0.2)
+
+
+def test_error_of_the_mean():
+    """400 chains of 4 x 500 draws: |mean| / error has a root mean square of 1, give or take 3.5 %."""
+    ratio = [x.mean() / mean_error(x) for x in (autoregressive(100 + k, 0.5, 500) for k in range(400))]
+    assert np.sqrt(np.mean(np.square(ratio))) == pytest.approx(1, abs=0.15)
+
+
+def test_chains_of_different_width_are_seen():
+    """Same centre, other spread: only the folded R-hat can see it."""
+    x = np.random.default_rng(0).normal(size=(4, 1000)) * np.array([1, 1, 1, 6.0])[:, None]
+    assert split_rhat(x) > 1.05
+
+
+def test_a_chain_that_drifts_is_seen():
+    x = np.random.default_rng(0).normal(size=(4, 1000)) + np.linspace(0, 3, 1000)[None, :]
+    assert split_rhat(x) > 1.1
+
+
+def test_what_never_changes_is_nan():
+    x = np.random.default_rng(0).normal(size=(4, 100, 2))
+    x[:, :, 1] = 3.0
+    for function in (split_rhat, effective_sample_size):
+        assert np.isnan(function(x)).tolist() == [False, True]
+
+
+def test_chains_stuck_in_different_places_are_as_bad_as_can_be():
+    x = np.broadcast_to(np.arange(4.0)[:, None], (4, 100))
+    assert split_rhat(x) > 1e6  # infinite but for rounding
+
+
+def test_too_few_draws(as_installed):
+    with pytest.raises(ValueError, match=r"4 draws or more; got shape \(4, 3\)"):
+        split_rhat(np.zeros((4, 3)))
