@@ -48,7 +48,7 @@ def test_labels_stay_the_text_they_are(write):
         (GOOD.replace("ann", '"ann"'), "quotes.csv"),
         (GOOD.replace(",", "\t"), "labels.tsv"),
         (gzip.compress(GOOD.encode(), mtime=0), "labels.csv.gz"),
-        (gzip.compress(GOOD.replace(",", "\t").encode()), "labels.tsv.gz"),
+        (gzip.compress(GOOD.replace(",", "\t").encode(), mtime=0), "labels.tsv.gz"),
     ],
 )
 def test_one_table_in_many_dresses(write, content, name):

@@ -26,10 +26,6 @@ def problems(notebook: nbformat.NotebookNode) -> list[str]:
     return found
 
 
-def test_there_are_notebooks():
-    assert NOTEBOOKS
-
-
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebook_is_stored_clean(path):
     assert problems(nbformat.read(path, as_version=4)) == []

@@ -1,12 +1,25 @@
-"""Pictures hold what they should: the true value, the level, names on the axes."""
+"""Pictures hold what they should: the posterior, the true value, the level, names on the axes."""
+
+from dataclasses import replace
 
 import jax
+import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from matplotlib.contour import QuadContourSet
+from scipy import stats
 
 import jtruth as jt
 from jtruth import plots
+from jtruth.plots.joint import _joint_regions
+from jtruth.stats.estimates import DensityEstimate, PmfEstimate
+from jtruth.testing import JointDensity, JointEstimate
+from jtruth.testing.empirical_bayes import Fit
+from jtruth.testing.plug_in import point_estimate
+
+matplotlib.use("agg")
+ROC = ("recall", "false_alarm_rate")
 
 
 @pytest.fixture(scope="module")
@@ -21,42 +34,236 @@ def results():
 
 
 @pytest.fixture(autouse=True)
-def close():
+def clean():
+    """Figures are closed; a picture that changed a global setting is noticed."""
+    before = dict(matplotlib.rcParams)
     yield
     plt.close("all")
+    assert dict(matplotlib.rcParams) == before
 
 
-def test_estimate(results):
+def legend(ax):
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def marks(ax, marker):
+    """Positions of every mark of one kind, (marks, 2)."""
+    found = [line.get_xydata() for line in ax.get_lines() if line.get_marker() == marker]
+    return np.concatenate(found) if found else np.zeros((0, 2))
+
+
+def notes(ax):
+    return [text.get_text() for text in ax.texts]
+
+
+# ---- one posterior
+
+
+def test_estimate_as_density():
+    law = DensityEstimate(np.linspace(0.3, 0.7, 801), stats.norm.pdf(np.linspace(0.3, 0.7, 801), 0.5, 0.03))
+    draws = np.append(np.random.default_rng(0).normal(0.5, 0.03, 4000), np.nan)
+    ax = plots.plot_estimate(law, level=0.9, ideal=0.52, metric="recall", name="exact", draws=draws)
+    assert ax.get_xlabel() == "recall $P_D$" and ax.get_ylabel() == "posterior density"
+    assert set(legend(ax)) == {"draws", "exact", "90 % region", "mean", "mode", "true value"}
+    assert ax.get_ylim()[0] == 0 and ax.get_xlim()[0] < 0.52 < ax.get_xlim()[1]
+    curve = ax.get_lines()[0].get_xydata()
+    np.testing.assert_allclose(curve[:, 1], stats.norm.pdf(curve[:, 0], 0.5, 0.03), atol=1e-4)
+    shaded = ax.collections[0].get_paths()[0].vertices[:, 0]
+    half = stats.norm.ppf(0.95) * 0.03
+    np.testing.assert_allclose([shaded.min(), shaded.max()], [0.5 - half, 0.5 + half], atol=1e-4)
+    np.testing.assert_allclose(marks(ax, "^")[0], [0.5, stats.norm.pdf(0, 0, 0.03)], rtol=1e-3)
+    assert sum(bar.get_height() * bar.get_width() for bar in ax.patches) == pytest.approx(1)
+
+
+def test_estimate_as_probabilities():
+    law = PmfEstimate(np.array([0.0, 0.25, 0.5, 0.75]), np.array([0.1, 0.2, 0.5, 0.2]), lattice=True)
     ax = plots.plot_estimate(
-        results["bayes"].recall, ideal=0.9, label="recall", draws=np.linspace(0.7, 0.9, 50)
+        law, level=0.85, metric="precision", ideal=0.5, draws=np.array([0.5, 0.5, 0.25, 0.75])
     )
-    names = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert {"95 % region", "mean", "mode", "true value", "draws"} <= set(names)
-    assert "recall" in ax.get_xlabel() and ax.get_ylim()[0] == 0
+    assert ax.get_ylabel() == "posterior probability"
+    outside, inside = ([s[1] for s in stems.get_segments()] for stems in ax.collections)
+    np.testing.assert_allclose(outside, [[0.0, 0.1]])
+    np.testing.assert_allclose(inside, [[0.25, 0.2], [0.5, 0.5], [0.75, 0.2]])
+    np.testing.assert_allclose([bar.get_height() for bar in ax.patches], [0, 0.25, 0.5, 0.25])
+    assert marks(ax, "^").tolist() == [[0.5, 0.5]]
+    assert plots.plot_estimate(law, ideal=0.5).get_ylim()[0] == 0
+
+
+def test_later_curves_are_not_cut_off(results):
+    ax = plots.plot_estimate(results["bayes"].recall)
+    ax.plot([0.8, 0.9], [0.0, 1000.0])
+    assert ax.get_ylim()[0] == 0 and ax.get_ylim()[1] > 1000
+
+
+@pytest.mark.parametrize(
+    ("law", "sentence"),
+    [
+        (PmfEstimate(np.zeros(0), np.zeros(0), 0.0), "not identified or not defined"),
+        (PmfEstimate(np.array([0.4]), np.ones(1), lattice=True), "posterior: no uncertainty"),
+    ],
+)
+def test_estimate_without_a_density(law, sentence):
+    ax = plots.plot_estimate(law, metric="f2")
+    assert sentence in (notes(ax) or legend(ax)) and ax.get_xlabel() == "$F_{2}$"
+
+
+def test_level_is_checked(results):
+    for draw in (
+        lambda: plots.plot_estimate(results["bayes"].recall, level=95),
+        lambda: plots.plot_comparison({"exact": results["bayes"].recall}, level=0),
+        lambda: plots.plot_joint(results["bayes"].joint(*ROC), levels=(0.5, 1.0)),
+    ):
+        with pytest.raises(ValueError, match="strictly between 0 and 1"):
+            draw()
+    assert not plt.get_fignums()  # refused before a figure is made
+
+
+# ---- several numbers
 
 
 def test_metrics(results):
-    ax = plots.plot_metrics(results["bayes"], ideal={"accuracy": 0.85})
-    assert len(ax.get_yticklabels()) == 5 and "95 % posterior intervals" in ax.get_xlabel()
-    crosses = [line for line in ax.get_lines() if line.get_marker() == "x"]
-    assert crosses[0].get_xdata()[0] == results["bayes"].baselines["majority_vote"]["accuracy"]
+    result = results["bayes"]
+    ax = plots.plot_metrics(result, ideal={"accuracy": 0.85})
+    names = [text.get_text() for text in ax.get_yticklabels()]
+    assert names == ["accuracy", "precision", "recall $P_D$", "false-alarm rate $P_{FA}$", "$F_{1}$"]
+    rows = -np.arange(5)
+    means = [law.mean for law in result.metrics.values()]
+    np.testing.assert_allclose(marks(ax, "o"), np.stack([means, rows], 1))
+    votes = list(result.baselines["majority_vote"].values())
+    np.testing.assert_allclose(marks(ax, "x"), np.stack([votes, rows], 1))
+    bars = [line.get_xdata() for line in ax.get_lines() if line.get_marker() == "None"]
+    np.testing.assert_allclose(bars, [law.interval(0.95)[:2] for law in result.metrics.values()])
+    assert "95 %" in ax.get_xlabel() and ax.get_xlim() == (0, 1)
+    assert legend(ax) == ["posterior mean", "95 % interval", "majority vote", "true value"]
+    interval = result.accuracy.interval(0.95)
+    assert notes(ax)[0] == f"{result.accuracy.mean:.3f}  [{interval.low:.3f}, {interval.high:.3f}]"
+
+
+def test_metrics_that_are_not_identified(results):
+    nothing = {metric: point_estimate(np.nan) for metric in jt.testing.METRICS}
+    ax = plots.plot_metrics(replace(results["bayes"], metrics=nothing))
+    assert notes(ax) == ["not identified"] * 5 and len(marks(ax, "o")) == 0 and len(marks(ax, "x")) == 5
+
+
+def test_metrics_below_zero_are_in_sight(results):
+    law = PmfEstimate(np.array([-0.4, -0.2, 0.0]), np.array([0.3, 0.4, 0.3]), lattice=True)
+    ax = plots.plot_metrics(replace(results["bayes"], metrics={"macro_kappa": law}))
+    assert ax.get_xlim()[0] < -0.4 and ax.get_yticklabels()[0].get_text() == "macro kappa"
 
 
 def test_comparison(results):
-    answers = {"exact": results["bayes"].accuracy, "labelers": np.array([0.7, 0.8]), "vote": 0.75}
-    ax = plots.plot_comparison(answers, ideal=0.8, label="accuracy")
+    law = results["bayes"].accuracy
+    answers = {"exact": law, "labelers": np.array([0.7, 0.8, np.nan]), "vote": 0.75, "none": np.nan}
+    figure, mine = plt.subplots()
+    ax = plots.plot_comparison(answers, ideal=0.1, metric="accuracy", ax=mine)
+    assert ax is mine and plt.get_fignums() == [figure.number]
     assert [t.get_text() for t in ax.get_yticklabels()] == list(answers)
+    assert marks(ax, "d").tolist() == [[0.7, -1], [0.8, -1], [0.75, -2]]
+    assert marks(ax, "o")[0, 0] == law.mean and marks(ax, "^")[0, 0] == law.mode
+    assert notes(ax)[1:] == ["0.700 to 0.800", "0.750", "not defined"]
+    assert ax.get_xlim()[0] < 0.1 and ax.get_xlabel() == "accuracy"
+
+
+def test_comparison_draws_areas_to_one_scale(results):
+    ax = plots.plot_comparison({m: r.recall for m, r in results.items()})
+    curves = [line.get_xydata() for line in ax.get_lines() if len(line.get_xdata()) > 100]
+    areas = [np.trapezoid(y + row, x) for row, (x, y) in enumerate(c.T for c in curves)]
+    np.testing.assert_allclose(areas[0], areas[1], rtol=0.01)
+
+
+# ---- two metrics
 
 
 @pytest.mark.parametrize("method", ["bayes", "empirical_bayes"])
-def test_joint_is_a_roc_plane(results, method):
-    joint = results[method].joint("recall", "false_alarm_rate")
-    ax = plots.plot_joint(joint, ideal=(0.85, 0.15))
-    assert "false-alarm" in ax.get_xlabel() and "recall" in ax.get_ylabel()
-    low, high = ax.get_xlim()
-    assert low < joint.mean[1] < high
+def test_joint_on_the_roc_plane(results, method):
+    joint = results[method].joint(*ROC)
+    ax = plots.plot_joint(joint, ideal=(0.7, 0.15), points={"vote": [(0.6, 0.2), (0.75, 0.3)]})
+    assert ax.get_xlabel() == "false-alarm rate $P_{FA}$" and ax.get_ylabel() == "recall $P_D$"
+    np.testing.assert_allclose(marks(ax, "o"), [joint.mean[::-1]])
+    peak = joint.covariance if method == "bayes" else 1e-12 * np.eye(2)
+    assert (np.abs(marks(ax, "^")[0] - joint.mode[::-1]) <= 0.5 * np.sqrt(np.diag(peak))[::-1]).all()
+    assert marks(ax, "*").tolist() == [[0.15, 0.7]] and marks(ax, "d").tolist() == [[0.2, 0.6], [0.3, 0.75]]
+    assert "chance" not in legend(ax)  # out of sight
+    assert ax.get_xlim()[0] > 0 and ax.get_ylim()[0] < 0.6
 
 
-def test_paths(results):
-    ax = plots.plot_paths({"ratios": results["empirical_bayes"].posterior.fit}, ideal=(0.85, 0.15))
-    assert len(ax.get_lines()) == 4 and ax.get_ylim() == (0, 1)
+def test_joint_on_the_precision_recall_plane(results):
+    ax = plots.plot_joint(results["bayes"].joint("precision", "recall"), name="exact")
+    assert ax.get_xlabel() == "recall $P_D$" and ax.get_ylabel() == "precision"
+    assert legend(ax) == ["exact, mean", "exact, mode"]
+
+
+def test_one_joint_law_over_another(results):
+    ax = plots.plot_joint(results["bayes"].joint(*ROC), name="exact")
+    filled = sum(isinstance(c, QuadContourSet) and c.filled for c in ax.collections)
+    plots.plot_joint(results["empirical_bayes"].joint(*ROC), ax=ax, fill=False, name="ratios")
+    assert sum(isinstance(c, QuadContourSet) and c.filled for c in ax.collections) == filled == 1
+    assert {"exact, mean", "ratios, mean"} <= set(legend(ax))
+
+
+def test_chance_is_drawn_where_it_is_in_sight():
+    near = JointEstimate(
+        *ROC, np.array([[0.4, 0.3], [0.5, 0.4], [0.3, 0.35]]), np.array([0.5, 0.3, 0.2]), 1.0
+    )
+    assert "chance" in legend(plots.plot_joint(near))
+    assert "chance" not in legend(plots.plot_joint(near, plot_chance_level=False))
+
+
+def test_regions_of_a_normal_law_are_its_ellipses():
+    """The region at `level` of two normals is the ellipse with squared radius -2 log(1 - level)."""
+    mean, covariance = np.array([0.6, 0.3]), np.array([[4.0, -2.4], [-2.4, 4.0]]) * 1e-4
+    normal = stats.multivariate_normal(mean, covariance)
+    step = np.arange(0.15, 0.8, 0.002)
+    points = np.stack(np.meshgrid(step, step, indexing="ij"), -1).reshape(-1, 2)
+    weight = normal.pdf(points)
+    atoms = JointEstimate(*ROC, points, weight / weight.sum(), 1.0)
+    box = ((0.5, 0.7), (0.2, 0.4))
+    density = JointDensity(*ROC, lambda x, y: normal.pdf(np.stack(np.broadcast_arrays(x, y), -1)), box, mean)
+    for joint in (atoms, density):
+        x, y, height, heights = _joint_regions(joint, (0.5, 0.95))
+        cell = (x[1] - x[0]) * (y[1] - y[0])
+        for level, bound in zip((0.5, 0.95), heights, strict=True):
+            area = np.pi * -2 * np.log(1 - level) * np.sqrt(np.linalg.det(covariance))
+            assert (height >= bound).sum() * cell == pytest.approx(area, rel=0.03)
+
+
+def test_regions_reach_the_edge_of_the_unit_square():
+    """A law that leans against recall 1 keeps its highest density there."""
+    n = np.arange(200, 221)
+    points = np.stack(np.meshgrid(n / 220, np.arange(10, 31) / 100, indexing="ij"), -1).reshape(-1, 2)
+    weight = np.exp(-(1 - points[:, 0]) / 0.02 - (points[:, 1] - 0.2) ** 2 / 0.001)
+    x, _, density, _ = _joint_regions(JointEstimate(*ROC, points, weight / weight.sum(), 1.0), (0.95,))
+    assert x[-1] > 0.998 and density.max(axis=1).argmax() >= x.size - 12
+
+
+def test_joint_law_of_constants_has_marks_only():
+    ax = plots.plot_joint(JointEstimate(*ROC, np.array([[0.8, 0.2]]), np.ones(1), 1.0))
+    assert marks(ax, "o").tolist() == [[0.2, 0.8]]
+    assert not [c for c in ax.collections if isinstance(c, QuadContourSet)]
+
+
+def test_mode_of_draws_is_where_they_are_dense():
+    draws = np.random.default_rng(0).normal([0.7, 0.2], [0.02, 0.03], (4000, 2))
+    draws[0] = [0.62, 0.3]  # every draw is as probable as any other; the first is far out
+    ax = plots.plot_joint(JointEstimate(*ROC, draws, np.full(4000, 1 / 4000), 1.0))
+    assert np.abs(marks(ax, "^")[0] - [0.2, 0.7]).max() < 0.02
+
+
+# ---- iterations
+
+
+def test_path(results):
+    fit = results["empirical_bayes"].posterior.fit
+    early = Fit(fit.p_detection, fit.p_false_alarm, np.asarray(False), np.asarray(2), fit.path)
+    ax = plots.plot_path({"ratios": fit, "stopped": early}, ideal=(0.85, 0.15))
+    assert legend(ax) == ["ratios", "stopped (not converged in 2 steps)", "$P_D$", "$P_{FA}$"]
+    first = ax.get_lines()[0].get_xydata()
+    np.testing.assert_array_equal(first[:, 1], fit.path[: int(fit.num_steps) + 1, 0])
+    assert first[0].tolist() == [0, 0.5] and not np.isnan(first).any()
+    assert notes(ax) == ["true $P_D$", "true $P_{FA}$"] and ax.get_xlabel() == "step"
+    assert ax.get_ylim()[0] < 0.15 and ax.get_ylim()[1] > 0.85
+
+
+def test_path_of_one_fit(results):
+    ax = plots.plot_path(results["empirical_bayes"].posterior.fit)
+    assert len(ax.get_lines()) == 2

@@ -22,36 +22,43 @@ class Store:
     max_bytes: int
     kept: int = 0  # sweeps per chain after burn-in
     thin: int = 1
-    blocks: dict[str, list[np.ndarray]] = field(default_factory=dict)
-    large: dict[str, np.ndarray] = field(default_factory=dict)
+    small: dict[str, list[np.ndarray]] = field(default_factory=dict)  # block by block
+    large: dict[str, list[np.ndarray]] = field(default_factory=dict)  # sweeps 0, thin, 2 thin, ...
     large_sum: dict[str, np.ndarray] = field(default_factory=dict)
-    state_sum: np.ndarray = field(
-        default_factory=lambda: np.zeros(())
-    )  # (states, rows) sum of state probabilities over chains and sweeps
+    state_sum: np.ndarray = field(default_factory=lambda: np.zeros(()))  # (states, rows) of probabilities
 
     def add(self, small: dict[str, np.ndarray], large: dict[str, np.ndarray], states: np.ndarray) -> None:
         """Append one block of sweeps."""
         sweeps = next(iter(small.values())).shape[1]
         for name, values in small.items():
-            self.blocks.setdefault(name, []).append(values)
-        chosen = np.flatnonzero((self.kept + np.arange(sweeps)) % self.thin == 0)
+            self.small.setdefault(name, []).append(values)
+        first = -self.kept % self.thin
         for name, values in large.items():
-            part = values[:, chosen].astype(np.float32)
-            before = self.large.get(name)
-            self.large[name] = part if before is None else np.concatenate([before, part], axis=1)
+            self.large.setdefault(name, []).append(values[:, first :: self.thin].astype(np.float32))
             self.large_sum[name] = self.large_sum.get(name, 0.0) + values.sum(axis=(0, 1), dtype=np.float64)
         self.state_sum = self.state_sum + states
         self.kept += sweeps
-        while sum(a.nbytes for a in self.large.values()) > self.max_bytes and self.thin < self.kept:
+        while sum(a.nbytes for parts in self.large.values() for a in parts) > self.max_bytes:
+            if self.thin >= self.kept:
+                break
             self.thin *= 2
-            self.large = {name: a[:, ::2].copy() for name, a in self.large.items()}
+            self.large = {name: [a[:, ::2].copy()] for name, a in self._joined(self.large).items()}
 
     def draws(self) -> dict[str, np.ndarray]:
         """All draws of the small arrays."""
-        for name, parts in self.blocks.items():
+        return self._joined(self.small)
+
+    def thinned(self) -> dict[str, np.ndarray]:
+        """Every `thin`-th draw of the large arrays."""
+        return self._joined(self.large)
+
+    @staticmethod
+    def _joined(blocks: dict[str, list[np.ndarray]]) -> dict[str, np.ndarray]:
+        """Blocks as one array each; the lists are shortened on the way, so it is not done twice."""
+        for parts in blocks.values():
             if len(parts) > 1:
-                self.blocks[name] = [np.concatenate(parts, axis=1)]
-        return {name: parts[0] for name, parts in self.blocks.items()}
+                parts[:] = [np.concatenate(parts, axis=1)]
+        return {name: parts[0] for name, parts in blocks.items()}
 
 
 def save(
@@ -64,7 +71,7 @@ def save(
 ) -> None:
     """Write everything that the next sweep depends on."""
     arrays: dict[str, Any] = {f"small/{k}": a for k, a in store.draws().items()}
-    arrays |= {f"large/{k}": a for k, a in store.large.items()}
+    arrays |= {f"large/{k}": a for k, a in store.thinned().items()}
     arrays |= {f"sum/{k}": a for k, a in store.large_sum.items()}
     arrays |= {f"chain/{k}": a for k, a in chain.items()}
     about = {
@@ -101,8 +108,9 @@ def load(
 
     numbers = about["numbers"]
     store.kept, store.thin = numbers.pop("kept"), numbers.pop("thin")
-    store.blocks = {name: [a] for name, a in named("small").items()}
-    store.large, store.large_sum, store.state_sum = named("large"), named("sum"), found["state_sum"]
+    store.small = {name: [a] for name, a in named("small").items()}
+    store.large = {name: [a] for name, a in named("large").items()}
+    store.large_sum, store.state_sum = named("sum"), found["state_sum"]
     for rng, state in zip(streams, about["streams"], strict=True):
         rng.bit_generator.state = state
     return named("chain"), numbers

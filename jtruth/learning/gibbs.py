@@ -136,7 +136,7 @@ def run_gibbs(
     seconds = time.monotonic() - began
     return GibbsRun(
         draws=store.draws(),
-        large=store.large,
+        large=store.thinned(),
         large_mean={name: a / total for name, a in store.large_sum.items()},
         thin=store.thin,
         state_posterior=(np.asarray(store.state_sum) / total).T,

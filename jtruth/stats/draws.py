@@ -62,4 +62,6 @@ class DrawsEstimate(Estimate):
 
     def sample(self, key: Key[Array, ""], n: int) -> Float[np.ndarray, " n"]:
         """n draws with replacement."""
+        if not self._defined.size:
+            return np.full(n, np.nan)
         return np.asarray(jax.random.choice(key, self._defined, (n,)))

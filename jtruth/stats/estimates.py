@@ -179,8 +179,8 @@ class PmfEstimate(Estimate):
 
     def density(self, x: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
         """Lattice: probability over spacing, linear in between; else the law smoothed over sd/5."""
-        if self.sd == 0 or not self.values.size:
-            return np.where(np.asarray(x) == self.mean, np.inf, 0.0)
+        if not self.sd > 0:  # NaN: never defined
+            return np.where(np.asarray(x) == self.mean, np.inf, 0.0 * self.sd)
         if self.lattice:
             spacing = (self.values[-1] - self.values[0]) / (self.values.size - 1)
             return np.interp(x, self.values, self.pmf / spacing, left=0.0, right=0.0)
@@ -190,6 +190,8 @@ class PmfEstimate(Estimate):
 
     def sample(self, key: Key[Array, ""], n: int) -> Float[np.ndarray, " n"]:
         """Draws by inverting the cumulative probabilities."""
+        if not self.values.size:
+            return np.full(n, np.nan)
         cumulative = np.cumsum(self.pmf)
         where = np.searchsorted(cumulative, _uniform(key, n) * cumulative[-1], side="right")
         return self.values[np.minimum(where, self.values.size - 1)]
@@ -281,7 +283,9 @@ class DensityEstimate(Estimate):
         """Where the density exceeds the height that leaves `level` inside (Su 2.5)."""
         check_level(level)
         top = float(self._spline(self.mode))
-        height: Any = brentq(lambda h: self._above(h)[1] - level, 0.0, top * (1 - 1e-12), xtol=top * 1e-13)
+        height: Any = top * (1 - 1e-12)
+        if self._above(height)[1] < level:  # otherwise a plateau: no height separates part of it
+            height = brentq(lambda h: self._above(h)[1] - level, 0.0, height, xtol=top * 1e-13)
         return Region(*self._above(float(height)))
 
     def density(self, x: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:

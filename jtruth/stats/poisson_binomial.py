@@ -128,9 +128,11 @@ def tilt_for_mean(
         slope = float(counts @ (q * (1.0 - q)))
         step = gap / slope if slope > 0 else np.inf
         proposal = tilt - step
+        if abs(gap) < tolerance:  # one step more, unless the mean hardly depends on the tilt here
+            return proposal if abs(step) < 1.0 else tilt
         if not low < proposal < high:
             proposal = 0.5 * (low + high)
-        if abs(gap) < tolerance or abs(proposal - tilt) < 1e-9 * (1.0 + abs(tilt)):
+        if abs(proposal - tilt) < 1e-13 * (1.0 + abs(tilt)):
             return proposal
         tilt = proposal
     return tilt

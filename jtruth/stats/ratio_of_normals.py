@@ -121,7 +121,8 @@ def density(ratio: Ratio, q: Float[Array, "..."]) -> Float[Array, "..."]:
     """
     k, s, h, sd_w = _regression(ratio)
     b, d = ratio.mean_w / sd_w, sd_w * (q - s)  # d = t h
-    root = jnp.sqrt(h**2 + d**2)
+    root = jnp.hypot(h, d)
+    root = jnp.where(root == 0, jnp.finfo(root.dtype).tiny ** 0.25, root)  # h = 0 and q = s: the density is 0
     scaled = (b * h**2 + k * d) / root  # quantile times h
     linear = h == 0
     safe_h = jnp.where(linear, 1.0, h)

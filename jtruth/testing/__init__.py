@@ -16,7 +16,7 @@ from jtruth.testing.empirical_bayes import (
 from jtruth.testing.exact import CountTable, count_table
 from jtruth.testing.joint import JointDensity, JointEstimate, joint_estimate
 from jtruth.testing.large import SmoothTable, smooth_table
-from jtruth.testing.metrics import METRICS, named_metric
+from jtruth.testing.metrics import METRICS, binary_counts, named_metric
 from jtruth.testing.operating_point import BetaPrior, collapse, most_probable
 from jtruth.testing.plug_in import normal_law, precision_recall_density, roc_density, table_at
 from jtruth.testing.unknown import integrate_out, unknown_error, unknown_prior
@@ -30,6 +30,7 @@ __all__ = [
     "JointDensity",
     "JointEstimate",
     "SmoothTable",
+    "binary_counts",
     "binary_posterior",
     "collapse",
     "count_table",

@@ -1,4 +1,4 @@
-"""Gibbs sampling of the true classes y and the operating matrix K, for `count_posterior` (Su 2.7, fully Bayesian).
+"""Gibbs sampling of the true classes y and the operating matrix K, for `count_posterior` (Su 2.7).
 
 Given K the classes are independent with the law (25); given the classes, row c of K is Dirichlet with the
 counts of class c added to its prior. Samples that have the same p(y | z) and the same prediction are drawn
@@ -33,7 +33,7 @@ class Rows(NamedTuple):
     certain: Int[np.ndarray, "classes symbols"]
 
     def tables(self, y_singles: np.ndarray, y_repeated: np.ndarray) -> np.ndarray:
-        """Count tables (chains, classes, symbols) from classes (chains, singles), counts (chains, classes, rest)."""
+        """Count tables (chains, classes, symbols): singles by class, other rows by their class counts."""
         chains, (classes, symbols) = y_singles.shape[0], self.certain.shape
         size = classes * symbols
         cell = (
@@ -56,7 +56,7 @@ def distinct_rows(
     """Collapse samples with the same class posterior (21) and the same prediction."""
     with np.errstate(divide="ignore"):
         log_rho = np.asarray(log_likelihood, np.float64) + np.log(np.asarray(prior, np.float64))
-    rho = np.exp(log_rho - logsumexp(log_rho, axis=1, keepdims=True))
+    rho = np.exp(log_rho - np.asarray(logsumexp(log_rho, axis=1, keepdims=True)))
     classes = rho.shape[1]
     sure = (rho > 0).sum(axis=1) == 1
     cells = rho[sure].argmax(axis=1) * num_symbols + y_pred[sure]
@@ -78,7 +78,7 @@ def draw_tables(
 
 
 def _draw_singles(rng: Generator, rows: Rows, confusion: np.ndarray) -> np.ndarray:
-    """Classes (chains, singles) of the rows that occur once, by inverting the cumulative weights in blocks."""
+    """Classes (chains, singles) of the rows that occur once, by inverting cumulative weights in blocks."""
     chains, classes = confusion.shape[:2]
     y = np.empty((chains, rows.singles), np.int16)
     for start in range(0, rows.singles, _BLOCK):
@@ -127,7 +127,7 @@ def expected_table(rows: Rows, confusion: Float[np.ndarray, "classes symbols"]) 
 
 
 def starting_table(rows: Rows, alpha: Float[np.ndarray, "classes symbols"], *, steps: int = 50) -> np.ndarray:
-    """Where the chains start from: the expected table after some steps of EM with the prior's counts added."""
+    """Where the chains start from: the expected table after some steps of EM under the prior."""
     confusion = np.full(alpha.shape, 1.0 / alpha.shape[1])
     for _ in range(steps):
         table = expected_table(rows, confusion) + alpha

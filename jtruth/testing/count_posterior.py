@@ -48,7 +48,7 @@ class CountDraws(NamedTuple):
     num_sweeps: int
 
     def estimate(self, metric: str, classes: Sequence[Any] | None = None) -> DrawsEstimate:
-        """Law of a metric by name, see `multiclass_metrics.named_metric`; classes are named 0, 1, ... if None."""
+        """Law of a metric of `multiclass_metrics.named_metric`; classes are named 0, 1, ... if None."""
         names = range(self.counts.shape[1]) if classes is None else classes
         return DrawsEstimate(np.asarray(named_metric(metric, names)(self.counts), np.float64))
 
@@ -57,7 +57,7 @@ class CountDraws(NamedTuple):
         return DrawsEstimate(self.counts[:, true, symbol].astype(np.float64))
 
     def rate(self, true: int, symbol: int) -> DrawsEstimate:
-        """Law of n[true, symbol] / n[true, :], of the conditional matrix of these samples; NaN without any."""
+        """Law of n[true, symbol] / n[true, :], of the conditional matrix of the samples; may be undefined."""
         row = self.counts[:, true, :].sum(axis=1)
         share = np.divide(self.counts[:, true, symbol], row, out=np.full(row.shape, np.nan), where=row > 0)
         return DrawsEstimate(share)
@@ -89,10 +89,11 @@ def count_posterior(
         key: JAX random key; the same key gives the same draws.
         num_symbols: number of symbols; the number of classes if None.
         alpha: concentration of the Dirichlet prior of each row of K, (classes, symbols) or one number.
-        num_draws: draws returned, a multiple of `num_chains`.
+        num_draws: draws returned, a multiple of `num_chains`, at least 2 `min_ess`. Give a few thousand: the
+            R-hat of fewer draws is too noisy to fall below 1.01, however good they are.
         num_chains: chains, each from its own start, wider than the posterior given the classes.
         min_ess: effective sample size asked for.
-        max_sweeps: the most sweeps of a chain; `converged` is False when they did not suffice.
+        max_sweeps: the most sweeps of a chain after the first run; `converged` is False if too few.
 
     Raises:
         ValueError: bad prior, predictions, alpha or sizes, or samples that are impossible under every class.
@@ -109,6 +110,10 @@ def count_posterior(
         raise ValueError(
             f"num_draws is {num_draws} for {num_chains} chains; give a multiple of num_chains, 4 draws or "
             "more for each"
+        )
+    if not 0 < min_ess <= num_draws / 2:
+        raise ValueError(
+            f"min_ess is {min_ess} for {num_draws} draws; it must be above 0 and at most half of them"
         )
     words = jax.random.key_data(key) if jnp.issubdtype(key.dtype, jax.dtypes.prng_key) else key
     rng = np.random.default_rng(np.asarray(words).ravel().tolist())
@@ -135,7 +140,9 @@ def count_posterior(
     )
 
 
-def checked_inputs(log_likelihood, prior, y_pred, num_symbols, alpha) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def checked_inputs(
+    log_likelihood, prior, y_pred, num_symbols, alpha
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(log_likelihood, y_pred, alpha) as NumPy arrays, or ValueError."""
     log_lik, y = np.asarray(log_likelihood, np.float64), np.asarray(y_pred)
     samples, classes = log_lik.shape

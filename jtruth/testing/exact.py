@@ -50,7 +50,7 @@ class CountTable(eqx.Module):
 
     def estimate(self, metric: str) -> PmfEstimate:
         """The exact law of a metric ("accuracy", "recall", "f2", ...)."""
-        if metric == "accuracy" or (metric == "precision" and self.n1):
+        if (metric == "accuracy" and self.n1 + self.n0) or (metric == "precision" and self.n1):
             return self._lattice_law(metric)
         values = np.broadcast_to(named_metric(metric)(*self.counts()), self.probability.shape).ravel()
         pmf = self.probability.ravel()
@@ -127,7 +127,7 @@ def _log_table(data: LogOdds, prior: BetaPrior, rows: tuple[int, int], columns: 
 def count_table(data: LogOdds, prior: BetaPrior = BetaPrior()) -> CountTable:
     """The exact posterior of the counts.
 
-    The window starts at 10 posterior standard deviations around the mode and grows until its edges hold no
+    The window starts at 9 posterior standard deviations around the mode and grows until its edges hold no
     mass (or reach the possible range). Cost: about the number of cells, 10 ms at N = 1000.
     """
     mode = most_probable(data, prior)

@@ -11,6 +11,7 @@ import equinox as eqx
 import jax
 import numpy as np
 from jaxtyping import Array, Bool, Float, Key
+from scipy.ndimage import gaussian_filter
 from scipy.optimize import minimize
 
 from jtruth.stats.regions import check_level, densest_cells
@@ -42,8 +43,13 @@ class JointEstimate(eqx.Module):
 
     @property
     def mode(self) -> Float[np.ndarray, " 2"]:
-        """The pair at the most probable cell of the count table."""
-        return self.points[int(np.argmax(self.weight))]
+        """The most probable cell of the count table; of equal weights, the peak of a smoothed grid."""
+        if np.ptp(self.weight) > 0 or len(self.weight) < 2:
+            return self.points[int(np.argmax(self.weight))]
+        edges = [np.linspace(v.min(), v.max() + 1e-9, 41) for v in self.points.T]
+        mass = gaussian_filter(np.histogram2d(*self.points.T, bins=edges)[0], 2.0)
+        i, j = np.unravel_index(int(np.argmax(mass)), mass.shape)
+        return np.array([0.5 * (e[k] + e[k + 1]) for e, k in zip(edges, (i, j), strict=True)])
 
     def region(self, level: float = 0.95) -> Bool[np.ndarray, " cells"]:
         """Which points belong to the smallest set of cells that holds at least `level`."""

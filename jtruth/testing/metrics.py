@@ -43,7 +43,9 @@ def false_alarm_rate(tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
 
 def f_score(beta: float, tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
     """F_beta = (1 + beta^2) tp / (beta^2 (tp + fn) + tp + fp); recall weighs beta times precision."""
-    return ratio((1 + beta**2) * tp + 0 * tn, beta**2 * (tp + fn) + tp + fp)
+    # Division by 1 makes integer counts floating, as every other metric does, before they meet beta.
+    tp, positive, predicted = (tp + 0 * tn) / 1, (tp + fn) / 1, (tp + fp) / 1
+    return ratio((1 + beta**2) * tp, beta**2 * positive + predicted)
 
 
 METRICS: dict[str, Callable[[Any, Any, Any, Any], Any]] = {

@@ -48,10 +48,11 @@ def _diagonal(table: Any) -> Any:
 
 def class_counts(table: Any) -> tuple[Any, Any, Any, Any]:
     """(tp, fp, fn, tn) of every class against the rest, each (..., classes)."""
-    tp = _diagonal(table)
+    total = table.sum((-2, -1))[..., None]
+    tp = _diagonal(table).astype(total.dtype)  # sums of int32 are int64
     fn = table.sum(-1) - tp
     fp = table.sum(-2)[..., : tp.shape[-1]] - tp
-    return tp, fp, fn, table.sum((-2, -1))[..., None] - tp - fp - fn
+    return tp, fp, fn, total - tp - fp - fn
 
 
 def per_class(metric: Callable[[Any, Any, Any, Any], Any], table: Any) -> Any:
@@ -127,9 +128,9 @@ def kappa(table: Any) -> Any:
 
 
 def mcc(table: Any) -> Any:
-    """Matthews correlation for any number of classes (Gorodkin 2004); NaN if only one class or one symbol occurs.
+    """Matthews correlation for any number of classes (Gorodkin 2004).
 
-    scikit-learn gives 0 in that case.
+    NaN if only one class or one symbol occurs, where scikit-learn gives 0.
     """
     beyond, true, predicted = _agreement_beyond_chance(table)
     return ratio(beyond, _xp(beyond).sqrt(_spread(true) * _spread(predicted)))
@@ -160,9 +161,8 @@ def named_metric(name: str, classes: Sequence[Any]) -> Metric:
     Raises:
         ValueError: no such metric or class.
 
-    >>> table = np.array([[8, 2], [1, 9]])
-    >>> print(named_metric("recall[dog]", ["cat", "dog"])(table), named_metric("accuracy", ["cat", "dog"])(table))
-    0.9 0.85
+    >>> print(named_metric("recall[dog]", ["cat", "dog"])(np.array([[8, 2], [1, 9]])))
+    0.9
     """
     if name in METRICS:
         return METRICS[name]
@@ -182,5 +182,6 @@ def named_metric(name: str, classes: Sequence[Any]) -> Metric:
     known = ", ".join(METRICS)
     raise ValueError(
         f"unknown metric {name!r}; choose one of {known}, or a binary metric (precision, recall, "
-        "false_alarm_rate, f1, f<beta>) as macro_<metric>, micro_<metric>, weighted_<metric> or <metric>[class]"
+        "false_alarm_rate, f1, f<beta>) as macro_<metric>, micro_<metric>, weighted_<metric> or, for one "
+        "class, <metric>[<class>]"
     )

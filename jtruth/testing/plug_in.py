@@ -11,6 +11,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from scipy.special import expit
 
 from jtruth.stats import ratio_of_normals
 from jtruth.stats.estimates import DensityEstimate, Estimate, PmfEstimate
@@ -92,7 +93,7 @@ def table_at(data: LogOdds, p_detection: float, p_false_alarm: float) -> CountTa
 
 def _count_law(x: np.ndarray, counts: np.ndarray, sure: int) -> tuple[np.ndarray, np.ndarray]:
     """Counts and their probabilities for flips of log-odds x plus `sure` certain heads."""
-    p = 1.0 / (1.0 + np.exp(-x))
+    p = expit(x)
     mean, sd = float(counts @ p), float(np.sqrt(counts @ (p * (1 - p))))
     low = max(0, int(mean - 9 * sd - 20))
     high = min(int(counts.sum()), int(mean + 9 * sd + 20))

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from scipy.optimize import brentq
 
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import DensityEstimate, PmfEstimate
@@ -115,3 +116,117 @@ def test_draws_leave_undefined_ones_out():
     assert draws.mean == pytest.approx(0.25) and draws.probability_defined == 0.8
     assert draws.interval(0.5)[:2] == (0.1, 0.2)
     assert set(draws.sample(jax.random.key(0), 50)) <= {0.1, 0.2, 0.3, 0.4}
+
+
+@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize("level", [0.5, 0.95])
+def test_highest_density_region_by_root_finding_on_the_true_law(name, level):
+    """A unimodal law: the interval [a, ppf(cdf(a) + level)] whose two ends are equally dense."""
+    law = LAWS[name]
+    low, high = (0.0, 1.0) if name != "normal" else (0.1, 1.1)
+
+    def gap(tail):
+        return law.pdf(law.ppf(tail)) - law.pdf(law.ppf(tail + level))
+
+    tail = brentq(gap, 1e-12, 1 - level - 1e-12, xtol=1e-15)
+    expected = law.ppf([tail, tail + level])
+    estimate = DensityEstimate(np.linspace(low, high, 4001), law.pdf(np.linspace(low, high, 4001)))
+    region = estimate.region(level)
+    np.testing.assert_allclose(region.intervals, [expected], rtol=0, atol=2e-9)
+    assert region.mass == pytest.approx(level, abs=1e-9)
+    # The shortest interval is the same one; a width is flat at its minimum, so its ends are known less well.
+    ends = estimate.interval(level)
+    np.testing.assert_allclose(ends[:2], expected, rtol=0, atol=1e-6)
+    assert ends.high - ends.low == pytest.approx(expected[1] - expected[0], abs=1e-9)
+
+
+def test_a_law_that_is_highest_at_its_end():
+    """Beta(3, 1), density 3 x^2: all intervals end at 1, quantiles are cube roots."""
+    grid = np.linspace(0, 1, 2001)
+    estimate = DensityEstimate(grid, 3 * grid**2)
+    assert estimate.mode == 1
+    np.testing.assert_allclose(estimate.interval(0.9)[:2], (0.1 ** (1 / 3), 1), atol=1e-9)
+    np.testing.assert_allclose(estimate.region(0.9).intervals, [(0.1 ** (1 / 3), 1)], atol=1e-9)
+    np.testing.assert_allclose(estimate.equal_tails(0.9)[:2], np.cbrt([0.05, 0.95]), atol=1e-9)
+    x = np.array([-0.1, 0.0, 0.25, 1.0, 1.1])
+    np.testing.assert_allclose(estimate.density(x), [0, 0, 0.1875, 3, 0], atol=1e-9)
+
+
+def test_a_density_is_divided_by_its_integral():
+    law, grid = stats.norm(0.9, 0.2), np.linspace(0, 1, 2001)
+    estimate = DensityEstimate(grid, law.pdf(grid))
+    kept = stats.truncnorm((0 - 0.9) / 0.2, (1 - 0.9) / 0.2, 0.9, 0.2)
+    np.testing.assert_allclose(estimate.grid_mass, law.cdf(1) - law.cdf(0), rtol=1e-10)
+    np.testing.assert_allclose([estimate.mean, estimate.sd], [kept.mean(), kept.std()], rtol=1e-8)
+    np.testing.assert_allclose(estimate.equal_tails(0.8)[:2], kept.ppf([0.1, 0.9]), rtol=1e-8)
+
+
+def test_a_flat_density_has_no_smaller_region_than_its_plateau():
+    law = DensityEstimate(np.linspace(0, 1, 101), np.ones(101))
+    assert law.region(0.9).intervals == ((0.0, 1.0),) and law.region(0.9).mass == pytest.approx(1)
+    low, high, _ = law.interval(0.9)
+    assert high - low == pytest.approx(0.9, abs=1e-12)
+
+
+@given(masses, st.floats(0.05, 0.95))
+def test_pmf_estimate_by_direct_sums(counts, level):
+    pmf = np.array(counts) / sum(counts)
+    values = np.sort(np.random.default_rng(len(counts)).random(pmf.size))
+    estimate = PmfEstimate(values, pmf)
+    mean = sum(v * p for v, p in zip(values, pmf, strict=True))
+    sd = sum((v - mean) ** 2 * p for v, p in zip(values, pmf, strict=True)) ** 0.5
+    np.testing.assert_allclose([estimate.mean, estimate.sd], [mean, sd], rtol=1e-10, atol=1e-12)
+    assert pmf[values == estimate.mode] == pmf.max()
+    low, high, mass = estimate.equal_tails(level)
+    tail = (1 - level) / 2 + 1e-9
+    assert pmf[values < low].sum() <= tail and pmf[values > high].sum() <= tail
+    assert mass == pytest.approx(pmf[(values >= low) & (values <= high)].sum())
+    region = estimate.region(level)
+    inside = np.any([(values >= a) & (values <= b) for a, b in region.intervals], axis=0)
+    assert region.mass == pytest.approx(pmf[inside].sum()) and region.mass >= level - 1e-12
+    assert pmf[inside].min() >= max(pmf[~inside], default=0)
+
+
+def test_the_density_of_a_lattice_law_is_close_to_that_of_its_limit():
+    """Binomial(400, .3)/400 against the normal density; sd is 9 atoms, so bins of sd/5 would be ragged."""
+    k = np.arange(401)
+    estimate = PmfEstimate(k / 400, stats.binom(400, 0.3).pmf(k), lattice=True)
+    x = np.linspace(0.2, 0.4, 333)
+    limit = stats.norm(0.3, np.sqrt(0.3 * 0.7 / 400)).pdf(x)
+    np.testing.assert_allclose(estimate.density(x), limit, atol=0.02 * limit.max())
+
+
+def test_a_law_that_is_never_defined_is_nan_everywhere():
+    nothing = PmfEstimate(np.zeros(0), np.zeros(0), 0.0)
+    draws = DrawsEstimate(np.full(7, np.nan))
+    assert draws.probability_defined == 0
+    for law in (nothing, draws):
+        assert np.isnan([law.mean, law.sd, law.mode, *law.interval(), *law.equal_tails()]).all()
+        assert law.region().intervals == () and np.isnan(law.region().mass)
+        assert np.isnan(law.density(np.array([0.2, 0.5]))).all()
+        found = law.sample(jax.random.key(0), 3)
+        assert found.shape == (3,) and np.isnan(found).all()
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0, -0.1, 95.0, float("nan")])
+def test_every_kind_of_law_refuses_what_is_no_level(level):
+    grid = np.linspace(0, 1, 11)
+    laws = (PmfEstimate(grid, grid / grid.sum()), DensityEstimate(grid, grid), DrawsEstimate(grid))
+    for law in laws:
+        for method in (law.interval, law.equal_tails, law.region):
+            with pytest.raises(ValueError, match="strictly between 0 and 1"):
+                method(level)
+
+
+def test_draws_against_the_law_they_come_from():
+    """20 000 draws from Beta(8, 3): six standard errors for mean and sd, kernel width for the rest."""
+    law = stats.beta(8, 3)
+    estimate = DrawsEstimate(law.rvs(20_000, random_state=np.random.default_rng(0)))
+    assert abs(estimate.mean - law.mean()) < 6 * law.std() / 141
+    assert abs(estimate.sd - law.std()) < 6 * law.std() / 200
+    np.testing.assert_allclose(estimate.equal_tails(0.9)[:2], law.ppf([0.05, 0.95]), atol=0.01)
+    x = np.linspace(0.4, 0.95, 12)
+    np.testing.assert_allclose(estimate.density(x), law.pdf(x), atol=0.1 * law.pdf(7 / 9))
+    again = estimate.sample(jax.random.key(3), 3000)
+    assert stats.kstest(again, law.cdf).pvalue > 1e-4
+    assert np.isin(again, estimate.draws).all()

@@ -1,74 +1,154 @@
-"""Sums of unequal coin flips against 60-digit arithmetic, scipy, and differences of the cumulant function."""
+"""The Poisson-binomial law: every entry against 60-digit arithmetic, SciPy, and closed forms."""
 
 import mpmath
 import numpy as np
 import pytest
-from scipy import stats
-from scipy.special import expit, logit
+import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
 
-from jtruth.stats.poisson_binomial import cumulants, log_pmf, pmf, saddlepoint_log_pmf, tilt_for_mean
+from jtruth.stats.poisson_binomial import (
+    binomial_pmf,
+    cumulants,
+    log_pmf,
+    pmf,
+    saddlepoint_log_pmf,
+    tilt_for_mean,
+)
+
+RELATIVE = 1e-12  # of every probability, however small
 
 
-def coins(seed, n, a=0.5, b=1.5):
-    return logit(np.random.default_rng(seed).beta(a, b, n).clip(1e-9, 1 - 1e-9))
-
-
-def test_every_count_has_small_relative_error():
-    x = coins(0, 50)
+def digits60(x):
+    """log PMF of a sum of flips with log-odds x, by the recursion f_k <- f_k (1 - p) + f_{k-1} p."""
     with mpmath.workdps(60):
-        exact = [mpmath.mpf(1)]
-        for v in x:
-            p = 1 / (1 + mpmath.exp(-mpmath.mpf(float(v))))
-            exact = [
-                (exact[k] * (1 - p) if k < len(exact) else 0) + (exact[k - 1] * p if k else 0)
-                for k in range(len(exact) + 1)
-            ]
-        expected = np.array([float(mpmath.log(p)) for p in exact])
-    np.testing.assert_allclose(log_pmf(x, np.ones(50, int), 0, 50), expected, rtol=0, atol=1e-12)
+        law = [mpmath.mpf(1)]
+        for value in x:
+            p = 1 / (1 + mpmath.exp(-mpmath.mpf(float(value))))
+            q = 1 / (1 + mpmath.exp(mpmath.mpf(float(value))))
+            law = [low * p + here * q for low, here in zip([0, *law], [*law, 0], strict=True)]
+        return [mpmath.log(v) for v in law]
 
 
-def test_equal_to_scipy_and_to_the_binomial():
-    x = coins(1, 300)
-    ones = np.ones(300, int)
-    expected = stats.poisson_binom(expit(x)).pmf(np.arange(301))
-    np.testing.assert_allclose(np.exp(log_pmf(x, ones, 0, 300)), expected, rtol=1e-9, atol=1e-300)
-    found, start = pmf(np.array([0.3]), np.array([40]))
+def check_all_counts(x, counts=None):
+    counts = np.ones(len(x), np.int64) if counts is None else counts
+    found = log_pmf(np.asarray(x, np.float64), counts, 0, int(counts.sum()))
+    expected = digits60(np.repeat(x, counts))
+    with mpmath.workdps(60):
+        error = [float(mpmath.expm1(mpmath.mpf(float(f)) - e)) for f, e in zip(found, expected, strict=True)]
+    np.testing.assert_allclose(error, 0.0, rtol=0, atol=RELATIVE)
+
+
+@pytest.mark.parametrize(
+    "x",
+    [
+        np.random.default_rng(1).normal(size=40) * 2,
+        np.random.default_rng(2).normal(size=50) * 12,
+        np.random.default_rng(3).normal(-6, 0.5, size=60),
+        np.where(np.arange(45) % 3 == 0, 9.0, -9.0),
+    ],
+    ids=["ordinary", "nearly certain", "rare", "two kinds"],
+)
+def test_every_count_of_forty_to_sixty_flips(x):
+    check_all_counts(x)
+
+
+@given(st.lists(st.floats(-25, 25), min_size=1, max_size=12))
+def test_every_count_of_any_flips(x):
+    check_all_counts(x)
+
+
+def test_multiplicities_are_repeated_flips():
+    x, counts = np.array([-2.0, 0.3, 1.7, 4.0]), np.array([17, 1, 9, 21])
+    check_all_counts(x, counts)
+    assert pmf(np.zeros(0), np.zeros(0, np.int64)) == (np.ones(1), 0)
     np.testing.assert_allclose(
-        found, stats.binom(40, 0.3).pmf(np.arange(start, start + found.size)), rtol=1e-11
+        log_pmf(x, counts, 0, 48), log_pmf(np.repeat(x, counts), np.ones(48, np.int64), 0, 48), atol=RELATIVE
     )
 
 
-def test_repeated_flips_and_windows():
-    x, counts = coins(2, 20), np.arange(1, 21)
-    whole = log_pmf(np.repeat(x, counts), np.ones(counts.sum(), int), 0, int(counts.sum()))
-    np.testing.assert_allclose(log_pmf(x, counts, 0, int(counts.sum())), whole, atol=1e-10)
-    np.testing.assert_allclose(log_pmf(x, counts, 30, 90), whole[30:91], atol=1e-10)
+def test_log_odds_in_the_thousands():
+    """1500 labelers who agree give log-odds of thousands; the least likely counts must be reached too."""
+    check_all_counts(np.array([6000.0]))
+    x = np.array([3000.0, -3000.0, 0.0, 1.0])
+    expected = [float(v) for v in digits60(x)]
+    # A tilt of up to 3000 is subtracted again: absolute error about 4 * 3000 * 2e-16.
+    np.testing.assert_allclose(log_pmf(x, np.ones(4, np.int64), 0, 4), expected, rtol=1e-15, atol=4e-12)
 
 
-def test_no_flips_and_a_window_far_in_the_tail():
-    np.testing.assert_array_equal(log_pmf(np.zeros(0), np.zeros(0, int), 0, 0), [0.0])
+def test_scipy_agrees():
+    p = np.random.default_rng(4).random(300)
+    values, start = pmf(p, np.ones(300, np.int64))
+    expected = scipy.stats.poisson_binom.pmf(np.arange(start, start + values.size), p)
+    np.testing.assert_allclose(values, expected, rtol=0, atol=1e-13)  # SciPy's DFT has absolute error
+    assert values.sum() == pytest.approx(1, abs=1e-13)
+
+
+@pytest.mark.parametrize("p", [0.01, 0.5, 0.93])
+def test_equal_flips_are_binomial(p):
+    """Against SciPy, and against the log PMF with one flip repeated."""
+    expected = scipy.stats.binom.logpmf(np.arange(201), 200, p)
+    np.testing.assert_allclose(binomial_pmf(p, 200), np.exp(expected), rtol=1e-11, atol=1e-300)
+    x = np.array([np.log(p / (1 - p))])
+    np.testing.assert_allclose(log_pmf(x, np.array([200]), 0, 200), expected, rtol=1e-12, atol=1e-11)
+
+
+def test_a_window_is_a_part_of_the_whole():
+    x = np.random.default_rng(5).normal(size=80)
+    ones = np.ones(80, np.int64)
+    np.testing.assert_allclose(log_pmf(x, ones, 60, 75), log_pmf(x, ones, 0, 80)[60:76], atol=1e-12)
+    np.testing.assert_array_equal(log_pmf(np.zeros(0), np.zeros(0, np.int64), 0, 0), [0.0])
     far = log_pmf(np.full(1, -3.0), np.array([2000]), 1990, 2000)  # about exp(-6000)
-    np.testing.assert_allclose(far, stats.binom(2000, expit(-3.0)).logpmf(np.arange(1990, 2001)), rtol=1e-12)
+    expected = scipy.stats.binom(2000, 1 / (1 + np.exp(3.0))).logpmf(np.arange(1990, 2001))
+    np.testing.assert_allclose(far, expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize("offset", [-8.0, -2.0, 0.0, 3.0, 8.0])
-def test_saddlepoint_is_good_in_the_tails(offset):
-    x = coins(3, 1200)
-    ones = np.ones(x.size, int)
-    k = cumulants(x, ones, 0.0)
-    count = round(k[1] + offset * np.sqrt(k[2]))
-    tilt = tilt_for_mean(x, ones, count, tolerance=1e-9)
-    exact = log_pmf(x, ones, count, count)[0]
-    at = cumulants(x, ones, tilt)
-    assert at[2] > 80
-    np.testing.assert_allclose(saddlepoint_log_pmf(at, tilt), exact, atol=2e-8)
+@given(st.lists(st.floats(-20, 20), min_size=1, max_size=15), st.floats(-8, 8))
+def test_tilting_moves_the_log_odds_and_nothing_else(x, tilt):
+    """P(s; x + tilt) = P(s; x) exp(tilt s - K(tilt)): the law of shifted flips, computed afresh."""
+    x, ones = np.array(x), np.ones(len(x), np.int64)
+    s = np.arange(len(x) + 1)
+    expected = log_pmf(x, ones, 0, len(x)) + tilt * s - cumulants(x, ones, tilt)[0]
+    np.testing.assert_allclose(log_pmf(x + tilt, ones, 0, len(x)), expected, rtol=1e-12, atol=1e-11)
 
 
-def test_cumulants_are_derivatives():
-    x, counts, h = coins(4, 30), np.full(30, 2), 1e-3
-    steps = np.arange(-4, 5)
-    values = np.array([cumulants(x, counts, 0.3 + h * s) for s in steps])
-    first = np.array([1 / 280, -4 / 105, 1 / 5, -4 / 5, 0, 4 / 5, -1 / 5, 4 / 105, -1 / 280])
-    for order in range(6):
-        slope = first @ values[:, order] / h
-        np.testing.assert_allclose(slope, values[4, order + 1], rtol=1e-8, atol=1e-8)
+def test_the_tilt_puts_the_mean_where_it_is_wanted():
+    x, counts = np.random.default_rng(6).normal(size=100) * 4, np.full(100, 3)
+    for mean in (0.5, 10.0, 150.0, 299.0):
+        for tolerance in (1e-1, 1e-7, 1e-11):
+            tilt = tilt_for_mean(x, counts, mean, tolerance=tolerance)
+            assert cumulants(x, counts, tilt)[1] == pytest.approx(mean, abs=2 * tolerance)
+    # Newton's step may round to nothing: 400 flips, and the integers around their mean.
+    x, ones = np.random.default_rng(7).normal(size=400) * 0.1, np.ones(400, np.int64)
+    for mean in range(190, 210):
+        assert abs(tilt_for_mean(x, ones, float(mean))) < 0.2
+
+
+def test_cumulants_are_derivatives_of_the_generating_function():
+    """K by 60-digit arithmetic, differentiated numerically by mpmath, at two tilts."""
+    x, counts = np.array([-3.0, -0.2, 1.1, 2.5]), np.array([5, 2, 7, 1])
+
+    def generating(s):
+        return sum(
+            int(m) * (mpmath.log1p(mpmath.exp(v + s)) - mpmath.log1p(mpmath.exp(v)))
+            for v, m in zip(map(mpmath.mpf, x), counts, strict=True)
+        )
+
+    with mpmath.workdps(60):
+        for tilt in (0.0, 1.3):
+            expected = [float(mpmath.diff(generating, mpmath.mpf(tilt), n)) for n in range(7)]
+            np.testing.assert_allclose(cumulants(x, counts, tilt), expected, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize(("spread", "count"), [(0.1, 400), (1.0, 480), (3.0, 830)])
+def test_saddlepoint_expansion_at_variance_one_hundred(spread, count):
+    """Relative error 1e-8 in the centre and 10 standard deviations out, where P is about exp(-50)."""
+    x = np.random.default_rng(7).normal(size=count) * spread
+    ones = np.ones(count, np.int64)
+    mean, variance = cumulants(x, ones, 0.0)[1:3]
+    assert 90 < variance < 115
+    for away in (-10, -3, 0, 3, 10):
+        s = int(mean + away * np.sqrt(variance))
+        tilt = tilt_for_mean(x, ones, float(s), tolerance=1e-12)
+        found = saddlepoint_log_pmf(cumulants(x, ones, tilt), tilt)
+        np.testing.assert_allclose(found, log_pmf(x, ones, s, s), rtol=0, atol=1e-8)

@@ -7,6 +7,7 @@ import pytest
 from scipy import integrate, stats
 
 from jtruth.stats import ratio_of_normals as rn
+from tests.reference import su_binary as su
 
 RATIOS = [
     rn.Ratio(0.3, 0.5, 0.01, 0.02, 0.008),
@@ -77,3 +78,97 @@ def test_second_order_error_vanishes_and_the_printed_mean_does_not():
         )
     assert error[1e-4][0] < error[1e-3][0] / 50 + 1e-13  # second order in the variance
     assert error[1e-4][1] > 0.5 * error[1e-3][1] > 1e-5
+
+
+def arrays_of(reference, dtype=jnp.float64):
+    """`su.ratio_parameters` as a Ratio of arrays."""
+    numbers = (reference[k] for k in ("muZ", "muW"))
+    variances = (reference["sZ"] ** 2, reference["sW"] ** 2, reference["cov"])
+    return rn.Ratio(*(jnp.asarray(v, dtype) for v in (*numbers, *variances)))
+
+
+@pytest.mark.parametrize("name", ["tiny5", "small12", "main_N200", "near_chance", "known_labels"])
+def test_reference_densities_and_integrated_means(golden, name):
+    density = jax.jit(jax.vmap(rn.density, in_axes=(None, 0)))
+    integrated = jax.jit(rn.mean_on_unit_interval, static_argnames="normalised")
+    for at in golden(f"su_{name}")["at_op"]:
+        for block in ("P_D", "P_FA", "F", "F2"):
+            ratio, expected = arrays_of(at[block]["ratio"]), at[block]
+            found = density(ratio, jnp.asarray(expected["pdf"]["x"], jnp.float64))
+            np.testing.assert_allclose(found, expected["pdf"]["pdf"], rtol=1e-8, atol=1e-12)
+            for normalised, field in ((False, "mean_quad_literal"), (True, "mean_quad_renormalised")):
+                mean = integrated(ratio, normalised=normalised)
+                np.testing.assert_allclose(mean, expected[field], rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("ratio", RATIOS)
+def test_density_integrates_to_one_over_the_whole_line(ratio):
+    """With heavy tails: q = tan(angle) maps the line to an interval, and the integrand stays smooth."""
+    arrays = rn.Ratio(*(jnp.asarray(v, jnp.float64) for v in ratio))
+    centre = np.arctan(ratio.mean_z / ratio.mean_w)
+    node, weight = np.polynomial.legendre.leggauss(40)
+    edges = np.concatenate([np.linspace(-np.pi / 2, centre, 60), np.linspace(centre, np.pi / 2, 60)[1:]])
+    half, middle = 0.5 * np.diff(edges)[:, None], 0.5 * (edges[1:] + edges[:-1])[:, None]
+    angle = middle + half * node[None, :]
+    values = rn.density(arrays, jnp.asarray(np.tan(angle), jnp.float64)) / np.cos(angle) ** 2
+    assert float((half * weight[None, :] * values).sum()) == pytest.approx(1, abs=1e-10)
+
+
+# Z = k + s W: every predicted negative has a certain label (k = 1/4 and 0), or the positives have.
+LINEAR = [
+    {"muU": 0.3, "varU": 0.002, "muV": 0.1, "varV": 0.0, "n1": 0.5},
+    {"muU": 0.3, "varU": 0.0, "muV": 0.1, "varV": 0.002, "n1": 0.5},
+    {"muU": 0.3, "varU": 0.002, "muV": 0.0, "varV": 0.0, "n1": 1.0},
+]
+
+
+@pytest.mark.parametrize("moments", LINEAR)
+@pytest.mark.parametrize("name", ["P_D", "P_FA", "F"])
+def test_a_ratio_whose_numerator_is_linear_in_its_denominator(moments, name):
+    """h = 0 makes Marsaglia's a and r infinite; density and means are then those of s + k/W, and finite."""
+    parameters = su.ratio_parameters(name, moments)
+    q, ratio = su.marsaglia_parameters(parameters), arrays_of(parameters)
+    if parameters["sW"] == 0:
+        pytest.fail("the cases above have a random denominator")
+    np.testing.assert_allclose(rn.marsaglia_mean(ratio), su.closed_form_mean(q), rtol=1e-12)
+    np.testing.assert_allclose(
+        rn.marsaglia_variance(ratio), su.closed_form_variance(q), rtol=1e-8, atol=1e-15
+    )
+    if q["k"] == 0:  # a point mass at s
+        for normalised in (True, False):
+            mean = rn.mean_on_unit_interval(ratio, normalised=normalised)
+            np.testing.assert_allclose(mean, q["s"], rtol=1e-12)
+        return
+    centre, spread = parameters["muZ"] / parameters["muW"], 0.02
+    at = centre + spread * np.array([-1.0, 0.0, 0.5, 2.0])
+    expected = [su.ratio_density(x, q) for x in at]
+    np.testing.assert_allclose(rn.density(ratio, jnp.asarray(at, jnp.float64)), expected, rtol=1e-9)
+    mean = rn.mean_on_unit_interval(ratio, normalised=True)
+    np.testing.assert_allclose(mean, su.renormalised_mean(lambda x: su.ratio_density(x, q)), rtol=1e-9)
+
+
+def test_no_variance_at_all_is_a_point():
+    ratio = arrays_of({"muZ": 0.2, "muW": 0.5, "sZ": 0.0, "sW": 0.0, "cov": 0.0})
+    for mean in (
+        rn.second_order_mean(ratio),
+        rn.marsaglia_mean(ratio),
+        rn.mean_on_unit_interval(ratio, normalised=True),
+        rn.mean_on_unit_interval(ratio, normalised=False),
+    ):
+        assert float(mean) == pytest.approx(0.4, abs=1e-15)
+    assert float(rn.marsaglia_variance(ratio)) == 0
+
+
+@pytest.mark.parametrize("ratio", RATIOS)
+def test_float32_keeps_six_digits(ratio):
+    single = rn.Ratio(*(jnp.asarray(v, jnp.float32) for v in ratio))
+    double = rn.Ratio(*(jnp.asarray(v, jnp.float64) for v in ratio))
+    for function in (
+        rn.second_order_mean,
+        rn.marsaglia_mean,
+        lambda r: rn.mean_on_unit_interval(r, normalised=True),
+        lambda r: rn.density(r, jnp.asarray(0.4, r.mean_z.dtype)),
+    ):
+        found = function(single)
+        assert found.dtype == jnp.float32
+        np.testing.assert_allclose(found, function(double), rtol=1e-5, atol=1e-30)

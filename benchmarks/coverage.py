@@ -1,0 +1,183 @@
+"""Do the intervals hold what they say? Simulated sets with the truth known: exact posterior and Algorithm 1.
+
+Run: python benchmarks/coverage.py [SETS]     (1000 sets per setting by default, two processes)
+
+Settings (Su 5.2):
+  main    5.2.1: N = 1000, T = 5, pi(1) = .2, (p_D, p_FA) = (.8, .3), delta ~ Beta(1, 5), phi ~ U(0, .4)
+  small   5.2.6: N = 70, T = 3, pi(1) = .5, (.85, .2), delta ~ Beta(1, 2), phi ~ U(.2, .5)
+  single  5.2.5: N = 1000, T = 1, pi(1) = .6, (.9, .1), eps = .1 for every label
+and each with the operating point drawn uniformly on the unit square ("uniform") instead of fixed.
+The noise model and the prior are known; phi, eta, delta are drawn anew in every set.
+
+Two checks of the exact posterior.
+1. Randomised rank. u = P(M < truth | data) + v P(M = truth | data), v uniform, is uniform if the posterior is
+   right and the operating point is drawn from its prior. Central intervals of u then cover exactly the level:
+   this is the test against nominal, and needs no allowance for discreteness.
+2. Shortest intervals of a discrete law hold at least the level; `attained` is the mean probability that they
+   hold, and what their coverage should be compared with.
+With "uniform" both hold exactly, within Monte Carlo error. At a fixed operating point coverage
+is a frequency over labels only; Bayesian intervals need not match, but should be close.
+
+MEASURED
+"""
+
+import os
+
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[name] = "1"
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+
+import multiprocessing  # noqa: E402
+import sys  # noqa: E402
+import time  # noqa: E402
+from functools import partial  # noqa: E402
+from typing import Any, NamedTuple  # noqa: E402
+
+import jax  # noqa: E402
+import jax.numpy as jnp  # noqa: E402
+import numpy as np  # noqa: E402
+
+from jtruth import testing  # noqa: E402
+from jtruth.simulate import simulate_difficulty_fallibility  # noqa: E402
+from jtruth.stats.estimates import PmfEstimate  # noqa: E402
+from jtruth.testing import METRICS  # noqa: E402
+from jtruth.testing.metrics import binary_counts  # noqa: E402
+
+LEVELS = (0.5, 0.8, 0.95)
+PROCESSES = 2
+
+
+class Setting(NamedTuple):
+    """What a set is drawn from."""
+
+    num_samples: int
+    num_labelers: int
+    positive: float
+    point: tuple[float, float] | None  # (p_D, p_FA); None: uniform on the unit square
+    options: dict[str, Any]
+
+
+MAIN = Setting(1000, 5, 0.2, (0.8, 0.3), {})
+SMALL = Setting(70, 3, 0.5, (0.85, 0.2), {"difficulty": (1, 2), "fallibility": (0.2, 0.5)})
+# Difficulties of about 1e-12 stand for 0.
+EASY = {"difficulty": (1, 1e12), "fallibility": (0.2, 0.2), "participation": (1, 1)}
+SINGLE = Setting(1000, 1, 0.6, (0.9, 0.1), EASY)
+SETTINGS = {"main": MAIN, "small": SMALL, "single": SINGLE}
+SETTINGS |= {f"{name}, uniform": setting._replace(point=None) for name, setting in SETTINGS.items()}
+
+
+@partial(jax.jit, static_argnames="name")
+def draw_set(key, name):
+    """Log-odds, predictions, truth, and what Algorithm 1 ends with: moments and whether it converged."""
+    setting = SETTINGS[name]
+    key_point, key_data = jax.random.split(key)
+    point = jnp.asarray(setting.point) if setting.point else jax.random.uniform(key_point, (2,))
+    prior = jnp.asarray([1 - setting.positive, setting.positive])
+    data = simulate_difficulty_fallibility(
+        key_data,
+        num_samples=setting.num_samples,
+        num_labelers=setting.num_labelers,
+        prior=prior,
+        confusion=jnp.stack([jnp.stack([1 - point[1], point[1]]), jnp.stack([1 - point[0], point[0]])]),
+        **setting.options,
+    )
+    x = testing.log_odds_of(data.noise.log_likelihood(data.to_labels()), prior)
+    fit = testing.iterate(testing.ratio_step(x, data.y_pred), dtype=x.dtype)
+    end = testing.moments(x, data.y_pred, jnp.stack([fit.p_detection, fit.p_false_alarm]))
+    return x, data.y_pred, data.y, end, fit.converged
+
+
+def mass_of_denser(law, truth):
+    """Probability of the values with a higher density than the truth: less than the level of its region."""
+    if isinstance(law, PmfEstimate):  # a point
+        return 0.0 if abs(law.mean - truth) < 1e-12 else 1.0
+    height = float(law.density(truth))
+    return float(law.pdf[law.pdf > height].sum() / law.pdf.sum()) if height > 0 else 1.0
+
+
+def one_set(name, number):
+    """For every metric: rank of the truth; per level covered and attained; Algorithm 1 covered; errors."""
+    key = jax.random.fold_in(jax.random.key(list(SETTINGS).index(name)), number)
+    x, y_pred, y, end, converged = jax.tree.map(np.asarray, draw_set(key, name))
+    table = testing.exact_posterior(testing.collapse(x, y_pred))
+    coin = np.random.default_rng(number).random(len(METRICS))
+    rows = []
+    for v, (metric, function) in zip(coin, METRICS.items(), strict=True):
+        truth = float(function(*binary_counts(y_pred, y)))
+        law, normal = table.estimate(metric), testing.normal_law(end, metric)
+        if np.isnan(truth):
+            rows.append([np.nan] * (4 + 3 * len(LEVELS)))
+            continue
+        below = law.pmf[law.values < truth - 1e-12].sum()
+        equal = law.pmf[np.abs(law.values - truth) <= 1e-12].sum()
+        denser = mass_of_denser(normal, truth)
+        row = [below + v * equal, law.mean - truth, normal.mean - truth, float(converged)]
+        for level in LEVELS:
+            interval = law.interval(level)
+            row += [
+                interval.low - 1e-12 <= truth <= interval.high + 1e-12,
+                interval.mass,
+                denser < level,
+            ]
+        rows.append(row)
+    return np.array(rows, float)
+
+
+def many_sets(job):
+    """Results of a share of the sets, (sets, metrics, numbers)."""
+    name, numbers = job
+    with jax.enable_x64(True):
+        return np.array([one_set(name, i) for i in numbers])
+
+
+def percent(values):
+    """Mean in percent with its standard error."""
+    values = values[~np.isnan(values)]
+    return f"{100 * values.mean():5.1f}+-{100 * values.std() / np.sqrt(values.size):.1f}"
+
+
+def report(name, found):
+    """Print the table of one setting."""
+    print(f"{name}: {len(found)} sets; Algorithm 1 converged in {100 * np.nanmean(found[:, :, 3]):.1f} %")
+    print("  level %         metric " + "".join(f"{metric:>18s}" for metric in METRICS))
+    worst = away = 0.0
+    for k, level in enumerate(LEVELS):
+        inside = np.abs(found[:, :, 0] - 0.5) < level / 2
+        inside = np.where(np.isnan(found[:, :, 0]), np.nan, inside)
+        error = np.sqrt(level * (1 - level) / np.sum(~np.isnan(inside), axis=0))
+        worst = max(worst, np.abs((np.nanmean(inside, axis=0) - level) / error).max())
+        for text, values in (
+            ("exact, by rank", inside),
+            ("exact, shortest", found[:, :, 4 + 3 * k]),
+            ("  attained", found[:, :, 5 + 3 * k]),
+            ("Algorithm 1", found[:, :, 6 + 3 * k]),
+        ):
+            print(f"  {100 * level:2.0f} {text:19s} " + "".join(f"{percent(c):>18s}" for c in values.T))
+        gap = found[:, :, 4 + 3 * k] - found[:, :, 5 + 3 * k]
+        attained = np.nanmean(found[:, :, 5 + 3 * k], axis=0)
+        z = np.nanmean(gap, axis=0) / np.sqrt(attained * (1 - attained) / np.sum(~np.isnan(gap), axis=0))
+        away = max(away, np.abs(z).max())
+        print(
+            "     shortest - attained, in se " + "".join(f"{v:>+18.1f}" for v in z).removeprefix("        ")
+        )
+    print(f"  largest of {len(LEVELS) * len(METRICS)} distances: rank from nominal {worst:.1f} se, ", end="")
+    print(f"shortest from attained {away:.1f} se")
+    for text, column in (("exact", 1), ("Algorithm 1", 2)):
+        rmse = np.sqrt(np.nanmean(found[:, :, column] ** 2, axis=0))
+        print(f"  rmse {text:17s} " + "".join(f"{v:18.4f}" for v in rmse), flush=True)
+
+
+def main():
+    """All settings."""
+    sets = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
+    began = time.perf_counter()
+    with multiprocessing.get_context("spawn").Pool(PROCESSES) as pool:
+        for name in SETTINGS:
+            jobs = [(name, range(i, min(i + 50, sets))) for i in range(0, sets, 50)]
+            report(name, np.concatenate(pool.map(many_sets, jobs, chunksize=1)))
+    print(f"{(time.perf_counter() - began) / 60:.1f} minutes")
+
+
+if __name__ == "__main__":
+    main()

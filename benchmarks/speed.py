@@ -1,0 +1,194 @@
+"""Time of the binary testing methods on the main testing example (Su 5.2.1), at N = 1000 and 10^6.
+
+Run: python benchmarks/speed.py
+One process, one thread, one core, float64; medians after a warm-up; every JAX result is waited for.
+
+(a) Empirical Bayes, 7 iterations at N = 1000: `exact_step` against Algorithm 2 in NumPy with M = 5000 draws.
+    The NumPy form is the fastest of those tried: draws in blocks that stay in the cache, samples sorted by
+    prediction so that counting is two sums of bytes, and both NumPy's default generator and its fastest
+    (SFC64). They run in turn (ours 50 times in its turn), so that other load hits all alike. `error` is
+    against seven steps of the means by a double sum over the laws of the two counts, by convolution.
+(b) Exact posterior with mean, sd, mode, shortest interval and highest-density region of all five metrics,
+    from the log-odds.
+(c) `exact_batch`: 1000 data sets of N = 1000 in one call; beside it, the same sets one after the other by (b)
+    without modes and regions.
+(d) `simulate_difficulty_fallibility`, vmapped over keys: 1000 data sets of N = 1000, T = 5.
+
+MEASURED
+"""
+
+import os
+
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[name] = "1"
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+if hasattr(os, "sched_setaffinity"):
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+
+import platform  # noqa: E402
+import time  # noqa: E402
+from functools import partial  # noqa: E402
+
+import jax  # noqa: E402
+import jax.numpy as jnp  # noqa: E402
+import numpy as np  # noqa: E402
+from scipy.special import expit  # noqa: E402
+
+from jtruth.simulate import simulate_difficulty_fallibility  # noqa: E402
+from jtruth.testing import METRICS, collapse, exact_posterior, exact_step, iterate, log_odds_of  # noqa: E402
+from jtruth.testing.batch import enough_window, exact_batch  # noqa: E402
+
+jax.config.update("jax_enable_x64", True)
+PRIOR, CONFUSION = np.array([0.8, 0.2]), np.array([[0.7, 0.3], [0.2, 0.8]])
+STEPS, DRAWS, BLOCK = 7, 5000, 250
+
+
+def draw_set(key, num_samples):
+    """Log-odds and predictions of one data set of the main example."""
+    data = simulate_difficulty_fallibility(
+        key, num_samples=num_samples, num_labelers=5, prior=PRIOR, confusion=CONFUSION
+    )
+    log_likelihood = data.noise.log_likelihood(data.to_labels())
+    return log_odds_of(log_likelihood, jnp.asarray(PRIOR)), data.y_pred
+
+
+def in_turn(runs, repeats, inner=1):
+    """Median seconds of functions without arguments, run in turn after a warm-up.
+
+    `inner`: how many times the first one runs in its turn (it is short); the median of these is its time.
+    """
+    for run in runs:
+        jax.block_until_ready(run())
+    times = np.empty((repeats, len(runs)))
+    for row in times:
+        for k, run in enumerate(runs):
+            some = []
+            for _ in range(inner if k == 0 else 1):
+                begin = time.perf_counter()
+                jax.block_until_ready(run())
+                some.append(time.perf_counter() - begin)
+            row[k] = np.median(some)
+    return np.median(times, axis=0)
+
+
+def shifted(x, n1, d, f):
+    """p(y_i = 1 | y_pred_i, z_i) of samples sorted by prediction, those predicted 1 first."""
+    return expit(x + np.where(np.arange(x.size) < n1, np.log(d / f), np.log((1 - d) / (1 - f))))
+
+
+def numpy_sampling(x, n1, rng):
+    """Algorithm 2 in NumPy, samples sorted by prediction."""
+    buffer, counts = np.empty((BLOCK, x.size)), np.empty((DRAWS, 2))
+    d = f = 0.5
+    for _ in range(STEPS):
+        p = shifted(x, n1, d, f)
+        for first in range(0, DRAWS, BLOCK):
+            rng.random(out=buffer)
+            y = (buffer < p).view(np.int8)
+            counts[first : first + BLOCK] = np.add.reduceat(y, [0, n1], axis=1, dtype=np.int64)
+        a, b = counts.T
+        d, f = np.mean(a / (a + b)), np.mean((n1 - a) / (x.size - a - b))
+    return d, f
+
+
+def count_law(p):
+    """Law of the number of heads by convolution."""
+    law = np.ones(1)
+    for q in p:
+        law = np.convolve(law, [1 - q, q])
+    return law
+
+
+def reference(x, n1):
+    """The same seven steps by double sums over the two laws."""
+    d = f = 0.5
+    a, b = np.arange(n1 + 1)[:, None], np.arange(x.size - n1 + 1)[None, :]
+    for _ in range(STEPS):
+        p = shifted(x, n1, d, f)
+        weight = count_law(p[:n1])[:, None] * count_law(p[n1:])[None, :]
+        found = []
+        for top, rest in ((a, b), (n1 - a, x.size - n1 - b)):
+            total = np.maximum(top + rest, 1)
+            some = weight * (top + rest > 0)
+            found.append((some * (top / total)).sum() / some.sum())
+        d, f = found
+    return d, f
+
+
+def empirical_bayes():
+    """(a)."""
+    x, y_pred = draw_set(jax.random.key(0), 1000)
+    ours = jax.jit(lambda x, y: iterate(exact_step(x, y), dtype=x.dtype, max_steps=STEPS, tol=0.0))
+    order = np.argsort(-np.asarray(y_pred), kind="stable")
+    sorted_x, n1 = np.asarray(x)[order], int(y_pred.sum())
+    sfc = np.random.Generator(np.random.SFC64(0))
+    runs = [
+        lambda: ours(x, y_pred),
+        partial(numpy_sampling, sorted_x, n1, np.random.default_rng(0)),
+        partial(numpy_sampling, sorted_x, n1, sfc),
+    ]
+    fast, default, fastest = in_turn(runs, 25, inner=50) * 1e3
+    once = in_turn(runs, 15)[0] * 1e3
+    fit = ours(x, y_pred)
+    error = np.abs(np.array([fit.p_detection, fit.p_false_alarm]) - reference(sorted_x, n1)).max()
+    sampled = np.abs(np.array(numpy_sampling(sorted_x, n1, sfc)) - reference(sorted_x, n1)).max()
+    print(f"(a) exact means {fast:.3f} ms ({once:.3f} after something else had the cache), error {error:.1e}")
+    print(f"    NumPy Algorithm 2: default generator {default:.1f} ms, SFC64 {fastest:.1f} ms, ", end="")
+    print(f"error {sampled:.1e}")
+    print(f"    ratios {default / fast:.0f} and {fastest / fast:.0f}")
+
+
+def everything(x, y_pred, full=True):
+    """All that `evaluate` reads off the exact posterior."""
+    table = exact_posterior(collapse(x, y_pred))
+    found = []
+    for metric in METRICS:
+        law = table.estimate(metric)
+        found += [law.mean, law.sd, law.interval(0.95)]
+        found += [law.mode, law.region(0.95)] if full else []
+    return found
+
+
+def exact_posteriors():
+    """(b)."""
+    for size, repeats in ((1000, 31), (10_000, 11), (100_000, 5), (1_000_000, 5)):
+        x, y_pred = (np.asarray(v) for v in draw_set(jax.random.key(1), size))
+        seconds = in_turn([partial(everything, x, y_pred)], repeats)[0]
+        print(f"(b) N = {size}: {seconds * 1e3:.1f} ms", flush=True)
+
+
+def batches():
+    """(c) and (d)."""
+    keys = jax.random.split(jax.random.key(2), 1000)
+    draw = jax.jit(lambda keys: jax.lax.map(partial(draw_set, num_samples=1000), keys, batch_size=50))
+    only = jax.jit(
+        jax.vmap(
+            lambda key: simulate_difficulty_fallibility(
+                key, num_samples=1000, num_labelers=5, prior=PRIOR, confusion=CONFUSION
+            )[:3]
+        )
+    )
+    x, y_pred = draw(keys)
+    window = enough_window(x, y_pred)
+    seconds = in_turn([partial(exact_batch, x, y_pred)], 5)[0]
+    found = exact_batch(x, y_pred)
+    print(f"(c) exact_batch, window {window}: {1000 / seconds:.0f} sets/s; not ok: {int((~found.ok).sum())}")
+    host = [np.asarray(v) for v in (x, y_pred)]
+    alone = in_turn([lambda: [everything(*s, full=False) for s in zip(*host, strict=True)]], 1)[0]
+    print(f"    one after the other on the host: {1000 / alone:.0f} sets/s")
+    print(f"(d) simulate: {1000 / in_turn([lambda: only(keys)], 5)[0]:.0f} sets/s", end="; ")
+    print(f"with log-likelihood and log-odds {1000 / in_turn([lambda: draw(keys)], 5)[0]:.0f}")
+
+
+def main():
+    """Print the table."""
+    print(f"python {platform.python_version()}, jax {jax.__version__}, numpy {np.__version__}, ", end="")
+    print(f"{jax.devices()[0].device_kind}, load {os.getloadavg()[0]:.1f}")
+    empirical_bayes()
+    exact_posteriors()
+    batches()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,18 @@
+"""Pictures of posteriors (Su Figures 9-13, 17, 18). Each function draws on one Axes and returns it.
+
+`import jtruth.plots` by name; it needs matplotlib (the extra `plots`). Nothing is shown or saved, and no
+global setting is changed: without `ax` a new figure is made, with `ax` the picture joins what is there, so
+that posteriors can be laid over each other. As in scikit-learn, `name` is what the legend calls the method
+and `ax` is where to draw; `metric` names the number on the axis, `ideal` is the true value where it is known.
+
+A circle is a posterior mean, a triangle a mode, a diamond a number without uncertainty, a cross the majority
+vote, a star or dotted line the true value. Colours are those of Okabe and Ito, which people with any common
+colour blindness tell apart.
+"""
+
+from jtruth.plots.estimate import plot_estimate
+from jtruth.plots.joint import plot_joint
+from jtruth.plots.path import plot_path
+from jtruth.plots.rows import plot_comparison, plot_metrics
+
+__all__ = ["plot_comparison", "plot_estimate", "plot_joint", "plot_metrics", "plot_path"]

@@ -1,0 +1,56 @@
+"""What the pictures share: names, marks and colours."""
+
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+
+from jtruth.stats.estimates import Estimate
+
+BLUE, ORANGE, GREEN, GREY, PURPLE = "#0072B2", "#D55E00", "#009E73", "#777777", "#CC79A7"
+CYCLE = (BLUE, ORANGE, GREEN, PURPLE, "#E69F00", "#56B4E9")
+TRUE = "true value"
+SMALL: dict[str, Any] = {"fontsize": "small", "frameon": False}
+
+_TITLES = {"recall": "recall $P_D$", "false_alarm_rate": "false-alarm rate $P_{FA}$"}
+
+
+def title(metric: str) -> str:
+    """Name of a metric for an axis, with its symbol."""
+    if metric.startswith("f") and metric[1:].replace(".", "").isdigit():
+        return f"$F_{{{metric[1:]}}}$"
+    return _TITLES.get(metric, metric.replace("_", " "))
+
+
+def new_axes(ax: Axes | None, rows: int | None = None) -> Axes:
+    """`ax`, or the Axes of a new figure, as high as `rows` rows need."""
+    if ax is not None:
+        return ax
+    size = (6.4, 4.2) if rows is None else (7.2, 1.3 + (0.55 if rows < 12 else 0.35) * rows)
+    return plt.subplots(figsize=size, layout="constrained")[1]
+
+
+def percent(level: float) -> str:
+    """A level as text."""
+    return f"{100 * level:g} %"
+
+
+def mark(ax: Axes, x: float, y: float, marker: str, color: str, *, label: str | None = None) -> None:
+    """One mark (`jtruth.plots` says which means what); modes and numbers are hollow."""
+    face = "white" if marker in "^d" else color
+    ax.plot(x, y, marker, color=color, mfc=face, ms=7, mew=1.6, ls="none", label=label, zorder=4)
+
+
+def key(marker: str, label: str, color: str = GREY) -> Line2D:
+    """A mark for a legend."""
+    face = "white" if marker in "^d" else color
+    return Line2D([], [], marker=marker, color=color, mfc=face, ls="none", label=label)
+
+
+def density_curve(estimate: Estimate) -> tuple[np.ndarray, np.ndarray]:
+    """The law's density where 99.9 % of it lie; metrics live in [0, 1], and the curve ends there."""
+    ends = np.array(estimate.region(0.999).intervals)
+    x = np.linspace(max(ends.min(), 0.0), min(ends.max(), 1.0), 801)
+    return x, np.asarray(estimate.density(x))

@@ -1,0 +1,146 @@
+"""Two metrics at once: regions on the ROC or precision-recall plane (Su Figures 12, 13, 18)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import to_hex, to_rgb
+from matplotlib.lines import Line2D
+from scipy.signal import convolve
+
+from jtruth.plots._parts import BLUE, CYCLE, GREY, SMALL, TRUE, mark, new_axes, title
+from jtruth.stats.regions import check_level, densest_cells
+from jtruth.testing.joint import JointDensity, JointEstimate
+
+_BINS = 135  # of the grid of a joint law, over +-5 sd
+
+
+def plot_joint(
+    joint: JointEstimate | JointDensity,
+    *,
+    levels: tuple[float, ...] = (0.5, 0.8, 0.95),
+    ax: Axes | None = None,
+    ideal: tuple[float, float] | None = None,
+    points: Mapping[str, Any] | None = None,
+    name: str = "posterior",
+    color: str = BLUE,
+    fill: bool = True,
+    plot_chance_level: bool = True,
+) -> Axes:
+    """Highest-density regions of two metrics on the ROC or precision-recall plane (Su Figure 12).
+
+    (recall, false-alarm rate) is drawn with the false-alarm rate to the right, (precision, recall) with the
+    recall to the right, as scikit-learn does; any other pair as it comes.
+
+    Args:
+        joint: `Evaluation.joint(first, second)`.
+        levels: probabilities of the regions. Atoms are smoothed for the picture, by a kernel much narrower
+            than the law; each region holds at least its level of the law itself, and the mode is the peak
+            of what is drawn.
+        ax: where to draw; a new figure if None.
+        ideal: the true (first, second), where it is known.
+        points: name -> (first, second) or (n, 2) of them: answers of methods that give only numbers.
+        name: name of the method, for the legend.
+        color: of the regions.
+        fill: fill the regions, rather than outline them only (to lay one law over another).
+        plot_chance_level: on the ROC plane, draw the line of a classifier that guesses.
+
+    Raises:
+        ValueError: a level not in (0, 1).
+    """
+    for level in levels:
+        check_level(level)
+    ax = new_axes(ax)
+    pair = (joint.first, joint.second)
+    turned = pair in {("recall", "false_alarm_rate"), ("precision", "recall")}
+    order = [1, 0] if turned else [0, 1]
+    mode = joint.mode
+    regions = _joint_regions(joint, levels)
+    if regions is not None:
+        x, y, density, heights = regions
+        if isinstance(joint, JointEstimate):  # of single atoms or draws the most probable one means little
+            i, j = np.unravel_index(int(density.argmax()), density.shape)
+            mode = np.array([x[i], y[j]])
+        across, up, grid = (y, x, density) if turned else (x, y, density.T)
+        _draw_regions(ax, across, up, grid, heights, color, fill)
+    mark(ax, joint.mean[order[0]], joint.mean[order[1]], "o", _darker(color), label=f"{name}, mean")
+    mark(ax, mode[order[0]], mode[order[1]], "^", _darker(color), label=f"{name}, mode")
+    for k, (label, point) in enumerate((points or {}).items()):
+        spots = np.atleast_2d(np.asarray(point, np.float64))[:, order]
+        style = {"color": CYCLE[2:][k % 4], "marker": "dsvP"[k % 4], "mfc": "white", "mew": 1.6, "ms": 7}
+        ax.plot(*spots.T, ls="none", label=label, zorder=3, **style)
+    if ideal is not None:
+        star = np.asarray(ideal, np.float64)[order]
+        ax.plot(*star, "*", color="black", mec="white", ms=13, label=TRUE, zorder=5)
+    if plot_chance_level and pair == ("recall", "false_alarm_rate"):
+        _draw_chance(ax)
+    ax.set(xlabel=title(pair[order[0]]), ylabel=title(pair[order[1]]))
+    once = dict(zip(*ax.get_legend_handles_labels()[::-1], strict=True))
+    ax.legend(once.values(), once.keys(), loc="upper left", bbox_to_anchor=(1, 1), **SMALL)
+    return ax
+
+
+def _draw_chance(ax: Axes) -> None:
+    """The diagonal; it does not move the limits, and stays out of the legend where it is out of sight."""
+    (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
+    label = "chance" if max(left, bottom) < min(right, top) else "_chance"
+    ax.add_artist(Line2D([0, 1], [0, 1], color=GREY, ls=":", label=label))
+
+
+def _draw_regions(ax, x, y, density, heights, color, fill) -> None:
+    """Nested regions, paler outwards."""
+    heights = sorted(set(heights))
+    if fill:
+        base = np.array(to_rgb(color))
+        shades = [1 - (1 - base) * s for s in np.linspace(0.2, 0.75, len(heights))]
+        ax.contourf(x, y, density, levels=[*heights, np.inf], colors=shades)
+    ax.contour(x, y, density, levels=heights, colors=[color], linewidths=1.0)
+
+
+def _darker(color: str) -> str:
+    red, green, blue = (0.55 * part for part in to_rgb(color))
+    return to_hex((red, green, blue))
+
+
+def _joint_regions(joint: JointEstimate | JointDensity, levels: tuple[float, ...]):
+    """x, y, density (x, y), and the heights that bound the regions; None if a metric is a constant."""
+    if isinstance(joint, JointDensity):
+        x, y, density = joint.on_grid()
+        mass = density
+    else:
+        smooth = _smoothed_cells(joint)
+        if smooth is None:
+            return None
+        x, y, mass, density = smooth
+    order = np.argsort(-density, axis=None)
+    held = np.cumsum(mass.ravel()[order]) / mass.sum()
+    last = np.minimum(np.searchsorted(held, levels), order.size - 1)
+    used = density > 0.2 * density.ravel()[order[last.max()]]
+    rows, columns = (slice(*(np.flatnonzero(used.any(axis))[[0, -1]] + [0, 1])) for axis in (1, 0))
+    return x[rows], y[columns], density[rows, columns], density.ravel()[order[last]]
+
+
+def _smoothed_cells(joint: JointEstimate):
+    """Cells of a count table on a grid: x, y, their mass in each bin, and a smooth density.
+
+    The kernel has the shape of the law; its width is 3/10 of the law's, or where cells are few 3/4 of
+    the distance between them, but never above 3/5. At 0 and 1 the density is reflected: no mass is lost.
+    """
+    covariance = joint.covariance
+    sd = np.sqrt(np.diag(covariance))
+    if not (sd > 1e-9).all():
+        return None
+    cells = densest_cells(joint.weight, 0.95).sum()
+    width = float(np.clip(0.75 * np.sqrt(6 * np.pi / cells), 0.3, 0.6))  # a normal law's 95 % have area 6 pi
+    low, high = np.maximum(joint.mean - 5 * sd, 0.0), np.minimum(joint.mean + 5 * sd, 1.0)
+    x_edges, y_edges = (np.linspace(a, b, _BINS + 1) for a, b in zip(low, high, strict=True))
+    mass = joint.on_grid(x_edges, y_edges)  # bins are equal, so densities are masses up to a factor
+    step = (high - low) / _BINS
+    shape = width**2 * covariance / np.outer(step, step) + np.eye(2)
+    reach = min(int(np.ceil(3.5 * np.sqrt(shape.max()))), _BINS)
+    offset = np.stack(np.meshgrid(*[np.arange(-reach, reach + 1)] * 2, indexing="ij"), -1)
+    kernel = np.exp(-0.5 * np.einsum("...i,ij,...j->...", offset, np.linalg.inv(shape), offset))
+    padded = np.pad(mass, reach, "symmetric")
+    density = np.maximum(convolve(padded, kernel / kernel.sum(), "valid"), 0.0)
+    return 0.5 * (x_edges[1:] + x_edges[:-1]), 0.5 * (y_edges[1:] + y_edges[:-1]), mass, density

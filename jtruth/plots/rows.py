@@ -1,0 +1,135 @@
+"""Several numbers, one a row: the metrics of an evaluation, or one metric by many methods (Su Figure 10)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from jtruth.evaluation import Evaluation
+from jtruth.plots._parts import (
+    BLUE,
+    CYCLE,
+    GREY,
+    ORANGE,
+    SMALL,
+    TRUE,
+    density_curve,
+    key,
+    mark,
+    new_axes,
+    percent,
+    title,
+)
+from jtruth.stats.estimates import Estimate
+from jtruth.stats.regions import check_level
+
+
+def plot_metrics(
+    evaluation: Evaluation, *, ax: Axes | None = None, ideal: Mapping[str, float] | None = None
+) -> Axes:
+    """Every metric of an evaluation as mean and interval, beside what majority vote says.
+
+    Args:
+        evaluation: what `jtruth.evaluate` returned; its `level` is that of the intervals.
+        ax: where to draw; a new figure if None.
+        ideal: metric name -> true value, where it is known.
+    """
+    metrics, naive = evaluation.metrics, evaluation.baselines.get("majority_vote", {})
+    least = 0.0  # kappa and MCC may be negative
+    ax = new_axes(ax, len(metrics))
+    for k, (metric, law) in enumerate(metrics.items()):
+        if np.isnan(law.mean):
+            _note(ax, -k, "not identified")
+        else:
+            low, high, _ = law.interval(evaluation.level)
+            least = min(least, low)
+            ax.plot([low, high], [-k, -k], color=BLUE, lw=5, alpha=0.45, solid_capstyle="butt")
+            mark(ax, law.mean, -k, "o", BLUE)
+            _note(ax, -k, f"{law.mean:.3f}  [{low:.3f}, {high:.3f}]")
+        if metric in naive:
+            mark(ax, naive[metric], -k, "x", ORANGE)
+        if ideal is not None and metric in ideal:
+            ax.vlines(ideal[metric], -k - 0.3, -k + 0.3, color="black", ls=":")
+    posterior = evaluation.interval_kind == "posterior"
+    kind = f"{percent(evaluation.level)} {'interval' if posterior else evaluation.interval_kind}"
+    _rows(ax, [title(metric) for metric in metrics])
+    ax.set(xlim=(1.05 * least, 1), ylim=(0.6 - len(metrics), 0.6), xlabel=f"value and {kind}")
+    keys = [key("o", "posterior mean", BLUE), Patch(color=BLUE, alpha=0.45, label=kind)]
+    keys += [key("x", "majority vote", ORANGE)] if naive else []
+    keys += [Line2D([], [], color="black", ls=":", label=TRUE)] if ideal is not None else []
+    _legend_above(ax, keys)
+    return ax
+
+
+def plot_comparison(
+    answers: Mapping[str, Estimate | float | np.ndarray],
+    *,
+    level: float = 0.95,
+    ax: Axes | None = None,
+    ideal: float | None = None,
+    metric: str = "metric",
+) -> Axes:
+    """One metric by several methods, one a row (Su Figure 10): laws as density, mean, mode and region.
+
+    Args:
+        answers: name of the method -> its law, or one number or several (NaN: not drawn).
+        level: probability of the highest-density regions.
+        ax: where to draw; a new figure if None.
+        ideal: the true value, where it is known; a dotted line.
+        metric: name of the metric, for the axis.
+
+    Raises:
+        ValueError: level not in (0, 1).
+    """
+    check_level(level)
+    ax = new_axes(ax, len(answers))
+    wide = [a for a in answers.values() if isinstance(a, Estimate) and a.sd > 0]
+    curves = {id(law): density_curve(law) for law in wide}
+    unit = 0.6 / max((density.max() for _, density in curves.values()), default=1.0)  # one scale for all
+    for row, answer in enumerate(answers.values()):
+        color = CYCLE[row % len(CYCLE)]
+        if not isinstance(answer, Estimate) or id(answer) not in curves:
+            numbers = np.atleast_1d(answer.mean if isinstance(answer, Estimate) else answer)
+            numbers = np.asarray(numbers, np.float64)
+            numbers = numbers[~np.isnan(numbers)]
+            for number in numbers:
+                mark(ax, number, -row, "d", color)
+            ends = f"{numbers.min():.3f} to {numbers.max():.3f}" if numbers.size else "not defined"
+            _note(ax, -row, f"{numbers[0]:.3f}" if numbers.size == 1 else ends)
+            continue
+        x, density = curves[id(answer)]
+        ax.fill_between(x, -row, -row + unit * density, color=color, alpha=0.25, lw=0)
+        ax.plot(x, -row + unit * density, color=color, lw=1)
+        for low, high in answer.region(level).intervals:
+            ax.plot([low, high], [-row - 0.1] * 2, color=color, lw=4, alpha=0.5, solid_capstyle="butt")
+        mark(ax, answer.mean, -row - 0.1, "o", color)
+        mark(ax, answer.mode, -row - 0.26, "^", color)
+        interval = answer.interval(level)
+        _note(ax, -row, f"{answer.mean:.3f}  [{interval.low:.3f}, {interval.high:.3f}]")
+    keys = [key("o", "mean"), key("^", "mode"), Patch(color=GREY, alpha=0.5, label=percent(level))]
+    keys += [key("d", "a number alone")] if len(curves) < len(answers) else []
+    if ideal is not None:
+        ax.axvline(ideal, color="black", ls=":")
+        keys += [Line2D([], [], color="black", ls=":", label=TRUE)]
+    _rows(ax, list(answers))
+    ax.set(ylim=(0.5 - len(answers), 0.75), xlabel=title(metric))
+    _legend_above(ax, keys)
+    return ax
+
+
+def _note(ax: Axes, y: float, text: str) -> None:
+    """Numbers at the right edge of a row."""
+    ax.text(1.02, y, text, va="center", fontsize="small", transform=ax.get_yaxis_transform())
+
+
+def _rows(ax: Axes, names: list[str]) -> None:
+    ax.set_yticks([-k for k in range(len(names))], labels=names)
+    ax.tick_params(axis="y", length=0)
+    ax.spines[["top", "right", "left"]].set_visible(False)
+
+
+def _legend_above(ax: Axes, handles: list[Any]) -> None:
+    ax.legend(handles=handles, loc="lower left", bbox_to_anchor=(0, 1), ncols=len(handles), **SMALL)
