@@ -46,7 +46,8 @@ def main():
                 times.setdefault(name, []).append(seconds(command))
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     print(
-        f"python {platform.python_version()}, {cores} cores, load {os.getloadavg()[0]:.1f}, {REPEATS} runs each"
+        f"python {platform.python_version()}, {cores} cores, load {os.getloadavg()[0]:.1f}, "
+        f"{REPEATS} runs each"
     )
     for name, some in times.items():
         print(f"{name:14s} median {statistics.median(some):5.2f} s   ({min(some):.2f} to {max(some):.2f})")
