@@ -40,8 +40,7 @@ class ConfusionMatrices(NoiseModel):
 
     Example:
         >>> import numpy as np
-        >>> from jtruth._arrays import safe_log
-    from jtruth.labels import Labels
+        >>> from jtruth.labels import Labels
         >>> from jtruth.noise import ConfusionMatrices
         >>> labels = Labels.from_matrix(np.array([[1, 0], [0, -1]]), num_classes=2)
         >>> model = ConfusionMatrices([[[.9, .1], [.2, .8]], [[.6, .4], [.5, .5]]])
