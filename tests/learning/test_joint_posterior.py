@@ -4,7 +4,6 @@ import itertools
 
 import jax
 import numpy as np
-import pytest
 from scipy.special import gammaln
 
 from jtruth.labels import Labels
@@ -66,12 +65,3 @@ def test_a_permuted_start_is_caught_and_one_labeler_is_not_identified():
     assert fit_joint(Labels.from_matrix(z, 2), key=jax.random.key(0)).usable
     alone = fit_joint(Labels.from_matrix(z[:, :1], 2), y_pred=z[:, 1], key=jax.random.key(0))
     assert not alone.identified and not alone.usable
-
-
-@pytest.mark.slow
-def test_default_never_switches_on_public_sets(shared_data):
-    for name in ("bluebirds", "dogs", "rte"):
-        table = np.loadtxt(shared_data(name) / "labels.csv", delimiter=",", skiprows=1, dtype=int)
-        labels = Labels.from_long(*table.T.tolist(), num_classes=int(table[:, 2].max()) + 1)
-        for seed in range(3):
-            assert fit_joint(labels, key=jax.random.key(seed)).usable
