@@ -4,7 +4,14 @@ Run: taskset -c 0,1 python benchmarks/cold_start.py     (Linux; two cores)
 Three cases, in turn: no compilation cache; `--compilation-cache` with an empty folder; the same folder again.
 Imports are included; beside the medians, the time of `import jtruth` alone and of an empty interpreter.
 
-MEASURED
+Measured: AMD EPYC, 2 of 4 cores (the others busy), Python 3.11.7, jax 0.10.2. The sampler is NumPy, so there
+is hardly anything to compile and the cache changes nothing; three quarters of the time are imports.
+
+    no cache       median  2.19 s   (1.88 to 2.49)
+    cold cache     median  2.21 s   (2.16 to 3.11)
+    warm cache     median  2.32 s   (2.09 to 2.96)
+    import jtruth  median  1.63 s   (1.50 to 1.91)
+    python alone   median  0.01 s   (0.01 to 0.02)
 """
 
 import os

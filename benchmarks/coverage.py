@@ -1,6 +1,6 @@
 """Do the intervals hold what they say? Simulated sets with the truth known: exact posterior and Algorithm 1.
 
-Run: python benchmarks/coverage.py [SETS]     (1000 sets per setting by default, two processes)
+Run: python benchmarks/coverage.py [SETS]     (4000 sets per setting by default, two processes)
 
 Settings (Su 5.2):
   main    5.2.1: N = 1000, T = 5, pi(1) = .2, (p_D, p_FA) = (.8, .3), delta ~ Beta(1, 5), phi ~ U(0, .4)
@@ -18,7 +18,61 @@ Two checks of the exact posterior.
 With "uniform" both hold exactly, within Monte Carlo error. At a fixed operating point coverage
 is a frequency over labels only; Bayesian intervals need not match, but should be close.
 
-MEASURED
+Measured: AMD EPYC, 4 cores, Python 3.11.7, jax 0.10.2, numpy 2.4.6, two processes; 2000 sets a setting, 1.2
+minutes. Columns: accuracy, precision, recall, false alarms, F1; +- is the Monte Carlo standard error.
+"largest" is over 50, 80 and 95 %. With the operating point drawn from its prior the largest of 15 distances
+from nominal is about 2 standard errors, which is what the largest of 15 should be. At the fixed point of
+`small` (N = 70) coverage over labels alone is 1 to 3 points more than nominal (up to 4.2 standard errors):
+a Bayesian interval promises coverage on average over the prior, not at every point.
+
+    main: 2000 sets; Algorithm 1 converged in 100.0 %
+      95 exact, by rank               94.5+-0.5    94.5+-0.5    94.9+-0.5    94.5+-0.5    94.4+-0.5
+      95 exact, shortest              94.5+-0.5    95.0+-0.5    94.6+-0.5    94.5+-0.5    94.5+-0.5
+      95 attained (mean)             95.3    95.5    95.0    95.0    95.0
+      95 Algorithm 1                  85.9+-0.8    91.7+-0.6    85.0+-0.8    88.5+-0.7    89.5+-0.7
+      largest of 15 distances: rank from nominal 1.2 se, shortest from attained 1.6 se
+      rmse exact                    0.0096  0.0159  0.0254  0.0065  0.0176
+      rmse Algorithm 1              0.0096  0.0159  0.0255  0.0065  0.0176
+    small: 2000 sets; Algorithm 1 converged in 96.6 %
+      95 exact, by rank               96.2+-0.4    96.9+-0.4    95.9+-0.4    97.0+-0.4    96.5+-0.4
+      95 exact, shortest              96.2+-0.4    97.2+-0.4    95.5+-0.5    96.0+-0.4    96.4+-0.4
+      95 attained (mean)             95.6    96.0    95.1    95.1    95.1
+      95 Algorithm 1                  63.1+-1.1    71.8+-1.0    62.5+-1.1    66.6+-1.1    63.9+-1.1
+      largest of 15 distances: rank from nominal 4.2 se, shortest from attained 3.2 se
+      rmse exact                    0.0769  0.0869  0.0812  0.0829  0.0760
+      rmse Algorithm 1              0.0826  0.0956  0.0855  0.0887  0.0821
+    single: 2000 sets; Algorithm 1 converged in 100.0 %
+      95 exact, by rank               95.8+-0.5    95.5+-0.5    95.1+-0.5    95.5+-0.5    95.7+-0.5
+      95 exact, shortest              95.8+-0.4    95.7+-0.5    95.2+-0.5    95.5+-0.5    95.6+-0.5
+      95 attained (mean)             95.3    95.4    95.0    95.0    95.0
+      95 Algorithm 1                  78.5+-0.9    79.3+-0.9    85.2+-0.8    77.8+-0.9    78.5+-0.9
+      largest of 15 distances: rank from nominal 1.7 se, shortest from attained 1.7 se
+      rmse exact                    0.0116  0.0136  0.0108  0.0182  0.0099
+      rmse Algorithm 1              0.0115  0.0134  0.0108  0.0180  0.0099
+    main, uniform: 2000 sets; Algorithm 1 converged in 100.0 %
+      95 exact, by rank               94.8+-0.5    95.0+-0.5    95.3+-0.5    95.2+-0.5    95.0+-0.5
+      95 exact, shortest              95.3+-0.5    95.6+-0.5    95.5+-0.5    95.2+-0.5    95.0+-0.5
+      95 attained (mean)             95.3    95.6    95.0    95.0    95.0
+      95 Algorithm 1                  88.1+-0.7    89.3+-0.7    85.4+-0.8    89.8+-0.7    88.3+-0.7
+      largest of 15 distances: rank from nominal 2.0 se, shortest from attained 1.9 se
+      rmse exact                    0.0092  0.0163  0.0225  0.0055  0.0161
+      rmse Algorithm 1              0.0092  0.0164  0.0225  0.0055  0.0161
+    small, uniform: 2000 sets; Algorithm 1 converged in 98.8 %
+      95 exact, by rank               95.5+-0.5    95.4+-0.5    96.0+-0.4    95.0+-0.5    95.7+-0.5
+      95 exact, shortest              96.0+-0.4    96.3+-0.4    95.2+-0.5    95.4+-0.5    95.2+-0.5
+      95 attained (mean)             95.6    96.0    95.1    95.1    95.1
+      95 Algorithm 1                  73.2+-1.0    78.1+-0.9    68.5+-1.0    68.2+-1.0    74.1+-1.0
+      largest of 15 distances: rank from nominal 2.2 se, shortest from attained 2.2 se
+      rmse exact                    0.0772  0.1091  0.0769  0.0769  0.0812
+      rmse Algorithm 1              0.0809  0.1143  0.0804  0.0805  0.0843
+    single, uniform: 2000 sets; Algorithm 1 converged in 100.0 %
+      95 exact, by rank               94.9+-0.5    96.0+-0.4    95.4+-0.5    95.3+-0.5    95.2+-0.5
+      95 exact, shortest              95.1+-0.5    96.2+-0.4    95.4+-0.5    95.2+-0.5    95.3+-0.5
+      95 attained (mean)             95.3    95.4    95.0    95.0    95.0
+      95 Algorithm 1                  87.2+-0.7    88.6+-0.7    85.7+-0.8    84.8+-0.8    87.5+-0.7
+      largest of 15 distances: rank from nominal 2.2 se, shortest from attained 1.8 se
+      rmse exact                    0.0113  0.0176  0.0092  0.0144  0.0109
+      rmse Algorithm 1              0.0113  0.0177  0.0092  0.0144  0.0109
 """
 
 import os
@@ -158,9 +212,7 @@ def report(name, found):
         attained = np.nanmean(found[:, :, 5 + 3 * k], axis=0)
         z = np.nanmean(gap, axis=0) / np.sqrt(attained * (1 - attained) / np.sum(~np.isnan(gap), axis=0))
         away = max(away, np.abs(z).max())
-        print(
-            "     shortest - attained, in se " + "".join(f"{v:>+18.1f}" for v in z).removeprefix("        ")
-        )
+        print("     (shortest-attained)/se " + "".join(f"{v:>+18.1f}" for v in z))
     print(f"  largest of {len(LEVELS) * len(METRICS)} distances: rank from nominal {worst:.1f} se, ", end="")
     print(f"shortest from attained {away:.1f} se")
     for text, column in (("exact", 1), ("Algorithm 1", 2)):
@@ -170,7 +222,7 @@ def report(name, found):
 
 def main():
     """All settings."""
-    sets = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
+    sets = int(sys.argv[1]) if len(sys.argv) > 1 else 4000
     began = time.perf_counter()
     with multiprocessing.get_context("spawn").Pool(PROCESSES) as pool:
         for name in SETTINGS:

@@ -153,12 +153,12 @@ def count_probabilities(problem: Problem, symbols: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray((problem.tie @ symbols.reshape(-1, symbols.shape[2])).T)
 
 
-def draw_states(problem: Problem, p: np.ndarray, rngs: list[np.random.Generator]) -> np.ndarray:
-    """State counts of every row, (states, chains, rows), each chain from its own stream."""
-    states, single = p.shape[0], problem.num_single
+def draw_states(problem: Problem, p: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """State counts of every row, (states, chains, rows)."""
+    (states, chains, _), single = p.shape, problem.num_single
     counts = np.empty_like(p)
     # 1 - random lies in (0, 1], so a state of probability 0 is never chosen, not even by rounding.
-    u = np.stack([1.0 - rng.random(single) for rng in rngs])
+    u = 1.0 - rng.random((chains, single))
     cumulative = np.cumsum(p[:, :, :single], axis=0)
     below = u * cumulative[-1] <= cumulative
     counts[0, :, :single] = below[0]
@@ -170,7 +170,7 @@ def draw_states(problem: Problem, p: np.ndarray, rngs: list[np.random.Generator]
     share = np.divide(several, tail, out=np.ones_like(several), where=tail > 0)
     left = np.broadcast_to(problem.multiplicity[single:].astype(np.int64), several.shape[1:]).copy()
     for s in range(states - 1):
-        drawn = np.stack([rng.binomial(n, q) for rng, n, q in zip(rngs, left, share[s], strict=True)])
+        drawn = rng.binomial(left, share[s])
         counts[s, :, single:] = drawn
         left -= drawn
     counts[-1, :, single:] = left
@@ -178,21 +178,17 @@ def draw_states(problem: Problem, p: np.ndarray, rngs: list[np.random.Generator]
 
 
 def draw_dirichlet_logs(
-    problem: Problem, concentration: np.ndarray, rngs: list[np.random.Generator]
+    problem: Problem, concentration: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
     """Log of one draw of every Dirichlet row, (chains, P), given the concentrations (chains, P)."""
-    pairs = zip(rngs, concentration, strict=True)
-    logs = np.stack([_log_gamma_draw(rng, a) for rng, a in pairs])
+    # Log of gamma draws: G(a) has the law of G(a + 1) U^(1/a).
+    a = concentration
+    logs = np.log(rng.standard_gamma(a + 1)) - rng.standard_exponential(a.shape) / a
     top = np.repeat(np.maximum.reduceat(logs, problem.starts, axis=1), problem.length, axis=1)
     logs -= top
     total = np.add.reduceat(np.exp(logs), problem.starts, axis=1)
     logs -= np.repeat(np.log(total), problem.length, axis=1)
     return logs
-
-
-def _log_gamma_draw(rng: np.random.Generator, a: np.ndarray) -> np.ndarray:
-    """Log of gamma draws: G(a) has the law of G(a + 1) U^(1/a)."""
-    return np.log(rng.standard_gamma(a + 1)) - rng.standard_exponential(a.size) / a
 
 
 def posterior_means(problem: Problem, concentration: np.ndarray) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 `Store` holds the draws after burn-in, block by block. Large arrays (the matrices) are thinned: once they
 outgrow `max_bytes` only every second, then every fourth, ... sweep is kept, while their mean is taken over
-all sweeps. `save` writes store, counts and the state of every random stream into one npz file, first beside
+all sweeps. `save` writes store, counts and the state of the random stream into one npz file, first beside
 it and then in its place, so a file is never half written; `load` refuses a file of other data.
 """
 
@@ -66,7 +66,7 @@ def save(
     fingerprint: str,
     store: Store,
     chain: dict[str, np.ndarray],
-    streams: list[np.random.Generator],
+    rng: np.random.Generator,
     numbers: dict[str, int],
 ) -> None:
     """Write everything that the next sweep depends on."""
@@ -77,7 +77,7 @@ def save(
     about = {
         "fingerprint": fingerprint,
         "numbers": numbers | {"kept": store.kept, "thin": store.thin},
-        "streams": [rng.bit_generator.state for rng in streams],
+        "stream": rng.bit_generator.state,
     }
     beside = path.with_name(path.name + ".part")
     with open(beside, "wb") as file:
@@ -88,9 +88,9 @@ def save(
 
 
 def load(
-    path: Path, fingerprint: str, store: Store, streams: list[np.random.Generator]
+    path: Path, fingerprint: str, store: Store, rng: np.random.Generator
 ) -> tuple[dict[str, np.ndarray], dict[str, int]]:
-    """Fill the store and the streams from a file; the counts and numbers that were saved with them."""
+    """Fill the store and set the stream from a file; the counts and numbers that were saved with them."""
     try:
         with np.load(path) as file:
             found = {name: file[name] for name in file.files}
@@ -111,6 +111,5 @@ def load(
     store.small = {name: [a] for name, a in named("small").items()}
     store.large = {name: [a] for name, a in named("large").items()}
     store.large_sum, store.state_sum = named("sum"), found["state_sum"]
-    for rng, state in zip(streams, about["streams"], strict=True):
-        rng.bit_generator.state = state
+    rng.bit_generator.state = about["stream"]
     return named("chain"), numbers

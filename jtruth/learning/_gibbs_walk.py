@@ -1,7 +1,7 @@
 """The chains of a Gibbs sampler on their way: blocks of sweeps, and the file that outlives them.
 
-All that the next sweep depends on is the number of samples behind every (column, state), the common rows of
-pooled raters, and the state of the random streams, one per chain. `Checkpoint` writes these with the draws so
+All that the next sweep depends on is the number of samples behind every (column, state), the rows of pooled
+raters and what they have in common, and the state of the random stream. `Checkpoint` writes these with the draws so
 far, so a run that was killed goes on from there as if nothing had happened, to the last bit.
 """
 
@@ -29,7 +29,7 @@ class Walk:
 
     problem: kernel.Problem
     words: list[int]  # of the key
-    streams: list[np.random.Generator]
+    rng: np.random.Generator
     chain: dict[str, np.ndarray]
     store: Store
     burn_in: int
@@ -38,19 +38,27 @@ class Walk:
 
     @classmethod
     def begin(cls, problem, mode, words, chains, burn_in, max_bytes) -> "Walk":
-        """States drawn at the mode (states, rows), one stream of the key for every chain."""
-        seeds = [np.random.SeedSequence(words, spawn_key=(k,)) for k in range(chains)]
-        streams = [np.random.default_rng(seed) for seed in seeds]
+        """States drawn at the mode (states, rows)."""
+        rng = np.random.default_rng(np.random.SeedSequence(words))
         p = np.repeat(mode[:, None, :], chains, axis=1)
-        chain = {"symbols": kernel.count_symbols(problem, kernel.draw_states(problem, p, streams))}
+        symbols = kernel.count_symbols(problem, kernel.draw_states(problem, p, rng))
+        chain = {"symbols": symbols}
+        if problem.pooled:
+            alpha = problem.concentration + kernel.count_probabilities(problem, symbols)
+            chain["log_theta"] = kernel.draw_dirichlet_logs(problem, alpha, rng)
         for k, group in enumerate(problem.pooled):
             mean = group.common_prior / group.common_prior.sum(axis=-1, keepdims=True)
-            chain[f"common{k}"] = np.repeat(mean[None], chains, axis=0)
-        return cls(problem, words, streams, chain, Store(max_bytes), burn_in)
+            chain[f"common{k}"] = np.repeat(np.log(mean)[None], chains, axis=0)
+        return cls(problem, words, rng, chain, Store(max_bytes), burn_in)
+
+    @property
+    def num_chains(self) -> int:
+        """Chains that walk side by side."""
+        return self.chain["symbols"].shape[2]
 
     def block(self, digest: Digest) -> None:
         """Some sweeps; their draws are kept once burn-in is over."""
-        numbers = len(self.streams) * self.problem.concentration.size
+        numbers = self.num_chains * self.problem.concentration.size
         most = int(np.clip(_BLOCK_NUMBERS // max(numbers, 1), 5, _BLOCK))
         warm = self.done >= self.burn_in
         end = self.burn_in + self.target if warm else self.burn_in
@@ -68,14 +76,17 @@ class Walk:
 
     def _sweep(self) -> tuple[np.ndarray, np.ndarray]:
         """Rows given states, then states given rows; log rows (chains, P), p (states, chains, rows)."""
-        problem, streams = self.problem, self.streams
+        problem, rng = self.problem, self.rng
         common = [self.chain[f"common{k}"] for k in range(len(problem.pooled))]
         counts = kernel.count_probabilities(problem, self.chain["symbols"])
-        concentration, common = draw_common_rows(problem, counts, common, streams)
-        log_theta = kernel.draw_dirichlet_logs(problem, concentration + counts, streams)
+        last = self.chain.get("log_theta", counts)
+        concentration, common = draw_common_rows(problem, last, counts, common, rng)
+        log_theta = kernel.draw_dirichlet_logs(problem, concentration + counts, rng)
         p = kernel.state_probabilities(problem, log_theta)
-        symbols = kernel.count_symbols(problem, kernel.draw_states(problem, p, streams))
+        symbols = kernel.count_symbols(problem, kernel.draw_states(problem, p, rng))
         self.chain = {"symbols": symbols} | {f"common{k}": g for k, g in enumerate(common)}
+        if problem.pooled:
+            self.chain["log_theta"] = log_theta
         return log_theta, p
 
 
@@ -104,7 +115,7 @@ class Checkpoint:
         """Go on where the file stopped, if there is one."""
         if self.path is None or not self.path.exists():
             return
-        walk.chain, numbers = load(self.path, self._mark(walk), walk.store, walk.streams)
+        walk.chain, numbers = load(self.path, self._mark(walk), walk.store, walk.rng)
         walk.done, walk.target, walk.burn_in = (int(numbers[k]) for k in ("done", "target", "burn_in"))
 
     def write(self, walk: Walk) -> None:
@@ -112,7 +123,7 @@ class Checkpoint:
         if self.path is None:
             return
         numbers = {"done": walk.done, "target": walk.target, "burn_in": walk.burn_in}
-        save(self.path, self._mark(walk), walk.store, walk.chain, walk.streams, numbers)
+        save(self.path, self._mark(walk), walk.store, walk.chain, walk.rng, numbers)
         self.written = time.monotonic()
 
     def write_if_due(self, walk: Walk) -> None:

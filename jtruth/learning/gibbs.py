@@ -2,7 +2,8 @@
 
 The model is conjugate (see `_gibbs_spec`): given the states every row of probabilities is Dirichlet, given
 the probabilities the states of the samples are independent. A sweep draws both in turn, in NumPy on the host:
-nothing is compiled, equal samples are one row, and four chains run side by side.
+nothing is compiled, equal samples are one row, and 4 to 32 chains run side by side: as many as cost
+little more than four.
 
 `run_gibbs` starts all chains at a mode found by EM, leaves out a burn-in, and then goes on until split R-hat
 is below 1.01 and the effective sample size is at least 400 for every monitored quantity, or until time or
@@ -29,7 +30,7 @@ from jtruth.stats.chains import effective_sample_size, split_rhat
 class Effort(NamedTuple):
     """How long to sample. Sweeps are counted over all chains, burn-in left out unless said otherwise."""
 
-    chains: int = 4
+    chains: int | None = None  # a multiple of 4; None: 4 to 32, as the size of a sweep allows
     burn_in: int = 250  # sweeps of each chain that are thrown away
     min_sweeps: int = 3000
     max_sweeps: int = 200_000
@@ -40,6 +41,8 @@ class Effort(NamedTuple):
 
 
 STANDARD = Effort()
+_SHORTEST = 200  # sweeps to keep of every chain, however many there are
+_CHEAP = 40_000
 
 
 class Convergence(NamedTuple):
@@ -113,26 +116,27 @@ def run_gibbs(
     _check_effort(effort)
     problem = kernel.flatten(model, observed)
     mode, em_steps = kernel.em(problem, start)
-    walk = Walk.begin(problem, mode, key_words(key), effort.chains, effort.burn_in, effort.max_bytes)
-    walk.target = -(-effort.min_sweeps // effort.chains)
-    file = Checkpoint(checkpoint, checkpoint_seconds, [start, np.array(effort[:2])])
+    chains = effort.chains or _affordable_chains(problem)
+    walk = Walk.begin(problem, mode, key_words(key), chains, effort.burn_in, effort.max_bytes)
+    walk.target = max(-(-effort.min_sweeps // chains), _SHORTEST)
+    file = Checkpoint(checkpoint, checkpoint_seconds, [start, np.array([chains, effort.burn_in])])
     file.resume(walk)
     began, stopped_by, rhat, ess = time.monotonic(), "", {}, {}
     while not stopped_by:
         in_time = _advance(walk, digest, effort, file, progress, began)
         rhat, ess = diagnose({name: walk.store.draws()[name] for name in monitored})
-        enough = walk.store.kept * effort.chains >= effort.min_sweeps
+        enough = walk.store.kept * chains >= effort.min_sweeps
         if enough and _good(rhat, ess, effort):
             stopped_by = "converged"
         elif not in_time:
             stopped_by = "max_seconds"
-        elif walk.store.kept >= effort.max_sweeps // effort.chains:
+        elif walk.store.kept >= effort.max_sweeps // chains:
             stopped_by = "max_sweeps"
         else:
-            most = effort.max_sweeps // effort.chains
+            most = effort.max_sweeps // chains
             walk.target = min(_next_target(walk.target, rhat, ess, effort), most)
     file.write(walk)
-    store, total = walk.store, walk.store.kept * effort.chains
+    store, total = walk.store, walk.store.kept * chains
     seconds = time.monotonic() - began
     return GibbsRun(
         draws=store.draws(),
@@ -147,6 +151,12 @@ def run_gibbs(
     )
 
 
+def _affordable_chains(problem: kernel.Problem) -> int:
+    """4 to 32 chains: together they work on some 40 000 numbers a step, below which Python's time dominates."""
+    numbers = problem.place.shape[1] * problem.multiplicity.size + problem.concentration.size
+    return int(np.clip(4 * (_CHEAP // (4 * numbers)), 4, 32))
+
+
 def _advance(walk, digest, effort, file, progress, began):
     """Blocks of sweeps up to the target; False if the time ran out first."""
     while walk.done < walk.burn_in + walk.target:
@@ -156,7 +166,7 @@ def _advance(walk, digest, effort, file, progress, began):
             walk.burn_in = walk.done  # half of the time is gone: keep what comes now
         file.write_if_due(walk)
         if progress is not None:
-            progress(walk.done * effort.chains, (walk.burn_in + walk.target) * effort.chains)
+            progress(walk.done * walk.num_chains, (walk.burn_in + walk.target) * walk.num_chains)
         if spent > effort.max_seconds and walk.store.kept >= 4:
             return False
     return True
@@ -175,7 +185,7 @@ def diagnose(draws: dict[str, np.ndarray]) -> tuple[dict[str, float], dict[str, 
     """Split R-hat and bulk ESS of every number in these arrays, named like "prior[1]"."""
     rhat, ess = {}, {}
     for name, values in draws.items():
-        r, e = split_rhat(values), effective_sample_size(values)
+        r, e = split_rhat(values, groups=4), effective_sample_size(values)
         for index in np.ndindex(r.shape):
             label = f"{name}[{','.join(map(str, index))}]" if index else name
             rhat[label], ess[label] = float(r[index]), float(e[index])
@@ -195,7 +205,11 @@ def _next_target(target, rhat, ess, effort):
 
 
 def _check_effort(effort):
-    if effort.chains < 2 or effort.burn_in < 0 or effort.min_sweeps < 4 * effort.chains:
-        raise ValueError(f"effort needs 2 chains or more and 4 sweeps or more of each; got {effort}")
+    chains = effort.chains or 4
+    if chains < 2 or (chains > 4 and chains % 4) or effort.burn_in < 0 or effort.min_sweeps < 4 * chains:
+        raise ValueError(
+            "effort needs 2 to 4 chains, or a multiple of 4, and 4 sweeps or more of each in min_sweeps; got "
+            f"{effort}"
+        )
     if not (effort.max_seconds > 0 and effort.max_sweeps >= effort.min_sweeps):
         raise ValueError(f"effort needs max_seconds > 0 and max_sweeps >= min_sweeps; got {effort}")

@@ -22,8 +22,15 @@ from scipy.stats import rankdata
 Draws = Float[np.ndarray, "chains draws ..."]
 
 
-def split_rhat(draws: Draws | Int[np.ndarray, "chains draws ..."]) -> Float[np.ndarray, "..."]:
+def split_rhat(
+    draws: Draws | Int[np.ndarray, "chains draws ..."], *, groups: int | None = None
+) -> Float[np.ndarray, "..."]:
     """Rank-normalised split R-hat: the larger of the bulk and the folded one; 1.01 is the usual limit.
+
+    With many short chains the half-chains are put together to `groups` groups, first and second halves
+    apart, which are compared instead (nested R-hat: Margossian et al. 2024); otherwise 1.01 would ask of every
+    chain by itself what is enough of all. Chains that are no more than `groups`, or no multiple of it, are
+    compared one by one.
 
     >>> rng = np.random.default_rng(0)
     >>> print(round(float(split_rhat(rng.normal(size=(4, 1000)))), 2))
@@ -32,6 +39,9 @@ def split_rhat(draws: Draws | Int[np.ndarray, "chains draws ..."]) -> Float[np.n
     1.5
     """
     halves = _split(draws)
+    chains = halves.shape[0] // 2
+    if groups is not None and chains > groups and chains % groups == 0:
+        halves = halves.reshape(2 * groups, -1, *halves.shape[2:])
     folded = np.abs(halves - np.median(halves, axis=(0, 1)))
     return np.asarray(np.maximum(_rhat(_normal_scores(halves)), _rhat(_normal_scores(folded))))
 

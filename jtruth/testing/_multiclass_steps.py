@@ -166,17 +166,18 @@ def iterate(
     """The loop of Algorithms 3 and 4, from uniform rows; the change is that of the adjusted matrix."""
 
     def body(state):
-        path, number, _ = state
-        old = path[number]
+        old, path, number, _ = state
         new = step(old, number)
         new = jnp.clip(jnp.where(jnp.isnan(new), old, new), alpha, 1.0 - alpha)
         new = new / new.sum(1, keepdims=True)
-        return path.at[number + 1].set(new), number + 1, jnp.abs(new - old).max()
+        return new, path.at[number + 1].set(new), number + 1, jnp.abs(new - old).max()
 
     def unfinished(state):
-        _, number, change = state
+        _, _, number, change = state
         return (number < max_steps) & (change >= tol)
 
-    path = jnp.full((max_steps + 1, num_classes, num_symbols), jnp.nan, dtype).at[0].set(1.0 / num_symbols)
-    path, number, change = jax.lax.while_loop(unfinished, body, (path, 0, jnp.asarray(jnp.inf, dtype)))
+    start = jnp.full((num_classes, num_symbols), 1.0 / num_symbols, dtype)
+    path = jnp.full((max_steps + 1, num_classes, num_symbols), jnp.nan, dtype).at[0].set(start)
+    state = (start, path, 0, jnp.asarray(jnp.inf, dtype))  # the matrix by itself: see empirical_bayes.iterate
+    _, path, number, change = jax.lax.while_loop(unfinished, body, state)
     return ConfusionFit(path[number], change < tol, jnp.asarray(number), path)

@@ -89,7 +89,7 @@ def exact_batch(
         >>> x, y_pred = np.array([[2.0, 1.0, -1.0, -3.0]]), np.array([[1, 1, 0, 0]])
         >>> found = exact_batch(x, y_pred, window=(8, 8))
         >>> bool(found.ok[0]), round(float(found.mean[0, 0]), 3)
-        (True, 0.834)
+        (True, 0.908)
     """
     check_level(level)
     if log_odds.shape != y_pred.shape or not log_odds.size:

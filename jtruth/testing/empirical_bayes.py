@@ -177,13 +177,15 @@ def mean_share(p: Float[Array, " samples"], chosen: Bool[Array, " samples"]) -> 
         return ((p * picked)[None, :] / (1.0 - heads)).sum(1), jnp.log1p(-heads).sum(1), jnp.log1p(-p).sum()
 
     def by_powers(p):
-        powers = jnp.cumprod(jnp.broadcast_to(p, (_POWERS + 1, p.shape[0])), axis=0)
-        all_sums, chosen_sums = powers.sum(1), (powers * picked[None, :]).sum(1)
-        k = jnp.arange(1, _POWERS + 1, dtype=p.dtype)
-        grid = u[:, None] ** k[None, :]
-        log_g = -(grid * (all_sums[:_POWERS] / k)[None, :]).sum(1)
-        slope = chosen_sums[0] + (grid * chosen_sums[1:][None, :]).sum(1)
-        return slope, log_g, -expected  # P(no head) <= exp(-expected) < 2e-28: as good as 0
+        powers = [p]
+        for _ in range(_POWERS):
+            powers.append(powers[-1] * p)
+        sums = jnp.stack(powers) @ jnp.stack([jnp.ones_like(p), picked], axis=1)
+        log_g, slope = jnp.zeros_like(u), jnp.zeros_like(u)
+        for k in range(_POWERS, 0, -1):  # Horner
+            log_g = (log_g - sums[k - 1, 0] / k) * u
+            slope = (slope + sums[k, 1]) * u
+        return slope + sums[0, 1], log_g, -expected  # P(no head) <= exp(-expected) < 2e-28: as good as 0
 
     slope, log_g, log_no_head = jax.lax.cond(expected > _ENOUGH, by_powers, by_nodes, p)
     return (weight * slope * jnp.exp(log_g)).sum() / -jnp.expm1(log_no_head)
@@ -242,16 +244,18 @@ def iterate(
     """The loop that Algorithms 1, 2 and 3 share. A rate that a step leaves undefined keeps its value."""
 
     def body(state):
-        path, number, _ = state
-        old = path[number]
+        old, path, number, _ = state
         new = step(old, number)
         new = jnp.clip(jnp.where(jnp.isnan(new), old, new), alpha, 1.0 - alpha)
-        return path.at[number + 1].set(new), number + 1, jnp.abs(new - old).max()
+        return new, path.at[number + 1].set(new), number + 1, jnp.abs(new - old).max()
 
     def unfinished(state):
-        _, number, change = state
+        _, _, number, change = state
         return (number < max_steps) & (change >= tol)
 
-    path = jnp.full((max_steps + 1, 2), jnp.nan, dtype).at[0].set(jnp.asarray(start, dtype))
-    path, number, change = jax.lax.while_loop(unfinished, body, (path, 0, jnp.asarray(jnp.inf, dtype)))
+    # The point travels by itself: read out of the path, XLA would compute its logarithms anew for each sample.
+    start = jnp.asarray(start, dtype)
+    path = jnp.full((max_steps + 1, 2), jnp.nan, dtype).at[0].set(start)
+    state = (start, path, 0, jnp.asarray(jnp.inf, dtype))
+    _, path, number, change = jax.lax.while_loop(unfinished, body, state)
     return Fit(path[number, 0], path[number, 1], change < tol, jnp.asarray(number), path)
