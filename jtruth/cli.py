@@ -94,11 +94,13 @@ def evaluate(
     ] = None,
     noise: Annotated[Path | None, typer.Option("--noise", help="JSON file with known error rates.")] = None,
     prior: Annotated[str | None, typer.Option("--prior", help="Class prior, for example .8,.2")] = None,
-    assume: Annotated[str | None, typer.Option("--assume", help="Assumption on shared errors.")] = None,
+    assume: Annotated[
+        str | None, typer.Option("--assume", help="unknown (default), independent, shared_difficulty.")
+    ] = None,
     method: Annotated[str, typer.Option("--method", help="bayes, empirical_bayes, sampling, ...")] = "bayes",
     positive: Annotated[str | None, typer.Option("--positive", help="Name of the positive class.")] = None,
     fast: Annotated[
-        bool, typer.Option("--fast", help="Learned error rates are plugged in: quicker, too sure.")
+        bool, typer.Option("--fast", help="A sensitivity range of fewer assumptions, sooner.")
     ] = False,
     level: Annotated[float, typer.Option("--level", help="Probability of the intervals.")] = 0.95,
     seed: Annotated[int, typer.Option("--seed", help="Seed of whatever is drawn at random.")] = 0,
@@ -138,7 +140,8 @@ def evaluate(
             prior=given_prior,
             gold=known,
             assume=assume,
-            method="plug_in" if fast and method == "bayes" else method,
+            method=method,
+            fast=fast,
             positive=_positive(positive, labels),
             level=level,
             key=jax.random.key(seed),

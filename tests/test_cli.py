@@ -120,6 +120,8 @@ def test_labelers_and_fast(run, tmp_path):
     answer = json.loads((tmp_path / "l.json").read_text())
     assert code == 0 and len(answer["labelers"]) == 5 and "accuracy from" in out
     code, out, _ = run("evaluate", CARIES, "--rater", "5", "--fast")
+    assert code == 0 and "sensitivity range" in out and "if difficulty is gradual" in out
+    code, out, _ = run("evaluate", CARIES, "--rater", "5", "--method", "plug_in")
     assert code == 0 and "too narrow" in out and "plug_in" in out
 
 

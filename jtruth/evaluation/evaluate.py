@@ -2,7 +2,8 @@
 
 Three situations. The noise model is given (or the log-likelihood array itself): the exact posterior. The
 noise model is given but the class prior is not: the prior is integrated out (two classes). Neither is given:
-both are learned from the labels.
+both are learned from the labels, and unless somebody vouches for an assumption the answer is a sensitivity
+range over several (`ranges`).
 """
 
 from collections.abc import Callable, Sequence
@@ -12,7 +13,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, Key
 
-from jtruth.evaluation import inputs
+from jtruth.evaluation import inputs, ranges
 from jtruth.evaluation.answers import (
     Answer,
     CountDrawsPosterior,
@@ -47,6 +48,7 @@ def evaluate(
     assume: str | None = None,
     method: str = "bayes",
     positive: int | str = 1,
+    fast: bool = False,
     level: float = 0.95,
     key: Key[Array, ""] | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -59,12 +61,15 @@ def evaluate(
         noise: a noise model (`jt.noise...`) of known parameters; learned from the labels if None.
         prior: (classes,) class prior. If None and the noise is given, it is integrated out (uniform prior).
         gold: (samples,) known classes, -1 where unknown.
-        assume: "independent" (None means the same): what classifier and labelers share given the class.
+        assume: what classifier and labelers share given the class: "unknown" (None means the same), a
+            sensitivity range over assumptions; "independent", nothing; "shared_difficulty", hard samples.
+            Only with learned error rates and method "bayes"; other answers take errors as independent.
         method: "bayes" (exact posterior), "empirical_bayes", "sampling", "exact_means", "labels",
             "no_predictions", "prior_marginal" (see `jtruth.testing`), "majority_vote", or "plug_in":
             learned error rates taken as known.
         positive: code or name of the positive class. Of more than two classes, precision,
             recall and so on are its own.
+        fast: a sensitivity range of fewer assumptions, in a second or two.
         level: probability of the printed intervals.
         key: PRNG key of whatever is drawn at random; jax.random.key(0) if None ("sampling" needs one).
         progress: called with (sweeps done, sweeps planned) while learned error rates are sampled.
@@ -86,16 +91,20 @@ def evaluate(
     inputs.check_options(assume, method, key)
     data = inputs.read(y_pred, labels, noise, prior, gold, positive)
     key = jax.random.key(0) if key is None else key
-    model = data.model
-    if model is None and method == "bayes":
+    model, learned = data.model, data.model is None and method == "bayes"
+    if learned:
         model = joint_model(data, key, level, progress)
     elif model is None:
         model = plug_in_model(data)
-    answer = _answer(data, model, method, level, key)
+    assumptions: tuple[Assumption, ...] = ()
+    if learned and assume != "independent" and model.refusal is None:
+        answer, assumptions = _without_independence(data, model, assume, fast, level, key, progress)
+    else:
+        answer = _answer(data, model, method, level, key)
     return Evaluation(
         method=method,
         level=level,
-        interval_kind="posterior",
+        interval_kind="sensitivity range" if len(assumptions) > 1 else "posterior",
         metrics=answer.metrics,
         confusion_matrix=answer.confusion.mean,
         confusion_low=answer.confusion.low,
@@ -108,7 +117,7 @@ def evaluate(
         prior=model.prior,
         labelers=model.labelers,
         baselines={"majority_vote": _majority(data)} if data.labels is not None else {},
-        assumptions=(Assumption("independent", INDEPENDENT, answer.metrics),),
+        assumptions=assumptions or (Assumption("independent", INDEPENDENT, answer.metrics),),
         checks=_checks(data, model),
         warnings=tuple(dict.fromkeys((*model.warnings, *inputs.warnings(data), *answer.warnings))),
         posterior=answer.posterior,
@@ -116,6 +125,32 @@ def evaluate(
         num_gold=int((data.gold >= 0).sum()),
         log_evidence=_log_evidence(answer, model, data),
     )
+
+
+def _without_independence(
+    data: inputs.Inputs,
+    model: inputs.Model,
+    assume: str | None,
+    fast: bool,
+    level: float,
+    key: Any,
+    progress: Any,
+) -> tuple[Answer, tuple[Assumption, ...]]:
+    """Error rates are learned and nobody vouches for independence: a range, or shared difficulty's answer."""
+    two = len(data.classes) == 2
+    if assume == "shared_difficulty":
+        names = ("shared_strata", "random_effect") if two else ("shared_strata",)
+        found, doubts = ranges.members(names, data, key, level, progress)
+        if not found:
+            return of_nothing()._replace(warnings=tuple(doubts)), ()
+        answer = ranges.pooled_answer(found, data, level)
+        one = Assumption("shared_difficulty", ranges.SHARED, answer.metrics)
+        return answer._replace(warnings=tuple(doubts)), (one,)
+    names = ranges.FAST if fast and two else tuple(ranges.SENTENCES)
+    found, doubts = ranges.members(names, data, key, level, progress, {"independent": model.source})
+    answer = ranges.range_answer(found, ranges.FAST if fast and two else ranges.HULL)
+    rows = tuple(Assumption(m.name, ranges.SENTENCES[m.name], m.answer.metrics) for m in found)
+    return answer._replace(warnings=(ranges.ONLY_GOLD, *doubts)), rows
 
 
 def _answer(data: inputs.Inputs, model: inputs.Model, method: str, level: float, key: Any) -> Answer:

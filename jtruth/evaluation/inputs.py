@@ -14,7 +14,7 @@ from jtruth.noise import NoiseModel, check_known_labels
 from jtruth.posterior import check_not_contradictory, validate_prior
 from jtruth.testing.binary import METHODS
 
-ASSUMPTIONS = ("independent",)
+ASSUMPTIONS = ("unknown", "independent", "shared_difficulty")
 
 
 @dataclass

@@ -177,9 +177,7 @@ def draw_states(problem: Problem, p: np.ndarray, rng: np.random.Generator) -> np
     return counts
 
 
-def draw_dirichlet_logs(
-    problem: Problem, concentration: np.ndarray, rng: np.random.Generator
-) -> np.ndarray:
+def draw_dirichlet_logs(problem: Problem, concentration: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Log of one draw of every Dirichlet row, (chains, P), given the concentrations (chains, P)."""
     # Log of gamma draws: G(a) has the law of G(a + 1) U^(1/a).
     a = concentration

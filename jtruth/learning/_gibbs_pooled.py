@@ -2,11 +2,11 @@
 
 Given the raters' rows, everything about G[r] is in n raters and L[k] = sum_t log theta[t, r, k]:
 
-  log p(G[r] | theta) = n (log Gamma(a) - sum_k log Gamma(a G_k)) + sum_k (a G_k - 1) L_k + sum_k (g_k - 1) log G_k
+  log p(G[r] | theta) = n log Gamma(a) + sum_k [(a G_k - 1) L_k - n log Gamma(a G_k) + (g_k - 1) log G_k]
 
-so the cost follows neither samples nor raters. Metropolis steps move log G at random, at a scale that is drawn
-anew each time over two powers of ten and so fits whatever the data say. Raters without labels are left out:
-their rows are drawn from the prior and would only slow G down.
+so the cost follows neither samples nor raters. Metropolis steps move log G at random, at a scale that is
+drawn anew each time over two powers of ten and so fits whatever the data say. Raters without labels are left
+out: their rows are drawn from the prior and would only slow G down.
 """
 
 import numpy as np
@@ -57,7 +57,7 @@ def metropolis(
 
 
 def _log_density(log_g: np.ndarray, total: np.ndarray, raters: np.ndarray, group) -> np.ndarray:
-    """log p(G | theta) as a density of log G up to a shift, (chains, rows): the Jacobian adds sum_k log G_k."""
+    """log p(G | theta) as a density of log G, (chains, rows): the Jacobian adds sum_k log G_k."""
     a = group.strength * np.exp(log_g)
     labels = -raters * gammaln(a).sum(axis=-1) + ((a - 1) * total).sum(axis=-1)
     return labels + (group.common_prior * log_g).sum(axis=-1)

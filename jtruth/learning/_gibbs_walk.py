@@ -1,8 +1,8 @@
 """The chains of a Gibbs sampler on their way: blocks of sweeps, and the file that outlives them.
 
 All that the next sweep depends on is the number of samples behind every (column, state), the rows of pooled
-raters and what they have in common, and the state of the random stream. `Checkpoint` writes these with the draws so
-far, so a run that was killed goes on from there as if nothing had happened, to the last bit.
+raters and what they have in common, and the state of the random stream. `Checkpoint` writes these with the
+draws so far, so a run that was killed goes on from there as if nothing had happened, to the last bit.
 """
 
 import hashlib

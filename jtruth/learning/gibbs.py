@@ -152,7 +152,7 @@ def run_gibbs(
 
 
 def _affordable_chains(problem: kernel.Problem) -> int:
-    """4 to 32 chains: together they work on some 40 000 numbers a step, below which Python's time dominates."""
+    """4 to 32 chains: together some 40 000 numbers a step, below which Python's own time dominates."""
     numbers = problem.place.shape[1] * problem.multiplicity.size + problem.concentration.size
     return int(np.clip(4 * (_CHEAP // (4 * numbers)), 4, 32))
 

@@ -28,9 +28,9 @@ def split_rhat(
     """Rank-normalised split R-hat: the larger of the bulk and the folded one; 1.01 is the usual limit.
 
     With many short chains the half-chains are put together to `groups` groups, first and second halves
-    apart, which are compared instead (nested R-hat: Margossian et al. 2024); otherwise 1.01 would ask of every
-    chain by itself what is enough of all. Chains that are no more than `groups`, or no multiple of it, are
-    compared one by one.
+    apart, which are compared instead (nested R-hat: Margossian et al. 2024); otherwise 1.01 would ask of
+    every chain by itself what is enough of all. Chains that are no more than `groups`, or no multiple of it,
+    are compared one by one.
 
     >>> rng = np.random.default_rng(0)
     >>> print(round(float(split_rhat(rng.normal(size=(4, 1000)))), 2))

@@ -253,7 +253,7 @@ def iterate(
         _, _, number, change = state
         return (number < max_steps) & (change >= tol)
 
-    # The point travels by itself: read out of the path, XLA would compute its logarithms anew for each sample.
+    # The point travels by itself: read out of the path, XLA would take its logarithms anew for each sample.
     start = jnp.asarray(start, dtype)
     path = jnp.full((max_steps + 1, 2), jnp.nan, dtype).at[0].set(start)
     state = (start, path, 0, jnp.asarray(jnp.inf, dtype))

@@ -1,0 +1,220 @@
+"""What may be said when nobody vouches for independence: one answer per assumption, and their hull.
+
+Labels alone do not tell a good classifier whose labelers err independently from a poorer one that shares its
+mistakes with them: both worlds give the same labels. So every assumption that somebody could hold gives its
+own answer, all of them are shown, and the printed range is the hull of their intervals:
+
+- "majority_vote": most labelers are right on every sample (binomial uncertainty only);
+- "independent": given the class everybody errs independently. Shown, and inside the next one's interval;
+- "labeler_strata": some samples are hard for the labelers, not for the classifier;
+- "shared_strata": some samples are hard for everybody;
+- "random_effect": difficulty is gradual and everybody feels it (two classes).
+
+Shared difficulty pulls the estimate of the classifier down, independence and strata of the labelers pull it
+up, so the hull needs members of both kinds. The point is the mean over majority vote, shared strata and
+random effect. Coverage and width on real label sets are measured in `benchmarks/sensitivity_range.py`. What
+no member describes are labelers who are wrong together on their own: only gold labels show that.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from jtruth.evaluation.answers import Answer, Confusion, CountDrawsPosterior, of_draws
+from jtruth.evaluation.inputs import Inputs
+from jtruth.learning.gibbs import Effort, key_words
+from jtruth.learning.joint import JointPosterior, fit_joint
+from jtruth.learning.random_effect import fit_random_effect
+from jtruth.stats.estimates import Estimate
+from jtruth.stats.regions import Interval, Region, check_level
+
+SENTENCES = {
+    "majority_vote": "if most labelers are right on every sample",
+    "independent": "if errors are independent given the class",
+    "labeler_strata": "if some samples are hard, but for the labelers only",
+    "shared_strata": "if hard samples fool labelers and classifier alike",
+    "random_effect": "if difficulty is gradual and fools labelers and classifier alike",
+}
+SHARED = (
+    "given the true class, samples differ in how hard they are, and hard ones fool labelers and classifier "
+    "alike"
+)
+POINT = ("majority_vote", "shared_strata", "random_effect")
+HULL = ("majority_vote", "labeler_strata", "shared_strata", "random_effect")
+FAST = ("majority_vote", "independent", "random_effect")  # two classes; for more: HULL
+
+# A range is wide, and its ends need not be known to a hundredth of it.
+EFFORT = Effort(max_rhat=1.02, min_ess=200, max_seconds=40)
+_VOTE_DRAWS = 4000
+
+ONLY_GOLD = (
+    "labels alone cannot show whether labelers and classifier are wrong together, and no range covers "
+    "labelers who are wrong together by themselves: only gold can tell. Find out the truth of 30 samples "
+    "chosen at random (gold=..., --gold FILE), or say assume='independent' if you can vouch for it"
+)
+
+
+class Member(NamedTuple):
+    """One assumption and its answer."""
+
+    name: str
+    answer: Answer
+    fit: JointPosterior | None  # None for the majority vote
+
+
+class RangeEstimate(Estimate):
+    """A number under several assumptions: mean of some members, hull of the intervals of some.
+
+    There is no law behind it, so mode, sd, density and samples do not exist: NaN, or an error that says so.
+    """
+
+    def __init__(self, point: tuple[Estimate, ...], hull: tuple[Estimate, ...]):
+        self._point, self._hull = point, hull
+        self.probability_defined = min(e.probability_defined for e in (*point, *hull))
+
+    @property
+    def mean(self) -> float:
+        """Mean of the members' posterior means: a point in the middle of the assumptions."""
+        return float(np.mean([e.mean for e in self._point]))
+
+    @property
+    def sd(self) -> float:
+        """NaN: a range is not a law."""
+        return float("nan")
+
+    @property
+    def mode(self) -> float:
+        """NaN: a range is not a law."""
+        return float("nan")
+
+    def interval(self, level: float = 0.95) -> Interval:
+        """Hull of the members' shortest intervals; every member gives it at least `level`."""
+        return self._hull_of([e.interval(level) for e in self._hull])
+
+    def equal_tails(self, level: float = 0.95) -> Interval:
+        """Hull of the members' equal-tailed intervals."""
+        return self._hull_of([e.equal_tails(level) for e in self._hull])
+
+    def region(self, level: float = 0.95) -> Region:
+        """The hull as a region of one piece."""
+        raise ValueError(f"{self._no_law()}; use interval({level:g})")
+
+    def density(self, x: np.ndarray) -> np.ndarray:
+        """Does not exist."""
+        raise ValueError(self._no_law())
+
+    def sample(self, key: Any, n: int) -> np.ndarray:
+        """Does not exist."""
+        raise ValueError(self._no_law())
+
+    @staticmethod
+    def _hull_of(parts: list[Interval]) -> Interval:
+        return Interval(min(p.low for p in parts), max(p.high for p in parts), min(p.mass for p in parts))
+
+    @staticmethod
+    def _no_law() -> str:
+        return (
+            "a sensitivity range has no probability law; take one assumption's law from `assumptions`, or "
+            "evaluate with assume='independent' or 'shared_difficulty'"
+        )
+
+
+def members(
+    names: tuple[str, ...],
+    data: Inputs,
+    key: Any,
+    level: float,
+    progress: Callable[[int, int], None] | None = None,
+    known: dict[str, JointPosterior] | None = None,
+) -> tuple[list[Member], list[str]]:
+    """The named answers, and a warning for each that cannot be given. `known`: fits that exist already."""
+    check_level(level)
+    found, doubts, done = [], [], 0
+    for number, name in enumerate(names):
+        if name == "majority_vote":
+            found.append(Member(name, _draws_answer(vote_draws(data, key), data, None, level), None))
+            continue
+        if name == "random_effect" and len(data.classes) > 2:
+            continue
+        fit = (known or {}).get(name)
+        if fit is None:
+            fit = _fit(name, data, jax.random.fold_in(key, number), _from(progress, done))
+            done += fit.convergence.num_sweeps
+        if not fit.usable or fit.counts is None:
+            doubts.append(f"the model {name!r} is left out of the range: {fit.warnings[0]}")
+            continue
+        doubts += [f"model {name!r}: {text}" for text in fit.warnings]
+        found.append(Member(name, _draws_answer(fit.counts, data, fit, level), fit))
+    return found, doubts
+
+
+def _fit(name: str, data: Inputs, key: Any, progress: Callable[[int, int], None] | None) -> JointPosterior:
+    labels = data.labels
+    assert labels is not None
+    gold = data.gold if (data.gold >= 0).any() else None
+    known: dict[str, Any] = {"y_pred": data.y_pred, "gold": gold, "prior": data.prior, "key": key}
+    if name == "random_effect":
+        return fit_random_effect(labels, effort=EFFORT, progress=progress, **known)
+    return fit_joint(labels, dependence=name, effort=EFFORT, progress=progress, **known)
+
+
+def _from(progress: Callable[[int, int], None] | None, before: int) -> Callable[[int, int], None] | None:
+    if progress is None:
+        return None
+    return lambda done, planned: progress(before + done, before + planned)
+
+
+def _draws_answer(counts: np.ndarray, data: Inputs, source: Any, level: float) -> Answer:
+    return of_draws(CountDrawsPosterior(counts, data.classes, data.positive, source), level)
+
+
+def vote_draws(data: Inputs, key: Any) -> np.ndarray:
+    """Draws of the count table if the majority vote (gold where known) is right, (draws, classes, classes).
+
+    Tied classes share a sample. The shares of the cells are Dirichlet(counts + 1/2), the uncertainty of a
+    random sample of that size, times the number of samples.
+    """
+    labels = data.labels
+    assert labels is not None
+    votes = np.asarray(labels.counts(), np.float64)
+    top = votes == votes.max(axis=1, keepdims=True)
+    known = data.gold >= 0
+    top[known] = data.gold[known, None] == np.arange(labels.num_classes)[None, :]
+    truth = top / top.sum(axis=1, keepdims=True)
+    voted = (votes.sum(axis=1) > 0) | known
+    table = np.zeros((labels.num_classes, labels.num_classes))
+    np.add.at(table.T, data.y_pred[voted], truth[voted])
+    rng = np.random.default_rng(np.random.SeedSequence([*key_words(key), 7]))
+    shares = rng.dirichlet(table.ravel() + 0.5, size=_VOTE_DRAWS)
+    return shares.reshape(-1, *table.shape) * labels.num_samples
+
+
+def range_answer(found: list[Member], hull: tuple[str, ...] = HULL, point: tuple[str, ...] = POINT) -> Answer:
+    """The members' answers as one: `RangeEstimate`s, and a confusion matrix of means and hulls."""
+    inside = [m.answer for m in found if m.name in hull]
+    centre = [m.answer for m in found if m.name in point]
+    metrics = {
+        name: RangeEstimate(tuple(a.metrics[name] for a in centre), tuple(a.metrics[name] for a in inside))
+        for name in centre[0].metrics
+    }
+    confusion = Confusion(
+        np.mean([a.confusion.mean for a in centre], axis=0),
+        np.min([a.confusion.low for a in inside], axis=0),
+        np.max([a.confusion.high for a in inside], axis=0),
+    )
+
+    def named(name: str) -> Estimate:
+        laws = [[a.named(name) for a in some if a.named is not None] for some in (centre, inside)]
+        return RangeEstimate(tuple(laws[0]), tuple(laws[1]))
+
+    return Answer(metrics, confusion, None, named)
+
+
+def pooled_answer(found: list[Member], data: Inputs, level: float) -> Answer:
+    """Equal numbers of draws of every member, as one law."""
+    draws = [m.fit.counts for m in found if m.fit is not None and m.fit.counts is not None]
+    most = min(len(d) for d in draws)
+    thinned = [d[np.linspace(0, len(d) - 1, most).astype(int)] for d in draws]
+    return _draws_answer(np.concatenate(thinned), data, [m.fit for m in found], level)

@@ -1,0 +1,132 @@
+"""A Student t law, kept to an interval: what a small sample says of a number between 0 and 1.
+
+With centre m, scale s and d degrees of freedom it is the law of m + s T, T ~ t_d, given that it lies in
+[low, high]: the posterior under a flat prior there. Without bounds its intervals are the textbook's m +- t s.
+A scale of infinity says nothing, so the law is flat on the interval; a scale of 0 is a point.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Array, Float, Key
+from scipy.integrate import quad
+from scipy.stats import t as student
+
+from jtruth.stats.estimates import Estimate, _uniform
+from jtruth.stats.regions import Interval, Region, check_level
+
+
+@dataclass(frozen=True, eq=False)
+class StudentEstimate(Estimate):
+    """Law of centre + scale * t(freedom), given that it lies in [low, high].
+
+    >>> law = StudentEstimate(0.8, 0.05, 28.0)
+    >>> print([round(end, 3) for end in law.interval(0.95)[:2]])
+    [0.698, 0.902]
+    """
+
+    centre: float
+    scale: float  # 0: a point; infinity: flat on [low, high]
+    freedom: float
+    low: float = -np.inf
+    high: float = np.inf
+    probability_defined: float = 1.0
+
+    @property
+    def _flat(self) -> bool:
+        return bool(np.isinf(self.scale))
+
+    def _tails(self) -> tuple[float, float, float]:
+        """Sign, and probabilities of t below the lower and the upper bound, seen from the nearer tail."""
+        a, b = (self.low - self.centre) / self.scale, (self.high - self.centre) / self.scale
+        sign = -1.0 if a > 0 else 1.0  # beyond the centre differences of cdf cancel; those of sf do not
+        return sign, *(float(student.cdf(sign * end, self.freedom)) for end in (a, b))
+
+    def _quantile(self, u: float | np.ndarray) -> np.ndarray:
+        """The point below which the law has probability u."""
+        if self.scale == 0:
+            return np.full(np.shape(u), self.mode)
+        if self._flat:
+            return self.low + np.asarray(u) * (self.high - self.low)
+        sign, below, upto = self._tails()
+        z = sign * student.ppf(below + np.asarray(u) * (upto - below), self.freedom)
+        return np.clip(self.centre + self.scale * z, self.low, self.high)
+
+    @property
+    def mode(self) -> float:
+        """The centre, or the bound nearest to it."""
+        return float(np.clip(self.centre, self.low, self.high))
+
+    @property
+    def mean(self) -> float:
+        """Mean (NaN without bounds and with one degree of freedom or less)."""
+        if self.scale == 0:
+            return self.mode
+        if self._flat:
+            return 0.5 * (self.low + self.high)
+        if np.isinf([self.low, self.high]).all():
+            return self.centre if self.freedom > 1 else float("nan")
+        return self._moment(1, 0.0)
+
+    @property
+    def sd(self) -> float:
+        """Standard deviation (infinite without bounds and with two degrees of freedom or less)."""
+        if self.scale == 0:
+            return 0.0
+        if self._flat:
+            return float((self.high - self.low) / np.sqrt(12))
+        if np.isinf([self.low, self.high]).all():
+            d = self.freedom
+            return float(self.scale * np.sqrt(d / (d - 2))) if d > 2 else float("inf")
+        return float(np.sqrt(self._moment(2, self.mean)))
+
+    def _moment(self, power: int, about: float) -> float:
+        """Integral of (x - about)^power times the density, in pieces around the peak."""
+        near = self.mode + self.scale * np.array([-20.0, -4.0, 0.0, 4.0, 20.0])
+        breaks = np.unique(np.clip([self.low, *near, self.high], self.low, self.high))
+        pairs = zip(breaks[:-1], breaks[1:], strict=True)
+        pieces = [
+            quad(lambda x: (x - about) ** power * float(self.density(np.array(x))), *ends) for ends in pairs
+        ]
+        return float(sum(piece[0] for piece in pieces))
+
+    def interval(self, level: float = 0.95) -> Interval:
+        """Shortest interval: symmetric about the centre, or up to the bound that is in the way."""
+        check_level(level)
+        if self.scale == 0 or self._flat:
+            return self.equal_tails(level)
+        _, below, upto = self._tails()
+        half = self.scale * float(student.isf(0.5 * (1 - level * abs(upto - below)), self.freedom))
+        low, high = self.centre - half, self.centre + half
+        if low >= self.low and high <= self.high:
+            return Interval(low, high, level)
+        if self.centre - self.low < self.high - self.centre:
+            return Interval(self.low, float(self._quantile(level)), level)
+        return Interval(float(self._quantile(1 - level)), self.high, level)
+
+    def equal_tails(self, level: float = 0.95) -> Interval:
+        """Interval between two quantiles."""
+        check_level(level)
+        low, high = self._quantile(np.array([(1 - level) / 2, (1 + level) / 2]))
+        return Interval(float(low), float(high), 1.0 if self.scale == 0 else level)
+
+    def region(self, level: float = 0.95) -> Region:
+        """The shortest interval: the density has one peak."""
+        low, high, mass = self.interval(level)
+        return Region(((low, high),), mass)
+
+    def density(self, x: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
+        """Density inside the bounds, 0 outside; not defined for a point."""
+        if self.scale == 0:
+            raise ValueError(f"the law is the point {self.mode}, it has no density")
+        x = np.asarray(x, np.float64)
+        inside = (x >= self.low) & (x <= self.high)
+        if self._flat:
+            return np.where(inside, 1 / (self.high - self.low), 0.0)
+        _, below, upto = self._tails()
+        height = student.pdf((x - self.centre) / self.scale, self.freedom) / self.scale
+        return np.where(inside, height / abs(upto - below), 0.0)
+
+    def sample(self, key: Key[Array, ""], n: int) -> Float[np.ndarray, " n"]:
+        """Draws by inverting the cumulative probability."""
+        return self._quantile(_uniform(key, n))
