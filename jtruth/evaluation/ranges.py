@@ -46,7 +46,7 @@ HULL = ("majority_vote", "labeler_strata", "shared_strata", "random_effect")
 FAST = ("majority_vote", "independent", "random_effect")  # two classes; for more: HULL
 
 # A range is wide, and its ends need not be known to a hundredth of it.
-EFFORT = Effort(max_rhat=1.02, min_ess=200, max_seconds=40)
+EFFORT = Effort(max_rhat=1.03, min_ess=150, max_seconds=12, nuisance=False)
 _VOTE_DRAWS = 4000
 
 ONLY_GOLD = (

@@ -7,7 +7,7 @@ from jtruth.learning._gibbs_spec import LatentModel
 
 
 class JointDigest:
-    """Callable for `run_gibbs`; `monitored` names what must converge."""
+    """Callable for `run_gibbs`; `monitored` names what must converge, `essential` the least of it."""
 
     def __init__(self, model: LatentModel, labeler_share: np.ndarray | None = None):
         """`labeler_share` (labelers,): how often a copied label is whose, for the copying model."""
@@ -18,6 +18,8 @@ class JointDigest:
         tested = ("counts", *metrics) if self.has_classifier else ()
         strata = ("weights",) if model.num_strata > 1 else ()
         self.monitored = ("prior", "mean_diagonal", *strata, *tested)
+        few = metrics if model.num_classes == 2 else metrics[:1]
+        self.essential = ("prior", *few) if self.has_classifier else self.monitored
 
     def __call__(self, draws: dict[str, np.ndarray]) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
         """One block of draws, (chains, sweeps, ...)."""

@@ -38,11 +38,12 @@ class Effort(NamedTuple):
     max_rhat: float = 1.01
     min_ess: float = 400.0
     max_bytes: int = 200_000_000  # of large arrays; they are thinned to stay below
+    nuisance: bool = True  # False: only what people ask of a classifier must converge, not weights of strata
 
 
 STANDARD = Effort()
 _SHORTEST = 200  # sweeps to keep of every chain, however many there are
-_CHEAP = 40_000
+_CHEAP = 80_000
 
 
 class Convergence(NamedTuple):
@@ -152,7 +153,7 @@ def run_gibbs(
 
 
 def _affordable_chains(problem: kernel.Problem) -> int:
-    """4 to 32 chains: together some 40 000 numbers a step, below which Python's own time dominates."""
+    """4 to 32 chains: together some 80 000 numbers a step, below which Python's own time dominates."""
     numbers = problem.place.shape[1] * problem.multiplicity.size + problem.concentration.size
     return int(np.clip(4 * (_CHEAP // (4 * numbers)), 4, 32))
 

@@ -151,7 +151,7 @@ def fit_joint(
         key=key,
         start=np.ascontiguousarray(first.reshape(-1, first.shape[2])),
         digest=digest,
-        monitored=digest.monitored,
+        monitored=digest.monitored if effort.nuisance else digest.essential,
         effort=effort,
         progress=progress,
         checkpoint=checkpoint,

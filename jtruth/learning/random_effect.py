@@ -116,7 +116,7 @@ def fit_random_effect(
         spent = time.monotonic() - began
         if done >= planned and parts:
             both = _joined(parts)
-            rhat, ess = diagnose(_monitored(both))
+            rhat, ess = diagnose(_monitored(both, effort.nuisance))
             if _good(rhat, ess, effort):
                 stopped_by = "converged"
             else:
@@ -128,7 +128,7 @@ def fit_random_effect(
                 stopped_by = "max_sweeps"
     both = _joined(parts)
     if not rhat or stopped_by != "converged":
-        rhat, ess = diagnose(_monitored(both))
+        rhat, ess = diagnose(_monitored(both, effort.nuisance))
     convergence = Convergence(
         stopped_by == "converged", stopped_by, rhat, ess, both.prior.shape[0] * both.prior.shape[1],
         _BURN_IN, time.monotonic() - began,
@@ -225,15 +225,15 @@ def _joined(parts: list[_Draws]) -> _Draws:
     return _Draws(*(np.concatenate(a, axis=1) for a in zip(*parts, strict=True)))
 
 
-def _monitored(draws: _Draws) -> dict[str, np.ndarray]:
+def _monitored(draws: _Draws, nuisance: bool) -> dict[str, np.ndarray]:
     counts = draws.counts
-    return {
+    found = {
         "prior": draws.prior[..., 1],
         "counts[1,0]": counts[..., 1, 0],
         "counts[1,1]": counts[..., 1, 1],
         "classifier": np.diagonal(draws.classifier, axis1=-2, axis2=-1),
-        "parameters": draws.points[..., -8:],
     }
+    return found | {"parameters": draws.points[..., -8:]} if nuisance else found
 
 
 def _good(rhat: dict[str, float], ess: dict[str, float], effort: Effort) -> bool:
