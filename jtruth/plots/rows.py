@@ -32,14 +32,17 @@ def plot_metrics(
 ) -> Axes:
     """Every metric of an evaluation as mean and interval, beside what majority vote says.
 
+    Under a sensitivity range the thin lines are the intervals under each assumption.
+
     Args:
         evaluation: what `jtruth.evaluate` returned; its `level` is that of the intervals.
         ax: where to draw; a new figure if None.
         ideal: metric name -> true value, where it is known.
     """
     metrics, naive = evaluation.metrics, evaluation.baselines.get("majority_vote", {})
+    assumptions = evaluation.assumptions if len(evaluation.assumptions) > 1 else ()
     least = 0.0  # kappa and MCC may be negative
-    ax = new_axes(ax, len(metrics))
+    ax = new_axes(ax, len(metrics) + len(assumptions))
     for k, (metric, law) in enumerate(metrics.items()):
         if np.isnan(law.mean):
             _note(ax, -k, "not identified")
@@ -49,6 +52,11 @@ def plot_metrics(
             ax.plot([low, high], [-k, -k], color=BLUE, lw=5, alpha=0.45, solid_capstyle="butt")
             mark(ax, law.mean, -k, "o", BLUE)
             _note(ax, -k, f"{law.mean:.3f}  [{low:.3f}, {high:.3f}]")
+            for j, assumption in enumerate(assumptions):
+                one = assumption.metrics[metric]
+                ends, color = one.interval(evaluation.level), CYCLE[(j + 2) % len(CYCLE)]
+                ax.plot(ends[:2], [-k - 0.14 - 0.09 * j] * 2, color=color, lw=1.5)
+                ax.plot(one.mean, -k - 0.14 - 0.09 * j, "|", color=color, ms=5)
         if metric in naive:
             mark(ax, naive[metric], -k, "x", ORANGE)
         if ideal is not None and metric in ideal:
@@ -57,10 +65,15 @@ def plot_metrics(
     kind = f"{percent(evaluation.level)} {'interval' if posterior else evaluation.interval_kind}"
     _rows(ax, [title(metric) for metric in metrics])
     ax.set(xlim=(1.05 * least, 1), ylim=(0.6 - len(metrics), 0.6), xlabel=f"value and {kind}")
-    keys = [key("o", "posterior mean", BLUE), Patch(color=BLUE, alpha=0.45, label=kind)]
+    keys = [key("o", "posterior mean" if posterior else "point in the middle", BLUE)]
+    keys += [Patch(color=BLUE, alpha=0.45, label=kind)]
     keys += [key("x", "majority vote", ORANGE)] if naive else []
     keys += [Line2D([], [], color="black", ls=":", label=TRUE)] if ideal is not None else []
-    _legend_above(ax, keys)
+    lines = [
+        Line2D([], [], color=CYCLE[(j + 2) % len(CYCLE)], lw=1.5, label=a.sentence)
+        for j, a in enumerate(assumptions)
+    ]
+    _legend_above(ax, keys + lines, columns=1 if lines else len(keys))
     return ax
 
 
@@ -131,5 +144,6 @@ def _rows(ax: Axes, names: list[str]) -> None:
     ax.spines[["top", "right", "left"]].set_visible(False)
 
 
-def _legend_above(ax: Axes, handles: list[Any]) -> None:
-    ax.legend(handles=handles, loc="lower left", bbox_to_anchor=(0, 1), ncols=len(handles), **SMALL)
+def _legend_above(ax: Axes, handles: list[Any], columns: int | None = None) -> None:
+    columns = len(handles) if columns is None else columns
+    ax.legend(handles=handles, loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, **SMALL)
