@@ -118,6 +118,8 @@ def rows_of(result, classes, prefix=""):
     names = ("accuracy", "f1" if classes == 2 else "macro_f1")
 
     def read(metrics):
+        if names[1] not in metrics or np.isnan(metrics[names[0]].mean):
+            return {}  # not identified
         ends = [(metrics[n].mean, *metrics[n].interval(0.95)[:2]) for n in names]
         return dict(zip(METRICS, ends, strict=True))
 
@@ -131,6 +133,8 @@ def pooled(result, classes):
     """assume="shared_difficulty": the draws of its models together."""
     names = ("accuracy", "f1" if classes == 2 else "macro_f1")
     models = [a for a in result.assumptions if a.name in ("shared_strata", "random_effect")]
+    if not models:
+        return {}
     found = {}
     for metric, name in zip(METRICS, names, strict=True):
         draws = [a.metrics[name].draws for a in models]

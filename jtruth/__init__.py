@@ -3,6 +3,7 @@
 from jtruth import learning, noise, testing
 from jtruth._cache import use_compilation_cache
 from jtruth._version import __version__
+from jtruth.comparison import compare_models
 from jtruth.evaluation import Evaluation, evaluate, evaluate_labelers
 from jtruth.io import read_gold, read_labels, read_noise, read_predictions
 from jtruth.labels import Labels
@@ -15,6 +16,7 @@ __all__ = [
     "__version__",
     "class_posterior",
     "class_posterior_given_prediction",
+    "compare_models",
     "evaluate",
     "evaluate_labelers",
     "learning",

@@ -23,7 +23,7 @@ def as_array(x) -> jax.Array:
     )
 
 
-def safe_log(p: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+def safe_log(p: Float[Array | np.ndarray, "*shape"]) -> Float[Array, "*shape"]:
     """log p, with -inf and gradient 0 at p = 0.
 
     The usual gradient 1/p would be inf there, and inf times the zero weight of an impossible or unused
@@ -33,7 +33,7 @@ def safe_log(p: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     return jnp.where(positive, jnp.log(jnp.where(positive, p, 1.0)), -jnp.inf)
 
 
-def safe_log1m(p: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+def safe_log1m(p: Float[Array | np.ndarray, "*shape"]) -> Float[Array, "*shape"]:
     """log(1 - p) without cancellation for small p, with -inf and gradient 0 at p = 1."""
     below = p < 1
     return jnp.where(below, jnp.log1p(-jnp.where(below, p, 0.0)), -jnp.inf)

@@ -1,0 +1,204 @@
+"""What surrounds a NUTS run: its result, its file, its progress bar, its checks; no NumPyro here."""
+
+import contextlib
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import AxisType
+from tqdm.auto import tqdm
+
+CHAIN_METHODS = ("vectorized", "sequential", "parallel")
+MAX_RHAT = 1.01
+MIN_ESS_PER_CHAIN = 100.0
+Diagnose = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+
+
+@contextlib.contextmanager
+def arithmetic() -> Iterator[None]:
+    """Float64 and NumPy's promotion rules."""
+    with jax.enable_x64(True), jax.numpy_rank_promotion("allow"), jax.numpy_dtype_promotion("standard"):
+        yield
+
+
+class Settings(NamedTuple):
+    """What a compiled program depends on, beside the model and the shapes."""
+
+    num_warmup: int
+    chunk: int
+    chain_method: str
+    target_accept: float
+    max_tree_depth: int
+    jitter: float
+    batched: bool
+
+
+class NutsRun(NamedTuple):
+    """Draws of every unobserved site, and how far to trust them."""
+
+    samples: dict[str, np.ndarray]  # (chains, draws, ...), in the model's own (constrained) space
+    rhat: dict[str, np.ndarray]  # split R-hat of every number; NaN where it never changed
+    ess: dict[str, np.ndarray]  # effective sample size, likewise
+    divergences: int  # after warm-up, over all chains
+    mean_accept: np.ndarray  # (chains,)
+    num_steps: np.ndarray  # (chains,) leapfrog steps after warm-up
+    num_warmup: int
+    converged: bool  # all R-hat < 1.01 and all ESS >= 100 a chain
+    warnings: tuple[str, ...]
+
+    def flat(self, name: str) -> np.ndarray:
+        """Draws of one site, chain after chain."""
+        values = self.samples[name]
+        return values.reshape(-1, *values.shape[2:])
+
+
+def gather(samples: dict, statistics: dict, num_warmup: int, diagnose: Diagnose) -> NutsRun:
+    """Draws and statistics (chains, draws, ...) as a `NutsRun`, with its doubts."""
+    found = {name: diagnose(values) for name, values in samples.items()}
+    rhat, ess = ({name: pair[k] for name, pair in found.items()} for k in (0, 1))
+    chains, draws = statistics["diverging"].shape
+    least = MIN_ESS_PER_CHAIN * chains
+    mixed = all(np.all(np.isnan(r) | (r < MAX_RHAT)) for r in rhat.values())
+    enough = all(np.all(np.isnan(e) | (e >= least)) for e in ess.values())
+    divergences = int(statistics["diverging"].sum())
+    warnings = []
+    if not (mixed and enough):
+        high, low = _extreme(rhat, np.nanargmax), _extreme(ess, np.nanargmin)
+        warnings.append(
+            f"NUTS did not converge in {draws} draws of {chains} chains: split R-hat {high[0]:.3f} for "
+            f"{high[1]}, effective sample size {low[0]:.0f} for {low[1]}. Raise num_samples and num_warmup."
+        )
+    if divergences:
+        warnings.append(
+            f"{divergences} of {chains * draws} transitions diverged: NUTS may have missed a narrow part of "
+            "the posterior. Raise target_accept to .95 or .99, or use another model."
+        )
+    return NutsRun(
+        samples,
+        rhat,
+        ess,
+        divergences,
+        statistics["accept"].mean(axis=1),
+        statistics["steps"].sum(axis=1),
+        num_warmup,
+        mixed and enough,
+        tuple(warnings),
+    )
+
+
+def _extreme(values: dict[str, np.ndarray], where: Callable) -> tuple[float, str]:
+    """The largest or smallest number and what it belongs to, like "matrices[0,1,1]"."""
+    flat = {
+        f"{name}[{','.join(map(str, index))}]" if index else name: float(v[index])
+        for name, v in values.items()
+        for index in np.ndindex(np.shape(v))
+    }
+    numbers = np.array(list(flat.values()))
+    if np.isnan(numbers).all():
+        return float("nan"), "nothing"
+    k = int(where(numbers))
+    return float(numbers[k]), list(flat)[k]
+
+
+def check_arguments(key, num_warmup, num_samples, num_chains, chain_method, chunk) -> None:
+    """ValueError for arguments that make no sense."""
+    if key is None:
+        raise ValueError("sampling needs a key; pass key=jax.random.key(0), or any other seed")
+    if chain_method not in CHAIN_METHODS:
+        raise ValueError(f"chain_method={chain_method!r}; choose one of {', '.join(CHAIN_METHODS)}")
+    if num_warmup < 1 or num_samples < 4 or num_chains < 1 or chunk < 1:
+        raise ValueError(
+            "need num_warmup >= 1, num_samples >= 4, num_chains >= 1, chunk >= 1; got "
+            f"{num_warmup}, {num_samples}, {num_chains}, {chunk}"
+        )
+    if chain_method == "parallel" and jax.device_count() == 1:
+        raise ValueError(
+            'chain_method="parallel" spreads chains over devices and there is one; use "vectorized", or set '
+            "the environment variable XLA_FLAGS=--xla_force_host_platform_device_count=4 before JAX starts"
+        )
+
+
+def chain_mesh(chains: int):
+    """As many devices as share the chains equally, in a row."""
+    size = max(d for d in range(1, jax.device_count() + 1) if chains % d == 0)
+    return jax.make_mesh((size,), ("chains",), axis_types=(AxisType.Auto,), devices=jax.devices()[:size])
+
+
+def typed_key(key: Any) -> Any:
+    """A typed key from a typed or raw one."""
+    return key if jnp.issubdtype(key.dtype, jax.dtypes.prng_key) else jax.random.wrap_key_data(key)
+
+
+def progress_bar(progress: bool | Callable[[int, int], None], total: int) -> Callable[[int, int], None]:
+    """A function of (done, total): the caller's, a tqdm bar, or nothing."""
+    if callable(progress):
+        return progress
+    if not progress:
+        return lambda done, total: None
+    bar = tqdm(total=total, unit="step")
+
+    def show(done: int, total: int) -> None:
+        bar.update(done - bar.n)
+        if done >= total:
+            bar.close()
+
+    return show
+
+
+def fingerprint(arrays: Any, *words: Any) -> str:
+    """A digest of everything that a run depends on."""
+    digest = hashlib.sha256(repr(words).encode())
+    for path, leaf in jax.tree_util.tree_leaves_with_path(arrays):
+        value = np.asarray(leaf)
+        digest.update(f"{path}{value.shape}{value.dtype}".encode() + np.ascontiguousarray(value).tobytes())
+    return digest.hexdigest()
+
+
+def write_checkpoint(path: Path, mark: str, state: Any, pieces: list, done: int) -> None:
+    """State of NUTS and all draws so far; a kill leaves the old file or the new one."""
+    arrays: dict[str, Any] = {f"state{k}": _raw(leaf) for k, leaf in enumerate(jax.tree.leaves(state))}
+    if pieces:
+        draws = jax.tree.map(lambda *x: np.concatenate(x, axis=1), *pieces)
+        for part, values in zip(("sample", "statistic"), draws, strict=True):
+            arrays |= {f"{part}:{name}": value for name, value in values.items()}
+    new = path.with_name(path.name + ".new")
+    with open(new, "wb") as file:
+        np.savez(file, mark=np.array(mark), done=np.array(done), **arrays)
+    os.replace(new, path)
+
+
+def read_checkpoint(path: Path, mark: str, state: Any) -> tuple[Any, list, int]:
+    """(state, pieces, transitions done) of a file; `state` gives the structure."""
+    with np.load(path) as file:
+        if "mark" not in file or str(file["mark"]) != mark:
+            raise ValueError(
+                f"{path}: this checkpoint belongs to another run (other data, model, key or settings); "
+                "delete it or give another file"
+            )
+        leaves, tree = jax.tree.flatten(state)
+        read = [_restored(file[f"state{k}"], leaf) for k, leaf in enumerate(leaves)]
+        parts: tuple[dict, dict] = ({}, {})
+        for name in file.files:
+            kind, _, site = name.partition(":")
+            if kind in ("sample", "statistic"):
+                parts[kind == "statistic"][site] = file[name]
+        return jax.tree.unflatten(tree, read), [parts] if parts[0] else [], int(file["done"])
+
+
+def _raw(leaf):
+    return np.asarray(jax.random.key_data(leaf) if _is_key(leaf) else leaf)
+
+
+def _restored(value, like):
+    if _is_key(like):
+        return jax.random.wrap_key_data(jnp.asarray(value), impl=jax.random.key_impl(like))
+    return jax.device_put(jnp.asarray(value, like.dtype), like.sharding)
+
+
+def _is_key(leaf) -> bool:
+    return jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)

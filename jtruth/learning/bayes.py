@@ -1,0 +1,264 @@
+"""Bayesian annotation models in NumPyro: who labels how well, with every uncertainty carried along.
+
+The models are those of the paper's Tables 2-3 and 5.1.2 and of Paun et al. (2018), as plain functions of
+arrays. The true class (and the sample's difficulty, where a model has one) is summed out by hand, so NUTS
+sees continuous parameters only; the observation is a NumPyro distribution over rows of labels that can also
+be sampled, and equal rows are merged and weighted.
+
+`fit_bayes` runs one of them and looks at the result: convergence, classes that have exchanged names, whether
+the data determine anything, and whether pairs of labelers agree as often as the model says. For plain Dawid
+and Skene the Gibbs sampler of `joint` gives the same posterior many times faster; NUTS is for the models that
+are not conjugate, and for comparing models (`jtruth.comparison`).
+
+Priors are diagonal-heavy and chains start at the diagonal: with flat priors and random starts NUTS lands in a
+mirror image of the posterior in which classes have exchanged names, and no diagnostic notices.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpyro
+import numpyro.distributions as dist
+from jaxtyping import Float, Int
+from numpyro.distributions import constraints
+
+from jtruth import _nuts
+from jtruth._nuts_run import NutsRun
+from jtruth._validation import choose
+from jtruth.labels import Labels
+from jtruth.learning import _bayes_channels as channels
+from jtruth.learning._bayes_digest import Agreement, digest, labeler_agreement
+from jtruth.learning._bayes_rows import LabelRows, blank_rows, merged_rows
+from jtruth.learning._bayes_spec import SPECS, prepare
+from jtruth.learning._gibbs_guard import Switching, check_identified, check_switching
+from jtruth.stats.chains import effective_sample_size, split_rhat
+
+Hyper = dict[str, Any]
+
+
+class RowsOfLabels(dist.Distribution):
+    """Labels of each row given a `Channel`: log-probability with the class summed out; samples draw it."""
+
+    def __init__(self, channel: channels.Channel, labeler: Any):
+        self.channel, self.labeler = channel, labeler
+        super().__init__(batch_shape=labeler.shape[:1], event_shape=labeler.shape[1:])
+
+    @property
+    def support(self):
+        """Classes 0..C-1, or -1 for no label."""
+        classes = self.channel.log_table.shape[1]
+        return constraints.independent(constraints.integer_interval(-1, classes - 1), 1)
+
+    def log_prob(self, value):
+        """(rows,) log p(labels of the row)."""
+        return channels.log_likelihood(self.channel, self.labeler, value)
+
+    def sample(self, key: Any, sample_shape=()):
+        """Labels (rows, width); the classes behind them are drawn and forgotten."""
+        if sample_shape != ():
+            raise NotImplementedError("draw labels once for each draw of the parameters")
+        return channels.draw_labels(self.channel, key, self.labeler)[1]
+
+
+def _observe(model: str, rows: LabelRows, parameters: dict[str, Any], hyper: Hyper, num_labelers: int):
+    channel = SPECS[model].channel(parameters, hyper, num_labelers)
+    with numpyro.plate("rows", rows.labeler.shape[0]), numpyro.handlers.scale(scale=rows.weight):
+        numpyro.sample("label", RowsOfLabels(channel, rows.labeler), obs=rows.label)
+
+
+def _draw(hyper: Hyper, **laws: dist.Distribution) -> dict[str, Any]:
+    """The class prior pi and the parameters with these laws."""
+    pi = dist.Dirichlet(hyper["class_concentration"])
+    return {name: numpyro.sample(name, law) for name, law in {"prior": pi, **laws}.items()}
+
+
+def dawid_skene(rows: LabelRows, hyper: Hyper, *, num_labelers: int) -> None:
+    """Dawid and Skene (1979): psi_t[c] ~ Dirichlet(row_concentration[c]) for every labeler."""
+    law = dist.Dirichlet(hyper["row_concentration"])
+    law = law.expand((num_labelers, *law.batch_shape)).to_event(2)
+    _observe("dawid_skene", rows, _draw(hyper, matrices=law), hyper, num_labelers)
+
+
+def pooled(rows: LabelRows, hyper: Hyper, *, num_labelers: int) -> None:
+    """One matrix for all labelers (the "multinomial" model)."""
+    law = dist.Dirichlet(hyper["row_concentration"]).to_event(1)
+    _observe("pooled", rows, _draw(hyper, matrix=law), hyper, num_labelers)
+
+
+def one_coin(rows: LabelRows, hyper: Hyper, *, num_labelers: int) -> None:
+    """One probability to be right for each labeler, for all classes."""
+    law = dist.Beta(*hyper["accuracy"]).expand([num_labelers]).to_event(1)
+    _observe("one_coin", rows, _draw(hyper, accuracy=law), hyper, num_labelers)
+
+
+def hierarchical_dawid_skene(rows: LabelRows, hyper: Hyper, *, num_labelers: int) -> None:
+    """Logit-normal rows around a population: logits population + spread * own, own ~ N(0, 1).
+
+    Logits are those of the wrong labels against the right one, which has logit 0.
+    """
+    shape = hyper["logit_mean"].shape  # (classes, classes - 1)
+    laws = {
+        "population": dist.Normal(hyper["logit_mean"], hyper["logit_sd"]).to_event(2),
+        "spread": dist.HalfNormal(hyper["spread"]).expand(shape).to_event(2),
+        "own": dist.Normal(0.0, 1.0).expand((num_labelers, *shape)).to_event(3),
+    }
+    _observe("hierarchical_dawid_skene", rows, _draw(hyper, **laws), hyper, num_labelers)
+
+
+def difficulty_fallibility(rows: LabelRows, hyper: Hyper, *, num_labelers: int) -> None:
+    """Su 5.1.2: fallibility phi_t ~ high * Beta(a, b); difficulty delta_i ~ Beta, summed out exactly."""
+    a, b, high = hyper["fallibility"]
+    stretch = dist.transforms.AffineTransform(0.0, high, domain=constraints.unit_interval)
+    law = dist.TransformedDistribution(dist.Beta(a, b).expand([num_labelers]), stretch).to_event(1)
+    _observe("difficulty_fallibility", rows, _draw(hyper, fallibility=law), hyper, num_labelers)
+
+
+def item_difficulty(rows: LabelRows, hyper: Hyper, *, num_labelers: int) -> None:
+    """GLAD (Whitehill et al. 2009) for C classes: ability_t ~ Normal; log easiness_i ~ Normal, by nodes."""
+    law = dist.Normal(*hyper["ability"]).expand([num_labelers]).to_event(1)
+    _observe("item_difficulty", rows, _draw(hyper, ability=law), hyper, num_labelers)
+
+
+def mace(rows: LabelRows, hyper: Hyper, *, num_labelers: int) -> None:
+    """MACE (Hovy et al. 2013): competence_t ~ Beta, spam_t ~ Dirichlet."""
+    laws = {
+        "competence": dist.Beta(*hyper["competence"]).expand([num_labelers]).to_event(1),
+        "spam": dist.Dirichlet(hyper["spam"]).expand([num_labelers]).to_event(1),
+    }
+    _observe("mace", rows, _draw(hyper, **laws), hyper, num_labelers)
+
+
+MODELS: dict[str, Callable] = {
+    f.__name__: f
+    for f in (
+        dawid_skene,
+        pooled,
+        one_coin,
+        hierarchical_dawid_skene,
+        difficulty_fallibility,
+        item_difficulty,
+        mace,
+    )
+}
+
+
+class BayesFit(NamedTuple):
+    """The posterior of one annotation model, and what speaks against it."""
+
+    model: str
+    labels: Labels
+    run: NutsRun  # samples (chains, draws, ...), R-hat, ESS, divergences
+    class_posterior: Float[np.ndarray, "samples classes"]  # mean over draws of p(y_i = c | z_i, draw)
+    prior: Float[np.ndarray, " classes"]  # posterior mean of pi
+    mean_matrices: Float[np.ndarray, "labelers classes classes"]  # posterior mean of p(label | class)
+    row_log_likelihood: Float[np.ndarray, "chains draws rows"]  # log p(labels of the row | draw)
+    row_of_sample: Int[np.ndarray, " samples"]
+    agreement: Agreement  # do pairs of labelers agree as often as the model says?
+    switching: Switching
+    identified: bool
+    warnings: tuple[str, ...]
+
+    @property
+    def converged(self) -> bool:
+        """Split R-hat below 1.01 and ESS of 100 a chain, for every parameter."""
+        return self.run.converged
+
+    @property
+    def usable(self) -> bool:
+        """Identified, and no class has exchanged its name."""
+        return self.identified and not self.switching.switched
+
+    def log_likelihood(self) -> Float[np.ndarray, "draws samples"]:
+        """Pointwise, one column for every sample; large, `row_log_likelihood` has equal samples once."""
+        return self.row_log_likelihood.reshape(-1, self.row_log_likelihood.shape[2])[:, self.row_of_sample]
+
+
+def fit_bayes(
+    labels: Labels,
+    *,
+    key: Any,
+    model: str = "dawid_skene",
+    hyper: Hyper | None = None,
+    init: dict[str, Any] | None = None,
+    num_warmup: int = 500,
+    num_samples: int = 1000,
+    num_chains: int = 4,
+    chain_method: str = "vectorized",
+    target_accept: float = 0.8,
+    progress: bool | Callable[[int, int], None] = False,
+    checkpoint: str | Path | None = None,
+    chunk: int = 100,
+) -> BayesFit:
+    """Posterior of an annotation model by NUTS.
+
+    Args:
+        labels: noisy labels; to have a classifier graded, append its predictions as one more labeler.
+        key: JAX random key; the same key gives the same draws.
+        model: a name of `MODELS`.
+        hyper: prior settings that replace those of `_bayes_spec.SPECS`, e.g. {"class_concentration": 3.0}.
+        init: start values by parameter name; the diagonal by default.
+        num_warmup, num_samples, num_chains, chain_method, target_accept, progress, checkpoint, chunk: see
+            `jtruth._nuts.run_nuts`.
+
+    Raises:
+        ValueError: an unknown model or hyperparameter, no label at all, or a checkpoint of another run.
+    """
+    choose("model", model, tuple(MODELS))
+    if labels.num_labels == 0:
+        raise ValueError("labels holds no label at all, so there is nothing to learn from")
+    data = merged_rows(labels)
+    spec = prepare(model, labels.num_classes, data.rows.label.shape[1], hyper)
+    run = _nuts.run_nuts(
+        MODELS[model], data.rows, spec.hyper, key=key, diagnose=diagnose,
+        static={"num_labelers": labels.num_labelers}, num_warmup=num_warmup, num_samples=num_samples,
+        num_chains=num_chains, chain_method=chain_method, target_accept=target_accept,
+        init=spec.start(labels.num_labelers) if init is None else init,
+        progress=progress, checkpoint=checkpoint, chunk=chunk,
+    )  # fmt: skip
+    found = digest(SPECS[model].channel, run.samples, data.rows, spec.hyper, labels.num_labelers)
+    agreement = labeler_agreement(SPECS[model].channel, run.samples, labels, spec.hyper, key)
+    active = labels.labels_per_labeler() > 0
+    switching = check_switching(found.mean_matrices[:, active], labels.class_names)
+    two_suffice = spec.rigid and bool(labels.labels_per_sample().max() > 1)
+    doubt = check_identified(labels, None, None, informed=two_suffice)
+    texts = (doubt, switching.sentence, *run.warnings, agreement.sentence())
+    return BayesFit(
+        model=model,
+        labels=labels,
+        run=run,
+        class_posterior=found.class_posterior[data.row_of_sample],
+        prior=run.flat("prior").mean(axis=0),
+        mean_matrices=found.mean_matrices.mean(axis=0),
+        row_log_likelihood=found.log_likelihood[:, :, : data.size],
+        row_of_sample=data.row_of_sample,
+        agreement=agreement,
+        switching=switching,
+        identified=doubt is None,
+        warnings=tuple(text for text in texts if text),
+    )
+
+
+def diagnose(draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Split R-hat and effective sample size of every number."""
+    return split_rhat(draws), effective_sample_size(draws)
+
+
+def simulate_from_prior(
+    model: str,
+    *,
+    key: Any,
+    num: int,
+    num_samples: int,
+    num_labelers: int,
+    num_classes: int,
+    hyper: Hyper | None = None,
+) -> dict[str, np.ndarray]:
+    """Parameters and complete label matrices drawn from a model: "label" is (num, samples, labelers)."""
+    choose("model", model, tuple(MODELS))
+    spec = prepare(model, num_classes, num_labelers, hyper)
+    rows = blank_rows(num_samples, num_labelers)
+    return _nuts.simulate(
+        MODELS[model], rows, spec.hyper, key=key, num=num, static={"num_labelers": num_labelers}
+    )

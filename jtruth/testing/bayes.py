@@ -1,0 +1,204 @@
+"""Testing by NUTS: the operating point (or matrix) sampled with the true classes summed out (Su 2.6, 2.7).
+
+    binary:       p_D ~ Beta, p_FA ~ Beta,   p(y_pred_i | z_i) = sum_c rho_i(c) p(y_pred_i | c; p_D, p_FA)
+    multi-class:  K[c] ~ Dirichlet(alpha[c]), p(y_pred_i | z_i) = sum_c rho_i(c) K[c, y_pred_i]
+
+with rho_i(c) = p(y_i = c | z_i) of (21). Metrics follow: given a draw of the parameters the classes y_i are
+independent with the law (10) = (25), a draw of them gives a count table, and metrics are functions of it.
+
+This is not how jtruth tests by default: `exact.count_table` has no Monte Carlo error and `count_posterior` is
+faster. The models are here because they can be read, changed and put into a larger model, and because two
+methods that share no code test each other.
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+import numpyro.distributions as dist
+from jaxtyping import Array, Float, Int
+from numpyro.distributions import constraints
+
+from jtruth import _nuts
+from jtruth._arrays import safe_log
+from jtruth._nuts_run import NutsRun, typed_key
+from jtruth.stats.chains import effective_sample_size, split_rhat
+from jtruth.testing import _multiclass_gibbs as gibbs
+from jtruth.testing.count_posterior import CountDraws, checked_inputs
+from jtruth.testing.operating_point import BetaPrior
+
+_DRAWS_AT_ONCE = 100  # parameter draws for which classes are drawn together
+
+
+class PredictedSymbols(dist.Distribution):
+    """y_pred of each sample with the true class summed out: sum_c rho[i, c] K[c, y_pred_i]."""
+
+    def __init__(self, log_rho: Any, log_confusion: Any):
+        self.log_rho, self.log_confusion = log_rho, log_confusion
+        super().__init__(batch_shape=log_rho.shape[:1])
+
+    @property
+    def support(self):
+        """Symbols 0, 1, ..."""
+        return constraints.integer_interval(0, self.log_confusion.shape[1] - 1)
+
+    def log_prob(self, value):
+        """(samples,) log sum_c rho[i, c] K[c, value_i]."""
+        return jax.nn.logsumexp(self.log_rho + self.log_confusion.T[value], axis=1)
+
+    def sample(self, key: Any, sample_shape=()):
+        """Draw classes from rho, then symbols from the rows of K."""
+        if sample_shape != ():
+            raise NotImplementedError("draw predictions once for each draw of the parameters")
+        key_class, key_symbol = jax.random.split(key)
+        y = jax.random.categorical(key_class, self.log_rho, axis=1)
+        return jax.random.categorical(key_symbol, self.log_confusion[y], axis=1)
+
+
+def _observe(log_rho, confusion, y_pred, weight):
+    with numpyro.plate("samples", log_rho.shape[0]), numpyro.handlers.scale(scale=weight):
+        numpyro.sample("y_pred", PredictedSymbols(log_rho, safe_log(confusion)), obs=y_pred)
+
+
+def binary_testing_model(
+    log_odds: Float[Array, " samples"],
+    y_pred: Int[Array, " samples"] | None,
+    weight: Float[Array, " samples"],
+    prior: tuple,
+) -> None:
+    """Two classes: `log_odds` logit p(y_i = 1 | z_i), weights of merged samples, (a_d, b_d, a_f, b_f)."""
+    p_detection = numpyro.sample("p_detection", dist.Beta(prior[0], prior[1]))
+    p_false_alarm = numpyro.sample("p_false_alarm", dist.Beta(prior[2], prior[3]))
+    rows = jnp.stack([p_false_alarm, p_detection])
+    confusion = jnp.stack([1 - rows, rows], axis=1)
+    log_rho = jnp.stack([jax.nn.log_sigmoid(-log_odds), jax.nn.log_sigmoid(log_odds)], axis=1)
+    _observe(log_rho, confusion, y_pred, weight)
+
+
+def testing_model(
+    log_likelihood: Float[Array, "samples classes"],
+    prior: Float[Array, " classes"],
+    y_pred: Int[Array, " samples"] | None,
+    weight: Float[Array, " samples"],
+    alpha: Float[Array, "classes symbols"],
+) -> None:
+    """Any number of classes and symbols: rows of K ~ Dirichlet(alpha)."""
+    confusion = numpyro.sample("confusion", dist.Dirichlet(alpha).to_event(1))
+    log_rho = jax.nn.log_softmax(log_likelihood + safe_log(prior)[None, :], axis=1)
+    _observe(log_rho, confusion, y_pred, weight)
+
+
+class NutsTesting(NamedTuple):
+    """Draws of the count table and the operating matrix, and the NUTS run behind them."""
+
+    draws: CountDraws  # counts and confusion (draws, classes, symbols); `estimate(metric)` gives laws
+    run: NutsRun
+
+    @property
+    def converged(self) -> bool:
+        """Split R-hat below 1.01 and ESS of 100 a chain, for every parameter and every cell."""
+        return self.run.converged and self.draws.converged
+
+
+def binary_nuts(
+    log_odds: Float[np.ndarray, " samples"],
+    y_pred: Int[np.ndarray, " samples"],
+    *,
+    key: Any,
+    operating_point_prior: BetaPrior = BetaPrior(),
+    **options: Any,
+) -> NutsTesting:
+    """Posterior of a binary classifier's count table by `binary_testing_model`.
+
+    Args:
+        log_odds: (samples,) logit p(y_i = 1 | z_i); +-inf where certain.
+        y_pred: (samples,) 0 or 1.
+        key: JAX random key.
+        operating_point_prior: Beta priors of p_D and p_FA.
+        options: of `jtruth._nuts.run_nuts`.
+    """
+    x = np.asarray(log_odds, np.float64)
+    two = np.stack([-np.logaddexp(0, x), -np.logaddexp(0, -x)], axis=1)
+    log_lik, y, _ = checked_inputs(two, np.full(2, 0.5), y_pred, 2, 1.0)
+    rows = gibbs.distinct_rows(log_lik, np.full(2, 0.5), y, 2)
+    rho, symbol, weight = _merged(rows)
+    with np.errstate(divide="ignore"):
+        odds = np.log(rho[:, 1]) - np.log(rho[:, 0])
+    run = _nuts.run_nuts(
+        binary_testing_model, odds, symbol, weight, tuple(map(float, operating_point_prior)),
+        key=_first(key), diagnose=_diagnose, **options,
+    )  # fmt: skip
+    rates = np.stack([run.samples["p_false_alarm"], run.samples["p_detection"]], axis=2)
+    return _with_counts(run, np.stack([1 - rates, rates], axis=3), rows, key)
+
+
+def multiclass_nuts(
+    log_likelihood: Float[np.ndarray, "samples classes"],
+    prior: Float[np.ndarray, " classes"],
+    y_pred: Int[np.ndarray, " samples"],
+    *,
+    key: Any,
+    num_symbols: int | None = None,
+    alpha: Float[np.ndarray, "classes symbols"] | float | int = 1.0,
+    **options: Any,
+) -> NutsTesting:
+    """Posterior of the count table by `testing_model`; arguments as in `count_posterior`.
+
+    Args:
+        log_likelihood, prior, y_pred, num_symbols, alpha: see `count_posterior`.
+        key: JAX random key.
+        options: of `jtruth._nuts.run_nuts`.
+    """
+    log_lik, y, concentration = checked_inputs(log_likelihood, prior, y_pred, num_symbols, alpha)
+    rows = gibbs.distinct_rows(log_lik, np.asarray(prior, np.float64), y, concentration.shape[1])
+    rho, symbol, weight = _merged(rows)
+    flat = np.full(rho.shape[1], 1 / rho.shape[1])  # the prior is inside rho already
+    with np.errstate(divide="ignore"):
+        log_rho = np.log(rho)
+    run = _nuts.run_nuts(
+        testing_model, log_rho, flat, symbol, weight, concentration,
+        key=_first(key), diagnose=_diagnose, **options,
+    )  # fmt: skip
+    return _with_counts(run, run.samples["confusion"], rows, key)
+
+
+def _merged(rows: gibbs.Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(rho, symbol, weight) of distinct rows, samples of certain class included, size rounded up."""
+    true, symbol = np.nonzero(rows.certain)
+    certain = np.eye(rows.certain.shape[0])[true]
+    rho = np.concatenate([rows.rho.T, certain])
+    weight = np.concatenate([rows.count, rows.certain[true, symbol]]).astype(np.float64)
+    symbol = np.concatenate([rows.symbol, symbol]).astype(np.int32)
+    step = max(1 << (weight.size.bit_length() - 3), 1) if weight.size > 4 else 1
+    pad = (0, -weight.size % step)  # so that data of about the same size share a program; weight 0
+    rho = np.pad(rho, (pad, (0, 0)), constant_values=1 / rho.shape[1])
+    return rho, np.pad(symbol, pad), np.pad(weight, pad)
+
+
+def _with_counts(run: NutsRun, confusion: np.ndarray, rows: gibbs.Rows, key: Any) -> NutsTesting:
+    """Draw the classes, hence a count table, for each draw of K (chains, draws, classes, symbols)."""
+    words = np.asarray(jax.random.key_data(jax.random.split(typed_key(key))[1])).ravel()
+    rng = np.random.default_rng(words.tolist())
+    flat = confusion.reshape(-1, *confusion.shape[2:])
+    parts = [
+        gibbs.draw_tables(rng, rows, flat[k : k + _DRAWS_AT_ONCE])
+        for k in range(0, flat.shape[0], _DRAWS_AT_ONCE)
+    ]
+    counts = np.concatenate(parts)
+    rhat, ess = _diagnose(counts.reshape(confusion.shape))
+    chains, draws = confusion.shape[:2]
+    good = not bool((rhat > 1.01).any() or (ess < 100.0 * chains).any())  # NaN: a cell that never changed
+    return NutsTesting(CountDraws(counts, flat, rhat, ess, good, chains, draws + run.num_warmup), run)
+
+
+def _first(key: Any) -> Any:
+    """The key of NUTS; the other half of the split draws the classes."""
+    if key is None:
+        raise ValueError("sampling needs a key; pass key=jax.random.key(0), or any other seed")
+    return jax.random.split(typed_key(key))[0]
+
+
+def _diagnose(draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return split_rhat(draws), effective_sample_size(draws)

@@ -1,0 +1,234 @@
+"""The NUTS runner on a model whose posterior is known; one compiled program serves all the fast tests."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+import numpyro.distributions as dist
+import pytest
+
+from jtruth import _nuts
+from jtruth.stats.chains import effective_sample_size, mean_error, split_rhat
+
+TRACES = []  # one entry for every time that the model is traced
+SIZES = {"num_warmup": 150, "num_samples": 300, "chunk": 60, "num_chains": 4}
+
+
+def normal_model(y, weight, scale, *, width):
+    """mu ~ N(0, 1)^width, y_i ~ N(sum mu, scale); `weight` copies of each y_i."""
+    TRACES.append(1)
+    mu = numpyro.sample("mu", dist.Normal(0.0, 1.0).expand([width]).to_event(1))
+    total = numpyro.deterministic("total", mu.sum())
+    with numpyro.plate("samples", weight.shape[0]), numpyro.handlers.scale(scale=weight):
+        numpyro.sample("y", dist.Normal(total, scale), obs=y)
+
+
+def diagnose(draws):
+    return split_rhat(draws), effective_sample_size(draws)
+
+
+def run(y, weight, *, seed=0, **options):
+    data = np.asarray(y, float), np.asarray(weight, float), 2.0
+    return _nuts.run_nuts(
+        normal_model,
+        *data,
+        key=jax.random.key(seed),
+        diagnose=diagnose,
+        static={"width": 2},
+        **SIZES | options,
+    )
+
+
+def exact(y, weight):
+    """Mean and sd of mu_1 + mu_2, whose prior is N(0, 2)."""
+    precision = 1 / 2 + np.sum(weight) / 4
+    return np.dot(weight, y) / 4 / precision, precision**-0.5
+
+
+@pytest.fixture(scope="module")
+def first():
+    return run([1.0, 2.0, 4.0], [1, 3, 0])
+
+
+def test_posterior_is_the_known_one(first):
+    total = first.samples["total"]
+    assert total.shape == (4, 300)
+    assert first.samples["mu"].shape == (4, 300, 2)
+    np.testing.assert_allclose(first.samples["mu"].sum(axis=2), total)
+    mean, sd = exact([1, 2, 4], [1, 3, 0])
+    error = mean_error(total)
+    # Five Monte Carlo errors: fails by chance in 6e-7. A row of weight 0 (padding) says nothing.
+    assert abs(total.mean() - mean) < 5 * error
+    assert abs(((total - mean) ** 2).mean() - sd**2) < 5 * mean_error((total - mean) ** 2)
+    assert first.divergences == 0 and (first.num_steps >= 300).all()
+    assert set(first.rhat) == set(first.ess) == {"mu", "total"} and first.rhat["mu"].shape == (2,)
+
+
+def test_second_data_set_of_equal_shape_compiles_nothing(first):
+    compiled = _nuts.program(
+        normal_model,
+        (("width", 2),),
+        _nuts.Settings(150, 60, "vectorized", 0.8, 10, 0.5, False),
+    ).compiled
+    before = len(TRACES), len(compiled)
+    assert before[1] == 2  # begin and advance
+    second = run([-1.0, 0.0, 3.0], [2, 2, 2], seed=1)
+    assert (len(TRACES), len(compiled)) == before
+    mean, _ = exact([-1, 0, 3], [2, 2, 2])
+    assert abs(second.samples["total"].mean() - mean) < 5 * mean_error(second.samples["total"])
+
+
+def test_same_key_same_draws_other_key_other_draws(first):
+    again, other = run([1.0, 2.0, 4.0], [1, 3, 0]), run([1.0, 2.0, 4.0], [1, 3, 0], seed=5)
+    np.testing.assert_array_equal(first.samples["mu"], again.samples["mu"])
+    assert (first.samples["mu"] != other.samples["mu"]).all()
+
+
+class Killed(Exception):
+    pass
+
+
+@pytest.mark.parametrize("transitions", [60, 270])  # in warm-up; after two chunks of draws
+def test_killed_run_resumes_to_the_last_bit(first, tmp_path, transitions):
+    file, seen = tmp_path / "run.npz", []
+
+    def kill(done, total):
+        if done >= transitions:
+            raise Killed
+
+    with pytest.raises(Killed):
+        run([1.0, 2.0, 4.0], [1, 3, 0], checkpoint=file, progress=kill)
+    resumed = run(
+        [1.0, 2.0, 4.0], [1, 3, 0], checkpoint=file, progress=lambda done, total: seen.append((done, total))
+    )
+    assert seen[0] == (transitions, 450) and seen[-1] == (450, 450)
+    for name, values in first.samples.items():
+        np.testing.assert_array_equal(resumed.samples[name], values)
+    np.testing.assert_array_equal(resumed.num_steps, first.num_steps)
+
+
+def test_checkpoint_of_another_run_is_refused(tmp_path):
+    file = tmp_path / "run.npz"
+    run([1.0, 2.0, 4.0], [1, 3, 0], checkpoint=file)
+    with pytest.raises(ValueError, match="another run"):
+        run([1.0, 2.0, 5.0], [1, 3, 0], checkpoint=file)
+    with pytest.raises(ValueError, match="another run"):
+        run([1.0, 2.0, 4.0], [1, 3, 0], checkpoint=file, seed=1)
+
+
+def test_short_run_says_that_it_did_not_converge():
+    short = run([1.0, 2.0, 4.0], [1, 3, 0], num_samples=8)
+    assert not short.converged
+    assert "did not converge in 8 draws of 4 chains" in short.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"chain_method": "fast"}, "choose one of vectorized"),
+        ({"num_samples": 0}, "num_samples >= 4"),
+        ({"chain_method": "parallel"}, "there is one"),
+    ],
+)
+def test_arguments_that_make_no_sense(options, message):
+    if "parallel" in options.values() and jax.device_count() > 1:
+        pytest.skip("this machine has several devices")
+    with pytest.raises(ValueError, match=message):
+        run([1.0, 2.0, 4.0], [1, 3, 0], **options)
+
+
+def test_missing_key():
+    with pytest.raises(ValueError, match="needs a key"):
+        _nuts.run_nuts(normal_model, jnp.ones(3), jnp.ones(3), 1.0, key=None, diagnose=diagnose)
+
+
+def test_impossible_data():
+    with pytest.raises(ValueError, match="probability 0 or NaN"):
+        run([np.nan, 1.0, 2.0], [1, 1, 1])
+
+
+def test_simulation_and_pointwise_likelihood():
+    # Prior predictive: y_i has mean 0 and variance 2 + 4; and given total, pointwise densities are normal.
+    weight = np.array([1.0, 3.0, 0.0])
+    drawn = _nuts.simulate(
+        normal_model, None, weight, 2.0, key=jax.random.key(0), num=4000, static={"width": 2}
+    )
+    assert drawn["y"].shape == (4000, 3)
+    z = (drawn["y"] ** 2).mean(axis=0) / 6
+    np.testing.assert_allclose(z, 1, atol=5 * np.sqrt(2 / 4000))
+    y = np.array([0.5, 1.0, 2.0])
+    log_p = _nuts.pointwise_log_likelihood(
+        normal_model, {"mu": drawn["mu"][:70]}, y, weight, 2.0, static={"width": 2}
+    )
+    by_hand = -0.5 * ((y - drawn["total"][:70, None]) / 2) ** 2 - np.log(2 * np.sqrt(2 * np.pi))
+    np.testing.assert_allclose(log_p, by_hand, rtol=1e-12)
+    replicated = _nuts.simulate(
+        normal_model,
+        None,
+        weight,
+        2.0,
+        key=jax.random.key(1),
+        draws={"mu": drawn["mu"][:70]},
+        static={"width": 2},
+    )
+    np.testing.assert_array_equal(replicated["mu"], drawn["mu"][:70])
+
+
+@pytest.mark.slow
+def test_chains_one_after_the_other_are_the_same_chains(first):
+    alone = run([1.0, 2.0, 4.0], [1, 3, 0], chain_method="sequential")
+    # Equal up to rounding, which NUTS blows up within some draws, so compare the means.
+    mean, _ = exact([1, 2, 4], [1, 3, 0])
+    assert abs(alone.samples["total"].mean() - mean) < 5 * mean_error(alone.samples["total"])
+    assert alone.samples["mu"].shape == first.samples["mu"].shape
+
+
+@pytest.mark.slow
+def test_batched_data_sets_get_one_chain_each():
+    y = np.array([[1.0, 2.0, 4.0], [-3.0, 0.0, 1.0], [10.0, 9.0, 8.0]])
+    weight = np.ones((3, 3))
+    many = _nuts.run_nuts(
+        normal_model, y, weight, np.full(3, 2.0), key=jax.random.key(0), diagnose=diagnose,
+        static={"width": 2}, num_warmup=200, num_samples=500, batched=True,
+    )  # fmt: skip
+    for k in range(3):
+        total = many.samples["total"][k : k + 1]
+        assert abs(total.mean() - exact(y[k], weight[k])[0]) < 5 * mean_error(total)
+
+
+PARALLEL = """
+import json, jax, numpy as np
+from tests import test_nuts as t
+found = t.run([1.0, 2.0, 4.0], [1, 3, 0], chain_method="parallel")
+again = t.run([1.0, 2.0, 4.0], [1, 3, 0], chain_method="parallel", seed=1)
+program = t._nuts.program(
+    t.normal_model, (("width", 2),), t._nuts.Settings(150, 60, "parallel", 0.8, 10, 0.5, False)
+)
+total = found.samples["total"]
+print(json.dumps([jax.device_count(), total.mean(), float(t.mean_error(total)), len(program.compiled)]))
+"""
+
+
+@pytest.mark.slow
+def test_chains_spread_over_devices():
+    environment = os.environ | {
+        "XLA_FLAGS": "--xla_force_host_platform_device_count=2",
+        "JAX_ENABLE_X64": "1",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", PARALLEL],
+        cwd=Path(__file__).resolve().parents[1],
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    devices, mean, error, compiled = json.loads(done.stdout)
+    assert devices == 2 and compiled == 2
+    assert abs(mean - exact([1, 2, 4], [1, 3, 0])[0]) < 5 * error
