@@ -314,7 +314,8 @@ def test_says_what_stopped_it():
     labels, y_pred = tiny(31, 60, 3, 2)
     model, observed, start = build("independent", labels, y_pred)
     options = {"key": jax.random.key(0), "start": start, "digest": keep_everything, "monitored": ("pi",)}
-    sweeps = run_gibbs(model, observed, effort=Effort(chains=4, min_sweeps=400, max_sweeps=800, min_ess=1e9), **options)
+    few = Effort(chains=4, min_sweeps=400, max_sweeps=800, min_ess=1e9)
+    sweeps = run_gibbs(model, observed, effort=few, **options)
     assert (sweeps.convergence.stopped_by, sweeps.convergence.num_sweeps) == ("max_sweeps", 800)
     timed = run_gibbs(model, observed, effort=Effort(max_seconds=1e-6), **options)
     assert timed.convergence.stopped_by == "max_seconds" and timed.convergence.num_sweeps >= 16
