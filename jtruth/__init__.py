@@ -4,7 +4,7 @@ from jtruth import learning, noise, testing
 from jtruth._cache import use_compilation_cache
 from jtruth._version import __version__
 from jtruth.comparison import compare_models
-from jtruth.evaluation import Evaluation, evaluate, evaluate_labelers
+from jtruth.evaluation import Evaluation, evaluate, evaluate_labelers, prevalence
 from jtruth.io import read_gold, read_labels, read_noise, read_predictions
 from jtruth.labels import Labels
 from jtruth.posterior import class_posterior, class_posterior_given_prediction
@@ -21,6 +21,7 @@ __all__ = [
     "evaluate_labelers",
     "learning",
     "noise",
+    "prevalence",
     "read_gold",
     "read_labels",
     "read_noise",

@@ -2,6 +2,16 @@
 
 from jtruth.evaluation.evaluate import evaluate
 from jtruth.evaluation.labelers import LabelerReport, evaluate_labelers
+from jtruth.evaluation.prevalence import Prevalence, prevalence
 from jtruth.evaluation.result import Assumption, Check, Evaluation
 
-__all__ = ["Assumption", "Check", "Evaluation", "LabelerReport", "evaluate", "evaluate_labelers"]
+__all__ = [
+    "Assumption",
+    "Check",
+    "Evaluation",
+    "LabelerReport",
+    "Prevalence",
+    "evaluate",
+    "evaluate_labelers",
+    "prevalence",
+]

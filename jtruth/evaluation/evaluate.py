@@ -25,6 +25,7 @@ from jtruth.evaluation.answers import (
 from jtruth.evaluation.checks import all_checks
 from jtruth.evaluation.learned import joint_model, plug_in_model, with_classifier
 from jtruth.evaluation.result import Assumption, Check, Evaluation
+from jtruth.evaluation.with_gold import GoldSampling, gold_answer
 from jtruth.labels import Labels
 from jtruth.stats.regions import check_level
 from jtruth.testing import BinaryPosterior, binary_posterior, exact_posterior, majority_metrics, unknown_prior
@@ -45,6 +46,8 @@ def evaluate(
     noise: Any = None,
     prior: Sequence[float] | np.ndarray | None = None,
     gold: Any = None,
+    gold_inclusion: Any = None,
+    gold_strata: Any = None,
     assume: str | None = None,
     method: str = "bayes",
     positive: int | str = 1,
@@ -60,7 +63,10 @@ def evaluate(
         labels: `Labels`, or the array log p(z_i | y_i = c) of shape (samples, classes).
         noise: a noise model (`jt.noise...`) of known parameters; learned from the labels if None.
         prior: (classes,) class prior. If None and the noise is given, it is integrated out (uniform prior).
-        gold: (samples,) known classes, -1 where unknown.
+        gold: (samples,) known classes, -1 where unknown. With learned error rates and assume "unknown" they
+            correct the answer by the pooled rule of `jtruth.evaluation.gold`; otherwise they are clamped.
+        gold_inclusion, gold_strata: (samples,) how gold was chosen: probability of each sample to be asked,
+            or strata inside which gold is random. By default gold is a random sample of all.
         assume: what classifier and labelers share given the class: "unknown" (None means the same), a
             sensitivity range over assumptions; "independent", nothing; "shared_difficulty", hard samples.
             Only with learned error rates and method "bayes"; other answers take errors as independent.
@@ -97,14 +103,20 @@ def evaluate(
     elif model is None:
         model = plug_in_model(data)
     assumptions: tuple[Assumption, ...] = ()
-    if learned and assume != "independent" and model.refusal is None:
+    kind, advice = "posterior", ()
+    if learned and assume in (None, "unknown") and (data.gold >= 0).any() and model.refusal is None:
+        sampling = GoldSampling(gold_inclusion, gold_strata)
+        answer, assumptions, advice = gold_answer(data, sampling, level, key, progress)
+        kind = "pooled interval"
+    elif learned and assume != "independent" and model.refusal is None:
         answer, assumptions = _without_independence(data, model, assume, fast, level, key, progress)
+        kind = "sensitivity range" if len(assumptions) > 1 else kind
     else:
         answer = _answer(data, model, method, level, key)
     return Evaluation(
         method=method,
         level=level,
-        interval_kind="sensitivity range" if len(assumptions) > 1 else "posterior",
+        interval_kind=kind,
         metrics=answer.metrics,
         confusion_matrix=answer.confusion.mean,
         confusion_low=answer.confusion.low,
@@ -120,6 +132,7 @@ def evaluate(
         assumptions=assumptions or (Assumption("independent", INDEPENDENT, answer.metrics),),
         checks=_checks(data, model),
         warnings=tuple(dict.fromkeys((*model.warnings, *inputs.warnings(data), *answer.warnings))),
+        advice=advice,
         posterior=answer.posterior,
         named=answer.named,
         num_gold=int((data.gold >= 0).sum()),

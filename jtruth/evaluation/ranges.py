@@ -214,7 +214,12 @@ def range_answer(found: list[Member], hull: tuple[str, ...] = HULL, point: tuple
 
 def pooled_answer(found: list[Member], data: Inputs, level: float) -> Answer:
     """Equal numbers of draws of every member, as one law."""
+    return of_draws(pooled_counts(found, data), level)
+
+
+def pooled_counts(found: list[Member], data: Inputs) -> CountDrawsPosterior:
+    """Count tables of all members, equally many of each."""
     draws = [m.fit.counts for m in found if m.fit is not None and m.fit.counts is not None]
     most = min(len(d) for d in draws)
-    thinned = [d[np.linspace(0, len(d) - 1, most).astype(int)] for d in draws]
-    return _draws_answer(np.concatenate(thinned), data, [m.fit for m in found], level)
+    thinned = np.concatenate([d[np.linspace(0, len(d) - 1, most).astype(int)] for d in draws])
+    return CountDrawsPosterior(thinned, data.classes, data.positive, [m.fit for m in found])

@@ -40,7 +40,7 @@ class Evaluation:
 
     method: str
     level: float
-    interval_kind: str  # "posterior" or "sensitivity range"
+    interval_kind: str  # "posterior", "sensitivity range" or "pooled interval" (gold: see `gold`)
     metrics: Mapping[str, Estimate]
     confusion_matrix: np.ndarray  # (classes, symbols) posterior mean counts, rows true, columns predicted
     confusion_low: np.ndarray  # ends of each element's shortest interval at `level`
@@ -56,6 +56,7 @@ class Evaluation:
     assumptions: tuple[Assumption, ...]
     checks: tuple[Check, ...]
     warnings: tuple[str, ...]
+    advice: tuple[str, ...] = ()  # what would make the answer better
     posterior: Any = None  # what the metrics were computed from: count table, fit, draws
     named: Callable[[str], Estimate] | None = field(default=None, repr=False)
     num_gold: int = 0
@@ -138,6 +139,7 @@ class Evaluation:
                 for a in self.assumptions
             ],
             "warnings": list(self.warnings),
+            "advice": list(self.advice),
         }
 
     def summary(self) -> str:

@@ -117,4 +117,6 @@ def summary_text(d: dict[str, Any]) -> str:
         lines += ["", "checks", *(f"  {c['verdict']}: {c['message']}" for c in d["checks"])]
     if d["warnings"]:
         lines += ["", "warnings", *(f"  {w}" for w in d["warnings"])]
+    if d["advice"]:
+        lines += ["", "what would help", *(f"  {a}" for a in d["advice"])]
     return "\n".join(lines)

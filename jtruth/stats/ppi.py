@@ -16,14 +16,16 @@ larger: the variance is that of the residuals times (1 - n/N)/n, and 0 when all 
 adds the variance of the N samples themselves, var(u)/N.
 
 Sampling. By default every sample was equally likely to get gold. Otherwise give each one's `inclusion`
-probability (uncertain samples asked more often, say): gold is weighted by 1/inclusion, normalised (Hajek) or
-not (Horvitz-Thompson). With `strata` the spread is taken within strata.
+probability (uncertain samples asked more often, say): gold is weighted by 1/inclusion, and the weights are
+normalised (Hajek); a ratio of two Horvitz-Thompson totals is the same. With `strata` the spread is taken
+within strata.
 
-Small samples. Residuals are divided by the root of 1 - leverage, the law is Student's t with as many degrees
-of freedom as gold samples that tell something about the ratio (recall: those of the class) less the numbers
-fitted, and is kept to the range. All gold answers may agree with the predictions; a variance of 0 would claim
-certainty then, so `surprise` = 1/2 adds half a gold answer of a whole unit of residual; 0 is the textbook.
-Coverage and width of nominal 95 % intervals are in `tests/stats/test_ppi.py` and `benchmarks/judges.py`.
+Small samples. Residuals are divided by the root of 1 - leverage. The law is Student's t with as many degrees
+of freedom as gold samples tell something about the ratio (recall: those of the class), less the numbers
+fitted, and at least one; it is kept to the range. All gold answers may agree with the predictions; a variance
+of 0 would claim certainty then, so `surprise` = 1/2 adds half a gold answer of a whole unit of residual; 0 is
+the textbook.
+Measured coverage and width are in `tests/stats/test_ppi.py` and `benchmarks/judges.py`.
 """
 
 from typing import Any, NamedTuple
@@ -35,7 +37,6 @@ from jtruth import _validation as check
 from jtruth.stats.student import StudentEstimate
 
 TARGETS = ("in-sample", "population")
-WEIGHTINGS = ("hajek", "horvitz_thompson")
 _ROUNDS = 50  # of power and ratio in turn; a few are enough
 _CLOSE = 1e-10
 
@@ -98,8 +99,8 @@ def gold_sample(
     size, gold = np.bincount(stratum), np.bincount(stratum[chosen], minlength=stratum.max() + 1)
     if strata is not None and (few := np.flatnonzero((gold < 2) & (size > gold))).size:
         raise ValueError(
-            f"stratum {np.unique(np.asarray(strata))[few[0]]} has {gold[few[0]]} gold of {size[few[0]]} samples; "
-            "every stratum needs two, or all of its samples: merge it with another"
+            f"stratum {np.unique(np.asarray(strata))[few[0]]} has {gold[few[0]]} gold of {size[few[0]]} "
+            "samples; every stratum needs two, or all of its samples: merge it with another"
         )
     if inclusion is None:
         return GoldSample(chosen, (gold / size)[stratum[chosen]], stratum[chosen], has_gold.size)
@@ -110,8 +111,8 @@ def gold_sample(
     bad = chosen[~((given[chosen] > 0) & (given[chosen] <= 1))]
     if bad.size:
         raise ValueError(
-            f"inclusion[{bad[0]}] is {given[bad[0]]}; a sample that has gold had a probability above 0 and at "
-            "most 1 to get it"
+            f"inclusion[{bad[0]}] is {given[bad[0]]}; a sample that has gold had a probability above 0 and "
+            "at most 1 to get it"
         )
     return GoldSample(chosen, given[chosen], stratum[chosen], has_gold.size)
 
@@ -125,7 +126,6 @@ def ppi_ratio(
     *,
     power: float | None = None,
     target: str = "in-sample",
-    weighting: str = "hajek",
     bounds: tuple[float, float] = (0.0, 1.0),
     surprise: float = 0.5,
 ) -> PpiEstimate:
@@ -138,28 +138,21 @@ def ppi_ratio(
         gold: from `gold_sample`.
         power: weight of the predictions; None: the best one by the gold (PPI++), 1: plain PPI, 0: gold only.
         target: "in-sample" or "population".
-        weighting: "hajek" or "horvitz_thompson".
         bounds: the range of the ratio; its law is kept to it.
         surprise: see the module docstring.
 
     Returns:
-        `PpiEstimate`; with less than one degree of freedom its law is flat on `bounds`.
+        `PpiEstimate`; if no gold sample tells anything about the ratio its law is flat on `bounds`.
 
-    >>> has_gold = np.arange(200) < 40
-    >>> found = ppi_mean((np.arange(40) % 4 == 0) * 1.0, (np.arange(200) % 4 == 0) * 0.8, gold_sample(has_gold))
+    >>> y, gold = (np.arange(200) % 4 == 0) * 1.0, gold_sample(np.arange(200) < 40)
+    >>> found = ppi_mean(y[:40], 0.8 * y, gold)
     >>> print(round(found.value, 6), [round(end, 3) for end in found.law.interval()[:2]])
     0.25 [0.218, 0.282]
     """
     check.choose("target", target, TARGETS)
-    check.choose("weighting", weighting, WEIGHTINGS)
-    given = (numerator, denominator, numerator_hat, denominator_hat)
-    a, b, f, g = (np.asarray(v, np.float64) for v in given)
-    for name, v, size in (("numerator", a, gold.chosen.size), ("denominator", b, gold.chosen.size),
-                          ("numerator_hat", f, gold.num_samples), ("denominator_hat", g, gold.num_samples)):  # fmt: skip
-        if v.shape != (size,) or not np.isfinite(v).all():
-            raise ValueError(f"{name} must hold {size} finite numbers; got shape {v.shape}")
+    a, b, f, g = _checked(numerator, denominator, numerator_hat, denominator_hat, gold)
     informative = int(((a != 0) | (b != 0)).sum())
-    share = gold.weight / (gold.weight.sum() if weighting == "hajek" else gold.num_samples)
+    share = gold.weight / gold.weight.sum()
     weight, value, converged = (1.0 if power is None else power), np.nan, False
     for _ in range(_ROUNDS):
         top = weight * f.mean() + share @ (a - weight * f[gold.chosen])
@@ -173,15 +166,15 @@ def ppi_ratio(
         if power is None:
             weight = _best_power(a - value * b, (f - value * g)[gold.chosen], share, gold.stratum)
     fitted = len(np.unique(gold.stratum)) + (weight != 0)
-    freedom = float(informative - fitted)
-    if np.isnan(value) or bottom <= 0 or freedom < 1:
+    freedom = float(max(informative - fitted, 1))
+    if np.isnan(value) or bottom <= 0 or not informative:
         flat = StudentEstimate(0.5 * sum(bounds), np.inf, 1.0, *bounds)
         return PpiEstimate(flat, float(value), float("inf"), float(weight), informative, converged)
     truth, guess = (a - value * b) / bottom, (f - value * g)[gold.chosen] / bottom
     variance = _residual_variance(truth, weight, guess, share, gold, surprise / bottom**2)
     if target == "population":
-        spread = truth - share @ truth / share.sum()
-        variance += float(share @ spread**2 / share.sum()) / (gold.num_samples * (1 - 1 / max(a.size, 2)))
+        spread = truth - share @ truth
+        variance += float(share @ spread**2) / (gold.num_samples * (1 - 1 / max(a.size, 2)))
     error = float(np.sqrt(variance))
     law = StudentEstimate(float(value), error, freedom, *bounds)
     return PpiEstimate(law, float(value), error, float(weight), informative, converged)
@@ -196,6 +189,17 @@ def ppi_mean(
     """Estimate the mean over all samples; options as `ppi_ratio`, of which it is the case b = 1."""
     ones = np.ones(gold.num_samples)
     return ppi_ratio(truth, ones[gold.chosen], predicted, ones, gold, **options)
+
+
+def _checked(a: Any, b: Any, f: Any, g: Any, gold: GoldSample) -> tuple[np.ndarray, ...]:
+    """Float64 arrays of the right length."""
+    names = ("numerator", "denominator", "numerator_hat", "denominator_hat")
+    sizes = (gold.chosen.size, gold.chosen.size, gold.num_samples, gold.num_samples)
+    arrays = tuple(np.asarray(v, np.float64) for v in (a, b, f, g))
+    for name, v, size in zip(names, arrays, sizes, strict=True):
+        if v.shape != (size,) or not np.isfinite(v).all():
+            raise ValueError(f"{name} must hold {size} finite numbers; got shape {v.shape}")
+    return arrays
 
 
 def _within(v: np.ndarray, share: np.ndarray, stratum: np.ndarray) -> np.ndarray:
@@ -222,4 +226,4 @@ def _residual_variance(
         leverage = leverage + share * x**2 / spread
     scaled = residual**2 / np.maximum(1 - leverage, 1e-3)
     left = 1 - gold.inclusion  # nothing is uncertain about a sample that was sure to be asked
-    return float(left @ (share**2 * scaled) + surprise * share.mean() ** 2 * (left @ share) / share.sum())
+    return float(left @ (share**2 * scaled) + surprise * (left @ share) / share.size**2)

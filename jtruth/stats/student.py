@@ -6,6 +6,7 @@ A scale of infinity says nothing, so the law is flat on the interval; a scale of
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from jaxtyping import Array, Float, Key
@@ -40,17 +41,18 @@ class StudentEstimate(Estimate):
         """Sign, and probabilities of t below the lower and the upper bound, seen from the nearer tail."""
         a, b = (self.low - self.centre) / self.scale, (self.high - self.centre) / self.scale
         sign = -1.0 if a > 0 else 1.0  # beyond the centre differences of cdf cancel; those of sf do not
-        return sign, *(float(student.cdf(sign * end, self.freedom)) for end in (a, b))
+        below, upto = (float(student.cdf(sign * end, self.freedom)) for end in (a, b))
+        return sign, below, upto
 
     def _quantile(self, u: float | np.ndarray) -> np.ndarray:
         """The point below which the law has probability u."""
         if self.scale == 0:
             return np.full(np.shape(u), self.mode)
         if self._flat:
-            return self.low + np.asarray(u) * (self.high - self.low)
+            return np.asarray(self.low + np.asarray(u) * (self.high - self.low))
         sign, below, upto = self._tails()
         z = sign * student.ppf(below + np.asarray(u) * (upto - below), self.freedom)
-        return np.clip(self.centre + self.scale * z, self.low, self.high)
+        return np.asarray(np.clip(self.centre + self.scale * z, self.low, self.high))
 
     @property
     def mode(self) -> float:
@@ -84,7 +86,7 @@ class StudentEstimate(Estimate):
         """Integral of (x - about)^power times the density, in pieces around the peak."""
         near = self.mode + self.scale * np.array([-20.0, -4.0, 0.0, 4.0, 20.0])
         breaks = np.unique(np.clip([self.low, *near, self.high], self.low, self.high))
-        pairs = zip(breaks[:-1], breaks[1:], strict=True)
+        pairs = pairwise(breaks)
         pieces = [
             quad(lambda x: (x - about) ** power * float(self.density(np.array(x))), *ends) for ends in pairs
         ]

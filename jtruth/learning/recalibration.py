@@ -1,0 +1,178 @@
+"""A little gold corrects a class posterior that labels alone made too sure, or sure of the wrong thing.
+
+Labels alone give h[i, c] = p(y_i = c | labels) under some model, mostly that labelers err independently.
+Where they copy each other or share mistakes, h is too sure and may be biased, yet it still ranks the samples.
+So keep it as a score and learn from the gold how to read it:
+
+    p(y_i = c) proportional to exp(bias_c + slope * log h[i, c]),
+    bias_c ~ N(0, 1.5^2 / 2),  log slope ~ N(0, LOG_SLOPE_SD^2).
+
+For two classes this is p(y_i = 1) = sigmoid(a + b logit h_i) with a = bias_1 - bias_0 ~ N(0, 1.5^2): shift
+and temperature of the log-odds. More classes have a shift each and one common temperature, and the
+probabilities of a sample sum to 1. Recalibrating each class against the rest would not keep that, and would
+learn C temperatures from a few gold answers. A slope below 1 says that h was too sure, a bias that some class
+was favoured. Gold that is clamped inside an independence model instead hardly moves it: the likelihood of
+thousands of labels outweighs the gold's.
+
+The posterior of bias and slope given the gold is sampled by importance sampling around its mode, from a
+Student t law; gold samples keep their class, the others are drawn. h must not have seen the gold. Gold may be
+chosen at random or by h itself: given h the choice tells nothing more, and no weights are needed.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy.optimize import minimize
+from scipy.special import logsumexp
+
+from jtruth.learning.gibbs import key_words
+
+BIAS_SD = 1.5 / np.sqrt(2)  # of one bias; the difference of two has 1.5
+LOG_SLOPE_SD = 0.7  # judges that copy each other ask for slopes below .4
+FLOOR = 1e-6  # probabilities below count as this: no number of labels makes a class impossible
+_FREEDOM = 5.0
+_PROPOSALS = 8000
+_LEAST_ESS = 1000.0
+_CHUNK = 8_000_000
+
+
+class Recalibration(NamedTuple):
+    """Draws of how to read the class posterior, and of the classes."""
+
+    bias: Float[np.ndarray, "draws classes"]
+    slope: Float[np.ndarray, " draws"]
+    counts: Int[np.ndarray, "draws classes"]  # samples of each class; gold counted as it is
+    class_posterior: Float[np.ndarray, "samples classes"]  # recalibrated; gold rows are certain
+    ess: float  # of the importance sample
+    converged: bool  # mode found, and ess at least 1000
+
+    @property
+    def shares(self) -> Float[np.ndarray, "draws classes"]:
+        """Share of each class in the samples at hand."""
+        return self.counts / self.counts.sum(axis=1, keepdims=True)
+
+
+def recalibrate(
+    class_posterior: Float[np.ndarray, "samples classes"],
+    gold: Int[np.ndarray, " samples"],
+    *,
+    key: Any,
+    num_draws: int = 4000,
+) -> Recalibration:
+    """Learn from gold how to read a class posterior, and draw the classes of all samples.
+
+    Args:
+        class_posterior: (samples, classes), made without the gold; rows sum to 1.
+        gold: (samples,) known classes, -1 where unknown. Without any the draws are those of the prior.
+        key: JAX random key.
+        num_draws: how many draws.
+
+    Raises:
+        ValueError: shapes, probabilities or classes that cannot be.
+
+    >>> import jax
+    >>> h = np.repeat([[0.1, 0.9], [0.9, 0.1]], [600, 400], axis=0)
+    >>> gold = np.full(1000, -1)
+    >>> gold[::25] = np.where(np.arange(0, 1000, 25) % 4 == 0, 0, np.arange(0, 1000, 25) < 600)
+    >>> found = recalibrate(h, gold, key=jax.random.key(0))  # gold: a quarter of those ones are zeros
+    >>> print(f"{found.shares[:, 1].mean():.2f}")
+    0.46
+    """
+    rng = np.random.default_rng(np.random.SeedSequence([*key_words(key), 14]))
+    h, gold = _checked(class_posterior, gold)
+    score = np.log(np.maximum(h, FLOOR))
+    known = np.flatnonzero(gold >= 0)
+    answers, times = np.unique(np.column_stack([score, gold])[known], axis=0, return_counts=True)
+    seen = _Gold(answers[:, :-1], answers[:, -1].astype(int), times)
+    points, ess, found = _parameters(seen, num_draws, rng)
+    counts = np.bincount(gold[known], minlength=h.shape[1])[None, :] + np.zeros((num_draws, 1), np.int64)
+    rows, row_of_sample, size = np.unique(score[gold < 0], axis=0, return_inverse=True, return_counts=True)
+    total = np.zeros(rows.shape)
+    step = max(1, _CHUNK // max(rows.size, 1))
+    for start in range(0, num_draws, step):
+        part = slice(start, start + step)
+        p = np.exp(_log_probability(points[part], rows))
+        total += p.sum(axis=0)
+        counts[part] += rng.multinomial(size, p).sum(axis=1)
+    posterior = np.eye(h.shape[1])[np.maximum(gold, 0)]
+    posterior[gold < 0] = (total / num_draws)[row_of_sample.reshape(-1)]
+    slope = np.exp(points[:, -1])
+    return Recalibration(points[:, :-1], slope, counts, posterior, ess, bool(found and ess >= _LEAST_ESS))
+
+
+def _log_probability(points: np.ndarray, score: np.ndarray) -> np.ndarray:
+    """log p(class) of rows of log h, for points (..., classes + 1) of biases and log slope."""
+    logits = points[..., None, :-1] + np.exp(points[..., None, -1:]) * score
+    return logits - logsumexp(logits, axis=-1, keepdims=True)
+
+
+class _Gold(NamedTuple):
+    """Different gold answers."""
+
+    score: np.ndarray  # (answers, classes) log h
+    truth: np.ndarray  # (answers,)
+    times: np.ndarray  # (answers,) how often
+
+
+def _log_density(points: np.ndarray, gold: _Gold) -> np.ndarray:
+    """log prior + log likelihood of the gold, up to a constant, (points,)."""
+    prior = -0.5 * (points[:, :-1] ** 2).sum(1) / BIAS_SD**2 - 0.5 * (points[:, -1] / LOG_SLOPE_SD) ** 2
+    log_p = _log_probability(points, gold.score)
+    return prior + log_p[:, np.arange(gold.truth.size), gold.truth] @ gold.times
+
+
+def _parameters(gold: _Gold, num_draws: int, rng: np.random.Generator) -> tuple[np.ndarray, float, bool]:
+    """Draws (draws, classes + 1), effective size of the importance sample, whether the mode was found."""
+    size = gold.score.shape[1] + 1
+
+    def negative(v):
+        return -_log_density(v[None], gold)[0]
+
+    best = minimize(negative, np.zeros(size), method="BFGS", options={"gtol": 1e-4})
+    root = np.linalg.cholesky(np.linalg.inv(_curvature(best.x, gold)))
+    stretch = np.sqrt(rng.chisquare(_FREEDOM, _PROPOSALS) / _FREEDOM)
+    offset = rng.standard_normal((_PROPOSALS, size)) / stretch[:, None]
+    points = best.x + offset @ root.T
+    step = max(1, _CHUNK // max(gold.score.size, 1))
+    parts = [_log_density(points[k : k + step], gold) for k in range(0, _PROPOSALS, step)]
+    proposal = -0.5 * (_FREEDOM + size) * np.log1p((offset**2).sum(1) / _FREEDOM)
+    weight = np.concatenate(parts) - proposal
+    weight = np.exp(weight - weight.max())
+    weight /= weight.sum()
+    # Systematic resampling: every point about as often as its weight says.
+    place = (rng.random() + np.arange(num_draws)) / num_draws
+    drawn = np.minimum(np.searchsorted(np.cumsum(weight), place), _PROPOSALS - 1)
+    # BFGS also stops where rounding ends all progress; what counts is how flat the density is there.
+    return rng.permutation(points[drawn]), float(1 / (weight**2).sum()), bool(np.abs(best.jac).max() < 1e-2)
+
+
+def _curvature(mode: np.ndarray, gold: _Gold) -> np.ndarray:
+    """Expected curvature of minus the log density at the mode: prior plus Fisher information, positive."""
+    classes = gold.score.shape[1]
+    p = np.exp(_log_probability(mode, gold.score))  # (answers, classes)
+    one = np.broadcast_to(np.eye(classes), (*p.shape, classes))
+    jacobian = np.concatenate([one, np.exp(mode[-1]) * gold.score[:, :, None]], axis=2)
+    centred = jacobian - (p[:, :, None] * jacobian).sum(axis=1, keepdims=True)
+    information = np.einsum("i,ic,icj,ick->jk", gold.times.astype(float), p, centred, centred)
+    return information + np.diag([*np.full(classes, BIAS_SD**-2), LOG_SLOPE_SD**-2])
+
+
+def _checked(h: np.ndarray, gold: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    h, gold = np.asarray(h, np.float64), np.asarray(gold)
+    if h.ndim != 2 or h.shape[1] < 2:
+        raise ValueError(f"class_posterior has shape {h.shape}; give (samples, classes)")
+    bad = np.flatnonzero(~(np.abs(h.sum(axis=1) - 1) < 1e-6) | (h < 0).any(axis=1))
+    if bad.size:
+        raise ValueError(f"row {bad[0]} of class_posterior is {h[bad[0]]}; its probabilities must sum to 1")
+    if gold.shape != (len(h),) or gold.dtype.kind not in "iu":
+        raise ValueError(
+            f"gold must hold one whole number for each of the {len(h)} samples (-1 for unknown); got shape "
+            f"{gold.shape}, dtype {gold.dtype}"
+        )
+    bad = np.flatnonzero((gold < -1) | (gold >= h.shape[1]))
+    if bad.size:
+        raise ValueError(
+            f"gold[{bad[0]}] is {gold[bad[0]]}; use a class 0..{h.shape[1] - 1}, or -1 for unknown"
+        )
+    return h, gold.astype(np.int64)

@@ -1,0 +1,89 @@
+"""`evaluate` with some true classes: the pooled answer, its parts, its advice, and how gold was chosen."""
+
+import json
+
+import numpy as np
+import pytest
+
+import jtruth as jt
+
+
+def hard_crowd(seed, n=300):
+    """Labelers and classifier share hard samples."""
+    rng = np.random.default_rng(seed)
+    y = (rng.random(n) < 0.4).astype(int)
+    chance = np.where(rng.random(n) < 0.35, 0.5, 0.95)
+    given = np.where(rng.random((n, 4)) < chance[:, None], y[:, None], 1 - y[:, None])
+    return y, given[:, 0], jt.Labels.from_matrix(given[:, 1:], 2), rng
+
+
+@pytest.fixture(scope="module")
+def answer():
+    y, y_pred, labels, rng = hard_crowd(0)
+    gold = np.full(y.size, -1)
+    chosen = rng.choice(y.size, 40, replace=False)
+    gold[chosen] = y[chosen]
+    return jt.evaluate(y_pred, labels, gold=gold), y, y_pred, labels, gold
+
+
+def test_gold_gives_a_pooled_answer_and_says_so(answer):
+    result, y, y_pred, _, _ = answer
+    assert result.interval_kind == "pooled interval" and result.num_gold == 40
+    assert "40 gold labels" in str(result) and "pooled interval" in str(result).splitlines()[0]
+    names = [a.name for a in result.assumptions]
+    assert names == ["shared_strata", "random_effect", "ppi", "gold_only"]
+    low, high, _ = result.accuracy.interval(0.95)
+    assert low <= (y == y_pred).mean() <= high
+    alone = result.assumptions[-1].metrics["accuracy"].interval(0.95)
+    assert high - low < alone.high - alone.low
+    assert any("random sample" in w for w in result.warnings)
+    json.dumps(result.to_dict(), allow_nan=False)
+
+
+def test_advice_says_how_many_and_which(answer):
+    result, *_, gold = answer
+    text = " ".join(result.advice)
+    assert "would halve the interval" in text and "ask next for" in text
+    named = text.split("ask next for ")[1].split(":")[0].split(", ")
+    assert len(named) == 5 and all(gold[int(task)] < 0 for task in named)
+    assert "what would help" in str(result)
+
+
+def test_any_f_score_follows_the_same_rule(answer):
+    result = answer[0]
+    assert result.f_score(1.0).mean == pytest.approx(result.metrics["f1"].mean, abs=0.01)
+    assert result.f_score(2.0).mean != pytest.approx(result.metrics["f1"].mean, abs=1e-4)
+
+
+def test_independence_still_clamps(answer):
+    _, _, y_pred, labels, gold = answer
+    clamped = jt.evaluate(y_pred, labels, gold=gold, assume="independent")
+    assert clamped.interval_kind == "posterior" and clamped.advice == ()
+    assert clamped.accuracy.sd < answer[0].accuracy.sd
+
+
+def test_gold_chosen_with_known_probabilities():
+    """Uncertain samples asked more often: ignoring that biases the answer, the weights repair it."""
+    y, y_pred, labels, rng = hard_crowd(2, n=800)
+    votes = labels.counts()
+    split = votes.min(axis=1) > 0
+    chance = np.where(split, 0.5, 0.05)
+    gold = np.where(rng.random(y.size) < chance, y, -1)
+    naive = jt.evaluate(y_pred, labels, gold=gold)
+    weighted = jt.evaluate(y_pred, labels, gold=gold, gold_inclusion=chance)
+    truth = (y == y_pred).mean()
+    gap = [abs(next(a for a in r.assumptions if a.name == "gold_only").metrics["accuracy"].mean - truth)
+           for r in (naive, weighted)]  # fmt: skip
+    assert gap[1] < gap[0] and gap[0] > 0.08
+    corrected = next(a for a in weighted.assumptions if a.name == "ppi").metrics["accuracy"]
+    assert abs(corrected.mean - truth) < 3 * corrected.sd  # one fixed seed
+    assert not any("random sample" in w for w in weighted.warnings)
+
+
+def test_one_labeler_with_gold_gets_numbers():
+    y, y_pred, labels, rng = hard_crowd(4)
+    one = jt.Labels.from_matrix(labels.to_matrix()[:, :1], 2)
+    gold = np.where(rng.random(y.size) < 0.3, y, -1)
+    result = jt.evaluate(y_pred, one, gold=gold)
+    low, high, _ = result.accuracy.interval(0.95)
+    assert low <= (y == y_pred).mean() <= high and high - low < 0.35
