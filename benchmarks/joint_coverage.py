@@ -1,6 +1,6 @@
 """Does a 95 % interval of `fit_joint` hold the truth in 95 of 100 data sets? And what does plugging in do?
 
-Run: python benchmarks/joint_coverage.py [sets per setting, 200] [processes, 2]
+Run: python benchmarks/joint_coverage.py [sets per setting, 200] [processes, 2] [settings by number: all]
 Simulated sets in which labelers and classifier err independently given the class, as the model says; nothing
 but labels and predictions is handed over. Judged are the metrics of the samples at hand, in equal-tailed 95 %
 intervals. Beside it the plug-in: Dawid and Skene's EM on the labels alone, its prior and matrices taken as
@@ -115,7 +115,7 @@ def one_set(job):
     return np.array(row, float), fit.converged, fit.switching.switched, seconds
 
 
-def main(sets=200, processes=2):
+def main(sets=200, processes=2, *chosen):
     """Print the table."""
     machine, python = platform.processor() or platform.machine(), platform.python_version()
     print(f"{machine}, {processes} processes, Python {python}, numpy {np.__version__}, {sets} sets a setting")
@@ -124,7 +124,7 @@ def main(sets=200, processes=2):
     )
     print(f"{'':>22} | " + " | ".join(" ".join(f"{n:>5}" for n in NAMES) for _ in range(2)) + " |")
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-        for setting in SETTINGS:
+        for setting in [list(SETTINGS)[k] for k in chosen or range(len(SETTINGS))]:
             found = list(pool.map(one_set, [(setting, seed) for seed in range(sets)], chunksize=5))
             rows = np.array([f[0] for f in found])  # (sets, method, inside or width, metric)
             cover, width = 100 * rows[:, :, 0].mean(axis=0), rows[:, :, 1].mean(axis=0)
@@ -139,4 +139,4 @@ def main(sets=200, processes=2):
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:3]))
+    main(*map(int, sys.argv[1:]))

@@ -96,7 +96,7 @@ class Program:
         step = jax.vmap(lambda s, a: self.step(s, model_args=a), in_axes=(0, self.axis))
 
         def kept(s):
-            return s.z, {"diverging": s.diverging, "accept": s.accept_prob, "steps": s.num_steps}
+            return s.z, {"diverging": s.diverging, "acceptance_rate": s.accept_prob, "n_steps": s.num_steps}
 
         def one(k, carry):
             s, buffer = carry

@@ -42,11 +42,10 @@ class NutsRun(NamedTuple):
     """Draws of every unobserved site, and how far to trust them."""
 
     samples: dict[str, np.ndarray]  # (chains, draws, ...), in the model's own (constrained) space
+    statistics: dict[str, np.ndarray]  # (chains, draws): "diverging", "acceptance_rate", "n_steps" (leapfrog)
     rhat: dict[str, np.ndarray]  # split R-hat of every number; NaN where it never changed
     ess: dict[str, np.ndarray]  # effective sample size, likewise
     divergences: int  # after warm-up, over all chains
-    mean_accept: np.ndarray  # (chains,)
-    num_steps: np.ndarray  # (chains,) leapfrog steps after warm-up
     num_warmup: int
     converged: bool  # all R-hat < 1.01 and all ESS >= 100 a chain
     warnings: tuple[str, ...]
@@ -65,9 +64,13 @@ def gather(samples: dict, statistics: dict, num_warmup: int, diagnose: Diagnose)
     least = MIN_ESS_PER_CHAIN * chains
     mixed = all(np.all(np.isnan(r) | (r < MAX_RHAT)) for r in rhat.values())
     enough = all(np.all(np.isnan(e) | (e >= least)) for e in ess.values())
+    broken = [name for name, values in samples.items() if not np.isfinite(values).all()]  # their R-hat is NaN
+    converged = mixed and enough and not broken
     divergences = int(statistics["diverging"].sum())
     warnings = []
-    if not (mixed and enough):
+    if broken:
+        warnings.append(f"Draws of {', '.join(broken)} hold NaN or infinity; do not use this run.")
+    elif not converged:
         high, low = _extreme(rhat, np.nanargmax), _extreme(ess, np.nanargmin)
         warnings.append(
             f"NUTS did not converge in {draws} draws of {chains} chains: split R-hat {high[0]:.3f} for "
@@ -78,17 +81,7 @@ def gather(samples: dict, statistics: dict, num_warmup: int, diagnose: Diagnose)
             f"{divergences} of {chains * draws} transitions diverged: NUTS may have missed a narrow part of "
             "the posterior. Raise target_accept to .95 or .99, or use another model."
         )
-    return NutsRun(
-        samples,
-        rhat,
-        ess,
-        divergences,
-        statistics["accept"].mean(axis=1),
-        statistics["steps"].sum(axis=1),
-        num_warmup,
-        mixed and enough,
-        tuple(warnings),
-    )
+    return NutsRun(samples, statistics, rhat, ess, divergences, num_warmup, converged, tuple(warnings))
 
 
 def _extreme(values: dict[str, np.ndarray], where: Callable) -> tuple[float, str]:

@@ -8,9 +8,12 @@ would be another one. Samples with equal labels have equal terms, which are comp
 Differences and their standard errors come from the pointwise values. They say which model describes the
 labels better, which is not the same as which model gives better metrics: on real sets with shared errors
 choosing one model by LOO was no better than ignoring dependence, so look at the checks of every fit too.
+Models that differ by less than their standard errors, or by less than 4, are not told apart, and the result
+says so instead of naming a winner.
 """
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,12 +21,20 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
+from jtruth._nuts_run import typed_key
 from jtruth.labels import Labels
+from jtruth.learning._bayes_pointwise import pointwise_of_joint
+from jtruth.learning.joint import JointPosterior
 
 if TYPE_CHECKING:
-    from jtruth.learning.bayes import BayesFit
+    from jtruth.learning._bayes_fit import NutsFit
 
 STANDARD_MODELS = ("dawid_skene", "hierarchical_dawid_skene", "one_coin", "pooled", "item_difficulty")
+_SMALL_DIFFERENCE = (
+    4.0  # below it models predict alike, and standard errors are too small (Sivula et al. 2020)
+)
+_STANDARD_ERRORS = 2.0
+_FEW_SAMPLES = 100
 
 
 class LeaveOneOut(NamedTuple):
@@ -32,40 +43,45 @@ class LeaveOneOut(NamedTuple):
     elpd: float  # sum of `pointwise`
     se: float  # sqrt(N var(pointwise))
     p_loo: float  # effective number of parameters: log density with all samples minus elpd
-    pointwise: Float[np.ndarray, " samples"]
+    pointwise: Float[np.ndarray, " samples"]  # log p(labels of sample i | labels of all others)
     pareto_k: Float[np.ndarray, " samples"]
     good_k: float  # above it a term is not to be trusted: min(1 - 1/log10(draws), .7)
 
+    @property
+    def num_bad(self) -> int:
+        """Number of samples whose term is not to be trusted."""
+        return int((self.pareto_k > self.good_k).sum())
+
 
 class ModelComparison(NamedTuple):
-    """Models from best to worst."""
+    """Models in order of elpd. `told_apart` says which are worse than the first beyond doubt."""
 
     names: tuple[str, ...]
     loo: tuple[LeaveOneOut, ...]
-    difference: Float[np.ndarray, " models"]  # elpd minus that of the best; 0 for it, negative below
+    difference: Float[np.ndarray, " models"]  # elpd minus that of the first; 0 for it, negative below
     difference_se: Float[np.ndarray, " models"]  # sqrt(N var(pointwise difference))
-    fits: tuple["BayesFit", ...]
+    told_apart: tuple[bool, ...]  # by more than 2 standard errors and more than 4
+    verdict: str
     warnings: tuple[str, ...]
 
     def __str__(self) -> str:
-        """A table; differences are to the best model, with their standard errors."""
+        """A table; differences are to the first model, with their standard errors."""
         wide = max(len(name) for name in (*self.names, "model"))
         lines = [f"{'model':<{wide}}      elpd      se   p_loo  difference      se  bad k  worst k"]
         rows = zip(self.names, self.loo, self.difference, self.difference_se, strict=True)
         for name, loo, difference, se in rows:
-            bad = int((loo.pareto_k > loo.good_k).sum())
             lines.append(
                 f"{name:<{wide}} {loo.elpd:9.1f} {loo.se:7.1f} {loo.p_loo:7.1f} {difference:11.1f} {se:7.1f} "
-                f"{bad:6d} {loo.pareto_k.max():8.2f}"
+                f"{loo.num_bad:6d} {loo.pareto_k.max():8.2f}"
             )
-        return "\n".join([*lines, *(f"! {text}" for text in self.warnings)])
+        return "\n".join([*lines, self.verdict, *(f"! {text}" for text in self.warnings)])
 
 
 def compare_models(
     labels: Labels,
     *,
     key: Any,
-    models: Sequence[Any] = STANDARD_MODELS,
+    models: Sequence[Any] | Mapping[str, Any] = STANDARD_MODELS,
     **options: Any,
 ) -> ModelComparison:
     """Fit annotation models and compare how well they predict the labels of a sample left out.
@@ -73,99 +89,167 @@ def compare_models(
     Args:
         labels: noisy labels.
         key: JAX random key.
-        models: names (see `jtruth.learning.bayes.MODELS`), or fits of the same labels.
-        options: of `fit_bayes`, for the names.
+        models: names (see `jtruth.learning.bayes.MODELS`), or fits of the same labels: `NutsFit`, or
+            `JointPosterior` under independence without predictions or gold labels. A mapping gives them
+            names of your own.
+        options: of `fit_nuts`, for the names.
+
+    Returns:
+        `ModelComparison`; print it for a table. Models are ordered; `verdict` says what the order is worth.
 
     Raises:
         ValueError: fewer than two models, a model twice, or a fit of other labels.
+        ImportError: without arviz-base and arviz-stats.
     """
-    from jtruth.learning.bayes import fit_bayes
-
-    names = [model if isinstance(model, str) else model.model for model in models]
+    given = models if isinstance(models, Mapping) else None
+    names = list(given) if given is not None else [_name(model) for model in models]
+    fits = list(given.values()) if given is not None else list(models)
     if len(names) < 2 or len(set(names)) < len(names):
         raise ValueError(f"give two models or more, each once; got {', '.join(names) or 'none'}")
     if key is None:
         raise ValueError("sampling needs a key; pass key=jax.random.key(0), or any other seed")
-    fits = [
-        fit_bayes(labels, key=jax.random.fold_in(key, k), model=model, **options)
-        if isinstance(model, str)
-        else model
-        for k, model in enumerate(models)
-    ]
     for name, fit in zip(names, fits, strict=True):
-        if not _same_labels(fit.labels, labels):
-            raise ValueError(
-                f"the fit of {name!r} is of other labels; models can be compared on the same only"
-            )
-    found = [leave_one_out(fit) for fit in fits]
-    order = sorted(range(len(fits)), key=lambda k: -found[k].elpd)
-    loo = tuple(found[k] for k in order)
-    best = loo[0].pointwise
-    pairs = [_sum_and_error(one.pointwise - best) for one in loo]
-    warnings = [text for k in order for text in _doubts(names[k], found[k], fits[k])]
-    return ModelComparison(
-        tuple(names[k] for k in order),
-        loo,
-        np.array([p[0] for p in pairs]),
-        np.array([p[1] for p in pairs]),
-        tuple(fits[k] for k in order),
-        tuple(warnings),
+        _check_labels(name, fit, labels)
+    _arviz()  # a missing package is found before anything is fitted
+    found = []
+    for k, fit in enumerate(fits):
+        if isinstance(fit, str):
+            from jtruth.learning.bayes import fit_nuts
+
+            fit = fit_nuts(fit, labels, key=jax.random.fold_in(typed_key(key), k), **options)
+        found.append((leave_one_out(fit, labels), fit.warnings))
+    return _ordered(names, found)
+
+
+def leave_one_out(fit: "NutsFit | JointPosterior", labels: Labels | None = None) -> LeaveOneOut:
+    """PSIS-LOO of a fit, one term for each sample. A `JointPosterior` needs the labels it was fitted to."""
+    _, loo = _arviz()
+    source = (
+        fit.pointwise() if not isinstance(fit, JointPosterior) else pointwise_of_joint(fit, _needed(labels))
     )
+    terms, pareto_k, everything, good, left = [], [], [], 0.7, source.data.size
+    for block in source.blocks():
+        rows = source.of_rows(block)[:, :, :left]
+        left -= rows.shape[2]
+        found = loo(rows, source.relative_ess)
+        good = float(found.good_k)
+        terms.append(np.asarray(found.elpd_i, np.float64))
+        pareto_k.append(np.asarray(found.pareto_k, np.float64))
+        flat = rows.reshape(-1, rows.shape[2])
+        everything.append(np.logaddexp.reduce(flat, axis=0) - np.log(flat.shape[0]))
+    own, k, full = (np.concatenate(x)[source.data.row_of_sample] for x in (terms, pareto_k, everything))
+    elpd, se = _sum_and_error(own)
+    return LeaveOneOut(elpd, se, float(full.sum() - elpd), own, k, good)
 
 
-def leave_one_out(fit: "BayesFit") -> LeaveOneOut:
-    """PSIS-LOO of a fit, one term for each sample."""
-    from arviz_base import from_dict
+def to_datatree(fit: "NutsFit") -> Any:
+    """The fit as an ArviZ DataTree: posterior, sample_stats, log_likelihood by sample, observed votes.
 
-    arviz_stats: Any = import_module("arviz_stats")  # its `loo` is a function and a folder
-    rows = fit.row_log_likelihood
-    tree = from_dict({"log_likelihood": {"labels": rows}}, dims={"labels": ["row"]})
-    relative = [
-        e / (rows.shape[0] * rows.shape[1]) for values in fit.run.ess.values() for e in values.ravel()
-    ]
-    reff = float(np.clip(np.nanmean(relative), 1e-3, 1.0))
-    found = arviz_stats.loo(tree, pointwise=True, var_name="labels", reff=reff)
-    pointwise = np.asarray(found.elpd_i, np.float64)[fit.row_of_sample]
-    everything = np.logaddexp.reduce(rows.reshape(-1, rows.shape[2]), axis=0)
-    everything = (everything - np.log(rows.shape[0] * rows.shape[1]))[fit.row_of_sample]
-    elpd, se = _sum_and_error(pointwise)
-    pareto_k = np.asarray(found.pareto_k, np.float64)[fit.row_of_sample]
-    return LeaveOneOut(elpd, se, float(everything.sum() - elpd), pointwise, pareto_k, float(found.good_k))
-
-
-def to_datatree(fit: "BayesFit") -> Any:
-    """The fit as an ArviZ DataTree: posterior, log_likelihood by sample, observed votes."""
-    from arviz_base import from_dict
-
-    labels = fit.labels
-    workers = list(labels.workers or range(labels.num_labelers))
+    The dimension of samples is called "task", because ArviZ uses "sample" for draws.
+    """
+    from_dict, _ = _arviz()
+    labels, run = fit.labels, fit.run
     classes = list(labels.class_names)
-    tasks = list(labels.tasks or range(labels.num_samples))
-    coords = {"labeler": workers, "class": classes, "label": classes, "wrong": range(len(classes) - 1)}
-    dims = {
-        "prior": ["class"],
-        "matrices": ["labeler", "class", "label"],
-        "matrix": ["class", "label"],
-        "accuracy": ["labeler"],
-        "fallibility": ["labeler"],
-        "ability": ["labeler"],
-        "competence": ["labeler"],
-        "spam": ["labeler", "label"],
-        "population": ["class", "wrong"],
-        "spread": ["class", "wrong"],
-        "own": ["labeler", "class", "wrong"],
-        "labels": ["task"],
-        "votes": ["task", "label"],
+    coords = {
+        "labeler": list(labels.workers or range(labels.num_labelers)),
+        "task": list(labels.tasks or range(labels.num_samples)),
+        "class": classes,
+        "label": classes,
+        "wrong": list(range(len(classes) - 1)),
     }
+    chains, draws = run.statistics["diverging"].shape
     return from_dict(
         {
-            "posterior": dict(fit.run.samples),
-            "log_likelihood": {"labels": fit.row_log_likelihood[:, :, fit.row_of_sample]},
+            "posterior": dict(run.samples),
+            "sample_stats": dict(run.statistics),
+            "log_likelihood": {"labels": fit.log_likelihood().reshape(chains, draws, -1)},
             "observed_data": {"votes": labels.counts()},
         },
-        coords=coords | {"task": tasks},
-        dims=dims,
+        coords=coords,
+        dims={name: dims for name, dims in _DIMS.items() if name in (*run.samples, "labels", "votes")},
     )
+
+
+_DIMS = {
+    "prior": ["class"],
+    "matrices": ["labeler", "class", "label"],
+    "matrix": ["class", "label"],
+    "accuracy": ["labeler"],
+    "fallibility": ["labeler"],
+    "ability": ["labeler"],
+    "competence": ["labeler"],
+    "spam": ["labeler", "label"],
+    "population": ["class", "wrong"],
+    "spread": ["class", "wrong"],
+    "own": ["labeler", "class", "wrong"],
+    "labels": ["task"],
+    "votes": ["task", "label"],
+}
+
+
+def _ordered(names: list[str], found: list[tuple[LeaveOneOut, tuple[str, ...]]]) -> ModelComparison:
+    """Models by elpd, differences to the first from pointwise values, and what they are worth."""
+    order = sorted(range(len(names)), key=lambda k: -found[k][0].elpd)
+    loo = tuple(found[k][0] for k in order)
+    pairs = [_sum_and_error(one.pointwise - loo[0].pointwise) for one in loo]
+    apart = tuple(-d > max(_SMALL_DIFFERENCE, _STANDARD_ERRORS * se) for d, se in pairs)
+    doubts = [text for k in order for text in _doubts(names[k], *found[k])]
+    if loo[0].pointwise.size < _FEW_SAMPLES:
+        doubts.append(f"{loo[0].pointwise.size} samples are few: standard errors are probably too small.")
+    named = tuple(names[k] for k in order)
+    level = [name for name, worse in zip(named, apart, strict=True) if not worse]
+    verdict = (
+        f"{named[0]} predicts the labels of a left-out sample best."
+        if len(level) == 1
+        else f"Not told apart by these labels: {', '.join(level)}."
+    )
+    if any(one.num_bad for one in loo):
+        verdict += " Some terms cannot be trusted (see below), so neither can the order."
+    difference, error = (np.array(x) for x in zip(*pairs, strict=True))
+    return ModelComparison(named, loo, difference, error, apart, verdict, tuple(doubts))
+
+
+def _arviz() -> tuple[Any, Any]:
+    """`arviz_base.from_dict`, and PSIS-LOO of a log-likelihood (chains, draws, rows) at a relative ESS."""
+    try:
+        from arviz_base import from_dict
+
+        stats: Any = import_module("arviz_stats")  # its `loo` is a function and a folder
+        compute = stats.loo
+    except (ImportError, AttributeError) as error:
+        raise ImportError(
+            "comparing and exporting fits needs ArviZ; install it with: "
+            "pip install 'arviz-base>=0.8' 'arviz-stats[xarray]>=0.8'"
+        ) from error
+
+    def loo(rows: np.ndarray, relative_ess: float) -> Any:
+        tree = from_dict({"log_likelihood": {"labels": rows}}, dims={"labels": ["row"]})
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about Pareto k, which we say in our own words
+            return compute(tree, pointwise=True, var_name="labels", reff=relative_ess)
+
+    return from_dict, loo
+
+
+def _needed(labels: Labels | None) -> Labels:
+    if labels is None:
+        raise ValueError("a JointPosterior does not hold its labels; give them as the second argument")
+    return labels
+
+
+def _name(model: Any) -> str:
+    if isinstance(model, JointPosterior):
+        return "joint"
+    return model if isinstance(model, str) else model.model
+
+
+def _check_labels(name: str, fit: Any, labels: Labels) -> None:
+    """ValueError for a NUTS fit of other labels; `pointwise_of_joint` checks those of the Gibbs sampler."""
+    if isinstance(fit, str | JointPosterior) or fit.labels is labels:
+        return
+    same_sizes = fit.labels.tree_flatten()[1] == labels.tree_flatten()[1]
+    if not same_sizes or not all(map(np.array_equal, fit.labels.padded(), labels.padded())):
+        raise ValueError(f"the fit of {name!r} is of other labels; models can be compared on the same only")
 
 
 def _sum_and_error(pointwise: np.ndarray) -> tuple[float, float]:
@@ -173,22 +257,12 @@ def _sum_and_error(pointwise: np.ndarray) -> tuple[float, float]:
     return float(pointwise.sum()), float(np.sqrt(pointwise.size * pointwise.var()))
 
 
-def _same_labels(first: Labels, second: Labels) -> bool:
-    if first is second:
-        return True
-    same_sizes = first.tree_flatten()[1] == second.tree_flatten()[1]
-    return same_sizes and all(
-        np.array_equal(a, b) for a, b in zip(first.padded(), second.padded(), strict=True)
-    )
-
-
-def _doubts(name: str, loo: LeaveOneOut, fit: "BayesFit"):
+def _doubts(name: str, loo: LeaveOneOut, of_fit: tuple[str, ...]):
     """Sentences about what cannot be trusted."""
-    bad = int((loo.pareto_k > loo.good_k).sum())
-    if bad:
+    if loo.num_bad:
         yield (
-            f"{name}: {bad} of {loo.pareto_k.size} samples have Pareto k above {loo.good_k:.2f} (worst "
-            f"{loo.pareto_k.max():.2f} at sample {int(loo.pareto_k.argmax())}); its elpd is probably too "
-            "high. Draw more, or compare without it."
+            f"{name}: {loo.num_bad} of {loo.pareto_k.size} samples have Pareto k above {loo.good_k:.2f} "
+            f"(worst {loo.pareto_k.max():.2f} at sample {int(loo.pareto_k.argmax())}); its elpd is probably "
+            "too high. Draw more, or compare without it."
         )
-    yield from (f"{name}: {text}" for text in fit.warnings)
+    yield from (f"{name}: {text}" for text in of_fit)

@@ -48,6 +48,11 @@ CLAMPED = (
     "gold hardly moves this answer: the likelihood of all labels outweighs it. If labelers may share "
     "mistakes leave assume out"
 )
+RARE = (
+    "only {} of {} gold answers are of class {!r}: its interval may hold the truth less often than it says "
+    "(86 to 98 % instead of 95 % in simulations). Ask for more gold, likely samples of this class more often"
+)
+_LEAST = 5  # gold answers of a class below which that is said
 _DRAWS = 4000
 _CHUNK = 4_000_000
 
@@ -119,8 +124,8 @@ def prevalence(
     Args:
         labels: noisy labels of these samples.
         key: JAX random key.
-        gold: (samples,) known classes as codes or names, -1 where unknown (None with names). How gold samples
-            were chosen does not matter as long as only their labels had a say in it.
+        gold: (samples,) known classes, -1 where unknown. How gold samples were chosen does not matter as long
+            as only their labels had a say in it.
         assume: None, the rule that is safe with what there is; or "independent", for those who can vouch
             that labelers err independently.
         level: probability of the printed intervals.
@@ -162,6 +167,8 @@ def prevalence(
         found = recalibrate(h, known, key=key)
         if not found.converged:
             doubts += (f"the importance sample is poor (effective size {found.ess:.0f})",)
+        seen = np.bincount(known[known >= 0], minlength=len(names))
+        doubts += tuple(RARE.format(seen[c], num_gold, names[c]) for c in np.flatnonzero(seen < _LEAST))
         laws = _laws(names, found.shares)
         return Prevalence(rule="recalibration", shares=laws, assumption=RECALIBRATED, warnings=doubts,
                           class_posterior=found.class_posterior, source=found, **about)  # fmt: skip

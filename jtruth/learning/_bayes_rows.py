@@ -27,14 +27,13 @@ class MergedRows(NamedTuple):
 
 def merged_rows(labels: Labels, *, merge: bool = True) -> MergedRows:
     """Padded rows; sizes are rounded up so that data sets of about the same size share a program."""
-    labeler, label = labels.padded()
-    row_of_sample, weight = np.arange(labels.num_samples), np.ones(labels.num_samples)
     if merge:
-        both, row_of_sample, count = np.unique(
-            np.concatenate([labeler, label], axis=1), axis=0, return_inverse=True, return_counts=True
-        )
-        row_of_sample, weight = row_of_sample.ravel(), count.astype(np.float64)
-        labeler, label = np.split(both, 2, axis=1)
+        patterns = labels.patterns()
+        labeler, label = patterns.labels.padded()
+        row_of_sample, weight = patterns.inverse, patterns.counts.astype(np.float64)
+    else:
+        labeler, label = labels.padded()
+        row_of_sample, weight = np.arange(labels.num_samples), np.ones(labels.num_samples)
     size, width = labeler.shape
     pad = ((0, bucket(size) - size), (0, bucket(width) - width))
     rows = LabelRows(

@@ -2,6 +2,8 @@
 
 `SPECS[name].channel(parameters, hyper, num_labelers)` is the one place where a model turns parameters into
 probabilities of labels; the NumPyro model in `bayes` and everything done with its draws afterwards use it.
+`Spec.start` goes the other way: from a class prior and one matrix a labeler, which majority vote or EM
+supply, to parameters near them.
 """
 
 from collections.abc import Callable
@@ -20,50 +22,44 @@ Hyper = dict[str, Any]
 class Spec(NamedTuple):
     """One model. C classes, T labelers."""
 
-    channel: Callable[[Parameters, Hyper, int], Channel]
+    channel: Callable[[Parameters, Hyper, int], Channel]  # parameters, hyper, T -> probabilities of labels
     defaults: Callable[[int], Hyper]  # C -> prior settings, all that a user may replace
-    start: Callable[[int, int, Hyper], Parameters]  # C, T, hyper -> where chains start
+    start: Callable[[np.ndarray, np.ndarray, Hyper], Parameters]  # pi, psi, hyper -> where chains start
     rigid: bool = False  # whether two labels a sample can determine the parameters
+    model: Callable | None = None  # NumPyro model of a specification that is not in `bayes.MODELS`
 
 
-class Prepared(NamedTuple):
-    """Prior settings as arrays, and the start, for one data set."""
-
-    hyper: Hyper
-    start: Callable[[int], Parameters]
-    rigid: bool
-
-
-def prepare(model: str, num_classes: int, most_labels: int, given: Hyper | None) -> Prepared:
-    """Defaults overridden by `given`, quadrature nodes for the difficulty added.
+def prepare(spec: Spec, num_classes: int, most_labels: int, given: Hyper | None) -> Hyper:
+    """Prior settings as arrays: defaults overridden by `given`, nodes for the difficulty added.
 
     Raises:
         ValueError: an unknown name, or a value that does not fit.
     """
-    spec = SPECS[model]
     hyper: Hyper = {"class_concentration": 1.0, **spec.defaults(num_classes)}
     unknown = sorted(set(given or {}) - set(hyper))
     if unknown:
-        raise ValueError(f"model {model!r} has no prior setting {unknown[0]!r}; it has {', '.join(hyper)}")
+        raise ValueError(f"the model has no prior setting {unknown[0]!r}; it has {', '.join(hyper)}")
     shapes = {name: np.shape(value) for name, value in hyper.items()}
     shapes["class_concentration"] = (num_classes,)
-    for name, value in (given or {}).items():
+    arrays = {}
+    for name, value in {**hyper, **(given or {})}.items():
         try:
-            hyper[name] = np.broadcast_to(np.asarray(value, np.float64), shapes[name])
+            arrays[name] = np.array(np.broadcast_to(np.asarray(value, np.float64), shapes[name]))
         except ValueError:
             raise ValueError(
                 f"hyper[{name!r}] has shape {np.shape(value)}; give {shapes[name]} or one number"
             ) from None
-        if not np.isfinite(hyper[name]).all():
+        if not np.isfinite(arrays[name]).all():
             raise ValueError(f"hyper[{name!r}] is not finite: {np.asarray(value).tolist()}")
-    arrays = {k: np.array(np.broadcast_to(v, shapes[k]), np.float64) for k, v in hyper.items()}
+        if name not in _ANY_SIGN and not (arrays[name] > 0).all():
+            raise ValueError(f"hyper[{name!r}] must be positive; got {np.asarray(value).tolist()}")
     if "difficulty_prior" in arrays:
         a, b = arrays.pop("difficulty_prior").tolist()
         arrays["difficulty"], arrays["log_weight"] = channels.beta_levels(a, b, most_labels)
     if "easiness_prior" in arrays:
         mean, sd, size = arrays.pop("easiness_prior").tolist()
         arrays["log_easiness"], arrays["log_weight"] = channels.normal_levels(mean, sd, int(size))
-    return Prepared(arrays, lambda labelers: spec.start(num_classes, labelers, arrays), spec.rigid)
+    return arrays
 
 
 def diagonal_rows(num_classes: int, diagonal: float = 2.0, off_total: float = 1.0) -> np.ndarray:
@@ -73,40 +69,66 @@ def diagonal_rows(num_classes: int, diagonal: float = 2.0, off_total: float = 1.
     return off
 
 
+_ANY_SIGN = ("logit_mean", "ability", "easiness_prior")  # settings that hold means of normals
+
+
 def _rows(classes: int) -> Hyper:
     return {"row_concentration": diagonal_rows(classes)}
-
-
-def _uniform(classes: int) -> np.ndarray:
-    return np.full(classes, 1 / classes)
-
-
-def _start_matrix(classes: int) -> np.ndarray:
-    return diagonal_rows(classes, 0.7, 0.3)
 
 
 def _broadcast(matrix, num_labelers):
     return jnp.broadcast_to(matrix, (num_labelers, *matrix.shape))
 
 
+def _accuracy(prior, matrices):
+    """(labelers,) probability to be right, kept off the ends."""
+    return np.clip(np.einsum("c,tcc->t", prior, matrices), 0.05, 0.95)
+
+
+def _wrong_logits(matrix):
+    """(classes, classes - 1) log odds of each wrong label against the right one: `logit_rows` undone."""
+    off = ~np.eye(len(matrix), dtype=bool)
+    return np.log(matrix[off].reshape(len(matrix), -1) / np.diag(matrix)[:, None])
+
+
+def _fallibility_start(prior, matrices, hyper):
+    """phi from the mean error (60) at the mean difficulty."""
+    classes, mean = prior.size, np.exp(hyper["log_weight"]) @ hyper["difficulty"]
+    error = (1 - _accuracy(prior, matrices)) * classes / (classes - 1)
+    high = hyper["fallibility"][2]
+    return {"prior": prior, "fallibility": np.clip((error - mean) / (1 - mean), 0.05 * high, 0.95 * high)}
+
+
+def _ability_start(prior, matrices, hyper):
+    """Ability from the accuracy at the mean easiness."""
+    right = _accuracy(prior, matrices)
+    logit = np.log(right / (1 - right)) + np.log(prior.size - 1)
+    easiness = np.exp(np.exp(hyper["log_weight"]) @ hyper["log_easiness"])
+    return {"prior": prior, "ability": logit / easiness}
+
+
+def _mace_start(prior, matrices, hyper):
+    """Spam is even at the start, so accuracy = competence + (1 - competence) / C."""
+    competence = (_accuracy(prior, matrices) * prior.size - 1) / (prior.size - 1)
+    spam = np.full((len(matrices), prior.size), 1 / prior.size)
+    return {"prior": prior, "competence": np.clip(competence, 0.05, 0.95), "spam": spam}
+
+
 SPECS: dict[str, Spec] = {
     "dawid_skene": Spec(
         channel=lambda p, h, t: channels.confusion_channel(p["prior"], p["matrices"]),
         defaults=_rows,
-        start=lambda c, t, h: {
-            "prior": _uniform(c),
-            "matrices": np.broadcast_to(_start_matrix(c), (t, c, c)),
-        },
+        start=lambda prior, psi, h: {"prior": prior, "matrices": psi},
     ),
     "pooled": Spec(
         channel=lambda p, h, t: channels.confusion_channel(p["prior"], _broadcast(p["matrix"], t)),
         defaults=_rows,
-        start=lambda c, t, h: {"prior": _uniform(c), "matrix": _start_matrix(c)},
+        start=lambda prior, psi, h: {"prior": prior, "matrix": psi.mean(axis=0)},
     ),
     "one_coin": Spec(
         channel=lambda p, h, t: channels.one_coin_channel(p["prior"], p["accuracy"]),
         defaults=lambda c: {"accuracy": (2.0, 1.0)},  # Beta
-        start=lambda c, t, h: {"prior": _uniform(c), "accuracy": np.full(t, 0.7)},
+        start=lambda prior, psi, h: {"prior": prior, "accuracy": _accuracy(prior, psi)},
         rigid=True,
     ),
     "hierarchical_dawid_skene": Spec(
@@ -119,11 +141,11 @@ SPECS: dict[str, Spec] = {
             "logit_sd": np.ones((c, c - 1)),
             "spread": 1.0,
         },
-        start=lambda c, t, h: {
-            "prior": _uniform(c),
-            "population": h["logit_mean"],
-            "spread": np.full((c, c - 1), 0.5 * h["spread"]),
-            "own": np.zeros((t, c, c - 1)),
+        start=lambda prior, psi, h: {
+            "prior": prior,
+            "population": _wrong_logits(psi.mean(axis=0)),
+            "spread": np.full(h["logit_mean"].shape, 0.5 * h["spread"]),
+            "own": np.zeros((len(psi), *h["logit_mean"].shape)),
         },
     ),
     "difficulty_fallibility": Spec(
@@ -134,7 +156,7 @@ SPECS: dict[str, Spec] = {
             "fallibility": (1.0, 1.0, 1.0),  # a, b, high: high * Beta(a, b); (1, 1, .4) is U(0, .4)
             "difficulty_prior": (1.0, 5.0),  # Beta, as in Su 5.2.1
         },
-        start=lambda c, t, h: {"prior": _uniform(c), "fallibility": np.full(t, 0.3 * h["fallibility"][2])},
+        start=_fallibility_start,
         rigid=True,
     ),
     "item_difficulty": Spec(
@@ -145,16 +167,12 @@ SPECS: dict[str, Spec] = {
             "ability": (1.0, 1.0),  # Normal: mean, sd
             "easiness_prior": (1.0, 1.0, 15.0),  # log easiness ~ Normal: mean, sd, nodes
         },
-        start=lambda c, t, h: {"prior": _uniform(c), "ability": np.full(t, 1.0)},
+        start=_ability_start,
         rigid=True,
     ),
     "mace": Spec(
         channel=lambda p, h, t: channels.mace_channel(p["prior"], p["competence"], p["spam"]),
         defaults=lambda c: {"competence": (0.5, 0.5), "spam": np.full(c, 10.0)},  # Beta, Dirichlet
-        start=lambda c, t, h: {
-            "prior": _uniform(c),
-            "competence": np.full(t, 0.6),
-            "spam": np.full((t, c), 1 / c),
-        },
+        start=_mace_start,
     ),
 }

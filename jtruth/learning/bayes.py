@@ -5,35 +5,31 @@ arrays. The true class (and the sample's difficulty, where a model has one) is s
 sees continuous parameters only; the observation is a NumPyro distribution over rows of labels that can also
 be sampled, and equal rows are merged and weighted.
 
-`fit_bayes` runs one of them and looks at the result: convergence, classes that have exchanged names, whether
+`fit_nuts` runs one of them and looks at the result: convergence, classes that have exchanged names, whether
 the data determine anything, and whether pairs of labelers agree as often as the model says. For plain Dawid
 and Skene the Gibbs sampler of `joint` gives the same posterior many times faster; NUTS is for the models that
 are not conjugate, and for comparing models (`jtruth.comparison`).
 
-Priors are diagonal-heavy and chains start at the diagonal: with flat priors and random starts NUTS lands in a
-mirror image of the posterior in which classes have exchanged names, and no diagnostic notices.
+Priors are diagonal-heavy and chains start near majority vote: with flat priors and random starts NUTS lands
+in a mirror image of the posterior in which classes have exchanged names, and no diagnostic notices.
 """
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
-from jaxtyping import Float, Int
 from numpyro.distributions import constraints
 
 from jtruth import _nuts
-from jtruth._nuts_run import NutsRun
 from jtruth._validation import choose
 from jtruth.labels import Labels
 from jtruth.learning import _bayes_channels as channels
-from jtruth.learning._bayes_digest import Agreement, digest, labeler_agreement
+from jtruth.learning._bayes_fit import NutsFit, check_input, diagnose, gather, start_values
 from jtruth.learning._bayes_rows import LabelRows, blank_rows, merged_rows
-from jtruth.learning._bayes_spec import SPECS, prepare
-from jtruth.learning._gibbs_guard import Switching, check_identified, check_switching
-from jtruth.stats.chains import effective_sample_size, split_rhat
+from jtruth.learning._bayes_spec import SPECS, Spec, prepare
 
 Hyper = dict[str, Any]
 
@@ -144,44 +140,13 @@ MODELS: dict[str, Callable] = {
 }
 
 
-class BayesFit(NamedTuple):
-    """The posterior of one annotation model, and what speaks against it."""
-
-    model: str
-    labels: Labels
-    run: NutsRun  # samples (chains, draws, ...), R-hat, ESS, divergences
-    class_posterior: Float[np.ndarray, "samples classes"]  # mean over draws of p(y_i = c | z_i, draw)
-    prior: Float[np.ndarray, " classes"]  # posterior mean of pi
-    mean_matrices: Float[np.ndarray, "labelers classes classes"]  # posterior mean of p(label | class)
-    row_log_likelihood: Float[np.ndarray, "chains draws rows"]  # log p(labels of the row | draw)
-    row_of_sample: Int[np.ndarray, " samples"]
-    agreement: Agreement  # do pairs of labelers agree as often as the model says?
-    switching: Switching
-    identified: bool
-    warnings: tuple[str, ...]
-
-    @property
-    def converged(self) -> bool:
-        """Split R-hat below 1.01 and ESS of 100 a chain, for every parameter."""
-        return self.run.converged
-
-    @property
-    def usable(self) -> bool:
-        """Identified, and no class has exchanged its name."""
-        return self.identified and not self.switching.switched
-
-    def log_likelihood(self) -> Float[np.ndarray, "draws samples"]:
-        """Pointwise, one column for every sample; large, `row_log_likelihood` has equal samples once."""
-        return self.row_log_likelihood.reshape(-1, self.row_log_likelihood.shape[2])[:, self.row_of_sample]
-
-
-def fit_bayes(
+def fit_nuts(
+    model: str | Spec,
     labels: Labels,
     *,
     key: Any,
-    model: str = "dawid_skene",
     hyper: Hyper | None = None,
-    init: dict[str, Any] | None = None,
+    start: str | dict[str, Any] = "majority",
     num_warmup: int = 500,
     num_samples: int = 1000,
     num_chains: int = 4,
@@ -190,63 +155,58 @@ def fit_bayes(
     progress: bool | Callable[[int, int], None] = False,
     checkpoint: str | Path | None = None,
     chunk: int = 100,
-) -> BayesFit:
+) -> NutsFit:
     """Posterior of an annotation model by NUTS.
 
     Args:
+        model: a name of `MODELS`, or a `Spec` of your own that holds its NumPyro model.
         labels: noisy labels; to have a classifier graded, append its predictions as one more labeler.
         key: JAX random key; the same key gives the same draws.
-        model: a name of `MODELS`.
         hyper: prior settings that replace those of `_bayes_spec.SPECS`, e.g. {"class_concentration": 3.0}.
-        init: start values by parameter name; the diagonal by default.
+        start: where chains start, up to jitter: "majority" (labelers as majority vote sees them), "em" (Dawid
+            and Skene's EM from there), "diagonal" (all labelers right with probability .7), or values by
+            parameter name (others start at a prior draw).
         num_warmup, num_samples, num_chains, chain_method, target_accept, progress, checkpoint, chunk: see
             `jtruth._nuts.run_nuts`.
 
+    Returns:
+        `NutsFit`; look at `warnings` and `usable` first.
+
     Raises:
         ValueError: an unknown model or hyperparameter, no label at all, or a checkpoint of another run.
+
+    >>> import jax
+    >>> z = np.repeat([[0, 0, 0], [1, 1, 1], [0, 1, 0], [1, 0, 1]], [40, 30, 6, 5], axis=0)
+    >>> fit = fit_nuts("one_coin", Labels.from_matrix(z, 2), key=jax.random.key(0), num_samples=500)
+    >>> fit.usable, fit.run.divergences, fit.mean_matrices.shape, bool(fit.mean_matrices[0, 0, 0] > 0.9)
+    (True, 0, (3, 2, 2), True)
     """
-    choose("model", model, tuple(MODELS))
-    if labels.num_labels == 0:
-        raise ValueError("labels holds no label at all, so there is nothing to learn from")
+    name, spec, function = resolve(model)
+    check_input(labels, key, start)
     data = merged_rows(labels)
-    spec = prepare(model, labels.num_classes, data.rows.label.shape[1], hyper)
+    settings = prepare(spec, labels.num_classes, data.rows.label.shape[1], hyper)
     run = _nuts.run_nuts(
-        MODELS[model], data.rows, spec.hyper, key=key, diagnose=diagnose,
+        function, data.rows, settings, key=key, diagnose=diagnose,
         static={"num_labelers": labels.num_labelers}, num_warmup=num_warmup, num_samples=num_samples,
         num_chains=num_chains, chain_method=chain_method, target_accept=target_accept,
-        init=spec.start(labels.num_labelers) if init is None else init,
+        init=start_values(spec, labels, settings, start),
         progress=progress, checkpoint=checkpoint, chunk=chunk,
     )  # fmt: skip
-    found = digest(SPECS[model].channel, run.samples, data.rows, spec.hyper, labels.num_labelers)
-    agreement = labeler_agreement(SPECS[model].channel, run.samples, labels, spec.hyper, key)
-    active = labels.labels_per_labeler() > 0
-    switching = check_switching(found.mean_matrices[:, active], labels.class_names)
-    two_suffice = spec.rigid and bool(labels.labels_per_sample().max() > 1)
-    doubt = check_identified(labels, None, None, informed=two_suffice)
-    texts = (doubt, switching.sentence, *run.warnings, agreement.sentence())
-    return BayesFit(
-        model=model,
-        labels=labels,
-        run=run,
-        class_posterior=found.class_posterior[data.row_of_sample],
-        prior=run.flat("prior").mean(axis=0),
-        mean_matrices=found.mean_matrices.mean(axis=0),
-        row_log_likelihood=found.log_likelihood[:, :, : data.size],
-        row_of_sample=data.row_of_sample,
-        agreement=agreement,
-        switching=switching,
-        identified=doubt is None,
-        warnings=tuple(text for text in texts if text),
-    )
+    return gather(name, spec, labels, settings, data, run, key)
 
 
-def diagnose(draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Split R-hat and effective sample size of every number."""
-    return split_rhat(draws), effective_sample_size(draws)
+def resolve(model: str | Spec) -> tuple[str, Spec, Callable]:
+    """Name, specification and NumPyro model."""
+    if isinstance(model, Spec):
+        if model.model is None:
+            raise ValueError("a Spec of your own needs its NumPyro model: set its field `model`")
+        return getattr(model.model, "__name__", "model"), model, model.model
+    choose("model", model, tuple(MODELS))
+    return model, SPECS[model], MODELS[model]
 
 
 def simulate_from_prior(
-    model: str,
+    model: str | Spec,
     *,
     key: Any,
     num: int,
@@ -256,9 +216,7 @@ def simulate_from_prior(
     hyper: Hyper | None = None,
 ) -> dict[str, np.ndarray]:
     """Parameters and complete label matrices drawn from a model: "label" is (num, samples, labelers)."""
-    choose("model", model, tuple(MODELS))
-    spec = prepare(model, num_classes, num_labelers, hyper)
+    _, spec, function = resolve(model)
+    settings = prepare(spec, num_classes, num_labelers, hyper)
     rows = blank_rows(num_samples, num_labelers)
-    return _nuts.simulate(
-        MODELS[model], rows, spec.hyper, key=key, num=num, static={"num_labelers": num_labelers}
-    )
+    return _nuts.simulate(function, rows, settings, key=key, num=num, static={"num_labelers": num_labelers})

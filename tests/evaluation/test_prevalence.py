@@ -86,6 +86,7 @@ def test_rules_and_what_they_promise():
 def test_all_gold_is_the_answer():
     y, z = judges(size=60)
     found = prevalence(jt.Labels.from_matrix(z, 2), key=KEY, gold=y)
+    assert not found.warnings
     assert found.shares["1"].mean == pytest.approx(y.mean()) and found.shares["1"].sd == 0
 
 
@@ -99,6 +100,14 @@ def test_without_gold_one_or_two_judges_are_not_identified(columns):
     with_gold = prevalence(labels, key=KEY, gold=some_gold(y))
     low, high, _ = with_gold.shares["1"].interval(0.95)
     assert low <= y.mean() <= high and "vote shares" in with_gold.warnings[0]
+
+
+def test_a_class_that_gold_hardly_met_is_named():
+    y, z = judges(share=0.04)
+    gold = some_gold(y)
+    found = prevalence(jt.Labels.from_matrix(z, 2), key=KEY, gold=gold)
+    assert f"only {(gold == 1).sum()} of 30 gold answers are of class '1'" in found.warnings[0]
+    assert len(found.warnings) == 1
 
 
 def test_score_has_not_seen_the_gold():

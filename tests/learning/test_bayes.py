@@ -4,12 +4,20 @@ The densities need no compiled NUTS; one program of Dawid and Skene serves all f
 every data set here holds all 16 patterns of four labelers and two classes and so has the same padded shape.
 """
 
+import functools
 import itertools
+import os
+import subprocess
+import sys
 import warnings
+from pathlib import Path
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
+from numpyro.infer import Predictive
+from numpyro.infer.util import log_density
 from scipy import stats
 from scipy.integrate import quad
 from scipy.special import betaln, expit
@@ -17,8 +25,9 @@ from scipy.special import betaln, expit
 from jtruth import _nuts
 from jtruth.labels import Labels
 from jtruth.learning import bayes
-from jtruth.learning._bayes_channels import beta_levels, draw_labels, log_likelihood, logit_rows
-from jtruth.learning._bayes_digest import labeler_agreement
+from jtruth.learning._bayes_agreement import labeler_agreement
+from jtruth.learning._bayes_channels import beta_levels, draw_labels, log_likelihood
+from jtruth.learning._bayes_fit import majority_matrices, start_values
 from jtruth.learning._bayes_rows import blank_rows, merged_rows
 from jtruth.learning._bayes_spec import SPECS, prepare
 from jtruth.learning.joint import fit_joint
@@ -105,22 +114,61 @@ def sample_probability(model, p, z):
 
 @pytest.mark.parametrize("model", bayes.MODELS)
 def test_density_is_that_of_the_definitions(model):
-    hyper = {"fallibility": (2.0, 3.0, 0.4)} if model == "difficulty_fallibility" else None
-    data = merged_rows(Labels.from_matrix(Z, CLASSES))
-    spec = prepare(model, CLASSES, Z.shape[1], hyper)
-    static = {"num_labelers": LABELERS}
-    assert data.size == 4 and data.rows.weight.sum() == 5
+    given = {"fallibility": (2.0, 3.0, 0.4)} if model == "difficulty_fallibility" else None
+    labels = Labels.from_matrix(Z, CLASSES)
+    merged, apart = merged_rows(labels), merged_rows(labels, merge=False)
+    hyper, static = prepare(SPECS[model], CLASSES, Z.shape[1], given), {"num_labelers": LABELERS}
+    assert merged.size == 4 and merged.rows.weight.sum() == 5 and apart.size == 5
+    density = jax.jit(functools.partial(joint_and_rows, bayes.MODELS[model]))
     for seed in range(3):
         p, log_prior = random_parameters(model, np.random.default_rng(seed))
         by_hand = [np.log(sample_probability(model, p, z)) for z in Z]
-        draw = {name: value[None] for name, value in p.items()}
-        rows = _nuts.pointwise_log_likelihood(bayes.MODELS[model], draw, data.rows, spec.hyper, static=static)
-        np.testing.assert_allclose(rows[0, data.row_of_sample], by_hand, rtol=1e-10)
-        with _nuts.numpyro_block():
-            from numpyro.infer.util import log_density
+        for data in (merged, apart):  # rows with weights say the same as samples
+            with _nuts.numpyro_block():
+                joint, rows = density(data.rows, hyper, static["num_labelers"], p)
+            np.testing.assert_allclose(rows[data.row_of_sample], by_hand, rtol=1e-10)
+            assert float(joint) == pytest.approx(log_prior + sum(by_hand), rel=1e-9)
 
-            joint, _ = log_density(bayes.MODELS[model], (data.rows, spec.hyper), static, p)
-        assert float(joint) == pytest.approx(log_prior + sum(by_hand), rel=1e-9)
+
+def joint_and_rows(model, rows, hyper, num_labelers, p):
+    """log p(parameters, labels), and log p(labels of each row)."""
+    joint, trace = log_density(model, (rows, hyper), {"num_labelers": LABELERS}, p)
+    return joint, trace["label"]["fn"].log_prob(trace["label"]["value"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", bayes.MODELS)
+def test_every_model_simulates_from_its_prior(model):
+    """Shapes by NumPyro's own Predictive."""
+    hyper = prepare(SPECS[model], CLASSES, LABELERS, None)
+    with _nuts.numpyro_block():
+        predictive = Predictive(bayes.MODELS[model], num_samples=4, batch_ndims=1)
+        drawn = predictive(jax.random.key(0), blank_rows(6, LABELERS), hyper, num_labelers=LABELERS)
+    assert drawn.pop("label").shape == (4, 6, LABELERS)
+    point, _ = random_parameters(model, np.random.default_rng(0))
+    assert {k: v.shape[1:] for k, v in drawn.items()} == {k: v.shape for k, v in point.items()}
+    assert all(np.isfinite(v).all() for v in drawn.values())
+
+
+def test_posterior_predictive_has_the_shape_of_the_labels():
+    point, _ = random_parameters("item_difficulty", np.random.default_rng(0))
+    hyper = prepare(SPECS["item_difficulty"], CLASSES, LABELERS, None)
+    with _nuts.numpyro_block():
+        predictive = Predictive(bayes.item_difficulty, {k: np.stack([v, v]) for k, v in point.items()})
+        drawn = predictive(jax.random.key(0), blank_rows(6, LABELERS), hyper, num_labelers=LABELERS)
+    assert drawn["label"].shape == (2, 6, LABELERS) and (drawn["label"] >= 0).all()
+
+
+@pytest.mark.slow
+def test_prior_predictive_means():
+    sizes = {"num_samples": 6, "num_labelers": 2, "num_classes": 3}
+    drawn = bayes.simulate_from_prior("one_coin", key=jax.random.key(0), num=2000, **sizes)
+    assert drawn["label"].shape == (2000, 6, 2) and drawn["label"].min() == 0 and drawn["label"].max() == 2
+    assert drawn["accuracy"].shape == (2000, 2)
+    # accuracy ~ Beta(2, 1): mean 2/3, variance 1/18; two labelers agree when both are right, or err alike.
+    assert abs(drawn["accuracy"].mean() - 2 / 3) < 5 * np.sqrt(1 / 18 / 4000)
+    same = (drawn["label"][..., 0] == drawn["label"][..., 1]).mean(axis=1)
+    assert abs(same.mean() - (4 / 9 + 1 / 9 / 2)) < 5 * same.std() / np.sqrt(2000)
 
 
 def test_gauss_jacobi_levels_are_exact_for_polynomials():
@@ -131,33 +179,47 @@ def test_gauss_jacobi_levels_are_exact_for_polynomials():
         assert np.exp(log_weight) @ nodes**degree == pytest.approx(moment, rel=1e-12)
 
 
-def test_logit_rows_against_a_loop():
-    off = np.random.default_rng(0).normal(size=(2, 4, 3))
-    for t, c in itertools.product(range(2), range(4)):
-        expected = np.exp(np.insert(off[t, c], c, 0.0))
-        np.testing.assert_allclose(logit_rows(jax.numpy.asarray(off))[t, c], expected / expected.sum())
-
-
-@pytest.mark.parametrize("model", ["mace", "difficulty_fallibility"])
-def test_simulated_labels_have_the_probabilities_of_the_model(model):
-    spec = prepare(model, 2, 2, None)
-    p = {
-        "prior": np.array([0.3, 0.7]),
-        "competence": np.array([0.5, 0.8]),
-        "fallibility": np.array([0.2, 0.6]),
-    }
-    p["spam"] = np.array([[0.9, 0.1], [0.4, 0.6]])
-    channel = SPECS[model].channel(jax.tree.map(jax.numpy.asarray, p), spec.hyper, 2)
-    channel = jax.tree.map(jax.numpy.asarray, channel)
-    labeler = np.tile(np.array([[0, 1]], np.int32), (20_000, 1))
-    _, label = draw_labels(channel, jax.random.key(0), jax.numpy.asarray(labeler))
-    seen = np.bincount(np.asarray(label) @ [2, 1], minlength=4)
+def test_simulated_labels_have_the_probabilities_of_the_model():
+    hyper = prepare(SPECS["difficulty_fallibility"], 2, 2, None)
+    p = {"prior": np.array([0.3, 0.7]), "fallibility": np.array([0.2, 0.6])}
+    channel = SPECS["difficulty_fallibility"].channel(jax.tree.map(jnp.asarray, p), hyper, 2)
+    channel = jax.tree.map(jnp.asarray, channel)
+    labeler = jnp.asarray(np.tile(np.array([[0, 1, -1]], np.int32), (20_000, 1)))
+    label = np.asarray(draw_labels(channel, jax.random.key(0), labeler)[1])
+    assert (label[:, 2] == -1).all()
+    seen = np.bincount(label[:, :2] @ [2, 1], minlength=4)
     patterns = np.array(list(itertools.product([0, 1], repeat=2)), np.int32)
-    expected = np.exp(log_likelihood(channel, jax.numpy.asarray(labeler[:4]), jax.numpy.asarray(patterns)))
+    expected = np.exp(log_likelihood(channel, labeler[:4, :2], jnp.asarray(patterns)))
     assert expected.sum() == pytest.approx(1)
     assert stats.chisquare(seen, expected * 20_000).pvalue > 1e-4  # the false-alarm rate
-    hidden = draw_labels(channel, jax.random.key(0), jax.numpy.asarray(np.array([[1, -1]], np.int32)))[1]
-    assert hidden[0, 1] == -1
+
+
+def test_starts():
+    """Vote shares by a loop, and every model starts at the accuracies it was given."""
+    labels = Labels.from_matrix(Z, CLASSES)
+    prior, psi = majority_matrices(labels)
+    counts = np.tile(np.where(np.eye(CLASSES) > 0, 2.0, 0.5), (LABELERS, 1, 1))
+    for z in Z:
+        share = np.bincount(z[z >= 0], minlength=CLASSES) / (z >= 0).sum()
+        for t, k in enumerate(z):
+            if k >= 0:
+                counts[t, :, k] += share
+    np.testing.assert_allclose(psi, counts / counts.sum(axis=2, keepdims=True))
+    right = np.einsum("c,tcc->t", prior, psi)
+    for model, spec in SPECS.items():
+        hyper = prepare(spec, CLASSES, 2, None)
+        channel = spec.channel(jax.tree.map(jnp.asarray, spec.start(prior, psi, hyper)), hyper, LABELERS)
+        np.testing.assert_allclose(np.exp(channel.log_prior), prior)
+        found = np.einsum("c,tcc->t", prior, channel.matrices())
+        if model in ("dawid_skene", "one_coin", "difficulty_fallibility"):
+            np.testing.assert_allclose(found, right)
+        elif model in ("pooled", "hierarchical_dawid_skene"):
+            np.testing.assert_allclose(found, right.mean())
+        else:
+            np.testing.assert_allclose(found, right, atol=0.1)
+    diagonal = start_values(SPECS["one_coin"], labels, {}, "diagonal")
+    np.testing.assert_allclose(diagonal["accuracy"], 0.7)
+    np.testing.assert_array_equal(start_values(SPECS["one_coin"], labels, {}, {"accuracy": 1})["accuracy"], 1)
 
 
 PATTERNS = np.array(list(itertools.product([0, 1], repeat=4)))
@@ -169,13 +231,12 @@ def crowd(seed):
     rng = np.random.default_rng(seed)
     y = (rng.random(284) < 0.4).astype(int)
     z = np.where(rng.random((284, 4)) < [0.85, 0.75, 0.8, 0.7], y[:, None], 1 - y[:, None])
-    return Labels.from_matrix(np.concatenate([z, PATTERNS]), 2), np.concatenate([y, PATTERNS[:, 0]])
+    return Labels.from_matrix(np.concatenate([z, PATTERNS]), 2)
 
 
 @pytest.fixture(scope="module")
 def fitted():
-    labels, _ = crowd(0)
-    return bayes.fit_bayes(labels, key=jax.random.key(0), **OPTIONS)
+    return bayes.fit_nuts("dawid_skene", crowd(0), key=jax.random.key(0), **OPTIONS)
 
 
 def test_agrees_with_the_gibbs_sampler(fitted):
@@ -191,48 +252,30 @@ def test_agrees_with_the_gibbs_sampler(fitted):
 
 
 def test_what_is_computed_from_the_draws(fitted):
-    draws = {name: fitted.run.flat(name)[::50] for name in ("prior", "matrices")}
-    data = merged_rows(fitted.labels)
-    spec = prepare("dawid_skene", 2, 4, None)
-    rows = _nuts.pointwise_log_likelihood(
-        bayes.dawid_skene, draws, data.rows, spec.hyper, static={"num_labelers": 4}
-    )
     found = fitted.log_likelihood()
     assert found.shape == (1200, 300)
-    np.testing.assert_allclose(found[::50], rows[:, data.row_of_sample], rtol=1e-10)
     z, pi, psi = fitted.labels.to_matrix(), fitted.run.flat("prior"), fitted.run.flat("matrices")
-    for i in (0, 7):
+    for i in (0, 7, 299):
         joint = pi.copy()
         for t in range(4):
             joint = joint * psi[:, t, :, z[i, t]]
+        np.testing.assert_allclose(found[:, i], np.log(joint.sum(axis=1)), rtol=1e-10)
         posterior = (joint / joint.sum(axis=1, keepdims=True)).mean(axis=0)
         np.testing.assert_allclose(fitted.class_posterior[i], posterior, rtol=1e-9)
     np.testing.assert_allclose(fitted.mean_matrices, psi.mean(axis=0), rtol=1e-9)
 
 
 def test_second_data_set_compiles_nothing(fitted):
-    labels, _ = crowd(1)
     program = _nuts.program(
         bayes.dawid_skene,
         (("num_labelers", 4),),
         _nuts.Settings(200, 100, "vectorized", 0.8, 10, 0.5, False),
     )
     assert len(program.compiled) == 2
-    bayes.fit_bayes(labels, key=jax.random.key(0), **OPTIONS)
+    with jax.log_compiles(), warnings.catch_warnings():
+        other = bayes.fit_nuts("dawid_skene", crowd(1), key=jax.random.key(0), start="em", **OPTIONS)
     assert len(program.compiled) == 2
-    assert fitted.agreement.p_value >= 0.01
-
-
-@pytest.mark.slow
-def test_a_labeler_who_copies_another_one_is_noticed():
-    """With 4 labelers 9 parameters explain 6 agreements and nothing is seen; 7 have 21 against 15."""
-    rng = np.random.default_rng(2)
-    y = (rng.random(300) < 0.4).astype(int)
-    z = np.where(rng.random((300, 7)) < 0.75, y[:, None], 1 - y[:, None])
-    z[:, 1] = np.where(rng.random(300) < 0.9, z[:, 0], z[:, 1])
-    copied = bayes.fit_bayes(Labels.from_matrix(z, 2), key=jax.random.key(0), **OPTIONS)
-    assert copied.agreement.p_value < 0.01
-    assert "do not agree as this model says" in " ".join(copied.warnings)
+    assert other.usable and other.agreement.p_value >= 0.001
 
 
 def test_agreement_counts_pairs(fitted):
@@ -245,66 +288,92 @@ def test_agreement_counts_pairs(fitted):
     for (s, t), mean, sd in zip(found.pair, found.expected, found.sd, strict=True):
         exact = 300 * np.einsum("dc,dck,dck->d", pi, psi[:, s], psi[:, t]).mean()
         assert abs(mean - exact) < 5 * sd / np.sqrt(200)
+    assert (found.pair_p_value >= 1e-4).all() and found.sentence() is None
+    assert 0.01 < found.overall_p_value <= 1
+
+
+def test_a_pair_of_labelers_who_agree_too_often_is_noticed(fitted):
+    """The draws of honest labelers against labels in which labeler 1 copies labeler 0."""
+    z = fitted.labels.to_matrix().copy()
+    z[: 4 * len(z) // 5, 1] = z[: 4 * len(z) // 5, 0]
+    copied = Labels.from_matrix(z, 2).with_names(workers=["ann", "bob", "cy", "di"])
+    hyper = prepare(SPECS["dawid_skene"], 2, 4, None)
+    key, channel = jax.random.key(0), SPECS["dawid_skene"].channel
+    found = labeler_agreement(channel, fitted.run.samples, copied, hyper, key)
+    assert found.p_value < 0.01 and found.pair_p_value[0] < 0.01
+    text = found.sentence(copied.workers)
+    assert "do not agree as this model says" in text and "'ann' and 'bob'" in text
 
 
 def test_agreement_without_pairs_has_no_verdict(fitted):
     alone = Labels.from_matrix(np.array([[0, -1], [-1, 1], [1, -1]]), 2)
-    samples = {
-        name: values[:, :, :2] if name == "matrices" else values
-        for name, values in fitted.run.samples.items()
-    }
-    found = labeler_agreement(
-        SPECS["dawid_skene"].channel,
-        samples,
-        alone,
-        prepare("dawid_skene", 2, 1, None).hyper,
-        jax.random.key(0),
-    )
+    hyper = prepare(SPECS["dawid_skene"], 2, 1, None)
+    channel = SPECS["dawid_skene"].channel
+    found = labeler_agreement(channel, fitted.run.samples, alone, hyper, jax.random.key(0))
     assert np.isnan(found.p_value) and found.sentence() is None
 
 
 def test_start_in_the_mirror_image_is_caught(fitted):
     mirror = {"prior": np.array([0.6, 0.4]), "matrices": np.tile([[0.1, 0.9], [0.9, 0.1]], (4, 1, 1))}
-    switched = bayes.fit_bayes(fitted.labels, key=jax.random.key(0), init=mirror, **OPTIONS)
+    switched = bayes.fit_nuts("dawid_skene", fitted.labels, key=jax.random.key(0), start=mirror, **OPTIONS)
     assert switched.switching.switched and not switched.usable
     assert "Class labels have switched" in " ".join(switched.warnings)
     assert not fitted.switching.switched
 
 
-def test_prior_simulation_has_the_shapes_and_the_means():
-    sizes = {"num_samples": 6, "num_labelers": 2, "num_classes": 3}
-    drawn = bayes.simulate_from_prior("one_coin", key=jax.random.key(0), num=2000, **sizes)
-    assert drawn["label"].shape == (2000, 6, 2) and drawn["label"].min() == 0 and drawn["label"].max() == 2
-    assert drawn["accuracy"].shape == (2000, 2)
-    # accuracy ~ Beta(2, 1): mean 2/3, variance 1/18; two labelers agree when both are right, or err alike.
-    assert abs(drawn["accuracy"].mean() - 2 / 3) < 5 * np.sqrt(1 / 18 / 4000)
-    same = (drawn["label"][..., 0] == drawn["label"][..., 1]).mean(axis=1)
-    assert abs(same.mean() - (4 / 9 + 1 / 9 / 2)) < 5 * same.std() / np.sqrt(2000)
-    assert blank_rows(6, 2).labeler.shape == (6, 2)
-
-
 def test_bad_input():
     labels, key = Labels.from_matrix(Z, CLASSES), jax.random.key(0)
     with pytest.raises(ValueError, match="model must be one of 'dawid_skene'"):
-        bayes.fit_bayes(labels, key=key, model="welinder")
+        bayes.fit_nuts("welinder", labels, key=key)
+    with pytest.raises(ValueError, match="needs its NumPyro model"):
+        bayes.fit_nuts(SPECS["mace"], labels, key=key)
     with pytest.raises(ValueError, match="no prior setting 'accuracy'; it has class_concentration, row"):
-        bayes.fit_bayes(labels, key=key, hyper={"accuracy": (2, 1)})
+        bayes.fit_nuts("dawid_skene", labels, key=key, hyper={"accuracy": (2, 1)})
     with pytest.raises(ValueError, match=r"has shape \(2, 2\); give \(3, 3\)"):
-        bayes.fit_bayes(labels, key=key, hyper={"row_concentration": np.ones((2, 2))})
+        bayes.fit_nuts("dawid_skene", labels, key=key, hyper={"row_concentration": np.ones((2, 2))})
     with pytest.raises(ValueError, match="not finite"):
-        bayes.fit_bayes(labels, key=key, hyper={"class_concentration": np.nan})
+        bayes.fit_nuts("dawid_skene", labels, key=key, hyper={"class_concentration": np.nan})
+    with pytest.raises(ValueError, match="must be positive"):
+        bayes.fit_nuts("one_coin", labels, key=key, hyper={"accuracy": (0, 1)})
+    with pytest.raises(ValueError, match="start must be one of 'majority'"):
+        bayes.fit_nuts("one_coin", labels, key=key, start="random")
     with pytest.raises(ValueError, match="needs a key"):
-        bayes.fit_bayes(labels, key=None)
+        bayes.fit_nuts("dawid_skene", labels, key=None)
     nothing = Labels(labels.sample[:0], labels.labeler[:0], labels.label[:0], 5, 3, 3)
     with pytest.raises(ValueError, match="no label at all"):
-        bayes.fit_bayes(nothing, key=key)
+        bayes.fit_nuts("dawid_skene", nothing, key=key)
+
+
+FROM_FLOAT32 = """
+import jax, numpy as np
+from jtruth.labels import Labels
+from jtruth.learning.bayes import fit_nuts
+z = np.repeat([[0, 0, 0], [1, 1, 1], [0, 1, 0], [1, 0, 1]], [40, 30, 6, 5], axis=0)
+fit = fit_nuts("one_coin", Labels.from_matrix(z, 2), key=jax.random.key(0), num_warmup=50, num_samples=20)
+assert jax.numpy.ones(1).dtype == "float32"
+assert {v.dtype.name for v in fit.run.samples.values()} == {"float64"}, fit.run.samples
+assert fit.log_likelihood().dtype == "float64" and fit.class_posterior.dtype == "float64"
+"""
+
+
+@pytest.mark.slow
+def test_float64_in_a_float32_process():
+    environment = {k: v for k, v in os.environ.items() if k != "JAX_ENABLE_X64"}
+    done = subprocess.run(
+        [sys.executable, "-c", FROM_FLOAT32],
+        cwd=Path(__file__).resolve().parents[2],
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("model", bayes.MODELS)
 def test_every_model_finds_the_classes(model):
     z, y = crowds.simulate(0, size=200, labelers=5, classes=3, accuracy=0.75, present=1.0)
-    fit = bayes.fit_bayes(Labels.from_matrix(z, 3), key=jax.random.key(0), model=model)
+    fit = bayes.fit_nuts(model, Labels.from_matrix(z, 3), key=jax.random.key(0), target_accept=0.95)
     assert (fit.class_posterior.argmax(axis=1) == y).mean() > 0.85
     assert fit.usable and fit.run.divergences == 0
     np.testing.assert_allclose(fit.prior, np.bincount(y) / 200, atol=0.1)
@@ -316,22 +385,30 @@ def test_every_model_finds_the_classes(model):
 
 @pytest.mark.slow
 def test_one_label_a_sample_is_not_identified():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        fit = bayes.fit_bayes(
-            Labels.from_matrix(np.array([[0], [1], [1], [0], [1]]), 2),
-            key=jax.random.key(0),
-            model="one_coin",
-            **OPTIONS,
-        )
-    assert not fit.identified and "Not identified" in fit.warnings[0]
+    alone = Labels.from_matrix(np.array([[0], [1], [1], [0], [1]]), 2)
+    fit = bayes.fit_nuts("one_coin", alone, key=jax.random.key(0), **OPTIONS)
+    assert not fit.identified and not fit.usable and "Not identified" in fit.warnings[0]
+
+
+@pytest.mark.slow
+def test_a_model_of_your_own(fitted):
+    """Dawid and Skene under another name is the same posterior."""
+
+    def mine(rows, hyper, *, num_labelers):
+        return bayes.dawid_skene(rows, hyper, num_labelers=num_labelers)
+
+    spec = SPECS["dawid_skene"]._replace(model=mine)
+    fit = bayes.fit_nuts(spec, fitted.labels, key=jax.random.key(0), **OPTIONS)
+    assert fit.model == "mine"
+    np.testing.assert_array_equal(fit.run.samples["prior"], fitted.run.samples["prior"])
 
 
 @pytest.mark.slow
 def test_anaesthetists_as_in_rater():
     # README of the R package rater (Stan): its prior, its posterior mean of pi, itself with ~1e-3 of error.
     rows = np.where(np.eye(4) > 0, 8 * 0.6, 8 * 0.4 / 3)
-    fit = bayes.fit_bayes(
+    fit = bayes.fit_nuts(
+        "dawid_skene",
         crowds.anaesthetists(),
         key=jax.random.key(0),
         hyper={"class_concentration": 3.0, "row_concentration": rows},
@@ -340,14 +417,4 @@ def test_anaesthetists_as_in_rater():
     )
     assert fit.converged and fit.usable
     error = mean_error(fit.run.samples["prior"])
-    print(fit.prior, error)
     assert (np.abs(fit.prior - [0.3756, 0.4073, 0.1432, 0.0738]) < 3 * error + 1e-3).all()
-
-
-def test_ability_of_zero_is_chance():
-    spec = prepare("item_difficulty", 3, 1, None)
-    p = {"prior": np.ones(3) / 3, "ability": np.array([0.0, 2.0])}
-    channel = SPECS["item_difficulty"].channel(jax.tree.map(jax.numpy.asarray, p), spec.hyper, 2)
-    np.testing.assert_allclose(np.exp(channel.log_table[0]), 1 / 3)
-    right = expit(2 * np.exp(spec.hyper["log_easiness"]) - np.log(2))
-    np.testing.assert_allclose(np.exp(channel.log_table[1, 0, 0]), right)
