@@ -11,7 +11,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import AxisType
-from tqdm.auto import tqdm
 
 CHAIN_METHODS = ("vectorized", "sequential", "parallel")
 MAX_RHAT = 1.01
@@ -133,6 +132,8 @@ def progress_bar(progress: bool | Callable[[int, int], None], total: int) -> Cal
         return progress
     if not progress:
         return lambda done, total: None
+    from tqdm.auto import tqdm  # here: in a notebook without ipywidgets its import prints a warning
+
     bar = tqdm(total=total, unit="step")
 
     def show(done: int, total: int) -> None:

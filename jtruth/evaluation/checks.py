@@ -1,117 +1,216 @@
-"""Does the model of independent errors fit the labels? Checks of a learned answer.
+"""Do the labels contradict what an answer rests on? Every check has a p-value, a verdict and what to do.
 
-Two statistics of labelers and classifier together, each with a p-value that holds approximately whatever the
-number of labels:
+Learned error rates are checked against the model of independent errors by parametric bootstrap
+(`_check_bootstrap`): labelers against the model, and the classifier against the labelers. Their verdicts hold
+together: labels that fit raise one alarm or more in 5 of 100 sets. Given error rates and a given prior are
+checked in `_check_given`, with Holm's correction.
 
-- `pattern_check`: the likelihood-ratio statistic G2 of the observed against the expected numbers of every
-  pattern of labels, where every sample has a label of every rater and the patterns are few.
-- `pair_check`: for each two raters, how often they agree on shared samples against how often the model says,
-  elsewhere. It has little power: much dependence hides in the learned error rates.
-
-A check that fits proves nothing: raters who make the same mistakes look like better raters.
+A quiet check proves nothing: raters who make the same mistakes look like better raters, and much dependence
+hides in the learned error rates. What the checks see, and how often, is measured in `benchmarks/checks.py`.
 """
 
 from typing import Any
 
 import numpy as np
-from scipy.stats import chi2, norm
 
+from jtruth.evaluation import _check_given as given
+from jtruth.evaluation._check_bootstrap import Bootstrap, Component, bootstrap
+from jtruth.evaluation._check_data import Parameters
+from jtruth.evaluation._check_texts import ALIKE, CLASSIFIER, LEARNED, PRIOR, RATES, SATURATED
 from jtruth.evaluation.result import Check
 from jtruth.labels import Labels
+from jtruth.noise import DifficultyFallibility, NoiseModel
 
-_MAX_PATTERNS = 4096
-_LEAST_EXPECTED = 5.0  # patterns expected less often than this are counted together
-_ALARM = 0.01
-
-MISFIT = (
-    "labelers and classifier do not err independently given the class ({}). The intervals are too narrow and "
-    "may be off centre: find out the truth of 30 or more samples chosen at random, and compare"
-)
-FIT = (
-    "the labels look as if errors were independent ({}); this cannot see mistakes that all labelers and the "
-    "classifier share"
-)
+ALARM = 0.05
+FEW_LABELS = 10  # of a labeler
 
 
-def check_independence(
-    raters: Labels, prior: np.ndarray, matrices: np.ndarray, *, free_parameters: int | None = None
-) -> Check:
-    """The pattern check where it applies, else the pair check.
+def learned_checks(
+    raters: Labels,
+    start: Parameters,
+    key: Any,
+    *,
+    gold: np.ndarray | None = None,
+    order: np.ndarray | None = None,
+    prior: np.ndarray | None = None,
+) -> tuple[Check, ...]:
+    """All checks of the model of independent errors, where error rates were learned.
 
     Args:
-        raters: labels of all raters, the classifier among them.
-        prior: (classes,) fitted class prior.
-        matrices: (raters, classes, classes) fitted confusion matrices.
-        free_parameters: fitted from these labels; all of prior and matrices if None.
+        raters: labels of all raters, the classifier's predictions as the last one's; every sample has one.
+        start: fitted parameters, near the mode.
+        key: JAX random key.
+        gold: (samples,) known classes, -1 elsewhere.
+        order: (samples,) when a sample was labelled, any scale; adds the check for drift.
+        prior: (classes,) class prior that was given.
     """
     classes, size = raters.num_classes, raters.num_labelers
-    complete = raters.num_labels == raters.num_samples * size and not raters.has_repeats()
-    if free_parameters is None:
-        free_parameters = (classes - 1) * (1 + size * classes)
-    found = None
-    if complete and classes**size <= _MAX_PATTERNS:
-        found = _pattern_check(raters, prior, matrices, free_parameters)
-    return found if found is not None else _pair_check(raters, prior, matrices)
+    free = (classes - 1) * (size * classes + (prior is None))
+    if (gold is None or not (gold >= 0).any()) and size < 30 and classes**size - 1 <= free:
+        text = SATURATED.format(size, classes)
+        return (Check("label patterns", None, None, "cannot be seen", text), *few_labels(raters))
+    when = None
+    if order is not None:
+        rank = np.argsort(np.argsort(order, kind="stable"), kind="stable")
+        when = (2.0 * rank / max(len(rank) - 1, 1) - 1)[np.asarray(raters.sample)]
+    found = bootstrap(raters, start, key, gold=gold, order=when, prior=prior)
+    checks = [_learned(name, found, raters, free) for name in LEARNED if LEARNED[name][0] in found.checks]
+    if "alike" in found.checks:
+        checks.append(_alike(found.checks["alike"], raters))
+    return (*checks, *few_labels(raters))
 
 
-def _verdict(name: str, statistic: float, p_value: float, detail: str) -> Check:
-    misfit = p_value < _ALARM
-    text = (MISFIT if misfit else FIT).format(detail)
-    return Check(name, float(statistic), float(p_value), "does not fit" if misfit else "fits", text)
+def _learned(name: str, found: Bootstrap, raters: Labels, free: int) -> Check:
+    key, fits, misfit, to_do = LEARNED[name]
+    one, adjusted = found.checks[key], found.adjusted[key]
+    more = "more" if one.value > 0 else "less"
+    size = f"p = {one.p_value:.2g}"
+    if one.p_value < ALARM <= adjusted:
+        size += f", {adjusted:.2g} for all checks together"
+    if key == "patterns":
+        assert found.design.kind_size is not None
+        freedom = found.design.known.size - found.design.kind_size.size - free
+        size = f"G2 = {one.value:.1f} on {freedom} degrees of freedom, {size}"
+    else:
+        size = f"{abs(one.value):.1f} standard deviations off, {size}"
+    if found.num_samples < raters.num_samples:
+        size += f"; seen on {found.num_samples} of {raters.num_samples} samples"
+    if adjusted >= ALARM:
+        return Check(name, one.value, one.p_value, "fits", f"{fits} ({size})")
+    what = misfit.format(_component_name(key, one.worst, found, raters), more)
+    return Check(name, one.value, one.p_value, "does not fit", f"{what} ({size}). {to_do}")
 
 
-def _pattern_check(raters: Labels, prior: np.ndarray, matrices: np.ndarray, parameters: int) -> Check | None:
-    """G2 over patterns, rare ones together; None if too few degrees of freedom are left."""
-    z = raters.to_matrix().astype(np.int64)
-    classes, size = raters.num_classes, raters.num_labelers
-    observed = np.bincount(z @ classes ** np.arange(size), minlength=classes**size)
-    expected = prior[:, None]
-    for t in range(size):  # rater t is digit t of the pattern number
-        expected = (matrices[t][:, :, None] * expected[:, None, :]).reshape(classes, -1)
-    expected = expected.sum(0) * len(z)
-    rare = expected < _LEAST_EXPECTED
-    cells = np.array([*observed[~rare], observed[rare].sum()], float)
-    means = np.array([*expected[~rare], expected[rare].sum()])
-    cells, means = cells[means > 0], means[means > 0]
-    freedom = means.size - 1 - parameters
-    if freedom < 1:
-        return None
-    terms = np.where(cells > 0, cells * np.log(np.maximum(cells, 1e-300) / means), 0.0)
-    g2 = 2 * float(terms.sum())
-    detail = f"patterns of labels: G2 = {g2:.1f} on {freedom} degrees of freedom"
-    return _verdict("label patterns", g2, float(chi2(freedom).sf(g2)), detail)
+def _component_name(key: str, worst: int, found: Bootstrap, raters: Labels) -> str:
+    """The class, rater or pair behind a component."""
+    if key in ("labelers together", "difficulty"):
+        return repr(str(raters.class_names[worst]))
+    if key == "agreement":
+        return " and ".join(_rater(t, raters) for t in found.pairs[worst])
+    return _rater(worst, raters)
 
 
-def _pair_check(raters: Labels, prior: np.ndarray, matrices: np.ndarray) -> Check:
-    """Largest standardised gap between observed and expected agreement of two raters (Bonferroni)."""
-    sample, labeler, label = (np.asarray(v) for v in (raters.sample, raters.labeler, raters.label))
-    given = label >= 0
-    shape = (raters.num_labelers, raters.num_samples, raters.num_classes)
-    votes = np.zeros(shape, np.float32)
-    np.add.at(votes, (labeler[given], sample[given], label[given]), 1.0)
-    flat = votes.reshape(shape[0], -1)
-    totals = votes.sum(2)
-    agree, shared = (flat @ flat.T).astype(float), (totals @ totals.T).astype(float)
-    chance = np.einsum("c,tck,uck->tu", prior, matrices, matrices)
-    upper = np.triu(np.ones(shared.shape, bool), 1) & (shared >= 10) & (chance > 0) & (chance < 1)
-    if not upper.any():
-        return Check("pairwise agreement", None, None, "cannot be seen", "no two raters share 10 samples")
-    sd = np.sqrt(shared * chance * (1 - chance))
-    z = np.where(upper, (agree - shared * chance) / np.where(upper, sd, 1.0), 0.0)
-    worst = float(np.abs(z).max())
-    p_value = min(1.0, 2 * float(norm.sf(worst)) * int(upper.sum()))
-    return _verdict(
-        "pairwise agreement", worst, p_value, f"agreement of two raters: {worst:.1f} standard errors off"
-    )
+def _rater(t: int | np.integer, raters: Labels) -> str:
+    if t == raters.num_labelers - 1:
+        return "the classifier"
+    return f"labeler {str(raters.workers[t])!r}" if raters.workers else f"labeler {t}"
 
 
-def all_checks(refusal: str | None, fit: Any, raters: Labels | None) -> tuple[Check, ...]:
-    """What to print beside an answer: why there is none, or whether independence fits."""
-    if refusal is not None:
-        name = "switching" if "switched" in refusal else "identified"
-        return (Check(name, None, None, "cannot be seen", refusal),)
-    if fit is None or raters is None:
-        return ()
-    classifier = fit.classifier.mean(0)[None]
-    matrices = np.concatenate([fit.mean_matrices, classifier])
-    return (check_independence(raters, fit.prior.mean(0), matrices),)
+def _alike(one: Component, raters: Labels) -> Check:
+    """Are labelers exchangeable? Its alarm is no doubt about learned error rates."""
+    verdict = "does not fit" if one.p_value < ALARM else "fits"
+    text = ALIKE[1].format(_rater(one.worst % (raters.num_labelers - 1), raters))
+    text = text if verdict == "does not fit" else ALIKE[0]
+    return Check("labelers alike", one.value, one.p_value, verdict, f"{text} (p = {one.p_value:.2g})")
+
+
+def few_labels(raters: Labels) -> tuple[Check, ...]:
+    """Are there enough labels to learn error rates from? The classifier is the last rater."""
+    per_labeler = raters.labels_per_labeler()[:-1]
+    per_sample = float(per_labeler.sum()) / max(raters.num_samples, 1)
+    rare = np.flatnonzero(per_labeler < FEW_LABELS)
+    if per_sample >= 2 and rare.size == 0:
+        text = f"{per_sample:.1f} labels a sample, {per_labeler.min()} or more of every labeler"
+        return (Check("enough labels", per_sample, None, "fits", text),)
+    parts = []
+    if per_sample < 2:
+        parts.append(
+            f"{per_sample:.1f} labels a sample: shared errors cannot be seen. Get a second and third label"
+        )
+    if rare.size:
+        names = ", ".join(_rater(t, raters) for t in rare[:3]) + (", ..." if rare.size > 3 else "")
+        parts.append(
+            f"{rare.size} of {per_labeler.size} labelers have fewer than {FEW_LABELS} labels ({names}): "
+            "their error rates are mostly prior. Get more labels of fewer labelers, or gold answers"
+        )
+    return (Check("enough labels", per_sample, None, "cannot be seen", ". ".join(parts)),)
+
+
+def given_checks(
+    log_likelihood: np.ndarray,
+    prior: np.ndarray,
+    y_pred: np.ndarray,
+    key: Any,
+    *,
+    prior_given: bool,
+    labels: Labels | None = None,
+    noise: NoiseModel | None = None,
+    gold: np.ndarray | None = None,
+) -> tuple[Check, ...]:
+    """Checks of given error rates (and of a given prior), where the answer takes them as known.
+
+    Args:
+        log_likelihood: (samples, classes) of the labels, without gold.
+        prior: (classes,) given, or found from the labels.
+        y_pred: (samples,) predicted classes.
+        key: JAX random key.
+        prior_given: whether to check the prior.
+        labels, noise: where known, for the checks that need single labels.
+        gold: (samples,) known classes, -1 elsewhere.
+    """
+    free = np.ones(len(y_pred), bool) if gold is None else gold < 0
+    found: list[tuple[str, float, float, str, str]] = []
+    if prior_given and (prior > 0).all():
+        score = given.prior_score(log_likelihood[free], prior)
+        if score is not None:
+            found.append(("given prior", *score, *PRIOR))
+    quiet: list[Check] = []
+    if labels is not None and noise is not None:
+        law = None
+        if labels.num_labels <= given.MOST_LABELS and not labels.has_repeats():
+            law = given.label_law(labels, noise, prior, key)
+        if law is None:
+            text = f"not checked: over {given.MOST_LABELS} labels, repeated labels, or none to compare"
+            quiet.append(Check("given error rates", None, None, "cannot be seen", text))
+        else:
+            found.append(("given error rates", law.value, law.p_value, *RATES))
+    covariates = _covariates(log_likelihood, prior, labels, noise)
+    for name, one in given.classifier_dependence(log_likelihood, prior, y_pred, covariates, key).items():
+        if one is None:
+            quiet.append(Check(name, None, None, "cannot be seen", "labels leave no doubt to compare with"))
+        else:
+            found.append((name, one.value, one.p_value, *CLASSIFIER))
+    return (*_holm(found), *quiet)
+
+
+def _covariates(
+    log_likelihood: np.ndarray, prior: np.ndarray, labels: Labels | None, noise: NoiseModel | None
+) -> dict[str, np.ndarray]:
+    """What the classifier's errors are held against, (covariates, samples, classes) each."""
+    with np.errstate(divide="ignore"):
+        joint = log_likelihood + np.log(prior)
+    p = np.exp(joint - joint.max(axis=1, keepdims=True))
+    found = {"classifier and vote margin": (p / p.sum(axis=1, keepdims=True))[None]}
+    classes = prior.size
+    if isinstance(noise, DifficultyFallibility) and np.size(noise.difficulty) > 1:
+        difficulty = np.asarray(noise.difficulty, np.float64)
+        found["classifier and difficulty"] = np.repeat(difficulty[None, :, None], classes, axis=2)
+    if labels is not None and not labels.has_repeats() and 1 < labels.num_labelers <= 30:
+        z = labels.to_matrix()
+        wrong = (z[:, :, None] != np.arange(classes)) & (z >= 0)[:, :, None]
+        found["classifier and single labelers"] = np.moveaxis(wrong, 1, 0).astype(np.float64)
+    return found
+
+
+def _holm(found: list[tuple[str, float, float, str, str]]) -> list[Check]:
+    """Verdicts that hold together (Holm), in the order of `found`."""
+    order = np.argsort([f[2] for f in found], kind="stable")
+    worst, adjusted = 0.0, {}
+    for rank, k in enumerate(order):
+        worst = max(worst, min(1.0, found[k][2] * (len(found) - rank)))
+        adjusted[int(k)] = worst
+    checks = []
+    for k, (name, statistic, p_value, fits, misfit) in enumerate(found):
+        bad = adjusted[k] < ALARM
+        size = f"p = {p_value:.2g}"
+        if p_value < ALARM <= adjusted[k]:
+            size += f", {adjusted[k]:.2g} for all checks together"
+        text = f"{misfit if bad else fits} ({size})"
+        checks.append(Check(name, statistic, p_value, "does not fit" if bad else "fits", text))
+    return checks
+
+
+def refused(refusal: str) -> tuple[Check, ...]:
+    """The check that stands where there is no answer."""
+    name = "switching" if "switched" in refusal else "identified"
+    return (Check(name, None, None, "cannot be seen", refusal),)

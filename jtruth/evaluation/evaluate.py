@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Array, Key
 
 from jtruth.evaluation import inputs, ranges
+from jtruth.evaluation._check_data import Parameters
 from jtruth.evaluation.answers import (
     Answer,
     CountDrawsPosterior,
@@ -22,11 +23,12 @@ from jtruth.evaluation.answers import (
     of_nothing,
     of_numbers,
 )
-from jtruth.evaluation.checks import all_checks
+from jtruth.evaluation.checks import given_checks, learned_checks, refused
 from jtruth.evaluation.learned import joint_model, plug_in_model, with_classifier
 from jtruth.evaluation.result import Assumption, Check, Evaluation
 from jtruth.evaluation.with_gold import GoldSampling, gold_answer
 from jtruth.labels import Labels
+from jtruth.learning.joint import JointPosterior
 from jtruth.stats.regions import check_level
 from jtruth.testing import BinaryPosterior, binary_posterior, exact_posterior, majority_metrics, unknown_prior
 from jtruth.testing.count_posterior import count_posterior
@@ -51,6 +53,7 @@ def evaluate(
     assume: str | None = None,
     method: str = "bayes",
     positive: int | str = 1,
+    order: Any = None,
     fast: bool = False,
     level: float = 0.95,
     key: Key[Array, ""] | None = None,
@@ -75,6 +78,7 @@ def evaluate(
             learned error rates taken as known.
         positive: code or name of the positive class. Of more than two classes, precision,
             recall and so on are its own.
+        order: (samples,) when each sample was labelled, on any scale; adds a check for raters who change.
         fast: a sensitivity range of fewer assumptions, in a second or two.
         level: probability of the printed intervals.
         key: PRNG key of whatever is drawn at random; jax.random.key(0) if None ("sampling" needs one).
@@ -96,6 +100,7 @@ def evaluate(
     level = check_level(level)
     inputs.check_options(assume, method, key)
     data = inputs.read(y_pred, labels, noise, prior, gold, positive)
+    order = inputs.read_order(order, data)
     key = jax.random.key(0) if key is None else key
     model, learned = data.model, data.model is None and method == "bayes"
     if learned:
@@ -130,7 +135,7 @@ def evaluate(
         labelers=model.labelers,
         baselines={"majority_vote": _majority(data)} if data.labels is not None else {},
         assumptions=assumptions or (Assumption("independent", INDEPENDENT, answer.metrics),),
-        checks=_checks(data, model),
+        checks=_checks(data, model, noise, order, key),
         warnings=tuple(dict.fromkeys((*model.warnings, *inputs.warnings(data), *answer.warnings))),
         advice=advice,
         posterior=answer.posterior,
@@ -223,8 +228,23 @@ def _majority(data) -> dict[str, float]:
     return majority_metrics(y, np.stack([rest, positive], 1))
 
 
-def _checks(data: inputs.Inputs, model: inputs.Model) -> tuple[Check, ...]:
-    raters = None
-    if model.source is not None and data.labels is not None:
-        raters = with_classifier(data.labels, data.y_pred)
-    return all_checks(model.refusal, model.source, raters)
+def _checks(
+    data: inputs.Inputs, model: inputs.Model, noise: Any, order: Any, key: Key[Array, ""]
+) -> tuple[Check, ...]:
+    """What the labels say against the assumptions of independent errors, or against what was given."""
+    key, gold = jax.random.fold_in(key, 4), data.gold
+    if model.refusal is not None:
+        return refused(model.refusal)
+    if data.model is not None:
+        prior_given = data.prior is not None
+        return given_checks(model.log_likelihood, model.prior, data.y_pred, key, prior_given=prior_given,
+                            labels=data.labels, noise=noise, gold=gold)  # fmt: skip
+    assert data.labels is not None
+    raters, source = with_classifier(data.labels, data.y_pred), model.source
+    if isinstance(source, JointPosterior):
+        assert source.classifier is not None
+        matrices = np.concatenate([source.mean_matrices, source.classifier.mean(0)[None]])
+        start = Parameters(source.prior.mean(0)[None], matrices[None])
+    else:
+        start = Parameters(source.prior[None], source.matrices[None])
+    return learned_checks(raters, start, key, gold=gold, order=order, prior=data.prior)

@@ -28,7 +28,7 @@ class Model:
     warnings: tuple[str, ...] = ()
     labelers: tuple[dict[str, Any], ...] = ()
     count_draws: np.ndarray | None = None  # (draws, classes, symbols), where the error rates were sampled too
-    source: Any = None  # the sampler's result behind `count_draws`
+    source: Any = None  # what error rates were learned by: the sampler's result, or that of EM
 
     def prior_found(self, share: float, positive: int) -> None:
         """Record the posterior mean of an unknown prior."""
@@ -141,6 +141,21 @@ def read(y_pred: Any, labels: Any, noise: Any, prior: Any, gold: Any, positive: 
     model = None if log_likelihood is None else _known_model(log_likelihood, prior, known, tasks)
     code = _positive(positive, classes)
     return Inputs(y, table, model, known, prior, code, classes, tuple(getattr(table, "notes", ())))
+
+
+def read_order(order: Any, data: Inputs) -> np.ndarray | None:
+    """(samples,) finite numbers, or None."""
+    if order is None:
+        return None
+    found = np.asarray(order)
+    if found.dtype.kind == "M":
+        found = found.astype("datetime64[us]").astype(np.int64)
+    if found.shape != data.y_pred.shape or found.dtype.kind not in "iuf" or not np.isfinite(found).all():
+        raise ValueError(
+            f"order has shape {found.shape} and dtype {found.dtype}; give one finite number or date for each "
+            f"of the {data.y_pred.size} samples"
+        )
+    return found
 
 
 def _log_likelihood(given: Any, noise: Any) -> np.ndarray:

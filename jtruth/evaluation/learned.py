@@ -64,7 +64,9 @@ def plug_in_model(data: Inputs) -> Model:
     rows = [{"accuracy": float(a), "low": None, "high": None} for a in accuracy]
     warnings = (PLUG_IN_WARNING, *(w for w in fit.warnings if "rest on no label" not in w))
     log_likelihood = clamp(_log_likelihood(labels, matrices), data.gold)
-    return Model(log_likelihood, fit.prior, warnings=warnings, labelers=_labeler_rows(labels, rows))
+    return Model(
+        log_likelihood, fit.prior, warnings=warnings, labelers=_labeler_rows(labels, rows), source=fit
+    )
 
 
 NOT_IDENTIFIED = (
@@ -94,7 +96,8 @@ def with_classifier(labels: Labels, y_pred: np.ndarray) -> Labels:
     label = np.concatenate([np.asarray(labels.label), y_pred])
     sample, labeler, label = (v.astype(np.int32) for v in (sample, labeler, label))
     size = (labels.num_samples, labels.num_labelers + 1, labels.num_classes)
-    return Labels(sample, labeler, label, *size, classes=labels.classes)
+    workers = (*labels.workers, "the classifier") if labels.workers else None
+    return Labels(sample, labeler, label, *size, workers=workers, classes=labels.classes)
 
 
 def _log_likelihood(labels: Labels, matrices: np.ndarray) -> np.ndarray:

@@ -108,13 +108,25 @@ def _assumptions(d: dict[str, Any]) -> list[str]:
     return lines
 
 
+def _checks(d: dict[str, Any]) -> list[str]:
+    """Loud checks with what to do, one line each; quiet ones by name."""
+    if not d["checks"]:
+        return []
+    loud = [f"  {c['verdict']}: {c['message']}" for c in d["checks"] if c["verdict"] != "fits"]
+    quiet = [c["name"] for c in d["checks"] if c["verdict"] == "fits"]
+    if quiet:
+        loud.append(
+            f"  fits: {', '.join(quiet)}. A quiet check is no proof: most shared mistakes leave no trace"
+        )
+    return ["", "checks", *loud]
+
+
 def summary_text(d: dict[str, Any]) -> str:
     """The whole text; `d` is what `Evaluation.to_dict` returns."""
     size = f"{d['num_samples']} samples, {d['num_labels']} labels by {d['num_labelers']} labelers"
     size += f"; method {d['method']}"
     lines = [headline(d), size, "", *_metric_table(d), *_confusion(d), *_assumptions(d), *_labelers(d)]
-    if d["checks"]:
-        lines += ["", "checks", *(f"  {c['verdict']}: {c['message']}" for c in d["checks"])]
+    lines += _checks(d)
     if d["warnings"]:
         lines += ["", "warnings", *(f"  {w}" for w in d["warnings"])]
     if d["advice"]:
