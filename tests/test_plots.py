@@ -267,3 +267,12 @@ def test_path(results):
 def test_path_of_one_fit(results):
     ax = plots.plot_path(results["empirical_bayes"].posterior.fit)
     assert len(ax.get_lines()) == 2
+
+
+def test_sensitivity_and_its_tipping_point(results):
+    found = results["bayes"].sensitivity("error_rates", values=[0.5, 1.0, 1.5])
+    means = [law.mean for law in found.metrics["accuracy"]]
+    ax = plots.plot_sensitivity(found, "accuracy", threshold=(means[0] + means[1]) / 2)
+    np.testing.assert_allclose(ax.lines[0].get_ydata(), means)
+    assert ax.get_xlabel() == "labelers' error rates, times" and ax.get_ylabel() == "accuracy"
+    assert legend(ax) == ["95 % interval", "mean", "the answer as it is", "tipping point 0.75"]

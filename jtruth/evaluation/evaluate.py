@@ -7,6 +7,7 @@ range over several (`ranges`).
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import jax
@@ -26,6 +27,7 @@ from jtruth.evaluation.answers import (
 from jtruth.evaluation.checks import given_checks, learned_checks, refused
 from jtruth.evaluation.learned import joint_model, plug_in_model, with_classifier
 from jtruth.evaluation.result import Assumption, Check, Evaluation
+from jtruth.evaluation.sensitivity import sensitivity
 from jtruth.evaluation.with_gold import GoldSampling, gold_answer
 from jtruth.labels import Labels
 from jtruth.learning.joint import JointPosterior
@@ -142,6 +144,7 @@ def evaluate(
         named=answer.named,
         num_gold=int((data.gold >= 0).sum()),
         log_evidence=_log_evidence(answer, model, data),
+        moved=partial(sensitivity, data, model, level, noise),
     )
 
 

@@ -63,7 +63,7 @@ def plug_in_model(data: Inputs) -> Model:
     accuracy = np.einsum("c,tcc->t", fit.prior, matrices)
     rows = [{"accuracy": float(a), "low": None, "high": None} for a in accuracy]
     warnings = (PLUG_IN_WARNING, *(w for w in fit.warnings if "rest on no label" not in w))
-    log_likelihood = clamp(_log_likelihood(labels, matrices), data.gold)
+    log_likelihood = clamp(matrices_log_likelihood(labels, matrices), data.gold)
     return Model(
         log_likelihood, fit.prior, warnings=warnings, labelers=_labeler_rows(labels, rows), source=fit
     )
@@ -100,7 +100,7 @@ def with_classifier(labels: Labels, y_pred: np.ndarray) -> Labels:
     return Labels(sample, labeler, label, *size, workers=workers, classes=labels.classes)
 
 
-def _log_likelihood(labels: Labels, matrices: np.ndarray) -> np.ndarray:
+def matrices_log_likelihood(labels: Labels, matrices: np.ndarray) -> np.ndarray:
     """(58) for the learned matrices, on the host: the first answer should not wait for a compiler."""
     given = np.asarray(labels.label) >= 0
     sample, labeler, label = (np.asarray(v)[given] for v in (labels.sample, labels.labeler, labels.label))

@@ -61,6 +61,7 @@ class Evaluation:
     named: Callable[[str], Estimate] | None = field(default=None, repr=False)
     num_gold: int = 0
     log_evidence: float = float("nan")  # log p(y_pred, z | noise model, prior), where those are given
+    moved: Callable[..., Any] | None = field(default=None, repr=False)  # behind `sensitivity`
 
     @property
     def accuracy(self) -> Estimate:
@@ -92,6 +93,29 @@ class Evaluation:
         if self.named is None:
             raise ValueError("F_beta for any beta needs a binary posterior; see `metrics` for what is here")
         return self.named(f"f{beta:g}")
+
+    def sensitivity(
+        self, what: str = "shared_errors", *, values: Any = None, key: Any = None, progress: Any = None
+    ) -> Any:
+        """Posteriors along one assumption that is moved by hand; print it, or ask for its tipping points.
+
+        Args:
+            what: "shared_errors" (share of the classifier's errors that repeat a label), "hard_samples"
+                (share of samples hard for labelers and classifier), "labeler_dependence" (share hard for the
+                labelers only), "prior" (share of the positive class), "error_rates" (factor).
+            values: where to look; for "shared_errors" how often the classifier copies.
+            key: PRNG key; jax.random.key(0) if None.
+            progress: called with (values done, values in all); some seconds for each on large sets.
+
+        Returns:
+            `jtruth.evaluation.sensitivity.Sensitivity`.
+
+        Raises:
+            ValueError: an assumption that this answer does not rest on, or values that make no sense.
+        """
+        if self.moved is None:
+            raise ValueError("this result does not know its input; use the one that evaluate returned")
+        return self.moved(what, values=values, key=key, progress=progress)
 
     def joint(self, first: str = "recall", second: str = "false_alarm_rate") -> Any:
         """Joint posterior of two metrics, where the method gives one (binary problems)."""

@@ -114,6 +114,16 @@ MODELS = {
 }
 
 
+def hold_share(model: LatentModel, share: float) -> LatentModel:
+    """The model with the share of its second stratum held at a number, by a prior of a billion samples."""
+    if model.num_strata != 2:
+        raise ValueError("dependent_share needs a model with dependent samples: dependence='shared_strata'")
+    if not 0 <= share < 1:
+        raise ValueError(f"dependent_share is {share}; it must be at least 0 and below 1")
+    weights = np.maximum([1 - share, share], 1e-9) * 1e9
+    return model._replace(stratum_prior=np.tile(weights, (len(model.stratum_prior), 1)))
+
+
 def _interleave(easy: np.ndarray, hard: np.ndarray) -> np.ndarray:
     """Rows easy 0, hard 0, easy 1, ..."""
     return np.stack([easy, hard], axis=1).reshape(-1, easy.shape[1])

@@ -25,7 +25,7 @@ from jtruth.labels import Labels
 from jtruth.learning._gibbs_digest import JointDigest, mean_share
 from jtruth.learning._gibbs_guard import Switching, check_identified, check_switching
 from jtruth.learning._gibbs_inputs import checked_gold, checked_predictions, checked_priors, vote_start
-from jtruth.learning._gibbs_models import MODELS
+from jtruth.learning._gibbs_models import MODELS, hold_share
 from jtruth.learning._gibbs_spec import Observed, label_columns, merge_samples, prediction_columns
 from jtruth.learning.gibbs import STANDARD, Convergence, Effort, key_words, run_gibbs
 
@@ -88,6 +88,7 @@ def fit_joint(
     off_diagonal_total: float | int = 1.0,
     classifier_concentration: Any = None,
     dependence: str = "independent",
+    dependent_share: float | int | None = None,
     start: Any = None,
     effort: Effort = STANDARD,
     progress: Callable[[int, int], None] | None = None,
@@ -112,6 +113,8 @@ def fit_joint(
         dependence: "independent"; "shared_strata" (samples easy or hard for all), "labeler_strata" (for the
             labelers only), "copying" (the classifier repeats labels). Strata models have their own row priors
             and refuse pseudo-counts.
+        dependent_share: hold the share of dependent samples (hard ones; copied predictions) at this number
+            instead of drawing it; not with "independent".
         start: (samples, classes) class probabilities to start from instead of vote shares.
         effort: when to stop.
         progress, checkpoint, checkpoint_seconds: see `run_gibbs`.
@@ -138,6 +141,8 @@ def fit_joint(
     )  # fmt: skip
     rows = merge_samples(labels, predicted, known)
     built = MODELS[dependence](priors, rows)
+    if dependent_share is not None:
+        built = built._replace(model=hold_share(built.model, dependent_share))
     seen = [label_columns(rows.labels)]
     if predicted is not None:
         seen.append(prediction_columns(rows.y_pred, symbols))

@@ -14,5 +14,13 @@ from jtruth.plots.estimate import plot_estimate
 from jtruth.plots.joint import plot_joint
 from jtruth.plots.path import plot_path
 from jtruth.plots.rows import plot_comparison, plot_metrics
+from jtruth.plots.sensitivity import plot_sensitivity
 
-__all__ = ["plot_comparison", "plot_estimate", "plot_joint", "plot_metrics", "plot_path"]
+__all__ = [
+    "plot_comparison",
+    "plot_estimate",
+    "plot_joint",
+    "plot_metrics",
+    "plot_path",
+    "plot_sensitivity",
+]

@@ -1,0 +1,192 @@
+"""The posterior of an error rate when the mislabeling rate itself is uncertain (Lam & Stork, section 7).
+
+They leave open what an estimated mislabeling rate does. Here k of n audited labels were found wrong, so m ~
+Beta(k + a, n - k + b); d of N predictions differ from their labels, so d ~ Bin(N, e + m - 2 e m). The
+posterior of the error rate is
+
+    p(e | d, k)  proportional to  p(e) integral Beta(m; k + a, n - k + b) Bin(d; N, e + m - 2 e m) dm,
+
+by the trapezoidal rule in logit m for each e of a grid. Both ranges are zoomed to where the integrand is more
+than e^-40 of its peak, and the grid is halved where the density bends, so that N = 10^7 and an audit of 10,
+whose law has a cliff where m = 0, are as exact as small ones. An error rate stays in
+[0, 1] here, and knowing m badly widens the law as it should: (2) is a formula for numbers, this is the answer
+for data. It still takes for granted that prediction and label err independently.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import betaln, expit, logsumexp, xlog1py, xlogy
+from scipy.stats import beta, binom
+
+from jtruth.stats.estimates import DensityEstimate
+from jtruth.testing._lam_stork_intervals import HowMany, Known, Share, share
+
+_DROP = 40.0  # log density below the peak that no longer counts
+_NODES = 129  # of logit m
+_GRID = 129  # of e, to begin with
+_BEND = 1e-3  # of the highest density: the grid is halved where a chord is further off
+_HALVINGS = 16
+_COARSE = 65
+_PASSES = 14
+_EDGE = 80.0  # logit m is looked for in -80..80
+
+
+class ErrorPosterior(NamedTuple):
+    """Posterior of the error rate, with the mislabeling rate integrated out."""
+
+    error: DensityEstimate
+    mislabeling_mean: float  # posterior, given the audit and the disagreements
+    mislabeling_sd: float
+    probability_reversed: float  # that labels are wrong more often than right
+    warnings: tuple[str, ...]
+
+
+def error_rate_posterior(
+    differ: HowMany,
+    *,
+    mislabeling: Known,
+    prior: tuple[float, float] = (1.0, 1.0),
+    mislabeling_prior: tuple[float, float] = (0.5, 0.5),
+) -> ErrorPosterior:
+    """Posterior of a two-class classifier's error rate, from noisy labels and an audit of the labels.
+
+    Args:
+        differ: (predictions that differ from their label, test samples).
+        mislabeling: the rate if known, or (labels found wrong, labels audited). The audited labels are other
+            samples than the tested ones, or a small part of them.
+        prior: Beta parameters of the error rate, 1 or more.
+        mislabeling_prior: Beta parameters of the mislabeling rate before the audit, above 0.
+
+    Raises:
+        ValueError: impossible counts, rates or parameters.
+
+    >>> found = error_rate_posterior((68, 1000), mislabeling=(2, 200))
+    >>> print(f"{found.error.mean:.3f}", [round(end, 3) for end in found.error.interval(0.95)[:2]])
+    0.058 [0.036, 0.079]
+    """
+    if not isinstance(differ, tuple):
+        raise ValueError(f"differ is {differ}; give the pair (predictions that differ, test samples)")
+    _check_beta("prior", prior, 1.0)
+    _check_beta("mislabeling_prior", mislabeling_prior, 0.0)
+    seen, audit = share(differ, "differ"), share(mislabeling, "mislabeling")
+    model = _Model(seen, audit, prior, mislabeling_prior)
+    low, high = _zoom(lambda e: model.moments(e)[0], 0.0, 1.0, _COARSE)
+    grid, (log_density, first, second, reversed_) = _fine_grid(model.moments, low, high)
+    density = np.exp(log_density - log_density.max())
+    density /= np.trapezoid(density, grid)
+    mean, square, wrong = (float(np.trapezoid(density * v, grid)) for v in (first, second, reversed_))
+    sd = float(np.sqrt(max(square - mean**2, 0.0))) if np.isfinite(audit.size) else 0.0
+    warnings = [*_reversed(wrong), *_conflict(model, mean)]
+    return ErrorPosterior(DensityEstimate(grid, density), mean, sd, wrong, tuple(warnings))
+
+
+def _reversed(wrong: float) -> list[str]:
+    text = (
+        f"with probability {wrong:.2g} the labels are wrong more often than right; an error rate and 1 minus "
+        "it are then hard to tell apart: audit more labels"
+    )
+    return [text] if wrong >= 0.01 else []
+
+
+def _conflict(model: "_Model", mean: float) -> list[str]:
+    """Do the disagreements contradict what is known of the labels, if errors are independent?"""
+    seen, audit = model.seen, model.audit
+    if np.isinf(audit.size):  # how probable so few, or so many, are for the best and the worst classifier
+        ends, d = sorted((audit.value, 1 - audit.value)), seen.value * seen.size
+        tail = min(binom.cdf(d, seen.size, ends[0]), binom.sf(d - 1, seen.size, ends[1]))
+    else:
+        k = audit.value * audit.size
+        law = beta(k + model.mislabeling_prior[0], audit.size - k + model.mislabeling_prior[1])
+        tail = min(law.cdf(mean), law.sf(mean))
+    text = (
+        f"{seen.value * seen.size:.0f} disagreements of {seen.size:.0f} contradict the mislabeling rate "
+        f"{audit.value:.3g} if errors are independent: predictions share the labels' errors, or that rate is "
+        "not that of these labels; see estimate_bounds"
+    )
+    return [text] if tail < 1e-3 else []
+
+
+def _check_beta(name: str, given: tuple[float, float], least: float) -> None:
+    allowed = len(given) == 2 and all(np.isfinite(v) and (v >= least if least else v > 0) for v in given)
+    if not allowed:
+        bound = f"at least {least:g}" if least else "above 0"
+        raise ValueError(f"{name} is {given}; give two finite Beta parameters, {bound}")
+
+
+class _Model(NamedTuple):
+    """The counts and priors of one problem."""
+
+    seen: Share
+    audit: Share
+    prior: tuple[float, float]
+    mislabeling_prior: tuple[float, float]
+
+    def log_likelihood(self, e: np.ndarray, m: np.ndarray) -> np.ndarray:
+        """log p(e) + log p(d | e, m), up to a constant."""
+        a = e + m - 2 * e * m
+        d, size = self.seen.value * self.seen.size, self.seen.size
+        prior = xlogy(self.prior[0] - 1, e) + xlog1py(self.prior[1] - 1, -e)
+        return prior + xlogy(d, a) + xlog1py(size - d, -a)
+
+    def log_joint(self, e: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """log density of (e, logit m), with the Jacobian m (1 - m)."""
+        k, size = self.audit.value * self.audit.size, self.audit.size
+        a, b = k + self.mislabeling_prior[0], size - k + self.mislabeling_prior[1]
+        audit = -a * np.logaddexp(0, -u) - b * np.logaddexp(0, u) - betaln(a, b)
+        return audit + self.log_likelihood(e, expit(u))
+
+    def moments(self, e: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """For each e: log p(e | data) up to a constant; E m, E m^2 and P(m > 1/2) given e."""
+        if np.isinf(self.audit.size):
+            m = np.full(e.shape, self.audit.value)
+            return self.log_likelihood(e, m), m, m**2, (m > 0.5) * 1.0
+        e = e[:, None]
+        ends = np.full((2, *e.shape), [[[-_EDGE]], [[_EDGE]]])
+        low, high = _zoom(lambda u: self.log_joint(e, u), ends[0], ends[1], _NODES)
+        u = low + (high - low) * np.linspace(0, 1, _NODES)
+        log_f = self.log_joint(e, u)
+        m, weight = expit(u), np.exp(log_f - logsumexp(log_f, axis=1, keepdims=True))
+        # Nodes are equally spaced and the integrand is nothing at both ends: the sum is the trapezoidal rule.
+        total = logsumexp(log_f, axis=1) + np.log((high - low)[:, 0] / (_NODES - 1))
+        return total, (weight * m).sum(1), (weight * m**2).sum(1), (weight * (m > 0.5)).sum(1)
+
+
+def _fine_grid(moments: Callable, low: float, high: float) -> tuple[np.ndarray, np.ndarray]:
+    """Points of [low, high] and `moments` there, halved until chords of exp(moments[0]) are close to it."""
+    grid = np.linspace(low, high, _GRID)
+    rows, fresh = np.stack(moments(grid)), np.full(_GRID - 1, True)
+    for _ in range(_HALVINGS):
+        where = np.flatnonzero(fresh)
+        middle = 0.5 * (grid[where] + grid[where + 1])
+        new = np.stack(moments(middle))
+        top = max(rows[0].max(), new[0].max())
+        density, between = np.exp(rows[0] - top), np.exp(new[0] - top)
+        bent = np.abs(between - 0.5 * (density[where] + density[where + 1])) > _BEND
+        grid = np.insert(grid, where + 1, middle)
+        rows = np.insert(rows, where + 1, new, axis=1)
+        # Halves of a bent interval are looked at again.
+        halves = np.zeros(grid.size - 1, bool)
+        at = where + np.arange(where.size)
+        halves[at] = halves[at + 1] = bent
+        fresh = halves
+        if not bent.any():
+            break
+    return grid, rows
+
+
+def _zoom(log_density: Callable, low: np.ndarray | float, high: np.ndarray | float, points: int) -> tuple:
+    """Shrink [low, high] (the last axis of arrays) to where the density is more than e^-40 of its peak."""
+    nodes = np.linspace(0, 1, points)
+    for _ in range(_PASSES):
+        x = low + (high - low) * nodes
+        values = log_density(x)
+        keep = values > values.max(axis=-1, keepdims=True) - _DROP
+        first = np.maximum(keep.argmax(axis=-1) - 1, 0)
+        last = np.minimum(points - keep[..., ::-1].argmax(axis=-1), points - 1)
+        ends = [np.take_along_axis(x, i[..., None], axis=-1) for i in (first, last)]
+        low, high = ends if x.ndim > 1 else (float(ends[0][0]), float(ends[1][0]))
+        if (last - first > 0.8 * points).all():
+            break
+    return low, high

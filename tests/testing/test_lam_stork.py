@@ -1,0 +1,338 @@
+"""Lam & Stork (2003): reference values, printed tables, bounds and intervals."""
+
+import itertools
+
+import jax
+import numpy as np
+import pytest
+from scipy import stats
+
+from jtruth.testing.lam_stork import (
+    apparent_breakeven,
+    apparent_error_rate,
+    breakeven_matrix,
+    error_bounds,
+    estimate_bounds,
+    estimate_error_rate,
+    labels_per_perfect_label,
+    more_samples_better,
+    nonnegative_lower_bound,
+    policy_boundary,
+    policy_margin,
+    policy_threshold,
+    true_breakeven,
+    true_error_rate,
+    true_error_variance,
+)
+
+CLOSE = {"rtol": 0, "atol": 1e-10}
+
+
+def of_kind(golden, kind):
+    return [case for case in golden("lam_stork")["cases"] if case["kind"] == kind]
+
+
+def test_golden_rates(golden):
+    cases = of_kind(golden, "rates")
+    assert len(cases) == 12
+    for case in cases:
+        e, m, a = case["true"], case["mislabel"], case["apparent"]
+        found = error_bounds(a, m)
+        values = {
+            "apparent": apparent_error_rate(e, m),
+            "back": true_error_rate(a, m),
+            "var_l500": true_error_variance(e, m, 500),
+            "ratio_eq3": labels_per_perfect_label(e, m),
+            "lhs_eq4": policy_margin(m),
+            "boundary": policy_boundary(m),
+            "upper": found.upper,
+            "lower_any": found.lower,
+            "lower_nonneg": nonnegative_lower_bound(a, m),
+        }
+        for name, value in values.items():
+            np.testing.assert_allclose(value, float(case[name]), **CLOSE, err_msg=name)
+        assert more_samples_better(e, m) == case["more_samples"]
+
+
+def test_golden_degenerate(golden):
+    for case in of_kind(golden, "degenerate"):
+        a, m = case["apparent"], case["mislabel"]
+        found = error_bounds(a, m)
+        np.testing.assert_allclose(true_error_rate(a, m), case["eq2"], **CLOSE)
+        np.testing.assert_allclose(found.upper, case["upper"], **CLOSE)
+        np.testing.assert_allclose(found.lower, case["lower_any"], **CLOSE)
+        np.testing.assert_allclose(nonnegative_lower_bound(a, m), case["lower_nonneg"], **CLOSE)
+        # The paper's own bound is weaker than the one that needs no assumption: the result has the better.
+        assert found.lower_nonnegative == max(found.lower, nonnegative_lower_bound(a, m))
+
+
+def test_golden_breakeven_and_threshold(golden):
+    cases = of_kind(golden, "table2")
+    assert len(cases) == 18
+    for case in cases:
+        r, s, share = case["r"], case["s"], case["p2"]
+        np.testing.assert_allclose(apparent_breakeven(r, s, share), case["value"], **CLOSE)
+    np.testing.assert_allclose(policy_threshold(), of_kind(golden, "threshold")[0]["value"], **CLOSE)
+
+
+# Rows: true error rate 2, 4, 6, 8, 10 per cent; columns: mislabeling 1 to 5 per cent; (apparent, increase).
+TABLE_1 = [
+    [(2.96, 48), (3.92, 96), (4.88, 144), (5.84, 192), (6.80, 240)],
+    [(4.92, 23), (5.84, 46), (6.76, 69), (7.68, 92), (8.60, 115)],
+    [(6.88, 15), (7.76, 29), (8.64, 44), (9.52, 59), (10.40, 73)],
+    [(8.84, 11), (9.68, 21), (10.52, 32), (11.36, 42), (12.20, 53)],
+    [(10.80, 8), (11.60, 16), (12.40, 24), (13.20, 32), (14.00, 40)],
+]
+
+
+@pytest.mark.parametrize(("row", "column"), list(itertools.product(range(5), range(5))))
+def test_table_1(row, column):
+    error, mislabeling = 0.02 * (row + 1), 0.01 * (column + 1)
+    apparent = apparent_error_rate(error, mislabeling)
+    printed, increase = TABLE_1[row][column]
+    assert f"{100 * apparent:.2f}" == f"{printed:.2f}"
+    assert np.floor(100 * (apparent - error) / error + 0.5 + 1e-9) == increase  # 52.5 is printed as 53
+    assert true_error_rate(apparent, mislabeling) == pytest.approx(error, rel=1e-12)
+
+
+TABLE_2 = {70: (69.3, 68.7, 66.7), 80: (79.2, 78.4, 76.1), 90: (89.1, 88.2, 85.6), 100: (99, 98, 95)}
+
+
+@pytest.mark.parametrize(("r", "k"), list(itertools.product(TABLE_2, range(3))))
+def test_table_2(r, k):
+    s = (0.99, 0.98, 0.95)[k]
+    value = apparent_breakeven(r / 100, s, 0.1)
+    assert f"{100 * value:.1f}" == f"{TABLE_2[r][k]:.1f}"
+    assert true_breakeven(value, s, 0.1) == pytest.approx(r / 100, rel=1e-12)
+    # Independently: from the two confusion matrices, precision and recall of the one against the other.
+    joint = np.einsum("y,ya,yb->ab", [0.9, 0.1], breakeven_matrix(s, 0.1), breakeven_matrix(r / 100, 0.1))
+    assert joint[1, 1] / joint[:, 1].sum() == pytest.approx(value, rel=1e-12)
+    assert joint[1, 1] / joint[1].sum() == pytest.approx(value, rel=1e-12)
+
+
+def test_arrays_broadcast():
+    errors, rates = np.array([[0.0], [0.1]]), np.array([0.0, 0.1, 0.2])
+    ratio = labels_per_perfect_label(errors, rates)
+    assert ratio.shape == (2, 3) and ratio[0].tolist() == [1, np.inf, np.inf]
+    assert np.isnan(policy_boundary(np.array([0.1, 0.2]))).tolist() == [False, True]
+    assert more_samples_better(errors, rates).tolist() == [[False] * 3, [True, False, False]]
+    assert 0.1 < policy_boundary(0.1) < 0.15
+
+
+def test_variance_and_policy_are_those_of_a_binomial_share():
+    for e, m in itertools.product((0.02, 0.1, 0.3), (0.01, 0.1, 0.3)):
+        a = apparent_error_rate(e, m)
+        variance = true_error_variance(e, m, 50)
+        assert variance == pytest.approx(a * (1 - a) / (1 - 2 * m) ** 2 / 50, rel=1e-12)
+        ratio = variance / true_error_variance(e, 0.0, 50)
+        assert labels_per_perfect_label(e, m) == pytest.approx(ratio, rel=1e-12)
+        twice, same = true_error_variance(e, m, 100), true_error_variance(e, m**2, 50)
+        assert more_samples_better(e, m) == (twice < same)
+        assert more_samples_better(1 - e, m) == more_samples_better(e, m)
+    assert labels_per_perfect_label(0.05, 0.1) < 4  # the claim under Figure 1
+
+
+def test_estimate_is_unbiased_and_has_this_variance():
+    """Exactly: over all counts, weighted by the binomial."""
+    e, m, size = 0.07, 0.12, 40
+    k = np.arange(size + 1)
+    weight = stats.binom.pmf(k, size, apparent_error_rate(e, m))
+    values = true_error_rate(k / size, m)
+    assert weight @ values == pytest.approx(e, rel=1e-12)
+    assert weight @ (values - e) ** 2 == pytest.approx(true_error_variance(e, m, size), rel=1e-10)
+
+
+def joint_laws(rng, number, num_classes):
+    """Random (error, mislabeling, apparent, P(both wrong)) of laws of truth, label and prediction."""
+    concentration = rng.choice([0.05, 0.3, 1.0], size=number)
+    p = np.array([rng.dirichlet(np.full(num_classes**3, c)) for c in concentration])
+    p = p.reshape(number, *[num_classes] * 3)
+    y, z, u = np.indices([num_classes] * 3)
+    return [(p * cells).sum(axis=(1, 2, 3)) for cells in (u != y, z != y, u != z, (u != y) & (z != y))]
+
+
+@pytest.mark.parametrize("num_classes", [2, 3, 4])
+def test_bounds_hold_for_every_law(num_classes):
+    rng, seen = np.random.default_rng(num_classes), 0
+    for e, m, a, both in zip(*joint_laws(rng, 3000, num_classes), strict=True):
+        found = error_bounds(min(a, 1.0), min(m, 1.0), num_classes=num_classes)
+        assert found.lower - 1e-12 <= e <= found.upper + 1e-12
+        if both >= e * m:
+            assert found.lower_nonnegative - 1e-12 <= e
+            seen += 1
+    assert seen > 300
+
+
+def test_bounds_of_two_classes_are_attained():
+    """All laws of (prediction wrong, label wrong) on a lattice: their extremes are the bounds."""
+    steps, extremes = 12, {}
+    for both, only_u, only_z in itertools.product(range(steps + 1), repeat=3):
+        if both + only_u + only_z <= steps:
+            e, m, a = both + only_u, both + only_z, only_u + only_z
+            low, high, least = extremes.get((a, m), (99, -1, 99))
+            least = min(least, e) if both * steps >= e * m else least
+            extremes[a, m] = min(low, e), max(high, e), least
+    for (a, m), (low, high, least) in extremes.items():
+        found = error_bounds(a / steps, m / steps)
+        assert (found.lower, found.upper) == pytest.approx((low / steps, high / steps))
+        if 2 * m < steps and least < 99:
+            assert found.lower_nonnegative <= least / steps + 1e-12
+            assert least / steps < found.lower_nonnegative + 2.5 / steps  # e has steps of 2/steps
+
+
+def test_delta_method_with_an_audit():
+    found = estimate_error_rate((68, 1000), mislabeling=(10, 200))
+    a, m = 0.068, 0.05
+    e = (a - m) / (1 - 2 * m)
+    slopes = stats.norm.isf(0.025), (a * (1 - a) / 1000, (1 - 2 * e) ** 2 * m * (1 - m) / 200)
+    half = slopes[0] * np.sqrt(sum(slopes[1])) / (1 - 2 * m)
+    assert found.value == pytest.approx(e) and found.high - e == pytest.approx(half) == e - found.low
+    known = estimate_error_rate((68, 1000), mislabeling=0.05)
+    assert known.standard_error**2 == pytest.approx(true_error_variance(e, 0.05, 1000))
+    assert known.standard_error < found.standard_error
+
+
+def test_bootstrap_is_the_law_of_redrawn_counts():
+    """Against all counts, weighted by the two binomials."""
+    found = estimate_error_rate(
+        (12, 60), mislabeling=(3, 30), method="bootstrap", key=jax.random.key(1), num_draws=40_000
+    )
+    d, k = np.meshgrid(np.arange(61), np.arange(15), indexing="ij")
+    weight = stats.binom.pmf(d, 60, 0.2) * stats.binom.pmf(k, 30, 0.1)
+    values = (d / 60 - k / 30) / (1 - k / 15 + (k == 15))
+    order = np.argsort(values.ravel())
+    cumulative = np.cumsum(weight.ravel()[order])
+    for end, target in ((found.low, 0.025), (found.high, 0.975)):
+        below = cumulative[np.searchsorted(values.ravel()[order], end - 1e-9) - 1]
+        upto = cumulative[np.searchsorted(values.ravel()[order], end + 1e-9) - 1]
+        # 4.5 standard errors of a share of 40 000 draws: false alarm 1e-5.
+        slack = 4.5 * np.sqrt(0.025 * 0.975 / 40_000)
+        assert below - slack <= target <= upto + slack
+    mean = (weight * values).sum()
+    assert found.standard_error == pytest.approx(np.sqrt((weight * (values - mean) ** 2).sum()), rel=0.03)
+
+
+def test_exact_interval_is_clopper_pearson_moved():
+    found = estimate_error_rate((3, 50), mislabeling=0.1, method="exact", level=0.9)
+    low, high = stats.binomtest(3, 50).proportion_ci(0.9, "exact")
+    assert found[2:4] == pytest.approx(((low - 0.1) / 0.8, (high - 0.1) / 0.8))
+    assert found.value < 0 and not found.inside and "outside [0, 1]" in found.warnings[0]
+
+
+def test_exact_interval_and_bounds_hold_their_level():
+    """Exactly: coverage over all counts, at every point of a grid of rates."""
+    size, audit = 30, 12
+    d, k = np.arange(size + 1), np.arange(audit + 1)
+    exact, bounds = {}, {}
+    for i, j in itertools.product(d.tolist(), k.tolist()):
+        if j != audit / 2:
+            exact[i, j] = estimate_error_rate((i, size), mislabeling=(j, audit), method="exact", level=0.8)
+        bounds[i, j] = estimate_bounds((i, size), mislabeling=(j, audit), level=0.8)
+    for e, m in itertools.product((0.0, 0.1, 0.4), (0.02, 0.2)):
+        weight = np.outer(stats.binom.pmf(d, size, apparent_error_rate(e, m)), stats.binom.pmf(k, audit, m))
+        held = sum(weight[i, j] for (i, j), f in exact.items() if f.low - 1e-12 <= e <= f.high + 1e-12)
+        assert held > 0.8 - weight[:, audit // 2].sum()
+        for apparent in (abs(e - m), e + m):  # the two extremes of dependence
+            weight = np.outer(stats.binom.pmf(d, size, apparent), stats.binom.pmf(k, audit, m))
+            assert sum(weight[i, j] for (i, j), f in bounds.items() if f.low <= e <= f.high) > 0.8
+            if apparent <= e:  # both wrong as often as can be
+                held = sum(weight[i, j] for (i, j), f in bounds.items() if f.low_nonnegative <= e)
+                assert held > 0.8
+
+
+@pytest.mark.parametrize("num_classes", [2, 3])
+@pytest.mark.parametrize(
+    "counts",
+    [
+        ((3, 40), (9, 30)),
+        ((30, 40), (2, 30)),
+        ((38, 40), (3, 60)),
+        ((9, 40), 0.3),
+        ((1, 40), (20, 30)),
+        ((39, 40), (45, 60)),
+    ],
+)
+def test_estimated_bounds_are_the_worst_over_both_intervals(counts, num_classes):
+    differ, wrong = counts
+    found = estimate_bounds(differ, mislabeling=wrong, num_classes=num_classes, level=0.9)
+    risk = 0.1 if isinstance(wrong, float) else 0.05
+    a_ends = stats.binomtest(*differ).proportion_ci(1 - risk, "exact")
+    m_ends = (
+        (wrong, wrong)
+        if isinstance(wrong, float)
+        else stats.binomtest(*wrong).proportion_ci(1 - risk, "exact")
+    )
+    box = itertools.product(np.linspace(*a_ends, 61).tolist(), np.linspace(*m_ends, 61).tolist())
+    every = [error_bounds(a, m, num_classes=num_classes) for a, m in box]
+    # The grid of 61 x 61 points misses interior extremes (a = m, a + m = 1) by less than a step.
+    for value, ends in ((found.low, [b.lower for b in every]), (found.high, [-b.upper for b in every])):
+        assert abs(value) == pytest.approx(abs(min(ends)), abs=0.01)
+    assert found.low_nonnegative == pytest.approx(min(b.lower_nonnegative for b in every), abs=0.01)
+    assert found.at_estimates == error_bounds(
+        differ[0] / differ[1],
+        wrong if isinstance(wrong, float) else wrong[0] / wrong[1],
+        num_classes=num_classes,
+    )
+
+
+# Coverage (median width) of nominal 95 % intervals, 2000 sets, bootstrap and posterior 400:
+# e   m   test audit    delta        bootstrap    exact        posterior    estimate_bounds
+# .06 .05 1000  200     .947 (.072)  .935 (.072)  .999 (.127)  .925 (.070)  1.00 (.223)
+# .06 .05 1000   50     .893 (.111)  .905 (.118)  1.00 (.227)  .927 (.088)  1.00 (.291)
+# .02 .01  500  100     .939 (.048)  .917 (.049)  .999 (.104)  .973 (.036)  1.00 (.112)
+# .20 .10  300   30     .934 (.200)  .927 (.227)  1.00 (.511)  .912 (.214)  1.00 (.608)
+def test_coverage_of_the_delta_interval():
+    rng, held, plain = np.random.default_rng(8), [], []
+    for _ in range(1000):
+        d, k = int(rng.binomial(1000, apparent_error_rate(0.06, 0.05))), int(rng.binomial(200, 0.05))
+        found = estimate_error_rate((d, 1000), mislabeling=(k, 200))
+        held.append(found.low <= 0.06 <= found.high)
+        found = estimate_error_rate((d, 1000), mislabeling=k / 200)  # the audit taken for the truth
+        plain.append(found.low <= 0.06 <= found.high)
+    assert 0.92 < np.mean(held) < 0.975  # .947 +- 3.9 standard errors of 1000 sets: false alarm 1e-4
+    assert np.mean(plain) < 0.85
+
+
+def test_what_the_warnings_say():
+    assert estimate_error_rate((68, 1000), mislabeling=0.01).warnings == ()
+    found = estimate_error_rate((0, 40), mislabeling=(2, 40))
+    assert found.value == pytest.approx(-1 / 18) and "share the labels' errors" in found.warnings[0]
+    assert any("all 40 observations of differ agree" in text for text in found.warnings)
+    assert "mostly wrong" in estimate_error_rate((30, 40), mislabeling=0.9).warnings[0]
+    wide = estimate_error_rate((20, 40), mislabeling=(2, 5), method="exact")
+    assert (wide.low, wide.high) == (-np.inf, np.inf) and "unbounded" in wide.warnings[0]
+    assert "above 1" in error_bounds(0.8, 0.4).warnings[0]
+    assert "no bound" in error_bounds(0.3, 0.6).warnings[0]
+    assert "no bound" in estimate_bounds((3, 10), mislabeling=(4, 10)).warnings[0]
+    odd = estimate_error_rate(
+        (1, 4), mislabeling=(1, 4), method="bootstrap", key=jax.random.key(0), num_draws=200
+    )
+    assert any("leave the rate undefined" in text for text in odd.warnings) and odd.high == np.inf
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: true_error_rate(0.1, 0.5), "mislabeling is 0.5"),
+        (lambda: true_error_rate(6.8, 0.05), "apparent is 6.8.*not in per cent"),
+        (lambda: apparent_error_rate(np.array([0.1, np.nan]), 0.1), "error is nan"),
+        (lambda: policy_margin(0.6), "needs a rate below 0.5"),
+        (lambda: true_error_variance(0.1, 0.1, 0), "num_samples is 0"),
+        (lambda: breakeven_matrix(0.2, 0.9), "impossible"),
+        (lambda: apparent_breakeven(0.9, 0.9, 0.0), "share is 0"),
+        (lambda: true_breakeven(0.5, 0.1, 0.1), "no better than chance"),
+        (lambda: error_bounds(0.1, 0.1, num_classes=1), "num_classes is 1"),
+        (lambda: estimate_error_rate(0.1, mislabeling=0.1), "give the pair"),
+        (lambda: estimate_error_rate((5, 3), mislabeling=0.1), r"differ is \(5, 3\)"),
+        (lambda: estimate_error_rate((1, 3), mislabeling=(1, 0)), r"mislabeling is \(1, 0\)"),
+        (lambda: estimate_error_rate((1, 3), mislabeling=5.0), "mislabeling is 5.0; a rate"),
+        (lambda: estimate_error_rate((1, 9), mislabeling=(2, 4)), "mislabeling is 0.5"),
+        (lambda: estimate_error_rate((1, 9), mislabeling=0.1, method="wald"), "method must be one of"),
+        (lambda: estimate_error_rate((1, 9), mislabeling=0.1, method="bootstrap"), "pass key="),
+        (lambda: estimate_error_rate((1, 9), mislabeling=0.1, level=95.0), "level is 95"),
+        (lambda: estimate_bounds(0.1, mislabeling=0.1), "give the pair"),
+    ],
+)
+def test_bad_input(call, message, as_installed):
+    with pytest.raises(ValueError, match=message):
+        call()

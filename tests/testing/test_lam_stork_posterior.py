@@ -1,0 +1,93 @@
+"""Posterior of the error rate with an uncertain mislabeling rate (section 7): quadrature, calibration."""
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+from jtruth.testing.lam_stork import apparent_error_rate, error_rate_posterior
+
+
+@pytest.mark.parametrize("counts", [((8, 60), (2, 20)), ((0, 15), (0, 3)), ((40, 90), (9, 25))])
+def test_posterior_is_the_double_integral(counts):
+    (d, size), (k, audit) = counts
+
+    def density(e):
+        def inner(v):  # m = v^2 removes the singularity of the Jeffreys prior at 0
+            m = v * v
+            return (
+                stats.beta.pdf(m, k + 0.5, audit - k + 0.5)
+                * 2
+                * v
+                * stats.binom.pmf(d, size, e + m - 2 * e * m)
+            )
+
+        return integrate.quad(inner, 0, 1, limit=200, epsabs=1e-13, points=[0.05, 0.2, 0.5, 0.9])[0]
+
+    node, weight = np.polynomial.legendre.leggauss(80)
+    e = 0.5 * (node + 1)
+    pdf = np.array([density(v) for v in e])
+    total = 0.5 * weight @ pdf
+    found = error_rate_posterior(counts[0], mislabeling=counts[1])
+    np.testing.assert_allclose(found.error.density(e), pdf / total, atol=2e-4 * pdf.max() / total)
+    mean = 0.5 * weight @ (pdf * e) / total
+    assert found.error.mean == pytest.approx(mean, rel=1e-4)
+    square = 0.5 * weight @ (pdf * e**2) / total
+    assert found.error.sd == pytest.approx(np.sqrt(square - mean**2), rel=1e-3)
+
+
+def test_posterior_with_a_known_rate_is_a_truncated_beta():
+    found = error_rate_posterior((70, 1_000_000), mislabeling=0.00005).error
+    law = stats.beta(71, 999_931)
+    left, right = law.cdf(0.00005), law.cdf(0.99995)
+    for u in (0.01, 0.5, 0.99):
+        expected = (law.ppf(left + u * (right - left)) - 0.00005) / 0.9999
+        assert float(found._quantile(np.array([u]))[0]) == pytest.approx(expected, rel=1e-4)
+    perfect = error_rate_posterior((3, 40), mislabeling=0.0, prior=(2.0, 5.0)).error
+    assert perfect.mean == pytest.approx(5 / 47, rel=1e-6)
+
+
+def test_posterior_of_large_and_lopsided_problems():
+    """Ten million tests, an audit of ten: the law of e is that of a minus m, wide; and it learns m from a."""
+    found = error_rate_posterior((1_000_000, 10_000_000), mislabeling=(0, 10))
+    assert found.error.interval(0.999).high < 0.1005 and 0 < found.mislabeling_mean < 0.1
+    audit = stats.beta(0.5, 10.5)
+    m = np.linspace(0, 0.1, 200_001)[1:-1] - 2.5e-7
+    weight = audit.pdf(m) / (1 - 2 * m)  # Beta of the audit, Jacobian of e(a, m), a nearly known
+    assert found.mislabeling_mean == pytest.approx(weight @ m / weight.sum(), rel=5e-3)
+    confused = error_rate_posterior((30, 100), mislabeling=(1, 2))
+    conflict = error_rate_posterior((5, 1000), mislabeling=(30, 100))
+    assert "contradict the mislabeling rate 0.3" in conflict.warnings[0]
+    assert "contradict" in error_rate_posterior((5, 1000), mislabeling=0.02).warnings[0]
+    assert error_rate_posterior((12, 1000), mislabeling=0.02).warnings == ()
+    assert 0.2 < confused.probability_reversed < 0.8 and "more often than right" in confused.warnings[0]
+
+
+@pytest.mark.slow
+def test_posterior_is_calibrated():
+    """Rates drawn from the prior: 95 % intervals hold 95 %, for any sizes."""
+    rng, held = np.random.default_rng(2), []
+    for _ in range(600):
+        e, m = rng.random(), rng.beta(1, 6)
+        d, k = int(rng.binomial(80, apparent_error_rate(e, m))), int(rng.binomial(15, m))
+        found = error_rate_posterior((d, 80), mislabeling=(k, 15), mislabeling_prior=(1.0, 6.0)).error
+        held.append(found.equal_tails(0.8).low <= e <= found.equal_tails(0.8).high)
+    assert abs(np.mean(held) - 0.8) < 3.9 * np.sqrt(0.16 / 600)  # false alarm 1e-4
+
+
+def test_numbers_of_numpy_are_counts_too():
+    found = error_rate_posterior((np.int64(8), np.int32(60)), mislabeling=(np.int64(2), 20))
+    assert found.error.mean == error_rate_posterior((8, 60), mislabeling=(2, 20)).error.mean
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: error_rate_posterior((1, 9), mislabeling=0.1, prior=(0.5, 1.0)), "at least 1"),
+        (lambda: error_rate_posterior((1, 9), mislabeling=0.1, mislabeling_prior=(0.0, 1.0)), "above 0"),
+        (lambda: error_rate_posterior(3, mislabeling=0.1), "give the pair"),
+        (lambda: error_rate_posterior((1, 9), mislabeling=(4, 3)), r"mislabeling is \(4, 3\)"),
+    ],
+)
+def test_bad_input(call, message, as_installed):
+    with pytest.raises(ValueError, match=message):
+        call()

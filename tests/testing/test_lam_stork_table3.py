@@ -1,0 +1,52 @@
+"""Table 3 of Lam & Stork, as `benchmarks/lam_stork_table3.py` measures it, on the public digits."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+SCRIPT = Path(__file__).resolve().parents[2] / "benchmarks" / "lam_stork_table3.py"
+
+
+@pytest.fixture(scope="module")
+def script():
+    path = list(sys.path)
+    spec = importlib.util.spec_from_file_location("lam_stork_table3", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    sys.path[:] = path
+    return module
+
+
+def test_golden_counts(script, shared_data, golden):
+    for case in golden("lam_stork_table3")["cases"]:
+        pair = tuple(int(digit) for digit in case["pair"].split("-"))
+        found, expected = script.count(shared_data("optdigits"), pair), case["multinomial_alpha1"]
+        assert found.size == case["n"]
+        assert found[:3] == (expected["true"], expected["apparent"], expected["mislabel"])
+        # The paper's counts (true, apparent, mislabeled): labels the same, naive Bayes within one digit.
+        assert found.mislabeled == case["paper_counts"][2]
+        assert np.abs(np.array(found[:2]) - case["paper_counts"][:2]).max() <= 1
+
+
+def test_printed_rates(script, shared_data):
+    for pair, printed in script.PRINTED.items():
+        found = script.count(shared_data("optdigits"), pair)
+        assert f"{100 * found.mislabeled / found.size:.2f}" == f"{printed[4]:.2f}"
+        for k, rate in ((found.true, printed[1]), (found.differ, printed[2])):
+            assert abs(k - rate / 100 * found.size) < 1.02  # a digit, and the rounding of two decimals
+        assert abs(found.differ - found.mislabeled) <= found.true <= found.differ + found.mislabeled
+
+
+def test_naive_bayes_is_that_of_scikit_learn(script, shared_data):
+    naive_bayes = pytest.importorskip("sklearn.naive_bayes")
+    neighbors = pytest.importorskip("sklearn.neighbors")
+    for pair in script.PAIRS:
+        train, label = script.load(shared_data("optdigits"), "train", pair)
+        test, _ = script.load(shared_data("optdigits"), "test", pair)
+        expected = naive_bayes.MultinomialNB(alpha=1.0).fit(train, label).predict(test)
+        assert (script.naive_bayes(train, label, test) == expected).all()
+        nearest = neighbors.KNeighborsClassifier(1, algorithm="brute").fit(train.astype(float), label)
+        assert (script.nearest_neighbour(train, label, test) == nearest.predict(test.astype(float))).all()
