@@ -176,7 +176,7 @@ def one_job(job):
                 found |= {f"{k} {gold}".strip(): v for k, v in rows_of(result, classes, "gold").items()}
                 fit = fit_joint(labels, y_pred=y_pred, gold=known, key=jax.random.key(seed))
                 found[f"clamped {gold}"] = {"accuracy": accuracy(fit)}
-            seconds[gold] = time.perf_counter() - begin
+            seconds[str(gold)] = time.perf_counter() - begin
         out.append((folder.name, per_sample, kind, found, truth, seconds))
     return out
 
@@ -208,18 +208,22 @@ def report(rows):
 
 
 def main(data, subsamples=10, processes=2, golds="0,30,100"):
-    """All sets."""
+    """All sets, subsample by subsample. JTRUTH_ROWS=FILE: append rows to FILE, and report all that it holds."""
     golds = tuple(int(g) for g in golds.split(","))
-    jobs = []
-    for name in SETS:
-        for per_sample in (1, 3, 5) if name == "cifar10h_a" else (LABELS,):
-            jobs += [(Path(data) / name, seed, per_sample, golds) for seed in range(int(subsamples))]
+    file = Path(os.environ.get("JTRUTH_ROWS", os.devnull))
+    jobs = [
+        (Path(data) / name, seed, per_sample, golds)
+        for seed in range(int(subsamples))
+        for name in SETS
+        for per_sample in ((1, 3, 5) if name == "cifar10h_a" else (LABELS,))
+    ]
+    rows = [json.loads(line) for line in file.read_text().splitlines()] if file.is_file() else []
     with ProcessPoolExecutor(int(processes), mp_context=get_context("spawn")) as pool:
-        rows = [row for part in pool.map(one_job, jobs) for row in part]
+        for part in pool.map(one_job, jobs):
+            rows += part
+            with file.open("a") as out:
+                out.writelines(json.dumps(row) + "\n" for row in part)
     report(rows)
-    if "JTRUTH_ROWS" in os.environ:
-        with open(os.environ["JTRUTH_ROWS"], "w") as file:
-            json.dump(rows, file)
 
 
 if __name__ == "__main__":

@@ -12,9 +12,7 @@ Models that differ by less than their standard errors, or by less than 4, are no
 says so instead of naming a winner.
 """
 
-import warnings
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
@@ -25,6 +23,7 @@ from jtruth._nuts_run import typed_key
 from jtruth.labels import Labels
 from jtruth.learning._bayes_pointwise import pointwise_of_joint
 from jtruth.learning.joint import JointPosterior
+from jtruth.stats.loo import arviz, psis_loo
 
 if TYPE_CHECKING:
     from jtruth.learning._bayes_fit import NutsFit
@@ -110,7 +109,7 @@ def compare_models(
         raise ValueError("sampling needs a key; pass key=jax.random.key(0), or any other seed")
     for name, fit in zip(names, fits, strict=True):
         _check_labels(name, fit, labels)
-    _arviz()  # a missing package is found before anything is fitted
+    arviz()  # a missing package is found before anything is fitted
     found = []
     for k, fit in enumerate(fits):
         if isinstance(fit, str):
@@ -122,24 +121,39 @@ def compare_models(
 
 
 def leave_one_out(fit: "NutsFit | JointPosterior", labels: Labels | None = None) -> LeaveOneOut:
-    """PSIS-LOO of a fit, one term for each sample. A `JointPosterior` needs the labels it was fitted to."""
-    _, loo = _arviz()
-    source = (
-        fit.pointwise() if not isinstance(fit, JointPosterior) else pointwise_of_joint(fit, _needed(labels))
-    )
+    """PSIS-LOO of a fit, one term for each sample.
+
+    A `JointPosterior` needs either `pointwise=True` when it was fitted, or the labels it was fitted to.
+    """
+    if isinstance(fit, JointPosterior) and fit.pointwise is not None:
+        rows = fit.pointwise
+        found = psis_loo(rows.log_p, rows.relative_ess)
+        full = _log_mean(rows.log_p.reshape(-1, rows.log_p.shape[2]))
+        return _of_samples(found.elpd, found.pareto_k, full, rows.row_of_sample, found.good_k)
+    source = pointwise_of_joint(fit, _needed(labels)) if isinstance(fit, JointPosterior) else fit.pointwise()
     terms, pareto_k, everything, good, left = [], [], [], 0.7, source.data.size
     for block in source.blocks():
         rows = source.of_rows(block)[:, :, :left]
         left -= rows.shape[2]
-        found = loo(rows, source.relative_ess)
-        good = float(found.good_k)
-        terms.append(np.asarray(found.elpd_i, np.float64))
-        pareto_k.append(np.asarray(found.pareto_k, np.float64))
-        flat = rows.reshape(-1, rows.shape[2])
-        everything.append(np.logaddexp.reduce(flat, axis=0) - np.log(flat.shape[0]))
-    own, k, full = (np.concatenate(x)[source.data.row_of_sample] for x in (terms, pareto_k, everything))
+        found = psis_loo(rows, source.relative_ess)
+        good = found.good_k
+        terms.append(found.elpd)
+        pareto_k.append(found.pareto_k)
+        everything.append(_log_mean(rows.reshape(-1, rows.shape[2])))
+    own, k, full = (np.concatenate(x) for x in (terms, pareto_k, everything))
+    return _of_samples(own, k, full, source.data.row_of_sample, good)
+
+
+def _log_mean(log_p: np.ndarray) -> np.ndarray:
+    """log of the mean over draws, (draws, rows) to (rows,)."""
+    return np.logaddexp.reduce(log_p, axis=0) - np.log(log_p.shape[0])
+
+
+def _of_samples(terms, pareto_k, full, row_of_sample, good_k) -> LeaveOneOut:
+    """Terms of rows as terms of samples, with their sum."""
+    own, k, everything = (x[row_of_sample] for x in (terms, pareto_k, full))
     elpd, se = _sum_and_error(own)
-    return LeaveOneOut(elpd, se, float(full.sum() - elpd), own, k, good)
+    return LeaveOneOut(elpd, se, float(everything.sum() - elpd), own, k, good_k)
 
 
 def to_datatree(fit: "NutsFit") -> Any:
@@ -147,7 +161,7 @@ def to_datatree(fit: "NutsFit") -> Any:
 
     The dimension of samples is called "task", because ArviZ uses "sample" for draws.
     """
-    from_dict, _ = _arviz()
+    from_dict, _ = arviz()
     labels, run = fit.labels, fit.run
     classes = list(labels.class_names)
     coords = {
@@ -207,28 +221,6 @@ def _ordered(names: list[str], found: list[tuple[LeaveOneOut, tuple[str, ...]]])
         verdict += " Some terms cannot be trusted (see below), so neither can the order."
     difference, error = (np.array(x) for x in zip(*pairs, strict=True))
     return ModelComparison(named, loo, difference, error, apart, verdict, tuple(doubts))
-
-
-def _arviz() -> tuple[Any, Any]:
-    """`arviz_base.from_dict`, and PSIS-LOO of a log-likelihood (chains, draws, rows) at a relative ESS."""
-    try:
-        from arviz_base import from_dict
-
-        stats: Any = import_module("arviz_stats")  # its `loo` is a function and a folder
-        compute = stats.loo
-    except (ImportError, AttributeError) as error:
-        raise ImportError(
-            "comparing and exporting fits needs ArviZ; install it with: "
-            "pip install 'arviz-base>=0.8' 'arviz-stats[xarray]>=0.8'"
-        ) from error
-
-    def loo(rows: np.ndarray, relative_ess: float) -> Any:
-        tree = from_dict({"log_likelihood": {"labels": rows}}, dims={"labels": ["row"]})
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about Pareto k, which we say in our own words
-            return compute(tree, pointwise=True, var_name="labels", reff=relative_ess)
-
-    return from_dict, loo
 
 
 def _needed(labels: Labels | None) -> Labels:

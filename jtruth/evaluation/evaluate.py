@@ -106,7 +106,8 @@ def evaluate(
     key = jax.random.key(0) if key is None else key
     model, learned = data.model, data.model is None and method == "bayes"
     if learned:
-        model = joint_model(data, key, level, progress)
+        several = assume in (None, "unknown") and not fast and not (data.gold >= 0).any()
+        model = joint_model(data, key, level, progress, pointwise=several)
     elif model is None:
         model = plug_in_model(data)
     assumptions: tuple[Assumption, ...] = ()
@@ -168,9 +169,13 @@ def _without_independence(
         one = Assumption("shared_difficulty", ranges.SHARED, answer.metrics)
         return answer._replace(warnings=tuple(doubts)), (one,)
     names = ranges.FAST if fast and two else tuple(ranges.SENTENCES)
-    found, doubts = ranges.members(names, data, key, level, progress, {"independent": model.source})
+    known = {"independent": model.source}
+    found, doubts = ranges.members(names, data, key, level, progress, known, pointwise=not fast)
     answer = ranges.range_answer(found, ranges.FAST if fast and two else ranges.HULL)
-    rows = tuple(Assumption(m.name, ranges.SENTENCES[m.name], m.answer.metrics) for m in found)
+    rows = tuple(
+        Assumption(m.name, ranges.SENTENCES[m.name], m.answer.metrics, loo)
+        for m, loo in zip(found, ranges.loo_of(found), strict=True)
+    )
     return answer._replace(warnings=(ranges.ONLY_GOLD, *doubts)), rows
 
 

@@ -22,12 +22,18 @@ PLUG_IN_WARNING = (
 
 
 def joint_model(
-    data: Inputs, key: Any, level: float, progress: Callable[[int, int], None] | None = None
+    data: Inputs,
+    key: Any,
+    level: float,
+    progress: Callable[[int, int], None] | None = None,
+    *,
+    pointwise: bool = False,
 ) -> Model:
     """The joint posterior (methods of `jtruth.learning.joint`) of labelers, classifier and true classes."""
     labels = _labels(data)
     gold = data.gold if (data.gold >= 0).any() else None
-    fit = fit_joint(labels, y_pred=data.y_pred, gold=gold, prior=data.prior, key=key, progress=progress)
+    fit = fit_joint(labels, y_pred=data.y_pred, gold=gold, prior=data.prior, key=key, progress=progress,
+                    pointwise=pointwise)  # fmt: skip
     if not fit.usable:
         return Model(np.zeros((labels.num_samples, labels.num_classes)), np.full(labels.num_classes, np.nan),
                      refusal=fit.warnings[0], warnings=fit.warnings[1:])  # fmt: skip

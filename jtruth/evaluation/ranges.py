@@ -24,10 +24,13 @@ import numpy as np
 
 from jtruth.evaluation.answers import Answer, Confusion, CountDrawsPosterior, of_draws
 from jtruth.evaluation.inputs import Inputs
+from jtruth.evaluation.result import Loo
+from jtruth.learning._gibbs_pointwise import RowLikelihood
 from jtruth.learning.gibbs import Effort, key_words
 from jtruth.learning.joint import JointPosterior, fit_joint
 from jtruth.learning.random_effect import fit_random_effect
 from jtruth.stats.estimates import Estimate
+from jtruth.stats.loo import psis_loo
 from jtruth.stats.regions import Interval, Region, check_level
 
 SENTENCES = {
@@ -128,8 +131,13 @@ def members(
     level: float,
     progress: Callable[[int, int], None] | None = None,
     known: dict[str, JointPosterior] | None = None,
+    *,
+    pointwise: bool = False,
 ) -> tuple[list[Member], list[str]]:
-    """The named answers, and a warning for each that cannot be given. `known`: fits that exist already."""
+    """The named answers, and a warning for each that cannot be given.
+
+    `known`: fits that exist already; `pointwise`: whether new ones can be compared by `loo_of`.
+    """
     check_level(level)
     found, doubts, done = [], [], 0
     for number, name in enumerate(names):
@@ -140,7 +148,7 @@ def members(
             continue
         fit = (known or {}).get(name)
         if fit is None:
-            fit = _fit(name, data, jax.random.fold_in(key, number), _from(progress, done))
+            fit = _fit(name, data, jax.random.fold_in(key, number), _from(progress, done), pointwise)
             done += fit.convergence.num_sweeps
         if not fit.usable or fit.counts is None:
             doubts.append(f"the model {name!r} is left out of the range: {fit.warnings[0]}")
@@ -150,14 +158,39 @@ def members(
     return found, doubts
 
 
-def _fit(name: str, data: Inputs, key: Any, progress: Callable[[int, int], None] | None) -> JointPosterior:
+def _fit(
+    name: str, data: Inputs, key: Any, progress: Callable[[int, int], None] | None, pointwise: bool
+) -> JointPosterior:
     labels = data.labels
     assert labels is not None
     gold = data.gold if (data.gold >= 0).any() else None
     known: dict[str, Any] = {"y_pred": data.y_pred, "gold": gold, "prior": data.prior, "key": key}
+    known |= {"effort": EFFORT, "progress": progress, "pointwise": pointwise}
     if name == "random_effect":
-        return fit_random_effect(labels, effort=EFFORT, progress=progress, **known)
-    return fit_joint(labels, dependence=name, effort=EFFORT, progress=progress, **known)
+        return fit_random_effect(labels, **known)
+    return fit_joint(labels, dependence=name, **known)
+
+
+def loo_of(found: list[Member]) -> list[Loo | None]:
+    """PSIS-LOO of every member that is a model, differences to the first of them."""
+    each = [None if m.fit is None or m.fit.pointwise is None else _loo_terms(m.fit.pointwise) for m in found]
+    first = next((terms for terms in each if terms is not None), None)
+    out: list[Loo | None] = []
+    for terms in each:
+        if terms is None or first is None:
+            out.append(None)
+            continue
+        gap = terms[0] - first[0]
+        se = float(np.sqrt(gap.size * gap.var()))
+        out.append(Loo(float(terms[0].sum()), float(gap.sum()), se, terms[1]))
+    return out
+
+
+def _loo_terms(rows: RowLikelihood) -> tuple[np.ndarray, int]:
+    """One term for each sample, and how many cannot be trusted."""
+    found = psis_loo(rows.log_p, rows.relative_ess)
+    bad = (found.pareto_k > found.good_k)[rows.row_of_sample]
+    return found.elpd[rows.row_of_sample], int(bad.sum())
 
 
 def _from(progress: Callable[[int, int], None] | None, before: int) -> Callable[[int, int], None] | None:

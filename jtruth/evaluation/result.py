@@ -22,12 +22,22 @@ class Check(NamedTuple):
     message: str
 
 
+class Loo(NamedTuple):
+    """How well a model predicts labels and prediction of a sample left out (PSIS-LOO). It picks nothing."""
+
+    elpd: float  # expected log predictive density, summed over samples
+    difference: float  # to the first model of the answer
+    difference_se: float  # sqrt(samples * variance of the pointwise differences)
+    num_bad: int  # samples whose Pareto k says that their term cannot be trusted
+
+
 class Assumption(NamedTuple):
     """The metrics under one named assumption; an answer may show several."""
 
     name: str
     sentence: str
     metrics: Mapping[str, Estimate]
+    loo: Loo | None = None
 
 
 @dataclass(frozen=True)
@@ -159,6 +169,7 @@ class Evaluation:
                     "name": a.name,
                     "sentence": a.sentence,
                     "metrics": {name: estimate_dict(e, level) for name, e in a.metrics.items()},
+                    "loo": None if a.loo is None else {k: _plain(v) for k, v in a.loo._asdict().items()},
                 }
                 for a in self.assumptions
             ],

@@ -104,8 +104,18 @@ def _assumptions(d: dict[str, Any]) -> list[str]:
         values = ", ".join(
             f"{_title(n)} {_number(a['metrics'][n]['mean'])} {_range(a['metrics'][n])}" for n in shown
         )
-        lines += [f"  {a['sentence']}", f"    {values}"]
+        lines += [f"  {a['sentence']}", f"    {values}{_loo(a.get('loo'))}"]
+    if any(a.get("loo") for a in d["assumptions"]):
+        lines.append("  (elpd: how well a model predicts the labels, not who is right about the truth)")
     return lines
+
+
+def _loo(loo: dict[str, Any] | None) -> str:
+    """Leave-one-out density and its difference to the first model."""
+    if loo is None:
+        return ""
+    gap = f", {loo['difference']:+.0f} +- {loo['difference_se']:.0f}" if loo["difference_se"] else ""
+    return f"; elpd {loo['elpd']:.0f}{gap}" + (f" ({loo['num_bad']} bad terms)" if loo["num_bad"] else "")
 
 
 def _checks(d: dict[str, Any]) -> list[str]:

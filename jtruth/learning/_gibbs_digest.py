@@ -9,9 +9,14 @@ from jtruth.learning._gibbs_spec import LatentModel
 class JointDigest:
     """Callable for `run_gibbs`; `monitored` names what must converge, `essential` the least of it."""
 
-    def __init__(self, model: LatentModel, labeler_share: np.ndarray | None = None):
-        """`labeler_share` (labelers,): how often a copied label is whose, for the copying model."""
-        self.model, self.labeler_share = model, labeler_share
+    def __init__(
+        self, model: LatentModel, labeler_share: np.ndarray | None = None, *, keep_states: bool = False
+    ):
+        """`labeler_share` (labelers,): how often a copied label is whose, for the copying model.
+
+        `keep_states` keeps the rows of every state too, thinned, for the pointwise log-likelihood.
+        """
+        self.model, self.labeler_share, self.keep_states = model, labeler_share, keep_states
         self.has_classifier = len(model.raters) > 1
         self.same_symbols = self.has_classifier and model.raters[1].prior.shape[2] == model.num_classes
         metrics = ("accuracy", "precision", "recall") if self.same_symbols else ("classifier",)
@@ -47,7 +52,8 @@ class JointDigest:
             small["classifier"] = classifier
             if self.same_symbols:
                 small |= population_metrics(prior, classifier)
-        return small, {"matrices": matrices}
+        states = {name: draws[name] for name in ("pi", "weights", "raters0", "raters1") if name in draws}
+        return small, {"matrices": matrices} | (states if self.keep_states else {})
 
     def _by_class(self, theta: np.ndarray, group: int, weights: np.ndarray | None) -> np.ndarray:
         """Matrices (..., raters, classes, symbols) from rows: sum over strata h of w[c, h] theta[row(c, h)].

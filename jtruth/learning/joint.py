@@ -26,6 +26,7 @@ from jtruth.learning._gibbs_digest import JointDigest, mean_share
 from jtruth.learning._gibbs_guard import Switching, check_identified, check_switching
 from jtruth.learning._gibbs_inputs import checked_gold, checked_predictions, checked_priors, vote_start
 from jtruth.learning._gibbs_models import MODELS, hold_share
+from jtruth.learning._gibbs_pointwise import RowLikelihood, of_gibbs
 from jtruth.learning._gibbs_spec import Observed, label_columns, merge_samples, prediction_columns
 from jtruth.learning.gibbs import STANDARD, Convergence, Effort, key_words, run_gibbs
 
@@ -48,6 +49,7 @@ class JointPosterior(NamedTuple):
     identified: bool  # False: the draws repeat the prior
     dependence: str
     warnings: tuple[str, ...]
+    pointwise: RowLikelihood | None = None  # log p(one sample | draw), where it was asked for
 
     @property
     def converged(self) -> bool:
@@ -94,6 +96,7 @@ def fit_joint(
     progress: Callable[[int, int], None] | None = None,
     checkpoint: str | Path | None = None,
     checkpoint_seconds: float | int = 10.0,
+    pointwise: bool = False,
 ) -> JointPosterior:
     """Sample class prior, labelers, classifier and true classes given labels and predictions.
 
@@ -118,6 +121,7 @@ def fit_joint(
         start: (samples, classes) class probabilities to start from instead of vote shares.
         effort: when to stop.
         progress, checkpoint, checkpoint_seconds: see `run_gibbs`.
+        pointwise: compute log p(one sample | draw) too, for `jtruth.comparison.leave_one_out`.
 
     Returns:
         `JointPosterior`; look at `warnings` and `usable` first.
@@ -149,7 +153,8 @@ def fit_joint(
     observed = Observed(tuple(seen), rows.multiplicity.astype(np.float64), built.offset, rows.row_of_sample)
     classes = vote_start(labels, known, start, rows)
     first = classes.T[:, None, :] * built.start_strata[None, :, :]
-    digest = JointDigest(built.model, mean_share(labels) if dependence == "copying" else None)
+    digest = JointDigest(built.model, mean_share(labels) if dependence == "copying" else None,
+                         keep_states=pointwise)  # fmt: skip
     run = run_gibbs(
         built.model,
         observed,
@@ -163,7 +168,8 @@ def fit_joint(
         checkpoint_seconds=checkpoint_seconds,
     )
     informed = pseudo_counts is not None and bool(np.any(pseudo_counts))
-    return _gather(run, labels, rows, built.model, predicted, known, informed, dependence)
+    found = _gather(run, labels, rows, built.model, predicted, known, informed, dependence)
+    return found._replace(pointwise=of_gibbs(built.model, observed, run.large)) if pointwise else found
 
 
 def _gather(run, labels, rows, model, y_pred, gold, informed, dependence):

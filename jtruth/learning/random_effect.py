@@ -21,6 +21,7 @@ from scipy.optimize import minimize
 from jtruth.labels import Labels
 from jtruth.learning._gibbs_guard import check_identified, check_switching
 from jtruth.learning._gibbs_inputs import checked_gold, checked_predictions
+from jtruth.learning._gibbs_pointwise import RowLikelihood, chosen_draws, row_likelihood
 from jtruth.learning._gibbs_spec import Rows, merge_samples
 from jtruth.learning._random_effect_density import Density, Parameters
 from jtruth.learning.gibbs import STANDARD, Convergence, Effort, diagnose, key_words
@@ -51,6 +52,7 @@ def fit_random_effect(
     prior: Any = None,
     effort: Effort = STANDARD,
     progress: Callable[[int, int], None] | None = None,
+    pointwise: bool = False,
 ) -> JointPosterior:
     """Sample class share, labelers, classifier and true classes under a difficulty that all share.
 
@@ -62,6 +64,7 @@ def fit_random_effect(
         prior: (2,) known class prior; by default its logit is drawn (uniform share).
         effort: when to stop; `burn_in` and `min_sweeps` are ignored, a transition is worth many sweeps.
         progress: called with (transitions done, transitions planned), all chains together.
+        pointwise: compute log p(one sample | draw) too, for `jtruth.comparison.leave_one_out`.
 
     Returns:
         `JointPosterior` with `dependence` "random_effect"; matrices are averaged over ease.
@@ -133,7 +136,21 @@ def fit_random_effect(
         stopped_by == "converged", stopped_by, rhat, ess, both.prior.shape[0] * both.prior.shape[1],
         _BURN_IN, time.monotonic() - began,
     )  # fmt: skip
-    return _gather(both, states_seen, convergence, labels, rows, predicted, known)
+    found = _gather(both, states_seen, convergence, labels, rows, predicted, known)
+    return found._replace(pointwise=_pointwise(density, rows, both.points)) if pointwise else found
+
+
+def _pointwise(density: Density, rows: Rows, points: np.ndarray) -> RowLikelihood:
+    """log p(row | draw) at evenly spaced points, (chains, draws, size)."""
+    chains, draws = points.shape[:2]
+    chosen = points[:, chosen_draws(chains, draws, rows.multiplicity.size)]
+    flat = chosen.reshape(-1, points.shape[-1])
+    most = max(1, 2_000_000 // max(rows.multiplicity.size * 2 * density.nodes, 1))
+    parts = []
+    for part in np.array_split(flat, -(-len(flat) // most)):
+        p = density.split(part)
+        parts.append(density.states(p, density.logits(p))[1])
+    return row_likelihood(np.concatenate(parts).reshape(chains, chosen.shape[1], -1), rows.row_of_sample)
 
 
 def find_mode(density: Density) -> tuple[Float[np.ndarray, " size"], Float[np.ndarray, "size size"]]:
