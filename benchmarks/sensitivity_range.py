@@ -208,7 +208,7 @@ def report(rows):
 
 
 def main(data, subsamples=10, processes=2, golds="0,30,100"):
-    """All sets, subsample by subsample. JTRUTH_ROWS=FILE: append rows to FILE, and report all that it holds."""
+    """All sets, subsample by subsample. JTRUTH_ROWS=FILE: append rows to it, and report all that it holds."""
     golds = tuple(int(g) for g in golds.split(","))
     file = Path(os.environ.get("JTRUTH_ROWS", os.devnull))
     jobs = [

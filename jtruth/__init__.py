@@ -1,6 +1,6 @@
 """How good are your classifier, your labelers and your labels, when nobody knows the true labels?"""
 
-from jtruth import learning, noise, testing
+from jtruth import information, learning, noise, testing
 from jtruth._cache import use_compilation_cache
 from jtruth._version import __version__
 from jtruth.comparison import compare_models
@@ -19,6 +19,7 @@ __all__ = [
     "compare_models",
     "evaluate",
     "evaluate_labelers",
+    "information",
     "learning",
     "noise",
     "prevalence",

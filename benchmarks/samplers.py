@@ -1,0 +1,225 @@
+"""The posterior of Dawid and Skene's model by three samplers: seconds to 400 effective draws.
+
+Run: python benchmarks/samplers.py FOLDER [seconds a run may sample, 240] [data sets or samplers by name: all]
+FOLDER holds labels.csv of RTE (Snow et al. 2008; columns task, worker, label): 8000 labels, 164 labelers.
+
+    rte        800 samples, 10 labels each
+    few        simulated: 10^5 samples, all labeled by 5 labelers, so that there are 32 distinct rows
+    many       simulated: 10^5 samples, 5 labels each by some of 100 labelers: hardly any two rows are equal
+
+    gibbs      `fit_joint`: NumPy, nothing is compiled, chains as it chooses (4 to 32)
+    nuts       `fit_nuts("dawid_skene")`: classes summed out, equal rows merged, float64, 4 chains in step
+    numpyro    the model as one writes it in NumPyro, classes summed out by `infer={"enumerate": "parallel"}`,
+               its NUTS kernel with 4 chains in step in its default float32; needs `pip install funsor`
+
+One process each, one after the other, one thread (OMP, BLAS and XLA). All have the same prior: pi ~
+Dirichlet(1), rows ~ Dirichlet(2 on the diagonal, 1 off it), and start near majority vote. NUTS: 500
+transitions of warm-up, 1000 kept, in chunks of 50 so that it can be stopped.
+`compile` is the time to the end of the first chunk less that of a later one, and is not part of the others.
+ESS: the smallest bulk effective sample size of the class prior and of every labeler's accuracy.
+`to 400`: warm-up (burn-in), plus sampling time times 400 / ESS. `ESS/s`: of sampling time alone.
+
+MEASURED
+"""
+
+import os
+
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[name] = "1"
+os.environ["JAX_PLATFORMS"] = "cpu"
+os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+
+import contextlib  # noqa: E402
+import platform  # noqa: E402
+import sys  # noqa: E402
+import tempfile  # noqa: E402
+import time  # noqa: E402
+from concurrent.futures import ProcessPoolExecutor  # noqa: E402
+from functools import partial  # noqa: E402
+from multiprocessing import get_context  # noqa: E402
+from pathlib import Path  # noqa: E402
+from typing import NamedTuple  # noqa: E402
+
+import jax  # noqa: E402
+import jax.numpy as jnp  # noqa: E402
+import numpy as np  # noqa: E402
+import numpyro  # noqa: E402
+import numpyro.distributions as dist  # noqa: E402
+from numpyro.infer import NUTS, init_to_value  # noqa: E402
+
+import jtruth as jt  # noqa: E402
+from jtruth.learning._bayes_fit import majority_matrices  # noqa: E402
+from jtruth.learning.bayes import fit_nuts  # noqa: E402
+from jtruth.learning.gibbs import Effort  # noqa: E402
+from jtruth.learning.joint import fit_joint  # noqa: E402
+from jtruth.stats.chains import effective_sample_size  # noqa: E402
+
+WARM_UP, SAMPLES, CHAINS, CHUNK = 500, 1000, 4, 50
+
+
+class Found(NamedTuple):
+    """Draws (chains, draws, ...) of class prior and labelers' accuracy (None: none), and seconds."""
+
+    prior: np.ndarray | None
+    accuracy: np.ndarray | None
+    compiling: float
+    warm_up: float
+    sampling: float
+    transitions: int  # of each chain, or of the warm-up if it was not finished
+
+
+class TimeIsUpError(Exception):
+    """Raised in a progress callback to stop a run."""
+
+
+def rte(folder):
+    """The labels of RTE."""
+    return jt.read_labels(Path(folder) / "labels.csv")
+
+
+def simulated(labelers, folder):
+    """10^5 samples with 5 labels each; right with a probability from U(.6, .9) per labeler and class."""
+    rng, size = np.random.default_rng(labelers), 100_000
+    y = (rng.random(size) < 0.3).astype(int)
+    who = np.argsort(rng.random((size, labelers)), axis=1)[:, :5]
+    right = rng.random((size, 5)) < rng.uniform(0.6, 0.9, (labelers, 2))[who, y[:, None]]
+    z = np.full((size, labelers), -1)
+    np.put_along_axis(z, who, np.where(right, y[:, None], 1 - y[:, None]), axis=1)
+    return jt.Labels.from_matrix(z, 2)
+
+
+DATA = {"rte": rte, "few": partial(simulated, 5), "many": partial(simulated, 100)}
+
+
+def gibbs(labels, limit):
+    """`fit_joint`."""
+    fit = fit_joint(labels, key=jax.random.key(0), effort=Effort(max_seconds=limit))
+    chains = int(fit.chain[-1]) + 1
+    about = fit.convergence
+    each = about.num_sweeps // chains
+    warm = about.seconds * about.burn_in / (about.burn_in + each)
+    prior = fit.prior.reshape(chains, each, -1)
+    return Found(prior, fit.labeler_accuracy.reshape(chains, each, -1), 0.0, warm, about.seconds - warm, each)
+
+
+def accuracies(prior, matrices):
+    """sum_c pi[c] psi_t[c, c] of every draw."""
+    return np.einsum("mdtcc,mdc->mdt", matrices, prior)
+
+
+def nuts(labels, limit):
+    """`fit_nuts`, once up to its second chunk, to compile, and once more against the clock."""
+    times = []
+
+    def watch(most, done, total):
+        times.append((time.monotonic(), done))
+        if done >= most or times[-1][0] - times[0][0] > limit:
+            raise TimeIsUpError
+
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "draws.npz"
+        options = {"num_warmup": WARM_UP, "num_samples": SAMPLES, "num_chains": CHAINS, "chunk": CHUNK}
+        run = partial(fit_nuts, "dawid_skene", labels, key=jax.random.key(0), **options)
+        began = time.monotonic()
+        try:
+            run(progress=partial(watch, 2 * CHUNK))
+        except TimeIsUpError:
+            compiling = (times[1][0] - began) - (times[2][0] - times[1][0]) if len(times) > 2 else np.nan
+        times.clear()
+        with contextlib.suppress(TimeIsUpError):
+            run(progress=partial(watch, WARM_UP + SAMPLES), checkpoint=file)
+        with np.load(file) as saved:
+            draws = {k[7:]: saved[k] for k in saved.files if k.startswith("sample:")}
+    return found(draws, times, compiling)
+
+
+def found(draws, times, compiling):
+    """`Found` from draws by name and the times at which so many transitions were done."""
+    (begin, _), (end, done) = times[0], times[-1]
+    warm = next((t for t, k in times if k >= WARM_UP), end)
+    if done <= WARM_UP:
+        return Found(None, None, compiling, warm - begin, 0.0, done)
+    accuracy = accuracies(draws["prior"], draws["matrices"])
+    return Found(draws["prior"], accuracy, compiling, warm - begin, end - warm, done - WARM_UP)
+
+
+def plain_model(labeler, label, labelers):
+    """Dawid and Skene as one writes it: labeler and label (positions, samples), two classes."""
+    prior = numpyro.sample("prior", dist.Dirichlet(jnp.ones(2)))
+    rows = jnp.array([[2.0, 1.0], [1.0, 2.0]])
+    with numpyro.plate("labelers", labelers):
+        matrices = numpyro.sample("matrices", dist.Dirichlet(rows).to_event(1))
+    with numpyro.plate("samples", labeler.shape[1]):
+        y = numpyro.sample("y", dist.Categorical(prior), infer={"enumerate": "parallel"})
+        with numpyro.plate("positions", labeler.shape[0]):
+            numpyro.sample("label", dist.Categorical(matrices[labeler, y]), obs=label)
+
+
+def numpyro_enumerated(labels, limit):
+    """NumPyro's own kernel on `plain_model`."""
+    labeler, label = (jnp.asarray(a.T) for a in labels.padded())
+    prior, matrices = majority_matrices(labels)
+    start = {"prior": jnp.asarray(prior, jnp.float32), "matrices": jnp.asarray(matrices, jnp.float32)}
+    kernel = NUTS(plain_model, init_strategy=init_to_value(values=start))
+    args = (labeler, label, labels.num_labelers)
+    keys = jax.random.split(jax.random.key(0), CHAINS)
+    began = time.monotonic()
+    state = kernel.init(jax.random.key_data(keys), WARM_UP, None, args, {})
+
+    @jax.jit
+    def chunk(state):
+        def one(state, _):
+            state = kernel.sample(state, args, {})
+            return state, state.z
+
+        return jax.lax.scan(one, state, length=CHUNK)
+
+    compiled = chunk.lower(state).compile()
+    compiling, times, parts = time.monotonic() - began, [(time.monotonic(), 0)], []
+    constrain = jax.vmap(jax.vmap(kernel.postprocess_fn(args, {})))
+    while (done := times[-1][1]) < WARM_UP + SAMPLES and times[-1][0] - times[0][0] < limit:
+        state, z = jax.block_until_ready(compiled(state))
+        if done >= WARM_UP:
+            parts.append(z)
+        times.append((time.monotonic(), done + CHUNK))
+    draws = {}
+    if parts:
+        joined = jax.tree.map(lambda *a: jnp.concatenate(a).swapaxes(0, 1), *parts)
+        draws = {k: np.asarray(v, np.float64) for k, v in constrain(joined).items()}
+    return found(draws, times, compiling)
+
+
+SAMPLERS = {"gibbs": gibbs, "nuts": nuts, "numpyro": numpyro_enumerated}
+
+
+def one_run(data, sampler, folder, limit):
+    """One line of the table."""
+    labels = DATA[data](folder)
+    try:
+        run = SAMPLERS[sampler](labels, limit)
+    except ImportError as error:
+        return f"{data:6} {sampler:8} not run: {error}"
+    text = f"{data:6} {sampler:8} {run.compiling:8.1f} {run.warm_up:8.1f} {run.sampling:8.1f} "
+    if run.prior is None:
+        return text + f"{run.transitions:6} of {WARM_UP} transitions of warm-up when the time was up"
+    every = np.concatenate([run.prior[..., :-1], run.accuracy], axis=2)
+    ess = float(np.nanmin(effective_sample_size(every)))
+    to_400 = run.warm_up + run.sampling * 400 / ess
+    chains = f"{run.prior.shape[0]} x {run.transitions}"
+    return text + f"{chains:>10} {ess:8.0f} {to_400:8.1f} {ess / run.sampling:8.2f}"
+
+
+def main(folder, limit="240", *chosen):
+    """Print the table."""
+    print(f"{platform.machine()}, Python {platform.python_version()}, jax {jax.__version__}, ", end="")
+    print(f"numpyro {numpyro.__version__}, numpy {np.__version__}; load {os.getloadavg()[0]:.0f}")
+    heads = ("compile", "warm-up", "sampling", "draws", "ESS", "to 400", "ESS/s")
+    print(" " * 16 + " ".join(f"{h:>{10 if h == 'draws' else 8}}" for h in heads))
+    for data in [d for d in DATA if not set(chosen) & set(DATA) or d in chosen]:
+        for sampler in [s for s in SAMPLERS if not set(chosen) & set(SAMPLERS) or s in chosen]:
+            with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+                print(pool.submit(one_run, data, sampler, folder, float(limit)).result(), flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,388 @@
+"""Simulation-based calibration: is the truth equally likely to rank anywhere among the posterior's draws?
+
+Run: python benchmarks/sbc.py [sets, 160] [processes, 2] [names of rows, or their beginnings: all]
+Talts et al. (2018). Parameters and classes are drawn from the prior, labels from them, by the NumPy in this
+file, which shares no code with the models it judges; the posterior is sampled by jtruth; if model and sampler
+are right, the rank of the truth among draws is uniform. Draws are thinned to about 60 nearly independent
+ones, ties are broken at random and 0/0 counts as a value of its own. Two Kolmogorov-Smirnov tests for every
+number: of the ranks u (is the posterior in the right place?) and of |2u - 1| (is it too narrow, too wide?);
+p is twice the smaller p-value, at most 1. A p below 1e-4 is an alarm; the chance of any false one is at most
+1e-4 times how many numbers are looked at.
+
+Sets: 60 samples, labeled by all of 5 labelers (3 classes: 4). Priors are diagonal-heavy, rows 8 on the
+diagonal and 2 in all off it, so that the mirror image in which classes have exchanged names has no mass to
+speak of: at 2 to 1 a chain from majority vote stays where it starts and ranks tell of that, not of errors.
+
+    nuts      every model of jtruth.learning.bayes: one chain a set, 16 sets in step in one compiled program,
+              400 transitions of warm-up and 1000 kept, starts near majority vote as in `fit_nuts`
+    testing   the operating point (matrix) given the true log-odds: `binary_nuts`, `multiclass_nuts`
+    joint     `fit_joint` under its four dependence models, with a classifier
+    random effect   `fit_random_effect`, which has priors of its own (12 % of labelers worse than chance)
+
+prior: share of class 0. accuracy, recall, precision: of labeler 0, last labeler or classifier in the
+population; in-sample: of the count table. share: of easy samples in class 0, or of predictions not copied.
+
+MEASURED
+"""
+
+import os
+
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[name] = "1"
+os.environ["JAX_PLATFORMS"] = "cpu"
+os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+
+import platform  # noqa: E402
+import sys  # noqa: E402
+import time  # noqa: E402
+import zlib  # noqa: E402
+from concurrent.futures import ProcessPoolExecutor  # noqa: E402
+from functools import partial  # noqa: E402
+from multiprocessing import get_context  # noqa: E402
+
+import jax  # noqa: E402
+import numpy as np  # noqa: E402
+from scipy.special import expit, softmax  # noqa: E402
+from scipy.stats import kstest, truncnorm  # noqa: E402
+
+from jtruth import _nuts  # noqa: E402
+from jtruth.labels import Labels  # noqa: E402
+from jtruth.learning import bayes  # noqa: E402
+from jtruth.learning._bayes_fit import diagnose, start_values  # noqa: E402
+from jtruth.learning._bayes_rows import merged_rows  # noqa: E402
+from jtruth.learning._bayes_spec import SPECS, prepare  # noqa: E402
+from jtruth.learning.gibbs import Effort  # noqa: E402
+from jtruth.learning.joint import fit_joint  # noqa: E402
+from jtruth.learning.random_effect import fit_random_effect  # noqa: E402
+from jtruth.stats.chains import effective_sample_size  # noqa: E402
+from jtruth.testing.bayes import binary_nuts, multiclass_nuts  # noqa: E402
+
+SAMPLES, KEPT, IN_STEP = 60, 60, 16
+EFFORT = Effort(max_seconds=60.0)
+
+
+def labelers_of(classes):
+    """5 for two classes (32 patterns), 4 for three."""
+    return 5 if classes == 2 else 4
+
+
+def rows(classes, diagonal=8.0, off_total=2.0):
+    """Dirichlet concentrations of a matrix."""
+    return np.where(np.eye(classes) > 0, diagonal, off_total / (classes - 1))
+
+
+def dirichlets(rng, concentration, *size):
+    """One draw of every row: (*size, rows, symbols)."""
+    gamma = rng.standard_gamma(np.broadcast_to(concentration, (*size, *concentration.shape)))
+    return gamma / gamma.sum(axis=-1, keepdims=True)
+
+
+def categories(rng, law):
+    """One draw from each law (..., symbols)."""
+    cumulative = np.cumsum(law, axis=-1)
+    return (rng.random(law.shape[:-1])[..., None] * cumulative[..., -1:] > cumulative).sum(axis=-1)
+
+
+def ratio(top, bottom):
+    """Quotient; 0/0 is -1."""
+    return np.where(bottom > 0, top / np.where(bottom > 0, bottom, 1), -1.0)
+
+
+def place(rng, truth, draws):
+    """Where the truth stands among draws, in (0, 1)."""
+    draws = draws[:: max(1, len(draws) // KEPT)]
+    tie = np.abs(draws - truth) <= 1e-9 * max(1.0, abs(truth))
+    below = ((draws < truth) & ~tie).sum()
+    return (below + rng.random() * (tie.sum() + 1)) / (len(draws) + 1)
+
+
+# ---- Models of jtruth.learning.bayes
+
+PRIORS = {
+    "dawid_skene": lambda c: {"row_concentration": rows(c)},
+    "pooled": lambda c: {"row_concentration": rows(c)},
+    "one_coin": lambda c: {"accuracy": (8.0, 2.0)},
+    "hierarchical_dawid_skene": lambda c: {
+        "logit_mean": np.full((c, c - 1), -1.5 - np.log(c - 1)),
+        "logit_sd": np.full((c, c - 1), 0.7),
+        "spread": 0.5,
+    },
+    "difficulty_fallibility": lambda c: {"fallibility": (1.0, 1.0, 0.6), "difficulty_prior": (1.0, 5.0)},
+    "item_difficulty": lambda c: {"ability": (1.5, 0.7), "easiness_prior": (0.5, 0.7, 15.0)},
+    "mace": lambda c: {"competence": (6.0, 3.0), "spam": np.full(c, 3.0)},
+}
+
+
+def draw_labels(name, rng, classes):
+    """Parameters, and labels (samples, labelers) by the definition of the model."""
+    h, labelers = PRIORS[name](classes), labelers_of(classes)
+    prior = rng.dirichlet(np.ones(classes))
+    y = rng.choice(classes, SAMPLES, p=prior)
+    right = np.eye(classes)[y][:, None, :]  # (samples, 1, classes)
+    p = {"prior": prior}
+    if name == "dawid_skene":
+        p["matrices"] = dirichlets(rng, h["row_concentration"], labelers)
+        law = p["matrices"][:, y].swapaxes(0, 1)
+    elif name == "pooled":
+        p["matrix"] = dirichlets(rng, h["row_concentration"])
+        law = np.repeat(p["matrix"][y][:, None], labelers, axis=1)
+    elif name == "hierarchical_dawid_skene":
+        shape = (classes, classes - 1)
+        p["population"] = rng.normal(h["logit_mean"], h["logit_sd"])
+        p["spread"] = np.abs(rng.normal(0, h["spread"], shape))
+        p["own"] = rng.normal(size=(labelers, *shape))
+        wrong = p["population"] + p["spread"] * p["own"]
+        logits = np.zeros((labelers, classes, classes))
+        logits[:, ~np.eye(classes, dtype=bool)] = wrong.reshape(labelers, -1)
+        law = softmax(logits, axis=-1)[:, y].swapaxes(0, 1)
+    elif name == "mace":
+        p["competence"] = rng.beta(*h["competence"], labelers)
+        p["spam"] = rng.dirichlet(h["spam"], labelers)
+        law = np.where(
+            rng.random((SAMPLES, labelers, 1)) < p["competence"][:, None], right, p["spam"][None, :, :]
+        )
+    else:
+        if name == "one_coin":
+            p["accuracy"] = rng.beta(*h["accuracy"], labelers)
+            error = np.repeat(1 - p["accuracy"][None], SAMPLES, axis=0)
+        elif name == "difficulty_fallibility":
+            a, b, high = h["fallibility"]
+            p["fallibility"] = high * rng.beta(a, b, labelers)
+            delta = rng.beta(*h["difficulty_prior"], SAMPLES)[:, None]
+            # Su (59): the label is a uniform guess unless neither difficulty nor fallibility strikes.
+            guess = 1 - (1 - delta) * (1 - p["fallibility"])
+            error = guess * (classes - 1) / classes
+        else:
+            p["ability"] = rng.normal(*h["ability"], labelers)
+            easiness = np.exp(rng.normal(*h["easiness_prior"][:2], SAMPLES))[:, None]
+            error = 1 - expit(p["ability"] * easiness - np.log(classes - 1))
+        law = right * (1 - error[..., None]) + (1 - right) * error[..., None] / (classes - 1)
+    return p, categories(rng, law)
+
+
+def channel_numbers(name, p, settings, labelers):
+    """What is ranked, from parameters with any leading axis of draws."""
+
+    def one(draw):
+        channel = SPECS[name].channel(draw, settings, labelers)
+        matrices, prior = channel.matrices(), draw["prior"]
+        first = (prior * matrices[0].diagonal()).sum()
+        last = matrices[-1]
+        found = {"prior": prior[0], "accuracy": first, "recall": last[1, 1]}
+        return found | {"precision": prior[1] * last[1, 1] / (prior * last[:, 1]).sum()}
+
+    return jax.tree.map(np.asarray, jax.jit(jax.vmap(one))(p))
+
+
+def nuts_sets(name, classes, sets):
+    """Ranks (per number), smallest ESS, and the share of chains with divergences; sets run in step."""
+    labelers, spec = labelers_of(classes), SPECS[name]
+    settings = prepare(spec, classes, labelers, PRIORS[name](classes))
+    most = min(classes**labelers, SAMPLES)
+    ranks, least, diverged = [], np.inf, 0
+    for first in range(0, sets, IN_STEP):
+        truths, data, starts, rngs = [], [], [], []
+        for number in range(first, first + IN_STEP):
+            rng = np.random.default_rng([number, classes, zlib.crc32(name.encode())])
+            truth, z = draw_labels(name, rng, classes)
+            labels = Labels.from_matrix(z, classes)
+            found = merged_rows(labels).rows
+            pad = most - found.weight.size  # the same size for every set; more rows than `most` are padding
+            cut = [a[:most] for a in found]
+            fill = [((0, max(pad, 0)), (0, 0)), ((0, max(pad, 0)), (0, 0)), (0, max(pad, 0))]
+            data.append([np.pad(a, w, constant_values=-1 if a.ndim == 2 else 0) for a, w in
+                         zip(cut, fill, strict=True)])  # fmt: skip
+            truths.append(truth)
+            starts.append(start_values(spec, labels, settings, "majority"))
+            rngs.append(rng)
+        batch = type(found)(*(np.stack(a) for a in zip(*data, strict=True)))
+        many = jax.tree.map(lambda a: np.repeat(np.asarray(a)[None], IN_STEP, axis=0), settings)
+        run = _nuts.run_nuts(
+            bayes.MODELS[name], batch, many, key=jax.random.key(first), diagnose=diagnose,
+            static={"num_labelers": labelers}, num_warmup=400, num_samples=1000, target_accept=0.9,
+            init={k: np.stack([s[k] for s in starts]) for k in starts[0]}, batched=True,
+        )  # fmt: skip
+        diverged += int((run.statistics["diverging"].sum(axis=1) > 0).sum())
+        flat = {k: v.reshape(-1, *v.shape[2:]) for k, v in run.samples.items()}
+        drawn = channel_numbers(name, {k: flat[k] for k in truths[0]}, settings, labelers)
+        true = channel_numbers(
+            name, {k: np.stack([t[k] for t in truths]) for k in truths[0]}, settings, labelers
+        )
+        for k, rng in enumerate(rngs):
+            mine = {q: v.reshape(IN_STEP, -1)[k] for q, v in drawn.items()}
+            ranks.append({q: place(rng, float(true[q][k]), v) for q, v in mine.items()})
+            least = min(least, *(float(effective_sample_size(v[None])) for v in mine.values()))
+    note = f"smallest ESS {least:.0f}, divergences in {diverged} chains"
+    return ranks, note
+
+
+# ---- Testing models
+
+
+def testing_sets(classes, sets):
+    """Operating point (matrix) with p(y | z) of every sample known."""
+    ranks, bad = [], 0
+    for number in range(sets):
+        rng = np.random.default_rng([number, classes, 1])
+        rho = rng.dirichlet(np.full(classes, 0.5), SAMPLES)
+        confusion = dirichlets(rng, np.ones((classes, classes)))
+        y = categories(rng, rho)
+        y_pred = categories(rng, confusion[y])
+        options = {"num_warmup": 300, "num_samples": 250, "num_chains": 4, "key": jax.random.key(number)}
+        if classes == 2:
+            fit = binary_nuts(np.log(rho[:, 1]) - np.log(rho[:, 0]), y_pred, **options)
+        else:
+            prior = np.array([0.5, 0.3, 0.2])
+            fit = multiclass_nuts(np.log(rho) - np.log(prior), prior, y_pred, **options)
+        bad += bool(fit.run.divergences)
+        drawn, table = fit.draws.counts.astype(float), np.zeros((classes, classes))
+        np.add.at(table, (y, y_pred), 1)
+        numbers = table_numbers(table[None]), table_numbers(drawn)
+        row = {q: place(rng, float(numbers[0][q][0]), numbers[1][q]) for q in numbers[0]}
+        for c in range(classes):
+            row[f"K[{c},{c}]"] = place(rng, confusion[c, c], fit.draws.confusion[:, c, c])
+        ranks.append(row)
+    return ranks, f"divergences in {bad} sets"
+
+
+def table_numbers(n):
+    """In-sample metrics from count tables (draws, true, predicted)."""
+    accuracy = n[:, range(n.shape[1]), range(n.shape[1])].sum(axis=1) / n.sum(axis=(1, 2))
+    right = n[:, 1, 1]
+    recall, precision = ratio(right, n[:, 1].sum(axis=1)), ratio(right, n[:, :, 1].sum(axis=1))
+    names = ("in-sample accuracy", "in-sample recall", "in-sample precision")
+    return dict(zip(names, (accuracy, recall, precision), strict=True))
+
+
+# ---- The joint posterior
+
+
+def draw_joint(dependence, rng, classes):
+    """Labels, predictions, count table and the numbers that are ranked, by the definitions in `fit_joint`."""
+    labelers, every = labelers_of(classes), np.arange(classes)
+    prior = rng.dirichlet(np.ones(classes))
+    y = rng.choice(classes, SAMPLES, p=prior)
+    if dependence in ("independent", "copying"):
+        matrices, k = dirichlets(rng, rows(classes), labelers), dirichlets(rng, rows(classes))
+        z = categories(rng, matrices[:, y]).T
+        y_pred, share = categories(rng, k[y]), None
+        right = matrices[0, every, every]
+        if dependence == "copying":
+            share = rng.beta(1, 1)
+            whose = rng.integers(0, labelers, SAMPLES)
+            y_pred = np.where(rng.random(SAMPLES) < share, y_pred, z[np.arange(SAMPLES), whose])
+            k = share * k + (1 - share) * matrices.mean(axis=0)
+    else:
+        a, b = (10, 1) if classes == 2 else (2, 1)
+        easy = rng.beta(a, b, classes)
+        hard = (rng.random(SAMPLES) >= easy[y]).astype(int)
+        common = np.stack([dirichlets(rng, rows(classes, 9, 1)), dirichlets(rng, rows(classes, 3, 3))], 1)
+        theta = dirichlets(rng, 6 * common.reshape(-1, classes), labelers)
+        theta = theta.reshape(labelers, classes, 2, classes)
+        z = categories(rng, theta[:, y, hard]).T
+        weight = np.stack([easy, 1 - easy], axis=1)
+        right = (weight * theta[0, every, :, every]).sum(axis=1)
+        if dependence == "shared_strata":
+            own = np.stack(
+                [dirichlets(rng, rows(classes, 3, 1)), dirichlets(rng, rows(classes, 1.5, 1.5))], 1
+            )
+        else:
+            own = np.repeat(dirichlets(rng, rows(classes))[:, None], 2, axis=1)
+        y_pred, share = categories(rng, own[y, hard]), easy[0]
+        k = np.einsum("ch,chu->cu", weight, own)
+    table = np.zeros((classes, classes))
+    np.add.at(table, (y, y_pred), 1)
+    truth = {"prior": prior[0], "accuracy": prior @ right, "recall": k[1, 1]}
+    truth |= {name: v[0] for name, v in table_numbers(table[None]).items()}
+    return z, y_pred, truth | ({} if share is None else {"share": share})
+
+
+def joint_sets(dependence, classes, sets):
+    """`fit_joint` under one of its dependence models."""
+    ranks, switched, lost = [], 0, 0
+    for number in range(sets):
+        rng = np.random.default_rng([number, classes, zlib.crc32(dependence.encode())])
+        z, y_pred, truth = draw_joint(dependence, rng, classes)
+        fit = fit_joint(
+            Labels.from_matrix(z, classes), y_pred=y_pred, key=jax.random.key(number), effort=EFFORT,
+            dependence=dependence, diagonal=8.0, off_diagonal_total=2.0,
+        )  # fmt: skip
+        drawn = {"prior": fit.prior[:, 0], "accuracy": fit.labeler_accuracy[:, 0]}
+        drawn |= {"recall": fit.classifier[:, 1, 1]} | table_numbers(fit.tables("in-sample"))
+        if fit.weights is not None:
+            drawn["share"] = fit.weights[:, 0, 0]
+        ranks.append({q: place(rng, truth[q], drawn[q]) for q in truth})
+        switched, lost = switched + fit.switching.switched, lost + (not fit.converged)
+    return ranks, f"{switched} switched, {lost} did not converge"
+
+
+def random_effect_sets(sets):
+    """`fit_random_effect`."""
+    ranks, switched, lost = [], 0, 0
+    nodes, weights = np.polynomial.hermite_e.hermegauss(61)
+    weights = weights / weights.sum()
+    for number in range(sets):
+        rng = np.random.default_rng([number, 3])
+        share, m, k = rng.random(), rng.normal(1.2, 1, 2), rng.normal(1.2, 1.2, 2)
+        lam, a = np.abs(rng.normal(0, 1, 2)), rng.normal(0, 0.8, (5, 2))
+        kap = truncnorm.rvs(-lam / 0.5, np.inf, lam, 0.5, random_state=rng)
+        y, ease = (rng.random(SAMPLES) < share).astype(int), rng.standard_normal(SAMPLES)
+        hit = rng.random((SAMPLES, 5)) < expit(a[:, y].T + m[y][:, None] + (lam[y] * ease)[:, None])
+        z = np.where(hit, y[:, None], 1 - y[:, None])
+        y_pred = np.where(rng.random(SAMPLES) < expit(k[y] + kap[y] * ease), y, 1 - y)
+        fit = fit_random_effect(
+            Labels.from_matrix(z, 2), y_pred=y_pred, key=jax.random.key(number), effort=EFFORT
+        )
+        table = np.zeros((2, 2))
+        np.add.at(table, (y, y_pred), 1)
+        right = expit((a[0] + m)[:, None] + lam[:, None] * nodes) @ weights
+        truth = {"prior": 1 - share, "accuracy": np.array([1 - share, share]) @ right}
+        truth["recall"] = expit(k[1] + kap[1] * nodes) @ weights
+        truth |= {name: v[0] for name, v in table_numbers(table[None]).items()}
+        drawn = {"prior": fit.prior[:, 0], "accuracy": fit.labeler_accuracy[:, 0]}
+        drawn |= {"recall": fit.classifier[:, 1, 1]} | table_numbers(fit.tables("in-sample"))
+        ranks.append({q: place(rng, truth[q], drawn[q]) for q in truth})
+        switched, lost = switched + fit.switching.switched, lost + (not fit.converged)
+    return ranks, f"{switched} switched, {lost} did not converge"
+
+
+ROWS = {f"nuts {name} C={c}": partial(nuts_sets, name, c) for name in bayes.MODELS for c in (2, 3)}
+ROWS |= {f"testing C={c}": partial(testing_sets, c) for c in (2, 3)}
+ROWS |= {
+    f"joint {name} C={c}": partial(joint_sets, name, c)
+    for name in ("independent", "shared_strata", "labeler_strata", "copying")
+    for c in (2, 3)
+}
+ROWS |= {"random effect": random_effect_sets}
+
+
+def p_value(u):
+    """Twice the smaller p-value of two Kolmogorov-Smirnov tests: of u, and of |2u - 1|."""
+    return min(1.0, 2 * min(kstest(u, "uniform").pvalue, kstest(np.abs(2 * u - 1), "uniform").pvalue))
+
+
+def one_row(name, sets):
+    """Ranks, note and seconds of one row of the table."""
+    jax.config.update("jax_enable_x64", True)
+    began = time.monotonic()
+    ranks, note = ROWS[name](sets)
+    return name, {q: np.array([row[q] for row in ranks]) for q in ranks[0]}, note, time.monotonic() - began
+
+
+def main(sets="160", processes="2", *chosen):
+    """Print the table."""
+    print(f"{platform.machine()}, Python {platform.python_version()}, jax {jax.__version__}, ", end="")
+    print(f"numpy {np.__version__}, {processes} processes, {sets} sets a row")
+    names = [n for n in ROWS if not chosen or n.startswith(chosen)]
+    least, count = 1.0, 0
+    with ProcessPoolExecutor(int(processes), mp_context=get_context("spawn")) as pool:
+        for name, ranks, note, seconds in pool.map(one_row, names, [int(sets)] * len(names)):
+            p = {q: p_value(u) for q, u in ranks.items()}
+            least, count = min(least, *p.values()), count + len(p)
+            print(f"{name:33} " + ", ".join(f"{q} {v:.2g}" for q, v in p.items()), flush=True)
+            print(f"{'':33} ({note}; {seconds:.0f} s)", flush=True)
+    print(f"smallest of {count} p-values: {least:.2g}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,220 @@
+"""The law of the labels of one sample in a form that sums can be taken over.
+
+Information needs more than the array `log_likelihood`: it averages over labels that nobody has given yet.
+`LabelLaw` holds, for every model of `jtruth.noise`, what that takes:
+
+    p(z | y) = sum_s weights[s, y] prod_t rows[s, t, y, z_t].
+
+The stratum s is whatever makes the labels of a sample dependent: the shared draw of `SharedErrors`, or the
+difficulty of the sample. Without one there is a single stratum. A labeler who may stay silent has "no label"
+as one more symbol. If `observed`, somebody knows the stratum of each sample (a difficulty that is given in
+the noise model), and information is the average over strata.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+from scipy.special import roots_jacobi
+
+from jtruth._arrays import is_concrete
+from jtruth.noise import ConfusionMatrices, DifficultyFallibility, NoiseModel, SharedErrors, Symmetric
+from jtruth.noise._parameters import as_parameter, check_ndim, check_probabilities, check_rows
+from jtruth.noise.difficulty_fallibility import labeling_error
+
+
+class LabelLaw(NamedTuple):
+    """Law of the labels of one sample; rows and weights are float64 NumPy arrays."""
+
+    rows: Float[np.ndarray, "strata labelers classes symbols"]  # p(symbol | class, stratum), sums to 1
+    weights: Float[np.ndarray, "strata classes"]  # p(stratum | class), columns sum to 1
+    observed: bool = False  # whether the stratum of a sample is known to whoever reads the labels
+
+    @property
+    def num_labelers(self) -> int:
+        """Number of labelers T."""
+        return self.rows.shape[1]
+
+    @property
+    def num_classes(self) -> int:
+        """Number of classes C."""
+        return self.rows.shape[2]
+
+    def strata(self) -> list[tuple[float, "LabelLaw"]]:
+        """(weight, law) of each observed stratum; the law itself, with weight 1, if none is observed."""
+        if not self.observed:
+            return [(1.0, self)]
+        one = np.ones((1, self.num_classes))
+        return [(float(w[0]), LabelLaw(r[None], one)) for r, w in zip(self.rows, self.weights, strict=True)]
+
+
+def label_law(noise, *, num_labelers: int | None = None, participation=None) -> LabelLaw:
+    """The law of a sample's labels under a noise model, matrices, or a law.
+
+    Args:
+        noise: `ConfusionMatrices`, `Symmetric`, `DifficultyFallibility`, `SharedErrors`, an array (labelers,
+            classes, symbols) whose rows sum to 1 (symbols need not be classes: score bins, "don't know"), or
+            a `LabelLaw`. A difficulty per sample is an observed stratum: each is equally likely, and known.
+        num_labelers: T, needed where one error or fallibility stands for all labelers.
+        participation: eta, a number or (labelers,): probability that a labeler labels a sample, independent
+            of everything else. 0 leaves a labeler out. Everybody labels if None.
+
+    Raises:
+        ValueError: unknown kind of model, bad numbers, or sizes that do not match.
+
+    Example:
+        >>> from jtruth.noise import Symmetric
+        >>> law = label_law(Symmetric(.1, 2), num_labelers=3, participation=.5)
+        >>> law.rows.shape, law.rows[0, 0, 1].round(3)
+        ((1, 3, 2, 3), array([0.05, 0.45, 0.5 ]))
+    """
+    law = noise if isinstance(noise, LabelLaw) else _law_of(noise, num_labelers)
+    if num_labelers is not None and law.num_labelers != num_labelers:
+        raise ValueError(
+            f"num_labelers is {num_labelers} but the noise model is for {law.num_labelers} labelers; leave "
+            "num_labelers out, or give one error for all labelers"
+        )
+    return law if participation is None else _with_participation(law, participation)
+
+
+def mixture(
+    models: Sequence, weights: Sequence[float] | np.ndarray, *, num_labelers: int | None = None
+) -> LabelLaw:
+    """A `LabelLaw` in which nobody knows which of several models a sample follows.
+
+    The labels of a sample become dependent: a wrong one makes a difficult sample likely, where the others
+    are worth less. For instance a distribution of difficulty, from `beta_difficulty`.
+
+    Args:
+        models: what `label_law` accepts, all for the same labelers and classes.
+        weights: probability of each, the same for every class.
+        num_labelers: T, where the models do not say it.
+
+    Raises:
+        ValueError: no model, models of different sizes, or weights that are no distribution.
+
+    Example:
+        >>> from jtruth.noise import Symmetric
+        >>> law = mixture([Symmetric(.05, 2), Symmetric(.4, 2)], [.8, .2], num_labelers=3)
+        >>> law.rows.shape, law.weights[:, 0]
+        ((2, 3, 2, 2), array([0.8, 0.2]))
+    """
+    laws = [label_law(model, num_labelers=num_labelers) for model in models]
+    weights = np.asarray(weights, np.float64)
+    if not laws or weights.shape != (len(laws),):
+        raise ValueError(f"give one weight for each model; got {len(laws)} models, weights {weights.shape}")
+    check_rows(weights[None], "weights")
+    shapes = {law.rows.shape[1:] for law in laws}
+    if len(shapes) > 1:
+        raise ValueError(f"the models differ in (labelers, classes, symbols): {sorted(shapes)}")
+    rows = np.concatenate([law.rows for law in laws])
+    return LabelLaw(rows, np.concatenate([w * law.weights for w, law in zip(weights, laws, strict=True)]))
+
+
+def beta_difficulty(a: float, b: float, count: int = 12) -> tuple[np.ndarray, np.ndarray]:
+    """Difficulties (count,) and weights (count,) that stand for delta ~ Beta(a, b) of Su 5.1.2.
+
+    Gauss-Jacobi quadrature: exact for polynomials of degree 2 count - 1 in delta. The probability of labels
+    of T labelers has degree T, so information is then limited by rounding only, up to T = 2 count - 1.
+
+    Raises:
+        ValueError: a or b is not positive, or count is less than 1.
+
+    Example:
+        >>> difficulty, weights = beta_difficulty(1, 5)
+        >>> round(float(weights @ difficulty), 12)
+        0.166666666667
+    """
+    if not (a > 0 and b > 0 and count >= 1):
+        raise ValueError(f"a and b must be positive and count at least 1; got a={a}, b={b}, count={count}")
+    x, w = roots_jacobi(count, b - 1, a - 1)
+    return (1 + x) / 2, w / w.sum()
+
+
+def _law_of(noise, num_labelers: int | None) -> LabelLaw:
+    """The law of one kind of model."""
+    if not is_concrete(noise):
+        raise ValueError("information is computed on the host; call it outside of jit, vmap and grad")
+    match noise:
+        case ConfusionMatrices():
+            return _one_stratum(np.asarray(noise.matrices, np.float64))
+        case Symmetric():
+            error = _per_labeler(noise.error, num_labelers, "error")
+            return _one_stratum(_channels(error, noise.num_classes))
+        case DifficultyFallibility():
+            return _of_difficulty(noise, num_labelers)
+        case SharedErrors():
+            return _of_shared_errors(noise)
+        case NoiseModel():
+            raise ValueError(
+                f"the law of {type(noise).__name__} is not known here; use method='enumerate' or "
+                "'monte_carlo', which need only its log_likelihood and sample"
+            )
+    return _one_stratum(_checked_array(noise))
+
+
+def _checked_array(given) -> np.ndarray:
+    """(labelers, classes, symbols), rows sum to 1."""
+    rows = as_parameter(given, "matrices")
+    check_ndim(rows, "matrices", (3,), "(labelers, classes, symbols)")
+    if rows.shape[1] < 2:
+        raise ValueError(f"matrices must have 2 or more classes (second axis); got {rows.shape}")
+    check_rows(rows, "matrices")
+    return np.asarray(rows)
+
+
+def _one_stratum(rows: np.ndarray) -> LabelLaw:
+    return LabelLaw(rows[None], np.ones((1, rows.shape[1])))
+
+
+def _per_labeler(value, num_labelers: int | None, name: str) -> np.ndarray:
+    """One number for each labeler, where the model may hold one for all of them."""
+    value = np.asarray(value, np.float64)
+    if value.ndim == 0 and (num_labelers is None or num_labelers < 1):
+        raise ValueError(f"one {name} stands for all labelers; say how many with num_labelers=")
+    return value if value.ndim else np.full(num_labelers or 1, value)
+
+
+def _channels(error: np.ndarray, num_classes: int) -> np.ndarray:
+    """Su (57) for C classes: (*shape, classes, classes) of errors (*shape,)."""
+    wrong = error[..., None, None] / (num_classes - 1)
+    return np.where(np.eye(num_classes, dtype=bool), 1.0 - error[..., None, None], wrong)
+
+
+def _of_difficulty(noise: DifficultyFallibility, num_labelers: int | None) -> LabelLaw:
+    """One observed stratum for each difficulty that occurs."""
+    fallibility = _per_labeler(noise.fallibility, num_labelers, "fallibility")
+    delta, count = np.unique(np.asarray(noise.difficulty, np.float64).ravel(), return_counts=True)
+    both = np.broadcast_arrays(delta[:, None], fallibility[None, :])
+    with jax.enable_x64(True):
+        error = np.asarray(labeling_error(jnp.asarray(both[0]), jnp.asarray(both[1]), noise.num_classes))
+    weights = np.repeat((count / count.sum())[:, None], noise.num_classes, axis=1)
+    return LabelLaw(_channels(error, noise.num_classes), weights, observed=delta.size > 1)
+
+
+def _of_shared_errors(noise: SharedErrors) -> LabelLaw:
+    """One stratum for each value of the shared draw, seen by nobody."""
+    matrices, shared = (np.asarray(x, np.float64) for x in (noise.matrices, noise.shared))
+    copying = np.broadcast_to(np.asarray(noise.copying, np.float64), matrices.shape[:1])[:, None, None]
+    copied = np.eye(shared.shape[0])[:, None, None, :]  # (strata, 1, 1, symbols)
+    return LabelLaw(copying * copied + (1 - copying) * matrices[None], shared.T.copy())
+
+
+def _with_participation(law: LabelLaw, participation) -> LabelLaw:
+    """The law with "no label" as last symbol; labelers who never take part are left out."""
+    eta = as_parameter(participation, "participation")
+    check_ndim(eta, "participation", (0, 1), "() or (labelers,)")
+    check_probabilities(eta, "participation")
+    if eta.ndim and eta.shape[0] != law.num_labelers:
+        raise ValueError(
+            f"participation has {eta.shape[0]} entries but there are {law.num_labelers} labelers"
+        )
+    eta = np.broadcast_to(np.asarray(eta), (law.num_labelers,))
+    rows, eta = law.rows[:, eta > 0], eta[eta > 0]
+    if (eta < 1).any():
+        silent = np.broadcast_to((1 - eta)[None, :, None, None], (*rows.shape[:3], 1))
+        rows = np.concatenate([rows * eta[None, :, None, None], silent], axis=-1)
+    return law._replace(rows=rows)

@@ -1,0 +1,128 @@
+"""Whom to ask next: the expected fall of the entropy by loops, by the chain rule and by the model itself."""
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jtruth.information import expected_gain, expected_gain_of_labels, mixture, mutual_information
+from jtruth.labels import Labels
+from jtruth.noise import DifficultyFallibility, SharedErrors
+from jtruth.posterior import class_posterior
+
+PRIOR = [225 / 351, 126 / 351]
+
+
+def entropy(p):
+    return -sum(x * math.log2(x) for x in p if x > 0)
+
+
+def matrices(seed, num_labelers, num_classes):
+    return np.random.default_rng(seed).dirichlet(np.ones(num_classes), (num_labelers, num_classes))
+
+
+def gain_by_loops(posterior, rows):
+    """Entropy now, less the mean entropy after the answer, for one sample and labeler."""
+    answers = [sum(posterior[c] * rows[c][k] for c in range(len(posterior))) for k in range(len(rows[0]))]
+    after = 0.0
+    for k, p in enumerate(answers):
+        if p > 0:
+            after += p * entropy([posterior[c] * rows[c][k] / p for c in range(len(posterior))])
+    return entropy(posterior) - after
+
+
+def test_expected_gain_equals_loops():
+    rho, rows = np.random.default_rng(0).dirichlet([0.3] * 3, 20), matrices(7, 5, 3)
+    rho[0], rows[0] = [0, 1, 0], np.eye(3)
+    gain = np.asarray(expected_gain(rho, rows))
+    expected = [[gain_by_loops(r, m) for m in rows] for r in rho]
+    np.testing.assert_allclose(gain, expected, atol=1e-14)
+    assert (gain >= -1e-15).all() and (abs(gain[0]) < 1e-15).all()
+    np.testing.assert_allclose(gain[:, 0], [entropy(r) for r in rho], atol=1e-14)
+
+
+def test_expected_gain_is_the_chain_rule():
+    """I(Z1; Y) + E[gain of labeler 2 given z1] = I(Z1, Z2; Y)."""
+    rows, prior = matrices(8, 2, 3), np.array([0.5, 0.3, 0.2])
+    p_z = prior @ rows[0]
+    rho = (prior[:, None] * rows[0] / p_z).T
+    gain = np.asarray(expected_gain(rho, rows[1:]))[:, 0]
+    both = mutual_information(rows, prior).bits
+    assert mutual_information(rows[:1], prior).bits + p_z @ gain == pytest.approx(both, abs=1e-13)
+
+
+def test_expected_gain_under_jit_vmap_and_grad():
+    rho, rows = jnp.array([[0.3, 0.7], [0.0, 1.0]]), jnp.array(matrices(9, 2, 2))
+    gain = expected_gain(rho, rows)
+    np.testing.assert_allclose(jax.jit(expected_gain)(rho, rows), gain, atol=1e-15)
+    np.testing.assert_allclose(jax.vmap(expected_gain, (0, None))(rho[:, None], rows)[:, 0], gain, atol=1e-15)
+    slope = jax.grad(lambda m: expected_gain(rho, m).sum())(rows)
+    assert np.isfinite(slope).all()
+    with jax.enable_x64(False):
+        single = expected_gain(np.asarray(rho, np.float32), np.asarray(rows, np.float32))
+        assert single.dtype == jnp.float32
+        np.testing.assert_allclose(single, np.asarray(gain), atol=1e-6)
+
+
+Z = np.array([[1, 0, -1], [1, 1, -1], [-1, -1, -1], [0, -1, 1]])
+
+
+def test_gain_of_labels_under_shared_errors_equals_loops():
+    """p(y, z_t | labels so far) by summing the model's own likelihood of the labels with one more."""
+    model, prior = (
+        SharedErrors(matrices(10, 3, 2), matrices(11, 1, 2)[0], [0.5, 0.3, 0.8]),
+        np.array([0.6, 0.4]),
+    )
+    gain = np.asarray(expected_gain_of_labels(model, Labels.from_matrix(Z, 2, allow_unlabelled=True), prior))
+    for (i, t), value in np.ndenumerate(gain):
+        if Z[i, t] >= 0:
+            assert value == 0
+            continue
+        more = np.repeat(Z[i][None], 2, axis=0)
+        more[:, t] = [0, 1]
+        joint = prior * np.exp(np.asarray(model.log_likelihood(Labels.from_matrix(more, 2))))
+        rho = joint.sum(0) / joint.sum()
+        rows = (joint / joint.sum(0)).T
+        assert value == pytest.approx(gain_by_loops(rho, rows), abs=1e-13)
+
+
+def test_gain_of_labels_with_difficulty_uses_each_sample():
+    delta, phi, prior = [0.1, 0.6, 0.1, 0.9], [0.1, 0.2, 0.3], np.array([0.6, 0.4])
+    labels = Labels.from_matrix(Z, 2, allow_unlabelled=True)
+    model = DifficultyFallibility(delta, phi, 2)
+    rho = np.asarray(class_posterior(model.log_likelihood(labels), prior))
+    gain = np.asarray(expected_gain_of_labels(model, labels, prior))
+    for i, d in enumerate(delta):
+        rows = [[[1 - e, e], [e, 1 - e]] for e in ((d + f - d * f) / 2 for f in phi)]
+        expected = np.where(Z[i] >= 0, 0, [gain_by_loops(rho[i], r) for r in rows])
+        np.testing.assert_allclose(gain[i], expected, atol=1e-14)
+
+
+def test_gain_of_labels_of_an_unknown_difficulty():
+    """A disagreement says that the sample is difficult: a third label is worth less than if it were easy."""
+    parts = [DifficultyFallibility(d, 0.1, 2) for d in (0.0, 0.9)]
+    unknown = mixture(parts, [0.5, 0.5], num_labelers=3)
+    labels, prior = Labels.from_matrix(Z[:2], 2), np.array([0.5, 0.5])
+    unknown_gain = np.asarray(expected_gain_of_labels(unknown, labels, prior))[:, 2]
+    easy_gain = np.asarray(expected_gain_of_labels(parts[0], labels, prior))[:, 2]
+    assert unknown_gain[0] < easy_gain[0] and unknown_gain[1] != easy_gain[1]
+
+
+BAD = {
+    "sizes": (lambda: expected_gain(np.ones((2, 3)) / 3, matrices(1, 2, 2)), "of the same classes"),
+    "rows": (lambda: expected_gain(np.ones((2, 2)), matrices(1, 2, 2)), "posterior[0] sums to 2"),
+    "classes": (
+        lambda: expected_gain_of_labels(matrices(1, 3, 3), Labels.from_matrix(Z[:2], 2), np.array(PRIOR)),
+        "the labels have 2 classes",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input(as_installed, case):
+    call, message = BAD[case]
+    with pytest.raises(ValueError) as error:
+        call()
+    assert message in str(error.value)

@@ -1,0 +1,220 @@
+"""I(Z; Y) exactly: loops over label vectors, reference values, 40-digit sums, and method against method."""
+
+import itertools
+import math
+
+import mpmath
+import numpy as np
+import pytest
+
+from jtruth.information import beta_difficulty, mixture, mutual_information
+from jtruth.noise import ConfusionMatrices, DifficultyFallibility, SharedErrors, Symmetric
+
+PRIOR = [225 / 351, 126 / 351]  # Ionosphere, Su 5.5
+
+
+def by_loops(prior, likelihood, symbols):
+    """Su section 4: sum over z and y of p(z, y) log2 [p(z, y) / p(z) pi(y)], one label vector at a time."""
+    total = 0.0
+    for z in itertools.product(*symbols):
+        joint = [prior[c] * likelihood(z, c) for c in range(len(prior))]
+        for c, p in enumerate(joint):
+            if p > 0:
+                total += p * math.log2(p / (sum(joint) * prior[c]))
+    return total
+
+
+def independent_by_loops(rows, prior, eta=None):
+    """Independent labelers; symbol -1 (no label) where `eta` says that a labeler may stay silent."""
+    eta = [1.0] * len(rows) if eta is None else eta
+
+    def likelihood(z, c):
+        return math.prod(1 - eta[t] if k == -1 else eta[t] * rows[t][c][k] for t, k in enumerate(z))
+
+    return by_loops(prior, likelihood, [range(-1, len(rows[0][0]))] * len(rows))
+
+
+def matrices(seed, num_labelers, num_classes):
+    return np.random.default_rng(seed).dirichlet(np.ones(num_classes), (num_labelers, num_classes))
+
+
+def bsbc_mpmath(num_labelers, error, prior):
+    """H(Z) - T h(eps) with 40 digits: the formula of Su 4.1 without its superfluous factor pi(0)."""
+    with mpmath.workdps(40):
+        e, p = mpmath.mpf(error), mpmath.mpf(prior)
+        entropy = mpmath.mpf(0)
+        for m in range(num_labelers + 1):
+            q = (1 - p) * e**m * (1 - e) ** (num_labelers - m) + p * (1 - e) ** m * e ** (num_labelers - m)
+            entropy -= mpmath.binomial(num_labelers, m) * q * mpmath.log(q, 2)
+        of_one = -e * mpmath.log(e, 2) - (1 - e) * mpmath.log(1 - e, 2)
+        return float(entropy - num_labelers * of_one)
+
+
+@pytest.mark.parametrize("num_classes", [2, 3])
+@pytest.mark.parametrize("num_labelers", [1, 2, 4, 6])
+def test_unequal_labelers_equal_loops(num_labelers, num_classes):
+    rows = matrices(num_labelers, num_labelers, num_classes)
+    prior = np.random.default_rng(9).dirichlet(np.ones(num_classes))
+    expected = independent_by_loops(rows, prior)
+    for method in ("counts", "integral"):
+        assert mutual_information(rows, prior, method=method).bits == pytest.approx(expected, abs=1e-13)
+    foreign = mutual_information(
+        ConfusionMatrices(rows), prior, method="enumerate", num_labelers=num_labelers
+    )
+    assert foreign.bits == pytest.approx(expected, abs=1e-13)
+
+
+@pytest.mark.parametrize("num_classes", [2, 3])
+def test_missing_labels_equal_loops(num_classes):
+    rows, prior = matrices(1, 4, num_classes), np.full(num_classes, 1 / num_classes)
+    eta = np.array([0.3, 1.0, 0.0, 0.8])
+    expected = independent_by_loops(rows, prior, eta)
+    for method in ("counts", "integral"):
+        result = mutual_information(rows, prior, participation=eta, method=method)
+        assert result.bits == pytest.approx(expected, abs=1e-13)
+    model = ConfusionMatrices(rows)
+    result = mutual_information(model, prior, participation=eta, method="enumerate")
+    assert result.bits == pytest.approx(expected, abs=1e-13)
+
+
+def test_a_sample_without_labels_has_no_information():
+    assert mutual_information(Symmetric(0.1, 2), PRIOR, num_labelers=3, participation=0.0).bits == 0.0
+    alone = mutual_information(Symmetric(0.1, 2), PRIOR, num_labelers=1).bits
+    half = mutual_information(Symmetric(0.1, 2), PRIOR, num_labelers=1, participation=0.5).bits
+    assert half == pytest.approx(alone / 2, abs=1e-15)
+
+
+@pytest.mark.parametrize("copying", [0.0, 0.4, 1.0])
+def test_dependent_labelers_equal_loops(copying):
+    rows, shared, prior = matrices(2, 4, 3), matrices(3, 1, 3)[0], [0.5, 0.3, 0.2]
+    r = copying * np.array([1.0, 0.5, 1.0, 0.9])
+
+    def likelihood(z, c):
+        terms = [
+            math.prod(r[t] * (k == s) + (1 - r[t]) * rows[t, c, k] for t, k in enumerate(z)) for s in range(3)
+        ]
+        return sum(shared[c, s] * terms[s] for s in range(3))
+
+    expected = by_loops(prior, likelihood, [range(3)] * 4)
+    model = SharedErrors(rows, shared, r)
+    assert mutual_information(model, prior).bits == pytest.approx(expected, abs=1e-13)
+    listed = mutual_information(model, prior, method="enumerate", num_labelers=4)
+    assert listed.bits == pytest.approx(expected, abs=1e-13)
+
+
+def test_difficulty_known_and_unknown_equal_loops():
+    delta, phi, prior = np.array([0.0, 0.3, 0.3, 0.9]), np.array([0.1, 0.3, 0.2]), [0.7, 0.3]
+    error = lambda d, f: (d + f - d * f) / 2  # noqa: E731  (60)
+    rows = np.array(
+        [[[[1 - error(d, f), error(d, f)], [error(d, f), 1 - error(d, f)]] for f in phi] for d in delta]
+    )
+    known = mutual_information(DifficultyFallibility(delta, phi, 2), prior)
+    assert known.bits == pytest.approx(np.mean([independent_by_loops(r, prior) for r in rows]), abs=1e-13)
+
+    def likelihood(z, c):
+        return np.mean([math.prod(r[t][c][k] for t, k in enumerate(z)) for r in rows])
+
+    unknown = mixture([DifficultyFallibility(d, phi, 2) for d in delta], np.full(4, 0.25))
+    result = mutual_information(unknown, prior)
+    assert result.bits == pytest.approx(by_loops(prior, likelihood, [range(2)] * 3), abs=1e-13)
+    assert result.bits < known.bits  # not to know the difficulty never helps
+
+
+def test_beta_difficulty_is_a_quadrature():
+    difficulty, weights = beta_difficulty(2, 3, 8)
+    for power in range(16):
+        moment = math.gamma(2 + power) * math.gamma(5) / math.gamma(2) / math.gamma(5 + power)
+        assert weights @ difficulty**power == pytest.approx(moment, rel=1e-12)
+    few, many = (
+        mutual_information(
+            mixture([DifficultyFallibility(d, 0.2, 2) for d in x], w, num_labelers=9), [0.8, 0.2]
+        ).bits
+        for x, w in (beta_difficulty(1, 5, 5), beta_difficulty(1, 5, 20))
+    )
+    assert few == pytest.approx(many, abs=1e-12)  # degree 9 in the difficulty: 5 points are exact
+
+
+def test_golden_bsbc(golden):
+    for prior, num_labelers, error, bits in golden("su_mutual_information")["bsbc"]:
+        result = mutual_information(Symmetric(error, 2), [1 - prior, prior], num_labelers=num_labelers)
+        assert result.bits == pytest.approx(bits, abs=1e-10)
+
+
+def test_golden_channels(golden):
+    for case in golden("su_mutual_information")["channel"]:
+        result = mutual_information(np.array(case["thetas"]), np.array(case["pi"]))
+        assert result.bits == pytest.approx(case["mi_bits"], abs=1e-10)
+
+
+# To three digits these are what Su 5.5 prints: .667, .758, .863, .859.
+PAPER = {(1, 0.05): 0.66661, (9, 0.25): 0.75780, (1, 0.01): 0.86337, (399, 0.45): 0.85919}
+
+
+@pytest.mark.parametrize(("num_labelers", "error"), PAPER)
+def test_the_four_values_of_su_5_5(num_labelers, error):
+    exact = bsbc_mpmath(num_labelers, error, mpmath.mpf(126) / 351)
+    assert exact == pytest.approx(PAPER[num_labelers, error], abs=5e-6)
+    for method in ("auto", "counts", "integral"):
+        result = mutual_information(Symmetric(error, 2), PRIOR, num_labelers=num_labelers, method=method)
+        assert result.bits == pytest.approx(exact, abs=1e-12)
+
+
+def test_ten_thousand_labelers():
+    exact = bsbc_mpmath(10_000, 0.49, mpmath.mpf("0.4"))
+    for method, tolerance in (("integral", 1e-13), ("counts", 1e-11)):
+        result = mutual_information(Symmetric(0.49, 2), [0.6, 0.4], num_labelers=10_000, method=method)
+        assert result.bits == pytest.approx(exact, abs=tolerance)
+
+
+def test_little_information_keeps_its_digits():
+    """To second order I = pi0 pi1 (1 - 2 eps)^2 2 / ln 2 for eps near 1/2, here 1e-12 bits."""
+    error, prior = 0.5 - 1e-6, [0.6, 0.4]
+    for method in ("counts", "integral"):
+        bits = mutual_information(Symmetric(error, 2), prior, num_labelers=1, method=method).bits
+        assert bits == pytest.approx(
+            0.24 * (2e-6) ** 2 * 2 / math.log(2), rel=2e-3 if method == "counts" else 1e-6
+        )
+
+
+@pytest.mark.parametrize("num_classes", [2, 3])
+def test_a_thousand_unequal_labelers_by_two_halves(num_classes):
+    """Many labelers one by one, and the same ones grouped in 3 kinds: sums over counts and the integral."""
+    kinds = 0.8 / num_classes + 0.2 * matrices(5, 3, num_classes)
+    kinds /= kinds.sum(axis=2, keepdims=True)
+    sizes = [300, 150, 50] if num_classes == 2 else [12, 10, 8]
+    rows, prior = np.repeat(kinds, sizes, axis=0), np.full(num_classes, 1 / num_classes)
+    counts = mutual_information(rows, prior, method="counts").bits
+    assert mutual_information(rows, prior, method="integral").bits == pytest.approx(counts, abs=1e-12)
+
+
+def test_perfect_and_useless_labelers():
+    for num_classes in (2, 3):
+        prior = np.full(num_classes, 1 / num_classes)
+        perfect, useless = np.eye(num_classes), np.full((num_classes, num_classes), 1 / num_classes)
+        for method in ("counts", "integral"):
+            one = mutual_information(np.stack([perfect, useless]), prior, method=method).bits
+            none = mutual_information(np.stack([useless, useless]), prior, method=method).bits
+            assert one == pytest.approx(math.log2(num_classes), abs=1e-13) and none == pytest.approx(
+                0, abs=1e-15
+            )
+
+
+def test_classes_that_never_occur_do_not_matter():
+    rows = matrices(7, 3, 4)
+    for method in ("counts", "integral"):
+        four = mutual_information(rows, [0.0, 0.6, 0.4, 0.0], method=method).bits
+        assert four == pytest.approx(mutual_information(rows[:, 1:3], [0.6, 0.4]).bits, abs=1e-13)
+
+
+@pytest.mark.parametrize("num_classes", [2, 3])
+def test_certain_and_nearly_certain_labelers(num_classes):
+    """Rows with zeros and with entries down to 1e-40: two ways of summing that share nothing."""
+    rng = np.random.default_rng(num_classes)
+    for _ in range(40 if num_classes == 2 else 4):
+        rows = rng.dirichlet(np.full(3, 0.05), (4, num_classes))
+        rows = np.where(rng.random(rows.shape) < 0.2, 0.0, rows)
+        rows = np.where(rows.sum(axis=2, keepdims=True) == 0, 1.0, rows)
+        rows /= rows.sum(axis=2, keepdims=True)
+        prior = rng.dirichlet(np.full(num_classes, 0.3))
+        counts, integral = (mutual_information(rows, prior, method=m).bits for m in ("counts", "integral"))
+        assert integral == pytest.approx(counts, abs=2e-14)

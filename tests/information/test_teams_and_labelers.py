@@ -1,0 +1,171 @@
+"""Closed form, equivalent labeler, smallest team, what labelers add: two ways for each."""
+
+import itertools
+import math
+
+import jax
+import numpy as np
+import pytest
+
+from jtruth.information import (
+    added_information,
+    best_labelers,
+    bsbc_information,
+    equivalent_error,
+    equivalent_labeler,
+    labeler_information,
+    mutual_information,
+    smallest_team,
+)
+from jtruth.noise import ConfusionMatrices, DifficultyFallibility, SharedErrors, Symmetric
+
+PRIOR = [225 / 351, 126 / 351]
+
+
+def entropy(p):
+    return -sum(x * math.log2(x) for x in p if x > 0)
+
+
+def matrices(seed, num_labelers, num_classes):
+    return np.random.default_rng(seed).dirichlet(np.ones(num_classes), (num_labelers, num_classes))
+
+
+@pytest.mark.parametrize("error", [0.0, 0.05, 0.3, 0.5, 0.9, 1.0])
+@pytest.mark.parametrize("num_labelers", [0, 1, 2, 7])
+def test_closed_form_is_entropy_of_labels_less_noise(num_labelers, error):
+    """The corrected formula of Su 4.1 as it stands: H(Z) - T h(eps), summed over all 2^T label vectors."""
+    of_z = []
+    for z in itertools.product((0, 1), repeat=num_labelers):
+        ones = sum(z)
+        zero = 0.7 * error**ones * (1 - error) ** (num_labelers - ones)
+        of_z.append(zero + 0.3 * (1 - error) ** ones * error ** (num_labelers - ones))
+    expected = entropy(of_z) - num_labelers * entropy([error, 1 - error])
+    assert bsbc_information(num_labelers, error, 0.3) == pytest.approx(expected, abs=1e-13)
+
+
+def test_closed_form_broadcasts_to_the_figures():
+    teams, errors = np.array([1, 2, 5, 10]), np.linspace(0, 0.5, 11)
+    figure_6 = bsbc_information(teams[:, None], errors[None, :], 0.1)
+    assert figure_6.shape == (4, 11)
+    assert (np.diff(figure_6, axis=0) >= -1e-14).all() and (np.diff(figure_6, axis=1) <= 0).all()
+    shares = np.linspace(0, 1, 21)
+    figure_7 = bsbc_information(1, errors[:, None], shares[None, :])
+    np.testing.assert_allclose(figure_7, figure_7[:, ::-1], atol=1e-14)
+    noisy = errors[:, None] * (1 - shares) + (1 - errors[:, None]) * shares
+    for (i, j), bits in np.ndenumerate(figure_7):
+        q = noisy[i, j]
+        assert bits == pytest.approx(entropy([q, 1 - q]) - entropy([errors[i], 1 - errors[i]]), abs=1e-14)
+
+
+def test_golden_equivalent_labeler(golden):
+    for prior, num_labelers, error, bits, single in golden("su_mutual_information")["equivalent_single"]:
+        team = equivalent_labeler(Symmetric(error, 2), [1 - prior, prior], num_labelers=num_labelers)
+        assert team.bits == pytest.approx(bits, abs=1e-10) and team.standard_error == 0
+        assert team.error == pytest.approx(single, abs=1e-10)
+
+
+def test_golden_smallest_team(golden):
+    for prior, error, single, num_labelers in golden("su_mutual_information")["minimum_T"]:
+        target = float(bsbc_information(1, single, prior))
+        assert smallest_team(error, [1 - prior, prior], target) == num_labelers
+
+
+def test_the_equivalents_of_su_5_5():
+    for num_labelers, error, single in ((9, 0.25, 0.02927), (399, 0.45, 0.01066)):
+        team = equivalent_labeler(Symmetric(error, 2), PRIOR, num_labelers=num_labelers)
+        assert team.error == pytest.approx(single, abs=6e-6)
+    assert smallest_team(0.25, PRIOR, float(bsbc_information(1, 0.05, PRIOR[1]))) == 7
+    assert smallest_team(0.45, PRIOR, float(bsbc_information(1, 0.01, PRIOR[1]))) == 409
+
+
+@pytest.mark.parametrize("num_classes", [2, 3, 5])
+@pytest.mark.parametrize("num_labelers", [1, 4])
+def test_equivalent_error_inverts(num_classes, num_labelers):
+    prior = np.arange(1, num_classes + 1) / sum(range(num_classes + 1))
+    chance = 1 - 1 / num_classes
+    for error in (0.0, 0.2, 0.9 * chance, chance):
+        bits = mutual_information(Symmetric(error, num_classes), prior, num_labelers=num_labelers).bits
+        found = equivalent_error(bits, prior, num_labelers=num_labelers)
+        assert found == pytest.approx(error, abs=1e-7 if error == chance else 1e-11)
+
+
+def test_smallest_team_is_smallest():
+    labeler, prior = matrices(3, 1, 3)[0] * 0.5 + np.eye(3) * 0.5, [0.5, 0.3, 0.2]
+    for target in (0.4, 0.9, 1.3):
+        size = smallest_team(labeler, prior, target)
+        bits = [mutual_information(np.repeat(labeler[None], n, axis=0), prior).bits for n in (size - 1, size)]
+        assert bits[0] < target <= bits[1]
+
+
+def test_a_simulated_team_says_so():
+    crowd = Symmetric(np.linspace(0.3, 0.6, 30), 4)
+    team = equivalent_labeler(crowd, np.full(4, 0.25), key=jax.random.key(0))
+    assert team.standard_error > 0 and 0 <= team.error < 0.3
+
+
+@pytest.mark.parametrize("kind", ["independent", "shared", "four classes", "difficulty"])
+def test_worth_of_labelers_by_single_sums(kind):
+    num_classes = 4 if kind == "four classes" else 2
+    rows, prior = matrices(4, 4, num_classes), np.arange(1, num_classes + 1) / sum(range(num_classes + 1))
+    noise = ConfusionMatrices(rows)
+    if kind == "shared":
+        noise = SharedErrors(rows, matrices(5, 1, 2)[0], 0.5)
+    if kind == "difficulty":
+        noise = DifficultyFallibility([0.1, 0.5, 0.1], [0.1, 0.2, 0.3, 0.4], 2)
+    eta = np.array([1.0, 0.6, 1.0, 1.0])
+
+    def bits(team):
+        take = eta * np.isin(range(4), team)
+        return mutual_information(noise, prior, participation=take).bits
+
+    worth = labeler_information(noise, prior, participation=eta)
+    np.testing.assert_allclose(worth.alone, [bits([t]) for t in range(4)], atol=1e-13)
+    others = [bits([s for s in range(4) if s != t]) for t in range(4)]
+    np.testing.assert_allclose(worth.last, bits(range(4)) - np.array(others), atol=1e-13)
+    added = added_information(noise, prior, [2], participation=eta)
+    np.testing.assert_allclose(added, [bits([2, t]) - bits([2]) for t in range(4)], atol=1e-13)
+
+
+def test_greedy_order_against_every_team():
+    rows, prior = matrices(6, 6, 2), [0.5, 0.5]
+    found = best_labelers(rows, prior)
+    assert sorted(found.order) == list(range(6)) and found.cost[-1] == 6
+    for size in range(1, 7):
+        of_all = [
+            mutual_information(rows[list(team)], prior).bits
+            for team in itertools.combinations(range(6), size)
+        ]
+        mine = mutual_information(rows[found.order[:size]], prior).bits
+        assert found.bits[size - 1] == pytest.approx(mine, abs=1e-13)
+        assert (1 - 1 / math.e) * max(of_all) <= mine <= max(of_all) + 1e-13
+    assert (np.diff(np.diff(np.concatenate([[0], found.bits]))) <= 1e-13).all()  # ever less to add
+
+
+def test_budget_is_kept():
+    costs = np.array([3.0, 1.0, 2.0, 5.0])
+    found = best_labelers(Symmetric([0.1, 0.3, 0.2, 0.01], 2), [0.5, 0.5], costs=costs, budget=6)
+    np.testing.assert_array_equal(found.cost, np.cumsum(costs[found.order]))
+    assert found.cost[-1] <= 6 and found.order[0] == 3
+    assert best_labelers(Symmetric([0.1, 0.3], 2), [0.5, 0.5], costs=[3, 3], budget=1).order.size == 0
+
+
+BAD = {
+    "error": (lambda: bsbc_information(3, 1.2, 0.5), "error must be a probability; got 1.2"),
+    "team": (
+        lambda: bsbc_information([1.0, 2.5], 0.2, 0.5),
+        "num_labelers must be a whole number from 0; got 2.5",
+    ),
+    "bits": (lambda: equivalent_error(1.2, [0.5, 0.5]), "between 0 and 1 bits"),
+    "reach": (lambda: smallest_team(0.5, [0.5, 0.5], 0.1, most=64), "64 such labelers do not convey"),
+    "above": (lambda: smallest_team(0.1, [0.5, 0.5], 1.1, most=64), "(of 1)"),
+    "chosen": (lambda: added_information(matrices(1, 2, 2), PRIOR, [2]), "chosen names labeler 2"),
+    "costs": (lambda: best_labelers(matrices(1, 2, 2), PRIOR, costs=[1, 0]), "costs must be 2 positive"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input(as_installed, case):
+    call, message = BAD[case]
+    with pytest.raises(ValueError) as error:
+        call()
+    assert message in str(error.value)
