@@ -13,7 +13,19 @@ the classifier's rows.
 
 Monte Carlo error of a coverage of 95 % from 200 sets: 1.5.
 
-MEASURED
+Measured: AMD EPYC, 4 cores (busy), Python 3.11.7, jax 0.10.2, numpy 2.4.6, one process, 200 sets a setting,
+12 minutes in all. Every fit converged, none switched. `width ratio`: mean width, joint / plug-in.
+
+                       |     joint: covers %     |    plug-in: covers %    | width ratio     | s per fit
+                       |   ACC  PREC   REC    F1 |   ACC  PREC   REC    F1 |
+    N=1000 T=5 partial |  96.5  97.0  94.5  95.5 |  82.5  54.5  72.5  65.0 | 1.2 2.2 1.4 1.7 | 0.78
+     N=300 T=3 partial |  96.5  98.0  97.0  97.5 |  59.0  47.0  49.0  58.5 | 1.7 3.2 1.8 2.2 | 0.57
+   N=1000 T=3 complete |  93.5  97.5  94.0  96.0 |  82.5  56.5  72.0  66.5 | 1.2 2.3 1.4 1.7 | 0.33
+  N=1000 T=5 C=4 macro |  97.5  96.5  96.5  96.5 |  94.0  92.0  93.0  91.5 | 1.0 1.0 1.0 1.0 | 0.90
+
+For two classes the joint posterior covers what it says, 93.5 to 98.0, where the plug-in covers 47 to 82.5:
+the joint posterior's intervals are 1.2 to 3.2 times as wide, most of all those of precision. For four equally
+frequent classes with five complete labels the widths are the same, and the plug-in covers 91.5 to 94.
 """
 
 import os

@@ -1,0 +1,175 @@
+"""Su 5.4 (Figures 19 to 21): logistic regression on Ionosphere with simulated labelers, over many draws.
+
+Run: python benchmarks/training_ionosphere.py [draws, 30]
+Data: ../shared/data/ionosphere (351 radar returns, 34 features, 126 of them bad = class 1; from UCI).
+
+A draw: a stratified 75-25 split; difficulties Beta(1, 5), 13 fallibilities U(0, .5), participation 1 for the
+first labeler and U(.33, 1) for the others; labelers 1 to T for T = 1, 5, 9, 13. The noise model and the prior are
+known. Five classifiers, each with lambda = .5, 1, ..., 10, of which one is chosen by the area under the
+*estimated* ROC curve of the test part (the ideal one by the actual): conditional means of (P_FA, P_D) by Algorithm 1
+at every threshold, then trapezoids in the order of thresholds, with the exact ends (0, 0) and (1, 1).
+
+TABLE
+"""
+
+import os
+import sys
+import time
+
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[name] = "1"
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
+
+from functools import partial  # noqa: E402
+from pathlib import Path  # noqa: E402
+
+import jax  # noqa: E402
+import jax.numpy as jnp  # noqa: E402
+import numpy as np  # noqa: E402
+from sklearn.metrics import roc_auc_score  # noqa: E402
+from sklearn.model_selection import train_test_split  # noqa: E402
+
+from jtruth.labels import Labels  # noqa: E402
+from jtruth.noise import DifficultyFallibility  # noqa: E402
+from jtruth.posterior import class_posterior  # noqa: E402
+from jtruth.testing import iterate, log_odds_of, ratio_step  # noqa: E402
+from jtruth.training import (  # noqa: E402
+    Linear,
+    label_estimates,
+    linear_outputs,
+    median_scores,
+    solve_linear,
+)
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "ionosphere"
+LABELERS, LAMBDAS = (1, 5, 9, 13), np.arange(1, 21) / 2
+METHODS = ("ML", "MMSE", "label estimation", "voting")
+KNOWN = {  # methods page, section 6: 30 draws by another implementation
+    "ML": (0.885, 0.911, 0.916, 0.919),
+    "MMSE": (0.885, 0.911, 0.914, 0.918),
+    "label estimation": (0.881, 0.905, 0.910, 0.916),
+    "voting": (0.881, 0.901, 0.907, 0.909),
+    "ideal": (0.924,) * 4,
+}
+
+
+def load():
+    """Features (351, 34) and classes (351,)."""
+    x = np.loadtxt(DATA / "X.csv", delimiter=",", skiprows=1)[:, -34:]
+    y = np.loadtxt(DATA / "y.csv", delimiter=",", skiprows=1)
+    return x, y.reshape(len(y), -1)[:, -1].astype(int)
+
+
+def draw_labels(rng, y):
+    """Labels (samples, 13) and the noise model, by Su 5.1.2 and the settings of 5.4."""
+    delta, phi = rng.beta(1, 5, len(y)), rng.uniform(0, 0.5, 13)
+    error = (delta[:, None] + phi - delta[:, None] * phi) / 2
+    z = np.where(rng.random(error.shape) < error, 1 - y[:, None], y[:, None])
+    eta = np.append(1.0, rng.uniform(0.33, 1, 12))
+    return np.where(rng.random(error.shape) < eta, z, -1), delta, phi
+
+
+def evidence_of(z, delta, phi, prior):
+    """(log-likelihood, class posterior) of the first T labelers, for every T."""
+    found = []
+    for t in LABELERS:
+        labels = Labels.from_matrix(z[:, :t], 2)
+        log_likelihood = np.asarray(DifficultyFallibility(delta, phi[:t], 2).log_likelihood(labels))
+        found.append((log_likelihood, np.asarray(class_posterior(log_likelihood, prior))))
+    return found
+
+
+@partial(jax.jit, static_argnames="objective")
+def sweep(x, evidence, where, start, objective):
+    """All lambdas for all rows of evidence, in one program: `Linear` with axes (evidence, lambda)."""
+    x, evidence = jnp.asarray(x, float), jnp.asarray(evidence, float)
+    solve = partial(solve_linear, x, objective=objective, tol=3e-4)
+    over_lambda = jax.vmap(lambda e, w, lam, s: solve(e, lam, s, where=w), in_axes=(None, None, 0, 0))
+    return jax.vmap(over_lambda, in_axes=(0, 0, None, 0))(evidence, where, jnp.asarray(LAMBDAS), start).model
+
+
+@jax.jit
+def estimated_area(scores, log_odds):
+    """Area under the ROC curve of Algorithm 1's conditional means."""
+
+    def at(threshold):
+        y_pred = (scores > threshold).astype(int)
+        fit = iterate(ratio_step(log_odds, y_pred), dtype=scores.dtype)
+        return jnp.stack([fit.p_false_alarm, fit.p_detection])
+
+    inner = jax.vmap(at)(jnp.sort(scores)[::-1][1:])
+    points = jnp.concatenate([jnp.zeros((1, 2)), inner, jnp.ones((1, 2))])
+    width, height = jnp.diff(points[:, 0]), (points[1:, 1] + points[:-1, 1]) / 2
+    return (width * height).sum()
+
+
+areas = jax.vmap(estimated_area, in_axes=(0, None))
+
+
+def train(x, y, z, evidence):
+    """Models with axes (T or labeler, lambda) by method."""
+    n, zero = len(x), Linear(jnp.zeros((13, 20)), jnp.zeros((13, 20, 34)))
+    everything, one_hot = jnp.ones((13, n), bool), np.eye(2)[y]
+    first = lambda k: jax.tree.map(lambda leaf: leaf[:k], zero)  # noqa: E731
+    rho = np.stack([rho for _, rho in evidence])
+    estimates = np.eye(2)[np.stack([np.asarray(label_estimates(r)) for r in rho])]
+    # One call for everything convex: MMSE and label estimation for each T, and the ideal labels.
+    convex = sweep(x, np.concatenate([rho, estimates, one_hot[None]]), everything[:9], first(9), "mmse")
+    mmse = jax.tree.map(lambda leaf: leaf[:4], convex)
+    return {
+        "MMSE": mmse,
+        "label estimation": jax.tree.map(lambda leaf: leaf[4:8], convex),
+        "ideal": jax.tree.map(lambda leaf: leaf[8:9], convex),
+        "ML": sweep(x, np.stack([p for p, _ in evidence]), everything[:4], mmse, "ml"),
+        "voting": sweep(x, (z.T[:, :, None] == np.arange(2)).astype(float), z.T >= 0, zero, "mmse"),
+    }
+
+
+def one_draw(seed, x, y):
+    """Actual and estimated area of the chosen model: {(method, T): (actual, estimated)}."""
+    rng, prior = np.random.default_rng(seed), np.array([225, 126]) / 351
+    a, b = train_test_split(np.arange(351), test_size=0.25, stratify=y, random_state=seed)
+    z, delta, phi = draw_labels(rng, y)
+    models = train(x[a], y[a], z[a], evidence_of(z[a], delta[a], phi, prior))
+    test = evidence_of(z[b], delta[b], phi, prior)
+    scores_of = jax.vmap(jax.vmap(linear_outputs, in_axes=(0, None)), in_axes=(0, None))
+    scores = {name: np.asarray(scores_of(model, x[b])) for name, model in models.items()}
+    actual = np.array([roc_auc_score(y[b], s) for s in scores["ideal"][0]])
+    result = {("ideal", t): (actual.max(), actual.max()) for t in LABELERS}
+    for k, t in enumerate(LABELERS):
+        log_odds = log_odds_of(jnp.asarray(test[k][0]), jnp.asarray(prior))
+        for method in METHODS:
+            voters = scores["voting"][:t]
+            mine = np.asarray(median_scores(voters)) if method == "voting" else scores[method][k]
+            estimated = np.asarray(areas(mine, log_odds))
+            best = estimated.argmax()
+            result[method, t] = roc_auc_score(y[b], mine[best]), estimated[best]
+    return result
+
+
+def main():
+    """Print the table of the head comment."""
+    draws = int(sys.argv[1]) if len(sys.argv) > 1 else 30
+    x, y = load()
+    start = time.perf_counter()
+    results = [one_draw(seed, x, y) for seed in range(draws)]
+    print(f"{draws} draws in {time.perf_counter() - start:.0f} s")
+    print(f"{'':18}" + "".join(f"{f'T = {t}':>16}" for t in LABELERS))
+    for row, k in (("actual", 0), ("estimated", 1)):
+        for method in (*METHODS, "ideal"):
+            values = np.array([[r[method, t][k] for t in LABELERS] for r in results])
+            se = values.std(axis=0, ddof=1) / np.sqrt(draws)
+            cells = [f"{m:.3f} +- {e:.3f}" for m, e in zip(values.mean(axis=0), se, strict=True)]
+            print(f"{row if method == 'ML' else '':10}{method:17}" + "".join(f"{c:>16}" for c in cells))
+    gap = np.array([[r["ML", t][0] - r["MMSE", t][0] for t in LABELERS] for r in results])
+    cells = zip(gap.mean(axis=0), gap.std(axis=0, ddof=1) / np.sqrt(draws), strict=True)
+    print("ML - MMSE, paired: " + ", ".join(f"{m:+.4f} +- {e:.4f}" for m, e in cells))
+    for method, known in KNOWN.items():
+        values = np.array([[r[method, t][0] for t in LABELERS] for r in results])
+        off = (values.mean(axis=0) - known) / (values.std(axis=0, ddof=1) / np.sqrt(draws))
+        print(f"{method}: standard errors from the known means {np.round(off, 1)}")
+
+
+if __name__ == "__main__":
+    main()
