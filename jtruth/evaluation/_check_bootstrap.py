@@ -20,6 +20,7 @@ from jtruth.learning.gibbs import key_words
 _ENTRIES = 3_000_000  # labels of all simulated sets together
 _FEWEST, _MOST = 99, 399  # simulated sets
 _BATCH = 400_000  # labels handled at once
+_SIZES = ("patterns", "prior")  # likelihood ratios: large is bad, small is good
 
 
 class Component(NamedTuple):
@@ -67,14 +68,17 @@ def bootstrap(
     pairs = statistics.rater_pairs(real)
 
     def every(sets: Sets, fitted: Fitted) -> dict[str, np.ndarray]:
-        return _statistics(sets, fitted, pairs)
+        found = _statistics(sets, fitted, pairs)
+        if prior is not None:
+            found["prior"] = _prior_ratio(sets, fitted)
+        return found
 
     values = _sets(real, start, every, num, rng, prior)
     if len(pairs.raters):
         values["misfit"] = _by_rater(values["agreement"], pairs.raters, real.design.num_raters)
     checks, ranks = {}, {}
     for name, one in values.items():
-        found = largest(one) if name != "patterns" else (one[:, 0], 0, float(one[0, 0]))
+        found = largest(one) if name not in _SIZES else (one[:, 0], 0, float(one[0, 0]))
         if found is not None:
             size, worst, value = found
             ranks[name] = p_values(size)
@@ -111,6 +115,12 @@ def _sets(
 
 def _alike(sets: Sets, fitted: Fitted) -> dict[str, np.ndarray]:
     return {"alike": statistics.alike(sets, statistics.residuals(sets, fitted))}
+
+
+def _prior_ratio(sets: Sets, fitted: Fitted) -> np.ndarray:
+    """2 (log-likelihood with the prior free - with the prior held), (sets, 1)."""
+    free = Modes(sets).fit(fitted.parameters, max_cycles=40)
+    return 2 * (sets.weight * (free.log_p - fitted.log_p)).sum(axis=1, keepdims=True)
 
 
 def _by_rater(agreement: np.ndarray, pairs: np.ndarray, num_raters: int) -> np.ndarray:

@@ -43,6 +43,12 @@ LEARNED = {
         "the classifier errs {1} often where {0} errs",
         "Ask whether the classifier was trained on this labeler's labels; evaluate once without them",
     ),
+    "given prior": (
+        "prior",
+        "the labels do not contradict the given class prior",
+        "the labels contradict the given class prior",
+        "Leave prior out to have it learned, or look whether the samples are from elsewhere",
+    ),
     "drift": (
         "drift",
         "raters err as often late as early",

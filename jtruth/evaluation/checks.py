@@ -71,6 +71,8 @@ def _learned(name: str, found: Bootstrap, raters: Labels, free: int) -> Check:
         assert found.design.kind_size is not None
         freedom = found.design.known.size - found.design.kind_size.size - free
         size = f"G2 = {one.value:.1f} on {freedom} degrees of freedom, {size}"
+    elif key == "prior":
+        size = f"likelihood ratio {one.value:.1f}, {size}"
     else:
         size = f"{abs(one.value):.1f} standard deviations off, {size}"
     if found.num_samples < raters.num_samples:

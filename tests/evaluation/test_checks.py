@@ -187,6 +187,25 @@ def test_a_copying_labeler_is_named():
     assert "labeler 'ann' and labeler 'bob' agree more often" in checks["pairwise agreement"].message
 
 
+def test_a_given_prior_is_checked_where_error_rates_are_learned():
+    """Against the likelihood ratio of two fits of the other EM."""
+    labels, y_pred, y = raters(6, size=500)
+    table, smoothing = (
+        with_classifier(labels, y_pred),
+        Smoothing(diagonal=0.01, off_diagonal=0.01, prior=0.01),
+    )
+    start = fitted(table)
+    share = (y == 1).mean()
+    for prior, verdict in (([1 - share, share], "fits"), ([0.75, 0.25], "does not fit")):
+        checks = {c.name: c for c in learned_checks(table, start, KEY, prior=np.array(prior))}
+        assert checks["given prior"].verdict == verdict
+        free, held = (
+            fit_dawid_skene(table, smoothing=smoothing, prior=p, tol=1e-12, max_steps=20000).log_likelihood
+            for p in (None, prior)
+        )
+        assert checks["given prior"].statistic == pytest.approx(2 * (free - held), abs=0.02)
+
+
 def test_a_labeler_who_gets_tired_is_named():
     labels, y_pred, y = raters(4, size=600)
     z = labels.to_matrix().copy()
