@@ -192,7 +192,7 @@ def test_a_given_prior_is_checked_where_error_rates_are_learned():
     labels, y_pred, y = raters(6, size=500)
     table, smoothing = (
         with_classifier(labels, y_pred),
-        Smoothing(diagonal=0.01, off_diagonal=0.01, prior=0.01),
+        Smoothing(diagonal=0.01, off_diagonal=0.01),
     )
     start = fitted(table)
     share = (y == 1).mean()
