@@ -23,9 +23,10 @@ SETS = {"known": 100, "learned": 24}
 
 
 def random_plan(rng, rates, number, classes=2):
-    """An ordinary plan: 300 to 3000 samples, each class 1 in 7 or more, three to nine labels by one to three kinds.
+    """An ordinary plan: 300 to 3000 samples, 2.5 to 9 labels each by one to three kinds of labelers.
 
-    Errors are between .05 and .35, a kind may label only a part, gold is between 0 and 100 answers.
+    Errors are between .05 and .35, a kind may label only a part; 0, 30 or 100 gold answers. No class is rare:
+    of two each has a quarter or more, of three a sixth.
     """
     prior = rng.dirichlet(np.full(classes, 6.0))
     prior = 0.5 * prior + 0.5 / classes

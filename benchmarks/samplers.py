@@ -15,7 +15,8 @@ FOLDER holds labels.csv of RTE (Snow et al. 2008; columns task, worker, label): 
 One process each, one after the other, one thread (OMP, BLAS and XLA). All have the same prior: pi ~
 Dirichlet(1), rows ~ Dirichlet(2 on the diagonal, 1 off it), and start near majority vote. NUTS: 500
 transitions of warm-up, 1000 kept, in chunks of 50 so that it can be stopped.
-`compile` is the time to the end of the first chunk less that of a later one, and is not part of the others.
+Seconds are CPU seconds of the process, what the clock would show on an idle core. `compile`: tracing and
+compiling (for `nuts` the first chunk of a run less its second); it is not part of the others.
 ESS: the smallest bulk effective sample size of the class prior and of every labeler's accuracy.
 `to 400`: warm-up (burn-in), plus sampling time times 400 / ESS. `ESS/s`: of sampling time alone.
 
@@ -93,13 +94,15 @@ DATA = {"rte": rte, "few": partial(simulated, 5), "many": partial(simulated, 100
 
 def gibbs(labels, limit):
     """`fit_joint`."""
+    began = time.process_time()
     fit = fit_joint(labels, key=jax.random.key(0), effort=Effort(max_seconds=limit))
+    seconds = time.process_time() - began
     chains = int(fit.chain[-1]) + 1
     about = fit.convergence
     each = about.num_sweeps // chains
-    warm = about.seconds * about.burn_in / (about.burn_in + each)
+    warm = seconds * about.burn_in / (about.burn_in + each)
     prior = fit.prior.reshape(chains, each, -1)
-    return Found(prior, fit.labeler_accuracy.reshape(chains, each, -1), 0.0, warm, about.seconds - warm, each)
+    return Found(prior, fit.labeler_accuracy.reshape(chains, each, -1), 0.0, warm, seconds - warm, each)
 
 
 def accuracies(prior, matrices):
@@ -112,7 +115,7 @@ def nuts(labels, limit):
     times = []
 
     def watch(most, done, total):
-        times.append((time.monotonic(), done))
+        times.append((time.process_time(), done))
         if done >= most or times[-1][0] - times[0][0] > limit:
             raise TimeIsUpError
 
@@ -120,7 +123,7 @@ def nuts(labels, limit):
         file = Path(folder) / "draws.npz"
         options = {"num_warmup": WARM_UP, "num_samples": SAMPLES, "num_chains": CHAINS, "chunk": CHUNK}
         run = partial(fit_nuts, "dawid_skene", labels, key=jax.random.key(0), **options)
-        began = time.monotonic()
+        began = time.process_time()
         try:
             run(progress=partial(watch, 2 * CHUNK))
         except TimeIsUpError:
@@ -163,7 +166,7 @@ def numpyro_enumerated(labels, limit):
     kernel = NUTS(plain_model, init_strategy=init_to_value(values=start))
     args = (labeler, label, labels.num_labelers)
     keys = jax.random.split(jax.random.key(0), CHAINS)
-    began = time.monotonic()
+    began = time.process_time()
     state = kernel.init(jax.random.key_data(keys), WARM_UP, None, args, {})
 
     @jax.jit
@@ -175,13 +178,13 @@ def numpyro_enumerated(labels, limit):
         return jax.lax.scan(one, state, length=CHUNK)
 
     compiled = chunk.lower(state).compile()
-    compiling, times, parts = time.monotonic() - began, [(time.monotonic(), 0)], []
+    compiling, times, parts = time.process_time() - began, [(time.process_time(), 0)], []
     constrain = jax.vmap(jax.vmap(kernel.postprocess_fn(args, {})))
     while (done := times[-1][1]) < WARM_UP + SAMPLES and times[-1][0] - times[0][0] < limit:
         state, z = jax.block_until_ready(compiled(state))
         if done >= WARM_UP:
             parts.append(z)
-        times.append((time.monotonic(), done + CHUNK))
+        times.append((time.process_time(), done + CHUNK))
     draws = {}
     if parts:
         joined = jax.tree.map(lambda *a: jnp.concatenate(a).swapaxes(0, 1), *parts)

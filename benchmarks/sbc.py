@@ -58,7 +58,7 @@ from jtruth.stats.chains import effective_sample_size  # noqa: E402
 from jtruth.testing.bayes import binary_nuts, multiclass_nuts  # noqa: E402
 
 SAMPLES, KEPT, IN_STEP = 60, 60, 16
-EFFORT = Effort(max_seconds=60.0)
+EFFORT = Effort(min_ess=200, max_rhat=1.02, max_seconds=60.0)
 
 
 def labelers_of(classes):
