@@ -1,6 +1,36 @@
 """Does the fast prediction of an interval's width hold? Approximation against simulation.
 
 Run: python benchmarks/plans.py [known | learned | classes | regimes | all] [sets per plan, 100 or 24]
+Predicted: `approximate_width`, milliseconds. Simulated: mean width of the shortest 95 % interval over data
+sets drawn under the plan, by the exact posterior (rates known) or `fit_joint` (rates learned).
+
+AMD EPYC, 1 process (busy machine): Python 3.11.7, numpy 2.4.6, jax 0.10.2; 10 minutes for all
+
+Ratio of predicted to simulated width, over random plans of all five metrics and both targets (300 to 3000
+samples, 2.5 to 9 labels each with errors .05 to .35, 0 to 100 gold answers, no rare class):
+
+                                lowest  highest  within 10 %   error of one ratio by simulation
+    2 classes, rates known       0.991    1.033     20 of 20   .002 to .013
+    2 classes, rates learned     0.932    1.031     20 of 20   .004 to .033
+    3 classes, rates learned     0.977    1.072     10 of 10   .007 to .059
+
+Where it does not hold (ratio known / learned):
+
+    accuracy, 3 labels of error .2, N = 20, 50, 100, 200   .90 .96 .98 .99 / .79 .87 .88 .89
+    recall there                                           1.00 1.01 1.02 .99 / .95 1.02 .99 .95
+    recall of a class of share .01, .03, .1 (N = 1000)     1.05 1.06 1.00 / .97 .99 .98
+    labelers of error .3, 2, 3, 5 each (N = 1000)          1.01 1.01 1.02 / .99 .93 .96
+    labelers of error .4                                   1.07 1.04 1.03 / 1.13 1.10 1.02
+    labelers of error .45                                  1.09 1.09 1.10 / .95 .98 -; see below
+    accuracy .95, .99, .999, 1 (N = 500)                   1.01 1.04 .89 .54 / .95 .96 .75 .42
+    two labelers and no gold, N = 300, 1000, 3000          - / .91 .96 .99; in-sample .89 .95 .99
+    one labeler and 10, 30, 100 gold (N = 1000)            - / 1.31 1.18 1.05; in-sample 1.36 1.23 1.07
+
+So: learned rates need 300 samples or more; an almost perfect classifier (fewer than some five errors
+expected) is predicted wrongly, and so are rates that only few gold answers identify (as too wide).
+`share_of_prior` is above .06 in all cases that are off by more than 10 %, and a warning says so; a search for
+a plan simulates its winner. With learned rates and labelers of error .45 half of the runs of the sampler do
+not converge in 4 seconds, the prior supplies .8 to .9 of the information, and neither number means much.
 """
 
 import os

@@ -13,14 +13,30 @@ FOLDER holds labels.csv of RTE (Snow et al. 2008; columns task, worker, label): 
                its NUTS kernel with 4 chains in step in its default float32; needs `pip install funsor`
 
 One process each, one after the other, one thread (OMP, BLAS and XLA). All have the same prior: pi ~
-Dirichlet(1), rows ~ Dirichlet(2 on the diagonal, 1 off it), and start near majority vote. NUTS: 500
-transitions of warm-up, 1000 kept, in chunks of 50 so that it can be stopped.
+Dirichlet(1), rows ~ Dirichlet(2 on the diagonal, 1 off it), and start near majority vote. Steps of NUTS:
+500 of warm-up and 1000 kept (10^5 samples: 150 and 250), in chunks of 50 (10) so that it can be stopped.
 Seconds are CPU seconds of the process, what the clock would show on an idle core. `compile`: tracing and
 compiling (for `nuts` the first chunk of a run less its second); it is not part of the others.
 ESS: the smallest bulk effective sample size of the class prior and of every labeler's accuracy.
 `to 400`: warm-up (burn-in), plus sampling time times 400 / ESS. `ESS/s`: of sampling time alone.
 
-MEASURED
+Measured: AMD EPYC, 4 cores (busy, load 11 to 14), Python 3.11.7, jax 0.10.2, numpyro 0.22.0, funsor 0.4.8,
+numpy 2.4.6; with a limit of 120 s.
+
+                     compile  warm-up sampling      draws      ESS   to 400    ESS/s
+    rte    gibbs         0.0      0.5      0.4   32 x 200     2569      0.5     6576
+    rte    nuts          7.0      9.8      7.1   4 x 1000     3955     10.5      559
+    rte    numpyro       9.7     12.9      9.8   4 x 1000     3132     14.1      320
+    few    gibbs         0.0      0.1      0.1   32 x 200      953      0.1    10964
+    few    nuts          7.3      0.1      0.1    4 x 250      859      0.1     7580
+    few    numpyro      10.1    127.8        -  110 of 150 transitions of warm-up, 1.2 s each
+    many   gibbs         0.0      4.2     21.0   4 x 1245      415     24.5     19.7
+    many   nuts          7.9    131.9        -   60 of 150 transitions of warm-up, 2.2 s each
+    many   numpyro      11.2    149.8        -   40 of 150 transitions of warm-up, 3.7 s each
+
+Runs that the limit ended in warm-up left no draws. If each of their draws were worth one (on `rte` and `few`
+.8 to 1.0), 400 would take 250 transitions: some 290 s (few, numpyro), 550 s (many, nuts) and 940 s (many,
+numpyro); these three are estimates, from the transitions of an early warm-up.
 """
 
 import os
@@ -55,7 +71,18 @@ from jtruth.learning.gibbs import Effort  # noqa: E402
 from jtruth.learning.joint import fit_joint  # noqa: E402
 from jtruth.stats.chains import effective_sample_size  # noqa: E402
 
-WARM_UP, SAMPLES, CHAINS, CHUNK = 500, 1000, 4, 50
+CHAINS = 4
+
+
+class Plan(NamedTuple):
+    """Transitions of NUTS, each chain."""
+
+    warm_up: int
+    samples: int
+    chunk: int
+
+
+PLANS = {"rte": Plan(500, 1000, 50), "few": Plan(150, 250, 10), "many": Plan(150, 250, 10)}
 
 
 class Found(NamedTuple):
@@ -92,7 +119,7 @@ def simulated(labelers, folder):
 DATA = {"rte": rte, "few": partial(simulated, 5), "many": partial(simulated, 100)}
 
 
-def gibbs(labels, limit):
+def gibbs(labels, limit, plan):
     """`fit_joint`."""
     began = time.process_time()
     fit = fit_joint(labels, key=jax.random.key(0), effort=Effort(max_seconds=limit))
@@ -110,7 +137,7 @@ def accuracies(prior, matrices):
     return np.einsum("mdtcc,mdc->mdt", matrices, prior)
 
 
-def nuts(labels, limit):
+def nuts(labels, limit, plan):
     """`fit_nuts`, once up to its second chunk, to compile, and once more against the clock."""
     times = []
 
@@ -121,29 +148,29 @@ def nuts(labels, limit):
 
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "draws.npz"
-        options = {"num_warmup": WARM_UP, "num_samples": SAMPLES, "num_chains": CHAINS, "chunk": CHUNK}
-        run = partial(fit_nuts, "dawid_skene", labels, key=jax.random.key(0), **options)
+        options = {"num_warmup": plan.warm_up, "num_samples": plan.samples, "chunk": plan.chunk}
+        run = partial(fit_nuts, "dawid_skene", labels, key=jax.random.key(0), num_chains=CHAINS, **options)
         began = time.process_time()
         try:
-            run(progress=partial(watch, 2 * CHUNK))
+            run(progress=partial(watch, 2 * plan.chunk))
         except TimeIsUpError:
             compiling = (times[1][0] - began) - (times[2][0] - times[1][0]) if len(times) > 2 else np.nan
         times.clear()
         with contextlib.suppress(TimeIsUpError):
-            run(progress=partial(watch, WARM_UP + SAMPLES), checkpoint=file)
+            run(progress=partial(watch, plan.warm_up + plan.samples), checkpoint=file)
         with np.load(file) as saved:
             draws = {k[7:]: saved[k] for k in saved.files if k.startswith("sample:")}
-    return found(draws, times, compiling)
+    return found(draws, times, compiling, plan)
 
 
-def found(draws, times, compiling):
+def found(draws, times, compiling, plan):
     """`Found` from draws by name and the times at which so many transitions were done."""
     (begin, _), (end, done) = times[0], times[-1]
-    warm = next((t for t, k in times if k >= WARM_UP), end)
-    if done <= WARM_UP:
+    warm = next((t for t, k in times if k >= plan.warm_up), end)
+    if done <= plan.warm_up:
         return Found(None, None, compiling, warm - begin, 0.0, done)
     accuracy = accuracies(draws["prior"], draws["matrices"])
-    return Found(draws["prior"], accuracy, compiling, warm - begin, end - warm, done - WARM_UP)
+    return Found(draws["prior"], accuracy, compiling, warm - begin, end - warm, done - plan.warm_up)
 
 
 def plain_model(labeler, label, labelers):
@@ -158,7 +185,7 @@ def plain_model(labeler, label, labelers):
             numpyro.sample("label", dist.Categorical(matrices[labeler, y]), obs=label)
 
 
-def numpyro_enumerated(labels, limit):
+def numpyro_enumerated(labels, limit, plan):
     """NumPyro's own kernel on `plain_model`."""
     labeler, label = (jnp.asarray(a.T) for a in labels.padded())
     prior, matrices = majority_matrices(labels)
@@ -167,7 +194,7 @@ def numpyro_enumerated(labels, limit):
     args = (labeler, label, labels.num_labelers)
     keys = jax.random.split(jax.random.key(0), CHAINS)
     began = time.process_time()
-    state = kernel.init(jax.random.key_data(keys), WARM_UP, None, args, {})
+    state = kernel.init(jax.random.key_data(keys), plan.warm_up, None, args, {})
 
     @jax.jit
     def chunk(state):
@@ -175,21 +202,21 @@ def numpyro_enumerated(labels, limit):
             state = kernel.sample(state, args, {})
             return state, state.z
 
-        return jax.lax.scan(one, state, length=CHUNK)
+        return jax.lax.scan(one, state, length=plan.chunk)
 
     compiled = chunk.lower(state).compile()
     compiling, times, parts = time.process_time() - began, [(time.process_time(), 0)], []
     constrain = jax.vmap(jax.vmap(kernel.postprocess_fn(args, {})))
-    while (done := times[-1][1]) < WARM_UP + SAMPLES and times[-1][0] - times[0][0] < limit:
+    while (done := times[-1][1]) < plan.warm_up + plan.samples and times[-1][0] - times[0][0] < limit:
         state, z = jax.block_until_ready(compiled(state))
-        if done >= WARM_UP:
+        if done >= plan.warm_up:
             parts.append(z)
-        times.append((time.process_time(), done + CHUNK))
+        times.append((time.process_time(), done + plan.chunk))
     draws = {}
     if parts:
         joined = jax.tree.map(lambda *a: jnp.concatenate(a).swapaxes(0, 1), *parts)
         draws = {k: np.asarray(v, np.float64) for k, v in constrain(joined).items()}
-    return found(draws, times, compiling)
+    return found(draws, times, compiling, plan)
 
 
 SAMPLERS = {"gibbs": gibbs, "nuts": nuts, "numpyro": numpyro_enumerated}
@@ -199,12 +226,14 @@ def one_run(data, sampler, folder, limit):
     """One line of the table."""
     labels = DATA[data](folder)
     try:
-        run = SAMPLERS[sampler](labels, limit)
+        run = SAMPLERS[sampler](labels, limit, PLANS[data])
     except ImportError as error:
         return f"{data:6} {sampler:8} not run: {error}"
     text = f"{data:6} {sampler:8} {run.compiling:8.1f} {run.warm_up:8.1f} {run.sampling:8.1f} "
     if run.prior is None:
-        return text + f"{run.transitions:6} of {WARM_UP} transitions of warm-up when the time was up"
+        return (
+            text + f"{run.transitions:6} of {PLANS[data].warm_up} transitions of warm-up when the time was up"
+        )
     every = np.concatenate([run.prior[..., :-1], run.accuracy], axis=2)
     ess = float(np.nanmin(effective_sample_size(every)))
     to_400 = run.warm_up + run.sampling * 400 / ess

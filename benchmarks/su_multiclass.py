@@ -1,4 +1,41 @@
-"""Multi-class testing on the example of Su 5.3, over many simulated data sets: errors and coverage."""
+"""Multi-class testing on the example of Su 5.3, over many simulated data sets: errors and coverage.
+
+Run: python benchmarks/su_multiclass.py [--seeds 100]
+N = 2000, C = 4, pi and K as in the paper, T = 5 labelers, no difficulty, phi ~ U(0, .4), eta ~ U(0, 1), drawn
+anew in every set; noise model and prior are known. The paper shows one set. Methods:
+
+    sampling         Algorithm 4, M = 10^4 draws       exact_means   its limit for many draws
+    plug_in          K by EM, taken as known           bayes         K drawn too, by Gibbs
+    no_predictions   predictions not used              labels        Algorithm 3: labels are estimated
+    labelers' mean, median   of the confusion matrices against each labeler, scaled (geometric median for C)
+
+Measured: AMD EPYC, 4 cores (busy), Python 3.11.7, jax 0.10.2, numpy 2.4.6, one process, one thread; 100
+seeds, 7 minutes. +- is the Monte Carlo standard error.
+
+Mean absolute errors, in brackets those of the paper's one set (Tables 13 and 14; C: mean of 16 elements):
+
+    sampling           ACC .0038 +- .0003  (.0005)    C  2.51 +- 0.12   (2.3)
+    exact_means        ACC .0038 +- .0003             C  2.51 +- 0.12
+    plug_in            ACC .0038 +- .0003             C  2.51 +- 0.12
+    bayes              ACC .0039 +- .0003             C  2.51 +- 0.12
+    labels             ACC .0072 +- .0008  (.0040)    C  4.18 +- 0.30   (2.4)
+    no_predictions     ACC .0712 +- .0043             C 17.82 +- 1.09
+    labelers' mean     ACC .0973 +- .0029  (.1180)    C 26.26 +- 0.68  (31.8)
+    labelers' median   ACC .1002 +- .0039  (.0953)    C 25.50 +- 0.80  (23.3)
+
+Coverage of 95 % intervals, per cent; C, K: mean over 16 elements. In the paper's one set the regions of all
+16 elements of C (Table 15) and that of the accuracy (Table 13) held the ideal value.
+
+                   C            K            accuracy  macro F1  recall    precision kappa     MCC
+    sampling       92.1 +- 0.8  91.6 +- 0.9  91 +- 2.9 90 +- 3.0 90 +- 3.0 89 +- 3.1 90 +- 3.0 90 +- 3.0
+    exact_means    93.2 +- 0.7  91.9 +- 0.9  91 +- 2.9 89 +- 3.1 91 +- 2.9 88 +- 3.2 90 +- 3.0 90 +- 3.0
+    plug_in        93.2 +- 0.7  91.9 +- 0.9  91 +- 2.9 88 +- 3.2 89 +- 3.1 89 +- 3.1 90 +- 3.0 91 +- 2.9
+    bayes          95.9 +- 0.5  95.1 +- 0.6  93 +- 2.6 94 +- 2.4 94 +- 2.4 91 +- 2.9 94 +- 2.4 93 +- 2.6
+    no_predictions 17.4 +- 1.7  14.0 +- 1.5   0         0         0         0         0         0
+
+Empirical Bayes (the first three) is 2 to 3 points short for the elements of C, full Bayes is not. All fits
+converged: Algorithm 4 in 5.9 steps on average (paper: 6), Algorithm 3 in 4.6 (6), Gibbs after 1520 sweeps.
+"""
 
 import argparse
 import os

@@ -9,7 +9,26 @@ with any other in the rest. Noise model known, except where a method learns it. 
 64-128-10 and a small convolutional one; Adam, batch 64, 30 epochs, nothing held out. Test accuracy in per
 cent, mean and standard deviation over seeds (labels, weights and order of the samples are drawn anew).
 
-TABLE
+AMD EPYC, 1 thread, shared machine; Python 3.11.7, jax 0.10.2, equinox 0.13.8, optax 0.2.8; 3 minutes
+
+    perceptron    correct labels              95.4 +- 0.2
+    perceptron    MMSE (40)                   95.0 +- 0.3
+    perceptron    MMSE, Brier                 95.2 +- 0.4
+    perceptron    ML (32)                     95.3 +- 0.3
+    perceptron    label estimation            94.4 +- 0.4
+    perceptron    majority vote               88.8 +- 0.4
+    perceptron    vote shares                 82.4 +- 3.9
+    perceptron    forward                     94.6 +- 0.1
+    perceptron    backward                    80.1 +- 2.8
+    perceptron    trace (learns labelers)     82.0 +- 3.3
+    convolutional correct labels              96.5 +- 0.7
+    convolutional MMSE (40)                   96.3 +- 0.7
+    convolutional ML (32)                     96.2 +- 0.5
+    convolutional majority vote               88.6 +- 2.3
+
+(32) and (40) lose next to nothing against correct labels, from labels of which about half are wrong. The vote
+cannot see that labelers err towards the next digit. Backward correction has losses that are negative without
+bound, which a network exploits. Matrices learned with a trace penalty find the digits but not that pattern.
 """
 
 import os

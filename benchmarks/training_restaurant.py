@@ -29,8 +29,8 @@ AMD EPYC, 1 thread, shared machine; Python 3.11.7, jax 0.10.2, scikit-learn 1.9.
 With three answers everything works: workers are right in 97.6 %, and there is little to repair. With one
 answer the labels alone do not determine the workers. Dawid-Skene then explains the rare matches as errors, no
 sample has a class posterior above 1/2 for a match, and what builds on it (MMSE, label estimation) finds none
-at threshold 1/2; the order (area) survives in MMSE and not in estimated labels. Learning workers and classifier
-together (Raykar) does not fail: the features are the second opinion that a single label lacks.
+at threshold 1/2; the order (area) survives in MMSE and not in estimated labels. Learning workers and the
+classifier together (Raykar) does not fail: the features are the second opinion that a single label lacks.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""The command line: `jtruth inspect`, `jtruth evaluate` and `jtruth labelers`.
+"""The command line: `jtruth inspect`, `jtruth evaluate`, `jtruth labelers` and `jtruth plan`.
 
 Exit codes: 0 done, 2 input that cannot be used (one readable line, no traceback), 1 anything else.
 """
@@ -19,6 +19,8 @@ from jtruth.inspection import inspect_file, inspect_labels
 from jtruth.io import read_gold, read_labels, read_noise, read_predictions
 from jtruth.labels import Labels
 from jtruth.noise import ConfusionMatrices, DifficultyFallibility, Symmetric
+from jtruth.planning.requests import plan_request
+from jtruth.planning.text import search_dict
 
 app = typer.Typer(
     add_completion=False,
@@ -185,6 +187,74 @@ def labelers(
         )  # fmt: skip
     typer.echo(str(report))
     _write_json(json_file, report.to_dict())
+
+
+@app.command()
+def plan(
+    file: Annotated[
+        Path | None, typer.Argument(metavar="[LABELS.csv]", help="Labels to learn the labelers from.")
+    ] = None,
+    width: Annotated[float | None, typer.Option("--width", help="How wide the interval may be.")] = None,
+    budget: Annotated[float | None, typer.Option("--budget", help="Or: what may be spent.")] = None,
+    metric: Annotated[
+        str, typer.Option("--metric", help="accuracy, precision, recall, f1, ...")
+    ] = "accuracy",
+    prior: Annotated[str | None, typer.Option("--prior", help="Class prior, for example .8,.2")] = None,
+    classifier: Annotated[
+        str, typer.Option("--classifier", help="Guessed accuracy, .9; or detection and false alarms, .85,.1")
+    ] = "0.9",
+    labeler: Annotated[
+        list[str] | None,
+        typer.Option("--labeler", help="name:error:cost[:people]; again for every kind. File: name::cost."),
+    ] = None,
+    cost_label: Annotated[float, typer.Option("--cost-label", help="Of a label by the file's people.")] = 1.0,
+    cost_sample: Annotated[float, typer.Option("--cost-sample", help="Of a sample without labels.")] = 0.0,
+    cost_gold: Annotated[
+        float, typer.Option("--cost-gold", help="Of a gold answer; no gold if unset.")
+    ] = float("inf"),
+    samples: Annotated[int | None, typer.Option("--samples", help="Fix the number of samples.")] = None,
+    max_samples: Annotated[int, typer.Option("--max-samples", help="How many there are.")] = 100_000,
+    sets: Annotated[int | None, typer.Option("--sets", help="Data sets that a plan is simulated in.")] = None,
+    rates: Annotated[
+        str, typer.Option("--rates", help="learned (from the same labels, default) or known error rates.")
+    ] = "learned",
+    target: Annotated[
+        str, typer.Option("--target", help="population, or in-sample (--samples).")
+    ] = "population",
+    positive: Annotated[str | None, typer.Option("--positive", help="Name of the positive class.")] = None,
+    level: Annotated[float, typer.Option("--level", help="Probability of the interval.")] = 0.95,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the simulation.")] = 0,
+    task: Task = "task",
+    worker: Worker = "worker",
+    label: Label = "label",
+    sep: Sep = None,
+    classes: Classes = None,
+    repeats: Repeats = "error",
+    missing: Missing = "error",
+    json_file: Json = None,
+) -> None:
+    """The cheapest number of samples, labels and gold answers for an interval of a given width."""
+    labels = None if file is None else _read(file, task, worker, label, sep, classes, repeats, missing)
+    code = 1 if positive is None else _class_code(positive, labels)
+    with tqdm(desc="sets", delay=1.0, leave=False, disable=None, file=sys.stderr) as bar:
+        found = plan_request(
+            key=jax.random.key(seed), width=width, budget=budget, labels=labels, labelers=labeler or (),
+            prior=None if prior is None else _numbers(prior), classifier=classifier, metric=metric,
+            cost_label=cost_label, cost_sample=cost_sample, cost_gold=cost_gold, rates=rates, target=target,
+            num_samples=samples, max_samples=max_samples, num_sets=sets, positive=code, level=level,
+            progress=lambda done, planned: _advance(bar, done, planned),
+        )  # fmt: skip
+    typer.echo(str(found))
+    _write_json(json_file, search_dict(found))
+
+
+def _class_code(name: str, labels: Labels | None) -> int:
+    """Code of a class by its name in the labels, or by its number where there are none."""
+    if labels is not None:
+        return labels.class_code(name)
+    if not name.isdigit():
+        raise ValueError(f"--positive {name!r}: without a file of labels classes are numbers, 0, 1, ...")
+    return int(name)
 
 
 def _use_cache(folder: Path | None) -> None:

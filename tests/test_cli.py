@@ -142,3 +142,33 @@ def test_console_script_in_a_process_of_its_own(pytestconfig):
     command = [sys.executable, "-m", "jtruth.cli", "evaluate", "examples/none.csv", "--rater", "1"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=pytestconfig.rootpath)
     assert done.returncode == 2 and done.stdout == "" and len(done.stderr.strip().splitlines()) == 1
+
+
+def test_plan(run, tmp_path):
+    """A plan from typed labelers, and from a file; the answer, its alternatives, and what was put in."""
+    quick = ["--rates", "known", "--sets", "20"]
+    typed = ["--labeler", "crowd:.25:.05:3", "--labeler", "expert:.05:.5", "--prior", ".7,.3", *quick]
+    out = tmp_path / "plan.json"
+    code, text, _ = run(
+        "plan", "--width", ".08", *typed, "--cost-sample", ".02", "--cost-gold", "2", "--json", out
+    )
+    answer = json.loads(out.read_text())
+    assert code == 0 and "cheapest plan for accuracy" in text and "other mix" in text and "Put in" in text
+    assert answer["simulated"]["width"] <= 0.0805 and answer["cost_gold"] == 2
+    code, text, _ = run(
+        "plan", "--budget", "30", *typed, "--metric", "recall", "--positive", "0", "--seed", "2"
+    )
+    assert code == 0 and "narrowest plan for recall" in text
+    code, text, _ = run("plan", CARIES, "--width", ".1", "--labeler", "5::3", *quick)
+    assert code == 0 and "5 (error" in text
+
+
+def test_plan_says_what_is_wrong(run):
+    for arguments, message in (
+        (("--width", ".1"), "no labelers"),
+        (("--width", ".1", "--budget", "3", "--labeler", "a:.2:1"), "either width"),
+        (("--width", ".1", "--labeler", "a"), "write name:error:cost"),
+        (("--width", ".1", "--labeler", "a:.2:1", "--positive", "yes"), "classes are numbers"),
+    ):
+        code, _, err = run("plan", *arguments)
+        assert code == 2 and message in err and "Traceback" not in err

@@ -19,9 +19,9 @@ LAYERS: list[set[str]] = [
     {"_*"},
     {"stats", "labels"},
     {"noise", "io", "posterior", "inspection"},
-    {"simulate", "testing", "training", "learning", "information", "histograms"},
-    {"cleaning", "datasets", "evaluation", "comparison"},
-    {"plots"},
+    {"simulate", "testing", "learning", "information", "histograms"},
+    {"training", "cleaning", "datasets", "evaluation", "comparison"},
+    {"plots", "planning"},
     {"report"},
     {"cli"},
 ]

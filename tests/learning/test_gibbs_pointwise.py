@@ -13,7 +13,7 @@ from jtruth.learning._gibbs_models import MODELS
 from jtruth.learning._gibbs_pointwise import chosen_draws, of_gibbs
 from jtruth.learning._gibbs_spec import Observed, label_columns, merge_samples, prediction_columns
 from jtruth.learning._random_effect_density import Density
-from jtruth.learning.random_effect import _pointwise, fit_random_effect
+from jtruth.learning.random_effect import _pointwise
 
 KEY = jax.random.key(0)
 

@@ -1,0 +1,29 @@
+"""How many samples, labels and gold answers, and by whom? (Su 6.3.2, Lam & Stork 4.1)."""
+
+from jtruth.planning.approximation import ApproximateWidth, approximate_width
+from jtruth.planning.asking import LabelRequest, next_labels
+from jtruth.planning.requests import kinds_of, plan_request
+from jtruth.planning.search import PlanSearch, cheapest_plan, narrowest_plan
+from jtruth.planning.setting import Labeler, Plan, Setting, labeler, plan_cost, setting
+from jtruth.planning.simulation import SimulatedWidth, simulated_width, simulated_widths
+
+__all__ = [
+    "ApproximateWidth",
+    "LabelRequest",
+    "Labeler",
+    "Plan",
+    "PlanSearch",
+    "Setting",
+    "SimulatedWidth",
+    "approximate_width",
+    "cheapest_plan",
+    "kinds_of",
+    "labeler",
+    "narrowest_plan",
+    "next_labels",
+    "plan_cost",
+    "plan_request",
+    "setting",
+    "simulated_width",
+    "simulated_widths",
+]

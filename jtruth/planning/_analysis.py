@@ -1,0 +1,133 @@
+"""One simulated data set to the interval of its metric, by the methods that `simulation` names."""
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+from scipy.special import betaincinv
+
+from jtruth.labels import Labels
+from jtruth.learning.gibbs import Effort, key_words
+from jtruth.learning.joint import fit_joint
+from jtruth.planning._data import DataSet, log_likelihood
+from jtruth.planning._patterns import row_prior
+from jtruth.planning.setting import Setting
+from jtruth.stats.draws import DrawsEstimate
+from jtruth.stats.estimates import Estimate
+from jtruth.testing.exact import CountTable, count_table, law_of_atoms
+from jtruth.testing.multiclass import multiclass_posterior
+from jtruth.testing.operating_point import collapse
+
+_NODES = 6000  # of the quasi-random rule for population metrics with known rates
+_RATIO = 1.2207440846057596  # x^4 = x + 1: its powers make an even sequence in three dimensions
+
+
+class SetInterval(NamedTuple):
+    """Interval of the metric, the truth it is about, and what was doubtful."""
+
+    low: float
+    high: float
+    truth: float
+    doubts: tuple[str, ...] = ()
+
+
+def set_interval(setting: Setting, data: DataSet, key, effort: Effort) -> SetInterval:
+    """Analyse one set: exact, by draws of the count table, or by the joint posterior."""
+    truth, doubts = setting.value, ()
+    if setting.target == "in-sample":
+        table = np.zeros(setting.confusion.shape)
+        np.add.at(table, (data.y, data.y_pred), 1)
+        truth = float(metric_of(setting, table))
+    if setting.rates == "learned":
+        law, doubts = _learned(setting, data, key, effort)
+    elif setting.prior.size == 2:
+        law = known_binary(setting, data)
+    else:
+        law = _known(setting, data, key)
+    low, high, _ = law.interval(setting.level)
+    return SetInterval(low, high, truth, doubts)
+
+
+def metric_of(setting: Setting, tables: Float[np.ndarray, "*tables classes symbols"]) -> np.ndarray:
+    """The metric of count or probability tables; NaN where it is undefined."""
+    above, below = (tables * setting.numerator).sum((-2, -1)), (tables * setting.denominator).sum((-2, -1))
+    return np.where(below > 0, above / np.where(below > 0, below, 1), np.nan)
+
+
+def known_binary(setting: Setting, data: DataSet) -> Estimate:
+    """The exact law: of the counts, or of the population metric by beta laws given the counts."""
+    log_lik = log_likelihood(setting, data)
+    with np.errstate(invalid="ignore"):
+        x = np.log(setting.prior[1] / setting.prior[0]) + log_lik[:, 1] - log_lik[:, 0]
+    table = count_table(collapse(x, data.y_pred))
+    if setting.target == "population":
+        confusion = confusion_nodes(table, _NODES)
+        return DrawsEstimate(metric_of(setting, setting.prior[:, None] * confusion))
+    values = metric_of(setting, _tables(table, *np.meshgrid(table.a, table.b, indexing="ij"))).ravel()
+    pmf, defined = table.probability.ravel(), ~np.isnan(values)
+    return law_of_atoms(values[defined], pmf[defined], float(pmf[defined].sum()))
+
+
+def _tables(table: CountTable, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """(..., 2, 2) counts, rows true, from true positives and false negatives."""
+    rows = [[table.n0 - b, table.n1 - a], [b, a]]
+    return np.moveaxis(np.array(rows, np.float64), (0, 1), (-2, -1))
+
+
+def confusion_nodes(table: CountTable, number: int) -> Float[np.ndarray, "nodes 2 2"]:
+    """Evenly spread, equally weighted nodes of the classifier's matrix: beta given the counts of `table`."""
+    place = (0.5 + np.arange(1, number + 1)[:, None] / _RATIO ** np.arange(1, 4)) % 1
+    flat = np.cumsum(table.probability)
+    cell = np.minimum(np.searchsorted(flat, place[:, 0] * flat[-1]), flat.size - 1)
+    i, j = np.unravel_index(cell, table.probability.shape)
+    counts = _tables(table, table.a[i], table.b[j]) + 1
+    second = betaincinv(counts[:, :, 1], counts[:, :, 0], place[:, 1:])
+    return np.stack([1 - second, second], axis=-1)
+
+
+def _known(setting: Setting, data: DataSet, key) -> DrawsEstimate:
+    """More classes: draws of the count table, and of K given it (its rows are Dirichlet laws)."""
+    classes = setting.prior.size
+    found = multiclass_posterior(
+        log_likelihood(setting, data), setting.prior, data.y_pred, key=key, num_symbols=classes
+    )
+    tables = found.counts.astype(np.float64)
+    if setting.target == "population":
+        rng = np.random.default_rng(data.y.size)
+        rows = rng.standard_gamma(tables + 1)
+        tables = setting.prior[:, None] * rows / rows.sum(-1, keepdims=True)
+    return DrawsEstimate(metric_of(setting, tables))
+
+
+def _learned(setting: Setting, data: DataSet, key, effort: Effort) -> tuple[Estimate, tuple[str, ...]]:
+    """The joint posterior, with what was doubtful about it."""
+    classes = setting.prior.size
+    z = data.z if data.z.shape[1] else np.full((data.y.size, 1), -1)
+    if not (z >= 0).any():
+        return _gold_only(setting, data, key), ()
+    labels = Labels.from_matrix(z, classes, allow_unlabelled=True)
+    fit = fit_joint(labels, y_pred=data.y_pred, gold=data.gold, key=key, effort=effort)
+    doubts = []
+    if not fit.identified:
+        doubts.append("were not identified: the draws repeat the prior")
+    elif fit.switching.switched:
+        doubts.append("had classes that exchanged their names")
+    if not fit.converged:
+        doubts.append("did not converge in the short time given")
+    return DrawsEstimate(metric_of(setting, fit.tables(setting.target))), tuple(doubts)
+
+
+def _gold_only(setting: Setting, data: DataSet, key) -> Estimate:
+    """Without labels: gold samples alone tell about prior and classifier, and there is nothing to learn."""
+    table = np.zeros(setting.confusion.shape)
+    known = data.gold >= 0
+    np.add.at(table, (data.gold[known], data.y_pred[known]), 1)
+    if setting.target == "in-sample" and known.all():
+        return DrawsEstimate(metric_of(setting, table[None]))
+    if setting.target == "in-sample":
+        raise ValueError("samples without a label and without gold: give each one or the other")
+    rng = np.random.default_rng(key_words(key))
+    rows = rng.standard_gamma(table + row_prior(len(table), True), size=(_NODES, *table.shape))
+    pi = rng.standard_gamma(table.sum(axis=1) + 1, size=(_NODES, len(table)))
+    joint = (pi / pi.sum(axis=1, keepdims=True))[..., None] * rows / rows.sum(axis=2, keepdims=True)
+    return DrawsEstimate(metric_of(setting, joint))

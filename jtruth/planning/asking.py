@@ -1,0 +1,238 @@
+"""Whom to ask next about which sample, so that the chosen metric becomes known soonest.
+
+`information.expected_gain` asks where the class is uncertain. Here the question is what an answer does to the
+posterior of a metric: precision needs nothing from samples predicted negative, recall most from the few of
+them that may be positive, and an answer tells of error rates beside its own sample. The drop of the posterior
+variance that an answer is expected to bring is computed for every sample and labeler (see `_answers`):
+
+two classes, rates known, few distinct samples    exactly, from tables with one sample made certain
+otherwise                                         from draws of the unknown rates; ratios linearised
+
+Drops add up only roughly, so ask for some, then compute again. Asking like this is not a random choice of
+samples: labels of labelers may be asked so (their errors are modelled), gold for PPI++ may not
+(`evaluation.ask`).
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from jtruth._validation import choose
+from jtruth.evaluation.terms import metric_terms
+from jtruth.labels import Labels
+from jtruth.learning.gibbs import key_words
+from jtruth.learning.joint import fit_joint
+from jtruth.noise import ConfusionMatrices
+from jtruth.planning._analysis import confusion_nodes
+from jtruth.planning._answers import Rows, Terms, Values, drawn_values, exact_values, merged, reductions
+from jtruth.posterior import check_not_contradictory, validate_prior
+from jtruth.testing.exact import count_table
+from jtruth.testing.multiclass import multiclass_posterior
+from jtruth.testing.operating_point import collapse
+
+_MOST_TABLES = 150  # distinct samples up to which every table is computed exactly
+_FEWEST_DRAWS, _MOST_CELLS = 50, 4_000_000  # draws times distinct samples that are held in memory
+_TARGETS = ("in-sample", "population")
+
+
+class LabelRequest(NamedTuple):
+    """Labels to ask for, the most useful for their cost first; a labeler of -1 is a gold answer."""
+
+    samples: Int[np.ndarray, " asked"]
+    labelers: Int[np.ndarray, " asked"]
+    drop: Float[np.ndarray, " asked"]  # of the variance of the metric, expected of this answer alone
+    reductions: Float[np.ndarray, "samples labelers"]  # of every label that could be asked for; 0 if given
+    gold_reductions: Float[np.ndarray, " samples"]  # if the class of a sample became known
+    variance: float  # of the metric now
+    metric: str
+    method: str
+    warnings: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """The first ten requests, each with the share of the variance that it is expected to remove."""
+        lines = [f"{self.metric} has a posterior sd of {np.sqrt(self.variance):.4f} ({self.method})"]
+        lines.append("sample  labeler  drop of variance")
+        for sample, who, drop in list(zip(self.samples, self.labelers, self.drop, strict=True))[:10]:
+            name = "gold" if who < 0 else str(who)
+            lines.append(f"{sample:6}  {name:>7}  {drop / max(self.variance, 1e-300):15.2%}")
+        return "\n".join([*lines, *(f"warning: {text}" for text in self.warnings)])
+
+
+def next_labels(
+    labels: Labels,
+    y_pred: Int[np.ndarray, " samples"],
+    num: int,
+    *,
+    key: Any,
+    metric: str = "accuracy",
+    positive: int = 1,
+    target: str = "in-sample",
+    matrices: Any = None,
+    prior: Any = None,
+    gold: Any = None,
+    costs: Any = None,
+    cost_gold: float | int = np.inf,
+    num_draws: int = 400,
+) -> LabelRequest:
+    """Choose labels to ask for, by expected drop of the metric's posterior variance per cost.
+
+    Args:
+        labels: those given so far; a labeler who has labelled a sample is not asked again.
+        y_pred: (samples,) predicted classes.
+        num: how many labels to ask for; at most one for a sample.
+        key: JAX random key.
+        metric: accuracy, precision, recall, false_alarm_rate, f<beta>.
+        positive: code of the positive class.
+        target: "in-sample", the metric on these samples; or "population".
+        matrices: (labelers, classes, classes) known confusion matrices, with `prior` (classes,). Without them
+            both are learned by `fit_joint`, and answers are valued also for what they tell of labelers.
+        gold: (samples,) known classes, -1 where unknown.
+        costs: (labelers,) of a label; equal if None.
+        cost_gold: of a gold answer; infinite: there are none.
+        num_draws: of the unknown rates, where there is no exact way.
+
+    Returns:
+        `LabelRequest`.
+
+    Raises:
+        ValueError: sizes that do not match, matrices without a prior, costs that are not positive, or more
+            labels wanted than can be asked for.
+
+    Source: Su 6.3.2 asks how to distribute the labeling effort over samples.
+
+    >>> import jax
+    >>> z = np.array([[1, 1, 1], [0, 0, 0], [1, 0, -1], [0, 0, -1]])
+    >>> good = np.tile([[0.8, 0.2], [0.2, 0.8]], (3, 1, 1))
+    >>> asked = next_labels(Labels.from_matrix(z, 2), np.array([1, 0, 1, 0]), 1, key=jax.random.key(0),
+    ...                     metric="precision", matrices=good, prior=[0.5, 0.5])
+    >>> asked.samples.tolist(), asked.labelers.tolist()  # labelers disagree on 2, which is predicted positive
+    ([2], [2])
+    """
+    y, known, price = _checked(labels, y_pred, gold, costs, cost_gold, target)
+    classes = labels.num_classes
+    parts = metric_terms(metric, np.arange(classes), [str(c) for c in range(classes)], positive)
+    terms = Terms(parts.numerator.T, parts.denominator.T)
+    rows = merged(labels, y, known)
+    num_draws = min(num_draws, max(_FEWEST_DRAWS, _MOST_CELLS // len(rows.first)))
+    if (matrices is None) != (prior is None):
+        raise ValueError("known matrices need the known prior, and the other way round")
+    if matrices is None:
+        values, method, doubts = _learned(labels, y, known, rows, terms, target, key, num_draws)
+    else:
+        values, method = _known(labels, y, known, rows, terms, target, key, num_draws, matrices, prior)
+        doubts = ()
+    truth = np.eye(classes)[None, None]
+    some = values._replace(matrices=np.concatenate(
+        [values.matrices, np.broadcast_to(truth, (len(values.matrices), 1, classes, classes))], axis=1
+    ))  # fmt: skip
+    drop = reductions(some)[rows.row_of_sample]
+    drop[:, :-1][_has_labelled(labels)] = 0.0
+    drop[known >= 0] = 0.0
+    return _chosen(drop, price, num, values.variance, metric, method, doubts)
+
+
+def _chosen(drop, price, num, variance, metric, method, doubts) -> LabelRequest:
+    """The best answer of each sample per cost, and the best samples."""
+    worth = drop / price
+    who = worth.argmax(axis=1)
+    best = worth[np.arange(len(worth)), who]
+    possible = int((best > 0).sum())
+    if not 1 <= num <= possible:
+        raise ValueError(
+            f"num is {num}; there are {possible} samples of which another label would tell anything"
+        )
+    first = np.argsort(-best, kind="stable")[:num]
+    labelers = np.where(who[first] == drop.shape[1] - 1, -1, who[first])
+    return LabelRequest(
+        first, labelers, drop[first, who[first]], drop[:, :-1], drop[:, -1], float(variance), metric, method,
+        doubts,
+    )  # fmt: skip
+
+
+def _checked(labels: Labels, y_pred, gold, costs, cost_gold, target):
+    choose("target", target, _TARGETS)
+    y = np.asarray(y_pred)
+    known = np.full(labels.num_samples, -1) if gold is None else np.asarray(gold)
+    for name, given, least in (("y_pred", y, 0), ("gold", known, -1)):
+        if given.shape != (labels.num_samples,):
+            raise ValueError(f"{name} has shape {given.shape}; there are {labels.num_samples} samples")
+        if not ((given >= least) & (given < labels.num_classes)).all():
+            raise ValueError(f"{name} holds classes outside {least} to {labels.num_classes - 1}")
+    price = np.ones(labels.num_labelers) if costs is None else np.asarray(costs, np.float64)
+    if price.shape != (labels.num_labelers,):
+        raise ValueError(f"costs has shape {price.shape}; there are {labels.num_labelers} labelers")
+    price = np.append(price, cost_gold)
+    if not (price > 0).all():
+        raise ValueError(f"costs must be positive; got {price}")
+    return y.astype(int), known.astype(int), price
+
+
+def _has_labelled(labels: Labels) -> np.ndarray:
+    """(samples, labelers): who labelled what."""
+    labeler, _ = labels.padded()
+    asked = np.zeros((labels.num_samples, labels.num_labelers + 1), bool)
+    asked[np.arange(labels.num_samples)[:, None], labeler] = True  # -1 is the last column
+    return asked[:, :-1]
+
+
+def _log_likelihood(labels: Labels, gold: np.ndarray, matrices: np.ndarray) -> np.ndarray:
+    """log p(labels | class) of every draw of the matrices, (draws, samples, classes); gold is certain."""
+    labeler, label = labels.padded()
+    with np.errstate(divide="ignore"):
+        logs = np.log(np.moveaxis(matrices, 3, 2))  # (draws, labelers, given, true)
+    total = np.zeros((len(matrices), labels.num_samples, labels.num_classes))
+    for column in range(labeler.shape[1]):
+        given = label[:, column] >= 0
+        total[:, given] += logs[:, labeler[given, column], label[given, column]]
+    certain = gold >= 0
+    total[:, certain] = np.where(np.eye(labels.num_classes)[gold[certain]] == 1, 0.0, -np.inf)
+    return total
+
+
+def _known(labels, y, gold, rows: Rows, terms, target, key, num_draws, matrices, prior) -> tuple[Values, str]:
+    """Rates known: exact tables, or draws of the classifier's matrix."""
+    pi = np.asarray(validate_prior(prior, labels.num_classes), np.float64)
+    psi = np.asarray(ConfusionMatrices(matrices).matrices, np.float64)
+    if len(psi) != labels.num_labelers:
+        raise ValueError(f"matrices are for {len(psi)} labelers; the labels have {labels.num_labelers}")
+    log_lik = _log_likelihood(labels, gold, psi[None])[0]
+    check_not_contradictory(log_lik, prior=pi)
+    if labels.num_classes == 2 and target == "in-sample" and len(rows.first) <= _MOST_TABLES:
+        return exact_values(_log_odds(log_lik, pi), y, terms, rows, psi), "exact, rates known"
+    if labels.num_classes == 2:
+        k = confusion_nodes(count_table(collapse(_log_odds(log_lik, pi), y)), num_draws)
+    else:
+        found = multiclass_posterior(log_lik, pi, y, key=key, num_symbols=labels.num_classes)
+        at = np.linspace(0, len(found.counts) - 1, min(num_draws, len(found.counts))).astype(int)
+        rng = np.random.default_rng(np.random.SeedSequence([*key_words(key), 83]))
+        k = rng.standard_gamma(found.counts[at] + 1.0)
+        k /= k.sum(axis=2, keepdims=True)
+    same, every = log_lik[rows.first], (len(k),)
+    values = drawn_values(
+        np.broadcast_to(same, every + same.shape), np.broadcast_to(pi, every + pi.shape), k,
+        np.broadcast_to(psi, every + psi.shape), y[rows.first], rows, terms, target,
+    )  # fmt: skip
+    return values, f"{len(k)} draws of the classifier's matrix, rates known"
+
+
+def _log_odds(log_likelihood: np.ndarray, prior: np.ndarray) -> np.ndarray:
+    """logit p(y_i = 1 | labels), +-inf where certain."""
+    with np.errstate(divide="ignore"):
+        return np.log(prior[1]) - np.log(prior[0]) + log_likelihood[:, 1] - log_likelihood[:, 0]
+
+
+def _learned(labels, y, gold, rows: Rows, terms, target, key, num_draws):
+    """Rates learned: draws of the joint posterior."""
+    fit = fit_joint(labels, y_pred=y, gold=gold, key=key)
+    if not fit.usable or fit.classifier is None:
+        raise ValueError(f"the labelers cannot be learned from these labels: {' '.join(fit.warnings)}")
+    at = np.unique(np.linspace(0, len(fit.matrix_draw) - 1, num_draws).astype(int))
+    psi = fit.matrices[at].astype(np.float64)
+    psi /= psi.sum(axis=3, keepdims=True)
+    draw = fit.matrix_draw[at]
+    log_lik = _log_likelihood(labels.restrict(rows.first), gold[rows.first], psi)
+    values = drawn_values(
+        log_lik, fit.prior[draw], fit.classifier[draw], psi, y[rows.first], rows, terms, target
+    )
+    return values, f"{len(at)} draws of the joint posterior, rates learned", fit.warnings

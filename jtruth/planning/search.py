@@ -1,0 +1,222 @@
+"""The cheapest plan for a width, and the narrowest one for a budget: Su 6.3.2.
+
+Every mix of labelers is tried, with and without gold, and the fast approximation says how many samples it
+takes. The winner is then simulated; where simulation and approximation differ, the mix is corrected by their
+ratio and has to win again. So the answer is a simulated one, and the search takes seconds.
+
+The case of Lam & Stork (their Figure 2), two labels for one sample or for two samples, is the question
+whether `labels` of the winner are 1 or 2.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jtruth.planning._candidates import Mix, Row, cheapest_of_mix, mixes, narrowest_of_mix
+from jtruth.planning.approximation import ApproximateWidth, approximate_width
+from jtruth.planning.setting import Plan, Setting, plan_cost
+from jtruth.planning.simulation import SimulatedWidth, simulated_width
+
+_ROUNDS = 6
+_ABOVE, _BELOW = 1.005, 0.98  # a simulated width is right between these multiples of the one asked for
+_NO_LIMIT = 1e15  # a budget that buys everything
+_LEAST = 20  # samples; fewer are no plan
+
+
+class PlanSearch(NamedTuple):
+    """A plan, how it was confirmed, and what else there is."""
+
+    best: Row  # its width is the simulated one
+    simulated: SimulatedWidth
+    approximate: ApproximateWidth
+    others: tuple[Row, ...]  # the best plan of other mixes, widths by approximation
+    neighbours: tuple[
+        Row, ...
+    ]  # this mix with half and twice the samples, approximation times its error for `best`
+    setting: Setting
+    wanted: str  # "width" or "budget"
+    amount: float
+    num_mixes: int
+    warnings: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """The plan in a sentence, a table of alternatives, how it was computed, doubts."""
+        from jtruth.planning.text import search_text
+
+        return search_text(self)
+
+
+def cheapest_plan(
+    setting: Setting,
+    width: float,
+    *,
+    key: Any,
+    num_samples: int | None = None,
+    max_samples: int = 100_000,
+    num_sets: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> PlanSearch:
+    """The cheapest plan whose expected interval is at most `width` wide.
+
+    Args:
+        setting: see `setting`; it holds the costs.
+        width: of the interval of the metric, high minus low.
+        key: JAX random key, for the simulation that confirms the plan.
+        num_samples: fix the number of samples; needed for the in-sample target.
+        max_samples: how many samples there are.
+        num_sets: data sets of a simulation; by default 200 for known rates and 16 for learned ones.
+        progress: called with (sets done, sets planned) of each simulation.
+
+    Returns:
+        `PlanSearch`, which prints as the plan and its alternatives.
+
+    Raises:
+        ValueError: no plan within the limits is narrow enough, or a width that is not in (0, 1).
+
+    >>> import jax
+    >>> from jtruth.planning import labeler, setting
+    >>> crowd, expert = labeler("crowd", 0.2, 0.05, people=5), labeler("expert", 0.05, 0.5)
+    >>> made = setting([0.7, 0.3], 0.9, [crowd, expert], rates="known", cost_sample=0.02)
+    >>> found = cheapest_plan(made, 0.06, key=jax.random.key(0), num_sets=20)
+    >>> found.best.plan.labels, 0.055 < found.simulated.mean < 0.065
+    ((2.0, 0.0), True)
+    """
+    if not 0 < width < 1:
+        raise ValueError(f"width is {width}; give how wide the interval may be, between 0 and 1")
+    least, most = _limits(setting, num_samples, max_samples)
+    tried = {mix.labels: mix for mix in mixes(setting)}
+    rows = {
+        labels: row
+        for labels, mix in tried.items()
+        if (row := cheapest_of_mix(setting, mix, width, least, most)) is not None
+    }
+    if not rows:
+        raise ValueError(_impossible(setting, width, tried, least, most))
+    options = {"key": key, "num_sets": num_sets, "progress": progress}
+    best, simulated = _confirm(setting, width, tried, rows, least, most, options)
+    return _result(setting, rows, best, simulated, "width", width, len(tried), width * _ABOVE, least < most)
+
+
+def _confirm(setting, width, tried, rows, least, most, options) -> tuple[tuple, SimulatedWidth]:
+    """Simulate the cheapest, correct its mix by the error of the approximation, until it stays cheapest."""
+    simulated: dict[tuple, SimulatedWidth] = {}
+    for _ in range(_ROUNDS):
+        best = _cheapest(rows)
+        at = rows[best].plan
+        if best in simulated and simulated[best].plan == at:
+            break
+        simulated[best] = simulated_width(setting, at, **options)
+        found = simulated[best].mean
+        if width * _BELOW <= found <= width * _ABOVE or (least == most and found <= width):
+            break
+        scale = found / approximate_width(setting, at).width
+        row = cheapest_of_mix(setting, tried[best], width, least, most, scale)
+        if row is not None:
+            rows[best] = row
+            continue
+        del rows[best], simulated[best]
+        if not rows:
+            raise ValueError(_impossible(setting, width, tried, least, most))
+    if not simulated:  # every mix that was tried had to be given up
+        best = _cheapest(rows)
+        simulated[best] = simulated_width(setting, rows[best].plan, **options)
+    enough = [labels for labels, found in simulated.items() if found.mean <= width * _ABOVE]
+    if enough:
+        best = min(enough, key=lambda labels: plan_cost(setting, simulated[labels].plan))
+    else:
+        best = min(simulated, key=lambda labels: simulated[labels].mean)
+    return best, simulated[best]
+
+
+def narrowest_plan(
+    setting: Setting,
+    budget: float,
+    *,
+    key: Any,
+    num_samples: int | None = None,
+    max_samples: int = 100_000,
+    num_sets: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> PlanSearch:
+    """The plan with the narrowest expected interval that a budget buys; arguments as in `cheapest_plan`.
+
+    The three mixes that look best are simulated on common random numbers.
+
+    Raises:
+        ValueError: the budget buys no plan that could tell anything.
+    """
+    if not (np.isfinite(budget) and budget > 0):
+        raise ValueError(f"budget is {budget}; give what may be spent, a positive number")
+    least, most = _limits(setting, num_samples, max_samples)
+    tried = list(mixes(setting))
+    rows = {
+        mix.labels: row
+        for mix in tried
+        if (row := narrowest_of_mix(setting, mix, budget, least, most)) is not None
+    }
+    if not rows:
+        raise ValueError(
+            f"a budget of {budget:g} buys no plan of {least} or more samples that tells anything"
+        )
+    first = sorted(rows, key=lambda labels: rows[labels].width)[:3]
+    options = {"key": key, "num_sets": num_sets, "progress": progress}
+    simulated = {labels: simulated_width(setting, rows[labels].plan, **options) for labels in first}
+    best = min(first, key=lambda labels: simulated[labels].mean)
+    return _result(setting, rows, best, simulated[best], "budget", budget, len(tried), None, least < most)
+
+
+def _limits(setting: Setting, num_samples: int | None, max_samples: int) -> tuple[int, int]:
+    if num_samples is None and setting.target == "in-sample":
+        raise ValueError(
+            "for the in-sample target say num_samples: one sample whose class is known has an in-sample "
+            "metric that is known too, and would be the cheapest plan"
+        )
+    least, most = (_LEAST, max_samples) if num_samples is None else (num_samples, num_samples)
+    if least < 1 or most < least:
+        raise ValueError(f"at least {least} samples are needed for a plan; got a limit of {most}")
+    return least, most
+
+
+def _cheapest(rows: dict[tuple, Row]) -> tuple:
+    return min(rows, key=lambda labels: (rows[labels].cost, rows[labels].width))
+
+
+def _impossible(setting: Setting, width: float, tried: dict[tuple, Mix], least: int, most: int) -> str:
+    found = [narrowest_of_mix(setting, mix, _NO_LIMIT, least, most) for mix in tried.values()]
+    narrow = min((row for row in found if row is not None), key=lambda row: row.width, default=None)
+    text = f"no plan of at most {most} samples has an expected width of {width:g}"
+    if narrow is None:
+        return text + ": none of these labelers tells enough; add labelers, or gold (cost_gold)"
+    return (
+        f"{text}; the narrowest is {narrow.width:.3g}. Allow more samples, add labelers or gold, or widen it"
+    )
+
+
+def _result(setting, rows, best, simulated, wanted, amount, number, limit, free) -> PlanSearch:
+    plan = simulated.plan
+    row = Row(plan, plan_cost(setting, plan), simulated.mean)
+    approximate = approximate_width(setting, plan)
+    order = sorted((r for k, r in rows.items() if k != best), key=lambda r: (r.cost, r.width))
+    if wanted == "budget":
+        order.sort(key=lambda r: r.width)
+    sizes = {max(plan.num_samples // 2, 1), 2 * plan.num_samples} if free else set()
+    ratio = simulated.mean / approximate.width if approximate.width > 0 else 1.0
+    near = [_resized(setting, plan, size, ratio) for size in sorted(sizes)]
+    said = list(approximate.warnings) + list(simulated.warnings)
+    if abs(ratio - 1) > 0.1:
+        said.append(f"the simulated width is {ratio:.2f} times the approximate one; trust the simulated one")
+    if limit is not None and simulated.mean > limit:
+        said.append(
+            f"the simulated width {simulated.mean:.3g} misses the {amount:g} asked for: allow a margin"
+        )
+    return PlanSearch(
+        row, simulated, approximate, tuple(order[:4]), tuple(near), setting, wanted, float(amount), number,
+        tuple(said),
+    )  # fmt: skip
+
+
+def _resized(setting: Setting, plan: Plan, size: int, scale: float) -> Row:
+    gold = size if plan.num_gold == plan.num_samples else min(plan.num_gold, size)
+    other = Plan(size, plan.labels, gold)
+    return Row(other, plan_cost(setting, other), scale * approximate_width(setting, other).width)

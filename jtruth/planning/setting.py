@@ -1,0 +1,190 @@
+"""What a plan is made for, and what a plan is: the words of `planning`.
+
+A `Setting` holds what stays fixed while plans are compared: the class prior, how the classifier under test is
+thought to err, the kinds of labelers with their matrices and costs, the metric, and what will be known when
+the answers are in. A `Plan` is what can be bought: samples, labels per sample of every kind, gold answers.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from jtruth._validation import choose
+from jtruth.evaluation.terms import metric_terms
+from jtruth.posterior import validate_confusion, validate_prior
+from jtruth.stats.regions import check_level
+
+RATES, TARGETS = ("learned", "known"), ("population", "in-sample")
+
+
+class Labeler(NamedTuple):
+    """One kind of labelers: `people` of them err independently of each other, all by the same matrix."""
+
+    name: str
+    matrix: Float[np.ndarray, "classes classes"]  # rows = true class
+    cost: float  # of one label
+    people: int  # so many labels of this kind can a sample have
+
+
+class Setting(NamedTuple):
+    """What does not change from plan to plan; made by `setting`."""
+
+    prior: Float[np.ndarray, " classes"]
+    confusion: Float[np.ndarray, "classes symbols"]  # K of the classifier, as guessed beforehand
+    labelers: tuple[Labeler, ...]
+    metric: str
+    numerator: Float[np.ndarray, "classes symbols"]  # the metric is sum(numerator n) / sum(denominator n)
+    denominator: Float[np.ndarray, "classes symbols"]
+    rates: str  # "known": prior and matrices of the labelers are given; "learned": from the same labels
+    target: str  # "population" or "in-sample"
+    level: float
+    cost_sample: float
+    cost_gold: float
+
+    @property
+    def value(self) -> float:
+        """The metric in the population, if the classifier is as guessed."""
+        table = self.prior[:, None] * self.confusion
+        return float((self.numerator * table).sum() / (self.denominator * table).sum())
+
+    @property
+    def influence(self) -> Float[np.ndarray, "classes symbols"]:
+        """What one sample in a cell adds to N (metric - its value): the metric's linear form."""
+        table = self.prior[:, None] * self.confusion
+        return (self.numerator - self.value * self.denominator) / (self.denominator * table).sum()
+
+
+class Plan(NamedTuple):
+    """What to buy. A fraction of a label is a share of the samples, chosen at random."""
+
+    num_samples: int
+    labels: tuple[float, ...]  # labels per sample of every kind; 1.5: two people, each three samples in four
+    num_gold: int  # gold answers, to a random part of the samples
+
+
+def labeler(name: str, error: Any, cost: float | int = 1.0, people: int = 1, num_classes: int = 2) -> Labeler:
+    """A kind of labelers.
+
+    Args:
+        name: what to call it.
+        error: the probability of a wrong label, spread evenly over the wrong classes; or one such number for
+            each true class, (classes,); or a confusion matrix (classes, classes), rows = true class.
+        cost: of one label.
+        people: how many such labelers there are, at most; nobody labels a sample twice.
+        num_classes: C, where `error` does not tell.
+
+    Raises:
+        ValueError: error rates that are no probabilities, a negative cost, nobody.
+
+    >>> labeler("crowd", [0.1, 0.3], cost=0.05, people=5).matrix.tolist()
+    [[0.9, 0.1], [0.3, 0.7]]
+    """
+    given = np.asarray(error, np.float64)
+    if given.ndim < 2:
+        classes = given.size if given.ndim else num_classes
+        rates = np.broadcast_to(given, (classes,))
+        if not ((rates >= 0) & (rates <= 1)).all():
+            raise ValueError(f"labeler {name!r}: error rates must lie between 0 and 1; got {error}")
+        off = 1 - np.eye(classes)
+        given = np.diag(1 - rates) + off * rates[:, None] / (classes - 1)
+    matrix = np.asarray(validate_confusion(given), np.float64)
+    if matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(f"labeler {name!r}: the confusion matrix must be square; got shape {matrix.shape}")
+    if not (np.isfinite(cost) and cost >= 0):
+        raise ValueError(f"labeler {name!r}: cost is {cost}; it must be 0 or more")
+    if people < 1 or int(people) != people:
+        raise ValueError(f"labeler {name!r}: people is {people}; give how many there are, at least 1")
+    return Labeler(name, matrix, float(cost), int(people))
+
+
+def setting(
+    prior: Any,
+    classifier: Any,
+    labelers: Sequence[Labeler],
+    *,
+    metric: str = "accuracy",
+    positive: int = 1,
+    rates: str = "learned",
+    target: str = "population",
+    level: float = 0.95,
+    cost_sample: float | int = 0.0,
+    cost_gold: float | int = np.inf,
+) -> Setting:
+    """Put together and check what plans are made for.
+
+    Args:
+        prior: (classes,) class prior.
+        classifier: what is expected of the classifier under test: its accuracy, or its matrix (classes,
+            classes), rows = true class. For two classes [[1 - p_FA, p_FA], [1 - p_D, p_D]].
+        labelers: the kinds, see `labeler`.
+        metric: accuracy, precision, recall, false_alarm_rate, f<beta>; of class `positive`.
+        positive: code of the positive class.
+        rates: "known" if prior and matrices are known when the answers are in; "learned" if they must be
+            learned from the same labels, as `fit_joint` does.
+        target: "population", how good the classifier is on new samples; or "in-sample", on these.
+        level: of the interval whose width is planned.
+        cost_sample, cost_gold: of a sample without labels, and of one gold answer; infinite: there are none.
+
+    Raises:
+        ValueError: bad prior, matrix, metric, level or costs, kinds of the same name or of other classes.
+
+    >>> made = setting([0.7, 0.3], 0.9, [labeler("crowd", 0.2, 0.05, 5)])
+    >>> made.confusion.round(2).tolist(), round(made.value, 3)
+    ([[0.9, 0.1], [0.1, 0.9]], 0.9)
+    """
+    pi = np.asarray(validate_prior(prior, np.size(prior)), np.float64)
+    classes = pi.size
+    guess = np.asarray(classifier, np.float64)
+    matrix = labeler("classifier", 1 - guess, num_classes=classes).matrix if guess.ndim == 0 else guess
+    matrix = np.asarray(validate_confusion(matrix), np.float64)
+    if matrix.shape != (classes, classes):
+        raise ValueError(f"classifier has shape {matrix.shape} but the prior has {classes} classes")
+    if (pi == 0).any():
+        raise ValueError(f"prior[{int(np.argmin(pi))}] is 0: leave this class out of the plan")
+    names = [one.name for one in labelers]
+    if len(set(names)) < len(names) or not names:
+        raise ValueError(f"give at least one kind of labeler, each with a name of its own; got {names}")
+    for one in labelers:
+        if one.matrix.shape[0] != classes:
+            raise ValueError(f"labeler {one.name!r} has {one.matrix.shape[0]} classes, the prior {classes}")
+    choose("rates", rates, RATES)
+    choose("target", target, TARGETS)
+    if not (np.isfinite(cost_sample) and cost_sample >= 0) or not cost_gold >= 0:
+        raise ValueError(f"cost_sample is {cost_sample} and cost_gold {cost_gold}; costs are 0 or more")
+    if not 0 <= positive < classes:
+        raise ValueError(f"positive is {positive}; classes are 0 to {classes - 1}")
+    terms = metric_terms(metric, np.arange(classes), [str(c) for c in range(classes)], positive)
+    made = Setting(
+        pi, matrix, tuple(labelers), metric, terms.numerator.T, terms.denominator.T, rates, target,
+        check_level(level), float(cost_sample), float(cost_gold),
+    )  # fmt: skip
+    if not (made.denominator * pi[:, None] * matrix).sum() > 0:
+        raise ValueError(f"{metric} is undefined for such a classifier: it never predicts class {positive}")
+    return made
+
+
+def check_plan(setting: Setting, plan: Plan) -> Plan:
+    """The plan, or a ValueError that says what is impossible about it."""
+    if plan.num_samples < 1 or not 0 <= plan.num_gold <= plan.num_samples:
+        raise ValueError(f"a plan needs 1 or more samples and at most as many gold answers; got {plan}")
+    if len(plan.labels) != len(setting.labelers):
+        raise ValueError(f"labels has {len(plan.labels)} numbers for {len(setting.labelers)} kinds")
+    for count, kind in zip(plan.labels, setting.labelers, strict=True):
+        if not 0 <= count <= kind.people:
+            raise ValueError(f"{count} labels per sample of {kind.name!r}, who are {kind.people}")
+    return plan
+
+
+def plan_cost(setting: Setting, plan: Plan) -> float:
+    """What the plan costs. With known rates samples with gold need no labels, and get none.
+
+    >>> made = setting([0.7, 0.3], 0.9, [labeler("crowd", 0.2, 0.05, 5)], cost_sample=0.1, cost_gold=2)
+    >>> print(f"{plan_cost(made, Plan(100, (3,), 10)):.2f}")
+    45.00
+    """
+    labelled = plan.num_samples - (plan.num_gold if setting.rates == "known" else 0)
+    each = sum(count * kind.cost for count, kind in zip(plan.labels, setting.labelers, strict=True))
+    gold = plan.num_gold * setting.cost_gold if plan.num_gold else 0.0
+    return plan.num_samples * setting.cost_sample + labelled * each + gold

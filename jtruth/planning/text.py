@@ -1,0 +1,124 @@
+"""What a search for a plan prints, and what it writes."""
+
+from typing import Any
+
+import numpy as np
+
+from jtruth.planning._candidates import Row
+from jtruth.planning.search import PlanSearch
+from jtruth.planning.setting import Plan, Setting
+
+_INDEPENDENT = (
+    "Assumed: given the class, the classifier and all labelers err independently. Where they share errors, "
+    "more labels do not narrow an honest interval (`jtruth evaluate` then shows a range); gold does."
+)
+
+
+def search_text(found: PlanSearch) -> str:
+    """Answer first, then alternatives, then how it was computed, then doubts."""
+    lines = [_sentence(found), "", *_table(found), "", _guesses(found.setting), _how(found), _INDEPENDENT]
+    lines += [f"warning: {text}" for text in found.warnings]
+    return "\n".join(lines)
+
+
+def _sentence(found: PlanSearch) -> str:
+    plan, asked = found.best.plan, found.setting
+    what = "cheapest" if found.wanted == "width" else "narrowest"
+    limit = f"width {found.amount:g}" if found.wanted == "width" else f"budget {found.amount:g}"
+    return (
+        f"The {what} plan for {asked.metric} ({asked.target}, {100 * asked.level:g} %), {limit}: "
+        f"{plan_text(asked, plan)}; cost {_money(found.best.cost)}, expected width {found.best.width:.3f}."
+    )
+
+
+def plan_text(setting: Setting, plan: Plan) -> str:
+    """A plan in words: 500 samples, labels of each by 3 crowd, 30 gold."""
+    used = [f"{c:g} x {k.name}" for c, k in zip(plan.labels, setting.labelers, strict=True) if c]
+    gold = "all gold" if plan.num_gold == plan.num_samples else f"{plan.num_gold} gold"
+    return f"{plan.num_samples} samples, labels of each by {' + '.join(used) or 'nobody'}, {gold}"
+
+
+def _table(found: PlanSearch) -> list[str]:
+    names = [kind.name for kind in found.setting.labelers]
+    head = ["", "samples", *names, "gold", "cost", "width"]
+    lines = [("this plan", found.best), *(("other mix", row) for row in found.others)]
+    lines += [
+        ("half" if row.plan.num_samples < found.best.plan.num_samples else "twice", row)
+        for row in found.neighbours
+    ]
+    cells = [head, *([name, *_cells(row)] for name, row in lines)]
+    wide = [max(len(row[i]) for row in cells) for i in range(len(head))]
+    return ["  ".join([row[0].ljust(wide[0]), *(c.rjust(w) for c, w in zip(row[1:], wide[1:], strict=True))])
+            for row in cells]  # fmt: skip
+
+
+def _cells(row: Row) -> list[str]:
+    plan = row.plan
+    labels = [f"{count:g}" for count in plan.labels]
+    return [str(plan.num_samples), *labels, str(plan.num_gold), _money(row.cost), f"{row.width:.3f}"]
+
+
+def _money(cost: float) -> str:
+    return f"{cost:,.2f}"
+
+
+def _guesses(setting: Setting) -> str:
+    """What was put in."""
+    kinds = []
+    for kind in setting.labelers:
+        errors = np.unique((1 - np.diag(kind.matrix)).round(3))
+        rate = "/".join(f"{e:.2g}" for e in (errors if errors.size == 1 else 1 - np.diag(kind.matrix)))
+        kinds.append(f"{kind.name} (error {rate}, cost {kind.cost:g}, at most {kind.people})")
+    prior, right = (", ".join(f"{v:.3g}" for v in x) for x in (setting.prior, np.diag(setting.confusion)))
+    gold = f"{setting.cost_gold:g}" if np.isfinite(setting.cost_gold) else "not to be had"
+    return (
+        f"Put in: class prior {prior}; classifier right in each class {right} ({setting.metric} "
+        f"{setting.value:.3f}); labelers {', '.join(kinds)}; "
+        f"a sample costs {setting.cost_sample:g}, gold {gold}."
+    )
+
+
+def _how(found: PlanSearch) -> str:
+    rates = {
+        "known": "prior and error rates taken as known",
+        "learned": "prior and error rates learned from the same labels",
+    }[found.setting.rates]
+    return (
+        f"Computed: {found.num_mixes} mixes by Fisher information, {rates}; this plan confirmed by "
+        f"simulation (width {found.simulated.mean:.3f} +- {found.simulated.standard_error:.3f} in "
+        f"{found.simulated.widths.size} sets, {found.simulated.method}; predicted "
+        f"{found.approximate.width:.3f}). Widths of the other rows are predicted."
+    )
+
+
+def search_dict(found: PlanSearch) -> dict[str, Any]:
+    """The answer as plain numbers and text, ready for JSON."""
+    asked = found.setting
+
+    def row(one: Row) -> dict[str, Any]:
+        labels = {k.name: c for k, c in zip(asked.labelers, one.plan.labels, strict=True)}
+        return {
+            "num_samples": one.plan.num_samples, "labels_per_sample": labels, "num_gold": one.plan.num_gold,
+            "cost": one.cost, "width": one.width,
+        }  # fmt: skip
+
+    labelers = [
+        {"name": k.name, "matrix": k.matrix.tolist(), "cost": k.cost, "people": k.people}
+        for k in asked.labelers
+    ]
+    return {
+        "wanted": {found.wanted: found.amount},
+        "metric": asked.metric, "target": asked.target, "level": asked.level, "rates": asked.rates,
+        "prior": asked.prior.tolist(), "classifier": asked.confusion.tolist(), "labelers": labelers,
+        "cost_sample": asked.cost_sample,
+        "cost_gold": asked.cost_gold if np.isfinite(asked.cost_gold) else None,
+        "plan": row(found.best),
+        "simulated": {
+            "width": found.simulated.mean, "standard_error": found.simulated.standard_error,
+            "num_sets": int(found.simulated.widths.size), "method": found.simulated.method,
+        },
+        "approximate_width": found.approximate.width,
+        "others": [row(one) for one in found.others],
+        "neighbours": [row(one) for one in found.neighbours],
+        "warnings": list(found.warnings),
+    }  # fmt: skip

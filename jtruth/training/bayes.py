@@ -1,0 +1,129 @@
+"""Bayesian logistic regression on noisy labels: the whole posterior of which MAP training is the mode.
+
+    p(theta | z, x)  proportional to  p(theta) prod_i sum_c p(c | x_i; theta) p(z_i | c)        Su (31), E.1
+
+The correct classes are summed out, so NUTS sees theta alone. Weights are normal with variance 1/lambda, which
+makes the regulariser of Appendix F; intercepts are normal with a wide scale, where Appendix F has them free.
+The predictive probability of a new sample is the mean of p(c | x; theta) over the draws. It is less sure of
+itself than the mode where the labels leave theta open.
+"""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+import numpyro.distributions as dist
+from jaxtyping import Array, Float, Key
+
+from jtruth import _nuts
+from jtruth.stats.chains import effective_sample_size, split_rhat
+from jtruth.training._inputs import as_features, check_evidence, check_key, check_not_negative
+from jtruth.training.linear import Linear, fit_linear, linear_outputs
+from jtruth.training.losses import log_probabilities
+from jtruth.training.objectives import discriminative_ml
+
+
+class BayesFit(NamedTuple):
+    """Draws of theta with a leading axis of draws, and how far to trust them."""
+
+    model: Linear  # intercept (draws, *outputs), weights (draws, features, *outputs)
+    mode: Linear  # the MAP estimate, where the chains start
+    run: Any  # `jtruth._nuts.NutsRun`: R-hat, effective sample sizes, divergences
+    converged: bool
+    warnings: tuple[str, ...]
+
+
+def logistic_regression(x: Any, log_likelihood: Any, scales: Any, *, outputs: tuple[int, ...]) -> None:
+    """The NumPyro model.
+
+    Args:
+        x: (samples, features).
+        log_likelihood: (samples, classes), of the labels.
+        scales: standard deviations of (intercepts, weights).
+        outputs: () for one score (2 classes), (classes,) for logits.
+    """
+    intercept: Any = numpyro.sample(
+        "intercept", dist.Normal(0.0, scales[0]).expand(outputs).to_event(len(outputs))
+    )
+    shape = (x.shape[1], *outputs)
+    weights: Any = numpyro.sample("weights", dist.Normal(0.0, scales[1]).expand(shape).to_event(len(shape)))
+    log_p = log_probabilities(linear_outputs(Linear(intercept, weights), x))
+    numpyro.factor("labels", -x.shape[0] * discriminative_ml(log_p, log_likelihood))
+
+
+def fit_bayes(
+    x: Any,
+    log_likelihood: Float[Array | np.ndarray, "samples classes"],
+    *,
+    key: Key[Array, ""],
+    regularisation: float = 1.0,
+    intercept_scale: float = 10.0,
+    num_warmup: int = 500,
+    num_samples: int = 500,
+    num_chains: int = 4,
+    progress: Any = False,
+    checkpoint: str | Path | None = None,
+) -> BayesFit:
+    """Sample the posterior of logistic (2 classes) or softmax regression, noisy labels marginalised.
+
+    Args:
+        x: (samples, features), finite numbers; features of like scale help the sampler.
+        log_likelihood: (samples, classes), from a noise model.
+        key: random key.
+        regularisation: lambda > 0; weights have variance 1/lambda.
+        intercept_scale: standard deviation of the intercepts.
+        num_warmup, num_samples, num_chains, progress, checkpoint: of NUTS; see `jtruth.learning.bayes`.
+
+    Raises:
+        ValueError: bad features or sizes, lambda or a scale that is not positive.
+    """
+    check_key(key, "random draws")
+    x = as_features(x)
+    check_evidence(x, log_likelihood)
+    for name, value in {"regularisation": regularisation, "intercept_scale": intercept_scale}.items():
+        check_not_negative(value, name)
+        if value == 0:
+            raise ValueError(f"{name} must be positive: with 0 there is no proper prior")
+    classes = np.shape(log_likelihood)[1]
+    mode = _mode(x, log_likelihood, regularisation)
+    run = _nuts.run_nuts(
+        logistic_regression,
+        np.asarray(x, np.float64),
+        np.asarray(log_likelihood, np.float64),
+        np.array([intercept_scale, regularisation**-0.5]),
+        key=key,
+        diagnose=lambda draws: (split_rhat(draws), effective_sample_size(draws)),
+        static={"outputs": () if classes == 2 else (classes,)},
+        num_warmup=num_warmup,
+        num_samples=num_samples,
+        num_chains=num_chains,
+        init=mode._asdict(),
+        jitter=0.1,
+        progress=progress,
+        checkpoint=checkpoint,
+    )
+    draws = Linear(run.flat("intercept"), run.flat("weights"))
+    return BayesFit(draws, mode, run, run.converged, run.warnings)
+
+
+def predictive_probabilities(
+    model: Linear, x: Float[Array | np.ndarray, "samples features"]
+) -> Float[np.ndarray, "samples classes"]:
+    """p(y = c | x, training labels): the mean over the draws of p(c | x; theta)."""
+    with jax.enable_x64(True):
+        draws, x = jax.tree.map(jnp.asarray, model), jnp.asarray(x, float)
+        log_p = jax.lax.map(lambda theta: log_probabilities(linear_outputs(theta, x)), draws, batch_size=64)
+        return np.asarray(jnp.exp(log_p).mean(axis=0))
+
+
+def _mode(x: Array, log_likelihood: Any, regularisation: float) -> Linear:
+    """MAP by `fit_linear`, in float64 NumPy."""
+    classes = np.shape(log_likelihood)[1]
+    with jax.enable_x64(True):
+        x = jnp.asarray(x, float)
+        prior = np.full(classes, 1 / classes)  # of the start only
+        fit = fit_linear(x, log_likelihood, prior, objective="ml", regularisation=regularisation)
+        return jax.tree.map(np.asarray, fit.model)

@@ -1,0 +1,251 @@
+"""`NoisyLabelClassifier`: training on noisy labels with scikit-learn's vocabulary.
+
+    from jtruth.training.estimator import NoisyLabelClassifier
+
+scikit-learn (1.6 or newer) is imported when this name is first asked for, not when the module is. The
+estimator can be cloned, searched over, put into pipelines and pickled; it works in float64.
+
+Labels `y` come in three forms: one label for each sample, of any type (one labeler); a matrix (samples,
+labelers) of class codes with -1 for no label, which cross-validation can split; or `Labels`. How labelers err
+is said by `noise`: an error probability, one confusion matrix, one for each labeler, or a noise model.
+Without it labels are taken for correct, and vote shares for class posteriors where they differ.
+
+`score` tests the predictions against noisy labels by `jtruth.testing`.
+"""
+
+from functools import cache
+from typing import Any
+
+import jax
+import numpy as np
+
+from jtruth._arrays import safe_log
+from jtruth._validation import choose
+from jtruth.labels import Labels
+from jtruth.noise import ConfusionMatrices, Symmetric
+from jtruth.noise._base import NoiseModel
+from jtruth.posterior import class_posterior, validate_prior
+from jtruth.testing import collapse, exact_posterior
+from jtruth.testing.multiclass import multiclass_posterior
+from jtruth.training._prior import estimated_prior
+from jtruth.training.gaussian import FAMILIES, fit_gaussians, gaussian_log_probabilities
+from jtruth.training.hard_labels import label_estimates, vote_shares
+from jtruth.training.linear import fit_linear, linear_outputs
+from jtruth.training.losses import log_probabilities
+from jtruth.training.raykar import fit_raykar
+
+OBJECTIVES = ("mmse", "ml", "label_estimation", "raykar")
+MODELS = ("linear", *FAMILIES)
+
+
+def accuracy_score(y_pred: np.ndarray, log_likelihood: np.ndarray, prior: np.ndarray) -> float:
+    """Posterior mean of the accuracy of predictions given log p(z_i | y_i = c) and the class prior."""
+    if prior.size > 2:
+        options = {"key": jax.random.key(0), "method": "exact_means"}  # nothing is drawn
+        found = multiclass_posterior(log_likelihood, prior, y_pred, **options)
+        return float(found.estimate("accuracy").mean)
+    with np.errstate(divide="ignore"):
+        log_odds = np.log(prior[1]) - np.log(prior[0]) + log_likelihood[:, 1] - log_likelihood[:, 0]
+    return float(exact_posterior(collapse(log_odds, y_pred)).estimate("accuracy").mean)
+
+
+class _Methods:
+    """A classifier that learns from noisy labels (Su 2023, section 3).
+
+    Args:
+        objective: "mmse" (40), "ml" (31)-(32) (with `regularisation` that is MAP), "label_estimation" (3.7),
+            or "raykar", which also learns the labelers and so takes no `noise`.
+        model: "linear", or the generative "naive_bayes" and "lda" (objective "ml" only).
+        loss: of a linear model: "logistic", "cross_entropy" or "brier"; None for the one that fits.
+        noise: error probability, (C, C) or (labelers, C, C) confusion matrices with rows of true classes, a
+            noise model, or None.
+        prior: class prior (C,); estimated from the training labels if None.
+        classes: all classes in order; needed where some may be missing from `y`, as in small folds.
+        regularisation: lambda of a linear model, on the weights.
+        num_restarts: random starts beside the first one, drawn with `random_state`.
+        max_steps, tol: of the solver.
+        random_state: seed of the restarts.
+        scorer: what `score` returns: a function of (y_pred, log_likelihood, prior), the arrays that
+            `jtruth.testing` takes. None for the posterior mean of the accuracy.
+
+    Attributes:
+        classes_: classes in order of their columns.
+        prior_: class prior.
+        fit_: result of the solver (`LinearFit`, `GaussianFit` or `RaykarFit`), with NumPy arrays.
+        n_iter_: steps that the solver took.
+
+    Example:
+        >>> import numpy as np
+        >>> from jtruth.training.estimator import NoisyLabelClassifier
+        >>> x = np.array([[-2.], [-1.5], [-1.], [1.], [1.5], [2.]])
+        >>> z = ["no", "no", "yes", "yes", "yes", "yes"]  # the third label is wrong
+        >>> NoisyLabelClassifier(noise=.2, prior=[.5, .5], regularisation=.1).fit(x, z).predict(x).tolist()
+        ['no', 'no', 'no', 'yes', 'yes', 'yes']
+    """
+
+    def __init__(
+        self,
+        *,
+        objective="mmse",
+        model="linear",
+        loss=None,
+        noise=None,
+        prior=None,
+        classes=None,
+        regularisation=1.0,
+        num_restarts=0,
+        max_steps=1000,
+        tol=None,
+        random_state=None,
+        scorer=None,
+    ):
+        self.objective, self.model, self.loss = objective, model, loss
+        self.noise, self.prior, self.classes = noise, prior, classes
+        self.regularisation, self.num_restarts, self.random_state = regularisation, num_restarts, random_state
+        self.max_steps, self.tol, self.scorer = max_steps, tol, scorer
+
+    def fit(self, X, y):
+        """Train on features (samples, features) and noisy labels; returns the estimator."""
+        self._check_options()
+        X, labels, self.classes_ = self._checked(X, y)
+        with jax.enable_x64(True):
+            found = self._train(X, labels)
+            self.fit_ = jax.tree.map(np.asarray, found)
+        self.n_iter_ = max(1, int(self.fit_.num_steps))
+        return self
+
+    def decision_function(self, X):
+        """Log-odds of the second class (samples,), or log-probabilities (samples, classes)."""
+        log_p = self._log_probabilities(X)
+        return log_p[:, 1] - log_p[:, 0] if log_p.shape[1] == 2 else log_p
+
+    def predict_proba(self, X):
+        """p(y = c | x), (samples, classes)."""
+        return np.exp(self._log_probabilities(X))
+
+    def predict(self, X):
+        """The most probable class of every sample."""
+        log_p = self._log_probabilities(X)
+        return self.classes_[np.argmax(log_p, axis=1)]
+
+    def score(self, X, y):
+        """Posterior mean of the accuracy on `X` given noisy labels `y`, by `jtruth.testing`.
+
+        Two classes: the exact posterior; more: the deterministic form of Su's Algorithm 4. With correct
+        labels it is the accuracy. A `scorer` puts another number in its place; larger should be better.
+        """
+        y_pred = np.argmax(self._log_probabilities(X), axis=1)
+        with jax.enable_x64(True):
+            log_likelihood = np.asarray(self._log_likelihood(self._labels(y)[0]), np.float64)
+            scorer = accuracy_score if self.scorer is None else self.scorer
+            return scorer(y_pred, log_likelihood, self.prior_)
+
+    def _check_options(self):
+        """Names, and combinations that make no sense."""
+        choose("objective", self.objective, OBJECTIVES)
+        choose("model", self.model, MODELS)
+        if self.model != "linear" and self.objective != "ml":
+            raise ValueError(f"model={self.model!r} is generative: use objective='ml'")
+        if self.loss not in (None, "logistic", "cross_entropy", "brier"):
+            raise ValueError(f"loss={self.loss!r} gives no probabilities; use fit_linear for it")
+        if self.objective == "raykar" and self.noise is not None:
+            raise ValueError("objective='raykar' learns how labelers err; leave noise=None")
+
+    def _train(self, X, labels: Labels):
+        """The solver's result; sets `prior_`."""
+        log_likelihood = self._log_likelihood(labels)
+        if self.prior is None:
+            self.prior_ = estimated_prior(np.asarray(log_likelihood))
+        else:
+            self.prior_ = validate_prior(np.asarray(self.prior, np.float64), labels.num_classes)
+        options = {"max_steps": self.max_steps, "tol": self.tol}
+        if self.objective == "raykar":
+            return fit_raykar(X, labels, regularisation=self.regularisation, **options)
+        if self.model != "linear":
+            return fit_gaussians(X, log_likelihood, self.prior_, family=self.model, **options)
+        objective = self.objective
+        if objective == "label_estimation":
+            estimates = label_estimates(class_posterior(log_likelihood, self.prior_))
+            log_likelihood = safe_log(jax.nn.one_hot(estimates, labels.num_classes, dtype=X.dtype))
+            objective = "mmse"
+        options |= {"loss": self.loss, "regularisation": self.regularisation}
+        options |= {"num_restarts": self.num_restarts, "key": self._key()}
+        return fit_linear(X, log_likelihood, self.prior_, objective=objective, **options)
+
+    def _key(self):
+        """A key from `random_state`, in scikit-learn's meaning of it."""
+        from sklearn.utils import check_random_state
+
+        return jax.random.key(check_random_state(self.random_state).randint(2**31 - 1))
+
+    def _log_probabilities(self, X):
+        from sklearn.utils.validation import check_is_fitted, validate_data
+
+        check_is_fitted(self)
+        x: Any = validate_data(self, X, reset=False, dtype=np.float64)
+        with jax.enable_x64(True):
+            if self.model == "linear":
+                return np.asarray(log_probabilities(linear_outputs(self.fit_.model, x)))
+            prior = self.fit_.prior
+            return np.asarray(gaussian_log_probabilities(self.fit_.model, x, prior, family=self.model))
+
+    def _checked(self, X, y):
+        """Features as scikit-learn validates them, labels, and the classes."""
+        from sklearn.utils.validation import check_consistent_length, validate_data
+
+        X = validate_data(self, X, dtype=np.float64)
+        labels, classes = self._labels(y, fitting=True)
+        check_consistent_length(X, np.zeros(labels.num_samples))
+        if len(classes) < 2:
+            raise ValueError(f"classifiers need at least 2 classes in y, got 1 class: {classes[0]!r}")
+        return X, labels, classes
+
+    def _labels(self, y, fitting=False):
+        """`y` in any of its forms as `Labels`, and the classes in order."""
+        if isinstance(y, Labels):
+            return y, np.array(y.classes if y.classes else range(y.num_classes))
+        from sklearn.utils.multiclass import check_classification_targets
+        from sklearn.utils.validation import check_array, column_or_1d
+
+        known = None if fitting and self.classes is None else self.classes if fitting else self.classes_
+        if getattr(y, "ndim", 1) == 2 and y.shape[1] > 1:
+            z = check_array(y, ensure_all_finite=True)
+            num_classes = int(np.max(z)) + 1 if known is None else len(known)
+            classes = np.arange(num_classes) if known is None else np.asarray(known)
+            return Labels.from_matrix(z, max(2, num_classes)), classes
+        y = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        classes = np.unique(y) if known is None else np.asarray(known)
+        z = (y[:, None] == classes).argmax(axis=1)
+        if not (classes[z] == y).all():
+            raise ValueError(f"y holds {y[classes[z] != y][0]!r}, which is none of the classes {classes}")
+        return Labels.from_matrix(z[:, None], max(2, len(classes))), classes
+
+    def _log_likelihood(self, labels: Labels):
+        """(samples, classes) under `noise`."""
+        if self.noise is None:
+            return safe_log(np.asarray(vote_shares(labels)))
+        if isinstance(self.noise, NoiseModel):
+            return self.noise.log_likelihood(labels)
+        noise = np.asarray(self.noise, np.float64)
+        if noise.ndim == 0:
+            return Symmetric(float(noise), labels.num_classes).log_likelihood(labels)
+        if noise.ndim == 2:
+            noise = np.broadcast_to(noise, (labels.num_labelers, *noise.shape))
+        return ConfusionMatrices(noise).log_likelihood(labels)
+
+
+@cache
+def _assembled() -> type:
+    """The methods on top of scikit-learn's base classes."""
+    from sklearn.base import BaseEstimator, ClassifierMixin
+
+    names = {"__module__": __name__, "__qualname__": "NoisyLabelClassifier", "__doc__": _Methods.__doc__}
+    return type("NoisyLabelClassifier", (_Methods, ClassifierMixin, BaseEstimator), names)
+
+
+def __getattr__(name: str) -> Any:
+    """`NoisyLabelClassifier`, on demand (PEP 562), so that importing this module needs no scikit-learn."""
+    if name == "NoisyLabelClassifier":
+        return _assembled()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

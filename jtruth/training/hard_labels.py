@@ -1,0 +1,132 @@
+"""Training with tools that know only correct labels (Su 3.7): estimated, voted, replicated and soft labels.
+
+- *Label estimation*: take the most probable class of every sample for its label.
+- *Voting*: train one classifier on each labeler's labels alone, and let the classifiers vote.
+- *Sample replication*: copy every sample, and give the copies labels in proportion to the class posterior.
+- *Soft labels*: give the tool probabilities. The class posterior with the cross-entropy is exactly (40); the
+  shares of the votes are what one has without a noise model.
+
+The first two decide before they train, and lose what the decision forgets. Replication does not decide, but
+rounds: with many copies its objective is the MMSE risk (40) (and not (32), as the paper has it in 5.4).
+"""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from jtruth.labels import Labels
+from jtruth.training._inputs import as_features, check_labels, check_not_negative
+from jtruth.training.linear import LinearFit, check_options, solve_linear, zero_start
+
+Posterior = Float[Array | np.ndarray, "samples classes"]
+
+
+def label_estimates(posterior: Posterior) -> Int[Array, " samples"]:
+    """Su 3.7, (2), (22): the most probable class of every sample, the lowest one among equals."""
+    return jnp.argmax(jnp.asarray(posterior), axis=1).astype(jnp.int32)
+
+
+def vote_shares(labels: Labels) -> Float[np.ndarray, "samples classes"]:
+    """The share of a sample's labels that each class has; equal shares where there is no label."""
+    counts = labels.counts().astype(np.float64)
+    total = counts.sum(axis=1, keepdims=True)
+    return np.where(total > 0, counts / np.where(total > 0, total, 1), 1 / labels.num_classes)
+
+
+def replication_counts(posterior: Posterior, num_copies: int) -> Int[np.ndarray, "samples classes"]:
+    """How many of `num_copies` copies of a sample get each class (Su 3.7).
+
+    The counts sum to `num_copies` and are those nearest to `num_copies * posterior`: all are rounded down,
+    and what is left goes to the largest remainders (the lower class among equals). Divided by `num_copies`
+    they are sample weights, or a posterior for `mmse_risk`. Host side.
+
+    Example:
+        >>> import numpy as np
+        >>> from jtruth.training import replication_counts
+        >>> replication_counts(np.array([[.2, .8], [.49, .51]]), 5).tolist()
+        [[1, 4], [2, 3]]
+    """
+    if isinstance(num_copies, bool) or not isinstance(num_copies, int | np.integer) or num_copies < 1:
+        raise ValueError(f"num_copies must be a whole number of at least 1, got {num_copies!r}")
+    wanted = np.asarray(posterior, np.float64) * num_copies
+    counts = np.floor(wanted + 1e-9)
+    left = num_copies - counts.sum(axis=1)
+    place = np.argsort(np.argsort(-(wanted - counts), axis=1, kind="stable"), axis=1, kind="stable")
+    return (counts + (place < left[:, None])).astype(np.int64)
+
+
+def replicated(
+    x: Any, posterior: Posterior, num_copies: int
+) -> tuple[np.ndarray, Int[np.ndarray, " copies"]]:
+    """The copies themselves: features (copies, ...) and labels (copies,), sample after sample."""
+    counts = replication_counts(posterior, num_copies)
+    sample, label = np.indices(counts.shape)
+    repeats = counts.ravel()
+    return np.repeat(np.asarray(x)[sample.ravel()], repeats, axis=0), np.repeat(label.ravel(), repeats)
+
+
+def labels_of_each(
+    labels: Labels,
+) -> tuple[Float[np.ndarray, "labelers samples classes"], Bool[np.ndarray, "labelers samples"]]:
+    """Every labeler's labels taken for correct, one-hot, and which samples that labeler has labelled."""
+    z = labels.to_matrix().T
+    one_hot = (z[:, :, None] == np.arange(labels.num_classes)).astype(np.float64)
+    return one_hot, z >= 0
+
+
+def fit_voters(
+    x: Any,
+    labels: Labels,
+    *,
+    loss: str | None = None,
+    regularisation: float = 1.0,
+    max_steps: int = 1000,
+    tol: float | None = None,
+) -> LinearFit:
+    """Voting (Su 3.7) with linear models: one fit for each labeler, with an axis of labelers in front.
+
+    Args:
+        x: (samples, features), finite numbers.
+        labels: at most one label of each labeler for a sample.
+        loss, regularisation, max_steps, tol: as for `fit_linear`; N is what that labeler has labelled.
+
+    Raises:
+        ValueError: bad features or options, repeated labels, or a labeler without labels.
+    """
+    x = as_features(x)
+    if x.shape[0] != labels.num_samples:
+        raise ValueError(f"x has {x.shape[0]} samples but the labels have {labels.num_samples}")
+    idle = np.flatnonzero(labels.labels_per_labeler() == 0)
+    if idle.size:
+        raise ValueError(f"labeler {idle[0]} gave no label, so has no classifier; leave it out")
+    loss = check_options("mmse", loss, labels.num_classes)
+    check_not_negative(regularisation, "regularisation")
+    one_hot, given = labels_of_each(labels)
+    tol = float(jnp.finfo(x.dtype).eps) ** 0.5 if tol is None else tol
+    start, lam = zero_start(x, labels.num_classes, loss), jnp.asarray(regularisation, x.dtype)
+
+    def one(evidence, where):
+        return solve_linear(x, evidence, lam, start, loss=loss, where=where, max_steps=max_steps, tol=tol)
+
+    return jax.vmap(one)(jnp.asarray(one_hot, x.dtype), jnp.asarray(given))
+
+
+def vote(
+    predictions: Int[Array | np.ndarray, "labelers samples"], num_classes: int
+) -> Int[Array, " samples"]:
+    """The class that most classifiers predict (-1 abstains); the lowest one among equals."""
+    check_labels(predictions, num_classes, "predictions")
+    classes = jnp.arange(num_classes, dtype=jnp.int32)
+    votes = jnp.asarray(predictions, jnp.int32)[:, :, None] == classes[None, None, :]
+    return jnp.argmax(votes.sum(axis=0), axis=1).astype(jnp.int32)
+
+
+def median_scores(scores: Float[Array | np.ndarray, "labelers samples"]) -> Float[Array, " samples"]:
+    """The score of a vote: a sample is voted positive when the median score exceeds the threshold.
+
+    That holds for an odd number of voters, so the ROC curve of voting is that of the median.
+    """
+    return jnp.median(jnp.asarray(scores), axis=0)

@@ -1,0 +1,232 @@
+"""Linear models of Su 5.4 and Appendix F: regularised logistic and softmax regression, and linear SVMs.
+
+    J(theta) = primary term + lambda / (2N) * sum of squared weights        (28), Appendix F
+
+The intercept is not regularised. The primary term is the MMSE risk (40) of a loss or the likelihood (32);
+with (32) the regulariser is a normal prior of variance 1/lambda, so that is MAP training as well. Ideal
+labels are the same call with a `log_likelihood` of known labels (0 and -inf).
+
+(40) is convex with the losses here and has one minimum. (32) is not: `fit_linear` starts it from the minimum
+of (40) and, if asked, from random points, keeps the best, and says what every start reached.
+
+`solve_linear` is the pure function under it, to be put under `jax.vmap` over lambdas, starts or data sets:
+the sweep of Su 5.4 is one program. The hinge has kinks, where the gradient means nothing: it is rounded off
+over widths from 1 down to .001, which leaves the risk within half a width of the hinge's own.
+"""
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, Key
+
+from jtruth._arrays import as_array
+from jtruth._validation import choose
+from jtruth.posterior import class_posterior
+from jtruth.training._inputs import as_features, check_evidence, check_key, check_not_negative
+from jtruth.training._minimise import minimise
+from jtruth.training.losses import BINARY_LOSSES, LOSSES, Outputs, log_probabilities, rounded_hinge
+from jtruth.training.objectives import Mask, discriminative_ml, mmse_risk
+
+FITTED_LOSSES = ("logistic", "cross_entropy", "brier", "hinge", "squared_hinge")
+_WIDTHS = (1.0, 0.1, 0.01, 0.001)  # of the rounded hinge, each started from the one before
+
+
+class Linear(NamedTuple):
+    """theta: one score (binary) or one logit for each class, `intercept + x @ weights`."""
+
+    intercept: Float[Array | np.ndarray, "*outputs"]
+    weights: Float[Array | np.ndarray, " features *outputs"]
+
+
+class LinearFit(NamedTuple):
+    """What `fit_linear` found. Under `vmap` every field has the mapped axis in front."""
+
+    model: Linear
+    objective: Float[Array, "*mapped"]  # J(theta), regulariser included
+    gradient: Float[Array, "*mapped"]  # its largest absolute entry
+    converged: Bool[Array, "*mapped"]
+    num_steps: Int[Array, "*mapped"]
+    start: Int[Array, "*mapped"]  # the start that won: 0 is the default one
+    start_objectives: Float[Array, "*mapped starts"]
+
+
+def linear_outputs(model: Linear, x: Float[Array | np.ndarray, "samples features"]) -> Outputs:
+    """Scores (samples,) or logits (samples, classes) of a linear model, in its dtype."""
+    intercept, weights = jnp.asarray(model.intercept), jnp.asarray(model.weights)
+    return jnp.asarray(x, weights.dtype) @ weights + (
+        intercept if intercept.ndim == 0 else intercept[None, :]
+    )
+
+
+def l2(weights: Array | np.ndarray, num_samples: Any) -> Float[Array, ""]:
+    """J_reg of Su App. F: the sum of squared weights / (2N)."""
+    return (jnp.asarray(weights) ** 2).sum() / (2 * num_samples)
+
+
+def linear_objective(
+    model: Linear,
+    x: Float[Array, "samples features"],
+    evidence: Float[Array, "samples classes"],
+    regularisation: Float[Array, ""],
+    *,
+    objective: str = "mmse",
+    loss: str = "logistic",
+    where: Mask = None,
+    width: float | None = None,
+) -> Float[Array, ""]:
+    """J_ML or J_MMSE of Su App. F, the latter for any loss.
+
+    Args:
+        model: theta.
+        x: (samples, features).
+        evidence: (samples, classes): the class posterior for "mmse", `log_likelihood` for "ml".
+        regularisation: lambda.
+        objective: "mmse" (40) or "ml" (32).
+        loss: a name in `LOSSES`; "ml" needs "logistic" (scores) or "cross_entropy" (logits).
+        where: (samples,), False for padding.
+        width: of the rounded hinge; None for the hinge itself.
+    """
+    outputs = linear_outputs(model, x)
+    if objective == "ml":
+        primary = discriminative_ml(log_probabilities(outputs), evidence, where=where)
+    else:
+        losses = LOSSES[loss](outputs) if width is None else rounded_hinge(outputs, width)
+        primary = mmse_risk(losses, evidence, where=where)
+    num_samples = x.shape[0] if where is None else jnp.maximum(jnp.asarray(where).sum(), 1).astype(x.dtype)
+    return primary + regularisation * l2(model.weights, num_samples)
+
+
+@partial(jax.jit, static_argnames=("objective", "loss", "max_steps"))
+def solve_linear(
+    x: Float[Array, "samples features"],
+    evidence: Float[Array, "samples classes"],
+    regularisation: Float[Array, ""],
+    start: Linear,
+    *,
+    objective: str = "mmse",
+    loss: str = "logistic",
+    where: Mask = None,
+    max_steps: int = 1000,
+    tol: float | Float[Array, ""] = 1e-6,
+) -> LinearFit:
+    """Minimise `linear_objective` from one start: pure and jitted, for `vmap` over any argument."""
+    widths = _WIDTHS if (objective, loss) == ("mmse", "hinge") else (None,)
+    model, steps = start, jnp.zeros((), jnp.int32)
+    for width in widths:
+
+        def function(theta, width=width):
+            return linear_objective(
+                theta, x, evidence, regularisation, objective=objective, loss=loss, where=where, width=width
+            )
+
+        found = minimise(function, model, max_steps=max_steps, tol=tol)
+        model, steps = found.params, steps + found.num_steps
+    first = jnp.zeros((), jnp.int32)
+    return LinearFit(model, found.value, found.gradient, found.converged, steps, first, found.value[None])
+
+
+def zero_start(x: Array, num_classes: int, loss: str) -> Linear:
+    """theta = 0 of the right shape and dtype."""
+    shape = () if loss in BINARY_LOSSES else (num_classes,)
+    return Linear(jnp.zeros(shape, x.dtype), jnp.zeros((x.shape[1], *shape), x.dtype))
+
+
+def fit_linear(
+    x: Any,
+    log_likelihood: Float[Array | np.ndarray, "samples classes"],
+    prior: Float[Array | np.ndarray, " classes"],
+    *,
+    objective: str = "mmse",
+    loss: str | None = None,
+    regularisation: float | Float[Array | np.ndarray, " lambdas"] = 1.0,
+    num_restarts: int = 0,
+    key: Key[Array, ""] | None = None,
+    max_steps: int = 1000,
+    tol: float | None = None,
+) -> LinearFit:
+    """Train a linear model on noisy labels (Su 5.4, Appendix F).
+
+    Args:
+        x: (samples, features), finite numbers.
+        log_likelihood: (samples, classes), log p(z_i | y_i = c) from a noise model.
+        prior: (classes,). (32) does not use it, except through the start.
+        objective: "mmse" (40), or "ml" (31)-(32), which with the regulariser is MAP.
+        loss: "logistic" (the default for 2 classes), "hinge", "squared_hinge" (2 classes), "cross_entropy"
+            (the default for more), "brier".
+        regularisation: lambda >= 0, or several of them, for one `LinearFit` with an axis of lambdas.
+        num_restarts: further random starts, of normal weights; for "ml" and "brier", which are not convex.
+        key: random key of these starts.
+        max_steps: of L-BFGS, per start.
+        tol: converged when no entry of the gradient exceeds it; by default the square root of the rounding
+            unit of the dtype of x.
+
+    Raises:
+        ValueError: x is not a finite matrix, rows or classes do not match, an unknown option, no key.
+
+    Example:
+        >>> import numpy as np
+        >>> from jtruth.training import fit_linear, linear_outputs
+        >>> x = np.array([[-2.], [-1.], [1.], [2.]])
+        >>> labels_say = np.log([[.9, .1], [.6, .4], [.3, .7], [.1, .9]])  # log p(labels | class)
+        >>> fit = fit_linear(x, labels_say, np.array([.5, .5]), regularisation=.1)
+        >>> bool(fit.converged), np.asarray(linear_outputs(fit.model, x) > 0).tolist()
+        (True, [False, False, True, True])
+    """
+    x = as_features(x)
+    check_evidence(x, log_likelihood, prior)
+    loss = check_options(objective, loss, log_likelihood.shape[1])
+    check_not_negative(regularisation, "regularisation")
+    if num_restarts:
+        check_key(key, "random starts")
+    lam = jnp.asarray(regularisation, x.dtype)
+    tol = float(jnp.finfo(x.dtype).eps) ** 0.5 if tol is None else tol
+    log_likelihood = as_array(log_likelihood).astype(x.dtype)
+    posterior = class_posterior(log_likelihood, jnp.asarray(prior, x.dtype))
+    evidence = posterior if objective == "mmse" else log_likelihood
+    options = {"loss": loss, "max_steps": max_steps, "tol": tol}
+
+    def for_one(lam):
+        start = zero_start(x, log_likelihood.shape[1], loss)
+        if objective == "ml":
+            start = solve_linear(x, posterior, lam, start, **options).model
+        starts = _starts(start, num_restarts, key)
+        solve = partial(solve_linear, x, evidence, lam, objective=objective, **options)
+        return best_start(jax.vmap(solve)(starts))
+
+    return for_one(lam) if lam.ndim == 0 else jax.vmap(for_one)(lam)
+
+
+def best_start(fits: LinearFit) -> LinearFit:
+    """The fit of lowest objective among those along the first axis (NaN never wins)."""
+    objectives = fits.objective
+    best = jnp.argmin(jnp.where(jnp.isnan(objectives), jnp.inf, objectives)).astype(jnp.int32)
+    won = jax.tree.map(lambda leaf: leaf[best], fits)
+    return won._replace(start=best, start_objectives=objectives)
+
+
+def check_options(objective: str, loss: str | None, num_classes: int) -> str:
+    """The loss, after refusing names and combinations that make no sense."""
+    choose("objective", objective, ("mmse", "ml"))
+    loss = loss or ("logistic" if num_classes == 2 else "cross_entropy")
+    choose("loss", loss, FITTED_LOSSES)
+    if loss in BINARY_LOSSES and num_classes != 2:
+        raise ValueError(f"loss={loss!r} is for 2 classes and there are {num_classes}; use 'cross_entropy'")
+    if objective == "ml" and loss not in ("logistic", "cross_entropy"):
+        raise ValueError(f"objective='ml' needs probabilities, which loss={loss!r} has not; use 'mmse'")
+    return loss
+
+
+def _starts(first: Linear, num_restarts: int, key: Any) -> Linear:
+    """The first start and `num_restarts` standard normal ones, stacked."""
+    if not num_restarts:
+        return jax.tree.map(lambda leaf: leaf[None], first)
+    keys = jax.random.split(key, 2)
+
+    def stack(leaf, k):
+        drawn = jax.random.normal(k, (num_restarts, *leaf.shape), leaf.dtype)
+        return jnp.concatenate([leaf[None], drawn])
+
+    return Linear(stack(first.intercept, keys[0]), stack(first.weights, keys[1]))

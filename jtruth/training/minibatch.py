@@ -1,0 +1,247 @@
+"""Minibatch training of any JAX model on noisy labels: Adam, early stopping, learning curves.
+
+Nothing here knows what the model is: `apply(model, x)` gives outputs, its floating arrays are trained, and
+what a minibatch costs is a batch objective (`batch_objectives`). Nor is `fit` needed: the same objectives
+drop into a loop of one's own (see the tests, for equinox and for a function of a dictionary of arrays, which
+is what flax's `apply` is).
+
+`fit` is one compiled loop. Every epoch runs through the samples in a new order; the last batch is padded, and
+the padding masked. With `validation` samples a second number is followed: their estimated risk, or what
+`judge` says of them. Then the model of the best epoch is returned, and training stops `patience` epochs after
+it; without them it is the model of the last epoch.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+from tqdm.auto import tqdm
+
+from jtruth._arrays import as_array
+from jtruth.training._inputs import check_key
+from jtruth.training.batch_objectives import BatchObjective
+
+
+class Fit(NamedTuple):
+    """The best model and how it came about; curves are NaN after the last epoch."""
+
+    model: Any
+    training: Float[Array, " epochs"]  # mean of the batch objective over an epoch, as it went
+    validation: Float[Array, " epochs"]  # what the validation samples said after it; NaN without them
+    best_epoch: Int[Array, ""]  # counted from 0; -1 if no value was a number (the model is the start)
+    num_steps: Int[Array, ""]  # epochs run
+    converged: Bool[Array, ""]  # stopped by `patience` and not by `num_epochs`
+
+
+class _Setup(NamedTuple):
+    apply: Callable
+    objective: BatchObjective
+    judge: BatchObjective
+    penalty: Callable | None
+    optimiser: optax.GradientTransformation
+    batch_size: int
+    num_epochs: int
+    patience: int
+    progress: Callable | None
+
+
+class _State(NamedTuple):
+    arrays: Any
+    optimiser: Any
+    best: Any
+    best_value: Array
+    best_epoch: Array
+    epoch: Array
+    training: Array
+    validation: Array
+
+
+def fit(
+    key: PRNGKeyArray,
+    model: Any,
+    apply: Callable[[Any, Any], Array],
+    x: Any,
+    evidence: Any,
+    objective: BatchObjective,
+    *,
+    penalty: Callable[[Any], Array] | None = None,
+    optimiser: optax.GradientTransformation | None = None,
+    batch_size: int = 64,
+    num_epochs: int = 100,
+    validation: tuple[Any, Any] | None = None,
+    judge: BatchObjective | None = None,
+    patience: int | None = None,
+    progress: bool | Callable[[Any, Any, Any], None] = False,
+) -> Fit:
+    """Train a model by minibatches. Deterministic in `key`; may be put under `jax.vmap` over keys or data.
+
+    Args:
+        key: of the order of the samples.
+        model: a pytree, for instance an equinox module; its floating arrays are trained.
+        apply: outputs of a batch, `apply(model, x)`. The same function objects reuse the compiled program.
+        x: array or pytree of arrays, samples first.
+        evidence: what the labels say, samples first: class posterior, log-likelihood, or whatever else
+            `objective` takes (a pytree is fine).
+        objective: of a batch: `objective(outputs, evidence, where=mask)`.
+        penalty: added to it, `penalty(model)`; it holds its own 1/N.
+        optimiser: from optax; by default Adam with step .001.
+        batch_size, num_epochs: a batch is at most the training set.
+        validation: (x, evidence) of samples held out.
+        judge: what they are judged by, lower is better, with the signature of `objective`; by default it
+            is `objective`. `negative_auc` stops on the estimated area under the ROC curve.
+        patience: epochs without a better value before stopping; None runs all epochs.
+        progress: True for a progress bar, or a function called after every epoch with (epoch, training
+            value, validation value). A new function compiles anew.
+
+    Raises:
+        ValueError: sizes that are not positive, x and evidence of different lengths, patience without
+            validation, no key.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> from jtruth.training import Linear, fit, linear_outputs, mmse
+        >>> x, rho = jnp.array([[-1.], [1.]] * 8), jnp.array([[.9, .1], [.2, .8]] * 8)
+        >>> start = Linear(jnp.zeros(()), jnp.zeros(1))
+        >>> found = fit(jax.random.key(0), start, linear_outputs, x, rho, mmse("logistic"), num_epochs=3)
+        >>> found.training.shape, bool(found.model.weights[0] > 0)
+        ((3,), True)
+    """
+    check_key(key, "minibatches")
+    num_samples = _check(x, evidence, validation, patience, batch_size, num_epochs)
+    bar = tqdm(total=num_epochs, unit="epoch") if progress is True else None
+    shown: Any = (lambda *_: bar.update()) if bar is not None else progress or None
+    setup = _Setup(
+        apply=apply,
+        objective=objective,
+        judge=judge or objective,
+        penalty=penalty,
+        optimiser=optimiser or _adam(),
+        batch_size=min(batch_size, num_samples),
+        num_epochs=num_epochs,
+        patience=num_epochs if patience is None else patience,
+        progress=shown,
+    )
+    model, x, evidence, validation = jax.tree.map(_traceable, (model, x, evidence, validation))
+    found = _run(key, model, x, evidence, validation, setup)
+    if bar is not None:
+        jax.block_until_ready(found.training)
+        jax.effects_barrier()
+        bar.close()
+    return found
+
+
+@eqx.filter_jit
+def _run(key: Any, model: Any, x: Any, evidence: Any, validation: Any, setup: _Setup) -> Fit:
+    """All epochs as one loop."""
+    arrays, static = eqx.partition(model, eqx.is_inexact_array)
+
+    def cost(arrays, x, evidence, where):
+        whole = eqx.combine(arrays, static)
+        primary = setup.objective(setup.apply(whole, x), evidence, where=where)
+        return primary if setup.penalty is None else primary + setup.penalty(whole)
+
+    def judge(arrays):
+        held_x, held_evidence = validation
+        return setup.judge(setup.apply(eqx.combine(arrays, static), held_x), held_evidence, where=None)
+
+    def epoch(s: _State) -> _State:
+        (arrays, optimiser), training = _pass(cost, key, s, (x, evidence), setup)
+        judged = None if validation is None else jnp.asarray(judge(arrays), training.dtype)
+        if setup.progress is not None:
+            jax.debug.callback(setup.progress, s.epoch, training, jnp.nan if judged is None else judged)
+        return _record(s, arrays, optimiser, training, judged)
+
+    def unfinished(s: _State):
+        return (s.epoch < setup.num_epochs) & (s.epoch - 1 - s.best_epoch < setup.patience)
+
+    like = jax.eval_shape(cost, arrays, x, evidence, jnp.ones(_rows(x), bool))
+    s = jax.lax.while_loop(unfinished, epoch, _begin(arrays, setup, like.dtype))
+    stopped = s.epoch - 1 - s.best_epoch >= setup.patience
+    return Fit(eqx.combine(s.best, static), s.training, s.validation, s.best_epoch, s.epoch, stopped)
+
+
+def _pass(cost: Callable, key: Any, s: _State, data: Any, setup: _Setup) -> tuple[Any, Array]:
+    """One epoch of optimiser steps: (arrays, optimiser state), and the mean cost as it went."""
+
+    def step(carry, batch):
+        (arrays, optimiser), (index, where) = carry, batch
+        rows = jax.tree.map(lambda leaf: leaf[index], data)
+        value, gradient = jax.value_and_grad(cost)(arrays, *rows, where)
+        with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):  # optax needs both
+            updates, optimiser = setup.optimiser.update(gradient, optimiser, arrays)
+        return (optax.apply_updates(arrays, updates), optimiser), value * where.sum().astype(value.dtype)
+
+    num_samples = _rows(data)
+    batches = _batches(jax.random.fold_in(key, s.epoch), num_samples, setup.batch_size)
+    carry, values = jax.lax.scan(step, (s.arrays, s.optimiser), batches)
+    return carry, values.sum() / num_samples
+
+
+def _record(s: _State, arrays: Any, optimiser: Any, training: Array, judged: Array | None) -> _State:
+    """The state after an epoch; without validation samples the last model counts as the best."""
+    better = jnp.isfinite(training) if judged is None else judged < s.best_value
+    shown = jnp.array(jnp.nan, training.dtype) if judged is None else judged
+    return _State(
+        arrays=arrays,
+        optimiser=optimiser,
+        best=jax.tree.map(lambda new, old: jnp.where(better, new, old), arrays, s.best),
+        best_value=jnp.where(better, shown, s.best_value),
+        best_epoch=jnp.where(better, s.epoch, s.best_epoch),
+        epoch=s.epoch + 1,
+        training=s.training.at[s.epoch].set(training),
+        validation=s.validation.at[s.epoch].set(shown),
+    )
+
+
+def _begin(arrays: Any, setup: _Setup, dtype: Any) -> _State:
+    """Before the first epoch."""
+    nothing = jnp.full(setup.num_epochs, jnp.nan, dtype)
+    start, before = jnp.zeros((), jnp.int32), jnp.full((), -1, jnp.int32)
+    worst = jnp.array(jnp.inf, dtype)
+    return _State(arrays, setup.optimiser.init(arrays), arrays, worst, before, start, nothing, nothing)
+
+
+def _batches(key: Any, num_samples: int, batch_size: int) -> tuple[Array, Array]:
+    """A random order of the samples cut into batches, (batches, size), and which entries are no padding."""
+    num_batches = -(-num_samples // batch_size)
+    order = jax.random.permutation(key, num_samples)
+    order = jnp.concatenate([order, jnp.zeros(num_batches * batch_size - num_samples, order.dtype)])
+    real = jnp.arange(num_batches * batch_size) < num_samples
+    return order.reshape(num_batches, batch_size), real.reshape(num_batches, batch_size)
+
+
+def _traceable(leaf: Any) -> Any:
+    """NumPy arrays as JAX arrays, everything else unchanged."""
+    return as_array(leaf) if isinstance(leaf, np.ndarray) else leaf
+
+
+@cache
+def _adam() -> optax.GradientTransformation:
+    """One object, so that a second call of `fit` finds its compiled program."""
+    return optax.adam(1e-3)
+
+
+def _rows(tree: Any) -> int:
+    return jax.tree.leaves(tree)[0].shape[0]
+
+
+def _check(x, evidence, validation, patience, batch_size, num_epochs) -> int:
+    """Number of samples, after a look at the sizes."""
+    for name, size in {"batch_size": batch_size, "num_epochs": num_epochs, "patience": patience or 1}.items():
+        if size < 1:
+            raise ValueError(f"{name} must be at least 1, got {size}")
+    if patience is not None and validation is None:
+        raise ValueError("patience needs validation=(x, evidence) of samples held out to look at")
+    for name, pair in {"training": (x, evidence), "validation": validation}.items():
+        sizes = {leaf.shape[0] for leaf in jax.tree.leaves(pair)}
+        if len(sizes) > 1 or 0 in sizes:
+            raise ValueError(
+                f"{name}: x and evidence must have equally many samples, at least 1; got {sorted(sizes)}"
+            )
+    return _rows(x)

@@ -1,0 +1,210 @@
+"""Whom to ask next: against the sum over all class vectors, and how it behaves on larger sets."""
+
+import itertools
+
+import jax
+import numpy as np
+import pytest
+from scipy.special import gammaln
+
+from jtruth.evaluation.terms import metric_terms
+from jtruth.labels import Labels
+from jtruth.planning import asking, next_labels
+
+KEY = jax.random.key(0)
+
+
+def by_enumeration(z, y_pred, psi, pi, metric):
+    """Variance of the metric now, and its expected drop (samples, labelers): all class vectors, all answers.
+
+    The variance after every possible answer is computed by itself; nothing of `_answers` is used.
+    """
+    classes, size = len(pi), len(z)
+    vectors = np.array(list(itertools.product(range(classes), repeat=size)))
+    terms = metric_terms(metric, np.arange(classes), [str(c) for c in range(classes)], 1)
+    weight, value = np.zeros(len(vectors)), np.zeros(len(vectors))
+    for r, y in enumerate(vectors):
+        table = np.zeros((classes, classes))
+        np.add.at(table, (y, y_pred), 1)
+        weight[r] = np.log(pi[y]).sum() + (gammaln(table + 1).sum(1) - gammaln(table.sum(1) + classes)).sum()
+        weight[r] += sum(np.log(psi[t, y[i], z[i, t]]) for i, t in np.argwhere(z >= 0))
+        below = (terms.denominator.T * table).sum()
+        value[r] = (terms.numerator.T * table).sum() / below if below > 0 else np.nan
+    defined = ~np.isnan(value)
+    y, value, p = vectors[defined], value[defined], np.exp(weight[defined] - weight.max())
+    p = p / p.sum()
+    spread = lambda w: (w @ value**2) / w.sum() - ((w @ value) / w.sum()) ** 2  # noqa: E731
+    drop = np.zeros(z.shape)
+    for i, t in np.argwhere(z < 0):
+        answers = [p * psi[t, y[:, i], k] for k in range(classes)]
+        drop[i, t] = spread(p) - sum(w.sum() * spread(w) for w in answers)
+    return spread(p), drop
+
+
+def small(classes, size, seed=0):
+    rng = np.random.default_rng(seed)
+    psi = 0.3 * rng.dirichlet(np.ones(classes), (4, classes)) + 0.7 * np.eye(classes)
+    pi, y = np.full(classes, 1 / classes), np.arange(size) % classes
+    y_pred = np.where(rng.random(size) < 0.2, (y + 1) % classes, y)
+    z = np.where(rng.random((size, 4)) < 0.5, y[:, None], rng.integers(0, classes, (size, 4)))
+    z = np.where(rng.random((size, 4)) < 0.5, -1, z)
+    return z, y_pred, psi, pi, Labels.from_matrix(z, classes, allow_unlabelled=True)
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "recall", "precision", "f1", "false_alarm_rate"])
+def test_two_classes_exactly(metric):
+    z, y_pred, psi, pi, labels = small(2, 7)
+    now, drop = by_enumeration(z, y_pred, psi, pi, metric)
+    found = next_labels(labels, y_pred, 3, key=KEY, metric=metric, matrices=psi, prior=pi)
+    assert found.method == "exact, rates known"
+    assert found.variance == pytest.approx(now, rel=1e-10)
+    np.testing.assert_allclose(found.reductions, drop, atol=1e-13)
+    best = drop.max(axis=1)
+    assert set(found.samples) == set(np.argsort(-best)[:3])
+    assert found.drop[0] == pytest.approx(best.max())
+
+
+def test_three_classes_by_draws():
+    z, y_pred, psi, pi, labels = small(3, 6)
+    now, drop = by_enumeration(z, y_pred, psi, pi, "accuracy")
+    found = next_labels(labels, y_pred, 2, key=KEY, matrices=psi, prior=pi, num_draws=4000)
+    assert found.variance == pytest.approx(now, rel=0.05)  # 4000 draws
+    np.testing.assert_allclose(found.reductions, drop, atol=0.05 * drop.max())
+    for metric in ("recall", "f1"):  # linearised: six samples are few, the order is right
+        now, drop = by_enumeration(z, y_pred, psi, pi, metric)
+        found = next_labels(labels, y_pred, 1, key=KEY, metric=metric, matrices=psi, prior=pi, num_draws=4000)
+        assert np.corrcoef(found.reductions.ravel(), drop.ravel())[0, 1] > 0.9
+
+
+def crowd(size=400):
+    rng = np.random.default_rng(5)
+    errors = np.array([0.08, 0.2, 0.3, 0.35])
+    y = (rng.random(size) < 0.3).astype(int)
+    z = np.where(rng.random((size, 4)) < errors, 1 - y[:, None], y[:, None])
+    z = np.where(rng.random((size, 4)) < 0.4, -1, z)
+    y_pred = np.where(rng.random(size) < 0.12, 1 - y, y)
+    matrices = np.array([[[1 - e, e], [e, 1 - e]] for e in errors])
+    return y, z, y_pred, Labels.from_matrix(z, 2, allow_unlabelled=True), matrices
+
+
+def test_draws_agree_with_exact_tables(monkeypatch):
+    _, _, y_pred, labels, matrices = crowd()
+    options = {"key": KEY, "metric": "recall", "matrices": matrices, "prior": [0.7, 0.3]}
+    monkeypatch.setattr(asking, "_MOST_TABLES", 1000)
+    exact = next_labels(labels, y_pred, 20, **options)
+    monkeypatch.setattr(asking, "_MOST_TABLES", 0)
+    drawn = next_labels(labels, y_pred, 20, **options, num_draws=2000)
+    assert exact.method != drawn.method
+    assert np.corrcoef(exact.reductions.ravel(), drawn.reductions.ravel())[0, 1] > 0.999
+    assert drawn.reductions.sum() == pytest.approx(exact.reductions.sum(), rel=0.1)
+    assert drawn.variance == pytest.approx(exact.variance, rel=0.1)
+
+
+def test_asked_as_expected():
+    """Precision needs predicted positives; the good labeler is asked first; nobody is asked twice; costs."""
+    y, z, y_pred, labels, matrices = crowd()
+    options = {"key": KEY, "metric": "precision", "matrices": matrices, "prior": [0.7, 0.3], "num_draws": 300}
+    found = next_labels(labels, y_pred, 20, **options)
+    assert (y_pred[found.samples] == 1).all() and (found.labelers == 0).mean() > 0.6
+    assert (z[found.samples, found.labelers] < 0).all()
+    assert np.all(np.diff(found.drop) <= 1e-15) and (found.reductions[z >= 0] == 0).all()
+    assert (found.gold_reductions[:, None] >= found.reductions - 1e-12).all()
+    dear = next_labels(labels, y_pred, 20, **options, costs=[100.0, 1.0, 1.0, 1.0])
+    assert (dear.labelers != 0).all()
+    truth = np.where(np.arange(400) < 100, y, -1)
+    gold = next_labels(labels, y_pred, 20, **options, gold=truth, cost_gold=1.0)
+    assert (gold.labelers == -1).all() and (gold.samples >= 100).all()
+    assert (gold.reductions[:100] == 0).all() and "gold" in str(gold)
+    population = next_labels(labels, y_pred, 20, **options, target="population")
+    assert population.variance > found.variance
+
+
+def test_learned_rates_are_near_known_ones():
+    _, _, y_pred, labels, matrices = crowd()
+    learned = next_labels(labels, y_pred, 10, key=KEY, metric="recall")
+    known = next_labels(labels, y_pred, 10, key=KEY, metric="recall", matrices=matrices, prior=[0.7, 0.3])
+    assert learned.variance > known.variance and "learned" in learned.method
+    assert np.corrcoef(learned.reductions.ravel(), known.reductions.ravel())[0, 1] > 0.8
+    assert "sd of" in str(learned)
+
+
+def log_evidence(counts, alpha):
+    """Rows of counts, their probabilities integrated out: Dirichlet-multinomial."""
+    total = gammaln(counts + alpha).sum(-1) - gammaln((counts + alpha).sum(-1))
+    return (total - gammaln(alpha).sum(-1) + gammaln(alpha.sum(-1))).sum()
+
+
+def test_learned_rates_by_enumeration():
+    """Accuracy: all class vectors, with prior, matrices and classifier integrated out, after every answer."""
+    y = np.repeat([0, 1], 6)
+    z = np.tile(y[:, None], (1, 4))
+    z[0, 1] = z[3, 3] = 1
+    z[7, 2] = z[9, 0] = 0
+    z[[1, 2, 8, 10, 11], 3] = z[4, 1] = z[7, 0] = z[9, 2] = z[0, 0] = -1
+    y_pred, alpha, eye = np.where(np.isin(np.arange(12), [5, 11]), 1 - y, y), np.eye(2) + 1, np.eye(2)
+    vectors = np.array(list(itertools.product((0, 1), repeat=12)))
+    value, weight = (vectors == y_pred).mean(axis=1), np.zeros(len(vectors))
+    answers = np.zeros((len(vectors), *z.shape, 2))
+    for r, classes in enumerate(vectors):
+        table = lambda seen, on: eye[classes[on]].T @ eye[seen[on]]  # noqa: B023, E731
+        weight[r] = log_evidence(np.bincount(classes, minlength=2)[None], np.ones((1, 2)))
+        weight[r] += log_evidence(table(y_pred, y >= 0), alpha)
+        for t in range(4):
+            counts = table(z[:, t], z[:, t] >= 0)
+            weight[r] += log_evidence(counts, alpha)
+            answers[r, :, t] = ((counts + alpha) / (counts + alpha).sum(1, keepdims=True))[classes]
+    p = np.exp(weight - weight.max())
+    p = p / p.sum()
+    spread = lambda w: (w @ value**2) / w.sum() - ((w @ value) / w.sum()) ** 2  # noqa: E731
+    left = [
+        sum((p * answers[:, i, t, k]).sum() * spread(p * answers[:, i, t, k]) for k in (0, 1))
+        for i, t in np.argwhere(z < 0)
+    ]
+    drop = spread(p) - np.array(left)
+    found = next_labels(Labels.from_matrix(z, 2), y_pred, 2, key=KEY, num_draws=3000)
+    assert found.variance == pytest.approx(spread(p), rel=0.1)  # some 400 effective draws
+    np.testing.assert_allclose(found.reductions[z < 0], drop, atol=0.1 * drop.max())
+    assert np.corrcoef(found.reductions[z < 0], drop)[0, 1] > 0.99
+
+
+@pytest.mark.slow
+def test_asking_pays():
+    """Asking by expected drop leaves less variance than asking at random; both use the true error rates."""
+    y, z, y_pred, _, matrices = crowd()
+    rng = np.random.default_rng(0)
+    options = {"key": KEY, "metric": "recall", "matrices": matrices, "prior": [0.7, 0.3]}
+    answers = np.where(rng.random(z.shape) < 1 - matrices[:, 0, 0], 1 - y[:, None], y[:, None])
+    chosen, random = z.copy(), z.copy()
+    for _ in range(6):
+        labels = Labels.from_matrix(chosen, 2, allow_unlabelled=True)
+        found = next_labels(labels, y_pred, 15, **options)
+        chosen[found.samples, found.labelers] = answers[found.samples, found.labelers]
+    free = np.argwhere(random < 0)
+    for i, t in free[rng.permutation(len(free))[:90]]:
+        random[i, t] = answers[i, t]
+    left = [
+        next_labels(Labels.from_matrix(m, 2, allow_unlabelled=True), y_pred, 1, **options).variance
+        for m in (chosen, random)
+    ]
+    assert left[0] < 0.8 * left[1]
+
+
+def test_what_is_refused(as_installed):
+    z, y_pred, psi, pi, labels = small(2, 7)
+    ask = lambda **o: next_labels(labels, o.pop("y_pred", y_pred), o.pop("num", 1), key=KEY, **o)  # noqa: E731
+    for options, message in (
+        ({"matrices": psi}, "known prior"),
+        ({"matrices": psi[:2], "prior": pi}, "4"),
+        ({"matrices": psi, "prior": pi, "num": 99}, "num is 99"),
+        ({"matrices": psi, "prior": pi, "costs": [1.0, 0.0, 1.0, 1.0]}, "positive"),
+        ({"matrices": psi, "prior": pi, "costs": [1.0]}, "4 labelers"),
+        ({"y_pred": y_pred[:3]}, "7 samples"),
+        ({"gold": np.full(7, 5)}, "outside"),
+        ({"matrices": psi, "prior": pi, "target": "luck"}, "target"),
+        ({"matrices": psi, "prior": pi, "metric": "luck"}, "luck"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            ask(**options)
+    alone = Labels.from_matrix(z[:, :1] * 0, 2)
+    with pytest.raises(ValueError, match="cannot be learned"):
+        next_labels(alone, y_pred, 1, key=KEY)

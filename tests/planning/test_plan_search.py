@@ -1,0 +1,192 @@
+"""The cheapest plan: against trying everything, confirmed by simulation, and what is refused."""
+
+import json
+
+import jax
+import numpy as np
+import pytest
+
+from jtruth.io import read_labels
+from jtruth.planning import (
+    Plan,
+    approximate_width,
+    cheapest_plan,
+    labeler,
+    narrowest_plan,
+    plan_cost,
+    setting,
+    simulated_width,
+)
+from jtruth.planning._candidates import cheapest_of_mix, mixes, narrowest_of_mix
+from jtruth.planning.requests import kinds_of, plan_request
+from jtruth.planning.text import search_dict
+
+KEY = jax.random.key(0)
+
+
+def made(**options):
+    kinds = [labeler("crowd", 0.25, 0.05, people=3), labeler("expert", 0.05, 0.4)]
+    given = {"rates": "known", "cost_sample": 0.02, "cost_gold": 0.7, **options}
+    return setting([0.6, 0.4], 0.9, kinds, **given)
+
+
+def affordable(asked, sizes, gold, mixes_too):
+    plans = [Plan(n, mix, g) for n in sizes for mix in mixes_too for g in gold if g <= n]
+    return [(plan, plan_cost(asked, plan), approximate_width(asked, plan).width) for plan in plans]
+
+
+def test_cost_by_hand():
+    assert plan_cost(made(), Plan(100, (2, 1), 10)) == pytest.approx(100 * 0.02 + 90 * 0.5 + 7)
+    assert plan_cost(made(rates="learned"), Plan(100, (2, 1), 10)) == pytest.approx(2 + 50 + 7)
+    assert plan_cost(made(cost_gold=np.inf), Plan(100, (2, 0), 0)) == pytest.approx(2 + 10)
+
+
+@pytest.mark.parametrize("rates", ["known", "learned"])
+def test_nothing_cheaper_on_the_grid(rates):
+    """Every size from 40 to 400 for every mix, with and without gold: none is narrow enough and cheaper."""
+    asked = made(rates=rates)
+    found = [cheapest_of_mix(asked, mix, 0.12, 40, 400) for mix in mixes(asked)]
+    best = min((row for row in found if row is not None), key=lambda row: row.cost)
+    assert best.width <= 0.12
+    every = affordable(
+        asked, range(40, 401, 3), (0, 20, 100), [mix.labels for mix in mixes(asked) if sum(mix.labels)]
+    )
+    assert best.cost <= min(cost for _, cost, width in every if width <= 0.12) + 1e-9
+    smaller = best.plan._replace(num_samples=best.plan.num_samples - 1)
+    if smaller.num_gold <= smaller.num_samples:
+        assert approximate_width(asked, smaller).width > 0.12
+
+
+def test_nothing_narrower_for_the_budget():
+    asked = made()
+    found = [narrowest_of_mix(asked, mix, 60.0, 20, 2000) for mix in mixes(asked)]
+    best = min((row for row in found if row is not None), key=lambda row: row.width)
+    assert best.cost <= 60 + 1e-9
+    every = affordable(
+        asked, range(20, 900, 7), (0, 20, 100), [mix.labels for mix in mixes(asked) if sum(mix.labels)]
+    )
+    assert best.width <= min(width for _, cost, width in every if cost <= 60) + 1e-9
+
+
+def test_cheapest_plan_is_confirmed():
+    found = cheapest_plan(made(), 0.08, key=KEY, num_sets=30)
+    again = simulated_width(found.setting, found.best.plan, key=KEY, num_sets=30)
+    assert found.best.width == again.mean <= 0.08 * 1.006
+    assert found.best.cost == pytest.approx(plan_cost(found.setting, found.best.plan))
+    assert all(row.cost >= found.best.cost for row in found.others)
+    half, twice = found.neighbours
+    assert half.width > found.best.width > twice.width
+    text = str(found)
+    for part in (
+        "cheapest plan for accuracy",
+        "crowd",
+        "Put in",
+        "confirmed by simulation",
+        "err independently",
+    ):
+        assert part in text
+    written = json.loads(json.dumps(search_dict(found), allow_nan=False))
+    assert written["plan"]["num_samples"] == found.best.plan.num_samples and written["wanted"] == {
+        "width": 0.08
+    }
+
+
+def test_prices_decide():
+    """Cheap gold: gold for all. A dear crowd: the expert. Free samples: one label each rather than three."""
+    gold = cheapest_plan(made(cost_gold=0.01), 0.08, key=KEY, num_sets=10).best.plan
+    assert gold.num_gold == gold.num_samples and sum(gold.labels) == 0
+    kinds = [labeler("crowd", 0.25, 5.0, people=3), labeler("expert", 0.05, 0.4)]
+    expert = cheapest_plan(setting([0.6, 0.4], 0.9, kinds, rates="known"), 0.08, key=KEY, num_sets=10)
+    assert expert.best.plan.labels == (0, 1)
+    # Lam & Stork's Figure 2: good labelers should label other samples, poor ones the same, were they cheap.
+    good, dear = (
+        cheapest_plan(
+            setting([0.5, 0.5], 0.9, [labeler("a", 0.03, 1.0, people=3)], rates="known", cost_sample=c),
+            0.08, key=KEY, num_sets=10,
+        ).best.plan.labels
+        for c in (0.0, 30.0)
+    )  # fmt: skip
+    assert good == (1.0,) and dear[0] > 1
+
+
+def test_fixed_samples_and_budget():
+    asked = made(target="in-sample")
+    found = cheapest_plan(asked, 0.06, key=KEY, num_samples=300, num_sets=20)
+    assert found.best.plan.num_samples == 300 and found.neighbours == () and found.best.width <= 0.0604
+    bought = narrowest_plan(made(), 40.0, key=KEY, num_sets=10)
+    assert bought.best.cost <= 40 and "narrowest" in str(bought)
+
+
+def test_learned_from_a_file(pytestconfig):
+    labels = read_labels(pytestconfig.rootpath / "examples" / "caries.csv")
+    kinds, prior = kinds_of(labels, key=KEY, costs={"5": 3.0})
+    assert prior[1] == pytest.approx(0.2, abs=0.03) and len(kinds) == 4
+    assert {kind.name: kind.cost for kind in kinds}["5"] == 3.0
+    assert sum(kind.people for kind in kinds) == 5
+    alone = labels.select_labelers([0])
+    with pytest.raises(ValueError, match="cannot be learned"):
+        kinds_of(alone, key=KEY)
+    with pytest.raises(ValueError, match="no labeler 'x'"):
+        plan_request(key=KEY, width=0.1, labels=labels, labelers=["x::3"])
+    with pytest.raises(ValueError, match="errors are learned"):
+        plan_request(key=KEY, width=0.1, labels=labels, labelers=["5:0.2:3"])
+
+
+def test_requests():
+    options = {"key": KEY, "rates": "known", "num_sets": 4}
+    found = plan_request(
+        width=0.1, labelers=["a:0.1/0.3:2:3"], prior=[0.6, 0.4], classifier="0.8,0.1", **options
+    )
+    kind = found.setting.labelers[0]
+    assert kind.people == 3 and kind.cost == 2 and kind.matrix[1, 0] == pytest.approx(0.3)
+    np.testing.assert_allclose(found.setting.confusion, [[0.9, 0.1], [0.2, 0.8]])
+    three = plan_request(
+        width=0.3, labelers=["a:0.2"], prior=[0.3, 0.3, 0.4], num_samples=200, metric="recall", **options
+    )
+    assert three.setting.labelers[0].matrix[0, 1] == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "either width"),
+        ({"width": 0.1, "budget": 3.0}, "either width"),
+        ({"width": 0.1, "labelers": []}, "no labelers"),
+        ({"width": 2.0}, "width is 2"),
+        ({"budget": -1.0}, "budget is -1"),
+        ({"budget": 0.1}, "buys no plan"),
+        ({"width": 0.001}, "no plan of at most"),
+        ({"width": 0.1, "labelers": ["a"]}, "write name:error"),
+        ({"width": 0.1, "labelers": ["a:x:1"]}, "write name:error"),
+        ({"width": 0.1, "labelers": ["a:1.2:1"]}, "between 0 and 1"),
+        ({"width": 0.1, "labelers": ["a::1"]}, "no error rate"),
+        ({"width": 0.1, "labelers": ["a:.1:-1"]}, "cost is -1"),
+        ({"width": 0.1, "labelers": ["a:.1:1:0"]}, "people is 0"),
+        ({"width": 0.1, "labelers": ["a:.1:1", "a:.2:1"]}, "name of its own"),
+        ({"width": 0.1, "labelers": ["a:.1/.2/.3:1"], "prior": [0.5, 0.5]}, "3 classes"),
+        ({"width": 0.1, "labelers": [f"{n}:.2:1:9" for n in "abc"]}, "mixes of labelers"),
+        ({"width": 0.1, "classifier": "good"}, "classifier 'good'"),
+        ({"width": 0.1, "classifier": ".8,.1", "prior": [0.2, 0.3, 0.5]}, "two classes"),
+        ({"width": 0.1, "classifier": "0,0", "metric": "precision"}, "never predicts"),
+        ({"width": 0.1, "prior": [0.5, 0.4]}, "sums to"),
+        ({"width": 0.1, "prior": [1.0, 0.0]}, "leave this class out"),
+        ({"width": 0.1, "metric": "luck"}, "luck"),
+        ({"width": 0.1, "target": "in-sample"}, "say num_samples"),
+        ({"width": 0.1, "max_samples": 5}, "at least 20"),
+        ({"width": 0.1, "rates": "guessed"}, "rates"),
+        ({"width": 0.1, "level": 1.5}, "level"),
+        ({"width": 0.1, "positive": 2}, "positive"),
+        ({"width": 0.1, "cost_sample": -1.0}, "costs are 0 or more"),
+    ],
+)
+def test_what_is_refused(as_installed, options, message):
+    with pytest.raises(ValueError, match=message):
+        plan_request(key=KEY, num_sets=2, **{"labelers": ["a:.2:1:2"], "rates": "known", **options})
+
+
+def test_impossible_plans():
+    for plan in (Plan(0, (1, 0), 0), Plan(10, (1, 0), 11), Plan(10, (1,), 0), Plan(10, (4, 0), 0)):
+        with pytest.raises(ValueError, match=r"plan|labels"):
+            approximate_width(made(), plan)
+    with pytest.raises(ValueError, match="at least 2"):
+        simulated_width(made(), Plan(50, (1, 0), 0), key=KEY, num_sets=1)

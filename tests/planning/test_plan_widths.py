@@ -1,0 +1,252 @@
+"""Predicted widths: the information against enumeration, closed forms, limits; simulation against both."""
+
+import itertools
+
+import jax
+import numpy as np
+import pytest
+from scipy.stats import beta
+
+from jtruth.planning import Plan, approximate_width, labeler, setting, simulated_width, simulated_widths
+from jtruth.planning._analysis import confusion_nodes, known_binary
+from jtruth.planning._data import draw
+from jtruth.planning.approximation import beta_width, information
+from jtruth.testing.exact import count_table
+from jtruth.testing.lam_stork import true_error_variance
+from jtruth.testing.operating_point import collapse
+
+KEY = jax.random.key(0)
+EVEN = np.array([[0.85, 0.15], [0.2, 0.8]])
+
+
+def made(**options):
+    kinds = [labeler("a", [0.1, 0.25], people=2), labeler("b", 0.3)]
+    return setting([0.6, 0.4], EVEN, kinds, **{"metric": "f1", "rates": "learned", **options})
+
+
+# ---- the information, by brute force ------------------------------------------------------------------
+
+
+def logits(p):
+    return np.log(p[..., 1:]) - np.log(p[..., :1])
+
+
+def rows(x):
+    full = np.concatenate([np.zeros((*x.shape[:-1], 1)), x], axis=-1)
+    return np.exp(full) / np.exp(full).sum(-1, keepdims=True)
+
+
+def seen(theta, classes, shares):
+    """p(z_1, .., z_T, u) of one sample, every person with parameters of his own; -1 is no label."""
+    k, c = classes - 1, classes
+    pi, rest = rows(theta[:k]), rows(theta[k:].reshape(-1, c, k))
+    total = []
+    for z in itertools.product(range(-1, c), repeat=len(shares)):
+        joint = pi.copy()
+        for t, label in enumerate(z):
+            joint = joint * ((1 - shares[t]) if label < 0 else shares[t] * rest[1 + t][:, label])
+        total.append(joint @ rest[0])
+    return np.concatenate(total)
+
+
+def metric_at(theta, classes, terms):
+    k = classes - 1
+    table = rows(theta[:k])[:, None] * rows(theta[k : k + classes * k].reshape(classes, k))
+    return (terms[0] * table).sum() / (terms[1] * table).sum()
+
+
+def slope(function, theta, step=1e-5):
+    moves = step * np.eye(theta.size)
+    return np.array([(function(theta + m) - function(theta - m)) / (2 * step) for m in moves])
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_information_of_exchangeable_labelers(classes):
+    """Own parameters for every person, all labels enumerated, derivatives by differences: the same variance.
+
+    People of a kind share one parameter in `_patterns`; the variance of the metric is the same.
+    """
+    rng = np.random.default_rng(1)
+    near = lambda: 0.7 * np.eye(classes) + 0.3 * rng.dirichlet(np.ones(classes), classes)  # noqa: E731
+    first, second, confusion, pi = near(), near(), near(), rng.dirichlet(np.full(classes, 9.0))
+    kinds = [labeler("a", first, people=3), labeler("b", second)]
+    asked = setting(pi, confusion, kinds, metric="recall", rates="learned")
+    shares, matrices = [0.75, 0.75, 1.0], [first, first, second]
+    theta = np.concatenate([logits(pi), *(logits(m).ravel() for m in (confusion, *matrices))])
+    p = seen(theta, classes, shares)
+    inside = p > 0
+    scores = slope(lambda t: seen(t, classes, shares), theta)[:, inside]
+    fisher = (scores / p[inside]) @ scores.T
+    d = slope(lambda t: metric_at(t, classes, (asked.numerator, asked.denominator)), theta)
+    found = information(asked, (1.5, 1.0))
+    ours = found.slope @ np.linalg.solve(found.labelled, found.slope)
+    assert d @ np.linalg.solve(fisher, d) == pytest.approx(ours, rel=1e-5)
+
+
+def test_gold_is_complete_information():
+    """Gold and no labels: the variance of the metric is the delta method's for a multinomial table."""
+    asked = made()
+    found = information(asked, (0.0, 0.0))
+    table = asked.prior[:, None] * asked.confusion
+    expected = (table * asked.influence**2).sum()  # the influence has mean 0
+    assert found.slope @ np.linalg.solve(found.gold, found.slope) == pytest.approx(expected, rel=1e-9)
+    assert np.allclose(information(made(), (2.0, 1.0)).gold[:3, 3:], 0)  # given y, raters are independent
+
+
+def test_lam_stork_variance():
+    """Even classes, a symmetric classifier and one labeler of known symmetric error: their section 4."""
+    error, mislabel = 0.07, 0.12
+    asked = setting([0.5, 0.5], 1 - error, [labeler("a", mislabel)], rates="known")
+    found = information(asked, (1.0,))
+    ours = found.slope @ np.linalg.solve(found.labelled, found.slope)
+    assert ours == pytest.approx(float(true_error_variance(error, mislabel, 1)), rel=1e-9)
+
+
+def test_perfect_labels():
+    """In-sample nothing is left to learn; in the population p (1 - p) / N is."""
+    perfect = [labeler("a", 0.0)]
+    asked = setting([0.5, 0.5], 0.9, perfect, rates="known", target="in-sample")
+    assert approximate_width(asked, Plan(400, (1.0,), 0)).width < 0.005  # errors are moved 1e-4 inside
+    assert approximate_width(asked, Plan(400, (0.0,), 400)).width == 0
+    found = approximate_width(asked._replace(target="population"), Plan(4000, (1.0,), 0))
+    assert found.sd == pytest.approx(np.sqrt(0.09 / 4000), rel=0.01)
+
+
+def test_width_of_a_beta_law():
+    for a, b in ((40.0, 5.0), (3.0, 3.0), (200.0, 1.5)):
+        mean, variance = a / (a + b), a * b / (a + b) ** 2 / (a + b + 1)
+        low = np.linspace(0, 0.05, 2001)
+        best = (beta.ppf(low + 0.95, a, b) - beta.ppf(low, a, b)).min()
+        assert beta_width(np.array([mean]), np.array([variance]), 0.95)[0] == pytest.approx(best, rel=2e-3)
+
+
+def test_more_is_narrower():
+    for rates in ("known", "learned"):
+        asked = made(rates=rates)
+        width = lambda *plan: approximate_width(asked, Plan(*plan)).width  # noqa: B023, E731
+        base = width(500, (2.0, 1.0), 20)
+        assert width(1000, (2.0, 1.0), 20) < base > width(500, (2.0, 1.0), 100)
+        assert width(500, (1.5, 1.0), 20) > base < width(500, (2.0, 0.0), 20)
+    known, learned = (
+        approximate_width(made(rates=r), Plan(500, (2.0, 1.0), 0)).sd for r in ("known", "learned")
+    )
+    assert known < learned
+
+
+def test_doubtful_predictions_say_so():
+    alone = setting([0.7, 0.3], 0.9, [labeler("a", 0.2)])
+    assert "from the priors" in approximate_width(alone, Plan(1000, (1.0,), 0)).warnings[0]
+    rare = setting([0.99, 0.01], 0.9, [labeler("a", 0.05, people=5)], rates="known")
+    assert "rarest class" in approximate_width(rare, Plan(500, (5.0,), 0)).warnings[-1]
+
+
+# ---- simulation ---------------------------------------------------------------------------------------
+
+
+def test_plans_share_their_data():
+    asked = made(rates="known")
+    small, large = (draw(asked, plan, [1, 2], 5) for plan in (Plan(50, (1, 0.4), 3), Plan(80, (2, 1), 9)))
+    np.testing.assert_array_equal(small.y, large.y[:50])
+    np.testing.assert_array_equal(small.y_pred, large.y_pred[:50])
+    np.testing.assert_array_equal(small.z[:, 0], large.z[:50, 0])
+    given = small.z[:, 1] >= 0
+    np.testing.assert_array_equal(small.z[given, 1], large.z[:50, 2][given])
+    assert 8 < given.sum() < 32 and (small.gold >= 0).sum() == 3 and (large.gold >= 0).sum() == 9
+    assert not np.array_equal(draw(asked, Plan(50, (1, 0), 0), [1, 2], 6).y, small.y)
+
+
+def test_shares_of_what_is_drawn():
+    data = draw(made(), Plan(40_000, (2, 0.5), 0), [7], 0)
+    assert data.y.mean() == pytest.approx(0.4, abs=0.012)  # 5 standard errors
+    assert (data.y_pred[data.y == 1] == 1).mean() == pytest.approx(0.8, abs=0.016)
+    assert (data.z[data.y == 1, 0] == 0).mean() == pytest.approx(0.25, abs=0.018)
+    assert (data.z[:, 2] >= 0).mean() == pytest.approx(0.5, abs=0.013)
+
+
+def test_population_law_against_a_grid():
+    """Known rates: the collapsed likelihood on a grid of (p_D, p_FA), flat priors."""
+    asked = made(rates="known", metric="precision", target="population")
+    data = draw(asked, Plan(40, (2, 1), 4), [3], 1)
+    p_d, p_fa = np.meshgrid(*[(np.arange(400) + 0.5) / 400] * 2, indexing="ij")
+    log_p = np.zeros_like(p_d)
+    for i in range(40):
+        given = asked.prior.copy()
+        if data.gold[i] >= 0:
+            given = np.eye(2)[data.gold[i]]
+        else:
+            for t, g in enumerate(data.kind):
+                given = given * asked.labelers[g].matrix[:, data.z[i, t]]
+        of_prediction = (1 - p_fa, 1 - p_d) if data.y_pred[i] == 0 else (p_fa, p_d)
+        log_p += np.log(given[0] * of_prediction[0] + given[1] * of_prediction[1])
+    weight = np.exp(log_p - log_p.max()) / np.exp(log_p - log_p.max()).sum()
+    value = 0.4 * p_d / (0.4 * p_d + 0.6 * p_fa)
+    law = known_binary(asked, data)
+    assert law.mean == pytest.approx((weight * value).sum(), abs=1e-3)
+    assert law.sd == pytest.approx(np.sqrt((weight * value**2).sum() - (weight * value).sum() ** 2), rel=5e-3)
+
+
+def test_nodes_have_the_moments_of_the_mixture():
+    table = count_table(collapse(np.array([0.3, -1.0, 2.0, 0.1, -0.4]), np.array([1, 0, 1, 0, 1])))
+    nodes = confusion_nodes(table, 4000)
+    a, b = np.meshgrid(table.a, table.b, indexing="ij")
+    expected = (table.probability * (a + 1) / (a + b + 2)).sum()
+    assert nodes[:, 1, 1].mean() == pytest.approx(expected, abs=2e-3)
+
+
+def test_simulated_widths():
+    """Few sets: near the prediction, on common random numbers, and covering what they are about."""
+    asked = setting([0.7, 0.3], EVEN, [labeler("a", 0.2, people=3)], rates="known", target="in-sample")
+    one, three = simulated_widths(asked, [Plan(400, (1,), 0), Plan(400, (3,), 0)], key=KEY, num_sets=30)
+    again = simulated_width(asked, Plan(400, (3,), 0), key=KEY, num_sets=30)
+    np.testing.assert_array_equal(again.widths, three.widths)
+    for found, labels in ((one, 1), (three, 3)):
+        assert found.mean == pytest.approx(approximate_width(asked, Plan(400, (labels,), 0)).width, rel=0.1)
+        assert found.covered >= 0.8  # nominal .95 in 30 sets: false alarm 1e-4
+    difference = (one.widths - three.widths).std() / np.sqrt(30)
+    assert difference < 1.5 * np.hypot(one.standard_error, three.standard_error)
+    assert "exact posterior" in str(one)
+
+
+def test_learned_rates_and_gold_only():
+    asked = setting([0.7, 0.3], EVEN, [labeler("a", 0.2, people=3)], target="population")
+    found = simulated_width(asked, Plan(400, (3,), 30), key=KEY, num_sets=4)
+    assert found.mean == pytest.approx(approximate_width(asked, Plan(400, (3,), 30)).width, rel=0.2)
+    assert "joint posterior" in found.method
+    gold = simulated_width(asked, Plan(300, (0,), 300), key=KEY, num_sets=10)
+    assert gold.mean == pytest.approx(approximate_width(asked, Plan(300, (0,), 300)).width, rel=0.05)
+    nothing = simulated_width(asked._replace(target="in-sample"), Plan(300, (0,), 300), key=KEY, num_sets=2)
+    assert nothing.mean == 0
+    alone = simulated_width(asked, Plan(100, (1,), 0), key=KEY, num_sets=2)
+    assert "not identified" in alone.warnings[0]
+
+
+def test_three_classes_known():
+    kinds = [labeler("a", 0.2, people=3, num_classes=3)]
+    asked = setting([0.5, 0.3, 0.2], 0.85, kinds, rates="known", metric="recall", positive=2)
+    for target in ("population", "in-sample"):
+        found = simulated_width(asked._replace(target=target), Plan(500, (3,), 0), key=KEY, num_sets=4)
+        predicted = approximate_width(asked._replace(target=target), Plan(500, (3,), 0)).width
+        assert found.mean == pytest.approx(predicted, rel=0.15)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rates", ["known", "learned"])
+def test_random_plans_within_ten_per_cent(rates):
+    """A small version of benchmarks/plans.py; learned rates have an error of some 3 %, hence fewer plans."""
+    rng = np.random.default_rng(11)
+    for number in range(20 if rates == "known" else 6):
+        kinds = [labeler(n, rng.uniform(0.05, 0.35, 2).round(2), people=2) for n in "ab"]
+        right = rng.uniform(0.7, 0.95, 2)
+        share = rng.uniform(0.3, 0.7)
+        asked = setting(
+            [1 - share, share], [[right[0], 1 - right[0]], [1 - right[1], right[1]]], kinds, rates=rates,
+            metric=("accuracy", "precision", "recall", "f1", "false_alarm_rate")[number % 5],
+            target=("population", "in-sample")[number % 2],
+        )  # fmt: skip
+        plan = Plan(
+            int(rng.integers(400, 2500)), (2.0, float(rng.choice([0.6, 1, 2]))), int(rng.choice([0, 50]))
+        )
+        found = simulated_width(
+            asked, plan, key=jax.random.key(number), num_sets=40 if rates == "known" else 16
+        )
+        assert approximate_width(asked, plan).width == pytest.approx(found.mean, rel=0.1)

@@ -1,0 +1,78 @@
+"""NUTS against a grid in one dimension, and against MAP where labels are many."""
+
+import jax
+import numpy as np
+import pytest
+from scipy.special import expit, logsumexp
+
+from jtruth.training import fit_linear
+from jtruth.training.bayes import fit_bayes, predictive_probabilities
+
+
+def problem(n, features, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, features))
+    y = (1.5 * x[:, 0] + rng.logistic(size=n) > 0).astype(int)
+    z = np.where(rng.random(n) < 0.75, y, 1 - y)
+    return x, np.log(np.where(z[:, None] == np.arange(2), 0.75, 0.25))
+
+
+@pytest.mark.slow
+def test_posterior_equals_a_grid():
+    """One weight and an intercept: means, standard deviations and predictions by summing a grid."""
+    x, log_likelihood = problem(25, 1)
+    fit = fit_bayes(x, log_likelihood, key=jax.random.key(0), regularisation=0.5, intercept_scale=2.0)
+    assert fit.converged and fit.run.divergences == 0
+    b, w = np.meshgrid(np.linspace(-8, 8, 241), np.linspace(-6, 9, 241), indexing="ij")
+    scores = b[..., None] + w[..., None] * x[:, 0]
+    log_p = np.stack([-np.logaddexp(0, scores), -np.logaddexp(0, -scores)], axis=-1)
+    log_density = logsumexp(log_p + log_likelihood, axis=-1).sum(-1) - b**2 / 8 - 0.25 * w**2
+    weight = np.exp(log_density - log_density.max())
+    weight /= weight.sum()
+    for draws, grid in [(fit.model.intercept, b), (fit.model.weights[:, 0], w)]:
+        mean = (weight * grid).sum()
+        sd = np.sqrt((weight * (grid - mean) ** 2).sum())
+        assert abs(draws.mean() - mean) < 5 * sd / np.sqrt(400)  # at least 400 effective draws
+        assert abs(draws.std() / sd - 1) < 0.15
+    new = np.array([[-2.0], [0.0], [3.0]])
+    expected = [(weight * expit(b + w * value)).sum() for value in new[:, 0]]
+    np.testing.assert_allclose(predictive_probabilities(fit.model, new)[:, 1], expected, atol=0.03)
+
+
+@pytest.mark.slow
+def test_mode_is_map_and_predictions_are_less_sure_than_it():
+    x, log_likelihood = problem(150, 4)
+    fit = fit_bayes(x, log_likelihood, key=jax.random.key(1))
+    mode = fit_linear(x, log_likelihood, np.array([0.5, 0.5]), objective="ml").model
+    np.testing.assert_allclose(fit.mode.weights, mode.weights, atol=1e-6)
+    sd = fit.model.weights.std(axis=0)
+    assert (np.abs(fit.model.weights.mean(axis=0) - mode.weights) < sd).all()
+    far = 5 * x
+    bayes = predictive_probabilities(fit.model, far)
+    plug_in = expit(np.asarray(fit.mode.intercept + far @ fit.mode.weights))
+    np.testing.assert_allclose(bayes.sum(axis=1), 1, rtol=1e-12)
+    assert np.abs(bayes[:, 1] - 0.5).mean() < np.abs(plug_in - 0.5).mean()
+
+
+@pytest.mark.slow
+def test_three_classes():
+    x, _ = problem(80, 2)
+    y = np.digitize(x[:, 0], [-0.5, 0.5])
+    log_likelihood = np.log(np.where(y[:, None] == np.arange(3), 0.8, 0.1))
+    fit = fit_bayes(x, log_likelihood, key=jax.random.key(2), num_warmup=300, num_samples=300)
+    assert fit.model.weights.shape == (1200, 2, 3)
+    assert (np.argmax(predictive_probabilities(fit.model, x), axis=1) == y).mean() > 0.75
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"regularisation": 0.0}, "regularisation must be positive"),
+        ({"intercept_scale": -1.0}, "intercept_scale must be 0 or more"),
+        ({"key": None}, "need a key"),
+    ],
+)
+def test_bad_input(as_installed, options, message):
+    x, log_likelihood = problem(5, 1)
+    with pytest.raises(ValueError, match=message):
+        fit_bayes(x, log_likelihood, **({"key": jax.random.key(0)} | options))

@@ -1,0 +1,152 @@
+"""Labelers learned while training: Raykar's EM, MBEM, the noise-adaptation layer and trace regularisation."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+from jtruth.labels import Labels
+from jtruth.noise import ConfusionMatrices
+from jtruth.training import (
+    Linear,
+    fit,
+    fit_linear,
+    fit_mbem,
+    fit_raykar,
+    labeler_matrices,
+    layered,
+    linear_outputs,
+    predict_labels,
+    raykar_objective,
+    trace_penalty,
+    with_labelers,
+)
+
+GOOD = np.array([[0.9, 0.1], [0.15, 0.85]])
+POOR = np.array([[0.6, 0.4], [0.35, 0.65]])
+
+
+def crowd(seed=0, n=400, matrices=(GOOD, POOR, POOR), shown=1.0):
+    """Two classes that two features tell apart, and the labels of a few labelers."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n)
+    x = rng.normal(size=(n, 2)) + np.array([2.0, -1.0]) * y[:, None]
+    matrices = np.array(matrices)
+    z = (rng.random((n, len(matrices))) < matrices[:, y, 1].T).astype(int)
+    hidden = rng.random(z.shape) > shown
+    hidden[np.arange(n), rng.integers(0, len(matrices), n)] = False
+    return x, y, np.where(hidden, -1, z), matrices
+
+
+def test_raykar_learns_labelers_and_classifier():
+    x, y, z, matrices = crowd(shown=0.7)
+    labels = Labels.from_matrix(z, 2)
+    found = fit_raykar(x, labels, regularisation=1.0, tol=1e-7)
+    path = np.asarray(found.path)[: int(found.num_steps)]
+    assert found.converged and (np.diff(path) < 1e-10).all()
+    np.testing.assert_allclose(found.matrices, matrices, atol=0.12)
+    accuracy = ((np.asarray(linear_outputs(found.model, x)) > 0) == y).mean()
+    knowing = fit_linear(x, ConfusionMatrices(matrices).log_likelihood(labels), np.array([0.5, 0.5]))
+    best = ((np.asarray(linear_outputs(knowing.model, x)) > 0) == y).mean()
+    assert accuracy > best - 0.02
+    # At the optimum the objective is stationary in theta, and in the logits of every row.
+    logits = jnp.log(found.matrices)
+
+    def j(model, logits):
+        rows = jax.nn.softmax(logits, axis=2)
+        return raykar_objective(model, rows, jnp.asarray(x), labels, jnp.array(1.0), jnp.zeros(2))
+
+    gradients = jax.jit(jax.grad(j, argnums=(0, 1)))(found.model, logits)
+    for leaf in jax.tree.leaves(gradients):
+        np.testing.assert_allclose(leaf, 0, atol=1e-6)
+
+
+@pytest.mark.slow
+def test_raykar_for_three_classes_with_pseudo_counts():
+    rng = np.random.default_rng(2)
+    y = rng.integers(0, 3, 300)
+    x = rng.normal(size=(300, 2)) + np.array([[0, 0], [3, 0], [0, 3]])[y]
+    matrices = np.array([0.7 * np.eye(3) + 0.1, 0.4 * np.eye(3) + 0.2])
+    z = np.array([[rng.choice(3, p=m[c]) for m in matrices] for c in y])
+    found = fit_raykar(x, Labels.from_matrix(z, 3), pseudo_counts=(2.0, 1.0))
+    path = np.asarray(found.path)[: int(found.num_steps)]
+    assert found.converged and (np.diff(path) < 1e-10).all()
+    np.testing.assert_allclose(found.matrices, matrices, atol=0.15)
+    assert (np.argmax(linear_outputs(found.model, x), axis=1) == y).mean() > 0.85
+
+
+def train_linear(x):
+    def train(rho):
+        model = fit_linear(x, np.log(rho + 1e-12), np.array([0.5, 0.5])).model
+        return model, np.asarray(linear_outputs(model, x) > 0).astype(int)
+
+    return train
+
+
+def test_mbem_with_one_label_for_each_sample():
+    x, y, z, matrices = crowd(seed=3, n=600, shown=0.0)
+    labels = Labels.from_matrix(z, 2)
+    found = fit_mbem(train_linear(x), labels, prior=np.array([0.5, 0.5]), num_rounds=20)
+    assert (labels.labels_per_sample() == 1).all()
+    assert found.converged and found.changed[-1] == 0 and found.num_steps == len(found.changed) + 1
+    np.testing.assert_allclose(found.matrices, matrices, atol=0.15)
+    assert (found.y_pred == y).mean() > 0.85
+    one_round = fit_mbem(train_linear(x), labels, num_rounds=1)
+    assert not one_round.converged and one_round.changed == ()
+    runaway = fit_mbem(train_linear(x), labels, num_rounds=20)  # as the module says
+    assert runaway.converged and runaway.y_pred.mean() > 0.99
+
+
+@pytest.mark.slow
+def test_matrices_of_mbem_are_counts_against_the_predictions():
+    x, _, z, _ = crowd(seed=4, n=40)
+    found = fit_mbem(train_linear(x), Labels.from_matrix(z, 2), num_rounds=1, pseudo_counts=(2.0, 1.0))
+    for t, c in np.ndindex(3, 2):
+        mine = z[found.y_pred == c, t]
+        counts = np.bincount(mine, minlength=2) + np.where(np.arange(2) == c, 2.0, 1.0)
+        np.testing.assert_allclose(found.matrices[t, c], counts / counts.sum(), rtol=1e-12)
+
+
+def test_trace_regularisation_finds_matrices_that_the_likelihood_alone_does_not_single_out():
+    x, y, z, matrices = crowd(seed=5, n=1500, matrices=(GOOD, POOR, GOOD))
+    start = with_labelers(Linear(jnp.zeros(()), jnp.zeros(2)), 3, 2, diagonal=0.8)
+    np.testing.assert_allclose(labeler_matrices(start)[0], [[0.8, 0.2], [0.2, 0.8]])
+
+    def train(penalty):
+        return fit(
+            jax.random.key(0),
+            start,
+            layered(linear_outputs),
+            x,
+            z,
+            predict_labels(),
+            penalty=penalty,
+            optimiser=optax.adam(0.03),
+            batch_size=250,
+            num_epochs=60,
+        ).model
+
+    with_trace = train(trace_penalty(0.02))
+    found = labeler_matrices(with_trace)
+    np.testing.assert_allclose(found, matrices, atol=0.12)
+    assert found.sum(axis=2).min() > 0.999
+    assert ((np.asarray(linear_outputs(with_trace.base, x)) > 0) == y).mean() > 0.85
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda x, labels: fit_raykar(x[:3], labels), "x has 3 samples but the labels have 10"),
+        (lambda x, labels: fit_raykar(x, labels, regularisation=-1.0), "regularisation must be 0 or more"),
+        (lambda x, labels: fit_raykar(x, labels, pseudo_counts=(1.0, -1.0)), "pseudo_counts must be 0 or"),
+        (lambda x, labels: fit_mbem(lambda rho: (None, np.zeros(3)), labels), r"y_pred of shape \(10,\)"),
+        (lambda x, labels: fit_mbem(lambda rho: (None, np.full(10, 2)), labels), "y_pred holds 2"),
+        (lambda x, labels: fit_mbem(train_linear(x), labels, num_rounds=0), "num_rounds must be at least 1"),
+        (lambda x, labels: with_labelers(None, 2, 2, diagonal=0.4), "diagonal must lie between"),
+    ],
+)
+def test_bad_input(as_installed, call, message):
+    x, _, z, _ = crowd(n=10)
+    with pytest.raises(ValueError, match=message):
+        call(x, Labels.from_matrix(z, 2))

@@ -1,0 +1,239 @@
+"""`fit`, networks and own loops: against L-BFGS, learning curves, early stopping, masks, vmap over seeds."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+from jtruth.posterior import class_posterior
+from jtruth.training import (
+    Linear,
+    conv_net,
+    estimated_auc,
+    fit,
+    fit_linear,
+    l2,
+    linear_outputs,
+    ml,
+    mlp,
+    mmse,
+    negative_auc,
+    outputs_of,
+)
+
+START = Linear(np.zeros(()), np.zeros(3))
+PRIOR = np.array([0.5, 0.5])
+
+
+def problem(seed=0, n=50):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 3))
+    y = (x @ [2.0, -1.0, 0.5] + rng.logistic(size=n) > 0).astype(int)
+    z = np.where(rng.random(n) < 0.8, y, 1 - y)
+    return x, y, np.log(np.where(z[:, None] == [0, 1], 0.8, 0.2))
+
+
+def shrink(model):
+    return 2.0 * l2(model.weights, 50)
+
+
+@pytest.mark.parametrize("kind", ["mmse", "ml"])
+@pytest.mark.slow
+def test_minibatches_reach_the_optimum_of_lbfgs(kind):
+    x, _, log_likelihood = problem()
+    rho = class_posterior(log_likelihood, PRIOR)
+    evidence, objective = (rho, mmse("logistic")) if kind == "mmse" else (log_likelihood, ml())
+    found = fit(
+        jax.random.key(0),
+        START,
+        linear_outputs,
+        x,
+        evidence,
+        objective,
+        penalty=shrink,
+        optimiser=optax.adam(optax.exponential_decay(0.05, 200, 0.3)),
+        batch_size=25,
+        num_epochs=600,
+    )
+    best = fit_linear(x, log_likelihood, PRIOR, objective=kind, regularisation=2.0).model
+    np.testing.assert_allclose(found.model.weights, best.weights, atol=0.01)
+    assert found.training[-1] < found.training[0]
+    assert found.num_steps == 600 and not found.converged and found.best_epoch == 599
+    assert np.isnan(found.validation).all()
+
+
+def test_padding_leaves_one_full_batch_step_unchanged():
+    """One epoch of one batch is one step of gradient descent on the whole objective."""
+    x, _, log_likelihood = problem()
+    rho = class_posterior(log_likelihood, PRIOR)
+    found = fit(
+        jax.random.key(1),
+        START,
+        linear_outputs,
+        x,
+        rho,
+        mmse("logistic"),
+        optimiser=optax.sgd(1.0),
+        batch_size=64,
+        num_epochs=1,
+    )
+    expected = (rho[:, 1] - 0.5) @ x / len(x)
+    np.testing.assert_allclose(found.model.weights, expected, rtol=1e-12)
+
+
+def test_early_stopping_returns_the_best_epoch_and_seeds_are_reproducible():
+    x, _, log_likelihood = problem(n=40)
+    rho, seen = class_posterior(log_likelihood, PRIOR), []
+    held_x, _, held = problem(seed=9, n=30)
+    validation = held_x, class_posterior(held, PRIOR)
+    model = mlp(jax.random.key(0), 3, 2, width=16)
+
+    def run(key, progress=False, judge=None):
+        return fit(
+            key,
+            model,
+            outputs_of,
+            x,
+            rho,
+            mmse(),
+            optimiser=OPTIMISER,
+            num_epochs=60,
+            validation=validation,
+            patience=5,
+            judge=judge,
+            progress=progress,
+        )
+
+    found = run(jax.random.key(3), progress=lambda *values: seen.append([float(v) for v in values]))
+    jax.effects_barrier()
+    epochs = int(found.num_steps)
+    assert found.converged and epochs == found.best_epoch + 6 < 60
+    assert np.isnan(found.validation[epochs:]).all() and np.isfinite(found.validation[:epochs]).all()
+    assert found.validation[found.best_epoch] == np.nanmin(found.validation)
+    value = mmse()(outputs_of(found.model, jnp.asarray(held_x)), validation[1])
+    np.testing.assert_allclose(value, found.validation[found.best_epoch], rtol=1e-12)
+    assert sorted(row[0] for row in seen) == list(range(epochs))
+    again, other = run(jax.random.key(3)), run(jax.random.key(4))
+    np.testing.assert_array_equal(again.training, found.training)
+    assert (other.training != found.training).any()
+
+
+OPTIMISER = optax.adam(0.03)
+
+
+@pytest.mark.slow
+def test_vmapped_over_seeds_and_stopped_by_the_estimated_area():
+    x, _, log_likelihood = problem(n=40)
+    rho = class_posterior(log_likelihood, PRIOR)
+
+    def run(key):
+        options = {"optimiser": OPTIMISER, "num_epochs": 8, "judge": negative_auc, "patience": 3}
+        return fit(key, START, linear_outputs, x, rho, mmse("logistic"), validation=(x, rho), **options)
+
+    keys = jax.random.split(jax.random.key(0), 3)
+    found = jax.vmap(run)(keys)
+    alone = run(keys[1])
+    np.testing.assert_allclose(found.model.weights[1], alone.model.weights, rtol=1e-12)
+    best = -estimated_auc(linear_outputs(alone.model, x), rho)
+    np.testing.assert_allclose(best, alone.validation[alone.best_epoch], rtol=1e-12)
+
+
+def test_losses_drop_into_an_equinox_loop():
+    """An ordinary loop of one's own; only the loss line knows that labels are noisy."""
+    x, y, log_likelihood = problem(n=400)
+    rho, x = class_posterior(log_likelihood, PRIOR), jnp.asarray(x)
+    model, optimiser = mlp(jax.random.key(0), 3, 2, width=8, depth=1), optax.sgd(0.5)
+    state = optimiser.init(eqx.filter(model, eqx.is_inexact_array))
+
+    @eqx.filter_jit
+    def step(model, state):
+        gradient = eqx.filter_grad(lambda m: mmse("cross_entropy")(jax.vmap(m)(x), rho))(model)
+        updates, state = optimiser.update(gradient, state)
+        return eqx.apply_updates(model, updates), state
+
+    for _ in range(60):
+        model, state = step(model, state)
+    assert (np.argmax(jax.vmap(model)(x), axis=1) == y).mean() > 0.75
+
+
+def test_losses_drop_into_a_loop_over_a_dictionary():
+    """What flax's `module.apply(variables, x)` looks like from outside: a function of a dictionary."""
+    x, y, log_likelihood = problem(n=400)
+    variables = {"params": {"kernel": jnp.zeros((3, 2)), "bias": jnp.zeros(2)}}
+
+    def apply(variables, x):
+        return x @ variables["params"]["kernel"] + variables["params"]["bias"][None]
+
+    def loss(variables):
+        return ml()(apply(variables, jnp.asarray(x)), log_likelihood)
+
+    gradient_of = jax.jit(jax.grad(loss))
+    for _ in range(60):
+        gradient = gradient_of(variables)
+        variables = jax.tree.map(lambda v, g: v - 0.5 * g, variables, gradient)
+    assert (np.argmax(apply(variables, jnp.asarray(x)), axis=1) == y).mean() > 0.75
+    found = fit(jax.random.key(0), variables, apply, x, log_likelihood, ml(), num_epochs=2)
+    assert found.model["params"]["kernel"].shape == (3, 2)
+
+
+@pytest.mark.slow
+def test_convolutional_network_shapes_and_gradients():
+    model = conv_net(jax.random.key(0), (1, 8, 9), 3, channels=(2, 3), width=4)
+    images = jax.random.normal(jax.random.key(1), (5, 1, 8, 9))
+    assert jax.eval_shape(outputs_of, model, images).shape == (5, 3)
+    rho = jnp.full((5, 3), 1 / 3)
+    gradient = eqx.filter_jit(eqx.filter_grad(lambda m: mmse()(outputs_of(m, images), rho)))(model)
+    assert all(jnp.isfinite(leaf).all() for leaf in jax.tree.leaves(gradient))
+    assert jnp.abs(gradient.first.weight).max() > 0
+
+
+def test_area_is_mann_whitney_with_certain_labels_and_unbiased_with_noisy_ones():
+    from sklearn.metrics import roc_auc_score
+
+    rng = np.random.default_rng(0)
+    y, scores = rng.integers(0, 2, 200), rng.normal(size=200).round(1)
+    scores = scores + y
+    certain = jnp.asarray(np.eye(2)[y])
+    np.testing.assert_allclose(
+        estimated_auc(jnp.asarray(scores), certain), roc_auc_score(y, scores), rtol=1e-12
+    )
+    logits = jnp.column_stack([jnp.zeros(200), jnp.asarray(scores)])
+    where = np.arange(200) < 150
+    masked = estimated_auc(jnp.where(where[:, None], logits, 7.0), certain, where=where)
+    np.testing.assert_allclose(masked, roc_auc_score(y[where], scores[where]), rtol=1e-12)
+    y = rng.random((100, 500)) < 0.3
+    scores = rng.normal(size=y.shape) + 1.5 * y
+    error = np.where(rng.random(y.shape) < 0.5, 0.1, 0.35)  # labelers of two kinds
+    z = np.where(rng.random(y.shape) < error, ~y, y)
+    p1, p0 = np.where(z, 1 - error, error) * 0.3, np.where(z, error, 1 - error) * 0.7
+    rho = p1 / (p0 + p1)
+    found = jax.vmap(estimated_auc)(jnp.asarray(scores), jnp.stack([1 - rho, rho], axis=2))
+    actual = [roc_auc_score(a, b) for a, b in zip(y, scores, strict=True)]
+    gap = found - np.array(actual)
+    assert abs(gap.mean()) < 4 * gap.std() / 10  # false-alarm rate 1e-4
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"batch_size": 0}, "batch_size must be at least 1, got 0"),
+        ({"num_epochs": 0}, "num_epochs must be at least 1"),
+        ({"patience": 3}, "patience needs validation"),
+        ({"validation": (np.zeros((2, 3)), np.zeros((3, 2)))}, r"validation: .* got \[2, 3\]"),
+    ],
+)
+def test_bad_input(as_installed, options, message):
+    x, rho = np.zeros((4, 3)), np.full((4, 2), 0.5)
+    with pytest.raises(ValueError, match=message):
+        fit(jax.random.key(0), START, linear_outputs, x, rho, mmse("logistic"), **options)
+
+
+def test_bad_networks(as_installed):
+    with pytest.raises(ValueError, match="width must be a positive whole number, got 0"):
+        mlp(jax.random.key(0), 3, 2, width=0)
+    with pytest.raises(ValueError, match="sides of 4 or more"):
+        conv_net(jax.random.key(0), (1, 3, 9), 2)
+    with pytest.raises(ValueError, match="loss must be one of"):
+        mmse("zero_one")

@@ -1,0 +1,283 @@
+"""Objectives: loops from the paper's formulas, golden values, optax with certain labels, gradients, masks."""
+
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+from jtruth.noise import with_known_labels
+from jtruth.posterior import class_posterior
+from jtruth.training import (
+    LOSSES,
+    brier,
+    cross_entropy,
+    discriminative_map,
+    discriminative_ml,
+    empirical_risk,
+    expected_risk_variance,
+    generative_map,
+    generative_ml,
+    hinge,
+    log_probabilities,
+    logistic,
+    mmse_losses,
+    mmse_risk,
+    multiclass_hinge,
+    risk_variance,
+    squared_hinge,
+)
+from jtruth.training.losses import BINARY_LOSSES
+
+
+def problem(seed=0, n=12, c=3):
+    """Logits, label log-likelihood and prior of a small random problem."""
+    rng = np.random.default_rng(seed)
+    return rng.normal(0, 2, (n, c)), np.log(rng.random((n, c))), rng.dirichlet(np.ones(c))
+
+
+def outputs_for(name, logits):
+    """Scores (samples,) of two-class logits for binary losses, the logits themselves for the others."""
+    return jnp.asarray(logits[:, 1] - logits[:, 0] if name in BINARY_LOSSES else logits)
+
+
+def test_equals_loops():
+    logits, log_likelihood, prior = problem()
+    p = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
+    n, classes = logits.shape
+    ml = generative = risk = variance = 0.0
+    posterior, losses = np.asarray(class_posterior(log_likelihood, prior)), -np.log(p)
+    for i in range(n):
+        ml -= np.log(sum(np.exp(log_likelihood[i, c]) * p[i, c] for c in range(classes))) / n
+        generative -= np.log(sum(np.exp(log_likelihood[i] + logits[i]) * prior)) / n
+        mean = sum(posterior[i, c] * losses[i, c] for c in range(classes))
+        risk += mean / n
+        variance += sum(posterior[i, c] * (losses[i, c] - mean) ** 2 for c in range(classes)) / n**2
+    log_p = log_probabilities(jnp.asarray(logits))
+    np.testing.assert_allclose(discriminative_ml(log_p, log_likelihood), ml, rtol=1e-13)
+    np.testing.assert_allclose(
+        discriminative_map(log_p, log_likelihood, jnp.array(-3.0)), ml + 3 / n, rtol=1e-13
+    )
+    np.testing.assert_allclose(generative_ml(logits, log_likelihood, prior), generative, rtol=1e-13)
+    at = generative_map(logits, log_likelihood, prior, jnp.array(-3.0), num_samples=5)
+    np.testing.assert_allclose(at, generative + 3 / 5, rtol=1e-13)
+    np.testing.assert_allclose(mmse_risk(losses, posterior), risk, rtol=1e-13)
+    np.testing.assert_allclose(risk_variance(losses, posterior), variance, rtol=1e-12)
+
+
+def test_golden_risk_and_variance(golden):
+    case = next(c for c in golden("training")["cases"] if c["kind"] == "mmse_risk")
+    losses, posterior = np.array(case["loss"]), np.array(case["post"])
+    np.testing.assert_allclose(mmse_risk(losses, posterior), case["risk"], rtol=1e-9)
+    np.testing.assert_allclose(risk_variance(losses, posterior), case["var"], rtol=1e-9)
+
+
+def test_losses_by_loops():
+    logits = problem()[0]
+    scores, n = logits[:, 0], len(logits)
+    for i, c in itertools.product(range(n), range(2)):
+        sign = 2 * c - 1
+        np.testing.assert_allclose(
+            logistic(jnp.asarray(scores))[i, c], np.log1p(np.exp(-sign * scores[i])), rtol=1e-12
+        )
+        expected = max(0.0, 1 - sign * scores[i])
+        np.testing.assert_allclose(hinge(jnp.asarray(scores))[i, c], expected)
+        np.testing.assert_allclose(squared_hinge(jnp.asarray(scores))[i, c], expected**2)
+    p = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
+    for i, c in itertools.product(range(n), range(3)):
+        expected = sum((p[i, k] - (k == c)) ** 2 for k in range(3))
+        np.testing.assert_allclose(brier(jnp.asarray(logits))[i, c], expected, rtol=1e-12)
+        expected = max(logits[i, k] + (k != c) for k in range(3)) - logits[i, c]
+        np.testing.assert_allclose(multiclass_hinge(jnp.asarray(logits))[i, c], expected, atol=1e-14)
+
+
+def test_certain_labels_give_the_losses_of_optax():
+    logits, log_likelihood, prior = problem(n=50)
+    y = np.random.default_rng(1).integers(0, 3, 50)
+    known = with_known_labels(log_likelihood, y)
+    posterior, logits = class_posterior(known, prior), jnp.asarray(logits)
+    expected = optax.losses.softmax_cross_entropy_with_integer_labels(logits, y).mean()
+    for value in (
+        mmse_risk(cross_entropy(logits), posterior),
+        discriminative_ml(log_probabilities(logits), known),
+        empirical_risk(cross_entropy(logits), y),
+    ):
+        np.testing.assert_allclose(value, expected, atol=1e-7)
+    assert risk_variance(cross_entropy(logits), posterior) == 0
+    score, sign = logits[:, 1] - logits[:, 0], 2.0 * (y > 0) - 1
+    binary = jax.nn.one_hot((y > 0).astype(int), 2, dtype=score.dtype)
+    expected = optax.losses.sigmoid_binary_cross_entropy(score, binary[:, 1]).mean()
+    np.testing.assert_allclose(mmse_risk(logistic(score), binary), expected, atol=1e-7)
+    expected = optax.losses.hinge_loss(score, jnp.asarray(sign)).mean()
+    np.testing.assert_allclose(mmse_risk(hinge(score), binary), expected, atol=1e-7)
+
+
+def test_soft_labels_are_the_mmse_risk_of_cross_entropy():
+    logits, log_likelihood, prior = problem()
+    posterior = class_posterior(log_likelihood, prior)
+    expected = optax.losses.softmax_cross_entropy(jnp.asarray(logits), posterior).mean()
+    np.testing.assert_allclose(mmse_risk(cross_entropy(jnp.asarray(logits)), posterior), expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_uninformative_labels_give_the_risk_under_the_prior(name):
+    logits = problem(c=2)[0]
+    losses, prior = LOSSES[name](outputs_for(name, logits)), np.array([0.3, 0.7])
+    posterior = class_posterior(np.zeros((12, 2)), prior)
+    np.testing.assert_allclose(mmse_risk(losses, posterior), (losses @ prior).mean(), rtol=1e-13)
+
+
+def test_mean_square_error_by_enumeration_of_labels_and_outcomes():
+    """(47) and the conditional variance from every (y, z) of three samples; (40) is unbiased (44)."""
+    rng = np.random.default_rng(3)
+    channel, prior, losses = rng.dirichlet(np.ones(4), 2), np.array([0.3, 0.7]), rng.normal(size=(3, 2))
+    posterior = prior[:, None] * channel / (prior @ channel)  # (classes, outcomes)
+    error = mean = conditional = 0.0
+    for z in itertools.product(range(4), repeat=3):
+        p_z = np.prod((prior @ channel)[list(z)])
+        rho = posterior[:, list(z)].T
+        estimate = float(mmse_risk(losses, rho))
+        conditional += p_z * float(risk_variance(losses, rho))
+        for y in itertools.product(range(2), repeat=3):
+            p = p_z * np.prod(rho[range(3), y])
+            risk = losses[range(3), y].mean()
+            error, mean = error + p * (estimate - risk) ** 2, mean + p * (estimate - risk)
+    found = expected_risk_variance(losses, channel, prior)
+    np.testing.assert_allclose(found, error, rtol=1e-12)
+    np.testing.assert_allclose(conditional, error, rtol=1e-12)
+    np.testing.assert_allclose(mean, 0, atol=1e-15)
+    each = np.broadcast_to(channel, (3, 2, 4))
+    np.testing.assert_allclose(expected_risk_variance(losses, each, prior), error, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_gradients_against_finite_differences(name):
+    logits, log_likelihood, prior = problem(seed=5, c=2 if name in BINARY_LOSSES else 3)
+    posterior, start = class_posterior(log_likelihood, prior), outputs_for(name, logits)
+
+    def risk(outputs):
+        return mmse_risk(LOSSES[name](outputs), posterior)
+
+    check_gradient(risk, start)
+
+
+def test_gradients_of_the_likelihoods_against_finite_differences():
+    logits, log_likelihood, prior = problem(seed=6)
+    check_gradient(lambda s: discriminative_ml(log_probabilities(s), log_likelihood), jnp.asarray(logits))
+    check_gradient(lambda s: generative_ml(s, log_likelihood, prior), jnp.asarray(logits))
+
+
+def check_gradient(function, start):
+    gradient = np.asarray(jax.jit(jax.grad(function))(start))
+    function, start = jax.jit(function), np.asarray(start)
+    for index in np.ndindex(start.shape):
+        step = np.zeros_like(start)
+        step[index] = 1e-6
+        slope = (function(start + step) - function(start - step)) / 2e-6
+        np.testing.assert_allclose(gradient[index], slope, atol=1e-6)
+
+
+def test_gradient_is_50_with_one_forward_pass():
+    """The gradient is the convex combination of the classes' gradients, and no class adds a product."""
+    rng = np.random.default_rng(0)
+    x, rho = jnp.asarray(rng.normal(size=(8, 5))), jnp.asarray(rng.dirichlet(np.ones(3), 8))
+    w, y = jnp.asarray(rng.normal(size=(5, 3))), jnp.asarray(rng.integers(0, 3, 8))
+
+    def noisy(w):
+        return mmse_risk(cross_entropy(x @ w), rho)
+
+    def ordinary(w):
+        return optax.losses.softmax_cross_entropy_with_integer_labels(x @ w, y).mean()
+
+    by_class = [jax.jacobian(lambda w, c=c: cross_entropy(x @ w)[:, c])(w) for c in range(3)]
+    expected = sum(rho[:, c, None, None] * by_class[c] for c in range(3)).mean(axis=0)
+    np.testing.assert_allclose(jax.grad(noisy)(w), expected, atol=1e-14)
+    products = [str(jax.make_jaxpr(jax.value_and_grad(f))(w)).count("dot_general") for f in (noisy, ordinary)]
+    assert products[0] == products[1]
+
+
+def test_log_of_zero_keeps_gradients_finite():
+    """Known labels (-inf), classes the model rules out (-inf), and a row that nothing can explain."""
+    log_likelihood = jnp.array([[0.0, -jnp.inf], [-jnp.inf, 0.0], [-1.0, -2.0], [-1.0, -jnp.inf]])
+    logits = jnp.array([[1.0, 2.0], [-800.0, 800.0], [jnp.inf, -jnp.inf], [0.3, 0.1]])
+
+    def ml(log_p):
+        return discriminative_ml(log_p, log_likelihood)
+
+    log_p = jnp.array([[-0.1, -2.0], [-jnp.inf, 0.0], [0.0, -jnp.inf], [-0.5, -0.5]])
+    value, gradient = jax.jit(jax.value_and_grad(ml))(log_p)
+    assert jnp.isfinite(value) and jnp.isfinite(gradient).all()
+    impossible = jnp.full((4, 2), -jnp.inf)
+    value, gradient = jax.jit(jax.value_and_grad(lambda s: discriminative_ml(s, impossible)))(log_p)
+    assert value == jnp.inf and (gradient == 0).all()
+    gradient = jax.grad(lambda q: generative_ml(log_p, log_likelihood, q))(jnp.array([1.0, 0.0]))
+    assert jnp.isfinite(gradient).all()
+    posterior = jnp.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.5, 0.5]])
+    value, gradient = jax.value_and_grad(lambda s: mmse_risk(cross_entropy(s), posterior))(
+        logits.at[2].set(0)
+    )
+    assert jnp.isfinite(value) and jnp.isfinite(gradient).all()
+    infinite = jnp.array([[0.1, jnp.inf]])
+    assert mmse_risk(infinite, jnp.array([[1.0, 0.0]])) == jnp.array(0.1)
+
+
+def test_masked_samples_count_nowhere():
+    logits, log_likelihood, prior = problem()
+    rho = class_posterior(log_likelihood, prior)
+    keep = np.arange(12) % 3 > 0
+    spoilt = {
+        name: jnp.where(keep[:, None], jnp.asarray(a), jnp.nan)
+        for name, a in {"s": logits, "l": log_likelihood, "rho": rho}.items()
+    }
+    spoilt["log_p"] = jnp.where(keep[:, None], log_probabilities(jnp.asarray(logits)), jnp.nan)
+    loss = jnp.where(keep[:, None], cross_entropy(jnp.asarray(logits)), jnp.nan)
+    part = logits[keep], log_likelihood[keep], rho[keep]
+    density = jnp.array(-2.0)
+    pairs = [
+        (
+            discriminative_map(spoilt["log_p"], spoilt["l"], density, where=keep),
+            discriminative_map(log_probabilities(jnp.asarray(part[0])), part[1], density),
+        ),
+        (generative_ml(spoilt["s"], spoilt["l"], prior, where=keep), generative_ml(*part[:2], prior)),
+        (mmse_risk(loss, spoilt["rho"], where=keep), mmse_risk(loss[keep], part[2])),
+        (risk_variance(loss, spoilt["rho"], where=keep), risk_variance(loss[keep], part[2])),
+    ]
+    for masked, alone in pairs:
+        np.testing.assert_allclose(masked, alone, rtol=1e-13)
+    gradient = jax.grad(lambda s: discriminative_ml(s, spoilt["l"], where=keep))(spoilt["log_p"])
+    assert jnp.isfinite(gradient).all() and (gradient[~keep] == 0).all()
+    gradient = jax.grad(lambda s: mmse_risk(s, spoilt["rho"], where=keep))(loss)
+    assert jnp.isfinite(gradient).all() and (gradient[~keep] == 0).all()
+    assert mmse_risk(loss, rho, where=np.zeros(12, bool)) == 0
+    assert mmse_losses(loss, rho, where=keep)[0] == 0
+
+
+def test_float32_stays_float32_and_agrees():
+    logits, log_likelihood, prior = problem()
+    short = jnp.asarray(logits, jnp.float32)
+    rho = class_posterior(log_likelihood, prior)
+    value = mmse_risk(cross_entropy(short), rho)
+    assert value.dtype == jnp.float32
+    np.testing.assert_allclose(value, mmse_risk(cross_entropy(jnp.asarray(logits)), rho), rtol=1e-6)
+    value = discriminative_ml(log_probabilities(short), log_likelihood)
+    assert value.dtype == jnp.float32
+
+
+def test_ml_is_not_convex_and_mmse_is():
+    """Hessians at random points: that of (32) has negative eigenvalues at some, that of (40) at none."""
+    rng = np.random.default_rng(0)
+    x = jnp.asarray(np.column_stack([np.ones(40), rng.normal(size=(40, 3))]))
+    p = np.exp(-(4.0 * rng.random((40, 2))))
+    log_likelihood, rho = np.log(p), p / p.sum(1, keepdims=True)
+
+    def smallest(objective):
+        hessian = jax.jit(jax.hessian(objective))
+        points = rng.normal(0, 2, (50, 4))
+        return np.array([np.linalg.eigvalsh(hessian(jnp.asarray(theta)))[0] for theta in points])
+
+    ml = smallest(lambda theta: discriminative_ml(log_probabilities(x @ theta), log_likelihood))
+    mmse = smallest(lambda theta: mmse_risk(logistic(x @ theta), rho))
+    assert (ml < -1e-6).sum() > 10
+    assert (mmse > -1e-12).all()

@@ -1,0 +1,202 @@
+"""Label estimation, voting, replication, proxy and weak losses, forward and backward correction."""
+
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+from jtruth.labels import Labels
+from jtruth.noise import ConfusionMatrices
+from jtruth.posterior import class_posterior
+from jtruth.training import (
+    backward,
+    backward_risk,
+    candidate_sets,
+    cross_entropy,
+    discriminative_ml,
+    empirical_risk,
+    fit_linear,
+    fit_voters,
+    forward,
+    forward_risk,
+    label_estimates,
+    linear_outputs,
+    log_probabilities,
+    logistic,
+    median_scores,
+    mmse_risk,
+    proxy_losses,
+    replicated,
+    replication_counts,
+    vote,
+    vote_shares,
+    weak_losses,
+)
+
+
+def test_estimated_labels_and_vote_shares():
+    posterior = np.array([[0.2, 0.8], [0.5, 0.5], [0.9, 0.1]])
+    assert label_estimates(posterior).tolist() == [1, 0, 0]
+    labels = Labels.from_matrix(np.array([[0, 1, 1], [-1, -1, 2], [-1, -1, -1]]), 3, allow_unlabelled=True)
+    np.testing.assert_allclose(vote_shares(labels), [[1 / 3, 2 / 3, 0], [0, 0, 1], [1 / 3] * 3])
+
+
+def test_golden_replication(golden):
+    cases = {c["kind"]: c for c in golden("training")["cases"]}
+    case, data = cases["replication"], cases["logreg_MMSE"]
+    counts = replication_counts(np.array(data["post"]), case["K"])
+    np.testing.assert_array_equal(counts[:, 1], case["copies1"])
+    theta, x = np.array(data["theta"]), np.array(data["X"])
+    risk = mmse_risk(logistic(jnp.asarray(theta[0] + x @ theta[1:])), counts / case["K"])
+    penalty = data["lam"] / 2 / len(x) * (theta[1:] ** 2).sum()
+    np.testing.assert_allclose(risk + penalty, case["J"], rtol=1e-9)
+
+
+def test_replication_converges_to_the_mmse_risk_and_not_to_the_likelihood():
+    rng = np.random.default_rng(0)
+    logits, p = jnp.asarray(rng.normal(size=(30, 3))), rng.random((30, 3))
+    rho = p / p.sum(axis=1, keepdims=True)
+    losses = cross_entropy(logits)
+    goal, likelihood = mmse_risk(losses, rho), discriminative_ml(log_probabilities(logits), np.log(p))
+    gaps = []
+    for copies in (3, 30, 300, 3000):
+        copied, y = replicated(np.arange(30), rho, copies)
+        counts = replication_counts(rho, copies)
+        assert (counts.sum(axis=1) == copies).all() and np.abs(counts - copies * rho).max() < 1
+        np.testing.assert_array_equal(np.bincount(copied), np.full(30, copies))
+        risk = np.asarray(losses)[copied, y].mean()
+        np.testing.assert_allclose(risk, mmse_risk(losses, counts / copies), rtol=1e-12)
+        gaps.append(abs(float(risk - goal)))
+    assert gaps[3] < 1e-4 < 1e-2 < abs(float(goal - likelihood))
+    assert gaps[0] > 10 * gaps[2]
+
+
+@pytest.mark.slow
+def test_voting_is_one_fit_for_each_labeler_and_the_roc_curve_of_the_median():
+    rng = np.random.default_rng(1)
+    x, y = rng.normal(size=(60, 2)), rng.integers(0, 2, 60)
+    x[:, 0] += 2 * y
+    z = np.where(rng.random((60, 3)) < 0.8, y[:, None], 1 - y[:, None])
+    z[rng.random((60, 3)) < 0.3] = -1
+    z[:, 0] = y
+    voters = fit_voters(x, Labels.from_matrix(z, 2), regularisation=2.0)
+    assert voters.converged.all()
+    for t in range(3):
+        seen = z[:, t] >= 0
+        with np.errstate(divide="ignore"):
+            one_hot = np.log(z[seen, t][:, None] == np.arange(2))
+        alone = fit_linear(x[seen], one_hot, np.array([0.5, 0.5]), regularisation=2.0)
+        np.testing.assert_allclose(voters.model.weights[t], alone.model.weights, atol=1e-6)
+    scores = np.asarray(jax.vmap(linear_outputs, in_axes=(0, None))(voters.model, x))
+    for threshold in (-1.0, 0.0, 0.7):
+        voted = vote((scores > threshold).astype(int), 2)
+        np.testing.assert_array_equal(voted, np.asarray(median_scores(scores)) > threshold)
+    assert vote(np.array([[0, 2], [1, 2], [-1, 0]]), 3).tolist() == [0, 2]
+
+
+def test_golden_proxy_and_weak_losses(golden):
+    for case in golden("training")["cases"]:
+        if case["kind"] == "proxy":
+            found = proxy_losses(np.array(case["loss"]), np.array(case["P"]))
+            np.testing.assert_allclose(found, case["proxy"], rtol=1e-9)
+            assert bool((found < 0).any()) == case["negative"]
+        if case["kind"] == "weak_minnorm":
+            found = weak_losses(np.array(case["loss"]), np.array(case["P"]))
+            np.testing.assert_allclose(found, case["weak"], rtol=1e-9)
+
+
+@pytest.mark.parametrize("classes", [2, 3, 5])
+def test_corrected_losses_are_unbiased(classes):
+    """The mean over the labels, given the class, is the loss of the class."""
+    rng = np.random.default_rng(classes)
+    losses = rng.normal(size=(7, classes))
+    square, wide = rng.dirichlet(np.ones(classes), classes), rng.dirichlet(np.ones(classes + 3), classes)
+    np.testing.assert_allclose(proxy_losses(losses, square) @ square.T, losses, atol=1e-9)
+    np.testing.assert_allclose(weak_losses(losses, wide) @ wide.T, losses, atol=1e-9)
+    np.testing.assert_allclose(weak_losses(losses, square), proxy_losses(losses, square), atol=1e-8)
+
+
+def test_candidate_sets_by_enumeration():
+    sets, channel = candidate_sets(3, 0.2)
+    assert sets.shape == (7, 3) and channel.shape == (3, 7)
+    np.testing.assert_allclose(channel.sum(axis=1), 1)
+    for code, y in itertools.product(range(7), range(3)):
+        expected = np.prod([0.2 if inside else 0.8 for k, inside in enumerate(sets[code]) if k != y])
+        np.testing.assert_allclose(channel[y, code], expected * sets[code][y])
+    weak = weak_losses(np.eye(3), channel)
+    np.testing.assert_allclose(weak @ channel.T, np.eye(3), atol=1e-12)
+
+
+def crowd(seed=0, n=200, labelers=3, classes=3):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, classes, n)
+    matrices = 0.6 * np.eye(classes) + 0.4 * rng.dirichlet(np.ones(classes), (labelers, classes))
+    z = np.array([[rng.choice(classes, p=matrices[t, c]) for t in range(labelers)] for c in y])
+    z[rng.random(z.shape) < 0.3] = -1
+    return rng.normal(size=(n, classes)), matrices, z
+
+
+def test_forward_and_backward_risk_by_loops():
+    logits, matrices, z = crowd(n=20)
+    p = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    ahead, back = np.full((2, 20, 3), np.nan)
+    for i, t in itertools.product(range(20), range(3)):
+        if z[i, t] >= 0:
+            ahead[i, t] = -np.log(p[i] @ matrices[t][:, z[i, t]])
+            back[i, t] = (np.linalg.inv(matrices[t]) @ -np.log(p[i]))[z[i, t]]
+    half = np.arange(20) < 10
+    for objective, values in {forward(matrices): ahead, backward(matrices): back}.items():
+        compiled = jax.jit(objective)
+        every = compiled(jnp.asarray(logits), z, where=np.ones(20, bool))
+        np.testing.assert_allclose(every, np.nanmean(values), rtol=1e-12)
+        masked = compiled(jnp.asarray(logits), z, where=half)
+        np.testing.assert_allclose(masked, np.nanmean(values[:10]), rtol=1e-12)
+    assert forward(matrices) is forward(matrices.tolist())
+
+
+def test_forward_correction_of_one_labeler_is_the_likelihood():
+    logits, matrices, z = crowd(labelers=1)
+    z = np.maximum(z, 0)
+    log_p = log_probabilities(jnp.asarray(logits))
+    log_likelihood = ConfusionMatrices(matrices).log_likelihood(Labels.from_matrix(z, 3))
+    np.testing.assert_allclose(
+        forward_risk(log_p, np.log(matrices), z), discriminative_ml(log_p, log_likelihood), rtol=1e-12
+    )
+
+
+def test_backward_correction_is_unbiased_over_labels_drawn_anew():
+    """Mean over 400 draws of the labels against the risk of the true classes; false-alarm rate 1e-4."""
+    rng = np.random.default_rng(5)
+    logits, y = jnp.asarray(rng.normal(size=(50, 2))), rng.integers(0, 2, 50)
+    matrices = np.array([[[0.7, 0.3], [0.2, 0.8]]])
+    goal = empirical_risk(cross_entropy(logits), y)
+    draws = (rng.random((400, 50)) < matrices[0, y, 1]).astype(int)
+    risk = jax.vmap(lambda z: backward_risk(cross_entropy(logits), matrices, z[:, None]))(draws)
+    assert abs(float(risk.mean() - goal)) < 3.9 * float(risk.std()) / 20
+    rho = class_posterior(np.log(matrices[0].T[draws[0]]), np.array([0.5, 0.5]))
+    assert abs(mmse_risk(cross_entropy(logits), rho) - goal) < 0.2
+    plain = optax.losses.softmax_cross_entropy_with_integer_labels(logits, draws[0]).mean()
+    assert jnp.isfinite(plain)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: proxy_losses(np.ones((2, 2)), np.full((2, 2), 0.5)), "does not tell all classes apart"),
+        (lambda: weak_losses(np.ones((2, 3)), np.full((3, 2), 0.5)), "does not tell all classes apart"),
+        (lambda: backward(np.full((1, 2, 2), 0.5)), "of labeler 0"),
+        (lambda: replication_counts(np.ones((2, 2)) / 2, 0), "num_copies must be a whole number"),
+        (lambda: vote(np.array([[0, 3]]), 2), "predictions holds 3"),
+        (lambda: candidate_sets(3, 1.0), "need 0 <= p_extra < 1"),
+        (
+            lambda: fit_voters(np.ones((3, 1)), Labels.from_matrix(np.zeros((2, 1), int), 2)),
+            "x has 3 samples",
+        ),
+    ],
+)
+def test_bad_input(as_installed, call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
