@@ -206,8 +206,8 @@ def _draws_answer(counts: np.ndarray, data: Inputs, source: Any, level: float) -
 def vote_draws(data: Inputs, key: Any) -> np.ndarray:
     """Draws of the count table if the majority vote (gold where known) is right, (draws, classes, classes).
 
-    Tied classes share a sample. The shares of the cells are Dirichlet(counts + 1/2), the uncertainty of a
-    random sample of that size, times the number of samples.
+    Tied classes share a sample. The shares of the cells are Dirichlet(counts + 2/cells), the uncertainty of
+    a random sample of that size, times the number of samples: two samples of prior, however many classes.
     """
     labels = data.labels
     assert labels is not None
@@ -220,7 +220,7 @@ def vote_draws(data: Inputs, key: Any) -> np.ndarray:
     table = np.zeros((labels.num_classes, labels.num_classes))
     np.add.at(table.T, data.y_pred[voted], truth[voted])
     rng = np.random.default_rng(np.random.SeedSequence([*key_words(key), 7]))
-    shares = rng.dirichlet(table.ravel() + 0.5, size=_VOTE_DRAWS)
+    shares = rng.dirichlet(table.ravel() + 2.0 / table.size, size=_VOTE_DRAWS)
     return shares.reshape(-1, *table.shape) * labels.num_samples
 
 

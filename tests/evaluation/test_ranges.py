@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import jtruth as jt
-from jtruth.evaluation import ranges
+from jtruth.evaluation import inputs, ranges
 from jtruth.testing.metrics import METRICS
 
 
@@ -132,3 +132,15 @@ def test_a_member_that_has_switched_is_left_out_by_name(monkeypatch):
     result = jt.evaluate(y_pred, labels)
     assert "labeler_strata" not in [a.name for a in result.assumptions]
     assert any("'labeler_strata' is left out" in w for w in result.warnings)
+
+
+def test_majority_vote_of_many_classes_is_not_pulled_to_chance():
+    """Two samples of prior in all, not half a sample for each of a hundred cells."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 10, 200)
+    z = np.where(rng.random((200, 3)) < 0.05, rng.integers(0, 10, (200, 3)), y[:, None])
+    data = inputs.read(y, jt.Labels.from_matrix(z, 10), None, None, None, 1)
+    counts = ranges.vote_draws(data, jax.random.key(0))
+    draws = np.einsum("dcc->d", counts) / counts.sum(axis=(1, 2))
+    naive = (jt.Labels.from_matrix(z, 10).counts().argmax(axis=1) == y).mean()
+    assert draws.mean() == pytest.approx(naive, abs=0.015)
