@@ -20,6 +20,7 @@ Measured: AMD EPYC, 4 busy cores, Python 3.11.7, numpy 2.4.6; 400 sets a setting
     error rates off by half             3.2      4.0      4.5      4.5      2.2      4.2      3.2     99.8
     labelers share 30 %                95.5     89.8     95.5     99.2     10.2     37.2     98.5    100.0
     classifier errs on hard ones       98.2     80.8     94.2    100.0     96.2     54.2    100.0     98.2
+    classifier shares one's, 10 %      19.2     44.2     39.0      7.0     11.5     50.5     32.8    100.0
 
     given                             prior    rates   margin   single      any
     N=400 T=3                           4.2      3.8      5.2      2.5      4.0
@@ -30,6 +31,7 @@ Measured: AMD EPYC, 4 busy cores, Python 3.11.7, numpy 2.4.6; 400 sets a setting
     error rates off by half            16.0    100.0      5.2     11.0    100.0
     labelers share 30 %                14.8    100.0      7.2     21.8    100.0
     classifier errs on hard ones        8.5     86.8      3.8     44.2     84.0
+    classifier shares one's, 10 %       4.0      4.0      4.5     43.8     25.0
 
 patterns: label patterns; pairs: pairwise agreement; misfit: labeler misfit; together: labelers share errors;
 hard: classifier and hard samples; single: classifier and single labelers; alike: labelers alike (an alarm is
