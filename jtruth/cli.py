@@ -126,7 +126,7 @@ def evaluate(
     if (predictions is None) == (rater is None):
         raise ValueError("say what to grade: either --predictions PRED.csv or --rater WORKER")
     _use_cache(cache)
-    with tqdm(desc="sweeps", delay=1.0, leave=False, disable=None, file=sys.stderr) as bar:
+    with _progress("sweeps") as bar:
         labels = _read(file, task, worker, label, sep, classes, repeats, missing)
         y_pred, labels, notes = _what_to_grade(labels, predictions, rater, task, label, common_only)
         known = (
@@ -151,8 +151,21 @@ def evaluate(
         )
     result = result.with_warnings(notes)
     typer.echo(str(result))
-    typer.echo(f"\nnext: jtruth inspect {file}   (what the labels look like, and what is suspicious)")
+    typer.echo(f"\nnext: {_next(file, predictions, rater, result.interval_kind)}")
     _write_json(json_file, result.to_dict())
+
+
+def _next(file: Path, predictions: Path | None, rater: str | None, kind: str) -> str:
+    """The command worth running next: gold where only gold helps, else a look at the labels."""
+    if kind != "sensitivity range":
+        return f"jtruth inspect {file}   (what the labels look like, and what is suspicious)"
+    what = f"--rater {rater}" if predictions is None else f"--predictions {predictions}"
+    return f"jtruth evaluate {file} {what} --gold GOLD.csv   (task,label: the truth of 30 random samples)"
+
+
+def _progress(unit: str) -> Any:
+    """A bar on stderr that appears after a second."""
+    return tqdm(desc=unit, delay=1.0, leave=False, disable=None, file=sys.stderr)
 
 
 def _advance(bar: tqdm, done: int, planned: int) -> None:
@@ -178,7 +191,7 @@ def labelers(
     json_file: Json = None,
 ) -> None:
     """Each labeler's accuracy and confusion matrix with intervals, worst first."""
-    with tqdm(desc="sweeps", delay=1.0, leave=False, disable=None, file=sys.stderr) as bar:
+    with _progress("sweeps") as bar:
         labels = _read(file, task, worker, label, sep, classes, repeats, missing)
         known = None if gold is None else read_gold(gold, labels, task=task, label=label)
         report = evaluate_labelers(
@@ -236,7 +249,7 @@ def plan(
     """The cheapest number of samples, labels and gold answers for an interval of a given width."""
     labels = None if file is None else _read(file, task, worker, label, sep, classes, repeats, missing)
     code = 1 if positive is None else _class_code(positive, labels)
-    with tqdm(desc="sets", delay=1.0, leave=False, disable=None, file=sys.stderr) as bar:
+    with _progress("sets") as bar:
         found = plan_request(
             key=jax.random.key(seed), width=width, budget=budget, labels=labels, labelers=labeler or (),
             prior=None if prior is None else _numbers(prior), classifier=classifier, metric=metric,

@@ -23,7 +23,7 @@ from jtruth._nuts_run import typed_key
 from jtruth.labels import Labels
 from jtruth.learning._bayes_pointwise import pointwise_of_joint
 from jtruth.learning.joint import JointPosterior
-from jtruth.stats.loo import arviz, psis_loo
+from jtruth.stats.loo import arviz, psis_loo, sum_and_error
 
 if TYPE_CHECKING:
     from jtruth.learning._bayes_fit import NutsFit
@@ -152,7 +152,7 @@ def _log_mean(log_p: np.ndarray) -> np.ndarray:
 def _of_samples(terms, pareto_k, full, row_of_sample, good_k) -> LeaveOneOut:
     """Terms of rows as terms of samples, with their sum."""
     own, k, everything = (x[row_of_sample] for x in (terms, pareto_k, full))
-    elpd, se = _sum_and_error(own)
+    elpd, se = sum_and_error(own)
     return LeaveOneOut(elpd, se, float(everything.sum() - elpd), own, k, good_k)
 
 
@@ -205,7 +205,7 @@ def _ordered(names: list[str], found: list[tuple[LeaveOneOut, tuple[str, ...]]])
     """Models by elpd, differences to the first from pointwise values, and what they are worth."""
     order = sorted(range(len(names)), key=lambda k: -found[k][0].elpd)
     loo = tuple(found[k][0] for k in order)
-    pairs = [_sum_and_error(one.pointwise - loo[0].pointwise) for one in loo]
+    pairs = [sum_and_error(one.pointwise - loo[0].pointwise) for one in loo]
     apart = tuple(-d > max(_SMALL_DIFFERENCE, _STANDARD_ERRORS * se) for d, se in pairs)
     doubts = [text for k in order for text in _doubts(names[k], *found[k])]
     if loo[0].pointwise.size < _FEW_SAMPLES:
@@ -242,11 +242,6 @@ def _check_labels(name: str, fit: Any, labels: Labels) -> None:
     same_sizes = fit.labels.tree_flatten()[1] == labels.tree_flatten()[1]
     if not same_sizes or not all(map(np.array_equal, fit.labels.padded(), labels.padded())):
         raise ValueError(f"the fit of {name!r} is of other labels; models can be compared on the same only")
-
-
-def _sum_and_error(pointwise: np.ndarray) -> tuple[float, float]:
-    """Sum of independent terms and its standard error sqrt(N var)."""
-    return float(pointwise.sum()), float(np.sqrt(pointwise.size * pointwise.var()))
 
 
 def _doubts(name: str, loo: LeaveOneOut, of_fit: tuple[str, ...]):

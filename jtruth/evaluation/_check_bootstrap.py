@@ -31,13 +31,20 @@ class Component(NamedTuple):
     value: float  # that value: standard deviations from what is expected (patterns: the statistic itself)
 
 
+class Largest(NamedTuple):
+    """Largest standardised component of every set, and which it is in the first set."""
+
+    size: np.ndarray  # (sets,)
+    worst: int
+    value: float  # with its sign
+
+
 class Bootstrap(NamedTuple):
     """All checks of one label set."""
 
     checks: dict[str, Component]
     adjusted: dict[str, float]  # p-values for all checks together: below .05 in 5 % of the sets that fit
     pairs: np.ndarray  # (pairs, 2) raters behind the components of "agreement"
-    num_sets: int
     num_samples: int  # samples that were looked at
     design: Design
 
@@ -58,7 +65,7 @@ def bootstrap(
         start: parameters near the mode.
         key: JAX random key.
         gold: (samples,) known classes, -1 elsewhere.
-        order: (labels,) when each label was given; adds the check "drift".
+        order: (samples,) when each sample was labelled, from -1 to 1; adds the check "drift".
         prior: (classes,) class prior that is held fixed.
     """
     rng = np.random.default_rng(np.random.SeedSequence([*key_words(key), 11]))
@@ -78,18 +85,17 @@ def bootstrap(
         values["misfit"] = _by_rater(values["agreement"], pairs.raters, real.design.num_raters)
     checks, ranks = {}, {}
     for name, one in values.items():
-        found = largest(one) if name not in _SIZES else (one[:, 0], 0, float(one[0, 0]))
+        found = largest(one) if name not in _SIZES else Largest(one[:, 0], 0, float(one[0, 0]))
         if found is not None:
-            size, worst, value = found
-            ranks[name] = p_values(size)
-            checks[name] = Component(float(ranks[name][0]), worst, value)
+            ranks[name] = p_values(found.size)
+            checks[name] = component(found)
     adjusted = _adjusted(ranks)
     if real.design.num_raters > 2:
         alike = _sets(real, start, _alike, min(num, _FEWEST), rng, prior, alike=True)["alike"]
         found = largest(alike)
         if found is not None:
-            checks["alike"] = Component(float(p_values(found[0])[0]), *found[1:])
-    return Bootstrap(checks, adjusted, pairs.raters, num, raters.num_samples, real.design)
+            checks["alike"] = component(found)
+    return Bootstrap(checks, adjusted, pairs.raters, raters.num_samples, real.design)
 
 
 def _sets(
@@ -148,15 +154,20 @@ def _statistics(sets: Sets, fitted: Fitted, pairs: statistics.Pairs) -> dict[str
     return found
 
 
-def largest(values: np.ndarray) -> tuple[np.ndarray, int, float] | None:
-    """Largest standardised component of every set, which it is in the first set, and its signed value."""
+def largest(values: np.ndarray) -> Largest | None:
+    """Over the components of (sets, components) values; None where nothing varies."""
     sd = values.std(axis=0)
     alive = sd > 1e-6 * max(1.0, float(np.abs(values).max()))
     if not alive.any():
         return None
     z = np.where(alive, (values - values.mean(axis=0)) / np.where(alive, sd, 1.0), 0.0)
     worst = int(np.abs(z[0]).argmax())
-    return np.abs(z).max(axis=1), worst, float(z[0, worst])
+    return Largest(np.abs(z).max(axis=1), worst, float(z[0, worst]))
+
+
+def component(found: Largest) -> Component:
+    """With the p-value of the first set."""
+    return Component(float(p_values(found.size)[0]), found.worst, found.value)
 
 
 def p_values(size: np.ndarray) -> np.ndarray:
@@ -176,23 +187,11 @@ def _some_samples(
     raters: Labels, gold: np.ndarray | None, order: np.ndarray | None, rng: np.random.Generator
 ) -> tuple[Labels, np.ndarray | None, np.ndarray | None]:
     """A random part of the samples, where labels are so many that the bootstrap would take long."""
-    sample = np.asarray(raters.sample)
     most = _ENTRIES // _FEWEST
     complete = raters.num_classes ** min(raters.num_labelers, 30) <= raters.num_samples and order is None
-    if sample.size <= most or complete:
+    if len(raters.sample) <= most or complete:
         return raters, gold, order
-    size = max(1, int(raters.num_samples * most / sample.size))
+    size = max(1, int(raters.num_samples * most / len(raters.sample)))
     chosen = np.sort(rng.choice(raters.num_samples, size, replace=False))
-    place = np.full(raters.num_samples, -1, np.int32)
-    place[chosen] = np.arange(size)
-    keep = place[sample] >= 0
-    part = Labels(
-        place[sample][keep],
-        np.asarray(raters.labeler)[keep],
-        np.asarray(raters.label)[keep],
-        size,
-        raters.num_labelers,
-        raters.num_classes,
-        classes=raters.classes,
-    )
-    return part, None if gold is None else gold[chosen], None if order is None else order[keep]
+    gold, order = (None if a is None else a[chosen] for a in (gold, order))
+    return raters.restrict(chosen), gold, order

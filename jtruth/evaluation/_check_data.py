@@ -43,9 +43,13 @@ class Design(NamedTuple):
 
     def per_rater(self, values: np.ndarray) -> np.ndarray:
         """Sums over the entries of each rater, (sets, entries) to (sets, raters)."""
-        ones = np.ones(self.rater.size)
-        shape = (self.num_raters, self.rater.size)
-        return (sparse.csr_array((ones, (self.rater, np.arange(self.rater.size))), shape=shape) @ values.T).T
+        return sum_by(values, self.rater, self.num_raters)
+
+
+def sum_by(values: np.ndarray, group: np.ndarray, size: int) -> np.ndarray:
+    """Sums of the columns of each group, (sets, columns) to (sets, groups)."""
+    ones = np.ones(group.size)
+    return (sparse.csr_array((ones, (group, np.arange(group.size))), shape=(size, group.size)) @ values.T).T
 
 
 class Sets(NamedTuple):
@@ -70,13 +74,13 @@ class Parameters(NamedTuple):
 def observed(
     raters: Labels, gold: np.ndarray | None = None, order: np.ndarray | None = None, *, collapse: bool = True
 ) -> Sets:
-    """The labels at hand as one set; every sample has a label. `order` as in `Design`, for every entry."""
+    """The labels at hand as one set; every sample has a label. `order` for every sample."""
     sample, rater, label = (np.asarray(a, np.int64) for a in (raters.sample, raters.labeler, raters.label))
     given = np.flatnonzero(label >= 0)
     given = given[np.lexsort((rater[given], sample[given]))]
     sample, rater, label = sample[given], rater[given], label[given]
     known = np.full(raters.num_samples, -1, np.int64) if gold is None else np.asarray(gold, np.int64)
-    when = None if order is None else order[given]
+    when = None if order is None else order[sample]
     design = Design(sample, rater, known, raters.num_labelers, raters.num_classes, None, None, when)
     if collapse and order is None:
         merged = _collapse(design, label)

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import logsumexp
 from scipy.stats import chi2
 
-from jtruth.evaluation._check_bootstrap import Component, largest, p_values
+from jtruth.evaluation._check_bootstrap import Component, component, largest
 from jtruth.labels import Labels
 from jtruth.learning.gibbs import key_words
 from jtruth.noise import NoiseModel
@@ -149,7 +149,4 @@ def _dependence(
 def _component(values: np.ndarray) -> Component | None:
     """The observed set is the first."""
     found = largest(values)
-    if found is None:
-        return None
-    size, worst, value = found
-    return Component(float(p_values(size)[0]), worst, value)
+    return None if found is None else component(found)

@@ -9,9 +9,8 @@ that lets these two depend on one another. The classifier is the last rater.
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
 
-from jtruth.evaluation._check_data import Sets
+from jtruth.evaluation._check_data import Sets, sum_by
 from jtruth.evaluation._check_fit import Fitted
 
 _LEAST_SHARED = 5  # samples that two raters need in common
@@ -57,7 +56,7 @@ def patterns(sets: Sets, fitted: Fitted) -> np.ndarray:
     design = sets.design
     assert design.kind is not None and design.kind_size is not None
     p = np.exp(fitted.log_p)
-    per_kind = _sum_by(p, design.kind, design.kind_size.size)
+    per_kind = sum_by(p, design.kind, design.kind_size.size)
     expected = p / per_kind[:, design.kind] * design.kind_size[design.kind]
     seen = sets.weight > 0
     ratio = np.where(seen, sets.weight / np.maximum(expected, 1e-300), 1.0)
@@ -76,8 +75,8 @@ def agreement(sets: Sets, fitted: Fitted, pairs: Pairs) -> np.ndarray:
     if (known >= 0).any():
         chance = np.where(known >= 0, given[:, pairs.pair, np.maximum(known, 0)], chance)
     weight, size = sets.weight[:, row], len(pairs.raters)
-    spread = np.sqrt(_sum_by(chance * (1 - chance) * weight, pairs.pair, size))
-    return _sum_by((same - chance) * weight, pairs.pair, size) / np.maximum(spread, 1e-12)
+    spread = np.sqrt(sum_by(chance * (1 - chance) * weight, pairs.pair, size))
+    return sum_by((same - chance) * weight, pairs.pair, size) / np.maximum(spread, 1e-12)
 
 
 class Residuals(NamedTuple):
@@ -142,9 +141,3 @@ def _studentised(weight: np.ndarray, term: np.ndarray) -> np.ndarray:
     """Sums of weight * term over the roots of those of weight * term^2, (sets, classes)."""
     spread = np.sqrt((weight * term**2).sum(axis=2))
     return ((weight * term).sum(axis=2) / np.maximum(spread, 1e-12)).T
-
-
-def _sum_by(values: np.ndarray, group: np.ndarray, size: int) -> np.ndarray:
-    """Sums of the columns of each group, (sets, columns) to (sets, groups)."""
-    ones = np.ones(group.size)
-    return (sparse.csr_array((ones, (group, np.arange(group.size))), shape=(size, group.size)) @ values.T).T

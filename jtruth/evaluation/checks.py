@@ -52,7 +52,7 @@ def learned_checks(
     when = None
     if order is not None:
         rank = np.argsort(np.argsort(order, kind="stable"), kind="stable")
-        when = (2.0 * rank / max(len(rank) - 1, 1) - 1)[np.asarray(raters.sample)]
+        when = 2.0 * rank / max(len(rank) - 1, 1) - 1
     found = bootstrap(raters, start, key, gold=gold, order=when, prior=prior)
     checks = [_learned(name, found, raters, free) for name in LEARNED if LEARNED[name][0] in found.checks]
     if "alike" in found.checks:

@@ -25,12 +25,13 @@ import numpy as np
 from jtruth.evaluation.answers import Answer, Confusion, CountDrawsPosterior, of_draws
 from jtruth.evaluation.inputs import Inputs
 from jtruth.evaluation.result import Loo
+from jtruth.labels import Labels
 from jtruth.learning._gibbs_pointwise import RowLikelihood
 from jtruth.learning.gibbs import Effort, key_words
 from jtruth.learning.joint import JointPosterior, fit_joint
 from jtruth.learning.random_effect import fit_random_effect
 from jtruth.stats.estimates import Estimate
-from jtruth.stats.loo import psis_loo
+from jtruth.stats.loo import psis_loo, sum_and_error
 from jtruth.stats.regions import Interval, Region, check_level
 
 SENTENCES = {
@@ -180,9 +181,7 @@ def loo_of(found: list[Member]) -> list[Loo | None]:
         if terms is None or first is None:
             out.append(None)
             continue
-        gap = terms[0] - first[0]
-        se = float(np.sqrt(gap.size * gap.var()))
-        out.append(Loo(float(terms[0].sum()), float(gap.sum()), se, terms[1]))
+        out.append(Loo(float(terms[0].sum()), *sum_and_error(terms[0] - first[0]), terms[1]))
     return out
 
 
@@ -211,17 +210,21 @@ def vote_draws(data: Inputs, key: Any) -> np.ndarray:
     """
     labels = data.labels
     assert labels is not None
-    votes = np.asarray(labels.counts(), np.float64)
-    top = votes == votes.max(axis=1, keepdims=True)
-    known = data.gold >= 0
-    top[known] = data.gold[known, None] == np.arange(labels.num_classes)[None, :]
-    truth = top / top.sum(axis=1, keepdims=True)
-    voted = (votes.sum(axis=1) > 0) | known
+    truth, known = vote_shares(labels), data.gold >= 0
+    truth[known] = data.gold[known, None] == np.arange(labels.num_classes)[None, :]
+    voted = (labels.labels_per_sample() > 0) | known
     table = np.zeros((labels.num_classes, labels.num_classes))
     np.add.at(table.T, data.y_pred[voted], truth[voted])
     rng = np.random.default_rng(np.random.SeedSequence([*key_words(key), 7]))
     shares = rng.dirichlet(table.ravel() + 2.0 / table.size, size=_VOTE_DRAWS)
     return shares.reshape(-1, *table.shape) * labels.num_samples
+
+
+def vote_shares(labels: Labels) -> np.ndarray:
+    """(samples, classes) 1 where the majority votes; tied classes share a sample."""
+    votes = np.asarray(labels.counts(), np.float64)
+    top = votes == votes.max(axis=1, keepdims=True)
+    return top / top.sum(axis=1, keepdims=True)
 
 
 def range_answer(found: list[Member], hull: tuple[str, ...] = HULL, point: tuple[str, ...] = POINT) -> Answer:

@@ -20,6 +20,7 @@ from jtruth import _validation as check
 from jtruth.evaluation.answers import CountDrawsPosterior, of_draws
 from jtruth.evaluation.inputs import Inputs, Model, clamp
 from jtruth.evaluation.learned import matrices_log_likelihood
+from jtruth.evaluation.ranges import vote_shares
 from jtruth.labels import Labels
 from jtruth.learning.gibbs import Effort
 from jtruth.learning.joint import JointPosterior, fit_joint
@@ -266,10 +267,8 @@ def vote_bounds(data: Inputs) -> Bounds | None:
     """Lam & Stork's bounds of the accuracy with the majority vote as the label; None without labels."""
     if data.labels is None:
         return None
-    votes = data.labels.counts().astype(np.float64)
-    top = votes == votes.max(axis=1, keepdims=True)
-    right = (top[np.arange(len(votes)), data.y_pred] / top.sum(axis=1))[votes.sum(axis=1) > 0]
-    differ = float(1 - right.mean())
+    right = vote_shares(data.labels)[np.arange(data.y_pred.size), data.y_pred]
+    differ = float(1 - right[data.labels.labels_per_sample() > 0].mean())
     found = [error_bounds(differ, m, num_classes=len(data.classes)) for m in _MISLABELED]
     return Bounds(differ, _MISLABELED, tuple(1 - f.upper for f in found), tuple(1 - f.lower for f in found))
 

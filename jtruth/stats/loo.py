@@ -35,6 +35,11 @@ def psis_loo(log_p: Float[np.ndarray, "chains draws observations"], relative_ess
     return PsisLoo(terms, k, float(found.good_k))
 
 
+def sum_and_error(pointwise: Float[np.ndarray, " observations"]) -> tuple[float, float]:
+    """Sum of independent terms and its standard error sqrt(N var)."""
+    return float(pointwise.sum()), float(np.sqrt(pointwise.size * pointwise.var()))
+
+
 def arviz() -> tuple[Any, Any]:
     """`arviz_base.from_dict` and `arviz_stats`, or an ImportError that says what to install."""
     try:

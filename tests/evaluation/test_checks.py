@@ -81,7 +81,7 @@ def test_statistics_against_loops(present):
     labels, y_pred, y = raters(1, size=60, labelers=3, classes=3, present=present)
     gold = np.where(np.arange(60) < 9, y, -1)
     table = with_classifier(labels, y_pred)
-    sets = observed(table, gold, np.asarray(table.sample) / 60.0)
+    sets = observed(table, gold, np.arange(60) / 60)
     fit = Modes(sets).fit(fitted(table), max_cycles=5)
     prior, theta = fit.parameters.prior[0], fit.parameters.matrices[0]
     z = np.full((60, 4), -1)

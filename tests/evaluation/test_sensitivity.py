@@ -13,6 +13,7 @@ from jtruth.evaluation.sensitivity import Sensitivity, scale_errors, scaled_nois
 from jtruth.learning import fit_joint
 from jtruth.noise import ConfusionMatrices, DifficultyFallibility, SharedErrors, Symmetric
 from jtruth.stats.draws import DrawsEstimate
+from jtruth.testing.lam_stork import error_bounds
 
 KEY = jax.random.key(0)
 
@@ -100,15 +101,17 @@ def test_tipping_points():
 
 
 def test_bounds_hold_the_truth(answer):
-    y, y_pred, labels = crowd()
+    """At the share of votes that really are wrong; three labelers, so that no vote is tied."""
+    y, y_pred, labels = crowd(labelers=3)
+    result = jt.evaluate(y_pred, labels, noise=Symmetric(0.2, 2), prior=[0.6, 0.4])
     vote = labels.counts().argmax(axis=1)
-    bounds = answer.sensitivity("prior").bounds
-    wrong = (vote != y).mean()
-    low, high = (
-        np.interp(wrong, bounds.mislabeled, bounds.low),
-        np.interp(wrong, bounds.mislabeled, bounds.high),
-    )
-    assert low - 0.02 <= (y == y_pred).mean() <= high + 0.02
+    bounds = result.sensitivity("prior").bounds
+    assert bounds.differ == pytest.approx((vote != y_pred).mean())
+    exact = error_bounds(bounds.differ, (vote != y).mean())
+    assert exact.lower - 1e-12 <= (y != y_pred).mean() <= exact.upper + 1e-12
+    at = bounds.mislabeled.index(0.05)
+    some = error_bounds(bounds.differ, 0.05)
+    assert (bounds.low[at], bounds.high[at]) == (1 - some.upper, 1 - some.lower)
     assert "Lam & Stork" in str(answer.sensitivity("prior")) and bounds.low[0] == bounds.high[0]
 
 
