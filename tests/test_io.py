@@ -197,6 +197,19 @@ def test_predictions_are_put_in_the_order_of_the_samples(write):
     assert plain.scores is None and plain.probabilities is None and plain.y_pred.tolist() == [0, 0, 1]
 
 
+@pytest.mark.parametrize("field", ["1\t,a,0", "1,\ta,0", "1,a\t,0", "1,a,0\t", "1,a,0\xa0"])
+def test_a_tab_or_hard_space_at_an_end_is_a_space(write, field):
+    with pytest.raises(ValueError, match=r"labels.csv, line 2: .* begins or ends with a space"):
+        read_labels(write(f"task,worker,label\n{field}\n2,a,1\n"))
+
+
+@pytest.mark.parametrize("total", [0.9, 0.98, 1.02, 1.1])
+def test_probabilities_that_were_not_just_rounded_are_refused(write, total):
+    path = write(f"task,label,no,yes\n1,no,.5,{total - 0.5:.2f}\n2,no,.5,.5\n3,yes,0,1\n", "pred.csv")
+    with pytest.raises(ValueError, match=f"line 2: the class probabilities sum to {total:g}, not to 1"):
+        read_predictions(path, LABELS)
+
+
 def test_predictions_as_codes_and_for_numbered_tasks(write):
     path = write("task,label\n0,1\n1,0\n", "pred.csv")
     assert read_predictions(path, Labels.from_matrix([[0], [1]], 2)).y_pred.tolist() == [1, 0]

@@ -215,6 +215,15 @@ def test_chains_that_disagree_are_named():
     assert "'b' as 'c', 'c' as 'b'" in (verdict.sentence or "")
 
 
+@pytest.mark.parametrize("diagonal", [0.3, 0.45, 0.49, 0.51, 0.7])
+def test_two_classes_have_switched_when_raters_are_more_often_wrong_than_right(diagonal):
+    """For two classes the guard stands at 1/2: below it the mirror image has the better raters."""
+    rows = np.array([[diagonal + 0.1, 0.9 - diagonal], [1.1 - diagonal, diagonal - 0.1]])
+    verdict = check_switching(np.tile(rows, (4, 3, 1, 1)), ("no", "yes"))
+    assert verdict.mean_diagonal == pytest.approx(diagonal)
+    assert verdict.switched == (diagonal < 0.5) and verdict.chains.tolist() == [diagonal < 0.5] * 4
+
+
 def test_one_labeler_is_not_identified():
     labels, y_pred, y = simulated()
     alone = labels.select_labelers([0])

@@ -207,6 +207,20 @@ def test_simulated_widths():
     assert "exact posterior" in str(one)
 
 
+def test_error_of_a_mean_width_and_how_many_sets_by_default():
+    """sd / sqrt(sets); 200 sets where the rates are known, which is cheap, and 16 where they are learned."""
+    known = setting([0.7, 0.3], EVEN, [labeler("a", 0.2)], rates="known", target="in-sample")
+    planned = []
+    found = simulated_width(
+        known, Plan(20, (1,), 0), key=KEY, progress=lambda done, all_: planned.append(all_)
+    )
+    assert set(planned) == {200} and found.widths.size == 200
+    expected = np.sqrt(((found.widths - found.widths.mean()) ** 2).sum() / 199 / 200)
+    assert found.standard_error == pytest.approx(expected, rel=1e-12)
+    gold = known._replace(rates="learned", target="population")  # no label: nothing is sampled
+    assert simulated_width(gold, Plan(20, (0,), 20), key=KEY).widths.size == 16
+
+
 def test_learned_rates_and_gold_only():
     asked = setting([0.7, 0.3], EVEN, [labeler("a", 0.2, people=3)], target="population")
     found = simulated_width(asked, Plan(400, (3,), 30), key=KEY, num_sets=4)
