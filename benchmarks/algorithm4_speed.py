@@ -29,7 +29,7 @@ import jax  # noqa: E402
 import numpy as np  # noqa: E402
 
 from jtruth.noise import DifficultyFallibility  # noqa: E402
-from jtruth.simulate import simulate  # noqa: E402
+from jtruth.simulation import simulate  # noqa: E402
 from jtruth.testing._multiclass_steps import exact_step, iterate  # noqa: E402
 
 jax.config.update("jax_enable_x64", True)

@@ -48,7 +48,7 @@ import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
 from scipy.special import expit  # noqa: E402
 
-from jtruth.simulate import simulate_difficulty_fallibility  # noqa: E402
+from jtruth.simulation import simulate_difficulty_fallibility  # noqa: E402
 from jtruth.testing import METRICS, collapse, exact_posterior, exact_step, iterate, log_odds_of  # noqa: E402
 from jtruth.testing.batch import enough_window, exact_batch  # noqa: E402
 

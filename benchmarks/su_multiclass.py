@@ -47,7 +47,7 @@ import jax
 import numpy as np
 
 from jtruth.noise import DifficultyFallibility
-from jtruth.simulate import simulate
+from jtruth.simulation import simulate
 from jtruth.testing.multiclass import labeler_tables, multiclass_posterior
 from jtruth.testing.multiclass_metrics import named_metric
 

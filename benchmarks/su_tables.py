@@ -99,7 +99,7 @@ import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
 
 from jtruth import testing  # noqa: E402
-from jtruth.simulate import simulate_difficulty_fallibility  # noqa: E402
+from jtruth.simulation import simulate_difficulty_fallibility  # noqa: E402
 from jtruth.testing import METRICS  # noqa: E402
 from jtruth.testing.metrics import binary_counts, false_alarm_rate, recall  # noqa: E402
 

@@ -1,14 +1,52 @@
-"""How good are your classifier, your labelers and your labels, when nobody knows the true labels?"""
+"""How good are your classifier, your labelers and your labels, when nobody knows the true labels?
 
-from jtruth import information, learning, noise, testing
-from jtruth._cache import use_compilation_cache
+Every name below is imported when it is first used (PEP 562): `import jtruth` alone loads neither JAX nor any
+other library, and `jt.plots` asks for matplotlib only where a picture is wanted.
+"""
+
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING
+from typing import Any as _Any
+
 from jtruth._version import __version__
-from jtruth.comparison import compare_models
-from jtruth.evaluation import Evaluation, evaluate, evaluate_labelers, prevalence
-from jtruth.io import read_gold, read_labels, read_noise, read_predictions
-from jtruth.labels import Labels
-from jtruth.posterior import class_posterior, class_posterior_given_prediction
-from jtruth.simulate import simulate, simulate_difficulty_fallibility
+
+if TYPE_CHECKING:  # the same names for editors and type checkers
+    from jtruth import (
+        comparison,
+        evaluation,
+        information,
+        learning,
+        noise,
+        planning,
+        plots,
+        testing,
+        training,
+    )
+    from jtruth._cache import use_compilation_cache
+    from jtruth.comparison import compare_models
+    from jtruth.evaluation import Evaluation, evaluate, evaluate_labelers, prevalence
+    from jtruth.io import read_gold, read_labels, read_noise, read_predictions
+    from jtruth.labels import Labels
+    from jtruth.posterior import class_posterior, class_posterior_given_prediction
+    from jtruth.simulation import simulate, simulate_difficulty_fallibility
+
+_HOMES = {  # names that are no rooms, and the module of each
+    "Evaluation": "evaluation",
+    "Labels": "labels",
+    "class_posterior": "posterior",
+    "class_posterior_given_prediction": "posterior",
+    "compare_models": "comparison",
+    "evaluate": "evaluation",
+    "evaluate_labelers": "evaluation",
+    "prevalence": "evaluation",
+    "read_gold": "io",
+    "read_labels": "io",
+    "read_noise": "io",
+    "read_predictions": "io",
+    "simulate": "simulation",
+    "simulate_difficulty_fallibility": "simulation",
+    "use_compilation_cache": "_cache",
+}
 
 __all__ = [
     "Evaluation",
@@ -17,11 +55,15 @@ __all__ = [
     "class_posterior",
     "class_posterior_given_prediction",
     "compare_models",
+    "comparison",
     "evaluate",
     "evaluate_labelers",
+    "evaluation",
     "information",
     "learning",
     "noise",
+    "planning",
+    "plots",
     "prevalence",
     "read_gold",
     "read_labels",
@@ -30,5 +72,22 @@ __all__ = [
     "simulate",
     "simulate_difficulty_fallibility",
     "testing",
+    "training",
     "use_compilation_cache",
 ]
+
+
+def __getattr__(name: str) -> _Any:
+    """A name's value when it is first asked for; then it stays."""
+    if name not in __all__:
+        raise AttributeError(f"module 'jtruth' has no attribute {name!r}")
+    if name not in _HOMES:  # a room
+        return _import_module(f"jtruth.{name}")
+    found = getattr(_import_module(f"jtruth.{_HOMES[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    """What there is, imported or not."""
+    return sorted(__all__)

@@ -1,5 +1,6 @@
 """What `import jtruth` costs and touches, seen from a fresh process; annotations are executed here."""
 
+import ast
 import json
 import os
 import subprocess
@@ -9,6 +10,8 @@ from pathlib import Path
 import jax.numpy as jnp
 import jaxtyping
 import pytest
+
+import jtruth
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -66,8 +69,53 @@ def imported() -> dict:
 
 def test_import_loads_no_heavy_library(imported):
     print(f"import jtruth after import jax: {imported['seconds']:.2f} s")
-    assert "jtruth.labels" in imported["modules"]
-    assert [name for name in HEAVY if name in imported["modules"]] == []
+    assert "jtruth._version" in imported["modules"]
+    assert [name for name in [*HEAVY, "scipy.stats"] if name in imported["modules"]] == []
+
+
+def test_import_alone_loads_not_even_jax():
+    found = probe("import json, sys; import jtruth; print(json.dumps(sorted(sys.modules)))")
+    assert "jtruth" in found and not {"jax", "numpy", "scipy"} & set(found)
+
+
+def test_every_name_is_there_when_it_is_used_and_none_loads_a_heavy_library():
+    """Rooms too, but for `plots`, whose business is matplotlib."""
+    found = probe(
+        "import json, sys; import jtruth as jt\n"
+        "there = [name for name in jt.__all__ if name != 'plots' and getattr(jt, name) is None]\n"
+        "print(json.dumps({'none': there, 'modules': sorted(sys.modules), 'dir': dir(jt)}))"
+    )
+    assert found["none"] == [] and {"plots", "training", "planning", "evaluate"} <= set(found["dir"])
+    assert [name for name in HEAVY if name in found["modules"]] == []
+
+
+@pytest.mark.parametrize("room", ["plots", "training", "planning", "testing", "learning", "information"])
+def test_a_room_needs_no_import_of_its_own(room):
+    """On cd70ba6 three of them are AttributeErrors."""
+    assert probe(f"import jtruth as jt; import json; print(json.dumps([jt.{room}.__name__]))") == [
+        f"jtruth.{room}"
+    ]
+
+
+def test_names_for_type_checkers_are_the_names_at_run_time():
+    """The three lists of `jtruth/__init__.py` say the same, and every public room is in them."""
+    tree = ast.parse((ROOT / "jtruth" / "__init__.py").read_text())
+    (typed,) = [node for node in tree.body if isinstance(node, ast.If)]
+    homes = {
+        alias.name: (node.module or "").removeprefix("jtruth").removeprefix(".")
+        for node in typed.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert {name: home for name, home in homes.items() if home} == jtruth._HOMES
+    assert sorted([*homes, "__version__"]) == sorted(jtruth.__all__)
+    rooms = {path.parent.name for path in (ROOT / "jtruth").glob("*/__init__.py")}
+    assert {r for r in rooms if not r.startswith("_")} - {"cli", "stats"} <= set(jtruth.__all__)
+
+
+def test_a_name_that_is_not_there_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="'jtruth' has no attribute 'evalute'"):
+        jtruth.evalute  # noqa: B018
 
 
 def test_import_starts_no_backend(imported):

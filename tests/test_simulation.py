@@ -12,7 +12,7 @@ import scipy.stats
 from jtruth.labels import Labels
 from jtruth.noise import ConfusionMatrices, DifficultyFallibility, SharedErrors, Symmetric
 from jtruth.posterior import class_posterior
-from jtruth.simulate import (
+from jtruth.simulation import (
     Simulated,
     sample_difficulty,
     sample_participation,

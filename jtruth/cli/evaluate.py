@@ -1,0 +1,99 @@
+"""`jtruth evaluate`: grade a classifier, or one labeler by the others."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from jtruth.cli.options import Columns, Draws, LabelsFile, Output
+from jtruth.cli.output import give, progress
+
+
+@dataclass(frozen=True)
+class Graded:
+    """What to grade, by what, and how."""
+
+    predictions: Annotated[
+        Path | None,
+        typer.Option("--predictions", help="Table with columns task, label: the classifier to grade."),
+    ] = None
+    rater: Annotated[
+        str | None, typer.Option("--rater", help="Grade this worker against the others instead.")
+    ] = None
+    gold: Annotated[
+        Path | None, typer.Option("--gold", help="Table task, label of labels known to be true.")
+    ] = None
+    noise: Annotated[Path | None, typer.Option("--noise", help="JSON file with known error rates.")] = None
+    prior: Annotated[str | None, typer.Option("--prior", help="Class prior, for example .8,.2")] = None
+    assume: Annotated[
+        str | None, typer.Option("--assume", help="unknown (default), independent, shared_difficulty.")
+    ] = None
+    method: Annotated[str, typer.Option("--method", help="bayes, empirical_bayes, sampling, ...")] = "bayes"
+    positive: Annotated[str | None, typer.Option("--positive", help="Name of the positive class.")] = None
+    fast: Annotated[
+        bool, typer.Option("--fast", help="A sensitivity range of fewer assumptions, sooner.")
+    ] = False
+    common_only: Annotated[
+        bool, typer.Option("--common-only", help="Use only tasks with labels and a prediction.")
+    ] = False
+
+
+@dataclass(frozen=True)
+class Cache:
+    """Compiled programs on disk."""
+
+    cache: Annotated[
+        Path | None,
+        typer.Option("--compilation-cache", help="Folder that keeps compiled programs between runs."),
+    ] = None
+
+
+def evaluate(
+    source: LabelsFile, graded: Graded, draws: Draws, columns: Columns, output: Output, cache: Cache
+) -> None:
+    """Grade a classifier (or one labeler) with noisy labels: no label is taken as true."""
+    if (graded.predictions is None) == (graded.rater is None):
+        raise ValueError("say what to grade: either --predictions PRED.csv or --rater WORKER")
+    import jax
+
+    from jtruth import evaluation
+    from jtruth._cache import use_compilation_cache
+    from jtruth.cli import reading
+
+    if cache.cache is not None:
+        use_compilation_cache(cache.cache)
+    with progress("sweeps") as advance:
+        labels = reading.labels_of(source.file, columns)
+        if graded.predictions is not None:
+            found = reading.predictions_of(graded.predictions, labels, columns, graded.common_only)
+        else:
+            found = reading.rater_of(str(graded.rater), labels)
+        y_pred, labels, notes = found
+        noise, prior = reading.noise_of(graded.noise, labels)
+        result = evaluation.evaluate(
+            y_pred,
+            labels,
+            noise=noise,
+            prior=prior if graded.prior is None else reading.numbers(graded.prior),
+            gold=reading.gold_of(graded.gold, labels, columns, graded.common_only),
+            assume=graded.assume,
+            method=graded.method,
+            fast=graded.fast,
+            positive=reading.class_code(graded.positive, labels),
+            level=draws.level,
+            key=jax.random.key(draws.seed),
+            progress=advance,
+        )
+    result = result.with_warnings(notes)
+    next_line = _next(source.file, graded, result.interval_kind)
+    give(f"{result}\n\nnext: {next_line}", result.to_dict(), output.json_file)
+
+
+def _next(file: Path, graded: Graded, kind: str) -> str:
+    """The command worth running next: gold where only gold helps, else a look at the labels."""
+    if kind != "sensitivity range":
+        return f"jtruth inspect {file}   (what the labels look like, and what is suspicious)"
+    one = graded.predictions is None
+    what = f"--rater {graded.rater}" if one else f"--predictions {graded.predictions}"
+    return f"jtruth evaluate {file} {what} --gold GOLD.csv   (task,label: the truth of 30 random samples)"

@@ -1,0 +1,35 @@
+"""`jtruth labelers`: how good is each labeler?"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from jtruth.cli.options import Columns, Draws, LabelsFile, Output
+from jtruth.cli.output import give, progress
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of the truth."""
+
+    gold: Annotated[
+        Path | None, typer.Option("--gold", help="Table task, label of labels known to be true.")
+    ] = None
+
+
+def labelers(source: LabelsFile, known: Known, draws: Draws, columns: Columns, output: Output) -> None:
+    """Each labeler's accuracy and confusion matrix with intervals, worst first."""
+    import jax
+
+    from jtruth.cli.reading import gold_of, labels_of
+    from jtruth.evaluation import evaluate_labelers
+
+    with progress("sweeps") as advance:
+        labels = labels_of(source.file, columns)
+        report = evaluate_labelers(
+            labels, gold=gold_of(known.gold, labels, columns), level=draws.level,
+            key=jax.random.key(draws.seed), progress=advance,
+        )  # fmt: skip
+    give(str(report), report.to_dict(), output.json_file)

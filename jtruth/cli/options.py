@@ -1,0 +1,85 @@
+"""Options that commands share, each written once, and how groups of options become a command.
+
+A group is a dataclass whose fields are what a person types: name, type, help and default in one place. A
+command is a function of groups; `flat` makes of it the function of single options that Typer reads.
+"""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+
+@dataclass(frozen=True)
+class Columns:
+    """How to read a table of labels."""
+
+    task: Annotated[str, typer.Option("--task", help="Name of the column of task ids.")] = "task"
+    worker: Annotated[str, typer.Option("--worker", help="Name of the column of worker ids.")] = "worker"
+    label: Annotated[str, typer.Option("--label", help="Name of the column of labels.")] = "label"
+    sep: Annotated[str | None, typer.Option("--sep", help="Separator; a comma (tab in .tsv) by default.")] = (
+        None
+    )
+    classes: Annotated[
+        str | None, typer.Option("--classes", help="Class names in order, comma separated.")
+    ] = None
+    repeats: Annotated[
+        str, typer.Option("--repeats", help="A worker labels a task again: error, keep, first, last.")
+    ] = "error"
+    missing: Annotated[str, typer.Option("--missing", help="Rows without a label: error or drop.")] = "error"
+
+
+@dataclass(frozen=True)
+class LabelsFile:
+    """A table of labels that must be given."""
+
+    file: Annotated[
+        Path, typer.Argument(metavar="LABELS.csv", help="Table with columns task, worker, label.")
+    ]
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Level of the intervals, and the seed of whatever is drawn at random."""
+
+    level: Annotated[float, typer.Option("--level", help="Probability of the intervals.")] = 0.95
+    seed: Annotated[int, typer.Option("--seed", help="Seed of whatever is drawn at random.")] = 0
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where the answer goes beside the terminal."""
+
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="Also write the answer as JSON to this file.")
+    ] = None
+
+
+def flat(command: Callable[..., None]) -> Callable[..., None]:
+    """A command of groups as a function with one parameter for each option, for Typer."""
+    groups = {name: kind for name, kind in get_type_hints(command).items() if name != "return"}
+    options = [(group, field) for group, kind in groups.items() for field in fields(kind)]
+    hints = {group: get_type_hints(kind, include_extras=True) for group, kind in groups.items()}
+
+    def run(**given: Any) -> None:
+        parts: dict[str, dict[str, Any]] = {group: {} for group in groups}
+        for group, field in options:
+            parts[group][field.name] = given[field.name]
+        command(**{group: groups[group](**values) for group, values in parts.items()})
+
+    parameters = [
+        inspect.Parameter(
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if field.default is MISSING else field.default,
+            annotation=hints[group][field.name],
+        )
+        for group, field in options
+    ]
+    run.__name__, run.__doc__ = command.__name__, command.__doc__
+    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    run.__dict__["__signature__"] = inspect.Signature(parameters)
+    return run

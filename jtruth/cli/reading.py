@@ -1,0 +1,80 @@
+"""From what a person typed to labels, predictions, gold and noise models."""
+
+from pathlib import Path
+
+import numpy as np
+
+from jtruth.cli.options import Columns
+from jtruth.io import read_gold, read_labels, read_noise, read_predictions
+from jtruth.labels import Labels
+from jtruth.noise import ConfusionMatrices, DifficultyFallibility, NoiseModel, Symmetric
+
+
+def labels_of(file: Path, columns: Columns) -> Labels:
+    """The labels of a file."""
+    classes = None if columns.classes is None else [name.strip() for name in columns.classes.split(",")]
+    return read_labels(
+        file, task=columns.task, worker=columns.worker, label=columns.label, sep=columns.sep,
+        classes=classes, repeats=columns.repeats, missing=columns.missing,
+    )  # fmt: skip
+
+
+def gold_of(
+    file: Path | None, labels: Labels, columns: Columns, common_only: bool = False
+) -> np.ndarray | None:
+    """Class codes known to be true, -1 elsewhere; None without a file."""
+    if file is None:
+        return None
+    return read_gold(file, labels, task=columns.task, label=columns.label, common_only=common_only)
+
+
+def predictions_of(
+    file: Path, labels: Labels, columns: Columns, common_only: bool
+) -> tuple[np.ndarray, Labels, tuple[str, ...]]:
+    """(y_pred, labels to judge it by, notes) of a file of predictions."""
+    read = read_predictions(file, labels, task=columns.task, label=columns.label, common_only=common_only)
+    chosen = labels if read.samples.size == labels.num_samples else labels.restrict(read.samples)
+    return read.y_pred, chosen, read.notes
+
+
+def rater_of(worker: str, labels: Labels) -> tuple[np.ndarray, Labels, tuple[str, ...]]:
+    """(y_pred, labels to judge it by, notes) of one labeler, to be graded by the others."""
+    split = labels.split_rater(worker)
+    if not len(split.alone):
+        return split.y_pred, split.labels, ()
+    note = f"{len(split.alone)} samples that only {worker!r} labelled say nothing of its errors; left out"
+    return split.y_pred, split.labels, (note,)
+
+
+def noise_of(file: Path | None, labels: Labels) -> tuple[NoiseModel | None, np.ndarray | None]:
+    """(noise model, prior) of a JSON file of known error rates."""
+    if file is None:
+        return None, None
+    given = read_noise(file, labels)
+    prior = given.get("prior")
+    if "confusion_matrices" in given:
+        return ConfusionMatrices(given["confusion_matrices"]), prior
+    if "symmetric" in given:
+        return Symmetric(given["symmetric"], labels.num_classes), prior
+    return DifficultyFallibility(given["difficulty"], given["fallibility"], labels.num_classes), prior
+
+
+def numbers(text: str | None) -> list[float] | None:
+    """A class prior as it is typed: .8,.2."""
+    if text is None:
+        return None
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise ValueError(f"--prior {text!r}: give one number for each class, such as .8,.2") from None
+
+
+def class_code(name: str | None, labels: Labels | None) -> int:
+    """Code of the positive class: by name, by number where there are no labels; class 1 if not said."""
+    if name is None:
+        return 1
+    if labels is not None:
+        return labels.class_code(name)
+    if not (name.isascii() and name.isdigit()):
+        raise ValueError(f"--positive {name!r}: without a file of labels classes are numbers, 0, 1, ...")
+    return int(name)
