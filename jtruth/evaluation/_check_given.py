@@ -11,9 +11,10 @@ from typing import Any
 
 import jax
 import numpy as np
-from scipy.special import logsumexp
+from scipy.special import logsumexp, softmax
 from scipy.stats import chi2
 
+from jtruth._host import log
 from jtruth.evaluation._check_bootstrap import Component, component, largest
 from jtruth.labels import Labels
 from jtruth.learning.gibbs import key_words
@@ -34,8 +35,7 @@ def prior_score(log_likelihood: np.ndarray, prior: np.ndarray) -> tuple[float, f
         log_likelihood: (samples, classes) log p(z_i | y_i = c) of samples whose class is not known.
         prior: (classes,) all of them positive.
     """
-    with np.errstate(divide="ignore"):
-        log_p = logsumexp(log_likelihood + np.log(prior), axis=1, keepdims=True)
+    log_p = logsumexp(log_likelihood + log(prior), axis=1, keepdims=True)
     ratio = np.exp(log_likelihood - log_p)
     score = ratio[:, :-1] - ratio[:, -1:]
     information = score.T @ score
@@ -92,9 +92,7 @@ def classifier_dependence(
         chosen = rng.choice(len(y_pred), _SAMPLES, replace=False)
         log_likelihood, y_pred = log_likelihood[chosen], y_pred[chosen]
         covariates = {name: v[:, chosen] for name, v in covariates.items()}
-    with np.errstate(divide="ignore"):
-        joint = log_likelihood + np.log(prior)
-    h = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
+    h = softmax(log_likelihood + log(prior), axis=1)
     start = np.broadcast_to(np.full(prior.size, 1 / prior.size), (1, prior.size, prior.size))
     rows = _classifier_rows(h, y_pred[None], start, max_steps=200)
     below, rows_below = np.cumsum(h, axis=1)[:, :-1], np.cumsum(rows[0], axis=1)[:, :-1]

@@ -12,7 +12,9 @@ hides in the learned error rates. What the checks see, and how often, is measure
 from typing import Any
 
 import numpy as np
+from scipy.special import softmax
 
+from jtruth._host import log
 from jtruth.evaluation import _check_given as given
 from jtruth.evaluation._check_bootstrap import Bootstrap, Component, bootstrap
 from jtruth.evaluation._check_data import Parameters
@@ -179,10 +181,7 @@ def _covariates(
     log_likelihood: np.ndarray, prior: np.ndarray, labels: Labels | None, noise: NoiseModel | None
 ) -> dict[str, np.ndarray]:
     """What the classifier's errors are held against, (covariates, samples, classes) each."""
-    with np.errstate(divide="ignore"):
-        joint = log_likelihood + np.log(prior)
-    p = np.exp(joint - joint.max(axis=1, keepdims=True))
-    found = {"classifier and vote margin": (p / p.sum(axis=1, keepdims=True))[None]}
+    found = {"classifier and vote margin": softmax(log_likelihood + log(prior), axis=1)[None]}
     classes = prior.size
     if isinstance(noise, DifficultyFallibility) and np.size(noise.difficulty) > 1:
         difficulty = np.asarray(noise.difficulty, np.float64)

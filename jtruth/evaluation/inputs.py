@@ -6,8 +6,10 @@ from typing import Any
 import jax
 import numpy as np
 from jax.core import Tracer
-from scipy.special import logsumexp
+from scipy.special import logsumexp, softmax
 
+from jtruth._host import known_classes, log
+from jtruth._host import log_odds as class_log_odds
 from jtruth._validation import quoted, some
 from jtruth.labels import Labels
 from jtruth.noise import NoiseModel, check_known_labels
@@ -180,7 +182,7 @@ def _log_likelihood(given: Any, noise: Any) -> np.ndarray:
 def _known_model(log_likelihood: np.ndarray, prior: Any, gold: np.ndarray, tasks: Any) -> Model:
     check_not_contradictory(log_likelihood, tasks, prior=prior)
     check_known_labels(log_likelihood, gold, tasks)
-    clamped = clamp(log_likelihood, gold)
+    clamped = known_classes(log_likelihood, gold)
     if prior is not None:
         return Model(clamped, prior)
     if log_likelihood.shape[1] == 2:
@@ -190,22 +192,11 @@ def _known_model(log_likelihood: np.ndarray, prior: Any, gold: np.ndarray, tasks
     return Model(clamped, found, warnings=(note if converged else note + " (it did not converge)",))
 
 
-def clamp(log_likelihood: np.ndarray, gold: np.ndarray) -> np.ndarray:
-    """Rows of known samples become 0 at their class and -inf elsewhere (float64, host)."""
-    out = np.array(log_likelihood, np.float64)
-    rows = np.flatnonzero(gold >= 0)
-    out[rows] = -np.inf
-    out[rows, gold[rows]] = 0.0
-    return out
-
-
 def most_likely_prior(log_likelihood: np.ndarray, *, max_steps: int = 10_000) -> tuple[np.ndarray, bool]:
     """Class prior of highest likelihood given log p(z_i | y_i = c), by EM; and whether it converged."""
     prior = np.full(log_likelihood.shape[1], 1.0 / log_likelihood.shape[1])
     for _ in range(max_steps):
-        with np.errstate(divide="ignore"):
-            joint = log_likelihood + np.log(prior)[None, :]
-        new = np.exp(joint - logsumexp(joint, axis=1, keepdims=True)).mean(0)
+        new = softmax(log_likelihood + log(prior)[None, :], axis=1).mean(0)
         if np.abs(new - prior).max() < 1e-10:
             return new, True
         prior = new
@@ -224,17 +215,12 @@ def _positive(positive: Any, classes: tuple[str, ...]) -> int:
 
 def log_odds(data: Inputs, model: Model) -> np.ndarray:
     """logit p(y_i = positive | z_i), (samples,), float64; other classes are taken together."""
-    with np.errstate(divide="ignore"):
-        joint = model.log_likelihood + np.log(model.prior)[None, :]
-    rest = np.delete(joint, data.positive, axis=1)
-    return joint[:, data.positive] - logsumexp(rest, axis=1)
+    return class_log_odds(model.log_likelihood, model.prior, data.positive)
 
 
 def log_label_evidence(model: Model) -> float:
     """log p(z) = sum_i log sum_c prior[c] p(z_i | y_i = c)."""
-    with np.errstate(divide="ignore"):
-        terms = np.asarray(logsumexp(model.log_likelihood + np.log(model.prior)[None, :], axis=1))
-    return float(terms.sum())
+    return float(np.sum(logsumexp(model.log_likelihood + log(model.prior)[None, :], axis=1)))
 
 
 def warnings(data: Inputs) -> list[str]:

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from jtruth.evaluation.inputs import Inputs, Model, clamp
+from jtruth._host import known_classes, labels_log_likelihood
+from jtruth.evaluation.inputs import Inputs, Model
 from jtruth.labels import Labels
 from jtruth.learning import Smoothing, fit_dawid_skene
 from jtruth.learning.joint import fit_joint
@@ -69,7 +70,7 @@ def plug_in_model(data: Inputs) -> Model:
     accuracy = np.einsum("c,tcc->t", fit.prior, matrices)
     rows = [{"accuracy": float(a), "low": None, "high": None} for a in accuracy]
     warnings = (PLUG_IN_WARNING, *(w for w in fit.warnings if "rest on no label" not in w))
-    log_likelihood = clamp(matrices_log_likelihood(labels, matrices), data.gold)
+    log_likelihood = known_classes(matrices_log_likelihood(labels, matrices), data.gold)
     return Model(
         log_likelihood, fit.prior, warnings=warnings, labelers=_labeler_rows(labels, rows), source=fit
     )
@@ -108,13 +109,5 @@ def with_classifier(labels: Labels, y_pred: np.ndarray) -> Labels:
 
 def matrices_log_likelihood(labels: Labels, matrices: np.ndarray) -> np.ndarray:
     """(58) for the learned matrices, on the host: the first answer should not wait for a compiler."""
-    given = np.asarray(labels.label) >= 0
-    sample, labeler, label = (np.asarray(v)[given] for v in (labels.sample, labels.labeler, labels.label))
-    with np.errstate(divide="ignore"):
-        log_p = np.log(matrices)[labeler, :, label]
-    columns = [
-        np.bincount(sample, weights=log_p[:, c], minlength=labels.num_samples)
-        for c in range(labels.num_classes)
-    ]
-    out = np.stack(columns, 1)
-    return out
+    entries = (np.asarray(a) for a in (labels.sample, labels.labeler, labels.label))
+    return labels_log_likelihood(matrices, *entries, labels.num_samples)

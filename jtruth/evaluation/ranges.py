@@ -22,10 +22,10 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from jtruth._host import majority
 from jtruth.evaluation.answers import Answer, Confusion, CountDrawsPosterior, of_draws
 from jtruth.evaluation.inputs import Inputs
 from jtruth.evaluation.result import Loo
-from jtruth.labels import Labels
 from jtruth.learning._gibbs_pointwise import RowLikelihood
 from jtruth.learning.gibbs import Effort, key_words
 from jtruth.learning.joint import JointPosterior, fit_joint
@@ -210,7 +210,7 @@ def vote_draws(data: Inputs, key: Any) -> np.ndarray:
     """
     labels = data.labels
     assert labels is not None
-    truth, known = vote_shares(labels), data.gold >= 0
+    truth, known = majority(labels.counts()), data.gold >= 0
     truth[known] = data.gold[known, None] == np.arange(labels.num_classes)[None, :]
     voted = (labels.labels_per_sample() > 0) | known
     table = np.zeros((labels.num_classes, labels.num_classes))
@@ -218,13 +218,6 @@ def vote_draws(data: Inputs, key: Any) -> np.ndarray:
     rng = np.random.default_rng(np.random.SeedSequence([*key_words(key), 7]))
     shares = rng.dirichlet(table.ravel() + 2.0 / table.size, size=_VOTE_DRAWS)
     return shares.reshape(-1, *table.shape) * labels.num_samples
-
-
-def vote_shares(labels: Labels) -> np.ndarray:
-    """(samples, classes) 1 where the majority votes; tied classes share a sample."""
-    votes = np.asarray(labels.counts(), np.float64)
-    top = votes == votes.max(axis=1, keepdims=True)
-    return top / top.sum(axis=1, keepdims=True)
 
 
 def range_answer(found: list[Member], hull: tuple[str, ...] = HULL, point: tuple[str, ...] = POINT) -> Answer:

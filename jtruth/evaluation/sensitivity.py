@@ -17,10 +17,10 @@ import jax
 import numpy as np
 
 from jtruth import _validation as check
+from jtruth._host import known_classes, majority
 from jtruth.evaluation.answers import CountDrawsPosterior, of_draws
-from jtruth.evaluation.inputs import Inputs, Model, clamp
+from jtruth.evaluation.inputs import Inputs, Model
 from jtruth.evaluation.learned import matrices_log_likelihood
-from jtruth.evaluation.ranges import vote_shares
 from jtruth.labels import Labels
 from jtruth.learning.gibbs import Effort
 from jtruth.learning.joint import JointPosterior, fit_joint
@@ -210,7 +210,7 @@ def _scaled(factor: float, data: Inputs, model: Model, noise: NoiseModel | None,
             raise ValueError("sensitivity to 'error_rates' needs a noise model or learned error rates")
         with jax.enable_x64(True):
             log_p = np.asarray(scaled_noise(noise, factor).log_likelihood(labels), np.float64)
-        return _drawn(clamp(log_p, data.gold), model.prior, data, key)
+        return _drawn(known_classes(log_p, data.gold), model.prior, data, key)
     if not isinstance(fit, JointPosterior):
         raise ValueError(
             "sensitivity to 'error_rates' needs the joint posterior: evaluate with method 'bayes'"
@@ -219,7 +219,7 @@ def _scaled(factor: float, data: Inputs, model: Model, noise: NoiseModel | None,
     parts = []
     for k in chosen:
         rates = scale_errors(fit.matrices[k].astype(np.float64), factor)
-        log_p = clamp(matrices_log_likelihood(labels, rates), data.gold)
+        log_p = known_classes(matrices_log_likelihood(labels, rates), data.gold)
         shares = fit.prior[fit.matrix_draw[k]]
         parts.append(_drawn(log_p, shares, data, jax.random.fold_in(key, int(k)), num=400))
     return np.concatenate(parts)
@@ -267,7 +267,7 @@ def vote_bounds(data: Inputs) -> Bounds | None:
     """Lam & Stork's bounds of the accuracy with the majority vote as the label; None without labels."""
     if data.labels is None:
         return None
-    right = vote_shares(data.labels)[np.arange(data.y_pred.size), data.y_pred]
+    right = majority(data.labels.counts())[np.arange(data.y_pred.size), data.y_pred]
     differ = float(1 - right[data.labels.labels_per_sample() > 0].mean())
     found = [error_bounds(differ, m, num_classes=len(data.classes)) for m in _MISLABELED]
     return Bounds(differ, _MISLABELED, tuple(1 - f.upper for f in found), tuple(1 - f.lower for f in found))

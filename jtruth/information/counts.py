@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import gammaln, logsumexp
 
+from jtruth._host import log
 from jtruth.information._entropy import table_information
 from jtruth.information.law import LabelLaw
 
@@ -58,8 +59,7 @@ def counts_information(law: LabelLaw, prior: Float[np.ndarray, " classes"]) -> f
 
 def table_part(log_p: np.ndarray, weights: np.ndarray, prior: np.ndarray) -> float:
     """What some cells add to the information: log p(cell | stratum, class), (strata, classes, cells)."""
-    with np.errstate(divide="ignore"):
-        log_w = np.log(weights)[..., None]
+    log_w = log(weights)[..., None]
     log_likelihood = log_p[0] if len(log_p) == 1 else np.asarray(logsumexp(log_p + log_w, axis=0))
     return table_information(prior[:, None] * np.exp(log_likelihood), prior)
 

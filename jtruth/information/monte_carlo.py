@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Float, Int, PRNGKeyArray
 from scipy.special import logsumexp, rel_entr
 
+from jtruth._host import log
 from jtruth.information._entropy import BITS
 from jtruth.information.law import LabelLaw
 from jtruth.noise._base import draw_rows
@@ -79,8 +80,7 @@ def _log_likelihood(
     law: LabelLaw, z: Int[np.ndarray, "draws labelers"]
 ) -> Float[np.ndarray, "draws classes"]:
     """log p(z | y) in float64, summed over the strata, (draws, classes)."""
-    with np.errstate(divide="ignore"):
-        log_rows, log_weights = np.log(law.rows), np.log(law.weights)
+    log_rows, log_weights = log(law.rows), log(law.weights)
     total = np.repeat(log_weights[..., None], len(z), axis=-1)  # (strata, classes, draws)
     for t in range(law.num_labelers):
         total += log_rows[:, t][..., z[:, t]]

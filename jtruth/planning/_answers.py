@@ -13,7 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
+from scipy.special import softmax
 
+from jtruth._host import log
 from jtruth.labels import Labels
 from jtruth.stats.estimates import PmfEstimate
 from jtruth.testing.exact import CountTable, count_table, law_of_atoms
@@ -91,9 +93,8 @@ def exact_values(
             moved[i] = sign * np.inf
             table = count_table(collapse(moved, y_pred))
             law = _law(table, terms)
-            with np.errstate(divide="ignore"):
-                prior = -np.logaddexp(0.0, -sign * log_odds[i]) + np.log(law.probability_defined)
-            log_p[r, c] = prior + table.log_evidence
+            defined = float(log(np.array(law.probability_defined)))
+            log_p[r, c] = table.log_evidence - np.logaddexp(0.0, -sign * log_odds[i]) + defined
             mean[r, c] = law.mean if law.probability_defined > 0 else 0.0
     p = np.exp(log_p - log_p.max(axis=1, keepdims=True))
     p /= p.sum(axis=1, keepdims=True)
@@ -124,10 +125,7 @@ def drawn_values(
     Given a draw the samples are independent, and the metric is linearised at its expected table, which is
     exact for accuracy and of relative order 1/N for ratios.
     """
-    with np.errstate(divide="ignore"):
-        joint = log_likelihood + np.log(prior)[:, None] + np.log(np.swapaxes(confusion, 1, 2))[:, y_pred]
-    p = np.exp(joint - joint.max(axis=2, keepdims=True))
-    p /= p.sum(axis=2, keepdims=True)
+    p = softmax(log_likelihood + log(prior)[:, None] + log(np.swapaxes(confusion, 1, 2))[:, y_pred], axis=2)
     if target == "population":
         table = prior[:, :, None] * confusion
         above, below = ((part * table).sum((1, 2)) for part in terms)

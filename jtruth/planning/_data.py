@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
+from jtruth._host import known_classes, labels_log_likelihood
 from jtruth.planning.setting import Plan, Setting
 
 
@@ -55,13 +56,7 @@ def _pick(rows: Float[np.ndarray, "samples classes"], u: Float[np.ndarray, " sam
 
 def log_likelihood(setting: Setting, data: DataSet) -> Float[np.ndarray, "samples classes"]:
     """log p(labels | class) at the known matrices; gold is certain. Labels of gold samples are not used."""
-    classes = setting.prior.size
-    total = np.zeros((data.y.size, classes))
-    with np.errstate(divide="ignore"):
-        logs = [np.log(kind.matrix) for kind in setting.labelers]
-    for column, g in enumerate(data.kind):
-        label = data.z[:, column]
-        total += np.where((label >= 0)[:, None], logs[g][:, label].T, 0.0)
-    known = data.gold >= 0
-    total[known] = np.where(np.eye(classes)[data.gold[known]] == 1, 0.0, -np.inf)
-    return total
+    matrices = np.array([setting.labelers[g].matrix for g in data.kind]).reshape(-1, *setting.confusion.shape)
+    sample, labeler = (index.ravel() for index in np.indices(data.z.shape))
+    total = labels_log_likelihood(matrices, sample, labeler, data.z.ravel(), data.y.size)
+    return known_classes(total, data.gold)

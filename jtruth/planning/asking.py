@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
+from jtruth._host import known_classes, labels_log_likelihood, log_odds
 from jtruth._validation import choose
 from jtruth.evaluation.terms import metric_terms
 from jtruth.labels import Labels
@@ -178,16 +179,8 @@ def _has_labelled(labels: Labels) -> np.ndarray:
 
 def _log_likelihood(labels: Labels, gold: np.ndarray, matrices: np.ndarray) -> np.ndarray:
     """log p(labels | class) of every draw of the matrices, (draws, samples, classes); gold is certain."""
-    labeler, label = labels.padded()
-    with np.errstate(divide="ignore"):
-        logs = np.log(np.moveaxis(matrices, 3, 2))  # (draws, labelers, given, true)
-    total = np.zeros((len(matrices), labels.num_samples, labels.num_classes))
-    for column in range(labeler.shape[1]):
-        given = label[:, column] >= 0
-        total[:, given] += logs[:, labeler[given, column], label[given, column]]
-    certain = gold >= 0
-    total[:, certain] = np.where(np.eye(labels.num_classes)[gold[certain]] == 1, 0.0, -np.inf)
-    return total
+    entries = (np.asarray(a) for a in (labels.sample, labels.labeler, labels.label))
+    return known_classes(labels_log_likelihood(matrices, *entries, labels.num_samples), gold)
 
 
 def _known(labels, y, gold, rows: Rows, terms, target, key, num_draws, matrices, prior) -> tuple[Values, str]:
@@ -199,9 +192,9 @@ def _known(labels, y, gold, rows: Rows, terms, target, key, num_draws, matrices,
     log_lik = _log_likelihood(labels, gold, psi[None])[0]
     check_not_contradictory(log_lik, prior=pi)
     if labels.num_classes == 2 and target == "in-sample" and len(rows.first) <= _MOST_TABLES:
-        return exact_values(_log_odds(log_lik, pi), y, terms, rows, psi), "exact, rates known"
+        return exact_values(log_odds(log_lik, pi), y, terms, rows, psi), "exact, rates known"
     if labels.num_classes == 2:
-        k = confusion_nodes(count_table(collapse(_log_odds(log_lik, pi), y)), num_draws)
+        k = confusion_nodes(count_table(collapse(log_odds(log_lik, pi), y)), num_draws)
     else:
         found = multiclass_posterior(log_lik, pi, y, key=key, num_symbols=labels.num_classes)
         at = np.linspace(0, len(found.counts) - 1, min(num_draws, len(found.counts))).astype(int)
@@ -214,12 +207,6 @@ def _known(labels, y, gold, rows: Rows, terms, target, key, num_draws, matrices,
         np.broadcast_to(psi, every + psi.shape), y[rows.first], rows, terms, target,
     )  # fmt: skip
     return values, f"{len(k)} draws of the classifier's matrix, rates known"
-
-
-def _log_odds(log_likelihood: np.ndarray, prior: np.ndarray) -> np.ndarray:
-    """logit p(y_i = 1 | labels), +-inf where certain."""
-    with np.errstate(divide="ignore"):
-        return np.log(prior[1]) - np.log(prior[0]) + log_likelihood[:, 1] - log_likelihood[:, 0]
 
 
 def _learned(labels, y, gold, rows: Rows, terms, target, key, num_draws):

@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.special import expit
 
+from jtruth._host import majority
 from jtruth.stats.poisson_binomial import pmf
 from jtruth.testing.exact import CountTable
 from jtruth.testing.metrics import METRICS, binary_counts
@@ -46,8 +47,7 @@ def majority_metrics(
     y_pred: Int[np.ndarray, " samples"], votes: Float[np.ndarray, "samples classes"]
 ) -> dict[str, float]:
     """Metrics with the majority vote as truth; a tie counts as a share of each class."""
-    winners = votes == votes.max(axis=1, keepdims=True)
-    return soft_metrics(y_pred, winners[:, 1] / winners.sum(axis=1))
+    return soft_metrics(y_pred, majority(votes)[:, 1])
 
 
 def labeler_metrics(y_pred: Int[np.ndarray, " samples"], labels: Any) -> LabelerMetrics:

@@ -23,6 +23,7 @@ from numpyro.distributions import constraints
 
 from jtruth import _nuts
 from jtruth._arrays import safe_log
+from jtruth._host import log
 from jtruth._nuts_run import NutsRun, typed_key
 from jtruth.stats.chains import effective_sample_size, split_rhat
 from jtruth.testing import _multiclass_gibbs as gibbs
@@ -124,8 +125,7 @@ def binary_nuts(
     log_lik, y, _ = checked_inputs(two, np.full(2, 0.5), y_pred, 2, 1.0)
     rows = gibbs.distinct_rows(log_lik, np.full(2, 0.5), y, 2)
     rho, symbol, weight = _merged(rows)
-    with np.errstate(divide="ignore"):
-        odds = np.log(rho[:, 1]) - np.log(rho[:, 0])
+    odds = log(rho[:, 1]) - log(rho[:, 0])
     run = _nuts.run_nuts(
         binary_testing_model, odds, symbol, weight, tuple(map(float, operating_point_prior)),
         key=_first(key), diagnose=_diagnose, **options,
@@ -155,8 +155,7 @@ def multiclass_nuts(
     rows = gibbs.distinct_rows(log_lik, np.asarray(prior, np.float64), y, concentration.shape[1])
     rho, symbol, weight = _merged(rows)
     flat = np.full(rho.shape[1], 1 / rho.shape[1])  # the prior is inside rho already
-    with np.errstate(divide="ignore"):
-        log_rho = np.log(rho)
+    log_rho = log(rho)
     run = _nuts.run_nuts(
         testing_model, log_rho, flat, symbol, weight, concentration,
         key=_first(key), diagnose=_diagnose, **options,

@@ -22,6 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
+from jtruth._host import log
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Estimate
 from jtruth.testing import _multiclass_steps as steps
@@ -117,8 +118,7 @@ def multiclass_posterior(
             num_draws=num_draws,
         )
         return _bayes(found, names)
-    with np.errstate(divide="ignore"):
-        log_rho = log_lik + np.log(np.asarray(prior, np.float64))
+    log_rho = log_lik + log(np.asarray(prior, np.float64))
     with jax.enable_x64(True):
         x, y_jax = jnp.asarray(log_rho, jnp.float64), jnp.asarray(y, jnp.int32)
         if method == "no_predictions":

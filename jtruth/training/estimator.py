@@ -20,6 +20,7 @@ import jax
 import numpy as np
 
 from jtruth._arrays import safe_log
+from jtruth._host import log_odds
 from jtruth._validation import choose
 from jtruth.labels import Labels
 from jtruth.noise import ConfusionMatrices, Symmetric
@@ -44,9 +45,7 @@ def accuracy_score(y_pred: np.ndarray, log_likelihood: np.ndarray, prior: np.nda
         options = {"key": jax.random.key(0), "method": "exact_means"}  # nothing is drawn
         found = multiclass_posterior(log_likelihood, prior, y_pred, **options)
         return float(found.estimate("accuracy").mean)
-    with np.errstate(divide="ignore"):
-        log_odds = np.log(prior[1]) - np.log(prior[0]) + log_likelihood[:, 1] - log_likelihood[:, 0]
-    return float(exact_posterior(collapse(log_odds, y_pred)).estimate("accuracy").mean)
+    return float(exact_posterior(collapse(log_odds(log_likelihood, prior), y_pred)).estimate("accuracy").mean)
 
 
 class _Methods:

@@ -17,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from jtruth import _host
 from jtruth.labels import Labels
 from jtruth.training._inputs import as_features, check_labels, check_not_negative
 from jtruth.training.linear import LinearFit, check_options, solve_linear, zero_start
@@ -31,9 +32,7 @@ def label_estimates(posterior: Posterior) -> Int[Array, " samples"]:
 
 def vote_shares(labels: Labels) -> Float[np.ndarray, "samples classes"]:
     """The share of a sample's labels that each class has; equal shares where there is no label."""
-    counts = labels.counts().astype(np.float64)
-    total = counts.sum(axis=1, keepdims=True)
-    return np.where(total > 0, counts / np.where(total > 0, total, 1), 1 / labels.num_classes)
+    return _host.vote_shares(labels.counts())
 
 
 def replication_counts(posterior: Posterior, num_copies: int) -> Int[np.ndarray, "samples classes"]:

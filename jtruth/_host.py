@@ -1,0 +1,69 @@
+"""Probabilities on the host: NumPy float64, nothing compiled, -inf and 0 where they belong and no warnings.
+
+What the JAX side has in `_arrays` and the noise models, for answers that should not wait for a compiler: the
+logarithm of 0, log p(labels | class) of confusion matrices, known classes, log-odds, and the majority vote.
+Softmax, log-softmax and logits are SciPy's (`scipy.special`).
+"""
+
+import numpy as np
+from jaxtyping import Float, Int, Num
+from scipy import sparse
+
+
+def log(p: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
+    """log p, -inf at p = 0."""
+    return np.log(p, where=p > 0, out=np.full(np.shape(p), -np.inf))
+
+
+def log_odds(
+    log_likelihood: Float[np.ndarray, "samples classes"],
+    prior: Float[np.ndarray, " classes"],
+    positive: int = 1,
+) -> Float[np.ndarray, " samples"]:
+    """logit p(y_i = positive | z_i), +-inf where certain; all other classes are taken together."""
+    joint = log_likelihood + log(prior)[None, :]
+    rest = np.delete(joint, positive, axis=1)
+    return joint[:, positive] - (rest[:, 0] if rest.shape[1] == 1 else np.logaddexp.reduce(rest, axis=1))
+
+
+def known_classes(
+    log_likelihood: Float[np.ndarray, "*draws samples classes"], gold: Int[np.ndarray, " samples"]
+) -> Float[np.ndarray, "*draws samples classes"]:
+    """The log-likelihood with rows of known samples (gold >= 0) made 0 at their class and -inf elsewhere."""
+    certain = np.where(gold[:, None] == np.arange(log_likelihood.shape[-1])[None, :], 0.0, -np.inf)
+    return np.where(gold[:, None] >= 0, certain, log_likelihood)
+
+
+def labels_log_likelihood(
+    matrices: Float[np.ndarray, "*draws labelers classes symbols"],
+    sample: Int[np.ndarray, " labels"],
+    labeler: Int[np.ndarray, " labels"],
+    label: Int[np.ndarray, " labels"],
+    num_samples: int,
+) -> Float[np.ndarray, "*draws samples classes"]:
+    """Su (58): log p(z_i | y_i = c) = sum of log matrices[t, c, z_it] over the labels given (label >= 0).
+
+    Args:
+        matrices: rows true class; leading axes are draws.
+        sample, labeler, label: labels in long form; -1 is no label.
+        num_samples: N; samples without labels get 0.
+    """
+    *draws, labelers, classes, symbols = matrices.shape
+    given = label >= 0
+    cell = labeler[given].astype(np.int64) * symbols + label[given]
+    shape = (num_samples, labelers * symbols)
+    seen = sparse.csr_array((np.ones(cell.size), (sample[given], cell)), shape=shape)
+    table = log(np.moveaxis(matrices, (-3, -1, -2), (0, 1, -1)))  # (labelers, symbols, *draws, classes)
+    total = np.asarray(seen @ table.reshape(labelers * symbols, -1))
+    return np.moveaxis(total.reshape(num_samples, *draws, classes), 0, -2)
+
+
+def vote_shares(votes: Num[np.ndarray, "samples classes"]) -> Float[np.ndarray, "samples classes"]:
+    """Share of each sample's votes that a class received; equal shares without any vote."""
+    total = votes.sum(axis=1, keepdims=True)
+    return np.where(total > 0, votes / np.maximum(total, 1.0), 1.0 / votes.shape[1])
+
+
+def majority(votes: Num[np.ndarray, "samples classes"]) -> Float[np.ndarray, "samples classes"]:
+    """1 at the class with the most votes; k tied classes have 1/k each, and without votes all are tied."""
+    return vote_shares((votes == votes.max(axis=1, keepdims=True)).astype(np.float64))
