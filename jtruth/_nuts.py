@@ -33,6 +33,7 @@ from numpyro.infer.util import constrain_fn, potential_energy
 
 from jtruth import _nuts_run as around
 from jtruth._nuts_run import Diagnose, NutsRun, Settings
+from jtruth._random import as_key
 
 LOCK = threading.RLock()
 CHAINS = PartitionSpec("chains")
@@ -178,7 +179,7 @@ def run_nuts(
         starts = {} if init is None else {k: jnp.asarray(v, float) for k, v in init.items()}
         if not batched:
             starts = {k: jnp.broadcast_to(v, (chains, *v.shape)) for k, v in starts.items()}
-        keys = jax.random.split(around.typed_key(key), chains)
+        keys = jax.random.split(as_key(key), chains)
         state = compiled.call(compiled.begin, keys, starts, data)
         bad = np.flatnonzero(~np.isfinite(np.asarray(state.potential_energy)))
         if bad.size:
@@ -230,7 +231,7 @@ def simulate(
     if size is None:
         raise ValueError("give num, the number of runs from the prior, or draws")
     with numpyro_block():
-        keys = jax.random.split(around.typed_key(key), size)
+        keys = jax.random.split(as_key(key), size)
         values = {name: jnp.asarray(value) for name, value in draws.items()}
         data = jax.tree.map(jnp.asarray, args)
         return jax.tree.map(np.asarray, _forward(model, _sorted(static), keys, values, data))

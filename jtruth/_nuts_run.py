@@ -12,6 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import AxisType
 
+from jtruth._random import required_key
+
 CHAIN_METHODS = ("vectorized", "sequential", "parallel")
 MAX_RHAT = 1.01
 MIN_ESS_PER_CHAIN = 100.0
@@ -99,8 +101,7 @@ def _extreme(values: dict[str, np.ndarray], where: Callable) -> tuple[float, str
 
 def check_arguments(key, num_warmup, num_samples, num_chains, chain_method, chunk) -> None:
     """ValueError for arguments that make no sense."""
-    if key is None:
-        raise ValueError("sampling needs a key; pass key=jax.random.key(0), or any other seed")
+    required_key(key)
     if chain_method not in CHAIN_METHODS:
         raise ValueError(f"chain_method={chain_method!r}; choose one of {', '.join(CHAIN_METHODS)}")
     if num_warmup < 1 or num_samples < 4 or num_chains < 1 or chunk < 1:
@@ -119,11 +120,6 @@ def chain_mesh(chains: int):
     """As many devices as share the chains equally, in a row."""
     size = max(d for d in range(1, jax.device_count() + 1) if chains % d == 0)
     return jax.make_mesh((size,), ("chains",), axis_types=(AxisType.Auto,), devices=jax.devices()[:size])
-
-
-def typed_key(key: Any) -> Any:
-    """A typed key from a typed or raw one."""
-    return key if jnp.issubdtype(key.dtype, jax.dtypes.prng_key) else jax.random.wrap_key_data(key)
 
 
 def progress_bar(progress: bool | Callable[[int, int], None], total: int) -> Callable[[int, int], None]:

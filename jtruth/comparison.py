@@ -15,11 +15,10 @@ says so instead of naming a winner.
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import jax
 import numpy as np
 from jaxtyping import Float
 
-from jtruth._nuts_run import typed_key
+from jtruth._random import required_key, stream
 from jtruth.labels import Labels
 from jtruth.learning._bayes_pointwise import pointwise_of_joint
 from jtruth.learning.joint import JointPosterior
@@ -105,8 +104,7 @@ def compare_models(
     fits = list(given.values()) if given is not None else list(models)
     if len(names) < 2 or len(set(names)) < len(names):
         raise ValueError(f"give two models or more, each once; got {', '.join(names) or 'none'}")
-    if key is None:
-        raise ValueError("sampling needs a key; pass key=jax.random.key(0), or any other seed")
+    key = required_key(key)
     for name, fit in zip(names, fits, strict=True):
         _check_labels(name, fit, labels)
     arviz()  # a missing package is found before anything is fitted
@@ -115,7 +113,7 @@ def compare_models(
         if isinstance(fit, str):
             from jtruth.learning.bayes import fit_nuts
 
-            fit = fit_nuts(fit, labels, key=jax.random.fold_in(typed_key(key), k), **options)
+            fit = fit_nuts(fit, labels, key=stream(key, "model", k), **options)
         found.append((leave_one_out(fit, labels), fit.warnings))
     return _ordered(names, found)
 

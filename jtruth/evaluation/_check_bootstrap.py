@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jtruth._random import host_rng
 from jtruth.evaluation import _check_statistics as statistics
 from jtruth.evaluation._check_data import Design, Parameters, Sets, observed, simulate
 from jtruth.evaluation._check_fit import Fitted, Modes
 from jtruth.labels import Labels
-from jtruth.learning.gibbs import key_words
 
 _ENTRIES = 3_000_000  # labels of all simulated sets together
 _FEWEST, _MOST = 99, 399  # simulated sets
@@ -68,7 +68,7 @@ def bootstrap(
         order: (samples,) when each sample was labelled, from -1 to 1; adds the check "drift".
         prior: (classes,) class prior that is held fixed.
     """
-    rng = np.random.default_rng(np.random.SeedSequence([*key_words(key), 11]))
+    rng = host_rng(key, "model bootstrap")
     raters, gold, order = _some_samples(raters, gold, order, rng)
     real = observed(raters, gold, order)
     num = int(np.clip(_ENTRIES // real.design.row.size, _FEWEST, _MOST))

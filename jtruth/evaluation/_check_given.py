@@ -9,15 +9,14 @@ labels at hand, with the classifier's own error rates estimated anew for every s
 
 from typing import Any
 
-import jax
 import numpy as np
 from scipy.special import logsumexp, softmax
 from scipy.stats import chi2
 
 from jtruth._host import log
+from jtruth._random import host_rng, stream
 from jtruth.evaluation._check_bootstrap import Component, component, largest
 from jtruth.labels import Labels
-from jtruth.learning.gibbs import key_words
 from jtruth.noise import NoiseModel
 
 MOST_LABELS = 500_000  # more are not simulated
@@ -52,13 +51,13 @@ def label_law(labels: Labels, noise: NoiseModel, prior: np.ndarray, key: Any) ->
     """Label frequencies and agreements against those of labels drawn from the given model."""
     z = labels.to_matrix()
     mask = z >= 0
-    rng = np.random.default_rng(np.random.SeedSequence([*key_words(key), 12]))
+    rng = host_rng(key, "label law")
     shared = mask.T.astype(np.float64) @ mask
     pairs = np.argwhere(np.triu(shared, 1) >= _LEAST_SHARED)
     sets = [_label_statistics(z, labels.num_classes, pairs)]
     for k in range(int(np.clip(_LABELS // max(labels.num_labels, 1), 39, _SETS))):
         y = rng.choice(prior.size, size=len(z), p=prior).astype(np.int32)
-        drawn = np.asarray(noise.sample(jax.random.fold_in(key, k), y, mask))
+        drawn = np.asarray(noise.sample(stream(key, "label law", k), y, mask))
         sets.append(_label_statistics(drawn, labels.num_classes, pairs))
     return _component(np.array(sets))
 
@@ -87,7 +86,7 @@ def classifier_dependence(
         covariates: by name, (covariates, samples, classes): of a sample, if it is of that class.
         key: JAX random key.
     """
-    rng = np.random.default_rng(np.random.SeedSequence([*key_words(key), 13]))
+    rng = host_rng(key, "dependence")
     if len(y_pred) > _SAMPLES:
         chosen = rng.choice(len(y_pred), _SAMPLES, replace=False)
         log_likelihood, y_pred = log_likelihood[chosen], y_pred[chosen]

@@ -13,8 +13,8 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.stats import t as student
 
+from jtruth._random import host_rng
 from jtruth.evaluation.terms import metric_terms
-from jtruth.learning.gibbs import key_words
 from jtruth.stats.ppi import GoldSample, PpiEstimate
 
 _UNIFORM = 0.2  # share of the samples to ask that is spread evenly, whatever the model thinks
@@ -91,7 +91,7 @@ def ask_next(
     mean = (influence * class_posterior).sum(axis=1)
     variance = (class_posterior * (influence - mean[:, None]) ** 2).sum(axis=1)
     chance = _chances(np.sqrt(variance), left, num)
-    rng = np.random.default_rng(np.random.SeedSequence([*key_words(key), 41]))
+    rng = host_rng(key, "ask")
     order = rng.permutation(left)
     place = (rng.random() + np.arange(num)) * (chance[order].sum() / num)
     chosen = order[np.minimum(np.searchsorted(np.cumsum(chance[order]), place), order.size - 1)]

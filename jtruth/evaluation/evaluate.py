@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-import jax
 import numpy as np
-from jaxtyping import Array, Key
+from jaxtyping import Array
 
+from jtruth._random import as_key, stream
 from jtruth.evaluation import inputs, ranges
 from jtruth.evaluation._check_data import Parameters
 from jtruth.evaluation.answers import (
@@ -58,7 +58,7 @@ def evaluate(
     order: Any = None,
     fast: bool = False,
     level: float = 0.95,
-    key: Key[Array, ""] | None = None,
+    key: Any = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Evaluation:
     """How good is a classifier, judged by noisy labels?
@@ -83,7 +83,7 @@ def evaluate(
         order: (samples,) when each sample was labelled, on any scale; adds a check for raters who change.
         fast: a sensitivity range of fewer assumptions, in a second or two.
         level: probability of the printed intervals.
-        key: PRNG key of whatever is drawn at random; jax.random.key(0) if None ("sampling" needs one).
+        key: of whatever is drawn at random: a whole number or a JAX key; 0 if None ("sampling" needs one).
         progress: called with (sweeps done, sweeps planned) while learned error rates are sampled.
 
     Returns:
@@ -103,7 +103,7 @@ def evaluate(
     inputs.check_options(assume, method, key)
     data = inputs.read(y_pred, labels, noise, prior, gold, positive)
     order = inputs.read_order(order, data)
-    key = jax.random.key(0) if key is None else key
+    key = as_key(key)
     model, learned = data.model, data.model is None and method == "bayes"
     if learned:
         several = assume in (None, "unknown") and not fast and not (data.gold >= 0).any()
@@ -236,11 +236,9 @@ def _majority(data) -> dict[str, float]:
     return majority_metrics(y, np.stack([rest, positive], 1))
 
 
-def _checks(
-    data: inputs.Inputs, model: inputs.Model, noise: Any, order: Any, key: Key[Array, ""]
-) -> tuple[Check, ...]:
+def _checks(data: inputs.Inputs, model: inputs.Model, noise: Any, order: Any, key: Any) -> tuple[Check, ...]:
     """What the labels say against the assumptions of independent errors, or against what was given."""
-    key, gold = jax.random.fold_in(key, 4), data.gold
+    key, gold = stream(key, "checks"), data.gold
     if model.refusal is not None:
         return refused(model.refusal)
     if data.model is not None:

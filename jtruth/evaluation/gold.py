@@ -22,10 +22,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
+from jtruth._random import host_rng
 from jtruth.evaluation.answers import CountDrawsPosterior
 from jtruth.evaluation.ask import gold_to_halve
 from jtruth.evaluation.terms import metric_terms
-from jtruth.learning.gibbs import key_words
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.ppi import GoldSample, PpiEstimate, gold_sample, ppi_ratio
 
@@ -117,7 +117,7 @@ def pooled_gold(
     if not draws:
         raise ValueError("draws is empty; give the count tables of one model or more")
     sample = gold_sample(gold >= 0, inclusion=inclusion, strata=strata)
-    rng = np.random.default_rng(np.random.SeedSequence([*key_words(key), 14]))
+    rng = host_rng(key, "pooled gold")
     most = min(4000, *(len(d) for d in draws)) if len(draws) > 1 else min(4000, len(draws[0]))
     models = [
         CountDrawsPosterior(d[np.linspace(0, len(d) - 1, most).astype(int)], tuple(classes), positive, None)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from jtruth._random import as_key
 from jtruth._version import __version__
 from jtruth.evaluation.inputs import codes
 from jtruth.labels import Labels
@@ -69,7 +70,7 @@ class LabelerReport:
 def evaluate_labelers(
     labels: Labels,
     *,
-    key: Any,
+    key: Any = None,
     gold: Any = None,
     level: float = 0.95,
     progress: Callable[[int, int], None] | None = None,
@@ -78,7 +79,7 @@ def evaluate_labelers(
 
     Args:
         labels: the noisy labels.
-        key: PRNG key.
+        key: a whole number or a JAX key; 0 if None.
         gold: (samples,) known classes as codes or names, -1 where unknown.
         level: probability of the shortest intervals.
         progress: called with (sweeps done, sweeps planned).
@@ -87,6 +88,7 @@ def evaluate_labelers(
         A LabelerReport; print it. Without rows when the labels determine nothing, with the reason.
     """
     check_level(level)
+    key = as_key(key)
     names = tuple(map(str, labels.class_names))
     known = None if gold is None else codes(gold, names, "gold", missing=True)
     fit = fit_joint(labels, gold=known, key=key, progress=progress)

@@ -17,15 +17,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import jax
 import numpy as np
 from scipy import sparse
 
+from jtruth._random import as_key, host_rng, stream
 from jtruth._version import __version__
 from jtruth.evaluation.inputs import codes
 from jtruth.evaluation.result import estimate_dict
 from jtruth.labels import Labels
-from jtruth.learning.gibbs import key_words
 from jtruth.learning.joint import JointPosterior, fit_joint
 from jtruth.learning.recalibration import recalibrate
 from jtruth.stats.draws import DrawsEstimate
@@ -114,7 +113,7 @@ class Prevalence:
 def prevalence(
     labels: Labels,
     *,
-    key: Any,
+    key: Any = None,
     gold: Any = None,
     assume: str | None = None,
     level: float = 0.95,
@@ -145,7 +144,7 @@ def prevalence(
     recalibration 0.6
     """
     level = check_level(level)
-    key_words(key)  # a missing key is found before anything is computed
+    key = as_key(key)
     if assume not in (None, "independent"):
         raise ValueError(f"assume must be None or 'independent'; got {assume!r}")
     names = tuple(map(str, labels.class_names))
@@ -163,7 +162,7 @@ def prevalence(
         "num_gold": num_gold,
     }
     if num_gold and assume is None:
-        h, doubts = labels_only_posterior(labels, jax.random.fold_in(key, 1))
+        h, doubts = labels_only_posterior(labels, stream(key, "labels only"))
         found = recalibrate(h, known, key=key)
         if not found.converged:
             doubts += (f"the importance sample is poor (effective size {found.ess:.0f})",)
@@ -217,7 +216,7 @@ def class_count_draws(fit: JointPosterior, labels: Labels, gold: np.ndarray, *, 
     Given these the classes of samples are independent, p(y_i = c) ~ pi_c prod psi_t[c, z_it], so a draw of
     theirs is a draw of the joint posterior. Equal samples are drawn together.
     """
-    rng = np.random.default_rng(np.random.SeedSequence([*key_words(key), 6]))
+    rng = host_rng(key, "class counts")
     patterns, classes = labels.patterns(), labels.num_classes
     size = np.bincount(patterns.inverse[gold < 0], minlength=patterns.counts.size)
     rows = patterns.labels

@@ -19,15 +19,15 @@ no member describes are labelers who are wrong together on their own: only gold 
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 
 from jtruth._host import majority
+from jtruth._random import host_rng, stream
 from jtruth.evaluation.answers import Answer, Confusion, CountDrawsPosterior, of_draws
 from jtruth.evaluation.inputs import Inputs
 from jtruth.evaluation.result import Loo
 from jtruth.learning._gibbs_pointwise import RowLikelihood
-from jtruth.learning.gibbs import Effort, key_words
+from jtruth.learning.gibbs import Effort
 from jtruth.learning.joint import JointPosterior, fit_joint
 from jtruth.learning.random_effect import fit_random_effect
 from jtruth.stats.estimates import Estimate
@@ -141,7 +141,7 @@ def members(
     """
     check_level(level)
     found, doubts, done = [], [], 0
-    for number, name in enumerate(names):
+    for name in names:
         if name == "majority_vote":
             found.append(Member(name, _draws_answer(vote_draws(data, key), data, None, level), None))
             continue
@@ -149,7 +149,7 @@ def members(
             continue
         fit = (known or {}).get(name)
         if fit is None:
-            fit = _fit(name, data, jax.random.fold_in(key, number), _from(progress, done), pointwise)
+            fit = _fit(name, data, stream(key, name), _from(progress, done), pointwise)
             done += fit.convergence.num_sweeps
         if not fit.usable or fit.counts is None:
             doubts.append(f"the model {name!r} is left out of the range: {fit.warnings[0]}")
@@ -215,7 +215,7 @@ def vote_draws(data: Inputs, key: Any) -> np.ndarray:
     voted = (labels.labels_per_sample() > 0) | known
     table = np.zeros((labels.num_classes, labels.num_classes))
     np.add.at(table.T, data.y_pred[voted], truth[voted])
-    rng = np.random.default_rng(np.random.SeedSequence([*key_words(key), 7]))
+    rng = host_rng(key, "majority vote")
     shares = rng.dirichlet(table.ravel() + 2.0 / table.size, size=_VOTE_DRAWS)
     return shares.reshape(-1, *table.shape) * labels.num_samples
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from jtruth import _validation as check
 from jtruth._host import known_classes, majority
+from jtruth._random import as_key, stream
 from jtruth.evaluation.answers import CountDrawsPosterior, of_draws
 from jtruth.evaluation.inputs import Inputs, Model
 from jtruth.evaluation.learned import matrices_log_likelihood
@@ -152,12 +153,12 @@ def sensitivity(
         raise ValueError(
             f"sensitivity to {what!r} needs labels whose error rates are learned; leave noise out"
         )
-    key = jax.random.key(0) if key is None else key
+    key = as_key(key)
     base = {"prior": float(model.prior[data.positive]), "error_rates": 1.0}.get(what, 0.0)
     grid = _grid(what, values, float(np.clip(base, 0.01, 0.99)))
     axis, counts, doubts = np.array(grid), [], []
     for k, value in enumerate(grid):
-        draws, axis[k], warnings = _at(what, value, data, model, noise, jax.random.fold_in(key, k))
+        draws, axis[k], warnings = _at(what, value, data, model, noise, stream(key, "sensitivity", k))
         counts.append(draws)
         doubts += [f"at {value:g}: {text}" for text in warnings]
         if progress is not None:
@@ -221,7 +222,7 @@ def _scaled(factor: float, data: Inputs, model: Model, noise: NoiseModel | None,
         rates = scale_errors(fit.matrices[k].astype(np.float64), factor)
         log_p = known_classes(matrices_log_likelihood(labels, rates), data.gold)
         shares = fit.prior[fit.matrix_draw[k]]
-        parts.append(_drawn(log_p, shares, data, jax.random.fold_in(key, int(k)), num=400))
+        parts.append(_drawn(log_p, shares, data, stream(key, "rates", int(k)), num=400))
     return np.concatenate(parts)
 
 

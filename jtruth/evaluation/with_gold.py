@@ -2,9 +2,9 @@
 
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 
+from jtruth._random import stream
 from jtruth.evaluation import ranges
 from jtruth.evaluation.answers import Answer, of_draws
 from jtruth.evaluation.ask import ask_next
@@ -44,7 +44,7 @@ def gold_answer(
     if not found:
         found, more_doubts = ranges.members(("independent",), data, key, level, progress)
         doubts += more_doubts
-    posterior, more_doubts = labels_only_posterior(data.labels, jax.random.fold_in(key, 21))
+    posterior, more_doubts = labels_only_posterior(data.labels, stream(key, "labels beside gold"))
     metrics = [*METRICS]
     if not two:
         metrics += [f"{m}[{c}]" for c in data.classes for m in ("precision", "recall", "f1")]
@@ -52,7 +52,7 @@ def gold_answer(
     about: dict[str, Any] = {
         "classes": data.classes, "positive": data.positive, "level": level, **sampling._asdict()
     }  # fmt: skip
-    key = jax.random.fold_in(key, 22)
+    key = stream(key, "pool")
 
     def pooled(some: list[str]) -> Any:
         return pooled_gold(draws, data.y_pred, posterior, data.gold, key=key, names=some, **about)

@@ -16,7 +16,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
-from jtruth._nuts_run import arithmetic, typed_key
+from jtruth._nuts_run import arithmetic
+from jtruth._random import host_rng, stream
 from jtruth.labels import Labels
 from jtruth.learning import _bayes_channels as channels
 from jtruth.learning._columns import bucket
@@ -114,7 +115,7 @@ def simulated_labels(channel, draws, labeler, hyper, num_labelers, key, replicat
     for k, place in enumerate(used):
         draw = {name: x[place // length, place % length] for name, x in draws.items()}
         with arithmetic():
-            now = jax.random.fold_in(typed_key(key), k + 1)
+            now = stream(key, "replicate", k)
             data = jax.tree.map(jnp.asarray, (draw, padded, hyper))
             given = np.asarray(_draw(channel, num_labelers, now, *data))
         yield given[:size, : labeler.shape[1]]
@@ -130,7 +131,7 @@ def _some_samples(labeler: np.ndarray, label: np.ndarray, key: Any) -> tuple[np.
     pairs = labeler.shape[1] * (labeler.shape[1] - 1) // 2
     if labeler.shape[0] * pairs <= _MOST_PAIRS:
         return labeler, label
-    rng = np.random.default_rng(np.asarray(jax.random.key_data(typed_key(key))).ravel().tolist())
+    rng = host_rng(key, "some samples")
     some = rng.choice(labeler.shape[0], max(_MOST_PAIRS // pairs, 1), replace=False)
     return labeler[some], label[some]
 

@@ -2,11 +2,11 @@
 
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 from jaxtyping import Float
 
-from jtruth._nuts_run import NutsRun, typed_key
+from jtruth._nuts_run import NutsRun
+from jtruth._random import required_key, stream
 from jtruth._validation import choose
 from jtruth.labels import Labels
 from jtruth.learning._bayes_agreement import Agreement, labeler_agreement
@@ -65,8 +65,7 @@ class NutsFit(NamedTuple):
 
 def check_input(labels: Labels, key: Any, start: Any) -> None:
     """ValueError for what cannot be fitted."""
-    if key is None:
-        raise ValueError("sampling needs a key; pass key=jax.random.key(0), or any other seed")
+    required_key(key)
     if labels.num_labels == 0:
         raise ValueError("labels holds no label at all, so there is nothing to learn from")
     if isinstance(start, str):
@@ -110,7 +109,7 @@ def gather(
 ) -> NutsFit:
     """The run as a `NutsFit`, with its doubts."""
     found = digest(spec.channel, run.samples, data.rows, hyper, labels.num_labelers)
-    key = jax.random.fold_in(typed_key(key), 1)
+    key = stream(key, "agreement")
     agreement = labeler_agreement(spec.channel, run.samples, labels, hyper, key)
     active = labels.labels_per_labeler() > 0
     switching = check_switching(found.mean_matrices[:, active], labels.class_names)

@@ -15,12 +15,12 @@ memory; then a sample takes several rows, and `sample` says which rows belong to
 
 from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
 
 from jtruth import _validation as check
+from jtruth._random import host_rng
 from jtruth.labels import Labels
 
 _MOST_PADDING = 4  # cells per label, above which long samples are split into several rows
@@ -107,8 +107,7 @@ def vote_shares(columns: LabelColumns, num_classes: int, trust: np.ndarray) -> n
 
 def random_trust(key: Any, number: int, num_labelers: int) -> np.ndarray:
     """Positive weights of labelers that differ a lot; NumPy, so that nothing is compiled for them."""
-    words = jax.random.key_data(key) if jnp.issubdtype(key.dtype, jax.dtypes.prng_key) else key
-    rng = np.random.default_rng([*np.asarray(words).ravel().tolist(), number])
+    rng = host_rng(key, "restart", number)
     return rng.standard_exponential(num_labelers) ** 2 + 1e-6
 
 

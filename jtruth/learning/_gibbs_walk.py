@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from jtruth._random import host_rng, key_words
 from jtruth.learning import _gibbs_kernel as kernel
 from jtruth.learning._gibbs_pooled import draw_common_rows
 from jtruth.learning._gibbs_store import Store, load, save
@@ -37,9 +38,9 @@ class Walk:
     done: int = 0  # burn-in included
 
     @classmethod
-    def begin(cls, problem, mode, words, chains, burn_in, max_bytes) -> "Walk":
+    def begin(cls, problem, mode, key, chains, burn_in, max_bytes) -> "Walk":
         """States drawn at the mode (states, rows)."""
-        rng = np.random.default_rng(np.random.SeedSequence(words))
+        rng = host_rng(key, "gibbs")
         p = np.repeat(mode[:, None, :], chains, axis=1)
         symbols = kernel.count_symbols(problem, kernel.draw_states(problem, p, rng))
         chain = {"symbols": symbols}
@@ -49,7 +50,7 @@ class Walk:
         for k, group in enumerate(problem.pooled):
             mean = group.common_prior / group.common_prior.sum(axis=-1, keepdims=True)
             chain[f"common{k}"] = np.repeat(np.log(mean)[None], chains, axis=0)
-        return cls(problem, words, rng, chain, Store(max_bytes), burn_in)
+        return cls(problem, key_words(key), rng, chain, Store(max_bytes), burn_in)
 
     @property
     def num_chains(self) -> int:

@@ -17,9 +17,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
 from jtruth.learning import _gibbs_kernel as kernel
 from jtruth.learning._gibbs_spec import LatentModel, Observed
@@ -118,7 +117,7 @@ def run_gibbs(
     problem = kernel.flatten(model, observed)
     mode, em_steps = kernel.em(problem, start)
     chains = effort.chains or _affordable_chains(problem)
-    walk = Walk.begin(problem, mode, key_words(key), chains, effort.burn_in, effort.max_bytes)
+    walk = Walk.begin(problem, mode, key, chains, effort.burn_in, effort.max_bytes)
     walk.target = max(-(-effort.min_sweeps // chains), _SHORTEST)
     file = Checkpoint(checkpoint, checkpoint_seconds, [start, np.array([chains, effort.burn_in])])
     file.resume(walk)
@@ -171,15 +170,6 @@ def _advance(walk, digest, effort, file, progress, began):
         if spent > effort.max_seconds and walk.store.kept >= 4:
             return False
     return True
-
-
-def key_words(key: Any) -> list[int]:
-    """The numbers inside a JAX random key, typed or raw."""
-    if key is None:
-        raise ValueError("sampling needs a key; pass key=jax.random.key(0), or any other seed")
-    typed = jax.numpy.issubdtype(key.dtype, jax.dtypes.prng_key)
-    words: Int[np.ndarray, " words"] = np.asarray(jax.random.key_data(key) if typed else key).ravel()
-    return [int(word) for word in words]
 
 
 def diagnose(draws: dict[str, np.ndarray]) -> tuple[dict[str, float], dict[str, float]]:

@@ -21,6 +21,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from jtruth import _validation as check
+from jtruth._random import required_key
 from jtruth.labels import Labels
 from jtruth.learning._gibbs_digest import JointDigest, mean_share
 from jtruth.learning._gibbs_guard import Switching, check_identified, check_switching
@@ -28,7 +29,7 @@ from jtruth.learning._gibbs_inputs import checked_gold, checked_predictions, che
 from jtruth.learning._gibbs_models import MODELS, hold_share
 from jtruth.learning._gibbs_pointwise import RowLikelihood, of_gibbs
 from jtruth.learning._gibbs_spec import Observed, label_columns, merge_samples, prediction_columns
-from jtruth.learning.gibbs import STANDARD, Convergence, Effort, key_words, run_gibbs
+from jtruth.learning.gibbs import STANDARD, Convergence, Effort, run_gibbs
 
 
 class JointPosterior(NamedTuple):
@@ -135,7 +136,7 @@ def fit_joint(
     >>> fit.usable, fit.tables("in-sample").shape[1:], bool(fit.mean_matrices[0, 0, 0] > 0.9)
     (True, (2, 2), True)
     """
-    key_words(key)  # a missing key is found before anything is computed
+    required_key(key)  # a missing key is found before anything is computed
     check.choose("dependence", dependence, tuple(MODELS))
     predicted, symbols = checked_predictions(labels, y_pred, num_symbols)
     known = checked_gold(labels, gold)

@@ -18,13 +18,14 @@ import numpy as np
 from jaxtyping import Float
 from scipy.optimize import minimize
 
+from jtruth._random import host_rng
 from jtruth.labels import Labels
 from jtruth.learning._gibbs_guard import check_identified, check_switching
 from jtruth.learning._gibbs_inputs import checked_gold, checked_predictions
 from jtruth.learning._gibbs_pointwise import RowLikelihood, chosen_draws, row_likelihood
 from jtruth.learning._gibbs_spec import Rows, merge_samples
 from jtruth.learning._random_effect_density import Density, Parameters
-from jtruth.learning.gibbs import STANDARD, Convergence, Effort, diagnose, key_words
+from jtruth.learning.gibbs import STANDARD, Convergence, Effort, diagnose
 from jtruth.learning.joint import JointPosterior
 
 _BLOCK = 25  # transitions between two looks at the clock
@@ -78,7 +79,7 @@ def fit_random_effect(
     >>> fit.usable, fit.converged, fit.tables("in-sample").shape[1:]
     (True, True, (2, 2))
     """
-    rng = np.random.default_rng(np.random.SeedSequence(key_words(key)))
+    rng = host_rng(key, "random effect")
     if labels.num_classes != 2:
         raise ValueError(
             f"the random-effect model is for two classes, these labels have {labels.num_classes}; "

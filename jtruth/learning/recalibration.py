@@ -26,7 +26,7 @@ from jaxtyping import Float, Int
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
-from jtruth.learning.gibbs import key_words
+from jtruth._random import host_rng
 
 BIAS_SD = 1.5 / np.sqrt(2)  # of one bias; the difference of two has 1.5
 LOG_SLOPE_SD = 0.7  # judges that copy each other ask for slopes below .4
@@ -79,7 +79,7 @@ def recalibrate(
     >>> print(f"{found.shares[:, 1].mean():.2f}")
     0.46
     """
-    rng = np.random.default_rng(np.random.SeedSequence([*key_words(key), 14]))
+    rng = host_rng(key, "recalibration")
     h, gold = _checked(class_posterior, gold)
     score = np.log(np.maximum(h, FLOOR))
     known = np.flatnonzero(gold >= 0)

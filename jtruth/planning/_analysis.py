@@ -6,8 +6,9 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import betaincinv
 
+from jtruth._random import host_rng
 from jtruth.labels import Labels
-from jtruth.learning.gibbs import Effort, key_words
+from jtruth.learning.gibbs import Effort
 from jtruth.learning.joint import fit_joint
 from jtruth.planning._data import DataSet, log_likelihood
 from jtruth.planning._patterns import row_prior
@@ -93,7 +94,7 @@ def _known(setting: Setting, data: DataSet, key) -> DrawsEstimate:
     )
     tables = found.counts.astype(np.float64)
     if setting.target == "population":
-        rng = np.random.default_rng(data.y.size)
+        rng = host_rng(key, "population rows")
         rows = rng.standard_gamma(tables + 1)
         tables = setting.prior[:, None] * rows / rows.sum(-1, keepdims=True)
     return DrawsEstimate(metric_of(setting, tables))
@@ -126,7 +127,7 @@ def _gold_only(setting: Setting, data: DataSet, key) -> Estimate:
         return DrawsEstimate(metric_of(setting, table[None]))
     if setting.target == "in-sample":
         raise ValueError("samples without a label and without gold: give each one or the other")
-    rng = np.random.default_rng(key_words(key))
+    rng = host_rng(key, "gold only")
     rows = rng.standard_gamma(table + row_prior(len(table), True), size=(_NODES, *table.shape))
     pi = rng.standard_gamma(table.sum(axis=1) + 1, size=(_NODES, len(table)))
     joint = (pi / pi.sum(axis=1, keepdims=True))[..., None] * rows / rows.sum(axis=2, keepdims=True)

@@ -6,12 +6,13 @@ with more samples, labels or gold contains the data of a plan with fewer, and th
 far better known than either.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from jtruth._host import known_classes, labels_log_likelihood
+from jtruth._random import host_rng
 from jtruth.planning.setting import Plan, Setting
 
 
@@ -25,10 +26,10 @@ class DataSet(NamedTuple):
     gold: Int[np.ndarray, " samples"]  # -1 where the class is not known
 
 
-def draw(setting: Setting, plan: Plan, words: list[int], number: int) -> DataSet:
-    """Set `number` of a plan; the same words give the same uniform numbers to every plan."""
+def draw(setting: Setting, plan: Plan, key: Any, number: int) -> DataSet:
+    """Set `number` of a plan; the same key gives the same uniform numbers to every plan."""
     people = np.array([kind.people for kind in setting.labelers])
-    rng = np.random.default_rng(np.random.SeedSequence([*words, 67, number]))
+    rng = host_rng(key, "data set", number)
     u = rng.random((plan.num_samples, 2 + 2 * int(people.sum())))  # rows first: more samples only append
     y = _pick(np.tile(setting.prior, (len(u), 1)), u[:, 0])
     y_pred = _pick(setting.confusion[y], u[:, 1])

@@ -19,10 +19,10 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from jtruth._host import known_classes, labels_log_likelihood, log_odds
+from jtruth._random import host_rng
 from jtruth._validation import choose
 from jtruth.evaluation.terms import metric_terms
 from jtruth.labels import Labels
-from jtruth.learning.gibbs import key_words
 from jtruth.learning.joint import fit_joint
 from jtruth.noise import ConfusionMatrices
 from jtruth.planning._analysis import confusion_nodes
@@ -198,7 +198,7 @@ def _known(labels, y, gold, rows: Rows, terms, target, key, num_draws, matrices,
     else:
         found = multiclass_posterior(log_lik, pi, y, key=key, num_symbols=labels.num_classes)
         at = np.linspace(0, len(found.counts) - 1, min(num_draws, len(found.counts))).astype(int)
-        rng = np.random.default_rng(np.random.SeedSequence([*key_words(key), 83]))
+        rng = host_rng(key, "asking rows")
         k = rng.standard_gamma(found.counts[at] + 1.0)
         k /= k.sum(axis=2, keepdims=True)
     same, every = log_lik[rows.first], (len(k),)

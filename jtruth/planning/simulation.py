@@ -14,11 +14,11 @@ Plans are compared on common random numbers (`_data`).
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 from jaxtyping import Float
 
-from jtruth.learning.gibbs import Effort, key_words
+from jtruth._random import required_key, stream
+from jtruth.learning.gibbs import Effort
 from jtruth.planning._analysis import SetInterval, set_interval
 from jtruth.planning._data import draw
 from jtruth.planning.setting import Plan, Setting, check_plan
@@ -75,7 +75,7 @@ def simulated_widths(
     >>> bool(one.mean > 1.3 * three.mean), three.method
     (True, 'exact posterior at known error rates')
     """
-    words = list(key_words(key))
+    key = required_key(key)
     number = (200 if setting.rates == "known" else 16) if num_sets is None else num_sets
     if number < 2:
         raise ValueError(f"num_sets is {number}; a mean with an error needs at least 2")
@@ -83,8 +83,8 @@ def simulated_widths(
     for plan in [check_plan(setting, plan) for plan in plans]:
         rows = []
         for s in range(number):
-            data = draw(setting, plan, words, s)
-            rows.append(set_interval(setting, data, jax.random.fold_in(key, s), effort))
+            data = draw(setting, plan, key, s)
+            rows.append(set_interval(setting, data, stream(key, "analysis", s), effort))
             done += 1
             if progress is not None:
                 progress(done, number * len(plans))

@@ -14,12 +14,12 @@ from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 from jaxtyping import Float
 from scipy.special import betaincinv, ndtri
 
 from jtruth import _validation as check
+from jtruth._random import host_rng, required_key
 from jtruth.stats.regions import check_level
 
 METHODS = ("delta", "bootstrap", "exact")
@@ -105,11 +105,7 @@ class Spread(NamedTuple):
 
 def generator(key: Any) -> np.random.Generator:
     """A NumPy generator from a JAX key, typed or raw."""
-    if key is None:
-        raise ValueError("the bootstrap draws at random; pass key=jax.random.key(0), or any other seed")
-    typed = jax.numpy.issubdtype(key.dtype, jax.dtypes.prng_key)
-    words = np.asarray(jax.random.key_data(key) if typed else key).ravel()
-    return np.random.default_rng(np.random.SeedSequence([int(word) for word in words]))
+    return host_rng(required_key(key, "the bootstrap draws at random: it"), "bootstrap")
 
 
 def percentiles(values: Float[np.ndarray, "draws ..."], level: float) -> tuple[np.ndarray, np.ndarray]:

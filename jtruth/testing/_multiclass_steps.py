@@ -21,6 +21,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from jtruth._arrays import safe_log
+from jtruth._random import stream
 from jtruth.testing.empirical_bayes import mean_share
 from jtruth.testing.metrics import ratio
 
@@ -147,7 +148,7 @@ def sampling_step(
     draws = 2500 * log_rho.shape[1] if num_draws is None else num_draws
 
     def step(confusion, number):
-        tables = draw_tables(jax.random.fold_in(key, number), log_rho, y_pred, confusion, draws)
+        tables = draw_tables(stream(key, "algorithm 4", number), log_rho, y_pred, confusion, draws)
         return jnp.nanmean(ratio(tables, tables.sum(2, keepdims=True)), axis=0).astype(confusion.dtype)
 
     return step

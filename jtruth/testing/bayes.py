@@ -24,7 +24,8 @@ from numpyro.distributions import constraints
 from jtruth import _nuts
 from jtruth._arrays import safe_log
 from jtruth._host import log
-from jtruth._nuts_run import NutsRun, typed_key
+from jtruth._nuts_run import NutsRun
+from jtruth._random import host_rng, stream
 from jtruth.stats.chains import effective_sample_size, split_rhat
 from jtruth.testing import _multiclass_gibbs as gibbs
 from jtruth.testing.count_posterior import CountDraws, checked_inputs
@@ -128,7 +129,7 @@ def binary_nuts(
     odds = log(rho[:, 1]) - log(rho[:, 0])
     run = _nuts.run_nuts(
         binary_testing_model, odds, symbol, weight, tuple(map(float, operating_point_prior)),
-        key=_first(key), diagnose=_diagnose, **options,
+        key=stream(key, "binary nuts"), diagnose=_diagnose, **options,
     )  # fmt: skip
     rates = np.stack([run.samples["p_false_alarm"], run.samples["p_detection"]], axis=2)
     return _with_counts(run, np.stack([1 - rates, rates], axis=3), rows, key)
@@ -158,7 +159,7 @@ def multiclass_nuts(
     log_rho = log(rho)
     run = _nuts.run_nuts(
         testing_model, log_rho, flat, symbol, weight, concentration,
-        key=_first(key), diagnose=_diagnose, **options,
+        key=stream(key, "table nuts"), diagnose=_diagnose, **options,
     )  # fmt: skip
     return _with_counts(run, run.samples["confusion"], rows, key)
 
@@ -178,8 +179,7 @@ def _merged(rows: gibbs.Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def _with_counts(run: NutsRun, confusion: np.ndarray, rows: gibbs.Rows, key: Any) -> NutsTesting:
     """Draw the classes, hence a count table, for each draw of K (chains, draws, classes, symbols)."""
-    words = np.asarray(jax.random.key_data(jax.random.split(typed_key(key))[1])).ravel()
-    rng = np.random.default_rng(words.tolist())
+    rng = host_rng(key, "classes")
     flat = confusion.reshape(-1, *confusion.shape[2:])
     parts = [
         gibbs.draw_tables(rng, rows, flat[k : k + _DRAWS_AT_ONCE])
@@ -190,13 +190,6 @@ def _with_counts(run: NutsRun, confusion: np.ndarray, rows: gibbs.Rows, key: Any
     chains, draws = confusion.shape[:2]
     good = not bool((rhat > 1.01).any() or (ess < 100.0 * chains).any())  # NaN: a cell that never changed
     return NutsTesting(CountDraws(counts, flat, rhat, ess, good, chains, draws + run.num_warmup), run)
-
-
-def _first(key: Any) -> Any:
-    """The key of NUTS; the other half of the split draws the classes."""
-    if key is None:
-        raise ValueError("sampling needs a key; pass key=jax.random.key(0), or any other seed")
-    return jax.random.split(typed_key(key))[0]
 
 
 def _diagnose(draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -21,6 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
+from jtruth._random import stream
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Estimate
 from jtruth.testing import empirical_bayes as eb
@@ -150,9 +151,7 @@ def _plugged_in(method, data: LogOdds, x, y, fit: eb.Fit, key) -> BinaryPosterio
         none = ("method='labels' takes its label estimates as true: it has no uncertainty",)
         return exact._replace(estimate=estimate, table=None, warnings=none + warnings[1:])
     if method == "sampling":
-        counts = np.asarray(
-            eb.draw_counts(jax.random.fold_in(key, 1 << 20), x, y, point, NUM_DRAWS), np.float64
-        )
+        counts = np.asarray(eb.draw_counts(stream(key, "binary draws"), x, y, point, NUM_DRAWS), np.float64)
         return exact._replace(estimate=lambda metric: DrawsEstimate(named_metric(metric)(*counts.T)))
     moments = jax.tree.map(np.asarray, eb.moments(x, y, point))
 

@@ -16,11 +16,11 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
 from jtruth._arrays import safe_log
+from jtruth._random import host_rng
 from jtruth.posterior import check_not_contradictory, validate_prior
 from jtruth.stats.chains import effective_sample_size, split_rhat
 from jtruth.stats.draws import DrawsEstimate
@@ -115,8 +115,7 @@ def count_posterior(
         raise ValueError(
             f"min_ess is {min_ess} for {num_draws} draws; it must be above 0 and at most half of them"
         )
-    words = jax.random.key_data(key) if jnp.issubdtype(key.dtype, jax.dtypes.prng_key) else key
-    rng = np.random.default_rng(np.asarray(words).ravel().tolist())
+    rng = host_rng(key, "count posterior")
     rows = gibbs.distinct_rows(log_lik, np.asarray(prior, np.float64), y, concentration.shape[1])
     centre = concentration + gibbs.starting_table(rows, concentration) / _OVERDISPERSION
     confusion = gibbs.draw_dirichlet(rng, np.broadcast_to(centre, (num_chains, *centre.shape)))

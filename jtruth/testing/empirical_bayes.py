@@ -22,6 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
+from jtruth._random import stream
 from jtruth.stats import ratio_of_normals
 from jtruth.stats.ratio_of_normals import Ratio
 from jtruth.testing.metrics import binary_counts, false_alarm_rate, recall
@@ -231,7 +232,7 @@ def sampling_step(key: Key[Array, ""], log_odds: Array, y_pred: Array, *, num_dr
     """Algorithm 2; draws in which a rate is undefined are left out of its mean."""
 
     def step(point, number):
-        counts = draw_counts(jax.random.fold_in(key, number), log_odds, y_pred, point, num_draws)
+        counts = draw_counts(stream(key, "algorithm 2", number), log_odds, y_pred, point, num_draws)
         tp, fp, fn, tn = (counts[:, i].astype(log_odds.dtype) for i in range(4))
         return jnp.stack([jnp.nanmean(recall(tp, fp, fn, tn)), jnp.nanmean(false_alarm_rate(tp, fp, fn, tn))])
 

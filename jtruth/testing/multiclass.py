@@ -23,6 +23,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
 from jtruth._host import log
+from jtruth._random import stream
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Estimate
 from jtruth.testing import _multiclass_steps as steps
@@ -127,7 +128,7 @@ def multiclass_posterior(
             fit = _fit(key, x, y_jax, method=method, num_symbols=symbols)
             confusion = fit.confusion
         log_p = np.asarray(steps.log_testing_posterior(x, y_jax, confusion))
-        draws_key = jax.random.fold_in(key, 1 << 20)  # Algorithm 4 folds in the numbers of its steps
+        draws_key = stream(key, "table draws")
         counts = np.asarray(_draw(draws_key, x, y_jax, confusion, num_draws=num_draws))
     fit = jax.tree.map(np.asarray, fit)
     if method == "labels":

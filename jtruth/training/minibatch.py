@@ -24,6 +24,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 from tqdm.auto import tqdm
 
 from jtruth._arrays import as_array
+from jtruth._random import stream
 from jtruth.training._inputs import check_key
 from jtruth.training.batch_objectives import BatchObjective
 
@@ -178,7 +179,7 @@ def _pass(cost: Callable, key: Any, s: _State, data: Any, setup: _Setup) -> tupl
         return (optax.apply_updates(arrays, updates), optimiser), value * where.sum().astype(value.dtype)
 
     num_samples = _rows(data)
-    batches = _batches(jax.random.fold_in(key, s.epoch), num_samples, setup.batch_size)
+    batches = _batches(stream(key, "epoch", s.epoch), num_samples, setup.batch_size)
     carry, values = jax.lax.scan(step, (s.arrays, s.optimiser), batches)
     return carry, values.sum() / num_samples
 

@@ -145,8 +145,8 @@ def test_more_classes_and_names():
 def test_input_that_cannot_be_used(as_installed):
     y, z = judges(size=40)
     labels = jt.Labels.from_matrix(z, 2)
-    with pytest.raises(ValueError, match="needs a key"):
-        prevalence(labels, key=None)
+    with pytest.raises(ValueError, match="key is 'x' of type str: give a whole number"):
+        prevalence(labels, key="x")
     with pytest.raises(ValueError, match="assume must be None or 'independent'"):
         prevalence(labels, key=KEY, assume="copying")
     with pytest.raises(ValueError, match="gold has 3 entries but there are 40"):

@@ -12,7 +12,7 @@ from jtruth.learning import _gibbs_kernel as kernel
 from jtruth.learning import _gibbs_models as models
 from jtruth.learning._gibbs_spec import Observed, label_columns, merge_samples, prediction_columns
 from jtruth.learning.dawid_skene import Smoothing, fit_dawid_skene
-from jtruth.learning.gibbs import Effort, diagnose, key_words, run_gibbs
+from jtruth.learning.gibbs import Effort, diagnose, run_gibbs
 from jtruth.stats.chains import mean_error
 from tests.learning import crowds
 
@@ -332,10 +332,6 @@ def test_diagnosis_names_its_numbers():
     rhat, ess = diagnose({"counts": x, "accuracy": x[..., 0, 0]})
     assert list(rhat) == ["counts[0,0]", "counts[0,1]", "counts[1,0]", "counts[1,1]", "accuracy"]
     assert rhat["accuracy"] == rhat["counts[0,0]"] and ess.keys() == rhat.keys()
-
-
-def test_old_and_new_keys_hold_the_same_words():
-    assert key_words(jax.random.key(7)) == key_words(jax.random.PRNGKey(7)) == [0, 7]
 
 
 def test_bad_effort(as_installed):

@@ -145,18 +145,18 @@ def test_doubtful_predictions_say_so():
 
 def test_plans_share_their_data():
     asked = made(rates="known")
-    small, large = (draw(asked, plan, [1, 2], 5) for plan in (Plan(50, (1, 0.4), 3), Plan(80, (2, 1), 9)))
+    small, large = (draw(asked, plan, 1, 5) for plan in (Plan(50, (1, 0.4), 3), Plan(80, (2, 1), 9)))
     np.testing.assert_array_equal(small.y, large.y[:50])
     np.testing.assert_array_equal(small.y_pred, large.y_pred[:50])
     np.testing.assert_array_equal(small.z[:, 0], large.z[:50, 0])
     given = small.z[:, 1] >= 0
     np.testing.assert_array_equal(small.z[given, 1], large.z[:50, 2][given])
     assert 8 < given.sum() < 32 and (small.gold >= 0).sum() == 3 and (large.gold >= 0).sum() == 9
-    assert not np.array_equal(draw(asked, Plan(50, (1, 0), 0), [1, 2], 6).y, small.y)
+    assert not np.array_equal(draw(asked, Plan(50, (1, 0), 0), 1, 6).y, small.y)
 
 
 def test_shares_of_what_is_drawn():
-    data = draw(made(), Plan(40_000, (2, 0.5), 0), [7], 0)
+    data = draw(made(), Plan(40_000, (2, 0.5), 0), 7, 0)
     assert data.y.mean() == pytest.approx(0.4, abs=0.012)  # 5 standard errors
     assert (data.y_pred[data.y == 1] == 1).mean() == pytest.approx(0.8, abs=0.016)
     assert (data.z[data.y == 1, 0] == 0).mean() == pytest.approx(0.25, abs=0.018)
@@ -166,7 +166,7 @@ def test_shares_of_what_is_drawn():
 def test_population_law_against_a_grid():
     """Known rates: the collapsed likelihood on a grid of (p_D, p_FA), flat priors."""
     asked = made(rates="known", metric="precision", target="population")
-    data = draw(asked, Plan(40, (2, 1), 4), [3], 1)
+    data = draw(asked, Plan(40, (2, 1), 4), 7, 1)
     p_d, p_fa = np.meshgrid(*[(np.arange(400) + 0.5) / 400] * 2, indexing="ij")
     log_p = np.zeros_like(p_d)
     for i in range(40):

@@ -1,0 +1,95 @@
+"""Randomness has a rule: one key from the user, and a named stream for every place that draws.
+
+A *key* is what makes an answer repeatable. Users may give a whole number, a JAX key (typed or raw), or
+nothing, which means 0; `as_key` turns all of them into one typed JAX key. Library cores demand one:
+`required_key`.
+
+Two places that draw from the same key must not draw the same numbers. So nobody uses the key as it is:
+`host_rng(key, "checks")` is a NumPy generator and `stream(key, "checks")` a JAX key that depend on the key,
+on the name and on nothing else: not on the order of calls, the process, or PYTHONHASHSEED. Where one place
+draws again and again the number of the repetition follows the name: `host_rng(key, "restart", 3)`.
+"""
+
+import hashlib
+import operator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+_MOST = 2**32 - 1
+_HOW = f"give a whole number 0..{_MOST}, or a JAX key such as jax.random.key(0)"
+
+
+def as_key(key: Any = None) -> jax.Array:
+    """A typed JAX key from a whole number, a JAX key (typed or raw), or None, which is the number 0.
+
+    Raises:
+        ValueError: anything else, with what to give.
+
+    >>> bool(as_key(7) == as_key(jax.random.PRNGKey(7))), bool(as_key() == as_key(0))
+    (True, True)
+    """
+    if isinstance(key, jax.Array | np.ndarray) and key.ndim:
+        return _from_raw(key)
+    if isinstance(key, jax.Array) and jnp.issubdtype(key.dtype, jax.dtypes.prng_key):
+        return key
+    if isinstance(key, bool | np.bool_ | float | np.floating):
+        raise ValueError(f"key is {key!r}: {_HOW}")
+    try:
+        number = 0 if key is None else operator.index(key)
+    except TypeError:
+        raise ValueError(f"key is {key!r} of type {type(key).__name__}: {_HOW}") from None
+    if not 0 <= number <= _MOST:
+        raise ValueError(f"key is {number}: {_HOW}")
+    return jax.random.key(number)
+
+
+def required_key(key: Any, what: str = "sampling") -> jax.Array:
+    """`as_key` for functions that never choose a seed by themselves: None is a ValueError too."""
+    if key is None:
+        raise ValueError(f"{what} needs a key; pass key=jax.random.key(0), or any other seed")
+    return as_key(key)
+
+
+def key_words(key: Any) -> list[int]:
+    """The numbers inside a key; equal words are equal keys."""
+    return [int(word) for word in np.asarray(jax.random.key_data(required_key(key))).ravel()]
+
+
+def host_rng(key: Any, name: str, *numbers: int) -> np.random.Generator:
+    """NumPy generator of the stream `name` of a key, of its repetition `numbers` if there are many.
+
+    >>> a, b = host_rng(0, "checks").random(2), host_rng(0, "checks").random(2)
+    >>> bool((a == b).all()), bool((a == host_rng(0, "votes").random(2)).any())
+    (True, False)
+    """
+    words = [*key_words(key), *_digest(name), *(int(number) for number in numbers)]
+    return np.random.default_rng(np.random.SeedSequence(words))
+
+
+def stream(key: Any, name: str, *numbers: Any) -> jax.Array:
+    """JAX key of the stream `name` of a key; `numbers`, of the repetition, may be traced."""
+    found = required_key(key)
+    for number in (*_digest(name), *numbers):
+        found = jax.random.fold_in(found, number)
+    return found
+
+
+def _digest(name: str) -> list[int]:
+    """Two words of 32 bits that stand for a name, the same in every process."""
+    found = hashlib.sha256(name.encode()).digest()
+    return [int.from_bytes(found[k : k + 4], "little") for k in (0, 4)]
+
+
+def _from_raw(key: Any) -> jax.Array:
+    """A key from its words as jax.random.PRNGKey makes them."""
+    typed = isinstance(key, jax.Array) and jnp.issubdtype(key.dtype, jax.dtypes.prng_key)
+    if not typed and key.dtype == np.uint32 and key.ndim == 1:
+        try:
+            return jax.random.wrap_key_data(jnp.asarray(key))
+        except (TypeError, ValueError):
+            pass
+    what = "several keys" if typed else f"an array of {key.dtype}"
+    raise ValueError(f"key is {what} of shape {tuple(key.shape)}: {_HOW}")

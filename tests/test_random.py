@@ -1,0 +1,134 @@
+"""Keys as users give them, and streams that nobody shares by accident."""
+
+import ast
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+
+import jtruth as jt
+from jtruth._random import as_key, host_rng, key_words, required_key, stream
+from jtruth.evaluation import evaluate_labelers, prevalence
+
+PACKAGE = Path(jt.__file__).parent
+
+
+def same(a, b) -> bool:
+    return key_words(a) == key_words(b)
+
+
+def test_numbers_raw_keys_and_nothing_are_keys():
+    typed = jax.random.key(7)
+    assert as_key(typed) is typed
+    raw = jax.random.PRNGKey(7)
+    assert all(
+        same(as_key(k), typed) for k in (7, np.int64(7), np.uint8(7), np.array(7), raw, np.asarray(raw))
+    )
+    assert same(as_key(), jax.random.key(0)) and same(as_key(None), as_key(0))
+    assert key_words(typed) == [0, 7]
+    largest = key_words(2**32 - 1)
+    assert largest != key_words(0) and len(largest) == 2
+    rbg = jax.random.key(3, impl="rbg")
+    assert as_key(rbg) is rbg and len(key_words(rbg)) == 4
+
+
+BAD = {
+    "text": ("0", "key is '0' of type str"),
+    "fraction": (0.5, "key is 0.5"),
+    "whole float": (1.0, "key is 1.0"),
+    "bool": (True, "key is True"),
+    "negative": (-1, "key is -1"),
+    "too large": (2**32, "key is 4294967296"),
+    "list": ([0, 1], r"key is \[0, 1\] of type list"),
+    "signed array": (np.arange(2), r"an array of int64 of shape \(2,\)"),
+    "wrong number of words": (np.arange(3, dtype=np.uint32), r"an array of uint32 of shape \(3,\)"),
+    "several typed keys": (jax.random.split(jax.random.key(0), 3), r"several keys of shape \(3,\)"),
+    "several raw keys": (jax.random.split(jax.random.PRNGKey(0), 3), r"an array of uint32 of shape \(3, 2\)"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_anything_else_says_what_to_give(case):
+    value, message = BAD[case]
+    with pytest.raises(ValueError, match=message) as caught:
+        as_key(value)
+    assert "give a whole number 0..4294967295, or a JAX key such as jax.random.key(0)" in str(caught.value)
+
+
+def test_cores_never_choose_a_seed():
+    for use in (required_key, key_words, lambda k: host_rng(k, "a"), lambda k: stream(k, "a")):
+        with pytest.raises(ValueError, match="sampling needs a key"):
+            use(None)
+
+
+def test_streams_depend_on_key_name_and_number_only():
+    draws = {
+        (key, name, numbers): tuple(host_rng(key, name, *numbers).integers(2**62, size=2))
+        for key in (0, 1)
+        for name in ("checks", "votes", "")
+        for numbers in ((), (0,), (1,), (0, 0))
+    }
+    assert len(set(draws.values())) == len(draws)
+    keys = [stream(key, name, *n) for key in (0, 1) for name in ("checks", "votes") for n in ((), (0,), (1,))]
+    assert len({tuple(key_words(k)) for k in keys}) == len(keys)
+    assert same(stream(jax.random.PRNGKey(4), "votes", 2), stream(4, "votes", 2))
+
+
+def test_repetitions_may_be_traced():
+    traced = jax.jit(lambda n: jax.random.key_data(stream(jax.random.key(3), "step", n)))(5)
+    assert np.asarray(traced).tolist() == key_words(stream(3, "step", 5))
+
+
+def test_another_process_and_hash_seed_draw_the_same():
+    code = (
+        "from jtruth._random import *; print(host_rng(5, 'checks').random(), key_words(stream(5, 'checks')))"
+    )
+    out = {
+        subprocess.run(
+            [sys.executable, "-c", code], env=_environment(seed), capture_output=True, check=True
+        ).stdout
+        for seed in ("0", "1")
+    }
+    expected = f"{host_rng(5, 'checks').random()} {key_words(stream(5, 'checks'))}\n"
+    assert {text.decode() for text in out} == {expected}
+
+
+def _environment(seed: str) -> dict[str, str]:
+    import os
+
+    return {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(PACKAGE.parent)}
+
+
+def test_no_bare_salt_and_no_name_twice():
+    """Generators are made in one file, and every name of a stream stands in one place."""
+    makers, names = [], Counter()
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Attribute) and node.attr in ("SeedSequence", "fold_in", "default_rng"):
+                makers.append(path.name)
+            call = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
+            if call in ("host_rng", "stream") and isinstance(node.args[1], ast.Constant):
+                names[call, node.args[1].value] += 1
+    assert set(makers) == {"_random.py"}
+    assert names.total() > 20 and {n for n, times in names.items() if times > 1} == set()
+
+
+def test_key_is_a_number_a_key_or_absent_where_users_call():
+    """prevalence and evaluate_labelers once ended in an AttributeError for key=0, and wanted one."""
+    z = np.repeat([[1, 1, 1], [0, 0, 0], [1, 1, 0], [0, 1, 0]], [20, 15, 5, 5], axis=0)
+    labels = jt.Labels.from_matrix(z, 2)
+    for function in (prevalence, evaluate_labelers):
+        found = [str(function(labels, **given)) for given in ({}, {"key": 0}, {"key": jax.random.key(0)})]
+        assert found[0] == found[1] == found[2]
+    noise = jt.noise.Symmetric(0.2, 2)
+    results = [
+        jt.evaluate(z[:, 0], labels, noise=noise, prior=[0.5, 0.5], **given)
+        for given in ({}, {"key": 0}, {"key": jax.random.PRNGKey(0)})
+    ]
+    assert str(results[0]) == str(results[1]) == str(results[2])
+    with pytest.raises(ValueError, match="key is 'seed' of type str"):
+        jt.evaluate(z[:, 0], labels, noise=noise, prior=[0.5, 0.5], key="seed")
