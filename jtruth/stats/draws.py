@@ -1,4 +1,12 @@
-"""A law known through draws: the third kind of Estimate (see `estimates`)."""
+"""A law known through draws: the third kind of Estimate (see `estimates`).
+
+The shortest interval that holds 95 % of the draws holds less of the law: of all intervals it is the one on
+which the draws happen to be dense (normal law: .938 with 400 draws, .944 with 1000, .948 with 4000). Here the
+draws smoothed by a normal kernel say only which share to leave out below, and the ends are then the order
+statistics at that share. Between the r-th and the (r + k)-th of n draws lies the share k/(n + 1) of the law
+on average, whatever the law is, and no end is a number that was not drawn. The choice of r still costs up to
+.0008 with 400 draws (2500 sets of normal draws: .9492), so k is one more than the level asks for.
+"""
 
 from dataclasses import dataclass
 
@@ -6,8 +14,9 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float, Key
 
+from jtruth.stats._smoothing import smooth_quantiles
 from jtruth.stats.estimates import Estimate, PmfEstimate
-from jtruth.stats.regions import Interval, Region
+from jtruth.stats.regions import WITH_MEAN, Interval, Region, check_level
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +54,26 @@ class DrawsEstimate(Estimate):
         return self._as_atoms().mode
 
     def interval(self, level: float = 0.95) -> Interval:
-        """Shortest interval that holds the share `level` of the draws."""
-        return self._as_atoms().interval(level)
+        """Shortest interval by the smoothed draws; its ends are draws.
+
+        `mass` is the share of the draws inside, a little more than `level` on average.
+        """
+        check_level(level)
+        draws = np.sort(self._defined)
+        if not draws.size:
+            return Interval(float("nan"), float("nan"), float("nan"))
+        beyond = int(np.ceil(level * (draws.size + 1) - 1e-9)) + 1  # the k of the module docstring
+        if beyond >= draws.size:  # too few draws to leave one out
+            return Interval(float(draws[0]), float(draws[-1]), 1.0)
+        starts = np.arange(draws.size - beyond)
+        if level >= WITH_MEAN:
+            point = np.clip(self.mean, draws[0], draws[-1])
+            starts = starts[(draws[:-beyond] <= point) & (point <= draws[beyond:])]
+        below = (np.array([starts, starts + beyond]) + 0.5) / draws.size
+        ends = smooth_quantiles(draws, below)
+        first = starts[np.argmin(ends[1] - ends[0])]
+        low, high = draws[first], draws[first + beyond]
+        return Interval(float(low), float(high), float(((draws >= low) & (draws <= high)).mean()))
 
     def equal_tails(self, level: float = 0.95) -> Interval:
         """Interval between two quantiles of the draws."""

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
+WITH_MEAN = 0.9  # from this level on an interval contains the mean (see `estimates`)
 _SLACK = 1e-12  # a level counts as attained within this much (sums of probabilities round)
 
 
@@ -35,9 +36,18 @@ def check_level(level: float) -> float:
 
 
 def shortest_interval(
-    values: Float[np.ndarray, " atoms"], pmf: Float[np.ndarray, " atoms"], level: float
+    values: Float[np.ndarray, " atoms"],
+    pmf: Float[np.ndarray, " atoms"],
+    level: float,
+    point: float | None = None,
 ) -> Interval:
     """Shortest interval of atoms (sorted `values`) that holds at least `level`; ties go to the larger mass.
+
+    Args:
+        values: the atoms.
+        pmf: their probabilities.
+        level: least probability inside.
+        point: number inside the range of the atoms that the interval must contain.
 
     >>> shortest_interval(np.array([0.0, 0.5, 1.0]), np.array([0.1, 0.6, 0.3]), 0.8)
     Interval(low=0.5, high=1.0, mass=0.9)
@@ -48,6 +58,9 @@ def shortest_interval(
     first = np.flatnonzero(cumulative[:-1] + level * total <= total + _SLACK)
     last = np.searchsorted(cumulative, cumulative[first] + level * total - _SLACK, side="left") - 1
     last = np.clip(last, first, values.size - 1)
+    if point is not None:
+        first, last = first[values[first] <= point], last[values[first] <= point]
+        last = np.maximum(last, np.searchsorted(values, point))
     width = values[last] - values[first]
     mass = cumulative[last + 1] - cumulative[first]
     near = np.flatnonzero(width <= width.min() + 1e-12)

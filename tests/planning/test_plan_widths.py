@@ -9,8 +9,9 @@ from scipy.stats import beta
 
 from jtruth.planning import Plan, approximate_width, labeler, setting, simulated_width, simulated_widths
 from jtruth.planning._analysis import confusion_nodes, known_binary
-from jtruth.planning._data import draw
+from jtruth.planning._data import draw, log_likelihood
 from jtruth.planning.approximation import beta_width, information
+from jtruth.stats.draws import DrawsEstimate
 from jtruth.testing.exact import count_table
 from jtruth.testing.lam_stork import true_error_variance
 from jtruth.testing.operating_point import collapse
@@ -191,6 +192,30 @@ def test_nodes_have_the_moments_of_the_mixture():
     a, b = np.meshgrid(table.a, table.b, indexing="ij")
     expected = (table.probability * (a + 1) / (a + b + 2)).sum()
     assert nodes[:, 1, 1].mean() == pytest.approx(expected, abs=2e-3)
+
+
+def test_width_of_the_population_law_against_draws():
+    """Widths were 1 to 2 % too small: the two counts and the two rates were not spread independently."""
+    asked = setting([0.7, 0.3], 0.9, [labeler("crowd", 0.2, people=5)], rates="known", target="population")
+    rng = np.random.default_rng(5)
+    for number in (200, 991):
+        data = draw(asked, Plan(number, (2,), 0), [7], 0)
+        log_odds = np.log(0.3 / 0.7) + np.diff(log_likelihood(asked, data), axis=1)[:, 0]
+        table = count_table(collapse(log_odds, data.y_pred))
+        cell = rng.choice(table.probability.size, 1_000_000, p=table.probability.ravel())
+        i, j = np.unravel_index(cell, table.probability.shape)
+        a, b = table.a[i], table.b[j]
+        right = 0.7 * (1 - rng.beta(table.n1 - a + 1, table.n0 - b + 1)) + 0.3 * rng.beta(a + 1, b + 1)
+        law, exact = known_binary(asked, data), DrawsEstimate(right)
+        assert law.sd == pytest.approx(exact.sd, rel=4e-3)  # draws: 7e-4
+        widths = [np.subtract(*one.equal_tails()[1::-1]) for one in (law, exact)]
+        assert widths[0] == pytest.approx(widths[1], rel=5e-3)  # draws: 2e-3
+        k = confusion_nodes(table, 4096)
+        expected = np.cov(rng.beta(table.n1 - a + 1, table.n0 - b + 1), rng.beta(a + 1, b + 1))
+        found = np.cov(k[:, 0, 1], k[:, 1, 1])
+        np.testing.assert_allclose(
+            found, expected, rtol=0.01, atol=0.01 * np.sqrt(np.prod(np.diag(expected)))
+        )
 
 
 def test_simulated_widths():
