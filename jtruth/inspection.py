@@ -14,6 +14,7 @@ import numpy as np
 
 from jtruth._validation import agreement, quoted
 from jtruth._validation.guess import FileLook, look_at
+from jtruth._validation.terminal import plain
 from jtruth._validation.text import read_table
 from jtruth.labels import Labels
 
@@ -62,7 +63,7 @@ class Inspection:
     def __str__(self) -> str:
         """What `jtruth inspect` prints."""
         given, shares = self.labels_per_labeler, zip(self.class_shares, self.classes, strict=True)
-        by_share = [f"{name} {share:.1%}" for share, name in sorted(shares, key=lambda pair: -pair[0])]
+        by_share = [f"{plain(name)} {share:.1%}" for share, name in sorted(shares, key=lambda pair: -pair[0])]
         more = f" and {len(by_share) - 8} more" if len(by_share) > 8 else ""
         lines = [
             f"{self.num_samples} samples, {self.num_labelers} labelers, {self.num_labels} labels, "
@@ -82,7 +83,8 @@ class Inspection:
         )
         width = max(len(step.command) for step in self.next_steps)
         steps = [
-            f"  {s.command:<{width}}  {s.answers}" if s.command else f"  {s.answers}" for s in self.next_steps
+            f"  {s.command:<{width}}  # {s.answers}" if s.command else f"  {s.answers}"
+            for s in self.next_steps
         ]
         return "\n".join([*lines, "", "Next:", *steps])
 
@@ -224,6 +226,13 @@ def _constant(labels: Labels) -> np.ndarray:
     return least == most
 
 
+def _never_twice(labels: Labels) -> np.ndarray:
+    """Labelers who gave a sample one label at most; to grade the others one must say which label counts."""
+    sample, labeler, _ = _entries(labels)
+    first = np.unique(labeler.astype(np.int64) * labels.num_samples + sample) // labels.num_samples
+    return np.bincount(first, minlength=labels.num_labelers) == labels.labels_per_labeler()
+
+
 def _look_alikes(names: list | tuple) -> list:
     """Names that are equal up to case and leading zeros, one group after the other."""
     groups: dict[str, list] = {}
@@ -249,7 +258,7 @@ def _next_steps(labels: Labels, pairs: agreement.LabelerPairs, file: str) -> Ite
         )
         return
     yield Step(f"jtruth labelers {file}", "how good each labeler is")
-    known = (shared > 0) & (number >= max(FEW_LABELS, float(np.median(number))))
+    known = (shared > 0) & (number >= max(FEW_LABELS, float(np.median(number)))) & _never_twice(labels)
     if known.any():
         worst = int(np.argmin(np.where(known, agreed / np.maximum(1, shared), np.inf)))
         name = shlex.quote(str(labels.workers[worst] if labels.workers else worst))

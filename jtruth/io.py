@@ -262,9 +262,25 @@ def read_noise(path: str | PathLike, labels: Labels) -> dict[str, Any]:
     """
     source = check.Source(Path(path).name)
     try:
-        data = json.loads(Path(path).read_text("utf-8-sig"))
-    except ValueError as problem:  # bad JSON, or bytes that are not UTF-8
+        data = json.loads(Path(path).read_text("utf-8-sig"), object_pairs_hook=_once)
+        tasks = labels.tasks or range(labels.num_samples)
+        workers = labels.workers or range(labels.num_labelers)
+        return parse_noise(data, tuple(map(str, tasks)), tuple(map(str, workers)), labels.class_names, source)
+    except RecursionError:
+        raise ValueError(source.says("brackets are nested too deeply for any noise model")) from None
+    except _Twice as problem:
+        raise ValueError(source.says(str(problem))) from None
+    except (json.JSONDecodeError, UnicodeDecodeError) as problem:
         raise ValueError(source.says(f"this is not JSON text: {problem}")) from None
-    tasks = labels.tasks or range(labels.num_samples)
-    workers = labels.workers or range(labels.num_labelers)
-    return parse_noise(data, tuple(map(str, tasks)), tuple(map(str, workers)), labels.class_names, source)
+
+
+class _Twice(ValueError):
+    """A name that occurs twice in a JSON object; the standard library would take the last."""
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object with every name once."""
+    twice = check.duplicates(name for name, _ in pairs)
+    if twice:
+        raise _Twice(f"{check.quoted(twice)} stands there more than once in one object. Keep one of them.")
+    return dict(pairs)

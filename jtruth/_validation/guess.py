@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from jtruth._validation.classes import MISSING_TEXT
+from jtruth._validation.terminal import plain
 from jtruth._validation.text import Table
 from jtruth._validation.words import quoted
 
@@ -50,12 +51,12 @@ class FileLook:
 
     def __str__(self) -> str:
         """The columns and the advice, a line each."""
-        width = max(len(column.name) for column in self.columns)
-        lines = [f"{self.file}: {self.num_rows} rows, {len(self.columns)} columns"]
+        width = max(len(plain(column.name)) for column in self.columns)
+        lines = [f"{plain(self.file)}: {self.num_rows} rows, {len(self.columns)} columns"]
         for column in self.columns[:12]:
             missing = f", {column.num_missing} missing" if column.num_missing else ""
             values = f"{column.num_values} values{missing}: {quoted(column.examples, 4)}"
-            lines.append(f"  {column.name:<{width}}  {values}")
+            lines.append(f"  {plain(column.name):<{width}}  {values}")
         if len(self.columns) > 12:
             lines.append(f"  and {len(self.columns) - 12} more columns")
         return "\n".join(lines + list(self.advice))
@@ -144,7 +145,7 @@ def _pairs_advice(table: Table, roles: dict) -> tuple:
         )
     return (
         "One label per task and no worker: predictions or gold labels. Use it beside a file of labels:",
-        "  jtruth evaluate LABELS.csv --predictions THIS.csv    (or --gold THIS.csv)",
+        "  jtruth evaluate LABELS.csv --predictions THIS.csv  # or --gold THIS.csv",
     )
 
 

@@ -1,5 +1,6 @@
 """The entry point: run a command, and end with one line and an exit code whatever happens."""
 
+import os
 import sys
 from typing import NoReturn
 
@@ -14,10 +15,30 @@ def main() -> None:
         app(prog_name="jtruth")
     except KeyboardInterrupt:
         _end("stopped", STOPPED)
+    except BrokenPipeError:  # the reader of our output left, as `head` does: no fault of the input
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(FAILED) from None
     except (ValueError, OSError) as problem:
         _end(str(problem), UNUSABLE)
+    except MemoryError as problem:
+        _end(f"there is not enough memory for this ({problem}). {_SMALLER}", FAILED)
+    except Exception as problem:
+        if "RESOURCE_EXHAUSTED" in str(problem):
+            _end(f"there is not enough memory for this. {_SMALLER}", FAILED)
+        if os.environ.get("JTRUTH_TRACEBACK"):
+            raise
+        what = f"{type(problem).__name__}: {problem}"
+        _end(f"this should not happen, please report it ({what}). JTRUTH_TRACEBACK=1 shows where", FAILED)
+
+
+_SMALLER = "Is the right column the label, is the file the right one? Else take part of the samples"
 
 
 def _end(text: str, code: int) -> NoReturn:
-    print(f"jtruth: {text}", file=sys.stderr)
+    """One line on stderr in the shell's words, with nothing in it that a terminal obeys."""
+    from jtruth._validation.terminal import escaped
+    from jtruth.cli.words import shell_words
+
+    line = escaped(shell_words(" ".join(text.split("\n"))))
+    print(f"jtruth: {line}", file=sys.stderr)
     raise SystemExit(code) from None

@@ -1,13 +1,14 @@
 """`jtruth evaluate`: grade a classifier, or one labeler by the others."""
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from jtruth.cli.options import Columns, Draws, LabelsFile, Output
-from jtruth.cli.output import give, progress
+from jtruth.cli.options import Columns, Draws, LabelsFile, typed
+from jtruth.cli.output import Output, progress
 
 
 @dataclass(frozen=True)
@@ -86,14 +87,15 @@ def evaluate(
             progress=advance,
         )
     result = result.with_warnings(notes)
-    next_line = _next(source.file, graded, result.interval_kind)
-    give(f"{result}\n\nnext: {next_line}", result.to_dict(), output.json_file)
+    step = _next(source.file, graded, draws, columns, result.interval_kind)
+    output.give(f"{result}\n\nnext: {step}", result.to_dict())
 
 
-def _next(file: Path, graded: Graded, kind: str) -> str:
+def _next(file: Path, graded: Graded, draws: Draws, columns: Columns, kind: str) -> str:
     """The command worth running next: gold where only gold helps, else a look at the labels."""
+    name = shlex.quote(str(file))
     if kind != "sensitivity range":
-        return f"jtruth inspect {file}   (what the labels look like, and what is suspicious)"
-    one = graded.predictions is None
-    what = f"--rater {graded.rater}" if one else f"--predictions {graded.predictions}"
-    return f"jtruth evaluate {file} {what} --gold GOLD.csv   (task,label: the truth of 30 random samples)"
+        command = f"jtruth inspect {name} {typed(columns)}".strip()
+        return f"{command}  # what the labels look like, and what is suspicious"
+    command = f"jtruth evaluate {name} {typed(graded, draws, columns)} --gold GOLD.csv"
+    return f"{command}  # columns {columns.task}, {columns.label}: the truth of 30 random samples"

@@ -1,12 +1,12 @@
 """`jtruth inspect`: a first look at a file."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from jtruth.cli.options import Columns, LabelsFile, Output
-from jtruth.cli.output import give
+from jtruth.cli.options import Columns, LabelsFile, typed
+from jtruth.cli.output import Output
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,18 @@ def inspect(source: LabelsFile, columns: LooseColumns, output: Output) -> None:
 
     look = inspect_file(source.file, sep=columns.sep)
     if {columns.task, columns.worker, columns.label} <= {column.name for column in look.columns}:
-        found = inspect_labels(labels_of(source.file, columns), file=str(source.file))
-        give(str(found), found.to_dict(), output.json_file)
+        labels = labels_of(source.file, columns)
+        found = inspect_labels(labels, file=str(source.file), options=_needed(columns, labels))
+        output.give(str(found), found.to_dict())
     else:
-        give(str(look), look.to_dict(), output.json_file)
+        output.give(str(look), look.to_dict())
+
+
+def _needed(columns: LooseColumns, labels: Any) -> str:
+    """The options that other commands need to read this file; they are stricter than a first look."""
+    options = [typed(columns)]
+    if columns.repeats == "keep" and labels.has_repeats():
+        options.append("--repeats keep")
+    if columns.missing == "drop" and any("missing='drop'" in note for note in labels.notes):
+        options.append("--missing drop")
+    return " ".join(filter(None, options))

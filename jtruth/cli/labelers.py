@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from jtruth.cli.options import Columns, Draws, LabelsFile, Output
-from jtruth.cli.output import give, progress
+from jtruth.cli.options import Columns, Draws, LabelsFile
+from jtruth.cli.output import Output, progress
 
 
 @dataclass(frozen=True)
@@ -32,4 +32,4 @@ def labelers(source: LabelsFile, known: Known, draws: Draws, columns: Columns, o
             labels, gold=gold_of(known.gold, labels, columns), level=draws.level,
             key=jax.random.key(draws.seed), progress=advance,
         )  # fmt: skip
-    give(str(report), report.to_dict(), output.json_file)
+    output.give(str(report), report.to_dict())

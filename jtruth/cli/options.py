@@ -5,6 +5,7 @@ command is a function of groups; `flat` makes of it the function of single optio
 """
 
 import inspect
+import shlex
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
@@ -20,9 +21,9 @@ class Columns:
     task: Annotated[str, typer.Option("--task", help="Name of the column of task ids.")] = "task"
     worker: Annotated[str, typer.Option("--worker", help="Name of the column of worker ids.")] = "worker"
     label: Annotated[str, typer.Option("--label", help="Name of the column of labels.")] = "label"
-    sep: Annotated[str | None, typer.Option("--sep", help="Separator; a comma (tab in .tsv) by default.")] = (
-        None
-    )
+    sep: Annotated[
+        str | None, typer.Option("--sep", help="Separator of all tables; a comma (in .tsv a tab) if unset.")
+    ] = None
     classes: Annotated[
         str | None, typer.Option("--classes", help="Class names in order, comma separated.")
     ] = None
@@ -30,6 +31,11 @@ class Columns:
         str, typer.Option("--repeats", help="A worker labels a task again: error, keep, first, last.")
     ] = "error"
     missing: Annotated[str, typer.Option("--missing", help="Rows without a label: error or drop.")] = "error"
+
+    def __post_init__(self) -> None:
+        if self.sep is not None and len(self.sep) != 1:
+            hint = "; for a tab type $'\\t'" if self.sep == "\\t" else ""
+            raise ValueError(f"--sep {self.sep!r}: a separator is one character{hint}")
 
 
 @dataclass(frozen=True)
@@ -47,15 +53,6 @@ class Draws:
 
     level: Annotated[float, typer.Option("--level", help="Probability of the intervals.")] = 0.95
     seed: Annotated[int, typer.Option("--seed", help="Seed of whatever is drawn at random.")] = 0
-
-
-@dataclass(frozen=True)
-class Output:
-    """Where the answer goes beside the terminal."""
-
-    json_file: Annotated[
-        Path | None, typer.Option("--json", help="Also write the answer as JSON to this file.")
-    ] = None
 
 
 def flat(command: Callable[..., None]) -> Callable[..., None]:
@@ -83,3 +80,17 @@ def flat(command: Callable[..., None]) -> Callable[..., None]:
     run.__annotations__ = {one.name: one.annotation for one in parameters}
     run.__dict__["__signature__"] = inspect.Signature(parameters)
     return run
+
+
+def typed(*groups: Any, without: tuple[str, ...] = ()) -> str:
+    """The options of these groups that differ from their defaults, as they would be typed."""
+    words = []
+    for group in groups:
+        hints = get_type_hints(type(group), include_extras=True)
+        for field in fields(group):
+            value = getattr(group, field.name)
+            if value == field.default or field.default is MISSING or field.name in without:
+                continue
+            option = hints[field.name].__metadata__[0].default  # Typer keeps the first name there
+            words += [option] if value is True else [option, str(value)]
+    return shlex.join(words)

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from jtruth.cli.options import Columns, Draws, Output
-from jtruth.cli.output import give, progress
+from jtruth.cli.options import Columns, Draws
+from jtruth.cli.output import Output, progress
 
 
 @dataclass(frozen=True)
@@ -69,4 +69,4 @@ def plan(wish: Wish, market: Market, draws: Draws, columns: Columns, output: Out
             max_samples=market.max_samples, num_sets=market.sets, level=draws.level,
             positive=class_code(wish.positive, labels), progress=advance,
         )  # fmt: skip
-    give(str(found), search_dict(found), output.json_file)
+    output.give(str(found), search_dict(found))

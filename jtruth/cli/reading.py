@@ -25,14 +25,18 @@ def gold_of(
     """Class codes known to be true, -1 elsewhere; None without a file."""
     if file is None:
         return None
-    return read_gold(file, labels, task=columns.task, label=columns.label, common_only=common_only)
+    return read_gold(
+        file, labels, task=columns.task, label=columns.label, sep=columns.sep, common_only=common_only
+    )
 
 
 def predictions_of(
     file: Path, labels: Labels, columns: Columns, common_only: bool
 ) -> tuple[np.ndarray, Labels, tuple[str, ...]]:
     """(y_pred, labels to judge it by, notes) of a file of predictions."""
-    read = read_predictions(file, labels, task=columns.task, label=columns.label, common_only=common_only)
+    read = read_predictions(
+        file, labels, task=columns.task, label=columns.label, sep=columns.sep, common_only=common_only
+    )
     chosen = labels if read.samples.size == labels.num_samples else labels.restrict(read.samples)
     return read.y_pred, chosen, read.notes
 

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from jtruth._validation.terminal import plain
+
 _LABELERS_SHOWN = 10
 _NAMES = {
     "false_alarm_rate": "false alarms",
@@ -25,7 +27,9 @@ def _range(row: dict[str, Any]) -> str:
 
 
 def _title(name: str) -> str:
-    return _NAMES.get(name, name.replace("_", " "))
+    """A metric as people call it; the name of a class, recall[my_class], stays what it is."""
+    metric, bracket, of_class = name.partition("[")
+    return _NAMES.get(metric, metric.replace("_", " ")) + (f"[{plain(of_class[:-1])}]" if bracket else "")
 
 
 def headline(d: dict[str, Any]) -> str:
@@ -64,19 +68,20 @@ def _confusion(d: dict[str, Any]) -> list[str]:
     mean, low, high = (d["confusion_matrix"][k] for k in ("mean", "low", "high"))
     if not mean or mean[0][0] is None or len(mean) > 8:
         return []
-    symbols = d["classes"] if len(mean[0]) == len(d["classes"]) else [str(k) for k in range(len(mean[0]))]
+    classes = [plain(name) for name in d["classes"]]
+    symbols = classes if len(mean[0]) == len(classes) else [str(k) for k in range(len(mean[0]))]
     cells = [
         [f"{m:.0f} [{lo:.0f}, {hi:.0f}]" for m, lo, hi in zip(*rows, strict=True)]
         for rows in zip(mean, low, high, strict=True)
     ]
     width = max(len(cell) for row in cells for cell in row)
-    width = max(width, *(len(str(s)) for s in symbols))
-    name = max(len(str(c)) for c in d["classes"])
+    width = max(width, *map(len, symbols))
+    name = max(map(len, classes))
     lines = ["", "samples (rows true, columns predicted)"]
-    lines.append(" " * (name + 4) + "  ".join(f"{s!s:>{width}}" for s in symbols))
+    lines.append(" " * (name + 4) + "  ".join(f"{s:>{width}}" for s in symbols))
     lines += [
-        f"  {c!s:>{name}}  " + "  ".join(f"{cell:>{width}}" for cell in row)
-        for c, row in zip(d["classes"], cells, strict=True)
+        f"  {c:>{name}}  " + "  ".join(f"{cell:>{width}}" for cell in row)
+        for c, row in zip(classes, cells, strict=True)
     ]
     return lines
 
@@ -86,12 +91,11 @@ def _labelers(d: dict[str, Any]) -> list[str]:
     if not rows:
         return []
     lines = ["", f"labelers, worst first ({min(len(rows), _LABELERS_SHOWN)} of {len(rows)})"]
-    width = max(len(str(r["worker"])) for r in rows[:_LABELERS_SHOWN])
+    width = max(len(plain(r["worker"])) for r in rows[:_LABELERS_SHOWN])
     for r in rows[:_LABELERS_SHOWN]:
         ends = f" [{_number(r['low'])}, {_number(r['high'])}]" if r.get("low") is not None else ""
-        lines.append(
-            f"  {r['worker']!s:>{width}}  accuracy {_number(r['accuracy'])}{ends}  ({r['num_labels']} labels)"
-        )
+        accuracy = f"{_number(r['accuracy'])}{ends}"
+        lines.append(f"  {plain(r['worker']):>{width}}  accuracy {accuracy}  ({r['num_labels']} labels)")
     return lines
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from jtruth._validation.terminal import plain
 from jtruth.planning._candidates import Row
 from jtruth.planning.search import PlanSearch
 from jtruth.planning.setting import Plan, Setting
@@ -33,13 +34,13 @@ def _sentence(found: PlanSearch) -> str:
 
 def plan_text(setting: Setting, plan: Plan) -> str:
     """A plan in words: 500 samples, labels of each by 3 crowd, 30 gold."""
-    used = [f"{c:g} x {k.name}" for c, k in zip(plan.labels, setting.labelers, strict=True) if c]
+    used = [f"{c:g} x {plain(k.name)}" for c, k in zip(plan.labels, setting.labelers, strict=True) if c]
     gold = "all gold" if plan.num_gold == plan.num_samples else f"{plan.num_gold} gold"
     return f"{plan.num_samples} samples, labels of each by {' + '.join(used) or 'nobody'}, {gold}"
 
 
 def _table(found: PlanSearch) -> list[str]:
-    names = [kind.name for kind in found.setting.labelers]
+    names = [plain(kind.name) for kind in found.setting.labelers]
     head = ["", "samples", *names, "gold", "cost", "width"]
     lines = [("this plan", found.best), *(("other mix", row) for row in found.others)]
     lines += [
@@ -68,7 +69,7 @@ def _guesses(setting: Setting) -> str:
     for kind in setting.labelers:
         errors = np.unique((1 - np.diag(kind.matrix)).round(3))
         rate = "/".join(f"{e:.2g}" for e in (errors if errors.size == 1 else 1 - np.diag(kind.matrix)))
-        kinds.append(f"{kind.name} (error {rate}, cost {kind.cost:g}, at most {kind.people})")
+        kinds.append(f"{plain(kind.name)} (error {rate}, cost {kind.cost:g}, at most {kind.people})")
     prior, right = (", ".join(f"{v:.3g}" for v in x) for x in (setting.prior, np.diag(setting.confusion)))
     gold = f"{setting.cost_gold:g}" if np.isfinite(setting.cost_gold) else "not to be had"
     return (

@@ -4,52 +4,12 @@ import json
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 
-from jtruth import cli
 from jtruth.evaluation import evaluate
 from jtruth.io import read_labels
 
 CARIES, ANESTHESIA = "examples/caries.csv", "examples/anesthesia.csv"
-
-
-@pytest.fixture
-def run(monkeypatch, capsys, pytestconfig):
-    """Run `jtruth ARGUMENTS` in this process: (exit code, stdout, stderr)."""
-    monkeypatch.chdir(pytestconfig.rootpath)
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["jtruth", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stop:
-            cli.main()
-        printed = capsys.readouterr()
-        return stop.value.code or 0, printed.out, printed.err
-
-    return call
-
-
-@pytest.fixture
-def small(tmp_path):
-    """A small label file, predictions, gold and noise files."""
-    rng = np.random.default_rng(0)
-    y = rng.integers(0, 2, 40)
-    rows = [
-        (f"t{i}", w, ("no", "yes")[int(y[i] if rng.random() < 0.8 else 1 - y[i])])
-        for i in range(40)
-        for w in ("ann", "bob", "cy")
-    ]
-    write = lambda name, header, lines: (tmp_path / name).write_text(  # noqa: E731
-        "\n".join([header, *(",".join(map(str, line)) for line in lines)]) + "\n"
-    )
-    write("labels.csv", "task,worker,label", rows)
-    write("pred.csv", "task,label", [(f"t{i}", ("no", "yes")[int(y[i])]) for i in range(40)])
-    write("gold.csv", "task,label", [(f"t{i}", ("no", "yes")[int(y[i])]) for i in range(5)])
-    (tmp_path / "noise.json").write_text(json.dumps({"symmetric": 0.2, "prior": [0.5, 0.5]}))
-    matrix = [[0.8, 0.2], [0.2, 0.8]]
-    matrices = {"confusion_matrices": {w: matrix for w in ("ann", "bob", "cy")}}
-    (tmp_path / "matrices.json").write_text(json.dumps(matrices))
-    return tmp_path
 
 
 def test_the_first_command_of_the_readme(run, tmp_path):

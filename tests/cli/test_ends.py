@@ -1,0 +1,158 @@
+"""How commands end: in the words of the shell, with one line and a code; and what they say comes next."""
+
+import ast
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from jtruth.cli.words import shell_words
+
+CARIES, ANESTHESIA = "examples/caries.csv", "examples/anesthesia.csv"
+
+
+def test_no_message_to_the_shell_speaks_python():
+    """Every sentence of the rooms that commands use, in the shell's words: no option=value is left.
+
+    A sentence that names an option which the shell does not have says that it is about Python.
+    """
+    rooms = ["_validation", "evaluation", "learning", "planning", "io.py", "labels.py", "inspection.py"]
+    python = re.compile(r"(?<![\w(.-])[a-z_]+=(True|'\w|\"\w|\.\.\.|\[)|`[a-z_]+`|num_classes\)|common_only")
+    others = ("jax.random", "pseudo_counts", "reset_index", "dependence=", "allow_unlabelled")
+    others += ("gold_inclusion", ".melt(", "no probability law", "F_beta for", "a Spec of your own")
+    seen, left = 0, []
+    for path in sorted(p for r in rooms for p in [*Path("jtruth").glob(f"{r}/*.py"), Path("jtruth", r)]):
+        if path.suffix != ".py" or not path.is_file():
+            continue
+        for text in sentences(path):
+            words = shell_words(text)
+            seen += words != text
+            if python.search(words) and not any(one in words for one in others):
+                left.append(f"{path}: {words}")
+    assert not left, "\n".join(left)
+    assert seen >= 10
+
+
+def sentences(path):
+    """Text of a file that is no docstring, f-strings with {} for what is filled in."""
+    tree = ast.parse(path.read_text())
+    docs = {id(n.value) for n in ast.walk(tree) if isinstance(n, ast.Expr)}
+    formatted = [node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)]
+    inside = {id(part) for node in formatted for part in ast.walk(node) if part is not node}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            yield "".join(v.value if isinstance(v, ast.Constant) else "'x'" for v in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs | inside:
+            yield node.value
+
+
+def test_next_lines_run_as_printed(run, export, monkeypatch):
+    """On cd70ba6 they forgot the columns, and what `#` and quotation marks are for."""
+    monkeypatch.chdir(export)
+    columns = ["--task", "HITId", "--worker", "WorkerId", "--label", "Answer", "--sep", ";"]
+    code, out, _ = run("inspect", "my labels.csv", *columns)
+    assert code == 0
+    steps = [line.strip() for line in out.splitlines() if line.startswith("  jtruth")]
+    assert len(steps) == 3
+    for step in steps:
+        quick = ["--fast"] if "jtruth evaluate" in step else []
+        code, out, err = run(*shlex.split(step, comments=True)[1:], "--seed", "1", *quick)
+        assert code == 0, err
+    (after,) = [line.removeprefix("next: ") for line in out.splitlines() if line.startswith("next: ")]
+    words = shlex.split(after, comments=True)
+    assert {"--gold", "--repeats", "--missing", "--seed", "--task"} <= set(words)
+    code, out, err = run(*words[1:])
+    assert code == 0 and "20 gold labels were taken as true" in out, err
+    (after,) = [line.removeprefix("next: ") for line in out.splitlines() if line.startswith("next: ")]
+    code, out, err = run(*shlex.split(after, comments=True)[1:])
+    assert code == 0 and "labels per labeler" in out, err
+
+
+NEVER = [
+    (["inspect", "x.csv", "--json", "/nowhere/at/all.json"], "no folder '/nowhere/at'"),
+    (["inspect", "x.csv", "--json", "examples"], "this is a folder"),
+    (["inspect", CARIES, "--sep", "ab"], "one character"),
+    (["evaluate", CARIES, "--rater", "5", "--sep", "\\t"], "for a tab type"),
+    (["evaluate", ANESTHESIA, "--rater", "2"], "Set --repeats keep"),
+    (["inspect", "examples/caries.csv", "--sep", ";", "--task", "x"], "say --sep ,"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "part"), NEVER, ids=[" ".join(a[1:]) for a, _ in NEVER])
+def test_what_is_wrong_with_the_command_is_said_in_its_words_before_any_work(run, arguments, part):
+    code, out, err = run(*arguments)
+    assert code == 2 and part in err and out == "" and len(err.strip().splitlines()) == 1
+
+
+NOISE = {
+    "[" * 100_000 + "]" * 100_000: "nested too deeply",
+    '{"symmetric": ' + "[" * 900 + "0.1" + "]" * 900 + "}": "noise.json",
+    '{"symmetric": 0.1, "symmetric": 0.4}': "'symmetric' stands there more than once",
+    '{"confusion_matrices": {"ann": [[1, 0], [0, 1]], "ann": [[0, 1], [1, 0]]}}': "'ann' stands there",
+    '{"symmetric": 0.1': "not JSON text",
+}
+
+
+@pytest.mark.parametrize(("text", "part"), NOISE.items(), ids=[f"{text:.40}" for text in NOISE])
+def test_noise_files_that_mislead(run, small, text, part):
+    (small / "noise.json").write_text(text)
+    code, _, err = run(
+        "evaluate", small / "labels.csv", "--predictions", small / "pred.csv", "--noise", small / "noise.json"
+    )
+    assert code == 2 and part in err and "Traceback" not in err and len(err) < 500
+
+
+ENDS = {
+    MemoryError("Unable to allocate 44.7 GiB"): (
+        1,
+        "not enough memory for this (Unable to allocate 44.7 GiB)",
+    ),
+    RuntimeError("RESOURCE_EXHAUSTED: Out of memory"): (1, "not enough memory"),
+    TypeError("a\x1b[2Jb"): (1, "should not happen, please report it (TypeError: a\\x1b[2Jb)"),
+    ValueError("one\nline \x1b[2J"): (2, "one line \\x1b[2J"),
+    KeyboardInterrupt(): (130, ""),
+}
+
+
+@pytest.mark.parametrize("problem", ENDS, ids=repr)
+def test_every_end_is_one_line_and_a_code(run, monkeypatch, problem):
+    def fail(*_, **__):
+        raise problem
+
+    monkeypatch.setattr("jtruth.inspection.inspect_file", fail)
+    monkeypatch.setattr("jtruth.inspection.inspect_table", fail, raising=False)
+    code, out, err = run("inspect", CARIES)
+    assert (code, out) == (ENDS[problem][0], "") and ENDS[problem][1] in err
+    assert len(err.splitlines()) <= 1 and "\x1b" not in err
+
+
+def test_ctrl_c_while_libraries_load(pytestconfig):
+    code = (
+        "import sys\nclass Stop:\n    def find_spec(self, name, *_):\n"
+        "        if name == 'typer': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Stop())\nsys.argv = ['jtruth', 'inspect', 'x.csv']\n"
+        "from jtruth.cli import main\nmain()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=pytestconfig.rootpath
+    )
+    assert (done.returncode, done.stderr) == (130, "jtruth: stopped\n")
+
+
+def test_the_same_key_prints_the_same_numbers_in_another_process(pytestconfig, small):
+    """With PYTHONHASHSEED changed: file and terminal are equal to the last digit."""
+    found = []
+    for seed in ("1", "2"):
+        path = small / f"{seed}.json"
+        command = [sys.executable, "-m", "jtruth.cli", "evaluate", small / "labels.csv", "--rater", "ann"]
+        done = subprocess.run(
+            [*command, "--fast", "--seed", "5", "--json", path], capture_output=True, text=True,
+            cwd=pytestconfig.rootpath, env=os.environ | {"PYTHONHASHSEED": seed},
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        found.append((path.read_text(), done.stdout))
+    assert found[0] == found[1]
