@@ -33,7 +33,7 @@ _PHRASES = (
     (r"give inclusion=\.\.\.", "say how they were chosen (from Python: evaluate(gold_inclusion=...))"),
     (r"`(\w+)`", lambda found: _named(found[1]) or found[0]),
 )
-_GIVEN = re.compile(r"(?<![\w(.-])(\w+)=(True\b|'[^']*'|\"[^\"]*\"|\[[^]]*\]|\.\.\.)")
+_GIVEN = re.compile(r"(?<![\w.-])(?<!\w\()(\w+)=(True\b|'[^']*'|\"[^\"]*\"|\[[^]]*\]|\.\.\.)")
 
 
 def shell_words(text: str) -> str:

@@ -29,7 +29,7 @@ LEARNED = {
         "labelers together",
         "labelers do not err together more or less often than the model says",
         "where the class is {}, labelers err together {} often than the model says",
-        "Labels are worth less than their number: use assume='shared_difficulty', or " + GOLD_TELLS,
+        "Labels are worth less than their number: evaluate with assume='shared_difficulty', or " + GOLD_TELLS,
     ),
     "classifier and hard samples": (
         "difficulty",

@@ -19,6 +19,7 @@ from jtruth.evaluation import _check_given as given
 from jtruth.evaluation._check_bootstrap import Bootstrap, Component, bootstrap
 from jtruth.evaluation._check_data import Parameters
 from jtruth.evaluation._check_texts import ALIKE, CLASSIFIER, LEARNED, PRIOR, RATES, SATURATED
+from jtruth.evaluation.learned import with_classifier
 from jtruth.evaluation.result import Check
 from jtruth.labels import Labels
 from jtruth.noise import DifficultyFallibility, NoiseModel
@@ -46,7 +47,7 @@ def learned_checks(
         order: (samples,) when a sample was labelled, any scale; adds the check for drift.
         prior: (classes,) class prior that was given.
     """
-    classes, size = raters.num_classes, raters.num_labelers
+    classes, size = raters.num_classes, int((raters.labels_per_labeler() > 0).sum())
     free = (classes - 1) * (size * classes + (prior is None))
     if (gold is None or not (gold >= 0).any()) and size < 30 and classes**size - 1 <= free:
         text = SATURATED.format(size, classes)
@@ -60,6 +61,26 @@ def learned_checks(
     if "alike" in found.checks:
         checks.append(_alike(found.checks["alike"], raters))
     return (*checks, *few_labels(raters))
+
+
+def labeler_checks(
+    labels: Labels, prior: np.ndarray, matrices: np.ndarray, key: Any, *, gold: np.ndarray | None = None
+) -> tuple[Check, ...]:
+    """The same checks where no classifier is judged: labelers against the model of independent errors.
+
+    Args:
+        labels: of all labelers; samples without a label say nothing.
+        prior: (classes,) learned.
+        matrices: (labelers, classes, classes) learned.
+        key: JAX random key.
+        gold: (samples,) known classes, -1 elsewhere.
+    """
+    seen = np.flatnonzero(labels.labels_per_sample() > 0)
+    nobody = np.full(seen.size, -1)  # a classifier who predicts nothing stands where the last rater does
+    even = np.full((1, *matrices.shape[1:]), 1 / matrices.shape[1])
+    start = Parameters(prior[None], np.concatenate([matrices, even])[None])
+    known = None if gold is None else gold[seen]
+    return learned_checks(with_classifier(labels.restrict(seen), nobody), start, key, gold=known)
 
 
 def _learned(name: str, found: Bootstrap, raters: Labels, free: int) -> Check:

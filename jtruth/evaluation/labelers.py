@@ -6,13 +6,24 @@ from typing import Any
 
 import numpy as np
 
-from jtruth._random import as_key
+from jtruth._random import as_key, stream
+from jtruth._validation.terminal import plain
 from jtruth._version import __version__
+from jtruth.evaluation.checks import labeler_checks, refused
 from jtruth.evaluation.inputs import codes
+from jtruth.evaluation.result import Check
+from jtruth.evaluation.text import MORE_RIGHT, check_lines
 from jtruth.labels import Labels
 from jtruth.learning.joint import JointPosterior, fit_joint
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.regions import check_level
+
+INDEPENDENT = "given the true class, the labelers err independently of one another"
+MISFIT = (
+    "the labels contradict what these intervals rest on (see the checks): they are too narrow and may be off "
+    "centre. Only gold tells: find out the truth of 30 samples chosen at random (gold=...)"
+)
+DOUBTS = ("label patterns", "pairwise agreement", "labeler misfit", "labelers share errors")
 
 
 @dataclass(frozen=True)
@@ -25,6 +36,8 @@ class LabelerReport:
     prior: tuple[float, ...]
     warnings: tuple[str, ...]
     posterior: JointPosterior
+    checks: tuple[Check, ...] = ()
+    assumed: tuple[str, ...] = ()  # what the numbers rest on, a sentence each
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -34,6 +47,8 @@ class LabelerReport:
             "classes": list(self.classes),
             "prior": list(self.prior),
             "labelers": list(self.rows),
+            "checks": [check._asdict() for check in self.checks],
+            "assumed": list(self.assumed),
             "warnings": list(self.warnings),
         }
 
@@ -41,18 +56,24 @@ class LabelerReport:
         if not self.rows:
             return "\n".join(["No answer.", *self.warnings])
         worst, best = self.rows[0], self.rows[-1]
-        lines = [
-            f"{len(self.rows)} labelers: accuracy from {worst['accuracy']:.2f} ({worst['worker']}) to "
-            f"{best['accuracy']:.2f} ({best['worker']}); {100 * self.level:g} % posterior intervals, "
-            "labelers taken to err independently given the class.",
-            "",
-            "labeler, accuracy [interval], labels, and the chance to give the right label when the class is",
-        ]
-        width = max(6, *(len(r["worker"]) for r in self.rows))
-        columns = [str(c)[:14] for c in self.classes]
-        lines.append(
-            f"{'':>{width}}  {'':>4} {'':<12} {'labels':>6}  " + "  ".join(f"{c:>14}" for c in columns)
+        head = (
+            f"{len(self.rows)} labelers: accuracy from {worst['accuracy']:.2f} ({plain(worst['worker'])}) to "
+            f"{best['accuracy']:.2f} ({plain(best['worker'])}); {100 * self.level:g} % posterior intervals."
         )
+        lines = [head, *(f"assumed: {sentence}" for sentence in self.assumed), "", *self._table()]
+        lines += check_lines([check._asdict() for check in self.checks])
+        if self.warnings:
+            lines += ["", "warnings", *(f"  {text}" for text in self.warnings)]
+        return "\n".join(lines)
+
+    def _table(self) -> list[str]:
+        """A line for each labeler: accuracy, number of labels, and the diagonal of the matrix."""
+        width = max(6, *(len(plain(r["worker"])) for r in self.rows))
+        columns = "  ".join(f"{plain(c)[:14]:>14}" for c in self.classes)
+        lines = [
+            "labeler, accuracy [interval], labels, and the chance to give the right label when the class is",
+            f"{'':>{width}}  {'':>4} {'':<12} {'labels':>6}  {columns}",
+        ]
         for r in self.rows:
             m = r["confusion_matrix"]
             own = [
@@ -60,11 +81,9 @@ class LabelerReport:
                 for c in range(len(self.classes))
             ]
             accuracy = f"{r['accuracy']:.2f} [{r['low']:.2f}, {r['high']:.2f}]"
-            head = f"{r['worker']:>{width}}  {accuracy} {r['num_labels']:>6}"
+            head = f"{plain(r['worker']):>{width}}  {accuracy} {r['num_labels']:>6}"
             lines.append(head + "  " + "  ".join(f"{v:>14}" for v in own))
-        return "\n".join(
-            [*lines, *(["", "warnings"] if self.warnings else []), *(f"  {w}" for w in self.warnings)]
-        )
+        return lines
 
 
 def evaluate_labelers(
@@ -93,7 +112,10 @@ def evaluate_labelers(
     known = None if gold is None else codes(gold, names, "gold", missing=True)
     fit = fit_joint(labels, gold=known, key=key, progress=progress)
     if not fit.usable:
-        return LabelerReport(level, names, (), (), fit.warnings, fit)
+        return LabelerReport(level, names, (), (), fit.warnings, fit, refused(fit.warnings[0]))
+    prior = fit.prior.mean(0)
+    checks = labeler_checks(labels, prior, fit.mean_matrices, stream(key, "checks"), gold=known)
+    named = known is not None and bool((known >= 0).any())
     counts = labels.labels_per_labeler()
     workers = labels.workers or tuple(range(labels.num_labelers))
     rows = []
@@ -117,4 +139,8 @@ def evaluate_labelers(
                 },
             }
         )
-    return LabelerReport(level, names, tuple(rows), tuple(fit.prior.mean(0).tolist()), fit.warnings, fit)
+    doubts = (MISFIT,) if any(c.name in DOUBTS and c.verdict == "does not fit" for c in checks) else ()
+    assumed = (INDEPENDENT,) if named else (INDEPENDENT, MORE_RIGHT)
+    return LabelerReport(
+        level, names, tuple(rows), tuple(prior.tolist()), (*doubts, *fit.warnings), fit, checks, assumed
+    )

@@ -24,6 +24,7 @@ from jtruth._random import as_key, host_rng, stream
 from jtruth._version import __version__
 from jtruth.evaluation.inputs import codes
 from jtruth.evaluation.result import estimate_dict
+from jtruth.evaluation.text import MORE_RIGHT
 from jtruth.labels import Labels
 from jtruth.learning.joint import JointPosterior, fit_joint
 from jtruth.learning.recalibration import recalibrate
@@ -181,7 +182,8 @@ def prevalence(
     counts = class_count_draws(fit, labels, known, key=key)
     doubt = CLAMPED if num_gold else NO_GOLD
     return Prevalence(rule="joint posterior", shares=_laws(names, counts / labels.num_samples),
-                      assumption=INDEPENDENT, warnings=(doubt, *fit.warnings),
+                      assumption=INDEPENDENT if num_gold else f"{INDEPENDENT}; {MORE_RIGHT}",
+                      warnings=(doubt, *fit.warnings),
                       class_posterior=fit.class_posterior, source=fit, **about)  # fmt: skip
 
 

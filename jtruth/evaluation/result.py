@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jtruth._version import __version__
-from jtruth.evaluation.text import summary_text
+from jtruth.evaluation.text import MORE_RIGHT, summary_text
 from jtruth.stats.estimates import Estimate
 from jtruth.stats.regions import check_level
 
@@ -133,6 +133,11 @@ class Evaluation:
             raise ValueError(f"method {self.method!r} gives no joint posterior; use method='bayes'")
         return self.posterior.joint(first, second)
 
+    @property
+    def assumed(self) -> tuple[str, ...]:
+        """What every row of `assumptions` takes for granted: without gold, labels do not name the classes."""
+        return (MORE_RIGHT,) if self.labelers and not self.num_gold else ()
+
     def with_warnings(self, sentences: Iterable[str]) -> "Evaluation":
         """The same answer with more warnings."""
         return replace(self, warnings=tuple(dict.fromkeys((*self.warnings, *sentences))))
@@ -173,6 +178,7 @@ class Evaluation:
                 }
                 for a in self.assumptions
             ],
+            "assumed": list(self.assumed),
             "warnings": list(self.warnings),
             "advice": list(self.advice),
         }

@@ -4,6 +4,7 @@ from typing import Any
 
 from jtruth._validation.terminal import plain
 
+MORE_RIGHT = "labelers are more often right than wrong (else the same labels would mean the opposite)"
 _LABELERS_SHOWN = 10
 _NAMES = {
     "false_alarm_rate": "false alarms",
@@ -122,12 +123,12 @@ def _loo(loo: dict[str, Any] | None) -> str:
     return f"; elpd {loo['elpd']:.0f}{gap}" + (f" ({loo['num_bad']} bad terms)" if loo["num_bad"] else "")
 
 
-def _checks(d: dict[str, Any]) -> list[str]:
+def check_lines(checks: list[dict[str, Any]]) -> list[str]:
     """Loud checks with what to do, one line each; quiet ones by name."""
-    if not d["checks"]:
+    if not checks:
         return []
-    loud = [f"  {c['verdict']}: {c['message']}" for c in d["checks"] if c["verdict"] != "fits"]
-    quiet = [c["name"] for c in d["checks"] if c["verdict"] == "fits"]
+    loud = [f"  {c['verdict']}: {c['message']}" for c in checks if c["verdict"] != "fits"]
+    quiet = [c["name"] for c in checks if c["verdict"] == "fits"]
     if quiet:
         loud.append(
             f"  fits: {', '.join(quiet)}. A quiet check is no proof: most shared mistakes leave no trace"
@@ -139,8 +140,10 @@ def summary_text(d: dict[str, Any]) -> str:
     """The whole text; `d` is what `Evaluation.to_dict` returns."""
     size = f"{d['num_samples']} samples, {d['num_labels']} labels by {d['num_labelers']} labelers"
     size += f"; method {d['method']}"
-    lines = [headline(d), size, "", *_metric_table(d), *_confusion(d), *_assumptions(d), *_labelers(d)]
-    lines += _checks(d)
+    lines = [headline(d), size, "", *_metric_table(d), *_confusion(d), *_assumptions(d)]
+    lines += [f"assumed throughout: {sentence}" for sentence in d["assumed"]]
+    lines += _labelers(d)
+    lines += check_lines(d["checks"])
     if d["warnings"]:
         lines += ["", "warnings", *(f"  {w}" for w in d["warnings"])]
     if d["advice"]:

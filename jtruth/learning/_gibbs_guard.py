@@ -5,7 +5,7 @@ likelihood is the same; only the prior (labelers are more often right than wrong
 twins apart, and a chain can sit in the wrong one and look perfect there. So after every fit the posterior
 mean matrices of all raters are looked at, over all chains and in each one: for two classes their mean
 diagonal must not be below 1/2, for more the best matching of true classes to given labels must be the
-identity.
+identity. Gold labels of every class name the classes, and this check has then nothing to say.
 """
 
 from typing import NamedTuple
@@ -26,11 +26,18 @@ class Switching(NamedTuple):
     sentence: str | None
 
 
-def check_switching(mean_matrices: np.ndarray, class_names: tuple) -> Switching:
-    """Look at mean matrices (chains, raters, classes, classes) of raters who gave labels."""
+def check_switching(
+    mean_matrices: np.ndarray, class_names: tuple, gold: np.ndarray | None = None
+) -> Switching:
+    """Look at mean matrices (chains, raters, classes, classes) of raters who gave labels.
+
+    Where `gold`, (samples,) and -1 where unknown, has samples of every class, these name the classes: raters
+    who are more often wrong than right are then a finding, and no verdict is given.
+    """
     overall = mean_matrices.mean(axis=0)
-    chains = np.array([_is_switched(m) for m in mean_matrices])
-    switched = bool(_is_switched(overall) or chains.any())
+    named = gold is not None and np.unique(gold[gold >= 0]).size == len(class_names)
+    chains = np.array([not named and _is_switched(m) for m in mean_matrices])
+    switched = not named and bool(_is_switched(overall) or chains.any())
     diagonal = float(np.einsum("tcc->", overall) / (overall.shape[0] * overall.shape[1]))
     _, best = linear_sum_assignment(overall.sum(axis=0), maximize=True)
     sentence = None

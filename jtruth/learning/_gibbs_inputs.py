@@ -3,7 +3,9 @@
 from typing import Any
 
 import numpy as np
+from scipy.special import softmax
 
+from jtruth._host import labels_log_likelihood
 from jtruth.labels import Labels
 from jtruth.learning._gibbs_models import Priors, diagonal_rows
 from jtruth.learning._gibbs_spec import Rows
@@ -68,12 +70,18 @@ def checked_priors(
 
 
 def vote_start(labels: Labels, gold: np.ndarray | None, start: Any, rows: Rows) -> np.ndarray:
-    """(rows, classes) where EM starts: vote shares, or the mean of `start` over the samples of each row."""
+    """(rows, classes) where EM starts: vote shares, or the mean of `start` over the samples of each row.
+
+    Gold of every class shows how the labelers name the classes; labels are then read as the gold says, or EM
+    would climb from the votes of labelers who are mostly wrong to a mode that denies the gold.
+    """
     classes = labels.num_classes
     if start is None:
         votes = rows.labels.counts().astype(np.float64)
         total, pooled = votes.sum(axis=1, keepdims=True), rows.multiplicity @ votes
         shares = np.where(total > 0, votes / np.maximum(total, 1), pooled / pooled.sum())
+        if np.unique(rows.gold[rows.gold >= 0]).size == classes:
+            shares = _read_by_gold(rows, classes)
     else:
         given = _numbers("start", start, (labels.num_samples, classes), positive=False)
         wrong = np.flatnonzero(np.abs(given.sum(axis=1) - 1) > 1e-6)
@@ -85,6 +93,21 @@ def vote_start(labels: Labels, gold: np.ndarray | None, start: Any, rows: Rows) 
     if gold is None:
         return shares
     return np.where(rows.gold[:, None] < 0, shares, np.arange(classes)[None, :] == rows.gold[:, None])
+
+
+def _read_by_gold(rows: Rows, classes: int) -> np.ndarray:
+    """Class posterior of every row by the matrices and class shares that the gold rows alone give."""
+    labels = rows.labels
+    sample, labeler, label = (np.asarray(a) for a in (labels.sample, labels.labeler, labels.label))
+    known = (label >= 0) & (rows.gold[sample] >= 0)
+    given = sample[known]
+    counts = np.tile(diagonal_rows(classes, 2.0, 1.0), (labels.num_labelers, 1, 1))
+    np.add.at(counts, (labeler[known], rows.gold[given], label[known]), rows.multiplicity[given])
+    matrices = counts / counts.sum(axis=2, keepdims=True)
+    found = labels_log_likelihood(matrices, sample, labeler, label, rows.multiplicity.size)
+    certain = rows.gold >= 0
+    share = np.bincount(rows.gold[certain], weights=rows.multiplicity[certain], minlength=classes)
+    return softmax(found + np.log(share), axis=1)
 
 
 def _codes(name: str, values: Any, size: int, limit: int, what: str, missing: str) -> np.ndarray:

@@ -183,7 +183,7 @@ def _gather(run, labels, rows, model, y_pred, gold, informed, dependence):
     draw = np.arange(chains)[:, None] * sweeps + kept[None, :]
     by_state = run.state_posterior[rows.row_of_sample]
     by_class = by_state.reshape(labels.num_samples, model.num_classes, model.num_strata).sum(axis=2)
-    switching = check_switching(_rater_means(run, labels, model), labels.class_names)
+    switching = check_switching(_rater_means(run, labels, model), labels.class_names, gold)
     not_identified = check_identified(labels, y_pred, gold, informed)
     doubts = (not_identified, switching.sentence, run.convergence.sentence())
     return JointPosterior(

@@ -265,7 +265,7 @@ def _gather(draws: _Draws, seen, convergence, labels, rows, predicted, known) ->
     means = np.concatenate([
         draws.matrices.mean(axis=1)[:, active], draws.classifier.mean(axis=1)[:, None]
     ], axis=1)  # fmt: skip
-    switching = check_switching(means, labels.class_names)
+    switching = check_switching(means, labels.class_names, known)
     not_identified = check_identified(labels, predicted, known, informed=False)
     total = chains * each
     flat = {name: a.reshape(total, *a.shape[2:]) for name, a in draws._asdict().items()}

@@ -21,7 +21,9 @@ def test_no_message_to_the_shell_speaks_python():
     A sentence that names an option which the shell does not have says that it is about Python.
     """
     rooms = ["_validation", "evaluation", "learning", "planning", "io.py", "labels.py", "inspection.py"]
-    python = re.compile(r"(?<![\w(.-])[a-z_]+=(True|'\w|\"\w|\.\.\.|\[)|`[a-z_]+`|num_classes\)|common_only")
+    python = re.compile(
+        r"(?<![\w.-])(?<!\w\()[a-z_]+=(True|'\w|\"\w|\.\.\.|\[)|`[a-z_]+`|num_classes\)|common_only"
+    )
     others = ("jax.random", "pseudo_counts", "reset_index", "dependence=", "allow_unlabelled")
     others += ("gold_inclusion", ".melt(", "no probability law", "F_beta for", "a Spec of your own")
     seen, left = 0, []
