@@ -22,6 +22,7 @@ from jtruth.testing.exact import CountTable
 from jtruth.testing.operating_point import LogOdds, log_likelihood
 
 _POINTS = 2001
+_HEAVY = 12.0  # mean(W) / sd(W); above it less than 1e-30 of W is near 0 or below
 
 
 def point_estimate(value: float) -> PmfEstimate:
@@ -53,9 +54,13 @@ def _ratio_law(ratio: Ratio) -> Estimate:
     if low >= high:
         return point_estimate(float(np.clip(centre, 0.0, 1.0)))
     grid = np.linspace(low, high, 2 * _POINTS - 1)
+    if ratio.mean_w < _HEAVY * np.sqrt(ratio.var_w):  # W may be near 0: tails as of Cauchy's law
+        grid = np.concatenate([np.linspace(0, low, _POINTS), grid[1:-1], np.linspace(high, 1, _POINTS)])
     with jax.enable_x64(True):
         moments = Ratio(*(jnp.asarray(v, jnp.float64) for v in ratio))
-        return DensityEstimate(grid, np.asarray(_density(moments, jnp.asarray(grid, jnp.float64))))
+        pdf = np.asarray(_density(moments, jnp.asarray(grid, jnp.float64)))
+    grid, first = np.unique(grid, return_index=True)  # a piece that is empty
+    return DensityEstimate(grid, pdf[first])
 
 
 _density = jax.jit(ratio_of_normals.density)
