@@ -252,6 +252,7 @@ def read_noise(path: str | PathLike, labels: Labels) -> dict[str, Any]:
         {"confusion_matrices": {worker: [[...], ...]}}      rows: true class; columns: given class
         {"symmetric": 0.1}                                  one error probability for all
         {"fallibility": {worker: f}, "difficulty": {task: d}}   difficulty may be left out: all 0
+        {"model": "SharedErrors", ...}                      any model, with the parameters of its `to_dict`
 
     and optionally "classes", the class names in the order of the rows and columns, and "prior", the class
     probabilities in that order. Every worker (task) of `labels` must be there; others are ignored.

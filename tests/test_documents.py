@@ -1,6 +1,7 @@
 """The Python in README.md and CONTRIBUTING.md works as printed."""
 
 import itertools
+import json
 import re
 from pathlib import Path
 
@@ -9,7 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import jtruth as jt
+from jtruth import information
+from jtruth.cli.reading import noise_of
 from jtruth.labels import Labels
+from jtruth.noise import ConfusionMatrices
 from jtruth.testing import metrics
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -43,6 +48,46 @@ def test_the_noise_model_to_copy_is_one():
         share = np.bincount(np.ravel_multi_index(z[y == c].T, (3, 3, 3)), minlength=27) / 4000
         # 5 standard deviations in each of 81 cells: a false alarm for less than one key in 10^4.
         assert (np.abs(share - expected) <= 5 * np.sqrt(expected * (1 - expected) / 4000)).all()
+
+
+def test_the_noise_model_to_copy_works_everywhere(tmp_path):
+    """evaluate, its checks and sensitivity, simulate, information, and JSON, by the recipe's edits alone."""
+    names = {}
+    exec(MODEL, names)
+    model = names["Spammers"]([0.1, 0.5, 0.3], [0.4, 0.6])
+    prior, confusion = np.array([0.6, 0.4]), np.array([[0.9, 0.1], [0.2, 0.8]])
+    data = jt.simulate(jax.random.key(1), 120, prior, confusion, model, np.ones(3))
+    labels = data.to_labels()
+    found = jt.evaluate(data.y_pred, labels, noise=model, prior=prior)
+    assert {"given error rates", "given prior"} <= {check.name for check in found.checks}
+    twice = found.sensitivity("error_rates", values=[0.5, 2.0])
+    same = jt.evaluate(data.y_pred, labels, noise=model.scaled(2.0), prior=prior)
+    assert twice.metrics["accuracy"][-1].mean == pytest.approx(same.accuracy.mean, abs=4e-3)  # 4000 draws
+    assert np.isfinite(
+        [law.mean for law in found.sensitivity("prior", values=[0.3, 0.5]).metrics["accuracy"]]
+    ).all()
+
+    matrices = ConfusionMatrices(model.strata(None).rows[0])  # the same law in another form
+    bits = information.mutual_information(matrices, prior).bits
+    assert information.mutual_information(model, prior).bits == pytest.approx(bits, abs=1e-12)
+    enumerated = information.mutual_information(model, prior, method="enumerate")
+    assert enumerated.bits == pytest.approx(bits, abs=1e-12)
+    for one in ("alone", "last"):
+        found = [getattr(information.labeler_information(m, prior), one) for m in (model, matrices)]
+        np.testing.assert_allclose(*found, atol=1e-12)
+    added = [information.added_information(m, prior, [0]) for m in (model, matrices)]
+    np.testing.assert_allclose(*added, atol=1e-12)
+    best = [information.best_labelers(m, prior, budget=2) for m in (model, matrices)]
+    np.testing.assert_array_equal(best[0].order, best[1].order)
+    gains = [information.expected_gain_of_labels(m, labels, prior) for m in (model, matrices)]
+    np.testing.assert_allclose(*gains, atol=1e-12)
+
+    file = tmp_path / "noise.json"
+    file.write_text(json.dumps(model.to_dict() | {"prior": [0.6, 0.4]}))
+    again, share = noise_of(file, labels)
+    np.testing.assert_array_equal(again.spam, model.spam)
+    np.testing.assert_array_equal(share, prior)
+    assert again.to_dict() == model.to_dict()
 
 
 def test_the_metric_to_copy_is_one():

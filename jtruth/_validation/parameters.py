@@ -7,7 +7,7 @@ import numpy as np
 
 from jtruth._validation.words import Source, quoted
 
-_KINDS = ("confusion_matrices", "symmetric", "fallibility")
+_KINDS = ("confusion_matrices", "symmetric", "fallibility", "model")
 
 
 def parse_noise(
@@ -21,6 +21,8 @@ def parse_noise(
     other = (
         set(data) - {kinds[0], "classes", "prior"} - ({"difficulty"} if kinds[0] == "fallibility" else set())
     )
+    if kinds[0] == "model":
+        return _any_model(data, tasks, workers, classes, source)
     if other:
         raise ValueError(source.says(f"keys {quoted(sorted(other))} mean nothing beside {kinds[0]!r}"))
     order = _class_order(data.get("classes"), classes, source)
@@ -45,6 +47,26 @@ def parse_noise(
                 _sums_to_one(
                     row, source, f"row of class {name!r} in the confusion matrix of worker {worker!r}"
                 )
+    return parsed
+
+
+def _any_model(data, tasks, workers, classes, source: Source) -> dict[str, Any]:
+    """What `NoiseModel.to_dict` wrote; a parameter may be an object with one entry per worker or per task."""
+    if data.get("classes") not in (None, list(classes)):
+        raise ValueError(
+            source.says(
+                f"classes of a {data['model']!r} must be in the order of the labels: {quoted(classes)}"
+            )
+        )
+    parsed = {name: value for name, value in data.items() if name != "classes"}
+    for name, value in parsed.items():
+        if isinstance(value, dict):
+            names = workers if set(workers) <= set(value) else tasks
+            shape = np.shape(next(iter(value.values()), None))
+            parsed[name] = _by_name(value, names, shape, source, name)
+    if "prior" in parsed:
+        parsed["prior"] = _array(parsed["prior"], (len(classes),), source, "prior")
+        _sums_to_one(parsed["prior"], source, "prior")
     return parsed
 
 

@@ -56,6 +56,8 @@ def noise_of(file: Path | None, labels: Labels) -> tuple[NoiseModel | None, np.n
         return None, None
     given = read_noise(file, labels)
     prior = given.get("prior")
+    if "model" in given:
+        return NoiseModel.from_dict({k: v for k, v in given.items() if k != "prior"}), prior
     if "confusion_matrices" in given:
         return ConfusionMatrices(given["confusion_matrices"]), prior
     if "symmetric" in given:

@@ -22,7 +22,7 @@ from jtruth.evaluation._check_texts import ALIKE, CLASSIFIER, LEARNED, PRIOR, RA
 from jtruth.evaluation.learned import with_classifier
 from jtruth.evaluation.result import Check
 from jtruth.labels import Labels
-from jtruth.noise import DifficultyFallibility, NoiseModel
+from jtruth.noise import NoiseModel
 
 ALARM = 0.05
 FEW_LABELS = 10  # of a labeler
@@ -204,9 +204,8 @@ def _covariates(
     """What the classifier's errors are held against, (covariates, samples, classes) each."""
     found = {"classifier and vote margin": softmax(log_likelihood + log(prior), axis=1)[None]}
     classes = prior.size
-    if isinstance(noise, DifficultyFallibility) and np.size(noise.difficulty) > 1:
-        difficulty = np.asarray(noise.difficulty, np.float64)
-        found["classifier and difficulty"] = np.repeat(difficulty[None, :, None], classes, axis=2)
+    if noise is not None and noise.hardness is not None:
+        found["classifier and difficulty"] = np.repeat(noise.hardness[None, :, None], classes, axis=2)
     if labels is not None and not labels.has_repeats() and 1 < labels.num_labelers <= 30:
         z = labels.to_matrix()
         wrong = (z[:, :, None] != np.arange(classes)) & (z >= 0)[:, :, None]

@@ -25,7 +25,7 @@ from jtruth.evaluation.learned import matrices_log_likelihood
 from jtruth.labels import Labels
 from jtruth.learning.gibbs import Effort
 from jtruth.learning.joint import JointPosterior, fit_joint
-from jtruth.noise import ConfusionMatrices, DifficultyFallibility, NoiseModel, SharedErrors, Symmetric
+from jtruth.noise import NoiseModel, scale_errors
 from jtruth.stats.estimates import Estimate
 from jtruth.testing.count_posterior import count_posterior
 from jtruth.testing.lam_stork import error_bounds
@@ -210,7 +210,7 @@ def _scaled(factor: float, data: Inputs, model: Model, noise: NoiseModel | None,
         if noise is None:
             raise ValueError("sensitivity to 'error_rates' needs a noise model or learned error rates")
         with jax.enable_x64(True):
-            log_p = np.asarray(scaled_noise(noise, factor).log_likelihood(labels), np.float64)
+            log_p = np.asarray(noise.scaled(factor).log_likelihood(labels), np.float64)
         return _drawn(known_classes(log_p, data.gold), model.prior, data, key)
     if not isinstance(fit, JointPosterior):
         raise ValueError(
@@ -224,31 +224,6 @@ def _scaled(factor: float, data: Inputs, model: Model, noise: NoiseModel | None,
         shares = fit.prior[fit.matrix_draw[k]]
         parts.append(_drawn(log_p, shares, data, stream(key, "rates", int(k)), num=400))
     return np.concatenate(parts)
-
-
-def scale_errors(matrices: np.ndarray, factor: float) -> np.ndarray:
-    """Off-diagonal entries times `factor`; a row that would sum to more than 1 is all errors."""
-    errors = matrices * (1 - np.eye(matrices.shape[-1])) * factor
-    total = errors.sum(axis=-1, keepdims=True)
-    errors = errors / np.maximum(total, 1.0)
-    return errors + np.eye(matrices.shape[-1]) * np.maximum(1 - total, 0.0)
-
-
-def scaled_noise(noise: NoiseModel, factor: float) -> NoiseModel:
-    """A noise model with its error rates times `factor`."""
-    if isinstance(noise, ConfusionMatrices):
-        return ConfusionMatrices(scale_errors(np.asarray(noise.matrices, np.float64), factor))
-    if isinstance(noise, Symmetric):
-        return Symmetric(np.minimum(np.asarray(noise.error, np.float64) * factor, 1.0), noise.num_classes)
-    if isinstance(noise, DifficultyFallibility):
-        fallibility = np.minimum(np.asarray(noise.fallibility, np.float64) * factor, 1.0)
-        return DifficultyFallibility(noise.difficulty, fallibility, noise.num_classes)
-    if isinstance(noise, SharedErrors):
-        matrices, shared = (
-            scale_errors(np.asarray(a, np.float64), factor) for a in (noise.matrices, noise.shared)
-        )
-        return SharedErrors(matrices, shared, noise.copying)
-    raise ValueError(f"the error rates of {type(noise).__name__} cannot be scaled; evaluate with other rates")
 
 
 def shared_error_share(fit: JointPosterior, data: Inputs, copying: float) -> float:

@@ -14,7 +14,7 @@ from jaxtyping import Array, Float, Int
 from jtruth._arrays import as_array, is_concrete, safe_log
 from jtruth.information.law import LabelLaw, label_law
 from jtruth.labels import Labels
-from jtruth.noise import DifficultyFallibility
+from jtruth.noise import NoiseModel
 from jtruth.noise._base import sum_over_labels
 from jtruth.noise._parameters import as_parameter, check_rows, current, sum_tolerance
 from jtruth.posterior import class_posterior, validate_prior
@@ -106,12 +106,12 @@ def expected_gain_of_labels(
 
 def _observed(noise, labels: Labels, prior: np.ndarray) -> tuple[Array, Array]:
     """Class posterior (samples, 1, classes), and the number of each sample's stratum."""
-    if not isinstance(noise, DifficultyFallibility):
+    strata = noise.strata(labels.num_labelers) if isinstance(noise, NoiseModel) else None
+    if strata is None or strata.of_sample is None:
         raise ValueError(
             "a law of observed strata does not say which sample is in which: give the noise model"
         )
-    posterior = class_posterior(noise.log_likelihood(labels), prior)
-    _, stratum = np.unique(np.asarray(noise.difficulty, np.float64), return_inverse=True)
+    posterior, stratum = class_posterior(noise.log_likelihood(labels), prior), strata.of_sample
     return posterior[:, None, :], jnp.asarray(stratum, jnp.int32)
 
 

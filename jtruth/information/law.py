@@ -1,7 +1,7 @@
 """The law of the labels of one sample in a form that sums can be taken over.
 
 Information needs more than the array `log_likelihood`: it averages over labels that nobody has given yet.
-`LabelLaw` holds, for every model of `jtruth.noise`, what that takes:
+`LabelLaw` holds what that takes; every noise model that answers `strata` has one:
 
     p(z | y) = sum_s weights[s, y] prod_t rows[s, t, y, z_t].
 
@@ -14,16 +14,13 @@ the noise model), and information is the average over strata.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 from scipy.special import roots_jacobi
 
 from jtruth._arrays import is_concrete
-from jtruth.noise import ConfusionMatrices, DifficultyFallibility, NoiseModel, SharedErrors, Symmetric
+from jtruth.noise import NoiseModel
 from jtruth.noise._parameters import as_parameter, check_ndim, check_probabilities, check_rows
-from jtruth.noise.difficulty_fallibility import labeling_error
 
 
 class LabelLaw(NamedTuple):
@@ -55,9 +52,9 @@ def label_law(noise, *, num_labelers: int | None = None, participation=None) -> 
     """The law of a sample's labels under a noise model, matrices, or a law.
 
     Args:
-        noise: `ConfusionMatrices`, `Symmetric`, `DifficultyFallibility`, `SharedErrors`, an array (labelers,
-            classes, symbols) whose rows sum to 1 (symbols need not be classes: score bins, "don't know"), or
-            a `LabelLaw`. A difficulty per sample is an observed stratum: each is equally likely, and known.
+        noise: a noise model, an array (labelers, classes, symbols) whose rows sum to 1 (symbols need not be
+            classes: score bins, "don't know"), or a `LabelLaw`. Strata that the model knows for each sample
+            are observed: each sample is equally likely, and its stratum known.
         num_labelers: T, needed where one error or fallibility stands for all labelers.
         participation: eta, a number or (labelers,): probability that a labeler labels a sample, independent
             of everything else. 0 leaves a labeler out. Everybody labels if None.
@@ -138,22 +135,15 @@ def _law_of(noise, num_labelers: int | None) -> LabelLaw:
     """The law of one kind of model."""
     if not is_concrete(noise):
         raise ValueError("information is computed on the host; call it outside of jit, vmap and grad")
-    match noise:
-        case ConfusionMatrices():
-            return _one_stratum(np.asarray(noise.matrices, np.float64))
-        case Symmetric():
-            error = _per_labeler(noise.error, num_labelers, "error")
-            return _one_stratum(_channels(error, noise.num_classes))
-        case DifficultyFallibility():
-            return _of_difficulty(noise, num_labelers)
-        case SharedErrors():
-            return _of_shared_errors(noise)
-        case NoiseModel():
-            raise ValueError(
-                f"the law of {type(noise).__name__} is not known here; use method='enumerate' or "
-                "'monte_carlo', which need only its log_likelihood and sample"
-            )
-    return _one_stratum(_checked_array(noise))
+    if not isinstance(noise, NoiseModel):
+        return _one_stratum(_checked_array(noise))
+    found = noise.strata(num_labelers)
+    if found is None:
+        raise ValueError(
+            f"{type(noise).__name__} does not say the law of the labels of one sample (method `strata` of "
+            "NoiseModel); only mutual_information does without, by method='enumerate' or 'monte_carlo'"
+        )
+    return LabelLaw(found.rows, found.weights, observed=found.of_sample is not None)
 
 
 def _checked_array(given) -> np.ndarray:
@@ -168,39 +158,6 @@ def _checked_array(given) -> np.ndarray:
 
 def _one_stratum(rows: np.ndarray) -> LabelLaw:
     return LabelLaw(rows[None], np.ones((1, rows.shape[1])))
-
-
-def _per_labeler(value, num_labelers: int | None, name: str) -> np.ndarray:
-    """One number for each labeler, where the model may hold one for all of them."""
-    value = np.asarray(value, np.float64)
-    if value.ndim == 0 and (num_labelers is None or num_labelers < 1):
-        raise ValueError(f"one {name} stands for all labelers; say how many with num_labelers=")
-    return value if value.ndim else np.full(num_labelers or 1, value)
-
-
-def _channels(error: np.ndarray, num_classes: int) -> np.ndarray:
-    """Su (57) for C classes: (*shape, classes, classes) of errors (*shape,)."""
-    wrong = error[..., None, None] / (num_classes - 1)
-    return np.where(np.eye(num_classes, dtype=bool), 1.0 - error[..., None, None], wrong)
-
-
-def _of_difficulty(noise: DifficultyFallibility, num_labelers: int | None) -> LabelLaw:
-    """One observed stratum for each difficulty that occurs."""
-    fallibility = _per_labeler(noise.fallibility, num_labelers, "fallibility")
-    delta, count = np.unique(np.asarray(noise.difficulty, np.float64).ravel(), return_counts=True)
-    both = np.broadcast_arrays(delta[:, None], fallibility[None, :])
-    with jax.enable_x64(True):
-        error = np.asarray(labeling_error(jnp.asarray(both[0]), jnp.asarray(both[1]), noise.num_classes))
-    weights = np.repeat((count / count.sum())[:, None], noise.num_classes, axis=1)
-    return LabelLaw(_channels(error, noise.num_classes), weights, observed=delta.size > 1)
-
-
-def _of_shared_errors(noise: SharedErrors) -> LabelLaw:
-    """One stratum for each value of the shared draw, seen by nobody."""
-    matrices, shared = (np.asarray(x, np.float64) for x in (noise.matrices, noise.shared))
-    copying = np.broadcast_to(np.asarray(noise.copying, np.float64), matrices.shape[:1])[:, None, None]
-    copied = np.eye(shared.shape[0])[:, None, None, :]  # (strata, 1, 1, symbols)
-    return LabelLaw(copying * copied + (1 - copying) * matrices[None], shared.T.copy())
 
 
 def _with_participation(law: LabelLaw, participation) -> LabelLaw:

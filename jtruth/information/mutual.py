@@ -15,6 +15,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from jtruth._arrays import is_concrete
 from jtruth._validation import choose
 from jtruth.information import any_model
 from jtruth.information._entropy import checked_prior
@@ -22,10 +23,9 @@ from jtruth.information.counts import MOST_TERMS, counts_information, equal_labe
 from jtruth.information.independent import MOST_CLASSES, independent_information
 from jtruth.information.law import LabelLaw, label_law
 from jtruth.information.monte_carlo import monte_carlo_information
-from jtruth.noise import ConfusionMatrices, DifficultyFallibility, NoiseModel, SharedErrors, Symmetric
+from jtruth.noise import NoiseModel
 
 METHODS = ("auto", "counts", "integral", "enumerate", "monte_carlo")
-KNOWN = (ConfusionMatrices, DifficultyFallibility, SharedErrors, Symmetric)
 _CHEAP_TERMS = 1 << 14  # below this the sum over counts is faster than the integral
 
 Prior = Float[Array | np.ndarray, " classes"] | Sequence[float]
@@ -80,8 +80,8 @@ def mutual_information(
     """
     choose("method", method, METHODS)
     _check_draws(num_draws)
-    foreign = isinstance(noise, NoiseModel) and not isinstance(noise, KNOWN)
-    if foreign or method == "enumerate":
+    model = isinstance(noise, NoiseModel) and is_concrete(noise)
+    if method == "enumerate" or (model and noise.strata(num_labelers) is None):
         return _any_model(noise, prior, num_labelers, participation, method, key, num_draws)
     law = label_law(noise, num_labelers=num_labelers, participation=participation)
     checked = checked_prior(prior, law.num_classes)
@@ -137,7 +137,12 @@ def _any_model(noise, prior, num_labelers, participation, method, key, num_draws
             f"method {method!r} does not fit a {type(noise).__name__}; use 'enumerate' or 'monte_carlo' for "
             "a noise model of your own, 'auto' for everything else"
         )
-    eta = _participation(num_labelers, participation)
+    if noise.hardness is not None:
+        raise ValueError(
+            f"method {method!r} needs one law for all samples: this {type(noise).__name__} has a hardness "
+            "for each; use method='auto', which takes the mean over the samples"
+        )
+    eta = _participation(noise.num_labelers if num_labelers is None else num_labelers, participation)
     checked = checked_prior(prior, noise.num_classes)
     size = float(noise.num_classes + 1) ** eta.size
     if method == "enumerate" or (method == "auto" and size <= any_model.MOST_VECTORS):

@@ -1,6 +1,6 @@
 """Noisy-label models: p(labels of a sample | its class)."""
 
-from jtruth.noise._base import NoiseModel
+from jtruth.noise._base import NoiseModel, Strata, scale_errors
 from jtruth.noise.confusion_matrices import ConfusionMatrices
 from jtruth.noise.difficulty_fallibility import DifficultyFallibility, labeling_error
 from jtruth.noise.known_labels import check_known_labels, with_known_labels
@@ -12,8 +12,10 @@ __all__ = [
     "DifficultyFallibility",
     "NoiseModel",
     "SharedErrors",
+    "Strata",
     "Symmetric",
     "check_known_labels",
     "labeling_error",
+    "scale_errors",
     "with_known_labels",
 ]

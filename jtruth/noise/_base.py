@@ -1,16 +1,24 @@
-"""What every noisy-label model is, and the two array helpers that all of them use.
+"""Every question that the package asks of a noisy-label model, and the array helpers that all models use.
 
 A noise model is p(z | y; psi) of Su section 1.1: the law of the labels that a sample receives, given its
-correct class. It answers two questions and no others: how likely are these labels under every class
-(`log_likelihood`), and which labels would labelers give to samples of known class (`sample`). Everything
-that follows (class posteriors, testing, training) sees only the array that `log_likelihood` returns.
+correct class. Two questions must be answered: how likely are these labels under every class
+(`log_likelihood`), and which labels would labelers give to samples of known class (`sample`). The array of
+the first is all that class posteriors, testing and training see. The other questions have an answer that is
+true of any model ("not known"), and a model that answers them gets what is asked for:
 
-To add a model: subclass `NoiseModel`, give it `num_classes`, and write the two methods. Build
-`log_likelihood` from `safe_log` and `sum_over_labels`, so that impossible labels give -inf (never NaN) and
-gradients stay finite.
+    num_labelers        information, where the caller need not say how many labelers there are
+    scaled(factor)      `sensitivity("error_rates")`: the same model with other error rates
+    strata(number)      information: independent labelers, given a stratum of the sample
+    hardness            the check whether the classifier errs where the labelers do
+    to_dict, from_dict  JSON (`jtruth evaluate --noise`); nothing to write
+
+Build `log_likelihood` from `safe_log` and `sum_over_labels`, so that impossible labels give -inf (never NaN)
+and gradients stay finite.
 """
 
 import abc
+from dataclasses import fields
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -20,6 +28,18 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from jtruth._arrays import safe_log
 from jtruth.labels import Labels
+
+
+class Strata(NamedTuple):
+    """p(z | y) = sum_s weights[s, y] prod_t rows[s, t, y, z_t]; float64 NumPy arrays.
+
+    The stratum s is whatever makes the labels of a sample dependent. If it is known for each sample,
+    `of_sample` says it.
+    """
+
+    rows: Float[np.ndarray, "strata labelers classes symbols"]  # p(symbol | class, stratum), sums to 1
+    weights: Float[np.ndarray, "strata classes"]  # p(stratum | class), columns sum to 1
+    of_sample: Int[np.ndarray, " samples"] | None = None
 
 
 class NoiseModel(eqx.Module):
@@ -39,6 +59,56 @@ class NoiseModel(eqx.Module):
         mask: Bool[Array | np.ndarray, "samples labelers"],
     ) -> Int[Array, "samples labelers"]:
         """Draw labels for samples of class `y`; -1 where `mask` is False (that labeler gives no label)."""
+
+    @property
+    def num_labelers(self) -> int | None:
+        """Number of labelers T; None where one parameter stands for all of them, or if it is not known."""
+        return None
+
+    def scaled(self, factor: float) -> "NoiseModel":
+        """The same model with its error rates times `factor`, at most 1."""
+        raise ValueError(
+            f"the error rates of {type(self).__name__} cannot be scaled: the model has no method `scaled`"
+        )
+
+    def strata(self, num_labelers: int | None) -> Strata | None:
+        """The law of the labels of one sample; None if the model does not say it."""
+        return None
+
+    @property
+    def hardness(self) -> Float[np.ndarray, " samples"] | None:
+        """One number for each sample, larger where labelers err more; None where the model knows none."""
+        return None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Name of the model and its parameters as plain numbers and lists, ready for JSON."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {"model": type(self).__name__} | {name: np.asarray(v).tolist() for name, v in values.items()}
+
+    @classmethod
+    def from_dict(cls, given: dict[str, Any]) -> "NoiseModel":
+        """The model that `to_dict` wrote: called on `NoiseModel` any model, on a model that one.
+
+        Raises:
+            ValueError: no model of this name, or parameters that are missing, unknown or bad.
+
+        Example:
+            >>> from jtruth.noise import NoiseModel, Symmetric
+            >>> NoiseModel.from_dict(Symmetric(0.1, 2).to_dict()).error
+            array(0.1)
+        """
+        known = {cls.__name__: cls} | {model.__name__: model for model in cls.__subclasses__()}
+        model = known.get(given.get("model", ""))
+        if model is None or model is NoiseModel:
+            names = sorted(set(known) - {"NoiseModel"})
+            raise ValueError(f"there is no noise model {given.get('model')!r}; the models are {names}")
+        wanted, found = {field.name for field in fields(model)}, set(given) - {"model"}
+        if wanted != found:
+            raise ValueError(
+                f"{model.__name__} has the parameters {sorted(wanted)}; missing: {sorted(wanted - found)}, "
+                f"unknown: {sorted(found - wanted)}"
+            )
+        return model(**{name: given[name] for name in wanted})
 
 
 def sum_over_labels(log_p: Float[Array, "labels classes"], labels: Labels) -> Float[Array, "samples classes"]:
@@ -64,3 +134,24 @@ def check_sizes(what: str, in_labels: int, in_model: int, parameter: str) -> Non
             f"the labels have {in_labels} {what} but {parameter} is for {in_model}; "
             f"build the noise model for the {what} of these labels"
         )
+
+
+def per_labeler(value, num_labelers: int | None, name: str) -> Float[np.ndarray, " labelers"]:
+    """One number for each labeler, where the model may hold one for all of them."""
+    value = np.asarray(value, np.float64)
+    if value.ndim == 0 and (num_labelers is None or num_labelers < 1):
+        raise ValueError(f"one {name} stands for all labelers; say how many with num_labelers=")
+    return value if value.ndim else np.full(num_labelers or 1, value)
+
+
+def scale_errors(matrices: Float[np.ndarray, "*shape classes classes"], factor: float) -> np.ndarray:
+    """Off-diagonal entries times `factor`; a row that would sum to more than 1 is all errors."""
+    errors = matrices * (1 - np.eye(matrices.shape[-1])) * factor
+    total = errors.sum(axis=-1, keepdims=True)
+    errors = errors / np.maximum(total, 1.0)
+    return errors + np.eye(matrices.shape[-1]) * np.maximum(1 - total, 0.0)
+
+
+def one_stratum(rows: Float[np.ndarray, "labelers classes symbols"]) -> Strata:
+    """Independent labelers."""
+    return Strata(rows[None], np.ones((1, rows.shape[1])))

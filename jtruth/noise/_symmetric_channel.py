@@ -9,6 +9,7 @@ from functools import partial
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from jtruth._arrays import safe_log, safe_log1m
@@ -42,3 +43,9 @@ def channel_sample(
     shift = jax.random.randint(key_class, error.shape, 1, num_classes, dtype=jnp.int32)
     z = jnp.where(wrong, (y[:, None] + shift) % num_classes, y[:, None])
     return jnp.where(mask, z, -1)
+
+
+def channel_matrices(error: Float[np.ndarray, "*shape"], num_classes: int) -> np.ndarray:
+    """(57) for C classes: (*shape, classes, classes) of errors (*shape,), float64 on the host."""
+    wrong = error[..., None, None] / (num_classes - 1)
+    return np.where(np.eye(num_classes, dtype=bool), 1.0 - error[..., None, None], wrong)

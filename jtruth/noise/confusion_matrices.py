@@ -12,7 +12,15 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from jtruth._arrays import safe_log
 from jtruth.labels import Labels
-from jtruth.noise._base import NoiseModel, check_sizes, draw_rows, sum_over_labels
+from jtruth.noise._base import (
+    NoiseModel,
+    Strata,
+    check_sizes,
+    draw_rows,
+    one_stratum,
+    scale_errors,
+    sum_over_labels,
+)
 from jtruth.noise._parameters import Parameter, as_parameter, check_ndim, check_rows, current, sum_tolerance
 
 
@@ -59,6 +67,19 @@ class ConfusionMatrices(NoiseModel):
     def num_classes(self) -> int:
         """Number of classes C."""
         return self.matrices.shape[-1]
+
+    @property
+    def num_labelers(self) -> int:
+        """Number of labelers T."""
+        return self.matrices.shape[0]
+
+    def scaled(self, factor: float) -> "ConfusionMatrices":
+        """Entries off the diagonal times `factor`."""
+        return ConfusionMatrices(scale_errors(np.asarray(self.matrices, np.float64), factor))
+
+    def strata(self, num_labelers: int | None) -> Strata:
+        """Independent labelers."""
+        return one_stratum(np.asarray(self.matrices, np.float64))
 
     def log_likelihood(self, labels: Labels) -> Float[Array, "samples classes"]:
         """Su (58). ValueError if `labels` has other numbers of classes or labelers."""

@@ -19,9 +19,9 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from jtruth.labels import Labels
-from jtruth.noise._base import NoiseModel, check_sizes
+from jtruth.noise._base import NoiseModel, Strata, check_sizes, per_labeler
 from jtruth.noise._parameters import as_parameter, check_ndim, check_num_classes, check_probabilities, current
-from jtruth.noise._symmetric_channel import channel_log_likelihood, channel_sample
+from jtruth.noise._symmetric_channel import channel_log_likelihood, channel_matrices, channel_sample
 
 
 def labeling_error(
@@ -66,6 +66,34 @@ class DifficultyFallibility(NoiseModel):
         check_ndim(self.fallibility, "fallibility", (0, 1), "() or (labelers,)")
         check_probabilities(self.difficulty, "difficulty")
         check_probabilities(self.fallibility, "fallibility")
+
+    @property
+    def num_labelers(self) -> int | None:
+        """Number of labelers T; None if one fallibility stands for all."""
+        return self.fallibility.shape[0] if self.fallibility.ndim else None
+
+    @property
+    def hardness(self) -> Float[np.ndarray, " samples"] | None:
+        """The difficulty of each sample; None if one stands for all."""
+        return np.asarray(self.difficulty, np.float64) if np.size(self.difficulty) > 1 else None
+
+    def scaled(self, factor: float) -> "DifficultyFallibility":
+        """Fallibility times `factor`, at most 1; samples are as difficult."""
+        fallibility = np.minimum(np.asarray(self.fallibility, np.float64) * factor, 1.0)
+        return DifficultyFallibility(self.difficulty, fallibility, self.num_classes)
+
+    def strata(self, num_labelers: int | None) -> Strata:
+        """One stratum for each difficulty that occurs, known for each sample where there are several."""
+        fallibility = per_labeler(self.fallibility, num_labelers, "fallibility")
+        delta, of_sample, count = np.unique(
+            np.asarray(self.difficulty, np.float64).ravel(), return_inverse=True, return_counts=True
+        )
+        both = np.broadcast_arrays(delta[:, None], fallibility[None, :])
+        with jax.enable_x64(True):
+            error = np.asarray(labeling_error(jnp.asarray(both[0]), jnp.asarray(both[1]), self.num_classes))
+        weights = np.repeat((count / count.sum())[:, None], self.num_classes, axis=1)
+        rows = channel_matrices(error, self.num_classes)
+        return Strata(rows, weights, of_sample.ravel() if delta.size > 1 else None)
 
     def log_likelihood(self, labels: Labels) -> Float[Array, "samples classes"]:
         """Su (58)-(60), (61). ValueError if `labels` has other numbers of samples, labelers or classes."""

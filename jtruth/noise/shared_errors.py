@@ -19,7 +19,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from jtruth._arrays import safe_log
 from jtruth.labels import Labels
-from jtruth.noise._base import NoiseModel, check_sizes, draw_rows, sum_over_labels
+from jtruth.noise._base import NoiseModel, Strata, check_sizes, draw_rows, scale_errors, sum_over_labels
 from jtruth.noise._parameters import (
     as_parameter,
     check_ndim,
@@ -84,6 +84,23 @@ class SharedErrors(NoiseModel):
     def num_classes(self) -> int:
         """Number of classes C."""
         return self.matrices.shape[-1]
+
+    @property
+    def num_labelers(self) -> int:
+        """Number of labelers T."""
+        return self.matrices.shape[0]
+
+    def scaled(self, factor: float) -> "SharedErrors":
+        """Errors of the labelers and of the shared draw times `factor`; they copy as often."""
+        both = (scale_errors(np.asarray(a, np.float64), factor) for a in (self.matrices, self.shared))
+        return SharedErrors(*both, self.copying)
+
+    def strata(self, num_labelers: int | None) -> Strata:
+        """One stratum for each value of the shared draw, seen by nobody."""
+        matrices, shared = (np.asarray(x, np.float64) for x in (self.matrices, self.shared))
+        copying = np.broadcast_to(np.asarray(self.copying, np.float64), matrices.shape[:1])[:, None, None]
+        copied = np.eye(shared.shape[0])[:, None, None, :]  # (strata, 1, 1, symbols)
+        return Strata(copying * copied + (1 - copying) * matrices[None], shared.T.copy())
 
     def log_likelihood(self, labels: Labels) -> Float[Array, "samples classes"]:
         """The sum over the shared draw above. ValueError if `labels` has other sizes."""

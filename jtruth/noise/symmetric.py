@@ -11,9 +11,9 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from jtruth.labels import Labels
-from jtruth.noise._base import NoiseModel, check_sizes
+from jtruth.noise._base import NoiseModel, Strata, check_sizes, one_stratum, per_labeler
 from jtruth.noise._parameters import as_parameter, check_ndim, check_num_classes, check_probabilities, current
-from jtruth.noise._symmetric_channel import channel_log_likelihood, channel_sample
+from jtruth.noise._symmetric_channel import channel_log_likelihood, channel_matrices, channel_sample
 
 
 class Symmetric(NoiseModel):
@@ -72,3 +72,16 @@ class Symmetric(NoiseModel):
             check_sizes("labelers", mask.shape[1], error.shape[0], "error")
             error = error[None, :]
         return channel_sample(key, y, mask, jnp.broadcast_to(error, mask.shape), self.num_classes)
+
+    @property
+    def num_labelers(self) -> int | None:
+        """Number of labelers T; None if one error stands for all."""
+        return self.error.shape[0] if self.error.ndim else None
+
+    def scaled(self, factor: float) -> "Symmetric":
+        """The error times `factor`, at most 1."""
+        return Symmetric(np.minimum(np.asarray(self.error, np.float64) * factor, 1.0), self.num_classes)
+
+    def strata(self, num_labelers: int | None) -> Strata:
+        """Independent labelers."""
+        return one_stratum(channel_matrices(per_labeler(self.error, num_labelers, "error"), self.num_classes))

@@ -9,9 +9,9 @@ from scipy.special import comb
 from scipy.stats import norm
 
 import jtruth as jt
-from jtruth.evaluation.sensitivity import Sensitivity, scale_errors, scaled_noise
+from jtruth.evaluation.sensitivity import Sensitivity
 from jtruth.learning import fit_joint
-from jtruth.noise import ConfusionMatrices, DifficultyFallibility, SharedErrors, Symmetric
+from jtruth.noise import ConfusionMatrices, DifficultyFallibility, SharedErrors, Symmetric, scale_errors
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.testing.lam_stork import error_bounds
 
@@ -119,10 +119,10 @@ def test_error_rates_of_every_noise_model():
     matrices = np.array([[[0.9, 0.1], [0.3, 0.7]]])
     np.testing.assert_allclose(scale_errors(matrices, 2.0), [[[0.8, 0.2], [0.6, 0.4]]])
     np.testing.assert_allclose(scale_errors(matrices, 5.0), [[[0.5, 0.5], [1.0, 0.0]]])
-    np.testing.assert_allclose(scaled_noise(ConfusionMatrices(matrices), 2.0).matrices[0, 1], [0.6, 0.4])
-    assert scaled_noise(Symmetric(0.2, 2), 2.0).error == pytest.approx(0.4)
-    assert scaled_noise(DifficultyFallibility([0.1], [0.3], 2), 2.0).fallibility[0] == pytest.approx(0.6)
-    assert scaled_noise(SharedErrors(matrices, matrices[0], 0.3), 0.5).shared[0, 1] == pytest.approx(0.05)
+    np.testing.assert_allclose(ConfusionMatrices(matrices).scaled(2.0).matrices[0, 1], [0.6, 0.4])
+    assert Symmetric(0.2, 2).scaled(2.0).error == pytest.approx(0.4)
+    assert DifficultyFallibility([0.1], [0.3], 2).scaled(2.0).fallibility[0] == pytest.approx(0.6)
+    assert SharedErrors(matrices, matrices[0], 0.3).scaled(0.5).shared[0, 1] == pytest.approx(0.05)
     _, y_pred, labels = crowd()
     result = jt.evaluate(y_pred, labels, noise=Symmetric(0.2, 2), prior=[0.6, 0.4])
     found = result.sensitivity("error_rates", values=[0.5, 1.0])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from jtruth.information import beta_difficulty, label_law, mixture, mutual_information
-from jtruth.noise import ConfusionMatrices, NoiseModel, SharedErrors, Symmetric
+from jtruth.noise import ConfusionMatrices, DifficultyFallibility, NoiseModel, SharedErrors, Symmetric
 
 PRIOR = [225 / 351, 126 / 351]
 
@@ -76,8 +76,20 @@ def test_a_model_of_somebody_else():
         mutual_information(model, PRIOR, num_labelers=5, method="counts")
     with pytest.raises(ValueError, match="participation must be"):
         mutual_information(model, PRIOR, num_labelers=4, participation=eta)
-    with pytest.raises(ValueError, match="law of SomebodyElses is not known"):
+    with pytest.raises(ValueError, match="only mutual_information does without"):
         label_law(model)
+
+
+def test_enumeration_of_models_that_know_their_labelers():
+    """It said that the model does not say how many labelers there are, although it does."""
+    for model in (ConfusionMatrices(matrices(3, 4, 2)), Symmetric([0.1, 0.3, 0.2], 2),
+                  DifficultyFallibility(0.2, [0.1, 0.5], 2),
+                  SharedErrors(matrices(4, 3, 2), matrices(5, 1, 2)[0], 0.4)):  # fmt: skip
+        found = mutual_information(model, PRIOR, method="enumerate")
+        assert found.method == "enumerate"
+        assert found.bits == pytest.approx(mutual_information(model, PRIOR).bits, abs=1e-12)
+    with pytest.raises(ValueError, match="needs one law for all samples"):
+        mutual_information(DifficultyFallibility([0.2, 0.3], [0.1, 0.5], 2), PRIOR, method="enumerate")
 
 
 def test_not_under_jit():

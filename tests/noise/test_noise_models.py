@@ -1,6 +1,7 @@
 """What every noise model must do, tested on all of them: sum to one, sample its own law, survive JAX."""
 
 import itertools
+import json
 
 import jax
 import jax.numpy as jnp
@@ -172,6 +173,30 @@ def test_sample_respects_the_mask_and_runs_under_vmap(model):
         assert z.max() < NUM_CLASSES and z.min() == -1
         np.testing.assert_array_equal(model.sample(key, y, mask), z)
     assert (batch[0] != batch[1]).any()
+
+
+@every_model
+def test_strata_scaling_and_json(model):
+    """The law by strata is that of `log_likelihood`; errors scale; a model survives JSON."""
+    labels = Labels.from_matrix(ALL_VECTORS, NUM_CLASSES)
+    strata, by_hand = model.strata(NUM_LABELERS), 0.0
+    for rows, weight in zip(strata.rows, strata.weights, strict=True):
+        each = [rows[t][:, ALL_VECTORS[:, t]].T for t in range(NUM_LABELERS)]
+        by_hand = by_hand + weight * np.prod(each, axis=0)
+    np.testing.assert_allclose(np.exp(model.log_likelihood(labels)), by_hand, atol=1e-13)
+    one, half = model.scaled(1.0).strata(NUM_LABELERS).rows, model.scaled(0.5).strata(NUM_LABELERS).rows
+    np.testing.assert_allclose(one, strata.rows, atol=1e-13)
+    assert (np.diagonal(half, axis1=2, axis2=3) >= np.diagonal(strata.rows, axis1=2, axis2=3) - 1e-13).all()
+    again = NoiseModel.from_dict(json.loads(json.dumps(model.to_dict())))
+    assert type(again) is type(model)
+    np.testing.assert_array_equal(again.log_likelihood(labels), model.log_likelihood(labels))
+
+
+def test_a_model_that_is_not_there():
+    with pytest.raises(ValueError, match="there is no noise model 'Symmetrical'"):
+        NoiseModel.from_dict({"model": "Symmetrical"})
+    with pytest.raises(ValueError, match=r"missing: \['error'\], unknown: \['errors'\]"):
+        NoiseModel.from_dict({"model": "Symmetric", "errors": 0.1, "num_classes": 2})
 
 
 @every_kind
