@@ -62,6 +62,7 @@ def evaluate(
     from jtruth._cache import use_compilation_cache
     from jtruth.cli import reading
 
+    reading.one_stdin(source.file, graded.predictions, graded.gold, graded.noise)
     if cache.cache is not None:
         use_compilation_cache(cache.cache)
     with progress("sweeps") as advance:

@@ -21,12 +21,13 @@ class LooseColumns(Columns):
 
 def inspect(source: LabelsFile, columns: LooseColumns, output: Output) -> None:
     """Say what a label file looks like, what can be estimated from it, and what is suspicious."""
-    from jtruth.cli.reading import labels_of
+    from jtruth.cli.reading import labels_of, standing
     from jtruth.inspection import inspect_file, inspect_labels
 
-    look = inspect_file(source.file, sep=columns.sep)
+    file = standing(source.file)
+    look = inspect_file(file, sep=columns.sep)
     if {columns.task, columns.worker, columns.label} <= {column.name for column in look.columns}:
-        labels = labels_of(source.file, columns)
+        labels = labels_of(file, columns)
         found = inspect_labels(labels, file=str(source.file), options=_needed(columns, labels))
         output.give(str(found), found.to_dict())
     else:

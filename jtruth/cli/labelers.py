@@ -23,9 +23,10 @@ def labelers(source: LabelsFile, known: Known, draws: Draws, columns: Columns, o
     """Each labeler's accuracy and confusion matrix with intervals, worst first."""
     import jax
 
-    from jtruth.cli.reading import gold_of, labels_of
+    from jtruth.cli.reading import gold_of, labels_of, one_stdin
     from jtruth.evaluation import evaluate_labelers
 
+    one_stdin(source.file, known.gold)
     with progress("sweeps") as advance:
         labels = labels_of(source.file, columns)
         report = evaluate_labelers(

@@ -43,7 +43,8 @@ class LabelsFile:
     """A table of labels that must be given."""
 
     file: Annotated[
-        Path, typer.Argument(metavar="LABELS.csv", help="Table with columns task, worker, label.")
+        Path,
+        typer.Argument(metavar="LABELS.csv", help="Columns task, worker, label; - reads a pipe."),
     ]
 
 

@@ -158,3 +158,29 @@ def test_the_same_key_prints_the_same_numbers_in_another_process(pytestconfig, s
         assert done.returncode == 0, done.stderr
         found.append((path.read_text(), done.stdout))
     assert found[0] == found[1]
+
+
+PIPED = (
+    ("inspect - --json {0}/a.json", "5 labelers", 0),
+    ("inspect /dev/stdin", "5 labelers", 0),
+    ("evaluate - --rater 5 --method majority_vote", "no uncertainty", 0),
+    ("evaluate - --predictions -", "only one file can be '-'", 2),
+    ("labelers - --task x", "standard input: no column 'x'", 2),
+)
+
+
+@pytest.mark.parametrize(("command", "part", "code"), PIPED, ids=[one[0] for one in PIPED])
+def test_pipes(pytestconfig, tmp_path, command, part, code):
+    """On cd70ba6 "-" was a file that is not there, and /dev/stdin not seekable."""
+    words = [sys.executable, "-m", "jtruth.cli", *command.format(tmp_path).split()]
+    with subprocess.Popen(["cat", CARIES], stdout=subprocess.PIPE, cwd=pytestconfig.rootpath) as pipe:
+        done = subprocess.run(
+            words, stdin=pipe.stdout, capture_output=True, text=True, cwd=pytestconfig.rootpath
+        )
+    assert done.returncode == code and part in done.stdout + done.stderr, done.stderr
+
+
+def test_a_pipe_that_closes_early_is_no_fault_of_the_input(pytestconfig):
+    command = f"{sys.executable} -m jtruth.cli inspect {CARIES} | true; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=pytestconfig.rootpath)
+    assert done.returncode in (0, 1) and "Traceback" not in done.stderr and "Errno" not in done.stderr
