@@ -39,7 +39,7 @@ ROOT = Path(__file__).resolve().parents[1]
 LIST = Path(__file__).with_suffix(".txt")
 PRELOADED = [
     "jax", "jax.numpy", "jax.scipy.special", "equinox", "optax", "scipy.stats", "scipy.optimize",
-    "scipy.sparse", "sklearn.metrics", "pandas",
+    "scipy.sparse", "sklearn.metrics", "pandas", "hypothesis", "beartype", "pytest", "arviz_stats",
 ]  # fmt: skip
 KILLED, SURVIVED, SLOW = "killed", "survived", "killed (time)"
 
@@ -104,6 +104,7 @@ def run_pytest(copy: str, tests: list[str], log: str) -> None:
     os.dup2(file, 1), os.dup2(file, 2)
     os.chdir(copy)
     sys.path.insert(0, copy)
+    sys.dont_write_bytecode = False  # the copy is thrown away, and compiling it costs more than most tests
     quiet = "ignore::pytest.PytestAssertRewriteWarning"  # of what has been imported already
     sys.exit(int(pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-W", quiet, *tests])))
 

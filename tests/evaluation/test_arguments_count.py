@@ -32,6 +32,24 @@ def test_rows_of_the_majority_votes_table_are_true_classes():
     np.testing.assert_allclose(found, [[100, 60], [10, 130]], atol=3)
 
 
+def test_the_majority_votes_table_counts_samples_without_a_label_too():
+    """They are shared out as the others are: every draw adds up to all samples."""
+    z = np.array([[0, 0], [1, 1], [-1, -1], [1, 1], [-1, -1]])
+    labels = jt.Labels.from_matrix(z, 2, allow_unlabelled=True)
+    data = inputs.read(np.array([0, 1, 1, 1, 0]), labels, None, None, None, 1)
+    np.testing.assert_allclose(ranges.vote_draws(data, KEY).sum(axis=(1, 2)), 5)
+
+
+def test_the_majority_vote_beside_the_answer_is_for_the_class_with_the_most_votes():
+    """Two votes of five are the most when the other classes have two and one, or share three evenly."""
+    z = np.array([[2, 2, 0, 1, 0], [2, 2, 0, 1, -1], [0, 0, 1, 2, -1], [1, 1, 1, 2, 0]])
+    labels, y_pred = jt.Labels.from_matrix(z, 3), np.array([2, 2, 2, 0])
+    noise, prior = jt.noise.Symmetric(0.2, 3), np.ones(3) / 3
+    found = jt.evaluate(y_pred, labels, noise=noise, prior=prior, positive=2).baselines["majority_vote"]
+    # Class 2 has half of the first sample (a tie with class 0), the second one, and no other.
+    assert found["precision"] == pytest.approx(1.5 / 3) and found["recall"] == 1
+
+
 def test_gold_is_the_truth_of_the_majority_votes_member():
     y, y_pred, z = crowd()
     gold = np.where(np.arange(y.size) % 2 == 0, 1 - z[:, 0], -1)  # half of the truth, and nobody voted so
@@ -65,6 +83,15 @@ def test_learned_checks_are_told_of_gold():
     known = jt.evaluate(y_pred, labels, assume="independent", gold=np.where(np.arange(80) < 40, y, -1))
     assert alone.checks[0].verdict == "cannot be seen" and alone.checks[0].p_value is None
     assert known.checks[0].name == "label patterns" and known.checks[0].p_value is not None
+
+
+def test_learned_checks_are_told_of_the_prior():
+    _, y_pred, z = crowd()
+    labels = jt.Labels.from_matrix(z, 2)
+    known = jt.evaluate(y_pred, labels, assume="independent", prior=[0.5, 0.5])
+    free = jt.evaluate(y_pred, labels, assume="independent")
+    assert "given prior" in [c.name for c in known.checks]
+    assert "given prior" not in [c.name for c in free.checks]
 
 
 def test_check_of_a_given_prior_looks_at_samples_without_gold_only():

@@ -12,10 +12,10 @@ from scipy.stats import binomtest, kstest
 import jtruth as jt
 from jtruth.evaluation import _check_given as given
 from jtruth.evaluation import _check_statistics as statistics
-from jtruth.evaluation._check_bootstrap import _adjusted, bootstrap, largest, p_values
+from jtruth.evaluation._check_bootstrap import _adjusted, _by_rater, bootstrap, largest, p_values
 from jtruth.evaluation._check_data import Parameters, observed, simulate
 from jtruth.evaluation._check_fit import PSEUDO_COUNT, Modes
-from jtruth.evaluation.checks import given_checks, learned_checks
+from jtruth.evaluation.checks import _holm, given_checks, learned_checks
 from jtruth.evaluation.learned import with_classifier
 from jtruth.learning import Smoothing, fit_dawid_skene
 from jtruth.noise import ConfusionMatrices, Symmetric
@@ -147,6 +147,19 @@ def test_simulated_sets_follow_the_model(collapse):
     assert np.abs(z).max() < 5
 
 
+def test_simulated_labels_of_gold_samples_are_of_their_class():
+    """Raters who never err: gold and labels of simulated sets agree in every sample that has gold."""
+    y = np.random.default_rng(4).integers(0, 2, 60)
+    table = jt.Labels.from_matrix(np.tile(y[:, None], (1, 3)), 2)
+    gold = np.where(np.arange(60) < 20, y, -1)
+    sets = observed(table, gold, collapse=False)
+    sure = Parameters(np.array([[0.5, 0.5]]), np.tile(np.eye(2), (1, 3, 1, 1)))
+    drawn = simulate(sets, sure, np.ones(60), 30, np.random.default_rng(0))
+    known = np.flatnonzero(gold[sets.design.row] >= 0)
+    assert (drawn.label[:, known] == gold[sets.design.row[known]]).all()
+    assert (drawn.label != sets.label).any()  # the others are drawn anew
+
+
 def test_p_values_are_ranks():
     values = np.random.default_rng(0).normal(size=(200, 3))
     size, worst, value = largest(values)
@@ -157,6 +170,29 @@ def test_p_values_are_ranks():
     assert p[0] == np.mean(np.abs(scaled).max(axis=1) >= np.abs(scaled[0]).max() - 1e-12)
     assert _adjusted({"one": p})["one"] == pytest.approx(p[0])
     assert largest(np.zeros((5, 2))) is None
+
+
+def test_adjusted_p_values_against_the_smallest_of_each_set():
+    """Westfall and Young, by loops; and Holm's steps where error rates are given."""
+    rng = np.random.default_rng(1)
+    ranks = {name: rng.permutation(100) / 100 + 0.01 for name in ("one", "two", "three")}
+    for name, p in ranks.items():
+        as_small = [min(ranks[other][s] for other in ranks) <= p[0] + 1e-12 for s in range(100)]
+        assert _adjusted(ranks)[name] == pytest.approx(np.mean(as_small))
+    found = _holm([("b", 0.0, 0.03, "fine", "bad"), ("a", 0.0, 0.01, "fine", "bad")])
+    assert [(c.name, c.verdict) for c in found] == [("b", "does not fit"), ("a", "does not fit")]
+    found = _holm([("a", 0.0, 0.03, "fine", "bad"), ("b", 0.0, 0.04, "fine", "bad")])
+    assert [c.verdict for c in found] == ["fits", "fits"] and "0.06 for all checks together" in found[
+        0
+    ].message
+
+
+def test_misfit_of_a_rater_is_that_of_all_its_pairs():
+    rng = np.random.default_rng(2)
+    agreement, pairs = rng.normal(size=(50, 4)), np.array([[0, 1], [0, 2], [1, 2], [2, 3]])
+    z = (agreement - agreement.mean(axis=0)) / agreement.std(axis=0)
+    expected = [sum(z[:, k] ** 2 for k, pair in enumerate(pairs) if t in pair) for t in range(4)]
+    np.testing.assert_allclose(_by_rater(agreement, pairs, 4), np.transpose(expected))
 
 
 def test_caries_is_found_out():

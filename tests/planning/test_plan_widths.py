@@ -240,6 +240,7 @@ def test_error_of_a_mean_width_and_how_many_sets_by_default():
         known, Plan(20, (1,), 0), key=KEY, progress=lambda done, all_: planned.append(all_)
     )
     assert set(planned) == {200} and found.widths.size == 200
+    assert np.unique(found.widths).size > 5  # every set is another one
     expected = np.sqrt(((found.widths - found.widths.mean()) ** 2).sum() / 199 / 200)
     assert found.standard_error == pytest.approx(expected, rel=1e-12)
     gold = known._replace(rates="learned", target="population")  # no label: nothing is sampled

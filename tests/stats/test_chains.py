@@ -65,6 +65,15 @@ def test_error_of_the_mean():
     assert np.sqrt(np.mean(np.square(ratio))) == pytest.approx(1, abs=0.15)
 
 
+def test_groups_of_chains_are_compared_as_one_chain_each():
+    """12 chains in 4 groups: as 4 chains whose halves are the halves of three, one after the other."""
+    draws = np.random.default_rng(3).normal(size=(12, 60)) + 0.1 * np.arange(12)[:, None]
+    halves = [part.reshape(4, 90) for part in (draws[:, :30], draws[:, 30:])]
+    expected = split_rhat(np.concatenate(halves, axis=1))
+    assert split_rhat(draws, groups=4) == pytest.approx(float(expected), rel=1e-12)
+    assert split_rhat(draws[:10], groups=4) == split_rhat(draws[:10])  # no multiple of 4: one by one
+
+
 def test_chains_of_different_width_are_seen():
     """Same centre, other spread: only the folded R-hat can see it."""
     x = np.random.default_rng(0).normal(size=(4, 1000)) * np.array([1, 1, 1, 6.0])[:, None]

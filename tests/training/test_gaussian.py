@@ -23,7 +23,13 @@ from jtruth.training import (
     naive_bayes_log_densities,
     solve_linear,
 )
-from jtruth.training.gaussian import FAMILIES, lda_log_prior, naive_bayes_log_prior
+from jtruth.training.gaussian import (
+    FAMILIES,
+    lda_log_prior,
+    lda_update,
+    naive_bayes_log_prior,
+    naive_bayes_update,
+)
 
 PRIOR = np.array([0.6, 0.4])
 
@@ -99,6 +105,40 @@ def test_em_descends_to_a_stationary_point_of_the_map_objective(family):
     np.testing.assert_allclose(value, fit.objective, rtol=1e-12)
     for leaf in jax.tree.leaves(gradient):
         np.testing.assert_allclose(leaf, 0, atol=1e-9)
+
+
+def test_updates_and_priors_of_both_families_by_loops():
+    """Pseudo-samples enter the spread as samples do, about the mean."""
+    x, _, log_likelihood = problem(n=12)
+    weights = np.asarray(class_posterior(log_likelihood, PRIOR))
+    count, spread = 3.0, np.array([0.5, 2.0])
+    given = SpreadPrior(count, spread)
+    data = jnp.asarray(x), jnp.asarray(weights), given
+    own, common = naive_bayes_update(*data), lda_update(*data)
+    scatter = np.diag(count * spread)
+    for c in range(2):
+        mean = np.average(x, axis=0, weights=weights[:, c])
+        about = sum(w * np.outer(row - mean, row - mean) for w, row in zip(weights[:, c], x, strict=True))
+        scatter = scatter + about
+        expected = (np.diag(about) + count * spread) / (weights[:, c].sum() + count)
+        np.testing.assert_allclose(own.means[c], mean, rtol=1e-12)
+        np.testing.assert_allclose(own.spread[c], expected, rtol=1e-12)
+    np.testing.assert_allclose(common.spread, scatter / (12 + count), rtol=1e-12)
+    covariance = np.array([[1.0, 0.3], [0.3, 0.7]])
+    expected = (
+        -0.5 * count * (np.log(np.linalg.det(covariance)) + np.trace(np.linalg.inv(covariance) * spread))
+    )
+    assert float(lda_log_prior(Gaussians(own.means, covariance), given)) == pytest.approx(expected, rel=1e-12)
+
+
+def test_em_has_converged_when_no_responsibility_moves_any_more():
+    """Not when they move little on average."""
+    x, _, log_likelihood = problem(seed=2, n=400)
+    found = fit_gaussians(x, log_likelihood, PRIOR, tol=0.01)
+    steps = int(found.num_steps)
+    before = fit_gaussians(x, log_likelihood, PRIOR, tol=0.01, max_steps=steps - 1)
+    assert found.converged and not before.converged
+    assert np.abs(found.responsibilities - before.responsibilities).max() < 0.01
 
 
 def test_learned_prior_and_no_steps():

@@ -83,6 +83,29 @@ def test_padding_leaves_one_full_batch_step_unchanged():
     np.testing.assert_allclose(found.model.weights, expected, rtol=1e-12)
 
 
+def test_padding_counts_for_nothing_and_every_epoch_has_an_order_of_its_own():
+    """A loss (a_i + b_i) w with gradient a_i: in one order for all epochs the loss would fall on a line."""
+
+    def outputs(w, x):
+        return w * x[:, 0] + jax.lax.stop_gradient(w) * x[:, 1]
+
+    def mean(outputs, evidence, *, where=None):
+        return jnp.where(where, outputs, 0).sum() / where.sum().astype(outputs.dtype)
+
+    def training(x):
+        options = {"optimiser": SMALL_STEPS, "batch_size": 3, "num_epochs": 3}
+        start = jnp.array(2.0)
+        return np.asarray(fit(jax.random.key(0), start, outputs, x, np.zeros(40), mean, **options).training)
+
+    x = np.random.default_rng(0).normal(size=(40, 2))
+    assert abs(np.diff(training(x), 2)) > 1e-3
+    still = x * [0.0, 1.0]  # no gradient: the mean over 40 samples, though the last batch has one
+    np.testing.assert_allclose(training(still), 2.0 * x[:, 1].mean(), rtol=1e-12)
+
+
+SMALL_STEPS = optax.sgd(0.1)
+
+
 def test_early_stopping_returns_the_best_epoch_and_seeds_are_reproducible():
     x, _, log_likelihood = problem(n=40)
     rho, seen = class_posterior(log_likelihood, PRIOR), []
