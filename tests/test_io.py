@@ -203,6 +203,12 @@ def test_a_tab_or_hard_space_at_an_end_is_a_space(write, field):
         read_labels(write(f"task,worker,label\n{field}\n2,a,1\n"))
 
 
+def test_rounding_of_arithmetic_is_not_worth_a_note(write):
+    path = write("task,label,no,yes\n1,no,.3333333,.6666666\n2,no,.5,.5\n3,yes,.1,.9\n", "pred.csv")
+    found = read_predictions(path, LABELS)
+    assert found.notes == () and abs(found.probabilities[0].sum() - 1) < 1e-12
+
+
 @pytest.mark.parametrize("total", [0.9, 0.98, 1.02, 1.1])
 def test_probabilities_that_were_not_just_rounded_are_refused(write, total):
     path = write(f"task,label,no,yes\n1,no,.5,{total - 0.5:.2f}\n2,no,.5,.5\n3,yes,0,1\n", "pred.csv")

@@ -7,7 +7,7 @@ from scipy import stats
 from sklearn import metrics as sk
 
 from jtruth.evaluation.ask import ask_next, gold_to_halve
-from jtruth.evaluation.gold import pooled_gold, ppi_metric
+from jtruth.evaluation.gold import _defined, pooled_gold, ppi_metric
 from jtruth.evaluation.terms import metric_terms
 from jtruth.stats.ppi import gold_sample, ppi_mean
 from jtruth.testing.metrics import binary_counts, named_metric
@@ -54,6 +54,37 @@ def test_all_gold_gives_scikit_learn():
     for name, value in zip(names, expected, strict=True):
         assert found.metrics[name].mean == pytest.approx(value, abs=1e-12)
         assert found.metrics[name].sd < 1e-12 and found.more_gold[name] == 0
+
+
+def test_what_is_reported_beside_the_pool():
+    """Gold alone counts; more gold halves the interval of the level that was asked for."""
+    y, y_pred, h, gold = example()
+    draws, known = [table(y, y_pred)[None].repeat(50, 0)], gold >= 0
+    for level in (0.5, 0.99):
+        found = pooled_gold(draws, y_pred, h, gold, key=KEY, classes=("a", "b"), level=level)
+        right = (y_pred[known] == gold[known]).mean()
+        assert found.gold_only["accuracy"].value == pytest.approx(right)
+        assert found.gold_only["accuracy"].power == 0 < found.ppi["accuracy"].power
+        expected = gold_to_halve(found.ppi["accuracy"], gold_sample(known), level)
+        assert found.more_gold["accuracy"] == expected
+    assert expected != gold_to_halve(found.ppi["accuracy"], gold_sample(known))
+
+
+def test_undefined_draws_are_replaced_by_draws_of_the_same_model():
+    draws = np.where(np.arange(400) % 4 == 0, np.nan, np.arange(400.0))
+    found = _defined(draws, np.random.default_rng(0))
+    kept = ~np.isnan(draws)
+    np.testing.assert_array_equal(found[kept], draws[kept])
+    assert np.isin(found[~kept], draws[kept]).all() and np.unique(found[~kept]).size > 50
+
+
+def test_a_fifth_of_the_questions_is_spread_evenly():
+    """Samples whose class is certain are asked for too: 40 questions for 400 samples, 8 of them at random."""
+    _, y_pred, h, _ = example()
+    h = np.where(np.arange(400)[:, None] < 200, np.eye(2)[y_pred], h)
+    asked = ask_next(y_pred, h, np.full(400, -1), 40, key=KEY, classes=("a", "b"))
+    np.testing.assert_allclose(asked.inclusion[:200], 8 / 400, rtol=1e-9)
+    assert asked.inclusion.sum() == pytest.approx(40)
 
 
 def test_gold_only_is_counting():

@@ -5,7 +5,7 @@ import itertools
 import jax
 import numpy as np
 import pytest
-from scipy.stats import beta
+from scipy.stats import beta, norm
 
 from jtruth.planning import Plan, approximate_width, labeler, setting, simulated_width, simulated_widths
 from jtruth.planning._analysis import confusion_nodes, known_binary
@@ -121,6 +121,38 @@ def test_width_of_a_beta_law():
         assert beta_width(np.array([mean]), np.array([variance]), 0.95)[0] == pytest.approx(best, rel=2e-3)
 
 
+def test_a_narrow_law_is_normal():
+    variance = np.array([1e-7])
+    found = beta_width(np.array([0.4]), variance, 0.9)[0]
+    assert found == pytest.approx(2 * norm.ppf(0.95) * np.sqrt(1e-7), rel=1e-12)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_priors_are_those_of_fit_joint(classes):
+    """Gradient and curvature of sum a_k log p_k in logits, a: 2 on the diagonal, 1 in all off it, 1 for pi.
+
+    People of a kind share their parameter, and each of them brings a prior.
+    """
+    confusion = np.full((classes, classes), 0.1) + (1 - 0.1 * classes) * np.eye(classes)
+    pi, kind = (
+        np.arange(2.0, classes + 2) / np.arange(2.0, classes + 2).sum(),
+        labeler("a", confusion, people=2),
+    )
+    found = information(setting(pi, confusion, [kind], rates="learned"), (2.0,))
+    own = np.full((classes, classes), 1 / (classes - 1)) + (2 - 1 / (classes - 1)) * np.eye(classes)
+    laws = [(pi, np.ones(classes))]
+    laws += [(row, times * a) for times in (1, 2) for row, a in zip(confusion, own, strict=True)]
+    place, start = np.concatenate([logits(row) for row, _ in laws]), 0
+    for _, a in laws:
+        part = slice(start, start + classes - 1)
+        density = lambda x, a=a: (a * np.log(rows(x))).sum()  # noqa: E731
+        np.testing.assert_allclose(found.pull[part], slope(density, place[part]), atol=1e-6)
+        curved = slope(lambda x: slope(density, x, 1e-4), place[part], 1e-4)  # noqa: B023
+        np.testing.assert_allclose(found.prior[part, part], -curved, atol=1e-5)
+        start += classes - 1
+    assert start == len(found.pull)
+
+
 def test_more_is_narrower():
     for rates in ("known", "learned"):
         asked = made(rates=rates)
@@ -137,6 +169,10 @@ def test_more_is_narrower():
 def test_doubtful_predictions_say_so():
     alone = setting([0.7, 0.3], 0.9, [labeler("a", 0.2)])
     assert "from the priors" in approximate_width(alone, Plan(1000, (1.0,), 0)).warnings[0]
+    three = setting([0.7, 0.3], 0.9, [labeler("a", 0.2, people=3)])
+    for size, said in ((100, True), (400, False)):  # the priors bring 12 and 4 % of what is known
+        found = approximate_width(three, Plan(size, (3.0,), 0))
+        assert any("from the priors" in text for text in found.warnings) == said
     rare = setting([0.99, 0.01], 0.9, [labeler("a", 0.05, people=5)], rates="known")
     assert "rarest class" in approximate_width(rare, Plan(500, (5.0,), 0)).warnings[-1]
 
@@ -162,6 +198,8 @@ def test_shares_of_what_is_drawn():
     assert (data.y_pred[data.y == 1] == 1).mean() == pytest.approx(0.8, abs=0.016)
     assert (data.z[data.y == 1, 0] == 0).mean() == pytest.approx(0.25, abs=0.018)
     assert (data.z[:, 2] >= 0).mean() == pytest.approx(0.5, abs=0.013)
+    between = draw(made(), Plan(40_000, (1.5, 0), 0), 7, 0)  # each of two people labels three in four
+    np.testing.assert_allclose((between.z >= 0).mean(axis=0), 0.75, atol=0.011)
 
 
 def test_population_law_against_a_grid():

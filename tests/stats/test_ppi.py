@@ -48,6 +48,14 @@ def test_gold_only_is_the_textbook():
     np.testing.assert_allclose(found.law.interval(0.95)[:2], expected, rtol=1e-3)  # the tails outside [0, 1]
 
 
+def test_in_a_population_gold_only_has_the_textbooks_error():
+    """s / sqrt(n): the N samples at hand do not matter, and their own spread is added."""
+    y, f, has = example()
+    options = {"power": 0.0, "target": "population", "surprise": 0.0}
+    found = ppi_mean(y[has], f, gold_sample(has), **options)
+    assert found.standard_error == pytest.approx(y[has].std(ddof=1) / np.sqrt(has.sum()), rel=1e-12)
+
+
 def test_best_power_is_least_squares():
     y, f, has = example()
     found = ppi_mean(y[has], f, gold_sample(has), surprise=0.0)
