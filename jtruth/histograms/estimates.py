@@ -1,0 +1,194 @@
+"""All losses of one set of predictions at once: in JAX as values with errors, on the host as `Estimate`s.
+
+`loss_values` is one pure pass, for jit, vmap and bootstrap; `loss_estimates` checks its input and turns
+values and standard errors into Student laws with N - 1 degrees of freedom. Unbiased losses may come out
+negative, and the laws are not cut at 0: that would bias them again.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from jtruth._arrays import as_array
+from jtruth.histograms.bins import check_edges, equal_mass_edges, equal_width_edges
+from jtruth.histograms.calibration import Calibration, Edges, calibration_loss, dispersion_loss, mean_total
+from jtruth.histograms.dirichlet import disagreement_probability
+from jtruth.histograms.label_counts import Histograms, check_probabilities, with_at_least
+from jtruth.histograms.losses import Mean, epistemic_loss, log_loss, squared_loss
+from jtruth.histograms.panels import Moments, disagreement, statistic_loss
+from jtruth.stats.estimates import Estimate
+from jtruth.stats.student import StudentEstimate
+
+Rows = Float[Array | np.ndarray, "samples classes"]
+_ONE_LABEL = ("squared_loss", "log_loss", "calibration_loss")  # can be had from one label a sample
+
+
+class LossTable(NamedTuple):
+    """Losses of one set of predictions."""
+
+    estimates: dict[str, Estimate]  # debiased, with standard errors
+    plugin: dict[str, float]  # what the plugin forms say
+    classes: Calibration  # by bin, for reliability diagrams
+    disagreement: Calibration
+    notes: tuple[str, ...]  # what was left out, which rules were used
+
+
+def loss_values(
+    histograms: Histograms,
+    probabilities: Rows,
+    edges: Edges,
+    predicted_disagreement: Float[Array | np.ndarray, " samples"],
+    *,
+    debias: str = "paper",
+    singletons: str = "zero",
+    where: Any = None,
+) -> tuple[dict[str, Mean], Calibration, Calibration]:
+    """Every loss with its standard error, and both calibrations; samples need two labels each.
+
+    Args:
+        histograms, probabilities: of the same samples.
+        edges: of the bins of class probabilities and, where they are common to all classes, of disagreement
+            (otherwise that has as many bins of equal width).
+        predicted_disagreement: probability that two labels differ, for instance `disagreement_probability`.
+        debias, singletons, where: as `calibration_loss`; "none" gives the plugin forms of all.
+    """
+    z = as_array(probabilities)
+    edges = jnp.asarray(edges, z.dtype)
+    options = {"debias": debias, "singletons": singletons, "where": where}
+    epistemic = epistemic_loss(histograms, z, debias=debias != "none")
+    classes = calibration_loss(histograms.shares(z.dtype), z, edges, **options)
+    spread = dispersion_loss(epistemic, classes, where=where)
+    differ, phi = disagreement(histograms, z.dtype), jnp.asarray(predicted_disagreement, z.dtype)
+    common = edges if edges.ndim == 1 else equal_width_edges(edges.shape[-1] - 1, z.dtype)
+    pairs = calibration_loss(differ[:, None], phi[:, None], common, **options)
+    values = {
+        "squared_loss": mean_total(squared_loss(histograms, z), where=where),
+        "epistemic_loss": mean_total(epistemic, where=where),
+        "calibration_loss": Mean(classes.total, classes.standard_error),
+        "dispersion_loss": Mean(spread.total, spread.standard_error),
+        "log_loss": mean_total(log_loss(histograms, z), where=where),
+        "disagreement_loss": mean_total(statistic_loss(Moments(differ, differ), phi)[:, None], where=where),
+        "disagreement_calibration_loss": Mean(pairs.total, pairs.standard_error),
+    }
+    return values, classes, pairs
+
+
+_jitted = jax.jit(loss_values, static_argnames=("debias", "singletons"))
+
+
+def loss_estimates(
+    histograms: Histograms,
+    probabilities: Rows,
+    *,
+    concentration: Float[Array | np.ndarray, " samples"] | None = None,
+    bins: Any = 15,
+    debias: str = "exact",
+    singletons: str = "zero",
+    drop: bool = False,
+) -> LossTable:
+    """Losses of class probabilities and of the disagreement that they predict, with standard errors.
+
+    Args:
+        histograms, probabilities: of the same samples.
+        concentration: alpha_0 of each sample; without it all disagreement is taken for doubt of the
+            classifier.
+        bins: a number (of equal width), "mass" (15 of equal mass), or edges.
+        debias: "exact", "paper" or "none", see `calibration`.
+        singletons: rule for bins of one sample.
+        drop: leave out samples with one label from the losses that need two; by default they are an error.
+
+    Raises:
+        ValueError: probabilities that do not fit the histograms, or samples with one label and no `drop`.
+    """
+    check_probabilities(histograms, probabilities)
+    z = np.asarray(probabilities)
+    z = z if jnp.issubdtype(z.dtype, jnp.floating) else z.astype(np.float64)
+    pairs, kept, note = with_at_least(histograms, 2, drop=drop)
+    alpha = None if concentration is None else np.asarray(concentration)
+    phi = np.asarray(disagreement_probability(z, alpha))
+    edges, options = _edges(bins, z), {"debias": debias, "singletons": singletons}
+    values, classes, differ = _jitted(pairs, z[kept], edges, phi[kept], **options)
+    plugin, _, _ = _jitted(pairs, z[kept], edges, phi[kept], debias="none")
+    if kept.size < histograms.num_samples:  # the losses that one label suffices for use all samples
+        whole, classes, _ = _jitted(histograms, z, edges, phi, **options)
+        values |= {name: whole[name] for name in _ONE_LABEL}
+        plugin |= {name: _jitted(histograms, z, edges, phi, debias="none")[0][name] for name in _ONE_LABEL}
+    notes = [note] if note else []
+    notes += _impossible(histograms, z) + _lonely(classes, differ, singletons, debias)
+    laws = {
+        name: _law(mean, histograms.num_samples if name in _ONE_LABEL else kept.size)
+        for name, mean in values.items()
+        if np.isfinite(mean.value)
+    }
+    return LossTable(laws, {k: float(v.value) for k, v in plugin.items()}, classes, differ, tuple(notes))
+
+
+def _law(mean: Mean, samples: int) -> StudentEstimate:
+    error = float(mean.standard_error)
+    return StudentEstimate(
+        float(mean.value), error if np.isfinite(error) else np.inf, max(samples - 1.0, 1.0)
+    )
+
+
+def _edges(bins: Any, z: np.ndarray) -> Any:
+    """Edges from what a user says."""
+    if isinstance(bins, str):
+        if bins != "mass":
+            raise ValueError(f"bins must be a number, 'mass' or edges; got {bins!r}")
+        return equal_mass_edges(z, 15)
+    if np.ndim(bins) == 0:
+        return equal_width_edges(int(bins), z.dtype)
+    return check_edges(bins)
+
+
+def _impossible(histograms: Histograms, z: np.ndarray) -> list[str]:
+    """A class that was predicted with probability 0 and given."""
+    wrong = np.argwhere((z == 0) & (np.asarray(histograms.counts) > 0))
+    if not len(wrong):
+        return []
+    i, k = map(int, wrong[0])
+    return [
+        f"log loss is infinite: sample {i} was given class {k}, predicted with probability 0 "
+        f"({len(wrong)} such)."
+    ]
+
+
+def _lonely(classes: Calibration, differ: Calibration, singletons: str, debias: str) -> list[str]:
+    """Bins of one sample, and the rule for them."""
+    number = int(classes.num_singletons) + int(differ.num_singletons)
+    if not number or debias == "none":
+        return []
+    how = "count 0" if singletons == "zero" else "count with their plugin value"
+    return [f"{number} bins hold one sample: they {how} in the calibration loss. Fewer bins avoid them."]
+
+
+def bootstrap_draws(
+    key: PRNGKeyArray,
+    statistic: Callable[[Any], Any],
+    data: Any,
+    *,
+    num_resamples: int = 1000,
+    batch_size: int = 50,
+) -> Any:
+    """A statistic of resampled samples, in batches by vmap; the spread of the draws is its standard error.
+
+    Args:
+        key: PRNG key.
+        statistic: a JAX function of `data`.
+        data: a pytree of arrays whose first axis is samples (`Histograms` is one), resampled together.
+        num_resamples, batch_size: how many, and how many at once.
+
+    Draws of debiased losses are centred too high: a sample that was drawn twice looks like a pair that
+    agrees. Use their spread, not their mean.
+    """
+    samples = jax.tree.leaves(data)[0].shape[0]
+
+    def one(key: Array) -> Any:
+        chosen = jax.random.randint(key, (samples,), 0, samples)
+        return statistic(jax.tree.map(lambda leaf: jnp.take(jnp.asarray(leaf), chosen, axis=0), data))
+
+    return jax.lax.map(one, jax.random.split(key, num_resamples), batch_size=batch_size)

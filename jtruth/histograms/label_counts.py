@@ -1,0 +1,179 @@
+"""Label histograms: how many of a sample's labels name each class, and nothing about who gave them.
+
+When experts disagree there may be no true class: a sample has class probabilities Q, and its n labels are
+independent draws from them (Mimori et al. 2021, section 3). Then the histogram says all that the labels say,
+and class probabilities z predicted by a classifier are judged by how well they match Q. `Histograms` is what
+every function of this room takes. Its factories check; inside JAX it is a pytree of two arrays.
+
+That labelers are interchangeable is an assumption: `jtruth.evaluation.calibration` tests it.
+"""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from jtruth._arrays import is_concrete
+from jtruth._validation import some
+from jtruth.labels import Labels
+
+
+class Histograms(eqx.Module):
+    """Counts of labels; build one by `from_labels` or `from_counts`.
+
+    A row of zeros contributes nothing anywhere (padding), but the factories refuse it.
+    """
+
+    counts: Int[Array | np.ndarray, "*batch samples classes"]
+    n: Int[Array | np.ndarray, "*batch samples"]  # labels of each sample
+    most: int = eqx.field(static=True)  # no count is larger: how far sums over labels run
+
+    @property
+    def num_classes(self) -> int:
+        """Number of classes C."""
+        return self.counts.shape[-1]
+
+    @property
+    def num_samples(self) -> int:
+        """Number of samples N."""
+        return self.counts.shape[-2]
+
+    def shares(self, dtype: Any = None) -> Float[Array, "*batch samples classes"]:
+        """mu-hat, the shares of a sample's labels that name each class; 0 in an empty row."""
+        dtype = jnp.result_type(float) if dtype is None else dtype
+        n = jnp.maximum(jnp.asarray(self.n), 1).astype(dtype)
+        return jnp.asarray(self.counts).astype(dtype) / n[..., None]
+
+    def take(self, samples: Any) -> "Histograms":
+        """These samples only, in this order (indices or, outside JAX transformations, a mask)."""
+        return Histograms(self.counts[samples], self.n[samples], self.most)
+
+
+def from_counts(counts: Any) -> Histograms:
+    """Histograms from a (samples, classes) table of label counts.
+
+    Raises:
+        ValueError: a count is negative or not whole, a row is all 0, or there are fewer than two classes.
+
+    Example:
+        >>> from jtruth.histograms import from_counts
+        >>> h = from_counts([[2, 0, 1], [0, 5, 0]])
+        >>> h.n.tolist(), h.most
+        ([3, 5], 5)
+    """
+    counts = np.asarray(counts)
+    if counts.ndim != 2 or counts.shape[1] < 2 or not counts.size or counts.dtype.kind not in "iufb":
+        raise ValueError(
+            f"counts must be numbers of shape (samples, classes) with two classes or more; got shape "
+            f"{counts.shape}, dtype {counts.dtype}"
+        )
+    bad = np.argwhere(~((counts >= 0) & (counts == np.floor(counts)) & (counts < 2**31)))
+    if len(bad):
+        i, k = map(int, bad[0])
+        raise ValueError(
+            f"counts[{i}, {k}] is {counts[i, k]} ({len(bad)} such entries); a count of labels is a whole "
+            "number, 0 or more: give counts, not shares"
+        )
+    whole = counts.astype(np.int32)
+    n = whole.sum(axis=1, dtype=np.int32)
+    empty = np.flatnonzero(n == 0)
+    if empty.size:
+        raise ValueError(
+            f"row {empty[0]} of counts is all 0 ({some(empty)}): leave out samples without labels"
+        )
+    return Histograms(whole, n, int(whole.max()))
+
+
+def from_labels(labels: Labels) -> Histograms:
+    """Histograms of `Labels`; who gave a label is forgotten. Samples without labels are refused by name."""
+    n = labels.labels_per_sample()
+    empty = np.flatnonzero(n == 0)
+    if empty.size:
+        names = some(empty if labels.tasks is None else (labels.tasks[i] for i in empty), total=empty.size)
+        raise ValueError(f"{empty.size} samples have no label ({names}): leave them out with Labels.restrict")
+    return from_counts(labels.counts())
+
+
+def with_at_least(
+    histograms: Histograms, size: int, *, drop: bool = False
+) -> tuple[Histograms, Int[np.ndarray, " kept"], str]:
+    """Samples with at least `size` labels, for losses that need so many.
+
+    Args:
+        histograms: on the host.
+        size: labels that are needed: 2 for epistemic and dispersion loss and for disagreement.
+        drop: leave out the others; by default they are an error.
+
+    Returns:
+        The histograms, which samples they are, and a sentence that says what was left out ("" if nothing).
+
+    Raises:
+        ValueError: some samples have too few labels and `drop` is not set, or none has enough.
+    """
+    n = np.asarray(histograms.n)
+    few = np.flatnonzero(n < size)
+    if not few.size:
+        return histograms, np.arange(n.size), ""
+    found = f"{few.size} of {n.size} samples have fewer than {size} labels ({some(few)})"
+    if few.size == n.size:
+        raise ValueError(f"{found}: get a second label for some samples" if size == 2 else found)
+    if not drop:
+        raise ValueError(f"{found} and cannot contribute: get more labels, or leave them out with drop=True")
+    kept = np.flatnonzero(n >= size)
+    return histograms.take(kept), kept, f"{found} and were left out."
+
+
+def check_probabilities(histograms: Histograms, probabilities: Any) -> None:
+    """Refuse class probabilities that do not belong to these histograms; traced arrays pass.
+
+    Raises:
+        ValueError: shapes that differ, NaN, entries outside [0, 1], rows that do not sum to 1 (within 1e-6,
+            or the rounding of a short dtype).
+    """
+    samples, classes = histograms.counts.shape
+    shape = np.shape(probabilities)
+    if len(shape) != 2 or shape[1] != classes:
+        raise ValueError(
+            f"probabilities have shape {shape} but the histograms have {classes} classes: give one column "
+            "for each class, in the same order"
+        )
+    if shape[0] != samples:
+        raise ValueError(f"there are {shape[0]} rows of probabilities but {samples} histograms")
+    if is_concrete(probabilities):
+        check_rows(probabilities)
+
+
+def check_rows(probabilities: Any) -> None:
+    """Rows (last axis) are distributions."""
+    given = np.asarray(probabilities)
+    p = given.astype(np.float64)
+    bad = np.argwhere(~((p >= 0) & (p <= 1 + 1e-6)))  # NaN is bad too
+    if len(bad):
+        at = tuple(map(int, bad[0]))
+        raise ValueError(f"probabilities{list(at)} is {given[at]}; probabilities lie between 0 and 1")
+    eps = float(jnp.finfo(given.dtype).eps) if jnp.issubdtype(given.dtype, jnp.floating) else 0.0
+    off = np.abs(p.sum(axis=-1) - 1) > max(1e-6, p.shape[-1] * eps)
+    if off.any():
+        at = tuple(map(int, np.argwhere(off)[0]))
+        raise ValueError(f"probabilities{list(at)} sum to {p[at].sum():.9g}, not to 1")
+
+
+def check_logits(logits: Any, classes: int) -> None:
+    """Refuse logits with NaN or infinities, or of another number of classes."""
+    if np.ndim(logits) != 2 or np.shape(logits)[1] != classes:
+        raise ValueError(f"logits have shape {np.shape(logits)} but there are {classes} classes")
+    if is_concrete(logits):
+        bad = np.argwhere(~np.isfinite(np.asarray(logits)))
+        if len(bad):
+            at = tuple(map(int, bad[0]))
+            raise ValueError(
+                f"logits{list(at)} is {np.asarray(logits)[at]} ({len(bad)} such entries); logits are finite"
+            )
+
+
+def samples_of(mask: Any, samples: int) -> jax.Array:
+    """The mask `where` as (samples,) booleans; None is everything."""
+    return jnp.ones(samples, bool) if mask is None else jnp.asarray(mask)

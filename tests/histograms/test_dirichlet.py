@@ -1,0 +1,156 @@
+"""The law of labels under a Dirichlet, from alpha_0 = 1e-6 to 1e9 in float32, and what follows from it."""
+
+import itertools
+
+import jax
+import jax.numpy as jnp
+import mpmath
+import numpy as np
+import pytest
+
+from jtruth import histograms as hist
+from jtruth.histograms import Histograms
+
+CASES = [([4, 1], [0.6, 0.4]), ([5, 0, 0], [0.3, 0.3, 0.4]), ([1, 1, 1, 2], [0.1, 0.2, 0.3, 0.4]),
+         ([40, 10, 1], [0.7, 0.2, 0.1])]  # fmt: skip
+
+
+def exact(y, f, alpha):
+    """log DirMult and its derivative by log alpha, 40 digits."""
+    with mpmath.workdps(40):
+        f, a = [mpmath.mpf(float(p)) for p in f], mpmath.mpf(float(alpha))
+        value = mpmath.factorial(sum(y)) / mpmath.rf(a, sum(y))
+        slope = mpmath.psi(0, a) - mpmath.psi(0, a + sum(y))
+        for p, k in zip(f, y, strict=True):
+            value *= mpmath.rf(a * p, k) / mpmath.factorial(k)
+            slope += p * (mpmath.psi(0, a * p + k) - mpmath.psi(0, a * p))
+        return float(mpmath.log(value)), float(a * slope)
+
+
+@pytest.mark.parametrize("y, f", CASES)
+def test_float32_from_1e_minus_6_to_1e9(y, f):
+    f, grid = np.array(f, np.float32), 10.0 ** np.arange(-6, 10).astype(np.float32)
+    h = hist.from_counts(np.tile(y, (16, 1)))
+    rows = np.tile(f, (16, 1))
+    value = hist.log_dirichlet_multinomial(h, rows, grid)
+    slope = jax.grad(lambda t: hist.log_dirichlet_multinomial(h, rows, jnp.exp(t)).sum())(jnp.log(grid))
+    assert value.dtype == slope.dtype == jnp.float32
+    expected = np.array([exact(y, f, a) for a in grid])
+    np.testing.assert_allclose(np.asarray(value, np.float64), expected[:, 0], rtol=1e-6)
+    # terms of the slope are n / (1 + alpha) at most; where they cancel only that scale can be asked for
+    np.testing.assert_array_less(
+        np.abs(np.asarray(slope, np.float64) - expected[:, 1]), 3e-6 * sum(y) / (1 + grid) + 1e-30
+    )
+
+
+def test_lgamma_would_be_wrong():
+    """The value at alpha_0 = 1e6 that the issue names: -4.6254 by urn steps in float32."""
+    y, f, a = np.array([[1, 1, 1, 2]]), np.array([[0.1, 0.2, 0.3, 0.4]], np.float32), np.float32(1e6)
+    g = jax.scipy.special.gammaln
+    bad = g(a) - g(a + 5) + (g(a * f + y.astype(np.float32)) - g(a * f)).sum()
+    good = hist.log_dirichlet_multinomial(hist.from_counts(y), f, a[None], coefficient=False)[0]
+    truth = exact([1, 1, 1, 2], f[0], a)[0] - np.log(60)
+    assert abs(float(good) - truth) < 1e-6 * abs(truth) and abs(float(bad) - truth) > 0.1
+
+
+def test_probabilities_sum_to_one_and_impossible_labels_are_said():
+    vectors = np.array([c for c in itertools.product(range(5), repeat=3) if sum(c) == 4])
+    h = hist.from_counts(vectors)
+    for alpha in (0.01, 3.0):
+        logs = hist.log_dirichlet_multinomial(
+            h, np.tile([0.2, 0.3, 0.5], (len(vectors), 1)), np.full(len(vectors), alpha)
+        )
+        np.testing.assert_allclose(np.exp(logs).sum(), 1, rtol=1e-12)
+    one, never = hist.from_counts([[1, 1]]), np.array([[1.0, 0.0]])
+    assert hist.log_dirichlet_multinomial(one, never, np.ones(1))[0] == -np.inf
+    slope = jax.grad(lambda f: hist.log_dirichlet_multinomial(one, f, jnp.ones(1)).sum())(jnp.asarray(never))
+    assert np.isfinite(slope).all()
+
+
+def test_gradient_by_f_and_second_derivative():
+    h, f = hist.from_counts([[3, 1, 0]]), jnp.array([[0.5, 0.2, 0.3]])
+
+    def by_gamma(f, t):
+        g, y = jax.scipy.special.gammaln, jnp.array([[3.0, 1.0, 0.0]])
+        a = jnp.exp(t)
+        return (g(a * f + y) - g(a * f)).sum() + g(a) - g(a + 4.0)
+
+    def ours(f, t):
+        return hist.log_dirichlet_multinomial(h, f, jnp.exp(t)[None], coefficient=False)[0]
+
+    t = jnp.asarray(0.7)
+    # by f the gamma form moves sum f as well; ours holds the urn's alpha_0 fixed, and so does it
+    np.testing.assert_allclose(jax.grad(ours)(f, t), jax.grad(by_gamma)(f, t), rtol=1e-10)
+    second = [jax.grad(jax.grad(fn, 1), 1)(f, t) for fn in (ours, by_gamma)]
+    np.testing.assert_allclose(*second, rtol=1e-10)
+
+
+def simulated(alpha, samples, labels, seed=0):
+    rng = np.random.default_rng(seed)
+    f = rng.dirichlet(np.ones(3) * 2, samples)
+    q = np.stack([rng.dirichlet(alpha * row) for row in f])
+    return f, q, hist.from_counts(np.stack([rng.multinomial(labels, row) for row in q]))
+
+
+def test_a_dirichlet_truth_is_recovered():
+    """alpha_0 = 3.5 by likelihood and by Theorem 1 (both optima); 4 s.e. of 4000 samples are about .5."""
+    f, q, h = simulated(3.5, 4000, 5)
+    found = float(hist.global_concentration(h, f, penalty=0.0))
+    assert abs(found - 3.5) < 0.5
+    best = hist.best_concentration((f**2).sum(1).mean(), (q**2).sum(1).mean(), ((q - f) ** 2).sum(1).mean())
+    assert abs(best["disagreement"] - 3.5) < 0.5 and abs(best["posterior"] - 3.5) < 0.5
+    # the loss after one label, measured, is least there too
+    label = np.array([np.random.default_rng(i).choice(3, p=row) for i, row in enumerate(q)])
+    losses = [
+        ((np.asarray(hist.posterior_probabilities(hist.one_label(label, 3), f, np.full(4000, a))) - q) ** 2)
+        .sum(1)
+        .mean()
+        for a in (1.0, 3.5, 12.0)
+    ]
+    assert losses[1] < losses[0] and losses[1] < losses[2]
+
+
+def test_heads_find_what_concentration_depends_on():
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(800, 2))
+    alpha = np.exp(1 + x[:, 0])
+    f = rng.dirichlet(np.ones(3) * 2, 800)
+    q = np.stack([rng.dirichlet(a * row) for a, row in zip(alpha, f, strict=True)])
+    h = hist.from_counts(np.stack([rng.multinomial(6, row) for row in q]))
+    key = jax.random.key(0)
+    for options in ({}, {"depth": 1, "width": 8, "optimiser": "adam"}):
+        found = hist.fit_concentration_head(key, x, h, f, **options)
+        assert found.value < found.first
+        correlation = np.corrcoef(found.head.log(x), np.log(alpha))[0, 1]
+        assert correlation > 0.9, (options, correlation)
+    many = jax.vmap(lambda k: hist.fit_concentration_head(k, x, h, f))(jax.random.split(key, 2))
+    assert many.value.shape == (2,) and (many.value < many.first).all()
+
+
+def test_opinion_gain_by_enumeration_of_the_label():
+    f, alpha = np.array([[0.6, 0.3, 0.1]]), np.array([2.5])
+    before = (f * (1 - f)).sum() / (alpha[0] + 1)
+    after = 0.0
+    for k in range(3):
+        g = np.asarray(hist.posterior_probabilities(hist.one_label(np.array([k]), 3), f, alpha))
+        after += f[0, k] * (g * (1 - g)).sum() / (alpha[0] + 2)
+    np.testing.assert_allclose(hist.opinion_gain(f, alpha), before - after, rtol=1e-12)
+    rng = np.random.default_rng(0)
+    zeta = rng.dirichlet(alpha[0] * f[0], 200_000)
+    bits = -(f * np.log2(f)).sum() + (zeta * np.log2(np.maximum(zeta, 1e-300))).sum(1)
+    found = hist.opinion_gain(f, alpha, unit="bits")[0]
+    assert abs(found - bits.mean()) < 4 * bits.std() / np.sqrt(200_000)  # false alarms: 6e-5 of seeds
+    assert hist.opinion_gain(f, np.array([1e8]), unit="bits")[0] < 1e-7
+
+
+def test_posterior_of_an_ensemble_of_dirichlets_by_weights():
+    rng = np.random.default_rng(2)
+    members, alpha = rng.dirichlet(np.ones(3), (4, 2)), rng.uniform(0.5, 5, (4, 2))
+    h = hist.from_counts([[2, 0, 1], [0, 1, 0]])
+    posterior, weights = hist.ensemble_posterior(h, members, alpha)
+    for i in range(2):
+        single = Histograms(h.counts[i : i + 1], h.n[i : i + 1], h.most)
+        likelihood = [np.exp(hist.log_dirichlet_multinomial(single, f[i : i + 1], a[i : i + 1])[0])
+                      for f, a in zip(members, alpha, strict=True)]  # fmt: skip
+        np.testing.assert_allclose(weights[i], np.array(likelihood) / np.sum(likelihood), rtol=1e-10)
+    np.testing.assert_allclose(posterior.sum(axis=1), 1, rtol=1e-12)

@@ -1,0 +1,244 @@
+"""Losses are unbiased by enumeration of all label vectors, intervals cover, and bad input is named."""
+
+import itertools
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jtruth import histograms as hist
+from jtruth.histograms import Histograms
+from jtruth.labels import Labels
+
+Q, Z = np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.1, 0.7])
+
+
+def every_vector(n, q=Q):
+    """Histograms of all label vectors of length n, and their probabilities."""
+    vectors = np.array(list(itertools.product(range(len(q)), repeat=n)))
+    counts = (vectors[:, :, None] == np.arange(len(q))).sum(axis=1)
+    return hist.from_counts(counts), q[vectors].prod(axis=1)
+
+
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_losses_are_unbiased(n):
+    h, p = every_vector(n)
+    z = np.tile(Z, (len(p), 1))
+    close = {"rtol": 1e-12}
+    loss = (Q * ((np.eye(3) - Z) ** 2).sum(axis=1)).sum()
+    np.testing.assert_allclose(p @ np.asarray(hist.squared_loss(h, z)).sum(axis=1), loss, **close)
+    np.testing.assert_allclose(p @ np.asarray(hist.epistemic_loss(h, z)), (Q - Z) ** 2, **close)
+    np.testing.assert_allclose(p @ np.asarray(hist.log_loss(h, z)), -Q * np.log(Z), **close)
+    np.testing.assert_allclose(p @ np.asarray(hist.disagreement(h)), 1 - (Q**2).sum(), **close)
+    plugin = p @ np.asarray(hist.epistemic_loss(h, z, debias=False))
+    np.testing.assert_allclose(plugin, (Q - Z) ** 2 + Q * (1 - Q) / n, **close)
+
+
+@pytest.mark.parametrize("n", [2, 4])
+def test_what_remains_of_the_bias_of_the_epistemic_log_loss(n):
+    h, p = every_vector(n)
+    z = np.tile(Z, (len(p), 1))
+    truth = (Q * np.log(Q / Z)).sum()
+    bias = p @ np.asarray(hist.epistemic_log_loss(h, z)).sum(axis=1) - truth
+    j = np.arange(n, 4000)[:, None]
+    np.testing.assert_allclose(bias, (Q * (1 - Q) ** j / j).sum(), rtol=1e-9)
+    plugin = p @ np.asarray(hist.epistemic_log_loss(h, z, debias=False)).sum(axis=1) - truth
+    assert 0 < bias < 0.7 * plugin
+
+
+def test_binary_form_is_half():
+    h, z = hist.from_counts([[2, 1], [0, 4]]), np.array([[0.6, 0.4], [0.3, 0.7]])
+    mu = np.array([1 / 3, 1.0])
+    brier = (mu * (1 - z[:, 1]) ** 2 + (1 - mu) * z[:, 1] ** 2).mean()  # (3), by label
+    np.testing.assert_allclose(0.5 * hist.mean_of(hist.squared_loss(h, z).sum(axis=1)).value, brier)
+
+
+def test_one_label_says_nothing_about_disagreement():
+    h, z = hist.from_counts([[1, 0], [1, 1]]), np.full((2, 2), 0.5)
+    assert np.isnan(np.asarray(hist.epistemic_loss(h, z))).tolist() == [[True] * 2, [False] * 2]
+    assert np.isnan(np.asarray(hist.disagreement(h))).tolist() == [True, False]
+    with pytest.raises(ValueError, match=r"1 of 2 samples have fewer than 2 labels \(0\).*drop=True"):
+        hist.loss_estimates(h, z)
+    table = hist.loss_estimates(h, z, drop=True)
+    assert "1 of 2 samples have fewer than 2 labels (0) and were left out." in table.notes
+    np.testing.assert_allclose(table.estimates["squared_loss"].mean, 0.5)  # of both samples
+
+
+def test_weights_that_minimise_the_variance():
+    """b = variance within a sample, a between: known here, since all samples have Q and z alike (a = 0)."""
+    rng = np.random.default_rng(0)
+    n = np.repeat([2, 10], 2000)
+    h = hist.from_counts(np.stack([rng.multinomial(k, Q) for k in n]))
+    weights = np.asarray(hist.best_weights(h, np.tile(Z, (4000, 1))))
+    assert 3.5 < weights[-1] / weights[0] <= 5 + 1e-9  # n itself would be 5; a is estimated
+    equal = hist.best_weights(hist.from_counts([[1, 0, 0], [0, 1, 0]]), np.tile(Z, (2, 1)))
+    np.testing.assert_array_equal(equal, 1)
+    x = jnp.array([1.0, 2.0, 4.0])
+    given = hist.mean_of(x, weights=jnp.array([1.0, 1.0, 2.0]), where=jnp.array([True, True, False]))
+    np.testing.assert_allclose(given, [1.5, 0.5])
+
+
+def simulated(key, samples, labels, power):
+    """A uniform truth of three classes, and predictions that are off by a power (1: perfect)."""
+    first, second = jax.random.split(key)
+    q = jax.random.dirichlet(first, jnp.ones(3), (samples,))
+    draws = jax.random.categorical(second, jnp.log(q)[:, None], shape=(samples, labels))
+    counts = jax.nn.one_hot(draws, 3, dtype=jnp.int32).sum(axis=1)
+    z = q**power / (q**power).sum(axis=1, keepdims=True)
+    return Histograms(counts, counts.sum(axis=1), labels), q, z
+
+
+def test_intervals_cover():
+    """400 sets of 150 samples with 3 labels: 92.8 to 97.2 % of intervals hold the truth, 2 s.e."""
+    edges = hist.equal_width_edges(4)
+
+    def one(key):
+        h, _, z = simulated(key, 150, 3, 2.0)
+        values, _, _ = hist.loss_values(h, z, edges, hist.disagreement_probability(z), debias="exact")
+        return values
+
+    values = jax.jit(jax.vmap(one))(jax.random.split(jax.random.key(5), 400))
+    _, q, z = simulated(jax.random.key(6), 200_000, 3, 2.0)
+    epistemic = ((q - z) ** 2).sum(axis=1).mean()
+    calibration = hist.calibration_loss(q, z, edges, debias="none").total
+    truth = {"epistemic_loss": epistemic, "calibration_loss": calibration,
+             "dispersion_loss": epistemic - calibration}  # fmt: skip
+    for name, value in truth.items():
+        mean = values[name]
+        covered = np.mean(
+            np.abs(mean.value - value) < 1.976 * mean.standard_error
+        )  # t, 149 degrees of freedom
+        assert 0.928 <= covered <= 0.972, (name, covered)
+        ratio = mean.standard_error.mean() / mean.value.std()
+        assert 0.85 < ratio < 1.2, (name, ratio)  # the error itself; a standard deviation of 400 has 3.5 %
+
+
+def test_residual_bias_of_14_and_its_removal():
+    """A perfect predictor of two classes: (14) is off by minus the variance of z in the bins over N."""
+    edges = hist.equal_width_edges(2)
+
+    def one(key):
+        first, second = jax.random.split(key)
+        q = jax.random.uniform(first, (30,))
+        y = (jax.random.uniform(second, (30, 5)) < q[:, None]).sum(axis=1, dtype=jnp.int32)
+        shares, z = jnp.stack([y, 5 - y], 1) / 5, jnp.stack([q, 1 - q], 1)
+        return [hist.calibration_loss(shares, z, edges, debias=d).total for d in ("none", "paper", "exact")]
+
+    draws = np.array(jax.jit(jax.vmap(one))(jax.random.split(jax.random.key(0), 20_000)))
+    mean, error = draws.mean(axis=1), draws.std(axis=1) / np.sqrt(20_000)
+    within = 2 * 2 * (1 / 6) / 5 / 30  # classes, bins: E q (1 - q) / n, over N
+    expected = np.array([within, -2 * 2 * (0.5**2 / 12) / 30, 0.0])
+    assert (np.abs(mean - expected) < 4 * error).all(), (mean, expected, error)  # false alarms: 2e-4 of keys
+
+
+def test_dispersion_and_masks_agree_with_loops():
+    h, _, z = simulated(jax.random.key(1), 60, 4, 1.5)
+    edges = jnp.asarray([[0, 0.2, 0.6, 1], [0, 0.5, 0.7, 1], [0, 0.1, 0.3, 1.0]])
+    where = np.arange(60) % 3 > 0
+    phi = hist.disagreement_probability(z)
+    losses = jax.jit(partial(hist.loss_values, debias="exact"))
+    masked, classes, _ = losses(h, z, edges, phi, where=where)
+    alone, _, _ = losses(h.take(where), z[where], edges, phi[where])
+    for name, mean in masked.items():
+        np.testing.assert_allclose(mean, alone[name], rtol=1e-10)
+    mu, p, total, dispersion = np.asarray(h.shares())[where], np.asarray(z)[where], 0.0, 0.0
+    for k in range(3):
+        bins = np.digitize(p[:, k], edges[k][1:-1])
+        for b in range(3):
+            d = (mu - p)[bins == b, k]
+            if len(d) > 1:
+                pairs = sum(x * y for i, x in enumerate(d) for j, y in enumerate(d) if i != j)
+                total += pairs / (len(d) - 1) / len(p)
+            assert classes.table.count[k, b] == len(d)
+        dispersion += ((mu - p)[:, k] ** 2 - mu[:, k] * (1 - mu[:, k]) / 3).mean()
+    np.testing.assert_allclose(masked["calibration_loss"].value, total, rtol=1e-10)
+    np.testing.assert_allclose(masked["dispersion_loss"].value, dispersion - total, rtol=1e-9)
+
+
+def test_float32_jit_gradient_and_bootstrap():
+    h, _, z = simulated(jax.random.key(2), 200, 3, 1.5)
+    edges = hist.equal_width_edges(5)
+    phi = hist.disagreement_probability(z)
+    losses = jax.jit(hist.loss_values, static_argnames="debias")
+    values, _, _ = losses(h, z, edges, phi)
+    short, _, _ = losses(h, z.astype(jnp.float32), edges, phi)
+    assert short["dispersion_loss"].value.dtype == jnp.float32
+    for name, mean in values.items():
+        np.testing.assert_allclose(short[name].value, mean.value, atol=2e-6)
+
+    def epistemic(z):
+        return hist.mean_of(hist.epistemic_loss(h, z).sum(axis=1)).value
+
+    slope = jax.grad(epistemic)(z)
+    np.testing.assert_allclose(slope, 2 * (z - h.shares()) / 200, atol=1e-15)
+
+    def statistic(data):
+        h, z = data
+        classes = hist.calibration_loss(h.shares(), z, edges, debias="exact")
+        epistemic = hist.mean_of(hist.epistemic_loss(h, z).sum(axis=1)).value
+        return jnp.stack([epistemic, classes.total, epistemic - classes.total])
+
+    draws = jax.jit(lambda key: hist.bootstrap_draws(key, statistic, (h, z)))(jax.random.key(3))
+    assert draws.shape == (1000, 3)
+    exact, _, _ = losses(h, z, edges, phi, debias="exact")
+    errors = [exact[f"{name}_loss"].standard_error for name in ("epistemic", "calibration", "dispersion")]
+    np.testing.assert_allclose(draws.std(axis=0), errors, rtol=0.15)
+
+
+def test_bins():
+    z = np.array([[0.1, 0.9], [0.2, 0.8], [0.3, 0.7], [0.9, 0.1]])
+    mass = np.asarray(hist.equal_mass_edges(z, 2))
+    np.testing.assert_allclose(mass, [[0, 0.25, 1], [0, 0.75, 1]])
+    merged, text = hist.merged_edges(z[:, 0], np.linspace(0, 1, 11), 2)
+    np.testing.assert_allclose(merged, [0, 1])
+    assert text == "10 bins were merged to 1, so that each has 2 samples or more."
+    table = hist.loss_estimates(hist.from_counts([[2, 0], [1, 1], [0, 2], [2, 0]]), z, bins="mass")
+    assert np.asarray(table.classes.table.count)[:, [0, -1]].sum() <= 4
+    assert "bins hold one sample: they count 0" in table.notes[-1]
+
+
+H, P = hist.from_counts([[2, 0], [1, 1]]), np.array([[0.5, 0.5], [0.2, 0.8]])
+BAD = {
+    "negative": (lambda: hist.from_counts([[1, 1], [2, -1]]), r"counts\[1, 1\] is -1"),
+    "shares": (lambda: hist.from_counts([[0.5, 0.5]]), r"counts\[0, 0\] is 0.5 .*give counts, not shares"),
+    "empty row": (lambda: hist.from_counts([[1, 1], [0, 0]]), "row 1 of counts is all 0"),
+    "nan": (lambda: hist.from_counts([[1, np.nan]]), r"counts\[0, 1\] is nan"),
+    "text": (lambda: hist.from_counts([["a", "b"]]), "counts must be numbers"),
+    "unlabelled": (
+        lambda: hist.from_labels(Labels.from_matrix([[0, 1], [-1, -1]], 2, allow_unlabelled=True)),
+        "1 samples have no label",
+    ),
+    "sum": (lambda: hist.loss_estimates(H, P * 0.9), r"probabilities\[0\] sum to 0.9"),
+    "outside": (lambda: hist.loss_estimates(H, [[1.2, -0.2], [0.5, 0.5]]), r"probabilities\[0, 0\] is 1.2"),
+    "classes": (lambda: hist.loss_estimates(H, np.ones((2, 3)) / 3), "the histograms have 2 classes"),
+    "rows": (lambda: hist.loss_estimates(H, P[:1]), "1 rows of probabilities but 2 histograms"),
+    "all single": (lambda: hist.loss_estimates(hist.from_counts([[1, 0]]), P[:1]), "get a second label"),
+    "debias": (lambda: hist.loss_estimates(H, P, debias="exactly"), "debias"),
+    "edges": (lambda: hist.loss_estimates(H, P, bins=[0, 0.7, 0.5, 1]), "must not decrease"),
+    "bins": (lambda: hist.loss_estimates(H, P, bins=0), "at least one bin"),
+    "logits": (lambda: hist.fit_scaling(np.array([[0, np.nan], [1, 0.0]]), H), r"logits\[0, 1\] is nan"),
+    "no label of a class": (
+        lambda: hist.fit_scaling(np.zeros((1, 2)), hist.from_counts([[2, 0]]), method="vector"),
+        "no label of class 1 in the samples to fit on",
+    ),
+    "no penalty": (lambda: hist.free_concentration(H, P, penalty=0.0), "diverges unless it is positive"),
+    "panel": (lambda: hist.unanimity(1), "two labels or more"),
+    "panel size": (lambda: hist.panel_moments(hist.unanimity(3), hist.label_weights(H, 2)), "size=3"),
+}
+
+
+@pytest.mark.parametrize("call, message", BAD.values(), ids=BAD)
+def test_bad_input(call, message, as_installed):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_an_impossible_label_is_said():
+    table = hist.loss_estimates(H, np.array([[1.0, 0.0], [1.0, 0.0]]))
+    assert (
+        "log loss is infinite: sample 1 was given class 1, predicted with probability 0 (1 such)."
+        in table.notes
+    )
+    assert "log_loss" not in table.estimates and table.plugin["log_loss"] == np.inf
