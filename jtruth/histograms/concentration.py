@@ -12,6 +12,7 @@ for each sample by Newton's method on (51), for the samples fitted only; one for
 logits.
 """
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -133,11 +134,11 @@ def global_concentration(
 
 
 class Head(eqx.Module):
-    """log alpha_0 from features: standardised, then linear or a small network."""
+    """log alpha_0 from features: standardised, then linear or a small network with ReLU."""
 
     centre: Float[Array, " features"]
     scale: Float[Array, " features"]
-    network: eqx.nn.MLP
+    layers: Any  # (weights, bias) of each layer; arrays only, so that a head passes through jit and vmap
 
     def __call__(self, features: Float[Array | np.ndarray, "samples features"]) -> Float[Array, " samples"]:
         """alpha_0 of each sample."""
@@ -146,7 +147,10 @@ class Head(eqx.Module):
     def log(self, features: Float[Array | np.ndarray, "samples features"]) -> Float[Array, " samples"]:
         """log alpha_0 of each sample."""
         x = (jnp.asarray(features, self.centre.dtype) - self.centre[None]) / self.scale[None]
-        return jax.vmap(self.network)(x)
+        for weights, bias in self.layers[:-1]:
+            x = jax.nn.relu(x @ weights + bias[None])
+        weights, bias = self.layers[-1]
+        return (x @ weights + bias[None])[:, 0]
 
 
 class HeadFit(NamedTuple):
@@ -173,8 +177,7 @@ def fit_concentration_head(
     max_steps: int = 300,
     patience: int = 20,
 ) -> HeadFit:
-    """Fit alpha_0(x) = exp(head(x)), stopping when (50) on the validation samples has not improved for a
-    while.
+    """Fit alpha_0(x) = exp(head(x)) until (50) on the validation samples has not improved for a while.
 
     Args:
         key: of first weights and of the validation split.
@@ -195,31 +198,29 @@ def fit_concentration_head(
         if validation is None
         else validation
     )
-    start, static = eqx.partition(_start(first_key, x, width, depth), eqx.is_inexact_array)
+    start = _start(first_key, x, width, depth)
 
-    def loss(params: Any, where: Array) -> Array:
-        t = eqx.combine(params, static).log(x)
+    def loss(layers: Any, where: Array) -> Array:
+        t = Head(start.centre, start.scale, layers).log(x)
         options = {"penalty": penalty, "normalise": normalise, "coefficient": False}
         return concentration_loss(t, histograms, f, where=where, **options)
 
     held = jnp.asarray(held)
     best, value, steps = _early_stopped(
-        lambda p: loss(p, ~held), lambda p: loss(p, held), start, optimiser, max_steps, patience
+        lambda p: loss(p, ~held), lambda p: loss(p, held), start.layers, optimiser, max_steps, patience
     )
-    return HeadFit(eqx.combine(best, static), value, loss(start, held), steps)
+    return HeadFit(Head(start.centre, start.scale, best), value, loss(start.layers, held), steps)
 
 
 def _start(key: PRNGKeyArray, x: Array, width: int, depth: int) -> Head:
     """A head that says alpha_0 = 1: its last layer is 0."""
-    network = eqx.nn.MLP(x.shape[1], "scalar", width, depth, key=key, dtype=x.dtype)
-    last = network.layers[-1]
-    network = eqx.tree_at(
-        lambda n: (n.layers[-1].weight, n.layers[-1].bias),
-        network,
-        (jnp.zeros_like(last.weight), jnp.zeros_like(last.bias)),
-    )
+    sizes, layers = (x.shape[1], *(width,) * depth), []
+    for k, (before, after) in enumerate(pairwise(sizes)):
+        weights = jax.random.normal(jax.random.fold_in(key, k), (before, after), x.dtype)
+        layers.append((weights * (2 / before) ** 0.5, jnp.zeros(after, x.dtype)))
+    layers.append((jnp.zeros((sizes[-1], 1), x.dtype), jnp.zeros(1, x.dtype)))
     sd = x.std(axis=0)
-    return Head(x.mean(axis=0), jnp.where(sd > 0, sd, 1.0), network)
+    return Head(x.mean(axis=0), jnp.where(sd > 0, sd, 1.0), tuple(layers))
 
 
 def _early_stopped(
@@ -231,7 +232,6 @@ def _early_stopped(
     def step(carry: tuple) -> tuple:
         params, state, best, least, since, count = carry
         value, gradient = jax.value_and_grad(train)(params)
-        gradient = eqx.tree_at(lambda g: (g.centre, g.scale), gradient, replace_fn=jnp.zeros_like)
         extra = {"value": value, "grad": gradient, "value_fn": train} if optimiser == "lbfgs" else {}
         with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):  # optax needs both
             updates, state = solver.update(gradient, state, params, **extra)

@@ -1,5 +1,4 @@
-"""Class probabilities with a Dirichlet law: Dir(alpha_0 f), its likelihood for labels and what follows from
-it.
+"""Class probabilities with a Dirichlet law Dir(alpha_0 f): its likelihood, and what follows from it.
 
 f are the predicted class probabilities, alpha_0 (concentration) says how sure one is of them: at infinity
 every sample has exactly Q = f, near 0 labelers of one sample all say the same and f is which (Mimori et al.
@@ -25,8 +24,7 @@ Samples = Float[Array | np.ndarray, " samples"]
 
 @jax.custom_jvp
 def _log_step(alpha: Array, f: Array, before: Array, mine: Array) -> Array:
-    """log of (alpha f + mine) / (alpha + before + mine) for `before` labels of other classes; -inf if it is
-    0.
+    """log of (alpha f + mine) / (alpha + before + mine), `before` labels of other classes; -inf if 0.
 
     Near 1 it is taken as log1p of the difference.
     """
@@ -37,8 +35,7 @@ def _log_step(alpha: Array, f: Array, before: Array, mine: Array) -> Array:
 
 @_log_step.defjvp
 def _log_step_jvp(primals: tuple, tangents: tuple) -> tuple:
-    """d/d alpha = (f before - mine (1 - f)) / (top whole): the difference of two nearly equal terms, done by
-    hand.
+    """d/d alpha = (f before - mine (1 - f)) / (top whole): nearly equal terms, subtracted by hand.
 
     d/d f = alpha / top. Both are 0 where the step is impossible, as for `safe_log`.
     """
@@ -54,8 +51,7 @@ def _log_step_jvp(primals: tuple, tangents: tuple) -> tuple:
 def log_dirichlet_multinomial(
     histograms: Histograms, probabilities: Rows, concentration: Samples, *, coefficient: bool = True
 ) -> Float[Array, " samples"]:
-    """log DirMult(y | alpha_0 f), as in (50); accurate in float32 from alpha_0 = 1e-6 to 1e9, value and
-    gradient.
+    """log DirMult(y | alpha_0 f), as in (50), accurate in float32 from alpha_0 = 1e-6 to 1e9.
 
     Args:
         histograms: label counts; memory grows with their largest count.
@@ -129,8 +125,7 @@ def best_concentration(sum_squares_predicted: Any, sum_squares_true: Any, episte
 def opinion_gain(
     probabilities: Rows, concentration: Samples, *, unit: str = "squared"
 ) -> Float[Array, " samples"]:
-    """What one more label is expected to teach about a sample's class probabilities: who deserves another
-    opinion.
+    """What one more label should teach about class probabilities: who deserves another opinion.
 
     Args:
         probabilities: f, (samples, classes).
@@ -165,8 +160,7 @@ def ensemble_posterior(
     members: Float[Array | np.ndarray, "draws samples classes"],
     concentration: Float[Array | np.ndarray, "draws samples"] | None = None,
 ) -> tuple[Float[Array, "samples classes"], Float[Array, "samples draws"]]:
-    """Class probabilities after labels, and the weights of the draws (MC dropout, deep ensembles) behind
-    them.
+    """Class probabilities after labels, and the weights of the draws (dropout, ensembles) behind them.
 
     (81) with w_s = prod_k f_sk^y_k (the paper's sum over s there is a slip: it makes all weights equal). With
     a concentration the draws are Dirichlet laws, w_s their Dirichlet-multinomial probability of the labels,

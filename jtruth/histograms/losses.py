@@ -126,4 +126,4 @@ def best_weights(histograms: Histograms, probabilities: Probabilities) -> Float[
     )
     between = jnp.maximum(mean.var() - within * (1 / jnp.maximum(n, 1.0)).mean(), 0.0)
     weights = 1 / (between + within / jnp.maximum(n, 1.0))
-    return jnp.where(jnp.isfinite(weights) & several.any(), weights, 1.0) * (n > 0)
+    return jnp.where(n > 0, jnp.where(jnp.isfinite(weights) & several.any(), weights, 1.0), 0.0)

@@ -1,5 +1,4 @@
-"""Statistics of several labels of one sample: do n raters disagree, are they unanimous, how strong is a
-majority?
+"""Statistics of several labels of one sample: disagreement, unanimity, the strength of a majority.
 
 A symmetric kernel phi of n labels is a function of their histogram h = (h_1 ... h_C), h_1 + ... + h_C = n.
 Its mean over all subsets of n of a sample's labels, (16) = (39), is unbiased for E[phi | sample] if the

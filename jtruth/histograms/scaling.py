@@ -140,8 +140,8 @@ def check_every_class(histograms: Histograms, where: Where = None) -> None:
     absent = np.flatnonzero(total == 0)
     if absent.size:
         raise ValueError(
-            f"no label of class {absent[0]} in the samples to fit on ({absent.size} classes are missing): use "
-            "more samples, or method='temperature'"
+            f"no label of class {absent[0]} in the samples to fit on ({absent.size} classes are missing): "
+            "use more samples, or method='temperature'"
         )
 
 

@@ -1,6 +1,7 @@
 """The law of labels under a Dirichlet, from alpha_0 = 1e-6 to 1e9 in float32, and what follows from it."""
 
 import itertools
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -37,19 +38,19 @@ def test_float32_from_1e_minus_6_to_1e9(y, f):
     assert value.dtype == slope.dtype == jnp.float32
     expected = np.array([exact(y, f, a) for a in grid])
     np.testing.assert_allclose(np.asarray(value, np.float64), expected[:, 0], rtol=1e-6)
-    # terms of the slope are n / (1 + alpha) at most; where they cancel only that scale can be asked for
+    # the terms of the slope sum to n^2 / (1 + alpha) at most; they may cancel, so that scale is asked for
     np.testing.assert_array_less(
-        np.abs(np.asarray(slope, np.float64) - expected[:, 1]), 3e-6 * sum(y) / (1 + grid) + 1e-30
+        np.abs(np.asarray(slope, np.float64) - expected[:, 1]), 1e-6 * sum(y) ** 2 / (1 + grid)
     )
 
 
 def test_lgamma_would_be_wrong():
-    """The value at alpha_0 = 1e6 that the issue names: -4.6254 by urn steps in float32."""
-    y, f, a = np.array([[1, 1, 1, 2]]), np.array([[0.1, 0.2, 0.3, 0.4]], np.float32), np.float32(1e6)
+    """At alpha_0 = 1e6 in float32 the form with logarithms of Gamma functions is off in the first digit."""
+    y, f, a = np.array([[4, 1]]), np.array([[0.6, 0.4]], np.float32), np.float32(1e6)
     g = jax.scipy.special.gammaln
     bad = g(a) - g(a + 5) + (g(a * f + y.astype(np.float32)) - g(a * f)).sum()
     good = hist.log_dirichlet_multinomial(hist.from_counts(y), f, a[None], coefficient=False)[0]
-    truth = exact([1, 1, 1, 2], f[0], a)[0] - np.log(60)
+    truth = exact([4, 1], f[0], a)[0] - np.log(5)
     assert abs(float(good) - truth) < 1e-6 * abs(truth) and abs(float(bad) - truth) > 0.1
 
 
@@ -119,11 +120,12 @@ def test_heads_find_what_concentration_depends_on():
     h = hist.from_counts(np.stack([rng.multinomial(6, row) for row in q]))
     key = jax.random.key(0)
     for options in ({}, {"depth": 1, "width": 8, "optimiser": "adam"}):
-        found = hist.fit_concentration_head(key, x, h, f, **options)
+        found = jax.jit(partial(hist.fit_concentration_head, **options))(key, x, h, f)
         assert found.value < found.first
         correlation = np.corrcoef(found.head.log(x), np.log(alpha))[0, 1]
         assert correlation > 0.9, (options, correlation)
-    many = jax.vmap(lambda k: hist.fit_concentration_head(k, x, h, f))(jax.random.split(key, 2))
+    seeds = jax.random.split(key, 2)
+    many = jax.jit(jax.vmap(lambda k: hist.fit_concentration_head(k, x, h, f, max_steps=20)))(seeds)
     assert many.value.shape == (2,) and (many.value < many.first).all()
 
 
