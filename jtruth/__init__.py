@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # the same names for editors and type checkers
     from jtruth import (
         comparison,
         evaluation,
+        histograms,
         information,
         learning,
         noise,
@@ -59,6 +60,7 @@ __all__ = [
     "evaluate",
     "evaluate_labelers",
     "evaluation",
+    "histograms",
     "information",
     "learning",
     "noise",

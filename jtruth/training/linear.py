@@ -23,10 +23,10 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from jtruth._arrays import as_array
+from jtruth._minimise import minimise
 from jtruth._validation import choose
 from jtruth.posterior import class_posterior
 from jtruth.training._inputs import as_features, check_evidence, check_key, check_not_negative
-from jtruth._minimise import minimise
 from jtruth.training.losses import BINARY_LOSSES, LOSSES, Outputs, log_probabilities, rounded_hinge
 from jtruth.training.objectives import Mask, discriminative_ml, mmse_risk
 
