@@ -191,11 +191,6 @@ def _findings(labels: Labels, pairs: agreement.LabelerPairs) -> Iterator[Finding
     if repeats:
         text = f"{repeats} labels repeat a labeler on the same sample: they count as independent labels."
         yield Finding("repeats", text)
-    for what, names in (("class names", labels.class_names), ("worker ids", workers)):
-        alike = _look_alikes(names)
-        if alike:
-            text = f"Some {what} differ only in case or leading zeros: {quoted(alike)}. Are they the same?"
-            yield Finding("look_alikes", text)
 
 
 def _opposed(labels: Labels, pairs: agreement.LabelerPairs) -> np.ndarray:
@@ -231,14 +226,6 @@ def _never_twice(labels: Labels) -> np.ndarray:
     sample, labeler, _ = _entries(labels)
     first = np.unique(labeler.astype(np.int64) * labels.num_samples + sample) // labels.num_samples
     return np.bincount(first, minlength=labels.num_labelers) == labels.labels_per_labeler()
-
-
-def _look_alikes(names: list | tuple) -> list:
-    """Names that are equal up to case and leading zeros, one group after the other."""
-    groups: dict[str, list] = {}
-    for name in names:
-        groups.setdefault(str(name).strip().casefold().lstrip("0") or "0", []).append(name)
-    return [name for group in groups.values() if len(group) > 1 for name in group]
 
 
 def _next_steps(labels: Labels, pairs: agreement.LabelerPairs, file: str) -> Iterator[Step]:

@@ -22,7 +22,7 @@ from jaxtyping import Float, Int
 
 from jtruth import _validation as check
 from jtruth._validation.parameters import parse_noise
-from jtruth._validation.text import Table, read_table
+from jtruth._validation.text import Table, read_bytes, read_table
 from jtruth.labels import Labels
 
 _ROUNDING = 1e-6  # probabilities summing to 1 this closely are float32 arithmetic
@@ -54,7 +54,7 @@ def read_labels(
     """Labels from a text table with one row per label (CSV or TSV, possibly gzipped).
 
     Args:
-        path: the file; its first line names the columns.
+        path: the file, or "-" for standard input; its first line names the columns.
         task, worker, label: which columns to read. Others are ignored.
         classes: class names in order of their codes, for instance ("no", "yes").
         repeats: "error", "keep", "first" or "last", when a worker labelled a task more than once.
@@ -117,10 +117,11 @@ def read_predictions(
     probabilities, rounded = _probabilities(table, labels, taken=(task, label, score))
     rows, samples, notes = _align(table, task, labels, common_only, complete=True)
     number = np.bincount(codes[rows], minlength=labels.num_classes)
+    tasks = None if labels.tasks is None else tuple(labels.tasks[i] for i in samples)
     return Predictions(
-        y_pred=codes[rows],
+        y_pred=check.with_tasks(codes[rows], tasks),
         samples=samples,
-        scores=None if scores is None else scores[rows],
+        scores=None if scores is None else check.with_tasks(scores[rows], tasks),
         probabilities=None if probabilities is None else probabilities[rows],
         notes=notes + check.unused(number, labels.class_names, "classes are never predicted") + rounded,
     )
@@ -137,22 +138,26 @@ def read_gold(
 ) -> Int[np.ndarray, " samples"]:
     """Class codes that are known to be right, -1 for samples that are not in the file.
 
-    Gold labels for tasks that nobody labelled are an error unless `common_only`.
+    Gold labels for tasks that nobody labelled are an error unless `common_only`; then the array's `notes` say
+    what was left out, and answers repeat it.
     """
     table = read_table(path, sep)
     codes = _class_codes(table, task, label, labels)
-    rows, samples, _ = _align(table, task, labels, common_only, complete=False)
+    rows, samples, notes = _align(table, task, labels, common_only, complete=False)
     gold = np.full(labels.num_samples, -1, np.int32)
     gold[samples] = codes[rows]
-    return gold
+    return check.with_tasks(gold, labels.tasks, notes)
 
 
 def _class_codes(table: Table, task: str, label: str, labels: Labels) -> np.ndarray:
     """Codes of the label column of a table with one row per task."""
     tasks, values = table.pick({"task": task, "label": label})
     check.encode_ids(tasks, "task", None, table.source)  # for its checks
-    advice = "Leave such rows out."
-    return check.encode_classes(values, labels.class_names, None, table.source, advice).codes
+    names = tuple(map(str, labels.class_names))
+    coded = "classes" not in labels.inferred
+    return check.class_codes(
+        values, names, table.source, coded=coded, if_missing="Leave such rows out.", what="label "
+    )
 
 
 def _align(
@@ -160,22 +165,13 @@ def _align(
 ) -> tuple[np.ndarray, np.ndarray, tuple]:
     """Rows of the table in the order of the samples they belong to, those samples, and notes."""
     (ids,) = table.pick({"task": task})
-    _check_one_row_each(ids, table)
     tasks = [str(t) for t in (labels.tasks or range(labels.num_samples))]
-    number = {name: i for i, name in enumerate(tasks)}
-    samples = np.fromiter((number.get(name, -1) for name in ids), np.int64, len(ids))
-    rows = np.argsort(samples, kind="stable")[np.count_nonzero(samples < 0) :]
-    problems = []
-    if complete and rows.size < len(tasks):
-        without = check.quoted(tasks[i] for i in np.setdiff1d(np.arange(len(tasks)), samples))
-        problems.append(
-            f"{len(tasks) - rows.size} of {len(tasks)} labelled tasks have no row in it ({without})"
-        )
-    if rows.size < len(ids):
-        unknown = check.quoted(ids[k] for k in np.flatnonzero(samples < 0))
-        problems.append(f"{len(ids) - rows.size} of its rows are for tasks without labels ({unknown})")
+    hint = f"; the columns are {check.quoted(table.header, 12)}"
+    rows, samples, problems = check.match_ids(
+        ids, tasks, table.source, complete=complete, noun="row", hint=hint
+    )
     if not problems:
-        return rows, samples[rows], ()
+        return rows, samples, ()
     text = table.source.says("; ".join(problems))
     if not rows.size:
         raise ValueError(
@@ -185,18 +181,7 @@ def _align(
         raise ValueError(
             f"{text}. Correct the ids, or set common_only=True to use the {rows.size} common tasks."
         )
-    return rows, samples[rows], (f"{text}; the {rows.size} common tasks are used.",)
-
-
-def _check_one_row_each(ids: list, table: Table) -> None:
-    """Refuse a table in which a task has several rows."""
-    repeated = check.duplicates(ids)
-    if repeated:
-        rows = [k for k, name in enumerate(ids) if name == repeated[0]]
-        raise ValueError(
-            f"{table.source.at(rows)}: task {repeated[0]!r} has {len(rows)} rows ({len(repeated)} tasks do). "
-            f"One row per task is needed; the columns are {check.quoted(table.header, 12)}."
-        )
+    return rows, samples, (f"{text}; the {rows.size} common tasks are used.",)
 
 
 def _numbers(table: Table, name: str) -> np.ndarray:
@@ -210,7 +195,8 @@ def _numbers(table: Table, name: str) -> np.ndarray:
             values[k] = np.nan
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size:
-        raise ValueError(f"{table.source.at(bad)}: {name} {column[bad[0]]!r} is not a finite number.")
+        found = table.source.entry(bad, f"{name} ", column[bad[0]])
+        raise ValueError(f"{found} not a finite number.")
     return values
 
 
@@ -261,9 +247,10 @@ def read_noise(path: str | PathLike, labels: Labels) -> dict[str, Any]:
         The same keys with arrays: "confusion_matrices" (labelers, classes, classes), "fallibility"
         (labelers,), "difficulty" (samples,), "prior" (classes,); "symmetric" stays a number.
     """
-    source = check.Source(Path(path).name)
+    file = read_bytes(path)
+    source = check.Source(file.name)
     try:
-        data = json.loads(Path(path).read_text("utf-8-sig"), object_pairs_hook=_once)
+        data = json.loads(file.data.decode("utf-8-sig"), object_pairs_hook=_once)
         tasks = labels.tasks or range(labels.num_samples)
         workers = labels.workers or range(labels.num_labelers)
         return parse_noise(data, tuple(map(str, tasks)), tuple(map(str, workers)), labels.class_names, source)

@@ -47,6 +47,7 @@ class Labels:
     workers: tuple | None = None  # worker id of each labeler
     classes: tuple | None = None  # name of each class
     notes: tuple = ()  # sentences: what was left out or read in a special way
+    inferred: tuple = ()  # "tasks", "classes": names in an order that nobody gave (first seen, alphabetical)
 
     def tree_flatten(self):
         """Leaves and static sizes for JAX; names and notes are left behind."""
@@ -77,8 +78,8 @@ class Labels:
         """Labels from three columns with one row per label.
 
         Args:
-            task, worker: ids, text or whole numbers. Samples and labelers are numbered in order of first
-                appearance, or in the order of `tasks` and `workers` where given.
+            task, worker: ids, text or whole numbers. Samples and labelers are numbered in the order of
+                `tasks` and `workers` where given; ids 0..n-1 as they are; others by first appearance.
             label: class codes 0..C-1 or class names. Without `classes` and `num_classes`, whole numbers
                 0, 1, ... without a gap are codes; anything else is a name, and names are sorted.
             classes: names in order of their codes; labels are these names, or the codes.
@@ -103,19 +104,32 @@ class Labels:
 
     @classmethod
     def from_matrix(
-        cls, z: Any, num_classes: int, *, missing: float = -1, allow_unlabelled: bool = False
+        cls,
+        z: Any,
+        num_classes: int | None = None,
+        *,
+        classes: Iterable | None = None,
+        missing: Any = -1,
+        allow_unlabelled: bool = False,
     ) -> "Labels":
-        """Labels from a (samples, labelers) matrix of class codes, with `missing` where there is no label.
+        """Labels from a (samples, labelers) table, with `missing` or None where there is no label.
 
-        Whole numbers in a float matrix are accepted, and `missing=numpy.nan` too.
+        Args:
+            z: class codes (whole numbers in a float matrix, too) or class names. A data frame gives its
+                columns as workers, its index as tasks, and NaN where there is no label.
+            num_classes: C, when the entries are codes.
+            classes: names in order of their codes; as in `from_long`, where neither is given too.
+            missing: what stands where there is no label; numpy.nan is possible.
+            allow_unlabelled: accept samples without any label.
 
         Raises:
-            ValueError: the matrix is empty or not numeric, a code lies outside 0..num_classes-1, or a
-                sample has no label and `allow_unlabelled` is not set.
+            ValueError: no matrix, an entry that is no class, or a sample without a label.
         """
-        check.class_names(None, num_classes)
-        (sample, labeler, label), (num_samples, num_labelers) = check.matrix_entries(z, num_classes, missing)
-        labels = cls(sample, labeler, label, num_samples, num_labelers, num_classes)
+        check.class_names(classes, num_classes)
+        found = check.matrix_entries(z, num_classes, classes, missing)
+        inferred = check.inferred_classes(found.classes or (), classes, num_classes) if found.classes else ()
+        sizes = *found.shape, len(found.classes or range(num_classes or 0))
+        labels = cls(*found[:3], *sizes, *found[4:], inferred)
         return labels._checked(allow_unlabelled)
 
     @classmethod
@@ -206,7 +220,7 @@ class Labels:
         sample, _, label = (a if repeat == "last" else a[::-1] for a in mine._entries())
         given = np.full(self.num_samples, -1, np.int32)
         given[sample] = label  # NumPy keeps the last assignment to a place
-        return given
+        return check.with_tasks(given, self.tasks)
 
     def split_rater(self, worker: Any, *, repeat: str = "error") -> "RaterSplit":
         """One worker's labels as predictions, and the other workers' labels of the same samples."""
@@ -215,7 +229,8 @@ class Labels:
         samples, alone = np.flatnonzero((given >= 0) & judged), np.flatnonzero((given >= 0) & ~judged)
         if not samples.size:
             raise ValueError(f"nobody else labelled the samples of worker {worker!r}: nothing to grade by")
-        return RaterSplit(given[samples], others.restrict(samples), samples, alone)
+        rest = others.restrict(samples)
+        return RaterSplit(check.with_tasks(given[samples], rest.tasks), rest, samples, alone)
 
     def worker_index(self, worker: Any) -> int:
         """Number of a worker, by id (by number where `workers` is None)."""
@@ -239,11 +254,13 @@ class Labels:
             "workers": check.names_for(workers, "workers", self.num_labelers) or self.workers,
             "classes": check.names_for(classes, "classes", self.num_classes) or self.classes,
         }
-        return replace(self, **names)
+        given = {name for name, value in (("tasks", tasks), ("classes", classes)) if value is not None}
+        return replace(self, **names, inferred=tuple(name for name in self.inferred if name not in given))
 
     def _entries(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Sample, labeler and label of the entries that are labels, int64."""
         sample, labeler, label = (np.asarray(a, np.int64) for a in (self.sample, self.labeler, self.label))
+        check.check_entries((sample, labeler, label), (self.num_samples, self.num_labelers, self.num_classes))
         given = label >= 0
         return (sample, labeler, label) if given.all() else (sample[given], labeler[given], label[given])
 

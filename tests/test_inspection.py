@@ -115,10 +115,9 @@ def test_look_alikes_and_repeats():
         [1, 1, 2, 2, 2], ["07", "7", "7", "7", "b"], ["yes", "Yes", "no", "no", "no"], repeats="keep"
     )
     look = inspect_labels(labels)
-    messages = " ".join(finding.message for finding in look.findings)
-    assert "class names differ only in case or leading zeros: 'Yes', 'yes'" in messages
-    assert "worker ids differ only in case or leading zeros: '07', '7'" in messages
-    assert look.num_repeats == 1 and "1 labels repeat a labeler" in messages
+    assert "Some class names differ only in case, spaces or leading zeros: 'Yes', 'yes'. Are" in str(look)
+    assert "Some worker ids differ only in case, spaces or leading zeros: '07', '7'. Are they" in str(look)
+    assert look.num_repeats == 1 and "1 labels repeat a labeler" in str(look)
     # The repeat is no pair of different labelers: (07, 7) disagree, (7, b) agree.
     assert look.agreement == 0.5
 

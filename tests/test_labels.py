@@ -61,7 +61,7 @@ def test_from_long_with_given_orders():
         ([True, False, True], {}, ("0", "1"), [1, 0, 1]),
         ([0, 2, 2], {"num_classes": 4}, ("0", "1", "2", "3"), [0, 2, 2]),
         ([10, 9, 10], {}, ("9", "10"), [1, 0, 1]),  # names that are numbers sort as numbers
-        (["01", "1", "1"], {}, ("01", "1"), [0, 1, 1]),  # "01" is not 1
+        (["01", "1", "1"], {"classes": ("01", "1")}, ("01", "1"), [0, 1, 1]),  # "01" is not 1
         ([1, -1, 1], {"classes": (-1, 1)}, ("-1", "1"), [1, 0, 1]),
         ([1, 0, 1], {"classes": ("no", "yes")}, ("no", "yes"), [1, 0, 1]),  # codes with names
         ([1, 0, 1], {"classes": ("1", "0")}, ("1", "0"), [0, 1, 0]),  # names win over codes
@@ -125,7 +125,10 @@ BAD = {
     "matrix NaN": (lambda: Labels.from_matrix([[0, np.nan]], 2), "z[0, 1] is nan, not a class code"),
     "matrix axes": (lambda: Labels.from_matrix([0, 1], 2), "got shape (2,), dtype int64"),
     "matrix empty": (lambda: Labels.from_matrix(np.zeros((0, 3), int), 2), "got shape (0, 3)"),
-    "matrix text": (lambda: Labels.from_matrix([["0"]], 2), "must be a (samples, labelers) matrix"),
+    "matrix text": (
+        lambda: Labels.from_matrix([["no"]], 2),
+        "z[0, 0]: label 'no' is not a whole number 0..1",
+    ),
     "matrix classes": (lambda: Labels.from_matrix([[0]], 1), "num_classes must be at least 2; got 1"),
     "matrix unlabelled": (lambda: Labels.from_matrix([[0], [-1]], 2), "1 of 2 samples have no label: 1"),
     "frame column": (

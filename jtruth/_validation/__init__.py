@@ -5,44 +5,64 @@ that is out of range instead of complaining. Nothing is repaired: text stays tex
 value is never a class, and every message says where the trouble is, what was found and what to do.
 """
 
+from jtruth._validation.align import (
+    Aligned,
+    Samples,
+    TaskArray,
+    align,
+    match_ids,
+    with_tasks,
+)
 from jtruth._validation.classes import (
-    MISSING_TEXT,
     class_names,
     encode_classes,
+    inferred_classes,
 )
+from jtruth._validation.codes import class_codes
 from jtruth._validation.columns import encode_columns
 from jtruth._validation.ids import (
+    MISSING_TEXT,
     as_list,
     check_columns,
     encode_ids,
     frame_columns,
     names_for,
 )
+from jtruth._validation.matrix import matrix_entries
 from jtruth._validation.rows import (
+    check_entries,
     collapse_rows,
     distinct_indices,
     has_duplicates,
     keep_one_label_each,
-    matrix_entries,
     none_unlabelled,
     padded_rows,
     unused,
 )
 from jtruth._validation.words import (
+    Entries,
     Source,
     choose,
     duplicates,
     position,
     quoted,
+    shown,
     some,
 )
 
 __all__ = [
     "MISSING_TEXT",
+    "Aligned",
+    "Entries",
+    "Samples",
     "Source",
+    "TaskArray",
+    "align",
     "as_list",
     "check_columns",
+    "check_entries",
     "choose",
+    "class_codes",
     "class_names",
     "collapse_rows",
     "distinct_indices",
@@ -52,13 +72,17 @@ __all__ = [
     "encode_ids",
     "frame_columns",
     "has_duplicates",
+    "inferred_classes",
     "keep_one_label_each",
+    "match_ids",
     "matrix_entries",
     "names_for",
     "none_unlabelled",
     "padded_rows",
     "position",
     "quoted",
+    "shown",
     "some",
     "unused",
+    "with_tasks",
 ]

@@ -5,8 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jtruth._validation.classes import encode_classes
-from jtruth._validation.ids import as_list, encode_ids
+from jtruth._validation.classes import encode_classes, inferred_classes
+from jtruth._validation.ids import as_list, encode_ids, in_order
+from jtruth._validation.names import alike_note
 from jtruth._validation.rows import keep_one_label_each
 from jtruth._validation.words import Source, choose
 
@@ -21,6 +22,7 @@ class Columns(NamedTuple):
     workers: tuple
     classes: tuple
     notes: tuple
+    inferred: tuple  # "tasks", "classes": whose order nobody gave and cannot be expected
 
 
 def encode_columns(
@@ -47,10 +49,15 @@ def encode_columns(
     labeler, worker_ids = encode_ids(worker, "worker", workers, source)
     advice = "Leave such rows out, or set missing='drop' to do so." if missing == "error" else None
     codes, names, notes = encode_classes(label, classes, num_classes, source, advice)
+    notes += alike_note(worker_ids, "worker ids")
     lost = np.flatnonzero(codes < 0)
     if lost.size:
         notes += (f"{lost.size} of {len(label)} rows have no label and were left out (missing='drop').",)
     rows, more = keep_one_label_each(
         sample, labeler, np.flatnonzero(codes >= 0), repeats, (task_ids, worker_ids), source
     )
-    return Columns(sample[rows], labeler[rows], codes[rows], task_ids, worker_ids, names, notes + more)
+    inferred = ("tasks",) if tasks is None and not in_order(task_ids) else ()
+    inferred += inferred_classes(names, classes, num_classes)
+    return Columns(
+        sample[rows], labeler[rows], codes[rows], task_ids, worker_ids, names, notes + more, inferred
+    )

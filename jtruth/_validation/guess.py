@@ -5,7 +5,7 @@ import shlex
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from jtruth._validation.classes import MISSING_TEXT
+from jtruth._validation.ids import MISSING_TEXT
 from jtruth._validation.terminal import plain
 from jtruth._validation.text import Table
 from jtruth._validation.words import quoted

@@ -1,21 +1,25 @@
 """Columns of plain Python values, and task and worker ids as codes."""
 
+import re
 from collections import defaultdict
-from collections.abc import Iterable
-from itertools import count
+from collections.abc import Iterable, Mapping, Set
+from itertools import count, pairwise
 from typing import Any
 
 import numpy as np
 
-from jtruth._validation.words import Source, duplicates, quoted
+from jtruth._validation.names import check_visible
+from jtruth._validation.words import Source, duplicates, quoted, shown
 
+MISSING_TEXT = frozenset({"", "-1", "na", "n/a", "nan", "null", "none", "<na>"})  # compared in lower case
 MISSING_TYPES = frozenset({"NoneType", "NAType", "NaTType"})  # None; the missing values of pandas
 
 
 def as_list(values: Any, what: str) -> list:
     """A list of plain Python values from a list, a NumPy or JAX array or a column of a data frame."""
-    if isinstance(values, str | bytes) or not (hasattr(values, "__iter__") or hasattr(values, "tolist")):
-        raise ValueError(f"{what} must be a sequence of values; got {values!r}")
+    iterable = hasattr(values, "__iter__") or hasattr(values, "tolist")
+    if isinstance(values, str | bytes | Mapping | Set) or not iterable:
+        raise ValueError(f"{what} must be a sequence of values; got {shown(values)}")
     if getattr(values, "ndim", 1) != 1:
         raise ValueError(f"{what} must have one axis; got shape {tuple(values.shape)}")
     for convert in ("tolist", "to_list"):
@@ -28,12 +32,31 @@ def as_list(values: Any, what: str) -> list:
     return values
 
 
+def read_frame(frame: Any, what: str = "frame") -> Any:
+    """A narwhals frame from any data frame that narwhals can read."""
+    import narwhals as nw
+    from narwhals.exceptions import DuplicateError
+
+    try:
+        table = nw.from_native(frame)
+    except TypeError:
+        raise ValueError(
+            f"{what} is a {type(frame).__name__}, not a data frame: use Labels.from_long for columns, "
+            "Labels.from_matrix for a (samples, labelers) array, jtruth.read_labels for a file"
+        ) from None
+    try:
+        table = table.collect() if isinstance(table, nw.LazyFrame) else table
+        twice = duplicates(table.columns)
+    except (DuplicateError, ValueError):
+        twice = duplicates(map(str, frame.columns))
+    if twice:
+        raise ValueError(f"{what} has the columns {quoted(twice)} more than once. Rename or remove one.")
+    return table
+
+
 def frame_columns(frame: Any, columns: dict[str, str]) -> tuple[list, ...]:
     """Columns of any data frame narwhals can read; `columns` maps what each one holds to its name."""
-    import narwhals as nw
-
-    table = nw.from_native(frame)
-    table = table.collect() if isinstance(table, nw.LazyFrame) else table
+    table = read_frame(frame)
     check_columns(table.columns, columns, Source())
     return tuple(table[name].to_list() for name in columns.values())
 
@@ -69,11 +92,11 @@ def check_ids(values: list, what: str, source: Source) -> None:
     if any(k is float or k.__name__ in MISSING_TYPES for k in kinds) or (str in kinds and "" in values):
         rows = [k for k, v in enumerate(values) if is_missing(v) or (isinstance(v, str) and not v)]
     if rows:
-        found = f"{source.at(rows)}: no {what} id (got {values[rows[0]]!r})"
+        found = f"{source.at(rows)}: no {what} id (got {shown(values[rows[0]])})"
         raise ValueError(f"{found}. Fill it in, or leave the row out.")
     if len(kinds) > 1:
         firsts = sorted(next(k for k, v in enumerate(values) if type(v) is kind) for kind in kinds)
-        found = " and ".join(f"{kind_name(values[k])} ({source.at([k])}: {values[k]!r})" for k in firsts)
+        found = " and ".join(f"{kind_name(values[k])} ({source.at([k])}: {shown(values[k])})" for k in firsts)
         raise ValueError(f"{what} ids mix types: {found}. Make all of them text, or all numbers.")
     if kinds & {float, bool}:
         raise ValueError(
@@ -83,7 +106,11 @@ def check_ids(values: list, what: str, source: Source) -> None:
 
 
 def encode_ids(values: list, what: str, known: Iterable | None, source: Source) -> tuple[np.ndarray, tuple]:
-    """Codes 0, 1, ... of ids in order of first appearance, or in the order of `known`; and the ids."""
+    """Codes 0, 1, ... of ids, and the ids in that order.
+
+    The order is that of `known`; without it, ids 0..n-1 are numbered as they are, and others by first
+    appearance.
+    """
     check_ids(values, what, source)
     codes = defaultdict(count().__next__)  # one pass: an id that is new gets the next number
     if known is not None:
@@ -97,7 +124,10 @@ def encode_ids(values: list, what: str, known: Iterable | None, source: Source) 
         coded = np.fromiter(map(codes.__getitem__, values), np.int32, len(values))
     except TypeError as problem:
         raise ValueError(f"{what} ids must be text or whole numbers ({problem})") from None
-    if known is not None and len(codes) > len(given):
+    check_visible(codes, values, f"{what} id", source, inside=what != "task")
+    if known is None:
+        return _as_numbered(coded, tuple(codes))
+    if len(codes) > len(given):
         unknown = list(codes)[len(given) :]
         rows = np.flatnonzero(coded >= len(given))
         raise ValueError(
@@ -105,6 +135,27 @@ def encode_ids(values: list, what: str, known: Iterable | None, source: Source) 
             f"That list has {quoted(given)}. Text and numbers are different, and so are '1' and '01'."
         )
     return coded, tuple(codes)
+
+
+def _as_numbered(coded: np.ndarray, ids: tuple) -> tuple[np.ndarray, tuple]:
+    """Ids that are the numbers 0..n-1 stand where they say, whichever of them came first."""
+    place = {str(k): k for k in range(len(ids))}
+    number = np.array([place.get(str(name), -1) for name in ids], np.int32)
+    if (number < 0).any() or (number == np.arange(len(ids))).all():
+        return coded, ids
+    return number[coded], tuple(ids[k] for k in np.argsort(number))
+
+
+def in_order(ids: tuple) -> bool:
+    """Whether ids are sorted, as text or with their numbers taken as numbers ("t9" before "t10")."""
+    names = list(map(str, ids))
+    if all(a <= b for a, b in pairwise(names)):
+        return True
+    parts = [
+        [(not p.isdecimal(), int(p) if p.isdecimal() else 0, p) for p in re.split(r"([0-9]+)", n)]
+        for n in names
+    ]
+    return all(a <= b for a, b in pairwise(parts))
 
 
 def names_for(names: Iterable | None, what: str, size: int) -> tuple | None:

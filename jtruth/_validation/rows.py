@@ -1,30 +1,10 @@
-"""Integer tables: matrices of codes, repeated labels, rows of labels padded and collapsed."""
+"""Integer tables: repeated labels, rows of labels padded and collapsed."""
 
 from typing import Any
 
 import numpy as np
 
 from jtruth._validation.words import Source, quoted, some
-
-
-def matrix_entries(z: Any, num_classes: int, missing: float) -> tuple[tuple, tuple[int, int]]:
-    """(sample, labeler, label) of the entries of a (samples, labelers) matrix, int32, and its shape."""
-    z = np.asarray(z)
-    if z.ndim != 2 or z.size == 0 or z.dtype.kind not in "biuf":
-        found = f"shape {z.shape}, dtype {z.dtype}"
-        raise ValueError(f"z must be a (samples, labelers) matrix of class codes; got {found}")
-    sample, labeler = np.nonzero(~np.isnan(z) if np.isnan(missing) else z != missing)
-    label = z[sample, labeler]
-    with np.errstate(invalid="ignore"):
-        codes = label.astype(np.int32)
-    bad = np.flatnonzero((label != codes) | (codes < 0) | (codes >= num_classes))
-    if bad.size:
-        i, t = sample[bad[0]], labeler[bad[0]]
-        raise ValueError(
-            f"z[{i}, {t}] is {z[i, t]}, not a class code 0..{num_classes - 1} ({bad.size} such entries). "
-            f"Where there is no label put {missing}, or say what stands there by `missing`."
-        )
-    return (sample.astype(np.int32), labeler.astype(np.int32), codes), z.shape
 
 
 def keep_one_label_each(
@@ -88,6 +68,19 @@ def distinct_indices(chosen: Any, size: int, what: str) -> np.ndarray:
         found = some(indices.ravel().tolist())
         raise ValueError(f"choose {what}s by distinct indices 0..{size - 1}; got {found}")
     return indices.astype(np.int64)
+
+
+def check_entries(entries: tuple, sizes: tuple[int, int, int]) -> None:
+    """Refuse codes of samples, labelers and labels that lie outside what their sizes allow."""
+    for name, codes, size, least in zip(
+        ("sample", "labeler", "label"), entries, sizes, (0, 0, -1), strict=True
+    ):
+        if codes.size and (codes.max() >= size or codes.min() < least):
+            k = np.flatnonzero((codes >= size) | (codes < least))[0]
+            raise ValueError(
+                f"{name}[{k}] of these Labels is {codes[k]}, outside {least}..{size - 1}: build them by "
+                "from_long, from_matrix or from_frame, which check this"
+            )
 
 
 def none_unlabelled(number: np.ndarray, names: tuple | None, allowed: bool) -> None:

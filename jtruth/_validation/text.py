@@ -7,17 +7,18 @@ when a row has a field too many. Here every field stays the text it is and every
 import csv
 import gzip
 import io
-import re
+import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import islice
 from os import PathLike
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from jtruth._validation.ids import check_columns
-from jtruth._validation.words import Source, duplicates, quoted
+from jtruth._validation.names import check_visible
+from jtruth._validation.words import Source, duplicates, quoted, shown, some
 
 _NO_TEXT = {  # first bytes of files that are no text tables
     b"PK\x03\x04": "an Excel or zip file. Save the table as CSV",
@@ -26,7 +27,22 @@ _NO_TEXT = {  # first bytes of files that are no text tables
     b"\xfe\xff": "UTF-16 text. Save it as UTF-8",
 }
 _CHUNK = 500  # rows at a time: many lists alive at once keep the garbage collector busy
-_SPACE_AT_AN_END = re.compile(r"\n[ \t\xa0]|[ \t\xa0]\n")
+
+
+class File(NamedTuple):
+    """A file that has been read: what messages call it, and its bytes."""
+
+    name: str
+    suffixes: list
+    data: bytes
+
+
+def read_bytes(path: str | PathLike) -> File:
+    """The whole file, once: pipes and standard input ("-") cannot be read a second time."""
+    if str(path) == "-":
+        return File("standard input", [], sys.stdin.buffer.read())
+    path = Path(path)
+    return File(path.name, path.suffixes, path.read_bytes())
 
 
 class Table(NamedTuple):
@@ -41,100 +57,98 @@ class Table(NamedTuple):
         check_columns(self.header, columns, self.source)
         picked = tuple(self.columns[self.header.index(name)] for name in columns.values())
         for name, column in zip(columns.values(), picked, strict=True):
-            if _SPACE_AT_AN_END.search("\n".join(["", *column, ""])):
-                rows = [k for k, value in enumerate(column) if value != value.strip()]
-            else:
-                rows = []
-            if rows:
+            different = dict.fromkeys(column)
+            spaced = [value for value in different if value != value.strip()]
+            if spaced:
+                rows = [k for k, value in enumerate(column) if value == spaced[0]]
                 raise ValueError(
-                    f"{self.source.at(rows)}: {name} {column[rows[0]]!r} begins or ends with a space, "
-                    f"and {column[rows[0]].strip()!r} would be something else. Remove the space."
+                    f"{self.source.at(rows)}: {name} {shown(spaced[0])} begins or ends with a space, "
+                    f"and {shown(spaced[0].strip())} would be something else. Remove the space."
                 )
         return picked
 
 
 def read_table(path: str | PathLike, sep: str | None = None) -> Table:
-    """Read a whole text table; `sep` is a comma unless given (a tab for .tsv)."""
-    path = Path(path)
-    sep = sep or ("\t" if ".tsv" in path.suffixes else ",")
-    with _records(path, sep) as reader:
-        header = _header(next(reader, []), path, sep)
+    """Read a whole text table; `sep` is a comma unless given (a tab for .tsv). "-" is standard input."""
+    file = read_bytes(path)
+    sep = sep or ("\t" if ".tsv" in file.suffixes else ",")
+    with _records(file, sep) as reader:
+        header = _header(next(reader, []), file, sep)
         columns = tuple([] for _ in header)
         while rows := list(islice(reader, _CHUNK)):
             if set(map(len, rows)) != {len(header)}:
-                rows = _without_blank_end(rows, reader, path, sep, header, len(columns[0]))
+                rows = _without_blank_end(rows, reader, file, sep, header, len(columns[0]))
             for place, column in enumerate(columns):
                 column.extend([row[place] for row in rows])
         last = reader.line_num
     if not columns[0]:
-        raise ValueError(f"{path.name}: the file has a header but no rows")
+        raise ValueError(f"{file.name}: the file has a header but no rows")
     plain = last <= len(columns[0]) + 1  # no field contains a line break: row k is line k + 2
-    return Table(header, columns, Source(path.name, "line", 2, None if plain else _lines(path, sep)[1:]))
+    return Table(header, columns, Source(file.name, "line", 2, None if plain else _lines(file, sep)[1:]))
 
 
-def _header(fields: list[str], path: Path, sep: str) -> tuple[str, ...]:
+def _header(fields: list[str], file: File, sep: str) -> tuple[str, ...]:
     header = tuple(name.strip() for name in fields)
     if not any(header):
         raise ValueError(
-            f"{path.name}: the file is empty, or its first line is. It must start with column names"
+            f"{file.name}: the file is empty, or its first line is. It must start with column names"
         )
     other = [mark for mark in ",;\t|" if mark != sep and len(header) == 1 and mark in header[0]]
     if other:
         raise ValueError(
-            f"{path.name}: the header is one field, {header[0]!r}. Is the separator {other[0]!r}? "
+            f"{file.name}: the header is one field, {shown(header[0])}. Is the separator {other[0]!r}? "
             f"Then say sep={other[0]!r}."
         )
+    check_visible(header, header, "column name", Source(file.name, "column", 1))
     twice = duplicates(name for name in header if name)
     if twice:
-        raise ValueError(f"{path.name}: the header has {quoted(twice)} more than once. Rename or remove one.")
+        raise ValueError(f"{file.name}: the header has {quoted(twice)} more than once. Rename or remove one.")
     return header
 
 
 def _without_blank_end(
-    rows: list, reader: Iterator, path: Path, sep: str, header: tuple, done: int
+    rows: list, reader: Iterator, file: File, sep: str, header: tuple, done: int
 ) -> list[list[str]]:
     """Rows up to blank lines at the end of the file; any other misfit is an error."""
     bad = next(k for k, row in enumerate(rows) if len(row) != len(header))
     if not any(rows[bad:]) and not any(reader):
         return rows[:bad]
-    place = f"{path.name}, line {_lines(path, sep)[done + bad + 1]}"
+    place = f"{file.name}, line {_lines(file, sep)[done + bad + 1]}"
     if not rows[bad]:
         raise ValueError(f"{place} is empty. Delete the line.")
     raise ValueError(
-        f"{place}: {len(rows[bad])} fields where the header has {len(header)} ({', '.join(header)}): "
+        f"{place}: {len(rows[bad])} fields where the header has {len(header)} ({some(header, 8)}): "
         f"{quoted(rows[bad], 8)}. A field that contains {sep!r} must stand in quotation marks."
     )
 
 
 @contextmanager
-def _records(path: Path, sep: str) -> Iterator:
+def _records(file: File, sep: str) -> Iterator:
     """A CSV reader of the file; whatever is wrong with the file as such becomes a ValueError."""
     try:
-        with open(path, "rb") as raw:
-            start = raw.read(4)
-            raw.seek(0)
-            for magic, what in _NO_TEXT.items():
-                if start.startswith(magic):
-                    raise ValueError(f"{path.name}: this is {what}.")
-            data = gzip.GzipFile(fileobj=raw) if start.startswith(b"\x1f\x8b") else raw
-            reader = csv.reader(io.TextIOWrapper(data, "utf-8-sig", newline=""), delimiter=sep, strict=True)
-            yield reader
+        for magic, what in _NO_TEXT.items():
+            if file.data.startswith(magic):
+                raise ValueError(f"{file.name}: this is {what}.")
+        raw: Any = io.BytesIO(file.data)
+        raw = gzip.GzipFile(fileobj=raw) if file.data.startswith(b"\x1f\x8b") else raw
+        reader = csv.reader(io.TextIOWrapper(raw, "utf-8-sig", newline=""), delimiter=sep, strict=True)
+        yield reader
     except csv.Error as problem:
         raise ValueError(
-            f"{path.name}, near line {reader.line_num}: {problem}. Check the quotation marks."
+            f"{file.name}, near line {reader.line_num}: {problem}. Check the quotation marks."
         ) from None
     except UnicodeDecodeError as problem:
         raise ValueError(
-            f"{path.name}, after line {reader.line_num}: not UTF-8 text ({problem.reason}). Save it as UTF-8."
+            f"{file.name}, after line {reader.line_num}: not UTF-8 text ({problem.reason}). Save it as UTF-8."
         ) from None
     except (EOFError, gzip.BadGzipFile, zlib.error) as problem:
-        raise ValueError(f"{path.name}: the gzip file is damaged ({problem})") from None
+        raise ValueError(f"{file.name}: the gzip file is damaged ({problem})") from None
 
 
-def _lines(path: Path, sep: str) -> list[int]:
+def _lines(file: File, sep: str) -> list[int]:
     """The line on which each record starts, from 1; the header is the first record."""
     starts, line = [], 1
-    with _records(path, sep) as reader:
+    with _records(file, sep) as reader:
         for _ in reader:
             starts.append(line)
             line = reader.line_num + 1

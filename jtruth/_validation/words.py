@@ -13,10 +13,16 @@ def some(items: Iterable[Any], limit: int = 5, total: int | None = None) -> str:
     return text if total <= limit else f"{text} and {total - limit} more"
 
 
+def shown(value: Any, longest: int = 80) -> str:
+    """A value for a message, by repr: what cannot be printed is escaped, and a long text is cut."""
+    text = repr(value)
+    return text if len(text) <= longest else f"{text[: longest - 12]}... ({len(text)} characters)"
+
+
 def quoted(items: Iterable[Any], limit: int = 5) -> str:
     """Like `some`, with text in quotation marks."""
     items = list(items)
-    return some(map(repr, items[:limit]), limit, len(items))
+    return some(map(shown, items[:limit]), limit, len(items))
 
 
 def duplicates(names: Iterable) -> list:
@@ -42,7 +48,7 @@ class Source:
     name: str = ""  # a file name, or nothing for columns handed over in Python
     unit: str = "row"
     first: int = 0
-    numbers: Sequence[int] | None = None
+    numbers: Sequence[Any] | None = None
 
     def at(self, indices: Iterable[Any]) -> str:
         """The place of some entries: "labels.csv, lines 3, 7"."""
@@ -51,9 +57,27 @@ class Source:
         place = f"{self.unit}{'s' if len(indices) > 1 else ''} {some(rows, 5, len(indices))}"
         return f"{self.name}, {place}" if self.name else place
 
+    def entry(self, indices: Iterable[Any], what: str, value: Any) -> str:
+        """The beginning of a sentence about a value: "labels.csv, line 3: label 'x' is"."""
+        return f"{self.at(indices)}: {what}{shown(value)} is"
+
     def says(self, message: str) -> str:
         """A message about the table as a whole."""
         return f"{self.name}: {message}" if self.name else message
+
+
+class Entries(Source):
+    """Entries of an argument, by number ("gold[3]"), or by task id where it has some ("gold['t3']")."""
+
+    def at(self, indices: Iterable[Any]) -> str:
+        """The place of some entries: "gold[3], gold[7]"."""
+        indices = [int(k) for k in indices]
+        ids = indices[:5] if self.numbers is None else [self.numbers[k] for k in indices[:5]]
+        return some([f"{self.name}[{shown(k)}]" for k in ids], 5, len(indices))
+
+    def entry(self, indices: Iterable[Any], what: str, value: Any) -> str:
+        """The beginning of a sentence about a value: "y_pred[3] is 'x',"."""
+        return f"{self.at(list(indices)[:1])} is {shown(value)},"
 
 
 def position(name: Any, known: Sequence, what: str) -> int:

@@ -15,6 +15,7 @@ from jaxtyping import Array
 
 from jtruth._random import as_key, stream
 from jtruth.evaluation import inputs, ranges
+from jtruth.evaluation._check_chance import chance_check
 from jtruth.evaluation._check_data import Parameters
 from jtruth.evaluation.answers import (
     Answer,
@@ -64,7 +65,9 @@ def evaluate(
     """How good is a classifier, judged by noisy labels?
 
     Args:
-        y_pred: (samples,) predicted classes, as codes 0..C-1 or class names.
+        y_pred: (samples,) predicted classes, as class names, or as codes 0..C-1 where their order is known. A
+            Series, dict or frame with task ids is matched by them; a plain sequence is in the order of the
+            samples (`labels.tasks`). The same holds for `gold`, `order` and the two after `gold`.
         labels: `Labels`, or the array log p(z_i | y_i = c) of shape (samples, classes).
         noise: a noise model (`jt.noise...`) of known parameters; learned from the labels if None.
         prior: (classes,) class prior. If None and the noise is given, it is integrated out (uniform prior).
@@ -103,6 +106,8 @@ def evaluate(
     inputs.check_options(assume, method, key)
     data = inputs.read(y_pred, labels, noise, prior, gold, positive)
     order = inputs.read_order(order, data)
+    pooled = data.model is None and method == "bayes" and assume in (None, "unknown")
+    sampling = GoldSampling(*inputs.read_sampling(gold_inclusion, gold_strata, data, pooled))
     key = as_key(key)
     model, learned = data.model, data.model is None and method == "bayes"
     if learned:
@@ -113,7 +118,6 @@ def evaluate(
     assumptions: tuple[Assumption, ...] = ()
     kind, advice = "posterior", ()
     if learned and assume in (None, "unknown") and (data.gold >= 0).any() and model.refusal is None:
-        sampling = GoldSampling(gold_inclusion, gold_strata)
         answer, assumptions, advice = gold_answer(data, sampling, level, key, progress)
         kind = "pooled interval"
     elif learned and assume != "independent" and model.refusal is None:
@@ -138,7 +142,7 @@ def evaluate(
         labelers=model.labelers,
         baselines={"majority_vote": _majority(data)} if data.labels is not None else {},
         assumptions=assumptions or (Assumption("independent", INDEPENDENT, answer.metrics),),
-        checks=_checks(data, model, noise, order, key),
+        checks=(*_checks(data, model, noise, order, key), *chance_check(data, model)),
         warnings=tuple(dict.fromkeys((*model.warnings, *inputs.warnings(data), *answer.warnings))),
         advice=advice,
         posterior=answer.posterior,

@@ -1,6 +1,7 @@
 """What the user handed to `evaluate`, checked on the host and turned into arrays before any JAX call."""
 
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any
 
 import jax
@@ -8,9 +9,9 @@ import numpy as np
 from jax.core import Tracer
 from scipy.special import logsumexp, softmax
 
+from jtruth import _validation as check
 from jtruth._host import known_classes, log
 from jtruth._host import log_odds as class_log_odds
-from jtruth._validation import quoted, some
 from jtruth.labels import Labels
 from jtruth.noise import NoiseModel, check_known_labels
 from jtruth.posterior import check_not_contradictory, validate_prior
@@ -82,54 +83,38 @@ def check_options(assume: str | None, method: str, key: Any) -> None:
         )
 
 
-def codes(values: Any, classes: tuple[str, ...], what: str, missing: bool) -> np.ndarray:
-    """Class codes from codes or class names; -1 only where missing values are allowed."""
-    if isinstance(values, Tracer):
-        raise ValueError(f"{what} is traced; evaluate works on the host, call it outside jit and vmap")
-    raw = np.asarray(values)
-    if raw.ndim != 1:
-        raise ValueError(f"{what} has shape {raw.shape}; give one class for each sample")
-    if raw.dtype.kind in "OUS":
-        position = {name: k for k, name in enumerate(classes)}
-        unknown = [i for i, v in enumerate(raw.tolist()) if str(v) not in position]
-        if unknown:
-            i = unknown[0]
-            raise ValueError(f"{what}[{i}] is {raw.tolist()[i]!r}, not one of the classes {quoted(classes)}")
-        return np.array([position[str(v)] for v in raw.tolist()], np.int32)
-    if raw.dtype.kind == "b":
-        raw = raw.astype(np.int32)
-    bad = np.flatnonzero(~np.isfinite(raw.astype(np.float64)) | (raw != np.floor(raw)))
-    if bad.size:
-        raise ValueError(
-            f"{what}[{bad[0]}] is {raw[bad[0]]}, not a class; give codes 0 to {len(classes) - 1}"
-        )
-    bad = np.flatnonzero((raw < (-1 if missing else 0)) | (raw >= len(classes)))
-    if bad.size:
-        allowed = f"0 to {len(classes) - 1}" + (" (or -1 for unknown)" if missing else "")
-        raise ValueError(
-            f"{what}[{bad[0]}] is {raw[bad[0]]}; classes are {allowed} ({bad.size} such entries)"
-        )
-    return raw.astype(np.int32)
+def as_labels(given: Any, what: str = "labels") -> Labels:
+    """The labels, or an error that says what was handed over and how to make `Labels` of it."""
+    if not isinstance(given, Labels):
+        raise ValueError(f"{what} is a {type(given).__name__}; {_advice_on(given)}")
+    check.check_entries(
+        tuple(np.asarray(a) for a in (given.sample, given.labeler, given.label)),
+        (given.num_samples, given.num_labelers, given.num_classes),
+    )
+    return given
+
+
+def read_gold(gold: Any, labels: Labels) -> tuple[np.ndarray, tuple[str, ...]]:
+    """(samples,) known classes of these labels' samples, -1 where unknown (all, if None); and notes."""
+    found, notes = np.full(labels.num_samples, -1, np.int32), ()
+    if gold is not None:
+        known = check.align(_concrete(gold, "gold"), _samples(labels), "gold", partial=True)
+        found[known.samples] = _codes(known, labels, if_missing=None)
+        notes = known.notes
+    return found, notes
 
 
 def read(y_pred: Any, labels: Any, noise: Any, prior: Any, gold: Any, positive: Any) -> Inputs:
     """Check everything and build the known noise model, if one was given."""
-    table = labels if isinstance(labels, Labels) else None
-    if table is not None:
-        num_samples, num_classes = table.num_samples, table.num_classes
-        classes, log_likelihood = tuple(map(str, table.class_names)), None
-    else:
-        log_likelihood = _log_likelihood(labels, noise)
-        num_samples, num_classes = log_likelihood.shape
-        classes = tuple(str(c) for c in range(num_classes))
-    y = codes(y_pred, classes, "y_pred", missing=False)
-    if y.size != num_samples:
-        raise ValueError(f"y_pred has {y.size} entries but there are {num_samples} samples; they must match")
-    known = np.full(num_samples, -1, np.int32) if gold is None else codes(gold, classes, "gold", missing=True)
-    if known.size != num_samples:
-        raise ValueError(f"gold has {known.size} entries but there are {num_samples} samples (-1: unknown)")
+    table = as_labels(labels) if isinstance(labels, Labels) else None
+    log_likelihood = None if table is not None else _log_likelihood(labels, noise)
+    whose = _numbered(*log_likelihood.shape) if table is None else table
+    classes = tuple(map(str, whose.class_names))
+    predicted = check.align(_concrete(y_pred, "y_pred"), _samples(whose), "y_pred")
+    y = _codes(predicted, whose, if_missing="Every sample needs a prediction.")
+    known, notes = read_gold(gold, whose)
     if prior is not None:
-        prior = validate_prior(np.asarray(prior, np.float64), num_classes)
+        prior = _prior(prior, len(classes))
     if noise is not None:
         if not isinstance(noise, NoiseModel):
             raise ValueError(
@@ -139,40 +124,121 @@ def read(y_pred: Any, labels: Any, noise: Any, prior: Any, gold: Any, positive: 
             raise ValueError("noise=... needs jt.Labels; an array of log-likelihoods already contains it")
         with jax.enable_x64(True):
             log_likelihood = np.asarray(noise.log_likelihood(table), np.float64)
-    tasks = table.tasks if table is not None else None
-    model = None if log_likelihood is None else _known_model(log_likelihood, prior, known, tasks)
-    code = _positive(positive, classes)
-    return Inputs(y, table, model, known, prior, code, classes, tuple(getattr(table, "notes", ())))
+    model = None if log_likelihood is None else _known_model(log_likelihood, prior, known, whose.tasks)
+    notes = (*whose.notes, *predicted.notes, *notes)
+    return Inputs(y, table, model, known, prior, _positive(positive, classes), classes, notes)
 
 
 def read_order(order: Any, data: Inputs) -> np.ndarray | None:
-    """(samples,) finite numbers, or None."""
+    """(samples,) finite numbers, or None; dates become microseconds."""
     if order is None:
         return None
-    found = np.asarray(order)
+    found = _for_all(order, "order", data)
+    if found.dtype == object and all(hasattr(v, "timestamp") for v in found):
+        found = np.array([v.timestamp() for v in found])
     if found.dtype.kind == "M":
         found = found.astype("datetime64[us]").astype(np.int64)
-    if found.shape != data.y_pred.shape or found.dtype.kind not in "iuf" or not np.isfinite(found).all():
+    if found.dtype.kind not in "iuf" or not np.isfinite(found).all():
         raise ValueError(
-            f"order has shape {found.shape} and dtype {found.dtype}; give one finite number or date for each "
-            f"of the {data.y_pred.size} samples"
+            f"order has dtype {found.dtype}; give one finite number or date for each of {found.size} samples"
         )
     return found
 
 
+def read_sampling(inclusion: Any, strata: Any, data: Inputs, learned: bool) -> tuple[Any, Any]:
+    """How gold was chosen, in the order of the samples; an error where it would have no say."""
+    for name, given in (("gold_inclusion", inclusion), ("gold_strata", strata)):
+        if given is not None and not ((data.gold >= 0).any() and learned):
+            why = (
+                "error rates are given, an assumption was named, or the method takes them as known"
+                if (data.gold >= 0).any()
+                else "there is no gold"
+            )
+            raise ValueError(f"{name} would not be used: {why}. Leave it out")
+    chance = None if inclusion is None else _for_all(inclusion, "gold_inclusion", data)
+    if chance is not None and chance.dtype.kind not in "iuf":
+        raise ValueError(f"gold_inclusion has dtype {chance.dtype}; give one probability for each sample")
+    return chance, None if strata is None else _for_all(strata, "gold_strata", data)
+
+
+def _for_all(given: Any, what: str, data: Inputs) -> np.ndarray:
+    """One value for each sample; what was noticed goes to the notes."""
+    whose = data.labels or _numbered(data.y_pred.size, len(data.classes))
+    found = check.align(_concrete(given, what), _samples(whose), what)
+    data.notes += found.notes
+    return found.values
+
+
+def _samples(labels: Labels) -> check.Samples:
+    return check.Samples(labels.tasks, labels.num_samples, not labels.tasks or "tasks" not in labels.inferred)
+
+
+def _numbered(num_samples: int, num_classes: int) -> Labels:
+    """Labels without an entry, for samples and classes that are numbers."""
+    return Labels(*(np.zeros(0, np.int32),) * 3, num_samples, 0, num_classes)
+
+
+def _codes(found: check.Aligned, labels: Labels, if_missing: str | None) -> np.ndarray:
+    coded = "classes" not in labels.inferred
+    names = tuple(map(str, range(labels.num_classes) if found.coded else labels.class_names))
+    return check.class_codes(found.values, names, found.entries, coded=coded, if_missing=if_missing)
+
+
+def _concrete(values: Any, what: str) -> Any:
+    if isinstance(values, Tracer):
+        raise ValueError(f"{what} is traced; evaluate works on the host, call it outside jit and vmap")
+    return values
+
+
+def _prior(prior: Any, num_classes: int) -> np.ndarray:
+    try:
+        return validate_prior(np.asarray(prior, np.float64), num_classes)
+    except TypeError:
+        raise ValueError(f"prior is {check.shown(prior)}; give one probability for each class") from None
+
+
+def _advice_on(given: Any) -> str:
+    """How to make labels of something that is neither `Labels` nor a log-likelihood."""
+    if hasattr(given, "columns") or hasattr(given, "column_names"):
+        return (
+            "it looks like a label matrix or a table of labels: jt.Labels.from_matrix(frame) reads one row "
+            "per sample and one column per labeler, jt.Labels.from_frame(frame) one row per label"
+        )
+    if isinstance(given, str | PathLike):
+        return "read a file by jt.read_labels(path)"
+    if isinstance(given, list) or len(getattr(given, "shape", ())) == 2:
+        found = np.asarray(given)
+        most = int(found.max()) + 1 if found.dtype.kind in "biuf" and found.size else 2
+        return f"it looks like a label matrix: jt.Labels.from_matrix(z, {max(most, 2)})"
+    return "give jt.Labels"
+
+
 def _log_likelihood(given: Any, noise: Any) -> np.ndarray:
-    log_likelihood = np.asarray(given, np.float64)
+    listed = isinstance(given, list | tuple)
+    if not listed and (not hasattr(given, "dtype") or hasattr(given, "columns") or hasattr(given, "iloc")):
+        as_labels(given)
+    try:
+        log_likelihood = np.asarray(given)
+    except ValueError:
+        raise ValueError("labels has rows of different lengths; give jt.Labels") from None
     if log_likelihood.ndim != 2 or log_likelihood.shape[1] < 2:
         raise ValueError(
             f"labels is an array of shape {log_likelihood.shape}; give jt.Labels, or log p(z_i | y_i = c) of "
             "shape (samples, classes)"
         )
+    if not jax.numpy.issubdtype(log_likelihood.dtype, np.floating):
+        raise ValueError(f"labels is an array of {log_likelihood.dtype}, and a log-likelihood has decimal "
+                         f"numbers; {_advice_on(log_likelihood)}")  # fmt: skip
+    log_likelihood = log_likelihood.astype(np.float64)
     if noise is not None:
         raise ValueError("labels is already a log-likelihood array, so noise has nothing to act on; give one")
+    finite = log_likelihood[np.isfinite(log_likelihood)]
+    if (finite > 0).any() and (finite == np.floor(finite)).all():
+        raise ValueError(f"labels is an array of whole numbers; {_advice_on(np.nan_to_num(log_likelihood))}")
     bad = np.flatnonzero(np.isnan(log_likelihood).any(1) | (log_likelihood == np.inf).any(1))
     if bad.size:
         raise ValueError(
-            f"the log-likelihood of samples {some(bad)} is NaN or infinite; check the noise model"
+            f"the log-likelihood of samples {check.some(bad)} is NaN or infinite; check the noise model"
         )
     if (log_likelihood > 1e-9).any() and np.allclose(log_likelihood.sum(1), 1):
         raise ValueError("the rows of labels sum to 1: these are probabilities; give log p(z_i | y_i = c)")
@@ -204,12 +270,14 @@ def most_likely_prior(log_likelihood: np.ndarray, *, max_steps: int = 10_000) ->
 
 
 def _positive(positive: Any, classes: tuple[str, ...]) -> int:
-    if isinstance(positive, str):
-        if positive not in classes:
-            raise ValueError(f"positive={positive!r} is not one of the classes {quoted(classes)}")
+    if isinstance(positive, str) and positive in classes:
         return classes.index(positive)
-    if isinstance(positive, bool) or not 0 <= int(positive) < len(classes):
-        raise ValueError(f"positive={positive!r}; give a class code 0 to {len(classes) - 1}, or a class name")
+    whole = isinstance(positive, int | np.integer) and not isinstance(positive, bool)
+    if not whole or not 0 <= positive < len(classes):
+        raise ValueError(
+            f"positive={positive!r} is not one of the classes {check.quoted(classes)}; give a class code 0 "
+            f"to {len(classes) - 1}, or a class name"
+        )
     return int(positive)
 
 

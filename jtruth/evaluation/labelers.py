@@ -10,7 +10,7 @@ from jtruth._random import as_key, stream
 from jtruth._validation.terminal import plain
 from jtruth._version import __version__
 from jtruth.evaluation.checks import labeler_checks, refused
-from jtruth.evaluation.inputs import codes
+from jtruth.evaluation.inputs import as_labels, read_gold
 from jtruth.evaluation.result import Check
 from jtruth.evaluation.text import MORE_RIGHT, check_lines
 from jtruth.labels import Labels
@@ -99,7 +99,7 @@ def evaluate_labelers(
     Args:
         labels: the noisy labels.
         key: a whole number or a JAX key; 0 if None.
-        gold: (samples,) known classes as codes or names, -1 where unknown.
+        gold: (samples,) known classes, -1 where unknown; or a Series or dict by task id.
         level: probability of the shortest intervals.
         progress: called with (sweeps done, sweeps planned).
 
@@ -108,14 +108,15 @@ def evaluate_labelers(
     """
     check_level(level)
     key = as_key(key)
+    labels = as_labels(labels)
     names = tuple(map(str, labels.class_names))
-    known = None if gold is None else codes(gold, names, "gold", missing=True)
-    fit = fit_joint(labels, gold=known, key=key, progress=progress)
+    known, notes = read_gold(gold, labels)
+    fit = fit_joint(labels, gold=None if gold is None else known, key=key, progress=progress)
     if not fit.usable:
-        return LabelerReport(level, names, (), (), fit.warnings, fit, refused(fit.warnings[0]))
+        return LabelerReport(level, names, (), (), (*notes, *fit.warnings), fit, refused(fit.warnings[0]))
     prior = fit.prior.mean(0)
     checks = labeler_checks(labels, prior, fit.mean_matrices, stream(key, "checks"), gold=known)
-    named = known is not None and bool((known >= 0).any())
+    named = bool((known >= 0).any())
     counts = labels.labels_per_labeler()
     workers = labels.workers or tuple(range(labels.num_labelers))
     rows = []
@@ -142,5 +143,5 @@ def evaluate_labelers(
     doubts = (MISFIT,) if any(c.name in DOUBTS and c.verdict == "does not fit" for c in checks) else ()
     assumed = (INDEPENDENT,) if named else (INDEPENDENT, MORE_RIGHT)
     return LabelerReport(
-        level, names, tuple(rows), tuple(prior.tolist()), (*doubts, *fit.warnings), fit, checks, assumed
+        level, names, tuple(rows), tuple(prior.tolist()), (*notes, *doubts, *fit.warnings), fit, checks, assumed
     )

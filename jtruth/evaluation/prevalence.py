@@ -22,7 +22,7 @@ from scipy import sparse
 
 from jtruth._random import as_key, host_rng, stream
 from jtruth._version import __version__
-from jtruth.evaluation.inputs import codes
+from jtruth.evaluation.inputs import as_labels, read_gold
 from jtruth.evaluation.result import estimate_dict
 from jtruth.evaluation.text import MORE_RIGHT
 from jtruth.labels import Labels
@@ -124,8 +124,8 @@ def prevalence(
     Args:
         labels: noisy labels of these samples.
         key: JAX random key.
-        gold: (samples,) known classes, -1 where unknown. How gold samples were chosen does not matter as long
-            as only their labels had a say in it.
+        gold: (samples,) known classes, -1 where unknown; or a Series or dict by task id. How gold samples
+            were chosen does not matter as long as only their labels had a say in it.
         assume: None, the rule that is safe with what there is; or "independent", for those who can vouch
             that labelers err independently.
         level: probability of the printed intervals.
@@ -148,10 +148,9 @@ def prevalence(
     key = as_key(key)
     if assume not in (None, "independent"):
         raise ValueError(f"assume must be None or 'independent'; got {assume!r}")
+    labels = as_labels(labels)
     names = tuple(map(str, labels.class_names))
-    known = np.full(labels.num_samples, -1) if gold is None else codes(gold, names, "gold", missing=True)
-    if known.size != labels.num_samples:
-        raise ValueError(f"gold has {known.size} entries but there are {labels.num_samples} samples")
+    known, notes = read_gold(gold, labels)
     num_gold = int((known >= 0).sum())
     votes = labels.counts().sum(axis=0)
     about: dict[str, Any] = {
@@ -164,6 +163,7 @@ def prevalence(
     }
     if num_gold and assume is None:
         h, doubts = labels_only_posterior(labels, stream(key, "labels only"))
+        doubts = (*notes, *doubts)
         found = recalibrate(h, known, key=key)
         if not found.converged:
             doubts += (f"the importance sample is poor (effective size {found.ess:.0f})",)
@@ -175,15 +175,15 @@ def prevalence(
     nothing: dict[str, Any] = {"rule": "not identified", "shares": {}, "assumption": "none",
                                "class_posterior": None, **about}  # fmt: skip
     if not num_gold and _too_few_labels(labels):
-        return Prevalence(warnings=(NOT_IDENTIFIED,), **nothing)
+        return Prevalence(warnings=(*notes, NOT_IDENTIFIED), **nothing)
     fit = fit_joint(labels, gold=known if num_gold else None, key=key)
     if not fit.usable:
-        return Prevalence(warnings=fit.warnings, source=fit, **nothing)
+        return Prevalence(warnings=(*notes, *fit.warnings), source=fit, **nothing)
     counts = class_count_draws(fit, labels, known, key=key)
     doubt = CLAMPED if num_gold else NO_GOLD
     return Prevalence(rule="joint posterior", shares=_laws(names, counts / labels.num_samples),
                       assumption=INDEPENDENT if num_gold else f"{INDEPENDENT}; {MORE_RIGHT}",
-                      warnings=(doubt, *fit.warnings),
+                      warnings=(*notes, doubt, *fit.warnings),
                       class_posterior=fit.class_posterior, source=fit, **about)  # fmt: skip
 
 

@@ -49,6 +49,15 @@ def headline(d: dict[str, Any]) -> str:
     return text[0].upper() + text[1:]
 
 
+def _doubt(d: dict[str, Any]) -> list[str]:
+    """What stands above everything else: predictions that agree with the labels no better than chance."""
+    return [
+        "Look first: " + check["message"] + "."
+        for check in d["checks"]
+        if check["name"] == "better than chance" and check["verdict"] == "does not fit"
+    ]
+
+
 def _metric_table(d: dict[str, Any]) -> list[str]:
     naive = d["baselines"].get("majority_vote", {})
     lines = [f"{'':>16}  {'mean':>5}  {'sd':>5}  {'interval':<14}  {'majority vote says':>18}"]
@@ -140,7 +149,7 @@ def summary_text(d: dict[str, Any]) -> str:
     """The whole text; `d` is what `Evaluation.to_dict` returns."""
     size = f"{d['num_samples']} samples, {d['num_labels']} labels by {d['num_labelers']} labelers"
     size += f"; method {d['method']}"
-    lines = [headline(d), size, "", *_metric_table(d), *_confusion(d), *_assumptions(d)]
+    lines = [*_doubt(d), headline(d), size, "", *_metric_table(d), *_confusion(d), *_assumptions(d)]
     lines += [f"assumed throughout: {sentence}" for sentence in d["assumed"]]
     lines += _labelers(d)
     lines += check_lines(d["checks"])

@@ -13,10 +13,10 @@ GOOD = {"y_pred": [1, 0, 0, 1], "labels": LABELS, "noise": jt.noise.Symmetric(0.
 
 CASES = [
     ({"y_pred": [1, 0, 0]}, "y_pred has 3 entries but there are 4 samples"),
-    ({"y_pred": [1, 0, 0, 2]}, r"y_pred\[3\] is 2; classes are 0 to 1"),
-    ({"y_pred": [1, 0, 0, -1]}, r"y_pred\[3\] is -1"),
+    ({"y_pred": [1, 0, 0, 2]}, r"y_pred\[3\] is 2, not a class; classes are 0 to 1"),
+    ({"y_pred": [1, 0, 0, -1]}, r"y_pred\[3\]: no class \(got -1\). Every sample needs a prediction"),
     ({"y_pred": [1, 0, 0.5, 1]}, r"y_pred\[2\] is 0.5, not a class"),
-    ({"y_pred": [1, 0, np.nan, 1]}, r"y_pred\[2\] is nan, not a class"),
+    ({"y_pred": [1, 0, np.nan, 1]}, r"y_pred\[2\]: no class \(got nan\)"),
     ({"y_pred": [[1, 0, 0, 1]]}, "shape"),
     ({"y_pred": ["yes", "maybe"], "labels": NAMED}, r"y_pred\[1\] is 'maybe', not one of the classes"),
     ({"prior": [0.5, 0.6]}, "sums to 1.1"),
