@@ -39,18 +39,14 @@ def read_frame(frame: Any, what: str = "frame") -> Any:
 
     try:
         table = nw.from_native(frame)
+        table = table.collect() if isinstance(table, nw.LazyFrame) else table
     except TypeError:
         raise ValueError(
             f"{what} is a {type(frame).__name__}, not a data frame: use Labels.from_long for columns, "
             "Labels.from_matrix for a (samples, labelers) array, jtruth.read_labels for a file"
         ) from None
-    try:
-        table = table.collect() if isinstance(table, nw.LazyFrame) else table
-        twice = duplicates(table.columns)
-    except (DuplicateError, ValueError):
-        twice = duplicates(map(str, frame.columns))
-    if twice:
-        raise ValueError(f"{what} has the columns {quoted(twice)} more than once. Rename or remove one.")
+    except DuplicateError as problem:
+        raise ValueError(f"{what}: {' '.join(str(problem).split())}. Rename or remove columns") from None
     return table
 
 
@@ -151,11 +147,13 @@ def in_order(ids: tuple) -> bool:
     names = list(map(str, ids))
     if all(a <= b for a, b in pairwise(names)):
         return True
-    parts = [
-        [(not p.isdecimal(), int(p) if p.isdecimal() else 0, p) for p in re.split(r"([0-9]+)", n)]
-        for n in names
-    ]
+    parts = (list(map(_sort_key, re.split(r"([0-9]+)", name))) for name in names)
     return all(a <= b for a, b in pairwise(parts))
+
+
+def _sort_key(part: str) -> tuple[bool, int, str]:
+    """Numbers before text, numbers by value."""
+    return not part.isdecimal(), int(part) if part.isdecimal() else 0, part
 
 
 def names_for(names: Iterable | None, what: str, size: int) -> tuple | None:

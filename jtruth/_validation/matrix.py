@@ -66,6 +66,8 @@ def _axes(z: Any) -> tuple[np.ndarray, tuple | None, tuple | None]:
         return (np.array(z, object) if table.dtype.kind == "U" else table), None, None
     frame = read_frame(z, "z")
     workers = None if list(frame.columns) == list(range(len(frame.columns))) else tuple(frame.columns)
+    if getattr(getattr(z, "index", None), "nlevels", 1) > 1:
+        raise ValueError("the index of z has several levels, and a task id is one value: keep one level")
     index = z.index.tolist() if hasattr(z, "iloc") else list(range(len(frame)))
     if index == list(range(len(index))):
         return frame.to_numpy(), None, workers

@@ -7,6 +7,7 @@ they are kept and said.
 
 import unicodedata
 from collections.abc import Iterable, Sequence
+from decimal import Decimal, InvalidOperation
 
 from jtruth._validation.words import Source, quoted, shown
 
@@ -60,17 +61,22 @@ def _groups(names: Iterable[str], key) -> list[str]:
     return [name for group in groups.values() if len(group) > 1 for name in group]
 
 
-def _plain(name: str) -> str | float:
+def _plain(name: str) -> str | Decimal:
     """What is left of a name without case, width and spaces; its value, if it is a number."""
-    text = "".join(unicodedata.normalize("NFKC", name).casefold().split())
-    number = _number(text)
-    return text if number is None else number
+    number = _number(name)
+    return "".join(_narrow(name).split()) if number is None else number
 
 
-def _number(name: str) -> float | None:
+def _number(name: str) -> Decimal | None:
     """The number that a name is, None if it is none ("nan" and "1_0" are none)."""
-    try:
-        value = float(name) if "_" not in name and name.strip()[:1] in "+-.0123456789" else float("nan")
-    except ValueError:
+    text = _narrow(name).strip()
+    if "_" in text or len(text) > 50 or text[:1] not in tuple("+-.0123456789"):
         return None
-    return value if abs(value) < float("inf") else None
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        return None
+
+
+def _narrow(name: str) -> str:
+    return unicodedata.normalize("NFKC", name).casefold()

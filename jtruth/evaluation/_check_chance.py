@@ -47,11 +47,11 @@ def chance_check(data: Inputs, model: Model) -> tuple[Check, ...]:
     worse = value < -3 * error
     if worse or value < min(2 * error, USEFUL - 3 * error):
         text = ALARM.format("worse than" if worse else "no better than", value, error)
-        return (Check(NAME, value, None, "does not fit", text),)
+        return (Check(NAME, float(value), None, "does not fit", text),)
     if value < 2 * error:
         return ()
     text = f"correlation of predictions and truth about {min(value, 1):.2f} +- {error:.2f} by chance"
-    return (Check(NAME, value, None, "fits", text),)
+    return (Check(NAME, float(value), None, "fits", text),)
 
 
 def correlation(

@@ -192,9 +192,10 @@ def _concrete(values: Any, what: str) -> Any:
 
 def _prior(prior: Any, num_classes: int) -> np.ndarray:
     try:
-        return validate_prior(np.asarray(prior, np.float64), num_classes)
-    except TypeError:
+        found = np.asarray(prior, np.float64)
+    except (TypeError, ValueError):
         raise ValueError(f"prior is {check.shown(prior)}; give one probability for each class") from None
+    return validate_prior(found, num_classes)
 
 
 def _advice_on(given: Any) -> str:

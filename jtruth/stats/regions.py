@@ -30,7 +30,7 @@ class Region(NamedTuple):
 
 def check_level(level: float) -> float:
     """Return the level, or raise ValueError if it is not strictly between 0 and 1."""
-    if not 0.0 < level < 1.0:
+    if not isinstance(level, int | float | np.number) or not 0.0 < level < 1.0:
         raise ValueError(f"level is {level}; give a probability strictly between 0 and 1, for example 0.95")
     return float(level)
 
