@@ -138,9 +138,22 @@ def inspect_labels(labels: Labels, *, file: str = "LABELS.csv", options: str = "
     )
 
 
-def inspect_file(path: str | PathLike, *, sep: str | None = None) -> FileLook:
-    """What the columns of a text table look like, and how to read it if they are not task, worker, label."""
-    return look_at(read_table(path, sep))
+def inspect_file(
+    path: str | PathLike,
+    *,
+    sep: str | None = None,
+    task: str = "task",
+    worker: str = "worker",
+    label: str = "label",
+) -> FileLook:
+    """What the columns of a text table look like, and how to read it if they are not task, worker, label.
+
+    Args:
+        path: the file, or "-" for standard input.
+        sep: separator, a comma (in .tsv files a tab) unless given.
+        task, worker, label: columns that are known; advice keeps to them.
+    """
+    return look_at(read_table(path, sep), {"task": task, "worker": worker, "label": label}, sep)
 
 
 def _entries(labels: Labels) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

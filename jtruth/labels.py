@@ -117,20 +117,14 @@ class Labels:
         Args:
             z: class codes (whole numbers in a float matrix, too) or class names. A data frame gives its
                 columns as workers, its index as tasks, and NaN where there is no label.
-            num_classes: C, when the entries are codes.
-            classes: names in order of their codes; as in `from_long`, where neither is given too.
+            num_classes, classes, allow_unlabelled: as in `from_long`.
             missing: what stands where there is no label; numpy.nan is possible.
-            allow_unlabelled: accept samples without any label.
-
-        Raises:
-            ValueError: no matrix, an entry that is no class, or a sample without a label.
         """
         check.class_names(classes, num_classes)
         found = check.matrix_entries(z, num_classes, classes, missing)
         inferred = check.inferred_classes(found.classes or (), classes, num_classes) if found.classes else ()
         sizes = *found.shape, len(found.classes or range(num_classes or 0))
-        labels = cls(*found[:3], *sizes, *found[4:], inferred)
-        return labels._checked(allow_unlabelled)
+        return cls(*found[:3], *sizes, *found[4:], inferred)._checked(allow_unlabelled)
 
     @classmethod
     def from_frame(
@@ -249,13 +243,13 @@ class Labels:
         classes: Iterable | None = None,
     ) -> "Labels":
         """The same labels with names attached, for instance those lost in a JAX transformation."""
-        names: dict[str, Any] = {
-            "tasks": check.names_for(tasks, "tasks", self.num_samples) or self.tasks,
-            "workers": check.names_for(workers, "workers", self.num_labelers) or self.workers,
-            "classes": check.names_for(classes, "classes", self.num_classes) or self.classes,
+        found: dict[str, Any] = {
+            "tasks": check.names_for(tasks, "tasks", self.num_samples),
+            "workers": check.names_for(workers, "workers", self.num_labelers),
+            "classes": check.names_for(classes, "classes", self.num_classes),
         }
-        given = {name for name, value in (("tasks", tasks), ("classes", classes)) if value is not None}
-        return replace(self, **names, inferred=tuple(name for name in self.inferred if name not in given))
+        given = {axis: names for axis, names in found.items() if names is not None}
+        return replace(self, **given, inferred=tuple(axis for axis in self.inferred if axis not in given))
 
     def _entries(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Sample, labeler and label of the entries that are labels, int64."""

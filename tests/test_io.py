@@ -1,7 +1,10 @@
 """Files: what is read from them, what is refused and where, and round trips."""
 
 import gzip
+import io
 import json
+import os
+import threading
 import time
 
 import hypothesis.strategies as st
@@ -9,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from jtruth.evaluation import inputs
 from jtruth.io import read_gold, read_labels, read_noise, read_predictions, write_labels
 from jtruth.labels import Labels
 
@@ -395,3 +399,60 @@ def test_a_million_rows_in_seconds(tmp_path):
     assert (
         time.perf_counter() - start < 20
     )  # 1.5 s on a quiet machine; this catches a loop in Python, not noise
+
+
+def test_pipes_and_standard_input(tmp_path, monkeypatch):
+    """What cannot be read twice: a named pipe, and "-"; also with a line break in a field."""
+    text = HEAD + '"a\nb",x,0\n1,x,1\n'
+    for content in (text.encode(), gzip.compress(text.encode())):
+        pipe = tmp_path / f"pipe{len(content)}"
+        os.mkfifo(pipe)
+        writer = threading.Thread(target=pipe.write_bytes, args=(content,))
+        writer.start()
+        assert read_labels(pipe).tasks == ("a\nb", "1")
+        writer.join()
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+        assert read_labels("-").tasks == ("a\nb", "1")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(HEAD.encode())))
+    with pytest.raises(ValueError, match="standard input: the file has a header but no rows"):
+        read_labels("-")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b'{"symmetric": 0.1}')))
+    assert read_noise("-", LABELS) == {"symmetric": 0.1}
+
+
+@pytest.mark.parametrize("end", ["\t", " ", "\xa0", "\u3000", "\u200b"])
+def test_a_field_that_ends_in_nothing_to_see(write, end):
+    for place in range(3):
+        row = ["1", "a", "no"]
+        row[place] += end
+        with pytest.raises(ValueError, match=r"labels.csv, line 3: .*(with a space|cannot be seen)"):
+            read_labels(write(HEAD + "2,b,yes\n" + ",".join(row) + "\n"))
+
+
+def test_end_of_file_marks_and_long_fields(write):
+    with pytest.raises(ValueError, match=r"labels.csv, line 4: 1 fields where the header has 3 .*'\\x1a'"):
+        read_labels(write(GOOD[: GOOD.index("2,ann")] + "\x1a"))
+    for row in ("1,a," + "x" * 100_000, "y" * 100_000 + ",b"):
+        with pytest.raises(ValueError) as caught:
+            read_labels(write(HEAD + "1,a,0\n" + row + "\n"), classes=["0", "1"])
+        assert len(str(caught.value)) < 400
+
+
+def test_gold_left_out_is_said_where_the_answer_is_given(write):
+    gold = read_gold(write("task,label\n3,yes\n7,no\n"), LABELS, common_only=True)
+    assert gold.tasks == LABELS.tasks and "1 of its rows are for tasks without labels ('7')" in gold.notes[0]
+    _, notes = inputs.read_gold(gold, LABELS)
+    assert notes == gold.notes
+    part = LABELS.restrict([2, 1])
+    assert inputs.read_gold(gold[:0].tolist() or {"3": "yes"}, part)[0].tolist() == [1, -1]
+
+
+def test_numbers_in_files_are_codes_only_where_the_order_is_known(write):
+    path = write("task,label\n1,0\n2,1\n3,1\n", "pred.csv")
+    with pytest.raises(ValueError, match=r"pred.csv, lines 2, 3, 4: label '0' is a number.*classes="):
+        read_predictions(path, LABELS)
+    with pytest.raises(ValueError, match="nobody said which of them is 0"):
+        read_gold(path, LABELS)
+    said = LABELS.with_names(classes=["no", "yes"])
+    found = read_predictions(path, said)
+    assert found.y_pred.tolist() == [0, 1, 1] and found.y_pred.tasks == LABELS.tasks

@@ -26,6 +26,7 @@ from jtruth._validation.ids import (
     check_columns,
     encode_ids,
     frame_columns,
+    is_frame,
     names_for,
 )
 from jtruth._validation.matrix import matrix_entries
@@ -73,6 +74,7 @@ __all__ = [
     "frame_columns",
     "has_duplicates",
     "inferred_classes",
+    "is_frame",
     "keep_one_label_each",
     "match_ids",
     "matrix_entries",

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jtruth._validation.ids import as_list, check_ids
+from jtruth._validation.ids import as_list, check_ids, is_frame, read_frame
 from jtruth._validation.words import Entries, Source, duplicates, quoted, shown
 
 
@@ -145,7 +145,7 @@ def _order_note(samples: Samples, what: str) -> str:
 def _split(given: Any, samples: Samples, what: str) -> tuple[list | None, Any]:
     """Task ids and values; None for the ids of a plain sequence."""
     if isinstance(given, Mapping):
-        return list(given), list(given.values())
+        return as_list(list(given), what), list(given.values())
     if isinstance(given, str | bytes | Set):
         raise ValueError(
             f"{what} is a {type(given).__name__}; give a sequence in the order of the samples, or a Series, "
@@ -154,7 +154,7 @@ def _split(given: Any, samples: Samples, what: str) -> tuple[list | None, Any]:
     if isinstance(given, TaskArray):
         same = given.tasks is None or given.tasks == samples.tasks
         return (None if same else list(given.tasks or ())), given
-    if hasattr(given, "columns") or hasattr(given, "column_names") or hasattr(given, "collect_schema"):
+    if is_frame(given):
         return _split_frame(given, samples, what)
     if hasattr(given, "iloc"):
         return _index_ids(given, samples, what), given
@@ -163,10 +163,7 @@ def _split(given: Any, samples: Samples, what: str) -> tuple[list | None, Any]:
 
 def _split_frame(frame: Any, samples: Samples, what: str) -> tuple[list | None, Any]:
     """One column (beside the index of a pandas frame), or two of which one is called "task"."""
-    import narwhals as nw
-
-    table = nw.from_native(frame)
-    table = table.collect() if isinstance(table, nw.LazyFrame) else table
+    table = read_frame(frame, what)
     names = list(table.columns)
     values = [name for name in names if name != "task"]
     if len(values) != 1 or len(names) > 2:

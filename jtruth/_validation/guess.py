@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -62,10 +63,17 @@ class FileLook:
         return "\n".join(lines + list(self.advice))
 
 
-def look_at(table: Table) -> FileLook:
-    """Describe a table; guesses are by the names of columns and by their values, nothing is converted."""
+def look_at(table: Table, given: Mapping[str, str] | None = None, sep: str | None = None) -> FileLook:
+    """Describe a table; guesses are by the names of columns and by their values, nothing is converted.
+
+    Args:
+        table: the table.
+        given: role ("task", "worker", "label") -> column, as far as the user said; not guessed then.
+        sep: separator that the file was read with, None for the usual one.
+    """
     columns = tuple(_column(name, values) for name, values in zip(table.header, table.columns, strict=True))
-    roles = {role: _guess(role, table.header) for role in _WORDS}
+    said = {role: name for role, name in (given or {}).items() if name in table.header}
+    roles = {role: said.get(role) or _guess(role, table.header) for role in _WORDS}
     layout, advice = "unknown", _ASK
     wide = _label_columns(columns, len(table.columns[0]))
     if _is_data(table.header):
@@ -73,7 +81,8 @@ def look_at(table: Table) -> FileLook:
     elif all(roles.values()) and len(set(roles.values())) == 3:
         layout, advice = "long", _long_advice(roles)
     elif len(wide) > 1:
-        layout, advice = "wide", _wide_advice(table.header, wide)
+        wide = [name for name in wide if name != said.get("task")]
+        layout, advice = "wide", _wide_advice(table, wide, said.get("task"), sep)
     elif roles["task"] and roles["label"] and not roles["worker"]:
         layout, advice = "one row per task", _pairs_advice(table, roles)
     mapping = {role: str(name) for role, name in roles.items()} if layout == "long" else None
@@ -116,11 +125,13 @@ def _long_advice(roles: dict) -> tuple:
     return (f"This looks like one label per row. Read it by {shell} (in Python: {python}).",)
 
 
-def _wide_advice(header: tuple, workers: list[str]) -> tuple:
-    other = [name for name in header if name not in workers]
+def _wide_advice(table: Table, workers: list[str], task: str | None, sep: str | None) -> tuple:
+    """A recipe that keeps every id as the text it is, and the tasks in the order of the file."""
+    other = [name for name in table.header if name not in workers]
     counts = [name for name in other if name.casefold() in _COUNT_WORDS]
-    task = _guess("task", tuple(other)) or next((name for name in other if name not in counts), None)
+    task = task or _guess("task", tuple(other)) or next((name for name in other if name not in counts), None)
     extra = [name for name in other if name != task]
+    how = f", sep={sep!r}" if sep else ""
     frame = "frame" + (f".drop(columns={extra!r})" if extra else "")
     if task is None:
         frame += ".reset_index(names='task')"
@@ -129,8 +140,9 @@ def _wide_advice(header: tuple, workers: list[str]) -> tuple:
     lines = [
         f"This looks wide: one row per task and one column per worker ({quoted(workers)}).",
         "jtruth reads one label per row (task, worker, label). With pandas:",
-        f"  long = {frame}.melt('task', var_name='worker', value_name='label')",
-        "  long.dropna().to_csv('labels.csv', index=False)",
+        f"  frame = pandas.read_csv({table.source.name!r}, dtype=str, keep_default_na=False{how})",
+        f"  long = {frame}.melt('task', var_name='worker', value_name='label', ignore_index=False)",
+        "  long[long['label'] != ''].sort_index(kind='stable').to_csv('labels.csv', index=False)",
     ]
     if counts:
         lines.append(f"{counts[0]!r} may count rows: first repeat each row, with a task id of its own.")

@@ -32,6 +32,11 @@ def as_list(values: Any, what: str) -> list:
     return values
 
 
+def is_frame(value: Any) -> bool:
+    """Whether a value is a data frame; asked of its type, since lazy frames compute their columns."""
+    return any(hasattr(type(value), name) for name in ("columns", "column_names"))
+
+
 def read_frame(frame: Any, what: str = "frame") -> Any:
     """A narwhals frame from any data frame that narwhals can read."""
     import narwhals as nw

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jtruth._validation.classes import encode_classes
-from jtruth._validation.ids import check_ids, is_missing, names_for, read_frame
+from jtruth._validation.ids import check_ids, is_frame, is_missing, names_for, read_frame
 from jtruth._validation.words import Source, some
 
 
@@ -58,7 +58,7 @@ def matrix_entries(z: Any, num_classes: int | None, classes: Iterable | None, mi
 
 def _axes(z: Any) -> tuple[np.ndarray, tuple | None, tuple | None]:
     """The cells, and the names of rows and columns where z is a data frame."""
-    if not hasattr(z, "columns") and not hasattr(z, "column_names"):
+    if not is_frame(z):
         try:
             table = np.asarray(z)
         except ValueError:

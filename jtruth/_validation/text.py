@@ -37,8 +37,10 @@ class File(NamedTuple):
     data: bytes
 
 
-def read_bytes(path: str | PathLike) -> File:
+def read_bytes(path: "str | PathLike | File") -> File:
     """The whole file, once: pipes and standard input ("-") cannot be read a second time."""
+    if isinstance(path, File):
+        return path
     if str(path) == "-":
         return File("standard input", [], sys.stdin.buffer.read())
     path = Path(path)
@@ -68,7 +70,7 @@ class Table(NamedTuple):
         return picked
 
 
-def read_table(path: str | PathLike, sep: str | None = None) -> Table:
+def read_table(path: "str | PathLike | File", sep: str | None = None) -> Table:
     """Read a whole text table; `sep` is a comma unless given (a tab for .tsv). "-" is standard input."""
     file = read_bytes(path)
     sep = sep or ("\t" if ".tsv" in file.suffixes else ",")

@@ -25,8 +25,9 @@ def inspect(source: LabelsFile, columns: LooseColumns, output: Output) -> None:
     from jtruth.inspection import inspect_file, inspect_labels
 
     file = standing(source.file)
-    look = inspect_file(file, sep=columns.sep)
-    if {columns.task, columns.worker, columns.label} <= {column.name for column in look.columns}:
+    roles = {"task": columns.task, "worker": columns.worker, "label": columns.label}
+    look = inspect_file(file, sep=columns.sep, **roles)
+    if set(roles.values()) <= {column.name for column in look.columns}:
         labels = labels_of(file, columns)
         found = inspect_labels(labels, file=str(source.file), options=_needed(columns, labels))
         output.give(str(found), found.to_dict())

@@ -40,7 +40,14 @@ def chance_check(data: Inputs, model: Model) -> tuple[Check, ...]:
         shares = votes.mean(axis=0)
         spread = 1 - shares @ shares
         shared = 1 - float((votes * (1 - votes)).sum(axis=1).mean() / spread) if spread > 1e-12 else 0.0
-    found = correlation(votes, data.y_pred)
+    return judged(votes, shared, data.y_pred)
+
+
+def judged(
+    votes: Float[np.ndarray, "samples classes"], shared: float, y_pred: Int[np.ndarray, " samples"]
+) -> tuple[Check, ...]:
+    """The verdict on predictions, where truth and a vote have the correlation `shared`."""
+    found = correlation(votes, y_pred)
     if found is None or shared < 1e-6:
         return ()
     value, error = found[0] / shared, found[1] / shared

@@ -1,7 +1,6 @@
 """What the user handed to `evaluate`, checked on the host and turned into arrays before any JAX call."""
 
 from dataclasses import dataclass
-from os import PathLike
 from typing import Any
 
 import jax
@@ -12,6 +11,7 @@ from scipy.special import logsumexp, softmax
 from jtruth import _validation as check
 from jtruth._host import known_classes, log
 from jtruth._host import log_odds as class_log_odds
+from jtruth.evaluation._given import as_labels, read_log_likelihood
 from jtruth.labels import Labels
 from jtruth.noise import NoiseModel, check_known_labels
 from jtruth.posterior import check_not_contradictory, validate_prior
@@ -83,17 +83,6 @@ def check_options(assume: str | None, method: str, key: Any) -> None:
         )
 
 
-def as_labels(given: Any, what: str = "labels") -> Labels:
-    """The labels, or an error that says what was handed over and how to make `Labels` of it."""
-    if not isinstance(given, Labels):
-        raise ValueError(f"{what} is a {type(given).__name__}; {_advice_on(given)}")
-    check.check_entries(
-        tuple(np.asarray(a) for a in (given.sample, given.labeler, given.label)),
-        (given.num_samples, given.num_labelers, given.num_classes),
-    )
-    return given
-
-
 def read_gold(gold: Any, labels: Labels) -> tuple[np.ndarray, tuple[str, ...]]:
     """(samples,) known classes of these labels' samples, -1 where unknown (all, if None); and notes."""
     found, notes = np.full(labels.num_samples, -1, np.int32), ()
@@ -107,7 +96,7 @@ def read_gold(gold: Any, labels: Labels) -> tuple[np.ndarray, tuple[str, ...]]:
 def read(y_pred: Any, labels: Any, noise: Any, prior: Any, gold: Any, positive: Any) -> Inputs:
     """Check everything and build the known noise model, if one was given."""
     table = as_labels(labels) if isinstance(labels, Labels) else None
-    log_likelihood = None if table is not None else _log_likelihood(labels, noise)
+    log_likelihood = None if table is not None else read_log_likelihood(labels, noise)
     whose = _numbered(*log_likelihood.shape) if table is None else table
     classes = tuple(map(str, whose.class_names))
     predicted = check.align(_concrete(y_pred, "y_pred"), _samples(whose), "y_pred")
@@ -196,54 +185,6 @@ def _prior(prior: Any, num_classes: int) -> np.ndarray:
     except (TypeError, ValueError):
         raise ValueError(f"prior is {check.shown(prior)}; give one probability for each class") from None
     return validate_prior(found, num_classes)
-
-
-def _advice_on(given: Any) -> str:
-    """How to make labels of something that is neither `Labels` nor a log-likelihood."""
-    if hasattr(given, "columns") or hasattr(given, "column_names"):
-        return (
-            "it looks like a label matrix or a table of labels: jt.Labels.from_matrix(frame) reads one row "
-            "per sample and one column per labeler, jt.Labels.from_frame(frame) one row per label"
-        )
-    if isinstance(given, str | PathLike):
-        return "read a file by jt.read_labels(path)"
-    if isinstance(given, list) or len(getattr(given, "shape", ())) == 2:
-        found = np.asarray(given)
-        most = int(found.max()) + 1 if found.dtype.kind in "biuf" and found.size else 2
-        return f"it looks like a label matrix: jt.Labels.from_matrix(z, {max(most, 2)})"
-    return "give jt.Labels"
-
-
-def _log_likelihood(given: Any, noise: Any) -> np.ndarray:
-    listed = isinstance(given, list | tuple)
-    if not listed and (not hasattr(given, "dtype") or hasattr(given, "columns") or hasattr(given, "iloc")):
-        as_labels(given)
-    try:
-        log_likelihood = np.asarray(given)
-    except ValueError:
-        raise ValueError("labels has rows of different lengths; give jt.Labels") from None
-    if log_likelihood.ndim != 2 or log_likelihood.shape[1] < 2:
-        raise ValueError(
-            f"labels is an array of shape {log_likelihood.shape}; give jt.Labels, or log p(z_i | y_i = c) of "
-            "shape (samples, classes)"
-        )
-    if not jax.numpy.issubdtype(log_likelihood.dtype, np.floating):
-        raise ValueError(f"labels is an array of {log_likelihood.dtype}, and a log-likelihood has decimal "
-                         f"numbers; {_advice_on(log_likelihood)}")  # fmt: skip
-    log_likelihood = log_likelihood.astype(np.float64)
-    if noise is not None:
-        raise ValueError("labels is already a log-likelihood array, so noise has nothing to act on; give one")
-    finite = log_likelihood[np.isfinite(log_likelihood)]
-    if (finite > 0).any() and (finite == np.floor(finite)).all():
-        raise ValueError(f"labels is an array of whole numbers; {_advice_on(np.nan_to_num(log_likelihood))}")
-    bad = np.flatnonzero(np.isnan(log_likelihood).any(1) | (log_likelihood == np.inf).any(1))
-    if bad.size:
-        raise ValueError(
-            f"the log-likelihood of samples {check.some(bad)} is NaN or infinite; check the noise model"
-        )
-    if (log_likelihood > 1e-9).any() and np.allclose(log_likelihood.sum(1), 1):
-        raise ValueError("the rows of labels sum to 1: these are probabilities; give log p(z_i | y_i = c)")
-    return log_likelihood
 
 
 def _known_model(log_likelihood: np.ndarray, prior: Any, gold: np.ndarray, tasks: Any) -> Model:

@@ -9,8 +9,9 @@ import numpy as np
 from jtruth._random import as_key, stream
 from jtruth._validation.terminal import plain
 from jtruth._version import __version__
+from jtruth.evaluation._given import as_labels
 from jtruth.evaluation.checks import labeler_checks, refused
-from jtruth.evaluation.inputs import as_labels, read_gold
+from jtruth.evaluation.inputs import read_gold
 from jtruth.evaluation.result import Check
 from jtruth.evaluation.text import MORE_RIGHT, check_lines
 from jtruth.labels import Labels
@@ -143,5 +144,12 @@ def evaluate_labelers(
     doubts = (MISFIT,) if any(c.name in DOUBTS and c.verdict == "does not fit" for c in checks) else ()
     assumed = (INDEPENDENT,) if named else (INDEPENDENT, MORE_RIGHT)
     return LabelerReport(
-        level, names, tuple(rows), tuple(prior.tolist()), (*notes, *doubts, *fit.warnings), fit, checks, assumed
+        level,
+        names,
+        tuple(rows),
+        tuple(prior.tolist()),
+        (*notes, *doubts, *fit.warnings),
+        fit,
+        checks,
+        assumed,
     )

@@ -22,7 +22,8 @@ from scipy import sparse
 
 from jtruth._random import as_key, host_rng, stream
 from jtruth._version import __version__
-from jtruth.evaluation.inputs import as_labels, read_gold
+from jtruth.evaluation._given import as_labels
+from jtruth.evaluation.inputs import read_gold
 from jtruth.evaluation.result import estimate_dict
 from jtruth.evaluation.text import MORE_RIGHT
 from jtruth.labels import Labels

@@ -1,0 +1,392 @@
+"""Orders, codings and containers as users have them: the right answer or a refusal, no wrong one in silence.
+
+One data set is handed over in many ways. The answer of each must be that of the arrays aligned by hand, to
+rounding, or a ValueError whose text says what is wrong. A plain sequence in another order cannot be seen by
+its shape; there the answer begins with a doubt, and a warning names the ids it was matched with.
+"""
+
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import jtruth as jt
+from jtruth.evaluation import inputs
+
+SIZE = 300
+NAMES = np.array(["reject", "accept"])
+
+
+def truth_and_matrix(seed=0, labelers=5):
+    """True classes, labels with a third of them missing (NaN), and predictions right in 86 %."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, SIZE)
+    z = np.where(rng.random((SIZE, labelers)) < 0.2, 1 - y[:, None], y[:, None]).astype(float)
+    z[rng.random(z.shape) < 0.35] = np.nan
+    z[np.isnan(z).all(axis=1), 0] = 1
+    return y, z, np.where(rng.random(SIZE) < 0.877, y, 1 - y)
+
+
+Y, Z, PRED = truth_and_matrix()
+IDS = np.array([f"q{k}" for k in np.random.default_rng(1).permutation(1000)[:SIZE]])
+WIDE = pd.DataFrame(Z, index=IDS, columns=list("abcde"))
+KNOWN = {"noise": jt.noise.Symmetric(0.2, 2), "prior": [0.5, 0.5]}
+
+
+def melted(ids=IDS, names=None, order=None):
+    """One label per row as `melt` and `dropna` give them: all labels of the first worker, then the next."""
+    long = WIDE.set_axis(ids).rename_axis("task").reset_index()
+    long = long.melt("task", var_name="worker", value_name="label").dropna().astype({"label": int})
+    long = long if names is None else long.assign(label=np.asarray(names)[long["label"]])
+    return long if order is None else long.iloc[np.random.default_rng(order).permutation(len(long))]
+
+
+LABELS = jt.Labels.from_frame(melted())
+NAMED = jt.Labels.from_frame(melted(names=NAMES))
+BY_HAND = jt.evaluate(PRED, jt.Labels.from_matrix(np.nan_to_num(Z, nan=-1), 2), **KNOWN)
+
+
+def same(result, other=BY_HAND):
+    return result.metrics.keys() == other.metrics.keys() and all(
+        result.metrics[m].mean == pytest.approx(other.metrics[m].mean, abs=1e-12) for m in other.metrics
+    )
+
+
+def first_line(result):
+    return str(result).splitlines()[0]
+
+
+# The four rows of wrong answers, as they were: (labels, y_pred).
+def test_melted_table_with_predictions_in_the_order_of_the_file():
+    assert LABELS.inferred == ("tasks",) and LABELS.tasks != tuple(IDS)
+    wrong = jt.evaluate(PRED, LABELS, assume="independent")
+    assert abs(wrong.accuracy.mean - 0.5) < 0.1, "the order is really another one"
+    assert "no better than chance" in first_line(wrong) and "is the order of y_pred" in first_line(wrong)
+    ids = ", ".join(map(repr, LABELS.tasks[:3]))
+    assert any(f"matched with the tasks {ids}" in text for text in wrong.warnings)
+    assert wrong.checks[-1].verdict == "does not fit"
+
+
+def test_melted_table_with_a_series_by_task():
+    right = jt.evaluate(pd.Series(PRED, index=IDS), LABELS, **KNOWN)
+    assert same(right) and right.warnings == BY_HAND.warnings
+    assert first_line(right).startswith("Recall") and right.checks[-1].verdict == "fits"
+
+
+@pytest.mark.parametrize(
+    ("given", "advice"),
+    [
+        (np.nan_to_num(Z, nan=-1).astype(int), r"label matrix: jt.Labels.from_matrix\(z, 2\)"),
+        (np.nan_to_num(Z, nan=-1), r"whole numbers; it looks like a label matrix"),
+        (Z > 0, "array of bool"),
+        ([[0, 1, 1], [1, 1, 0]], "whole numbers; it looks like a label matrix|array of int"),
+        (jnp.zeros((3, 2), int), "array of int"),
+        (WIDE, "from_matrix"),
+        (pl.DataFrame({"a": [0.1, 0.2], "b": [0.3, 0.1]}), "from_matrix"),
+        (pa.table({"a": [0.1, 0.2], "b": [0.3, 0.1]}), "from_matrix"),
+        (melted(), "from_frame"),
+        (pd.Series([0.5, 0.5]), "Series"),
+        ("labels.csv", "jt.read_labels"),
+        ({"a": [0, 1]}, "dict"),
+        (None, "NoneType"),
+        (np.array([["no", "yes"]]), "array of <U3"),
+        ([[0.1, 0.2], [0.3]], "different lengths"),
+        (np.full((SIZE, 2), -np.inf), "impossible under every class"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
+)
+def test_what_is_no_log_likelihood_is_never_read_as_one(as_installed, given, advice):
+    with pytest.raises(ValueError, match=advice):
+        jt.evaluate(PRED, given)
+    if not isinstance(given, list) and not np.issubdtype(getattr(given, "dtype", int), np.floating):
+        for function in (jt.prevalence, jt.evaluate_labelers):
+            with pytest.raises(ValueError, match="labels is a"):
+                function(given)
+
+
+def test_wholly_negative_or_certain_whole_numbers_are_a_log_likelihood():
+    """Certain labelers make rows of 0 and -inf: whole numbers, and no label matrix."""
+    certain = np.where(Y[:, None] == np.arange(2), 0.0, -np.inf)
+    assert jt.evaluate(PRED, certain, prior=[0.5, 0.5]).accuracy.mean == pytest.approx(np.mean(Y == PRED))
+
+
+@pytest.mark.parametrize(
+    "y_pred",
+    [
+        PRED,
+        PRED.tolist(),
+        PRED.astype(bool),
+        PRED.astype(float),
+        PRED.astype(object),
+        pd.Series(PRED, index=IDS),
+        dict(zip(IDS.tolist(), PRED.tolist(), strict=True)),
+        pl.Series(PRED),
+        PRED.astype(str),
+    ],
+    ids=["array", "list", "bool", "float", "object", "Series", "dict", "polars", "text"],
+)
+def test_numbers_for_named_classes_are_refused(y_pred):
+    with pytest.raises(ValueError, match=r"nobody said which of them is 0.*classes="):
+        jt.evaluate(y_pred, NAMED, **KNOWN)
+    with pytest.raises(ValueError, match=r"gold\[.*nobody said which of them is 0"):
+        jt.evaluate(pd.Series(NAMES[PRED], index=IDS), NAMED, gold=y_pred, **KNOWN)
+
+
+def test_numbers_are_codes_once_the_order_of_the_classes_is_said():
+    said = jt.Labels.from_frame(melted(names=NAMES), classes=list(NAMES))
+    for y_pred in (PRED, PRED.astype(bool), PRED.astype(float), NAMES[PRED]):
+        assert same(jt.evaluate(pd.Series(y_pred, index=IDS), said, **KNOWN))
+    named = NAMED.with_names(classes=NAMED.classes)
+    assert same(jt.evaluate(pd.Series(1 - PRED, index=IDS), named, positive="reject", **KNOWN), flipped())
+
+
+def flipped():
+    return jt.evaluate(1 - PRED, jt.Labels.from_matrix(np.nan_to_num(1 - Z, nan=-1), 2), **KNOWN)
+
+
+FRAME = pd.DataFrame({"task": IDS, "guess": PRED})
+SHUFFLED = FRAME.sample(frac=1, random_state=0)
+CATEGORIES = pd.Series(pd.Categorical(NAMES[PRED], categories=["accept", "reject"]), index=IDS)
+RIGHT = {  # container or order: (labels, y_pred); each must give the answer of the arrays aligned by hand
+    "dict": (LABELS, dict(zip(IDS.tolist(), PRED.tolist(), strict=True))),
+    "dict in another order": (LABELS, dict(reversed(list(zip(IDS.tolist(), PRED.tolist(), strict=True))))),
+    "dict of NumPy values": (LABELS, dict(zip(IDS, PRED, strict=True))),
+    "Series": (LABELS, pd.Series(PRED, index=IDS)),
+    "Series shuffled": (LABELS, SHUFFLED.set_index("task")["guess"]),
+    "Series nullable": (LABELS, pd.Series(PRED, index=IDS, dtype="Int64")),
+    "Series of floats": (LABELS, pd.Series(PRED, index=IDS, dtype=float)),
+    "Series of bool": (LABELS, pd.Series(PRED.astype(bool), index=IDS)),
+    "Series of objects": (LABELS, pd.Series(PRED.astype(object), index=IDS)),
+    "Series of text codes": (LABELS, pd.Series(PRED.astype(str), index=IDS)),
+    "Series with a category index": (LABELS, pd.Series(PRED, index=pd.CategoricalIndex(IDS))),
+    "Series of pyarrow": (LABELS, pd.Series(PRED, index=IDS, dtype="int8[pyarrow]")),
+    "pandas frame, one column and index": (LABELS, SHUFFLED.set_index("task")),
+    "pandas frame, two columns": (LABELS, SHUFFLED),
+    "polars frame": (LABELS, pl.DataFrame(SHUFFLED)),
+    "polars lazy frame": (LABELS, pl.DataFrame(SHUFFLED).lazy()),
+    "pyarrow table": (LABELS, pa.Table.from_pandas(SHUFFLED, preserve_index=False)),
+    "names in categories": (NAMED, CATEGORIES),
+    "names as objects": (NAMED, pd.Series(NAMES[PRED].astype(object), index=IDS)),
+    "names as strings": (NAMED, pd.Series(NAMES[PRED], index=IDS, dtype="string")),
+    "names, polars categories": (
+        NAMED,
+        pl.DataFrame({"task": IDS, "p": pl.Series(NAMES[PRED]).cast(pl.Categorical)}),
+    ),
+    "rows of labels shuffled": (jt.Labels.from_frame(melted(order=3)), SHUFFLED),
+    "labels from polars": (jt.Labels.from_frame(pl.DataFrame(melted(order=4))), SHUFFLED),
+    "labels from pyarrow": (jt.Labels.from_frame(pa.Table.from_pandas(melted(order=5))), SHUFFLED),
+    "labels of categories": (jt.Labels.from_frame(melted().astype({"task": "category"})), SHUFFLED),
+    "tasks given": (jt.Labels.from_frame(melted(), tasks=IDS), PRED),
+    "tasks given, list": (jt.Labels.from_frame(melted(), tasks=IDS), PRED.tolist()),
+    "tasks 0..n-1, rows shuffled, plain": (jt.Labels.from_frame(melted(range(SIZE), order=6)), PRED),
+    "tasks '0'..'n-1', rows shuffled, plain": (
+        jt.Labels.from_frame(melted([str(k) for k in range(SIZE)], order=7)),
+        PRED,
+    ),
+    "tasks 0..n-1, default index": (jt.Labels.from_frame(melted(range(SIZE), order=8)), pd.Series(PRED)),
+    "ids as numbers and as text": (
+        jt.Labels.from_frame(melted([str(k + 1000) for k in range(SIZE)], order=9)),
+        pd.Series(PRED, index=range(1000, SIZE + 1000)),
+    ),
+    "wide frame, ids in its index": (jt.Labels.from_matrix(WIDE, 2), SHUFFLED.set_index("task")["guess"]),
+    "wide frame, nullable": (jt.Labels.from_matrix(WIDE.astype("Int64"), 2), SHUFFLED),
+    "wide frame, names and None": (
+        jt.Labels.from_matrix(WIDE.map(lambda v: None if v != v else NAMES[int(v)]), classes=NAMES),
+        SHUFFLED,
+    ),
+    "wide list, plain": (
+        jt.Labels.from_matrix([[None if v != v else int(v) for v in row] for row in Z], 2),
+        PRED,
+    ),
+    "polars Series, in order": (jt.Labels.from_matrix(np.nan_to_num(Z, nan=-1), 2), pl.Series(PRED)),
+    "pyarrow array, in order": (jt.Labels.from_matrix(np.nan_to_num(Z, nan=-1), 2), pa.chunked_array([PRED])),
+    "JAX array, in order": (jt.Labels.from_matrix(np.nan_to_num(Z, nan=-1), 2), jnp.asarray(PRED)),
+}
+
+
+PREDICTION = {  # task id as text -> predicted class
+    **dict(zip(IDS.tolist(), PRED.tolist(), strict=True)),
+    **{str(k): int(p) for k, p in enumerate(PRED)},
+    **{str(k + 1000): int(p) for k, p in enumerate(PRED)},
+}
+
+
+@pytest.mark.parametrize("case", RIGHT)
+def test_right_whatever_it_comes_in(case):
+    labels, y_pred = RIGHT[case]
+    data = inputs.read(y_pred, labels, None, None, None, 1)
+    named = "accept" in labels.class_names
+    expected = [PREDICTION[str(task)] for task in labels.tasks or range(SIZE)]
+    found = [labels.class_names[c] for c in data.y_pred]
+    assert found == [NAMES[k] if named else str(k) for k in expected] and data.notes == ()
+
+
+def test_right_to_the_end():
+    for case in ("Series shuffled", "names in categories", "tasks 0..n-1, rows shuffled, plain"):
+        labels, y_pred = RIGHT[case]
+        positive = "accept" if labels is NAMED else 1
+        assert same(jt.evaluate(y_pred, labels, positive=positive, **KNOWN))
+
+
+REFUSED = {  # case: (labels, y_pred, what the message says)
+    "unknown and missing ids": (
+        LABELS,
+        pd.Series(PRED, index=[f"x{k}" if k < 2 else i for k, i in enumerate(IDS)]),
+        r"2 of 300 labelled tasks have no entry in it .*2 of its entries are for .* \('x0', 'x1'\)",
+    ),
+    "too few": (LABELS, pd.Series(PRED[:-1], index=IDS[:-1]), "1 of 300 labelled tasks have no entry"),
+    "too many": (LABELS, dict.fromkeys([*IDS.tolist(), "more"], 1), r"1 of its entries .*\('more'\)"),
+    "doubled index": (LABELS, pd.Series(PRED, index=[IDS[1], *IDS[1:]]), "has 2 rows"),
+    "1 and '1' in one dict": (LABELS, {1: 0, "1": 1}, "task ids mix types"),
+    "no id": (LABELS, pd.Series(PRED, index=[None, *IDS[1:]]), "no task id"),
+    "MultiIndex": (LABELS, pd.Series(PRED, index=pd.MultiIndex.from_arrays([IDS, IDS])), "index of 2 levels"),
+    "index of other rows": (
+        LABELS,
+        pd.Series(PRED, index=range(7, SIZE + 7)),
+        "labelled tasks have no entry",
+    ),
+    "index where labels have no ids": (
+        jt.Labels.from_matrix(np.nan_to_num(Z, nan=-1), 2),
+        SHUFFLED["guess"],
+        "these labels have no task ids",
+    ),
+    "a count that is ids in another order": (
+        jt.Labels.from_frame(melted(range(SIZE)), tasks=range(SIZE)[::-1]),
+        pd.Series(PRED),
+        "in another order",
+    ),
+    "frame of three columns": (LABELS, FRAME.assign(score=0.5), "one column, or two"),
+    "frame without a task column": (LABELS, FRAME.rename(columns={"task": "item"}), "one column, or two"),
+    "column called twice": (LABELS, pd.concat([FRAME, FRAME["guess"]], axis=1), "unique column names"),
+    "set": (LABELS, set(range(SIZE)), "y_pred is a set"),
+    "text": (LABELS, "pred.csv", "y_pred is a str"),
+    "number": (LABELS, 1, "y_pred must be a sequence"),
+    "matrix": (LABELS, PRED[:, None], "shape"),
+    "nested": (LABELS, [[p] for p in PRED.tolist()], "shape"),
+    "wrong length": (LABELS, PRED[:-1], "y_pred has 299 entries but there are 300 samples"),
+    "missing prediction": (
+        LABELS,
+        pd.Series([None, *PRED[1:].tolist()], index=IDS),
+        r"no class \(got (nan|None)\)",
+    ),
+    "NA in a nullable": (
+        LABELS,
+        pd.Series([pd.NA, *PRED[1:]], index=IDS, dtype="Int64"),
+        r"no class \(got <NA>\)",
+    ),
+    "fraction": (LABELS, pd.Series([0.5, *PRED[1:]], index=IDS), r"y_pred\['q\d+'\] is 0.5, not a class"),
+    "'1.0' is not '1'": (
+        LABELS,
+        pd.Series(PRED.astype(float).astype(str), index=IDS),
+        "not one of the classes",
+    ),
+    "true/false among numbers": (LABELS, pd.Series([True, *PRED[1:].tolist()], index=IDS), "true/false"),
+    "other names": (
+        NAMED,
+        pd.Series(np.array(["Reject", "Accept"])[PRED], index=IDS),
+        "not one of the classes",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_refused_with_the_reason(as_installed, case):
+    labels, y_pred, message = REFUSED[case]
+    with pytest.raises(ValueError, match=message):
+        jt.evaluate(y_pred, labels, **KNOWN)
+
+
+def test_decimal_names_are_what_they_are():
+    """1.0 is the class "1.0" where there is one, and "1" only where nothing else can be meant."""
+    labels = jt.Labels.from_long(["a", "b"], ["w", "w"], ["1.0", "2.0"])
+    known = {"noise": jt.noise.Symmetric(0.1, 2), "prior": [0.5, 0.5], "positive": "2.0"}
+    assert jt.evaluate([1.0, 2.0], labels, **known).accuracy.mean > 0.8
+    with pytest.raises(
+        ValueError, match=r"y_pred\[0\] is 1, a number, but the classes are called '1.0', '2.0'"
+    ):
+        jt.evaluate([1, 2], labels, **known)
+    numbers = jt.Labels.from_long(["a", "b"], ["w", "w"], ["1", "2"])
+    for y_pred in ([1, 2], [1.0, 2.0], ["1", "2"]):  # names, not the codes 0 and 1
+        assert jt.evaluate(y_pred, numbers, **(known | {"positive": "2"})).accuracy.mean > 0.8
+    with pytest.raises(ValueError, match=r"y_pred\[0\] is 0, not one of the classes '1', '2'"):
+        jt.evaluate([0, 1], numbers, **(known | {"positive": "2"}))
+    signs = jt.Labels.from_long(["a", "b"], ["w", "w"], [-1, 1], classes=(-1, 1))
+    assert jt.evaluate([-1, 1], signs, noise=known["noise"], prior=[0.5, 0.5]).accuracy.mean > 0.8
+    with pytest.raises(ValueError, match="-1 is a class here and also the mark for unknown"):
+        jt.evaluate([-1, 1], signs, gold=[-1, 1], **(known | {"positive": 1}))
+
+
+def test_everything_by_task_is_aligned_alike():
+    """gold, inclusion and strata as dict, Series and frame equal the arrays in the order of the tasks."""
+    gold = np.where(np.arange(SIZE) < 60, Y, -1)
+    labels = jt.Labels.from_frame(melted(), tasks=IDS)
+    chance, stratum = np.full(SIZE, 0.2), np.arange(SIZE) % 2
+    plain = jt.evaluate(PRED, labels, gold=gold, gold_inclusion=chance, gold_strata=stratum, key=1)
+    shuffle = np.random.default_rng(5).permutation(SIZE)
+    by_task = [pd.Series(v[shuffle], index=IDS[shuffle]) for v in (chance, stratum)]
+    some = {IDS[k]: int(Y[k]) for k in range(60)}
+    keyed = jt.evaluate(
+        SHUFFLED, labels, gold=some, gold_inclusion=by_task[0], gold_strata=by_task[1].to_dict(), key=1
+    )
+    assert same(keyed, plain) and keyed.num_gold == 60
+    with pytest.raises(ValueError, match="gold_inclusion: 1 of 300 labelled tasks have no entry"):
+        jt.evaluate(PRED, labels, gold=gold, gold_inclusion=by_task[0][1:])
+    with pytest.raises(ValueError, match=r"gold: 1 of its entries are for tasks without labels \('nobody'\)"):
+        jt.prevalence(labels, gold=some | {"nobody": 1})
+    with pytest.raises(ValueError, match=r"gold\['q\d+'\] is 2, not a class"):
+        jt.evaluate_labelers(labels, gold=dict.fromkeys(IDS[:3], 2))
+
+
+def test_order_by_task():
+    data = inputs.read(PRED, LABELS, None, None, None, 1)
+    when = pd.date_range("2026-01-01", periods=SIZE)
+    for given in (
+        pd.Series(when, index=IDS),
+        pd.DataFrame({"task": IDS, "when": when}),
+        dict(zip(IDS, when, strict=True)),
+    ):
+        found = inputs.read_order(given, data)
+        ranks = np.argsort(np.argsort(found))
+        assert [IDS[k] for k in ranks] == list(LABELS.tasks)
+    with pytest.raises(ValueError, match="one finite number or date"):
+        inputs.read_order(["early"] * SIZE, data)
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (KNOWN, "error rates are given"),
+        ({"assume": "independent"}, "an assumption was named"),
+        ({"method": "plug_in"}, "the method takes them as known"),
+    ],
+)
+def test_how_gold_was_chosen_is_never_ignored(options, why):
+    labels = jt.Labels.from_frame(melted(), tasks=IDS)
+    for name in ("gold_inclusion", "gold_strata"):
+        with pytest.raises(ValueError, match=f"{name} would not be used.*{why}"):
+            jt.evaluate(PRED, labels, gold=Y, **{name: np.ones(SIZE, int)}, **options)
+        with pytest.raises(ValueError, match="there is no gold"):
+            jt.evaluate(PRED, labels, **{name: np.ones(SIZE, int)})
+
+
+def test_gold_may_be_unknown_in_every_way():
+    labels = jt.Labels.from_frame(melted(), tasks=IDS)
+    expected = jt.evaluate(PRED, labels, gold=np.where(np.arange(SIZE) < 60, Y, -1), **KNOWN)
+    for unknown in (None, np.nan, -1, pd.NA):
+        gold = [int(y) if k < 60 else unknown for k, y in enumerate(Y)]
+        assert same(jt.evaluate(PRED, labels, gold=gold, **KNOWN), expected)
+
+
+def test_arrays_of_the_library_know_their_tasks():
+    """A rater's labels are codes of these tasks: no warning, and codes whatever the classes are called."""
+    numbered = jt.Labels.from_frame(melted(names=["1", "2"], order=11), repeats="error")
+    split = numbered.split_rater("a")
+    assert split.y_pred.tasks == split.labels.tasks and set(split.y_pred.tolist()) == {0, 1}
+    result = jt.evaluate(split.y_pred, split.labels, **KNOWN)
+    assert not any("has no task ids" in text for text in result.warnings)
+    back = split.labels.restrict(np.arange(split.labels.num_samples)[::-1])
+    assert same(jt.evaluate(split.y_pred, back, **KNOWN), result)
+    part = split.labels.restrict(np.arange(50))
+    assert jt.evaluate(split.y_pred[:50], part, **KNOWN).num_samples == 50

@@ -1,0 +1,223 @@
+"""Names that look alike or cannot be seen, wrong columns, containers of the wrong kind: one sentence each."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import jtruth as jt
+from jtruth._validation import encode_ids, shown
+from jtruth._validation.ids import in_order
+from jtruth._validation.names import alike_note
+from jtruth._validation.words import Source
+from jtruth.evaluation import inputs
+from jtruth.labels import Labels
+
+
+def long(label=("a", "b", "c"), worker=(1, 1, 1), task=(1, 2, 3), **options):
+    return Labels.from_long(task, worker, label, **options)
+
+
+@pytest.mark.parametrize(
+    "hidden", ["b\r", "b\u200b", "b\u3000", "\x1a", "b\xa0", "\ufeffb", "b\tc", "\x1b[2Jb"]
+)
+def test_what_cannot_be_seen_is_refused(hidden):
+    with pytest.raises(ValueError, match=r"row 1: label .* has a character that cannot be seen"):
+        long(["a", hidden, "c"])
+    with pytest.raises(ValueError, match=r"row 1: worker id .* has a character that cannot be seen"):
+        long(worker=["a", hidden, "c"])
+    with pytest.raises(ValueError, match=r"class .* has a character that cannot be seen"):
+        long(classes=["a", "b", hidden])
+    if hidden not in ("b\tc",):
+        with pytest.raises(ValueError, match=r"row 1: task id .* has a character that cannot be seen"):
+            long(task=["a", hidden, "c"])
+
+
+def test_a_task_may_be_a_text_of_several_lines():
+    assert long(task=["a\nb", "c\td", "e"]).tasks == ("a\nb", "c\td", "e")
+
+
+@pytest.mark.parametrize(
+    "pair", [("1", "1.0"), ("0", "00"), ("10", "1e1"), ("1", "\uff11"), ("01", "1"), ("+1", "1")]
+)
+def test_classes_equal_as_numbers_are_refused_unless_named(pair):
+    with pytest.raises(ValueError, match="equal as numbers"):
+        long([*pair, "2"])
+    assert long([*pair, "2"], classes=[*pair, "2"]).classes == (*pair, "2")
+
+
+def test_long_numbers_are_compared_digit_by_digit():
+    near = [str(2**70), str(2**70 + 1), "7"]
+    assert set(long(near).classes) == set(near)
+
+
+@pytest.mark.parametrize(
+    "pair", [("Yes", "yes"), ("\uff21", "A"), ("no", "no "), ("a  b", "a b"), ("STRASSE", "straße")]
+)
+def test_look_alikes_are_said_where_answers_are_given(pair):
+    labels = long([*pair, "else"])
+    assert any("Some class names differ only in" in note for note in labels.notes)
+    workers = long(["0", "1", "1"], worker=[*pair, "else"])
+    note = next(note for note in workers.notes if "Some worker ids differ only in" in note)
+    assert inputs.warnings(inputs.read([0, 1, 1], workers, None, None, None, 1)) == [note]
+    assert alike_note(["a", "b", "nan", "NaN1", "1_0", "10"], "names") == ()
+
+
+def test_numbers_stand_where_they_say_and_other_ids_in_order_of_appearance():
+    columns = [3, 0, 2, 1], [1, 0, 1, 1], [0, 1, 1, 0]
+    for convert in (int, str):
+        labels = Labels.from_long(*([convert(v) for v in c] for c in columns))
+        assert labels.tasks == tuple(map(convert, range(4))) and labels.workers == tuple(map(convert, (0, 1)))
+        assert labels.sample.tolist() == [3, 0, 2, 1] and labels.inferred == ()
+    assert Labels.from_long([3, 1, 2], [5, 4, 4], [0, 1, 1]).tasks == (3, 1, 2)
+    assert encode_ids(["00", "1"], "task", None, Source())[1] == ("00", "1")
+
+
+def test_which_orders_can_be_expected():
+    for ids in (("a", "b"), ("t9", "t10"), (1, 2, 30), ("x1y2", "x1y10"), ()):
+        assert in_order(ids)
+    for ids in (("b", "a"), ("t11", "t9", "t10"), (2, 1)):
+        assert not in_order(ids)
+    unsorted = Labels.from_long(["b", "a"], [1, 1], ["x", "y"])
+    assert unsorted.inferred == ("tasks", "classes")
+    assert unsorted.with_names(tasks=["b", "a"]).inferred == ("classes",)
+    assert (
+        Labels.from_long(["b", "a"], [1, 1], ["x", "y"], tasks=["b", "a"], classes=["x", "y"]).inferred == ()
+    )
+    assert Labels.from_matrix([["x", "y"]]).inferred == ("classes",)
+    assert Labels.from_matrix([["x", "y"]], classes=["y", "x"]).inferred == ()
+
+
+@pytest.mark.parametrize(
+    "label", [range(30_000), [f"x{k}" for k in range(30_000)], [f"x{k % 2000}" for k in range(30_000)]]
+)
+def test_the_wrong_column_as_label(label):
+    with pytest.raises(
+        ValueError, match=r"label has (30000|2000) different values.*: is it the right column\?"
+    ):
+        Labels.from_long(range(30_000), [1] * 30_000, label)
+
+
+@pytest.mark.parametrize("number", [10**9, "2", 2.0, True, None, 1])
+def test_numbers_of_classes_that_are_none(as_installed, number):
+    for make in (lambda: Labels.from_matrix([[0, 0]], number), lambda: long([0, 0, 0], num_classes=number)):
+        with pytest.raises(ValueError, match=r"num_classes|the only label is"):
+            make()
+
+
+def test_labels_put_together_by_hand_are_checked_when_used(as_installed):
+    leaves = np.array([0, 1]), np.array([0, 0]), np.array([0, 9])
+    wrong = Labels(*leaves, 2, 1, 2)
+    for use in (wrong.counts, wrong.padded, lambda: jt.evaluate([0, 1], wrong), lambda: jt.prevalence(wrong)):
+        with pytest.raises(ValueError, match=r"label\[1\] of these Labels is 9, outside -1..1"):
+            use()
+    with pytest.raises(ValueError, match=r"sample\[1\] of these Labels is 1, outside 0..0"):
+        Labels(*leaves[:2], np.array([0, 1]), 1, 1, 2).counts()
+
+
+@pytest.mark.parametrize(
+    ("z", "options", "classes", "codes"),
+    [
+        ([[0, None], [1, 1]], {"num_classes": 2}, ("0", "1"), [[0, -1], [1, 1]]),
+        ([["no", None], ["yes", "no"]], {}, ("no", "yes"), [[0, -1], [1, 0]]),
+        (np.array([["no", "yes"]]), {"classes": ["yes", "no"]}, ("yes", "no"), [[1, 0]]),
+        (np.array([[0, np.nan]], object), {"num_classes": 2}, ("0", "1"), [[0, -1]]),
+        ([["no", ""], ["yes", "no"]], {"missing": ""}, ("no", "yes"), [[0, -1], [1, 0]]),
+        ([[0, 1], [1, -1]], {"classes": ["no", "yes"]}, ("no", "yes"), [[0, 1], [1, -1]]),
+        ([[0, 1], [1, -1]], {}, ("0", "1"), [[0, 1], [1, -1]]),
+        ([[True, False]], {"num_classes": 2}, None, [[1, 0]]),
+    ],
+)
+def test_matrices_of_names_strings_and_none(z, options, classes, codes):
+    labels = Labels.from_matrix(z, **options)
+    assert labels.classes == classes and labels.to_matrix().tolist() == codes
+
+
+def test_wide_frames_keep_their_names():
+    frame = pd.DataFrame({"ann": [0, 1, None], "bob": [1, 1, 0]}, index=["x", "y", "z"])
+    for z in (frame, frame.astype("Int64")):
+        labels = Labels.from_matrix(z, 2)
+        assert labels.tasks == ("x", "y", "z") and labels.workers == ("ann", "bob")
+        assert labels.to_matrix().tolist() == [[0, 1], [1, 1], [-1, 0]]
+    for z in (pl.DataFrame({"ann": ["n", "y", None]}), pa.table({"ann": ["n", "y", None]})):
+        labels = Labels.from_matrix(z, allow_unlabelled=True)
+        assert labels.tasks is None and labels.workers == ("ann",) and labels.classes == ("n", "y")
+
+
+FOREIGN = {
+    "mixed matrix": (
+        lambda: Labels.from_matrix([[0, "a"]], 2),
+        r"labels mix types.*z\[0, 0\]: 0.*z\[0, 1\]: 'a'",
+    ),
+    "ragged matrix": (lambda: Labels.from_matrix([[0, 1], [1]], 2), "rows differ in length"),
+    "no matrix": (lambda: Labels.from_matrix(None, 2), "z must be a"),
+    "index of two levels": (
+        lambda: Labels.from_matrix(pd.DataFrame([[0, 1]], index=pd.MultiIndex.from_tuples([(1, 2)])), 2),
+        "several levels",
+    ),
+    "doubled index": (
+        lambda: Labels.from_matrix(pd.DataFrame([[0], [1]], index=["x", "x"]), 2),
+        "2 different names",
+    ),
+    "empty text": (lambda: Labels.from_matrix([["no", ""]]), r"z\[0, 1\]: no label \(got ''\)"),
+    "huge code": (
+        lambda: Labels.from_matrix([[2**70, 1]], 2),
+        r"z\[0, 0\]: label 1180591620717411303424 is not",
+    ),
+    "frame: list": (lambda: Labels.from_frame([1, 2]), "frame is a list, not a data frame"),
+    "frame: dict": (lambda: Labels.from_frame({"task": [1]}), "frame is a dict"),
+    "frame: array": (lambda: Labels.from_frame(np.zeros((2, 3))), "frame is a ndarray"),
+    "frame: text": (lambda: Labels.from_frame("labels.csv"), "frame is a str.*jtruth.read_labels"),
+    "frame: path": (lambda: Labels.from_frame(Path("labels.csv")), "frame is a PosixPath"),
+    "column twice": (
+        lambda: Labels.from_frame(pd.DataFrame([[1, 2, 0, 1]], columns=["task", "worker", "label", "label"])),
+        "unique column names, got: - 'label' 2 times",
+    ),
+    "set": (lambda: long(task={1, 2, 3}), "task must be a sequence of values"),
+    "dict": (lambda: long(task={1: 1}), "task must be a sequence of values"),
+    "lists as labels": (lambda: long([[0], [1], [0]]), "labels must be class codes or class names"),
+}
+
+
+@pytest.mark.parametrize("case", FOREIGN)
+def test_foreign_containers_are_named(case):
+    make, message = FOREIGN[case]
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_ids_beyond_64_bits_are_ids():
+    big = [2**70, 2**70 + 1, 2**64 - 1]
+    for task in (big, np.array(big, object)):
+        assert long(task=task).tasks == tuple(big)
+
+
+def test_long_fields_are_cut_in_messages(tmp_path):
+    assert len(shown("x" * 131_072)) < 120 and "131074 characters" in shown("x" * 131_072)
+    with pytest.raises(ValueError) as caught:
+        long(["0", "1", "2" * 100_000], classes=["0", "1"])
+    assert len(str(caught.value)) < 300
+
+
+GOOD = jt.Labels.from_matrix([[0, 1, 1], [1, 1, 1], [0, 0, 0]], 2)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"positive": 1.7}, "positive=1.7 is not one of the classes"),
+        ({"positive": None}, "positive=None is not"),
+        ({"positive": True}, "positive=True is not"),
+        ({"level": None}, "level is None"),
+        ({"level": "high"}, "level is high"),
+        ({"prior": {}}, "prior is {}"),
+        ({"prior": "even"}, "prior is 'even'"),
+        ({"prior": {"0": 0.5, "1": 0.5}}, "prior is {'0': 0.5, '1': 0.5}"),
+    ],
+)
+def test_options_that_are_none(as_installed, options, message):
+    with pytest.raises(ValueError, match=message):
+        jt.evaluate([0, 1, 0], GOOD, noise=jt.noise.Symmetric(0.2, 2), **options)
