@@ -334,7 +334,7 @@ BAD_NOISE = {
     "not JSON": ("{", "noise.json: this is not JSON text"),
     "list": (
         [1],
-        "expected an object with one of 'confusion_matrices', 'symmetric', 'fallibility'; got list",
+        "expected an object with one of 'confusion_matrices', 'symmetric', 'fallibility', 'model'; got list",
     ),
     "nothing": ({"error": 0.1}, "got 'error'"),
     "two": ({"symmetric": 0.1, "fallibility": {}}, "expected an object with one of"),

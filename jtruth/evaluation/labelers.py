@@ -142,6 +142,7 @@ def evaluate_labelers(
             }
         )
     doubts = (MISFIT,) if any(c.name in DOUBTS and c.verdict == "does not fit" for c in checks) else ()
+    warnings = (*notes, *doubts, *fit.warnings)
     assumed = (INDEPENDENT,) if named else (INDEPENDENT, MORE_RIGHT)
     return LabelerReport(
         level,
