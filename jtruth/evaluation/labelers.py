@@ -149,7 +149,7 @@ def evaluate_labelers(
         names,
         tuple(rows),
         tuple(prior.tolist()),
-        (*notes, *doubts, *fit.warnings),
+        warnings,
         fit,
         checks,
         assumed,
