@@ -5,6 +5,8 @@ logarithm of 0, log p(labels | class) of confusion matrices, known classes, log-
 Softmax, log-softmax and logits are SciPy's (`scipy.special`).
 """
 
+import math
+
 import numpy as np
 from jaxtyping import Float, Int, Num
 from scipy import sparse
@@ -54,7 +56,7 @@ def labels_log_likelihood(
     shape = (num_samples, labelers * symbols)
     seen = sparse.csr_array((np.ones(cell.size), (sample[given], cell)), shape=shape)
     table = log(np.moveaxis(matrices, (-3, -1, -2), (0, 1, -1)))  # (labelers, symbols, *draws, classes)
-    total = np.asarray(seen @ table.reshape(labelers * symbols, -1))
+    total = np.asarray(seen @ table.reshape(labelers * symbols, math.prod(draws) * classes))
     return np.moveaxis(total.reshape(num_samples, *draws, classes), 0, -2)
 
 

@@ -38,6 +38,12 @@ def test_impossible_labels_have_no_likelihood_and_no_nan():
     np.testing.assert_array_equal(found, [[-np.inf, -np.inf], [-np.inf, 0.0]])
 
 
+def test_nobody_labels_and_nothing_is_said():
+    none = np.zeros(0, int)
+    found = _host.labels_log_likelihood(np.zeros((2, 0, 3, 3)), none, none, none, 4)
+    np.testing.assert_array_equal(found, np.zeros((2, 4, 3)))
+
+
 def test_known_classes_are_those_of_the_noise_room():
     log_lik, gold = RNG.normal(size=(5, 3)), np.array([-1, 0, 2, -1, 1])
     np.testing.assert_array_equal(_host.known_classes(log_lik, gold), with_known_labels(log_lik, gold))

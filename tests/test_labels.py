@@ -337,6 +337,12 @@ def test_split_rater():
         Labels.from_matrix([[1, -1], [-1, 0]], 2).split_rater(0)
 
 
+def test_samples_that_nobody_labelled_are_not_the_raters_own():
+    z = np.array([[0, 1], [1, -1], [-1, -1], [-1, 0]])
+    found = Labels.from_matrix(z, 2, allow_unlabelled=True).split_rater(0)
+    assert found.samples.tolist() == [0] and found.alone.tolist() == [1]
+
+
 def test_split_rater_with_repeats():
     labels = Labels.from_long(list("xxyx"), list("vvvw"), [0, 1, 1, 1], repeats="keep")
     with pytest.raises(ValueError, match="set repeat='first' or 'last'"):

@@ -83,6 +83,13 @@ def test_rules_and_what_they_promise():
     np.testing.assert_allclose(safe.class_posterior.sum(axis=1), 1)
 
 
+def test_vouching_for_independence_does_not_forget_the_gold():
+    y, z = judges(size=80)
+    gold = some_gold(y, 20)
+    found = prevalence(jt.Labels.from_matrix(z, 2), key=KEY, gold=gold, assume="independent")
+    np.testing.assert_allclose(found.class_posterior[gold >= 0, 1], gold[gold >= 0], atol=1e-12)
+
+
 def test_all_gold_is_the_answer():
     y, z = judges(size=60)
     found = prevalence(jt.Labels.from_matrix(z, 2), key=KEY, gold=y)
@@ -118,6 +125,20 @@ def test_score_has_not_seen_the_gold():
     _, rows = np.unique(z, axis=0, return_inverse=True)
     for row in range(rows.max() + 1):  # equal labels, equal scores
         assert np.ptp(score[rows.reshape(-1) == row], axis=0).max() < 1e-9
+
+
+def test_score_is_the_mean_of_joint_posterior_and_vote_shares():
+    """One vote is spread over the classes; where labels determine nothing the shares stand alone."""
+    _, z = judges(size=60)
+    labels = jt.Labels.from_matrix(z, 2)
+    shares = (labels.counts() + 0.5) / 4
+    score, _ = labels_only_posterior(labels, KEY)
+    expected = 0.5 * (fit_joint(labels, key=KEY).class_posterior + shares)
+    np.testing.assert_allclose(score, expected, rtol=1e-12)
+    two = labels.select_labelers([0, 1])
+    alone, doubts = labels_only_posterior(two, KEY)
+    np.testing.assert_allclose(alone, (two.counts() + 0.5) / 3, rtol=1e-12)
+    assert "ranked by their vote shares" in doubts[0]
 
 
 def test_more_classes_and_names():

@@ -224,6 +224,23 @@ def test_two_classes_have_switched_when_raters_are_more_often_wrong_than_right(d
     assert verdict.switched == (diagonal < 0.5) and verdict.chains.tolist() == [diagonal < 0.5] * 4
 
 
+def test_a_classifier_that_only_copies_errs_as_the_labelers_of_a_random_sample_do():
+    """A copied label is one of the sample's labels: busy labelers count for less where they have company."""
+    labels, y_pred, y = simulated()
+    z = labels.to_matrix().copy()
+    z[::2, 1:] = -1  # labeler 0 is alone on every second sample
+    some = Labels.from_matrix(np.where((z >= 0).any(axis=1, keepdims=True), z, labels.to_matrix()), 2)
+    fit = fit_joint(
+        some, y_pred=y_pred, gold=y, key=KEY, effort=QUICK, dependence="copying", dependent_share=1 - 1e-9
+    )
+    z = some.to_matrix()
+    share = ((z >= 0) / (z >= 0).sum(axis=1, keepdims=True)).mean(axis=0)
+    expected = np.einsum("t,ktcu->kcu", share, fit.matrices)
+    np.testing.assert_allclose(fit.classifier[fit.matrix_draw], expected, atol=1e-5)
+    fit = fit_joint(some, y_pred=y_pred, key=KEY, effort=QUICK, dependence="copying", dependent_share=0.3)
+    np.testing.assert_allclose(fit.classifier.sum(axis=2), 1, atol=1e-6)
+
+
 def test_one_labeler_is_not_identified():
     labels, y_pred, y = simulated()
     alone = labels.select_labelers([0])

@@ -43,3 +43,18 @@ def test_class_counts_take_prior_and_matrices_of_the_same_draw(fitted):
     made = fit._replace(matrices=flat, prior=certain)
     found = class_count_draws(made, labels, np.full(60, -1), key=KEY)
     np.testing.assert_array_equal(found[:, 1] / 60, certain[fit.matrix_draw][:, 1])
+
+
+def test_class_counts_read_matrices_by_rows_of_true_classes(fitted):
+    """Labels 0, 1 and 1 by labelers of one lopsided matrix, prior 1/2: Bayes' rule by hand."""
+    _, fit = fitted
+    rows = np.array([[0.9, 0.1], [0.4, 0.6]])
+    labels = Labels.from_matrix(np.tile([[0, 1, 1]], (50, 1)), 2)
+    made = fit._replace(
+        matrices=np.broadcast_to(rows, fit.matrices.shape).astype(fit.matrices.dtype),
+        prior=np.full_like(fit.prior, 0.5),
+    )
+    found = class_count_draws(made, labels, np.full(50, -1), key=KEY)[:, 1] / 50
+    expected = 0.4 * 0.36 / (0.4 * 0.36 + 0.9 * 0.01)
+    error = np.sqrt(expected * (1 - expected) / 50 / len(found))
+    assert abs(found.mean() - expected) < 4 * error  # false-alarm rate 6e-5, one fixed key

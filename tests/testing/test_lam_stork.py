@@ -219,6 +219,13 @@ def test_exact_interval_is_clopper_pearson_moved():
     assert found.value < 0 and not found.inside and "outside [0, 1]" in found.warnings[0]
 
 
+def test_exact_interval_with_an_audit_shares_the_risk_of_both_counts():
+    found = estimate_error_rate((3, 50), mislabeling=(2, 40), method="exact", level=0.9)
+    a, m = (stats.binomtest(k, n).proportion_ci(0.95, "exact") for k, n in ((3, 50), (2, 40)))
+    corners = [(x - y) / (1 - 2 * y) for x in a for y in m]
+    assert found[2:4] == pytest.approx((min(corners), max(corners)))
+
+
 def test_exact_interval_and_bounds_hold_their_level():
     """Exactly: coverage over all counts, at every point of a grid of rates."""
     size, audit = 30, 12

@@ -29,7 +29,7 @@ from jtruth.training import (
     risk_variance,
     squared_hinge,
 )
-from jtruth.training.losses import BINARY_LOSSES
+from jtruth.training.losses import BINARY_LOSSES, rounded_hinge
 
 
 def problem(seed=0, n=12, c=3):
@@ -65,6 +65,14 @@ def test_equals_loops():
     np.testing.assert_allclose(at, generative + 3 / 5, rtol=1e-13)
     np.testing.assert_allclose(mmse_risk(losses, posterior), risk, rtol=1e-13)
     np.testing.assert_allclose(risk_variance(losses, posterior), variance, rtol=1e-12)
+
+
+def test_rounded_hinge_is_a_parabola_between_two_lines():
+    scores, width = jnp.array([-3.0, 0.0, 0.7, 0.9, 1.0, 2.0]), 0.4
+    for c, sign in enumerate((-1, 1)):
+        gap = 1 - sign * np.asarray(scores)
+        expected = [0 if g < 0 else g**2 / (2 * width) if g < width else g - width / 2 for g in gap]
+        np.testing.assert_allclose(rounded_hinge(scores, width)[:, c], expected, rtol=1e-12)
 
 
 def test_golden_risk_and_variance(golden):
