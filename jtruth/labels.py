@@ -94,8 +94,8 @@ class Labels:
             ValueError: naming the first rows that cannot be used and what to do.
         """
         columns = {"task": task, "worker": worker, "label": label}
-        options = {"num_classes": num_classes, "repeats": repeats, "missing": missing, "source": source}
-        found = check.encode_columns(columns, tasks=tasks, workers=workers, classes=classes, **options)
+        orders = {"tasks": tasks, "workers": workers, "classes": classes, "num_classes": num_classes}
+        found = check.encode_columns(columns, **orders, repeats=repeats, missing=missing, source=source)
         num_samples, num_labelers, num_classes = map(len, found[3:6])
         labels = cls(*found[:3], num_samples, num_labelers, num_classes, *found[3:])
         if tasks is None and not allow_unlabelled:
@@ -172,9 +172,7 @@ class Labels:
     def to_matrix(self) -> Int[np.ndarray, "samples labelers"]:
         """Class codes as a matrix, -1 where there is no label; an error with repeated labels."""
         if self.has_repeats():
-            raise ValueError(
-                "some labelers labelled a sample more than once: a matrix has room for one label"
-            )
+            raise ValueError("some labelers labelled a sample more than once: a matrix has room for one")
         sample, labeler, label = self._entries()
         z = np.full((self.num_samples, self.num_labelers), -1, np.int32)
         z[sample, labeler] = label

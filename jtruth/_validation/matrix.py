@@ -29,8 +29,8 @@ class _Cells(Source):
     def at(self, indices: Iterable[Any]) -> str:
         """The place of some cells: "z[0, 1], z[4, 2]"."""
         indices = [int(k) for k in indices]
-        cells = [(self.numbers or ())[k] for k in indices[:5]]
-        return some([f"z[{i}, {t}]" for i, t in cells], 5, len(indices))
+        cells = [list(self.numbers or ())[k] for k in indices[:5]]
+        return some([f"z[{cell[0]}, {cell[1]}]" for cell in cells], 5, len(indices))
 
 
 def matrix_entries(z: Any, num_classes: int | None, classes: Iterable | None, missing: Any) -> Matrix:

@@ -127,13 +127,13 @@ def _without_blank_end(
 @contextmanager
 def _records(file: File, sep: str) -> Iterator:
     """A CSV reader of the file; whatever is wrong with the file as such becomes a ValueError."""
+    for magic, what in _NO_TEXT.items():
+        if file.data.startswith(magic):
+            raise ValueError(f"{file.name}: this is {what}.")
+    raw: Any = io.BytesIO(file.data)
+    raw = gzip.GzipFile(fileobj=raw) if file.data.startswith(b"\x1f\x8b") else raw
+    reader = csv.reader(io.TextIOWrapper(raw, "utf-8-sig", newline=""), delimiter=sep, strict=True)
     try:
-        for magic, what in _NO_TEXT.items():
-            if file.data.startswith(magic):
-                raise ValueError(f"{file.name}: this is {what}.")
-        raw: Any = io.BytesIO(file.data)
-        raw = gzip.GzipFile(fileobj=raw) if file.data.startswith(b"\x1f\x8b") else raw
-        reader = csv.reader(io.TextIOWrapper(raw, "utf-8-sig", newline=""), delimiter=sep, strict=True)
         yield reader
     except csv.Error as problem:
         raise ValueError(

@@ -95,9 +95,12 @@ def read_gold(gold: Any, labels: Labels) -> tuple[np.ndarray, tuple[str, ...]]:
 
 def read(y_pred: Any, labels: Any, noise: Any, prior: Any, gold: Any, positive: Any) -> Inputs:
     """Check everything and build the known noise model, if one was given."""
-    table = as_labels(labels) if isinstance(labels, Labels) else None
-    log_likelihood = None if table is not None else read_log_likelihood(labels, noise)
-    whose = _numbered(*log_likelihood.shape) if table is None else table
+    if isinstance(labels, Labels):
+        whose = table = as_labels(labels)
+        log_likelihood = None
+    else:
+        table, log_likelihood = None, read_log_likelihood(labels, noise)
+        whose = _numbered(*log_likelihood.shape)
     classes = tuple(map(str, whose.class_names))
     predicted = check.align(_concrete(y_pred, "y_pred"), _samples(whose), "y_pred")
     y = _codes(predicted, whose, if_missing="Every sample needs a prediction.")
@@ -164,7 +167,8 @@ def _samples(labels: Labels) -> check.Samples:
 
 def _numbered(num_samples: int, num_classes: int) -> Labels:
     """Labels without an entry, for samples and classes that are numbers."""
-    return Labels(*(np.zeros(0, np.int32),) * 3, num_samples, 0, num_classes)
+    none = np.zeros(0, np.int32)
+    return Labels(none, none, none, num_samples, 0, num_classes)
 
 
 def _codes(found: check.Aligned, labels: Labels, if_missing: str | None) -> np.ndarray:
@@ -214,13 +218,14 @@ def most_likely_prior(log_likelihood: np.ndarray, *, max_steps: int = 10_000) ->
 def _positive(positive: Any, classes: tuple[str, ...]) -> int:
     if isinstance(positive, str) and positive in classes:
         return classes.index(positive)
-    whole = isinstance(positive, int | np.integer) and not isinstance(positive, bool)
-    if not whole or not 0 <= positive < len(classes):
+    number = isinstance(positive, int | np.integer) and not isinstance(positive, bool)
+    code = int(positive) if number else -1
+    if not 0 <= code < len(classes):
         raise ValueError(
             f"positive={positive!r} is not one of the classes {check.quoted(classes)}; give a class code 0 "
             f"to {len(classes) - 1}, or a class name"
         )
-    return int(positive)
+    return code
 
 
 def log_odds(data: Inputs, model: Model) -> np.ndarray:

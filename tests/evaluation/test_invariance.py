@@ -1,0 +1,70 @@
+"""The same data, the same answer: rows, tasks and labelers permuted, another process and hash seed."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import jtruth as jt
+
+RNG = np.random.default_rng(0)
+Y = RNG.integers(0, 2, 80)
+Z = np.where(RNG.random((80, 4)) < 0.25, 1 - Y[:, None], Y[:, None])
+MISSING = RNG.random(Z.shape) < 0.3
+MISSING[MISSING.all(axis=1), 0] = False
+IDS = np.array([f"q{k}" for k in RNG.permutation(500)[:80]])
+PRED = pd.Series(np.where(RNG.random(80) < 0.85, Y, 1 - Y), index=IDS)
+MATRICES = {w: [[1 - e, e], [e / 2, 1 - e / 2]] for w, e in zip("abcd", (0.1, 0.2, 0.3, 0.25), strict=True)}
+
+
+def rows():
+    i, t = np.nonzero(~MISSING)
+    return pd.DataFrame({"task": IDS[i], "worker": np.array(list("abcd"))[t], "label": Z[i, t]})
+
+
+def answer(labels, method="bayes"):
+    noise = jt.noise.ConfusionMatrices(np.array([MATRICES[w] for w in labels.workers]))
+    return jt.evaluate(PRED, labels, noise=noise, prior=[0.6, 0.4], method=method)
+
+
+@pytest.mark.parametrize("method", ["bayes", "exact_means", "labels", "no_predictions", "majority_vote"])
+def test_permutations_leave_exact_methods_alone(method):
+    expected = answer(jt.Labels.from_frame(rows()), method)
+    turned = [
+        jt.Labels.from_frame(rows().sample(frac=1, random_state=1)),
+        jt.Labels.from_frame(rows(), tasks=IDS[::-1]),
+        jt.Labels.from_frame(rows(), workers=list("dbca")),
+    ]
+    for labels in turned:
+        found = answer(labels, method)
+        for name, law in expected.metrics.items():
+            assert found.metrics[name].mean == pytest.approx(law.mean, abs=1e-12, nan_ok=True)
+            assert found.metrics[name].sd == pytest.approx(law.sd, abs=1e-12, nan_ok=True)
+
+
+SCRIPT = """
+import jtruth as jt
+labels = jt.Labels.from_long(*zip(*{rows}), classes=["0", "1"])
+result = jt.evaluate({pred}, labels, assume="independent", key=3)
+print([repr(law.mean) for law in result.metrics.values()], labels.tasks[:5])
+"""
+
+
+def test_another_process_with_another_hash_seed_gives_the_same_bits():
+    """Sets and dicts of text change their order with PYTHONHASHSEED; answers may not."""
+    code = SCRIPT.format(
+        rows=rows().astype(str).to_numpy().tolist(), pred={k: int(v) for k, v in PRED.items()}
+    )
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env=os.environ | {"PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    ]
+    assert said[0] == said[1] and b"0." in said[0]
