@@ -146,6 +146,11 @@ def check_not_contradictory(
         ValueError: names the first five samples, and says what to do.
     """
     values = np.asarray(log_likelihood)
+    if not jnp.issubdtype(values.dtype, jnp.floating):
+        raise ValueError(
+            f"a log-likelihood holds floats, got dtype {values.dtype}: is it a matrix of labels? Then give "
+            "Labels.from_matrix(z, num_classes) to a noise model, and its log_likelihood here"
+        )
     bad = np.flatnonzero(np.isnan(values).any(axis=1))
     if bad.size:
         raise ValueError(

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from jtruth._validation.in_range import check_codes
 from jtruth.labels import Labels
 
 
@@ -61,6 +62,7 @@ def _clamp(shares, gold):
     """Rows with a known class become one-hot at it."""
     if gold is None:
         return shares
+    check_codes(gold, shares.shape[1], "gold", size=shares.shape[0], missing=True)
     gold = jnp.asarray(gold)
     known = (gold[:, None] == jnp.arange(shares.shape[1], dtype=gold.dtype)[None, :]).astype(shares.dtype)
     return jnp.where((gold >= 0)[:, None], known, shares)

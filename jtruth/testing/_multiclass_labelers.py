@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
+from jtruth._validation.in_range import check_codes
 from jtruth.labels import Labels
 from jtruth.testing.baselines import geometric_median
 
@@ -31,6 +32,8 @@ def labeler_tables(
     """
     classes = labels.num_classes
     symbols = classes if num_symbols is None else num_symbols
+    y_pred = np.asarray(y_pred)
+    check_codes(y_pred, symbols, "y_pred", size=labels.num_samples)
     sample, labeler, label = (np.asarray(v) for v in (labels.sample, labels.labeler, labels.label))
     given = label >= 0
     cell = (labeler[given].astype(np.int64) * classes + label[given]) * symbols + y_pred[sample[given]]

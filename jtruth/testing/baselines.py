@@ -14,6 +14,7 @@ from jaxtyping import Float, Int
 from scipy.special import expit
 
 from jtruth._host import majority
+from jtruth._validation.in_range import check_codes
 from jtruth.stats.poisson_binomial import pmf
 from jtruth.testing.exact import CountTable
 from jtruth.testing.metrics import METRICS, binary_counts
@@ -33,6 +34,8 @@ def soft_metrics(
     y_pred: Int[np.ndarray, " samples"], positive: Float[np.ndarray, " samples"]
 ) -> dict[str, float]:
     """Metrics when sample i counts as positive with weight positive[i], in [0, 1]."""
+    y_pred, positive = np.asarray(y_pred), np.asarray(positive, np.float64)
+    check_codes(y_pred, 2, "y_pred", size=len(positive))
     one = y_pred == 1
     counts = (
         positive[one].sum(),
@@ -51,7 +54,15 @@ def majority_metrics(
 
 
 def labeler_metrics(y_pred: Int[np.ndarray, " samples"], labels: Any) -> LabelerMetrics:
-    """Metrics against every labeler's own labels (binary `Labels`), their mean and geometric median."""
+    """Metrics against every labeler's own labels (binary `Labels`), their mean and geometric median.
+
+    Raises:
+        ValueError: labels of more than two classes, or predictions that are not 0 or 1 for each sample.
+    """
+    if labels.num_classes != 2:
+        raise ValueError(f"these metrics are for two classes; the labels have {labels.num_classes}")
+    y_pred = np.asarray(y_pred)
+    check_codes(y_pred, 2, "y_pred", size=labels.num_samples)
     sample, labeler, label = (np.asarray(v) for v in (labels.sample, labels.labeler, labels.label))
     rows = []
     for t in range(labels.num_labelers):

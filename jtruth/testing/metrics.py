@@ -13,6 +13,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jtruth._arrays import is_concrete
+from jtruth._validation.in_range import check_codes
+
 
 def ratio(numerator: Any, denominator: Any) -> Any:
     """numerator / denominator, NaN where the denominator is 0; gradients stay finite there."""
@@ -75,6 +78,12 @@ def named_metric(name: str) -> Callable[[Any, Any, Any, Any], Any]:
 
 def binary_counts(y_pred: Any, y: Any) -> tuple[Any, Any, Any, Any]:
     """(tp, fp, fn, tn) of predictions against labels, both (..., samples) of 0 and 1, summed over samples."""
+    for name, codes in (("y_pred", y_pred), ("y", y)):
+        check_codes(np.ravel(codes) if is_concrete(codes) else codes, 2, name)
+    if np.shape(y_pred)[-1:] != np.shape(y)[-1:]:
+        raise ValueError(
+            f"{np.shape(y_pred)[-1]} predictions but {np.shape(y)[-1]} labels; give one for each"
+        )
     positive, true = y_pred == 1, y == 1
     return (
         (positive & true).sum(-1),

@@ -12,6 +12,9 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import expit
 
+from jtruth._validation import some
+from jtruth._validation.in_range import check_codes
+
 
 class LogOdds(NamedTuple):
     """A binary data set, split by prediction; equal log-odds collapsed to counts.
@@ -50,7 +53,18 @@ class BetaPrior(NamedTuple):
 
 
 def collapse(x: Float[np.ndarray, " samples"], y_pred: np.ndarray) -> LogOdds:
-    """Split log-odds (samples,) by prediction and collapse equal ones; infinite ones become counts."""
+    """Split log-odds (samples,) by prediction and collapse equal ones; infinite ones become counts.
+
+    Raises:
+        ValueError: a prediction that is not 0 or 1, another number of them, or log-odds that are NaN.
+    """
+    x, y_pred = np.asarray(x, np.float64), np.asarray(y_pred)
+    check_codes(y_pred, 2, "y_pred", size=len(x))
+    bad = np.flatnonzero(np.isnan(x))
+    if bad.size:
+        raise ValueError(
+            f"the log-odds of {bad.size} sample(s) ({some(bad)}) are NaN; check prior and labels"
+        )
     parts = []
     for symbol in (1, 0):
         mine = x[y_pred == symbol]

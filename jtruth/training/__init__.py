@@ -71,7 +71,7 @@ from jtruth.training.objectives import (
     risk_variance,
 )
 from jtruth.training.raykar import RaykarFit, fit_raykar, raykar_objective
-from jtruth.training.selection import estimated_auc, negative_auc
+from jtruth.training.selection import estimated_auc, negative_auc, unbiased_auc
 
 __all__ = [
     "LOSSES",
@@ -137,6 +137,7 @@ __all__ = [
     "solve_linear",
     "squared_hinge",
     "trace_penalty",
+    "unbiased_auc",
     "vote",
     "vote_shares",
     "weak_losses",

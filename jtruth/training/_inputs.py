@@ -53,6 +53,50 @@ def check_not_negative(value: Any, name: str) -> None:
         raise ValueError(f"{name} must be 0 or more, got {numbers[bad[0]]:g}")
 
 
+def check_per_class(rows: dict[str, Any], *, prior: Any = None, where: Any = None) -> None:
+    """Arrays (samples, classes) of one shape without NaN, a prior for the classes, a mask for the samples.
+
+    Shapes are checked under jit as well, values where there are any. Rows that `where` leaves out may be
+    anything.
+    """
+    shape = np.shape(next(iter(rows.values())))
+    for name, values in rows.items():
+        if len(np.shape(values)) != 2 or np.shape(values)[1] < 2:
+            raise ValueError(
+                f"{name} has shape {np.shape(values)}; it must be (samples, classes), 2 or more classes"
+            )
+        if np.shape(values) != shape:
+            first = next(iter(rows))
+            raise ValueError(f"{name} has shape {np.shape(values)}, {first} {shape}; they must agree")
+    if where is not None and np.shape(where) != shape[:1]:
+        raise ValueError(
+            f"where has shape {np.shape(where)}; it must be ({shape[0]},), True for a sample that counts"
+        )
+    used = slice(None) if where is None else np.asarray(where, bool) if is_concrete(where) else slice(0)
+    for name, values in rows.items():
+        if is_concrete(values):
+            bad = np.flatnonzero(np.isnan(np.asarray(values, np.float64)[used]).any(axis=1))
+            if bad.size:
+                raise ValueError(f"{name} holds NaN in {bad.size} row(s) ({some(bad)})")
+    if prior is not None and is_concrete(prior):
+        validate_prior(prior, shape[1])
+
+
+def check_posterior(posterior: Any, where: Any = None) -> None:
+    """Rows of class probabilities that sum to 1, within the rounding of their dtype."""
+    check_per_class({"posterior": posterior}, where=where)
+    if not is_concrete((posterior, where)):
+        return
+    used = slice(None) if where is None else np.asarray(where, bool)
+    p = np.asarray(posterior, np.float64)[used]
+    bad = np.flatnonzero(((p < 0) | (p > 1 + 1e-4)).any(axis=1) | (np.abs(p.sum(axis=1) - 1) > 1e-4))
+    if bad.size:
+        raise ValueError(
+            f"posterior: row {bad[0]} is {p[bad[0]].tolist()} ({bad.size} bad rows); rows are class "
+            "probabilities and sum to 1, see jtruth.class_posterior"
+        )
+
+
 def check_labels(z: Any, num_classes: int, name: str) -> None:
     """Class codes 0..num_classes-1, or -1 for no label; the first bad entry is named."""
     if not is_concrete(z):
@@ -66,9 +110,3 @@ def check_labels(z: Any, num_classes: int, name: str) -> None:
             f"{name} holds {codes.ravel()[bad[0]]} ({bad.size} bad entries, {some(bad)} counted row by row) "
             f"but classes are 0 to {num_classes - 1}, and -1 is no label"
         )
-
-
-def check_key(key: Any, why: str) -> None:
-    """Random starts, minibatches and draws need a key."""
-    if key is None:
-        raise ValueError(f"{why} need a key; pass key=jax.random.key(0), or any other seed")

@@ -16,11 +16,12 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Float
 
 from jtruth import _nuts
+from jtruth._random import required_key
 from jtruth.stats.chains import effective_sample_size, split_rhat
-from jtruth.training._inputs import as_features, check_evidence, check_key, check_not_negative
+from jtruth.training._inputs import as_features, check_evidence, check_not_negative
 from jtruth.training.linear import Linear, fit_linear, linear_outputs
 from jtruth.training.losses import log_probabilities
 from jtruth.training.objectives import discriminative_ml
@@ -58,7 +59,7 @@ def fit_bayes(
     x: Any,
     log_likelihood: Float[Array | np.ndarray, "samples classes"],
     *,
-    key: Key[Array, ""],
+    key: Any,
     regularisation: float = 1.0,
     intercept_scale: float = 10.0,
     num_warmup: int = 500,
@@ -72,7 +73,7 @@ def fit_bayes(
     Args:
         x: (samples, features), finite numbers; features of like scale help the sampler.
         log_likelihood: (samples, classes), from a noise model.
-        key: random key.
+        key: random key, or a whole number.
         regularisation: lambda > 0; weights have variance 1/lambda.
         intercept_scale: standard deviation of the intercepts.
         num_warmup, num_samples, num_chains, progress, checkpoint: of NUTS; see `jtruth.learning.bayes`.
@@ -80,7 +81,7 @@ def fit_bayes(
     Raises:
         ValueError: bad features or sizes, lambda or a scale that is not positive.
     """
-    check_key(key, "random draws")
+    key = required_key(key, "random draws")
     x = as_features(x)
     check_evidence(x, log_likelihood)
     for name, value in {"regularisation": regularisation, "intercept_scale": intercept_scale}.items():

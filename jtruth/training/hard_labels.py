@@ -19,7 +19,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from jtruth import _host
 from jtruth.labels import Labels
-from jtruth.training._inputs import as_features, check_labels, check_not_negative
+from jtruth.training._inputs import as_features, check_labels, check_not_negative, check_posterior
 from jtruth.training.linear import LinearFit, check_options, solve_linear, zero_start
 
 Posterior = Float[Array | np.ndarray, "samples classes"]
@@ -27,6 +27,7 @@ Posterior = Float[Array | np.ndarray, "samples classes"]
 
 def label_estimates(posterior: Posterior) -> Int[Array, " samples"]:
     """Su 3.7, (2), (22): the most probable class of every sample, the lowest one among equals."""
+    check_posterior(posterior)
     return jnp.argmax(jnp.asarray(posterior), axis=1).astype(jnp.int32)
 
 
@@ -50,6 +51,7 @@ def replication_counts(posterior: Posterior, num_copies: int) -> Int[np.ndarray,
     """
     if isinstance(num_copies, bool) or not isinstance(num_copies, int | np.integer) or num_copies < 1:
         raise ValueError(f"num_copies must be a whole number of at least 1, got {num_copies!r}")
+    check_posterior(posterior)
     wanted = np.asarray(posterior, np.float64) * num_copies
     counts = np.floor(wanted + 1e-9)
     left = num_copies - counts.sum(axis=1)
@@ -62,6 +64,8 @@ def replicated(
 ) -> tuple[np.ndarray, Int[np.ndarray, " copies"]]:
     """The copies themselves: features (copies, ...) and labels (copies,), sample after sample."""
     counts = replication_counts(posterior, num_copies)
+    if np.shape(x)[:1] != counts.shape[:1]:
+        raise ValueError(f"x has shape {np.shape(x)} but the posterior {counts.shape[0]} samples")
     sample, label = np.indices(counts.shape)
     repeats = counts.ravel()
     return np.repeat(np.asarray(x)[sample.ravel()], repeats, axis=0), np.repeat(label.ravel(), repeats)

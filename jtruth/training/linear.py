@@ -20,13 +20,14 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, Key
+from jaxtyping import Array, Bool, Float, Int
 
 from jtruth._arrays import as_array
 from jtruth._minimise import minimise
+from jtruth._random import required_key
 from jtruth._validation import choose
 from jtruth.posterior import class_posterior
-from jtruth.training._inputs import as_features, check_evidence, check_key, check_not_negative
+from jtruth.training._inputs import as_features, check_evidence, check_not_negative
 from jtruth.training.losses import BINARY_LOSSES, LOSSES, Outputs, log_probabilities, rounded_hinge
 from jtruth.training.objectives import Mask, discriminative_ml, mmse_risk
 
@@ -143,7 +144,7 @@ def fit_linear(
     loss: str | None = None,
     regularisation: float | Float[Array | np.ndarray, " lambdas"] = 1.0,
     num_restarts: int = 0,
-    key: Key[Array, ""] | None = None,
+    key: Any = None,
     max_steps: int = 1000,
     tol: float | None = None,
 ) -> LinearFit:
@@ -158,7 +159,7 @@ def fit_linear(
             (the default for more), "brier".
         regularisation: lambda >= 0, or several of them, for one `LinearFit` with an axis of lambdas.
         num_restarts: further random starts, of normal weights; for "ml" and "brier", which are not convex.
-        key: random key of these starts.
+        key: random key of these starts, or a whole number.
         max_steps: of L-BFGS, per start.
         tol: converged when no entry of the gradient exceeds it; by default the square root of the rounding
             unit of the dtype of x.
@@ -180,7 +181,7 @@ def fit_linear(
     loss = check_options(objective, loss, log_likelihood.shape[1])
     check_not_negative(regularisation, "regularisation")
     if num_restarts:
-        check_key(key, "random starts")
+        key = required_key(key, "random starts")
     lam = jnp.asarray(regularisation, x.dtype)
     tol = float(jnp.finfo(x.dtype).eps) ** 0.5 if tol is None else tol
     log_likelihood = as_array(log_likelihood).astype(x.dtype)

@@ -20,12 +20,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int
 from tqdm.auto import tqdm
 
 from jtruth._arrays import as_array
-from jtruth._random import stream
-from jtruth.training._inputs import check_key
+from jtruth._random import required_key, stream
 from jtruth.training.batch_objectives import BatchObjective
 
 
@@ -64,7 +63,7 @@ class _State(NamedTuple):
 
 
 def fit(
-    key: PRNGKeyArray,
+    key: Any,
     model: Any,
     apply: Callable[[Any, Any], Array],
     x: Any,
@@ -113,7 +112,7 @@ def fit(
         >>> found.training.shape, bool(found.model.weights[0] > 0)
         ((3,), True)
     """
-    check_key(key, "minibatches")
+    key = required_key(key, "minibatches")
     num_samples = _check(x, evidence, validation, patience, batch_size, num_epochs)
     bar = tqdm(total=num_epochs, unit="epoch") if progress is True else None
     shown: Any = (lambda *_: bar.update()) if bar is not None else progress or None

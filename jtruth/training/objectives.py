@@ -29,6 +29,8 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from jtruth._arrays import safe_log
+from jtruth._validation.in_range import check_codes
+from jtruth.training._inputs import check_per_class, check_posterior
 
 PerClass = Float[Array | np.ndarray, "samples classes"]
 Prior = Float[Array | np.ndarray, " classes"]
@@ -53,6 +55,7 @@ def discriminative_ml(log_probabilities: PerClass, log_likelihood: PerClass, *, 
         >>> print(f"{discriminative_ml(log_p, jnp.log(jnp.array([[.9, .2], [.1, .8]]))):.4f}")
         0.4656
     """
+    check_per_class({"log_probabilities": log_probabilities, "log_likelihood": log_likelihood}, where=where)
     log_probabilities, log_likelihood = _same_dtype(log_probabilities, log_likelihood)
     return _mean(-_log_sum(log_probabilities + log_likelihood, where), where)
 
@@ -88,6 +91,8 @@ def generative_ml(
         prior: (classes,), the class prior pi.
         where: (samples,), False for padding.
     """
+    rows = {"log_densities": log_densities, "log_likelihood": log_likelihood}
+    check_per_class(rows, prior=prior, where=where)
     log_densities, log_likelihood, prior = _same_dtype(log_densities, log_likelihood, prior)
     return _mean(-_log_sum(log_densities + log_likelihood + safe_log(prior)[None, :], where), where)
 
@@ -123,11 +128,16 @@ def mmse_risk(losses: PerClass, posterior: PerClass, *, where: Mask = None) -> S
         >>> print(f"{mmse_risk(cross_entropy(logits), posterior):.4f}")
         0.5701
     """
+    check_posterior(posterior, where)
     return _mean(mmse_losses(losses, posterior, where=where), where)
 
 
 def mmse_losses(losses: PerClass, posterior: PerClass, *, where: Mask = None) -> Float[Array, " samples"]:
     """Su (43): the MMSE estimate of every sample's loss; a class of probability 0 may have any loss."""
+    if np.shape(losses) != np.shape(posterior):
+        raise ValueError(
+            f"losses have shape {np.shape(losses)}, posterior {np.shape(posterior)}; they must agree"
+        )
     losses, posterior = _same_dtype(losses, posterior)
     possible = posterior > 0
     if where is not None:
@@ -137,6 +147,8 @@ def mmse_losses(losses: PerClass, posterior: PerClass, *, where: Mask = None) ->
 
 def empirical_risk(losses: PerClass, y: Int[Array | np.ndarray, " samples"], *, where: Mask = None) -> Scalar:
     """Su (33): 1/N sum_i L(s_i, y_i), for classes y that are known or taken for known."""
+    check_per_class({"losses": losses}, where=where)
+    check_codes(y, np.shape(losses)[1], "y", size=np.shape(losses)[0])
     losses = jnp.asarray(losses)
     return _mean(jnp.take_along_axis(losses, jnp.asarray(y, jnp.int32)[:, None], axis=1)[:, 0], where)
 
@@ -147,6 +159,7 @@ def risk_variance(losses: PerClass, posterior: PerClass, *, where: Mask = None) 
     It is the squared error that (40) is expected to have here: the risk of the correct labels is normal
     about (40) with this variance. How much (40) varies from training set to training set is another matter.
     """
+    check_posterior(posterior, where)
     spread = _loss_variances(*_same_dtype(losses, posterior))
     return _mean(spread, where) / _count(spread, where)
 
@@ -167,6 +180,7 @@ def expected_risk_variance(
         prior: (classes,).
         where: (samples,), False for padding.
     """
+    check_per_class({"losses": losses}, prior=prior, where=where)
     losses, channel, prior = _same_dtype(losses, channel, prior)
     if channel.ndim == 2:
         channel = jnp.broadcast_to(channel[None], (losses.shape[0], *channel.shape))
