@@ -67,8 +67,8 @@ from numpyro.infer import NUTS, init_to_value  # noqa: E402
 import jtruth as jt  # noqa: E402
 from jtruth.learning._bayes_fit import majority_matrices  # noqa: E402
 from jtruth.learning.bayes import fit_nuts  # noqa: E402
-from jtruth.learning.gibbs import Effort  # noqa: E402
 from jtruth.learning.joint import fit_joint  # noqa: E402
+from jtruth.sampling import Effort  # noqa: E402
 from jtruth.stats.chains import effective_sample_size  # noqa: E402
 
 CHAINS = 4
@@ -122,7 +122,7 @@ DATA = {"rte": rte, "few": partial(simulated, 5), "many": partial(simulated, 100
 def gibbs(labels, limit, plan):
     """`fit_joint`."""
     began = time.process_time()
-    fit = fit_joint(labels, key=jax.random.key(0), effort=Effort(max_seconds=limit))
+    fit = fit_joint(labels, key=jax.random.key(0), effort=Effort(max_work=limit * 2e8))
     seconds = time.process_time() - began
     chains = int(fit.chain[-1]) + 1
     about = fit.convergence

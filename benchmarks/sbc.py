@@ -86,20 +86,22 @@ import numpy as np  # noqa: E402
 from scipy.special import expit, softmax  # noqa: E402
 from scipy.stats import kstest, truncnorm  # noqa: E402
 
-from jtruth import _nuts  # noqa: E402
 from jtruth.labels import Labels  # noqa: E402
 from jtruth.learning import bayes  # noqa: E402
 from jtruth.learning._bayes_fit import diagnose, start_values  # noqa: E402
 from jtruth.learning._bayes_rows import merged_rows  # noqa: E402
 from jtruth.learning._bayes_spec import SPECS, prepare  # noqa: E402
-from jtruth.learning.gibbs import Effort  # noqa: E402
 from jtruth.learning.joint import fit_joint  # noqa: E402
 from jtruth.learning.random_effect import fit_random_effect  # noqa: E402
+from jtruth.sampling import (
+    Effort,
+    nuts,
+)
 from jtruth.stats.chains import effective_sample_size  # noqa: E402
 from jtruth.testing.bayes import binary_nuts, multiclass_nuts  # noqa: E402
 
 SAMPLES, KEPT, IN_STEP = 60, 60, 16
-EFFORT = Effort(min_ess=200, max_rhat=1.02, max_seconds=60.0)
+EFFORT = Effort(min_ess=200, max_rhat=1.02, max_work=1.2e10)
 
 
 def labelers_of(classes):
@@ -238,7 +240,7 @@ def nuts_sets(name, classes, sets):
             rngs.append(rng)
         batch = type(found)(*(np.stack(a) for a in zip(*data, strict=True)))
         many = jax.tree.map(lambda a: np.repeat(np.asarray(a)[None], IN_STEP, axis=0), settings)
-        run = _nuts.run_nuts(
+        run = nuts.run_nuts(
             bayes.MODELS[name], batch, many, key=jax.random.key(first), diagnose=diagnose,
             static={"num_labelers": labelers}, num_warmup=400, num_samples=1000, target_accept=0.9,
             init={k: np.stack([s[k] for s in starts]) for k in starts[0]}, batched=True,

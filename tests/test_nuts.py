@@ -13,7 +13,7 @@ import numpyro
 import numpyro.distributions as dist
 import pytest
 
-from jtruth import _nuts
+from jtruth.sampling import nuts
 from jtruth.stats.chains import effective_sample_size, mean_error, split_rhat
 
 TRACES = []  # one entry for every time that the model is traced
@@ -35,7 +35,7 @@ def diagnose(draws):
 
 def run(y, weight, *, seed=0, **options):
     data = np.asarray(y, float), np.asarray(weight, float), 2.0
-    return _nuts.run_nuts(
+    return nuts.run_nuts(
         normal_model,
         *data,
         key=jax.random.key(seed),
@@ -71,10 +71,10 @@ def test_posterior_is_the_known_one(first):
 
 
 def test_second_data_set_of_equal_shape_compiles_nothing(first):
-    compiled = _nuts.program(
+    compiled = nuts.program(
         normal_model,
         (("width", 2),),
-        _nuts.Settings(150, 60, "vectorized", 0.8, 10, 0.5, False),
+        nuts.Settings(150, 60, "vectorized", 0.8, 10, 0.5, False),
     ).compiled
     before = len(TRACES), len(compiled)
     assert before[1] == 2  # begin and advance
@@ -146,7 +146,7 @@ def test_arguments_that_make_no_sense(options, message):
 
 def test_missing_key():
     with pytest.raises(ValueError, match="needs a key"):
-        _nuts.run_nuts(normal_model, jnp.ones(3), jnp.ones(3), 1.0, key=None, diagnose=diagnose)
+        nuts.run_nuts(normal_model, jnp.ones(3), jnp.ones(3), 1.0, key=None, diagnose=diagnose)
 
 
 def test_impossible_data():
@@ -157,19 +157,19 @@ def test_impossible_data():
 def test_simulation_and_pointwise_likelihood():
     # Prior predictive: y_i has mean 0 and variance 2 + 4; and given total, pointwise densities are normal.
     weight = np.array([1.0, 3.0, 0.0])
-    drawn = _nuts.simulate(
+    drawn = nuts.simulate(
         normal_model, None, weight, 2.0, key=jax.random.key(0), num=4000, static={"width": 2}
     )
     assert drawn["y"].shape == (4000, 3)
     z = (drawn["y"] ** 2).mean(axis=0) / 6
     np.testing.assert_allclose(z, 1, atol=5 * np.sqrt(2 / 4000))
     y = np.array([0.5, 1.0, 2.0])
-    log_p = _nuts.pointwise_log_likelihood(
+    log_p = nuts.pointwise_log_likelihood(
         normal_model, {"mu": drawn["mu"][:70]}, y, weight, 2.0, static={"width": 2}
     )
     by_hand = -0.5 * ((y - drawn["total"][:70, None]) / 2) ** 2 - np.log(2 * np.sqrt(2 * np.pi))
     np.testing.assert_allclose(log_p, by_hand, rtol=1e-12)
-    replicated = _nuts.simulate(
+    replicated = nuts.simulate(
         normal_model,
         None,
         weight,
@@ -194,7 +194,7 @@ def test_chains_one_after_the_other_are_the_same_chains(first):
 def test_batched_data_sets_get_one_chain_each():
     y = np.array([[1.0, 2.0, 4.0], [-3.0, 0.0, 1.0], [10.0, 9.0, 8.0]])
     weight = np.ones((3, 3))
-    many = _nuts.run_nuts(
+    many = nuts.run_nuts(
         normal_model, y, weight, np.full(3, 2.0), key=jax.random.key(0), diagnose=diagnose,
         static={"width": 2}, num_warmup=200, num_samples=500, batched=True,
     )  # fmt: skip
@@ -208,8 +208,8 @@ import json, jax, numpy as np
 from tests import test_nuts as t
 found = t.run([1.0, 2.0, 4.0], [1, 3, 0], chain_method="parallel")
 again = t.run([1.0, 2.0, 4.0], [1, 3, 0], chain_method="parallel", seed=1)
-program = t._nuts.program(
-    t.normal_model, (("width", 2),), t._nuts.Settings(150, 60, "parallel", 0.8, 10, 0.5, False)
+program = t.nuts.program(
+    t.normal_model, (("width", 2),), t.nuts.Settings(150, 60, "parallel", 0.8, 10, 0.5, False)
 )
 total = found.samples["total"]
 print(json.dumps([jax.device_count(), total.mean(), float(t.mean_error(total)), len(program.compiled)]))

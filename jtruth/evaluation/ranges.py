@@ -11,7 +11,11 @@ own answer, all of them are shown, and the printed range is the hull of their in
 - "random_effect": difficulty is gradual and everybody feels it (two classes).
 
 Shared difficulty pulls the estimate of the classifier down, independence and strata of the labelers pull it
-up, so the hull needs members of both kinds. The point is the mean over majority vote, shared strata and
+up, so the hull needs members of both kinds. A member leaves, and a warning names it, if its classes have
+exchanged names, if the data are too large for it, or if its chains disagree (R-hat of 1.1 or more, or worth
+fewer than 50 draws): its interval would be luck. One that only missed its own stricter standard stays in
+hull and point with a warning: its error is small beside its width, and a narrower hull would be worse. If
+nothing else is left of the models, chains that disagree are better than none, and stay. The point is the mean over majority vote, shared strata and
 random effect. Coverage and width on real label sets are measured in `benchmarks/sensitivity_range.py`. What
 no member describes are labelers who are wrong together on their own: only gold labels show that.
 """
@@ -26,10 +30,10 @@ from jtruth._random import host_rng, stream
 from jtruth.evaluation.answers import Answer, Confusion, CountDrawsPosterior, of_draws
 from jtruth.evaluation.inputs import Inputs
 from jtruth.evaluation.result import Loo
-from jtruth.learning._gibbs_pointwise import RowLikelihood
-from jtruth.learning.gibbs import Effort
 from jtruth.learning.joint import JointPosterior, fit_joint
 from jtruth.learning.random_effect import fit_random_effect
+from jtruth.sampling import Effort, TooLarge
+from jtruth.sampling.pointwise import RowLikelihood
 from jtruth.stats.estimates import Estimate
 from jtruth.stats.loo import psis_loo, sum_and_error
 from jtruth.stats.regions import Interval, Region, check_level
@@ -49,8 +53,9 @@ POINT = ("majority_vote", "shared_strata", "random_effect")
 HULL = ("majority_vote", "labeler_strata", "shared_strata", "random_effect")
 FAST = ("majority_vote", "independent", "random_effect")  # two classes; for more: HULL
 
-# A range is wide, and its ends need not be known to a hundredth of it.
-EFFORT = Effort(max_rhat=1.03, min_ess=150, max_seconds=12, nuisance=False)
+# A range is wide, and its ends need not be known to a hundredth of it. Half a minute a member, at most.
+EFFORT = Effort(max_rhat=1.02, min_ess=400, max_work=6e9, nuisance=False)
+_WORST_RHAT, _FEWEST_DRAWS = 1.1, 50.0
 _VOTE_DRAWS = 4000
 
 ONLY_GOLD = (
@@ -149,14 +154,36 @@ def members(
             continue
         fit = (known or {}).get(name)
         if fit is None:
-            fit = _fit(name, data, stream(key, name), _from(progress, done), pointwise)
+            try:
+                fit = _fit(name, data, stream(key, name), _from(progress, done), pointwise)
+            except TooLarge as error:
+                doubts.append(f"the model {name!r} is left out of the range: {error}")
+                continue
             done += fit.convergence.num_sweeps
         if not fit.usable or fit.counts is None:
             doubts.append(f"the model {name!r} is left out of the range: {fit.warnings[0]}")
             continue
-        doubts += [f"model {name!r}: {text}" for text in fit.warnings]
         found.append(Member(name, _draws_answer(fit.counts, data, fit, level), fit))
-    return found, doubts
+    return _without_luck(found, doubts)
+
+
+def _without_luck(found: list[Member], doubts: list[str]) -> tuple[list[Member], list[str]]:
+    """Leave members out whose chains disagree, unless no other model is left; name all that is doubtful."""
+    lucky = [m for m in found if m.fit is not None and _disagree(m.fit)]
+    if len(lucky) == sum(m.fit is not None for m in found):
+        lucky = []
+    for member in found:
+        for text in () if member.fit is None else member.fit.warnings:
+            left = f"the model {member.name!r} is left out of the range: {text}"
+            doubts.append(left if any(member is one for one in lucky) else f"model {member.name!r}: {text}")
+    return [m for m in found if not any(m is one for one in lucky)], doubts
+
+
+def _disagree(fit: JointPosterior) -> bool:
+    """Whether the chains are too far from convergence for an interval; NaN: nothing moved."""
+    rhat, ess = (list(values.values()) for values in (fit.convergence.rhat, fit.convergence.ess))
+    worst = np.nan_to_num(rhat, nan=1.0).max(initial=1.0) >= _WORST_RHAT
+    return bool(worst or np.nan_to_num(ess, nan=np.inf).min(initial=np.inf) < _FEWEST_DRAWS)
 
 
 def _fit(
@@ -166,7 +193,12 @@ def _fit(
     assert labels is not None
     gold = data.gold if (data.gold >= 0).any() else None
     known: dict[str, Any] = {"y_pred": data.y_pred, "gold": gold, "prior": data.prior, "key": key}
-    known |= {"effort": EFFORT, "progress": progress, "pointwise": pointwise}
+    # The model of independent errors is never left out: there must be an answer.
+    known |= {
+        "effort": EFFORT._replace(give_up=name != "independent"),
+        "progress": progress,
+        "pointwise": pointwise,
+    }
     if name == "random_effect":
         return fit_random_effect(labels, **known)
     return fit_joint(labels, dependence=name, **known)

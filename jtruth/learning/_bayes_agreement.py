@@ -16,11 +16,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
-from jtruth._nuts_run import arithmetic
 from jtruth._random import host_rng, stream
 from jtruth.labels import Labels
 from jtruth.learning import _bayes_channels as channels
 from jtruth.learning._columns import bucket
+from jtruth.sampling.nuts_run import arithmetic
 
 REPLICATES = 200
 _MOST_PAIRS = 2_000_000  # pairs of labels in one simulated set; larger data are checked on some samples

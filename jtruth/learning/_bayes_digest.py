@@ -13,9 +13,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from jtruth._nuts_run import arithmetic
 from jtruth.learning import _bayes_channels as channels
 from jtruth.learning._bayes_rows import LabelRows
+from jtruth.sampling.nuts_run import arithmetic
 
 Draws = dict[str, np.ndarray]
 BLOCK = 4096  # rows at a time: the log-likelihood of all draws for all rows of a large set fits nowhere

@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from jtruth._nuts_run import NutsRun
 from jtruth._random import required_key, stream
 from jtruth._validation import choose
 from jtruth.labels import Labels
@@ -16,6 +15,7 @@ from jtruth.learning._bayes_rows import MergedRows
 from jtruth.learning._bayes_spec import Hyper, Spec, diagonal_rows
 from jtruth.learning._gibbs_guard import Switching, check_identified, check_switching
 from jtruth.learning.dawid_skene import Smoothing, fit_dawid_skene
+from jtruth.sampling.nuts_run import NutsRun
 from jtruth.stats.chains import effective_sample_size, split_rhat
 
 STARTS = ("majority", "em", "diagonal")

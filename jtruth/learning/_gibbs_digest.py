@@ -3,7 +3,7 @@
 import numpy as np
 
 from jtruth.labels import Labels
-from jtruth.learning._gibbs_spec import LatentModel
+from jtruth.sampling.model import LatentModel
 
 
 class JointDigest:

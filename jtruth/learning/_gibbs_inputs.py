@@ -8,7 +8,7 @@ from scipy.special import softmax
 from jtruth._host import labels_log_likelihood
 from jtruth.labels import Labels
 from jtruth.learning._gibbs_models import Priors, diagonal_rows
-from jtruth.learning._gibbs_spec import Rows
+from jtruth.learning._rows import Rows
 
 
 def checked_predictions(labels: Labels, y_pred: Any, num_symbols: int | None) -> tuple[Any, int]:

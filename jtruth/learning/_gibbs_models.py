@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jtruth.learning._gibbs_spec import LatentModel, Raters, Rows, gold_offset
+from jtruth.learning._rows import Rows, gold_offset
+from jtruth.sampling.model import LatentModel, Raters
 
 
 class Priors(NamedTuple):

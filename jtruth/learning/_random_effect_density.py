@@ -19,7 +19,8 @@ import numpy as np
 from scipy import sparse
 from scipy.special import expit, log_ndtr
 
-from jtruth.learning._gibbs_spec import Rows, gold_offset, label_columns, prediction_columns
+from jtruth.learning._rows import Rows, gold_offset, label_columns
+from jtruth.sampling.model import prediction_columns
 
 _A_SD, _M, _M_SD, _K, _K_SD, _KAP_SD = 0.8, 1.2, 1.0, 1.2, 1.2, 0.5
 
@@ -53,6 +54,9 @@ class Density:
         self.log_node = np.log(w / w.sum())
         self.offset = gold_offset(rows.gold, self.state_class) + np.tile(self.log_node, 2)[:, None]
         self.size = 1 + 2 * self.labelers + 8
+        # Numbers that one evaluation computes: states x (labels seen, rows, and a table of raters).
+        wide = seen.nnz + 3 * rows.multiplicity.size + 6 * (self.labelers + 1)
+        self.numbers = float(2 * nodes * wide)
 
     def split(self, points: np.ndarray) -> Parameters:
         """Parameters of points (points, size)."""
@@ -98,10 +102,7 @@ class Density:
         of_class = expected.reshape(2, self.nodes, *expected.shape[1:]).sum(axis=(1, 3))  # (classes, points)
         if self.fixed is None:
             gradient[:, 0] += of_class[1] - of_class.sum(axis=0) * expit(p.logit_share)
-        found = self.transposed @ np.ascontiguousarray(expected.reshape(-1, expected.shape[2]).T)
-        found = np.moveaxis(found.reshape(self.labelers + 1, 2, 2, self.nodes, -1), -1, 0)
-        right = np.stack([found[:, :, 0, 0], found[:, :, 1, 1]], axis=2)  # (points, raters, classes, nodes)
-        both = found.sum(axis=2)
+        right, both = self._seen(expected)
         raters = np.concatenate([logits[0], logits[1][:, None]], axis=1)
         slope = right - both * expit(raters)
         labelers, classifier = slope[:, :-1], slope[:, -1]
@@ -113,6 +114,20 @@ class Density:
         rest[:, 2] += classifier.sum(axis=-1)
         rest[:, 3] += p.kap * (classifier @ self.ease)
         return value, gradient
+
+    def labeler_information(self, point: np.ndarray) -> np.ndarray:
+        """(2 labelers,) curvature of minus the log density by each a, as if the states were known."""
+        p = self.split(point[None])
+        logits = self.logits(p)
+        _, both = self._seen(self.states(p, logits)[0] * self.multiplicity)
+        chance = expit(logits[0])
+        return (both[:, :-1] * chance * (1 - chance)).sum(axis=-1).ravel() + 1 / _A_SD**2
+
+    def _seen(self, expected: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Expected right labels, and all labels, of each rater: (points, raters, classes, nodes)."""
+        found = self.transposed @ np.ascontiguousarray(expected.reshape(-1, expected.shape[2]).T)
+        found = np.moveaxis(found.reshape(self.labelers + 1, 2, 2, self.nodes, -1), -1, 0)
+        return np.stack([found[:, :, 0, 0], found[:, :, 1, 1]], axis=2), found.sum(axis=2)
 
     def _prior(self, points: np.ndarray, p: Parameters) -> tuple[np.ndarray, np.ndarray]:
         """Log prior with the Jacobians of logit and logs, and its gradient."""

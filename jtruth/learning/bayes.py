@@ -23,13 +23,13 @@ import numpyro
 import numpyro.distributions as dist
 from numpyro.distributions import constraints
 
-from jtruth import _nuts
 from jtruth._validation import choose
 from jtruth.labels import Labels
 from jtruth.learning import _bayes_channels as channels
 from jtruth.learning._bayes_fit import NutsFit, check_input, diagnose, gather, start_values
 from jtruth.learning._bayes_rows import LabelRows, blank_rows, merged_rows
 from jtruth.learning._bayes_spec import SPECS, Spec, prepare
+from jtruth.sampling import nuts
 
 Hyper = dict[str, Any]
 
@@ -167,7 +167,7 @@ def fit_nuts(
             and Skene's EM from there), "diagonal" (all labelers right with probability .7), or values by
             parameter name (others start at a prior draw).
         num_warmup, num_samples, num_chains, chain_method, target_accept, progress, checkpoint, chunk: see
-            `jtruth._nuts.run_nuts`.
+            `jtruth.sampling.nuts.run_nuts`.
 
     Returns:
         `NutsFit`; look at `warnings` and `usable` first.
@@ -185,7 +185,7 @@ def fit_nuts(
     check_input(labels, key, start)
     data = merged_rows(labels)
     settings = prepare(spec, labels.num_classes, data.rows.label.shape[1], hyper)
-    run = _nuts.run_nuts(
+    run = nuts.run_nuts(
         function, data.rows, settings, key=key, diagnose=diagnose,
         static={"num_labelers": labels.num_labelers}, num_warmup=num_warmup, num_samples=num_samples,
         num_chains=num_chains, chain_method=chain_method, target_accept=target_accept,
@@ -219,4 +219,4 @@ def simulate_from_prior(
     _, spec, function = resolve(model)
     settings = prepare(spec, num_classes, num_labelers, hyper)
     rows = blank_rows(num_samples, num_labelers)
-    return _nuts.simulate(function, rows, settings, key=key, num=num, static={"num_labelers": num_labelers})
+    return nuts.simulate(function, rows, settings, key=key, num=num, static={"num_labelers": num_labelers})

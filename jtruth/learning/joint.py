@@ -27,9 +27,10 @@ from jtruth.learning._gibbs_digest import JointDigest, mean_share
 from jtruth.learning._gibbs_guard import Switching, check_identified, check_switching
 from jtruth.learning._gibbs_inputs import checked_gold, checked_predictions, checked_priors, vote_start
 from jtruth.learning._gibbs_models import MODELS, hold_share
-from jtruth.learning._gibbs_pointwise import RowLikelihood, of_gibbs
-from jtruth.learning._gibbs_spec import Observed, label_columns, merge_samples, prediction_columns
-from jtruth.learning.gibbs import STANDARD, Convergence, Effort, run_gibbs
+from jtruth.learning._rows import Rows, label_columns, merge_samples
+from jtruth.sampling import STANDARD, Convergence, Effort, GibbsRun, run_gibbs
+from jtruth.sampling.model import Observed, prediction_columns
+from jtruth.sampling.pointwise import RowLikelihood, of_gibbs
 
 
 class JointPosterior(NamedTuple):
@@ -169,21 +170,24 @@ def fit_joint(
         checkpoint_seconds=checkpoint_seconds,
     )
     informed = pseudo_counts is not None and bool(np.any(pseudo_counts))
-    found = _gather(run, labels, rows, built.model, predicted, known, informed, dependence)
+    shape = (built.model.num_classes, built.model.num_strata)
+    found = gather(run, labels, rows, shape, predicted, known, informed, dependence)
     return found._replace(pointwise=of_gibbs(built.model, observed, run.large)) if pointwise else found
 
 
-def _gather(run, labels, rows, model, y_pred, gold, informed, dependence):
-    """The run as a `JointPosterior`, with its doubts."""
+def gather(
+    run: GibbsRun, labels: Labels, rows: Rows, shape: tuple[int, int], y_pred: Any, gold: Any,
+    informed: bool, dependence: str,
+) -> JointPosterior:  # fmt: skip
+    """The run as a `JointPosterior`, with its doubts; `shape` is (classes, strata)."""
     draws = {name: values.reshape(-1, *values.shape[2:]) for name, values in run.draws.items()}
-
     chains, sweeps = run.draws["prior"].shape[:2]
     matrices = run.large["matrices"]
     kept = np.arange(matrices.shape[1]) * run.thin
     draw = np.arange(chains)[:, None] * sweeps + kept[None, :]
     by_state = run.state_posterior[rows.row_of_sample]
-    by_class = by_state.reshape(labels.num_samples, model.num_classes, model.num_strata).sum(axis=2)
-    switching = check_switching(_rater_means(run, labels, model), labels.class_names, gold)
+    by_class = by_state.reshape(labels.num_samples, *shape).sum(axis=2)
+    switching = check_switching(_rater_means(run, labels), labels.class_names, gold)
     not_identified = check_identified(labels, y_pred, gold, informed)
     doubts = (not_identified, switching.sentence, run.convergence.sentence())
     return JointPosterior(
@@ -205,11 +209,11 @@ def _gather(run, labels, rows, model, y_pred, gold, informed, dependence):
     )
 
 
-def _rater_means(run, labels, model):
+def _rater_means(run, labels):
     """Mean matrices of every chain, of raters who gave labels: (chains, raters, classes, classes)."""
     active = labels.labels_per_labeler() > 0
     means = run.large["matrices"].mean(axis=1, dtype=np.float64)[:, active]
     classifier = run.draws.get("classifier")
-    if classifier is not None and classifier.shape[-1] == model.num_classes:
+    if classifier is not None and classifier.shape[-1] == labels.num_classes:
         means = np.concatenate([means, classifier.mean(axis=1)[:, None]], axis=1)
     return means

@@ -10,38 +10,32 @@ set during burn-in, and the chains go on until split R-hat and effective sample 
 Nothing is compiled; equal samples are one row.
 """
 
-import time
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
-from jaxtyping import Float
-from scipy.optimize import minimize
+from scipy.special import expit
 
-from jtruth._random import host_rng
+from jtruth._random import host_rng, key_words
 from jtruth.labels import Labels
-from jtruth.learning._gibbs_guard import check_identified, check_switching
 from jtruth.learning._gibbs_inputs import checked_gold, checked_predictions
-from jtruth.learning._gibbs_pointwise import RowLikelihood, chosen_draws, row_likelihood
-from jtruth.learning._gibbs_spec import Rows, merge_samples
-from jtruth.learning._random_effect_density import Density, Parameters
-from jtruth.learning.gibbs import STANDARD, Convergence, Effort, diagnose
-from jtruth.learning.joint import JointPosterior
+from jtruth.learning._random_effect_density import Density
+from jtruth.learning._random_effect_scale import Scale, curvature_scale, find_mode, gradients_of_scale
+from jtruth.learning._rows import Rows, merge_samples
+from jtruth.learning.joint import JointPosterior, gather
+from jtruth.sampling.checkpoint import Checkpoint, digest
+from jtruth.sampling.effort import STANDARD, Effort, limits
+from jtruth.sampling.gibbs import GibbsRun
+from jtruth.sampling.pointwise import RowLikelihood, chosen_draws, row_likelihood
+from jtruth.sampling.walk import Arrays, Chain, Kept, walk
 
-_BLOCK = 25  # transitions between two looks at the clock
-_BURN_IN = 75
+_BURN_IN, _FIRST = 75, 100  # transitions of each chain: thrown away, and kept before the first look
 _CHEAP = 60_000  # numbers per evaluation below which Python's time dominates
 _ACCEPT = 0.8  # acceptance that the step size aims at
-
-
-class _Draws(NamedTuple):
-    """What one block of transitions leaves, (chains, transitions, ...)."""
-
-    prior: np.ndarray
-    counts: np.ndarray
-    classifier: np.ndarray
-    matrices: np.ndarray
-    points: np.ndarray
+_GRADIENTS, _OF_MODE = 8, 100  # evaluations of a transition, and of the search for the mode, about
+_AT_ONCE = 2_000_000  # numbers of one array
 
 
 def fit_random_effect(
@@ -53,6 +47,8 @@ def fit_random_effect(
     prior: Any = None,
     effort: Effort = STANDARD,
     progress: Callable[[int, int], None] | None = None,
+    checkpoint: str | Path | None = None,
+    checkpoint_seconds: float | int = 10.0,
     pointwise: bool = False,
 ) -> JointPosterior:
     """Sample class share, labelers, classifier and true classes under a difficulty that all share.
@@ -65,6 +61,7 @@ def fit_random_effect(
         prior: (2,) known class prior; by default its logit is drawn (uniform share).
         effort: when to stop; `burn_in` and `min_sweeps` are ignored, a transition is worth many sweeps.
         progress: called with (transitions done, transitions planned), all chains together.
+        checkpoint, checkpoint_seconds: see `run_gibbs`.
         pointwise: compute log p(one sample | draw) too, for `jtruth.comparison.leave_one_out`.
 
     Returns:
@@ -91,92 +88,151 @@ def fit_random_effect(
     known = checked_gold(labels, gold)
     rows = merge_samples(labels, predicted, known)
     density = Density(rows, None if prior is None else np.asarray(prior, np.float64))
-    began = time.monotonic()
-    mode, root = find_mode(density)
     chains = effort.chains or int(
         np.clip(4 * (_CHEAP // (8 * density.nodes * rows.multiplicity.size)), 4, 32)
     )
-    state = mode + rng.standard_normal((chains, density.size)) @ root.T
-    parts, step, done, planned = [], 0.3, 0, _BURN_IN + 100
-    value, gradient = density(state)
-    states_seen = np.zeros((rows.multiplicity.size, 2))
-    stopped_by, rhat, ess = "", {}, {}
-    while not stopped_by:
-        block = []
-        for _ in range(_BLOCK):
-            warm = done >= _BURN_IN
-            state, value, gradient, accepted = _move(rng, density, root, state, value, gradient, step)
-            if not warm:
-                step *= np.exp((accepted - _ACCEPT) / (1 + done) ** 0.6)
-            else:
-                block.append(state)
-            done += 1
-        if block:
-            draws, seen = _digest(rng, density, rows, np.stack(block, axis=1))
-            parts.append(draws)
-            states_seen += seen
-        if progress is not None:
-            progress(done * chains, planned * chains)
-        spent = time.monotonic() - began
-        if done >= planned and parts:
-            both = _joined(parts)
-            rhat, ess = diagnose(_monitored(both, effort.nuisance))
-            if _good(rhat, ess, effort):
-                stopped_by = "converged"
-            else:
-                planned = _BURN_IN + int(1.5 * (planned - _BURN_IN))
-        if not stopped_by and len(parts) > 1:
-            if spent > effort.max_seconds:
-                stopped_by = "max_seconds"
-            elif (done - _BURN_IN) * chains >= effort.max_sweeps:
-                stopped_by = "max_sweeps"
-    both = _joined(parts)
-    if not rhat or stopped_by != "converged":
-        rhat, ess = diagnose(_monitored(both, effort.nuisance))
-    convergence = Convergence(
-        stopped_by == "converged", stopped_by, rhat, ess, both.prior.shape[0] * both.prior.shape[1],
-        _BURN_IN, time.monotonic() - began,
+    effort = effort._replace(burn_in=_BURN_IN, min_sweeps=_FIRST * chains)
+    effort = effort._replace(max_sweeps=max(effort.max_sweeps, effort.min_sweeps))
+    before = (gradients_of_scale(density) + _OF_MODE) * density.numbers
+    allowed = limits(effort, chains, _GRADIENTS * density.numbers, before)
+    allowed = allowed._replace(first=min(_FIRST, allowed.most))
+    mode = find_mode(density)
+    mover = HmcMover(density, rows, mode, curvature_scale(density, mode), chains, pointwise)
+    mark = digest("random effect", key_words(key), rows, prior, chains, allowed.burn_in, effort.max_bytes)
+    store, convergence = walk(
+        mover, rng, monitored=lambda draws: _monitored(draws, effort.nuisance), effort=effort,
+        limits=allowed, progress=progress, file=Checkpoint(checkpoint, mark, checkpoint_seconds),
     )  # fmt: skip
-    found = _gather(both, states_seen, convergence, labels, rows, predicted, known)
-    return found._replace(pointwise=_pointwise(density, rows, both.points)) if pointwise else found
+    total = convergence.num_sweeps
+    run = GibbsRun(
+        store.draws(), store.thinned(), {name: a / total for name, a in store.large_sum.items()}, store.thin,
+        (np.asarray(store.state_sum) / total).T, convergence, em_steps=0,
+    )  # fmt: skip
+    found = gather(run, labels, rows, (2, 1), predicted, known, False, "random_effect")
+    return found._replace(pointwise=_pointwise(density, rows, run.large["points"])) if pointwise else found
 
 
 def _pointwise(density: Density, rows: Rows, points: np.ndarray) -> RowLikelihood:
     """log p(row | draw) at evenly spaced points, (chains, draws, size)."""
     chains, draws = points.shape[:2]
-    chosen = points[:, chosen_draws(chains, draws, rows.multiplicity.size)]
+    chosen = points[:, chosen_draws(chains, draws, rows.multiplicity.size)].astype(np.float64)
     flat = chosen.reshape(-1, points.shape[-1])
-    most = max(1, 2_000_000 // max(rows.multiplicity.size * 2 * density.nodes, 1))
     parts = []
-    for part in np.array_split(flat, -(-len(flat) // most)):
+    for part in _pieces(density, flat):
         p = density.split(part)
         parts.append(density.states(p, density.logits(p))[1])
     return row_likelihood(np.concatenate(parts).reshape(chains, chosen.shape[1], -1), rows.row_of_sample)
 
 
-def find_mode(density: Density) -> tuple[Float[np.ndarray, " size"], Float[np.ndarray, "size size"]]:
-    """Mode, and a matrix R with R R' the inverse of the curvature there (only a scale for the sampler)."""
-
-    def negative(point):
-        value, gradient = density(point[None])
-        return -value[0], -gradient[0]
-
-    start = np.zeros(density.size)
-    start[-8:] = [1.2, 1.2, -0.5, -0.5, 1.2, 1.2, -0.5, -0.5]  # everybody better than chance
-    mode = np.asarray(minimize(negative, start, jac=True, method="L-BFGS-B", options={"maxiter": 2000}).x)
-    width = 1e-4
-    steps = width * np.eye(density.size)
-    most = max(1, 2_000_000 // max(density.multiplicity.size * 2 * density.nodes, 1))  # points at once
-    slopes = np.concatenate([
-        density(mode + part)[1] - density(mode - part)[1]
-        for part in np.array_split(steps, -(-density.size // most))
-    ])  # fmt: skip
-    curvature = -(slopes + slopes.T) / (4 * width)
-    eigenvalues, vectors = np.linalg.eigh(curvature)
-    return mode, vectors / np.sqrt(np.maximum(eigenvalues, 0.1))
+def _pieces(density: Density, points: np.ndarray) -> list[np.ndarray]:
+    """Points in parts that fit into memory: arrays hold states x (rows, or labelers) numbers for each."""
+    return np.array_split(points, -(-len(points) // max(1, int(_AT_ONCE / density.numbers))))
 
 
-def _move(rng, density, root, state, value, gradient, step):
+@dataclass
+class HmcMover:
+    """Chains of Hamiltonian Monte Carlo on the density with ease and classes summed out."""
+
+    density: Density
+    rows: Rows
+    mode: np.ndarray
+    scale: Scale
+    num_chains: int
+    keep_points: bool
+    block: int = 25
+
+    def start(self, rng: np.random.Generator) -> Chain:
+        """Points around the mode."""
+        state = self.mode + self.scale.apply(rng.standard_normal((self.num_chains, self.density.size)))
+        value, gradient = self.density(state)
+        zero = np.zeros(())
+        return {"state": state, "value": value, "gradient": gradient, "step": zero + 0.3, "done": zero}
+
+    def settle(self, chain: Chain) -> Chain:
+        """A chain that fell into the mirror image, where raters are wrong more often than right, restarts.
+
+        Starts are wide, and the two images of a posterior hardly communicate: which chains burn in where is
+        luck, and says nothing about the weights of the images. They go on from where the others are.
+        """
+        wrong = np.flatnonzero(self._mean_diagonal(chain["state"]) < 0.5)
+        right = np.setdiff1d(np.arange(self.num_chains), wrong)
+        if not (wrong.size and right.size):
+            return chain
+        chain = {name: a.copy() for name, a in chain.items()}
+        for name in ("state", "value", "gradient"):
+            chain[name][wrong] = chain[name][right[np.arange(wrong.size) % right.size]]
+        return chain
+
+    def advance(
+        self, chain: Chain, rng: np.random.Generator, sweeps: int, burning: bool
+    ) -> tuple[Chain, Kept | None]:
+        """Some transitions of all chains; the step size learns while burning in."""
+        state, value, gradient = chain["state"], chain["value"], chain["gradient"]
+        step, done, points = float(chain["step"]), int(chain["done"]), []
+        for _ in range(sweeps):
+            state, value, gradient, accepted = _move(
+                rng, self.density, self.scale, state, value, gradient, step
+            )
+            if burning:
+                step *= np.exp((accepted - _ACCEPT) / (1 + done) ** 0.6)
+            else:
+                points.append(state)
+            done += 1
+        new = {"state": state, "value": value, "gradient": gradient}
+        new |= {"step": np.array(step), "done": np.array(done)}
+        return new, None if burning else self._kept(rng, np.stack(points, axis=1))
+
+    def _mean_diagonal(self, points: np.ndarray) -> np.ndarray:
+        """(points,) how often raters are right, averaged over raters and classes."""
+        means = []
+        for part in _pieces(self.density, points):
+            labelers, classifier = self._right(part)
+            means.append(np.concatenate([labelers, classifier[:, None]], axis=1).mean(axis=(1, 2)))
+        return np.concatenate(means)
+
+    def _right(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """P(right | class), ease averaged: labelers (points, labelers, 2), classifier (points, 2)."""
+        weight = np.exp(self.density.log_node)
+        logits = self.density.logits(self.density.split(points))
+        labelers, classifier = (expit(a) @ weight for a in logits)
+        return labelers, classifier
+
+    def _kept(self, rng: np.random.Generator, points: np.ndarray) -> Kept:
+        """Draws of what people ask for, from points (chains, transitions, size)."""
+        density, shape = self.density, points.shape[:2]
+        flat = points.reshape(-1, points.shape[-1])
+        parts, seen = [], np.zeros((2, self.rows.multiplicity.size))
+        for part in _pieces(density, flat):
+            p = density.split(part)
+            one = density.states(p, density.logits(p))[0][density.nodes :].sum(axis=0)  # (points, rows)
+            seen += np.stack([(1 - one).sum(axis=0), one.sum(axis=0)])
+            parts.append((self._tables(rng, one), *map(_matrix, self._right(part)), expit(p.logit_share)))
+        counts, matrices, classifier, share = (np.concatenate(a) for a in zip(*parts, strict=True))
+        prior = np.stack([1 - share, share], axis=1)
+        small = {
+            "prior": prior,
+            "labeler_accuracy": np.einsum("mtcc,mc->mt", matrices, prior),
+            "classifier": classifier,
+            "counts": counts,
+            "shared": flat[:, -8:],
+        }
+        large = {"matrices": matrices} | ({"points": flat} if self.keep_points else {})
+        small, large = ({k: a.reshape(*shape, *a.shape[1:]) for k, a in d.items()} for d in (small, large))
+        return Kept(small, large, seen)
+
+    def _tables(self, rng: np.random.Generator, one: np.ndarray) -> np.ndarray:
+        """Count tables (points, classes, symbols) of classes drawn with p(class 1 | row) (points, rows)."""
+        size, y_pred = self.rows.multiplicity, self.rows.y_pred
+        drawn = rng.binomial(size, np.clip(one, 0, 1))
+        table = np.empty((len(one), 2, 2), np.int64)
+        for symbol in range(2):
+            mine = y_pred == symbol
+            table[:, 1, symbol] = drawn[:, mine].sum(axis=1)
+            table[:, 0, symbol] = size[mine].sum() - table[:, 1, symbol]
+        return table
+
+
+def _move(rng, density, scale, state, value, gradient, step):
     """One HMC transition of every chain with a random number of leapfrog steps; mean acceptance last."""
     momentum = rng.standard_normal(state.shape)
     size = step * rng.uniform(0.8, 1.2)
@@ -184,10 +240,10 @@ def _move(rng, density, root, state, value, gradient, step):
     new, slope, energy = state, gradient, 0.5 * (momentum**2).sum(axis=1)
     with np.errstate(over="ignore", invalid="ignore"):
         for _ in range(steps):
-            momentum = momentum + 0.5 * size * slope @ root
-            new = new + size * momentum @ root.T
+            momentum = momentum + 0.5 * size * scale.apply_transposed(slope)
+            new = new + size * scale.apply(momentum)
             there, slope = density(new)
-            momentum = momentum + 0.5 * size * slope @ root
+            momentum = momentum + 0.5 * size * scale.apply_transposed(slope)
         gain = there - value - 0.5 * (momentum**2).sum(axis=1) + energy
     chance = np.exp(np.minimum(np.nan_to_num(gain, nan=-np.inf), 0.0))
     take = rng.random(len(state)) < chance
@@ -199,92 +255,17 @@ def _move(rng, density, root, state, value, gradient, step):
     )
 
 
-def _digest(rng, density: Density, rows: Rows, points: np.ndarray) -> tuple[_Draws, np.ndarray]:
-    """Draws of what people ask for, from points (chains, transitions, size); sums of p(class | row)."""
-    shape = points.shape[:2]
-    flat = points.reshape(-1, points.shape[-1])
-    most = max(1, 2_000_000 // max(rows.multiplicity.size * 2 * density.nodes, 1))
-    counts, seen = [], np.zeros((rows.multiplicity.size, 2))
-    everything = density.split(flat)
-    for part in np.array_split(np.arange(len(flat)), -(-len(flat) // most)):
-        p = Parameters(*(getattr(everything, name)[part] for name in Parameters.__annotations__))
-        weight, _ = density.states(p, density.logits(p))
-        one = weight[density.nodes :].sum(axis=0)  # (points, rows)
-        seen += np.stack([(1 - one).sum(axis=0), one.sum(axis=0)], axis=1)
-        drawn = rng.binomial(rows.multiplicity, np.clip(one, 0, 1))
-        table = np.empty((len(part), 2, 2), np.int64)
-        for symbol in range(2):
-            mine = rows.y_pred == symbol
-            table[:, 1, symbol] = drawn[:, mine].sum(axis=1)
-            table[:, 0, symbol] = rows.multiplicity[mine].sum() - table[:, 1, symbol]
-        counts.append(table)
-    ease_weight = np.exp(density.log_node)
-    of_labelers, of_classifier = density.logits(everything)
-    right = 1 / (1 + np.exp(-of_labelers)) @ ease_weight
-    own = 1 / (1 + np.exp(-of_classifier)) @ ease_weight
-    share = 1 / (1 + np.exp(-everything.logit_share))
-    draws = _Draws(
-        prior=np.stack([1 - share, share], axis=1),
-        counts=np.concatenate(counts),
-        classifier=_matrix(own),
-        matrices=_matrix(right),
-        points=flat,
-    )
-    return _Draws(*(a.reshape(*shape, *a.shape[1:]) for a in draws)), seen
-
-
 def _matrix(right: np.ndarray) -> np.ndarray:
     """(..., 2) probabilities of being right in each class -> (..., 2, 2) rows true, columns given."""
     first, second = right[..., 0], right[..., 1]
     return np.stack([np.stack([first, 1 - first], -1), np.stack([1 - second, second], -1)], -2)
 
 
-def _joined(parts: list[_Draws]) -> _Draws:
-    return _Draws(*(np.concatenate(a, axis=1) for a in zip(*parts, strict=True)))
-
-
-def _monitored(draws: _Draws, nuisance: bool) -> dict[str, np.ndarray]:
-    counts = draws.counts
+def _monitored(draws: Arrays, nuisance: bool) -> Arrays:
     found = {
-        "prior": draws.prior[..., 1],
-        "counts[1,0]": counts[..., 1, 0],
-        "counts[1,1]": counts[..., 1, 1],
-        "classifier": np.diagonal(draws.classifier, axis1=-2, axis2=-1),
+        "prior": draws["prior"][..., 1],
+        "counts[1,0]": draws["counts"][..., 1, 0],
+        "counts[1,1]": draws["counts"][..., 1, 1],
+        "classifier": np.diagonal(draws["classifier"], axis1=-2, axis2=-1),
     }
-    return found | {"parameters": draws.points[..., -8:]} if nuisance else found
-
-
-def _good(rhat: dict[str, float], ess: dict[str, float], effort: Effort) -> bool:
-    r, e = np.array(list(rhat.values())), np.array(list(ess.values()))
-    return bool((np.isnan(r) | (r < effort.max_rhat)).all() and (np.isnan(e) | (e >= effort.min_ess)).all())
-
-
-def _gather(draws: _Draws, seen, convergence, labels, rows, predicted, known) -> JointPosterior:
-    chains, each = draws.prior.shape[:2]
-    active = labels.labels_per_labeler() > 0
-    means = np.concatenate([
-        draws.matrices.mean(axis=1)[:, active], draws.classifier.mean(axis=1)[:, None]
-    ], axis=1)  # fmt: skip
-    switching = check_switching(means, labels.class_names, known)
-    not_identified = check_identified(labels, predicted, known, informed=False)
-    total = chains * each
-    flat = {name: a.reshape(total, *a.shape[2:]) for name, a in draws._asdict().items()}
-    own = np.diagonal(flat["matrices"], axis1=-2, axis2=-1)
-    doubts = (not_identified, switching.sentence, convergence.sentence())
-    return JointPosterior(
-        prior=flat["prior"],
-        matrices=flat["matrices"].astype(np.float32),
-        matrix_draw=np.arange(total),
-        mean_matrices=flat["matrices"].mean(axis=0),
-        labeler_accuracy=np.einsum("mtc,mc->mt", own, flat["prior"]),
-        classifier=flat["classifier"],
-        counts=flat["counts"],
-        class_posterior=(seen / total)[rows.row_of_sample],
-        weights=None,
-        chain=np.repeat(np.arange(chains), each),
-        convergence=convergence,
-        switching=switching,
-        identified=not_identified is None,
-        dependence="random_effect",
-        warnings=tuple(text for text in doubts if text),
-    )
+    return found | {"parameters": draws["shared"]} if nuisance else found

@@ -9,11 +9,11 @@ from scipy.special import betaincinv
 
 from jtruth._random import host_rng
 from jtruth.labels import Labels
-from jtruth.learning.gibbs import Effort
 from jtruth.learning.joint import fit_joint
 from jtruth.planning._data import DataSet, log_likelihood
 from jtruth.planning._patterns import row_prior
 from jtruth.planning.setting import Setting
+from jtruth.sampling import Effort
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Estimate
 from jtruth.testing.exact import CountTable, count_table, law_of_atoms
@@ -135,7 +135,7 @@ def _learned(setting: Setting, data: DataSet, key, effort: Effort) -> tuple[Esti
     elif fit.switching.switched:
         doubts.append("had classes that exchanged their names")
     if not fit.converged:
-        doubts.append("did not converge in the short time given")
+        doubts.append("did not converge in the little work allowed")
     return DrawsEstimate(metric_of(setting, fit.tables(setting.target))), tuple(doubts)
 
 

@@ -18,12 +18,12 @@ import numpy as np
 from jaxtyping import Float
 
 from jtruth._random import required_key, stream
-from jtruth.learning.gibbs import Effort
 from jtruth.planning._analysis import SetInterval, set_interval
 from jtruth.planning._data import draw
 from jtruth.planning.setting import Plan, Setting, check_plan
+from jtruth.sampling import Effort
 
-_QUICK = Effort(min_sweeps=2000, max_seconds=4.0, max_rhat=1.03, min_ess=150.0)
+_QUICK = Effort(min_sweeps=2000, max_work=8e8, max_rhat=1.03, min_ess=150.0)
 _ANALYSED = {"known": "exact posterior at known error rates", "learned": "joint posterior (fit_joint)"}
 
 

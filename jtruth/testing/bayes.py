@@ -21,11 +21,11 @@ import numpyro.distributions as dist
 from jaxtyping import Array, Float, Int
 from numpyro.distributions import constraints
 
-from jtruth import _nuts
 from jtruth._arrays import safe_log
 from jtruth._host import log
-from jtruth._nuts_run import NutsRun
 from jtruth._random import host_rng, stream
+from jtruth.sampling import nuts
+from jtruth.sampling.nuts_run import NutsRun
 from jtruth.stats.chains import effective_sample_size, split_rhat
 from jtruth.testing import _multiclass_gibbs as gibbs
 from jtruth.testing.count_posterior import CountDraws, checked_inputs
@@ -119,7 +119,7 @@ def binary_nuts(
         y_pred: (samples,) 0 or 1.
         key: JAX random key.
         operating_point_prior: Beta priors of p_D and p_FA.
-        options: of `jtruth._nuts.run_nuts`.
+        options: of `jtruth.sampling.nuts.run_nuts`.
     """
     x = np.asarray(log_odds, np.float64)
     two = np.stack([-np.logaddexp(0, x), -np.logaddexp(0, -x)], axis=1)
@@ -127,7 +127,7 @@ def binary_nuts(
     rows = gibbs.distinct_rows(log_lik, np.full(2, 0.5), y, 2)
     rho, symbol, weight = _merged(rows)
     odds = log(rho[:, 1]) - log(rho[:, 0])
-    run = _nuts.run_nuts(
+    run = nuts.run_nuts(
         binary_testing_model, odds, symbol, weight, tuple(map(float, operating_point_prior)),
         key=stream(key, "binary nuts"), diagnose=_diagnose, **options,
     )  # fmt: skip
@@ -150,14 +150,14 @@ def multiclass_nuts(
     Args:
         log_likelihood, prior, y_pred, num_symbols, alpha: see `count_posterior`.
         key: JAX random key.
-        options: of `jtruth._nuts.run_nuts`.
+        options: of `jtruth.sampling.nuts.run_nuts`.
     """
     log_lik, y, concentration = checked_inputs(log_likelihood, prior, y_pred, num_symbols, alpha)
     rows = gibbs.distinct_rows(log_lik, np.asarray(prior, np.float64), y, concentration.shape[1])
     rho, symbol, weight = _merged(rows)
     flat = np.full(rho.shape[1], 1 / rho.shape[1])  # the prior is inside rho already
     log_rho = log(rho)
-    run = _nuts.run_nuts(
+    run = nuts.run_nuts(
         testing_model, log_rho, flat, symbol, weight, concentration,
         key=stream(key, "table nuts"), diagnose=_diagnose, **options,
     )  # fmt: skip

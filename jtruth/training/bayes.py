@@ -18,8 +18,8 @@ import numpyro
 import numpyro.distributions as dist
 from jaxtyping import Array, Float
 
-from jtruth import _nuts
 from jtruth._random import required_key
+from jtruth.sampling import nuts
 from jtruth.stats.chains import effective_sample_size, split_rhat
 from jtruth.training._inputs import as_features, check_evidence, check_not_negative
 from jtruth.training.linear import Linear, fit_linear, linear_outputs
@@ -32,7 +32,7 @@ class BayesFit(NamedTuple):
 
     model: Linear  # intercept (draws, *outputs), weights (draws, features, *outputs)
     mode: Linear  # the MAP estimate, where the chains start
-    run: Any  # `jtruth._nuts.NutsRun`: R-hat, effective sample sizes, divergences
+    run: Any  # `jtruth.sampling.nuts.NutsRun`: R-hat, effective sample sizes, divergences
     converged: bool
     warnings: tuple[str, ...]
 
@@ -90,7 +90,7 @@ def fit_bayes(
             raise ValueError(f"{name} must be positive: with 0 there is no proper prior")
     classes = np.shape(log_likelihood)[1]
     mode = _mode(x, log_likelihood, regularisation)
-    run = _nuts.run_nuts(
+    run = nuts.run_nuts(
         logistic_regression,
         np.asarray(x, np.float64),
         np.asarray(log_likelihood, np.float64),

@@ -22,7 +22,6 @@ from scipy import stats
 from scipy.integrate import quad
 from scipy.special import betaln, expit
 
-from jtruth import _nuts
 from jtruth.labels import Labels
 from jtruth.learning import bayes
 from jtruth.learning._bayes_agreement import labeler_agreement
@@ -31,6 +30,7 @@ from jtruth.learning._bayes_fit import majority_matrices, start_values
 from jtruth.learning._bayes_rows import blank_rows, merged_rows
 from jtruth.learning._bayes_spec import SPECS, prepare
 from jtruth.learning.joint import fit_joint
+from jtruth.sampling import nuts
 from jtruth.stats.chains import mean_error
 from tests.learning import crowds
 
@@ -124,7 +124,7 @@ def test_density_is_that_of_the_definitions(model):
         p, log_prior = random_parameters(model, np.random.default_rng(seed))
         by_hand = [np.log(sample_probability(model, p, z)) for z in Z]
         for data in (merged, apart):  # rows with weights say the same as samples
-            with _nuts.numpyro_block():
+            with nuts.numpyro_block():
                 joint, rows = density(data.rows, hyper, static["num_labelers"], p)
             np.testing.assert_allclose(rows[data.row_of_sample], by_hand, rtol=1e-10)
             assert float(joint) == pytest.approx(log_prior + sum(by_hand), rel=1e-9)
@@ -141,7 +141,7 @@ def joint_and_rows(model, rows, hyper, num_labelers, p):
 def test_every_model_simulates_from_its_prior(model):
     """Shapes by NumPyro's own Predictive."""
     hyper = prepare(SPECS[model], CLASSES, LABELERS, None)
-    with _nuts.numpyro_block():
+    with nuts.numpyro_block():
         predictive = Predictive(bayes.MODELS[model], num_samples=4, batch_ndims=1)
         drawn = predictive(jax.random.key(0), blank_rows(6, LABELERS), hyper, num_labelers=LABELERS)
     assert drawn.pop("label").shape == (4, 6, LABELERS)
@@ -153,7 +153,7 @@ def test_every_model_simulates_from_its_prior(model):
 def test_posterior_predictive_has_the_shape_of_the_labels():
     point, _ = random_parameters("item_difficulty", np.random.default_rng(0))
     hyper = prepare(SPECS["item_difficulty"], CLASSES, LABELERS, None)
-    with _nuts.numpyro_block():
+    with nuts.numpyro_block():
         predictive = Predictive(bayes.item_difficulty, {k: np.stack([v, v]) for k, v in point.items()})
         drawn = predictive(jax.random.key(0), blank_rows(6, LABELERS), hyper, num_labelers=LABELERS)
     assert drawn["label"].shape == (2, 6, LABELERS) and (drawn["label"] >= 0).all()
@@ -266,10 +266,10 @@ def test_what_is_computed_from_the_draws(fitted):
 
 
 def test_second_data_set_compiles_nothing(fitted):
-    program = _nuts.program(
+    program = nuts.program(
         bayes.dawid_skene,
         (("num_labelers", 4),),
-        _nuts.Settings(200, 100, "vectorized", 0.8, 10, 0.5, False),
+        nuts.Settings(200, 100, "vectorized", 0.8, 10, 0.5, False),
     )
     assert len(program.compiled) == 2
     with jax.log_compiles(), warnings.catch_warnings():

@@ -8,16 +8,16 @@ import pytest
 from scipy.special import gammaln, logsumexp
 
 from jtruth.labels import Labels
-from jtruth.learning import _gibbs_kernel as kernel
 from jtruth.learning import _gibbs_models as models
-from jtruth.learning._gibbs_spec import Observed, label_columns, merge_samples, prediction_columns
+from jtruth.learning._rows import label_columns, merge_samples
 from jtruth.learning.dawid_skene import Smoothing, fit_dawid_skene
-from jtruth.learning.gibbs import Effort, diagnose, run_gibbs
+from jtruth.sampling import Effort, diagnose, kernel, run_gibbs
+from jtruth.sampling.model import Observed, prediction_columns
 from jtruth.stats.chains import mean_error
 from tests.learning import crowds
 
 ERRORS = 5.0  # Monte Carlo errors that a mean may be off: each comparison fails by chance in 6e-7
-EFFORT = Effort(min_sweeps=16_000, max_sweeps=16_000, max_rhat=2.0, min_ess=10.0, max_seconds=600)
+EFFORT = Effort(min_sweeps=16_000, max_sweeps=16_000, max_rhat=2.0, min_ess=10.0)
 
 
 NODES = [(x + 1) / 2 if k == 0 else x / 2 for k, x in enumerate(np.polynomial.legendre.leggauss(60))]

@@ -10,10 +10,11 @@ from jtruth.labels import Labels
 from jtruth.learning import fit_joint
 from jtruth.learning._gibbs_inputs import checked_priors
 from jtruth.learning._gibbs_models import MODELS
-from jtruth.learning._gibbs_pointwise import chosen_draws, of_gibbs
-from jtruth.learning._gibbs_spec import Observed, label_columns, merge_samples, prediction_columns
 from jtruth.learning._random_effect_density import Density
+from jtruth.learning._rows import label_columns, merge_samples
 from jtruth.learning.random_effect import _pointwise
+from jtruth.sampling.model import Observed, prediction_columns
+from jtruth.sampling.pointwise import chosen_draws, of_gibbs
 
 KEY = jax.random.key(0)
 

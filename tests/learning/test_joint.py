@@ -6,8 +6,8 @@ import pytest
 
 from jtruth.labels import Labels
 from jtruth.learning._gibbs_guard import check_switching
-from jtruth.learning.gibbs import Effort
 from jtruth.learning.joint import fit_joint
+from jtruth.sampling import Effort
 from jtruth.stats.chains import mean_error
 from tests.learning import crowds
 

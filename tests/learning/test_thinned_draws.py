@@ -6,8 +6,8 @@ import pytest
 
 from jtruth.evaluation.prevalence import class_count_draws
 from jtruth.labels import Labels
-from jtruth.learning.gibbs import Effort
 from jtruth.learning.joint import fit_joint
+from jtruth.sampling import Effort
 
 KEY = jax.random.key(4)
 

@@ -31,9 +31,10 @@ from numpyro.distributions import biject_to
 from numpyro.infer.hmc import hmc
 from numpyro.infer.util import constrain_fn, potential_energy
 
-from jtruth import _nuts_run as around
-from jtruth._nuts_run import Diagnose, NutsRun, Settings
 from jtruth._random import as_key
+from jtruth.sampling import nuts_run as around
+from jtruth.sampling.checkpoint import Checkpoint, digest
+from jtruth.sampling.nuts_run import Diagnose, NutsRun, Settings
 
 LOCK = threading.RLock()
 CHAINS = PartitionSpec("chains")
@@ -189,12 +190,9 @@ def run_nuts(
             )
         if chain_method == "parallel":
             state = jax.device_put(state, NamedSharding(around.chain_mesh(chains), CHAINS))
-        mark = around.fingerprint(
-            (args, starts, jax.random.key_data(keys)), model, static, settings, num_samples
-        )
-        pieces, done = [], 0
-        if checkpoint is not None and Path(checkpoint).exists():
-            state, pieces, done = around.read_checkpoint(Path(checkpoint), mark, state)
+        data_of = jax.tree.leaves((args, starts, jax.random.key_data(keys)))
+        file = Checkpoint(checkpoint, digest("nuts", data_of, model, static, settings, num_samples))
+        state, pieces, done = around.resumed(file, state)
         total, bar = num_warmup + num_samples, around.progress_bar(progress, num_warmup + num_samples)
         bar(done, total)
         while done < total:
@@ -203,8 +201,8 @@ def run_nuts(
             if done >= num_warmup:
                 pieces.append(jax.tree.map(lambda x, n=number: np.asarray(x)[:, :n], piece))
             done += number
-            if checkpoint is not None:
-                around.write_checkpoint(Path(checkpoint), mark, state, pieces, done)
+            if file.due:
+                around.save(file, state, pieces, done)
             bar(done, total)
     samples, statistics = jax.tree.map(lambda *x: np.concatenate(x, axis=1), *pieces)
     return around.gather(samples, statistics, num_warmup, diagnose)

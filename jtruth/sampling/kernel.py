@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from jtruth.learning._gibbs_spec import LatentModel, Observed
+from jtruth.sampling.model import LatentModel, Observed
 
 
 class Problem(NamedTuple):

@@ -19,9 +19,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from jtruth import _validation as check
-from jtruth.labels import Labels
-
 
 class Raters(NamedTuple):
     """Raters with the same symbols and the same rows."""
@@ -63,50 +60,7 @@ class Observed(NamedTuple):
     row_of_sample: np.ndarray  # (samples,)
 
 
-class Rows(NamedTuple):
-    """Labels, predictions and gold classes with equal samples merged."""
-
-    labels: Labels  # one sample per row
-    y_pred: np.ndarray  # (rows,) -1 where there is none
-    gold: np.ndarray  # (rows,) -1 where unknown
-    multiplicity: np.ndarray  # (rows,)
-    row_of_sample: np.ndarray  # (samples,)
-
-
-def merge_samples(labels: Labels, y_pred: np.ndarray | None, gold: np.ndarray | None) -> Rows:
-    """Samples with the same labels by the same labelers, prediction and gold class as one."""
-    size = labels.num_samples
-    sample, labeler, label = (np.asarray(a, np.int64) for a in (labels.sample, labels.labeler, labels.label))
-    given = label >= 0
-    code = labeler[given] * labels.num_classes + label[given]
-    table = check.padded_rows(sample[given], code, size)
-    unknown = np.full(size, -1, np.int64)
-    extra = [unknown if a is None else np.asarray(a, np.int64) for a in (y_pred, gold)]
-    first, row, count = check.collapse_rows(np.column_stack([table, *extra]))
-    # Rows that stand for one sample come first: the sampler draws them in a cheaper way.
-    order = np.argsort(count > 1, kind="stable")
-    place = np.empty_like(order)
-    place[order] = np.arange(order.size)
-    first = first[order]
-    return Rows(labels.restrict(first), extra[0][first], extra[1][first], count[order], place[row])
-
-
-def label_columns(labels: Labels) -> sparse.csr_array:
-    """(samples, labelers * classes) how often each labeler gave each class to each sample."""
-    sample, labeler, label = (np.asarray(a, np.int64) for a in (labels.sample, labels.labeler, labels.label))
-    given = label >= 0
-    code = labeler[given] * labels.num_classes + label[given]
-    shape = (labels.num_samples, labels.num_labelers * labels.num_classes)
-    return sparse.csr_array((np.ones(code.size), (sample[given], code)), shape=shape)
-
-
 def prediction_columns(y_pred: np.ndarray, num_symbols: int) -> sparse.csr_array:
     """(samples, symbols) one-hot; a row without a prediction is empty."""
     rows = np.flatnonzero(y_pred >= 0)
     return sparse.csr_array((np.ones(rows.size), (rows, y_pred[rows])), shape=(y_pred.size, num_symbols))
-
-
-def gold_offset(gold: np.ndarray, state_class: np.ndarray) -> np.ndarray:
-    """(states, rows): 0 where the state may be, -inf where its class is not the gold class."""
-    wrong = (gold[None, :] >= 0) & (gold[None, :] != state_class[:, None])
-    return np.where(wrong, -np.inf, 0.0)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from jtruth.learning._gibbs_spec import LatentModel, Observed
+from jtruth.sampling.model import LatentModel, Observed
 from jtruth.stats.chains import effective_sample_size
 
 _MOST_DRAWS = 1000

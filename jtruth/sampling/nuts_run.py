@@ -1,10 +1,7 @@
 """What surrounds a NUTS run: its result, its file, its progress bar, its checks; no NumPyro here."""
 
 import contextlib
-import hashlib
-import os
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
@@ -13,6 +10,7 @@ import numpy as np
 from jax.sharding import AxisType
 
 from jtruth._random import required_key
+from jtruth.sampling.checkpoint import Checkpoint
 
 CHAIN_METHODS = ("vectorized", "sequential", "parallel")
 MAX_RHAT = 1.01
@@ -140,44 +138,30 @@ def progress_bar(progress: bool | Callable[[int, int], None], total: int) -> Cal
     return show
 
 
-def fingerprint(arrays: Any, *words: Any) -> str:
-    """A digest of everything that a run depends on."""
-    digest = hashlib.sha256(repr(words).encode())
-    for path, leaf in jax.tree_util.tree_leaves_with_path(arrays):
-        value = np.asarray(leaf)
-        digest.update(f"{path}{value.shape}{value.dtype}".encode() + np.ascontiguousarray(value).tobytes())
-    return digest.hexdigest()
-
-
-def write_checkpoint(path: Path, mark: str, state: Any, pieces: list, done: int) -> None:
-    """State of NUTS and all draws so far; a kill leaves the old file or the new one."""
+def save(file: Checkpoint, state: Any, pieces: list, done: int) -> None:
+    """State of NUTS and all draws so far."""
     arrays: dict[str, Any] = {f"state{k}": _raw(leaf) for k, leaf in enumerate(jax.tree.leaves(state))}
     if pieces:
         draws = jax.tree.map(lambda *x: np.concatenate(x, axis=1), *pieces)
         for part, values in zip(("sample", "statistic"), draws, strict=True):
-            arrays |= {f"{part}:{name}": value for name, value in values.items()}
-    new = path.with_name(path.name + ".new")
-    with open(new, "wb") as file:
-        np.savez(file, mark=np.array(mark), done=np.array(done), **arrays)
-    os.replace(new, path)
+            arrays |= {f"{part}/{name}": value for name, value in values.items()}
+    file.write(arrays, {"done": done})
 
 
-def read_checkpoint(path: Path, mark: str, state: Any) -> tuple[Any, list, int]:
-    """(state, pieces, transitions done) of a file; `state` gives the structure."""
-    with np.load(path) as file:
-        if "mark" not in file or str(file["mark"]) != mark:
-            raise ValueError(
-                f"{path}: this checkpoint belongs to another run (other data, model, key or settings); "
-                "delete it or give another file"
-            )
-        leaves, tree = jax.tree.flatten(state)
-        read = [_restored(file[f"state{k}"], leaf) for k, leaf in enumerate(leaves)]
-        parts: tuple[dict, dict] = ({}, {})
-        for name in file.files:
-            kind, _, site = name.partition(":")
-            if kind in ("sample", "statistic"):
-                parts[kind == "statistic"][site] = file[name]
-        return jax.tree.unflatten(tree, read), [parts] if parts[0] else [], int(file["done"])
+def resumed(file: Checkpoint, state: Any) -> tuple[Any, list, int]:
+    """(state, pieces, transitions done) of a file; as they are at the start if there is none."""
+    found = file.read()
+    if found is None:
+        return state, [], 0
+    arrays, words = found
+    leaves, tree = jax.tree.flatten(state)
+    read = [_restored(arrays[f"state{k}"], leaf) for k, leaf in enumerate(leaves)]
+    parts: tuple[dict, dict] = ({}, {})
+    for name, values in arrays.items():
+        kind, _, site = name.partition("/")
+        if kind in ("sample", "statistic"):
+            parts[kind == "statistic"][site] = values
+    return jax.tree.unflatten(tree, read), [parts] if parts[0] else [], words["done"]
 
 
 def _raw(leaf):

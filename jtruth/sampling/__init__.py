@@ -1,0 +1,18 @@
+"""Draws from models of hidden states: Gibbs, Hamiltonian and NUTS chains, until they are good enough."""
+
+from jtruth.sampling.effort import STANDARD, Convergence, Effort, TooLarge, diagnose
+from jtruth.sampling.gibbs import GibbsRun, run_gibbs
+from jtruth.sampling.model import LatentModel, Observed, Raters
+
+__all__ = [
+    "STANDARD",
+    "Convergence",
+    "Effort",
+    "GibbsRun",
+    "LatentModel",
+    "Observed",
+    "Raters",
+    "TooLarge",
+    "diagnose",
+    "run_gibbs",
+]

@@ -1,0 +1,134 @@
+"""How long to sample, counted in work and never in seconds, and how to tell that it was enough.
+
+An answer must not depend on how busy the machine is. So a run stops when its draws are good, or when it has
+made its sweeps, or when it has done its work: the numbers that its sweeps compute, which follow the size of
+the data (about 5 nanoseconds each on one core, so the default is about two minutes). A wall limit exists
+as an option for who must have one; it is off by default, and `stopped_by` says when it struck.
+
+The rule: of `max_work` a chain gets its burn-in, at most a third of it, and then as many sweeps as the rest
+pays for. Where that is fewer than `FEWEST` of each of four chains the data are too large for this model:
+`TooLarge` with `give_up`, otherwise the `FEWEST` are made all the same, and the result says that they were
+too few.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from jtruth.stats.chains import effective_sample_size, split_rhat
+
+FEWEST = 50  # sweeps of each chain, burn-in and kept each, below which nothing can be said
+_SHORTEST = 200  # sweeps to keep of every chain before the first look, however many chains there are
+
+
+class TooLarge(ValueError):
+    """The data ask for more work than was allowed."""
+
+
+class Effort(NamedTuple):
+    """How long to sample. Sweeps are counted over all chains, burn-in left out unless said otherwise."""
+
+    chains: int | None = None  # a multiple of 4; None: 4 to 32, as the size of a sweep allows
+    burn_in: int = 250  # sweeps of each chain that are thrown away
+    min_sweeps: int = 3000
+    max_sweeps: int = 200_000
+    max_work: float = 2.4e10  # numbers computed by all sweeps together
+    max_rhat: float = 1.01
+    min_ess: float = 400.0
+    max_bytes: int = 200_000_000  # of large arrays; they are thinned to stay below
+    nuisance: bool = True  # False: only what people ask of a classifier must converge, not weights of strata
+    give_up: bool = False  # True: refuse data that are too large, instead of making too few sweeps
+    max_seconds: float | None = None  # a wall limit makes answers depend on the machine
+
+
+STANDARD = Effort()
+
+
+class Limits(NamedTuple):
+    """An effort in sweeps of one chain, for data of one size."""
+
+    burn_in: int
+    first: int  # sweeps to keep before the first look
+    most: int  # sweeps to keep
+    by_work: bool  # whether it is the work that ends them
+
+
+class Convergence(NamedTuple):
+    """Whether to trust the draws."""
+
+    converged: bool
+    stopped_by: str  # "converged", "max_sweeps", "max_work" or "max_seconds"
+    rhat: dict[str, float]  # split R-hat of every monitored quantity; NaN where it never changed
+    ess: dict[str, float]  # bulk effective sample size
+    num_sweeps: int  # kept, over all chains
+    burn_in: int  # thrown away, each chain
+    seconds: float  # of this call
+
+    def sentence(self) -> str | None:
+        """What to say when it did not converge."""
+        if self.converged:
+            return None
+        worst = max(self.rhat, key=lambda k: np.nan_to_num(self.rhat[k]), default="nothing")
+        fewest = min(self.ess, key=lambda k: np.nan_to_num(self.ess[k], nan=np.inf), default="nothing")
+        return (
+            f"The sampler did not converge: stopped by {self.stopped_by} after {self.num_sweeps} sweeps with "
+            f"split R-hat {self.rhat.get(worst, np.nan):.3f} for {worst} and effective sample size "
+            f"{self.ess.get(fewest, np.nan):.0f} for {fewest}. Intervals may be off; allow more work or "
+            "sweeps."
+        )
+
+
+def limits(effort: Effort, chains: int, numbers: float, before: float = 0.0) -> Limits:
+    """What an effort allows for `chains` chains that compute `numbers` a sweep, after work done `before`.
+
+    Raises:
+        ValueError: an effort that makes no sense.
+        TooLarge: too few sweeps would be left, and the effort says to give up.
+    """
+    _check(effort)
+    allowed = (effort.max_work - before) / (chains * max(numbers, 1.0))
+    if effort.give_up and allowed < 2 * FEWEST:
+        raise TooLarge(
+            f"the data are too large for this model: {2 * FEWEST} sweeps of {chains} chains compute "
+            f"{before + 2 * FEWEST * chains * numbers:.2g} numbers and {effort.max_work:.2g} are allowed"
+        )
+    burn_in = min(effort.burn_in, max(int(allowed / 3), FEWEST))
+    affordable, wanted = max(int(allowed) - burn_in, FEWEST), effort.max_sweeps // chains
+    first = min(max(-(-effort.min_sweeps // chains), _SHORTEST), affordable, wanted)
+    return Limits(burn_in, first, min(affordable, wanted), affordable < wanted)
+
+
+def diagnose(draws: dict[str, np.ndarray]) -> tuple[dict[str, float], dict[str, float]]:
+    """Split R-hat and bulk ESS of every number in these arrays, named like "prior[1]"."""
+    rhat, ess = {}, {}
+    for name, values in draws.items():
+        r, e = split_rhat(values, groups=4), effective_sample_size(values)
+        for index in np.ndindex(r.shape):
+            label = f"{name}[{','.join(map(str, index))}]" if index else name
+            rhat[label], ess[label] = float(r[index]), float(e[index])
+    return rhat, ess
+
+
+def good(rhat: dict[str, float], ess: dict[str, float], effort: Effort) -> bool:
+    """NaN means that a quantity never changed, in no chain: there is nothing to converge."""
+    r, e = np.array(list(rhat.values())), np.array(list(ess.values()))
+    return bool((np.isnan(r) | (r < effort.max_rhat)).all() and (np.isnan(e) | (e >= effort.min_ess)).all())
+
+
+def next_target(target: int, ess: dict[str, float], effort: Effort) -> int:
+    """Half as much again, or what the smallest ESS asks for, at most three times as much."""
+    fewest = np.nanmin([effort.min_ess, *ess.values()])
+    return int(np.ceil(target * np.clip(1.2 * effort.min_ess / max(fewest, 1.0), 1.5, 3.0)))
+
+
+def _check(effort: Effort) -> None:
+    chains = effort.chains or 4
+    if chains < 2 or (chains > 4 and chains % 4) or effort.burn_in < 0 or effort.min_sweeps < 4 * chains:
+        raise ValueError(
+            "effort needs 2 to 4 chains, or a multiple of 4, and 4 sweeps or more of each in min_sweeps; got "
+            f"{effort}"
+        )
+    if not (effort.max_work > 0 and effort.max_sweeps >= effort.min_sweeps):
+        raise ValueError(f"effort needs max_work > 0 and max_sweeps >= min_sweeps; got {effort}")
+    if effort.max_seconds is not None and not effort.max_seconds > 0:
+        raise ValueError(f"effort needs max_seconds > 0, or None for no wall limit; got {effort}")

@@ -1,0 +1,205 @@
+"""Gibbs sampling of latent-class models: draws of states and probabilities until they are good enough.
+
+The model is conjugate (see `model`): given the states every row of probabilities is Dirichlet, given the
+probabilities the states of the samples are independent. A sweep draws both in turn, in NumPy on the host:
+nothing is compiled, equal samples are one row, and 4 to 32 chains run side by side: as many as cost little
+more than four.
+
+`run_gibbs` starts all chains at a mode found by EM, leaves out a burn-in, and then goes on until split R-hat
+is below 1.01 and the effective sample size is at least 400 for every monitored quantity, or until the work or
+the sweeps of its `Effort` are done; which of them it was is part of the result. The same key gives the same
+draws to the last bit, on a busy machine too, and when the run was killed and resumed from its checkpoint.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from jtruth._random import host_rng, key_words
+from jtruth.sampling import kernel
+from jtruth.sampling.checkpoint import Checkpoint, digest
+from jtruth.sampling.effort import STANDARD, Convergence, Effort, limits
+from jtruth.sampling.model import LatentModel, Observed
+from jtruth.sampling.pooled import draw_common_rows
+from jtruth.sampling.walk import Arrays, Chain, Kept, walk
+
+_BLOCK = 50  # sweeps between two looks at progress and checkpoint
+_BLOCK_NUMBERS = 4_000_000  # ... fewer where a block of draws would hold more numbers than this
+_CHEAP = 80_000
+# What is kept of one block of draws: arrays to keep, and large arrays to keep thinned.
+Digest = Callable[[Arrays], tuple[Arrays, Arrays]]
+
+
+class GibbsRun(NamedTuple):
+    """Draws (chains, sweeps, ...) and how they came about."""
+
+    draws: dict[str, np.ndarray]
+    large: dict[str, np.ndarray]  # every `thin`-th sweep
+    large_mean: dict[str, np.ndarray]  # over all sweeps
+    thin: int
+    state_posterior: Float[np.ndarray, "rows states"]  # mean over sweeps of p(state | labels, probabilities)
+    convergence: Convergence
+    em_steps: int
+
+
+def run_gibbs(
+    model: LatentModel,
+    observed: Observed,
+    *,
+    key: Any,
+    start: Float[np.ndarray, "states rows"],
+    digest: Digest,
+    monitored: tuple[str, ...],
+    effort: Effort = STANDARD,
+    progress: Callable[[int, int], None] | None = None,
+    checkpoint: str | Path | None = None,
+    checkpoint_seconds: float | int = 10.0,
+) -> GibbsRun:
+    """Sample a latent-class model.
+
+    Args:
+        model, observed: see `model`.
+        key: JAX random key.
+        start: state probabilities from which EM starts.
+        digest: block of draws -> (arrays to keep, large arrays to keep thinned), all (chains, sweeps, ...).
+            It is given "pi", "weights", "raters0", ... as far as the model has them, and "table0", ...:
+            (chains, sweeps, states, raters * symbols), how many samples of each state got each symbol.
+        monitored: names of the kept arrays that must converge.
+        effort: when to stop.
+        progress: called after every block with sweeps done and sweeps planned so far, all chains together.
+        checkpoint: file to resume from if it exists, and to write.
+        checkpoint_seconds: least time between two writings.
+
+    Raises:
+        ValueError: the checkpoint belongs to another run, or `effort` makes no sense.
+        TooLarge: the data ask for more work than an effort with `give_up` allows.
+    """
+    problem = kernel.flatten(model, observed)
+    chains = effort.chains or _affordable_chains(problem)
+    allowed = limits(effort, chains, numbers_of(problem))
+    mode, em_steps = kernel.em(problem, start)
+    mark = _mark(problem, key, start, chains, allowed.burn_in, effort.max_bytes)
+    store, convergence = walk(
+        GibbsMover(problem, mode, chains, digest),
+        host_rng(key, "gibbs"),
+        monitored=lambda draws: {name: draws[name] for name in monitored},
+        effort=effort,
+        limits=allowed,
+        progress=progress,
+        file=Checkpoint(checkpoint, mark, checkpoint_seconds),
+    )
+    total = convergence.num_sweeps
+    return GibbsRun(
+        draws=store.draws(),
+        large=store.thinned(),
+        large_mean={name: a / total for name, a in store.large_sum.items()},
+        thin=store.thin,
+        state_posterior=(np.asarray(store.state_sum) / total).T,
+        convergence=convergence,
+        em_steps=em_steps,
+    )
+
+
+@dataclass
+class GibbsMover:
+    """Chains of one problem: how many samples are behind every (column, state), and rows where pooled."""
+
+    problem: kernel.Problem
+    mode: np.ndarray  # (states, rows) where the chains start
+    num_chains: int
+    digest: Digest
+
+    @property
+    def block(self) -> int:
+        """Most sweeps between two looks."""
+        held = self.num_chains * self.problem.concentration.size
+        return int(np.clip(_BLOCK_NUMBERS // max(held, 1), 5, _BLOCK))
+
+    def start(self, rng: np.random.Generator) -> Chain:
+        """States drawn at the mode."""
+        problem = self.problem
+        p = np.repeat(self.mode[:, None, :], self.num_chains, axis=1)
+        symbols = kernel.count_symbols(problem, kernel.draw_states(problem, p, rng))
+        chain = {"symbols": symbols}
+        if problem.pooled:
+            alpha = problem.concentration + kernel.count_probabilities(problem, symbols)
+            chain["log_theta"] = kernel.draw_dirichlet_logs(problem, alpha, rng)
+        for k, group in enumerate(problem.pooled):
+            mean = group.common_prior / group.common_prior.sum(axis=-1, keepdims=True)
+            chain[f"common{k}"] = np.repeat(np.log(mean)[None], self.num_chains, axis=0)
+        return chain
+
+    def settle(self, chain: Chain) -> Chain:
+        """All chains started at one mode: nothing to do."""
+        return chain
+
+    def advance(
+        self, chain: Chain, rng: np.random.Generator, sweeps: int, burning: bool
+    ) -> tuple[Chain, Kept | None]:
+        """Some sweeps of all chains."""
+        logs, tables, states = [], [], np.zeros(())
+        for _ in range(sweeps):
+            chain, log_theta, p = self._sweep(chain, rng)
+            if not burning:
+                logs.append(log_theta)
+                tables.append(chain["symbols"])
+                states = states + p.sum(axis=1)
+        if burning:
+            return chain, None
+        return chain, Kept(*self.digest(named_draws(self.problem, logs, tables)), states)
+
+    def _sweep(self, chain: Chain, rng: np.random.Generator) -> tuple[Chain, np.ndarray, np.ndarray]:
+        """Rows given states, then states given rows; log rows (chains, P), p (states, chains, rows)."""
+        problem = self.problem
+        common = [chain[f"common{k}"] for k in range(len(problem.pooled))]
+        counts = kernel.count_probabilities(problem, chain["symbols"])
+        last = chain.get("log_theta", counts)
+        concentration, common = draw_common_rows(problem, last, counts, common, rng)
+        log_theta = kernel.draw_dirichlet_logs(problem, concentration + counts, rng)
+        p = kernel.state_probabilities(problem, log_theta)
+        symbols = kernel.count_symbols(problem, kernel.draw_states(problem, p, rng))
+        new = {"symbols": symbols} | {f"common{k}": g for k, g in enumerate(common)}
+        if problem.pooled:
+            new["log_theta"] = log_theta
+        return new, log_theta, p
+
+
+def named_draws(problem: kernel.Problem, logs: list, symbols: list) -> Arrays:
+    """A block of draws by name, (chains, sweeps, ...): "pi", "weights", "raters0", "table0", ..."""
+    theta = np.exp(np.stack(logs, axis=1))
+    draws = {}
+    for name, (first, shape) in problem.blocks.items():
+        part = theta[:, :, first : first + int(np.prod(shape))]
+        draws[name] = part.reshape(*part.shape[:2], *shape)
+    for name, (first, last) in problem.columns.items():
+        tables = np.stack([a[first:last] for a in symbols])  # (sweeps, columns, states, chains)
+        draws[name.replace("raters", "table")] = tables.transpose(3, 0, 2, 1)
+    return draws
+
+
+def numbers_of(problem: kernel.Problem) -> float:
+    """Numbers that one sweep of one chain computes: the two sparse products, the states, the rows."""
+    states, rows = problem.place.shape[1], problem.multiplicity.size
+    return float(
+        states * (2 * problem.design.nnz + 6 * rows + problem.place.shape[0]) + 4 * problem.concentration.size
+    )
+
+
+def _affordable_chains(problem: kernel.Problem) -> int:
+    """4 to 32 chains: together some 80 000 numbers a step, below which Python's own time dominates."""
+    numbers = problem.place.shape[1] * problem.multiplicity.size + problem.concentration.size
+    return int(np.clip(4 * (_CHEAP // (4 * numbers)), 4, 32))
+
+
+def _mark(problem: kernel.Problem, key: Any, *more: Any) -> str:
+    """A digest of all that the draws depend on."""
+    design = problem.design
+    pooled = [(group.common_prior, group.strength) for group in problem.pooled]
+    return digest(
+        "gibbs", key_words(key), design.data, design.indices, design.indptr, problem.multiplicity,
+        problem.offset, problem.place, problem.concentration, pooled, *more,
+    )  # fmt: skip
