@@ -93,10 +93,7 @@ from jtruth.learning._bayes_rows import merged_rows  # noqa: E402
 from jtruth.learning._bayes_spec import SPECS, prepare  # noqa: E402
 from jtruth.learning.joint import fit_joint  # noqa: E402
 from jtruth.learning.random_effect import fit_random_effect  # noqa: E402
-from jtruth.sampling import (
-    Effort,
-    nuts,
-)
+from jtruth.sampling import Effort, nuts  # noqa: E402
 from jtruth.stats.chains import effective_sample_size  # noqa: E402
 from jtruth.testing.bayes import binary_nuts, multiclass_nuts  # noqa: E402
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # the same names for editors and type checkers
         noise,
         planning,
         plots,
+        sampling,
         testing,
         training,
     )
@@ -71,6 +72,7 @@ __all__ = [
     "read_labels",
     "read_noise",
     "read_predictions",
+    "sampling",
     "simulate",
     "simulate_difficulty_fallibility",
     "testing",

@@ -11,13 +11,15 @@ own answer, all of them are shown, and the printed range is the hull of their in
 - "random_effect": difficulty is gradual and everybody feels it (two classes).
 
 Shared difficulty pulls the estimate of the classifier down, independence and strata of the labelers pull it
-up, so the hull needs members of both kinds. A member leaves, and a warning names it, if its classes have
-exchanged names, if the data are too large for it, or if its chains disagree (R-hat of 1.1 or more, or worth
-fewer than 50 draws): its interval would be luck. One that only missed its own stricter standard stays in
-hull and point with a warning: its error is small beside its width, and a narrower hull would be worse. If
-nothing else is left of the models, chains that disagree are better than none, and stay. The point is the mean over majority vote, shared strata and
+up, so the hull needs members of both kinds. The point is the mean over majority vote, shared strata and
 random effect. Coverage and width on real label sets are measured in `benchmarks/sensitivity_range.py`. What
 no member describes are labelers who are wrong together on their own: only gold labels show that.
+
+A member leaves, and a warning names it, if its classes have exchanged names, if the data are too large for
+it, or if its chains disagree (R-hat of 1.1 or more, or worth fewer than 50 draws): its interval would be
+luck. One that only missed the stricter standard of `EFFORT` stays in hull and point, with a warning: its
+error is small beside its width, and a narrower hull would be worse. If no other model is left, chains that
+disagree stay too.
 """
 
 from collections.abc import Callable
@@ -54,7 +56,7 @@ HULL = ("majority_vote", "labeler_strata", "shared_strata", "random_effect")
 FAST = ("majority_vote", "independent", "random_effect")  # two classes; for more: HULL
 
 # A range is wide, and its ends need not be known to a hundredth of it. Half a minute a member, at most.
-EFFORT = Effort(max_rhat=1.02, min_ess=400, max_work=6e9, nuisance=False)
+EFFORT = Effort(max_rhat=1.02, min_ess=300, max_work=6e9, nuisance=False)
 _WORST_RHAT, _FEWEST_DRAWS = 1.1, 50.0
 _VOTE_DRAWS = 4000
 

@@ -1,0 +1,202 @@
+"""Checkpoints: one format, a mark that another process finds again, and files that are never half written."""
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import time
+import zipfile
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import jtruth as jt
+from jtruth.learning import fit_joint, fit_random_effect
+from jtruth.sampling import Effort
+from jtruth.sampling.checkpoint import Checkpoint, digest
+from tests import test_nuts
+
+ROOT = Path(jt.__file__).parents[1]
+EFFORT = Effort(chains=4, min_sweeps=400, max_sweeps=400, min_ess=1, max_rhat=9)
+
+
+def a_function(x, *, width=1):
+    return x + width
+
+
+def small():
+    z = np.array([[1, 1, 0], [0, 0, 0], [1, 0, 1], [0, 1, 0], [1, 1, 1], [0, 0, 0]] * 4)
+    return jt.Labels.from_matrix(z, 2), z[:, 0]
+
+
+def gibbs(path, key=0):
+    labels, y_pred = small()
+    return fit_joint(labels, y_pred=y_pred, key=key, effort=EFFORT, checkpoint=path)
+
+
+def random_effect(path, key=0, **options):
+    labels, y_pred = small()
+    return fit_random_effect(labels, y_pred=y_pred, key=key, effort=EFFORT, checkpoint=path, **options)
+
+
+def run_nuts(path, key=0):
+    return test_nuts.run([1.0, 2.0, 4.0], [1, 3, 0], seed=key, checkpoint=path)
+
+
+RUNS = {"gibbs": gibbs, "random effect": random_effect, "nuts": run_nuts}
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """A good checkpoint of every sampler."""
+    folder = tmp_path_factory.mktemp("good")
+    for name, run in RUNS.items():
+        run(folder / name)
+    return {name: (folder / name).read_bytes() for name in RUNS}
+
+
+def damage(kind, good):
+    if kind == "cut":
+        return good[: len(good) // 2]
+    if kind == "empty":
+        return b""
+    if kind == "text":
+        return b"worker,task,label\n"
+    return good[:200] + bytes(100) + good[300:]  # zeros inside
+
+
+@pytest.mark.parametrize(
+    "kind", ["cut", "empty", "text", "zeros", "other npz", "other zip", "pickle", "folder"]
+)
+@pytest.mark.parametrize("sampler", RUNS)
+def test_damaged_files_are_named_in_one_sentence(tmp_path, files, sampler, kind):
+    """BadZipFile, KeyError, EOFError, TypeError on cd70ba6."""
+    path = tmp_path / "run.npz"
+    if kind == "other npz":
+        with open(path, "wb") as file:
+            np.savez(file, about=np.array(3), mark=np.array("x"), done=np.array(1))
+    elif kind == "other zip":
+        with zipfile.ZipFile(path, "w") as file:
+            file.writestr("a.txt", "text")
+    elif kind == "pickle":
+        with open(path, "wb") as file:
+            np.savez(file, about=np.array([None, {}], object))
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        path.write_bytes(damage(kind, files[sampler]))
+    with pytest.raises(ValueError, match="is not a checkpoint of a sampler, or it is damaged") as caught:
+        RUNS[sampler](path)
+    text = str(caught.value)
+    assert text.startswith(str(path)) and "\n" not in text and "remove it" in text
+
+
+@pytest.mark.parametrize("sampler", RUNS)
+@pytest.mark.parametrize("other", RUNS)
+def test_checkpoints_of_other_runs_are_refused(tmp_path, files, sampler, other):
+    path = tmp_path / "run.npz"
+    path.write_bytes(files[other])
+    with pytest.raises(ValueError, match="belongs to another run") as caught:
+        RUNS[sampler](path, key=1 if sampler == other else 0)
+    assert str(caught.value).startswith(str(path))
+    assert path.read_bytes() == files[other]
+
+
+def test_a_full_disk_loses_nothing(tmp_path, files, monkeypatch):
+    path = tmp_path / "run.npz"
+    file = Checkpoint(path, "mark")
+    file.write({"a": np.arange(3)}, {"done": 1})
+    before = path.read_bytes()
+
+    def full(target, **arrays):
+        target.write(b"half of it")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(np, "savez", full)
+    with pytest.raises(OSError, match="No space left"):
+        file.write({"a": np.arange(4)}, {"done": 2})
+    assert path.read_bytes() == before and os.listdir(tmp_path) == ["run.npz"]
+    arrays, words = file.read()
+    assert arrays["a"].tolist() == [0, 1, 2] and words == {"done": 1}
+
+
+def test_the_random_effect_resumes_to_the_last_bit(tmp_path):
+    whole = random_effect(None)
+
+    def kill(done, planned):
+        if done > 400:
+            raise KeyboardInterrupt
+
+    path = tmp_path / "run.npz"
+    with pytest.raises(KeyboardInterrupt):
+        random_effect(path, progress=kill, checkpoint_seconds=0)
+    resumed = []
+    again = random_effect(path, progress=lambda done, planned: resumed.append(done))
+    assert resumed[0] > 400
+    np.testing.assert_array_equal(whole.counts, again.counts)
+    np.testing.assert_array_equal(whole.matrices, again.matrices)
+    np.testing.assert_array_equal(whole.class_posterior, again.class_posterior)
+
+
+def test_a_mark_depends_on_everything_and_on_no_address():
+    base = (a_function, np.arange(3.0), {"width": 2}, None, "x")
+    others = [
+        (digest, *base[1:]),
+        (partial(a_function, width=2), *base[1:]),
+        (partial(a_function, width=3), *base[1:]),
+        (base[0], np.arange(3.0) + 1e-12, *base[2:]),
+        (base[0], np.arange(3.0, dtype=np.float32), *base[2:]),
+        (*base[:2], {"width": 3}, *base[3:]),
+        (*base[:4], "y"),
+    ]
+    marks = [digest(*things) for things in (base, *others)]
+    assert len(set(marks)) == len(marks) and digest(*base) == marks[0]
+
+    def with_cell(value):
+        return lambda x: x + value
+
+    assert digest(with_cell(1)) != digest(with_cell(2)) and digest(with_cell(1)) == digest(with_cell(1))
+
+
+def test_another_process_finds_the_same_mark():
+    """On cd70ba6 the mark held the memory address of the model."""
+    code = (
+        "from tests.sampling.test_checkpoint import a_function; from tests.test_nuts import normal_model\n"
+        "from jtruth.sampling.checkpoint import digest; import numpy as np\n"
+        "print(digest(a_function, normal_model, np.arange(3)))"
+    )
+    about = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "7"}
+    run = subprocess.run(
+        [sys.executable, "-c", code], env=about, cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert run.stdout.strip() == digest(a_function, test_nuts.normal_model, np.arange(3))
+
+
+SCRIPT = """
+import sys, jax, numpy as np
+jax.config.update("jax_enable_x64", True)
+from tests import test_nuts
+found = test_nuts.run([1.0, 2.0, 4.0], [1, 3, 0], checkpoint=sys.argv[1], num_samples=int(sys.argv[2]),
+                      progress=lambda d, t: print(d, flush=True))
+np.save(sys.argv[3], found.samples["total"])
+"""
+
+
+@pytest.mark.slow
+def test_nuts_goes_on_in_a_second_process_after_sigkill(tmp_path):
+    path, out = tmp_path / "run.npz", tmp_path / "total.npy"
+    about = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", SCRIPT, str(path), "20000", str(out)]
+    first = subprocess.Popen(command, env=about, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    until = time.monotonic() + 120
+    while not path.exists() and first.poll() is None and time.monotonic() < until:
+        time.sleep(0.02)
+    first.send_signal(signal.SIGKILL)
+    assert first.wait() == -signal.SIGKILL and path.exists() and not out.exists()
+    second = subprocess.run(command, env=about, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert int(second.stdout.split()[0]) > 0  # went on
+    whole = test_nuts.run([1.0, 2.0, 4.0], [1, 3, 0], num_samples=20_000)
+    np.testing.assert_array_equal(np.load(out), whole.samples["total"])
