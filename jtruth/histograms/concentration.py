@@ -24,6 +24,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from jtruth._arrays import as_array, is_concrete
 from jtruth._minimise import minimise
+from jtruth._random import stream
 from jtruth._validation import choose
 from jtruth.histograms.dirichlet import log_dirichlet_multinomial
 from jtruth.histograms.label_counts import Histograms, samples_of
@@ -216,7 +217,7 @@ def _start(key: PRNGKeyArray, x: Array, width: int, depth: int) -> Head:
     """A head that says alpha_0 = 1: its last layer is 0."""
     sizes, layers = (x.shape[1], *(width,) * depth), []
     for k, (before, after) in enumerate(pairwise(sizes)):
-        weights = jax.random.normal(jax.random.fold_in(key, k), (before, after), x.dtype)
+        weights = jax.random.normal(stream(key, "layer", k), (before, after), x.dtype)
         layers.append((weights * (2 / before) ** 0.5, jnp.zeros(after, x.dtype)))
     layers.append((jnp.zeros((sizes[-1], 1), x.dtype), jnp.zeros(1, x.dtype)))
     sd = x.std(axis=0)

@@ -128,7 +128,7 @@ def test_scale_of_many_labelers_is_close_to_the_whole_curvature(monkeypatch):
     assert isinstance(whole, Scale) and whole.dense is not None
     inverse = np.linalg.inv(whole.dense)
     values = np.linalg.eigvalsh(root.T @ inverse.T @ inverse @ root)
-    assert values.min() > 0.2 and values.max() < 3
+    assert values.min() > 1 / 9 and values.max() < 9
 
 
 def test_arrow_and_whole_scale_draw_from_one_law(monkeypatch):
