@@ -116,7 +116,7 @@ def evaluate_labelers(
     if not fit.usable:
         return LabelerReport(level, names, (), (), (*notes, *fit.warnings), fit, refused(fit.warnings[0]))
     prior = fit.prior.mean(0)
-    checks = labeler_checks(labels, prior, fit.mean_matrices, stream(key, "checks"), gold=known)
+    checks = labeler_checks(labels, prior, fit.mean_matrices, stream(key, "labeler checks"), gold=known)
     named = bool((known >= 0).any())
     counts = labels.labels_per_labeler()
     workers = labels.workers or tuple(range(labels.num_labelers))
