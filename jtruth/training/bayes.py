@@ -81,7 +81,7 @@ def fit_bayes(
     Raises:
         ValueError: bad features or sizes, lambda or a scale that is not positive.
     """
-    key = required_key(key, "random draws")
+    key = required_key(key, "drawing at random")
     x = as_features(x)
     check_evidence(x, log_likelihood)
     for name, value in {"regularisation": regularisation, "intercept_scale": intercept_scale}.items():
