@@ -145,6 +145,19 @@ def test_tails_when_the_labels_say_almost_nothing():
     np.testing.assert_allclose(table.count_law(0).mean, expected, rtol=1e-8)
 
 
+def test_known_classes_tell_of_an_unknown_prior():
+    """Certain samples against nearly certain ones: log-odds of 40, which add 40 each to the evidence."""
+    rng = np.random.default_rng(6)
+    sure, y = rng.normal(size=20), rng.integers(0, 2, 20)
+    sure[:6] = [np.inf, np.inf, np.inf, np.inf, -np.inf, -np.inf]
+    certain, nearly = (unknown_prior(x, y) for x in (sure, np.clip(sure, -40, 40)))
+    for found in (certain, nearly):
+        assert found.parameter @ found.weight == pytest.approx(certain.parameter @ certain.weight, abs=1e-9)
+    assert certain.log_evidence + 4 * 40 == pytest.approx(nearly.log_evidence, abs=1e-6)
+    assert certain.parameter @ certain.weight > 0.5
+    assert certain.estimate("recall").mean == pytest.approx(nearly.estimate("recall").mean, abs=1e-9)
+
+
 LIK = np.array([[0.2, 0.8], [0.7, 0.3], [0.5, 0.4], [0.9, 0.2], [0.1, 0.6]])
 Y_PRED = np.array([1, 0, 1, 0, 0])
 GRID = (np.arange(2000) + 0.5) / 2000

@@ -102,6 +102,17 @@ def test_curvature_and_count_moments_against_finite_differences():
                 4 * h * h
             )
     np.testing.assert_allclose(np.linalg.inv(-hessian), mode.covariance, rtol=1e-5)
+
+    # Counts given the operating point move with it: variances inside plus slopes times its covariance.
+    def counts(p):
+        q = expit(x + np.where(y == 1, np.log(p[0] / p[1]), np.log((1 - p[0]) / (1 - p[1]))))
+        return np.array([q[y == 1].sum(), q[y == 0].sum()]), np.array(
+            [(q * (1 - q))[y == 1].sum(), (q * (1 - q))[y == 0].sum()]
+        )
+
+    slopes = np.stack([(counts(at + e)[0] - counts(at - e)[0]) / (2 * h) for e in h * np.eye(2)], axis=1)
+    expected = np.diag(counts(at)[1]) + slopes @ mode.covariance @ slopes.T
+    np.testing.assert_allclose(mode.count_covariance, expected, rtol=1e-5)
     table = count_table(data, prior)
     a = table.probability.sum(1)
     mean = float(table.a @ a)

@@ -104,6 +104,8 @@ def test_mbem_with_one_label_for_each_sample():
     assert (found.y_pred == y).mean() > 0.85
     one_round = fit_mbem(train_linear(x), labels, num_rounds=1)
     assert not one_round.converged and one_round.changed == ()
+    predicted = np.bincount(one_round.y_pred, minlength=2) + 0.1  # a learned prior, with the pseudo-count
+    np.testing.assert_allclose(one_round.prior, predicted / predicted.sum(), rtol=1e-12)
     runaway = fit_mbem(train_linear(x), labels, num_rounds=20)  # as the module says
     assert runaway.converged and runaway.y_pred.mean() > 0.99
 
@@ -122,6 +124,7 @@ def test_trace_regularisation_finds_matrices_that_the_likelihood_alone_does_not_
     x, y, z, matrices = crowd(seed=5, n=1500, matrices=(GOOD, POOR, GOOD))
     start = with_labelers(Linear(jnp.zeros(()), jnp.zeros(2)), 3, 2, diagonal=0.8)
     np.testing.assert_allclose(labeler_matrices(start)[0], [[0.8, 0.2], [0.2, 0.8]])
+    assert float(trace_penalty(0.5)(start)) == pytest.approx(0.4)
 
     def train(penalty):
         return fit(
