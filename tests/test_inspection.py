@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pytest
 
+from jtruth._validation.agreement import labeler_pairs
 from jtruth.inspection import inspect_file, inspect_labels
 from jtruth.io import read_labels
 from jtruth.labels import Labels
@@ -103,6 +104,13 @@ def test_findings(spoil, name, text):
     look = inspect_labels(Labels.from_matrix(z, 2))
     assert names_of(look) == [name]
     assert text in look.findings[0].message and f"  - {look.findings[0].message}" in str(look)
+
+
+def test_pairs_are_counted_from_the_first_label_of_each():
+    """Labeler 0 changes his mind on sample 0; only what he said first is compared."""
+    sample, labeler, label = (np.array(v) for v in ([0, 0, 0, 1, 1], [0, 0, 1, 0, 1], [1, 0, 0, 1, 1]))
+    pairs = labeler_pairs(sample, labeler, label, (2, 2))
+    assert (pairs.num_first, pairs.shared[0, 1], pairs.agreed[0, 1], pairs.variety[0, 1]) == (4, 2, 1, 1)
 
 
 def test_full_agreement_on_one_class_is_no_copy():
