@@ -9,6 +9,12 @@ equations.
 
 from jtruth.histograms.bins import equal_mass_edges, equal_width_edges, merged_edges
 from jtruth.histograms.calibration import calibration_log_loss, calibration_loss, dispersion_loss
+from jtruth.histograms.calibrator import (
+    Calibrated,
+    Calibrator,
+    epistemic_after_one_label,
+    fit_calibrator,
+)
 from jtruth.histograms.concentration import (
     concentration_loss,
     concentration_slope,
@@ -27,7 +33,13 @@ from jtruth.histograms.dirichlet import (
     posterior_probabilities,
 )
 from jtruth.histograms.estimates import LossTable, bootstrap_draws, loss_estimates, loss_values
-from jtruth.histograms.label_counts import Histograms, from_counts, from_labels, with_at_least
+from jtruth.histograms.label_counts import (
+    Histograms,
+    check_probabilities,
+    from_counts,
+    from_labels,
+    with_at_least,
+)
 from jtruth.histograms.losses import (
     best_weights,
     epistemic_log_loss,
@@ -58,6 +70,8 @@ from jtruth.histograms.scaling import (
 )
 
 __all__ = [
+    "Calibrated",
+    "Calibrator",
     "Histograms",
     "LossTable",
     "any_kernel",
@@ -66,6 +80,8 @@ __all__ = [
     "bootstrap_draws",
     "calibration_log_loss",
     "calibration_loss",
+    "check_probabilities",
+    "check_rows",
     "choose_penalties",
     "concentration_loss",
     "concentration_slope",
@@ -75,10 +91,12 @@ __all__ = [
     "dispersion_loss",
     "ensemble_disagreement",
     "ensemble_posterior",
+    "epistemic_after_one_label",
     "epistemic_log_loss",
     "epistemic_loss",
     "equal_mass_edges",
     "equal_width_edges",
+    "fit_calibrator",
     "fit_concentration_head",
     "fit_isotonic",
     "fit_scaling",

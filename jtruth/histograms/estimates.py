@@ -105,10 +105,23 @@ def loss_estimates(
         ValueError: probabilities that do not fit the histograms, or samples with one label and no `drop`.
     """
     check_probabilities(histograms, probabilities)
-    z = np.asarray(probabilities)
-    z = z if jnp.issubdtype(z.dtype, jnp.floating) else z.astype(np.float64)
+    z = np.asarray(probabilities, np.float64)
+    with jax.enable_x64(True):
+        return _loss_estimates(histograms, z, concentration, bins, debias, singletons, drop)
+
+
+def _loss_estimates(
+    histograms: Histograms,
+    z: np.ndarray,
+    concentration: Any,
+    bins: Any,
+    debias: str,
+    singletons: str,
+    drop: bool,
+) -> LossTable:
+    """`loss_estimates` of checked probabilities, in float64."""
     pairs, kept, note = with_at_least(histograms, 2, drop=drop)
-    alpha = None if concentration is None else np.asarray(concentration)
+    alpha = None if concentration is None else np.asarray(concentration, np.float64)
     phi = np.asarray(disagreement_probability(z, alpha))
     edges, options = _edges(bins, z), {"debias": debias, "singletons": singletons}
     values, classes, differ = _jitted(pairs, z[kept], edges, phi[kept], **options)
@@ -132,6 +145,13 @@ def _law(mean: Mean, samples: int) -> StudentEstimate:
     return StudentEstimate(
         float(mean.value), error if np.isfinite(error) else np.inf, max(samples - 1.0, 1.0)
     )
+
+
+def law_of_mean(terms: Float[np.ndarray, " samples"]) -> Estimate:
+    """Student law of the mean of one number for each sample."""
+    terms = np.asarray(terms, np.float64)
+    error = terms.std(ddof=1) / np.sqrt(terms.size)
+    return StudentEstimate(float(terms.mean()), float(error), terms.size - 1.0)
 
 
 def _edges(bins: Any, z: np.ndarray) -> Any:

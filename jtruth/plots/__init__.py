@@ -10,6 +10,12 @@ vote, a star or dotted line the true value. Colours are those of Okabe and Ito, 
 colour blindness tell apart.
 """
 
+from jtruth.plots.calibration import (
+    plot_calibration_map,
+    plot_concentrations,
+    plot_reliability,
+    plot_second_opinion,
+)
 from jtruth.plots.estimate import plot_estimate
 from jtruth.plots.joint import plot_joint
 from jtruth.plots.path import plot_path
@@ -17,10 +23,14 @@ from jtruth.plots.rows import plot_comparison, plot_metrics
 from jtruth.plots.sensitivity import plot_sensitivity
 
 __all__ = [
+    "plot_calibration_map",
     "plot_comparison",
+    "plot_concentrations",
     "plot_estimate",
     "plot_joint",
     "plot_metrics",
     "plot_path",
+    "plot_reliability",
+    "plot_second_opinion",
     "plot_sensitivity",
 ]

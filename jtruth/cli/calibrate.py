@@ -1,0 +1,93 @@
+"""`jtruth calibrate`: are class probabilities right when labelers disagree, and how often will they?"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from jtruth.cli.options import Columns, Draws, LabelsFile
+from jtruth.cli.output import Output
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What to calibrate, on what, and how."""
+
+    predictions: Annotated[
+        Path, typer.Option("--predictions", help="Columns task, label, and a probability for each class.")
+    ]
+    fit_on: Annotated[
+        Path | None, typer.Option("--fit-on", help="Column task: samples to fit on; the others are judged.")
+    ] = None
+    folds: Annotated[int, typer.Option("--folds", help="Without --fit-on: parts to cross-fit.")] = 5
+    method: Annotated[
+        str, typer.Option("--method", help="alpha, temperature, vector, matrix, dirichlet.")
+    ] = "alpha"
+    bins: Annotated[int, typer.Option("--bins", help="Bins of equal width for calibration losses.")] = 15
+    drop: Annotated[
+        bool, typer.Option("--drop", help="Leave samples with one label out of losses that need two.")
+    ] = False
+    common_only: Annotated[
+        bool, typer.Option("--common-only", help="Use only tasks with labels and a prediction.")
+    ] = False
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="Write task, probabilities, disagreement, alpha0 to this file."),
+    ] = None
+
+
+def calibrate(
+    source: LabelsFile, calibration: Calibration, draws: Draws, columns: Columns, output: Output
+) -> None:
+    """Losses of class probabilities where experts disagree, before and after calibration."""
+    from jtruth.cli.reading import labels_of, one_stdin, standing
+    from jtruth.evaluation.calibration import evaluate_calibration
+    from jtruth.io import read_predictions
+
+    given = calibration
+    one_stdin(source.file, given.predictions, given.fit_on)
+    labels = labels_of(source.file, columns)
+    read = read_predictions(
+        standing(given.predictions), labels, task=columns.task, label=columns.label, sep=columns.sep,
+        common_only=given.common_only,
+    )  # fmt: skip
+    if read.probabilities is None:
+        names = ", ".join(f"p_{name}" for name in labels.class_names)
+        raise ValueError(f"{given.predictions.name} has no class probabilities; give the columns {names}")
+    labels = labels if read.samples.size == labels.num_samples else labels.restrict(read.samples)
+    report = evaluate_calibration(
+        read.probabilities, labels, method=given.method, fit_on=_fit_on(given.fit_on, labels, columns),
+        folds=given.folds, bins=given.bins, level=draws.level, drop=given.drop, key=draws.seed,
+    )  # fmt: skip
+    if given.out is not None:
+        _write(given.out, *report.rows())
+    text = "\n".join([str(report), *(f"Note: {note}" for note in read.notes)])
+    output.give(text, report.to_dict() | {"notes": list(read.notes)})
+
+
+def _fit_on(file: Path | None, labels: Any, columns: Columns) -> Any:
+    """Mask of the samples that a file names; None without one."""
+    import numpy as np
+
+    from jtruth._validation import quoted
+    from jtruth._validation.text import read_table
+    from jtruth.cli.reading import standing
+
+    if file is None:
+        return None
+    (chosen,) = read_table(standing(file), columns.sep).pick({"task": columns.task})
+    tasks = [str(task) for task in (labels.tasks or range(labels.num_samples))]
+    unknown = sorted(set(chosen) - set(tasks))
+    if unknown:
+        raise ValueError(f"{file.name}: {len(unknown)} tasks have no labels here ({quoted(unknown)})")
+    return np.isin(tasks, list(chosen))
+
+
+def _write(path: Path, header: list[str], rows: list[list[Any]]) -> None:
+    import csv
+
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(header)
+        writer.writerows(rows)

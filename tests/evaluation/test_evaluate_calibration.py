@@ -1,0 +1,152 @@
+"""Calibration where experts disagree: the report, exchangeability of labelers, and the shell."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from jtruth import histograms as hist
+from jtruth.evaluation.calibration import evaluate_calibration, panel_probabilities
+from jtruth.evaluation.exchangeability import exchangeability_check
+from jtruth.evaluation.result import estimate_dict
+from jtruth.io import read_predictions, write_labels
+from jtruth.labels import Labels
+from jtruth.noise import ConfusionMatrices
+
+
+def experts(rng, samples=150, labelers=8, each=5):
+    """Exchangeable experts, and an overconfident classifier that knows the mean of each sample's law."""
+    f = rng.dirichlet(np.ones(3), samples)
+    q = np.stack([rng.dirichlet(4 * row) for row in f])
+    z = np.full((samples, labelers), -1)
+    for i in range(samples):
+        z[i, rng.choice(labelers, each, replace=False)] = rng.choice(3, each, p=q[i])
+    p = f**2 / (f**2).sum(axis=1, keepdims=True)
+    return Labels.from_matrix(z, 3), p, q
+
+
+@pytest.fixture(scope="module")
+def report():
+    labels, p, _ = experts(np.random.default_rng(0))
+    return labels, p, evaluate_calibration(p, labels, method="temperature", folds=2)
+
+
+def test_report(report):
+    labels, p, found = report
+    direct = hist.loss_estimates(hist.from_labels(labels), p)
+    laws = (found.before["epistemic_loss"], direct.estimates["epistemic_loss"])
+    np.testing.assert_allclose(*((law.mean, law.sd) for law in laws))
+    assert found.after["epistemic_loss"].mean < found.before["epistemic_loss"].mean
+    assert found.after["calibration_loss"].mean < found.before["calibration_loss"].mean
+    assert found.after["epistemic_loss_after_one_label"].mean < found.after["epistemic_loss"].mean
+    assert found.plugin["epistemic_loss"] > found.before["epistemic_loss"].mean
+    assert found.checks[0].verdict == "fits"
+    plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert plain["before"]["epistemic_loss"] == estimate_dict(found.before["epistemic_loss"], 0.95)
+    text = str(found)
+    assert "what labelers would say, not what is true" in text and "exchangeable labelers: fits" in text
+    np.testing.assert_allclose(found.predictions().probabilities.sum(axis=1), 1)
+
+
+def test_loss_after_one_label_equals_the_mean_over_labels():
+    h = hist.from_counts([[3, 1, 0], [1, 1, 1], [2, 0, 0]])
+    f, alpha = np.array([[0.5, 0.3, 0.2], [0.1, 0.6, 0.3], [0.4, 0.4, 0.2]]), np.array([2.0, 0.5, 1.0])
+    found = np.asarray(hist.epistemic_after_one_label(h, hist.Calibrated(f, alpha)))
+    assert np.isnan(found[2])  # two labels: none to spare
+    for i in range(2):
+        losses = []
+        for k in np.repeat(np.arange(3), h.counts[i]):
+            posterior = (alpha[i] * f[i] + np.eye(3)[k]) / (alpha[i] + 1)
+            rest = hist.from_counts(h.counts[i : i + 1] - np.eye(3, dtype=int)[k])
+            losses.append(float(np.asarray(hist.epistemic_loss(rest, posterior[None])).sum()))
+        np.testing.assert_allclose(found[i], np.mean(losses))
+
+
+def test_alpha_leaves_class_probabilities_and_fit_on_leaves_the_judged(report):
+    labels, p, _ = report
+    mask = np.arange(150) < 100
+    found = evaluate_calibration(p, hist.from_labels(labels), fit_on=mask)
+    np.testing.assert_allclose(found.law.probabilities, p, atol=1e-7)
+    assert found.judged.tolist() == list(range(100, 150))
+    assert found.checks[0].verdict == "cannot be seen"
+
+
+def test_false_alarms_of_exchangeability():
+    """300 sets under the hypothesis: 5 % of alarms, within 2 s.e. (fixed seed); p <= .05 is 5 of 100."""
+    rng, alarms = np.random.default_rng(1), 0
+    for _ in range(300):
+        q = rng.random(30)
+        z = (rng.random((30, 4)) < q[:, None]).astype(int)
+        alarms += (
+            exchangeability_check(
+                Labels.from_matrix(z, 2), key=int(rng.integers(2**31)), permutations=99
+            ).p_value
+            <= 0.05
+        )
+    assert abs(alarms / 300 - 0.05) < 2 * np.sqrt(0.05 * 0.95 / 300)
+
+
+def test_two_fixed_raters_with_their_own_policies_are_seen():
+    rng = np.random.default_rng(2)
+    x = rng.random(80)
+    z = np.stack([x + 0.05 * rng.normal(size=80) > 0.4, x + 0.05 * rng.normal(size=80) > 0.6], axis=1)
+    check = exchangeability_check(Labels.from_matrix(z.astype(int), 2), key=0)
+    assert check.verdict == "does not fit" and check.p_value == 1 / 500
+    assert "where" in check.message and "panel_probabilities" in check.message
+    same = exchangeability_check(Labels.from_matrix([[0, 0], [1, 1]], 2), key=0)
+    assert same.verdict == "cannot be seen"
+    # opposite policies in two groups of samples cancel unless the groups are told apart
+    flipped = np.where((np.arange(80) % 2 == 0)[:, None], z, z[:, ::-1]).astype(int)
+    labels, groups = Labels.from_matrix(flipped, 2), np.arange(80) % 2
+    assert exchangeability_check(labels, key=0).p_value > 0.05
+    assert exchangeability_check(labels, key=0, groups=groups).p_value < 0.01
+
+
+def test_panel_probabilities_by_hand():
+    noise = ConfusionMatrices(np.array([[[0.9, 0.1], [0.2, 0.8]], [[0.6, 0.4], [0.4, 0.6]]]))
+    found = panel_probabilities(Labels.from_matrix([[0, 1], [1, -1]], 2), noise, [0.5, 0.5])
+    rho = np.array([[0.9 * 0.4, 0.2 * 0.6], [0.1, 0.8]])
+    rho /= rho.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(found, rho @ [[0.75, 0.25], [0.3, 0.7]])
+
+
+BAD = {
+    "method": (lambda p, y: evaluate_calibration(p, y, method="platt"), "method must be one of temperature"),
+    "folds": (lambda p, y: evaluate_calibration(p, y, folds=1), "folds must be 2 to 150"),
+    "all fitted": (lambda p, y: evaluate_calibration(p, y, fit_on=np.ones(150)), "leave some to judge"),
+    "zero": (
+        lambda p, y: evaluate_calibration(np.eye(3)[p.argmax(1)], y, method="vector"),
+        r"probability 0 of class .*cannot scale",
+    ),
+    "given zero": (lambda p, y: evaluate_calibration(np.eye(3)[p.argmax(1)], y), "but was given"),
+}
+
+
+@pytest.mark.parametrize("call, message", BAD.values(), ids=BAD)
+def test_bad_input(call, message, report, as_installed):
+    labels, p, _ = report
+    with pytest.raises(ValueError, match=message):
+        call(p, labels)
+
+
+def test_from_the_shell(report, tmp_path):
+    labels, p, _ = report
+    write_labels(tmp_path / "labels.csv", labels)
+    rows = [
+        "task,label,p_0,p_1,p_2",
+        *(f"{i},{row.argmax()},{row[0]},{row[1]},{row[2]}" for i, row in enumerate(p)),
+    ]
+    (tmp_path / "probs.csv").write_text("\n".join(rows) + "\n")
+    (tmp_path / "fit.csv").write_text("task\n" + "\n".join(map(str, range(100))) + "\n")
+    command = [sys.executable, "-m", "jtruth.cli", "calibrate", "labels.csv", "--predictions", "probs.csv",
+               "--fit-on", "fit.csv", "--out", "out.csv", "--json", "out.json"]  # fmt: skip
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "epistemic loss after one label" in done.stdout
+    assert json.loads((tmp_path / "out.json").read_text())["num_judged"] == 50
+    header = (tmp_path / "out.csv").read_text().splitlines()[0]
+    assert header == "task,label,p_0,p_1,p_2,disagreement,alpha0,gain_bits"
+    again = read_predictions(tmp_path / "out.csv", labels)
+    np.testing.assert_allclose(again.probabilities, p, atol=1e-7)
