@@ -100,8 +100,8 @@ import numpy as np  # noqa: E402
 
 from jtruth import testing  # noqa: E402
 from jtruth.simulation import simulate_difficulty_fallibility  # noqa: E402
+from jtruth.tables.metrics import binary_counts, false_alarm_rate, recall  # noqa: E402
 from jtruth.testing import METRICS  # noqa: E402
-from jtruth.testing.metrics import binary_counts, false_alarm_rate, recall  # noqa: E402
 
 PROCESSES = 2
 MAIN = {"positive": 0.2, "difficulty": (1, 5), "fallibility": (0, 0.4)}

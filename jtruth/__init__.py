@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # the same names for editors and type checkers
         planning,
         plots,
         sampling,
+        tables,
         testing,
         training,
     )
@@ -75,6 +76,7 @@ __all__ = [
     "sampling",
     "simulate",
     "simulate_difficulty_fallibility",
+    "tables",
     "testing",
     "training",
     "use_compilation_cache",

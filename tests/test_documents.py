@@ -15,7 +15,6 @@ from jtruth import information
 from jtruth.cli.reading import noise_of
 from jtruth.labels import Labels
 from jtruth.noise import ConfusionMatrices
-from jtruth.testing import metrics
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -24,7 +23,7 @@ def python_blocks(name: str) -> list[str]:
     return re.findall(r"```python\n(.*?)```", (ROOT / name).read_text(), re.DOTALL)
 
 
-MODEL, METRIC = python_blocks("CONTRIBUTING.md")
+MODEL = python_blocks("CONTRIBUTING.md")[0]
 
 
 @pytest.mark.parametrize("number", range(len(python_blocks("README.md"))))
@@ -88,10 +87,3 @@ def test_the_noise_model_to_copy_works_everywhere(tmp_path):
     np.testing.assert_array_equal(again.spam, model.spam)
     np.testing.assert_array_equal(share, prior)
     assert again.to_dict() == model.to_dict()
-
-
-def test_the_metric_to_copy_is_one():
-    names = {"ratio": metrics.ratio}
-    exec(METRIC, names)
-    assert names["specificity"](1, 2, 3, 6) == 6 / 8
-    assert np.isnan(names["specificity"](1, 0, 3, 0))

@@ -209,7 +209,6 @@ GOOD = jt.Labels.from_matrix([[0, 1, 1], [1, 1, 1], [0, 0, 0]], 2)
     ("options", "message"),
     [
         ({"positive": 1.7}, "positive=1.7 is not one of the classes"),
-        ({"positive": None}, "positive=None is not"),
         ({"positive": True}, "positive=True is not"),
         ({"level": None}, "level is None"),
         ({"level": "high"}, "level is high"),

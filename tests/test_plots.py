@@ -140,7 +140,7 @@ def test_metrics(results):
 
 
 def test_metrics_that_are_not_identified(results):
-    nothing = {metric: point_estimate(np.nan) for metric in jt.testing.METRICS}
+    nothing = {metric: point_estimate(np.nan) for metric in results["bayes"].metrics}
     ax = plots.plot_metrics(replace(results["bayes"], metrics=nothing))
     assert notes(ax) == ["not identified"] * 5 and len(marks(ax, "o")) == 0 and len(marks(ax, "x")) == 5
 
@@ -253,7 +253,7 @@ def test_mode_of_draws_is_where_they_are_dense():
 
 
 def test_path(results):
-    fit = results["empirical_bayes"].posterior.fit
+    fit = results["empirical_bayes"].fit
     early = Fit(fit.p_detection, fit.p_false_alarm, np.asarray(False), np.asarray(2), fit.path)
     ax = plots.plot_path({"ratios": fit, "stopped": early}, ideal=(0.85, 0.15))
     assert legend(ax) == ["ratios", "stopped (not converged in 2 steps)", "$P_D$", "$P_{FA}$"]
@@ -265,7 +265,7 @@ def test_path(results):
 
 
 def test_path_of_one_fit(results):
-    ax = plots.plot_path(results["empirical_bayes"].posterior.fit)
+    ax = plots.plot_path(results["empirical_bayes"].fit)
     assert len(ax.get_lines()) == 2
 
 

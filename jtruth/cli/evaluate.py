@@ -82,7 +82,7 @@ def evaluate(
             assume=graded.assume,
             method=graded.method,
             fast=graded.fast,
-            positive=reading.class_code(graded.positive, labels),
+            positive=None if graded.positive is None else reading.class_code(graded.positive, labels),
             level=draws.level,
             key=jax.random.key(draws.seed),
             progress=advance,

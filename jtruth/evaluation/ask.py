@@ -14,8 +14,8 @@ from jaxtyping import Float, Int
 from scipy.stats import t as student
 
 from jtruth._random import host_rng
-from jtruth.evaluation.terms import metric_terms
 from jtruth.stats.ppi import GoldSample, PpiEstimate
+from jtruth.tables.metrics import expected_table, named_metric
 
 _UNIFORM = 0.2  # share of the samples to ask that is spread evenly, whatever the model thinks
 
@@ -72,7 +72,7 @@ def ask_next(
         y_pred, class_posterior, gold: as in `pooled_gold`; the class posterior has not seen the gold.
         num: how many new samples.
         key: JAX random key; the choice is a random one.
-        classes, positive, metric: see `metric_terms`.
+        classes, positive, metric: see `jtruth.tables.metrics.named_metric`.
         inclusion: (samples,) with which probabilities the gold was chosen that there is; at random if None.
 
     Returns:
@@ -84,7 +84,8 @@ def ask_next(
     left = np.flatnonzero(gold < 0)
     if not 1 <= num <= left.size:
         raise ValueError(f"num must be 1 to {left.size}, the number of samples without gold; got {num}")
-    terms = metric_terms(metric, y_pred, classes, positive)
+    table = expected_table(class_posterior, y_pred, len(classes))
+    terms = named_metric(metric, classes, positive).terms(table).of_samples(y_pred)
     expected = [(part * class_posterior).sum(axis=1) for part in terms]
     total = expected[1].sum()
     influence = (terms.numerator - expected[0].sum() / total * terms.denominator) / total

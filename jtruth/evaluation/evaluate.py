@@ -7,7 +7,6 @@ range over several (`ranges`).
 """
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,24 +16,20 @@ from jtruth._random import as_key, stream
 from jtruth.evaluation import inputs, ranges
 from jtruth.evaluation._check_chance import chance_check
 from jtruth.evaluation._check_data import Parameters
-from jtruth.evaluation.answers import (
-    Answer,
-    CountDrawsPosterior,
-    of_binary,
-    of_draws,
-    of_nothing,
-    of_numbers,
-)
+from jtruth.evaluation.answers import answer_of, names_of, of_nothing, of_votes, vote_metrics
 from jtruth.evaluation.checks import given_checks, learned_checks, refused
 from jtruth.evaluation.learned import joint_model, plug_in_model, with_classifier
 from jtruth.evaluation.result import Assumption, Check, Evaluation
-from jtruth.evaluation.sensitivity import sensitivity
+from jtruth.evaluation.sensitivity import Basis
 from jtruth.evaluation.with_gold import GoldSampling, gold_answer
 from jtruth.labels import Labels
 from jtruth.learning.joint import JointPosterior
 from jtruth.stats.regions import check_level
-from jtruth.testing import BinaryPosterior, binary_posterior, exact_posterior, majority_metrics, unknown_prior
-from jtruth.testing.count_posterior import count_posterior
+from jtruth.tables.posterior import estimates
+from jtruth.testing import binary_posterior, exact_posterior, unknown_prior
+from jtruth.testing.multiclass import METHODS as MULTICLASS
+from jtruth.testing.multiclass import multiclass_posterior
+from jtruth.testing.tested import Tested
 
 INDEPENDENT = "given the true class, the classifier and the labelers err independently of one another"
 
@@ -55,7 +50,7 @@ def evaluate(
     gold_strata: Any = None,
     assume: str | None = None,
     method: str = "bayes",
-    positive: int | str = 1,
+    positive: int | str | None = None,
     order: Any = None,
     fast: bool = False,
     level: float = 0.95,
@@ -81,8 +76,9 @@ def evaluate(
         method: "bayes" (exact posterior), "empirical_bayes", "sampling", "exact_means", "labels",
             "no_predictions", "prior_marginal" (see `jtruth.testing`), "majority_vote", or "plug_in":
             learned error rates taken as known.
-        positive: code or name of the positive class. Of more than two classes, precision,
-            recall and so on are its own.
+        positive: code or name of the positive class, whose precision, recall and so on are meant; class 1
+            if None. Of more than two classes: where it is given, methods other than "bayes" test this class
+            against all others; otherwise they test the full table.
         order: (samples,) when each sample was labelled, on any scale; adds a check for raters who change.
         fast: a sensitivity range of fewer assumptions, in a second or two.
         level: probability of the printed intervals.
@@ -115,41 +111,40 @@ def evaluate(
         model = joint_model(data, key, level, progress, pointwise=several)
     elif model is None:
         model = plug_in_model(data)
-    assumptions: tuple[Assumption, ...] = ()
+    rows: tuple[Assumption, ...] = ()
     kind, advice = "posterior", ()
     if learned and assume in (None, "unknown") and (data.gold >= 0).any() and model.refusal is None:
-        answer, assumptions, advice = gold_answer(data, sampling, level, key, progress)
+        answer, rows, advice = gold_answer(data, sampling, level, key, progress)
         kind = "pooled interval"
     elif learned and assume != "independent" and model.refusal is None:
-        answer, assumptions = _without_independence(data, model, assume, fast, level, key, progress)
-        kind = "sensitivity range" if len(assumptions) > 1 else kind
+        answer, rows = _without_independence(data, model, assume, fast, level, key, progress)
+        kind = "sensitivity range" if len(rows) > 1 else kind
     else:
-        answer = _answer(data, model, method, level, key)
+        answer = _answer(data, model, method, key)
+    metrics = estimates(answer.table, answer.classes, answer.positive)
     return Evaluation(
         method=method,
         level=level,
         interval_kind=kind,
-        metrics=answer.metrics,
-        confusion_matrix=answer.confusion.mean,
-        confusion_low=answer.confusion.low,
-        confusion_high=answer.confusion.high,
+        metrics=metrics,
+        posterior=answer.table,
+        cells=answer.table.cells(level),
         num_samples=data.y_pred.size,
         num_labelers=data.num_labelers,
         num_labels=data.num_labels,
-        classes=data.binary_classes if answer.confusion.mean.shape[0] == 2 else data.classes,
+        classes=answer.classes,
         positive=data.classes[data.positive],
         prior=model.prior,
         labelers=model.labelers,
-        baselines={"majority_vote": _majority(data)} if data.labels is not None else {},
-        assumptions=assumptions or (Assumption("independent", INDEPENDENT, answer.metrics),),
+        baselines={"majority_vote": vote_metrics(data, answer)} if data.labels is not None else {},
+        assumptions=rows or (Assumption("independent", INDEPENDENT, metrics, None, answer.table),),
         checks=(*_checks(data, model, noise, order, key), *chance_check(data, model)),
         warnings=tuple(dict.fromkeys((*model.warnings, *inputs.warnings(data), *answer.warnings))),
         advice=advice,
-        posterior=answer.posterior,
-        named=answer.named,
         num_gold=int((data.gold >= 0).sum()),
         log_evidence=_log_evidence(answer, model, data),
-        moved=partial(sensitivity, data, model, level, noise),
+        fit=answer.fit,
+        basis=Basis(data, model, noise),
     )
 
 
@@ -161,58 +156,66 @@ def _without_independence(
     level: float,
     key: Any,
     progress: Any,
-) -> tuple[Answer, tuple[Assumption, ...]]:
+) -> tuple[Tested, tuple[Assumption, ...]]:
     """Error rates are learned and nobody vouches for independence: a range, or shared difficulty's answer."""
     two = len(data.classes) == 2
     if assume == "shared_difficulty":
         names = ("shared_strata", "random_effect") if two else ("shared_strata",)
         found, doubts = ranges.members(names, data, key, level, progress)
         if not found:
-            return of_nothing()._replace(warnings=tuple(doubts)), ()
-        answer = ranges.pooled_answer(found, data, level)
-        one = Assumption("shared_difficulty", ranges.SHARED, answer.metrics)
+            return of_nothing(data, "bayes")._replace(warnings=tuple(doubts)), ()
+        answer = ranges.pooled_answer(found, data)
+        laws = estimates(answer.table, *names_of(data))
+        one = Assumption("shared_difficulty", ranges.SHARED, laws, None, answer.table)
         return answer._replace(warnings=tuple(doubts)), (one,)
     names = ranges.FAST if fast and two else tuple(ranges.SENTENCES)
     known = {"independent": model.source}
     found, doubts = ranges.members(names, data, key, level, progress, known, pointwise=not fast)
-    answer = ranges.range_answer(found, ranges.FAST if fast and two else ranges.HULL)
-    rows = tuple(
-        Assumption(m.name, ranges.SENTENCES[m.name], m.answer.metrics, loo)
-        for m, loo in zip(found, ranges.loo_of(found), strict=True)
-    )
+    answer = ranges.range_answer(found, data, ranges.FAST if fast and two else ranges.HULL)
+    rows = tuple(ranges.row(m, data, loo) for m, loo in zip(found, ranges.loo_of(found), strict=True))
     return answer._replace(warnings=(ranges.ONLY_GOLD, *doubts)), rows
 
 
-def _answer(data: inputs.Inputs, model: inputs.Model, method: str, level: float, key: Any) -> Answer:
-    """Posterior of the metrics, by the method and by what is known."""
+def _answer(data: inputs.Inputs, model: inputs.Model, method: str, key: Any) -> Tested:
+    """Posterior of the table, by the method and by what is known."""
     if model.refusal is not None:
-        return of_nothing()
+        return of_nothing(data, method)
     if method == "majority_vote":
-        return of_numbers(_majority(data), ("majority vote is taken as the truth: there is no uncertainty",))
+        return of_votes(data)
     if model.count_draws is not None:
-        found = CountDrawsPosterior(model.count_draws, data.classes, data.positive, model.source)
-        return of_draws(found, level)
-    if len(data.classes) > 2 and method in ("bayes", "plug_in"):
-        draws = count_posterior(model.log_likelihood, model.prior, data.y_pred, key=key)
-        doubt = () if draws.converged else (f"the sampler did not converge in {draws.num_sweeps} sweeps",)
-        return of_draws(CountDrawsPosterior(draws.counts, data.classes, data.positive, draws), level, doubt)
-    y = (data.y_pred == data.positive).astype(np.int32)
-    if not model.prior_unknown:
-        known = "bayes" if method == "plug_in" else method
-        found = binary_posterior(inputs.log_odds(data, model), y, method=known, key=key)
-        if len(data.classes) > 2:
-            found = found._replace(
-                warnings=(*found.warnings, ONE_AGAINST_REST.format(data.classes[data.positive]))
-            )
-        return of_binary(found, level)
-    if method != "bayes":
+        return answer_of(model.count_draws, data)._replace(fit=model.source)
+    if method != "bayes" and model.prior_unknown:
         raise ValueError(
             f"method={method!r} takes the class prior as known: give prior=[...], or use 'bayes'"
         )
-    return _prior_integrated_out(data, model, y, level)
+    known = "bayes" if method == "plug_in" else method
+    if len(data.classes) > 2 and (known == "bayes" or not data.one_against_rest):
+        return _any_classes(data, model, known, key)
+    y = (data.y_pred == data.positive).astype(np.int32)
+    if model.prior_unknown:
+        return _prior_integrated_out(data, model, y)
+    found = binary_posterior(inputs.log_odds(data, model), y, method=known, key=key)
+    found = found._replace(classes=data.binary_classes)
+    if len(data.classes) == 2:
+        return found
+    return found._replace(warnings=(*found.warnings, ONE_AGAINST_REST.format(data.classes[data.positive])))
 
 
-def _prior_integrated_out(data: inputs.Inputs, model: inputs.Model, y: np.ndarray, level: float) -> Answer:
+def _any_classes(data: inputs.Inputs, model: inputs.Model, method: str, key: Any) -> Tested:
+    """More than two classes, known noise: the full table."""
+    if method not in MULTICLASS:
+        raise ValueError(
+            f"method={method!r} knows two classes: say positive=... for one class against all others, or use "
+            f"{', '.join(MULTICLASS)}"
+        )
+    classes, positive = names_of(data)
+    found = multiclass_posterior(
+        model.log_likelihood, model.prior, data.y_pred, key=key, method=method, classes=classes
+    )
+    return found._replace(positive=positive)
+
+
+def _prior_integrated_out(data: inputs.Inputs, model: inputs.Model, y: np.ndarray) -> Tested:
     """Two classes, known noise, unknown prior: a mixture of exact tables over a uniform prior."""
     positive = data.positive
     ratio = model.log_likelihood[:, positive] - model.log_likelihood[:, 1 - positive]
@@ -221,23 +224,14 @@ def _prior_integrated_out(data: inputs.Inputs, model: inputs.Model, y: np.ndarra
     negative = model.log_likelihood[:, 1 - positive]
     log_evidence = mixture.log_evidence + float(negative[np.isfinite(negative)].sum())
     note = "the class prior was not given; it is integrated out over a uniform prior"
-    found = BinaryPosterior("bayes", mixture.estimate, mixture.joint, mixture, log_evidence, None, (note,))
-    return of_binary(found, level)
+    return Tested("bayes", mixture, None, log_evidence, (note,), data.binary_classes, 1)
 
 
-def _log_evidence(answer: Answer, model: inputs.Model, data: inputs.Inputs) -> float:
+def _log_evidence(answer: Tested, model: inputs.Model, data: inputs.Inputs) -> float:
     """log p(y_pred, z) of a known noise model (several classes: of the collapsed predictions); else NaN."""
     if data.model is None or model.prior_unknown:
         return answer.log_evidence
     return answer.log_evidence + inputs.log_label_evidence(model)
-
-
-def _majority(data) -> dict[str, float]:
-    votes = np.asarray(data.labels.counts(), np.float64)
-    positive = votes[:, data.positive]
-    rest = np.delete(votes, data.positive, axis=1).max(axis=1)  # the strongest other class
-    y = (data.y_pred == data.positive).astype(np.int32)
-    return majority_metrics(y, np.stack([rest, positive], 1))
 
 
 def _checks(data: inputs.Inputs, model: inputs.Model, noise: Any, order: Any, key: Any) -> tuple[Check, ...]:

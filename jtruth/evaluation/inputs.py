@@ -51,6 +51,7 @@ class Inputs:
     positive: int
     classes: tuple[str, ...]
     notes: tuple[str, ...]
+    one_against_rest: bool = False  # a positive class was asked for
 
     @property
     def num_labelers(self) -> int:
@@ -118,7 +119,8 @@ def read(y_pred: Any, labels: Any, noise: Any, prior: Any, gold: Any, positive: 
             log_likelihood = np.asarray(noise.log_likelihood(table), np.float64)
     model = None if log_likelihood is None else _known_model(log_likelihood, prior, known, whose.tasks)
     notes = (*whose.notes, *predicted.notes, *notes)
-    return Inputs(y, table, model, known, prior, _positive(positive, classes), classes, notes)
+    code = 1 if positive is None else _positive(positive, classes)
+    return Inputs(y, table, model, known, prior, code, classes, notes, positive is not None)
 
 
 def read_order(order: Any, data: Inputs) -> np.ndarray | None:

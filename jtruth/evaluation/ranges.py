@@ -29,16 +29,19 @@ import numpy as np
 
 from jtruth._host import majority
 from jtruth._random import host_rng, stream
-from jtruth.evaluation.answers import Answer, Confusion, CountDrawsPosterior, of_draws
+from jtruth.evaluation.answers import names_of, tables_of
 from jtruth.evaluation.inputs import Inputs
-from jtruth.evaluation.result import Loo
+from jtruth.evaluation.result import Assumption, Loo
 from jtruth.learning.joint import JointPosterior, fit_joint
 from jtruth.learning.random_effect import fit_random_effect
 from jtruth.sampling import Effort, TooLarge
 from jtruth.sampling.pointwise import RowLikelihood
-from jtruth.stats.estimates import Estimate
 from jtruth.stats.loo import psis_loo, sum_and_error
-from jtruth.stats.regions import Interval, Region, check_level
+from jtruth.stats.regions import check_level
+from jtruth.tables.metrics import expected_table
+from jtruth.tables.posterior import TableDraws, estimates, thinned
+from jtruth.tables.several import SeveralTables
+from jtruth.testing.tested import Tested
 
 SENTENCES = {
     "majority_vote": "if most labelers are right on every sample",
@@ -71,65 +74,8 @@ class Member(NamedTuple):
     """One assumption and its answer."""
 
     name: str
-    answer: Answer
+    posterior: TableDraws
     fit: JointPosterior | None  # None for the majority vote
-
-
-class RangeEstimate(Estimate):
-    """A number under several assumptions: mean of some members, hull of the intervals of some.
-
-    There is no law behind it, so mode, sd, density and samples do not exist: NaN, or an error that says so.
-    """
-
-    def __init__(self, point: tuple[Estimate, ...], hull: tuple[Estimate, ...]):
-        self._point, self._hull = point, hull
-        self.probability_defined = min(e.probability_defined for e in (*point, *hull))
-
-    @property
-    def mean(self) -> float:
-        """Mean of the members' posterior means: a point in the middle of the assumptions."""
-        return float(np.mean([e.mean for e in self._point]))
-
-    @property
-    def sd(self) -> float:
-        """NaN: a range is not a law."""
-        return float("nan")
-
-    @property
-    def mode(self) -> float:
-        """NaN: a range is not a law."""
-        return float("nan")
-
-    def interval(self, level: float = 0.95) -> Interval:
-        """Hull of the members' shortest intervals; every member gives it at least `level`."""
-        return self._hull_of([e.interval(level) for e in self._hull])
-
-    def equal_tails(self, level: float = 0.95) -> Interval:
-        """Hull of the members' equal-tailed intervals."""
-        return self._hull_of([e.equal_tails(level) for e in self._hull])
-
-    def region(self, level: float = 0.95) -> Region:
-        """The hull as a region of one piece."""
-        raise ValueError(f"{self._no_law()}; use interval({level:g})")
-
-    def density(self, x: np.ndarray) -> np.ndarray:
-        """Does not exist."""
-        raise ValueError(self._no_law())
-
-    def sample(self, key: Any, n: int) -> np.ndarray:
-        """Does not exist."""
-        raise ValueError(self._no_law())
-
-    @staticmethod
-    def _hull_of(parts: list[Interval]) -> Interval:
-        return Interval(min(p.low for p in parts), max(p.high for p in parts), min(p.mass for p in parts))
-
-    @staticmethod
-    def _no_law() -> str:
-        return (
-            "a sensitivity range has no probability law; take one assumption's law from `assumptions`, or "
-            "evaluate with assume='independent' or 'shared_difficulty'"
-        )
 
 
 def members(
@@ -150,7 +96,7 @@ def members(
     found, doubts, done = [], [], 0
     for name in names:
         if name == "majority_vote":
-            found.append(Member(name, _draws_answer(vote_draws(data, key), data, None, level), None))
+            found.append(Member(name, tables_of(vote_draws(data, key), data), None))
             continue
         if name == "random_effect" and len(data.classes) > 2:
             continue
@@ -165,7 +111,7 @@ def members(
         if not fit.usable or fit.counts is None:
             doubts.append(f"the model {name!r} is left out of the range: {fit.warnings[0]}")
             continue
-        found.append(Member(name, _draws_answer(fit.counts, data, fit, level), fit))
+        found.append(Member(name, tables_of(fit.counts, data), fit))
     return _without_luck(found, doubts)
 
 
@@ -206,6 +152,12 @@ def _fit(
     return fit_joint(labels, dependence=name, **known)
 
 
+def row(member: Member, data: Inputs, loo: Loo | None = None) -> Assumption:
+    """A member's line in the answer."""
+    laws = estimates(member.posterior, *names_of(data))
+    return Assumption(member.name, SENTENCES[member.name], laws, loo, member.posterior)
+
+
 def loo_of(found: list[Member]) -> list[Loo | None]:
     """PSIS-LOO of every member that is a model, differences to the first of them."""
     each = [None if m.fit is None or m.fit.pointwise is None else _loo_terms(m.fit.pointwise) for m in found]
@@ -232,10 +184,6 @@ def _from(progress: Callable[[int, int], None] | None, before: int) -> Callable[
     return lambda done, planned: progress(before + done, before + planned)
 
 
-def _draws_answer(counts: np.ndarray, data: Inputs, source: Any, level: float) -> Answer:
-    return of_draws(CountDrawsPosterior(counts, data.classes, data.positive, source), level)
-
-
 def vote_draws(data: Inputs, key: Any) -> np.ndarray:
     """Draws of the count table if the majority vote (gold where known) is right, (draws, classes, classes).
 
@@ -247,42 +195,21 @@ def vote_draws(data: Inputs, key: Any) -> np.ndarray:
     truth, known = majority(labels.counts()), data.gold >= 0
     truth[known] = data.gold[known, None] == np.arange(labels.num_classes)[None, :]
     voted = (labels.labels_per_sample() > 0) | known
-    table = np.zeros((labels.num_classes, labels.num_classes))
-    np.add.at(table.T, data.y_pred[voted], truth[voted])
+    table = expected_table(truth[voted], data.y_pred[voted], labels.num_classes)
     rng = host_rng(key, "majority vote")
     shares = rng.dirichlet(table.ravel() + 2.0 / table.size, size=_VOTE_DRAWS)
     return shares.reshape(-1, *table.shape) * labels.num_samples
 
 
-def range_answer(found: list[Member], hull: tuple[str, ...] = HULL, point: tuple[str, ...] = POINT) -> Answer:
-    """The members' answers as one: `RangeEstimate`s, and a confusion matrix of means and hulls."""
-    inside = [m.answer for m in found if m.name in hull]
-    centre = [m.answer for m in found if m.name in point]
-    metrics = {
-        name: RangeEstimate(tuple(a.metrics[name] for a in centre), tuple(a.metrics[name] for a in inside))
-        for name in centre[0].metrics
-    }
-    confusion = Confusion(
-        np.mean([a.confusion.mean for a in centre], axis=0),
-        np.min([a.confusion.low for a in inside], axis=0),
-        np.max([a.confusion.high for a in inside], axis=0),
-    )
-
-    def named(name: str) -> Estimate:
-        laws = [[a.named(name) for a in some if a.named is not None] for some in (centre, inside)]
-        return RangeEstimate(tuple(laws[0]), tuple(laws[1]))
-
-    return Answer(metrics, confusion, None, named)
+def range_answer(
+    found: list[Member], data: Inputs, hull: tuple[str, ...] = HULL, point: tuple[str, ...] = POINT
+) -> Tested:
+    """The members' answers as one: the mean of some, the hull of some."""
+    some = [tuple(m.posterior for m in found if m.name in names) for names in (point, hull)]
+    return Tested("bayes", SeveralTables(*some), None, float("nan"), (), *names_of(data))
 
 
-def pooled_answer(found: list[Member], data: Inputs, level: float) -> Answer:
+def pooled_answer(found: list[Member], data: Inputs) -> Tested:
     """Equal numbers of draws of every member, as one law."""
-    return of_draws(pooled_counts(found, data), level)
-
-
-def pooled_counts(found: list[Member], data: Inputs) -> CountDrawsPosterior:
-    """Count tables of all members, equally many of each."""
-    draws = [m.fit.counts for m in found if m.fit is not None and m.fit.counts is not None]
-    most = min(len(d) for d in draws)
-    thinned = np.concatenate([d[np.linspace(0, len(d) - 1, most).astype(int)] for d in draws])
-    return CountDrawsPosterior(thinned, data.classes, data.positive, [m.fit for m in found])
+    pooled = thinned([m.posterior for m in found])
+    return Tested("bayes", pooled, None, float("nan"), (), *names_of(data))

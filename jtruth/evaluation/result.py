@@ -1,15 +1,24 @@
 """The answer of `evaluate`: posteriors of the metrics, with assumptions, checks and warnings."""
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from jtruth._version import __version__
-from jtruth.evaluation.text import MORE_RIGHT, summary_text
+from jtruth.evaluation.frames import metrics_frame, notebook_table
+from jtruth.evaluation.sensitivity import Basis, Sensitivity, sensitivity
+from jtruth.evaluation.text import MORE_RIGHT, headline, summary_text
+from jtruth.learning.joint import JointPosterior
 from jtruth.stats.estimates import Estimate
 from jtruth.stats.regions import check_level
+from jtruth.tables.joint import JointDensity, JointEstimate
+from jtruth.tables.metrics import Metric, named_metric
+from jtruth.tables.posterior import Cells, TablePosterior
+from jtruth.testing.count_posterior import CountDraws
+from jtruth.testing.empirical_bayes import Fit
+from jtruth.testing.multiclass import ConfusionFit
 
 
 class Check(NamedTuple):
@@ -38,9 +47,10 @@ class Assumption(NamedTuple):
     sentence: str
     metrics: Mapping[str, Estimate]
     loo: Loo | None = None
+    posterior: TablePosterior | None = None  # of the count table; None for rules that have none
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Evaluation:
     """How good a classifier is, and how sure one may be. `print` it; `to_dict` for JSON.
 
@@ -52,14 +62,13 @@ class Evaluation:
     level: float
     interval_kind: str  # "posterior", "sensitivity range" or "pooled interval" (gold: see `gold`)
     metrics: Mapping[str, Estimate]
-    confusion_matrix: np.ndarray  # (classes, symbols) posterior mean counts, rows true, columns predicted
-    confusion_low: np.ndarray  # ends of each element's shortest interval at `level`
-    confusion_high: np.ndarray
+    posterior: TablePosterior  # of the count table, rows and columns in the order of `classes`
+    cells: Cells  # mean and ends of the interval at `level` of each count
     num_samples: int
     num_labelers: int
     num_labels: int
     classes: tuple[str, ...]
-    positive: str | None
+    positive: str
     prior: np.ndarray
     labelers: tuple[dict[str, Any], ...]  # worker, num_labels, accuracy (worst first; empty if not modelled)
     baselines: Mapping[str, Mapping[str, float]]
@@ -67,46 +76,60 @@ class Evaluation:
     checks: tuple[Check, ...]
     warnings: tuple[str, ...]
     advice: tuple[str, ...] = ()  # what would make the answer better
-    posterior: Any = None  # what the metrics were computed from: count table, fit, draws
-    named: Callable[[str], Estimate] | None = field(default=None, repr=False)
     num_gold: int = 0
     log_evidence: float = float("nan")  # log p(y_pred, z | noise model, prior), where those are given
-    moved: Callable[..., Any] | None = field(default=None, repr=False)  # behind `sensitivity`
+    fit: Fit | ConfusionFit | CountDraws | JointPosterior | None = None  # of iterative methods and samplers
+    basis: Basis | None = None  # what `sensitivity` moves
 
     @property
     def accuracy(self) -> Estimate:
         """Share of samples predicted right."""
         return self.metrics["accuracy"]
 
-    def _binary(self, name: str) -> Estimate:
-        if name not in self.metrics:
-            raise ValueError(f"{name} is of one class; this result has {', '.join(self.metrics)}")
-        return self.metrics[name]
-
     @property
     def precision(self) -> Estimate:
         """Share of predicted positives that are positive."""
-        return self._binary("precision")
+        return self.metrics["precision"]
 
     @property
     def recall(self) -> Estimate:
         """P_D, the share of positives that are predicted positive."""
-        return self._binary("recall")
+        return self.metrics["recall"]
 
     @property
     def false_alarm_rate(self) -> Estimate:
         """P_FA, the share of negatives that are predicted positive."""
-        return self._binary("false_alarm_rate")
+        return self.metrics["false_alarm_rate"]
 
     def f_score(self, beta: float = 1.0) -> Estimate:
-        """F_beta, in which recall weighs beta times as much as precision (binary problems)."""
-        if self.named is None:
-            raise ValueError("F_beta for any beta needs a binary posterior; see `metrics` for what is here")
-        return self.named(f"f{beta:g}")
+        """F_beta of the positive class, in which recall weighs beta times as much as precision."""
+        return self.estimate(f"f{beta:g}")
+
+    def estimate(self, metric: str) -> Estimate:
+        """Law of any metric by name: "kappa", "f2", "recall[cat]"; see `jtruth.tables.metrics`."""
+        return self.posterior.estimate(self._metric(metric))
+
+    def _metric(self, name: str) -> Metric:
+        return named_metric(name, self.classes, self.classes.index(self.positive))
+
+    @property
+    def confusion_matrix(self) -> np.ndarray:
+        """(classes, symbols) posterior mean counts, rows true, columns predicted."""
+        return self.cells.mean
+
+    @property
+    def confusion_low(self) -> np.ndarray:
+        """Low ends of the elements' shortest intervals at `level`."""
+        return self.cells.low
+
+    @property
+    def confusion_high(self) -> np.ndarray:
+        """High ends of the elements' shortest intervals at `level`."""
+        return self.cells.high
 
     def sensitivity(
         self, what: str = "shared_errors", *, values: Any = None, key: Any = None, progress: Any = None
-    ) -> Any:
+    ) -> Sensitivity:
         """Posteriors along one assumption that is moved by hand; print it, or ask for its tipping points.
 
         Args:
@@ -123,15 +146,18 @@ class Evaluation:
         Raises:
             ValueError: an assumption that this answer does not rest on, or values that make no sense.
         """
-        if self.moved is None:
+        if self.basis is None:
             raise ValueError("this result does not know its input; use the one that evaluate returned")
-        return self.moved(what, values=values, key=key, progress=progress)
+        return sensitivity(self.basis, what, level=self.level, values=values, key=key, progress=progress)
 
-    def joint(self, first: str = "recall", second: str = "false_alarm_rate") -> Any:
-        """Joint posterior of two metrics, where the method gives one (binary problems)."""
-        if not hasattr(self.posterior, "joint"):
-            raise ValueError(f"method {self.method!r} gives no joint posterior; use method='bayes'")
-        return self.posterior.joint(first, second)
+    def joint(self, first: str = "recall", second: str = "false_alarm_rate") -> JointEstimate | JointDensity:
+        """Joint posterior of two metrics by name.
+
+        Raises:
+            ValueError: a sensitivity range or the pooled rule of gold, which have no joint law (their
+                assumptions have), or counts that are not identified.
+        """
+        return self.posterior.joint(self._metric(first), self._metric(second))
 
     @property
     def assumed(self) -> tuple[str, ...]:
@@ -187,8 +213,19 @@ class Evaluation:
         """The answer as text: a sentence, the table, the labelers, checks and warnings, what to do next."""
         return summary_text(self.to_dict())
 
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Metrics as a data frame of "pandas", "polars" or "pyarrow"; the first that is installed if None."""
+        return metrics_frame(self.to_dict(), backend)
+
     def __str__(self) -> str:
         return self.summary()
+
+    def __repr__(self) -> str:
+        """One line: the sentence with the answer."""
+        return f"Evaluation({headline(self.to_dict())})"
+
+    def _repr_html_(self) -> str:
+        return notebook_table(self.to_dict())
 
 
 def estimate_dict(estimate: Estimate, level: float) -> dict[str, Any]:

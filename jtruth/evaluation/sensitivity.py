@@ -19,7 +19,7 @@ import numpy as np
 from jtruth import _validation as check
 from jtruth._host import known_classes, majority
 from jtruth._random import as_key, stream
-from jtruth.evaluation.answers import CountDrawsPosterior, of_draws
+from jtruth.evaluation.answers import names_of, tables_of
 from jtruth.evaluation.inputs import Inputs, Model
 from jtruth.evaluation.learned import matrices_log_likelihood
 from jtruth.labels import Labels
@@ -27,6 +27,7 @@ from jtruth.learning.joint import JointPosterior, fit_joint
 from jtruth.noise import NoiseModel, scale_errors
 from jtruth.sampling import Effort
 from jtruth.stats.estimates import Estimate
+from jtruth.tables.posterior import estimates
 from jtruth.testing.count_posterior import count_posterior
 from jtruth.testing.lam_stork import error_bounds
 
@@ -134,18 +135,25 @@ class Sensitivity(NamedTuple):
         return "\n".join([*lines, *(f"! {text}" for text in self.warnings)])
 
 
+class Basis(NamedTuple):
+    """What an answer rests on: the checked input, and what is known or was learned of the labels' noise."""
+
+    data: Inputs
+    model: Model
+    noise: NoiseModel | None
+
+
 def sensitivity(
-    data: Inputs,
-    model: Model,
-    level: float,
-    noise: NoiseModel | None,
+    basis: Basis,
     what: str,
     *,
+    level: float = 0.95,
     values: Sequence[float] | np.ndarray | None = None,
     key: Any = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Sensitivity:
     """Move one assumption and keep the rest; see `Evaluation.sensitivity`, which calls this."""
+    data, model, noise = basis
     check.choose("what", what, tuple(_AXES))
     if model.refusal is not None:
         raise ValueError(model.refusal)
@@ -164,8 +172,7 @@ def sensitivity(
         if progress is not None:
             progress(k + 1, len(grid))
     order = np.argsort(axis, kind="stable")
-    found = [CountDrawsPosterior(counts[k], data.classes, data.positive, None) for k in order]
-    answers = [of_draws(one, level).metrics for one in found]
+    answers = [estimates(tables_of(counts[k], data), *names_of(data)) for k in order]
     metrics = {name: tuple(a[name] for a in answers) for name in answers[0]}
     words = _AXES[what].format(data.classes[data.positive])
     return Sensitivity(what, words, axis[order], base, metrics, level, vote_bounds(data), tuple(doubts))

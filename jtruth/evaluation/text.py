@@ -3,15 +3,10 @@
 from typing import Any
 
 from jtruth._validation.terminal import plain
+from jtruth.tables.metrics import title
 
 MORE_RIGHT = "labelers are more often right than wrong (else the same labels would mean the opposite)"
 _LABELERS_SHOWN = 10
-_NAMES = {
-    "false_alarm_rate": "false alarms",
-    "f1": "F1",
-    "kappa": "Cohen's kappa",
-    "mcc": "MCC",
-}
 _HEADLINE = ("recall", "precision", "accuracy")
 
 
@@ -30,7 +25,7 @@ def _range(row: dict[str, Any]) -> str:
 def _title(name: str) -> str:
     """A metric as people call it; the name of a class, recall[my_class], stays what it is."""
     metric, bracket, of_class = name.partition("[")
-    return _NAMES.get(metric, metric.replace("_", " ")) + (f"[{plain(of_class[:-1])}]" if bracket else "")
+    return title(metric) + (f"[{plain(of_class[:-1])}]" if bracket else "")
 
 
 def headline(d: dict[str, Any]) -> str:

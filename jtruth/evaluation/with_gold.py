@@ -6,14 +6,13 @@ import numpy as np
 
 from jtruth._random import stream
 from jtruth.evaluation import ranges
-from jtruth.evaluation.answers import Answer, of_draws
+from jtruth.evaluation.answers import names_of
 from jtruth.evaluation.ask import ask_next
 from jtruth.evaluation.gold import pooled_gold
 from jtruth.evaluation.inputs import Inputs
 from jtruth.evaluation.prevalence import labels_only_posterior
 from jtruth.evaluation.result import Assumption
-from jtruth.stats.estimates import Estimate
-from jtruth.testing import METRICS
+from jtruth.testing.tested import Tested
 
 SENTENCES = {
     "ppi": "if gold corrects what the labels alone say (PPI++)",
@@ -31,12 +30,8 @@ class GoldSampling(NamedTuple):
 
 def gold_answer(
     data: Inputs, sampling: GoldSampling, level: float, key: Any, progress: Any
-) -> tuple[Answer, tuple[Assumption, ...], tuple[str, ...]]:
-    """Metrics by the pooled rule; what each part of the pool says; advice on more gold.
-
-    For more than two classes: accuracy, the metrics of the positive class, and precision, recall and F1 of
-    every class.
-    """
+) -> tuple[Tested, tuple[Assumption, ...], tuple[str, ...]]:
+    """The posterior by the pooled rule; what each part of the pool says; advice on more gold."""
     assert data.labels is not None
     two = len(data.classes) == 2
     names = ("shared_strata", "random_effect") if two else ("shared_strata",)
@@ -45,31 +40,25 @@ def gold_answer(
         found, more_doubts = ranges.members(("independent",), data, key, level, progress)
         doubts += more_doubts
     posterior, more_doubts = labels_only_posterior(data.labels, stream(key, "labels beside gold"))
-    metrics = [*METRICS]
-    if not two:
-        metrics += [f"{m}[{c}]" for c in data.classes for m in ("precision", "recall", "f1")]
-    draws = [m.fit.counts for m in found if m.fit is not None and m.fit.counts is not None]
-    about: dict[str, Any] = {
-        "classes": data.classes, "positive": data.positive, "level": level, **sampling._asdict()
-    }  # fmt: skip
+    classes, positive = names_of(data)
     key = stream(key, "pool")
-
-    def pooled(some: list[str]) -> Any:
-        return pooled_gold(draws, data.y_pred, posterior, data.gold, key=key, names=some, **about)
-
-    def named(name: str) -> Estimate:
-        return pooled([name]).metrics[name]
-
-    pool = pooled(metrics)
-    confusion = of_draws(ranges.pooled_counts(found, data), level).confusion
-    rows = [Assumption(m.name, ranges.SENTENCES[m.name], m.answer.metrics) for m in found]
-    rows.append(Assumption("ppi", SENTENCES["ppi"], {k: v.law for k, v in pool.ppi.items()}))
-    rows.append(
-        Assumption("gold_only", SENTENCES["gold_only"], {k: v.law for k, v in pool.gold_only.items()})
-    )
+    turned = two and data.positive == 0  # (negative, positive), as `tables_of` has it
+    pool = pooled_gold(
+        [m.posterior.counts for m in found],
+        1 - data.y_pred if turned else data.y_pred,
+        posterior[:, ::-1] if turned else posterior,
+        np.where(data.gold >= 0, 1 - data.gold, -1) if turned else data.gold,
+        key=key, classes=classes, positive=positive, level=level, **sampling._asdict(),
+    )  # fmt: skip
+    rows = [ranges.row(m, data) for m in found]
+    rows += [
+        Assumption(name, SENTENCES[name], {k: v.law for k, v in part.items()})
+        for name, part in (("ppi", pool.ppi), ("gold_only", pool.gold_only))
+    ]
     warnings = (*pool.warnings, *doubts, *more_doubts)
     advice = _advice(data, pool.more_gold, posterior, key, sampling)
-    return Answer(pool.metrics, confusion, None, named, warnings), tuple(rows), advice
+    answer = Tested("bayes", pool.posterior, None, float("nan"), warnings, classes, positive)
+    return answer, tuple(rows), advice
 
 
 def _advice(

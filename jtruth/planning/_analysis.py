@@ -16,8 +16,8 @@ from jtruth.planning.setting import Setting
 from jtruth.sampling import Effort
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Estimate
-from jtruth.testing.exact import CountTable, count_table, law_of_atoms
-from jtruth.testing.multiclass import multiclass_posterior
+from jtruth.testing.count_posterior import count_posterior
+from jtruth.testing.exact import CountTable, count_table
 from jtruth.testing.operating_point import collapse
 
 _NODES = 8192  # of the quasi-random rule for population metrics with known rates, a power of 2
@@ -51,8 +51,7 @@ def set_interval(setting: Setting, data: DataSet, key, effort: Effort) -> SetInt
 
 def metric_of(setting: Setting, tables: Float[np.ndarray, "*tables classes symbols"]) -> np.ndarray:
     """The metric of count or probability tables; NaN where it is undefined."""
-    above, below = (tables * setting.numerator).sum((-2, -1)), (tables * setting.denominator).sum((-2, -1))
-    return np.where(below > 0, above / np.where(below > 0, below, 1), np.nan)
+    return np.asarray(setting.of_table.of_table(tables))
 
 
 def known_binary(setting: Setting, data: DataSet) -> Estimate:
@@ -64,9 +63,7 @@ def known_binary(setting: Setting, data: DataSet) -> Estimate:
     if setting.target == "population":
         confusion = confusion_nodes(table, _NODES)
         return DrawsEstimate(metric_of(setting, setting.prior[:, None] * confusion))
-    values = metric_of(setting, _tables(table, *np.meshgrid(table.a, table.b, indexing="ij"))).ravel()
-    pmf, defined = table.probability.ravel(), ~np.isnan(values)
-    return law_of_atoms(values[defined], pmf[defined], float(pmf[defined].sum()))
+    return table.estimate(setting.of_table)
 
 
 def _tables(table: CountTable, a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -109,10 +106,7 @@ def _pick(upto: Float[np.ndarray, "rows cells"], row: np.ndarray, place: np.ndar
 
 def _known(setting: Setting, data: DataSet, key) -> DrawsEstimate:
     """More classes: draws of the count table, and of K given it (its rows are Dirichlet laws)."""
-    classes = setting.prior.size
-    found = multiclass_posterior(
-        log_likelihood(setting, data), setting.prior, data.y_pred, key=key, num_symbols=classes
-    )
+    found = count_posterior(log_likelihood(setting, data), setting.prior, data.y_pred, key=key)
     tables = found.counts.astype(np.float64)
     if setting.target == "population":
         rng = host_rng(key, "population rows")

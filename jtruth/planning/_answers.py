@@ -17,8 +17,8 @@ from scipy.special import softmax
 
 from jtruth._host import log
 from jtruth.labels import Labels
-from jtruth.stats.estimates import PmfEstimate
-from jtruth.testing.exact import CountTable, count_table, law_of_atoms
+from jtruth.tables.metrics import Metric, Terms
+from jtruth.testing.exact import count_table
 from jtruth.testing.operating_point import collapse
 
 
@@ -39,11 +39,11 @@ class Rows(NamedTuple):
     size: Int[np.ndarray, " rows"]
 
 
-class Terms(NamedTuple):
-    """The metric is sum(numerator n) / sum(denominator n) over the table n[true, predicted]."""
+class Asked(NamedTuple):
+    """The metric that is to become known, and its terms: exact for a ratio, else to first order."""
 
-    numerator: Float[np.ndarray, "classes symbols"]
-    denominator: Float[np.ndarray, "classes symbols"]
+    metric: Metric
+    terms: Terms
 
 
 def merged(labels: Labels, y_pred: np.ndarray, gold: np.ndarray) -> Rows:
@@ -73,7 +73,7 @@ def reductions(values: Values) -> Float[np.ndarray, "rows labelers"]:
 def exact_values(
     log_odds: Float[np.ndarray, " samples"],
     y_pred: np.ndarray,
-    terms: Terms,
+    metric: Metric,
     rows: Rows,
     matrices: np.ndarray,
 ) -> Values:
@@ -82,7 +82,7 @@ def exact_values(
     The probability of the class follows from the evidence of those tables. All given that the metric is
     defined.
     """
-    now = _law(count_table(collapse(log_odds, y_pred)), terms)
+    now = count_table(collapse(log_odds, y_pred)).estimate(metric)
     log_p, mean = np.empty((len(rows.first), 2)), np.empty((len(rows.first), 2))
     for r, i in enumerate(rows.first):
         for c, sign in enumerate((-1.0, 1.0)):
@@ -92,22 +92,13 @@ def exact_values(
             moved = log_odds.copy()
             moved[i] = sign * np.inf
             table = count_table(collapse(moved, y_pred))
-            law = _law(table, terms)
+            law = table.estimate(metric)
             defined = float(log(np.array(law.probability_defined)))
             log_p[r, c] = table.log_evidence - np.logaddexp(0.0, -sign * log_odds[i]) + defined
             mean[r, c] = law.mean if law.probability_defined > 0 else 0.0
     p = np.exp(log_p - log_p.max(axis=1, keepdims=True))
     p /= p.sum(axis=1, keepdims=True)
     return Values(p[None], mean[None], matrices[None], now.sd**2)
-
-
-def _law(table: CountTable, terms: Terms) -> PmfEstimate:
-    a, b = np.meshgrid(table.a, table.b, indexing="ij")
-    cells = ((0, 0, table.n0 - b), (0, 1, table.n1 - a), (1, 0, b), (1, 1, a))
-    above, below = (np.sum([part[c, u] * n for c, u, n in cells], axis=0) for part in terms)
-    defined, pmf = below.ravel() > 0, table.probability.ravel()
-    values = above.ravel()[defined] / below.ravel()[defined]
-    return law_of_atoms(values, pmf[defined], float(pmf[defined].sum()))
 
 
 def drawn_values(
@@ -117,7 +108,7 @@ def drawn_values(
     matrices: Float[np.ndarray, "draws labelers classes classes"],
     y_pred: Int[np.ndarray, " rows"],
     rows: Rows,
-    terms: Terms,
+    asked: Asked,
     target: str,
 ) -> Values:
     """Any number of classes, known or learned rates: from draws of what is unknown beside the classes.
@@ -128,10 +119,9 @@ def drawn_values(
     p = softmax(log_likelihood + log(prior)[:, None] + log(np.swapaxes(confusion, 1, 2))[:, y_pred], axis=2)
     if target == "population":
         table = prior[:, :, None] * confusion
-        above, below = ((part * table).sum((1, 2)) for part in terms)
-        values = np.broadcast_to((above / below)[:, None, None], p.shape)
-        return Values(p, values, matrices, float((above / below).var()))
-    parts = [part[:, y_pred].T for part in terms]  # (rows, classes)
+        found = np.asarray(asked.metric.of_table(table))
+        return Values(p, np.broadcast_to(found[:, None, None], p.shape), matrices, float(found.var()))
+    parts = asked.terms.of_samples(y_pred)  # (rows, classes)
     above, below = (((p * part).sum(2) * rows.size).sum(1) for part in parts)
     centre = above / below
     influence = (parts[0] - centre[:, None, None] * parts[1]) / below[:, None, None]

@@ -18,18 +18,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from jtruth._host import known_classes, labels_log_likelihood, log_odds
+from jtruth._host import known_classes, labels_log_likelihood, log_odds, majority
 from jtruth._random import host_rng
 from jtruth._validation import choose
-from jtruth.evaluation.terms import metric_terms
 from jtruth.labels import Labels
 from jtruth.learning.joint import fit_joint
 from jtruth.noise import ConfusionMatrices
 from jtruth.planning._analysis import confusion_nodes
-from jtruth.planning._answers import Rows, Terms, Values, drawn_values, exact_values, merged, reductions
+from jtruth.planning._answers import Asked, Rows, Values, drawn_values, exact_values, merged, reductions
 from jtruth.posterior import check_not_contradictory, validate_prior
+from jtruth.tables.metrics import expected_table, named_metric
+from jtruth.testing.count_posterior import count_posterior
 from jtruth.testing.exact import count_table
-from jtruth.testing.multiclass import multiclass_posterior
 from jtruth.testing.operating_point import collapse
 
 _MOST_TABLES = 150  # distinct samples up to which every table is computed exactly
@@ -83,7 +83,8 @@ def next_labels(
         y_pred: (samples,) predicted classes.
         num: how many labels to ask for; at most one for a sample.
         key: JAX random key.
-        metric: accuracy, precision, recall, false_alarm_rate, f<beta>.
+        metric: any of `jtruth.tables.metrics`; one that is no ratio of two sums, such as kappa, is taken to
+            first order around the table of the majority vote where there is no exact way.
         positive: code of the positive class.
         target: "in-sample", the metric on these samples; or "population".
         matrices: (labelers, classes, classes) known confusion matrices, with `prior` (classes,). Without them
@@ -112,16 +113,17 @@ def next_labels(
     """
     y, known, price = _checked(labels, y_pred, gold, costs, cost_gold, target)
     classes = labels.num_classes
-    parts = metric_terms(metric, np.arange(classes), [str(c) for c in range(classes)], positive)
-    terms = Terms(parts.numerator.T, parts.denominator.T)
+    voted = expected_table(majority(labels.counts()), y, classes)
+    named = named_metric(metric, range(classes), positive)
+    asked = Asked(named, named.terms(voted + 1 / voted.size))
     rows = merged(labels, y, known)
     num_draws = min(num_draws, max(_FEWEST_DRAWS, _MOST_CELLS // len(rows.first)))
     if (matrices is None) != (prior is None):
         raise ValueError("known matrices need the known prior, and the other way round")
     if matrices is None:
-        values, method, doubts = _learned(labels, y, known, rows, terms, target, key, num_draws)
+        values, method, doubts = _learned(labels, y, known, rows, asked, target, key, num_draws)
     else:
-        values, method = _known(labels, y, known, rows, terms, target, key, num_draws, matrices, prior)
+        values, method = _known(labels, y, known, rows, asked, target, key, num_draws, matrices, prior)
         doubts = ()
     truth = np.eye(classes)[None, None]
     some = values._replace(matrices=np.concatenate(
@@ -183,7 +185,9 @@ def _log_likelihood(labels: Labels, gold: np.ndarray, matrices: np.ndarray) -> n
     return known_classes(labels_log_likelihood(matrices, *entries, labels.num_samples), gold)
 
 
-def _known(labels, y, gold, rows: Rows, terms, target, key, num_draws, matrices, prior) -> tuple[Values, str]:
+def _known(
+    labels, y, gold, rows: Rows, asked: Asked, target, key, num_draws, matrices, prior
+) -> tuple[Values, str]:
     """Rates known: exact tables, or draws of the classifier's matrix."""
     pi = np.asarray(validate_prior(prior, labels.num_classes), np.float64)
     psi = np.asarray(ConfusionMatrices(matrices).matrices, np.float64)
@@ -192,11 +196,11 @@ def _known(labels, y, gold, rows: Rows, terms, target, key, num_draws, matrices,
     log_lik = _log_likelihood(labels, gold, psi[None])[0]
     check_not_contradictory(log_lik, prior=pi)
     if labels.num_classes == 2 and target == "in-sample" and len(rows.first) <= _MOST_TABLES:
-        return exact_values(log_odds(log_lik, pi), y, terms, rows, psi), "exact, rates known"
+        return exact_values(log_odds(log_lik, pi), y, asked.metric, rows, psi), "exact, rates known"
     if labels.num_classes == 2:
         k = confusion_nodes(count_table(collapse(log_odds(log_lik, pi), y)), num_draws)
     else:
-        found = multiclass_posterior(log_lik, pi, y, key=key, num_symbols=labels.num_classes)
+        found = count_posterior(log_lik, pi, y, key=key)
         at = np.linspace(0, len(found.counts) - 1, min(num_draws, len(found.counts))).astype(int)
         rng = host_rng(key, "asking rows")
         k = rng.standard_gamma(found.counts[at] + 1.0)
@@ -204,12 +208,12 @@ def _known(labels, y, gold, rows: Rows, terms, target, key, num_draws, matrices,
     same, every = log_lik[rows.first], (len(k),)
     values = drawn_values(
         np.broadcast_to(same, every + same.shape), np.broadcast_to(pi, every + pi.shape), k,
-        np.broadcast_to(psi, every + psi.shape), y[rows.first], rows, terms, target,
+        np.broadcast_to(psi, every + psi.shape), y[rows.first], rows, asked, target,
     )  # fmt: skip
     return values, f"{len(k)} draws of the classifier's matrix, rates known"
 
 
-def _learned(labels, y, gold, rows: Rows, terms, target, key, num_draws):
+def _learned(labels, y, gold, rows: Rows, asked: Asked, target, key, num_draws):
     """Rates learned: draws of the joint posterior."""
     fit = fit_joint(labels, y_pred=y, gold=gold, key=key)
     if not fit.usable or fit.classifier is None:
@@ -220,6 +224,6 @@ def _learned(labels, y, gold, rows: Rows, terms, target, key, num_draws):
     draw = fit.matrix_draw[at]
     log_lik = _log_likelihood(labels.restrict(rows.first), gold[rows.first], psi)
     values = drawn_values(
-        log_lik, fit.prior[draw], fit.classifier[draw], psi, y[rows.first], rows, terms, target
+        log_lik, fit.prior[draw], fit.classifier[draw], psi, y[rows.first], rows, asked, target
     )
     return values, f"{len(at)} draws of the joint posterior, rates learned", fit.warnings

@@ -12,9 +12,9 @@ import numpy as np
 from jaxtyping import Float
 
 from jtruth._validation import choose
-from jtruth.evaluation.terms import metric_terms
 from jtruth.posterior import validate_confusion, validate_prior
 from jtruth.stats.regions import check_level
+from jtruth.tables.metrics import Metric, named_metric
 
 RATES, TARGETS = ("learned", "known"), ("population", "in-sample")
 
@@ -35,13 +35,19 @@ class Setting(NamedTuple):
     confusion: Float[np.ndarray, "classes symbols"]  # K of the classifier, as guessed beforehand
     labelers: tuple[Labeler, ...]
     metric: str
-    numerator: Float[np.ndarray, "classes symbols"]  # the metric is sum(numerator n) / sum(denominator n)
-    denominator: Float[np.ndarray, "classes symbols"]
+    numerator: Float[np.ndarray, "classes symbols"]  # sum(numerator n) / sum(denominator n) is the metric,
+    denominator: Float[np.ndarray, "classes symbols"]  # or its first order around the guess
     rates: str  # "known": prior and matrices of the labelers are given; "learned": from the same labels
     target: str  # "population" or "in-sample"
     level: float
     cost_sample: float
     cost_gold: float
+    positive: int = 1
+
+    @property
+    def of_table(self) -> Metric:
+        """The metric itself."""
+        return named_metric(self.metric, range(self.prior.size), self.positive)
 
     @property
     def value(self) -> float:
@@ -119,7 +125,7 @@ def setting(
         classifier: what is expected of the classifier under test: its accuracy, or its matrix (classes,
             classes), rows = true class. For two classes [[1 - p_FA, p_FA], [1 - p_D, p_D]].
         labelers: the kinds, see `labeler`.
-        metric: accuracy, precision, recall, false_alarm_rate, f<beta>; of class `positive`.
+        metric: any of `jtruth.tables.metrics`; precision, recall, ... are of class `positive`.
         positive: code of the positive class.
         rates: "known" if prior and matrices are known when the answers are in; "learned" if they must be
             learned from the same labels, as `fit_joint` does.
@@ -155,10 +161,10 @@ def setting(
         raise ValueError(f"cost_sample is {cost_sample} and cost_gold {cost_gold}; costs are 0 or more")
     if not 0 <= positive < classes:
         raise ValueError(f"positive is {positive}; classes are 0 to {classes - 1}")
-    terms = metric_terms(metric, np.arange(classes), [str(c) for c in range(classes)], positive)
+    terms = named_metric(metric, range(classes), positive).terms(pi[:, None] * matrix)
     made = Setting(
-        pi, matrix, tuple(labelers), metric, terms.numerator.T, terms.denominator.T, rates, target,
-        check_level(level), float(cost_sample), float(cost_gold),
+        pi, matrix, tuple(labelers), metric, terms.numerator, terms.denominator, rates, target,
+        check_level(level), float(cost_sample), float(cost_gold), positive,
     )  # fmt: skip
     if not (made.denominator * pi[:, None] * matrix).sum() > 0:
         raise ValueError(f"{metric} is undefined for such a classifier: it never predicts class {positive}")

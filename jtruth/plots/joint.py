@@ -11,7 +11,7 @@ from scipy.signal import convolve
 
 from jtruth.plots._parts import BLUE, CYCLE, GREY, SMALL, TRUE, mark, new_axes, title
 from jtruth.stats.regions import check_level, densest_cells
-from jtruth.testing.joint import JointDensity, JointEstimate
+from jtruth.tables.joint import JointDensity, JointEstimate
 
 _BINS = 135  # of the grid of a joint law, over +-5 sd
 

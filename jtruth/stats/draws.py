@@ -19,7 +19,7 @@ from jtruth.stats.estimates import Estimate, PmfEstimate
 from jtruth.stats.regions import WITH_MEAN, Interval, Region, check_level
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class DrawsEstimate(Estimate):
     """A law given by equally weighted draws; NaN draws are those where the number is undefined."""
 

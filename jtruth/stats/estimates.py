@@ -82,13 +82,18 @@ class Estimate(ABC):
     def sample(self, key: Key[Array, ""], n: int) -> Float[np.ndarray, " n"]:
         """n independent draws from the law (DrawsEstimate: with replacement from its draws)."""
 
+    def __repr__(self) -> str:
+        """One line: kind of law, mean, sd and interval."""
+        low, high, _ = self.interval(0.95)
+        return f"{type(self).__name__}(mean {self.mean:.4g}, sd {self.sd:.3g}, 95 % [{low:.4g}, {high:.4g}])"
+
 
 def _uniform(key: Key[Array, ""], n: int) -> np.ndarray:
     with jax.enable_x64(True):
         return np.asarray(jax.random.uniform(key, (n,)), np.float64)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PmfEstimate(Estimate):
     """A law given by atoms: `values` sorted and distinct, `pmf` their probabilities (sum 1).
 
@@ -185,7 +190,7 @@ class PmfEstimate(Estimate):
         return self.values[np.minimum(where, self.values.size - 1)]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class DensityEstimate(Estimate):
     """A law given by its density on a grid that is fine enough for cubic interpolation.
 

@@ -17,7 +17,7 @@ from jtruth.stats.estimates import Estimate, _uniform
 from jtruth.stats.regions import Interval, Region, check_level
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class StudentEstimate(Estimate):
     """Law of centre + scale * t(freedom), given that it lies in [low, high].
 

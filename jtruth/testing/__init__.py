@@ -1,7 +1,9 @@
 """How good is my classifier? Posteriors of its metrics, given a log-likelihood of the labels and a prior."""
 
+from jtruth.tables.joint import JointDensity, JointEstimate
+from jtruth.tables.metrics import METRICS, binary_counts, named_metric
 from jtruth.testing.baselines import geometric_median, labeler_metrics, majority_metrics, prior_marginal_table
-from jtruth.testing.binary import METHODS, BinaryPosterior, binary_posterior, exact_posterior
+from jtruth.testing.binary import METHODS, binary_posterior, exact_posterior
 from jtruth.testing.empirical_bayes import (
     draw_labels,
     exact_step,
@@ -14,22 +16,21 @@ from jtruth.testing.empirical_bayes import (
     sampling_step,
 )
 from jtruth.testing.exact import CountTable, count_table
-from jtruth.testing.joint import JointDensity, JointEstimate, joint_estimate
 from jtruth.testing.large import SmoothTable, smooth_table
-from jtruth.testing.metrics import METRICS, binary_counts, named_metric
 from jtruth.testing.operating_point import BetaPrior, collapse, most_probable
 from jtruth.testing.plug_in import normal_law, precision_recall_density, roc_density, table_at
+from jtruth.testing.tested import Tested
 from jtruth.testing.unknown import integrate_out, unknown_error, unknown_prior
 
 __all__ = [
     "METHODS",
     "METRICS",
     "BetaPrior",
-    "BinaryPosterior",
     "CountTable",
     "JointDensity",
     "JointEstimate",
     "SmoothTable",
+    "Tested",
     "binary_counts",
     "binary_posterior",
     "collapse",
@@ -40,7 +41,6 @@ __all__ = [
     "geometric_median",
     "integrate_out",
     "iterate",
-    "joint_estimate",
     "labeler_metrics",
     "labels_step",
     "log_odds_of",

@@ -27,7 +27,7 @@ def labeler_tables(
 ) -> LabelerTables:
     """Scaled count tables against every labeler, their mean and their geometric median.
 
-    Metrics of them are read off by `multiclass_metrics`. There is no uncertainty, and the labelers' errors
+    Metrics of them are read off by `jtruth.tables.metrics`. There is no uncertainty, and the labelers' errors
     count as errors of the classifier.
     """
     classes = labels.num_classes

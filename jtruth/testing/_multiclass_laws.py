@@ -7,30 +7,44 @@ That is the binary table of `exact`, taken from there. `normal` replaces the sum
 paper does, and ratios by ratios of normals, as it remarks one could. Host side, float64.
 """
 
-import re
-from typing import NamedTuple
-
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Array, Bool, Float, Int, Key
 
 from jtruth.stats.estimates import Estimate
+from jtruth.tables.joint import JointEstimate
+from jtruth.tables.metrics import Metric, named_metric
+from jtruth.tables.posterior import TableDraws, TablePosterior
 from jtruth.testing.empirical_bayes import Moments
 from jtruth.testing.exact import CountTable
-from jtruth.testing.metrics import named_metric
 from jtruth.testing.operating_point import collapse
 from jtruth.testing.plug_in import _normal, normal_law, table_at
 
 
-class PlugIn(NamedTuple):
-    """Laws of single numbers given K.
+class GivenMatrix(TablePosterior):
+    """Posterior of the table given K.
 
-    `log_p` (samples, classes) is the logarithm of (25); `normal` chooses the central limit theorem, else the
-    laws are exact.
+    `log_p` is the logarithm of (25); `normal` chooses the central limit theorem, else the laws are exact.
+    `counts` are joint draws of the table, for what looks at several classes.
     """
 
     log_p: Float[np.ndarray, "samples classes"]
     y_pred: Int[np.ndarray, " samples"]
     normal: bool
+    confusion: Float[np.ndarray, "classes symbols"]  # K
+    counts: Int[np.ndarray, "draws classes symbols"]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of classes and symbols."""
+        return self.confusion.shape[0], self.confusion.shape[1]
+
+    def joint(self, first: str | Metric, second: str | Metric) -> JointEstimate:
+        """Joint draws of two metrics."""
+        return TableDraws(self.counts).joint(self.metric(first), self.metric(second))
+
+    def draws(self, key: Key[Array, ""], n: int) -> Float[np.ndarray, "n classes symbols"]:
+        """n of the joint draws, with replacement."""
+        return TableDraws(self.counts).draws(key, n)
 
     def _log_odds(self, true: int) -> Float[np.ndarray, " samples"]:
         """logit p(y_i = l | .), from the sum over the other classes, so that nothing cancels."""
@@ -64,24 +78,20 @@ class PlugIn(NamedTuple):
 
     def rate(self, true: int, symbol: int) -> Estimate:
         """Law of K[l, n] = C[l, n] / (number of samples of class l)."""
-        return self._one_class("recall", true, symbol)
+        return self._one_class(named_metric("recall"), true, symbol)
 
-    def _one_class(self, metric: str, true: int, symbol: int) -> Estimate:
+    def _one_class(self, metric: Metric, true: int, symbol: int) -> Estimate:
         chosen = self.y_pred == symbol
         if self.normal:
             return normal_law(self._moments(true, chosen), metric)
         return self._table(true, chosen).estimate(metric)
 
-    def estimate(self, metric: str, classes: tuple[str, ...]) -> Estimate | None:
-        """Law of "accuracy" or of "<binary metric>[<class>]"; None for metrics of several classes."""
-        if metric == "accuracy":
-            return self._accuracy()
-        one_class = re.fullmatch(r"([^\[\]]+)\[(.*)\]", metric)
-        if one_class and one_class[2] in classes:
-            named_metric(one_class[1])  # an unknown name is refused here
-            c = classes.index(one_class[2])
-            return self._one_class(one_class[1], c, c)
-        return None
+    def estimate(self, metric: str | Metric) -> Estimate:
+        """Law of accuracy and of ratios of one class in closed form; of anything else by the draws."""
+        found = self.metric(metric)
+        if found.is_ratio and found.position is not None:
+            return self._one_class(found.alone, found.position, found.position)
+        return self._accuracy() if found.name == "accuracy" else TableDraws(self.counts).estimate(found)
 
     def _accuracy(self) -> Estimate:
         right = self.y_pred[:, None] == np.arange(self.log_p.shape[1])[None, :]

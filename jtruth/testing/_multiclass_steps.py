@@ -22,8 +22,8 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from jtruth._arrays import safe_log
 from jtruth._random import stream
+from jtruth.tables.metrics import ratio
 from jtruth.testing.empirical_bayes import mean_share
-from jtruth.testing.metrics import ratio
 
 LogRho = Float[Array, "samples classes"]
 Predictions = Int[Array, " samples"]

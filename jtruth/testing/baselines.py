@@ -16,8 +16,8 @@ from scipy.special import expit
 from jtruth._host import majority
 from jtruth._validation.in_range import check_codes
 from jtruth.stats.poisson_binomial import pmf
+from jtruth.tables.metrics import METRICS, binary_counts, shown
 from jtruth.testing.exact import CountTable
-from jtruth.testing.metrics import METRICS, binary_counts
 from jtruth.testing.operating_point import LogOdds
 
 
@@ -43,7 +43,7 @@ def soft_metrics(
         positive[~one].sum(),
         (1 - positive[~one]).sum(),
     )
-    return {name: float(metric(*counts)) for name, metric in METRICS.items()}
+    return {name: float(METRICS[name](*counts)) for name in shown("01")}
 
 
 def majority_metrics(
@@ -64,11 +64,11 @@ def labeler_metrics(y_pred: Int[np.ndarray, " samples"], labels: Any) -> Labeler
     y_pred = np.asarray(y_pred)
     check_codes(y_pred, 2, "y_pred", size=labels.num_samples)
     sample, labeler, label = (np.asarray(v) for v in (labels.sample, labels.labeler, labels.label))
-    rows = []
+    rows, names = [], shown("01")
     for t in range(labels.num_labelers):
         mine = (labeler == t) & (label >= 0)
         counts = binary_counts(y_pred[sample[mine]], label[mine])
-        rows.append([float(metric(*counts)) for metric in METRICS.values()])
+        rows.append([float(METRICS[name](*counts)) for name in names])
     each = np.array(rows)
     complete = each[~np.isnan(each).any(axis=1)]
     defined = ~np.isnan(each)
@@ -76,7 +76,7 @@ def labeler_metrics(y_pred: Int[np.ndarray, " samples"], labels: Any) -> Labeler
         defined.any(0), np.where(defined, each, 0.0).sum(0) / np.maximum(defined.sum(0), 1), np.nan
     )
     median = geometric_median(complete) if len(complete) else np.full(each.shape[1], np.nan)
-    return LabelerMetrics(tuple(METRICS), each, mean, median)
+    return LabelerMetrics(names, each, mean, median)
 
 
 def geometric_median(

@@ -31,8 +31,8 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from jtruth.stats.regions import check_level
+from jtruth.tables.metrics import METRICS, shown
 from jtruth.testing._batch_counts import most_probable, posterior_table, tilted_laws
-from jtruth.testing.metrics import METRICS
 from jtruth.testing.operating_point import BetaPrior
 
 _REACH = 8.0  # half-width of an automatic window, in standard deviations of the count
@@ -41,7 +41,7 @@ _SETS_AT_ONCE = 16  # on a CPU this keeps the tables in the cache
 
 
 class BatchSummary(NamedTuple):
-    """Posterior summaries; metrics in the order of `METRICS`, each given that it is defined."""
+    """Posterior summaries; metrics in the order of `tables.shown`, each given that it is defined."""
 
     mean: Float[Array, "sets metrics"]
     sd: Float[Array, "sets metrics"]
@@ -176,11 +176,12 @@ def _metrics(p, counts, n1, n, level, bins):
         "accuracy": _lattice(correct / n, _difference_law(p), level, 1 / n),
         "precision": _lattice(share, p.sum(1), level, 1 / jnp.maximum(positive, 1)),
     }
-    ratios = [name for name in METRICS if name not in found]
+    names = shown("01")
+    ratios = [name for name in names if name not in found]
     values = jnp.stack([jnp.broadcast_to(METRICS[name](*cells), p.shape) for name in ratios])
     columns = jax.vmap(lambda v: _binned(v, p, level, bins))(values)
     found |= {name: tuple(column[i] for column in columns) for i, name in enumerate(ratios)}
-    rows = [found[name] for name in METRICS]
+    rows = [found[name] for name in names]
     fields = BatchSummary._fields[: len(rows[0])]
     return {name: jnp.stack(column) for name, *column in zip(fields, *rows, strict=True)}
 

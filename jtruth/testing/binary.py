@@ -12,9 +12,7 @@
 Majority vote and single labelers need the votes and live in `baselines`.
 """
 
-from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -22,16 +20,14 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
 from jtruth._random import stream
-from jtruth.stats.draws import DrawsEstimate
-from jtruth.stats.estimates import Estimate
+from jtruth.tables.posterior import TableDraws
 from jtruth.testing import empirical_bayes as eb
 from jtruth.testing.baselines import prior_marginal_table
 from jtruth.testing.exact import CountTable, count_table
-from jtruth.testing.joint import JointDensity, JointEstimate, joint_estimate
 from jtruth.testing.large import NotSmooth, SmoothTable, smooth_table
-from jtruth.testing.metrics import binary_counts, named_metric
 from jtruth.testing.operating_point import BetaPrior, LogOdds, collapse, most_probable
-from jtruth.testing.plug_in import joint_density, normal_law, point_estimate, table_at
+from jtruth.testing.plug_in import NormalTable, table_at
+from jtruth.testing.tested import Tested
 
 METHODS = (
     "bayes",
@@ -44,18 +40,6 @@ METHODS = (
 )
 NUM_DRAWS = 5000
 _LARGE_TABLE = 400_000  # cells above which the posterior is computed by quadrature where that is possible
-
-
-class BinaryPosterior(NamedTuple):
-    """Posterior of the metrics of one binary data set."""
-
-    method: str
-    estimate: Callable[[str], Estimate]  # metric name -> its law
-    joint: Callable[[str, str], JointEstimate | JointDensity]  # two metric names -> their joint law
-    table: Any  # CountTable, SmoothTable or Mixture: the posterior of the counts; None if none
-    log_evidence: float  # log p(y_pred | z): operating point integrated out, or plugged in; NaN if neither
-    fit: eb.Fit | None  # of the iterative methods: converged, num_steps, path
-    warnings: tuple[str, ...]
 
 
 def exact_posterior(data: LogOdds, prior: BetaPrior = BetaPrior()) -> CountTable | SmoothTable:
@@ -76,7 +60,7 @@ def binary_posterior(
     operating_point_prior: BetaPrior = BetaPrior(),
     mean: str = "second_order",
     key: Key[Array, ""] | None = None,
-) -> BinaryPosterior:
+) -> Tested:
     """Posterior of the metrics by a named method.
 
     Args:
@@ -111,11 +95,8 @@ def binary_posterior(
         return _plugged_in(method, data, x, y, fit, key)
 
 
-def _of_table(method: str, table: CountTable | SmoothTable) -> BinaryPosterior:
-    def joint(first, second):
-        return joint_estimate(table, first, second)
-
-    return BinaryPosterior(method, table.estimate, joint, table, table.log_evidence, None, ())
+def _of_table(method: str, table: CountTable | SmoothTable) -> Tested:
+    return Tested(method, table, None, table.log_evidence, ())
 
 
 def _fit_one(x, y, key, method, mean):
@@ -131,7 +112,7 @@ def _fit_one(x, y, key, method, mean):
 _fit = jax.jit(_fit_one, static_argnames=("method", "mean"))
 
 
-def _plugged_in(method, data: LogOdds, x, y, fit: eb.Fit, key) -> BinaryPosterior:
+def _plugged_in(method, data: LogOdds, x, y, fit: eb.Fit, key) -> Tested:
     d, f = float(fit.p_detection), float(fit.p_false_alarm)
     point = jnp.stack([jnp.asarray(d, x.dtype), jnp.asarray(f, x.dtype)])
     warnings = ("intervals take the operating point as known; use method='bayes' for intervals that cover",)
@@ -142,29 +123,13 @@ def _plugged_in(method, data: LogOdds, x, y, fit: eb.Fit, key) -> BinaryPosterio
     if method == "exact_means":
         return exact
     if method == "labels":
-        labels = np.asarray(eb.map_labels(x, y, point), np.float64)
-        counts = binary_counts(np.asarray(y), labels)
-
-        def estimate(metric):
-            return point_estimate(float(named_metric(metric)(*counts)))
-
+        labels = np.asarray(eb.map_labels(x, y, point), np.int64)
+        one = np.zeros((1, 2, 2), np.int64)
+        np.add.at(one[0], (labels, np.asarray(y)), 1)
         none = ("method='labels' takes its label estimates as true: it has no uncertainty",)
-        return exact._replace(estimate=estimate, table=None, warnings=none + warnings[1:])
+        return exact._replace(table=TableDraws(one), warnings=none + warnings[1:])
     if method == "sampling":
-        counts = np.asarray(eb.draw_counts(stream(key, "binary draws"), x, y, point, NUM_DRAWS), np.float64)
-        return exact._replace(estimate=lambda metric: DrawsEstimate(named_metric(metric)(*counts.T)))
-    moments = jax.tree.map(np.asarray, eb.moments(x, y, point))
-
-    def joint(first, second):
-        cells = joint_estimate(table, first, second)
-        spread = 8.0 * np.sqrt(np.diag(cells.covariance))
-        low, high = np.clip(cells.mean - spread, 0.0, 1.0), np.clip(cells.mean + spread, 0.0, 1.0)
-        box = ((float(low[0]), float(high[0])), (float(low[1]), float(high[1])))
-        return JointDensity(first, second, joint_density(moments, first, second), box, cells.mean)
-
-    return exact._replace(estimate=lambda metric: normal_law(moments, _plain(metric)), joint=joint)
-
-
-def _plain(metric: str) -> str:
-    named_metric(metric)  # an unknown name is refused here, with the list of names
-    return metric
+        counts = np.asarray(eb.draw_counts(stream(key, "binary draws"), x, y, point, NUM_DRAWS))
+        return exact._replace(table=TableDraws(counts[:, [3, 1, 2, 0]].reshape(-1, 2, 2).astype(np.int64)))
+    moments = eb.Moments(*(float(v) for v in eb.moments(x, y, point)))
+    return exact._replace(table=NormalTable(moments, table))

@@ -12,9 +12,6 @@ likelihood of K with y summed out is log-concave, so there is one mode, and chai
 With two classes and two symbols `exact.count_table` gives the same law without sampling.
 """
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
-
 import jax
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
@@ -23,44 +20,27 @@ from jtruth._arrays import safe_log
 from jtruth._random import host_rng
 from jtruth.posterior import check_not_contradictory, validate_prior
 from jtruth.stats.chains import effective_sample_size, split_rhat
-from jtruth.stats.draws import DrawsEstimate
+from jtruth.tables.posterior import TableDraws
 from jtruth.testing import _multiclass_gibbs as gibbs
-from jtruth.testing.multiclass_metrics import named_metric
 
 _MAX_RHAT = 1.01
 _OVERDISPERSION = 4.0  # chains start with this many times the variance of a row given its classes
 _SMALLEST_ALPHA = 1e-2  # below, single probabilities underflow
 
 
-class CountDraws(NamedTuple):
+class CountDraws(TableDraws):
     """Draws from the posterior of the count table n and of the operating matrix K, chain after chain.
 
     `rhat` and `ess` are those of every cell of the table and, where symbols are classes, NaN for a cell that
     never changes. `num_sweeps` counts all sweeps of a chain, `num_chains` the chains.
     """
 
-    counts: Int[np.ndarray, "draws classes symbols"]
     confusion: Float[np.ndarray, "draws classes symbols"]
     rhat: Float[np.ndarray, "classes symbols"]
     ess: Float[np.ndarray, "classes symbols"]
     converged: bool
     num_chains: int
     num_sweeps: int
-
-    def estimate(self, metric: str, classes: Sequence[Any] | None = None) -> DrawsEstimate:
-        """Law of a metric of `multiclass_metrics.named_metric`; classes are named 0, 1, ... if None."""
-        names = range(self.counts.shape[1]) if classes is None else classes
-        return DrawsEstimate(np.asarray(named_metric(metric, names)(self.counts), np.float64))
-
-    def cell(self, true: int, symbol: int) -> DrawsEstimate:
-        """Law of n[true, symbol], an element of the confusion matrix C."""
-        return DrawsEstimate(self.counts[:, true, symbol].astype(np.float64))
-
-    def rate(self, true: int, symbol: int) -> DrawsEstimate:
-        """Law of n[true, symbol] / n[true, :], of the conditional matrix of the samples; may be undefined."""
-        row = self.counts[:, true, :].sum(axis=1)
-        share = np.divide(self.counts[:, true, symbol], row, out=np.full(row.shape, np.nan), where=row > 0)
-        return DrawsEstimate(share)
 
 
 def count_posterior(

@@ -25,8 +25,9 @@ from jaxtyping import Array, Bool, Float, Int, Key
 from jtruth._random import stream
 from jtruth.stats import ratio_of_normals
 from jtruth.stats.ratio_of_normals import Ratio
-from jtruth.testing.metrics import binary_counts, false_alarm_rate, recall
+from jtruth.tables.metrics import METRICS, binary_counts
 
+recall, false_alarm_rate = METRICS["recall"], METRICS["false_alarm_rate"]
 Step = Callable[[Float[Array, " 2"], Int[Array, ""]], Float[Array, " 2"]]
 
 
@@ -91,18 +92,6 @@ def detection_ratio(m: Moments) -> Ratio:
 def false_alarm_ratio(m: Moments) -> Ratio:
     """P_FA = (n1 - U)/(1 - U - V), Su Table 16."""
     return Ratio(m.n1 - m.mean_u, 1 - m.mean_u - m.mean_v, m.var_u, m.var_u + m.var_v, m.var_u)
-
-
-def f_ratio(m: Moments, beta: float) -> Ratio:
-    """F_beta = (1 + b^2) U / (b^2 (U + V) + n1), Su Table 16."""
-    b2 = beta**2
-    return Ratio(
-        (1 + b2) * m.mean_u,
-        b2 * (m.mean_u + m.mean_v) + m.n1,
-        (1 + b2) ** 2 * m.var_u,
-        b2**2 * (m.var_u + m.var_v),
-        b2 * (1 + b2) * m.var_u,
-    )
 
 
 def ratio_mean(ratio: Ratio, mean: str) -> Float[Array, ""]:

@@ -10,21 +10,21 @@ with gamma functions this is f_1(a) f_0(b) g(a + b). Its sum is the evidence p(y
 p(z). Every metric is a function of (a, b), so its law is a sum over this table. Host side, float64.
 """
 
-import equinox as eqx
 import numpy as np
 from jaxtyping import Float, Int
 from scipy.special import betaln, gammaln
 
 from jtruth.stats.estimates import PmfEstimate
 from jtruth.stats.poisson_binomial import log_pmf
-from jtruth.testing.metrics import named_metric
+from jtruth.tables.binary import GridTable
+from jtruth.tables.metrics import Metric
 from jtruth.testing.operating_point import BetaPrior, LogOdds, most_probable
 
 _EDGE_MASS = 1e-14  # a window is wide enough when its edges hold less than this
 _FINE_BINS = 1 << 17  # large tables: atoms of a ratio closer than range/this are pooled
 
 
-class CountTable(eqx.Module):
+class CountTable(GridTable):
     """Posterior of (A, B) on a window of the integer lattice.
 
     probability[i, j] = P(A = a[i], B = b[j] | y_pred, z), summing to 1 over the window; what lies outside
@@ -48,24 +48,19 @@ class CountTable(eqx.Module):
         values = (self.a, self.b)[axis].astype(np.float64)
         return PmfEstimate(values, self.probability.sum(1 - axis), lattice=True)
 
-    def estimate(self, metric: str) -> PmfEstimate:
-        """The exact law of a metric ("accuracy", "recall", "f2", ...)."""
-        if (metric == "accuracy" and self.n1 + self.n0) or (metric == "precision" and self.n1):
-            return self._lattice_law(metric)
-        values = np.broadcast_to(named_metric(metric)(*self.counts()), self.probability.shape).ravel()
-        pmf = self.probability.ravel()
+    def difference_law(self) -> PmfEstimate:
+        """Law of A - B."""
+        key = (self.a[:, None] - self.a[0]) - (self.b[None, :] - self.b[-1])
+        pmf = np.bincount(key.ravel(), weights=self.probability.ravel())
+        values = self.a[0] - self.b[-1] + np.arange(pmf.size)
+        return PmfEstimate(values.astype(np.float64), pmf, lattice=True)
+
+    def ratio_law(self, metric: Metric) -> PmfEstimate:
+        """The exact law of any metric: its values in the cells, sorted."""
+        values, pmf = self.values(metric).ravel(), self.probability.ravel()
         keep = (pmf > 1e-13 / pmf.size) & ~np.isnan(values)
         undefined = float(pmf[np.isnan(values)].sum())
         return law_of_atoms(values[keep], pmf[keep], 1.0 - undefined)
-
-    def _lattice_law(self, metric: str) -> PmfEstimate:
-        """Accuracy needs only a - b, precision only a: no sorting."""
-        if metric == "precision":
-            return PmfEstimate(self.a / self.n1, self.probability.sum(1), lattice=True)
-        key = (self.a[:, None] - self.a[0]) - (self.b[None, :] - self.b[-1])
-        pmf = np.bincount(key.ravel(), weights=self.probability.ravel())
-        right = self.a[0] - self.b[-1] + np.arange(pmf.size) + self.n0
-        return PmfEstimate(right / (self.n1 + self.n0), pmf, lattice=True)
 
 
 def law_of_atoms(values: np.ndarray, pmf: np.ndarray, probability_defined: float) -> PmfEstimate:

@@ -18,12 +18,14 @@ from scipy.interpolate import CubicSpline
 
 from jtruth.stats.estimates import DensityEstimate, Estimate, PmfEstimate
 from jtruth.stats.poisson_binomial import cumulants, log_pmf, saddlepoint_log_pmf, tilt_for_mean
+from jtruth.tables.binary import GridTable, linear_forms
+from jtruth.tables.metrics import Metric
 from jtruth.testing.exact import law_of_atoms, log_prior_constant, log_side_factor, log_sum_factor
-from jtruth.testing.metrics import named_metric
 from jtruth.testing.operating_point import BetaPrior, LogOdds, OperatingPoint, most_probable
 
 SMOOTH_VARIANCE = 100.0  # smallest variance for which the saddlepoint expansion is used
 _STEPS_PER_SD = 16
+_RIDGES = 4.0
 _TILTS = (9, 17)  # points of the polynomial on a window that is narrow, or wide, beside the number of samples
 
 
@@ -60,39 +62,38 @@ def side_law(x: np.ndarray, counts: np.ndarray, sure: int, low: float, high: flo
     return SideLaw(Chebyshev.fit(c, value, number - 1), sure)
 
 
-class SmoothTable(eqx.Module):
-    """Posterior of (A, B) at nodes; `weight[i, j]` is the probability that node (a[i], b[j]) stands for.
+class SmoothTable(GridTable):
+    """Posterior of (A, B) at nodes; `probability[i, j]` is what node (a[i], b[j]) stands for.
 
     a is a uniform grid of real counts; b too, or integers when `b_is_lattice`.
     """
 
     a: Float[np.ndarray, " a_nodes"]
     b: Float[np.ndarray, " b_nodes"]
-    weight: Float[np.ndarray, "a_nodes b_nodes"]
+    probability: Float[np.ndarray, "a_nodes b_nodes"]
     n1: int
     n0: int
     log_evidence: float
     b_is_lattice: bool
-    log_a: Any  # log f_1 at real counts
+    side_a: SideLaw  # log PB_1 at real counts
     log_b: Float[np.ndarray, " b_nodes"]  # log f_0 at the nodes
     log_scale: float  # log of what log f_1 + log f_0 + log g + log(steps) must be divided by
     prior: BetaPrior
 
     def counts(self):
-        """(tp, fp, fn, tn) of every node, broadcastable to `weight`."""
+        """(tp, fp, fn, tn) of every node, broadcastable to `probability`."""
         a, b = self.a[:, None], self.b[None, :]
         return a, self.n1 - a, b, self.n0 - b
-
-    @property
-    def probability(self) -> Float[np.ndarray, "a_nodes b_nodes"]:
-        """The weights, under the name that CountTable uses."""
-        return self.weight
 
     def count_law(self, axis: int) -> PmfEstimate:
         """Law of the number of true positives (axis 0) or of false negatives (axis 1)."""
         if axis == 1 and self.b_is_lattice:
-            return PmfEstimate(self.b, self.weight.sum(0), lattice=True)
-        return _lattice_law((self.a, self.b)[axis], self.weight.sum(1 - axis), 0, 1)
+            return PmfEstimate(self.b, self.probability.sum(0), lattice=True)
+        return _lattice_law((self.a, self.b)[axis], self.probability.sum(1 - axis))
+
+    def _log_a(self, count: np.ndarray) -> np.ndarray:
+        """log f_1 at real counts."""
+        return self.side_a(count) + log_side_factor(count, self.n1, self.prior.a_d, self.prior.a_f)
 
     def _density(self, a: Float[np.ndarray, "rows b_nodes"]) -> Float[np.ndarray, "rows b_nodes"]:
         """Posterior mass per unit of a, with the step of b included, at (a[i, j], b[j]); 0 off the window."""
@@ -101,57 +102,70 @@ class SmoothTable(eqx.Module):
         g = log_sum_factor(safe + self.b[None, :], self.n1 + self.n0, self.prior)
         step = 1.0 if self.b_is_lattice else self.b[1] - self.b[0]
         return np.where(
-            inside, step * np.exp(self.log_a(safe) + self.log_b[None, :] + g - self.log_scale), 0.0
+            inside, step * np.exp(self._log_a(safe) + self.log_b[None, :] + g - self.log_scale), 0.0
         )
 
-    def estimate(self, metric: str) -> Estimate:
-        """Law of a metric: on its lattice for accuracy and precision, as a density for ratios."""
-        if metric == "precision":
-            return _lattice_law(self.a, self.weight.sum(1), 0, self.n1)
-        if metric == "accuracy":
-            return self._accuracy()
-        function = named_metric(metric)
-        values = np.broadcast_to(function(*self.counts()), self.weight.shape)
-        if self.b_is_lattice and metric == "recall":
-            held = self.weight > 1e-18
-            return law_of_atoms(values[held], self.weight[held], 1.0)
-        mean = float((values * self.weight).sum())
-        sd = float(np.sqrt(((values - mean) ** 2 * self.weight).sum()))
-        held = values[self.weight > 1e-17]
-        grid = np.linspace(max(mean - 9 * sd, held.min()), min(mean + 9 * sd, held.max()), 721)
-        a = _true_positives(metric, grid[:, None], self.b[None, :], self.n1, self.n0)
-        eps = 1e-4
-        fn = self.b[None, :]
-        above, below = (function(c, self.n1 - c, fn, self.n0 - fn) for c in (a + eps, a - eps))
-        return DensityEstimate(grid, (self._density(a) * 2 * eps / np.abs(above - below)).sum(1))
+    def ratio_law(self, metric: Metric) -> Estimate:
+        """Law of a metric: a density for a ratio that varies with A, else atoms at the nodes."""
+        values = self.values(metric)
+        mean = float((values * self.probability).sum())
+        sd = float(np.sqrt(((values - mean) ** 2 * self.probability).sum()))
+        held = self.probability > 1e-17
+        if not metric.is_ratio or self._in_ridges(metric) or np.isnan(values[held]).any():
+            held = (self.probability > 1e-18) & ~np.isnan(values)
+            undefined = float(self.probability[np.isnan(values)].sum())
+            return law_of_atoms(values[held], self.probability[held], 1.0 - undefined)
+        grid = np.linspace(
+            max(mean - 9 * sd, values[held].min()), min(mean + 9 * sd, values[held].max()), 721
+        )
+        a, fn, eps = self._true_positives(metric, grid[:, None]), self.b[None, :], 1e-4
+        ends = (metric.of_counts(c, self.n1 - c, fn, self.n0 - fn) for c in (a + eps, a - eps))
+        return DensityEstimate(grid, (self._density(a) * 2 * eps / np.abs(next(ends) - next(ends))).sum(1))
 
-    def _accuracy(self) -> PmfEstimate:
+    def _in_ridges(self, metric: Metric) -> bool:
+        """Whether a step of the lattice of B moves the metric further than A does: ridges, no density.
+
+        So it is where for some B the metric does not depend on A at all: recall without false negatives.
+        """
+        if not self.b_is_lattice:
+            return False
+        top, bottom = linear_forms(metric, self.n1, self.n0)
+        ends = np.array([self.b[0] - 1, self.b[-1] + 1])
+        turns = top.of_a * (bottom.of_b * ends + bottom.constant)
+        turns -= bottom.of_a * (top.of_b * ends + top.constant)
+        if turns.min() <= 0 <= turns.max():
+            return True
+        p_a, p_b = self.probability.sum(1), self.probability.sum(0)
+        a, b = float(self.a @ p_a), float(self.b @ p_b)
+        above, below = (f.of_a * a + f.of_b * b + f.constant for f in (top, bottom))
+        sd = float(np.sqrt((self.a - a) ** 2 @ p_a))
+        by_a, by_b = (abs(n * below - d * above) for n, d in zip(top[:2], bottom[:2], strict=True))
+        return by_a * sd < _RIDGES * by_b
+
+    def _true_positives(self, metric: Metric, q: np.ndarray) -> np.ndarray:
+        """The true positives at which the metric equals q, for every number of false negatives."""
+        top, bottom = linear_forms(metric, self.n1, self.n0)
+        b = self.b[None, :]
+        return (top.of_b * b + top.constant - q * (bottom.of_b * b + bottom.constant)) / (
+            q * bottom.of_a - top.of_a
+        )
+
+    def difference_law(self) -> PmfEstimate:
+        """Law of A - B."""
         difference = self.a[:, None] - self.b[None, :]
-        mean = float((difference * self.weight).sum())
-        sd = float(np.sqrt(((difference - mean) ** 2 * self.weight).sum()))
+        mean = float((difference * self.probability).sum())
+        sd = float(np.sqrt(((difference - mean) ** 2 * self.probability).sum()))
         grid = mean + sd * np.arange(-9 * _STEPS_PER_SD, 9 * _STEPS_PER_SD + 1) / _STEPS_PER_SD
-        return _lattice_law(
-            grid, self._density(grid[:, None] + self.b[None, :]).sum(1), self.n0, self.n1 + self.n0
-        )
+        return _lattice_law(grid, self._density(grid[:, None] + self.b[None, :]).sum(1))
 
 
-def _lattice_law(grid: np.ndarray, mass: np.ndarray, offset: int, denominator: int) -> PmfEstimate:
-    """PMF on the integers from values on a fine real grid; (integer + offset)/denominator are the atoms."""
+def _lattice_law(grid: np.ndarray, mass: np.ndarray) -> PmfEstimate:
+    """PMF on the integers from values on a fine real grid."""
     used = np.flatnonzero(mass > 1e-290)
     grid, mass = grid[used[0] : used[-1] + 1], mass[used[0] : used[-1] + 1]
     whole = np.arange(int(np.ceil(grid[0])), int(np.floor(grid[-1])) + 1)
     pmf = np.exp(CubicSpline(grid, np.log(np.maximum(mass, 1e-300)))(whole))
-    return PmfEstimate((whole + offset) / denominator, pmf / pmf.sum(), lattice=True)
-
-
-def _true_positives(metric: str, q: np.ndarray, b: np.ndarray, n1: int, n0: int) -> np.ndarray:
-    """The number of true positives at which the metric equals q when there are b false negatives."""
-    if metric == "recall":
-        return q * b / (1.0 - q)
-    if metric == "false_alarm_rate":
-        return (n1 - q * (n1 + n0 - b)) / (1.0 - q)
-    beta2 = 1.0 if metric == "f1" else float(metric.removeprefix("f")) ** 2
-    return q * (beta2 * b + n1) / (1.0 + beta2 - q * beta2)
+    return PmfEstimate(whole.astype(np.float64), pmf / pmf.sum(), lattice=True)
 
 
 def is_smooth(data: LogOdds, mode: OperatingPoint) -> bool:
@@ -188,12 +202,10 @@ def smooth_table(
         law = side_law(data.x1, data.counts1, data.sure1, *ends[0])
         b, log_b, lattice = _false_negatives(data, mode, ends[1], sd[1])
 
-        def log_a(count, law=law):
-            return law(count) + log_side_factor(count, data.n1, prior.a_d, prior.a_f)
-
         log_b = log_b + log_side_factor(b, data.n0, prior.b_d, prior.b_f)
         g = log_sum_factor(a[:, None] + b[None, :], data.n1 + data.n0, prior)
-        log_p = log_a(a)[:, None] + log_b[None, :] + g
+        log_a = law(a) + log_side_factor(a, data.n1, prior.a_d, prior.a_f)
+        log_p = log_a[:, None] + log_b[None, :] + g
         p = np.exp(log_p - log_p.max())
         edges = [p[[0, -1], :].sum(), 0.0 if lattice else p[:, [0, -1]].sum()]
         if max(edges) < 1e-14 * p.sum():
@@ -202,7 +214,7 @@ def smooth_table(
     steps = (a[1] - a[0]) * (1.0 if lattice else b[1] - b[0])
     log_scale = float(log_p.max() + np.log(p.sum() * steps))
     evidence = log_scale - log_prior_constant(prior)
-    return SmoothTable(a, b, p / p.sum(), data.n1, data.n0, evidence, lattice, log_a, log_b, log_scale, prior)
+    return SmoothTable(a, b, p / p.sum(), data.n1, data.n0, evidence, lattice, law, log_b, log_scale, prior)
 
 
 def _false_negatives(data: LogOdds, mode: OperatingPoint, ends: np.ndarray, sd: float):

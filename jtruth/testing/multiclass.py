@@ -14,8 +14,8 @@ MCC) have no closed law given K, and are taken from joint draws of the count tab
 result are drawn together. With two classes, `binary` gives "bayes" without sampling.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -24,45 +24,24 @@ from jaxtyping import Array, Float, Int, Key
 
 from jtruth._host import log
 from jtruth._random import stream
-from jtruth.stats.draws import DrawsEstimate
-from jtruth.stats.estimates import Estimate
+from jtruth.tables.posterior import TableDraws
 from jtruth.testing import _multiclass_steps as steps
 from jtruth.testing._multiclass_labelers import LabelerTables, labeler_tables
-from jtruth.testing._multiclass_laws import PlugIn
+from jtruth.testing._multiclass_laws import GivenMatrix
 from jtruth.testing._multiclass_steps import ConfusionFit
 from jtruth.testing.count_posterior import CountDraws, checked_inputs, count_posterior
-from jtruth.testing.multiclass_metrics import named_metric
-from jtruth.testing.plug_in import point_estimate
+from jtruth.testing.tested import Tested
 
 __all__ = [
     "METHODS",
     "ConfusionFit",
     "LabelerTables",
-    "MulticlassPosterior",
+    "Tested",
     "labeler_tables",
     "multiclass_posterior",
 ]
 
 METHODS = ("bayes", "sampling", "exact_means", "plug_in", "labels", "no_predictions")
-
-
-class MulticlassPosterior(NamedTuple):
-    """Posterior of the metrics of one data set with any number of classes."""
-
-    method: str
-    estimate: Callable[[str], Estimate]  # metric name ("accuracy", "macro_f1", "recall[2]") -> its law
-    cell: Callable[[int, int], Estimate]  # l, n -> law of C[l, n], the samples of class l predicted n
-    rate: Callable[[int, int], Estimate]  # l, n -> law of K[l, n] = C[l, n] / (samples of class l)
-    counts: Int[np.ndarray, "draws classes symbols"]  # joint draws of C; of "labels", the one table
-    confusion: Float[np.ndarray, "classes symbols"]  # K: plugged in, or its posterior mean
-    fit: ConfusionFit | CountDraws | None  # how K was found: converged, number of steps or sweeps
-    warnings: tuple[str, ...]
-    classes: tuple[str, ...]  # the names that metric names use
-
-    def joint(self, *metrics: str) -> Float[np.ndarray, "draws metrics"]:
-        """Joint draws of several metrics by name; NaN where one is undefined."""
-        found = [named_metric(metric, self.classes)(self.counts) for metric in metrics]
-        return np.stack(found, axis=1).astype(np.float64)
 
 
 def multiclass_posterior(
@@ -76,7 +55,7 @@ def multiclass_posterior(
     alpha: Float[Array | np.ndarray, "classes symbols"] | float = 1.0,
     num_draws: int = 4000,
     classes: Sequence[Any] | None = None,
-) -> MulticlassPosterior:
+) -> Tested:
     """Posterior of the metrics by a named method.
 
     Args:
@@ -118,7 +97,7 @@ def multiclass_posterior(
             alpha=concentration,
             num_draws=num_draws,
         )
-        return _bayes(found, names)
+        return Tested(method, found, found, float("nan"), converged_or_not(found), names)
     log_rho = log_lik + log(np.asarray(prior, np.float64))
     with jax.enable_x64(True):
         x, y_jax = jnp.asarray(log_rho, jnp.float64), jnp.asarray(y, jnp.int32)
@@ -131,25 +110,14 @@ def multiclass_posterior(
         draws_key = stream(key, "table draws")
         counts = np.asarray(_draw(draws_key, x, y_jax, confusion, num_draws=num_draws))
     fit = jax.tree.map(np.asarray, fit)
-    if method == "labels":
-        return _labels(log_p, y, np.asarray(confusion), fit, names)
-    laws = PlugIn(log_p, y, normal=method == "sampling")
-
-    def estimate(metric: str) -> Estimate:
-        law = laws.estimate(metric, names)
-        return DrawsEstimate(np.asarray(named_metric(metric, names)(counts), float)) if law is None else law
-
-    return MulticlassPosterior(
-        method,
-        estimate,
-        laws.cell,
-        laws.rate,
-        counts,
-        np.asarray(confusion),
-        fit,
-        _warnings(method, fit),
-        names,
-    )
+    confusion = np.asarray(confusion)
+    if method == "labels":  # everything is read off the most probable labels
+        counts = np.zeros((1, num_classes, symbols), np.int64)
+        np.add.at(counts[0], (log_p.argmax(axis=1), y), 1)
+        table = TableDraws(counts)
+    else:
+        table = GivenMatrix(log_p, y, method == "sampling", confusion, counts)
+    return Tested(method, table, fit, float("nan"), _warnings(method, fit), names)
 
 
 def _fit_one(key, log_rho, y_pred, *, method: str, num_symbols: int) -> ConfusionFit:
@@ -177,37 +145,11 @@ def _warnings(method: str, fit: ConfusionFit | None) -> tuple[str, ...]:
     return (first, f"the operating matrix did not converge in {int(fit.num_steps)} steps")
 
 
-def _bayes(found: CountDraws, names: tuple[str, ...]) -> MulticlassPosterior:
-    warnings = ()
-    if not found.converged:
-        warnings = (
-            f"the draws did not converge in {found.num_sweeps} sweeps: largest R-hat "
-            f"{np.nanmax(found.rhat):.3f}, smallest effective sample size {np.nanmin(found.ess):.0f}",
-        )
-
-    def estimate(metric: str) -> Estimate:
-        return found.estimate(metric, names)
-
-    mean = found.confusion.mean(axis=0)
-    return MulticlassPosterior(
-        "bayes", estimate, found.cell, found.rate, found.counts, mean, found, warnings, names
+def converged_or_not(found: CountDraws) -> tuple[str, ...]:
+    """What is to be said of draws that did not converge; nothing of good ones."""
+    if found.converged:
+        return ()
+    return (
+        f"the draws did not converge in {found.num_sweeps} sweeps: largest R-hat "
+        f"{np.nanmax(found.rhat):.3f}, smallest effective sample size {np.nanmin(found.ess):.0f}",
     )
-
-
-def _labels(log_p, y_pred, confusion, fit: ConfusionFit, names: tuple[str, ...]) -> MulticlassPosterior:
-    """Algorithm 3: everything is read off the most probable labels."""
-    table = np.zeros(confusion.shape, np.int64)
-    np.add.at(table, (log_p.argmax(axis=1), y_pred), 1)
-
-    def estimate(metric: str) -> Estimate:
-        return point_estimate(float(named_metric(metric, names)(table)))
-
-    def cell(true: int, symbol: int) -> Estimate:
-        return point_estimate(float(table[true, symbol]))
-
-    def rate(true: int, symbol: int) -> Estimate:
-        total = table[true].sum()
-        return point_estimate(table[true, symbol] / total if total else float("nan"))
-
-    warnings = _warnings("labels", fit)
-    return MulticlassPosterior("labels", estimate, cell, rate, table[None], confusion, fit, warnings, names)

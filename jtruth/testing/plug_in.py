@@ -11,13 +11,17 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Float, Key
 from scipy.special import expit
 
 from jtruth.stats import ratio_of_normals
 from jtruth.stats.estimates import DensityEstimate, Estimate, PmfEstimate
 from jtruth.stats.poisson_binomial import log_pmf
 from jtruth.stats.ratio_of_normals import Ratio
-from jtruth.testing.empirical_bayes import Moments, detection_ratio, f_ratio, false_alarm_ratio
+from jtruth.tables.binary import BinaryTable, linear_forms
+from jtruth.tables.joint import JointDensity
+from jtruth.tables.metrics import Metric, named_metric
+from jtruth.testing.empirical_bayes import Moments
 from jtruth.testing.exact import CountTable
 from jtruth.testing.operating_point import LogOdds, log_likelihood
 
@@ -66,23 +70,83 @@ def _ratio_law(ratio: Ratio) -> Estimate:
 _density = jax.jit(ratio_of_normals.density)
 
 
-def normal_law(moments: Moments, metric: str) -> Estimate:
+def normal_law(moments: Moments, metric: str | Metric) -> Estimate:
     """Posterior of a metric under the central limit theorem (Su 2.3.1, Tables 8 and 16).
+
+    A ratio of two sums of counts is a ratio of two linear forms of U and V, hence of two normal variables,
+    or itself normal where its denominator is a constant.
 
     Args:
         moments: (12)-(16) at the operating point.
-        metric: "accuracy", "precision", "recall", "false_alarm_rate" or "f<beta>".
+        metric: one that is a ratio: "accuracy", "recall", "f<beta>", ...
+
+    Raises:
+        ValueError: the metric is no ratio of two sums of counts.
     """
-    m = Moments(*(float(v) for v in moments))
-    if metric == "accuracy":
-        return _normal(m.mean_u - m.mean_v - m.n1 + 1, m.var_u + m.var_v)
-    if metric == "precision":
-        return _normal(m.mean_u / m.n1, m.var_u / m.n1**2) if m.n1 > 0 else point_estimate(np.nan)
-    if metric == "recall":
-        return _ratio_law(detection_ratio(m))
-    if metric == "false_alarm_rate":
-        return _ratio_law(false_alarm_ratio(m))
-    return _ratio_law(f_ratio(m, float(metric.removeprefix("f"))))
+    found = named_metric(metric) if isinstance(metric, str) else metric
+    if not found.is_ratio:
+        raise ValueError(f"metric {found.name!r} is no ratio of two sums of counts: it has no normal law")
+    ratio = metric_ratio(Moments(*(float(v) for v in moments)), found)
+    if ratio.var_w > 0:
+        return _ratio_law(ratio)
+    if ratio.mean_w <= 0:
+        return point_estimate(np.nan)
+    return _normal(ratio.mean_z / ratio.mean_w, ratio.var_z / ratio.mean_w**2)
+
+
+def metric_ratio(moments: Moments, metric: Metric) -> Ratio:
+    """Moments of numerator and denominator of a metric, U and V being independent (Su Table 16)."""
+    m = moments
+    (zu, zv, z), (wu, wv, w) = linear_forms(metric, m.n1, 1.0 - m.n1)
+    return Ratio(
+        zu * m.mean_u + zv * m.mean_v + z,
+        wu * m.mean_u + wv * m.mean_v + w,
+        zu**2 * m.var_u + zv**2 * m.var_v,
+        wu**2 * m.var_u + wv**2 * m.var_v,
+        zu * wu * m.var_u + zv * wv * m.var_v,
+    )
+
+
+class NormalTable(BinaryTable):
+    """U and V normal at an operating point, as in the paper.
+
+    Single counts, and metrics that are no ratio of two sums of counts, are taken from the exact table there.
+    """
+
+    moments: Moments
+    exact: CountTable
+
+    @property
+    def n1(self) -> int:
+        """Samples predicted positive."""
+        return self.exact.n1
+
+    @property
+    def n0(self) -> int:
+        """Samples predicted negative."""
+        return self.exact.n0
+
+    def count_law(self, axis: int) -> PmfEstimate:
+        """Law of the number of true positives (axis 0) or of false negatives (axis 1), exact."""
+        return self.exact.count_law(axis)
+
+    def estimate(self, metric: str | Metric) -> Estimate:
+        """Normal law of a ratio, exact law of anything else."""
+        found = self.metric(metric)
+        return normal_law(self.moments, found) if found.is_ratio else self.exact.estimate(found)
+
+    def joint(self, first: str | Metric, second: str | Metric) -> JointDensity:
+        """The densities (17) and (18), on 8 standard deviations around the mean."""
+        names = self.metric(first).name, self.metric(second).name
+        cells = self.exact.joint(first, second)
+        spread = 8.0 * np.sqrt(np.diag(cells.covariance))
+        low, high = np.clip(cells.mean - spread, 0.0, 1.0), np.clip(cells.mean + spread, 0.0, 1.0)
+        box = ((float(low[0]), float(high[0])), (float(low[1]), float(high[1])))
+        return JointDensity(*names, joint_density(self.moments, *names), box, cells.mean)
+
+    def draws(self, key: Key[Array, ""], n: int) -> Float[np.ndarray, "n 2 2"]:
+        """n draws of the exact table at the operating point."""
+        return self.exact.draws(key, n)
 
 
 def table_at(data: LogOdds, p_detection: float, p_false_alarm: float) -> CountTable:

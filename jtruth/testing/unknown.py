@@ -8,20 +8,22 @@ mixture of its exact laws at the nodes. Host side, float64.
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import equinox as eqx
+import jax
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Array, Float, Int, Key
 from scipy.special import betaln, xlog1py, xlogy
 
 from jtruth.stats.estimates import DensityEstimate, Estimate, PmfEstimate
+from jtruth.tables.binary import BinaryTable
+from jtruth.tables.joint import JointEstimate
+from jtruth.tables.metrics import Metric
 from jtruth.testing.exact import count_table
-from jtruth.testing.joint import JointEstimate, joint_estimate
 from jtruth.testing.operating_point import collapse, log_likelihood, most_probable
 
 _NODES = 24
 
 
-class Mixture(eqx.Module):
+class Mixture(BinaryTable):
     """Exact tables at the nodes of a parameter, and the posterior probabilities of the nodes."""
 
     parameter: Float[np.ndarray, " nodes"]
@@ -29,7 +31,7 @@ class Mixture(eqx.Module):
     tables: Sequence[Any]
     log_evidence: float
 
-    def estimate(self, metric: str) -> Estimate:
+    def estimate(self, metric: str | Metric) -> Estimate:
         """Law of a metric with the parameter integrated out."""
         return mix([table.estimate(metric) for table in self.tables], self.weight)
 
@@ -47,14 +49,27 @@ class Mixture(eqx.Module):
         """Law of the number of true positives (axis 0) or of false negatives (axis 1)."""
         return mix([table.count_law(axis) for table in self.tables], self.weight)
 
-    def joint(self, first: str, second: str) -> JointEstimate:
+    def joint(self, first: str | Metric, second: str | Metric) -> JointEstimate:
         """Joint law of two metrics with the parameter integrated out."""
-        parts = [joint_estimate(table, first, second) for table in self.tables]
+        parts = [table.joint(first, second) for table in self.tables]
         mass = self.weight * np.array([p.probability_defined for p in parts])
         weight = np.concatenate([m / mass.sum() * p.weight for m, p in zip(mass, parts, strict=True)])
         return JointEstimate(
-            first, second, np.concatenate([p.points for p in parts]), weight, float(mass.sum())
+            parts[0].first,
+            parts[0].second,
+            np.concatenate([p.points for p in parts]),
+            weight,
+            float(mass.sum()),
         )
+
+    def draws(self, key: Key[Array, ""], n: int) -> Float[np.ndarray, "n 2 2"]:
+        """n draws of the table, the parameter integrated out."""
+        node, *keys = jax.random.split(key, len(self.tables) + 1)
+        nodes = np.asarray(jax.random.choice(node, len(self.tables), (n,), p=np.asarray(self.weight)))
+        out = np.empty((n, 2, 2))
+        for k in np.unique(nodes):
+            out[nodes == k] = self.tables[k].draws(keys[k], int((nodes == k).sum()))
+        return out
 
     @property
     def parameter_law(self) -> DensityEstimate | PmfEstimate:

@@ -181,7 +181,7 @@ def fit_linear(
     loss = check_options(objective, loss, log_likelihood.shape[1])
     check_not_negative(regularisation, "regularisation")
     if num_restarts:
-        key = required_key(key, "a random start")
+        key = required_key(key, "random starts")
     lam = jnp.asarray(regularisation, x.dtype)
     tol = float(jnp.finfo(x.dtype).eps) ** 0.5 if tol is None else tol
     log_likelihood = as_array(log_likelihood).astype(x.dtype)

@@ -112,7 +112,7 @@ def fit(
         >>> found.training.shape, bool(found.model.weights[0] > 0)
         ((3,), True)
     """
-    key = required_key(key, "the order of minibatches")
+    key = required_key(key, "minibatches")
     num_samples = _check(x, evidence, validation, patience, batch_size, num_epochs)
     bar = tqdm(total=num_epochs, unit="epoch") if progress is True else None
     shown: Any = (lambda *_: bar.update()) if bar is not None else progress or None

@@ -8,9 +8,8 @@ from sklearn import metrics as sk
 
 from jtruth.evaluation.ask import ask_next, gold_to_halve
 from jtruth.evaluation.gold import _defined, pooled_gold, ppi_metric
-from jtruth.evaluation.terms import metric_terms
 from jtruth.stats.ppi import gold_sample, ppi_mean
-from jtruth.testing.metrics import binary_counts, named_metric
+from jtruth.tables.metrics import binary_counts, named_metric
 
 KEY = jax.random.key(5)
 NAMES = ("accuracy", "precision", "recall", "false_alarm_rate", "f1", "f2", "f0.5")
@@ -38,10 +37,10 @@ def table(y, y_pred, classes=2):
 @pytest.mark.parametrize("name", NAMES)
 def test_terms_are_the_metric(name):
     y, y_pred, _, _ = example()
-    terms = metric_terms(name, y_pred, ("a", "b"), 1)
+    terms = named_metric(name).terms(np.ones((2, 2))).of_samples(y_pred)
     rows = np.arange(y.size)
     found = terms.numerator[rows, y].sum() / terms.denominator[rows, y].sum()
-    assert found == pytest.approx(float(named_metric(name)(*binary_counts(y_pred, y))), abs=1e-15)
+    assert found == pytest.approx(float(named_metric(name).of_counts(*binary_counts(y_pred, y))), abs=1e-15)
 
 
 def test_all_gold_gives_scikit_learn():
@@ -211,10 +210,8 @@ def test_input_that_cannot_be_used(as_installed):
         pooled_gold([], y_pred, h, gold, **options)
     with pytest.raises(ValueError, match="no sample has gold"):
         pooled_gold([np.ones((8, 2, 2), int)], y_pred, h, np.full(400, -1), **options)
-    with pytest.raises(ValueError, match="'kappa' is no ratio"):
-        metric_terms("kappa", y_pred, ("a", "b"), 1)
     with pytest.raises(ValueError, match="there is no class 'z'"):
-        metric_terms("recall[z]", y_pred, ("a", "b"), 1)
+        named_metric("recall[z]", ("a", "b"))
     with pytest.raises(ValueError, match="num must be 1 to 360"):
         ask_next(y_pred, h, gold, 361, **options)
     with pytest.raises(ValueError, match="needs a key"):
@@ -232,7 +229,7 @@ def coverage(name, asked, sets=300):
             gold[request.samples], inclusion = y[request.samples], request.inclusion
         sample = gold_sample(gold >= 0, inclusion=inclusion)
         low, high, _ = ppi_metric(name, y_pred, h, gold, sample=sample).law.interval(0.95)
-        truth = float(named_metric(name)(*binary_counts(y_pred, y)))
+        truth = float(named_metric(name).of_counts(*binary_counts(y_pred, y)))
         rows.append([low <= truth <= high, high - low])
     return np.mean(rows, axis=0)
 

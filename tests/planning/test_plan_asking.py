@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
-from jtruth.evaluation.terms import metric_terms
 from jtruth.labels import Labels
 from jtruth.planning import asking, next_labels
+from jtruth.tables.metrics import named_metric
 
 KEY = jax.random.key(0)
 
@@ -21,15 +21,15 @@ def by_enumeration(z, y_pred, psi, pi, metric):
     """
     classes, size = len(pi), len(z)
     vectors = np.array(list(itertools.product(range(classes), repeat=size)))
-    terms = metric_terms(metric, np.arange(classes), [str(c) for c in range(classes)], 1)
+    terms = named_metric(metric, range(classes), 1).terms(np.ones((classes, classes)))
     weight, value = np.zeros(len(vectors)), np.zeros(len(vectors))
     for r, y in enumerate(vectors):
         table = np.zeros((classes, classes))
         np.add.at(table, (y, y_pred), 1)
         weight[r] = np.log(pi[y]).sum() + (gammaln(table + 1).sum(1) - gammaln(table.sum(1) + classes)).sum()
         weight[r] += sum(np.log(psi[t, y[i], z[i, t]]) for i, t in np.argwhere(z >= 0))
-        below = (terms.denominator.T * table).sum()
-        value[r] = (terms.numerator.T * table).sum() / below if below > 0 else np.nan
+        below = (terms.denominator * table).sum()
+        value[r] = (terms.numerator * table).sum() / below if below > 0 else np.nan
     defined = ~np.isnan(value)
     y, value, p = vectors[defined], value[defined], np.exp(weight[defined] - weight.max())
     p = p / p.sum()

@@ -11,9 +11,9 @@ from numpyro.infer.util import log_density
 from scipy import stats
 
 from jtruth.stats.chains import mean_error
+from jtruth.tables.metrics import named_metric
 from jtruth.testing import bayes, binary_posterior
 from jtruth.testing.count_posterior import count_posterior
-from jtruth.testing.multiclass_metrics import accuracy
 
 OPTIONS = {"num_warmup": 400, "num_samples": 1000, "chunk": 200}
 
@@ -92,6 +92,6 @@ def test_multiclass_nuts_agrees_with_enumeration():
         weight = np.exp(log_weight)
         total, mean = total + weight, mean + weight * (y == y_pred).mean()
     nuts = bayes.multiclass_nuts(log_lik, prior, y_pred, key=jax.random.key(0), **OPTIONS)
-    drawn = accuracy(nuts.draws.counts.astype(float))
+    drawn = named_metric("accuracy").of_table(nuts.draws.counts.astype(float))
     by_chain = np.asarray(drawn).reshape(nuts.draws.num_chains, -1)
     assert abs(by_chain.mean() - mean / total) < 4 * mean_error(by_chain)

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
 
+from jtruth.tables.metrics import named_metric
 from jtruth.testing import (
     draw_labels,
     exact_step,
@@ -24,13 +25,13 @@ from jtruth.testing import (
 from jtruth.testing.empirical_bayes import (
     detection_ratio,
     draw_counts,
-    f_ratio,
     false_alarm_ratio,
     map_labels,
     mean_share,
     posterior_log_odds,
     ratio_mean,
 )
+from jtruth.testing.plug_in import metric_ratio
 from tests.reference import su_binary as su
 from tests.testing.golden_cases import CASES, log_odds
 
@@ -93,7 +94,11 @@ def test_moments_and_the_three_ratios_of_table_16():
     posterior = su.testing_posterior(*reference_of(x), [int(v) for v in y], su.operating_matrix(0.7, 0.2))
     expected = su.moments(posterior[:, 1], [int(v) for v in y])
     np.testing.assert_allclose(m, [expected[k] for k in ("muU", "varU", "muV", "varV", "n1")], rtol=1e-12)
-    ratios = {("P_D", 1): detection_ratio(m), ("P_FA", 1): false_alarm_ratio(m), ("F", 0.5): f_ratio(m, 0.5)}
+    ratios = {
+        ("P_D", 1): detection_ratio(m),
+        ("P_FA", 1): false_alarm_ratio(m),
+        ("F", 0.5): metric_ratio(m, named_metric("f0.5")),
+    }
     for (name, beta), ratio in ratios.items():
         p = su.ratio_parameters(name, expected, beta)
         wanted = (p["muZ"], p["muW"], p["sZ"] ** 2, p["sW"] ** 2, p["cov"])

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import betaln, expit
 
+from jtruth.tables.metrics import named_metric
 from jtruth.testing import METRICS, BetaPrior, collapse, count_table
 from jtruth.testing.exact import law_of_atoms
-from jtruth.testing.metrics import named_metric
 from tests.reference import su_binary as su
 
 
@@ -84,7 +84,7 @@ def test_the_window_holds_the_whole_table(name):
     n1, n0 = expected.shape[0] - 1, expected.shape[1] - 1
     a, b = np.arange(n1 + 1)[:, None], np.arange(n0 + 1)[None, :]
     for metric in (*METRICS, "f2"):
-        values = np.broadcast_to(named_metric(metric)(a, n1 - a, b, n0 - b), expected.shape)
+        values = np.broadcast_to(named_metric(metric).of_counts(a, n1 - a, b, n0 - b), expected.shape)
         defined = ~np.isnan(values)
         mass, law = expected[defined].sum(), table.estimate(metric)
         np.testing.assert_allclose(law.probability_defined, mass, rtol=0, atol=1e-11)

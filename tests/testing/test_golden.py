@@ -12,7 +12,6 @@ from jtruth.testing import (
     exact_step,
     geometric_median,
     iterate,
-    joint_estimate,
     labels_step,
     moments,
     normal_law,
@@ -162,7 +161,7 @@ def test_labelers(golden, name):
 
 def test_joint_estimate_is_a_sum_over_the_table(golden, name):
     table = count_table(collapse(*log_odds(golden(f"su_{name}"))))
-    joint = joint_estimate(table, "precision", "recall")
+    joint = table.joint("precision", "recall")
     law = table.estimate("recall")
     np.testing.assert_allclose(joint.mean[1], law.mean, atol=1e-10)
     np.testing.assert_allclose(np.sqrt(joint.covariance[1, 1]), law.sd, atol=1e-10)

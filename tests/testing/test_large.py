@@ -135,9 +135,9 @@ def test_a_million_samples_by_the_integral_over_the_operating_point(n, prior):
     evidence, p_d, p_fa = integral(data, prior)
     np.testing.assert_allclose(smooth.log_evidence, evidence, rtol=1e-12, atol=1e-7)
     tp, fp, fn, tn = smooth.counts()
-    found = ((tp + prior.a_d) / (tp + fn + prior.a_d + prior.b_d) * smooth.weight).sum()
+    found = ((tp + prior.a_d) / (tp + fn + prior.a_d + prior.b_d) * smooth.probability).sum()
     np.testing.assert_allclose(found, p_d, rtol=1e-9)
-    found = ((fp + prior.a_f) / (fp + tn + prior.a_f + prior.b_f) * smooth.weight).sum()
+    found = ((fp + prior.a_f) / (fp + tn + prior.a_f + prior.b_f) * smooth.probability).sum()
     np.testing.assert_allclose(found, p_fa, rtol=1e-9)
 
 

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 from jtruth.labels import Labels
+from jtruth.tables.metrics import named_metric, shown
+from jtruth.tables.posterior import TableDraws
 from jtruth.testing import _multiclass_steps as steps
 from jtruth.testing import multiclass
-from jtruth.testing._multiclass_laws import PlugIn
+from jtruth.testing._multiclass_laws import GivenMatrix
 from jtruth.testing.count_posterior import count_posterior
 from jtruth.testing.multiclass import METHODS, labeler_tables, multiclass_posterior
-from jtruth.testing.multiclass_metrics import METRICS, named_metric
 from tests.reference import su_binary as su
 
 KEY = jax.random.key(3)
@@ -40,7 +41,7 @@ def test_laws_given_the_matrix_equal_the_reference_file(multi3):
     case, lik, prior, y_pred = multi3
     found = multiclass_posterior(np.log(lik), prior, y_pred, key=KEY, method="plug_in")
     x, y = log_rho_of(lik, prior), jnp.asarray(y_pred)
-    k = jnp.asarray(found.confusion)
+    k = jnp.asarray(found.fit.confusion)
     np.testing.assert_allclose(
         np.exp(steps.log_testing_posterior(x, y, k)), case["testing_posterior"], rtol=0, atol=1e-10
     )
@@ -52,7 +53,7 @@ def test_laws_given_the_matrix_equal_the_reference_file(multi3):
         np.testing.assert_allclose(moments, [case["acc"]["mean"], case["acc"]["var"]], rtol=0, atol=1e-10)
     for true in range(3):
         for symbol in range(3):
-            law = found.cell(true, symbol)
+            law = found.table.cell(true, symbol)
             np.testing.assert_allclose(law.mean, case["E_C"][true][symbol], rtol=0, atol=1e-10)
             np.testing.assert_allclose(law.sd**2, case["var_C"][true][symbol], rtol=0, atol=1e-9)
 
@@ -61,7 +62,9 @@ def test_laws_given_the_matrix_equal_the_reference_file(multi3):
 def test_laws_given_the_matrix_equal_enumeration(classes, symbols):
     lik, prior, y_pred = random_case(40, 7, classes, symbols)
     k = np.random.default_rng(0).dirichlet(np.ones(symbols), classes)
-    found = PlugIn(np.log(su.testing_posterior(lik, prior, y_pred, k)), y_pred, normal=False)
+    found = GivenMatrix(
+        np.log(su.testing_posterior(lik, prior, y_pred, k)), y_pred, False, k, np.zeros((1, *k.shape), int)
+    )
     posterior, _ = su.enumerate_labels(lik, prior, y_pred, k=k)
     tables = np.zeros((len(posterior), classes, symbols))
     for table, y in zip(tables, posterior, strict=True):
@@ -76,7 +79,8 @@ def test_laws_given_the_matrix_equal_enumeration(classes, symbols):
     if symbols >= classes:
         for metric in ("accuracy", "precision[1]", "recall[0]", "f1[1]"):
             names = tuple(map(str, range(classes)))
-            assert_law(found.estimate(metric, names), named_metric(metric, names)(tables), p)
+            asked = named_metric(metric, names)
+            assert_law(found.estimate(asked), asked.of_table(tables), p)
 
 
 def assert_law(law, values, p):
@@ -95,7 +99,7 @@ def assert_law(law, values, p):
 def test_exact_accuracy_law_equals_the_poisson_binomial(multi3):
     _, lik, prior, y_pred = multi3
     found = multiclass_posterior(np.log(lik), prior, y_pred, key=KEY, method="exact_means")
-    posterior = su.testing_posterior(lik, prior, y_pred, found.confusion)
+    posterior = su.testing_posterior(lik, prior, y_pred, found.fit.confusion)
     law = found.estimate("accuracy")
     for value, p in su.accuracy_pmf(posterior, y_pred).items():
         np.testing.assert_allclose(law.pmf[np.abs(law.values - float(value)) < 1e-12].sum(), p, atol=1e-12)
@@ -106,13 +110,13 @@ def test_algorithm_4_by_sampling_ends_near_its_exact_twin(multi3):
     _, lik, prior, y_pred = multi3
     sampled = multiclass_posterior(np.log(lik), prior, y_pred, key=KEY, method="sampling")
     exact = multiclass_posterior(np.log(lik), prior, y_pred, key=KEY, method="exact_means")
-    assert abs(sampled.confusion - exact.confusion).max() < 0.01
+    assert abs(sampled.fit.confusion - exact.fit.confusion).max() < 0.01
     assert bool(sampled.fit.converged) and sampled.fit.path.shape == (51, 3, 3)
     # Normal and exact laws of the same numbers.
     for pair in ((0, 0), (0, 1), (0, 2)):  # far from 0 and 1, where a normal law cannot fit
-        normal, law = sampled.cell(*pair), exact.cell(*pair)
+        normal, law = sampled.table.cell(*pair), exact.table.cell(*pair)
         assert abs(normal.mean - law.mean) < 0.5 and abs(normal.sd / law.sd - 1) < 0.1
-        normal, law = sampled.rate(*pair), exact.rate(*pair)
+        normal, law = sampled.table.rate(*pair), exact.table.rate(*pair)
         assert abs(normal.mean - law.mean) < 0.02 and abs(normal.sd / law.sd - 1) < 0.15
     for name in ("accuracy", "recall[0]", "precision[2]", "f1[0]"):
         assert abs(sampled.estimate(name).mean - exact.estimate(name).mean) < 0.01
@@ -124,10 +128,9 @@ def test_joint_draws_agree_with_the_laws_of_single_metrics(multi3, method):
     _, lik, prior, y_pred = multi3
     found = multiclass_posterior(np.log(lik), prior, y_pred, key=KEY, method=method)
     names = ("accuracy", "recall[0]", "precision[1]", "f1[2]", "macro_f1", "kappa", "mcc")
-    draws = found.joint(*names)
-    assert draws.shape == (4000, 7)
-    for column, name in zip(draws.T, names, strict=True):
-        law = found.estimate(name)
+    for name in names:
+        column, law = TableDraws(found.table.counts).estimate(name).draws, found.estimate(name)
+        assert column.shape == (4000,)
         slack = 3e-3 if method == "sampling" else 1e-12
         assert abs(column.mean() - law.mean) < 5 * column.std() / np.sqrt(4000) + slack
     assert found.warnings
@@ -141,13 +144,15 @@ def test_perfect_labels_leave_no_doubt(method):
     found = multiclass_posterior(log_lik, np.full(3, 1 / 3), y_pred, key=KEY, method=method)
     table = np.zeros((3, 3))
     np.add.at(table, (y, y_pred), 1)
-    for name, metric in METRICS.items():
-        law = found.estimate(name)
-        np.testing.assert_allclose([law.mean, law.mode], metric(table), atol=1e-12)
+    for name in (*shown("012")[5:], "accuracy", "balanced_accuracy", "micro_f1"):
+        law, metric = found.estimate(name), named_metric(name, range(3))
+        np.testing.assert_allclose([law.mean, law.mode], metric.of_table(table), atol=1e-12)
         assert law.sd < 1e-12 and law.probability_defined == 1
     for pair in np.ndindex(3, 3):
-        np.testing.assert_allclose(found.cell(*pair).mean, table[pair], atol=1e-12)
-        np.testing.assert_allclose(found.rate(*pair).mean, table[pair] / table[pair[0]].sum(), atol=1e-12)
+        np.testing.assert_allclose(found.table.cell(*pair).mean, table[pair], atol=1e-12)
+        np.testing.assert_allclose(
+            found.table.rate(*pair).mean, table[pair] / table[pair[0]].sum(), atol=1e-12
+        )
 
 
 def test_labels_method_is_algorithm_3(multi3):
@@ -159,11 +164,14 @@ def test_labels_method_is_algorithm_3(multi3):
         table = np.array(su.confusion_counts(y, y_pred, 3))
         k = np.clip(table / table.sum(1, keepdims=True), 1e-3, 1 - 1e-3)
         k = k / k.sum(1, keepdims=True)
-    np.testing.assert_allclose(found.confusion, k, rtol=0, atol=1e-12)
-    np.testing.assert_array_equal(found.counts[0], table)
+    np.testing.assert_allclose(found.fit.confusion, k, rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(found.table.counts[0], table)
     assert found.estimate("accuracy").mean == np.mean(y == y_pred)
     np.testing.assert_allclose(found.estimate("recall[b]").mean, table[1, 1] / table[1].sum())
-    assert found.rate(2, 0).mean == table[2, 0] / table[2].sum() and found.cell(2, 0).mean == table[2, 0]
+    assert (
+        found.table.rate(2, 0).mean == table[2, 0] / table[2].sum()
+        and found.table.cell(2, 0).mean == table[2, 0]
+    )
 
 
 def test_bayes_is_near_empirical_bayes_and_wider(multi3):
@@ -190,10 +198,10 @@ def test_a_known_label_and_a_class_that_never_occurs():
     with np.errstate(divide="ignore"):
         for method in METHODS:
             found = multiclass_posterior(np.log(lik), prior, y_pred, key=KEY, method=method)
-            assert (found.counts[:, 2] == 0).all() and np.isfinite(found.confusion).all()
+            assert (found.table.counts[:, 2] == 0).all() and np.isfinite(found.fit.confusion).all()
             assert found.estimate("recall[2]").probability_defined == 0
             assert 0 < found.estimate("macro_recall").mean < 1
-            assert found.cell(0, int(y_pred[0])).interval(0.99).low >= 0
+            assert found.table.cell(0, int(y_pred[0])).interval(0.99).low >= 0
 
 
 def test_labeler_tables_equal_loops():
@@ -232,5 +240,5 @@ def test_bad_input(as_installed, change, message):
     good = {"log_likelihood": np.zeros((2, 3)), "prior": np.full(3, 1 / 3), "y_pred": np.array([0, 1])}
     with pytest.raises(ValueError, match=message):
         multiclass_posterior(**{**good, **change}, key=KEY)
-    with pytest.raises(ValueError, match="unknown metric 'recall'"):
+    with pytest.raises(ValueError, match="of one class: say which"):
         multiclass_posterior(**good, key=KEY, method="plug_in").estimate("recall")

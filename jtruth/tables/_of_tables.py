@@ -1,10 +1,10 @@
-"""Metrics of a classifier with any number of classes, as pure functions of its count table (Su 2.7.2).
+"""Functions of count tables behind the metrics of `metrics`: one class against the rest, averages, agreement.
 
 A table is (..., classes, symbols): n[c, u] samples of true class c were predicted u; NumPy or JAX, counts or
-expected counts. Leading axes are draws. The first `classes` symbols are the classes; any further symbol
-("abstain") is wrong for every class.
+expected counts (Su 2.7.2). Leading axes are draws. The first `classes` symbols are the classes; any further
+symbol ("abstain") is wrong for every class.
 
-Per-class metrics are the binary ones of `metrics`, of class c against the rest. Averages over classes:
+Averages of a metric of one class over the classes:
 
 - macro: the plain mean; micro: the metric of the summed binary tables; weighted: weights are the numbers of
   samples of the true classes.
@@ -12,28 +12,47 @@ Per-class metrics are the binary ones of `metrics`, of class c against the rest.
   weighted averages, and `num_undefined` counts such classes; an average is NaN only when every class is left
   out. scikit-learn does this with zero_division=nan; its default counts 0 for such a class, which mixes "no
   information" with "always wrong".
-
-`named_metric` finds a metric by name: "accuracy", "balanced_accuracy", "kappa", "mcc"; "recall[cat]" for one
-class; "macro_f1", "weighted_precision", "micro_f2" and so on for averages.
 """
 
-import re
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jtruth.testing import metrics as binary
-from jtruth.testing.metrics import ratio
+from jtruth._arrays import is_concrete
+from jtruth._validation.in_range import check_codes
 
-Metric = Callable[[Any], Any]
+OfCounts = Callable[[Any, Any, Any, Any], Any]  # of tp, fp, fn, tn
 
 
-def _xp(table: Any) -> Any:
-    return jnp if isinstance(table, jax.Array) else np
+def _xp(*values: Any) -> Any:
+    return jnp if any(isinstance(value, jax.Array) for value in values) else np
+
+
+def ratio(numerator: Any, denominator: Any) -> Any:
+    """numerator / denominator, NaN where the denominator is 0; gradients stay finite there."""
+    xp = _xp(numerator, denominator)
+    defined = denominator != 0
+    return xp.where(defined, numerator / xp.where(defined, denominator, 1), xp.nan)
+
+
+def binary_counts(y_pred: Any, y: Any) -> tuple[Any, Any, Any, Any]:
+    """(tp, fp, fn, tn) of predictions against labels, both (..., samples) of 0 and 1, summed over samples."""
+    for name, codes in (("y_pred", y_pred), ("y", y)):
+        check_codes(np.ravel(codes) if is_concrete(codes) else codes, 2, name)
+    if np.shape(y_pred)[-1:] != np.shape(y)[-1:]:
+        raise ValueError(
+            f"{np.shape(y_pred)[-1]} predictions but {np.shape(y)[-1]} labels; give one for each"
+        )
+    positive, true = y_pred == 1, y == 1
+    return (
+        (positive & true).sum(-1),
+        (positive & ~true).sum(-1),
+        (~positive & true).sum(-1),
+        (~positive & ~true).sum(-1),
+    )
 
 
 def _diagonal(table: Any) -> Any:
@@ -55,12 +74,13 @@ def class_counts(table: Any) -> tuple[Any, Any, Any, Any]:
     return tp, fp, fn, total - tp - fp - fn
 
 
-def per_class(metric: Callable[[Any, Any, Any, Any], Any], table: Any) -> Any:
+def per_class(metric: OfCounts, table: Any) -> Any:
     """A binary metric of every class against the rest, (..., classes)."""
     return metric(*class_counts(table))
 
 
-def _of_class(metric: Callable[[Any, Any, Any, Any], Any], position: int, table: Any) -> Any:
+def of_class(metric: OfCounts, position: int, table: Any) -> Any:
+    """A binary metric of one class against the rest."""
     return per_class(metric, table)[..., position]
 
 
@@ -72,36 +92,39 @@ def _average(values: Any, weight: Any) -> Any:
     return ratio((xp.where(defined, values, 0.0) * weight).sum(-1), total)
 
 
-def macro(metric: Callable[[Any, Any, Any, Any], Any], table: Any) -> Any:
+def macro(metric: OfCounts, table: Any) -> Any:
     """Mean of a binary metric over the classes for which it is defined."""
     values = per_class(metric, table)
     return _average(values, _xp(values).ones_like(values))
 
 
-def weighted(metric: Callable[[Any, Any, Any, Any], Any], table: Any) -> Any:
+def weighted(metric: OfCounts, table: Any) -> Any:
     """Mean over the classes for which it is defined, weighted by the numbers of samples of the classes."""
     return _average(per_class(metric, table), _shares(table, -1))
 
 
-def micro(metric: Callable[[Any, Any, Any, Any], Any], table: Any) -> Any:
+def micro(metric: OfCounts, table: Any) -> Any:
     """The binary metric of the one-against-rest tables of all classes added up."""
     return metric(*(count.sum(-1) for count in class_counts(table)))
 
 
-def num_undefined(metric: Callable[[Any, Any, Any, Any], Any], table: Any) -> Any:
+def num_undefined(metric: OfCounts, table: Any) -> Any:
     """Number of classes for which a binary metric is 0/0, which `macro` and `weighted` leave out."""
     values = per_class(metric, table)
     return _xp(values).isnan(values).sum(-1)
 
 
-def accuracy(table: Any) -> Any:
-    """Share of samples predicted right."""
-    return ratio(_diagonal(table).sum(-1), table.sum((-2, -1)))
+def overall(metric: OfCounts, table: Any) -> Any:
+    """A metric of right (tp) and wrong (fp) predictions, whatever the classes: accuracy."""
+    total, right = table.sum((-2, -1)), _diagonal(table).sum(-1)
+    return metric(right, total - right, 0 * total, 0 * total)
 
 
 def balanced_accuracy(table: Any) -> Any:
     """Mean of the recalls of the classes that occur: macro recall."""
-    return macro(binary.recall, table)
+    tp, _, fn, _ = class_counts(table)
+    values = ratio(tp, tp + fn)
+    return _average(values, _xp(values).ones_like(values))
 
 
 def _shares(table: Any, axis: int) -> Any:
@@ -113,7 +136,7 @@ def _agreement_beyond_chance(table: Any) -> tuple[Any, Any, Any]:
     """(observed minus chance agreement, shares of classes, shares of symbols)."""
     true, predicted = _shares(table, -1), _shares(table, -2)
     chance = (true * predicted[..., : true.shape[-1]]).sum(-1)
-    return accuracy(table) - chance, true, predicted
+    return ratio(_diagonal(table).sum(-1), table.sum((-2, -1))) - chance, true, predicted
 
 
 def _spread(shares: Any) -> Any:
@@ -136,52 +159,4 @@ def mcc(table: Any) -> Any:
     return ratio(beyond, _xp(beyond).sqrt(_spread(true) * _spread(predicted)))
 
 
-METRICS: dict[str, Metric] = {
-    "accuracy": accuracy,
-    "balanced_accuracy": balanced_accuracy,
-    "macro_precision": partial(macro, binary.precision),
-    "macro_recall": partial(macro, binary.recall),
-    "macro_f1": partial(macro, binary.METRICS["f1"]),
-    "micro_f1": partial(micro, binary.METRICS["f1"]),
-    "weighted_f1": partial(weighted, binary.METRICS["f1"]),
-    "kappa": kappa,
-    "mcc": mcc,
-}
-_AVERAGES = {"macro": macro, "micro": micro, "weighted": weighted}
-
-
-def named_metric(name: str, classes: Sequence[Any]) -> Metric:
-    """The metric called `name`, a function of tables (..., classes, symbols).
-
-    Args:
-        name: a key of METRICS; "<average>_<binary metric>" with average macro, micro or weighted; or
-            "<binary metric>[<class>]". Binary metrics: precision, recall, false_alarm_rate, f1, f2, f0.5, ...
-        classes: the names of the classes in the order of the rows; names are compared as text.
-
-    Raises:
-        ValueError: no such metric or class.
-
-    >>> print(named_metric("recall[dog]", ["cat", "dog"])(np.array([[8, 2], [1, 9]])))
-    0.9
-    """
-    if name in METRICS:
-        return METRICS[name]
-    one_class = re.fullmatch(r"([^\[\]]+)\[(.*)\]", name)
-    average, _, rest = name.partition("_")
-    try:
-        if one_class:
-            metric, names = binary.named_metric(one_class[1]), [str(c) for c in classes]
-            if one_class[2] not in names:
-                raise ValueError(f"metric {name!r}: there is no class {one_class[2]!r}; classes: {names}")
-            return partial(_of_class, metric, names.index(one_class[2]))
-        if average in _AVERAGES:
-            return partial(_AVERAGES[average], binary.named_metric(rest))
-    except ValueError as error:
-        if "there is no class" in str(error):
-            raise
-    known = ", ".join(METRICS)
-    raise ValueError(
-        f"unknown metric {name!r}; choose one of {known}, or a binary metric (precision, recall, "
-        "false_alarm_rate, f1, f<beta>) as macro_<metric>, micro_<metric>, weighted_<metric> or, for one "
-        "class, <metric>[<class>]"
-    )
+AVERAGES = {"macro": macro, "micro": micro, "weighted": weighted}

@@ -15,7 +15,6 @@ from scipy.ndimage import gaussian_filter
 from scipy.optimize import minimize
 
 from jtruth.stats.regions import check_level, densest_cells
-from jtruth.testing.metrics import named_metric
 
 
 class JointEstimate(eqx.Module):
@@ -65,19 +64,6 @@ class JointEstimate(eqx.Module):
         with jax.enable_x64(True):
             u = np.asarray(jax.random.uniform(key, (n,)))
         return self.points[np.searchsorted(np.cumsum(self.weight), u * self.weight.sum(), side="right")]
-
-
-def joint_estimate(table, first: str, second: str) -> JointEstimate:
-    """Joint law of two metrics from a count table (exact or by quadrature)."""
-    counts, weight = table.counts(), table.probability
-    x, y = (np.broadcast_to(named_metric(name)(*counts), weight.shape).ravel() for name in (first, second))
-    weight = weight.ravel()
-    defined = ~(np.isnan(x) | np.isnan(y))
-    keep = defined & (weight > 1e-16)
-    probability = float(weight[defined].sum())
-    return JointEstimate(
-        first, second, np.stack([x[keep], y[keep]], 1), weight[keep] / weight[keep].sum(), probability
-    )
 
 
 class JointDensity(eqx.Module):

@@ -1,0 +1,14 @@
+"""Count tables, classes by predicted symbols: the registry of metrics, and posteriors over tables."""
+
+from jtruth.tables.metrics import (
+    METRICS,
+    LinearRatio,
+    Metric,
+    OfTable,
+    Terms,
+    binary_counts,
+    named_metric,
+    shown,
+)
+
+__all__ = ["METRICS", "LinearRatio", "Metric", "OfTable", "Terms", "binary_counts", "named_metric", "shown"]

@@ -1,0 +1,283 @@
+"""What a metric is: one line of `METRICS`, from which everything else that the package asks of it follows.
+
+A metric is a pure function of the count table n[true class, predicted symbol], counts or expected counts,
+NaN where it is undefined (0/0). There are two kinds of entries.
+
+`LinearRatio`: a ratio of two sums of counts, of one class against the rest; its weights of (tp, fp, fn, tn)
+above and below the line say it all (Su Tables 8 and 16):
+
+    specificity = tn / (fp + tn)    is    LinearRatio("specificity", num=(0, 0, 0, 1), den=(0, 1, 0, 1))
+
+From the weights follow its value, its terms for single samples (gold, planning), its law when the counts are
+normal, and the true positives at which it has a given value (a million samples).
+
+`OfTable`: any other function of the table (..., classes, symbols), such as Cohen's kappa. What the package
+does with a ratio exactly it does with these by draws, by atoms, or by the first derivatives at the estimated
+table (the delta method), and says so there.
+
+`named_metric` finds the function behind a name, for two classes or any number of them:
+
+    accuracy, kappa, mcc, ...        of the whole table
+    recall, f2, f0.5, ...            of the positive class
+    recall[cat]                      of class cat against the rest
+    macro_f1, micro_f1, weighted_f1  averages over classes; see `_of_tables`
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float, Int
+
+from jtruth.tables import _of_tables as of_tables
+from jtruth.tables._of_tables import binary_counts, class_counts, ratio
+
+__all__ = ["METRICS", "LinearRatio", "Metric", "OfTable", "Terms", "binary_counts", "class_counts",
+           "named_metric", "ratio", "shown", "title"]  # fmt: skip
+
+Weights = tuple[float, float, float, float]  # of tp, fp, fn, tn
+ALWAYS, MANY, ASKED = "always", "more than two classes", "when asked for"
+_STEP = 1e-5  # of the difference quotient, as a share of the table
+
+
+class LinearRatio(NamedTuple):
+    """A metric of one class against the rest: num . (tp, fp, fn, tn) / den . (tp, fp, fn, tn).
+
+    It lies in [0, 1], because 0 <= num <= den is asked of the weights.
+    """
+
+    name: str
+    num: Weights
+    den: Weights
+    title: str = ""  # in texts; the name in words if empty
+    axis: str = ""  # in pictures
+    shown: str = ALWAYS  # in which answers it stands without being asked for
+    averages: tuple[str, ...] = ()  # of more than two classes: the averages that stand there too
+    each_class: bool = False  # and whether it stands there for every class
+    overall: bool = False  # without a class it is of the whole table, a prediction being right or wrong
+
+    def __call__(self, tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
+        """Value from the four counts: NumPy or JAX arrays or numbers that broadcast together."""
+        return ratio(weighted_sum(self.num, (tp, fp, fn, tn)), weighted_sum(self.den, (tp, fp, fn, tn)))
+
+
+class OfTable(NamedTuple):
+    """A metric of the whole table (..., classes, symbols), whatever function it is."""
+
+    name: str
+    of_table: Callable[[Any], Any]
+    title: str = ""
+    axis: str = ""
+    shown: str = MANY
+    bounds: tuple[float, float] = (0.0, 1.0)
+
+    def __call__(self, tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
+        """Value for two classes, from the four counts."""
+        xp = jnp if any(isinstance(count, jax.Array) for count in (tp, fp, fn, tn)) else np
+        cells = xp.stack(xp.broadcast_arrays(tn, fp, fn, tp), -1)
+        return self.of_table(cells.reshape(*cells.shape[:-1], 2, 2))
+
+
+class Terms(NamedTuple):
+    """A metric as a ratio of two sums over the samples; what a sample of a cell adds to each."""
+
+    numerator: Float[np.ndarray, "_ _"]  # (classes, symbols)
+    denominator: Float[np.ndarray, "_ _"]
+
+    @property
+    def weights(self) -> tuple[Weights, Weights]:
+        """For two classes: of (tp, fp, fn, tn), above and below."""
+        cells = ((1, 1), (0, 1), (1, 0), (0, 0))
+        above, below = (tuple(float(part[cell]) for cell in cells) for part in self)
+        return above, below
+
+    def of_samples(self, y_pred: Int[np.ndarray, " samples"]) -> "Terms":
+        """What each sample adds, (samples, classes): if it is of this class, given its prediction."""
+        return Terms(*(part[:, y_pred].T for part in self))
+
+
+class Metric(NamedTuple):
+    """The function behind a name, for certain classes; made by `named_metric`."""
+
+    name: str
+    of_table: Callable[[Any], Any]  # tables (..., classes, symbols) to values, NumPy or JAX
+    entry: LinearRatio | OfTable | None = None  # None: an average that is no ratio of two sums
+    position: int | None = None  # of its class; None: of the whole table, or the sum over all classes
+    bounds: tuple[float, float] = (0.0, 1.0)
+
+    @property
+    def alone(self) -> "Metric":
+        """The same of a table of two classes, of which its class is the positive one."""
+        return self if self.position is None or self.entry is None else _of_class(self.name, self.entry, 1)
+
+    @property
+    def is_ratio(self) -> bool:
+        """Whether it is a ratio of two sums of counts, so that `terms` are exact."""
+        return isinstance(self.entry, LinearRatio)
+
+    def of_counts(self, tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
+        """Value for two classes from counts that broadcast together; class 1 is positive."""
+        if not isinstance(self.entry, LinearRatio):
+            return OfTable(self.name, self.of_table)(tp, fp, fn, tn)
+        above, below = self.terms(np.ones((2, 2))).weights
+        return self.entry._replace(num=above, den=below)(tp, fp, fn, tn)
+
+    def terms(self, table: Any) -> Terms:
+        """Terms at a table (classes, symbols): exact for a ratio, else to first order around this table.
+
+        To first order the metric is its value here plus the sum of its derivatives times what changes.
+        """
+        table = np.asarray(table, np.float64)
+        if isinstance(self.entry, LinearRatio):
+            return _linear_terms(self.entry, self.position, *table.shape)
+        total, cells = table.sum(), np.eye(table.size).reshape(table.size, *table.shape)
+        step = _STEP * total
+        ends = self.of_table(table + step * cells), self.of_table(np.maximum(table - step * cells, 0.0))
+        gap = step + np.minimum(table, step)
+        slope = (ends[0] - ends[1]).reshape(table.shape) / gap
+        slope = np.where(np.isnan(slope), 0.0, slope)  # no value beside the table: nothing to follow there
+        here = float(self.of_table(table)) - float((slope * table).sum())
+        return Terms(here + total * slope, np.ones_like(table))
+
+
+def weighted_sum(weights: Weights, counts: tuple[Any, Any, Any, Any]) -> Any:
+    """Sum of counts times weights, as wide as all four; whole counts stay whole where weights are 0 and 1."""
+    if not all(w in (0, 1) for w in weights):
+        # Division by 1 makes whole counts floating before they meet a weight that may not be whole.
+        counts = tuple(n / 1 for n in counts)
+    parts = [n if w == 1 else 0 * n if w == 0 else w * n for w, n in zip(weights, counts, strict=True)]
+    return (parts[0] + parts[1]) + (parts[2] + parts[3])
+
+
+def f_entry(beta: float, **shown: Any) -> LinearRatio:
+    """F_beta = (1 + beta^2) tp / (beta^2 (tp + fn) + tp + fp); recall weighs beta times precision."""
+    more = 1 + beta**2
+    return LinearRatio(f"f{beta:g}", (more, 0, 0, 0), (more, 1, beta**2, 0), **shown)
+
+
+_ENTRIES = (
+    LinearRatio("accuracy", num=(1, 0, 0, 1), den=(1, 1, 1, 1), overall=True),
+    LinearRatio("precision", num=(1, 0, 0, 0), den=(1, 1, 0, 0), averages=("macro",), each_class=True),
+    LinearRatio("recall", num=(1, 0, 0, 0), den=(1, 0, 1, 0), axis="recall $P_D$", averages=("macro",),
+                each_class=True),
+    LinearRatio("false_alarm_rate", num=(0, 1, 0, 0), den=(0, 1, 0, 1), title="false alarms",
+                axis="false-alarm rate $P_{FA}$"),
+    f_entry(1, title="F1", averages=("macro", "weighted"), each_class=True),
+    OfTable("balanced_accuracy", of_tables.balanced_accuracy, shown=ASKED),
+    OfTable("kappa", of_tables.kappa, title="Cohen's kappa", bounds=(-1.0, 1.0)),
+    OfTable("mcc", of_tables.mcc, title="MCC", bounds=(-1.0, 1.0)),
+)  # fmt: skip
+METRICS: dict[str, LinearRatio | OfTable] = {entry.name: entry for entry in _ENTRIES}
+
+
+def shown(classes: Sequence[str]) -> tuple[str, ...]:
+    """Names of the metrics that an answer about these classes holds without being asked."""
+    ratios = [e for e in METRICS.values() if isinstance(e, LinearRatio)]
+    several = [e for e in METRICS.values() if isinstance(e, OfTable)]
+    names = [e.name for e in METRICS.values() if e.shown == ALWAYS]
+    if len(classes) > 2:
+        names += [f"{average}_{e.name}" for e in ratios for average in e.averages]
+        names += [e.name for e in several if e.shown == MANY]
+        names += [f"{e.name}[{c}]" for c in classes for e in ratios if e.each_class]
+    return tuple(names)
+
+
+def title(name: str) -> str:
+    """A metric's name in words."""
+    entry = METRICS.get(name)
+    return (entry.title if entry else "") or name.replace("_", " ")
+
+
+def named_metric(name: str, classes: Sequence[Any] = (0, 1), positive: int | None = None) -> Metric:
+    """The metric called `name`.
+
+    Args:
+        name: a key of METRICS or "f<beta>", "<one of those>[<class>]", or "<average>_<one of those>" with
+            average macro, micro or weighted.
+        classes: the names of the classes in the order of the rows; names are compared as text.
+        positive: position of the class that "recall" means; the second of two if None.
+
+    Raises:
+        ValueError: no such metric or class, or a metric of one class and nothing says which.
+
+    >>> print(named_metric("recall[dog]", ["cat", "dog"]).of_table(np.array([[8, 2], [1, 9]])))
+    0.9
+    """
+    entry, number = _entry(name), len(classes)
+    if isinstance(entry, OfTable):
+        return Metric(name, entry.of_table, entry, None, entry.bounds)
+    if entry is not None and entry.overall:
+        return Metric(name, partial(of_tables.overall, entry), entry)
+    if entry is not None:
+        if positive is None and number > 2:
+            raise ValueError(
+                f"metric {name!r} is of one class: say which, {name}[{classes[0]}] for example, or give "
+                "positive=..."
+            )
+        return _of_class(name, entry, 1 if positive is None else positive)
+    one_class, average = re.fullmatch(r"([^\[\]]+)\[(.*)\]", name), name.partition("_")[::2]
+    if one_class and isinstance(found := _entry(one_class[1]), LinearRatio):
+        names = [str(c) for c in classes]
+        if one_class[2] not in names:
+            raise ValueError(f"metric {name!r}: there is no class {one_class[2]!r}; classes: {names}")
+        return _of_class(name, found, names.index(one_class[2]))
+    if average[0] in of_tables.AVERAGES and isinstance(found := _entry(average[1]), LinearRatio):
+        function = partial(of_tables.AVERAGES[average[0]], found)
+        return Metric(name, function, found._replace(overall=False) if average[0] == "micro" else None)
+    raise ValueError(
+        f"unknown metric {name!r}; choose one of {', '.join(METRICS)}, or f<beta> with beta > 0 such as "
+        "f2; a metric of one class may be asked of each, recall[cat], or averaged: macro_, micro_, weighted_"
+    )
+
+
+def _entry(name: str) -> LinearRatio | OfTable | None:
+    """The entry of a name without class and average; None if there is none."""
+    entry = METRICS.get(name)
+    if isinstance(entry, LinearRatio):
+        bad = [f"{n} / {d}" for n, d in zip(entry.num, entry.den, strict=True) if not 0 <= n <= d]
+        if bad:
+            raise ValueError(
+                f"the weights of metric {name!r} hold {bad[0]}; a LinearRatio has 0 <= num <= den, so that "
+                "it lies in [0, 1]; register any other function as OfTable, with its bounds"
+            )
+    if entry is not None:
+        return entry
+    try:
+        beta = float(name.removeprefix("f")) if name.startswith("f") else -1.0
+    except ValueError:
+        return None
+    return f_entry(beta) if 0 < beta < float("inf") else None
+
+
+def _of_class(name: str, entry: LinearRatio, position: int) -> Metric:
+    return Metric(name, partial(of_tables.of_class, entry, position), entry, position)
+
+
+def _linear_terms(entry: LinearRatio, position: int | None, classes: int, symbols: int) -> Terms:
+    """The weights laid out on the table: of one class, of all classes added up, or of right and wrong."""
+    right = np.eye(classes, symbols)
+
+    def lay(weights: Weights, c: int) -> np.ndarray:
+        tp, fp, fn, tn = weights
+        row, column = np.zeros((classes, 1)), np.zeros((1, symbols))
+        row[c], column[0, c] = 1, 1
+        hit, miss = tp * row + fp * (1 - row), fn * row + tn * (1 - row)
+        return hit * column + miss * (1 - column)
+
+    if entry.overall and position is None:
+        return Terms(*(w[0] * right + w[1] * (1 - right) for w in (entry.num, entry.den)))
+    where = range(classes) if position is None else [position]
+    return Terms(*(np.sum([lay(w, c) for c in where], axis=0) for w in (entry.num, entry.den)))
+
+
+def expected_table(
+    truth: Float[np.ndarray, "samples classes"], y_pred: Int[np.ndarray, " samples"], num_symbols: int
+) -> Float[np.ndarray, "classes symbols"]:
+    """The table of samples that belong to each class with these shares or probabilities."""
+    table = np.zeros((num_symbols, truth.shape[1]))
+    np.add.at(table, y_pred, truth)
+    return table.T

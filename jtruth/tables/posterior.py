@@ -1,0 +1,130 @@
+"""The posterior over count tables n[true class, predicted symbol]: what every way of testing hands over.
+
+`TablePosterior` says what may be asked of it, whoever made it. Those who hold one:
+
+- `CountTable`, `SmoothTable` and `Mixture` of `jtruth.testing`: exact, two classes (see `binary`);
+- `TableDraws`: equally weighted draws, any number of classes and symbols;
+- `SeveralTables` (see `several`): one for each of several assumptions, and the hull of their answers.
+
+Symbols are classes as a rule; score bins or tuples of several classifiers' predictions work the same, as far
+as a metric makes sense of them. Classes have numbers here, their names belong to whoever asks: hand over
+`named_metric("recall[cat]", classes)`.
+"""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import numpy as np
+from jaxtyping import Array, Float, Int, Key
+
+from jtruth.stats.draws import DrawsEstimate
+from jtruth.stats.estimates import Estimate
+from jtruth.tables.joint import JointDensity, JointEstimate
+from jtruth.tables.metrics import Metric, named_metric, shown
+
+
+class Cells(NamedTuple):
+    """Counts of samples, rows true, columns predicted: posterior means and ends of shortest intervals."""
+
+    mean: Float[np.ndarray, "classes symbols"]
+    low: Float[np.ndarray, "classes symbols"]
+    high: Float[np.ndarray, "classes symbols"]
+
+
+class TablePosterior(eqx.Module):
+    """Posterior of a count table; a metric is given as its name or as what `named_metric` returns."""
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, int]:
+        """Numbers of classes and symbols."""
+
+    @abstractmethod
+    def estimate(self, metric: str | Metric) -> Estimate:
+        """Law of a metric."""
+
+    @abstractmethod
+    def joint(self, first: str | Metric, second: str | Metric) -> JointEstimate | JointDensity:
+        """Joint law of two metrics."""
+
+    @abstractmethod
+    def cell(self, true: int, symbol: int) -> Estimate:
+        """Law of n[true, symbol], an element of the confusion matrix."""
+
+    @abstractmethod
+    def draws(self, key: Key[Array, ""], n: int) -> Float[np.ndarray, "n classes symbols"]:
+        """n independent draws of the table (of `TableDraws`: with replacement from its draws)."""
+
+    def metric(self, metric: str | Metric) -> Metric:
+        """The metric by its name, with classes numbered 0, 1, ..."""
+        return named_metric(metric, range(self.shape[0])) if isinstance(metric, str) else metric
+
+    def cells(self, level: float = 0.95) -> Cells:
+        """Mean and shortest interval of every cell."""
+        laws = [self.cell(c, u) for c, u in np.ndindex(*self.shape)]
+        ends = [law.interval(level) for law in laws]
+        rows = [law.mean for law in laws], [end.low for end in ends], [end.high for end in ends]
+        return Cells(*(np.array(row).reshape(self.shape) for row in rows))
+
+    def __repr__(self) -> str:
+        """One line."""
+        return f"{type(self).__name__}({self.shape[0]} classes, {self.shape[1]} symbols)"
+
+
+class TableDraws(TablePosterior):
+    """Equally weighted draws of the table; a single one is without uncertainty, one of NaN not identified."""
+
+    counts: Int[np.ndarray, "draws classes symbols"] | Float[np.ndarray, "draws classes symbols"]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of classes and symbols."""
+        return self.counts.shape[1], self.counts.shape[2]
+
+    def estimate(self, metric: str | Metric) -> DrawsEstimate:
+        """Law of a metric; NaN draws are those in which it is undefined."""
+        return DrawsEstimate(np.asarray(self.metric(metric).of_table(self.counts), np.float64))
+
+    def joint(self, first: str | Metric, second: str | Metric) -> JointEstimate:
+        """Joint draws of two metrics, both defined."""
+        names = [self.metric(metric) for metric in (first, second)]
+        points = np.stack([self.estimate(metric).draws for metric in names], 1)
+        defined = ~np.isnan(points).any(1)
+        if np.isnan(self.counts).all():
+            raise ValueError("these labels do not determine the counts, so there is no joint posterior")
+        if not defined.any():
+            raise ValueError(f"{names[0].name} and {names[1].name} are defined together in no draw")
+        weight = np.full(int(defined.sum()), 1.0 / int(defined.sum()))
+        return JointEstimate(names[0].name, names[1].name, points[defined], weight, float(defined.mean()))
+
+    def cell(self, true: int, symbol: int) -> DrawsEstimate:
+        """Law of n[true, symbol]."""
+        return DrawsEstimate(self.counts[:, true, symbol].astype(np.float64))
+
+    def rate(self, true: int, symbol: int) -> DrawsEstimate:
+        """Law of n[true, symbol] / n[true, :], of the conditional matrix of the samples; may be undefined."""
+        row = self.counts[:, true, :].sum(axis=1)
+        share = np.divide(self.counts[:, true, symbol], row, out=np.full(row.shape, np.nan), where=row > 0)
+        return DrawsEstimate(share)
+
+    def draws(self, key: Key[Array, ""], n: int) -> Float[np.ndarray, "n classes symbols"]:
+        """n draws with replacement."""
+        return self.counts[np.asarray(jax.random.choice(key, len(self.counts), (n,)))].astype(np.float64)
+
+
+def estimates(
+    posterior: TablePosterior, classes: Sequence[str], positive: int | None = None
+) -> dict[str, Estimate]:
+    """Laws of the metrics that an answer about these classes shows."""
+    return {name: posterior.estimate(named_metric(name, classes, positive)) for name in shown(classes)}
+
+
+def thinned(posteriors: Sequence[TableDraws], most: int | None = None) -> TableDraws:
+    """Equally many draws of every `TableDraws`, as one."""
+    few = min(len(one.counts) for one in posteriors)
+    number = few if most is None else min(few, most)
+    parts = [one.counts[np.linspace(0, len(one.counts) - 1, number).astype(int)] for one in posteriors]
+    return TableDraws(np.concatenate(parts))

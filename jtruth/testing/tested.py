@@ -1,0 +1,38 @@
+"""What a method of testing hands over: the posterior of the count table, and where it comes from."""
+
+from typing import NamedTuple
+
+from jtruth.stats.estimates import Estimate
+from jtruth.tables.joint import JointDensity, JointEstimate
+from jtruth.tables.metrics import Metric, named_metric
+from jtruth.tables.posterior import TablePosterior
+from jtruth.testing._multiclass_steps import ConfusionFit
+from jtruth.testing.count_posterior import CountDraws
+from jtruth.testing.empirical_bayes import Fit
+
+
+class Tested(NamedTuple):
+    """Posterior of the count table of one data set by one method.
+
+    `estimate` and `joint` take names of metrics with the names of the classes in them; everything else is
+    asked of `table`.
+    """
+
+    method: str
+    table: TablePosterior
+    fit: Fit | ConfusionFit | CountDraws | None  # of iterative methods and samplers: converged, steps, path
+    log_evidence: float  # log p(y_pred | z): operating point integrated out, or plugged in; NaN if neither
+    warnings: tuple[str, ...]
+    classes: tuple[str, ...] = ("0", "1")  # names of the rows of the table
+    positive: int | None = None  # the class that "recall" means; the second of two if None
+
+    def estimate(self, metric: str | Metric) -> Estimate:
+        """Law of a metric by name ("accuracy", "f2", "macro_f1", "recall[cat]")."""
+        return self.table.estimate(self._metric(metric) if isinstance(metric, str) else metric)
+
+    def joint(self, first: str, second: str) -> JointEstimate | JointDensity:
+        """Joint law of two metrics by name."""
+        return self.table.joint(self._metric(first), self._metric(second))
+
+    def _metric(self, name: str) -> Metric:
+        return named_metric(name, self.classes, self.positive)

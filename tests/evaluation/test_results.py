@@ -1,0 +1,219 @@
+"""Every kind of answer is plain data: it pickles, copies, prints in a line, answers the same questions."""
+
+import copy
+import pickle
+
+import jax
+import numpy as np
+import pytest
+
+import jtruth as jt
+from jtruth.tables.metrics import named_metric, shown
+from jtruth.testing.multiclass import METHODS as MULTICLASS
+
+KEY = jax.random.key(0)
+NAMES = ("not <b>", "is")
+
+
+def crowd(classes=2, n=90, labelers=3, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, classes, n)
+    z = np.where(rng.random((n, labelers)) < 0.8, y[:, None], rng.integers(0, classes, (n, labelers)))
+    return y, np.where(rng.random(n) < 0.85, y, rng.integers(0, classes, n)), z
+
+
+def named(z, classes):
+    """Labels whose classes have names."""
+    task, worker = np.indices(z.shape)
+    label = [classes[c] for c in z.ravel()]
+    return jt.Labels.from_long(task.ravel(), worker.ravel(), label, classes=classes)
+
+
+def known(method="bayes", **options):
+    _, y_pred, z = crowd()
+    labels = jt.Labels.from_matrix(z, 2)
+    return jt.evaluate(y_pred, labels, noise=jt.noise.Symmetric(0.2, 2), method=method, key=KEY, **options)
+
+
+def learned(**options):
+    y, y_pred, z = crowd()
+    gold = np.where(np.arange(y.size) < 30, y, -1) if options.pop("gold", False) else None
+    return jt.evaluate(y_pred, jt.Labels.from_matrix(z, 2), gold=gold, key=KEY, **options)
+
+
+def many(method="bayes", **options):
+    _, y_pred, z = crowd(3)
+    labels, noise = jt.Labels.from_matrix(z, 3), jt.noise.Symmetric(0.25, 3)
+    return jt.evaluate(y_pred, labels, noise=noise, prior=[0.3, 0.4, 0.3], method=method, key=KEY, **options)
+
+
+EVEN = {"prior": [0.5, 0.5]}
+KINDS = {
+    "exact": lambda: known(**EVEN),
+    "normal": lambda: known("empirical_bayes", **EVEN),
+    "sampling": lambda: known("sampling", **EVEN),
+    "labels": lambda: known("labels", **EVEN),
+    "votes": lambda: known("majority_vote", **EVEN),
+    "prior unknown": known,
+    "draws": lambda: learned(assume="independent"),
+    "pooled": lambda: learned(assume="shared_difficulty"),
+    "range": lambda: learned(fast=True),
+    "gold": lambda: learned(gold=True),
+    "plug in": lambda: learned(method="plug_in"),
+    "nothing": lambda: jt.evaluate([1, 0], jt.Labels.from_matrix(np.array([[1], [0]]), 2)),
+    "many": many,
+    "many, sampling": lambda: many("sampling"),
+    "many, against the rest": lambda: many("exact_means", positive=2),
+}
+NO_JOINT = {"range": "no joint posterior of recall and .* no probability law",
+            "gold": "the pooled rule of gold is made for single metrics",
+            "nothing": "do not determine the counts"}  # fmt: skip
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def answer(request):
+    return request.param, KINDS[request.param]()
+
+
+def test_pickle_and_copy_give_the_same_answers(answer):
+    _, result = answer
+    for again in (pickle.loads(pickle.dumps(result)), copy.deepcopy(result)):
+        assert str(again) == str(result) and again.to_dict() == result.to_dict()
+        one, two = (r.f_score(2.0) for r in (again, result))
+        np.testing.assert_array_equal([one.mean, *one.interval()], [two.mean, *two.interval()])
+
+
+def test_every_answer_knows_joint_laws_or_says_why_not(answer):
+    kind, result = answer
+    if kind in NO_JOINT:
+        with pytest.raises(ValueError, match=NO_JOINT[kind]):
+            result.joint()
+        members = [a.posterior for a in result.assumptions if a.posterior is not None]
+        if kind != "nothing":
+            assert members[0].joint("recall", "precision").mean.shape == (2,)
+        return
+    joint = result.joint("precision", "recall")
+    assert joint.mean == pytest.approx([result.precision.mean, result.recall.mean], abs=0.02)
+
+
+def test_any_metric_can_be_asked_of_every_answer(answer):
+    kind, result = answer
+    wanted = ["accuracy", "balanced_accuracy", "kappa", "f2", f"recall[{result.classes[0]}]"]
+    for name in wanted:
+        law = result.estimate(name)
+        assert np.isnan(law.mean) if kind == "nothing" else -1 <= law.mean <= 1
+    assert result.estimate("recall").mean == pytest.approx(result.recall.mean, nan_ok=True)
+    with pytest.raises(ValueError, match="unknown metric 'recal'"):
+        result.estimate("recal")
+
+
+def test_cells_are_the_expected_table(answer):
+    kind, result = answer
+    if kind == "nothing":
+        assert np.isnan(result.confusion_matrix).all()
+        return
+    assert result.confusion_matrix.sum() == pytest.approx(result.num_samples)
+    assert (result.confusion_low <= result.confusion_matrix + 1e-9).all()
+    assert (result.confusion_matrix <= result.confusion_high + 1e-9).all()
+    right = np.trace(result.confusion_matrix) / result.num_samples
+    assert result.accuracy.mean == pytest.approx(right, abs=0.03)
+
+
+def test_one_line_in_a_terminal_and_a_table_in_a_notebook(answer):
+    _, result = answer
+    assert "\n" not in repr(result) and repr(result).startswith("Evaluation(")
+    html = result._repr_html_()
+    assert html.count("<tr>") == len(result.metrics) + 1 and "majority vote" in html
+    law = next(iter(result.metrics.values()))
+    assert "\n" not in repr(law) and len(repr(law)) < 120
+    assert "\n" not in repr(result.posterior) and len(repr(result.posterior)) < 120
+
+
+@pytest.mark.parametrize("backend", [None, "pandas", "polars", "pyarrow"])
+def test_data_frames_of_any_library(backend):
+    if backend is not None:
+        pytest.importorskip(backend)
+    result = known(**EVEN)
+    frame = result.to_frame(backend)
+    column = [float(v) for v in (frame["mean"].to_pylist() if backend == "pyarrow" else frame["mean"])]
+    assert column == [law.mean for law in result.metrics.values()]
+    assert type(frame).__module__.startswith(backend or "")
+    with pytest.raises(ValueError, match="needs one of pandas, polars, pyarrow; 'numpy' is not"):
+        result.to_frame("numpy")
+
+
+def test_names_in_notebooks_are_text_not_code():
+    _, y_pred, z = crowd()
+    labels = named(z, NAMES)
+    html = jt.evaluate(y_pred, labels, noise=jt.noise.Symmetric(0.2, 2), positive="not <b>")._repr_html_()
+    assert "&lt;b&gt;" in html and "not <b>" not in html
+
+
+@pytest.mark.parametrize("assume", ["independent", "unknown"])
+def test_rows_of_the_table_are_named_also_where_class_0_is_positive(assume):
+    """Class 0 as positive is the same problem with the names exchanged; so is its table, names and all."""
+    y, y_pred, z = crowd()
+    gold = np.where(np.arange(y.size) < 30, y, -1) if assume == "unknown" else None
+    labels = named(z, ("a", "b"))
+    one, other = (
+        jt.evaluate(y_pred, labels, assume=assume, gold=gold, positive=name, key=KEY) for name in ("a", "b")
+    )
+    assert one.classes == ("b", "a") and other.classes == ("a", "b")
+    np.testing.assert_allclose(one.confusion_matrix, other.confusion_matrix[::-1, ::-1])
+    for name in ("a", "b"):
+        first, second = (r.estimate(f"recall[{name}]").mean for r in (one, other))
+        assert first == pytest.approx(second, abs=1e-12 if gold is None else 0.01)
+
+
+# ---- more than two classes
+
+
+@pytest.mark.parametrize("method", [*(m for m in MULTICLASS if m != "plug_in"), "majority_vote"])
+def test_methods_work_on_the_full_table(method):
+    y, y_pred, _ = crowd(3)
+    result = many(method)
+    assert result.confusion_matrix.shape == (3, 3) and tuple(result.metrics) == shown("012")
+    assert not any("against all" in w for w in result.warnings)
+    table = np.zeros((3, 3))
+    np.add.at(table, (y, y_pred), 1)
+    slack = 0.25 if method in ("no_predictions",) else 0.12
+    for name in ("accuracy", "macro_f1", "kappa", "recall[2]"):
+        truth = named_metric(name, "012").of_table(table)
+        assert abs(result.metrics[name].mean - truth) < slack
+    assert set(result.baselines["majority_vote"]) == set(result.metrics)
+    if method == "majority_vote":
+        assert result.metrics["accuracy"].mean == result.baselines["majority_vote"]["accuracy"]
+
+
+def test_one_class_against_the_rest_only_where_it_is_asked_for():
+    asked = many("exact_means", positive=2)
+    assert asked.classes == ("not 2", "2") and asked.confusion_matrix.shape == (2, 2)
+    assert any("against all others" in w for w in asked.warnings)
+    for method in ("empirical_bayes", "prior_marginal"):
+        with pytest.raises(ValueError, match=f"method='{method}' knows two classes: say positive"):
+            many(method)
+    assert many("empirical_bayes", positive=0).classes == ("not 0", "0")
+
+
+def test_gold_shows_every_metric_that_one_gets_without():
+    y, y_pred, z = crowd(3, n=150)
+    gold = np.where(np.arange(y.size) < 60, y, -1)
+    result = jt.evaluate(y_pred, jt.Labels.from_matrix(z, 3), gold=gold, key=KEY)
+    assert result.interval_kind == "pooled interval" and tuple(result.metrics) == shown("012")
+    table = np.zeros((3, 3))
+    np.add.at(table, (y, y_pred), 1)
+    for name in ("macro_f1", "weighted_f1", "kappa", "mcc", "macro_recall"):
+        low, high, _ = result.metrics[name].interval(0.99)
+        truth = named_metric(name, "012").of_table(table)
+        assert low < truth < high and high - low < 0.6
+
+
+def test_all_gold_gives_the_metrics_themselves():
+    """Nothing is left to estimate: PPI++ has no error, and a metric taken to first order is exact there."""
+    y, y_pred, z = crowd(3, n=60)
+    result = jt.evaluate(y_pred, jt.Labels.from_matrix(z, 3), gold=y, key=KEY)
+    table = np.zeros((3, 3))
+    np.add.at(table, (y, y_pred), 1)
+    ppi = next(a for a in result.assumptions if a.name == "ppi").metrics
+    for name in ("macro_f1", "kappa", "mcc", "accuracy"):
+        assert ppi[name].mean == pytest.approx(named_metric(name, "012").of_table(table), abs=1e-6)

@@ -1,0 +1,194 @@
+"""The recipe "Add a metric" of CONTRIBUTING.md, followed at run time: one line, and everything knows it.
+
+Specificity is 1 - false-alarm rate, so every way of computing one checks the other.
+"""
+
+import csv
+import re
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+from scipy.special import logit
+from typer.testing import CliRunner
+
+import jtruth as jt
+from jtruth.cli.app import app
+from jtruth.planning import Plan, approximate_width, labeler, setting
+from jtruth.tables import metrics
+from jtruth.testing import collapse, smooth_table, table_at
+from jtruth.testing.batch import exact_batch
+from jtruth.testing.plug_in import NormalTable
+
+RECIPE = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text()
+LINE = re.findall(r"```python\n(LinearRatio.*?)```", RECIPE, re.DOTALL)[0]
+KEY = jax.random.key(0)
+GIVEN = {"noise": jt.noise.Symmetric(0.2, 2), "prior": [0.6, 0.4], "key": KEY}
+
+
+@pytest.fixture(autouse=True)
+def specificity(monkeypatch):
+    entry = eval(LINE, vars(metrics))
+    monkeypatch.setitem(metrics.METRICS, entry.name, entry)
+    return entry
+
+
+def crowd(n=120, classes=2, labelers=4, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, classes, n)
+    z = np.where(rng.random((n, labelers)) < 0.8, y[:, None], rng.integers(0, classes, (n, labelers)))
+    y_pred = np.where(rng.random(n) < 0.85, y, rng.integers(0, classes, n))
+    return y, y_pred, jt.Labels.from_matrix(z, classes)
+
+
+def assert_mirrored(found, atol=1e-9):
+    """Laws of specificity and of the false-alarm rate in one answer."""
+    one, other = found.metrics["specificity"], found.metrics["false_alarm_rate"]
+    assert one.mean == pytest.approx(1 - other.mean, abs=atol)
+    assert one.probability_defined == pytest.approx(other.probability_defined, abs=1e-9)
+    a, b = one.interval(0.9), other.interval(0.9)
+    width = a.high - a.low
+    np.testing.assert_allclose([a.low, a.high], [1 - b.high, 1 - b.low], atol=max(atol, 0.02 * width))
+
+
+def test_the_line_is_the_metric(specificity):
+    assert specificity(1, 2, 3, 6) == 6 / 8 and np.isnan(specificity(1, 0, 3, 0))
+
+
+@pytest.mark.parametrize(
+    "method",
+    ["bayes", "empirical_bayes", "sampling", "exact_means", "labels", "no_predictions", "prior_marginal"],
+)
+def test_every_binary_method(method):
+    _, y_pred, labels = crowd()
+    found = jt.evaluate(y_pred, labels, method=method, **GIVEN)
+    assert_mirrored(found, 1e-6)
+    assert "specificity" in str(found) and "specificity" in found.to_dict()["metrics"]
+    assert found.baselines["majority_vote"]["specificity"] == pytest.approx(
+        1 - found.baselines["majority_vote"]["false_alarm_rate"]
+    )
+
+
+def test_prior_integrated_out_and_a_sensitivity_range():
+    _, y_pred, labels = crowd()
+    assert_mirrored(jt.evaluate(y_pred, labels, noise=GIVEN["noise"]))
+    learned = jt.evaluate(y_pred, labels, fast=True, key=KEY)
+    assert_mirrored(learned)
+    assert "specificity" in learned.assumptions[0].metrics
+
+
+def test_gold():
+    y, y_pred, labels = crowd()
+    gold = np.where(np.arange(y.size) < 40, y, -1)
+    found = jt.evaluate(y_pred, labels, gold=gold, key=KEY)
+    assert found.interval_kind == "pooled interval"
+    one, other = found.metrics["specificity"], found.metrics["false_alarm_rate"]
+    assert one.mean == pytest.approx(1 - other.mean, abs=0.005)  # draws of a Student law, not mirrored
+    parts = {a.name: a.metrics for a in found.assumptions}
+    assert parts["ppi"]["specificity"].mean == pytest.approx(1 - parts["ppi"]["false_alarm_rate"].mean)
+
+
+def test_more_classes():
+    _, y_pred, labels = crowd(classes=3)
+    found = jt.evaluate(y_pred, labels, noise=jt.noise.Symmetric(0.25, 3), prior=np.full(3, 1 / 3), key=KEY)
+    assert_mirrored(found)
+    assert found.estimate("macro_specificity").mean == pytest.approx(
+        1 - found.estimate("macro_false_alarm_rate").mean
+    )
+    assert found.estimate("specificity[2]").mean > 0.5
+
+
+def test_a_million_samples():
+    rng = np.random.default_rng(1)
+    y = rng.random(400_000) < 0.4
+    x = logit(0.4) + logit(0.8) * (2 * rng.binomial(3, np.where(y, 0.8, 0.2)) - 3)
+    data = collapse(x, (rng.random(y.size) < np.where(y, 0.8, 0.15)).astype(int))
+    table = smooth_table(data)
+    found, other = table.estimate("specificity"), table.estimate("false_alarm_rate")
+    assert found.mean == pytest.approx(1 - other.mean, abs=1e-9)
+    assert found.sd == pytest.approx(other.sd, rel=1e-6)
+    np.testing.assert_allclose(found.interval()[:2], np.subtract(1, other.interval()[:2])[::-1], atol=1e-6)
+    kappa = table.estimate("kappa")  # no ratio: atoms at the nodes, against draws of the table
+    drawn = metrics.named_metric("kappa").of_table(table.draws(KEY, 4000))
+    assert abs(kappa.mean - drawn.mean()) < 5 * kappa.sd / np.sqrt(4000)
+    assert kappa.sd == pytest.approx(drawn.std(), rel=0.08)
+    # A metric that does not depend on A at all has the law of B.
+    npv = metrics.Metric("npv", len, metrics.LinearRatio("npv", (0, 0, 0, 1), (0, 0, 1, 1)), 1)
+    assert table.estimate(npv).mean == pytest.approx(1 - table.count_law(1).mean / table.n0, abs=1e-12)
+
+
+def test_many_sets_at_once():
+    rng = np.random.default_rng(2)
+    found = exact_batch(rng.normal(0, 2, (3, 50)), rng.integers(0, 2, (3, 50)), window=(64, 64))
+    names = list(metrics.shown("01"))
+    one, other = (np.asarray(found.mean[:, names.index(n)]) for n in ("specificity", "false_alarm_rate"))
+    np.testing.assert_allclose(one, 1 - other, atol=1e-9)
+
+
+def test_planning():
+    people = [labeler("crowd", 0.2, people=5)]
+    width = [
+        approximate_width(setting([0.7, 0.3], 0.9, people, metric=metric), Plan(500, (3,), 0)).width
+        for metric in ("specificity", "false_alarm_rate")
+    ]
+    assert width[0] == pytest.approx(width[1], rel=1e-6)
+
+
+def test_command_line_and_picture(tmp_path):
+    _, y_pred, labels = crowd()
+    for name, header, rows in (
+        (
+            "labels",
+            ["task", "worker", "label"],
+            zip(labels.sample, labels.labeler, labels.label, strict=True),
+        ),
+        ("pred", ["task", "label"], enumerate(y_pred)),
+    ):
+        with open(tmp_path / f"{name}.csv", "w", newline="") as file:
+            csv.writer(file).writerows([header, *([int(v) for v in row] for row in rows)])
+    arguments = [
+        "evaluate",
+        str(tmp_path / "labels.csv"),
+        "--predictions",
+        str(tmp_path / "pred.csv"),
+        "--fast",
+    ]
+    shown = CliRunner().invoke(app, [*arguments, "--json", str(tmp_path / "out.json")])
+    assert shown.exit_code == 0, shown.output
+    assert "specificity" in shown.output and '"specificity"' in (tmp_path / "out.json").read_text()
+    result = jt.evaluate(y_pred, labels, **GIVEN)
+    ax = jt.plots.plot_metrics(result)
+    assert ax.get_yticklabels()[-1].get_text() == "specificity"
+
+
+def test_a_metric_that_is_no_ratio_is_served_too(monkeypatch):
+    """Shown for two classes: exact, by atoms, at the plug-in point, in gold and in plans."""
+    entry = metrics.METRICS["mcc"]._replace(shown=metrics.ALWAYS)
+    monkeypatch.setitem(metrics.METRICS, "mcc", entry)
+    y, y_pred, labels = crowd()
+    for method in ("bayes", "empirical_bayes", "sampling"):
+        assert 0.2 < jt.evaluate(y_pred, labels, method=method, **GIVEN).metrics["mcc"].mean < 1
+    gold = np.where(np.arange(y.size) < 60, y, -1)
+    found = jt.evaluate(y_pred, labels, gold=gold, key=KEY)
+    table = np.zeros((2, 2))
+    np.add.at(table, (y, y_pred), 1)
+    low, high, _ = found.metrics["mcc"].interval(0.99)
+    assert low < metrics.named_metric("mcc").of_table(table) < high
+    data = collapse(np.array([1.0, -1, 2, -2, 0.5]), np.array([1, 0, 1, 0, 0]))
+    moments = jt.testing.moments(jax.numpy.ones(2), jax.numpy.array([0, 1]), jax.numpy.full(2, 0.5))
+    normal = NormalTable(moments, table_at(data, 0.7, 0.3))
+    assert normal.estimate("mcc").mean == table_at(data, 0.7, 0.3).estimate("mcc").mean
+    with pytest.raises(ValueError, match="'mcc' is no ratio of two sums of counts"):
+        jt.testing.normal_law(normal.moments, "mcc")
+    with pytest.raises(ValueError, match="of one class: say which"):
+        metrics.named_metric("specificity", "abc")
+
+
+@pytest.mark.parametrize("metric", ["kappa", "macro_f1", "mcc"])
+def test_plans_for_metrics_that_are_no_ratio(metric):
+    """Predicted width against simulated sets: the standard error of the simulation, and the approximation."""
+    made = setting([0.6, 0.4], 0.85, [labeler("crowd", 0.2, people=5)], metric=metric, rates="known")
+    predicted = approximate_width(made, Plan(1500, (3,), 0)).width
+    simulated = jt.planning.simulated_width(made, Plan(1500, (3,), 0), key=KEY, num_sets=12)
+    assert predicted == pytest.approx(simulated.mean, rel=0.08)
