@@ -17,7 +17,7 @@ def plot_path(
     """How iterative methods moved the operating point (Su Figure 9): P_D solid, P_FA dashed.
 
     Args:
-        fits: one `Fit` (`Evaluation.posterior.fit`), or name -> Fit.
+        fits: one `Fit` (`Evaluation.fit`), or name -> Fit.
         ax: where to draw; a new figure if None.
         ideal: the true (P_D, P_FA), where it is known; dotted lines.
     """
