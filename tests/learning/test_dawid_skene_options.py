@@ -43,6 +43,21 @@ def test_all_gold_gives_plain_frequencies():
             )
 
 
+def test_pseudo_counts_are_added_to_the_counts_and_one_label_is_enough_to_have_learned_a_row():
+    """All classes known: (count + pseudo-count) / sum, by hand; labeler 1 never saw class 1."""
+    y = np.array([0, 0, 0, 1, 1, 0])
+    z = np.array([[0, 0], [0, 1], [1, 0], [1, -1], [-1, -1], [-1, 0]])
+    labels = Labels.from_matrix(z, 2, allow_unlabelled=True)
+    fit = fit_dawid_skene(labels, gold=y, smoothing=Smoothing(diagonal=2.0, off_diagonal=0.5, prior=3.0))
+    pseudo = np.array([[2.0, 0.5], [0.5, 2.0]])
+    for t, counts in enumerate(([[2, 1], [0, 1]], [[3, 1], [0, 0]])):
+        expected = np.array(counts) + pseudo
+        np.testing.assert_allclose(fit.matrices[t], expected / expected.sum(axis=1, keepdims=True), rtol=1e-9)
+    np.testing.assert_allclose(fit.prior, np.array([7.0, 5.0]) / 12, rtol=1e-9)
+    doubts = [text for text in fit.warnings if "rest on no label" in text]
+    assert len(doubts) == 1 and doubts[0].startswith("1 ")
+
+
 def test_swapped_classes_are_reported():
     # Labelers who are wrong four times out of five: majority vote takes every class for the other one, and
     # labels alone cannot tell. Gold labels put the names right, and then the matrices show it.
