@@ -51,7 +51,7 @@ import numpy as np  # noqa: E402
 # The coverage.py beside this file hides the package of that name.
 sys.path[:] = [p for p in sys.path if Path(p or ".").resolve() != Path(__file__).resolve().parent]
 
-from jtruth.testing.lam_stork import (  # noqa: E402
+from jtruth.lam_stork import (  # noqa: E402
     error_bounds,
     error_rate_posterior,
     estimate_bounds,

@@ -19,7 +19,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "jtruth"
 LAYERS: list[set[str]] = [
     {"_*"},
     {"stats", "labels"},
-    {"noise", "io", "posterior", "inspection", "sampling", "tables"},
+    {"noise", "lam_stork", "io", "posterior", "inspection", "sampling", "tables"},
     {"simulation", "testing", "learning", "information", "histograms"},
     {"training", "cleaning", "datasets", "evaluation", "comparison"},
     {"plots", "planning"},

@@ -23,13 +23,13 @@ from jtruth.evaluation.answers import names_of, tables_of
 from jtruth.evaluation.inputs import Inputs, Model
 from jtruth.evaluation.learned import matrices_log_likelihood
 from jtruth.labels import Labels
+from jtruth.lam_stork import error_bounds
 from jtruth.learning.joint import JointPosterior, fit_joint
 from jtruth.noise import NoiseModel, scale_errors
 from jtruth.sampling import Effort
 from jtruth.stats.estimates import Estimate
 from jtruth.tables.posterior import estimates
 from jtruth.testing.count_posterior import count_posterior
-from jtruth.testing.lam_stork import error_bounds
 
 EFFORT = Effort(max_rhat=1.03, min_ess=200, max_work=1.2e9, nuisance=False)
 _MODELS = {

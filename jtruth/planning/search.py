@@ -9,42 +9,20 @@ whether `labels` of the winner are 1 or 2.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from jtruth.planning._candidates import Mix, Row, cheapest_of_mix, mixes, narrowest_of_mix
-from jtruth.planning.approximation import ApproximateWidth, approximate_width
+from jtruth.planning.approximation import approximate_width
 from jtruth.planning.setting import Plan, Setting, plan_cost
 from jtruth.planning.simulation import SimulatedWidth, simulated_width
+from jtruth.planning.text import PlanSearch
 
 _ROUNDS = 6
 _ABOVE, _BELOW = 1.005, 0.98  # a simulated width is right between these multiples of the one asked for
 _NO_LIMIT = 1e15  # a budget that buys everything
 _LEAST = 20  # samples; fewer are no plan
-
-
-class PlanSearch(NamedTuple):
-    """A plan, how it was confirmed, and what else there is."""
-
-    best: Row  # its width is the simulated one
-    simulated: SimulatedWidth
-    approximate: ApproximateWidth
-    others: tuple[Row, ...]  # the best plan of other mixes, widths by approximation
-    neighbours: tuple[
-        Row, ...
-    ]  # this mix with half and twice the samples, approximation times its error for `best`
-    setting: Setting
-    wanted: str  # "width" or "budget"
-    amount: float
-    num_mixes: int
-    warnings: tuple[str, ...]
-
-    def __str__(self) -> str:
-        """The plan in a sentence, a table of alternatives, how it was computed, doubts."""
-        from jtruth.planning.text import search_text
-
-        return search_text(self)
 
 
 def cheapest_plan(

@@ -1,18 +1,40 @@
-"""What a search for a plan prints, and what it writes."""
+"""What a search for a plan found, what it prints, and what it writes."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from jtruth._validation.terminal import plain
 from jtruth.planning._candidates import Row
-from jtruth.planning.search import PlanSearch
+from jtruth.planning.approximation import ApproximateWidth
 from jtruth.planning.setting import Plan, Setting
+from jtruth.planning.simulation import SimulatedWidth
 
 _INDEPENDENT = (
     "Assumed: given the class, the classifier and all labelers err independently. Where they share errors, "
     "more labels do not narrow an honest interval (`jtruth evaluate` then shows a range); gold does."
 )
+
+
+class PlanSearch(NamedTuple):
+    """A plan, how it was confirmed, and what else there is."""
+
+    best: Row  # its width is the simulated one
+    simulated: SimulatedWidth
+    approximate: ApproximateWidth
+    others: tuple[Row, ...]  # the best plan of other mixes, widths by approximation
+    neighbours: tuple[
+        Row, ...
+    ]  # this mix with half and twice the samples, approximation times its error for `best`
+    setting: Setting
+    wanted: str  # "width" or "budget"
+    amount: float
+    num_mixes: int
+    warnings: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """The plan in a sentence, a table of alternatives, how it was computed, doubts."""
+        return search_text(self)
 
 
 def search_text(found: PlanSearch) -> str:

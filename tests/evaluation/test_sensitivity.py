@@ -10,10 +10,10 @@ from scipy.stats import norm
 
 import jtruth as jt
 from jtruth.evaluation.sensitivity import Sensitivity
+from jtruth.lam_stork import error_bounds
 from jtruth.learning import fit_joint
 from jtruth.noise import ConfusionMatrices, DifficultyFallibility, SharedErrors, Symmetric, scale_errors
 from jtruth.stats.draws import DrawsEstimate
-from jtruth.testing.lam_stork import error_bounds
 
 KEY = jax.random.key(0)
 

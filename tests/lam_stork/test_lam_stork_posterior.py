@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from jtruth.testing.lam_stork import apparent_error_rate, error_rate_posterior
+from jtruth.lam_stork import apparent_error_rate, error_rate_posterior
 
 
 @pytest.mark.parametrize("counts", [((8, 60), (2, 20)), ((0, 15), (0, 3)), ((40, 90), (9, 25))])

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from jtruth.testing import _lam_stork_fit as fitting
-from jtruth.testing import _lam_stork_matrix as algebra
-from jtruth.testing.lam_stork import estimate_error_rate, fit_confusion, recover_confusion
-from jtruth.testing.rogan_gladen import rogan_gladen
+from jtruth.lam_stork import estimate_error_rate, fit_confusion, recover_confusion, rogan_gladen
+from jtruth.lam_stork import fit as fitting
+from jtruth.lam_stork import matrix as algebra
 
 LABELER = np.array([[0.8, 0.15, 0.05], [0.1, 0.7, 0.2], [0.05, 0.1, 0.85]])
 CLASSIFIER = np.array([[0.9, 0.06, 0.04], [0.1, 0.8, 0.1], [0.02, 0.18, 0.8]])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jtruth.testing.lam_stork import (
+from jtruth.lam_stork import (
     apparent_breakeven,
     apparent_error_rate,
     breakeven_matrix,

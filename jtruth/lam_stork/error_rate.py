@@ -14,69 +14,29 @@ and three weak spots that the functions here name rather than hide:
   of classes: |a - m| <= e <= a + m.
 
 The target is the error rate in the population of which the test samples are a random sample. Rates, bounds
-and breakeven points of (1) to (4) are in `_lam_stork_rates`, tests of both tables of the paper in
-`tests/testing/test_lam_stork.py`, its Table 3 in `benchmarks/lam_stork_table3.py`. For shares instead of
-error rates (the pass rate according to a judge) see `rogan_gladen`.
+and breakeven points of (1) to (4) are in `rates`, tests of both tables of the paper in
+`tests/lam_stork/test_lam_stork.py`, its Table 3 in `benchmarks/lam_stork_table3.py`. For shares instead of
+error rates (the pass rate according to a judge) see `shares`.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from jtruth.stats.regions import check_level
-from jtruth.testing._lam_stork_confusion import ConfusionRecovery, fit_confusion, recover_confusion
-from jtruth.testing._lam_stork_intervals import (
+from jtruth.lam_stork.intervals import (
     HowMany,
     Known,
     RateEstimate,
     rate_estimate,
     share,
 )
-from jtruth.testing._lam_stork_matrix import Recovered
-from jtruth.testing._lam_stork_posterior import ErrorPosterior, error_rate_posterior
-from jtruth.testing._lam_stork_rates import (
+from jtruth.lam_stork.rates import (
     ErrorBounds,
-    apparent_breakeven,
-    apparent_error_rate,
-    breakeven_matrix,
     error_bounds,
-    labels_per_perfect_label,
-    more_samples_better,
     nonnegative_lower_bound,
-    policy_boundary,
-    policy_margin,
-    policy_threshold,
-    true_breakeven,
     true_error_rate,
-    true_error_variance,
 )
-
-__all__ = [
-    "BoundsEstimate",
-    "ConfusionRecovery",
-    "ErrorBounds",
-    "ErrorPosterior",
-    "RateEstimate",
-    "Recovered",
-    "apparent_breakeven",
-    "apparent_error_rate",
-    "breakeven_matrix",
-    "error_bounds",
-    "error_rate_posterior",
-    "estimate_bounds",
-    "estimate_error_rate",
-    "fit_confusion",
-    "labels_per_perfect_label",
-    "more_samples_better",
-    "nonnegative_lower_bound",
-    "policy_boundary",
-    "policy_margin",
-    "policy_threshold",
-    "recover_confusion",
-    "true_breakeven",
-    "true_error_rate",
-    "true_error_variance",
-]
+from jtruth.stats.regions import check_level
 
 _WHY = (
     "chance, a mislabeling rate that is not that of these labels, or predictions that share the labels' "

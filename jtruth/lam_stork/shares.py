@@ -14,9 +14,9 @@ The share is that of the population the N were drawn from. Gold must come from t
 answers that are corrected: a judge that is good on easy answers is not as good on hard ones. Where gold is a
 random part of the N, other rules use it better (`jtruth.stats.ppi`, `jtruth.evaluation.prevalence`).
 
-Intervals: delta, bootstrap and exact as in `_lam_stork_intervals`, and "adjusted", Lang and Reiczigel (2014):
+Intervals: delta, bootstrap and exact as in `intervals`, and "adjusted", Lang and Reiczigel (2014):
 one right and one wrong answer added to the gold of each class, z^2/2 of each kind to the N, and a shift for
-the skewness. Measured coverage of all four is in `tests/testing/test_rogan_gladen.py`.
+the skewness. Measured coverage of all four is in `tests/lam_stork/test_rogan_gladen.py`.
 """
 
 from typing import Any
@@ -25,11 +25,10 @@ import numpy as np
 from scipy.special import ndtri
 
 from jtruth import _validation as check
-from jtruth.stats.regions import check_level
-from jtruth.testing._lam_stork_intervals import (
+from jtruth.lam_stork.intervals import (
     METHODS as _METHODS,
 )
-from jtruth.testing._lam_stork_intervals import (
+from jtruth.lam_stork.intervals import (
     HowMany,
     Known,
     RateEstimate,
@@ -39,6 +38,7 @@ from jtruth.testing._lam_stork_intervals import (
     rate_estimate,
     share,
 )
+from jtruth.stats.regions import check_level
 
 METHODS = (*_METHODS, "adjusted")
 _WHY = (

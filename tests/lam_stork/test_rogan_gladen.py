@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jtruth.testing.lam_stork import estimate_error_rate
-from jtruth.testing.rogan_gladen import METHODS, corrected_share, rogan_gladen
+from jtruth.lam_stork import corrected_share, estimate_error_rate, rogan_gladen
+from jtruth.lam_stork.shares import METHODS
 
 
 def test_published_example():

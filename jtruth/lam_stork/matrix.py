@@ -18,7 +18,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.special import ndtri
 
-from jtruth.testing._lam_stork_intervals import percentiles
+from jtruth.lam_stork.intervals import percentiles
 
 WARN_CONDITION = 10.0
 _SINGULAR = 1e12

@@ -3,7 +3,8 @@
 `recover_confusion` solves; `fit_confusion` maximises the likelihood over tables of probabilities. How much
 they differ: with three classes, labels that are right in 75 % and a classifier in 80 %, 71 % of the solutions
 from 100 samples are no tables of probabilities, and the fit halves the root mean square error of the
-confusion matrix; from 1000 samples 7 %, and the two are alike (`tests/testing/test_lam_stork_confusion.py`).
+confusion matrix; from 1000 samples 7 %, and the two are alike
+(`tests/lam_stork/test_lam_stork_confusion.py`).
 """
 
 from typing import Any, NamedTuple
@@ -12,11 +13,11 @@ import numpy as np
 from jaxtyping import Float
 
 from jtruth import _validation as check
+from jtruth.lam_stork import fit as fitting
+from jtruth.lam_stork import matrix as algebra
+from jtruth.lam_stork.intervals import generator
+from jtruth.lam_stork.matrix import Recovered
 from jtruth.stats.regions import check_level
-from jtruth.testing import _lam_stork_fit as fitting
-from jtruth.testing import _lam_stork_matrix as algebra
-from jtruth.testing._lam_stork_intervals import generator
-from jtruth.testing._lam_stork_matrix import Recovered
 
 
 class ConfusionRecovery(NamedTuple):
@@ -63,7 +64,7 @@ def recover_confusion(
         `ConfusionRecovery`, as computed also where it is no table of probabilities.
 
     Raises:
-        ValueError: see `_lam_stork_matrix.checked_problem`; an unknown method; no key for the bootstrap.
+        ValueError: see `matrix.checked_problem`; an unknown method; no key for the bootstrap.
 
     Source: Lam & Stork (5), (6). Predictions and labels err independently given the class.
 

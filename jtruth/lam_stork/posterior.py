@@ -20,8 +20,8 @@ import numpy as np
 from scipy.special import betaln, expit, logsumexp, xlog1py, xlogy
 from scipy.stats import beta, binom
 
+from jtruth.lam_stork.intervals import HowMany, Known, Share, share
 from jtruth.stats.estimates import DensityEstimate
-from jtruth.testing._lam_stork_intervals import HowMany, Known, Share, share
 
 _DROP = 40.0  # log density below the peak that no longer counts
 _NODES = 129  # of logit m
