@@ -81,7 +81,6 @@ __all__ = [
     "calibration_log_loss",
     "calibration_loss",
     "check_probabilities",
-    "check_rows",
     "choose_penalties",
     "concentration_loss",
     "concentration_slope",

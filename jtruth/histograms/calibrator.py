@@ -106,7 +106,7 @@ def fit_calibrator(
 def _fit(
     key: Array,
     histograms: Histograms,
-    p: Array,
+    p: Any,
     bias_penalty: Any,
     weight_penalty: Any,
     penalty: Any,
@@ -118,7 +118,7 @@ def _fit(
         log_p = safe_log(scaled)
         lambda_b = 0.0 if method == "temperature" else bias_penalty
         lambda_w = weight_penalty if method in ("matrix", "dirichlet") else 0.0
-        options = {"bias_penalty": lambda_b, "weight_penalty": lambda_w}
+        options: dict[str, Any] = {"bias_penalty": lambda_b, "weight_penalty": lambda_w}
         scaling = fit_scaling(log_p, histograms, method=method, **options)
         scaled = jnp.exp(scaled_log_probabilities(scaling, log_p))
     options = {"penalty": penalty, "normalise": normalise}

@@ -132,7 +132,7 @@ def _loss_estimates(
         plugin |= {name: _jitted(histograms, z, edges, phi, debias="none")[0][name] for name in _ONE_LABEL}
     notes = [note] if note else []
     notes += _impossible(histograms, z) + _lonely(classes, differ, singletons, debias)
-    laws = {
+    laws: dict[str, Estimate] = {
         name: _law(mean, histograms.num_samples if name in _ONE_LABEL else kept.size)
         for name, mean in values.items()
         if np.isfinite(mean.value)

@@ -73,13 +73,13 @@ class _Methods:
 
         if self.method not in CALIBRATIONS:
             raise ValueError(f"method must be one of {', '.join(CALIBRATIONS)}; got {self.method!r}")
-        X = validate_data(self, X, dtype=np.float64, ensure_min_features=2)
-        histograms, self.classes_ = _histograms(y, X.shape[1])
-        check_consistent_length(X, np.zeros(histograms.num_samples))
+        x: Any = validate_data(self, X, dtype=np.float64, ensure_min_features=2)
+        histograms, self.classes_ = _histograms(y, x.shape[1])
+        check_consistent_length(x, np.zeros(histograms.num_samples))
         names = ("bias_penalty", "weight_penalty", "penalty", "normalise")
         options = {name: getattr(self, name) for name in names}
         with jax.enable_x64(True):
-            p = self._probabilities(X, fitting=True)
+            p = self._probabilities(x, fitting=True)
             self.calibrator_ = fit_calibrator(
                 as_key(self.random_state), histograms, p, method=self.method, **options
             )
@@ -101,9 +101,9 @@ class _Methods:
         from sklearn.utils.validation import check_is_fitted, validate_data
 
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        x: Any = validate_data(self, X, reset=False, dtype=np.float64)
         with jax.enable_x64(True):
-            return Calibrated(*map(np.asarray, self.calibrator_(self._probabilities(X))))
+            return Calibrated(*map(np.asarray, self.calibrator_(self._probabilities(x))))
 
     def predict_proba(self, X):
         """Calibrated class probabilities (samples, classes)."""
