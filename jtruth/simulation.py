@@ -12,7 +12,7 @@ and runs under jit and vmap; `jax.vmap` over keys makes thousands of data sets a
 """
 
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -20,6 +20,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from jtruth._arrays import is_concrete
+from jtruth._random import required_key
 from jtruth.labels import Labels
 from jtruth.noise import DifficultyFallibility, NoiseModel
 from jtruth.noise._parameters import as_parameter, check_ndim, check_probabilities, current
@@ -43,7 +44,7 @@ class Simulated(NamedTuple):
 
 
 def simulate(
-    key: PRNGKeyArray,
+    key: Any,
     num_samples: int,
     prior: Float[Array | np.ndarray, " classes"],
     confusion: Float[Array | np.ndarray, "classes symbols"],
@@ -53,7 +54,7 @@ def simulate(
     """Su 5.1: classes, predictions and noisy labels, all parameters given.
 
     Args:
-        key: JAX random key.
+        key: a whole number or a JAX key.
         num_samples: N.
         prior: (classes,).
         confusion: K, (classes, symbols): row y is the law of the prediction of a sample of class y. For two
@@ -63,7 +64,7 @@ def simulate(
             at least one label.
 
     Raises:
-        ValueError: bad prior, confusion matrix or participation, or sizes that do not match.
+        ValueError: bad prior, confusion matrix or participation, or sizes that do not match; no key.
 
     Example:
         >>> import jax, numpy as np
@@ -73,7 +74,7 @@ def simulate(
         >>> data.z.shape, bool((data.z[:, 0] >= 0).all())
         ((4, 2), True)
     """
-    num_classes = noise_model.num_classes
+    key, num_classes = required_key(key, "simulation"), noise_model.num_classes
     if is_concrete(prior):
         prior = validate_prior(prior, num_classes)
     if is_concrete(confusion):
@@ -89,7 +90,7 @@ def simulate(
 
 
 def simulate_difficulty_fallibility(
-    key: PRNGKeyArray,
+    key: Any,
     *,
     num_samples: int,
     num_labelers: int,
@@ -104,7 +105,7 @@ def simulate_difficulty_fallibility(
     The defaults are those of the main testing example, Su 5.2.1.
 
     Args:
-        key: JAX random key.
+        key: a whole number or a JAX key.
         num_samples: N.
         num_labelers: T.
         prior: (classes,).
@@ -117,11 +118,12 @@ def simulate_difficulty_fallibility(
         `Simulated`, whose `noise` is the `DifficultyFallibility` that was drawn.
 
     Raises:
-        ValueError: bad prior or confusion matrix, a range that is not inside [0, 1], or a, b not positive.
+        ValueError: bad prior or confusion matrix, a range that is not inside [0, 1], or a, b not positive;
+            no key.
     """
     _check_range(fallibility, "fallibility")
     _check_range(participation, "participation")
-    key_delta, key_phi, key_eta, key_data = jax.random.split(key, 4)
+    key_delta, key_phi, key_eta, key_data = jax.random.split(required_key(key, "simulation"), 4)
     delta = sample_difficulty(key_delta, num_samples, *difficulty)
     phi = jax.random.uniform(key_phi, (num_labelers,), minval=fallibility[0], maxval=fallibility[1])
     eta = jax.random.uniform(key_eta, (num_labelers,), minval=participation[0], maxval=participation[1])
@@ -129,9 +131,7 @@ def simulate_difficulty_fallibility(
     return simulate(key_data, num_samples, prior, confusion, noise, eta)
 
 
-def sample_difficulty(
-    key: PRNGKeyArray, num_samples: int, a: float | int, b: float | int
-) -> Float[Array, " samples"]:
+def sample_difficulty(key: Any, num_samples: int, a: float | int, b: float | int) -> Float[Array, " samples"]:
     """Difficulties drawn from Beta(a, b); the parameters are Python numbers.
 
     For a = 1 or b = 1 (all of the paper's settings) the distribution function has a closed inverse, which
@@ -139,6 +139,7 @@ def sample_difficulty(
     """
     if not (a > 0 and b > 0):
         raise ValueError(f"difficulty must be (a, b) of a beta distribution, both positive; got ({a}, {b})")
+    key = required_key(key, "simulation")
     if a == 1:
         return -jnp.expm1(jnp.log1p(-jax.random.uniform(key, (num_samples,))) / b)
     if b == 1:
@@ -147,7 +148,7 @@ def sample_difficulty(
 
 
 def sample_participation(
-    key: PRNGKeyArray, participation: Float[Array | np.ndarray, " labelers"], num_samples: int
+    key: Any, participation: Float[Array | np.ndarray, " labelers"], num_samples: int
 ) -> Bool[Array, "samples labelers"]:
     """Who labels which sample: independent with probability eta_t, given that every sample has a label.
 
@@ -159,7 +160,7 @@ def sample_participation(
     """
     _check_participation(participation)
     (eta,) = current(participation)
-    return _draw_participation(key, eta, num_samples=num_samples)
+    return _draw_participation(required_key(key, "simulation"), eta, num_samples=num_samples)
 
 
 def _check_participation(participation: Float[Array | np.ndarray, " labelers"]) -> None:

@@ -8,10 +8,10 @@ other, and then nothing is promised.
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float, Int, PRNGKeyArray
+from jaxtyping import Bool, Float, Int
 
 from jtruth.information._entropy import checked_prior
 from jtruth.information.independent import MOST_CLASSES, independent_information
@@ -41,7 +41,7 @@ def labeler_information(
     *,
     num_labelers: int | None = None,
     participation=None,
-    key: PRNGKeyArray | None = None,
+    key: Any = None,
 ) -> LabelerInformation:
     """Information of each labeler alone, and what each adds to all the others.
 
@@ -71,7 +71,7 @@ def added_information(
     *,
     num_labelers: int | None = None,
     participation=None,
-    key: PRNGKeyArray | None = None,
+    key: Any = None,
 ) -> Float[np.ndarray, " labelers"]:
     """What each labeler would add to the labelers `chosen` already, in bits; 0 for these themselves.
 
@@ -104,7 +104,7 @@ def best_labelers(
     costs: Sequence[float] | np.ndarray | None = None,
     num_labelers: int | None = None,
     participation=None,
-    key: PRNGKeyArray | None = None,
+    key: Any = None,
 ) -> LabelerOrder:
     """Labelers in greedy order: at each step the one who adds most bits, or most bits for its cost.
 

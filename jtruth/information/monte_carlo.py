@@ -7,6 +7,8 @@ divergence that they explain by linear regression is taken away before averaging
 leaves a much smaller error for good labelers, whose divergence is nearly a function of the class.
 """
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -14,6 +16,7 @@ from jaxtyping import Float, Int, PRNGKeyArray
 from scipy.special import logsumexp, rel_entr
 
 from jtruth._host import log
+from jtruth._random import required_key
 from jtruth.information._entropy import BITS
 from jtruth.information.law import LabelLaw
 from jtruth.noise._base import draw_rows
@@ -22,12 +25,12 @@ _BLOCK = 1 << 22  # random numbers held at once
 
 
 def monte_carlo_information(
-    key: PRNGKeyArray, law: LabelLaw, prior: Float[np.ndarray, " classes"], num_draws: int
+    key: Any, law: LabelLaw, prior: Float[np.ndarray, " classes"], num_draws: int
 ) -> tuple[float, float]:
     """I(Z; Y) in bits and its standard error, from `num_draws` samples of any law.
 
     Args:
-        key: JAX random key.
+        key: a whole number or a JAX key.
         law: its strata are seen by nobody.
         prior: (classes,), float64.
         num_draws: number of simulated samples.
@@ -45,7 +48,7 @@ def monte_carlo_information(
     starts = range(0, num_draws, step)
     blocks = [
         _log_likelihood(law, _draw(k, law, prior, min(step, num_draws - start)))
-        for start, k in zip(starts, jax.random.split(key, len(starts)), strict=True)
+        for start, k in zip(starts, jax.random.split(required_key(key), len(starts)), strict=True)
     ]
     return average_information(np.concatenate(blocks), prior)
 

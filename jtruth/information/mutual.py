@@ -9,13 +9,14 @@ One entry, four ways to the same number; "auto" takes the first that applies:
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float
 
 from jtruth._arrays import is_concrete
+from jtruth._random import as_key
 from jtruth._validation import choose
 from jtruth.information import any_model
 from jtruth.information._entropy import checked_prior
@@ -46,7 +47,7 @@ def mutual_information(
     num_labelers: int | None = None,
     participation=None,
     method: str = "auto",
-    key: PRNGKeyArray | None = None,
+    key: Any = None,
     num_draws: int = 20_000,
 ) -> Information:
     """I(Z; Y): what the labels of a sample say about its class, in bits (Su section 4).
@@ -61,7 +62,7 @@ def mutual_information(
         participation: eta, a number or (labelers,): how likely a labeler labels a sample. Samples without any
             label count, with 0 bits; divide by the chance of a label for the information given one.
         method: see the module docstring.
-        key: JAX random key, used by "monte_carlo" only.
+        key: a whole number or a JAX key, needed and used by "monte_carlo" only.
         num_draws: simulated samples of "monte_carlo".
 
     Raises:
@@ -91,11 +92,11 @@ def mutual_information(
 
 
 def average_over_strata(
-    law: LabelLaw, prior: np.ndarray, method: str, key: PRNGKeyArray | None, num_draws: int
+    law: LabelLaw, prior: np.ndarray, method: str, key: Any, num_draws: int
 ) -> Information:
     """The mean over the observed strata, or the one value of a law without them."""
     strata = law.strata()
-    keys = [None] * len(strata) if key is None else list(jax.random.split(key, len(strata)))
+    keys = [None] * len(strata) if key is None else list(jax.random.split(as_key(key), len(strata)))
     parts = [_one_law(s, prior, method, k, num_draws) for (_, s), k in zip(strata, keys, strict=True)]
     weights = np.array([w for w, _ in strata])
     errors = np.array([part.standard_error for part in parts])
@@ -148,7 +149,7 @@ def _any_model(noise, prior, num_labelers, participation, method, key, num_draws
     if method == "enumerate" or (method == "auto" and size <= any_model.MOST_VECTORS):
         return Information(any_model.enumerated_information(noise, checked, eta), 0.0, "enumerate")
     _check_key(key)
-    result = any_model.simulated_information(key, noise, checked, eta, num_draws)
+    result = any_model.simulated_information(as_key(key), noise, checked, eta, num_draws)
     return Information(*result, "monte_carlo")
 
 

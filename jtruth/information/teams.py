@@ -6,10 +6,10 @@ class equally often. A smaller error is always at least as informative, because 
 labeler can be made from those of the better one by adding errors, so eps' in [0, (C-1)/C] is unique.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int
 from scipy.optimize import root_scalar
 
 from jtruth.information._entropy import checked_prior, entropy, table_information
@@ -71,7 +71,7 @@ def equivalent_labeler(
     *,
     num_labelers: int | None = None,
     participation=None,
-    key: PRNGKeyArray | None = None,
+    key: Any = None,
 ) -> EquivalentLabeler:
     """The single symmetric labeler with the information of any labelers, dependent ones included (Su 4.2).
 

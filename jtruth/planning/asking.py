@@ -19,7 +19,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from jtruth._host import known_classes, labels_log_likelihood, log_odds, majority
-from jtruth._random import host_rng
+from jtruth._random import as_key, host_rng
 from jtruth._validation import choose
 from jtruth.labels import Labels
 from jtruth.learning.joint import fit_joint
@@ -65,7 +65,7 @@ def next_labels(
     y_pred: Int[np.ndarray, " samples"],
     num: int,
     *,
-    key: Any,
+    key: Any = None,
     metric: str = "accuracy",
     positive: int = 1,
     target: str = "in-sample",
@@ -82,7 +82,7 @@ def next_labels(
         labels: those given so far; a labeler who has labelled a sample is not asked again.
         y_pred: (samples,) predicted classes.
         num: how many labels to ask for; at most one for a sample.
-        key: JAX random key.
+        key: a whole number or a JAX key; left out, it is 0.
         metric: any of `jtruth.tables.metrics`; one that is no ratio of two sums, such as kappa, is taken to
             first order around the table of the majority vote where there is no exact way.
         positive: code of the positive class.
@@ -111,6 +111,7 @@ def next_labels(
     >>> asked.samples.tolist(), asked.labelers.tolist()  # labelers disagree on 2, which is predicted positive
     ([2], [2])
     """
+    key = as_key(key)
     y, known, price = _checked(labels, y_pred, gold, costs, cost_gold, target)
     classes = labels.num_classes
     voted = expected_table(majority(labels.counts()), y, classes)

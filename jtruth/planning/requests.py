@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from jtruth._random import as_key
 from jtruth.labels import Labels
 from jtruth.learning.joint import fit_joint
 from jtruth.planning._candidates import MOST_MIXES
@@ -25,7 +26,7 @@ _GRADES = ("good", "fair", "poor")
 
 def plan_request(
     *,
-    key: Any,
+    key: Any = None,
     width: float | None = None,
     budget: float | None = None,
     labelers: Sequence[str] = (),
@@ -42,7 +43,7 @@ def plan_request(
     """Search for a plan from text options.
 
     Args:
-        key: JAX random key.
+        key: a whole number or a JAX key; left out, it is 0.
         width, budget: one of them: how wide the interval may be, or what may be spent.
         labelers: "name:error:cost" or "name:error:cost:people"; error is a number, or one for each true
             class with slashes, "0.1/0.3". With `labels`, "name::cost" is the cost of one labeler of these.
@@ -86,13 +87,13 @@ def plan_request(
 
 
 def kinds_of(
-    labels: Labels, *, key: Any, cost: float = 1.0, costs: dict[str, float] | None = None
+    labels: Labels, *, key: Any = None, cost: float = 1.0, costs: dict[str, float] | None = None
 ) -> tuple[list[Labeler], np.ndarray]:
     """Kinds of labelers, and the class prior, learned from labels by the joint posterior.
 
     Args:
         labels: of at least two labelers.
-        key: JAX random key.
+        key: a whole number or a JAX key; left out, it is 0.
         cost: of a label.
         costs: by labeler, where different; each of them is a kind of its own.
 
@@ -102,7 +103,7 @@ def kinds_of(
     Raises:
         ValueError: labels from which the labelers cannot be learned.
     """
-    fit = fit_joint(labels, key=key)
+    fit = fit_joint(labels, key=as_key(key))
     if not fit.usable:
         raise ValueError(f"the labelers cannot be learned from these labels: {' '.join(fit.warnings)}")
     given, costs = labels.labels_per_labeler(), costs or {}

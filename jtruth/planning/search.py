@@ -29,7 +29,7 @@ def cheapest_plan(
     setting: Setting,
     width: float,
     *,
-    key: Any,
+    key: Any = None,
     num_samples: int | None = None,
     max_samples: int = 100_000,
     num_sets: int | None = None,
@@ -40,7 +40,7 @@ def cheapest_plan(
     Args:
         setting: see `setting`; it holds the costs.
         width: of the interval of the metric, high minus low.
-        key: JAX random key, for the simulation that confirms the plan.
+        key: of the simulation that confirms the plan: a whole number or a JAX key; left out, it is 0.
         num_samples: fix the number of samples; needed for the in-sample target.
         max_samples: how many samples there are.
         num_sets: data sets of a simulation; by default 200 for known rates and 16 for learned ones.
@@ -111,7 +111,7 @@ def narrowest_plan(
     setting: Setting,
     budget: float,
     *,
-    key: Any,
+    key: Any = None,
     num_samples: int | None = None,
     max_samples: int = 100_000,
     num_sets: int | None = None,

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from jtruth._random import required_key, stream
+from jtruth._random import as_key, stream
 from jtruth.planning._analysis import SetInterval, set_interval
 from jtruth.planning._data import draw
 from jtruth.planning.setting import Plan, Setting, check_plan
@@ -50,7 +50,7 @@ def simulated_widths(
     setting: Setting,
     plans: Sequence[Plan],
     *,
-    key: Any,
+    key: Any = None,
     num_sets: int | None = None,
     effort: Effort = _QUICK,
     progress: Callable[[int, int], None] | None = None,
@@ -60,7 +60,8 @@ def simulated_widths(
     Args:
         setting: see `setting`; `setting.rates` says how a set is analysed.
         plans: what to compare. `a.widths - b.widths` is what one plan costs or saves on the same data.
-        key: JAX random key. The same key gives the same uniform numbers to every plan.
+        key: a whole number or a JAX key; left out, it is 0. The same key gives the same uniform
+            numbers to every plan.
         num_sets: data sets per plan; 200 for known rates, 16 for learned ones.
         effort: of the sampler of a learned set.
         progress: called with (sets done, sets planned).
@@ -75,7 +76,7 @@ def simulated_widths(
     >>> bool(one.mean > 1.3 * three.mean), three.method
     (True, 'exact posterior at known error rates')
     """
-    key = required_key(key)
+    key = as_key(key)
     number = (200 if setting.rates == "known" else 16) if num_sets is None else num_sets
     if number < 2:
         raise ValueError(f"num_sets is {number}; a mean with an error needs at least 2")
