@@ -1,6 +1,5 @@
 """An answer as a data frame of any library, and as a table in a notebook."""
 
-from collections.abc import Mapping
 from html import escape
 from importlib import import_module
 from importlib.util import find_spec
@@ -11,7 +10,7 @@ from jtruth.evaluation.text import _number, _title, headline
 _BACKENDS = ("pandas", "polars", "pyarrow")
 
 
-def metrics_frame(d: Mapping[str, Any], backend: str | None = None) -> Any:
+def metrics_frame(d: dict[str, Any], backend: str | None = None) -> Any:
     """Metrics as a data frame, one a row.
 
     Args:
@@ -33,7 +32,7 @@ def metrics_frame(d: Mapping[str, Any], backend: str | None = None) -> Any:
     return import_module("narwhals").from_dict(columns, backend=chosen).to_native()
 
 
-def notebook_table(d: Mapping[str, Any]) -> str:
+def notebook_table(d: dict[str, Any]) -> str:
     """HTML: the sentence, the metrics with intervals and what the majority vote says, warnings."""
     naive = d["baselines"].get("majority_vote", {})
     heads = ["", "mean", "sd", f"{100 * d['level']:g} % {d['interval_kind']}", "majority vote"]

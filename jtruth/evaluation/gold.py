@@ -22,6 +22,7 @@ Gold must be a random sample, or come with the probability of each sample to be 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+import equinox as eqx
 import numpy as np
 from jaxtyping import Float, Int, UInt32
 
@@ -115,7 +116,7 @@ def ppi_metric(
     return judged.ppi(named_metric(name, names, positive), **options)
 
 
-class GoldPosterior(TablePosterior):
+class GoldPosterior(TablePosterior, eqx.Module):
     """The pooled rule: equal numbers of draws of models with gold clamped, and of PPI++."""
 
     models: tuple[TableDraws, ...]

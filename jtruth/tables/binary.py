@@ -12,7 +12,6 @@ spaced values. `exact` and `large` (in `jtruth.testing`) hold the law of (A, B) 
 from abc import abstractmethod
 from typing import Any, NamedTuple
 
-import equinox as eqx
 import jax
 import numpy as np
 from jaxtyping import Array, Float, Key
@@ -52,8 +51,10 @@ def moved(law: PmfEstimate, scale: float, shift: float, divisor: float = 1.0) ->
 class BinaryTable(TablePosterior):
     """A posterior of (A, B)."""
 
-    n1: eqx.AbstractVar[int]  # samples predicted positive
-    n0: eqx.AbstractVar[int]
+    @property
+    @abstractmethod
+    def predicted(self) -> tuple[int, int]:
+        """Numbers of samples predicted positive and negative, (N1, N0)."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -67,13 +68,13 @@ class BinaryTable(TablePosterior):
     def cell(self, true: int, symbol: int) -> Estimate:
         """Law of an element of the table."""
         law = self.count_law(0 if symbol else 1)
-        return law if true else moved(law, -1.0, float(self.n1 if symbol else self.n0))
+        return law if true else moved(law, -1.0, float(self.predicted[0 if symbol else 1]))
 
 
 class GridTable(BinaryTable):
     """Probabilities of (A, B) on a grid: `counts()` of the cells, broadcastable to `probability`."""
 
-    probability: eqx.AbstractVar[Float[np.ndarray, "a b"]]
+    probability: Float[np.ndarray, "a b"]
 
     @abstractmethod
     def counts(self) -> tuple[Any, Any, Any, Any]:
@@ -96,7 +97,7 @@ class GridTable(BinaryTable):
         """The law where it is that of A, of B or of A - B: nothing to sort; else None."""
         if not metric.is_ratio:
             return None
-        above, below = linear_forms(metric, self.n1, self.n0)
+        above, below = linear_forms(metric, *self.predicted)
         if below.of_a != 0 or below.of_b != 0 or below.constant <= 0:
             return None
         if above.of_b == 0 and above.of_a != 0:

@@ -91,8 +91,9 @@ class Terms(NamedTuple):
     @property
     def weights(self) -> tuple[Weights, Weights]:
         """For two classes: of (tp, fp, fn, tn), above and below."""
-        cells = ((1, 1), (0, 1), (1, 0), (0, 0))
-        above, below = (tuple(float(part[cell]) for cell in cells) for part in self)
+        above, below = (
+            (float(p[1, 1]), float(p[0, 1]), float(p[1, 0]), float(p[0, 0])) for p in map(np.asarray, self)
+        )
         return above, below
 
     def of_samples(self, y_pred: Int[np.ndarray, " samples"]) -> "Terms":
@@ -112,7 +113,8 @@ class Metric(NamedTuple):
     @property
     def alone(self) -> "Metric":
         """The same of a table of two classes, of which its class is the positive one."""
-        return self if self.position is None or self.entry is None else _of_class(self.name, self.entry, 1)
+        ratio = self.entry if self.position is not None else None
+        return _of_class(self.name, ratio, 1) if isinstance(ratio, LinearRatio) else self
 
     @property
     def is_ratio(self) -> bool:

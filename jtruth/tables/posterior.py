@@ -11,7 +11,7 @@ as a metric makes sense of them. Classes have numbers here, their names belong t
 `named_metric("recall[cat]", classes)`.
 """
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -34,7 +34,7 @@ class Cells(NamedTuple):
     high: Float[np.ndarray, "classes symbols"]
 
 
-class TablePosterior(eqx.Module):
+class TablePosterior(ABC):
     """Posterior of a count table; a metric is given as its name or as what `named_metric` returns."""
 
     @property
@@ -74,7 +74,7 @@ class TablePosterior(eqx.Module):
         return f"{type(self).__name__}({self.shape[0]} classes, {self.shape[1]} symbols)"
 
 
-class TableDraws(TablePosterior):
+class TableDraws(TablePosterior, eqx.Module):
     """Equally weighted draws of the table; a single one is without uncertainty, one of NaN not identified."""
 
     counts: Int[np.ndarray, "draws classes symbols"] | Float[np.ndarray, "draws classes symbols"]

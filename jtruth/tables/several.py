@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import equinox as eqx
 import numpy as np
 from jaxtyping import Float
 
@@ -67,7 +68,7 @@ class RangeEstimate(Estimate):
         return Interval(min(p.low for p in parts), max(p.high for p in parts), min(p.mass for p in parts))
 
 
-class SeveralTables(TablePosterior):
+class SeveralTables(TablePosterior, eqx.Module):
     """Posteriors under several assumptions: the mean over `point`, the hull over `hull`."""
 
     point: tuple[TablePosterior, ...]

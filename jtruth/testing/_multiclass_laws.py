@@ -7,6 +7,7 @@ That is the binary table of `exact`, taken from there. `normal` replaces the sum
 paper does, and ratios by ratios of normals, as it remarks one could. Host side, float64.
 """
 
+import equinox as eqx
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
@@ -20,7 +21,7 @@ from jtruth.testing.operating_point import collapse
 from jtruth.testing.plug_in import _normal, normal_law, table_at
 
 
-class GivenMatrix(TablePosterior):
+class GivenMatrix(TablePosterior, eqx.Module):
     """Posterior of the table given K.
 
     `log_p` is the logarithm of (25); `normal` chooses the central limit theorem, else the laws are exact.

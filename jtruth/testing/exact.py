@@ -10,6 +10,7 @@ with gamma functions this is f_1(a) f_0(b) g(a + b). Its sum is the evidence p(y
 p(z). Every metric is a function of (a, b), so its law is a sum over this table. Host side, float64.
 """
 
+import equinox as eqx
 import numpy as np
 from jaxtyping import Float, Int
 from scipy.special import betaln, gammaln
@@ -24,7 +25,7 @@ _EDGE_MASS = 1e-14  # a window is wide enough when its edges hold less than this
 _FINE_BINS = 1 << 17  # large tables: atoms of a ratio closer than range/this are pooled
 
 
-class CountTable(GridTable):
+class CountTable(GridTable, eqx.Module):
     """Posterior of (A, B) on a window of the integer lattice.
 
     probability[i, j] = P(A = a[i], B = b[j] | y_pred, z), summing to 1 over the window; what lies outside
@@ -37,6 +38,11 @@ class CountTable(GridTable):
     n1: int
     n0: int
     log_evidence: float
+
+    @property
+    def predicted(self) -> tuple[int, int]:
+        """Numbers of samples predicted positive and negative."""
+        return self.n1, self.n0
 
     def counts(self):
         """(tp, fp, fn, tn) of every cell, broadcastable to the table."""

@@ -62,7 +62,7 @@ def side_law(x: np.ndarray, counts: np.ndarray, sure: int, low: float, high: flo
     return SideLaw(Chebyshev.fit(c, value, number - 1), sure)
 
 
-class SmoothTable(GridTable):
+class SmoothTable(GridTable, eqx.Module):
     """Posterior of (A, B) at nodes; `probability[i, j]` is what node (a[i], b[j]) stands for.
 
     a is a uniform grid of real counts; b too, or integers when `b_is_lattice`.
@@ -79,6 +79,11 @@ class SmoothTable(GridTable):
     log_b: Float[np.ndarray, " b_nodes"]  # log f_0 at the nodes
     log_scale: float  # log of what log f_1 + log f_0 + log g + log(steps) must be divided by
     prior: BetaPrior
+
+    @property
+    def predicted(self) -> tuple[int, int]:
+        """Numbers of samples predicted positive and negative."""
+        return self.n1, self.n0
 
     def counts(self):
         """(tp, fp, fn, tn) of every node, broadcastable to `probability`."""

@@ -8,6 +8,7 @@ B are independent Poisson-binomials. Joint densities (17) and (18) are the norma
 from functools import partial
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -107,7 +108,7 @@ def metric_ratio(moments: Moments, metric: Metric) -> Ratio:
     )
 
 
-class NormalTable(BinaryTable):
+class NormalTable(BinaryTable, eqx.Module):
     """U and V normal at an operating point, as in the paper.
 
     Single counts, and metrics that are no ratio of two sums of counts, are taken from the exact table there.
@@ -117,14 +118,9 @@ class NormalTable(BinaryTable):
     exact: CountTable
 
     @property
-    def n1(self) -> int:
-        """Samples predicted positive."""
-        return self.exact.n1
-
-    @property
-    def n0(self) -> int:
-        """Samples predicted negative."""
-        return self.exact.n0
+    def predicted(self) -> tuple[int, int]:
+        """Numbers of samples predicted positive and negative."""
+        return self.exact.predicted
 
     def count_law(self, axis: int) -> PmfEstimate:
         """Law of the number of true positives (axis 0) or of false negatives (axis 1), exact."""

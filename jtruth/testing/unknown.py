@@ -8,6 +8,7 @@ mixture of its exact laws at the nodes. Host side, float64.
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import equinox as eqx
 import jax
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
@@ -23,7 +24,7 @@ from jtruth.testing.operating_point import collapse, log_likelihood, most_probab
 _NODES = 24
 
 
-class Mixture(BinaryTable):
+class Mixture(BinaryTable, eqx.Module):
     """Exact tables at the nodes of a parameter, and the posterior probabilities of the nodes."""
 
     parameter: Float[np.ndarray, " nodes"]
@@ -36,14 +37,9 @@ class Mixture(BinaryTable):
         return mix([table.estimate(metric) for table in self.tables], self.weight)
 
     @property
-    def n1(self) -> int:
-        """Number of samples predicted positive."""
-        return self.tables[0].n1
-
-    @property
-    def n0(self) -> int:
-        """Number of samples predicted negative."""
-        return self.tables[0].n0
+    def predicted(self) -> tuple[int, int]:
+        """Numbers of samples predicted positive and negative."""
+        return self.tables[0].predicted
 
     def count_law(self, axis: int) -> Estimate:
         """Law of the number of true positives (axis 0) or of false negatives (axis 1)."""
