@@ -49,7 +49,8 @@ import numpy as np  # noqa: E402
 from scipy.special import expit  # noqa: E402
 
 from jtruth.simulation import simulate_difficulty_fallibility  # noqa: E402
-from jtruth.testing import METRICS, collapse, exact_posterior, exact_step, iterate, log_odds_of  # noqa: E402
+from jtruth.tables.metrics import shown  # noqa: E402
+from jtruth.testing import collapse, exact_posterior, exact_step, iterate, log_odds_of  # noqa: E402
 from jtruth.testing.batch import enough_window, exact_batch  # noqa: E402
 
 jax.config.update("jax_enable_x64", True)
@@ -170,7 +171,7 @@ def everything(x, y_pred, full=True):
     """All that `evaluate` reads off the exact posterior."""
     table = exact_posterior(collapse(x, y_pred))
     found = []
-    for metric in METRICS:
+    for metric in shown("01"):
         law = table.estimate(metric)
         found += [law.mean, law.sd, law.interval(0.95)]
         found += [law.mode, law.region(0.95)] if full else []
