@@ -96,10 +96,7 @@ from jtruth import testing  # noqa: E402
 from jtruth.simulation import simulate_difficulty_fallibility  # noqa: E402
 from jtruth.stats.estimates import PmfEstimate  # noqa: E402
 from jtruth.tables.metrics import METRICS as ENTRIES  # noqa: E402
-from jtruth.tables.metrics import (
-    binary_counts,
-    shown,
-)
+from jtruth.tables.metrics import binary_counts, shown  # noqa: E402
 
 METRICS = {name: ENTRIES[name] for name in shown("01")}
 LEVELS = (0.5, 0.8, 0.95)

@@ -88,10 +88,10 @@ def one(seed, method, data, labels, log_likelihood):
     start = time.perf_counter()
     found = multiclass_posterior(log_likelihood, PRIOR, y_pred, key=jax.random.key(seed), method=method)
     pairs = list(np.ndindex(CLASSES, CLASSES))
-    cells, rates = [found.cell(*pair) for pair in pairs], [found.rate(*pair) for pair in pairs]
+    cells, rates = [found.table.cell(*pair) for pair in pairs], [found.table.rate(*pair) for pair in pairs]
     laws = [found.estimate(name) for name in METRICS]
     seconds = time.perf_counter() - start
-    truth = [float(named_metric(name, range(CLASSES))(table)) for name in METRICS]
+    truth = [float(named_metric(name, range(CLASSES)).of_table(table)) for name in METRICS]
     share = table / table.sum(1, keepdims=True)
     return {
         "acc error": abs(laws[0].mean - truth[0]),

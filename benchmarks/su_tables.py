@@ -101,14 +101,10 @@ import numpy as np  # noqa: E402
 from jtruth import testing  # noqa: E402
 from jtruth.simulation import simulate_difficulty_fallibility  # noqa: E402
 from jtruth.tables.metrics import METRICS as ENTRIES  # noqa: E402
-from jtruth.tables.metrics import (  # noqa: E402
-    binary_counts,
-    false_alarm_rate,
-    recall,
-    shown,
-)
+from jtruth.tables.metrics import binary_counts, shown  # noqa: E402
 
 METRICS = {name: ENTRIES[name] for name in shown("01")}
+recall, false_alarm_rate = ENTRIES["recall"], ENTRIES["false_alarm_rate"]
 PROCESSES = 2
 MAIN = {"positive": 0.2, "difficulty": (1, 5), "fallibility": (0, 0.4)}
 WIDE = {"positive": 0.5, "difficulty": (1, 1), "fallibility": (0, 0.5)}
