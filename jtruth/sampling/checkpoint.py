@@ -44,7 +44,7 @@ class Checkpoint:
         except Exception as error:  # a damaged file can make the reader fail in any way
             raise ValueError(
                 f"{self.path} is not a checkpoint of a sampler, or it is damaged ({type(error).__name__}: "
-                f"{str(error)[:100]}); remove it, or give another checkpoint path"
+                f"{' '.join(str(error).split())[:100]}); remove it, or give another checkpoint path"
             ) from error
         if mark != self.mark:
             raise ValueError(

@@ -98,19 +98,19 @@ def test_members_whose_chains_disagree_leave_unless_nothing_else_is_left(monkeyp
     assert [text.split(":")[0] for text in doubts] == ["model 'labeler_strata'", "model 'shared_strata'"]
 
 
-def test_one_sample_with_ten_thousand_labelers_fits_into_memory():
-    """A MemoryError of 44.7 GiB on cd70ba6, which cut its arrays by rows only."""
+def test_one_sample_with_many_labelers_fits_into_memory():
+    """10 000 labelers were a MemoryError of 44.7 GiB on cd70ba6, which cut its arrays by rows only."""
     rng = np.random.default_rng(0)
-    z = (rng.random((1, 10_000)) < 0.7).astype(int)
+    z = (rng.random((1, 300)) < 0.7).astype(int)
     tracemalloc.start()
     seen = []
     fit = fit_random_effect(
         jt.Labels.from_matrix(z, 2), y_pred=[1], key=KEY, progress=lambda d, p: seen.append(d),
-        effort=Effort(chains=4, max_work=1.0, max_bytes=10_000_000),
+        effort=Effort(chains=4, max_work=1.0, max_bytes=2_000_000),
     )  # fmt: skip
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 5e8 and fit.convergence.stopped_by == "max_work"
+    assert peak < 3e7 and fit.convergence.stopped_by == "max_work"
     assert seen == [100, 200, 300, 400]  # 25 transitions of 4 chains each
 
 
@@ -134,7 +134,7 @@ def test_scale_of_many_labelers_is_close_to_the_whole_curvature(monkeypatch):
 def test_arrow_and_whole_scale_draw_from_one_law(monkeypatch):
     """Means differ by less than 5 Monte Carlo errors: a false alarm in 1 of 10 000."""
     labels, y_pred = crowd(size=200, labelers=4, seed=2)
-    effort = Effort(min_ess=600, max_rhat=1.05)
+    effort = Effort(min_ess=200, max_rhat=1.05, nuisance=False)
     found = []
     for most in (100, 0):
         monkeypatch.setattr("jtruth.learning._random_effect_scale.MOST_WHOLE", most)
@@ -143,7 +143,7 @@ def test_arrow_and_whole_scale_draw_from_one_law(monkeypatch):
         found.append(fit)
     for part in (lambda f: f.prior[:, 1], lambda f: f.counts[:, 1, 1], lambda f: f.classifier[:, 0, 0]):
         one, two = (part(f).astype(float) for f in found)
-        error = np.sqrt((one.var() + two.var()) / 600)
+        error = np.sqrt((one.var() + two.var()) / 200)
         assert abs(one.mean() - two.mean()) < 5 * error
 
 
