@@ -37,7 +37,7 @@ class Checkpoint:
         if self.path is None or not self.path.exists():
             return None
         try:
-            with np.load(self.path) as file:
+            with open(self.path, "rb") as raw, np.load(raw) as file:  # so that it is closed whatever happens
                 arrays = {name: file[name] for name in file.files}
             about = json.loads(str(arrays.pop("about")))
             mark, words = about["mark"], about["words"]
