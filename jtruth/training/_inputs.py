@@ -7,7 +7,8 @@ import numpy as np
 
 from jtruth._arrays import as_array, is_concrete
 from jtruth._validation import some
-from jtruth.posterior import check_not_contradictory, validate_prior
+from jtruth.labels import Labels
+from jtruth.posterior import check_not_contradictory, validate_confusion, validate_prior
 
 
 def as_features(x: Any) -> jax.Array:
@@ -47,7 +48,10 @@ def check_not_negative(value: Any, name: str) -> None:
     """A number, or an array of numbers, that is finite and not below 0."""
     if not is_concrete(value):
         return
-    numbers = np.atleast_1d(np.asarray(value, np.float64)).ravel()
+    try:
+        numbers = np.atleast_1d(np.asarray(value, np.float64)).ravel()
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be a number of 0 or more, got {value!r}") from None
     bad = np.flatnonzero(~(np.isfinite(numbers) & (numbers >= 0)))
     if bad.size:
         raise ValueError(f"{name} must be 0 or more, got {numbers[bad[0]]:g}")
@@ -68,10 +72,7 @@ def check_per_class(rows: dict[str, Any], *, prior: Any = None, where: Any = Non
         if np.shape(values) != shape:
             first = next(iter(rows))
             raise ValueError(f"{name} has shape {np.shape(values)}, {first} {shape}; they must agree")
-    if where is not None and np.shape(where) != shape[:1]:
-        raise ValueError(
-            f"where has shape {np.shape(where)}; it must be ({shape[0]},), True for a sample that counts"
-        )
+    check_where(where, shape[0])
     used = slice(None) if where is None else np.asarray(where, bool) if is_concrete(where) else slice(0)
     for name, values in rows.items():
         if is_concrete(values):
@@ -80,6 +81,86 @@ def check_per_class(rows: dict[str, Any], *, prior: Any = None, where: Any = Non
                 raise ValueError(f"{name} holds NaN in {bad.size} row(s) ({some(bad)})")
     if prior is not None and is_concrete(prior):
         validate_prior(prior, shape[1])
+
+
+def check_where(where: Any, num_samples: int) -> None:
+    """A mask (samples,) of booleans, or None."""
+    if where is None:
+        return
+    dtype = where.dtype if hasattr(where, "dtype") else np.asarray(where).dtype
+    if np.shape(where) != (num_samples,) or np.dtype(dtype).kind != "b":
+        raise ValueError(
+            f"where has shape {np.shape(where)} and dtype {dtype}; it must be ({num_samples},) of booleans, "
+            "True for a sample that counts"
+        )
+
+
+def check_outputs(outputs: Any, axes: tuple[int, ...] = (1, 2)) -> None:
+    """Scores (samples,) or logits (samples, classes), whichever `axes` allows, without NaN."""
+    shape = np.shape(outputs)
+    if len(shape) not in axes or 0 in shape or (len(shape) == 2 and shape[1] < 2):
+        wanted = {1: "scores (samples,)", 2: "logits (samples, classes) of 2 or more classes"}
+        raise ValueError(f"outputs have shape {shape}; give {' or '.join(wanted[a] for a in axes)}")
+    check_no_nan(outputs, "outputs")
+
+
+def check_no_nan(values: Any, name: str) -> None:
+    """Real numbers, none of them NaN; infinite ones may be meant."""
+    if not is_concrete(values):
+        return
+    numbers = np.asarray(values)
+    if numbers.dtype.kind not in "iuf" and str(numbers.dtype) != "bfloat16":
+        raise ValueError(f"{name} must be real numbers, got dtype {numbers.dtype}")
+    bad = np.argwhere(np.isnan(numbers.astype(np.float64)))
+    if len(bad):
+        at = f"[{', '.join(map(str, bad[0]))}]" if bad.shape[1] else ""
+        raise ValueError(
+            f"{name}{at} is NaN ({len(bad)} such entries); the model diverged, or data are missing"
+        )
+
+
+def check_matrices(matrices: Any, num_classes: int | None = None, name: str = "matrices") -> None:
+    """p(label | class) of every labeler, (labelers, classes, classes), with rows that sum to 1."""
+    shape = np.shape(matrices)
+    classes = shape[-1] if num_classes is None and shape else num_classes
+    if len(shape) != 3 or 0 in shape or shape[1:] != (classes, classes):
+        size = "classes" if num_classes is None else num_classes
+        raise ValueError(f"{name} have shape {shape}; they must be (labelers, {size}, {size})")
+    if not is_concrete(matrices):
+        return
+    for t, matrix in enumerate(np.asarray(matrices)):
+        try:
+            validate_confusion(matrix)
+        except ValueError as error:
+            raise ValueError(f"{name} of labeler {t}: {error}") from None
+
+
+def check_label_matrix(z: Any, num_samples: int, num_labelers: int, num_classes: int) -> None:
+    """Labels (samples, labelers), class codes or -1."""
+    if np.shape(z) != (num_samples, num_labelers):
+        raise ValueError(
+            f"z has shape {np.shape(z)}; it must be ({num_samples}, {num_labelers}), samples by labelers"
+        )
+    check_labels(z, num_classes, "z")
+
+
+def as_labels(labels: Any, x: Any = None) -> Labels:
+    """`labels` themselves, which must be `Labels`, of as many samples as there are features."""
+    if not isinstance(labels, Labels):
+        kind = type(labels).__name__
+        raise ValueError(f"labels is a {kind}; give Labels, for a matrix Labels.from_matrix(z, num_classes)")
+    if x is not None and np.shape(x)[0] != labels.num_samples:
+        raise ValueError(f"x has {np.shape(x)[0]} samples but the labels have {labels.num_samples}")
+    return labels
+
+
+def check_whole(least: int = 1, **numbers: Any) -> None:
+    """Whole numbers of at least `least`, by their names."""
+    for name, number in numbers.items():
+        whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
+        if not whole or number < least:
+            kind = "a positive whole number" if least == 1 else f"a whole number of at least {least}"
+            raise ValueError(f"{name} must be {kind}, got {number!r}")
 
 
 def check_posterior(posterior: Any, where: Any = None) -> None:

@@ -1,9 +1,20 @@
 """Confusion matrices of labelers from classes that are known, predicted, or probable."""
 
+from typing import Any
+
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from jtruth.labels import Labels
+from jtruth.training._inputs import check_not_negative
+
+
+def check_pseudo_counts(pseudo_counts: Any) -> None:
+    """Two numbers that are not negative: of the diagonal, and of every other entry."""
+    if np.shape(pseudo_counts) != (2,):
+        raise ValueError(f"pseudo_counts must be two numbers, (diagonal, other); got {pseudo_counts!r}")
+    check_not_negative(pseudo_counts, "pseudo_counts")
 
 
 def counted_matrices(

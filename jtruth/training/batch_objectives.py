@@ -11,15 +11,30 @@ that compiled programs are found again.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from jaxtyping import Array
 
 from jtruth._validation import choose
+from jtruth.training._inputs import check_per_class, check_posterior
 from jtruth.training.losses import LOSSES, log_probabilities
 from jtruth.training.objectives import discriminative_ml, mmse_risk
 
 BatchObjective = Callable[..., Array]  # (outputs, evidence, *, where) -> scalar
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A batch objective with what `fit` asks of all its evidence once, before anything is compiled."""
+
+    objective: BatchObjective
+    check: Callable[[Any], None]
+
+    def __call__(self, outputs: Any, evidence: Any, *, where: Any = None) -> Array:
+        """The cost of a batch."""
+        return self.objective(outputs, evidence, where=where)
 
 
 @cache
@@ -30,7 +45,7 @@ def mmse(loss: str = "cross_entropy") -> BatchObjective:
     def objective(outputs, evidence, *, where=None):
         return mmse_risk(LOSSES[loss](outputs), evidence, where=where)
 
-    return objective
+    return Checked(objective, check_posterior)
 
 
 @cache
@@ -40,4 +55,4 @@ def ml() -> BatchObjective:
     def objective(outputs, evidence, *, where=None):
         return discriminative_ml(log_probabilities(outputs), evidence, where=where)
 
-    return objective
+    return Checked(objective, lambda evidence: check_per_class({"evidence": evidence}))

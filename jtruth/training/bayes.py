@@ -21,7 +21,7 @@ from jaxtyping import Array, Float
 from jtruth._random import required_key
 from jtruth.sampling import nuts
 from jtruth.stats.chains import effective_sample_size, split_rhat
-from jtruth.training._inputs import as_features, check_evidence, check_not_negative
+from jtruth.training._inputs import as_features, check_evidence, check_no_nan, check_not_negative
 from jtruth.training.linear import Linear, fit_linear, linear_outputs
 from jtruth.training.losses import log_probabilities
 from jtruth.training.objectives import discriminative_ml
@@ -113,7 +113,19 @@ def fit_bayes(
 def predictive_probabilities(
     model: Linear, x: Float[Array | np.ndarray, "samples features"]
 ) -> Float[np.ndarray, "samples classes"]:
-    """p(y = c | x, training labels): the mean over the draws of p(c | x; theta)."""
+    """p(y = c | x, training labels): the mean over the draws of p(c | x; theta).
+
+    Raises:
+        ValueError: x is not (samples, features) of finite numbers, or the draws have other features.
+    """
+    x = as_features(x)
+    weights = np.shape(model.weights)
+    if len(weights) not in (2, 3) or weights[1] != np.shape(x)[1] or not weights[0]:
+        raise ValueError(f"x has shape {np.shape(x)}, weights {weights}; give draws (draws, features, ...)")
+    if np.shape(model.intercept) != (weights[0], *weights[2:]):
+        raise ValueError(f"intercept has shape {np.shape(model.intercept)}, weights {weights}")
+    for name, values in model._asdict().items():
+        check_no_nan(values, name)
     with jax.enable_x64(True):
         draws, x = jax.tree.map(jnp.asarray, model), jnp.asarray(x, float)
         log_p = jax.lax.map(lambda theta: log_probabilities(linear_outputs(theta, x)), draws, batch_size=64)

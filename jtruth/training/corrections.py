@@ -11,6 +11,7 @@ Matrices have rows of true classes, as everywhere. With several labelers `z` is 
 there is no label, and every label counts alike.
 """
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -21,7 +22,16 @@ from jaxtyping import Array, Float, Int
 
 from jtruth._arrays import is_concrete, safe_log
 from jtruth._validation import choose
-from jtruth.training.batch_objectives import BatchObjective
+from jtruth.posterior import validate_confusion
+from jtruth.training._inputs import (
+    check_label_matrix,
+    check_matrices,
+    check_no_nan,
+    check_not_negative,
+    check_per_class,
+    check_whole,
+)
+from jtruth.training.batch_objectives import BatchObjective, Checked
 from jtruth.training.losses import LOSSES, log_probabilities
 from jtruth.training.objectives import Mask, PerClass, discriminative_ml, empirical_risk
 
@@ -50,7 +60,7 @@ def proxy_losses(
         >>> print(proxy_losses(jnp.array([[0., 1.]]), jnp.array([[.9, .1], [.3, .7]])).round(3))
         [[-0.167  1.5  ]]
     """
-    _check_channel(confusion)
+    _check_losses_and_channel(losses, confusion, "confusion")
     losses = jnp.asarray(losses)
     return jnp.linalg.solve(jnp.asarray(confusion, losses.dtype), losses.T).T
 
@@ -67,7 +77,7 @@ def weak_losses(
     Raises:
         ValueError: some classes send (nearly) the same symbols.
     """
-    _check_channel(channel)
+    _check_losses_and_channel(losses, channel, "channel")
     losses = jnp.asarray(losses)
     return jnp.linalg.lstsq(jnp.asarray(channel, losses.dtype), losses.T)[0].T
 
@@ -80,7 +90,9 @@ def candidate_sets(
     Returns:
         The 2**C - 1 non-empty sets as rows of booleans (symbols, classes), and p(set | y) (classes, symbols).
     """
-    if not 0 <= p_extra < 1 or not 2 <= num_classes <= 16:
+    check_whole(2, num_classes=num_classes)
+    check_not_negative(p_extra, "p_extra")
+    if not p_extra < 1 or num_classes > 16:
         raise ValueError(f"need 0 <= p_extra < 1 and 2 to 16 classes, got {p_extra} and {num_classes}")
     codes = np.arange(1, 2**num_classes)
     sets = (codes[:, None] >> np.arange(num_classes)) & 1 == 1
@@ -97,10 +109,17 @@ def backward_risk(losses: PerClass, matrices: Matrices, z: LabelMatrix, *, where
         matrices: (labelers, classes, classes), each invertible.
         z: (samples, labelers), -1 for no label.
         where: (samples,), False for padding.
+
+    Raises:
+        ValueError: sizes that do not match, rows that do not sum to 1, a label that is no class, or a matrix
+            that is (nearly) singular.
     """
+    check_per_class({"losses": losses}, where=where)
+    check_matrices(matrices, np.shape(losses)[1])
+    _check_invertible(matrices)
+    check_label_matrix(z, np.shape(losses)[0], *np.shape(matrices)[:2])
     losses, z = jnp.asarray(losses), jnp.asarray(z, jnp.int32)
     solved = jax.vmap(proxy_losses, in_axes=(None, 0))
-    _check_channel(matrices)
     by_labeler = solved(losses, jnp.asarray(matrices, losses.dtype))  # (labelers, samples, classes)
     rows = by_labeler.reshape(-1, losses.shape[1])
     return empirical_risk(rows, jnp.maximum(z, 0).T.ravel(), where=_given(z, where).T.ravel())
@@ -120,7 +139,18 @@ def forward_risk(
         log_matrices: (labelers, classes, classes), logarithms of p(z | c).
         z: (samples, labelers), -1 for no label.
         where: (samples,), False for padding.
+
+    Raises:
+        ValueError: sizes that do not match, NaN, rows of the matrices that do not sum to 1, a label that is
+            no class.
     """
+    check_per_class({"log_probabilities": log_probabilities}, where=where)
+    check_no_nan(log_matrices, "log_matrices")
+    concrete = is_concrete(log_matrices)
+    check_matrices(
+        np.exp(np.asarray(log_matrices)) if concrete else log_matrices, np.shape(log_probabilities)[1]
+    )
+    check_label_matrix(z, np.shape(log_probabilities)[0], *np.shape(log_matrices)[:2])
     log_p, z = jnp.asarray(log_probabilities), jnp.asarray(z, jnp.int32)
     by_label = jnp.swapaxes(jnp.asarray(log_matrices, log_p.dtype), 1, 2)  # (labelers, given, true)
     labelers = jnp.arange(z.shape[1], dtype=jnp.int32)
@@ -136,7 +166,7 @@ def _backward(loss: str, confusion: tuple) -> BatchObjective:
     def objective(outputs, evidence, *, where=None):
         return backward_risk(LOSSES[loss](outputs), np.array(confusion), evidence, where=where)
 
-    return objective
+    return Checked(objective, _label_check(np.shape(confusion)))
 
 
 @cache
@@ -145,18 +175,33 @@ def _forward(confusion: tuple) -> BatchObjective:
         log_p = log_probabilities(outputs)
         return forward_risk(log_p, safe_log(jnp.array(confusion, log_p.dtype)), evidence, where=where)
 
-    return objective
+    return Checked(objective, _label_check(np.shape(confusion)))
+
+
+def _label_check(shape: tuple[int, ...]) -> Callable[[Any], None]:
+    """What z must be for matrices of this shape."""
+    return lambda z: check_label_matrix(z, len(z), *shape[:2])
 
 
 def backward(matrices: Any, loss: str = "cross_entropy") -> BatchObjective:
-    """`backward_risk` as a batch objective of `fit`; the evidence is z (samples, labelers)."""
+    """`backward_risk` as a batch objective of `fit`; the evidence is z (samples, labelers).
+
+    Raises:
+        ValueError: an unknown loss, matrices whose rows do not sum to 1 or that are (nearly) singular.
+    """
     choose("loss", loss, tuple(LOSSES))
-    _check_channel(matrices)
+    check_matrices(matrices)
+    _check_invertible(matrices)
     return _backward(loss, _frozen(matrices))
 
 
 def forward(matrices: Any) -> BatchObjective:
-    """`forward_risk` as a batch objective of `fit`; the evidence is z (samples, labelers)."""
+    """`forward_risk` as a batch objective of `fit`; the evidence is z (samples, labelers).
+
+    Raises:
+        ValueError: matrices that are not (labelers, classes, classes) with rows that sum to 1.
+    """
+    check_matrices(matrices)
     return _forward(_frozen(matrices))
 
 
@@ -169,7 +214,19 @@ def _given(z: Array, where: Mask) -> Array:
     return z >= 0 if where is None else (z >= 0) & jnp.asarray(where)[:, None]
 
 
-def _check_channel(channel: Any) -> None:
+def _check_losses_and_channel(losses: Any, channel: Any, name: str) -> None:
+    """Losses (samples, classes), and p(symbol | class) with a row for each class."""
+    check_per_class({"losses": losses})
+    shape, classes = np.shape(channel), np.shape(losses)[1]
+    if len(shape) != 2 or shape[0] != classes or (name == "confusion" and shape[1] != classes):
+        columns = classes if name == "confusion" else "symbols"
+        raise ValueError(f"{name} has shape {shape}; it must be ({classes}, {columns}), rows of true classes")
+    if is_concrete(channel):
+        validate_confusion(channel)
+        _check_invertible(channel)
+
+
+def _check_invertible(channel: Any) -> None:
     """Concrete matrices p(symbol | class) whose smallest singular value is away from 0."""
     if not is_concrete(channel):
         return

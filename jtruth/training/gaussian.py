@@ -24,8 +24,8 @@ from jaxtyping import Array, Bool, Float, Int
 
 from jtruth._arrays import as_array, is_concrete, safe_log
 from jtruth._validation import choose, some
-from jtruth.posterior import class_posterior
-from jtruth.training._inputs import as_features, check_evidence, check_not_negative
+from jtruth.posterior import class_posterior, validate_prior
+from jtruth.training._inputs import as_features, check_evidence, check_no_nan, check_not_negative, check_whole
 from jtruth.training.objectives import generative_map
 
 Spread = Float[Array | np.ndarray, "classes features"] | Float[Array | np.ndarray, "features features"]
@@ -63,7 +63,12 @@ MAXIMUM_LIKELIHOOD = SpreadPrior()
 def naive_bayes_log_densities(
     model: Gaussians, x: Float[Array | np.ndarray, "samples features"]
 ) -> Float[Array, "samples classes"]:
-    """log p(x_i | c) = sum_d log N(x_id; means[c, d], spread[c, d])."""
+    """log p(x_i | c) = sum_d log N(x_id; means[c, d], spread[c, d]).
+
+    Raises:
+        ValueError: sizes that do not match, NaN, or a variance that is not positive.
+    """
+    _check_gaussians(model, x, np.shape(model.means), "variances")
     means, variances = jnp.asarray(model.means), jnp.asarray(model.spread)
     x = jnp.asarray(x, means.dtype)
     square = (x[:, None, :] - means[None]) ** 2 / variances[None]
@@ -73,7 +78,12 @@ def naive_bayes_log_densities(
 def lda_log_densities(
     model: Gaussians, x: Float[Array | np.ndarray, "samples features"]
 ) -> Float[Array, "samples classes"]:
-    """log N(x_i; means[c], spread), by a Cholesky factor of the one covariance matrix."""
+    """log N(x_i; means[c], spread), by a Cholesky factor of the one covariance matrix.
+
+    Raises:
+        ValueError: sizes that do not match, NaN, or a matrix that is not positive definite.
+    """
+    _check_gaussians(model, x, np.shape(model.means)[1:] * 2, "covariances")
     means = jnp.asarray(model.means)
     x = jnp.asarray(x, means.dtype)
     factor = jnp.linalg.cholesky(jnp.asarray(model.spread))
@@ -139,7 +149,14 @@ def gaussian_log_probabilities(
     *,
     family: str,
 ) -> Float[Array, "samples classes"]:
-    """log p(y = c | x) of a fitted model: what it predicts for samples without labels."""
+    """log p(y = c | x) of a fitted model: what it predicts for samples without labels.
+
+    Raises:
+        ValueError: an unknown family, a bad prior, or a model or x as in `lda_log_densities`.
+    """
+    choose("family", family, tuple(FAMILIES))
+    if is_concrete(prior):
+        validate_prior(prior, np.shape(model.means)[0])
     log_densities = FAMILIES[family].log_densities(model, x)
     prior = jnp.asarray(prior, log_densities.dtype)
     return jax.nn.log_softmax(log_densities + safe_log(prior)[None], axis=1)
@@ -185,6 +202,7 @@ def fit_gaussians(
     choose("family", family, tuple(FAMILIES))
     x = as_features(x)
     check_evidence(x, log_likelihood, prior)
+    check_whole(0, max_steps=max_steps)
     for name, value in zip(spread_prior._fields, spread_prior, strict=True):
         check_not_negative(value, name)
     log_likelihood = as_array(log_likelihood).astype(x.dtype)
@@ -235,6 +253,22 @@ def _check_supported(weights: Array) -> None:
             raise ValueError(
                 f"no label supports class {some(empty)}; its mean cannot be learned: leave it out"
             )
+
+
+def _check_gaussians(model: Gaussians, x: Any, spread: tuple[int, ...], what: str) -> None:
+    """Means (classes, features), a spread of the family's shape that is one, and features without NaN."""
+    means, features = np.shape(model.means), np.shape(x)
+    if len(means) != 2 or len(features) != 2 or means[1] != features[1] or np.shape(model.spread) != spread:
+        raise ValueError(
+            f"x has shape {features}, means {means}, {what} {np.shape(model.spread)}; they do not match"
+        )
+    for name, values in {"x": x, "means": model.means, what: model.spread}.items():
+        check_no_nan(values, name)
+    if is_concrete(model.spread):
+        values = np.asarray(model.spread, np.float64)
+        least = values.min() if what == "variances" else np.linalg.eigvalsh(values)[0]
+        if not least > 0:
+            raise ValueError(f"{what} must be positive (definite); the smallest is {least:g}")
 
 
 def _pseudo(spread_prior: SpreadPrior, like: Any) -> tuple[Array, Array]:

@@ -19,7 +19,15 @@ from jaxtyping import Array, Bool, Float, Int
 
 from jtruth import _host
 from jtruth.labels import Labels
-from jtruth.training._inputs import as_features, check_labels, check_not_negative, check_posterior
+from jtruth.training._inputs import (
+    as_features,
+    as_labels,
+    check_labels,
+    check_no_nan,
+    check_not_negative,
+    check_posterior,
+    check_whole,
+)
 from jtruth.training.linear import LinearFit, check_options, solve_linear, zero_start
 
 Posterior = Float[Array | np.ndarray, "samples classes"]
@@ -33,7 +41,7 @@ def label_estimates(posterior: Posterior) -> Int[Array, " samples"]:
 
 def vote_shares(labels: Labels) -> Float[np.ndarray, "samples classes"]:
     """The share of a sample's labels that each class has; equal shares where there is no label."""
-    return _host.vote_shares(labels.counts())
+    return _host.vote_shares(as_labels(labels).counts())
 
 
 def replication_counts(posterior: Posterior, num_copies: int) -> Int[np.ndarray, "samples classes"]:
@@ -49,8 +57,7 @@ def replication_counts(posterior: Posterior, num_copies: int) -> Int[np.ndarray,
         >>> replication_counts(np.array([[.2, .8], [.49, .51]]), 5).tolist()
         [[1, 4], [2, 3]]
     """
-    if isinstance(num_copies, bool) or not isinstance(num_copies, int | np.integer) or num_copies < 1:
-        raise ValueError(f"num_copies must be a whole number of at least 1, got {num_copies!r}")
+    check_whole(num_copies=num_copies)
     check_posterior(posterior)
     wanted = np.asarray(posterior, np.float64) * num_copies
     counts = np.floor(wanted + 1e-9)
@@ -74,8 +81,12 @@ def replicated(
 def labels_of_each(
     labels: Labels,
 ) -> tuple[Float[np.ndarray, "labelers samples classes"], Bool[np.ndarray, "labelers samples"]]:
-    """Every labeler's labels taken for correct, one-hot, and which samples that labeler has labelled."""
-    z = labels.to_matrix().T
+    """Every labeler's labels taken for correct, one-hot, and which samples that labeler has labelled.
+
+    Raises:
+        ValueError: no `Labels`, or a labeler who labelled a sample twice.
+    """
+    z = as_labels(labels).to_matrix().T
     one_hot = (z[:, :, None] == np.arange(labels.num_classes)).astype(np.float64)
     return one_hot, z >= 0
 
@@ -100,8 +111,8 @@ def fit_voters(
         ValueError: bad features or options, repeated labels, or a labeler without labels.
     """
     x = as_features(x)
-    if x.shape[0] != labels.num_samples:
-        raise ValueError(f"x has {x.shape[0]} samples but the labels have {labels.num_samples}")
+    labels = as_labels(labels, x)
+    check_whole(max_steps=max_steps)
     idle = np.flatnonzero(labels.labels_per_labeler() == 0)
     if idle.size:
         raise ValueError(f"labeler {idle[0]} gave no label, so has no classifier; leave it out")
@@ -121,6 +132,11 @@ def vote(
     predictions: Int[Array | np.ndarray, "labelers samples"], num_classes: int
 ) -> Int[Array, " samples"]:
     """The class that most classifiers predict (-1 abstains); the lowest one among equals."""
+    check_whole(2, num_classes=num_classes)
+    if np.ndim(predictions) != 2 or not np.size(predictions):
+        raise ValueError(
+            f"predictions have shape {np.shape(predictions)}; give (labelers, samples), both 1 or more"
+        )
     check_labels(predictions, num_classes, "predictions")
     classes = jnp.arange(num_classes, dtype=jnp.int32)
     votes = jnp.asarray(predictions, jnp.int32)[:, :, None] == classes[None, None, :]
@@ -132,4 +148,7 @@ def median_scores(scores: Float[Array | np.ndarray, "labelers samples"]) -> Floa
 
     That holds for an odd number of voters, so the ROC curve of voting is that of the median.
     """
+    if np.ndim(scores) != 2 or not np.size(scores):
+        raise ValueError(f"scores have shape {np.shape(scores)}; give (labelers, samples), both 1 or more")
+    check_no_nan(scores, "scores")
     return jnp.median(jnp.asarray(scores), axis=0)

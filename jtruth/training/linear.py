@@ -22,12 +22,20 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from jtruth._arrays import as_array
+from jtruth._arrays import as_array, is_concrete
 from jtruth._minimise import minimise
 from jtruth._random import required_key
 from jtruth._validation import choose
 from jtruth.posterior import class_posterior
-from jtruth.training._inputs import as_features, check_evidence, check_not_negative
+from jtruth.training._inputs import (
+    as_features,
+    check_evidence,
+    check_no_nan,
+    check_not_negative,
+    check_per_class,
+    check_posterior,
+    check_whole,
+)
 from jtruth.training.losses import BINARY_LOSSES, LOSSES, Outputs, log_probabilities, rounded_hinge
 from jtruth.training.objectives import Mask, discriminative_ml, mmse_risk
 
@@ -55,15 +63,38 @@ class LinearFit(NamedTuple):
 
 
 def linear_outputs(model: Linear, x: Float[Array | np.ndarray, "samples features"]) -> Outputs:
-    """Scores (samples,) or logits (samples, classes) of a linear model, in its dtype."""
+    """Scores (samples,) or logits (samples, classes) of a linear model, in its dtype.
+
+    Raises:
+        ValueError: x and the weights do not match, or hold NaN.
+    """
+    _check_linear(model, x)
     intercept, weights = jnp.asarray(model.intercept), jnp.asarray(model.weights)
     return jnp.asarray(x, weights.dtype) @ weights + (
         intercept if intercept.ndim == 0 else intercept[None, :]
     )
 
 
+def _check_linear(model: Any, x: Any) -> None:
+    """Weights (features,) or (features, classes) that fit the features, and an intercept that fits them."""
+    if not isinstance(model, Linear):
+        raise ValueError(f"model is a {type(model).__name__}; give a Linear(intercept, weights)")
+    weights, features = np.shape(model.weights), np.shape(x)
+    if len(features) != 2 or len(weights) not in (1, 2) or features[1] != weights[0]:
+        raise ValueError(
+            f"x has shape {features}, weights {weights}; give (samples, features) and as many weights"
+        )
+    if np.shape(model.intercept) != weights[1:]:
+        raise ValueError(f"intercept has shape {np.shape(model.intercept)}; weights need {weights[1:]}")
+    for name, values in {"x": x, "weights": model.weights, "intercept": model.intercept}.items():
+        check_no_nan(values, name)
+
+
 def l2(weights: Array | np.ndarray, num_samples: Any) -> Float[Array, ""]:
     """J_reg of Su App. F: the sum of squared weights / (2N)."""
+    check_no_nan(weights, "weights")
+    if is_concrete(num_samples) and not np.asarray(num_samples) > 0:
+        raise ValueError(f"num_samples must be positive, got {num_samples}")
     return (jnp.asarray(weights) ** 2).sum() / (2 * num_samples)
 
 
@@ -89,7 +120,13 @@ def linear_objective(
         loss: a name in `LOSSES`; "ml" needs "logistic" (scores) or "cross_entropy" (logits).
         where: (samples,), False for padding.
         width: of the rounded hinge; None for the hinge itself.
+
+    Raises:
+        ValueError: an unknown objective or loss, sizes that do not match, lambda below 0.
     """
+    choose("objective", objective, ("mmse", "ml"))
+    choose("loss", loss, tuple(LOSSES))
+    check_not_negative(regularisation, "regularisation")
     outputs = linear_outputs(model, x)
     if objective == "ml":
         primary = discriminative_ml(log_probabilities(outputs), evidence, where=where)
@@ -100,7 +137,6 @@ def linear_objective(
     return primary + regularisation * l2(model.weights, num_samples)
 
 
-@partial(jax.jit, static_argnames=("objective", "loss", "max_steps"))
 def solve_linear(
     x: Float[Array, "samples features"],
     evidence: Float[Array, "samples classes"],
@@ -113,7 +149,31 @@ def solve_linear(
     max_steps: int = 1000,
     tol: float | Float[Array, ""] = 1e-6,
 ) -> LinearFit:
-    """Minimise `linear_objective` from one start: pure and jitted, for `vmap` over any argument."""
+    """Minimise `linear_objective` from one start: pure and jitted, for `vmap` over any argument.
+
+    Raises:
+        ValueError: as `linear_objective`; `evidence` that is not a posterior ("mmse") or holds NaN ("ml").
+    """
+    choose("objective", objective, ("mmse", "ml"))
+    choose("loss", loss, FITTED_LOSSES)
+    check_whole(max_steps=max_steps)
+    check_not_negative(regularisation, "regularisation")
+    check_not_negative(tol, "tol")
+    _check_linear(start, x)
+    check_per_class({"evidence": evidence}, where=where)
+    if objective == "mmse":
+        check_posterior(evidence, where)
+    if np.shape(evidence)[0] != np.shape(x)[0]:
+        raise ValueError(f"evidence has {np.shape(evidence)[0]} samples but x has {np.shape(x)[0]}")
+    options: dict[str, Any] = {"objective": objective, "loss": loss, "max_steps": max_steps}
+    return _solve(x, evidence, regularisation, start, where=where, tol=tol, **options)
+
+
+@partial(jax.jit, static_argnames=("objective", "loss", "max_steps"))
+def _solve(
+    x, evidence, regularisation, start: Linear, *, objective, loss, where, max_steps, tol
+) -> LinearFit:
+    """`solve_linear` compiled."""
     widths = _WIDTHS if (objective, loss) == ("mmse", "hinge") else (None,)
     model, steps = start, jnp.zeros((), jnp.int32)
     for width in widths:
@@ -180,8 +240,10 @@ def fit_linear(
     check_evidence(x, log_likelihood, prior)
     loss = check_options(objective, loss, log_likelihood.shape[1])
     check_not_negative(regularisation, "regularisation")
+    check_whole(0, num_restarts=num_restarts)
+    check_whole(max_steps=max_steps)
     if num_restarts:
-        key = required_key(key, "random starts")
+        key = required_key(key, "a random start")
     lam = jnp.asarray(regularisation, x.dtype)
     tol = float(jnp.finfo(x.dtype).eps) ** 0.5 if tol is None else tol
     log_likelihood = as_array(log_likelihood).astype(x.dtype)

@@ -16,6 +16,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from jtruth.training._inputs import check_outputs
+
 Scores = Float[Array, " samples"]
 Logits = Float[Array, "samples classes"]
 Outputs = Scores | Logits
@@ -32,6 +34,8 @@ def log_probabilities(outputs: Outputs) -> ClassLosses:
         [[0.5   0.5  ]
          [0.119 0.881]]
     """
+    check_outputs(outputs)
+    outputs = jnp.asarray(outputs)
     if outputs.ndim == 1:
         return jax.nn.log_sigmoid(jnp.stack([-outputs, outputs], axis=1))
     return jax.nn.log_softmax(outputs, axis=1)
@@ -39,6 +43,7 @@ def log_probabilities(outputs: Outputs) -> ClassLosses:
 
 def logistic(scores: Scores) -> ClassLosses:
     """log(1 + exp(s)) if the class is 0, log(1 + exp(-s)) if it is 1; the loss of Su F.2."""
+    check_outputs(scores, (1,))
     return -log_probabilities(scores)
 
 
@@ -61,17 +66,21 @@ def squared_hinge(scores: Scores) -> ClassLosses:
 
 def cross_entropy(logits: Logits) -> ClassLosses:
     """-log p(y_i = c | x_i) of a softmax."""
+    check_outputs(logits, (2,))
     return -log_probabilities(logits)
 
 
 def brier(logits: Logits) -> ClassLosses:
     """sum_k (p_k - [k = c])^2 of a softmax: between 0 and 2, a proper score that is bounded (Su 3.4.5)."""
-    p = jax.nn.softmax(logits, axis=1)
+    check_outputs(logits, (2,))
+    p = jax.nn.softmax(jnp.asarray(logits), axis=1)
     return (p**2).sum(axis=1, keepdims=True) - 2 * p + 1
 
 
 def multiclass_hinge(logits: Logits) -> ClassLosses:
     """max_k (s_k + [k != c]) - s_c (Crammer and Singer 2001), which is >= 0."""
+    check_outputs(logits, (2,))
+    logits = jnp.asarray(logits)
     classes = logits.shape[1]
     margin = 1 - jnp.eye(classes, dtype=logits.dtype)  # (true, rival)
     return (logits[:, None, :] + margin[None, :, :]).max(axis=2) - logits
@@ -79,6 +88,8 @@ def multiclass_hinge(logits: Logits) -> ClassLosses:
 
 def _signed(scores: Scores) -> ClassLosses:
     """The margin y s with y = -1 for class 0 and +1 for class 1."""
+    check_outputs(scores, (1,))
+    scores = jnp.asarray(scores)
     return jnp.stack([-scores, scores], axis=1)
 
 

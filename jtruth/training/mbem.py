@@ -22,8 +22,8 @@ from jaxtyping import Float, Int
 from jtruth.labels import Labels
 from jtruth.noise import ConfusionMatrices
 from jtruth.posterior import class_posterior, validate_prior
-from jtruth.training._inputs import check_labels, check_not_negative
-from jtruth.training._labelers import counted_matrices
+from jtruth.training._inputs import as_labels, check_labels, check_whole
+from jtruth.training._labelers import check_pseudo_counts, counted_matrices
 from jtruth.training.hard_labels import vote_shares
 
 Train = Callable[[np.ndarray], tuple[Any, Any]]
@@ -77,9 +77,11 @@ def fit_mbem(
         >>> found.y_pred.tolist(), [[round(float(p), 2) for p in row] for row in found.matrices[0]]
         ([0, 0, 0, 1, 1, 1], [[0.67, 0.33], [0.11, 0.89]])
     """
-    if num_rounds < 1:
-        raise ValueError(f"num_rounds must be at least 1, got {num_rounds}")
-    check_not_negative(pseudo_counts, "pseudo_counts")
+    labels = as_labels(labels)
+    check_whole(num_rounds=num_rounds)
+    check_pseudo_counts(pseudo_counts)
+    if not callable(train):
+        raise ValueError(f"train is a {type(train).__name__}; give a function of the class posterior")
     fixed = None if prior is None else validate_prior(prior, labels.num_classes)
     rho, previous, changed = vote_shares(labels), None, []
     for _ in range(num_rounds):

@@ -23,9 +23,10 @@ import optax
 from jaxtyping import Array, Bool, Float, Int
 from tqdm.auto import tqdm
 
-from jtruth._arrays import as_array
+from jtruth._arrays import as_array, is_concrete
 from jtruth._random import required_key, stream
-from jtruth.training.batch_objectives import BatchObjective
+from jtruth.training._inputs import check_no_nan, check_whole
+from jtruth.training.batch_objectives import BatchObjective, Checked
 
 
 class Fit(NamedTuple):
@@ -113,7 +114,13 @@ def fit(
         ((3,), True)
     """
     key = required_key(key, "minibatches")
+    for name, function in {"apply": apply, "objective": objective, "judge": judge or objective}.items():
+        if not callable(function):
+            raise ValueError(f"{name} is a {type(function).__name__}; give a function, see the docstring")
     num_samples = _check(x, evidence, validation, patience, batch_size, num_epochs)
+    _check_evidence(objective, evidence)
+    if validation is not None:
+        _check_evidence(judge or objective, validation[1])
     bar = tqdm(total=num_epochs, unit="epoch") if progress is True else None
     shown: Any = (lambda *_: bar.update()) if bar is not None else progress or None
     setup = _Setup(
@@ -231,15 +238,30 @@ def _rows(tree: Any) -> int:
     return jax.tree.leaves(tree)[0].shape[0]
 
 
+def _check_evidence(objective: BatchObjective, evidence: Any) -> None:
+    """What the objectives of this package ask of all evidence at once."""
+    if isinstance(objective, Checked):
+        objective.check(evidence)
+
+
 def _check(x, evidence, validation, patience, batch_size, num_epochs) -> int:
     """Number of samples, after a look at the sizes."""
-    for name, size in {"batch_size": batch_size, "num_epochs": num_epochs, "patience": patience or 1}.items():
-        if size < 1:
-            raise ValueError(f"{name} must be at least 1, got {size}")
+    check_whole(batch_size=batch_size, num_epochs=num_epochs)
+    if patience is not None:
+        check_whole(patience=patience)
     if patience is not None and validation is None:
         raise ValueError("patience needs validation=(x, evidence) of samples held out to look at")
     for name, pair in {"training": (x, evidence), "validation": validation}.items():
-        sizes = {leaf.shape[0] for leaf in jax.tree.leaves(pair)}
+        if pair is not None and (not isinstance(pair, tuple) or len(pair) != 2):
+            raise ValueError(f"{name} is a {type(pair).__name__}; give (x, evidence)")
+        leaves = jax.tree.leaves(pair)
+        flat = [leaf for leaf in leaves if not hasattr(leaf, "shape") or not np.ndim(leaf)]
+        if flat or (pair is not None and not leaves):
+            raise ValueError(f"{name}: x and evidence must be arrays, samples first; got {flat[:3]}")
+        for leaf in leaves:
+            if is_concrete(leaf) and np.issubdtype(leaf.dtype, np.floating):
+                check_no_nan(leaf, f"{name} data")
+        sizes = {leaf.shape[0] for leaf in leaves}
         if len(sizes) > 1 or 0 in sizes:
             raise ValueError(
                 f"{name}: x and evidence must have equally many samples, at least 1; got {sorted(sizes)}"

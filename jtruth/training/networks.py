@@ -9,7 +9,11 @@ from typing import Any
 
 import equinox as eqx
 import jax
-from jaxtyping import Array, Float, PRNGKeyArray
+import numpy as np
+from jaxtyping import Array, Float
+
+from jtruth._random import required_key
+from jtruth.training._inputs import check_whole
 
 
 class ConvNet(eqx.Module):
@@ -27,22 +31,20 @@ class ConvNet(eqx.Module):
         return self.last(jax.nn.relu(self.hidden(pooled.ravel())))
 
 
-def mlp(
-    key: PRNGKeyArray, num_features: int, num_classes: int, *, width: int = 64, depth: int = 2
-) -> eqx.nn.MLP:
+def mlp(key: Any, num_features: int, num_classes: int, *, width: int = 64, depth: int = 2) -> eqx.nn.MLP:
     """A multilayer perceptron with ReLU: features of one sample to logits.
 
     Args:
-        key: of the first weights.
+        key: of the first weights: a whole number or a JAX key.
         num_features, num_classes: sizes of input and output.
         width, depth: of the hidden layers.
     """
-    _check_sizes(num_features=num_features, num_classes=num_classes, width=width, depth=depth)
-    return eqx.nn.MLP(num_features, num_classes, width, depth, key=key)
+    check_whole(num_features=num_features, num_classes=num_classes, width=width, depth=depth)
+    return eqx.nn.MLP(num_features, num_classes, width, depth, key=required_key(key, "a network"))
 
 
 def conv_net(
-    key: PRNGKeyArray,
+    key: Any,
     image_shape: tuple[int, int, int],
     num_classes: int,
     *,
@@ -52,19 +54,19 @@ def conv_net(
     """A small convolutional network.
 
     Args:
-        key: of the first weights.
+        key: of the first weights: a whole number or a JAX key.
         image_shape: (channels, height, width) of one image, each side at least 4.
         num_classes: size of the output.
         channels: of the two convolutions.
         width: of the hidden layer.
     """
-    depth, *sides = image_shape
-    _check_sizes(channels=depth, num_classes=num_classes, width=width)
+    depth, *sides = np.atleast_1d(image_shape).tolist()
+    check_whole(channels=depth, num_classes=num_classes, width=width)
     if len(sides) != 2 or min(sides) < 4:
         raise ValueError(
             f"images must be (channels, height, width) with sides of 4 or more, got {image_shape}"
         )
-    keys = jax.random.split(key, 4)
+    keys = jax.random.split(required_key(key, "a network"), 4)
     flat = channels[1] * (sides[0] // 4) * (sides[1] // 4)
     return ConvNet(
         first=eqx.nn.Conv2d(depth, channels[0], 3, padding=1, key=keys[0]),
@@ -84,9 +86,3 @@ def _pool(image: Float[Array, "channels height width"]) -> Array:
     channels, height, width = image.shape
     blocks = image[:, : height // 2 * 2, : width // 2 * 2]
     return blocks.reshape(channels, height // 2, 2, width // 2, 2).max(axis=(2, 4))
-
-
-def _check_sizes(**sizes: int) -> None:
-    for name, size in sizes.items():
-        if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-            raise ValueError(f"{name} must be a positive whole number, got {size!r}")

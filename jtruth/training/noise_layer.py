@@ -19,8 +19,10 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
+from jtruth.training._inputs import check_no_nan, check_not_negative, check_whole
 from jtruth.training.batch_objectives import BatchObjective
 from jtruth.training.corrections import forward_risk
 from jtruth.training.losses import log_probabilities
@@ -47,8 +49,8 @@ def with_labelers(
         diagonal: between 1/C and 1.
         dtype: of the layer; JAX's default floating type if None.
     """
-    if num_labelers < 1 or num_classes < 2:
-        raise ValueError(f"need 1 labeler and 2 classes at least, got {num_labelers} and {num_classes}")
+    check_whole(num_labelers=num_labelers)
+    check_whole(2, num_classes=num_classes)
     if not 1 / num_classes < diagonal < 1:
         raise ValueError(f"diagonal must lie between 1/{num_classes} and 1, got {diagonal}")
     dtype = jnp.result_type(float) if dtype is None else dtype
@@ -60,6 +62,12 @@ def with_labelers(
 
 def labeler_matrices(model: WithLabelers) -> Float[Array, "labelers classes classes"]:
     """A_t: rows of true classes, which sum to 1. They make a `jtruth.noise.ConfusionMatrices`."""
+    shape = np.shape(model.logits) if isinstance(model, WithLabelers) else ()
+    if len(shape) != 3 or shape[1] != shape[2]:
+        raise ValueError(
+            f"give the model that with_labelers made, its logits (labelers, classes, classes): {shape}"
+        )
+    check_no_nan(model.logits, "logits")
     return jax.nn.softmax(model.logits, axis=2)
 
 
@@ -90,7 +98,11 @@ def trace_penalty(strength: float) -> Callable[[WithLabelers], Array]:
 
     Their sum over labels and samples is a mean here, so `strength` does not depend on either number; .01 to
     .1 is a start. A single labeler that labels everything is not helped: its matrix is not identified.
+
+    Raises:
+        ValueError: a strength below 0.
     """
+    check_not_negative(strength, "strength")
 
     def penalty(model: WithLabelers) -> Array:
         return strength * jnp.diagonal(labeler_matrices(model), axis1=1, axis2=2).mean()

@@ -28,9 +28,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from jtruth._arrays import safe_log
+from jtruth._arrays import is_concrete, safe_log
 from jtruth._validation.in_range import check_codes
-from jtruth.training._inputs import check_per_class, check_posterior
+from jtruth.posterior import validate_confusion
+from jtruth.training._inputs import check_no_nan, check_per_class, check_posterior, check_whole
 
 PerClass = Float[Array | np.ndarray, "samples classes"]
 Prior = Float[Array | np.ndarray, " classes"]
@@ -128,7 +129,6 @@ def mmse_risk(losses: PerClass, posterior: PerClass, *, where: Mask = None) -> S
         >>> print(f"{mmse_risk(cross_entropy(logits), posterior):.4f}")
         0.5701
     """
-    check_posterior(posterior, where)
     return _mean(mmse_losses(losses, posterior, where=where), where)
 
 
@@ -138,7 +138,16 @@ def mmse_losses(losses: PerClass, posterior: PerClass, *, where: Mask = None) ->
         raise ValueError(
             f"losses have shape {np.shape(losses)}, posterior {np.shape(posterior)}; they must agree"
         )
+    check_posterior(posterior, where)
     losses, posterior = _same_dtype(losses, posterior)
+    if is_concrete((losses, posterior, where)):
+        used = posterior > 0 if where is None else (posterior > 0) & jnp.asarray(where)[:, None]
+        check_no_nan(np.where(np.asarray(used), np.asarray(losses), 0), "losses")
+    return _weighed(losses, posterior, where)
+
+
+def _weighed(losses: Array, posterior: Array, where: Mask = None) -> Float[Array, " samples"]:
+    """Su (43) of arrays that are known to be sound."""
     possible = posterior > 0
     if where is not None:
         possible = possible & jnp.asarray(where)[:, None]
@@ -159,6 +168,7 @@ def risk_variance(losses: PerClass, posterior: PerClass, *, where: Mask = None) 
     It is the squared error that (40) is expected to have here: the risk of the correct labels is normal
     about (40) with this variance. How much (40) varies from training set to training set is another matter.
     """
+    check_per_class({"losses": losses, "posterior": posterior}, where=where)
     check_posterior(posterior, where)
     spread = _loss_variances(*_same_dtype(losses, posterior))
     return _mean(spread, where) / _count(spread, where)
@@ -181,6 +191,7 @@ def expected_risk_variance(
         where: (samples,), False for padding.
     """
     check_per_class({"losses": losses}, prior=prior, where=where)
+    _check_outcomes(channel, *np.shape(losses))
     losses, channel, prior = _same_dtype(losses, channel, prior)
     if channel.ndim == 2:
         channel = jnp.broadcast_to(channel[None], (losses.shape[0], *channel.shape))
@@ -192,10 +203,22 @@ def expected_risk_variance(
     return _mean(spread, where) / _count(spread, where)
 
 
+def _check_outcomes(channel: Array | np.ndarray, num_samples: int, num_classes: int) -> None:
+    """p(z | y = c), for all samples alike or for each, with rows that sum to 1."""
+    shape = np.shape(channel)
+    if shape[:-1] not in ((num_classes,), (num_samples, num_classes)):
+        raise ValueError(
+            f"channel has shape {shape}; it must be ({num_classes}, outcomes) or ({num_samples}, "
+            f"{num_classes}, outcomes), the probability of every outcome given the class"
+        )
+    if is_concrete(channel):
+        validate_confusion(np.asarray(channel).reshape(-1, shape[-1]))
+
+
 def _loss_variances(losses: Array, posterior: Array) -> Float[Array, " samples"]:
     """var(L(s_i, Y_i) | z_i), about the mean (43)."""
-    mean = mmse_losses(losses, posterior)
-    return mmse_losses((losses - mean[:, None]) ** 2, posterior)
+    mean = _weighed(losses, posterior)
+    return _weighed((losses - mean[:, None]) ** 2, posterior)
 
 
 def _log_sum(joint: PerClass, where: Mask) -> Float[Array, " samples"]:
@@ -223,6 +246,11 @@ def _count(values: Float[Array, " samples"], where: Mask) -> Scalar:
 
 def _share(log_density: Array, rows: PerClass, where: Mask, num_samples: int | None) -> Array:
     """log p(theta) / N, N being the training set's size, or else the number of samples that count."""
+    if np.ndim(log_density):
+        raise ValueError(f"log_density has shape {np.shape(log_density)}; log p(theta) is one number")
+    check_no_nan(log_density, "log_density")
+    if num_samples is not None and is_concrete(num_samples):
+        check_whole(num_samples=num_samples)
     return log_density / (_count(jnp.asarray(rows)[:, 0], where) if num_samples is None else num_samples)
 
 

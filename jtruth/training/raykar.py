@@ -23,8 +23,8 @@ from jaxtyping import Array, Bool, Float, Int
 from jtruth._arrays import safe_log
 from jtruth.labels import Labels
 from jtruth.noise import ConfusionMatrices
-from jtruth.training._inputs import as_features, check_not_negative
-from jtruth.training._labelers import counted_matrices, pseudo_matrix
+from jtruth.training._inputs import as_features, as_labels, check_matrices, check_not_negative, check_whole
+from jtruth.training._labelers import check_pseudo_counts, counted_matrices, pseudo_matrix
 from jtruth.training.hard_labels import vote_shares
 from jtruth.training.linear import Linear, check_options, l2, linear_outputs, solve_linear, zero_start
 from jtruth.training.losses import log_probabilities
@@ -77,10 +77,9 @@ def fit_raykar(
         (True, [1.0, 0.67])
     """
     x = as_features(x)
-    if x.shape[0] != labels.num_samples:
-        raise ValueError(f"x has {x.shape[0]} samples but the labels have {labels.num_samples}")
-    check_not_negative(regularisation, "regularisation")
-    check_not_negative(pseudo_counts, "pseudo_counts")
+    labels = as_labels(labels, x)
+    _check_numbers(regularisation, pseudo_counts)
+    check_whole(max_steps=max_steps)
     loss = check_options("mmse", None, labels.num_classes)
     tol = float(jnp.finfo(x.dtype).eps) ** 0.5 if tol is None else tol
     rho = jnp.asarray(vote_shares(labels), x.dtype)
@@ -96,13 +95,26 @@ def raykar_objective(
     regularisation: Float[Array, ""],
     pseudo_counts: Float[Array, " 2"],
 ) -> Float[Array, ""]:
-    """J(theta, psi) of this module."""
+    """J(theta, psi) of this module.
+
+    Raises:
+        ValueError: sizes that do not match, rows of matrices that do not sum to 1, numbers below 0.
+    """
+    labels = as_labels(labels, x)
+    check_matrices(matrices, labels.num_classes)
+    _check_numbers(regularisation, pseudo_counts)
     log_p = log_probabilities(linear_outputs(model, x))
     pseudo = jnp.broadcast_to(pseudo_matrix(labels.num_classes, pseudo_counts)[None], matrices.shape)
     log_density = jnp.where(pseudo > 0, pseudo * safe_log(matrices), 0).sum()
     log_likelihood = ConfusionMatrices(matrices).log_likelihood(labels)
     primary = discriminative_map(log_p, log_likelihood, log_density)
     return primary + regularisation * l2(model.weights, x.shape[0])
+
+
+def _check_numbers(regularisation: Any, pseudo_counts: Any) -> None:
+    """lambda, and the two pseudo-counts."""
+    check_not_negative(regularisation, "regularisation")
+    check_pseudo_counts(pseudo_counts)
 
 
 @partial(jax.jit, static_argnames=("loss", "max_steps"))

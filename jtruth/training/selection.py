@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from jtruth.training._inputs import check_posterior
+from jtruth.training._inputs import check_outputs, check_posterior
 from jtruth.training.losses import Outputs
 from jtruth.training.objectives import Mask, PerClass
 
@@ -46,11 +46,14 @@ def estimated_auc(outputs: Outputs, posterior: PerClass, *, where: Mask = None) 
 def unbiased_auc(outputs: Outputs, posterior: PerClass, *, where: Mask = None) -> Float[Array, ""]:
     """The formula of the module docstring, which may leave [0, 1]; arguments are those of `estimated_auc`."""
     check_posterior(posterior, where)
-    if np.shape(posterior) != (np.shape(outputs)[0], 2) or np.shape(outputs)[1:] not in ((), (2,)):
+    if where is None:
+        check_outputs(outputs)
+    if np.shape(posterior) != (*np.shape(outputs)[:1], 2) or np.shape(outputs)[1:] not in ((), (2,)):
         raise ValueError(
             f"outputs have shape {np.shape(outputs)}, posterior {np.shape(posterior)}; the area is for two "
             "classes: outputs (samples,) or (samples, 2), posterior (samples, 2)"
         )
+    outputs = jnp.asarray(outputs)
     scores = outputs if outputs.ndim == 1 else outputs[:, 1] - outputs[:, 0]
     rho = jnp.asarray(posterior, scores.dtype)[:, 1]
     used = jnp.ones(scores.shape, bool) if where is None else jnp.asarray(where)

@@ -155,7 +155,7 @@ def test_trace_regularisation_finds_matrices_that_the_likelihood_alone_does_not_
         (lambda x, labels: fit_raykar(x, labels, pseudo_counts=(1.0, -1.0)), "pseudo_counts must be 0 or"),
         (lambda x, labels: fit_mbem(lambda rho: (None, np.zeros(3)), labels), r"y_pred of shape \(10,\)"),
         (lambda x, labels: fit_mbem(lambda rho: (None, np.full(10, 2)), labels), "y_pred holds 2"),
-        (lambda x, labels: fit_mbem(train_linear(x), labels, num_rounds=0), "num_rounds must be at least 1"),
+        (lambda x, labels: fit_mbem(train_linear(x), labels, num_rounds=0), "num_rounds must be a positive"),
         (lambda x, labels: with_labelers(None, 2, 2, diagonal=0.4), "diagonal must lie between"),
     ],
 )

@@ -185,7 +185,7 @@ GOOD = (np.zeros((2, 1)), np.log([[0.9, 0.1], [0.2, 0.8]]), np.array([0.5, 0.5])
         (GOOD, {"loss": "zero_one"}, "loss must be one of"),
         (GOOD, {"objective": "ml", "loss": "hinge"}, "needs probabilities"),
         (GOOD, {"regularisation": -1.0}, "regularisation must be 0 or more, got -1"),
-        (GOOD, {"num_restarts": 3}, "need a key"),
+        (GOOD, {"num_restarts": 3}, "a random start needs a key"),
         ((GOOD[0], np.zeros((2, 3)), np.ones(3) / 3), {"loss": "hinge"}, "is for 2 classes and there are 3"),
     ],
 )

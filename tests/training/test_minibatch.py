@@ -241,8 +241,8 @@ def test_area_is_mann_whitney_with_certain_labels_and_unbiased_with_noisy_ones()
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"batch_size": 0}, "batch_size must be at least 1, got 0"),
-        ({"num_epochs": 0}, "num_epochs must be at least 1"),
+        ({"batch_size": 0}, "batch_size must be a positive whole number, got 0"),
+        ({"num_epochs": 0}, "num_epochs must be a positive whole number"),
         ({"patience": 3}, "patience needs validation"),
         ({"validation": (np.zeros((2, 3)), np.zeros((3, 2)))}, r"validation: .* got \[2, 3\]"),
     ],

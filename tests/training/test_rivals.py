@@ -188,7 +188,7 @@ def test_backward_correction_is_unbiased_over_labels_drawn_anew():
         (lambda: proxy_losses(np.ones((2, 2)), np.full((2, 2), 0.5)), "does not tell all classes apart"),
         (lambda: weak_losses(np.ones((2, 3)), np.full((3, 2), 0.5)), "does not tell all classes apart"),
         (lambda: backward(np.full((1, 2, 2), 0.5)), "of labeler 0"),
-        (lambda: replication_counts(np.ones((2, 2)) / 2, 0), "num_copies must be a whole number"),
+        (lambda: replication_counts(np.ones((2, 2)) / 2, 0), "num_copies must be a positive whole number"),
         (lambda: vote(np.array([[0, 3]]), 2), "predictions holds 3"),
         (lambda: candidate_sets(3, 1.0), "need 0 <= p_extra < 1"),
         (
