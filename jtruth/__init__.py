@@ -12,6 +12,7 @@ from jtruth._version import __version__
 
 if TYPE_CHECKING:  # the same names for editors and type checkers
     from jtruth import (
+        asking,
         comparison,
         evaluation,
         histograms,
@@ -56,6 +57,7 @@ __all__ = [
     "Evaluation",
     "Labels",
     "__version__",
+    "asking",
     "class_posterior",
     "class_posterior_given_prediction",
     "compare_models",

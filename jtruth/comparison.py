@@ -20,12 +20,12 @@ from jaxtyping import Float
 
 from jtruth._random import required_key, stream
 from jtruth.labels import Labels
-from jtruth.learning._bayes_pointwise import pointwise_of_joint
 from jtruth.learning.joint import JointPosterior
+from jtruth.learning.pointwise import pointwise_of_joint
 from jtruth.stats.loo import arviz, psis_loo, sum_and_error
 
 if TYPE_CHECKING:
-    from jtruth.learning._bayes_fit import NutsFit
+    from jtruth.learning.bayes import NutsFit
 
 STANDARD_MODELS = ("dawid_skene", "hierarchical_dawid_skene", "one_coin", "pooled", "item_difficulty")
 _SMALL_DIFFERENCE = (

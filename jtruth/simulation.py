@@ -23,7 +23,7 @@ from jtruth._arrays import is_concrete
 from jtruth._random import required_key
 from jtruth.labels import Labels
 from jtruth.noise import DifficultyFallibility, NoiseModel
-from jtruth.noise._parameters import as_parameter, check_ndim, check_probabilities, current
+from jtruth.noise.parameters import as_parameter, check_ndim, check_probabilities, current
 from jtruth.posterior import validate_confusion, validate_prior
 
 Pair = tuple[float | int, float | int]

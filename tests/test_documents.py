@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import jtruth as jt
-from jtruth import information
+from jtruth import asking, information
 from jtruth.cli.reading import noise_of
 from jtruth.labels import Labels
 from jtruth.noise import ConfusionMatrices
@@ -78,7 +78,7 @@ def test_the_noise_model_to_copy_works_everywhere(tmp_path):
     np.testing.assert_allclose(*added, atol=1e-12)
     best = [information.best_labelers(m, prior, budget=2) for m in (model, matrices)]
     np.testing.assert_array_equal(best[0].order, best[1].order)
-    gains = [information.expected_gain_of_labels(m, labels, prior) for m in (model, matrices)]
+    gains = [asking.expected_gain_of_labels(m, labels, prior) for m in (model, matrices)]
     np.testing.assert_allclose(*gains, atol=1e-12)
 
     file = tmp_path / "noise.json"

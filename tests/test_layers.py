@@ -1,14 +1,17 @@
 """The import direction of the package, read from its source files.
 
-A part (a folder or a file directly under `jtruth/`) may import parts of lower layers and itself; parts of the
-same layer never import each other. NumPyro and matplotlib are behind a door each, data frame libraries and
-scikit-learn are never needed to import anything, and `__init__.py` files hold names only (the root's also the
-two functions that import a name when it is first used). Every rule is also
-shown to fire: small package trees with one violation each are checked in `test_violation_is_found`.
+A part (a folder or a file directly under `jtruth/`) may import parts of lower layers and itself; parts of
+the same layer never import each other. Nobody imports another part's private file or private name, no files
+import each other in a circle, and no public function is named like a file of its own package (it would hide
+it). NumPyro and matplotlib are behind a door each, data frame libraries and scikit-learn are never needed to
+import anything, and `__init__.py` files hold names only (the root's also the two functions that import a name
+when it is first used). Every rule is also shown to fire: small package trees with one violation each are
+checked in `test_violation_is_found`.
 """
 
 import ast
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -21,8 +24,9 @@ LAYERS: list[set[str]] = [
     {"stats", "labels"},
     {"noise", "lam_stork", "io", "posterior", "inspection", "sampling", "tables"},
     {"simulation", "testing", "learning", "information", "histograms"},
-    {"training", "cleaning", "datasets", "evaluation", "comparison"},
-    {"plots", "planning"},
+    {"asking"},  # below evaluation, whose answers name the samples to ask for
+    {"training", "evaluation", "comparison"},
+    {"plots", "planning", "cleaning"},
     {"report"},
     {"cli"},
 ]
@@ -103,6 +107,58 @@ def wrong_layer(part: str, name: str, package: Path) -> str | None:
     return None
 
 
+def private(part: str, name: str) -> str | None:
+    """Why a file of `part` may not import the jtruth name `name`: it is inside another part and private."""
+    first, *inside = name.split(".")[1:]
+    hidden = [word for word in inside if word.startswith("_") and not word.startswith("__")]
+    if part in ("", "_*" if first.startswith("_") else first) or first.startswith("_") or not hidden:
+        return None
+    return f"imports {hidden[0]}, which is private to {first}"
+
+
+def file_of(name: str, package: Path) -> Path | None:
+    """The file behind a dotted jtruth name: a module, a package, or the module that a name is in."""
+    words = name.split(".")[1:]
+    for length in range(len(words), 0, -1):
+        path = package.joinpath(*words[:length])
+        if path.with_suffix(".py").is_file():
+            return path.with_suffix(".py")
+        if (path / "__init__.py").is_file() and length == len(words):
+            return path / "__init__.py"
+    return None
+
+
+def circles(trees: dict[Path, ast.Module], package: Path) -> Iterator[str]:
+    """Files of one part that import each other, directly or through others (layers keep parts apart)."""
+    arrows = {
+        path: {
+            target
+            for name, _, _ in imports(tree, path, package)
+            if name.startswith("jtruth.")
+            and (target := file_of(name, package)) not in (None, path)
+            and part_of(target, package) == part_of(path, package)
+        }
+        for path, tree in trees.items()
+        if path.name != "__init__.py"
+    }
+    try:
+        TopologicalSorter(arrows).prepare()
+    except CycleError as error:
+        yield "circle: " + " -> ".join(path.relative_to(package.parent).as_posix() for path in error.args[1])
+
+
+def hidden_files(tree: ast.Module, path: Path) -> Iterator[str]:
+    """Names that an `__init__` takes from somewhere although a file of that name lies beside it."""
+    for node in tree.body if path.name == "__init__.py" else []:
+        for alias in node.names if isinstance(node, ast.ImportFrom) else []:
+            given = alias.asname or alias.name
+            beside = (path.parent / f"{given}.py").is_file() or (
+                path.parent / given / "__init__.py"
+            ).is_file()
+            if beside and (node.module or "").split(".")[-1] != path.parent.name:
+                yield f"{given} is a name and a file; rename the file"
+
+
 def wrong_library(part: str, path: Path, name: str, eager: bool) -> str | None:
     """Why this file may not import the third-party name `name` here; None if it may."""
     library = name.split(".")[0]
@@ -136,13 +192,16 @@ def violations(package: Path) -> list[str]:
             continue
         if path.name == "__init__.py" and not holds_only_names(tree, root=path.parent == package):
             found.append(f"{where}: holds more than names")
+        found += [f"{where}: {reason}" for reason in hidden_files(tree, path)]
         for name, line, eager in imports(tree, path, package):
             inside = name == "jtruth" or name.startswith("jtruth.")
             reason = wrong_layer(part, name, package) if inside else wrong_library(part, path, name, eager)
+            reason = reason or (private(part, name) if inside else None)
             if name.startswith("jtruth.plots") and part != "plots" and eager and plots_is_heavy:
                 reason = reason or "imports plots at module level, and plots imports matplotlib there"
             if reason:
                 found.append(f"{where}:{line}: {reason}")
+    found += circles(trees, package)
     return found
 
 
@@ -198,6 +257,22 @@ BROKEN = {
         "report.py",
         "from jtruth import Labels",
         "report.py:1: imports from the package root",
+    ),
+    "private file": (
+        "cli.py",
+        "def show():\n    from jtruth.stats._more import x",
+        "cli.py:2: imports _more, which",
+    ),
+    "private name": ("report.py", "from jtruth.labels import _codes", "report.py:1: imports _codes, which"),
+    "circle": (
+        "testing/metrics.py",
+        "def f():\n    from jtruth.testing import exact",
+        "circle: jtruth/testing/",
+    ),
+    "name of a file": (
+        "noise/__init__.py",
+        "from jtruth.labels import symmetric",
+        "symmetric is a name and a file",
     ),
     "no layer": ("magic.py", "", "jtruth/magic.py: magic has no layer"),
     "logic in init": ("noise/__init__.py", "def f(): pass", "noise/__init__.py: holds more than names"),

@@ -5,7 +5,7 @@ that is out of range instead of complaining. Nothing is repaired: text stays tex
 value is never a class, and every message says where the trouble is, what was found and what to do.
 """
 
-from jtruth._validation.align import (
+from jtruth._validation.alignment import (
     Aligned,
     Samples,
     TaskArray,

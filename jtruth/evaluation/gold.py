@@ -27,7 +27,7 @@ import numpy as np
 from jaxtyping import Float, Int, UInt32
 
 from jtruth._random import host_rng, key_words
-from jtruth.evaluation.ask import gold_to_halve
+from jtruth.asking.gold import gold_to_halve
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.ppi import GoldSample, PpiEstimate, gold_sample, ppi_mean, ppi_ratio
 from jtruth.tables.joint import JointEstimate
@@ -180,7 +180,7 @@ def pooled_gold(
         draws: of each model, draws of the count table (rows true, columns predicted).
         y_pred: (samples,) predicted classes.
         class_posterior: (samples, classes) for PPI++, made without the gold
-            (`jtruth.evaluation.prevalence.labels_only_posterior`).
+            (`jtruth.evaluation.shares.labels_only_posterior`).
         gold: (samples,) known classes, -1 where unknown.
         key: JAX random key.
         classes, positive: class names, and the class of precision, recall and so on.

@@ -5,13 +5,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jtruth._random import stream
+from jtruth.asking.gold import ask_next
 from jtruth.evaluation import ranges
 from jtruth.evaluation.answers import names_of
-from jtruth.evaluation.ask import ask_next
 from jtruth.evaluation.gold import pooled_gold
 from jtruth.evaluation.inputs import Inputs
-from jtruth.evaluation.prevalence import labels_only_posterior
 from jtruth.evaluation.result import Assumption
+from jtruth.evaluation.shares import labels_only_posterior
 from jtruth.testing.tested import Tested
 
 SENTENCES = {
@@ -82,6 +82,6 @@ def _advice(
         named = ", ".join(str(tasks[i]) for i in asked.samples)
         sentences.append(
             f"ask next for {named}: drawn at random, uncertain samples more often; for more, and the "
-            "inclusion probabilities to hand over with the answers, see jtruth.evaluation.ask.ask_next"
+            "inclusion probabilities to hand over with the answers, see jtruth.asking.gold.ask_next"
         )
     return tuple(sentences)

@@ -1,6 +1,5 @@
 """Which labelers are worth what? Information about the class in bits (Su sections 4, 5.5 and 6.3.1)."""
 
-from jtruth.information.asking import expected_gain, expected_gain_of_labels
 from jtruth.information.labelers import (
     LabelerInformation,
     LabelerOrder,
@@ -30,8 +29,6 @@ __all__ = [
     "bsbc_information",
     "equivalent_error",
     "equivalent_labeler",
-    "expected_gain",
-    "expected_gain_of_labels",
     "label_law",
     "labeler_information",
     "mixture",

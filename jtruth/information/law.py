@@ -20,7 +20,7 @@ from scipy.special import roots_jacobi
 
 from jtruth._arrays import is_concrete
 from jtruth.noise import NoiseModel
-from jtruth.noise._parameters import as_parameter, check_ndim, check_probabilities, check_rows
+from jtruth.noise.parameters import as_parameter, check_ndim, check_probabilities, check_rows
 
 
 class LabelLaw(NamedTuple):

@@ -19,7 +19,7 @@ from jtruth._host import log
 from jtruth._random import required_key
 from jtruth.information._entropy import BITS
 from jtruth.information.law import LabelLaw
-from jtruth.noise._base import draw_rows
+from jtruth.noise.base import draw_rows
 
 _BLOCK = 1 << 22  # random numbers held at once
 

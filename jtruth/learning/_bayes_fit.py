@@ -10,11 +10,11 @@ from jtruth._validation import choose
 from jtruth.labels import Labels
 from jtruth.learning._bayes_agreement import Agreement, labeler_agreement
 from jtruth.learning._bayes_digest import digest
-from jtruth.learning._bayes_pointwise import Pointwise
 from jtruth.learning._bayes_rows import MergedRows
 from jtruth.learning._bayes_spec import Hyper, Spec, diagonal_rows
 from jtruth.learning._gibbs_guard import Switching, check_identified, check_switching
 from jtruth.learning.dawid_skene import Smoothing, fit_dawid_skene
+from jtruth.learning.pointwise import Pointwise
 from jtruth.sampling.nuts_run import NutsRun
 from jtruth.stats.chains import effective_sample_size, split_rhat
 

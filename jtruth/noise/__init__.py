@@ -1,6 +1,6 @@
 """Noisy-label models: p(labels of a sample | its class)."""
 
-from jtruth.noise._base import NoiseModel, Strata, scale_errors
+from jtruth.noise.base import NoiseModel, Strata, scale_errors
 from jtruth.noise.confusion_matrices import ConfusionMatrices
 from jtruth.noise.difficulty_fallibility import DifficultyFallibility, labeling_error
 from jtruth.noise.known_labels import check_known_labels, with_known_labels

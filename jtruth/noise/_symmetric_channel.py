@@ -14,7 +14,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from jtruth._arrays import safe_log, safe_log1m
 from jtruth.labels import Labels
-from jtruth.noise._base import sum_over_labels
+from jtruth.noise.base import sum_over_labels
 
 
 @partial(jax.jit, static_argnames="num_classes")

@@ -12,7 +12,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from jtruth._arrays import safe_log
 from jtruth.labels import Labels
-from jtruth.noise._base import (
+from jtruth.noise.base import (
     NoiseModel,
     Strata,
     check_sizes,
@@ -21,7 +21,7 @@ from jtruth.noise._base import (
     scale_errors,
     sum_over_labels,
 )
-from jtruth.noise._parameters import Parameter, as_parameter, check_ndim, check_rows, current, sum_tolerance
+from jtruth.noise.parameters import Parameter, as_parameter, check_ndim, check_rows, current, sum_tolerance
 
 
 def check_matrices(given, name: str) -> Parameter:

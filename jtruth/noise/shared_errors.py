@@ -19,8 +19,9 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from jtruth._arrays import safe_log
 from jtruth.labels import Labels
-from jtruth.noise._base import NoiseModel, Strata, check_sizes, draw_rows, scale_errors, sum_over_labels
-from jtruth.noise._parameters import (
+from jtruth.noise.base import NoiseModel, Strata, check_sizes, draw_rows, scale_errors, sum_over_labels
+from jtruth.noise.confusion_matrices import check_matrices
+from jtruth.noise.parameters import (
     as_parameter,
     check_ndim,
     check_probabilities,
@@ -28,7 +29,6 @@ from jtruth.noise._parameters import (
     current,
     sum_tolerance,
 )
-from jtruth.noise.confusion_matrices import check_matrices
 
 
 class SharedErrors(NoiseModel):

@@ -11,9 +11,9 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from jtruth.labels import Labels
-from jtruth.noise._base import NoiseModel, Strata, check_sizes, one_stratum, per_labeler
-from jtruth.noise._parameters import as_parameter, check_ndim, check_num_classes, check_probabilities, current
 from jtruth.noise._symmetric_channel import channel_log_likelihood, channel_matrices, channel_sample
+from jtruth.noise.base import NoiseModel, Strata, check_sizes, one_stratum, per_labeler
+from jtruth.noise.parameters import as_parameter, check_ndim, check_num_classes, check_probabilities, current
 
 
 class Symmetric(NoiseModel):

@@ -1,15 +1,13 @@
 """How many samples, labels and gold answers, and by whom? (Su 6.3.2, Lam & Stork 4.1)."""
 
 from jtruth.planning.approximation import ApproximateWidth, approximate_width
-from jtruth.planning.asking import LabelRequest, next_labels
 from jtruth.planning.requests import kinds_of, plan_request
 from jtruth.planning.search import PlanSearch, cheapest_plan, narrowest_plan
-from jtruth.planning.setting import Labeler, Plan, Setting, labeler, plan_cost, setting
+from jtruth.planning.settings import Labeler, Plan, Setting, labeler, plan_cost, setting
 from jtruth.planning.simulation import SimulatedWidth, simulated_width, simulated_widths
 
 __all__ = [
     "ApproximateWidth",
-    "LabelRequest",
     "Labeler",
     "Plan",
     "PlanSearch",
@@ -20,7 +18,6 @@ __all__ = [
     "kinds_of",
     "labeler",
     "narrowest_plan",
-    "next_labels",
     "plan_cost",
     "plan_request",
     "setting",

@@ -1,23 +1,22 @@
 """One simulated data set to the interval of its metric, by the methods that `simulation` names."""
 
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
-from scipy.special import betaincinv
 
 from jtruth._random import host_rng
 from jtruth.labels import Labels
 from jtruth.learning.joint import fit_joint
 from jtruth.planning._data import DataSet, log_likelihood
 from jtruth.planning._patterns import row_prior
-from jtruth.planning.setting import Setting
+from jtruth.planning.settings import Setting
 from jtruth.sampling import Effort
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Estimate
 from jtruth.testing.count_posterior import count_posterior
-from jtruth.testing.exact import CountTable, count_table
+from jtruth.testing.exact import count_table
+from jtruth.testing.nodes import confusion_nodes
 from jtruth.testing.operating_point import collapse
 
 _NODES = 8192  # of the quasi-random rule for population metrics with known rates, a power of 2
@@ -64,44 +63,6 @@ def known_binary(setting: Setting, data: DataSet) -> Estimate:
         confusion = confusion_nodes(table, _NODES)
         return DrawsEstimate(metric_of(setting, setting.prior[:, None] * confusion))
     return table.estimate(setting.of_table)
-
-
-def _tables(table: CountTable, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """(..., 2, 2) counts, rows true, from true positives and false negatives."""
-    rows = [[table.n0 - b, table.n1 - a], [b, a]]
-    return np.moveaxis(np.array(rows, np.float64), (0, 1), (-2, -1))
-
-
-def confusion_nodes(table: CountTable, number: int) -> Float[np.ndarray, "nodes 2 2"]:
-    """Evenly spread, equally weighted nodes of the classifier's matrix: beta given the counts of `table`.
-
-    The count a is drawn by its own law and b given a, each by a coordinate of its own: one coordinate that
-    numbers the cells of both leaves b and the two rates dependent (sd 1.2 % too small). Sobol's sequence
-    keeps the sd of accuracy within .2 % of the exact one; powers of one irrational number miss it by 1 %.
-    """
-    place = _sobol(number)
-    i = _pick(np.cumsum(table.probability.sum(axis=1))[None], np.zeros(number, int), place[:, 0])
-    j = _pick(np.cumsum(table.probability, axis=1), i, place[:, 1])
-    counts = _tables(table, table.a[i], table.b[j]) + 1
-    second = betaincinv(counts[:, :, 1], counts[:, :, 0], place[:, 2:])
-    return np.stack([1 - second, second], axis=-1)
-
-
-@lru_cache(maxsize=4)
-def _sobol(number: int) -> Float[np.ndarray, "nodes 4"]:
-    """Points of [0, 1]^4, in the middle of their finest cells: 0 and 1 are left out."""
-    from scipy.stats.qmc import Sobol  # half a second to import, and only here
-
-    finest = int(np.ceil(np.log2(number)))
-    return Sobol(4, scramble=False).random_base2(finest)[:number] + 0.5 / 2**finest
-
-
-def _pick(upto: Float[np.ndarray, "rows cells"], row: np.ndarray, place: np.ndarray) -> np.ndarray:
-    """The cell of `row` in which the share `place` falls; `upto` holds cumulative masses."""
-    total = upto[:, -1:]
-    flat = (upto / np.where(total > 0, total, 1) + np.arange(len(upto))[:, None]).ravel()
-    found = np.searchsorted(flat, place + row, side="right") - row * upto.shape[1]
-    return np.minimum(found, upto.shape[1] - 1)
 
 
 def _known(setting: Setting, data: DataSet, key) -> DrawsEstimate:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jtruth.planning.approximation import Information, information, widths
-from jtruth.planning.setting import Plan, Setting, plan_cost
+from jtruth.planning.settings import Plan, Setting, plan_cost
 
 GOLD = (0, *np.unique(np.geomspace(10, 5000, 32).round()))
 MOST_MIXES = 600

@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 
 from jtruth._host import known_classes, labels_log_likelihood
 from jtruth._random import host_rng
-from jtruth.planning.setting import Plan, Setting
+from jtruth.planning.settings import Plan, Setting
 
 
 class DataSet(NamedTuple):

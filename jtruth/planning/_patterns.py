@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import gammaln, xlogy
 
-from jtruth.planning.setting import Setting
+from jtruth.planning.settings import Setting
 
 _MOST_PATTERNS = 60_000
 _EDGE = 1e-4  # a probability of 0 or 1 has no logit; the information is taken this far inside

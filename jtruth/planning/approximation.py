@@ -28,7 +28,7 @@ from jaxtyping import Float
 from scipy.special import betaincinv, ndtri
 
 from jtruth.planning._patterns import Patterns, patterns
-from jtruth.planning.setting import Plan, Setting, check_plan
+from jtruth.planning.settings import Plan, Setting, check_plan
 
 _TAILS = 0.5 - 0.5 * np.cos(np.pi * np.arange(14) / 13)  # denser where a tail is empty
 _DOUBTFUL = 0.06  # above it predictions were off by more than 10 % (benchmarks/plans.py)

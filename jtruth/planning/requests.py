@@ -16,7 +16,7 @@ from jtruth.labels import Labels
 from jtruth.learning.joint import fit_joint
 from jtruth.planning._candidates import MOST_MIXES
 from jtruth.planning.search import PlanSearch, cheapest_plan, narrowest_plan
-from jtruth.planning.setting import Labeler, labeler, setting
+from jtruth.planning.settings import Labeler, labeler, setting
 
 _MOST_PEOPLE = 5  # labels per sample of one kind that a search tries, for labelers of a file
 _MOST_PATTERNS = 4000  # of labels in a mix, likewise

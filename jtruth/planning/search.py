@@ -15,7 +15,7 @@ import numpy as np
 
 from jtruth.planning._candidates import Mix, Row, cheapest_of_mix, mixes, narrowest_of_mix
 from jtruth.planning.approximation import approximate_width
-from jtruth.planning.setting import Plan, Setting, plan_cost
+from jtruth.planning.settings import Plan, Setting, plan_cost
 from jtruth.planning.simulation import SimulatedWidth, simulated_width
 from jtruth.planning.text import PlanSearch
 

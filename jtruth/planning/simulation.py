@@ -20,7 +20,7 @@ from jaxtyping import Float
 from jtruth._random import as_key, stream
 from jtruth.planning._analysis import SetInterval, set_interval
 from jtruth.planning._data import draw
-from jtruth.planning.setting import Plan, Setting, check_plan
+from jtruth.planning.settings import Plan, Setting, check_plan
 from jtruth.sampling import Effort
 
 _QUICK = Effort(min_sweeps=2000, max_work=8e8, max_rhat=1.03, min_ess=150.0)

@@ -7,7 +7,7 @@ import numpy as np
 from jtruth._validation.terminal import plain
 from jtruth.planning._candidates import Row
 from jtruth.planning.approximation import ApproximateWidth
-from jtruth.planning.setting import Plan, Setting
+from jtruth.planning.settings import Plan, Setting
 from jtruth.planning.simulation import SimulatedWidth
 
 _INDEPENDENT = (

@@ -24,7 +24,7 @@ from jtruth._host import log_odds
 from jtruth._validation import choose
 from jtruth.labels import Labels
 from jtruth.noise import ConfusionMatrices, Symmetric
-from jtruth.noise._base import NoiseModel
+from jtruth.noise.base import NoiseModel
 from jtruth.posterior import class_posterior, validate_prior
 from jtruth.testing import collapse, exact_posterior
 from jtruth.testing.multiclass import multiclass_posterior

@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 from sklearn import metrics as sk
 
-from jtruth.evaluation.ask import ask_next, gold_to_halve
+from jtruth.asking.gold import ask_next, gold_to_halve
 from jtruth.evaluation.gold import _defined, pooled_gold, ppi_metric
 from jtruth.stats.ppi import gold_sample, ppi_mean
 from jtruth.tables.metrics import binary_counts, named_metric

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import jtruth as jt
-from jtruth.evaluation.prevalence import class_count_draws, labels_only_posterior, prevalence
+from jtruth.evaluation.shares import class_count_draws, labels_only_posterior, prevalence
 from jtruth.learning.joint import fit_joint
 
 KEY = jax.random.key(2)

@@ -4,7 +4,7 @@ import jax
 import numpy as np
 import pytest
 
-from jtruth.evaluation.prevalence import class_count_draws
+from jtruth.evaluation.shares import class_count_draws
 from jtruth.labels import Labels
 from jtruth.learning.joint import fit_joint
 from jtruth.sampling import Effort

@@ -9,11 +9,12 @@ from scipy.stats import beta, norm
 
 from jtruth.lam_stork import true_error_variance
 from jtruth.planning import Plan, approximate_width, labeler, setting, simulated_width, simulated_widths
-from jtruth.planning._analysis import confusion_nodes, known_binary
+from jtruth.planning._analysis import known_binary
 from jtruth.planning._data import draw, log_likelihood
 from jtruth.planning.approximation import beta_width, information
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.testing.exact import count_table
+from jtruth.testing.nodes import confusion_nodes
 from jtruth.testing.operating_point import collapse
 
 KEY = jax.random.key(0)

@@ -15,8 +15,8 @@ from jtruth._arrays import as_array, is_concrete, safe_log
 from jtruth.information.law import LabelLaw, label_law
 from jtruth.labels import Labels
 from jtruth.noise import NoiseModel
-from jtruth.noise._base import sum_over_labels
-from jtruth.noise._parameters import as_parameter, check_rows, current, sum_tolerance
+from jtruth.noise.base import sum_over_labels
+from jtruth.noise.parameters import as_parameter, check_rows, current, sum_tolerance
 from jtruth.posterior import class_posterior, validate_prior
 
 
@@ -39,7 +39,7 @@ def expected_gain(
 
     Example:
         >>> import numpy as np
-        >>> from jtruth.information import expected_gain
+        >>> from jtruth.asking import expected_gain
         >>> good, poor = [[.9, .1], [.1, .9]], [[.6, .4], [.4, .6]]
         >>> gain = expected_gain(np.array([[.5, .5], [.99, .01]]), np.array([good, poor]))
         >>> print(np.round(np.asarray(gain, float), 3))
@@ -79,7 +79,7 @@ def expected_gain_of_labels(
 
     Example:
         >>> import numpy as np
-        >>> from jtruth.information import expected_gain_of_labels
+        >>> from jtruth.asking import expected_gain_of_labels
         >>> from jtruth.labels import Labels
         >>> from jtruth.noise import SharedErrors
         >>> good = [[.8, .2], [.2, .8]]

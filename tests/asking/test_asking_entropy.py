@@ -7,7 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jtruth.information import expected_gain, expected_gain_of_labels, mixture, mutual_information
+from jtruth.asking import expected_gain, expected_gain_of_labels
+from jtruth.information import mixture, mutual_information
 from jtruth.labels import Labels
 from jtruth.noise import DifficultyFallibility, SharedErrors
 from jtruth.posterior import class_posterior

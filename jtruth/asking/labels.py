@@ -1,6 +1,6 @@
 """Whom to ask next about which sample, so that the chosen metric becomes known soonest.
 
-`information.expected_gain` asks where the class is uncertain. Here the question is what an answer does to the
+`expected_gain` asks where the class is uncertain. Here the question is what an answer does to the
 posterior of a metric: precision needs nothing from samples predicted negative, recall most from the few of
 them that may be positive, and an answer tells of error rates beside its own sample. The drop of the posterior
 variance that an answer is expected to bring is computed for every sample and labeler (see `_answers`):
@@ -10,7 +10,7 @@ otherwise                                         from draws of the unknown rate
 
 Drops add up only roughly, so ask for some, then compute again. Asking like this is not a random choice of
 samples: labels of labelers may be asked so (their errors are modelled), gold for PPI++ may not
-(`evaluation.ask`).
+(`ask_next`).
 """
 
 from typing import Any, NamedTuple
@@ -21,15 +21,15 @@ from jaxtyping import Float, Int
 from jtruth._host import known_classes, labels_log_likelihood, log_odds, majority
 from jtruth._random import as_key, host_rng
 from jtruth._validation import choose
+from jtruth.asking._answers import Asked, Rows, Values, drawn_values, exact_values, merged, reductions
 from jtruth.labels import Labels
 from jtruth.learning.joint import fit_joint
 from jtruth.noise import ConfusionMatrices
-from jtruth.planning._analysis import confusion_nodes
-from jtruth.planning._answers import Asked, Rows, Values, drawn_values, exact_values, merged, reductions
 from jtruth.posterior import check_not_contradictory, validate_prior
 from jtruth.tables.metrics import expected_table, named_metric
 from jtruth.testing.count_posterior import count_posterior
 from jtruth.testing.exact import count_table
+from jtruth.testing.nodes import confusion_nodes
 from jtruth.testing.operating_point import collapse
 
 _MOST_TABLES = 150  # distinct samples up to which every table is computed exactly

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
+from jtruth.asking import labels as asking
+from jtruth.asking import next_labels
 from jtruth.labels import Labels
-from jtruth.planning import asking, next_labels
 from jtruth.tables.metrics import named_metric
 
 KEY = jax.random.key(0)

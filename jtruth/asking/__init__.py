@@ -1,0 +1,20 @@
+"""Who is asked next about what, and what would the answer be worth?
+
+`ask_next`          the truth of which samples, so that gold stays a probability sample
+`next_labels`       whose label of which sample, so that a metric becomes known soonest
+`expected_gain`     whose label of which sample, so that the classes become known soonest
+"""
+
+from jtruth.asking.entropy import expected_gain, expected_gain_of_labels
+from jtruth.asking.gold import GoldRequest, ask_next, gold_to_halve
+from jtruth.asking.labels import LabelRequest, next_labels
+
+__all__ = [
+    "GoldRequest",
+    "LabelRequest",
+    "ask_next",
+    "expected_gain",
+    "expected_gain_of_labels",
+    "gold_to_halve",
+    "next_labels",
+]
