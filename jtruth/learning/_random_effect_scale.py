@@ -26,19 +26,30 @@ _FLATTEST = 0.1  # curvature below which a direction is taken as flat as that
 _AT_ONCE = 2_000_000  # numbers of one array
 
 
-class Scale(NamedTuple):
-    """R, as a dense matrix (size, size), or as the arrow's parts; `place` is where the shared numbers are."""
+class Whole(NamedTuple):
+    """R as a dense matrix."""
 
-    dense: np.ndarray | None
-    narrow: np.ndarray | None = None  # (others,) D^(-1/2)
-    border: np.ndarray | None = None  # (others, shared) -D^(-1) B L^(-T)
-    corner: np.ndarray | None = None  # (shared, shared) L^(-T), L L' = G - B' D^(-1) B
-    place: np.ndarray | None = None  # (size,) bool
+    root: np.ndarray  # (size, size)
 
     def apply(self, u: Float[np.ndarray, "points size"]) -> Float[np.ndarray, "points size"]:
         """R u of every point."""
-        if self.dense is not None:
-            return u @ self.dense.T
+        return u @ self.root.T
+
+    def apply_transposed(self, x: Float[np.ndarray, "points size"]) -> Float[np.ndarray, "points size"]:
+        """R' x of every point."""
+        return x @ self.root
+
+
+class Arrow(NamedTuple):
+    """R as the parts of an arrow; `place` (size,) says where the shared numbers are."""
+
+    narrow: np.ndarray  # (others,) D^(-1/2)
+    border: np.ndarray  # (others, shared) -D^(-1) B L^(-T)
+    corner: np.ndarray  # (shared, shared) L^(-T), L L' = G - B' D^(-1) B
+    place: np.ndarray
+
+    def apply(self, u: Float[np.ndarray, "points size"]) -> Float[np.ndarray, "points size"]:
+        """R u of every point."""
         out = np.empty_like(u)
         shared = u[:, self.place]
         out[:, ~self.place] = u[:, ~self.place] * self.narrow + shared @ self.border.T
@@ -47,13 +58,14 @@ class Scale(NamedTuple):
 
     def apply_transposed(self, x: Float[np.ndarray, "points size"]) -> Float[np.ndarray, "points size"]:
         """R' x of every point."""
-        if self.dense is not None:
-            return x @ self.dense
         out = np.empty_like(x)
         others = x[:, ~self.place]
         out[:, ~self.place] = others * self.narrow
         out[:, self.place] = others @ self.border + x[:, self.place] @ self.corner
         return out
+
+
+Scale = Whole | Arrow
 
 
 def find_mode(density: Density) -> Float[np.ndarray, " size"]:
@@ -72,7 +84,7 @@ def curvature_scale(density: Density, mode: Float[np.ndarray, " size"]) -> Scale
     """R at the mode."""
     if density.labelers <= MOST_WHOLE:
         curvature = _slopes(density, mode, np.arange(density.size))
-        return Scale(_inverse_root((curvature + curvature.T) / 2))
+        return Whole(_inverse_root((curvature + curvature.T) / 2))
     place = np.zeros(density.size, bool)
     place[[0, *range(-8, 0)]] = True
     rows = _slopes(density, mode, np.flatnonzero(place))  # (shared, size)
@@ -80,7 +92,7 @@ def curvature_scale(density: Density, mode: Float[np.ndarray, " size"]) -> Scale
     diagonal = density.labeler_information(mode)
     below = border / diagonal[:, None]
     root = _inverse_root((corner + corner.T) / 2 - border.T @ below)
-    return Scale(None, 1 / np.sqrt(diagonal), -below @ root, root, place)
+    return Arrow(1 / np.sqrt(diagonal), -below @ root, root, place)
 
 
 def gradients_of_scale(density: Density) -> int:

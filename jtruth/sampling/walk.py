@@ -35,7 +35,11 @@ class Mover(Protocol):
     """One model, ready to move."""
 
     num_chains: int
-    block: int  # most sweeps between two looks at progress and checkpoint
+
+    @property
+    def block(self) -> int:
+        """Most sweeps between two looks at progress and checkpoint."""
+        ...
 
     def start(self, rng: np.random.Generator) -> Chain:
         """Where the chains begin."""

@@ -12,7 +12,7 @@ from jtruth.evaluation import inputs, ranges
 from jtruth.learning import fit_joint, fit_random_effect
 from jtruth.learning import random_effect as module
 from jtruth.learning._random_effect_density import Density
-from jtruth.learning._random_effect_scale import Scale, curvature_scale, find_mode
+from jtruth.learning._random_effect_scale import Arrow, Whole, curvature_scale, find_mode
 from jtruth.learning._rows import merge_samples
 from jtruth.sampling import Convergence, Effort, TooLarge
 from jtruth.sampling.effort import FEWEST, limits
@@ -125,8 +125,8 @@ def test_scale_of_many_labelers_is_close_to_the_whole_curvature(monkeypatch):
     unit = np.eye(density.size)
     root = arrow.apply(unit).T
     np.testing.assert_allclose(arrow.apply_transposed(unit), root, atol=1e-12)  # R' is the transposed of R
-    assert isinstance(whole, Scale) and whole.dense is not None
-    inverse = np.linalg.inv(whole.dense)
+    assert isinstance(whole, Whole) and isinstance(arrow, Arrow)
+    inverse = np.linalg.inv(whole.root)
     values = np.linalg.eigvalsh(root.T @ inverse.T @ inverse @ root)
     assert values.min() > 1 / 9 and values.max() < 9
 
