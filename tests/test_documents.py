@@ -59,6 +59,10 @@ def test_the_noise_model_to_copy_works_everywhere(tmp_path):
     labels = data.to_labels()
     found = jt.evaluate(data.y_pred, labels, noise=model, prior=prior)
     assert {"given error rates", "given prior"} <= {check.name for check in found.checks}
+    for what in ("shared_errors", "hard_samples", "labeler_dependence"):
+        # They learn error rates under an assumption; rates that are given leave nothing to learn.
+        with pytest.raises(ValueError, match=f"'{what}' needs labels whose error rates are learned"):
+            found.sensitivity(what)
     twice = found.sensitivity("error_rates", values=[0.5, 2.0])
     same = jt.evaluate(data.y_pred, labels, noise=model.scaled(2.0), prior=prior)
     assert twice.metrics["accuracy"][-1].mean == pytest.approx(same.accuracy.mean, abs=4e-3)  # 4000 draws

@@ -119,11 +119,11 @@ def fit_voters(
     loss = check_options("mmse", loss, labels.num_classes)
     check_not_negative(regularisation, "regularisation")
     one_hot, given = labels_of_each(labels)
-    tol = float(jnp.finfo(x.dtype).eps) ** 0.5 if tol is None else tol
+    enough = float(jnp.finfo(x.dtype).eps) ** 0.5 if tol is None else tol
     start, lam = zero_start(x, labels.num_classes, loss), jnp.asarray(regularisation, x.dtype)
 
     def one(evidence, where):
-        return solve_linear(x, evidence, lam, start, loss=loss, where=where, max_steps=max_steps, tol=tol)
+        return solve_linear(x, evidence, lam, start, loss=loss, where=where, max_steps=max_steps, tol=enough)
 
     return jax.vmap(one)(jnp.asarray(one_hot, x.dtype), jnp.asarray(given))
 
