@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 
 def is_concrete(x: object) -> bool:
@@ -37,3 +37,14 @@ def safe_log1m(p: Float[Array | np.ndarray, "*shape"]) -> Float[Array, "*shape"]
     """log(1 - p) without cancellation for small p, with -inf and gradient 0 at p = 1."""
     below = p < 1
     return jnp.where(below, jnp.log1p(-jnp.where(below, p, 0.0)), -jnp.inf)
+
+
+def from_here(
+    path: Float[Array, "steps ..."], step: Int[Array, ""] | int, value: Float[Array, "..."]
+) -> Float[Array, "steps ..."]:
+    """The path of an iteration with `value` at `step` and beyond, so that its unused end repeats the last.
+
+    A NaN in the unused end would stop every program that runs under JAX_DEBUG_NANS.
+    """
+    later = jnp.arange(path.shape[0], dtype=jnp.int32) >= jnp.asarray(step, jnp.int32)
+    return jnp.where(later.reshape(-1, *[1] * (path.ndim - 1)), value[None], path)

@@ -182,8 +182,8 @@ def _has_labelled(labels: Labels) -> np.ndarray:
 
 def _log_likelihood(labels: Labels, gold: np.ndarray, matrices: np.ndarray) -> np.ndarray:
     """log p(labels | class) of every draw of the matrices, (draws, samples, classes); gold is certain."""
-    entries = (np.asarray(a) for a in (labels.sample, labels.labeler, labels.label))
-    return known_classes(labels_log_likelihood(matrices, *entries, labels.num_samples), gold)
+    sample, labeler, label = (np.asarray(a) for a in (labels.sample, labels.labeler, labels.label))
+    return known_classes(labels_log_likelihood(matrices, sample, labeler, label, labels.num_samples), gold)
 
 
 def _known(

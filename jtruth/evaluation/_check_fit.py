@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
+from jtruth._host import log
 from jtruth.evaluation._check_data import Parameters, Sets
 
 PSEUDO_COUNT = 0.01  # to every probability: keeps them off 0, and is otherwise maximum likelihood
@@ -51,9 +52,9 @@ class Modes:
     def posterior(self, at: Parameters) -> tuple[np.ndarray, np.ndarray]:
         """E step: class posterior and log probability of every row."""
         num, rows, raters, classes = self.shape
-        log_psi = np.log(at.matrices).transpose(0, 1, 3, 2).reshape(num * raters * classes, classes)
+        log_psi = log(at.matrices).transpose(0, 1, 3, 2).reshape(num * raters * classes, classes)
         joint = (self.given @ log_psi).reshape(num, rows, classes)
-        joint += np.log(at.prior)[:, None, :] + self.offset
+        joint += log(at.prior)[:, None, :] + self.offset
         top = joint.max(axis=2)
         joint -= top[:, :, None]
         np.exp(joint, out=joint)

@@ -6,7 +6,7 @@ from typing import Any
 import jax
 import numpy as np
 from jax.core import Tracer
-from scipy.special import logsumexp, softmax
+from scipy.special import softmax
 
 from jtruth import _validation as check
 from jtruth._host import known_classes, log
@@ -24,7 +24,7 @@ ASSUMPTIONS = ("unknown", "independent", "shared_difficulty")
 class Model:
     """What is known of the labels' noise: log p(z_i | y_i = c), the prior, and how far to trust them."""
 
-    log_likelihood: np.ndarray  # (samples, classes); known samples are 0 and -inf
+    log_likelihood: np.ndarray  # (samples, classes); known samples are 0 and -inf; learned: at mean matrices
     prior: np.ndarray  # (classes,)
     prior_unknown: bool = False  # two classes: the prior is to be integrated out
     refusal: str | None = None  # why no number can be given
@@ -237,7 +237,7 @@ def log_odds(data: Inputs, model: Model) -> np.ndarray:
 
 def log_label_evidence(model: Model) -> float:
     """log p(z) = sum_i log sum_c prior[c] p(z_i | y_i = c)."""
-    return float(np.sum(logsumexp(model.log_likelihood + log(model.prior)[None, :], axis=1)))
+    return float(np.logaddexp.reduce(model.log_likelihood + log(model.prior)[None, :], axis=1).sum())
 
 
 def warnings(data: Inputs) -> list[str]:

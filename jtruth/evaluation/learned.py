@@ -43,8 +43,9 @@ def joint_model(
     rows = [
         {"accuracy": law.mean, "low": end.low, "high": end.high} for law, end in zip(laws, ends, strict=True)
     ]
+    log_likelihood = matrices_log_likelihood(labels, fit.mean_matrices)
     return Model(
-        np.log(np.maximum(fit.class_posterior, 1e-300)),
+        known_classes(log_likelihood, data.gold),
         fit.prior.mean(0),
         warnings=fit.warnings,
         labelers=_labeler_rows(labels, rows),
@@ -109,5 +110,5 @@ def with_classifier(labels: Labels, y_pred: np.ndarray) -> Labels:
 
 def matrices_log_likelihood(labels: Labels, matrices: np.ndarray) -> np.ndarray:
     """(58) for the learned matrices, on the host: the first answer should not wait for a compiler."""
-    entries = (np.asarray(a) for a in (labels.sample, labels.labeler, labels.label))
-    return labels_log_likelihood(matrices, *entries, labels.num_samples)
+    sample, labeler, label = (np.asarray(a) for a in (labels.sample, labels.labeler, labels.label))
+    return labels_log_likelihood(matrices, sample, labeler, label, labels.num_samples)

@@ -30,6 +30,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from jtruth._arrays import from_here
 from jtruth.learning._columns import LabelColumns
 
 _PLAIN_STEPS = 20  # of EM before the first jump: most problems are done by then
@@ -47,7 +48,7 @@ class EMResult(NamedTuple):
     converged: Bool[Array, ""]
     num_steps: Int[Array, ""]
     largest_drop: Float[Array, ""]  # of the objective in one step, if more than rounding; else 0
-    path: Float[Array, " max_steps"]  # objective after each step; NaN after the last
+    path: Float[Array, " max_steps"]  # objective after each step; the last is repeated
 
 
 class _State(NamedTuple):
@@ -184,7 +185,7 @@ def dawid_skene_em(
             converged=~rejected & (moved < tol) & (jnp.abs(drop) < tol * num_labels),
             num_steps=old.num_steps + 1,
             largest_drop=jnp.maximum(old.largest_drop, jnp.where(drop > allowed, drop, 0)),
-            path=old.path.at[old.num_steps].set(kept),
+            path=from_here(old.path, old.num_steps, kept),
         )
 
     nowhere = jnp.full_like(pseudo_counts, jnp.inf)
@@ -202,7 +203,7 @@ def dawid_skene_em(
         converged=jnp.array(False),
         num_steps=jnp.array(0, jnp.int32),
         largest_drop=jnp.array(0, nowhere.dtype),
-        path=jnp.full(max_steps, jnp.nan, nowhere.dtype),
+        path=jnp.zeros(max_steps, nowhere.dtype),
     )
     state = jax.lax.while_loop(lambda s: ~s.converged & (s.num_steps < max_steps), step, state)
     return EMResult(

@@ -92,8 +92,8 @@ class SharedErrors(NoiseModel):
 
     def scaled(self, factor: float) -> "SharedErrors":
         """Errors of the labelers and of the shared draw times `factor`; they copy as often."""
-        both = (scale_errors(np.asarray(a, np.float64), factor) for a in (self.matrices, self.shared))
-        return SharedErrors(*both, self.copying)
+        own, shared = (scale_errors(np.asarray(a, np.float64), factor) for a in (self.matrices, self.shared))
+        return SharedErrors(own, shared, self.copying)
 
     def strata(self, num_labelers: int | None) -> Strata:
         """One stratum for each value of the shared draw, seen by nobody."""

@@ -34,7 +34,10 @@ class Kept(NamedTuple):
 class Mover(Protocol):
     """One model, ready to move."""
 
-    num_chains: int
+    @property
+    def num_chains(self) -> int:
+        """Chains side by side."""
+        ...
 
     @property
     def block(self) -> int:

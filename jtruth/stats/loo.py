@@ -66,7 +66,7 @@ def _terms(log_p: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
     """(elpd, k) of a block of rows (rows, draws)."""
     log_w = -log_p - (-log_p).max(axis=1, keepdims=True)
     if not _FEWEST <= size < log_w.shape[1]:
-        return logsumexp(log_w + log_p, axis=1) - logsumexp(log_w, axis=1), np.full(len(log_p), np.inf)
+        return _log_ratio(log_w + log_p, log_w), np.full(len(log_p), np.inf)
     order = np.argpartition(log_w, -size - 1, axis=1)[:, -size - 1 :]
     order = np.take_along_axis(order, np.take_along_axis(log_w, order, axis=1).argsort(axis=1), axis=1)
     ordered = np.take_along_axis(log_w, order, axis=1)
@@ -78,7 +78,12 @@ def _terms(log_p: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
         found = _pareto_quantiles(k[vary], sigma, cutoff[vary, 0], size)
         smoothed[vary] = np.where(np.isfinite(found), np.minimum(found, tail[vary, -1:]), tail[vary])
     np.put_along_axis(log_w, order[:, 1:], smoothed, axis=1)
-    return logsumexp(log_w + log_p, axis=1) - logsumexp(log_w, axis=1), k
+    return _log_ratio(log_w + log_p, log_w), k
+
+
+def _log_ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
+    """log of (sum of exp) over (sum of exp), row by row."""
+    return np.asarray(logsumexp(above, axis=1)) - np.asarray(logsumexp(below, axis=1))
 
 
 def _pareto_fit(excess: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -20,7 +20,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from jtruth._arrays import safe_log
+from jtruth._arrays import from_here, safe_log
 from jtruth._random import stream
 from jtruth.tables.metrics import ratio
 from jtruth.testing.empirical_bayes import mean_share
@@ -34,7 +34,7 @@ _CHUNK = 500_000  # label draws held at a time: what fits a cache is three times
 
 
 class ConfusionFit(NamedTuple):
-    """Result of an iteration; `path[j]` is K after j steps, NaN beyond `num_steps`."""
+    """Result of an iteration; `path[j]` is K after j steps; the last is repeated beyond `num_steps`."""
 
     confusion: Float[Array, "classes symbols"]
     converged: Bool[Array, ""]
@@ -171,14 +171,14 @@ def iterate(
         new = step(old, number)
         new = jnp.clip(jnp.where(jnp.isnan(new), old, new), alpha, 1.0 - alpha)
         new = new / new.sum(1, keepdims=True)
-        return new, path.at[number + 1].set(new), number + 1, jnp.abs(new - old).max()
+        return new, from_here(path, number + 1, new), number + 1, jnp.abs(new - old).max()
 
     def unfinished(state):
         _, _, number, change = state
         return (number < max_steps) & (change >= tol)
 
     start = jnp.full((num_classes, num_symbols), 1.0 / num_symbols, dtype)
-    path = jnp.full((max_steps + 1, num_classes, num_symbols), jnp.nan, dtype).at[0].set(start)
+    path = jnp.broadcast_to(start, (max_steps + 1, num_classes, num_symbols))
     state = (start, path, 0, jnp.asarray(jnp.inf, dtype))  # the matrix by itself: see empirical_bayes.iterate
     _, path, number, change = jax.lax.while_loop(unfinished, body, state)
     return ConfusionFit(path[number], change < tol, jnp.asarray(number), path)

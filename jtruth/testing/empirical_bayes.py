@@ -22,6 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
+from jtruth._arrays import from_here
 from jtruth._random import stream
 from jtruth.stats import ratio_of_normals
 from jtruth.stats.ratio_of_normals import Ratio
@@ -32,7 +33,7 @@ Step = Callable[[Float[Array, " 2"], Int[Array, ""]], Float[Array, " 2"]]
 
 
 class Fit(NamedTuple):
-    """Result of an iteration; `path[j]` is (p_D, p_FA) after j steps, NaN beyond `num_steps`."""
+    """Result of an iteration; `path[j]` is (p_D, p_FA) after j steps, the last of them repeated."""
 
     p_detection: Float[Array, ""]
     p_false_alarm: Float[Array, ""]
@@ -237,7 +238,7 @@ def iterate(
         old, path, number, _ = state
         new = step(old, number)
         new = jnp.clip(jnp.where(jnp.isnan(new), old, new), alpha, 1.0 - alpha)
-        return new, path.at[number + 1].set(new), number + 1, jnp.abs(new - old).max()
+        return new, from_here(path, number + 1, new), number + 1, jnp.abs(new - old).max()
 
     def unfinished(state):
         _, _, number, change = state
@@ -245,7 +246,7 @@ def iterate(
 
     # The point travels by itself: read out of the path, XLA would take its logarithms anew for each sample.
     start = jnp.asarray(start, dtype)
-    path = jnp.full((max_steps + 1, 2), jnp.nan, dtype).at[0].set(start)
+    path = jnp.broadcast_to(start, (max_steps + 1, 2))
     state = (start, path, 0, jnp.asarray(jnp.inf, dtype))
     _, path, number, change = jax.lax.while_loop(unfinished, body, state)
     return Fit(path[number, 0], path[number, 1], change < tol, jnp.asarray(number), path)

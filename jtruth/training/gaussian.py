@@ -22,7 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from jtruth._arrays import as_array, is_concrete, safe_log
+from jtruth._arrays import as_array, from_here, is_concrete, safe_log
 from jtruth._validation import choose, some
 from jtruth.posterior import class_posterior, validate_prior
 from jtruth.training._inputs import as_features, check_evidence, check_no_nan, check_not_negative, check_whole
@@ -39,7 +39,7 @@ class Gaussians(NamedTuple):
 
 
 class GaussianFit(NamedTuple):
-    """What `fit_gaussians` found; `path[j]` is J after j steps, NaN after the last."""
+    """What `fit_gaussians` found; `path[j]` is J after j steps; the last is repeated."""
 
     model: Gaussians
     prior: Float[Array, " classes"]
@@ -234,11 +234,11 @@ def _em(x, log_likelihood, prior, weights, spread_prior, tol, *, family, learn_p
         model, prior = m_step(weights, prior)
         new, value = e_step(model, prior)
         converged, weights = jnp.abs(new - weights).max() < tol, new
-        return model, prior, weights, path.at[count + 1].set(value), count + 1, converged
+        return model, prior, weights, from_here(path, count + 1, value), count + 1, converged
 
     model, prior = m_step(weights, prior)
     responsibilities, value = e_step(model, prior)
-    path = jnp.full(max_steps + 1, jnp.nan, x.dtype).at[0].set(value)
+    path = jnp.full(max_steps + 1, value)
     carry = model, prior, responsibilities, path, jnp.zeros((), jnp.int32), jnp.array(False)
     carry = jax.lax.while_loop(lambda c: ~c[5] & (c[4] < max_steps), step, carry)
     model, prior, responsibilities, path, count, converged = carry

@@ -119,7 +119,7 @@ def fit_voters(
     loss = check_options("mmse", loss, labels.num_classes)
     check_not_negative(regularisation, "regularisation")
     one_hot, given = labels_of_each(labels)
-    enough = float(jnp.finfo(x.dtype).eps) ** 0.5 if tol is None else tol
+    enough: float = float(jnp.finfo(x.dtype).eps) ** 0.5 if tol is None else float(tol)
     start, lam = zero_start(x, labels.num_classes, loss), jnp.asarray(regularisation, x.dtype)
 
     def one(evidence, where):

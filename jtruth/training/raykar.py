@@ -20,7 +20,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from jtruth._arrays import safe_log
+from jtruth._arrays import from_here, safe_log
 from jtruth.labels import Labels
 from jtruth.noise import ConfusionMatrices
 from jtruth.training._inputs import as_features, as_labels, check_matrices, check_not_negative, check_whole
@@ -32,7 +32,7 @@ from jtruth.training.objectives import discriminative_map
 
 
 class RaykarFit(NamedTuple):
-    """What EM found; `path[j]` is J after j steps, NaN after the last."""
+    """What EM found; `path[j]` is J after j steps; the last is repeated."""
 
     model: Linear
     matrices: Float[Array, "labelers classes classes"]  # rows of true classes
@@ -141,7 +141,7 @@ def _em(x, labels, rho, lam, pseudo_counts, tol, *, loss, max_steps) -> RaykarFi
             objective=value,
             converged=jnp.abs(rho - carry.class_posterior).max() < tol,
             num_steps=carry.num_steps + 1,
-            path=carry.path.at[carry.num_steps].set(value),
+            path=from_here(carry.path, carry.num_steps, value),
         )
 
     start = RaykarFit(
@@ -151,6 +151,6 @@ def _em(x, labels, rho, lam, pseudo_counts, tol, *, loss, max_steps) -> RaykarFi
         objective=jnp.array(jnp.inf, x.dtype),
         converged=jnp.array(False),
         num_steps=jnp.zeros((), jnp.int32),
-        path=jnp.full(max_steps, jnp.nan, x.dtype),
+        path=jnp.zeros(max_steps, x.dtype),
     )
     return jax.lax.while_loop(lambda c: ~c.converged & (c.num_steps < max_steps), step, start)
