@@ -60,7 +60,7 @@ class ConfusionMatrices(NoiseModel):
     matrices: Float[Array | np.ndarray, "labelers classes classes"]
 
     def __init__(self, matrices):
-        # Runs only where a model is constructed, never when JAX rebuilds one (see _parameters.py).
+        # Runs only where a model is constructed, never when JAX rebuilds one (see parameters.py).
         self.matrices = check_matrices(matrices, "matrices")
 
     @property

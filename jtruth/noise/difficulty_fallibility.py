@@ -58,7 +58,7 @@ class DifficultyFallibility(NoiseModel):
     num_classes: int = eqx.field(static=True)
 
     def __init__(self, difficulty, fallibility, num_classes: int):
-        # Runs only where a model is constructed, never when JAX rebuilds one (see _parameters.py).
+        # Runs only where a model is constructed, never when JAX rebuilds one (see parameters.py).
         self.num_classes = check_num_classes(num_classes)
         self.difficulty = as_parameter(difficulty, "difficulty")
         self.fallibility = as_parameter(fallibility, "fallibility")

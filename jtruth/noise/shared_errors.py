@@ -62,7 +62,7 @@ class SharedErrors(NoiseModel):
     copying: Float[Array | np.ndarray, "*labelers"]
 
     def __init__(self, matrices, shared, copying):
-        # Runs only where a model is constructed, never when JAX rebuilds one (see _parameters.py).
+        # Runs only where a model is constructed, never when JAX rebuilds one (see parameters.py).
         self.matrices = check_matrices(matrices, "matrices")
         self.shared = as_parameter(shared, "shared")
         self.copying = as_parameter(copying, "copying")

@@ -42,7 +42,7 @@ class Symmetric(NoiseModel):
     num_classes: int = eqx.field(static=True)
 
     def __init__(self, error, num_classes: int):
-        # Runs only where a model is constructed, never when JAX rebuilds one (see _parameters.py).
+        # Runs only where a model is constructed, never when JAX rebuilds one (see parameters.py).
         self.num_classes = check_num_classes(num_classes)
         self.error = as_parameter(error, "error")
         check_ndim(self.error, "error", (0, 1), "() or (labelers,)")

@@ -53,7 +53,7 @@ def test_the_learned_log_likelihood_is_one():
     rho = softmax(model.log_likelihood + np.log(model.prior), axis=1)
     with_prediction = rho * fit.classifier.mean(axis=0)[:, y_pred].T
     with_prediction /= with_prediction.sum(axis=1, keepdims=True)
-    # Mean matrices are not the posterior of matrices: a doubtful sample differs by up to .08, most by nothing.
+    # Mean matrices are not the mean over matrices: a doubtful sample differs by up to .08, most by nothing.
     assert np.abs(with_prediction - fit.class_posterior).mean() < 0.02
     doubled = softmax(np.log(fit.class_posterior) + np.log(model.prior), axis=1)
     assert np.abs(softmax(model.log_likelihood, axis=1) - doubled).max() > 0.1
