@@ -4,7 +4,7 @@ import jax
 import numpy as np
 import pytest
 
-from jtruth import information, planning, simulation
+from jtruth import asking, information, planning, simulation
 from jtruth._random import as_key
 from jtruth.labels import Labels
 from jtruth.noise import Symmetric
@@ -23,7 +23,7 @@ MAY_BE_LEFT_OUT = {
     "plan_request": lambda **key: planning.plan_request(
         budget=5.0, labelers=["crowd:0.2:0.05:3"], rates="known", num_sets=2, **key
     ).simulated,
-    "next_labels": lambda **key: planning.next_labels(
+    "next_labels": lambda **key: asking.next_labels(
         LABELS, np.array([1, 0, 1, 0]), 1, metric="precision", matrices=GOOD, prior=[0.5, 0.5], num_draws=50,
         **key,
     ),

@@ -204,7 +204,7 @@ def _calibrated(
     f, alpha = np.empty_like(p), np.empty(samples)
     for fold in range(folds):
         own = part == fold
-        fitted = fit_calibrator(stream(key, "calibrate", fold), found.take(~own), p[~own], **options)
+        fitted = fit_calibrator(stream(key, "calibrate a fold", fold), found.take(~own), p[~own], **options)
         f[own], alpha[own] = map(np.asarray, fitted(p[own]))
     return Calibrated(f, alpha), np.arange(samples)
 

@@ -58,7 +58,7 @@ def cheapest_plan(
     >>> made = setting([0.7, 0.3], 0.9, [crowd, expert], rates="known", cost_sample=0.02)
     >>> found = cheapest_plan(made, 0.06, key=jax.random.key(0), num_sets=20)
     >>> found.best.plan.labels, 0.055 < found.simulated.mean < 0.065
-    ((2.0, 0.0), True)
+    ((3.0, 0.0), True)
     """
     if not 0 < width < 1:
         raise ValueError(f"width is {width}; give how wide the interval may be, between 0 and 1")

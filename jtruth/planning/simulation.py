@@ -69,6 +69,7 @@ def simulated_widths(
     Raises:
         ValueError: a plan that is impossible, or fewer than two sets.
 
+    >>> import jax
     >>> from jtruth.planning import labeler, setting
     >>> made = setting([0.7, 0.3], 0.9, [labeler("crowd", 0.2, people=5)], rates="known")
     >>> one, three = simulated_widths(

@@ -15,6 +15,7 @@ import pytest
 from scipy.special import logit
 
 from jtruth.stats.chains import effective_sample_size
+from jtruth.tables.metrics import named_metric
 from jtruth.testing import _multiclass_gibbs as gibbs
 from jtruth.testing.count_posterior import CountDraws, collapsed_log_likelihood, count_posterior
 from jtruth.testing.exact import count_table
@@ -175,7 +176,10 @@ def test_undefined_metrics_are_reported():
     absent = sum(p for cell, p in exact.items() if sum(cell[:3]) == 0)
     defined = found.estimate("recall[0]").probability_defined
     assert abs(defined - (1 - absent)) < LIMIT * np.sqrt(absent * (1 - absent) / 2000)
-    assert found.estimate("recall[cat]", ["cat", "dog", "eel"]).mean == found.estimate("recall[0]").mean
+    assert (
+        found.estimate(named_metric("recall[cat]", ["cat", "dog", "eel"])).mean
+        == found.estimate("recall[0]").mean
+    )
     assert found.rate(2, 0).probability_defined < 0.01
 
 
