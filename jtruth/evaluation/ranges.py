@@ -58,8 +58,8 @@ POINT = ("majority_vote", "shared_strata", "random_effect")
 HULL = ("majority_vote", "labeler_strata", "shared_strata", "random_effect")
 FAST = ("majority_vote", "independent", "random_effect")  # two classes; for more: HULL
 
-# A range is wide, and its ends need not be known to a hundredth of it. Half a minute a member, at most.
-EFFORT = Effort(max_rhat=1.02, min_ess=300, max_work=6e9, nuisance=False)
+# A range is wide, and its ends need not be known to a hundredth of it. Some 15 s a member, at most.
+EFFORT = Effort(max_rhat=1.02, min_ess=300, max_work=3e9, nuisance=False)
 _WORST_RHAT, _FEWEST_DRAWS = 1.1, 50.0
 _VOTE_DRAWS = 4000
 

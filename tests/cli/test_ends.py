@@ -52,6 +52,7 @@ def sentences(path):
             yield node.value
 
 
+@pytest.mark.slow
 def test_next_lines_run_as_printed(run, export, monkeypatch):
     """On cd70ba6 they forgot the columns, and what `#` and quotation marks are for."""
     monkeypatch.chdir(export)

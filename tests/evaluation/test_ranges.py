@@ -70,6 +70,7 @@ def test_members_are_the_answers_that_one_gets_by_asking_for_them(result):
     assert alone.interval_kind == "posterior" and len(alone.assumptions) == 1
 
 
+@pytest.mark.slow
 def test_shared_difficulty_is_one_law_of_two_models(result):
     _, y_pred, labels = crowd(0)
     pooled = jt.evaluate(y_pred, labels, assume="shared_difficulty")
@@ -95,6 +96,7 @@ def test_majority_vote_draws_have_the_mean_of_the_counts():
     assert vote.metrics["accuracy"].sd == pytest.approx(expected, rel=0.1)
 
 
+@pytest.mark.slow
 def test_fast_has_fewer_members_and_both_directions():
     _, y_pred, labels = crowd(2)
     result = jt.evaluate(y_pred, labels, fast=True)

@@ -111,6 +111,7 @@ def test_a_dirichlet_truth_is_recovered():
     assert losses[1] < losses[0] and losses[1] < losses[2]
 
 
+@pytest.mark.slow
 def test_heads_find_what_concentration_depends_on():
     rng = np.random.default_rng(1)
     x = rng.normal(size=(800, 2))

@@ -90,6 +90,7 @@ def simulated(key, samples, labels, power):
     return Histograms(counts, counts.sum(axis=1), labels), q, z
 
 
+@pytest.mark.slow
 def test_intervals_cover():
     """400 sets of 150 samples with 3 labels: 92.8 to 97.2 % of intervals hold the truth, 2 s.e."""
     edges = hist.equal_width_edges(4)

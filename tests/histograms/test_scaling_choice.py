@@ -2,6 +2,7 @@
 
 import jax
 import numpy as np
+import pytest
 from sklearn.isotonic import IsotonicRegression
 
 from jtruth import histograms as hist
@@ -14,6 +15,7 @@ H = hist.from_counts(
 Z = Q**2 / (Q**2).sum(axis=1, keepdims=True)
 
 
+@pytest.mark.slow
 def test_penalties_by_cross_validation_equal_a_loop():
     key, u = jax.random.key(0), np.log(Z)
     found = hist.choose_penalties(

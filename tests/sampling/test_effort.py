@@ -131,6 +131,7 @@ def test_scale_of_many_labelers_is_close_to_the_whole_curvature(monkeypatch):
     assert values.min() > 1 / 9 and values.max() < 9
 
 
+@pytest.mark.slow
 def test_arrow_and_whole_scale_draw_from_one_law(monkeypatch):
     """Means differ by less than 5 Monte Carlo errors: a false alarm in 1 of 10 000."""
     labels, y_pred = crowd(size=200, labelers=4, seed=2)

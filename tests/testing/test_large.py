@@ -141,6 +141,7 @@ def test_a_million_samples_by_the_integral_over_the_operating_point(n, prior):
     np.testing.assert_allclose(found, p_fa, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_million_samples_by_the_whole_table():
     data = collapse(*simulated(9, 1_000_000, error=0.2, labelers=3, equal=True))
     table, smooth = count_table(data), smooth_table(data)
