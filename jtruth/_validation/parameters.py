@@ -62,7 +62,7 @@ def _any_model(data, tasks, workers, classes, source: Source) -> dict[str, Any]:
     for name, value in parsed.items():
         if isinstance(value, dict):
             names = workers if set(workers) <= set(value) else tasks
-            shape = np.shape(next(iter(value.values()), None))
+            shape = np.shape(next(iter(value.values()), 0.0))
             parsed[name] = _by_name(value, names, shape, source, name)
     if "prior" in parsed:
         parsed["prior"] = _array(parsed["prior"], (len(classes),), source, "prior")
