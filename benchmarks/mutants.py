@@ -2,7 +2,7 @@
 
     python benchmarks/mutants.py                        # all of them, about half an hour on one core
     python benchmarks/mutants.py --only ppi             # those whose text, replacement or tests match
-    python benchmarks/mutants.py --resume /tmp/done.jsonl   # go on with a run that was stopped
+    python benchmarks/mutants.py --resume done.jsonl        # go on with a run that was stopped
     python benchmarks/mutants.py --check                # does every text still occur exactly once?
 
 The faults are in `mutants.txt` beside this file: what a careful but tired person could write and no linter
