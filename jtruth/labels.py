@@ -49,6 +49,11 @@ class Labels:
     notes: tuple = ()  # sentences: what was left out or read in a special way
     inferred: tuple = ()  # "tasks", "classes": names in an order that nobody gave (first seen, alphabetical)
 
+    def __repr__(self) -> str:
+        """One line."""
+        sizes = f"{self.num_samples} samples, {self.num_labelers} labelers, {self.num_classes} classes"
+        return f"Labels({sizes}, {np.size(self.label)} labels)"
+
     def tree_flatten(self):
         """Leaves and static sizes for JAX; names and notes are left behind."""
         sizes = self.num_samples, self.num_labelers, self.num_classes

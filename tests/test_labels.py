@@ -391,3 +391,8 @@ def test_many_labels_of_many_workers():
     rows, inverse, _ = labels.patterns()
     for one, other in zip(rows.padded(), labels.padded(), strict=True):
         assert (one[inverse] == other).all()
+
+
+def test_a_label_set_prints_in_one_line():
+    labels = Labels.from_matrix(np.array([[0, 1, -1], [1, 1, 0]]), 2)
+    assert repr(labels) == "Labels(2 samples, 3 labelers, 2 classes, 5 labels)"

@@ -38,6 +38,10 @@ class NutsFit(NamedTuple):
     identified: bool
     warnings: tuple[str, ...]
 
+    def __repr__(self) -> str:
+        """One line."""
+        return f"NutsFit({self.model!r}, {self.labels!r}, converged={self.converged}, usable={self.usable})"
+
     @property
     def converged(self) -> bool:
         """Split R-hat below 1.01 and ESS of 100 a chain, for every parameter."""
