@@ -30,7 +30,7 @@ import numpy as np  # noqa: E402
 
 from jtruth.noise import DifficultyFallibility  # noqa: E402
 from jtruth.simulation import simulate  # noqa: E402
-from jtruth.testing._multiclass_steps import exact_step, iterate  # noqa: E402
+from jtruth.testing.multiclass.steps import exact_step, iterate  # noqa: E402
 
 jax.config.update("jax_enable_x64", True)
 SAMPLES, CLASSES, STEPS, DRAWS, BLOCK = 2000, 4, 6, 10_000, 100

@@ -56,11 +56,11 @@ from multiprocessing import get_context  # noqa: E402
 import jax  # noqa: E402
 import numpy as np  # noqa: E402
 
-from jtruth.evaluation._check_data import Parameters  # noqa: E402
-from jtruth.evaluation.checks import given_checks, learned_checks  # noqa: E402
-from jtruth.evaluation.learned import with_classifier  # noqa: E402
+from jtruth.evaluation.assumptions.learned import with_classifier  # noqa: E402
+from jtruth.evaluation.checks.sets import Parameters  # noqa: E402
+from jtruth.evaluation.checks.verdicts import given_checks, learned_checks  # noqa: E402
 from jtruth.labels import Labels  # noqa: E402
-from jtruth.learning.dawid_skene import Smoothing, fit_dawid_skene  # noqa: E402
+from jtruth.learning.em.dawid_skene import Smoothing, fit_dawid_skene  # noqa: E402
 from jtruth.noise import ConfusionMatrices  # noqa: E402
 
 # name: samples, labelers, classes, share of labels that are there, fault

@@ -44,8 +44,8 @@ import jax  # noqa: E402
 import numpy as np  # noqa: E402
 
 from jtruth.labels import Labels  # noqa: E402
-from jtruth.learning.dawid_skene import Smoothing, fit_dawid_skene  # noqa: E402
-from jtruth.learning.joint import fit_joint  # noqa: E402
+from jtruth.learning.em.dawid_skene import Smoothing, fit_dawid_skene  # noqa: E402
+from jtruth.learning.joint.posterior import fit_joint  # noqa: E402
 
 NAMES = ("ACC", "PREC", "REC", "F1")
 # name: samples, labelers, classes, whether every labeler labels every sample

@@ -86,9 +86,9 @@ import jax  # noqa: E402
 import numpy as np  # noqa: E402
 from scipy.stats import norm  # noqa: E402
 
-from jtruth.evaluation.shares import prevalence  # noqa: E402
+from jtruth.evaluation.gold.shares import prevalence  # noqa: E402
 from jtruth.labels import Labels  # noqa: E402
-from jtruth.learning.joint import fit_joint  # noqa: E402
+from jtruth.learning.joint.posterior import fit_joint  # noqa: E402
 from jtruth.stats.ppi import gold_sample, ppi_mean  # noqa: E402
 
 SIZE = 1000

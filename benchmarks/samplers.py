@@ -65,9 +65,9 @@ import numpyro.distributions as dist  # noqa: E402
 from numpyro.infer import NUTS, init_to_value  # noqa: E402
 
 import jtruth as jt  # noqa: E402
-from jtruth.learning._bayes_fit import majority_matrices  # noqa: E402
-from jtruth.learning.bayes import fit_nuts  # noqa: E402
-from jtruth.learning.joint import fit_joint  # noqa: E402
+from jtruth.learning.annotation._fit import majority_matrices  # noqa: E402
+from jtruth.learning.annotation.bayes import fit_nuts  # noqa: E402
+from jtruth.learning.joint.posterior import fit_joint  # noqa: E402
 from jtruth.sampling import Effort  # noqa: E402
 from jtruth.stats.chains import effective_sample_size  # noqa: E402
 

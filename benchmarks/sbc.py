@@ -13,8 +13,9 @@ Sets: 60 samples, labeled by all of 5 labelers (3 classes: 4). Priors are diagon
 diagonal and 2 in all off it, so that the mirror image in which classes have exchanged names has no mass to
 speak of: at 2 to 1 a chain from majority vote stays where it starts and ranks tell of that, not of errors.
 
-    nuts      every model of jtruth.learning.bayes: one chain a set, 16 sets in step in one compiled program,
-              400 transitions of warm-up and 1000 kept, starts near majority vote as in `fit_nuts`
+    nuts      every model of jtruth.learning.annotation.bayes: one chain a set, 16 sets in step in one
+              compiled program, 400 transitions of warm-up and 1000 kept, starts near majority vote as in
+              `fit_nuts`
     testing   the operating point (matrix) given the true log-odds: `binary_nuts`, `multiclass_nuts`
     joint     `fit_joint` under its four dependence models, with a classifier
     random effect   `fit_random_effect` with its own priors: a labeler is worse than chance on the typical
@@ -87,12 +88,12 @@ from scipy.special import expit, softmax  # noqa: E402
 from scipy.stats import kstest, truncnorm  # noqa: E402
 
 from jtruth.labels import Labels  # noqa: E402
-from jtruth.learning import bayes  # noqa: E402
-from jtruth.learning._bayes_fit import diagnose, start_values  # noqa: E402
-from jtruth.learning._bayes_rows import merged_rows  # noqa: E402
-from jtruth.learning._bayes_spec import SPECS, prepare  # noqa: E402
-from jtruth.learning.joint import fit_joint  # noqa: E402
-from jtruth.learning.random_effect import fit_random_effect  # noqa: E402
+from jtruth.learning.annotation import bayes  # noqa: E402
+from jtruth.learning.annotation._fit import diagnose, start_values  # noqa: E402
+from jtruth.learning.annotation.rows import merged_rows  # noqa: E402
+from jtruth.learning.annotation.spec import SPECS, prepare  # noqa: E402
+from jtruth.learning.joint.posterior import fit_joint  # noqa: E402
+from jtruth.learning.joint.random_effect import fit_random_effect  # noqa: E402
 from jtruth.sampling import Effort, nuts  # noqa: E402
 from jtruth.stats.chains import effective_sample_size  # noqa: E402
 from jtruth.testing.bayes import binary_nuts, multiclass_nuts  # noqa: E402
@@ -136,7 +137,7 @@ def place(rng, truth, draws):
     return (below + rng.random() * (tie.sum() + 1)) / (len(draws) + 1)
 
 
-# ---- Models of jtruth.learning.bayes
+# ---- Models of jtruth.learning.annotation.bayes
 
 PRIORS = {
     "dawid_skene": lambda c: {"row_concentration": rows(c)},

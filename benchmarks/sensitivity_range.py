@@ -131,7 +131,7 @@ from sklearn.metrics import f1_score  # noqa: E402
 
 import jtruth as jt  # noqa: E402
 from jtruth.learning import Smoothing, fit_dawid_skene  # noqa: E402
-from jtruth.learning.joint import fit_joint  # noqa: E402
+from jtruth.learning.joint.posterior import fit_joint  # noqa: E402
 
 SETS = ("restaurant", "rte", "dogs", "faces", "bluebirds", "cifar10h_a")
 SIZE, LABELS = 400, 3

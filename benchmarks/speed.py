@@ -51,7 +51,7 @@ from scipy.special import expit  # noqa: E402
 from jtruth.simulation import simulate_difficulty_fallibility  # noqa: E402
 from jtruth.tables.metrics import shown  # noqa: E402
 from jtruth.testing import collapse, exact_posterior, exact_step, iterate, log_odds_of  # noqa: E402
-from jtruth.testing.batch import enough_window, exact_batch  # noqa: E402
+from jtruth.testing.binary.batch import enough_window, exact_batch  # noqa: E402
 
 jax.config.update("jax_enable_x64", True)
 PRIOR, CONFUSION = np.array([0.8, 0.2]), np.array([[0.7, 0.3], [0.2, 0.8]])

@@ -49,7 +49,7 @@ import numpy as np
 from jtruth.noise import DifficultyFallibility
 from jtruth.simulation import simulate
 from jtruth.tables.metrics import named_metric
-from jtruth.testing.multiclass import labeler_tables, multiclass_posterior
+from jtruth.testing.multiclass.methods import labeler_tables, multiclass_posterior
 
 SAMPLES, LABELERS, CLASSES = 2000, 5, 4
 PRIOR = np.array([0.2, 0.3, 0.1, 0.4])

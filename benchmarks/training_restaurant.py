@@ -50,7 +50,7 @@ from sklearn.model_selection import StratifiedKFold  # noqa: E402
 
 from jtruth._arrays import safe_log  # noqa: E402
 from jtruth.labels import Labels  # noqa: E402
-from jtruth.learning.dawid_skene import Smoothing, fit_dawid_skene  # noqa: E402
+from jtruth.learning.em.dawid_skene import Smoothing, fit_dawid_skene  # noqa: E402
 from jtruth.posterior import class_posterior  # noqa: E402
 from jtruth.training import (  # noqa: E402
     fit_linear,

@@ -20,12 +20,12 @@ from jaxtyping import Float
 
 from jtruth._random import required_key, stream
 from jtruth.labels import Labels
-from jtruth.learning.joint import JointPosterior
+from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.learning.pointwise import pointwise_of_joint
 from jtruth.stats.loo import arviz, psis_loo, sum_and_error
 
 if TYPE_CHECKING:
-    from jtruth.learning.bayes import NutsFit
+    from jtruth.learning.annotation.bayes import NutsFit
 
 STANDARD_MODELS = ("dawid_skene", "hierarchical_dawid_skene", "one_coin", "pooled", "item_difficulty")
 _SMALL_DIFFERENCE = (
@@ -87,8 +87,8 @@ def compare_models(
     Args:
         labels: noisy labels.
         key: JAX random key.
-        models: names (see `jtruth.learning.bayes.MODELS`), or fits of the same labels: `NutsFit`, or
-            `JointPosterior` under independence without predictions or gold labels. A mapping gives them
+        models: names (see `jtruth.learning.annotation.bayes.MODELS`), or fits of the same labels: `NutsFit`,
+            or `JointPosterior` under independence without predictions or gold labels. A mapping gives them
             names of your own.
         options: of `fit_nuts`, for the names.
 
@@ -111,7 +111,7 @@ def compare_models(
     found = []
     for k, fit in enumerate(fits):
         if isinstance(fit, str):
-            from jtruth.learning.bayes import fit_nuts
+            from jtruth.learning.annotation.bayes import fit_nuts
 
             fit = fit_nuts(fit, labels, key=stream(key, "model", k), **options)
         found.append((leave_one_out(fit, labels), fit.warnings))

@@ -13,8 +13,8 @@ from scipy.special import betaln, gammaln, logsumexp
 
 from jtruth.comparison import compare_models, leave_one_out, to_datatree
 from jtruth.labels import Labels
-from jtruth.learning.bayes import fit_nuts
-from jtruth.learning.joint import fit_joint
+from jtruth.learning.annotation.bayes import fit_nuts
+from jtruth.learning.joint.posterior import fit_joint
 
 OPTIONS = {"num_warmup": 300, "num_samples": 500, "chunk": 100}
 
@@ -167,7 +167,7 @@ def test_labelers_of_different_accuracy_are_told_apart():
 
 @pytest.mark.slow
 def test_blocks_of_rows_give_the_same(pooled, monkeypatch):
-    from jtruth.learning import _bayes_digest
+    from jtruth.learning.annotation import digest as _bayes_digest
 
     whole = leave_one_out(pooled)
     monkeypatch.setattr(_bayes_digest, "BLOCK", 3)

@@ -225,7 +225,7 @@ CLEAN = {
     "stats/regions.py": "",
     "plots.py": "import matplotlib.pyplot as plt\n",
     "cli.py": "from jtruth import report\n\ndef show():\n    from jtruth import plots\n",
-    "report.py": "from jtruth.testing.exact import x\n",
+    "report.py": "from jtruth.testing.binary.exact import x\n",
 }
 
 # Case: (file, its text, the violation that must be reported).

@@ -15,8 +15,8 @@ from jtruth import plots
 from jtruth.plots.joint import _joint_regions
 from jtruth.stats.estimates import DensityEstimate, PmfEstimate
 from jtruth.testing import JointDensity, JointEstimate
-from jtruth.testing.empirical_bayes import Fit
-from jtruth.testing.plug_in import point_estimate
+from jtruth.testing.binary.empirical_bayes import Fit
+from jtruth.testing.binary.plug_in import point_estimate
 
 matplotlib.use("agg")
 ROC = ("recall", "false_alarm_rate")

@@ -18,8 +18,8 @@ from scipy.special import softmax
 from jtruth._host import log
 from jtruth.labels import Labels
 from jtruth.tables.metrics import Metric, Terms
-from jtruth.testing.exact import count_table
-from jtruth.testing.operating_point import collapse
+from jtruth.testing.binary.exact import count_table
+from jtruth.testing.binary.operating_point import collapse
 
 
 class Values(NamedTuple):

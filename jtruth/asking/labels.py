@@ -23,14 +23,14 @@ from jtruth._random import as_key, host_rng
 from jtruth._validation import choose
 from jtruth.asking._answers import Asked, Rows, Values, drawn_values, exact_values, merged, reductions
 from jtruth.labels import Labels
-from jtruth.learning.joint import fit_joint
+from jtruth.learning.joint.posterior import fit_joint
 from jtruth.noise import ConfusionMatrices
 from jtruth.posterior import check_not_contradictory, validate_prior
 from jtruth.tables.metrics import expected_table, named_metric
-from jtruth.testing.count_posterior import count_posterior
-from jtruth.testing.exact import count_table
-from jtruth.testing.nodes import confusion_nodes
-from jtruth.testing.operating_point import collapse
+from jtruth.testing.binary.exact import count_table
+from jtruth.testing.binary.nodes import confusion_nodes
+from jtruth.testing.binary.operating_point import collapse
+from jtruth.testing.multiclass.count_draws import count_posterior
 
 _MOST_TABLES = 150  # distinct samples up to which every table is computed exactly
 _FEWEST_DRAWS, _MOST_CELLS = 50, 4_000_000  # draws times distinct samples that are held in memory

@@ -19,7 +19,7 @@ import numpy as np
 from jtruth import histograms as hist
 from jtruth._random import as_key, host_rng, stream
 from jtruth._version import __version__
-from jtruth.evaluation.exchangeability import exchangeability_check
+from jtruth.evaluation.checks.exchangeability import exchangeability_check
 from jtruth.evaluation.result import Check, estimate_dict
 from jtruth.histograms.calibrator import CALIBRATIONS, Calibrated, epistemic_after_one_label, fit_calibrator
 from jtruth.histograms.estimates import law_of_mean

@@ -13,22 +13,23 @@ import numpy as np
 from jaxtyping import Array
 
 from jtruth._random import as_key, stream
-from jtruth.evaluation import inputs, ranges
-from jtruth.evaluation._check_chance import chance_check
-from jtruth.evaluation._check_data import Parameters
+from jtruth.evaluation import inputs
 from jtruth.evaluation.answers import answer_of, names_of, of_nothing, of_votes, vote_metrics
-from jtruth.evaluation.checks import given_checks, learned_checks, refused
-from jtruth.evaluation.learned import joint_model, plug_in_model, with_classifier
+from jtruth.evaluation.assumptions import ranges
+from jtruth.evaluation.assumptions.learned import joint_model, plug_in_model, with_classifier
+from jtruth.evaluation.assumptions.sensitivity import Basis
+from jtruth.evaluation.checks.chance import chance_check
+from jtruth.evaluation.checks.sets import Parameters
+from jtruth.evaluation.checks.verdicts import given_checks, learned_checks, refused
+from jtruth.evaluation.gold.answer import GoldSampling, gold_answer
 from jtruth.evaluation.result import Assumption, Check, Evaluation
-from jtruth.evaluation.sensitivity import Basis
-from jtruth.evaluation.with_gold import GoldSampling, gold_answer
 from jtruth.labels import Labels
-from jtruth.learning.joint import JointPosterior
+from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.regions import check_level
 from jtruth.tables.posterior import estimates
 from jtruth.testing import binary_posterior, exact_posterior, unknown_prior
-from jtruth.testing.multiclass import METHODS as MULTICLASS
-from jtruth.testing.multiclass import multiclass_posterior
+from jtruth.testing.multiclass.methods import METHODS as MULTICLASS
+from jtruth.testing.multiclass.methods import multiclass_posterior
 from jtruth.testing.tested import Tested
 
 INDEPENDENT = "given the true class, the classifier and the labelers err independently of one another"
@@ -67,7 +68,7 @@ def evaluate(
         noise: a noise model (`jt.noise...`) of known parameters; learned from the labels if None.
         prior: (classes,) class prior. If None and the noise is given, it is integrated out (uniform prior).
         gold: (samples,) known classes, -1 where unknown. With learned error rates and assume "unknown" they
-            correct the answer by the pooled rule of `jtruth.evaluation.gold`; otherwise they are clamped.
+            correct the answer by the pooled rule (`jtruth.evaluation.gold.pooled`); else they are clamped.
         gold_inclusion, gold_strata: (samples,) how gold was chosen: probability of each sample to be asked,
             or strata inside which gold is random. By default gold is a random sample of all.
         assume: what classifier and labelers share given the class: "unknown" (None means the same), a

@@ -15,7 +15,7 @@ from jtruth.evaluation._given import as_labels, read_log_likelihood
 from jtruth.labels import Labels
 from jtruth.noise import NoiseModel, check_known_labels
 from jtruth.posterior import check_not_contradictory, validate_prior
-from jtruth.testing.binary import METHODS
+from jtruth.testing.binary.methods import METHODS
 
 ASSUMPTIONS = ("unknown", "independent", "shared_difficulty")
 

@@ -10,12 +10,12 @@ from jtruth._random import as_key, stream
 from jtruth._validation.terminal import plain
 from jtruth._version import __version__
 from jtruth.evaluation._given import as_labels
-from jtruth.evaluation.checks import labeler_checks, refused
+from jtruth.evaluation.checks.verdicts import labeler_checks, refused
 from jtruth.evaluation.inputs import read_gold
 from jtruth.evaluation.result import Check
 from jtruth.evaluation.text import MORE_RIGHT, check_lines
 from jtruth.labels import Labels
-from jtruth.learning.joint import JointPosterior, fit_joint
+from jtruth.learning.joint.posterior import JointPosterior, fit_joint
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.regions import check_level
 

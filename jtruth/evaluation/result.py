@@ -7,18 +7,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jtruth._version import __version__
+from jtruth.evaluation.assumptions.sensitivity import Basis, Sensitivity, sensitivity
 from jtruth.evaluation.frames import metrics_frame, notebook_table
-from jtruth.evaluation.sensitivity import Basis, Sensitivity, sensitivity
 from jtruth.evaluation.text import MORE_RIGHT, headline, summary_text
-from jtruth.learning.joint import JointPosterior
+from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.estimates import Estimate
 from jtruth.stats.regions import check_level
 from jtruth.tables.joint import JointDensity, JointEstimate
 from jtruth.tables.metrics import Metric, named_metric
 from jtruth.tables.posterior import Cells, TablePosterior
-from jtruth.testing.count_posterior import CountDraws
-from jtruth.testing.empirical_bayes import Fit
-from jtruth.testing.multiclass import ConfusionFit
+from jtruth.testing.binary.empirical_bayes import Fit
+from jtruth.testing.multiclass.count_draws import CountDraws
+from jtruth.testing.multiclass.methods import ConfusionFit
 
 
 class Check(NamedTuple):
@@ -141,7 +141,7 @@ class Evaluation:
             progress: called with (values done, values in all); some seconds for each on large sets.
 
         Returns:
-            `jtruth.evaluation.sensitivity.Sensitivity`.
+            `jtruth.evaluation.assumptions.sensitivity.Sensitivity`.
 
         Raises:
             ValueError: an assumption that this answer does not rest on, or values that make no sense.

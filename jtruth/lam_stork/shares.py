@@ -12,7 +12,7 @@ uncertain as a few dozen answers are, and the correction is worth only as much.
 
 The share is that of the population the N were drawn from. Gold must come from the same population as the
 answers that are corrected: a judge that is good on easy answers is not as good on hard ones. Where gold is a
-random part of the N, other rules use it better (`jtruth.stats.ppi`, `jtruth.evaluation.shares`).
+random part of the N, other rules use it better (`jtruth.stats.ppi`, `jtruth.evaluation.gold.shares`).
 
 Intervals: delta, bootstrap and exact as in `intervals`, and "adjusted", Lang and Reiczigel (2014):
 one right and one wrong answer added to the gold of each class, z^2/2 of each kind to the N, and a shift for

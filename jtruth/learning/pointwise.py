@@ -12,10 +12,10 @@ import numpy as np
 from jaxtyping import Float
 
 from jtruth.labels import Labels
-from jtruth.learning._bayes_digest import Draws, digest, row_blocks, row_log_likelihood
-from jtruth.learning._bayes_rows import LabelRows, MergedRows, merged_rows
-from jtruth.learning._bayes_spec import SPECS
-from jtruth.learning.joint import JointPosterior
+from jtruth.learning.annotation.digest import Draws, digest, row_blocks, row_log_likelihood
+from jtruth.learning.annotation.rows import LabelRows, MergedRows, merged_rows
+from jtruth.learning.annotation.spec import SPECS
+from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.chains import effective_sample_size
 
 _NOT_THE_SAME = 0.3  # a class probability of the same labels and draws does not differ by this

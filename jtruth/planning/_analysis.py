@@ -7,17 +7,17 @@ from jaxtyping import Float
 
 from jtruth._random import host_rng
 from jtruth.labels import Labels
-from jtruth.learning.joint import fit_joint
+from jtruth.learning.joint.posterior import fit_joint
 from jtruth.planning._data import DataSet, log_likelihood
 from jtruth.planning._patterns import row_prior
 from jtruth.planning.settings import Setting
 from jtruth.sampling import Effort
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Estimate
-from jtruth.testing.count_posterior import count_posterior
-from jtruth.testing.exact import count_table
-from jtruth.testing.nodes import confusion_nodes
-from jtruth.testing.operating_point import collapse
+from jtruth.testing.binary.exact import count_table
+from jtruth.testing.binary.nodes import confusion_nodes
+from jtruth.testing.binary.operating_point import collapse
+from jtruth.testing.multiclass.count_draws import count_posterior
 
 _NODES = 8192  # of the quasi-random rule for population metrics with known rates, a power of 2
 

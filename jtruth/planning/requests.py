@@ -13,7 +13,7 @@ import numpy as np
 
 from jtruth._random import as_key
 from jtruth.labels import Labels
-from jtruth.learning.joint import fit_joint
+from jtruth.learning.joint.posterior import fit_joint
 from jtruth.planning._candidates import MOST_MIXES
 from jtruth.planning.search import PlanSearch, cheapest_plan, narrowest_plan
 from jtruth.planning.settings import Labeler, labeler, setting

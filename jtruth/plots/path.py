@@ -8,7 +8,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from jtruth.plots._parts import CYCLE, GREY, SMALL, new_axes
-from jtruth.testing.empirical_bayes import Fit
+from jtruth.testing.binary.empirical_bayes import Fit
 
 
 def plot_path(

@@ -3,7 +3,7 @@
 import numpy as np
 from matplotlib.axes import Axes
 
-from jtruth.evaluation.sensitivity import Sensitivity
+from jtruth.evaluation.assumptions.sensitivity import Sensitivity
 from jtruth.plots._parts import BLUE, GREY, ORANGE, SMALL, new_axes, percent, title
 
 

@@ -3,8 +3,7 @@
 from jtruth.tables.joint import JointDensity, JointEstimate
 from jtruth.tables.metrics import METRICS, binary_counts, named_metric
 from jtruth.testing.baselines import geometric_median, labeler_metrics, majority_metrics, prior_marginal_table
-from jtruth.testing.binary import METHODS, binary_posterior, exact_posterior
-from jtruth.testing.empirical_bayes import (
+from jtruth.testing.binary.empirical_bayes import (
     draw_labels,
     exact_step,
     iterate,
@@ -15,12 +14,13 @@ from jtruth.testing.empirical_bayes import (
     ratio_step,
     sampling_step,
 )
-from jtruth.testing.exact import CountTable, count_table
-from jtruth.testing.large import SmoothTable, smooth_table
-from jtruth.testing.operating_point import BetaPrior, collapse, most_probable
-from jtruth.testing.plug_in import normal_law, precision_recall_density, roc_density, table_at
+from jtruth.testing.binary.exact import CountTable, count_table
+from jtruth.testing.binary.large import SmoothTable, smooth_table
+from jtruth.testing.binary.methods import METHODS, binary_posterior, exact_posterior
+from jtruth.testing.binary.operating_point import BetaPrior, collapse, most_probable
+from jtruth.testing.binary.plug_in import normal_law, precision_recall_density, roc_density, table_at
+from jtruth.testing.binary.unknown import integrate_out, unknown_error, unknown_prior
 from jtruth.testing.tested import Tested
-from jtruth.testing.unknown import integrate_out, unknown_error, unknown_prior
 
 __all__ = [
     "METHODS",

@@ -17,8 +17,8 @@ from jtruth._host import majority
 from jtruth._validation.in_range import check_codes
 from jtruth.stats.poisson_binomial import pmf
 from jtruth.tables.metrics import METRICS, binary_counts, shown
-from jtruth.testing.exact import CountTable
-from jtruth.testing.operating_point import LogOdds
+from jtruth.testing.binary.exact import CountTable
+from jtruth.testing.binary.operating_point import LogOdds
 
 
 class LabelerMetrics(NamedTuple):

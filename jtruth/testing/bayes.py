@@ -27,9 +27,9 @@ from jtruth._random import host_rng, stream
 from jtruth.sampling import nuts
 from jtruth.sampling.nuts_run import NutsRun
 from jtruth.stats.chains import effective_sample_size, split_rhat
-from jtruth.testing import _multiclass_gibbs as gibbs
-from jtruth.testing.count_posterior import CountDraws, checked_inputs
-from jtruth.testing.operating_point import BetaPrior
+from jtruth.testing.binary.operating_point import BetaPrior
+from jtruth.testing.multiclass import _gibbs as gibbs
+from jtruth.testing.multiclass.count_draws import CountDraws, checked_inputs
 
 _DRAWS_AT_ONCE = 100  # parameter draws for which classes are drawn together
 

@@ -6,9 +6,9 @@ from jtruth.stats.estimates import Estimate
 from jtruth.tables.joint import JointDensity, JointEstimate
 from jtruth.tables.metrics import Metric, named_metric
 from jtruth.tables.posterior import TablePosterior
-from jtruth.testing._multiclass_steps import ConfusionFit
-from jtruth.testing.count_posterior import CountDraws
-from jtruth.testing.empirical_bayes import Fit
+from jtruth.testing.binary.empirical_bayes import Fit
+from jtruth.testing.multiclass.count_draws import CountDraws
+from jtruth.testing.multiclass.steps import ConfusionFit
 
 
 class Tested(NamedTuple):

@@ -76,7 +76,8 @@ def fit_bayes(
         key: random key, or a whole number.
         regularisation: lambda > 0; weights have variance 1/lambda.
         intercept_scale: standard deviation of the intercepts.
-        num_warmup, num_samples, num_chains, progress, checkpoint: of NUTS; see `jtruth.learning.bayes`.
+        num_warmup, num_samples, num_chains, progress, checkpoint: of NUTS
+            (`jtruth.learning.annotation.bayes`).
 
     Raises:
         ValueError: bad features or sizes, lambda or a scale that is not positive.

@@ -27,7 +27,7 @@ from jtruth.noise import ConfusionMatrices, Symmetric
 from jtruth.noise.base import NoiseModel
 from jtruth.posterior import class_posterior, validate_prior
 from jtruth.testing import collapse, exact_posterior
-from jtruth.testing.multiclass import multiclass_posterior
+from jtruth.testing.multiclass.methods import multiclass_posterior
 from jtruth.training._prior import estimated_prior
 from jtruth.training.gaussian import FAMILIES, fit_gaussians, gaussian_log_probabilities
 from jtruth.training.hard_labels import label_estimates, vote_shares

@@ -27,7 +27,7 @@ def test_no_message_to_the_shell_speaks_python():
     others = ("jax.random", "pseudo_counts", "reset_index", "dependence=", "allow_unlabelled")
     others += ("gold_inclusion", ".melt(", "no probability law", "F_beta for", "a Spec of your own")
     seen, left = 0, []
-    for path in sorted(p for r in rooms for p in [*Path("jtruth").glob(f"{r}/*.py"), Path("jtruth", r)]):
+    for path in sorted(p for r in rooms for p in [*Path("jtruth", r).rglob("*.py"), Path("jtruth", r)]):
         if path.suffix != ".py" or not path.is_file():
             continue
         for text in sentences(path):

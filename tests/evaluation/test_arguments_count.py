@@ -7,7 +7,8 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 import jtruth as jt
-from jtruth.evaluation import inputs, ranges
+from jtruth.evaluation import inputs
+from jtruth.evaluation.assumptions import ranges
 
 KEY = jax.random.key(3)
 

@@ -9,7 +9,7 @@ import pytest
 
 from jtruth import histograms as hist
 from jtruth.evaluation.calibration import evaluate_calibration, panel_probabilities
-from jtruth.evaluation.exchangeability import exchangeability_check
+from jtruth.evaluation.checks.exchangeability import exchangeability_check
 from jtruth.evaluation.result import estimate_dict
 from jtruth.io import read_predictions, write_labels
 from jtruth.labels import Labels

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import jtruth as jt
-from jtruth.evaluation.checks import ALARM, labeler_checks
+from jtruth.evaluation.checks.verdicts import ALARM, labeler_checks
 from jtruth.evaluation.labelers import DOUBTS, MISFIT
 from jtruth.evaluation.text import MORE_RIGHT, summary_text
 from jtruth.learning import Smoothing, fit_dawid_skene
-from jtruth.learning._gibbs_guard import check_switching
+from jtruth.learning.joint.guard import check_switching
 
 CARIES = Path(__file__).resolve().parents[2] / "examples" / "caries.csv"
 BAD = "\x1b[2J"

@@ -9,7 +9,7 @@ import pytest
 
 import jtruth as jt
 from jtruth.tables.metrics import named_metric, shown
-from jtruth.testing.multiclass import METHODS as MULTICLASS
+from jtruth.testing.multiclass.methods import METHODS as MULTICLASS
 
 KEY = jax.random.key(0)
 NAMES = ("not <b>", "is")

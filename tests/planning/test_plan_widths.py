@@ -13,9 +13,9 @@ from jtruth.planning._analysis import known_binary
 from jtruth.planning._data import draw, log_likelihood
 from jtruth.planning.approximation import beta_width, information
 from jtruth.stats.draws import DrawsEstimate
-from jtruth.testing.exact import count_table
-from jtruth.testing.nodes import confusion_nodes
-from jtruth.testing.operating_point import collapse
+from jtruth.testing.binary.exact import count_table
+from jtruth.testing.binary.nodes import confusion_nodes
+from jtruth.testing.binary.operating_point import collapse
 
 KEY = jax.random.key(0)
 EVEN = np.array([[0.85, 0.15], [0.2, 0.8]])

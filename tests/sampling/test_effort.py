@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 import jtruth as jt
-from jtruth.evaluation import inputs, ranges
+from jtruth.evaluation import inputs
+from jtruth.evaluation.assumptions import ranges
 from jtruth.learning import fit_joint, fit_random_effect
-from jtruth.learning import random_effect as module
-from jtruth.learning._random_effect_density import Density
-from jtruth.learning._random_effect_scale import Arrow, Whole, curvature_scale, find_mode
-from jtruth.learning._rows import merge_samples
+from jtruth.learning.joint import random_effect as module
+from jtruth.learning.joint._random_effect_density import Density
+from jtruth.learning.joint._random_effect_scale import Arrow, Whole, curvature_scale, find_mode
+from jtruth.learning.joint._rows import merge_samples
 from jtruth.sampling import Convergence, Effort, TooLarge
 from jtruth.sampling.effort import FEWEST, limits
 
@@ -120,7 +121,7 @@ def test_scale_of_many_labelers_is_close_to_the_whole_curvature(monkeypatch):
     density = Density(merge_samples(labels, y_pred, None), None)
     mode = find_mode(density)
     whole = curvature_scale(density, mode)
-    monkeypatch.setattr("jtruth.learning._random_effect_scale.MOST_WHOLE", 0)
+    monkeypatch.setattr("jtruth.learning.joint._random_effect_scale.MOST_WHOLE", 0)
     arrow = curvature_scale(density, mode)
     unit = np.eye(density.size)
     root = arrow.apply(unit).T
@@ -138,7 +139,7 @@ def test_arrow_and_whole_scale_draw_from_one_law(monkeypatch):
     effort = Effort(min_ess=200, max_rhat=1.05, nuisance=False)
     found = []
     for most in (100, 0):
-        monkeypatch.setattr("jtruth.learning._random_effect_scale.MOST_WHOLE", most)
+        monkeypatch.setattr("jtruth.learning.joint._random_effect_scale.MOST_WHOLE", most)
         fit = fit_random_effect(labels, y_pred=y_pred, key=jax.random.key(most), effort=effort)
         assert fit.converged
         found.append(fit)

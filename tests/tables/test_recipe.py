@@ -18,8 +18,8 @@ from jtruth.cli.app import app
 from jtruth.planning import Plan, approximate_width, labeler, setting
 from jtruth.tables import metrics
 from jtruth.testing import collapse, smooth_table, table_at
-from jtruth.testing.batch import exact_batch
-from jtruth.testing.plug_in import NormalTable
+from jtruth.testing.binary.batch import exact_batch
+from jtruth.testing.binary.plug_in import NormalTable
 
 RECIPE = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text()
 LINE = re.findall(r"```python\n(LinearRatio.*?)```", RECIPE, re.DOTALL)[0]

@@ -13,7 +13,7 @@ from scipy import stats
 from jtruth.stats.chains import mean_error
 from jtruth.tables.metrics import named_metric
 from jtruth.testing import bayes, binary_posterior
-from jtruth.testing.count_posterior import count_posterior
+from jtruth.testing.multiclass.count_draws import count_posterior
 
 OPTIONS = {"num_warmup": 400, "num_samples": 1000, "chunk": 200}
 

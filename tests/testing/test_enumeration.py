@@ -9,9 +9,9 @@ from sklearn import metrics as sk
 
 from jtruth.tables.metrics import METRICS, binary_counts, named_metric, shown
 from jtruth.testing import BetaPrior, collapse, count_table, exact_posterior, smooth_table
-from jtruth.testing.large import SmoothTable, is_smooth
-from jtruth.testing.operating_point import most_probable
-from jtruth.testing.unknown import unknown_error, unknown_prior
+from jtruth.testing.binary.large import SmoothTable, is_smooth
+from jtruth.testing.binary.operating_point import most_probable
+from jtruth.testing.binary.unknown import unknown_error, unknown_prior
 from tests.reference import su_binary as su
 
 NAMES = {"accuracy": "ACC", "precision": "PREC", "recall": "P_D", "false_alarm_rate": "P_FA", "f1": "F"}

@@ -22,7 +22,7 @@ from jtruth.testing import (
     roc_density,
     table_at,
 )
-from jtruth.testing.operating_point import log_likelihood
+from jtruth.testing.binary.operating_point import log_likelihood
 from tests.testing.golden_cases import CASES, METRIC, check_law, log_odds
 
 pytestmark = pytest.mark.parametrize("name", CASES)

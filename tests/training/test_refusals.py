@@ -17,7 +17,7 @@ from jtruth.testing import (
     majority_metrics,
     unknown_prior,
 )
-from jtruth.testing._multiclass_labelers import labeler_tables
+from jtruth.testing.multiclass._labelers import labeler_tables
 
 RHO = np.array([[0.9, 0.1], [0.4, 0.6], [0.2, 0.8]])
 OFF = RHO + np.array([[0.1, 0.0]])  # class probabilities that sum to 1.1

@@ -1,0 +1,114 @@
+"""The noise model is not known: learn it together with everything else, the classifier as one more labeler.
+
+`joint_model` draws class prior, error rates and true classes together, so that their uncertainty is part of
+the answer; `plug_in_model` takes the most probable error rates as known, which is fast and too sure.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jtruth._host import known_classes, labels_log_likelihood
+from jtruth.evaluation.inputs import Inputs, Model
+from jtruth.labels import Labels
+from jtruth.learning import Smoothing, fit_dawid_skene
+from jtruth.learning.joint.posterior import fit_joint
+from jtruth.stats.draws import DrawsEstimate
+
+PLUG_IN_WARNING = (
+    "the labelers' error rates and the class prior were learned from these labels and plugged in: the "
+    "intervals ignore their uncertainty and are too narrow"
+)
+
+
+def joint_model(
+    data: Inputs,
+    key: Any,
+    level: float,
+    progress: Callable[[int, int], None] | None = None,
+    *,
+    pointwise: bool = False,
+) -> Model:
+    """The joint posterior (`jtruth.learning.joint.posterior`) of labelers, classifier and true classes."""
+    labels = _labels(data)
+    gold = data.gold if (data.gold >= 0).any() else None
+    fit = fit_joint(labels, y_pred=data.y_pred, gold=gold, prior=data.prior, key=key, progress=progress,
+                    pointwise=pointwise)  # fmt: skip
+    if not fit.usable:
+        return Model(np.zeros((labels.num_samples, labels.num_classes)), np.full(labels.num_classes, np.nan),
+                     refusal=fit.warnings[0], warnings=fit.warnings[1:])  # fmt: skip
+    laws = [DrawsEstimate(fit.labeler_accuracy[:, t]) for t in range(labels.num_labelers)]
+    ends = [law.interval(level) for law in laws]
+    rows = [
+        {"accuracy": law.mean, "low": end.low, "high": end.high} for law, end in zip(laws, ends, strict=True)
+    ]
+    log_likelihood = matrices_log_likelihood(labels, fit.mean_matrices)
+    return Model(
+        known_classes(log_likelihood, data.gold),
+        fit.prior.mean(0),
+        warnings=fit.warnings,
+        labelers=_labeler_rows(labels, rows),
+        count_draws=fit.counts,
+        source=fit,
+    )
+
+
+def plug_in_model(data: Inputs) -> Model:
+    """Dawid-Skene by EM (highest posterior density under weak pseudo-counts), plugged in."""
+    labels = _labels(data)
+    gold = data.gold if (data.gold >= 0).any() else None
+    if gold is None and not (labels.labels_per_sample() >= 2).any():
+        nothing = np.zeros((labels.num_samples, labels.num_classes))
+        return Model(nothing, np.full(labels.num_classes, np.nan), refusal=NOT_IDENTIFIED)
+    fit = fit_dawid_skene(
+        with_classifier(labels, data.y_pred),
+        gold=gold,
+        prior=data.prior,
+        smoothing=Smoothing(diagonal=0.01, off_diagonal=0.01),
+    )
+    matrices = fit.matrices[: labels.num_labelers]
+    accuracy = np.einsum("c,tcc->t", fit.prior, matrices)
+    rows = [{"accuracy": float(a), "low": None, "high": None} for a in accuracy]
+    warnings = (PLUG_IN_WARNING, *(w for w in fit.warnings if "rest on no label" not in w))
+    log_likelihood = known_classes(matrices_log_likelihood(labels, matrices), data.gold)
+    return Model(
+        log_likelihood, fit.prior, warnings=warnings, labelers=_labeler_rows(labels, rows), source=fit
+    )
+
+
+NOT_IDENTIFIED = (
+    "not identified: with one label a sample, any error rate of the labelers fits as well as any other. "
+    "Get a second and third label for some samples, or give noise=... or gold labels"
+)
+
+
+def _labels(data: Inputs) -> Labels:
+    if data.labels is None:
+        raise ValueError("there is no noise model and no labels to learn one from; give jt.Labels")
+    return data.labels
+
+
+def _labeler_rows(labels: Labels, rows: list[dict[str, Any]]) -> tuple[dict[str, Any], ...]:
+    """Worst first, with name and number of labels."""
+    counts = labels.labels_per_labeler()
+    workers = labels.workers or tuple(range(labels.num_labelers))
+    order = sorted(range(labels.num_labelers), key=lambda t: rows[t]["accuracy"])
+    return tuple({"worker": str(workers[t]), "num_labels": int(counts[t]), **rows[t]} for t in order)
+
+
+def with_classifier(labels: Labels, y_pred: np.ndarray) -> Labels:
+    """The labels with the classifier appended as one more labeler (the last)."""
+    sample = np.concatenate([np.asarray(labels.sample), np.arange(labels.num_samples)])
+    labeler = np.concatenate([np.asarray(labels.labeler), np.full(labels.num_samples, labels.num_labelers)])
+    label = np.concatenate([np.asarray(labels.label), y_pred])
+    sample, labeler, label = (v.astype(np.int32) for v in (sample, labeler, label))
+    size = (labels.num_samples, labels.num_labelers + 1, labels.num_classes)
+    workers = (*labels.workers, "the classifier") if labels.workers else None
+    return Labels(sample, labeler, label, *size, workers=workers, classes=labels.classes)
+
+
+def matrices_log_likelihood(labels: Labels, matrices: np.ndarray) -> np.ndarray:
+    """(58) for the learned matrices, on the host: the first answer should not wait for a compiler."""
+    sample, labeler, label = (np.asarray(a) for a in (labels.sample, labels.labeler, labels.label))
+    return labels_log_likelihood(matrices, sample, labeler, label, labels.num_samples)

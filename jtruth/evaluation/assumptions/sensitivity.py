@@ -1,0 +1,284 @@
+"""What would have to be true for the answer to change? One assumption is moved by hand.
+
+- "shared_errors": with some probability the classifier repeats one of the sample's labels instead of deciding
+  by itself. Shown is the share of its errors that come about this way.
+- "hard_samples": a share of the samples is hard, for labelers and classifier alike.
+- "labeler_dependence": a share of the samples is hard, for the labelers only, who then err together.
+- "prior": the share of the positive class (of more classes: the others keep their proportions).
+- "error_rates": the labelers' error rates, learned or given, times a factor.
+
+Where nothing is known but how often labels may be wrong, the bounds of Lam & Stork (2003) stand beside it.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from jtruth import _validation as check
+from jtruth._host import known_classes, majority
+from jtruth._random import as_key, stream
+from jtruth.evaluation.answers import names_of, tables_of
+from jtruth.evaluation.assumptions.learned import matrices_log_likelihood
+from jtruth.evaluation.inputs import Inputs, Model
+from jtruth.labels import Labels
+from jtruth.lam_stork import error_bounds
+from jtruth.learning.joint.posterior import JointPosterior, fit_joint
+from jtruth.noise import NoiseModel, scale_errors
+from jtruth.sampling import Effort
+from jtruth.stats.estimates import Estimate
+from jtruth.tables.posterior import estimates
+from jtruth.testing.multiclass.count_draws import count_posterior
+
+EFFORT = Effort(max_rhat=1.03, min_ess=200, max_work=1.2e9, nuisance=False)
+_MODELS = {
+    "shared_errors": "copying",
+    "hard_samples": "shared_strata",
+    "labeler_dependence": "labeler_strata",
+}
+_AXES = {
+    "shared_errors": "share of the classifier's errors that are shared with labelers",
+    "hard_samples": "share of samples that are hard for labelers and classifier",
+    "labeler_dependence": "share of samples that are hard for the labelers only",
+    "prior": "share of class {!r}",
+    "error_rates": "labelers' error rates, times",
+}
+_DEFAULTS = {
+    "shared_errors": (0.0, 0.05, 0.1, 0.2, 0.3, 0.45, 0.6),
+    "hard_samples": (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5),
+    "labeler_dependence": (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5),
+    "error_rates": (0.25, 0.5, 0.75, 0.9, 1.0, 1.1, 1.25, 1.5),
+}
+_RATE_DRAWS = 16  # draws of the learned error rates that are scaled
+_MISLABELED = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2)
+
+
+class Bounds(NamedTuple):
+    """Lam & Stork's bounds of the accuracy, whatever errors depend on: one row for each mislabeling rate."""
+
+    differ: float  # share of samples whose prediction differs from the majority vote
+    mislabeled: tuple[float, ...]  # share of majority votes that are wrong
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+
+
+class Sensitivity(NamedTuple):
+    """Posteriors along one assumption. `print` it for a table; `jtruth.plots.plot_sensitivity` draws it."""
+
+    what: str
+    axis: str  # what `values` are, in words
+    values: np.ndarray  # (settings,) increasing
+    base: float  # the value that stands for the answer as it is: nothing shared, the prior found, factor 1
+    metrics: Mapping[str, tuple[Estimate, ...]]  # one law for each value
+    level: float
+    bounds: Bounds | None
+    warnings: tuple[str, ...]
+
+    def tipping_point(self, metric: str, threshold: float, *, surely: bool = False) -> float | None:
+        """The value nearest to `base` at which the metric crosses a threshold.
+
+        Args:
+            metric: name of the metric.
+            threshold: the number to cross, in either direction.
+            surely: whether the nearer end of the interval has to cross it, or the mean (the default).
+
+        Returns:
+            The value, by linear interpolation; None if it is not crossed.
+        """
+        at, gap = self.values, self._gap(metric, threshold, surely)
+        change = np.flatnonzero(np.sign(gap[1:]) != np.sign(gap[:-1]))
+        if change.size == 0:
+            return None
+        slope = (gap[change + 1] - gap[change]) / (at[change + 1] - at[change])
+        crossings = at[change] - gap[change] / slope
+        return float(crossings[np.abs(crossings - self.base).argmin()])
+
+    def _gap(self, metric: str, threshold: float, surely: bool) -> np.ndarray:
+        """Distance of the mean, or of the end of the interval that is nearer, to the threshold."""
+        check.choose("metric", metric, tuple(self.metrics))
+        laws = self.metrics[metric]
+        means = np.array([law.mean for law in laws])
+        if not surely:
+            return means - threshold
+        ends = np.array([law.interval(self.level)[:2] for law in laws])
+        above = np.interp(self.base, self.values, means) >= threshold
+        return (ends[:, 0] if above else ends[:, 1]) - threshold
+
+    def sentence(self, metric: str, threshold: float, *, surely: bool = False) -> str:
+        """The tipping point in words."""
+        gap = np.interp(self.base, self.values, self._gap(metric, threshold, False))
+        side = "above" if gap >= 0 else "below"
+        where = f"{self.axis}: {self.values[0]:.3g} to {self.values[-1]:.3g}"
+        if surely and np.interp(self.base, self.values, self._gap(metric, threshold, True)) * gap <= 0:
+            return f"{metric} is not surely {side} {threshold:g} as it is."
+        what = f"{metric} {'surely ' if surely else ''}stays {side} {threshold:g}"
+        point = self.tipping_point(metric, threshold, surely=surely)
+        if point is None:
+            return f"{what} wherever we looked ({where})."
+        beyond = "exceeds" if point >= self.base else "is less than"
+        return f"{what} unless this {beyond} {point:.3g}: {self.axis}."
+
+    def __str__(self) -> str:
+        """A row for each value, with mean and interval of the main metrics; the bounds below."""
+        names = [n for n in ("accuracy", "precision", "recall", "macro_f1") if n in self.metrics]
+        lines = [self.axis, f"{'':>8}" + "".join(f"{name:>22}" for name in names)]
+        for k, value in enumerate(self.values):
+            cells = [self.metrics[name][k] for name in names]
+            ends = [law.interval(self.level) for law in cells]
+            row = [f"{c.mean:.3f} [{e.low:.3f}, {e.high:.3f}]" for c, e in zip(cells, ends, strict=True)]
+            lines.append(f"{value:8.3f}" + "".join(f"{cell:>22}" for cell in row))
+        if self.bounds is not None:
+            lines += ["", "accuracy whatever errors depend on (Lam & Stork), if of the majority votes"]
+            rows = zip(self.bounds.mislabeled, self.bounds.low, self.bounds.high, strict=True)
+            lines += [f"{m:8.3f} are wrong: between {low:.3f} and {high:.3f}" for m, low, high in rows]
+        return "\n".join([*lines, *(f"! {text}" for text in self.warnings)])
+
+
+class Basis(NamedTuple):
+    """What an answer rests on: the checked input, and what is known or was learned of the labels' noise."""
+
+    data: Inputs
+    model: Model
+    noise: NoiseModel | None
+
+
+def sensitivity(
+    basis: Basis,
+    what: str,
+    *,
+    level: float = 0.95,
+    values: Sequence[float] | np.ndarray | None = None,
+    key: Any = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Sensitivity:
+    """Move one assumption and keep the rest; see `Evaluation.sensitivity`, which calls this."""
+    data, model, noise = basis
+    check.choose("what", what, tuple(_AXES))
+    if model.refusal is not None:
+        raise ValueError(model.refusal)
+    if what in _MODELS and data.model is not None:
+        raise ValueError(
+            f"sensitivity to {what!r} needs labels whose error rates are learned; leave noise out"
+        )
+    key = as_key(key)
+    base = {"prior": float(model.prior[data.positive]), "error_rates": 1.0}.get(what, 0.0)
+    grid = _grid(what, values, float(np.clip(base, 0.01, 0.99)))
+    axis, counts, doubts = np.array(grid), [], []
+    for k, value in enumerate(grid):
+        draws, axis[k], warnings = _at(what, value, data, model, noise, stream(key, "sensitivity", k))
+        counts.append(draws)
+        doubts += [f"at {value:g}: {text}" for text in warnings]
+        if progress is not None:
+            progress(k + 1, len(grid))
+    order = np.argsort(axis, kind="stable")
+    answers = [estimates(tables_of(counts[k], data), *names_of(data)) for k in order]
+    metrics = {name: tuple(a[name] for a in answers) for name in answers[0]}
+    words = _AXES[what].format(data.classes[data.positive])
+    return Sensitivity(what, words, axis[order], base, metrics, level, vote_bounds(data), tuple(doubts))
+
+
+def _at(
+    what: str, value: float, data: Inputs, model: Model, noise: NoiseModel | None, key: Any
+) -> tuple[np.ndarray, float, tuple[str, ...]]:
+    """Draws of the count table with the assumption at `value`, where that is on the axis, and doubts."""
+    if what == "error_rates":
+        return _scaled(value, data, model, noise, key), value, ()
+    options: dict[str, Any] = {"prior": data.prior}
+    if what == "prior":
+        options["prior"] = _moved_prior(value, data.positive, model.prior)
+        if data.model is not None:
+            return _drawn(model.log_likelihood, options["prior"], data, key), value, ()
+    else:
+        options |= {"dependence": _MODELS[what], "dependent_share": value}
+    gold = data.gold if (data.gold >= 0).any() else None
+    fit = fit_joint(_labels(data), y_pred=data.y_pred, gold=gold, effort=EFFORT, key=key, **options)
+    place = shared_error_share(fit, data, value) if what == "shared_errors" else value
+    return _usable(fit), place, fit.warnings
+
+
+def _usable(found: JointPosterior) -> np.ndarray:
+    assert found.counts is not None
+    return found.counts if found.usable else np.full_like(found.counts, np.nan, dtype=np.float64)
+
+
+def _drawn(
+    log_likelihood: np.ndarray, prior: np.ndarray, data: Inputs, key: Any, num: int = 4000
+) -> np.ndarray:
+    return count_posterior(
+        log_likelihood, prior, data.y_pred, key=key, num_draws=num, min_ess=num / 10
+    ).counts
+
+
+def _scaled(factor: float, data: Inputs, model: Model, noise: NoiseModel | None, key: Any) -> np.ndarray:
+    """Error rates times a factor: the given ones, or draws of the learned ones, each with its own prior."""
+    labels, fit = _labels(data), model.source
+    if data.model is not None:
+        if noise is None:
+            raise ValueError("sensitivity to 'error_rates' needs a noise model or learned error rates")
+        with jax.enable_x64(True):
+            log_p = np.asarray(noise.scaled(factor).log_likelihood(labels), np.float64)
+        return _drawn(known_classes(log_p, data.gold), model.prior, data, key)
+    if not isinstance(fit, JointPosterior):
+        raise ValueError(
+            "sensitivity to 'error_rates' needs the joint posterior: evaluate with method 'bayes'"
+        )
+    chosen = np.linspace(0, len(fit.matrices) - 1, _RATE_DRAWS).astype(int)
+    parts = []
+    for k in chosen:
+        rates = scale_errors(fit.matrices[k].astype(np.float64), factor)
+        log_p = known_classes(matrices_log_likelihood(labels, rates), data.gold)
+        shares = fit.prior[fit.matrix_draw[k]]
+        parts.append(_drawn(log_p, shares, data, stream(key, "rates", int(k)), num=400))
+    return np.concatenate(parts)
+
+
+def shared_error_share(fit: JointPosterior, data: Inputs, copying: float) -> float:
+    """Posterior expected share of the classifier's errors that repeat a label, given how often it copies."""
+    assert fit.classifier is not None
+    labels = _labels(data)
+    votes = labels.counts().astype(np.float64)
+    at = np.arange(len(data.y_pred))
+    equal = votes[at, data.y_pred] / np.maximum(votes.sum(axis=1), 1)
+    own = fit.classifier.mean(axis=0)[:, data.y_pred].T * (1 - copying)
+    copied = copying * equal[:, None] / np.maximum(own + copying * equal[:, None], 1e-300)
+    wrong = fit.class_posterior * (np.arange(len(data.classes)) != data.y_pred[:, None])
+    return float((wrong * copied).sum() / max(wrong.sum(), 1e-300))
+
+
+def vote_bounds(data: Inputs) -> Bounds | None:
+    """Lam & Stork's bounds of the accuracy with the majority vote as the label; None without labels."""
+    if data.labels is None:
+        return None
+    right = majority(data.labels.counts())[np.arange(data.y_pred.size), data.y_pred]
+    differ = float(1 - right[data.labels.labels_per_sample() > 0].mean())
+    found = [error_bounds(differ, m, num_classes=len(data.classes)) for m in _MISLABELED]
+    return Bounds(differ, _MISLABELED, tuple(1 - f.upper for f in found), tuple(1 - f.lower for f in found))
+
+
+def _moved_prior(share: float, positive: int, prior: np.ndarray) -> np.ndarray:
+    rest = np.maximum(np.delete(prior, positive), 1e-9)
+    return np.insert(rest / rest.sum() * (1 - share), positive, share)
+
+
+def _grid(what: str, values: Any, base: float) -> list[float]:
+    """Checked values in increasing order."""
+    if values is None:
+        if what != "prior":
+            return list(_DEFAULTS[what])
+        odds = base / (1 - base) * np.array([0.25, 0.4, 0.65, 1.0, 1.5, 2.5, 4.0])
+        return (odds / (1 + odds)).tolist()
+    grid = np.sort(np.asarray(values, np.float64).ravel())
+    above = np.inf if what == "error_rates" else 1.0
+    if grid.size < 2 or not np.isfinite(grid).all() or grid[0] < 0 or grid[-1] >= above:
+        raise ValueError(
+            f"values of {what!r} are {np.asarray(values).tolist()}; give two or more numbers from 0"
+            + (" up" if what == "error_rates" else " to below 1")
+        )
+    return grid.tolist()
+
+
+def _labels(data: Inputs) -> Labels:
+    if data.labels is None:
+        raise ValueError("this needs labels; a log-likelihood array says nothing of single labels")
+    return data.labels

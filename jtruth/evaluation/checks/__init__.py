@@ -1,0 +1,1 @@
+"""Do the labels contradict what an answer rests on?"""

@@ -1,0 +1,149 @@
+"""Checks of error rates and a class prior that were given: do the labels contradict them?
+
+Three questions. `prior_score`: would another class prior make the labels more likely (score test)?
+`label_law`: do labelers use the classes, and agree with one another, as often as labels drawn from the
+given model do? `classifier_dependence`: given the true class, does the classifier err where labels are
+unsure, where samples are difficult, or where one labeler errs? The last simulates predictions given the
+labels at hand, with the classifier's own error rates estimated anew for every simulated set.
+"""
+
+from typing import Any
+
+import numpy as np
+from scipy.special import logsumexp, softmax
+from scipy.stats import chi2
+
+from jtruth._host import log
+from jtruth._random import host_rng, stream
+from jtruth.evaluation.checks._bootstrap import Component, component, largest
+from jtruth.labels import Labels
+from jtruth.noise import NoiseModel
+
+MOST_LABELS = 500_000  # more are not simulated
+_SETS = 199
+_LABELS = 20_000_000  # of all simulated sets together; more labels, fewer sets
+_TOGETHER = 25
+_SAMPLES = 5_000  # samples that predictions are simulated for
+_LEAST_SHARED = 5
+
+
+def prior_score(log_likelihood: np.ndarray, prior: np.ndarray) -> tuple[float, float] | None:
+    """Score statistic of the class prior, chi2 on classes - 1 degrees of freedom, and its p-value.
+
+    Args:
+        log_likelihood: (samples, classes) log p(z_i | y_i = c) of samples whose class is not known.
+        prior: (classes,) all of them positive.
+    """
+    log_p = logsumexp(log_likelihood + log(prior), axis=1, keepdims=True)
+    ratio = np.exp(log_likelihood - log_p)
+    score = ratio[:, :-1] - ratio[:, -1:]
+    information = score.T @ score
+    values, vectors = np.linalg.eigh(information)
+    alive = values > 1e-9 * max(values[-1], 1e-300)
+    if len(score) == 0 or not alive.any() or values[-1] < 1e-12:
+        return None  # the labels say nothing about the classes
+    along = vectors[:, alive].T @ score.sum(axis=0)
+    statistic = float((along**2 / values[alive]).sum())
+    return statistic, float(chi2(int(alive.sum())).sf(statistic))
+
+
+def label_law(labels: Labels, noise: NoiseModel, prior: np.ndarray, key: Any) -> Component | None:
+    """Label frequencies and agreements against those of labels drawn from the given model."""
+    z = labels.to_matrix()
+    mask = z >= 0
+    rng = host_rng(key, "label law")
+    shared = mask.T.astype(np.float64) @ mask
+    pairs = np.argwhere(np.triu(shared, 1) >= _LEAST_SHARED)
+    sets = [_label_statistics(z, labels.num_classes, pairs)]
+    for k in range(int(np.clip(_LABELS // max(labels.num_labels, 1), 39, _SETS))):
+        y = rng.choice(prior.size, size=len(z), p=prior).astype(np.int32)
+        drawn = np.asarray(noise.sample(stream(key, "label law", k), y, mask))
+        sets.append(_label_statistics(drawn, labels.num_classes, pairs))
+    return _component(np.array(sets))
+
+
+def _label_statistics(z: np.ndarray, classes: int, pairs: np.ndarray) -> np.ndarray:
+    """All agreements together, how often each labeler uses each class, agreements of each pair."""
+    votes = (z[:, :, None] == np.arange(classes)).astype(np.float32)
+    flat = np.moveaxis(votes, 1, 0).reshape(z.shape[1], -1)
+    agree = (flat @ flat.T)[pairs[:, 0], pairs[:, 1]]
+    return np.concatenate([[agree.sum()], votes.sum(axis=0).ravel(), agree])
+
+
+def classifier_dependence(
+    log_likelihood: np.ndarray,
+    prior: np.ndarray,
+    y_pred: np.ndarray,
+    covariates: dict[str, np.ndarray],
+    key: Any,
+) -> dict[str, Component | None]:
+    """Does the classifier's error, given the class, go with a covariate of the sample?
+
+    Args:
+        log_likelihood: (samples, classes).
+        prior: (classes,).
+        y_pred: (samples,) predicted classes.
+        covariates: by name, (covariates, samples, classes): of a sample, if it is of that class.
+        key: JAX random key.
+    """
+    rng = host_rng(key, "dependence")
+    if len(y_pred) > _SAMPLES:
+        chosen = rng.choice(len(y_pred), _SAMPLES, replace=False)
+        log_likelihood, y_pred = log_likelihood[chosen], y_pred[chosen]
+        covariates = {name: v[:, chosen] for name, v in covariates.items()}
+    h = softmax(log_likelihood + log(prior), axis=1)
+    start = np.broadcast_to(np.full(prior.size, 1 / prior.size), (1, prior.size, prior.size))
+    rows = _classifier_rows(h, y_pred[None], start, max_steps=200)
+    below, rows_below = np.cumsum(h, axis=1)[:, :-1], np.cumsum(rows[0], axis=1)[:, :-1]
+    sets = [_dependence(h, y_pred[None], rows, covariates)]
+    for k in range(0, _SETS, _TOGETHER):
+        shape = (min(_TOGETHER, _SETS - k), len(h), 1)
+        y = (rng.random(shape) >= below).sum(axis=2)
+        drawn = (rng.random(shape) >= rows_below[y]).sum(axis=2)
+        sets.append(_dependence(h, drawn, rows, covariates))
+    return {name: _component(np.concatenate([part[name] for part in sets])) for name in covariates}
+
+
+def _classifier_rows(h: np.ndarray, y_pred: np.ndarray, start: np.ndarray, max_steps: int = 8) -> np.ndarray:
+    """Error rates of highest likelihood, (sets, classes, classes), of predictions (sets, samples), by EM."""
+    num, classes = len(y_pred), h.shape[1]
+    code = (np.arange(num)[:, None] * classes + y_pred).ravel()
+    rows = np.broadcast_to(start, (num, classes, classes))
+    for step in range(max_steps):
+        p = _posterior(h, rows, y_pred) if step or max_steps < 100 else np.broadcast_to(h, (num, *h.shape))
+        counts = [np.bincount(code, p[:, :, c].ravel(), num * classes) for c in range(classes)]
+        new = np.stack(counts, axis=-1).reshape(num, classes, classes).swapaxes(1, 2) + 0.01
+        new = new / new.sum(axis=2, keepdims=True)
+        moved, rows = np.abs(new - rows).max(), new
+        if moved < 1e-4:
+            break
+    return rows
+
+
+def _posterior(h: np.ndarray, rows: np.ndarray, y_pred: np.ndarray) -> np.ndarray:
+    """p(class | labels, prediction), (sets, samples, classes)."""
+    p = h * np.ascontiguousarray(rows.swapaxes(1, 2))[np.arange(len(rows))[:, None], y_pred]
+    return p / p.sum(axis=2, keepdims=True)
+
+
+def _dependence(
+    h: np.ndarray, y_pred: np.ndarray, start: np.ndarray, covariates: dict[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """Sums of error residual times centred covariate, (sets, covariates * classes) for each name."""
+    rows = _classifier_rows(h, y_pred, start)
+    p = _posterior(h, rows, y_pred)
+    wrong = 1 - np.einsum("scc->sc", rows)
+    weighted = p * ((y_pred[:, :, None] != np.arange(h.shape[1])) - wrong[:, None, :])
+    out = {}
+    for name, values in covariates.items():
+        mean = np.einsum("nc,vnc->vc", h, values) / np.maximum(h.sum(axis=0), 1e-300)
+        centred = values - mean[:, None, :]
+        sums = [weighted[:, :, c] @ centred[:, :, c].T for c in range(h.shape[1])]
+        out[name] = np.concatenate(sums, axis=1)
+    return out
+
+
+def _component(values: np.ndarray) -> Component | None:
+    """The observed set is the first."""
+    found = largest(values)
+    return None if found is None else component(found)

@@ -1,0 +1,143 @@
+"""What the checks look at: statistics of label sets under fitted error rates, one row for every set.
+
+All but `patterns` are sums of products of residuals. The residual of a label under class c is
+1(label is not c) - P(it is not c); under the model the residuals of two raters of one sample are uncorrelated
+given the class, so a sum of their products, each weighted with the posterior of c, is the score of the model
+that lets these two depend on one another. The classifier is the last rater.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from jtruth.evaluation.checks._fit import Fitted
+from jtruth.evaluation.checks.sets import Sets, sum_by
+
+_LEAST_SHARED = 5  # samples that two raters need in common
+_MAX_PAIRS = 300
+
+
+class Pairs(NamedTuple):
+    """Pairs of labels of one sample by two raters, of those raters with the most samples in common."""
+
+    raters: np.ndarray  # (pairs, 2)
+    pair: np.ndarray  # (entries,) which pair of raters
+    first: np.ndarray  # (entries,) entry of the first rater's label
+    second: np.ndarray
+
+
+def rater_pairs(sets: Sets) -> Pairs:
+    """Pairs of raters who share samples; weights are those of the first set."""
+    design = sets.design
+    size = np.bincount(design.row, minlength=design.known.size)
+    start = np.cumsum(size) - size
+    parts = []
+    for length in np.unique(size):
+        rows = np.flatnonzero(size == length)
+        a, b = np.triu_indices(length, 1)
+        parts.append((start[rows][:, None] + a, start[rows][:, None] + b))
+    first, second = (np.concatenate([p[k].ravel() for p in parts]) for k in (0, 1))
+    low, high = design.rater[first], design.rater[second]
+    keep = low != high
+    first, second, low, high = (v[keep] for v in (first, second, low, high))
+    code = low * design.num_raters + high
+    shared = np.bincount(code, weights=sets.weight[0][design.row[first]], minlength=design.num_raters**2)
+    usable = np.flatnonzero(shared >= _LEAST_SHARED)
+    chosen = np.sort(usable[np.argsort(-shared[usable], kind="stable")[:_MAX_PAIRS]])
+    place = np.full(shared.size, -1)
+    place[chosen] = np.arange(chosen.size)
+    keep = place[code] >= 0
+    raters = np.stack([chosen // design.num_raters, chosen % design.num_raters], axis=1)
+    return Pairs(raters, place[code][keep], first[keep], second[keep])
+
+
+def patterns(sets: Sets, fitted: Fitted) -> np.ndarray:
+    """Likelihood-ratio statistic G2 of the pattern counts, (sets, 1); every possible pattern is a row."""
+    design = sets.design
+    assert design.kind is not None and design.kind_size is not None
+    p = np.exp(fitted.log_p)
+    per_kind = sum_by(p, design.kind, design.kind_size.size)
+    expected = p / per_kind[:, design.kind] * design.kind_size[design.kind]
+    seen = sets.weight > 0
+    ratio = np.where(seen, sets.weight / np.maximum(expected, 1e-300), 1.0)
+    return 2 * (sets.weight * np.log(ratio)).sum(axis=1, keepdims=True)
+
+
+def agreement(sets: Sets, fitted: Fitted, pairs: Pairs) -> np.ndarray:
+    """Agreements minus expected agreements of every pair of raters, (sets, pairs)."""
+    design, theta = sets.design, fitted.parameters.matrices
+    same = (sets.label[:, pairs.first] == sets.label[:, pairs.second]).astype(np.float64)
+    given = np.einsum("spck,spck->spc", theta[:, pairs.raters[:, 0]], theta[:, pairs.raters[:, 1]])
+    marginal = np.einsum("sc,spc->sp", fitted.parameters.prior, given)
+    row = design.row[pairs.first]
+    known = design.known[row]
+    chance = marginal[:, pairs.pair]
+    if (known >= 0).any():
+        chance = np.where(known >= 0, given[:, pairs.pair, np.maximum(known, 0)], chance)
+    weight, size = sets.weight[:, row], len(pairs.raters)
+    spread = np.sqrt(sum_by(chance * (1 - chance) * weight, pairs.pair, size))
+    return sum_by((same - chance) * weight, pairs.pair, size) / np.maximum(spread, 1e-12)
+
+
+class Residuals(NamedTuple):
+    """Posterior weights and residuals, class by class."""
+
+    weight: np.ndarray  # (classes, sets, rows) posterior times samples of the row
+    entry: np.ndarray  # (classes, sets, entries)
+    classifier: np.ndarray  # (classes, sets, rows) residual of the classifier's label
+    labelers: np.ndarray  # (classes, sets, rows) sum over the labelers' residuals
+
+
+def residuals(sets: Sets, fitted: Fitted) -> Residuals:
+    """Residuals of every label under every class."""
+    design, theta = sets.design, fitted.parameters.matrices
+    classes = range(design.num_classes)
+    own = np.einsum("stcc->cst", theta)
+    entry = np.stack([(sets.label != c) - (1 - own[c][:, design.rater]) for c in classes])
+    last = np.flatnonzero(design.rater == design.num_raters - 1)
+    classifier = np.zeros((*entry.shape[:2], design.known.size))
+    classifier[:, :, design.row[last]] = entry[:, :, last]
+    labelers = design.per_row(entry) - classifier
+    weight = np.moveaxis(fitted.posterior, 2, 0) * sets.weight
+    return Residuals(weight, entry, classifier, labelers)
+
+
+def labelers_together(sets: Sets, r: Residuals) -> np.ndarray:
+    """Products of the residuals of two labelers of a sample, by true class, (sets, classes)."""
+    squares = sets.design.per_row(r.entry**2) - r.classifier**2
+    return _studentised(r.weight, (r.labelers**2 - squares) / 2)
+
+
+def classifier_with_difficulty(sets: Sets, r: Residuals) -> np.ndarray:
+    """The classifier's residual times the mean one of the sample's labelers, by class, (sets, classes)."""
+    number = np.maximum(sets.design.per_row(np.ones(sets.design.row.size)) - 1, 1)
+    return _studentised(r.weight, r.classifier * r.labelers / number)
+
+
+def classifier_with_labeler(sets: Sets, r: Residuals) -> np.ndarray:
+    """The classifier's residual times that of one labeler, (sets, labelers)."""
+    row = sets.design.row
+    term, weight = r.entry * r.classifier[:, :, row], r.weight[:, :, row]
+    total = sets.design.per_rater((weight * term).sum(axis=0))
+    spread = np.sqrt(sets.design.per_rater((weight * term**2).sum(axis=0)))
+    return (total / np.maximum(spread, 1e-12))[:, :-1]
+
+
+def alike(sets: Sets, r: Residuals) -> np.ndarray:
+    """Residuals of each labeler by true class, under one matrix for all, (sets, labelers * classes)."""
+    row = sets.design.row
+    parts = [sets.design.per_rater(e * w[:, row])[:, :-1] for e, w in zip(r.entry, r.weight, strict=True)]
+    return np.concatenate(parts, axis=1)
+
+
+def drift(sets: Sets, r: Residuals) -> np.ndarray:
+    """Residuals of each rater times when the label was given, (sets, raters)."""
+    design = sets.design
+    assert design.order is not None
+    return design.per_rater((r.entry * r.weight[:, :, design.row]).sum(axis=0) * design.order)
+
+
+def _studentised(weight: np.ndarray, term: np.ndarray) -> np.ndarray:
+    """Sums of weight * term over the roots of those of weight * term^2, (sets, classes)."""
+    spread = np.sqrt((weight * term**2).sum(axis=2))
+    return ((weight * term).sum(axis=2) / np.maximum(spread, 1e-12)).T

@@ -1,0 +1,87 @@
+"""The answer of `evaluate` when some true classes are known: the pooled rule, and what to ask next."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jtruth._random import stream
+from jtruth.asking.gold import ask_next
+from jtruth.evaluation.answers import names_of
+from jtruth.evaluation.assumptions import ranges
+from jtruth.evaluation.gold.pooled import pooled_gold
+from jtruth.evaluation.gold.shares import labels_only_posterior
+from jtruth.evaluation.inputs import Inputs
+from jtruth.evaluation.result import Assumption
+from jtruth.testing.tested import Tested
+
+SENTENCES = {
+    "ppi": "if gold corrects what the labels alone say (PPI++)",
+    "gold_only": "if nothing but gold is believed",
+}
+_ASKED = 5  # samples named in the advice
+
+
+class GoldSampling(NamedTuple):
+    """How the gold samples were chosen; at random if both are None. See `jtruth.stats.ppi.gold_sample`."""
+
+    inclusion: Any = None
+    strata: Any = None
+
+
+def gold_answer(
+    data: Inputs, sampling: GoldSampling, level: float, key: Any, progress: Any
+) -> tuple[Tested, tuple[Assumption, ...], tuple[str, ...]]:
+    """The posterior by the pooled rule; what each part of the pool says; advice on more gold."""
+    assert data.labels is not None
+    two = len(data.classes) == 2
+    names = ("shared_strata", "random_effect") if two else ("shared_strata",)
+    found, doubts = ranges.members(names, data, key, level, progress)
+    if not found:
+        found, more_doubts = ranges.members(("independent",), data, key, level, progress)
+        doubts += more_doubts
+    posterior, more_doubts = labels_only_posterior(data.labels, stream(key, "labels beside gold"))
+    classes, positive = names_of(data)
+    key = stream(key, "pool")
+    turned = two and data.positive == 0  # (negative, positive), as `tables_of` has it
+    pool = pooled_gold(
+        [m.posterior.counts for m in found],
+        1 - data.y_pred if turned else data.y_pred,
+        posterior[:, ::-1] if turned else posterior,
+        np.where(data.gold >= 0, 1 - data.gold, -1) if turned else data.gold,
+        key=key, classes=classes, positive=positive, level=level, **sampling._asdict(),
+    )  # fmt: skip
+    rows = [ranges.row(m, data) for m in found]
+    rows += [
+        Assumption(name, SENTENCES[name], {k: v.law for k, v in part.items()})
+        for name, part in (("ppi", pool.ppi), ("gold_only", pool.gold_only))
+    ]
+    warnings = (*pool.warnings, *doubts, *more_doubts)
+    advice = _advice(data, pool.more_gold, posterior, key, sampling)
+    answer = Tested("bayes", pool.posterior, None, float("nan"), warnings, classes, positive)
+    return answer, tuple(rows), advice
+
+
+def _advice(
+    data: Inputs, more: Any, posterior: np.ndarray, key: Any, sampling: GoldSampling
+) -> tuple[str, ...]:
+    """How many more answers would halve the intervals, and which samples to ask for."""
+    assert data.labels is not None
+    left = int((data.gold < 0).sum())
+    if left == 0:
+        return ()
+    parts = [f"{more[name]} for {name}" for name in ("accuracy", "precision", "recall") if more.get(name)]
+    sentences = []
+    if parts:
+        sentences.append(f"gold answers that would halve the interval: {', '.join(parts)} (of {left} left)")
+    if sampling.strata is None:
+        asked = ask_next(
+            data.y_pred, posterior, data.gold, min(_ASKED, left), key=key, classes=data.classes,
+            positive=data.positive, inclusion=sampling.inclusion,
+        )  # fmt: skip
+        tasks = data.labels.tasks or tuple(range(data.labels.num_samples))
+        named = ", ".join(str(tasks[i]) for i in asked.samples)
+        sentences.append(
+            f"ask next for {named}: drawn at random, uncertain samples more often; for more, and the "
+            "inclusion probabilities to hand over with the answers, see jtruth.asking.gold.ask_next"
+        )
+    return tuple(sentences)

@@ -1,0 +1,1 @@
+"""Bayesian annotation models in NumPyro, sampled by NUTS."""

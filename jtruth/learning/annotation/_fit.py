@@ -1,0 +1,143 @@
+"""What surrounds a NUTS run of an annotation model: where it starts, and what is made of its draws."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from jtruth._random import required_key, stream
+from jtruth._validation import choose
+from jtruth.labels import Labels
+from jtruth.learning.annotation._agreement import Agreement, labeler_agreement
+from jtruth.learning.annotation.digest import digest
+from jtruth.learning.annotation.rows import MergedRows
+from jtruth.learning.annotation.spec import Hyper, Spec, diagonal_rows
+from jtruth.learning.em.dawid_skene import Smoothing, fit_dawid_skene
+from jtruth.learning.joint.guard import Switching, check_identified, check_switching
+from jtruth.learning.pointwise import Pointwise
+from jtruth.sampling.nuts_run import NutsRun
+from jtruth.stats.chains import effective_sample_size, split_rhat
+
+STARTS = ("majority", "em", "diagonal")
+
+
+class NutsFit(NamedTuple):
+    """The posterior of one annotation model, and what speaks against it."""
+
+    model: str
+    spec: Spec
+    labels: Labels
+    hyper: Hyper  # the prior settings used
+    data: MergedRows  # the rows that NUTS saw
+    run: NutsRun  # samples (chains, draws, ...), R-hat, ESS, divergences
+    class_posterior: Float[np.ndarray, "samples classes"]  # mean over draws of p(y_i = c | z_i, draw)
+    prior: Float[np.ndarray, " classes"]  # posterior mean of pi
+    mean_matrices: Float[np.ndarray, "labelers classes classes"]  # posterior mean of p(label | class)
+    agreement: Agreement  # do pairs of labelers agree as often as the model says?
+    switching: Switching
+    identified: bool
+    warnings: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        """One line."""
+        return f"NutsFit({self.model!r}, {self.labels!r}, converged={self.converged}, usable={self.usable})"
+
+    @property
+    def converged(self) -> bool:
+        """Split R-hat below 1.01 and ESS of 100 a chain, for every parameter."""
+        return self.run.converged
+
+    @property
+    def usable(self) -> bool:
+        """Identified, and no class has exchanged its name."""
+        return self.identified and not self.switching.switched
+
+    def pointwise(self) -> Pointwise:
+        """What the pointwise log-likelihood is computed from."""
+        ess = np.concatenate([e.ravel() for e in self.run.ess.values()])
+        draws = self.run.samples["prior"].shape[:2]
+        relative = float(np.clip(np.nanmean(ess) / (draws[0] * draws[1]), 1e-3, 1.0))
+        return Pointwise(
+            self.spec.channel, self.run.samples, self.hyper, self.labels.num_labelers, self.data, relative
+        )
+
+    def log_likelihood(self) -> Float[np.ndarray, "draws samples"]:
+        """log p(labels of the sample | draw), one column for every sample: 8 bytes each, so mind the size."""
+        found = self.pointwise().of_samples()
+        return found.reshape(-1, found.shape[2])
+
+
+def check_input(labels: Labels, key: Any, start: Any) -> None:
+    """ValueError for what cannot be fitted."""
+    required_key(key)
+    if labels.num_labels == 0:
+        raise ValueError("labels holds no label at all, so there is nothing to learn from")
+    if isinstance(start, str):
+        choose("start", start, STARTS)
+
+
+def start_values(spec: Spec, labels: Labels, hyper: Hyper, start: str | dict[str, Any]) -> dict[str, Any]:
+    """Parameters to start at: those given, or those nearest to a class prior and matrices."""
+    if not isinstance(start, str):
+        return start
+    classes = labels.num_classes
+    if start == "diagonal":
+        psi = np.tile(diagonal_rows(classes, 0.7, 0.3), (labels.num_labelers, 1, 1))
+        return spec.start(np.full(classes, 1 / classes), psi, hyper)
+    if start == "em":
+        fit = fit_dawid_skene(labels, smoothing=Smoothing(2.0, 1.0 / (classes - 1), 1.0))
+        return spec.start(fit.prior, fit.matrices, hyper)
+    return spec.start(*majority_matrices(labels), hyper)
+
+
+def majority_matrices(
+    labels: Labels,
+) -> tuple[Float[np.ndarray, " classes"], Float[np.ndarray, "labelers classes classes"]]:
+    """Class prior and matrices if vote shares were class probabilities; each row has a prior worth 3."""
+    sample, labeler, label = (np.asarray(a, np.int64) for a in (labels.sample, labels.labeler, labels.label))
+    given = label >= 0
+    sample, labeler, label = sample[given], labeler[given], label[given]
+    classes, votes = labels.num_classes, labels.counts().astype(np.float64)
+    share = votes / np.maximum(votes.sum(axis=1, keepdims=True), 1)
+    place = labeler * classes + label
+    counts = np.stack(
+        [np.bincount(place, share[sample, c], labels.num_labelers * classes) for c in range(classes)], axis=1
+    ).reshape(labels.num_labelers, classes, classes)  # (labelers, labels, classes)
+    rows = np.swapaxes(counts, 1, 2) + diagonal_rows(classes, 2.0, 1.0)
+    prior = share.sum(axis=0) + 1
+    return prior / prior.sum(), rows / rows.sum(axis=2, keepdims=True)
+
+
+def gather(
+    name: str, spec: Spec, labels: Labels, hyper: Hyper, data: MergedRows, run: NutsRun, key: Any
+) -> NutsFit:
+    """The run as a `NutsFit`, with its doubts."""
+    found = digest(spec.channel, run.samples, data.rows, hyper, labels.num_labelers)
+    key = stream(key, "agreement")
+    agreement = labeler_agreement(spec.channel, run.samples, labels, hyper, key)
+    active = labels.labels_per_labeler() > 0
+    switching = check_switching(found.mean_matrices[:, active], labels.class_names)
+    doubt = check_identified(
+        labels, None, None, informed=spec.rigid and bool(labels.labels_per_sample().max() > 1)
+    )
+    texts = (doubt, switching.sentence, *run.warnings, agreement.sentence(labels.workers))
+    return NutsFit(
+        model=name,
+        spec=spec,
+        labels=labels,
+        hyper=hyper,
+        data=data,
+        run=run,
+        class_posterior=found.class_posterior[data.row_of_sample],
+        prior=run.flat("prior").mean(axis=0),
+        mean_matrices=found.mean_matrices.mean(axis=0),
+        agreement=agreement,
+        switching=switching,
+        identified=doubt is None,
+        warnings=tuple(text for text in texts if text),
+    )
+
+
+def diagnose(draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Split R-hat and effective sample size of every number."""
+    return split_rhat(draws), effective_sample_size(draws)

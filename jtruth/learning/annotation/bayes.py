@@ -1,0 +1,222 @@
+"""Bayesian annotation models in NumPyro: who labels how well, with every uncertainty carried along.
+
+The models are those of the paper's Tables 2-3 and 5.1.2 and of Paun et al. (2018), as plain functions of
+arrays. The true class (and the sample's difficulty, where a model has one) is summed out by hand, so NUTS
+sees continuous parameters only; the observation is a NumPyro distribution over rows of labels that can also
+be sampled, and equal rows are merged and weighted.
+
+`fit_nuts` runs one of them and looks at the result: convergence, classes that have exchanged names, whether
+the data determine anything, and whether pairs of labelers agree as often as the model says. For plain Dawid
+and Skene the Gibbs sampler of `joint` gives the same posterior many times faster; NUTS is for the models that
+are not conjugate, and for comparing models (`jtruth.comparison`).
+
+Priors are diagonal-heavy and chains start near majority vote: with flat priors and random starts NUTS lands
+in a mirror image of the posterior in which classes have exchanged names, and no diagnostic notices.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpyro
+import numpyro.distributions as dist
+from numpyro.distributions import constraints
+
+from jtruth._validation import choose
+from jtruth.labels import Labels
+from jtruth.learning.annotation import _channels as channels
+from jtruth.learning.annotation._fit import NutsFit, check_input, diagnose, gather, start_values
+from jtruth.learning.annotation.rows import LabelRows, blank_rows, merged_rows
+from jtruth.learning.annotation.spec import SPECS, Spec, prepare
+from jtruth.sampling import nuts
+
+Hyper = dict[str, Any]
+
+
+class RowsOfLabels(dist.Distribution):
+    """Labels of each row given a `Channel`: log-probability with the class summed out; samples draw it."""
+
+    def __init__(self, channel: channels.Channel, labeler: Any):
+        self.channel, self.labeler = channel, labeler
+        super().__init__(batch_shape=labeler.shape[:1], event_shape=labeler.shape[1:])
+
+    @property
+    def support(self):
+        """Classes 0..C-1, or -1 for no label."""
+        classes = self.channel.log_table.shape[1]
+        return constraints.independent(constraints.integer_interval(-1, classes - 1), 1)
+
+    def log_prob(self, value):
+        """(rows,) log p(labels of the row)."""
+        return channels.log_likelihood(self.channel, self.labeler, value)
+
+    def sample(self, key: Any, sample_shape=()):
+        """Labels (rows, width); the classes behind them are drawn and forgotten."""
+        if sample_shape != ():
+            raise NotImplementedError("draw labels once for each draw of the parameters")
+        return channels.draw_labels(self.channel, key, self.labeler)[1]
+
+
+def _observe(model: str, rows: LabelRows, parameters: dict[str, Any], hyper: Hyper, num_labelers: int):
+    channel = SPECS[model].channel(parameters, hyper, num_labelers)
+    with numpyro.plate("rows", rows.labeler.shape[0]), numpyro.handlers.scale(scale=rows.weight):
+        numpyro.sample("label", RowsOfLabels(channel, rows.labeler), obs=rows.label)
+
+
+def _draw(hyper: Hyper, **laws: dist.Distribution) -> dict[str, Any]:
+    """The class prior pi and the parameters with these laws."""
+    pi = dist.Dirichlet(hyper["class_concentration"])
+    return {name: numpyro.sample(name, law) for name, law in {"prior": pi, **laws}.items()}
+
+
+def dawid_skene(rows: LabelRows, hyper: Hyper, *, num_labelers: int) -> None:
+    """Dawid and Skene (1979): psi_t[c] ~ Dirichlet(row_concentration[c]) for every labeler."""
+    law = dist.Dirichlet(hyper["row_concentration"])
+    law = law.expand((num_labelers, *law.batch_shape)).to_event(2)
+    _observe("dawid_skene", rows, _draw(hyper, matrices=law), hyper, num_labelers)
+
+
+def pooled(rows: LabelRows, hyper: Hyper, *, num_labelers: int) -> None:
+    """One matrix for all labelers (the "multinomial" model)."""
+    law = dist.Dirichlet(hyper["row_concentration"]).to_event(1)
+    _observe("pooled", rows, _draw(hyper, matrix=law), hyper, num_labelers)
+
+
+def one_coin(rows: LabelRows, hyper: Hyper, *, num_labelers: int) -> None:
+    """One probability to be right for each labeler, for all classes."""
+    law = dist.Beta(*hyper["accuracy"]).expand([num_labelers]).to_event(1)
+    _observe("one_coin", rows, _draw(hyper, accuracy=law), hyper, num_labelers)
+
+
+def hierarchical_dawid_skene(rows: LabelRows, hyper: Hyper, *, num_labelers: int) -> None:
+    """Logit-normal rows around a population: logits population + spread * own, own ~ N(0, 1).
+
+    Logits are those of the wrong labels against the right one, which has logit 0.
+    """
+    shape = hyper["logit_mean"].shape  # (classes, classes - 1)
+    laws = {
+        "population": dist.Normal(hyper["logit_mean"], hyper["logit_sd"]).to_event(2),
+        "spread": dist.HalfNormal(hyper["spread"]).expand(shape).to_event(2),
+        "own": dist.Normal(0.0, 1.0).expand((num_labelers, *shape)).to_event(3),
+    }
+    _observe("hierarchical_dawid_skene", rows, _draw(hyper, **laws), hyper, num_labelers)
+
+
+def difficulty_fallibility(rows: LabelRows, hyper: Hyper, *, num_labelers: int) -> None:
+    """Su 5.1.2: fallibility phi_t ~ high * Beta(a, b); difficulty delta_i ~ Beta, summed out exactly."""
+    a, b, high = hyper["fallibility"]
+    stretch = dist.transforms.AffineTransform(0.0, high, domain=constraints.unit_interval)
+    law = dist.TransformedDistribution(dist.Beta(a, b).expand([num_labelers]), stretch).to_event(1)
+    _observe("difficulty_fallibility", rows, _draw(hyper, fallibility=law), hyper, num_labelers)
+
+
+def item_difficulty(rows: LabelRows, hyper: Hyper, *, num_labelers: int) -> None:
+    """GLAD (Whitehill et al. 2009) for C classes: ability_t ~ Normal; log easiness_i ~ Normal, by nodes."""
+    law = dist.Normal(*hyper["ability"]).expand([num_labelers]).to_event(1)
+    _observe("item_difficulty", rows, _draw(hyper, ability=law), hyper, num_labelers)
+
+
+def mace(rows: LabelRows, hyper: Hyper, *, num_labelers: int) -> None:
+    """MACE (Hovy et al. 2013): competence_t ~ Beta, spam_t ~ Dirichlet."""
+    laws = {
+        "competence": dist.Beta(*hyper["competence"]).expand([num_labelers]).to_event(1),
+        "spam": dist.Dirichlet(hyper["spam"]).expand([num_labelers]).to_event(1),
+    }
+    _observe("mace", rows, _draw(hyper, **laws), hyper, num_labelers)
+
+
+MODELS: dict[str, Callable] = {
+    f.__name__: f
+    for f in (
+        dawid_skene,
+        pooled,
+        one_coin,
+        hierarchical_dawid_skene,
+        difficulty_fallibility,
+        item_difficulty,
+        mace,
+    )
+}
+
+
+def fit_nuts(
+    model: str | Spec,
+    labels: Labels,
+    *,
+    key: Any,
+    hyper: Hyper | None = None,
+    start: str | dict[str, Any] = "majority",
+    num_warmup: int = 500,
+    num_samples: int = 1000,
+    num_chains: int = 4,
+    chain_method: str = "vectorized",
+    target_accept: float = 0.8,
+    progress: bool | Callable[[int, int], None] = False,
+    checkpoint: str | Path | None = None,
+    chunk: int = 100,
+) -> NutsFit:
+    """Posterior of an annotation model by NUTS.
+
+    Args:
+        model: a name of `MODELS`, or a `Spec` of your own that holds its NumPyro model.
+        labels: noisy labels; to have a classifier graded, append its predictions as one more labeler.
+        key: JAX random key; the same key gives the same draws.
+        hyper: prior settings that replace those of `_bayes_spec.SPECS`, e.g. {"class_concentration": 3.0}.
+        start: where chains start, up to jitter: "majority" (labelers as majority vote sees them), "em" (Dawid
+            and Skene's EM from there), "diagonal" (all labelers right with probability .7), or values by
+            parameter name (others start at a prior draw).
+        num_warmup, num_samples, num_chains, chain_method, target_accept, progress, checkpoint, chunk: see
+            `jtruth.sampling.nuts.run_nuts`.
+
+    Returns:
+        `NutsFit`; look at `warnings` and `usable` first.
+
+    Raises:
+        ValueError: an unknown model or hyperparameter, no label at all, or a checkpoint of another run.
+
+    >>> import jax
+    >>> z = np.repeat([[0, 0, 0], [1, 1, 1], [0, 1, 0], [1, 0, 1]], [40, 30, 6, 5], axis=0)
+    >>> fit = fit_nuts("one_coin", Labels.from_matrix(z, 2), key=jax.random.key(0), num_samples=500)
+    >>> fit.usable, fit.run.divergences, fit.mean_matrices.shape, bool(fit.mean_matrices[0, 0, 0] > 0.9)
+    (True, 0, (3, 2, 2), True)
+    """
+    name, spec, function = resolve(model)
+    check_input(labels, key, start)
+    data = merged_rows(labels)
+    settings = prepare(spec, labels.num_classes, data.rows.label.shape[1], hyper)
+    run = nuts.run_nuts(
+        function, data.rows, settings, key=key, diagnose=diagnose,
+        static={"num_labelers": labels.num_labelers}, num_warmup=num_warmup, num_samples=num_samples,
+        num_chains=num_chains, chain_method=chain_method, target_accept=target_accept,
+        init=start_values(spec, labels, settings, start),
+        progress=progress, checkpoint=checkpoint, chunk=chunk,
+    )  # fmt: skip
+    return gather(name, spec, labels, settings, data, run, key)
+
+
+def resolve(model: str | Spec) -> tuple[str, Spec, Callable]:
+    """Name, specification and NumPyro model."""
+    if isinstance(model, Spec):
+        if model.model is None:
+            raise ValueError("a Spec of your own needs its NumPyro model: set its field `model`")
+        return getattr(model.model, "__name__", "model"), model, model.model
+    choose("model", model, tuple(MODELS))
+    return model, SPECS[model], MODELS[model]
+
+
+def simulate_from_prior(
+    model: str | Spec,
+    *,
+    key: Any,
+    num: int,
+    num_samples: int,
+    num_labelers: int,
+    num_classes: int,
+    hyper: Hyper | None = None,
+) -> dict[str, np.ndarray]:
+    """Parameters and complete label matrices drawn from a model: "label" is (num, samples, labelers)."""
+    _, spec, function = resolve(model)
+    settings = prepare(spec, num_classes, num_labelers, hyper)
+    rows = blank_rows(num_samples, num_labelers)
+    return nuts.simulate(function, rows, settings, key=key, num=num, static={"num_labelers": num_labelers})

@@ -1,0 +1,178 @@
+"""The annotation models as data: what their parameters mean, which priors they have, where chains start.
+
+`SPECS[name].channel(parameters, hyper, num_labelers)` is the one place where a model turns parameters into
+probabilities of labels; the NumPyro model in `bayes` and everything done with its draws afterwards use it.
+`Spec.start` goes the other way: from a class prior and one matrix a labeler, which majority vote or EM
+supply, to parameters near them.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+
+from jtruth.learning.annotation import _channels as channels
+from jtruth.learning.annotation._channels import Channel
+
+Parameters = dict[str, Any]
+Hyper = dict[str, Any]
+
+
+class Spec(NamedTuple):
+    """One model. C classes, T labelers."""
+
+    channel: Callable[[Parameters, Hyper, int], Channel]  # parameters, hyper, T -> probabilities of labels
+    defaults: Callable[[int], Hyper]  # C -> prior settings, all that a user may replace
+    start: Callable[[np.ndarray, np.ndarray, Hyper], Parameters]  # pi, psi, hyper -> where chains start
+    rigid: bool = False  # whether two labels a sample can determine the parameters
+    model: Callable | None = None  # NumPyro model of a specification that is not in `bayes.MODELS`
+
+
+def prepare(spec: Spec, num_classes: int, most_labels: int, given: Hyper | None) -> Hyper:
+    """Prior settings as arrays: defaults overridden by `given`, nodes for the difficulty added.
+
+    Raises:
+        ValueError: an unknown name, or a value that does not fit.
+    """
+    hyper: Hyper = {"class_concentration": 1.0, **spec.defaults(num_classes)}
+    unknown = sorted(set(given or {}) - set(hyper))
+    if unknown:
+        raise ValueError(f"the model has no prior setting {unknown[0]!r}; it has {', '.join(hyper)}")
+    shapes = {name: np.shape(value) for name, value in hyper.items()}
+    shapes["class_concentration"] = (num_classes,)
+    arrays = {}
+    for name, value in {**hyper, **(given or {})}.items():
+        try:
+            arrays[name] = np.array(np.broadcast_to(np.asarray(value, np.float64), shapes[name]))
+        except ValueError:
+            raise ValueError(
+                f"hyper[{name!r}] has shape {np.shape(value)}; give {shapes[name]} or one number"
+            ) from None
+        if not np.isfinite(arrays[name]).all():
+            raise ValueError(f"hyper[{name!r}] is not finite: {np.asarray(value).tolist()}")
+        if name not in _ANY_SIGN and not (arrays[name] > 0).all():
+            raise ValueError(f"hyper[{name!r}] must be positive; got {np.asarray(value).tolist()}")
+    if "difficulty_prior" in arrays:
+        a, b = arrays.pop("difficulty_prior").tolist()
+        arrays["difficulty"], arrays["log_weight"] = channels.beta_levels(a, b, most_labels)
+    if "easiness_prior" in arrays:
+        mean, sd, size = arrays.pop("easiness_prior").tolist()
+        arrays["log_easiness"], arrays["log_weight"] = channels.normal_levels(mean, sd, int(size))
+    return arrays
+
+
+def diagonal_rows(num_classes: int, diagonal: float = 2.0, off_total: float = 1.0) -> np.ndarray:
+    """Dirichlet concentrations: `diagonal` on it, `off_total` in all off it."""
+    off = np.full((num_classes, num_classes), off_total / (num_classes - 1))
+    np.fill_diagonal(off, diagonal)
+    return off
+
+
+_ANY_SIGN = ("logit_mean", "ability", "easiness_prior")  # settings that hold means of normals
+
+
+def _rows(classes: int) -> Hyper:
+    return {"row_concentration": diagonal_rows(classes)}
+
+
+def _broadcast(matrix, num_labelers):
+    return jnp.broadcast_to(matrix, (num_labelers, *matrix.shape))
+
+
+def _accuracy(prior, matrices):
+    """(labelers,) probability to be right, kept off the ends."""
+    return np.clip(np.einsum("c,tcc->t", prior, matrices), 0.05, 0.95)
+
+
+def _wrong_logits(matrix):
+    """(classes, classes - 1) log odds of each wrong label against the right one: `logit_rows` undone."""
+    off = ~np.eye(len(matrix), dtype=bool)
+    return np.log(matrix[off].reshape(len(matrix), -1) / np.diag(matrix)[:, None])
+
+
+def _fallibility_start(prior, matrices, hyper):
+    """phi from the mean error (60) at the mean difficulty."""
+    classes, mean = prior.size, np.exp(hyper["log_weight"]) @ hyper["difficulty"]
+    error = (1 - _accuracy(prior, matrices)) * classes / (classes - 1)
+    high = hyper["fallibility"][2]
+    return {"prior": prior, "fallibility": np.clip((error - mean) / (1 - mean), 0.05 * high, 0.95 * high)}
+
+
+def _ability_start(prior, matrices, hyper):
+    """Ability from the accuracy at the mean easiness."""
+    right = _accuracy(prior, matrices)
+    logit = np.log(right / (1 - right)) + np.log(prior.size - 1)
+    easiness = np.exp(np.exp(hyper["log_weight"]) @ hyper["log_easiness"])
+    return {"prior": prior, "ability": logit / easiness}
+
+
+def _mace_start(prior, matrices, hyper):
+    """Spam is even at the start, so accuracy = competence + (1 - competence) / C."""
+    competence = (_accuracy(prior, matrices) * prior.size - 1) / (prior.size - 1)
+    spam = np.full((len(matrices), prior.size), 1 / prior.size)
+    return {"prior": prior, "competence": np.clip(competence, 0.05, 0.95), "spam": spam}
+
+
+SPECS: dict[str, Spec] = {
+    "dawid_skene": Spec(
+        channel=lambda p, h, t: channels.confusion_channel(p["prior"], p["matrices"]),
+        defaults=_rows,
+        start=lambda prior, psi, h: {"prior": prior, "matrices": psi},
+    ),
+    "pooled": Spec(
+        channel=lambda p, h, t: channels.confusion_channel(p["prior"], _broadcast(p["matrix"], t)),
+        defaults=_rows,
+        start=lambda prior, psi, h: {"prior": prior, "matrix": psi.mean(axis=0)},
+    ),
+    "one_coin": Spec(
+        channel=lambda p, h, t: channels.one_coin_channel(p["prior"], p["accuracy"]),
+        defaults=lambda c: {"accuracy": (2.0, 1.0)},  # Beta
+        start=lambda prior, psi, h: {"prior": prior, "accuracy": _accuracy(prior, psi)},
+        rigid=True,
+    ),
+    "hierarchical_dawid_skene": Spec(
+        channel=lambda p, h, t: channels.confusion_channel(
+            p["prior"], channels.logit_rows(p["population"][None] + p["spread"][None] * p["own"])
+        ),
+        # A population that is right 73 % of the time, give or take.
+        defaults=lambda c: {
+            "logit_mean": np.full((c, c - 1), -1.0 - np.log(c - 1)),
+            "logit_sd": np.ones((c, c - 1)),
+            "spread": 1.0,
+        },
+        start=lambda prior, psi, h: {
+            "prior": prior,
+            "population": _wrong_logits(psi.mean(axis=0)),
+            "spread": np.full(h["logit_mean"].shape, 0.5 * h["spread"]),
+            "own": np.zeros((len(psi), *h["logit_mean"].shape)),
+        },
+    ),
+    "difficulty_fallibility": Spec(
+        channel=lambda p, h, t: channels.difficulty_channel(
+            p["prior"], p["fallibility"], h["difficulty"], h["log_weight"]
+        ),
+        defaults=lambda c: {
+            "fallibility": (1.0, 1.0, 1.0),  # a, b, high: high * Beta(a, b); (1, 1, .4) is U(0, .4)
+            "difficulty_prior": (1.0, 5.0),  # Beta, as in Su 5.2.1
+        },
+        start=_fallibility_start,
+        rigid=True,
+    ),
+    "item_difficulty": Spec(
+        channel=lambda p, h, t: channels.ability_channel(
+            p["prior"], p["ability"], h["log_easiness"], h["log_weight"]
+        ),
+        defaults=lambda c: {
+            "ability": (1.0, 1.0),  # Normal: mean, sd
+            "easiness_prior": (1.0, 1.0, 15.0),  # log easiness ~ Normal: mean, sd, nodes
+        },
+        start=_ability_start,
+        rigid=True,
+    ),
+    "mace": Spec(
+        channel=lambda p, h, t: channels.mace_channel(p["prior"], p["competence"], p["spam"]),
+        defaults=lambda c: {"competence": (0.5, 0.5), "spam": np.full(c, 10.0)},  # Beta, Dirichlet
+        start=_mace_start,
+    ),
+}

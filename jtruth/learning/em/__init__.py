@@ -1,0 +1,1 @@
+"""Maximum likelihood: Dawid and Skene's model by EM, from hundreds to millions of labels."""

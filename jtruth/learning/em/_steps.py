@@ -1,0 +1,220 @@
+"""The EM steps of Dawid and Skene (1979) as one pure, jitted function of a fixed shape.
+
+Sample i has an unknown class y_i, drawn from the prior pi. Labeler t, shown a sample of class c, gives label
+k with probability psi_t[c, k], independently of everything else (Su (58)). EM repeats two steps that can only
+raise the marginal likelihood of the labels:
+
+    M:  psi_t[c, k]  proportional to  the sum of rho_i[c] over the samples to which t gave label k
+        pi[c]        proportional to  the sum of rho_i[c] over all samples
+    E:  rho_i[c]     proportional to  pi[c] * the product of psi_t[c, k] over the labels k, by t, of sample i
+
+((2.3)-(2.5) there). The product is taken in the log domain; a sample whose class is known keeps that class;
+pseudo-counts turn maximum likelihood into the mode of a posterior; a sample may carry a weight, so that equal
+samples are handled once and a bootstrap is a `vmap` over weights.
+
+With labelers near chance EM crawls, for ten thousand steps and more. So after 20 steps every second one is a
+jump along the way that EM took (SQUAREM), kept only if the objective does not fall; otherwise EM goes on from
+where it was. The fixed points are those of EM, and convergence is measured by what EM itself would change.
+
+One loop over the columns of `LabelColumns` gathers log probabilities, another scatters expected counts; each
+moves whole (samples, classes) blocks. On a CPU that is several times faster than the same sums by `bincount`
+or sparse matrices (benchmarks/dawid_skene_speed.py has the numbers). Nothing is unrolled: the program
+compiles in a fraction of a second however many labels a sample has.
+"""
+
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from jtruth._arrays import from_here
+from jtruth.learning.em.columns import LabelColumns
+
+_PLAIN_STEPS = 20  # of EM before the first jump: most problems are done by then
+
+
+class EMResult(NamedTuple):
+    """What `dawid_skene_em` returns. Row c of matrix t rests on `row_labels[t, c]` expected labels."""
+
+    prior: Float[Array, " classes"]
+    matrices: Float[Array, "labelers classes classes"]
+    class_posterior: Float[Array, "samples classes"]  # at these matrices and this prior
+    row_labels: Float[Array, "labelers classes"]
+    log_likelihood: Float[Array, ""]  # sum_i weight_i log sum_c pi[c] prod psi_t[c, label]
+    objective: Float[Array, ""]  # log_likelihood + sum of pseudo-count * log probability
+    converged: Bool[Array, ""]
+    num_steps: Int[Array, ""]
+    largest_drop: Float[Array, ""]  # of the objective in one step, if more than rounding; else 0
+    path: Float[Array, " max_steps"]  # objective after each step; the last is repeated
+
+
+class _State(NamedTuple):
+    parameters: Array  # (labelers * classes + 1, classes): matrix rows, then the prior; each sums to 1
+    before: Array  # the parameters of the step before
+    fallback: Array  # where to go on after a jump that did not pay
+    rejected: Array  # the last step was such a jump; `posterior` is of no use then
+    plain_steps: Array  # since the start or the last jump
+    longest: Array  # the longest jump allowed; changes by 4 when one of this length pays or does not
+    posterior: Array
+    row_labels: Array
+    log_likelihood: Array
+    objective: Array
+    converged: Array
+    num_steps: Array
+    largest_drop: Array
+    path: Array
+
+
+def _m_step(data, posterior, pseudo_counts, fixed_prior):
+    """Expected counts, plus pseudo-counts, normalised ((2.3), (2.4)); rows of zero counts are uniform."""
+    size, classes = pseudo_counts.shape
+    mass = data.weight[:, None] * posterior
+    rows = mass if data.sample is None else mass[data.sample]
+    # One column at a time: one large scatter would first copy the posterior once for every label.
+    counts = jnp.zeros((size, classes), posterior.dtype)
+    counts, _ = jax.lax.scan(lambda total, code: (total.at[code].add(rows), None), counts, data.code)
+    counts = counts[:-1].reshape(-1, classes, classes).swapaxes(1, 2)  # (labeler, true, given)
+    counts = jnp.concatenate([counts.reshape(-1, classes), mass.sum(axis=0)[None, :]])
+    total = (counts + pseudo_counts).sum(axis=1, keepdims=True)
+    parameters = jnp.where(total > 0, (counts + pseudo_counts) / jnp.where(total > 0, total, 1), 1 / classes)
+    if fixed_prior is not None:
+        parameters = parameters.at[-1].set(fixed_prior)
+    return parameters, counts[:-1].sum(axis=1).reshape(-1, classes)
+
+
+def _e_step(data, parameters):
+    """Class posterior (2.5) and log p(labels of a sample); 0 and -inf where labels are impossible."""
+    classes = parameters.shape[1]
+    logs = jnp.log(parameters)
+    table = logs[:-1].reshape(-1, classes, classes).swapaxes(1, 2).reshape(-1, classes)
+    table = jnp.concatenate([table, jnp.zeros_like(table, shape=(1, classes))])  # the last row: no label
+    known = data.known[:, None]
+    other = (known >= 0) & (known != jnp.arange(classes, dtype=known.dtype)[None, :])
+    log_joint = jnp.where(other, -jnp.inf, logs[-1:])
+    rows = log_joint if data.sample is None else jnp.zeros((data.code.shape[1], classes), logs.dtype)
+    rows, _ = jax.lax.scan(lambda total, code: (total + table[code], None), rows, data.code)
+    log_joint = rows if data.sample is None else log_joint.at[data.sample].add(rows)
+    top = log_joint.max(axis=1, keepdims=True)
+    top = jnp.where(jnp.isfinite(top), top, 0)
+    joint = jnp.exp(log_joint - top)
+    total = joint.sum(axis=1, keepdims=True)
+    return joint * jnp.where(total > 0, 1 / total, 0), (jnp.log(total) + top)[:, 0]
+
+
+def _log_prior(pseudo_counts, parameters):
+    """sum of pseudo-count * log probability, where 0 * log 0 = 0."""
+    used = pseudo_counts > 0
+    return jnp.where(used, pseudo_counts * jnp.log(jnp.where(used, parameters, 1)), 0).sum()
+
+
+def _jump(before, now, after, longest):
+    """SQUAREM (Varadhan and Roland 2008, scheme S3): go on along the curve of three successive EM iterates.
+
+    Probabilities stay above a tenth of where EM would go, since EM can never leave an exact 0 again. The
+    second value is the length of the jump; 1 is where EM would go.
+    """
+    speed = now - before
+    bend = (after - now) - speed
+    length = jnp.clip(jnp.sqrt((speed**2).sum() / (bend**2).sum()), 1, longest)
+    far = jnp.maximum(before + 2 * length * speed + length**2 * bend, 0.1 * after)
+    return far / far.sum(axis=1, keepdims=True), length
+
+
+@partial(jax.jit, static_argnames=("max_steps",))
+def dawid_skene_em(
+    data: LabelColumns,
+    start: Float[Array | np.ndarray, "samples classes"],
+    pseudo_prior: Float[Array | np.ndarray, " classes"],
+    pseudo_matrices: Float[Array | np.ndarray, "labelers classes classes"],
+    prior: Float[Array | np.ndarray, " classes"] | None = None,
+    *,
+    max_steps: int,
+    tol: float | Float[Array, ""],
+) -> EMResult:
+    """EM from a first guess of the class posterior; pure, jitted, of the dtype of its float arguments.
+
+    Args:
+        data: labels by columns (`jtruth.learning.em.columns`). Samples of weight 0 count nowhere: padding,
+            or left out by a bootstrap.
+        start: first class posterior, for instance the vote shares.
+        pseudo_prior, pseudo_matrices: pseudo-counts (0: maximum likelihood), one matrix for each labeler.
+        prior: keep the class prior at this value instead of learning it.
+        max_steps: static; also the length of `path`.
+        tol: done when EM changes no parameter, and the objective per label, by `tol` or more. In float32
+            nothing below about 1e-5 can be met, and a count stops growing at 2**24 labels in one cell.
+    """
+    labelers, classes, _ = pseudo_matrices.shape
+    last = jnp.asarray(pseudo_prior)[None, :] if prior is None else jnp.zeros((1, classes), start.dtype)
+    pseudo_counts = jnp.concatenate([pseudo_matrices.reshape(-1, classes), last])
+    entry_weight = data.weight if data.sample is None else data.weight[data.sample]
+    num_labels = jnp.where(data.code < labelers * classes, entry_weight[None, :], 0).sum()
+    num_labels = jnp.maximum(num_labels, 1)
+    # What rounding can do to the objective: a few eps for each label (rows sum to 1 within eps) and each log.
+    rounding = 64 * jnp.finfo(start.dtype).eps
+
+    def step(old):
+        mapped, row_labels = _m_step(data, old.posterior, pseudo_counts, prior)
+        after = jnp.where(old.rejected, old.fallback, mapped)
+        jumped = (old.plain_steps >= 1) & (old.num_steps >= _PLAIN_STEPS) & (old.num_steps < max_steps - 1)
+        far, length = _jump(old.before, old.parameters, after, old.longest)
+        new = jnp.where(jumped, far, after)
+        posterior, log_p = _e_step(data, new)
+        log_likelihood = jnp.where(data.weight > 0, data.weight * log_p, 0).sum()
+        log_prior = _log_prior(pseudo_counts, new)
+        objective = log_likelihood + log_prior
+        allowed = rounding * (num_labels + jnp.abs(log_likelihood) + jnp.abs(log_prior))
+        rejected = jumped & ~(objective >= old.objective)
+        limited, shorter = jumped & (length >= old.longest), jnp.maximum(length / 4, 2)
+        drop = jnp.where(rejected, 0, old.objective - objective)
+        moved = jnp.abs(after - old.parameters).max()
+        kept = jnp.where(rejected, old.objective, objective)
+        return _State(
+            parameters=jnp.where(rejected, old.parameters, new),
+            before=old.parameters,
+            fallback=after,
+            rejected=rejected,
+            plain_steps=jnp.where(jumped, 0, old.plain_steps + 1),
+            longest=jnp.where(limited, jnp.where(rejected, shorter, 4 * length), old.longest),
+            posterior=posterior,
+            row_labels=jnp.where(old.rejected, old.row_labels, row_labels),
+            log_likelihood=log_likelihood,
+            objective=kept,
+            converged=~rejected & (moved < tol) & (jnp.abs(drop) < tol * num_labels),
+            num_steps=old.num_steps + 1,
+            largest_drop=jnp.maximum(old.largest_drop, jnp.where(drop > allowed, drop, 0)),
+            path=from_here(old.path, old.num_steps, kept),
+        )
+
+    nowhere = jnp.full_like(pseudo_counts, jnp.inf)
+    state = _State(
+        parameters=nowhere,
+        before=nowhere,
+        fallback=nowhere,
+        rejected=jnp.array(False),
+        plain_steps=jnp.array(0, jnp.int32),
+        longest=jnp.array(4, nowhere.dtype),
+        posterior=jnp.asarray(start),
+        row_labels=jnp.zeros((labelers, classes), nowhere.dtype),
+        log_likelihood=jnp.array(-jnp.inf, nowhere.dtype),
+        objective=jnp.array(-jnp.inf, nowhere.dtype),
+        converged=jnp.array(False),
+        num_steps=jnp.array(0, jnp.int32),
+        largest_drop=jnp.array(0, nowhere.dtype),
+        path=jnp.zeros(max_steps, nowhere.dtype),
+    )
+    state = jax.lax.while_loop(lambda s: ~s.converged & (s.num_steps < max_steps), step, state)
+    return EMResult(
+        prior=state.parameters[-1],
+        matrices=state.parameters[:-1].reshape(pseudo_matrices.shape),
+        class_posterior=state.posterior,
+        row_labels=state.row_labels,
+        log_likelihood=state.log_likelihood,
+        objective=state.objective,
+        converged=state.converged,
+        num_steps=state.num_steps,
+        largest_drop=state.largest_drop,
+        path=state.path,
+    )

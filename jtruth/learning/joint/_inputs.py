@@ -1,0 +1,138 @@
+"""Arguments of `fit_joint`, checked before anything is sampled."""
+
+from typing import Any
+
+import numpy as np
+from scipy.special import softmax
+
+from jtruth._host import labels_log_likelihood
+from jtruth.labels import Labels
+from jtruth.learning.joint._rows import Rows
+from jtruth.learning.joint.models import Priors, diagonal_rows
+
+
+def checked_predictions(labels: Labels, y_pred: Any, num_symbols: int | None) -> tuple[Any, int]:
+    """Predicted symbols as int64 (or None), and how many symbols there are."""
+    if y_pred is None:
+        if num_symbols is not None:
+            raise ValueError("num_symbols is the number of symbols in y_pred, and y_pred was not given")
+        return None, 0
+    symbols = labels.num_classes if num_symbols is None else num_symbols
+    if symbols < 2:
+        raise ValueError(f"num_symbols must be at least 2; got {symbols}")
+    codes = _codes("y_pred", y_pred, labels.num_samples, symbols, "predicted symbol", "for no prediction")
+    if not (codes >= 0).any():
+        raise ValueError("y_pred holds no prediction at all (every entry is -1); leave it out")
+    return codes, symbols
+
+
+def checked_gold(labels: Labels, gold: Any) -> np.ndarray | None:
+    """Known classes as int64, or None."""
+    if not (np.asarray(labels.label) >= 0).any():
+        raise ValueError("labels holds no label at all, so there is nothing to learn from")
+    if gold is None:
+        return None
+    return _codes("gold", gold, labels.num_samples, labels.num_classes, "class", "for unknown")
+
+
+def checked_priors(
+    labels, symbols, gold, prior, prior_concentration, pseudo_counts, diagonal, off_diagonal_total,
+    classifier_concentration, *, own_rows,
+) -> Priors:  # fmt: skip
+    """Dirichlet concentrations of all rows."""
+    classes = labels.num_classes
+    for name, value in (("diagonal", diagonal), ("off_diagonal_total", off_diagonal_total)):
+        if not (np.isfinite(value) and value > 0):
+            raise ValueError(f"{name} is a Dirichlet concentration and must be positive; got {value}")
+    row = diagonal_rows(classes, diagonal, off_diagonal_total)
+    labelers = np.tile(row, (labels.num_labelers, 1, 1))
+    if pseudo_counts is not None:
+        if own_rows:
+            raise ValueError("models with strata have no room for pseudo_counts; give the labels as gold")
+        labelers = labelers + _numbers("pseudo_counts", pseudo_counts, labelers.shape, positive=False)
+    classifier = None
+    if symbols:
+        classifier = row if symbols == classes else np.ones((classes, symbols))
+        if classifier_concentration is not None:
+            shape = (classes, symbols)
+            classifier = _numbers("classifier_concentration", classifier_concentration, shape, positive=True)
+    if prior is None:
+        concentration = np.asarray(prior_concentration, np.float64)
+        concentration = np.full(classes, concentration) if concentration.ndim == 0 else concentration
+        concentration = _numbers("prior_concentration", concentration, (classes,), positive=True)
+        return Priors(concentration, False, labelers, classifier)
+    fixed = _numbers("prior", prior, (classes,), positive=False)
+    if abs(fixed.sum() - 1) > 1e-6:
+        raise ValueError(f"prior must hold {classes} probabilities that sum to 1; got {fixed.tolist()}")
+    if gold is not None and (fixed[gold[gold >= 0]] == 0).any():
+        raise ValueError("a class has prior 0 but gold says that it occurs; raise its prior")
+    return Priors(fixed / fixed.sum(), True, labelers, classifier)
+
+
+def vote_start(labels: Labels, gold: np.ndarray | None, start: Any, rows: Rows) -> np.ndarray:
+    """(rows, classes) where EM starts: vote shares, or the mean of `start` over the samples of each row.
+
+    Gold of every class shows how the labelers name the classes; labels are then read as the gold says, or EM
+    would climb from the votes of labelers who are mostly wrong to a mode that denies the gold.
+    """
+    classes = labels.num_classes
+    if start is None:
+        votes = rows.labels.counts().astype(np.float64)
+        total, pooled = votes.sum(axis=1, keepdims=True), rows.multiplicity @ votes
+        shares = np.where(total > 0, votes / np.maximum(total, 1), pooled / pooled.sum())
+        if np.unique(rows.gold[rows.gold >= 0]).size == classes:
+            shares = _read_by_gold(rows, classes)
+    else:
+        given = _numbers("start", start, (labels.num_samples, classes), positive=False)
+        wrong = np.flatnonzero(np.abs(given.sum(axis=1) - 1) > 1e-6)
+        if wrong.size:
+            raise ValueError(f"row {wrong[0]} of start sums to {given[wrong[0]].sum():.6g}, not to 1")
+        shares = np.zeros((rows.multiplicity.size, classes))
+        np.add.at(shares, rows.row_of_sample, given)
+        shares /= rows.multiplicity[:, None]
+    if gold is None:
+        return shares
+    return np.where(rows.gold[:, None] < 0, shares, np.arange(classes)[None, :] == rows.gold[:, None])
+
+
+def _read_by_gold(rows: Rows, classes: int) -> np.ndarray:
+    """Class posterior of every row by the matrices and class shares that the gold rows alone give."""
+    labels = rows.labels
+    sample, labeler, label = (np.asarray(a) for a in (labels.sample, labels.labeler, labels.label))
+    known = (label >= 0) & (rows.gold[sample] >= 0)
+    given = sample[known]
+    counts = np.tile(diagonal_rows(classes, 2.0, 1.0), (labels.num_labelers, 1, 1))
+    np.add.at(counts, (labeler[known], rows.gold[given], label[known]), rows.multiplicity[given])
+    matrices = counts / counts.sum(axis=2, keepdims=True)
+    found = labels_log_likelihood(matrices, sample, labeler, label, rows.multiplicity.size)
+    certain = rows.gold >= 0
+    share = np.bincount(rows.gold[certain], weights=rows.multiplicity[certain], minlength=classes)
+    return softmax(found + np.log(share), axis=1)
+
+
+def _codes(name: str, values: Any, size: int, limit: int, what: str, missing: str) -> np.ndarray:
+    codes = np.asarray(values)
+    if codes.shape != (size,) or codes.dtype.kind not in "iu":
+        raise ValueError(
+            f"{name} must hold one whole number for each of the {size} samples (-1 {missing}); got shape "
+            f"{codes.shape}, dtype {codes.dtype}"
+        )
+    bad = np.flatnonzero((codes < -1) | (codes >= limit))
+    if bad.size:
+        raise ValueError(f"{name}[{bad[0]}] is {codes[bad[0]]}; use a {what} 0..{limit - 1}, or -1 {missing}")
+    return codes.astype(np.int64)
+
+
+def _numbers(name: str, values: Any, shape: tuple, *, positive: bool) -> np.ndarray:
+    array = np.asarray(values)
+    if array.shape != shape or array.dtype.kind not in "biuf":
+        raise ValueError(
+            f"{name} must be numbers of shape {shape}; got shape {array.shape}, dtype {array.dtype}"
+        )
+    array = array.astype(np.float64)
+    bad = np.argwhere(~np.isfinite(array) | ((array <= 0) if positive else (array < 0)))
+    if bad.size:
+        place = tuple(bad[0].tolist())
+        kind = "positive" if positive else "not negative"
+        raise ValueError(f"{name}{list(place)} is {array[place]}; it must be finite and {kind}")
+    return array

@@ -1,0 +1,152 @@
+"""The density of the random-effect model and its gradient, for many points at once; NumPy.
+
+Two classes. A sample of class c has a hidden ease e ~ N(0, 1), and given both everybody errs independently:
+
+  P(labeler t is right | c, e)    = sigmoid(a[t, c] + m[c] + lam[c] e)
+  P(classifier is right | c, e)   = sigmoid(k[c] + kap[c] e)
+
+with a ~ N(0, .8), m ~ N(1.2, 1), lam ~ N+(0, 1), kap ~ N+(lam, .5), k ~ N(1.2, 1.2) and a uniform class
+share. e is summed over Gauss-Hermite nodes, so a sample is in one of 2 x nodes states, and equal samples are
+one row: the cost follows the distinct rows. The gradient is that of EM: with the expected number of right and
+wrong labels of every state, each rater is a logistic regression.
+
+A point is the vector (logit of the share of class 1, a, m, log lam, k, log kap).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+from scipy.special import expit, log_ndtr
+
+from jtruth.learning.joint._rows import Rows, gold_offset, label_columns
+from jtruth.sampling.model import prediction_columns
+
+_A_SD, _M, _M_SD, _K, _K_SD, _KAP_SD = 0.8, 1.2, 1.0, 1.2, 1.2, 0.5
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Natural parameters of points, all with the points first."""
+
+    logit_share: np.ndarray  # (points,)
+    a: np.ndarray  # (points, labelers, classes)
+    m: np.ndarray  # (points, classes), and so the others
+    lam: np.ndarray
+    k: np.ndarray
+    kap: np.ndarray
+
+
+class Density:
+    """log p(parameters, everything seen), up to a constant, with gradient."""
+
+    def __init__(self, rows: Rows, prior: np.ndarray | None, nodes: int = 15):
+        """`prior` (2,): known class share; None: drawn."""
+        x, w = np.polynomial.hermite_e.hermegauss(nodes)
+        self.ease, self.nodes = x, nodes
+        self.labelers = rows.labels.num_labelers
+        self.fixed = None if prior is None else float(np.log(prior[1]) - np.log(prior[0]))
+        seen = sparse.hstack([label_columns(rows.labels), prediction_columns(rows.y_pred, 2)], format="csr")
+        self.design = sparse.csr_array(seen)
+        self.transposed = sparse.csr_array(seen.T.tocsr())
+        self.multiplicity = rows.multiplicity.astype(np.float64)
+        self.state_class = np.repeat([0, 1], nodes)
+        self.log_node = np.log(w / w.sum())
+        self.offset = gold_offset(rows.gold, self.state_class) + np.tile(self.log_node, 2)[:, None]
+        self.size = 1 + 2 * self.labelers + 8
+        # Numbers that one evaluation computes: states x (labels seen, rows, and a table of raters).
+        wide = seen.nnz + 3 * rows.multiplicity.size + 6 * (self.labelers + 1)
+        self.numbers = float(2 * nodes * wide)
+
+    def split(self, points: np.ndarray) -> Parameters:
+        """Parameters of points (points, size)."""
+        t = 2 * self.labelers
+        share = points[:, 0] if self.fixed is None else np.full(len(points), self.fixed)
+        rest = points[:, 1 + t :].reshape(-1, 4, 2)
+        a = points[:, 1 : 1 + t].reshape(-1, self.labelers, 2)
+        return Parameters(share, a, rest[:, 0], np.exp(rest[:, 1]), rest[:, 2], np.exp(rest[:, 3]))
+
+    def logits(self, p: Parameters) -> tuple[np.ndarray, np.ndarray]:
+        """Logits of being right: (points, labelers, classes, nodes), and the classifier's."""
+        of_labelers = (p.a + p.m[:, None])[..., None] + (p.lam[..., None] * self.ease)[:, None]
+        return of_labelers, p.k[..., None] + p.kap[..., None] * self.ease
+
+    def states(self, p: Parameters, logits: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """p(state | row) (states, points, rows), and the log-likelihood of every row (points, rows)."""
+        raters = np.concatenate([logits[0], logits[1][:, None]], axis=1)  # (points, raters, classes, nodes)
+        right, wrong = -np.logaddexp(0, -raters), -np.logaddexp(0, raters)
+        # Symbol k is right in the states of class k: columns are (rater, symbol), states (class, node).
+        symbol = np.eye(2, dtype=bool)[:, :, None]  # (symbols, classes, 1)
+        table = np.where(symbol[None, None], right[:, :, None], wrong[:, :, None])
+        points = len(raters)
+        table = np.moveaxis(table.reshape(points, -1, 2 * self.nodes), 0, -1)  # (columns, states, points)
+        log_p = self.design @ np.ascontiguousarray(table).reshape(table.shape[0], -1)
+        log_p = np.ascontiguousarray(log_p.T).reshape(2 * self.nodes, points, -1)
+        log_share = np.stack([-np.logaddexp(0, p.logit_share), -np.logaddexp(0, -p.logit_share)])
+        log_p += log_share[self.state_class][:, :, None]
+        log_p += self.offset[:, None, :]
+        top = log_p.max(axis=0)
+        weight = np.exp(log_p - top, out=log_p)
+        total = weight.sum(axis=0)
+        weight /= total
+        return weight, top + np.log(total)
+
+    def __call__(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Log density (points,) and its gradient (points, size)."""
+        p = self.split(points)
+        logits = self.logits(p)
+        weight, log_rows = self.states(p, logits)
+        value, gradient = self._prior(points, p)
+        value = value + log_rows @ self.multiplicity
+        expected = weight * self.multiplicity
+        of_class = expected.reshape(2, self.nodes, *expected.shape[1:]).sum(axis=(1, 3))  # (classes, points)
+        if self.fixed is None:
+            gradient[:, 0] += of_class[1] - of_class.sum(axis=0) * expit(p.logit_share)
+        right, both = self._seen(expected)
+        raters = np.concatenate([logits[0], logits[1][:, None]], axis=1)
+        slope = right - both * expit(raters)
+        labelers, classifier = slope[:, :-1], slope[:, -1]
+        t = 2 * self.labelers
+        gradient[:, 1 : 1 + t] += labelers.sum(axis=-1).reshape(len(points), -1)
+        rest = gradient[:, 1 + t :].reshape(-1, 4, 2)  # a view
+        rest[:, 0] += labelers.sum(axis=(1, 3))
+        rest[:, 1] += p.lam * (labelers.sum(axis=1) @ self.ease)
+        rest[:, 2] += classifier.sum(axis=-1)
+        rest[:, 3] += p.kap * (classifier @ self.ease)
+        return value, gradient
+
+    def labeler_information(self, point: np.ndarray) -> np.ndarray:
+        """(2 labelers,) curvature of minus the log density by each a, as if the states were known."""
+        p = self.split(point[None])
+        logits = self.logits(p)
+        _, both = self._seen(self.states(p, logits)[0] * self.multiplicity)
+        chance = expit(logits[0])
+        return (both[:, :-1] * chance * (1 - chance)).sum(axis=-1).ravel() + 1 / _A_SD**2
+
+    def _seen(self, expected: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Expected right labels, and all labels, of each rater: (points, raters, classes, nodes)."""
+        found = self.transposed @ np.ascontiguousarray(expected.reshape(-1, expected.shape[2]).T)
+        found = np.moveaxis(found.reshape(self.labelers + 1, 2, 2, self.nodes, -1), -1, 0)
+        return np.stack([found[:, :, 0, 0], found[:, :, 1, 1]], axis=2), found.sum(axis=2)
+
+    def _prior(self, points: np.ndarray, p: Parameters) -> tuple[np.ndarray, np.ndarray]:
+        """Log prior with the Jacobians of logit and logs, and its gradient."""
+        gradient = np.zeros_like(points)
+        s = points[:, 0]  # a known share leaves its coordinate to the uniform prior
+        value = -np.logaddexp(0, s) - np.logaddexp(0, -s)
+        gradient[:, 0] = 1 - 2 * expit(s)
+        t = 2 * self.labelers
+        a = points[:, 1 : 1 + t]
+        value = value - 0.5 * (a**2).sum(axis=1) / _A_SD**2
+        gradient[:, 1 : 1 + t] = -a / _A_SD**2
+        rest = gradient[:, 1 + t :].reshape(-1, 4, 2)
+        m, k, gap = (p.m - _M) / _M_SD, (p.k - _K) / _K_SD, (p.kap - p.lam) / _KAP_SD
+        z = p.lam / _KAP_SD
+        log_mass = log_ndtr(z)
+        log_lam, log_kap = np.moveaxis(points[:, 1 + t :].reshape(-1, 4, 2)[:, 1::2], 1, 0)
+        each = -0.5 * (m**2 + k**2 + gap**2 + p.lam**2) - log_mass + log_lam + log_kap
+        mills = np.exp(-0.5 * z**2 - 0.5 * np.log(2 * np.pi) - log_mass)
+        rest[:, 0], rest[:, 2] = -m / _M_SD, -k / _K_SD
+        rest[:, 1] = p.lam * (gap - mills) / _KAP_SD - p.lam**2 + 1
+        rest[:, 3] = -p.kap * gap / _KAP_SD + 1
+        return value + each.sum(axis=1), gradient

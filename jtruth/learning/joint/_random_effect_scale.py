@@ -1,0 +1,116 @@
+"""Where the sampler of the random-effect model starts, and in which coordinates it moves.
+
+Hamiltonian steps want coordinates in which the posterior is about round: x = mode + R u with R R' the inverse
+of the curvature C at the mode. Up to 100 labelers C is found whole, by differences of 2 size gradients. With
+more of them that would cost more than the sampling. But every labeler's two numbers a meet the rest only
+through the nine that all share (class share, means, slopes), so C is taken as an arrow,
+
+    C = [ D  B ]   D: diagonal, of the a, by the information of labels whose states are known
+        [ B' G ]   B, G: the rows of the shared numbers, by differences of 18 gradients
+
+whose R costs as much as there are labelers. C is a scale for the sampler only: the law of the draws does not
+depend on it.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+from scipy.optimize import minimize
+
+from jtruth.learning.joint._random_effect_density import Density
+
+MOST_WHOLE = 100  # labelers whose curvature is found whole
+_WIDTH = 1e-4  # of differences
+_FLATTEST = 0.1  # curvature below which a direction is taken as flat as that
+_AT_ONCE = 2_000_000  # numbers of one array
+
+
+class Whole(NamedTuple):
+    """R as a dense matrix."""
+
+    root: np.ndarray  # (size, size)
+
+    def apply(self, u: Float[np.ndarray, "points size"]) -> Float[np.ndarray, "points size"]:
+        """R u of every point."""
+        return u @ self.root.T
+
+    def apply_transposed(self, x: Float[np.ndarray, "points size"]) -> Float[np.ndarray, "points size"]:
+        """R' x of every point."""
+        return x @ self.root
+
+
+class Arrow(NamedTuple):
+    """R as the parts of an arrow; `place` (size,) says where the shared numbers are."""
+
+    narrow: np.ndarray  # (others,) D^(-1/2)
+    border: np.ndarray  # (others, shared) -D^(-1) B L^(-T)
+    corner: np.ndarray  # (shared, shared) L^(-T), L L' = G - B' D^(-1) B
+    place: np.ndarray
+
+    def apply(self, u: Float[np.ndarray, "points size"]) -> Float[np.ndarray, "points size"]:
+        """R u of every point."""
+        out = np.empty_like(u)
+        shared = u[:, self.place]
+        out[:, ~self.place] = u[:, ~self.place] * self.narrow + shared @ self.border.T
+        out[:, self.place] = shared @ self.corner.T
+        return out
+
+    def apply_transposed(self, x: Float[np.ndarray, "points size"]) -> Float[np.ndarray, "points size"]:
+        """R' x of every point."""
+        out = np.empty_like(x)
+        others = x[:, ~self.place]
+        out[:, ~self.place] = others * self.narrow
+        out[:, self.place] = others @ self.border + x[:, self.place] @ self.corner
+        return out
+
+
+Scale = Whole | Arrow
+
+
+def find_mode(density: Density) -> Float[np.ndarray, " size"]:
+    """A mode of the density, from a start at which everybody is better than chance."""
+
+    def negative(point):
+        value, gradient = density(point[None])
+        return -value[0], -gradient[0]
+
+    start = np.zeros(density.size)
+    start[-8:] = [1.2, 1.2, -0.5, -0.5, 1.2, 1.2, -0.5, -0.5]
+    return np.asarray(minimize(negative, start, jac=True, method="L-BFGS-B", options={"maxiter": 2000}).x)
+
+
+def curvature_scale(density: Density, mode: Float[np.ndarray, " size"]) -> Scale:
+    """R at the mode."""
+    if density.labelers <= MOST_WHOLE:
+        curvature = _slopes(density, mode, np.arange(density.size))
+        return Whole(_inverse_root((curvature + curvature.T) / 2))
+    place = np.zeros(density.size, bool)
+    place[[0, *range(-8, 0)]] = True
+    rows = _slopes(density, mode, np.flatnonzero(place))  # (shared, size)
+    border, corner = rows[:, ~place].T, rows[:, place]
+    diagonal = density.labeler_information(mode)
+    below = border / diagonal[:, None]
+    root = _inverse_root((corner + corner.T) / 2 - border.T @ below)
+    return Arrow(1 / np.sqrt(diagonal), -below @ root, root, place)
+
+
+def gradients_of_scale(density: Density) -> int:
+    """How many gradients `curvature_scale` asks for."""
+    return 2 * density.size if density.labelers <= MOST_WHOLE else 18
+
+
+def _slopes(density: Density, mode: np.ndarray, which: np.ndarray) -> np.ndarray:
+    """Rows of minus the matrix of second derivatives."""
+    steps = np.zeros((which.size, density.size))
+    steps[np.arange(which.size), which] = _WIDTH
+    most = max(1, int(_AT_ONCE / density.numbers))  # points at once
+    parts = np.array_split(steps, -(-len(steps) // most))
+    slopes = [density(mode + part)[1] - density(mode - part)[1] for part in parts]
+    return -np.concatenate(slopes) / (2 * _WIDTH)
+
+
+def _inverse_root(curvature: np.ndarray) -> np.ndarray:
+    """R with R R' the inverse, flat directions cut."""
+    values, vectors = np.linalg.eigh(curvature)
+    return vectors / np.sqrt(np.maximum(values, _FLATTEST))

@@ -1,0 +1,143 @@
+"""The models that `fit_joint` knows, each a function that builds a `LatentModel` (states = class x stratum).
+
+- independent: given the class, labelers and classifier err independently; one stratum.
+- shared_strata: a sample is easy or hard for everybody, labelers and classifier alike.
+- labeler_strata: easy or hard for the labelers; the classifier does not notice.
+- copying: with an unknown probability the classifier repeats one of the sample's labels, picked at random;
+  the stratum says whether it did, and is as likely in one class as in another.
+
+Their priors were chosen on real and simulated label sets; under shared strata the prior on the share of hard
+samples matters, because labels alone say little about it.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from jtruth.learning.joint._rows import Rows, gold_offset
+from jtruth.sampling.model import LatentModel, Raters
+
+
+class Priors(NamedTuple):
+    """Dirichlet concentrations of the rows, and the class prior."""
+
+    class_prior: np.ndarray  # (classes,) concentrations, or probabilities if fixed
+    class_fixed: bool
+    labelers: np.ndarray  # (labelers, classes, classes)
+    classifier: np.ndarray | None  # (classes, symbols)
+
+
+class Built(NamedTuple):
+    """A model with what it needs to know about every row."""
+
+    model: LatentModel
+    offset: np.ndarray  # (states, rows)
+    start_strata: np.ndarray  # (strata, rows) where EM starts
+
+
+def diagonal_rows(classes: int, diagonal: float, off_diagonal_total: float) -> np.ndarray:
+    """(classes, classes) concentrations: `diagonal`, and the total spread evenly over the rest of a row."""
+    off = off_diagonal_total / max(classes - 1, 1)
+    return np.where(np.eye(classes) > 0, float(diagonal), off)
+
+
+def independent(priors: Priors, rows: Rows) -> Built:
+    """One stratum: Dawid and Skene with the classifier as one more labeler."""
+    classes = priors.class_prior.size
+    every = np.arange(classes)
+    raters = [Raters(priors.labelers, every)]
+    if priors.classifier is not None:
+        raters.append(Raters(priors.classifier[None], every))
+    model = _model(priors, np.ones((classes, 1)), every, raters)
+    return Built(model, gold_offset(rows.gold, every), np.ones((1, rows.gold.size)))
+
+
+def shared_strata(priors: Priors, rows: Rows, *, tie_classifier: bool = False) -> Built:
+    """Easy and hard samples; `tie_classifier` makes the classifier the same in both.
+
+    Labelers share mean rows: theta[t] ~ Dirichlet(6 G), G ~ Dirichlet(9 on the diagonal, 1 off it) for easy
+    and (3, 3) for hard samples; the classifier's rows have (3, 1) and (1.5, 1.5). Share of hard samples:
+    weights ~ Dirichlet(10, 1) for two classes, (2, 1) for more.
+    """
+    classes = priors.class_prior.size
+    state_class = np.repeat(np.arange(classes), 2)  # class 0 easy, class 0 hard, class 1 easy, ...
+    common = _interleave(diagonal_rows(classes, 9, 1), diagonal_rows(classes, 3, 3))
+    base = 6 * common / common.sum(axis=1, keepdims=True)
+    labelers = np.broadcast_to(base, (priors.labelers.shape[0], *base.shape))
+    raters = [Raters(labelers, np.arange(2 * classes), 6.0, common)]
+    if priors.classifier is not None:
+        if tie_classifier:
+            raters.append(Raters(priors.classifier[None], state_class))
+        else:
+            rest = priors.classifier.shape[1]
+            flat = np.full((classes, rest), 4 / rest)  # symbols that are no classes have no diagonal
+            same = rest == classes
+            easy = diagonal_rows(classes, 3, 1) if same else flat
+            hard = diagonal_rows(classes, 1.5, 1.5) if same else 0.75 * flat
+            raters.append(Raters(_interleave(easy, hard)[None], np.arange(2 * classes)))
+    weights = np.tile([10.0, 1.0] if classes == 2 else [2.0, 1.0], (classes, 1))
+    model = _model(priors, weights, np.arange(classes), raters)
+    split = (rows.labels.counts() > 0).sum(axis=1) > 1  # not unanimous
+    start = np.stack([~split, split]).astype(np.float64)
+    return Built(model, gold_offset(rows.gold, state_class), start)
+
+
+def labeler_strata(priors: Priors, rows: Rows) -> Built:
+    """Easy and hard samples for the labelers only."""
+    return shared_strata(priors, rows, tie_classifier=True)
+
+
+def copying(priors: Priors, rows: Rows) -> Built:
+    """p(y_pred = u | c, z) = (1 - r) K[c, u] + r (share of the sample's labels equal to u), r ~ U(0, 1)."""
+    classes = priors.class_prior.size
+    if priors.classifier is None or priors.classifier.shape[1] != classes:
+        raise ValueError("the copying model needs y_pred whose symbols are the classes")
+    state_class = np.repeat(np.arange(classes), 2)  # class 0 own, class 0 copied, ...
+    own = np.where(np.arange(2 * classes) % 2 == 0, state_class, -1)
+    raters = [Raters(priors.labelers, state_class), Raters(priors.classifier[None], own)]
+    model = _model(priors, np.ones((1, 2)), np.zeros(classes, np.int64), raters)
+    votes = rows.labels.counts()
+    total = votes.sum(axis=1)
+    equal = np.take_along_axis(votes, np.maximum(rows.y_pred, 0)[:, None], axis=1)[:, 0]
+    with np.errstate(divide="ignore"):
+        log_share = np.log(equal / np.maximum(total, 1))
+    log_share = np.where(rows.y_pred < 0, 0.0, log_share)  # nothing was predicted, so nothing is explained
+    offset = gold_offset(rows.gold, state_class)
+    offset[1::2] += log_share[None, :]
+    return Built(model, offset, np.tile([[0.8], [0.2]], (1, total.size)))
+
+
+MODELS = {
+    "independent": independent,
+    "shared_strata": shared_strata,
+    "labeler_strata": labeler_strata,
+    "copying": copying,
+}
+
+
+def hold_share(model: LatentModel, share: float) -> LatentModel:
+    """The model with the share of its second stratum held at a number, by a prior of a billion samples."""
+    if model.num_strata != 2:
+        raise ValueError("dependent_share needs a model with dependent samples: dependence='shared_strata'")
+    if not 0 <= share < 1:
+        raise ValueError(f"dependent_share is {share}; it must be at least 0 and below 1")
+    weights = np.maximum([1 - share, share], 1e-9) * 1e9
+    return model._replace(stratum_prior=np.tile(weights, (len(model.stratum_prior), 1)))
+
+
+def _interleave(easy: np.ndarray, hard: np.ndarray) -> np.ndarray:
+    """Rows easy 0, hard 0, easy 1, ..."""
+    return np.stack([easy, hard], axis=1).reshape(-1, easy.shape[1])
+
+
+def _model(priors: Priors, stratum_prior: np.ndarray, weight_row: np.ndarray, raters: list) -> LatentModel:
+    classes, strata = priors.class_prior.size, stratum_prior.shape[1]
+    return LatentModel(
+        state_class=np.repeat(np.arange(classes), strata),
+        state_stratum=np.tile(np.arange(strata), classes),
+        class_prior=priors.class_prior,
+        class_fixed=priors.class_fixed,
+        weight_row=weight_row,
+        stratum_prior=stratum_prior,
+        raters=tuple(raters),
+    )

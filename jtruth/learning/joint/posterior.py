@@ -1,0 +1,219 @@
+"""How good are classifier, labelers and labels when nobody knows how the labelers err? The joint posterior.
+
+The classifier under test is one more rater. Class prior pi, every labeler's confusion matrix, the
+classifier's matrix K and the true classes are drawn together given all labels and predictions, by the Gibbs
+sampler of `gibbs`. What testing needs falls out: a draw of the true classes is a draw of the count table
+n[c, u] (samples of true class c predicted u), a draw of (pi, K) is a draw of the population. The two answer
+different questions, "how good was it on these samples" and "how good is it", and have different widths;
+`tables` makes the caller say which.
+
+Prior: pi ~ Dirichlet(1), every row of a matrix ~ Dirichlet with 2 on the diagonal and 1 in all off it.
+Coverage of nominal 95 % intervals was measured at 93 to 98 % where given the class all raters err
+independently; plugging in estimated matrices gives 47 to 94 % (`benchmarks/joint_coverage.py`). Where raters
+share errors no number here is right: `dependence` offers other models, gold labels are the remedy.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from jtruth import _validation as check
+from jtruth._random import required_key
+from jtruth.labels import Labels
+from jtruth.learning.joint._digest import JointDigest, mean_share
+from jtruth.learning.joint._inputs import checked_gold, checked_predictions, checked_priors, vote_start
+from jtruth.learning.joint._rows import Rows, label_columns, merge_samples
+from jtruth.learning.joint.guard import Switching, check_identified, check_switching
+from jtruth.learning.joint.models import MODELS, hold_share
+from jtruth.sampling import STANDARD, Convergence, Effort, GibbsRun, run_gibbs
+from jtruth.sampling.model import Observed, prediction_columns
+from jtruth.sampling.pointwise import RowLikelihood, of_gibbs
+
+
+class JointPosterior(NamedTuple):
+    """Draws of everything unknown, chain after chain. C classes, U predicted symbols."""
+
+    prior: Float[np.ndarray, "draws classes"]  # pi
+    matrices: Float[np.ndarray, "kept labelers classes classes"]  # float32; every `thin`-th sweep if large
+    matrix_draw: Int[np.ndarray, " kept"]  # the draw that each of `matrices` belongs to
+    mean_matrices: Float[np.ndarray, "labelers classes classes"]  # over all draws
+    labeler_accuracy: Float[np.ndarray, "draws labelers"]  # sum_c pi[c] psi_t[c, c]
+    classifier: Float[np.ndarray, "draws classes symbols"] | None  # K; None without y_pred
+    counts: Int[np.ndarray, "draws classes symbols"] | None  # n[c, u] of the samples at hand
+    class_posterior: Float[np.ndarray, "samples classes"]  # p(y_i = c | everything seen)
+    weights: Float[np.ndarray, "draws rows strata"] | None  # share of each stratum; None with one stratum
+    chain: Int[np.ndarray, " draws"]  # which chain a draw is of
+    convergence: Convergence  # converged, stopped_by, rhat, ess, num_sweeps
+    switching: Switching  # whether classes have exchanged names
+    identified: bool  # False: the draws repeat the prior
+    dependence: str
+    warnings: tuple[str, ...]
+    pointwise: RowLikelihood | None = None  # log p(one sample | draw), where it was asked for
+
+    @property
+    def converged(self) -> bool:
+        """Whether every monitored quantity passed split R-hat and effective sample size."""
+        return self.convergence.converged
+
+    @property
+    def usable(self) -> bool:
+        """Identified, and no class has exchanged its name; what is not should not be shown as numbers."""
+        return self.identified and not self.switching.switched
+
+    def tables(self, target: str) -> Float[np.ndarray, "draws classes symbols"]:
+        """Draws of the table (true class, predicted symbol) that metrics are functions of.
+
+        Args:
+            target: "in-sample", the numbers of samples at hand; or "population", the probabilities
+                pi[c] K[c, u] for a new sample.
+        """
+        check.choose("target", target, ("in-sample", "population"))
+        if self.classifier is None or self.counts is None:
+            raise ValueError("this fit had no y_pred, so there is no classifier to tabulate")
+        if target == "in-sample":
+            return self.counts.astype(np.float64)
+        return self.prior[:, :, None] * self.classifier
+
+
+def fit_joint(
+    labels: Labels,
+    *,
+    key: Any,
+    y_pred: Any = None,
+    num_symbols: int | None = None,
+    gold: Any = None,
+    prior: Any = None,
+    prior_concentration: Any = 1.0,
+    pseudo_counts: Any = None,
+    diagonal: float | int = 2.0,
+    off_diagonal_total: float | int = 1.0,
+    classifier_concentration: Any = None,
+    dependence: str = "independent",
+    dependent_share: float | int | None = None,
+    start: Any = None,
+    effort: Effort = STANDARD,
+    progress: Callable[[int, int], None] | None = None,
+    checkpoint: str | Path | None = None,
+    checkpoint_seconds: float | int = 10.0,
+    pointwise: bool = False,
+) -> JointPosterior:
+    """Sample class prior, labelers, classifier and true classes given labels and predictions.
+
+    Args:
+        labels: noisy labels. Several labels of a sample by one labeler count as independent.
+        key: JAX random key. The same key gives the same draws.
+        y_pred: (samples,) predicted symbols 0..U-1, -1 where there is none; None: only learn the labelers.
+        num_symbols: U; the classes by default. Other symbols may be score bins or "abstain".
+        gold: (samples,) known classes, -1 where unknown. They are certain.
+        prior: (classes,) known class prior, held fixed; by default it is drawn too.
+        prior_concentration: of the Dirichlet prior of pi, a number or (classes,).
+        pseudo_counts: (labelers, classes, classes) earlier labels of known class (gold questions, history),
+            rows true, columns given; added to the prior.
+        diagonal, off_diagonal_total: Dirichlet concentrations of a row: on the diagonal, and in all off it.
+        classifier_concentration: (classes, U) for the classifier; by default as the labelers, or 1 everywhere
+            if its symbols are not the classes. Under "shared_strata" it has no effect.
+        dependence: "independent"; "shared_strata" (samples easy or hard for all), "labeler_strata" (for the
+            labelers only), "copying" (the classifier repeats labels). Strata models have their own row priors
+            and refuse pseudo-counts.
+        dependent_share: hold the share of dependent samples (hard ones; copied predictions) at this number
+            instead of drawing it; not with "independent".
+        start: (samples, classes) class probabilities to start from instead of vote shares.
+        effort: when to stop.
+        progress, checkpoint, checkpoint_seconds: see `run_gibbs`.
+        pointwise: compute log p(one sample | draw) too, for `jtruth.comparison.leave_one_out`.
+
+    Returns:
+        `JointPosterior`; look at `warnings` and `usable` first.
+
+    Raises:
+        ValueError: input that cannot be used, before sampling starts.
+
+    >>> import jax
+    >>> z = np.repeat([[0, 0, 0], [1, 1, 1], [0, 1, 0], [1, 0, 1]], [40, 30, 6, 5], axis=0)
+    >>> fit = fit_joint(Labels.from_matrix(z, 2), y_pred=z[:, 0], key=jax.random.key(0))
+    >>> fit.usable, fit.tables("in-sample").shape[1:], bool(fit.mean_matrices[0, 0, 0] > 0.9)
+    (True, (2, 2), True)
+    """
+    required_key(key)  # a missing key is found before anything is computed
+    check.choose("dependence", dependence, tuple(MODELS))
+    predicted, symbols = checked_predictions(labels, y_pred, num_symbols)
+    known = checked_gold(labels, gold)
+    priors = checked_priors(
+        labels, symbols, known, prior, prior_concentration, pseudo_counts, diagonal, off_diagonal_total,
+        classifier_concentration, own_rows=dependence in ("shared_strata", "labeler_strata"),
+    )  # fmt: skip
+    rows = merge_samples(labels, predicted, known)
+    built = MODELS[dependence](priors, rows)
+    if dependent_share is not None:
+        built = built._replace(model=hold_share(built.model, dependent_share))
+    seen = [label_columns(rows.labels)]
+    if predicted is not None:
+        seen.append(prediction_columns(rows.y_pred, symbols))
+    observed = Observed(tuple(seen), rows.multiplicity.astype(np.float64), built.offset, rows.row_of_sample)
+    classes = vote_start(labels, known, start, rows)
+    first = classes.T[:, None, :] * built.start_strata[None, :, :]
+    digest = JointDigest(built.model, mean_share(labels) if dependence == "copying" else None,
+                         keep_states=pointwise)  # fmt: skip
+    run = run_gibbs(
+        built.model,
+        observed,
+        key=key,
+        start=np.ascontiguousarray(first.reshape(-1, first.shape[2])),
+        digest=digest,
+        monitored=digest.monitored if effort.nuisance else digest.essential,
+        effort=effort,
+        progress=progress,
+        checkpoint=checkpoint,
+        checkpoint_seconds=checkpoint_seconds,
+    )
+    informed = pseudo_counts is not None and bool(np.any(pseudo_counts))
+    shape = (built.model.num_classes, built.model.num_strata)
+    found = gather(run, labels, rows, shape, predicted, known, informed, dependence)
+    return found._replace(pointwise=of_gibbs(built.model, observed, run.large)) if pointwise else found
+
+
+def gather(
+    run: GibbsRun, labels: Labels, rows: Rows, shape: tuple[int, int], y_pred: Any, gold: Any,
+    informed: bool, dependence: str,
+) -> JointPosterior:  # fmt: skip
+    """The run as a `JointPosterior`, with its doubts; `shape` is (classes, strata)."""
+    draws = {name: values.reshape(-1, *values.shape[2:]) for name, values in run.draws.items()}
+    chains, sweeps = run.draws["prior"].shape[:2]
+    matrices = run.large["matrices"]
+    kept = np.arange(matrices.shape[1]) * run.thin
+    draw = np.arange(chains)[:, None] * sweeps + kept[None, :]
+    by_state = run.state_posterior[rows.row_of_sample]
+    by_class = by_state.reshape(labels.num_samples, *shape).sum(axis=2)
+    switching = check_switching(_rater_means(run, labels), labels.class_names, gold)
+    not_identified = check_identified(labels, y_pred, gold, informed)
+    doubts = (not_identified, switching.sentence, run.convergence.sentence())
+    return JointPosterior(
+        prior=draws["prior"],
+        matrices=matrices.reshape(-1, *matrices.shape[2:]),
+        matrix_draw=draw.ravel(),
+        mean_matrices=run.large_mean["matrices"],
+        labeler_accuracy=draws["labeler_accuracy"],
+        classifier=draws.get("classifier"),
+        counts=draws.get("counts"),
+        class_posterior=by_class,
+        weights=draws.get("weights"),
+        chain=np.repeat(np.arange(chains), sweeps),
+        convergence=run.convergence,
+        switching=switching,
+        identified=not_identified is None,
+        dependence=dependence,
+        warnings=tuple(text for text in doubts if text),
+    )
+
+
+def _rater_means(run, labels):
+    """Mean matrices of every chain, of raters who gave labels: (chains, raters, classes, classes)."""
+    active = labels.labels_per_labeler() > 0
+    means = run.large["matrices"].mean(axis=1, dtype=np.float64)[:, active]
+    classifier = run.draws.get("classifier")
+    if classifier is not None and classifier.shape[-1] == labels.num_classes:
+        means = np.concatenate([means, classifier.mean(axis=1)[:, None]], axis=1)
+    return means

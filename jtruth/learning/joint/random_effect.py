@@ -1,0 +1,271 @@
+"""How good is a classifier if difficulty is gradual and everybody feels it? Two classes, one random effect.
+
+The model (`_random_effect_density`) gives every sample a hidden ease that labelers and classifier share, more
+or less strongly; independence is the case lam = kap = 0. It fits data in which hard samples fool everybody,
+and pulls the estimate of the classifier down where independence pulls it up.
+
+Sampler: Hamiltonian Monte Carlo on the density with ease and classes summed out, in NumPy, 4 to 32 chains
+side by side. Coordinates are scaled by the curvature at the mode, chains start around the mode, step size is
+set during burn-in, and the chains go on until split R-hat and effective sample size are good, as in `gibbs`.
+Nothing is compiled; equal samples are one row.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+
+from jtruth._random import host_rng, key_words
+from jtruth.labels import Labels
+from jtruth.learning.joint._inputs import checked_gold, checked_predictions
+from jtruth.learning.joint._random_effect_density import Density
+from jtruth.learning.joint._random_effect_scale import Scale, curvature_scale, find_mode, gradients_of_scale
+from jtruth.learning.joint._rows import Rows, merge_samples
+from jtruth.learning.joint.posterior import JointPosterior, gather
+from jtruth.sampling.checkpoint import Checkpoint, digest
+from jtruth.sampling.effort import STANDARD, Effort, limits
+from jtruth.sampling.gibbs import GibbsRun
+from jtruth.sampling.pointwise import RowLikelihood, chosen_draws, row_likelihood
+from jtruth.sampling.walk import Arrays, Chain, Kept, walk
+
+_BURN_IN, _FIRST = 75, 100  # transitions of each chain: thrown away, and kept before the first look
+_CHEAP = 60_000  # numbers per evaluation below which Python's time dominates
+_ACCEPT = 0.8  # acceptance that the step size aims at
+_GRADIENTS, _OF_MODE = 8, 100  # evaluations of a transition, and of the search for the mode, about
+_AT_ONCE = 2_000_000  # numbers of one array
+
+
+def fit_random_effect(
+    labels: Labels,
+    *,
+    key: Any,
+    y_pred: Any,
+    gold: Any = None,
+    prior: Any = None,
+    effort: Effort = STANDARD,
+    progress: Callable[[int, int], None] | None = None,
+    checkpoint: str | Path | None = None,
+    checkpoint_seconds: float | int = 10.0,
+    pointwise: bool = False,
+) -> JointPosterior:
+    """Sample class share, labelers, classifier and true classes under a difficulty that all share.
+
+    Args:
+        labels: noisy labels of two classes.
+        key: JAX random key. The same key gives the same draws.
+        y_pred: (samples,) predicted classes, -1 where there is none.
+        gold: (samples,) known classes, -1 where unknown.
+        prior: (2,) known class prior; by default its logit is drawn (uniform share).
+        effort: when to stop; `burn_in` and `min_sweeps` are ignored, a transition is worth many sweeps.
+        progress: called with (transitions done, transitions planned), all chains together.
+        checkpoint, checkpoint_seconds: see `run_gibbs`.
+        pointwise: compute log p(one sample | draw) too, for `jtruth.comparison.leave_one_out`.
+
+    Returns:
+        `JointPosterior` with `dependence` "random_effect"; matrices are averaged over ease.
+
+    Raises:
+        ValueError: input that cannot be used; more than two classes.
+
+    >>> import jax
+    >>> z = np.repeat([[0, 0, 0], [1, 1, 1], [0, 1, 0], [1, 0, 1]], [40, 30, 6, 5], axis=0)
+    >>> fit = fit_random_effect(Labels.from_matrix(z, 2), y_pred=z[:, 0], key=jax.random.key(0))
+    >>> fit.usable, fit.converged, fit.tables("in-sample").shape[1:]
+    (True, True, (2, 2))
+    """
+    rng = host_rng(key, "random effect")
+    if labels.num_classes != 2:
+        raise ValueError(
+            f"the random-effect model is for two classes, these labels have {labels.num_classes}; "
+            'use dependence="shared_strata"'
+        )
+    if y_pred is None:
+        raise ValueError("the random-effect model needs y_pred, the predictions to judge")
+    predicted, _ = checked_predictions(labels, y_pred, 2)
+    known = checked_gold(labels, gold)
+    rows = merge_samples(labels, predicted, known)
+    density = Density(rows, None if prior is None else np.asarray(prior, np.float64))
+    chains = effort.chains or int(
+        np.clip(4 * (_CHEAP // (8 * density.nodes * rows.multiplicity.size)), 4, 32)
+    )
+    effort = effort._replace(burn_in=_BURN_IN, min_sweeps=_FIRST * chains)
+    effort = effort._replace(max_sweeps=max(effort.max_sweeps, effort.min_sweeps))
+    before = (gradients_of_scale(density) + _OF_MODE) * density.numbers
+    allowed = limits(effort, chains, _GRADIENTS * density.numbers, before)
+    allowed = allowed._replace(first=min(_FIRST, allowed.most))
+    mode = find_mode(density)
+    mover = HmcMover(density, rows, mode, curvature_scale(density, mode), chains, pointwise)
+    mark = digest("random effect", key_words(key), rows, prior, chains, allowed.burn_in, effort.max_bytes)
+    store, convergence = walk(
+        mover, rng, monitored=lambda draws: _monitored(draws, effort.nuisance), effort=effort,
+        limits=allowed, progress=progress, file=Checkpoint(checkpoint, mark, checkpoint_seconds),
+    )  # fmt: skip
+    total = convergence.num_sweeps
+    run = GibbsRun(
+        store.draws(), store.thinned(), {name: a / total for name, a in store.large_sum.items()}, store.thin,
+        (np.asarray(store.state_sum) / total).T, convergence, em_steps=0,
+    )  # fmt: skip
+    found = gather(run, labels, rows, (2, 1), predicted, known, False, "random_effect")
+    return found._replace(pointwise=_pointwise(density, rows, run.large["points"])) if pointwise else found
+
+
+def _pointwise(density: Density, rows: Rows, points: np.ndarray) -> RowLikelihood:
+    """log p(row | draw) at evenly spaced points, (chains, draws, size)."""
+    chains, draws = points.shape[:2]
+    chosen = points[:, chosen_draws(chains, draws, rows.multiplicity.size)].astype(np.float64)
+    flat = chosen.reshape(-1, points.shape[-1])
+    parts = []
+    for part in _pieces(density, flat):
+        p = density.split(part)
+        parts.append(density.states(p, density.logits(p))[1])
+    return row_likelihood(np.concatenate(parts).reshape(chains, chosen.shape[1], -1), rows.row_of_sample)
+
+
+def _pieces(density: Density, points: np.ndarray) -> list[np.ndarray]:
+    """Points in parts that fit into memory: arrays hold states x (rows, or labelers) numbers for each."""
+    return np.array_split(points, -(-len(points) // max(1, int(_AT_ONCE / density.numbers))))
+
+
+@dataclass
+class HmcMover:
+    """Chains of Hamiltonian Monte Carlo on the density with ease and classes summed out."""
+
+    density: Density
+    rows: Rows
+    mode: np.ndarray
+    scale: Scale
+    num_chains: int
+    keep_points: bool
+    block: int = 25
+
+    def start(self, rng: np.random.Generator) -> Chain:
+        """Points around the mode."""
+        state = self.mode + self.scale.apply(rng.standard_normal((self.num_chains, self.density.size)))
+        value, gradient = self.density(state)
+        zero = np.zeros(())
+        return {"state": state, "value": value, "gradient": gradient, "step": zero + 0.3, "done": zero}
+
+    def settle(self, chain: Chain) -> Chain:
+        """A chain that fell into the mirror image, where raters are wrong more often than right, restarts.
+
+        Starts are wide, and the two images of a posterior hardly communicate: which chains burn in where is
+        luck, and says nothing about the weights of the images. They go on from where the others are.
+        """
+        wrong = np.flatnonzero(self._mean_diagonal(chain["state"]) < 0.5)
+        right = np.setdiff1d(np.arange(self.num_chains), wrong)
+        if not (wrong.size and right.size):
+            return chain
+        chain = {name: a.copy() for name, a in chain.items()}
+        for name in ("state", "value", "gradient"):
+            chain[name][wrong] = chain[name][right[np.arange(wrong.size) % right.size]]
+        return chain
+
+    def advance(
+        self, chain: Chain, rng: np.random.Generator, sweeps: int, burning: bool
+    ) -> tuple[Chain, Kept | None]:
+        """Some transitions of all chains; the step size learns while burning in."""
+        state, value, gradient = chain["state"], chain["value"], chain["gradient"]
+        step, done, points = float(chain["step"]), int(chain["done"]), []
+        for _ in range(sweeps):
+            state, value, gradient, accepted = _move(
+                rng, self.density, self.scale, state, value, gradient, step
+            )
+            if burning:
+                step *= np.exp((accepted - _ACCEPT) / (1 + done) ** 0.6)
+            else:
+                points.append(state)
+            done += 1
+        new = {"state": state, "value": value, "gradient": gradient}
+        new |= {"step": np.array(step), "done": np.array(done)}
+        return new, None if burning else self._kept(rng, np.stack(points, axis=1))
+
+    def _mean_diagonal(self, points: np.ndarray) -> np.ndarray:
+        """(points,) how often raters are right, averaged over raters and classes."""
+        means = []
+        for part in _pieces(self.density, points):
+            labelers, classifier = self._right(part)
+            means.append(np.concatenate([labelers, classifier[:, None]], axis=1).mean(axis=(1, 2)))
+        return np.concatenate(means)
+
+    def _right(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """P(right | class), ease averaged: labelers (points, labelers, 2), classifier (points, 2)."""
+        weight = np.exp(self.density.log_node)
+        logits = self.density.logits(self.density.split(points))
+        labelers, classifier = (expit(a) @ weight for a in logits)
+        return labelers, classifier
+
+    def _kept(self, rng: np.random.Generator, points: np.ndarray) -> Kept:
+        """Draws of what people ask for, from points (chains, transitions, size)."""
+        density, shape = self.density, points.shape[:2]
+        flat = points.reshape(-1, points.shape[-1])
+        parts, seen = [], np.zeros((2, self.rows.multiplicity.size))
+        for part in _pieces(density, flat):
+            p = density.split(part)
+            one = density.states(p, density.logits(p))[0][density.nodes :].sum(axis=0)  # (points, rows)
+            seen += np.stack([(1 - one).sum(axis=0), one.sum(axis=0)])
+            parts.append((self._tables(rng, one), *map(_matrix, self._right(part)), expit(p.logit_share)))
+        counts, matrices, classifier, share = (np.concatenate(a) for a in zip(*parts, strict=True))
+        prior = np.stack([1 - share, share], axis=1)
+        small = {
+            "prior": prior,
+            "labeler_accuracy": np.einsum("mtcc,mc->mt", matrices, prior),
+            "classifier": classifier,
+            "counts": counts,
+            "shared": flat[:, -8:],
+        }
+        large = {"matrices": matrices} | ({"points": flat} if self.keep_points else {})
+        small, large = ({k: a.reshape(*shape, *a.shape[1:]) for k, a in d.items()} for d in (small, large))
+        return Kept(small, large, seen)
+
+    def _tables(self, rng: np.random.Generator, one: np.ndarray) -> np.ndarray:
+        """Count tables (points, classes, symbols) of classes drawn with p(class 1 | row) (points, rows)."""
+        size, y_pred = self.rows.multiplicity, self.rows.y_pred
+        drawn = rng.binomial(size, np.clip(one, 0, 1))
+        table = np.empty((len(one), 2, 2), np.int64)
+        for symbol in range(2):
+            mine = y_pred == symbol
+            table[:, 1, symbol] = drawn[:, mine].sum(axis=1)
+            table[:, 0, symbol] = size[mine].sum() - table[:, 1, symbol]
+        return table
+
+
+def _move(rng, density, scale, state, value, gradient, step):
+    """One HMC transition of every chain with a random number of leapfrog steps; mean acceptance last."""
+    momentum = rng.standard_normal(state.shape)
+    size = step * rng.uniform(0.8, 1.2)
+    steps = int(rng.integers(1, 2 * max(1, min(16, round(1.5 / step))) + 1))
+    new, slope, energy = state, gradient, 0.5 * (momentum**2).sum(axis=1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for _ in range(steps):
+            momentum = momentum + 0.5 * size * scale.apply_transposed(slope)
+            new = new + size * scale.apply(momentum)
+            there, slope = density(new)
+            momentum = momentum + 0.5 * size * scale.apply_transposed(slope)
+        gain = there - value - 0.5 * (momentum**2).sum(axis=1) + energy
+    chance = np.exp(np.minimum(np.nan_to_num(gain, nan=-np.inf), 0.0))
+    take = rng.random(len(state)) < chance
+    return (
+        np.where(take[:, None], new, state),
+        np.where(take, there, value),
+        np.where(take[:, None], slope, gradient),
+        float(chance.mean()),
+    )
+
+
+def _matrix(right: np.ndarray) -> np.ndarray:
+    """(..., 2) probabilities of being right in each class -> (..., 2, 2) rows true, columns given."""
+    first, second = right[..., 0], right[..., 1]
+    return np.stack([np.stack([first, 1 - first], -1), np.stack([1 - second, second], -1)], -2)
+
+
+def _monitored(draws: Arrays, nuisance: bool) -> Arrays:
+    found = {
+        "prior": draws["prior"][..., 1],
+        "counts[1,0]": draws["counts"][..., 1, 0],
+        "counts[1,1]": draws["counts"][..., 1, 1],
+        "classifier": np.diagonal(draws["classifier"], axis1=-2, axis2=-1),
+    }
+    return found | {"parameters": draws["shared"]} if nuisance else found

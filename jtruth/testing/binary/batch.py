@@ -1,0 +1,253 @@
+"""Exact posteriors of thousands of data sets in one compiled call, on CPU, GPU or TPU (methods: `exact`).
+
+The law of (A, B), true positives and false negatives, is that of `exact`, computed in fixed shapes:
+
+1. Newton finds the mode of the collapsed likelihood of the operating point, as `operating_point` does.
+2. Tilted by that operating point, the two Poisson-binomial laws are centred where the posterior lies. Each is
+   built flip by flip on a window of counts that travels with the running mean: sums of positive numbers, so
+   the relative error stays small in the tails, where the gamma factors move the mass.
+3. The gamma functions enter as sums of log-ratios from the centre, which keep their accuracy in float32.
+4. Accuracy and precision live on lattices, so their intervals are exact. The atoms of the ratios (recall,
+   false alarms, F1) are pooled in `bins` equal bins over mean +- 8 sd (less where 0 or 1 is nearer), and an
+   interval is a run of whole bins that holds the level: `resolution` is the width of a bin, at most sd/128 at
+   the default of 2048, and the interval is at most two bins wider than the shortest of `exact`.
+
+Nothing is cut silently: `edge_mass` is the posterior mass in the outermost cells that the window, or the
+range of the floating-point numbers, leaves, and `ok` says whether it is negligible. For a set that is not ok
+take a larger window, or `testing.exact.count_table`, which has no such limits.
+
+Precision, measured at N = 1000: float64 agrees with `count_table` to 1e-12 (means, sd); float32 to 1e-5 sd
+(means), 1e-5 of itself (sd), a bin (intervals) and 1e-3 (log evidence). If the posterior is much wider than
+the tilted laws (labelers near chance; about 2 times in float32, 4 times in float64), these underflow inside
+the window and the set is flagged.
+"""
+
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from jtruth.stats.regions import check_level
+from jtruth.tables.metrics import METRICS, shown
+from jtruth.testing.binary._batch_counts import most_probable, posterior_table, tilted_laws
+from jtruth.testing.binary.operating_point import BetaPrior
+
+_REACH = 8.0  # half-width of an automatic window, in standard deviations of the count
+_SPREAD = 8.0  # half-width of the binned range of a ratio, in standard deviations
+_SETS_AT_ONCE = 16  # on a CPU this keeps the tables in the cache
+
+
+class BatchSummary(NamedTuple):
+    """Posterior summaries; metrics in the order of `tables.shown`, each given that it is defined."""
+
+    mean: Float[Array, "sets metrics"]
+    sd: Float[Array, "sets metrics"]
+    low: Float[Array, "sets metrics"]  # shortest interval that holds at least `level`
+    high: Float[Array, "sets metrics"]
+    mass: Float[Array, "sets metrics"]  # what it holds
+    resolution: Float[Array, "sets metrics"]  # width of the bins behind low and high; 0: exact
+    probability_defined: Float[Array, "sets metrics"]
+    log_evidence: Float[Array, " sets"]  # log p(y_pred | z)
+    operating_point: Float[Array, "sets 2"]  # most probable (p_D, p_FA)
+    edge_mass: Float[Array, " sets"]  # posterior mass in the outermost cells that are not the last possible
+    ok: Bool[Array, " sets"]  # Newton converged and edge_mass <= max(1e-12, 8 eps)
+
+
+def exact_batch(
+    log_odds: Float[Array | np.ndarray, "sets samples"],
+    y_pred: Int[Array | np.ndarray, "sets samples"],
+    *,
+    prior: BetaPrior = BetaPrior(),
+    level: float = 0.95,
+    window: tuple[int, int] | None = None,
+    bins: int = 2048,
+    sets_at_once: int | None = None,
+) -> BatchSummary:
+    """Exact posterior of the five metrics for every data set.
+
+    Args:
+        log_odds: (sets, samples) logit p(y_i = 1 | z_i), +-inf where certain. Its dtype is that of the work:
+            float64 needs `jax.enable_x64(True)` around the call.
+        y_pred: (sets, samples), 0 or 1.
+        prior: Beta priors of p_D and p_FA.
+        level: probability of the intervals.
+        window: how many counts (A, B) to keep; by default what the widest set needs, found by a first pass
+            (which needs concrete input: give the window under jit or vmap).
+        bins: bins for the laws of recall, false alarms and F1.
+        sets_at_once: how many sets are worked on together; memory is about 60 bytes x window[0] x window[1]
+            for each. Default 16 on CPU, 512 elsewhere.
+
+    Raises:
+        ValueError: level outside (0, 1), shapes that differ or are empty, or a size that is not positive.
+
+    Example:
+        >>> import numpy as np
+        >>> from jtruth.testing.binary.batch import exact_batch
+        >>> x, y_pred = np.array([[2.0, 1.0, -1.0, -3.0]]), np.array([[1, 1, 0, 0]])
+        >>> found = exact_batch(x, y_pred, window=(8, 8))
+        >>> bool(found.ok[0]), round(float(found.mean[0, 0]), 3)
+        (True, 0.908)
+    """
+    check_level(level)
+    if log_odds.shape != y_pred.shape or not log_odds.size:
+        raise ValueError(
+            f"log_odds has shape {log_odds.shape} and y_pred {y_pred.shape}; both must be (sets, "
+            "samples) and not empty"
+        )
+    x, y = jnp.asarray(log_odds), jnp.asarray(y_pred)
+    window = enough_window(x, y, prior) if window is None else window
+    if sets_at_once is None:
+        sets_at_once = _SETS_AT_ONCE if jax.default_backend() == "cpu" else 512
+    for name, value in (("window", min(window)), ("bins", bins), ("sets_at_once", sets_at_once)):
+        if value < 1:
+            raise ValueError(f"{name} is {value}; it must be positive")
+    prior = jax.tree.map(lambda v: jnp.asarray(v, x.dtype), prior)
+    return _summarise_all(x, y, prior, jnp.asarray(level, x.dtype), tuple(window), bins, sets_at_once)
+
+
+def enough_window(
+    log_odds: Float[Array | np.ndarray, "sets samples"],
+    y_pred: Int[Array | np.ndarray, "sets samples"],
+    prior: BetaPrior = BetaPrior(),
+) -> tuple[int, int]:
+    """Counts of A and of B that hold +-8 posterior sd of the widest set, in multiples of 32 (host side)."""
+    x, y = jnp.asarray(log_odds), jnp.asarray(y_pred)
+    prior = jax.tree.map(lambda v: jnp.asarray(v, x.dtype), prior)
+    sd = np.asarray(_spreads(x, y, prior), np.float64)
+    possible = x.shape[1] + 1
+    need = np.fmin(2 * _REACH * np.fmax.reduce(sd, axis=0, initial=0.0) + 12, possible)  # NaN sets aside
+    return int(-(-need[0] // 32) * 32), int(-(-need[1] // 32) * 32)
+
+
+@jax.jit
+def _spreads(x, y, prior):
+    """Posterior standard deviations of (A, B), (sets, 2)."""
+
+    def spread(data):
+        return most_probable(data[0], data[1], prior)[1]
+
+    return jax.lax.map(spread, (x, y == 1), batch_size=_SETS_AT_ONCE)
+
+
+@partial(jax.jit, static_argnames=("window", "bins", "chunk"))
+def _summarise_all(x, y, prior, level, window, bins, chunk) -> BatchSummary:
+    """`chunk` sets at a time; the last chunk is filled up with copies of the last set."""
+    sets = x.shape[0]
+    chunk = min(chunk, sets)
+    where = jnp.minimum(jnp.arange(-(-sets // chunk) * chunk), sets - 1).reshape(-1, chunk)
+
+    def one_chunk(index):
+        return _summarise_chunk(x[index], y[index] == 1, prior, level, window, bins)
+
+    found = jax.lax.map(one_chunk, where)
+    return jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:])[:sets], found)
+
+
+def _summarise_chunk(x, one, prior, level, window, bins) -> BatchSummary:
+    point, _, converged = jax.vmap(most_probable, in_axes=(0, 0, None))(x, one, prior)
+    laws = tilted_laws(x, one, point, max(window))
+
+    def of_set(one, point, converged, laws):
+        p, log_evidence, counts, edge_mass = posterior_table(one, point, laws, prior, window)
+        numbers = _metrics(p, counts, one.sum(), one.shape[0], level, bins)
+        ok = converged & (edge_mass <= jnp.maximum(1e-12, 8 * jnp.finfo(p.dtype).eps))
+        return BatchSummary(
+            **numbers, log_evidence=log_evidence, operating_point=point, edge_mass=edge_mass, ok=ok
+        )
+
+    return jax.vmap(of_set)(one, point, converged, laws)
+
+
+# ---- the metrics -------------------------------------------------------------------------------------
+
+
+def _metrics(p, counts, n1, n, level, bins):
+    """The first seven fields of `BatchSummary`, each (metrics,)."""
+    tp, fn = counts[0].astype(p.dtype)[:, None], counts[1].astype(p.dtype)[None, :]
+    positive = n1.astype(p.dtype)
+    cells = (tp, positive - tp, fn, n - positive - fn)
+    first = counts[0][0] - counts[1][-1] + n - n1
+    correct = (first + jnp.arange(sum(p.shape) - 1, dtype=n1.dtype)).astype(p.dtype)
+    share = jnp.where(n1 > 0, counts[0].astype(p.dtype) / jnp.maximum(positive, 1), jnp.nan)
+    found = {
+        "accuracy": _lattice(correct / n, _difference_law(p), level, 1 / n),
+        "precision": _lattice(share, p.sum(1), level, 1 / jnp.maximum(positive, 1)),
+    }
+    names = shown("01")
+    ratios = [name for name in names if name not in found]
+    values = jnp.stack([jnp.broadcast_to(METRICS[name](*cells), p.shape) for name in ratios])
+    columns = jax.vmap(lambda v: _binned(v, p, level, bins))(values)
+    found |= {name: tuple(column[i] for column in columns) for i, name in enumerate(ratios)}
+    rows = [found[name] for name in names]
+    fields = BatchSummary._fields[: len(rows[0])]
+    return {name: jnp.stack(column) for name, *column in zip(fields, *rows, strict=True)}
+
+
+def _moments(values, p):
+    """(mean, sd, probability) of the defined values (not NaN); NaN if there are none."""
+    defined = ~jnp.isnan(values) & (p > 0)
+    weight, values = jnp.where(defined, p, 0), jnp.where(defined, values, 0)
+    total = weight.sum()
+    mean = (weight * values).sum() / total
+    return mean, jnp.sqrt((weight * (values - mean) ** 2).sum() / total), total
+
+
+def _lattice(values, pmf, level, step):
+    """A metric whose values are `step` apart: its interval is exact."""
+    mean, sd, defined = _moments(values, pmf)
+    first, length, mass = _shortest_run(pmf / pmf.sum(), level)
+    low = values[first]
+    zero = jnp.zeros((), pmf.dtype)
+    return mean, sd, low, low + length.astype(pmf.dtype) * step, mass + 0 * low, zero, defined
+
+
+def _binned(values, p, level, bins):
+    """A metric with a value for every cell: the interval is a run of equal bins."""
+    mean, sd, defined = _moments(values, p)
+    low, high = jnp.maximum(mean - _SPREAD * sd, 0), jnp.minimum(mean + _SPREAD * sd, 1)
+    width = (high - low) / bins
+    safe = jnp.where(width > 0, width, 1)
+    used = ~jnp.isnan(values) & (p > 0)
+    place = jnp.where(used, (values - low) / safe, 0).astype(jnp.int32)
+    place, weight = jnp.clip(place, 0, bins - 1).ravel(), jnp.where(used, p, 0).ravel()
+    # Without the promise a CPU scatter takes eight times as long.
+    mass = jnp.zeros(bins, p.dtype).at[place].add(weight, mode="promise_in_bounds")
+    first, length, held = _shortest_run(mass / defined, level)
+    start = low + first.astype(p.dtype) * width
+    return mean, sd, start, start + (length + 1).astype(p.dtype) * width, held, width, defined
+
+
+def _shortest_run(mass, level):
+    """First entry, further entries and mass of the shortest run that holds `level`; ties: the most mass.
+
+    A longer run can only hold more, so the length is found by bisection.
+    """
+    size = mass.size
+    upto = jnp.concatenate([jnp.zeros(1, mass.dtype), jnp.cumsum(mass)])
+    padded = jnp.concatenate([upto, jnp.full(size, upto[-1])])
+    slack = jnp.maximum(1e-12, 8 * jnp.finfo(mass.dtype).eps)
+
+    def held(length):  # by the runs of `length` entries
+        return jax.lax.dynamic_slice(padded, (length,), (size,)) - upto[:-1]
+
+    def halve(_, bounds):
+        low, high = bounds
+        middle = (low + high) // 2
+        enough = held(middle).max() >= level * upto[-1] - slack
+        return jnp.where(enough, low, middle + 1), jnp.where(enough, middle, high)
+
+    start = (jnp.asarray(1), jnp.asarray(size))
+    length, _ = jax.lax.fori_loop(0, size.bit_length(), halve, start)
+    runs = held(length)
+    first = jnp.argmax(runs)
+    return first, length - 1, runs[first]
+
+
+def _difference_law(p):
+    """Masses of i - j + columns - 1 for a table p[i, j]: the columns reversed, then sums of antidiagonals."""
+    rows, columns = p.shape
+    padded = jnp.pad(p[:, ::-1], ((0, 0), (0, rows))).ravel()
+    return padded[: rows * (rows + columns - 1)].reshape(rows, -1).sum(0)

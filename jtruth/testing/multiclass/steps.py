@@ -1,0 +1,184 @@
+"""Algorithm 4 and its relatives: find the operating matrix K of a classifier (Su 2.7.1).
+
+As in `empirical_bayes`, every algorithm iterates K <- f(K), here from uniform rows; each row is clipped to
+[alpha, 1 - alpha] and divided by its sum, and the loop stops when no element changes by `tol`. The `Step` f:
+
+- `sampling_step`  Algorithm 4: mean of (23) over drawn label vectors
+- `exact_step`     what Algorithm 4 tends to with many draws: the conditional means themselves, no sampling
+- `plug_in_step`   E[C] with each row divided by its sum: EM on the concave `collapsed_log_likelihood`
+- `labels_step`    multi-class Algorithm 3: (23) of the most probable labels; not a posterior mean
+
+A data set enters as `log_rho` (samples, classes), the logarithm of (21) (an additive constant per sample does
+not matter, -inf marks impossible classes), and `y_pred` (samples,), symbols 0..symbols-1. Pure JAX: jit, vmap
+over data sets, any float dtype. A row of K for which a step finds no sample keeps its value.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, Key
+
+from jtruth._arrays import from_here, safe_log
+from jtruth._random import stream
+from jtruth.tables.metrics import ratio
+from jtruth.testing.binary.empirical_bayes import mean_share
+
+LogRho = Float[Array, "samples classes"]
+Predictions = Int[Array, " samples"]
+Confusion = Float[Array, "classes symbols"]
+Step = Callable[[Confusion, Int[Array, ""]], Confusion]
+
+_CHUNK = 500_000  # label draws held at a time: what fits a cache is three times as fast on a CPU
+
+
+class ConfusionFit(NamedTuple):
+    """Result of an iteration; `path[j]` is K after j steps; the last is repeated beyond `num_steps`."""
+
+    confusion: Float[Array, "classes symbols"]
+    converged: Bool[Array, ""]
+    num_steps: Int[Array, ""]
+    path: Float[Array, "steps_and_start classes symbols"]
+
+
+def log_testing_posterior(log_rho: LogRho, y_pred: Predictions, confusion: Confusion) -> LogRho:
+    """log p(y_i = c | y_pred_i, z_i; K), (25)."""
+    return jax.nn.log_softmax(log_rho + safe_log(confusion).T[y_pred], axis=1)
+
+
+def one_hot(y_pred: Predictions, num_symbols: int, dtype) -> Float[Array, "samples symbols"]:
+    """1 where sample i was predicted u."""
+    return (y_pred[:, None] == jnp.arange(num_symbols, dtype=y_pred.dtype)[None, :]).astype(dtype)
+
+
+def expected_counts(
+    log_rho: LogRho, y_pred: Predictions, confusion: Confusion
+) -> tuple[Confusion, Confusion]:
+    """Means and variances of the elements of the confusion matrix given K (2.7.2).
+
+    E[C[l, n]] is the sum over y_pred_i = n of p(y_i = l | .), and the variance that of p (1 - p). The paper
+    prints p(y_pred_i | .), which is the class l = n only.
+    """
+    log_p = log_testing_posterior(log_rho, y_pred, confusion)
+    p, not_p = jnp.exp(log_p), -jnp.expm1(log_p)
+    chosen = one_hot(y_pred, confusion.shape[1], p.dtype)
+    return _matmul(p.T, chosen), _matmul((p * not_p).T, chosen)
+
+
+def _matmul(a: Array, b: Array) -> Array:
+    """a @ b in full precision: accelerators may round float32 products to 10 bits otherwise."""
+    return jnp.matmul(a, b, precision=jax.lax.Precision.HIGHEST)
+
+
+def accuracy_moments(log_rho: LogRho, y_pred: Predictions, confusion: Confusion) -> tuple[Array, Array]:
+    """Mean and variance of ACC given K (2.7.2); a symbol that is no class is never right."""
+    mean, variance = expected_counts(log_rho, y_pred, confusion)
+    n = log_rho.shape[0]
+    return jnp.trace(mean) / n, jnp.trace(variance) / n**2
+
+
+def plug_in_step(log_rho: LogRho, y_pred: Predictions) -> Step:
+    """Ratio of means: one step of EM on the collapsed likelihood."""
+
+    def step(confusion, _):
+        mean, _variance = expected_counts(log_rho, y_pred, confusion)
+        return ratio(mean, mean.sum(1, keepdims=True))
+
+    return step
+
+
+def exact_step(log_rho: LogRho, y_pred: Predictions) -> Step:
+    """E[K[l, n] | K], given that class l occurs: for one l the counts of the symbols are independent."""
+
+    def step(confusion, _):
+        p = jnp.exp(log_testing_posterior(log_rho, y_pred, confusion))
+        chosen = one_hot(y_pred, confusion.shape[1], p.dtype).T > 0
+        # Classes one by one: `mean_share` then evaluates only the expansion that a class needs.
+        return jax.lax.map(lambda p_l: jax.vmap(mean_share, in_axes=(None, 0))(p_l, chosen), p.T)
+
+    return step
+
+
+def labels_step(log_rho: LogRho, y_pred: Predictions) -> Step:
+    """Algorithm 3: (23) of the most probable labels; ties go to the first class."""
+
+    def step(confusion, _):
+        y = log_testing_posterior(log_rho, y_pred, confusion).argmax(1)
+        table = count_tables(y[None, :].astype(y_pred.dtype), y_pred, *confusion.shape)[0]
+        return ratio(table, table.sum(1, keepdims=True)).astype(confusion.dtype)
+
+    return step
+
+
+def count_tables(
+    y: Int[Array, "draws samples"], y_pred: Predictions, num_classes: int, num_symbols: int
+) -> Int[Array, "draws classes symbols"]:
+    """Count tables of label vectors."""
+    cell = y * num_symbols + y_pred[None, :]
+    size = num_classes * num_symbols
+    counts = jax.vmap(lambda c: jnp.bincount(c, length=size))(cell)
+    return counts.reshape(-1, num_classes, num_symbols)
+
+
+def draw_tables(
+    key: Key[Array, ""], log_rho: LogRho, y_pred: Predictions, confusion: Confusion, num_draws: int
+) -> Int[Array, "draws classes symbols"]:
+    """Count tables of `num_draws` label vectors drawn from (25), by inverting cumulative probabilities."""
+    samples, classes = log_rho.shape
+    below = jnp.cumsum(jnp.exp(log_testing_posterior(log_rho, y_pred, confusion)), axis=1)
+    below = below / below[:, -1:]  # the last one is exactly 1, above every uniform draw
+    chunk = max(1, min(num_draws, _CHUNK // max(samples, 1)))
+
+    def draw(k):
+        u = jax.random.uniform(k, (chunk, samples), below.dtype)
+        y = jnp.zeros(u.shape, y_pred.dtype)
+        for c in range(classes - 1):
+            y = y + (below[:, c][None, :] <= u).astype(y.dtype)
+        return count_tables(y, y_pred, *confusion.shape)
+
+    tables = jax.lax.map(draw, jax.random.split(key, -(-num_draws // chunk)))
+    return tables.reshape(-1, *confusion.shape)[:num_draws]
+
+
+def sampling_step(
+    key: Key[Array, ""], log_rho: LogRho, y_pred: Predictions, *, num_draws: int | None = None
+) -> Step:
+    """Algorithm 4; `num_draws` is 2500 a class if None. Draws without a class are left out of its row."""
+    draws = 2500 * log_rho.shape[1] if num_draws is None else num_draws
+
+    def step(confusion, number):
+        tables = draw_tables(stream(key, "algorithm 4", number), log_rho, y_pred, confusion, draws)
+        return jnp.nanmean(ratio(tables, tables.sum(2, keepdims=True)), axis=0).astype(confusion.dtype)
+
+    return step
+
+
+def iterate(
+    step: Step,
+    *,
+    num_classes: int,
+    num_symbols: int,
+    dtype,
+    max_steps: int = 50,
+    tol: float = 1e-3,
+    alpha: float = 1e-3,
+) -> ConfusionFit:
+    """The loop of Algorithms 3 and 4, from uniform rows; the change is that of the adjusted matrix."""
+
+    def body(state):
+        old, path, number, _ = state
+        new = step(old, number)
+        new = jnp.clip(jnp.where(jnp.isnan(new), old, new), alpha, 1.0 - alpha)
+        new = new / new.sum(1, keepdims=True)
+        return new, from_here(path, number + 1, new), number + 1, jnp.abs(new - old).max()
+
+    def unfinished(state):
+        _, _, number, change = state
+        return (number < max_steps) & (change >= tol)
+
+    start = jnp.full((num_classes, num_symbols), 1.0 / num_symbols, dtype)
+    path = jnp.broadcast_to(start, (max_steps + 1, num_classes, num_symbols))
+    state = (start, path, 0, jnp.asarray(jnp.inf, dtype))  # the matrix by itself: see empirical_bayes.iterate
+    _, path, number, change = jax.lax.while_loop(unfinished, body, state)
+    return ConfusionFit(path[number], change < tol, jnp.asarray(number), path)

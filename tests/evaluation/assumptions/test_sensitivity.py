@@ -1,0 +1,153 @@
+"""Sensitivity by hand: the answer at rest, enumeration of a moved one, tipping points, bounds, refusals."""
+
+import itertools
+
+import jax
+import numpy as np
+import pytest
+from scipy.special import comb
+from scipy.stats import norm
+
+import jtruth as jt
+from jtruth.evaluation.assumptions.sensitivity import Sensitivity
+from jtruth.lam_stork import error_bounds
+from jtruth.learning import fit_joint
+from jtruth.noise import ConfusionMatrices, DifficultyFallibility, SharedErrors, Symmetric, scale_errors
+from jtruth.stats.draws import DrawsEstimate
+
+KEY = jax.random.key(0)
+
+
+def crowd(seed=0, size=250, labelers=4, sharing=0.0):
+    rng = np.random.default_rng(seed)
+    y = (rng.random(size) < 0.4).astype(int)
+    z = np.where(rng.random((size, labelers)) < [0.1, 0.2, 0.25, 0.3][:labelers], 1 - y[:, None], y[:, None])
+    copied = z[np.arange(size), rng.integers(0, labelers, size)]
+    y_pred = np.where(rng.random(size) < 0.15, 1 - y, y)
+    return y, np.where(rng.random(size) < sharing, copied, y_pred), jt.Labels.from_matrix(z, 2)
+
+
+@pytest.fixture(scope="module")
+def answer():
+    _, y_pred, labels = crowd()
+    return jt.evaluate(y_pred, labels, assume="independent", key=KEY)
+
+
+@pytest.mark.parametrize("what", ["shared_errors", "hard_samples", "labeler_dependence", "error_rates"])
+def test_unmoved_is_the_answer(answer, what):
+    """At rest every way gives the joint posterior: draws of the rates, or a model without second stratum."""
+    value = 1.0 if what == "error_rates" else 0.0
+    found = answer.sensitivity(what, values=[value, value + 0.01])
+    law = found.metrics["accuracy"][0]
+    assert found.base == value
+    tolerance = 0.02 if what in ("hard_samples", "labeler_dependence") else 0.012  # those have other priors
+    assert law.mean == pytest.approx(answer.accuracy.mean, abs=tolerance)
+    assert law.sd == pytest.approx(answer.accuracy.sd, rel=0.35)
+
+
+def test_prior_that_moves():
+    """Known error rates: against the sum over all class vectors and a grid over the classifier's rows."""
+    rng = np.random.default_rng(2)
+    log_p, y_pred = np.log(rng.uniform(0.1, 0.9, (5, 2))), np.array([1, 0, 1, 1, 0])
+    found = jt.evaluate(y_pred, log_p, prior=[0.5, 0.5]).sensitivity("prior", values=[0.2, 0.7])
+    for share, law in zip((0.2, 0.7), found.metrics["accuracy"], strict=True):
+        total = mean = 0.0
+        for y in itertools.product((0, 1), repeat=5):
+            y = np.array(y)
+            weight = np.exp(log_p[np.arange(5), y].sum()) * share ** y.sum() * (1 - share) ** (5 - y.sum())
+            for c in (0, 1):  # Beta(1, 1) rows of the classifier, integrated out
+                right, size = (y_pred[y == c] == c).sum(), (y == c).sum()
+                weight /= comb(size, right) * (size + 1)
+            total, mean = total + weight, mean + weight * (y == y_pred).mean()
+        assert law.mean == pytest.approx(mean / total, abs=0.02)
+
+
+def test_shared_errors_are_found_again():
+    """A classifier that copies in 40 of 100: at that rate the truth is inside, at rest it is not."""
+    y, y_pred, labels = crowd(1, size=2000, sharing=0.4)
+    truth = (y == y_pred).mean()
+    found = jt.evaluate(y_pred, labels, assume="independent", key=KEY).sensitivity(values=[0.0, 0.2, 0.4])
+    inside = [law.interval(0.999)[0] <= truth <= law.interval(0.999)[1] for law in found.metrics["accuracy"]]
+    assert inside[2] and not inside[0]
+    wrong = y_pred != y
+    z = labels.to_matrix()
+    assert found.values[0] == 0 < found.values[1] < found.values[2]
+    # the expected share of errors that repeat a label, from the truth: copies are wrong as labels are
+    shared = 0.4 * (z != y[:, None]).mean() / wrong.mean()
+    assert found.values[2] == pytest.approx(shared, abs=0.05)
+
+
+def made(means, base=0.0, values=(0.0, 0.1, 0.2)):
+    laws = tuple(DrawsEstimate(m + 0.02 * norm.ppf((np.arange(4000) + 0.5) / 4000)) for m in means)
+    return Sensitivity("x", "share", np.array(values), base, {"recall": laws}, 0.9, None, ())
+
+
+def test_tipping_points():
+    found = made([0.95, 0.92, 0.88])
+    assert found.tipping_point("recall", 0.9) == pytest.approx(0.15)
+    assert found.sentence("recall", 0.9) == "recall stays above 0.9 unless this exceeds 0.15: share."
+    assert found.tipping_point("recall", 0.5) is None and "wherever we looked" in found.sentence(
+        "recall", 0.5
+    )
+    assert found.tipping_point("recall", 0.9, surely=True) == pytest.approx(0.057, abs=2e-3)
+    assert "not surely above 0.94" in found.sentence("recall", 0.94, surely=True)
+    both = made([0.8, 0.92, 0.88], base=0.12)
+    assert both.tipping_point("recall", 0.9) == pytest.approx(0.15)  # the nearer one
+    assert "below" in made([0.8, 0.85, 0.95]).sentence("recall", 0.9)
+    left = made([0.8, 0.92, 0.93], base=0.1)
+    assert "unless this is less than 0.0833" in left.sentence("recall", 0.9)
+    with pytest.raises(ValueError, match="metric"):
+        found.tipping_point("accuracy", 0.9)
+
+
+def test_bounds_hold_the_truth(answer):
+    """At the share of votes that really are wrong; three labelers, so that no vote is tied."""
+    y, y_pred, labels = crowd(labelers=3)
+    result = jt.evaluate(y_pred, labels, noise=Symmetric(0.2, 2), prior=[0.6, 0.4])
+    vote = labels.counts().argmax(axis=1)
+    bounds = result.sensitivity("prior").bounds
+    assert bounds.differ == pytest.approx((vote != y_pred).mean())
+    exact = error_bounds(bounds.differ, (vote != y).mean())
+    assert exact.lower - 1e-12 <= (y != y_pred).mean() <= exact.upper + 1e-12
+    at = bounds.mislabeled.index(0.05)
+    some = error_bounds(bounds.differ, 0.05)
+    assert (bounds.low[at], bounds.high[at]) == (1 - some.upper, 1 - some.lower)
+    assert "Lam & Stork" in str(answer.sensitivity("prior")) and bounds.low[0] == bounds.high[0]
+
+
+def test_error_rates_of_every_noise_model():
+    matrices = np.array([[[0.9, 0.1], [0.3, 0.7]]])
+    np.testing.assert_allclose(scale_errors(matrices, 2.0), [[[0.8, 0.2], [0.6, 0.4]]])
+    np.testing.assert_allclose(scale_errors(matrices, 5.0), [[[0.5, 0.5], [1.0, 0.0]]])
+    np.testing.assert_allclose(ConfusionMatrices(matrices).scaled(2.0).matrices[0, 1], [0.6, 0.4])
+    assert Symmetric(0.2, 2).scaled(2.0).error == pytest.approx(0.4)
+    assert DifficultyFallibility([0.1], [0.3], 2).scaled(2.0).fallibility[0] == pytest.approx(0.6)
+    assert SharedErrors(matrices, matrices[0], 0.3).scaled(0.5).shared[0, 1] == pytest.approx(0.05)
+    _, y_pred, labels = crowd()
+    result = jt.evaluate(y_pred, labels, noise=Symmetric(0.2, 2), prior=[0.6, 0.4])
+    found = result.sensitivity("error_rates", values=[0.5, 1.0])
+    assert found.metrics["recall"][1].mean == pytest.approx(result.recall.mean, abs=0.01)
+
+
+def test_what_is_refused(answer):
+    _, y_pred, labels = crowd()
+    known = jt.evaluate(y_pred, labels, noise=Symmetric(0.2, 2), prior=[0.6, 0.4])
+    with pytest.raises(ValueError, match="leave noise out"):
+        known.sensitivity("hard_samples")
+    array = jt.evaluate(y_pred, np.zeros((250, 2)), prior=[0.6, 0.4])
+    with pytest.raises(ValueError, match="needs labels"):
+        array.sensitivity("error_rates")
+    plugged = jt.evaluate(y_pred, labels, method="plug_in")
+    with pytest.raises(ValueError, match="joint posterior"):
+        plugged.sensitivity("error_rates")
+    for values in ([0.5], [0.1, 1.2], [-0.1, 0.5], [np.nan, 0.1]):
+        with pytest.raises(ValueError, match="two or more numbers"):
+            answer.sensitivity("hard_samples", values=values)
+    with pytest.raises(ValueError, match="what"):
+        answer.sensitivity("luck")
+    alone = jt.evaluate(y_pred, jt.Labels.from_matrix(y_pred[:, None], 2))
+    with pytest.raises(ValueError, match="Not identified"):
+        alone.sensitivity("prior")
+    for options in ({"dependent_share": 0.1}, {"dependent_share": 1.0, "dependence": "copying"}):
+        with pytest.raises(ValueError, match="dependent_share"):
+            fit_joint(labels, y_pred=y_pred, key=KEY, **options)

@@ -1,0 +1,375 @@
+"""Checks: against plain loops and other fits, quiet when the model holds, loud when it does not."""
+
+import itertools
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+from scipy.special import logsumexp
+from scipy.stats import binomtest, kstest
+
+import jtruth as jt
+from jtruth.evaluation.assumptions.learned import with_classifier
+from jtruth.evaluation.checks import _given as given
+from jtruth.evaluation.checks import _statistics as statistics
+from jtruth.evaluation.checks._bootstrap import _adjusted, _by_rater, bootstrap, largest, p_values
+from jtruth.evaluation.checks._fit import PSEUDO_COUNT, Modes
+from jtruth.evaluation.checks.sets import Parameters, observed, simulate
+from jtruth.evaluation.checks.verdicts import _holm, given_checks, learned_checks
+from jtruth.learning import Smoothing, fit_dawid_skene
+from jtruth.noise import ConfusionMatrices, Symmetric
+
+KEY = jax.random.key(0)
+CARIES = Path(__file__).resolve().parents[3] / "examples" / "caries.csv"
+
+
+def raters(seed=0, size=300, labelers=4, classes=2, present=1.0, copying=0.0):
+    """Labels of independent labelers and, as the last rater, a classifier; the second may copy the first."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, classes, size)
+    right = rng.uniform(0.65, 0.9, labelers + 1)
+    z = np.where(rng.random((size, labelers + 1)) < right, y[:, None], -2)
+    z = np.where(z == -2, (y[:, None] + rng.integers(1, classes, z.shape)) % classes, z)
+    z[:, 1] = np.where(rng.random(size) < copying, z[:, 0], z[:, 1])
+    labels = np.where(rng.random((size, labelers)) < present, z[:, :-1], -1)
+    table = jt.Labels.from_matrix(labels, classes, allow_unlabelled=True)
+    return table, z[:, -1], y
+
+
+def fitted(table):
+    fit = fit_dawid_skene(table, smoothing=Smoothing(diagonal=0.01, off_diagonal=0.01))
+    return Parameters(fit.prior[None], fit.matrices[None])
+
+
+@pytest.mark.parametrize("collapse", [True, False])
+def test_modes_are_those_of_dawid_and_skene(collapse):
+    """One EM for many sets against the one for one set, which has the same pseudo-counts."""
+    labels, y_pred, _ = raters(labelers=3, present=0.9)
+    table = with_classifier(labels, y_pred)
+    sets = observed(table, collapse=collapse)
+    assert (sets.design.kind is not None) == collapse
+    start = Parameters(np.array([[0.5, 0.5]]), np.tile([[0.8, 0.2], [0.2, 0.8]], (1, 4, 1, 1)))
+    found = Modes(sets).fit(start, max_cycles=400, tol=1e-9)
+    assert PSEUDO_COUNT == 0.01
+    expected = fit_dawid_skene(
+        table,
+        smoothing=Smoothing(diagonal=0.01, off_diagonal=0.01, prior=0.01),
+        tol=1e-13,
+        max_steps=20000,
+    )
+    np.testing.assert_allclose(found.parameters.prior[0], expected.prior, atol=2e-5)
+    np.testing.assert_allclose(found.parameters.matrices[0], expected.matrices, atol=2e-5)
+
+
+def test_pattern_statistic_is_the_likelihood_ratio():
+    labels, y_pred, _ = raters(labelers=3)
+    table = with_classifier(labels, y_pred)
+    sets = observed(table)
+    fit = Modes(sets).fit(fitted(table), max_cycles=300, tol=1e-8)
+    prior, matrices = fit.parameters.prior[0], fit.parameters.matrices[0]
+    z, total = table.to_matrix(), 0.0
+    for pattern in itertools.product((0, 1), repeat=4):
+        seen = int((z == pattern).all(axis=1).sum())
+        p = sum(prior[c] * np.prod([matrices[t, c, k] for t, k in enumerate(pattern)]) for c in (0, 1))
+        total += 2 * seen * np.log(seen / (300 * p)) if seen else 0.0
+    assert statistics.patterns(sets, fit)[0, 0] == pytest.approx(total, abs=1e-8)
+
+
+@pytest.mark.parametrize("present", [1.0, 0.7])
+def test_statistics_against_loops(present):
+    labels, y_pred, y = raters(1, size=60, labelers=3, classes=3, present=present)
+    gold = np.where(np.arange(60) < 9, y, -1)
+    table = with_classifier(labels, y_pred)
+    sets = observed(table, gold, np.arange(60) / 60)
+    fit = Modes(sets).fit(fitted(table), max_cycles=5)
+    prior, theta = fit.parameters.prior[0], fit.parameters.matrices[0]
+    z = np.full((60, 4), -1)
+    z[table.sample, table.labeler] = table.label
+    p = np.where(gold[:, None] >= 0, gold[:, None] == np.arange(3), np.ones(3)) * prior
+    for t in range(4):
+        p = p * np.where(z[:, t, None] >= 0, theta[t].T[z[:, t]], 1.0)
+    p /= p.sum(axis=1, keepdims=True)
+    e = np.zeros((60, 4, 3))
+    for i, t, c in itertools.product(range(60), range(4), range(3)):
+        if z[i, t] >= 0:
+            e[i, t, c] = float(z[i, t] != c) - (1 - theta[t, c, c])
+    pairs = statistics.rater_pairs(sets)
+    agree, variance = np.zeros(len(pairs.raters)), np.zeros(len(pairs.raters))
+    for k, (t, u) in enumerate(pairs.raters):
+        for i in np.flatnonzero((z[:, t] >= 0) & (z[:, u] >= 0)):
+            chance = np.einsum("ck,ck->c", theta[t], theta[u])
+            chance = chance[gold[i]] if gold[i] >= 0 else prior @ chance
+            agree[k] += (z[i, t] == z[i, u]) - chance
+            variance[k] += chance * (1 - chance)
+    r = statistics.residuals(sets, fit)
+    number = np.maximum((z[:, :3] >= 0).sum(axis=1), 1)
+    pairwise = sum(e[:, t] * e[:, u] for t in range(3) for u in range(t))
+    mean = e[:, 3] * e[:, :3].sum(axis=1) / number[:, None]
+    together, hard = (
+        [p[:, c] @ v[:, c] / np.sqrt(p[:, c] @ v[:, c] ** 2) for c in range(3)] for v in (pairwise, mean)
+    )
+    single = [
+        (p * e[:, 3] * e[:, t]).sum() / np.sqrt((p * e[:, 3] ** 2 * e[:, t] ** 2).sum()) for t in range(3)
+    ]
+    late = [sum((p[:, c] * np.arange(60) / 60) @ e[:, t, c] for c in range(3)) for t in range(4)]
+    alike = [p[:, c] @ e[:, t, c] for c in range(3) for t in range(3)]
+    for found, expected in (
+        (statistics.agreement(sets, fit, pairs), agree / np.sqrt(variance)),
+        (statistics.labelers_together(sets, r), together),
+        (statistics.classifier_with_difficulty(sets, r), hard),
+        (statistics.classifier_with_labeler(sets, r), single),
+        (statistics.drift(sets, r), late),
+        (statistics.alike(sets, r), alike),
+    ):
+        np.testing.assert_allclose(found[0], expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("collapse", [True, False])
+def test_simulated_sets_follow_the_model(collapse):
+    """Mean agreement of raters, and gold classes kept. Each z-test at 1e-5."""
+    labels, y_pred, y = raters(2, labelers=3, present=0.8)
+    gold = np.where(np.arange(300) < 40, y, -1)
+    table = with_classifier(labels, y_pred)
+    sets = observed(table, gold, collapse=collapse)
+    fit = Modes(sets).fit(fitted(table), max_cycles=50)
+    drawn = simulate(sets, fit.parameters, np.exp(fit.log_p[0]), 800, np.random.default_rng(0))
+    assert drawn.design is sets.design and np.allclose(drawn.weight.sum(axis=1), 300)
+    one = Modes(drawn)
+    posterior, log_p = one.posterior(Parameters(*(np.repeat(a, 800, axis=0) for a in fit.parameters)))
+    held = fit._replace(
+        parameters=Parameters(*(np.repeat(a, 800, axis=0) for a in fit.parameters)),
+        posterior=posterior,
+        log_p=log_p,
+    )
+    gap = statistics.agreement(drawn, held, statistics.rater_pairs(sets))
+    z = gap.mean(axis=0) / gap.std(axis=0) * np.sqrt(800)
+    assert np.abs(z).max() < 5
+
+
+def test_simulated_labels_of_gold_samples_are_of_their_class():
+    """Raters who never err: gold and labels of simulated sets agree in every sample that has gold."""
+    y = np.random.default_rng(4).integers(0, 2, 60)
+    table = jt.Labels.from_matrix(np.tile(y[:, None], (1, 3)), 2)
+    gold = np.where(np.arange(60) < 20, y, -1)
+    sets = observed(table, gold, collapse=False)
+    sure = Parameters(np.array([[0.5, 0.5]]), np.tile(np.eye(2), (1, 3, 1, 1)))
+    drawn = simulate(sets, sure, np.ones(60), 30, np.random.default_rng(0))
+    known = np.flatnonzero(gold[sets.design.row] >= 0)
+    assert (drawn.label[:, known] == gold[sets.design.row[known]]).all()
+    assert (drawn.label != sets.label).any()  # the others are drawn anew
+
+
+def test_p_values_are_ranks():
+    values = np.random.default_rng(0).normal(size=(200, 3))
+    size, worst, value = largest(values)
+    scaled = (values - values.mean(axis=0)) / values.std(axis=0)
+    assert worst == np.abs(scaled[0]).argmax() and value == pytest.approx(scaled[0, worst])
+    p = p_values(size)
+    assert p.min() == 1 / 200 and p.max() == 1.0
+    assert p[0] == np.mean(np.abs(scaled).max(axis=1) >= np.abs(scaled[0]).max() - 1e-12)
+    assert _adjusted({"one": p})["one"] == pytest.approx(p[0])
+    assert largest(np.zeros((5, 2))) is None
+
+
+def test_adjusted_p_values_against_the_smallest_of_each_set():
+    """Westfall and Young, by loops; and Holm's steps where error rates are given."""
+    rng = np.random.default_rng(1)
+    ranks = {name: rng.permutation(100) / 100 + 0.01 for name in ("one", "two", "three")}
+    for name, p in ranks.items():
+        as_small = [min(ranks[other][s] for other in ranks) <= p[0] + 1e-12 for s in range(100)]
+        assert _adjusted(ranks)[name] == pytest.approx(np.mean(as_small))
+    found = _holm([("b", 0.0, 0.03, "fine", "bad"), ("a", 0.0, 0.01, "fine", "bad")])
+    assert [(c.name, c.verdict) for c in found] == [("b", "does not fit"), ("a", "does not fit")]
+    found = _holm([("a", 0.0, 0.03, "fine", "bad"), ("b", 0.0, 0.04, "fine", "bad")])
+    assert [c.verdict for c in found] == ["fits", "fits"] and "0.06 for all checks together" in found[
+        0
+    ].message
+
+
+def test_misfit_of_a_rater_is_that_of_all_its_pairs():
+    rng = np.random.default_rng(2)
+    agreement, pairs = rng.normal(size=(50, 4)), np.array([[0, 1], [0, 2], [1, 2], [2, 3]])
+    z = (agreement - agreement.mean(axis=0)) / agreement.std(axis=0)
+    expected = [sum(z[:, k] ** 2 for k, pair in enumerate(pairs) if t in pair) for t in range(4)]
+    np.testing.assert_allclose(_by_rater(agreement, pairs, 4), np.transpose(expected))
+
+
+def test_caries_is_found_out():
+    found = jt.read_labels(CARIES).split_rater("5")
+    table = with_classifier(found.labels, found.y_pred)
+    checks = {c.name: c for c in learned_checks(table, fitted(table), KEY)}
+    assert checks["label patterns"].statistic == pytest.approx(129.85, abs=0.02)
+    assert "G2 = 129.8 on 20 degrees of freedom" in checks["label patterns"].message
+    hard = checks["classifier and hard samples"]
+    assert hard.verdict == "does not fit" and "the classifier errs more often" in hard.message
+    assert checks["enough labels"].verdict == "fits"
+    assert "labeler '2'" in checks["classifier and single labelers"].message
+
+
+def test_three_raters_of_two_classes_prove_nothing():
+    labels, y_pred, y = raters(labelers=2)
+    table = with_classifier(labels, y_pred)
+    first = learned_checks(table, fitted(table), KEY)[0]
+    assert first.verdict == "cannot be seen" and "3 raters and 2 classes any labels fit" in first.message
+    gold = np.where(np.arange(300) < 50, y, -1)
+    assert learned_checks(table, fitted(table), KEY, gold=gold)[0].verdict == "fits"
+
+
+def test_a_copying_labeler_is_named():
+    labels, y_pred, _ = raters(3, size=600, labelers=7, copying=0.4)
+    table = with_classifier(labels.with_names(workers=["ann", "bob", *"cdefg"]), y_pred)
+    checks = {c.name: c for c in learned_checks(table, fitted(table), KEY)}
+    assert "labeler 'ann' and labeler 'bob' agree more often" in checks["pairwise agreement"].message
+
+
+def test_a_given_prior_is_checked_where_error_rates_are_learned():
+    """Against the likelihood ratio of two fits of the other EM."""
+    labels, y_pred, y = raters(6, size=500)
+    table, smoothing = (
+        with_classifier(labels, y_pred),
+        Smoothing(diagonal=0.01, off_diagonal=0.01),
+    )
+    start = fitted(table)
+    share = (y == 1).mean()
+    for prior, verdict in (([1 - share, share], "fits"), ([0.75, 0.25], "does not fit")):
+        checks = {c.name: c for c in learned_checks(table, start, KEY, prior=np.array(prior))}
+        assert checks["given prior"].verdict == verdict
+        free, held = (
+            fit_dawid_skene(table, smoothing=smoothing, prior=p, tol=1e-12, max_steps=20000).log_likelihood
+            for p in (None, prior)
+        )
+        assert checks["given prior"].statistic == pytest.approx(2 * (free - held), abs=0.02)
+
+
+def test_a_labeler_who_gets_tired_is_named():
+    labels, y_pred, y = raters(4, size=600)
+    z = labels.to_matrix().copy()
+    late, rng = np.arange(600) >= 300, np.random.default_rng(0)
+    z[late, 2] = np.where(rng.random(300) < 0.5, y[late], 1 - y[late])
+    table = with_classifier(jt.Labels.from_matrix(z, 2), y_pred)
+    checks = {c.name: c for c in learned_checks(table, fitted(table), KEY, order=np.arange(600))}
+    assert "labeler 2 errs more often late than early" in checks["drift"].message
+    result = jt.evaluate(y_pred, jt.Labels.from_matrix(z, 2), assume="independent", order=np.arange(600))
+    assert any(c.name == "drift" and c.verdict == "does not fit" for c in result.checks)
+
+
+def test_few_labels_are_said():
+    z = np.full((60, 8), -1)
+    z[np.arange(60), np.arange(60) % 7] = np.random.default_rng(0).integers(0, 2, 60)
+    z[:3, 7] = 1
+    labels = jt.Labels.from_matrix(z, 2)
+    table = with_classifier(labels, z.max(axis=1))
+    found = learned_checks(table, fitted(table), KEY)[-1]
+    assert found.verdict == "cannot be seen" and "1.1 labels a sample" in found.message
+    assert "8 of 8 labelers have fewer than 10 labels (labeler 0" in found.message
+
+
+def test_a_part_of_many_samples_is_looked_at(monkeypatch):
+    monkeypatch.setattr("jtruth.evaluation.checks._bootstrap._ENTRIES", 99 * 500)
+    labels, y_pred, y = raters(5, size=400, labelers=9, present=0.5)
+    gold = np.where(np.arange(400) < 40, y, -1)
+    table = with_classifier(labels, y_pred)
+    checks = learned_checks(table, fitted(table), KEY, gold=gold)
+    assert any(f"seen on {int(400 * 500 / table.num_labels)} of 400 samples" in c.message for c in checks)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("labelers, present", [(3, 1.0), (5, 0.6)])
+def test_false_alarms(labelers, present):
+    """200 sets for which the model holds; binomial tests at 1e-4 that a p-value is below .05 in 5 %."""
+    small, loud = {}, []
+    for seed in range(200):
+        labels, y_pred, _ = raters(100 + seed, size=250, labelers=labelers, present=present)
+        table = with_classifier(labels, y_pred)
+        found = bootstrap(table, fitted(table), jax.random.key(seed))
+        for name, one in found.checks.items():
+            small.setdefault(name, []).append(one.p_value <= 0.05)
+        loud.append(min(found.adjusted.values()) < 0.05)
+    for name, values in {**small, "any": loud}.items():
+        if name != "alike":  # these labelers are not
+            assert binomtest(int(np.sum(values)), 200, 0.05).pvalue > 1e-4, (name, np.mean(values))
+
+
+def known(seed, size=400, factor=1.0, prior=(0.6, 0.4), dependent=False):
+    """Labels of known error rates, a log-likelihood with rates `factor` times as large, and predictions."""
+    rng = np.random.default_rng(seed)
+    y = (rng.random(size) < prior[1]).astype(int)
+    wrong = np.array([0.15, 0.25, 0.3])
+    z = np.where(rng.random((size, 3)) < wrong, 1 - y[:, None], y[:, None])
+    mistaken = np.where(dependent & (rng.random(size) < 0.5), z[:, 0] != y, rng.random(size) < 0.2)
+    noise = ConfusionMatrices([[[1 - e, e], [e, 1 - e]] for e in factor * wrong])
+    labels = jt.Labels.from_matrix(z, 2)
+    return labels, noise, np.asarray(noise.log_likelihood(labels)), np.where(mistaken, 1 - y, y)
+
+
+def test_prior_score_is_the_derivative():
+    """Against the numerical gradient and, by its law, against chi2 (Kolmogorov-Smirnov at 1e-4)."""
+    _, _, log_p, _ = known(0, size=50)
+    prior, step = np.array([0.55, 0.45]), 1e-5
+
+    def value(share):
+        return logsumexp(log_p + np.log([share, 1 - share]), axis=1)
+
+    score = (value(0.55 + step) - value(0.55 - step)) / (2 * step)
+    statistic, p = given.prior_score(log_p, prior)
+    assert statistic == pytest.approx(score.sum() ** 2 / (score**2).sum(), rel=1e-6) and 0 < p < 1
+    found = [given.prior_score(known(seed)[2], np.array([0.6, 0.4]))[1] for seed in range(300)]
+    assert kstest(found, "uniform").pvalue > 1e-4
+    assert given.prior_score(np.zeros((5, 2)), prior) is None
+
+
+@pytest.mark.parametrize(
+    "wrong, alarm",
+    [
+        ({"factor": 1.5}, "given error rates"),
+        ({"prior": (0.3, 0.7)}, "given prior"),
+        ({"dependent": True}, "classifier and single labelers"),
+    ],
+)
+def test_given_things_are_contradicted(wrong, alarm):
+    labels, noise, _, y_pred = known(3, size=1500, **wrong)
+    result = jt.evaluate(y_pred, labels, noise=noise, prior=[0.6, 0.4])
+    loud = [c.name for c in result.checks if c.verdict == "does not fit"]
+    assert alarm in loud
+    assert [c.name for c in result.checks] == [
+        "given prior",
+        "given error rates",
+        "classifier and vote margin",
+        "classifier and single labelers",
+        "better than chance",
+    ]
+
+
+def test_given_checks_without_labels_and_without_doubt():
+    _, _, log_p, y_pred = known(4)
+    names = [c.name for c in given_checks(log_p, np.array([0.6, 0.4]), y_pred, KEY, prior_given=False)]
+    assert names == ["classifier and vote margin"]
+    certain = np.where(np.eye(2)[y_pred] > 0, 0.0, -np.inf)
+    found = given_checks(certain, np.array([0.6, 0.4]), y_pred, KEY, prior_given=True)
+    assert [c.verdict for c in found] == ["fits", "cannot be seen"]
+    repeated = jt.Labels.from_long([0, 0, 1], [0, 0, 0], [1, 1, 0], repeats="keep")
+    result = jt.evaluate([1, 0], repeated, noise=Symmetric(0.2, 2), prior=[0.5, 0.5])
+    assert any("repeated labels" in c.message for c in result.checks)
+
+
+@pytest.mark.slow
+def test_false_alarms_of_given_things():
+    """200 sets; binomial tests at 1e-4."""
+    small = {}
+    for seed in range(200):
+        labels, noise, log_p, y_pred = known(1000 + seed, size=200)
+        checks = given_checks(
+            log_p, np.array([0.6, 0.4]), y_pred, KEY, prior_given=True, labels=labels, noise=noise
+        )
+        for check in checks:
+            small.setdefault(check.name, []).append(check.p_value <= 0.05)
+    for name, values in small.items():
+        assert binomtest(int(np.sum(values)), 200, 0.05).pvalue > 1e-4, (name, np.mean(values))
+
+
+def test_order_must_be_one_number_a_sample():
+    labels, _, _, y_pred = known(0, size=20)
+    for order in (np.arange(19), np.full(20, np.nan), np.array(["a"] * 20)):
+        with pytest.raises(ValueError, match=r"^order"):
+            jt.evaluate(y_pred, labels, order=order)

@@ -1,0 +1,191 @@
+"""Class shares: enumeration, gold, copying judges, what cannot be known, text and JSON."""
+
+import itertools
+import json
+
+import jax
+import numpy as np
+import pytest
+
+import jtruth as jt
+from jtruth.evaluation.gold.shares import class_count_draws, labels_only_posterior, prevalence
+from jtruth.learning.joint.posterior import fit_joint
+
+KEY = jax.random.key(2)
+
+
+def judges(seed=0, size=300, share=0.7, copying=False):
+    rng = np.random.default_rng(seed)
+    y = (rng.random(size) < share).astype(int)
+    right = np.where(y[:, None] == 1, [0.95, 0.75, 0.85], [0.7, 0.95, 0.8])
+    z = np.where(rng.random((size, 3)) < right, y[:, None], 1 - y[:, None])
+    if copying:
+        z[:, 2] = np.where(rng.random(size) < 0.9, z[:, 0], z[:, 2])
+    return y, z
+
+
+def some_gold(y, number=30, seed=1):
+    gold = np.full(y.size, -1)
+    chosen = np.random.default_rng(seed).permutation(y.size)[:number]
+    gold[chosen] = y[chosen]
+    return gold
+
+
+def test_count_draws_are_the_joint_posterior():
+    """Against the sum over all 2^5 label vectors with prior and matrices integrated out (Dirichlet)."""
+    from scipy.special import gammaln
+
+    z = np.array([[1, 1, 1], [0, 0, 0], [1, 0, 1], [0, 0, 1], [1, 1, -1]])
+    gold = np.array([-1, 0, -1, -1, -1])
+    row = np.array([[2.0, 1.0], [1.0, 2.0]])
+    weight = np.zeros(6)
+    for y in itertools.product([0, 1], repeat=5):
+        y = np.array(y)
+        if y[1] != 0:
+            continue
+        log_p = gammaln(1 + np.bincount(y, minlength=2)).sum()
+        for t in range(3):
+            given = z[:, t] >= 0
+            counts = np.zeros((2, 2))
+            np.add.at(counts, (y[given], z[given, t]), 1)
+            log_p += (gammaln(row + counts).sum(1) - gammaln((row + counts).sum(1))).sum()
+        weight[y.sum()] += np.exp(log_p)
+    expected = weight / weight.sum()
+    labels = jt.Labels.from_matrix(z, 2)
+    fit = fit_joint(labels, gold=gold, key=KEY)
+    draws = class_count_draws(fit, labels, gold, key=KEY)
+    found = np.bincount(draws[:, 1], minlength=6) / len(draws)
+    # The fit has at least 400 effective draws: 4.5 standard errors of a probability.
+    assert (np.abs(found - expected) < 4.5 * np.sqrt(expected * (1 - expected) / 400) + 1e-3).all()
+
+
+def test_rules_and_what_they_promise():
+    y, z = judges()
+    labels, gold = jt.Labels.from_matrix(z, 2), some_gold(y)
+    free = prevalence(labels, key=KEY)
+    safe = prevalence(labels, key=KEY, gold=gold)
+    narrow = prevalence(labels, key=KEY, gold=gold, assume="independent")
+    assert [r.rule for r in (free, safe, narrow)] == ["joint posterior", "recalibration", "joint posterior"]
+    assert [r.num_gold for r in (free, safe, narrow)] == [0, 30, 30]
+    widths = []
+    for result in (free, safe, narrow):
+        low, high, _ = result.shares["1"].interval(0.95)
+        assert low <= y.mean() <= high  # these keys; coverage is measured in benchmarks/judges.py
+        widths.append(high - low)
+        other = result.shares["0"].interval(0.95)
+        assert (1 - other.high, 1 - other.low) == (
+            pytest.approx(low, abs=0.01),
+            pytest.approx(high, abs=0.01),
+        )
+    assert widths[2] < widths[1]
+    assert any("only" in w or "gold" in w for w in free.warnings) and not safe.warnings
+    assert "outweighs" in narrow.warnings[0]
+    np.testing.assert_allclose(safe.class_posterior.sum(axis=1), 1)
+
+
+def test_vouching_for_independence_does_not_forget_the_gold():
+    y, z = judges(size=80)
+    gold = some_gold(y, 20)
+    found = prevalence(jt.Labels.from_matrix(z, 2), key=KEY, gold=gold, assume="independent")
+    np.testing.assert_allclose(found.class_posterior[gold >= 0, 1], gold[gold >= 0], atol=1e-12)
+
+
+def test_all_gold_is_the_answer():
+    y, z = judges(size=60)
+    found = prevalence(jt.Labels.from_matrix(z, 2), key=KEY, gold=y)
+    assert not found.warnings
+    assert found.shares["1"].mean == pytest.approx(y.mean()) and found.shares["1"].sd == 0
+
+
+@pytest.mark.parametrize("columns", [1, 2])
+def test_without_gold_one_or_two_judges_are_not_identified(columns):
+    y, z = judges()
+    labels = jt.Labels.from_matrix(z[:, :columns], 2)
+    found = prevalence(labels, key=KEY)
+    assert found.rule == "not identified" and not found.shares
+    assert str(found).startswith("Not identified") and "30 chosen at random" in str(found)
+    with_gold = prevalence(labels, key=KEY, gold=some_gold(y))
+    low, high, _ = with_gold.shares["1"].interval(0.95)
+    assert low <= y.mean() <= high and "vote shares" in with_gold.warnings[0]
+
+
+def test_a_class_that_gold_hardly_met_is_named():
+    y, z = judges(share=0.04)
+    gold = some_gold(y)
+    found = prevalence(jt.Labels.from_matrix(z, 2), key=KEY, gold=gold)
+    assert f"only {(gold == 1).sum()} of 30 gold answers are of class '1'" in found.warnings[0]
+    assert len(found.warnings) == 1
+
+
+def test_score_has_not_seen_the_gold():
+    _, z = judges()
+    score, doubts = labels_only_posterior(jt.Labels.from_matrix(z, 2), KEY)
+    np.testing.assert_allclose(score.sum(axis=1), 1)
+    assert doubts == ()
+    _, rows = np.unique(z, axis=0, return_inverse=True)
+    for row in range(rows.max() + 1):  # equal labels, equal scores
+        assert np.ptp(score[rows.reshape(-1) == row], axis=0).max() < 1e-9
+
+
+def test_score_is_the_mean_of_joint_posterior_and_vote_shares():
+    """One vote is spread over the classes; where labels determine nothing the shares stand alone."""
+    _, z = judges(size=60)
+    labels = jt.Labels.from_matrix(z, 2)
+    shares = (labels.counts() + 0.5) / 4
+    score, _ = labels_only_posterior(labels, KEY)
+    expected = 0.5 * (fit_joint(labels, key=KEY).class_posterior + shares)
+    np.testing.assert_allclose(score, expected, rtol=1e-12)
+    two = labels.select_labelers([0, 1])
+    alone, doubts = labels_only_posterior(two, KEY)
+    np.testing.assert_allclose(alone, (two.counts() + 0.5) / 3, rtol=1e-12)
+    assert "ranked by their vote shares" in doubts[0]
+
+
+def test_more_classes_and_names():
+    rng = np.random.default_rng(4)
+    y = rng.choice(3, 200, p=[0.6, 0.3, 0.1])
+    z = np.where(rng.random((200, 4)) < 0.75, y[:, None], rng.integers(0, 3, (200, 4)))
+    names = np.array(["bad", "fair", "good"])
+    task, worker = np.broadcast_to(np.arange(200)[:, None], z.shape), np.broadcast_to(np.arange(4), z.shape)
+    labels = jt.Labels.from_long(task.ravel(), worker.ravel(), names[z.ravel()], classes=names.tolist())
+    gold = some_gold(y, 40)
+    found = prevalence(labels, key=KEY, gold=gold, level=0.999)
+    for c, name in enumerate(names):
+        low, high, _ = found.shares[name].interval(0.9999)
+        assert low <= (y == c).mean() <= high
+    assert sum(law.mean for law in found.shares.values()) == pytest.approx(1)
+    plain = json.loads(json.dumps(found.to_dict()))
+    assert plain["rule"] == "recalibration" and set(plain["shares"]) == set(names)
+    assert plain["shares"]["good"]["low"] <= plain["shares"]["good"]["mean"]
+    assert sum(plain["label_shares"].values()) == pytest.approx(1)
+    lines = str(found).splitlines()
+    assert [line.split(":")[0] for line in lines[:3]] == [f"class '{n}'" for n in names]
+    assert "99.9 % posterior intervals" in lines[3]
+
+
+def test_input_that_cannot_be_used(as_installed):
+    y, z = judges(size=40)
+    labels = jt.Labels.from_matrix(z, 2)
+    with pytest.raises(ValueError, match="key is 'x' of type str: give a whole number"):
+        prevalence(labels, key="x")
+    with pytest.raises(ValueError, match="assume must be None or 'independent'"):
+        prevalence(labels, key=KEY, assume="copying")
+    with pytest.raises(ValueError, match="gold has 3 entries but there are 40"):
+        prevalence(labels, key=KEY, gold=y[:3])
+    with pytest.raises(ValueError, match=r"gold\[0\] is 7"):
+        prevalence(labels, key=KEY, gold=np.full(40, 7))
+    with pytest.raises(ValueError, match="level is 1"):
+        prevalence(labels, key=KEY, level=1.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("copying", [False, True])
+def test_coverage(copying):
+    """60 sets with 30 gold each; benchmarks/judges.py has more. If it is .95, .8 or less has chance 1e-4."""
+    covered = []
+    for seed in range(60):
+        y, z = judges(seed, 1000, 0.4 + 0.008 * seed, copying)
+        found = prevalence(jt.Labels.from_matrix(z, 2), key=jax.random.key(seed), gold=some_gold(y, 30, seed))
+        low, high, _ = found.shares["1"].equal_tails(0.95)
+        covered.append(low <= y.mean() <= high)
+    assert np.mean(covered) >= 0.8

@@ -1,0 +1,420 @@
+"""Annotation models: densities against plain loops, simulation against probabilities, what a fit says.
+
+The densities need no compiled NUTS; one program of Dawid and Skene serves all fast tests of fitting, because
+every data set here holds all 16 patterns of four labelers and two classes and so has the same padded shape.
+"""
+
+import functools
+import itertools
+import os
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from numpyro.infer import Predictive
+from numpyro.infer.util import log_density
+from scipy import stats
+from scipy.integrate import quad
+from scipy.special import betaln, expit
+
+from jtruth.labels import Labels
+from jtruth.learning.annotation import bayes
+from jtruth.learning.annotation._agreement import labeler_agreement
+from jtruth.learning.annotation._channels import beta_levels, draw_labels, log_likelihood
+from jtruth.learning.annotation._fit import majority_matrices, start_values
+from jtruth.learning.annotation.rows import blank_rows, merged_rows
+from jtruth.learning.annotation.spec import SPECS, prepare
+from jtruth.learning.joint.posterior import fit_joint
+from jtruth.sampling import nuts
+from jtruth.stats.chains import mean_error
+from tests.learning import crowds
+
+LABELERS, CLASSES = 3, 3
+Z = np.array([[0, 1, -1], [2, 2, 2], [0, -1, -1], [1, 0, 2], [2, 2, 2]])
+
+
+def random_parameters(model, rng):
+    """A point of the parameter space and its log prior density by scipy."""
+    t, c = LABELERS, CLASSES
+    prior = rng.dirichlet(np.ones(c))
+    p, log_p = {"prior": prior}, stats.dirichlet(np.ones(c)).logpdf(prior)
+    rows = np.where(np.eye(c) > 0, 2.0, 0.5)
+    if model == "dawid_skene":
+        p["matrices"] = rng.dirichlet(np.ones(c), size=(t, c))
+        log_p += sum(stats.dirichlet(rows[k]).logpdf(p["matrices"][s, k]) for s in range(t) for k in range(c))
+    elif model == "pooled":
+        p["matrix"] = rng.dirichlet(np.ones(c), size=c)
+        log_p += sum(stats.dirichlet(rows[k]).logpdf(p["matrix"][k]) for k in range(c))
+    elif model == "one_coin":
+        p["accuracy"] = rng.random(t)
+        log_p += stats.beta(2, 1).logpdf(p["accuracy"]).sum()
+    elif model == "hierarchical_dawid_skene":
+        p |= {"population": rng.normal(size=(c, c - 1)), "spread": rng.random((c, c - 1))}
+        p["own"] = rng.normal(size=(t, c, c - 1))
+        log_p += stats.norm(-1 - np.log(c - 1), 1).logpdf(p["population"]).sum()
+        log_p += stats.halfnorm().logpdf(p["spread"]).sum() + stats.norm().logpdf(p["own"]).sum()
+    elif model == "difficulty_fallibility":
+        p["fallibility"] = 0.4 * rng.random(t)
+        log_p += stats.beta(2, 3, scale=0.4).logpdf(p["fallibility"]).sum()
+    elif model == "item_difficulty":
+        p["ability"] = rng.normal(size=t)
+        log_p += stats.norm(1, 1).logpdf(p["ability"]).sum()
+    else:
+        p |= {"competence": rng.random(t), "spam": rng.dirichlet(np.ones(c), size=t)}
+        log_p += stats.beta(0.5, 0.5).logpdf(p["competence"]).sum()
+        log_p += sum(stats.dirichlet(np.full(c, 10.0)).logpdf(s) for s in p["spam"])
+    return p, log_p
+
+
+def label_probability(model, p, t, k, y, difficulty=None):
+    """p(label k | class y) of labeler t, from the definitions."""
+    c = CLASSES
+    if model == "dawid_skene":
+        return p["matrices"][t, y, k]
+    if model == "pooled":
+        return p["matrix"][y, k]
+    if model == "one_coin":
+        return p["accuracy"][t] if k == y else (1 - p["accuracy"][t]) / (c - 1)
+    if model == "hierarchical_dawid_skene":
+        logits = p["population"][y] + p["spread"][y] * p["own"][t, y]
+        exps = np.exp(np.insert(logits, y, 0.0))
+        return exps[k] / exps.sum()
+    if model == "difficulty_fallibility":
+        phi = p["fallibility"][t]
+        error = (difficulty + phi - difficulty * phi) * (c - 1) / c
+        return 1 - error if k == y else error / (c - 1)
+    if model == "item_difficulty":
+        right = expit(p["ability"][t] * np.exp(difficulty) - np.log(c - 1))
+        return right if k == y else (1 - right) / (c - 1)
+    return p["competence"][t] * (k == y) + (1 - p["competence"][t]) * p["spam"][t, k]
+
+
+def sample_probability(model, p, z):
+    """p(labels z of one sample): sums over classes, and quadrature over the difficulty."""
+
+    def given(difficulty):
+        total = 0.0
+        for y in range(CLASSES):
+            each = [label_probability(model, p, t, k, y, difficulty) for t, k in enumerate(z) if k >= 0]
+            total += p["prior"][y] * np.prod(each)
+        return total
+
+    if model == "difficulty_fallibility":
+        return quad(lambda d: given(d) * stats.beta(1, 5).pdf(d), 0, 1, epsabs=1e-13)[0]
+    if model == "item_difficulty":
+        x, w = np.polynomial.hermite_e.hermegauss(15)  # the model IS this rule: 15 levels
+        return sum(w[h] * given(1 + x[h]) for h in range(15)) / w.sum()
+    return given(None)
+
+
+@pytest.mark.parametrize("model", bayes.MODELS)
+def test_density_is_that_of_the_definitions(model):
+    given = {"fallibility": (2.0, 3.0, 0.4)} if model == "difficulty_fallibility" else None
+    labels = Labels.from_matrix(Z, CLASSES)
+    merged, apart = merged_rows(labels), merged_rows(labels, merge=False)
+    hyper, static = prepare(SPECS[model], CLASSES, Z.shape[1], given), {"num_labelers": LABELERS}
+    assert merged.size == 4 and merged.rows.weight.sum() == 5 and apart.size == 5
+    density = jax.jit(functools.partial(joint_and_rows, bayes.MODELS[model]))
+    for seed in range(3):
+        p, log_prior = random_parameters(model, np.random.default_rng(seed))
+        by_hand = [np.log(sample_probability(model, p, z)) for z in Z]
+        for data in (merged, apart):  # rows with weights say the same as samples
+            with nuts.numpyro_block():
+                joint, rows = density(data.rows, hyper, static["num_labelers"], p)
+            np.testing.assert_allclose(rows[data.row_of_sample], by_hand, rtol=1e-10)
+            assert float(joint) == pytest.approx(log_prior + sum(by_hand), rel=1e-9)
+
+
+def joint_and_rows(model, rows, hyper, num_labelers, p):
+    """log p(parameters, labels), and log p(labels of each row)."""
+    joint, trace = log_density(model, (rows, hyper), {"num_labelers": LABELERS}, p)
+    return joint, trace["label"]["fn"].log_prob(trace["label"]["value"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", bayes.MODELS)
+def test_every_model_simulates_from_its_prior(model):
+    """Shapes by NumPyro's own Predictive."""
+    hyper = prepare(SPECS[model], CLASSES, LABELERS, None)
+    with nuts.numpyro_block():
+        predictive = Predictive(bayes.MODELS[model], num_samples=4, batch_ndims=1)
+        drawn = predictive(jax.random.key(0), blank_rows(6, LABELERS), hyper, num_labelers=LABELERS)
+    assert drawn.pop("label").shape == (4, 6, LABELERS)
+    point, _ = random_parameters(model, np.random.default_rng(0))
+    assert {k: v.shape[1:] for k, v in drawn.items()} == {k: v.shape for k, v in point.items()}
+    assert all(np.isfinite(v).all() for v in drawn.values())
+
+
+def test_posterior_predictive_has_the_shape_of_the_labels():
+    point, _ = random_parameters("item_difficulty", np.random.default_rng(0))
+    hyper = prepare(SPECS["item_difficulty"], CLASSES, LABELERS, None)
+    with nuts.numpyro_block():
+        predictive = Predictive(bayes.item_difficulty, {k: np.stack([v, v]) for k, v in point.items()})
+        drawn = predictive(jax.random.key(0), blank_rows(6, LABELERS), hyper, num_labelers=LABELERS)
+    assert drawn["label"].shape == (2, 6, LABELERS) and (drawn["label"] >= 0).all()
+
+
+@pytest.mark.slow
+def test_prior_predictive_means():
+    sizes = {"num_samples": 6, "num_labelers": 2, "num_classes": 3}
+    drawn = bayes.simulate_from_prior("one_coin", key=jax.random.key(0), num=2000, **sizes)
+    assert drawn["label"].shape == (2000, 6, 2) and drawn["label"].min() == 0 and drawn["label"].max() == 2
+    assert drawn["accuracy"].shape == (2000, 2)
+    # accuracy ~ Beta(2, 1): mean 2/3, variance 1/18; two labelers agree when both are right, or err alike.
+    assert abs(drawn["accuracy"].mean() - 2 / 3) < 5 * np.sqrt(1 / 18 / 4000)
+    same = (drawn["label"][..., 0] == drawn["label"][..., 1]).mean(axis=1)
+    assert abs(same.mean() - (4 / 9 + 1 / 9 / 2)) < 5 * same.std() / np.sqrt(2000)
+
+
+def test_gauss_jacobi_levels_are_exact_for_polynomials():
+    for degree in range(1, 8):
+        nodes, log_weight = beta_levels(1.5, 4.0, degree)
+        assert (nodes > 0).all() and (nodes < 1).all() and nodes.size == (degree + 2) // 2
+        moment = np.exp(betaln(1.5 + degree, 4) - betaln(1.5, 4))
+        assert np.exp(log_weight) @ nodes**degree == pytest.approx(moment, rel=1e-12)
+
+
+def test_simulated_labels_have_the_probabilities_of_the_model():
+    hyper = prepare(SPECS["difficulty_fallibility"], 2, 2, None)
+    p = {"prior": np.array([0.3, 0.7]), "fallibility": np.array([0.2, 0.6])}
+    channel = SPECS["difficulty_fallibility"].channel(jax.tree.map(jnp.asarray, p), hyper, 2)
+    channel = jax.tree.map(jnp.asarray, channel)
+    labeler = jnp.asarray(np.tile(np.array([[0, 1, -1]], np.int32), (20_000, 1)))
+    label = np.asarray(draw_labels(channel, jax.random.key(0), labeler)[1])
+    assert (label[:, 2] == -1).all()
+    seen = np.bincount(label[:, :2] @ [2, 1], minlength=4)
+    patterns = np.array(list(itertools.product([0, 1], repeat=2)), np.int32)
+    expected = np.exp(log_likelihood(channel, labeler[:4, :2], jnp.asarray(patterns)))
+    assert expected.sum() == pytest.approx(1)
+    assert stats.chisquare(seen, expected * 20_000).pvalue > 1e-4  # the false-alarm rate
+
+
+def test_starts():
+    """Vote shares by a loop, and every model starts at the accuracies it was given."""
+    labels = Labels.from_matrix(Z, CLASSES)
+    prior, psi = majority_matrices(labels)
+    counts = np.tile(np.where(np.eye(CLASSES) > 0, 2.0, 0.5), (LABELERS, 1, 1))
+    for z in Z:
+        share = np.bincount(z[z >= 0], minlength=CLASSES) / (z >= 0).sum()
+        for t, k in enumerate(z):
+            if k >= 0:
+                counts[t, :, k] += share
+    np.testing.assert_allclose(psi, counts / counts.sum(axis=2, keepdims=True))
+    right = np.einsum("c,tcc->t", prior, psi)
+    for model, spec in SPECS.items():
+        hyper = prepare(spec, CLASSES, 2, None)
+        channel = spec.channel(jax.tree.map(jnp.asarray, spec.start(prior, psi, hyper)), hyper, LABELERS)
+        np.testing.assert_allclose(np.exp(channel.log_prior), prior)
+        found = np.einsum("c,tcc->t", prior, channel.matrices())
+        if model in ("dawid_skene", "one_coin", "difficulty_fallibility"):
+            np.testing.assert_allclose(found, right)
+        elif model in ("pooled", "hierarchical_dawid_skene"):
+            np.testing.assert_allclose(found, right.mean())
+        else:
+            np.testing.assert_allclose(found, right, atol=0.1)
+    diagonal = start_values(SPECS["one_coin"], labels, {}, "diagonal")
+    np.testing.assert_allclose(diagonal["accuracy"], 0.7)
+    np.testing.assert_array_equal(start_values(SPECS["one_coin"], labels, {}, {"accuracy": 1})["accuracy"], 1)
+
+
+PATTERNS = np.array(list(itertools.product([0, 1], repeat=4)))
+OPTIONS = {"num_warmup": 200, "num_samples": 300, "chunk": 100}
+
+
+def crowd(seed):
+    """300 samples by four labelers, among them every pattern."""
+    rng = np.random.default_rng(seed)
+    y = (rng.random(284) < 0.4).astype(int)
+    z = np.where(rng.random((284, 4)) < [0.85, 0.75, 0.8, 0.7], y[:, None], 1 - y[:, None])
+    return Labels.from_matrix(np.concatenate([z, PATTERNS]), 2)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return bayes.fit_nuts("dawid_skene", crowd(0), key=jax.random.key(0), **OPTIONS)
+
+
+def test_agrees_with_the_gibbs_sampler(fitted):
+    gibbs = fit_joint(fitted.labels, key=jax.random.key(1))
+    draws = fitted.run.samples
+    other = gibbs.prior.reshape(gibbs.chain.max() + 1, -1, 2)
+    error = np.hypot(mean_error(draws["prior"]), mean_error(other))
+    assert (np.abs(fitted.prior - gibbs.prior.mean(axis=0)) < 5 * error).all()
+    error = np.sqrt(2) * mean_error(draws["matrices"])  # Gibbs has more draws
+    assert (np.abs(fitted.mean_matrices - gibbs.mean_matrices) < 5 * error).all()
+    np.testing.assert_allclose(fitted.class_posterior, gibbs.class_posterior, atol=0.05)
+    assert fitted.usable and fitted.run.divergences == 0
+
+
+def test_what_is_computed_from_the_draws(fitted):
+    found = fitted.log_likelihood()
+    assert found.shape == (1200, 300)
+    z, pi, psi = fitted.labels.to_matrix(), fitted.run.flat("prior"), fitted.run.flat("matrices")
+    for i in (0, 7, 299):
+        joint = pi.copy()
+        for t in range(4):
+            joint = joint * psi[:, t, :, z[i, t]]
+        np.testing.assert_allclose(found[:, i], np.log(joint.sum(axis=1)), rtol=1e-10)
+        posterior = (joint / joint.sum(axis=1, keepdims=True)).mean(axis=0)
+        np.testing.assert_allclose(fitted.class_posterior[i], posterior, rtol=1e-9)
+    np.testing.assert_allclose(fitted.mean_matrices, psi.mean(axis=0), rtol=1e-9)
+
+
+def test_second_data_set_compiles_nothing(fitted):
+    program = nuts.program(
+        bayes.dawid_skene,
+        (("num_labelers", 4),),
+        nuts.Settings(200, 100, "vectorized", 0.8, 10, 0.5, False),
+    )
+    assert len(program.compiled) == 2
+    with jax.log_compiles(), warnings.catch_warnings():
+        other = bayes.fit_nuts("dawid_skene", crowd(1), key=jax.random.key(0), start="em", **OPTIONS)
+    assert len(program.compiled) == 2
+    assert other.usable and other.agreement.p_value >= 0.001
+
+
+def test_agreement_counts_pairs(fitted):
+    z, found = fitted.labels.to_matrix(), fitted.agreement
+    np.testing.assert_array_equal(found.pair, list(itertools.combinations(range(4), 2)))
+    np.testing.assert_array_equal(found.shared, 300)
+    np.testing.assert_array_equal(found.agreed, [(z[:, s] == z[:, t]).sum() for s, t in found.pair])
+    # The mean of 200 simulated counts against the mean over draws of 300 sum_c pi_c sum_k psi_s psi_t.
+    pi, psi = fitted.run.flat("prior"), fitted.run.flat("matrices")
+    for (s, t), mean, sd in zip(found.pair, found.expected, found.sd, strict=True):
+        exact = 300 * np.einsum("dc,dck,dck->d", pi, psi[:, s], psi[:, t]).mean()
+        assert abs(mean - exact) < 5 * sd / np.sqrt(200)
+    assert (found.pair_p_value >= 1e-4).all() and found.sentence() is None
+    assert 0.01 < found.overall_p_value <= 1
+
+
+def test_a_pair_of_labelers_who_agree_too_often_is_noticed(fitted):
+    """The draws of honest labelers against labels in which labeler 1 copies labeler 0."""
+    z = fitted.labels.to_matrix().copy()
+    z[: 4 * len(z) // 5, 1] = z[: 4 * len(z) // 5, 0]
+    copied = Labels.from_matrix(z, 2).with_names(workers=["ann", "bob", "cy", "di"])
+    hyper = prepare(SPECS["dawid_skene"], 2, 4, None)
+    key, channel = jax.random.key(0), SPECS["dawid_skene"].channel
+    found = labeler_agreement(channel, fitted.run.samples, copied, hyper, key)
+    assert found.p_value < 0.01 and found.pair_p_value[0] < 0.01
+    text = found.sentence(copied.workers)
+    assert "do not agree as this model says" in text and "'ann' and 'bob'" in text
+
+
+def test_agreement_without_pairs_has_no_verdict(fitted):
+    alone = Labels.from_matrix(np.array([[0, -1], [-1, 1], [1, -1]]), 2)
+    hyper = prepare(SPECS["dawid_skene"], 2, 1, None)
+    channel = SPECS["dawid_skene"].channel
+    found = labeler_agreement(channel, fitted.run.samples, alone, hyper, jax.random.key(0))
+    assert np.isnan(found.p_value) and found.sentence() is None
+
+
+def test_start_in_the_mirror_image_is_caught(fitted):
+    mirror = {"prior": np.array([0.6, 0.4]), "matrices": np.tile([[0.1, 0.9], [0.9, 0.1]], (4, 1, 1))}
+    switched = bayes.fit_nuts("dawid_skene", fitted.labels, key=jax.random.key(0), start=mirror, **OPTIONS)
+    assert switched.switching.switched and not switched.usable
+    assert "Class labels have switched" in " ".join(switched.warnings)
+    assert not fitted.switching.switched
+
+
+def test_bad_input():
+    labels, key = Labels.from_matrix(Z, CLASSES), jax.random.key(0)
+    with pytest.raises(ValueError, match="model must be one of 'dawid_skene'"):
+        bayes.fit_nuts("welinder", labels, key=key)
+    with pytest.raises(ValueError, match="needs its NumPyro model"):
+        bayes.fit_nuts(SPECS["mace"], labels, key=key)
+    with pytest.raises(ValueError, match="no prior setting 'accuracy'; it has class_concentration, row"):
+        bayes.fit_nuts("dawid_skene", labels, key=key, hyper={"accuracy": (2, 1)})
+    with pytest.raises(ValueError, match=r"has shape \(2, 2\); give \(3, 3\)"):
+        bayes.fit_nuts("dawid_skene", labels, key=key, hyper={"row_concentration": np.ones((2, 2))})
+    with pytest.raises(ValueError, match="not finite"):
+        bayes.fit_nuts("dawid_skene", labels, key=key, hyper={"class_concentration": np.nan})
+    with pytest.raises(ValueError, match="must be positive"):
+        bayes.fit_nuts("one_coin", labels, key=key, hyper={"accuracy": (0, 1)})
+    with pytest.raises(ValueError, match="start must be one of 'majority'"):
+        bayes.fit_nuts("one_coin", labels, key=key, start="random")
+    with pytest.raises(ValueError, match="needs a key"):
+        bayes.fit_nuts("dawid_skene", labels, key=None)
+    nothing = Labels(labels.sample[:0], labels.labeler[:0], labels.label[:0], 5, 3, 3)
+    with pytest.raises(ValueError, match="no label at all"):
+        bayes.fit_nuts("dawid_skene", nothing, key=key)
+
+
+FROM_FLOAT32 = """
+import jax, numpy as np
+from jtruth.labels import Labels
+from jtruth.learning.annotation.bayes import fit_nuts
+z = np.repeat([[0, 0, 0], [1, 1, 1], [0, 1, 0], [1, 0, 1]], [40, 30, 6, 5], axis=0)
+fit = fit_nuts("one_coin", Labels.from_matrix(z, 2), key=jax.random.key(0), num_warmup=50, num_samples=20)
+assert jax.numpy.ones(1).dtype == "float32"
+assert {v.dtype.name for v in fit.run.samples.values()} == {"float64"}, fit.run.samples
+assert fit.log_likelihood().dtype == "float64" and fit.class_posterior.dtype == "float64"
+"""
+
+
+@pytest.mark.slow
+def test_float64_in_a_float32_process():
+    environment = {k: v for k, v in os.environ.items() if k != "JAX_ENABLE_X64"}
+    done = subprocess.run(
+        [sys.executable, "-c", FROM_FLOAT32],
+        cwd=Path(__file__).resolve().parents[3],
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", bayes.MODELS)
+def test_every_model_finds_the_classes(model):
+    z, y = crowds.simulate(0, size=200, labelers=5, classes=3, accuracy=0.75, present=1.0)
+    fit = bayes.fit_nuts(model, Labels.from_matrix(z, 3), key=jax.random.key(0), target_accept=0.95)
+    assert (fit.class_posterior.argmax(axis=1) == y).mean() > 0.85
+    assert fit.usable and fit.run.divergences == 0
+    np.testing.assert_allclose(fit.prior, np.bincount(y) / 200, atol=0.1)
+    np.testing.assert_allclose(
+        np.einsum("tcc->t", fit.mean_matrices) / 3, (z == y[:, None]).mean(axis=0), atol=0.1
+    )
+    np.testing.assert_allclose(fit.mean_matrices.sum(axis=2), 1)
+
+
+@pytest.mark.slow
+def test_one_label_a_sample_is_not_identified():
+    alone = Labels.from_matrix(np.array([[0], [1], [1], [0], [1]]), 2)
+    fit = bayes.fit_nuts("one_coin", alone, key=jax.random.key(0), **OPTIONS)
+    assert not fit.identified and not fit.usable and "Not identified" in fit.warnings[0]
+
+
+@pytest.mark.slow
+def test_a_model_of_your_own(fitted):
+    """Dawid and Skene under another name is the same posterior."""
+
+    def mine(rows, hyper, *, num_labelers):
+        return bayes.dawid_skene(rows, hyper, num_labelers=num_labelers)
+
+    spec = SPECS["dawid_skene"]._replace(model=mine)
+    fit = bayes.fit_nuts(spec, fitted.labels, key=jax.random.key(0), **OPTIONS)
+    assert fit.model == "mine"
+    np.testing.assert_array_equal(fit.run.samples["prior"], fitted.run.samples["prior"])
+
+
+@pytest.mark.slow
+def test_anaesthetists_as_in_rater():
+    # README of the R package rater (Stan): its prior, its posterior mean of pi, itself with ~1e-3 of error.
+    rows = np.where(np.eye(4) > 0, 8 * 0.6, 8 * 0.4 / 3)
+    fit = bayes.fit_nuts(
+        "dawid_skene",
+        crowds.anaesthetists(),
+        key=jax.random.key(0),
+        hyper={"class_concentration": 3.0, "row_concentration": rows},
+        num_warmup=1000,
+        num_samples=4000,
+    )
+    assert fit.converged and fit.usable
+    error = mean_error(fit.run.samples["prior"])
+    assert (np.abs(fit.prior - [0.3756, 0.4073, 0.1432, 0.0738]) < 3 * error + 1e-3).all()

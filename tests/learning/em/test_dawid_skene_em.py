@@ -1,0 +1,164 @@
+"""The pure EM function: vmap, weights, merged samples, float32, shared programs."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jtruth.learning.em._steps as em_module
+import jtruth.learning.em.dawid_skene as fit_module
+from jtruth.learning import (
+    LabelColumns,
+    columns_from_labels,
+    columns_from_matrix,
+    dawid_skene_em,
+    fit_dawid_skene,
+    majority_vote,
+)
+from jtruth.learning.em.columns import bucket
+from tests.learning.crowds import (
+    CARIES,
+    as_counts,
+    caries,
+    from_matrix,
+    simulate,
+)
+from tests.reference import dawid_skene as oracle
+
+
+def test_vmap_over_data_sets_equals_one_by_one():
+    tables = np.stack([simulate(seed, size=30, labelers=4)[0] for seed in range(3)])
+
+    def em(z):
+        votes = (z[:, :, None] == jnp.arange(3)[None, None, :]).astype(float).sum(axis=1) + 1e-3
+        start = votes / votes.sum(axis=1, keepdims=True)
+        columns = columns_from_matrix(z, 3)
+        return dawid_skene_em(
+            columns, start, jnp.full(3, 0.1), jnp.full((4, 3, 3), 0.2), max_steps=200, tol=1e-9
+        )
+
+    together = jax.vmap(em)(tables)
+    assert together.converged.all()
+    assert len(set(np.asarray(together.num_steps).tolist())) > 1  # each stopped at its own step
+    for k, table in enumerate(tables):
+        alone = em(jnp.asarray(table))
+        for a, b in zip(alone, jax.tree.map(lambda x, k=k: x[k], together), strict=True):
+            np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=1e-9, atol=1e-12)
+
+
+def test_vmap_over_weights_is_a_bootstrap():
+    z, _ = simulate(12, size=30, labelers=4, present=1.0)
+    columns, _ = columns_from_labels(from_matrix(z), merge=False)
+    start, pseudo = np.asarray(majority_vote(from_matrix(z))), np.full((4, 3, 3), 0.1)
+    start = np.pad(start, ((0, columns.weight.size - 30), (0, 0)), constant_values=1 / 3)
+    draws = np.random.default_rng(0).integers(0, 30, (3, 30))
+    weights = np.stack([np.bincount(d, minlength=columns.weight.size).astype(float) for d in draws])
+
+    def em(weight):
+        return dawid_skene_em(
+            columns._replace(weight=weight), start, np.zeros(3), pseudo, max_steps=8, tol=0.0
+        )
+
+    result = jax.vmap(em)(weights)
+    for k, draw in enumerate(draws):
+        p, pi, _, path = oracle.em(as_counts(from_matrix(z[draw])), steps=8, pseudo=np.full((3, 3), 0.1))
+        np.testing.assert_allclose(result.prior[k], p, rtol=1e-10)
+        np.testing.assert_allclose(result.matrices[k], pi, rtol=1e-9)
+        np.testing.assert_allclose(result.log_likelihood[k], path[-1], rtol=1e-11)
+
+
+def test_a_step_that_lowers_the_objective_is_noticed(monkeypatch):
+    # A wrong M step, which believes the class posterior less and less: what was known at the start is lost.
+    right = em_module._m_step
+
+    def wrong(data, posterior, *rest):
+        return right(data, 0.2 * posterior + 0.8 / 3, *rest)
+
+    z, y = simulate(18, present=1.0)
+    arguments = (columns_from_matrix(z, 3), np.eye(3)[y], np.zeros(3), np.zeros((5, 3, 3)))
+    monkeypatch.setattr(em_module, "_m_step", wrong)
+    result = dawid_skene_em.__wrapped__(*arguments, max_steps=10, tol=0.0)
+    drops = -np.diff(np.asarray(result.path))
+    assert drops.max() > 0.1
+    assert float(result.largest_drop) == pytest.approx(drops.max(), rel=1e-12)
+    monkeypatch.setattr(fit_module, "dawid_skene_em", dawid_skene_em.__wrapped__)
+    monkeypatch.setattr(fit_module, "vote_shares", lambda *_: np.eye(3)[np.append(y, [0] * 4)])  # 60 is 64
+    with pytest.raises(RuntimeError, match="lowered the objective"):
+        fit_dawid_skene(from_matrix(z))
+
+
+def test_jumps_reach_the_maximum_of_plain_em(monkeypatch):
+    # Labelers near chance: plain EM needs thousands of steps, and jumps must not go elsewhere.
+    labels = from_matrix(simulate(2, size=300, labelers=8, classes=2, accuracy=0.35, present=1.0)[0], 2)
+    fit = fit_dawid_skene(labels, tol=1e-10)
+    monkeypatch.setattr(em_module, "_PLAIN_STEPS", 10**6)
+    monkeypatch.setattr(fit_module, "dawid_skene_em", dawid_skene_em.__wrapped__)
+    plain = fit_dawid_skene(labels, tol=1e-10, max_steps=20_000)
+    assert fit.converged and plain.converged
+    assert fit.num_steps < plain.num_steps / 2
+    assert np.diff(fit.path).min() > -1e-9
+    np.testing.assert_allclose(fit.matrices, plain.matrices, atol=1e-6)
+    np.testing.assert_allclose(fit.log_likelihood, plain.log_likelihood, rtol=1e-12)
+
+
+def test_float32():
+    z, _ = simulate(13, size=200, labelers=5, present=1.0)
+    with jax.enable_x64(False):
+        start = majority_vote(from_matrix(z))
+        zeros = jnp.zeros((5, 3, 3))
+        result = dawid_skene_em(columns_from_matrix(z, 3), start, zeros[0, 0], zeros, max_steps=500, tol=1e-5)
+        assert {a.dtype for a in result} == {np.dtype(t) for t in ("float32", "int32", "bool")}
+        assert result.converged and result.largest_drop == 0
+    exact = fit_dawid_skene(from_matrix(z))
+    np.testing.assert_allclose(result.matrices, exact.matrices, atol=2e-4)
+    np.testing.assert_allclose(result.log_likelihood, exact.log_likelihood, rtol=1e-6)
+
+
+def test_fit_is_float64_in_a_float32_process():
+    z, _ = simulate(14)
+    exact = fit_dawid_skene(from_matrix(z))
+    with jax.enable_x64(False):
+        fit = fit_dawid_skene(from_matrix(z), num_restarts=1, key=jax.random.key(0))
+    assert {a.dtype for a in (fit.prior, fit.matrices, fit.class_posterior, fit.path)} == {np.dtype(float)}
+    assert fit.start_objectives[0] == exact.log_posterior
+
+
+def test_a_second_data_set_of_about_the_same_size_does_not_compile():
+    before = dawid_skene_em._cache_size()
+    fit_dawid_skene(from_matrix(simulate(15, size=230, labelers=13, present=1.0)[0]), max_steps=77)
+    fit_dawid_skene(from_matrix(simulate(16, size=250, labelers=13, present=1.0)[0]), max_steps=77)
+    assert dawid_skene_em._cache_size() - before == 1
+    assert [bucket(k) for k in (1, 8, 9, 31, 33, 1025, 4096, 4097)] == [1, 8, 10, 32, 40, 1280, 4096, 4352]
+
+
+def test_impossible_samples_of_weight_zero_do_not_spoil_the_rest():
+    # Sample 2 has a label that no sample with a weight has, so its likelihood is 0 under every class.
+    code = np.array([[0, 1, 2]])  # one labeler, three classes
+    columns = LabelColumns(code, np.array([3.0, 1.0, 0.0]), np.full(3, -1))
+    start = np.array([[1.0, 0, 0], [0, 1, 0], [1 / 3, 1 / 3, 1 / 3]])
+    result = dawid_skene_em(columns, start, np.zeros(3), np.zeros((1, 3, 3)), max_steps=20, tol=1e-9)
+    np.testing.assert_allclose(result.prior, [0.75, 0.25, 0])
+    assert float(result.log_likelihood) == pytest.approx(3 * np.log(0.75) + np.log(0.25))
+    assert np.isfinite(np.asarray(result.class_posterior)).all()
+
+
+def test_equal_samples_are_merged_without_changing_the_answer():
+    labels = caries()
+    merged, row = columns_from_labels(labels)
+    assert merged.code.shape == (5, 32)
+    assert sorted(merged.weight) == sorted(float(k) for k in CARIES.split())
+    apart, _ = columns_from_labels(labels, merge=False)
+    assert apart.code.shape == (5, bucket(3869))
+    results = []
+    for columns in (merged, apart):
+        start = np.full((columns.weight.size, 2), 0.5) + np.where(columns.code[4] % 2, 0.2, -0.2)[:, None] * [
+            -1,
+            1,
+        ]
+        results.append(
+            dawid_skene_em(columns, start, np.zeros(2), np.zeros((5, 2, 2)), max_steps=50, tol=1e-9)
+        )
+    one, many = results
+    assert float(one.log_likelihood) == pytest.approx(float(many.log_likelihood), rel=1e-12)
+    np.testing.assert_allclose(one.matrices, many.matrices, rtol=1e-10)
+    np.testing.assert_allclose(one.class_posterior[row], many.class_posterior[:3869], rtol=1e-8)

@@ -1,0 +1,330 @@
+"""The joint posterior on published tables, its guards, and its options."""
+
+import jax
+import numpy as np
+import pytest
+
+from jtruth.labels import Labels
+from jtruth.learning.joint.guard import check_switching
+from jtruth.learning.joint.posterior import fit_joint
+from jtruth.sampling import Effort
+from jtruth.stats.chains import mean_error
+from tests.learning import crowds
+
+QUICK = Effort(min_sweeps=800, max_sweeps=800, max_rhat=2.0, min_ess=5.0)
+KEY = jax.random.key(0)
+
+
+def by_chain(fit, values):
+    return values.reshape(int(fit.chain.max()) + 1, -1, *values.shape[1:])
+
+
+def simulated(seed=0, size=200, labelers=5, classes=2, accuracy=0.7):
+    z, y = crowds.simulate(seed, size=size, labelers=labelers, classes=classes, accuracy=accuracy)
+    z[(z < 0).all(axis=1), 0] = 0
+    rng = np.random.default_rng(1000 + seed)
+    y_pred = np.where(rng.random(size) < 0.7, y, rng.integers(0, classes, size))
+    return crowds.from_matrix(z, classes), y_pred, y
+
+
+def test_anaesthetists_with_the_prior_of_rater():
+    """Class shares of the R package rater (Stan): .3756 .4073 .1432 .0738, prior alpha = 3, N = 8, p = .6.
+
+    Three of our Monte Carlo errors, and 1e-3 for Stan's.
+    """
+    effort = Effort(min_sweeps=24_000)
+    fit = fit_joint(
+        crowds.anaesthetists(), key=KEY, prior_concentration=3.0, diagonal=4.8, off_diagonal_total=3.2,
+        effort=effort,
+    )  # fmt: skip
+    error = mean_error(by_chain(fit, fit.prior))
+    wanted = np.array([0.37559632, 0.40734481, 0.14321934, 0.07383953])
+    assert (error < 1e-3).all()
+    assert (np.abs(fit.prior.mean(axis=0) - wanted) < 3 * error + 1e-3).all()
+    assert fit.usable and fit.converged and fit.warnings == ()
+
+
+def test_fifth_dentist_of_the_caries_table():
+    """Independence: recall .916 [.899, .934], precision .420 [.394, .446], accuracy .737 [.727, .747]."""
+    split = crowds.caries().split_rater(4)
+    fit = fit_joint(split.labels, y_pred=split.y_pred, key=KEY, effort=Effort(min_sweeps=20_000))
+    assert fit.converged and fit.usable and fit.warnings == ()
+    n = fit.tables("in-sample")
+    found = {
+        "recall": (n[:, 1, 1] / n[:, 1].sum(axis=1), 0.916, 0.899, 0.934),
+        "precision": (n[:, 1, 1] / n[:, :, 1].sum(axis=1), 0.420, 0.394, 0.446),
+        "accuracy": ((n[:, 0, 0] + n[:, 1, 1]) / 3869, 0.737, 0.727, 0.747),
+    }
+    for draws, mean, low, high in found.values():
+        assert draws.mean() == pytest.approx(mean, abs=0.0015)
+        assert np.quantile(draws, [0.025, 0.975]) == pytest.approx([low, high], abs=0.003)
+    assert fit.prior[:, 1].mean() == pytest.approx(0.195, abs=0.0015)
+
+
+def test_tables_of_both_targets():
+    labels, y_pred, _ = simulated()
+    fit = fit_joint(labels, y_pred=y_pred, key=KEY, effort=QUICK)
+    inside, outside = fit.tables("in-sample"), fit.tables("population")
+    # Who was predicted what is known, in every draw; populations sum to 1.
+    np.testing.assert_array_equal(inside.sum(axis=1), np.tile(np.bincount(y_pred), (len(inside), 1)))
+    np.testing.assert_allclose(outside.sum(axis=(1, 2)), 1, rtol=1e-12)
+    accuracy = [np.trace(t, axis1=1, axis2=2) / t[0].sum() for t in (inside, outside)]
+    assert accuracy[0].mean() == pytest.approx(accuracy[1].mean(), abs=0.02)
+    assert accuracy[0].std() < accuracy[1].std()  # the population is harder to know than the samples at hand
+    # The mean count table is the sum of class posteriors.
+    symbol = np.eye(2)[y_pred]
+    np.testing.assert_allclose(inside.mean(axis=0), fit.class_posterior.T @ symbol, atol=3)
+    with pytest.raises(ValueError, match="target must be one of"):
+        fit.tables("both")
+
+
+def test_all_gold_is_counting():
+    labels, y_pred, y = simulated(classes=3)
+    fit = fit_joint(labels, y_pred=y_pred, gold=y, key=KEY, effort=QUICK)
+    exact = np.zeros((3, 3))
+    np.add.at(exact, (y, y_pred), 1)
+    np.testing.assert_array_equal(fit.counts, np.broadcast_to(exact, fit.counts.shape))
+    np.testing.assert_array_equal(fit.class_posterior, np.eye(3)[y])
+    concentration = exact + np.where(np.eye(3) > 0, 2.0, 0.5)
+    wanted = concentration / concentration.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(fit.classifier.mean(axis=0), wanted, atol=0.02)
+
+
+def test_pseudo_counts_are_gold_questions():
+    """A labeler's earlier labels of known class enter as counts: the rows have the same posterior mean."""
+    labels, _, y = simulated(labelers=3)
+    earlier = np.zeros((3, 2, 2))
+    earlier[0] = [[900, 100], [300, 700]]
+    fit = fit_joint(labels, gold=y, pseudo_counts=earlier, key=KEY, effort=QUICK)
+    n = np.zeros((2, 2))
+    mine = labels.labels_of(0)
+    np.add.at(n, (y[mine >= 0], mine[mine >= 0]), 1)
+    n += earlier[0] + [[2, 1], [1, 2]]
+    np.testing.assert_allclose(fit.mean_matrices[0], n / n.sum(axis=1, keepdims=True), atol=0.005)
+
+
+def test_known_prior_is_held():
+    labels, y_pred, _ = simulated()
+    fit = fit_joint(labels, y_pred=y_pred, prior=[0.7, 0.3], key=KEY, effort=QUICK)
+    np.testing.assert_array_equal(fit.prior, np.broadcast_to([0.7, 0.3], fit.prior.shape))
+    assert "prior[0]" in fit.convergence.rhat and np.isnan(fit.convergence.rhat["prior[0]"])
+
+
+def test_same_key_same_draws_other_key_other_draws():
+    labels, y_pred, _ = simulated()
+    one, two, other = (
+        fit_joint(labels, y_pred=y_pred, key=jax.random.key(k), effort=QUICK) for k in (1, 1, 2)
+    )
+    for name in ("prior", "matrices", "classifier", "counts", "class_posterior", "labeler_accuracy"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
+        assert (getattr(one, name) != getattr(other, name)).any()
+
+
+def test_order_of_samples_and_labelers_does_not_matter():
+    labels, y_pred, _ = simulated()
+    fit = fit_joint(labels, y_pred=y_pred, key=KEY)
+    rng = np.random.default_rng(0)
+    samples, labelers = rng.permutation(labels.num_samples), rng.permutation(labels.num_labelers)
+    shuffled = labels.restrict(samples).select_labelers(labelers)
+    again = fit_joint(shuffled, y_pred=y_pred[samples], key=KEY)
+    np.testing.assert_allclose(again.class_posterior, fit.class_posterior[samples], atol=0.03)
+    np.testing.assert_allclose(again.mean_matrices, fit.mean_matrices[labelers], atol=0.02)
+
+
+def test_resume_through_fit_joint(tmp_path):
+    labels, y_pred, _ = simulated()
+    options = {"y_pred": y_pred, "key": KEY, "effort": Effort(min_sweeps=1600)}
+    whole, seen = fit_joint(labels, **options), []
+
+    def stop(done, planned):
+        seen.append((done, planned))
+        if len(seen) == 9:
+            raise KeyboardInterrupt
+
+    path = tmp_path / "run.npz"
+    with pytest.raises(KeyboardInterrupt):
+        fit_joint(labels, **options, progress=stop, checkpoint=path, checkpoint_seconds=0)
+    again = fit_joint(labels, **options, checkpoint=str(path))
+    for name in ("prior", "matrices", "mean_matrices", "classifier", "counts", "class_posterior"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(whole, name))
+
+
+def test_thinned_matrices_know_their_draw():
+    labels, y_pred, _ = simulated(labelers=4)
+    fit = fit_joint(labels, y_pred=y_pred, key=KEY, effort=QUICK._replace(max_bytes=10_000))
+    assert fit.matrices.dtype == np.float32 and fit.matrices.nbytes <= 10_000
+    assert len(fit.matrices) == len(fit.matrix_draw) < len(fit.prior)
+    own = np.diagonal(fit.matrices, axis1=2, axis2=3)
+    accuracy = np.einsum("dtc,dc->dt", own, fit.prior[fit.matrix_draw])
+    np.testing.assert_allclose(accuracy, fit.labeler_accuracy[fit.matrix_draw], atol=1e-6)
+    assert np.abs(fit.mean_matrices - fit.matrices.mean(axis=0)).max() < 0.05
+
+
+def test_symbols_need_not_be_classes():
+    labels, y_pred, y = simulated()
+    bins = np.where(np.arange(y.size) % 3 == 0, 2, 3 * y_pred)  # symbol 1 never occurs
+    fit = fit_joint(labels, y_pred=bins, num_symbols=4, key=KEY, effort=QUICK)
+    assert fit.counts.shape[1:] == (2, 4) and (fit.counts[:, :, 1] == 0).all()
+    assert fit.counts[0].sum() == y.size
+
+
+def test_missing_predictions_are_in_no_table():
+    labels, y_pred, _ = simulated()
+    y_pred[:50] = -1
+    fit = fit_joint(labels, y_pred=y_pred, key=KEY, effort=QUICK)
+    assert (fit.counts.sum(axis=(1, 2)) == 150).all() and fit.class_posterior.shape == (200, 2)
+    without = fit_joint(labels, key=KEY, effort=QUICK)
+    assert without.counts is None
+    with pytest.raises(ValueError, match="no y_pred"):
+        without.tables("in-sample")
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_permuted_start_is_caught(classes):
+    labels, y_pred, y = simulated(classes=classes, accuracy=0.8)
+    start = np.eye(classes)[(y + 1) % classes]
+    fit = fit_joint(labels, y_pred=y_pred, key=KEY, start=start, effort=QUICK)
+    assert fit.switching.switched and not fit.usable
+    assert any("switched" in text for text in fit.warnings)
+    assert (fit.class_posterior.argmax(axis=1) == y).mean() < 0.2  # it is indeed a mirror image
+    right = fit_joint(labels, y_pred=y_pred, key=KEY, start=np.eye(classes)[y], effort=QUICK)
+    assert right.usable and right.switching.sentence is None
+
+
+def test_random_starts_are_judged_by_the_truth():
+    """Every verdict on 24 random starts agrees with the true classes, and both verdicts occur."""
+    verdicts = []
+    for seed in range(24):
+        labels, y_pred, y = simulated(seed)
+        start = np.random.default_rng(seed).dirichlet(np.ones(2), y.size)
+        fit = fit_joint(labels, y_pred=y_pred, key=KEY, start=start, effort=QUICK)
+        mirrored = (fit.class_posterior.argmax(axis=1) == y).mean() < 0.5
+        assert fit.switching.switched == mirrored
+        verdicts.append(mirrored)
+    assert 0 < sum(verdicts) < len(verdicts)
+
+
+def test_chains_that_disagree_are_named():
+    right = np.broadcast_to([[0.9, 0.1], [0.2, 0.8]], (3, 2, 2))
+    verdict = check_switching(np.stack([right, right, right[:, ::-1], right]), ("no", "yes"))
+    assert verdict.chains.tolist() == [False, False, True, False] and verdict.switched
+    assert "in 1 of 4 chains" in (verdict.sentence or "")
+    three = np.eye(3)[[0, 2, 1]][None, None]
+    verdict = check_switching(three, ("a", "b", "c"))
+    assert verdict.best_permutation.tolist() == [0, 2, 1]
+    assert "'b' as 'c', 'c' as 'b'" in (verdict.sentence or "")
+
+
+@pytest.mark.parametrize("diagonal", [0.3, 0.45, 0.49, 0.51, 0.7])
+def test_two_classes_have_switched_when_raters_are_more_often_wrong_than_right(diagonal):
+    """For two classes the guard stands at 1/2: below it the mirror image has the better raters."""
+    rows = np.array([[diagonal + 0.1, 0.9 - diagonal], [1.1 - diagonal, diagonal - 0.1]])
+    verdict = check_switching(np.tile(rows, (4, 3, 1, 1)), ("no", "yes"))
+    assert verdict.mean_diagonal == pytest.approx(diagonal)
+    assert verdict.switched == (diagonal < 0.5) and verdict.chains.tolist() == [diagonal < 0.5] * 4
+
+
+def test_a_classifier_that_only_copies_errs_as_the_labelers_of_a_random_sample_do():
+    """A copied label is one of the sample's labels: busy labelers count for less where they have company."""
+    labels, y_pred, y = simulated()
+    z = labels.to_matrix().copy()
+    z[::2, 1:] = -1  # labeler 0 is alone on every second sample
+    some = Labels.from_matrix(np.where((z >= 0).any(axis=1, keepdims=True), z, labels.to_matrix()), 2)
+    fit = fit_joint(
+        some, y_pred=y_pred, gold=y, key=KEY, effort=QUICK, dependence="copying", dependent_share=1 - 1e-9
+    )
+    z = some.to_matrix()
+    share = ((z >= 0) / (z >= 0).sum(axis=1, keepdims=True)).mean(axis=0)
+    expected = np.einsum("t,ktcu->kcu", share, fit.matrices)
+    np.testing.assert_allclose(fit.classifier[fit.matrix_draw], expected, atol=1e-5)
+    fit = fit_joint(some, y_pred=y_pred, key=KEY, effort=QUICK, dependence="copying", dependent_share=0.3)
+    np.testing.assert_allclose(fit.classifier.sum(axis=2), 1, atol=1e-6)
+
+
+def test_one_labeler_is_not_identified():
+    labels, y_pred, y = simulated()
+    alone = labels.select_labelers([0])
+    fit = fit_joint(alone, y_pred=y_pred, key=KEY, effort=QUICK)
+    assert not fit.identified and not fit.usable and "Not identified" in fit.warnings[0]
+    two = labels.select_labelers([0, 1])
+    assert not fit_joint(two, key=KEY, effort=QUICK).identified  # two raters a sample
+    assert fit_joint(two, y_pred=y_pred, key=KEY, effort=QUICK).identified  # three
+    gold = np.where(np.arange(y.size) < 30, y, -1)
+    assert fit_joint(alone, y_pred=y_pred, gold=gold, key=KEY, effort=QUICK).identified
+    known = np.tile([[90.0, 10.0], [20.0, 80.0]], (1, 1, 1))
+    assert fit_joint(alone, y_pred=y_pred, pseudo_counts=known, key=KEY, effort=QUICK).identified
+
+
+@pytest.mark.parametrize("dependence", ["shared_strata", "labeler_strata", "copying"])
+def test_models_of_dependence_agree_where_nothing_depends(dependence):
+    """Independent raters, every sample gold: all models must find the rows of the classifier."""
+    labels, y_pred, y = simulated(size=150)
+    fit = fit_joint(labels, y_pred=y_pred, gold=y, key=KEY, dependence=dependence, effort=QUICK)
+    n = np.zeros((2, 2))
+    np.add.at(n, (y, y_pred), 1)
+    np.testing.assert_array_equal(fit.counts, np.broadcast_to(n, fit.counts.shape))
+    np.testing.assert_allclose(fit.matrices.sum(axis=-1), 1, atol=1e-5)
+    np.testing.assert_allclose(fit.classifier.sum(axis=-1), 1, atol=1e-6)
+    wanted = n / n.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(fit.classifier.mean(axis=0), wanted, atol=0.06)
+    assert fit.weights is not None and fit.dependence == dependence
+
+
+def test_shared_difficulty_lowers_precision_on_caries():
+    """Dentist 5: independence says precision .42; samples that are hard for all dentists move it down."""
+    split = crowds.caries().split_rater(4)
+    effort = QUICK._replace(min_sweeps=4000, max_sweeps=4000, max_rhat=9.0, burn_in=1000)
+    fit = fit_joint(split.labels, y_pred=split.y_pred, key=KEY, dependence="shared_strata", effort=effort)
+    n = fit.tables("in-sample")
+    assert (n[:, 1, 1] / n[:, :, 1].sum(axis=1)).mean() < 0.38
+
+
+BAD = {
+    "y_pred shape": ({"y_pred": [0, 1]}, "y_pred must hold one whole number for each of the 20 samples"),
+    "y_pred value": ({"y_pred": np.full(20, 2)}, r"y_pred\[0\] is 2; use a predicted symbol 0..1"),
+    "y_pred empty": ({"y_pred": np.full(20, -1)}, "y_pred holds no prediction at all"),
+    "symbols alone": ({"num_symbols": 3}, "y_pred was not given"),
+    "gold": ({"gold": np.full(20, 5)}, r"gold\[0\] is 5; use a class 0..1"),
+    "prior sum": ({"prior": [0.5, 0.6]}, "must hold 2 probabilities that sum to 1"),
+    "prior and gold": ({"prior": [1.0, 0.0], "gold": np.ones(20, int)}, "prior 0 but gold says"),
+    "diagonal": ({"diagonal": 0.0}, "diagonal is a Dirichlet concentration and must be positive"),
+    "pseudo-counts shape": ({"pseudo_counts": np.ones((2, 2))}, r"pseudo_counts must be numbers of shape"),
+    "pseudo-counts sign": ({"pseudo_counts": -np.ones((3, 2, 2))}, r"pseudo_counts\[0, 0, 0\] is -1.0"),
+    "pseudo-counts, strata": (
+        {"pseudo_counts": np.ones((3, 2, 2)), "dependence": "shared_strata"},
+        "no room for pseudo_counts",
+    ),
+    "start": ({"start": np.ones((20, 2))}, "row 0 of start sums to 2"),
+    "dependence": ({"dependence": "no"}, "dependence must be one of"),
+    "no key": ({"key": None}, "sampling needs a key"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_arguments(case, as_installed):
+    options, message = BAD[case]
+    labels, _, _ = simulated(size=20, labelers=3)
+    with pytest.raises(ValueError, match=message):
+        fit_joint(labels, **({"key": KEY} | options))
+
+
+def test_no_labels():
+    nothing = Labels(*np.zeros((2, 3), np.int32), np.full(3, -1, np.int32), 3, 1, 2)
+    with pytest.raises(ValueError, match="no label at all"):
+        fit_joint(nothing, key=KEY)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["bluebirds", "dogs", "rte", "anaesthetists"])
+def test_default_never_switches(name, shared_data):
+    """10 keys each; real classes are found about as well as by EM."""
+    if name == "anaesthetists":
+        labels, y = crowds.anaesthetists(), None
+    else:
+        labels, y = crowds.real_set(shared_data(name))
+    known = {"bluebirds": 0.88, "dogs": 0.83, "rte": 0.92}
+    for seed in range(10):
+        fit = fit_joint(labels, key=jax.random.key(seed))
+        assert fit.usable and not fit.switching.chains.any()
+        if y is not None:
+            assert (fit.class_posterior.argmax(axis=1) == y).mean() > known[name]

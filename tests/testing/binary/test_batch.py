@@ -1,0 +1,162 @@
+"""exact_batch against the exact tables of one data set at a time, and against enumeration."""
+
+from functools import partial
+from itertools import product
+
+import jax
+import numpy as np
+import pytest
+from scipy.special import betaln, expit, logsumexp
+
+from jtruth.tables.metrics import METRICS, binary_counts, shown
+from jtruth.testing.binary.batch import enough_window, exact_batch
+from jtruth.testing.binary.exact import count_table
+from jtruth.testing.binary.operating_point import BetaPrior, collapse
+
+WINDOW = (96, 96)
+
+
+def make_sets(number=6, samples=150):
+    """Labels of good and poor labelers, classifiers good, poor and upside down; some labels certain."""
+    rng = np.random.default_rng(0)
+    y = rng.random((number, samples)) < rng.uniform(0.1, 0.9, (number, 1))
+    informative = rng.uniform(0.8, 4, (number, 1))
+    x = np.where(y, 1, -1) * informative + rng.normal(size=y.shape) * informative**0.5
+    y_pred = rng.random(y.shape) < np.where(y, rng.random((number, 1)), rng.random((number, 1)))
+    x[1, :20], x[1, 20:50] = np.inf, -np.inf
+    x[2, :3] = 700.0
+    y_pred[3], y_pred[4] = True, False
+    return x, y_pred.astype(np.int32)
+
+
+@pytest.fixture(scope="module")
+def sets():
+    return make_sets()
+
+
+@pytest.fixture(scope="module")
+def found(sets):
+    return jax.tree.map(np.asarray, exact_batch(*sets, window=WINDOW))
+
+
+def laws(x, y_pred, prior=BetaPrior()):
+    table = count_table(collapse(x, y_pred), prior)
+    return [table.estimate(name) for name in shown("01")], table
+
+
+def test_means_sd_and_evidence_equal_the_exact_table(sets, found):
+    assert found.ok.all()
+    for i, (x, y_pred) in enumerate(zip(*sets, strict=True)):
+        exact, table = laws(x, y_pred)
+        for name in ("mean", "sd", "probability_defined"):
+            expected = [getattr(law, name) for law in exact]
+            tolerance = 1e-7 if name == "sd" and i in (3, 4) else 1e-10  # laws that are all at one value
+            np.testing.assert_allclose(getattr(found, name)[i], expected, rtol=0, atol=tolerance)
+        assert found.log_evidence[i] == pytest.approx(table.log_evidence, abs=1e-9)
+
+
+def test_lattice_intervals_are_exact_and_ratio_intervals_within_two_bins(sets, found):
+    for i, (x, y_pred) in enumerate(zip(*sets, strict=True)):
+        exact, _ = laws(x, y_pred)
+        for m, law in enumerate(exact):
+            low, high, mass = law.interval(0.95)
+            step = found.resolution[i, m]
+            if m < 2:
+                assert step == 0
+                np.testing.assert_allclose(
+                    (found.low[i, m], found.high[i, m], found.mass[i, m]), (low, high, mass), atol=1e-10
+                )
+                continue
+            width = found.high[i, m] - found.low[i, m]
+            assert high - low - 1e-7 <= width <= high - low + 2 * step + 1e-7
+            assert step <= law.sd / 128 + 1e-9
+            inside = (law.values >= found.low[i, m] - 1e-12) & (law.values <= found.high[i, m] + 1e-12)
+            assert law.pmf[inside].sum() == pytest.approx(found.mass[i, m], abs=1e-9)
+            assert found.mass[i, m] >= 0.95 - 1e-9
+
+
+def test_equals_enumeration_of_all_label_vectors(sets):
+    """All but 8 labels are certain, so that the shapes, and the compiled program, are those of `found`."""
+    rng = np.random.default_rng(1)
+    x, y_pred = np.where(rng.random((6, 150)) < 0.3, np.inf, -np.inf), sets[1].copy()
+    x[:, :8], y_pred[:, :8] = 2 * rng.normal(size=(6, 8)), rng.integers(0, 2, (6, 8))
+    prior = BetaPrior(2.0, 1.5, 0.7, 3.0)
+    found = jax.tree.map(np.asarray, exact_batch(x, y_pred, prior=prior, window=WINDOW))
+    free = np.array(list(product((0, 1), repeat=8)))
+    for i in range(6):
+        labels = np.concatenate([free, np.broadcast_to(x[i, 8:] > 0, (256, 142))], axis=1)
+        tp, fp, fn, tn = binary_counts(y_pred[i], labels)
+        log_p = np.where(free == 1, np.log(expit(x[i, :8])), np.log(expit(-x[i, :8]))).sum(1)
+        log_p += betaln(tp + prior.a_d, fn + prior.b_d) - betaln(prior.a_d, prior.b_d)
+        log_p += betaln(fp + prior.a_f, tn + prior.b_f) - betaln(prior.a_f, prior.b_f)
+        np.testing.assert_allclose(found.log_evidence[i], logsumexp(log_p), rtol=0, atol=1e-10)
+        p = np.exp(log_p - logsumexp(log_p))
+        for m, metric in enumerate(map(METRICS.get, shown("01"))):
+            values = metric(tp, fp, fn, tn)
+            mean = values @ p if not np.isnan(values).any() else np.nan
+            np.testing.assert_allclose(found.mean[i, m], mean, rtol=0, atol=1e-12)
+
+
+def test_float32_is_good_to_a_hundred_thousandth_of_the_sd(sets, found):
+    x, y_pred = sets
+    single = jax.tree.map(np.asarray, exact_batch(x.astype(np.float32), y_pred, window=WINDOW))
+    assert single.mean.dtype == np.float32 and single.ok.all()
+    spread = found.sd > 1e-6  # not the laws that are all at one value
+    error = np.where(spread, np.abs(single.mean - found.mean) / np.where(spread, found.sd, 1), 0)
+    assert 1e-9 < np.nanmax(error) < 3e-5
+    np.testing.assert_allclose(np.where(spread, single.sd, 0), np.where(spread, found.sd, 0), rtol=1e-4)
+    np.testing.assert_allclose(single.log_evidence, found.log_evidence, rtol=0, atol=2e-3)
+
+
+def test_jit_vmap_and_chunks_do_not_change_the_answer(sets, found):
+    x, y_pred = sets
+    plain = partial(exact_batch, window=WINDOW)
+    mapped = jax.jit(jax.vmap(plain))(x.reshape(2, 3, -1), y_pred.reshape(2, 3, -1))
+    mapped = jax.tree.map(lambda leaf: leaf.reshape(6, *leaf.shape[2:]), mapped)
+    for other in (plain(x, y_pred, sets_at_once=4), mapped):
+        for name in ("mean", "sd", "low", "high", "log_evidence"):
+            np.testing.assert_allclose(getattr(other, name), getattr(found, name), rtol=0, atol=1e-9)
+
+
+def test_the_automatic_window_is_enough_and_no_larger_than_need_be(sets):
+    x, y_pred = sets
+    window = enough_window(x, y_pred)
+    assert max(window) <= 160  # 151 counts are possible
+    assert np.asarray(exact_batch(x, y_pred).ok).all()
+    easy = enough_window(np.where(x > 0, 3.0, -3.0)[:1], y_pred[:1])
+    assert max(easy) < 160
+
+
+def test_a_window_that_is_too_small_is_flagged(sets):
+    x, y_pred = sets
+    small = exact_batch(x, y_pred, window=(24, 24))
+    lost = np.abs(np.asarray(small.mean) - np.asarray(exact_batch(x, y_pred, window=WINDOW).mean)).max(1)
+    assert not np.asarray(small.ok).all()
+    assert (np.asarray(small.ok) <= (lost < 1e-9)).all()  # ok only where nothing was lost
+    assert (np.asarray(small.edge_mass)[~np.asarray(small.ok)] > 1e-12).all()
+
+
+def test_numbers_that_underflow_are_flagged():
+    rng = np.random.default_rng(2)
+    x, y_pred = rng.normal(size=(1, 2000)) * 0.3, rng.integers(0, 2, (1, 2000)).astype(np.int32)
+    single = exact_batch(x.astype(np.float32), y_pred, window=(1024, 1024))
+    assert not np.asarray(single.ok)[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"level": 1.0}, "level is 1.0"),
+        ({"window": (0, 8)}, "window is 0"),
+        ({"bins": 0}, "bins is 0"),
+        ({"sets_at_once": 0}, "sets_at_once is 0"),
+    ],
+)
+def test_bad_options(sets, options, message):
+    with pytest.raises(ValueError, match=message):
+        exact_batch(*sets, **{"window": WINDOW, **options})
+
+
+def test_shapes_that_differ(as_installed):
+    with pytest.raises(ValueError, match="both must be"):
+        exact_batch(np.zeros((2, 3)), np.zeros((2, 4), np.int32), window=(8, 8))

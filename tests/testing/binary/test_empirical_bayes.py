@@ -1,0 +1,301 @@
+"""Algorithms 1, 2 and 3 of Su against sums over count PMFs and plain Python; reference paths: test_golden."""
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import expit
+
+from jtruth.tables.metrics import named_metric
+from jtruth.testing import (
+    draw_labels,
+    exact_step,
+    iterate,
+    labels_step,
+    log_odds_of,
+    moments,
+    plug_in_step,
+    ratio_step,
+    sampling_step,
+)
+from jtruth.testing.binary.empirical_bayes import (
+    detection_ratio,
+    draw_counts,
+    false_alarm_ratio,
+    map_labels,
+    mean_share,
+    posterior_log_odds,
+    ratio_mean,
+)
+from jtruth.testing.binary.plug_in import metric_ratio
+from tests.reference import su_binary as su
+from tests.testing.golden_cases import CASES, log_odds
+
+STEPS = {
+    "paper": lambda x, y: ratio_step(x, y, mean="marsaglia"),
+    "integral": lambda x, y: ratio_step(x, y, mean="integral"),
+    "second_order": ratio_step,
+    "plugin": plug_in_step,
+    "exact": exact_step,
+    "labels": labels_step,
+}
+share = jax.jit(mean_share)
+
+
+@partial(jax.jit, static_argnames=("tol", "alpha", "name", "max_steps"))
+def run(x, y, start=(0.5, 0.5), tol=1e-3, alpha=1e-3, *, name, max_steps=30):
+    """`iterate`, compiled once for each algorithm: most data sets here have 40 samples."""
+    return iterate(STEPS[name](x, y), dtype=x.dtype, start=start, tol=tol, alpha=alpha, max_steps=max_steps)
+
+
+def simulated(seed, n, *, share=0.35, d=0.8, f=0.25, error=0.25, labelers=2):
+    rng = np.random.default_rng(seed)
+    truth = rng.random(n) < share
+    y = (rng.random(n) < np.where(truth, d, f)).astype(np.int32)
+    rates = rng.uniform(0.6 * error, 1.4 * error, (n, labelers))
+    vote = np.where(rng.random((n, labelers)) < rates, ~truth[:, None], truth[:, None])
+    x = np.log(share / (1 - share)) + (np.where(vote, 1, -1) * np.log(1 / rates - 1)).sum(1)
+    return jnp.asarray(x), jnp.asarray(y)
+
+
+def reference_of(x):
+    """(lik, prior) with the log-odds x."""
+    rho = expit(np.asarray(x, np.float64))
+    return np.stack([1 - rho, rho], axis=1), [0.5, 0.5]
+
+
+def double_sum(p, chosen):
+    """E[A/(A+B) | A+B > 0] by the two count PMFs."""
+    pmfs = (su.poisson_binomial(p[chosen]), su.poisson_binomial(p[~chosen]))
+    total, undefined = su.exact_ratio_mean(*pmfs)
+    return total / (1 - undefined)
+
+
+def test_log_odds_and_the_posterior_at_an_operating_point():
+    """(21) and (10) as logits, certain labels included."""
+    lik = np.array([[0.2, 0.6], [0.9, 0.3], [0.0, 1.0], [1.0, 0.0], [0.5, 0.5]])
+    prior, y = [0.3, 0.7], np.array([1, 0, 1, 1, 0], np.int32)
+    with np.errstate(divide="ignore"):
+        x = log_odds_of(jnp.asarray(np.log(lik)), jnp.asarray(prior))
+    np.testing.assert_allclose(expit(np.array(x)), su.class_posterior(lik, prior)[:, 1], atol=1e-15)
+    found = posterior_log_odds(x, jnp.asarray(y), jnp.asarray([0.8, 0.3]))
+    expected = su.testing_posterior(lik, prior, list(y), su.operating_matrix(0.8, 0.3))[:, 1]
+    np.testing.assert_allclose(expit(np.array(found)), expected, atol=1e-15)
+
+
+def test_moments_and_the_three_ratios_of_table_16():
+    x, y = simulated(0, 80)
+    point = jnp.asarray([0.7, 0.2])
+    m = moments(x, y, point)
+    posterior = su.testing_posterior(*reference_of(x), [int(v) for v in y], su.operating_matrix(0.7, 0.2))
+    expected = su.moments(posterior[:, 1], [int(v) for v in y])
+    np.testing.assert_allclose(m, [expected[k] for k in ("muU", "varU", "muV", "varV", "n1")], rtol=1e-12)
+    ratios = {
+        ("P_D", 1): detection_ratio(m),
+        ("P_FA", 1): false_alarm_ratio(m),
+        ("F", 0.5): metric_ratio(m, named_metric("f0.5")),
+    }
+    for (name, beta), ratio in ratios.items():
+        p = su.ratio_parameters(name, expected, beta)
+        wanted = (p["muZ"], p["muW"], p["sZ"] ** 2, p["sW"] ** 2, p["cov"])
+        np.testing.assert_allclose(ratio, wanted, rtol=1e-11)
+
+
+@given(
+    st.lists(st.tuples(st.floats(1e-6, 1.0), st.booleans()), min_size=1, max_size=20).filter(
+        lambda rows: sum(p for p, _ in rows) > 1e-5
+    )
+)
+def test_mean_share_of_few_flips_by_the_double_sum(rows):
+    p, chosen = (np.array(v) for v in zip(*rows, strict=True))
+    more = 20 - p.size  # coins that never fall on heads: one shape for all examples
+    found = share(
+        jnp.asarray(np.append(p, np.zeros(more))), jnp.asarray(np.append(chosen, np.ones(more, bool)))
+    )
+    np.testing.assert_allclose(found, double_sum(p, chosen), rtol=1e-10)
+
+
+@pytest.mark.parametrize("expected", [0.01, 3.0, 30.0, 60.0, 65.0, 70.0, 120.0, 150.0])
+@pytest.mark.parametrize("spread", ["alike", "mixed", "nearly certain"])
+def test_mean_share_on_both_sides_of_its_switch(expected, spread):
+    """Node by node below an expected count of 64, by power sums above."""
+    rng = np.random.default_rng(int(expected * 10))
+    base = {"alike": np.full(160, 0.5), "mixed": rng.random(160), "nearly certain": rng.beta(0.05, 0.05, 160)}
+    p = base[spread] * expected / base[spread].sum()
+    if p.max() > 1:  # keep the sum: the largest are certain, the others as they are scaled
+        p = np.where(np.arange(160) < int(expected), 1 - 1e-4 * base[spread], 1e-6)
+    chosen = rng.random(160) < 0.6
+    np.testing.assert_allclose(share(jnp.asarray(p), jnp.asarray(chosen)), double_sum(p, chosen), rtol=1e-10)
+    single = share(jnp.asarray(p, jnp.float32), jnp.asarray(chosen))
+    assert single.dtype == jnp.float32
+    np.testing.assert_allclose(single, double_sum(p, chosen), rtol=1e-5)
+
+
+def test_mean_share_at_its_ends():
+    p, none, all_ = jnp.asarray([0.2, 0.5, 0.9]), jnp.zeros(3, bool), jnp.ones(3, bool)
+    assert float(share(p, none)) == 0
+    assert float(share(p, all_)) == pytest.approx(1, abs=1e-13)
+    assert np.isnan(float(share(jnp.zeros(3), all_)))  # no head ever: undefined
+    known = jnp.asarray([1.0, 1.0, 0.0])
+    assert float(share(known, jnp.asarray([True, False, True]))) == pytest.approx(0.5, abs=1e-13)
+    tiny = share(jnp.asarray([1e-12, 3e-12, 1e-13]), jnp.asarray([True, False, True]))
+    assert float(tiny) == pytest.approx(1.1 / 4.1, rel=1e-10)
+
+
+def test_hard_labels_and_their_rates():
+    """(22); ties go to class 0."""
+    x, y = jnp.asarray([2.0, -1.0, 0.0, -0.5, 3.0]), jnp.asarray([1, 1, 1, 0, 0], jnp.int32)
+    point = jnp.asarray([0.5, 0.5])
+    assert map_labels(x, y, point).tolist() == [1, 0, 0, 0, 1]
+    np.testing.assert_allclose(labels_step(x, y)(point, jnp.asarray(0)), [1 / 2, 2 / 3])
+
+
+def test_the_name_of_a_mean():
+    x, y = simulated(1, 40)
+    mean = jax.jit(ratio_mean, static_argnums=1)
+    names = ("second_order", "marsaglia", "integral", "second_order_always")
+    ratio = detection_ratio(moments(x, y, jnp.asarray([0.6, 0.3])))
+    values = {name: float(mean(ratio, name)) for name in names}
+    assert values["second_order"] == values["second_order_always"]  # the moment condition holds
+    assert len(set(values.values())) == 3 and max(values.values()) - min(values.values()) < 0.02
+    with pytest.raises(ValueError, match="mean='median'; choose second_order, marsaglia, integral"):
+        ratio_mean(ratio, "median")
+    poor = detection_ratio(moments(x[:6] - 2, y[:6], jnp.asarray([0.6, 0.3])))
+    assert float(mean(poor, "second_order")) == float(mean(poor, "integral"))  # and here it fails
+
+
+def test_drawn_labels_and_counts_have_the_moments_of_the_posterior():
+    """40 000 draws; every mean within 5 standard errors (false alarm below 1e-4 for the lot)."""
+    x, y = simulated(2, 30)
+    point, n = jnp.asarray([0.8, 0.3]), 40_000
+    p = expit(np.array(posterior_log_odds(x, y, point)))
+    labels = np.array(draw_labels(jax.random.key(0), x, y, point, n))
+    assert (np.abs(labels.mean(0) - p) < 5 * np.sqrt(p * (1 - p) / n)).all()
+    counts = np.array(draw_counts(jax.random.key(1), x, y, point, n))
+    assert counts.shape == (n, 4) and (counts.sum(1) == 30).all()
+    assert (counts[:, :2].sum(1) == int(y.sum())).all()
+    for column, chosen in ((0, np.array(y) == 1), (2, np.array(y) == 0)):
+        mean, variance = p[chosen].sum(), (p * (1 - p))[chosen].sum()
+        assert abs(counts[:, column].mean() - mean) < 5 * np.sqrt(variance / n)
+        assert abs(counts[:, column].var() / variance - 1) < 0.05
+    assert abs(np.corrcoef(counts[:, 0], counts[:, 2])[0, 1]) < 5 / np.sqrt(n)
+
+
+@pytest.mark.parametrize(("dtype", "num_draws"), [(jnp.float32, 5000), (jnp.float64, 37)])
+def test_one_step_of_algorithm_2_is_the_exact_step_within_its_noise(dtype, num_draws):
+    x, y = simulated(3, 120)
+    point = jnp.asarray([0.7, 0.3], dtype)
+    step = sampling_step(jax.random.key(2), x.astype(dtype), y, num_draws=num_draws)
+    step = jax.jit(step)
+    found = step(point, jnp.asarray(4))
+    exact = exact_step(x, y)(jnp.asarray([0.7, 0.3]), jnp.asarray(0))
+    assert found.dtype == dtype
+    m = moments(x, y, jnp.asarray([0.7, 0.3]))
+    for k, ratio in enumerate((detection_ratio(m), false_alarm_ratio(m))):
+        q = float(ratio.mean_z / ratio.mean_w)
+        variance = float(ratio.var_z - 2 * q * ratio.cov + q**2 * ratio.var_w) / float(ratio.mean_w) ** 2
+        assert abs(float(found[k]) - float(exact[k])) < 5 * np.sqrt(variance / num_draws)
+    other = step(point, jnp.asarray(5))
+    assert not np.array_equal(found, other)  # each step draws afresh
+    np.testing.assert_array_equal(step(point, jnp.asarray(4)), found)
+
+
+def test_algorithm_2_ends_near_the_fixed_point_of_the_exact_means():
+    x, y = simulated(4, 400)
+    exact = run(x, y, tol=1e-10, name="exact", max_steps=500)
+    fit = iterate(sampling_step(jax.random.key(5), x, y, num_draws=5000), dtype=x.dtype, max_steps=60)
+    # The last step is off by its noise, about .03/sqrt(5000) = 4e-4, and by what stopping at 1e-3 leaves.
+    np.testing.assert_allclose(fit.p_detection, exact.p_detection, atol=0.01)
+    np.testing.assert_allclose(fit.p_false_alarm, exact.p_false_alarm, atol=0.01)
+    assert bool(exact.converged)
+
+
+def compare_with_plain_python(fit, plain, tolerance=1e-10):
+    assert int(fit.num_steps) == plain["num_steps"] and bool(fit.converged) == plain["converged"]
+    path = np.array(fit.path)
+    np.testing.assert_allclose(path[: plain["num_steps"] + 1], plain["path"], rtol=0, atol=tolerance)
+    last = [float(fit.p_detection), float(fit.p_false_alarm)]
+    assert (path[plain["num_steps"] :] == last).all()
+
+
+@pytest.mark.parametrize("options", [{}, {"tol": 1e-8, "max_steps": 7, "start": (0.9, 0.05), "alpha": 0.1}])
+@pytest.mark.parametrize("name", ["paper", "plugin", "exact", "labels"])
+def test_every_algorithm_equals_the_reference_loop(name, options):
+    x, y = simulated(6, 40)
+    model = (*reference_of(x), [int(v) for v in y])
+    plain = su.algorithm_3(*model, **options) if name == "labels" else su.algorithm_1(*model, name, **options)
+    compare_with_plain_python(run(x, y, name=name, **options), plain)
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("variant", ["delta2", "plugin"])
+def test_reference_fixed_points(golden, name, variant):
+    case = golden(f"su_{name}")
+    x, y = (jnp.asarray(v) for v in log_odds(case))
+    step = {"delta2": ratio_step(x, y, mean="second_order_always"), "plugin": plug_in_step(x, y)}[variant]
+    fit = iterate(step, dtype=x.dtype, tol=1e-12, max_steps=300)
+    expected = case[f"alg1_{variant}_converged_1e-12"]
+    np.testing.assert_allclose(
+        [fit.p_detection, fit.p_false_alarm], [expected["pD"], expected["pFA"]], atol=1e-10
+    )
+    assert int(fit.num_steps) == expected["iterations"] and bool(fit.converged) == bool(expected["converged"])
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_perfect_labels_give_the_empirical_rates_in_two_steps(name):
+    """No variance is left: every mean is the plain ratio. With all predictions 1 both rates are 1."""
+    i = jnp.arange(40)
+    x, y = jnp.where(i < 15, jnp.inf, -jnp.inf), (i % 3 == 0).astype(jnp.int32)
+    fit = run(x, y, name=name)
+    np.testing.assert_allclose([fit.p_detection, fit.p_false_alarm], [5 / 15, 9 / 25], atol=1e-12)
+    assert int(fit.num_steps) == 2 and bool(fit.converged)
+    all_1 = run(simulated(7, 40)[0], jnp.ones(40, jnp.int32), name=name)
+    np.testing.assert_allclose([all_1.p_detection, all_1.p_false_alarm], 0.999, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_a_rate_that_is_never_defined_keeps_its_value(name):
+    fit = run(jnp.full(40, -jnp.inf), (jnp.arange(40) < 10).astype(jnp.int32), name=name)
+    np.testing.assert_allclose([fit.p_detection, fit.p_false_alarm], [0.5, 0.25], atol=1e-12)
+
+
+def test_no_steps_is_the_start_and_not_converged():
+    fit = run(*simulated(8, 40), (0.7, 0.1), name="labels", max_steps=0)
+    assert fit.path.tolist() == [[0.7, 0.1]] and not bool(fit.converged) and int(fit.num_steps) == 0
+
+
+@pytest.mark.parametrize("name", ["second_order", "exact", "labels"])
+def test_vmap_over_data_sets_and_jit_change_nothing(name):
+    sets = [simulated(seed, 40) for seed in range(50)]
+    x, y = jnp.stack([a for a, _ in sets]), jnp.stack([b for _, b in sets])
+    together = jax.vmap(partial(run, name=name))(x, y)
+    for k in range(50):
+        single, found = run(x[k], y[k], name=name), jax.tree.map(lambda v, k=k: v[k], together)
+        assert int(found.num_steps) == int(single.num_steps)
+        np.testing.assert_allclose(found.path, single.path, rtol=0, atol=1e-12)
+    with jax.disable_jit():
+        eager = STEPS[name](x[0], y[0])(jnp.asarray([0.5, 0.5]), jnp.asarray(0))
+    np.testing.assert_allclose(eager, together.path[0, 1], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["second_order", "exact"])
+def test_float32_ends_where_float64_does(name):
+    x, y = simulated(9, 40)
+    double, single = run(x, y, name=name), run(x.astype(jnp.float32), y, name=name)
+    assert single.path.dtype == single.p_detection.dtype == jnp.float32
+    assert abs(float(single.p_detection) - float(double.p_detection)) < 1e-4
+    assert abs(float(single.p_false_alarm) - float(double.p_false_alarm)) < 1e-4
+
+
+@pytest.mark.parametrize("name", ["second_order", "plugin", "exact"])
+def test_the_start_does_not_matter(name):
+    x, y = simulated(10, 300)
+    starts = jnp.asarray([(0.5, 0.5), (0.98, 0.02), (0.02, 0.98), (0.1, 0.1)])
+    from_all = jax.vmap(lambda start: run(x, y, start, tol=1e-12, name=name, max_steps=2000))(starts)
+    assert from_all.converged.all()
+    np.testing.assert_allclose(from_all.p_detection, from_all.p_detection[0] + jnp.zeros(4), atol=1e-9)
+    np.testing.assert_allclose(from_all.p_false_alarm, from_all.p_false_alarm[0] + jnp.zeros(4), atol=1e-9)

@@ -1,0 +1,190 @@
+"""The exact table against the whole table in the log domain, and by what any posterior must obey.
+
+Enumeration of label vectors and the reference files are in test_enumeration and test_golden.
+"""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import betaln, expit
+
+from jtruth.tables.metrics import named_metric
+from jtruth.testing import METRICS, BetaPrior, collapse, count_table
+from jtruth.testing.binary.exact import law_of_atoms
+from tests.reference import su_binary as su
+
+
+def log_recursion(x):
+    """log PMF of a sum of flips: f_k <- f_k (1 - p) + f_{k-1} p with every number a logarithm."""
+    law = np.array([0.0])
+    for value in x:
+        tails = np.append(law, -np.inf) - np.logaddexp(0, value)
+        heads = np.append(-np.inf, law) - np.logaddexp(0, -value)
+        law = np.logaddexp(tails, heads)
+    return law
+
+
+def whole_table(x, y, prior):
+    """(table over all of 0..N1 x 0..N0, log p(y_pred | z)): nothing windowed, tilted or collapsed."""
+    n1, n0 = int((y == 1).sum()), int((y == 0).sum())
+    a, b = np.arange(n1 + 1)[:, None], np.arange(n0 + 1)[None, :]
+    log_p = log_recursion(x[y == 1])[:, None] + log_recursion(x[y == 0])[None, :]
+    log_p = log_p + betaln(a + prior.a_d, b + prior.b_d) - betaln(prior.a_d, prior.b_d)
+    log_p = log_p + betaln(n1 - a + prior.a_f, n0 - b + prior.b_f) - betaln(prior.a_f, prior.b_f)
+    top = log_p.max()
+    p = np.exp(log_p - top)
+    return p / p.sum(), float(top + np.log(p.sum()))
+
+
+def simulated(seed, n, *, share=0.3, d=0.8, f=0.25, error=0.2, labelers=2):
+    """Log-odds and predictions of n samples with `labelers` symmetric labelers."""
+    rng = np.random.default_rng(seed)
+    truth = rng.random(n) < share
+    y = (rng.random(n) < np.where(truth, d, f)).astype(int)
+    rates = rng.uniform(0.6 * error, min(1.4 * error, 0.499), (n, labelers))
+    vote = np.where(rng.random((n, labelers)) < rates, ~truth[:, None], truth[:, None])
+    x = np.log(share / (1 - share)) + (np.where(vote, 1, -1) * np.log(1 / rates - 1)).sum(1)
+    return x, y
+
+
+EDGES = BetaPrior(0.05, 0.05, 0.05, 0.05)  # nearly all prior mass at rates of 0 and 1
+CASES = {
+    "ordinary": (simulated(0, 400), BetaPrior()),
+    "informative prior": (simulated(1, 300), BetaPrior(40.0, 2.0, 0.5, 30.0)),
+    "labels say almost nothing": (simulated(2, 400, error=0.46, labelers=1), BetaPrior()),
+    "nothing at all": ((np.zeros(150), np.arange(150) % 2), BetaPrior()),
+    "nothing, and rates at the edges": ((np.zeros(150), np.arange(150) % 2), EDGES),
+    "almost nothing, rates at the edges": (simulated(3, 200, error=0.46, labelers=1), EDGES),
+    "labels against predictions": ((np.where(np.arange(90) % 2, -9.0, 9.0), np.arange(90) % 2), BetaPrior()),
+    "a hundred labelers": (simulated(4, 120, error=0.02, labelers=100), BetaPrior()),
+    "log-odds of thousands": (
+        (np.array([4000.0, -2500, 3000, 0.5, -0.5, -3000]), np.arange(6) % 2),
+        BetaPrior(),
+    ),
+    "all predicted 1": ((np.random.default_rng(5).normal(size=60), np.ones(60, int)), BetaPrior()),
+    "all predicted 0": ((np.random.default_rng(6).normal(size=60), np.zeros(60, int)), BetaPrior()),
+    "one predicted 1": ((np.random.default_rng(7).normal(size=60), (np.arange(60) == 3).astype(int)), EDGES),
+    "rare class": (simulated(8, 500, share=0.01, error=0.1), BetaPrior()),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_window_holds_the_whole_table(name):
+    (x, y), prior = CASES[name]
+    expected, log_evidence = whole_table(x, y, prior)
+    table = count_table(collapse(x, y), prior)
+    found = np.zeros_like(expected)
+    found[np.ix_(table.a, table.b)] = table.probability
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+    assert np.abs(found - expected).sum() < 1e-10  # of a total of 1
+    np.testing.assert_allclose(table.log_evidence, log_evidence, rtol=1e-12, atol=1e-10)
+    n1, n0 = expected.shape[0] - 1, expected.shape[1] - 1
+    a, b = np.arange(n1 + 1)[:, None], np.arange(n0 + 1)[None, :]
+    for metric in (*METRICS, "f2"):
+        values = np.broadcast_to(named_metric(metric).of_counts(a, n1 - a, b, n0 - b), expected.shape)
+        defined = ~np.isnan(values)
+        mass, law = expected[defined].sum(), table.estimate(metric)
+        np.testing.assert_allclose(law.probability_defined, mass, rtol=0, atol=1e-11)
+        if mass > 0:
+            mean = (values[defined] * expected[defined]).sum() / mass
+            variance = ((values[defined] - mean) ** 2 * expected[defined]).sum() / mass
+            np.testing.assert_allclose([law.mean, law.sd**2], [mean, variance], rtol=0, atol=1e-11)
+    for axis in (0, 1):
+        np.testing.assert_allclose(
+            table.count_law(axis).mean,
+            expected.sum(1 - axis) @ np.arange(expected.shape[axis]),
+            rtol=1e-9,
+            atol=1e-9,
+        )
+
+
+rows = st.lists(
+    st.tuples(st.one_of(st.floats(-8, 8), st.sampled_from([-np.inf, np.inf])), st.integers(0, 1)),
+    min_size=1,
+    max_size=9,
+)
+
+
+@given(rows, st.randoms(use_true_random=False), st.sampled_from([BetaPrior(), BetaPrior(2.0, 0.5, 1.0, 3.0)]))
+def test_the_order_of_the_samples_does_not_matter(samples, random, prior):
+    shuffled = random.sample(samples, len(samples))
+    tables = []
+    for part in (samples, shuffled):
+        x, y = zip(*part, strict=True)
+        tables.append(count_table(collapse(np.array(x, np.float64), np.array(y)), prior))
+    np.testing.assert_array_equal(tables[0].a, tables[1].a)
+    np.testing.assert_allclose(tables[0].probability, tables[1].probability, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(tables[0].log_evidence, tables[1].log_evidence, rtol=1e-12, atol=1e-12)
+
+
+@given(rows, st.sampled_from([BetaPrior(), BetaPrior(2.5, 1.0, 0.5, 3.0)]))
+def test_swapping_the_classes_swaps_the_metrics(samples, prior):
+    """Class 0 called positive: -x, 1 - y, and p_D' = 1 - p_FA. Recall' is 1 - P_FA, accuracy the same."""
+    x, y = (np.array(v) for v in zip(*samples, strict=True))
+    table = count_table(collapse(x.astype(float), y), prior)
+    other = BetaPrior(prior.b_f, prior.a_f, prior.b_d, prior.a_d)
+    swapped = count_table(collapse(-x.astype(float), 1 - y), other)
+    np.testing.assert_allclose(table.log_evidence, swapped.log_evidence, rtol=1e-11, atol=1e-11)
+    same, recall, alarm = (
+        table.estimate("accuracy"),
+        swapped.estimate("recall"),
+        table.estimate("false_alarm_rate"),
+    )
+    np.testing.assert_allclose(same.mean, swapped.estimate("accuracy").mean, atol=1e-12)
+    np.testing.assert_allclose(alarm.probability_defined, recall.probability_defined, atol=1e-12)
+    if recall.probability_defined > 0:
+        np.testing.assert_allclose(1 - alarm.mean, recall.mean, atol=1e-11)
+
+
+@pytest.mark.parametrize("prior", [BetaPrior(), BetaPrior(2.0, 0.5, 1.0, 3.0)])
+def test_the_evidence_of_all_predictions_sums_to_one(prior):
+    """log_evidence is log p(y_pred | z): a probability over the 2^7 vectors of predictions."""
+    x = np.array([-3.0, -1.0, 0.0, 0.4, 2.0, np.inf, -np.inf])
+    evidence = [
+        count_table(collapse(x, np.array(y)), prior).log_evidence for y in itertools.product((0, 1), repeat=7)
+    ]
+    assert np.exp(evidence).sum() == pytest.approx(1, abs=1e-12)
+
+
+def test_the_evidence_with_the_labels_in_it():
+    """p(y_pred, z) of the reference is p(y_pred | z) times prod_i p(z_i)."""
+    rng = np.random.default_rng(9)
+    lik, prior = rng.random((12, 2)), np.array([0.3, 0.7])
+    y = [0, 1, 1, 0, 1, 1, 1, 0, 0, 1, 0, 1]
+    x = np.log(prior[1] * lik[:, 1]) - np.log(prior[0] * lik[:, 0])
+    _, expected = su.table_beta(lik, list(prior), y, 2, 1, 1, 3)
+    found = count_table(collapse(x, np.array(y)), BetaPrior(2.0, 1.0, 1.0, 3.0)).log_evidence
+    np.testing.assert_allclose(found + np.log(lik @ prior).sum(), expected, rtol=1e-12)
+
+
+def test_no_samples_at_all():
+    table = count_table(collapse(np.zeros(0), np.zeros(0, int)))
+    assert table.probability.tolist() == [[1.0]] and table.log_evidence == pytest.approx(0, abs=1e-12)
+    for metric in METRICS:
+        assert table.estimate(metric).probability_defined == 0
+
+
+def test_atoms_of_a_large_table_are_pooled_without_moving_the_mean():
+    """More than 2^18 atoms are pooled in 2^17 cells by their centres of mass: the mean stays, sd by 1e-9."""
+    rng = np.random.default_rng(10)
+    values, weight = rng.beta(40, 10, 400_000), rng.random(400_000)
+    pmf = weight / weight.sum()
+    law = law_of_atoms(values, pmf, 1.0)
+    mean = values @ pmf
+    assert law.values.size <= 1 << 17 and (np.diff(law.values) > 0).all()
+    np.testing.assert_allclose(law.mean, mean, rtol=1e-13)
+    np.testing.assert_allclose(law.sd, np.sqrt((values - mean) ** 2 @ pmf), rtol=1e-8)
+    order = np.argsort(values)
+    quantiles = np.interp([0.025, 0.975], np.cumsum(pmf[order]), values[order])
+    np.testing.assert_allclose(law.equal_tails(0.95)[:2], quantiles, atol=2e-5)
+
+
+def test_the_posterior_moves_with_the_predictions():
+    """What plugging in 1/2, 1/2 would miss: predictions that agree with the labels sharpen the labels."""
+    x, y = simulated(11, 300, d=0.98, f=0.02, error=0.3, labelers=1)
+    right = count_table(collapse(x, y)).estimate("accuracy")
+    alone = float(np.where(y == 1, expit(x), expit(-x)).mean())  # labels alone: no operating point
+    assert right.mean > 0.85 > alone

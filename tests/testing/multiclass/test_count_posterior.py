@@ -1,0 +1,257 @@
+"""Draws of the count table against enumeration of all label vectors, and against the exact binary table.
+
+Every comparison of draws with an exact number allows `LIMIT` Monte Carlo standard errors, computed from the
+effective sample size; 5.5 sd of 2000 such comparisons gives a false alarm in fewer than 1 run in 10 000, and
+the keys are fixed.
+"""
+
+import itertools
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.special import logit
+
+from jtruth.stats.chains import effective_sample_size
+from jtruth.tables.metrics import named_metric
+from jtruth.testing.binary.exact import count_table
+from jtruth.testing.binary.operating_point import BetaPrior, collapse
+from jtruth.testing.multiclass import _gibbs as gibbs
+from jtruth.testing.multiclass.count_draws import CountDraws, collapsed_log_likelihood, count_posterior
+from tests.reference import su_binary as su
+
+LIMIT = 5.5
+KEY = jax.random.key(7)
+
+
+def random_case(seed, samples, classes, symbols):
+    rng = np.random.default_rng(seed)
+    lik = rng.dirichlet(np.ones(classes), samples)
+    alpha = rng.uniform(0.5, 3.0, (classes, symbols))
+    return lik, rng.dirichlet(3 * np.ones(classes)), rng.integers(0, symbols, samples), alpha
+
+
+def enumerated_tables(lik, prior, y_pred, alpha):
+    """{count table as a tuple: probability}; K is (classes, symbols) and integrated out."""
+    classes, symbols = alpha.shape
+    found = {}
+    for y in itertools.product(range(classes), repeat=len(y_pred)):
+        table = np.zeros((classes, symbols), int)
+        np.add.at(table, (list(y), y_pred), 1)
+        log_k = sum(su.log_dirichlet_integral(row, a) for row, a in zip(table, alpha, strict=True))
+        weight = math.prod(prior[c] * lik[i, c] for i, c in enumerate(y)) * math.exp(log_k)
+        cell = tuple(table.ravel())
+        found[cell] = found.get(cell, 0.0) + weight
+    total = math.fsum(found.values())
+    return {cell: weight / total for cell, weight in found.items()}
+
+
+def assert_means(draws, expected, chains=4):
+    """Means of draws (draws, ...) equal `expected` to within LIMIT Monte Carlo standard errors."""
+    each = draws.astype(float).reshape(chains, -1, *draws.shape[1:])
+    ess = effective_sample_size(each, ranked=False)
+    error = each.std(axis=(0, 1)) / np.sqrt(np.where(np.isnan(ess), 1.0, ess))
+    worst = np.abs(each.mean(axis=(0, 1)) - expected) / np.where(error > 0, error, 1e-12)
+    assert worst.max() < LIMIT, worst
+
+
+@pytest.mark.parametrize(
+    ("seed", "samples", "classes", "symbols"), [(0, 6, 3, 3), (1, 7, 3, 2), (2, 5, 3, 4), (3, 8, 2, 3)]
+)
+def test_draws_equal_enumeration(seed, samples, classes, symbols):
+    lik, prior, y_pred, alpha = random_case(seed, samples, classes, symbols)
+    exact = enumerated_tables(lik, prior, y_pred, alpha)
+    found = count_posterior(
+        np.log(lik), prior, y_pred, key=KEY, num_symbols=symbols, alpha=alpha, num_draws=20_000
+    )
+    assert found.converged and found.counts.shape == (20_000, classes, symbols)
+    predicted = np.bincount(y_pred, minlength=symbols)
+    np.testing.assert_array_equal(found.counts.sum(1), np.tile(predicted, (20_000, 1)))
+    cells = np.array(list(exact)).reshape(-1, classes, symbols)
+    p = np.array(list(exact.values()))
+    assert_means(found.counts, np.einsum("k,kcs->cs", p, cells))
+    assert_means(found.counts**2, np.einsum("k,kcs->cs", p, cells**2))
+    # The operating matrix given the table is Dirichlet, so its mean is known too.
+    rows = cells + alpha
+    assert_means(found.confusion, np.einsum("k,kcs->cs", p, rows / rows.sum(2, keepdims=True)))
+    # Single tables, not only moments.
+    top = np.argsort(-p)[:20]
+    hit = (found.counts[:, None] == cells[top][None]).all(axis=(2, 3))
+    assert_means(hit, p[top])
+    if symbols == classes:
+        accuracy = cells.trace(axis1=1, axis2=2) / samples
+        assert_means(found.estimate("accuracy").draws, p @ accuracy)
+
+
+def test_binary_draws_equal_the_exact_table():
+    rng = np.random.default_rng(5)
+    y = rng.random(150) < 0.3
+    y_pred = (rng.random(150) < np.where(y, 0.8, 0.25)).astype(int)
+    votes = np.where(rng.random((150, 2)) < 0.25, ~y[:, None], y[:, None])
+    log_lik = np.where(votes[:, :, None] == np.array([False, True]), np.log(0.75), np.log(0.25)).sum(1)
+    prior = BetaPrior(2.0, 1.5, 1.0, 3.0)
+    table = count_table(collapse(logit(0.3) + log_lik[:, 1] - log_lik[:, 0], y_pred), prior)
+    alpha = np.array([[prior.b_f, prior.a_f], [prior.b_d, prior.a_d]])
+    found = count_posterior(
+        log_lik, np.array([0.7, 0.3]), y_pred, key=KEY, alpha=alpha, num_draws=20_000, min_ess=4000
+    )
+    assert found.converged
+    for metric, name in (("recall", "recall[1]"), ("precision", "precision[1]"), ("accuracy", "accuracy")):
+        exact, draws = table.estimate(metric), found.estimate(name).draws
+        assert_means(draws, exact.mean)
+        assert_means((draws - exact.mean) ** 2, exact.sd**2)
+        for q in exact.equal_tails(0.9)[:2]:
+            below = exact.pmf[exact.values < q - 1e-12].sum()
+            assert_means(draws < q - 1e-12, below)
+
+
+def test_cost_follows_distinct_rows_and_copies_are_the_same_problem():
+    lik, prior, y_pred, _ = random_case(11, 9, 3, 3)
+    copies = np.repeat(np.arange(9), [1, 1, 40_000, 7, 1, 1, 3, 1, 90_000])
+    rows = gibbs.distinct_rows(np.log(lik[copies]), prior, y_pred[copies], 3)
+    assert rows.rho.shape == (3, 9) and rows.singles == 5
+    order = np.argsort(rows.count)
+    np.testing.assert_array_equal(rows.count[order], [1, 1, 1, 1, 1, 3, 7, 40_000, 90_000])
+    # One sweep of many draws against the expected table, whose variance is that of independent samples.
+    k = np.random.default_rng(0).dirichlet(np.ones(3), 3)
+    drawn = gibbs.draw_tables(np.random.default_rng(1), rows, np.broadcast_to(k, (20_000, 3, 3)))
+    p = su.testing_posterior(lik, prior, y_pred, k)
+    weight = np.bincount(copies)
+    mean, variance = np.zeros((3, 3)), np.zeros((3, 3))
+    for i, u in enumerate(y_pred):
+        mean[:, u] += weight[i] * p[i]
+        variance[:, u] += weight[i] * p[i] * (1 - p[i])
+    np.testing.assert_allclose(gibbs.expected_table(rows, k), mean, rtol=1e-12)
+    assert np.abs((drawn.mean(0) - mean) / np.sqrt(variance / 20_000 + 1e-20)).max() < LIMIT
+    spread = drawn.var(0) / np.where(variance > 0, variance, 1.0)
+    assert np.abs(spread - (variance > 0)).max() < 0.1  # 10 sd of a variance of 20 000 draws
+
+
+def test_impossible_classes_never_get_a_sample_and_known_labels_are_counted():
+    log_lik = np.array([[0, -np.inf, -np.inf], [-1.0, -2.0, -np.inf], [-np.inf, -1.0, -1.0]])
+    log_lik = np.repeat(log_lik, [3, 400, 400], axis=0)
+    y_pred = np.tile([0, 1], 402)[:803]
+    # The labels cannot tell classes 1 and 2 apart here, so the chains are slow; what is tested here
+    # holds for every draw.
+    found = count_posterior(
+        log_lik,
+        np.array([0.2, 0.5, 0.3]),
+        y_pred,
+        key=KEY,
+        num_symbols=2,
+        num_draws=400,
+        min_ess=200,
+        max_sweeps=100,
+    )
+    rows = gibbs.distinct_rows(log_lik, np.array([0.2, 0.5, 0.3]), y_pred, 2)
+    np.testing.assert_array_equal(rows.certain, [[2, 1], [0, 0], [0, 0]])
+    np.testing.assert_array_equal(found.counts.sum(1), np.tile(np.bincount(y_pred), (400, 1)))
+    assert (found.counts[:, 0].sum(1) <= 403).all() and (found.counts[:, 2].sum(1) <= 400).all()
+    assert (found.counts[:, 0].sum(1) >= 3).all()
+
+
+def test_everything_known_gives_one_table():
+    y, y_pred = np.array([0, 1, 2, 1, 0]), np.array([0, 1, 1, 1, 2])
+    with np.errstate(divide="ignore"):
+        found = count_posterior(np.log(np.eye(3)[y]), np.full(3, 1 / 3), y_pred, key=KEY)
+    expected = np.zeros((3, 3), int)
+    np.add.at(expected, (y, y_pred), 1)
+    assert (found.counts == expected).all() and found.converged
+    law = found.estimate("macro_f1")
+    assert law.sd == 0 and law.probability_defined == 1
+    # K still is uncertain: its rows are Dirichlet(1 + counts).
+    rows = 1.0 + expected
+    assert_means(found.confusion, rows / rows.sum(1, keepdims=True))
+    assert found.rate(0, 2).mean == 0.5 and found.cell(1, 1).mean == 2
+    assert np.isnan(found.rhat).all()
+
+
+def test_undefined_metrics_are_reported():
+    """A class of probability about 1/2 of not occurring: its recall is undefined as often."""
+    log_lik = np.log([[0.5, 0.5, 1e-9], [1e-9, 1.0, 1e-9], [1e-9, 1.0, 1e-9]])
+    found = count_posterior(log_lik, np.full(3, 1 / 3), np.array([0, 1, 1]), key=KEY, num_draws=8000)
+    exact = enumerated_tables(np.exp(log_lik), np.full(3, 1 / 3), np.array([0, 1, 1]), np.ones((3, 3)))
+    absent = sum(p for cell, p in exact.items() if sum(cell[:3]) == 0)
+    defined = found.estimate("recall[0]").probability_defined
+    assert abs(defined - (1 - absent)) < LIMIT * np.sqrt(absent * (1 - absent) / 2000)
+    assert (
+        found.estimate(named_metric("recall[cat]", ["cat", "dog", "eel"])).mean
+        == found.estimate("recall[0]").mean
+    )
+    assert found.rate(2, 0).probability_defined < 0.01
+
+
+def test_the_key_decides_and_the_sweeps_are_reported():
+    lik, prior, y_pred, _ = random_case(21, 30, 3, 3)
+    short = {"num_draws": 80, "min_ess": 40, "max_sweeps": 30}
+    one = count_posterior(np.log(lik), prior, y_pred, key=KEY, **short)
+    again = count_posterior(np.log(lik), prior, y_pred, key=KEY, **short)
+    other = count_posterior(np.log(lik), prior, y_pred, key=jax.random.key(8), **short)
+    np.testing.assert_array_equal(one.confusion, again.confusion)
+    assert (one.confusion != other.confusion).any()
+    assert not one.converged and one.num_sweeps == 30 and one.num_chains == 4
+    assert np.nanmax(one.rhat) > 1.01  # 20 draws a chain; the run says so
+    longer = count_posterior(np.log(lik), prior, y_pred, key=KEY, **{**short, "max_sweeps": 500})
+    assert 30 < longer.num_sweeps <= 500 and longer.counts.shape == one.counts.shape
+
+
+def test_dirichlet_draws_with_tiny_concentrations():
+    """Gamma(0.01) underflows in 1 of 1000 draws; the draws must still be distributions."""
+    alpha = np.array([[0.01, 0.02, 0.01], [5.0, 1.0, 0.01]])
+    draws = gibbs.draw_dirichlet(np.random.default_rng(0), np.broadcast_to(alpha, (40_000, 2, 3)))
+    np.testing.assert_allclose(draws.sum(2), 1.0, atol=1e-12)
+    mean = alpha / alpha.sum(1, keepdims=True)
+    variance = mean * (1 - mean) / (alpha.sum(1, keepdims=True) + 1)
+    assert np.abs((draws.mean(0) - mean) / np.sqrt(variance / 40_000)).max() < LIMIT
+    # A variance of a Bernoulli-like variable has a relative error of at most about 1/sqrt(40000 * mean).
+    np.testing.assert_allclose(draws.var(0), variance, rtol=0.25)
+
+
+def test_collapsed_log_likelihood():
+    lik, prior, y_pred, alpha = random_case(31, 12, 3, 4)
+    k = alpha / alpha.sum(1, keepdims=True)
+    arguments = np.log(lik), np.log(prior), y_pred
+    found = collapsed_log_likelihood(*(jnp.asarray(a) for a in arguments), jnp.asarray(k))
+    rho = su.class_posterior(lik, prior)
+    expected = sum(math.log(rho[i] @ k[:, u]) for i, u in enumerate(y_pred))
+    np.testing.assert_allclose(found, expected, rtol=1e-13)
+    short = [jnp.asarray(a, jnp.float32 if a.dtype == np.float64 else jnp.int32) for a in arguments]
+    value = jax.jit(collapsed_log_likelihood)(*short, jnp.asarray(k, jnp.float32))
+    assert value.dtype == jnp.float32
+    np.testing.assert_allclose(value, expected, rtol=1e-5)
+    # Concave: the Hessian in K has no positive eigenvalue, and the gradient is finite where K is 0.
+    whole = [jnp.asarray(a) for a in arguments]
+    hessian = jax.jit(jax.hessian(lambda m: collapsed_log_likelihood(*whole, m.reshape(3, 4))))(k.ravel())
+    assert np.linalg.eigvalsh(np.asarray(hessian)).max() < 1e-9
+    corner = jnp.asarray(k).at[0].set(jnp.array([1.0, 0.0, 0.0, 0.0]))
+    assert np.isfinite(jax.jit(jax.grad(lambda m: collapsed_log_likelihood(*whole, m)))(corner)).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"y_pred": np.array([0, 3])}, r"y_pred\[1\] is 3 but there are 3 symbols"),
+        ({"y_pred": np.array([0, -1])}, r"y_pred\[1\] is -1"),
+        ({"y_pred": np.array([0])}, "2 samples"),
+        ({"prior": np.array([0.5, 0.5, 0.5])}, "sums to 1.5"),
+        ({"prior": np.array([0.5, 0.5])}, "3 classes"),
+        ({"alpha": np.ones((2, 3))}, "alpha has shape"),
+        ({"alpha": 0.0}, "at least 0.01"),
+        ({"num_draws": 10}, "multiple of num_chains"),
+        ({"min_ess": 9.0}, "at most half"),
+        ({"log_likelihood": np.full((2, 3), -np.inf)}, "impossible under every class"),
+    ],
+)
+def test_bad_input(as_installed, change, message):
+    good = {
+        "log_likelihood": np.zeros((2, 3)),
+        "prior": np.full(3, 1 / 3),
+        "y_pred": np.array([0, 1]),
+        "num_draws": 16,
+        "min_ess": 4.0,
+    }
+    with pytest.raises(ValueError, match=message):
+        count_posterior(**{**good, **change}, key=KEY)
+    assert isinstance(count_posterior(**good, key=KEY, max_sweeps=10), CountDraws)

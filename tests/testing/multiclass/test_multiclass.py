@@ -1,0 +1,245 @@
+"""The posterior of multi-class metrics by every method: reference file, enumeration, relations, bad input."""
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jtruth.labels import Labels
+from jtruth.tables.metrics import named_metric, shown
+from jtruth.tables.posterior import TableDraws
+from jtruth.testing.multiclass import methods as multiclass
+from jtruth.testing.multiclass import steps
+from jtruth.testing.multiclass._laws import GivenMatrix
+from jtruth.testing.multiclass.count_draws import count_posterior
+from jtruth.testing.multiclass.methods import METHODS, labeler_tables, multiclass_posterior
+from tests.reference import su_binary as su
+
+KEY = jax.random.key(3)
+
+
+@pytest.fixture(scope="module")
+def multi3(golden):
+    case = golden("su_multi3")
+    data = case["input"]
+    return case, np.array(case["lik"]), np.array(data["pi"]), np.array(data["yhat"], np.int32)
+
+
+def random_case(seed, samples, classes, symbols):
+    rng = np.random.default_rng(seed)
+    lik = rng.dirichlet(np.ones(classes), samples)
+    return lik, rng.dirichlet(3 * np.ones(classes)), rng.integers(0, symbols, samples).astype(np.int32)
+
+
+def log_rho_of(lik, prior):
+    return jnp.asarray(np.log(lik) + np.log(prior)[None, :])
+
+
+def test_laws_given_the_matrix_equal_the_reference_file(multi3):
+    case, lik, prior, y_pred = multi3
+    found = multiclass_posterior(np.log(lik), prior, y_pred, key=KEY, method="plug_in")
+    x, y = log_rho_of(lik, prior), jnp.asarray(y_pred)
+    k = jnp.asarray(found.fit.confusion)
+    np.testing.assert_allclose(
+        np.exp(steps.log_testing_posterior(x, y, k)), case["testing_posterior"], rtol=0, atol=1e-10
+    )
+    mean, variance = steps.expected_counts(x, y, k)
+    np.testing.assert_allclose(mean, case["E_C"], rtol=0, atol=1e-10)
+    np.testing.assert_allclose(variance, case["var_C"], rtol=0, atol=1e-10)
+    law = found.estimate("accuracy")
+    for moments in (steps.accuracy_moments(x, y, k), (law.mean, law.sd**2)):
+        np.testing.assert_allclose(moments, [case["acc"]["mean"], case["acc"]["var"]], rtol=0, atol=1e-10)
+    for true in range(3):
+        for symbol in range(3):
+            law = found.table.cell(true, symbol)
+            np.testing.assert_allclose(law.mean, case["E_C"][true][symbol], rtol=0, atol=1e-10)
+            np.testing.assert_allclose(law.sd**2, case["var_C"][true][symbol], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize(("classes", "symbols"), [(3, 3), (3, 2), (2, 4)])
+def test_laws_given_the_matrix_equal_enumeration(classes, symbols):
+    lik, prior, y_pred = random_case(40, 7, classes, symbols)
+    k = np.random.default_rng(0).dirichlet(np.ones(symbols), classes)
+    found = GivenMatrix(
+        np.log(su.testing_posterior(lik, prior, y_pred, k)), y_pred, False, k, np.zeros((1, *k.shape), int)
+    )
+    posterior, _ = su.enumerate_labels(lik, prior, y_pred, k=k)
+    tables = np.zeros((len(posterior), classes, symbols))
+    for table, y in zip(tables, posterior, strict=True):
+        np.add.at(table, (list(y), y_pred), 1)
+    p = np.array(list(posterior.values()))
+    for true in range(classes):
+        for symbol in range(symbols):
+            assert_law(found.cell(true, symbol), tables[:, true, symbol], p)
+            total = tables[:, true].sum(1)
+            share = np.where(total > 0, tables[:, true, symbol] / np.maximum(total, 1), np.nan)
+            assert_law(found.rate(true, symbol), share, p)
+    if symbols >= classes:
+        for metric in ("accuracy", "precision[1]", "recall[0]", "f1[1]"):
+            names = tuple(map(str, range(classes)))
+            asked = named_metric(metric, names)
+            assert_law(found.estimate(asked), asked.of_table(tables), p)
+
+
+def assert_law(law, values, p):
+    defined = ~np.isnan(values)
+    np.testing.assert_allclose(law.probability_defined, p[defined].sum(), atol=1e-12)
+    if not defined.any():
+        return
+    weight = p[defined] / p[defined].sum()
+    np.testing.assert_allclose(law.mean, weight @ values[defined], atol=1e-10)
+    for value in np.unique(values[defined]):
+        expected = weight[np.abs(values[defined] - value) < 1e-12].sum()
+        found = law.pmf[np.abs(law.values - value) < 1e-12].sum()
+        np.testing.assert_allclose(found, expected, atol=1e-10)
+
+
+def test_exact_accuracy_law_equals_the_poisson_binomial(multi3):
+    _, lik, prior, y_pred = multi3
+    found = multiclass_posterior(np.log(lik), prior, y_pred, key=KEY, method="exact_means")
+    posterior = su.testing_posterior(lik, prior, y_pred, found.fit.confusion)
+    law = found.estimate("accuracy")
+    for value, p in su.accuracy_pmf(posterior, y_pred).items():
+        np.testing.assert_allclose(law.pmf[np.abs(law.values - float(value)) < 1e-12].sum(), p, atol=1e-12)
+
+
+def test_algorithm_4_by_sampling_ends_near_its_exact_twin(multi3):
+    """Monte Carlo errors of a step are < .0012 (sd of a rate / sqrt(7500)), and steps contract."""
+    _, lik, prior, y_pred = multi3
+    sampled = multiclass_posterior(np.log(lik), prior, y_pred, key=KEY, method="sampling")
+    exact = multiclass_posterior(np.log(lik), prior, y_pred, key=KEY, method="exact_means")
+    assert abs(sampled.fit.confusion - exact.fit.confusion).max() < 0.01
+    assert bool(sampled.fit.converged) and sampled.fit.path.shape == (51, 3, 3)
+    # Normal and exact laws of the same numbers.
+    for pair in ((0, 0), (0, 1), (0, 2)):  # far from 0 and 1, where a normal law cannot fit
+        normal, law = sampled.table.cell(*pair), exact.table.cell(*pair)
+        assert abs(normal.mean - law.mean) < 0.5 and abs(normal.sd / law.sd - 1) < 0.1
+        normal, law = sampled.table.rate(*pair), exact.table.rate(*pair)
+        assert abs(normal.mean - law.mean) < 0.02 and abs(normal.sd / law.sd - 1) < 0.15
+    for name in ("accuracy", "recall[0]", "precision[2]", "f1[0]"):
+        assert abs(sampled.estimate(name).mean - exact.estimate(name).mean) < 0.01
+
+
+@pytest.mark.parametrize("method", ["exact_means", "plug_in", "no_predictions", "sampling"])
+def test_joint_draws_agree_with_the_laws_of_single_metrics(multi3, method):
+    """Means of 4000 draws within 5 standard errors (normal laws: plus their own error) of the laws."""
+    _, lik, prior, y_pred = multi3
+    found = multiclass_posterior(np.log(lik), prior, y_pred, key=KEY, method=method)
+    names = ("accuracy", "recall[0]", "precision[1]", "f1[2]", "macro_f1", "kappa", "mcc")
+    for name in names:
+        column, law = TableDraws(found.table.counts).estimate(name).draws, found.estimate(name)
+        assert column.shape == (4000,)
+        slack = 3e-3 if method == "sampling" else 1e-12
+        assert abs(column.mean() - law.mean) < 5 * column.std() / np.sqrt(4000) + slack
+    assert found.warnings
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_perfect_labels_leave_no_doubt(method):
+    y, y_pred = np.random.default_rng(0).integers(0, 3, (2, 60)).astype(np.int32)
+    with np.errstate(divide="ignore"):
+        log_lik = np.log(np.eye(3)[y])
+    found = multiclass_posterior(log_lik, np.full(3, 1 / 3), y_pred, key=KEY, method=method)
+    table = np.zeros((3, 3))
+    np.add.at(table, (y, y_pred), 1)
+    for name in (*shown("012")[5:], "accuracy", "balanced_accuracy", "micro_f1"):
+        law, metric = found.estimate(name), named_metric(name, range(3))
+        np.testing.assert_allclose([law.mean, law.mode], metric.of_table(table), atol=1e-12)
+        assert law.sd < 1e-12 and law.probability_defined == 1
+    for pair in np.ndindex(3, 3):
+        np.testing.assert_allclose(found.table.cell(*pair).mean, table[pair], atol=1e-12)
+        np.testing.assert_allclose(
+            found.table.rate(*pair).mean, table[pair] / table[pair[0]].sum(), atol=1e-12
+        )
+
+
+def test_labels_method_is_algorithm_3(multi3):
+    _, lik, prior, y_pred = multi3
+    found = multiclass_posterior(np.log(lik), prior, y_pred, key=KEY, method="labels", classes="abc")
+    k = np.full((3, 3), 1 / 3)
+    for _ in range(int(found.fit.num_steps)):
+        y = su.testing_posterior(lik, prior, y_pred, k).argmax(1)
+        table = np.array(su.confusion_counts(y, y_pred, 3))
+        k = np.clip(table / table.sum(1, keepdims=True), 1e-3, 1 - 1e-3)
+        k = k / k.sum(1, keepdims=True)
+    np.testing.assert_allclose(found.fit.confusion, k, rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(found.table.counts[0], table)
+    assert found.estimate("accuracy").mean == np.mean(y == y_pred)
+    np.testing.assert_allclose(found.estimate("recall[b]").mean, table[1, 1] / table[1].sum())
+    assert (
+        found.table.rate(2, 0).mean == table[2, 0] / table[2].sum()
+        and found.table.cell(2, 0).mean == table[2, 0]
+    )
+
+
+def test_bayes_is_near_empirical_bayes_and_wider(multi3):
+    _, lik, prior, y_pred = multi3
+    bayes = multiclass_posterior(np.log(lik), prior, y_pred, key=KEY)
+    plug_in = multiclass_posterior(np.log(lik), prior, y_pred, key=KEY, method="exact_means")
+    assert bayes.fit.converged and not bayes.warnings
+    for name in ("accuracy", "recall[0]", "macro_f1"):
+        wide, narrow = bayes.estimate(name), plug_in.estimate(name)
+        assert abs(wide.mean - narrow.mean) < 2 * wide.sd and wide.sd > narrow.sd
+
+
+def test_unfinished_draws_say_so(multi3, monkeypatch):
+    _, lik, prior, y_pred = multi3
+    monkeypatch.setattr(multiclass, "count_posterior", partial(count_posterior, max_sweeps=30, min_ess=8))
+    short = multiclass_posterior(np.log(lik), prior, y_pred, key=KEY, num_draws=16)
+    assert not short.fit.converged and "did not converge in" in short.warnings[0]
+
+
+def test_a_known_label_and_a_class_that_never_occurs():
+    lik, prior, y_pred = random_case(9, 60, 3, 3)
+    lik[:5] = np.eye(3)[[0, 1, 1, 0, 0]]
+    prior = np.array([0.5, 0.5, 0.0])
+    with np.errstate(divide="ignore"):
+        for method in METHODS:
+            found = multiclass_posterior(np.log(lik), prior, y_pred, key=KEY, method=method)
+            assert (found.table.counts[:, 2] == 0).all()
+            assert found.fit is None or np.isfinite(found.fit.confusion).all()
+            assert found.estimate("recall[2]").probability_defined == 0
+            assert 0 < found.estimate("macro_recall").mean < 1
+            assert found.table.cell(0, int(y_pred[0])).interval(0.99).low >= 0
+
+
+def test_labeler_tables_equal_loops():
+    rng = np.random.default_rng(4)
+    z = rng.integers(-1, 3, (30, 4))
+    z[:, 2] = -1  # a labeler without labels
+    y_pred = rng.integers(0, 4, 30)
+    found = labeler_tables(y_pred, Labels.from_matrix(z, 3), num_symbols=4)
+    used = []
+    for t in (0, 1, 3):
+        table = np.zeros((3, 4))
+        for i in range(30):
+            if z[i, t] >= 0:
+                table[z[i, t], y_pred[i]] += 30 / (z[:, t] >= 0).sum()
+        np.testing.assert_allclose(found.each[t], table, rtol=1e-14)
+        used.append(table.ravel())
+    assert np.isnan(found.each[2]).all()
+    np.testing.assert_allclose(found.mean, np.mean(used, axis=0).reshape(3, 4), rtol=1e-13)
+    np.testing.assert_allclose(found.median.ravel(), su.geometric_median(used), atol=1e-9)
+    nobody = labeler_tables(
+        y_pred, Labels.from_matrix(np.full((30, 2), -1), 3, allow_unlabelled=True), num_symbols=4
+    )
+    assert np.isnan(nobody.mean).all() and np.isnan(nobody.median).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"method": "magic"}, "method='magic'; choose one of bayes"),
+        ({"y_pred": np.array([0, 3])}, r"y_pred\[1\] is 3"),
+        ({"classes": "ab"}, "2 class names for 3 classes"),
+        ({"prior": np.array([0.5, 0.6, 0.1])}, "sums to 1.2"),
+    ],
+)
+def test_bad_input(as_installed, change, message):
+    good = {"log_likelihood": np.zeros((2, 3)), "prior": np.full(3, 1 / 3), "y_pred": np.array([0, 1])}
+    with pytest.raises(ValueError, match=message):
+        multiclass_posterior(**{**good, **change}, key=KEY)
+    with pytest.raises(ValueError, match="of one class: say which"):
+        multiclass_posterior(**good, key=KEY, method="plug_in").estimate("recall")

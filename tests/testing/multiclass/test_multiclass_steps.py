@@ -1,0 +1,149 @@
+"""Algorithm 4 and its twins: reference file, independent loops, enumeration, sampling, relations."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jtruth.testing.multiclass import steps
+from tests.reference import su_binary as su
+
+KEY = jax.random.key(3)
+
+
+@pytest.fixture(scope="module")
+def multi3(golden):
+    case = golden("su_multi3")
+    data = case["input"]
+    return case, np.array(case["lik"]), np.array(data["pi"]), np.array(data["yhat"], np.int32)
+
+
+def random_case(seed, samples, classes, symbols):
+    rng = np.random.default_rng(seed)
+    lik = rng.dirichlet(np.ones(classes), samples)
+    return lik, rng.dirichlet(3 * np.ones(classes)), rng.integers(0, symbols, samples).astype(np.int32)
+
+
+def log_rho_of(lik, prior):
+    return jnp.asarray(np.log(lik) + np.log(prior)[None, :])
+
+
+def fit(step, log_rho, symbols=3, **options):
+    return steps.iterate(
+        step, num_classes=log_rho.shape[1], num_symbols=symbols, dtype=log_rho.dtype, **options
+    )
+
+
+def test_plug_in_map_equals_the_reference_file(multi3):
+    case, lik, prior, y_pred = multi3
+    x, y = log_rho_of(lik, prior), jnp.asarray(y_pred)
+    found = fit(steps.plug_in_step(x, y), x)
+    expected = case["alg4_deterministic"]
+    np.testing.assert_allclose(found.confusion, expected["K"], rtol=0, atol=1e-10)
+    assert int(found.num_steps) == expected["iterations"] and bool(found.converged)
+    np.testing.assert_allclose(found.path[int(found.num_steps)], found.confusion)
+    assert (np.asarray(found.path)[int(found.num_steps) + 1 :] == np.asarray(found.confusion)).all()
+    strict = fit(steps.plug_in_step(x, y), x, tol=1e-12, max_steps=200)
+    np.testing.assert_allclose(strict.confusion, case["alg4_deterministic_1e12"]["K"], rtol=0, atol=1e-10)
+    assert int(strict.num_steps) == case["alg4_deterministic_1e12"]["iterations"]
+    few = fit(steps.plug_in_step(x, y), x, max_steps=11)
+    assert not bool(few.converged) and int(few.num_steps) == 11
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_both_deterministic_maps_equal_the_loops(seed):
+    lik, prior, y_pred = random_case(seed, 25, 3, 3)
+    x, y = log_rho_of(lik, prior), jnp.asarray(y_pred)
+    for variant, step in (("exact", steps.exact_step), ("plugin", steps.plug_in_step)):
+        expected = su.algorithm_4(lik, prior, y_pred, variant)
+        found = jax.jit(lambda x, y, step=step: fit(step(x, y), x))(x, y)
+        assert int(found.num_steps) == expected["num_steps"]
+        np.testing.assert_allclose(found.confusion, expected["k"], rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize(("classes", "symbols"), [(3, 3), (3, 2), (2, 4)])
+def test_exact_step_equals_enumeration(classes, symbols):
+    lik, prior, y_pred = random_case(50, 7, classes, symbols)
+    k = np.random.default_rng(0).dirichlet(np.ones(symbols), classes)
+    posterior, _ = su.enumerate_labels(lik, prior, y_pred, k=k)
+    expected, defined = np.zeros((classes, symbols)), np.zeros(classes)
+    for y, p in posterior.items():
+        table = np.zeros((classes, symbols))
+        np.add.at(table, (list(y), y_pred), 1)
+        total = table.sum(1)
+        expected += p * table / np.maximum(total, 1)[:, None]
+        defined += p * (total > 0)
+    found = steps.exact_step(log_rho_of(lik, prior), jnp.asarray(y_pred))(jnp.asarray(k), 0)
+    np.testing.assert_allclose(found, expected / defined[:, None], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(("classes", "symbols"), [(4, 4), (3, 5)])
+def test_sampling_step_tends_to_the_exact_step(classes, symbols):
+    """10 000 draws; 5 standard errors of 62 means: false alarm 4e-5."""
+    lik, prior, y_pred = random_case(60, 60, classes, symbols)
+    x, y = log_rho_of(lik, prior), jnp.asarray(y_pred)
+    k = jnp.asarray(np.random.default_rng(1).dirichlet(np.ones(symbols), classes))
+    tables = np.asarray(jax.jit(steps.draw_tables, static_argnums=4)(KEY, x, y, k, 10_000), float)
+    assert (tables.sum((1, 2)) == 60).all() and tables.shape == (10_000, classes, symbols)
+    mean, variance = steps.expected_counts(x, y, k)
+    assert (np.abs(tables.mean(0) - mean) <= 5 * np.sqrt(np.asarray(variance) / 10_000) + 1e-12).all()
+    rates = tables / tables.sum(2, keepdims=True)
+    expected = steps.exact_step(x, y)(k, 0)
+    error = np.nanstd(rates, axis=0) / 100
+    assert (np.abs(np.nanmean(rates, axis=0) - expected) <= 5 * error + 1e-12).all()
+
+
+def test_unfinished_fits_say_so(multi3):
+    """tol = 0 cannot be reached by sampling: the step limit stops it, and the result says so."""
+    _, lik, prior, y_pred = multi3
+    x, y = log_rho_of(lik, prior), jnp.asarray(y_pred)
+    found = fit(steps.sampling_step(KEY, x, y, num_draws=20), x, tol=1e-9, max_steps=6)
+    assert not bool(found.converged) and int(found.num_steps) == 6
+
+
+cases = st.tuples(st.integers(0, 10_000), st.permutations(range(3)), st.permutations(range(12)))
+run_exact = jax.jit(lambda x, y: fit(steps.exact_step(x, y), x))
+run_plug_in = jax.jit(lambda x, y: fit(steps.plug_in_step(x, y), x))
+run_labels = jax.jit(lambda x, y: fit(steps.labels_step(x, y), x))
+
+
+@pytest.mark.parametrize("run", [run_exact, run_plug_in, run_labels])
+@given(cases)
+def test_relabelling_classes_and_reordering_samples(run, case):
+    seed, classes, order = case
+    lik, prior, y_pred = random_case(seed, 12, 3, 3)
+    classes, order = np.array(classes), np.array(order)
+    expected = run(log_rho_of(lik, prior), jnp.asarray(y_pred))
+    moved = log_rho_of(lik[order][:, classes], prior[classes])
+    y_moved = np.argsort(classes)[y_pred[order]].astype(np.int32)
+    found = run(moved, jnp.asarray(y_moved))
+    np.testing.assert_allclose(found.confusion, expected.confusion[classes][:, classes], rtol=0, atol=1e-9)
+
+
+def test_vmap_over_data_sets_and_short_floats():
+    sets = [random_case(seed, 12, 3, 3) for seed in (1, 2, 3)]
+    x = jnp.stack([log_rho_of(lik, prior) for lik, prior, _ in sets])
+    y = jnp.stack([jnp.asarray(y_pred) for *_, y_pred in sets])
+    batch = jax.vmap(run_exact)(x, y)
+    for k in range(3):
+        one = run_exact(x[k], y[k])
+        np.testing.assert_allclose(batch.confusion[k], one.confusion, rtol=0, atol=1e-12)
+        assert batch.num_steps[k] == one.num_steps
+    for run in (run_exact, run_plug_in):
+        short = run(x[0].astype(jnp.float32), y[0])
+        assert short.confusion.dtype == jnp.float32
+        np.testing.assert_allclose(short.confusion, run(x[0], y[0]).confusion, rtol=0, atol=2e-3)
+    drawn = steps.draw_tables(KEY, x[0].astype(jnp.float32), y[0], jnp.full((3, 3), 1 / 3, jnp.float32), 7)
+    assert (drawn.sum((1, 2)) == 12).all()
+
+
+def test_float32_at_many_samples():
+    """Sums of 200 000 terms in float32 keep four digits."""
+    rng = np.random.default_rng(0)
+    lik, prior = rng.dirichlet(np.ones(3), 200_000), np.full(3, 1 / 3)
+    y_pred = jnp.asarray(rng.integers(0, 3, 200_000), jnp.int32)
+    x = log_rho_of(lik, prior)
+    short, exact = run_plug_in(x.astype(jnp.float32), y_pred), run_plug_in(x, y_pred)
+    np.testing.assert_allclose(short.confusion, exact.confusion, atol=1e-4)
