@@ -5,8 +5,8 @@ JAX pytree and its sizes are static, so it passes through `jax.jit` and `jax.vma
 worker ids, class names) and the notes stay on the host: they are not part of the pytree and are gone from
 a `Labels` that came out of a JAX transformation.
 
-The factories check everything. They and the methods run on the host (NumPy in, NumPy out); inside a JAX
-transformation use the three arrays and the sizes.
+The factories check everything. They and the methods (those that make tables of the entries are in `Entries`)
+run on the host (NumPy in, NumPy out); inside a JAX transformation use the three arrays and the sizes.
 """
 
 from collections.abc import Iterable
@@ -18,13 +18,14 @@ import numpy as np
 from jaxtyping import Int
 
 from jtruth import _validation as check
+from jtruth._entries import Entries
 
 _PYTHON_ROWS = check.Source()  # rows of columns handed over in Python, counted from 0
 
 
 @jax.tree_util.register_pytree_node_class
 @dataclass(frozen=True, eq=False)
-class Labels:
+class Labels(Entries):
     """Noisy labels, long form. Build one by `from_long`, `from_matrix`, `from_frame` or `jtruth.read_labels`.
 
     Entry k says: labeler `labeler[k]` gave class `label[k]` to sample `sample[k]`. A label of -1 is no
@@ -145,50 +146,6 @@ class Labels:
         columns = {"task": task, "worker": worker, "label": label}
         return cls.from_long(*check.frame_columns(frame, columns), **options)
 
-    @property
-    def num_labels(self) -> int:
-        """Number of labels (entries of -1 do not count)."""
-        return int(np.count_nonzero(np.asarray(self.label) >= 0))
-
-    @property
-    def class_names(self) -> tuple:
-        """Names of the classes in order of their codes: `classes`, or "0", "1", ... without them."""
-        return self.classes or tuple(map(str, range(self.num_classes)))
-
-    def labels_per_sample(self) -> Int[np.ndarray, " samples"]:
-        """Number of labels that each sample has."""
-        return np.bincount(self._entries()[0], minlength=self.num_samples)
-
-    def labels_per_labeler(self) -> Int[np.ndarray, " labelers"]:
-        """Number of labels that each labeler gave."""
-        return np.bincount(self._entries()[1], minlength=self.num_labelers)
-
-    def counts(self) -> Int[np.ndarray, "samples classes"]:
-        """Votes: how often each class was given to each sample."""
-        sample, _, label = self._entries()
-        shape = (self.num_samples, self.num_classes)
-        return np.bincount(sample * shape[1] + label, minlength=shape[0] * shape[1]).reshape(shape)
-
-    def has_repeats(self) -> bool:
-        """Whether a labeler labelled some sample more than once."""
-        sample, labeler, _ = self._entries()
-        return check.has_duplicates(sample * self.num_labelers + labeler)
-
-    def to_matrix(self) -> Int[np.ndarray, "samples labelers"]:
-        """Class codes as a matrix, -1 where there is no label; an error with repeated labels."""
-        if self.has_repeats():
-            raise ValueError("some labelers labelled a sample more than once: a matrix has room for one")
-        sample, labeler, label = self._entries()
-        z = np.full((self.num_samples, self.num_labelers), -1, np.int32)
-        z[sample, labeler] = label
-        return z
-
-    def padded(self) -> tuple[Int[np.ndarray, "samples most"], Int[np.ndarray, "samples most"]]:
-        """(labeler, label) of each sample's labels, sorted, -1 padded to the most labels of a sample."""
-        table = self._table()
-        labeler = table // self.num_classes  # -1 // C is -1
-        return labeler.astype(np.int32), np.where(table < 0, -1, table % self.num_classes).astype(np.int32)
-
     def patterns(self) -> "Patterns":
         """Samples with the same (labeler, label) pairs collapsed into one."""
         first, inverse, counts = check.collapse_rows(self._table())
@@ -253,18 +210,6 @@ class Labels:
         }
         given = {axis: names for axis, names in found.items() if names is not None}
         return replace(self, **given, inferred=tuple(axis for axis in self.inferred if axis not in given))
-
-    def _entries(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Sample, labeler and label of the entries that are labels, int64."""
-        sample, labeler, label = (np.asarray(a, np.int64) for a in (self.sample, self.labeler, self.label))
-        check.check_entries((sample, labeler, label), (self.num_samples, self.num_labelers, self.num_classes))
-        given = label >= 0
-        return (sample, labeler, label) if given.all() else (sample[given], labeler[given], label[given])
-
-    def _table(self) -> np.ndarray:
-        """(samples, most labels of a sample) of labeler * C + label, sorted, -1 padded."""
-        sample, labeler, label = self._entries()
-        return check.padded_rows(sample, labeler * self.num_classes + label, self.num_samples)
 
     def _select(self, axis: str, size: str, names: str, chosen: Any) -> "Labels":
         """Keep and renumber the chosen samples or labelers."""

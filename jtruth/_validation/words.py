@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 
 def some(items: Iterable[Any], limit: int = 5, total: int | None = None) -> str:
@@ -78,6 +80,13 @@ class Entries(Source):
     def entry(self, indices: Iterable[Any], what: str, value: Any) -> str:
         """The beginning of a sentence about a value: "y_pred[3] is 'x',"."""
         return f"{self.at(list(indices)[:1])} is {shown(value)},"
+
+
+def present(value: T | None, what: str) -> T:
+    """A value that cannot be absent here; where it is, a fact about the code was broken, and not an input."""
+    if value is None:
+        raise RuntimeError(f"{what} is missing where jtruth relies on it: please report this")
+    return value
 
 
 def position(name: Any, known: Sequence, what: str) -> int:

@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Array
 
 from jtruth._random import as_key, stream
+from jtruth._validation import present
 from jtruth.evaluation import inputs
 from jtruth.evaluation.answers import answer_of, names_of, of_nothing, of_votes, vote_metrics
 from jtruth.evaluation.assumptions import ranges
@@ -244,11 +245,10 @@ def _checks(data: inputs.Inputs, model: inputs.Model, noise: Any, order: Any, ke
         prior_given = data.prior is not None
         return given_checks(model.log_likelihood, model.prior, data.y_pred, key, prior_given=prior_given,
                             labels=data.labels, noise=noise, gold=gold)  # fmt: skip
-    assert data.labels is not None
-    raters, source = with_classifier(data.labels, data.y_pred), model.source
+    raters, source = with_classifier(data.own_labels(), data.y_pred), model.source
     if isinstance(source, JointPosterior):
-        assert source.classifier is not None
-        matrices = np.concatenate([source.mean_matrices, source.classifier.mean(0)[None]])
+        classifier = present(source.classifier, "the classifier's matrix")
+        matrices = np.concatenate([source.mean_matrices, classifier.mean(0)[None]])
         start = Parameters(source.prior.mean(0)[None], matrices[None])
     else:
         start = Parameters(source.prior[None], source.matrices[None])

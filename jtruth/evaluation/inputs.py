@@ -53,6 +53,12 @@ class Inputs:
     notes: tuple[str, ...]
     one_against_rest: bool = False  # a positive class was asked for
 
+    def own_labels(self) -> Labels:
+        """The labels, where the question is about single labels."""
+        if self.labels is None:
+            raise ValueError("this needs labels; a log-likelihood array says nothing of single labels")
+        return self.labels
+
     @property
     def num_labelers(self) -> int:
         """Number of labelers; 0 when only a log-likelihood was given."""

@@ -20,7 +20,7 @@ def test_no_message_to_the_shell_speaks_python():
 
     A sentence that names an option which the shell does not have says that it is about Python.
     """
-    rooms = ["_validation", "evaluation", "learning", "planning", "io.py", "labels.py", "inspection.py"]
+    rooms = ["_validation", "evaluation", "learning", "planning", "io", "labels.py", "inspection.py"]
     python = re.compile(
         r"(?<![\w.-])(?<!\w\()[a-z_]+=(True|'\w|\"\w|\.\.\.|\[)|`[a-z_]+`|num_classes\)|common_only"
     )

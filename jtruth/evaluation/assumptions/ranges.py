@@ -137,8 +137,7 @@ def _disagree(fit: JointPosterior) -> bool:
 def _fit(
     name: str, data: Inputs, key: Any, progress: Callable[[int, int], None] | None, pointwise: bool
 ) -> JointPosterior:
-    labels = data.labels
-    assert labels is not None
+    labels = data.own_labels()
     gold = data.gold if (data.gold >= 0).any() else None
     known: dict[str, Any] = {"y_pred": data.y_pred, "gold": gold, "prior": data.prior, "key": key}
     # The model of independent errors is never left out: there must be an answer.
@@ -190,8 +189,7 @@ def vote_draws(data: Inputs, key: Any) -> np.ndarray:
     Tied classes share a sample. The shares of the cells are Dirichlet(counts + 2/cells), the uncertainty of
     a random sample of that size, times the number of samples: two samples of prior, however many classes.
     """
-    labels = data.labels
-    assert labels is not None
+    labels = data.own_labels()
     truth, known = majority(labels.counts()), data.gold >= 0
     truth[known] = data.gold[known, None] == np.arange(labels.num_classes)[None, :]
     voted = (labels.labels_per_sample() > 0) | known

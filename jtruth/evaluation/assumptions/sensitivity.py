@@ -22,7 +22,6 @@ from jtruth._random import as_key, stream
 from jtruth.evaluation.answers import names_of, tables_of
 from jtruth.evaluation.assumptions.learned import matrices_log_likelihood
 from jtruth.evaluation.inputs import Inputs, Model
-from jtruth.labels import Labels
 from jtruth.lam_stork import error_bounds
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
 from jtruth.noise import NoiseModel, scale_errors
@@ -192,14 +191,14 @@ def _at(
     else:
         options |= {"dependence": _MODELS[what], "dependent_share": value}
     gold = data.gold if (data.gold >= 0).any() else None
-    fit = fit_joint(_labels(data), y_pred=data.y_pred, gold=gold, effort=EFFORT, key=key, **options)
+    fit = fit_joint(data.own_labels(), y_pred=data.y_pred, gold=gold, effort=EFFORT, key=key, **options)
     place = shared_error_share(fit, data, value) if what == "shared_errors" else value
     return _usable(fit), place, fit.warnings
 
 
 def _usable(found: JointPosterior) -> np.ndarray:
-    assert found.counts is not None
-    return found.counts if found.usable else np.full_like(found.counts, np.nan, dtype=np.float64)
+    counts = check.present(found.counts, "draws of the count table")
+    return counts if found.usable else np.full_like(counts, np.nan, dtype=np.float64)
 
 
 def _drawn(
@@ -212,7 +211,7 @@ def _drawn(
 
 def _scaled(factor: float, data: Inputs, model: Model, noise: NoiseModel | None, key: Any) -> np.ndarray:
     """Error rates times a factor: the given ones, or draws of the learned ones, each with its own prior."""
-    labels, fit = _labels(data), model.source
+    labels, fit = data.own_labels(), model.source
     if data.model is not None:
         if noise is None:
             raise ValueError("sensitivity to 'error_rates' needs a noise model or learned error rates")
@@ -235,12 +234,11 @@ def _scaled(factor: float, data: Inputs, model: Model, noise: NoiseModel | None,
 
 def shared_error_share(fit: JointPosterior, data: Inputs, copying: float) -> float:
     """Posterior expected share of the classifier's errors that repeat a label, given how often it copies."""
-    assert fit.classifier is not None
-    labels = _labels(data)
+    labels, classifier = data.own_labels(), check.present(fit.classifier, "the classifier's matrix")
     votes = labels.counts().astype(np.float64)
     at = np.arange(len(data.y_pred))
     equal = votes[at, data.y_pred] / np.maximum(votes.sum(axis=1), 1)
-    own = fit.classifier.mean(axis=0)[:, data.y_pred].T * (1 - copying)
+    own = classifier.mean(axis=0)[:, data.y_pred].T * (1 - copying)
     copied = copying * equal[:, None] / np.maximum(own + copying * equal[:, None], 1e-300)
     wrong = fit.class_posterior * (np.arange(len(data.classes)) != data.y_pred[:, None])
     return float((wrong * copied).sum() / max(wrong.sum(), 1e-300))
@@ -276,9 +274,3 @@ def _grid(what: str, values: Any, base: float) -> list[float]:
             + (" up" if what == "error_rates" else " to below 1")
         )
     return grid.tolist()
-
-
-def _labels(data: Inputs) -> Labels:
-    if data.labels is None:
-        raise ValueError("this needs labels; a log-likelihood array says nothing of single labels")
-    return data.labels

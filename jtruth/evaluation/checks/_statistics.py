@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jtruth._validation import present
 from jtruth.evaluation.checks._fit import Fitted
 from jtruth.evaluation.checks.sets import Sets, sum_by
 
@@ -54,10 +55,10 @@ def rater_pairs(sets: Sets) -> Pairs:
 def patterns(sets: Sets, fitted: Fitted) -> np.ndarray:
     """Likelihood-ratio statistic G2 of the pattern counts, (sets, 1); every possible pattern is a row."""
     design = sets.design
-    assert design.kind is not None and design.kind_size is not None
+    kind, kind_size = present(design.kind, "the kind of a row"), present(design.kind_size, "the kinds' sizes")
     p = np.exp(fitted.log_p)
-    per_kind = sum_by(p, design.kind, design.kind_size.size)
-    expected = p / per_kind[:, design.kind] * design.kind_size[design.kind]
+    per_kind = sum_by(p, kind, kind_size.size)
+    expected = p / per_kind[:, kind] * kind_size[kind]
     seen = sets.weight > 0
     ratio = np.where(seen, sets.weight / np.maximum(expected, 1e-300), 1.0)
     return 2 * (sets.weight * np.log(ratio)).sum(axis=1, keepdims=True)
@@ -132,9 +133,8 @@ def alike(sets: Sets, r: Residuals) -> np.ndarray:
 
 def drift(sets: Sets, r: Residuals) -> np.ndarray:
     """Residuals of each rater times when the label was given, (sets, raters)."""
-    design = sets.design
-    assert design.order is not None
-    return design.per_rater((r.entry * r.weight[:, :, design.row]).sum(axis=0) * design.order)
+    design, order = sets.design, present(sets.design.order, "the order of labels")
+    return design.per_rater((r.entry * r.weight[:, :, design.row]).sum(axis=0) * order)
 
 
 def _studentised(weight: np.ndarray, term: np.ndarray) -> np.ndarray:

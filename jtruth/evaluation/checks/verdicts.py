@@ -15,6 +15,7 @@ import numpy as np
 from scipy.special import softmax
 
 from jtruth._host import log
+from jtruth._validation import present
 from jtruth.evaluation.assumptions.learned import with_classifier
 from jtruth.evaluation.checks import _given as given
 from jtruth.evaluation.checks._bootstrap import Bootstrap, Component, bootstrap
@@ -91,8 +92,8 @@ def _learned(name: str, found: Bootstrap, raters: Labels, free: int) -> Check:
     if one.p_value < ALARM <= adjusted:
         size += f", {adjusted:.2g} for all checks together"
     if key == "patterns":
-        assert found.design.kind_size is not None
-        freedom = found.design.known.size - found.design.kind_size.size - free
+        kinds = present(found.design.kind_size, "the number of rows of a kind").size
+        freedom = found.design.known.size - kinds - free
         size = f"G2 = {one.value:.1f} on {freedom} degrees of freedom, {size}"
     elif key == "prior":
         size = f"likelihood ratio {one.value:.1f}, {size}"

@@ -32,14 +32,13 @@ def gold_answer(
     data: Inputs, sampling: GoldSampling, level: float, key: Any, progress: Any
 ) -> tuple[Tested, tuple[Assumption, ...], tuple[str, ...]]:
     """The posterior by the pooled rule; what each part of the pool says; advice on more gold."""
-    assert data.labels is not None
     two = len(data.classes) == 2
     names = ("shared_strata", "random_effect") if two else ("shared_strata",)
     found, doubts = ranges.members(names, data, key, level, progress)
     if not found:
         found, more_doubts = ranges.members(("independent",), data, key, level, progress)
         doubts += more_doubts
-    posterior, more_doubts = labels_only_posterior(data.labels, stream(key, "labels beside gold"))
+    posterior, more_doubts = labels_only_posterior(data.own_labels(), stream(key, "labels beside gold"))
     classes, positive = names_of(data)
     key = stream(key, "pool")
     turned = two and data.positive == 0  # (negative, positive), as `tables_of` has it
@@ -65,7 +64,6 @@ def _advice(
     data: Inputs, more: Any, posterior: np.ndarray, key: Any, sampling: GoldSampling
 ) -> tuple[str, ...]:
     """How many more answers would halve the intervals, and which samples to ask for."""
-    assert data.labels is not None
     left = int((data.gold < 0).sum())
     if left == 0:
         return ()
@@ -78,7 +76,7 @@ def _advice(
             data.y_pred, posterior, data.gold, min(_ASKED, left), key=key, classes=data.classes,
             positive=data.positive, inclusion=sampling.inclusion,
         )  # fmt: skip
-        tasks = data.labels.tasks or tuple(range(data.labels.num_samples))
+        tasks = data.own_labels().tasks or tuple(range(data.y_pred.size))
         named = ", ".join(str(tasks[i]) for i in asked.samples)
         sentences.append(
             f"ask next for {named}: drawn at random, uncertain samples more often; for more, and the "

@@ -1,19 +1,67 @@
-"""Noise parameters from a parsed JSON file, as arrays in the order of the labels."""
+"""Noise models and priors from JSON files, as arrays in the order of the labels."""
 
+import json
 from collections.abc import Sequence
+from os import PathLike
 from typing import Any
 
 import numpy as np
 
-from jtruth._validation.words import Source, quoted
+from jtruth._validation import Source, duplicates, quoted
+from jtruth._validation.text import read_bytes
+from jtruth.labels import Labels
 
 _KINDS = ("confusion_matrices", "symmetric", "fallibility", "model")
 
 
-def parse_noise(
+def read_noise(path: str | PathLike, labels: Labels) -> dict[str, Any]:
+    """A noise model from a JSON file, as plain numbers in the order of `labels`.
+
+    The file holds one object with exactly one of
+
+        {"confusion_matrices": {worker: [[...], ...]}}      rows: true class; columns: given class
+        {"symmetric": 0.1}                                  one error probability for all
+        {"fallibility": {worker: f}, "difficulty": {task: d}}   difficulty may be left out: all 0
+        {"model": "SharedErrors", ...}                      any model, with the parameters of its `to_dict`
+
+    and optionally "classes", the class names in the order of the rows and columns, and "prior", the class
+    probabilities in that order. Every worker (task) of `labels` must be there; others are ignored.
+
+    Returns:
+        The same keys with arrays: "confusion_matrices" (labelers, classes, classes), "fallibility"
+        (labelers,), "difficulty" (samples,), "prior" (classes,); "symmetric" stays a number.
+    """
+    file = read_bytes(path)
+    source = Source(file.name)
+    try:
+        data = json.loads(file.data.decode("utf-8-sig"), object_pairs_hook=_once)
+        tasks = labels.tasks or range(labels.num_samples)
+        workers = labels.workers or range(labels.num_labelers)
+        return _parsed(data, tuple(map(str, tasks)), tuple(map(str, workers)), labels.class_names, source)
+    except RecursionError:
+        raise ValueError(source.says("brackets are nested too deeply for any noise model")) from None
+    except _Twice as problem:
+        raise ValueError(source.says(str(problem))) from None
+    except (json.JSONDecodeError, UnicodeDecodeError) as problem:
+        raise ValueError(source.says(f"this is not JSON text: {problem}")) from None
+
+
+class _Twice(ValueError):
+    """A name that occurs twice in a JSON object; the standard library would take the last."""
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object with every name once."""
+    twice = duplicates(name for name, _ in pairs)
+    if twice:
+        raise _Twice(f"{quoted(twice)} stands there more than once in one object. Keep one of them.")
+    return dict(pairs)
+
+
+def _parsed(
     data: Any, tasks: Sequence[str], workers: Sequence[str], classes: Sequence[str], source: Source
 ) -> dict[str, Any]:
-    """The object described in `jtruth.io.read_noise`, checked."""
+    """The object that `read_noise` describes, checked."""
     kinds = [key for key in _KINDS if isinstance(data, dict) and key in data]
     if len(kinds) != 1:
         found = quoted(data, 8) if isinstance(data, dict) else type(data).__name__

@@ -10,7 +10,6 @@ ids "1", "2", "3" of a file; where labels have no ids, the number of the sample 
 
 import csv
 import gzip
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from os import PathLike
@@ -21,8 +20,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from jtruth import _validation as check
-from jtruth._validation.parameters import parse_noise
-from jtruth._validation.text import Table, read_bytes, read_table
+from jtruth._validation.text import Table, read_table
 from jtruth.labels import Labels
 
 _ROUNDING = 1e-6  # probabilities summing to 1 this closely are float32 arithmetic
@@ -228,47 +226,3 @@ def _probabilities(table: Table, labels: Labels, taken: tuple) -> tuple[np.ndarr
     rescaled = np.count_nonzero(off > _ROUNDING)
     note = f"Class probabilities of {rescaled} rows sum to 1 within {off.max():.1g}: divided by their sum."
     return p / p.sum(axis=1, keepdims=True), (note,) if rescaled else ()
-
-
-def read_noise(path: str | PathLike, labels: Labels) -> dict[str, Any]:
-    """A noise model from a JSON file, as plain numbers in the order of `labels`.
-
-    The file holds one object with exactly one of
-
-        {"confusion_matrices": {worker: [[...], ...]}}      rows: true class; columns: given class
-        {"symmetric": 0.1}                                  one error probability for all
-        {"fallibility": {worker: f}, "difficulty": {task: d}}   difficulty may be left out: all 0
-        {"model": "SharedErrors", ...}                      any model, with the parameters of its `to_dict`
-
-    and optionally "classes", the class names in the order of the rows and columns, and "prior", the class
-    probabilities in that order. Every worker (task) of `labels` must be there; others are ignored.
-
-    Returns:
-        The same keys with arrays: "confusion_matrices" (labelers, classes, classes), "fallibility"
-        (labelers,), "difficulty" (samples,), "prior" (classes,); "symmetric" stays a number.
-    """
-    file = read_bytes(path)
-    source = check.Source(file.name)
-    try:
-        data = json.loads(file.data.decode("utf-8-sig"), object_pairs_hook=_once)
-        tasks = labels.tasks or range(labels.num_samples)
-        workers = labels.workers or range(labels.num_labelers)
-        return parse_noise(data, tuple(map(str, tasks)), tuple(map(str, workers)), labels.class_names, source)
-    except RecursionError:
-        raise ValueError(source.says("brackets are nested too deeply for any noise model")) from None
-    except _Twice as problem:
-        raise ValueError(source.says(str(problem))) from None
-    except (json.JSONDecodeError, UnicodeDecodeError) as problem:
-        raise ValueError(source.says(f"this is not JSON text: {problem}")) from None
-
-
-class _Twice(ValueError):
-    """A name that occurs twice in a JSON object; the standard library would take the last."""
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object with every name once."""
-    twice = check.duplicates(name for name, _ in pairs)
-    if twice:
-        raise _Twice(f"{check.quoted(twice)} stands there more than once in one object. Keep one of them.")
-    return dict(pairs)
