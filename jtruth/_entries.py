@@ -3,7 +3,7 @@
 from typing import Any
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Bool, Int
 
 from jtruth import _validation as check
 
@@ -29,6 +29,12 @@ class Entries:
         """Names of the classes in order of their codes: `classes`, or "0", "1", ... without them."""
         return self.classes or tuple(map(str, range(self.num_classes)))
 
+    @property
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Sample, labeler and label of every entry, on the host, int64; a label of -1 is none."""
+        sample, labeler, label = (np.asarray(a, np.int64) for a in (self.sample, self.labeler, self.label))
+        return sample, labeler, label
+
     def labels_per_sample(self) -> Int[np.ndarray, " samples"]:
         """Number of labels that each sample has."""
         return np.bincount(self._entries()[0], minlength=self.num_samples)
@@ -42,6 +48,13 @@ class Entries:
         sample, _, label = self._entries()
         shape = (self.num_samples, self.num_classes)
         return np.bincount(sample * shape[1] + label, minlength=shape[0] * shape[1]).reshape(shape)
+
+    def has_labelled(self) -> Bool[np.ndarray, "samples labelers"]:
+        """Who has labelled what."""
+        found = np.zeros((self.num_samples, self.num_labelers), bool)
+        sample, labeler, _ = self._entries()
+        found[sample, labeler] = True
+        return found
 
     def has_repeats(self) -> bool:
         """Whether a labeler labelled some sample more than once."""
@@ -65,7 +78,7 @@ class Entries:
 
     def _entries(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Sample, labeler and label of the entries that are labels, int64."""
-        sample, labeler, label = (np.asarray(a, np.int64) for a in (self.sample, self.labeler, self.label))
+        sample, labeler, label = self.arrays
         check.check_entries((sample, labeler, label), (self.num_samples, self.num_labelers, self.num_classes))
         given = label >= 0
         return (sample, labeler, label) if given.all() else (sample[given], labeler[given], label[given])

@@ -101,7 +101,7 @@ def expected_gain_of_labels(
     else:
         states, stratum = _unobserved(law, labels, prior), None
     gains = _gains(states, jnp.asarray(np.moveaxis(law.rows, 1, 0), states.dtype), stratum)
-    return jnp.where(jnp.asarray(_has_labelled(labels)), 0.0, gains)
+    return jnp.where(jnp.asarray(labels.has_labelled()), 0.0, gains)
 
 
 def _observed(noise, labels: Labels, prior: np.ndarray) -> tuple[Array, Array]:
@@ -125,14 +125,6 @@ def _unobserved(law: LabelLaw, labels: Labels, prior: np.ndarray) -> Float[Array
     joint = (weights * share[None, :]).ravel()
     pairs = class_posterior(sum_over_labels(of_label, labels), joint / joint.sum())
     return pairs.reshape(-1, strata, classes)
-
-
-def _has_labelled(labels: Labels) -> np.ndarray:
-    """(samples, labelers): who labelled what."""
-    labeler, _ = labels.padded()
-    asked = np.zeros((labels.num_samples, labels.num_labelers + 1), bool)
-    asked[np.arange(labels.num_samples)[:, None], labeler] = True  # -1 is the last column
-    return asked[:, :-1]
 
 
 @jax.jit

@@ -131,7 +131,7 @@ def next_labels(
         [values.matrices, np.broadcast_to(truth, (len(values.matrices), 1, classes, classes))], axis=1
     ))  # fmt: skip
     drop = reductions(some)[rows.row_of_sample]
-    drop[:, :-1][_has_labelled(labels)] = 0.0
+    drop[:, :-1][labels.has_labelled()] = 0.0
     drop[known >= 0] = 0.0
     return _chosen(drop, price, num, values.variance, metric, method, doubts)
 
@@ -172,18 +172,9 @@ def _checked(labels: Labels, y_pred, gold, costs, cost_gold, target):
     return y.astype(int), known.astype(int), price
 
 
-def _has_labelled(labels: Labels) -> np.ndarray:
-    """(samples, labelers): who labelled what."""
-    labeler, _ = labels.padded()
-    asked = np.zeros((labels.num_samples, labels.num_labelers + 1), bool)
-    asked[np.arange(labels.num_samples)[:, None], labeler] = True  # -1 is the last column
-    return asked[:, :-1]
-
-
 def _log_likelihood(labels: Labels, gold: np.ndarray, matrices: np.ndarray) -> np.ndarray:
     """log p(labels | class) of every draw of the matrices, (draws, samples, classes); gold is certain."""
-    sample, labeler, label = (np.asarray(a) for a in (labels.sample, labels.labeler, labels.label))
-    return known_classes(labels_log_likelihood(matrices, sample, labeler, label, labels.num_samples), gold)
+    return known_classes(labels_log_likelihood(matrices, *labels.arrays, labels.num_samples), gold)
 
 
 def _known(

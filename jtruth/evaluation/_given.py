@@ -19,7 +19,7 @@ def as_labels(given: Any, what: str = "labels") -> Labels:
     if not isinstance(given, Labels):
         raise ValueError(f"{what} is a {type(given).__name__}; {_advice_on(given)}")
     check.check_entries(
-        tuple(np.asarray(a) for a in (given.sample, given.labeler, given.label)),
+        given.arrays,
         (given.num_samples, given.num_labelers, given.num_classes),
     )
     return given

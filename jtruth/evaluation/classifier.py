@@ -6,7 +6,7 @@ both are learned from the labels, and unless somebody vouches for an assumption 
 range over several (`ranges`).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,16 @@ from jtruth._validation import present
 from jtruth.evaluation import inputs
 from jtruth.evaluation.answers import answer_of, names_of, of_nothing, of_votes, vote_metrics
 from jtruth.evaluation.assumptions import ranges
+from jtruth.evaluation.assumptions.fits import Progress
 from jtruth.evaluation.assumptions.learned import joint_model, plug_in_model, with_classifier
+from jtruth.evaluation.assumptions.registry import (
+    ASSUMPTIONS,
+    GROUPS,
+    INDEPENDENT,
+    UNKNOWN,
+    check_assume,
+    entries,
+)  # fmt: skip
 from jtruth.evaluation.assumptions.sensitivity import Basis
 from jtruth.evaluation.checks.chance import chance_check
 from jtruth.evaluation.checks.sets import Parameters
@@ -32,8 +41,6 @@ from jtruth.testing import binary_posterior, exact_posterior, unknown_prior
 from jtruth.testing.multiclass.methods import METHODS as MULTICLASS
 from jtruth.testing.multiclass.methods import multiclass_posterior
 from jtruth.testing.tested import Tested
-
-INDEPENDENT = "given the true class, the classifier and the labelers err independently of one another"
 
 ONE_AGAINST_REST = (
     "there are more than two classes and this method knows two: the metrics are those of {!r} against all "
@@ -57,7 +64,7 @@ def evaluate(
     fast: bool = False,
     level: float = 0.95,
     key: Any = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Evaluation:
     """How good is a classifier, judged by noisy labels?
 
@@ -101,26 +108,28 @@ def evaluate(
     0.961
     """
     level = check_level(level)
-    inputs.check_options(assume, method, key)
+    check_assume(assume)
+    inputs.check_options(method, key)
     data = inputs.read(y_pred, labels, noise, prior, gold, positive)
     order = inputs.read_order(order, data)
-    pooled = data.model is None and method == "bayes" and assume in (None, "unknown")
-    sampling = GoldSampling(*inputs.read_sampling(gold_inclusion, gold_strata, data, pooled))
-    key = as_key(key)
-    model, learned = data.model, data.model is None and method == "bayes"
+    learned, nobody = data.model is None and method == "bayes", assume in (None, UNKNOWN)
+    sampling = GoldSampling(*inputs.read_sampling(gold_inclusion, gold_strata, data, learned and nobody))
+    key, model = as_key(key), data.model
     if learned:
-        several = assume in (None, "unknown") and not fast and not (data.gold >= 0).any()
+        several = nobody and not fast and not data.num_gold
         model = joint_model(data, key, level, progress, pointwise=several)
     elif model is None:
         model = plug_in_model(data)
     rows: tuple[Assumption, ...] = ()
-    kind, advice = "posterior", ()
-    if learned and assume in (None, "unknown") and (data.gold >= 0).any() and model.refusal is None:
+    kind, advice, answered = "posterior", (), learned and model.refusal is None
+    if answered and nobody and data.num_gold:
         answer, rows, advice = gold_answer(data, sampling, level, key, progress)
         kind = "pooled interval"
-    elif learned and assume != "independent" and model.refusal is None:
-        answer, rows = _without_independence(data, model, assume, fast, level, key, progress)
+    elif answered and nobody:
+        answer, rows = _range(data, model, fast, key, progress)
         kind = "sensitivity range" if len(rows) > 1 else kind
+    elif answered and assume != INDEPENDENT:  # what the joint posterior itself answers
+        answer, rows = _group(data, str(assume), key, progress)
     else:
         answer = _answer(data, model, method, key)
     metrics = estimates(answer.table, answer.classes, answer.positive)
@@ -139,41 +148,42 @@ def evaluate(
         prior=model.prior,
         labelers=model.labelers,
         baselines={"majority_vote": vote_metrics(data, answer)} if data.labels is not None else {},
-        assumptions=rows or (Assumption("independent", INDEPENDENT, metrics, None, answer.table),),
+        assumptions=rows or (Assumption(INDEPENDENT, GROUPS[INDEPENDENT], metrics, None, answer.table),),
         checks=(*_checks(data, model, noise, order, key), *chance_check(data, model)),
         warnings=tuple(dict.fromkeys((*model.warnings, *inputs.warnings(data), *answer.warnings))),
         advice=advice,
-        num_gold=int((data.gold >= 0).sum()),
+        num_gold=data.num_gold,
         log_evidence=_log_evidence(answer, model, data),
         fit=answer.fit,
         basis=Basis(data, model, noise),
     )
 
 
-def _without_independence(
-    data: inputs.Inputs,
-    model: inputs.Model,
-    assume: str | None,
-    fast: bool,
-    level: float,
-    key: Any,
-    progress: Any,
+def _group(
+    data: inputs.Inputs, assume: str, key: Array, progress: Progress | None
 ) -> tuple[Tested, tuple[Assumption, ...]]:
-    """Error rates are learned and nobody vouches for independence: a range, or shared difficulty's answer."""
-    two = len(data.classes) == 2
-    if assume == "shared_difficulty":
-        names = ("shared_strata", "random_effect") if two else ("shared_strata",)
-        found, doubts = ranges.members(names, data, key, level, progress)
-        if not found:
-            return of_nothing(data, "bayes")._replace(warnings=tuple(doubts)), ()
-        answer = ranges.pooled_answer(found, data)
-        laws = estimates(answer.table, *names_of(data))
-        one = Assumption("shared_difficulty", ranges.SHARED, laws, None, answer.table)
-        return answer._replace(warnings=tuple(doubts)), (one,)
-    names = ranges.FAST if fast and two else tuple(ranges.SENTENCES)
-    known = {"independent": model.source}
-    found, doubts = ranges.members(names, data, key, level, progress, known, pointwise=not fast)
-    answer = ranges.range_answer(found, data, ranges.FAST if fast and two else ranges.HULL)
+    """Somebody vouches for an assumption: one law, of equally many draws of every model that makes it."""
+    some = [entry for entry in entries(data) if entry.group == assume]
+    found, doubts = ranges.members(some, data, key, progress=progress)
+    if not found:
+        return of_nothing(data, "bayes")._replace(warnings=tuple(doubts)), ()
+    answer = ranges.pooled_answer(found, data)
+    laws = estimates(answer.table, *names_of(data))
+    one = Assumption(assume, GROUPS[assume], laws, None, answer.table)
+    return answer._replace(warnings=tuple(doubts)), (one,)
+
+
+def _range(
+    data: inputs.Inputs, model: inputs.Model, fast: bool, key: Array, progress: Progress | None
+) -> tuple[Tested, tuple[Assumption, ...]]:
+    """Nobody vouches for anything: a line for every assumption that is shown, and their hull."""
+    known = entries(data)
+    few = fast and all(entry in known for entry in ASSUMPTIONS.values() if entry.fast)
+    some = [entry for entry in known if (entry.fast if few else entry.shown)]
+    found, doubts = ranges.members(
+        some, data, key, progress=progress, known={INDEPENDENT: model.source}, pointwise=not fast
+    )
+    answer = ranges.range_answer(found, data, few=few)
     rows = tuple(ranges.row(m, data, loo) for m, loo in zip(found, ranges.loo_of(found), strict=True))
     return answer._replace(warnings=(ranges.ONLY_GOLD, *doubts)), rows
 

@@ -17,8 +17,6 @@ from jtruth.noise import NoiseModel, check_known_labels
 from jtruth.posterior import check_not_contradictory, validate_prior
 from jtruth.testing.binary.methods import METHODS
 
-ASSUMPTIONS = ("unknown", "independent", "shared_difficulty")
-
 
 @dataclass
 class Model:
@@ -60,6 +58,16 @@ class Inputs:
         return self.labels
 
     @property
+    def some_gold(self) -> np.ndarray | None:
+        """Gold, or None if no class is known."""
+        return self.gold if self.num_gold else None
+
+    @property
+    def num_gold(self) -> int:
+        """Number of samples whose class is known."""
+        return int((self.gold >= 0).sum())
+
+    @property
     def num_labelers(self) -> int:
         """Number of labelers; 0 when only a log-likelihood was given."""
         return self.labels.num_labelers if self.labels is not None else 0
@@ -77,10 +85,8 @@ class Inputs:
         return (f"not {self.classes[self.positive]}", self.classes[self.positive])
 
 
-def check_options(assume: str | None, method: str, key: Any) -> None:
-    """Refuse unknown methods and assumptions, and a missing key, by name."""
-    if assume is not None and assume not in ASSUMPTIONS:
-        raise ValueError(f"assume={assume!r} is not available; choose one of {', '.join(ASSUMPTIONS)}")
+def check_options(method: str, key: Any) -> None:
+    """Refuse unknown methods and a missing key by name."""
     known = (*METHODS, "plug_in", "majority_vote")
     if method not in known:
         raise ValueError(f"method={method!r}; choose one of {', '.join(known)}")
@@ -148,10 +154,10 @@ def read_order(order: Any, data: Inputs) -> np.ndarray | None:
 def read_sampling(inclusion: Any, strata: Any, data: Inputs, learned: bool) -> tuple[Any, Any]:
     """How gold was chosen, in the order of the samples; an error where it would have no say."""
     for name, given in (("gold_inclusion", inclusion), ("gold_strata", strata)):
-        if given is not None and not ((data.gold >= 0).any() and learned):
+        if given is not None and not (data.num_gold and learned):
             why = (
                 "error rates are given, an assumption was named, or the method takes them as known"
-                if (data.gold >= 0).any()
+                if data.num_gold
                 else "there is no gold"
             )
             raise ValueError(f"{name} would not be used: {why}. Leave it out")

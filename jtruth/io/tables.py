@@ -71,9 +71,7 @@ def write_labels(path: str | PathLike, labels: Labels) -> None:
     """Write labels as a table task,worker,label that `read_labels` reads (gzipped if it ends in .gz)."""
     tasks = labels.tasks or range(labels.num_samples)
     workers = labels.workers or range(labels.num_labelers)
-    entries = zip(
-        *(np.asarray(a).tolist() for a in (labels.sample, labels.labeler, labels.label)), strict=True
-    )
+    entries = zip(*(a.tolist() for a in labels.arrays), strict=True)
     opener: Any = gzip.open if Path(path).suffix == ".gz" else open
     with opener(path, "wt", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")

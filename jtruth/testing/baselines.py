@@ -63,7 +63,7 @@ def labeler_metrics(y_pred: Int[np.ndarray, " samples"], labels: Any) -> Labeler
         raise ValueError(f"these metrics are for two classes; the labels have {labels.num_classes}")
     y_pred = np.asarray(y_pred)
     check_codes(y_pred, 2, "y_pred", size=labels.num_samples)
-    sample, labeler, label = (np.asarray(v) for v in (labels.sample, labels.labeler, labels.label))
+    sample, labeler, label = labels.arrays
     rows, names = [], shown("01")
     for t in range(labels.num_labelers):
         mine = (labeler == t) & (label >= 0)

@@ -9,7 +9,8 @@ import pytest
 
 import jtruth as jt
 from jtruth.evaluation import inputs
-from jtruth.evaluation.assumptions import ranges
+from jtruth.evaluation.assumptions import fits, ranges
+from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, entries
 from jtruth.learning import fit_joint, fit_random_effect
 from jtruth.learning.joint import random_effect as module
 from jtruth.learning.joint._random_effect_density import Density
@@ -69,7 +70,7 @@ def test_a_model_that_is_too_large_leaves_the_range_by_name(monkeypatch):
     labels, y_pred = crowd()
     data = inputs.read(y_pred, labels, None, None, None, 1)
     monkeypatch.setattr(ranges, "EFFORT", Effort(max_work=2e7, min_sweeps=400, min_ess=1, max_rhat=9))
-    found, doubts = ranges.members(tuple(ranges.SENTENCES), data, KEY, 0.95)
+    found, doubts = ranges.members([e for e in entries(data) if e.shown], data, KEY)
     assert [m.name for m in found] == ["majority_vote", "independent", "labeler_strata", "shared_strata"]
     (doubt,) = [text for text in doubts if "random_effect" in text]
     assert "'random_effect' is left out of the range: the data are too large for this model" in doubt
@@ -79,7 +80,7 @@ def test_members_whose_chains_disagree_leave_unless_nothing_else_is_left(monkeyp
     labels, y_pred = crowd()
     data = inputs.read(y_pred, labels, None, None, None, 1)
     bad = {"labeler_strata", "shared_strata"}
-    fit = ranges.fit_joint
+    fit = fits.fit_joint
 
     def spoiled(*args, dependence, **options):
         found = fit(*args, dependence=dependence, **options)
@@ -88,13 +89,13 @@ def test_members_whose_chains_disagree_leave_unless_nothing_else_is_left(monkeyp
         worse = Convergence(False, "max_work", {"prior": 1.2}, {"prior": 60.0}, 400, 50, 0.0)
         return found._replace(convergence=worse, warnings=("The sampler did not converge.",))
 
-    monkeypatch.setattr(ranges, "fit_joint", spoiled)
+    monkeypatch.setattr(fits, "fit_joint", spoiled)
     monkeypatch.setattr(ranges, "EFFORT", Effort(min_sweeps=400, max_sweeps=400, min_ess=1, max_rhat=9))
     names = ("majority_vote", "independent", "labeler_strata", "shared_strata")
-    found, doubts = ranges.members(names, data, KEY, 0.95)
+    found, doubts = ranges.members([ASSUMPTIONS[name] for name in names], data, KEY)
     assert [m.name for m in found] == ["majority_vote", "independent"]
     assert sum("is left out of the range: The sampler did not converge" in text for text in doubts) == 2
-    found, doubts = ranges.members(("majority_vote", *sorted(bad)), data, KEY, 0.95)
+    found, doubts = ranges.members([ASSUMPTIONS[name] for name in ("majority_vote", *sorted(bad))], data, KEY)
     assert [m.name for m in found] == ["majority_vote", *sorted(bad)]
     assert [text.split(":")[0] for text in doubts] == ["model 'labeler_strata'", "model 'shared_strata'"]
 

@@ -31,10 +31,9 @@ def joint_model(
     pointwise: bool = False,
 ) -> Model:
     """The joint posterior (`jtruth.learning.joint.posterior`) of labelers, classifier and true classes."""
-    labels = _labels(data)
-    gold = data.gold if (data.gold >= 0).any() else None
-    fit = fit_joint(labels, y_pred=data.y_pred, gold=gold, prior=data.prior, key=key, progress=progress,
-                    pointwise=pointwise)  # fmt: skip
+    labels = data.own_labels()
+    fit = fit_joint(labels, y_pred=data.y_pred, gold=data.some_gold, prior=data.prior, key=key,
+                    progress=progress, pointwise=pointwise)  # fmt: skip
     if not fit.usable:
         return Model(np.zeros((labels.num_samples, labels.num_classes)), np.full(labels.num_classes, np.nan),
                      refusal=fit.warnings[0], warnings=fit.warnings[1:])  # fmt: skip
@@ -43,7 +42,7 @@ def joint_model(
     rows = [
         {"accuracy": law.mean, "low": end.low, "high": end.high} for law, end in zip(laws, ends, strict=True)
     ]
-    log_likelihood = matrices_log_likelihood(labels, fit.mean_matrices)
+    log_likelihood = labels_log_likelihood(fit.mean_matrices, *labels.arrays, labels.num_samples)
     return Model(
         known_classes(log_likelihood, data.gold),
         fit.prior.mean(0),
@@ -56,14 +55,13 @@ def joint_model(
 
 def plug_in_model(data: Inputs) -> Model:
     """Dawid-Skene by EM (highest posterior density under weak pseudo-counts), plugged in."""
-    labels = _labels(data)
-    gold = data.gold if (data.gold >= 0).any() else None
-    if gold is None and not (labels.labels_per_sample() >= 2).any():
+    labels = data.own_labels()
+    if not data.num_gold and not (labels.labels_per_sample() >= 2).any():
         nothing = np.zeros((labels.num_samples, labels.num_classes))
         return Model(nothing, np.full(labels.num_classes, np.nan), refusal=NOT_IDENTIFIED)
     fit = fit_dawid_skene(
         with_classifier(labels, data.y_pred),
-        gold=gold,
+        gold=data.some_gold,
         prior=data.prior,
         smoothing=Smoothing(diagonal=0.01, off_diagonal=0.01),
     )
@@ -71,9 +69,13 @@ def plug_in_model(data: Inputs) -> Model:
     accuracy = np.einsum("c,tcc->t", fit.prior, matrices)
     rows = [{"accuracy": float(a), "low": None, "high": None} for a in accuracy]
     warnings = (PLUG_IN_WARNING, *(w for w in fit.warnings if "rest on no label" not in w))
-    log_likelihood = known_classes(matrices_log_likelihood(labels, matrices), data.gold)
+    log_likelihood = labels_log_likelihood(matrices, *labels.arrays, labels.num_samples)
     return Model(
-        log_likelihood, fit.prior, warnings=warnings, labelers=_labeler_rows(labels, rows), source=fit
+        known_classes(log_likelihood, data.gold),
+        fit.prior,
+        warnings=warnings,
+        labelers=_labeler_rows(labels, rows),
+        source=fit,
     )
 
 
@@ -81,12 +83,6 @@ NOT_IDENTIFIED = (
     "not identified: with one label a sample, any error rate of the labelers fits as well as any other. "
     "Get a second and third label for some samples, or give noise=... or gold labels"
 )
-
-
-def _labels(data: Inputs) -> Labels:
-    if data.labels is None:
-        raise ValueError("there is no noise model and no labels to learn one from; give jt.Labels")
-    return data.labels
 
 
 def _labeler_rows(labels: Labels, rows: list[dict[str, Any]]) -> tuple[dict[str, Any], ...]:
@@ -106,9 +102,3 @@ def with_classifier(labels: Labels, y_pred: np.ndarray) -> Labels:
     size = (labels.num_samples, labels.num_labelers + 1, labels.num_classes)
     workers = (*labels.workers, "the classifier") if labels.workers else None
     return Labels(sample, labeler, label, *size, workers=workers, classes=labels.classes)
-
-
-def matrices_log_likelihood(labels: Labels, matrices: np.ndarray) -> np.ndarray:
-    """(58) for the learned matrices, on the host: the first answer should not wait for a compiler."""
-    sample, labeler, label = (np.asarray(a) for a in (labels.sample, labels.labeler, labels.label))
-    return labels_log_likelihood(matrices, sample, labeler, label, labels.num_samples)

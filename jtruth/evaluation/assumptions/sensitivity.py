@@ -11,19 +11,23 @@ Where nothing is known but how often labels may be wrong, the bounds of Lam & St
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
+from jaxtyping import Float, Int
 
 from jtruth import _validation as check
-from jtruth._host import known_classes, majority
+from jtruth._host import known_classes, labels_log_likelihood, majority
 from jtruth._random import as_key, stream
 from jtruth.evaluation.answers import names_of, tables_of
-from jtruth.evaluation.assumptions.learned import matrices_log_likelihood
+from jtruth.evaluation.assumptions.fits import Fitted, How, Progress
+from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, INDEPENDENT, Entry
 from jtruth.evaluation.inputs import Inputs, Model
 from jtruth.lam_stork import error_bounds
-from jtruth.learning.joint.posterior import JointPosterior, fit_joint
+from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.noise import NoiseModel, scale_errors
 from jtruth.sampling import Effort
 from jtruth.stats.estimates import Estimate
@@ -31,24 +35,7 @@ from jtruth.tables.posterior import estimates
 from jtruth.testing.multiclass.count_draws import count_posterior
 
 EFFORT = Effort(max_rhat=1.03, min_ess=200, max_work=1.2e9, nuisance=False)
-_MODELS = {
-    "shared_errors": "copying",
-    "hard_samples": "shared_strata",
-    "labeler_dependence": "labeler_strata",
-}
-_AXES = {
-    "shared_errors": "share of the classifier's errors that are shared with labelers",
-    "hard_samples": "share of samples that are hard for labelers and classifier",
-    "labeler_dependence": "share of samples that are hard for the labelers only",
-    "prior": "share of class {!r}",
-    "error_rates": "labelers' error rates, times",
-}
-_DEFAULTS = {
-    "shared_errors": (0.0, 0.05, 0.1, 0.2, 0.3, 0.45, 0.6),
-    "hard_samples": (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5),
-    "labeler_dependence": (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5),
-    "error_rates": (0.25, 0.5, 0.75, 0.9, 1.0, 1.1, 1.25, 1.5),
-}
+_FACTORS = (0.25, 0.5, 0.75, 0.9, 1.0, 1.1, 1.25, 1.5)
 _RATE_DRAWS = 16  # draws of the learned error rates that are scaled
 _MISLABELED = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2)
 
@@ -142,6 +129,40 @@ class Basis(NamedTuple):
     noise: NoiseModel | None
 
 
+class Moved(NamedTuple):
+    """The count table with the assumption at one value, where that is on the axis, and doubts."""
+
+    counts: Float[np.ndarray, "draws classes symbols"] | Int[np.ndarray, "draws classes symbols"]
+    place: float
+    warnings: tuple[str, ...] = ()
+
+
+class Way(NamedTuple):
+    """One assumption that can be moved."""
+
+    axis: str  # in words, with the name of the positive class where it says {!r}
+    move: Callable[[Basis, float, Any], Moved]  # to a value, with a key
+    values: Callable[[float], Sequence[float]]  # looked at if nobody says where, given the base
+    base: Callable[[Basis], float] = lambda basis: 0.0  # the answer as it is
+    below: float = 1.0  # where values end
+
+
+def ways() -> dict[str, Way]:
+    """Everything that `sensitivity` can move: what the table of assumptions says, the prior, error rates."""
+    found = {
+        entry.lever.what: Way(
+            entry.lever.axis, partial(_share, entry), partial(_constant, entry.lever.values)
+        )
+        for entry in ASSUMPTIONS.values()
+        if entry.lever is not None
+    }
+    return found | {
+        "prior": Way("share of class {!r}", _prior, _around, lambda b: float(b.model.prior[b.data.positive])),
+        "error_rates": Way("labelers' error rates, times", _scaled, partial(_constant, _FACTORS),
+                           lambda basis: 1.0, np.inf),
+    }  # fmt: skip
+
+
 def sensitivity(
     basis: Basis,
     what: str,
@@ -149,56 +170,62 @@ def sensitivity(
     level: float = 0.95,
     values: Sequence[float] | np.ndarray | None = None,
     key: Any = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Sensitivity:
     """Move one assumption and keep the rest; see `Evaluation.sensitivity`, which calls this."""
-    data, model, noise = basis
-    check.choose("what", what, tuple(_AXES))
-    if model.refusal is not None:
-        raise ValueError(model.refusal)
-    if what in _MODELS and data.model is not None:
+    known, data = ways(), basis.data
+    check.choose("what", what, tuple(known))
+    if basis.model.refusal is not None:
+        raise ValueError(basis.model.refusal)
+    way, key = known[what], as_key(key)
+    base = way.base(basis)
+    grid = _grid(what, values, way, float(np.clip(base, 0.01, 0.99)))
+    moved = []
+    for k, value in enumerate(grid):
+        moved.append(way.move(basis, value, stream(key, "sensitivity", k)))
+        if progress is not None:
+            progress(k + 1, len(grid))
+    doubts = tuple(
+        f"at {value:g}: {text}" for value, m in zip(grid, moved, strict=True) for text in m.warnings
+    )
+    moved.sort(key=lambda m: m.place)
+    answers = [estimates(tables_of(m.counts, data), *names_of(data)) for m in moved]
+    metrics = {name: tuple(a[name] for a in answers) for name in answers[0]}
+    words, places = way.axis.format(data.classes[data.positive]), np.array([m.place for m in moved])
+    return Sensitivity(what, words, places, base, metrics, level, vote_bounds(data), doubts)
+
+
+def _share(entry: Entry, basis: Basis, value: float, key: Any) -> Moved:
+    """The model of an entry with its share of dependent samples held at `value`."""
+    data, lever = basis.data, entry.lever
+    if lever is None or data.model is not None:
+        what = None if lever is None else lever.what
         raise ValueError(
             f"sensitivity to {what!r} needs labels whose error rates are learned; leave noise out"
         )
-    key = as_key(key)
-    base = {"prior": float(model.prior[data.positive]), "error_rates": 1.0}.get(what, 0.0)
-    grid = _grid(what, values, float(np.clip(base, 0.01, 0.99)))
-    axis, counts, doubts = np.array(grid), [], []
-    for k, value in enumerate(grid):
-        draws, axis[k], warnings = _at(what, value, data, model, noise, stream(key, "sensitivity", k))
-        counts.append(draws)
-        doubts += [f"at {value:g}: {text}" for text in warnings]
-        if progress is not None:
-            progress(k + 1, len(grid))
-    order = np.argsort(axis, kind="stable")
-    answers = [estimates(tables_of(counts[k], data), *names_of(data)) for k in order]
-    metrics = {name: tuple(a[name] for a in answers) for name in answers[0]}
-    words = _AXES[what].format(data.classes[data.positive])
-    return Sensitivity(what, words, axis[order], base, metrics, level, vote_bounds(data), tuple(doubts))
+    if not entry.takes(len(data.classes), len(data.classes)):
+        raise ValueError(f"sensitivity to {lever.what!r} knows no model of {len(data.classes)} classes")
+    found = entry.fit(data, key, How(EFFORT, share=value))
+    if found.fit is None:
+        raise ValueError(f"the assumption {entry.name!r} has no model, so there is no share to move")
+    return Moved(_usable(found), lever.place(found.fit, data, value), found.fit.warnings)
 
 
-def _at(
-    what: str, value: float, data: Inputs, model: Model, noise: NoiseModel | None, key: Any
-) -> tuple[np.ndarray, float, tuple[str, ...]]:
-    """Draws of the count table with the assumption at `value`, where that is on the axis, and doubts."""
-    if what == "error_rates":
-        return _scaled(value, data, model, noise, key), value, ()
-    options: dict[str, Any] = {"prior": data.prior}
-    if what == "prior":
-        options["prior"] = _moved_prior(value, data.positive, model.prior)
-        if data.model is not None:
-            return _drawn(model.log_likelihood, options["prior"], data, key), value, ()
-    else:
-        options |= {"dependence": _MODELS[what], "dependent_share": value}
-    gold = data.gold if (data.gold >= 0).any() else None
-    fit = fit_joint(data.own_labels(), y_pred=data.y_pred, gold=gold, effort=EFFORT, key=key, **options)
-    place = shared_error_share(fit, data, value) if what == "shared_errors" else value
-    return _usable(fit), place, fit.warnings
+def _prior(basis: Basis, share: float, key: Any) -> Moved:
+    """The share of the positive class; other classes keep their proportions."""
+    data, model = basis.data, basis.model
+    rest = np.maximum(np.delete(model.prior, data.positive), 1e-9)
+    prior = np.insert(rest / rest.sum() * (1 - share), data.positive, share)
+    if data.model is not None:
+        return Moved(_drawn(model.log_likelihood, prior, data, key), share)
+    found = ASSUMPTIONS[INDEPENDENT].fit(replace(data, prior=prior), key, How(EFFORT))
+    return Moved(_usable(found), share, () if found.fit is None else found.fit.warnings)
 
 
-def _usable(found: JointPosterior) -> np.ndarray:
+def _usable(found: Fitted) -> np.ndarray:
     counts = check.present(found.counts, "draws of the count table")
-    return counts if found.usable else np.full_like(counts, np.nan, dtype=np.float64)
+    usable = found.fit is None or found.fit.usable
+    return counts if usable else np.full_like(counts, np.nan, dtype=np.float64)
 
 
 def _drawn(
@@ -209,15 +236,16 @@ def _drawn(
     ).counts
 
 
-def _scaled(factor: float, data: Inputs, model: Model, noise: NoiseModel | None, key: Any) -> np.ndarray:
+def _scaled(basis: Basis, factor: float, key: Any) -> Moved:
     """Error rates times a factor: the given ones, or draws of the learned ones, each with its own prior."""
-    labels, fit = data.own_labels(), model.source
+    data, model, noise, fit = basis.data, basis.model, basis.noise, basis.model.source
+    labels = data.own_labels()
     if data.model is not None:
         if noise is None:
             raise ValueError("sensitivity to 'error_rates' needs a noise model or learned error rates")
         with jax.enable_x64(True):
             log_p = np.asarray(noise.scaled(factor).log_likelihood(labels), np.float64)
-        return _drawn(known_classes(log_p, data.gold), model.prior, data, key)
+        return Moved(_drawn(known_classes(log_p, data.gold), model.prior, data, key), factor)
     if not isinstance(fit, JointPosterior):
         raise ValueError(
             "sensitivity to 'error_rates' needs the joint posterior: evaluate with method 'bayes'"
@@ -226,22 +254,12 @@ def _scaled(factor: float, data: Inputs, model: Model, noise: NoiseModel | None,
     parts = []
     for k in chosen:
         rates = scale_errors(fit.matrices[k].astype(np.float64), factor)
-        log_p = known_classes(matrices_log_likelihood(labels, rates), data.gold)
+        log_p = labels_log_likelihood(rates, *labels.arrays, labels.num_samples)
         shares = fit.prior[fit.matrix_draw[k]]
-        parts.append(_drawn(log_p, shares, data, stream(key, "rates", int(k)), num=400))
-    return np.concatenate(parts)
-
-
-def shared_error_share(fit: JointPosterior, data: Inputs, copying: float) -> float:
-    """Posterior expected share of the classifier's errors that repeat a label, given how often it copies."""
-    labels, classifier = data.own_labels(), check.present(fit.classifier, "the classifier's matrix")
-    votes = labels.counts().astype(np.float64)
-    at = np.arange(len(data.y_pred))
-    equal = votes[at, data.y_pred] / np.maximum(votes.sum(axis=1), 1)
-    own = classifier.mean(axis=0)[:, data.y_pred].T * (1 - copying)
-    copied = copying * equal[:, None] / np.maximum(own + copying * equal[:, None], 1e-300)
-    wrong = fit.class_posterior * (np.arange(len(data.classes)) != data.y_pred[:, None])
-    return float((wrong * copied).sum() / max(wrong.sum(), 1e-300))
+        parts.append(
+            _drawn(known_classes(log_p, data.gold), shares, data, stream(key, "rates", int(k)), num=400)
+        )
+    return Moved(np.concatenate(parts), factor)
 
 
 def vote_bounds(data: Inputs) -> Bounds | None:
@@ -254,23 +272,24 @@ def vote_bounds(data: Inputs) -> Bounds | None:
     return Bounds(differ, _MISLABELED, tuple(1 - f.upper for f in found), tuple(1 - f.lower for f in found))
 
 
-def _moved_prior(share: float, positive: int, prior: np.ndarray) -> np.ndarray:
-    rest = np.maximum(np.delete(prior, positive), 1e-9)
-    return np.insert(rest / rest.sum() * (1 - share), positive, share)
+def _constant(values: tuple[float, ...], base: float) -> Sequence[float]:
+    return values
 
 
-def _grid(what: str, values: Any, base: float) -> list[float]:
+def _around(share: float) -> Sequence[float]:
+    """Shares around one, even in their odds."""
+    odds = share / (1 - share) * np.array([0.25, 0.4, 0.65, 1.0, 1.5, 2.5, 4.0])
+    return (odds / (1 + odds)).tolist()
+
+
+def _grid(what: str, values: Sequence[float] | np.ndarray | None, way: Way, base: float) -> list[float]:
     """Checked values in increasing order."""
     if values is None:
-        if what != "prior":
-            return list(_DEFAULTS[what])
-        odds = base / (1 - base) * np.array([0.25, 0.4, 0.65, 1.0, 1.5, 2.5, 4.0])
-        return (odds / (1 + odds)).tolist()
+        return list(way.values(base))
     grid = np.sort(np.asarray(values, np.float64).ravel())
-    above = np.inf if what == "error_rates" else 1.0
-    if grid.size < 2 or not np.isfinite(grid).all() or grid[0] < 0 or grid[-1] >= above:
+    if grid.size < 2 or not np.isfinite(grid).all() or grid[0] < 0 or grid[-1] >= way.below:
         raise ValueError(
             f"values of {what!r} are {np.asarray(values).tolist()}; give two or more numbers from 0"
-            + (" up" if what == "error_rates" else " to below 1")
+            + (" to below 1" if way.below == 1 else " up")
         )
     return grid.tolist()

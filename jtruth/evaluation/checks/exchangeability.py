@@ -41,7 +41,7 @@ def exchangeability_check(
     Returns:
         A `Check`; "cannot be seen" where no sample has two different labels.
     """
-    sample, labeler, label = (np.asarray(a, np.int64) for a in (labels.sample, labels.labeler, labels.label))
+    sample, labeler, label = labels.arrays
     counts = labels.counts()
     mixed = (counts > 0).sum(axis=1) > 1
     use = (label >= 0) & mixed[sample]

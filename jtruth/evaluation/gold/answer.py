@@ -8,6 +8,7 @@ from jtruth._random import stream
 from jtruth.asking.gold import ask_next
 from jtruth.evaluation.answers import names_of
 from jtruth.evaluation.assumptions import ranges
+from jtruth.evaluation.assumptions.registry import entries
 from jtruth.evaluation.gold.pooled import pooled_gold
 from jtruth.evaluation.gold.shares import labels_only_posterior
 from jtruth.evaluation.inputs import Inputs
@@ -32,16 +33,16 @@ def gold_answer(
     data: Inputs, sampling: GoldSampling, level: float, key: Any, progress: Any
 ) -> tuple[Tested, tuple[Assumption, ...], tuple[str, ...]]:
     """The posterior by the pooled rule; what each part of the pool says; advice on more gold."""
-    two = len(data.classes) == 2
-    names = ("shared_strata", "random_effect") if two else ("shared_strata",)
-    found, doubts = ranges.members(names, data, key, level, progress)
+    known = entries(data)
+    found, doubts = ranges.members([e for e in known if e.gold], data, key, progress=progress)
     if not found:
-        found, more_doubts = ranges.members(("independent",), data, key, level, progress)
+        last = [e for e in known if e.last_resort]
+        found, more_doubts = ranges.members(last, data, key, progress=progress)
         doubts += more_doubts
     posterior, more_doubts = labels_only_posterior(data.own_labels(), stream(key, "labels beside gold"))
     classes, positive = names_of(data)
     key = stream(key, "pool")
-    turned = two and data.positive == 0  # (negative, positive), as `tables_of` has it
+    turned = len(data.classes) == 2 and data.positive == 0  # (negative, positive), as `tables_of` has it
     pool = pooled_gold(
         [m.posterior.counts for m in found],
         1 - data.y_pred if turned else data.y_pred,
@@ -64,7 +65,7 @@ def _advice(
     data: Inputs, more: Any, posterior: np.ndarray, key: Any, sampling: GoldSampling
 ) -> tuple[str, ...]:
     """How many more answers would halve the intervals, and which samples to ask for."""
-    left = int((data.gold < 0).sum())
+    left = data.gold.size - data.num_gold
     if left == 0:
         return ()
     parts = [f"{more[name]} for {name}" for name in ("accuracy", "precision", "recall") if more.get(name)]

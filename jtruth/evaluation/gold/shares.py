@@ -223,7 +223,7 @@ def class_count_draws(fit: JointPosterior, labels: Labels, gold: np.ndarray, *, 
     patterns, classes = labels.patterns(), labels.num_classes
     size = np.bincount(patterns.inverse[gold < 0], minlength=patterns.counts.size)
     rows = patterns.labels
-    sample, labeler, label = (np.asarray(v, np.int64) for v in (rows.sample, rows.labeler, rows.label))
+    sample, labeler, label = rows.arrays
     seen, width = label >= 0, labels.num_labelers * classes
     entries = (np.ones(int(seen.sum())), (sample[seen], (labeler * classes + label)[seen]))
     given = sparse.csr_array(entries, shape=(rows.num_samples, width))

@@ -94,7 +94,7 @@ def majority_matrices(
     labels: Labels,
 ) -> tuple[Float[np.ndarray, " classes"], Float[np.ndarray, "labelers classes classes"]]:
     """Class prior and matrices if vote shares were class probabilities; each row has a prior worth 3."""
-    sample, labeler, label = (np.asarray(a, np.int64) for a in (labels.sample, labels.labeler, labels.label))
+    sample, labeler, label = labels.arrays
     given = label >= 0
     sample, labeler, label = sample[given], labeler[given], label[given]
     classes, votes = labels.num_classes, labels.counts().astype(np.float64)

@@ -82,7 +82,7 @@ def population_metrics(prior: np.ndarray, classifier: np.ndarray) -> dict[str, n
 
 def mean_share(labels: Labels) -> np.ndarray:
     """(labelers,) probability that a label picked at random from a random labelled sample is whose."""
-    sample, labeler, label = (np.asarray(a) for a in (labels.sample, labels.labeler, labels.label))
+    sample, labeler, label = labels.arrays
     given = label >= 0
     per_sample = labels.labels_per_sample()
     share = np.bincount(labeler[given], 1 / per_sample[sample[given]], labels.num_labelers)

@@ -98,7 +98,7 @@ def vote_start(labels: Labels, gold: np.ndarray | None, start: Any, rows: Rows) 
 def _read_by_gold(rows: Rows, classes: int) -> np.ndarray:
     """Class posterior of every row by the matrices and class shares that the gold rows alone give."""
     labels = rows.labels
-    sample, labeler, label = (np.asarray(a) for a in (labels.sample, labels.labeler, labels.label))
+    sample, labeler, label = labels.arrays
     known = (label >= 0) & (rows.gold[sample] >= 0)
     given = sample[known]
     counts = np.tile(diagonal_rows(classes, 2.0, 1.0), (labels.num_labelers, 1, 1))

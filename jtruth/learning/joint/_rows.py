@@ -22,7 +22,7 @@ class Rows(NamedTuple):
 def merge_samples(labels: Labels, y_pred: np.ndarray | None, gold: np.ndarray | None) -> Rows:
     """Samples with the same labels by the same labelers, prediction and gold class as one."""
     size = labels.num_samples
-    sample, labeler, label = (np.asarray(a, np.int64) for a in (labels.sample, labels.labeler, labels.label))
+    sample, labeler, label = labels.arrays
     given = label >= 0
     code = labeler[given] * labels.num_classes + label[given]
     table = check.padded_rows(sample[given], code, size)
@@ -39,7 +39,7 @@ def merge_samples(labels: Labels, y_pred: np.ndarray | None, gold: np.ndarray | 
 
 def label_columns(labels: Labels) -> sparse.csr_array:
     """(samples, labelers * classes) how often each labeler gave each class to each sample."""
-    sample, labeler, label = (np.asarray(a, np.int64) for a in (labels.sample, labels.labeler, labels.label))
+    sample, labeler, label = labels.arrays
     given = label >= 0
     code = labeler[given] * labels.num_classes + label[given]
     shape = (labels.num_samples, labels.num_labelers * labels.num_classes)

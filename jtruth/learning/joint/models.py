@@ -10,6 +10,7 @@ Their priors were chosen on real and simulated label sets; under shared strata t
 samples matters, because labels alone say little about it.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -107,7 +108,8 @@ def copying(priors: Priors, rows: Rows) -> Built:
     return Built(model, offset, np.tile([[0.8], [0.2]], (1, total.size)))
 
 
-MODELS = {
+Build = Callable[[Priors, Rows], Built]
+MODELS: dict[str, Build] = {
     "independent": independent,
     "shared_strata": shared_strata,
     "labeler_strata": labeler_strata,

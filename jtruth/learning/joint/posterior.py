@@ -27,7 +27,7 @@ from jtruth.learning.joint._digest import JointDigest, mean_share
 from jtruth.learning.joint._inputs import checked_gold, checked_predictions, checked_priors, vote_start
 from jtruth.learning.joint._rows import Rows, label_columns, merge_samples
 from jtruth.learning.joint.guard import Switching, check_identified, check_switching
-from jtruth.learning.joint.models import MODELS, hold_share
+from jtruth.learning.joint.models import MODELS, Build, hold_share
 from jtruth.sampling import STANDARD, Convergence, Effort, GibbsRun, run_gibbs
 from jtruth.sampling.model import Observed, prediction_columns
 from jtruth.sampling.pointwise import RowLikelihood, of_gibbs
@@ -91,7 +91,7 @@ def fit_joint(
     diagonal: float | int = 2.0,
     off_diagonal_total: float | int = 1.0,
     classifier_concentration: Any = None,
-    dependence: str = "independent",
+    dependence: str | Build = "independent",
     dependent_share: float | int | None = None,
     start: Any = None,
     effort: Effort = STANDARD,
@@ -117,7 +117,7 @@ def fit_joint(
             if its symbols are not the classes. Under "shared_strata" it has no effect.
         dependence: "independent"; "shared_strata" (samples easy or hard for all), "labeler_strata" (for the
             labelers only), "copying" (the classifier repeats labels). Strata models have their own row priors
-            and refuse pseudo-counts.
+            and refuse pseudo-counts. Or a function that builds another model, as those of `models` do.
         dependent_share: hold the share of dependent samples (hard ones; copied predictions) at this number
             instead of drawing it; not with "independent".
         start: (samples, classes) class probabilities to start from instead of vote shares.
@@ -138,15 +138,19 @@ def fit_joint(
     (True, (2, 2), True)
     """
     required_key(key)  # a missing key is found before anything is computed
-    check.choose("dependence", dependence, tuple(MODELS))
+    if isinstance(dependence, str):
+        check.choose("dependence", dependence, tuple(MODELS))
+        build, name = MODELS[dependence], dependence
+    else:
+        build, name = dependence, dependence.__name__
     predicted, symbols = checked_predictions(labels, y_pred, num_symbols)
     known = checked_gold(labels, gold)
     priors = checked_priors(
         labels, symbols, known, prior, prior_concentration, pseudo_counts, diagonal, off_diagonal_total,
-        classifier_concentration, own_rows=dependence in ("shared_strata", "labeler_strata"),
+        classifier_concentration, own_rows=name in ("shared_strata", "labeler_strata"),
     )  # fmt: skip
     rows = merge_samples(labels, predicted, known)
-    built = MODELS[dependence](priors, rows)
+    built = build(priors, rows)
     if dependent_share is not None:
         built = built._replace(model=hold_share(built.model, dependent_share))
     seen = [label_columns(rows.labels)]
@@ -155,7 +159,7 @@ def fit_joint(
     observed = Observed(tuple(seen), rows.multiplicity.astype(np.float64), built.offset, rows.row_of_sample)
     classes = vote_start(labels, known, start, rows)
     first = classes.T[:, None, :] * built.start_strata[None, :, :]
-    digest = JointDigest(built.model, mean_share(labels) if dependence == "copying" else None,
+    digest = JointDigest(built.model, mean_share(labels) if name == "copying" else None,
                          keep_states=pointwise)  # fmt: skip
     run = run_gibbs(
         built.model,
@@ -171,7 +175,7 @@ def fit_joint(
     )
     informed = pseudo_counts is not None and bool(np.any(pseudo_counts))
     shape = (built.model.num_classes, built.model.num_strata)
-    found = gather(run, labels, rows, shape, predicted, known, informed, dependence)
+    found = gather(run, labels, rows, shape, predicted, known, informed, name)
     return found._replace(pointwise=of_gibbs(built.model, observed, run.large)) if pointwise else found
 
 

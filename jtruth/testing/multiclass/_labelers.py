@@ -34,7 +34,7 @@ def labeler_tables(
     symbols = classes if num_symbols is None else num_symbols
     y_pred = np.asarray(y_pred)
     check_codes(y_pred, symbols, "y_pred", size=labels.num_samples)
-    sample, labeler, label = (np.asarray(v) for v in (labels.sample, labels.labeler, labels.label))
+    sample, labeler, label = labels.arrays
     given = label >= 0
     cell = (labeler[given].astype(np.int64) * classes + label[given]) * symbols + y_pred[sample[given]]
     counts = np.bincount(cell, minlength=labels.num_labelers * classes * symbols)

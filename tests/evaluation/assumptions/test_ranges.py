@@ -8,7 +8,8 @@ import pytest
 
 import jtruth as jt
 from jtruth.evaluation import inputs
-from jtruth.evaluation.assumptions import ranges
+from jtruth.evaluation.assumptions import fits
+from jtruth.evaluation.assumptions.registry import ASSUMPTIONS
 from jtruth.tables.metrics import shown
 
 
@@ -31,9 +32,9 @@ def result():
 def test_the_default_is_a_range_and_says_so_first(result):
     first, *_ = str(result).splitlines()
     assert result.interval_kind == "sensitivity range" and "sensitivity range" in first
-    assert [a.name for a in result.assumptions] == list(ranges.SENTENCES)
-    for sentence in ranges.SENTENCES.values():
-        assert sentence in str(result)
+    assert [a.name for a in result.assumptions] == [e.name for e in ASSUMPTIONS.values() if e.shown]
+    for entry in ASSUMPTIONS.values():
+        assert (entry.sentence in str(result)) == entry.shown
     assert any("only gold" in w for w in result.warnings)
     json.dumps(result.to_dict(), allow_nan=False)
 
@@ -42,10 +43,10 @@ def test_the_default_is_a_range_and_says_so_first(result):
 def test_range_is_the_hull_and_point_the_mean(result, metric):
     by_name = {a.name: a.metrics[metric] for a in result.assumptions}
     for level in (0.8, 0.95):
-        ends = [by_name[name].interval(level) for name in ranges.HULL]
+        ends = [by_name[name].interval(level) for name, entry in ASSUMPTIONS.items() if entry.hull]
         found = result.metrics[metric].interval(level)
         assert found.low == min(e.low for e in ends) and found.high == max(e.high for e in ends)
-    point = np.mean([by_name[name].mean for name in ranges.POINT])
+    point = np.mean([by_name[name].mean for name, entry in ASSUMPTIONS.items() if entry.point])
     assert result.metrics[metric].mean == pytest.approx(point)
     assert np.isnan(result.metrics[metric].sd)
 
@@ -101,14 +102,16 @@ def test_majority_vote_draws_have_the_mean_of_the_counts():
 def test_fast_has_fewer_members_and_both_directions():
     _, y_pred, labels = crowd(2)
     result = jt.evaluate(y_pred, labels, fast=True)
-    assert [a.name for a in result.assumptions] == list(ranges.FAST)
+    assert [a.name for a in result.assumptions] == ["majority_vote", "independent", "random_effect"]
     assert result.interval_kind == "sensitivity range"
 
 
 def test_three_classes():
     _, y_pred, labels = crowd(3, classes=3, n=200)
     result = jt.evaluate(y_pred, labels)
-    assert [a.name for a in result.assumptions] == [n for n in ranges.SENTENCES if n != "random_effect"]
+    assert [a.name for a in result.assumptions] == [
+        "majority_vote", "independent", "labeler_strata", "shared_strata",
+    ]  # fmt: skip
     assert result.metrics["macro_f1"].interval().low < result.metrics["macro_f1"].mean
     assert (result.confusion_low <= result.confusion_matrix).all()
     assert (result.confusion_matrix <= result.confusion_high).all()
@@ -122,7 +125,7 @@ def test_known_noise_is_taken_at_its_word():
 
 def test_a_member_that_has_switched_is_left_out_by_name(monkeypatch):
     _, y_pred, labels = crowd(5, n=80)
-    fit = ranges.fit_joint
+    fit = fits.fit_joint
 
     def spoiled(*args, dependence, **kwargs):
         found = fit(*args, dependence=dependence, **kwargs)
@@ -131,7 +134,7 @@ def test_a_member_that_has_switched_is_left_out_by_name(monkeypatch):
             return found._replace(switching=switched, warnings=("Class labels have switched.",))
         return found
 
-    monkeypatch.setattr(ranges, "fit_joint", spoiled)
+    monkeypatch.setattr(fits, "fit_joint", spoiled)
     result = jt.evaluate(y_pred, labels)
     assert "labeler_strata" not in [a.name for a in result.assumptions]
     assert any("'labeler_strata' is left out" in w for w in result.warnings)
@@ -143,7 +146,7 @@ def test_majority_vote_of_many_classes_is_not_pulled_to_chance():
     y = rng.integers(0, 10, 200)
     z = np.where(rng.random((200, 3)) < 0.05, rng.integers(0, 10, (200, 3)), y[:, None])
     data = inputs.read(y, jt.Labels.from_matrix(z, 10), None, None, None, 1)
-    counts = ranges.vote_draws(data, jax.random.key(0))
+    counts = fits.vote_draws(data, jax.random.key(0))
     draws = np.einsum("dcc->d", counts) / counts.sum(axis=(1, 2))
     naive = (jt.Labels.from_matrix(z, 10).counts().argmax(axis=1) == y).mean()
     assert draws.mean() == pytest.approx(naive, abs=0.015)
