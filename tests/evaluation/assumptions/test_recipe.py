@@ -1,0 +1,186 @@
+"""The recipes "Add an assumption" and "Add a question" of CONTRIBUTING.md, followed at run time.
+
+An assumption: its file and its entry, and it is a line of the range, in the pool with gold, and moved by
+`sensitivity`. A question: its file, and every holder of tables answers. A new kind of symbols: nothing.
+"""
+
+import re
+from pathlib import Path
+from types import ModuleType
+
+import jax
+import numpy as np
+import pytest
+
+import jtruth as jt
+from jtruth.evaluation import inputs
+from jtruth.evaluation.assumptions import ranges, registry, sensitivity
+from jtruth.learning import fit_joint
+from jtruth.sampling import Effort
+from jtruth.tables.metrics import Metric, expected_table, named_metric
+from jtruth.tables.posterior import TableDraws
+from jtruth.tables.several import SeveralTables
+
+BLOCKS = re.findall(
+    r"```python\n(.*?)```", (Path(__file__).parents[3] / "CONTRIBUTING.md").read_text(), re.DOTALL
+)
+MODEL, ENTRY, QUESTION = (
+    next(b for b in BLOCKS if word in b) for word in ("def empty_", "Entry(", "def mean_cost")
+)
+KEY = jax.random.key(0)
+FEW = Effort(
+    chains=4, burn_in=100, min_sweeps=1200, max_sweeps=1200, max_rhat=1.2, min_ess=60, nuisance=False
+)
+
+
+def file_of(text: str) -> dict:
+    module = ModuleType("added")
+    exec(text, vars(module))
+    return vars(module)
+
+
+def crowd(n=120, empty=0.25, seed=0):
+    """Four labelers and a classifier; who sees nothing throws a coin."""
+    rng = np.random.default_rng(seed)
+    y, shows = rng.integers(0, 2, n), rng.random(n) >= empty
+    right = rng.random((n, 5)) < 0.92
+    given = np.where(shows[:, None], np.where(right, y[:, None], 1 - y[:, None]), rng.random((n, 5)) < 0.5)
+    return y, given[:, 0].astype(int), jt.Labels.from_matrix(given[:, 1:].astype(int), 2)
+
+
+@pytest.fixture(scope="module")
+def added():
+    """The entry in the table, with short runs: what is tested here is where it has a say."""
+    entry = eval(ENTRY, vars(registry) | file_of(MODEL))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(registry.ASSUMPTIONS, entry.name, entry)
+        patch.setattr(ranges, "EFFORT", FEW)
+        patch.setattr(sensitivity, "EFFORT", FEW)
+        yield entry
+
+
+@pytest.fixture(scope="module")
+def answer(added):
+    _, y_pred, labels = crowd()
+    return jt.evaluate(y_pred, labels, fast=True, key=KEY)
+
+
+def test_the_entry_is_a_line_of_the_range_and_in_its_hull(added, answer):
+    rows = {row.name: row for row in answer.assumptions}
+    assert list(rows) == ["majority_vote", "independent", "random_effect", "empty_samples"]
+    assert added.sentence in str(answer) and added.sentence in answer.to_dict()["assumptions"][-1]["sentence"]
+    own, whole = (e.metrics["accuracy"].interval(0.9) for e in (rows["empty_samples"], answer))
+    assert whole.low <= own.low and own.high <= whole.high
+    some = [row.metrics["accuracy"].mean for name, row in rows.items() if registry.ASSUMPTIONS[name].point]
+    assert answer.accuracy.mean == pytest.approx(np.mean(some))  # its entry says nothing of the point
+
+
+def test_it_is_in_the_whole_range_with_gold_and_more_classes_too(added):
+    y, y_pred, labels = crowd(n=90)
+    gold = np.where(np.arange(y.size) < 30, y, -1)
+    found = jt.evaluate(y_pred, labels, gold=gold, key=KEY)
+    names = [row.name for row in found.assumptions]
+    assert names == ["shared_strata", "random_effect", "empty_samples", "ppi", "gold_only"]
+    three = inputs.read(
+        y_pred,
+        jt.Labels.from_matrix(
+            labels.to_matrix(),
+            3,
+        ),
+        None,
+        None,
+        None,
+        1,
+    )
+    assert added in registry.entries(three)
+    (member,), _ = ranges.members([added], three, KEY, pointwise=True)
+    assert member.posterior.shape == (3, 3) and ranges.loo_of([member])[0] is not None
+
+
+def test_sensitivity_moves_it_and_at_rest_errors_are_independent(added, answer):
+    found = answer.sensitivity("empty", values=[0.0, 0.25], key=KEY)
+    assert found.base == 0.0 and found.axis == "share of samples that show nothing"
+    rest, moved = found.metrics["accuracy"]
+    alone = next(row for row in answer.assumptions if row.name == "independent").metrics["accuracy"]
+    assert rest.mean == pytest.approx(alone.mean, abs=0.02) and rest.sd == pytest.approx(alone.sd, rel=0.35)
+    assert moved.mean != pytest.approx(rest.mean, abs=0.002)
+
+
+def test_the_model_finds_again_what_made_the_labels():
+    """One seed: the true share of empty samples, and the habit, inside wide intervals (4.5 sd)."""
+    _, y_pred, labels = crowd(n=1500)
+    build = file_of(MODEL)["empty_samples"]
+    fit = fit_joint(labels, y_pred=y_pred, dependence=build, key=KEY, effort=FEW._replace(nuisance=True))
+    assert fit.dependence == "empty_samples" and fit.weights is not None
+    share = fit.weights[:, 0, 1]
+    assert abs(share.mean() - 0.25) < 4.5 * np.hypot(share.std(), np.sqrt(0.25 * 0.75 / 1500))
+    # P(class 1 is given) of a labeler, averaged over full and empty samples, .75 and .25 of all
+    rates = fit.mean_matrices[:, :, 1].mean(axis=0)
+    np.testing.assert_allclose(rates, [0.75 * 0.08 + 0.125, 0.75 * 0.92 + 0.125], atol=0.04)
+
+
+@pytest.fixture(scope="module")
+def mean_cost():
+    return file_of(QUESTION)["mean_cost"]
+
+
+PRICE = np.array([[0.0, 1.0], [5.0, 0.5]])
+
+
+def test_a_question_is_answered_by_every_holder(mean_cost, answer):
+    _, y_pred, labels = crowd(n=60)
+    given = {"noise": jt.noise.Symmetric(0.1, 2), "prior": [0.5, 0.5]}
+    exact = jt.evaluate(y_pred, labels, **given)
+    by_hand = (exact.confusion_matrix * PRICE).sum() / 60  # linear: the mean is that of the mean table
+    assert mean_cost(exact.posterior, PRICE).mean == pytest.approx(by_hand, abs=1e-9)
+    drawn = TableDraws(exact.posterior.draws(KEY, 4000))
+    law, other = mean_cost(drawn, PRICE), mean_cost(exact.posterior, PRICE)
+    assert abs(law.mean - other.mean) < 4.5 * other.sd / np.sqrt(4000)
+    assert law.interval(0.9).low == pytest.approx(other.interval(0.9).low, abs=0.5 * other.sd)
+    parts = [mean_cost(row.posterior, PRICE).interval(0.9) for row in answer.assumptions]
+    whole = mean_cost(answer.posterior, PRICE).interval(0.9)
+    # all lines of the fast range are in its hull
+    assert (whole.low, whole.high) == (min(p.low for p in parts), max(p.high for p in parts))
+    with pytest.raises(ValueError, match=r"price has shape \(3, 3\)"):
+        mean_cost(exact.posterior, np.eye(3))
+
+
+def test_a_question_is_answered_with_gold(mean_cost):
+    """All gold: the cost is the one that everybody can count."""
+    y, y_pred, labels = crowd(n=80)
+    found = jt.evaluate(y_pred, labels, gold=y, key=KEY)
+    counted = (expected_table(np.eye(2)[y], y_pred, 2) * PRICE).sum() / y.size
+    assert mean_cost(found.posterior, PRICE).mean == pytest.approx(counted, abs=1e-6)
+
+
+def test_tuples_of_predictions_are_symbols_without_an_edit(mean_cost):
+    """Two classifiers at once: four symbols (first, second). Margins are the tables of each, by hand."""
+    rng = np.random.default_rng(0)
+    both = rng.multinomial(200, rng.dirichlet(np.ones(8)), size=500).reshape(500, 2, 4)
+    holder = TableDraws(both)
+    pairs = both.reshape(500, 2, 2, 2)
+    first = Metric(
+        "first", lambda t: named_metric("accuracy").of_table(t.reshape(*t.shape[:-1], 2, 2).sum(-1))
+    )
+    second = Metric(
+        "second", lambda t: named_metric("accuracy").of_table(t.reshape(*t.shape[:-1], 2, 2).sum(-2))
+    )
+    alone = (
+        TableDraws(pairs.sum(-1)).estimate("accuracy").draws,
+        TableDraws(pairs.sum(-2)).estimate("accuracy").draws,
+    )
+    np.testing.assert_array_equal(holder.estimate(first).draws, alone[0])
+    joint = holder.joint(first, second)
+    np.testing.assert_allclose(joint.mean, [alone[0].mean(), alone[1].mean()])
+    np.testing.assert_allclose(joint.covariance, np.cov(*alone, bias=True), atol=1e-12)
+    assert holder.shape == (2, 4) and holder.cells(0.9).mean.shape == (2, 4)
+    assert holder.cell(1, 3).mean == pytest.approx(both[:, 1, 3].mean()) and holder.draws(KEY, 3).shape == (
+        3,
+        2,
+        4,
+    )
+    several = SeveralTables((holder, TableDraws(both[:250])), (holder,))
+    assert several.estimate(first).mean == pytest.approx(0.5 * (alone[0].mean() + alone[0][:250].mean()))
+    assert several.cells().low.shape == (2, 4)
+    price = rng.random((2, 4))
+    assert mean_cost(holder, price).mean == pytest.approx((both * price).sum((1, 2)).mean() / 200)
