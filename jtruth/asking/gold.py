@@ -68,8 +68,9 @@ def ask_next(
     gold stays a probability sample. A fifth of the questions is spread evenly, for mistakes that the class
     posterior does not know of.
 
-    With 20 random gold answers and 40 asked ones nominal 95 % intervals of PPI++ covered accuracy in 91.8
-    +- .6 % and F1 in 93.6 +- .6 % of 1800 simulated sets of 400: unequal weights cost a little.
+    With 20 random gold answers and 40 asked ones nominal 95 % intervals of PPI++ covered accuracy in 94.4,
+    precision in 96.3, recall in 95.2 and F1 in 94.2 % (+- .7) of 900 or more simulated sets of 400. Of recall
+    they were no narrower than those of 60 random ones, which covered 90.7 %.
 
     Args:
         y_pred, class_posterior, gold: as in `pooled_gold`; the class posterior has not seen the gold.

@@ -23,8 +23,9 @@ within strata.
 Small samples. Residuals are divided by the root of 1 - leverage. The law is Student's t with as many degrees
 of freedom as gold samples tell something about the ratio (recall: those of the class), less the numbers
 fitted, and at least one; it is kept to the range. All gold answers may agree with the predictions; a variance
-of 0 would claim certainty then, so `surprise` = 1/2 adds half a gold answer of a whole unit of residual; 0 is
-the textbook.
+of 0 would claim certainty then, so `surprise` = 1/2 adds half a gold answer of a whole unit of residual, with
+the weight that it would have, which is large where gold was asked seldom: it could be any of all samples, but
+rather one whose class matters (`possible`). 0 is the textbook.
 Measured coverage and width are in `tests/stats/test_ppi.py` and `benchmarks/judges.py`.
 """
 
@@ -128,6 +129,7 @@ def ppi_ratio(
     target: str = "in-sample",
     bounds: tuple[float, float] = (0.0, 1.0),
     surprise: float = 0.5,
+    possible: tuple[Float[np.ndarray, "gold classes"], Float[np.ndarray, "gold classes"]] | None = None,
 ) -> PpiEstimate:
     """Estimate sum(numerator)/sum(denominator) over all samples.
 
@@ -140,6 +142,8 @@ def ppi_ratio(
         target: "in-sample" or "population".
         bounds: the range of the ratio; its law is kept to it.
         surprise: see the module docstring.
+        possible: numerator and denominator of each gold sample if it were of class 0, 1, ...; None: the class
+            matters alike for all.
 
     Returns:
         `PpiEstimate`; if no gold sample tells anything about the ratio its law is flat on `bounds`.
@@ -171,7 +175,9 @@ def ppi_ratio(
         flat = StudentEstimate(0.5 * sum(bounds), np.inf, 1.0, *bounds)
         return PpiEstimate(flat, float(value), float("inf"), float(weight), informative, converged)
     truth, guess = (a - value * b) / bottom, (f - value * g)[gold.chosen] / bottom
-    variance = _residual_variance(truth, weight, guess, share, gold, surprise / bottom**2)
+    reach = share * (1.0 if possible is None else np.ptp(possible[0] - value * possible[1], axis=1))
+    half = surprise / bottom**2 * (reach / reach.sum() if reach.any() else share)
+    variance = _residual_variance(truth, weight, guess, share, gold, half)
     if target == "population":
         spread = truth - share @ truth
         variance += float(share @ spread**2) / (gold.num_samples * (1 - 1 / max(a.size, 2)))
@@ -216,9 +222,13 @@ def _best_power(truth: np.ndarray, guess: np.ndarray, share: np.ndarray, stratum
 
 
 def _residual_variance(
-    truth: np.ndarray, power: float, guess: np.ndarray, share: np.ndarray, gold: GoldSample, surprise: float
-) -> float:
-    """Variance of the weighted mean of the residuals over gold chosen with these probabilities."""
+    truth: np.ndarray, power: float, guess: np.ndarray, share: np.ndarray, gold: GoldSample,
+    surprise: np.ndarray,
+) -> float:  # fmt: skip
+    """Variance of the weighted mean of the residuals over gold chosen with these probabilities.
+
+    `surprise` (gold,): what is added to the square of each residual for answers not seen yet.
+    """
     x, residual = _within(guess, share, gold.stratum), _within(truth - power * guess, share, gold.stratum)
     leverage = share / np.bincount(gold.stratum, weights=share)[gold.stratum]
     spread = share @ x**2
@@ -226,4 +236,4 @@ def _residual_variance(
         leverage = leverage + share * x**2 / spread
     scaled = residual**2 / np.maximum(1 - leverage, 1e-3)
     left = 1 - gold.inclusion  # nothing is uncertain about a sample that was sure to be asked
-    return float(left @ (share**2 * scaled) + surprise * (left @ share) / share.size**2)
+    return float(left @ (share**2 * (scaled + surprise)))

@@ -57,6 +57,18 @@ def test_nothing_cheaper_on_the_grid(rates):
         assert approximate_width(asked, smaller).width > 0.12
 
 
+def test_a_mix_that_is_wider_than_the_approximation_says_pays_for_it():
+    """What was simulated 1.2 times as wide is planned for .12/1.2, and shown with the width to see: .12."""
+    asked = made(rates="known")
+    mix = next(mix for mix in mixes(asked) if sum(mix.labels) == 3)
+    corrected = cheapest_of_mix(asked, mix, 0.12, 40, 4000, 1.2)
+    finer = cheapest_of_mix(asked, mix, 0.1, 40, 4000)
+    assert corrected.plan == finer.plan and corrected.cost == finer.cost
+    assert corrected.width == pytest.approx(1.2 * finer.width, rel=1e-12)
+    assert corrected.width == pytest.approx(1.2 * approximate_width(asked, corrected.plan).width, rel=1e-9)
+    assert 0.115 < corrected.width <= 0.12
+
+
 def test_nothing_narrower_for_the_budget():
     asked = made()
     found = [narrowest_of_mix(asked, mix, 60.0, 20, 2000) for mix in mixes(asked)]

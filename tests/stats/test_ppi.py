@@ -229,6 +229,24 @@ def test_surprise_helps_where_the_class_is_rare():
     assert with_it > 0.77 and with_it > without + 0.05
 
 
+def test_a_surprise_weighs_what_the_sample_it_stands_for_would_weigh():
+    """All gold agrees: what is left is half an answer of residual 1, with the weight of a random sample."""
+    has, inclusion = np.arange(100) < 10, np.where(np.arange(100) < 5, 0.5, 0.05)
+    y = np.zeros(100)
+    found = ppi_mean(y[has], y, gold_sample(has, inclusion=inclusion), power=0.0)
+    share = np.repeat([2.0, 20.0], 5) / 110
+    variance = 0.5 * sum(p * (1 - q) * p**2 for p, q in zip(share, inclusion[has], strict=True))
+    assert found.standard_error == pytest.approx(np.sqrt(variance), rel=1e-12)
+    first = (
+        np.repeat([[1.0, 0.0], [1.0, 1.0]], 5, axis=0),
+        np.ones((10, 2)),
+    )  # the class of the others is idle
+    found = ppi_mean(y[has], y, gold_sample(has, inclusion=inclusion), power=0.0, possible=first)
+    assert found.standard_error == pytest.approx(np.sqrt(0.5 * 0.5 * (2 / 110) ** 2), rel=1e-12)
+    even = ppi_mean(y[has], y, gold_sample(has), power=0.0)
+    assert even.standard_error == pytest.approx(np.sqrt(0.5 * 0.9 / 10**2), rel=1e-12)
+
+
 @pytest.mark.slow
 def test_coverage_of_active_gold():
     """Uncertain samples asked more often: weights keep the interval honest, and it is narrower."""

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.special import expit, logit
+from scipy.special import betaln, expit, logit, logsumexp
 from sklearn import metrics as sk
 
 from jtruth.tables.metrics import METRICS, binary_counts, named_metric, shown
@@ -108,6 +108,31 @@ def test_quadrature_agrees_with_the_table_where_both_work(setting):
         np.testing.assert_allclose(inside, 0.95, atol=2e-3)  # single atoms hold up to about 1e-3
     for axis in (0, 1):
         np.testing.assert_allclose(smooth.count_law(axis).mean, table.count_law(axis).mean, atol=1e-3)
+
+
+def test_the_window_grows_until_it_holds_the_tails():
+    """A prior that likes p_D near 0 or 1: the posterior is far wider than the curvature at its mode says.
+
+    The window starts at 9 standard deviations by that curvature, which loses .03 of the log evidence here
+    while its edges hold less than .01. The truth by convolution, over all counts.
+    """
+    x, y = 0.5 + 0.002 * np.random.default_rng(0).standard_normal(200), (np.arange(200) < 180).astype(int)
+    prior = BetaPrior(0.03, 0.03, 15.0, 0.05)
+    table = count_table(collapse(x, y), prior)
+    laws = []
+    for symbol in (1, 0):
+        law = np.ones(1)
+        for p in expit(x[y == symbol]):
+            law = np.convolve(law, [1 - p, p])
+        laws.append(np.log(law))
+    a, b = np.arange(181)[:, None], np.arange(21)[None, :]
+    log_p = laws[0][:, None] + laws[1][None, :] + betaln(a + prior.a_d, b + prior.b_d)
+    log_p += betaln(180 - a + prior.a_f, 20 - b + prior.b_f)
+    log_p -= betaln(prior.a_d, prior.b_d) + betaln(prior.a_f, prior.b_f)
+    evidence = logsumexp(log_p)
+    assert table.log_evidence == pytest.approx(evidence, abs=1e-9)
+    mean = (np.exp(log_p - evidence) * a).sum()
+    assert table.count_law(0).mean == pytest.approx(mean, rel=1e-9)
 
 
 def test_large_samples_switch_by_themselves_and_small_ones_do_not():

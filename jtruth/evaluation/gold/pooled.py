@@ -80,7 +80,8 @@ class Judged(NamedTuple):
         terms = metric.terms(np.ones(size) if metric.is_ratio else self.table()).of_samples(self.y_pred)
         a, b = (part[rows, self.gold[rows]] for part in terms)
         f, g = ((part * self.class_posterior).sum(axis=1) for part in terms)
-        return ppi_ratio(a, b, f, g, self.sample, **{"bounds": metric.bounds, **options})
+        possible = (terms.numerator[rows], terms.denominator[rows])
+        return ppi_ratio(a, b, f, g, self.sample, possible=possible, **{"bounds": metric.bounds, **options})
 
 
 def ppi_metric(

@@ -237,11 +237,12 @@ def coverage(name, asked, sets=300):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["accuracy", "precision", "recall", "f1"])
 def test_coverage_and_what_asking_gains(name):
-    """Asked gold has unequal weights, and few of them: it covers a little less than it says.
+    """Asked gold covers what it says, and is narrower; not of recall, where random gold covers less.
 
-    Over 1800 sets accuracy was covered in .918 +- .006 and F1 in .936 +- .006 (`ask_next` says so). The
-    bounds are four standard errors of 300 sets below .95 at random, and below what was measured if asked.
+    Over 1800 sets accuracy was covered in .944 +- .005 (.918 while a surprise had the mean weight); over
+    900 precision in .963, recall in .952 (random: .907), F1 in .942 +- .007. Bounds are four standard errors
+    of 300 sets below .95 at random, and below the .942 if asked.
     """
     at_random, asked = coverage(name, False), coverage(name, True)
-    assert at_random[0] > 0.9 and asked[0] > 0.855, (at_random, asked)
-    assert asked[1] < at_random[1], (at_random, asked)
+    assert at_random[0] > 0.9 and asked[0] > 0.888, (at_random, asked)
+    assert asked[1] < (1.15 if name == "recall" else 1.0) * at_random[1], (at_random, asked)
