@@ -27,6 +27,8 @@ import jax
 import jaxtyping
 import pytest
 
+from tests import annotations
+
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_numpy_rank_promotion", "raise")
 jax.config.update("jax_numpy_dtype_promotion", "strict")
@@ -73,6 +75,11 @@ def shared_data() -> Callable[[str], Path]:
         return path
 
     return locate
+
+
+def pytest_runtest_setup() -> None:
+    """Executed annotations look at the first calls of every function in every test."""
+    annotations.new_test()
 
 
 @pytest.fixture

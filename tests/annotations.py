@@ -1,0 +1,61 @@
+"""The annotations of jtruth, executed: in every test, on the first calls of every function.
+
+The option `--jaxtyping-packages` in pyproject.toml wraps every function of jtruth, so that arguments and result
+are compared with their annotations. A check costs some 50 microseconds, which is much inside a sampler that
+calls a function 20 000 times (it was a quarter of all tests); the 20 000th call tells no more than the first
+few. So a function is checked until it has been called `FIRST` times in a test, and again from the next test on.
+Where nobody says that a test begins (doctests have no conftest) every call is checked.
+"""
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import beartype
+
+FIRST = 20
+
+_check = beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))  # an int is a float, as in typing
+_test = 0
+_off: list[Any] = []
+
+
+def new_test() -> None:
+    """All functions are checked again."""
+    global _test
+    _test += 1
+    while _off:
+        del _off.pop().__no_type_check__
+
+
+def first_calls(stand_in: Callable) -> Callable:
+    """What jaxtyping calls with a function of the same name and signature as one in jtruth, but no body."""
+    checked: Callable | None = None
+    test, calls = 0, 0
+
+    @functools.wraps(stand_in)
+    def check(*args: Any, **kwargs: Any) -> Any:
+        nonlocal checked, test, calls
+        if checked is None:  # many are never called
+            checked = _check(stand_in)
+        test, calls = _test, calls + 1 if test == _test else 1
+        if _test and calls == FIRST:
+            _switch_off(stand_in)
+        return checked(*args, **kwargs)
+
+    return check
+
+
+def _switch_off(stand_in: Callable) -> None:
+    """jaxtyping lets a function with `__no_type_check__` through; one inside another stays checked."""
+    found: Any = sys.modules[stand_in.__module__]
+    for name in stand_in.__qualname__.split("."):
+        found = vars(found).get(name) if hasattr(found, "__dict__") else None
+    for inside in ("fget", "__func__", "method"):  # a property, a class method, a method of an equinox Module
+        found = getattr(found, inside, found)
+    raw = inspect.unwrap(found) if callable(found) else None
+    if inspect.isfunction(raw) and raw.__qualname__ == stand_in.__qualname__ and raw not in _off:
+        raw.__no_type_check__ = True
+        _off.append(raw)
