@@ -77,6 +77,12 @@ def stream(key: Any, name: str, *numbers: Any) -> jax.Array:
     return found
 
 
+def streams(key: Any, name: str, repetitions: int) -> list[jax.Array]:
+    """`[stream(key, name, k) for k in range(repetitions)]`, the name looked up once."""
+    first = stream(key, name)
+    return [jax.random.fold_in(first, k) for k in range(repetitions)]
+
+
 def _digest(name: str) -> list[int]:
     """Two words of 32 bits that stand for a name, the same in every process."""
     found = hashlib.sha256(name.encode()).digest()

@@ -1,10 +1,10 @@
 """The annotations of jtruth, executed: in every test, on the first calls of every function.
 
-The option `--jaxtyping-packages` in pyproject.toml wraps every function of jtruth, so that arguments and result
-are compared with their annotations. A check costs some 50 microseconds, which is much inside a sampler that
-calls a function 20 000 times (it was a quarter of all tests); the 20 000th call tells no more than the first
-few. So a function is checked until it has been called `FIRST` times in a test, and again from the next test on.
-Where nobody says that a test begins (doctests have no conftest) every call is checked.
+The option `--jaxtyping-packages` in pyproject.toml wraps every function of jtruth, so that arguments and
+result are compared with their annotations. A check costs some 50 microseconds, which is much inside a sampler
+that calls a function 20 000 times (it was a quarter of the time of all tests), and call 20 000 tells no more
+than the first few. So a function is checked until it has been called `FIRST` times in a test, and again from
+the next test on. Where nobody says that a test begins (doctests have no conftest) every call is checked.
 """
 
 import functools
@@ -17,7 +17,8 @@ import beartype
 
 FIRST = 20
 
-_check = beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))  # an int is a float, as in typing
+# An int is a float here, as it is for every static type checker.
+_check = beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))
 _test = 0
 _off: list[Any] = []
 
@@ -53,7 +54,7 @@ def _switch_off(stand_in: Callable) -> None:
     found: Any = sys.modules[stand_in.__module__]
     for name in stand_in.__qualname__.split("."):
         found = vars(found).get(name) if hasattr(found, "__dict__") else None
-    for inside in ("fget", "__func__", "method"):  # a property, a class method, a method of an equinox Module
+    for inside in ("fget", "__func__"):  # of a property, of a class method
         found = getattr(found, inside, found)
     raw = inspect.unwrap(found) if callable(found) else None
     if inspect.isfunction(raw) and raw.__qualname__ == stand_in.__qualname__ and raw not in _off:

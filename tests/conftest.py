@@ -2,8 +2,8 @@
 
 JAX is told to refuse rank promotion (`x + y` with shapes (3,) and (2, 3)) and dtype promotion (int + float
 arrays), because both hide mistakes. The option `--jaxtyping-packages` in pyproject.toml turns the shape
-annotations of `jtruth` into checks made by beartype at every call; it works only as long as nothing imports
-`jtruth` before the tests do, so this file must not import it at module level.
+annotations of `jtruth` into checks made by beartype (`tests/annotations.py`); it works only as long as
+nothing imports `jtruth` before the tests do, so this file must not import it at module level.
 
 Users do not have these checks. A test of what a user is told about an argument of the wrong shape or type
 therefore takes the fixture `as_installed`, which switches them off for that test:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import jtruth as jt
-from jtruth._random import as_key, host_rng, key_words, required_key, stream
+from jtruth._random import as_key, host_rng, key_words, required_key, stream, streams
 from jtruth.evaluation import evaluate_labelers, prevalence
 
 PACKAGE = Path(jt.__file__).parent
@@ -76,6 +76,7 @@ def test_streams_depend_on_key_name_and_number_only():
     keys = [stream(key, name, *n) for key in (0, 1) for name in ("checks", "votes") for n in ((), (0,), (1,))]
     assert len({tuple(key_words(k)) for k in keys}) == len(keys)
     assert same(stream(jax.random.PRNGKey(4), "votes", 2), stream(4, "votes", 2))
+    assert all(same(k, stream(4, "votes", n)) for n, k in enumerate(streams(4, "votes", 3)))
 
 
 def test_repetitions_may_be_traced():
@@ -111,7 +112,7 @@ def test_no_bare_salt_and_no_name_twice():
             if isinstance(node, ast.Attribute) and node.attr in ("SeedSequence", "fold_in", "default_rng"):
                 makers.append(path.name)
             call = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
-            if call in ("host_rng", "stream") and isinstance(node.args[1], ast.Constant):
+            if call in ("host_rng", "stream", "streams") and isinstance(node.args[1], ast.Constant):
                 names[call, node.args[1].value] += 1
     assert set(makers) == {"_random.py"}
     assert names.total() > 20 and {n for n, times in names.items() if times > 1} == set()

@@ -14,7 +14,7 @@ from scipy.special import logsumexp, softmax
 from scipy.stats import chi2
 
 from jtruth._host import log
-from jtruth._random import host_rng, stream
+from jtruth._random import host_rng, streams
 from jtruth.evaluation.checks._bootstrap import Component, component, largest
 from jtruth.labels import Labels
 from jtruth.noise import NoiseModel
@@ -55,9 +55,10 @@ def label_law(labels: Labels, noise: NoiseModel, prior: np.ndarray, key: Any) ->
     shared = mask.T.astype(np.float64) @ mask
     pairs = np.argwhere(np.triu(shared, 1) >= _LEAST_SHARED)
     sets = [_label_statistics(z, labels.num_classes, pairs)]
-    for k in range(int(np.clip(_LABELS // max(labels.num_labels, 1), 39, _SETS))):
+    repetitions = int(np.clip(_LABELS // max(labels.num_labels, 1), 39, _SETS))
+    for one in streams(key, "label law", repetitions):
         y = rng.choice(prior.size, size=len(z), p=prior).astype(np.int32)
-        drawn = np.asarray(noise.sample(stream(key, "label law", k), y, mask))
+        drawn = np.asarray(noise.sample(one, y, mask))
         sets.append(_label_statistics(drawn, labels.num_classes, pairs))
     return _component(np.array(sets))
 
