@@ -20,7 +20,7 @@ import numpy as np
 from jaxtyping import Float
 
 from jtruth._random import host_rng, key_words
-from jtruth.sampling import kernel
+from jtruth.sampling import alike, kernel
 from jtruth.sampling.checkpoint import Checkpoint, digest
 from jtruth.sampling.effort import STANDARD, Convergence, Effort, limits
 from jtruth.sampling.model import LatentModel, Observed
@@ -123,7 +123,7 @@ class GibbsMover:
         """States drawn at the mode."""
         problem = self.problem
         p = np.repeat(self.mode[:, None, :], self.num_chains, axis=1)
-        symbols = kernel.count_symbols(problem, kernel.draw_states(problem, p, rng))
+        symbols = kernel.count_drawn(problem, kernel.draw_states(problem, p, rng))
         chain = {"symbols": symbols}
         if problem.pooled:
             alpha = problem.concentration + kernel.count_probabilities(problem, symbols)
@@ -131,6 +131,8 @@ class GibbsMover:
         for k, group in enumerate(problem.pooled):
             mean = group.common_prior / group.common_prior.sum(axis=-1, keepdims=True)
             chain[f"common{k}"] = np.repeat(np.log(mean)[None], self.num_chains, axis=0)
+        for k, group in enumerate(problem.alike):
+            chain[f"alike{k}"] = alike.first_state(group.alike, self.num_chains)
         return chain
 
     def settle(self, chain: Chain) -> Chain:
@@ -152,6 +154,19 @@ class GibbsMover:
             return chain, None
         return chain, Kept(*self.digest(named_draws(self.problem, logs, tables)), states)
 
+    def _draw_alike(
+        self, chain: Chain, counts: np.ndarray, log_theta: np.ndarray, rng: np.random.Generator
+    ) -> Chain:
+        """Replace the rows that are alike in `log_theta` (chains, P); the families' new states."""
+        states = {}
+        for k, (first, shape, group) in enumerate(self.problem.alike):
+            here = slice(first, first + int(np.prod(shape)))
+            data = alike.seen(group, counts[:, here].reshape(-1, *shape))
+            state = alike.move(data, chain[f"alike{k}"], rng)
+            log_theta[:, here] = alike.draw_rows(data, state, rng).reshape(len(log_theta), -1)
+            states[f"alike{k}"] = state
+        return states
+
     def _sweep(self, chain: Chain, rng: np.random.Generator) -> tuple[Chain, np.ndarray, np.ndarray]:
         """Rows given states, then states given rows; log rows (chains, P), p (states, chains, rows)."""
         problem = self.problem
@@ -160,9 +175,10 @@ class GibbsMover:
         last = chain.get("log_theta", counts)
         concentration, common = draw_common_rows(problem, last, counts, common, rng)
         log_theta = kernel.draw_dirichlet_logs(problem, concentration + counts, rng)
+        families = self._draw_alike(chain, counts, log_theta, rng)
         p = kernel.state_probabilities(problem, log_theta)
-        symbols = kernel.count_symbols(problem, kernel.draw_states(problem, p, rng))
-        new = {"symbols": symbols} | {f"common{k}": g for k, g in enumerate(common)}
+        symbols = kernel.count_drawn(problem, kernel.draw_states(problem, p, rng))
+        new = {"symbols": symbols} | {f"common{k}": g for k, g in enumerate(common)} | families
         if problem.pooled:
             new["log_theta"] = log_theta
         return new, log_theta, p
@@ -199,7 +215,8 @@ def _mark(problem: kernel.Problem, key: Any, *more: Any) -> str:
     """A digest of all that the draws depend on."""
     design = problem.design
     pooled = [(group.common_prior, group.strength) for group in problem.pooled]
+    families = [tuple(group.alike) for group in problem.alike]
     return digest(
         "gibbs", key_words(key), design.data, design.indices, design.indptr, problem.multiplicity,
-        problem.offset, problem.place, problem.concentration, pooled, *more,
+        problem.offset, problem.place, problem.concentration, pooled, families, *more,
     )  # fmt: skip

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
+from jtruth.sampling.alike import Alike
 from jtruth.sampling.model import LatentModel, Observed
 
 
@@ -27,16 +28,20 @@ class Problem(NamedTuple):
     """A model and its data, flattened. P probabilities, S states."""
 
     design: sparse.csr_array  # (rows, columns)
-    transposed: sparse.csr_array  # (columns, rows)
+    single: tuple[np.ndarray, np.ndarray, np.ndarray | None]  # row, column, number of what one sample did
+    repeated: sparse.csr_array  # (columns, other rows)
     multiplicity: np.ndarray  # (rows,)
     num_single: int  # the first rows, which stand for one sample each
     offset: np.ndarray  # (states, rows)
+    only_symbol: np.ndarray | None  # (rows,) where every row has one column: there is nothing to add up
+    weight: np.ndarray  # (states, rows) exp(offset), the largest of a row 1
     place: np.ndarray  # (columns, states) 0..P; P is "no probability"
     tie: sparse.csr_array  # (P, columns * states)
     starts: np.ndarray  # (dirichlet rows,) where each begins in the flat vector
     length: np.ndarray  # (dirichlet rows,)
     concentration: np.ndarray  # (P,)
     pooled: tuple["Pooled", ...]  # groups whose concentrations are drawn too
+    alike: tuple["Family", ...]  # groups whose rows are drawn by `alike`
     blocks: dict[str, tuple[int, tuple[int, ...]]]  # name -> (first probability, shape)
     columns: dict[str, tuple[int, int]]  # name of a rater group -> its columns
 
@@ -48,6 +53,14 @@ class Pooled(NamedTuple):
     shape: tuple[int, int, int]  # (raters, rows, symbols)
     strength: float
     common_prior: np.ndarray  # (rows, symbols)
+
+
+class Family(NamedTuple):
+    """Where the rows of a group that are alike lie."""
+
+    first: int
+    shape: tuple[int, int, int]  # (raters, rows, symbols)
+    alike: Alike
 
 
 def flatten(model: LatentModel, observed: Observed) -> Problem:
@@ -63,7 +76,7 @@ def flatten(model: LatentModel, observed: Observed) -> Problem:
         first = layout.probabilities("weights", model.stratum_prior)
         stratum = model.weight_row[model.state_class] * model.num_strata + model.state_stratum
         layout.observe(sparse.csr_array(np.ones((rows, 1))), first + stratum[None, :])
-    columns, pooled = {}, []
+    columns, pooled, alike = {}, [], []
     for number, (group, seen) in enumerate(zip(model.raters, observed.symbols, strict=True)):
         raters, matrix_rows, symbols = group.prior.shape
         first = layout.probabilities(f"raters{number}", group.prior)
@@ -73,7 +86,9 @@ def flatten(model: LatentModel, observed: Observed) -> Problem:
         columns[f"raters{number}"] = layout.observe(seen, place)
         if group.strength and group.common_prior is not None:
             pooled.append(Pooled(first, group.prior.shape, float(group.strength), group.common_prior))
-    return layout.problem(observed.multiplicity, offset, tuple(pooled), columns)
+        if group.alike is not None:
+            alike.append(Family(first, group.prior.shape, group.alike))
+    return layout.problem(observed.multiplicity, offset, tuple(pooled), tuple(alike), columns)
 
 
 class _Layout:
@@ -101,7 +116,7 @@ class _Layout:
         self.places.append(place)
         return first, first + len(place)
 
-    def problem(self, multiplicity, offset, pooled, columns) -> Problem:
+    def problem(self, multiplicity, offset, pooled, alike, columns) -> Problem:
         """Everything, put together."""
         place = np.concatenate(self.places)
         place = np.where(place < 0, self.size, place)
@@ -110,28 +125,42 @@ class _Layout:
             (np.ones(used.size), (place.ravel()[used], used)), shape=(self.size, place.size)
         )
         design = sparse.csr_array(sparse.hstack(self.parts, format="csr"))
+        num_single = int(np.count_nonzero(multiplicity == 1))
+        one = sparse.coo_array(design[:num_single])
         length = np.concatenate([np.full(a.size // a.shape[-1], a.shape[-1]) for a in self.priors])
         return Problem(
             design=design,
-            transposed=sparse.csr_array(design.T.tocsr()),
+            single=(one.row, one.col, None if (one.data == 1).all() else one.data),
+            repeated=sparse.csr_array(design[num_single:].T),
             multiplicity=multiplicity,
-            num_single=int(np.count_nonzero(multiplicity == 1)),
+            num_single=num_single,
             offset=offset,
+            only_symbol=design.indices if (design.sum(axis=1) == 1).all() else None,
+            weight=np.exp(offset - offset.max(axis=0)),
             place=place,
             tie=tie,
             starts=np.cumsum(length) - length,
             length=length,
             concentration=np.concatenate([a.ravel() for a in self.priors]),
             pooled=pooled,
+            alike=alike,
             blocks=self.blocks,
             columns=columns,
         )
 
 
 def state_probabilities(problem: Problem, log_theta: np.ndarray) -> np.ndarray:
-    """p(state | the rest) of every row, (states, chains, rows), from log_theta (chains, P)."""
+    """p(state | the rest) of every row, (states, chains, rows), from log_theta (chains, P).
+
+    Where every row has one column only, they are products of two numbers, and logs are not needed.
+    """
     chains, states = log_theta.shape[0], problem.place.shape[1]
     table = np.vstack([log_theta.T, np.zeros((1, chains))])[problem.place]  # (columns, states, chains)
+    if problem.only_symbol is not None:
+        p = np.exp(table.transpose(1, 2, 0)).take(problem.only_symbol, axis=2)
+        p *= problem.weight[:, None, :]
+        p /= p.sum(axis=0)
+        return p
     log_p = problem.design @ table.reshape(table.shape[0], states * chains)
     log_p = np.ascontiguousarray(log_p.T).reshape(states, chains, -1)
     log_p += problem.offset[:, None, :]
@@ -141,10 +170,31 @@ def state_probabilities(problem: Problem, log_theta: np.ndarray) -> np.ndarray:
     return p
 
 
+class Drawn(NamedTuple):
+    """States of all samples."""
+
+    state: np.ndarray  # (chains, single) of the rows that stand for one sample
+    counts: np.ndarray  # (states, chains, rows that stand for several)
+
+
 def count_symbols(problem: Problem, counts: np.ndarray) -> np.ndarray:
     """Samples behind every column, (columns, states, chains), from state counts (states, chains, rows)."""
+    return _samples_behind(problem.design.T, counts)
+
+
+def count_drawn(problem: Problem, drawn: Drawn) -> np.ndarray:
+    """Samples behind every column, (columns, states, chains), of states that were drawn."""
+    found = _samples_behind(problem.repeated, drawn.counts)
+    (row, column, value), chains = problem.single, drawn.state.shape[0]
+    states = found.shape[1]
+    place = (column * states + drawn.state[:, row]) * chains + np.arange(chains)[:, None]
+    weight = None if value is None else np.broadcast_to(value, place.shape).ravel()
+    return found + np.bincount(place.ravel(), weight, found.size).reshape(found.shape)
+
+
+def _samples_behind(transposed: sparse.sparray, counts: np.ndarray) -> np.ndarray:
     states, chains, rows = counts.shape
-    found = problem.transposed @ np.ascontiguousarray(counts.reshape(states * chains, rows).T)
+    found = transposed @ np.ascontiguousarray(counts.reshape(states * chains, rows).T)
     return found.reshape(-1, states, chains)
 
 
@@ -153,28 +203,28 @@ def count_probabilities(problem: Problem, symbols: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray((problem.tie @ symbols.reshape(-1, symbols.shape[2])).T)
 
 
-def draw_states(problem: Problem, p: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """State counts of every row, (states, chains, rows)."""
+def draw_states(problem: Problem, p: np.ndarray, rng: np.random.Generator) -> Drawn:
+    """States of the samples behind every row, given p (states, chains, rows)."""
     (states, chains, _), single = p.shape, problem.num_single
-    counts = np.empty_like(p)
     # 1 - random lies in (0, 1], so a state of probability 0 is never chosen, not even by rounding.
-    u = 1.0 - rng.random((chains, single))
     cumulative = np.cumsum(p[:, :, :single], axis=0)
-    below = u * cumulative[-1] <= cumulative
-    counts[0, :, :single] = below[0]
-    np.not_equal(below[1:], below[:-1], out=counts[1:, :, :single], casting="unsafe")
-    if single == p.shape[2]:
-        return counts
+    height = (1.0 - rng.random((chains, single))) * cumulative[-1]
+    state = np.zeros((chains, single), np.int64)
+    for s in range(states - 1):
+        state += cumulative[s] < height
     several = p[:, :, single:]
+    counts = np.empty_like(several)
+    if not several.size:
+        return Drawn(state, counts)
     tail = np.cumsum(several[::-1], axis=0)[::-1]
     share = np.divide(several, tail, out=np.ones_like(several), where=tail > 0)
     left = np.broadcast_to(problem.multiplicity[single:].astype(np.int64), several.shape[1:]).copy()
     for s in range(states - 1):
         drawn = rng.binomial(left, share[s])
-        counts[s, :, single:] = drawn
+        counts[s] = drawn
         left -= drawn
-    counts[-1, :, single:] = left
-    return counts
+    counts[-1] = left
+    return Drawn(state, counts)
 
 
 def draw_dirichlet_logs(problem: Problem, concentration: np.ndarray, rng: np.random.Generator) -> np.ndarray:

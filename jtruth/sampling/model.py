@@ -8,8 +8,9 @@ Every sample has a hidden STATE s in 0..S-1. A state belongs to a class, and to 
 and every rater t gives symbol k with probability theta[t, row(s), k]. Raters come in groups that have the
 same symbols: the labelers, and the classifier under test. `row_of_state` says which row of a rater's matrix
 a state uses, so strata that look alike to a rater share a row. The rows of a rater's matrix are
-independent: theta[t, r] ~ Dirichlet(prior[t, r]), or, with `strength` a, theta[t, r] ~ Dirichlet(a G[r])
-around rows G[r] ~ Dirichlet(common_prior[r]) that all raters of the group have in common.
+independent, theta[t, r] ~ Dirichlet(prior[t, r]); or, with `strength` a, theta[t, r] ~ Dirichlet(a G[r])
+around rows G[r] ~ Dirichlet(common_prior[r]) that all raters of the group have in common; or they are `alike`
+(see there) and nothing about them is fixed.
 
 Known classes and whatever else is certain about a sample enter as `offset`, a fixed log weight per state.
 """
@@ -19,14 +20,17 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
+from jtruth.sampling.alike import Alike
+
 
 class Raters(NamedTuple):
     """Raters with the same symbols and the same rows."""
 
-    prior: np.ndarray  # (raters, rows, symbols) Dirichlet concentrations, all positive; ignored with strength
+    prior: np.ndarray  # (raters, rows, symbols) Dirichlet concentrations, positive; else EM's start
     row_of_state: np.ndarray  # (states,) row used in each state; -1: the offset explains the symbol
     strength: float = 0.0  # a; 0 for independent raters
     common_prior: np.ndarray | None = None  # (rows, symbols) concentrations of G
+    alike: Alike | None = None
 
 
 class LatentModel(NamedTuple):

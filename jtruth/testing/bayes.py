@@ -22,14 +22,19 @@ from jaxtyping import Array, Float, Int
 from numpyro.distributions import constraints
 
 from jtruth._arrays import safe_log
-from jtruth._host import log
 from jtruth._random import host_rng, stream
-from jtruth.sampling import nuts
+from jtruth.sampling import kernel, nuts
+from jtruth.sampling.model import Observed
 from jtruth.sampling.nuts_run import NutsRun
 from jtruth.stats.chains import effective_sample_size, split_rhat
 from jtruth.testing.binary.operating_point import BetaPrior
-from jtruth.testing.multiclass import _gibbs as gibbs
-from jtruth.testing.multiclass.count_draws import CountDraws, checked_inputs
+from jtruth.testing.multiclass.count_draws import (
+    CountDraws,
+    checked_inputs,
+    class_law,
+    draw_tables,
+    table_problem,
+)
 
 _DRAWS_AT_ONCE = 100  # parameter draws for which classes are drawn together
 
@@ -123,16 +128,16 @@ def binary_nuts(
     """
     x = np.asarray(log_odds, np.float64)
     two = np.stack([-np.logaddexp(0, x), -np.logaddexp(0, -x)], axis=1)
-    log_lik, y, _ = checked_inputs(two, np.full(2, 0.5), y_pred, 2, 1.0)
-    rows = gibbs.distinct_rows(log_lik, np.full(2, 0.5), y, 2)
-    rho, symbol, weight = _merged(rows)
-    odds = log(rho[:, 1]) - log(rho[:, 0])
+    log_lik, y, flat = checked_inputs(two, np.full(2, 0.5), y_pred, 2, 1.0)
+    model, observed = table_problem(class_law(log_lik, np.full(2, 0.5)), y, flat, learned=False)
+    log_rho, symbol, weight = _padded(observed)
+    odds = log_rho[:, 1] - log_rho[:, 0]
     run = nuts.run_nuts(
         binary_testing_model, odds, symbol, weight, tuple(map(float, operating_point_prior)),
         key=stream(key, "binary nuts"), diagnose=_diagnose, **options,
     )  # fmt: skip
     rates = np.stack([run.samples["p_false_alarm"], run.samples["p_detection"]], axis=2)
-    return _with_counts(run, np.stack([1 - rates, rates], axis=3), rows, key)
+    return _with_counts(run, np.stack([1 - rates, rates], axis=3), kernel.flatten(model, observed), key)
 
 
 def multiclass_nuts(
@@ -147,42 +152,43 @@ def multiclass_nuts(
 ) -> NutsTesting:
     """Posterior of the count table by `testing_model`; arguments as in `count_posterior`.
 
+    The prior of K is Dirichlet here, 1 by default, however many classes there are.
+
     Args:
         log_likelihood, prior, y_pred, num_symbols, alpha: see `count_posterior`.
         key: JAX random key.
         options: of `jtruth.sampling.nuts.run_nuts`.
     """
     log_lik, y, concentration = checked_inputs(log_likelihood, prior, y_pred, num_symbols, alpha)
-    rows = gibbs.distinct_rows(log_lik, np.asarray(prior, np.float64), y, concentration.shape[1])
-    rho, symbol, weight = _merged(rows)
-    flat = np.full(rho.shape[1], 1 / rho.shape[1])  # the prior is inside rho already
-    log_rho = log(rho)
+    law = class_law(log_lik, np.asarray(prior, np.float64))
+    model, observed = table_problem(law, y, concentration, learned=False)
+    log_rho, symbol, weight = _padded(observed)
+    flat = np.full(log_rho.shape[1], 1 / log_rho.shape[1])  # the prior is inside log_rho already
     run = nuts.run_nuts(
         testing_model, log_rho, flat, symbol, weight, concentration,
         key=stream(key, "table nuts"), diagnose=_diagnose, **options,
     )  # fmt: skip
-    return _with_counts(run, run.samples["confusion"], rows, key)
+    return _with_counts(run, run.samples["confusion"], kernel.flatten(model, observed), key)
 
 
-def _merged(rows: gibbs.Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(rho, symbol, weight) of distinct rows, samples of certain class included, size rounded up."""
-    true, symbol = np.nonzero(rows.certain)
-    certain = np.eye(rows.certain.shape[0])[true]
-    rho = np.concatenate([rows.rho.T, certain])
-    weight = np.concatenate([rows.count, rows.certain[true, symbol]]).astype(np.float64)
-    symbol = np.concatenate([rows.symbol, symbol]).astype(np.int32)
+def _padded(observed: Observed) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(log_rho (rows, classes), symbol, weight) of distinct rows, and of rows of weight 0 to round up.
+
+    So data of about the same size share a compiled program.
+    """
+    log_rho, symbol, weight = observed.offset.T, observed.symbols[0].indices, observed.multiplicity
     step = max(1 << (weight.size.bit_length() - 3), 1) if weight.size > 4 else 1
-    pad = (0, -weight.size % step)  # so that data of about the same size share a program; weight 0
-    rho = np.pad(rho, (pad, (0, 0)), constant_values=1 / rho.shape[1])
-    return rho, np.pad(symbol, pad), np.pad(weight, pad)
+    pad = (0, -weight.size % step)
+    log_rho = np.pad(log_rho, (pad, (0, 0)), constant_values=-np.log(log_rho.shape[1]))
+    return log_rho, np.pad(symbol.astype(np.int32), pad), np.pad(weight, pad)
 
 
-def _with_counts(run: NutsRun, confusion: np.ndarray, rows: gibbs.Rows, key: Any) -> NutsTesting:
+def _with_counts(run: NutsRun, confusion: np.ndarray, problem: kernel.Problem, key: Any) -> NutsTesting:
     """Draw the classes, hence a count table, for each draw of K (chains, draws, classes, symbols)."""
     rng = host_rng(key, "classes")
     flat = confusion.reshape(-1, *confusion.shape[2:])
     parts = [
-        gibbs.draw_tables(rng, rows, flat[k : k + _DRAWS_AT_ONCE])
+        draw_tables(problem, flat[k : k + _DRAWS_AT_ONCE], rng)
         for k in range(0, flat.shape[0], _DRAWS_AT_ONCE)
     ]
     counts = np.concatenate(parts)

@@ -231,9 +231,8 @@ def _usable(found: Fitted) -> np.ndarray:
 def _drawn(
     log_likelihood: np.ndarray, prior: np.ndarray, data: Inputs, key: Any, num: int = 4000
 ) -> np.ndarray:
-    return count_posterior(
-        log_likelihood, prior, data.y_pred, key=key, num_draws=num, min_ess=num / 10
-    ).counts
+    effort = Effort(burn_in=50, min_sweeps=num, min_ess=num / 10)
+    return count_posterior(log_likelihood, prior, data.y_pred, key=key, effort=effort).counts
 
 
 def _scaled(basis: Basis, factor: float, key: Any) -> Moved:

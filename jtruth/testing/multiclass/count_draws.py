@@ -1,38 +1,51 @@
 """The posterior of the count table of a classifier with any number of classes and symbols (Su 2.7).
 
-n[c, u] counts the samples of true class c that were predicted u. With row c of the operating matrix K
-~ Dirichlet(alpha[c]), labels z of known noise and a known class prior,
+n[c, u] counts the samples of true class c that were predicted u. With labels z of known noise, a known class
+prior and a prior of the rows of the operating matrix K,
 
-    p(n, K | y_pred, z)  is sampled exactly by Gibbs: y given K by (25), K given y conjugate.
+    p(n, K | y_pred, z)  is sampled by Gibbs: y given K by (25), K given y conjugate,
 
-Every metric of hard predictions is a function of n, so joint draws of all metrics come with it. The symbol
-need not be a class: score bins, pairs of predictions and "abstain" work the same. For alpha >= 1 the
-likelihood of K with y summed out is log-concave, so there is one mode, and chains cannot stick in others.
+on the engine of `jtruth.sampling`: the log-likelihood of the labels is the offset of the states, and the
+classifier is the only rater. Every metric of hard predictions is a function of n, so joint draws of all
+metrics come with it. The symbol need not be a class: score bins, pairs of predictions and "abstain" work the
+same. For Dirichlet rows with alpha >= 1 the likelihood of K with y summed out is log-concave, so there is one
+mode, and chains cannot stick in others.
 
-With two classes and two symbols `exact.count_table` gives the same law without sampling.
+The prior of the rows matters where classes are many: see `jtruth.sampling.alike`, the default for three
+classes and more. With two classes and two symbols `exact.count_table` gives the law without sampling.
 """
+
+from typing import Any
 
 import jax
 import numpy as np
-from jaxtyping import Array, Float, Int, Key
+from jaxtyping import Array, Float, Int
 
+from jtruth import _validation as check
 from jtruth._arrays import safe_log
-from jtruth._random import host_rng
+from jtruth._host import log
+from jtruth._random import stream
 from jtruth.posterior import check_not_contradictory, validate_prior
+from jtruth.sampling import Effort, LatentModel, Observed, Raters, run_gibbs
+from jtruth.sampling.alike import alike_classes, centre
+from jtruth.sampling.kernel import Problem, count_drawn, draw_states, state_probabilities
+from jtruth.sampling.model import prediction_columns
 from jtruth.stats.chains import effective_sample_size, split_rhat
 from jtruth.tables.posterior import TableDraws
-from jtruth.testing.multiclass import _gibbs as gibbs
 
-_MAX_RHAT = 1.01
-_OVERDISPERSION = 4.0  # chains start with this many times the variance of a row given its classes
 _SMALLEST_ALPHA = 1e-2  # below, single probabilities underflow
+_MANY_CELLS = 1000  # of a table, from which draws are thinned to the effort's `max_bytes`
+# Tables forget where they were in a few sweeps, and EM starts them at the only mode.
+EFFORT = Effort(burn_in=50, min_sweeps=2000)
+_EXACT = 2**24  # counts below are exact in float32, which thinned draws are kept in
 
 
 class CountDraws(TableDraws):
     """Draws from the posterior of the count table n and of the operating matrix K, chain after chain.
 
-    `rhat` and `ess` are those of every cell of the table and, where symbols are classes, NaN for a cell that
-    never changes. `num_sweeps` counts all sweeps of a chain, `num_chains` the chains.
+    `rhat` and `ess` are those of every cell of the table, NaN for a cell that never changes; `converged` is
+    about what metrics are made of: every cell, or of many classes the diagonal and the size of every class.
+    `num_sweeps` counts all sweeps of a chain, `num_chains` the chains.
     """
 
     confusion: Float[np.ndarray, "draws classes symbols"]
@@ -48,19 +61,12 @@ def count_posterior(
     prior: Float[Array | np.ndarray, " classes"],
     y_pred: Int[Array | np.ndarray, " samples"],
     *,
-    key: Key[Array, ""],
+    key: Any,
     num_symbols: int | None = None,
-    alpha: Float[Array | np.ndarray, "classes symbols"] | float = 1.0,
-    num_draws: int = 4000,
-    num_chains: int = 4,
-    min_ess: float = 400.0,
-    max_sweeps: int = 64_000,
+    alpha: Float[Array | np.ndarray, "classes symbols"] | float | int | None = None,
+    effort: Effort = EFFORT,
 ) -> CountDraws:
     """Draws of the count table and of K from their joint posterior.
-
-    A run of num_draws / num_chains sweeps a chain is tried first. While split R-hat of a cell of the table
-    exceeds 1.01 or its effective sample size is below `min_ess`, the next run is as long as all before it
-    together, which serve as its warm-up, and is thinned to the same number of draws.
 
     Args:
         log_likelihood: (samples, classes), log p(z_i | y_i = c); a known class is a row with 0 and -inf.
@@ -68,12 +74,10 @@ def count_posterior(
         y_pred: (samples,) predicted symbols 0..num_symbols-1.
         key: JAX random key; the same key gives the same draws.
         num_symbols: number of symbols; the number of classes if None.
-        alpha: concentration of the Dirichlet prior of each row of K, (classes, symbols) or one number.
-        num_draws: draws returned, a multiple of `num_chains`, at least 2 `min_ess`. Give a few thousand: the
-            R-hat of fewer draws is too noisy to fall below 1.01, however good they are.
-        num_chains: chains, each from its own start, wider than the posterior given the classes.
-        min_ess: effective sample size asked for.
-        max_sweeps: the most sweeps of a chain after the first run; `converged` is False if too few.
+        alpha: concentration of the Dirichlet prior of each row of K, (classes, symbols) or one number. None:
+            rows that are alike, with nothing fixed, for three classes and more whose symbols are the classes;
+            otherwise 1.
+        effort: when to stop.
 
     Raises:
         ValueError: bad prior, predictions, alpha or sizes, or samples that are impossible under every class.
@@ -82,47 +86,103 @@ def count_posterior(
         >>> import jax, numpy as np
         >>> log_lik = np.log([[.8, .1, .1], [.1, .8, .1], [.1, .1, .8], [.8, .1, .1]])
         >>> found = count_posterior(log_lik, np.full(3, 1 / 3), np.array([0, 1, 2, 1]), key=jax.random.key(0))
-        >>> found.counts.shape, found.converged, bool(0.5 < found.estimate("accuracy").mean < 0.8)
-        ((4000, 3, 3), True, True)
+        >>> found.counts.shape[1:], found.converged, bool(0.5 < found.estimate("accuracy").mean < 0.8)
+        ((3, 3), True, True)
     """
     log_lik, y, concentration = checked_inputs(log_likelihood, prior, y_pred, num_symbols, alpha)
-    if num_chains < 1 or num_draws < 4 * num_chains or num_draws % num_chains:
-        raise ValueError(
-            f"num_draws is {num_draws} for {num_chains} chains; give a multiple of num_chains, 4 draws or "
-            "more for each"
-        )
-    if not 0 < min_ess <= num_draws / 2:
-        raise ValueError(
-            f"min_ess is {min_ess} for {num_draws} draws; it must be above 0 and at most half of them"
-        )
-    rng = host_rng(key, "count posterior")
-    rows = gibbs.distinct_rows(log_lik, np.asarray(prior, np.float64), y, concentration.shape[1])
-    centre = concentration + gibbs.starting_table(rows, concentration) / _OVERDISPERSION
-    confusion = gibbs.draw_dirichlet(rng, np.broadcast_to(centre, (num_chains, *centre.shape)))
-    length, stride, sweeps = num_draws // num_chains, 1, 0
-    # The first run has a warm-up too: half its length.
-    if length >= 8:
-        confusion = gibbs.run_block(rng, rows, concentration, confusion, 1, length // 2).confusion[:, -1]
-        sweeps = length // 2
-    while True:
-        block = gibbs.run_block(rng, rows, concentration, confusion, length, stride)
-        confusion, sweeps = block.confusion[:, -1], sweeps + length * stride
-        rhat, ess = split_rhat(block.counts), effective_sample_size(block.counts)
-        # NaN: a cell that never changed, which has nothing to converge.
-        converged = not bool((rhat > _MAX_RHAT).any() or (ess < min_ess).any())
-        stride = -(-sweeps // length)
-        if converged or sweeps + length * stride > max_sweeps:
-            break
-    flat = (num_draws, *concentration.shape)
+    log_rho = class_law(log_lik, np.asarray(prior, np.float64))
+    model, observed = table_problem(log_rho, y, concentration, learned=learns_rows(concentration, alpha))
+    classes, symbols = concentration.shape
+    digest = _TableDigest(classes, symbols, y.size)
+    with np.errstate(under="ignore"):
+        start = np.exp(observed.offset)
+    run = run_gibbs(model, observed, key=stream(key, "count posterior"), start=start, digest=digest,
+                    monitored=digest.monitored, effort=effort)  # fmt: skip
+    counts = run.draws["counts"] if "counts" in run.draws else run.large["counts"].astype(np.int64)
+    confusion = run.large["confusion"].astype(np.float64)
+    thin = -(-counts.shape[1] // confusion.shape[1])
+    counts, shape = counts[:, ::thin], concentration.shape
+    done = run.convergence
     return CountDraws(
-        block.counts.reshape(flat), block.confusion.reshape(flat), rhat, ess, converged, num_chains, sweeps
+        counts.reshape(-1, *shape), confusion.reshape(-1, *shape), split_rhat(counts, groups=4),
+        effective_sample_size(counts), done.converged, len(counts), done.num_sweeps // len(counts),
+    )  # fmt: skip
+
+
+def learns_rows(concentration: np.ndarray, alpha: Any) -> bool:
+    """Whether rows of K are alike: nobody gave concentrations, and there are enough rows to learn from."""
+    classes, symbols = concentration.shape
+    return alpha is None and classes == symbols > 2
+
+
+def class_law(log_lik: np.ndarray, prior: np.ndarray) -> np.ndarray:
+    """log p(y_i = c | z_i) (21), (samples, classes)."""
+    joint = log_lik + log(prior)
+    return joint - np.logaddexp.reduce(joint, axis=1, keepdims=True)
+
+
+def table_problem(
+    log_rho: Float[np.ndarray, "samples classes"],
+    y_pred: Int[np.ndarray, " samples"],
+    concentration: Float[np.ndarray, "classes symbols"],
+    *,
+    learned: bool,
+) -> tuple[LatentModel, Observed]:
+    """The engine's input: one rater, whose symbols are explained by class; equal samples merged."""
+    classes, symbols = concentration.shape
+    kinds = [np.unique(column, return_inverse=True)[1] for column in log_rho.T]
+    first, row, count = check.collapse_rows(np.stack([*kinds, y_pred], axis=1))
+    order = np.argsort(count != 1, kind="stable")  # rows for one sample come first
+    place = np.empty_like(order)
+    place[order] = np.arange(order.size)
+    first, count = first[order], count[order]
+    raters = Raters(concentration[None], np.arange(classes))
+    if learned:
+        family = alike_classes(y_pred, classes)
+        raters = raters._replace(prior=centre(family), alike=family)
+    model = LatentModel(
+        state_class=np.arange(classes),
+        state_stratum=np.zeros(classes, np.int64),
+        class_prior=np.ones(classes),  # it is inside log_rho
+        class_fixed=True,
+        weight_row=np.zeros(classes, np.int64),
+        stratum_prior=np.ones((1, 1)),
+        raters=(raters,),
     )
+    seen = (prediction_columns(y_pred[first], symbols),)
+    return model, Observed(seen, count.astype(np.float64), log_rho[first].T.copy(), place[row])
+
+
+def draw_tables(
+    problem: Problem, confusion: Float[np.ndarray, "draws classes symbols"], rng: np.random.Generator
+) -> Int[np.ndarray, "draws classes symbols"]:
+    """A draw of all classes from (25) for each K, as count tables; `problem` is that of `table_problem`."""
+    p = state_probabilities(problem, log(confusion.reshape(len(confusion), -1)))
+    tables = count_drawn(problem, draw_states(problem, p, rng))  # (symbols, classes, draws)
+    return np.rint(tables.transpose(2, 1, 0)).astype(np.int64)
+
+
+class _TableDigest:
+    """What is kept of a block of sweeps; `monitored` must converge."""
+
+    def __init__(self, classes: int, symbols: int, samples: int):
+        self.square = classes == symbols
+        self.thinned = classes * symbols > _MANY_CELLS and samples < _EXACT
+        self.monitored = ("right", "class") if self.thinned else ("counts",)
+
+    def __call__(self, draws: dict[str, np.ndarray]) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+        counts = np.rint(draws["table0"]).astype(np.int64)
+        large = {"confusion": draws["raters0"][:, :, 0]}
+        if not self.thinned:
+            return {"counts": counts}, large
+        right = np.diagonal(counts, axis1=-2, axis2=-1).copy() if self.square else counts[..., 0]
+        return {"right": right, "class": counts.sum(axis=-1)}, large | {"counts": counts}
 
 
 def checked_inputs(
     log_likelihood, prior, y_pred, num_symbols, alpha
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(log_likelihood, y_pred, alpha) as NumPy arrays, or ValueError."""
+    """(log_likelihood, y_pred, alpha) as NumPy arrays, alpha 1 where it is None; or ValueError."""
     log_lik, y = np.asarray(log_likelihood, np.float64), np.asarray(y_pred)
     samples, classes = log_lik.shape
     symbols = classes if num_symbols is None else num_symbols
@@ -136,7 +196,7 @@ def checked_inputs(
             f"y_pred[{bad[0]}] is {y[bad[0]]} but there are {symbols} symbols, 0 to {symbols - 1} "
             f"({bad.size} such predictions); set num_symbols, or leave these samples out"
         )
-    given = np.asarray(alpha, np.float64)
+    given = np.asarray(1.0 if alpha is None else alpha, np.float64)
     if given.ndim and given.shape != (classes, symbols):
         raise ValueError(f"alpha has shape {given.shape}; give one number or shape {(classes, symbols)}")
     if not (np.isfinite(given) & (given >= _SMALLEST_ALPHA)).all():

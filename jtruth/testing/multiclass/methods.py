@@ -28,7 +28,7 @@ from jtruth.tables.posterior import TableDraws
 from jtruth.testing.multiclass import steps
 from jtruth.testing.multiclass._labelers import LabelerTables, labeler_tables
 from jtruth.testing.multiclass._laws import GivenMatrix
-from jtruth.testing.multiclass.count_draws import CountDraws, checked_inputs, count_posterior
+from jtruth.testing.multiclass.count_draws import EFFORT, CountDraws, checked_inputs, count_posterior
 from jtruth.testing.multiclass.steps import ConfusionFit
 from jtruth.testing.tested import Tested
 
@@ -52,8 +52,8 @@ def multiclass_posterior(
     key: Key[Array, ""],
     method: str = "bayes",
     num_symbols: int | None = None,
-    alpha: Float[Array | np.ndarray, "classes symbols"] | float = 1.0,
-    num_draws: int = 4000,
+    alpha: Float[Array | np.ndarray, "classes symbols"] | float | int | None = None,
+    num_draws: int | None = None,
     classes: Sequence[Any] | None = None,
 ) -> Tested:
     """Posterior of the metrics by a named method.
@@ -65,8 +65,10 @@ def multiclass_posterior(
         key: JAX random key.
         method: see the module docstring.
         num_symbols: number of symbols; the number of classes if None.
-        alpha: Dirichlet concentration of the rows of K, (classes, symbols) or one number ("bayes" only).
-        num_draws: joint draws of the count table. (Algorithm 4 itself always uses 2500 a class.)
+        alpha: Dirichlet concentration of the rows of K, (classes, symbols) or one number; None as in
+            `count_posterior` ("bayes" only).
+        num_draws: joint draws of the count table; 4000 if None, and for "bayes" as many as they take, at
+            least the given number. (Algorithm 4 itself always uses 2500 a class.)
         classes: names of the classes in metric names, "recall[cat]"; 0, 1, ... if None.
 
     Raises:
@@ -88,15 +90,8 @@ def multiclass_posterior(
     if len(names) != num_classes:
         raise ValueError(f"{len(names)} class names for {num_classes} classes")
     if method == "bayes":
-        found = count_posterior(
-            log_lik,
-            np.asarray(prior),
-            y,
-            key=key,
-            num_symbols=symbols,
-            alpha=concentration,
-            num_draws=num_draws,
-        )
+        effort = EFFORT if num_draws is None else EFFORT._replace(min_sweeps=num_draws)
+        found = count_posterior(log_lik, prior, y, key=key, num_symbols=symbols, alpha=alpha, effort=effort)
         return Tested(method, found, found, float("nan"), converged_or_not(found), names)
     log_rho = log_lik + log(np.asarray(prior, np.float64))
     with jax.enable_x64(True):
@@ -108,7 +103,7 @@ def multiclass_posterior(
             confusion = fit.confusion
         log_p = np.asarray(steps.log_testing_posterior(x, y_jax, confusion))
         draws_key = stream(key, "table draws")
-        counts = np.asarray(_draw(draws_key, x, y_jax, confusion, num_draws=num_draws))
+        counts = np.asarray(_draw(draws_key, x, y_jax, confusion, num_draws=num_draws or 4000))
     fit = jax.tree.map(np.asarray, fit)
     confusion = np.asarray(confusion)
     if method == "labels":  # everything is read off the most probable labels

@@ -237,8 +237,9 @@ def test_impossible_states_are_never_drawn():
     for p, where in (([1.0, 0.0], 0), ([0.0, 1.0], 1)):
         both = np.broadcast_to(np.array(p)[:, None, None], (2, 2, 2)).copy()
         for seed in range(50):
-            counts = kernel.draw_states(problem, both, np.random.default_rng(seed))
-            np.testing.assert_array_equal(counts[where], [[1, 50], [1, 50]])
+            drawn = kernel.draw_states(problem, both, np.random.default_rng(seed))
+            np.testing.assert_array_equal(drawn.state, [[where], [where]])
+            np.testing.assert_array_equal(drawn.counts[where], [[50], [50]])
 
 
 def test_tiny_concentrations_give_finite_logs():

@@ -1,19 +1,17 @@
 """The posterior of multi-class metrics by every method: reference file, enumeration, relations, bad input."""
 
-from functools import partial
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from jtruth.labels import Labels
+from jtruth.sampling import Effort
 from jtruth.tables.metrics import named_metric, shown
 from jtruth.tables.posterior import TableDraws
 from jtruth.testing.multiclass import methods as multiclass
 from jtruth.testing.multiclass import steps
 from jtruth.testing.multiclass._laws import GivenMatrix
-from jtruth.testing.multiclass.count_draws import count_posterior
 from jtruth.testing.multiclass.methods import METHODS, labeler_tables, multiclass_posterior
 from tests.reference import su_binary as su
 
@@ -186,7 +184,7 @@ def test_bayes_is_near_empirical_bayes_and_wider(multi3):
 
 def test_unfinished_draws_say_so(multi3, monkeypatch):
     _, lik, prior, y_pred = multi3
-    monkeypatch.setattr(multiclass, "count_posterior", partial(count_posterior, max_sweeps=30, min_ess=8))
+    monkeypatch.setattr(multiclass, "EFFORT", Effort(chains=4, burn_in=5, max_sweeps=16))
     short = multiclass_posterior(np.log(lik), prior, y_pred, key=KEY, num_draws=16)
     assert not short.fit.converged and "did not converge in" in short.warnings[0]
 
