@@ -18,6 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+Key = int | np.integer | np.ndarray | jax.Array  # whatever `as_key` takes, but None
 _MOST = 2**32 - 1
 _HOW = f"give a whole number 0..{_MOST}, or a JAX key such as jax.random.key(0)"
 

@@ -17,7 +17,7 @@ import jax
 import numpy as np
 
 from jtruth import histograms as hist
-from jtruth._random import as_key, host_rng, stream
+from jtruth._random import Key, as_key, host_rng, stream
 from jtruth._version import __version__
 from jtruth.evaluation.checks.exchangeability import exchangeability_check
 from jtruth.evaluation.result import Check, estimate_dict
@@ -176,7 +176,7 @@ def evaluate_calibration(
     )  # fmt: skip
 
 
-def _checks(labels: Labels | None, p: np.ndarray, key: Any) -> tuple[Check, ...]:
+def _checks(labels: Labels | None, p: np.ndarray, key: Key) -> tuple[Check, ...]:
     if labels is None:
         text = "histograms do not say who gave a label; give Labels to check that it does not matter"
         return (Check("exchangeable labelers", None, None, "cannot be seen", text),)
@@ -184,7 +184,7 @@ def _checks(labels: Labels | None, p: np.ndarray, key: Any) -> tuple[Check, ...]
 
 
 def _calibrated(
-    key: Any, found: hist.Histograms, p: np.ndarray, method: str, fit_on: Any, folds: int
+    key: Key, found: hist.Histograms, p: np.ndarray, method: str, fit_on: Any, folds: int
 ) -> tuple[Calibrated, np.ndarray]:
     """Calibrated laws of all samples, and those that may be judged by their labels."""
     if method not in CALIBRATIONS:

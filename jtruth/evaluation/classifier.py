@@ -12,29 +12,28 @@ from typing import Any
 import numpy as np
 from jaxtyping import Array
 
-from jtruth._random import as_key, stream
+from jtruth._random import Key, as_key, stream
 from jtruth._validation import present
 from jtruth.evaluation import inputs
 from jtruth.evaluation.answers import answer_of, names_of, of_nothing, of_votes, vote_metrics
 from jtruth.evaluation.assumptions import ranges
-from jtruth.evaluation.assumptions.fits import Progress
 from jtruth.evaluation.assumptions.learned import joint_model, plug_in_model, with_classifier
 from jtruth.evaluation.assumptions.registry import (
     ASSUMPTIONS,
     GROUPS,
     INDEPENDENT,
     UNKNOWN,
+    Progress,
     check_assume,
     entries,
 )  # fmt: skip
 from jtruth.evaluation.assumptions.sensitivity import Basis
 from jtruth.evaluation.checks.chance import chance_check
-from jtruth.evaluation.checks.sets import Parameters
 from jtruth.evaluation.checks.verdicts import given_checks, learned_checks, refused
-from jtruth.evaluation.gold.answer import GoldSampling, gold_answer
+from jtruth.evaluation.gold.answer import gold_answer
+from jtruth.evaluation.gold.pooled import GoldSampling
 from jtruth.evaluation.result import Assumption, Check, Evaluation
 from jtruth.labels import Labels
-from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.regions import check_level
 from jtruth.tables.posterior import estimates
 from jtruth.testing import binary_posterior, exact_posterior, unknown_prior
@@ -160,7 +159,7 @@ def evaluate(
 
 
 def _group(
-    data: inputs.Inputs, assume: str, key: Array, progress: Progress | None
+    data: inputs.Inputs, assume: str, key: Key, progress: Progress | None
 ) -> tuple[Tested, tuple[Assumption, ...]]:
     """Somebody vouches for an assumption: one law, of equally many draws of every model that makes it."""
     some = [entry for entry in entries(data) if entry.group == assume]
@@ -174,28 +173,33 @@ def _group(
 
 
 def _range(
-    data: inputs.Inputs, model: inputs.Model, fast: bool, key: Array, progress: Progress | None
+    data: inputs.Inputs, model: inputs.Model, fast: bool, key: Key, progress: Progress | None
 ) -> tuple[Tested, tuple[Assumption, ...]]:
     """Nobody vouches for anything: a line for every assumption that is shown, and their hull."""
     known = entries(data)
     few = fast and all(entry in known for entry in ASSUMPTIONS.values() if entry.fast)
     some = [entry for entry in known if (entry.fast if few else entry.shown)]
     found, doubts = ranges.members(
-        some, data, key, progress=progress, known={INDEPENDENT: model.source}, pointwise=not fast
+        some,
+        data,
+        key,
+        progress=progress,
+        known={INDEPENDENT: present(model.fit, "the joint posterior")},
+        pointwise=not fast,
     )
     answer = ranges.range_answer(found, data, few=few)
     rows = tuple(ranges.row(m, data, loo) for m, loo in zip(found, ranges.loo_of(found), strict=True))
     return answer._replace(warnings=(ranges.ONLY_GOLD, *doubts)), rows
 
 
-def _answer(data: inputs.Inputs, model: inputs.Model, method: str, key: Any) -> Tested:
+def _answer(data: inputs.Inputs, model: inputs.Model, method: str, key: Array) -> Tested:
     """Posterior of the table, by the method and by what is known."""
     if model.refusal is not None:
         return of_nothing(data, method)
     if method == "majority_vote":
         return of_votes(data)
     if model.count_draws is not None:
-        return answer_of(model.count_draws, data)._replace(fit=model.source)
+        return answer_of(model.count_draws, data)._replace(fit=model.fit)
     if method != "bayes" and model.prior_unknown:
         raise ValueError(
             f"method={method!r} takes the class prior as known: give prior=[...], or use 'bayes'"
@@ -213,7 +217,7 @@ def _answer(data: inputs.Inputs, model: inputs.Model, method: str, key: Any) -> 
     return found._replace(warnings=(*found.warnings, ONE_AGAINST_REST.format(data.classes[data.positive])))
 
 
-def _any_classes(data: inputs.Inputs, model: inputs.Model, method: str, key: Any) -> Tested:
+def _any_classes(data: inputs.Inputs, model: inputs.Model, method: str, key: Array) -> Tested:
     """More than two classes, known noise: the full table."""
     if method not in MULTICLASS:
         raise ValueError(
@@ -246,7 +250,7 @@ def _log_evidence(answer: Tested, model: inputs.Model, data: inputs.Inputs) -> f
     return answer.log_evidence + inputs.log_label_evidence(model)
 
 
-def _checks(data: inputs.Inputs, model: inputs.Model, noise: Any, order: Any, key: Any) -> tuple[Check, ...]:
+def _checks(data: inputs.Inputs, model: inputs.Model, noise: Any, order: Any, key: Key) -> tuple[Check, ...]:
     """What the labels say against the assumptions of independent errors, or against what was given."""
     key, gold = stream(key, "checks"), data.gold
     if model.refusal is not None:
@@ -255,11 +259,5 @@ def _checks(data: inputs.Inputs, model: inputs.Model, noise: Any, order: Any, ke
         prior_given = data.prior is not None
         return given_checks(model.log_likelihood, model.prior, data.y_pred, key, prior_given=prior_given,
                             labels=data.labels, noise=noise, gold=gold)  # fmt: skip
-    raters, source = with_classifier(data.own_labels(), data.y_pred), model.source
-    if isinstance(source, JointPosterior):
-        classifier = present(source.classifier, "the classifier's matrix")
-        matrices = np.concatenate([source.mean_matrices, classifier.mean(0)[None]])
-        start = Parameters(source.prior.mean(0)[None], matrices[None])
-    else:
-        start = Parameters(source.prior[None], source.matrices[None])
+    raters, start = with_classifier(data.own_labels(), data.y_pred), present(model.rates, "the learned rates")
     return learned_checks(raters, start, key, gold=gold, order=order, prior=data.prior)

@@ -12,7 +12,9 @@ from jtruth import _validation as check
 from jtruth._host import known_classes, log
 from jtruth._host import log_odds as class_log_odds
 from jtruth.evaluation._given import as_labels, read_log_likelihood
+from jtruth.evaluation.checks.sets import Parameters
 from jtruth.labels import Labels
+from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.noise import NoiseModel, check_known_labels
 from jtruth.posterior import check_not_contradictory, validate_prior
 from jtruth.testing.binary.methods import METHODS
@@ -29,7 +31,8 @@ class Model:
     warnings: tuple[str, ...] = ()
     labelers: tuple[dict[str, Any], ...] = ()
     count_draws: np.ndarray | None = None  # (draws, classes, symbols), where the error rates were sampled too
-    source: Any = None  # what error rates were learned by: the sampler's result, or that of EM
+    fit: JointPosterior | None = None  # where the error rates were sampled
+    rates: Parameters | None = None  # learned error rates of labelers and, last, the classifier
 
     def prior_found(self, share: float, positive: int) -> None:
         """Record the posterior mean of an unknown prior."""
@@ -151,7 +154,9 @@ def read_order(order: Any, data: Inputs) -> np.ndarray | None:
     return found
 
 
-def read_sampling(inclusion: Any, strata: Any, data: Inputs, learned: bool) -> tuple[Any, Any]:
+def read_sampling(
+    inclusion: Any, strata: Any, data: Inputs, learned: bool
+) -> tuple[np.ndarray | None, np.ndarray | None]:
     """How gold was chosen, in the order of the samples; an error where it would have no say."""
     for name, given in (("gold_inclusion", inclusion), ("gold_strata", strata)):
         if given is not None and not (data.num_gold and learned):
@@ -205,7 +210,9 @@ def _prior(prior: Any, num_classes: int) -> np.ndarray:
     return validate_prior(found, num_classes)
 
 
-def _known_model(log_likelihood: np.ndarray, prior: Any, gold: np.ndarray, tasks: Any) -> Model:
+def _known_model(
+    log_likelihood: np.ndarray, prior: np.ndarray | None, gold: np.ndarray, tasks: tuple | None
+) -> Model:
     check_not_contradictory(log_likelihood, tasks, prior=prior)
     check_known_labels(log_likelihood, gold, tasks)
     clamped = known_classes(log_likelihood, gold)

@@ -8,7 +8,7 @@ from scipy.special import logsumexp
 
 import jtruth as jt
 from jtruth.evaluation import inputs
-from jtruth.evaluation.assumptions import fits, ranges
+from jtruth.evaluation.assumptions import ranges, registry
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS
 
 KEY = jax.random.key(3)
@@ -30,7 +30,7 @@ def test_rows_of_the_majority_votes_table_are_true_classes():
     voted = np.repeat([0, 0, 1, 1], [100, 60, 10, 130])
     y_pred = np.repeat([0, 1, 0, 1], [100, 60, 10, 130])
     data = read(y_pred, np.tile(voted[:, None], (1, 3)))
-    found = fits.vote_draws(data, KEY).mean(axis=0)
+    found = registry.vote_draws(data, KEY).mean(axis=0)
     np.testing.assert_allclose(found, [[100, 60], [10, 130]], atol=3)
 
 
@@ -39,7 +39,7 @@ def test_the_majority_votes_table_counts_samples_without_a_label_too():
     z = np.array([[0, 0], [1, 1], [-1, -1], [1, 1], [-1, -1]])
     labels = jt.Labels.from_matrix(z, 2, allow_unlabelled=True)
     data = inputs.read(np.array([0, 1, 1, 1, 0]), labels, None, None, None, 1)
-    np.testing.assert_allclose(fits.vote_draws(data, KEY).sum(axis=(1, 2)), 5)
+    np.testing.assert_allclose(registry.vote_draws(data, KEY).sum(axis=(1, 2)), 5)
 
 
 def test_the_majority_vote_beside_the_answer_is_for_the_class_with_the_most_votes():
@@ -59,7 +59,7 @@ def test_gold_is_the_truth_of_the_majority_votes_member():
     truth = np.where(gold >= 0, gold, z[:, 0])
     expected = np.zeros((2, 2))
     np.add.at(expected, (truth, y_pred), 1)
-    found = fits.vote_draws(read(y_pred, z, gold=gold), KEY).mean(axis=0)
+    found = registry.vote_draws(read(y_pred, z, gold=gold), KEY).mean(axis=0)
     np.testing.assert_allclose(found, expected, atol=2)
 
 

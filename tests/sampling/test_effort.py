@@ -9,7 +9,7 @@ import pytest
 
 import jtruth as jt
 from jtruth.evaluation import inputs
-from jtruth.evaluation.assumptions import fits, ranges
+from jtruth.evaluation.assumptions import ranges, registry
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, entries
 from jtruth.learning import fit_joint, fit_random_effect
 from jtruth.learning.joint import random_effect as module
@@ -80,7 +80,7 @@ def test_members_whose_chains_disagree_leave_unless_nothing_else_is_left(monkeyp
     labels, y_pred = crowd()
     data = inputs.read(y_pred, labels, None, None, None, 1)
     bad = {"labeler_strata", "shared_strata"}
-    fit = fits.fit_joint
+    fit = registry.fit_joint
 
     def spoiled(*args, dependence, **options):
         found = fit(*args, dependence=dependence, **options)
@@ -89,7 +89,7 @@ def test_members_whose_chains_disagree_leave_unless_nothing_else_is_left(monkeyp
         worse = Convergence(False, "max_work", {"prior": 1.2}, {"prior": 60.0}, 400, 50, 0.0)
         return found._replace(convergence=worse, warnings=("The sampler did not converge.",))
 
-    monkeypatch.setattr(fits, "fit_joint", spoiled)
+    monkeypatch.setattr(registry, "fit_joint", spoiled)
     monkeypatch.setattr(ranges, "EFFORT", Effort(min_sweeps=400, max_sweeps=400, min_ess=1, max_rhat=9))
     names = ("majority_vote", "independent", "labeler_strata", "shared_strata")
     found, doubts = ranges.members([ASSUMPTIONS[name] for name in names], data, KEY)

@@ -10,6 +10,9 @@ from typing import Any
 import numpy as np
 
 from jtruth._host import known_classes, labels_log_likelihood
+from jtruth._random import Key
+from jtruth._validation import present
+from jtruth.evaluation.checks.sets import Parameters
 from jtruth.evaluation.inputs import Inputs, Model
 from jtruth.labels import Labels
 from jtruth.learning import Smoothing, fit_dawid_skene
@@ -24,7 +27,7 @@ PLUG_IN_WARNING = (
 
 def joint_model(
     data: Inputs,
-    key: Any,
+    key: Key,
     level: float,
     progress: Callable[[int, int], None] | None = None,
     *,
@@ -42,6 +45,8 @@ def joint_model(
     rows = [
         {"accuracy": law.mean, "low": end.low, "high": end.high} for law, end in zip(laws, ends, strict=True)
     ]
+    classifier = present(fit.classifier, "the classifier's matrix").mean(0)
+    matrices = np.concatenate([fit.mean_matrices, classifier[None]])
     log_likelihood = labels_log_likelihood(fit.mean_matrices, *labels.arrays, labels.num_samples)
     return Model(
         known_classes(log_likelihood, data.gold),
@@ -49,7 +54,8 @@ def joint_model(
         warnings=fit.warnings,
         labelers=_labeler_rows(labels, rows),
         count_draws=fit.counts,
-        source=fit,
+        fit=fit,
+        rates=Parameters(fit.prior.mean(0)[None], matrices[None]),
     )
 
 
@@ -75,7 +81,7 @@ def plug_in_model(data: Inputs) -> Model:
         fit.prior,
         warnings=warnings,
         labelers=_labeler_rows(labels, rows),
-        source=fit,
+        rates=Parameters(fit.prior[None], fit.matrices[None]),
     )
 
 

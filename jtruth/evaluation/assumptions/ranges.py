@@ -13,13 +13,13 @@ disagree stay too.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from jtruth._random import Key
 from jtruth.evaluation.answers import names_of, tables_of
-from jtruth.evaluation.assumptions.fits import How, Progress
-from jtruth.evaluation.assumptions.registry import Entry
+from jtruth.evaluation.assumptions.registry import Entry, How, Progress
 from jtruth.evaluation.inputs import Inputs
 from jtruth.evaluation.result import Assumption, Loo
 from jtruth.learning.joint.posterior import JointPosterior
@@ -57,7 +57,7 @@ class Member(NamedTuple):
 def members(
     entries: Sequence[Entry],
     data: Inputs,
-    key: Any,
+    key: Key,
     *,
     progress: Progress | None = None,
     known: Mapping[str, JointPosterior] | None = None,

@@ -1,7 +1,10 @@
 """The table of assumptions: what may hold of labelers and classifier given the class, one entry each.
 
 The range (`ranges`), the answer with gold, `sensitivity`, `evaluate(assume=...)` and every text take from the
-entry what they need, so a new assumption is one entry here and the file of its model.
+entry what they need, so a new assumption is one entry here and the file of its model. A fit is a function
+(inputs, key, how) -> `Fitted`: `latent_classes(model)`, where the model is a name that `fit_joint` knows or a
+function that builds one as those of `jtruth.learning.joint.models` do, or anything else that gives draws of
+the count table, as `majority_votes`. The key is that of the whole answer; a fit takes a stream of its own.
 
 - "majority_vote": most labelers are right on every sample (binomial uncertainty only);
 - "independent": given the class everybody errs independently. Shown, and inside the next one's interval;
@@ -19,11 +22,100 @@ no member describes are labelers who are wrong together on their own: only gold 
 from collections.abc import Callable
 from typing import NamedTuple
 
-from jtruth.evaluation.assumptions import fits
-from jtruth.evaluation.inputs import Inputs
-from jtruth.learning.joint.posterior import JointPosterior
+import numpy as np
+from jaxtyping import Float, Int
 
+from jtruth._host import majority
+from jtruth._random import Key, host_rng, stream
+from jtruth._validation import present
+from jtruth.evaluation.inputs import Inputs
+from jtruth.learning.joint.models import Build
+from jtruth.learning.joint.posterior import JointPosterior, fit_joint
+from jtruth.learning.joint.random_effect import fit_random_effect
+from jtruth.sampling import Effort
+from jtruth.tables.metrics import expected_table
+
+_VOTE_DRAWS = 4000
 _SHARES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
+
+
+Progress = Callable[[int, int], None]
+
+
+class How(NamedTuple):
+    """How long to sample, and what else is wanted."""
+
+    effort: Effort
+    progress: Progress | None = None
+    pointwise: bool = False  # log p(one sample | draw), for `ranges.loo_of`
+    share: float | None = None  # of the dependent samples, held at this number (`sensitivity`)
+
+
+class Fitted(NamedTuple):
+    """Draws of the count table in the order of the codes, and the sampler's result, where there was one."""
+
+    counts: Int[np.ndarray, "draws classes symbols"] | Float[np.ndarray, "draws classes symbols"] | None
+    fit: JointPosterior | None = None
+
+
+Fit = Callable[[Inputs, Key, How], Fitted]
+
+
+def latent_classes(model: str | Build) -> Fit:
+    """Fit by `fit_joint` of a model that it knows by name, or of a function that builds one."""
+    name = model if isinstance(model, str) else model.__name__
+
+    def fit(data: Inputs, key: Key, how: How) -> Fitted:
+        found = fit_joint(
+            data.own_labels(), y_pred=data.y_pred, gold=data.some_gold, prior=data.prior, dependence=model,
+            dependent_share=how.share, key=stream(key, name), effort=how.effort, progress=how.progress,
+            pointwise=how.pointwise,
+        )  # fmt: skip
+        return Fitted(found.counts, found)
+
+    return fit
+
+
+def random_effect(data: Inputs, key: Key, how: How) -> Fitted:
+    """Difficulty on a continuous scale, felt by everybody."""
+    found = fit_random_effect(
+        data.own_labels(), y_pred=data.y_pred, gold=data.some_gold, prior=data.prior,
+        key=stream(key, "random_effect"), effort=how.effort, progress=how.progress, pointwise=how.pointwise,
+    )  # fmt: skip
+    return Fitted(found.counts, found)
+
+
+def majority_votes(data: Inputs, key: Key, how: How) -> Fitted:
+    """No model: see `vote_draws`."""
+    return Fitted(vote_draws(data, key))
+
+
+def vote_draws(data: Inputs, key: Key) -> Float[np.ndarray, "draws classes classes"]:
+    """Draws of the count table if the majority vote (gold where known) is right.
+
+    Tied classes share a sample. The shares of the cells are Dirichlet(counts + 2/cells), the uncertainty of
+    a random sample of that size, times the number of samples: two samples of prior, however many classes.
+    """
+    labels = data.own_labels()
+    truth, known = majority(labels.counts()), data.gold >= 0
+    truth[known] = data.gold[known, None] == np.arange(labels.num_classes)[None, :]
+    voted = (labels.labels_per_sample() > 0) | known
+    table = expected_table(truth[voted], data.y_pred[voted], labels.num_classes)
+    rng = host_rng(key, "majority vote")
+    shares = rng.dirichlet(table.ravel() + 2.0 / table.size, size=_VOTE_DRAWS)
+    return shares.reshape(-1, *table.shape) * labels.num_samples
+
+
+def share_of_errors(fit: JointPosterior, data: Inputs, copying: float) -> float:
+    """Posterior expected share of the classifier's errors that repeat a label, given how often it copies."""
+    classifier = present(fit.classifier, "the classifier's matrix")
+    votes = data.own_labels().counts().astype(np.float64)
+    at = np.arange(len(data.y_pred))
+    equal = votes[at, data.y_pred] / np.maximum(votes.sum(axis=1), 1)
+    own = classifier.mean(axis=0)[:, data.y_pred].T * (1 - copying)
+    copied = copying * equal[:, None] / np.maximum(own + copying * equal[:, None], 1e-300)
+    wrong = fit.class_posterior * (np.arange(len(data.classes)) != data.y_pred[:, None])
+    return float((wrong * copied).sum() / max(wrong.sum(), 1e-300))
 
 
 class Lever(NamedTuple):
@@ -40,7 +132,7 @@ class Entry(NamedTuple):
 
     name: str
     sentence: str  # beginning with "if"
-    fit: fits.Fit
+    fit: Fit
     takes: Callable[[int, int], bool] = lambda classes, symbols: True  # numbers of classes and symbols
     shown: bool = True  # a line of the range
     hull: bool = False  # its interval is inside the range
@@ -53,23 +145,23 @@ class Entry(NamedTuple):
 
 
 _ENTRIES = (
-    Entry("majority_vote", "if most labelers are right on every sample", fits.majority_votes,
+    Entry("majority_vote", "if most labelers are right on every sample", majority_votes,
           hull=True, point=True, fast=True),
-    Entry("independent", "if errors are independent given the class", fits.latent_classes("independent"),
+    Entry("independent", "if errors are independent given the class", latent_classes("independent"),
           fast=True, last_resort=True, group="independent"),
     Entry("labeler_strata", "if some samples are hard, but for the labelers only",
-          fits.latent_classes("labeler_strata"), hull=True,
+          latent_classes("labeler_strata"), hull=True,
           lever=Lever("labeler_dependence", "share of samples that are hard for the labelers only")),
     Entry("shared_strata", "if hard samples fool labelers and classifier alike",
-          fits.latent_classes("shared_strata"), hull=True, point=True, gold=True, group="shared_difficulty",
+          latent_classes("shared_strata"), hull=True, point=True, gold=True, group="shared_difficulty",
           lever=Lever("hard_samples", "share of samples that are hard for labelers and classifier")),
     Entry("random_effect", "if difficulty is gradual and fools labelers and classifier alike",
-          fits.random_effect, takes=lambda classes, symbols: classes == symbols == 2,
+          random_effect, takes=lambda classes, symbols: classes == symbols == 2,
           hull=True, point=True, fast=True, gold=True, group="shared_difficulty"),
-    Entry("copying", "if the classifier repeats labels of the labelers", fits.latent_classes("copying"),
+    Entry("copying", "if the classifier repeats labels of the labelers", latent_classes("copying"),
           takes=lambda classes, symbols: classes == symbols, shown=False,
           lever=Lever("shared_errors", "share of the classifier's errors that are shared with labelers",
-                      (0.0, 0.05, 0.1, 0.2, 0.3, 0.45, 0.6), fits.share_of_errors)),
+                      (0.0, 0.05, 0.1, 0.2, 0.3, 0.45, 0.6), share_of_errors)),
 )  # fmt: skip
 ASSUMPTIONS: dict[str, Entry] = {entry.name: entry for entry in _ENTRIES}
 

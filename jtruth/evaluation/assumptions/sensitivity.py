@@ -23,11 +23,9 @@ from jtruth import _validation as check
 from jtruth._host import known_classes, labels_log_likelihood, majority
 from jtruth._random import as_key, stream
 from jtruth.evaluation.answers import names_of, tables_of
-from jtruth.evaluation.assumptions.fits import Fitted, How, Progress
-from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, INDEPENDENT, Entry
+from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, INDEPENDENT, Entry, Fitted, How, Progress
 from jtruth.evaluation.inputs import Inputs, Model
 from jtruth.lam_stork import error_bounds
-from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.noise import NoiseModel, scale_errors
 from jtruth.sampling import Effort
 from jtruth.stats.estimates import Estimate
@@ -141,7 +139,7 @@ class Way(NamedTuple):
     """One assumption that can be moved."""
 
     axis: str  # in words, with the name of the positive class where it says {!r}
-    move: Callable[[Basis, float, Any], Moved]  # to a value, with a key
+    move: Callable[[Basis, float, jax.Array], Moved]  # to a value, with a key
     values: Callable[[float], Sequence[float]]  # looked at if nobody says where, given the base
     base: Callable[[Basis], float] = lambda basis: 0.0  # the answer as it is
     below: float = 1.0  # where values end
@@ -195,7 +193,7 @@ def sensitivity(
     return Sensitivity(what, words, places, base, metrics, level, vote_bounds(data), doubts)
 
 
-def _share(entry: Entry, basis: Basis, value: float, key: Any) -> Moved:
+def _share(entry: Entry, basis: Basis, value: float, key: jax.Array) -> Moved:
     """The model of an entry with its share of dependent samples held at `value`."""
     data, lever = basis.data, entry.lever
     if lever is None or data.model is not None:
@@ -211,7 +209,7 @@ def _share(entry: Entry, basis: Basis, value: float, key: Any) -> Moved:
     return Moved(_usable(found), lever.place(found.fit, data, value), found.fit.warnings)
 
 
-def _prior(basis: Basis, share: float, key: Any) -> Moved:
+def _prior(basis: Basis, share: float, key: jax.Array) -> Moved:
     """The share of the positive class; other classes keep their proportions."""
     data, model = basis.data, basis.model
     rest = np.maximum(np.delete(model.prior, data.positive), 1e-9)
@@ -229,15 +227,15 @@ def _usable(found: Fitted) -> np.ndarray:
 
 
 def _drawn(
-    log_likelihood: np.ndarray, prior: np.ndarray, data: Inputs, key: Any, num: int = 4000
+    log_likelihood: np.ndarray, prior: np.ndarray, data: Inputs, key: jax.Array, num: int = 4000
 ) -> np.ndarray:
     effort = Effort(burn_in=50, min_sweeps=num, min_ess=num / 10)
     return count_posterior(log_likelihood, prior, data.y_pred, key=key, effort=effort).counts
 
 
-def _scaled(basis: Basis, factor: float, key: Any) -> Moved:
+def _scaled(basis: Basis, factor: float, key: jax.Array) -> Moved:
     """Error rates times a factor: the given ones, or draws of the learned ones, each with its own prior."""
-    data, model, noise, fit = basis.data, basis.model, basis.noise, basis.model.source
+    data, model, noise, fit = basis.data, basis.model, basis.noise, basis.model.fit
     labels = data.own_labels()
     if data.model is not None:
         if noise is None:
@@ -245,7 +243,7 @@ def _scaled(basis: Basis, factor: float, key: Any) -> Moved:
         with jax.enable_x64(True):
             log_p = np.asarray(noise.scaled(factor).log_likelihood(labels), np.float64)
         return Moved(_drawn(known_classes(log_p, data.gold), model.prior, data, key), factor)
-    if not isinstance(fit, JointPosterior):
+    if fit is None:
         raise ValueError(
             "sensitivity to 'error_rates' needs the joint posterior: evaluate with method 'bayes'"
         )

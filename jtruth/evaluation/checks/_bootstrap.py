@@ -7,11 +7,11 @@ standard deviation come from, which makes it exchangeable with the others when t
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from jtruth._random import host_rng
+from jtruth._random import Key, host_rng
 from jtruth.evaluation.checks import _statistics as statistics
 from jtruth.evaluation.checks._fit import Fitted, Modes
 from jtruth.evaluation.checks.sets import Design, Parameters, Sets, observed, simulate
@@ -52,7 +52,7 @@ class Bootstrap(NamedTuple):
 def bootstrap(
     raters: Labels,
     start: Parameters,
-    key: Any,
+    key: Key,
     *,
     gold: np.ndarray | None = None,
     order: np.ndarray | None = None,

@@ -7,14 +7,12 @@ unsure, where samples are difficult, or where one labeler errs? The last simulat
 labels at hand, with the classifier's own error rates estimated anew for every simulated set.
 """
 
-from typing import Any
-
 import numpy as np
 from scipy.special import logsumexp, softmax
 from scipy.stats import chi2
 
 from jtruth._host import log
-from jtruth._random import host_rng, streams
+from jtruth._random import Key, host_rng, streams
 from jtruth.evaluation.checks._bootstrap import Component, component, largest
 from jtruth.labels import Labels
 from jtruth.noise import NoiseModel
@@ -47,7 +45,7 @@ def prior_score(log_likelihood: np.ndarray, prior: np.ndarray) -> tuple[float, f
     return statistic, float(chi2(int(alive.sum())).sf(statistic))
 
 
-def label_law(labels: Labels, noise: NoiseModel, prior: np.ndarray, key: Any) -> Component | None:
+def label_law(labels: Labels, noise: NoiseModel, prior: np.ndarray, key: Key) -> Component | None:
     """Label frequencies and agreements against those of labels drawn from the given model."""
     z = labels.to_matrix()
     mask = z >= 0
@@ -76,7 +74,7 @@ def classifier_dependence(
     prior: np.ndarray,
     y_pred: np.ndarray,
     covariates: dict[str, np.ndarray],
-    key: Any,
+    key: Key,
 ) -> dict[str, Component | None]:
     """Does the classifier's error, given the class, go with a covariate of the sample?
 

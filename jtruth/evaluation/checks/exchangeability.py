@@ -10,11 +10,9 @@ So the test is exact: labels are shuffled within samples, and the statistic sums
 histograms expect it, over its variance. Unanimous samples say nothing and are left out.
 """
 
-from typing import Any
-
 import numpy as np
 
-from jtruth._random import host_rng, required_key
+from jtruth._random import Key, host_rng, required_key
 from jtruth.evaluation.result import Check
 from jtruth.labels import Labels
 
@@ -27,7 +25,7 @@ _TO_DO = (
 
 
 def exchangeability_check(
-    labels: Labels, *, key: Any, groups: np.ndarray | None = None, permutations: int = 499
+    labels: Labels, *, key: Key, groups: np.ndarray | None = None, permutations: int = 499
 ) -> Check:
     """Permutation test that the labelers of a sample are interchangeable.
 

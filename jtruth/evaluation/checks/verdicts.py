@@ -9,12 +9,11 @@ A quiet check proves nothing: raters who make the same mistakes look like better
 hides in the learned error rates. What the checks see, and how often, is measured in `benchmarks/checks.py`.
 """
 
-from typing import Any
-
 import numpy as np
 from scipy.special import softmax
 
 from jtruth._host import log
+from jtruth._random import Key
 from jtruth._validation import present
 from jtruth.evaluation.assumptions.learned import with_classifier
 from jtruth.evaluation.checks import _given as given
@@ -32,7 +31,7 @@ FEW_LABELS = 10  # of a labeler
 def learned_checks(
     raters: Labels,
     start: Parameters,
-    key: Any,
+    key: Key,
     *,
     gold: np.ndarray | None = None,
     order: np.ndarray | None = None,
@@ -65,7 +64,7 @@ def learned_checks(
 
 
 def labeler_checks(
-    labels: Labels, prior: np.ndarray, matrices: np.ndarray, key: Any, *, gold: np.ndarray | None = None
+    labels: Labels, prior: np.ndarray, matrices: np.ndarray, key: Key, *, gold: np.ndarray | None = None
 ) -> tuple[Check, ...]:
     """The same checks where no classifier is judged: labelers against the model of independent errors.
 
@@ -156,7 +155,7 @@ def given_checks(
     log_likelihood: np.ndarray,
     prior: np.ndarray,
     y_pred: np.ndarray,
-    key: Any,
+    key: Key,
     *,
     prior_given: bool,
     labels: Labels | None = None,

@@ -1,15 +1,15 @@
 """The answer of `evaluate` when some true classes are known: the pooled rule, and what to ask next."""
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping
 
 import numpy as np
 
-from jtruth._random import stream
+from jtruth._random import Key, stream
 from jtruth.asking.gold import ask_next
 from jtruth.evaluation.answers import names_of
 from jtruth.evaluation.assumptions import ranges
-from jtruth.evaluation.assumptions.registry import entries
-from jtruth.evaluation.gold.pooled import pooled_gold
+from jtruth.evaluation.assumptions.registry import Progress, entries
+from jtruth.evaluation.gold.pooled import GoldSampling, judged_samples, pooled_gold
 from jtruth.evaluation.gold.shares import labels_only_posterior
 from jtruth.evaluation.inputs import Inputs
 from jtruth.evaluation.result import Assumption
@@ -22,15 +22,8 @@ SENTENCES = {
 _ASKED = 5  # samples named in the advice
 
 
-class GoldSampling(NamedTuple):
-    """How the gold samples were chosen; at random if both are None. See `jtruth.stats.ppi.gold_sample`."""
-
-    inclusion: Any = None
-    strata: Any = None
-
-
 def gold_answer(
-    data: Inputs, sampling: GoldSampling, level: float, key: Any, progress: Any
+    data: Inputs, sampling: GoldSampling, level: float, key: Key, progress: Progress | None
 ) -> tuple[Tested, tuple[Assumption, ...], tuple[str, ...]]:
     """The posterior by the pooled rule; what each part of the pool says; advice on more gold."""
     known = entries(data)
@@ -43,13 +36,14 @@ def gold_answer(
     classes, positive = names_of(data)
     key = stream(key, "pool")
     turned = len(data.classes) == 2 and data.positive == 0  # (negative, positive), as `tables_of` has it
-    pool = pooled_gold(
-        [m.posterior.counts for m in found],
+    judged = judged_samples(
         1 - data.y_pred if turned else data.y_pred,
         posterior[:, ::-1] if turned else posterior,
         np.where(data.gold >= 0, 1 - data.gold, -1) if turned else data.gold,
-        key=key, classes=classes, positive=positive, level=level, **sampling._asdict(),
-    )  # fmt: skip
+        sampling,
+    )
+    draws = [m.posterior.counts for m in found]
+    pool = pooled_gold(draws, judged, key=key, classes=classes, positive=positive, level=level)
     rows = [ranges.row(m, data) for m in found]
     rows += [
         Assumption(name, SENTENCES[name], {k: v.law for k, v in part.items()})
@@ -62,7 +56,7 @@ def gold_answer(
 
 
 def _advice(
-    data: Inputs, more: Any, posterior: np.ndarray, key: Any, sampling: GoldSampling
+    data: Inputs, more: Mapping[str, int], posterior: np.ndarray, key: Key, sampling: GoldSampling
 ) -> tuple[str, ...]:
     """How many more answers would halve the intervals, and which samples to ask for."""
     left = data.gold.size - data.num_gold

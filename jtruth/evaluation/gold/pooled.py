@@ -26,7 +26,7 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Float, Int, UInt32
 
-from jtruth._random import host_rng, key_words
+from jtruth._random import Key, host_rng, key_words
 from jtruth.asking.gold import gold_to_halve
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.ppi import GoldSample, PpiEstimate, gold_sample, ppi_mean, ppi_ratio
@@ -54,6 +54,16 @@ class GoldAnswer(NamedTuple):
     posterior: "GoldPosterior"
 
 
+class GoldSampling(NamedTuple):
+    """How the gold samples were chosen; at random if both are None. See `jtruth.stats.ppi.gold_sample`."""
+
+    inclusion: np.ndarray | None = None  # (samples,) probability of each to be asked
+    strata: np.ndarray | None = None  # (samples,) inside which gold is random
+
+
+AT_RANDOM = GoldSampling()
+
+
 class Judged(NamedTuple):
     """Samples with predictions, class posteriors made without the gold, and gold for some of them."""
 
@@ -61,6 +71,7 @@ class Judged(NamedTuple):
     class_posterior: Float[np.ndarray, "samples classes"]
     gold: Int[np.ndarray, " samples"]  # -1 where unknown
     sample: GoldSample  # how gold was chosen
+    taken_as_random: bool = False  # because nobody said
 
     def table(self) -> Float[np.ndarray, "classes classes"]:
         """Counts by PPI++, cell by cell; a cell below 0 is 0: the table is a place to take derivatives at."""
@@ -161,46 +172,58 @@ class GoldPosterior(TablePosterior, eqx.Module):
         )
 
 
-def pooled_gold(
-    draws: Sequence[Int[np.ndarray, "_ classes classes"]],
+def judged_samples(
     y_pred: Int[np.ndarray, " samples"],
     class_posterior: Float[np.ndarray, "samples classes"],
     gold: Int[np.ndarray, " samples"],
+    sampling: GoldSampling = AT_RANDOM,
+) -> Judged:
+    """What `pooled_gold` judges by.
+
+    Args:
+        y_pred: (samples,) predicted classes.
+        class_posterior: (samples, classes) for PPI++, made without the gold
+            (`jtruth.evaluation.gold.shares.labels_only_posterior`).
+        gold: (samples,) known classes, -1 where unknown.
+        sampling: how gold was chosen.
+
+    Raises:
+        ValueError: no gold, or a sampling that cannot be.
+    """
+    sample = gold_sample(gold >= 0, **sampling._asdict())
+    unknown = sampling.inclusion is None and sampling.strata is None
+    return Judged(np.asarray(y_pred), class_posterior, np.asarray(gold), sample, unknown)
+
+
+def pooled_gold(
+    draws: Sequence[Int[np.ndarray, "_ classes classes"]],
+    judged: Judged,
     *,
-    key: Any,
+    key: Key,
     classes: Sequence[str],
     positive: int = 1,
     names: Sequence[str] | None = None,
-    inclusion: Any = None,
-    strata: Any = None,
     level: float = 0.95,
 ) -> GoldAnswer:
     """Pool the draws of models with gold clamped and of PPI++.
 
     Args:
         draws: of each model, draws of the count table (rows true, columns predicted).
-        y_pred: (samples,) predicted classes.
-        class_posterior: (samples, classes) for PPI++, made without the gold
-            (`jtruth.evaluation.gold.shares.labels_only_posterior`).
-        gold: (samples,) known classes, -1 where unknown.
+        judged: predictions, class posteriors and gold, by `judged_samples`.
         key: JAX random key.
         classes, positive: class names, and the class of precision, recall and so on.
         names: metrics; those that answers show if None.
-        inclusion, strata: how gold was chosen, see `gold_sample`; at random if both are None.
         level: of the interval that `more_gold` would halve.
 
     Raises:
-        ValueError: no gold, no draws, or an unknown metric.
+        ValueError: no draws, or an unknown metric.
     """
     if not draws:
         raise ValueError("draws is empty; give the count tables of one model or more")
-    sample = gold_sample(gold >= 0, inclusion=inclusion, strata=strata)
-    judged = Judged(np.asarray(y_pred), class_posterior, np.asarray(gold), sample)
-    posterior = GoldPosterior(
-        tuple(TableDraws(d) for d in draws), judged, np.array(key_words(key), np.uint32)
-    )
+    words, sample = np.array(key_words(key), np.uint32), judged.sample
+    posterior = GoldPosterior(tuple(TableDraws(d) for d in draws), judged, words)
     metrics, ppi, only, more = {}, {}, {}, {}
-    warnings = [RANDOM_GOLD] if inclusion is None and strata is None else []
+    warnings = [RANDOM_GOLD] if judged.taken_as_random else []
     for name in shown(classes) if names is None else names:
         metric = named_metric(name, classes, positive)
         ppi[name], only[name] = judged.ppi(metric), judged.ppi(metric, power=0.0)

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from jtruth._random import as_key, host_rng, stream
+from jtruth._random import Key, as_key, host_rng, stream
 from jtruth._version import __version__
 from jtruth.evaluation._given import as_labels
 from jtruth.evaluation.inputs import read_gold
@@ -188,7 +188,7 @@ def prevalence(
                       class_posterior=fit.class_posterior, source=fit, **about)  # fmt: skip
 
 
-def labels_only_posterior(labels: Labels, key: Any) -> tuple[np.ndarray, tuple[str, ...]]:
+def labels_only_posterior(labels: Labels, key: Key) -> tuple[np.ndarray, tuple[str, ...]]:
     """What the labels alone say of each sample's class, untouched by gold, (samples, classes), and doubts.
 
     The mean of two readings: p(y_i = c | labels) of the joint posterior, which believes that labelers err
@@ -213,7 +213,7 @@ def _too_few_labels(labels: Labels) -> bool:
     return int(labels.labels_per_sample().max()) < 3
 
 
-def class_count_draws(fit: JointPosterior, labels: Labels, gold: np.ndarray, *, key: Any) -> np.ndarray:
+def class_count_draws(fit: JointPosterior, labels: Labels, gold: np.ndarray, *, key: Key) -> np.ndarray:
     """Draws of how many samples are of each class, (draws, classes), from draws of prior and matrices.
 
     Given these the classes of samples are independent, p(y_i = c) ~ pi_c prod psi_t[c, z_it], so a draw of

@@ -8,7 +8,7 @@ import pytest
 
 import jtruth as jt
 from jtruth.evaluation import inputs
-from jtruth.evaluation.assumptions import fits
+from jtruth.evaluation.assumptions import registry
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS
 from jtruth.tables.metrics import shown
 
@@ -125,7 +125,7 @@ def test_known_noise_is_taken_at_its_word():
 
 def test_a_member_that_has_switched_is_left_out_by_name(monkeypatch):
     _, y_pred, labels = crowd(5, n=80)
-    fit = fits.fit_joint
+    fit = registry.fit_joint
 
     def spoiled(*args, dependence, **kwargs):
         found = fit(*args, dependence=dependence, **kwargs)
@@ -134,7 +134,7 @@ def test_a_member_that_has_switched_is_left_out_by_name(monkeypatch):
             return found._replace(switching=switched, warnings=("Class labels have switched.",))
         return found
 
-    monkeypatch.setattr(fits, "fit_joint", spoiled)
+    monkeypatch.setattr(registry, "fit_joint", spoiled)
     result = jt.evaluate(y_pred, labels)
     assert "labeler_strata" not in [a.name for a in result.assumptions]
     assert any("'labeler_strata' is left out" in w for w in result.warnings)
@@ -146,7 +146,7 @@ def test_majority_vote_of_many_classes_is_not_pulled_to_chance():
     y = rng.integers(0, 10, 200)
     z = np.where(rng.random((200, 3)) < 0.05, rng.integers(0, 10, (200, 3)), y[:, None])
     data = inputs.read(y, jt.Labels.from_matrix(z, 10), None, None, None, 1)
-    counts = fits.vote_draws(data, jax.random.key(0))
+    counts = registry.vote_draws(data, jax.random.key(0))
     draws = np.einsum("dcc->d", counts) / counts.sum(axis=(1, 2))
     naive = (jt.Labels.from_matrix(z, 10).counts().argmax(axis=1) == y).mean()
     assert draws.mean() == pytest.approx(naive, abs=0.015)

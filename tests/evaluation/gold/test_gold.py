@@ -7,12 +7,18 @@ from scipy import stats
 from sklearn import metrics as sk
 
 from jtruth.asking.gold import ask_next, gold_to_halve
-from jtruth.evaluation.gold.pooled import _defined, pooled_gold, ppi_metric
+from jtruth.evaluation.gold import pooled
+from jtruth.evaluation.gold.pooled import GoldSampling, _defined, judged_samples, ppi_metric
 from jtruth.stats.ppi import gold_sample, ppi_mean
 from jtruth.tables.metrics import binary_counts, named_metric
 
 KEY = jax.random.key(5)
 NAMES = ("accuracy", "precision", "recall", "false_alarm_rate", "f1", "f2", "f0.5")
+
+
+def pooled_gold(draws, y_pred, h, gold, *, inclusion=None, strata=None, **options):
+    judged = judged_samples(y_pred, h, gold, GoldSampling(inclusion, strata))
+    return pooled.pooled_gold(draws, judged, **options)
 
 
 def example(seed=0, size=400, gold=40, classes=2):
