@@ -1,0 +1,36 @@
+"""docs/results.md names every result type and every field of it, as they are now."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+TOLD = """Evaluation Estimate Assumption Check LabelerReport Prevalence Sensitivity JointPosterior NutsFit
+DawidSkene TableDraws SeveralTables GoldPosterior RangeEstimate PlanSearch CalibrationReport LeaveOneOut"""
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+
+
+@pytest.fixture(scope="module")
+def maker():
+    spec = importlib.util.spec_from_file_location("make_results", DOCS / "make_results.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_page_is_what_the_source_says(maker):
+    assert (DOCS / "results.md").read_text() == maker.page(), "run: python docs/make_results.py"
+
+
+def test_every_result_and_every_field_is_on_the_page(maker):
+    """Found another way: the fields that Python sees, and names that users are told of."""
+    text = (DOCS / "results.md").read_text()
+    parts = dict(re.findall(r"^### (\w+)\n(.*?)(?=^##|\Z)", text, re.DOTALL | re.MULTILINE))
+    assert set(TOLD.split()) <= set(parts)
+    for kind in maker.result_types():
+        own = getattr(kind, "_fields", None) or list(getattr(kind, "__dataclass_fields__", {}))
+        inherited = {name for base in kind.__mro__[1:] for name in vars(base).get("__annotations__", {})}
+        said = text.split(f"### {kind.__name__}\n\n`{kind.__module__}`", 1)[1].partition("\n##")[0]
+        for name in own:
+            assert name in inherited or name.startswith("_") or f"- `{name}`: " in said, (kind, name)
