@@ -13,13 +13,12 @@ from jtruth.evaluation._given import as_labels
 from jtruth.evaluation.checks.verdicts import labeler_checks, refused
 from jtruth.evaluation.inputs import read_gold
 from jtruth.evaluation.result import Check
-from jtruth.evaluation.text import MORE_RIGHT, check_lines
+from jtruth.evaluation.text import INDEPENDENT, MORE_RIGHT, check_lines
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.regions import check_level
 
-INDEPENDENT = "given the true class, the labelers err independently of one another"
 MISFIT = (
     "the labels contradict what these intervals rest on (see the checks): they are too narrow and may be off "
     "centre. Only gold tells: find out the truth of 30 samples chosen at random (gold=...)"

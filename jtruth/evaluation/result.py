@@ -1,12 +1,13 @@
 """The answer of `evaluate`: posteriors of the metrics, with assumptions, checks and warnings."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from jtruth._version import __version__
+from jtruth.evaluation.assumptions.registry import Progress
 from jtruth.evaluation.assumptions.sensitivity import Basis, Sensitivity, sensitivity
 from jtruth.evaluation.frames import metrics_frame, notebook_table
 from jtruth.evaluation.text import MORE_RIGHT, headline, summary_text
@@ -128,7 +129,12 @@ class Evaluation:
         return self.cells.high
 
     def sensitivity(
-        self, what: str = "shared_errors", *, values: Any = None, key: Any = None, progress: Any = None
+        self,
+        what: str = "shared_errors",
+        *,
+        values: Sequence[float] | np.ndarray | None = None,
+        key: Any = None,
+        progress: Progress | None = None,
     ) -> Sensitivity:
         """Posteriors along one assumption that is moved by hand; print it, or ask for its tipping points.
 

@@ -5,6 +5,7 @@ from typing import Any
 from jtruth._validation.terminal import plain
 from jtruth.tables.metrics import title
 
+INDEPENDENT = "given the true class, the labelers err independently of one another"
 MORE_RIGHT = "labelers are more often right than wrong (else the same labels would mean the opposite)"
 _LABELERS_SHOWN = 10
 _HEADLINE = ("recall", "precision", "accuracy")

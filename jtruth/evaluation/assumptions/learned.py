@@ -5,6 +5,7 @@ the answer; `plug_in_model` takes the most probable error rates as known, which 
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -38,8 +39,7 @@ def joint_model(
     fit = fit_joint(labels, y_pred=data.y_pred, gold=data.some_gold, prior=data.prior, key=key,
                     progress=progress, pointwise=pointwise)  # fmt: skip
     if not fit.usable:
-        return Model(np.zeros((labels.num_samples, labels.num_classes)), np.full(labels.num_classes, np.nan),
-                     refusal=fit.warnings[0], warnings=fit.warnings[1:])  # fmt: skip
+        return _refused(labels, *fit.warnings)
     laws = [DrawsEstimate(fit.labeler_accuracy[:, t]) for t in range(labels.num_labelers)]
     ends = [law.interval(level) for law in laws]
     rows = [
@@ -47,42 +47,40 @@ def joint_model(
     ]
     classifier = present(fit.classifier, "the classifier's matrix").mean(0)
     matrices = np.concatenate([fit.mean_matrices, classifier[None]])
-    log_likelihood = labels_log_likelihood(fit.mean_matrices, *labels.arrays, labels.num_samples)
-    return Model(
-        known_classes(log_likelihood, data.gold),
-        fit.prior.mean(0),
-        warnings=fit.warnings,
-        labelers=_labeler_rows(labels, rows),
-        count_draws=fit.counts,
-        fit=fit,
-        rates=Parameters(fit.prior.mean(0)[None], matrices[None]),
-    )
+    found = _learned(data, fit.prior.mean(0), matrices, rows)
+    return replace(found, warnings=fit.warnings, count_draws=fit.counts, fit=fit)
 
 
 def plug_in_model(data: Inputs) -> Model:
     """Dawid-Skene by EM (highest posterior density under weak pseudo-counts), plugged in."""
     labels = data.own_labels()
     if not data.num_gold and not (labels.labels_per_sample() >= 2).any():
-        nothing = np.zeros((labels.num_samples, labels.num_classes))
-        return Model(nothing, np.full(labels.num_classes, np.nan), refusal=NOT_IDENTIFIED)
+        return _refused(labels, NOT_IDENTIFIED)
     fit = fit_dawid_skene(
         with_classifier(labels, data.y_pred),
         gold=data.some_gold,
         prior=data.prior,
         smoothing=Smoothing(diagonal=0.01, off_diagonal=0.01),
     )
-    matrices = fit.matrices[: labels.num_labelers]
-    accuracy = np.einsum("c,tcc->t", fit.prior, matrices)
+    accuracy = np.einsum("c,tcc->t", fit.prior, fit.matrices[:-1])
     rows = [{"accuracy": float(a), "low": None, "high": None} for a in accuracy]
     warnings = (PLUG_IN_WARNING, *(w for w in fit.warnings if "rest on no label" not in w))
-    log_likelihood = labels_log_likelihood(matrices, *labels.arrays, labels.num_samples)
+    return replace(_learned(data, fit.prior, fit.matrices, rows), warnings=warnings)
+
+
+def _learned(data: Inputs, prior: np.ndarray, matrices: np.ndarray, rows: list[dict[str, Any]]) -> Model:
+    """The model at these matrices (raters, classes, classes), the classifier last."""
+    labels = data.own_labels()
+    log_likelihood = labels_log_likelihood(matrices[:-1], *labels.arrays, labels.num_samples)
+    rates = Parameters(prior[None], matrices[None])
     return Model(
-        known_classes(log_likelihood, data.gold),
-        fit.prior,
-        warnings=warnings,
-        labelers=_labeler_rows(labels, rows),
-        rates=Parameters(fit.prior[None], fit.matrices[None]),
+        known_classes(log_likelihood, data.gold), prior, labelers=_labeler_rows(labels, rows), rates=rates
     )
+
+
+def _refused(labels: Labels, reason: str, *warnings: str) -> Model:
+    nothing = np.zeros((labels.num_samples, labels.num_classes))
+    return Model(nothing, np.full(labels.num_classes, np.nan), refusal=reason, warnings=warnings)
 
 
 NOT_IDENTIFIED = (

@@ -18,14 +18,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
+from scipy.special import softmax
 
+from jtruth._host import labels_log_likelihood, log
 from jtruth._random import Key, as_key, host_rng, stream
 from jtruth._version import __version__
 from jtruth.evaluation._given import as_labels
 from jtruth.evaluation.inputs import read_gold
 from jtruth.evaluation.result import estimate_dict
-from jtruth.evaluation.text import MORE_RIGHT
+from jtruth.evaluation.text import INDEPENDENT, MORE_RIGHT
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
 from jtruth.learning.recalibration import recalibrate
@@ -36,7 +37,6 @@ RECALIBRATED = (
     "the class posterior of the labels ranks the samples; how to read it is learned from the gold. Labelers "
     "may share mistakes"
 )
-INDEPENDENT = "given the true class, the labelers err independently of one another"
 NO_GOLD = (
     "without gold nothing shows whether labelers make the same mistakes; if they do, these intervals are too "
     "narrow and off centre. Find out the truth of 30 samples chosen at random (gold=...)"
@@ -223,22 +223,14 @@ def class_count_draws(fit: JointPosterior, labels: Labels, gold: np.ndarray, *, 
     patterns, classes = labels.patterns(), labels.num_classes
     size = np.bincount(patterns.inverse[gold < 0], minlength=patterns.counts.size)
     rows = patterns.labels
-    sample, labeler, label = rows.arrays
-    seen, width = label >= 0, labels.num_labelers * classes
-    entries = (np.ones(int(seen.sum())), (sample[seen], (labeler * classes + label)[seen]))
-    given = sparse.csr_array(entries, shape=(rows.num_samples, width))
     kept = np.unique(np.linspace(0, len(fit.matrices) - 1, _DRAWS).astype(int))
     counts = np.zeros((kept.size, classes), np.int64) + np.bincount(gold[gold >= 0], minlength=classes)
     step = max(1, _CHUNK // (rows.num_samples * classes))
     for start in range(0, kept.size, step):
         chosen = kept[start : start + step]
-        log_psi = np.log(np.maximum(fit.matrices[chosen].astype(np.float64), 1e-300))
-        table = log_psi.transpose(1, 3, 0, 2).reshape(width, -1)  # (labeler, label), (draw, class)
-        logits = (given @ table).reshape(rows.num_samples, chosen.size, classes).transpose(1, 0, 2)
-        prior = np.maximum(fit.prior[fit.matrix_draw[chosen]], 1e-300)
-        logits += np.log(prior)[:, None, :]
-        p = np.exp(logits - logits.max(axis=2, keepdims=True))
-        p /= p.sum(axis=2, keepdims=True)
+        matrices = fit.matrices[chosen].astype(np.float64)
+        log_p = labels_log_likelihood(matrices, *rows.arrays, rows.num_samples)
+        p = softmax(log_p + log(fit.prior[fit.matrix_draw[chosen]])[:, None], axis=2)
         counts[start : start + step] += rng.multinomial(size, p).sum(axis=1)
     return counts
 
