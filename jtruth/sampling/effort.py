@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jtruth.stats.chains import effective_sample_size, split_rhat
+from jtruth.stats.chains import effective_sample_size, split_rhat, tail_sample_size
 
 FEWEST = 50  # sweeps of each chain, burn-in and kept each, below which nothing can be said
 _SHORTEST = 200  # sweeps to keep of every chain before the first look, however many chains there are
@@ -36,6 +36,9 @@ class Effort(NamedTuple):
     max_rhat: float = 1.01
     min_ess: float = 400.0
     max_bytes: int = 200_000_000  # of large arrays; they are thinned to stay below
+    ends: bool = (
+        False  # True: the ESS at both ends of 95 % intervals must be enough too, not only the middle's
+    )
     nuisance: bool = True  # False: only what people ask of a classifier must converge, not weights of strata
     give_up: bool = False  # True: refuse data that are too large, instead of making too few sweeps
     max_seconds: float | None = None  # a wall limit makes answers depend on the machine
@@ -59,7 +62,7 @@ class Convergence(NamedTuple):
     converged: bool
     stopped_by: str  # "converged", "max_sweeps", "max_work" or "max_seconds"
     rhat: dict[str, float]  # split R-hat of every monitored quantity; NaN where it never changed
-    ess: dict[str, float]  # bulk effective sample size
+    ess: dict[str, float]  # effective sample size of the bulk, or of the ends where it is smaller
     num_sweeps: int  # kept, over all chains
     burn_in: int  # thrown away, each chain
     seconds: float  # of this call
@@ -98,11 +101,16 @@ def limits(effort: Effort, chains: int, numbers: float, before: float = 0.0) -> 
     return Limits(burn_in, first, min(affordable, wanted), affordable < wanted)
 
 
-def diagnose(draws: dict[str, np.ndarray]) -> tuple[dict[str, float], dict[str, float]]:
-    """Split R-hat and bulk ESS of every number in these arrays, named like "prior[1]"."""
+def diagnose(draws: dict[str, np.ndarray], ends: bool = False) -> tuple[dict[str, float], dict[str, float]]:
+    """Split R-hat and ESS of every number in these arrays, named like "prior[1]".
+
+    ESS is that of the bulk; with `ends` the smaller one of it and of both ends of the 95 % interval.
+    """
     rhat, ess = {}, {}
     for name, values in draws.items():
         r, e = split_rhat(values, groups=4), effective_sample_size(values)
+        if ends:
+            e = np.fmin(e, tail_sample_size(values))
         for index in np.ndindex(r.shape):
             label = f"{name}[{','.join(map(str, index))}]" if index else name
             rhat[label], ess[label] = float(r[index]), float(e[index])

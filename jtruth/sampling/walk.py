@@ -132,7 +132,7 @@ def walk(
     began, stopped_by, rhat, ess = time.monotonic(), "", {}, {}
     while not stopped_by:
         in_time = _to_target(now, effort, file, progress, began)
-        rhat, ess = diagnose(monitored(now.store.draws()))
+        rhat, ess = diagnose(monitored(now.store.draws()), effort.ends)
         enough = now.store.kept * mover.num_chains >= effort.min_sweeps
         if enough and good(rhat, ess, effort):
             stopped_by = "converged"

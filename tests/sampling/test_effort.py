@@ -17,7 +17,7 @@ from jtruth.learning.joint._random_effect_density import Density
 from jtruth.learning.joint._random_effect_scale import Arrow, Whole, curvature_scale, find_mode
 from jtruth.learning.joint._rows import merge_samples
 from jtruth.sampling import Convergence, Effort, TooLarge
-from jtruth.sampling.effort import FEWEST, limits
+from jtruth.sampling.effort import FEWEST, diagnose, good, limits
 
 KEY = jax.random.key(3)
 
@@ -54,6 +54,16 @@ def test_sweeps_follow_the_size_of_the_data():
     assert limits(effort, 4, 500, before=5e5) == (83, 167, 167, True)  # a third of it is burn-in
     with pytest.raises(TooLarge, match=r"too large for this model: 100 sweeps of 4 chains compute 4e\+06"):
         limits(effort._replace(give_up=True), 4, 10_000)
+
+
+def test_ends_of_intervals_are_looked_at_where_an_effort_says_so():
+    """The ESS that decides is then that of the worse end, never more than that of the middle."""
+    draws = {"x": np.random.default_rng(0).normal(size=(4, 500))}
+    draws["x"][0, 100:140] = -3
+    middle, ends = diagnose(draws)[1]["x"], diagnose(draws, True)[1]["x"]
+    assert ends < 0.3 * middle
+    effort = Effort(min_ess=1.1 * ends, max_rhat=1.2)
+    assert good(*diagnose(draws), effort) and not good(*diagnose(draws, True), effort)
 
 
 @pytest.mark.parametrize("fit", [fit_joint, fit_random_effect])
@@ -156,7 +166,7 @@ def test_chains_that_start_in_the_mirror_go_on_from_the_others():
     rows = merge_samples(labels, y_pred, None)
     density = Density(rows, None)
     mode = find_mode(density)
-    mover = module.HmcMover(density, rows, mode, curvature_scale(density, mode), 4, False)
+    mover = module.HmcMover(density, rows, mode, curvature_scale(density, mode), 4, False, 100)
     chain = mover.start(np.random.default_rng(0))
     mirror = mode.copy()
     mirror[-8:-6], mirror[-4:-2] = -3.0, -3.0  # everybody wrong

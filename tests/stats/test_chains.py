@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from arviz_stats.base import array_stats
 
-from jtruth.stats.chains import effective_sample_size, mean_error, split_rhat
+from jtruth.stats.chains import effective_sample_size, mean_error, split_rhat, tail_sample_size
 
 
 def autoregressive(seed, rho, draws, chains=4):
@@ -44,9 +44,27 @@ def test_equal_to_arviz(name):
         np.testing.assert_allclose(split_rhat(x), array_stats.rhat(x, method="rank", **axes), rtol=1e-9)
 
 
+@pytest.mark.parametrize("name", [n for n in several() if "odd" not in n and "ties" not in n])
+def test_ends_equal_to_arviz(name):
+    """Where draws are cut or lie on an end, the two differ in what they count as beyond it."""
+    x = several()[name]
+    expected = array_stats.ess(x, method="tail", prob=(0.025, 0.975), chain_axis=0, draw_axis=1)
+    np.testing.assert_allclose(tail_sample_size(x), expected, rtol=1e-9)
+
+
+def test_one_chain_that_stays_in_a_tail_is_seen_at_the_end_not_in_the_middle():
+    """32 chains of independent draws, one of which sits beyond 2.5 sd for a fifth of its time."""
+    x = np.random.default_rng(8).normal(size=(32, 300))
+    x[4, 100:160] = -2.5 - 0.1 * np.abs(x[4, 100:160])
+    assert effective_sample_size(x) > 4000
+    assert tail_sample_size(x) < 1000 and tail_sample_size(-x) == tail_sample_size(x)
+    constant = np.ones((4, 10))
+    assert np.isnan(tail_sample_size(constant))
+
+
 def test_many_quantities_at_once():
     x = np.stack([autoregressive(k, 0.2 * k, 400) for k in range(4)], axis=2).reshape(4, 400, 2, 2)
-    for function in (split_rhat, effective_sample_size):
+    for function in (split_rhat, effective_sample_size, tail_sample_size):
         together = function(x)
         assert together.shape == (2, 2)
         for i, j in np.ndindex(2, 2):
@@ -88,7 +106,7 @@ def test_a_chain_that_drifts_is_seen():
 def test_what_never_changes_is_nan():
     x = np.random.default_rng(0).normal(size=(4, 100, 2))
     x[:, :, 1] = 3.0
-    for function in (split_rhat, effective_sample_size):
+    for function in (split_rhat, effective_sample_size, tail_sample_size):
         assert np.isnan(function(x)).tolist() == [False, True]
 
 

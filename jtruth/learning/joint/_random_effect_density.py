@@ -10,7 +10,12 @@ share. e is summed over Gauss-Hermite nodes, so a sample is in one of 2 x nodes 
 one row: the cost follows the distinct rows. The gradient is that of EM: with the expected number of right and
 wrong labels of every state, each rater is a logistic regression.
 
-A point is the vector (logit of the share of class 1, a, m, log lam, k, log kap).
+A point is the vector (logit of the share of class 1, a, m, soft lam, k, soft kap). The soft slope s
+with lam = log(1 + exp(3 s)) / 3 is lam itself where lam is large, and like its logarithm where it is small.
+With the logarithm everywhere the posterior is a horn: a class that swallows hard samples of the other one
+needs large slopes, in a narrow range of the logarithm, beside the wide range of slopes near 0 that all do the
+same. Steps that suit the wide part are too long for the horn, chains stayed outside of it, or in it for
+hundreds of transitions, and the low end of the range was luck.
 """
 
 from dataclasses import dataclass
@@ -23,6 +28,7 @@ from jtruth.learning.joint._rows import Rows, gold_offset, label_columns
 from jtruth.sampling.model import prediction_columns
 
 _A_SD, _M, _M_SD, _K, _K_SD, _KAP_SD = 0.8, 1.2, 1.0, 1.2, 1.2, 0.5
+_SHARP = 3.0  # slopes of more than about 1/3 are their own coordinates
 
 
 @dataclass(frozen=True)
@@ -64,7 +70,8 @@ class Density:
         share = points[:, 0] if self.fixed is None else np.full(len(points), self.fixed)
         rest = points[:, 1 + t :].reshape(-1, 4, 2)
         a = points[:, 1 : 1 + t].reshape(-1, self.labelers, 2)
-        return Parameters(share, a, rest[:, 0], np.exp(rest[:, 1]), rest[:, 2], np.exp(rest[:, 3]))
+        slopes = np.logaddexp(0, _SHARP * rest[:, 1::2]) / _SHARP
+        return Parameters(share, a, rest[:, 0], slopes[:, 0], rest[:, 2], slopes[:, 1])
 
     def logits(self, p: Parameters) -> tuple[np.ndarray, np.ndarray]:
         """Logits of being right: (points, labelers, classes, nodes), and the classifier's."""
@@ -109,10 +116,11 @@ class Density:
         t = 2 * self.labelers
         gradient[:, 1 : 1 + t] += labelers.sum(axis=-1).reshape(len(points), -1)
         rest = gradient[:, 1 + t :].reshape(-1, 4, 2)  # a view
+        growth = expit(_SHARP * points[:, 1 + t :].reshape(-1, 4, 2)[:, 1::2])  # d slopes / d soft slopes
         rest[:, 0] += labelers.sum(axis=(1, 3))
-        rest[:, 1] += p.lam * (labelers.sum(axis=1) @ self.ease)
+        rest[:, 1] += growth[:, 0] * (labelers.sum(axis=1) @ self.ease)
         rest[:, 2] += classifier.sum(axis=-1)
-        rest[:, 3] += p.kap * (classifier @ self.ease)
+        rest[:, 3] += growth[:, 1] * (classifier @ self.ease)
         return value, gradient
 
     def labeler_information(self, point: np.ndarray) -> np.ndarray:
@@ -130,7 +138,7 @@ class Density:
         return np.stack([found[:, :, 0, 0], found[:, :, 1, 1]], axis=2), found.sum(axis=2)
 
     def _prior(self, points: np.ndarray, p: Parameters) -> tuple[np.ndarray, np.ndarray]:
-        """Log prior with the Jacobians of logit and logs, and its gradient."""
+        """Log prior with the Jacobians of logit and soft slopes, and its gradient."""
         gradient = np.zeros_like(points)
         s = points[:, 0]  # a known share leaves its coordinate to the uniform prior
         value = -np.logaddexp(0, s) - np.logaddexp(0, -s)
@@ -143,10 +151,12 @@ class Density:
         m, k, gap = (p.m - _M) / _M_SD, (p.k - _K) / _K_SD, (p.kap - p.lam) / _KAP_SD
         z = p.lam / _KAP_SD
         log_mass = log_ndtr(z)
-        log_lam, log_kap = np.moveaxis(points[:, 1 + t :].reshape(-1, 4, 2)[:, 1::2], 1, 0)
-        each = -0.5 * (m**2 + k**2 + gap**2 + p.lam**2) - log_mass + log_lam + log_kap
+        soft = _SHARP * points[:, 1 + t :].reshape(-1, 4, 2)[:, 1::2]
+        jacobian = -np.logaddexp(0, -soft).sum(axis=1)
+        growth, bend = expit(soft), _SHARP * expit(-soft)
+        each = -0.5 * (m**2 + k**2 + gap**2 + p.lam**2) - log_mass + jacobian
         mills = np.exp(-0.5 * z**2 - 0.5 * np.log(2 * np.pi) - log_mass)
         rest[:, 0], rest[:, 2] = -m / _M_SD, -k / _K_SD
-        rest[:, 1] = p.lam * (gap - mills) / _KAP_SD - p.lam**2 + 1
-        rest[:, 3] = -p.kap * gap / _KAP_SD + 1
+        rest[:, 1] = growth[:, 0] * ((gap - mills) / _KAP_SD - p.lam) + bend[:, 0]
+        rest[:, 3] = -growth[:, 1] * gap / _KAP_SD + bend[:, 1]
         return value + each.sum(axis=1), gradient

@@ -5,9 +5,10 @@ or less strongly; independence is the case lam = kap = 0. It fits data in which 
 and pulls the estimate of the classifier down where independence pulls it up.
 
 Sampler: Hamiltonian Monte Carlo on the density with ease and classes summed out, in NumPy, 4 to 32 chains
-side by side. Coordinates are scaled by the curvature at the mode, chains start around the mode, step size is
-set during burn-in, and the chains go on until split R-hat and effective sample size are good, as in `gibbs`.
-Nothing is compiled; equal samples are one row.
+side by side. Coordinates are scaled by the curvature at the mode, chains start around the mode, and burn-in
+finds scale and step size. Each chain's steps are longer or shorter by chance, since tails are narrower than
+the middle. The chains go on until split R-hat and effective sample size are good, as in `gibbs`. Nothing is
+compiled; equal samples are one row.
 """
 
 from collections.abc import Callable
@@ -22,7 +23,14 @@ from jtruth._random import host_rng, key_words
 from jtruth.labels import Labels
 from jtruth.learning.joint._inputs import checked_gold, checked_predictions
 from jtruth.learning.joint._random_effect_density import Density
-from jtruth.learning.joint._random_effect_scale import Scale, curvature_scale, find_mode, gradients_of_scale
+from jtruth.learning.joint._random_effect_scale import (
+    Scale,
+    Whole,
+    adapted,
+    curvature_scale,
+    find_mode,
+    gradients_of_scale,
+)
 from jtruth.learning.joint._rows import Rows, merge_samples
 from jtruth.learning.joint.posterior import JointPosterior, gather
 from jtruth.sampling.checkpoint import Checkpoint, digest
@@ -31,9 +39,9 @@ from jtruth.sampling.gibbs import GibbsRun
 from jtruth.sampling.pointwise import RowLikelihood, chosen_draws, row_likelihood
 from jtruth.sampling.walk import Arrays, Chain, Kept, walk
 
-_BURN_IN, _FIRST = 75, 100  # transitions of each chain: thrown away, and kept before the first look
+_BURN_IN, _FIRST = 100, 100  # transitions of each chain: thrown away, and kept before the first look
 _CHEAP = 60_000  # numbers per evaluation below which Python's time dominates
-_ACCEPT = 0.8  # acceptance that the step size aims at
+_STEP, _ACCEPT = 0.3, 0.8  # the first step size, and the acceptance that it aims at
 _GRADIENTS, _OF_MODE = 8, 100  # evaluations of a transition, and of the search for the mode, about
 _AT_ONCE = 2_000_000  # numbers of one array
 
@@ -97,7 +105,7 @@ def fit_random_effect(
     allowed = limits(effort, chains, _GRADIENTS * density.numbers, before)
     allowed = allowed._replace(first=min(_FIRST, allowed.most))
     mode = find_mode(density)
-    mover = HmcMover(density, rows, mode, curvature_scale(density, mode), chains, pointwise)
+    mover = HmcMover(density, rows, mode, curvature_scale(density, mode), chains, pointwise, allowed.burn_in)
     mark = digest("random effect", key_words(key), rows, prior, chains, allowed.burn_in, effort.max_bytes)
     store, convergence = walk(
         mover, rng, monitored=lambda draws: _monitored(draws, effort.nuisance), effort=effort,
@@ -139,6 +147,7 @@ class HmcMover:
     scale: Scale
     num_chains: int
     keep_points: bool
+    burn_in: int
     block: int = 25
 
     def start(self, rng: np.random.Generator) -> Chain:
@@ -146,7 +155,8 @@ class HmcMover:
         state = self.mode + self.scale.apply(rng.standard_normal((self.num_chains, self.density.size)))
         value, gradient = self.density(state)
         zero = np.zeros(())
-        return {"state": state, "value": value, "gradient": gradient, "step": zero + 0.3, "done": zero}
+        chain = {"state": state, "value": value, "gradient": gradient, "step": zero + _STEP, "done": zero}
+        return chain | ({"root": self.scale.root} if isinstance(self.scale, Whole) else {})
 
     def settle(self, chain: Chain) -> Chain:
         """A chain that fell into the mirror image, where raters are wrong more often than right, restarts.
@@ -154,8 +164,8 @@ class HmcMover:
         Starts are wide, and the two images of a posterior hardly communicate: which chains burn in where is
         luck, and says nothing about the weights of the images. They go on from where the others are.
         """
-        wrong = np.flatnonzero(self._mean_diagonal(chain["state"]) < 0.5)
-        right = np.setdiff1d(np.arange(self.num_chains), wrong)
+        mirrored = self._mean_diagonal(chain["state"]) < 0.5
+        wrong, right = np.flatnonzero(mirrored), np.flatnonzero(~mirrored)
         if not (wrong.size and right.size):
             return chain
         chain = {name: a.copy() for name, a in chain.items()}
@@ -166,21 +176,30 @@ class HmcMover:
     def advance(
         self, chain: Chain, rng: np.random.Generator, sweeps: int, burning: bool
     ) -> tuple[Chain, Kept | None]:
-        """Some transitions of all chains; the step size learns while burning in."""
+        """Some transitions of all chains; scale and step size learn while burning in."""
         state, value, gradient = chain["state"], chain["value"], chain["gradient"]
         step, done, points = float(chain["step"]), int(chain["done"]), []
+        scale = Whole(chain["root"]) if "root" in chain else self.scale
         for _ in range(sweeps):
-            state, value, gradient, accepted = _move(
-                rng, self.density, self.scale, state, value, gradient, step
-            )
+            state, value, gradient, accepted = _move(rng, self.density, scale, state, value, gradient, step)
             if burning:
-                step *= np.exp((accepted - _ACCEPT) / (1 + done) ** 0.6)
-            else:
-                points.append(state)
+                step *= np.exp((accepted - _ACCEPT) / (1 + done % self.block) ** 0.6)
+            points.append(state)
             done += 1
         new = {"state": state, "value": value, "gradient": gradient}
-        new |= {"step": np.array(step), "done": np.array(done)}
-        return new, None if burning else self._kept(rng, np.stack(points, axis=1))
+        new |= {"step": np.array(step), "done": np.array(done)} | {k: chain[k] for k in chain if k == "root"}
+        drawn = np.stack(points, axis=1)
+        return (self._adapted(new, drawn), None) if burning else (new, self._kept(rng, drawn))
+
+    def _adapted(self, chain: Chain, drawn: np.ndarray) -> Chain:
+        """A better scale by a block of burn-in, `drawn` (chains, transitions, size); not by the last one."""
+        if not isinstance(self.scale, Whole) or int(chain["done"]) > self.burn_in - self.block:
+            return chain
+        right = self._mean_diagonal(chain["state"]) >= 0.5
+        if not right.any():
+            return chain
+        root = adapted(self.scale.root, drawn[right])
+        return self.settle(chain) | {"root": root, "step": np.minimum(chain["step"], _STEP)}
 
     def _mean_diagonal(self, points: np.ndarray) -> np.ndarray:
         """(points,) how often raters are right, averaged over raters and classes."""
@@ -235,7 +254,7 @@ class HmcMover:
 def _move(rng, density, scale, state, value, gradient, step):
     """One HMC transition of every chain with a random number of leapfrog steps; mean acceptance last."""
     momentum = rng.standard_normal(state.shape)
-    size = step * rng.uniform(0.8, 1.2)
+    size = step * rng.uniform(0.4, 1.2, (len(state), 1))
     steps = int(rng.integers(1, 2 * max(1, min(16, round(1.5 / step))) + 1))
     new, slope, energy = state, gradient, 0.5 * (momentum**2).sum(axis=1)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -262,10 +281,14 @@ def _matrix(right: np.ndarray) -> np.ndarray:
 
 
 def _monitored(draws: Arrays, nuisance: bool) -> Arrays:
+    counts = draws["counts"].astype(np.float64)
+    positives = np.maximum(counts[..., 1, :].sum(axis=-1), 1.0)
     found = {
         "prior": draws["prior"][..., 1],
-        "counts[1,0]": draws["counts"][..., 1, 0],
-        "counts[1,1]": draws["counts"][..., 1, 1],
+        "counts[1,0]": counts[..., 1, 0],
+        "counts[1,1]": counts[..., 1, 1],
+        "accuracy": counts[..., 0, 0] + counts[..., 1, 1],
+        "recall": counts[..., 1, 1] / positives,
         "classifier": np.diagonal(draws["classifier"], axis1=-2, axis2=-1),
     }
     return found | {"parameters": draws["shared"]} if nuisance else found

@@ -58,9 +58,12 @@ def log_prior(p):
 
 def natural(point):
     """A point of the sampler in natural parameters, and log |d natural / d point|."""
-    a, (m, log_lam, k, log_kap) = point[1:7].reshape(3, 2), point[7:].reshape(4, 2)
-    p = {"share": expit(point[0]), "a": a, "m": m, "lam": np.exp(log_lam), "k": k, "kap": np.exp(log_kap)}
-    return p, log_expit(point[0]) + log_expit(-point[0]) + log_lam.sum() + log_kap.sum()
+    a, (m, lam, k, kap) = point[1:7].reshape(3, 2), point[7:].reshape(4, 2)
+    slopes = {name: np.log1p(np.exp(3 * soft)) / 3 for name, soft in (("lam", lam), ("kap", kap))}
+    jacobian = (
+        log_expit(point[0]) + log_expit(-point[0]) + log_expit(3 * lam).sum() + log_expit(3 * kap).sum()
+    )
+    return {"share": expit(point[0]), "a": a, "m": m, "k": k, **slopes}, jacobian
 
 
 @pytest.fixture(scope="module")
