@@ -68,7 +68,7 @@ import jtruth as jt  # noqa: E402
 from jtruth.learning.annotation._fit import majority_matrices  # noqa: E402
 from jtruth.learning.annotation.bayes import fit_nuts  # noqa: E402
 from jtruth.learning.joint.posterior import fit_joint  # noqa: E402
-from jtruth.sampling import Effort  # noqa: E402
+from jtruth.sampling import Effort, NutsSettings  # noqa: E402
 from jtruth.stats.chains import effective_sample_size  # noqa: E402
 
 CHAINS = 4
@@ -148,8 +148,12 @@ def nuts(labels, limit, plan):
 
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "draws.npz"
-        options = {"num_warmup": plan.warm_up, "num_samples": plan.samples, "chunk": plan.chunk}
-        run = partial(fit_nuts, "dawid_skene", labels, key=jax.random.key(0), num_chains=CHAINS, **options)
+        settings = NutsSettings(plan.warm_up, plan.samples, CHAINS, chunk=plan.chunk)
+
+        def run(**meanwhile):
+            given = settings._replace(**meanwhile)
+            return fit_nuts("dawid_skene", labels, key=jax.random.key(0), settings=given)
+
         began = time.process_time()
         try:
             run(progress=partial(watch, 2 * plan.chunk))

@@ -89,12 +89,12 @@ from scipy.stats import kstest, truncnorm  # noqa: E402
 
 from jtruth.labels import Labels  # noqa: E402
 from jtruth.learning.annotation import bayes  # noqa: E402
-from jtruth.learning.annotation._fit import diagnose, start_values  # noqa: E402
+from jtruth.learning.annotation._fit import start_values  # noqa: E402
 from jtruth.learning.annotation.rows import merged_rows  # noqa: E402
 from jtruth.learning.annotation.spec import SPECS, prepare  # noqa: E402
 from jtruth.learning.joint.posterior import fit_joint  # noqa: E402
 from jtruth.learning.joint.random_effect import fit_random_effect  # noqa: E402
-from jtruth.sampling import Effort, nuts  # noqa: E402
+from jtruth.sampling import Effort, NutsSettings, nuts  # noqa: E402
 from jtruth.stats.chains import effective_sample_size  # noqa: E402
 from jtruth.testing.bayes import binary_nuts, multiclass_nuts  # noqa: E402
 
@@ -239,9 +239,9 @@ def nuts_sets(name, classes, sets):
         batch = type(found)(*(np.stack(a) for a in zip(*data, strict=True)))
         many = jax.tree.map(lambda a: np.repeat(np.asarray(a)[None], IN_STEP, axis=0), settings)
         run = nuts.run_nuts(
-            bayes.MODELS[name], batch, many, key=jax.random.key(first), diagnose=diagnose,
-            static={"num_labelers": labelers}, num_warmup=400, num_samples=1000, target_accept=0.9,
-            init={k: np.stack([s[k] for s in starts]) for k in starts[0]}, batched=True,
+            bayes.MODELS[name], batch, many, key=jax.random.key(first), batched=True,
+            static={"num_labelers": labelers}, settings=NutsSettings(num_warmup=400, target_accept=0.9),
+            init={k: np.stack([s[k] for s in starts]) for k in starts[0]},
         )  # fmt: skip
         diverged += int((run.statistics["diverging"].sum(axis=1) > 0).sum())
         flat = {k: v.reshape(-1, *v.shape[2:]) for k, v in run.samples.items()}
@@ -269,7 +269,7 @@ def testing_sets(classes, sets):
         confusion = dirichlets(rng, np.ones((classes, classes)))
         y = categories(rng, rho)
         y_pred = categories(rng, confusion[y])
-        options = {"num_warmup": 300, "num_samples": 250, "num_chains": 4, "key": jax.random.key(number)}
+        options = {"settings": NutsSettings(num_warmup=300, num_samples=250), "key": jax.random.key(number)}
         if classes == 2:
             fit = binary_nuts(np.log(rho[:, 1]) - np.log(rho[:, 0]), y_pred, **options)
         else:

@@ -35,6 +35,7 @@ from sklearn.metrics import roc_auc_score  # noqa: E402
 from sklearn.model_selection import train_test_split  # noqa: E402
 from training_ionosphere import LABELERS, draw_labels, evidence_of, load  # noqa: E402
 
+from jtruth.sampling import NutsSettings  # noqa: E402
 from jtruth.training.bayes import fit_bayes, predictive_probabilities  # noqa: E402
 
 METRICS = ("area", "accuracy", "log loss")
@@ -52,7 +53,7 @@ def one_draw(seed, x, y):
     evidence, found, rhat = evidence_of(z[a], delta[a], phi, np.array([225, 126]) / 351), [], 0.0
     for t in (1, 5):
         log_likelihood = evidence[LABELERS.index(t)][0]
-        fit = fit_bayes(x[a], log_likelihood, key=jax.random.key(seed), num_warmup=300, num_samples=300)
+        fit = fit_bayes(x[a], log_likelihood, key=seed, settings=NutsSettings(300, 300))
         rhat = max(rhat, float(np.nanmax(fit.run.rhat["weights"])))
         mode = jax.tree.map(lambda leaf: leaf[None], fit.mode)
         found.append([judge(predictive_probabilities(m, x[b]), y[b]) for m in (mode, fit.model)])

@@ -22,6 +22,7 @@ from jtruth._random import required_key, stream
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.learning.pointwise import pointwise_of_joint
+from jtruth.sampling import NutsSettings
 from jtruth.stats.loo import arviz, psis_loo, sum_and_error
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def compare_models(
     *,
     key: Any,
     models: Sequence[Any] | Mapping[str, Any] = STANDARD_MODELS,
-    **options: Any,
+    settings: NutsSettings = NutsSettings(),
 ) -> ModelComparison:
     """Fit annotation models and compare how well they predict the labels of a sample left out.
 
@@ -90,7 +91,7 @@ def compare_models(
         models: names (see `jtruth.learning.annotation.bayes.MODELS`), or fits of the same labels: `NutsFit`,
             or `JointPosterior` under independence without predictions or gold labels. A mapping gives them
             names of your own.
-        options: of `fit_nuts`, for the names.
+        settings: of NUTS, for the names.
 
     Returns:
         `ModelComparison`; print it for a table. Models are ordered; `verdict` says what the order is worth.
@@ -113,7 +114,7 @@ def compare_models(
         if isinstance(fit, str):
             from jtruth.learning.annotation.bayes import fit_nuts
 
-            fit = fit_nuts(fit, labels, key=stream(key, "model", k), **options)
+            fit = fit_nuts(fit, labels, key=stream(key, "model", k), settings=settings)
         found.append((leave_one_out(fit, labels), fit.warnings))
     return _ordered(names, found)
 

@@ -15,8 +15,9 @@ from jtruth.comparison import compare_models, leave_one_out, to_datatree
 from jtruth.labels import Labels
 from jtruth.learning.annotation.bayes import fit_nuts
 from jtruth.learning.joint.posterior import fit_joint
+from jtruth.sampling import NutsSettings
 
-OPTIONS = {"num_warmup": 300, "num_samples": 500, "chunk": 100}
+SETTINGS = NutsSettings(num_warmup=300, num_samples=500)
 
 
 def crowd(seed, samples, right, copying=0.0):
@@ -30,7 +31,7 @@ def crowd(seed, samples, right, copying=0.0):
 @pytest.fixture(scope="module")
 def pooled():
     """Twelve samples by three labelers who are alike: small enough for the exact answer."""
-    return fit_nuts("pooled", crowd(1, 12, [0.8, 0.8, 0.8]), key=jax.random.key(2), **OPTIONS)
+    return fit_nuts("pooled", crowd(1, 12, [0.8, 0.8, 0.8]), key=jax.random.key(2), settings=SETTINGS)
 
 
 @pytest.fixture(scope="module")
@@ -160,7 +161,7 @@ def test_bad_terms_are_named(pooled, gibbs, monkeypatch):
 @pytest.mark.slow
 def test_labelers_of_different_accuracy_are_told_apart():
     labels = crowd(0, 200, [0.95, 0.75, 0.55, 0.8, 0.9])
-    compared = compare_models(labels, key=jax.random.key(0), models=("pooled", "one_coin"), num_samples=500)
+    compared = compare_models(labels, key=jax.random.key(0), models=("pooled", "one_coin"), settings=SETTINGS)
     assert compared.names == ("one_coin", "pooled") and compared.told_apart == (False, True)
     assert compared.verdict == "one_coin predicts the labels of a left-out sample best."
 

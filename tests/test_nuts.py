@@ -13,11 +13,11 @@ import numpyro
 import numpyro.distributions as dist
 import pytest
 
-from jtruth.sampling import nuts
-from jtruth.stats.chains import effective_sample_size, mean_error, split_rhat
+from jtruth.sampling import NutsSettings, nuts
+from jtruth.stats.chains import mean_error
 
 TRACES = []  # one entry for every time that the model is traced
-SIZES = {"num_warmup": 150, "num_samples": 300, "chunk": 60, "num_chains": 4}
+SIZES = NutsSettings(num_warmup=150, num_samples=300, chunk=60)
 
 
 def normal_model(y, weight, scale, *, width):
@@ -29,19 +29,14 @@ def normal_model(y, weight, scale, *, width):
         numpyro.sample("y", dist.Normal(total, scale), obs=y)
 
 
-def diagnose(draws):
-    return split_rhat(draws), effective_sample_size(draws)
-
-
 def run(y, weight, *, seed=0, **options):
     data = np.asarray(y, float), np.asarray(weight, float), 2.0
     return nuts.run_nuts(
         normal_model,
         *data,
         key=jax.random.key(seed),
-        diagnose=diagnose,
         static={"width": 2},
-        **SIZES | options,
+        settings=SIZES._replace(**options),
     )
 
 
@@ -146,7 +141,7 @@ def test_arguments_that_make_no_sense(options, message):
 
 def test_missing_key():
     with pytest.raises(ValueError, match="needs a key"):
-        nuts.run_nuts(normal_model, jnp.ones(3), jnp.ones(3), 1.0, key=None, diagnose=diagnose)
+        nuts.run_nuts(normal_model, jnp.ones(3), jnp.ones(3), 1.0, key=None)
 
 
 def test_impossible_data():
@@ -195,8 +190,8 @@ def test_batched_data_sets_get_one_chain_each():
     y = np.array([[1.0, 2.0, 4.0], [-3.0, 0.0, 1.0], [10.0, 9.0, 8.0]])
     weight = np.ones((3, 3))
     many = nuts.run_nuts(
-        normal_model, y, weight, np.full(3, 2.0), key=jax.random.key(0), diagnose=diagnose,
-        static={"width": 2}, num_warmup=200, num_samples=500, batched=True,
+        normal_model, y, weight, np.full(3, 2.0), key=jax.random.key(0), batched=True,
+        static={"width": 2}, settings=NutsSettings(num_warmup=200, num_samples=500),
     )  # fmt: skip
     for k in range(3):
         total = many.samples["total"][k : k + 1]

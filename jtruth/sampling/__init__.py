@@ -3,6 +3,7 @@
 from jtruth.sampling.effort import STANDARD, Convergence, Effort, TooLarge, diagnose
 from jtruth.sampling.gibbs import GibbsRun, run_gibbs
 from jtruth.sampling.model import LatentModel, Observed, Raters
+from jtruth.sampling.nuts_run import NutsRun, NutsSettings
 
 __all__ = [
     "STANDARD",
@@ -10,6 +11,8 @@ __all__ = [
     "Effort",
     "GibbsRun",
     "LatentModel",
+    "NutsRun",
+    "NutsSettings",
     "Observed",
     "Raters",
     "TooLarge",

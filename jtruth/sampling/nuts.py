@@ -18,7 +18,6 @@ import contextlib
 import functools
 import threading
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -31,10 +30,10 @@ from numpyro.distributions import biject_to
 from numpyro.infer.hmc import hmc
 from numpyro.infer.util import constrain_fn, potential_energy
 
-from jtruth._random import as_key
+from jtruth._random import as_key, required_key
 from jtruth.sampling import nuts_run as around
 from jtruth.sampling.checkpoint import Checkpoint, digest
-from jtruth.sampling.nuts_run import Diagnose, NutsRun, Settings
+from jtruth.sampling.nuts_run import NutsRun, NutsSettings, Settings
 
 LOCK = threading.RLock()
 CHAINS = PartitionSpec("chains")
@@ -128,19 +127,10 @@ def run_nuts(
     model: Callable,
     *args: Any,
     key: Any,
-    diagnose: Diagnose,
     static: dict[str, Any] | None = None,
-    num_warmup: int = 500,
-    num_samples: int = 1000,
-    num_chains: int = 4,
-    chain_method: str = "vectorized",
     init: dict[str, Any] | None = None,
     jitter: float | int = 0.5,
-    target_accept: float = 0.8,
-    max_tree_depth: int = 10,
-    progress: bool | Callable[[int, int], None] = False,
-    checkpoint: str | Path | None = None,
-    chunk: int = 100,
+    settings: NutsSettings = NutsSettings(),
     batched: bool = False,
 ) -> NutsRun:
     """Sample the posterior of a NumPyro model.
@@ -150,33 +140,24 @@ def run_nuts(
             compiles anew.
         args: arrays, or pytrees of them (None allowed).
         key: JAX random key.
-        diagnose: function of draws (chains, draws, ...) that gives (R-hat, ESS) of every number.
         static: sizes and other hashable keywords of the model.
-        num_warmup, num_samples: of each chain.
-        num_chains: chains; with `batched` their number comes from the data.
-        chain_method: "vectorized" (one program, all chains in step; for accelerators and short chains),
-            "sequential" (one after the other), or "parallel" (spread over the devices, each with its share).
         init: site name -> value to start at (model space); other sites start at a prior draw. With
             `batched` values have a leading axis.
         jitter: chains start uniformly within +-jitter of it in unconstrained space.
-        target_accept, max_tree_depth: as in NumPyro.
-        progress: True for a bar, or a function of (done, total) transitions of a chain.
-        checkpoint: file to resume from if it exists, and to write after every chunk.
-        chunk: transitions between two looks at progress and checkpoint.
+        settings: numbers of chains and transitions, progress, checkpoint.
         batched: every array in `args` has a leading axis of data sets, and each set gets one chain. R-hat
             then compares different posteriors and means nothing.
 
     Raises:
         ValueError: impossible arguments, a start of zero density, or a checkpoint of another run.
     """
-    around.check_arguments(key, num_warmup, num_samples, num_chains, chain_method, chunk)
-    settings = Settings(
-        num_warmup, chunk, chain_method, float(target_accept), max_tree_depth, float(jitter), batched
-    )
-    compiled = program(model, _sorted(static), settings)
+    required_key(key)
+    made = settings.program(jitter, batched)
+    num_warmup, num_samples, chunk = settings.num_warmup, settings.num_samples, settings.chunk
+    compiled = program(model, _sorted(static), made)
     with around.arithmetic():
         data = jax.tree.map(jnp.asarray, args)
-        chains = jax.tree.leaves(data)[0].shape[0] if batched else num_chains
+        chains = jax.tree.leaves(data)[0].shape[0] if batched else settings.num_chains
         starts = {} if init is None else {k: jnp.asarray(v, float) for k, v in init.items()}
         if not batched:
             starts = {k: jnp.broadcast_to(v, (chains, *v.shape)) for k, v in starts.items()}
@@ -188,12 +169,13 @@ def run_nuts(
                 f"the start of chain {bad[0]} has probability 0 or NaN ({bad.size} of {chains} chains): the "
                 "data are impossible there; give `init` values inside the support"
             )
-        if chain_method == "parallel":
+        if settings.chain_method == "parallel":
             state = jax.device_put(state, NamedSharding(around.chain_mesh(chains), CHAINS))
         data_of = jax.tree.leaves((args, starts, jax.random.key_data(keys)))
-        file = Checkpoint(checkpoint, digest("nuts", data_of, model, static, settings, num_samples))
+        file = Checkpoint(settings.checkpoint, digest("nuts", data_of, model, static, made, num_samples))
         state, pieces, done = around.resumed(file, state)
-        total, bar = num_warmup + num_samples, around.progress_bar(progress, num_warmup + num_samples)
+        total = num_warmup + num_samples
+        bar = around.progress_bar(settings.progress, total)
         bar(done, total)
         while done < total:
             number = min(chunk, (num_warmup if done < num_warmup else total) - done)
@@ -205,7 +187,7 @@ def run_nuts(
                 around.save(file, state, pieces, done)
             bar(done, total)
     samples, statistics = jax.tree.map(lambda *x: np.concatenate(x, axis=1), *pieces)
-    return around.gather(samples, statistics, num_warmup, diagnose)
+    return around.gather(samples, statistics, num_warmup)
 
 
 def simulate(

@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
@@ -9,13 +10,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import AxisType
 
-from jtruth._random import required_key
 from jtruth.sampling.checkpoint import Checkpoint
+from jtruth.stats.chains import effective_sample_size, split_rhat
 
+# One program, all chains in step (for accelerators and short chains); one chain after the other; or spread
+# over the devices, each with its share.
 CHAIN_METHODS = ("vectorized", "sequential", "parallel")
 MAX_RHAT = 1.01
 MIN_ESS_PER_CHAIN = 100.0
-Diagnose = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
 @contextlib.contextmanager
@@ -23,6 +25,40 @@ def arithmetic() -> Iterator[None]:
     """Float64 and NumPy's promotion rules."""
     with jax.enable_x64(True), jax.numpy_rank_promotion("allow"), jax.numpy_dtype_promotion("standard"):
         yield
+
+
+class NutsSettings(NamedTuple):
+    """How to run NUTS, and what to do meanwhile."""
+
+    num_warmup: int = 500  # transitions of each chain that are thrown away
+    num_samples: int = 1000  # and that are kept
+    num_chains: int = 4
+    chain_method: str = "vectorized"  # see `CHAIN_METHODS`
+    target_accept: float = 0.8
+    max_tree_depth: int = 10
+    progress: bool | Callable[[int, int], None] = False  # True: a bar; or called with (done, total)
+    checkpoint: str | Path | None = None  # a file to resume from if it exists, written after every chunk
+    chunk: int = 100  # transitions between two looks at progress and checkpoint
+
+    def program(self, jitter: float, batched: bool) -> "Settings":
+        """What the program is compiled for; ValueError for what makes no sense."""
+        warmup, samples, chains, method = self[:4]
+        if method not in CHAIN_METHODS:
+            raise ValueError(f"chain_method={method!r}; choose one of {', '.join(CHAIN_METHODS)}")
+        if warmup < 1 or samples < 4 or chains < 1 or self.chunk < 1:
+            raise ValueError(
+                "need num_warmup >= 1, num_samples >= 4, num_chains >= 1, chunk >= 1; got "
+                f"{warmup}, {samples}, {chains}, {self.chunk}"
+            )
+        if method == "parallel" and jax.device_count() == 1:
+            raise ValueError(
+                'chain_method="parallel" spreads chains over devices and there is one; use "vectorized", or '
+                "set the environment variable XLA_FLAGS=--xla_force_host_platform_device_count=4 before JAX "
+                "starts"
+            )
+        return Settings(
+            warmup, self.chunk, method, float(self.target_accept), self.max_tree_depth, float(jitter), batched
+        )
 
 
 class Settings(NamedTuple):
@@ -55,10 +91,10 @@ class NutsRun(NamedTuple):
         return values.reshape(-1, *values.shape[2:])
 
 
-def gather(samples: dict, statistics: dict, num_warmup: int, diagnose: Diagnose) -> NutsRun:
+def gather(samples: dict, statistics: dict, num_warmup: int) -> NutsRun:
     """Draws and statistics (chains, draws, ...) as a `NutsRun`, with its doubts."""
-    found = {name: diagnose(values) for name, values in samples.items()}
-    rhat, ess = ({name: pair[k] for name, pair in found.items()} for k in (0, 1))
+    rhat = {name: split_rhat(values) for name, values in samples.items()}
+    ess = {name: effective_sample_size(values) for name, values in samples.items()}
     chains, draws = statistics["diverging"].shape
     least = MIN_ESS_PER_CHAIN * chains
     mixed = all(np.all(np.isnan(r) | (r < MAX_RHAT)) for r in rhat.values())
@@ -95,23 +131,6 @@ def _extreme(values: dict[str, np.ndarray], where: Callable) -> tuple[float, str
         return float("nan"), "nothing"
     k = int(where(numbers))
     return float(numbers[k]), list(flat)[k]
-
-
-def check_arguments(key, num_warmup, num_samples, num_chains, chain_method, chunk) -> None:
-    """ValueError for arguments that make no sense."""
-    required_key(key)
-    if chain_method not in CHAIN_METHODS:
-        raise ValueError(f"chain_method={chain_method!r}; choose one of {', '.join(CHAIN_METHODS)}")
-    if num_warmup < 1 or num_samples < 4 or num_chains < 1 or chunk < 1:
-        raise ValueError(
-            "need num_warmup >= 1, num_samples >= 4, num_chains >= 1, chunk >= 1; got "
-            f"{num_warmup}, {num_samples}, {num_chains}, {chunk}"
-        )
-    if chain_method == "parallel" and jax.device_count() == 1:
-        raise ValueError(
-            'chain_method="parallel" spreads chains over devices and there is one; use "vectorized", or set '
-            "the environment variable XLA_FLAGS=--xla_force_host_platform_device_count=4 before JAX starts"
-        )
 
 
 def chain_mesh(chains: int):

@@ -23,9 +23,7 @@ from numpyro.distributions import constraints
 
 from jtruth._arrays import safe_log
 from jtruth._random import host_rng, stream
-from jtruth.sampling import kernel, nuts
-from jtruth.sampling.model import Observed
-from jtruth.sampling.nuts_run import NutsRun
+from jtruth.sampling import NutsRun, NutsSettings, Observed, kernel, nuts
 from jtruth.stats.chains import effective_sample_size, split_rhat
 from jtruth.testing.binary.operating_point import BetaPrior
 from jtruth.testing.multiclass.count_draws import (
@@ -115,7 +113,7 @@ def binary_nuts(
     *,
     key: Any,
     operating_point_prior: BetaPrior = BetaPrior(),
-    **options: Any,
+    settings: NutsSettings = NutsSettings(),
 ) -> NutsTesting:
     """Posterior of a binary classifier's count table by `binary_testing_model`.
 
@@ -124,7 +122,7 @@ def binary_nuts(
         y_pred: (samples,) 0 or 1.
         key: JAX random key.
         operating_point_prior: Beta priors of p_D and p_FA.
-        options: of `jtruth.sampling.nuts.run_nuts`.
+        settings: of NUTS.
     """
     x = np.asarray(log_odds, np.float64)
     two = np.stack([-np.logaddexp(0, x), -np.logaddexp(0, -x)], axis=1)
@@ -134,7 +132,7 @@ def binary_nuts(
     odds = log_rho[:, 1] - log_rho[:, 0]
     run = nuts.run_nuts(
         binary_testing_model, odds, symbol, weight, tuple(map(float, operating_point_prior)),
-        key=stream(key, "binary nuts"), diagnose=_diagnose, **options,
+        key=stream(key, "binary nuts"), settings=settings,
     )  # fmt: skip
     rates = np.stack([run.samples["p_false_alarm"], run.samples["p_detection"]], axis=2)
     return _with_counts(run, np.stack([1 - rates, rates], axis=3), kernel.flatten(model, observed), key)
@@ -148,7 +146,7 @@ def multiclass_nuts(
     key: Any,
     num_symbols: int | None = None,
     alpha: Float[np.ndarray, "classes symbols"] | float | int = 1.0,
-    **options: Any,
+    settings: NutsSettings = NutsSettings(),
 ) -> NutsTesting:
     """Posterior of the count table by `testing_model`; arguments as in `count_posterior`.
 
@@ -157,7 +155,7 @@ def multiclass_nuts(
     Args:
         log_likelihood, prior, y_pred, num_symbols, alpha: see `count_posterior`.
         key: JAX random key.
-        options: of `jtruth.sampling.nuts.run_nuts`.
+        settings: of NUTS.
     """
     log_lik, y, concentration = checked_inputs(log_likelihood, prior, y_pred, num_symbols, alpha)
     law = class_law(log_lik, np.asarray(prior, np.float64))
@@ -166,7 +164,7 @@ def multiclass_nuts(
     flat = np.full(log_rho.shape[1], 1 / log_rho.shape[1])  # the prior is inside log_rho already
     run = nuts.run_nuts(
         testing_model, log_rho, flat, symbol, weight, concentration,
-        key=stream(key, "table nuts"), diagnose=_diagnose, **options,
+        key=stream(key, "table nuts"), settings=settings,
     )  # fmt: skip
     return _with_counts(run, run.samples["confusion"], kernel.flatten(model, observed), key)
 
@@ -192,11 +190,8 @@ def _with_counts(run: NutsRun, confusion: np.ndarray, problem: kernel.Problem, k
         for k in range(0, flat.shape[0], _DRAWS_AT_ONCE)
     ]
     counts = np.concatenate(parts)
-    rhat, ess = _diagnose(counts.reshape(confusion.shape))
+    counted = counts.reshape(confusion.shape)
+    rhat, ess = split_rhat(counted), effective_sample_size(counted)
     chains, draws = confusion.shape[:2]
     good = not bool((rhat > 1.01).any() or (ess < 100.0 * chains).any())  # NaN: a cell that never changed
     return NutsTesting(CountDraws(counts, flat, rhat, ess, good, chains, draws + run.num_warmup), run)
-
-
-def _diagnose(draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return split_rhat(draws), effective_sample_size(draws)

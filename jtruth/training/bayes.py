@@ -8,7 +8,6 @@ The predictive probability of a new sample is the mean of p(c | x; theta) over t
 itself than the mode where the labels leave theta open.
 """
 
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
@@ -19,12 +18,13 @@ import numpyro.distributions as dist
 from jaxtyping import Array, Float
 
 from jtruth._random import required_key
-from jtruth.sampling import nuts
-from jtruth.stats.chains import effective_sample_size, split_rhat
+from jtruth.sampling import NutsSettings, nuts
 from jtruth.training._inputs import as_features, check_evidence, check_no_nan, check_not_negative
 from jtruth.training.linear import Linear, fit_linear, linear_outputs
 from jtruth.training.losses import log_probabilities
 from jtruth.training.objectives import discriminative_ml
+
+_SETTINGS = NutsSettings(num_samples=500)
 
 
 class BayesFit(NamedTuple):
@@ -62,11 +62,7 @@ def fit_bayes(
     key: Any,
     regularisation: float = 1.0,
     intercept_scale: float = 10.0,
-    num_warmup: int = 500,
-    num_samples: int = 500,
-    num_chains: int = 4,
-    progress: Any = False,
-    checkpoint: str | Path | None = None,
+    settings: NutsSettings = _SETTINGS,
 ) -> BayesFit:
     """Sample the posterior of logistic (2 classes) or softmax regression, noisy labels marginalised.
 
@@ -76,8 +72,7 @@ def fit_bayes(
         key: random key, or a whole number.
         regularisation: lambda > 0; weights have variance 1/lambda.
         intercept_scale: standard deviation of the intercepts.
-        num_warmup, num_samples, num_chains, progress, checkpoint: of NUTS
-            (`jtruth.learning.annotation.bayes`).
+        settings: of NUTS.
 
     Raises:
         ValueError: bad features or sizes, lambda or a scale that is not positive.
@@ -97,15 +92,10 @@ def fit_bayes(
         np.asarray(log_likelihood, np.float64),
         np.array([intercept_scale, regularisation**-0.5]),
         key=key,
-        diagnose=lambda draws: (split_rhat(draws), effective_sample_size(draws)),
         static={"outputs": () if classes == 2 else (classes,)},
-        num_warmup=num_warmup,
-        num_samples=num_samples,
-        num_chains=num_chains,
         init=mode._asdict(),
         jitter=0.1,
-        progress=progress,
-        checkpoint=checkpoint,
+        settings=settings,
     )
     draws = Linear(run.flat("intercept"), run.flat("weights"))
     return BayesFit(draws, mode, run, run.converged, run.warnings)

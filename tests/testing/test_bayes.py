@@ -10,12 +10,13 @@ from numpyro.handlers import seed, trace
 from numpyro.infer.util import log_density
 from scipy import stats
 
+from jtruth.sampling import NutsSettings
 from jtruth.stats.chains import mean_error
 from jtruth.tables.metrics import named_metric
 from jtruth.testing import bayes, binary_posterior
 from jtruth.testing.multiclass.count_draws import count_posterior
 
-OPTIONS = {"num_warmup": 400, "num_samples": 1000, "chunk": 200}
+SETTINGS = NutsSettings(num_warmup=400, num_samples=1000, chunk=200)
 
 
 def test_density_is_that_of_the_definition():
@@ -56,7 +57,7 @@ def test_nuts_and_gibbs_have_the_means_of_the_exact_posterior(number):
     """Within 4 Monte Carlo standard errors, for every metric: false alarm 6e-5 each."""
     x, y_pred = data_set(number)
     exact = binary_posterior(x, y_pred)
-    nuts = bayes.binary_nuts(x, y_pred, key=jax.random.key(number), **OPTIONS)
+    nuts = bayes.binary_nuts(x, y_pred, key=jax.random.key(number), settings=SETTINGS)
     two = np.stack([np.zeros_like(x), x], 1)
     gibbs = count_posterior(two, np.array([0.5, 0.5]), y_pred, key=jax.random.key(10 + number))
     assert nuts.run.converged
@@ -91,7 +92,7 @@ def test_multiclass_nuts_agrees_with_enumeration():
         log_weight -= sum(r.sum() * np.log(3) for r in table)
         weight = np.exp(log_weight)
         total, mean = total + weight, mean + weight * (y == y_pred).mean()
-    nuts = bayes.multiclass_nuts(log_lik, prior, y_pred, key=jax.random.key(0), **OPTIONS)
+    nuts = bayes.multiclass_nuts(log_lik, prior, y_pred, key=jax.random.key(0), settings=SETTINGS)
     drawn = named_metric("accuracy").of_table(nuts.draws.counts.astype(float))
     by_chain = np.asarray(drawn).reshape(nuts.draws.num_chains, -1)
     assert abs(by_chain.mean() - mean / total) < 4 * mean_error(by_chain)

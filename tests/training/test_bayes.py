@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from scipy.special import expit, logsumexp
 
+from jtruth.sampling import NutsSettings
 from jtruth.training import fit_linear
 from jtruth.training.bayes import fit_bayes, predictive_probabilities
 
@@ -59,7 +60,7 @@ def test_three_classes():
     x, _ = problem(80, 2)
     y = np.digitize(x[:, 0], [-0.5, 0.5])
     log_likelihood = np.log(np.where(y[:, None] == np.arange(3), 0.8, 0.1))
-    fit = fit_bayes(x, log_likelihood, key=jax.random.key(2), num_warmup=300, num_samples=300)
+    fit = fit_bayes(x, log_likelihood, key=jax.random.key(2), settings=NutsSettings(300, 300))
     assert fit.model.weights.shape == (1200, 2, 3)
     assert (np.argmax(predictive_probabilities(fit.model, x), axis=1) == y).mean() > 0.75
 

@@ -16,7 +16,6 @@ from jtruth.learning.em.dawid_skene import Smoothing, fit_dawid_skene
 from jtruth.learning.joint.guard import Switching, check_identified, check_switching
 from jtruth.learning.pointwise import Pointwise
 from jtruth.sampling.nuts_run import NutsRun
-from jtruth.stats.chains import effective_sample_size, split_rhat
 
 STARTS = ("majority", "em", "diagonal")
 
@@ -136,8 +135,3 @@ def gather(
         identified=doubt is None,
         warnings=tuple(text for text in texts if text),
     )
-
-
-def diagnose(draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Split R-hat and effective sample size of every number."""
-    return split_rhat(draws), effective_sample_size(draws)

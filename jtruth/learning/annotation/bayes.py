@@ -15,7 +15,6 @@ in a mirror image of the posterior in which classes have exchanged names, and no
 """
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,10 +25,10 @@ from numpyro.distributions import constraints
 from jtruth._validation import choose
 from jtruth.labels import Labels
 from jtruth.learning.annotation import _channels as channels
-from jtruth.learning.annotation._fit import NutsFit, check_input, diagnose, gather, start_values
+from jtruth.learning.annotation._fit import NutsFit, check_input, gather, start_values
 from jtruth.learning.annotation.rows import LabelRows, blank_rows, merged_rows
 from jtruth.learning.annotation.spec import SPECS, Spec, prepare
-from jtruth.sampling import nuts
+from jtruth.sampling import NutsSettings, nuts
 
 Hyper = dict[str, Any]
 
@@ -147,14 +146,7 @@ def fit_nuts(
     key: Any,
     hyper: Hyper | None = None,
     start: str | dict[str, Any] = "majority",
-    num_warmup: int = 500,
-    num_samples: int = 1000,
-    num_chains: int = 4,
-    chain_method: str = "vectorized",
-    target_accept: float = 0.8,
-    progress: bool | Callable[[int, int], None] = False,
-    checkpoint: str | Path | None = None,
-    chunk: int = 100,
+    settings: NutsSettings = NutsSettings(),
 ) -> NutsFit:
     """Posterior of an annotation model by NUTS.
 
@@ -166,8 +158,7 @@ def fit_nuts(
         start: where chains start, up to jitter: "majority" (labelers as majority vote sees them), "em" (Dawid
             and Skene's EM from there), "diagonal" (all labelers right with probability .7), or values by
             parameter name (others start at a prior draw).
-        num_warmup, num_samples, num_chains, chain_method, target_accept, progress, checkpoint, chunk: see
-            `jtruth.sampling.nuts.run_nuts`.
+        settings: numbers of chains and transitions, progress, checkpoint.
 
     Returns:
         `NutsFit`; look at `warnings` and `usable` first.
@@ -175,24 +166,20 @@ def fit_nuts(
     Raises:
         ValueError: an unknown model or hyperparameter, no label at all, or a checkpoint of another run.
 
-    >>> import jax
     >>> z = np.repeat([[0, 0, 0], [1, 1, 1], [0, 1, 0], [1, 0, 1]], [40, 30, 6, 5], axis=0)
-    >>> fit = fit_nuts("one_coin", Labels.from_matrix(z, 2), key=jax.random.key(0), num_samples=500)
+    >>> fit = fit_nuts("one_coin", Labels.from_matrix(z, 2), key=0, settings=NutsSettings(num_samples=500))
     >>> fit.usable, fit.run.divergences, fit.mean_matrices.shape, bool(fit.mean_matrices[0, 0, 0] > 0.9)
     (True, 0, (3, 2, 2), True)
     """
     name, spec, function = resolve(model)
     check_input(labels, key, start)
     data = merged_rows(labels)
-    settings = prepare(spec, labels.num_classes, data.rows.label.shape[1], hyper)
+    prior = prepare(spec, labels.num_classes, data.rows.label.shape[1], hyper)
     run = nuts.run_nuts(
-        function, data.rows, settings, key=key, diagnose=diagnose,
-        static={"num_labelers": labels.num_labelers}, num_warmup=num_warmup, num_samples=num_samples,
-        num_chains=num_chains, chain_method=chain_method, target_accept=target_accept,
-        init=start_values(spec, labels, settings, start),
-        progress=progress, checkpoint=checkpoint, chunk=chunk,
+        function, data.rows, prior, key=key, static={"num_labelers": labels.num_labelers},
+        init=start_values(spec, labels, prior, start), settings=settings,
     )  # fmt: skip
-    return gather(name, spec, labels, settings, data, run, key)
+    return gather(name, spec, labels, prior, data, run, key)
 
 
 def resolve(model: str | Spec) -> tuple[str, Spec, Callable]:

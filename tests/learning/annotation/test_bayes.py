@@ -30,7 +30,7 @@ from jtruth.learning.annotation._fit import majority_matrices, start_values
 from jtruth.learning.annotation.rows import blank_rows, merged_rows
 from jtruth.learning.annotation.spec import SPECS, prepare
 from jtruth.learning.joint.posterior import fit_joint
-from jtruth.sampling import nuts
+from jtruth.sampling import NutsSettings, nuts
 from jtruth.stats.chains import mean_error
 from tests.learning import crowds
 
@@ -223,7 +223,7 @@ def test_starts():
 
 
 PATTERNS = np.array(list(itertools.product([0, 1], repeat=4)))
-OPTIONS = {"num_warmup": 200, "num_samples": 300, "chunk": 100}
+SETTINGS = NutsSettings(num_warmup=200, num_samples=300)
 
 
 def crowd(seed):
@@ -236,7 +236,7 @@ def crowd(seed):
 
 @pytest.fixture(scope="module")
 def fitted():
-    return bayes.fit_nuts("dawid_skene", crowd(0), key=jax.random.key(0), **OPTIONS)
+    return bayes.fit_nuts("dawid_skene", crowd(0), key=jax.random.key(0), settings=SETTINGS)
 
 
 def test_agrees_with_the_gibbs_sampler(fitted):
@@ -273,7 +273,7 @@ def test_second_data_set_compiles_nothing(fitted):
     )
     assert len(program.compiled) == 2
     with jax.log_compiles(), warnings.catch_warnings():
-        other = bayes.fit_nuts("dawid_skene", crowd(1), key=jax.random.key(0), start="em", **OPTIONS)
+        other = bayes.fit_nuts("dawid_skene", crowd(1), key=jax.random.key(0), start="em", settings=SETTINGS)
     assert len(program.compiled) == 2
     assert other.usable and other.agreement.p_value >= 0.001
 
@@ -315,7 +315,9 @@ def test_agreement_without_pairs_has_no_verdict(fitted):
 
 def test_start_in_the_mirror_image_is_caught(fitted):
     mirror = {"prior": np.array([0.6, 0.4]), "matrices": np.tile([[0.1, 0.9], [0.9, 0.1]], (4, 1, 1))}
-    switched = bayes.fit_nuts("dawid_skene", fitted.labels, key=jax.random.key(0), start=mirror, **OPTIONS)
+    switched = bayes.fit_nuts(
+        "dawid_skene", fitted.labels, key=jax.random.key(0), start=mirror, settings=SETTINGS
+    )
     assert switched.switching.switched and not switched.usable
     assert "Class labels have switched" in " ".join(switched.warnings)
     assert not fitted.switching.switched
@@ -348,8 +350,9 @@ FROM_FLOAT32 = """
 import jax, numpy as np
 from jtruth.labels import Labels
 from jtruth.learning.annotation.bayes import fit_nuts
+from jtruth.sampling import NutsSettings
 z = np.repeat([[0, 0, 0], [1, 1, 1], [0, 1, 0], [1, 0, 1]], [40, 30, 6, 5], axis=0)
-fit = fit_nuts("one_coin", Labels.from_matrix(z, 2), key=jax.random.key(0), num_warmup=50, num_samples=20)
+fit = fit_nuts("one_coin", Labels.from_matrix(z, 2), key=0, settings=NutsSettings(50, 20))
 assert jax.numpy.ones(1).dtype == "float32"
 assert {v.dtype.name for v in fit.run.samples.values()} == {"float64"}, fit.run.samples
 assert fit.log_likelihood().dtype == "float64" and fit.class_posterior.dtype == "float64"
@@ -373,7 +376,9 @@ def test_float64_in_a_float32_process():
 @pytest.mark.parametrize("model", bayes.MODELS)
 def test_every_model_finds_the_classes(model):
     z, y = crowds.simulate(0, size=200, labelers=5, classes=3, accuracy=0.75, present=1.0)
-    fit = bayes.fit_nuts(model, Labels.from_matrix(z, 3), key=jax.random.key(0), target_accept=0.95)
+    fit = bayes.fit_nuts(
+        model, Labels.from_matrix(z, 3), key=jax.random.key(0), settings=NutsSettings(target_accept=0.95)
+    )
     assert (fit.class_posterior.argmax(axis=1) == y).mean() > 0.85
     assert fit.usable and fit.run.divergences == 0
     np.testing.assert_allclose(fit.prior, np.bincount(y) / 200, atol=0.1)
@@ -386,7 +391,7 @@ def test_every_model_finds_the_classes(model):
 @pytest.mark.slow
 def test_one_label_a_sample_is_not_identified():
     alone = Labels.from_matrix(np.array([[0], [1], [1], [0], [1]]), 2)
-    fit = bayes.fit_nuts("one_coin", alone, key=jax.random.key(0), **OPTIONS)
+    fit = bayes.fit_nuts("one_coin", alone, key=jax.random.key(0), settings=SETTINGS)
     assert not fit.identified and not fit.usable and "Not identified" in fit.warnings[0]
 
 
@@ -398,7 +403,7 @@ def test_a_model_of_your_own(fitted):
         return bayes.dawid_skene(rows, hyper, num_labelers=num_labelers)
 
     spec = SPECS["dawid_skene"]._replace(model=mine)
-    fit = bayes.fit_nuts(spec, fitted.labels, key=jax.random.key(0), **OPTIONS)
+    fit = bayes.fit_nuts(spec, fitted.labels, key=jax.random.key(0), settings=SETTINGS)
     assert fit.model == "mine"
     np.testing.assert_array_equal(fit.run.samples["prior"], fitted.run.samples["prior"])
 
@@ -412,8 +417,7 @@ def test_anaesthetists_as_in_rater():
         crowds.anaesthetists(),
         key=jax.random.key(0),
         hyper={"class_concentration": 3.0, "row_concentration": rows},
-        num_warmup=1000,
-        num_samples=4000,
+        settings=NutsSettings(num_warmup=1000, num_samples=4000),
     )
     assert fit.converged and fit.usable
     error = mean_error(fit.run.samples["prior"])
