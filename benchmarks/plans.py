@@ -46,7 +46,7 @@ import time  # noqa: E402
 import jax  # noqa: E402
 import numpy as np  # noqa: E402
 
-from jtruth.planning import Plan, approximate_width, labeler, setting, simulated_width  # noqa: E402
+from jtruth.planning import Plan, Question, approximate_width, labeler, setting, simulated_width  # noqa: E402
 
 METRICS = ("accuracy", "precision", "recall", "f1", "false_alarm_rate")
 SETS = {"known": 100, "learned": 24}
@@ -74,8 +74,8 @@ def random_plan(rng, rates, number, classes=2):
         ]
     size = int(np.exp(rng.uniform(np.log(300), np.log(3000))))
     made = setting(
-        prior, confusion, kinds, rates=rates, metric=METRICS[number % 5],
-        target=("population", "in-sample")[number // 5 % 2],
+        prior, confusion, kinds,
+        Question(METRICS[number % 5], rates=rates, target=("population", "in-sample")[number // 5 % 2]),
     )  # fmt: skip
     return made, Plan(size, tuple(map(float, labels)), int(rng.choice([0, 0, 30, 100])))
 
@@ -126,20 +126,20 @@ def regimes(sets):
     five = lambda error: labeler("a", error, people=5)  # noqa: E731
     for rates in ("known", "learned"):
         for metric in ("accuracy", "recall"):
-            made = setting([0.7, 0.3], even, [five(0.2)], rates=rates, metric=metric)
+            made = setting([0.7, 0.3], even, [five(0.2)], Question(metric, rates=rates))
             show("few samples", made, [Plan(n, (3.0,), 0) for n in (20, 50, 100, 200)])
         for share in (0.01, 0.03, 0.1):
-            made = setting([1 - share, share], even, [five(0.2)], rates=rates, metric="recall")
+            made = setting([1 - share, share], even, [five(0.2)], Question("recall", rates=rates))
             show(f"a class of share {share}", made, [Plan(1000, (5.0,), 0)])
         for error in (0.3, 0.4, 0.45):
-            made = setting([0.7, 0.3], even, [five(error)], rates=rates)
+            made = setting([0.7, 0.3], even, [five(error)], Question(rates=rates))
             show(f"poor labelers, error {error}", made, [Plan(1000, (t,), 0) for t in (2.0, 3.0, 5.0)])
         for right in (0.95, 0.99, 0.999, 1.0):
-            made = setting([0.7, 0.3], right, [five(0.2)], rates=rates)
+            made = setting([0.7, 0.3], right, [five(0.2)], Question(rates=rates))
             show(f"accuracy {right}", made, [Plan(500, (3.0,), 0)])
     for target in ("population", "in-sample"):
         two = [labeler("a", 0.1), labeler("b", 0.2)]
-        made = setting([0.7, 0.3], even, two, target=target)
+        made = setting([0.7, 0.3], even, two, Question(target=target))
         show(f"two labelers, {target}", made, [Plan(n, (1.0, 1.0), 0) for n in (300, 1000, 3000)])
         show(f"one labeler and gold, {target}", made, [Plan(1000, (1.0, 0.0), g) for g in (10, 30, 100)])
 

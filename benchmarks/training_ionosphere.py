@@ -56,6 +56,7 @@ from jtruth.posterior import class_posterior  # noqa: E402
 from jtruth.testing import iterate, log_odds_of, ratio_step  # noqa: E402
 from jtruth.training import (  # noqa: E402
     Linear,
+    Stop,
     label_estimates,
     linear_outputs,
     median_scores,
@@ -104,7 +105,7 @@ def evidence_of(z, delta, phi, prior):
 def sweep(x, evidence, where, start, objective):
     """All lambdas for all rows of evidence, in one program: `Linear` with axes (evidence, lambda)."""
     x, evidence = jnp.asarray(x, float), jnp.asarray(evidence, float)
-    solve = partial(solve_linear, x, objective=objective, tol=3e-4)
+    solve = partial(solve_linear, x, objective=objective, stop=Stop(tol=3e-4))
     over_lambda = jax.vmap(lambda e, w, lam, s: solve(e, lam, s, where=w), in_axes=(None, None, 0, 0))
     return jax.vmap(over_lambda, in_axes=(0, 0, None, 0))(evidence, where, jnp.asarray(LAMBDAS), start).model
 

@@ -50,6 +50,7 @@ from jtruth.labels import Labels  # noqa: E402
 from jtruth.noise import ConfusionMatrices  # noqa: E402
 from jtruth.posterior import class_posterior  # noqa: E402
 from jtruth.training import (  # noqa: E402
+    Recipe,
     backward,
     conv_net,
     fit,
@@ -126,13 +127,13 @@ def run(make, x, x_test, seeds, only=None):
         z, base = draw(np.random.default_rng(seed), y), make(keys[0])
         for name, (evidence, objective) in methods(y, z).items():
             if only is None or name in only:
-                model = fit(keys[1], base, outputs_of, x, evidence, objective, num_epochs=30).model
+                model = fit(keys[1], base, outputs_of, x, evidence, Recipe(objective, num_epochs=30)).model
                 found.setdefault(name, []).append(accuracy(model, x_test, y_test))
         if only is None:
             start = with_labelers(base, 3, 10, diagonal=0.5)
             model = fit(
-                keys[1], start, layered(outputs_of), x, z, predict_labels(),
-                penalty=trace_penalty(0.01), num_epochs=30,
+                keys[1], start, layered(outputs_of), x, z,
+                Recipe(predict_labels(), trace_penalty(0.01), num_epochs=30),
             ).model  # fmt: skip
             found.setdefault("trace (learns labelers)", []).append(accuracy(model.base, x_test, y_test))
     return found

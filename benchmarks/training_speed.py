@@ -45,7 +45,7 @@ from scipy.special import expit  # noqa: E402
 from sklearn.linear_model import LogisticRegression  # noqa: E402
 from training_ionosphere import LAMBDAS, draw_labels, evidence_of, load  # noqa: E402
 
-from jtruth.training import Linear, conv_net, mmse, outputs_of, solve_linear  # noqa: E402
+from jtruth.training import Linear, Stop, conv_net, mmse, outputs_of, solve_linear  # noqa: E402
 
 
 def problems():
@@ -92,7 +92,7 @@ def by_scikit_learn(x, rho):
 def by_one_program(dtype):
     """A function of (x, rho): the sweep, compiled for this dtype."""
     lam, start = jnp.asarray(LAMBDAS, dtype), Linear(jnp.zeros((), dtype), jnp.zeros(34, dtype))
-    solve = partial(solve_linear, tol=1e-4 if dtype == jnp.float64 else 3e-4)
+    solve = partial(solve_linear, stop=Stop(tol=1e-4 if dtype == jnp.float64 else 3e-4))
     over_lambda = jax.vmap(solve, in_axes=(None, None, 0, None))
     program = jax.jit(jax.vmap(over_lambda, in_axes=(None, 0, None, None)))
 

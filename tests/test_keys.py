@@ -10,7 +10,8 @@ from jtruth.labels import Labels
 from jtruth.noise import Symmetric
 
 CROWD = planning.labeler("crowd", 0.2, 0.05, people=3)
-SETTING = planning.setting([0.7, 0.3], 0.9, [CROWD], rates="known", cost_sample=0.02)
+KNOWN, TWO = planning.Question(rates="known"), planning.Limits(num_sets=2)
+SETTING = planning.setting([0.7, 0.3], 0.9, [CROWD], KNOWN, planning.Costs(0.02))
 PLAN = planning.Plan(60, (1,), 0)
 PRIOR, ETA = np.array([0.6, 0.4]), np.array([1.0, 0.5])
 LABELS = Labels.from_matrix(np.array([[1, 1, 1], [0, 0, 0], [1, 0, -1], [0, 0, -1]]), 2)
@@ -18,14 +19,14 @@ GOOD = np.tile([[0.8, 0.2], [0.2, 0.8]], (3, 1, 1))
 
 MAY_BE_LEFT_OUT = {
     "simulated_width": lambda **key: planning.simulated_width(SETTING, PLAN, num_sets=2, **key),
-    "cheapest_plan": lambda **key: planning.cheapest_plan(SETTING, 0.2, num_sets=2, **key).simulated,
-    "narrowest_plan": lambda **key: planning.narrowest_plan(SETTING, 5.0, num_sets=2, **key).simulated,
+    "cheapest_plan": lambda **key: planning.cheapest_plan(SETTING, 0.2, limits=TWO, **key).simulated,
+    "narrowest_plan": lambda **key: planning.narrowest_plan(SETTING, 5.0, limits=TWO, **key).simulated,
     "plan_request": lambda **key: planning.plan_request(
-        budget=5.0, labelers=["crowd:0.2:0.05:3"], rates="known", num_sets=2, **key
+        planning.People(["crowd:0.2:0.05:3"]), budget=5.0, question=KNOWN, limits=TWO, **key
     ).simulated,
     "next_labels": lambda **key: asking.next_labels(
-        LABELS, np.array([1, 0, 1, 0]), 1, metric="precision", matrices=GOOD, prior=[0.5, 0.5], num_draws=50,
-        **key,
+        LABELS, np.array([1, 0, 1, 0]), 1, aim=asking.Aim("precision"),
+        rates=asking.Rates(GOOD, [0.5, 0.5], 50), **key,
     ),
 }  # fmt: skip
 NEEDED = {

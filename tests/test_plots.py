@@ -188,15 +188,15 @@ def test_joint_on_the_roc_plane(results, method):
 
 
 def test_joint_on_the_precision_recall_plane(results):
-    ax = plots.plot_joint(results["bayes"].joint("precision", "recall"), name="exact")
+    ax = plots.plot_joint(results["bayes"].joint("precision", "recall"), look=plots.Look("exact"))
     assert ax.get_xlabel() == "recall $P_D$" and ax.get_ylabel() == "precision"
     assert legend(ax) == ["exact, mean", "exact, mode"]
 
 
 def test_one_joint_law_over_another(results):
-    ax = plots.plot_joint(results["bayes"].joint(*ROC), name="exact")
+    ax = plots.plot_joint(results["bayes"].joint(*ROC), look=plots.Look("exact"))
     filled = sum(isinstance(c, QuadContourSet) and c.filled for c in ax.collections)
-    plots.plot_joint(results["empirical_bayes"].joint(*ROC), ax=ax, fill=False, name="ratios")
+    plots.plot_joint(results["empirical_bayes"].joint(*ROC), ax=ax, look=plots.Look("ratios", fill=False))
     assert sum(isinstance(c, QuadContourSet) and c.filled for c in ax.collections) == filled == 1
     assert {"exact, mean", "ratios, mean"} <= set(legend(ax))
 

@@ -7,11 +7,14 @@
 
 from jtruth.asking.entropy import expected_gain, expected_gain_of_labels
 from jtruth.asking.gold import GoldRequest, ask_next, gold_to_halve
-from jtruth.asking.labels import LabelRequest, next_labels
+from jtruth.asking.labels import Aim, LabelRequest, Prices, Rates, next_labels
 
 __all__ = [
+    "Aim",
     "GoldRequest",
     "LabelRequest",
+    "Prices",
+    "Rates",
     "ask_next",
     "expected_gain",
     "expected_gain_of_labels",

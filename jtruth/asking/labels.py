@@ -37,6 +37,32 @@ _FEWEST_DRAWS, _MOST_CELLS = 50, 4_000_000  # draws times distinct samples that 
 _TARGETS = ("in-sample", "population")
 
 
+class Aim(NamedTuple):
+    """The metric that is to become known."""
+
+    metric: str = "accuracy"  # any of `jtruth.tables.metrics`
+    positive: int = 1  # code of the positive class
+    target: str = "in-sample"  # the metric on these samples; or "population"
+
+
+class Rates(NamedTuple):
+    """Error rates of the labelers, where they are known, and how many draws stand for what is not."""
+
+    matrices: Any = None  # (labelers, classes, classes)
+    prior: Any = None  # (classes,), with the matrices
+    num_draws: int = 400  # of unknown rates, where there is no exact way
+
+
+class Prices(NamedTuple):
+    """What answers cost."""
+
+    labels: Any = None  # (labelers,) of a label; None: equal
+    gold: float = np.inf  # of a gold answer; infinite: there are none
+
+
+_ACCURACY, _LEARNED, _EQUAL = Aim(), Rates(), Prices()
+
+
 class LabelRequest(NamedTuple):
     """Labels to ask for, the most useful for their cost first; a labeler of -1 is a gold answer."""
 
@@ -66,15 +92,10 @@ def next_labels(
     num: int,
     *,
     key: Any = None,
-    metric: str = "accuracy",
-    positive: int = 1,
-    target: str = "in-sample",
-    matrices: Any = None,
-    prior: Any = None,
+    aim: Aim = _ACCURACY,
+    rates: Rates = _LEARNED,
     gold: Any = None,
-    costs: Any = None,
-    cost_gold: float | int = np.inf,
-    num_draws: int = 400,
+    prices: Prices = _EQUAL,
 ) -> LabelRequest:
     """Choose labels to ask for, by expected drop of the metric's posterior variance per cost.
 
@@ -83,16 +104,12 @@ def next_labels(
         y_pred: (samples,) predicted classes.
         num: how many labels to ask for; at most one for a sample.
         key: a whole number or a JAX key; left out, it is 0.
-        metric: any of `jtruth.tables.metrics`; one that is no ratio of two sums, such as kappa, is taken to
+        aim: the metric that is to become known. One that is no ratio of two sums, such as kappa, is taken to
             first order around the table of the majority vote where there is no exact way.
-        positive: code of the positive class.
-        target: "in-sample", the metric on these samples; or "population".
-        matrices: (labelers, classes, classes) known confusion matrices, with `prior` (classes,). Without them
-            both are learned by `fit_joint`, and answers are valued also for what they tell of labelers.
+        rates: known error rates. Without them they are learned by `fit_joint`, and answers are valued also
+            for what they tell of labelers.
         gold: (samples,) known classes, -1 where unknown.
-        costs: (labelers,) of a label; equal if None.
-        cost_gold: of a gold answer; infinite: there are none.
-        num_draws: of the unknown rates, where there is no exact way.
+        prices: of a label, and of a gold answer.
 
     Returns:
         `LabelRequest`.
@@ -103,16 +120,17 @@ def next_labels(
 
     Source: Su 6.3.2 asks how to distribute the labeling effort over samples.
 
-    >>> import jax
     >>> z = np.array([[1, 1, 1], [0, 0, 0], [1, 0, -1], [0, 0, -1]])
     >>> good = np.tile([[0.8, 0.2], [0.2, 0.8]], (3, 1, 1))
-    >>> asked = next_labels(Labels.from_matrix(z, 2), np.array([1, 0, 1, 0]), 1, key=jax.random.key(0),
-    ...                     metric="precision", matrices=good, prior=[0.5, 0.5])
+    >>> asked = next_labels(Labels.from_matrix(z, 2), np.array([1, 0, 1, 0]), 1,
+    ...                     aim=Aim("precision"), rates=Rates(good, [0.5, 0.5]))
     >>> asked.samples.tolist(), asked.labelers.tolist()  # labelers disagree on 2, which is predicted positive
     ([2], [2])
     """
     key = as_key(key)
-    y, known, price = _checked(labels, y_pred, gold, costs, cost_gold, target)
+    metric, positive, target = aim
+    matrices, prior, num_draws = rates
+    y, known, price = _checked(labels, y_pred, gold, prices, target)
     classes = labels.num_classes
     voted = expected_table(majority(labels.counts()), y, classes)
     named = named_metric(metric, range(classes), positive)
@@ -124,7 +142,9 @@ def next_labels(
     if matrices is None:
         values, method, doubts = _learned(labels, y, known, rows, asked, target, key, num_draws)
     else:
-        values, method = _known(labels, y, known, rows, asked, target, key, num_draws, matrices, prior)
+        values, method = _known(
+            labels, y, known, rows, asked, target, key, rates._replace(num_draws=num_draws)
+        )
         doubts = ()
     truth = np.eye(classes)[None, None]
     some = values._replace(matrices=np.concatenate(
@@ -154,7 +174,8 @@ def _chosen(drop, price, num, variance, metric, method, doubts) -> LabelRequest:
     )  # fmt: skip
 
 
-def _checked(labels: Labels, y_pred, gold, costs, cost_gold, target):
+def _checked(labels: Labels, y_pred, gold, prices: Prices, target):
+    costs, cost_gold = prices
     choose("target", target, _TARGETS)
     y = np.asarray(y_pred)
     known = np.full(labels.num_samples, -1) if gold is None else np.asarray(gold)
@@ -177,10 +198,9 @@ def _log_likelihood(labels: Labels, gold: np.ndarray, matrices: np.ndarray) -> n
     return known_classes(labels_log_likelihood(matrices, *labels.arrays, labels.num_samples), gold)
 
 
-def _known(
-    labels, y, gold, rows: Rows, asked: Asked, target, key, num_draws, matrices, prior
-) -> tuple[Values, str]:
+def _known(labels, y, gold, rows: Rows, asked: Asked, target, key, rates: Rates) -> tuple[Values, str]:
     """Rates known: exact tables, or draws of the classifier's matrix."""
+    matrices, prior, num_draws = rates
     pi = np.asarray(validate_prior(prior, labels.num_classes), np.float64)
     psi = np.asarray(ConfusionMatrices(matrices).matrices, np.float64)
     if len(psi) != labels.num_labelers:

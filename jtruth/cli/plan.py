@@ -53,20 +53,21 @@ class Market:
 
 def plan(wish: Wish, market: Market, draws: Draws, columns: Columns, output: Output) -> None:
     """The cheapest number of samples, labels and gold answers for an interval of a given width."""
-    import jax
-
     from jtruth.cli.reading import class_code, labels_of, numbers
-    from jtruth.planning.requests import plan_request
+    from jtruth.planning import Costs, Limits, People, Question, plan_request
     from jtruth.planning.text import search_dict
 
     labels = None if wish.file is None else labels_of(wish.file, columns)
     with progress("sets") as advance:
         found = plan_request(
-            key=jax.random.key(draws.seed), width=wish.width, budget=wish.budget, labels=labels,
-            labelers=market.labeler or (), prior=numbers(wish.prior), classifier=wish.classifier,
-            metric=wish.metric, cost_label=market.cost_label, cost_sample=market.cost_sample,
-            cost_gold=market.cost_gold, rates=wish.rates, target=wish.target, num_samples=market.samples,
-            max_samples=market.max_samples, num_sets=market.sets, level=draws.level,
-            positive=class_code(wish.positive, labels), progress=advance,
+            People(
+                market.labeler or (), labels, numbers(wish.prior), wish.classifier, market.cost_label
+            ),
+            key=draws.seed, width=wish.width, budget=wish.budget,
+            question=Question(
+                wish.metric, class_code(wish.positive, labels), wish.rates, wish.target, draws.level
+            ),
+            costs=Costs(market.cost_sample, market.cost_gold),
+            limits=Limits(market.samples, market.max_samples, market.sets, advance),
         )  # fmt: skip
     output.give(str(found), search_dict(found))

@@ -16,6 +16,7 @@ from jtruth.histograms.calibrator import (
     fit_calibrator,
 )
 from jtruth.histograms.concentration import (
+    HeadOptions,
     concentration_loss,
     concentration_slope,
     fit_concentration_head,
@@ -72,6 +73,7 @@ from jtruth.histograms.scaling import (
 __all__ = [
     "Calibrated",
     "Calibrator",
+    "HeadOptions",
     "Histograms",
     "LossTable",
     "any_kernel",

@@ -154,6 +154,19 @@ class Head(eqx.Module):
         return (x @ weights + bias[None])[:, 0]
 
 
+class HeadOptions(NamedTuple):
+    """Hidden layers of a head (depth 0: linear), and how it is fitted, full batch."""
+
+    width: int = 16
+    depth: int = 0
+    optimiser: str = "lbfgs"  # or "adam" (step 0.01)
+    max_steps: int = 300
+    patience: int = 20  # steps without improvement
+
+
+_HEAD = HeadOptions()
+
+
 class HeadFit(NamedTuple):
     """The head of the step with the least held-out loss."""
 
@@ -169,14 +182,10 @@ def fit_concentration_head(
     histograms: Histograms,
     probabilities: Rows,
     *,
-    width: int = 16,
-    depth: int = 0,
     penalty: float = PENALTY,
     normalise: str = "labels",
     validation: Where = None,
-    optimiser: str = "lbfgs",
-    max_steps: int = 300,
-    patience: int = 20,
+    options: HeadOptions = _HEAD,
 ) -> HeadFit:
     """Fit alpha_0(x) = exp(head(x)) until (50) on the validation samples has not improved for a while.
 
@@ -184,13 +193,11 @@ def fit_concentration_head(
         key: of first weights and of the validation split.
         features: (samples, features), of the classifier's last layer for instance, or its logits.
         histograms, probabilities: of the same samples.
-        width, depth: of hidden layers; depth 0 is a linear head.
         penalty, normalise: see the module docstring.
         validation: the samples to stop by; None: a fifth, at random (the paper's 80 to 20).
-        optimiser: "lbfgs" or "adam" (step 0.01), full batch.
-        max_steps, patience: steps at most, and without improvement.
+        options: the head's size and its solver.
     """
-    choose("optimiser", optimiser, OPTIMISERS)
+    choose("optimiser", options.optimiser, OPTIMISERS)
     f = as_array(probabilities)
     x = jnp.asarray(features, f.dtype)
     first_key, split_key = jax.random.split(key)
@@ -199,16 +206,16 @@ def fit_concentration_head(
         if validation is None
         else validation
     )
-    start = _start(first_key, x, width, depth)
+    start = _start(first_key, x, options.width, options.depth)
 
     def loss(layers: Any, where: Array) -> Array:
         t = Head(start.centre, start.scale, layers).log(x)
-        options = {"penalty": penalty, "normalise": normalise, "coefficient": False}
-        return concentration_loss(t, histograms, f, where=where, **options)
+        given = {"penalty": penalty, "normalise": normalise, "coefficient": False}
+        return concentration_loss(t, histograms, f, where=where, **given)
 
     held = jnp.asarray(held)
     best, value, steps = _early_stopped(
-        lambda p: loss(p, ~held), lambda p: loss(p, held), start.layers, optimiser, max_steps, patience
+        lambda p: loss(p, ~held), lambda p: loss(p, held), start.layers, *options[2:]
     )
     return HeadFit(Head(start.centre, start.scale, best), value, loss(start.layers, held), steps)
 

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jtruth.lam_stork.intervals import (
+    Corrected,
     HowMany,
     Known,
     RateEstimate,
@@ -87,9 +88,11 @@ def estimate_error_rate(
     error = float(true_error_rate(seen.value, wrong.value))
     slope = 1 - 2 * wrong.value
     found = rate_estimate(
-        lambda a, m: (a - m) / (1 - 2 * m), lambda a, m: 1 - 2 * m + 0 * a, (seen, wrong),
-        (1 / slope, -(1 - 2 * error) / slope),
-        method=method, level=level, key=key, num_draws=num_draws, why_outside=_WHY,
+        Corrected(
+            lambda a, m: (a - m) / (1 - 2 * m), lambda a, m: 1 - 2 * m + 0 * a,
+            (1 / slope, -(1 - 2 * error) / slope), _WHY,
+        ),
+        (seen, wrong), method=method, level=level, key=key, num_draws=num_draws,
     )  # fmt: skip
     if slope < 0:
         text = f"mislabeling is {wrong.value:.3g}: labels are mostly wrong; are the classes swapped?"

@@ -170,11 +170,20 @@ def _one_sided(shares: Sequence[Share], method: str) -> tuple[str, ...]:
     )
 
 
+class Corrected(NamedTuple):
+    """A rate as a function of shares: a quotient, its divisor, its slopes at the shares."""
+
+    formula: Callable
+    divisor: Callable
+    slopes: Sequence[float]
+    why_outside: str  # why the value may lie outside [0, 1]
+
+
 def rate_estimate(
-    formula: Callable, divisor: Callable, shares: Sequence[Share], slopes: Sequence[float], *,
-    method: str, level: float, key: Any, num_draws: int, why_outside: str,
-) -> RateEstimate:  # fmt: skip
-    """The value of `formula` at the shares and one of the three intervals."""
+    corrected: Corrected, shares: Sequence[Share], *, method: str, level: float, key: Any, num_draws: int
+) -> RateEstimate:
+    """The corrected rate at the shares and one of the three intervals."""
+    formula, divisor, slopes, why_outside = corrected
     check.choose("method", method, METHODS)
     check_level(level)
     if num_draws < 100:

@@ -29,6 +29,7 @@ from jtruth.lam_stork.intervals import (
     METHODS as _METHODS,
 )
 from jtruth.lam_stork.intervals import (
+    Corrected,
     HowMany,
     Known,
     RateEstimate,
@@ -112,8 +113,8 @@ def rogan_gladen(
         found = finish(value, _adjusted(judged, level), level, method, _WHY)
     else:
         found = rate_estimate(
-            corrected_share, _youden, judged, slopes,
-            method=method, level=level, key=key, num_draws=num_draws, why_outside=_WHY,
+            Corrected(corrected_share, _youden, slopes, _WHY), judged,
+            method=method, level=level, key=key, num_draws=num_draws,
         )  # fmt: skip
     if youden < 0:
         text = "the judge is worse than a guess (sensitivity + specificity < 1): are the classes swapped?"

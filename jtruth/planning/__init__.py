@@ -1,16 +1,29 @@
 """How many samples, labels and gold answers, and by whom? (Su 6.3.2, Lam & Stork 4.1)."""
 
 from jtruth.planning.approximation import ApproximateWidth, approximate_width
-from jtruth.planning.requests import kinds_of, plan_request
-from jtruth.planning.search import PlanSearch, cheapest_plan, narrowest_plan
-from jtruth.planning.settings import Labeler, Plan, Setting, labeler, plan_cost, setting
+from jtruth.planning.requests import People, kinds_of, plan_request
+from jtruth.planning.search import Limits, PlanSearch, cheapest_plan, narrowest_plan
+from jtruth.planning.settings import (
+    Costs,
+    Labeler,
+    Plan,
+    Question,
+    Setting,
+    labeler,
+    plan_cost,
+    setting,
+)
 from jtruth.planning.simulation import SimulatedWidth, simulated_width, simulated_widths
 
 __all__ = [
     "ApproximateWidth",
+    "Costs",
     "Labeler",
+    "Limits",
+    "People",
     "Plan",
     "PlanSearch",
+    "Question",
     "Setting",
     "SimulatedWidth",
     "approximate_width",

@@ -95,8 +95,8 @@ def approximate_width(setting: Setting, plan: Plan) -> ApproximateWidth:
 
     Source: Su 6.3.2 asks the question; Lam & Stork section 4 is the case of one known symmetric labeler.
 
-    >>> from jtruth.planning import labeler, setting
-    >>> made = setting([0.7, 0.3], 0.9, [labeler("crowd", 0.2, people=5)], rates="known")
+    >>> from jtruth.planning import Question, labeler, setting
+    >>> made = setting([0.7, 0.3], 0.9, [labeler("crowd", 0.2, people=5)], Question(rates="known"))
     >>> for count in (1, 3, 5):
     ...     print(count, f"{approximate_width(made, Plan(500, (count,), 0)).width:.4f}")
     1 0.1180

@@ -5,9 +5,9 @@ labelers are put into at most three kinds by accuracy, so that the grid of mixes
 the mean matrix of its members. A file's labels only say how well people label: the plan is for new samples.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import comb, prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,56 +15,58 @@ from jtruth._random import as_key
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import fit_joint
 from jtruth.planning._candidates import MOST_MIXES
-from jtruth.planning.search import PlanSearch, cheapest_plan, narrowest_plan
-from jtruth.planning.settings import Labeler, labeler, setting
+from jtruth.planning.search import Limits, PlanSearch, cheapest_plan, narrowest_plan
+from jtruth.planning.settings import ACCURACY, FREE, Costs, Labeler, Question, labeler, setting
 
 _MOST_PEOPLE = 5  # labels per sample of one kind that a search tries, for labelers of a file
 _MOST_PATTERNS = 4000  # of labels in a mix, likewise
+_LIMITS = Limits()
 _ALONE = 3  # so few labelers are not put into kinds
 _GRADES = ("good", "fair", "poor")
 
 
+class People(NamedTuple):
+    """Who labels and who is tested, as a person types it."""
+
+    # "name:error:cost" or "name:error:cost:people"; error is a number, or one for each true class with
+    # slashes, "0.1/0.3". With `labels`, "name::cost" is the cost of one labeler of these.
+    labelers: Sequence[str] = ()
+    labels: Labels | None = None  # learn labelers and prior from these
+    prior: Sequence[float] | None = None  # (classes,); even, or learned from `labels`, if None
+    classifier: str = "0.9"  # its accuracy in every class; "0.85,0.1" its detection and false-alarm rate
+    cost_label: float = 1.0  # of a label by a labeler of `labels` whose cost is not said
+
+
 def plan_request(
+    people: People,
     *,
     key: Any = None,
     width: float | None = None,
     budget: float | None = None,
-    labelers: Sequence[str] = (),
-    labels: Labels | None = None,
-    prior: Sequence[float] | None = None,
-    classifier: str = "0.9",
-    cost_label: float = 1.0,
-    num_samples: int | None = None,
-    max_samples: int = 100_000,
-    num_sets: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
-    **options: Any,
+    question: Question = ACCURACY,
+    costs: Costs = FREE,
+    limits: Limits = _LIMITS,
 ) -> PlanSearch:
     """Search for a plan from text options.
 
     Args:
+        people: labelers and classifier.
         key: a whole number or a JAX key; left out, it is 0.
         width, budget: one of them: how wide the interval may be, or what may be spent.
-        labelers: "name:error:cost" or "name:error:cost:people"; error is a number, or one for each true
-            class with slashes, "0.1/0.3". With `labels`, "name::cost" is the cost of one labeler of these.
-        labels: learn labelers and prior from these.
-        prior: (classes,); even, or learned from `labels`, if None.
-        classifier: "0.9" is its accuracy in every class; "0.85,0.1" its detection and false-alarm rate.
-        cost_label: of a label by a labeler of `labels` whose cost is not said.
-        num_samples, max_samples, num_sets, progress: see `cheapest_plan`.
-        options: the other arguments of `setting`: metric, positive, rates, target, level, cost_sample,
-            cost_gold.
+        question, costs: see `setting`.
+        limits: see `cheapest_plan`.
 
     Raises:
         ValueError: text that cannot be read, both or neither of width and budget, no labelers.
 
-    >>> import jax
+    >>> from jtruth.planning import Costs, Limits, People, Question
     >>> found = plan_request(
-    ...     key=jax.random.key(0), budget=20.0, labelers=["crowd:0.2:0.05:3"], rates="known", num_sets=10,
-    ...     cost_sample=0.02)
+    ...     People(["crowd:0.2:0.05:3"]), budget=20.0, question=Question(rates="known"), costs=Costs(0.02),
+    ...     limits=Limits(num_sets=10))
     >>> found.best.plan
     Plan(num_samples=166, labels=(2.0,), num_gold=0)
     """
+    labelers, labels, prior, classifier, cost_label = people
     if (width is None) == (budget is None):
         raise ValueError("say what is wanted: either width (--width .05) or budget (--budget 200)")
     typed = [_typed(text) for text in labelers]
@@ -79,11 +81,10 @@ def plan_request(
         raise ValueError("there are no labelers: give --labeler name:error:cost, or a file of labels")
     classes = len(guess)
     kinds = [k if k.matrix.shape[0] == classes else _spread(k, classes) for k in kinds]
-    made = setting(guess, _classifier(classifier, classes), kinds, **options)
-    limits = {"num_samples": num_samples, "max_samples": max_samples, "num_sets": num_sets}
+    made = setting(guess, _classifier(classifier, classes), kinds, question, costs)
     if width is not None:
-        return cheapest_plan(made, width, key=key, progress=progress, **limits)
-    return narrowest_plan(made, float(budget or 0), key=key, progress=progress, **limits)
+        return cheapest_plan(made, width, key=key, limits=limits)
+    return narrowest_plan(made, float(budget or 0), key=key, limits=limits)
 
 
 def kinds_of(

@@ -9,7 +9,7 @@ whether `labels` of the winner are 1 or 2.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,15 +25,24 @@ _NO_LIMIT = 1e15  # a budget that buys everything
 _LEAST = 20  # samples; fewer are no plan
 
 
+class Limits(NamedTuple):
+    """How many samples there may be, and how a search simulates."""
+
+    num_samples: int | None = None  # fix their number; needed for the in-sample target
+    max_samples: int = 100_000  # how many there are
+    num_sets: int | None = None  # data sets of a simulation; None: 200 for known rates, 16 for learned
+    progress: Callable[[int, int], None] | None = None  # called with (sets done, planned) of each simulation
+
+
+_LIMITS = Limits()
+
+
 def cheapest_plan(
     setting: Setting,
     width: float,
     *,
     key: Any = None,
-    num_samples: int | None = None,
-    max_samples: int = 100_000,
-    num_sets: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    limits: Limits = _LIMITS,
 ) -> PlanSearch:
     """The cheapest plan whose expected interval is at most `width` wide.
 
@@ -41,10 +50,7 @@ def cheapest_plan(
         setting: see `setting`; it holds the costs.
         width: of the interval of the metric, high minus low.
         key: of the simulation that confirms the plan: a whole number or a JAX key; left out, it is 0.
-        num_samples: fix the number of samples; needed for the in-sample target.
-        max_samples: how many samples there are.
-        num_sets: data sets of a simulation; by default 200 for known rates and 16 for learned ones.
-        progress: called with (sets done, sets planned) of each simulation.
+        limits: of the number of samples, and of the simulations.
 
     Returns:
         `PlanSearch`, which prints as the plan and its alternatives.
@@ -52,17 +58,16 @@ def cheapest_plan(
     Raises:
         ValueError: no plan within the limits is narrow enough, or a width that is not in (0, 1).
 
-    >>> import jax
-    >>> from jtruth.planning import labeler, setting
+    >>> from jtruth.planning import Costs, Limits, Question, labeler, setting
     >>> crowd, expert = labeler("crowd", 0.2, 0.05, people=5), labeler("expert", 0.05, 0.5)
-    >>> made = setting([0.7, 0.3], 0.9, [crowd, expert], rates="known", cost_sample=0.02)
-    >>> found = cheapest_plan(made, 0.06, key=jax.random.key(0), num_sets=20)
+    >>> made = setting([0.7, 0.3], 0.9, [crowd, expert], Question(rates="known"), Costs(0.02))
+    >>> found = cheapest_plan(made, 0.06, key=0, limits=Limits(num_sets=20))
     >>> found.best.plan.labels, 0.055 < found.simulated.mean < 0.065
     ((3.0, 0.0), True)
     """
     if not 0 < width < 1:
         raise ValueError(f"width is {width}; give how wide the interval may be, between 0 and 1")
-    least, most = _limits(setting, num_samples, max_samples)
+    least, most = _limits(setting, limits)
     tried = {mix.labels: mix for mix in mixes(setting)}
     rows = {
         labels: row
@@ -71,9 +76,9 @@ def cheapest_plan(
     }
     if not rows:
         raise ValueError(_impossible(setting, width, tried, least, most))
-    options = {"key": key, "num_sets": num_sets, "progress": progress}
+    options = {"key": key, "num_sets": limits.num_sets, "progress": limits.progress}
     best, simulated = _confirm(setting, width, tried, rows, least, most, options)
-    return _result(setting, rows, best, simulated, "width", width, len(tried), width * _ABOVE, least < most)
+    return _result(setting, rows, best, simulated, ("width", width), len(tried), width * _ABOVE, least < most)
 
 
 def _confirm(setting, width, tried, rows, least, most, options) -> tuple[tuple, SimulatedWidth]:
@@ -112,10 +117,7 @@ def narrowest_plan(
     budget: float,
     *,
     key: Any = None,
-    num_samples: int | None = None,
-    max_samples: int = 100_000,
-    num_sets: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    limits: Limits = _LIMITS,
 ) -> PlanSearch:
     """The plan with the narrowest expected interval that a budget buys; arguments as in `cheapest_plan`.
 
@@ -126,7 +128,7 @@ def narrowest_plan(
     """
     if not (np.isfinite(budget) and budget > 0):
         raise ValueError(f"budget is {budget}; give what may be spent, a positive number")
-    least, most = _limits(setting, num_samples, max_samples)
+    least, most = _limits(setting, limits)
     tried = list(mixes(setting))
     rows = {
         mix.labels: row
@@ -138,13 +140,14 @@ def narrowest_plan(
             f"a budget of {budget:g} buys no plan of {least} or more samples that tells anything"
         )
     first = sorted(rows, key=lambda labels: rows[labels].width)[:3]
-    options = {"key": key, "num_sets": num_sets, "progress": progress}
+    options = {"key": key, "num_sets": limits.num_sets, "progress": limits.progress}
     simulated = {labels: simulated_width(setting, rows[labels].plan, **options) for labels in first}
     best = min(first, key=lambda labels: simulated[labels].mean)
-    return _result(setting, rows, best, simulated[best], "budget", budget, len(tried), None, least < most)
+    return _result(setting, rows, best, simulated[best], ("budget", budget), len(tried), None, least < most)
 
 
-def _limits(setting: Setting, num_samples: int | None, max_samples: int) -> tuple[int, int]:
+def _limits(setting: Setting, limits: Limits) -> tuple[int, int]:
+    num_samples, max_samples = limits[:2]
     if num_samples is None and setting.target == "in-sample":
         raise ValueError(
             "for the in-sample target say num_samples: one sample whose class is known has an in-sample "
@@ -171,7 +174,8 @@ def _impossible(setting: Setting, width: float, tried: dict[tuple, Mix], least: 
     )
 
 
-def _result(setting, rows, best, simulated, wanted, amount, number, limit, free) -> PlanSearch:
+def _result(setting, rows, best, simulated, asked, number, limit, free) -> PlanSearch:
+    wanted, amount = asked
     plan = simulated.plan
     row = Row(plan, plan_cost(setting, plan), simulated.mean)
     approximate = approximate_width(setting, plan)

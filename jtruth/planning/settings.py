@@ -28,6 +28,28 @@ class Labeler(NamedTuple):
     people: int  # so many labels of this kind can a sample have
 
 
+class Question(NamedTuple):
+    """What is asked of the classifier, and what will be known when the answers are in."""
+
+    metric: str = "accuracy"  # any of `jtruth.tables.metrics`; precision, recall, ... are of class `positive`
+    positive: int = 1  # code of the positive class
+    # "known": prior and error rates are known then; "learned": they must be learned from the same labels, as
+    # `fit_joint` does
+    rates: str = "learned"
+    target: str = "population"  # how good the classifier is on new samples; or "in-sample", on these
+    level: float = 0.95  # of the interval whose width is planned
+
+
+class Costs(NamedTuple):
+    """What a sample without labels costs, and one gold answer (infinite: there are none)."""
+
+    sample: float = 0.0
+    gold: float = np.inf
+
+
+ACCURACY, FREE = Question(), Costs()
+
+
 class Setting(NamedTuple):
     """What does not change from plan to plan; made by `setting`."""
 
@@ -109,14 +131,8 @@ def setting(
     prior: Any,
     classifier: Any,
     labelers: Sequence[Labeler],
-    *,
-    metric: str = "accuracy",
-    positive: int = 1,
-    rates: str = "learned",
-    target: str = "population",
-    level: float = 0.95,
-    cost_sample: float | int = 0.0,
-    cost_gold: float | int = np.inf,
+    question: Question = ACCURACY,
+    costs: Costs = FREE,
 ) -> Setting:
     """Put together and check what plans are made for.
 
@@ -125,13 +141,8 @@ def setting(
         classifier: what is expected of the classifier under test: its accuracy, or its matrix (classes,
             classes), rows = true class. For two classes [[1 - p_FA, p_FA], [1 - p_D, p_D]].
         labelers: the kinds, see `labeler`.
-        metric: any of `jtruth.tables.metrics`; precision, recall, ... are of class `positive`.
-        positive: code of the positive class.
-        rates: "known" if prior and matrices are known when the answers are in; "learned" if they must be
-            learned from the same labels, as `fit_joint` does.
-        target: "population", how good the classifier is on new samples; or "in-sample", on these.
-        level: of the interval whose width is planned.
-        cost_sample, cost_gold: of a sample without labels, and of one gold answer; infinite: there are none.
+        question: the metric, of which class, on which samples, with what known.
+        costs: beside those of labels.
 
     Raises:
         ValueError: bad prior, matrix, metric, level or costs, kinds of the same name or of other classes.
@@ -155,16 +166,17 @@ def setting(
     for one in labelers:
         if one.matrix.shape[0] != classes:
             raise ValueError(f"labeler {one.name!r} has {one.matrix.shape[0]} classes, the prior {classes}")
+    metric, positive, rates, target, level = question
     choose("rates", rates, RATES)
     choose("target", target, TARGETS)
-    if not (np.isfinite(cost_sample) and cost_sample >= 0) or not cost_gold >= 0:
-        raise ValueError(f"cost_sample is {cost_sample} and cost_gold {cost_gold}; costs are 0 or more")
+    if not (np.isfinite(costs.sample) and costs.sample >= 0) or not costs.gold >= 0:
+        raise ValueError(f"cost_sample is {costs.sample} and cost_gold {costs.gold}; costs are 0 or more")
     if not 0 <= positive < classes:
         raise ValueError(f"positive is {positive}; classes are 0 to {classes - 1}")
     terms = named_metric(metric, range(classes), positive).terms(pi[:, None] * matrix)
     made = Setting(
         pi, matrix, tuple(labelers), metric, terms.numerator, terms.denominator, rates, target,
-        check_level(level), float(cost_sample), float(cost_gold), positive,
+        check_level(level), float(costs.sample), float(costs.gold), positive,
     )  # fmt: skip
     if not (made.denominator * pi[:, None] * matrix).sum() > 0:
         raise ValueError(f"{metric} is undefined for such a classifier: it never predicts class {positive}")
@@ -186,7 +198,7 @@ def check_plan(setting: Setting, plan: Plan) -> Plan:
 def plan_cost(setting: Setting, plan: Plan) -> float:
     """What the plan costs. With known rates samples with gold need no labels, and get none.
 
-    >>> made = setting([0.7, 0.3], 0.9, [labeler("crowd", 0.2, 0.05, 5)], cost_sample=0.1, cost_gold=2)
+    >>> made = setting([0.7, 0.3], 0.9, [labeler("crowd", 0.2, 0.05, 5)], costs=Costs(0.1, 2))
     >>> print(f"{plan_cost(made, Plan(100, (3,), 10)):.2f}")
     45.00
     """

@@ -70,8 +70,8 @@ def simulated_widths(
         ValueError: a plan that is impossible, or fewer than two sets.
 
     >>> import jax
-    >>> from jtruth.planning import labeler, setting
-    >>> made = setting([0.7, 0.3], 0.9, [labeler("crowd", 0.2, people=5)], rates="known")
+    >>> from jtruth.planning import Question, labeler, setting
+    >>> made = setting([0.7, 0.3], 0.9, [labeler("crowd", 0.2, people=5)], Question(rates="known"))
     >>> one, three = simulated_widths(
     ...     made, [Plan(500, (1,), 0), Plan(500, (3,), 0)], key=jax.random.key(0), num_sets=10)
     >>> bool(one.mean > 1.3 * three.mean), three.method

@@ -17,12 +17,13 @@ from jtruth.plots.calibration import (
     plot_second_opinion,
 )
 from jtruth.plots.estimate import plot_estimate
-from jtruth.plots.joint import plot_joint
+from jtruth.plots.joint import Look, plot_joint
 from jtruth.plots.path import plot_path
 from jtruth.plots.rows import plot_comparison, plot_metrics
 from jtruth.plots.sensitivity import plot_sensitivity
 
 __all__ = [
+    "Look",
     "plot_calibration_map",
     "plot_comparison",
     "plot_concentrations",

@@ -1,7 +1,7 @@
 """Two metrics at once: regions on the ROC or precision-recall plane (Su Figures 12, 13, 18)."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -16,6 +16,17 @@ from jtruth.tables.joint import JointDensity, JointEstimate
 _BINS = 135  # of the grid of a joint law, over +-5 sd
 
 
+class Look(NamedTuple):
+    """How the regions of one method look."""
+
+    name: str = "posterior"  # of the method, for the legend
+    color: str = BLUE
+    fill: bool = True  # False: outlines only, to lay one law over another
+
+
+_LOOK = Look()
+
+
 def plot_joint(
     joint: JointEstimate | JointDensity,
     *,
@@ -23,9 +34,7 @@ def plot_joint(
     ax: Axes | None = None,
     ideal: tuple[float, float] | None = None,
     points: Mapping[str, Any] | None = None,
-    name: str = "posterior",
-    color: str = BLUE,
-    fill: bool = True,
+    look: Look = _LOOK,
     plot_chance_level: bool = True,
 ) -> Axes:
     """Highest-density regions of two metrics on the ROC or precision-recall plane (Su Figure 12).
@@ -41,9 +50,7 @@ def plot_joint(
         ax: where to draw; a new figure if None.
         ideal: the true (first, second), where it is known.
         points: name -> (first, second) or (n, 2) of them: answers of methods that give only numbers.
-        name: name of the method, for the legend.
-        color: of the regions.
-        fill: fill the regions, rather than outline them only (to lay one law over another).
+        look: name, color and filling of the regions.
         plot_chance_level: on the ROC plane, draw the line of a classifier that guesses.
 
     Raises:
@@ -51,6 +58,7 @@ def plot_joint(
     """
     for level in levels:
         check_level(level)
+    name, color, fill = look
     ax = new_axes(ax)
     pair = (joint.first, joint.second)
     turned = pair in {("recall", "false_alarm_rate"), ("precision", "recall")}

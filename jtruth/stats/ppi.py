@@ -119,10 +119,8 @@ def gold_sample(
 
 
 def ppi_ratio(
-    numerator: Float[np.ndarray, " gold"],
-    denominator: Float[np.ndarray, " gold"],
-    numerator_hat: Float[np.ndarray, " samples"],
-    denominator_hat: Float[np.ndarray, " samples"],
+    truth: tuple[Float[np.ndarray, " gold"], Float[np.ndarray, " gold"]],
+    predicted: tuple[Float[np.ndarray, " samples"], Float[np.ndarray, " samples"]],
     gold: GoldSample,
     *,
     power: float | None = None,
@@ -134,9 +132,9 @@ def ppi_ratio(
     """Estimate sum(numerator)/sum(denominator) over all samples.
 
     Args:
-        numerator, denominator: of the gold samples in the order of `gold.chosen`, as they truly are.
-        numerator_hat, denominator_hat: (samples,) what is predicted for them, in every sample, made without
-            the gold answers. Equal to the truth where that is known anyway (predicted positives).
+        truth: (numerator, denominator) of the gold samples in the order of `gold.chosen`.
+        predicted: what is predicted for them, (samples,) each, made without the gold answers. Equal to the
+            truth where that is known anyway (predicted positives).
         gold: from `gold_sample`.
         power: weight of the predictions; None: the best one by the gold (PPI++), 1: plain PPI, 0: gold only.
         target: "in-sample" or "population".
@@ -154,7 +152,7 @@ def ppi_ratio(
     0.25 [0.218, 0.282]
     """
     check.choose("target", target, TARGETS)
-    a, b, f, g = _checked(numerator, denominator, numerator_hat, denominator_hat, gold)
+    a, b, f, g = _checked(*truth, *predicted, gold)
     informative = int(((a != 0) | (b != 0)).sum())
     share = gold.weight / gold.weight.sum()
     weight, value, converged = (1.0 if power is None else power), np.nan, False
@@ -174,12 +172,12 @@ def ppi_ratio(
     if np.isnan(value) or bottom <= 0 or not informative:
         flat = StudentEstimate(0.5 * sum(bounds), np.inf, 1.0, *bounds)
         return PpiEstimate(flat, float(value), float("inf"), float(weight), informative, converged)
-    truth, guess = (a - value * b) / bottom, (f - value * g)[gold.chosen] / bottom
+    left, guess = (a - value * b) / bottom, (f - value * g)[gold.chosen] / bottom
     reach = share * (1.0 if possible is None else np.ptp(possible[0] - value * possible[1], axis=1))
     half = surprise / bottom**2 * (reach / reach.sum() if reach.any() else share)
-    variance = _residual_variance(truth, weight, guess, share, gold, half)
+    variance = _residual_variance(left, weight, guess, share, gold, half)
     if target == "population":
-        spread = truth - share @ truth
+        spread = left - share @ left
         variance += float(share @ spread**2) / (gold.num_samples * (1 - 1 / max(a.size, 2)))
     error = float(np.sqrt(variance))
     law = StudentEstimate(float(value), error, freedom, *bounds)
@@ -194,7 +192,7 @@ def ppi_mean(
 ) -> PpiEstimate:
     """Estimate the mean over all samples; options as `ppi_ratio`, of which it is the case b = 1."""
     ones = np.ones(gold.num_samples)
-    return ppi_ratio(truth, ones[gold.chosen], predicted, ones, gold, **options)
+    return ppi_ratio((truth, ones[gold.chosen]), (predicted, ones), gold, **options)
 
 
 def _checked(a: Any, b: Any, f: Any, g: Any, gold: GoldSample) -> tuple[np.ndarray, ...]:

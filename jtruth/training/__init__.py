@@ -1,5 +1,6 @@
 """How do I train on noisy labels? Objectives, models, rivals, and a scikit-learn face (Su section 3)."""
 
+from jtruth.training._inputs import Stop
 from jtruth.training.batch_objectives import ml, mmse
 from jtruth.training.corrections import (
     backward,
@@ -32,6 +33,7 @@ from jtruth.training.hard_labels import (
 from jtruth.training.linear import (
     Linear,
     LinearFit,
+    Restarts,
     fit_linear,
     l2,
     linear_objective,
@@ -49,7 +51,7 @@ from jtruth.training.losses import (
     squared_hinge,
 )
 from jtruth.training.mbem import MBEMFit, fit_mbem
-from jtruth.training.minibatch import Fit, fit
+from jtruth.training.minibatch import Fit, Recipe, fit
 from jtruth.training.networks import ConvNet, conv_net, mlp, outputs_of
 from jtruth.training.noise_layer import (
     WithLabelers,
@@ -83,7 +85,10 @@ __all__ = [
     "LinearFit",
     "MBEMFit",
     "RaykarFit",
+    "Recipe",
+    "Restarts",
     "SpreadPrior",
+    "Stop",
     "WithLabelers",
     "backward",
     "backward_risk",

@@ -1,6 +1,6 @@
 """What training functions accept, checked on the host before JAX sees it."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -9,6 +9,23 @@ from jtruth._arrays import as_array, is_concrete
 from jtruth._validation import some
 from jtruth.labels import Labels
 from jtruth.posterior import check_not_contradictory, validate_confusion, validate_prior
+
+
+class Stop(NamedTuple):
+    """When an iteration ends."""
+
+    max_steps: int = 1000
+    tol: Any = (
+        None  # no entry of the gradient (L-BFGS) or responsibility (EM) moves by more; None: sqrt(rounding)
+    )
+
+    def checked(self, dtype: Any, least: int = 1) -> "Stop":
+        """The same with a tolerance; ValueError for numbers that cannot be meant."""
+        check_whole(least, max_steps=self.max_steps)
+        if self.tol is None:
+            return self._replace(tol=float(np.sqrt(jax.numpy.finfo(dtype).eps)))
+        check_not_negative(self.tol, "tol")
+        return self
 
 
 def as_features(x: Any) -> jax.Array:

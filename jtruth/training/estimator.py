@@ -28,10 +28,11 @@ from jtruth.noise.base import NoiseModel
 from jtruth.posterior import class_posterior, validate_prior
 from jtruth.testing import collapse, exact_posterior
 from jtruth.testing.multiclass.methods import multiclass_posterior
+from jtruth.training._inputs import Stop
 from jtruth.training._prior import estimated_prior
 from jtruth.training.gaussian import FAMILIES, fit_gaussians, gaussian_log_probabilities
 from jtruth.training.hard_labels import label_estimates, vote_shares
-from jtruth.training.linear import fit_linear, linear_outputs
+from jtruth.training.linear import Restarts, fit_linear, linear_outputs
 from jtruth.training.losses import log_probabilities
 from jtruth.training.raykar import fit_raykar
 
@@ -157,7 +158,7 @@ class _Methods:
             self.prior_ = estimated_prior(np.asarray(log_likelihood))
         else:
             self.prior_ = validate_prior(np.asarray(self.prior, np.float64), labels.num_classes)
-        options = {"max_steps": self.max_steps, "tol": self.tol}
+        options: dict[str, Any] = {"stop": Stop(self.max_steps, self.tol)}
         if self.objective == "raykar":
             return fit_raykar(X, labels, regularisation=self.regularisation, **options)
         if self.model != "linear":
@@ -168,7 +169,7 @@ class _Methods:
             log_likelihood = safe_log(jax.nn.one_hot(estimates, labels.num_classes, dtype=X.dtype))
             objective = "mmse"
         options |= {"loss": self.loss, "regularisation": self.regularisation}
-        options |= {"num_restarts": self.num_restarts, "key": self._key()}
+        options["restarts"] = Restarts(self.num_restarts, self._key())
         return fit_linear(X, log_likelihood, self.prior_, objective=objective, **options)
 
     def _key(self):

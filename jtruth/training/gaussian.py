@@ -25,7 +25,7 @@ from jaxtyping import Array, Bool, Float, Int
 from jtruth._arrays import as_array, from_here, is_concrete, safe_log
 from jtruth._validation import choose, some
 from jtruth.posterior import class_posterior, validate_prior
-from jtruth.training._inputs import as_features, check_evidence, check_no_nan, check_not_negative, check_whole
+from jtruth.training._inputs import Stop, as_features, check_evidence, check_no_nan, check_not_negative
 from jtruth.training.objectives import generative_map
 
 Spread = Float[Array | np.ndarray, "classes features"] | Float[Array | np.ndarray, "features features"]
@@ -170,8 +170,7 @@ def fit_gaussians(
     family: str = "naive_bayes",
     spread_prior: SpreadPrior = MAXIMUM_LIKELIHOOD,
     learn_prior: bool = False,
-    max_steps: int = 1000,
-    tol: float | None = None,
+    stop: Stop = Stop(),
 ) -> GaussianFit:
     """Generative training on noisy labels by EM, from the class posterior of the labels alone.
 
@@ -182,9 +181,7 @@ def fit_gaussians(
         family: "naive_bayes" or "lda".
         spread_prior: pseudo-samples of MAP; by default maximum likelihood.
         learn_prior: also estimate pi, by the mean responsibilities.
-        max_steps: of EM; 0 is the fit to soft labels (one M step with the class posterior).
-        tol: converged when no responsibility changes by more; by default the square root of the rounding
-            unit of the dtype of x.
+        stop: of EM; 0 steps are the fit to soft labels (one M step with the class posterior).
 
     Raises:
         ValueError: bad shapes or values, an unknown family, a negative pseudo-count, a class that no label
@@ -202,21 +199,20 @@ def fit_gaussians(
     choose("family", family, tuple(FAMILIES))
     x = as_features(x)
     check_evidence(x, log_likelihood, prior)
-    check_whole(0, max_steps=max_steps)
+    max_steps, tol = stop.checked(x.dtype, least=0)
     for name, value in zip(spread_prior._fields, spread_prior, strict=True):
         check_not_negative(value, name)
     log_likelihood = as_array(log_likelihood).astype(x.dtype)
     prior = jnp.asarray(prior, x.dtype)
-    tol = float(jnp.finfo(x.dtype).eps) ** 0.5 if tol is None else tol
     weights = class_posterior(log_likelihood, prior)
     _check_supported(weights)
-    options = {"family": family, "learn_prior": learn_prior, "max_steps": max_steps}
-    return _em(x, log_likelihood, prior, weights, spread_prior, tol, **options)
+    return _em(x, log_likelihood, prior, weights, spread_prior, tol, (family, learn_prior, max_steps))
 
 
-@partial(jax.jit, static_argnames=("family", "learn_prior", "max_steps"))
-def _em(x, log_likelihood, prior, weights, spread_prior, tol, *, family, learn_prior, max_steps):
+@partial(jax.jit, static_argnums=6)
+def _em(x, log_likelihood, prior, weights, spread_prior, tol, options):
     """EM in one loop: M step, then E step and the objective at these parameters."""
+    family, learn_prior, max_steps = options
     which = FAMILIES[family]
 
     def e_step(model, prior):

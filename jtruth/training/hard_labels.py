@@ -20,6 +20,7 @@ from jaxtyping import Array, Bool, Float, Int
 from jtruth import _host
 from jtruth.labels import Labels
 from jtruth.training._inputs import (
+    Stop,
     as_features,
     as_labels,
     check_labels,
@@ -97,33 +98,31 @@ def fit_voters(
     *,
     loss: str | None = None,
     regularisation: float = 1.0,
-    max_steps: int = 1000,
-    tol: float | None = None,
+    stop: Stop = Stop(),
 ) -> LinearFit:
     """Voting (Su 3.7) with linear models: one fit for each labeler, with an axis of labelers in front.
 
     Args:
         x: (samples, features), finite numbers.
         labels: at most one label of each labeler for a sample.
-        loss, regularisation, max_steps, tol: as for `fit_linear`; N is what that labeler has labelled.
+        loss, regularisation, stop: as for `fit_linear`; N is what that labeler has labelled.
 
     Raises:
         ValueError: bad features or options, repeated labels, or a labeler without labels.
     """
     x = as_features(x)
     labels = as_labels(labels, x)
-    check_whole(max_steps=max_steps)
     idle = np.flatnonzero(labels.labels_per_labeler() == 0)
     if idle.size:
         raise ValueError(f"labeler {idle[0]} gave no label, so has no classifier; leave it out")
     loss = check_options("mmse", loss, labels.num_classes)
     check_not_negative(regularisation, "regularisation")
     one_hot, given = labels_of_each(labels)
-    enough: float = float(jnp.finfo(x.dtype).eps) ** 0.5 if tol is None else float(tol)
+    stop = stop.checked(x.dtype)
     start, lam = zero_start(x, labels.num_classes, loss), jnp.asarray(regularisation, x.dtype)
 
     def one(evidence, where):
-        return solve_linear(x, evidence, lam, start, loss=loss, where=where, max_steps=max_steps, tol=enough)
+        return solve_linear(x, evidence, lam, start, loss=loss, where=where, stop=stop)
 
     return jax.vmap(one)(jnp.asarray(one_hot, x.dtype), jnp.asarray(given))
 

@@ -28,6 +28,7 @@ from jtruth._random import required_key
 from jtruth._validation import choose
 from jtruth.posterior import class_posterior
 from jtruth.training._inputs import (
+    Stop,
     as_features,
     check_evidence,
     check_no_nan,
@@ -40,6 +41,7 @@ from jtruth.training.losses import BINARY_LOSSES, LOSSES, Outputs, log_probabili
 from jtruth.training.objectives import Mask, discriminative_ml, mmse_risk
 
 FITTED_LOSSES = ("logistic", "cross_entropy", "brier", "hinge", "squared_hinge")
+_PRECISE = Stop(tol=1e-6)
 _WIDTHS = (1.0, 0.1, 0.01, 0.001)  # of the rounded hinge, each started from the one before
 
 
@@ -48,6 +50,16 @@ class Linear(NamedTuple):
 
     intercept: Float[Array | np.ndarray, "*outputs"]
     weights: Float[Array | np.ndarray, " features *outputs"]
+
+
+class Restarts(NamedTuple):
+    """Starts at random, beside the default one."""
+
+    num: int = 0
+    key: Any = None  # a random key or a whole number, where there are any
+
+
+_NONE = Restarts()
 
 
 class LinearFit(NamedTuple):
@@ -146,8 +158,7 @@ def solve_linear(
     objective: str = "mmse",
     loss: str = "logistic",
     where: Mask = None,
-    max_steps: int = 1000,
-    tol: float | Float[Array, ""] = 1e-6,
+    stop: Stop = _PRECISE,
 ) -> LinearFit:
     """Minimise `linear_objective` from one start: pure and jitted, for `vmap` over any argument.
 
@@ -156,24 +167,21 @@ def solve_linear(
     """
     choose("objective", objective, ("mmse", "ml"))
     choose("loss", loss, FITTED_LOSSES)
-    check_whole(max_steps=max_steps)
     check_not_negative(regularisation, "regularisation")
-    check_not_negative(tol, "tol")
+    max_steps, tol = stop.checked(jnp.asarray(x).dtype)
     _check_linear(start, x)
     check_per_class({"evidence": evidence}, where=where)
     if objective == "mmse":
         check_posterior(evidence, where)
     if np.shape(evidence)[0] != np.shape(x)[0]:
         raise ValueError(f"evidence has {np.shape(evidence)[0]} samples but x has {np.shape(x)[0]}")
-    options: dict[str, Any] = {"objective": objective, "loss": loss, "max_steps": max_steps}
-    return _solve(x, evidence, regularisation, start, where=where, tol=tol, **options)
+    return _solve(x, evidence, regularisation, start, where, tol, (objective, loss, max_steps))
 
 
-@partial(jax.jit, static_argnames=("objective", "loss", "max_steps"))
-def _solve(
-    x, evidence, regularisation, start: Linear, *, objective, loss, where, max_steps, tol
-) -> LinearFit:
-    """`solve_linear` compiled."""
+@partial(jax.jit, static_argnums=6)
+def _solve(x, evidence, regularisation, start: Linear, where, tol, options) -> LinearFit:
+    """`solve_linear` compiled for (objective, loss, most steps)."""
+    objective, loss, max_steps = options
     widths = _WIDTHS if (objective, loss) == ("mmse", "hinge") else (None,)
     model, steps = start, jnp.zeros((), jnp.int32)
     for width in widths:
@@ -203,10 +211,8 @@ def fit_linear(
     objective: str = "mmse",
     loss: str | None = None,
     regularisation: float | Float[Array | np.ndarray, " lambdas"] = 1.0,
-    num_restarts: int = 0,
-    key: Any = None,
-    max_steps: int = 1000,
-    tol: float | None = None,
+    restarts: Restarts = _NONE,
+    stop: Stop = Stop(),
 ) -> LinearFit:
     """Train a linear model on noisy labels (Su 5.4, Appendix F).
 
@@ -218,11 +224,8 @@ def fit_linear(
         loss: "logistic" (the default for 2 classes), "hinge", "squared_hinge" (2 classes), "cross_entropy"
             (the default for more), "brier".
         regularisation: lambda >= 0, or several of them, for one `LinearFit` with an axis of lambdas.
-        num_restarts: further random starts, of normal weights; for "ml" and "brier", which are not convex.
-        key: random key of these starts, or a whole number.
-        max_steps: of L-BFGS, per start.
-        tol: converged when no entry of the gradient exceeds it; by default the square root of the rounding
-            unit of the dtype of x.
+        restarts: further starts, of normal weights; for "ml" and "brier", which are not convex.
+        stop: of L-BFGS, per start.
 
     Raises:
         ValueError: x is not a finite matrix, rows or classes do not match, an unknown option, no key.
@@ -240,22 +243,20 @@ def fit_linear(
     check_evidence(x, log_likelihood, prior)
     loss = check_options(objective, loss, log_likelihood.shape[1])
     check_not_negative(regularisation, "regularisation")
-    check_whole(0, num_restarts=num_restarts)
-    check_whole(max_steps=max_steps)
-    if num_restarts:
-        key = required_key(key, "a random start")
+    check_whole(0, num_restarts=restarts.num)
+    if restarts.num:
+        restarts = restarts._replace(key=required_key(restarts.key, "a random start"))
     lam = jnp.asarray(regularisation, x.dtype)
-    tol = float(jnp.finfo(x.dtype).eps) ** 0.5 if tol is None else tol
     log_likelihood = as_array(log_likelihood).astype(x.dtype)
     posterior = class_posterior(log_likelihood, jnp.asarray(prior, x.dtype))
     evidence = posterior if objective == "mmse" else log_likelihood
-    options = {"loss": loss, "max_steps": max_steps, "tol": tol}
+    options: dict[str, Any] = {"loss": loss, "stop": stop.checked(x.dtype)}
 
     def for_one(lam):
         start = zero_start(x, log_likelihood.shape[1], loss)
         if objective == "ml":
             start = solve_linear(x, posterior, lam, start, **options).model
-        starts = _starts(start, num_restarts, key)
+        starts = _starts(start, *restarts)
         solve = partial(solve_linear, x, evidence, lam, objective=objective, **options)
         return best_start(jax.vmap(solve)(starts))
 

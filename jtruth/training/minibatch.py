@@ -40,16 +40,21 @@ class Fit(NamedTuple):
     converged: Bool[Array, ""]  # stopped by `patience` and not by `num_epochs`
 
 
-class _Setup(NamedTuple):
-    apply: Callable
-    objective: BatchObjective
-    judge: BatchObjective
-    penalty: Callable | None
-    optimiser: optax.GradientTransformation
-    batch_size: int
-    num_epochs: int
-    patience: int
-    progress: Callable | None
+class Recipe(NamedTuple):
+    """What is minimised, and how."""
+
+    objective: BatchObjective  # of a batch: objective(outputs, evidence, where=mask)
+    penalty: Callable[[Any], Array] | None = None  # added to it, penalty(model); it holds its own 1/N
+    # By what validation samples are judged, lower is better; None: by the objective. `negative_auc` stops on
+    # the estimated area under the ROC curve.
+    judge: BatchObjective | None = None
+    optimiser: optax.GradientTransformation | None = None  # of optax; None: Adam with step .001
+    batch_size: int = 64  # a batch is at most the training set
+    num_epochs: int = 100
+    patience: int | None = None  # epochs without a better value before stopping; None runs all epochs
+    # True for a progress bar, or a function called after every epoch with (epoch, training value, validation
+    # value). A new function compiles anew.
+    progress: bool | Callable[[Any, Any, Any], None] = False
 
 
 class _State(NamedTuple):
@@ -69,16 +74,9 @@ def fit(
     apply: Callable[[Any, Any], Array],
     x: Any,
     evidence: Any,
-    objective: BatchObjective,
+    recipe: Recipe,
     *,
-    penalty: Callable[[Any], Array] | None = None,
-    optimiser: optax.GradientTransformation | None = None,
-    batch_size: int = 64,
-    num_epochs: int = 100,
     validation: tuple[Any, Any] | None = None,
-    judge: BatchObjective | None = None,
-    patience: int | None = None,
-    progress: bool | Callable[[Any, Any, Any], None] = False,
 ) -> Fit:
     """Train a model by minibatches. Deterministic in `key`; may be put under `jax.vmap` over keys or data.
 
@@ -88,17 +86,9 @@ def fit(
         apply: outputs of a batch, `apply(model, x)`. The same function objects reuse the compiled program.
         x: array or pytree of arrays, samples first.
         evidence: what the labels say, samples first: class posterior, log-likelihood, or whatever else
-            `objective` takes (a pytree is fine).
-        objective: of a batch: `objective(outputs, evidence, where=mask)`.
-        penalty: added to it, `penalty(model)`; it holds its own 1/N.
-        optimiser: from optax; by default Adam with step .001.
-        batch_size, num_epochs: a batch is at most the training set.
+            the objective takes (a pytree is fine).
+        recipe: the objective, and how it is minimised.
         validation: (x, evidence) of samples held out.
-        judge: what they are judged by, lower is better, with the signature of `objective`; by default it
-            is `objective`. `negative_auc` stops on the estimated area under the ROC curve.
-        patience: epochs without a better value before stopping; None runs all epochs.
-        progress: True for a progress bar, or a function called after every epoch with (epoch, training
-            value, validation value). A new function compiles anew.
 
     Raises:
         ValueError: sizes that are not positive, x and evidence of different lengths, patience without
@@ -106,36 +96,33 @@ def fit(
 
     Example:
         >>> import jax, jax.numpy as jnp
-        >>> from jtruth.training import Linear, fit, linear_outputs, mmse
+        >>> from jtruth.training import Linear, Recipe, fit, linear_outputs, mmse
         >>> x, rho = jnp.array([[-1.], [1.]] * 8), jnp.array([[.9, .1], [.2, .8]] * 8)
         >>> start = Linear(jnp.zeros(()), jnp.zeros(1))
-        >>> found = fit(jax.random.key(0), start, linear_outputs, x, rho, mmse("logistic"), num_epochs=3)
+        >>> recipe = Recipe(mmse("logistic"), num_epochs=3)
+        >>> found = fit(jax.random.key(0), start, linear_outputs, x, rho, recipe)
         >>> found.training.shape, bool(found.model.weights[0] > 0)
         ((3,), True)
     """
     key = required_key(key, "minibatches")
-    for name, function in {"apply": apply, "objective": objective, "judge": judge or objective}.items():
+    judge = recipe.judge or recipe.objective
+    for name, function in {"apply": apply, "objective": recipe.objective, "judge": judge}.items():
         if not callable(function):
             raise ValueError(f"{name} is a {type(function).__name__}; give a function, see the docstring")
-    num_samples = _check(x, evidence, validation, patience, batch_size, num_epochs)
-    _check_evidence(objective, evidence)
+    num_samples = _check(x, evidence, validation, recipe)
+    _check_evidence(recipe.objective, evidence)
     if validation is not None:
-        _check_evidence(judge or objective, validation[1])
-    bar = tqdm(total=num_epochs, unit="epoch") if progress is True else None
-    shown: Any = (lambda *_: bar.update()) if bar is not None else progress or None
-    setup = _Setup(
-        apply=apply,
-        objective=objective,
-        judge=judge or objective,
-        penalty=penalty,
-        optimiser=optimiser or _adam(),
-        batch_size=min(batch_size, num_samples),
-        num_epochs=num_epochs,
-        patience=num_epochs if patience is None else patience,
-        progress=shown,
+        _check_evidence(judge, validation[1])
+    bar = tqdm(total=recipe.num_epochs, unit="epoch") if recipe.progress is True else None
+    recipe = recipe._replace(
+        judge=judge,
+        optimiser=recipe.optimiser or _adam(),
+        batch_size=min(recipe.batch_size, num_samples),
+        patience=recipe.num_epochs if recipe.patience is None else recipe.patience,
+        progress=recipe.progress if bar is None else lambda *_: bar.update(),
     )
     model, x, evidence, validation = jax.tree.map(_traceable, (model, x, evidence, validation))
-    found = _run(key, model, x, evidence, validation, setup)
+    found = _run(key, model, apply, x, evidence, validation, recipe)
     if bar is not None:
         jax.block_until_ready(found.training)
         jax.effects_barrier()
@@ -144,36 +131,36 @@ def fit(
 
 
 @eqx.filter_jit
-def _run(key: Any, model: Any, x: Any, evidence: Any, validation: Any, setup: _Setup) -> Fit:
+def _run(key: Any, model: Any, apply: Callable, x: Any, evidence: Any, validation: Any, recipe: Any) -> Fit:
     """All epochs as one loop."""
     arrays, static = eqx.partition(model, eqx.is_inexact_array)
 
     def cost(arrays, x, evidence, where):
         whole = eqx.combine(arrays, static)
-        primary = setup.objective(setup.apply(whole, x), evidence, where=where)
-        return primary if setup.penalty is None else primary + setup.penalty(whole)
+        primary = recipe.objective(apply(whole, x), evidence, where=where)
+        return primary if recipe.penalty is None else primary + recipe.penalty(whole)
 
     def judge(arrays):
         held_x, held_evidence = validation
-        return setup.judge(setup.apply(eqx.combine(arrays, static), held_x), held_evidence, where=None)
+        return recipe.judge(apply(eqx.combine(arrays, static), held_x), held_evidence, where=None)
 
     def epoch(s: _State) -> _State:
-        (arrays, optimiser), training = _pass(cost, key, s, (x, evidence), setup)
+        (arrays, optimiser), training = _pass(cost, key, s, (x, evidence), recipe)
         judged = None if validation is None else jnp.asarray(judge(arrays), training.dtype)
-        if setup.progress is not None:
-            jax.debug.callback(setup.progress, s.epoch, training, jnp.nan if judged is None else judged)
+        if recipe.progress:
+            jax.debug.callback(recipe.progress, s.epoch, training, jnp.nan if judged is None else judged)
         return _record(s, arrays, optimiser, training, judged)
 
     def unfinished(s: _State):
-        return (s.epoch < setup.num_epochs) & (s.epoch - 1 - s.best_epoch < setup.patience)
+        return (s.epoch < recipe.num_epochs) & (s.epoch - 1 - s.best_epoch < recipe.patience)
 
     like = jax.eval_shape(cost, arrays, x, evidence, jnp.ones(_rows(x), bool))
-    s = jax.lax.while_loop(unfinished, epoch, _begin(arrays, setup, like.dtype))
-    stopped = s.epoch - 1 - s.best_epoch >= setup.patience
+    s = jax.lax.while_loop(unfinished, epoch, _begin(arrays, recipe, like.dtype))
+    stopped = s.epoch - 1 - s.best_epoch >= recipe.patience
     return Fit(eqx.combine(s.best, static), s.training, s.validation, s.best_epoch, s.epoch, stopped)
 
 
-def _pass(cost: Callable, key: Any, s: _State, data: Any, setup: _Setup) -> tuple[Any, Array]:
+def _pass(cost: Callable, key: Any, s: _State, data: Any, recipe: Any) -> tuple[Any, Array]:
     """One epoch of optimiser steps: (arrays, optimiser state), and the mean cost as it went."""
 
     def step(carry, batch):
@@ -181,11 +168,11 @@ def _pass(cost: Callable, key: Any, s: _State, data: Any, setup: _Setup) -> tupl
         rows = jax.tree.map(lambda leaf: leaf[index], data)
         value, gradient = jax.value_and_grad(cost)(arrays, *rows, where)
         with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):  # optax needs both
-            updates, optimiser = setup.optimiser.update(gradient, optimiser, arrays)
+            updates, optimiser = recipe.optimiser.update(gradient, optimiser, arrays)
         return (optax.apply_updates(arrays, updates), optimiser), value * where.sum().astype(value.dtype)
 
     num_samples = _rows(data)
-    batches = _batches(stream(key, "epoch", s.epoch), num_samples, setup.batch_size)
+    batches = _batches(stream(key, "epoch", s.epoch), num_samples, recipe.batch_size)
     carry, values = jax.lax.scan(step, (s.arrays, s.optimiser), batches)
     return carry, values.sum() / num_samples
 
@@ -206,12 +193,12 @@ def _record(s: _State, arrays: Any, optimiser: Any, training: Array, judged: Arr
     )
 
 
-def _begin(arrays: Any, setup: _Setup, dtype: Any) -> _State:
+def _begin(arrays: Any, recipe: Any, dtype: Any) -> _State:
     """Before the first epoch."""
-    nothing = jnp.full(setup.num_epochs, jnp.nan, dtype)
+    nothing = jnp.full(recipe.num_epochs, jnp.nan, dtype)
     start, before = jnp.zeros((), jnp.int32), jnp.full((), -1, jnp.int32)
     worst = jnp.array(jnp.inf, dtype)
-    return _State(arrays, setup.optimiser.init(arrays), arrays, worst, before, start, nothing, nothing)
+    return _State(arrays, recipe.optimiser.init(arrays), arrays, worst, before, start, nothing, nothing)
 
 
 def _batches(key: Any, num_samples: int, batch_size: int) -> tuple[Array, Array]:
@@ -244,13 +231,13 @@ def _check_evidence(objective: BatchObjective, evidence: Any) -> None:
         objective.check(evidence)
 
 
-def _check(x, evidence, validation, patience, batch_size, num_epochs) -> int:
+def _check(x: Any, evidence: Any, validation: Any, recipe: Recipe) -> int:
     """Number of samples, after a look at the sizes."""
-    check_whole(batch_size=batch_size, num_epochs=num_epochs)
-    if patience is not None:
-        check_whole(patience=patience)
-    if patience is not None and validation is None:
-        raise ValueError("patience needs validation=(x, evidence) of samples held out to look at")
+    check_whole(batch_size=recipe.batch_size, num_epochs=recipe.num_epochs)
+    if recipe.patience is not None:
+        check_whole(patience=recipe.patience)
+        if validation is None:
+            raise ValueError("patience needs validation=(x, evidence) of samples held out to look at")
     for name, pair in {"training": (x, evidence), "validation": validation}.items():
         if pair is not None and (not isinstance(pair, tuple) or len(pair) != 2):
             raise ValueError(f"{name} is a {type(pair).__name__}; give (x, evidence)")

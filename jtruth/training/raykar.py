@@ -23,12 +23,14 @@ from jaxtyping import Array, Bool, Float, Int
 from jtruth._arrays import from_here, safe_log
 from jtruth.labels import Labels
 from jtruth.noise import ConfusionMatrices
-from jtruth.training._inputs import as_features, as_labels, check_matrices, check_not_negative, check_whole
+from jtruth.training._inputs import Stop, as_features, as_labels, check_matrices, check_not_negative
 from jtruth.training._labelers import check_pseudo_counts, counted_matrices, pseudo_matrix
 from jtruth.training.hard_labels import vote_shares
 from jtruth.training.linear import Linear, check_options, l2, linear_outputs, solve_linear, zero_start
 from jtruth.training.losses import log_probabilities
 from jtruth.training.objectives import discriminative_map
+
+_STOP = Stop(max_steps=200)
 
 
 class RaykarFit(NamedTuple):
@@ -49,8 +51,7 @@ def fit_raykar(
     *,
     regularisation: float = 1.0,
     pseudo_counts: tuple[float, float] = (0.0, 0.0),
-    max_steps: int = 200,
-    tol: float | None = None,
+    stop: Stop = _STOP,
 ) -> RaykarFit:
     """Train logistic (2 classes) or softmax regression and estimate every labeler's confusion matrix.
 
@@ -59,9 +60,7 @@ def fit_raykar(
         labels: any number of labelers and labels.
         regularisation: lambda >= 0, on the weights and not on the intercepts.
         pseudo_counts: added to the diagonal and to the other entries of every matrix (0: likelihood).
-        max_steps: of EM.
-        tol: converged when no entry of the class posterior changes by more; by default the square root of
-            the rounding unit of the dtype of x.
+        stop: of EM.
 
     Raises:
         ValueError: bad features, or another number of samples than the labels have.
@@ -79,9 +78,8 @@ def fit_raykar(
     x = as_features(x)
     labels = as_labels(labels, x)
     _check_numbers(regularisation, pseudo_counts)
-    check_whole(max_steps=max_steps)
+    max_steps, tol = stop.checked(x.dtype)
     loss = check_options("mmse", None, labels.num_classes)
-    tol = float(jnp.finfo(x.dtype).eps) ** 0.5 if tol is None else tol
     rho = jnp.asarray(vote_shares(labels), x.dtype)
     numbers = [jnp.asarray(value, x.dtype) for value in (regularisation, pseudo_counts, tol)]
     return _em(x, labels, rho, *numbers, loss=loss, max_steps=max_steps)
@@ -122,7 +120,7 @@ def _em(x, labels, rho, lam, pseudo_counts, tol, *, loss, max_steps) -> RaykarFi
     """EM in one loop; L-BFGS inside starts from the last theta, so J cannot rise."""
 
     def m_step(model, rho):
-        fit = solve_linear(x, rho, lam, model, loss=loss, max_steps=200, tol=tol)
+        fit = solve_linear(x, rho, lam, model, loss=loss, stop=Stop(200, tol))
         return fit.model, counted_matrices(labels, rho, pseudo_counts)
 
     def e_step(model, matrices):

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
+from jtruth.asking import Aim, Prices, Rates, next_labels
 from jtruth.asking import labels as asking
-from jtruth.asking import next_labels
 from jtruth.labels import Labels
 from jtruth.tables.metrics import named_metric
 
@@ -56,7 +56,7 @@ def small(classes, size, seed=0):
 def test_two_classes_exactly(metric):
     z, y_pred, psi, pi, labels = small(2, 7)
     now, drop = by_enumeration(z, y_pred, psi, pi, metric)
-    found = next_labels(labels, y_pred, 3, key=KEY, metric=metric, matrices=psi, prior=pi)
+    found = next_labels(labels, y_pred, 3, key=KEY, aim=Aim(metric), rates=Rates(psi, pi))
     assert found.method == "exact, rates known"
     assert found.variance == pytest.approx(now, rel=1e-10)
     np.testing.assert_allclose(found.reductions, drop, atol=1e-13)
@@ -68,12 +68,12 @@ def test_two_classes_exactly(metric):
 def test_three_classes_by_draws():
     z, y_pred, psi, pi, labels = small(3, 6)
     now, drop = by_enumeration(z, y_pred, psi, pi, "accuracy")
-    found = next_labels(labels, y_pred, 2, key=KEY, matrices=psi, prior=pi, num_draws=4000)
+    found = next_labels(labels, y_pred, 2, key=KEY, rates=Rates(psi, pi, 4000))
     assert found.variance == pytest.approx(now, rel=0.05)  # 4000 draws
     np.testing.assert_allclose(found.reductions, drop, atol=0.05 * drop.max())
     for metric in ("recall", "f1"):  # linearised: six samples are few, the order is right
         now, drop = by_enumeration(z, y_pred, psi, pi, metric)
-        found = next_labels(labels, y_pred, 1, key=KEY, metric=metric, matrices=psi, prior=pi, num_draws=4000)
+        found = next_labels(labels, y_pred, 1, key=KEY, aim=Aim(metric), rates=Rates(psi, pi, 4000))
         assert np.corrcoef(found.reductions.ravel(), drop.ravel())[0, 1] > 0.9
 
 
@@ -90,11 +90,12 @@ def crowd(size=400):
 
 def test_draws_agree_with_exact_tables(monkeypatch):
     _, _, y_pred, labels, matrices = crowd()
-    options = {"key": KEY, "metric": "recall", "matrices": matrices, "prior": [0.7, 0.3]}
+    rates = Rates(matrices, [0.7, 0.3], 2000)
+    options = {"key": KEY, "aim": Aim("recall"), "rates": rates}
     monkeypatch.setattr(asking, "_MOST_TABLES", 1000)
     exact = next_labels(labels, y_pred, 20, **options)
     monkeypatch.setattr(asking, "_MOST_TABLES", 0)
-    drawn = next_labels(labels, y_pred, 20, **options, num_draws=2000)
+    drawn = next_labels(labels, y_pred, 20, **options)
     assert exact.method != drawn.method
     assert np.corrcoef(exact.reductions.ravel(), drawn.reductions.ravel())[0, 1] > 0.999
     assert drawn.reductions.sum() == pytest.approx(exact.reductions.sum(), rel=0.1)
@@ -104,26 +105,26 @@ def test_draws_agree_with_exact_tables(monkeypatch):
 def test_asked_as_expected():
     """Precision needs predicted positives; the good labeler is asked first; nobody is asked twice; costs."""
     y, z, y_pred, labels, matrices = crowd()
-    options = {"key": KEY, "metric": "precision", "matrices": matrices, "prior": [0.7, 0.3], "num_draws": 300}
+    options = {"key": KEY, "aim": Aim("precision"), "rates": Rates(matrices, [0.7, 0.3], 300)}
     found = next_labels(labels, y_pred, 20, **options)
     assert (y_pred[found.samples] == 1).all() and (found.labelers == 0).mean() > 0.6
     assert (z[found.samples, found.labelers] < 0).all()
     assert np.all(np.diff(found.drop) <= 1e-15) and (found.reductions[z >= 0] == 0).all()
     assert (found.gold_reductions[:, None] >= found.reductions - 1e-12).all()
-    dear = next_labels(labels, y_pred, 20, **options, costs=[100.0, 1.0, 1.0, 1.0])
+    dear = next_labels(labels, y_pred, 20, **options, prices=Prices([100.0, 1.0, 1.0, 1.0]))
     assert (dear.labelers != 0).all()
     truth = np.where(np.arange(400) < 100, y, -1)
-    gold = next_labels(labels, y_pred, 20, **options, gold=truth, cost_gold=1.0)
+    gold = next_labels(labels, y_pred, 20, **options, gold=truth, prices=Prices(gold=1.0))
     assert (gold.labelers == -1).all() and (gold.samples >= 100).all()
     assert (gold.reductions[:100] == 0).all() and "gold" in str(gold)
-    population = next_labels(labels, y_pred, 20, **options, target="population")
+    population = next_labels(labels, y_pred, 20, **options | {"aim": Aim("precision", target="population")})
     assert population.variance > found.variance
 
 
 def test_learned_rates_are_near_known_ones():
     _, _, y_pred, labels, matrices = crowd()
-    learned = next_labels(labels, y_pred, 10, key=KEY, metric="recall")
-    known = next_labels(labels, y_pred, 10, key=KEY, metric="recall", matrices=matrices, prior=[0.7, 0.3])
+    learned = next_labels(labels, y_pred, 10, key=KEY, aim=Aim("recall"))
+    known = next_labels(labels, y_pred, 10, key=KEY, aim=Aim("recall"), rates=Rates(matrices, [0.7, 0.3]))
     assert learned.variance > known.variance and "learned" in learned.method
     assert np.corrcoef(learned.reductions.ravel(), known.reductions.ravel())[0, 1] > 0.8
     assert "sd of" in str(learned)
@@ -162,7 +163,7 @@ def test_learned_rates_by_enumeration():
         for i, t in np.argwhere(z < 0)
     ]
     drop = spread(p) - np.array(left)
-    found = next_labels(Labels.from_matrix(z, 2), y_pred, 2, key=KEY, num_draws=3000)
+    found = next_labels(Labels.from_matrix(z, 2), y_pred, 2, key=KEY, rates=Rates(num_draws=3000))
     assert found.variance == pytest.approx(spread(p), rel=0.1)  # some 400 effective draws
     np.testing.assert_allclose(found.reductions[z < 0], drop, atol=0.1 * drop.max())
     assert np.corrcoef(found.reductions[z < 0], drop)[0, 1] > 0.99
@@ -173,7 +174,7 @@ def test_asking_pays():
     """Asking by expected drop leaves less variance than asking at random; both use the true error rates."""
     y, z, y_pred, _, matrices = crowd()
     rng = np.random.default_rng(0)
-    options = {"key": KEY, "metric": "recall", "matrices": matrices, "prior": [0.7, 0.3]}
+    options = {"key": KEY, "aim": Aim("recall"), "rates": Rates(matrices, [0.7, 0.3])}
     answers = np.where(rng.random(z.shape) < 1 - matrices[:, 0, 0], 1 - y[:, None], y[:, None])
     chosen, random = z.copy(), z.copy()
     for _ in range(6):
@@ -194,15 +195,15 @@ def test_what_is_refused(as_installed):
     z, y_pred, psi, pi, labels = small(2, 7)
     ask = lambda **o: next_labels(labels, o.pop("y_pred", y_pred), o.pop("num", 1), key=KEY, **o)  # noqa: E731
     for options, message in (
-        ({"matrices": psi}, "known prior"),
-        ({"matrices": psi[:2], "prior": pi}, "4"),
-        ({"matrices": psi, "prior": pi, "num": 99}, "num is 99"),
-        ({"matrices": psi, "prior": pi, "costs": [1.0, 0.0, 1.0, 1.0]}, "positive"),
-        ({"matrices": psi, "prior": pi, "costs": [1.0]}, "4 labelers"),
+        ({"rates": Rates(psi)}, "known prior"),
+        ({"rates": Rates(psi[:2], pi)}, "4"),
+        ({"rates": Rates(psi, pi), "num": 99}, "num is 99"),
+        ({"rates": Rates(psi, pi), "prices": Prices([1.0, 0.0, 1.0, 1.0])}, "positive"),
+        ({"rates": Rates(psi, pi), "prices": Prices([1.0])}, "4 labelers"),
         ({"y_pred": y_pred[:3]}, "7 samples"),
         ({"gold": np.full(7, 5)}, "outside"),
-        ({"matrices": psi, "prior": pi, "target": "luck"}, "target"),
-        ({"matrices": psi, "prior": pi, "metric": "luck"}, "luck"),
+        ({"rates": Rates(psi, pi), "aim": Aim(target="luck")}, "target"),
+        ({"rates": Rates(psi, pi), "aim": Aim("luck")}, "luck"),
     ):
         with pytest.raises(ValueError, match=message):
             ask(**options)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from jtruth import histograms as hist
-from jtruth.histograms import Histograms
+from jtruth.histograms import HeadOptions, Histograms
 
 CASES = [([4, 1], [0.6, 0.4]), ([5, 0, 0], [0.3, 0.3, 0.4]), ([1, 1, 1, 2], [0.1, 0.2, 0.3, 0.4]),
          ([40, 10, 1], [0.7, 0.2, 0.1])]  # fmt: skip
@@ -120,13 +120,14 @@ def test_heads_find_what_concentration_depends_on():
     q = np.stack([rng.dirichlet(a * row) for a, row in zip(alpha, f, strict=True)])
     h = hist.from_counts(np.stack([rng.multinomial(6, row) for row in q]))
     key = jax.random.key(0)
-    for options in ({}, {"depth": 1, "width": 8, "optimiser": "adam"}):
-        found = jax.jit(partial(hist.fit_concentration_head, **options))(key, x, h, f)
+    for options in (HeadOptions(), HeadOptions(width=8, depth=1, optimiser="adam")):
+        found = jax.jit(partial(hist.fit_concentration_head, options=options))(key, x, h, f)
         assert found.value < found.first
         correlation = np.corrcoef(found.head.log(x), np.log(alpha))[0, 1]
         assert correlation > 0.9, (options, correlation)
     seeds = jax.random.split(key, 2)
-    many = jax.jit(jax.vmap(lambda k: hist.fit_concentration_head(k, x, h, f, max_steps=20)))(seeds)
+    short = HeadOptions(max_steps=20)
+    many = jax.jit(jax.vmap(lambda k: hist.fit_concentration_head(k, x, h, f, options=short)))(seeds)
     assert many.value.shape == (2,) and (many.value < many.first).all()
 
 

@@ -8,7 +8,11 @@ import pytest
 
 from jtruth.io import read_labels
 from jtruth.planning import (
+    Costs,
+    Limits,
+    People,
     Plan,
+    Question,
     approximate_width,
     cheapest_plan,
     labeler,
@@ -21,13 +25,15 @@ from jtruth.planning._candidates import cheapest_of_mix, mixes, narrowest_of_mix
 from jtruth.planning.requests import kinds_of, plan_request
 from jtruth.planning.text import search_dict
 
-KEY = jax.random.key(0)
+KEY, KNOWN = jax.random.key(0), Question(rates="known")
 
 
-def made(**options):
+TEN = Limits(num_sets=10)
+
+
+def made(target="population", gold=0.7):
     kinds = [labeler("crowd", 0.25, 0.05, people=3), labeler("expert", 0.05, 0.4)]
-    given = {"rates": "known", "cost_sample": 0.02, "cost_gold": 0.7, **options}
-    return setting([0.6, 0.4], 0.9, kinds, **given)
+    return setting([0.6, 0.4], 0.9, kinds, KNOWN._replace(target=target), Costs(0.02, gold))
 
 
 def affordable(asked, sizes, gold, mixes_too):
@@ -81,7 +87,7 @@ def test_nothing_narrower_for_the_budget():
 
 
 def test_cheapest_plan_is_confirmed():
-    found = cheapest_plan(made(), 0.08, key=KEY, num_sets=30)
+    found = cheapest_plan(made(), 0.08, key=KEY, limits=Limits(num_sets=30))
     again = simulated_width(found.setting, found.best.plan, key=KEY, num_sets=30)
     assert found.best.width == again.mean <= 0.08 * 1.006
     assert found.best.cost == pytest.approx(plan_cost(found.setting, found.best.plan))
@@ -105,16 +111,16 @@ def test_cheapest_plan_is_confirmed():
 
 def test_prices_decide():
     """Cheap gold: gold for all. A dear crowd: the expert. Free samples: one label each rather than three."""
-    gold = cheapest_plan(made(cost_gold=0.01), 0.08, key=KEY, num_sets=10).best.plan
+    gold = cheapest_plan(made(gold=0.01), 0.08, key=KEY, limits=TEN).best.plan
     assert gold.num_gold == gold.num_samples and sum(gold.labels) == 0
     kinds = [labeler("crowd", 0.25, 5.0, people=3), labeler("expert", 0.05, 0.4)]
-    expert = cheapest_plan(setting([0.6, 0.4], 0.9, kinds, rates="known"), 0.08, key=KEY, num_sets=10)
+    expert = cheapest_plan(setting([0.6, 0.4], 0.9, kinds, KNOWN), 0.08, key=KEY, limits=TEN)
     assert expert.best.plan.labels == (0, 1)
     # Lam & Stork's Figure 2: good labelers should label other samples, poor ones the same, were they cheap.
     good, dear = (
         cheapest_plan(
-            setting([0.5, 0.5], 0.9, [labeler("a", 0.03, 1.0, people=3)], rates="known", cost_sample=c),
-            0.08, key=KEY, num_sets=10,
+            setting([0.5, 0.5], 0.9, [labeler("a", 0.03, 1.0, people=3)], KNOWN, Costs(c)),
+            0.08, key=KEY, limits=TEN,
         ).best.plan.labels
         for c in (0.0, 30.0)
     )  # fmt: skip
@@ -123,9 +129,9 @@ def test_prices_decide():
 
 def test_fixed_samples_and_budget():
     asked = made(target="in-sample")
-    found = cheapest_plan(asked, 0.06, key=KEY, num_samples=300, num_sets=20)
+    found = cheapest_plan(asked, 0.06, key=KEY, limits=Limits(300, num_sets=20))
     assert found.best.plan.num_samples == 300 and found.neighbours == () and found.best.width <= 0.0604
-    bought = narrowest_plan(made(), 40.0, key=KEY, num_sets=10)
+    bought = narrowest_plan(made(), 40.0, key=KEY, limits=TEN)
     assert bought.best.cost <= 40 and "narrowest" in str(bought)
 
 
@@ -139,23 +145,37 @@ def test_learned_from_a_file(pytestconfig):
     with pytest.raises(ValueError, match="cannot be learned"):
         kinds_of(alone, key=KEY)
     with pytest.raises(ValueError, match="no labeler 'x'"):
-        plan_request(key=KEY, width=0.1, labels=labels, labelers=["x::3"])
+        plan_request(People(["x::3"], labels), key=KEY, width=0.1)
     with pytest.raises(ValueError, match="errors are learned"):
-        plan_request(key=KEY, width=0.1, labels=labels, labelers=["5:0.2:3"])
+        plan_request(People(["5:0.2:3"], labels), key=KEY, width=0.1)
 
 
 def test_requests():
-    options = {"key": KEY, "rates": "known", "num_sets": 4}
-    found = plan_request(
-        width=0.1, labelers=["a:0.1/0.3:2:3"], prior=[0.6, 0.4], classifier="0.8,0.1", **options
-    )
+    people = People(["a:0.1/0.3:2:3"], prior=[0.6, 0.4], classifier="0.8,0.1")
+    found = plan_request(people, key=KEY, width=0.1, question=KNOWN, limits=Limits(num_sets=4))
     kind = found.setting.labelers[0]
     assert kind.people == 3 and kind.cost == 2 and kind.matrix[1, 0] == pytest.approx(0.3)
     np.testing.assert_allclose(found.setting.confusion, [[0.9, 0.1], [0.2, 0.8]])
-    three = plan_request(
-        width=0.3, labelers=["a:0.2"], prior=[0.3, 0.3, 0.4], num_samples=200, metric="recall", **options
-    )
+    people = People(["a:0.2"], prior=[0.3, 0.3, 0.4])
+    recall = KNOWN._replace(metric="recall")
+    three = plan_request(people, key=KEY, width=0.3, question=recall, limits=Limits(200, num_sets=4))
     assert three.setting.labelers[0].matrix[0, 1] == pytest.approx(0.1)
+
+
+def request(width=None, budget=None, **words):
+    """Arguments of `plan_request` from one flat list of words."""
+
+    def picked(cls, **given):
+        return cls(**given | {name: words.pop(name) for name in cls._fields if name in words})
+
+    people = picked(People, labelers=["a:.2:1:2"])
+    parts = {
+        "question": picked(Question, rates="known"),
+        "costs": picked(Costs),
+        "limits": picked(Limits, num_sets=2),
+    }
+    assert not words
+    return {"people": people, "key": KEY, "width": width, "budget": budget, **parts}
 
 
 @pytest.mark.parametrize(
@@ -188,12 +208,12 @@ def test_requests():
         ({"width": 0.1, "rates": "guessed"}, "rates"),
         ({"width": 0.1, "level": 1.5}, "level"),
         ({"width": 0.1, "positive": 2}, "positive"),
-        ({"width": 0.1, "cost_sample": -1.0}, "costs are 0 or more"),
+        ({"width": 0.1, "sample": -1.0}, "costs are 0 or more"),
     ],
 )
 def test_what_is_refused(as_installed, options, message):
     with pytest.raises(ValueError, match=message):
-        plan_request(key=KEY, num_sets=2, **{"labelers": ["a:.2:1:2"], "rates": "known", **options})
+        plan_request(**request(**options))
 
 
 def test_impossible_plans():

@@ -8,7 +8,15 @@ import pytest
 from scipy.stats import beta, norm
 
 from jtruth.lam_stork import true_error_variance
-from jtruth.planning import Plan, approximate_width, labeler, setting, simulated_width, simulated_widths
+from jtruth.planning import (
+    Plan,
+    Question,
+    approximate_width,
+    labeler,
+    setting,
+    simulated_width,
+    simulated_widths,
+)
 from jtruth.planning._analysis import known_binary
 from jtruth.planning._data import draw, log_likelihood
 from jtruth.planning.approximation import beta_width, information
@@ -23,7 +31,7 @@ EVEN = np.array([[0.85, 0.15], [0.2, 0.8]])
 
 def made(**options):
     kinds = [labeler("a", [0.1, 0.25], people=2), labeler("b", 0.3)]
-    return setting([0.6, 0.4], EVEN, kinds, **{"metric": "f1", "rates": "learned", **options})
+    return setting([0.6, 0.4], EVEN, kinds, Question(**{"metric": "f1", **options}))
 
 
 # ---- the information, by brute force ------------------------------------------------------------------
@@ -72,7 +80,7 @@ def test_information_of_exchangeable_labelers(classes):
     near = lambda: 0.7 * np.eye(classes) + 0.3 * rng.dirichlet(np.ones(classes), classes)  # noqa: E731
     first, second, confusion, pi = near(), near(), near(), rng.dirichlet(np.full(classes, 9.0))
     kinds = [labeler("a", first, people=3), labeler("b", second)]
-    asked = setting(pi, confusion, kinds, metric="recall", rates="learned")
+    asked = setting(pi, confusion, kinds, Question("recall"))
     shares, matrices = [0.75, 0.75, 1.0], [first, first, second]
     theta = np.concatenate([logits(pi), *(logits(m).ravel() for m in (confusion, *matrices))])
     p = seen(theta, classes, shares)
@@ -98,7 +106,7 @@ def test_gold_is_complete_information():
 def test_lam_stork_variance():
     """Even classes, a symmetric classifier and one labeler of known symmetric error: their section 4."""
     error, mislabel = 0.07, 0.12
-    asked = setting([0.5, 0.5], 1 - error, [labeler("a", mislabel)], rates="known")
+    asked = setting([0.5, 0.5], 1 - error, [labeler("a", mislabel)], Question(rates="known"))
     found = information(asked, (1.0,))
     ours = found.slope @ np.linalg.solve(found.labelled, found.slope)
     assert ours == pytest.approx(float(true_error_variance(error, mislabel, 1)), rel=1e-9)
@@ -107,7 +115,7 @@ def test_lam_stork_variance():
 def test_perfect_labels():
     """In-sample nothing is left to learn; in the population p (1 - p) / N is."""
     perfect = [labeler("a", 0.0)]
-    asked = setting([0.5, 0.5], 0.9, perfect, rates="known", target="in-sample")
+    asked = setting([0.5, 0.5], 0.9, perfect, Question(rates="known", target="in-sample"))
     assert approximate_width(asked, Plan(400, (1.0,), 0)).width < 0.005  # errors are moved 1e-4 inside
     assert approximate_width(asked, Plan(400, (0.0,), 400)).width == 0
     found = approximate_width(asked._replace(target="population"), Plan(4000, (1.0,), 0))
@@ -139,7 +147,7 @@ def test_priors_are_those_of_fit_joint(classes):
         np.arange(2.0, classes + 2) / np.arange(2.0, classes + 2).sum(),
         labeler("a", confusion, people=2),
     )
-    found = information(setting(pi, confusion, [kind], rates="learned"), (2.0,))
+    found = information(setting(pi, confusion, [kind]), (2.0,))
     own = np.full((classes, classes), 1 / (classes - 1)) + (2 - 1 / (classes - 1)) * np.eye(classes)
     laws = [(pi, np.ones(classes))]
     laws += [(row, times * a) for times in (1, 2) for row, a in zip(confusion, own, strict=True)]
@@ -174,7 +182,7 @@ def test_doubtful_predictions_say_so():
     for size, said in ((100, True), (400, False)):  # the priors bring 12 and 4 % of what is known
         found = approximate_width(three, Plan(size, (3.0,), 0))
         assert any("from the priors" in text for text in found.warnings) == said
-    rare = setting([0.99, 0.01], 0.9, [labeler("a", 0.05, people=5)], rates="known")
+    rare = setting([0.99, 0.01], 0.9, [labeler("a", 0.05, people=5)], Question(rates="known"))
     assert "rarest class" in approximate_width(rare, Plan(500, (5.0,), 0)).warnings[-1]
 
 
@@ -239,7 +247,7 @@ def test_width_of_the_population_law_against_draws():
     A plan states the mean width of many sets. One set's nodes miss its width by up to 1 %, in both
     directions; over 12 sets the mean ratio was .9995 with a standard error of .001.
     """
-    asked = setting([0.7, 0.3], 0.9, [labeler("crowd", 0.2, people=5)], rates="known", target="population")
+    asked = setting([0.7, 0.3], 0.9, [labeler("crowd", 0.2, people=5)], Question(rates="known"))
     rng, ratios = np.random.default_rng(5), []
     for number, seed in itertools.product((200, 991), range(3)):
         data = draw(asked, Plan(number, (2,), 0), seed, 0)
@@ -261,7 +269,9 @@ def test_width_of_the_population_law_against_draws():
 
 def test_simulated_widths():
     """Few sets: near the prediction, on common random numbers, and covering what they are about."""
-    asked = setting([0.7, 0.3], EVEN, [labeler("a", 0.2, people=3)], rates="known", target="in-sample")
+    asked = setting(
+        [0.7, 0.3], EVEN, [labeler("a", 0.2, people=3)], Question(rates="known", target="in-sample")
+    )
     one, three = simulated_widths(asked, [Plan(400, (1,), 0), Plan(400, (3,), 0)], key=KEY, num_sets=30)
     again = simulated_width(asked, Plan(400, (3,), 0), key=KEY, num_sets=30)
     np.testing.assert_array_equal(again.widths, three.widths)
@@ -275,7 +285,7 @@ def test_simulated_widths():
 
 def test_error_of_a_mean_width_and_how_many_sets_by_default():
     """sd / sqrt(sets); 200 sets where the rates are known, which is cheap, and 16 where they are learned."""
-    known = setting([0.7, 0.3], EVEN, [labeler("a", 0.2)], rates="known", target="in-sample")
+    known = setting([0.7, 0.3], EVEN, [labeler("a", 0.2)], Question(rates="known", target="in-sample"))
     planned = []
     found = simulated_width(
         known, Plan(20, (1,), 0), key=KEY, progress=lambda done, all_: planned.append(all_)
@@ -289,7 +299,7 @@ def test_error_of_a_mean_width_and_how_many_sets_by_default():
 
 
 def test_learned_rates_and_gold_only():
-    asked = setting([0.7, 0.3], EVEN, [labeler("a", 0.2, people=3)], target="population")
+    asked = setting([0.7, 0.3], EVEN, [labeler("a", 0.2, people=3)])
     found = simulated_width(asked, Plan(400, (3,), 30), key=KEY, num_sets=4)
     assert found.mean == pytest.approx(approximate_width(asked, Plan(400, (3,), 30)).width, rel=0.2)
     assert "joint posterior" in found.method
@@ -303,7 +313,7 @@ def test_learned_rates_and_gold_only():
 
 def test_three_classes_known():
     kinds = [labeler("a", 0.2, people=3, num_classes=3)]
-    asked = setting([0.5, 0.3, 0.2], 0.85, kinds, rates="known", metric="recall", positive=2)
+    asked = setting([0.5, 0.3, 0.2], 0.85, kinds, Question("recall", 2, "known"))
     for target in ("population", "in-sample"):
         found = simulated_width(asked._replace(target=target), Plan(500, (3,), 0), key=KEY, num_sets=4)
         predicted = approximate_width(asked._replace(target=target), Plan(500, (3,), 0)).width
@@ -320,9 +330,11 @@ def test_random_plans_within_ten_per_cent(rates):
         right = rng.uniform(0.7, 0.95, 2)
         share = rng.uniform(0.3, 0.7)
         asked = setting(
-            [1 - share, share], [[right[0], 1 - right[0]], [1 - right[1], right[1]]], kinds, rates=rates,
-            metric=("accuracy", "precision", "recall", "f1", "false_alarm_rate")[number % 5],
-            target=("population", "in-sample")[number % 2],
+            [1 - share, share], [[right[0], 1 - right[0]], [1 - right[1], right[1]]], kinds,
+            Question(
+                ("accuracy", "precision", "recall", "f1", "false_alarm_rate")[number % 5],
+                rates=rates, target=("population", "in-sample")[number % 2],
+            ),
         )  # fmt: skip
         plan = Plan(
             int(rng.integers(400, 2500)), (2.0, float(rng.choice([0.6, 1, 2]))), int(rng.choice([0, 50]))

@@ -100,14 +100,14 @@ def test_ratio_is_the_mean_of_its_linear_form():
     z = np.random.default_rng(1).random(300) < 0.4 + 0.4 * y
     truth, hat = y * z, f * z
     gold = gold_sample(has)
-    found = ppi_ratio(truth[has], y[has], hat, f, gold, surprise=0.0)
+    found = ppi_ratio((truth[has], y[has]), (hat, f), gold, surprise=0.0)
     # The R at which the PPI estimate of mean(a - R b) vanishes.
     line = ppi_mean((truth - found.value * y)[has], hat - found.value * f, gold, surprise=0.0,
                     bounds=(-9.0, 9.0))  # fmt: skip
     assert line.value == pytest.approx(0, abs=1e-9) and line.power == pytest.approx(found.power)
     bottom = found.power * f.mean() + (y - found.power * f)[has].mean()
     assert found.standard_error == pytest.approx(line.standard_error / bottom)
-    only = ppi_ratio(truth[has], y[has], hat, f, gold, power=0.0)
+    only = ppi_ratio((truth[has], y[has]), (hat, f), gold, power=0.0)
     assert only.value == pytest.approx(truth[has].sum() / y[has].sum())
     assert only.num_informative == y[has].sum() and only.law.freedom == y[has].sum() - 1
 
@@ -158,13 +158,13 @@ def test_agreeing_gold_is_not_certainty(y, f):
 
 def test_too_little_gold_says_nothing():
     has = np.arange(100) < 5
-    found = ppi_ratio(np.zeros(5), np.eye(5)[0], np.zeros(100), np.full(100, 0.2), gold_sample(has))
+    found = ppi_ratio((np.zeros(5), np.eye(5)[0]), (np.zeros(100), np.full(100, 0.2)), gold_sample(has))
     assert found.num_informative == 1 and found.law.freedom == 1
     assert found.law.interval(0.9).high > 0.7  # one sample, wrong: the ratio may be nearly anything
-    found = ppi_ratio(np.zeros(5), np.zeros(5), np.full(100, 0.1), np.full(100, 0.2), gold_sample(has))
+    found = ppi_ratio((np.zeros(5), np.zeros(5)), (np.full(100, 0.1), np.full(100, 0.2)), gold_sample(has))
     assert found.num_informative == 0
     assert found.law.interval(0.9).high - found.law.interval(0.9).low == pytest.approx(0.9)
-    nothing = ppi_ratio(np.zeros(5), np.zeros(5), np.zeros(100), np.zeros(100), gold_sample(has))
+    nothing = ppi_ratio((np.zeros(5), np.zeros(5)), (np.zeros(100), np.zeros(100)), gold_sample(has))
     assert np.isinf(nothing.standard_error)  # 0/0 in the gold and in the predictions
 
 

@@ -129,7 +129,9 @@ def test_many_sets_at_once():
 def test_planning():
     people = [labeler("crowd", 0.2, people=5)]
     width = [
-        approximate_width(setting([0.7, 0.3], 0.9, people, metric=metric), Plan(500, (3,), 0)).width
+        approximate_width(
+            setting([0.7, 0.3], 0.9, people, jt.planning.Question(metric)), Plan(500, (3,), 0)
+        ).width
         for metric in ("specificity", "false_alarm_rate")
     ]
     assert width[0] == pytest.approx(width[1], rel=1e-6)
@@ -188,7 +190,9 @@ def test_a_metric_that_is_no_ratio_is_served_too(monkeypatch):
 @pytest.mark.parametrize("metric", ["kappa", "macro_f1", "mcc"])
 def test_plans_for_metrics_that_are_no_ratio(metric):
     """Predicted width against simulated sets: the standard error of the simulation, and the approximation."""
-    made = setting([0.6, 0.4], 0.85, [labeler("crowd", 0.2, people=5)], metric=metric, rates="known")
+    made = setting(
+        [0.6, 0.4], 0.85, [labeler("crowd", 0.2, people=5)], jt.planning.Question(metric, rates="known")
+    )
     predicted = approximate_width(made, Plan(1500, (3,), 0)).width
     simulated = jt.planning.simulated_width(made, Plan(1500, (3,), 0), key=KEY, num_sets=12)
     assert predicted == pytest.approx(simulated.mean, rel=0.08)

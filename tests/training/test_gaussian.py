@@ -15,6 +15,7 @@ from jtruth.training import (
     Gaussians,
     Linear,
     SpreadPrior,
+    Stop,
     fit_gaussians,
     gaussian_log_probabilities,
     generative_map,
@@ -53,7 +54,7 @@ def test_golden(golden):
     np.testing.assert_allclose(generative_ml(log_densities, known, prior), case["J_ideal"], rtol=1e-9)
     log_densities = lda_log_densities(Gaussians(means, np.diag(variances[0])), x)
     np.testing.assert_allclose(generative_ml(log_densities, log_likelihood, prior), case["J_lda"], rtol=1e-9)
-    fit = fit_gaussians(x, log_likelihood, prior, tol=1e-12)
+    fit = fit_gaussians(x, log_likelihood, prior, stop=Stop(tol=1e-12))
     assert fit.converged
     np.testing.assert_allclose(fit.objective, case["em_J"], rtol=1e-9)
     # The stored EM stopped earlier than ours, 1e-8 away from the optimum (the objective is flat there).
@@ -92,7 +93,9 @@ def test_certain_labels_give_the_fits_of_scikit_learn():
 def test_em_descends_to_a_stationary_point_of_the_map_objective(family):
     x, _, log_likelihood = problem(seed=1)
     spread_prior = SpreadPrior(3.0, np.array([0.5, 2.0]))
-    fit = fit_gaussians(x, log_likelihood, PRIOR, family=family, spread_prior=spread_prior, tol=1e-11)
+    fit = fit_gaussians(
+        x, log_likelihood, PRIOR, family=family, spread_prior=spread_prior, stop=Stop(tol=1e-11)
+    )
     path = np.asarray(fit.path)[: int(fit.num_steps) + 1]
     assert fit.converged and (np.diff(path) < 1e-13).all()
     log_prior = naive_bayes_log_prior if family == "naive_bayes" else lda_log_prior
@@ -134,9 +137,9 @@ def test_updates_and_priors_of_both_families_by_loops():
 def test_em_has_converged_when_no_responsibility_moves_any_more():
     """Not when they move little on average."""
     x, _, log_likelihood = problem(seed=2, n=400)
-    found = fit_gaussians(x, log_likelihood, PRIOR, tol=0.01)
+    found = fit_gaussians(x, log_likelihood, PRIOR, stop=Stop(tol=0.01))
     steps = int(found.num_steps)
-    before = fit_gaussians(x, log_likelihood, PRIOR, tol=0.01, max_steps=steps - 1)
+    before = fit_gaussians(x, log_likelihood, PRIOR, stop=Stop(steps - 1, 0.01))
     assert found.converged and not before.converged
     assert np.abs(found.responsibilities - before.responsibilities).max() < 0.01
 
@@ -146,7 +149,7 @@ def test_learned_prior_and_no_steps():
     fit = fit_gaussians(x, log_likelihood, PRIOR, learn_prior=True)
     np.testing.assert_allclose(fit.prior, fit.responsibilities.mean(axis=0), atol=1e-6)
     assert abs(float(fit.prior[1]) - y.mean()) < 0.08
-    soft, rho = fit_gaussians(x, log_likelihood, PRIOR, max_steps=0), class_posterior(log_likelihood, PRIOR)
+    soft, rho = fit_gaussians(x, log_likelihood, PRIOR, stop=Stop(0)), class_posterior(log_likelihood, PRIOR)
     np.testing.assert_allclose(soft.model.means, rho.T @ x / rho.sum(axis=0)[:, None], rtol=1e-12)
     assert soft.num_steps == 0 and not soft.converged
 

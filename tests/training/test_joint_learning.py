@@ -10,6 +10,8 @@ from jtruth.labels import Labels
 from jtruth.noise import ConfusionMatrices
 from jtruth.training import (
     Linear,
+    Recipe,
+    Stop,
     fit,
     fit_linear,
     fit_mbem,
@@ -42,7 +44,7 @@ def crowd(seed=0, n=400, matrices=(GOOD, POOR, POOR), shown=1.0):
 def test_raykar_learns_labelers_and_classifier():
     x, y, z, matrices = crowd(shown=0.7)
     labels = Labels.from_matrix(z, 2)
-    found = fit_raykar(x, labels, regularisation=1.0, tol=1e-7)
+    found = fit_raykar(x, labels, regularisation=1.0, stop=Stop(200, 1e-7))
     path = np.asarray(found.path)[: int(found.num_steps)]
     assert found.converged and (np.diff(path) < 1e-10).all()
     np.testing.assert_allclose(found.matrices, matrices, atol=0.12)
@@ -66,8 +68,8 @@ def test_raykar_has_converged_when_no_sample_moves_any_more():
     """The last step moved every sample by less than tol; it is not the mean that counts."""
     x, _, z, _ = crowd(shown=0.7)
     labels = Labels.from_matrix(z, 2)
-    found = fit_raykar(x, labels, tol=0.01)
-    before = fit_raykar(x, labels, tol=0.01, max_steps=int(found.num_steps) - 1)
+    found = fit_raykar(x, labels, stop=Stop(200, 0.01))
+    before = fit_raykar(x, labels, stop=Stop(int(found.num_steps) - 1, 0.01))
     assert found.converged and not before.converged
     assert np.abs(found.class_posterior - before.class_posterior).max() < 0.01
 
@@ -133,11 +135,7 @@ def test_trace_regularisation_finds_matrices_that_the_likelihood_alone_does_not_
             layered(linear_outputs),
             x,
             z,
-            predict_labels(),
-            penalty=penalty,
-            optimiser=optax.adam(0.03),
-            batch_size=250,
-            num_epochs=60,
+            Recipe(predict_labels(), penalty, optimiser=optax.adam(0.03), batch_size=250, num_epochs=60),
         ).model
 
     with_trace = train(trace_penalty(0.02))

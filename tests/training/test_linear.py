@@ -10,7 +10,15 @@ from sklearn.svm import SVC
 from jtruth.labels import Labels
 from jtruth.noise import DifficultyFallibility, with_known_labels
 from jtruth.posterior import class_posterior
-from jtruth.training import Linear, fit_linear, linear_objective, linear_outputs, solve_linear
+from jtruth.training import (
+    Linear,
+    Restarts,
+    Stop,
+    fit_linear,
+    linear_objective,
+    linear_outputs,
+    solve_linear,
+)
 
 
 def problem(seed=0, n=60, c=2, features=3):
@@ -49,7 +57,9 @@ def test_golden_logistic_regression(golden, kind):
 
     np.testing.assert_allclose(j(theta), case["J"], rtol=1e-9)
     np.testing.assert_allclose(jax.grad(j)(theta), case["grad"], rtol=1e-9)
-    fit = fit_linear(x, log_likelihood, prior, objective=objective, regularisation=case["lam"], tol=1e-11)
+    fit = fit_linear(
+        x, log_likelihood, prior, objective=objective, regularisation=case["lam"], stop=Stop(tol=1e-11)
+    )
     assert fit.converged
     np.testing.assert_allclose(fit.objective, case["J_opt"], rtol=1e-9)
     # Ours is the better optimum: the stored one was stopped at a larger gradient, 1e-8 away in theta.
@@ -142,8 +152,8 @@ def test_masked_samples_do_not_matter():
     x, _, log_likelihood = problem()
     rho, keep = class_posterior(log_likelihood, PRIOR), np.arange(60) < 40
     start = Linear(jnp.zeros(()), jnp.zeros(3))
-    masked = solve_linear(jnp.asarray(x), rho, jnp.array(1.0), start, where=keep, tol=1e-9)
-    alone = fit_linear(x[keep], log_likelihood[keep], PRIOR, tol=1e-9)
+    masked = solve_linear(jnp.asarray(x), rho, jnp.array(1.0), start, where=keep, stop=Stop(tol=1e-9))
+    alone = fit_linear(x[keep], log_likelihood[keep], PRIOR, stop=Stop(tol=1e-9))
     np.testing.assert_allclose(masked.model.weights, alone.model.weights, atol=1e-7)
 
 
@@ -151,8 +161,8 @@ def test_masked_samples_do_not_matter():
 def test_restarts_keep_the_best_and_report_all():
     rng = np.random.default_rng(4)
     x, log_likelihood = rng.normal(size=(15, 2)), np.log(rng.random((15, 2)) ** 4)
-    options = {"objective": "ml", "regularisation": 0.01, "max_steps": 200, "num_restarts": 20}
-    many = fit_linear(x, log_likelihood, PRIOR, key=jax.random.key(0), **options)
+    options = {"objective": "ml", "regularisation": 0.01, "stop": Stop(200)}
+    many = fit_linear(x, log_likelihood, PRIOR, restarts=Restarts(20, jax.random.key(0)), **options)
     assert many.start_objectives.shape == (21,)
     assert many.objective == many.start_objectives.min() == many.start_objectives[many.start]
     assert many.start_objectives.max() > many.objective + 1e-3  # there are worse optima to fall into
@@ -185,7 +195,7 @@ GOOD = (np.zeros((2, 1)), np.log([[0.9, 0.1], [0.2, 0.8]]), np.array([0.5, 0.5])
         (GOOD, {"loss": "zero_one"}, "loss must be one of"),
         (GOOD, {"objective": "ml", "loss": "hinge"}, "needs probabilities"),
         (GOOD, {"regularisation": -1.0}, "regularisation must be 0 or more, got -1"),
-        (GOOD, {"num_restarts": 3}, "a random start needs a key"),
+        (GOOD, {"restarts": Restarts(3)}, "a random start needs a key"),
         ((GOOD[0], np.zeros((2, 3)), np.ones(3) / 3), {"loss": "hinge"}, "is for 2 classes and there are 3"),
     ],
 )

@@ -10,6 +10,7 @@ import pytest
 from jtruth.posterior import class_posterior
 from jtruth.training import (
     Linear,
+    Recipe,
     conv_net,
     estimated_auc,
     fit,
@@ -51,11 +52,13 @@ def test_minibatches_reach_the_optimum_of_lbfgs(kind):
         linear_outputs,
         x,
         evidence,
-        objective,
-        penalty=shrink,
-        optimiser=optax.adam(optax.exponential_decay(0.05, 200, 0.3)),
-        batch_size=25,
-        num_epochs=600,
+        Recipe(
+            objective,
+            penalty=shrink,
+            optimiser=optax.adam(optax.exponential_decay(0.05, 200, 0.3)),
+            batch_size=25,
+            num_epochs=600,
+        ),
     )
     best = fit_linear(x, log_likelihood, PRIOR, objective=kind, regularisation=2.0).model
     np.testing.assert_allclose(found.model.weights, best.weights, atol=0.01)
@@ -74,10 +77,7 @@ def test_padding_leaves_one_full_batch_step_unchanged():
         linear_outputs,
         x,
         rho,
-        mmse("logistic"),
-        optimiser=optax.sgd(1.0),
-        batch_size=64,
-        num_epochs=1,
+        Recipe(mmse("logistic"), optimiser=optax.sgd(1.0), batch_size=64, num_epochs=1),
     )
     expected = (rho[:, 1] - 0.5) @ x / len(x)
     np.testing.assert_allclose(found.model.weights, expected, rtol=1e-12)
@@ -93,9 +93,9 @@ def test_padding_counts_for_nothing_and_every_epoch_has_an_order_of_its_own():
         return jnp.where(where, outputs, 0).sum() / where.sum().astype(outputs.dtype)
 
     def training(x):
-        options = {"optimiser": SMALL_STEPS, "batch_size": 3, "num_epochs": 3}
+        recipe = Recipe(mean, optimiser=SMALL_STEPS, batch_size=3, num_epochs=3)
         start = jnp.array(2.0)
-        return np.asarray(fit(jax.random.key(0), start, outputs, x, np.zeros(40), mean, **options).training)
+        return np.asarray(fit(jax.random.key(0), start, outputs, x, np.zeros(40), recipe).training)
 
     x = np.random.default_rng(0).normal(size=(40, 2))
     assert abs(np.diff(training(x), 2)) > 1e-3
@@ -120,13 +120,8 @@ def test_early_stopping_returns_the_best_epoch_and_seeds_are_reproducible():
             outputs_of,
             x,
             rho,
-            mmse(),
-            optimiser=OPTIMISER,
-            num_epochs=60,
+            Recipe(mmse(), judge=judge, optimiser=OPTIMISER, num_epochs=60, patience=5, progress=progress),
             validation=validation,
-            patience=5,
-            judge=judge,
-            progress=progress,
         )
 
     found = run(jax.random.key(3), progress=lambda *values: seen.append([float(v) for v in values]))
@@ -153,7 +148,8 @@ def test_vmapped_over_seeds_and_stopped_by_the_estimated_area():
 
     def run(key):
         options = {"optimiser": OPTIMISER, "num_epochs": 8, "judge": negative_auc, "patience": 3}
-        return fit(key, START, linear_outputs, x, rho, mmse("logistic"), validation=(x, rho), **options)
+        recipe = Recipe(mmse("logistic"), **options)
+        return fit(key, START, linear_outputs, x, rho, recipe, validation=(x, rho))
 
     keys = jax.random.split(jax.random.key(0), 3)
     found = jax.vmap(run)(keys)
@@ -197,7 +193,7 @@ def test_losses_drop_into_a_loop_over_a_dictionary():
         gradient = gradient_of(variables)
         variables = jax.tree.map(lambda v, g: v - 0.5 * g, variables, gradient)
     assert (np.argmax(apply(variables, jnp.asarray(x)), axis=1) == y).mean() > 0.75
-    found = fit(jax.random.key(0), variables, apply, x, log_likelihood, ml(), num_epochs=2)
+    found = fit(jax.random.key(0), variables, apply, x, log_likelihood, Recipe(ml(), num_epochs=2))
     assert found.model["params"]["kernel"].shape == (3, 2)
 
 
@@ -250,7 +246,9 @@ def test_area_is_mann_whitney_with_certain_labels_and_unbiased_with_noisy_ones()
 def test_bad_input(as_installed, options, message):
     x, rho = np.zeros((4, 3)), np.full((4, 2), 0.5)
     with pytest.raises(ValueError, match=message):
-        fit(jax.random.key(0), START, linear_outputs, x, rho, mmse("logistic"), **options)
+        validation = options.pop("validation", None)
+        recipe = Recipe(mmse("logistic"), **options)
+        fit(jax.random.key(0), START, linear_outputs, x, rho, recipe, validation=validation)
 
 
 def test_bad_networks(as_installed):

@@ -41,8 +41,9 @@ def run(**changes):
         "key": 0, "model": LINE, "apply": tr.linear_outputs, "x": X, "evidence": RHO,
         "objective": tr.mmse("logistic"),
     } | changes  # fmt: skip
-    first = [given.pop(name) for name in ("key", "model", "apply", "x", "evidence", "objective")]
-    return tr.fit(*first, **given)
+    recipe = tr.Recipe(**{name: given.pop(name) for name in tr.Recipe._fields if name in given})
+    first = [given.pop(name) for name in ("key", "model", "apply", "x", "evidence")]
+    return tr.fit(*first, recipe, **given)
 
 
 CASES = {
@@ -199,8 +200,8 @@ CASES = {
         lambda: tr.solve_linear(X_HOLE, RHO, 1.0, LINE),
         lambda: tr.solve_linear(X, RHO, -1.0, LINE),
         lambda: tr.solve_linear(X, RHO, 1.0, SHORT),
-        lambda: tr.solve_linear(X, RHO, 1.0, LINE, max_steps=0),
-        lambda: tr.solve_linear(X, RHO, 1.0, LINE, tol=np.nan),
+        lambda: tr.solve_linear(X, RHO, 1.0, LINE, stop=tr.Stop(0)),
+        lambda: tr.solve_linear(X, RHO, 1.0, LINE, stop=tr.Stop(tol=np.nan)),
         lambda: tr.solve_linear(X, HOLE, 1.0, LINE, objective="ml"),
     ),
     "fit_linear": (
@@ -210,11 +211,11 @@ CASES = {
         lambda: tr.fit_linear(X, LOG, PRIOR + 0.1),
         lambda: tr.fit_linear(X, LOG, PRIOR, regularisation=-1),
         lambda: tr.fit_linear(X, LOG, PRIOR, regularisation="a"),
-        lambda: tr.fit_linear(X, LOG, PRIOR, num_restarts=2),
-        lambda: tr.fit_linear(X, LOG, PRIOR, num_restarts=-1),
+        lambda: tr.fit_linear(X, LOG, PRIOR, restarts=tr.Restarts(2)),
+        lambda: tr.fit_linear(X, LOG, PRIOR, restarts=tr.Restarts(-1)),
         lambda: tr.fit_linear(NONE, NONE, PRIOR),
         lambda: tr.fit_linear(X, HOLE, PRIOR),
-        lambda: tr.fit_linear(X, LOG, PRIOR, max_steps=0),
+        lambda: tr.fit_linear(X, LOG, PRIOR, stop=tr.Stop(0)),
     ),
     "fit_gaussians": (
         lambda: tr.fit_gaussians(X, LOG[:2], PRIOR),
@@ -223,7 +224,7 @@ CASES = {
         lambda: tr.fit_gaussians(X, LOG, PRIOR, family="qda"),
         lambda: tr.fit_gaussians(X, LOG, PRIOR, spread_prior=tr.SpreadPrior(-1.0)),
         lambda: tr.fit_gaussians(NONE, NONE, PRIOR),
-        lambda: tr.fit_gaussians(X, LOG, PRIOR, max_steps=-1),
+        lambda: tr.fit_gaussians(X, LOG, PRIOR, stop=tr.Stop(-1)),
     ),
     "gaussian densities": (
         lambda: tr.naive_bayes_log_densities(CLASSES, X[:, :1]),
@@ -242,7 +243,7 @@ CASES = {
         lambda: tr.fit_raykar(X, LABELS, regularisation=-1),
         lambda: tr.fit_raykar(X, LABELS, pseudo_counts=(0, -1)),
         lambda: tr.fit_raykar(X, LABELS, pseudo_counts=(0, 0, 0)),
-        lambda: tr.fit_raykar(X, LABELS, max_steps=0),
+        lambda: tr.fit_raykar(X, LABELS, stop=tr.Stop(0)),
         lambda: tr.raykar_objective(LINE, 2 * PS, X, LABELS, 1.0, np.ones(2)),
         lambda: tr.raykar_objective(LINE, PS[:, :1], X, LABELS, 1.0, np.ones(2)),
         lambda: tr.raykar_objective(LINE, PS, X[:2], LABELS, 1.0, np.ones(2)),

@@ -58,7 +58,7 @@ CASES = {
     "replicated": (lambda: tr.replicated(X[:2], RHO, 3), "3 samples"),
     "estimated_auc": (lambda: tr.estimated_auc(np.zeros(4), RHO), "two classes"),
     "estimated_auc, sums": (lambda: tr.estimated_auc(np.zeros(3), OFF), "sum to 1"),
-    "fit_linear, key": (lambda: tr.fit_linear(X, LOG, PRIOR, num_restarts=1, key=0.5), "whole number"),
+    "fit_linear, key": (lambda: tr.fit_linear(X, LOG, PRIOR, restarts=tr.Restarts(1, 0.5)), "whole number"),
 }  # fmt: skip
 
 
@@ -82,8 +82,8 @@ def test_checks_do_not_stand_in_the_way_of_jit():
 
 
 def test_a_whole_number_is_a_key():
-    one = tr.fit_linear(X, LOG, PRIOR, objective="ml", num_restarts=1, key=3)
-    other = tr.fit_linear(X, LOG, PRIOR, objective="ml", num_restarts=1, key=jax.random.key(3))
+    one = tr.fit_linear(X, LOG, PRIOR, objective="ml", restarts=tr.Restarts(1, 3))
+    other = tr.fit_linear(X, LOG, PRIOR, objective="ml", restarts=tr.Restarts(1, jax.random.key(3)))
     np.testing.assert_array_equal(one.model.weights, other.model.weights)
 
 
