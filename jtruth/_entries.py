@@ -37,35 +37,35 @@ class Entries:
 
     def labels_per_sample(self) -> Int[np.ndarray, " samples"]:
         """Number of labels that each sample has."""
-        return np.bincount(self._entries()[0], minlength=self.num_samples)
+        return np.bincount(self.entries()[0], minlength=self.num_samples)
 
     def labels_per_labeler(self) -> Int[np.ndarray, " labelers"]:
         """Number of labels that each labeler gave."""
-        return np.bincount(self._entries()[1], minlength=self.num_labelers)
+        return np.bincount(self.entries()[1], minlength=self.num_labelers)
 
     def counts(self) -> Int[np.ndarray, "samples classes"]:
         """Votes: how often each class was given to each sample."""
-        sample, _, label = self._entries()
+        sample, _, label = self.entries()
         shape = (self.num_samples, self.num_classes)
         return np.bincount(sample * shape[1] + label, minlength=shape[0] * shape[1]).reshape(shape)
 
     def has_labelled(self) -> Bool[np.ndarray, "samples labelers"]:
         """Who has labelled what."""
         found = np.zeros((self.num_samples, self.num_labelers), bool)
-        sample, labeler, _ = self._entries()
+        sample, labeler, _ = self.entries()
         found[sample, labeler] = True
         return found
 
     def has_repeats(self) -> bool:
         """Whether a labeler labelled some sample more than once."""
-        sample, labeler, _ = self._entries()
+        sample, labeler, _ = self.entries()
         return check.has_duplicates(sample * self.num_labelers + labeler)
 
     def to_matrix(self) -> Int[np.ndarray, "samples labelers"]:
         """Class codes as a matrix, -1 where there is no label; an error with repeated labels."""
         if self.has_repeats():
             raise ValueError("some labelers labelled a sample more than once: a matrix has room for one")
-        sample, labeler, label = self._entries()
+        sample, labeler, label = self.entries()
         z = np.full((self.num_samples, self.num_labelers), -1, np.int32)
         z[sample, labeler] = label
         return z
@@ -76,7 +76,7 @@ class Entries:
         labeler = table // self.num_classes  # -1 // C is -1
         return labeler.astype(np.int32), np.where(table < 0, -1, table % self.num_classes).astype(np.int32)
 
-    def _entries(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def entries(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Sample, labeler and label of the entries that are labels, int64."""
         sample, labeler, label = self.arrays
         check.check_entries((sample, labeler, label), (self.num_samples, self.num_labelers, self.num_classes))
@@ -85,5 +85,5 @@ class Entries:
 
     def _table(self) -> np.ndarray:
         """(samples, most labels of a sample) of labeler * C + label, sorted, -1 padded."""
-        sample, labeler, label = self._entries()
+        sample, labeler, label = self.entries()
         return check.padded_rows(sample, labeler * self.num_classes + label, self.num_samples)

@@ -10,6 +10,7 @@ import math
 import numpy as np
 from jaxtyping import Float, Int, Num
 from scipy import sparse
+from scipy.special import softmax
 
 
 def log(p: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
@@ -26,6 +27,22 @@ def log_odds(
     joint = log_likelihood + log(prior)[None, :]
     rest = np.delete(joint, positive, axis=1)
     return joint[:, positive] - (rest[:, 0] if rest.shape[1] == 1 else np.logaddexp.reduce(rest, axis=1))
+
+
+def most_likely_prior(
+    log_likelihood: Float[np.ndarray, "samples classes"], *, max_steps: int = 10_000
+) -> tuple[Float[np.ndarray, " classes"], bool]:
+    """The prior pi that maximises sum_i log sum_c pi[c] p(z_i | c), a concave function; and did EM get there.
+
+    EM from the uniform prior: pi becomes the mean class posterior, until no entry moves by 1e-10.
+    """
+    prior = np.full(log_likelihood.shape[1], 1.0 / log_likelihood.shape[1])
+    for _ in range(max_steps):
+        new = softmax(log_likelihood + log(prior)[None, :], axis=1).mean(0)
+        if np.abs(new - prior).max() < 1e-10:
+            return new, True
+        prior = new
+    return prior, False
 
 
 def known_classes(

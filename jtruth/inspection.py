@@ -114,7 +114,7 @@ def inspect_labels(labels: Labels, *, file: str = "LABELS.csv", options: str = "
         0.667 0.375
     """
     per_sample, per_labeler, votes = labels.labels_per_sample(), labels.labels_per_labeler(), labels.counts()
-    sample, labeler, label = _entries(labels)
+    sample, labeler, label = labels.entries()
     pairs = agreement.labeler_pairs(sample, labeler, label, (labels.num_labelers, labels.num_samples))
     num_pairs = int(pairs.shared.sum())
     return Inspection(
@@ -156,20 +156,11 @@ def inspect_file(
     return look_at(read_table(path, sep), {"task": task, "worker": worker, "label": label}, sep)
 
 
-def _entries(labels: Labels) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    given = np.asarray(labels.label) >= 0
-    return (
-        np.asarray(labels.sample)[given],
-        np.asarray(labels.labeler)[given],
-        np.asarray(labels.label)[given],
-    )
-
-
 def _findings(labels: Labels, pairs: agreement.LabelerPairs) -> Iterator[Finding]:
     """Odd things, the most serious first."""
     workers = list(labels.workers or range(labels.num_labelers))
     given = labels.labels_per_labeler()
-    sample, labeler, _ = _entries(labels)
+    sample, labeler, _ = labels.entries()
 
     def named(which: np.ndarray) -> str:
         return quoted((workers[t] for t in np.flatnonzero(which)), 4)
@@ -211,7 +202,7 @@ def _opposed(labels: Labels, pairs: agreement.LabelerPairs) -> np.ndarray:
 
     Chance is what the labeler's own use of the classes would give against the class shares of all labels.
     """
-    _, labeler, label = _entries(labels)
+    _, labeler, label = labels.entries()
     number = np.maximum(1, labels.labels_per_labeler())
     share = labels.counts().sum(axis=0) / max(1, labels.num_labels)
     chance = np.bincount(labeler, weights=share[label], minlength=labels.num_labelers) / number
@@ -227,7 +218,7 @@ def _totals(pairs: agreement.LabelerPairs) -> tuple[np.ndarray, np.ndarray]:
 
 def _constant(labels: Labels) -> np.ndarray:
     """Labelers who only ever gave one class."""
-    _, labeler, label = _entries(labels)
+    _, labeler, label = labels.entries()
     least, most = np.full(labels.num_labelers, labels.num_classes), np.full(labels.num_labelers, -1)
     np.minimum.at(least, labeler, label)
     np.maximum.at(most, labeler, label)
@@ -236,7 +227,7 @@ def _constant(labels: Labels) -> np.ndarray:
 
 def _never_twice(labels: Labels) -> np.ndarray:
     """Labelers who gave a sample one label at most; to grade the others one must say which label counts."""
-    sample, labeler, _ = _entries(labels)
+    sample, labeler, _ = labels.entries()
     first = np.unique(labeler.astype(np.int64) * labels.num_samples + sample) // labels.num_samples
     return np.bincount(first, minlength=labels.num_labelers) == labels.labels_per_labeler()
 

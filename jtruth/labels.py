@@ -171,7 +171,7 @@ class Labels(Entries):
             raise ValueError(
                 f"worker {worker!r} labelled some samples repeatedly: set repeat='first' or 'last'"
             )
-        sample, _, label = (a if repeat == "last" else a[::-1] for a in mine._entries())
+        sample, _, label = (a if repeat == "last" else a[::-1] for a in mine.entries())
         given = np.full(self.num_samples, -1, np.int32)
         given[sample] = label  # NumPy keeps the last assignment to a place
         return check.with_tasks(given, self.tasks)

@@ -24,6 +24,7 @@ from jaxtyping import Array, Float, Int
 
 from jtruth._arrays import as_array, is_concrete, safe_log
 from jtruth._validation import quoted, some
+from jtruth._validation.in_range import check_codes, check_rows
 
 LogLikelihood = Float[Array | np.ndarray, "samples classes"]
 Prior = Float[Array | np.ndarray, " classes"]
@@ -105,8 +106,7 @@ def prediction_log_likelihood(
     """
     if is_concrete(confusion):
         confusion = validate_confusion(confusion)
-    if is_concrete(y_pred):
-        _check_symbols(np.asarray(y_pred), confusion.shape[1])
+    check_codes(y_pred, confusion.shape[1], "y_pred")
     return safe_log(as_array(confusion).T)[jnp.asarray(y_pred, jnp.int32)]
 
 
@@ -121,7 +121,7 @@ def validate_prior(prior, num_classes: int) -> np.ndarray:
         raise ValueError(
             f"prior has shape {prior.shape} but there are {num_classes} classes; give one number per class"
         )
-    return _check_rows(prior, "prior")
+    return _distributions(prior, "prior")
 
 
 def validate_confusion(confusion) -> np.ndarray:
@@ -129,7 +129,7 @@ def validate_confusion(confusion) -> np.ndarray:
     confusion = np.asarray(confusion)
     if confusion.ndim != 2:
         raise ValueError(f"confusion must have shape (classes, symbols), got {confusion.shape}")
-    return _check_rows(confusion, "confusion")
+    return _distributions(confusion, "confusion")
 
 
 def check_not_contradictory(
@@ -197,31 +197,8 @@ def _name(bad: np.ndarray, tasks: Sequence | None) -> str:
     return f"{bad.size} sample(s) ({quoted(tasks[i] for i in bad) if tasks is not None else some(bad)})"
 
 
-def _check_rows(x: np.ndarray, name: str) -> np.ndarray:
-    """Rows (last axis) of `x` are distributions, within 1e-6 or the rounding of a short dtype."""
-    if not jnp.issubdtype(x.dtype, jnp.floating):
-        x = x.astype(np.float64)
-    values = x.astype(np.float64)
-    bad = np.argwhere(~((values >= 0) & (values <= 1 + 1e-6)))
-    if len(bad):
-        index = tuple(int(i) for i in bad[0])
-        where = ", ".join(map(str, index))
-        raise ValueError(f"{name}[{where}] is {x[index]}; probabilities must lie between 0 and 1")
-    total = values.sum(axis=-1)
-    tolerance = max(1e-6, values.shape[-1] * float(jnp.finfo(x.dtype).eps))
-    bad = np.argwhere(np.abs(total - 1) > tolerance)
-    if len(bad):
-        index = tuple(int(i) for i in bad[0])
-        where = f"row {index[0]} of {name}" if index else name
-        raise ValueError(f"{where} sums to {total[index]:.9g}, not to 1; divide counts by their sum")
+def _distributions(x: np.ndarray, name: str) -> np.ndarray:
+    """Rows (last axis) of `x` that are distributions, in their own floating dtype."""
+    x = x if jnp.issubdtype(x.dtype, jnp.floating) else x.astype(np.float64)
+    check_rows(x, name)
     return x
-
-
-def _check_symbols(y_pred: np.ndarray, num_symbols: int) -> None:
-    """Predictions are symbols 0..num_symbols-1 (JAX would clamp or wrap an index that is not)."""
-    bad = np.flatnonzero((y_pred < 0) | (y_pred >= num_symbols))
-    if bad.size:
-        raise ValueError(
-            f"y_pred[{bad[0]}] is {y_pred[bad[0]]} but confusion has columns 0 to {num_symbols - 1} "
-            f"({bad.size} such predictions)"
-        )

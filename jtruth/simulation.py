@@ -21,9 +21,10 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from jtruth._arrays import is_concrete
 from jtruth._random import required_key
+from jtruth._validation.in_range import check_probabilities
 from jtruth.labels import Labels
 from jtruth.noise import DifficultyFallibility, NoiseModel
-from jtruth.noise.parameters import as_parameter, check_ndim, check_probabilities, current
+from jtruth.noise.parameters import as_parameter, check_ndim, current
 from jtruth.posterior import validate_confusion, validate_prior
 
 Pair = tuple[float | int, float | int]

@@ -221,10 +221,10 @@ def test_bad_priors(as_users_run_it, prior, message):
 @pytest.mark.parametrize(
     ("confusion", "y_pred", "message"),
     [
-        ([[0.5, 0.5], [0.5, 0.4]], [0, 1], r"row 1 of confusion sums to 0\.9"),
+        ([[0.5, 0.5], [0.5, 0.4]], [0, 1], r"confusion\[1\] sums to 0\.9"),
         ([[0.5, 0.5], [1.5, -0.5]], [0, 1], r"confusion\[1, 0\] is 1\.5"),
         ([[0.5, 0.5]], [0, 1], "there are 2 classes"),
-        ([[0.5, 0.5], [0.5, 0.5]], [0, 2], r"y_pred\[1\] is 2 but confusion has columns 0 to 1"),
+        ([[0.5, 0.5], [0.5, 0.5]], [0, 2], r"y_pred\[1\] is 2 .* class codes 0 to 1"),
         ([[0.5, 0.5], [0.5, 0.5]], [-1, 1], r"y_pred\[0\] is -1"),
     ],
 )

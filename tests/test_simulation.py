@@ -207,7 +207,7 @@ def good(**changes):
     [
         ({"prior": np.array([0.5, 0.6])}, r"prior sums to 1\.1"),
         ({"prior": np.array([0.5, 0.3, 0.2])}, "2 classes"),
-        ({"confusion": np.array([[0.5, 0.6], [0.5, 0.5]])}, r"row 0 of confusion sums to 1\.1"),
+        ({"confusion": np.array([[0.5, 0.6], [0.5, 0.5]])}, r"confusion\[0\] sums to 1\.1"),
         ({"confusion": np.eye(3)}, "2 classes"),
         ({"participation": np.array([0.5, 1.5])}, r"participation\[1\] is 1\.5"),
         ({"participation": np.zeros(2)}, "participation is 0 for every labeler"),

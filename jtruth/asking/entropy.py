@@ -12,11 +12,12 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from jtruth._arrays import as_array, is_concrete, safe_log
+from jtruth._validation.in_range import check_rows, sum_tolerance
 from jtruth.information.law import LabelLaw, label_law
 from jtruth.labels import Labels
 from jtruth.noise import NoiseModel
 from jtruth.noise.base import sum_over_labels
-from jtruth.noise.parameters import as_parameter, check_rows, current, sum_tolerance
+from jtruth.noise.parameters import as_parameter, current
 from jtruth.posterior import class_posterior, validate_prior
 
 
@@ -53,7 +54,7 @@ def expected_gain(
         )
     if is_concrete(matrices) and is_concrete(posterior):
         for given, name in ((posterior, "posterior"), (matrices, "matrices")):
-            check_rows(as_parameter(given, name), name, sum_tolerance(given, given.shape[-1]))
+            check_rows(as_parameter(given, name), name, sum_tolerance(given))
     states = as_array(posterior)[:, None, :]
     return _gains(states, jnp.asarray(matrices, states.dtype)[:, None], None)
 

@@ -21,6 +21,7 @@ from jaxtyping import Float, Int
 from jtruth._host import known_classes, labels_log_likelihood, log_odds, majority
 from jtruth._random import as_key, host_rng
 from jtruth._validation import choose
+from jtruth._validation.in_range import check_codes
 from jtruth.asking._answers import Asked, Rows, Values, drawn_values, exact_values, merged, reductions
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import fit_joint
@@ -179,11 +180,8 @@ def _checked(labels: Labels, y_pred, gold, prices: Prices, target):
     choose("target", target, _TARGETS)
     y = np.asarray(y_pred)
     known = np.full(labels.num_samples, -1) if gold is None else np.asarray(gold)
-    for name, given, least in (("y_pred", y, 0), ("gold", known, -1)):
-        if given.shape != (labels.num_samples,):
-            raise ValueError(f"{name} has shape {given.shape}; there are {labels.num_samples} samples")
-        if not ((given >= least) & (given < labels.num_classes)).all():
-            raise ValueError(f"{name} holds classes outside {least} to {labels.num_classes - 1}")
+    for name, given in (("y_pred", y), ("gold", known)):
+        check_codes(given, labels.num_classes, name, size=labels.num_samples, missing=name == "gold")
     price = np.ones(labels.num_labelers) if costs is None else np.asarray(costs, np.float64)
     if price.shape != (labels.num_labelers,):
         raise ValueError(f"costs has shape {price.shape}; there are {labels.num_labelers} labelers")

@@ -6,10 +6,9 @@ from typing import Any
 import jax
 import numpy as np
 from jax.core import Tracer
-from scipy.special import softmax
 
 from jtruth import _validation as check
-from jtruth._host import known_classes, log
+from jtruth._host import known_classes, log, most_likely_prior
 from jtruth._host import log_odds as class_log_odds
 from jtruth.evaluation._given import as_labels, read_log_likelihood
 from jtruth.evaluation.checks.sets import Parameters
@@ -223,17 +222,6 @@ def _known_model(
     found, converged = most_likely_prior(clamped)
     note = "the class prior was not given; the one of highest likelihood is plugged in"
     return Model(clamped, found, warnings=(note if converged else note + " (it did not converge)",))
-
-
-def most_likely_prior(log_likelihood: np.ndarray, *, max_steps: int = 10_000) -> tuple[np.ndarray, bool]:
-    """Class prior of highest likelihood given log p(z_i | y_i = c), by EM; and whether it converged."""
-    prior = np.full(log_likelihood.shape[1], 1.0 / log_likelihood.shape[1])
-    for _ in range(max_steps):
-        new = softmax(log_likelihood + log(prior)[None, :], axis=1).mean(0)
-        if np.abs(new - prior).max() < 1e-10:
-            return new, True
-        prior = new
-    return prior, False
 
 
 def _positive(positive: Any, classes: tuple[str, ...]) -> int:

@@ -18,6 +18,7 @@ from jaxtyping import Array, Float, Int
 
 from jtruth._arrays import is_concrete
 from jtruth._validation import some
+from jtruth._validation.in_range import check_rows
 from jtruth.labels import Labels
 
 
@@ -143,22 +144,7 @@ def check_probabilities(histograms: Histograms, probabilities: Any) -> None:
     if shape[0] != samples:
         raise ValueError(f"there are {shape[0]} rows of probabilities but {samples} histograms")
     if is_concrete(probabilities):
-        check_rows(probabilities)
-
-
-def check_rows(probabilities: Any) -> None:
-    """Rows (last axis) are distributions."""
-    given = np.asarray(probabilities)
-    p = given.astype(np.float64)
-    bad = np.argwhere(~((p >= 0) & (p <= 1 + 1e-6)))  # NaN is bad too
-    if len(bad):
-        at = tuple(map(int, bad[0]))
-        raise ValueError(f"probabilities{list(at)} is {given[at]}; probabilities lie between 0 and 1")
-    eps = float(jnp.finfo(given.dtype).eps) if jnp.issubdtype(given.dtype, jnp.floating) else 0.0
-    off = np.abs(p.sum(axis=-1) - 1) > max(1e-6, p.shape[-1] * eps)
-    if off.any():
-        at = tuple(map(int, np.argwhere(off)[0]))
-        raise ValueError(f"probabilities{list(at)} sum to {p[at].sum():.9g}, not to 1")
+        check_rows(np.asarray(probabilities), "probabilities")
 
 
 def check_logits(logits: Any, classes: int) -> None:

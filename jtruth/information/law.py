@@ -19,8 +19,9 @@ from jaxtyping import Float
 from scipy.special import roots_jacobi
 
 from jtruth._arrays import is_concrete
+from jtruth._validation.in_range import check_probabilities, check_rows
 from jtruth.noise import NoiseModel
-from jtruth.noise.parameters import as_parameter, check_ndim, check_probabilities, check_rows
+from jtruth.noise.parameters import as_parameter, check_matrix_rows, check_ndim
 
 
 class LabelLaw(NamedTuple):
@@ -103,7 +104,7 @@ def mixture(
     weights = np.asarray(weights, np.float64)
     if not laws or weights.shape != (len(laws),):
         raise ValueError(f"give one weight for each model; got {len(laws)} models, weights {weights.shape}")
-    check_rows(weights[None], "weights")
+    check_rows(weights, "weights")
     shapes = {law.rows.shape[1:] for law in laws}
     if len(shapes) > 1:
         raise ValueError(f"the models differ in (labelers, classes, symbols): {sorted(shapes)}")
@@ -152,7 +153,7 @@ def _checked_array(given) -> np.ndarray:
     check_ndim(rows, "matrices", (3,), "(labelers, classes, symbols)")
     if rows.shape[1] < 2:
         raise ValueError(f"matrices must have 2 or more classes (second axis); got {rows.shape}")
-    check_rows(rows, "matrices")
+    check_matrix_rows(rows, "matrices")
     return np.asarray(rows)
 
 

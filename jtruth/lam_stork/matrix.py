@@ -18,6 +18,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.special import ndtri
 
+from jtruth._validation.in_range import check_rows
 from jtruth.lam_stork.intervals import percentiles
 
 WARN_CONDITION = 10.0
@@ -228,14 +229,7 @@ def _same_size(name: str, shape: tuple[int, ...], size: int) -> None:
 def _rows(given: Any, size: int) -> np.ndarray:
     matrix = np.asarray(given, np.float64)
     _same_size("labeler", matrix.shape, size)
-    if not ((matrix >= 0) & (matrix <= 1)).all():
-        raise ValueError(f"labeler must hold probabilities; got {matrix.tolist()}")
-    off = np.flatnonzero(~(np.abs(matrix.sum(axis=1) - 1) < 1e-6))
-    if off.size:
-        raise ValueError(
-            f"row {off[0]} of labeler is {matrix[off[0]].tolist()} and does not sum to 1; rows are true "
-            "classes (the paper's matrix is the transpose)"
-        )
+    check_rows(matrix, "labeler", hint="rows are true classes (the paper's matrix is the transpose)")
     return matrix
 
 

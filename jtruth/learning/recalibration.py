@@ -27,6 +27,7 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from jtruth._random import host_rng
+from jtruth._validation.in_range import check_codes, check_rows
 
 BIAS_SD = 1.5 / np.sqrt(2)  # of one bias; the difference of two has 1.5
 LOG_SLOPE_SD = 0.7  # judges that copy each other ask for slopes below .4
@@ -162,17 +163,6 @@ def _checked(h: np.ndarray, gold: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     h, gold = np.asarray(h, np.float64), np.asarray(gold)
     if h.ndim != 2 or h.shape[1] < 2:
         raise ValueError(f"class_posterior has shape {h.shape}; give (samples, classes)")
-    bad = np.flatnonzero(~(np.abs(h.sum(axis=1) - 1) < 1e-6) | (h < 0).any(axis=1))
-    if bad.size:
-        raise ValueError(f"row {bad[0]} of class_posterior is {h[bad[0]]}; its probabilities must sum to 1")
-    if gold.shape != (len(h),) or gold.dtype.kind not in "iu":
-        raise ValueError(
-            f"gold must hold one whole number for each of the {len(h)} samples (-1 for unknown); got shape "
-            f"{gold.shape}, dtype {gold.dtype}"
-        )
-    bad = np.flatnonzero((gold < -1) | (gold >= h.shape[1]))
-    if bad.size:
-        raise ValueError(
-            f"gold[{bad[0]}] is {gold[bad[0]]}; use a class 0..{h.shape[1] - 1}, or -1 for unknown"
-        )
+    check_rows(h, "class_posterior")
+    check_codes(gold, h.shape[1], "gold", size=len(h), missing=True, kinds="iu")
     return h, gold.astype(np.int64)

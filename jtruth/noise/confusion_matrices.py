@@ -21,7 +21,7 @@ from jtruth.noise.base import (
     scale_errors,
     sum_over_labels,
 )
-from jtruth.noise.parameters import Parameter, as_parameter, check_ndim, check_rows, current, sum_tolerance
+from jtruth.noise.parameters import Parameter, as_parameter, check_matrix_rows, check_ndim, current
 
 
 def check_matrices(given, name: str) -> Parameter:
@@ -32,7 +32,7 @@ def check_matrices(given, name: str) -> Parameter:
         raise ValueError(
             f"{name} must have shape (labelers, classes, classes), 2 or more classes; got {matrices.shape}"
         )
-    check_rows(matrices, name, sum_tolerance(given, matrices.shape[2]))
+    check_matrix_rows(matrices, name, given)
     return matrices
 
 

@@ -18,10 +18,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from jtruth._validation.in_range import check_probabilities
 from jtruth.labels import Labels
 from jtruth.noise._symmetric_channel import channel_log_likelihood, channel_matrices, channel_sample
 from jtruth.noise.base import NoiseModel, Strata, check_sizes, per_labeler
-from jtruth.noise.parameters import as_parameter, check_ndim, check_num_classes, check_probabilities, current
+from jtruth.noise.parameters import as_parameter, check_ndim, check_num_classes, current
 
 
 def labeling_error(
@@ -44,7 +45,8 @@ class DifficultyFallibility(NoiseModel):
 
     Example:
         >>> import numpy as np
-        >>> from jtruth.labels import Labels
+        >>> from jtruth._validation.in_range import check_probabilities
+    from jtruth.labels import Labels
         >>> from jtruth.noise import DifficultyFallibility
         >>> labels = Labels.from_matrix(np.array([[1, -1], [0, 1]]), num_classes=2)
         >>> model = DifficultyFallibility([.1, .2], [.2, .3], 2)

@@ -13,6 +13,7 @@ from jaxtyping import Array, Float, Int
 
 from jtruth._arrays import as_array, is_concrete
 from jtruth._validation import quoted, some
+from jtruth._validation.in_range import check_codes
 
 
 def with_known_labels(
@@ -64,15 +65,7 @@ def check_known_labels(
             first five samples are named.
     """
     log_likelihood, known = np.asarray(jax.device_get(log_likelihood)), np.asarray(jax.device_get(known))
-    num_samples, num_classes = log_likelihood.shape
-    if known.shape != (num_samples,):
-        raise ValueError(f"known must have shape ({num_samples},), one entry per sample; got {known.shape}")
-    outside = np.flatnonzero((known < -1) | (known >= num_classes))
-    if outside.size:
-        raise ValueError(
-            f"known[{outside[0]}] is {known[outside[0]]}; give a class from 0 to {num_classes - 1}, or -1 "
-            "for not known"
-        )
+    check_codes(known, log_likelihood.shape[1], "known", size=len(log_likelihood), missing=True)
     rows = np.flatnonzero(known >= 0)
     bad = rows[np.isneginf(log_likelihood[rows, known[rows]])]
     if bad.size:

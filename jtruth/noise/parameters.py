@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jtruth._arrays import is_concrete
+from jtruth._validation.in_range import check_rows, sum_tolerance
 
 Parameter = jax.Array | np.ndarray
 
@@ -30,40 +31,10 @@ def as_parameter(x, name: str) -> Parameter:
         raise ValueError(f"{name} must be numbers in a rectangular array: {error}") from None
 
 
-def sum_tolerance(x, num_classes: int) -> float:
-    """How far a row may be from 1: 1e-6, or the rounding of `num_classes` terms of a short dtype."""
-    dtype = getattr(x, "dtype", np.dtype(np.float64))
-    eps = float(jnp.finfo(dtype).eps) if jnp.issubdtype(dtype, jnp.floating) else 0.0
-    return max(1e-6, num_classes * eps)
-
-
-def check_probabilities(x: Parameter, name: str) -> None:
-    """ValueError unless every entry of a concrete array lies in [0, 1]; the first bad entry is named."""
-    if not isinstance(x, np.ndarray):
-        return
-    bad = np.argwhere(~((x >= 0) & (x <= 1)))  # NaN is bad too
-    if len(bad):
-        index = tuple(int(i) for i in bad[0])
-        where = f"{name}[{', '.join(map(str, index))}]" if index else name
-        raise ValueError(
-            f"{where} is {x[index]}, not a probability ({len(bad)} bad of {x.size}); give numbers from 0 to 1"
-        )
-
-
-def check_rows(x: Parameter, name: str, tolerance: float = 1e-6) -> None:
-    """ValueError unless the last axis of a concrete array holds distributions; the first bad row is named."""
-    check_probabilities(x, name)
-    if not isinstance(x, np.ndarray):
-        return
-    total = x.sum(axis=-1)
-    bad = np.argwhere(np.abs(total - 1) > tolerance)
-    if len(bad):
-        index = tuple(int(i) for i in bad[0])
-        raise ValueError(
-            f"{name}[{', '.join(map(str, index))}] sums to {total[index]:.9g}, not to 1 ({len(bad)} such "
-            f"rows of {total.size}); rows are the true class, columns the given class: is it transposed, "
-            "or were counts not divided by their sums?"
-        )
+def check_matrix_rows(x: Parameter, name: str, given: object = None) -> None:
+    """`check_rows` of confusion matrices; `given` is what they were before they became float64."""
+    hint = "rows are the true class, columns the given class: is it transposed, or were counts not divided?"
+    check_rows(x, name, sum_tolerance(x if given is None else given), hint)
 
 
 def check_ndim(x: Parameter, name: str, allowed: tuple[int, ...], axes: str) -> None:

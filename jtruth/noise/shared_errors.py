@@ -18,16 +18,15 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from jtruth._arrays import safe_log
+from jtruth._validation.in_range import check_probabilities
 from jtruth.labels import Labels
 from jtruth.noise.base import NoiseModel, Strata, check_sizes, draw_rows, scale_errors, sum_over_labels
 from jtruth.noise.confusion_matrices import check_matrices
 from jtruth.noise.parameters import (
     as_parameter,
+    check_matrix_rows,
     check_ndim,
-    check_probabilities,
-    check_rows,
     current,
-    sum_tolerance,
 )
 
 
@@ -45,7 +44,8 @@ class SharedErrors(NoiseModel):
 
     Example:
         >>> import numpy as np
-        >>> from jtruth.labels import Labels
+        >>> from jtruth._validation.in_range import check_probabilities
+    from jtruth.labels import Labels
         >>> from jtruth.noise import SharedErrors
         >>> good = [[.9, .1], [.1, .9]]
         >>> labels = Labels.from_matrix(np.array([[1, 1]]), num_classes=2)
@@ -71,7 +71,7 @@ class SharedErrors(NoiseModel):
                 f"shared must have shape (classes, classes), here {self.matrices.shape[1:]}, "
                 f"got {self.shared.shape}"
             )
-        check_rows(self.shared, "shared", sum_tolerance(shared, self.num_classes))
+        check_matrix_rows(self.shared, "shared", shared)
         check_ndim(self.copying, "copying", (0, 1), "() or (labelers,)")
         check_probabilities(self.copying, "copying")
         if self.copying.ndim == 1 and self.copying.shape[0] != self.matrices.shape[0]:

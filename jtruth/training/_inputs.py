@@ -8,7 +8,8 @@ import numpy as np
 from jtruth._arrays import as_array, is_concrete
 from jtruth._validation import some
 from jtruth.labels import Labels
-from jtruth.posterior import check_not_contradictory, validate_confusion, validate_prior
+from jtruth.noise.parameters import check_matrix_rows
+from jtruth.posterior import check_not_contradictory, validate_prior
 
 
 class Stop(NamedTuple):
@@ -143,13 +144,8 @@ def check_matrices(matrices: Any, num_classes: int | None = None, name: str = "m
     if len(shape) != 3 or 0 in shape or shape[1:] != (classes, classes):
         size = "classes" if num_classes is None else num_classes
         raise ValueError(f"{name} have shape {shape}; they must be (labelers, {size}, {size})")
-    if not is_concrete(matrices):
-        return
-    for t, matrix in enumerate(np.asarray(matrices)):
-        try:
-            validate_confusion(matrix)
-        except ValueError as error:
-            raise ValueError(f"{name} of labeler {t}: {error}") from None
+    if is_concrete(matrices):
+        check_matrix_rows(np.asarray(matrices), name)
 
 
 def check_label_matrix(z: Any, num_samples: int, num_labelers: int, num_classes: int) -> None:

@@ -15,8 +15,8 @@ import numpy as np
 
 from jtruth import histograms as hist
 from jtruth._random import as_key
+from jtruth._validation.in_range import check_rows
 from jtruth.histograms.calibrator import CALIBRATIONS, Calibrated, fit_calibrator
-from jtruth.histograms.label_counts import check_rows
 from jtruth.labels import Labels
 
 
@@ -93,7 +93,7 @@ class _Methods:
         if self._logits:
             X = np.exp(X - X.max(axis=1, keepdims=True))
             return X / X.sum(axis=1, keepdims=True)
-        check_rows(X)
+        check_rows(X, "probabilities")
         return X
 
     def law(self, X) -> Calibrated:

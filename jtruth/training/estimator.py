@@ -20,7 +20,7 @@ import jax
 import numpy as np
 
 from jtruth._arrays import safe_log
-from jtruth._host import log_odds
+from jtruth._host import log_odds, most_likely_prior
 from jtruth._validation import choose
 from jtruth.labels import Labels
 from jtruth.noise import ConfusionMatrices, Symmetric
@@ -29,7 +29,6 @@ from jtruth.posterior import class_posterior, validate_prior
 from jtruth.testing import collapse, exact_posterior
 from jtruth.testing.multiclass.methods import multiclass_posterior
 from jtruth.training._inputs import Stop
-from jtruth.training._prior import estimated_prior
 from jtruth.training.gaussian import FAMILIES, fit_gaussians, gaussian_log_probabilities
 from jtruth.training.hard_labels import label_estimates, vote_shares
 from jtruth.training.linear import Restarts, fit_linear, linear_outputs
@@ -155,7 +154,7 @@ class _Methods:
         """The solver's result; sets `prior_`."""
         log_likelihood = self._log_likelihood(labels)
         if self.prior is None:
-            self.prior_ = estimated_prior(np.asarray(log_likelihood))
+            self.prior_ = most_likely_prior(np.asarray(log_likelihood, np.float64))[0]
         else:
             self.prior_ = validate_prior(np.asarray(self.prior, np.float64), labels.num_classes)
         options: dict[str, Any] = {"stop": Stop(self.max_steps, self.tol)}

@@ -7,6 +7,7 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 import jtruth as jt
+from jtruth._host import most_likely_prior
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions import ranges, registry
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS
@@ -126,7 +127,7 @@ def test_most_likely_prior_is_the_most_likely_one():
     """EM against a general optimiser, where labels are weak and EM is slow."""
     rng = np.random.default_rng(5)
     log_likelihood = np.log(rng.dirichlet(np.full(3, 6.0), 60))
-    found, converged = inputs.most_likely_prior(log_likelihood)
+    found, converged = most_likely_prior(log_likelihood)
 
     def minus(free):
         log_prior = np.append(free, 0.0) - logsumexp(np.append(free, 0.0))

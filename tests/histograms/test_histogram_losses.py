@@ -211,7 +211,7 @@ BAD = {
         lambda: hist.from_labels(Labels.from_matrix([[0, 1], [-1, -1]], 2, allow_unlabelled=True)),
         "1 samples have no label",
     ),
-    "sum": (lambda: hist.loss_estimates(H, P * 0.9), r"probabilities\[0\] sum to 0.9"),
+    "sum": (lambda: hist.loss_estimates(H, P * 0.9), r"probabilities\[0\] sums to 0.9"),
     "outside": (lambda: hist.loss_estimates(H, [[1.2, -0.2], [0.5, 0.5]]), r"probabilities\[0, 0\] is 1.2"),
     "classes": (lambda: hist.loss_estimates(H, np.ones((2, 3)) / 3), "the histograms have 2 classes"),
     "rows": (lambda: hist.loss_estimates(H, P[:1]), "1 rows of probabilities but 2 histograms"),

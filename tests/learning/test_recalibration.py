@@ -122,9 +122,9 @@ def test_coverage_under_its_own_prior():
     ("h", "gold", "message"),
     [
         (np.full((3, 1), 1.0), np.zeros(3, int), r"shape \(3, 1\)"),
-        (np.array([[0.5, 0.5], [0.7, 0.7]]), np.zeros(2, int), "row 1 of class_posterior"),
-        (np.array([[0.5, 0.5], [np.nan, 0.7]]), np.zeros(2, int), "row 1 of class_posterior"),
-        (np.full((2, 2), 0.5), np.zeros(3, int), "each of the 2 samples"),
+        (np.array([[0.5, 0.5], [0.7, 0.7]]), np.zeros(2, int), r"class_posterior\[1\] sums to 1.4"),
+        (np.array([[0.5, 0.5], [np.nan, 0.7]]), np.zeros(2, int), r"class_posterior\[1, 0\] is nan"),
+        (np.full((2, 2), 0.5), np.zeros(3, int), r"shape \(2,\)"),
         (np.full((2, 2), 0.5), np.zeros(2), "dtype float64"),
         (np.full((2, 2), 0.5), np.array([0, 2]), r"gold\[1\] is 2"),
     ],

@@ -31,9 +31,9 @@ KEY, KNOWN = jax.random.key(0), Question(rates="known")
 TEN = Limits(num_sets=10)
 
 
-def made(target="population", gold=0.7):
+def made(target="population", gold=0.7, rates="known"):
     kinds = [labeler("crowd", 0.25, 0.05, people=3), labeler("expert", 0.05, 0.4)]
-    return setting([0.6, 0.4], 0.9, kinds, KNOWN._replace(target=target), Costs(0.02, gold))
+    return setting([0.6, 0.4], 0.9, kinds, Question(rates=rates, target=target), Costs(0.02, gold))
 
 
 def affordable(asked, sizes, gold, mixes_too):
@@ -44,7 +44,7 @@ def affordable(asked, sizes, gold, mixes_too):
 def test_cost_by_hand():
     assert plan_cost(made(), Plan(100, (2, 1), 10)) == pytest.approx(100 * 0.02 + 90 * 0.5 + 7)
     assert plan_cost(made(rates="learned"), Plan(100, (2, 1), 10)) == pytest.approx(2 + 50 + 7)
-    assert plan_cost(made(cost_gold=np.inf), Plan(100, (2, 0), 0)) == pytest.approx(2 + 10)
+    assert plan_cost(made(gold=np.inf), Plan(100, (2, 0), 0)) == pytest.approx(2 + 10)
 
 
 @pytest.mark.parametrize("rates", ["known", "learned"])

@@ -53,7 +53,7 @@ def test_bad_input():
         HistogramCalibrator(method="platt").fit(P, COUNTS)
     with pytest.raises(ValueError, match="y has 2 classes but X has 3 columns"):
         HistogramCalibrator().fit(P, np.arange(200) % 2)
-    with pytest.raises(ValueError, match=r"probabilities\[0\] sum to"):
+    with pytest.raises(ValueError, match=r"probabilities\[0\] sums to"):
         HistogramCalibrator().fit(P, COUNTS).predict_proba(P * 0.5)
 
 

@@ -16,11 +16,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 import jtruth as jt
+from jtruth._host import most_likely_prior
 from jtruth.labels import Labels
 from jtruth.noise import ConfusionMatrices
 from jtruth.posterior import class_posterior
 from jtruth.training import fit_gaussians, fit_linear
-from jtruth.training._prior import estimated_prior
 from jtruth.training.estimator import NoisyLabelClassifier
 
 MATRICES = np.array([[[0.9, 0.1], [0.2, 0.8]], [[0.7, 0.3], [0.3, 0.7]], [[0.8, 0.2], [0.4, 0.6]]])
@@ -89,7 +89,7 @@ def test_generative_estimated_and_joint_training():
 def test_estimated_prior_is_the_maximum_and_near_the_truth():
     _, y, z = crowd(n=4000)
     log_likelihood = np.asarray(ConfusionMatrices(MATRICES).log_likelihood(Labels.from_matrix(z, 2)))
-    found = estimated_prior(log_likelihood)
+    found, _ = most_likely_prior(log_likelihood)
 
     def value(p):
         return np.log(np.exp(log_likelihood) @ [1 - p, p]).sum()

@@ -93,9 +93,7 @@ def majority_matrices(
     labels: Labels,
 ) -> tuple[Float[np.ndarray, " classes"], Float[np.ndarray, "labelers classes classes"]]:
     """Class prior and matrices if vote shares were class probabilities; each row has a prior worth 3."""
-    sample, labeler, label = labels.arrays
-    given = label >= 0
-    sample, labeler, label = sample[given], labeler[given], label[given]
+    sample, labeler, label = labels.entries()
     classes, votes = labels.num_classes, labels.counts().astype(np.float64)
     share = votes / np.maximum(votes.sum(axis=1, keepdims=True), 1)
     place = labeler * classes + label

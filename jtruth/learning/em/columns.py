@@ -113,21 +113,8 @@ def random_trust(key: Any, number: int, num_labelers: int) -> np.ndarray:
 
 def _sorted_entries(labels):
     """Entries in order of sample, then code, so that equal samples give equal rows; and labels per sample."""
-    sample, labeler, label = (np.asarray(a) for a in (labels.sample, labels.labeler, labels.label))
-    for name, values, low, high in (
-        ("sample", sample, 0, labels.num_samples),
-        ("labeler", labeler, 0, labels.num_labelers),
-        ("label", label, -1, labels.num_classes),
-    ):
-        bad = np.flatnonzero((values < low) | (values >= high))
-        if bad.size:
-            raise ValueError(
-                f"labels.{name}[{bad[0]}] is {values[bad[0]]}, outside {low}..{high - 1} ({bad.size} such "
-                f"entries). Build labels by Labels.from_long or Labels.from_matrix, which check them."
-            )
-    given = np.flatnonzero(label >= 0)
-    sample, labeler, label = sample[given].astype(np.int64), labeler[given], label[given]
-    code = labeler.astype(np.int64) * labels.num_classes + label
+    sample, labeler, label = labels.entries()
+    code = labeler * labels.num_classes + label
     order = np.argsort(sample * (labels.num_labelers * labels.num_classes) + code, kind="stable")
     return sample[order], code[order], np.bincount(sample, minlength=labels.num_samples)
 

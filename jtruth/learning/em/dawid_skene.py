@@ -20,9 +20,11 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float
 
+from jtruth._validation.in_range import check_codes
 from jtruth.labels import Labels
 from jtruth.learning.em._steps import dawid_skene_em
 from jtruth.learning.em.columns import bucket, columns_from_labels, random_trust, vote_shares
+from jtruth.posterior import validate_prior
 
 _NO_LABELS = 1e-6  # a matrix row that rests on less than this expected number of labels was not learned
 _TIE = 1e-8  # relative; a start must win by more, because the swapped twin of an optimum is equally high
@@ -160,20 +162,9 @@ def _check_arguments(labels, smoothing, gold, prior, num_restarts, key, max_step
             )
     if gold is not None:
         gold = np.asarray(gold)
-        if gold.shape != (size,) or gold.dtype.kind not in "iu":
-            raise ValueError(
-                f"gold must hold one whole number for each of the {size} samples (-1: unknown); got shape "
-                f"{gold.shape}, dtype {gold.dtype}"
-            )
-        bad = np.flatnonzero((gold < -1) | (gold >= classes))
-        if bad.size:
-            raise ValueError(
-                f"gold[{bad[0]}] is {gold[bad[0]]}; use a class 0..{classes - 1}, or -1 for unknown"
-            )
+        check_codes(gold, classes, "gold", size=size, missing=True, kinds="iu")
     if prior is not None:
-        prior = np.asarray(prior, np.float64)
-        if prior.shape != (classes,) or not (prior >= 0).all() or abs(prior.sum() - 1) > 1e-6:
-            raise ValueError(f"prior must hold {classes} probabilities that sum to 1; got {prior.tolist()}")
+        prior = validate_prior(np.asarray(prior, np.float64), classes)
         if smoothing.prior:
             raise ValueError(
                 "prior is held fixed, so smoothing.prior has nothing to act on; give one of the two"

@@ -119,11 +119,11 @@ def test_doubts_are_said():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"gold": np.zeros(59, int)}, "60 samples"),
-        ({"gold": np.full(60, 0.5)}, "whole number"),
+        ({"gold": np.zeros(59, int)}, r"shape \(60,\)"),
+        ({"gold": np.full(60, 0.5)}, "dtype float64"),
         ({"gold": np.array([3] + [-1] * 59)}, r"gold\[0\] is 3"),
         ({"gold": np.array([0] * 59 + [-2])}, r"gold\[59\] is -2"),
-        ({"prior": np.array([0.5, 0.6, -0.1])}, "sum to 1"),
+        ({"prior": np.array([0.5, 0.6, -0.1])}, r"prior\[2\] is -0.1"),
         ({"prior": np.array([0.5, 0.5])}, "3 probabilities"),
         ({"prior": np.array([0.0, 0.5, 0.5]), "gold": np.zeros(60, int)}, "prior 0"),
         ({"prior": np.full(3, 1 / 3), "smoothing": Smoothing(prior=1)}, "held fixed"),
