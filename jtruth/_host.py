@@ -77,6 +77,11 @@ def labels_log_likelihood(
     return np.moveaxis(total.reshape(num_samples, *draws, classes), 0, -2)
 
 
+def diagonal_rows(classes: int, diagonal: float, off_total: float) -> Float[np.ndarray, "classes classes"]:
+    """Dirichlet concentrations: `diagonal` on it, and `off_total` spread evenly over the rest of a row."""
+    return np.where(np.eye(classes) > 0, float(diagonal), off_total / max(classes - 1, 1))
+
+
 def vote_shares(votes: Num[np.ndarray, "samples classes"]) -> Float[np.ndarray, "samples classes"]:
     """Share of each sample's votes that a class received; equal shares without any vote."""
     total = votes.sum(axis=1, keepdims=True)

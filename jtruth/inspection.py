@@ -15,7 +15,7 @@ import numpy as np
 from jtruth._validation import agreement, quoted
 from jtruth._validation.guess import FileLook, look_at
 from jtruth._validation.terminal import plain
-from jtruth._validation.text import read_table
+from jtruth._validation.text import File, read_table
 from jtruth.labels import Labels
 
 FEW_LABELS = 10  # a labeler with fewer labels says little about itself
@@ -139,7 +139,7 @@ def inspect_labels(labels: Labels, *, file: str = "LABELS.csv", options: str = "
 
 
 def inspect_file(
-    path: str | PathLike,
+    path: str | PathLike | File,
     *,
     sep: str | None = None,
     task: str = "task",

@@ -24,6 +24,7 @@ from jtruth._random import required_key
 from jtruth._validation.in_range import check_probabilities
 from jtruth.labels import Labels
 from jtruth.noise import DifficultyFallibility, NoiseModel
+from jtruth.noise.base import draw_rows
 from jtruth.noise.parameters import as_parameter, check_ndim, current
 from jtruth.posterior import validate_confusion, validate_prior
 
@@ -191,8 +192,8 @@ def to_labels(z: Int[Array | np.ndarray, "samples labelers"], num_classes: int) 
 def _draw_all(key, prior, confusion, eta, noise_model: NoiseModel, *, num_samples: int):
     """(y, y_pred, z), compiled as a whole."""
     key_y, key_pred, key_mask, key_z = jax.random.split(key, 4)
-    y = _draw_rows(key_y, jnp.broadcast_to(prior, (num_samples, prior.shape[0])))
-    y_pred = _draw_rows(key_pred, confusion[y])
+    y = draw_rows(key_y, jnp.broadcast_to(prior, (num_samples, prior.shape[0])))
+    y_pred = draw_rows(key_pred, confusion[y])
     mask = _draw_participation(key_mask, eta, num_samples=num_samples)
     return y, y_pred, noise_model.sample(key_z, y, mask)
 
@@ -211,11 +212,6 @@ def _draw_participation(
     labelers = jnp.arange(num_labelers, dtype=first.dtype)[None, :]
     later = jax.random.uniform(key_later, (num_samples, num_labelers), eta.dtype) < eta[None, :]
     return (labelers == first) | ((labelers > first) & later)
-
-
-def _draw_rows(key: PRNGKeyArray, rows: Float[Array, "samples symbols"]) -> Int[Array, " samples"]:
-    """One symbol from every row; log 0 = -inf is never drawn."""
-    return jax.random.categorical(key, jnp.log(rows), axis=-1).astype(jnp.int32)
 
 
 def _check_range(bounds: Pair, name: str) -> None:

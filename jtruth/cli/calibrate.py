@@ -41,7 +41,7 @@ def calibrate(
     source: LabelsFile, calibration: Calibration, draws: Draws, columns: Columns, output: Output
 ) -> None:
     """Losses of class probabilities where experts disagree, before and after calibration."""
-    from jtruth.cli.reading import labels_of, one_stdin, standing
+    from jtruth.cli.reading import labels_of, one_stdin
     from jtruth.evaluation.calibration import evaluate_calibration
     from jtruth.io import read_predictions
 
@@ -49,7 +49,7 @@ def calibrate(
     one_stdin(source.file, given.predictions, given.fit_on)
     labels = labels_of(source.file, columns)
     read = read_predictions(
-        standing(given.predictions), labels, task=columns.task, label=columns.label, sep=columns.sep,
+        given.predictions, labels, task=columns.task, label=columns.label, sep=columns.sep,
         common_only=given.common_only,
     )  # fmt: skip
     if read.probabilities is None:
@@ -72,11 +72,10 @@ def _fit_on(file: Path | None, labels: Any, columns: Columns) -> Any:
 
     from jtruth._validation import quoted
     from jtruth._validation.text import read_table
-    from jtruth.cli.reading import standing
 
     if file is None:
         return None
-    (chosen,) = read_table(standing(file), columns.sep).pick({"task": columns.task})
+    (chosen,) = read_table(file, columns.sep).pick({"task": columns.task})
     tasks = [str(task) for task in (labels.tasks or range(labels.num_samples))]
     unknown = sorted(set(chosen) - set(tasks))
     if unknown:

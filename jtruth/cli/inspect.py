@@ -21,10 +21,11 @@ class LooseColumns(Columns):
 
 def inspect(source: LabelsFile, columns: LooseColumns, output: Output) -> None:
     """Say what a label file looks like, what can be estimated from it, and what is suspicious."""
-    from jtruth.cli.reading import labels_of, standing
+    from jtruth._validation.text import read_bytes
+    from jtruth.cli.reading import labels_of
     from jtruth.inspection import inspect_file, inspect_labels
 
-    file = standing(source.file)
+    file = read_bytes(source.file)  # once: a pipe cannot be read again
     roles = {"task": columns.task, "worker": columns.worker, "label": columns.label}
     look = inspect_file(file, sep=columns.sep, **roles)
     if set(roles.values()) <= {column.name for column in look.columns}:

@@ -1,14 +1,11 @@
 """From what a person typed to labels, predictions, gold and noise models."""
 
-import atexit
-import shutil
-import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from jtruth._validation.text import File
 from jtruth.cli.options import Columns
 from jtruth.io import read_gold, read_labels, read_noise, read_predictions
 from jtruth.labels import Labels
@@ -17,28 +14,17 @@ from jtruth.noise import ConfusionMatrices, DifficultyFallibility, NoiseModel, S
 _STDIN = Path("-")
 
 
-def standing(path: Path) -> Path:
-    """A file that can be read more than once: itself, or a copy of what came through a pipe or from "-"."""
-    if path != _STDIN and (path.is_file() or path.is_dir() or not path.exists()):
-        return path
-    folder = Path(tempfile.mkdtemp(prefix="jtruth-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    copy = folder / ("standard input" if path == _STDIN else path.name)
-    copy.write_bytes(sys.stdin.buffer.read() if path == _STDIN else path.read_bytes())
-    return copy
-
-
 def one_stdin(*paths: Path | None) -> None:
     """Refuse to read two tables from standard input, which has one."""
     if paths.count(_STDIN) > 1:
         raise ValueError("only one file can be '-': standard input is read once")
 
 
-def labels_of(file: Path, columns: Columns) -> Labels:
+def labels_of(file: Path | File, columns: Columns) -> Labels:
     """The labels of a file."""
     classes = None if columns.classes is None else [name.strip() for name in columns.classes.split(",")]
     return read_labels(
-        standing(file), task=columns.task, worker=columns.worker, label=columns.label, sep=columns.sep,
+        file, task=columns.task, worker=columns.worker, label=columns.label, sep=columns.sep,
         classes=classes, repeats=columns.repeats, missing=columns.missing,
     )  # fmt: skip
 
@@ -49,14 +35,14 @@ def gold_of(
     """Class codes known to be true, -1 elsewhere; None without a file."""
     if file is None:
         return None
-    return read_gold(standing(file), labels, common_only=common_only, **_of_tasks(columns))
+    return read_gold(file, labels, common_only=common_only, **_of_tasks(columns))
 
 
 def predictions_of(
     file: Path, labels: Labels, columns: Columns, common_only: bool
 ) -> tuple[np.ndarray, Labels, tuple[str, ...]]:
     """(y_pred, labels to judge it by, notes) of a file of predictions."""
-    read = read_predictions(standing(file), labels, common_only=common_only, **_of_tasks(columns))
+    read = read_predictions(file, labels, common_only=common_only, **_of_tasks(columns))
     chosen = labels if read.samples.size == labels.num_samples else labels.restrict(read.samples)
     return read.y_pred, chosen, read.notes
 
@@ -79,7 +65,7 @@ def noise_of(file: Path | None, labels: Labels) -> tuple[NoiseModel | None, np.n
     """(noise model, prior) of a JSON file of known error rates."""
     if file is None:
         return None, None
-    given = read_noise(standing(file), labels)
+    given = read_noise(file, labels)
     prior = given.get("prior")
     if "model" in given:
         return NoiseModel.from_dict({k: v for k, v in given.items() if k != "prior"}), prior

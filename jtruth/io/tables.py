@@ -20,7 +20,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from jtruth import _validation as check
-from jtruth._validation.text import Table, read_table
+from jtruth._validation.text import File, Table, read_table
 from jtruth.labels import Labels
 
 _ROUNDING = 1e-6  # probabilities summing to 1 this closely are float32 arithmetic
@@ -39,7 +39,7 @@ class Predictions:
 
 
 def read_labels(
-    path: str | PathLike,
+    path: str | PathLike | File,
     *,
     task: str = "task",
     worker: str = "worker",

@@ -17,6 +17,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import gammaln, xlogy
 
+from jtruth._host import diagonal_rows
 from jtruth.planning.settings import Setting
 
 _MOST_PATTERNS = 60_000
@@ -124,8 +125,7 @@ def row_prior(classes: int, learned: bool) -> np.ndarray:
     """(C, C) Dirichlet concentrations of a matrix: those of `fit_joint`, or flat as in `exact`."""
     if not learned:
         return np.ones((classes, classes))
-    eye = np.eye(classes)
-    return 2.0 * eye + (1 - eye) / (classes - 1)
+    return diagonal_rows(classes, 2.0, 1.0)
 
 
 def _rows_prior(matrix: np.ndarray, people: int, learned: bool):

@@ -5,13 +5,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from jtruth._host import diagonal_rows
 from jtruth._random import required_key, stream
 from jtruth._validation import choose
 from jtruth.labels import Labels
 from jtruth.learning.annotation._agreement import Agreement, labeler_agreement
 from jtruth.learning.annotation.digest import digest
 from jtruth.learning.annotation.rows import MergedRows
-from jtruth.learning.annotation.spec import Hyper, Spec, diagonal_rows
+from jtruth.learning.annotation.spec import Hyper, Spec
 from jtruth.learning.em.dawid_skene import Smoothing, fit_dawid_skene
 from jtruth.learning.joint.guard import Switching, check_identified, check_switching
 from jtruth.learning.pointwise import Pointwise

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
+from jtruth._host import diagonal_rows
 from jtruth.learning.annotation import _channels as channels
 from jtruth.learning.annotation._channels import Channel
 
@@ -62,18 +63,11 @@ def prepare(spec: Spec, num_classes: int, most_labels: int, given: Hyper | None)
     return arrays
 
 
-def diagonal_rows(num_classes: int, diagonal: float = 2.0, off_total: float = 1.0) -> np.ndarray:
-    """Dirichlet concentrations: `diagonal` on it, `off_total` in all off it."""
-    off = np.full((num_classes, num_classes), off_total / (num_classes - 1))
-    np.fill_diagonal(off, diagonal)
-    return off
-
-
 _ANY_SIGN = ("logit_mean", "ability", "easiness_prior")  # settings that hold means of normals
 
 
 def _rows(classes: int) -> Hyper:
-    return {"row_concentration": diagonal_rows(classes)}
+    return {"row_concentration": diagonal_rows(classes, 2.0, 1.0)}
 
 
 def _broadcast(matrix, num_labelers):

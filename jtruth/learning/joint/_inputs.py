@@ -5,10 +5,11 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
-from jtruth._host import labels_log_likelihood
+from jtruth._host import diagonal_rows, labels_log_likelihood
+from jtruth._validation.in_range import check_codes
 from jtruth.labels import Labels
 from jtruth.learning.joint._rows import Rows
-from jtruth.learning.joint.models import Priors, diagonal_rows
+from jtruth.learning.joint.models import Priors
 
 
 def checked_predictions(labels: Labels, y_pred: Any, num_symbols: int | None) -> tuple[Any, int]:
@@ -20,7 +21,7 @@ def checked_predictions(labels: Labels, y_pred: Any, num_symbols: int | None) ->
     symbols = labels.num_classes if num_symbols is None else num_symbols
     if symbols < 2:
         raise ValueError(f"num_symbols must be at least 2; got {symbols}")
-    codes = _codes("y_pred", y_pred, labels.num_samples, symbols, "predicted symbol", "for no prediction")
+    codes = _codes("y_pred", y_pred, labels.num_samples, symbols)
     if not (codes >= 0).any():
         raise ValueError("y_pred holds no prediction at all (every entry is -1); leave it out")
     return codes, symbols
@@ -32,7 +33,7 @@ def checked_gold(labels: Labels, gold: Any) -> np.ndarray | None:
         raise ValueError("labels holds no label at all, so there is nothing to learn from")
     if gold is None:
         return None
-    return _codes("gold", gold, labels.num_samples, labels.num_classes, "class", "for unknown")
+    return _codes("gold", gold, labels.num_samples, labels.num_classes)
 
 
 def checked_priors(
@@ -110,16 +111,9 @@ def _read_by_gold(rows: Rows, classes: int) -> np.ndarray:
     return softmax(found + np.log(share), axis=1)
 
 
-def _codes(name: str, values: Any, size: int, limit: int, what: str, missing: str) -> np.ndarray:
+def _codes(name: str, values: Any, size: int, limit: int) -> np.ndarray:
     codes = np.asarray(values)
-    if codes.shape != (size,) or codes.dtype.kind not in "iu":
-        raise ValueError(
-            f"{name} must hold one whole number for each of the {size} samples (-1 {missing}); got shape "
-            f"{codes.shape}, dtype {codes.dtype}"
-        )
-    bad = np.flatnonzero((codes < -1) | (codes >= limit))
-    if bad.size:
-        raise ValueError(f"{name}[{bad[0]}] is {codes[bad[0]]}; use a {what} 0..{limit - 1}, or -1 {missing}")
+    check_codes(codes, limit, name, size=size, missing=True, kinds="iu")
     return codes.astype(np.int64)
 
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jtruth._host import diagonal_rows
 from jtruth.learning.joint._rows import Rows, gold_offset
 from jtruth.sampling.model import LatentModel, Raters
 
@@ -34,12 +35,6 @@ class Built(NamedTuple):
     model: LatentModel
     offset: np.ndarray  # (states, rows)
     start_strata: np.ndarray  # (strata, rows) where EM starts
-
-
-def diagonal_rows(classes: int, diagonal: float, off_diagonal_total: float) -> np.ndarray:
-    """(classes, classes) concentrations: `diagonal`, and the total spread evenly over the rest of a row."""
-    off = off_diagonal_total / max(classes - 1, 1)
-    return np.where(np.eye(classes) > 0, float(diagonal), off)
 
 
 def independent(priors: Priors, rows: Rows) -> Built:

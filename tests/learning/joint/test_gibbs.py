@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.special import gammaln, logsumexp
 
+from jtruth._host import diagonal_rows
 from jtruth.labels import Labels
 from jtruth.learning.em.dawid_skene import Smoothing, fit_dawid_skene
 from jtruth.learning.joint import models
@@ -89,7 +90,7 @@ def tiny(seed, size, labelers, classes, symbols=None):
 def build(name, labels, y_pred, *, gold=None, symbols=None, prior=None, alpha=1.0):
     classes = labels.num_classes
     symbols = symbols or classes
-    row = models.diagonal_rows(classes, 2, 1)
+    row = diagonal_rows(classes, 2, 1)
     classifier = row if symbols == classes else np.ones((classes, symbols))
     class_prior = np.full(classes, float(alpha)) if prior is None else np.asarray(prior)
     priors = models.Priors(
@@ -207,7 +208,7 @@ def test_common_rows_against_quadrature():
 
 def test_start_is_the_em_of_dawid_skene():
     labels = crowds.from_matrix(crowds.simulate(5, size=80, labelers=6, classes=3)[0], 3)
-    row = models.diagonal_rows(3, 2, 1)
+    row = diagonal_rows(3, 2, 1)
     priors = models.Priors(np.ones(3), False, np.tile(row, (6, 1, 1)), None)
     rows = merge_samples(labels, None, None)
     built = models.independent(priors, rows)

@@ -280,11 +280,11 @@ def test_shared_difficulty_lowers_precision_on_caries():
 
 
 BAD = {
-    "y_pred shape": ({"y_pred": [0, 1]}, "y_pred must hold one whole number for each of the 20 samples"),
-    "y_pred value": ({"y_pred": np.full(20, 2)}, r"y_pred\[0\] is 2; use a predicted symbol 0..1"),
+    "y_pred shape": ({"y_pred": [0, 1]}, r"y_pred must have shape \(20,\)"),
+    "y_pred value": ({"y_pred": np.full(20, 2)}, r"y_pred\[0\] is 2 .* class codes 0 to 1"),
     "y_pred empty": ({"y_pred": np.full(20, -1)}, "y_pred holds no prediction at all"),
     "symbols alone": ({"num_symbols": 3}, "y_pred was not given"),
-    "gold": ({"gold": np.full(20, 5)}, r"gold\[0\] is 5; use a class 0..1"),
+    "gold": ({"gold": np.full(20, 5)}, r"gold\[0\] is 5 .* class codes 0 to 1"),
     "prior sum": ({"prior": [0.5, 0.6]}, "must hold 2 probabilities that sum to 1"),
     "prior and gold": ({"prior": [1.0, 0.0], "gold": np.ones(20, int)}, "prior 0 but gold says"),
     "diagonal": ({"diagonal": 0.0}, "diagonal is a Dirichlet concentration and must be positive"),
