@@ -92,7 +92,9 @@ class Judged(NamedTuple):
         a, b = (part[rows, self.gold[rows]] for part in terms)
         f, g = ((part * self.class_posterior).sum(axis=1) for part in terms)
         possible = (terms.numerator[rows], terms.denominator[rows])
-        return ppi_ratio((a, b), (f, g), self.sample, possible=possible, **{"bounds": metric.bounds, **options})
+        return ppi_ratio(
+            (a, b), (f, g), self.sample, possible=possible, **{"bounds": metric.bounds, **options}
+        )
 
 
 def ppi_metric(

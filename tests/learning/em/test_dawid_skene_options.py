@@ -124,7 +124,7 @@ def test_doubts_are_said():
         ({"gold": np.array([3] + [-1] * 59)}, r"gold\[0\] is 3"),
         ({"gold": np.array([0] * 59 + [-2])}, r"gold\[59\] is -2"),
         ({"prior": np.array([0.5, 0.6, -0.1])}, r"prior\[2\] is -0.1"),
-        ({"prior": np.array([0.5, 0.5])}, "3 probabilities"),
+        ({"prior": np.array([0.5, 0.5])}, "there are 3 classes"),
         ({"prior": np.array([0.0, 0.5, 0.5]), "gold": np.zeros(60, int)}, "prior 0"),
         ({"prior": np.full(3, 1 / 3), "smoothing": Smoothing(prior=1)}, "held fixed"),
         ({"smoothing": Smoothing(-0.1)}, "smoothing.diagonal"),
@@ -150,7 +150,7 @@ def test_unusable_labels():
         bad = Labels(
             *(np.append(v, 0) for v in entries.values()), num_samples=3, num_labelers=2, num_classes=2
         )
-        with pytest.raises(ValueError, match=rf"labels.{name}\[0\] is {value}"):
+        with pytest.raises(ValueError, match=rf"{name}\[0\] of these Labels is {value}"):
             fit_dawid_skene(bad)
 
 
