@@ -19,7 +19,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from jtruth._host import known_classes, labels_log_likelihood, log_odds, majority
-from jtruth._random import as_key, host_rng
+from jtruth._random import as_key
 from jtruth._validation import choose
 from jtruth._validation.in_range import check_codes
 from jtruth.asking._answers import Asked, Rows, Values, drawn_values, exact_values, merged, reductions
@@ -212,9 +212,7 @@ def _known(labels, y, gold, rows: Rows, asked: Asked, target, key, rates: Rates)
     else:
         found = count_posterior(log_lik, pi, y, key=key)
         at = np.linspace(0, len(found.counts) - 1, min(num_draws, len(found.counts))).astype(int)
-        rng = host_rng(key, "asking rows")
-        k = rng.standard_gamma(found.counts[at] + 1.0)
-        k /= k.sum(axis=2, keepdims=True)
+        k = found.confusion[at]
     same, every = log_lik[rows.first], (len(k),)
     values = drawn_values(
         np.broadcast_to(same, every + same.shape), np.broadcast_to(pi, every + pi.shape), k,

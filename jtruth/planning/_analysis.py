@@ -70,9 +70,7 @@ def _known(setting: Setting, data: DataSet, key) -> DrawsEstimate:
     found = count_posterior(log_likelihood(setting, data), setting.prior, data.y_pred, key=key)
     tables = found.counts.astype(np.float64)
     if setting.target == "population":
-        rng = host_rng(key, "population rows")
-        rows = rng.standard_gamma(tables + 1)
-        tables = setting.prior[:, None] * rows / rows.sum(-1, keepdims=True)
+        tables = setting.prior[:, None] * found.confusion
     return DrawsEstimate(metric_of(setting, tables))
 
 

@@ -25,7 +25,7 @@ from scipy.special import betaln, gammaln
 
 from jtruth._host import log
 
-_STEPS = 3  # Metropolis steps a sweep, for (mu, kappa) and for (alpha, g) each
+_STEPS = 2  # Metropolis steps a sweep, for (mu, kappa) and for (alpha, g) each
 _SPREAD = 1.5  # of log kappa and log alpha a priori
 _KAPPA = np.log(10.0)  # a priori centre of log kappa
 _FARTHEST = 12.0  # of logit mu, and of log kappa and log alpha from 0: nothing changes beyond
@@ -38,6 +38,7 @@ class Alike(NamedTuple):
     family: np.ndarray  # (raters, rows) 0..F-1
     log_share: np.ndarray  # (symbols,) log share of each symbol, on any scale
     mean_prior: tuple[float, float] = (1.0, 1.0)
+    known: np.ndarray | None = None  # (raters, rows, symbols) earlier labels of known class
 
     @property
     def num_families(self) -> int:
@@ -45,11 +46,26 @@ class Alike(NamedTuple):
         return int(self.family.max()) + 1
 
 
-def alike_classes(y_pred: np.ndarray, classes: int) -> Alike:
-    """The rows of one classifier, one for each class, are alike; shares are those of its predictions."""
-    counts = np.bincount(y_pred[y_pred >= 0], minlength=classes)
+def alike_classes(counts: np.ndarray) -> Alike:
+    """The rows of one classifier are alike; `counts` (classes,) how often it predicted each class."""
+    classes = counts.size
+    return Alike(np.arange(classes), np.zeros((1, classes), np.int64), log_shares(counts))
+
+
+def alike_raters(counts: np.ndarray, raters: int, known: np.ndarray | None = None) -> Alike:
+    """The rows of one class are alike over raters; `counts` (classes,) of all their labels.
+
+    Raters are right more often than wrong a priori: the mean of a family is Beta(2, 1).
+    """
+    classes = counts.size
+    family = np.tile(np.arange(classes), (raters, 1))
+    return Alike(np.arange(classes), family, log_shares(counts), (2.0, 1.0), known)
+
+
+def log_shares(counts: np.ndarray) -> np.ndarray:
+    """log of counts, the largest 0; what never occurred counts as half a sample."""
     share = np.log(np.maximum(counts, 0.5))
-    return Alike(np.arange(classes), np.zeros((1, classes), np.int64), share - share.max())
+    return share - share.max()
 
 
 def centre(alike: Alike) -> np.ndarray:
@@ -86,7 +102,7 @@ def seen(alike: Alike, counts: np.ndarray) -> Seen:
     """Take counts (chains, raters, rows, symbols) apart."""
     chains, raters, _, symbols = counts.shape
     family, right = alike.family.ravel(), np.tile(alike.right, raters)
-    rest = counts.reshape(chains, family.size, symbols).copy()
+    rest = (counts if alike.known is None else counts + alike.known).reshape(chains, -1, symbols).copy()
     at = np.arange(family.size)
     hits = rest[:, at, right]
     rest[:, at, right] = 0.0
@@ -164,18 +180,21 @@ def draw_rows(data: Seen, state: np.ndarray, rng: np.random.Generator) -> np.nda
     a, b = (p[:, data.family] for p in _beta(state))
     right, wrong = _log_gamma(a + data.hits, rng), _log_gamma(b + data.misses, rng)
     chains, size, symbols = data.counts.shape
+    total = np.logaddexp(right, wrong)
+    at = np.arange(size)
+    if symbols == 2:
+        logs = np.empty(data.counts.shape)
+        logs[:, at, data.right], logs[:, at, 1 - data.right] = right - total, wrong - total
+        return logs
     grid = np.ogrid[:chains, :size, :symbols]
     with np.errstate(divide="ignore"):
         q = _pattern(data, state)(*grid)
-    at = np.arange(size)
     q[:, at, data.right] = 1.0  # replaced below
     alpha = np.exp(state[..., 2])[:, data.family, None]
     logs = _log_gamma(alpha * q + data.counts, rng)
     logs[:, at, data.right] = -np.inf
-    if symbols > 1:
-        logs -= logs.max(axis=2, keepdims=True)
-        logs -= log(np.exp(logs).sum(axis=2, keepdims=True))
-    total = np.logaddexp(right, wrong)
+    logs -= logs.max(axis=2, keepdims=True)
+    logs -= log(np.exp(logs).sum(axis=2, keepdims=True))
     logs += (wrong - total)[..., None]
     logs[:, at, data.right] = right - total
     return logs

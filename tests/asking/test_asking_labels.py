@@ -1,6 +1,7 @@
 """Whom to ask next: against the sum over all class vectors, and how it behaves on larger sets."""
 
 import itertools
+from functools import partial
 
 import jax
 import numpy as np
@@ -10,7 +11,9 @@ from scipy.special import gammaln
 from jtruth.asking import Aim, Prices, Rates, next_labels
 from jtruth.asking import labels as asking
 from jtruth.labels import Labels
+from jtruth.learning.joint.posterior import fit_joint
 from jtruth.tables.metrics import named_metric
+from jtruth.testing.multiclass.count_draws import count_posterior
 
 KEY = jax.random.key(0)
 
@@ -65,7 +68,8 @@ def test_two_classes_exactly(metric):
     assert found.drop[0] == pytest.approx(best.max())
 
 
-def test_three_classes_by_draws():
+def test_three_classes_by_draws(monkeypatch):
+    monkeypatch.setattr(asking, "count_posterior", partial(count_posterior, alpha=1.0))
     z, y_pred, psi, pi, labels = small(3, 6)
     now, drop = by_enumeration(z, y_pred, psi, pi, "accuracy")
     found = next_labels(labels, y_pred, 2, key=KEY, rates=Rates(psi, pi, 4000))
@@ -136,7 +140,7 @@ def log_evidence(counts, alpha):
     return (total - gammaln(alpha).sum(-1) + gammaln(alpha.sum(-1))).sum()
 
 
-def test_learned_rates_by_enumeration():
+def test_learned_rates_by_enumeration(monkeypatch):
     """Accuracy: all class vectors, with prior, matrices and classifier integrated out, after every answer."""
     y = np.repeat([0, 1], 6)
     z = np.tile(y[:, None], (1, 4))
@@ -163,6 +167,7 @@ def test_learned_rates_by_enumeration():
         for i, t in np.argwhere(z < 0)
     ]
     drop = spread(p) - np.array(left)
+    monkeypatch.setattr(asking, "fit_joint", partial(fit_joint, diagonal=2.0))  # rows of fixed priors
     found = next_labels(Labels.from_matrix(z, 2), y_pred, 2, key=KEY, rates=Rates(num_draws=3000))
     assert found.variance == pytest.approx(spread(p), rel=0.1)  # some 400 effective draws
     np.testing.assert_allclose(found.reductions[z < 0], drop, atol=0.1 * drop.max())

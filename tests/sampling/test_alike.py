@@ -9,6 +9,8 @@ import jax
 import numpy as np
 from scipy import stats
 
+from jtruth.labels import Labels
+from jtruth.learning.joint.posterior import fit_joint
 from jtruth.sampling import Effort
 from jtruth.sampling.alike import Alike, alike_classes, draw_rows, first_state, move, seen
 from jtruth.stats.chains import effective_sample_size
@@ -38,7 +40,7 @@ def test_count_posterior_equals_the_prior_weighted_by_all_label_vectors():
     rng = np.random.default_rng(0)
     lik, prior = rng.dirichlet(np.ones(3), 5), np.array([0.5, 0.3, 0.2])
     y_pred = np.array([0, 1, 1, 2, 1])
-    share = alike_classes(y_pred, 3).log_share
+    share = alike_classes(np.bincount(y_pred)).log_share
     np.testing.assert_allclose(np.exp(share), [1 / 3, 1, 1 / 3])
     k = prior_rows(rng, share, [0, 1, 2], 40_000)
     every = np.array(list(itertools.product(range(3), repeat=5)))
@@ -57,6 +59,48 @@ def test_count_posterior_equals_the_prior_weighted_by_all_label_vectors():
     right = np.einsum("dcc->d", found.counts) / 5
     first = found.counts[:, 0].sum(axis=1) / 5
     for value, mean, error in zip((right, right**2, first, first**2), expected, errors, strict=True):
+        ess = float(effective_sample_size(value.reshape(32, -1, 1), ranked=False)[0])
+        assert abs(value.mean() - mean) < 5 * np.hypot(value.std() / np.sqrt(ess), error)
+
+
+def test_labelers_that_are_alike_equal_the_prior_weighted_by_all_label_vectors():
+    """Five samples, three labelers, two classes, a classifier: so few labels that nothing is fixed."""
+    rng, draws = np.random.default_rng(1), 40_000
+    z = np.array([[0, 1, 0], [1, 1, -1], [0, 0, 1], [1, -1, 1], [0, 0, 0]])
+    y_pred = np.array([0, 1, 1, 1, 0])
+    pi = rng.random(draws)
+    pi = np.stack([1 - pi, pi], axis=1)
+
+    def right(a, b, members):
+        """Chances to be right of the members of a family of mean Beta(a, b), (draws, members)."""
+        mu, kappa = rng.beta(a, b, draws), np.exp(np.log(10) + 1.5 * rng.standard_normal(draws))
+        first, second = (np.maximum(v, 1e-12)[:, None] for v in (mu * kappa, (1 - mu) * kappa))
+        return rng.beta(first, second, (draws, members))
+
+    labelers = np.stack([right(2, 1, 3), right(2, 1, 3)], axis=2)  # (draws, labelers, classes)
+    classifier = right(1, 1, 2)
+    every = np.array(list(itertools.product(range(2), repeat=5)))
+    weight = np.empty((draws, len(every)))
+    for r, y in enumerate(every):
+        of_pred = np.where(y_pred == y, classifier[:, y], 1 - classifier[:, y])
+        p = pi[:, y].prod(axis=1) * of_pred.prod(axis=1)
+        for i, t in np.argwhere(z >= 0):
+            own = labelers[:, t, y[i]]
+            p = p * (own if z[i, t] == y[i] else 1 - own)
+        weight[:, r] = p
+    accuracy, share = (every == y_pred).mean(axis=1), every.mean(axis=1)
+    effort = Effort(chains=32, burn_in=100, min_sweeps=16_000)
+    found = fit_joint(Labels.from_matrix(z, 2), y_pred=y_pred, key=jax.random.key(2), effort=effort)
+    right_now = np.einsum("dcc->d", found.counts) / 5
+    ones = found.counts[:, 1].sum(axis=1) / 5
+    for value, exact in (
+        (right_now, accuracy),
+        (right_now**2, accuracy**2),
+        (ones, share),
+        (ones**2, share**2),
+    ):
+        parts = (weight @ exact).reshape(20, -1).mean(1) / weight.sum(1).reshape(20, -1).mean(1)
+        mean, error = weight.mean(0) @ exact / weight.mean(0).sum(), parts.std() / np.sqrt(20)
         ess = float(effective_sample_size(value.reshape(32, -1, 1), ranked=False)[0])
         assert abs(value.mean() - mean) < 5 * np.hypot(value.std() / np.sqrt(ess), error)
 

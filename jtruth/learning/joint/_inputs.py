@@ -10,6 +10,10 @@ from jtruth._validation.in_range import check_codes
 from jtruth.labels import Labels
 from jtruth.learning.joint._rows import Rows
 from jtruth.learning.joint.models import Priors
+from jtruth.sampling.alike import alike_classes, alike_raters
+
+# Labels a cell of a matrix, on average, below which a fixed prior of its rows would decide the answer.
+FEW = 10.0
 
 
 def checked_predictions(labels: Labels, y_pred: Any, num_symbols: int | None) -> tuple[Any, int]:
@@ -37,37 +41,55 @@ def checked_gold(labels: Labels, gold: Any) -> np.ndarray | None:
 
 
 def checked_priors(
-    labels, symbols, gold, prior, prior_concentration, pseudo_counts, diagonal, off_diagonal_total,
+    labels, y_pred, symbols, gold, prior, prior_concentration, pseudo_counts, diagonal, off_diagonal_total,
     classifier_concentration, *, own_rows,
 ) -> Priors:  # fmt: skip
-    """Dirichlet concentrations of all rows."""
+    """Priors of all rows: alike where they hold little and none is given; strata have their own."""
     classes = labels.num_classes
+    alike = diagonal is None and off_diagonal_total is None and not own_rows
+    diagonal = 2.0 if diagonal is None else diagonal
+    off_diagonal_total = 1.0 if off_diagonal_total is None else off_diagonal_total
     for name, value in (("diagonal", diagonal), ("off_diagonal_total", off_diagonal_total)):
         if not (np.isfinite(value) and value > 0):
             raise ValueError(f"{name} is a Dirichlet concentration and must be positive; got {value}")
     row = diagonal_rows(classes, diagonal, off_diagonal_total)
-    labelers = np.tile(row, (labels.num_labelers, 1, 1))
+    labelers, known = np.tile(row, (labels.num_labelers, 1, 1)), None
     if pseudo_counts is not None:
         if own_rows:
             raise ValueError("models with strata have no room for pseudo_counts; give the labels as gold")
-        labelers = labelers + _numbers("pseudo_counts", pseudo_counts, labelers.shape, positive=False)
+        known = _numbers("pseudo_counts", pseudo_counts, labelers.shape, positive=False)
+        labelers = labelers + known
     classifier = None
     if symbols:
         classifier = row if symbols == classes else np.ones((classes, symbols))
         if classifier_concentration is not None:
             shape = (classes, symbols)
             classifier = _numbers("classifier_concentration", classifier_concentration, shape, positive=True)
+    found = Priors(*_class_prior(classes, gold, prior, prior_concentration), labelers, classifier)
+    if not alike:
+        return found
+    given = np.asarray(labels.label)
+    votes = np.bincount(given[given >= 0], minlength=classes)
+    if votes.sum() < FEW * labels.num_labelers * classes**2:
+        found = found._replace(labelers_alike=alike_raters(votes, labels.num_labelers, known))
+    if classifier is None or symbols != classes or classifier_concentration is not None:
+        return found
+    votes = np.bincount(y_pred[y_pred >= 0], minlength=classes)
+    return found._replace(classifier_alike=alike_classes(votes)) if votes.sum() < FEW * classes**2 else found
+
+
+def _class_prior(classes: int, gold: Any, prior: Any, concentration: Any) -> tuple[np.ndarray, bool]:
+    """Concentrations of the class prior, or the prior itself; whether it is fixed."""
     if prior is None:
-        concentration = np.asarray(prior_concentration, np.float64)
-        concentration = np.full(classes, concentration) if concentration.ndim == 0 else concentration
-        concentration = _numbers("prior_concentration", concentration, (classes,), positive=True)
-        return Priors(concentration, False, labelers, classifier)
+        alpha = np.asarray(concentration, np.float64)
+        alpha = np.full(classes, alpha) if alpha.ndim == 0 else alpha
+        return _numbers("prior_concentration", alpha, (classes,), positive=True), False
     fixed = _numbers("prior", prior, (classes,), positive=False)
     if abs(fixed.sum() - 1) > 1e-6:
         raise ValueError(f"prior must hold {classes} probabilities that sum to 1; got {fixed.tolist()}")
     if gold is not None and (fixed[gold[gold >= 0]] == 0).any():
         raise ValueError("a class has prior 0 but gold says that it occurs; raise its prior")
-    return Priors(fixed / fixed.sum(), True, labelers, classifier)
+    return fixed / fixed.sum(), True
 
 
 def vote_start(labels: Labels, gold: np.ndarray | None, start: Any, rows: Rows) -> np.ndarray:

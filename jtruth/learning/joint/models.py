@@ -17,6 +17,7 @@ import numpy as np
 
 from jtruth._host import diagonal_rows
 from jtruth.learning.joint._rows import Rows, gold_offset
+from jtruth.sampling.alike import Alike
 from jtruth.sampling.model import LatentModel, Raters
 
 
@@ -27,6 +28,8 @@ class Priors(NamedTuple):
     class_fixed: bool
     labelers: np.ndarray  # (labelers, classes, classes)
     classifier: np.ndarray | None  # (classes, symbols)
+    labelers_alike: Alike | None = None  # instead of fixed concentrations, see there
+    classifier_alike: Alike | None = None
 
 
 class Built(NamedTuple):
@@ -41,9 +44,7 @@ def independent(priors: Priors, rows: Rows) -> Built:
     """One stratum: Dawid and Skene with the classifier as one more labeler."""
     classes = priors.class_prior.size
     every = np.arange(classes)
-    raters = [Raters(priors.labelers, every)]
-    if priors.classifier is not None:
-        raters.append(Raters(priors.classifier[None], every))
+    raters = _raters(priors, every, every)
     model = _model(priors, np.ones((classes, 1)), every, raters)
     return Built(model, gold_offset(rows.gold, every), np.ones((1, rows.gold.size)))
 
@@ -90,7 +91,7 @@ def copying(priors: Priors, rows: Rows) -> Built:
         raise ValueError("the copying model needs y_pred whose symbols are the classes")
     state_class = np.repeat(np.arange(classes), 2)  # class 0 own, class 0 copied, ...
     own = np.where(np.arange(2 * classes) % 2 == 0, state_class, -1)
-    raters = [Raters(priors.labelers, state_class), Raters(priors.classifier[None], own)]
+    raters = _raters(priors, state_class, own)
     model = _model(priors, np.ones((1, 2)), np.zeros(classes, np.int64), raters)
     votes = rows.labels.counts()
     total = votes.sum(axis=1)
@@ -125,6 +126,14 @@ def hold_share(model: LatentModel, share: float) -> LatentModel:
 def _interleave(easy: np.ndarray, hard: np.ndarray) -> np.ndarray:
     """Rows easy 0, hard 0, easy 1, ..."""
     return np.stack([easy, hard], axis=1).reshape(-1, easy.shape[1])
+
+
+def _raters(priors: Priors, row_of_labelers: np.ndarray, row_of_classifier: np.ndarray) -> list[Raters]:
+    """Labelers, and the classifier if there is one, with one row for each class."""
+    raters = [Raters(priors.labelers, row_of_labelers, alike=priors.labelers_alike)]
+    if priors.classifier is not None:
+        raters.append(Raters(priors.classifier[None], row_of_classifier, alike=priors.classifier_alike))
+    return raters
 
 
 def _model(priors: Priors, stratum_prior: np.ndarray, weight_row: np.ndarray, raters: list) -> LatentModel:

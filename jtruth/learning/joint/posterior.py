@@ -88,8 +88,8 @@ def fit_joint(
     prior: Any = None,
     prior_concentration: Any = 1.0,
     pseudo_counts: Any = None,
-    diagonal: float | int = 2.0,
-    off_diagonal_total: float | int = 1.0,
+    diagonal: float | int | None = None,
+    off_diagonal_total: float | int | None = None,
     classifier_concentration: Any = None,
     dependence: str | Build = "independent",
     dependent_share: float | int | None = None,
@@ -112,7 +112,10 @@ def fit_joint(
         prior_concentration: of the Dirichlet prior of pi, a number or (classes,).
         pseudo_counts: (labelers, classes, classes) earlier labels of known class (gold questions, history),
             rows true, columns given; added to the prior.
-        diagonal, off_diagonal_total: Dirichlet concentrations of a row: on the diagonal, and in all off it.
+        diagonal, off_diagonal_total: Dirichlet concentrations of a row: on the diagonal, and in all off it (2
+            and 1 by default). Where neither is given and a cell holds fewer than ten labels on average,
+            nothing is fixed: rows of one class are alike over labelers, and those of a classifier with fewer
+            than ten samples a cell over classes (`jtruth.sampling.alike`).
         classifier_concentration: (classes, U) for the classifier; by default as the labelers, or 1 everywhere
             if its symbols are not the classes. Under "shared_strata" it has no effect.
         dependence: "independent"; "shared_strata" (samples easy or hard for all), "labeler_strata" (for the
@@ -146,8 +149,8 @@ def fit_joint(
     predicted, symbols = checked_predictions(labels, y_pred, num_symbols)
     known = checked_gold(labels, gold)
     priors = checked_priors(
-        labels, symbols, known, prior, prior_concentration, pseudo_counts, diagonal, off_diagonal_total,
-        classifier_concentration, own_rows=name in ("shared_strata", "labeler_strata"),
+        labels, predicted, symbols, known, prior, prior_concentration, pseudo_counts, diagonal,
+        off_diagonal_total, classifier_concentration, own_rows=name in ("shared_strata", "labeler_strata"),
     )  # fmt: skip
     rows = merge_samples(labels, predicted, known)
     built = build(priors, rows)

@@ -138,7 +138,7 @@ def table_problem(
     first, count = first[order], count[order]
     raters = Raters(concentration[None], np.arange(classes))
     if learned:
-        family = alike_classes(y_pred, classes)
+        family = alike_classes(np.bincount(y_pred, minlength=classes))
         raters = raters._replace(prior=centre(family), alike=family)
     model = LatentModel(
         state_class=np.arange(classes),

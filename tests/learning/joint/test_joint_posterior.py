@@ -36,7 +36,7 @@ def enumerated():
 
 
 def test_equal_to_enumeration():
-    fit = fit_joint(Labels.from_matrix(Z, 2), y_pred=Y_PRED, key=jax.random.key(0))
+    fit = fit_joint(Labels.from_matrix(Z, 2), y_pred=Y_PRED, key=jax.random.key(0), diagonal=2.0)
     exact = enumerated()
     chains = int(fit.chain.max()) + 1
     for c, u in itertools.product((0, 1), repeat=2):
