@@ -28,7 +28,7 @@ from jtruth.sampling.pooled import draw_common_rows
 from jtruth.sampling.walk import Arrays, Chain, Kept, walk
 
 _BLOCK = 50  # sweeps between two looks at progress and checkpoint
-_BLOCK_NUMBERS = 4_000_000  # ... fewer where a block of draws would hold more numbers than this
+_BLOCK_NUMBERS = 1_000_000  # ... fewer where a block of draws would hold more numbers than this
 _CHEAP = 80_000
 # What is kept of one block of draws: arrays to keep, and large arrays to keep thinned.
 Digest = Callable[[Arrays], tuple[Arrays, Arrays]]

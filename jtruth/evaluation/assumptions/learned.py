@@ -18,7 +18,11 @@ from jtruth.evaluation.inputs import Inputs, Model
 from jtruth.labels import Labels
 from jtruth.learning import Smoothing, fit_dawid_skene
 from jtruth.learning.joint.posterior import fit_joint
+from jtruth.sampling import STANDARD
 from jtruth.stats.draws import DrawsEstimate
+
+# Some 30 s at most: a model that wants more says that it did not converge.
+EFFORT = STANDARD._replace(max_work=6e9, max_bytes=100_000_000)
 
 PLUG_IN_WARNING = (
     "the labelers' error rates and the class prior were learned from these labels and plugged in: the "
@@ -37,7 +41,7 @@ def joint_model(
     """The joint posterior (`jtruth.learning.joint.posterior`) of labelers, classifier and true classes."""
     labels = data.own_labels()
     fit = fit_joint(labels, y_pred=data.y_pred, gold=data.some_gold, prior=data.prior, key=key,
-                    progress=progress, pointwise=pointwise)  # fmt: skip
+                    effort=EFFORT, progress=progress, pointwise=pointwise)  # fmt: skip
     if not fit.usable:
         return _refused(labels, *fit.warnings)
     laws = [DrawsEstimate(fit.labeler_accuracy[:, t]) for t in range(labels.num_labelers)]

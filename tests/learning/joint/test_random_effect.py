@@ -165,6 +165,21 @@ def test_dentist_5_under_gradual_difficulty():
     np.testing.assert_array_equal(again.counts, fit.counts)
 
 
+def test_chains_reach_the_tails():
+    """In the far tail class 1 swallows hard samples of class 0, and its slopes are large. 300 x 5 labels.
+
+    6400 draws are worth 150 to 1300 at the worst end of accuracy and recall (four keys). With the logarithm
+    of slopes as coordinates 32 000 were worth 47 to 130: chains that got there stayed for hundreds of draws.
+    """
+    draw = np.random.default_rng(1)
+    y = (draw.random(300) < 0.3).astype(int)
+    z = np.where(draw.random((300, 5)) < 0.8, y[:, None], 1 - y[:, None])
+    y_pred = np.where(draw.random(300) < 0.87, y, 1 - y)
+    effort = Effort(chains=32, min_sweeps=6400, max_sweeps=6400, min_ess=1e9, ends=True, nuisance=False)
+    fit = fit_random_effect(jt.Labels.from_matrix(z, 2), y_pred=y_pred, key=jax.random.key(2), effort=effort)
+    assert fit.convergence.num_sweeps == 6400 and min(fit.convergence.ess.values()) > 140
+
+
 def test_what_it_cannot_take():
     three = jt.Labels.from_matrix(np.array([[0, 1, 2], [2, 1, 0]]), 3)
     with pytest.raises(ValueError, match="two classes"):
