@@ -198,10 +198,11 @@ def named_draws(problem: kernel.Problem, logs: list, symbols: list) -> Arrays:
 
 
 def numbers_of(problem: kernel.Problem) -> float:
-    """Numbers that one sweep of one chain computes: the two sparse products, the states, the rows."""
+    """Numbers that one sweep of one chain computes: two sparse products, the states, the rows by gammas."""
     states, rows = problem.place.shape[1], problem.multiplicity.size
     return float(
-        states * (2 * problem.design.nnz + 6 * rows + problem.place.shape[0]) + 4 * problem.concentration.size
+        states * (2 * problem.design.nnz + 6 * rows + problem.place.shape[0])
+        + 20 * problem.concentration.size
     )
 
 

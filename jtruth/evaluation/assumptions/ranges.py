@@ -30,7 +30,7 @@ from jtruth.tables.posterior import TableDraws, estimates, thinned
 from jtruth.tables.several import SeveralTables
 from jtruth.testing.tested import Tested
 
-# A range is wide, and its ends need not be known to a hundredth of it. Some 15 s a member, at most.
+# A range is wide: an end may have a standard error of a twentieth of it. Some 15 s a member, at most.
 EFFORT = Effort(max_rhat=1.02, min_ess=300, max_work=3e9, max_bytes=50_000_000, ends=True, nuisance=False)
 _WORST_RHAT, _FEWEST_DRAWS = 1.1, 50.0
 
