@@ -205,8 +205,8 @@ def test_what_is_refused(as_installed):
         ({"rates": Rates(psi, pi), "num": 99}, "num is 99"),
         ({"rates": Rates(psi, pi), "prices": Prices([1.0, 0.0, 1.0, 1.0])}, "positive"),
         ({"rates": Rates(psi, pi), "prices": Prices([1.0])}, "4 labelers"),
-        ({"y_pred": y_pred[:3]}, "7 samples"),
-        ({"gold": np.full(7, 5)}, "outside"),
+        ({"y_pred": y_pred[:3]}, r"shape \(7,\)"),
+        ({"gold": np.full(7, 5)}, "class codes 0 to 1"),
         ({"rates": Rates(psi, pi), "aim": Aim(target="luck")}, "target"),
         ({"rates": Rates(psi, pi), "aim": Aim("luck")}, "luck"),
     ):
