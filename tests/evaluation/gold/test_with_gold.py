@@ -43,7 +43,7 @@ def test_gold_gives_a_pooled_answer_and_says_so(answer):
 def test_advice_says_how_many_and_which(answer):
     result, *_, gold = answer
     text = " ".join(result.advice)
-    assert "would halve the interval" in text and "ask next for" in text
+    assert "would halve the interval" in text and "ask next for" in text and "(of 260 left)" in text
     named = text.split("ask next for ")[1].split(":")[0].split(", ")
     assert len(named) == 5 and all(gold[int(task)] < 0 for task in named)
     assert "what would help" in str(result)
