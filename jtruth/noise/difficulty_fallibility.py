@@ -45,8 +45,7 @@ class DifficultyFallibility(NoiseModel):
 
     Example:
         >>> import numpy as np
-        >>> from jtruth._validation.in_range import check_probabilities
-    from jtruth.labels import Labels
+        >>> from jtruth.labels import Labels
         >>> from jtruth.noise import DifficultyFallibility
         >>> labels = Labels.from_matrix(np.array([[1, -1], [0, 1]]), num_classes=2)
         >>> model = DifficultyFallibility([.1, .2], [.2, .3], 2)

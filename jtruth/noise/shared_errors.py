@@ -44,8 +44,7 @@ class SharedErrors(NoiseModel):
 
     Example:
         >>> import numpy as np
-        >>> from jtruth._validation.in_range import check_probabilities
-    from jtruth.labels import Labels
+        >>> from jtruth.labels import Labels
         >>> from jtruth.noise import SharedErrors
         >>> good = [[.9, .1], [.1, .9]]
         >>> labels = Labels.from_matrix(np.array([[1, 1]]), num_classes=2)

@@ -31,8 +31,7 @@ class Symmetric(NoiseModel):
 
     Example:
         >>> import numpy as np
-        >>> from jtruth._validation.in_range import check_probabilities
-    from jtruth.labels import Labels
+        >>> from jtruth.labels import Labels
         >>> from jtruth.noise import Symmetric
         >>> labels = Labels.from_matrix(np.array([[1, 1], [0, -1]]), num_classes=2)
         >>> print(np.exp(Symmetric(.1, 2).log_likelihood(labels)).round(3))
