@@ -77,9 +77,35 @@ def shared_data() -> Callable[[str], Path]:
     return locate
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Quick tests compile much and compute little, so XLA compiles for them with little effort: in a third.
+
+    Slow tests compute, and run what users run. The flags are no stable interface (an unknown one ends the
+    process), so another JAX than the one they were tried with compiles as always.
+    """
+    if config.option.markexpr == "not slow" and jax.__version_info__[:2] == (0, 10):
+        os.environ.setdefault(
+            "XLA_FLAGS",
+            "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true "
+            "--xla_cpu_use_fusion_emitters=false",
+        )
+
+
 def pytest_runtest_setup() -> None:
     """Executed annotations look at the first calls of every function in every test."""
     annotations.new_test()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled_programs_are_forgotten() -> Iterator[None]:
+    """A process may map 65 530 pieces of memory, and compiled programs are several pieces each.
+
+    Linux only counts them in /proc; all tests in one process came to more, and XLA aborted.
+    """
+    yield
+    maps = Path("/proc/self/maps")
+    if maps.exists() and len(maps.read_bytes().splitlines()) > 30_000:
+        jax.clear_caches()
 
 
 @pytest.fixture
