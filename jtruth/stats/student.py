@@ -6,6 +6,7 @@ A scale of infinity says nothing, so the law is flat on the interval; a scale of
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -37,6 +38,7 @@ class StudentEstimate(Estimate):
     def _flat(self) -> bool:
         return bool(np.isinf(self.scale))
 
+    @cached_property  # a moment asks for the density some hundred times
     def _tails(self) -> tuple[float, float, float]:
         """Sign, and probabilities of t below the lower and the upper bound, seen from the nearer tail."""
         a, b = (self.low - self.centre) / self.scale, (self.high - self.centre) / self.scale
@@ -50,7 +52,7 @@ class StudentEstimate(Estimate):
             return np.full(np.shape(u), self.mode)
         if self._flat:
             return np.asarray(self.low + np.asarray(u) * (self.high - self.low))
-        sign, below, upto = self._tails()
+        sign, below, upto = self._tails
         z = sign * student.ppf(below + np.asarray(u) * (upto - below), self.freedom)
         return np.asarray(np.clip(self.centre + self.scale * z, self.low, self.high))
 
@@ -97,7 +99,7 @@ class StudentEstimate(Estimate):
         check_level(level)
         if self.scale == 0 or self._flat:
             return self.equal_tails(level)
-        _, below, upto = self._tails()
+        _, below, upto = self._tails
         half = self.scale * float(student.isf(0.5 * (1 - level * abs(upto - below)), self.freedom))
         low, high = self.centre - half, self.centre + half
         if low >= self.low and high <= self.high:
@@ -125,7 +127,7 @@ class StudentEstimate(Estimate):
         inside = (x >= self.low) & (x <= self.high)
         if self._flat:
             return np.where(inside, 1 / (self.high - self.low), 0.0)
-        _, below, upto = self._tails()
+        _, below, upto = self._tails
         height = student.pdf((x - self.centre) / self.scale, self.freedom) / self.scale
         return np.where(inside, height / abs(upto - below), 0.0)
 

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 
+import jax
 import pytest
 
 from jtruth.evaluation import evaluate
@@ -12,16 +13,26 @@ from jtruth.io import read_labels
 CARIES, ANESTHESIA = "examples/caries.csv", "examples/anesthesia.csv"
 
 
-def test_the_first_command_of_the_readme(run, tmp_path):
+def test_the_first_command_of_the_readme(run, tmp_path, monkeypatch):
+    """It prints and writes what `evaluate` answers to these predictions and labels, and no other option."""
+    calls = []
+
+    def spy(*given, **options):
+        calls.append((given, options, evaluate(*given, **options)))
+        return calls[-1][-1]
+
+    monkeypatch.setattr("jtruth.evaluation.evaluate", spy)
     code, out, err = run("evaluate", CARIES, "--rater", "5", "--json", tmp_path / "out.json")
     assert code == 0 and "Traceback" not in err
     for part in ("Recall", "precision", "majority vote says", "labelers, worst first", "does not fit"):
         assert part in out
     answer = json.loads((tmp_path / "out.json").read_text())
     split = read_labels(CARIES).split_rater("5")
-    expected = evaluate(split.y_pred, split.labels, key=None).to_dict()
-    for name, row in expected["metrics"].items():
-        assert answer["metrics"][name]["mean"] == pytest.approx(row["mean"], abs=0.02)
+    (((y_pred, labels), options, result),) = calls
+    assert (y_pred == split.y_pred).all() and (labels.to_matrix() == split.labels.to_matrix()).all()
+    assert {name for name, value in options.items() if value} == {"level", "key", "progress"}
+    assert options["level"] == 0.95 and options["key"] == jax.random.key(0)
+    assert answer["metrics"] == result.to_dict()["metrics"]
     assert answer["num_samples"] == 3869
 
 

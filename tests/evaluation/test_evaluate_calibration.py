@@ -1,12 +1,12 @@
 """Calibration where experts disagree: the report, exchangeability of labelers, and the shell."""
 
 import json
-import subprocess
 import sys
 
 import numpy as np
 import pytest
 
+from jtruth import cli
 from jtruth import histograms as hist
 from jtruth.evaluation.calibration import evaluate_calibration, panel_probabilities
 from jtruth.evaluation.checks.exchangeability import exchangeability_check
@@ -131,7 +131,7 @@ def test_bad_input(call, message, report, as_installed):
         call(p, labels)
 
 
-def test_from_the_shell(report, tmp_path):
+def test_from_the_shell(report, tmp_path, monkeypatch, capsys):
     labels, p, _ = report
     write_labels(tmp_path / "labels.csv", labels)
     rows = [
@@ -140,11 +140,15 @@ def test_from_the_shell(report, tmp_path):
     ]
     (tmp_path / "probs.csv").write_text("\n".join(rows) + "\n")
     (tmp_path / "fit.csv").write_text("task\n" + "\n".join(map(str, range(100))) + "\n")
-    command = [sys.executable, "-m", "jtruth.cli", "calibrate", "labels.csv", "--predictions", "probs.csv",
-               "--fit-on", "fit.csv", "--out", "out.csv", "--json", "out.json"]  # fmt: skip
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert "epistemic loss after one label" in done.stdout
+    command = ["jtruth", "calibrate", "labels.csv", "--predictions", "probs.csv", "--fit-on", "fit.csv",
+               "--out", "out.csv", "--json", "out.json"]  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", command)
+    with pytest.raises(SystemExit) as stop:
+        cli.main()
+    printed = capsys.readouterr()
+    assert not stop.value.code, printed.err
+    assert "epistemic loss after one label" in printed.out
     assert json.loads((tmp_path / "out.json").read_text())["num_judged"] == 50
     header = (tmp_path / "out.csv").read_text().splitlines()[0]
     assert header == "task,label,p_0,p_1,p_2,disagreement,alpha0,gain_bits"
