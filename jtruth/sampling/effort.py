@@ -18,6 +18,7 @@ import numpy as np
 from jtruth.stats.chains import effective_sample_size, split_rhat, tail_sample_size
 
 FEWEST = 50  # sweeps of each chain, burn-in and kept each, below which nothing can be said
+_AT_ONCE = 1_000_000  # numbers that are ranked and transformed together
 _SHORTEST = 200  # sweeps to keep of every chain before the first look, however many chains there are
 
 
@@ -108,13 +109,20 @@ def diagnose(draws: dict[str, np.ndarray], ends: bool = False) -> tuple[dict[str
     """
     rhat, ess = {}, {}
     for name, values in draws.items():
-        r, e = split_rhat(values, groups=4), effective_sample_size(values)
-        if ends:
-            e = np.fmin(e, tail_sample_size(values))
+        flat = values.reshape(*values.shape[:2], int(np.prod(values.shape[2:])))
+        parts = np.array_split(flat, np.clip(flat.size // _AT_ONCE, 1, max(flat.shape[2], 1)), axis=2)
+        found = [_of_part(part, ends) for part in parts]
+        r, e = (np.concatenate(a).reshape(values.shape[2:]) for a in zip(*found, strict=True))
         for index in np.ndindex(r.shape):
             label = f"{name}[{','.join(map(str, index))}]" if index else name
             rhat[label], ess[label] = float(r[index]), float(e[index])
     return rhat, ess
+
+
+def _of_part(draws: np.ndarray, ends: bool) -> tuple[np.ndarray, np.ndarray]:
+    """R-hat and ESS of some quantities, (chains, draws, quantities)."""
+    ess = effective_sample_size(draws)
+    return split_rhat(draws, groups=4), np.fmin(ess, tail_sample_size(draws)) if ends else ess
 
 
 def good(rhat: dict[str, float], ess: dict[str, float], effort: Effort) -> bool:
