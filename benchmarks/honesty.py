@@ -1,0 +1,143 @@
+"""Do intervals of 95 % hold where classes are many and labels few? Rows that are alike against fixed ones.
+
+Run: python benchmarks/honesty.py known [SETS, 100]      python benchmarks/honesty.py learned [SETS, 50]
+
+known    Noise model and class prior given and true: three labelers who are right in 70 %, wrong evenly; C
+         classes, even or one of share .7, N samples; the classifier's accuracy of each class .8 +- .08,
+         its errors Dirichlet(1) over the wrong classes. `count_posterior` with its default and with alpha=1.
+learned  Nothing given: crowds of T workers (accuracy of each class Beta(8, 2), every sample labelled by some
+         at random), five labelers of .67-.83, five weak ones of .53-.60, C = 2, shares .6/.4; or C = 6.
+         N = 300.
+         `fit_joint` with its default and with diagonal=2 (Dirichlet rows, the default of the first version).
+
+Columns: coverage of nominal 95 % (equal tails), mean width, mean error of the posterior mean. The metrics of
+the samples at hand are meant. Monte Carlo error of a coverage c of n sets: sqrt(c (1 - c) / n).
+
+RESULTS
+"""
+
+import os
+
+for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(threads, "1")
+
+import sys  # noqa: E402
+import time  # noqa: E402
+
+import jax  # noqa: E402
+import numpy as np  # noqa: E402
+
+from jtruth.labels import Labels  # noqa: E402
+from jtruth.learning.joint.posterior import fit_joint  # noqa: E402
+from jtruth.sampling import Effort  # noqa: E402
+from jtruth.tables.posterior import TableDraws  # noqa: E402
+from jtruth.testing.multiclass.count_draws import count_posterior  # noqa: E402
+
+KNOWN = [(4, 400, 0.0), (10, 1000, 0.0), (10, 200, 0.0), (10, 200, 0.7), (30, 1500, 0.0), (30, 1500, 0.7)]
+CROWDS = {"300 x 3": (300, 3), "100 x 9": (100, 9)}
+LEARNED = [*CROWDS, "five", "five weak", "six classes"]
+EFFORT = Effort(min_sweeps=1500, max_rhat=1.02, min_ess=200, max_work=3e9, nuisance=False)
+
+
+def table(y, y_pred, classes):
+    """Count table, (1, classes, classes)."""
+    counts = np.zeros((1, classes, classes), np.int64)
+    np.add.at(counts, (0, y, y_pred), 1)
+    return TableDraws(counts)
+
+
+def errors_elsewhere(rng, y, right, pattern):
+    """`y` where right, else a wrong class by its row of `pattern` (classes, classes), 0 on the diagonal."""
+    below = np.cumsum(pattern[y], axis=1) < rng.random(y.size)[:, None]
+    return np.where(right, y, np.minimum(below.sum(axis=1), pattern.shape[1] - 1))
+
+
+def wrong_rows(rng, classes, even=False):
+    """Shares of the wrong classes, (classes, classes)."""
+    rows = np.ones((classes, classes)) if even else rng.standard_exponential((classes, classes))
+    np.fill_diagonal(rows, 0)
+    return rows / rows.sum(axis=1, keepdims=True)
+
+
+def known(rng, classes, samples, share):
+    """One set: (true table, log-likelihood, prior, predictions)."""
+    rest = (1 - share) / (classes - 1)
+    prior = np.array([share, *np.full(classes - 1, rest)]) if share else np.full(classes, 1 / classes)
+    y = rng.choice(classes, samples, p=prior)
+    own = np.clip(0.8 + 0.08 * rng.standard_normal(classes), 0.3, 0.98)
+    y_pred = errors_elsewhere(rng, y, rng.random(samples) < own[y], wrong_rows(rng, classes))
+    even = wrong_rows(rng, classes, even=True)
+    z = [errors_elsewhere(rng, y, rng.random(samples) < 0.7, even) for _ in range(3)]
+    votes = (np.array(z)[:, :, None] == np.arange(classes)).sum(axis=0)
+    return table(y, y_pred, classes), votes * np.log(0.7 * (classes - 1) / 0.3), prior, y_pred
+
+
+def learned(rng, kind, samples=300):
+    """One set: (true table, labels, predictions)."""
+    prior = rng.dirichlet(np.full(6, 5.0)) if kind == "six classes" else np.array([0.6, 0.4])
+    classes = prior.size
+    y = rng.choice(classes, samples, p=prior)
+    workers, each = CROWDS.get(kind, (5, 5))
+    if kind in CROWDS:
+        own = rng.beta(8, 2, (workers, classes))
+    elif kind == "five weak":
+        own = np.repeat(rng.uniform(0.53, 0.60, (workers, 1)), classes, axis=1)
+    else:
+        own = 0.75 + 0.08 * rng.uniform(-1, 1, (workers, classes))
+    even = wrong_rows(rng, classes, even=True)
+    right = rng.random((workers, samples)) < own[:, y]
+    z = np.stack([errors_elsewhere(rng, y, each_right, even) for each_right in right], axis=1)
+    asked = rng.random((samples, workers)).argsort(axis=1) < each
+    right = np.clip(rng.uniform(0.75, 0.92) + 0.08 * rng.uniform(-1, 1, classes), 0.3, 0.98)
+    y_pred = errors_elsewhere(rng, y, rng.random(samples) < right[y], even)
+    return table(y, y_pred, classes), Labels.from_matrix(np.where(asked, z, -1), classes), y_pred
+
+
+def judge(truth, draws, names):
+    """(metrics, 3): whether the interval holds the truth, its width, the error of the mean."""
+    rows = []
+    for name in names:
+        true, found = truth.estimate(name).mean, draws.estimate(name)
+        low, high = np.nanquantile(found.draws, [0.025, 0.975])
+        rows.append((low - 1e-12 <= true <= high + 1e-12, high - low, found.mean - true))
+    return np.array(rows, float)
+
+
+def report(setting, way, rows, names, seconds):
+    """One line a setting and way."""
+    mean = np.nanmean(rows, axis=0)
+    cells = "  ".join(f"{n} {c:.2f} {w:.3f} {b:+.3f}" for n, (c, w, b) in zip(names, mean, strict=True))
+    print(f"    {setting!s:<18} {way:<9} {cells}   {seconds / len(rows):.1f} s", flush=True)
+
+
+def draws_of(what, data, key, alike):
+    """Draws of the count table by one way."""
+    if what == "known":
+        return count_posterior(*data[1:], key=key, alpha=None if alike else 1.0)
+    option = {} if alike else {"diagonal": 2.0}
+    return TableDraws(fit_joint(data[1], y_pred=data[2], key=key, effort=EFFORT, **option).counts)
+
+
+def main():
+    """Simulate, fit and judge."""
+    what = sys.argv[1]
+    simulate, settings, sets, names = {
+        "known": (known, KNOWN, 100, ("accuracy", "balanced_accuracy", "macro_f1", "kappa")),
+        "learned": (learned, [(kind,) for kind in LEARNED], 50, ("accuracy", "macro_f1")),
+    }[what]
+    sets = int(sys.argv[2]) if len(sys.argv) > 2 else sets
+    for setting in settings:
+        found, spent = {True: [], False: []}, {True: 0.0, False: 0.0}
+        for number in range(sets):
+            data = simulate(np.random.default_rng([11, number]), *setting)
+            for alike in found:
+                begin = time.process_time()
+                draws = draws_of(what, data, jax.random.key(number), alike)
+                spent[alike] += time.process_time() - begin
+                found[alike].append(judge(data[0], draws, names))
+        for alike, rows in found.items():
+            report(setting, "alike" if alike else "fixed", np.array(rows), names, spent[alike])
+
+
+if __name__ == "__main__":
+    main()
