@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # the same names for editors and type checkers
     )
     from jtruth._cache import use_compilation_cache
     from jtruth.comparison import compare_models
-    from jtruth.evaluation import Evaluation, evaluate, evaluate_labelers, prevalence
+    from jtruth.evaluation import Evaluation, evaluate, evaluate_labelers, evaluate_scores, prevalence
     from jtruth.io import read_gold, read_labels, read_noise, read_predictions
     from jtruth.labels import Labels
     from jtruth.posterior import class_posterior, class_posterior_given_prediction
@@ -44,6 +44,7 @@ _HOMES = {  # names that are no rooms, and the module of each
     "compare_models": "comparison",
     "evaluate": "evaluation",
     "evaluate_labelers": "evaluation",
+    "evaluate_scores": "evaluation",
     "prevalence": "evaluation",
     "read_gold": "io",
     "read_labels": "io",
@@ -65,6 +66,7 @@ __all__ = [
     "comparison",
     "evaluate",
     "evaluate_labelers",
+    "evaluate_scores",
     "evaluation",
     "histograms",
     "information",

@@ -4,6 +4,7 @@ from jtruth.evaluation.classifier import evaluate
 from jtruth.evaluation.gold.shares import Prevalence, prevalence
 from jtruth.evaluation.labelers import LabelerReport, evaluate_labelers
 from jtruth.evaluation.result import Assumption, Check, Evaluation
+from jtruth.evaluation.scores import ScoreEvaluation, evaluate_scores
 
 __all__ = [
     "Assumption",
@@ -11,7 +12,9 @@ __all__ = [
     "Evaluation",
     "LabelerReport",
     "Prevalence",
+    "ScoreEvaluation",
     "evaluate",
     "evaluate_labelers",
+    "evaluate_scores",
     "prevalence",
 ]

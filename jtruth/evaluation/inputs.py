@@ -1,7 +1,7 @@
 """What the user handed to `evaluate`, checked on the host and turned into arrays before any JAX call."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -135,6 +135,30 @@ def read(y_pred: Any, labels: Any, noise: Any, prior: Any, gold: Any, positive: 
     notes = (*whose.notes, *predicted.notes, *notes)
     code = 1 if positive is None else _positive(positive, classes)
     return Inputs(y, table, model, known, prior, code, classes, notes, positive is not None)
+
+
+class Scores(NamedTuple):
+    """Scores in the order of the samples, and what is to be said about how they were matched."""
+
+    values: np.ndarray
+    notes: tuple[str, ...]
+
+
+def read_scores(scores: Any, data: Inputs) -> Scores:
+    """A finite number for every sample, matched by task id where there are ids."""
+    whose = data.labels if data.labels is not None else _numbered(data.y_pred.size, len(data.classes))
+    found = check.align(_concrete(scores, "scores"), _samples(whose), "scores")
+    try:
+        values = np.asarray(found.values).astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"scores must be numbers: {error}") from None
+    bad = np.flatnonzero(~np.isfinite(values))
+    if bad.size:
+        raise ValueError(
+            f"{found.entries.entry(bad, 'score', float(values[bad[0]]))} "
+            f"but scores must be finite ({bad.size} such)"
+        )
+    return Scores(values, found.notes)
 
 
 def read_order(order: Any, data: Inputs) -> np.ndarray | None:

@@ -84,7 +84,7 @@ def _band(x: np.ndarray, y: np.ndarray, at: np.ndarray, level: float) -> Band:
     values = np.array([np.interp(at, *_points(a, b)) for a, b in zip(x[good], y[good], strict=True)])
     if not len(values):
         nothing = np.full(at.size, np.nan)
-        return Band(at, *[nothing] * 5, level)
+        return Band(at, nothing, nothing, nothing, nothing, nothing, level)
     tail = (1 - level) / 2
     low, high = np.quantile(values, [tail, 1 - tail], axis=0)
     # The rank of a curve is that of its most extreme point; the band keeps the `level` least extreme ones.

@@ -19,7 +19,7 @@ class JointDigest:
         self.model, self.labeler_share, self.keep_states = model, labeler_share, keep_states
         self.has_classifier = len(model.raters) > 1
         self.same_symbols = self.has_classifier and model.raters[1].prior.shape[2] == model.num_classes
-        metrics = ("accuracy", "precision", "recall") if self.same_symbols else ("classifier",)
+        metrics = ("accuracy", "precision", "recall") if self.same_symbols else ("mean_symbol",)
         tested = ("counts", *metrics) if self.has_classifier else ()
         strata = ("weights",) if model.num_strata > 1 else ()
         self.monitored = ("prior", "mean_diagonal", *strata, *tested)
@@ -52,6 +52,8 @@ class JointDigest:
             small["classifier"] = classifier
             if self.same_symbols:
                 small |= population_metrics(prior, classifier)
+            else:
+                small["mean_symbol"] = classifier @ np.arange(classifier.shape[-1])
         states = {name: draws[name] for name in ("pi", "weights", "raters0", "raters1") if name in draws}
         return small, {"matrices": matrices} | (states if self.keep_states else {})
 

@@ -61,7 +61,7 @@ def checked_priors(
         labelers = labelers + known
     classifier = None
     if symbols:
-        classifier = row if symbols == classes else np.ones((classes, symbols))
+        classifier = row if symbols == classes else np.full((classes, symbols), 2 / symbols)
         if classifier_concentration is not None:
             shape = (classes, symbols)
             classifier = _numbers("classifier_concentration", classifier_concentration, shape, positive=True)

@@ -111,15 +111,17 @@ def symbol_chain(
     >>> chain.draws(0, 3).shape, round(chain.marginal(2).mean, 3)
     ((3, 3), 0.885)
     """
-    x, u, concentration = _checked(log_odds, symbols, num_symbols, alpha)
+    x, u = checked_symbols(log_odds, symbols, num_symbols)
+    concentration = _concentrations(alpha, num_symbols)
     sizes = np.bincount(u, minlength=num_symbols)
     logs, starts = [], []
     for k in range(num_symbols):
-        start, side = _side_factor(x[u == k], concentration[1, k], concentration[0, k])
+        start, law = law_of_positives(x[u == k])
+        a = start + np.arange(law.size)
         starts.append(start)
-        logs.append(side)
+        logs.append(law + gammaln(a + concentration[1, k]) + gammaln(sizes[k] - a + concentration[0, k]))
     totals, samples = concentration.sum(axis=1), x.size
-    tilt = _tilt(starts, logs, totals, samples)
+    tilt = balanced_tilt(starts, logs, totals, samples)
     factor, first, scale = [], [], 0.0
     for start, side in zip(starts, logs, strict=True):
         tilted = side + tilt * (start + np.arange(side.size))
@@ -140,16 +142,16 @@ def symbol_chain(
     return SymbolChain(sizes, np.array(first), tuple(factor), tuple(ahead), base, float(scale + constant))
 
 
-def _side_factor(x: np.ndarray, alpha1: float, alpha0: float) -> tuple[int, np.ndarray]:
-    """The smallest possible a_u, and log f_u from there up to the largest."""
-    sure, never = int((x == np.inf).sum()), int((x == -np.inf).sum())
+def law_of_positives(x: np.ndarray) -> tuple[int, np.ndarray]:
+    """The smallest possible number of positives given log-odds x, and its log law up to the largest."""
+    sure = int((x == np.inf).sum())
     doubtful, counts = np.unique(x[np.isfinite(x)], return_counts=True)
-    a = np.arange(sure, x.size - never + 1)
-    law = log_pmf(doubtful, counts, 0, int(counts.sum()))
-    return sure, law + gammaln(a + alpha1) + gammaln(x.size - a + alpha0)
+    if not doubtful.size:
+        return sure, np.zeros(1)
+    return sure, log_pmf(doubtful, counts, 0, int(counts.sum()))
 
 
-def _tilt(starts: list, logs: list, totals: np.ndarray, samples: int) -> float:
+def balanced_tilt(starts: list, logs: list, totals: np.ndarray, samples: int) -> float:
     """The t at which tilted means add up to the sum where log g has slope -t, by bisection in that sum."""
     low, high = 0.0, float(samples)
     tilt = 0.0
@@ -167,23 +169,26 @@ def _tilt(starts: list, logs: list, totals: np.ndarray, samples: int) -> float:
     return tilt
 
 
-def _checked(log_odds, symbols, num_symbols: int, alpha) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def checked_symbols(log_odds, symbols, num_symbols: int) -> tuple[np.ndarray, np.ndarray]:
+    """(log_odds, symbols) as arrays, or ValueError."""
     x, u = np.asarray(log_odds, np.float64), np.asarray(symbols)
     if num_symbols < 2:
         raise ValueError(f"num_symbols is {num_symbols}; with fewer than 2 nothing is predicted")
     if x.ndim != 1 or u.shape != x.shape or u.dtype.kind not in "iu":
-        raise ValueError(
-            f"log_odds and symbols must be vectors of one size; got shapes {x.shape} and {u.shape}"
-        )
+        raise ValueError(f"log_odds and symbols must be of one size; got shapes {x.shape} and {u.shape}")
     bad = np.flatnonzero(np.isnan(x))
     if bad.size:
         raise ValueError(f"log_odds[{bad[0]}] is NaN")
     bad = np.flatnonzero((u < 0) | (u >= num_symbols))
     if bad.size:
         raise ValueError(f"symbols[{bad[0]}] is {u[bad[0]]}; there are {num_symbols} symbols, from 0 up")
+    return x, u.astype(np.int64)
+
+
+def _concentrations(alpha, num_symbols: int) -> np.ndarray:
     given = np.asarray(alpha, np.float64)
     if given.ndim and given.shape != (2, num_symbols):
         raise ValueError(f"alpha has shape {given.shape}; give one number or shape (2, {num_symbols})")
     if not (np.isfinite(given) & (given > 0)).all():
         raise ValueError(f"alpha must be finite and positive; its minimum is {given.min()}")
-    return x, u.astype(np.int64), np.broadcast_to(given, (2, num_symbols)).copy()
+    return np.broadcast_to(given, (2, num_symbols)).copy()

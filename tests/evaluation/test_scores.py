@@ -1,0 +1,108 @@
+"""`evaluate_scores`: known classes give scikit-learn's areas, intervals hold, bad scores are named."""
+
+import jax
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import average_precision_score, roc_auc_score
+
+import jtruth as jt
+from jtruth.evaluation.scores import bin_edges
+
+
+def scored(seed, size=300, labelers=3, error=0.2, share=0.4):
+    """(classes, scores, labels)."""
+    rng = np.random.default_rng(seed)
+    y = (rng.random(size) < share).astype(int)
+    z = np.where(rng.random((size, labelers)) < error, 1 - y[:, None], y[:, None])
+    return y, rng.normal(1.5 * y, 1.0), jt.Labels.from_matrix(z, 2)
+
+
+def test_known_classes_are_scikit_learn():
+    y, score, _ = scored(0)
+    score = np.round(score, 1)
+    with np.errstate(divide="ignore"):
+        certain = np.log(np.eye(2)[y])
+    found = jt.evaluate_scores(score, certain, prior=[0.6, 0.4], bins=200)
+    np.testing.assert_allclose(found.auc.mean, roc_auc_score(y, score), atol=1e-12)
+    np.testing.assert_allclose(found.average_precision.mean, average_precision_score(y, score), atol=1e-12)
+    turned = jt.evaluate_scores(-score, certain, prior=[0.6, 0.4], bins=200, positive=0)
+    np.testing.assert_allclose(turned.auc.mean, roc_auc_score(y, score), atol=1e-12)
+    assert turned.positive == "0"
+
+
+def test_intervals_hold_the_area_when_the_noise_is_known():
+    """60 sets: 47 or fewer of 60 within 95 % intervals have probability 2e-6; the bins' share is added."""
+    held, prior = 0, np.array([0.6, 0.4])
+    for seed in range(60):
+        y, score, labels = scored(seed)
+        found = jt.evaluate_scores(score, labels, noise=jt.noise.Symmetric(0.2, 2), prior=prior, key=seed)
+        low, high, _ = found.auc.interval(0.95)
+        bins = np.searchsorted(found.edges, score, side="right")
+        held += low <= roc_auc_score(y, bins) <= high
+        assert abs(roc_auc_score(y, bins) - roc_auc_score(y, score)) < 2 * found.hidden
+    assert held > 47
+
+
+def test_learned_error_rates():
+    """12 sets of 200 and 4 labelers: 7 or fewer of 12 held have probability 2e-4; the keys are fixed."""
+    held = 0
+    for seed in range(12):
+        y, score, labels = scored(seed, size=200, labelers=4)
+        found = jt.evaluate_scores(score, labels, assume="independent", bins=10, key=seed)
+        low, high, _ = found.auc.interval(0.95)
+        held += low <= roc_auc_score(y, np.searchsorted(found.edges, score, side="right")) <= high
+    again = jt.evaluate_scores(score, labels, assume="independent", bins=10, key=seed)
+    assert held > 7 and again.to_dict() == found.to_dict()
+    assert "independently" in str(found) and found.curves.roc().low.shape == (101,)
+
+
+def test_scores_are_matched_by_task():
+    y, score, _ = scored(5, size=40)
+    rng = np.random.default_rng(0)
+    tasks = [f"t{k}" for k in range(40)]
+    z = np.where(rng.random((40, 3)) < 0.2, 1 - y[:, None], y[:, None])
+    labels = jt.Labels.from_long(np.repeat(tasks, 3), ["a", "b", "c"] * 40, np.where(z.ravel(), "yes", "no"))
+    series = pd.Series(score, index=tasks)
+    options = {"noise": jt.noise.Symmetric(0.2, 2), "prior": [0.5, 0.5], "positive": "yes"}
+    one = jt.evaluate_scores(series, labels, **options)
+    two = jt.evaluate_scores(series.sample(frac=1, random_state=0), labels, **options)
+    assert one.auc.mean == two.auc.mean and one.positive == "yes"
+    with pytest.raises(ValueError, match="t0"):
+        jt.evaluate_scores(series.iloc[1:], labels, **options)
+
+
+def test_bins_hold_about_equal_numbers_and_ties_stay_together():
+    score = np.random.default_rng(0).normal(size=1000)
+    counts = np.bincount(np.searchsorted(bin_edges(score, 20), score, side="right"))
+    assert counts.size == 20 and counts.min() == counts.max() == 50
+    tied = np.array([0.0] * 90 + [1.0] * 5 + [2.0] * 5)
+    np.testing.assert_array_equal(bin_edges(tied, 2), [1.0])
+    np.testing.assert_array_equal(bin_edges(tied, 20), [1.0, 2.0])
+    assert bin_edges(np.zeros(5), 20).size == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"scores": [0.1, np.nan, 0.3, 0.2]}, r"scores\[1\] is nan"),
+        ({"scores": ["a", "b", "c", "d"]}, "must be numbers"),
+        ({"scores": [0.1, 0.2]}, "2 entries but there are 4"),
+        ({"bins": 1}, "bins is 1"),
+        ({"prior": None}, "needs? the class prior|need the class prior"),
+        ({"assume": "shared_errors"}, "assume"),
+        ({"labels": jt.Labels.from_matrix(np.array([[0, 1], [1, 1], [1, 1], [0, 0]]), 2)}, "vouch for it"),
+        ({"labels": np.zeros((4, 3)), "prior": [0.2, 0.3, 0.5]}, "rank two classes"),
+    ],
+)
+def test_refused(as_installed, change, message):
+    good = {
+        "scores": [0.1, 0.9, 0.8, 0.2],
+        "labels": np.log([[0.8, 0.2], [0.3, 0.7]] * 2),
+        "prior": [0.5, 0.5],
+    }
+    with pytest.raises(ValueError, match=message):
+        jt.evaluate_scores(**{**good, **change})
+    assert jt.evaluate_scores(**good, key=jax.random.key(0)).auc.mean > 0.5
+    equal = jt.evaluate_scores(**{**good, "scores": [0.5] * 4})
+    assert equal.auc.mean == 0.5 and "all scores are equal" in equal.warnings[-1]
