@@ -13,7 +13,21 @@ learned  Nothing given: crowds of T workers (accuracy of each class Beta(8, 2), 
 Columns: coverage of nominal 95 % (equal tails), mean width, mean error of the posterior mean. The metrics of
 the samples at hand are meant. Monte Carlo error of a coverage c of n sets: sqrt(c (1 - c) / n).
 
-RESULTS
+Measured: AMD EPYC, 2 shared cores, Python 3.11, jax 0.10.2, numpy 2.4. 40 sets a setting: Monte Carlo error
+of a coverage .035 at .95. "C, N, share of the first class (0: even)"; seconds of CPU a set.
+
+    4   400 0.0 alike  acc. 0.95 0.057 +0.000  bal. 0.95 0.056 +0.000  F1 0.95 0.057 +0.000  kappa 0.95  0.4 s
+    4   400 0.0 fixed  acc. 0.85 0.055 -0.010  bal. 0.88 0.055 -0.010  F1 0.85 0.056 -0.010  kappa 0.85  0.2 s
+   10  1000 0.0 alike  acc. 0.93 0.024 +0.001  bal. 0.97 0.024 +0.001  F1 0.93 0.024 +0.001  kappa 0.93  0.9 s
+   10  1000 0.0 fixed  acc. 0.45 0.023 -0.012  bal. 0.40 0.023 -0.013  F1 0.45 0.024 -0.012  kappa 0.45  0.6 s
+   10   200 0.0 alike  acc. 0.97 0.052 -0.001  bal. 0.95 0.054 -0.000  F1 0.95 0.054 -0.000  kappa 0.97  1.0 s
+   10   200 0.0 fixed  acc. 0.15 0.054 -0.040  bal. 0.12 0.056 -0.041  F1 0.12 0.056 -0.042  kappa 0.12  0.7 s
+   10   200 0.7 alike  acc. 1.00 0.040 -0.003  bal. 0.97 0.116 -0.001  F1 1.00 0.088 +0.001  kappa 1.00  1.0 s
+   10   200 0.7 fixed  acc. 0.17 0.041 -0.030  bal. 0.23 0.128 -0.087  F1 0.10 0.093 -0.069  kappa 0.17  0.7 s
+   30  1500 0.0 alike  acc. 0.95 0.015 -0.000  bal. 0.95 0.015 -0.000  F1 0.95 0.015 -0.000  kappa 0.95  3.5 s
+   30  1500 0.0 fixed  acc. 0.00 0.014 -0.026  bal. 0.00 0.015 -0.027  F1 0.00 0.014 -0.027  kappa 0.00  2.5 s
+   30  1500 0.7 alike  acc. 0.97 0.011 -0.001  bal. 0.95 0.033 -0.002  F1 1.00 0.025 -0.000  kappa 0.97  3.2 s
+   30  1500 0.7 fixed  acc. 0.00 0.011 -0.018  bal. 0.00 0.036 -0.060  F1 0.00 0.027 -0.045  kappa 0.00  2.2 s
 """
 
 import os
