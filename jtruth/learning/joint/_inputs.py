@@ -1,6 +1,6 @@
 """Arguments of `fit_joint`, checked before anything is sampled."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import softmax
@@ -40,12 +40,29 @@ def checked_gold(labels: Labels, gold: Any) -> np.ndarray | None:
     return _codes("gold", gold, labels.num_samples, labels.num_classes)
 
 
+class GivenRows(NamedTuple):
+    """What the user says about rows, as in `fit_joint`."""
+
+    pseudo_counts: Any = None
+    diagonal: Any = None
+    off_diagonal_total: Any = None
+    classifier_concentration: Any = None
+
+
 def checked_priors(
-    labels, y_pred, symbols, gold, prior, prior_concentration, pseudo_counts, diagonal, off_diagonal_total,
-    classifier_concentration, *, own_rows,
-) -> Priors:  # fmt: skip
+    labels: Labels,
+    y_pred,
+    symbols: int,
+    gold,
+    prior,
+    prior_concentration,
+    given: GivenRows,
+    *,
+    own_rows: bool,
+) -> Priors:
     """Priors of all rows: alike where they hold little and none is given; strata have their own."""
     classes = labels.num_classes
+    pseudo_counts, diagonal, off_diagonal_total, classifier_concentration = given
     alike = diagonal is None and off_diagonal_total is None and not own_rows
     diagonal = 2.0 if diagonal is None else diagonal
     off_diagonal_total = 1.0 if off_diagonal_total is None else off_diagonal_total
@@ -68,8 +85,8 @@ def checked_priors(
     found = Priors(*_class_prior(classes, gold, prior, prior_concentration), labelers, classifier)
     if not alike:
         return found
-    given = np.asarray(labels.label)
-    votes = np.bincount(given[given >= 0], minlength=classes)
+    label = np.asarray(labels.label)
+    votes = np.bincount(label[label >= 0], minlength=classes)
     if votes.sum() < FEW * labels.num_labelers * classes**2:
         found = found._replace(labelers_alike=alike_raters(votes, labels.num_labelers, known))
     if classifier is None or symbols != classes or classifier_concentration is not None:

@@ -24,7 +24,13 @@ from jtruth import _validation as check
 from jtruth._random import required_key
 from jtruth.labels import Labels
 from jtruth.learning.joint._digest import JointDigest, mean_share
-from jtruth.learning.joint._inputs import checked_gold, checked_predictions, checked_priors, vote_start
+from jtruth.learning.joint._inputs import (
+    GivenRows,
+    checked_gold,
+    checked_predictions,
+    checked_priors,
+    vote_start,
+)
 from jtruth.learning.joint._rows import Rows, label_columns, merge_samples
 from jtruth.learning.joint.guard import Switching, check_identified, check_switching
 from jtruth.learning.joint.models import MODELS, Build, hold_share
@@ -149,10 +155,11 @@ def fit_joint(
         build, name = dependence, dependence.__name__
     predicted, symbols = checked_predictions(labels, y_pred, num_symbols)
     known = checked_gold(labels, gold)
+    own_rows = name in ("shared_strata", "labeler_strata")
+    given = GivenRows(pseudo_counts, diagonal, off_diagonal_total, classifier_concentration)
     priors = checked_priors(
-        labels, predicted, symbols, known, prior, prior_concentration, pseudo_counts, diagonal,
-        off_diagonal_total, classifier_concentration, own_rows=name in ("shared_strata", "labeler_strata"),
-    )  # fmt: skip
+        labels, predicted, symbols, known, prior, prior_concentration, given, own_rows=own_rows
+    )
     rows = merge_samples(labels, predicted, known)
     built = build(priors, rows)
     if dependent_share is not None:

@@ -8,7 +8,7 @@ from scipy.special import betaln, expit, logsumexp
 from jtruth.comparison import leave_one_out
 from jtruth.labels import Labels
 from jtruth.learning import fit_joint
-from jtruth.learning.joint._inputs import checked_priors
+from jtruth.learning.joint._inputs import GivenRows, checked_priors
 from jtruth.learning.joint._random_effect_density import Density
 from jtruth.learning.joint._rows import label_columns, merge_samples
 from jtruth.learning.joint.models import MODELS
@@ -36,7 +36,7 @@ def test_every_model_against_loops(name, classes):
     z, y_pred, gold = small(classes)
     labels = Labels.from_matrix(z, classes)
     own = name in ("shared_strata", "labeler_strata")
-    priors = checked_priors(labels, None, classes, gold, None, 1.0, None, 2.0, 1.0, None, own_rows=own)
+    priors = checked_priors(labels, None, classes, gold, None, 1.0, GivenRows(diagonal=2.0), own_rows=own)
     rows = merge_samples(labels, y_pred, gold)
     model, offset, _ = MODELS[name](priors, rows)
     seen = (label_columns(rows.labels), prediction_columns(rows.y_pred, classes))
