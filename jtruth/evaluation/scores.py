@@ -175,7 +175,7 @@ def _exact(
     """Draws given log-likelihood and prior."""
     model = check.present(data.model, "the noise model")
     tree = symbol_tree(log_odds(model.log_likelihood, model.prior), coded, max(int(coded.max()) + 1, 2))
-    return np.asarray(tree.tables(stream(key, "curves"), _DRAWS).counts), ()
+    return np.asarray(tree.tables(stream(key, "score tables"), _DRAWS).counts), ()
 
 
 def _learned(
@@ -186,7 +186,8 @@ def _learned(
     coarse = bin_edges(values, _COARSE)
     symbols = max(coarse.size + 1, 2)
     rough = np.searchsorted(coarse, values, side="right")
-    fit = fit_joint(labels, y_pred=rough, num_symbols=symbols, prior=data.prior, key=stream(key, "rates"))
+    key_rates = stream(key, "score rates")
+    fit = fit_joint(labels, y_pred=rough, num_symbols=symbols, prior=data.prior, key=key_rates)
     if not fit.usable:
         raise ValueError(fit.warnings[0])
     chosen = np.linspace(0, len(fit.matrices) - 1, _RATE_DRAWS).astype(int)
@@ -195,5 +196,5 @@ def _learned(
         log_p = labels_log_likelihood(fit.matrices[k].astype(np.float64), *labels.arrays, labels.num_samples)
         odds = log_odds(known_classes(log_p, data.gold), fit.prior[fit.matrix_draw[k]])
         tree = symbol_tree(odds, coded, max(int(coded.max()) + 1, 2))
-        parts.append(tree.tables(stream(key, "curves", number), _DRAWS // _RATE_DRAWS).counts)
+        parts.append(tree.tables(stream(key, "tables given rates", number), _DRAWS // _RATE_DRAWS).counts)
     return np.concatenate(parts), fit.warnings
