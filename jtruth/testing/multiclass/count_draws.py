@@ -86,8 +86,8 @@ def count_posterior(
         >>> import jax, numpy as np
         >>> log_lik = np.log([[.8, .1, .1], [.1, .8, .1], [.1, .1, .8], [.8, .1, .1]])
         >>> found = count_posterior(log_lik, np.full(3, 1 / 3), np.array([0, 1, 2, 1]), key=jax.random.key(0))
-        >>> found.counts.shape[1:], found.converged, bool(0.5 < found.estimate("accuracy").mean < 0.8)
-        ((3, 3), True, True)
+        >>> found.counts.shape[1:], found.converged, round(found.estimate("accuracy").mean, 1)
+        ((3, 3), True, 0.8)
     """
     log_lik, y, concentration = checked_inputs(log_likelihood, prior, y_pred, num_symbols, alpha)
     log_rho = class_law(log_lik, np.asarray(prior, np.float64))
