@@ -27,6 +27,19 @@ def crowd(seed, size=300, right=(0.8,) * 5, copying=0.0):
     return jt.Labels.from_matrix(z, 2), y
 
 
+def test_every_labeler_has_draws_of_its_own():
+    """Worst first; each with mean and matrix of its own draws, and an interval around its accuracy."""
+    right = (0.9, 0.6, 0.8, 0.7)
+    labels, y = crowd(3, size=200, right=right)
+    report = jt.evaluate_labelers(labels, key=1)
+    assert [row["worker"] for row in report.rows] == ["1", "3", "2", "0"]
+    for row in report.rows:
+        t = int(row["worker"])
+        assert row["accuracy"] == pytest.approx(report.posterior.labeler_accuracy[:, t].mean(), abs=1e-12)
+        assert row["low"] < (labels.to_matrix()[:, t] == y).mean() < row["high"]
+        assert row["confusion_matrix"]["mean"] == report.posterior.mean_matrices[t].tolist()
+
+
 def test_the_file_on_which_evaluate_reports_misfits():
     """On cd70ba6 narrow intervals were printed without a word."""
     report = jt.evaluate_labelers(jt.read_labels(CARIES))

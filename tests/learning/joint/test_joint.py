@@ -317,13 +317,13 @@ def test_no_labels():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["bluebirds", "dogs", "rte", "anaesthetists"])
 def test_default_never_switches(name, shared_data):
-    """10 keys each; real classes are found about as well as by EM."""
+    """10 keys each (dogs, whose rows are alike, takes half a minute a key: 3); classes as good as by EM's."""
     if name == "anaesthetists":
         labels, y = crowds.anaesthetists(), None
     else:
         labels, y = crowds.real_set(shared_data(name))
     known = {"bluebirds": 0.88, "dogs": 0.83, "rte": 0.92}
-    for seed in range(10):
+    for seed in range(3 if name == "dogs" else 10):
         fit = fit_joint(labels, key=jax.random.key(seed))
         assert fit.usable and not fit.switching.chains.any()
         if y is not None:
