@@ -14,7 +14,7 @@ from jaxtyping import Array
 
 from jtruth._random import Key, as_key, stream
 from jtruth._validation import present
-from jtruth.evaluation import inputs
+from jtruth.evaluation import _tars, inputs
 from jtruth.evaluation.answers import answer_of, names_of, of_nothing, of_votes, vote_metrics
 from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.learned import joint_model, plug_in_model, with_classifier
@@ -82,8 +82,9 @@ def evaluate(
             sensitivity range over assumptions; "independent", nothing; "shared_difficulty", hard samples.
             Only with learned error rates and method "bayes"; other answers take errors as independent.
         method: "bayes" (exact posterior), "empirical_bayes", "sampling", "exact_means", "labels",
-            "no_predictions", "prior_marginal" (see `jtruth.testing`), "majority_vote", or "plug_in":
-            learned error rates taken as known.
+            "no_predictions", "prior_marginal" (see `jtruth.testing`), "majority_vote", "plug_in"
+            (learned error rates taken as known), or "tars" (unbiased counts with confidence intervals for the
+            population; error rates and prior given).
         positive: code or name of the positive class, whose precision, recall and so on are meant; class 1
             if None. Of more than two classes: where it is given, methods other than "bayes" test this class
             against all others; otherwise they test the full table.
@@ -117,7 +118,7 @@ def evaluate(
     if learned:
         several = nobody and not fast and not data.num_gold
         model = joint_model(data, key, level, progress, pointwise=several)
-    elif model is None:
+    elif model is None and method != _tars.TARS:
         model = plug_in_model(data)
     rows: tuple[Assumption, ...] = ()
     kind, advice, answered = "posterior", (), learned and model.refusal is None
@@ -129,9 +130,12 @@ def evaluate(
         kind = "sensitivity range" if len(rows) > 1 else kind
     elif answered and assume != INDEPENDENT:  # what the joint posterior itself answers
         answer, rows = _group(data, str(assume), key, progress)
+    elif method == _tars.TARS:
+        answer, kind = _tars.tars_answer(data, model, noise, key), _tars.KIND
     else:
         answer = _answer(data, model, method, key)
     metrics = estimates(answer.table, answer.classes, answer.positive)
+    sentence = GROUPS[INDEPENDENT] + (_tars.TARGET if method == _tars.TARS else "")
     return Evaluation(
         method=method,
         level=level,
@@ -147,7 +151,7 @@ def evaluate(
         prior=model.prior,
         labelers=model.labelers,
         baselines={"majority_vote": vote_metrics(data, answer)} if data.labels is not None else {},
-        assumptions=rows or (Assumption(INDEPENDENT, GROUPS[INDEPENDENT], metrics, None, answer.table),),
+        assumptions=rows or (Assumption(INDEPENDENT, sentence, metrics, None, answer.table),),
         checks=(*_checks(data, model, noise, order, key), *chance_check(data, model)),
         warnings=tuple(dict.fromkeys((*model.warnings, *inputs.warnings(data), *answer.warnings))),
         advice=advice,

@@ -89,7 +89,7 @@ class Inputs:
 
 def check_options(method: str, key: Any) -> None:
     """Refuse unknown methods and a missing key by name."""
-    known = (*METHODS, "plug_in", "majority_vote")
+    known = (*METHODS, "plug_in", "majority_vote", "tars")
     if method not in known:
         raise ValueError(f"method={method!r}; choose one of {', '.join(known)}")
     if method == "sampling" and key is None:

@@ -61,7 +61,7 @@ class Evaluation:
 
     method: str
     level: float
-    interval_kind: str  # "posterior", "sensitivity range" or "pooled interval" (gold: see `gold`)
+    interval_kind: str  # "posterior", "sensitivity range", "pooled interval" (gold), "confidence interval"
     metrics: Mapping[str, Estimate]
     posterior: TablePosterior  # of the count table, rows and columns in the order of `classes`
     cells: Cells  # mean and ends of the interval at `level` of each count

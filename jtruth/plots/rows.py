@@ -26,6 +26,8 @@ from jtruth.plots._parts import (
 from jtruth.stats.estimates import Estimate
 from jtruth.stats.regions import check_level
 
+_POINT = {"posterior": "posterior mean", "confidence interval": "estimate"}
+
 
 def plot_metrics(
     evaluation: Evaluation, *, ax: Axes | None = None, ideal: Mapping[str, float] | None = None
@@ -65,7 +67,7 @@ def plot_metrics(
     kind = f"{percent(evaluation.level)} {'interval' if posterior else evaluation.interval_kind}"
     _rows(ax, [title(metric) for metric in metrics])
     ax.set(xlim=(1.05 * least, 1), ylim=(0.6 - len(metrics), 0.6), xlabel=f"value and {kind}")
-    keys = [key("o", "posterior mean" if posterior else "point in the middle", BLUE)]
+    keys = [key("o", _POINT.get(evaluation.interval_kind, "point in the middle"), BLUE)]
     keys += [Patch(color=BLUE, alpha=0.45, label=kind)]
     keys += [key("x", "majority vote", ORANGE)] if naive else []
     keys += [Line2D([], [], color="black", ls=":", label=TRUE)] if ideal is not None else []

@@ -20,28 +20,46 @@ from jtruth.testing.binary.methods import METHODS, binary_posterior, exact_poste
 from jtruth.testing.binary.operating_point import BetaPrior, collapse, most_probable
 from jtruth.testing.binary.plug_in import normal_law, precision_recall_density, roc_density, table_at
 from jtruth.testing.binary.unknown import integrate_out, unknown_error, unknown_prior
+from jtruth.testing.tars.consolidation import Consolidated, consolidate
+from jtruth.testing.tars.counts import (
+    CountEstimate,
+    ErrorSources,
+    error_sources,
+    estimate_counts,
+    labels_as_truth,
+)
+from jtruth.testing.tars.resampling import EstimatedTable, Resampled, resampled_table
 from jtruth.testing.tested import Tested
 
 __all__ = [
     "METHODS",
     "METRICS",
     "BetaPrior",
+    "Consolidated",
+    "CountEstimate",
     "CountTable",
+    "ErrorSources",
+    "EstimatedTable",
     "JointDensity",
     "JointEstimate",
+    "Resampled",
     "SmoothTable",
     "Tested",
     "binary_counts",
     "binary_posterior",
     "collapse",
+    "consolidate",
     "count_table",
     "draw_labels",
+    "error_sources",
+    "estimate_counts",
     "exact_posterior",
     "exact_step",
     "geometric_median",
     "integrate_out",
     "iterate",
     "labeler_metrics",
+    "labels_as_truth",
     "labels_step",
     "log_odds_of",
     "majority_metrics",
@@ -53,6 +71,7 @@ __all__ = [
     "precision_recall_density",
     "prior_marginal_table",
     "ratio_step",
+    "resampled_table",
     "roc_density",
     "sampling_step",
     "smooth_table",

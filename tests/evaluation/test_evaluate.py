@@ -78,7 +78,7 @@ def test_order_of_samples_and_labelers_and_names_of_classes_do_not_matter():
     assert means(other) == pytest.approx(means(plain))
 
 
-@pytest.mark.parametrize("method", [*METHODS, "majority_vote"])
+@pytest.mark.parametrize("method", [*METHODS, "majority_vote", "tars"])
 def test_every_method_answers_near_the_truth(method):
     y, y_pred, z = simulated(3, n=600)
     labels, noise = jt.Labels.from_matrix(z, 2), jt.noise.Symmetric(0.2, 2)
