@@ -18,15 +18,20 @@ _WARNING = (
 )
 
 
-def tars_answer(data: Inputs, model: Model | None, noise: Any, key: Any) -> Tested:
+def check_noise(method: str) -> None:
+    """Called where no error rates were given."""
+    if method == TARS:
+        raise ValueError("method='tars' takes error rates as known: give noise=... and prior=[...]")
+
+
+def tars_answer(data: Inputs, model: Model, noise: Any, key: Any) -> Tested:
     """Estimated table of an evaluation; known classes (gold) count as labels that cannot err.
 
     Raises:
-        ValueError: no noise model or prior, or labels that say nothing of the class.
+        ValueError: no prior, or labels that say nothing of the class.
     """
-    if noise is None or model is None or model.prior_unknown:
-        what = "prior=[...]" if noise is not None else "noise=... and prior=[...]"
-        raise ValueError(f"method='tars' takes error rates and prior as known: give {what}, or use 'bayes'")
+    if model.prior_unknown:
+        raise ValueError("method='tars' takes the class prior as known: give prior=[...], or use 'bayes'")
     found = consolidate(data.own_labels(), noise, model.prior, key=key)
     known = data.gold >= 0
     rates = np.where(known[:, None, None], np.eye(len(data.classes))[None], found.rates)

@@ -118,7 +118,8 @@ def evaluate(
     if learned:
         several = nobody and not fast and not data.num_gold
         model = joint_model(data, key, level, progress, pointwise=several)
-    elif model is None and method != _tars.TARS:
+    elif model is None:
+        _tars.check_noise(method)
         model = plug_in_model(data)
     rows: tuple[Assumption, ...] = ()
     kind, advice, answered = "posterior", (), learned and model.refusal is None

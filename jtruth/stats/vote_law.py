@@ -174,13 +174,15 @@ def _on_lattice(groups: Groups, offset: float, tie: float) -> SignLaw:
     error = float(groups.counts @ np.abs(steps - whole * width)) + tie
     start = offset + float(groups.counts @ np.where(whole < 0, groups.high, groups.low))
     pmf = np.zeros((len(groups.p), int(groups.counts @ np.abs(whole)) + 1))
-    pmf[:, 0], end = 1.0, 1
+    pmf[:, 0] = 1.0
+    end = 1
     for g in np.repeat(np.arange(whole.size), groups.counts):
         up = groups.p[:, g] if whole[g] >= 0 else 1 - groups.p[:, g]
         far = abs(int(whole[g]))
         grown = pmf[:, : end + far] * (1 - up)[:, None]
         grown[:, far:] += pmf[:, :end] * up[:, None]
-        pmf[:, : end + far], end = grown, end + far
+        pmf[:, : end + far] = grown
+        end += far
     value = start + width * np.arange(pmf.shape[1])
     below, above = value < -error, value > error
     undecided = pmf[:, ~(below | above)].sum(axis=1)

@@ -165,7 +165,7 @@ def error_sources(theta: float, beta: float, num_samples: int, level: float = 0.
     )
     factor, total = float(ndtri(0.5 + check_level(level) / 2)), sampling + labels
     share = labels / total if total > 0 else 0.0
-    return ErrorSources(*(factor * v**0.5 for v in (total, sampling, labels)), share)
+    return ErrorSources(factor * total**0.5, factor * sampling**0.5, factor * labels**0.5, share)
 
 
 def _signal(rates: np.ndarray) -> np.ndarray:
