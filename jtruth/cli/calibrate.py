@@ -1,13 +1,13 @@
 """`jtruth calibrate`: are class probabilities right when labelers disagree, and how often will they?"""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from jtruth.cli.options import Columns, Draws, LabelsFile
-from jtruth.cli.output import Output
+from jtruth.cli.output import Reported
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Calibration:
 
 
 def calibrate(
-    source: LabelsFile, calibration: Calibration, draws: Draws, columns: Columns, output: Output
+    source: LabelsFile, calibration: Calibration, draws: Draws, columns: Columns, output: Reported
 ) -> None:
     """Losses of class probabilities where experts disagree, before and after calibration."""
     from jtruth.cli.reading import labels_of, one_stdin
@@ -62,8 +62,8 @@ def calibrate(
     )  # fmt: skip
     if given.out is not None:
         _write(given.out, *report.rows())
-    text = "\n".join([str(report), *(f"Note: {note}" for note in read.notes)])
-    output.give(text, report.to_dict() | {"notes": list(read.notes)})
+    report = replace(report, warnings=(*read.notes, *report.warnings))
+    output.give_page(str(report), report.to_dict(), report.page, draws.seed)
 
 
 def _fit_on(file: Path | None, labels: Any, columns: Columns) -> Any:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from jtruth.cli.options import Columns, Draws, LabelsFile, typed
-from jtruth.cli.output import Output, progress
+from jtruth.cli.output import Reported, progress
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Cache:
 
 
 def evaluate(
-    source: LabelsFile, graded: Graded, draws: Draws, columns: Columns, output: Output, cache: Cache
+    source: LabelsFile, graded: Graded, draws: Draws, columns: Columns, output: Reported, cache: Cache
 ) -> None:
     """Grade a classifier (or one labeler) with noisy labels: no label is taken as true."""
     if (graded.predictions is None) == (graded.rater is None):
@@ -89,7 +89,7 @@ def evaluate(
         )
     result = result.with_warnings(notes)
     step = _next(source.file, graded, draws, columns, result.interval_kind)
-    output.give(f"{result}\n\nnext: {step}", result.to_dict())
+    output.give_page(f"{result}\n\nnext: {step}", result.to_dict(), result.page, draws.seed)
 
 
 def _next(file: Path, graded: Graded, draws: Draws, columns: Columns, kind: str) -> str:

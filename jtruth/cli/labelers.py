@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from jtruth.cli.options import Columns, Draws, LabelsFile
-from jtruth.cli.output import Output, progress
+from jtruth.cli.output import Reported, progress
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Known:
     ] = None
 
 
-def labelers(source: LabelsFile, known: Known, draws: Draws, columns: Columns, output: Output) -> None:
+def labelers(source: LabelsFile, known: Known, draws: Draws, columns: Columns, output: Reported) -> None:
     """Each labeler's accuracy and confusion matrix with intervals, worst first."""
     import jax
 
@@ -33,4 +33,4 @@ def labelers(source: LabelsFile, known: Known, draws: Draws, columns: Columns, o
             labels, gold=gold_of(known.gold, labels, columns), level=draws.level,
             key=jax.random.key(draws.seed), progress=advance,
         )  # fmt: skip
-    output.give(str(report), report.to_dict())
+    output.give_page(str(report), report.to_dict(), report.page, draws.seed)

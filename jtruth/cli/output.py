@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,15 +24,7 @@ class Output:
     ] = None
 
     def __post_init__(self) -> None:
-        path = self.json_file
-        if path is None:
-            return
-        there = path.exists()
-        if path.is_dir() or not path.parent.is_dir():
-            what = "this is a folder" if path.is_dir() else f"there is no folder {str(path.parent)!r}"
-            raise ValueError(f"--json {str(path)!r}: {what}; name a file to write")
-        if not os.access(path if there else path.parent, os.W_OK):
-            raise ValueError(f"--json {str(path)!r}: no permission to write there")
+        _check_writable("--json", self.json_file)
 
     def give(self, text: str, answer: dict[str, Any]) -> None:
         """Print the answer in the shell's words, and write it as JSON where that was asked for."""
@@ -41,6 +34,39 @@ class Output:
         if self.json_file is not None:
             written = json.dumps(answer, indent=1, allow_nan=False) + "\n"
             self.json_file.write_text(written, encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class Reported(Output):
+    """The same, and a page to forward."""
+
+    report_file: Annotated[
+        Path | None, typer.Option("--report", help="Also write a page to forward, one HTML file.")
+    ] = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_writable("--report", self.report_file)
+
+    def give_page(self, text: str, answer: dict[str, Any], page: Callable[[], Any], seed: int) -> None:
+        """`give`, and write the page with the command and the seed that made it."""
+        from jtruth._page import write_page
+
+        if self.report_file is not None:
+            facts = (("command", shlex.join(["jtruth", *sys.argv[1:]])), ("seed", str(seed)))
+            write_page(self.report_file, page(), facts=facts, words=shell_words)
+        self.give(text, answer)
+
+
+def _check_writable(option: str, path: Path | None) -> None:
+    if path is None:
+        return
+    there = path.exists()
+    if path.is_dir() or not path.parent.is_dir():
+        what = "this is a folder" if path.is_dir() else f"there is no folder {str(path.parent)!r}"
+        raise ValueError(f"{option} {str(path)!r}: {what}; name a file to write")
+    if not os.access(path if there else path.parent, os.W_OK):
+        raise ValueError(f"{option} {str(path)!r}: no permission to write there")
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from jtruth.cli.options import Columns, Draws
-from jtruth.cli.output import Output, progress
+from jtruth.cli.output import Reported, progress
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Market:
     sets: Annotated[int | None, typer.Option("--sets", help="Data sets that a plan is simulated in.")] = None
 
 
-def plan(wish: Wish, market: Market, draws: Draws, columns: Columns, output: Output) -> None:
+def plan(wish: Wish, market: Market, draws: Draws, columns: Columns, output: Reported) -> None:
     """The cheapest number of samples, labels and gold answers for an interval of a given width."""
     from jtruth.cli.reading import class_code, labels_of, numbers
     from jtruth.planning import Costs, Limits, People, Question, plan_request
@@ -70,4 +70,4 @@ def plan(wish: Wish, market: Market, draws: Draws, columns: Columns, output: Out
             costs=Costs(market.cost_sample, market.cost_gold),
             limits=Limits(market.samples, market.max_samples, market.sets, advance),
         )  # fmt: skip
-    output.give(str(found), search_dict(found))
+    output.give_page(str(found), search_dict(found), found.page, draws.seed)

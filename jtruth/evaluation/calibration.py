@@ -11,14 +11,17 @@ Calibration is cross-fitted: no sample is calibrated by its own labels. The laws
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any
 
 import jax
 import numpy as np
 
 from jtruth import histograms as hist
+from jtruth._page import Page, write_page
 from jtruth._random import Key, as_key, host_rng, stream
 from jtruth._version import __version__
+from jtruth.evaluation.calibration_page import QUESTION, TITLES, calibration_page
 from jtruth.evaluation.checks.exchangeability import exchangeability_check
 from jtruth.evaluation.result import Check, estimate_dict
 from jtruth.histograms.calibrator import CALIBRATIONS, Calibrated, epistemic_after_one_label, fit_calibrator
@@ -29,21 +32,6 @@ from jtruth.noise import ConfusionMatrices
 from jtruth.posterior import class_posterior
 from jtruth.stats.estimates import Estimate
 from jtruth.stats.regions import check_level
-
-_QUESTION = (
-    "These numbers say what labelers would say, not what is true: for that use evaluate on the same labels "
-    "(jtruth evaluate), which takes labelers to err about one true class."
-)
-TITLES = {
-    "squared_loss": "squared loss",
-    "epistemic_loss": "epistemic loss",
-    "calibration_loss": "calibration loss",
-    "dispersion_loss": "dispersion loss",
-    "log_loss": "log loss",
-    "disagreement_loss": "disagreement loss",
-    "disagreement_calibration_loss": "disagreement calibration loss",
-    "epistemic_loss_after_one_label": "epistemic loss after one label",
-}
 
 
 @dataclass(frozen=True)
@@ -97,6 +85,14 @@ class CalibrationReport:
         rows = [[t, self.classes[c], *map(float, q), *map(float, rest)] for t, c, q, *rest in columns]
         return header, rows
 
+    def page(self) -> Page:
+        """The report as a page."""
+        return calibration_page(self.to_dict(), self.tables)
+
+    def report(self, path: str | PathLike) -> None:
+        """Write a page to forward: one HTML file with pictures, that loads nothing from anywhere."""
+        write_page(path, self.page())
+
     def __str__(self) -> str:
         return summary(self)
 
@@ -119,7 +115,7 @@ def summary(report: CalibrationReport) -> str:
         lines.append(f"{TITLES[name]:34}{cells[0]:>20}{cells[1]:>20}{plain:>16}")
     lines += ["", *(f"{c.name}: {c.verdict}. {c.message}." for c in report.checks)]
     lines += [f"Warning: {text}" for text in report.warnings]
-    return "\n".join([*lines, "", _QUESTION])
+    return "\n".join([*lines, "", QUESTION])
 
 
 def evaluate_calibration(

@@ -2,18 +2,21 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any
 
 import numpy as np
 
+from jtruth._page import Page, write_page
 from jtruth._random import as_key, stream
 from jtruth._validation.terminal import plain
 from jtruth._version import __version__
 from jtruth.evaluation._given import as_labels
 from jtruth.evaluation.checks.verdicts import labeler_checks, refused
 from jtruth.evaluation.inputs import read_gold
+from jtruth.evaluation.page import labelers_page
 from jtruth.evaluation.result import Check
-from jtruth.evaluation.text import INDEPENDENT, MORE_RIGHT, check_lines
+from jtruth.evaluation.text import INDEPENDENT, MORE_RIGHT, check_lines, loudest
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
 from jtruth.stats.draws import DrawsEstimate
@@ -52,6 +55,14 @@ class LabelerReport:
             "warnings": list(self.warnings),
         }
 
+    def page(self) -> Page:
+        """The report as a page."""
+        return labelers_page(self.to_dict())
+
+    def report(self, path: str | PathLike) -> None:
+        """Write a page to forward: one HTML file with pictures, that loads nothing from anywhere."""
+        write_page(path, self.page())
+
     def __str__(self) -> str:
         if not self.rows:
             return "\n".join(["No answer.", *self.warnings])
@@ -60,7 +71,14 @@ class LabelerReport:
             f"{len(self.rows)} labelers: accuracy from {worst['accuracy']:.2f} ({plain(worst['worker'])}) to "
             f"{best['accuracy']:.2f} ({plain(best['worker'])}); {100 * self.level:g} % posterior intervals."
         )
-        lines = [head, *(f"assumed: {sentence}" for sentence in self.assumed), "", *self._table()]
+        doubt = loudest([check._asdict() for check in self.checks])
+        lines = [
+            head,
+            *([doubt] if doubt else []),
+            *(f"assumed: {sentence}" for sentence in self.assumed),
+            "",
+            *self._table(),
+        ]
         lines += check_lines([check._asdict() for check in self.checks])
         if self.warnings:
             lines += ["", "warnings", *(f"  {text}" for text in self.warnings)]

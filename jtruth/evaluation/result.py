@@ -2,14 +2,17 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from jtruth._page import Page, write_page
 from jtruth._version import __version__
 from jtruth.evaluation.assumptions.registry import Progress
 from jtruth.evaluation.assumptions.sensitivity import Basis, Sensitivity, sensitivity
 from jtruth.evaluation.frames import metrics_frame, notebook_table
+from jtruth.evaluation.page import evaluation_page
 from jtruth.evaluation.text import MORE_RIGHT, headline, summary_text
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.estimates import Estimate
@@ -218,6 +221,14 @@ class Evaluation:
     def summary(self) -> str:
         """The answer as text: a sentence, the table, the labelers, checks and warnings, what to do next."""
         return summary_text(self.to_dict())
+
+    def page(self) -> Page:
+        """The answer as a page."""
+        return evaluation_page(self.to_dict())
+
+    def report(self, path: str | PathLike) -> None:
+        """Write a page to forward: one HTML file with pictures, that loads nothing from anywhere."""
+        write_page(path, self.page())
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Metrics as a data frame of "pandas", "polars" or "pyarrow"; the first that is installed if None."""

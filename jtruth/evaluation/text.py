@@ -8,6 +8,7 @@ from jtruth.tables.metrics import title
 INDEPENDENT = "given the true class, the labelers err independently of one another"
 MORE_RIGHT = "labelers are more often right than wrong (else the same labels would mean the opposite)"
 _LABELERS_SHOWN = 10
+_NO_DOUBT = ("labelers alike",)
 _HEADLINE = ("recall", "precision", "accuracy")
 
 
@@ -52,6 +53,24 @@ def _doubt(d: dict[str, Any]) -> list[str]:
         for check in d["checks"]
         if check["name"] == "better than chance" and check["verdict"] == "does not fit"
     ]
+
+
+def loudest(checks: list[dict[str, Any]]) -> str:
+    """How many checks speak against what the answer rests on, in a sentence; empty if none does.
+
+    That labelers are not equally good is no doubt: learned error rates take it into account.
+    """
+    against = [c["name"] for c in checks if c["verdict"] == "does not fit" and c["name"] not in _NO_DOUBT]
+    if not against:
+        return ""
+    number = f"{len(against)} checks speak" if len(against) > 1 else "1 check speaks"
+    return f"{number} against what this rests on: {', '.join(against)}."
+
+
+def verdict_of(check: dict[str, Any]) -> str:
+    """A check's verdict in words: that labelers differ in skill is no misfit."""
+    known = check["name"] in _NO_DOUBT and check["verdict"] == "does not fit"
+    return "worth knowing" if known else check["verdict"]
 
 
 def _metric_table(d: dict[str, Any]) -> list[str]:
@@ -132,7 +151,7 @@ def check_lines(checks: list[dict[str, Any]]) -> list[str]:
     """Loud checks with what to do, one line each; quiet ones by name."""
     if not checks:
         return []
-    loud = [f"  {c['verdict']}: {c['message']}" for c in checks if c["verdict"] != "fits"]
+    loud = [f"  {verdict_of(c)}: {c['message']}" for c in checks if c["verdict"] != "fits"]
     quiet = [c["name"] for c in checks if c["verdict"] == "fits"]
     if quiet:
         loud.append(
@@ -145,7 +164,8 @@ def summary_text(d: dict[str, Any]) -> str:
     """The whole text; `d` is what `Evaluation.to_dict` returns."""
     size = f"{d['num_samples']} samples, {d['num_labels']} labels by {d['num_labelers']} labelers"
     size += f"; method {d['method']}"
-    lines = [*_doubt(d), headline(d), size, "", *_metric_table(d), *_confusion(d), *_assumptions(d)]
+    doubt = [text] if (text := loudest(d["checks"])) else []
+    lines = [*_doubt(d), headline(d), *doubt, size, "", *_metric_table(d), *_confusion(d), *_assumptions(d)]
     lines += [f"assumed throughout: {sentence}" for sentence in d["assumed"]]
     lines += _labelers(d)
     lines += check_lines(d["checks"])

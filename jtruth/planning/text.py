@@ -1,9 +1,11 @@
 """What a search for a plan found, what it prints, and what it writes."""
 
+from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from jtruth._page import Bar, Bars, Facts, Note, Notes, Page, Table, write_page
 from jtruth._validation.terminal import plain
 from jtruth.planning._candidates import Row
 from jtruth.planning.approximation import ApproximateWidth
@@ -32,6 +34,14 @@ class PlanSearch(NamedTuple):
     num_mixes: int
     warnings: tuple[str, ...]
 
+    def page(self) -> Page:
+        """The plan as a page."""
+        return search_page(self)
+
+    def report(self, path: str | PathLike) -> None:
+        """Write a page to forward: one HTML file with pictures, that loads nothing from anywhere."""
+        write_page(path, self.page())
+
     def __str__(self) -> str:
         """The plan in a sentence, a table of alternatives, how it was computed, doubts."""
         return search_text(self)
@@ -42,6 +52,31 @@ def search_text(found: PlanSearch) -> str:
     lines = [_sentence(found), "", *_table(found), "", _guesses(found.setting), _how(found), _INDEPENDENT]
     lines += [f"warning: {text}" for text in found.warnings]
     return "\n".join(lines)
+
+
+def search_page(found: PlanSearch) -> Page:
+    """The plan as a page: what to buy, what else there is, what was put in."""
+    head, *rows = _cells_of(found)
+    asked = found.setting
+    row = found.best
+    kinds = [
+        (plain(k.name), f"{c:g}", f"{k.cost:g}") for c, k in zip(row.plan.labels, asked.labelers, strict=True)
+    ]
+    bars = [
+        Bar(f"{name}: {one.plan.num_samples} samples, {one.plan.num_gold} gold", one.width, None, None,
+            (_money(one.cost), f"{one.width:.3f}"), strong=one is row)
+        for name, one in _rows(found)
+    ]  # fmt: skip
+    parts = [
+        Table("What to buy", ("labeler", "labels of each sample", "cost of a label"), kinds),
+        Bars("How wide the interval would be", ("", "", "cost", "width"), bars, unit=None),
+        Table("Alternatives", ("", *head[1:]), [tuple(cells) for cells in rows]),
+        Notes("What it takes for granted", [Note("open", _INDEPENDENT)]),
+    ]
+    parts += [Notes("Warnings", [Note("open", text) for text in found.warnings])] if found.warnings else []
+    how = Facts("How it was computed", [("put in", _guesses(asked)), ("computed", _how(found))])
+    about = f"{asked.metric}, {100 * asked.level:g} % interval, target {asked.target}"
+    return Page("Which labels to buy?", about, _sentence(found), "", (*parts, how))
 
 
 def _sentence(found: PlanSearch) -> str:
@@ -61,15 +96,24 @@ def plan_text(setting: Setting, plan: Plan) -> str:
     return f"{plan.num_samples} samples, labels of each by {' + '.join(used) or 'nobody'}, {gold}"
 
 
-def _table(found: PlanSearch) -> list[str]:
-    names = [plain(kind.name) for kind in found.setting.labelers]
-    head = ["", "samples", *names, "gold", "cost", "width"]
+def _rows(found: PlanSearch) -> list[tuple[str, Row]]:
+    """The plan and its alternatives by name."""
     lines = [("this plan", found.best), *(("other mix", row) for row in found.others)]
-    lines += [
+    return lines + [
         ("half" if row.plan.num_samples < found.best.plan.num_samples else "twice", row)
         for row in found.neighbours
     ]
-    cells = [head, *([name, *_cells(row)] for name, row in lines)]
+
+
+def _cells_of(found: PlanSearch) -> list[list[str]]:
+    names = [plain(kind.name) for kind in found.setting.labelers]
+    head = ["", "samples", *names, "gold", "cost", "width"]
+    return [head, *([name, *_cells(row)] for name, row in _rows(found))]
+
+
+def _table(found: PlanSearch) -> list[str]:
+    cells = _cells_of(found)
+    head = cells[0]
     wide = [max(len(row[i]) for row in cells) for i in range(len(head))]
     return ["  ".join([row[0].ljust(wide[0]), *(c.rjust(w) for c, w in zip(row[1:], wide[1:], strict=True))])
             for row in cells]  # fmt: skip

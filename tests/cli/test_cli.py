@@ -154,3 +154,15 @@ def test_help_is_fast_and_loads_no_jax(pytestconfig):
         command = [sys.executable, "-c", code.format(arguments)]
         done = subprocess.run(command, capture_output=True, text=True, cwd=pytestconfig.rootpath)
         assert done.returncode == 0 and "Show this message" in done.stdout, done.stderr
+
+
+def test_a_page_to_forward_says_how_it_was_made(run, small):
+    path = small / "page.html"
+    code, _, _ = run(
+        "labelers", small / "labels.csv", "--gold", small / "gold.csv", "--report", path, "--seed", "3"
+    )
+    page = path.read_text()
+    assert code == 0 and "How good is every labeler?" in page and "<svg" in page
+    assert "jtruth labelers" in page and "--seed 3" in page and "jax " in page
+    code, _, err = run("labelers", small / "labels.csv", "--report", small / "nowhere" / "page.html")
+    assert code == 2 and "--report" in err and "there is no folder" in err

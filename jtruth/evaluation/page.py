@@ -1,0 +1,222 @@
+"""Answers as pages to forward, from their dictionaries: question, answer, what it depends on, what to do.
+
+The same words as on the screen (`text`), in the same order, with pictures. A page shows what its reader can
+act on; long lists are cut with a count, and the JSON beside it holds everything.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jtruth._page import Bar, Bars, Facts, Matrix, Note, Notes, Page, Part, Table, number
+from jtruth.evaluation.text import _HEADLINE, _title, headline, loudest, verdict_of
+
+_KINDS = {"does not fit": "bad", "cannot be seen": "open", "fits": "good", "worth knowing": "say"}
+_MOST_SQUARE, _MOST_CLASSES, _MOST_ERRORS = 12, 60, 25
+_PER_CLASS = ("precision", "recall", "f1")
+
+Row = Mapping[str, Any]
+
+
+def evaluation_page(d: Row) -> Page:
+    """What `Evaluation.to_dict` returns as a page."""
+    truth = f"{d['num_gold']} true labels known" if d["num_gold"] else "nobody knowing the true labels"
+    about = (
+        f"{d['num_samples']} samples, {d['num_labels']} labels by {d['num_labelers']} labelers; "
+        f"classes {_listed(d['classes'])}" + (f"; positive {d['positive']!r}" if d["positive"] else "")
+    )
+    parts: list[Part | None] = [_metrics(d), *_depends(d), *_classes(d), _confusion(d)]
+    parts += [
+        labelers_bars(d["labelers"], d["level"]),
+        checks_notes(d["checks"]),
+        warnings_notes(d["warnings"]),
+    ]
+    parts += [Notes("What would help", [Note("say", text) for text in d["advice"]]) if d["advice"] else None]
+    doubt = loudest(d["checks"])
+    return Page(
+        f"How good is the classifier, with {truth}?", about, headline(d), doubt, _only([*parts, _how(d)])
+    )
+
+
+def labelers_page(d: Row) -> Page:
+    """What `LabelerReport.to_dict` returns as a page."""
+    rows = d["labelers"]
+    about = (
+        f"{len(rows)} labelers, {sum(r['num_labels'] for r in rows)} labels; classes {_listed(d['classes'])}"
+    )
+    answer = "These labels do not determine how good the labelers are."
+    if rows:
+        ends = f"{rows[0]['accuracy']:.2f} ({rows[0]['worker']}) to {rows[-1]['accuracy']:.2f}"
+        answer = f"Accuracy from {ends} ({rows[-1]['worker']}); {100 * d['level']:g} % posterior intervals."
+    parts = [labelers_bars(rows, d["level"]), _right_by_class(d), checks_notes(d["checks"])]
+    how = Facts("How it was computed", [("class prior", _prior(d)), *(("assumed", s) for s in d["assumed"])])
+    parts += [warnings_notes(d["warnings"]), how]
+    return Page("How good is every labeler?", about, answer, loudest(d["checks"]), _only(parts))
+
+
+def _only(parts: Sequence[Part | None]) -> tuple[Part, ...]:
+    return tuple(part for part in parts if part is not None)
+
+
+def _listed(names: Sequence[str], most: int = 12) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(repr(name) for name in names[:most]) + more
+
+
+def _ends(row: Row) -> str:
+    return "not identified" if row["low"] is None else f"[{number(row['low'])}, {number(row['high'])}]"
+
+
+def _metrics(d: Row) -> Bars:
+    """Metrics of the whole table with intervals; those of single classes have a table of their own."""
+    naive = d["baselines"].get("majority_vote", {})
+    rows = []
+    for name, row in d["metrics"].items():
+        if name.endswith("]"):
+            continue
+        other = naive.get(name)
+        cells = (number(row["mean"]), _ends(row), number(other))
+        rows.append(
+            Bar(_title(name), row["mean"], row["low"], row["high"], cells, other, middle=_is_range(d))
+        )
+    kind = f"{100 * d['level']:g} % {d['interval_kind']}"
+    point = "ring: the middle of a range, not a likeliest value" if _is_range(d) else "dot: the mean"
+    note = f"Bar: {kind}; {point}" + ("; cross: what the majority vote says." if naive else ".")
+    never = [_title(n) for n, r in d["metrics"].items() if (r["probability_defined"] or 0.0) < 1 - 1e-6]
+    note += f" May be undefined: {', '.join(never[:10])}." if never else ""
+    return Bars("The numbers", ("", "", "mean", kind, "majority vote"), rows, note)
+
+
+def _is_range(d: Row) -> bool:
+    return d["interval_kind"] == "sensitivity range"
+
+
+def _depends(d: Row) -> list[Part]:
+    """One picture a headline metric: its interval under every assumption, and what all of them span."""
+    if len(d["assumptions"]) < 2:
+        return []
+    parts: list[Part] = []
+    for name in (n for n in _HEADLINE if n in d["metrics"]):
+        one = d["metrics"][name]
+        rows = [
+            Bar("all of them", one["mean"], one["low"], one["high"], (_ends(one),), strong=True, middle=True)
+        ]
+        for a in d["assumptions"]:
+            r = a["metrics"][name]
+            rows.append(Bar(a["sentence"], r["mean"], r["low"], r["high"], (_ends(r),)))
+        note = "" if parts else "Nobody can choose between these from the labels alone."
+        parts.append(Bars(f"What {_title(name)} depends on", ("", "", "interval"), rows, note))
+    return parts
+
+
+def _classes(d: Row) -> list[Part]:
+    """Precision, recall and F1 of every class, as scikit-learn's report has them."""
+    names = d["classes"][:_MOST_CLASSES]
+    if len(d["classes"]) < 3 or f"recall[{names[0]}]" not in d["metrics"]:
+        return []
+    cells = lambda c: (_with_ends(d["metrics"].get(f"{m}[{c}]")) for m in _PER_CLASS)  # noqa: E731
+    rows = [(str(c), *cells(c)) for c in names]
+    out = len(d["classes"]) - len(names)
+    note = f"{out} more classes are left out here." if out else ""
+    return [Table("Every class", ("class", *map(_title, _PER_CLASS)), rows, note)]
+
+
+def _with_ends(row: Row | None) -> str:
+    return (
+        "-"
+        if row is None
+        else f"{number(row['mean'], 2)} [{number(row['low'], 2)}, {number(row['high'], 2)}]"
+    )
+
+
+def _confusion(d: Row) -> Part | None:
+    """The table of counts; of many classes the largest expected errors."""
+    mean, low, high = (d["confusion_matrix"][k] for k in ("mean", "low", "high"))
+    if not mean or mean[0][0] is None:
+        return None
+    classes = d["classes"]
+    symbols = classes if len(mean[0]) == len(classes) else [str(k) for k in range(len(mean[0]))]
+    title, note = "Samples by true and predicted class", "Rows true, columns predicted; expected counts."
+    if max(len(classes), len(symbols)) <= _MOST_SQUARE:
+        top = max(max(row) for row in mean) or 1.0
+        cells = [
+            [_count(*cell) for cell in zip(*rows, strict=True)] for rows in zip(mean, low, high, strict=True)
+        ]
+        weight = [[value / top for value in row] for row in mean]
+        return Matrix(title, tuple(classes), tuple(symbols), cells, weight, note)
+    pairs = [(mean[a][b], a, b) for a in range(len(classes)) for b in range(len(symbols)) if a != b]
+    pairs.sort(key=lambda pair: -pair[0])
+    rows = [
+        (classes[a], symbols[b], _count(mean[a][b], low[a][b], high[a][b]))
+        for _, a, b in pairs[:_MOST_ERRORS]
+    ]
+    out = len(pairs) - len(rows)
+    note = f"The {len(rows)} largest expected errors; {out} smaller ones are left out here."
+    return Table("Largest expected errors", ("true class", "predicted", "samples"), rows, note)
+
+
+def _count(mean: float, low: float, high: float) -> str:
+    return f"{mean:.0f} [{low:.0f}, {high:.0f}]"
+
+
+def labelers_bars(rows: Sequence[Row], level: float) -> Bars | None:
+    """A forest of the labelers' accuracies."""
+    if not rows:
+        return None
+    bars = [
+        Bar(r["worker"], r["accuracy"], r.get("low"), r.get("high"), (_accuracy(r), str(r["num_labels"])))
+        for r in rows
+    ]
+    note = f"Accuracy, worst first, with {100 * level:g} % intervals."
+    return Bars("Labelers", ("", "", "accuracy", "labels"), bars, note)
+
+
+def _accuracy(row: Row) -> str:
+    ends = "" if row.get("low") is None else f" [{number(row['low'])}, {number(row['high'])}]"
+    return number(row["accuracy"]) + ends
+
+
+def _right_by_class(d: Row) -> Part | None:
+    """The chance to give the right label, by class, of the labelers with the most labels."""
+    if not d["labelers"] or len(d["classes"]) > _MOST_SQUARE:
+        return None
+    most = sorted(d["labelers"], key=lambda r: -r["num_labels"])[:_MOST_ERRORS]
+    rows = []
+    for r in most:
+        m = r["confusion_matrix"]
+        own = [{k: m[k][c][c] for k in ("mean", "low", "high")} for c in range(len(d["classes"]))]
+        rows.append((r["worker"], *map(_with_ends, own)))
+    out = len(d["labelers"]) - len(rows)
+    note = f"The {len(rows)} labelers with the most labels; {out} more are left out here." if out else ""
+    heads = tuple(f"if {name!r} is true" for name in d["classes"])
+    return Table("The chance to give the right label", ("", *heads), rows, note)
+
+
+def checks_notes(checks: Sequence[Row]) -> Notes | None:
+    """Checks, the loud ones first."""
+    order = {"does not fit": 0, "cannot be seen": 1}
+    found = sorted(checks, key=lambda c: order.get(verdict_of(c), 2))
+    items = [Note(_KINDS[verdict_of(c)], c["message"], c["name"]) for c in found]
+    quiet = "A quiet check is no proof: most shared mistakes leave no trace"
+    if any(c["verdict"] == "fits" for c in checks):
+        items.append(Note("say", quiet))
+    return Notes("Do the labels contradict what this rests on?", items) if items else None
+
+
+def warnings_notes(warnings: Sequence[str]) -> Notes | None:
+    """Warnings."""
+    return Notes("Warnings", [Note("open", text) for text in warnings]) if warnings else None
+
+
+def _how(d: Row) -> Facts:
+    """Method, what it takes for granted, prior."""
+    some = [a["sentence"] for a in d["assumptions"]] if len(d["assumptions"]) == 1 else []
+    items = [("method", d["method"]), ("interval", f"{100 * d['level']:g} % {d['interval_kind']}")]
+    items += [("assumed", sentence) for sentence in (*some, *d["assumed"])]
+    if _is_range(d):
+        items.append(("range", "from the lowest to the highest end under the assumptions above"))
+    return Facts("How it was computed", [*items, ("class prior", _prior(d))])
+
+
+def _prior(d: Row) -> str:
+    pairs = [f"{name!r} {number(p)}" for name, p in zip(d["classes"], d["prior"] or (), strict=False)]
+    return ", ".join(pairs[:12]) + (f" and {len(pairs) - 12} more" if len(pairs) > 12 else "")
