@@ -139,12 +139,12 @@ def _matrix(part: Matrix) -> str:
 
 
 def _chart(part: Chart) -> str:
-    keys = ", ".join(f"{name}: {s.name}" for name, s in zip(_SERIES, part.series, strict=False))
+    keys = "; ".join(f"{name}: {s.name}" for name, s in zip(_SERIES, part.series, strict=False))
     sides = f"Across: {part.x}. Up: {part.y}." + (f" {keys}." if len(part.series) > 1 else "")
     return chart_svg(part) + f'<p class="note">{_text(sides)}</p>'
 
 
-_SERIES = ("blue", "orange", "green", "yellow")
+_SERIES = ("blue, filled or solid", "orange, hollow or dashed", "green, dotted", "yellow")
 
 
 def _notes(items: Sequence[Note], words: Words) -> str:

@@ -40,6 +40,8 @@ svg{{color:var(--fg)}}
 .s1 path.line{{stroke-dasharray:7 4}}.s2 path.line{{stroke-dasharray:2 4}}
 .s3 path.line{{stroke-dasharray:9 3 2 3}}
 .s0 circle,.s1 circle,.s2 circle,.s3 circle{{fill:var(--c)}}
+.s1 circle,.s3 circle{{fill:var(--bg);stroke:var(--c);stroke-width:2}}
+.diagonal{{stroke:var(--soft);stroke-width:1.5;stroke-dasharray:4 3}}
 .s0 polygon,.s1 polygon,.s2 polygon,.s3 polygon{{fill:var(--c);opacity:.18}}
 .matrix td{{text-align:right;white-space:nowrap}}
 .matrix tr>:first-child{{max-width:12rem}}

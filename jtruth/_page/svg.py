@@ -95,7 +95,7 @@ def chart_svg(block: Chart) -> str:
         parts.append(f'<text class="tick" x="{x - 6:.1f}" y="{y + 4:.1f}" text-anchor="end">{t:g}</text>')
     if block.diagonal:
         low, high = max(x_ends[0], y_ends[0]), min(x_ends[1], y_ends[1])
-        parts.append(f'<path class="axis" d="M{_pair(at(low, low))}L{_pair(at(high, high))}"/>')
+        parts.append(f'<path class="diagonal" d="M{_pair(at(low, low))}L{_pair(at(high, high))}"/>')
     for k, one in enumerate(block.series):
         parts.append(f'<g class="s{k % 4}">{_series(one, at)}</g>')
     return f'<svg class="chart" viewBox="0 0 {width} {height}" role="img">{"".join(parts)}</svg>'

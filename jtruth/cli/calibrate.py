@@ -25,6 +25,9 @@ class Calibration:
         str, typer.Option("--method", help="alpha, temperature, vector, matrix, dirichlet.")
     ] = "alpha"
     bins: Annotated[int, typer.Option("--bins", help="Bins of equal width for calibration losses.")] = 15
+    merge_bins: Annotated[
+        bool, typer.Option("--merge-bins", help="Merge bins until each holds two samples, and say so.")
+    ] = False
     drop: Annotated[
         bool, typer.Option("--drop", help="Leave samples with one label out of losses that need two.")
     ] = False
@@ -43,6 +46,7 @@ def calibrate(
     """Losses of class probabilities where experts disagree, before and after calibration."""
     from jtruth.cli.reading import labels_of, one_stdin
     from jtruth.evaluation.calibration import evaluate_calibration
+    from jtruth.histograms import MergedBins
     from jtruth.io import read_predictions
 
     given = calibration
@@ -55,10 +59,11 @@ def calibrate(
     if read.probabilities is None:
         names = ", ".join(f"p_{name}" for name in labels.class_names)
         raise ValueError(f"{given.predictions.name} has no class probabilities; give the columns {names}")
+    bins = MergedBins(given.bins) if given.merge_bins else given.bins
     labels = labels if read.samples.size == labels.num_samples else labels.restrict(read.samples)
     report = evaluate_calibration(
         read.probabilities, labels, method=given.method, fit_on=_fit_on(given.fit_on, labels, columns),
-        folds=given.folds, bins=given.bins, level=draws.level, drop=given.drop, key=draws.seed,
+        folds=given.folds, bins=bins, level=draws.level, drop=given.drop, key=draws.seed,
     )  # fmt: skip
     if given.out is not None:
         _write(given.out, *report.rows())

@@ -29,6 +29,7 @@ _PHRASES = (
     (r"[`(]?\b\w+=\.\.\. \(at the command line (--[^)]*)\)", r"\1"),  # said in both languages already
     (r"\b\w+=\.\.\., (--\w)", r"\1"),
     (r" \(or set num_classes\)", ""),
+    (r"bins=MergedBins\(15\)", "--merge-bins"),
     (r" \(in Python: [^)]*\)", ""),
     (r"give inclusion=\.\.\.", "say how they were chosen (from Python: evaluate(gold_inclusion=...))"),
     (r"`(\w+)`", lambda found: _named(found[1]) or found[0]),

@@ -20,10 +20,13 @@ import numpy as np
 from jtruth import histograms as hist
 from jtruth._page import Page, write_page
 from jtruth._random import Key, as_key, host_rng, stream
+from jtruth._validation import with_tasks
 from jtruth._version import __version__
 from jtruth.evaluation.calibration_page import QUESTION, TITLES, calibration_page
 from jtruth.evaluation.checks.exchangeability import exchangeability_check
-from jtruth.evaluation.result import Check, estimate_dict
+from jtruth.evaluation.classifier import evaluate
+from jtruth.evaluation.result import Check, Evaluation, estimate_dict
+from jtruth.evaluation.scores import ScoreEvaluation, evaluate_scores
 from jtruth.histograms.calibrator import CALIBRATIONS, Calibrated, epistemic_after_one_label, fit_calibrator
 from jtruth.histograms.estimates import law_of_mean
 from jtruth.io import Predictions
@@ -170,6 +173,30 @@ def evaluate_calibration(
         (raters.tasks if raters else None) or tuple(range(len(p))), (before, after),
         _checks(raters, p, key), tuple(dict.fromkeys((*before.notes, *after.notes))),
     )  # fmt: skip
+
+
+def judged_by_truth(probabilities: Any, labels: Labels, **options: Any) -> ScoreEvaluation | Evaluation:
+    """The twin question on the same input, "what is true": one true class, and labelers who err about it.
+
+    Args:
+        probabilities: (samples, classes) of the classifier.
+        labels: `Labels` of the same samples.
+        options: `evaluate_scores`' of two classes (noise and prior, or assume="independent"), which judges
+            how well the probability of the second ranks; `evaluate`'s of more, which judges the most
+            probable class.
+
+    Raises:
+        ValueError: probabilities that do not fit the labels, and what these two refuse.
+    """
+    p = np.asarray(probabilities, np.float64)
+    if p.shape != (labels.num_samples, labels.num_classes):
+        raise ValueError(
+            f"probabilities have shape {p.shape}; give one row for each of {labels.num_samples} samples and "
+            f"one column for each of {labels.num_classes} classes"
+        )
+    if labels.num_classes == 2:
+        return evaluate_scores(with_tasks(p[:, 1], labels.tasks), labels, **options)
+    return evaluate(with_tasks(p.argmax(axis=1), labels.tasks), labels, **options)
 
 
 def _checks(labels: Labels | None, p: np.ndarray, key: Key) -> tuple[Check, ...]:

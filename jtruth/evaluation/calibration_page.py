@@ -13,8 +13,8 @@ from jtruth.histograms import LossTable
 from jtruth.histograms.calibration import Calibration
 
 QUESTION = (
-    "These numbers say what labelers would say, not what is true: for that use evaluate on the same labels "
-    "(jtruth evaluate), which takes labelers to err about one true class."
+    "These numbers say what labelers would say, not what is true: for that use judged_by_truth or "
+    "evaluate (jtruth evaluate) on the same labels, which take labelers to err about one true class."
 )
 TITLES = {
     "squared_loss": "squared loss",
@@ -80,7 +80,7 @@ def _charts(d: Row, tables: tuple[LossTable, LossTable]) -> list[Part]:
 
 def _chart(title: str, what: str, found: list[Calibration], of: int) -> Chart:
     series = tuple(_reliability(name, one, of) for name, one in zip(("before", "after"), found, strict=True))
-    note = "Bins of predictions; bars: two standard errors. On the line from corner to corner is right."
+    note = "Bins of predictions; bars: two standard errors. On the slanted line they are right."
     return Chart(title, f"predicted {what}", "share observed", series, note, diagonal=True)
 
 

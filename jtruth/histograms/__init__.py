@@ -7,7 +7,7 @@ around them (`concentration`, `dirichlet`). Arrays in, arrays out; numbers in br
 equations.
 """
 
-from jtruth.histograms.bins import equal_mass_edges, equal_width_edges, merged_edges
+from jtruth.histograms.bins import MergedBins, equal_mass_edges, equal_width_edges, merged_edges
 from jtruth.histograms.calibration import calibration_log_loss, calibration_loss, dispersion_loss
 from jtruth.histograms.calibrator import (
     Calibrated,
@@ -76,6 +76,7 @@ __all__ = [
     "HeadOptions",
     "Histograms",
     "LossTable",
+    "MergedBins",
     "any_kernel",
     "best_concentration",
     "best_weights",

@@ -18,6 +18,13 @@ from jtruth._arrays import as_array
 _BLOCK = 4096
 
 
+class MergedBins(NamedTuple):
+    """Bins of equal width, merged until each holds enough predictions: for few samples."""
+
+    number: int = 15
+    at_least: int = 2  # predictions in a bin; 2 rules out bins of one sample
+
+
 class BinTable(NamedTuple):
     """Each bin of each class; means of empty bins are 0."""
 
@@ -71,6 +78,26 @@ def merged_edges(predicted: Any, edges: Any, at_least: int) -> tuple[np.ndarray,
         f"{edges.size - 1} bins were merged to {len(kept) - 1}, so that each has {at_least} samples or more."
     )
     return np.array(kept), text if merged else ""
+
+
+def merged_by_class(predicted: Any, bins: MergedBins) -> tuple[np.ndarray, str]:
+    """`merged_edges` of every class, (classes, edges), and what was merged.
+
+    Classes keep different numbers of bins; rows of fewer begin with bins of no width, which stay empty.
+    """
+    z = np.asarray(predicted, np.float64)
+    edges = np.asarray(equal_width_edges(bins.number), np.float64)
+    found = [merged_edges(column, edges, bins.at_least)[0] for column in z.T]
+    most = max(one.size for one in found)
+    padded = np.stack([np.concatenate([np.zeros(most - one.size), one]) for one in found])
+    kept = [one.size - 1 for one in found]
+    if min(kept) == bins.number:
+        return padded, ""
+    number = f"{min(kept)}" if min(kept) == max(kept) else f"{min(kept)} to {max(kept)}"
+    return (
+        padded,
+        f"{bins.number} bins were merged to {number}, so that each has {bins.at_least} samples or more.",
+    )
 
 
 def check_edges(edges: Any) -> np.ndarray:

@@ -14,7 +14,13 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from jtruth._arrays import as_array
-from jtruth.histograms.bins import check_edges, equal_mass_edges, equal_width_edges
+from jtruth.histograms.bins import (
+    MergedBins,
+    check_edges,
+    equal_mass_edges,
+    equal_width_edges,
+    merged_by_class,
+)
 from jtruth.histograms.calibration import Calibration, Edges, calibration_loss, dispersion_loss, mean_total
 from jtruth.histograms.dirichlet import disagreement_probability
 from jtruth.histograms.label_counts import Histograms, check_probabilities, with_at_least
@@ -43,6 +49,7 @@ def loss_values(
     edges: Edges,
     predicted_disagreement: Float[Array | np.ndarray, " samples"],
     *,
+    disagreement_edges: Float[Array | np.ndarray, " bins"] | None = None,
     debias: str = "paper",
     singletons: str = "zero",
     where: Any = None,
@@ -51,9 +58,10 @@ def loss_values(
 
     Args:
         histograms, probabilities: of the same samples.
-        edges: of the bins of class probabilities and, where they are common to all classes, of disagreement
-            (otherwise that has as many bins of equal width).
+        edges: of the bins of class probabilities.
         predicted_disagreement: probability that two labels differ, for instance `disagreement_probability`.
+        disagreement_edges: of its bins; None: `edges` where these are common to all classes, otherwise as
+            many bins of equal width.
         debias, singletons, where: as `calibration_loss`; "none" gives the plugin forms of all.
     """
     z = as_array(probabilities)
@@ -64,6 +72,7 @@ def loss_values(
     spread = dispersion_loss(epistemic, classes, where=where)
     differ, phi = disagreement(histograms, z.dtype), jnp.asarray(predicted_disagreement, z.dtype)
     common = edges if edges.ndim == 1 else equal_width_edges(edges.shape[-1] - 1, z.dtype)
+    common = common if disagreement_edges is None else jnp.asarray(disagreement_edges, z.dtype)
     pairs = calibration_loss(differ[:, None], phi[:, None], common, **options)
     values = {
         "squared_loss": mean_total(squared_loss(histograms, z), where=where),
@@ -96,7 +105,8 @@ def loss_estimates(
         histograms, probabilities: of the same samples.
         concentration: alpha_0 of each sample; without it all disagreement is taken for doubt of the
             classifier.
-        bins: a number (of equal width), "mass" (15 of equal mass), or edges.
+        bins: a number (of equal width), "mass" (15 of equal mass), edges, or `MergedBins(15)`, which merges
+            bins of too few samples and says so.
         debias: "exact", "paper" or "none", see `calibration`.
         singletons: rule for bins of one sample.
         drop: leave out samples with one label from the losses that need two; by default they are an error.
@@ -123,14 +133,16 @@ def _loss_estimates(
     pairs, kept, note = with_at_least(histograms, 2, drop=drop)
     alpha = None if concentration is None else np.asarray(concentration, np.float64)
     phi = np.asarray(disagreement_probability(z, alpha))
-    edges, options = _edges(bins, z), {"debias": debias, "singletons": singletons}
-    values, classes, differ = _jitted(pairs, z[kept], edges, phi[kept], **options)
-    plugin, _, _ = _jitted(pairs, z[kept], edges, phi[kept], debias="none")
+    edges, of_phi, merged = _edges(bins, z[kept], phi[kept])
+    options: dict[str, Any] = {"singletons": singletons, "disagreement_edges": of_phi}
+    values, classes, differ = _jitted(pairs, z[kept], edges, phi[kept], debias=debias, **options)
+    plugin, _, _ = _jitted(pairs, z[kept], edges, phi[kept], debias="none", **options)
     if kept.size < histograms.num_samples:  # the losses that one label suffices for use all samples
-        whole, classes, _ = _jitted(histograms, z, edges, phi, **options)
+        whole, classes, _ = _jitted(histograms, z, edges, phi, debias=debias, **options)
+        naive, _, _ = _jitted(histograms, z, edges, phi, debias="none", **options)
         values |= {name: whole[name] for name in _ONE_LABEL}
-        plugin |= {name: _jitted(histograms, z, edges, phi, debias="none")[0][name] for name in _ONE_LABEL}
-    notes = [note] if note else []
+        plugin |= {name: naive[name] for name in _ONE_LABEL}
+    notes = [text for text in (note, *merged) if text]
     notes += _impossible(histograms, z) + _lonely(classes, differ, singletons, debias)
     laws: dict[str, Estimate] = {
         name: _law(mean, histograms.num_samples if name in _ONE_LABEL else kept.size)
@@ -154,15 +166,19 @@ def law_of_mean(terms: Float[np.ndarray, " samples"]) -> Estimate:
     return StudentEstimate(float(terms.mean()), float(error), terms.size - 1.0)
 
 
-def _edges(bins: Any, z: np.ndarray) -> Any:
-    """Edges from what a user says."""
+def _edges(bins: Any, z: np.ndarray, phi: np.ndarray) -> tuple[Any, Any, list[str]]:
+    """Edges for class probabilities and for disagreement (None: as theirs), and what was merged."""
+    if isinstance(bins, MergedBins):
+        edges, said = merged_by_class(z, bins)
+        (of_phi,), also = merged_by_class(phi[:, None], bins)
+        return edges, of_phi, [said and f"Class probabilities: {said}", also and f"Disagreement: {also}"]
     if isinstance(bins, str):
         if bins != "mass":
-            raise ValueError(f"bins must be a number, 'mass' or edges; got {bins!r}")
-        return equal_mass_edges(z, 15)
+            raise ValueError(f"bins must be a number, 'mass', edges or MergedBins; got {bins!r}")
+        return equal_mass_edges(z, 15), None, []
     if np.ndim(bins) == 0:
-        return equal_width_edges(int(bins), z.dtype)
-    return check_edges(bins)
+        return equal_width_edges(int(bins), z.dtype), None, []
+    return check_edges(bins), None, []
 
 
 def _impossible(histograms: Histograms, z: np.ndarray) -> list[str]:
@@ -183,7 +199,10 @@ def _lonely(classes: Calibration, differ: Calibration, singletons: str, debias: 
     if not number or debias == "none":
         return []
     how = "count 0" if singletons == "zero" else "count with their plugin value"
-    return [f"{number} bins hold one sample: they {how} in the calibration loss. Fewer bins avoid them."]
+    return [
+        f"{number} bins hold one sample: they {how} in the calibration loss. Fewer bins avoid them, or "
+        "bins=MergedBins(15)."
+    ]
 
 
 def bootstrap_draws(

@@ -8,12 +8,13 @@ import pytest
 
 from jtruth import cli
 from jtruth import histograms as hist
-from jtruth.evaluation.calibration import evaluate_calibration, panel_probabilities
+from jtruth.evaluation.calibration import evaluate_calibration, judged_by_truth, panel_probabilities
 from jtruth.evaluation.checks.exchangeability import exchangeability_check
 from jtruth.evaluation.result import estimate_dict
+from jtruth.evaluation.scores import evaluate_scores
 from jtruth.io import read_predictions, write_labels
 from jtruth.labels import Labels
-from jtruth.noise import ConfusionMatrices
+from jtruth.noise import ConfusionMatrices, Symmetric
 
 
 def experts(rng, samples=150, labelers=8, each=5):
@@ -104,6 +105,19 @@ def test_two_fixed_raters_with_their_own_policies_are_seen():
     assert exchangeability_check(labels, key=0, groups=groups).p_value < 0.01
 
 
+def test_the_twin_question_is_answered_on_the_same_input():
+    rng = np.random.default_rng(4)
+    y = rng.integers(0, 2, 60)
+    z = np.where(rng.random((60, 3)) < 0.9, y[:, None], 1 - y[:, None])
+    p = np.where(y == 1, 0.8, 0.3) + rng.uniform(-0.2, 0.2, 60)
+    labels, p = Labels.from_matrix(z, 2), np.stack([1 - p, p], axis=1)
+    options = {"noise": Symmetric(0.1, 2), "prior": [0.5, 0.5]}
+    found, direct = judged_by_truth(p, labels, **options), evaluate_scores(p[:, 1], labels, **options)
+    assert found.auc.mean == direct.auc.mean > 0.9
+    with pytest.raises(ValueError, match=r"probabilities have shape \(60, 3\); give one row"):
+        judged_by_truth(np.ones((60, 3)) / 3, labels)
+
+
 def test_panel_probabilities_by_hand():
     noise = ConfusionMatrices(np.array([[[0.9, 0.1], [0.2, 0.8]], [[0.6, 0.4], [0.4, 0.6]]]))
     found = panel_probabilities(Labels.from_matrix([[0, 1], [1, -1]], 2), noise, [0.5, 0.5])
@@ -141,7 +155,7 @@ def test_from_the_shell(report, tmp_path, monkeypatch, capsys):
     (tmp_path / "probs.csv").write_text("\n".join(rows) + "\n")
     (tmp_path / "fit.csv").write_text("task\n" + "\n".join(map(str, range(100))) + "\n")
     command = ["jtruth", "calibrate", "labels.csv", "--predictions", "probs.csv", "--fit-on", "fit.csv",
-               "--out", "out.csv", "--json", "out.json"]  # fmt: skip
+               "--out", "out.csv", "--json", "out.json", "--report", "out.html", "--merge-bins"]  # fmt: skip
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", command)
     with pytest.raises(SystemExit) as stop:
@@ -150,6 +164,9 @@ def test_from_the_shell(report, tmp_path, monkeypatch, capsys):
     assert not stop.value.code, printed.err
     assert "epistemic loss after one label" in printed.out
     assert json.loads((tmp_path / "out.json").read_text())["num_judged"] == 50
+    page = (tmp_path / "out.html").read_text()
+    assert "Do experts disagree as often as predicted?" in page and page.count('class="chart"') == 4
+    assert "--merge-bins" in page and "bins were merged to" in printed.out
     header = (tmp_path / "out.csv").read_text().splitlines()[0]
     assert header == "task,label,p_0,p_1,p_2,disagreement,alpha0,gain_bits"
     again = read_predictions(tmp_path / "out.csv", labels)

@@ -200,6 +200,50 @@ def test_bins():
     assert "bins hold one sample: they count 0" in table.notes[-1]
 
 
+def test_few_samples_in_merged_bins_equal_those_bins_given():
+    rng = np.random.default_rng(2)
+    z = rng.dirichlet(np.ones(3), 8)
+    h = hist.from_counts(rng.multinomial(4, np.ones(3) / 3, 8))
+    table = hist.loss_estimates(h, z, bins=hist.MergedBins(15))
+    said = [note for note in table.notes if "merged" in note]
+    assert said[0].startswith("Class probabilities: 15 bins were merged to ") and said[1].startswith("Disagr")
+    assert not any("hold one sample" in note for note in table.notes)
+    count = np.asarray(table.classes.table.count)
+    assert count[count > 0].min() >= 2 and (count.sum(axis=1) == 8).all()
+    total = 0.0
+    for k in range(3):  # each class in its own merged bins
+        edges, _ = hist.merged_edges(z[:, k], np.linspace(0, 1, 16), 2)
+        one = hist.calibration_loss(np.asarray(h.shares())[:, [k]], z[:, [k]], edges, debias="exact")
+        total += float(one.total)
+    assert table.estimates["calibration_loss"].mean == pytest.approx(total, abs=1e-12)
+    plenty = hist.loss_estimates(h, z, bins=hist.MergedBins(1))
+    assert not any("merged" in note for note in plenty.notes)
+
+
+@pytest.mark.parametrize("classes", [2, 3, 4])
+def test_the_second_order_part_of_the_error_by_pairs(classes):
+    """2 / N^2 times the sum, over ordered pairs of samples, of the squared sum over bins that both are in."""
+    rng = np.random.default_rng(classes)
+    z, y = rng.dirichlet(np.ones(classes), 12), rng.dirichlet(np.ones(classes), 12)
+    found = hist.calibration_loss(y, z, np.linspace(0, 1, 4), debias="exact")
+    bins = np.minimum((z * 3).astype(int), 2)
+    by_pairs = 0.0
+    for i in range(12):
+        for j in range(12):
+            if i != j:
+                by_pairs += sum(_shared(y - z, bins, i, j, k) for k in range(classes)) ** 2
+    assert float(found.pair_variance) == pytest.approx(2 * by_pairs / 12**2, rel=1e-9)
+
+
+def _shared(d, bins, i, j, k):
+    """e_i e_j m / (m - 1)^2 where both are in one bin of class k, of m samples."""
+    inside = np.flatnonzero(bins[:, k] == bins[i, k])
+    if bins[i, k] != bins[j, k] or inside.size < 2:
+        return 0.0
+    e = d[:, k] - d[inside, k].mean()
+    return e[i] * e[j] * inside.size / (inside.size - 1) ** 2
+
+
 H, P = hist.from_counts([[2, 0], [1, 1]]), np.array([[0.5, 0.5], [0.2, 0.8]])
 BAD = {
     "negative": (lambda: hist.from_counts([[1, 1], [2, -1]]), r"counts\[1, 1\] is -1"),
