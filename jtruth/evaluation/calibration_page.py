@@ -68,9 +68,8 @@ def _charts(d: Row, tables: tuple[LossTable, LossTable]) -> list[Part]:
         _chart("Do experts disagree as often as predicted?", "probability that two labels differ",
                [one.disagreement for one in tables], 0)
     ]  # fmt: skip
-    share = np.nan_to_num(np.asarray(tables[1].classes.table.predicted) * tables[1].classes.table.count).sum(
-        1
-    )
+    after = tables[1].classes.table
+    share = (np.asarray(after.predicted) * np.asarray(after.count)).sum(axis=1)
     most = np.argsort(-share, kind="stable")[:_MOST_CHARTS]
     for k in sorted(map(int, most)):
         name = f"probability of class {plain(d['classes'][k])!r}"
