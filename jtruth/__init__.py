@@ -30,17 +30,27 @@ if TYPE_CHECKING:  # the same names for editors and type checkers
     )
     from jtruth._cache import use_compilation_cache
     from jtruth.comparison import compare_models
-    from jtruth.evaluation import Evaluation, evaluate, evaluate_labelers, evaluate_scores, prevalence
+    from jtruth.evaluation import (
+        Comparison,
+        Evaluation,
+        compare_classifiers,
+        evaluate,
+        evaluate_labelers,
+        evaluate_scores,
+        prevalence,
+    )
     from jtruth.io import read_gold, read_labels, read_noise, read_predictions
     from jtruth.labels import Labels
     from jtruth.posterior import class_posterior, class_posterior_given_prediction
     from jtruth.simulation import simulate, simulate_difficulty_fallibility
 
 _HOMES = {  # names that are no rooms, and the module of each
+    "Comparison": "evaluation",
     "Evaluation": "evaluation",
     "Labels": "labels",
     "class_posterior": "posterior",
     "class_posterior_given_prediction": "posterior",
+    "compare_classifiers": "evaluation",
     "compare_models": "comparison",
     "evaluate": "evaluation",
     "evaluate_labelers": "evaluation",
@@ -56,12 +66,14 @@ _HOMES = {  # names that are no rooms, and the module of each
 }
 
 __all__ = [
+    "Comparison",
     "Evaluation",
     "Labels",
     "__version__",
     "asking",
     "class_posterior",
     "class_posterior_given_prediction",
+    "compare_classifiers",
     "compare_models",
     "comparison",
     "evaluate",

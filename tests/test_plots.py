@@ -276,3 +276,20 @@ def test_sensitivity_and_its_tipping_point(results):
     np.testing.assert_allclose(ax.lines[0].get_ydata(), means)
     assert ax.get_xlabel() == "labelers' error rates, times" and ax.get_ylabel() == "accuracy"
     assert legend(ax) == ["95 % interval", "mean", "the answer as it is", "tipping point 0.75"]
+
+
+def test_classifiers(results):
+    """Rows in the order of the ranking; circles at the mean differences to the first, lines their intervals."""
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 2, 200)
+    log_lik = np.log(np.where(np.eye(2)[y] > 0, 0.8, 0.2))
+    said = {n: np.where(rng.random(200) < a, y, 1 - y) for n, a in (("poor", 0.7), ("good", 0.9))}
+    found = jt.compare_classifiers(said, log_lik, prior=[0.5, 0.5], margin=0.05)
+    ax = plots.plot_classifiers(found)
+    names = [text.get_text() for text in ax.get_yticklabels()]
+    assert names[0].startswith("good") and names[1].startswith("poor") and "P(best)" in names[0]
+    line, dot = (one for one in ax.lines if set(one.get_ydata()) == {1})
+    law = found.differences["poor", "good"]
+    np.testing.assert_allclose(line.get_xdata(), law.interval(0.95)[:2])
+    np.testing.assert_allclose(dot.get_xdata(), [law.mean])
+    assert "difference to good" in ax.get_xlabel()

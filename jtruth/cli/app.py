@@ -3,6 +3,7 @@
 import typer
 
 from jtruth.cli.calibrate import calibrate
+from jtruth.cli.compare import compare
 from jtruth.cli.evaluate import evaluate
 from jtruth.cli.inspect import inspect
 from jtruth.cli.labelers import labelers
@@ -16,5 +17,5 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="How good are your classifier, your labelers and your labels, when nobody knows the true labels?",
 )
-for command in (inspect, evaluate, labelers, calibrate, plan):
+for command in (inspect, evaluate, compare, labelers, calibrate, plan):
     app.command()(flat(command))

@@ -24,7 +24,11 @@ class Output:
     ] = None
 
     def __post_init__(self) -> None:
+<<<<<<< HEAD
         _check_writable("--json", self.json_file)
+=======
+        check_writable(self.json_file, "--json")
+>>>>>>> e4cb5b3 (compare_classifiers: which classifier is better, judged by the same noisy labels)
 
     def give(self, text: str, answer: dict[str, Any]) -> None:
         """Print the answer in the shell's words, and write it as JSON where that was asked for."""
@@ -36,6 +40,7 @@ class Output:
             self.json_file.write_text(written, encoding="utf-8")
 
 
+<<<<<<< HEAD
 @dataclass(frozen=True)
 class Reported(Output):
     """The same, and a page to forward."""
@@ -59,6 +64,10 @@ class Reported(Output):
 
 
 def _check_writable(option: str, path: Path | None) -> None:
+=======
+def check_writable(path: Path | None, option: str) -> None:
+    """Refuse a place that cannot be written, before any work is done."""
+>>>>>>> e4cb5b3 (compare_classifiers: which classifier is better, judged by the same noisy labels)
     if path is None:
         return
     there = path.exists()

@@ -1,10 +1,13 @@
 """From what a person typed to labels, predictions, gold and noise models."""
 
+from collections.abc import Sequence
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from jtruth._validation import with_tasks
 from jtruth._validation.text import File
 from jtruth.cli.options import Columns
 from jtruth.io import read_gold, read_labels, read_noise, read_predictions
@@ -45,6 +48,29 @@ def predictions_of(
     read = read_predictions(file, labels, common_only=common_only, **_of_tasks(columns))
     chosen = labels if read.samples.size == labels.num_samples else labels.restrict(read.samples)
     return read.y_pred, chosen, read.notes
+
+
+def rivals_of(
+    files: Sequence[Path], labels: Labels, columns: Columns, common_only: bool
+) -> tuple[dict[str, np.ndarray], Labels, tuple[str, ...]]:
+    """(predictions by name of the file, labels to judge them by, notes) of several files of predictions."""
+    names = [file.name.removesuffix(".gz").rsplit(".", 1)[0] for file in files]
+    twice = next((name for k, name in enumerate(names) if name in names[:k]), None)
+    if twice is not None:
+        raise ValueError(f"two classifiers are called {twice!r}: the name of the file is the classifier's")
+    read = [read_predictions(file, labels, common_only=common_only, **_of_tasks(columns)) for file in files]
+    notes = tuple(note for one in read for note in one.notes)
+    common = reduce(np.intersect1d, [one.samples for one in read])
+    if not common.size:
+        raise ValueError("no task has a prediction of every classifier")
+    kept = {
+        name: one.y_pred if one.samples.size == common.size else one.y_pred[np.isin(one.samples, common)]
+        for name, one in zip(names, read, strict=True)
+    }
+    if common.size == labels.num_samples:
+        return kept, labels, notes
+    chosen = labels.restrict(common)
+    return {name: with_tasks(np.asarray(y), chosen.tasks) for name, y in kept.items()}, chosen, notes
 
 
 def _of_tasks(columns: Columns) -> dict[str, Any]:

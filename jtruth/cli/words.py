@@ -8,11 +8,13 @@ import re
 
 _OPTIONS = {  # Python's name: the shell's
     "assume": "assume",
+    "at_least": "at-least",
     "classes": "classes",
     "common_only": "common-only",
     "gold": "gold",
     "label": "label",
     "level": "level",
+    "margin": "margin",
     "method": "method",
     "missing": "missing",
     "noise": "noise",

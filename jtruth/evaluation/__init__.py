@@ -1,6 +1,8 @@
 """How good is a classifier, judged by noisy labels? `evaluate` answers with an `Evaluation`."""
 
 from jtruth.evaluation.classifier import evaluate
+from jtruth.evaluation.compare import compare_classifiers
+from jtruth.evaluation.compared import Comparison
 from jtruth.evaluation.gold.shares import Prevalence, prevalence
 from jtruth.evaluation.labelers import LabelerReport, evaluate_labelers
 from jtruth.evaluation.result import Assumption, Check, Evaluation
@@ -9,10 +11,12 @@ from jtruth.evaluation.scores import ScoreEvaluation, evaluate_scores
 __all__ = [
     "Assumption",
     "Check",
+    "Comparison",
     "Evaluation",
     "LabelerReport",
     "Prevalence",
     "ScoreEvaluation",
+    "compare_classifiers",
     "evaluate",
     "evaluate_labelers",
     "evaluate_scores",

@@ -1,5 +1,6 @@
 """What the user handed to `evaluate`, checked on the host and turned into arrays before any JAX call."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -39,11 +40,18 @@ class Model:
         self.prior[positive] = share
 
 
+class Symbols(NamedTuple):
+    """What a classifier says where that is no class: tuples of predictions, or score bins."""
+
+    number: int
+    concentration: np.ndarray  # (classes, symbols) of the Dirichlet prior of its rows
+
+
 @dataclass
 class Inputs:
     """Checked input; `model` is None when the noise model has to be learned."""
 
-    y_pred: np.ndarray  # (samples,) codes
+    y_pred: np.ndarray  # (samples,) codes of classes, or of `symbols`
     labels: Labels | None
     model: Model | None
     gold: np.ndarray  # (samples,) codes, -1 unknown
@@ -52,12 +60,18 @@ class Inputs:
     classes: tuple[str, ...]
     notes: tuple[str, ...]
     one_against_rest: bool = False  # a positive class was asked for
+    symbols: Symbols | None = None  # of `y_pred`; None: they are the classes
 
     def own_labels(self) -> Labels:
         """The labels, where the question is about single labels."""
         if self.labels is None:
             raise ValueError("this needs labels; a log-likelihood array says nothing of single labels")
         return self.labels
+
+    @property
+    def num_symbols(self) -> int:
+        """How many different predictions there can be."""
+        return len(self.classes) if self.symbols is None else self.symbols.number
 
     @property
     def some_gold(self) -> np.ndarray | None:
@@ -137,28 +151,19 @@ def read(y_pred: Any, labels: Any, noise: Any, prior: Any, gold: Any, positive: 
     return Inputs(y, table, model, known, prior, code, classes, notes, positive is not None)
 
 
-class Scores(NamedTuple):
-    """Scores in the order of the samples, and what is to be said about how they were matched."""
+def aligned(given: Any, what: str, data: Inputs) -> check.Aligned:
+    """One value for each sample; what was noticed goes to the notes."""
+    whose = data.labels or _numbered(data.y_pred.size, len(data.classes))
+    found = check.align(_concrete(given, what), _samples(whose), what)
+    data.notes += tuple(note for note in found.notes if note not in data.notes)
+    return found
 
-    values: np.ndarray
-    notes: tuple[str, ...]
 
-
-def read_scores(scores: Any, data: Inputs) -> Scores:
-    """A finite number for every sample, matched by task id where there are ids."""
-    whose = data.labels if data.labels is not None else _numbered(data.y_pred.size, len(data.classes))
-    found = check.align(_concrete(scores, "scores"), _samples(whose), "scores")
-    try:
-        values = np.asarray(found.values).astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"scores must be numbers: {error}") from None
-    bad = np.flatnonzero(~np.isfinite(values))
-    if bad.size:
-        raise ValueError(
-            f"{found.entries.entry(bad, 'score', float(values[bad[0]]))} "
-            f"but scores must be finite ({bad.size} such)"
-        )
-    return Scores(values, found.notes)
+def read_others(predictions: Mapping[str, Any], data: Inputs) -> np.ndarray:
+    """Codes of further classifiers, (classifiers, samples)."""
+    whose = data.labels or _numbered(data.y_pred.size, len(data.classes))
+    found = [aligned(given, f"y_pred of {name!r}", data) for name, given in predictions.items()]
+    return np.array([_codes(one, whose, if_missing="Every sample needs a prediction.") for one in found])
 
 
 def read_order(order: Any, data: Inputs) -> np.ndarray | None:
@@ -196,11 +201,7 @@ def read_sampling(
 
 
 def _for_all(given: Any, what: str, data: Inputs) -> np.ndarray:
-    """One value for each sample; what was noticed goes to the notes."""
-    whose = data.labels or _numbered(data.y_pred.size, len(data.classes))
-    found = check.align(_concrete(given, what), _samples(whose), what)
-    data.notes += found.notes
-    return found.values
+    return aligned(given, what, data).values
 
 
 def _samples(labels: Labels) -> check.Samples:

@@ -161,9 +161,23 @@ def _read(scores, labels, noise, prior, positive) -> tuple[inputs.Inputs, Float[
         raise ValueError(f"scores rank two classes and there are {len(data.classes)}: {data.classes}")
     if data.model is not None and prior is None:
         raise ValueError("known error rates need the class prior too: give prior=[p(class 0), p(class 1)]")
-    found = inputs.read_scores(scores, data)
-    data.notes = tuple(note for note in data.notes if "y_pred" not in note) + found.notes
-    return data, found.values
+    data.notes = tuple(note for note in data.notes if "y_pred" not in note)
+    return data, _finite(inputs.aligned(scores, "scores", data))
+
+
+def _finite(found: check.Aligned) -> Float[np.ndarray, " samples"]:
+    """The values, if they are finite numbers."""
+    try:
+        values = np.asarray(found.values).astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"scores must be numbers: {error}") from None
+    bad = np.flatnonzero(~np.isfinite(values))
+    if bad.size:
+        raise ValueError(
+            f"{found.entries.entry(bad, 'score', float(values[bad[0]]))} "
+            f"but scores must be finite ({bad.size} such)"
+        )
+    return values
 
 
 Tables = Int[np.ndarray, "draws classes bins"]

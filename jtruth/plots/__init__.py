@@ -16,6 +16,7 @@ from jtruth.plots.calibration import (
     plot_reliability,
     plot_second_opinion,
 )
+from jtruth.plots.compare import plot_classifiers
 from jtruth.plots.estimate import plot_estimate
 from jtruth.plots.joint import Look, plot_joint
 from jtruth.plots.path import plot_path
@@ -25,6 +26,7 @@ from jtruth.plots.sensitivity import plot_sensitivity
 __all__ = [
     "Look",
     "plot_calibration_map",
+    "plot_classifiers",
     "plot_comparison",
     "plot_concentrations",
     "plot_estimate",

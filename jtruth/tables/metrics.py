@@ -59,6 +59,7 @@ class LinearRatio(NamedTuple):
     averages: tuple[str, ...] = ()  # of more than two classes: the averages that stand there too
     each_class: bool = False  # and whether it stands there for every class
     overall: bool = False  # without a class it is of the whole table, a prediction being right or wrong
+    smaller_is_better: bool = False
 
     def __call__(self, tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
         """Value from the four counts: NumPy or JAX arrays or numbers that broadcast together."""
@@ -74,6 +75,7 @@ class OfTable(NamedTuple):
     axis: str = ""
     shown: str = MANY
     bounds: tuple[float, float] = (0.0, 1.0)
+    smaller_is_better: bool = False
 
     def __call__(self, tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
         """Value for two classes, from the four counts."""
@@ -109,6 +111,7 @@ class Metric(NamedTuple):
     entry: LinearRatio | OfTable | None = None  # None: an average that is no ratio of two sums
     position: int | None = None  # of its class; None: of the whole table, or the sum over all classes
     bounds: tuple[float, float] = (0.0, 1.0)
+    joint: Terms | None = None  # of a table of tuples (`pairs`), where the ratio's terms are laid out on it
 
     @property
     def alone(self) -> "Metric":
@@ -133,6 +136,8 @@ class Metric(NamedTuple):
 
         To first order the metric is its value here plus the sum of its derivatives times what changes.
         """
+        if self.joint is not None:
+            return self.joint
         table = np.asarray(table, np.float64)
         if isinstance(self.entry, LinearRatio):
             return _linear_terms(self.entry, self.position, *table.shape)
@@ -167,7 +172,7 @@ _ENTRIES = (
     LinearRatio("recall", num=(1, 0, 0, 0), den=(1, 0, 1, 0), axis="recall $P_D$", averages=("macro",),
                 each_class=True),
     LinearRatio("false_alarm_rate", num=(0, 1, 0, 0), den=(0, 1, 0, 1), title="false alarms",
-                axis="false-alarm rate $P_{FA}$"),
+                axis="false-alarm rate $P_{FA}$", smaller_is_better=True),
     f_entry(1, title="F1", averages=("macro", "weighted"), each_class=True),
     OfTable("balanced_accuracy", of_tables.balanced_accuracy, shown=ASKED),
     OfTable("kappa", of_tables.kappa, title="Cohen's kappa", bounds=(-1.0, 1.0)),

@@ -17,6 +17,10 @@ Shared difficulty pulls the estimate of the classifier down, independence and st
 up, so the hull needs members of both kinds. The point is the mean over majority vote, shared strata and
 random effect. Coverage and width on real label sets are measured in `benchmarks/sensitivity_range.py`. What
 no member describes are labelers who are wrong together on their own: only gold labels show that.
+
+Predictions may be symbols that are no classes (tuples of predictions, score bins). They enter the majority
+vote as columns of its table, independence and strata of the labelers as one row of probabilities a class, and
+shared strata as two, for easy and for hard samples. The random effect and copying know classes only.
 """
 
 from collections.abc import Callable
@@ -66,10 +70,13 @@ def latent_classes(model: str | Build) -> Fit:
     name = model if isinstance(model, str) else model.__name__
 
     def fit(data: Inputs, key: Key, how: How) -> Fitted:
+        others = {} if data.symbols is None else {
+            "num_symbols": data.symbols.number, "classifier_concentration": data.symbols.concentration
+        }  # fmt: skip
         found = fit_joint(
             data.own_labels(), y_pred=data.y_pred, gold=data.some_gold, prior=data.prior, dependence=model,
             dependent_share=how.share, key=stream(key, name), effort=how.effort, progress=how.progress,
-            pointwise=how.pointwise,
+            pointwise=how.pointwise, **others,
         )  # fmt: skip
         return Fitted(found.counts, found)
 
@@ -90,7 +97,7 @@ def majority_votes(data: Inputs, key: Key, how: How) -> Fitted:
     return Fitted(vote_draws(data, key))
 
 
-def vote_draws(data: Inputs, key: Key) -> Float[np.ndarray, "draws classes classes"]:
+def vote_draws(data: Inputs, key: Key) -> Float[np.ndarray, "draws classes symbols"]:
     """Draws of the count table if the majority vote (gold where known) is right.
 
     Tied classes share a sample. The shares of the cells are Dirichlet(counts + 2/cells), the uncertainty of
@@ -100,7 +107,7 @@ def vote_draws(data: Inputs, key: Key) -> Float[np.ndarray, "draws classes class
     truth, known = majority(labels.counts()), data.gold >= 0
     truth[known] = data.gold[known, None] == np.arange(labels.num_classes)[None, :]
     voted = (labels.labels_per_sample() > 0) | known
-    table = expected_table(truth[voted], data.y_pred[voted], labels.num_classes)
+    table = expected_table(truth[voted], data.y_pred[voted], data.num_symbols)
     rng = host_rng(key, "majority vote")
     shares = rng.dirichlet(table.ravel() + 2.0 / table.size, size=_VOTE_DRAWS)
     return shares.reshape(-1, *table.shape) * labels.num_samples
@@ -176,8 +183,8 @@ GROUPS = {
 
 def entries(data: Inputs) -> list[Entry]:
     """The assumptions that can be made about these data, in the order in which they are shown."""
-    size = len(data.classes)
-    return [entry for entry in ASSUMPTIONS.values() if entry.takes(size, size)]
+    classes, symbols = len(data.classes), data.num_symbols
+    return [entry for entry in ASSUMPTIONS.values() if entry.takes(classes, symbols)]
 
 
 def check_assume(assume: str | None) -> None:

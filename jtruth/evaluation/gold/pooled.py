@@ -72,11 +72,18 @@ class Judged(NamedTuple):
     gold: Int[np.ndarray, " samples"]  # -1 where unknown
     sample: GoldSample  # how gold was chosen
     taken_as_random: bool = False  # because nobody said
+    num_symbols: int | None = None  # of predictions; None: they are the classes
 
-    def table(self) -> Float[np.ndarray, "classes classes"]:
-        """Counts by PPI++, cell by cell; a cell below 0 is 0: the table is a place to take derivatives at."""
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of classes and symbols."""
         classes = self.class_posterior.shape[1]
-        rows, cells = self.sample.chosen, np.zeros((classes, classes))
+        return classes, classes if self.num_symbols is None else self.num_symbols
+
+    def table(self) -> Float[np.ndarray, "classes symbols"]:
+        """Counts by PPI++, cell by cell; a cell below 0 is 0: the table is a place to take derivatives at."""
+        classes, symbols = self.shape
+        rows, cells = self.sample.chosen, np.zeros((classes, symbols))
         for u in np.unique(self.y_pred):
             here = self.y_pred == u
             for c in range(classes):
@@ -87,8 +94,8 @@ class Judged(NamedTuple):
     def ppi(self, metric: Metric, **options: Any) -> PpiEstimate:
         """PPI++ of a metric; options of `ppi_ratio`, power=0 is gold only."""
         rows = self.sample.chosen
-        size = (self.class_posterior.shape[1],) * 2
-        terms = metric.terms(np.ones(size) if metric.is_ratio else self.table()).of_samples(self.y_pred)
+        exact = metric.is_ratio or metric.joint is not None
+        terms = metric.terms(np.ones(self.shape) if exact else self.table()).of_samples(self.y_pred)
         a, b = (part[rows, self.gold[rows]] for part in terms)
         f, g = ((part * self.class_posterior).sum(axis=1) for part in terms)
         possible = (terms.numerator[rows], terms.denominator[rows])

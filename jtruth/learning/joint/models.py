@@ -66,11 +66,12 @@ def shared_strata(priors: Priors, rows: Rows, *, tie_classifier: bool = False) -
         if tie_classifier:
             raters.append(Raters(priors.classifier[None], state_class))
         else:
-            rest = priors.classifier.shape[1]
-            flat = np.full((classes, rest), 4 / rest)  # symbols that are no classes have no diagonal
-            same = rest == classes
-            easy = diagonal_rows(classes, 3, 1) if same else flat
-            hard = diagonal_rows(classes, 1.5, 1.5) if same else 0.75 * flat
+            symbols = priors.classifier.shape[1]
+            if symbols == classes:
+                easy, hard = diagonal_rows(classes, 3, 1), diagonal_rows(classes, 1.5, 1.5)
+            else:  # no diagonal: easy rows as they are given, four samples each, and flat ones
+                easy = 4 * priors.classifier / priors.classifier.sum(axis=1, keepdims=True)
+                hard = np.full((classes, symbols), 3 / symbols)
             raters.append(Raters(_interleave(easy, hard)[None], np.arange(2 * classes)))
     weights = np.tile([10.0, 1.0] if classes == 2 else [2.0, 1.0], (classes, 1))
     model = _model(priors, weights, np.arange(classes), raters)

@@ -123,8 +123,8 @@ def fit_joint(
             nothing is fixed: rows of one class are alike over labelers, and those of a classifier with fewer
             than ten samples a cell over classes (`jtruth.sampling.alike`).
         classifier_concentration: (classes, U) for the classifier; by default as the labelers, or 2/U
-            everywhere, two samples a row, if its symbols are not the classes. Under "shared_strata" it has
-            no effect.
+            everywhere, two samples a row, if its symbols are not the classes. "shared_strata" takes only
+            the proportions, of symbols that are not the classes.
         dependence: "independent"; "shared_strata" (samples easy or hard for all), "labeler_strata" (for the
             labelers only), "copying" (the classifier repeats labels). Strata models have their own row priors
             and refuse pseudo-counts. Or a function that builds another model, as those of `models` do.

@@ -1,0 +1,84 @@
+"""`jtruth compare`: which of several classifiers is better?"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from jtruth.cli.options import Columns, Draws, LabelsFile
+from jtruth.cli.output import Output, check_writable, progress
+
+
+@dataclass(frozen=True)
+class Rivals:
+    """The classifiers, one file each, called by the names of the files."""
+
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="A.csv B.csv [C.csv ...]", help="Predictions: columns task, label."),
+    ]
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is compared, and by what."""
+
+    metric: Annotated[str, typer.Option("--metric", help="accuracy, recall, f1, kappa, ...")] = "accuracy"
+    margin: Annotated[float, typer.Option("--margin", help="Better means: by more than this.")] = 0.0
+    at_least: Annotated[
+        float | None, typer.Option("--at-least", help="A requirement, such as .9 of the recall.")
+    ] = None
+    gold: Annotated[
+        Path | None, typer.Option("--gold", help="Table task, label of labels known to be true.")
+    ] = None
+    noise: Annotated[Path | None, typer.Option("--noise", help="JSON file with known error rates.")] = None
+    prior: Annotated[str | None, typer.Option("--prior", help="Class prior, for example .8,.2")] = None
+    assume: Annotated[
+        str | None, typer.Option("--assume", help="unknown (default), independent, shared_difficulty.")
+    ] = None
+    positive: Annotated[str | None, typer.Option("--positive", help="Name of the positive class.")] = None
+    common_only: Annotated[
+        bool, typer.Option("--common-only", help="Use only tasks with labels and all predictions.")
+    ] = False
+    plot: Annotated[
+        Path | None, typer.Option("--plot", help="Also draw a picture: FILE.svg, .png, .pdf.")
+    ] = None
+
+    def __post_init__(self) -> None:
+        check_writable(self.plot, "--plot")
+
+
+def compare(
+    source: LabelsFile, rivals: Rivals, asked: Question, draws: Draws, columns: Columns, output: Output
+) -> None:
+    """Which classifier is better, and with what probability: no label is taken as true."""
+    from jtruth.cli import reading
+    from jtruth.evaluation import compare_classifiers
+
+    reading.one_stdin(source.file, *rivals.files, asked.gold, asked.noise)
+    with progress("sweeps") as advance:
+        labels = reading.labels_of(source.file, columns)
+        predictions, labels, notes = reading.rivals_of(rivals.files, labels, columns, asked.common_only)
+        noise, prior = reading.noise_of(asked.noise, labels)
+        found = compare_classifiers(
+            predictions,
+            labels,
+            metric=asked.metric,
+            margin=asked.margin,
+            at_least=asked.at_least,
+            noise=noise,
+            prior=prior if asked.prior is None else reading.numbers(asked.prior),
+            gold=reading.gold_of(asked.gold, labels, columns, asked.common_only),
+            assume=asked.assume,
+            positive=None if asked.positive is None else reading.class_code(asked.positive, labels),
+            level=draws.level,
+            key=draws.seed,
+            progress=advance,
+        )
+    found = found.with_warnings(notes)
+    if asked.plot is not None:
+        from jtruth.plots import plot_classifiers
+
+        plot_classifiers(found).figure.savefig(asked.plot)  # type: ignore[union-attr]
+    output.give(str(found), found.to_dict())

@@ -1,0 +1,125 @@
+"""Several classifiers at once: the tuple of their predictions is the symbol of the count table.
+
+Classifiers are judged on the same samples and by the same labels, so their metrics move together and a
+difference is known better than either. The count table n[true class, tuple of predictions] keeps that: the
+table of one classifier is the sum over the predictions of all others, and any difference is a function of one
+draw of the table. Only tuples that occur get a column of their own. All others are one last column that is
+always empty; a Dirichlet prior of the rows is the same whether such columns are apart or together.
+
+The prior of a row over tuples is Dirichlet with the product of what each classifier alone would get: whatever
+the number of classifiers is, each alone has the prior that it has in `evaluate`, and agreement of any two is
+as likely beforehand as disagreement makes it.
+"""
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float, Int
+
+from jtruth.tables.metrics import LinearRatio, Metric, OfTable, Terms
+
+Number = float | int
+
+
+class Tuples(NamedTuple):
+    """What each symbol says: the class that every classifier predicts."""
+
+    predicted: Int[np.ndarray, "seen classifiers"]
+    num_classes: int
+
+    @property
+    def num_classifiers(self) -> int:
+        """K."""
+        return self.predicted.shape[1]
+
+    @property
+    def num_empty(self) -> int:
+        """Last symbols, which stand for the tuples that do not occur."""
+        if len(self.predicted) == self.num_classes**self.num_classifiers:
+            return 0
+        return 2 if len(self.predicted) + 1 == self.num_classes else 1
+
+    @property
+    def num_symbols(self) -> int:
+        """Columns of the table."""
+        return len(self.predicted) + self.num_empty
+
+    def prior(self, total: Number, right: Number) -> Float[np.ndarray, "classes symbols"]:
+        """Dirichlet concentrations that sum to `total` in a row: each classifier is right with `right`."""
+        classes = self.num_classes
+        one = np.where(np.eye(classes, dtype=bool), right, (1 - right) / (classes - 1))
+        share = one[:, self.predicted].prod(axis=2)
+        rest = (1 - share.sum(axis=1)) / max(self.num_empty, 1)
+        return total * np.column_stack([share, *[rest] * self.num_empty])
+
+    def marginal(self, table: Any, classifier: int) -> Any:
+        """The (..., classes, classes) table of one classifier; NumPy or JAX, whole counts stay whole."""
+        xp: Any = jnp if isinstance(table, jax.Array) else np
+        mine = self.predicted[:, classifier]
+        parts = [table[..., : mine.size][..., np.flatnonzero(mine == u)] for u in range(self.num_classes)]
+        return xp.stack([part.sum(-1) for part in parts], -1)
+
+    def of_one(self, metric: Metric, classifier: int) -> Metric:
+        """A metric of one classifier as a metric of the whole table."""
+        found = Metric(metric.name, partial(_of_one, self, metric, classifier), bounds=metric.bounds)
+        return found._replace(joint=self._terms(metric, classifier)) if metric.is_ratio else found
+
+    def difference(self, metric: Metric, first: int, second: int) -> Metric:
+        """What the first classifier has more of than the second.
+
+        Where both ratios have one denominator (accuracy, recall) the difference is a ratio of two sums too,
+        and its terms are exact.
+        """
+        widest = metric.bounds[1] - metric.bounds[0]
+        found = Metric(
+            f"{metric.name}: difference",
+            partial(_difference, self, metric, first, second),
+            bounds=(-widest, widest),
+        )
+        if not metric.is_ratio:
+            return found
+        one, two = self._terms(metric, first), self._terms(metric, second)
+        if not (one.denominator == two.denominator).all():
+            return found
+        return found._replace(joint=Terms(one.numerator - two.numerator, one.denominator))
+
+    def _terms(self, metric: Metric, classifier: int) -> Terms:
+        """Terms of a ratio for each tuple; a tuple that never occurs adds nothing, whatever stands there."""
+        alone = metric.terms(np.ones((self.num_classes, self.num_classes)))
+        laid = [np.asarray(part)[:, self.predicted[:, classifier]] for part in alone]
+        empty = np.zeros((self.num_classes, self.num_empty))
+        return Terms(*(np.column_stack([part, empty]) for part in laid))
+
+
+def tuples(
+    predictions: Int[np.ndarray, "classifiers samples"], num_classes: int
+) -> tuple[Int[np.ndarray, " samples"], Tuples]:
+    """The symbol of every sample, and what the symbols say.
+
+    Raises:
+        ValueError: fewer than one classifier or sample.
+
+    >>> symbols, what = tuples(np.array([[0, 1, 1], [0, 1, 0]]), 2)
+    >>> symbols.tolist(), what.predicted.tolist(), what.num_symbols
+    ([0, 2, 1], [[0, 0], [1, 0], [1, 1]], 4)
+    """
+    if predictions.ndim != 2 or not predictions.size:
+        raise ValueError(f"predictions have shape {predictions.shape}; give (classifiers, samples)")
+    seen, symbols = np.unique(predictions.T, axis=0, return_inverse=True)
+    return np.ravel(symbols).astype(np.int64), Tuples(seen.astype(np.int64), num_classes)
+
+
+def smaller_is_better(metric: Metric) -> bool:
+    """Whether a smaller value is the better one, by the metric's entry."""
+    return isinstance(metric.entry, LinearRatio | OfTable) and metric.entry.smaller_is_better
+
+
+def _of_one(what: Tuples, metric: Metric, classifier: int, table: Any) -> Any:
+    return metric.of_table(what.marginal(table, classifier))
+
+
+def _difference(what: Tuples, metric: Metric, first: int, second: int, table: Any) -> Any:
+    return _of_one(what, metric, first, table) - _of_one(what, metric, second, table)

@@ -1,0 +1,229 @@
+"""`compare_classifiers`: exact where classes are known, paired, calibrated, honest where nobody vouches."""
+
+import itertools
+
+import jax
+import numpy as np
+import pytest
+from sklearn.metrics import cohen_kappa_score, f1_score, precision_score, recall_score
+
+import jtruth as jt
+from jtruth.evaluation import inputs
+from jtruth.evaluation.compared import View, joined
+from jtruth.evaluation.gold.pooled import GoldSampling
+from jtruth.evaluation.tuples import held_of, parts_of
+from jtruth.stats.draws import DrawsEstimate
+from jtruth.testing.binary.chain import symbol_chain
+
+NOISE, PRIOR = jt.noise.Symmetric(0.2, 2), np.array([0.6, 0.4])
+
+
+def rivals(seed, size=300, labelers=3, accuracies=(0.9, 0.84, 0.7), shared=0.5, error=0.2):
+    """(classes, predictions by name, labels); errors of the classifiers go together."""
+    rng = np.random.default_rng(seed)
+    y = (rng.random(size) < 0.4).astype(int)
+    z = np.where(rng.random((size, labelers)) < error, 1 - y[:, None], y[:, None])
+    hard = rng.random(size)
+    where = [np.where(rng.random(size) < shared, hard, rng.random(size)) for _ in accuracies]
+    said = [np.where(u < a, y, 1 - y) for u, a in zip(where, accuracies, strict=True)]
+    return y, dict(zip("abc", said, strict=False)), jt.Labels.from_matrix(z, 2)
+
+
+def certain(y, classes=2):
+    with np.errstate(divide="ignore"):
+        return np.log(np.eye(classes)[y])
+
+
+def test_known_classes_are_scikit_learn():
+    y, said, _ = rivals(0)
+    other = {
+        "recall": recall_score, "precision": precision_score, "f1": f1_score, "kappa": cohen_kappa_score
+    }  # fmt: skip
+    for metric, function in other.items():
+        found = jt.compare_classifiers(said, certain(y), prior=PRIOR, metric=metric)
+        true = {name: function(y, p) for name, p in said.items()}
+        for name in said:
+            np.testing.assert_allclose(found.values[name].mean, true[name], atol=1e-12)
+        np.testing.assert_allclose(found.differences["a", "c"].mean, true["a"] - true["c"], atol=1e-12)
+        assert found.ranking[0] == max(true, key=true.get) and found.best[found.ranking[0]].mean == 1
+        assert found.differences["a", "b"].sd < 1e-12
+
+
+def test_two_classifiers_against_enumeration_of_all_classes():
+    """8 samples: the exact law of the difference, from all 256 label vectors with the rows integrated out."""
+    from scipy.special import gammaln
+
+    rng = np.random.default_rng(2)
+    odds, codes = rng.normal(0, 1.5, 8), rng.integers(0, 2, (2, 8))
+    log_lik = np.stack([-np.logaddexp(0, odds), -np.logaddexp(0, -odds)], axis=1)
+    found = jt.compare_classifiers(
+        {"a": codes[0], "b": codes[1]}, log_lik, prior=[0.5, 0.5], metric="accuracy"
+    )
+    weight, value = [], []
+    for y in itertools.product((0, 1), repeat=8):
+        y = np.array(y)
+        table = np.zeros((2, 4))
+        np.add.at(table, (y, 2 * codes[0] + codes[1]), 1)
+        weight.append(
+            log_lik[np.arange(8), y].sum() + gammaln(table + 0.5).sum() - gammaln(table.sum(1) + 2).sum()
+        )
+        value.append((codes[0] == y).mean() - (codes[1] == y).mean())
+    weight = np.exp(np.array(weight) - max(weight))
+    weight, value = weight / weight.sum(), np.array(value)
+    law = found.differences["a", "b"]
+    sd = np.sqrt(weight @ value**2 - (weight @ value) ** 2)
+    assert abs(law.mean - weight @ value) < 4.5 * sd / np.sqrt(4000)  # two-sided 7e-6
+    chance = weight[value > 1e-9].sum() + 0.5 * weight[np.abs(value) < 1e-9].sum()
+    assert abs(found.best["a"].mean - chance) < 4.5 * 0.5 / np.sqrt(4000)
+    assert found.better["a", "b"].mean == pytest.approx(found.best["a"].mean)
+
+
+def test_paired_differences_hold_and_are_narrower_than_unpaired():
+    """60 sets: 47 or fewer of 60 held by 95 % intervals have probability 2e-6."""
+    held, ratio = 0, []
+    for seed in range(60):
+        y, said, labels = rivals(seed)
+        two = {name: said[name] for name in "ab"}
+        found = jt.compare_classifiers(two, labels, noise=NOISE, prior=PRIOR, key=seed)
+        law = found.differences["a", "b"]
+        low, high, _ = law.interval(0.95)
+        held += low <= (two["a"] == y).mean() - (two["b"] == y).mean() <= high
+        ratio.append(law.sd / np.hypot(found.values["a"].sd, found.values["b"].sd))
+    assert held > 47 and np.mean(ratio) < 0.9
+
+
+def test_chances_margins_ranks_and_requirements_follow_from_the_draws():
+    _, said, labels = rivals(1)
+    options = {"noise": NOISE, "prior": PRIOR, "metric": "false_alarm_rate", "margin": 0.02, "at_least": 0.15}
+    found = jt.compare_classifiers(said, labels, **options)
+    columns = found.assumptions[0].columns
+    assert sum(chance.mean for chance in found.best.values()) == pytest.approx(1)
+    np.testing.assert_allclose(found.ranks.sum(axis=0), 1)
+    np.testing.assert_allclose(found.ranks.sum(axis=1), 1)
+    assert found.better["a", "c"].mean == np.mean(columns[:, 2] - columns[:, 0] > 0.02)  # smaller is better
+    assert found.meets["a"].mean == np.mean(columns[:, 0] <= 0.15)
+    assert found.ranking == tuple("abc"[k] for k in np.argsort(columns.mean(axis=0)))
+    assert "P(at most 0.15)" in str(found) and "by more than 0.02" in str(found)
+    assert found.agreement["b"] == pytest.approx((labels.to_matrix() == said["b"][:, None]).mean())
+    again = jt.compare_classifiers(said, labels, key=jax.random.key(0), **options)
+    assert again.to_dict() == found.to_dict()
+
+
+def test_an_unknown_prior_is_integrated_out():
+    """Numbers of positives against a sum over 400 shares, each with the evidence of labels and tuples."""
+    _, said, labels = rivals(3)
+    data = inputs.read(said["a"], labels, NOISE, None, None, None)
+    (part,) = parts_of(np.stack([said["a"], said["b"]]), data)
+    ((held,), _) = held_of(part, None, GoldSampling(), jax.random.key(0), None)
+    positives = held.table.counts[:, 1].sum(axis=1)
+    ratio, share = np.diff(data.model.log_likelihood, axis=1)[:, 0], (np.arange(400) + 0.5) / 400
+    evidence, mean = np.empty(400), np.empty(400)
+    for k, one in enumerate(share):
+        odds = ratio + np.log(one / (1 - one))
+        chain = symbol_chain(odds, part.data.y_pred, part.what.num_symbols, part.what.prior(2.0, 0.5))
+        evidence[k] = chain.log_evidence + np.logaddexp(np.log1p(-one), np.log(one) + ratio).sum()
+        mean[k] = chain.positives().mean
+    weight = np.exp(evidence - evidence.max())
+    assert abs(positives.mean() - weight @ mean / weight.sum()) < 4.5 * positives.std() / np.sqrt(4000)
+    flipped = jt.compare_classifiers(said, labels, noise=NOISE, metric="recall", positive="0")
+    direct = jt.compare_classifiers(said, labels, noise=NOISE, metric="recall[0]")
+    assert flipped.positive == "0" and flipped.values["a"].mean == direct.values["a"].mean
+
+
+def test_five_classifiers_go_by_twos_and_come_together_again():
+    rng = np.random.default_rng(4)
+    y, said, labels = rivals(4, size=120)
+    said |= {name: np.where(rng.random(120) < 0.75, y, 1 - y) for name in "de"}
+    found = jt.compare_classifiers(said, labels, noise=NOISE, prior=PRIOR)
+    assert len(found.differences) == 10 and "by twos" in found.warnings[0]
+    assert sum(chance.mean for chance in found.best.values()) == pytest.approx(1)
+    view = found.assumptions[0]
+    for (a, b), law in view.differences.items():
+        together = view.columns[:, a] - view.columns[:, b]
+        assert abs(together.mean() - law.mean) < 0.5 * law.sd  # ten differences, four numbers to fit them
+        assert abs(together.std() / law.sd - 1) < 0.15
+
+
+def test_joined_laws_keep_their_correlations():
+    rng = np.random.default_rng(5)
+    true = rng.multivariate_normal([0, 0.1, 0.3], [[1, 0.8, 0.2], [0.8, 1, 0.4], [0.2, 0.4, 2]], 4000)
+    laws = [DrawsEstimate(column) for column in true.T]
+    pairs = {(a, b): DrawsEstimate(true[:, a] - true[:, b]) for a, b in ((0, 1), (0, 2), (1, 2))}
+    found = joined(laws, pairs, 0)
+    np.testing.assert_allclose(np.corrcoef(found.T), np.corrcoef(true.T), atol=5 / np.sqrt(4000))
+    view = View("", "", tuple(laws), pairs, true)
+    np.testing.assert_allclose(view.best(1.0), [np.mean(true.argmax(1) == k) for k in range(3)])
+    np.testing.assert_allclose(view.best(-1.0), [np.mean(true.argmin(1) == k) for k in range(3)])
+
+
+@pytest.fixture(scope="module")
+def learned():
+    """(classes, answer without a word, vouched for, with gold): 200 samples, four labelers."""
+    y, said, labels = rivals(6, size=200, labelers=4)
+    two = {name: said[name] for name in "ac"}
+    gold = np.where(np.arange(200) < 40, y, -1)
+    return (
+        y,
+        two,
+        jt.compare_classifiers(two, labels),
+        jt.compare_classifiers(two, labels, assume="independent"),
+        jt.compare_classifiers(two, labels, gold=gold),
+    )
+
+
+def test_nobody_vouches(learned):
+    y, two, open_, vouched, gold = learned
+    names = [view.name for view in open_.assumptions]
+    assert names == ["majority_vote", "independent", "labeler_strata", "shared_strata"]
+    assert open_.interval_kind == "sensitivity range" and "only gold can tell" in open_.warnings[0]
+    true = (two["a"] == y).mean() - (two["c"] == y).mean()
+    for found in (open_, vouched, gold):
+        low, high, _ = found.differences["a", "c"].interval(0.95)
+        assert low < true < high and found.ranking == ("a", "c")
+        assert found.best["a"].low <= found.best["a"].mean <= found.best["a"].high
+    assert vouched.interval_kind == "posterior" and gold.interval_kind == "pooled interval"
+    assert gold.num_gold == 40 and "40 gold labels" in str(gold) and "random sample" in gold.warnings[0]
+    assert "by assumption" in str(open_)
+
+
+def test_three_classes():
+    """Known classes give the table itself; a poor third classifier is found by Gibbs sampling."""
+    rng = np.random.default_rng(7)
+    y = rng.integers(0, 3, 150)
+    said = {n: np.where(rng.random(150) < a, y, (y + 1) % 3) for n, a in (("a", 0.9), ("b", 0.6))}
+    found = jt.compare_classifiers(said, certain(y, 3), prior=np.full(3, 1 / 3), metric="macro_f1")
+    np.testing.assert_allclose(found.values["b"].mean, f1_score(y, said["b"], average="macro"), atol=1e-12)
+    z = np.where(rng.random((150, 3)) < 0.2, (y[:, None] + 1) % 3, y[:, None])
+    labels = jt.Labels.from_matrix(z, 3)
+    noisy = jt.compare_classifiers(said, labels, noise=jt.noise.Symmetric(0.2, 3), prior=np.full(3, 1 / 3))
+    assert noisy.best["a"].mean > 0.99 and noisy.differences["a", "b"].mean > 0.15
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"predictions": [[0, 1]]}, "is a list; give a dict"),
+        ({"predictions": {"a": [0, 1, 1, 0]}}, "1 classifiers cannot"),
+        ({"predictions": {"a": [0, 1, 1, 0], "": [0, 1, 1, 0]}}, "names are text"),
+        ({"predictions": {"a": [0, 1, 1, 0], "b": [0, 1, 1]}}, "y_pred of 'b' has 3 entries but there are 4"),
+        ({"predictions": {"a": [0, 1, 1, 0], "b": [0, 1, 2, 1]}}, "2"),
+        ({"metric": "speed"}, "unknown metric"),
+        ({"margin": 1.0}, "margin is 1"),
+        ({"margin": -0.1}, "margin is -0.1"),
+        ({"at_least": 1.5}, r"at_least is 1.5; accuracy lies in \[0, 1\]"),
+        ({"assume": "luck"}, "assume"),
+        ({"labels": jt.Labels.from_matrix(np.array([[0], [1], [1], [0]]), 2)}, "nothing can be compared"),
+    ],
+)
+def test_refused(as_installed, change, message):
+    good = {
+        "predictions": {"a": [0, 1, 1, 0], "b": [0, 1, 0, 1]},
+        "labels": np.log([[0.8, 0.2], [0.3, 0.7]] * 2),
+    }
+    options = {} if "labels" in change else {"prior": [0.5, 0.5]}
+    with pytest.raises(ValueError, match=message):
+        jt.compare_classifiers(**{**good, **options, **change})
+    never = jt.compare_classifiers(
+        {"a": [0] * 4, "b": [0, 1, 0, 1]}, good["labels"], prior=[0.5, 0.5], metric="precision"
+    )
+    assert "precision of 'a' is undefined with probability 1" in never.warnings[-1] and str(never)

@@ -1,0 +1,60 @@
+"""Tables of tuples of predictions: marginals, differences and their terms against plain counting."""
+
+import numpy as np
+import pytest
+
+from jtruth.tables.metrics import expected_table, named_metric
+from jtruth.tables.pairs import smaller_is_better, tuples
+
+
+@pytest.mark.parametrize(("classes", "classifiers", "size"), [(2, 2, 30), (3, 2, 4), (2, 5, 12)])
+def test_a_table_of_tuples_holds_every_classifiers_own(classes, classifiers, size):
+    rng = np.random.default_rng(0)
+    y, codes = rng.integers(0, classes, size), rng.integers(0, classes, (classifiers, size))
+    symbols, what = tuples(codes, classes)
+    table = expected_table(np.eye(classes)[y], symbols, what.num_symbols)
+    alone = [expected_table(np.eye(classes)[y], row, classes) for row in codes]
+    assert what.num_symbols != classes  # never taken for a table of classes
+    for k in range(classifiers):
+        np.testing.assert_array_equal(what.marginal(table, k), alone[k])
+    positive = classes - 1
+    for name in ("accuracy", "recall", "precision", "kappa", "macro_f1"):
+        metric = named_metric(name, range(classes), positive)
+        values = [float(metric.of_table(one)) for one in alone]
+        difference = what.difference(metric, 0, 1)
+        np.testing.assert_allclose(what.of_one(metric, 1).of_table(table), values[1])
+        np.testing.assert_allclose(difference.of_table(table), values[0] - values[1])
+        for one, value in ((what.of_one(metric, 1), values[1]), (difference, values[0] - values[1])):
+            above, below = one.terms(table)
+            if np.isfinite(value):
+                np.testing.assert_allclose((above * table).sum() / (below * table).sum(), value, atol=1e-6)
+
+
+def test_terms_of_a_difference_are_exact_where_the_denominators_agree():
+    _, what = tuples(np.array([[0, 1, 1, 0], [0, 0, 1, 1]]), 2)
+    for name, exact in (("accuracy", True), ("recall", True), ("false_alarm_rate", True), ("f1", False)):
+        assert (what.difference(named_metric(name), 0, 1).joint is not None) == exact
+
+
+@pytest.mark.parametrize(("classes", "classifiers"), [(2, 2), (3, 2), (2, 4)])
+def test_prior_of_tuples_gives_each_classifier_its_own(classes, classifiers):
+    """Concentrations of the tuples in which a classifier says u add up to what it would have alone."""
+    _, what = tuples(np.random.default_rng(1).integers(0, classes, (classifiers, 3)), classes)
+    prior = what.prior(3.0, 0.7)
+    assert prior.shape == (classes, what.num_symbols) and (prior > 0).all()
+    np.testing.assert_allclose(prior.sum(axis=1), 3.0)
+    every = np.array(np.unravel_index(np.arange(classes**classifiers), (classes,) * classifiers))
+    whole = tuples(every, classes)[1].prior(3.0, 0.7)
+    right = tuples(every, classes)[1].marginal(whole, 0)
+    off = 3.0 * 0.3 / (classes - 1)
+    np.testing.assert_allclose(right, np.where(np.eye(classes, dtype=bool), 2.1, off))
+
+
+def test_smaller_is_better_for_false_alarms_alone():
+    names = ("accuracy", "recall", "precision", "f2", "kappa", "mcc", "macro_f1", "false_alarm_rate")
+    assert [n for n in names if smaller_is_better(named_metric(n))] == ["false_alarm_rate"]
+
+
+def test_nothing_to_compare_is_refused(as_installed):
+    with pytest.raises(ValueError, match="shape"):
+        tuples(np.zeros((0, 3), int), 2)
