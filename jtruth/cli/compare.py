@@ -46,7 +46,7 @@ class Question:
     ] = None
 
     def __post_init__(self) -> None:
-        check_writable(self.plot, "--plot")
+        check_writable("--plot", self.plot)
 
 
 def compare(

@@ -24,11 +24,7 @@ class Output:
     ] = None
 
     def __post_init__(self) -> None:
-<<<<<<< HEAD
-        _check_writable("--json", self.json_file)
-=======
-        check_writable(self.json_file, "--json")
->>>>>>> e4cb5b3 (compare_classifiers: which classifier is better, judged by the same noisy labels)
+        check_writable("--json", self.json_file)
 
     def give(self, text: str, answer: dict[str, Any]) -> None:
         """Print the answer in the shell's words, and write it as JSON where that was asked for."""
@@ -40,7 +36,6 @@ class Output:
             self.json_file.write_text(written, encoding="utf-8")
 
 
-<<<<<<< HEAD
 @dataclass(frozen=True)
 class Reported(Output):
     """The same, and a page to forward."""
@@ -51,7 +46,7 @@ class Reported(Output):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check_writable("--report", self.report_file)
+        check_writable("--report", self.report_file)
 
     def give_page(self, text: str, answer: dict[str, Any], page: Callable[[], Any], seed: int) -> None:
         """`give`, and write the page with the command and the seed that made it."""
@@ -63,11 +58,8 @@ class Reported(Output):
         self.give(text, answer)
 
 
-def _check_writable(option: str, path: Path | None) -> None:
-=======
-def check_writable(path: Path | None, option: str) -> None:
+def check_writable(option: str, path: Path | None) -> None:
     """Refuse a place that cannot be written, before any work is done."""
->>>>>>> e4cb5b3 (compare_classifiers: which classifier is better, judged by the same noisy labels)
     if path is None:
         return
     there = path.exists()
