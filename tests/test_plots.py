@@ -279,7 +279,7 @@ def test_sensitivity_and_its_tipping_point(results):
 
 
 def test_classifiers(results):
-    """Rows in the order of the ranking; circles at the mean differences to the first, lines their intervals."""
+    """Rows in the order of the ranking; circles at mean differences to the first, lines their intervals."""
     rng = np.random.default_rng(1)
     y = rng.integers(0, 2, 200)
     log_lik = np.log(np.where(np.eye(2)[y] > 0, 0.8, 0.2))
