@@ -37,6 +37,7 @@ if TYPE_CHECKING:  # the same names for editors and type checkers
         evaluate,
         evaluate_labelers,
         evaluate_scores,
+        labeler_agreement,
         prevalence,
     )
     from jtruth.io import read_gold, read_labels, read_noise, read_predictions
@@ -55,6 +56,7 @@ _HOMES = {  # names that are no rooms, and the module of each
     "evaluate": "evaluation",
     "evaluate_labelers": "evaluation",
     "evaluate_scores": "evaluation",
+    "labeler_agreement": "evaluation",
     "prevalence": "evaluation",
     "read_gold": "io",
     "read_labels": "io",
@@ -83,6 +85,7 @@ __all__ = [
     "histograms",
     "information",
     "io",
+    "labeler_agreement",
     "lam_stork",
     "learning",
     "noise",

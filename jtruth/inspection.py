@@ -5,8 +5,8 @@ wrong: each finding says what it may mean, and `next_steps` names the commands t
 """
 
 import shlex
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
 from os import PathLike
 from typing import Any
 
@@ -17,6 +17,7 @@ from jtruth._validation.guess import FileLook, look_at
 from jtruth._validation.terminal import plain
 from jtruth._validation.text import File, read_table
 from jtruth.labels import Labels
+from jtruth.stats.agreement import TITLES, Agreement, overall
 
 FEW_LABELS = 10  # a labeler with fewer labels says little about itself
 MANY_SHARED = 20  # samples that two labelers share before full agreement is odd
@@ -51,14 +52,18 @@ class Inspection:
     labels_per_sample: dict  # number of labels -> how many samples have so many
     labels_per_labeler: dict  # min, median, max
     agreement: float | None  # share of pairs of labels of different labelers that agree; None without pairs
-    alpha: float | None  # Krippendorff's alpha; None where it is undefined
+    coefficients: Mapping[str, Agreement]  # Krippendorff's alpha and others, with 95 % intervals; may be NaN
     findings: tuple[Finding, ...]
     notes: tuple  # what was said when the labels were read
     next_steps: tuple[Step, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
-        return asdict(self)
+        numbers = {
+            name: {k: None if v != v else v for k, v in one._asdict().items()}
+            for name, one in self.coefficients.items()
+        }
+        return asdict(replace(self, coefficients={})) | {"coefficients": numbers}
 
     def __str__(self) -> str:
         """What `jtruth inspect` prints."""
@@ -73,10 +78,8 @@ class Inspection:
             f"classes             {', '.join(by_share[:8])}{more}",
         ]
         if self.agreement is not None:
-            alpha = (
-                "" if self.alpha is None else f"; Krippendorff's alpha {self.alpha:.2f} (0 chance, 1 full)"
-            )
-            lines.append(f"agreement           {self.agreement:.1%} of label pairs{alpha}")
+            lines.append(f"agreement           {self.agreement:.1%} of label pairs; 0 is chance, 1 is full:")
+            lines += [f"  {TITLES[name]:<20}  {one}" for name, one in self.coefficients.items()]
         found = [*self.notes, *(finding.message for finding in self.findings)]
         lines += (
             ["", "Look at:", *(f"  - {text}" for text in found)] if found else ["", "Nothing odd was seen."]
@@ -98,19 +101,22 @@ def _distribution(number: dict) -> str:
     return f"{min(number)} to {max(number)}, median {median:g}"
 
 
-def inspect_labels(labels: Labels, *, file: str = "LABELS.csv", options: str = "") -> Inspection:
+def inspect_labels(
+    labels: Labels, *, file: str = "LABELS.csv", options: str = "", key: Any = 0
+) -> Inspection:
     """Look at labels before anything is estimated.
 
     Args:
         labels: any labels.
         file: what the commands in `next_steps` call the file.
         options: command line options that reading the file needs, for instance "--task item".
+        key: of the samples drawn again for intervals of agreement.
 
     Example:
         >>> from jtruth.inspection import inspect_labels
         >>> from jtruth.labels import Labels
         >>> look = inspect_labels(Labels.from_matrix([[0, 0, 1], [1, 1, 1]], 2))
-        >>> print(f"{look.agreement:.3f} {look.alpha:.3f}")
+        >>> print(f"{look.agreement:.3f} {look.coefficients['krippendorff'].value:.3f}")
         0.667 0.375
     """
     per_sample, per_labeler, votes = labels.labels_per_sample(), labels.labels_per_labeler(), labels.counts()
@@ -131,7 +137,7 @@ def inspect_labels(labels: Labels, *, file: str = "LABELS.csv", options: str = "
             "max": int(per_labeler.max()),
         },
         agreement=int(pairs.agreed.sum()) / num_pairs if num_pairs else None,
-        alpha=agreement.krippendorff_alpha(votes),
+        coefficients=overall(votes, key),
         findings=tuple(_findings(labels, pairs)),
         notes=labels.notes,
         next_steps=tuple(_next_steps(labels, pairs, f"{shlex.quote(file)} {options}".strip())),

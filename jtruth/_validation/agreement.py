@@ -1,28 +1,9 @@
-"""How much labelers agree: counts for pairs of labelers, and Krippendorff's alpha.
-
-Krippendorff's alpha for class names (Krippendorff 2004, Content Analysis, ch. 11) is one minus observed over
-expected disagreement: 1 when all agree, 0 when labels say nothing about the sample.
-"""
+"""Which labelers agree with which: counts for pairs of labelers (`jtruth.stats.agreement`: coefficients)."""
 
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Int
 from scipy import sparse
-
-
-def krippendorff_alpha(votes: Int[np.ndarray, "samples classes"]) -> float | None:
-    """Krippendorff's alpha from votes; None if fewer than two classes occur where labels can be compared.
-
-    A sample with m >= 2 labels adds n_c n_k / (m - 1) to the coincidences of classes c and k. With o their
-    sum over c != k, n_c the totals of these samples and n = sum n_c: alpha = 1 - (n-1) o / sum n_c n_k.
-    """
-    votes = votes[votes.sum(axis=1) > 1].astype(np.float64)
-    m = votes.sum(axis=1)
-    observed = ((m**2 - (votes**2).sum(axis=1)) / (m - 1)).sum()
-    total = votes.sum(axis=0)
-    expected = total.sum() ** 2 - (total**2).sum()
-    return float(1 - (total.sum() - 1) * observed / expected) if expected > 0 else None
 
 
 @dataclass(frozen=True)

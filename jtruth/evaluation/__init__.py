@@ -1,5 +1,6 @@
 """How good is a classifier, judged by noisy labels? `evaluate` answers with an `Evaluation`."""
 
+from jtruth.evaluation.agreement import LabelerAgreement, labeler_agreement
 from jtruth.evaluation.classifier import evaluate
 from jtruth.evaluation.compare import compare_classifiers
 from jtruth.evaluation.compared import Comparison
@@ -13,6 +14,7 @@ __all__ = [
     "Check",
     "Comparison",
     "Evaluation",
+    "LabelerAgreement",
     "LabelerReport",
     "Prevalence",
     "ScoreEvaluation",
@@ -20,5 +22,6 @@ __all__ = [
     "evaluate",
     "evaluate_labelers",
     "evaluate_scores",
+    "labeler_agreement",
     "prevalence",
 ]

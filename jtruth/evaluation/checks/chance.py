@@ -18,9 +18,9 @@ from jaxtyping import Float, Int
 from scipy.special import softmax
 
 from jtruth._host import log
-from jtruth._validation.agreement import krippendorff_alpha
 from jtruth.evaluation.inputs import Inputs, Model
 from jtruth.evaluation.result import Check
+from jtruth.stats.agreement import krippendorff
 
 NAME = "better than chance"
 USEFUL = 0.4
@@ -34,7 +34,10 @@ def chance_check(data: Inputs, model: Model) -> tuple[Check, ...]:
     """The check of the classifier against chance; nothing where the data cannot tell."""
     if data.labels is not None and data.model is None:
         counts = data.labels.counts()
-        votes, shared = counts.astype(np.float64), max(krippendorff_alpha(counts) or 0.0, 0.0) ** 0.5
+        votes, shared = (
+            counts.astype(np.float64),
+            max(float(np.nan_to_num(krippendorff(counts).point)), 0.0) ** 0.5,
+        )
     else:
         votes = softmax(model.log_likelihood + log(model.prior)[None, :], axis=1)
         shares = votes.mean(axis=0)

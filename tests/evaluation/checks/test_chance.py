@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import jtruth as jt
-from jtruth._validation.agreement import krippendorff_alpha
 from jtruth.evaluation.checks.chance import NAME, correlation, judged
+from jtruth.stats.agreement import krippendorff
 
 
 def test_mean_and_variance_by_all_permutations():
@@ -48,7 +48,7 @@ def drawn(rng, n=300, share=0.5, error=0.2, right=0.85, classes=2):
 
 def alarm(z, y_pred, classes=2):
     votes = np.stack([(z == c).sum(axis=1) for c in range(classes)], axis=1)
-    shared = max(krippendorff_alpha(votes), 0) ** 0.5
+    shared = max(krippendorff(votes).point, 0) ** 0.5
     return any(check.verdict == "does not fit" for check in judged(votes.astype(float), shared, y_pred))
 
 
@@ -83,7 +83,7 @@ def test_false_alarms_are_rare(n, share, error, right, most):
 def test_labels_that_say_nothing_raise_no_alarm():
     rng = np.random.default_rng(4)
     noise = rng.integers(0, 2, (300, 3))
-    alpha = krippendorff_alpha(jt.Labels.from_matrix(noise, 2).counts())
+    alpha = krippendorff(jt.Labels.from_matrix(noise, 2).counts()).point
     assert alpha < 0.05 and not alarm(noise, rng.integers(0, 2, 300))
 
 

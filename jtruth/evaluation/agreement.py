@@ -1,0 +1,106 @@
+"""`labeler_agreement`: how much do labelers agree, all together and by twos, and how sure is that?
+
+Agreement says how much labels can be trusted only as far as labelers do not make the same mistakes; it needs
+no model and no truth, and is what most papers report. `jtruth.stats.agreement` has the coefficients.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from jtruth._random import as_key, stream
+from jtruth._validation.agreement import labeler_pairs
+from jtruth._validation.terminal import plain
+from jtruth.labels import Labels
+from jtruth.stats.agreement import TITLES, Agreement, agreement, cohen, overall
+
+_MOST_PAIRS = 200
+
+
+class PairAgreement(NamedTuple):
+    """Cohen's kappa of two labelers."""
+
+    first: str
+    second: str
+    kappa: Agreement
+
+
+class LabelerAgreement(NamedTuple):
+    """Coefficients of all labelers together, and Cohen's kappa of every two who share samples."""
+
+    overall: dict[str, Agreement]
+    pairs: tuple[PairAgreement, ...]
+    weights: str
+    differences: str
+    num_left_out: int  # pairs with one sample in common, and those beyond the 200 that share the most
+
+    def __str__(self) -> str:
+        lines = [f"{TITLES[name]:<22} {one}" for name, one in self.overall.items()]
+        if self.pairs:
+            lines += ["", f"Cohen's kappa of two labelers ({self.weights} weights)"]
+        for pair in self.pairs:
+            number = pair.kappa.num_samples
+            names = f"{plain(pair.first)}, {plain(pair.second)}"
+            lines.append(f"  {names}: {pair.kappa}, {number} samples")
+        if self.num_left_out:
+            lines.append(f"{self.num_left_out} pairs with fewer samples in common are not shown")
+        return "\n".join(lines)
+
+
+def labeler_agreement(
+    labels: Labels,
+    *,
+    weights: str = "nominal",
+    differences: str | None = None,
+    level: float = 0.95,
+    key: Any = None,
+) -> LabelerAgreement:
+    """Coefficients of agreement with percentile-t intervals over samples.
+
+    Args:
+        labels: noisy labels; of several labels of a sample by one labeler the first counts in pairs.
+        weights: "nominal", "linear" or "quadratic" in the distance of classes in their order.
+        differences: of Krippendorff's alpha, "nominal", "ordinal" or "interval"; None: nominal, and interval
+            for quadratic weights.
+        level: of the intervals.
+        key: a whole number or a JAX key; 0 if None.
+
+    Raises:
+        ValueError: unknown weights or differences, linear weights without saying which differences alpha
+            takes.
+
+    >>> found = labeler_agreement(Labels.from_matrix([[0, 0], [1, 1], [0, 0], [1, 1], [0, 1], [1, 1]], 2))
+    >>> round(found.pairs[0].kappa.value, 3), round(found.overall["gwet_ac1"].value, 3)
+    (0.667, 0.671)
+    """
+    if differences is None:
+        if weights == "linear":
+            raise ValueError("alpha has no linear differences: say differences='ordinal' or 'interval'")
+        differences = "interval" if weights == "quadratic" else "nominal"
+    key, size = as_key(key), (labels.num_labelers, labels.num_samples)
+    together = overall(labels.counts(), stream(key, "overall agreement"), kind=weights,
+                       differences=differences, level=level)  # fmt: skip
+    sample, labeler, label = labels.entries()
+    shared = sparse.triu(labeler_pairs(sample, labeler, label, size).shared).tocoo()
+    enough = shared.data > 1
+    order = np.argsort(-shared.data[enough], kind="stable")[:_MOST_PAIRS]
+    columns = _first_labels(sample, labeler, label, size)
+    names = tuple(map(str, labels.workers or range(labels.num_labelers)))
+    pairs = []
+    for a, b in zip(shared.row[enough][order].tolist(), shared.col[enough][order].tolist(), strict=True):
+        one, two = (columns[[t]].toarray()[0] - 1 for t in (a, b))
+        kappa = agreement(
+            cohen(one, two, labels.num_classes, weights), stream(key, "agreement of two", a, b), level
+        )
+        pairs.append(PairAgreement(names[a], names[b], kappa))
+    return LabelerAgreement(together, tuple(pairs), weights, differences, shared.data.size - len(pairs))
+
+
+def _first_labels(
+    sample: np.ndarray, labeler: np.ndarray, label: np.ndarray, size: tuple[int, int]
+) -> sparse.csr_array:
+    """(labelers, samples) code + 1 of the first label that each gave to each sample."""
+    _, first = np.unique(sample.astype(np.int64) * size[0] + labeler, return_index=True)
+    given = (label[first] + 1, (labeler[first], sample[first]))
+    return sparse.csr_array(given, shape=size)

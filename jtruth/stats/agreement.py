@@ -1,0 +1,272 @@
+"""Coefficients of agreement between labelers, with standard errors and intervals.
+
+All compare an observed weighted agreement a with the one e that chance would give, (a - e) / (1 - e); they
+differ in what they call chance. With votes r_ik (labels of class k for sample i), r_i of them, weights w_kl
+(1 on the diagonal) and shares p_k of the classes among the labels, samples weighing alike:
+
+    a = mean over samples with r_i >= 2 of sum_k r_ik (sum_l w_kl r_il - 1) / (r_i (r_i - 1))
+    Fleiss            e = sum_kl w_kl p_k p_l                        (Scott's pi for two labelers)
+    Brennan-Prediger  e = sum_kl w_kl / C^2
+    Gwet's AC1        e = (sum_kl w_kl / (C (C - 1))) sum_k p_k (1 - p_k)
+    Cohen             of two labelers, e = sum_kl w_kl p_k q_l with the shares of each
+
+(Gwet 2014, Handbook of Inter-Rater Reliability, ch. 2-6). Krippendorff's alpha (2004, ch. 11) is 1 minus
+observed over expected disagreement of the coincidences o_kl = sum_i (pairs of labels k, l) / (r_i - 1), its
+differences nominal, ordinal (by ranks among the labels given) or interval.
+
+Standard errors are for any value of the coefficient, not under the hypothesis of no agreement: samples are
+the units, and the coefficient's derivative with respect to each sample's weight says how much it moves
+(infinitesimal jackknife, to first order the linearisation in Gwet 2014). Intervals are percentile-t: samples
+are drawn again, and the quantiles of (draw - value) / (standard error of the draw) replace those of a normal
+law (samples of more than 1000 kinds: the normal law itself). No end lies above 1, which no coefficient can.
+Where chance alone would give full agreement, as when all labels are of one class, a coefficient is undefined:
+NaN and no interval, never 0.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy.special import ndtri
+
+from jtruth._random import Key, host_rng
+from jtruth._validation.rows import collapse_rows
+from jtruth.stats.regions import check_level
+
+WEIGHTS = ("nominal", "linear", "quadratic")
+DIFFERENCES = ("nominal", "ordinal", "interval")
+_REPLICATES, _STEP = 2000, 1e-5
+_MOST_KINDS = 1000
+TITLES = {
+    "krippendorff": "Krippendorff's alpha",
+    "fleiss": "Fleiss' kappa",
+    "gwet_ac1": "Gwet's AC1",
+    "brennan_prediger": "Brennan-Prediger",
+}
+_AT_ONCE = 2_000_000  # numbers in one array
+
+
+class Agreement(NamedTuple):
+    """A coefficient, its standard error and interval; NaN where it is undefined."""
+
+    value: float
+    standard_error: float
+    low: float
+    high: float
+    level: float
+    num_samples: int  # that say something about it
+    defined_draws: float  # share of the drawn sets in which it is defined, with a standard error
+
+    def __str__(self) -> str:
+        if np.isnan(self.value):
+            return "undefined: chance alone would give full agreement, or no sample can be compared"
+        if np.isnan(self.low):
+            return f"{self.value:.3f} (no interval: too few samples differ)"
+        return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
+
+
+class Coefficient(NamedTuple):
+    """A function of the means of numbers that every sample brings; leading axes are replicates."""
+
+    features: Float[np.ndarray, "kinds features"]
+    times: Int[np.ndarray, " kinds"]  # how many samples are of each kind
+    value: Callable[[Any, float], Any]  # (..., features) and the number of samples
+
+    @property
+    def point(self) -> float:
+        """The coefficient of all samples; NaN where it is undefined."""
+        size = float(self.times.sum())
+        if not size:
+            return float("nan")
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return float(self.value(self.times @ self.features / size, size))
+
+
+def weights(kind: str, classes: int) -> Float[np.ndarray, "classes classes"]:
+    """Weight of two labels: 1 if equal; linear or quadratic in how far apart their classes are."""
+    if kind not in WEIGHTS:
+        raise ValueError(f"weights={kind!r}; choose one of {', '.join(WEIGHTS)}")
+    if kind == "nominal":
+        return np.eye(classes)
+    apart = np.abs(np.subtract.outer(np.arange(classes), np.arange(classes))) / max(classes - 1, 1)
+    return 1 - (apart if kind == "linear" else apart**2)
+
+
+def fleiss(votes: Int[np.ndarray, "samples classes"], kind: str = "nominal") -> Coefficient:
+    """Fleiss' kappa, any number of labels a sample, weighted."""
+    w = weights(kind, votes.shape[1])
+    return _by_votes(votes, w, lambda p: np.einsum("...k,kl,...l->...", p, w, p))
+
+
+def brennan_prediger(votes: Int[np.ndarray, "samples classes"], kind: str = "nominal") -> Coefficient:
+    """Brennan and Prediger's coefficient: by chance all classes are alike."""
+    w = weights(kind, votes.shape[1])
+    return _by_votes(votes, w, lambda p: np.full(p.shape[:-1], w.sum() / w.size))
+
+
+def gwet_ac1(votes: Int[np.ndarray, "samples classes"], kind: str = "nominal") -> Coefficient:
+    """Gwet's AC1 (with weights: AC2)."""
+    w, classes = weights(kind, votes.shape[1]), votes.shape[1]
+    scale = w.sum() / max(classes * (classes - 1), 1)
+    return _by_votes(votes, w, lambda p: scale * (p * (1 - p)).sum(axis=-1))
+
+
+def cohen(
+    first: Int[np.ndarray, " samples"], second: Int[np.ndarray, " samples"], classes: int,
+    kind: str = "nominal",
+) -> Coefficient:  # fmt: skip
+    """Cohen's kappa of two labelers; samples that one of them left out (-1) say nothing."""
+    both = (first >= 0) & (second >= 0)
+    kinds, times = np.unique(first[both] * classes + second[both], return_counts=True)
+    features = np.eye(classes**2)[kinds]
+    return Coefficient(features, times, partial(_of_table, weights(kind, classes)))
+
+
+def krippendorff(votes: Int[np.ndarray, "samples classes"], kind: str = "nominal") -> Coefficient:
+    """Krippendorff's alpha; kind is nominal, ordinal or interval (classes are then 0, 1, 2, ...)."""
+    if kind not in DIFFERENCES:
+        raise ValueError(f"differences={kind!r}; choose one of {', '.join(DIFFERENCES)}")
+    votes, times = _kinds(votes[votes.sum(axis=1) > 1])
+    others, codes = np.maximum(votes.sum(axis=1) - 1, 1)[:, None], np.arange(votes.shape[1])
+    if kind == "ordinal":  # differences depend on the labels given, so every coincidence counts
+        pairs = votes[:, :, None] * votes[:, None, :]
+        pairs[:, codes, codes] -= votes
+        features = np.column_stack([pairs.reshape(len(votes), -1) / others, votes])
+        return Coefficient(features, times, _ordinal_alpha)
+    apart = (codes[:, None] - codes[None, :]) ** 2.0 if kind == "interval" else 1 - np.eye(codes.size)
+    observed = (votes * (votes @ apart)).sum(axis=1, keepdims=True) / others
+    return Coefficient(np.column_stack([observed, votes]), times, partial(_alpha, apart))
+
+
+def agreement(
+    coefficient: Coefficient, key: Key, level: float = 0.95, replicates: int = _REPLICATES
+) -> Agreement:
+    """Value, standard error and percentile-t interval.
+
+    Args:
+        coefficient: what the functions above return.
+        key: of the samples drawn again.
+        level: of the interval.
+        replicates: how often samples are drawn again.
+
+    >>> votes = np.array([[3, 0], [3, 0], [0, 3], [1, 2], [0, 3], [3, 0], [0, 3], [2, 1]])
+    >>> found = agreement(fleiss(votes), 0)
+    >>> round(found.value, 3), round(found.standard_error, 3), found.low < found.value < found.high
+    (0.667, 0.17, True)
+    """
+    check_level(level)
+    times = coefficient.times
+    size, nothing = int(times.sum()), float("nan")
+    if size < 2:
+        return Agreement(nothing, nothing, nothing, nothing, level, size, 0.0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        value, error = (float(v[0]) for v in _with_error(coefficient, times[None].astype(float)))
+        if times.size > _MOST_KINDS:
+            half = float(ndtri((1 + level) / 2)) * error
+            return Agreement(value, error, value - half, min(value + half, 1.0), level, size, 1.0)
+        drawn = host_rng(key, "agreement").multinomial(size, times / size, size=replicates)
+        again, errors = _with_error(coefficient, drawn.astype(float))
+        ratio = (again - value) / errors
+    ratio = ratio[np.isfinite(ratio)]
+    share = ratio.size / replicates
+    if np.isnan(value) or not ratio.size:
+        return Agreement(value, error, nothing, nothing, level, size, share)
+    tail = (1 - level) / 2
+    upper, lower = np.quantile(ratio, [1 - tail, tail])
+    low, high = value - upper * error, min(value - lower * error, 1.0)
+    return Agreement(value, error, float(low), float(high), level, size, share)
+
+
+def _with_error(
+    coefficient: Coefficient, times: Float[np.ndarray, "replicates kinds"]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Values and standard errors of replicates in which kind r occurs times[., r] times."""
+    rows = coefficient.features
+    size, features = float(times[0].sum()), rows.shape[1]
+    values, errors = np.empty(len(times)), np.empty(len(times))
+    step = max(_AT_ONCE // (features * (features + len(rows))), 1)
+    for k in range(0, len(times), step):
+        part = times[k : k + step]
+        mean = part @ rows / size
+        values[k : k + step] = coefficient.value(mean, size)
+        moved = _STEP * np.eye(features)
+        ends = [coefficient.value(mean[:, None, :] + sign * moved, size) for sign in (1, -1)]
+        slope = (ends[0] - ends[1]) / (2 * _STEP)  # (replicates, features)
+        influence = slope @ rows.T - (slope * mean).sum(axis=1, keepdims=True)
+        spread = (part * influence**2).sum(axis=1)
+        errors[k : k + step] = np.sqrt(spread / (size * (size - 1)))
+    return values, errors
+
+
+def _by_votes(votes: np.ndarray, w: np.ndarray, chance: Callable[[Any], Any]) -> Coefficient:
+    """Of pairwise agreement (samples of two labels or more), and of shares (samples of one or more)."""
+    votes, times = _kinds(votes[votes.sum(axis=1) > 0])
+    number = votes.sum(axis=1)
+    pairs = (votes * (votes @ w - 1)).sum(axis=1) / np.maximum(number * (number - 1), 1)
+    several = (number > 1).astype(np.float64)
+    features = np.column_stack([pairs * several, several, votes / number[:, None]])
+
+    def value(mean: Any, _: float) -> Any:
+        shares = mean[..., 2:] / mean[..., 2:].sum(axis=-1, keepdims=True)
+        return _beyond(mean[..., 0] / mean[..., 1], chance(shares))
+
+    return Coefficient(features, times, value)
+
+
+def _kinds(votes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Distinct rows, and how often each occurs."""
+    first, _, times = collapse_rows(votes)
+    return votes[first].astype(np.float64), times
+
+
+def _beyond(observed: Any, expected: Any) -> Any:
+    """(a - e) / (1 - e); NaN where chance alone gives 1."""
+    left = 1 - expected
+    return np.where(np.abs(left) > 1e-12, (observed - expected) / left, np.nan)
+
+
+def _of_table(w: np.ndarray, mean: Any, _: float) -> Any:
+    table = mean.reshape(*mean.shape[:-1], *w.shape)
+    table = table / table.sum(axis=(-2, -1), keepdims=True)
+    expected = np.einsum("...k,kl,...l->...", table.sum(axis=-1), w, table.sum(axis=-2))
+    return _beyond((w * table).sum(axis=(-2, -1)), expected)
+
+
+def _alpha(apart: np.ndarray, mean: Any, size: float) -> Any:
+    """1 - (n - 1) sum o_kl d_kl / sum n_k n_l d_kl; `mean` holds sum o_kl d_kl and n_k of a sample."""
+    number = size * mean[..., 1:]
+    expected = np.einsum("...k,kl,...l->...", number, apart, number)
+    return _disagreement(size * mean[..., 0], number.sum(axis=-1), expected)
+
+
+def _ordinal_alpha(mean: Any, size: float) -> Any:
+    """The same with squared differences of mean ranks; `mean` holds all o_kl and n_k of a sample."""
+    classes = int(np.sqrt(mean.shape[-1]))
+    number = size * mean[..., classes**2 :]
+    together = size * mean[..., : classes**2].reshape(*mean.shape[:-1], classes, classes)
+    rank = np.cumsum(number, axis=-1) - number / 2
+    apart = (rank[..., :, None] - rank[..., None, :]) ** 2
+    expected = np.einsum("...k,...kl,...l->...", number, apart, number)
+    return _disagreement((together * apart).sum(axis=(-2, -1)), number.sum(axis=-1), expected)
+
+
+def _disagreement(observed: Any, number: Any, expected: Any) -> Any:
+    """1 - (n - 1) observed / expected; NaN where nothing could disagree."""
+    possible = expected > 1e-9
+    return np.where(possible, 1 - (number - 1) * observed / np.where(possible, expected, 1.0), np.nan)
+
+
+def overall(
+    votes: Int[np.ndarray, "samples classes"], key: Key, *, kind: str = "nominal",
+    differences: str = "nominal", level: float = 0.95,
+) -> dict[str, Agreement]:  # fmt: skip
+    """The coefficients of all labelers together, by name."""
+    found = {
+        "krippendorff": krippendorff(votes, differences),
+        "fleiss": fleiss(votes, kind),
+        "gwet_ac1": gwet_ac1(votes, kind),
+        "brennan_prediger": brennan_prediger(votes, kind),
+    }
+    return {name: agreement(one, key, level) for name, one in found.items()}

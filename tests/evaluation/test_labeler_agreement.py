@@ -1,0 +1,42 @@
+"""`labeler_agreement`: every two and all together, by name, as the coefficients by themselves."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import cohen_kappa_score
+
+import jtruth as jt
+from jtruth.stats.agreement import gwet_ac1, krippendorff
+
+
+@pytest.fixture(scope="module")
+def ratings():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 60)
+    z = np.where(rng.random((60, 3)) < 0.7, y[:, None], rng.integers(0, 3, (60, 3)))
+    z[5:, 2] = np.where(rng.random(55) < 0.3, -1, z[5:, 2])
+    return z
+
+
+def test_all_and_every_two(ratings):
+    labels = jt.Labels.from_matrix(ratings, 3)
+    found = jt.labeler_agreement(labels, weights="quadratic")
+    assert found.differences == "interval" and found.num_left_out == 0 and len(found.pairs) == 3
+    assert found.overall["krippendorff"].value == krippendorff(labels.counts(), "interval").point
+    assert found.overall["gwet_ac1"].value == gwet_ac1(labels.counts(), "quadratic").point
+    for pair in found.pairs:
+        a, b = (ratings[:, int(name)] for name in pair[:2])
+        both = (a >= 0) & (b >= 0)
+        expected = cohen_kappa_score(a[both], b[both], weights="quadratic")
+        assert abs(pair.kappa.value - expected) < 1e-12 and pair.kappa.num_samples == both.sum()
+        assert pair.kappa.low < expected < pair.kappa.high
+    text = str(found)
+    assert "Fleiss' kappa" in text and "60 samples" in text and "quadratic" in text
+    with pytest.raises(ValueError, match="no linear differences"):
+        jt.labeler_agreement(labels, weights="linear")
+
+
+def test_undefined_is_said():
+    found = jt.labeler_agreement(jt.Labels.from_matrix(np.ones((8, 2), int), 2))
+    assert np.isnan(found.pairs[0].kappa.value) and "undefined" in str(found)
+    alone = jt.labeler_agreement(jt.Labels.from_matrix(np.array([[1, -1], [-1, 0], [1, 0]]), 2))
+    assert alone.pairs == () and alone.num_left_out == 1

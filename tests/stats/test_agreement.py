@@ -1,0 +1,197 @@
+"""Coefficients of agreement: published tables, plain loops, scikit-learn, and intervals that hold."""
+
+import itertools
+
+import numpy as np
+import pytest
+from sklearn.metrics import cohen_kappa_score
+
+from jtruth.stats.agreement import (
+    agreement,
+    brennan_prediger,
+    cohen,
+    fleiss,
+    gwet_ac1,
+    krippendorff,
+    overall,
+    weights,
+)
+
+# Krippendorff (2011), Computing Krippendorff's alpha-reliability, section C: 4 observers, 12 units, "." none.
+OBSERVERS = """
+1 2 3 3 2 1 4 1 2 . . .
+1 2 3 3 2 2 4 1 2 5 . 3
+. 3 3 3 2 3 4 2 2 5 1 .
+1 2 3 3 2 4 4 1 2 5 1 .
+"""
+# Fleiss (1971), Table 1 as it is mostly cited: 14 raters, 10 subjects, 5 categories.
+FLEISS = """
+0 0 0 0 14
+0 2 6 4 2
+0 0 3 5 6
+0 3 9 2 0
+2 2 8 1 1
+7 7 0 0 0
+3 2 6 3 0
+2 5 3 2 2
+6 5 2 1 0
+0 2 2 3 7
+"""
+
+
+def table(text, missing="."):
+    return np.array(
+        [[-1 if v == missing else int(v) for v in line.split()] for line in text.split("\n") if line]
+    )
+
+
+def votes_of(ratings, classes):
+    return np.stack([(ratings == c).sum(axis=1) for c in range(classes)], axis=1)
+
+
+@pytest.fixture(scope="module")
+def observers():
+    ratings = np.where(table(OBSERVERS) > 0, table(OBSERVERS) - 1, -1).T
+    return votes_of(ratings, 5)
+
+
+def test_krippendorffs_table(observers):
+    """Values as printed there; Gwet's package irrCAC prints the others, and the standard error of alpha."""
+    for kind, printed in (("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)):
+        assert round(krippendorff(observers, kind).point, 3) == printed
+    printed = {
+        "krippendorff": 0.74342,
+        "fleiss": 0.76117,
+        "gwet_ac1": 0.77544,
+        "brennan_prediger": 0.77273,
+    }
+    found = overall(observers, 0)
+    for name, value in printed.items():
+        assert round(found[name].value, 5) == value
+    assert abs(found["krippendorff"].standard_error - 0.14557) < 0.03 * 0.14557  # linearised otherwise
+
+
+@pytest.mark.parametrize("make", [fleiss, brennan_prediger, gwet_ac1, krippendorff])
+@pytest.mark.parametrize("kind", ["nominal", "interval"])
+def test_standard_errors_are_those_of_leaving_one_out(make, kind):
+    """The jackknife; samples have 1 to 6 labels. Both have an error of order 1/n of themselves."""
+    votes = np.random.default_rng(5).multinomial(2, [0.6, 0.3, 0.1], 300)
+    votes += np.random.default_rng(6).integers(0, 2, votes.shape) * (np.arange(300) % 2)[:, None]
+    votes[::7] = [1, 0, 0]
+    kind = "quadratic" if kind == "interval" and make is not krippendorff else kind
+    left_out = np.array([make(np.delete(votes, i, axis=0), kind).point for i in range(300)])
+    error = np.sqrt(299 / 300 * ((left_out - left_out.mean()) ** 2).sum())
+    found = agreement(make(votes, kind), 0, replicates=100)
+    assert abs(found.standard_error * np.sqrt(found.num_samples / 300) / error - 1) < 0.15
+    if make is not krippendorff:
+        assert abs(found.standard_error / error - 1) < 0.02
+
+
+def test_fleiss_table():
+    assert round(fleiss(table(FLEISS)).point, 5) == 0.20993
+
+
+@pytest.mark.parametrize(("cells", "printed"), [((20, 5, 10, 15), 0.4), ((45, 15, 25, 15), 0.1304),
+                                                ((25, 35, 5, 35), 0.2593)])  # fmt: skip
+def test_cohens_kappa_with_its_general_variance(cells, printed):
+    """Fleiss, Cohen and Everitt (1969), variance for any kappa, times n / (n - 1)."""
+    first, second = np.repeat([0, 0, 1, 1], cells), np.repeat([0, 1, 0, 1], cells)
+    found = agreement(cohen(first, second, 2), 0)
+    assert round(found.value, 4) == printed
+    p = np.array(cells).reshape(2, 2) / sum(cells)
+    rows, columns = p.sum(axis=1), p.sum(axis=0)
+    observed, chance = np.trace(p), rows @ columns
+    kappa, left = (observed - chance) / (1 - chance), 1 - chance
+    inside = sum(p[i, i] * (left - (rows[i] + columns[i]) * (1 - observed)) ** 2 for i in range(2))
+    outside = (1 - observed) ** 2 * sum(
+        p[i, j] * (columns[i] + rows[j]) ** 2 for i in range(2) for j in range(2) if i != j
+    )
+    rest = (observed * chance - 2 * chance + observed) ** 2
+    variance = (inside + outside - rest) / (left**4 * (sum(cells) - 1))
+    assert found.value == pytest.approx(kappa) and found.standard_error == pytest.approx(
+        variance**0.5, rel=1e-6
+    )
+
+
+@pytest.mark.parametrize("kind", ["nominal", "linear", "quadratic"])
+def test_cohen_is_scikit_learns(kind):
+    rng = np.random.default_rng(0)
+    first = rng.integers(0, 4, 80)
+    second = np.where(rng.random(80) < 0.6, first, rng.integers(0, 4, 80))
+    expected = cohen_kappa_score(first, second, weights=None if kind == "nominal" else kind, labels=range(4))
+    some = np.append(first, [-1, 2])
+    assert abs(cohen(some, np.append(second, [1, -1]), 4, kind).point - expected) < 1e-12
+
+
+@pytest.mark.parametrize("kind", ["nominal", "quadratic"])
+def test_by_loops_over_pairs_of_labels(observers, kind):
+    for votes in (observers, table(FLEISS), np.random.default_rng(1).integers(0, 4, (30, 3))):
+        classes, w = votes.shape[1], weights(kind, votes.shape[1])
+        lists = [np.repeat(np.arange(classes), row) for row in votes]
+        pairs = [[w[a, b] for a, b in itertools.permutations(row, 2)] for row in lists if len(row) > 1]
+        observed = np.mean([np.mean(one) for one in pairs])
+        share = np.mean([np.bincount(row, minlength=classes) / len(row) for row in lists if len(row)], axis=0)
+        chance = {
+            fleiss: sum(w[a, b] * share[a] * share[b] for a in range(classes) for b in range(classes)),
+            brennan_prediger: w.mean(),
+            gwet_ac1: w.sum() * sum(p * (1 - p) for p in share) / (classes * (classes - 1)),
+        }
+        for function, e in chance.items():
+            assert abs(function(votes, kind).point - (observed - e) / (1 - e)) < 1e-12
+
+
+@pytest.mark.parametrize("kind", ["nominal", "ordinal", "interval"])
+def test_alpha_by_loops_over_pairs_of_labels(observers, kind):
+    for votes in (observers, np.random.default_rng(2).integers(0, 4, (30, 4))):
+        lists = [np.repeat(np.arange(votes.shape[1]), row) for row in votes if row.sum() > 1]
+        every = np.concatenate(lists)
+        number = np.bincount(every, minlength=votes.shape[1])
+
+        def apart(a, b, number=number):
+            low, high = min(a, b), max(a, b)
+            ranks = number[low : high + 1].sum() - (number[low] + number[high]) / 2
+            return {"nominal": float(a != b), "interval": (a - b) ** 2, "ordinal": ranks**2}[kind]
+
+        inside = sum(apart(a, b) / (len(row) - 1) for row in lists for a, b in itertools.permutations(row, 2))
+        across = sum(apart(a, b) for a, b in itertools.permutations(every, 2))
+        expected = 1 - (inside / every.size) / (across / (every.size * (every.size - 1)))
+        assert abs(krippendorff(votes, kind).point - expected) < 1e-10
+
+
+def test_one_class_alone_is_undefined_and_not_zero():
+    votes = np.tile([3, 0], (10, 1))
+    for name, found in overall(votes, 0).items():
+        if name == "brennan_prediger":  # chance does not depend on the labels
+            assert found.value == 1
+        elif name == "gwet_ac1":  # chance agreement is 0 by definition
+            assert found.value == 1
+        else:
+            assert np.isnan(found.value) and np.isnan(found.low) and np.isnan(found.high)
+    nobody = agreement(fleiss(np.array([[1, 0], [0, 1]])), 0)
+    assert np.isnan(nobody.value)
+
+
+def test_intervals_hold_the_coefficient_of_the_population():
+    """60 sets of 40 samples: 47 or fewer of 60 held by 95 % intervals have probability 2e-6."""
+    rng = np.random.default_rng(3)
+
+    def simulated(size):
+        y = (rng.random(size) < 0.3).astype(int)
+        z = np.where(rng.random((size, 4)) < 0.2, 1 - y[:, None], y[:, None])
+        return votes_of(z, 2)
+
+    whole = simulated(200_000)
+    makers = (fleiss, gwet_ac1, krippendorff)
+    true, held = [make(whole).point for make in makers], np.zeros(3)
+    for seed in range(60):
+        votes = simulated(40)
+        laws = [agreement(make(votes), seed, replicates=400) for make in makers]
+        held += [law.low <= t <= law.high for law, t in zip(laws, true, strict=True)]
+    assert (held > 47).all()
+
+
+def test_refused(as_installed):
+    with pytest.raises(ValueError, match="choose one of nominal"):
+        fleiss(np.ones((3, 2), int), "cubic")
+    with pytest.raises(ValueError, match="choose one of nominal"):
+        krippendorff(np.ones((3, 2), int), "ratio")
