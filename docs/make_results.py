@@ -14,6 +14,7 @@ import inspect
 import pkgutil
 import typing
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -110,7 +111,8 @@ def result_types() -> dict[type, list[str]]:
 def methods(kind: type) -> Iterator[tuple[str, Any]]:
     """(name, function) of the public properties and methods that a class defines itself."""
     for name, value in vars(kind).items():
-        function = value.fget if isinstance(value, property) else getattr(value, "__func__", value)
+        inside = ("fget", "func", "__func__")  # of a property, of one that is kept, of a class method
+        function = next((getattr(value, name) for name in inside if hasattr(value, name)), value)
         if not name.startswith("_") and inspect.isfunction(inspect.unwrap(function)):
             yield name, inspect.unwrap(function)
 
@@ -138,10 +140,9 @@ def section(kind: type, returned_by: list[str]) -> list[str]:
     by = f" Returned by {', '.join(f'`{n}`' for n in returned_by)}." if returned_by else ""
     out = [f"### {kind.__name__}", "", f"`{kind.__module__}`. {first_sentence(kind)}{by}", ""]
     out += [f"- `{name}`: {text}" for name, text in fields(kind).items()]
-    out += [
-        f"- `{name}{'' if isinstance(vars(kind)[name], property) else '()'}`: {first_sentence(function)}"
-        for name, function in methods(kind)
-    ]
+    for name, function in methods(kind):
+        call = "" if isinstance(vars(kind)[name], property | cached_property) else "()"
+        out.append(f"- `{name}{call}`: {first_sentence(function)}")
     return [*out, ""]
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import beartype
 
-FIRST = 20
+FIRST = 5
 
 # An int is a float here, as it is for every static type checker.
 _check = beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))

@@ -87,7 +87,7 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.setdefault(
             "XLA_FLAGS",
             "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true "
-            "--xla_cpu_use_fusion_emitters=false",
+            "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1",
         )
 
 
@@ -106,6 +106,19 @@ def compiled_programs_are_forgotten() -> Iterator[None]:
     maps = Path("/proc/self/maps")
     if maps.exists() and len(maps.read_bytes().splitlines()) > 30_000:
         jax.clear_caches()
+
+
+@pytest.fixture(scope="module")
+def few_sweeps() -> Iterator[None]:
+    """Short chains for what is learned: for tests of what is done with an answer, not of the answer."""
+    from jtruth.evaluation.assumptions import learned, ranges, sensitivity
+    from jtruth.sampling import Effort
+
+    few = Effort(chains=4, burn_in=60, min_sweeps=600, max_rhat=9.0, min_ess=1.0)
+    with pytest.MonkeyPatch.context() as patch:
+        for room in (learned, ranges, sensitivity):
+            patch.setattr(room, "EFFORT", few)
+        yield
 
 
 @pytest.fixture

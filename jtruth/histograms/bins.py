@@ -8,6 +8,7 @@ exact to rounding.
 
 from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -42,6 +43,7 @@ def equal_width_edges(num_bins: int, dtype: Any = None) -> Float[Array, " edges"
     return jnp.asarray(np.linspace(0, 1, num_bins + 1), jnp.result_type(float) if dtype is None else dtype)
 
 
+@eqx.filter_jit
 def equal_mass_edges(
     predicted: Float[Array | np.ndarray, "samples classes"], num_bins: int
 ) -> Float[Array, "classes edges"]:

@@ -24,6 +24,7 @@ losses with these bins held fixed.
 
 from typing import NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -58,6 +59,7 @@ class Calibration(NamedTuple):
         return self.by_bin.sum(axis=-1)
 
 
+@eqx.filter_jit
 def calibration_loss(
     target: Float[Array | np.ndarray, "samples classes"],
     predicted: Float[Array | np.ndarray, "samples classes"],
@@ -134,6 +136,7 @@ class Dispersion(NamedTuple):
     standard_error: Float[Array, ""]
 
 
+@eqx.filter_jit
 def dispersion_loss(
     epistemic: Float[Array, "samples classes"], calibration: Calibration, *, where: Where = None
 ) -> Dispersion:
@@ -151,6 +154,7 @@ def _error(influence: Array, mask: Array, pairs: Array) -> Array:
     return jnp.sqrt(first + pairs)
 
 
+@eqx.filter_jit
 def calibration_log_loss(
     target: Float[Array | np.ndarray, "samples classes"],
     predicted: Float[Array | np.ndarray, "samples classes"],

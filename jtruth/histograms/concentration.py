@@ -12,6 +12,7 @@ for each sample by Newton's method on (51), for the samples fitted only; one for
 logits.
 """
 
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -38,6 +39,7 @@ Rows = Float[Array | np.ndarray, "samples classes"]
 Where = Bool[Array | np.ndarray, " samples"] | None
 
 
+@partial(jax.jit, static_argnames=("normalise", "coefficient"))
 def concentration_loss(
     log_concentration: Float[Array, " samples"],
     histograms: Histograms,
@@ -59,6 +61,7 @@ def concentration_loss(
     return -jnp.where(mask, log_p, 0.0).sum() / size + penalty * jnp.where(mask, t**2, 0.0).sum() / number
 
 
+@partial(jax.jit, static_argnames="normalise")
 def concentration_slope(
     log_concentration: Float[Array, " samples"],
     histograms: Histograms,
@@ -97,10 +100,15 @@ def free_concentration(
     if is_concrete(penalty) and not float(penalty) > 0:
         raise ValueError(f"penalty is {penalty}; alpha_0 of single samples diverges unless it is positive")
     f = as_array(probabilities)
-    options: dict[str, Any] = {"penalty": jnp.asarray(penalty, f.dtype), "normalise": normalise}
+    return _roots(histograms, f, jnp.asarray(penalty, f.dtype), normalise)
+
+
+@partial(jax.jit, static_argnames="normalise")
+def _roots(histograms: Histograms, f: Array, penalty: Array, normalise: str) -> Float[Array, " samples"]:
+    """`free_concentration` of a checked penalty."""
 
     def slope(t: Array) -> Array:
-        return concentration_slope(t, histograms, f, **options)
+        return concentration_slope(t, histograms, f, penalty=penalty, normalise=normalise)
 
     def step(_: Any, state: tuple) -> tuple:
         t, low, high = state
@@ -114,6 +122,7 @@ def free_concentration(
     return jnp.exp(jax.lax.fori_loop(0, 60, step, (jnp.zeros_like(far), -far, far))[0])
 
 
+@partial(jax.jit, static_argnames=("normalise", "max_steps"))
 def global_concentration(
     histograms: Histograms,
     probabilities: Rows,

@@ -9,6 +9,7 @@ Gamma function enters, whose differences in float32 are wrong at 1e6 already. Al
 
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -48,6 +49,7 @@ def _log_step_jvp(primals: tuple, tangents: tuple) -> tuple:
     return _log_step(*primals), by_alpha * tangents[0] + by_f * tangents[1]
 
 
+@eqx.filter_jit
 def log_dirichlet_multinomial(
     histograms: Histograms, probabilities: Rows, concentration: Samples, *, coefficient: bool = True
 ) -> Float[Array, " samples"]:
@@ -74,6 +76,7 @@ def log_dirichlet_multinomial(
     return jnp.where(used, steps, 0.0).sum(axis=(1, 2))
 
 
+@eqx.filter_jit
 def disagreement_probability(
     probabilities: Rows, concentration: Samples | None = None
 ) -> Float[Array, " samples"]:
@@ -86,6 +89,7 @@ def disagreement_probability(
     return alpha / (alpha + 1) * gini
 
 
+@eqx.filter_jit
 def posterior_probabilities(
     histograms: Histograms, probabilities: Rows, concentration: Samples
 ) -> Float[Array, "samples classes"]:
@@ -122,6 +126,7 @@ def best_concentration(sum_squares_predicted: Any, sum_squares_true: Any, episte
     }
 
 
+@eqx.filter_jit
 def opinion_gain(
     probabilities: Rows, concentration: Samples, *, unit: str = "squared"
 ) -> Float[Array, " samples"]:
@@ -144,6 +149,7 @@ def opinion_gain(
     return (f * inside).sum(axis=1) / jnp.log(jnp.asarray(2.0, f.dtype))
 
 
+@eqx.filter_jit
 def ensemble_disagreement(
     members: Float[Array | np.ndarray, "draws samples classes"],
     concentration: Float[Array | np.ndarray, "draws samples"] | None = None,
@@ -155,6 +161,7 @@ def ensemble_disagreement(
     return jax.vmap(disagreement_probability)(f, jnp.asarray(concentration, f.dtype)).mean(axis=0)
 
 
+@eqx.filter_jit
 def ensemble_posterior(
     histograms: Histograms,
     members: Float[Array | np.ndarray, "draws samples classes"],

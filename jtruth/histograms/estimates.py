@@ -8,6 +8,7 @@ negative, and the laws are not cut at 0: that would bias them again.
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -43,6 +44,7 @@ class LossTable(NamedTuple):
     notes: tuple[str, ...]  # what was left out, which rules were used
 
 
+@eqx.filter_jit
 def loss_values(
     histograms: Histograms,
     probabilities: Rows,
@@ -84,9 +86,6 @@ def loss_values(
         "disagreement_calibration_loss": Mean(pairs.total, pairs.standard_error),
     }
     return values, classes, pairs
-
-
-_jitted = jax.jit(loss_values, static_argnames=("debias", "singletons"))
 
 
 def loss_estimates(
@@ -135,11 +134,11 @@ def _loss_estimates(
     phi = np.asarray(disagreement_probability(z, alpha))
     edges, of_phi, merged = _edges(bins, z[kept], phi[kept])
     options: dict[str, Any] = {"singletons": singletons, "disagreement_edges": of_phi}
-    values, classes, differ = _jitted(pairs, z[kept], edges, phi[kept], debias=debias, **options)
-    plugin, _, _ = _jitted(pairs, z[kept], edges, phi[kept], debias="none", **options)
+    values, classes, differ = loss_values(pairs, z[kept], edges, phi[kept], debias=debias, **options)
+    plugin, _, _ = loss_values(pairs, z[kept], edges, phi[kept], debias="none", **options)
     if kept.size < histograms.num_samples:  # the losses that one label suffices for use all samples
-        whole, classes, _ = _jitted(histograms, z, edges, phi, debias=debias, **options)
-        naive, _, _ = _jitted(histograms, z, edges, phi, debias="none", **options)
+        whole, classes, _ = loss_values(histograms, z, edges, phi, debias=debias, **options)
+        naive, _, _ = loss_values(histograms, z, edges, phi, debias="none", **options)
         values |= {name: whole[name] for name in _ONE_LABEL}
         plugin |= {name: naive[name] for name in _ONE_LABEL}
     notes = [text for text in (note, *merged) if text]

@@ -15,6 +15,7 @@ errors are in `mean_of`. Pure JAX; `where` masks are given to `mean_of`, and an 
 
 from typing import NamedTuple
 
+import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import digamma
@@ -34,6 +35,7 @@ class Mean(NamedTuple):
     standard_error: Float[Array, ""]
 
 
+@eqx.filter_jit
 def squared_loss(histograms: Histograms, probabilities: Probabilities) -> ByClass:
     """(23): (mu - z)^2 + mu (1 - mu), the mean over a sample's labels of (Y_k - z_k)^2, unbiased."""
     z = as_array(probabilities)
@@ -41,6 +43,7 @@ def squared_loss(histograms: Histograms, probabilities: Probabilities) -> ByClas
     return (mu - z) ** 2 + mu * (1 - mu)
 
 
+@eqx.filter_jit
 def epistemic_loss(histograms: Histograms, probabilities: Probabilities, *, debias: bool = True) -> ByClass:
     """(28): (mu - z)^2 - mu (1 - mu) / (n - 1), unbiased for (Q_k - z_k)^2; without `debias` the plugin (27).
 
@@ -60,6 +63,7 @@ def mu_variance(histograms: Histograms, dtype) -> ByClass:
     return jnp.where(n == 1, jnp.nan, value)
 
 
+@eqx.filter_jit
 def log_loss(histograms: Histograms, probabilities: Probabilities) -> ByClass:
     """-mu log z: unbiased for -Q_k log z_k; infinite where a class that was predicted with 0 occurs."""
     z = as_array(probabilities)
@@ -67,6 +71,7 @@ def log_loss(histograms: Histograms, probabilities: Probabilities) -> ByClass:
     return jnp.where(mu > 0, -mu * jnp.where(mu > 0, safe_log(z), 0.0), 0.0)
 
 
+@eqx.filter_jit
 def epistemic_log_loss(
     histograms: Histograms, probabilities: Probabilities, *, debias: bool = True
 ) -> ByClass:
@@ -87,6 +92,7 @@ def epistemic_log_loss(
     return log_loss(histograms, z) - entropy
 
 
+@eqx.filter_jit
 def mean_of(
     terms: Float[Array, " samples"],
     *,
@@ -107,6 +113,7 @@ def mean_of(
     return Mean(value, jnp.sqrt(spread))
 
 
+@eqx.filter_jit
 def best_weights(histograms: Histograms, probabilities: Probabilities) -> Float[Array, " samples"]:
     """Weights that minimise the variance (25) of the squared loss when n differs, estimated from the data.
 

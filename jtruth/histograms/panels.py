@@ -18,9 +18,11 @@ prediction[:, None])`.
 """
 
 from collections.abc import Callable
+from functools import cache
 from itertools import combinations_with_replacement
 from typing import NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -48,6 +50,7 @@ class Kernel(NamedTuple):
     moments: Callable[[Weights], Moments]
 
 
+@eqx.filter_jit
 def disagreement(histograms: Histograms, dtype=None) -> Float[Array, " samples"]:
     """(16) for "two labels differ": 1 - sum y (y - 1) / (n (n - 1)), the Gini-Simpson index; NaN if n = 1."""
     dtype = jnp.result_type(float) if dtype is None else dtype
@@ -55,6 +58,7 @@ def disagreement(histograms: Histograms, dtype=None) -> Float[Array, " samples"]
     return (n * mu_variance(histograms, dtype).sum(axis=1)).astype(dtype)
 
 
+@eqx.filter_jit
 def label_weights(histograms: Histograms, size: int, dtype=None) -> Weights:
     """C(y_k, h) for h = 0..size: panels drawn from a sample's labels. All NaN where n < size."""
     dtype = jnp.result_type(float) if dtype is None else dtype
@@ -63,12 +67,14 @@ def label_weights(histograms: Histograms, size: int, dtype=None) -> Weights:
     return jnp.where(enough, _running(lambda h: jnp.maximum(y - h, 0.0), y, size), jnp.nan)
 
 
+@eqx.filter_jit
 def multinomial_weights(probabilities: Float[Array | np.ndarray, "samples classes"], size: int) -> Weights:
     """z_k^h / h!: panels drawn from class probabilities."""
     z = as_array(probabilities)
     return _running(lambda h: z, z, size)
 
 
+@eqx.filter_jit
 def dirichlet_weights(
     probabilities: Float[Array | np.ndarray, "samples classes"], concentration: Samples, size: int
 ) -> Weights:
@@ -87,6 +93,7 @@ def _running(factor: Callable[[int], Array], like: Array, size: int) -> Weights:
     return jnp.stack(rows, axis=-1)
 
 
+@eqx.filter_jit
 def panel_moments(kernel: Kernel, weights: Weights) -> Moments:
     """Mean and mean square of phi over panels drawn by `weights`, whose last axis is 0..kernel.size.
 
@@ -120,6 +127,7 @@ def _total(weights: Weights) -> Array:
     return out[..., -1]
 
 
+@cache
 def unanimity(size: int) -> Kernel:
     """1 if all labels of the panel agree, else 0."""
     check_size(size)
@@ -131,6 +139,7 @@ def unanimity(size: int) -> Kernel:
     return Kernel(size, moments)
 
 
+@cache
 def majority_strength(size: int) -> Kernel:
     """Share of the panel that the largest group has: 1 if unanimous."""
     check_size(size)
@@ -146,6 +155,7 @@ def majority_strength(size: int) -> Kernel:
     return Kernel(size, moments)
 
 
+@cache
 def panel_entropy(size: int) -> Kernel:
     """Entropy of the panel's histogram in nats: 0 if unanimous."""
     check_size(size)

@@ -24,7 +24,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 from scipy.optimize import minimize
-from scipy.special import logsumexp
 
 from jtruth._random import host_rng
 from jtruth._validation.in_range import check_codes, check_rows
@@ -105,7 +104,7 @@ def recalibrate(
 def _log_probability(points: np.ndarray, score: np.ndarray) -> np.ndarray:
     """log p(class) of rows of log h, for points (..., classes + 1) of biases and log slope."""
     logits = points[..., None, :-1] + np.exp(points[..., None, -1:]) * score
-    return logits - logsumexp(logits, axis=-1, keepdims=True)
+    return logits - np.logaddexp.reduce(logits, axis=-1, keepdims=True)
 
 
 class _Gold(NamedTuple):

@@ -34,13 +34,16 @@ def channel_sample(
     key: PRNGKeyArray,
     y: Int[Array, " samples"],
     mask: Bool[Array, "samples labelers"],
-    error: Float[Array, "samples labelers"],
+    error: Float[Array, "*cells"],
     num_classes: int,
 ) -> Int[Array, "samples labelers"]:
-    """Draw labels by (59): a wrong label is the class moved on by 1..C-1 places, all equally likely."""
+    """Draw labels by (59): a wrong label is the class moved on by 1..C-1 places, all equally likely.
+
+    One error may stand for all cells, or each labeler have its own.
+    """
     key_error, key_class = jax.random.split(key)
-    wrong = jax.random.bernoulli(key_error, error)
-    shift = jax.random.randint(key_class, error.shape, 1, num_classes, dtype=jnp.int32)
+    wrong = jax.random.bernoulli(key_error, jnp.broadcast_to(error, mask.shape))
+    shift = jax.random.randint(key_class, mask.shape, 1, num_classes, dtype=jnp.int32)
     z = jnp.where(wrong, (y[:, None] + shift) % num_classes, y[:, None])
     return jnp.where(mask, z, -1)
 

@@ -100,8 +100,7 @@ class DifficultyFallibility(NoiseModel):
         """Su (58)-(60), (61). ValueError if `labels` has other numbers of samples, labelers or classes."""
         check_sizes("classes", labels.num_classes, self.num_classes, "num_classes")
         difficulty, fallibility = self._vectors(labels.num_samples, labels.num_labelers)
-        error = _error_of_labels(difficulty, fallibility, labels, self.num_classes)
-        return channel_log_likelihood(error, labels, self.num_classes)
+        return _log_likelihood(difficulty, fallibility, labels, self.num_classes)
 
     def sample(
         self,
@@ -112,40 +111,43 @@ class DifficultyFallibility(NoiseModel):
         """Draw labels for samples of class `y`; -1 where `mask` is False."""
         y, mask = jnp.asarray(y, jnp.int32), jnp.asarray(mask)
         difficulty, fallibility = self._vectors(*mask.shape)
-        error = _error_of_cells(difficulty, fallibility, self.num_classes)
+        error = _error_of_cells(difficulty, fallibility, *mask.shape, self.num_classes)
         return channel_sample(key, y, mask, error, self.num_classes)
 
     def _vectors(
         self, num_samples: int, num_labelers: int
-    ) -> tuple[Float[Array, " samples"], Float[Array, " labelers"]]:
-        """Difficulty of each sample and fallibility of each labeler, in the current dtype."""
+    ) -> tuple[Float[Array, "*samples"], Float[Array, "*labelers"]]:
+        """Difficulty and fallibility in the current dtype, of each or one for all."""
         difficulty, fallibility = current(self.difficulty, self.fallibility)
         if difficulty.ndim == 1:
             check_sizes("samples", num_samples, difficulty.shape[0], "difficulty")
         if fallibility.ndim == 1:
             check_sizes("labelers", num_labelers, fallibility.shape[0], "fallibility")
-        return jnp.broadcast_to(difficulty, (num_samples,)), jnp.broadcast_to(fallibility, (num_labelers,))
+        return difficulty, fallibility
 
 
 @partial(jax.jit, static_argnames="num_classes")
-def _error_of_labels(
-    difficulty: Float[Array, " samples"],
-    fallibility: Float[Array, " labelers"],
+def _log_likelihood(
+    difficulty: Float[Array, "*samples"],
+    fallibility: Float[Array, "*labelers"],
     labels: Labels,
     num_classes: int,
-) -> Float[Array, " labels"]:
-    """(60) for every label that was given."""
-    of_sample, of_labeler = difficulty[jnp.asarray(labels.sample)], fallibility[jnp.asarray(labels.labeler)]
-    return labeling_error(of_sample, of_labeler, num_classes)
+) -> Float[Array, "samples classes"]:
+    """(58) with (60) for every label that was given, compiled as a whole."""
+    of_sample = jnp.broadcast_to(difficulty, (labels.num_samples,))[jnp.asarray(labels.sample)]
+    of_labeler = jnp.broadcast_to(fallibility, (labels.num_labelers,))[jnp.asarray(labels.labeler)]
+    return channel_log_likelihood(labeling_error(of_sample, of_labeler, num_classes), labels, num_classes)
 
 
-@partial(jax.jit, static_argnames="num_classes")
+@partial(jax.jit, static_argnames=("num_samples", "num_labelers", "num_classes"))
 def _error_of_cells(
-    difficulty: Float[Array, " samples"], fallibility: Float[Array, " labelers"], num_classes: int
-) -> Float[Array, "samples labelers"]:
+    difficulty: Float[Array, "*samples"],
+    fallibility: Float[Array, "*labelers"],
+    num_samples: int,
+    num_labelers: int,
+    num_classes: int,
+) -> Float[Array, "{num_samples} {num_labelers}"]:
     """(60) for every sample and labeler."""
-    shape = (difficulty.shape[0], fallibility.shape[0])
-    of_sample, of_labeler = difficulty[:, None], fallibility[None, :]
-    return labeling_error(
-        jnp.broadcast_to(of_sample, shape), jnp.broadcast_to(of_labeler, shape), num_classes
-    )
+    shape = (num_samples, num_labelers)
+    of_sample = jnp.broadcast_to(difficulty[:, None] if difficulty.ndim else difficulty, shape)
+    return labeling_error(of_sample, jnp.broadcast_to(fallibility, shape), num_classes)

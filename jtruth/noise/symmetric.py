@@ -5,7 +5,10 @@ symmetric broadcast channel; for C classes a labeler errs with probability eps a
 C - 1 wrong classes with probability eps / (C - 1).
 """
 
+from functools import partial
+
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
@@ -55,10 +58,7 @@ class Symmetric(NoiseModel):
         (error,) = current(self.error)
         if error.ndim == 1:
             check_sizes("labelers", labels.num_labelers, error.shape[0], "error")
-            error = error[jnp.asarray(labels.labeler)]
-        else:
-            error = jnp.broadcast_to(error, jnp.shape(labels.label))
-        return channel_log_likelihood(error, labels, self.num_classes)
+        return _log_likelihood(error, labels, self.num_classes)
 
     def sample(
         self,
@@ -71,8 +71,7 @@ class Symmetric(NoiseModel):
         (error,) = current(self.error)
         if error.ndim == 1:
             check_sizes("labelers", mask.shape[1], error.shape[0], "error")
-            error = error[None, :]
-        return channel_sample(key, y, mask, jnp.broadcast_to(error, mask.shape), self.num_classes)
+        return channel_sample(key, y, mask, error, self.num_classes)
 
     @property
     def num_labelers(self) -> int | None:
@@ -86,3 +85,13 @@ class Symmetric(NoiseModel):
     def strata(self, num_labelers: int | None) -> Strata:
         """Independent labelers."""
         return one_stratum(channel_matrices(per_labeler(self.error, num_labelers, "error"), self.num_classes))
+
+
+@partial(jax.jit, static_argnames="num_classes")
+def _log_likelihood(
+    error: Float[Array, "*labelers"], labels: Labels, num_classes: int
+) -> Float[Array, "samples classes"]:
+    """(58) with the error of every label's labeler, compiled as a whole."""
+    shape = jnp.shape(labels.label)
+    of_label = error[jnp.asarray(labels.labeler)] if error.ndim else jnp.broadcast_to(error, shape)
+    return channel_log_likelihood(of_label, labels, num_classes)

@@ -219,27 +219,31 @@ class DensityEstimate(Estimate):
         values = (self.grid - about) ** power * self._spline(self.grid)
         return float(CubicSpline(self.grid, values).integrate(self.grid[0], self.grid[-1]))
 
-    @property
+    @cached_property
     def mean(self) -> float:
         """Integral of x times the density."""
         return self._moment(1, 0.0)
 
-    @property
+    @cached_property
     def sd(self) -> float:
         """Root of the integral of (x - mean)^2 times the density."""
         return float(np.sqrt(self._moment(2, self.mean)))
 
-    @property
+    @cached_property
     def mode(self) -> float:
         """Highest point of the interpolated density."""
         stationary = self._spline.derivative().roots(extrapolate=False)
         candidates = np.concatenate([stationary[np.isfinite(stationary)], self.grid])
         return float(candidates[np.argmax(self._spline(candidates))])
 
-    def _quantile(self, u: np.ndarray) -> np.ndarray:
+    @property
+    def _first_guess(self) -> tuple[np.ndarray, np.ndarray]:
+        """Points and the cumulative probability below them, for `_quantile`."""
         fine = np.linspace(self.grid[0], self.grid[-1], 20 * self.grid.size)
-        cdf = np.maximum.accumulate(self._cdf(fine))
-        x = np.interp(u, cdf, fine)
+        return np.maximum.accumulate(self._cdf(fine)), fine
+
+    def _quantile(self, u: np.ndarray, guess: tuple[np.ndarray, np.ndarray] | None = None) -> np.ndarray:
+        x = np.interp(u, *(guess or self._first_guess))
         for _ in range(3):  # Newton polish; the density is positive wherever a quantile of interest lies
             slope = self._spline(x)
             x = np.where(slope > 0, x - (self._cdf(x) - u) / np.where(slope > 0, slope, 1.0), x)
@@ -253,9 +257,10 @@ class DensityEstimate(Estimate):
         if level >= WITH_MEAN:
             below = float(self._cdf(self.mean))
             low, high = max(below - level, low), min(below, high)
+        guess = self._first_guess
         for _ in range(6):
             u = np.linspace(low, high, 65)
-            width = self._quantile(np.minimum(u + level, 1.0)) - self._quantile(u)
+            width = self._quantile(np.minimum(u + level, 1.0), guess) - self._quantile(u, guess)
             best = int(np.argmin(width))
             low, high = u[max(best - 1, 0)], u[min(best + 1, 64)]
         ends = self._quantile(np.array([u[best], min(u[best] + level, 1.0)]))

@@ -61,7 +61,7 @@ class StudentEstimate(Estimate):
         """The centre, or the bound nearest to it."""
         return float(np.clip(self.centre, self.low, self.high))
 
-    @property
+    @cached_property
     def mean(self) -> float:
         """Mean (NaN without bounds and with one degree of freedom or less)."""
         if self.scale == 0:
@@ -72,7 +72,7 @@ class StudentEstimate(Estimate):
             return self.centre if self.freedom > 1 else float("nan")
         return self._moment(1, 0.0)
 
-    @property
+    @cached_property
     def sd(self) -> float:
         """Standard deviation (infinite without bounds and with two degrees of freedom or less)."""
         if self.scale == 0:

@@ -8,7 +8,11 @@ import jax
 import pytest
 
 from jtruth.evaluation import evaluate
+from jtruth.evaluation.assumptions import ranges
 from jtruth.io import read_labels
+from jtruth.sampling import STANDARD
+
+pytestmark = pytest.mark.usefixtures("few_sweeps")
 
 CARIES, ANESTHESIA = "examples/caries.csv", "examples/anesthesia.csv"
 
@@ -87,7 +91,8 @@ def test_repeats_can_be_kept(run):
     assert code == 0 and "45 samples" in out
 
 
-def test_labelers_and_fast(run, tmp_path):
+def test_labelers_and_fast(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(ranges, "EFFORT", STANDARD)  # gradual difficulty needs its sweeps
     code, out, _ = run("labelers", ANESTHESIA, "--repeats", "keep", "--json", tmp_path / "l.json")
     answer = json.loads((tmp_path / "l.json").read_text())
     assert code == 0 and len(answer["labelers"]) == 5 and "accuracy from" in out

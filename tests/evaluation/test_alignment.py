@@ -15,6 +15,8 @@ import pytest
 import jtruth as jt
 from jtruth.evaluation import inputs
 
+pytestmark = pytest.mark.usefixtures("few_sweeps")
+
 SIZE = 300
 NAMES = np.array(["reject", "accept"])
 

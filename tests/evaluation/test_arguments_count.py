@@ -12,6 +12,8 @@ from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions import ranges, registry
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS
 
+pytestmark = pytest.mark.usefixtures("few_sweeps")
+
 KEY = jax.random.key(3)
 
 

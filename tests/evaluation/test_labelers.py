@@ -14,6 +14,8 @@ from jtruth.evaluation.text import MORE_RIGHT, summary_text
 from jtruth.learning import Smoothing, fit_dawid_skene
 from jtruth.learning.joint.guard import check_switching
 
+pytestmark = pytest.mark.usefixtures("few_sweeps")
+
 CARIES = Path(__file__).resolve().parents[2] / "examples" / "caries.csv"
 BAD = "\x1b[2J"
 

@@ -10,6 +10,8 @@ from jtruth.evaluation.assumptions.learned import joint_model
 from jtruth.evaluation.inputs import read
 from jtruth.learning import fit_dawid_skene
 
+pytestmark = pytest.mark.usefixtures("few_sweeps")
+
 
 def crowd(size=60, classes=2, seed=0):
     rng = np.random.default_rng(seed)

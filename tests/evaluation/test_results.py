@@ -11,6 +11,8 @@ import jtruth as jt
 from jtruth.tables.metrics import named_metric, shown
 from jtruth.testing.multiclass.methods import METHODS as MULTICLASS
 
+pytestmark = pytest.mark.usefixtures("few_sweeps")
+
 KEY = jax.random.key(0)
 NAMES = ("not <b>", "is")
 

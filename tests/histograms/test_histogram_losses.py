@@ -80,6 +80,7 @@ def test_weights_that_minimise_the_variance():
     np.testing.assert_allclose(given, [1.5, 0.5])
 
 
+@partial(jax.jit, static_argnames=("samples", "labels"))
 def simulated(key, samples, labels, power):
     """A uniform truth of three classes, and predictions that are off by a power (1: perfect)."""
     first, second = jax.random.split(key)

@@ -1,6 +1,5 @@
 """Majority vote: shares and winners."""
 
-import jax
 import numpy as np
 
 from jtruth.learning import (
@@ -19,7 +18,6 @@ def test_majority_vote_and_winner():
     winner = [[0, 1, 0], [0, 0, 1], [0.5, 0.5, 0], [1 / 3, 1 / 3, 1 / 3]]
     np.testing.assert_allclose(majority_vote(labels), shares, rtol=1e-15)
     np.testing.assert_allclose(majority_winner(labels), winner, rtol=1e-15)
-    np.testing.assert_allclose(jax.jit(majority_vote)(labels), shares, rtol=1e-15)
     gold = np.array([-1, 0, 1, 2])
     for function, rows in ((majority_vote, shares), (majority_winner, winner)):
         np.testing.assert_allclose(function(labels, gold=gold)[0], rows[0], rtol=1e-15)

@@ -7,6 +7,8 @@ unsure, where samples are difficult, or where one labeler errs? The last simulat
 labels at hand, with the classifier's own error rates estimated anew for every simulated set.
 """
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 from scipy.special import logsumexp, softmax
 from scipy.stats import chi2
@@ -54,11 +56,17 @@ def label_law(labels: Labels, noise: NoiseModel, prior: np.ndarray, key: Key) ->
     pairs = np.argwhere(np.triu(shared, 1) >= _LEAST_SHARED)
     sets = [_label_statistics(z, labels.num_classes, pairs)]
     repetitions = int(np.clip(_LABELS // max(labels.num_labels, 1), 39, _SETS))
+    where = jnp.asarray(mask)
     for one in streams(key, "label law", repetitions):
         y = rng.choice(prior.size, size=len(z), p=prior).astype(np.int32)
-        drawn = np.asarray(noise.sample(one, y, mask))
-        sets.append(_label_statistics(drawn, labels.num_classes, pairs))
+        sets.append(_label_statistics(np.asarray(_drawn(noise, one, y, where)), labels.num_classes, pairs))
     return _component(np.array(sets))
+
+
+@jax.jit
+def _drawn(noise: NoiseModel, key: jax.Array, y: jax.Array, mask: jax.Array) -> jax.Array:
+    """Labels (samples, labelers); compiled as a whole, for it is called some hundred times."""
+    return noise.sample(key, y, mask)
 
 
 def _label_statistics(z: np.ndarray, classes: int, pairs: np.ndarray) -> np.ndarray:

@@ -293,7 +293,7 @@ def test_float32_ends_where_float64_does(name):
 
 @pytest.mark.parametrize("name", ["second_order", "plugin", "exact"])
 def test_the_start_does_not_matter(name):
-    x, y = simulated(10, 300)
+    x, y = simulated(10, 100)
     starts = jnp.asarray([(0.5, 0.5), (0.98, 0.02), (0.02, 0.98), (0.1, 0.1)])
     from_all = jax.vmap(lambda start: run(x, y, start, tol=1e-12, name=name, max_steps=2000))(starts)
     assert from_all.converged.all()
