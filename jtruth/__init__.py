@@ -38,6 +38,7 @@ if TYPE_CHECKING:  # the same names for editors and type checkers
         evaluate_labelers,
         evaluate_scores,
         labeler_agreement,
+        metric_posterior,
         prevalence,
     )
     from jtruth.io import read_gold, read_labels, read_noise, read_predictions
@@ -57,6 +58,7 @@ _HOMES = {  # names that are no rooms, and the module of each
     "evaluate_labelers": "evaluation",
     "evaluate_scores": "evaluation",
     "labeler_agreement": "evaluation",
+    "metric_posterior": "evaluation",
     "prevalence": "evaluation",
     "read_gold": "io",
     "read_labels": "io",
@@ -88,6 +90,7 @@ __all__ = [
     "labeler_agreement",
     "lam_stork",
     "learning",
+    "metric_posterior",
     "noise",
     "planning",
     "plots",

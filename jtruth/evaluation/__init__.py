@@ -1,6 +1,7 @@
 """How good is a classifier, judged by noisy labels? `evaluate` answers with an `Evaluation`."""
 
 from jtruth.evaluation.agreement import LabelerAgreement, labeler_agreement
+from jtruth.evaluation.any_metric import MetricPosterior, metric_posterior
 from jtruth.evaluation.classifier import evaluate
 from jtruth.evaluation.compare import compare_classifiers
 from jtruth.evaluation.compared import Comparison
@@ -16,6 +17,7 @@ __all__ = [
     "Evaluation",
     "LabelerAgreement",
     "LabelerReport",
+    "MetricPosterior",
     "Prevalence",
     "ScoreEvaluation",
     "compare_classifiers",
@@ -23,5 +25,6 @@ __all__ = [
     "evaluate_labelers",
     "evaluate_scores",
     "labeler_agreement",
+    "metric_posterior",
     "prevalence",
 ]

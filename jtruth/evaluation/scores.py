@@ -162,10 +162,10 @@ def _read(scores, labels, noise, prior, positive) -> tuple[inputs.Inputs, Float[
     if data.model is not None and prior is None:
         raise ValueError("known error rates need the class prior too: give prior=[p(class 0), p(class 1)]")
     data.notes = tuple(note for note in data.notes if "y_pred" not in note)
-    return data, _finite(inputs.aligned(scores, "scores", data))
+    return data, finite_scores(inputs.aligned(scores, "scores", data))
 
 
-def _finite(found: check.Aligned) -> Float[np.ndarray, " samples"]:
+def finite_scores(found: check.Aligned) -> Float[np.ndarray, " samples"]:
     """The values, if they are finite numbers."""
     try:
         values = np.asarray(found.values).astype(np.float64)

@@ -53,6 +53,7 @@ class SymbolTree(NamedTuple):
     root: Node
     sizes: Int[np.ndarray, " bins"]
     log_evidence: float  # log p(y_pred | z)
+    smoothness: float
 
     def draws(self, key: Key, n: int) -> Int[np.ndarray, "draws bins"]:
         """Independent draws of the numbers of positives."""
@@ -65,6 +66,31 @@ class SymbolTree(NamedTuple):
         """Independent draws of the count table, (n, 2, bins)."""
         positives = self.draws(key, n)
         return TableDraws(np.stack([self.sizes - positives, positives], axis=1))
+
+    def shares(
+        self, positives: Int[np.ndarray, "draws bins"], key: Key
+    ) -> Float[np.ndarray, "draws classes bins"]:
+        """A draw of both classes' shares of the bins, given each draw of the numbers of positives."""
+        rng = host_rng(key, "shares of bins")
+        counts = np.stack([self.sizes - positives, positives], axis=1)
+        found = np.ones(counts.shape)
+        waiting = [(0, self.sizes.size, 1)]
+        while waiting:
+            start, end, depth = waiting.pop()
+            middle = start + (end - start) // 2
+            if middle == start:
+                continue
+            sizes = self.sizes[start:end]
+            lower, size = int(sizes[: middle - start].sum()), int(sizes.sum())
+            prior = _concentrations(lower, size, (middle - start, end - start), depth, self.smoothness)
+            below = rng.beta(
+                prior[0] + counts[:, :, start:middle].sum(axis=2),
+                prior[1] + counts[:, :, middle:end].sum(axis=2),
+            )
+            found[:, :, start:middle] *= below[..., None]
+            found[:, :, middle:end] *= 1 - below[..., None]
+            waiting += [(start, middle, depth + 1), (middle, end, depth + 1)]
+        return found
 
 
 def symbol_tree(
@@ -96,7 +122,15 @@ def symbol_tree(
     root = _grown(leaves, 1, smoothness)
     top = root.log_law.max()
     evidence = float(top + np.log(np.exp(root.log_law - top).sum()))
-    return SymbolTree(root, np.bincount(u, minlength=num_bins), evidence)
+    return SymbolTree(root, np.bincount(u, minlength=num_bins), evidence, smoothness)
+
+
+def _concentrations(
+    lower: int, size: int, bins: tuple[int, int], depth: int, smoothness: float
+) -> Float[np.ndarray, " halves"]:
+    """2kw and 2k(1 - w) of a node: `lower` of `size` samples and bins[0] of bins[1] bins are below."""
+    weight = (lower + 0.5 * bins[0]) / (size + 0.5 * bins[1])
+    return 2.0 * smoothness * depth**2 * np.array([weight, 1 - weight])
 
 
 def _grown(leaves: list[Node], depth: int, smoothness: float) -> Node:
@@ -106,8 +140,7 @@ def _grown(leaves: list[Node], depth: int, smoothness: float) -> Node:
     middle = len(leaves) // 2
     parts = [_grown(part, depth + 1, smoothness) for part in (leaves[:middle], leaves[middle:])]
     size = parts[0].size + parts[1].size
-    weight = (parts[0].size + 0.5 * middle) / (size + 0.5 * len(leaves))
-    alpha = 2.0 * smoothness * depth**2 * np.array([weight, 1 - weight])
+    alpha = _concentrations(parts[0].size, size, (middle, len(leaves)), depth, smoothness)
     starts = [part.start for part in parts]
     sides = []
     for part, a in zip(parts, alpha, strict=True):

@@ -55,3 +55,28 @@ def test_tables_hold_every_sample_of_a_large_set():
     np.testing.assert_array_equal(tables.sum(1), np.tile(np.bincount(u, minlength=20), (500, 1)))
     # Labels are clear here: the number of positives is near the sum of their probabilities.
     assert abs(tables[:, 1].sum(1).mean() - expit(x).sum()) < 25 and tables.min() >= 0
+
+
+def test_shares_given_counts_are_beta_at_every_node():
+    """Means against products of Beta means; 4.5 standard errors of 4000 draws, ten cells: 7e-5."""
+    rng = np.random.default_rng(3)
+    bins = rng.integers(0, 5, 40)
+    tree = symbol_tree(rng.normal(0, 1, 40), bins, 5)
+    positives = tree.draws(0, 1)
+    found = tree.shares(np.repeat(positives, 4000, axis=0), 1)
+    np.testing.assert_allclose(found.sum(axis=2), 1)
+    counts = np.stack([tree.sizes - positives[0], positives[0]])
+
+    def means(start, end, depth):
+        if end - start == 1:
+            return np.ones((2, 1))
+        middle = start + (end - start) // 2
+        size, lower = tree.sizes[start:end].sum(), tree.sizes[start:middle].sum()
+        w = (lower + 0.5 * (middle - start)) / (size + 0.5 * (end - start))
+        k = 0.25 * depth**2
+        share = (2 * k * w + counts[:, start:middle].sum(1)) / (2 * k + counts[:, start:end].sum(1))
+        parts = [means(start, middle, depth + 1), means(middle, end, depth + 1)]
+        return np.concatenate([share[:, None] * parts[0], (1 - share)[:, None] * parts[1]], axis=1)
+
+    error = found.std(axis=0) / np.sqrt(4000)
+    assert (np.abs(found.mean(axis=0) - means(0, 5, 1)) < 4.5 * error).all()

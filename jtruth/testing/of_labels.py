@@ -1,0 +1,111 @@
+"""Metrics of true classes and raw predictions, for `jt.metric_posterior`: pure JAX, y first.
+
+A count table does not know scores or probabilities. These functions take the classes of all samples,
+(samples,) codes, and what the classifier said: codes, scores of class 1 (larger: rather class 1), or
+probabilities of shape (samples,), of class 1, or (samples, classes). With the true classes they give what
+scikit-learn's functions of these names give, except where those return a number for what is undefined: here
+it is NaN.
+`mcc` and `kappa` count and then ask the metrics of tables.
+"""
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from jtruth.tables.metrics import METRICS, ratio
+
+Classes = Int[Array, " samples"]
+Scores = Float[Array, " samples"]
+Probabilities = Float[Array, " samples"] | Float[Array, "samples classes"]
+
+
+def log_loss(y: Classes, p: Probabilities) -> Float[Array, ""]:
+    """Mean of -log p(true class); infinite where a true class got probability 0."""
+    given = jnp.take_along_axis(_of_classes(p), y[:, None], axis=1)[:, 0]
+    return -jnp.log(given).mean()
+
+
+def brier(y: Classes, p: Probabilities) -> Float[Array, ""]:
+    """Mean squared error of the probabilities: of class 1 for (samples,), else summed over the classes."""
+    if p.ndim == 1:
+        return ((p - y.astype(p.dtype)) ** 2).mean()
+    return ((p - jax.nn.one_hot(y, p.shape[1], dtype=p.dtype)) ** 2).sum(axis=1).mean()
+
+
+def auc(y: Classes, scores: Scores) -> Float[Array, ""]:
+    """Area under the ROC curve, ties counted half (Mann and Whitney); NaN if a class is absent."""
+    positive = y.astype(scores.dtype)
+    order = jnp.sort(scores)
+    below, to = jnp.searchsorted(order, scores, side="left"), jnp.searchsorted(order, scores, side="right")
+    rank = (below + to + 1).astype(scores.dtype) / 2
+    ones = positive.sum()
+    zeros = positive.size - ones
+    return ratio((rank * positive).sum() - ones * (ones + 1) / 2, ones * zeros)
+
+
+def average_precision(y: Classes, scores: Scores) -> Float[Array, ""]:
+    """Sum over thresholds of precision times the step of recall; equal scores are one threshold."""
+    order = jnp.argsort(-scores)
+    found, descending = jnp.cumsum(y[order]).astype(scores.dtype), -scores[order]
+    last = jnp.searchsorted(descending, descending, side="right") - 1  # of the samples of equal score
+    precision = found[last] / (last + 1).astype(scores.dtype)
+    positive = y[order].astype(scores.dtype)
+    return ratio((precision * positive).sum(), positive.sum())
+
+
+def mcc(y: Classes, y_pred: Classes, num_classes: int = 2) -> Float[Array, ""]:
+    """Matthews correlation; NaN if only one class is true or predicted."""
+    return METRICS["mcc"].of_table(_table(y, y_pred, num_classes))  # type: ignore[union-attr]
+
+
+def kappa(weights: str = "nominal", num_classes: int = 2) -> Callable[[Classes, Classes], Float[Array, ""]]:
+    """Cohen's kappa with "nominal", "linear" or "quadratic" weights."""
+    powers = {"nominal": 0, "linear": 1, "quadratic": 2}
+    if weights not in powers:
+        raise ValueError(f"weights={weights!r}; choose one of {', '.join(powers)}")
+    codes = np.arange(num_classes)
+    apart = np.abs(codes[:, None] - codes[None, :]).astype(float)
+    apart = (apart > 0).astype(float) if weights == "nominal" else apart ** powers[weights]
+
+    def of_labels(y: Classes, y_pred: Classes) -> Float[Array, ""]:
+        table = _table(y, y_pred, num_classes)
+        share = table / table.sum()
+        price = jnp.asarray(apart, table.dtype)
+        chance = share.sum(axis=1) @ price @ share.sum(axis=0)
+        return 1 - ratio((price * share).sum(), chance)
+
+    return of_labels
+
+
+def mean_cost(price: Float[np.ndarray, "classes classes"]) -> Callable[[Classes, Classes], Float[Array, ""]]:
+    """Mean price of a sample; price[true class, predicted class]."""
+    return lambda y, y_pred: jnp.asarray(price)[y, y_pred].mean()
+
+
+def expected_calibration_error(bins: int = 10) -> Callable[[Classes, Scores], Float[Array, ""]]:
+    """Mean distance of probability and frequency of class 1 over bins of equal width, by their samples.
+
+    Frequencies of few samples differ from their probabilities by chance, so this is above 0 even for a
+    calibrated classifier.
+    """
+    if bins < 1:
+        raise ValueError(f"bins is {bins}; give 1 or more")
+
+    def of_labels(y: Classes, p: Scores) -> Float[Array, ""]:
+        place = jnp.clip((p * bins).astype(jnp.int32), 0, bins - 1)
+        gap = jnp.zeros(bins, p.dtype).at[place].add(y.astype(p.dtype) - p)
+        return jnp.abs(gap).sum() / p.size
+
+    return of_labels
+
+
+def _of_classes(p: Probabilities) -> Float[Array, "samples classes"]:
+    return jnp.stack([1 - p, p], axis=1) if p.ndim == 1 else p
+
+
+def _table(y: Classes, y_pred: Classes, num_classes: int) -> Float[Array, "classes classes"]:
+    dtype = jnp.result_type(float)
+    return jnp.zeros((num_classes, num_classes), dtype).at[y, y_pred].add(jnp.ones(y.size, dtype))

@@ -1,0 +1,122 @@
+"""`metric_posterior`: known classes give the function itself, draws follow the exact laws."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from sklearn import metrics
+
+import jtruth as jt
+from jtruth.testing import of_labels
+
+NOISE, PRIOR = jt.noise.Symmetric(0.2, 2), [0.6, 0.4]
+
+
+@pytest.fixture(scope="module")
+def case():
+    """(classes, predictions, scores, labels) of 200 samples and three labelers."""
+    rng = np.random.default_rng(0)
+    y = (rng.random(200) < 0.4).astype(int)
+    z = np.where(rng.random((200, 3)) < 0.2, 1 - y[:, None], y[:, None])
+    score = 1 / (1 + np.exp(-rng.normal(2.0 * y - 1, 1.0)))
+    return y, (score > 0.5).astype(int), score, jt.Labels.from_matrix(z, 2)
+
+
+def accuracy(y, y_pred):
+    return (y == y_pred).mean()
+
+
+def test_known_classes_give_the_function_itself(case):
+    y, y_pred, score, _ = case
+    with np.errstate(divide="ignore"):
+        certain = np.log(np.eye(2)[y])
+    for function, given, expected in (
+        (of_labels.auc, score, metrics.roc_auc_score(y, score)),
+        (of_labels.log_loss, np.stack([1 - score, score], 1), metrics.log_loss(y, score)),
+        (of_labels.mcc, y_pred, metrics.matthews_corrcoef(y, y_pred)),
+    ):
+        found = jt.metric_posterior(function, given, certain, prior=PRIOR, num_draws=20)
+        np.testing.assert_allclose(found.draws, expected, atol=1e-12)
+
+
+def test_draws_follow_the_exact_law_of_the_table(case):
+    """Mean within 4.5 standard errors (7e-6), sd within 10 % (4.5 of its errors at 2000 draws: 7 %)."""
+    _, y_pred, _, labels = case
+    exact = jt.evaluate(y_pred, labels, noise=NOISE, prior=PRIOR)
+    both = lambda y, u: jnp.stack([(y == u).mean(), (y * u).sum() / y.sum()])  # noqa: E731
+    found = jt.metric_posterior(both, y_pred, labels, noise=NOISE, prior=PRIOR, num_draws=2000)
+    for place, law in enumerate((exact.accuracy, exact.recall)):
+        drawn = found.estimate(place)
+        assert abs(drawn.mean - law.mean) < 4.5 * law.sd / np.sqrt(2000)
+        assert abs(drawn.sd / law.sd - 1) < 0.1
+    with pytest.raises(ValueError, match="give 1 indices"):
+        found.estimate()
+
+
+def test_scores_agree_with_the_curves_of_bins(case):
+    """Whole label vectors and count tables of the same bins: one posterior. The key is fixed."""
+    _, _, score, labels = case
+    curve = jt.evaluate_scores(score, labels, noise=NOISE, prior=PRIOR)
+    asked = []
+    found = jt.metric_posterior(of_labels.auc, score, labels, noise=NOISE, prior=PRIOR,
+                                progress=lambda done, planned: asked.append((done, planned)))  # fmt: skip
+    law = found.estimate()
+    assert abs(law.mean - curve.auc.mean) < 4.5 * law.sd / np.sqrt(1000) + curve.hidden
+    assert abs(law.sd / curve.auc.sd - 1) < 0.15
+    assert asked[-1] == (1000, 1000) and "independently" in str(found)
+
+
+def test_learned_error_rates_and_gold(case):
+    """The same posterior as `evaluate`: means within .4 of an interval's half width; the keys are fixed."""
+    y, y_pred, score, labels = case
+    exact = jt.evaluate(y_pred, labels, assume="independent").accuracy
+    law = jt.metric_posterior(accuracy, y_pred, labels, assume="independent").estimate()
+    assert abs(law.mean - exact.mean) < 0.4 * exact.sd and abs(law.sd / exact.sd - 1) < 0.2
+    gold = np.where(np.arange(200) < 195, y, -1)
+    known = jt.metric_posterior(of_labels.auc, score, labels, assume="independent", gold=gold, num_draws=100)
+    assert abs(known.estimate().mean - metrics.roc_auc_score(y, score)) < 0.02
+    with pytest.raises(ValueError, match="vouch for it"):
+        jt.metric_posterior(accuracy, y_pred, labels)
+
+
+def test_host_functions_are_slow_and_say_so(case):
+    _, _, score, labels = case
+    options = {"noise": NOISE, "prior": PRIOR, "num_draws": 50}
+    slow = jt.metric_posterior(metrics.roc_auc_score, score, labels, **options)
+    fast = jt.metric_posterior(of_labels.auc, score, labels, **options)
+    np.testing.assert_allclose(slow.draws, fast.draws, atol=1e-12)
+    assert "slow" in slow.warnings[-1] and not fast.warnings
+
+
+def test_three_classes():
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 3, 150)
+    z = np.where(rng.random((150, 3)) < 0.2, (y[:, None] + 1) % 3, y[:, None])
+    p = 0.4 * rng.dirichlet(np.ones(3), 150) + 0.6 * np.eye(3)[y]
+    labels = jt.Labels.from_matrix(z, 3)
+    found = jt.metric_posterior(of_labels.log_loss, p, labels, noise=jt.noise.Symmetric(0.2, 3),
+                                prior=np.full(3, 1 / 3), num_draws=200)  # fmt: skip
+    assert abs(found.estimate().mean - metrics.log_loss(y, p)) < 5 * found.estimate().sd
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"num_draws": 1}, "num_draws is 1"),
+        ({"prediction": [0.1, np.nan, 0.3, 0.2]}, r"scores\[1\] is nan"),
+        ({"prediction": np.full((4, 2), 0.4)}, "sum to 1"),
+        ({"prediction": np.full((4, 3), 1 / 3)}, "shape"),
+        ({"prediction": [0, 1, 2, 1]}, "2"),
+        ({"prior": None}, "class prior too"),
+        ({"assume": "luck"}, "assume"),
+        ({"fn": lambda y, u: np.zeros(int(np.sum(y)))}, "shape"),
+    ],
+)
+def test_refused(as_installed, change, message):
+    good = {
+        "fn": accuracy,
+        "prediction": [0, 1, 1, 0],
+        "labels": np.log([[0.8, 0.2], [0.3, 0.7]] * 2),
+        "prior": [0.5, 0.5],
+    }
+    with pytest.raises(ValueError, match=message):
+        jt.metric_posterior(**{**good, **change})
