@@ -2,10 +2,10 @@
 
 A metric of raw scores or probabilities (log loss, Brier score, the area of the scores themselves) is no
 function of a count table, but of the classes of all samples. So whole label vectors are drawn from their
-posterior given labels and predictions, and the function is asked of each, many at once, in chunks of
-bounded memory. What a classifier said enters the posterior through its symbol: the predicted class, or for numbers
-the bin of the score (20 bins of equal mass, smooth prior; see `scores`). Given the classifier's rows K classes
-are independent,
+posterior given labels and predictions, and the function is asked of each, many at once, in chunks of bounded
+memory. What a classifier said enters the posterior through its symbol: the predicted class, or for numbers
+the bin of the score (20 bins of equal mass, smooth prior; see `scores`). Given the classifier's rows K
+classes are independent,
 
     p(y_i = c | K, z, symbols) ~ p(z_i | c) prior[c] K[c, symbol_i],
 
@@ -186,8 +186,8 @@ def _probabilities(p: np.ndarray, size: int, classes: int) -> np.ndarray:
     bad = np.flatnonzero(~np.isfinite(p).all(axis=1) | (p < 0).any(axis=1) | (abs(p.sum(axis=1) - 1) > 1e-5))
     if bad.size:
         raise ValueError(
-            f"probabilities of sample {bad[0]} are {p[bad[0]].tolist()}; none may be negative and they sum to 1 "
-            f"({bad.size} such samples)"
+            f"probabilities of sample {bad[0]} are {p[bad[0]].tolist()}; they must not be negative, and "
+            f"sum to 1 ({bad.size} such samples)"
         )
     return p.astype(np.float64)
 
