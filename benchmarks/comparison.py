@@ -20,9 +20,9 @@ K = 2..8, the accuracy of the first in .955 .960 .950 .975 .965 .910 .630, with 
 -.006 -.013 -.025: the flat prior over 2^K tuples wins where tuples have few samples. With one label a sample
 and recall it is .96 .97 .97 .90 (K = 5) and .10 (K = 8). So `compare_classifiers` takes four at once.
 
-P(first is better), 800 sets: means .02 .14 .24 .35 .44 .54 .66 .75 .85 .98 in ten equal ranges; shares that were
-better .02 .15 .40 .39 .47 .51 .59 .88 .87 .96 (249 49 36 32 34 40 41 26 41 252 sets; errors .05 to .09 in
-the middle ranges).
+P(first is better), 800 sets: means .02 .14 .24 .35 .44 .54 .66 .75 .85 .98 in ten equal ranges; shares that
+were better .02 .15 .40 .39 .47 .51 .59 .88 .87 .96 (249 49 36 32 34 40 41 26 41 252 sets; errors .05 to .09
+in the middle ranges).
 """
 
 import sys
