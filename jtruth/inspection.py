@@ -159,7 +159,7 @@ def inspect_file(
         sep: separator, a comma (in .tsv files a tab) unless given.
         task, worker, label: columns that are known; advice keeps to them.
     """
-    return look_at(read_table(path, sep), {"task": task, "worker": worker, "label": label}, sep)
+    return look_at(read_table(path, sep), {"task": task, "worker": worker, "label": label})
 
 
 def _findings(labels: Labels, pairs: agreement.LabelerPairs) -> Iterator[Finding]:
@@ -171,6 +171,14 @@ def _findings(labels: Labels, pairs: agreement.LabelerPairs) -> Iterator[Finding
     def named(which: np.ndarray) -> str:
         return quoted((workers[t] for t in np.flatnonzero(which)), 4)
 
+    words = _vocabularies(labels)
+    if len(words) > 1:
+        said = "; ".join(f"{who}: {what}" for who, what in words[:3])
+        text = (
+            f"Labelers use different words and share none ({said}): say which mean the same (--map a=x,b=x; "
+            "numbers by --pass-at)."
+        )
+        yield Finding("vocabularies", text)
     groups = agreement.separate_groups(sample, labeler, (labels.num_labelers, labels.num_samples))
     if groups > 1 and pairs.shared.nnz:
         text = f"The labelers fall into {groups} groups without a common sample: compare only within a group."
@@ -201,6 +209,19 @@ def _findings(labels: Labels, pairs: agreement.LabelerPairs) -> Iterator[Finding
     if repeats:
         text = f"{repeats} labels repeat a labeler on the same sample: they count as independent labels."
         yield Finding("repeats", text)
+
+
+def _vocabularies(labels: Labels) -> list[tuple[str, str]]:
+    """(labelers, their classes) of groups of labelers who use two classes or more and share none."""
+    _, labeler, label = labels.entries()
+    group = agreement.groups_of(labeler, label, (labels.num_labelers, labels.num_classes))
+    workers, found = labels.workers or range(labels.num_labelers), []
+    for g in dict.fromkeys(group.tolist()):
+        classes = np.unique(label[group == g])
+        if classes.size > 1:  # one class alone is a labeler who never says another
+            who = quoted((workers[t] for t in np.unique(labeler[group == g])), 3)
+            found.append((who, quoted((labels.class_names[c] for c in classes), 4)))
+    return found
 
 
 def _opposed(labels: Labels, pairs: agreement.LabelerPairs) -> np.ndarray:

@@ -8,7 +8,6 @@ import pytest
 
 from jtruth._validation.agreement import labeler_pairs
 from jtruth.inspection import inspect_file, inspect_labels
-from jtruth.io import read_labels
 from jtruth.labels import Labels
 
 
@@ -190,7 +189,7 @@ LONG = "".join(f"{k // 2},{k % 2},{k % 3 % 2}\n" for k in range(20))
             "tooth,r1,r2,r3\n" + "".join(f"x{k},{k % 2},{k % 3 % 2},{k % 5 // 4 or ''}\n" for k in range(9)),
             "wide",
             None,
-            "frame.rename(columns={'tooth': 'task'}).melt('task', var_name='worker', value_name='label', ",
+            "('r1', 'r2', 'r3'); the task is 'tooth'.",
         ),
         ("0,1,2\n" + LONG, "unknown", None, "The first line looks like data"),
     ],
@@ -209,16 +208,16 @@ def test_file_columns(tmp_path):
     assert [c.num_values for c in columns] == [2, 2, 1] and [c.num_missing for c in columns] == [0, 0, 2]
 
 
-def test_the_recipe_for_a_wide_table_keeps_ids_and_order(tmp_path, monkeypatch):
-    """Run what is printed, on a table with missing cells, ids like 007, and a named task column."""
-    monkeypatch.chdir(tmp_path)
-    rows = [f"{k:03d};note;{k % 2};{'' if k % 3 == 0 else k % 2};{k // 4 % 2}" for k in range(12, 0, -1)]
-    (tmp_path / "wide.csv").write_text("\n".join(["key;remark;ann;bob;NA", *rows]) + "\n")
-    look = inspect_file(tmp_path / "wide.csv", sep=";", task="key")
-    code = [line.strip() for line in look.advice if line.startswith("  ")]
-    exec("import pandas\n" + "\n".join(code), {})
-    labels = read_labels(tmp_path / "labels.csv")
-    assert labels.tasks == tuple(f"{k:03d}" for k in range(12, 0, -1))
-    assert set(labels.workers) == {"ann", "bob", "NA"}
-    expected = [[k % 2, -1 if k % 3 == 0 else k % 2, k // 4 % 2] for k in range(12, 0, -1)]
-    assert labels.to_matrix()[:, [labels.workers.index(w) for w in ("ann", "bob", "NA")]].tolist() == expected
+def test_labelers_who_use_different_words_are_seen():
+    labels = Labels.from_long(
+        [1, 2, 3, 1, 2, 3, 1, 2, 3],
+        ["a"] * 3 + ["b"] * 3 + ["c"] * 3,
+        ["yes", "no", "yes", "4", "2", "5", "no", "no", "no"],
+    )
+    found = {one.name: one.message for one in inspect_labels(labels).findings}
+    assert (
+        "('a', 'c': 'no', 'yes'; 'b': '2', '4', '5')" in found["vocabularies"]
+        and "--map" in found["vocabularies"]
+    )
+    same = Labels.from_long([1, 2, 1, 2], ["a", "a", "b", "b"], ["yes", "yes", "no", "no"])
+    assert "vocabularies" not in {one.name for one in inspect_labels(same).findings}

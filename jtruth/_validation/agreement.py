@@ -56,9 +56,19 @@ def full_agreement(pairs: LabelerPairs, at_least: int) -> list[tuple[int, int, i
     return sorted(((int(first[k]), int(second[k]), int(shared[k])) for k in found), key=lambda pair: -pair[2])
 
 
+def groups_of(labeler: np.ndarray, other: np.ndarray, size: tuple[int, int]) -> np.ndarray:
+    """Group of the labeler of each label: labelers who share something (samples, classes) are in one group.
+
+    Args:
+        labeler: (labels,) codes.
+        other: (labels,) codes of what may be shared.
+        size: numbers of labelers and of those things.
+    """
+    edges = sparse.csr_array((np.ones(len(other)), (labeler, size[0] + other)), shape=(sum(size),) * 2)
+    _, group = sparse.csgraph.connected_components(edges, directed=False)
+    return group[labeler]
+
+
 def separate_groups(sample: np.ndarray, labeler: np.ndarray, size: tuple[int, int]) -> int:
     """Number of groups of labelers that no shared sample connects; `size` is (labelers, samples)."""
-    nodes = size[0] + size[1]
-    edges = sparse.csr_array((np.ones(len(sample)), (labeler, size[0] + sample)), shape=(nodes, nodes))
-    _, group = sparse.csgraph.connected_components(edges, directed=False)
-    return len(np.unique(group[labeler]))
+    return len(np.unique(groups_of(labeler, sample, size)))

@@ -17,7 +17,7 @@ _WORDS = {
     "worker": "worker rater annotator labeler labeller coder judge expert observer reader user assessor",
     "label": "label rating answer response annotation category class judgment judgement vote value",
 }
-_COUNT_WORDS = {"n", "count", "counts", "freq", "frequency", "weight"}
+COUNT_WORDS = {"n", "count", "counts", "freq", "frequency", "weight"}
 _ASK = (
     "jtruth needs three columns: which task, which worker, which label.",
     "Say which they are: --task NAME --worker NAME --label NAME",
@@ -45,6 +45,8 @@ class FileLook:
     layout: str  # "long", "one row per task", "wide" or "unknown"
     mapping: dict | None  # role -> column name, where all three are clear
     advice: tuple
+    labelers: tuple = ()  # columns of labelers, where the layout is wide
+    wide_task: str | None = None  # the column of tasks there; None: the number of the row
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
@@ -63,30 +65,32 @@ class FileLook:
         return "\n".join(lines + list(self.advice))
 
 
-def look_at(table: Table, given: Mapping[str, str] | None = None, sep: str | None = None) -> FileLook:
+def look_at(table: Table, given: Mapping[str, str] | None = None) -> FileLook:
     """Describe a table; guesses are by the names of columns and by their values, nothing is converted.
 
     Args:
         table: the table.
         given: role ("task", "worker", "label") -> column, as far as the user said; not guessed then.
-        sep: separator that the file was read with, None for the usual one.
     """
     columns = tuple(_column(name, values) for name, values in zip(table.header, table.columns, strict=True))
     said = {role: name for role, name in (given or {}).items() if name in table.header}
     roles = {role: said.get(role) or _guess(role, table.header) for role in _WORDS}
-    layout, advice = "unknown", _ASK
+    layout, advice, labelers, task = "unknown", _ASK, (), None
     wide = _label_columns(columns, len(table.columns[0]))
     if _is_data(table.header):
         advice += ("The first line looks like data. Put a line with the names of the columns before it.",)
     elif all(roles.values()) and len(set(roles.values())) == 3:
         layout, advice = "long", _long_advice(roles)
     elif len(wide) > 1:
-        wide = [name for name in wide if name != said.get("task")]
-        layout, advice = "wide", _wide_advice(table, wide, said.get("task"), sep)
+        layout, labelers = "wide", tuple(name for name in wide if name != said.get("task"))
+        task = _wide_task(table.header, labelers, said.get("task"))
+        advice = _wide_advice(table.header, labelers, task)
     elif roles["task"] and roles["label"] and not roles["worker"]:
         layout, advice = "one row per task", _pairs_advice(table, roles)
     mapping = {role: str(name) for role, name in roles.items()} if layout == "long" else None
-    return FileLook(table.source.name, len(table.columns[0]), columns, layout, mapping, advice)
+    return FileLook(
+        table.source.name, len(table.columns[0]), columns, layout, mapping, advice, labelers, task
+    )
 
 
 def _column(name: str, values: list) -> ColumnLook:
@@ -112,7 +116,7 @@ def _guess(role: str, header: tuple) -> str | None:
 def _label_columns(columns: tuple[ColumnLook, ...], num_rows: int) -> list[str]:
     """Columns that look like one labeler each: few values, and the same ones."""
     few = [c for c in columns if 0 < c.num_values <= min(FEW_VALUES, num_rows // 2)]
-    few = [c for c in few if c.name.casefold() not in _COUNT_WORDS]
+    few = [c for c in few if c.name.casefold() not in COUNT_WORDS]
     return [c.name for c in few if sum(bool(set(c.examples) & set(other.examples)) for other in few) > 1]
 
 
@@ -125,27 +129,21 @@ def _long_advice(roles: dict) -> tuple:
     return (f"This looks like one label per row. Read it by {shell} (in Python: {python}).",)
 
 
-def _wide_advice(table: Table, workers: list[str], task: str | None, sep: str | None) -> tuple:
-    """A recipe that keeps every id as the text it is, and the tasks in the order of the file."""
-    other = [name for name in table.header if name not in workers]
-    counts = [name for name in other if name.casefold() in _COUNT_WORDS]
-    task = task or _guess("task", tuple(other)) or next((name for name in other if name not in counts), None)
-    extra = [name for name in other if name != task]
-    how = f", sep={sep!r}" if sep else ""
-    frame = "frame" + (f".drop(columns={extra!r})" if extra else "")
-    if task is None:
-        frame += ".reset_index(names='task')"
-    elif task != "task":
-        frame += f".rename(columns={{{task!r}: 'task'}})"
-    lines = [
-        f"This looks wide: one row per task and one column per worker ({quoted(workers)}).",
-        "jtruth reads one label per row (task, worker, label). With pandas:",
-        f"  frame = pandas.read_csv({table.source.name!r}, dtype=str, keep_default_na=False{how})",
-        f"  long = {frame}.melt('task', var_name='worker', value_name='label', ignore_index=False)",
-        "  long[long['label'] != ''].sort_index(kind='stable').to_csv('labels.csv', index=False)",
-    ]
+def _wide_task(header: tuple, workers: tuple, task: str | None) -> str | None:
+    """The column of task ids of a wide table."""
+    other = tuple(name for name in header if name not in workers and name.casefold() not in COUNT_WORDS)
+    return task or _guess("task", other) or next(iter(other), None)
+
+
+def _wide_advice(header: tuple, workers: tuple, task: str | None) -> tuple:
+    """How a wide table will be read, and what would change that."""
+    where = f"the task is {task!r}" if task else "tasks are the numbers of the rows"
+    lines = [f"This looks wide: one row per task and one column per worker ({quoted(workers)}); {where}."]
+    counts = [name for name in header if name.casefold() in COUNT_WORDS]
     if counts:
         lines.append(f"{counts[0]!r} may count rows: first repeat each row, with a task id of its own.")
+    else:
+        lines.append("It is read as it is; --task NAME names the task, --wide takes all other columns.")
     return tuple(lines)
 
 

@@ -62,12 +62,16 @@ def frame_columns(frame: Any, columns: dict[str, str]) -> tuple[list, ...]:
     return tuple(table[name].to_list() for name in columns.values())
 
 
+class MissingColumn(ValueError):
+    """A table lacks a column that was asked for."""
+
+
 def check_columns(header: Iterable[str], columns: dict[str, str], source: Source) -> None:
     """Refuse a table without the wanted columns."""
     header = list(header)
     for role, name in columns.items():
         if name not in header:
-            raise ValueError(
+            raise MissingColumn(
                 source.says(
                     f"no column {name!r}; the columns are {quoted(header, 12)}. "
                     f"Say which one holds the {role} by {role}=... (at the command line --{role} ...)."

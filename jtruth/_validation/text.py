@@ -22,7 +22,7 @@ from jtruth._validation.words import Source, duplicates, quoted, shown, some
 
 _NO_TEXT = {  # first bytes of files that are no text tables
     b"PK\x03\x04": "an Excel or zip file. Save the table as CSV",
-    b"PAR1": "a Parquet file. Read it with pandas or polars and use Labels.from_frame",
+    b"PAR1": "a Parquet file. It can be read as labels or predictions, not here",
     b"\xff\xfe": "UTF-16 text. Save it as UTF-8",
     b"\xfe\xff": "UTF-16 text. Save it as UTF-8",
 }

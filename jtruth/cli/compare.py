@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from jtruth.cli.options import Columns, Draws, LabelsFile
+from jtruth.cli.options import Beside, Columns, Draws, LabelsFile
 from jtruth.cli.output import Output, check_writable, progress
 
 
@@ -16,7 +16,9 @@ class Rivals:
 
     files: Annotated[
         list[Path],
-        typer.Argument(metavar="A.csv B.csv [C.csv ...]", help="Predictions: columns task, label."),
+        typer.Argument(
+            metavar="A.csv B.csv [C.csv ...]", help="Predictions: columns task, label; or column:NAME."
+        ),
     ]
 
 
@@ -50,16 +52,24 @@ class Question:
 
 
 def compare(
-    source: LabelsFile, rivals: Rivals, asked: Question, draws: Draws, columns: Columns, output: Output
+    source: LabelsFile,
+    rivals: Rivals,
+    asked: Question,
+    draws: Draws,
+    columns: Columns,
+    beside: Beside,
+    output: Output,
 ) -> None:
     """Which classifier is better, and with what probability: no label is taken as true."""
+    from jtruth._validation.text import read_bytes
     from jtruth.cli import reading
     from jtruth.evaluation import compare_classifiers
 
     reading.one_stdin(source.file, *rivals.files, asked.gold, asked.noise)
     with progress("sweeps") as advance:
-        labels = reading.labels_of(source.file, columns)
-        predictions, labels, notes = reading.rivals_of(rivals.files, labels, columns, asked.common_only)
+        given = reading.Given(read_bytes(source.file), columns, beside)
+        labels = reading.labels_of(given.file, columns, (*rivals.files, asked.gold))
+        predictions, labels, notes = reading.rivals_of(rivals.files, labels, given, asked.common_only)
         noise, prior = reading.noise_of(asked.noise, labels)
         found = compare_classifiers(
             predictions,
@@ -69,7 +79,7 @@ def compare(
             at_least=asked.at_least,
             noise=noise,
             prior=prior if asked.prior is None else reading.numbers(asked.prior),
-            gold=reading.gold_of(asked.gold, labels, columns, asked.common_only),
+            gold=reading.gold_of(asked.gold, labels, given, asked.common_only),
             assume=asked.assume,
             positive=None if asked.positive is None else reading.class_code(asked.positive, labels),
             level=draws.level,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from jtruth.cli.options import Columns, Draws, LabelsFile, typed
+from jtruth.cli.options import Beside, Columns, Draws, LabelsFile, typed
 from jtruth.cli.output import Reported, progress
 
 
@@ -17,13 +17,14 @@ class Graded:
 
     predictions: Annotated[
         Path | None,
-        typer.Option("--predictions", help="Table with columns task, label: the classifier to grade."),
+        typer.Option("--predictions", help="The classifier: a table task, label; or column:NAME."),
     ] = None
     rater: Annotated[
         str | None, typer.Option("--rater", help="Grade this worker against the others instead.")
     ] = None
     gold: Annotated[
-        Path | None, typer.Option("--gold", help="Table task, label of labels known to be true.")
+        Path | None,
+        typer.Option("--gold", help="Labels known to be true: a table task, label; or column:NAME."),
     ] = None
     noise: Annotated[Path | None, typer.Option("--noise", help="JSON file with known error rates.")] = None
     prior: Annotated[str | None, typer.Option("--prior", help="Class prior, for example .8,.2")] = None
@@ -51,7 +52,13 @@ class Cache:
 
 
 def evaluate(
-    source: LabelsFile, graded: Graded, draws: Draws, columns: Columns, output: Reported, cache: Cache
+    source: LabelsFile,
+    graded: Graded,
+    draws: Draws,
+    columns: Columns,
+    beside: Beside,
+    output: Reported,
+    cache: Cache,
 ) -> None:
     """Grade a classifier (or one labeler) with noisy labels: no label is taken as true."""
     if (graded.predictions is None) == (graded.rater is None):
@@ -60,15 +67,17 @@ def evaluate(
 
     from jtruth import evaluation
     from jtruth._cache import use_compilation_cache
+    from jtruth._validation.text import read_bytes
     from jtruth.cli import reading
 
     reading.one_stdin(source.file, graded.predictions, graded.gold, graded.noise)
     if cache.cache is not None:
         use_compilation_cache(cache.cache)
     with progress("sweeps") as advance:
-        labels = reading.labels_of(source.file, columns)
+        given = reading.Given(read_bytes(source.file), columns, beside)
+        labels = reading.labels_of(given.file, columns, (graded.predictions, graded.gold))
         if graded.predictions is not None:
-            found = reading.predictions_of(graded.predictions, labels, columns, graded.common_only)
+            found = reading.predictions_of(graded.predictions, labels, given, graded.common_only)
         else:
             found = reading.rater_of(str(graded.rater), labels)
         y_pred, labels, notes = found
@@ -78,7 +87,7 @@ def evaluate(
             labels,
             noise=noise,
             prior=prior if graded.prior is None else reading.numbers(graded.prior),
-            gold=reading.gold_of(graded.gold, labels, columns, graded.common_only),
+            gold=reading.gold_of(graded.gold, labels, given, graded.common_only),
             assume=graded.assume,
             method=graded.method,
             fast=graded.fast,
@@ -88,15 +97,15 @@ def evaluate(
             progress=advance,
         )
     result = result.with_warnings(notes)
-    step = _next(source.file, graded, draws, columns, result.interval_kind)
+    step = _next(source.file, (graded, draws, columns, beside), result.interval_kind)
     output.give_page(f"{result}\n\nnext: {step}", result.to_dict(), result.page, draws.seed)
 
 
-def _next(file: Path, graded: Graded, draws: Draws, columns: Columns, kind: str) -> str:
+def _next(file: Path, given: tuple[Graded, Draws, Columns, Beside], kind: str) -> str:
     """The command worth running next: gold where only gold helps, else a look at the labels."""
-    name = shlex.quote(str(file))
+    name, columns = shlex.quote(str(file)), given[2]
     if kind != "sensitivity range":
         command = f"jtruth inspect {name} {typed(columns)}".strip()
         return f"{command}  # what the labels look like, and what is suspicious"
-    command = f"jtruth evaluate {name} {typed(graded, draws, columns)} --gold GOLD.csv"
+    command = f"jtruth evaluate {name} {typed(*given)} --gold GOLD.csv"
     return f"{command}  # columns {columns.task}, {columns.label}: the truth of 30 random samples"

@@ -21,19 +21,21 @@ class LooseColumns(Columns):
 
 def inspect(source: LabelsFile, columns: LooseColumns, output: Output) -> None:
     """Say what a label file looks like, what can be estimated from it, and what is suspicious."""
+    from jtruth._validation.ids import MissingColumn
     from jtruth._validation.text import read_bytes
     from jtruth.cli.reading import labels_of
     from jtruth.inspection import inspect_file, inspect_labels
 
     file = read_bytes(source.file)  # once: a pipe cannot be read again
-    roles = {"task": columns.task, "worker": columns.worker, "label": columns.label}
-    look = inspect_file(file, sep=columns.sep, **roles)
-    if set(roles.values()) <= {column.name for column in look.columns}:
+    try:
         labels = labels_of(file, columns)
+    except MissingColumn:
+        roles = {"task": columns.task, "worker": columns.worker, "label": columns.label}
+        look = inspect_file(file, sep=columns.sep, **roles)
+        output.give(str(look), look.to_dict())
+    else:
         found = inspect_labels(labels, file=str(source.file), options=_needed(columns, labels))
         output.give(str(found), found.to_dict())
-    else:
-        output.give(str(look), look.to_dict())
 
 
 def _needed(columns: LooseColumns, labels: Any) -> str:

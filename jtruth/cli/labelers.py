@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from jtruth.cli.options import Columns, Draws, LabelsFile
+from jtruth.cli.options import Beside, Columns, Draws, LabelsFile
 from jtruth.cli.output import Reported, progress
 
 
@@ -15,22 +15,27 @@ class Known:
     """What is known of the truth."""
 
     gold: Annotated[
-        Path | None, typer.Option("--gold", help="Table task, label of labels known to be true.")
+        Path | None,
+        typer.Option("--gold", help="Labels known to be true: a table task, label; or column:NAME."),
     ] = None
 
 
-def labelers(source: LabelsFile, known: Known, draws: Draws, columns: Columns, output: Reported) -> None:
+def labelers(
+    source: LabelsFile, known: Known, draws: Draws, columns: Columns, beside: Beside, output: Reported
+) -> None:
     """Each labeler's accuracy and confusion matrix with intervals, worst first."""
     import jax
 
-    from jtruth.cli.reading import gold_of, labels_of, one_stdin
+    from jtruth._validation.text import read_bytes
+    from jtruth.cli.reading import Given, gold_of, labels_of, one_stdin
     from jtruth.evaluation import evaluate_labelers
 
     one_stdin(source.file, known.gold)
     with progress("sweeps") as advance:
-        labels = labels_of(source.file, columns)
+        given = Given(read_bytes(source.file), columns, beside)
+        labels = labels_of(given.file, columns, (known.gold,))
         report = evaluate_labelers(
-            labels, gold=gold_of(known.gold, labels, columns), level=draws.level,
+            labels, gold=gold_of(known.gold, labels, given), level=draws.level,
             key=jax.random.key(draws.seed), progress=advance,
         )  # fmt: skip
     output.give_page(str(report), report.to_dict(), report.page, draws.seed)

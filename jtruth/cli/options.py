@@ -32,10 +32,30 @@ class Columns:
     ] = "error"
     missing: Annotated[str, typer.Option("--missing", help="Rows without a label: error or drop.")] = "error"
 
+    wide: Annotated[
+        bool, typer.Option("--wide", help="One row per task, every other column is a labeler.")
+    ] = False
+    map: Annotated[
+        str | None, typer.Option("--map", help="What labels mean: yes=pass,true=pass,no=fail,...")
+    ] = None
+    pass_at: Annotated[
+        float | None, typer.Option("--pass-at", help="Numbers of at least this are pass, others fail.")
+    ] = None
+
     def __post_init__(self) -> None:
         if self.sep is not None and len(self.sep) != 1:
             hint = "; for a tab type $'\\t'" if self.sep == "\\t" else ""
             raise ValueError(f"--sep {self.sep!r}: a separator is one character{hint}")
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Columns of tables of predictions and gold, where they have names of their own."""
+
+    pred_task: Annotated[str | None, typer.Option("--pred-task", help="Column of tasks there.")] = None
+    pred_label: Annotated[str | None, typer.Option("--pred-label", help="Column of predictions.")] = None
+    gold_task: Annotated[str | None, typer.Option("--gold-task", help="Column of tasks in gold.")] = None
+    gold_label: Annotated[str | None, typer.Option("--gold-label", help="Column of gold labels.")] = None
 
 
 @dataclass(frozen=True)

@@ -3,18 +3,28 @@
 from collections.abc import Sequence
 from functools import reduce
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from jtruth._validation import with_tasks
 from jtruth._validation.text import File
-from jtruth.cli.options import Columns
-from jtruth.io import read_gold, read_labels, read_noise, read_predictions
+from jtruth.cli.options import Beside, Columns
+from jtruth.io import Reading, Words, read_gold, read_labels, read_noise, read_predictions, task_table
+from jtruth.io.vocabulary import typed_map
 from jtruth.labels import Labels
 from jtruth.noise import ConfusionMatrices, DifficultyFallibility, NoiseModel, Symmetric
 
 _STDIN = Path("-")
+_COLUMN = "column:"
+
+
+class Given(NamedTuple):
+    """The file of labels, and how it and the tables beside it are to be read."""
+
+    file: Path | File
+    columns: Columns
+    beside: Beside = Beside()
 
 
 def one_stdin(*paths: Path | None) -> None:
@@ -23,42 +33,56 @@ def one_stdin(*paths: Path | None) -> None:
         raise ValueError("only one file can be '-': standard input is read once")
 
 
-def labels_of(file: Path | File, columns: Columns) -> Labels:
-    """The labels of a file."""
+def labels_of(file: Path | File, columns: Columns, beside: tuple[Path | None, ...] = ()) -> Labels:
+    """The labels of a file; columns of it that are predictions or gold (`beside`) are no labelers."""
     classes = None if columns.classes is None else [name.strip() for name in columns.classes.split(",")]
+    leave_out = tuple(name for path in beside if (name := column_of(path)) is not None)
     return read_labels(
         file, task=columns.task, worker=columns.worker, label=columns.label, sep=columns.sep,
         classes=classes, repeats=columns.repeats, missing=columns.missing,
+        how=Reading(columns.wide, leave_out, words_of(columns)),
     )  # fmt: skip
 
 
-def gold_of(
-    file: Path | None, labels: Labels, columns: Columns, common_only: bool = False
-) -> np.ndarray | None:
+def words_of(columns: Columns) -> Words:
+    """What labels mean, as far as that was said."""
+    return Words(None if columns.map is None else typed_map(columns.map), columns.pass_at)
+
+
+def column_of(path: Path | None) -> str | None:
+    """The name in column:NAME; None for a file."""
+    text = "" if path is None else str(path)
+    return text.removeprefix(_COLUMN) if text.startswith(_COLUMN) else None
+
+
+def gold_of(path: Path | None, labels: Labels, given: Given, common_only: bool = False) -> np.ndarray | None:
     """Class codes known to be true, -1 elsewhere; None without a file."""
-    if file is None:
+    if path is None:
         return None
-    return read_gold(file, labels, common_only=common_only, **_of_tasks(columns))
+    table, options = _beside(path, given, given.beside.gold_task, given.beside.gold_label)
+    return read_gold(table, labels, common_only=common_only, **options)
 
 
 def predictions_of(
-    file: Path, labels: Labels, columns: Columns, common_only: bool
+    path: Path, labels: Labels, given: Given, common_only: bool
 ) -> tuple[np.ndarray, Labels, tuple[str, ...]]:
-    """(y_pred, labels to judge it by, notes) of a file of predictions."""
-    read = read_predictions(file, labels, common_only=common_only, **_of_tasks(columns))
+    """(y_pred, labels to judge it by, notes) of a file or column of predictions."""
+    table, options = _beside(path, given, given.beside.pred_task, given.beside.pred_label)
+    read = read_predictions(table, labels, common_only=common_only, **options)
     chosen = labels if read.samples.size == labels.num_samples else labels.restrict(read.samples)
     return read.y_pred, chosen, read.notes
 
 
 def rivals_of(
-    files: Sequence[Path], labels: Labels, columns: Columns, common_only: bool
+    files: Sequence[Path], labels: Labels, given: Given, common_only: bool
 ) -> tuple[dict[str, np.ndarray], Labels, tuple[str, ...]]:
     """(predictions by name of the file, labels to judge them by, notes) of several files of predictions."""
-    names = [file.name.removesuffix(".gz").rsplit(".", 1)[0] for file in files]
+    names = [column_of(file) or file.name.removesuffix(".gz").rsplit(".", 1)[0] for file in files]
     twice = next((name for k, name in enumerate(names) if name in names[:k]), None)
     if twice is not None:
         raise ValueError(f"two classifiers are called {twice!r}: the name of the file is the classifier's")
-    read = [read_predictions(file, labels, common_only=common_only, **_of_tasks(columns)) for file in files]
+    tables = [_beside(file, given, given.beside.pred_task, given.beside.pred_label) for file in files]
+    read = [read_predictions(one, labels, common_only=common_only, **options) for one, options in tables]
     notes = tuple(note for one in read for note in one.notes)
     common = reduce(np.intersect1d, [one.samples for one in read])
     if not common.size:
@@ -73,9 +97,14 @@ def rivals_of(
     return {name: with_tasks(np.asarray(y), chosen.tasks) for name, y in kept.items()}, chosen, notes
 
 
-def _of_tasks(columns: Columns) -> dict[str, Any]:
-    """How to read a table with one row for each task."""
-    return {"task": columns.task, "label": columns.label, "sep": columns.sep}
+def _beside(path: Path, given: Given, task: str | None, label: str | None) -> tuple[Any, dict[str, Any]]:
+    """A table with a row for each task, and how to read it."""
+    columns, name = given.columns, column_of(path)
+    options: dict[str, Any] = {"sep": columns.sep, "words": words_of(columns)}
+    if name is not None:
+        table = task_table(given.file, columns.task, name, sep=columns.sep)
+        return table, options | {"task": table.header[0], "label": table.header[1]}
+    return path, options | {"task": task or columns.task, "label": label or columns.label}
 
 
 def rater_of(worker: str, labels: Labels) -> tuple[np.ndarray, Labels, tuple[str, ...]]:

@@ -1,6 +1,18 @@
 """Files to labels, predictions, gold labels and noise models, and back."""
 
 from jtruth.io.noise import read_noise
-from jtruth.io.tables import Predictions, read_gold, read_labels, read_predictions, write_labels
+from jtruth.io.reading import Reading, read_labels, write_labels
+from jtruth.io.tables import Predictions, read_gold, read_predictions, task_table
+from jtruth.io.vocabulary import Words
 
-__all__ = ["Predictions", "read_gold", "read_labels", "read_noise", "read_predictions", "write_labels"]
+__all__ = [
+    "Predictions",
+    "Reading",
+    "Words",
+    "read_gold",
+    "read_labels",
+    "read_noise",
+    "read_predictions",
+    "task_table",
+    "write_labels",
+]

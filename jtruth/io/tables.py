@@ -1,29 +1,27 @@
-"""Files to labels, predictions and gold labels.
-
-Tables are read as text and every field stays what it is: "001" is not 1, a worker may be called "NA", and a
-row that does not fit the header is an error with its line number. Only the *label* can be missing: empty, or
-text such as "NA" or "null" that is not named in `classes`.
+"""Tables with one row for each task: predictions and gold labels, beside labels that are read already.
 
 Task ids connect the files. They are compared as text, so labels built in Python with tasks 1, 2, 3 meet the
-ids "1", "2", "3" of a file; where labels have no ids, the number of the sample is its id.
+ids "1", "2", "3" of a file; where labels have no ids, the number of the sample is its id. Predictions and
+gold may also be a column of the file of labels: `task_table` makes a table of it.
 """
 
-import csv
-import gzip
-from collections.abc import Iterable
 from dataclasses import dataclass
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from jtruth import _validation as check
-from jtruth._validation.text import File, Table, read_table
+from jtruth._validation.guess import look_at
+from jtruth._validation.ids import MISSING_TEXT
+from jtruth._validation.text import File, Table
+from jtruth.io.parsing import as_table
+from jtruth.io.vocabulary import Words, in_words
 from jtruth.labels import Labels
 
 _ROUNDING = 1e-6  # probabilities summing to 1 this closely are float32 arithmetic
+_WORDS = Words()
 _ROUNDED_TEXT = 1e-2  # ... and this closely they were rounded when written: rescaled, with a note
 
 
@@ -38,49 +36,8 @@ class Predictions:
     notes: tuple  # sentences: what was left out
 
 
-def read_labels(
-    path: str | PathLike | File,
-    *,
-    task: str = "task",
-    worker: str = "worker",
-    label: str = "label",
-    classes: Iterable | None = None,
-    repeats: str = "error",
-    missing: str = "error",
-    sep: str | None = None,
-) -> Labels:
-    """Labels from a text table with one row per label (CSV or TSV, possibly gzipped).
-
-    Args:
-        path: the file, or "-" for standard input; its first line names the columns.
-        task, worker, label: which columns to read. Others are ignored.
-        classes: class names in order of their codes, for instance ("no", "yes").
-        repeats: "error", "keep", "first" or "last", when a worker labelled a task more than once.
-        missing: "error" or "drop", for rows without a label.
-        sep: separator, a comma (in .tsv files a tab) unless given.
-
-    Raises:
-        ValueError: naming the file and the first lines that cannot be used, and what to do.
-    """
-    table = read_table(path, sep)
-    columns = table.pick({"task": task, "worker": worker, "label": label})
-    return Labels.from_long(*columns, classes=classes, repeats=repeats, missing=missing, source=table.source)
-
-
-def write_labels(path: str | PathLike, labels: Labels) -> None:
-    """Write labels as a table task,worker,label that `read_labels` reads (gzipped if it ends in .gz)."""
-    tasks = labels.tasks or range(labels.num_samples)
-    workers = labels.workers or range(labels.num_labelers)
-    entries = zip(*(a.tolist() for a in labels.arrays), strict=True)
-    opener: Any = gzip.open if Path(path).suffix == ".gz" else open
-    with opener(path, "wt", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(("task", "worker", "label"))
-        writer.writerows((tasks[i], workers[t], labels.class_names[c]) for i, t, c in entries if c >= 0)
-
-
 def read_predictions(
-    path: str | PathLike,
+    path: str | PathLike | File | Table,
     labels: Labels,
     *,
     task: str = "task",
@@ -88,6 +45,7 @@ def read_predictions(
     score: str | None = None,
     common_only: bool = False,
     sep: str | None = None,
+    words: Words = _WORDS,
 ) -> Predictions:
     """Predictions of one classifier, in the order of the samples of `labels`.
 
@@ -99,6 +57,7 @@ def read_predictions(
         common_only: use the tasks that have labels and a prediction, and say in `notes` what was left out.
             By default any difference is an error.
         sep: separator, a comma (in .tsv files a tab) unless given.
+        words: what labels mean, as for the labels themselves.
 
     Probabilities are read if there is one column for each class, called by the name of the class, or by
     p_ or prob_ and the name.
@@ -106,8 +65,8 @@ def read_predictions(
     Raises:
         ValueError: naming the file and the first lines that cannot be used, and what to do.
     """
-    table = read_table(path, sep)
-    codes = _class_codes(table, task, label, labels)
+    table = as_table(path, sep)
+    codes, said = _class_codes(table, task, label, labels, words)
     score = "score" if score is None and "score" in table.header else score
     scores = None if score is None else _numbers(table, score)
     probabilities, rounded = _probabilities(table, labels, taken=(task, label, score))
@@ -119,41 +78,82 @@ def read_predictions(
         samples=samples,
         scores=None if scores is None else check.with_tasks(scores[rows], tasks),
         probabilities=None if probabilities is None else probabilities[rows],
-        notes=notes + check.unused(number, labels.class_names, "classes are never predicted") + rounded,
+        notes=notes
+        + said
+        + check.unused(number, labels.class_names, "classes are never predicted")
+        + rounded,
     )
 
 
 def read_gold(
-    path: str | PathLike,
+    path: str | PathLike | File | Table,
     labels: Labels,
     *,
     task: str = "task",
     label: str = "label",
     common_only: bool = False,
     sep: str | None = None,
+    words: Words = _WORDS,
 ) -> Int[np.ndarray, " samples"]:
     """Class codes that are known to be right, -1 for samples that are not in the file.
 
     Gold labels for tasks that nobody labelled are an error unless `common_only`; then the array's `notes` say
     what was left out, and answers repeat it.
     """
-    table = read_table(path, sep)
-    codes = _class_codes(table, task, label, labels)
+    table = as_table(path, sep)
+    codes, said = _class_codes(table, task, label, labels, words)
     rows, samples, notes = _align(table, task, labels, common_only, complete=False)
     gold = np.full(labels.num_samples, -1, np.int32)
     gold[samples] = codes[rows]
-    return check.with_tasks(gold, labels.tasks, notes)
+    return check.with_tasks(gold, labels.tasks, notes + said)
 
 
-def _class_codes(table: Table, task: str, label: str, labels: Labels) -> np.ndarray:
-    """Codes of the label column of a table with one row per task."""
+def task_table(path: Any, task: str, name: str, *, sep: str | None = None) -> Table:
+    """One column of a table beside its tasks, a row for each task that has a value there.
+
+    Args:
+        path: a table; a task may stand in several rows, with the same value or none.
+        task: column of task ids; where there is none, the number of the row is the task.
+        name: the column.
+
+    Raises:
+        ValueError: no such column, or two values for one task.
+    """
+    table = as_table(path, sep)
+    (values,) = table.pick({"label": name})
+    wide_task = look_at(table).wide_task
+    column = task if task in table.header else wide_task
+    ids = [str(k) for k in range(len(values))] if column is None else table.pick({"task": column})[0]
+    first: dict[str, int] = {}
+    for k, (one, value) in enumerate(zip(ids, values, strict=True)):
+        if value.strip().casefold() in MISSING_TEXT - {"-1"}:
+            continue
+        before = first.setdefault(one, k)
+        if values[before] != value:
+            raise ValueError(
+                f"{table.source.at([before, k])}: task {one!r} has {name} {values[before]!r} and {value!r}"
+            )
+    kept = list(first.values())
+    numbers = [
+        table.source.first + k if table.source.numbers is None else table.source.numbers[k] for k in kept
+    ]
+    source = check.Source(table.source.name, table.source.unit, table.source.first, numbers)
+    return Table((task, name), ([ids[k] for k in kept], [values[k] for k in kept]), source)
+
+
+def _class_codes(
+    table: Table, task: str, label: str, labels: Labels, words: Words
+) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Codes of the label column of a table with one row per task, and how its words were read."""
     tasks, values = table.pick({"task": task, "label": label})
     check.encode_ids(tasks, "task", None, table.source)  # for its checks
     names = tuple(map(str, labels.class_names))
     coded = "classes" not in labels.inferred
-    return check.class_codes(
+    values, said = in_words(values, words, table.source, known=names)
+    codes = check.class_codes(
         values, names, table.source, coded=coded, if_missing="Leave such rows out.", what="label "
     )
+    return codes, said
 
 
 def _align(

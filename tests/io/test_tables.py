@@ -115,7 +115,7 @@ BAD_LABELS = {
     "not UTF-8": (HEAD.encode() + b"1,Jos\xe9,0\n", {}, "not UTF-8 text"),
     "UTF-16": (GOOD.encode("utf-16"), {}, "this is UTF-16 text. Save it as UTF-8"),
     "Excel": (b"PK\x03\x04rest", {}, "this is an Excel or zip file. Save the table as CSV"),
-    "Parquet": (b"PAR1rest", {}, "this is a Parquet file. Read it with pandas or polars"),
+    "Parquet": (b"PAR1rest", {}, "this Parquet file cannot be read"),
     "broken gzip": (gzip.compress(GOOD.encode(), mtime=0)[:-9], {}, "the gzip file is damaged"),
     "line break in a field": (
         HEAD + '"a\nb",1,0\n"a\nb",2,1\n"a\nb",1,0\n',

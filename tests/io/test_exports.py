@@ -1,0 +1,170 @@
+"""Exports of annotation tools, wide tables and other forms: the same seven labels in every dress."""
+
+import json
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from jtruth.io import Reading, read_gold, read_labels, read_predictions, task_table
+
+FOLDER = Path(__file__).parent / "exports"
+ANN, BOB = ["pos", "pos", "neg", "neg"], ["pos", "neg", "neg", None]  # of the tasks 1 to 4
+
+FORMS = {
+    "label_studio.json": "Label Studio export, 2 annotators, choice field 'sentiment'",
+    "label_studio_min.json": "Label Studio export (one row for each annotation), 2 annotators",
+    "label_studio.csv": "Label Studio export (one row for each annotation), 2 annotators",
+    "prodigy.jsonl": "Prodigy export, 2 annotators, choices",
+    "argilla.json": "Argilla export, 2 annotators, question 'sentiment'",
+    "argilla_flat.json": "Argilla export, 2 annotators, question 'sentiment'",
+    "argilla_feedback.jsonl": "Argilla export, 2 annotators, question 'sentiment'",
+    "mturk.csv": "Mechanical Turk batch, 2 annotators, answer 'sentiment'",
+    "mturk_json.csv": "Mechanical Turk batch, 2 annotators, answer 'sentiment'",
+    "wide.csv": "wide table, 2 labelers: 'ann', 'bob', task 'item'",
+    "long.jsonl": "",
+}
+
+
+def names(labels):
+    """(tasks, labelers) of class names, None where there is no label."""
+    return [[labels.classes[c] if c >= 0 else None for c in row] for row in labels.to_matrix()]
+
+
+def same(labels):
+    assert names(labels) == [list(row) for row in zip(ANN, BOB, strict=True)]
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_the_same_labels_in_every_export(name):
+    labels = read_labels(FOLDER / name)
+    same(labels)
+    form = FORMS[name]
+    assert labels.notes[0].startswith(f"Read as {form}") if form else not labels.notes, labels.notes
+
+
+def test_what_was_left_out_is_counted():
+    notes = {name: " ".join(read_labels(FOLDER / name).notes) for name in FORMS}
+    assert "1 cancelled annotations were left out" in notes["label_studio.json"]
+    assert "1 ignored questions were left out" in notes["prodigy.jsonl"]
+    assert "1 discarded responses were left out" in notes["argilla_feedback.jsonl"]
+    assert "1 rejected assignments were left out" in notes["mturk.csv"]
+    assert "'gold', 'model' was not read as a labeler" in notes["wide.csv"]
+
+
+def test_doccano_by_a_file_for_each_user(tmp_path):
+    path = tmp_path / "export.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for who in ("ann", "bob"):
+            archive.write(FOLDER / f"doccano_{who}.jsonl", f"{who}.jsonl")
+    labels = read_labels(path)
+    same(labels)
+    assert labels.workers == ("ann", "bob") and "1 documents without a label" in " ".join(labels.notes)
+    alone = read_labels(FOLDER / "doccano_ann.jsonl")
+    assert alone.num_labelers == 1 and [row[0] for row in names(alone)] == ANN
+
+
+def test_doccano_of_old():
+    labels = read_labels(FOLDER / "doccano_old.jsonl")
+    assert labels.workers == ("1", "2")
+    assert names(labels) == [["1", "1"], ["1", "0"], ["0", "0"], ["0", None]]
+
+
+def test_prodigy_asks_whether_a_label_fits():
+    labels = read_labels(FOLDER / "prodigy_binary.jsonl")
+    word = {"pos": "accept", "neg": "reject", None: None}
+    assert names(labels) == [[word[a], word[b]] for a, b in zip(ANN, BOB, strict=True)]
+
+
+def test_parquet_frames_and_matrices(tmp_path):
+    long = read_labels(FOLDER / "long.jsonl")
+    rows = [(i + 1, ("ann", "bob")[t], long.classes[c]) for i, t, c in zip(*long.arrays, strict=True)]
+    frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
+    frame.to_parquet(tmp_path / "labels.parquet")
+    same(read_labels(tmp_path / "labels.parquet"))
+    assert names(read_labels(frame)) == names(long)
+    z = np.array([[1, 1], [1, 0], [0, 0], [0, -1]])
+    np.save(tmp_path / "L.npy", z)
+    for matrix in (z, tmp_path / "L.npy"):
+        assert read_labels(matrix).to_matrix().tolist() == z.tolist()
+
+
+def test_wide_tables_are_long_ones_with_empty_cells(write):
+    content = "key,NA,02,x\n007,0,1,\n7,1,1,0\n8,NA,0,1\n9,1,,0\n"
+    with pytest.raises(ValueError, match=r"line 4: no label \(got 'NA'\).*missing='drop'"):
+        read_labels(write(content), task="key")
+    labels = read_labels(write(content), task="key", missing="drop")
+    assert labels.tasks == ("007", "7", "8", "9") and labels.workers == ("NA", "02", "x")
+    expected = [[0, 1, -1], [1, 1, 0], [-1, 0, 1], [1, -1, 0]]
+    assert labels.to_matrix().tolist() == expected
+    many = "task," + ",".join("abc") + "\n" + "".join(f"{k},{k},{k + 1},{k}\n" for k in range(4))
+    with pytest.raises(ValueError, match="no column 'worker'"):
+        read_labels(write(many))  # different values everywhere: does not look wide
+    assert read_labels(write(many), how=Reading(wide=True)).num_labelers == 3
+    with pytest.raises(ValueError, match="'count' may count rows"):
+        read_labels(write("task,a,b,count\n1,0,0,5\n2,0,1,2\n3,1,1,3\n4,1,1,9\n"))
+
+
+def test_predictions_and_gold_in_columns_of_the_same_file():
+    path = FOLDER / "wide.csv"
+    labels = read_labels(path)
+    for read, name in ((read_predictions, "model"), (read_gold, "gold")):
+        table = task_table(path, "task", name)
+        found = read(table, labels, task=table.header[0], label=table.header[1])
+        codes = getattr(found, "y_pred", found)
+        expected = {"model": ["pos", "pos", "pos", "neg"], "gold": ANN}[name]
+        assert [labels.classes[c] for c in codes] == expected
+
+
+def test_one_column_of_a_long_table(write):
+    content = "task,worker,label,truth\n1,a,x,x\n1,b,y,\n2,a,y,y\n2,b,y,y\n3,a,x,\n"
+    table = task_table(write(content), "task", "truth")
+    assert table.columns == (["1", "2"], ["x", "y"])
+    assert read_gold(table, read_labels(write(content)), label="truth").tolist() == [0, 1, -1]
+    with pytest.raises(ValueError, match=r"lines 2, 3: task '1' has truth 'x' and 'y'"):
+        task_table(write(content.replace("1,b,y,", "1,b,y,y")), "task", "truth")
+
+
+def changed(name, change):
+    records = json.loads((FOLDER / name).read_text())
+    change(records)
+    return json.dumps(records)
+
+
+def two_fields(records):
+    extra = records[0]["annotations"][0]["result"][0] | {"from_name": "topic"}
+    records[0]["annotations"][0]["result"].append(extra)
+
+
+def two_choices(records):
+    records[1]["annotations"][0]["result"][0]["value"]["choices"] = ["pos", "neg"]
+
+
+BAD = {
+    "several fields": (changed("label_studio.json", two_fields), "several choice fields .*'sentiment', 'top"),
+    "several choices": (changed("label_studio.json", two_choices), "object 1: 'sentiment' has 2 values at"),
+    "no object": ("[1, 2]", "object 0: an object with names and values is needed; got 1"),
+    "broken line": ('{"task": 1}\n{"task": ', "line 2: this is no JSON"),
+    "broken list": ('[{"task": 1},\n{"task" 2}]', "line 2: this is no JSON"),
+    "empty list": ("[]", "there is nothing in this file"),
+    "plain objects of another kind": ('{"a": 1}\n{"a": 2}', "no column 'task'; the columns are 'a'"),
+    "parts of a text": (
+        '{"id": 1, "text": "t", "label": [[0, 3, "X"]]}', "its labels mark parts of the text"
+    ),
+    "no labels": ('[{"id": 1, "data": {}, "annotations": []}]', "no choice field here"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("content, message", BAD.values(), ids=BAD)
+def test_bad_exports(write, content, message):
+    with pytest.raises(ValueError, match=message):
+        read_labels(write(content, "export.json"))
+
+
+def test_a_field_can_be_named(write):
+    path = write(changed("label_studio.json", two_fields), "export.json")
+    labels = read_labels(path, label="topic", classes=("neg", "pos"))
+    assert names(labels) == [["pos"]]
+    assert "6 annotations without 'topic' were left out." in labels.notes

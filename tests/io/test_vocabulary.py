@@ -1,0 +1,70 @@
+"""Words for classes: what is merged is said, and numbers are never merged."""
+
+import pytest
+
+from jtruth.io import Reading, Words, read_labels, read_predictions
+from jtruth.io.vocabulary import typed_map
+
+MIXED = "task,worker,label\n1,a,yes\n1,b,TRUE\n2,a,no\n2,b,false\n3,a,Yes\n3,b,true\n"
+PREDICTED = "task,label\n1,pass\n2,true\n3,NO\n"
+
+
+def test_words_for_yes_and_no_are_two_classes_and_said(write):
+    labels = read_labels(write(MIXED))
+    assert labels.classes == ("fail", "pass") and labels.to_matrix().tolist() == [[1, 1], [0, 0], [1, 1]]
+    assert (
+        "'TRUE', 'Yes', 'false', 'no', 'true', 'yes' were read as two classes, fail and pass"
+        in labels.notes[0]
+    )
+    read = read_predictions(write(PREDICTED, "pred.csv"), labels)
+    assert read.y_pred.tolist() == [1, 1, 0]
+    assert "'NO', 'true' were read as the classes fail and pass" in read.notes[0]
+
+
+def test_one_pair_of_words_in_one_spelling_stays(write):
+    one = MIXED.replace("TRUE", "yes").replace("false", "no").replace("Yes", "yes").replace("true", "no")
+    labels = read_labels(write(one))
+    assert labels.classes == ("no", "yes") and not labels.notes
+    spelled = read_labels(write(one.replace("2,a,no", "2,a,No")))
+    assert (
+        spelled.classes == ("no", "yes") and "'No', 'no', 'yes' were read as two classes" in spelled.notes[0]
+    )
+
+
+@pytest.mark.parametrize(
+    "words", [("1", "1.0", "0"), ("001", "1", "0"), ("1", "true", "0"), ("yes", "1", "no")]
+)
+def test_numbers_never_merge(write, words):
+    a, b, c = words
+    path = write(f"task,worker,label\n1,u,{a}\n1,v,{b}\n2,u,{c}\n2,v,{c}\n")
+    if a[0] in "10" and b[0] in "10":
+        with pytest.raises(ValueError, match="equal as numbers"):
+            read_labels(path)
+    else:
+        assert set(read_labels(path).classes) == set(words)
+
+
+def test_classes_that_are_said_are_not_merged(write):
+    with pytest.raises(ValueError, match="'TRUE'"):
+        read_labels(write(MIXED), classes=("no", "yes"))
+
+
+def test_a_map_says_what_words_mean_and_what_it_leaves(write):
+    content = "task,worker,label\n1,a,5\n1,b,yes\n2,a,2\n2,b,maybe\n3,a,4\n3,b,Yes\n"
+    words = Words(typed_map("5=pass,4=pass,yes=pass,2=fail,never=fail"))
+    labels = read_labels(write(content), how=Reading(words=words))
+    assert labels.classes == ("fail", "maybe", "pass")
+    assert labels.to_matrix().tolist() == [[2, 2], [0, 1], [2, 2]]
+    assert "1 labels are not in the map and stay as they are: 'maybe'" in labels.notes[0]
+    assert "labels that never occur: 'never'" in labels.notes[1]
+    cut = read_labels(write(content), how=Reading(words=Words({"yes": "pass", "maybe": "fail"}, 4)))
+    assert cut.classes == ("fail", "pass") and cut.to_matrix().tolist() == [[1, 1], [0, 0], [1, 1]]
+    assert "3 labels were cut at 4: at least that is pass, below it fail." in cut.notes
+    with pytest.raises(ValueError, match=r"labels.csv, line 3: label 'yes' is not a number.*cut at 4"):
+        read_labels(write(content), how=Reading(words=Words(None, 4)))
+
+
+@pytest.mark.parametrize("text", ["", "a", "a=", "=b", "a=b,,c=d", "a=b,a=c"])
+def test_bad_maps(text):
+    with pytest.raises(ValueError, match="map "):
+        typed_map(text)
