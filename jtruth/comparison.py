@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from jtruth._page import Bar, Bars, Note, Notes, Page, Part, number
 from jtruth._random import required_key, stream
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior
@@ -62,6 +63,39 @@ class ModelComparison(NamedTuple):
     told_apart: tuple[bool, ...]  # by more than 2 standard errors and more than 4
     verdict: str
     warnings: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        rows = zip(self.names, self.loo, self.difference, self.difference_se, self.told_apart, strict=True)
+        return {
+            "models": [
+                {"name": name, "elpd": loo.elpd, "se": loo.se, "p_loo": loo.p_loo, "num_bad": loo.num_bad,
+                 "worst_k": float(loo.pareto_k.max()), "difference": float(difference),
+                 "difference_se": float(se), "told_apart": bool(apart)}
+                for name, loo, difference, se, apart in rows
+            ],
+            "verdict": self.verdict,
+            "warnings": list(self.warnings),
+        }  # fmt: skip
+
+    def page(self) -> Page:
+        """The comparison as a page."""
+        rows = self.to_dict()["models"]
+        bars = [
+            Bar(r["name"], r["difference"], r["difference"] - 2 * r["difference_se"],
+                r["difference"] + 2 * r["difference_se"],
+                (number(r["elpd"], 1), f"{number(r['difference'], 1)} +- {number(r['difference_se'], 1)}",
+                 str(r["num_bad"])), strong=k == 0)
+            for k, r in enumerate(rows)
+        ]  # fmt: skip
+        note = "Difference of elpd to the first model, with two standard errors; it picks no truth."
+        parts: tuple[Part, ...] = (
+            Bars("Models", ("", "", "elpd", "difference", "bad terms"), bars, note, unit=None),
+        )
+        if self.warnings:
+            parts += (Notes("Warnings", [Note("open", text) for text in self.warnings]),)
+        return Page("Which annotation model predicts the labels best?", f"{len(rows)} models, PSIS-LOO",
+                    self.verdict, "", parts)  # fmt: skip
 
     def __str__(self) -> str:
         """A table; differences are to the first model, with their standard errors."""

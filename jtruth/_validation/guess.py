@@ -9,7 +9,7 @@ from typing import Any
 from jtruth._validation.ids import MISSING_TEXT
 from jtruth._validation.terminal import plain
 from jtruth._validation.text import Table
-from jtruth._validation.words import quoted
+from jtruth._validation.words import SIDE, quoted
 
 # Other words for the three columns, most specific first; compared without case, signs and a final "id".
 _WORDS = {
@@ -117,7 +117,8 @@ def _label_columns(columns: tuple[ColumnLook, ...], num_rows: int) -> list[str]:
     """Columns that look like one labeler each: few values, and the same ones."""
     few = [c for c in columns if 0 < c.num_values <= min(FEW_VALUES, num_rows // 2)]
     few = [c for c in few if c.name.casefold() not in COUNT_WORDS]
-    return [c.name for c in few if sum(bool(set(c.examples) & set(other.examples)) for other in few) > 1]
+    said = [{SIDE.get(value.casefold(), value) for value in c.examples} for c in few]  # yes is true is pass
+    return [c.name for c, mine in zip(few, said, strict=True) if sum(bool(mine & one) for one in said) > 1]
 
 
 def _long_advice(roles: dict) -> tuple:

@@ -6,6 +6,9 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
+YES_NO = (("no", "yes"), ("false", "true"), ("fail", "pass"), ("n", "y"), ("f", "t"), ("failed", "passed"))
+SIDE = {word: side for pair in YES_NO for side, word in enumerate(pair)}  # 0 for no, 1 for yes
+
 
 def some(items: Iterable[Any], limit: int = 5, total: int | None = None) -> str:
     """The first few items for a message: "a, b and 3 more"."""

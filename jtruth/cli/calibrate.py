@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from jtruth.cli.options import Columns, Draws, LabelsFile
-from jtruth.cli.output import Reported
+from jtruth.cli.output import Reported, write_table
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def calibrate(
         folds=given.folds, bins=bins, level=draws.level, drop=given.drop, key=draws.seed,
     )  # fmt: skip
     if given.out is not None:
-        _write(given.out, *report.rows())
+        write_table(given.out, *report.rows())
     report = replace(report, warnings=(*read.notes, *report.warnings))
     output.give_page(str(report), report.to_dict(), report.page, draws.seed)
 
@@ -86,12 +86,3 @@ def _fit_on(file: Path | None, labels: Any, columns: Columns) -> Any:
     if unknown:
         raise ValueError(f"{file.name}: {len(unknown)} tasks have no labels here ({quoted(unknown)})")
     return np.isin(tasks, list(chosen))
-
-
-def _write(path: Path, header: list[str], rows: list[list[Any]]) -> None:
-    import csv
-
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(header)
-        writer.writerows(rows)

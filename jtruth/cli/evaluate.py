@@ -3,7 +3,7 @@
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -36,6 +36,9 @@ class Graded:
     fast: Annotated[
         bool, typer.Option("--fast", help="A sensitivity range of fewer assumptions, sooner.")
     ] = False
+    order: Annotated[
+        str | None, typer.Option("--order", help="Column that says when a task was labelled: finds drift.")
+    ] = None
     common_only: Annotated[
         bool, typer.Option("--common-only", help="Use only tasks with labels and a prediction.")
     ] = False
@@ -61,18 +64,26 @@ def evaluate(
     cache: Cache,
 ) -> None:
     """Grade a classifier (or one labeler) with noisy labels: no label is taken as true."""
+    from jtruth._cache import use_compilation_cache
+
+    if cache.cache is not None:
+        use_compilation_cache(cache.cache)
+    result = judged(source, graded, draws, columns, beside)
+    step = _next(source.file, (graded, draws, columns, beside), result.interval_kind)
+    output.give_page(f"{result}\n\nnext: {step}", result.to_dict(), result.page, draws.seed)
+
+
+def judged(source: LabelsFile, graded: Graded, draws: Draws, columns: Columns, beside: Beside) -> Any:
+    """The `Evaluation` of what was asked for."""
     if (graded.predictions is None) == (graded.rater is None):
         raise ValueError("say what to grade: either --predictions PRED.csv or --rater WORKER")
     import jax
 
     from jtruth import evaluation
-    from jtruth._cache import use_compilation_cache
     from jtruth._validation.text import read_bytes
     from jtruth.cli import reading
 
     reading.one_stdin(source.file, graded.predictions, graded.gold, graded.noise)
-    if cache.cache is not None:
-        use_compilation_cache(cache.cache)
     with progress("sweeps") as advance:
         given = reading.Given(read_bytes(source.file), columns, beside)
         labels = reading.labels_of(given.file, columns, (graded.predictions, graded.gold))
@@ -90,15 +101,14 @@ def evaluate(
             gold=reading.gold_of(graded.gold, labels, given, graded.common_only),
             assume=graded.assume,
             method=graded.method,
+            order=None if graded.order is None else reading.order_of(graded.order, given, labels),
             fast=graded.fast,
             positive=None if graded.positive is None else reading.class_code(graded.positive, labels),
             level=draws.level,
             key=jax.random.key(draws.seed),
             progress=advance,
         )
-    result = result.with_warnings(notes)
-    step = _next(source.file, (graded, draws, columns, beside), result.interval_kind)
-    output.give_page(f"{result}\n\nnext: {step}", result.to_dict(), result.page, draws.seed)
+    return result.with_warnings(notes)
 
 
 def _next(file: Path, given: tuple[Graded, Draws, Columns, Beside], kind: str) -> str:

@@ -1,5 +1,6 @@
 """`jtruth labelers`: how good is each labeler?"""
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -7,7 +8,7 @@ from typing import Annotated
 import typer
 
 from jtruth.cli.options import Beside, Columns, Draws, LabelsFile
-from jtruth.cli.output import Reported, progress
+from jtruth.cli.output import Reported, progress, write_table
 
 
 @dataclass(frozen=True)
@@ -17,6 +18,12 @@ class Known:
     gold: Annotated[
         Path | None,
         typer.Option("--gold", help="Labels known to be true: a table task, label; or column:NAME."),
+    ] = None
+    consensus: Annotated[
+        Path | None, typer.Option("--consensus", help="Write each task's class probabilities to this table.")
+    ] = None
+    save: Annotated[
+        Path | None, typer.Option("--save", help="Write the error rates to this file, for --noise.")
     ] = None
 
 
@@ -38,4 +45,9 @@ def labelers(
             labels, gold=gold_of(known.gold, labels, given), level=draws.level,
             key=jax.random.key(draws.seed), progress=advance,
         )  # fmt: skip
+    if known.consensus is not None:
+        write_table(known.consensus, *report.consensus(labels))
+    if known.save is not None:
+        written = json.dumps(report.noise_dict(), indent=1, allow_nan=False)
+        known.save.write_text(written + "\n", encoding="utf-8")
     output.give_page(str(report), report.to_dict(), report.page, draws.seed)

@@ -1,5 +1,6 @@
 """What a command prints and writes, and how it shows that it is at work."""
 
+import csv
 import json
 import os
 import shlex
@@ -82,3 +83,11 @@ def progress(unit: str) -> Iterator[Callable[[int, int], None]]:
             bar.update(done - bar.n)
 
         yield advance
+
+
+def write_table(path: Path, header: list[str], rows: list[list[Any]]) -> None:
+    """Write a table of text (CSV)."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(header)
+        writer.writerows(rows)

@@ -97,6 +97,23 @@ def rivals_of(
     return {name: with_tasks(np.asarray(y), chosen.tasks) for name, y in kept.items()}, chosen, notes
 
 
+def order_of(name: str, given: Given, labels: Labels) -> np.ndarray:
+    """When each sample was labelled, from a column of numbers."""
+    table = task_table(given.file, given.columns.task, name, sep=given.columns.sep)
+    when = dict(zip(*table.columns, strict=True))
+    tasks = [str(task) for task in (labels.tasks or range(labels.num_samples))]
+    found = np.full(len(tasks), np.nan)
+    for k, task in enumerate(tasks):
+        try:
+            found[k] = float(when.get(task, ""))
+        except ValueError:
+            text = repr(when[task]) if task in when else "nothing"
+            raise ValueError(
+                f"--order {name}: task {task!r} has {text}; a number is needed for each task"
+            ) from None
+    return with_tasks(found, labels.tasks)
+
+
 def _beside(path: Path, given: Given, task: str | None, label: str | None) -> tuple[Any, dict[str, Any]]:
     """A table with a row for each task, and how to read it."""
     columns, name = given.columns, column_of(path)

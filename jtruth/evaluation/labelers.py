@@ -55,6 +55,29 @@ class LabelerReport:
             "warnings": list(self.warnings),
         }
 
+    def noise_dict(self) -> dict[str, Any]:
+        """Mean error rates and prior as `read_noise` (and `--noise`) takes them.
+
+        Whoever takes them for known forgets how well they are known: intervals become narrower.
+
+        Raises:
+            ValueError: labels that determine nothing.
+        """
+        if not self.rows:
+            raise ValueError("these labels do not determine error rates: there is nothing to save")
+        matrices = {row["worker"]: row["confusion_matrix"]["mean"] for row in self.rows}
+        return {"classes": list(self.classes), "prior": list(self.prior), "confusion_matrices": matrices}
+
+    def consensus(self, labels: Labels) -> tuple[list[str], list[list[Any]]]:
+        """Header and rows of a table: each task's most probable class and its class probabilities."""
+        p = self.posterior.class_posterior
+        tasks = labels.tasks or range(labels.num_samples)
+        header = ["task", "label", *(f"p_{name}" for name in self.classes)]
+        best = [self.classes[c] for c in p.argmax(axis=1)]
+        return header, [
+            [task, name, *map(float, row)] for task, name, row in zip(tasks, best, p, strict=True)
+        ]
+
     def page(self) -> Page:
         """The report as a page."""
         return labelers_page(self.to_dict())

@@ -53,6 +53,30 @@ def labelers_page(d: Row) -> Page:
     return Page("How good is every labeler?", about, answer, loudest(d["checks"]), _only(parts))
 
 
+def prevalence_page(d: Row) -> Page:
+    """What `Prevalence.to_dict` returns as a page."""
+    gold = f"{d['num_gold']} gold labels" if d["num_gold"] else "no gold label"
+    about = f"{d['num_samples']} samples, {d['num_labels']} labels by {d['num_labelers']} labelers, {gold}"
+    said = d["label_shares"]
+    bars = [
+        Bar(name, row["mean"], row["low"], row["high"],
+            (number(row["mean"]), _ends(row), number(said[name])), said[name])
+        for name, row in d["shares"].items()
+    ]  # fmt: skip
+    kind = f"{100 * d['level']:g} % interval"
+    note = "Dot: posterior mean; cross: the share of the labels as given."
+    most = max(d["shares"].items(), key=lambda one: one[1]["mean"], default=None)
+    answer = "Not identified: these labels do not determine the share of any class."
+    if most is not None:
+        answer = f"Class {most[0]!r}: {number(most[1]['mean'])} {_ends(most[1])} of the samples ({kind}s)."
+    how = [("rule", d["rule"]), ("assumed", d["assumption"])]
+    parts = [
+        Bars("Share of each class", ("", "", "mean", kind, "of the labels"), bars, note) if bars else None
+    ]
+    parts += [warnings_notes(d["warnings"]), Facts("How it was computed", how)]
+    return Page("How many samples are of each class?", about, answer, "", _only(parts))
+
+
 def _only(parts: Sequence[Part | None]) -> tuple[Part, ...]:
     return tuple(part for part in parts if part is not None)
 

@@ -11,11 +11,9 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from jtruth._validation.ids import MISSING_TEXT
-from jtruth._validation.words import Source, quoted
+from jtruth._validation.words import SIDE, YES_NO, Source, quoted
 
-PAIRS = (("no", "yes"), ("false", "true"), ("fail", "pass"), ("n", "y"), ("f", "t"), ("failed", "passed"))
 FAIL, PASS = "fail", "pass"
-_SIDE = {word: side for pair in PAIRS for side, word in enumerate(pair)}
 
 
 class Words(NamedTuple):
@@ -49,15 +47,15 @@ def in_words(
         return _said(list(values), words, source)
     given = [value for value in dict.fromkeys(values) if value.strip().casefold() not in MISSING_TEXT]
     usual = {value: value.casefold() for value in given if value not in known}
-    if not words.recognise or not usual or not set(usual.values()) <= set(_SIDE):
+    if not words.recognise or not usual or not set(usual.values()) <= set(SIDE):
         return list(values), ()
     if known:
         return _as_known(values, usual, known)
-    pairs = {pair for pair in PAIRS for word in usual.values() if word in pair}
+    pairs = {pair for pair in YES_NO for word in usual.values() if word in pair}
     if len(pairs) == 1 and all(value == word for value, word in usual.items()):
         return list(values), ()
     names = next(iter(pairs)) if len(pairs) == 1 else (FAIL, PASS)
-    table = {value: names[_SIDE[word]] for value, word in usual.items()}
+    table = {value: names[SIDE[word]] for value, word in usual.items()}
     note = (
         f"{quoted(sorted(given), 12)} were read as two classes, {names[0]} and {names[1]} (to keep them "
         "apart, say classes=...)."
@@ -67,10 +65,10 @@ def in_words(
 
 def _as_known(values: Sequence[str], usual: Mapping[str, str], known: Sequence[str]) -> tuple[list, tuple]:
     """Predictions or gold beside labels whose classes are such a pair of words."""
-    names = {_SIDE.get(name): name for name in known}
+    names = {SIDE.get(name): name for name in known}
     if len(known) != 2 or set(names) != {0, 1}:
         return list(values), ()
-    table = {value: names[_SIDE[word]] for value, word in usual.items()}
+    table = {value: names[SIDE[word]] for value, word in usual.items()}
     note = f"{quoted(sorted(usual), 12)} were read as the classes {names[0]} and {names[1]}."
     return [table.get(value, value) for value in values], (note,)
 

@@ -53,7 +53,8 @@ def wide_rows(
     rows = [(ids[k], name, column[k]) for k in range(size) for name, column in picked.items() if column[k]]
     form = f"wide table, {len(names)} labelers: {quoted(names, 8)}"
     form += f", task {task!r}" if task else ", tasks are the numbers of the rows"
-    notes = (f"{quoted(judged)} was not read as a labeler.",) if judged else ()
+    rest = [c for c in table.header if c not in names and c not in out]
+    notes = (f"{quoted(rest, 8)} was not read as a labeler (--wide does).",) if rest else ()
     where = [k for k in range(size) for column in picked.values() if column[k]]
     source = table.source
     numbers = [source.first + k if source.numbers is None else source.numbers[k] for k in where]

@@ -15,16 +15,19 @@ the share in the samples at hand, not in a population from which they may come.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any
 
 import numpy as np
 from scipy.special import softmax
 
 from jtruth._host import labels_log_likelihood, log
+from jtruth._page import Page, write_page
 from jtruth._random import Key, as_key, host_rng, stream
 from jtruth._version import __version__
 from jtruth.evaluation._given import as_labels
 from jtruth.evaluation.inputs import read_gold
+from jtruth.evaluation.page import prevalence_page
 from jtruth.evaluation.result import estimate_dict
 from jtruth.evaluation.text import INDEPENDENT, MORE_RIGHT
 from jtruth.labels import Labels
@@ -92,6 +95,14 @@ class Prevalence:
             "assumption": self.assumption,
             "warnings": list(self.warnings),
         }
+
+    def page(self) -> Page:
+        """The shares as a page."""
+        return prevalence_page(self.to_dict())
+
+    def report(self, path: str | PathLike) -> None:
+        """Write a page to forward: one HTML file with pictures, that loads nothing from anywhere."""
+        write_page(path, self.page())
 
     def __str__(self) -> str:
         gold = f"{self.num_gold} gold labels" if self.num_gold else "no gold label"

@@ -1,0 +1,34 @@
+"""`jtruth models`: which annotation model predicts the labels best?"""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from jtruth.cli.options import Columns, Draws, LabelsFile
+from jtruth.cli.output import Reported
+
+
+@dataclass(frozen=True)
+class Models:
+    """Which models, and how long they are sampled."""
+
+    models: Annotated[
+        str | None, typer.Option("--models", help="Names, comma separated; the usual ones if unset.")
+    ] = None
+    warmup: Annotated[int, typer.Option("--warmup", help="NUTS steps before the draws of a chain.")] = 500
+    samples: Annotated[int, typer.Option("--samples", help="NUTS draws of a chain.")] = 500
+
+
+def models(source: LabelsFile, models: Models, draws: Draws, columns: Columns, output: Reported) -> None:
+    """Annotation models by how well they predict the labels of a sample left out (PSIS-LOO)."""
+    from jtruth.cli.reading import labels_of
+    from jtruth.comparison import STANDARD_MODELS, compare_models
+    from jtruth.sampling import NutsSettings
+
+    names = STANDARD_MODELS if models.models is None else [n.strip() for n in models.models.split(",")]
+    found = compare_models(
+        labels_of(source.file, columns), models=names, key=draws.seed,
+        settings=NutsSettings(num_warmup=models.warmup, num_samples=models.samples),
+    )  # fmt: skip
+    output.give_page(str(found), found.to_dict(), found.page, draws.seed)

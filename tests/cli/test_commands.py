@@ -1,0 +1,144 @@
+"""Commands for what Python knows: shares, corrections, what to ask, sensitivity, models, simulated files."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+import jtruth as jt
+from jtruth.cli.reading import noise_of
+from jtruth.io import read_gold, read_labels, read_noise
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """What `jtruth simulate` writes is one for all tests: 60 samples, 3 labelers."""
+    return tmp_path_factory.mktemp("made")
+
+
+def simulated(run, made):
+    code, out, err = run(
+        "simulate", made, "--samples", 60, "--labelers", 3, "--classes", "fail,pass", "--seed", 1
+    )
+    assert code == 0, err
+    return out
+
+
+def test_simulated_files_are_what_evaluate_reads(run, made):
+    out = simulated(run, made)
+    labels = read_labels(made / "labels.csv")
+    assert (
+        labels.num_samples == 60
+        and labels.workers == ("w0", "w1", "w2")
+        and labels.classes == ("fail", "pass")
+    )
+    truth = read_gold(made / "truth.csv", labels)
+    right = (np.asarray(truth)[:, None] == labels.to_matrix()).mean()
+    assert 0.66 < right < 0.94  # 180 labels of error .2: 4.6 standard deviations, two-sided 1e-5 at most
+    assert "next: jtruth evaluate" in out
+
+
+def test_prevalence_says_rate_and_what_to_ask(run, made):
+    simulated(run, made)
+    labels = read_labels(made / "labels.csv")
+    rows = list(csv.reader((made / "truth.csv").open()))
+    (made / "some.csv").write_text("\n".join(",".join(row) for row in rows[:21]) + "\n")
+    code, out, err = run("prevalence", made / "labels.csv", "--gold", made / "some.csv", "--json",
+                         made / "p.json", "--report", made / "p.html", "--ask-out", made / "ask.csv",
+                         "--ask", 7)  # fmt: skip
+    assert code == 0, err
+    found = json.loads((made / "p.json").read_text())
+    direct = jt.prevalence(labels, gold=read_gold(made / "some.csv", labels), key=0)
+    assert found["shares"]["pass"]["mean"] == pytest.approx(direct.shares["pass"].mean)
+    assert found["gold_to_halve"] > 0 and f"{found['gold_to_halve']} more gold answers would halve" in out
+    asked = list(csv.reader((made / "ask.csv").open()))
+    assert asked[0] == ["task", "inclusion"] and len(asked) == 8 and len(found["ask"]) == 7
+    assert not {row[0] for row in asked[1:]} & {row[0] for row in rows[1:21]}
+    assert "How many samples are of each class?" in (made / "p.html").read_text()
+
+
+def test_labelers_consensus_and_error_rates_go_on(run, made):
+    simulated(run, made)
+    code, _, err = run("labelers", made / "labels.csv", "--consensus", made / "c.csv", "--save",
+                       made / "psi.json", "--json", made / "l.json")  # fmt: skip
+    assert code == 0, err
+    labels = read_labels(made / "labels.csv")
+    read = jt.read_predictions(made / "c.csv", labels)
+    assert (read.probabilities.argmax(axis=1) == read.y_pred).all()
+    noise, prior = noise_of(made / "psi.json", labels)
+    rows = {row["worker"]: row for row in json.loads((made / "l.json").read_text())["labelers"]}
+    for t, name in enumerate(labels.workers):
+        np.testing.assert_allclose(noise.matrices[t], rows[name]["confusion_matrix"]["mean"])
+    assert prior.sum() == pytest.approx(1) and set(read_noise(made / "psi.json", labels)) >= {"prior"}
+
+
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        (("--differ", "68/1000", "--mislabeling", "0.01"), "0.0592 [0.0433, 0.0751]"),
+        (("--differ", "68/1000", "--mislabeling", "2/200"), "0.0592 [0.0390, 0.0794]"),
+        (
+            ("--called", "680/1000", "--sensitivity", "45/50", "--specificity", "40/50"),
+            "0.6857 [0.5819, 0.7895]",
+        ),
+    ],
+)
+def test_correct(run, arguments, said):
+    code, out, err = run("correct", *arguments)
+    assert code == 0 and said in out, (out, err)
+
+
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        ((), "give --differ 68/1000"),
+        (("--differ", "68"), "--differ needs --mislabeling"),
+        (("--differ", "68", "--mislabeling", "0.1"), "give two counts such as 68/1000"),
+        (("--called", "6/10", "--sensitivity", "high", "--specificity", ".9"), "give a rate such as 0.01"),
+    ],
+)
+def test_correct_refuses(run, arguments, said):
+    code, _, err = run("correct", *arguments)
+    assert code == 2 and said in err
+
+
+@pytest.mark.parametrize(
+    "extra, header", [((), ["task", "worker", "drop"]), (("--truth",), ["task", "inclusion"])]
+)
+def test_ask(run, made, extra, header):
+    simulated(run, made)
+    code, _, err = run("ask", made / "labels.csv", "--predictions", made / "predictions.csv", "--num", 5,
+                       "--out", made / "ask.csv", *extra)  # fmt: skip
+    if not extra:  # everybody labelled everything: nobody is left to ask
+        assert code == 2 and "labels" in err
+        return
+    assert code == 0, err
+    rows = list(csv.reader((made / "ask.csv").open()))
+    assert rows[0] == header and len(rows) == 6
+
+
+def test_sensitivity_and_its_tipping_point(run, small):
+    code, out, err = run("sensitivity", small / "labels.csv", "--predictions", small / "pred.csv", "--noise",
+                         small / "noise.json", "--what", "prior", "--threshold", "0.5", "--json",
+                         small / "s.json")  # fmt: skip
+    assert code == 0, err
+    found = json.loads((small / "s.json").read_text())
+    assert found["sentence"].startswith("accuracy stays above 0.5") and found["sentence"] in out
+    assert len(found["values"]) == len(found["metrics"]["accuracy"])
+
+
+@pytest.mark.slow
+def test_models(run, small):
+    code, out, err = run("models", small / "labels.csv", "--models", "one_coin,pooled", "--warmup", 100,
+                         "--samples", 100, "--json", small / "m.json", "--report",
+                         small / "m.html")  # fmt: skip
+    assert code == 0, err
+    found = json.loads((small / "m.json").read_text())
+    assert [row["name"] for row in found["models"]] == [line.split()[0] for line in out.splitlines()[1:3]]
+    assert "Which annotation model" in (small / "m.html").read_text()
+
+
+def test_version(run):
+    code, out, _ = run("--version")
+    assert code == 0 and out.strip() == f"jtruth {jt.__version__}"
