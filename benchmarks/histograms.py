@@ -160,9 +160,9 @@ def show(title: str, runs: list[dict[str, dict]]) -> None:
         cells = []
         for column in runs[0][name]:
             values = np.array([run[name][column] for run in runs])
-            text = f"{column} {values.mean():.4f} ({values.std():.4f})"
+            text = f"{values.mean():.4f} ({values.std(ddof=1):.4f})".replace("0.", ".")
             cells.append("" if np.isnan(values).all() else text)
-        print(f"    {name:13} " + "  ".join(cells))
+        print(f"    {name:12} " + "  ".join(cells), flush=True)
 
 
 def mixed(name: str, labels: int, rng: np.random.Generator) -> None:
@@ -174,7 +174,7 @@ def mixed(name: str, labels: int, rng: np.random.Generator) -> None:
     q = q / q.sum(axis=1, keepdims=True)
     runs, truth = [], []
     fit, test = part == 1, part == 2
-    for split in range(2):
+    for split in range(10):
         logits = 1.3 * np.log(0.97 * q + 0.003) + 2 * rng.normal(size=q.shape)
         f = np.exp(logits - logits.max(1, keepdims=True))
         f = f / f.sum(axis=1, keepdims=True)
@@ -183,8 +183,9 @@ def mixed(name: str, labels: int, rng: np.random.Generator) -> None:
         true = data[f"t1_v{labels}_prob"][test].astype(np.float64)
         terms = np.asarray(hist.epistemic_loss(h, f[test])).sum(1) - ((true - f[test]) ** 2).sum(1)
         truth.append((terms.mean(), terms.std() / np.sqrt(terms.size)))
-    show(f"{name} ({labels} labels to fit on, 10 to judge); EL less the true EL: "
-         f"{truth[0][0]:+.5f} +- {truth[0][1]:.5f}", runs)  # fmt: skip
+    off = np.array(truth)
+    show(f"{name} ({labels} labels to fit on, 10 to judge, {len(runs)} predictors); EL less the true "
+         f"EL: {off[:, 0].mean():+.5f}, standard error of one draw {off[:, 1].mean():.5f}", runs)  # fmt: skip
 
 
 def cifar10h(rng: np.random.Generator, splits: int = 10) -> None:
