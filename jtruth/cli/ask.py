@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from jtruth.cli.options import Beside, Columns, Draws, LabelsFile
-from jtruth.cli.output import Output, write_table
+from jtruth.cli.output import Output, check_writable, write_table
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,9 @@ class Asking:
         bool, typer.Option("--common-only", help="Use only tasks with labels and a prediction.")
     ] = False
     out: Annotated[Path | None, typer.Option("--out", help="Write what to ask to this table.")] = None
+
+    def __post_init__(self) -> None:
+        check_writable("--out", self.out)
 
 
 def ask(

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from jtruth.cli.options import Columns, Draws, LabelsFile
-from jtruth.cli.output import Reported, write_table
+from jtruth.cli.output import Reported, check_writable, write_table
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,9 @@ class Calibration:
         Path | None,
         typer.Option("--out", help="Write task, probabilities, disagreement, alpha0 to this file."),
     ] = None
+
+    def __post_init__(self) -> None:
+        check_writable("--out", self.out)
 
 
 def calibrate(

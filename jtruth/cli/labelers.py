@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from jtruth.cli.options import Beside, Columns, Draws, LabelsFile
-from jtruth.cli.output import Reported, progress, write_table
+from jtruth.cli.output import Reported, check_writable, progress, write_table
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,10 @@ class Known:
     save: Annotated[
         Path | None, typer.Option("--save", help="Write the error rates to this file, for --noise.")
     ] = None
+
+    def __post_init__(self) -> None:
+        check_writable("--consensus", self.consensus)
+        check_writable("--save", self.save)
 
 
 def labelers(

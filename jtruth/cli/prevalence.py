@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from jtruth.cli.options import Beside, Columns, Draws, LabelsFile, typed
-from jtruth.cli.output import Reported
+from jtruth.cli.output import Reported, check_writable, write_table
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,9 @@ class Share:
     ask_out: Annotated[
         Path | None, typer.Option("--ask-out", help="Write task, inclusion of the samples to ask for.")
     ] = None
+
+    def __post_init__(self) -> None:
+        check_writable("--ask-out", self.ask_out)
 
 
 def prevalence(
@@ -85,8 +88,6 @@ def _tasks(samples: Any, labels: Any) -> list[str]:
 
 
 def _write(path: Path, asked: Any, labels: Any) -> None:
-    from jtruth.cli.output import write_table
-
     rows = [
         [task, float(asked.inclusion[i])]
         for task, i in zip(_tasks(asked.samples, labels), asked.samples, strict=True)

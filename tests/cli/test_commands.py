@@ -111,8 +111,8 @@ def test_correct_refuses(run, arguments, said):
 def test_ask(run, tmp_path, truth):
     run("simulate", tmp_path, "--samples", 60, "--labelers", 4, "--looks", 0.6, "--seed", 2)
     extra = ("--truth",) if truth else ()
-    code, _, err = run("ask", tmp_path / "labels.csv", "--predictions", tmp_path / "predictions.csv", "--num", 5,
-                       "--common-only", "--out", tmp_path / "ask.csv", *extra)  # fmt: skip
+    code, _, err = run("ask", tmp_path / "labels.csv", "--predictions", tmp_path / "predictions.csv", "--num",
+                       5, "--common-only", "--out", tmp_path / "ask.csv", *extra)  # fmt: skip
     assert code == 0, err
     rows = table(tmp_path / "ask.csv")
     assert rows[0] == (["task", "inclusion"] if truth else ["task", "worker", "drop"]) and len(rows) == 6
