@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from jtruth.cli.options import Beside, Columns, Draws, LabelsFile
-from jtruth.cli.output import Output, check_writable, progress
+from jtruth.cli.output import Reported, check_writable, progress
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def compare(
     draws: Draws,
     columns: Columns,
     beside: Beside,
-    output: Output,
+    output: Reported,
 ) -> None:
     """Which classifier is better, and with what probability: no label is taken as true."""
     from jtruth._validation.text import read_bytes
@@ -91,4 +91,4 @@ def compare(
         from jtruth.plots import plot_classifiers
 
         plot_classifiers(found).figure.savefig(asked.plot)  # type: ignore[union-attr]
-    output.give(str(found), found.to_dict())
+    output.give_page(str(found), found.to_dict(), found.page, draws.seed)

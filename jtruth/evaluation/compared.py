@@ -10,14 +10,17 @@ two are those that the law of their difference shows.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 from scipy.special import ndtr
 
+from jtruth._page import Page, write_page
 from jtruth._random import Key, host_rng
 from jtruth._version import __version__
+from jtruth.evaluation.comparison_page import comparison_page
 from jtruth.evaluation.result import estimate_dict
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Estimate
@@ -161,6 +164,14 @@ class Comparison:
             ],
             "warnings": list(self.warnings),
         }
+
+    def page(self) -> Page:
+        """The comparison as a page."""
+        return comparison_page(self.to_dict(), str(self).partition("\n")[0])
+
+    def report(self, path: str | PathLike) -> None:
+        """Write a page to forward: one HTML file with pictures, that loads nothing from anywhere."""
+        write_page(path, self.page())
 
     def __str__(self) -> str:
         from jtruth.evaluation.comparison_text import comparison_text

@@ -17,8 +17,10 @@ def test_compare(run, small, tmp_path):
     base = ["compare", small / "labels.csv", small / "pred.csv"]
     asked = ["--classes", "no,yes", "--noise", small / "noise.json", "--metric", "recall", "--margin", ".01"]
     code, out, _ = run(*base, small / "worse.csv", *asked, "--at-least", ".9", "--json", tmp_path / "o.json",
-                       "--plot", tmp_path / "o.svg")  # fmt: skip
+                       "--plot", tmp_path / "o.svg", "--report", tmp_path / "o.html")  # fmt: skip
     assert code == 0 and "pred has the better recall" in out and "P(at least 0.9)" in out
+    page = (tmp_path / "o.html").read_text()
+    assert "Which classifier has the better recall?" in page and "pred - worse" in page
     answer = json.loads((tmp_path / "o.json").read_text())
     labels = read_labels(small / "labels.csv", classes=("no", "yes"))
     said = {name: read_predictions(small / f"{name}.csv", labels).y_pred for name in ("pred", "worse")}
