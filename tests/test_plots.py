@@ -14,6 +14,7 @@ import jtruth as jt
 from jtruth import plots
 from jtruth.plots.joint import _joint_regions
 from jtruth.stats.estimates import DensityEstimate, PmfEstimate
+from jtruth.tables.several import RangeEstimate
 from jtruth.testing import JointDensity, JointEstimate
 from jtruth.testing.binary.empirical_bayes import Fit
 from jtruth.testing.binary.plug_in import point_estimate
@@ -162,6 +163,21 @@ def test_comparison(results):
     assert marks(ax, "o")[0, 0] == law.mean and marks(ax, "^")[0, 0] == law.mode
     assert notes(ax)[1:] == ["0.700 to 0.800", "0.750", "not defined"]
     assert ax.get_xlim()[0] < 0.1 and ax.get_xlabel() == "accuracy"
+
+
+def test_a_range_is_a_bar_without_density(results):
+    one, other = results["bayes"].accuracy, results["bayes"].recall
+    hull = RangeEstimate((one,), (one, other))
+    low, high, _ = hull.interval(0.95)
+    ax = plots.plot_comparison({"range": hull, "law": one}, metric="accuracy")
+    bars = [line.get_xydata() for line in ax.get_lines() if line.get_linewidth() == 4]
+    np.testing.assert_allclose(bars[0], [[low, 0], [high, 0]])
+    assert marks(ax, "d").tolist() == [[one.mean, 0]] and notes(ax)[0] == f"{low:.3f} to {high:.3f}, no law"
+    assert "the middle of a range" in legend(ax) and "a number alone" not in legend(ax)
+    ax = plots.plot_estimate(hull, metric="accuracy", ideal=0.5)
+    assert legend(ax)[:2] == ["posterior: range at 95 %, no law", "its middle"]
+    span = ax.patches[0].get_extents().transformed(ax.transData.inverted())
+    np.testing.assert_allclose([span.x0, span.x1], [low, high], atol=1e-9)
 
 
 def test_comparison_draws_areas_to_one_scale(results):

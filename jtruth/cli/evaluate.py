@@ -46,7 +46,9 @@ class Graded:
 
 @dataclass(frozen=True)
 class Cache:
-    """Compiled programs on disk."""
+    """Compiled programs on disk, and how much is printed."""
+
+    brief: Annotated[bool, typer.Option("--brief", help="Print the sentence and the table only.")] = False
 
     cache: Annotated[
         Path | None,
@@ -70,7 +72,8 @@ def evaluate(
         use_compilation_cache(cache.cache)
     result = judged(source, graded, draws, columns, beside)
     step = _next(source.file, (graded, draws, columns, beside), result.interval_kind)
-    output.give_page(f"{result}\n\nnext: {step}", result.to_dict(), result.page, draws.seed)
+    text = result.summary(brief=cache.brief)
+    output.give_page(f"{text}\n\nnext: {step}", result.to_dict(), result.page, draws.seed)
 
 
 def judged(source: LabelsFile, graded: Graded, draws: Draws, columns: Columns, beside: Beside) -> Any:

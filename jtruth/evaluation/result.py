@@ -218,9 +218,13 @@ class Evaluation:
             "advice": list(self.advice),
         }
 
-    def summary(self) -> str:
-        """The answer as text: a sentence, the table, the labelers, checks and warnings, what to do next."""
-        return summary_text(self.to_dict())
+    def summary(self, *, brief: bool = False) -> str:
+        """The answer as text: a sentence, the table, the labelers, checks and warnings, what to do next.
+
+        Args:
+            brief: the sentence and the table only, for a small terminal.
+        """
+        return summary_text(self.to_dict(), brief)
 
     def page(self) -> Page:
         """The answer as a page."""

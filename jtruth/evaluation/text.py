@@ -8,6 +8,8 @@ from jtruth.tables.metrics import title
 INDEPENDENT = "given the true class, the labelers err independently of one another"
 MORE_RIGHT = "labelers are more often right than wrong (else the same labels would mean the opposite)"
 _LABELERS_SHOWN = 10
+_CLASSES_SHOWN, _ERRORS_SHOWN, _MOST_SQUARE = 20, 6, 8
+_EACH_CLASS = ("precision", "recall", "f1")
 _NO_DOUBT = ("labelers alike",)
 _HEADLINE = ("recall", "precision", "accuracy")
 
@@ -77,6 +79,8 @@ def _metric_table(d: dict[str, Any]) -> list[str]:
     naive = d["baselines"].get("majority_vote", {})
     lines = [f"{'':>16}  {'mean':>5}  {'sd':>5}  {'interval':<14}  {'majority vote says':>18}"]
     for name, row in d["metrics"].items():
+        if _of_class(name, d):
+            continue
         other, difference = naive.get(name), ""
         if other is not None:
             gap = "" if row["mean"] is None else f" ({other - row['mean']:+.3f})"
@@ -89,10 +93,45 @@ def _metric_table(d: dict[str, Any]) -> list[str]:
     return lines
 
 
+def _of_class(name: str, d: dict[str, Any]) -> bool:
+    """Whether a metric is that of one class, among more than two: those have a table of their own."""
+    return len(d["classes"]) > 2 and name.endswith("]")
+
+
+def _class_table(d: dict[str, Any]) -> list[str]:
+    """Precision, recall and F1 of every class, as scikit-learn's report has them."""
+    classes = [name for name in d["classes"] if f"recall[{name}]" in d["metrics"]]
+    if len(d["classes"]) < 3 or not classes:
+        return []
+    shown = classes[:_CLASSES_SHOWN]
+    width = max(5, *(len(plain(name)) for name in shown))
+    lines = ["", f"{'class':>{width + 2}}" + "".join(f"  {_title(m):<17}" for m in _EACH_CLASS).rstrip()]
+    for name in shown:
+        rows = [d["metrics"][f"{m}[{name}]"] for m in _EACH_CLASS]
+        cells = "".join(f"  {_number(row['mean']) + ' ' + _range(row):<17}" for row in rows)
+        lines.append(f"{plain(name):>{width + 2}}{cells}".rstrip())
+    if len(shown) < len(classes):
+        lines.append(f"  ... and {len(classes) - len(shown)} more classes in the JSON")
+    return lines
+
+
+def _largest_errors(d: dict[str, Any]) -> list[str]:
+    """Where most samples are lost, where there are too many classes for the whole table."""
+    mean, low, high = (d["confusion_matrix"][k] for k in ("mean", "low", "high"))
+    names, size = [plain(name) for name in d["classes"]], len(d["classes"])
+    cells = [(mean[a][b], a, b) for a in range(size) for b in range(len(mean[a])) if a != b and b < size]
+    lines = ["", "largest expected errors (true class -> predicted)"]
+    for value, a, b in sorted(cells, key=lambda cell: -cell[0])[:_ERRORS_SHOWN]:
+        lines.append(f"  {names[a]} -> {names[b]}  {value:.0f} [{low[a][b]:.0f}, {high[a][b]:.0f}] samples")
+    return lines
+
+
 def _confusion(d: dict[str, Any]) -> list[str]:
     mean, low, high = (d["confusion_matrix"][k] for k in ("mean", "low", "high"))
-    if not mean or mean[0][0] is None or len(mean) > 8:
+    if not mean or mean[0][0] is None:
         return []
+    if len(mean) > _MOST_SQUARE:
+        return _largest_errors(d)
     classes = [plain(name) for name in d["classes"]]
     symbols = classes if len(mean[0]) == len(classes) else [str(k) for k in range(len(mean[0]))]
     cells = [
@@ -160,12 +199,18 @@ def check_lines(checks: list[dict[str, Any]]) -> list[str]:
     return ["", "checks", *loud]
 
 
-def summary_text(d: dict[str, Any]) -> str:
-    """The whole text; `d` is what `Evaluation.to_dict` returns."""
+def summary_text(d: dict[str, Any], brief: bool = False) -> str:
+    """The whole text, or what fits a small terminal; `d` is what `Evaluation.to_dict` returns."""
     size = f"{d['num_samples']} samples, {d['num_labels']} labels by {d['num_labelers']} labelers"
     size += f"; method {d['method']}"
     doubt = [text] if (text := loudest(d["checks"])) else []
-    lines = [*_doubt(d), headline(d), *doubt, size, "", *_metric_table(d), *_confusion(d), *_assumptions(d)]
+    lines = [*_doubt(d), headline(d), *doubt, size, "", *_metric_table(d)]
+    if brief:
+        more = [("assumptions", len(d["assumptions"])), ("labelers", len(d["labelers"])),
+                ("checks", len(d["checks"])), ("warnings", len(d["warnings"]))]  # fmt: skip
+        left = ", ".join(f"{number} {name}" for name, number in more if number)
+        return "\n".join([*lines, f"not shown: {left}"])
+    lines += [*_class_table(d), *_confusion(d), *_assumptions(d)]
     lines += [f"assumed throughout: {sentence}" for sentence in d["assumed"]]
     lines += _labelers(d)
     lines += check_lines(d["checks"])

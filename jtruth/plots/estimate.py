@@ -47,7 +47,11 @@ def plot_estimate(
         ax.text(0.5, 0.5, "not identified or not defined", ha="center", transform=ax.transAxes)
         return ax
     atoms = _stems(estimate)
-    if estimate.sd == 0:
+    if np.isnan(estimate.sd):  # a sensitivity range: ends, and no law between them
+        low, high, _ = estimate.interval(level)
+        ax.axvspan(low, high, color=color, alpha=0.25, label=f"{name}: range at {percent(level)}, no law")
+        ax.axvline(estimate.mean, color=color, ls="--", label="its middle")
+    elif estimate.sd == 0:
         ax.axvline(estimate.mean, color=color, label=f"{name}: no uncertainty")
     elif atoms is not None:
         _draw_stems(ax, estimate, atoms, level, name, draws, color)

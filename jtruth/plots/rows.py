@@ -89,6 +89,8 @@ def plot_comparison(
 ) -> Axes:
     """One metric by several methods, one a row (Su Figure 10): laws as density, mean, mode and region.
 
+    A sensitivity range is a bar without density.
+
     Args:
         answers: name of the method -> its law, or one number or several (NaN: not drawn).
         level: probability of the highest-density regions.
@@ -106,6 +108,12 @@ def plot_comparison(
     unit = 0.6 / max((density.max() for _, density in curves.values()), default=1.0)  # one scale for all
     for row, answer in enumerate(answers.values()):
         color = CYCLE[row % len(CYCLE)]
+        if isinstance(answer, Estimate) and _is_range(answer):
+            interval = answer.interval(level)
+            ax.plot(interval[:2], [-row] * 2, color=color, lw=4, alpha=0.5, solid_capstyle="butt")
+            mark(ax, answer.mean, -row, "d", color)
+            _note(ax, -row, f"{interval.low:.3f} to {interval.high:.3f}, no law")
+            continue
         if not isinstance(answer, Estimate) or id(answer) not in curves:
             numbers = np.atleast_1d(answer.mean if isinstance(answer, Estimate) else answer)
             numbers = np.asarray(numbers, np.float64)
@@ -125,7 +133,9 @@ def plot_comparison(
         interval = answer.interval(level)
         _note(ax, -row, f"{answer.mean:.3f}  [{interval.low:.3f}, {interval.high:.3f}]")
     keys = [key("o", "mean"), key("^", "mode"), Patch(color=GREY, alpha=0.5, label=percent(level))]
-    keys += [key("d", "a number alone")] if len(curves) < len(answers) else []
+    ranges = [isinstance(answer, Estimate) and _is_range(answer) for answer in answers.values()]
+    keys += [key("d", "the middle of a range")] if any(ranges) else []
+    keys += [key("d", "a number alone")] if len(curves) + sum(ranges) < len(answers) else []
     if ideal is not None:
         ax.axvline(ideal, color="black", ls=":")
         keys += [Line2D([], [], color="black", ls=":", label=TRUE)]
@@ -133,6 +143,11 @@ def plot_comparison(
     ax.set(ylim=(0.5 - len(answers), 0.75), xlabel=title(metric))
     _legend_above(ax, keys)
     return ax
+
+
+def _is_range(answer: Estimate) -> bool:
+    """Whether there are ends but no law: several assumptions between which nobody can choose."""
+    return bool(np.isnan(answer.sd)) and not np.isnan(answer.mean)
 
 
 def _note(ax: Axes, y: float, text: str) -> None:

@@ -53,7 +53,7 @@ def gold_for_share(
     if not 0 <= code < labels.num_classes:
         raise ValueError(f"code is {code}, but there are {labels.num_classes} classes")
     key, (known, _) = as_key(key), read_gold(gold, labels)
-    h, _ = labels_only_posterior(labels, stream(key, "labels only"))
+    h, _ = labels_only_posterior(labels, stream(key, "labels only, for gold to ask"))
     always, names = np.full(labels.num_samples, code), tuple(map(str, labels.class_names))
     halve = None
     if (known >= 0).sum() >= _LEAST:
