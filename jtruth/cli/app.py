@@ -26,11 +26,22 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="How good are your classifier, your labelers and your labels, when nobody knows the true labels?",
 )
-for command in (
-    inspect, evaluate, compare, labelers, prevalence, sensitivity, ask, plan, calibrate, models, correct,
-    simulate,
-):  # fmt: skip
-    app.command()(flat(command))
+EXAMPLES = {  # in the order of `jtruth --help`
+    inspect: "LABELS.csv",
+    evaluate: "LABELS.csv --predictions PRED.csv --report answer.html",
+    compare: "LABELS.csv A.csv B.csv --metric recall",
+    labelers: "LABELS.csv --consensus consensus.csv",
+    prevalence: "LABELS.csv --gold GOLD.csv --positive pass",
+    sensitivity: "LABELS.csv --predictions PRED.csv --threshold 0.8",
+    ask: "LABELS.csv --predictions PRED.csv --metric precision",
+    plan: "--width 0.05 --labeler crowd:0.2:0.05:5 --prior .7,.3",
+    calibrate: "LABELS.csv --predictions PROBS.csv --out calibrated.csv",
+    models: "LABELS.csv",
+    correct: "--called 680/1000 --sensitivity 45/50 --specificity 40/50",
+    simulate: "FOLDER --samples 500 --labelers 5",
+}
+for command, example in EXAMPLES.items():
+    app.command(epilog=f"Example: jtruth {command.__name__} {example}")(flat(command))
 
 
 def _version(wanted: bool) -> bool:

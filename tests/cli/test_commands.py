@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import jtruth as jt
+from jtruth.cli.app import EXAMPLES
 from jtruth.cli.reading import noise_of
 from jtruth.io import read_gold, read_labels, read_noise
 
@@ -145,3 +146,12 @@ def test_models(run, small):
 def test_version(run):
     code, out, _ = run("--version")
     assert code == 0 and out.strip() == f"jtruth {jt.__version__}"
+
+
+def test_every_command_has_an_example_that_its_options_know(run):
+    for command, example in EXAMPLES.items():
+        code, out, _ = run(command.__name__, "--help")
+        shown = " ".join(out.split())
+        assert code == 0 and f"Example: jtruth {command.__name__} {example}" in shown
+        options = shown.partition("Example: ")[0]
+        assert all(word in options for word in example.split() if word.startswith("--")), command
