@@ -8,7 +8,7 @@ from jtruth.tables.metrics import title
 INDEPENDENT = "given the true class, the labelers err independently of one another"
 MORE_RIGHT = "labelers are more often right than wrong (else the same labels would mean the opposite)"
 _LABELERS_SHOWN = 10
-_CLASSES_SHOWN, _ERRORS_SHOWN, _MOST_SQUARE = 20, 6, 8
+_CLASSES_SHOWN, _ERRORS_SHOWN, _MOST_SQUARE = 12, 6, 8
 _EACH_CLASS = ("precision", "recall", "f1")
 _NO_DOUBT = ("labelers alike",)
 _HEADLINE = ("recall", "precision", "accuracy")
@@ -95,7 +95,7 @@ def _metric_table(d: dict[str, Any]) -> list[str]:
 
 def _of_class(name: str, d: dict[str, Any]) -> bool:
     """Whether a metric is that of one class, among more than two: those have a table of their own."""
-    return len(d["classes"]) > 2 and name.endswith("]")
+    return len(d["classes"]) > 2 and name.endswith("]") and name.partition("[")[2][:-1] in d["classes"]
 
 
 def _class_table(d: dict[str, Any]) -> list[str]:
