@@ -238,6 +238,11 @@ REFUSED = {  # case: (labels, y_pred, what the message says)
         pd.Series(PRED, index=[f"x{k}" if k < 2 else i for k, i in enumerate(IDS)]),
         r"2 of 300 labelled tasks have no entry in it .*2 of its entries are for .* \('x0', 'x1'\)",
     ),
+    "the missing one by name": (
+        LABELS,
+        pd.Series(PRED[::-1], index=IDS[::-1]).drop(IDS[7]),
+        rf"1 of 300 labelled tasks have no entry in it \('{IDS[7]}'\)",
+    ),
     "too few": (LABELS, pd.Series(PRED[:-1], index=IDS[:-1]), "1 of 300 labelled tasks have no entry"),
     "too many": (LABELS, dict.fromkeys([*IDS.tolist(), "more"], 1), r"1 of its entries .*\('more'\)"),
     "doubled index": (LABELS, pd.Series(PRED, index=[IDS[1], *IDS[1:]]), "has 2 rows"),

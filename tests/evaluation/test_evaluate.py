@@ -220,6 +220,15 @@ def dentists():
     return jt.read_labels(Path(__file__).parents[2] / "examples" / "caries.csv").split_rater("5")
 
 
+def test_plugged_in_rates_by_hand():
+    """Labelers who always agree: counts of 8 and 12, and .01 of a label in every cell of every row."""
+    y = np.repeat([0, 1], [8, 12])
+    result = jt.evaluate(y, jt.Labels.from_matrix(np.stack([y, y, y], axis=1), 2), method="plug_in")
+    expected = 0.4 * 8.01 / 8.02 + 0.6 * 12.01 / 12.02
+    for labeler in result.labelers:
+        assert labeler["accuracy"] == pytest.approx(expected, abs=2e-6)
+
+
 def test_learned_error_rates_are_part_of_the_answer(dentists):
     """Dentist 5 under independence, as measured elsewhere: recall .916, precision .420, accuracy .737."""
     result = jt.evaluate(dentists.y_pred, dentists.labels, assume="independent")

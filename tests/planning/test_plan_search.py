@@ -1,11 +1,13 @@
 """The cheapest plan: against trying everything, confirmed by simulation, and what is refused."""
 
 import json
+from types import SimpleNamespace
 
 import jax
 import numpy as np
 import pytest
 
+import jtruth as jt
 from jtruth.io import read_labels
 from jtruth.planning import (
     Costs,
@@ -84,6 +86,58 @@ def test_nothing_narrower_for_the_budget():
         asked, range(20, 900, 7), (0, 20, 100), [mix.labels for mix in mixes(asked) if sum(mix.labels)]
     )
     assert best.width <= min(width for _, cost, width in every if cost <= 60) + 1e-9
+
+
+@pytest.mark.parametrize(("rates", "gold"), [("known", 0.7), ("learned", 0.7), ("learned", 0.05)])
+def test_the_budget_is_spent(rates, gold):
+    """One sample more, labelled as the others are, with gold where all have it, would be too dear."""
+    asked, some = made(gold=gold, rates=rates), 0
+    for mix in mixes(asked):
+        row = narrowest_of_mix(asked, mix, 40.0, 1, 10**6)
+        if row is None:
+            continue
+        all_gold = row.plan.num_gold == row.plan.num_samples
+        some += 0 < row.plan.num_gold < row.plan.num_samples or all_gold
+        more = row.plan._replace(
+            num_samples=row.plan.num_samples + 1, num_gold=row.plan.num_gold + int(all_gold)
+        )
+        assert row.cost <= 40.0 + 1e-9 < plan_cost(asked, more) + 2e-9, mix.labels
+    assert some  # with gold as well
+
+
+def test_a_prior_never_answers_for_the_data():
+    """A wide interval needs few samples, but not so few that priors are more than .3 of what is known."""
+    asked = made(rates="learned", gold=np.inf)
+    mix = next(mix for mix in mixes(asked) if mix.labels == (3.0, 1.0))
+    row = cheapest_of_mix(asked, mix, 0.9, 1, 10**5)
+    taken = approximate_width(asked, row.plan)
+    fewer = approximate_width(asked, row.plan._replace(num_samples=row.plan.num_samples - 1))
+    assert taken.share_of_prior <= 0.3 < fewer.share_of_prior
+    assert fewer.width < 0.9  # the width alone would allow it
+    poor = plan_cost(asked, row.plan) * 0.9
+    assert narrowest_of_mix(asked, mix, poor, 1, 10**5) is None
+
+
+def test_kinds_of_labelers_by_hand(monkeypatch):
+    """Six labelers in pairs, best first, each the mean weighted by labels; who has a price is alone."""
+    right = np.array([0.9, 0.6, 0.8, 0.7, 0.95, 0.5, 0.85])
+    sizes = [40, 10, 20, 30, 10, 60, 5]
+    labels = jt.Labels.from_long(
+        [f"s{i}" for size in sizes for i in range(size)],
+        [f"w{t}" for t, size in enumerate(sizes) for _ in range(size)],
+        [i % 2 for size in sizes for i in range(size)],
+    )
+    learned = SimpleNamespace(
+        usable=True,
+        prior=np.array([[0.5, 0.5], [0.7, 0.3]]),
+        mean_matrices=np.stack([[[r, 1 - r], [1 - r, r]] for r in right]),
+    )
+    monkeypatch.setattr("jtruth.planning.requests.fit_joint", lambda *_, **__: learned)
+    kinds, prior = kinds_of(labels, costs={"w5": 3.0})
+    np.testing.assert_allclose(prior, [0.6, 0.4])
+    pairs = [(0.95 * 10 + 0.9 * 40) / 50, (0.85 * 5 + 0.8 * 20) / 25, (0.7 * 30 + 0.6 * 10) / 40]
+    np.testing.assert_allclose([kind.matrix[0, 0] for kind in kinds], [*pairs, 0.5])
+    assert [kind.cost for kind in kinds] == [1.0, 1.0, 1.0, 3.0] and kinds[-1].name == "w5"
 
 
 def test_cheapest_plan_is_confirmed():

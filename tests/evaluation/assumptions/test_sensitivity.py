@@ -1,6 +1,7 @@
 """Sensitivity by hand: the answer at rest, enumeration of a moved one, tipping points, bounds, refusals."""
 
 import itertools
+from dataclasses import replace
 
 import jax
 import numpy as np
@@ -9,7 +10,7 @@ from scipy.special import comb
 from scipy.stats import norm
 
 import jtruth as jt
-from jtruth.evaluation.assumptions.sensitivity import Sensitivity
+from jtruth.evaluation.assumptions.sensitivity import Basis, Sensitivity, sensitivity
 from jtruth.lam_stork import error_bounds
 from jtruth.learning import fit_joint
 from jtruth.noise import ConfusionMatrices, DifficultyFallibility, SharedErrors, Symmetric, scale_errors
@@ -127,6 +128,20 @@ def test_error_rates_of_every_noise_model():
     result = jt.evaluate(y_pred, labels, noise=Symmetric(0.2, 2), prior=[0.6, 0.4])
     found = result.sensitivity("error_rates", values=[0.5, 1.0])
     assert found.metrics["recall"][1].mean == pytest.approx(result.recall.mean, abs=0.01)
+
+
+def test_every_draw_of_the_rates_has_its_own_class_shares(answer):
+    """Rates that say nothing, and draws whose class shares are .02 or .98: every sample is 1, or none is."""
+    data = replace(answer.basis.data, y_pred=np.ones(250, int))
+    fit = answer.basis.model.fit
+    two = fit._replace(
+        matrices=np.full((16, *fit.matrices.shape[1:]), 0.5),
+        prior=np.array([[0.98, 0.02], [0.02, 0.98]]),
+        matrix_draw=np.arange(16) % 2,
+    )
+    basis = Basis(data, replace(answer.basis.model, fit=two), None)
+    law = sensitivity(basis, "error_rates", level=0.9, values=[1.0, 1.1]).metrics["accuracy"][0]
+    np.testing.assert_allclose(np.quantile(law.draws, [0.25, 0.75]), [0.02, 0.98], atol=0.03)
 
 
 def test_what_is_refused(answer):
