@@ -9,6 +9,7 @@ that lets these two depend on one another. The classifier is the last rater.
 from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from jtruth._validation import present
 from jtruth.evaluation.checks._fit import Fitted
@@ -16,6 +17,7 @@ from jtruth.evaluation.checks.sets import Sets, sum_by
 
 _LEAST_SHARED = 5  # samples that two raters need in common
 _MAX_PAIRS = 300
+_MAX_RATERS = 1000
 
 
 class Pairs(NamedTuple):
@@ -28,28 +30,37 @@ class Pairs(NamedTuple):
 
 
 def rater_pairs(sets: Sets) -> Pairs:
-    """Pairs of raters who share samples; weights are those of the first set."""
+    """Pairs of raters who share samples, looked for among the raters with most labels.
+
+    Weights are those of the first set. Memory follows the labels, not the pairs of labels of a sample.
+    """
     design = sets.design
-    size = np.bincount(design.row, minlength=design.known.size)
-    start = np.cumsum(size) - size
-    parts = []
-    for length in np.unique(size):
-        rows = np.flatnonzero(size == length)
-        a, b = np.triu_indices(length, 1)
-        parts.append((start[rows][:, None] + a, start[rows][:, None] + b))
-    first, second = (np.concatenate([p[k].ravel() for p in parts]) for k in (0, 1))
-    low, high = design.rater[first], design.rater[second]
-    keep = low != high
-    first, second, low, high = (v[keep] for v in (first, second, low, high))
-    code = low * design.num_raters + high
-    shared = np.bincount(code, weights=sets.weight[0][design.row[first]], minlength=design.num_raters**2)
+    weight = sets.weight[0][design.row]
+    given = np.bincount(design.rater, weight, design.num_raters)
+    busy = np.sort(np.argsort(-given, kind="stable")[:_MAX_RATERS])
+    place = np.full(design.num_raters, -1)
+    place[busy] = np.arange(busy.size)
+    entries = np.flatnonzero(place[design.rater] >= 0)
+    one = (design.row[entries], place[design.rater[entries]])
+    seen = sparse.csr_array((np.ones(entries.size), one), shape=(design.known.size, busy.size))
+    weighted = sparse.csr_array((weight[entries], one), shape=seen.shape)
+    shared = np.triu((seen.T @ weighted).toarray(), 1).ravel()
     usable = np.flatnonzero(shared >= _LEAST_SHARED)
     chosen = np.sort(usable[np.argsort(-shared[usable], kind="stable")[:_MAX_PAIRS]])
-    place = np.full(shared.size, -1)
-    place[chosen] = np.arange(chosen.size)
-    keep = place[code] >= 0
-    raters = np.stack([chosen // design.num_raters, chosen % design.num_raters], axis=1)
-    return Pairs(raters, place[code][keep], first[keep], second[keep])
+    raters = np.stack([busy[chosen // busy.size], busy[chosen % busy.size]], axis=1)
+    of_rater = {t: np.flatnonzero(design.rater == t) for t in np.unique(raters)}  # in the order of the rows
+    met = [_met(design.row, of_rater[a], of_rater[b]) for a, b in raters]
+    pair = np.repeat(np.arange(len(met)), [first.size for first, _ in met])
+    first, second = (np.concatenate([[], *(m[k] for m in met)]).astype(np.intp) for k in (0, 1))
+    return Pairs(raters, pair, first, second)
+
+
+def _met(row: np.ndarray, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of entries `a` and `b`, each in the order of their rows, every pair in one row."""
+    left, right = (np.searchsorted(row[b], row[a], side) for side in ("left", "right"))
+    times = right - left
+    within = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
+    return np.repeat(a, times), b[np.repeat(left, times) + within]
 
 
 def patterns(sets: Sets, fitted: Fitted) -> np.ndarray:

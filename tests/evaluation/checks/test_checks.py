@@ -1,6 +1,7 @@
 """Checks: against plain loops and other fits, quiet when the model holds, loud when it does not."""
 
 import itertools
+import tracemalloc
 from pathlib import Path
 
 import jax
@@ -145,6 +146,18 @@ def test_simulated_sets_follow_the_model(collapse):
     gap = statistics.agreement(drawn, held, statistics.rater_pairs(sets))
     z = gap.mean(axis=0) / gap.std(axis=0) * np.sqrt(800)
     assert np.abs(z).max() < 5
+
+
+def test_pairs_of_raters_take_memory_by_labels():
+    """One sample of 3000 labelers: 4.5 million pairs of labels, and no two of them meet five times."""
+    rng = np.random.default_rng(0)
+    many = with_classifier(jt.Labels.from_matrix(rng.integers(0, 2, (1, 3000)), 2), np.ones(1, int))
+    sets = observed(many, np.array([-1]), None)
+    tracemalloc.start()
+    assert not len(statistics.rater_pairs(sets).raters)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 32 * 3000 * 100  # the pairs alone would take 36 MB for each of their columns
 
 
 def test_simulated_labels_of_gold_samples_are_of_their_class():
