@@ -79,9 +79,15 @@ def per_class(metric: OfCounts, table: Any) -> Any:
     return metric(*class_counts(table))
 
 
-def of_class(metric: OfCounts, position: int, table: Any) -> Any:
-    """A binary metric of one class against the rest."""
-    return per_class(metric, table)[..., position]
+def of_class(metric: OfCounts, position: int, table: Any, rest: bool = True) -> Any:
+    """A binary metric of one class against the rest; without `rest`, one that true negatives leave alone.
+
+    Of many classes a class is a small part of the table, and the true negatives are nearly all of it.
+    """
+    total = table.sum((-2, -1)) if rest else None
+    row, column = table[..., position, :].sum(-1), table[..., position].sum(-1)
+    tp = _diagonal(table)[..., position].astype(row.dtype)
+    return metric(tp, column - tp, row - tp, 0 * tp if total is None else total - row - column + tp)
 
 
 def _average(values: Any, weight: Any) -> Any:

@@ -261,7 +261,8 @@ def _entry(name: str) -> LinearRatio | OfTable | None:
 
 
 def _of_class(name: str, entry: LinearRatio, position: int) -> Metric:
-    return Metric(name, partial(of_tables.of_class, entry, position), entry, position)
+    true_negatives = bool(entry.num[3] or entry.den[3])
+    return Metric(name, partial(of_tables.of_class, entry, position, rest=true_negatives), entry, position)
 
 
 def _linear_terms(entry: LinearRatio, position: int | None, classes: int, symbols: int) -> Terms:
