@@ -6,7 +6,7 @@ both are learned from the labels, and unless somebody vouches for an assumption 
 range over several (`ranges`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,10 +30,11 @@ from jtruth.evaluation.assumptions.registry import (
 from jtruth.evaluation.assumptions.sensitivity import Basis
 from jtruth.evaluation.checks.chance import chance_check
 from jtruth.evaluation.checks.verdicts import given_checks, learned_checks, refused
-from jtruth.evaluation.gold.answer import gold_answer
-from jtruth.evaluation.gold.pooled import GoldSampling
+from jtruth.evaluation.gold.answer import gold_answer, without_gold
+from jtruth.evaluation.gold.pooled import GoldPosterior, GoldSampling
 from jtruth.evaluation.result import Assumption, Check, Evaluation
 from jtruth.labels import Labels
+from jtruth.stats.estimates import Estimate
 from jtruth.stats.regions import check_level
 from jtruth.tables.posterior import estimates
 from jtruth.testing import binary_posterior, exact_posterior, unknown_prior
@@ -115,19 +116,24 @@ def evaluate(
     learned, nobody = data.model is None and method == "bayes", assume in (None, UNKNOWN)
     sampling = GoldSampling(*inputs.read_sampling(gold_inclusion, gold_strata, data, learned and nobody))
     key, model = as_key(key), data.model
+    pooled = learned and nobody and data.num_gold > 0
     if learned:
-        several = nobody and not fast and not data.num_gold
-        model = joint_model(data, key, level, progress, pointwise=several)
+        unaided = without_gold(data) if pooled else data
+        model = joint_model(unaided, key, level, progress, pointwise=nobody and not fast and not pooled)
     elif model is None:
         _tars.check_noise(method)
         model = plug_in_model(data)
     rows: tuple[Assumption, ...] = ()
     kind, advice, answered = "posterior", (), learned and model.refusal is None
-    if answered and nobody and data.num_gold:
-        answer, rows, advice = gold_answer(data, sampling, level, key, progress)
+    predicted: Mapping[str, Estimate] = {}
+    if pooled:
+        fit = present(model.fit, "the joint posterior")
+        answer, rows, advice = gold_answer(data, fit, sampling, level, key, progress)
         kind = "pooled interval"
+        if not answered:  # labels alone say nothing of labelers, or exchange classes; gold names them
+            model = joint_model(data, key, level, progress)
     elif answered and nobody:
-        answer, rows = _range(data, model, fast, key, progress)
+        answer, rows, predicted = _range(data, model, fast, key, progress)
         kind = "sensitivity range" if len(rows) > 1 else kind
     elif answered and assume != INDEPENDENT:  # what the joint posterior itself answers
         answer, rows = _group(data, str(assume), key, progress)
@@ -160,6 +166,7 @@ def evaluate(
         log_evidence=_log_evidence(answer, model, data),
         fit=answer.fit,
         basis=Basis(data, model, noise),
+        predictive=predicted,
     )
 
 
@@ -179,8 +186,8 @@ def _group(
 
 def _range(
     data: inputs.Inputs, model: inputs.Model, fast: bool, key: Key, progress: Progress | None
-) -> tuple[Tested, tuple[Assumption, ...]]:
-    """Nobody vouches for anything: a line for every assumption that is shown, and their hull."""
+) -> tuple[Tested, tuple[Assumption, ...], Mapping[str, Estimate]]:
+    """Nobody vouches for anything: a line for each assumption, their hull, and what to expect of it."""
     known = entries(data)
     few = fast and all(entry in known for entry in ASSUMPTIONS.values() if entry.fast)
     some = [entry for entry in known if (entry.fast if few else entry.shown)]
@@ -194,7 +201,10 @@ def _range(
     )
     answer = ranges.range_answer(found, data, few=few)
     rows = tuple(ranges.row(m, data, loo) for m, loo in zip(found, ranges.loo_of(found), strict=True))
-    return answer._replace(warnings=(ranges.ONLY_GOLD, *doubts)), rows
+    models = {m.name: m.posterior for m in found if m.entry.gold}
+    expected = GoldPosterior(models, None, answer.table.shape, data.y_pred.size)
+    predicted = estimates(expected, *names_of(data))
+    return answer._replace(warnings=(ranges.ONLY_GOLD, *doubts)), rows, predicted
 
 
 def _answer(data: inputs.Inputs, model: inputs.Model, method: str, key: Array) -> Tested:

@@ -1,7 +1,7 @@
 """The answer of `evaluate`: posteriors of the metrics, with assumptions, checks and warnings."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -84,6 +84,7 @@ class Evaluation:
     log_evidence: float = float("nan")  # log p(y_pred, z | noise model, prior), where those are given
     fit: Fit | ConfusionFit | CountDraws | JointPosterior | None = None  # of iterative methods and samplers
     basis: Basis | None = None  # what `sensitivity` moves
+    predictive: Mapping[str, Estimate] = field(default_factory=dict)  # of a range: see `PREDICTIVE`
 
     @property
     def accuracy(self) -> Estimate:
@@ -193,6 +194,7 @@ class Evaluation:
             "positive": self.positive,
             "prior": _plain(self.prior),
             "metrics": {name: estimate_dict(e, level) for name, e in self.metrics.items()},
+            "predictive": {name: estimate_dict(e, level) for name, e in self.predictive.items()},
             "confusion_matrix": {
                 "mean": _plain(self.confusion_matrix),
                 "low": _plain(self.confusion_low),

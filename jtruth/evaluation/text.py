@@ -7,6 +7,7 @@ from jtruth.tables.metrics import title
 
 INDEPENDENT = "given the true class, the labelers err independently of one another"
 MORE_RIGHT = "labelers are more often right than wrong (else the same labels would mean the opposite)"
+PREDICTIVE = "if shared errors are like those of the public data sets"  # of which docs tell
 _LABELERS_SHOWN = 10
 _CLASSES_SHOWN, _ERRORS_SHOWN, _MOST_SQUARE = 12, 6, 8
 _EACH_CLASS = ("precision", "recall", "f1")
@@ -178,6 +179,15 @@ def _assumptions(d: dict[str, Any]) -> list[str]:
     return lines
 
 
+def _predictive(d: dict[str, Any]) -> list[str]:
+    """What is to be expected of a range, by what the models missed elsewhere."""
+    shown = [n for n in _HEADLINE if n in d["predictive"]]
+    values = ", ".join(
+        f"{_title(n)} {_number(d['predictive'][n]['mean'])} {_range(d['predictive'][n])}" for n in shown
+    )
+    return ["", f"{PREDICTIVE}: {values} ({100 * d['level']:g} % predictive intervals)"] if values else []
+
+
 def _loo(loo: dict[str, Any] | None) -> str:
     """Leave-one-out density and its difference to the first model."""
     if loo is None:
@@ -211,6 +221,7 @@ def summary_text(d: dict[str, Any], brief: bool = False) -> str:
         left = ", ".join(f"{number} {name}" for name, number in more if number)
         return "\n".join([*lines, f"not shown: {left}"])
     lines += [*_class_table(d), *_confusion(d), *_assumptions(d)]
+    lines += _predictive(d)
     lines += [f"assumed throughout: {sentence}" for sentence in d["assumed"]]
     lines += _labelers(d)
     lines += check_lines(d["checks"])

@@ -7,10 +7,9 @@ classifiers of two classes); more are taken by twos.
 
 Known error rates: exact by the chain for two classes, by Gibbs sampling for more. Learned ones: one posterior
 for each assumption of the registry that can take symbols that are no classes, or the one that somebody
-vouches for. Gold: draws of the models with gold clamped, pooled with PPI++.
+vouches for. Gold: the models fitted without it, and PPI++ once (`jtruth.evaluation.gold.pooled`).
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import NamedTuple
@@ -19,12 +18,12 @@ import numpy as np
 
 from jtruth import _validation as check
 from jtruth._host import log, log_odds
-from jtruth._random import Key, host_rng, key_words, stream
+from jtruth._random import Key, host_rng, stream
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.registry import GROUPS, INDEPENDENT, UNKNOWN, Progress, entries
+from jtruth.evaluation.gold.answer import labels_posterior, without_gold
 from jtruth.evaluation.gold.pooled import RANDOM_GOLD, GoldPosterior, GoldSampling, judged_samples
-from jtruth.evaluation.gold.shares import labels_only_posterior
 from jtruth.tables.pairs import Tuples, tuples
 from jtruth.tables.posterior import TableDraws, TablePosterior, thinned
 from jtruth.testing import exact_posterior, unknown_prior
@@ -79,7 +78,8 @@ def held_of(
         some = [entry for entry in known if entry.group == assume]
     else:
         some = [entry for entry in known if (entry.gold if data.num_gold else entry.shown)]
-    found, doubts = ranges.members(some, data, key, progress=progress)
+    unaided = without_gold(data) if nobody and data.num_gold else data
+    found, doubts = ranges.members(some, unaided, key, progress=progress)
     if not any(one.fit is not None for one in found):
         why = next((text for text in doubts), "no model can be fitted to these labels")
         raise ValueError(f"error rates cannot be learned, so nothing can be compared: {why}")
@@ -87,8 +87,8 @@ def held_of(
         pooled = thinned([one.posterior for one in found])
         return [Held(str(assume), GROUPS[str(assume)], pooled)], doubts
     if data.num_gold:
-        gold, more = _with_gold([one.posterior for one in found], part, sampling, key)
-        return [gold], [*doubts, *more]
+        gold, more = _with_gold(found, part, sampling)
+        return [gold], [*more, *doubts]
     rows = [
         Held(one.name, one.entry.sentence, one.posterior, one.entry.point, one.entry.hull) for one in found
     ]
@@ -127,16 +127,13 @@ def _known(part: Part, key: Key) -> TableDraws:
     return TableDraws(np.concatenate(drawn))
 
 
-def _with_gold(
-    models: Sequence[TableDraws], part: Part, sampling: GoldSampling, key: Key
-) -> tuple[Held, list[str]]:
-    """Models with gold clamped, pooled with PPI++ of the tuples."""
-    data = part.data
-    truth, doubts = labels_only_posterior(data.own_labels(), stream(key, "labels beside gold of tuples"))
-    judged = judged_samples(data.y_pred, truth, data.gold, sampling)
-    judged = judged._replace(num_symbols=part.what.num_symbols)
-    words = np.array(key_words(stream(key, "pool of tuples")), np.uint32)
+def _with_gold(found: list[ranges.Member], part: Part, sampling: GoldSampling) -> tuple[Held, list[str]]:
+    """Models fitted without gold, and PPI++ of the tuples."""
+    data, symbols = part.data, part.what.num_symbols
+    judged = judged_samples(data.y_pred, labels_posterior(found, data), data.gold, sampling)
+    judged = judged._replace(num_symbols=symbols)
     random = [RANDOM_GOLD] if judged.taken_as_random else []
-    pool = GoldPosterior(tuple(models), judged, words)
-    sentence = "models with the gold as known classes, pooled with what gold makes of the labels (PPI++)"
-    return Held("pooled", sentence, pool), [*random, *doubts]
+    models = {one.name: one.posterior for one in found}
+    pool = GoldPosterior(models, judged, (len(data.classes), symbols), data.y_pred.size)
+    sentence = "models that have not seen the gold, and what gold makes of the labels (PPI++)"
+    return Held("pooled", sentence, pool), random

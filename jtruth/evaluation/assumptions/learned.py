@@ -43,7 +43,7 @@ def joint_model(
     fit = fit_joint(labels, y_pred=data.y_pred, gold=data.some_gold, prior=data.prior, key=key,
                     effort=EFFORT, progress=progress, pointwise=pointwise)  # fmt: skip
     if not fit.usable:
-        return _refused(labels, *fit.warnings)
+        return replace(_refused(labels, *fit.warnings), fit=fit)
     laws = [DrawsEstimate(fit.labeler_accuracy[:, t]) for t in range(labels.num_labelers)]
     ends = [law.interval(level) for law in laws]
     rows = [

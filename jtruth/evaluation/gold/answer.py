@@ -1,40 +1,48 @@
-"""The answer of `evaluate` when some true classes are known: the pooled rule, and what to ask next."""
+"""The answer of `evaluate` when some true classes are known: models and gold together, and whom to ask."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
+from jtruth._host import vote_shares
 from jtruth._random import Key, stream
 from jtruth.asking.gold import ask_next
 from jtruth.evaluation.answers import names_of
 from jtruth.evaluation.assumptions import ranges
-from jtruth.evaluation.assumptions.registry import Progress, entries
+from jtruth.evaluation.assumptions.registry import INDEPENDENT, Progress, entries
 from jtruth.evaluation.gold.pooled import GoldSampling, judged_samples, pooled_gold
-from jtruth.evaluation.gold.shares import labels_only_posterior
 from jtruth.evaluation.inputs import Inputs
 from jtruth.evaluation.result import Assumption
+from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.testing.tested import Tested
 
 SENTENCES = {
     "ppi": "if gold corrects what the labels alone say (PPI++)",
     "gold_only": "if nothing but gold is believed",
 }
+NO_MODEL = "labels alone determine nothing ({}): gold alone answers, corrected by vote shares"
 _ASKED = 5  # samples named in the advice
 
 
+def without_gold(data: Inputs) -> Inputs:
+    """The same with no class known: what models are fitted to, so that gold is used once."""
+    return replace(data, gold=np.full_like(data.gold, -1))
+
+
 def gold_answer(
-    data: Inputs, sampling: GoldSampling, level: float, key: Key, progress: Progress | None
-) -> tuple[Tested, tuple[Assumption, ...], tuple[str, ...]]:
-    """The posterior by the pooled rule; what each part of the pool says; advice on more gold."""
-    known = entries(data)
-    found, doubts = ranges.members([e for e in known if e.gold], data, key, progress=progress)
-    if not found:
-        last = [e for e in known if e.last_resort]
-        found, more_doubts = ranges.members(last, data, key, progress=progress)
-        doubts += more_doubts
-    posterior, more_doubts = labels_only_posterior(data.own_labels(), stream(key, "labels beside gold"))
+    data: Inputs, fit: JointPosterior, sampling: GoldSampling, level: float, key: Key,
+    progress: Progress | None,
+) -> tuple[Tested, tuple[Assumption, ...], tuple[str, ...]]:  # fmt: skip
+    """The posterior; what each part of it says; advice on more gold. `fit` is independence without gold."""
+    found, doubts = [], [NO_MODEL.format(fit.warnings[0])] if not fit.identified else []
+    if fit.identified:
+        some = [entry for entry in entries(data) if entry.gold]
+        found, doubts = ranges.members(
+            some, without_gold(data), key, progress=progress, known={INDEPENDENT: fit}
+        )
+    posterior = labels_posterior(found, data)
     classes, positive = names_of(data)
-    key = stream(key, "pool")
     turned = len(data.classes) == 2 and data.positive == 0  # (negative, positive), as `tables_of` has it
     judged = judged_samples(
         1 - data.y_pred if turned else data.y_pred,
@@ -42,17 +50,28 @@ def gold_answer(
         np.where(data.gold >= 0, 1 - data.gold, -1) if turned else data.gold,
         sampling,
     )
-    draws = [m.posterior.counts for m in found]
-    pool = pooled_gold(draws, judged, key=key, classes=classes, positive=positive, level=level)
+    models = {m.name: m.posterior for m in found}
+    pool = pooled_gold(models, judged, classes=classes, positive=positive, level=level)
     rows = [ranges.row(m, data) for m in found]
     rows += [
         Assumption(name, SENTENCES[name], {k: v.law for k, v in part.items()})
         for name, part in (("ppi", pool.ppi), ("gold_only", pool.gold_only))
     ]
-    warnings = (*pool.warnings, *doubts, *more_doubts)
-    advice = _advice(data, pool.more_gold, posterior, key, sampling)
+    advice = _advice(data, pool.more_gold, posterior, stream(key, "pool"), sampling)
+    warnings = (*pool.warnings, *doubts)
     answer = Tested("bayes", pool.posterior, None, float("nan"), warnings, classes, positive)
     return answer, tuple(rows), advice
+
+
+def labels_posterior(found: list[ranges.Member], data: Inputs) -> np.ndarray:
+    """What labels and predictions alone say of each sample's class, (samples, classes): a guess for PPI++.
+
+    The mean of two readings: the mean of the models' posteriors, which are too sure where errors are shared,
+    and vote shares (one vote spread over the classes is added), which know nothing of good and bad labelers.
+    """
+    shares = vote_shares(data.own_labels().counts() + 1 / len(data.classes))
+    models = [m.fit.class_posterior for m in found if m.fit is not None]
+    return 0.5 * (shares + np.mean(models, axis=0)) if models else shares
 
 
 def _advice(

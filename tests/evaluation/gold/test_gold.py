@@ -7,10 +7,13 @@ from scipy import stats
 from sklearn import metrics as sk
 
 from jtruth.asking.gold import ask_next, gold_to_halve
+from jtruth.evaluation.assumptions.missed import FLAT, kind_of, opinions, said_of
 from jtruth.evaluation.gold import pooled
-from jtruth.evaluation.gold.pooled import GoldSampling, _defined, judged_samples, ppi_metric
+from jtruth.evaluation.gold.pooled import GoldSampling, judged_samples, ppi_metric, together
 from jtruth.stats.ppi import gold_sample, ppi_mean
+from jtruth.stats.student import StudentEstimate
 from jtruth.tables.metrics import binary_counts, named_metric
+from jtruth.tables.posterior import TableDraws
 
 KEY = jax.random.key(5)
 NAMES = ("accuracy", "precision", "recall", "false_alarm_rate", "f1", "f2", "f0.5")
@@ -18,7 +21,8 @@ NAMES = ("accuracy", "precision", "recall", "false_alarm_rate", "f1", "f2", "f0.
 
 def pooled_gold(draws, y_pred, h, gold, *, inclusion=None, strata=None, **options):
     judged = judged_samples(y_pred, h, gold, GoldSampling(inclusion, strata))
-    return pooled.pooled_gold(draws, judged, **options)
+    models = dict(zip(("shared_strata", "independent"), map(TableDraws, draws), strict=False))
+    return pooled.pooled_gold(models, judged, **options)
 
 
 def example(seed=0, size=400, gold=40, classes=2):
@@ -53,7 +57,7 @@ def test_all_gold_gives_scikit_learn():
     y, y_pred, h, _ = example(classes=3)
     draws = [table(y, y_pred, 3)[None].repeat(10, 0)]
     names = ["accuracy", "precision[b]", "recall[c]", "f1[a]"]
-    found = pooled_gold(draws, y_pred, h, y, key=KEY, classes=("a", "b", "c"), names=names)
+    found = pooled_gold(draws, y_pred, h, y, classes=("a", "b", "c"), names=names)
     precision, recall, f1, _ = sk.precision_recall_fscore_support(y, y_pred)
     expected = [sk.accuracy_score(y, y_pred), precision[1], recall[2], f1[0]]
     for name, value in zip(names, expected, strict=True):
@@ -66,21 +70,12 @@ def test_what_is_reported_beside_the_pool():
     y, y_pred, h, gold = example()
     draws, known = [table(y, y_pred)[None].repeat(50, 0)], gold >= 0
     for level in (0.5, 0.99):
-        found = pooled_gold(draws, y_pred, h, gold, key=KEY, classes=("a", "b"), level=level)
+        found = pooled_gold(draws, y_pred, h, gold, classes=("a", "b"), level=level)
         right = (y_pred[known] == gold[known]).mean()
         assert found.gold_only["accuracy"].value == pytest.approx(right)
         assert found.gold_only["accuracy"].power == 0 < found.ppi["accuracy"].power
-        expected = gold_to_halve(found.ppi["accuracy"], gold_sample(known), level)
-        assert found.more_gold["accuracy"] == expected
-    assert expected != gold_to_halve(found.ppi["accuracy"], gold_sample(known))
-
-
-def test_undefined_draws_are_replaced_by_draws_of_the_same_model():
-    draws = np.where(np.arange(400) % 4 == 0, np.nan, np.arange(400.0))
-    found = _defined(draws, np.random.default_rng(0))
-    kept = ~np.isnan(draws)
-    np.testing.assert_array_equal(found[kept], draws[kept])
-    assert np.isin(found[~kept], draws[kept]).all() and np.unique(found[~kept]).size > 50
+        assert halved(found, gold_sample(known), level)
+    assert found.more_gold["accuracy"] > 0
 
 
 def test_a_fifth_of_the_questions_is_spread_evenly():
@@ -90,6 +85,20 @@ def test_a_fifth_of_the_questions_is_spread_evenly():
     asked = ask_next(y_pred, h, np.full(400, -1), 40, key=KEY, classes=("a", "b"))
     np.testing.assert_allclose(asked.inclusion[:200], 8 / 400, rtol=1e-9)
     assert asked.inclusion.sum() == pytest.approx(40)
+
+
+def halved(found, sample, level):
+    """Whether PPI++ of the mean with the error of so much gold halves the width, and one less does not."""
+    law, corrected = found.metrics["accuracy"], found.ppi["accuracy"]
+    ends, widths = law.interval(level), []
+    for more in (found.more_gold["accuracy"], found.more_gold["accuracy"] - 1):
+        n = sample.chosen.size
+        freedom = corrected.law.freedom + more * corrected.num_informative / n
+        scale = corrected.standard_error * np.sqrt((1 / (n + more) - 1 / 400) / (1 / n - 1 / 400))
+        measured = StudentEstimate(law.mean, scale, freedom, 0.0, 1.0)
+        after = found.posterior.given(named_metric("accuracy"), measured).law.interval(level)
+        widths.append((after.high - after.low) / (ends.high - ends.low))
+    return widths[0] <= 0.5 < widths[1]
 
 
 def test_gold_only_is_counting():
@@ -105,37 +114,96 @@ def test_gold_only_is_counting():
     assert found.standard_error == pytest.approx(expected)
 
 
-def test_pool_holds_equal_parts():
+def test_models_that_foretold_the_gold_weigh_more():
+    """A model that is certainly wrong loses its weight, and the answer is near PPI++ and not wider."""
     y, y_pred, h, gold = example()
-    away = table(y, 1 - y_pred)  # a model that is certainly wrong
+    away = table(y, 1 - y_pred)
     draws = [np.repeat(table(y, y_pred)[None], 500, 0), np.repeat(away[None], 3000, 0)]
-    found = pooled_gold(draws, y_pred, h, gold, key=KEY, classes=("a", "b"))
-    law = found.metrics["accuracy"]
-    assert law.draws.size == 1500
-    right, wrong = (
-        np.isclose(law.draws, value).mean() for value in ((y == y_pred).mean(), (y != y_pred).mean())
-    )
-    assert (right, wrong) == (pytest.approx(1 / 3, abs=0.01), pytest.approx(1 / 3, abs=0.01))
-    ppi = law.draws[1000:]
-    expected = found.ppi["accuracy"].law
-    assert abs(ppi.mean() - expected.mean) < 0.1 * expected.sd  # stratified draws
+    found = pooled_gold(draws, y_pred, h, gold, classes=("a", "b"))
+    metric, corrected = named_metric("accuracy"), found.ppi["accuracy"]
+    weights = found.posterior.given(metric, corrected.law).weights
+    assert weights[0] > 20 * weights[1]
+    one, ppi = found.metrics["accuracy"], corrected.law
+    assert abs(one.mean - ppi.mean) < ppi.sd and one.sd < ppi.sd
     assert "random sample" in found.warnings[0]
-    assert found.gold_only["accuracy"].standard_error > found.ppi["accuracy"].standard_error
+    assert found.gold_only["accuracy"].standard_error > corrected.standard_error
 
 
-def test_models_that_leave_a_metric_undefined_keep_their_weight():
-    _, y_pred, h, gold = example()
-    tables = np.array([[[200, 200], [0, 0]], [[200, 100], [0, 100]]]).repeat(50, 0)
-    found = pooled_gold([tables], y_pred, h, gold, key=KEY, classes=("a", "b"), names=["recall"])
-    assert found.metrics["recall"].probability_defined == 1
-    assert (found.metrics["recall"].draws == 1).mean() == pytest.approx(0.5, abs=0.02)
+def test_models_against_gold_never_widen_the_answer():
+    """Models that gold contradicts: PPI++ alone answers. Without models it is all there is."""
+    accuracy, far = named_metric("accuracy"), 0
+    said = {"shared_strata": said_of(TableDraws(np.full((9, 2, 2), 100)), accuracy, 400.0)}
+    for centre in np.linspace(0.5, 0.995, 34):
+        for scale in (0.003, 0.02, 0.1):
+            measured = StudentEstimate(centre, scale, 28.0, 0.0, 1.0)
+            found = together(said, kind_of(accuracy), measured, (0.0, 1.0), 400.0).law
+            wide, alone = (law.interval(0.95) for law in (found, measured))
+            ratio = (wide.high - wide.low) / (alone.high - alone.low)
+            assert ratio <= 1.051
+            far += ratio > 0.98
+    assert far > 10
+    alone = together({}, kind_of(accuracy), measured, (0.0, 1.0), np.inf).law
+    assert alone.mean == pytest.approx(measured.mean, abs=1e-3)
+    assert alone.sd == pytest.approx(measured.sd, rel=0.01)
+
+
+def test_the_answer_goes_to_the_truth_whatever_the_models_say():
+    """20 000 samples, labelers and models wrong by .15: the more gold the nearer, never wider than PPI++."""
+    rng = np.random.default_rng(0)
+    y, away = (rng.random(20_000) < 0.4).astype(int), []
+    y_pred = np.where(rng.random(y.size) < 0.81, y, 1 - y)
+    wrong = table(y, y_pred) + np.array([[-1500, 1500], [1500, -1500]])
+    order = rng.permutation(y.size)
+    for number in (30, 300, 3000):
+        gold = np.full(y.size, -1)
+        gold[order[:number]] = y[order[:number]]
+        h = np.full((y.size, 2), 0.5)
+        found = pooled_gold(
+            [wrong[None].repeat(9, 0)], y_pred, h, gold, classes=("a", "b"), names=["accuracy"]
+        )
+        law, alone = found.metrics["accuracy"].interval(), found.ppi["accuracy"].law.interval()
+        assert law.high - law.low < 1.051 * (alone.high - alone.low)
+        away.append(abs(found.metrics["accuracy"].mean - (y == y_pred).mean()))
+    assert away[2] < 4 * np.sqrt(0.81 * 0.19 / 3000)
+    assert law.low < (y == y_pred).mean() < law.high  # one seed
+
+
+def test_a_model_that_leaves_a_metric_undefined_says_nothing():
+    tables = np.array([[[200, 200], [0, 0]]]).repeat(50, 0)
+    recall = named_metric("recall")
+    assert said_of(TableDraws(tables), recall, 9.0) is None
+    both = {"independent": None, "shared_strata": said_of(TableDraws(tables + 1), recall, 9.0)}
+    parts, flat = opinions(both, kind_of(recall))
+    assert len(parts) == 1 and flat == FLAT and opinions({"independent": None}, kind_of(recall)) == ([], 1.0)
+
+
+def test_cells_are_shares_of_the_samples():
+    """All gold: the cells are counted. Without gold they are those of the models, only wider."""
+    y, y_pred, h, gold = example()
+    found = pooled_gold([table(y, y_pred)[None].repeat(9, 0)], y_pred, h, y, classes=("a", "b"))
+    np.testing.assert_allclose(found.posterior.cells().mean, table(y, y_pred), atol=1e-9)
+    some = pooled_gold([table(y, y_pred)[None].repeat(9, 0)], y_pred, h, gold, classes=("a", "b")).posterior
+    none = pooled.GoldPosterior(some.models, None, (2, 2), 400)
+    cells, less = some.cells(), none.cells()
+    assert (cells.low < table(y, y_pred)).all() and (table(y, y_pred) < cells.high).all()
+    assert (less.high - less.low > cells.high - cells.low).all()
+
+
+def test_less_than_twenty_gold_answers_are_said():
+    y, y_pred, h, _ = example()
+    for number in (1, 2, 19, 20):
+        gold = np.where(np.arange(400) < number, y, -1)
+        found = pooled_gold([table(y, y_pred)[None].repeat(9, 0)], y_pred, h, gold, classes=("a", "b"))
+        assert any("gold answers: the answer rests" in w for w in found.warnings) == (number < 20)
+        low, high, _ = found.metrics["accuracy"].interval()
+        assert 0 <= low < (y == y_pred).mean() < high <= 1 and high - low < 0.6
 
 
 def test_a_class_that_gold_hardly_met_is_named():
     y, y_pred, h, gold = example()
     gold[(gold == 1)] = -1
     gold[np.flatnonzero((y == 1) & (gold < 0))[:2]] = 1
-    found = pooled_gold([table(y, y_pred)[None].repeat(9, 0)], y_pred, h, gold, key=KEY, classes=("a", "b"))
+    found = pooled_gold([table(y, y_pred)[None].repeat(9, 0)], y_pred, h, gold, classes=("a", "b"))
     assert any("2 of the" in w and "recall" in w for w in found.warnings)
     assert found.ppi["recall"].law.freedom == 1
 
@@ -145,11 +213,11 @@ def test_strata_and_inclusion_reach_ppi():
     strata = (h[:, 1] > 0.5).astype(int)
     chance = np.where(strata == 1, 0.2, 0.05)
     draws = [np.ones((8, 2, 2), int)]
-    options = {"key": KEY, "classes": ("a", "b"), "names": ["accuracy"]}
+    options = {"classes": ("a", "b"), "names": ["accuracy"]}
     found = pooled_gold(draws, y_pred, h, gold, strata=strata, inclusion=chance, **options)
     sample = gold_sample(gold >= 0, inclusion=chance, strata=strata)
     right = (y_pred == gold)[gold >= 0] * 1.0
-    same = ppi_mean(right, h[np.arange(400), y_pred], sample)
+    same = ppi_mean(right, h[np.arange(400), y_pred], sample, pseudo_gold=10.0)
     assert found.ppi["accuracy"].value == pytest.approx(same.value)
     assert found.ppi["accuracy"].standard_error == pytest.approx(same.standard_error)
     assert not any("random sample" in w for w in found.warnings)
@@ -212,10 +280,8 @@ def test_usefulness_is_the_variance_of_the_share_in_the_metric():
 def test_input_that_cannot_be_used(as_installed):
     _, y_pred, h, gold = example()
     options = {"key": KEY, "classes": ("a", "b")}
-    with pytest.raises(ValueError, match="draws is empty"):
-        pooled_gold([], y_pred, h, gold, **options)
     with pytest.raises(ValueError, match="no sample has gold"):
-        pooled_gold([np.ones((8, 2, 2), int)], y_pred, h, np.full(400, -1), **options)
+        judged_samples(y_pred, h, np.full(400, -1))
     with pytest.raises(ValueError, match="there is no class 'z'"):
         named_metric("recall[z]", ("a", "b"))
     with pytest.raises(ValueError, match="num must be 1 to 360"):
