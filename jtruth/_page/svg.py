@@ -5,6 +5,7 @@ Numbers in, markup out: no text of users comes here. Names stand in the table ar
 
 import math
 from collections.abc import Sequence
+from typing import TypeGuard
 
 from jtruth._page.blocks import Bar, Bars, Chart
 
@@ -70,7 +71,7 @@ def _place(value: float, ends: tuple[float, float]) -> float:
     return _SIDE + (_WIDTH - 2 * _SIDE) * (value - ends[0]) / (ends[1] - ends[0])
 
 
-def _known(value: float | None) -> bool:
+def _known(value: float | None) -> TypeGuard[float]:
     return value is not None and math.isfinite(value)
 
 

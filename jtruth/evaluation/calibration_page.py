@@ -1,6 +1,5 @@
 """A calibration report as a page to forward: losses before and after, reliability, checks."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,7 @@ TITLES = {
 }
 _MOST_CHARTS = 4
 
-Row = Mapping[str, Any]
+Row = dict[str, Any]
 
 
 def calibration_page(d: Row, tables: tuple[LossTable, LossTable]) -> Page:

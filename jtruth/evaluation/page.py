@@ -4,7 +4,7 @@ The same words as on the screen (`text`), in the same order, with pictures. A pa
 act on; long lists are cut with a count, and the JSON beside it holds everything.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from jtruth._page import Bar, Bars, Facts, Matrix, Note, Notes, Page, Part, Table, number
@@ -14,7 +14,7 @@ _KINDS = {"does not fit": "bad", "cannot be seen": "open", "fits": "good", "wort
 _MOST_SQUARE, _MOST_CLASSES, _MOST_ERRORS = 12, 60, 25
 _PER_CLASS = ("precision", "recall", "f1")
 
-Row = Mapping[str, Any]
+Row = dict[str, Any]
 
 
 def evaluation_page(d: Row) -> Page:

@@ -6,6 +6,7 @@ smooth function of the labels. Sums run over blocks of samples, so float32 sums 
 exact to rounding.
 """
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -17,6 +18,7 @@ from jaxtyping import Array, Bool, Float, Int
 from jtruth._arrays import as_array
 
 _BLOCK = 4096
+_FEW_EDGES = 65
 
 
 class MergedBins(NamedTuple):
@@ -124,7 +126,10 @@ def bins_of(
     """`assign` for every class in JAX; edges of all classes, or (classes, edges) of their own."""
     edges = jnp.asarray(edges, predicted.dtype)
     both = jnp.broadcast_to(edges, (predicted.shape[1], edges.shape[-1]))
-    found = jax.vmap(lambda e, z: jnp.searchsorted(e, z, side="right"), (0, 1), 1)(both, predicted)
+    # Few edges are all compared at once, which is ten times as fast as the search of a million predictions.
+    how = "compare_all" if edges.shape[-1] <= _FEW_EDGES else "scan"
+    search = partial(jnp.searchsorted, side="right", method=how)
+    found = jax.vmap(search, (0, 1), 1)(both, predicted)
     return jnp.clip(found - 1, 0, edges.shape[-1] - 2).astype(jnp.int32)
 
 

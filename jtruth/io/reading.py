@@ -100,7 +100,10 @@ def label_rows(
     if found is None and (how.wide or not there):
         known = task if task in table.header else None
         found = wide_rows(table, known, forced=how.wide, leave_out=how.leave_out)
-    return found if found is not None else LabelRows(*table.pick(wanted), table.source, "")
+    if found is not None:
+        return found
+    given = table.pick(wanted)
+    return LabelRows(given[0], given[1], given[2], table.source, "")
 
 
 def _matrix(path: Any) -> np.ndarray | None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from jtruth._validation.guess import COUNT_WORDS, look_at
 from jtruth._validation.text import Table
-from jtruth._validation.words import quoted
+from jtruth._validation.words import Source, quoted
 from jtruth.io.exports.rows import LabelRows
 
 # A column of this name is the truth or a classifier, and no labeler, unless somebody says so.
@@ -58,5 +58,7 @@ def wide_rows(
     where = [k for k in range(size) for column in picked.values() if column[k]]
     source = table.source
     numbers = [source.first + k if source.numbers is None else source.numbers[k] for k in where]
-    columns = [list(column) for column in zip(*rows, strict=True)] if rows else [[], [], []]
-    return LabelRows(*columns, type(source)(source.name, source.unit, source.first, numbers), form, notes)
+    task_of, worker, label = ([row[k] for row in rows] for k in range(3))
+    return LabelRows(
+        task_of, worker, label, Source(source.name, source.unit, source.first, numbers), form, notes
+    )

@@ -10,6 +10,7 @@ import pytest
 
 from jtruth import histograms as hist
 from jtruth.histograms import Histograms
+from jtruth.histograms.bins import assign, bins_of
 from jtruth.labels import Labels
 
 Q, Z = np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.1, 0.7])
@@ -199,6 +200,13 @@ def test_bins():
     table = hist.loss_estimates(hist.from_counts([[2, 0], [1, 1], [0, 2], [2, 0]]), z, bins="mass")
     assert np.asarray(table.classes.table.count)[:, [0, -1]].sum() <= 4
     assert "bins hold one sample: they count 0" in table.notes[-1]
+
+
+@pytest.mark.parametrize("number", [15, 100])
+def test_bins_of_few_and_of_many_edges_are_those_of_numpy(number):
+    edges = np.linspace(0, 1, number + 1)
+    z = np.concatenate([np.random.default_rng(0).random(200), edges])[:, None]
+    np.testing.assert_array_equal(np.asarray(bins_of(jnp.asarray(z), edges))[:, 0], assign(z[:, 0], edges))
 
 
 def test_few_samples_in_merged_bins_equal_those_bins_given():

@@ -46,7 +46,9 @@ def _answers(columns: dict[str, list], k: int, found: Collector) -> dict[str, st
             given = json.loads(columns[_JSON][k] or "[]")
         except json.JSONDecodeError as problem:
             raise found.refuse(f"{_JSON} is no JSON ({problem})") from None
-        first = given[0] if isinstance(given, list) and given else given or {}
+        first = given[0] if isinstance(given, list) and given else given
+        if not isinstance(first, dict):
+            return {}
         return {name: _chosen(value, found) for name, value in first.items()}
     flat: dict[str, Any] = {}
     for name, values in columns.items():
