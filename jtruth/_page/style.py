@@ -43,7 +43,7 @@ svg{{color:var(--fg)}}
 .s1 circle,.s3 circle{{fill:var(--bg);stroke:var(--c);stroke-width:2}}
 .diagonal{{stroke:var(--soft);stroke-width:1.5;stroke-dasharray:4 3}}
 .s0 polygon,.s1 polygon,.s2 polygon,.s3 polygon{{fill:var(--c);opacity:.18}}
-.matrix td{{text-align:right;white-space:nowrap}}
+.matrix td{{text-align:right;white-space:nowrap}}.matrix td:first-child{{text-align:left}}
 .matrix tr>:first-child{{max-width:12rem}}
 {_SHADES}
 ul{{margin:.3rem 0;padding:0;list-style:none}}

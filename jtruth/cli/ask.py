@@ -30,9 +30,16 @@ class Asking:
         bool, typer.Option("--common-only", help="Use only tasks with labels and a prediction.")
     ] = False
     out: Annotated[Path | None, typer.Option("--out", help="Write what to ask to this table.")] = None
+    inclusion: Annotated[
+        Path | None,
+        typer.Option("--inclusion", help="With --truth: write all chances, for evaluate --inclusion."),
+    ] = None
 
     def __post_init__(self) -> None:
         check_writable("--out", self.out)
+        check_writable("--inclusion", self.inclusion)
+        if self.inclusion is not None and not self.truth:
+            raise ValueError("--inclusion holds the chances of asking for true classes: say --truth too")
 
 
 def ask(
@@ -62,8 +69,12 @@ def ask(
         header = ["task", "inclusion"]
         rows = [[tasks[i], float(wanted.inclusion[i])] for i in wanted.samples]
         head = (
-            f"find out the truth of these {len(rows)}, all of them, and keep the inclusion with the answers"
+            f"find out the truth of these {len(rows)}, all of them; they are no simple random sample, so "
+            "evaluate needs the chances of all tasks (--inclusion here, and there)"
         )
+        if asking.inclusion is not None:
+            every = [[task, float(p)] for task, p in zip(tasks, wanted.inclusion, strict=True)]
+            write_table(asking.inclusion, header, every)
     else:
         found = next_labels(labels, np.asarray(y_pred), asking.num, key=draws.seed,
                             aim=Aim(asking.metric, code), gold=gold)  # fmt: skip

@@ -36,6 +36,10 @@ class Graded:
     fast: Annotated[
         bool, typer.Option("--fast", help="A sensitivity range of fewer assumptions, sooner.")
     ] = False
+    inclusion: Annotated[
+        Path | None,
+        typer.Option("--inclusion", help="How gold was chosen: task, inclusion (ask --truth writes it)."),
+    ] = None
     order: Annotated[
         str | None, typer.Option("--order", help="Column that says when a task was labelled: finds drift.")
     ] = None
@@ -103,6 +107,9 @@ def judged(source: LabelsFile, graded: Graded, draws: Draws, columns: Columns, b
             prior=prior if graded.prior is None else reading.numbers(graded.prior),
             gold=reading.gold_of(graded.gold, labels, given, graded.common_only),
             assume=graded.assume,
+            gold_inclusion=(
+                None if graded.inclusion is None else reading.inclusion_of(graded.inclusion, labels)
+            ),
             method=graded.method,
             order=None if graded.order is None else reading.order_of(graded.order, given, labels),
             fast=graded.fast,

@@ -11,6 +11,7 @@ from jtruth._validation import with_tasks
 from jtruth._validation.text import File
 from jtruth.cli.options import Beside, Columns
 from jtruth.io import Reading, Words, read_gold, read_labels, read_noise, read_predictions, task_table
+from jtruth.io.parsing import as_table
 from jtruth.io.vocabulary import typed_map
 from jtruth.labels import Labels
 from jtruth.noise import ConfusionMatrices, DifficultyFallibility, NoiseModel, Symmetric
@@ -100,18 +101,26 @@ def rivals_of(
 def order_of(name: str, given: Given, labels: Labels) -> np.ndarray:
     """When each sample was labelled, from a column of numbers."""
     table = task_table(given.file, given.columns.task, name, sep=given.columns.sep)
-    when = dict(zip(*table.columns, strict=True))
+    return _number_each(dict(zip(*table.columns, strict=True)), labels, f"--order {name}")
+
+
+def inclusion_of(path: Path, labels: Labels) -> np.ndarray:
+    """Each sample's chance to be among the gold, from a table task, inclusion."""
+    given = as_table(path).pick({"task": "task", "inclusion": "inclusion"})
+    return _number_each(dict(zip(*given, strict=True)), labels, f"--inclusion {path.name}")
+
+
+def _number_each(found: dict[str, str], labels: Labels, what: str) -> np.ndarray:
+    """A number for each sample, by task."""
     tasks = [str(task) for task in (labels.tasks or range(labels.num_samples))]
-    found = np.full(len(tasks), np.nan)
+    numbers = np.empty(len(tasks))
     for k, task in enumerate(tasks):
         try:
-            found[k] = float(when.get(task, ""))
+            numbers[k] = float(found.get(task, ""))
         except ValueError:
-            text = repr(when[task]) if task in when else "nothing"
-            raise ValueError(
-                f"--order {name}: task {task!r} has {text}; a number is needed for each task"
-            ) from None
-    return with_tasks(found, labels.tasks)
+            text = repr(found[task]) if task in found else "nothing"
+            raise ValueError(f"{what}: task {task!r} has {text}; a number is needed for each task") from None
+    return with_tasks(numbers, labels.tasks)
 
 
 def _beside(path: Path, given: Given, task: str | None, label: str | None) -> tuple[Any, dict[str, Any]]:

@@ -8,7 +8,8 @@ import pytest
 
 import jtruth as jt
 from jtruth.cli.app import EXAMPLES
-from jtruth.cli.reading import noise_of
+from jtruth.cli.options import Columns
+from jtruth.cli.reading import Given, inclusion_of, noise_of, order_of
 from jtruth.io import read_gold, read_labels, read_noise
 
 
@@ -115,6 +116,16 @@ def test_ask(run, tmp_path, truth):
     code, _, err = run("ask", tmp_path / "labels.csv", "--predictions", tmp_path / "predictions.csv", "--num",
                        5, "--common-only", "--out", tmp_path / "ask.csv", *extra)  # fmt: skip
     assert code == 0, err
+    if truth:
+        code, _, err = run("ask", tmp_path / "labels.csv", "--predictions", tmp_path / "predictions.csv", "--num",
+                           5, "--common-only", "--inclusion", tmp_path / "all.csv", *extra)  # fmt: skip
+        chances = {task: float(p) for task, p in table(tmp_path / "all.csv")[1:]}
+        assert code == 0 and len(chances) == read_labels(tmp_path / "labels.csv").num_samples, err
+        assert all(chances[task] == float(p) for task, p in table(tmp_path / "ask.csv")[1:])
+        labels = read_labels(tmp_path / "labels.csv")
+        read = inclusion_of(tmp_path / "all.csv", labels)
+        assert read.tolist() == [chances[task] for task in labels.tasks]
+        assert 0 < read.min() and read.sum() == pytest.approx(5)
     rows = table(tmp_path / "ask.csv")
     assert rows[0] == (["task", "inclusion"] if truth else ["task", "worker", "drop"]) and len(rows) == 6
     labels = read_labels(tmp_path / "labels.csv")
@@ -155,3 +166,15 @@ def test_every_command_has_an_example_that_its_options_know(run):
         assert code == 0 and f"Example: jtruth {command.__name__} {example}" in shown
         options = shown.partition("Example: ")[0]
         assert all(word in options for word in example.split() if word.startswith("--")), command
+
+
+def test_order_is_a_number_for_each_task(small):
+    rows = (small / "labels.csv").read_text().splitlines()
+    when = [f"{line},{10 - int(line.split(',')[0][1:])}" for line in rows[1:]]
+    (small / "when.csv").write_text("\n".join([rows[0] + ",when", *when]) + "\n")
+    labels = read_labels(small / "when.csv")
+    given = Given(small / "when.csv", Columns())
+    assert order_of("when", given, labels).tolist() == [10 - int(task[1:]) for task in labels.tasks]
+    (small / "when.csv").write_text("\n".join([rows[0] + ",when", *when]).replace(",10", ",noon") + "\n")
+    with pytest.raises(ValueError, match="--order when: task 't0' has 'noon'; a number is needed"):
+        order_of("when", given, labels)
