@@ -117,15 +117,16 @@ def test_ask(run, tmp_path, truth):
                        5, "--common-only", "--out", tmp_path / "ask.csv", *extra)  # fmt: skip
     assert code == 0, err
     if truth:
-        code, _, err = run("ask", tmp_path / "labels.csv", "--predictions", tmp_path / "predictions.csv", "--num",
-                           5, "--common-only", "--inclusion", tmp_path / "all.csv", *extra)  # fmt: skip
+        code, _, err = run("ask", tmp_path / "labels.csv", "--predictions", tmp_path / "predictions.csv",
+                           "--num", 5, "--common-only", "--inclusion", tmp_path / "all.csv",
+                           *extra)  # fmt: skip
         chances = {task: float(p) for task, p in table(tmp_path / "all.csv")[1:]}
         assert code == 0 and len(chances) == read_labels(tmp_path / "labels.csv").num_samples, err
         assert all(chances[task] == float(p) for task, p in table(tmp_path / "ask.csv")[1:])
         labels = read_labels(tmp_path / "labels.csv")
         read = inclusion_of(tmp_path / "all.csv", labels)
         assert read.tolist() == [chances[task] for task in labels.tasks]
-        assert 0 < read.min() and read.sum() == pytest.approx(5)
+        assert read.min() > 0 and read.sum() == pytest.approx(5)
     rows = table(tmp_path / "ask.csv")
     assert rows[0] == (["task", "inclusion"] if truth else ["task", "worker", "drop"]) and len(rows) == 6
     labels = read_labels(tmp_path / "labels.csv")
