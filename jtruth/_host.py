@@ -82,10 +82,13 @@ def diagonal_rows(classes: int, diagonal: float, off_total: float) -> Float[np.n
     return np.where(np.eye(classes) > 0, float(diagonal), off_total / max(classes - 1, 1))
 
 
-def vote_shares(votes: Num[np.ndarray, "samples classes"]) -> Float[np.ndarray, "samples classes"]:
-    """Share of each sample's votes that a class received; equal shares without any vote."""
+def vote_shares(
+    votes: Num[np.ndarray, "samples classes"], without: Float[np.ndarray, " classes"] | None = None
+) -> Float[np.ndarray, "samples classes"]:
+    """Share of each sample's votes that a class received; `without` any vote equal shares, or these."""
     total = votes.sum(axis=1, keepdims=True)
-    return np.where(total > 0, votes / np.maximum(total, 1.0), 1.0 / votes.shape[1])
+    without = np.full(votes.shape[1], 1.0 / votes.shape[1]) if without is None else without
+    return np.where(total > 0, votes / np.where(total > 0, total, 1.0), without)
 
 
 def majority(votes: Num[np.ndarray, "samples classes"]) -> Float[np.ndarray, "samples classes"]:

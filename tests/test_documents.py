@@ -16,6 +16,8 @@ from jtruth.cli.reading import noise_of
 from jtruth.labels import Labels
 from jtruth.noise import ConfusionMatrices
 
+pytestmark = pytest.mark.usefixtures("few_sweeps")
+
 ROOT = Path(__file__).resolve().parents[1]
 
 

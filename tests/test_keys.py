@@ -9,6 +9,8 @@ from jtruth._random import as_key
 from jtruth.labels import Labels
 from jtruth.noise import Symmetric
 
+pytestmark = pytest.mark.usefixtures("few_sweeps")
+
 CROWD = planning.labeler("crowd", 0.2, 0.05, people=3)
 KNOWN, TWO = planning.Question(rates="known"), planning.Limits(num_sets=2)
 SETTING = planning.setting([0.7, 0.3], 0.9, [CROWD], KNOWN, planning.Costs(0.02))

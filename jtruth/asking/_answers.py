@@ -16,6 +16,7 @@ from jaxtyping import Float, Int
 from scipy.special import softmax
 
 from jtruth._host import log
+from jtruth._validation import collapse_rows
 from jtruth.labels import Labels
 from jtruth.tables.metrics import Metric, Terms
 from jtruth.testing.binary.exact import count_table
@@ -49,10 +50,7 @@ class Asked(NamedTuple):
 def merged(labels: Labels, y_pred: np.ndarray, gold: np.ndarray) -> Rows:
     """Distinct samples."""
     code = np.column_stack([labels.patterns().inverse, y_pred, gold])
-    _, first, inverse, size = np.unique(
-        code, axis=0, return_index=True, return_inverse=True, return_counts=True
-    )
-    return Rows(first, inverse.ravel(), size)
+    return Rows(*collapse_rows(code))
 
 
 def reductions(values: Values) -> Float[np.ndarray, "rows labelers"]:

@@ -74,11 +74,21 @@ class BinaryTable(TablePosterior):
 class GridTable(BinaryTable):
     """Probabilities of (A, B) on a grid: `counts()` of the cells, broadcastable to `probability`."""
 
+    a: np.ndarray  # true positives of the rows
+    b: np.ndarray  # false negatives of the columns
     probability: Float[np.ndarray, "a b"]
+    n1: int
+    n0: int
 
-    @abstractmethod
+    @property
+    def predicted(self) -> tuple[int, int]:
+        """Numbers of samples predicted positive and negative."""
+        return self.n1, self.n0
+
     def counts(self) -> tuple[Any, Any, Any, Any]:
         """(tp, fp, fn, tn) of every cell."""
+        a, b = self.a[:, None], self.b[None, :]
+        return a, self.n1 - a, b, self.n0 - b
 
     @abstractmethod
     def difference_law(self) -> PmfEstimate:

@@ -146,6 +146,7 @@ def mmse_losses(losses: PerClass, posterior: PerClass, *, where: Mask = None) ->
     return _weighed(losses, posterior, where)
 
 
+@jax.jit
 def _weighed(losses: Array, posterior: Array, where: Mask = None) -> Float[Array, " samples"]:
     """Su (43) of arrays that are known to be sound."""
     possible = posterior > 0
@@ -215,12 +216,14 @@ def _check_outcomes(channel: Array | np.ndarray, num_samples: int, num_classes: 
         validate_confusion(np.asarray(channel).reshape(-1, shape[-1]))
 
 
+@jax.jit
 def _loss_variances(losses: Array, posterior: Array) -> Float[Array, " samples"]:
     """var(L(s_i, Y_i) | z_i), about the mean (43)."""
     mean = _weighed(losses, posterior)
     return _weighed((losses - mean[:, None]) ** 2, posterior)
 
 
+@jax.jit
 def _log_sum(joint: PerClass, where: Mask) -> Float[Array, " samples"]:
     """log sum_c exp(joint[i, c]), with value -inf and gradient 0 (not NaN) where all terms are -inf."""
     joint = jnp.asarray(joint)
@@ -230,6 +233,7 @@ def _log_sum(joint: PerClass, where: Mask) -> Float[Array, " samples"]:
     return jnp.where(possible, total, -jnp.inf)
 
 
+@jax.jit
 def _mean(values: Float[Array, " samples"], where: Mask) -> Scalar:
     """The mean of the samples that count; 0 where there is none."""
     if where is None:

@@ -24,22 +24,28 @@ def run(monkeypatch, capsys, pytestconfig):
     return call
 
 
+def crowd(seed, size, name, workers):
+    """Classes, and rows (task, worker, answer) of workers who are right four times in five."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, size)
+    rows = [
+        (f"{name}{i}", w, ("no", "yes")[int(y[i] if rng.random() < 0.8 else 1 - y[i])])
+        for i in range(size)
+        for w in workers
+    ]
+    return [(f"{name}{i}", ("no", "yes")[c]) for i, c in enumerate(y)], rows
+
+
 @pytest.fixture
 def small(tmp_path):
     """A small label file, predictions, gold and noise files."""
-    rng = np.random.default_rng(0)
-    y = rng.integers(0, 2, 40)
-    rows = [
-        (f"t{i}", w, ("no", "yes")[int(y[i] if rng.random() < 0.8 else 1 - y[i])])
-        for i in range(40)
-        for w in ("ann", "bob", "cy")
-    ]
+    truth, rows = crowd(0, 40, "t", ("ann", "bob", "cy"))
     write = lambda name, header, lines: (tmp_path / name).write_text(  # noqa: E731
         "\n".join([header, *(",".join(map(str, line)) for line in lines)]) + "\n"
     )
     write("labels.csv", "task,worker,label", rows)
-    write("pred.csv", "task,label", [(f"t{i}", ("no", "yes")[int(y[i])]) for i in range(40)])
-    write("gold.csv", "task,label", [(f"t{i}", ("no", "yes")[int(y[i])]) for i in range(5)])
+    write("pred.csv", "task,label", truth)
+    write("gold.csv", "task,label", truth[:5])
     (tmp_path / "noise.json").write_text(json.dumps({"symmetric": 0.2, "prior": [0.5, 0.5]}))
     matrix = [[0.8, 0.2], [0.2, 0.8]]
     matrices = {"confusion_matrices": {w: matrix for w in ("ann", "bob", "cy")}}
@@ -50,15 +56,8 @@ def small(tmp_path):
 @pytest.fixture
 def export(tmp_path):
     """Files as people have them: other columns, semicolons, a repeat, a row without a label."""
-    rng = np.random.default_rng(1)
-    y = rng.integers(0, 2, 60)
-    rows = [
-        (f"h {i}", w, ("no", "yes")[int(y[i] if rng.random() < 0.8 else 1 - y[i])])
-        for i in range(60)
-        for w in ("ann", "bob", "cy d", "eve")
-    ]
+    truth, rows = crowd(1, 60, "h ", ("ann", "bob", "cy d", "eve"))
     rows += [("h 0", "ann", "no"), ("h 1", "bob", "")]
-    truth = [(f"h {i}", ("no", "yes")[int(y[i])]) for i in range(60)]
     for name, header, lines in (
         ("my labels.csv", ("HITId", "WorkerId", "Answer"), rows),
         ("PRED.csv", ("HITId", "Answer"), truth),

@@ -7,6 +7,7 @@ import itertools
 
 import jax
 import numpy as np
+import pytest
 from scipy import stats
 
 from jtruth.labels import Labels
@@ -135,6 +136,7 @@ def test_moves_leave_the_posterior_of_a_family_alone():
         assert stats.kstest(state[:, 0, k], cdf).pvalue > 1e-5, k
 
 
+@pytest.mark.slow
 def test_ten_classes_are_covered_where_fixed_rows_are_not():
     """16 sets, known noise, one class of share .7: a Dirichlet(1) prior pulls the accuracy down by its sd.
 

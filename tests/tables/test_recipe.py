@@ -21,6 +21,8 @@ from jtruth.testing import collapse, smooth_table, table_at
 from jtruth.testing.binary.batch import exact_batch
 from jtruth.testing.binary.plug_in import NormalTable
 
+pytestmark = pytest.mark.usefixtures("few_sweeps")
+
 RECIPE = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text()
 LINE = re.findall(r"```python\n(LinearRatio.*?)```", RECIPE, re.DOTALL)[0]
 KEY = jax.random.key(0)

@@ -19,6 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
 
+from jtruth import _host
 from jtruth import _validation as check
 from jtruth._random import host_rng
 from jtruth.labels import Labels
@@ -100,8 +101,8 @@ def vote_shares(columns: LabelColumns, num_classes: int, trust: np.ndarray) -> n
     labeler, label = np.divmod(columns.code[given], num_classes)
     cell = np.broadcast_to(sample * num_classes, given.shape)[given] + label
     votes = np.bincount(cell, trust[labeler], size * num_classes).reshape(size, num_classes)
-    pooled, total = columns.weight @ votes, votes.sum(axis=1, keepdims=True)
-    shares = np.where(total > 0, votes / np.where(total > 0, total, 1), pooled / pooled.sum())
+    pooled = columns.weight @ votes
+    shares = _host.vote_shares(votes, pooled / pooled.sum())
     return np.where(columns.known[:, None] < 0, shares, np.arange(num_classes) == columns.known[:, None])
 
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import softmax
 
-from jtruth._host import diagonal_rows, labels_log_likelihood
+from jtruth._host import diagonal_rows, labels_log_likelihood, vote_shares
 from jtruth._validation.in_range import check_codes
 from jtruth.labels import Labels
 from jtruth.learning.joint._rows import Rows
@@ -118,8 +118,8 @@ def vote_start(labels: Labels, gold: np.ndarray | None, start: Any, rows: Rows) 
     classes = labels.num_classes
     if start is None:
         votes = rows.labels.counts().astype(np.float64)
-        total, pooled = votes.sum(axis=1, keepdims=True), rows.multiplicity @ votes
-        shares = np.where(total > 0, votes / np.maximum(total, 1), pooled / pooled.sum())
+        pooled = rows.multiplicity @ votes
+        shares = vote_shares(votes, pooled / pooled.sum())
         if np.unique(rows.gold[rows.gold >= 0]).size == classes:
             shares = _read_by_gold(rows, classes)
     else:

@@ -22,13 +22,9 @@ class Rows(NamedTuple):
 def merge_samples(labels: Labels, y_pred: np.ndarray | None, gold: np.ndarray | None) -> Rows:
     """Samples with the same labels by the same labelers, prediction and gold class as one."""
     size = labels.num_samples
-    sample, labeler, label = labels.arrays
-    given = label >= 0
-    code = labeler[given] * labels.num_classes + label[given]
-    table = check.padded_rows(sample[given], code, size)
     unknown = np.full(size, -1, np.int64)
     extra = [unknown if a is None else np.asarray(a, np.int64) for a in (y_pred, gold)]
-    first, row, count = check.collapse_rows(np.column_stack([table, *extra]))
+    first, row, count = check.collapse_rows(np.column_stack([labels.patterns().inverse, *extra]))
     # Rows that stand for one sample come first: the sampler draws them in a cheaper way.
     order = np.argsort(count > 1, kind="stable")
     place = np.empty_like(order)

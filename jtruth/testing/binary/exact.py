@@ -39,16 +39,6 @@ class CountTable(GridTable, eqx.Module):
     n0: int
     log_evidence: float
 
-    @property
-    def predicted(self) -> tuple[int, int]:
-        """Numbers of samples predicted positive and negative."""
-        return self.n1, self.n0
-
-    def counts(self):
-        """(tp, fp, fn, tn) of every cell, broadcastable to the table."""
-        a, b = self.a[:, None], self.b[None, :]
-        return a, self.n1 - a, b, self.n0 - b
-
     def count_law(self, axis: int) -> PmfEstimate:
         """Law of the number of true positives (axis 0) or of false negatives (axis 1)."""
         values = (self.a, self.b)[axis].astype(np.float64)

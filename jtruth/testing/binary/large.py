@@ -80,16 +80,6 @@ class SmoothTable(GridTable, eqx.Module):
     log_scale: float  # log of what log f_1 + log f_0 + log g + log(steps) must be divided by
     prior: BetaPrior
 
-    @property
-    def predicted(self) -> tuple[int, int]:
-        """Numbers of samples predicted positive and negative."""
-        return self.n1, self.n0
-
-    def counts(self):
-        """(tp, fp, fn, tn) of every node, broadcastable to `probability`."""
-        a, b = self.a[:, None], self.b[None, :]
-        return a, self.n1 - a, b, self.n0 - b
-
     def count_law(self, axis: int) -> PmfEstimate:
         """Law of the number of true positives (axis 0) or of false negatives (axis 1)."""
         if axis == 1 and self.b_is_lattice:

@@ -14,21 +14,9 @@ from jtruth.testing.multiclass import steps
 from jtruth.testing.multiclass._laws import GivenMatrix
 from jtruth.testing.multiclass.methods import METHODS, labeler_tables, multiclass_posterior
 from tests.reference import su_binary as su
+from tests.testing.multiclass.cases import random_case
 
 KEY = jax.random.key(3)
-
-
-@pytest.fixture(scope="module")
-def multi3(golden):
-    case = golden("su_multi3")
-    data = case["input"]
-    return case, np.array(case["lik"]), np.array(data["pi"]), np.array(data["yhat"], np.int32)
-
-
-def random_case(seed, samples, classes, symbols):
-    rng = np.random.default_rng(seed)
-    lik = rng.dirichlet(np.ones(classes), samples)
-    return lik, rng.dirichlet(3 * np.ones(classes)), rng.integers(0, symbols, samples).astype(np.int32)
 
 
 def log_rho_of(lik, prior):
