@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from jtruth.cli.options import Beside, Columns, Draws, LabelsFile, typed
-from jtruth.cli.output import Reported, progress
+from jtruth.cli.output import Reported, check_writable, progress
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,10 @@ class Graded:
     ] = None
     method: Annotated[str, typer.Option("--method", help="bayes, empirical_bayes, sampling, ...")] = "bayes"
     positive: Annotated[str | None, typer.Option("--positive", help="Name of the positive class.")] = None
+    scores: Annotated[
+        bool,
+        typer.Option("--scores", help="Grade column score of the predictions: ROC, areas, two classes."),
+    ] = False
     fast: Annotated[
         bool, typer.Option("--fast", help="A sensitivity range of fewer assumptions, sooner.")
     ] = False
@@ -46,6 +50,14 @@ class Graded:
     common_only: Annotated[
         bool, typer.Option("--common-only", help="Use only tasks with labels and a prediction.")
     ] = False
+    plot: Annotated[
+        Path | None, typer.Option("--plot", help="With --scores: draw the curves, FILE.svg, .png, .pdf.")
+    ] = None
+
+    def __post_init__(self) -> None:
+        check_writable("--plot", self.plot)
+        if self.plot is not None and not self.scores:
+            raise ValueError("--plot draws the curves of --scores; say --scores too, or leave it out")
 
 
 @dataclass(frozen=True)
@@ -74,6 +86,10 @@ def evaluate(
 
     if cache.cache is not None:
         use_compilation_cache(cache.cache)
+    if graded.scores:
+        from jtruth.cli.scores import grade_scores
+
+        return grade_scores(source, graded, draws, columns, beside, output)
     result = judged(source, graded, draws, columns, beside)
     step = _next(source.file, (graded, draws, columns, beside), result.interval_kind)
     text = result.summary(brief=cache.brief)

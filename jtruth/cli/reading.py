@@ -74,6 +74,18 @@ def predictions_of(
     return read.y_pred, chosen, read.notes
 
 
+def scores_of(
+    path: Path, labels: Labels, given: Given, common_only: bool
+) -> tuple[np.ndarray, Labels, tuple[str, ...]]:
+    """(scores, labels to judge them by, notes) of a file of predictions with a column score."""
+    table, options = _beside(path, given, given.beside.pred_task, given.beside.pred_label)
+    read = read_predictions(table, labels, common_only=common_only, **options)
+    if read.scores is None:
+        raise ValueError(f"{path}: there is no column 'score' to grade")
+    chosen = labels if read.samples.size == labels.num_samples else labels.restrict(read.samples)
+    return read.scores, chosen, read.notes
+
+
 def rivals_of(
     files: Sequence[Path], labels: Labels, given: Given, common_only: bool
 ) -> tuple[dict[str, np.ndarray], Labels, tuple[str, ...]]:

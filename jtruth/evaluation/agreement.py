@@ -72,7 +72,7 @@ def labeler_agreement(
 
     >>> found = labeler_agreement(Labels.from_matrix([[0, 0], [1, 1], [0, 0], [1, 1], [0, 1], [1, 1]], 2))
     >>> round(found.pairs[0].kappa.value, 3), round(found.overall["gwet_ac1"].value, 3)
-    (0.667, 0.671)
+    (0.667, 0.676)
     """
     if differences is None:
         if weights == "linear":
@@ -84,7 +84,7 @@ def labeler_agreement(
     sample, labeler, label = labels.entries()
     shared = sparse.triu(labeler_pairs(sample, labeler, label, size).shared).tocoo()
     enough = shared.data > 1
-    order = np.argsort(-shared.data[enough], kind="stable")[:_MOST_PAIRS]
+    order = np.argsort(-np.asarray(shared.data)[enough], kind="stable")[:_MOST_PAIRS]
     columns = _first_labels(sample, labeler, label, size)
     names = tuple(map(str, labels.workers or range(labels.num_labelers)))
     pairs = []

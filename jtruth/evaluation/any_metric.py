@@ -235,10 +235,11 @@ def _learned(
 ) -> Iterator[_Rows]:
     """Error rates and prior are drawn too; scores inform them through four coarse bins."""
     labels = data.own_labels()
-    rough = symbols * _COARSE // number if scored else symbols
-    sizes = {"num_symbols": min(_COARSE, number)} if scored else {}
+    coarse = min(_COARSE, number)
+    rough = symbols * coarse // number if scored else symbols
     fit = fit_joint(labels, y_pred=rough, gold=data.some_gold, prior=data.prior,
-                    key=stream(key, "rates of a metric"), **sizes)  # fmt: skip
+                    key=stream(key, "rates of a metric"),
+                    num_symbols=coarse if scored else None)  # fmt: skip
     if not fit.usable:
         raise ValueError(fit.warnings[0])
     data.notes += fit.warnings

@@ -52,6 +52,14 @@ class ScoreEvaluation(NamedTuple):
             "positive": self.positive,
             "num_bins": self.edges.size + 1,
             "hidden_by_bins": self.hidden,
+            "curves": {
+                name: {k: [None if np.isnan(v) else float(v) for v in values] for k, values in rows.items()}
+                for name, rows in (
+                    ("roc", self.curves.roc(self.level)._asdict()),
+                    ("precision_recall", self.curves.precision_recall(self.level)._asdict()),
+                )
+                if rows.pop("level")
+            },
             "warnings": list(self.warnings),
         }
 

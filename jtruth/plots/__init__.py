@@ -17,6 +17,7 @@ from jtruth.plots.calibration import (
     plot_second_opinion,
 )
 from jtruth.plots.compare import plot_classifiers
+from jtruth.plots.curves import PrecisionRecallDisplay, RocDisplay, plot_curves
 from jtruth.plots.estimate import plot_estimate
 from jtruth.plots.joint import Look, plot_joint
 from jtruth.plots.path import plot_path
@@ -25,10 +26,13 @@ from jtruth.plots.sensitivity import plot_sensitivity
 
 __all__ = [
     "Look",
+    "PrecisionRecallDisplay",
+    "RocDisplay",
     "plot_calibration_map",
     "plot_classifiers",
     "plot_comparison",
     "plot_concentrations",
+    "plot_curves",
     "plot_estimate",
     "plot_joint",
     "plot_metrics",

@@ -43,5 +43,6 @@ def plot_classifiers(found: Comparison, *, ax: Axes | None = None) -> Axes:
     names = [f"{name}\nP(best) {found.best[name]}" for name in order]
     ax.set(yticks=range(len(order)), yticklabels=names, ylim=(len(order) - 0.5, -0.9),
            xlabel=f"{title(found.metric)}, difference to {first}")  # fmt: skip
-    ax.set_title(f"{percent(found.level)} {found.interval_kind}", **{"fontsize": SMALL["fontsize"]})
+    kind = "posterior interval" if found.interval_kind == "posterior" else found.interval_kind
+    ax.set_title(f"{percent(found.level)} {kind}s", fontsize=SMALL["fontsize"])
     return ax

@@ -154,7 +154,7 @@ def agreement(
     >>> votes = np.array([[3, 0], [3, 0], [0, 3], [1, 2], [0, 3], [3, 0], [0, 3], [2, 1]])
     >>> found = agreement(fleiss(votes), 0)
     >>> round(found.value, 3), round(found.standard_error, 3), found.low < found.value < found.high
-    (0.667, 0.17, True)
+    (0.667, 0.218, True)
     """
     check_level(level)
     times = coefficient.times

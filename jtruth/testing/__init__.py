@@ -19,6 +19,7 @@ from jtruth.testing.binary.large import SmoothTable, smooth_table
 from jtruth.testing.binary.methods import METHODS, binary_posterior, exact_posterior
 from jtruth.testing.binary.operating_point import BetaPrior, collapse, most_probable
 from jtruth.testing.binary.plug_in import normal_law, precision_recall_density, roc_density, table_at
+from jtruth.testing.binary.threshold_curves import ThresholdCurves, curves_at_thresholds
 from jtruth.testing.binary.unknown import integrate_out, unknown_error, unknown_prior
 from jtruth.testing.tars.consolidation import Consolidated, consolidate
 from jtruth.testing.tars.counts import (
@@ -45,11 +46,13 @@ __all__ = [
     "Resampled",
     "SmoothTable",
     "Tested",
+    "ThresholdCurves",
     "binary_counts",
     "binary_posterior",
     "collapse",
     "consolidate",
     "count_table",
+    "curves_at_thresholds",
     "draw_labels",
     "error_sources",
     "estimate_counts",

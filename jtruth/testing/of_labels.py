@@ -17,19 +17,21 @@ from jaxtyping import Array, Float, Int
 
 from jtruth.tables.metrics import METRICS, ratio
 
-Classes = Int[Array, " samples"]
-Scores = Float[Array, " samples"]
-Probabilities = Float[Array, " samples"] | Float[Array, "samples classes"]
+Classes = Int[Array | np.ndarray, " samples"]
+Scores = Float[Array | np.ndarray, " samples"]
+Probabilities = Float[Array | np.ndarray, " samples"] | Float[Array | np.ndarray, "samples classes"]
 
 
 def log_loss(y: Classes, p: Probabilities) -> Float[Array, ""]:
     """Mean of -log p(true class); infinite where a true class got probability 0."""
+    y, p = jnp.asarray(y), jnp.asarray(p)
     given = jnp.take_along_axis(_of_classes(p), y[:, None], axis=1)[:, 0]
     return -jnp.log(given).mean()
 
 
 def brier(y: Classes, p: Probabilities) -> Float[Array, ""]:
     """Mean squared error of the probabilities: of class 1 for (samples,), else summed over the classes."""
+    y, p = jnp.asarray(y), jnp.asarray(p)
     if p.ndim == 1:
         return ((p - y.astype(p.dtype)) ** 2).mean()
     return ((p - jax.nn.one_hot(y, p.shape[1], dtype=p.dtype)) ** 2).sum(axis=1).mean()
@@ -37,6 +39,7 @@ def brier(y: Classes, p: Probabilities) -> Float[Array, ""]:
 
 def auc(y: Classes, scores: Scores) -> Float[Array, ""]:
     """Area under the ROC curve, ties counted half (Mann and Whitney); NaN if a class is absent."""
+    y, scores = jnp.asarray(y), jnp.asarray(scores)
     positive = y.astype(scores.dtype)
     order = jnp.sort(scores)
     below, to = jnp.searchsorted(order, scores, side="left"), jnp.searchsorted(order, scores, side="right")
@@ -48,6 +51,7 @@ def auc(y: Classes, scores: Scores) -> Float[Array, ""]:
 
 def average_precision(y: Classes, scores: Scores) -> Float[Array, ""]:
     """Sum over thresholds of precision times the step of recall; equal scores are one threshold."""
+    y, scores = jnp.asarray(y), jnp.asarray(scores)
     order = jnp.argsort(-scores)
     found, descending = jnp.cumsum(y[order]).astype(scores.dtype), -scores[order]
     last = jnp.searchsorted(descending, descending, side="right") - 1  # of the samples of equal score
@@ -82,7 +86,7 @@ def kappa(weights: str = "nominal", num_classes: int = 2) -> Callable[[Classes, 
 
 def mean_cost(price: Float[np.ndarray, "classes classes"]) -> Callable[[Classes, Classes], Float[Array, ""]]:
     """Mean price of a sample; price[true class, predicted class]."""
-    return lambda y, y_pred: jnp.asarray(price)[y, y_pred].mean()
+    return lambda y, y_pred: jnp.asarray(price, jnp.result_type(float))[y, y_pred].mean()
 
 
 def expected_calibration_error(bins: int = 10) -> Callable[[Classes, Scores], Float[Array, ""]]:
@@ -95,6 +99,7 @@ def expected_calibration_error(bins: int = 10) -> Callable[[Classes, Scores], Fl
         raise ValueError(f"bins is {bins}; give 1 or more")
 
     def of_labels(y: Classes, p: Scores) -> Float[Array, ""]:
+        y, p = jnp.asarray(y), jnp.asarray(p)
         place = jnp.clip((p * bins).astype(jnp.int32), 0, bins - 1)
         gap = jnp.zeros(bins, p.dtype).at[place].add(y.astype(p.dtype) - p)
         return jnp.abs(gap).sum() / p.size
@@ -102,7 +107,7 @@ def expected_calibration_error(bins: int = 10) -> Callable[[Classes, Scores], Fl
     return of_labels
 
 
-def _of_classes(p: Probabilities) -> Float[Array, "samples classes"]:
+def _of_classes(p: Array) -> Float[Array, "samples classes"]:
     return jnp.stack([1 - p, p], axis=1) if p.ndim == 1 else p
 
 

@@ -69,18 +69,24 @@ def posterior_log_odds(
 
 
 def moments(
-    log_odds: Float[Array, " samples"], y_pred: Int[Array, " samples"], point: Float[Array, " 2"]
+    log_odds: Float[Array, " samples"],
+    y_pred: Int[Array, " samples"],
+    point: Float[Array, " 2"],
+    weight: Float[Array, " samples"] | None = None,
 ) -> Moments:
-    """(12)-(16) at an operating point."""
-    n = log_odds.shape[0]
+    """(12)-(16) at an operating point; `weight` samples of each, where equal ones are merged."""
+    n = log_odds.shape[0] if weight is None else weight.sum()
     shifted = posterior_log_odds(log_odds, y_pred, point)
     p, not_p = jax.nn.sigmoid(shifted), jax.nn.sigmoid(-shifted)
     one = (y_pred == 1).astype(p.dtype)
+    zero = 1 - one
+    if weight is not None:
+        one, zero = one * weight, zero * weight
     return Moments(
         mean_u=(p * one).sum() / n,
         var_u=(p * not_p * one).sum() / n**2,
-        mean_v=(p * (1 - one)).sum() / n,
-        var_v=(p * not_p * (1 - one)).sum() / n**2,
+        mean_v=(p * zero).sum() / n,
+        var_v=(p * not_p * zero).sum() / n**2,
         n1=one.sum() / n,
     )
 
@@ -116,21 +122,23 @@ def ratio_mean(ratio: Ratio, mean: str) -> Float[Array, ""]:
     return jnp.where(ratio_of_normals.moments_exist(ratio), closed[mean](ratio), integral)
 
 
-def ratio_step(log_odds: Array, y_pred: Array, *, mean: str = "second_order") -> Step:
+def ratio_step(
+    log_odds: Array, y_pred: Array, *, mean: str = "second_order", weight: Array | None = None
+) -> Step:
     """Algorithm 1."""
 
     def step(point, _):
-        m = moments(log_odds, y_pred, point)
+        m = moments(log_odds, y_pred, point, weight)
         return jnp.stack([ratio_mean(detection_ratio(m), mean), ratio_mean(false_alarm_ratio(m), mean)])
 
     return step
 
 
-def plug_in_step(log_odds: Array, y_pred: Array) -> Step:
+def plug_in_step(log_odds: Array, y_pred: Array, *, weight: Array | None = None) -> Step:
     """Ratio of means: one step of EM on the collapsed likelihood."""
 
     def step(point, _):
-        d, f = detection_ratio(m := moments(log_odds, y_pred, point)), false_alarm_ratio(m)
+        d, f = detection_ratio(m := moments(log_odds, y_pred, point, weight)), false_alarm_ratio(m)
         return jnp.stack([d.mean_z / d.mean_w, f.mean_z / f.mean_w])
 
     return step

@@ -1,0 +1,126 @@
+"""ROC and precision-recall curves by Algorithm 1 at every threshold (Su 5.4.2, Figures 19 to 21).
+
+Every distinct score is a threshold: samples at or above it are predicted positive. At each one empirical
+Bayes finds the operating point by itself, and the curve's point is the conditional mean of (P_FA, P_D) and
+of precision, E[A] / N1. All thresholds are iterated side by side. Samples enter by the distinct values of
+their log-odds alone, and labels of few labelers give few, so a step costs thresholds times kinds, not times
+samples.
+
+The ends (0, 0) and (1, 1) of the ROC curve are exact. Where nothing is predicted positive precision is not
+defined and the precision-recall curve has no point. Points are estimated one by one and need not be monotone,
+so two areas are given: of trapezoids in the order of the thresholds (parts of it may count backwards), and of
+the monotone envelope, which takes the larger detection so far and is therefore never the smaller one at the
+same false-alarm rates.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float
+
+from jtruth.testing.binary.empirical_bayes import iterate, moments, plug_in_step, ratio_step
+
+STEPS = {"ratio": ratio_step, "plug_in": plug_in_step}
+_AT_ONCE = 4_000_000  # numbers in one array
+
+
+class ThresholdCurves(NamedTuple):
+    """Points from the highest threshold (nothing positive) to the lowest (everything)."""
+
+    threshold: Float[np.ndarray, " thresholds"]  # the first is infinite
+    false_alarm: Float[np.ndarray, " thresholds"]  # conditional means
+    detection: Float[np.ndarray, " thresholds"]
+    precision: Float[np.ndarray, " thresholds"]  # NaN at the first
+    converged: Bool[np.ndarray, " thresholds"]
+
+    @property
+    def area_in_order(self) -> float:
+        """Area under the ROC curve, trapezoids in the order of the thresholds."""
+        return float(np.trapezoid(self.detection, self.false_alarm))
+
+    @property
+    def area_of_envelope(self) -> float:
+        """Area under the largest detection so far, by increasing false-alarm rate."""
+        order = np.lexsort((self.detection, self.false_alarm))
+        return float(np.trapezoid(np.maximum.accumulate(self.detection[order]), self.false_alarm[order]))
+
+    @property
+    def average_precision(self) -> float:
+        """Sum of precision times the step of detection; steps may be negative."""
+        return float((np.diff(self.detection) * self.precision[1:]).sum())
+
+
+def curves_at_thresholds(
+    log_odds: Float[Array | np.ndarray, " samples"],
+    scores: Float[Array | np.ndarray, " samples"],
+    *,
+    step: str = "ratio",
+    max_steps: int = 30,
+    tol: float = 1e-3,
+    alpha: float = 1e-3,
+) -> ThresholdCurves:
+    """Conditional means at every distinct threshold.
+
+    Args:
+        log_odds: (samples,) logit p(y_i = 1 | z_i), (21); +-inf where certain.
+        scores: (samples,) finite, larger for class 1.
+        step: "ratio" (Algorithm 1) or "plug_in" (the EM map).
+        max_steps, tol, alpha: of the iteration, see `iterate`.
+
+    Raises:
+        ValueError: sizes that differ, scores that are not finite, or an unknown step.
+
+    >>> found = curves_at_thresholds(np.array([3.0, 2.0, -2.0, -3.0]), np.array([0.9, 0.6, 0.7, 0.1]))
+    >>> found.threshold.tolist(), [round(float(v), 2) for v in found.detection]
+    ([inf, 0.9, 0.7, 0.6, 0.1], [0.0, 0.56, 0.55, 1.0, 1.0])
+    """
+    x, s = np.asarray(log_odds, np.float64), np.asarray(scores, np.float64)
+    if x.ndim != 1 or x.shape != s.shape or not x.size:
+        raise ValueError(f"log_odds and scores must be of one size; got shapes {x.shape} and {s.shape}")
+    bad = np.flatnonzero(~np.isfinite(s) | np.isnan(x))
+    if bad.size:
+        raise ValueError(f"sample {bad[0]} has score {s[bad[0]]} and log-odds {x[bad[0]]}; scores are finite")
+    if step not in STEPS:
+        raise ValueError(f"step={step!r}; choose one of {', '.join(STEPS)}")
+    kinds, kind = np.unique(x, return_inverse=True)
+    thresholds = np.unique(s)[::-1]
+    place = np.searchsorted(-thresholds, -s)
+    above = np.zeros((thresholds.size, kinds.size))
+    np.add.at(above, (place, kind), 1.0)
+    above = np.cumsum(above, axis=0)
+    run = _compiled(step, max_steps, tol, alpha)
+    size, parts = max(_AT_ONCE // kinds.size, 1), []
+    for k in range(0, thresholds.size - 1, size):  # the last threshold is an exact end
+        parts.append(
+            [np.asarray(v) for v in run(kinds, above[k : min(k + size, thresholds.size - 1)], above[-1])]
+        )
+    inner = [np.concatenate(v) for v in zip(*parts, strict=True)] if parts else [np.zeros(0)] * 4
+    share = float((above[-1] / (1 + np.exp(-np.clip(kinds, -700, 700)))).sum() / x.size)
+    ends = (np.zeros(1), np.ones(1), np.array([np.nan]), np.array([share]), np.ones(1, bool))
+    return ThresholdCurves(
+        np.concatenate([[np.inf], thresholds]),
+        np.concatenate([ends[0], inner[0], ends[1]]),
+        np.concatenate([ends[0], inner[1], ends[1]]),
+        np.concatenate([ends[2], inner[2], ends[3]]),
+        np.concatenate([ends[4], inner[3].astype(bool), ends[4]]),
+    )
+
+
+@lru_cache
+def _compiled(step: str, max_steps: int, tol: float, alpha: float) -> Callable[..., tuple[Array, ...]]:
+    """(kinds of log-odds, numbers of each above every threshold, numbers in all) -> means there."""
+
+    def one(kinds: Array, above: Array, every: Array) -> tuple[Array, Array, Array, Array]:
+        x = jnp.concatenate([kinds, kinds])
+        weight = jnp.concatenate([above, every - above])
+        y_pred = jnp.concatenate([jnp.ones(kinds.shape, jnp.int32), jnp.zeros(kinds.shape, jnp.int32)])
+        fit = iterate(STEPS[step](x, y_pred, weight=weight), dtype=kinds.dtype, max_steps=max_steps, tol=tol,
+                      alpha=alpha)  # fmt: skip
+        m = moments(x, y_pred, jnp.stack([fit.p_detection, fit.p_false_alarm]), weight)
+        return fit.p_false_alarm, fit.p_detection, m.mean_u / m.n1, fit.converged
+
+    return jax.jit(jax.vmap(one, in_axes=(None, 0, None)))

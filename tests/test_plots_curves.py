@@ -1,0 +1,59 @@
+"""Curve displays show the bands of the answer, the areas, and the actual curve as scikit-learn has it."""
+
+import matplotlib
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from sklearn.metrics import precision_recall_curve, roc_curve
+
+import jtruth as jt
+from jtruth.plots import PrecisionRecallDisplay, RocDisplay, plot_curves
+
+matplotlib.use("agg")
+
+
+@pytest.fixture(scope="module")
+def case():
+    rng = np.random.default_rng(0)
+    y = (rng.random(300) < 0.4).astype(int)
+    z = np.where(rng.random((300, 3)) < 0.2, 1 - y[:, None], y[:, None])
+    score = np.round(rng.normal(1.5 * y, 1.0), 2)
+    found = jt.evaluate_scores(score, jt.Labels.from_matrix(z, 2), noise=jt.noise.Symmetric(0.2, 2),
+                               prior=[0.6, 0.4])  # fmt: skip
+    return y, score, found
+
+
+def ends(collection):
+    """Lowest and highest y of a filled band."""
+    points = collection.get_paths()[0].vertices
+    return points[:, 1].min(), points[:, 1].max()
+
+
+def test_displays(case):
+    y, score, found = case
+    for display, band in ((RocDisplay, found.curves.roc()),
+                          (PrecisionRecallDisplay, found.curves.precision_recall())):  # fmt: skip
+        shown = display.from_evaluation(found, y=y, scores=score).plot()
+        whole, each = shown.ax_.collections
+        assert ends(whole) == (band.low_all.min(), band.high_all.max())
+        assert ends(each) == (band.low.min(), band.high.max())
+        np.testing.assert_allclose(shown.ax_.lines[0].get_ydata(), band.mean)
+        assert shown.figure_ is shown.ax_.figure and "[" in shown.ax_.get_legend_handles_labels()[1][2]
+        plt.close(shown.figure_)
+    fa, d, _ = roc_curve(y, score, drop_intermediate=False)
+    actual = RocDisplay.from_evaluation(found, y=y, scores=score).actual
+    np.testing.assert_allclose(actual, (fa, d), atol=1e-12)
+    precision, recall, _ = precision_recall_curve(y, score)
+    actual = PrecisionRecallDisplay.from_evaluation(found, y=y, scores=score).actual
+    np.testing.assert_allclose(actual, (recall[-2::-1], precision[-2::-1]), atol=1e-12)
+
+
+def test_both_and_refused(case):
+    y, score, found = case
+    figure = plot_curves(found)
+    assert [ax.get_ylabel() for ax in figure.axes] == ["recall $P_D$", "precision"]
+    plt.close(figure)
+    with pytest.raises(ValueError, match="needs the scores"):
+        RocDisplay.from_evaluation(found, y=y)
+    with pytest.raises(ValueError, match="one of each"):
+        RocDisplay.from_evaluation(found, y=y, scores=score[1:])

@@ -1,0 +1,58 @@
+"""Algorithm 1 at every threshold: each point is the algorithm's own, ends and known classes are exact."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from sklearn.metrics import average_precision_score, roc_auc_score, roc_curve
+
+from jtruth.testing import curves_at_thresholds, iterate, plug_in_step, ratio_step
+
+RNG = np.random.default_rng(0)
+Y = (RNG.random(80) < 0.4).astype(int)
+SCORES = np.round(RNG.normal(1.5 * Y, 1.0), 1)
+VOTES = np.where(RNG.random((80, 2)) < 0.2, 1 - Y[:, None], Y[:, None]).sum(axis=1)
+ODDS = np.log(2 / 3) + 2 * (VOTES - 1) * np.log(4)
+
+
+@pytest.mark.parametrize("step", ["ratio", "plug_in"])
+def test_every_point_is_the_algorithms_own(step):
+    found = curves_at_thresholds(ODDS, SCORES, step=step)
+    assert found.threshold.size == np.unique(SCORES).size + 1
+    make = {"ratio": ratio_step, "plug_in": plug_in_step}[step]
+    for k in (1, 7, 20, found.threshold.size - 2):
+        y_pred = jnp.asarray(found.threshold[k] <= SCORES, jnp.int32)
+        fit = iterate(make(jnp.asarray(ODDS), y_pred), dtype=jnp.float64)
+        np.testing.assert_allclose(found.detection[k], fit.p_detection, atol=1e-10)
+        np.testing.assert_allclose(found.false_alarm[k], fit.p_false_alarm, atol=1e-10)
+        assert found.converged[k] == fit.converged
+        odds = ODDS + np.log(found.detection[k] / found.false_alarm[k])
+        mean = (1 / (1 + np.exp(-odds)))[found.threshold[k] <= SCORES].mean()
+        np.testing.assert_allclose(found.precision[k], mean, atol=1e-10)
+    first = [found.false_alarm[0], found.detection[0], found.false_alarm[-1], found.detection[-1]]
+    assert first == [0, 0, 1, 1] and np.isnan(found.precision[0])
+    assert abs(found.precision[-1] - (1 / (1 + np.exp(-ODDS))).mean()) < 1e-12
+    assert found.area_of_envelope > 0.6 and 0.6 < found.area_in_order < 1
+
+
+def test_known_classes_are_scikit_learn():
+    """Rates are clipped to [1e-9, 1 - 1e-9] by the iteration."""
+    found = curves_at_thresholds(np.where(Y == 1, np.inf, -np.inf), SCORES, step="plug_in", alpha=1e-9)
+    fa, d, thresholds = roc_curve(Y, SCORES, drop_intermediate=False)
+    np.testing.assert_array_equal(found.threshold[1:], thresholds[1:])
+    np.testing.assert_allclose(found.false_alarm, fa, atol=1e-8)
+    np.testing.assert_allclose(found.detection, d, atol=1e-8)
+    np.testing.assert_allclose(found.area_in_order, roc_auc_score(Y, SCORES), atol=1e-7)
+    np.testing.assert_allclose(found.area_of_envelope, roc_auc_score(Y, SCORES), atol=1e-7)
+    np.testing.assert_allclose(found.average_precision, average_precision_score(Y, SCORES), atol=1e-7)
+
+
+def test_one_threshold_and_bad_input(as_installed):
+    flat = curves_at_thresholds(ODDS, np.zeros(80))
+    assert flat.area_in_order == 0.5 and flat.threshold.tolist() == [np.inf, 0.0]
+    for odds, scores, step, message in (
+        (ODDS, SCORES[1:], "ratio", "one size"),
+        (ODDS, np.where(np.arange(80) == 3, np.nan, SCORES), "ratio", "sample 3 has score nan"),
+        (ODDS, SCORES, "labels", "choose one of ratio"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            curves_at_thresholds(odds, scores, step=step)
