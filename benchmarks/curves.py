@@ -8,7 +8,22 @@ smooth prior of `jtruth.testing.binary.tree`, which `evaluate_scores` uses; `cha
 the bins. Columns: coverage of nominal 95 % (equal tails), mean width, mean error of the posterior mean.
 Monte Carlo error of a coverage: .015 at .95 and 200 sets.
 
-RESULTS
+Measured on 2 x86 cores, Python 3.11, NumPy 2, 100 sets, Monte Carlo error .022 at .95; two minutes.
+
+(B, share, T, N, d, e)           tree              chain .1          chain .3          chain 1
+(20, 0.4, 3, 300, 1.5, 0.2)      0.95 0.074 -0.006 0.82 0.071 +0.015 0.94 0.072 -0.003 0.63 0.074 -0.027
+(20, 0.05, 3, 400, 1.5, 0.2)     0.94 0.216 -0.029 0.93 0.242 -0.055 0.66 0.234 -0.094 0.21 0.224 -0.137
+(20, 0.4, 1, 400, 1.5, 0.2)      0.96 0.135 -0.012 0.76 0.114 +0.031 0.97 0.120 -0.012 0.35 0.119 -0.068
+(20, 0.4, 1, 300, 1.5, 0.2)      0.93 0.155 -0.013 0.89 0.134 +0.021 0.89 0.138 -0.023 0.27 0.135 -0.082
+(40, 0.5, 5, 300, 1.0, 0.3)      0.97 0.112 -0.002 0.85 0.111 +0.024 0.96 0.109 -0.008 0.58 0.104 -0.047
+(10, 0.5, 1, 500, 2.5, 0.1)      0.82 0.049 -0.015 0.92 0.040 +0.005 0.91 0.046 -0.008 0.30 0.049 -0.029
+(20, 0.05, 5, 600, 1.5, 0.2)     0.99 0.120 -0.006 0.98 0.128 -0.008 0.89 0.132 -0.034 0.49 0.135 -0.064
+(20, 0.5, 3, 1000, 0.5, 0.3)     0.94 0.091 -0.002 0.89 0.098 +0.013 0.90 0.094 +0.005 0.94 0.089 -0.006
+
+Curves by Algorithm 1 at 10 000 thresholds of 10 000 samples with five labels (six kinds of log-odds, up to
+rounding), warm: .10 s with the step "plug_in", 6.2 s with "ratio" (its integrals are computed for every
+threshold); a NumPy loop over thresholds takes 62 s for "plug_in", from which the points differ by 6e-16. AUC
+of 2000 drawn label vectors of 10 000 samples: 17 s, peak memory .8 GB.
 """
 
 import sys

@@ -4,8 +4,7 @@ Scores are cut into bins of about equal numbers of samples, equal scores togethe
 that the classifier "predicts". Given error rates and class prior the count table of bins has an exact
 posterior with a smooth prior (`jtruth.testing.binary.tree`). Learned error rates are drawn by `fit_joint`,
 with the score in four coarse bins as one more labeler, and every draw of them gives tables of the fine bins.
-Two classes, errors independent given the class: no answer for scores says yet what shared mistakes would
-change.
+Where nobody vouches for independence the answer is a range (`score_ranges`). Two classes.
 """
 
 from typing import Any, NamedTuple
@@ -18,33 +17,52 @@ from jtruth._host import known_classes, labels_log_likelihood, log_odds
 from jtruth._random import Key, as_key, stream
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions.registry import GROUPS, INDEPENDENT
+from jtruth.evaluation.score_ranges import BINS as RANGE_BINS
+from jtruth.evaluation.score_ranges import CurveRange, ScoreView, score_range
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import fit_joint
-from jtruth.stats.draws import DrawsEstimate
+from jtruth.stats.estimates import Estimate
 from jtruth.stats.regions import check_level
 from jtruth.tables.curves import Curves, curves
 from jtruth.testing.binary.tree import symbol_tree
 
 _DRAWS, _RATE_DRAWS, _COARSE = 4000, 50, 4
 _MOST_BINS = 200
+_KINDS = {"posterior": "posterior intervals", "sensitivity range": "sensitivity ranges"}
 
 
 class ScoreEvaluation(NamedTuple):
     """What `evaluate_scores` found; print it."""
 
-    auc: DrawsEstimate  # area under the ROC curve, ties within a bin counted half
-    average_precision: DrawsEstimate
-    curves: Curves
+    auc: Estimate  # area under the ROC curve, ties within a bin counted half
+    average_precision: Estimate
+    curves: Curves | CurveRange
     assumption: str
     edges: Float[np.ndarray, " inner_edges"]  # a score is in bin k if k edges are at or below it
     hidden: float  # most that the AUC of the scores themselves can differ from that of the bins, on average
     positive: str
     level: float
     warnings: tuple[str, ...]
+    interval_kind: str = "posterior"  # or "sensitivity range"
+
+    @property
+    def assumptions(self) -> tuple[ScoreView, ...]:
+        """What every assumption says, where nobody vouched for one."""
+        return self.curves.views if isinstance(self.curves, CurveRange) else ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         return {
+            "interval_kind": self.interval_kind,
+            "assumptions": [
+                {
+                    "name": view.name,
+                    "sentence": view.sentence,
+                    "auc": self._row(view.curves.auc),
+                    "average_precision": self._row(view.curves.average_precision),
+                }
+                for view in self.assumptions
+            ],
             "auc": self._row(self.auc),
             "average_precision": self._row(self.average_precision),
             "assumption": self.assumption,
@@ -63,7 +81,7 @@ class ScoreEvaluation(NamedTuple):
             "warnings": list(self.warnings),
         }
 
-    def _row(self, law: DrawsEstimate) -> dict[str, float]:
+    def _row(self, law: Estimate) -> dict[str, float]:
         low, high, _ = law.interval(self.level)
         return {"mean": law.mean, "low": low, "high": high}
 
@@ -73,10 +91,13 @@ class ScoreEvaluation(NamedTuple):
         lines = [
             f"area under the ROC curve {auc}; no label was taken as true",
             f"average precision {average}",
-            f"positive: {self.positive}; {100 * self.level:g} % posterior intervals; "
+            f"positive: {self.positive}; {100 * self.level:g} % {_KINDS[self.interval_kind]}; "
             f"{self.edges.size + 1} bins of scores, which hide at most {self.hidden:.3f} of the area",
             f"assumed: {self.assumption}",
         ]
+        for view in self.assumptions:
+            row = self._row(view.curves.auc)
+            lines.append(f"  {row['mean']:.3f} [{row['low']:.3f}, {row['high']:.3f}]  {view.sentence}")
         return "\n".join([*lines, *(f"! {text}" for text in self.warnings)])
 
 
@@ -100,16 +121,15 @@ def evaluate_scores(
         labels: `Labels`, or the array log p(z_i | y_i = c) of shape (samples, 2).
         noise: a noise model of known parameters; learned from the labels if None.
         prior: (2,) class prior; needed where the noise is known.
-        assume: "independent"; it has to be said where error rates are learned, because nothing here shows
-            what mistakes that score and labels share would change.
+        assume: "independent" where error rates are learned and you can vouch for it; by default a sensitivity
+            range over the assumptions of `evaluate` that can take score bins (`score_ranges`).
         bins: most bins of scores, 2 to 200.
         positive: code or name of the class that high scores speak for; class 1 if None.
         level: probability of the intervals.
         key: a whole number or a JAX key; 0 if None.
 
     Raises:
-        ValueError: scores that are no finite numbers, other than two classes, unusable labels, or error rates
-            that have to be learned without a word on what they may share with the score.
+        ValueError: scores that are no finite numbers, other than two classes, or unusable labels.
 
     Nominal 95 % of the AUC held .92 to .97 in seven simulated settings of known noise, and .88 where the
     AUC is .96 and there is one label a sample: the smooth prior is cautious there (`benchmarks/curves.py`).
@@ -125,11 +145,7 @@ def evaluate_scores(
     check.choose("assume", "unknown" if assume is None else assume, ("unknown", INDEPENDENT))
     data, values = _read(scores, labels, noise, prior, positive)
     if data.model is None and assume != INDEPENDENT:
-        raise ValueError(
-            "where error rates are learned, no range over what score and labels may share is made for scores "
-            "yet: say assume='independent' if you can vouch for it, give noise=..., or cut the scores at a "
-            "threshold and evaluate() the predictions"
-        )
+        return _range(data, values, bins, level, as_key(key))
     edges = bin_edges(values, bins)
     coded = np.searchsorted(edges, values, side="right")
     key, side = as_key(key), data.positive
@@ -141,6 +157,18 @@ def evaluate_scores(
     warnings = (*inputs.warnings(data), *equal, *doubts)
     return ScoreEvaluation(found.auc, found.average_precision, found, GROUPS[INDEPENDENT], edges,
                            found.hidden.mean, data.classes[side], level, warnings)  # fmt: skip
+
+
+def _range(data: inputs.Inputs, values: np.ndarray, bins: int, level: float, key: Key) -> ScoreEvaluation:
+    """Nobody vouches for anything: the hull over assumptions, of coarse bins."""
+    edges = bin_edges(values, min(bins, RANGE_BINS))
+    found, doubts = score_range(data, np.searchsorted(edges, values, side="right"), key)
+    hidden = found.law(lambda c: c.hidden).mean
+    return ScoreEvaluation(
+        found.law(lambda c: c.auc), found.law(lambda c: c.average_precision), found,
+        "nothing about what labelers and score share: a sensitivity range", edges, hidden,
+        data.classes[data.positive], level, (*doubts, *inputs.warnings(data)), "sensitivity range",
+    )  # fmt: skip
 
 
 def bin_edges(scores: Float[np.ndarray, " samples"], bins: int) -> Float[np.ndarray, " inner_edges"]:

@@ -27,7 +27,6 @@ def test_scores(run, small, tmp_path):
     for arguments, message in (
         ([*known, "--gold", small / "gold.csv"], "--gold has no say"),
         ([*base, "--plot", tmp_path / "o.svg"], "say --scores too"),
-        ([*base, "--scores"], "--assume independent"),
         (["evaluate", small / "labels.csv", "--rater", "ann", "--scores"], "give --predictions"),
         ([*known[:4], "--predictions", small / "pred.csv", *known[6:]], "no column 'score'"),
     ):

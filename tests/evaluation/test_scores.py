@@ -70,6 +70,27 @@ def test_learned_error_rates():
     assert "independently" in str(found) and found.curves.roc().low.shape == (101,)
 
 
+def test_nobody_vouches():
+    """The hull of the members holds each of them and the truth; the key is fixed."""
+    y, score, labels = scored(3, size=200, labelers=4)
+    found = jt.evaluate_scores(score, labels)
+    names = [view.name for view in found.assumptions]
+    assert names == ["majority_vote", "independent", "labeler_strata", "shared_strata"]
+    ends = [view.curves.auc.interval(0.95)[:2] for view in found.assumptions if view.hull]
+    low, high, _ = found.auc.interval(0.95)
+    assert (low, high) == (min(a for a, _ in ends), max(b for _, b in ends))
+    assert low < roc_auc_score(y, np.searchsorted(found.edges, score, side="right")) < high
+    band = found.curves.roc()
+    for view in (view for view in found.assumptions if view.hull):
+        own = view.curves.roc()
+        assert (band.low <= own.low).all() and (band.high_all >= own.high_all).all()
+    d = found.to_dict()
+    assert d["interval_kind"] == "sensitivity range" and len(d["assumptions"]) == 4 and d["num_bins"] == 8
+    assert "only gold can tell" in str(found) and "sensitivity ranges" in str(found)
+    mean = np.mean([view.curves.auc.mean for view in found.assumptions if view.point])
+    assert found.auc.mean == pytest.approx(mean)
+
+
 def test_scores_are_matched_by_task():
     y, score, _ = scored(5, size=40)
     rng = np.random.default_rng(0)
@@ -104,7 +125,7 @@ def test_bins_hold_about_equal_numbers_and_ties_stay_together():
         ({"bins": 1}, "bins is 1"),
         ({"prior": None}, "needs? the class prior|need the class prior"),
         ({"assume": "shared_errors"}, "assume"),
-        ({"labels": jt.Labels.from_matrix(np.array([[0, 1], [1, 1], [1, 1], [0, 0]]), 2)}, "vouch for it"),
+        ({"labels": jt.Labels.from_matrix(np.array([[0], [1], [1], [0]]), 2)}, "cannot be learned"),
         ({"labels": np.zeros((4, 3)), "prior": [0.2, 0.3, 0.5]}, "rank two classes"),
     ],
 )
