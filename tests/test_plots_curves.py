@@ -7,7 +7,8 @@ import pytest
 from sklearn.metrics import precision_recall_curve, roc_curve
 
 import jtruth as jt
-from jtruth.plots import PrecisionRecallDisplay, RocDisplay, plot_curves
+from jtruth.plots import PrecisionRecallDisplay, RocDisplay, plot_curve_density, plot_curves
+from jtruth.testing import curve_density
 
 matplotlib.use("agg")
 
@@ -57,3 +58,14 @@ def test_both_and_refused(case):
         RocDisplay.from_evaluation(found, y=y)
     with pytest.raises(ValueError, match="one of each"):
         RocDisplay.from_evaluation(found, y=y, scores=score[1:])
+
+
+def test_curve_density():
+    rng = np.random.default_rng(1)
+    y = (rng.random(60) < 0.4).astype(int)
+    found = curve_density(3.0 * y - 1.5, rng.normal(y, 1.0), thresholds=4, cells=15)
+    ax = plot_curve_density(found, actual=(np.array([0, 1]), np.array([0, 1])))
+    np.testing.assert_array_equal(np.ma.filled(ax.collections[0].get_array(), 0).T,
+                                  np.where(found.density < 1e-3, 0, found.density))  # fmt: skip
+    assert ax.collections[0].norm.vmin == 1e-3 and "recall" in ax.get_ylabel()
+    plt.close(ax.figure)

@@ -17,7 +17,7 @@ from jtruth.plots.calibration import (
     plot_second_opinion,
 )
 from jtruth.plots.compare import plot_classifiers
-from jtruth.plots.curves import PrecisionRecallDisplay, RocDisplay, plot_curves
+from jtruth.plots.curves import PrecisionRecallDisplay, RocDisplay, plot_curve_density, plot_curves
 from jtruth.plots.estimate import plot_estimate
 from jtruth.plots.joint import Look, plot_joint
 from jtruth.plots.path import plot_path
@@ -32,6 +32,7 @@ __all__ = [
     "plot_classifiers",
     "plot_comparison",
     "plot_concentrations",
+    "plot_curve_density",
     "plot_curves",
     "plot_estimate",
     "plot_joint",

@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
 from jtruth.evaluation.scores import ScoreEvaluation
-from jtruth.plots._parts import BLUE, GREY, SMALL, TRUE, new_axes, percent
+from jtruth.plots._parts import BLUE, GREY, SMALL, TRUE, new_axes, percent, title
 from jtruth.tables.curves import Band, Curves, curves
+from jtruth.testing.binary.curve_density import CURVES, CurveDensity
 
 _CHANCE = {"color": GREY, "ls": ":", "lw": 1}
 
@@ -90,6 +92,32 @@ def plot_curves(found: ScoreEvaluation, *, y: Any = None, scores: Any = None) ->
     RocDisplay.from_evaluation(found, y=y, scores=scores).plot(axes[0])
     PrecisionRecallDisplay.from_evaluation(found, y=y, scores=scores).plot(axes[1])
     return figure
+
+
+def plot_curve_density(
+    found: CurveDensity, *, ax: Axes | None = None, actual: tuple[np.ndarray, np.ndarray] | None = None
+) -> Axes:
+    """The density of a curve in the plane (Su Figures 22 to 25): log10 from 1e-3 to 1e4, dark is high.
+
+    Args:
+        found: of `jtruth.testing.curve_density`.
+        ax: where to draw; a new figure if None.
+        actual: x and y of the actual curve, where it is known; dashed.
+
+    Returns:
+        The Axes.
+    """
+    ax = new_axes(ax)
+    scale = LogNorm(1e-3, 1e4)
+    shown = np.ma.masked_less(found.density.T, 1e-3)
+    image = ax.pcolormesh(found.x_edges, found.y_edges, shown, norm=scale, cmap="Blues", rasterized=True)
+    ax.figure.colorbar(image, ax=ax, label="mean density over thresholds")
+    if actual is not None:
+        ax.plot(*actual, color="black", ls="--", lw=1.2, label=TRUE)
+        ax.legend(loc="lower center", **SMALL)
+    x, y = (title(name) for name in CURVES[found.curve])
+    ax.set(xlabel=x, ylabel=y, xlim=(0, 1), ylim=(0, 1))
+    return ax
 
 
 def _actual(y: Any, scores: Any) -> Curves:

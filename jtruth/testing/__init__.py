@@ -3,6 +3,7 @@
 from jtruth.tables.joint import JointDensity, JointEstimate
 from jtruth.tables.metrics import METRICS, binary_counts, named_metric
 from jtruth.testing.baselines import geometric_median, labeler_metrics, majority_metrics, prior_marginal_table
+from jtruth.testing.binary.curve_density import CurveDensity, curve_density
 from jtruth.testing.binary.empirical_bayes import (
     draw_labels,
     exact_step,
@@ -39,6 +40,7 @@ __all__ = [
     "Consolidated",
     "CountEstimate",
     "CountTable",
+    "CurveDensity",
     "ErrorSources",
     "EstimatedTable",
     "JointDensity",
@@ -52,6 +54,7 @@ __all__ = [
     "collapse",
     "consolidate",
     "count_table",
+    "curve_density",
     "curves_at_thresholds",
     "draw_labels",
     "error_sources",
