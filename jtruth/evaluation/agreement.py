@@ -84,7 +84,7 @@ def labeler_agreement(
     sample, labeler, label = labels.entries()
     shared = sparse.triu(labeler_pairs(sample, labeler, label, size).shared).tocoo()
     enough = shared.data > 1
-    order = np.argsort(-np.asarray(shared.data)[enough], kind="stable")[:_MOST_PAIRS]
+    order = np.argsort(-np.asarray(shared.data, np.int64)[enough], kind="stable")[:_MOST_PAIRS]
     columns = _first_labels(sample, labeler, label, size)
     names = tuple(map(str, labels.workers or range(labels.num_labelers)))
     pairs = []
