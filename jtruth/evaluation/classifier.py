@@ -126,9 +126,10 @@ def evaluate(
     rows: tuple[Assumption, ...] = ()
     kind, advice, answered = "posterior", (), learned and model.refusal is None
     predicted: Mapping[str, Estimate] = {}
+    about_gold: tuple[Check, ...] = ()
     if pooled:
         fit = present(model.fit, "the joint posterior")
-        answer, rows, advice = gold_answer(data, fit, sampling, level, key, progress)
+        answer, rows, advice, about_gold = gold_answer(data, fit, sampling, level, key, progress)
         kind = "pooled interval"
         if not answered:  # labels alone say nothing of labelers, or exchange classes; gold names them
             model = joint_model(data, key, level, progress)
@@ -159,7 +160,7 @@ def evaluate(
         labelers=model.labelers,
         baselines={"majority_vote": vote_metrics(data, answer)} if data.labels is not None else {},
         assumptions=rows or (Assumption(INDEPENDENT, sentence, metrics, None, answer.table),),
-        checks=(*_checks(data, model, noise, order, key), *chance_check(data, model)),
+        checks=(*_checks(data, model, noise, order, key), *chance_check(data, model), *about_gold),
         warnings=tuple(dict.fromkeys((*model.warnings, *inputs.warnings(data), *answer.warnings))),
         advice=advice,
         num_gold=data.num_gold,

@@ -9,6 +9,7 @@ INDEPENDENT = "given the true class, the labelers err independently of one anoth
 MORE_RIGHT = "labelers are more often right than wrong (else the same labels would mean the opposite)"
 PREDICTIVE = "if shared errors are like those of the public data sets"  # of which docs tell
 _LABELERS_SHOWN = 10
+_DETERMINED = 0.5  # width of an interval above which nothing is determined
 _CLASSES_SHOWN, _ERRORS_SHOWN, _MOST_SQUARE = 12, 6, 8
 _EACH_CLASS = ("precision", "recall", "f1")
 _NO_DOUBT = ("labelers alike",)
@@ -33,13 +34,24 @@ def _title(name: str) -> str:
     return title(metric) + (f"[{plain(of_class[:-1])}]" if bracket else "")
 
 
+def undetermined(row: dict[str, Any]) -> bool:
+    """Whether an interval is so wide that its middle is no answer, and no headline."""
+    return row["low"] is not None and row["high"] - row["low"] > _DETERMINED
+
+
 def headline(d: dict[str, Any]) -> str:
     """One sentence with the answer."""
     percent = f"{100 * d['level']:g} %"
     if all(row["mean"] is None for row in d["metrics"].values()):
         return "Not identified: these labels do not determine how good the classifier is."
     names = [n for n in _HEADLINE if n in d["metrics"]]
-    parts = [f"{_title(n)} {_number(d['metrics'][n]['mean'])} {_range(d['metrics'][n])}" for n in names]
+    open_ = [_title(n) for n in names if undetermined(d["metrics"][n])]
+    parts = [
+        f"{_title(n)} {_number(d['metrics'][n]['mean'])} {_range(d['metrics'][n])}"
+        for n in names
+        if not undetermined(d["metrics"][n])
+    ]
+    parts += [f"not determined: {' and '.join(open_)}"] if open_ else []
     kind = f"{percent} {d['interval_kind']}" + ("s" if d["interval_kind"] != "posterior" else " intervals")
     of = f" of class {d['positive']!r}" if d["positive"] is not None else ""
     truth = (

@@ -16,7 +16,7 @@ thousands of labels outweighs the gold's.
 
 The posterior of bias and slope given the gold is sampled by importance sampling around its mode, from a
 Student t law; gold samples keep their class, the others are drawn. h must not have seen the gold. Gold may be
-chosen at random or by h itself: given h the choice tells nothing more, and no weights are needed.
+chosen at random, or by h itself as far as bias and slope say all: given h the choice then tells nothing more.
 """
 
 from typing import Any, NamedTuple

@@ -11,9 +11,10 @@ from jtruth.asking.gold import ask_next
 from jtruth.evaluation.answers import names_of
 from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.registry import INDEPENDENT, Progress, entries
+from jtruth.evaluation.checks.random_gold import random_gold_check
 from jtruth.evaluation.gold.pooled import GoldSampling, judged_samples, pooled_gold
 from jtruth.evaluation.inputs import Inputs
-from jtruth.evaluation.result import Assumption
+from jtruth.evaluation.result import Assumption, Check
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.testing.tested import Tested
 
@@ -33,8 +34,11 @@ def without_gold(data: Inputs) -> Inputs:
 def gold_answer(
     data: Inputs, fit: JointPosterior, sampling: GoldSampling, level: float, key: Key,
     progress: Progress | None,
-) -> tuple[Tested, tuple[Assumption, ...], tuple[str, ...]]:  # fmt: skip
-    """The posterior; what each part of it says; advice on more gold. `fit` is independence without gold."""
+) -> tuple[Tested, tuple[Assumption, ...], tuple[str, ...], tuple[Check, ...]]:  # fmt: skip
+    """The posterior; what each part of it says; advice on more gold; was it random?
+
+    `fit` is independence without gold.
+    """
     found, doubts = [], [NO_MODEL.format(fit.warnings[0])] if not fit.identified else []
     if fit.identified:
         some = [entry for entry in entries(data) if entry.gold]
@@ -60,7 +64,9 @@ def gold_answer(
     advice = _advice(data, pool.more_gold, posterior, stream(key, "pool"), sampling)
     warnings = (*pool.warnings, *doubts)
     answer = Tested("bayes", pool.posterior, None, float("nan"), warnings, classes, positive)
-    return answer, tuple(rows), advice
+    random = judged.taken_as_random
+    checks = random_gold_check(posterior, data.gold, stream(key, "was gold random")) if random else ()
+    return answer, tuple(rows), advice, checks
 
 
 def labels_posterior(found: list[ranges.Member], data: Inputs) -> np.ndarray:

@@ -136,8 +136,9 @@ def prevalence(
     Args:
         labels: noisy labels of these samples.
         key: JAX random key.
-        gold: (samples,) known classes, -1 where unknown; or a Series or dict by task id. How gold samples
-            were chosen does not matter as long as only their labels had a say in it.
+        gold: (samples,) known classes, -1 where unknown; or a Series or dict by task id. Gold samples
+            should be a random sample; chosen by their labels they serve as far as one bias and one slope say
+            how to read the labels.
         assume: None, the rule that is safe with what there is; or "independent", for those who can vouch
             that labelers err independently.
         level: probability of the printed intervals.

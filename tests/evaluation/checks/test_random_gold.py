@@ -1,0 +1,47 @@
+"""Was gold a random sample: false alarms, power, and the exact p-value of a tiny set."""
+
+from itertools import combinations
+
+import jax
+import numpy as np
+import pytest
+
+from jtruth.evaluation.checks.random_gold import random_gold_check
+
+
+def posterior(rng, size=300):
+    one = rng.beta(0.5, 0.5, size)
+    return np.stack([1 - one, one], axis=1)
+
+
+def test_false_alarms_and_power():
+    """150 random choices: at most 9 alarms of 1 % (false-alarm rate of this test below 1e-4)."""
+    rng, alarms = np.random.default_rng(0), 0
+    for number in range(150):
+        h, gold = posterior(rng), np.full(300, -1)
+        gold[rng.choice(300, 30, replace=False)] = 0
+        (found,) = random_gold_check(h, gold, jax.random.key(number))
+        alarms += found.verdict == "does not fit"
+    assert alarms <= 9
+    for sign, word in ((-1, "more"), (1, "less")):
+        gold = np.full(300, -1)
+        gold[np.argsort(sign * (1 - h.max(axis=1)))[:30]] = 1
+        (found,) = random_gold_check(h, gold, jax.random.key(0))
+        assert found.verdict == "does not fit" and f"{word} doubtful" in found.message
+
+
+def test_p_value_is_that_of_all_choices():
+    rng = np.random.default_rng(1)
+    h, gold = posterior(rng, 9), np.array([0, 1, 0, -1, -1, -1, -1, -1, -1])
+    doubt = 1 - h.max(axis=1)
+    every = np.array([doubt[list(c)].mean() for c in combinations(range(9), 3)]) - doubt.mean()
+    exact = (np.abs(every) >= abs(every[0]) - 1e-12).mean()
+    (found,) = random_gold_check(h, gold, jax.random.key(0))
+    assert found.p_value == pytest.approx(exact, abs=4 * np.sqrt(0.25 / 1999) + 1e-3)
+
+
+def test_nothing_to_say():
+    h = posterior(np.random.default_rng(2), 9)
+    for gold in (np.full(9, -1), np.zeros(9, int)):
+        assert random_gold_check(h, gold, jax.random.key(0)) == ()
+    assert random_gold_check(np.full((9, 2), 0.5), np.arange(9) % 2 - 1, jax.random.key(0)) == ()
