@@ -13,6 +13,7 @@ from jtruth._version import __version__
 if TYPE_CHECKING:  # the same names for editors and type checkers
     from jtruth import (
         asking,
+        cleaning,
         comparison,
         evaluation,
         histograms,
@@ -77,6 +78,7 @@ __all__ = [
     "asking",
     "class_posterior",
     "class_posterior_given_prediction",
+    "cleaning",
     "compare_classifiers",
     "compare_models",
     "comparison",

@@ -173,8 +173,7 @@ def _on_lattice(groups: Groups, offset: float, tie: float) -> SignLaw:
     whole = np.rint(steps / width).astype(np.int64)
     error = float(groups.counts @ np.abs(steps - whole * width)) + tie
     start = offset + float(groups.counts @ np.where(whole < 0, groups.high, groups.low))
-    pmf = np.zeros((len(groups.p), int(groups.counts @ np.abs(whole)) + 1))
-    pmf[:, 0] = 1.0
+    pmf = np.eye(1, int(groups.counts @ np.abs(whole)) + 1).repeat(len(groups.p), axis=0)
     end = 1
     for g in np.repeat(np.arange(whole.size), groups.counts):
         up = groups.p[:, g] if whole[g] >= 0 else 1 - groups.p[:, g]

@@ -97,8 +97,8 @@ def estimate_counts(
         >>> given = Consolidated(label, rates, np.zeros(4), np.zeros(4, bool), np.array([0.5, 0.5]))
         >>> found = estimate_counts(np.array([1, 0, 0, 0]), given)
         >>> print(found.table.round(2), round(found.metric("accuracy"), 3))
-        [[-0.33  2.33]
-         [ 1.33  0.67]] 0.917
+        [[ 2.33 -0.33]
+         [ 0.67  1.33]] 0.917
     """
     choose("weights", weights, WEIGHTS)
     choose("system", system, SYSTEMS)

@@ -1,0 +1,279 @@
+"""What is trained on the labels while they are being cleaned: one face for three kinds of learners.
+
+A learner turns labels into *evidence* (one row for each sample) and evidence into a model:
+
+    "labels"  one-hot rows at the consolidated labels: noise ignored, what the paper trains
+    "mmse"    class posteriors: the risk (40) of Su, known error rates
+    "ml"      log p(labels | class): the likelihood (32) of Su
+
+A sample that an oracle has cleaned is a row of certainty in all three. `LinearLearner` is logistic (softmax)
+regression by `jtruth.training`; `retrain` fits many copies of the data that differ in one row each as one
+vmapped program of Newton steps from the model at hand. `DifferentiableLearner` is any `apply(model, x)` and
+its training; `SklearnLearner` any scikit-learn estimator with `sample_weight`, in a loop on the host.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Bool, Float, Int
+from scipy.special import softmax
+
+from jtruth._host import log
+from jtruth._random import stream
+from jtruth._validation import choose
+from jtruth.training import Linear, Recipe, Stop, fit, linear_objective, mmse, solve_linear
+from jtruth.training.linear import zero_start
+
+KINDS = ("labels", "mmse", "ml")
+_STEPS = 6  # Newton steps of a retraining at most
+
+
+class Fitted(NamedTuple):
+    """A model, and whether its training ended where it should."""
+
+    model: Any
+    converged: bool
+
+
+class Learner(ABC):
+    """How a model is trained on evidence, (samples, classes), of the samples where `where` is True."""
+
+    kind: str
+
+    @property
+    def described(self) -> str:
+        """What a written state compares."""
+        return repr(self)
+
+    @abstractmethod
+    def fit(self, x: Any, evidence: Any, where: Any, start: Any = None) -> Fitted:
+        """Train on all of it."""
+
+    @abstractmethod
+    def probabilities(self, model: Any, x: Any) -> Float[np.ndarray, "samples classes"]:
+        """p(class | features) of the model."""
+
+    def evidence(self, log_likelihood: Any, prior: Any, label: Any) -> Float[np.ndarray, "samples classes"]:
+        """What this kind of learner makes of labels; `log_likelihood` holds the oracle's answers."""
+        if self.kind == "labels":
+            return np.eye(prior.size)[label]
+        return log_likelihood if self.kind == "ml" else softmax(log_likelihood + log(prior)[None], axis=1)
+
+    def retrain(
+        self, model: Any, x: Any, evidence: Any, where: Any, rows: Int[np.ndarray, " copies"], new: Any
+    ) -> list[Any]:
+        """Models of copies of the data in which row rows[k] is new[k]; here one after the other."""
+        models = []
+        for row, given in zip(rows, new, strict=True):
+            copy = np.array(evidence)
+            copy[row] = given
+            models.append(self.fit(x, copy, where, model).model)
+        return models
+
+    def predictions(self, models: Any, x: Any) -> Int[np.ndarray, "copies samples"]:
+        """Most probable classes by each of the models of `retrain`."""
+        return np.stack([self.probabilities(model, x).argmax(axis=1) for model in models])
+
+    def sample_loss(self, model: Any, x: Any, evidence: Any) -> Any:
+        """Loss of one sample, differentiable in the model; what influence functions need."""
+        raise ValueError(
+            f"{type(self).__name__} has no derivatives, which strategy 'risk' and stopping advice need; use "
+            "LinearLearner or DifferentiableLearner, or another strategy"
+        )
+
+    def penalty(self, model: Any, num_samples: Any) -> Any:
+        """What the objective holds beside the mean of `sample_loss`."""
+        return 0.0
+
+
+@dataclass(frozen=True)
+class LinearLearner(Learner):
+    """Logistic regression (softmax of more classes), lambda/(2N) times the squared weights."""
+
+    kind: str = "ml"
+    regularisation: float = 1.0
+
+    def __post_init__(self) -> None:
+        choose("kind", self.kind, KINDS)
+
+    def fit(self, x: Any, evidence: Any, where: Any, start: Any = None) -> Fitted:
+        """L-BFGS from `start` (0 if None), which stops at a gradient of 1e-6."""
+        found = _fit(*_arrays(x, evidence, where), _linear(start, x, evidence), *self._options(evidence))
+        return Fitted(jax.tree.map(np.asarray, found.model), bool(found.converged))
+
+    def retrain(self, model: Any, x: Any, evidence: Any, where: Any, rows: Any, new: Any) -> Any:
+        """All copies at once by Newton's method; raises RuntimeError where one does not settle."""
+        with jax.enable_x64(True):
+            found, gradient = _retrain(
+                *_arrays(x, evidence, where), _linear(model, x, evidence),
+                jnp.asarray(rows, jnp.int32), jnp.asarray(new, jnp.float64), *self._options(evidence),
+            )  # fmt: skip
+        bad = np.flatnonzero(~(np.asarray(gradient) < 1e-6))
+        if bad.size:
+            raise RuntimeError(f"retraining with sample {rows[bad[0]]} changed did not converge")
+        return found
+
+    def probabilities(self, model: Any, x: Any) -> Float[np.ndarray, "samples classes"]:
+        """Sigmoid or softmax of the scores."""
+        scores = np.asarray(x) @ np.asarray(model.weights) + np.asarray(model.intercept)
+        return softmax(np.stack([np.zeros_like(scores), scores], 1) if scores.ndim == 1 else scores, axis=1)
+
+    def predictions(self, models: Any, x: Any) -> Int[np.ndarray, "copies samples"]:
+        """Most probable classes by each of stacked models."""
+        scores = np.einsum("nd,kd...->kn...", x, np.asarray(models.weights))
+        scores = scores + np.asarray(models.intercept)[:, None]
+        return (scores > 0).astype(np.int64) if scores.ndim == 2 else scores.argmax(axis=2)
+
+    def sample_loss(self, model: Any, x: Any, evidence: Any) -> Any:
+        """(40) or (32) of one sample."""
+        objective, loss = self._options(evidence[None])[1:]
+        return linear_objective(model, x[None], evidence[None], jnp.zeros((), x.dtype), objective=objective,
+                                loss=loss)  # fmt: skip
+
+    def penalty(self, model: Any, num_samples: Any) -> Any:
+        """lambda / (2N) times the squared weights."""
+        return self.regularisation * (model.weights**2).sum() / (2 * num_samples)
+
+    def _options(self, evidence: Any) -> tuple[float, str, str]:
+        objective = "ml" if self.kind == "ml" else "mmse"
+        return self.regularisation, objective, "logistic" if np.shape(evidence)[1] == 2 else "cross_entropy"
+
+
+@dataclass(frozen=True, eq=False)
+class DifferentiableLearner(Learner):
+    """Any `apply(model, x)`: scores (samples,) or logits (samples, classes), trained by minibatches.
+
+    Args:
+        start: the model that every training starts from.
+        apply: its outputs.
+        recipe: of `jtruth.training.fit`; its objective must fit `kind`.
+        kind: "labels" or "mmse".
+        loss: name of the loss in `jtruth.training.LOSSES` that `recipe` minimises.
+        seed: of the order of the samples.
+    """
+
+    start: Any
+    apply: Callable[[Any, Any], Any]
+    recipe: Recipe
+    kind: str = "mmse"
+    loss: str = "cross_entropy"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        choose("kind", self.kind, ("labels", "mmse"))
+
+    @property
+    def described(self) -> str:
+        """What can be said of functions and networks."""
+        return f"DifferentiableLearner(kind={self.kind!r}, loss={self.loss!r}, seed={self.seed})"
+
+    def fit(self, x: Any, evidence: Any, where: Any, start: Any = None) -> Fitted:
+        """`jtruth.training.fit` on the samples that count, always from `self.start`."""
+        with jax.enable_x64(True):
+            key = stream(self.seed, "training while cleaning")
+            found = fit(
+                key, self.start, self.apply, np.asarray(x)[where], np.asarray(evidence)[where], self.recipe
+            )
+        finite = all(np.isfinite(leaf).all() for leaf in map(np.asarray, jax.tree.leaves(found.model)))
+        return Fitted(found.model, finite)
+
+    def probabilities(self, model: Any, x: Any) -> Float[np.ndarray, "samples classes"]:
+        """Sigmoid or softmax of the outputs."""
+        with jax.enable_x64(True):
+            scores = np.asarray(self.apply(model, jnp.asarray(x)), np.float64)
+        return softmax(np.stack([np.zeros_like(scores), scores], 1) if scores.ndim == 1 else scores, axis=1)
+
+    def sample_loss(self, model: Any, x: Any, evidence: Any) -> Any:
+        """Expected loss of one sample."""
+        return mmse(self.loss)(self.apply(model, x[None]), evidence[None], where=None)
+
+
+@dataclass(frozen=True)
+class SklearnLearner(Learner):
+    """A scikit-learn classifier with `sample_weight`: each sample once for each class, weighted by evidence.
+
+    Retraining is a loop on the host: an EMI step over N candidates is N fits.
+    """
+
+    estimator: Any
+    kind: str = "mmse"
+
+    def __post_init__(self) -> None:
+        choose("kind", self.kind, ("labels", "mmse"))
+
+    def fit(self, x: Any, evidence: Any, where: Any, start: Any = None) -> Fitted:
+        """A clone of the estimator, fitted; it has not converged if it warns so."""
+        import warnings
+
+        from sklearn.base import clone
+        from sklearn.exceptions import ConvergenceWarning
+
+        x, weight = np.asarray(x)[where], np.asarray(evidence)[where]
+        classes = np.repeat(np.arange(weight.shape[1]), len(x))
+        rows, weight = np.tile(x, (weight.shape[1], 1)), weight.T.ravel()
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", ConvergenceWarning)
+            fresh: Any = clone(self.estimator)
+            model = fresh.fit(rows[weight > 0], classes[weight > 0], sample_weight=weight[weight > 0])
+        return Fitted(model, not any(issubclass(w.category, ConvergenceWarning) for w in caught))
+
+    def probabilities(self, model: Any, x: Any) -> Float[np.ndarray, "samples classes"]:
+        """`predict_proba`, or the decisions where there is none."""
+        if hasattr(model, "predict_proba"):
+            return np.asarray(model.predict_proba(x), np.float64)
+        return np.eye(len(model.classes_))[model.predict(x)]
+
+
+def _arrays(x: Any, evidence: Any, where: Bool[np.ndarray, " samples"]) -> tuple[Any, Any, Any]:
+    with jax.enable_x64(True):
+        return jnp.asarray(x, jnp.float64), jnp.asarray(evidence, jnp.float64), jnp.asarray(where)
+
+
+def _linear(start: Any, x: Any, evidence: Any) -> Linear:
+    """The model to start from, in float64."""
+    with jax.enable_x64(True):
+        if start is not None:
+            return jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float64), start)
+        classes = np.shape(evidence)[1]
+        return zero_start(
+            jnp.asarray(x, jnp.float64), classes, "logistic" if classes == 2 else "cross_entropy"
+        )
+
+
+def _fit(x, evidence, where, start, regularisation, objective, loss):
+    """`solve_linear` in float64."""
+    with jax.enable_x64(True):
+        weight, stop = jnp.asarray(regularisation, x.dtype), Stop(tol=1e-6)
+        return solve_linear(
+            x, evidence, weight, start, objective=objective, loss=loss, where=where, stop=stop
+        )
+
+
+@partial(jax.jit, static_argnums=(7, 8))
+def _retrain(x, evidence, where, start, rows, new, regularisation, objective, loss):
+    """Newton's method on every copy: (stacked models, largest gradient of each)."""
+    flat, unravel = ravel_pytree(start)
+
+    def cost(theta, changed):
+        options = {"objective": objective, "loss": loss, "where": where}
+        return linear_objective(unravel(theta), x, changed, regularisation, **options)
+
+    def one(row, given):
+        changed = evidence.at[row].set(given)
+
+        def step(_, theta):
+            # Intercepts of a softmax are known up to a constant: H is singular there, and the gradient 0.
+            hessian = jax.hessian(cost)(theta, changed) + 1e-9 * jnp.eye(theta.size)
+            return theta - jnp.linalg.solve(hessian, jax.grad(cost)(theta, changed))
+
+        theta = jax.lax.fori_loop(0, _STEPS, step, flat)
+        return unravel(theta), jnp.abs(jax.grad(cost)(theta, changed)).max()
+
+    return jax.vmap(one)(rows, new)

@@ -1,0 +1,235 @@
+"""Where a cleaning stands: what is fixed (`Problem`), what was answered so far (`State`), and a file of it.
+
+A `State` is never changed; asking and answering make new ones. It can be written (JSON, and the model's
+numbers beside it as .npz) and read again with the same data: a digest in the file says whether they are the
+same. Everything that is drawn depends on the seed and on the number of answers, so an interrupted run that is
+resumed asks for the same samples in the same order, to the bit.
+"""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from jtruth._host import log
+from jtruth._random import as_key, host_rng
+from jtruth._validation import some
+from jtruth.cleaning.learners import Fitted, Learner
+from jtruth.labels import Labels
+from jtruth.noise import NoiseModel
+from jtruth.testing import Consolidated, consolidate
+
+
+class Problem(NamedTuple):
+    """What does not change while labels are cleaned."""
+
+    x: Float[np.ndarray, "samples features"]
+    log_likelihood: Float[np.ndarray, "samples classes"]
+    prior: Float[np.ndarray, " classes"]
+    consolidated: Consolidated
+    validation: Bool[np.ndarray, " samples"]  # held out: neither trained on nor asked for (TARS 5.3)
+    costs: Float[np.ndarray, " samples"]
+    oracle: Float[np.ndarray, "classes classes"]  # P(answer | true class); the identity never errs
+    tasks: tuple | None = None
+
+    @property
+    def digest(self) -> str:
+        """Sixteen letters that stand for all of it."""
+        found = hashlib.sha256()
+        for part in (*self[:3], *self.consolidated, *self[4:7]):
+            found.update(np.ascontiguousarray(part).tobytes())
+        return found.hexdigest()[:16]
+
+
+class Answer(NamedTuple):
+    """What the oracle said of a sample."""
+
+    sample: int
+    label: int
+
+
+class Step(NamedTuple):
+    """How good the model is after so many answers: estimated from noisy labels, and truly where known."""
+
+    num_answers: int
+    estimated: float
+    true: float | None
+
+
+class State(NamedTuple):
+    """A problem, how it is attacked, and how far that went."""
+
+    problem: Problem
+    learner: Learner
+    strategy: str
+    seed: int
+    fitted: Fitted
+    answers: tuple[Answer, ...] = ()
+    pending: tuple[int, ...] = ()  # asked and not yet answered
+    trail: tuple[Step, ...] = ()
+
+    @property
+    def open(self) -> Bool[np.ndarray, " samples"]:
+        """Samples that may be asked for."""
+        free = ~self.problem.validation
+        free[[a.sample for a in self.answers] + list(self.pending)] = False
+        return free
+
+    @property
+    def log_likelihood(self) -> Float[np.ndarray, "samples classes"]:
+        """log p(labels and answers | class)."""
+        found = self.problem.log_likelihood.copy()
+        for sample, label in self.answers:
+            found[sample] += log(self.problem.oracle[:, label])
+        return found
+
+    @property
+    def consolidated(self) -> Consolidated:
+        """One label for each sample and its law; an answer takes the place of the labels."""
+        given = self.problem.consolidated
+        label, rates = given.label.copy(), given.rates.copy()
+        for sample, answer in self.answers:
+            label[sample], rates[sample] = answer, self.problem.oracle
+        return given._replace(label=label, rates=rates)
+
+    @property
+    def evidence(self) -> Float[np.ndarray, "samples classes"]:
+        """What the learner is trained on."""
+        return self.learner.evidence(self.log_likelihood, self.problem.prior, self.consolidated.label)
+
+    def refitted(self) -> "State":
+        """The learner trained on what is known now, from the model at hand.
+
+        Raises:
+            RuntimeError: the training does not converge; the state from before the answers is still good.
+        """
+        p = self.problem
+        found = self.learner.fit(p.x, self.evidence, ~p.validation, self.fitted.model)
+        if not found.converged:
+            raise RuntimeError(
+                f"{type(self.learner).__name__} did not converge after {len(self.answers)} answers; the step "
+                "is not counted: go on from the state before it, with another learner or more regularisation"
+            )
+        return self._replace(fitted=found)
+
+
+def problem_of(
+    x: Any,
+    labels: Labels,
+    noise: NoiseModel,
+    prior: Any,
+    *,
+    validation: float | Bool[np.ndarray, " samples"] = 0.0,
+    costs: Any = None,
+    oracle: NoiseModel | None = None,
+    key: Any = 0,
+) -> Problem:
+    """Checked data of a cleaning; see `start` for the arguments.
+
+    Raises:
+        ValueError: features that are no finite numbers, costs that are not positive, a validation split
+            without one of the classes, an oracle of other classes, labels that `consolidate` refuses.
+    """
+    x = _features(x, labels)
+    found = consolidate(labels, noise, prior, key=key)
+    held = _validation(validation, found.label, labels.num_classes, key)
+    costs = np.ones(len(x)) if costs is None else np.asarray(costs, np.float64)
+    if costs.shape != (len(x),) or not (np.isfinite(costs) & (costs > 0)).all():
+        raise ValueError(f"costs must be {len(x)} positive numbers, one for each sample")
+    matrix = np.eye(labels.num_classes)
+    if oracle is not None:
+        strata = oracle.strata(1)
+        if strata is None or strata.rows.shape != (1, 1, *matrix.shape):
+            raise ValueError(f"oracle must be a noise model of one labeler and {labels.num_classes} classes")
+        matrix = strata.rows[0, 0]
+    with jax.enable_x64(True):
+        log_likelihood = np.asarray(noise.log_likelihood(labels), np.float64)
+    return Problem(x, log_likelihood, found.prior, found, held, costs, matrix, labels.tasks)
+
+
+def _features(x: Any, labels: Labels) -> np.ndarray:
+    """(samples, features) finite numbers."""
+    values = np.asarray(x)
+    if values.ndim != 2 or len(values) != labels.num_samples or values.dtype.kind not in "biuf":
+        raise ValueError(f"x must be numbers of shape ({labels.num_samples}, features); got "
+                         f"{values.shape} of {values.dtype}")  # fmt: skip
+    bad = np.argwhere(~np.isfinite(values.astype(np.float64)))
+    if len(bad):
+        raise ValueError(f"x[{bad[0][0]}, {bad[0][1]}] is {values[tuple(bad[0])]} ({len(bad)} such entries); "
+                         "impute or drop them")  # fmt: skip
+    return values.astype(np.float64)
+
+
+def _validation(given: Any, label: Int[np.ndarray, " samples"], num_classes: int, key: Any) -> np.ndarray:
+    """The samples held out: a mask, or a share drawn at random."""
+    size = label.size
+    if np.ndim(given) == 0:
+        if not 0 <= float(given) < 1:
+            raise ValueError(f"validation is {given}; give a share from 0 up to 1, or a mask")
+        held = np.zeros(size, bool)
+        order = host_rng(as_key(key), "validation of a cleaning").permutation(size)
+        held[order[: round(float(given) * size)]] = True
+    else:
+        held = np.asarray(given)
+        if held.shape != (size,) or held.dtype != bool:
+            raise ValueError(
+                f"validation must be a share or {size} booleans; got {held.shape} of {held.dtype}"
+            )
+    for part, name in ((held, "validation"), (~held, "training")):
+        missing = sorted(set(range(num_classes)) - set(label[part].tolist()))
+        if part.any() and missing:
+            raise ValueError(
+                f"the {name} part has no sample labelled {missing[0]}; take another split or seed"
+            )
+    return held
+
+
+def write_state(path: str | Path, state: State) -> None:
+    """The state as JSON at `path`, and the model's numbers beside it in `path`.npz."""
+    leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(state.fitted.model)]
+    if any(leaf.dtype == object for leaf in leaves):
+        leaves = []  # scikit-learn's: fitted again when it is read
+    record = {
+        "format": 1, "digest": state.problem.digest, "learner": state.learner.described,
+        "strategy": state.strategy, "seed": state.seed,
+        "answers": state.answers, "pending": state.pending, "trail": state.trail,
+    }  # fmt: skip
+    Path(path).write_text(json.dumps(record, indent=1) + "\n")
+    stored: dict[str, Any] = {f"leaf{k}": leaf for k, leaf in enumerate(leaves)}
+    np.savez(f"{path}.npz", **stored)
+
+
+def read_state(path: str | Path, fresh: State) -> State:
+    """The state that was written, of the data, learner and strategy of a fresh one (from `start`).
+
+    Raises:
+        ValueError: a file of other data, another learner, strategy or seed, or no such file.
+    """
+    try:
+        record = json.loads(Path(path).read_text())
+        answers = tuple(Answer(int(i), int(c)) for i, c in record["answers"])
+        trail = tuple(Step(*step) for step in record["trail"])
+        pending = tuple(map(int, record["pending"]))
+    except (OSError, KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{path} is no state of a cleaning: {error}") from None
+    now = {"digest": fresh.problem.digest, "learner": fresh.learner.described, "strategy": fresh.strategy,
+           "seed": fresh.seed}  # fmt: skip
+    for name, value in now.items():
+        if record[name] != value:
+            what = "data (digest)" if name == "digest" else name
+            raise ValueError(f"{path} is a state of other {what}: {record[name]}, and here it is {value}; "
+                             "continue with what it was begun with, or begin anew")  # fmt: skip
+    bad = [a.sample for a in answers if not 0 <= a.sample < len(fresh.problem.x)]
+    if bad:
+        raise ValueError(f"{path} has answers for samples {some(bad)}, which do not exist")
+    with np.load(f"{path}.npz") as stored:
+        leaves = [stored[f"leaf{k}"] for k in range(len(stored.files))]
+    state = fresh._replace(answers=answers, pending=pending, trail=trail)
+    if not leaves:
+        return state.refitted()
+    treedef = jax.tree.structure(fresh.fitted.model)
+    return state._replace(fitted=Fitted(jax.tree.unflatten(treedef, leaves), True))

@@ -1,0 +1,94 @@
+"""Is more cleaning worth it? What the next answers are expected to gain, by simulation from what is known.
+
+The truth is drawn from what is believed: a model theta* around the one at hand (normal, with the sandwich
+covariance of the learner's objective), then classes y ~ p(z | y) p_theta*(y | x) of the samples to be asked
+for. Each answer moves the model by one Newton step, all of them by their sum (`influence`), and the gain is
+the accuracy of the moved model minus that of the model at hand, both judged by p_theta*. Nothing is trained.
+
+What it takes for granted: the learner's family contains a model that is right, and noise rates are as given.
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+from jax.flatten_util import ravel_pytree
+from scipy.special import softmax
+
+from jtruth._host import log
+from jtruth._random import as_key, host_rng
+from jtruth.cleaning.influence import Influence, best_batch, influence
+from jtruth.cleaning.state import State
+
+
+class Advice(NamedTuple):
+    """What cleaning on would bring."""
+
+    gain: float  # expected gain of accuracy by the next `num` answers
+    low: float  # the middle 90 % of what it may be
+    high: float
+    error: float  # Monte Carlo standard error of `gain`
+    num: int
+    worth_it: bool
+    sentence: str
+
+
+def stopping_advice(
+    state: State, num: int = 20, *, worth: float = 0.002, num_draws: int = 200, key: Any = None
+) -> Advice:
+    """Expected gain of accuracy by the next `num` answers, and whether that is worth it.
+
+    Args:
+        state: of a learner with derivatives.
+        num: how many answers are considered.
+        worth: least gain (of accuracy, .002 is .2 points) by `num` answers that is worth asking them.
+        num_draws: of the truth.
+        key: 0 if None.
+
+    Raises:
+        ValueError: a learner without derivatives, or fewer samples left than `num`.
+    """
+    left = int(state.open.sum())
+    if not 1 <= num <= left:
+        raise ValueError(f"num is {num}, and {left} samples may still be asked for; give 1 to that number")
+    found = influence(state)
+    chosen = best_batch(found, state.open / state.problem.costs, num)
+    gains = simulated_gains(state, found, chosen, num_draws, host_rng(as_key(key), "stopping advice"))
+    gain, error = float(gains.mean()), float(gains.std(ddof=1) / np.sqrt(num_draws))
+    low, high = (float(q) for q in np.quantile(gains, [0.05, 0.95]))
+    worth_it = gain >= worth
+    says = "cleaning on may be worth it" if worth_it else "more cleaning is not worth it"
+    sentence = (
+        f"{says}: {gain / num:.4f} of accuracy per label over the next {num} (in all {gain:.4f}, "
+        f"90 % of what may happen [{low:.4f}, {high:.4f}])"
+    )
+    return Advice(gain, low, high, error, num, worth_it, sentence)
+
+
+def simulated_gains(
+    state: State, found: Influence, chosen: list[int], num_draws: int, rng: np.random.Generator
+) -> np.ndarray:
+    """(draws,) gain of accuracy by answers about the chosen samples."""
+    p, learner = state.problem, state.learner
+    if found.inverse is None:
+        raise ValueError("stopping advice needs the Hessian written down: a model of at most 500 parameters")
+    flat, unravel = ravel_pytree(jax.tree.map(np.asarray, state.fitted.model))
+    flat = np.asarray(flat, np.float64)
+    used = found.gradients[~p.validation]
+    spread = found.inverse @ (used.T @ used / len(used)) @ found.inverse / len(used)
+    root = np.linalg.cholesky(spread + 1e-14 * np.trace(spread) * np.eye(flat.size))
+    steps, given = -found.solved[chosen], state.log_likelihood[chosen]
+
+    def probabilities(theta):
+        return learner.probabilities(unravel(theta), p.x)
+
+    now = probabilities(flat).argmax(axis=1)
+    gains = np.zeros(num_draws)
+    for m in range(num_draws):
+        truth = probabilities(flat + root @ rng.standard_normal(flat.size))
+        chance = softmax(given + log(truth[chosen]), axis=1) @ p.oracle
+        said = (rng.random((len(chosen), 1)) >= np.cumsum(chance, axis=1)[:, :-1]).sum(axis=1)
+        after = probabilities(flat + steps[np.arange(len(chosen)), said].sum(axis=0)).argmax(axis=1)
+        at = np.arange(len(now))
+        gains[m] = (truth[at, after] - truth[at, now]).mean()
+    return gains
