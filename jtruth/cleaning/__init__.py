@@ -1,8 +1,12 @@
 """Which label should be cleaned next, and is it worth it? Dolatshah et al. 2018, and better advice."""
 
-from jtruth.cleaning.influence import Influence, best_batch, influence
+from jtruth.cleaning.expected_fall import Influence, best_batch, influence
+from jtruth.cleaning.issues import Issues, label_matrix, posterior_draws, suspicious_labels
+from jtruth.cleaning.labelers import labeler_gains, rate_sensitivity
 from jtruth.cleaning.learners import DifferentiableLearner, Learner, LinearLearner, SklearnLearner
 from jtruth.cleaning.loop import Request, answer, ask, clean, start
+from jtruth.cleaning.request import clean_request
+from jtruth.cleaning.splits import SplitOutcome, World, gold_splits
 from jtruth.cleaning.state import Problem, State, read_state, write_state
 from jtruth.cleaning.stopping import Advice, stopping_advice
 from jtruth.cleaning.strategies import STRATEGIES
@@ -12,19 +16,29 @@ __all__ = [
     "Advice",
     "DifferentiableLearner",
     "Influence",
+    "Issues",
     "Learner",
     "LinearLearner",
     "Problem",
     "Request",
     "SklearnLearner",
+    "SplitOutcome",
     "State",
+    "World",
     "answer",
     "ask",
     "best_batch",
     "clean",
+    "clean_request",
+    "gold_splits",
     "influence",
+    "label_matrix",
+    "labeler_gains",
+    "posterior_draws",
+    "rate_sensitivity",
     "read_state",
     "start",
     "stopping_advice",
+    "suspicious_labels",
     "write_state",
 ]

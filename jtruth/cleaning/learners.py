@@ -15,24 +15,21 @@ its training; `SklearnLearner` any scikit-learn estimator with `sample_weight`, 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.flatten_util import ravel_pytree
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from scipy.special import softmax
 
 from jtruth._host import log
 from jtruth._random import stream
 from jtruth._validation import choose
-from jtruth.training import Linear, Recipe, Stop, fit, linear_objective, mmse, solve_linear
-from jtruth.training.linear import zero_start
+from jtruth.cleaning import _linear
+from jtruth.training import Recipe, fit, linear_objective, mmse
 
 KINDS = ("labels", "mmse", "ml")
-_STEPS = 6  # Newton steps of a retraining at most
 
 
 class Fitted(NamedTuple):
@@ -105,16 +102,20 @@ class LinearLearner(Learner):
 
     def fit(self, x: Any, evidence: Any, where: Any, start: Any = None) -> Fitted:
         """L-BFGS from `start` (0 if None), which stops at a gradient of 1e-6."""
-        found = _fit(*_arrays(x, evidence, where), _linear(start, x, evidence), *self._options(evidence))
+        found = _linear.fit_in_float64(x, evidence, where, start, *self._options(evidence))
         return Fitted(jax.tree.map(np.asarray, found.model), bool(found.converged))
 
     def retrain(self, model: Any, x: Any, evidence: Any, where: Any, rows: Any, new: Any) -> Any:
-        """All copies at once by Newton's method; raises RuntimeError where one does not settle."""
+        """All copies at once (see `_linear.retrain`).
+
+        Raises:
+            RuntimeError: a copy does not settle; its sample is named.
+        """
         with jax.enable_x64(True):
-            found, gradient = _retrain(
-                *_arrays(x, evidence, where), _linear(model, x, evidence),
-                jnp.asarray(rows, jnp.int32), jnp.asarray(new, jnp.float64), *self._options(evidence),
-            )  # fmt: skip
+            start = _linear.as_linear(model, x, evidence)
+            copies = jnp.asarray(rows, jnp.int32), jnp.asarray(new, jnp.float64)
+            data = _linear.arrays(x, evidence, where)
+            found, gradient = _linear.retrain(*data, start, *copies, *self._options(evidence))
         bad = np.flatnonzero(~(np.asarray(gradient) < 1e-6))
         if bad.size:
             raise RuntimeError(f"retraining with sample {rows[bad[0]]} changed did not converge")
@@ -229,51 +230,3 @@ class SklearnLearner(Learner):
         if hasattr(model, "predict_proba"):
             return np.asarray(model.predict_proba(x), np.float64)
         return np.eye(len(model.classes_))[model.predict(x)]
-
-
-def _arrays(x: Any, evidence: Any, where: Bool[np.ndarray, " samples"]) -> tuple[Any, Any, Any]:
-    with jax.enable_x64(True):
-        return jnp.asarray(x, jnp.float64), jnp.asarray(evidence, jnp.float64), jnp.asarray(where)
-
-
-def _linear(start: Any, x: Any, evidence: Any) -> Linear:
-    """The model to start from, in float64."""
-    with jax.enable_x64(True):
-        if start is not None:
-            return jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float64), start)
-        classes = np.shape(evidence)[1]
-        return zero_start(
-            jnp.asarray(x, jnp.float64), classes, "logistic" if classes == 2 else "cross_entropy"
-        )
-
-
-def _fit(x, evidence, where, start, regularisation, objective, loss):
-    """`solve_linear` in float64."""
-    with jax.enable_x64(True):
-        weight, stop = jnp.asarray(regularisation, x.dtype), Stop(tol=1e-6)
-        return solve_linear(
-            x, evidence, weight, start, objective=objective, loss=loss, where=where, stop=stop
-        )
-
-
-@partial(jax.jit, static_argnums=(7, 8))
-def _retrain(x, evidence, where, start, rows, new, regularisation, objective, loss):
-    """Newton's method on every copy: (stacked models, largest gradient of each)."""
-    flat, unravel = ravel_pytree(start)
-
-    def cost(theta, changed):
-        options = {"objective": objective, "loss": loss, "where": where}
-        return linear_objective(unravel(theta), x, changed, regularisation, **options)
-
-    def one(row, given):
-        changed = evidence.at[row].set(given)
-
-        def step(_, theta):
-            # Intercepts of a softmax are known up to a constant: H is singular there, and the gradient 0.
-            hessian = jax.hessian(cost)(theta, changed) + 1e-9 * jnp.eye(theta.size)
-            return theta - jnp.linalg.solve(hessian, jax.grad(cost)(theta, changed))
-
-        theta = jax.lax.fori_loop(0, _STEPS, step, flat)
-        return unravel(theta), jnp.abs(jax.grad(cost)(theta, changed)).max()
-
-    return jax.vmap(one)(rows, new)

@@ -17,7 +17,7 @@ from jaxtyping import Float, Int
 
 from jtruth._random import host_rng, stream
 from jtruth._validation import choose, quoted
-from jtruth.cleaning.influence import answer_chances, best_batch, influence
+from jtruth.cleaning.expected_fall import answer_chances, best_batch, influence
 from jtruth.cleaning.learners import Fitted, Learner, LinearLearner
 from jtruth.cleaning.state import Answer, State, Step, problem_of
 from jtruth.cleaning.strategies import STRATEGIES, estimated_accuracy

@@ -2,8 +2,9 @@
 
 The truth is drawn from what is believed: a model theta* around the one at hand (normal, with the sandwich
 covariance of the learner's objective), then classes y ~ p(z | y) p_theta*(y | x) of the samples to be asked
-for. Each answer moves the model by one Newton step, all of them by their sum (`influence`), and the gain is
-the accuracy of the moved model minus that of the model at hand, both judged by p_theta*. Nothing is trained.
+for. The answers move the model by one Newton step (`expected_fall`) with the Hessian that they leave, and the
+gain is the accuracy of the moved model minus that of the model at hand, both judged by p_theta*. Nothing is
+trained.
 
 What it takes for granted: the learner's family contains a model that is right, and noise rates are as given.
 """
@@ -17,7 +18,7 @@ from scipy.special import softmax
 
 from jtruth._host import log
 from jtruth._random import as_key, host_rng
-from jtruth.cleaning.influence import Influence, best_batch, influence
+from jtruth.cleaning.expected_fall import Influence, best_batch, curvature_change, influence
 from jtruth.cleaning.state import State
 
 
@@ -77,7 +78,9 @@ def simulated_gains(
     used = found.gradients[~p.validation]
     spread = found.inverse @ (used.T @ used / len(used)) @ found.inverse / len(used)
     root = np.linalg.cholesky(spread + 1e-14 * np.trace(spread) * np.eye(flat.size))
-    steps, given = -found.solved[chosen], state.log_likelihood[chosen]
+    after_all = np.linalg.pinv(found.inverse, 1e-9, hermitian=True) + curvature_change(state, chosen)
+    steps = -found.changes[chosen] @ np.linalg.pinv(after_all, 1e-9, hermitian=True)
+    given = state.log_likelihood[chosen]
 
     def probabilities(theta):
         return learner.probabilities(unravel(theta), p.x)

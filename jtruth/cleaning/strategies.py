@@ -3,7 +3,7 @@
 Larger is sooner; -inf is never. What the scan of the paper leaves certain, and what is reconstructed (a page
 is missing between 5.1 and 5.3), is said at each. All train what the state's learner trains.
 
-By default jtruth asks by `risk`: the expected fall of the risk of a noise-aware learner (`influence`).
+By default jtruth asks by `risk`: the expected fall of the risk of a noise-aware learner (`expected_fall`).
 
 The probability that a label is wrong, given the consolidated label alone, is Bayes from r and the prior (a
 reconstruction; the reference values agree):  P(y = k | label l) = prior[k] r[k, l] / sum_m prior[m] r[m, l].
@@ -17,7 +17,7 @@ from jaxtyping import Bool, Float
 from scipy.special import expit
 
 from jtruth._random import host_rng
-from jtruth.cleaning.influence import influence
+from jtruth.cleaning.expected_fall import influence
 from jtruth.cleaning.state import State
 from jtruth.testing import estimate_counts
 
@@ -116,7 +116,7 @@ def random(key: Any, state: State) -> Scores:
 
 
 def risk(key: Any, state: State) -> Scores:
-    """Ours: expected fall of the risk of the learner per unit of cost (`influence`)."""
+    """Ours: expected fall of the risk of the learner per unit of cost (`expected_fall`)."""
     return influence(state).falls / state.problem.costs
 
 

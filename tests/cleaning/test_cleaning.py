@@ -24,7 +24,7 @@ from jtruth.cleaning import (
     stopping_advice,
     write_state,
 )
-from jtruth.cleaning.influence import class_chances, possible_evidence
+from jtruth.cleaning.expected_fall import class_chances, possible_evidence
 from jtruth.cleaning.strategies import chance_of_flip, label_posterior
 
 N, A, B = 90, 0.4, 0.1

@@ -128,6 +128,26 @@ def _conjugate(
     return jax.lax.map(lambda b: jax.scipy.sparse.linalg.cg(times, b, tol=1e-8, maxiter=200)[0], rows)
 
 
+def curvature_change(state: State, chosen: list[int]) -> Float[np.ndarray, "parameters parameters"]:
+    """Expected change of H by answers about the chosen samples; 0 for losses that are linear in the score."""
+    outcome, chance = possible_evidence(state)[chosen], answer_chances(state)[chosen]
+    with jax.enable_x64(True):
+        model = jax.tree.map(jnp.asarray, state.fitted.model)
+        rows = jnp.asarray(state.problem.x[chosen]), jnp.asarray(state.evidence[chosen]), jnp.asarray(outcome)
+        now, then = _curvatures(state.learner, model, *rows)
+    change = np.einsum("ik,ikpq->pq", chance, np.asarray(then)) - np.asarray(now).sum(axis=0)
+    return change / (~state.problem.validation).sum()
+
+
+@partial(jax.jit, static_argnums=0)
+def _curvatures(learner: Learner, model: Any, x: Any, evidence: Any, outcome: Any) -> Any:
+    """Hessians of single samples, now and after each answer."""
+    flat, unravel = ravel_pytree(model)
+    one = jax.hessian(lambda theta, xi, ei: learner.sample_loss(unravel(theta), xi, ei))
+    now = jax.vmap(one, in_axes=(None, 0, 0))(flat, x, evidence)
+    return now, jax.vmap(jax.vmap(one, in_axes=(None, None, 0)), in_axes=(None, 0, 0))(flat, x, outcome)
+
+
 def class_chances(state: State) -> Float[np.ndarray, "samples classes"]:
     """p(y | z, x) of each sample: labels and answers, and the model in the place of the prior."""
     known = log(state.learner.probabilities(state.fitted.model, state.problem.x))

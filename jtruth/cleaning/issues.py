@@ -1,0 +1,184 @@
+"""Which of these labels are wrong? Every label's probability of being wrong, without an oracle.
+
+A label is wrong if it is not the true class, so p(wrong) = 1 - p(y = label | everything known). The class
+posterior that jtruth computes from labels (and, out of sample, from features) is all it takes. Most people
+ask label-error tools for this; here the number is a probability, and their sum the expected number of wrong
+labels, with an interval.
+
+Uncertain error rates are carried by handing over draws of the posterior (`posterior_draws` of a `fit_joint`),
+and dependence is shown as a range: a mapping of assumptions, each with its posterior.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy.special import softmax
+
+from jtruth._host import labels_log_likelihood, log
+from jtruth._random import as_key, host_rng
+from jtruth.labels import Labels
+from jtruth.learning.joint.posterior import JointPosterior
+from jtruth.stats.regions import check_level
+
+_MOST_DRAWS = 200
+
+
+class Issues(NamedTuple):
+    """Every label, the most suspicious first, and how many are wrong."""
+
+    sample: Int[np.ndarray, " labels"]
+    labeler: Int[np.ndarray, " labels"]
+    label: Int[np.ndarray, " labels"]
+    p_wrong: Float[np.ndarray, " labels"]  # under the first assumption
+    low: Float[np.ndarray, " labels"]  # smallest and largest of all assumptions
+    high: Float[np.ndarray, " labels"]
+    expected: float  # number of wrong labels
+    interval: tuple[float, float]  # of that number; the hull of all assumptions' intervals
+    of_labelers: Float[np.ndarray, " labelers"]  # expected number of wrong labels of each labeler
+    of_classes: Float[np.ndarray, " classes"]  # and of each class as it was given
+
+
+def suspicious_labels(
+    labels: Labels,
+    class_posterior: Any,
+    *,
+    probabilities: Any = None,
+    prior: Any = None,
+    level: float = 0.95,
+    key: Any = None,
+) -> Issues:
+    """p(given label is wrong) for each label, sorted, and the number of wrong labels.
+
+    Args:
+        labels: of any number of labelers.
+        class_posterior: p(y | labels), (samples, classes); with uncertain rates (draws, samples, classes); or
+            a mapping from names of assumptions to either.
+        probabilities: (samples, classes) p(y | features) of a classifier that did not see these samples'
+            labels; errors of labels are then taken as independent of the features given the class.
+        prior: (classes,), needed with `probabilities`, because both posteriors hold it.
+        level: of the interval of the number.
+        key: of the draws behind it; 0 if None.
+
+    Raises:
+        ValueError: arrays that do not fit, or rows that are no distributions.
+
+    Example:
+        >>> labels = Labels.from_matrix(np.array([[1, 1], [0, 1]]), 2)
+        >>> found = suspicious_labels(labels, np.array([[0.1, 0.9], [0.7, 0.3]]))
+        >>> print(found.p_wrong.round(2), round(found.expected, 2))
+        [0.7 0.3 0.1 0.1] 1.2
+    """
+    check_level(level)
+    several = class_posterior if isinstance(class_posterior, Mapping) else {"given": class_posterior}
+    rng = host_rng(as_key(key), "number of wrong labels")
+    entries = [np.asarray(part) for part in labels.arrays]
+    entries = [part[entries[2] >= 0] for part in entries]
+    sample, labeler, label = entries
+    rows, ends = [], []
+    for name, given in several.items():
+        draws = _posterior(given, labels, name)
+        draws = draws if probabilities is None else _with_features(draws, probabilities, prior)
+        rows.append(1 - draws.mean(axis=0)[sample, label])
+        ends.append(np.quantile(_numbers(draws, sample, label, rng), [(1 - level) / 2, (1 + level) / 2]))
+    wrong, low, high = rows[0], np.min(rows, axis=0), np.max(rows, axis=0)
+    order = np.argsort(-wrong, kind="stable")
+    return Issues(
+        sample[order], labeler[order], label[order], wrong[order], low[order], high[order],
+        float(wrong.sum()),
+        (float(min(e[0] for e in ends)), float(max(e[1] for e in ends))),
+        np.bincount(labeler, wrong, labels.num_labelers), np.bincount(label, wrong, labels.num_classes),
+    )  # fmt: skip
+
+
+def posterior_draws(labels: Labels, fit: JointPosterior) -> Float[np.ndarray, "draws samples classes"]:
+    """Class posteriors under the draws of error rates and prior of a `fit_joint`, at most 200 of them.
+
+    Raises:
+        ValueError: a fit of dependent labelers, whose rates depend on strata; take its `class_posterior`.
+    """
+    if fit.dependence != "independent":
+        raise ValueError(
+            f"this fit is {fit.dependence!r}; hand its class_posterior over, beside that of 'independent', "
+            "as a mapping of assumptions"
+        )
+    some = np.unique(np.linspace(0, len(fit.matrices) - 1, min(_MOST_DRAWS, len(fit.matrices))).astype(int))
+    sample, labeler, label = labels.arrays
+    matrices = fit.matrices[some].astype(np.float64)
+    given = labels_log_likelihood(matrices, sample, labeler, label, labels.num_samples)
+    return softmax(given + log(fit.prior[fit.matrix_draw[some]])[:, None, :], axis=2)
+
+
+def label_matrix(
+    label: Int[np.ndarray, " samples"],
+    probabilities: Float[np.ndarray, "samples classes"],
+    *,
+    pseudo: float = 1.0,
+    max_steps: int = 500,
+) -> Float[np.ndarray, "classes classes"]:
+    """Error rates of one label a sample, learned from out-of-sample probabilities p(y | features).
+
+    The maximum of sum_i log sum_c probabilities[i, c] matrix[c, label_i], a concave function, by EM, with
+    `pseudo` labels on the diagonal and as many spread over the rest of each row.
+
+    Raises:
+        RuntimeError: EM does not settle.
+    """
+    classes = probabilities.shape[1]
+    added = pseudo * (np.eye(classes) + (1 - np.eye(classes)) / max(classes - 1, 1))
+    matrix = 0.8 * np.eye(classes) + 0.2 / classes
+    chosen = np.eye(classes)[label]
+    for _ in range(max_steps):
+        joint = probabilities * matrix[:, label].T
+        weight = joint / joint.sum(axis=1, keepdims=True)
+        counts = weight.T @ chosen + added
+        new = counts / counts.sum(axis=1, keepdims=True)
+        if np.abs(new - matrix).max() < 1e-8:
+            return new
+        matrix = new
+    raise RuntimeError(f"error rates of the labels did not settle in {max_steps} steps of EM")
+
+
+def _posterior(given: Any, labels: Labels, name: str) -> np.ndarray:
+    """(draws, samples, classes) checked."""
+    found = np.asarray(given, np.float64)
+    found = found[None] if found.ndim == 2 else found
+    if found.ndim != 3 or found.shape[1:] != (labels.num_samples, labels.num_classes):
+        raise ValueError(
+            f"the class posterior {name!r} has shape {np.shape(given)}; it must be ({labels.num_samples}, "
+            f"{labels.num_classes}), samples by classes, with or without draws in front"
+        )
+    bad = np.flatnonzero(
+        ~(np.isclose(found.sum(axis=2), 1, atol=1e-4) & (found >= 0).all(axis=2)).all(axis=0)
+    )
+    if bad.size:
+        raise ValueError(
+            f"the class posterior {name!r} of sample {bad[0]} is no distribution ({bad.size} such)"
+        )
+    return found
+
+
+def _with_features(draws: np.ndarray, probabilities: Any, prior: Any) -> np.ndarray:
+    """p(y | labels, features) proportional to p(y | labels) p(y | features) / p(y)."""
+    features = np.asarray(probabilities, np.float64)
+    if features.shape != draws.shape[1:] or prior is None or np.shape(prior) != draws.shape[2:]:
+        raise ValueError(
+            f"probabilities must be {draws.shape[1:]}, samples by classes, with the class prior beside them"
+        )
+    return softmax(log(draws) + log(features)[None] - log(np.asarray(prior, np.float64))[None, None], axis=2)
+
+
+def _numbers(
+    draws: np.ndarray, sample: np.ndarray, label: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
+    """Draws of the number of wrong labels: true classes from every draw of the posterior."""
+    counts = np.zeros(draws.shape[1:])
+    np.add.at(counts, (sample, label), 1)
+    wrong = counts.sum(axis=1, keepdims=True) - counts  # of a sample, for each class it may have
+    numbers = []
+    for k in range(max(1000 // len(draws), 1) * len(draws)):
+        top = np.cumsum(draws[k % len(draws)], axis=1)
+        y = (rng.random((len(top), 1)) * top[:, -1:] >= top).sum(axis=1)
+        numbers.append(wrong[np.arange(len(top)), y].sum())
+    return np.array(numbers)

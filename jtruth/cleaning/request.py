@@ -1,0 +1,182 @@
+"""What `jtruth clean` does, in Python: labels and perhaps features in, a queue of samples to check out.
+
+With features, a cleaning (`loop`) is begun, or continued from a state file with the answers of a gold table.
+Without, every label's probability of being wrong (`issues`). Error rates that are not given are learned from
+the labels; one label a sample teaches nothing of them, unless out-of-sample probabilities come along.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.special import softmax
+
+from jtruth._host import labels_log_likelihood, log
+from jtruth.cleaning.issues import label_matrix, posterior_draws, suspicious_labels
+from jtruth.cleaning.loop import answer, ask, followed, start
+from jtruth.cleaning.state import State, read_state, write_state
+from jtruth.cleaning.stopping import stopping_advice
+from jtruth.labels import Labels
+from jtruth.learning.joint.posterior import fit_joint
+from jtruth.noise import ConfusionMatrices, NoiseModel
+
+_SHOWN = 20  # rows of the printed queue
+_ADVISED = 20  # answers that stopping advice looks ahead
+
+
+def clean_request(
+    labels: Labels,
+    noise: NoiseModel | None,
+    prior: Any,
+    *,
+    features: Any = None,
+    probabilities: Any = None,
+    gold: Any = None,
+    costs: Any = None,
+    budget: int = 50,
+    strategy: str = "risk",
+    state_file: str | Path | None = None,
+    seed: int = 0,
+    level: float = 0.95,
+) -> tuple[str, dict[str, Any]]:
+    """(text, answer for JSON) of a queue of labels to check.
+
+    Args:
+        labels, noise, prior: as in `evaluate`; learned where noise is None.
+        features: (samples, features), or None for label issues.
+        probabilities: (samples, classes) p(y | features), out of sample (without features).
+        gold: (samples,) classes known, -1 elsewhere.
+        costs: (samples, 1) of asking.
+        budget: length of the queue.
+        strategy: of the cleaning.
+        state_file: where it is remembered.
+        seed: of whatever is drawn.
+        level: of the interval of the number of wrong labels.
+
+    Raises:
+        ValueError: what the functions behind it refuse.
+    """
+    if features is None:
+        return _issues(labels, noise, prior, probabilities, budget, seed, level)
+    known, prior, notes = _rates(labels, noise, prior, seed)
+    held = 1 / 3 if "split" in strategy or strategy == "masked_tars" else 0.0
+    price = None if costs is None else np.asarray(costs)[:, 0]
+    state = start(features, labels, known, prior, strategy=strategy, seed=seed, validation=held, costs=price)
+    if state_file is not None and Path(state_file).exists():
+        state = read_state(state_file, state)
+    state = _answered(state, gold)
+    left = int(state.open.sum())
+    if budget > left:
+        raise ValueError(f"--budget {budget} is more than the {left} samples that are left to ask for")
+    request = ask(state, budget)
+    if state_file is not None:
+        write_state(state_file, request.state)
+    rows = [
+        {"task": _plain(task), "reason": reason, "expected_gain": float(score)}
+        for task, reason, score in zip(request.tasks, request.reasons, request.scores, strict=True)
+    ]
+    advice = stopping_advice(state, min(_ADVISED, left), key=seed)
+    answer_ = {
+        "strategy": strategy, "num_answers": len(state.answers), "queue": rows,
+        "estimated_accuracy": state.trail[-1].estimated if state.trail else None,
+        "advice": advice._asdict(), "warnings": list(notes),
+    }  # fmt: skip
+    return _queue_text(rows, advice.sentence, notes, len(state.answers)), answer_
+
+
+def _answered(state: State, gold: Any) -> State:
+    """The state with the answers of a gold table; only what was asked for is taken, the rest is refused."""
+    if gold is None:
+        return followed(state, None) if not state.trail else state
+    tasks = state.problem.tasks or tuple(range(len(state.problem.x)))
+    known = {tasks[i]: int(gold[i]) for i in np.flatnonzero(np.asarray(gold) >= 0)}
+    return answer(state, known)
+
+
+def _rates(labels: Labels, noise: Any, prior: Any, seed: int) -> tuple[Any, Any, tuple[str, ...]]:
+    """Error rates and prior, learned where they are not given."""
+    if noise is not None:
+        if prior is None:
+            raise ValueError(
+                "known error rates need the class prior beside them: --prior, or in the noise file"
+            )
+        return noise, prior, ()
+    fit = fit_joint(labels, key=seed)
+    if not fit.usable:
+        raise ValueError(
+            "these labels do not teach how their labelers err (too few labels a sample): give --noise, or a "
+            "--gold table to `jtruth labelers` first"
+        )
+    notes = (*fit.warnings, "error rates are learned from the labels and taken as known in the queue")
+    return ConfusionMatrices(fit.mean_matrices.astype(np.float64)), fit.prior.mean(axis=0), notes
+
+
+def _issues(
+    labels: Labels, noise: Any, prior: Any, probabilities: Any, budget: int, seed: int, level: float
+) -> tuple[str, dict[str, Any]]:
+    """Label issues: the most suspicious labels, and how many are wrong."""
+    notes: tuple[str, ...] = ()
+    features = {}
+    sample, labeler, label = labels.arrays
+    if noise is not None:
+        _, prior, _ = _rates(labels, noise, prior, seed)
+        given = np.asarray(noise.log_likelihood(labels), np.float64)
+        posterior: Any = softmax(given + log(np.asarray(prior))[None], axis=1)
+    elif probabilities is not None and labels.num_labelers == 1 and len(label) == labels.num_samples:
+        matrix = label_matrix(label[np.argsort(sample)], probabilities)
+        prior = probabilities.mean(axis=0)
+        given = labels_log_likelihood(matrix[None], sample, labeler, label, labels.num_samples)
+        posterior = softmax(given + log(prior)[None], axis=1)
+        notes = ("error rates are learned from the probabilities, which are taken as calibrated",)
+    else:
+        fits = {
+            name: fit_joint(labels, key=seed, dependence=name) for name in ("independent", "labeler_strata")
+        }
+        if not fits["independent"].usable:
+            raise ValueError("one label a sample does not say which are wrong: give --predictions or --noise")
+        prior = fits["independent"].prior.mean(axis=0)
+        posterior = {"independent": posterior_draws(labels, fits["independent"]),
+                     "labeler_strata": fits["labeler_strata"].class_posterior}  # fmt: skip
+    if probabilities is not None:
+        features = {"probabilities": probabilities, "prior": np.asarray(prior, np.float64)}
+    found = suspicious_labels(labels, posterior, level=level, key=seed, **features)
+    if budget > found.label.size:
+        raise ValueError(f"--budget {budget} is more than the {found.label.size} labels that there are")
+    tasks = labels.tasks or tuple(range(labels.num_samples))
+    workers = labels.workers or tuple(range(labels.num_labelers))
+    rows = [
+        {"task": _plain(tasks[found.sample[k]]), "worker": _plain(workers[found.labeler[k]]),
+         "label": labels.class_names[found.label[k]], "p_wrong": float(found.p_wrong[k]),
+         "low": float(found.low[k]), "high": float(found.high[k])}
+        for k in range(budget)
+    ]  # fmt: skip
+    low, high = found.interval
+    number, share = found.label.size, f"{100 * level:g} %"
+    range_ = f"{share} {low:.0f} to {high:.0f}"
+    head = f"{found.expected:.1f} of {number} labels are expected to be wrong ({range_}).\n"
+    lines = [
+        f"{r['task']!s:>12}  {r['worker']!s:>10}  {r['label']:>10}  {r['p_wrong']:.3f}" for r in rows[:_SHOWN]
+    ]
+    text = "\n".join(
+        [head, f"{'task':>12}  {'worker':>10}  {'label':>10}  wrong", *lines, *_more(rows), *notes]
+    )
+    answer_ = {"expected_wrong": found.expected, "interval": [low, high], "queue": rows,
+               "labelers": [{"worker": _plain(w), "expected_wrong": float(v)}
+                            for w, v in zip(workers, found.of_labelers, strict=True)],
+               "classes": dict(zip(map(str, labels.class_names), found.of_classes.tolist(), strict=True)),
+               "warnings": list(notes)}  # fmt: skip
+    return text, answer_
+
+
+def _queue_text(rows: list[dict[str, Any]], advice: str, notes: tuple[str, ...], known: int) -> str:
+    lines = [f"{r['task']!s:>12}  {r['expected_gain']:9.2e}  {r['reason']}" for r in rows[:_SHOWN]]
+    head = [f"{known} answers so far; {advice}.", "", f"{'task':>12}  {'gain':>9}  why"]
+    return "\n".join([*head, *lines, *_more(rows), *notes])
+
+
+def _more(rows: list[dict[str, Any]]) -> list[str]:
+    return [f"... and {len(rows) - _SHOWN} more (--json)"] if len(rows) > _SHOWN else []
+
+
+def _plain(name: Any) -> Any:
+    return name.item() if isinstance(name, np.generic) else name

@@ -1,0 +1,135 @@
+"""Label issues: probabilities, their sum and its interval, learned rates, labelers, and splits of gold."""
+
+import jax
+import numpy as np
+import pytest
+
+import jtruth as jt
+from jtruth.cleaning import (
+    LinearLearner,
+    World,
+    gold_splits,
+    label_matrix,
+    labeler_gains,
+    posterior_draws,
+    rate_sensitivity,
+    start,
+    suspicious_labels,
+)
+from jtruth.learning.joint.posterior import fit_joint
+from jtruth.posterior import class_posterior
+
+
+def crowd(seed, n=200, t=4, error=0.2):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n)
+    z = np.where(rng.random((n, t)) < error, 1 - y[:, None], y[:, None])
+    return y, jt.Labels.from_matrix(z, 2)
+
+
+def test_probabilities_are_the_posteriors_and_sorted():
+    _, labels = crowd(0)
+    p = np.asarray(class_posterior(jt.noise.Symmetric(0.2, 2).log_likelihood(labels), np.array([0.5, 0.5])))
+    found = suspicious_labels(labels, p)
+    np.testing.assert_allclose(found.p_wrong, 1 - p[found.sample, found.label])
+    assert (np.diff(found.p_wrong) <= 0).all() and found.label.size == 800
+    np.testing.assert_allclose([found.of_labelers.sum(), found.of_classes.sum()], found.expected)
+    np.testing.assert_array_equal(found.low, found.high)
+
+
+def test_the_expected_number_is_calibrated():
+    """40 crowds: the 95 % interval holds the number of wrong labels at least 33 times (a false alarm 6e-3^..:
+    P(Binomial(40, .95) < 33) = 7e-5)."""
+    covered, gaps = 0, []
+    for seed in range(40):
+        y, labels = crowd(seed)
+        p = np.asarray(
+            class_posterior(jt.noise.Symmetric(0.2, 2).log_likelihood(labels), np.array([0.5, 0.5]))
+        )
+        found = suspicious_labels(labels, p, key=seed)
+        wrong = (y[labels.sample] != labels.label).sum()
+        covered += found.interval[0] <= wrong <= found.interval[1]
+        gaps.append(found.expected - wrong)
+    assert covered >= 33
+    assert abs(np.mean(gaps)) < 5 * np.std(gaps) / 40**0.5
+
+
+def test_learned_rates_widen_and_assumptions_are_a_range():
+    _, labels = crowd(3, n=60)
+    fit = fit_joint(labels, key=0)
+    draws = posterior_draws(labels, fit)
+    np.testing.assert_allclose(draws.mean(axis=0), fit.class_posterior, atol=0.05)
+    alone = suspicious_labels(labels, fit.class_posterior)
+    carried = suspicious_labels(labels, draws)
+    assert np.diff(carried.interval) >= np.diff(alone.interval) - 2
+    both = suspicious_labels(labels, {"learned": draws, "flat": np.full((60, 2), 0.5)})
+    assert (both.low <= both.p_wrong).all() and (both.high >= 0.5 - 1e-12).all()
+    assert both.interval[1] >= carried.interval[1]
+    with pytest.raises(ValueError, match="this fit is 'labeler_strata'"):
+        posterior_draws(labels, fit._replace(dependence="labeler_strata"))
+
+
+def test_features_say_more_and_rates_are_learned_from_them():
+    """One label a sample: error rates by EM from probabilities, against the rates that made the labels."""
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 2, 4000)
+    x = rng.standard_normal(4000) + 3 * y
+    probabilities = np.stack([1 / (1 + np.exp(3 * (x - 1.5))), 1 / (1 + np.exp(-3 * (x - 1.5)))], axis=1)
+    z = np.where(rng.random(4000) < np.where(y == 1, 0.05, 0.25), 1 - y, y)
+    matrix = label_matrix(z, probabilities)
+    np.testing.assert_allclose([matrix[0, 1], matrix[1, 0]], [0.25, 0.05], atol=0.04)
+    labels = jt.Labels.from_matrix(z[:, None], 2)
+    p = np.asarray(
+        class_posterior(jt.noise.ConfusionMatrices(matrix[None]).log_likelihood(labels), np.array([0.5, 0.5]))
+    )
+    found = suspicious_labels(labels, p, probabilities=probabilities, prior=np.array([0.5, 0.5]))
+    wrong = (y != z)[found.sample]
+    assert wrong[: int(found.expected)].mean() > 0.8
+    assert abs(found.expected - wrong.sum()) < 60
+
+
+def test_bad_input():
+    _, labels = crowd(0, n=10)
+    with pytest.raises(ValueError, match=r"'given' has shape \(3, 2\)"):
+        suspicious_labels(labels, np.full((3, 2), 0.5))
+    with pytest.raises(ValueError, match="sample 0 is no distribution"):
+        suspicious_labels(labels, np.full((10, 2), 0.7))
+    with pytest.raises(ValueError, match="with the class prior beside them"):
+        suspicious_labels(labels, np.full((10, 2), 0.5), probabilities=np.full((10, 2), 0.5))
+
+
+@pytest.mark.parametrize("kind", ["mmse", "ml"])
+def test_rates_move_the_model_as_retraining_says(kind):
+    """-H^-1 G against the model trained with one rate moved."""
+    from jtruth.cleaning import influence
+
+    rng = np.random.default_rng(2)
+    y = rng.integers(0, 2, 90)
+    x = rng.standard_normal((90, 2)) + np.outer(y, [2.5, 0])
+    z = np.where(rng.random((90, 2)) < 0.25, 1 - y[:, None], y[:, None])
+    labels, matrices = (
+        jt.Labels.from_matrix(z, 2),
+        np.array([[[0.8, 0.2], [0.3, 0.7]], [[0.75, 0.25], [0.25, 0.75]]]),
+    )
+    state = start(x, labels, jt.noise.ConfusionMatrices(matrices), [0.5, 0.5], learner=LinearLearner(kind))
+    moved, step = matrices.copy(), 1e-3
+    moved[1, 0] += [-step, step]
+    other = start(x, labels, jt.noise.ConfusionMatrices(moved), [0.5, 0.5], learner=LinearLearner(kind))
+    flat = lambda s: np.concatenate([np.atleast_1d(leaf).ravel() for leaf in jax.tree.leaves(s.fitted.model)])  # noqa: E731
+    sensitivity = rate_sensitivity(state, labels, matrices)
+    expected = -influence(state).inverse @ (sensitivity[1, 0, 1] - sensitivity[1, 0, 0]) * step
+    np.testing.assert_allclose(flat(other) - flat(state), expected, rtol=0.03, atol=3e-6)
+    few = labeler_gains(state, labels, matrices, np.array([[5.0, 5.0], [500.0, 500.0]]))
+    assert few[0] > 10 * few[1] > 0
+    with pytest.raises(ValueError, match="ignores error rates"):
+        labeler_gains(state._replace(learner=LinearLearner("labels")), labels, matrices, np.ones((2, 2)))
+
+
+def test_splits_of_gold_are_compared_on_the_same_sets():
+    world = World(num_samples=120, guess=(0.1, 0.1))
+    noise, train, test = gold_splits([(60, 0, 0), (0, 60, 0), (0, 0, 60)], world, num_sims=12)
+    assert noise.rate_error < train.rate_error == test.rate_error
+    assert np.isnan(noise.test_error) and 0 < test.test_error < 0.15
+    assert all(0.8 < outcome.accuracy < 0.95 for outcome in (noise, train, test))
+    with pytest.raises(ValueError, match=r"split \(100, 30, 0\) does not fit 120 samples"):
+        gold_splits([(100, 30, 0)], world)
