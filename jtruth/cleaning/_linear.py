@@ -13,7 +13,7 @@ from jtruth.training import Linear, Stop, linear_objective, solve_linear
 from jtruth.training.linear import zero_start
 
 _SETTLED = 1e-8  # the gradient at which a retraining ends
-_STEPS = 12  # most steps with one Hessian, and most Hessians
+_STEPS = 12  # most steps with one Hessian, and then most with new ones
 
 
 def arrays(x: Any, evidence: Any, where: Bool[np.ndarray, " samples"]) -> tuple[Any, Any, Any]:
@@ -46,7 +46,7 @@ def retrain(x, evidence, where, start, rows, new, regularisation, objective, los
 
     One row of N changes little, so the Hessian at the start serves for all steps and the error shrinks by
     about 1/N a step, which costs a gradient: that of the original at the copy's model, and the changed row's.
-    Where that is not enough the Hessians are computed again.
+    Where that is not enough the copy starts again, with a new Hessian at every step.
     """
     flat, unravel = ravel_pytree(start)
     count = where.sum().astype(x.dtype)
@@ -65,31 +65,27 @@ def retrain(x, evidence, where, start, rows, new, regularisation, objective, los
     def gradient(theta, row, given):
         return jax.grad(cost)(theta) + jax.grad(change)(theta, row, given)
 
-    def settled(theta, inverse):
-        """Steps with these inverse Hessians until the gradients vanish, or too many."""
-
-        def step(state):
-            moved = state[0] - jnp.einsum("kp,kpq->kq", state[1], inverse)
-            return moved, jax.vmap(gradient)(moved, rows, new), state[2] + 1
-
-        def more(state):
-            return (jnp.abs(state[1]).max() > _SETTLED) & (state[2] < _STEPS)
-
-        return jax.lax.while_loop(more, step, (theta, jax.vmap(gradient)(theta, rows, new), jnp.int32(0)))[:2]
-
-    def anew(state):
-        """The same with Hessians where the copies are now."""
-        here = jax.vmap(jax.hessian(cost))(state[0])
-        return *settled(state[0], inverse_of(here, state[0])), state[2] + 1
-
     def inverse_of(hessian, theta):
         # Intercepts of a softmax are known up to a constant: H is singular there, and the gradient 0.
         own = jax.vmap(jax.hessian(change))(theta, rows, new)
         return jnp.linalg.inv(hessian + own + 1e-6 * jnp.eye(flat.size, dtype=flat.dtype)[None])
 
-    theta = jnp.repeat(flat[None], rows.size, axis=0)
-    begin = (*settled(theta, inverse_of(jax.hessian(cost)(flat)[None], theta)), jnp.int32(0))
-    theta, slope, _ = jax.lax.while_loop(
-        lambda s: (jnp.abs(s[1]).max() > _SETTLED) & (s[2] < _STEPS), anew, begin
-    )
+    def moved(state, inverse):
+        theta = state[0] - jnp.einsum("kp,kpq->kq", state[1], inverse)
+        return theta, jax.vmap(gradient)(theta, rows, new), state[2] + 1
+
+    def unsettled(state):
+        return ~(jnp.abs(state[1]).max() <= _SETTLED) & (state[2] < _STEPS)
+
+    start_, zero = jnp.repeat(flat[None], rows.size, axis=0), jnp.zeros((), jnp.int32)
+    first = jax.vmap(gradient)(start_, rows, new)
+    shared = inverse_of(jax.hessian(cost)(flat)[None], start_)
+    theta, slope, _ = jax.lax.while_loop(unsettled, lambda s: moved(s, shared), (start_, first, zero))
+    done = (jnp.abs(slope).max(axis=1) <= _SETTLED)[:, None]
+    again = jnp.where(done, theta, start_), jnp.where(done, slope, first), zero
+
+    def newton(state):
+        return moved(state, inverse_of(jax.vmap(jax.hessian(cost))(state[0]), state[0]))
+
+    theta, slope, _ = jax.lax.while_loop(unsettled, newton, again)
     return jax.vmap(unravel)(theta), jnp.abs(slope).max(axis=1)

@@ -164,7 +164,7 @@ def possible_evidence(state: State) -> Float[np.ndarray, "samples answers classe
     p, classes = state.problem, np.arange(state.problem.prior.size)
     given = state.log_likelihood[:, None, :] + log(p.oracle.T)[None]
     impossible = ~(given > -np.inf).any(axis=2)  # an answer that the labels exclude: its chance is 0
-    given = np.where(impossible[..., None], 0.0, given)
+    given = np.where(np.expand_dims(impossible, 2), 0.0, given)
     rows = [state.learner.evidence(given[:, k], p.prior, np.full(len(p.x), k)) for k in classes]
     return np.stack(rows, axis=1)
 
