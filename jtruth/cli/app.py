@@ -7,6 +7,7 @@ import typer
 from jtruth._version import __version__
 from jtruth.cli.ask import ask
 from jtruth.cli.calibrate import calibrate
+from jtruth.cli.clean import clean
 from jtruth.cli.compare import compare
 from jtruth.cli.correct import correct
 from jtruth.cli.evaluate import evaluate
@@ -34,6 +35,7 @@ EXAMPLES = {  # in the order of `jtruth --help`
     prevalence: "LABELS.csv --gold GOLD.csv --positive pass",
     sensitivity: "LABELS.csv --predictions PRED.csv --threshold 0.8",
     ask: "LABELS.csv --predictions PRED.csv --metric precision",
+    clean: "LABELS.csv --features X.csv --noise psi.json --state queue.json",
     plan: "--width 0.05 --labeler crowd:0.2:0.05:5 --prior .7,.3",
     calibrate: "LABELS.csv --predictions PROBS.csv --out calibrated.csv",
     models: "LABELS.csv",

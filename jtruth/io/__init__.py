@@ -1,5 +1,6 @@
 """Files to labels, predictions, gold labels and noise models, and back."""
 
+from jtruth.io.features import read_features
 from jtruth.io.noise import read_noise
 from jtruth.io.reading import Reading, read_labels, write_labels
 from jtruth.io.tables import Predictions, read_gold, read_predictions, task_table
@@ -9,6 +10,7 @@ __all__ = [
     "Predictions",
     "Reading",
     "Words",
+    "read_features",
     "read_gold",
     "read_labels",
     "read_noise",

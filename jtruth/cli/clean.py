@@ -1,0 +1,71 @@
+"""`jtruth clean`: which label an expert should check next; answers come back as a gold file."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from jtruth.cli.options import Beside, Columns, Draws, LabelsFile
+from jtruth.cli.output import Output, check_writable
+
+
+@dataclass(frozen=True)
+class Queue:
+    """What is cleaned, how, and how far it went."""
+
+    features: Annotated[
+        Path | None,
+        typer.Option(
+            "--features", help="Table with a column task and numbers: which label helps a model most."
+        ),
+    ] = None
+    predictions: Annotated[
+        Path | None,
+        typer.Option("--predictions", help="Table task, label and a probability column for each class, of a "
+                     "model that did not see these labels (without --features)."),
+    ] = None  # fmt: skip
+    budget: Annotated[int, typer.Option("--budget", help="How many labels to ask about.")] = 50
+    strategy: Annotated[str, typer.Option("--strategy", help="risk (default), masked_tars, ...")] = "risk"
+    costs: Annotated[Path | None, typer.Option("--costs", help="Table with columns task, cost.")] = None
+    state: Annotated[Path | None, typer.Option("--state", help="File that remembers what was asked.")] = None
+    gold: Annotated[Path | None, typer.Option("--gold", help="Table task, label: the expert's answers.")] = (
+        None
+    )
+    noise: Annotated[Path | None, typer.Option("--noise", help="JSON file with known error rates.")] = None
+    prior: Annotated[str | None, typer.Option("--prior", help="Class prior, for example .8,.2")] = None
+
+    def __post_init__(self) -> None:
+        check_writable("--state", self.state)
+        if self.gold is not None and self.features is not None and self.state is None:
+            raise ValueError("--gold continues a queue: give the --state file it was asked with")
+
+
+def clean(
+    source: LabelsFile, queue: Queue, draws: Draws, columns: Columns, beside: Beside, output: Output
+) -> None:
+    """Which labels should an expert check? With features those that help a model, else label issues."""
+    from jtruth._validation.text import read_bytes
+    from jtruth.cleaning.request import clean_request
+    from jtruth.cli import reading
+    from jtruth.io import read_features, read_predictions
+
+    reading.one_stdin(source.file, queue.features, queue.predictions, queue.costs, queue.gold, queue.noise)
+    given = reading.Given(read_bytes(source.file), columns, beside)
+    labels = reading.labels_of(given.file, columns, (queue.gold,))
+    noise, prior = reading.noise_of(queue.noise, labels)
+    how: dict[str, Any] = {"task": columns.task, "sep": columns.sep}
+    features, costs = (
+        None if file is None else read_features(file, labels, **how) for file in (queue.features, queue.costs)
+    )
+    probabilities: Any = None
+    if queue.predictions is not None:
+        probabilities = read_predictions(queue.predictions, labels, **how).probabilities
+        if probabilities is None:
+            raise ValueError(f"{queue.predictions} has no column of probabilities for each class")
+    text, answer = clean_request(
+        labels, noise, prior if queue.prior is None else reading.numbers(queue.prior), features=features,
+        probabilities=probabilities, gold=reading.gold_of(queue.gold, labels, given), costs=costs,
+        budget=queue.budget, strategy=queue.strategy, state_file=queue.state, seed=draws.seed, level=draws.level,
+    )  # fmt: skip
+    output.give(text, answer)

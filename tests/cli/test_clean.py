@@ -1,0 +1,79 @@
+"""`jtruth clean`: a queue that continues, label issues, and what it refuses."""
+
+import json
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture
+def files(tmp_path):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 60)
+    x = rng.standard_normal((60, 2)) + np.outer(y, [2.5, 0])
+    z = np.where(rng.random(60) < np.where(y == 1, 0.1, 0.4), 1 - y, y)
+    name = ("no", "yes")
+
+    def write(file, header, rows):
+        (tmp_path / file).write_text("\n".join([header, *(",".join(map(str, r)) for r in rows)]) + "\n")
+
+    write("labels.csv", "task,worker,label", [(f"t{i}", "w", name[z[i]]) for i in range(60)])
+    write("x.csv", "task,a,b", [(f"t{i}", *x[i].round(4)) for i in range(60)])
+    p = (1 / (1 + np.exp(-3 * (x[:, 0] - 1.25)))).round(4)
+    write(
+        "p.csv",
+        "task,label,no,yes",
+        [(f"t{i}", name[int(p[i] > 0.5)], round(1 - p[i], 4), p[i]) for i in range(60)],
+    )
+    (tmp_path / "noise.json").write_text(json.dumps(
+        {"confusion_matrices": {"w": [[0.6, 0.4], [0.1, 0.9]]}, "prior": [0.5, 0.5]}))  # fmt: skip
+    return tmp_path, y, name
+
+
+def test_a_queue_goes_on_where_it_stopped(run, files):
+    folder, y, name = files
+    common = ["clean", folder / "labels.csv", "--features", folder / "x.csv",
+              "--noise", folder / "noise.json", "--budget", 5, "--state", folder / "state.json",
+              "--json", folder / "out.json"]  # fmt: skip
+    code, out, err = run(*common)
+    assert code == 0, err
+    first = [row["task"] for row in json.loads((folder / "out.json").read_text())["queue"]]
+    assert len(first) == 5 and first[0] in out and "0 answers so far" in out
+    (folder / "gold.csv").write_text("task,label\n" + "".join(f"{t},{name[y[int(t[1:])]]}\n" for t in first))
+    code, out, err = run(*common, "--gold", folder / "gold.csv")
+    assert code == 0 and "5 answers so far" in out, err
+    answer = json.loads((folder / "out.json").read_text())
+    assert not set(first) & {row["task"] for row in answer["queue"]} and answer["num_answers"] == 5
+    code, _, err = run(*common, "--strategy", "random")
+    assert code == 2 and "a state of other strategy" in err
+
+
+def test_label_issues_without_features(run, files):
+    folder, _, _ = files
+    code, out, err = run("clean", folder / "labels.csv", "--noise", folder / "noise.json", "--budget", 4)
+    assert code == 0 and "labels are expected to be wrong" in out, err
+    code, out, err = run("clean", folder / "labels.csv", "--predictions", folder / "p.csv",
+                         "--budget", 4, "--json", folder / "o.json")  # fmt: skip
+    assert code == 0, err
+    answer = json.loads((folder / "o.json").read_text())
+    assert (
+        answer["interval"][0] <= answer["expected_wrong"] <= answer["interval"][1]
+        and len(answer["queue"]) == 4
+    )
+    assert answer["queue"][0]["p_wrong"] > 0.5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (["--features", "x.csv", "--noise", "noise.json", "--budget", "99"], "more than the 60 samples"),
+        (["--features", "x.csv", "--noise", "noise.json", "--gold", "x.csv"], "give the --state file"),
+        (["--features", "labels.csv", "--noise", "noise.json"], "not a finite number"),
+        (["--budget", "3"], "does not say which are wrong"),
+    ],
+)
+def test_what_it_refuses(run, files, arguments, part):
+    folder = files[0]
+    given = [str(folder / a) if a.endswith((".csv", ".json")) else a for a in arguments]
+    code, _, err = run("clean", folder / "labels.csv", *given)
+    assert code == 2 and part in err and err.count("\n") == 1
