@@ -63,9 +63,11 @@ def clean(
         probabilities = read_predictions(queue.predictions, labels, **how).probabilities
         if probabilities is None:
             raise ValueError(f"{queue.predictions} has no column of probabilities for each class")
+    prior = prior if queue.prior is None else reading.numbers(queue.prior)
     text, answer = clean_request(
-        labels, noise, prior if queue.prior is None else reading.numbers(queue.prior), features=features,
+        labels, noise, prior, features=features,
         probabilities=probabilities, gold=reading.gold_of(queue.gold, labels, given), costs=costs,
-        budget=queue.budget, strategy=queue.strategy, state_file=queue.state, seed=draws.seed, level=draws.level,
+        budget=queue.budget, strategy=queue.strategy, state_file=queue.state,
+        seed=draws.seed, level=draws.level,
     )  # fmt: skip
     output.give(text, answer)
