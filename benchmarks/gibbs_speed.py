@@ -19,11 +19,13 @@ from jtruth.learning import fit_joint
 from jtruth.sampling import Effort
 
 
-def crowd(samples: int, classes: int, seed: int = 0, labelers: int = 100, each: int = 5):
-    """Labels, predictions."""
+def crowd(
+    samples: int, classes: int, seed: int = 0, labelers: int = 100, each: int = 5
+) -> tuple[jt.Labels, np.ndarray]:
+    """Labels, each by one of twenty labelers, and predictions."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, classes, samples)
-    who = (rng.integers(0, labelers, (samples, 1)) + np.arange(each) * (labelers // each)) % labelers
+    who = rng.integers(0, labelers // each, (samples, each)) + np.arange(each) * (labelers // each)
     right = rng.uniform(0.6, 0.9, labelers)[who]
     label = np.where(rng.random(who.shape) < right, y[:, None], rng.integers(0, classes, who.shape))
     rows = np.repeat(np.arange(samples), each)
