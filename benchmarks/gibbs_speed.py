@@ -1,11 +1,18 @@
-"""The joint posterior of many different samples: samples drawn by XLA against NumPy, side by side in one process.
+"""The joint posterior of many different samples: drawn by XLA against NumPy, side by side in one process.
 
     python benchmarks/gibbs_speed.py [--samples 100000] [--repeats 3]
 
-Each sample has five labels by a hundred labelers, so hardly two samples are equal. The same key gives the same
-draws both ways (checked); the ratio is of processor seconds of the whole fit, compiling included.
+Each sample has five labels by a hundred labelers, so hardly two samples are equal. The same key gives the
+same draws both ways (checked); the ratio is of processor seconds of the whole fit, compiling included.
 
-RESULTS
+Measured: AMD EPYC, 2 cores (busy, load 6 to 8: both ways take about three times as long as on an idle core),
+Python 3.11.7, jax 0.10.2, numpy 2.4.6; one thread of BLAS; one run of each.
+
+    C = 2: NumPy 73.9 s, XLA 23.0 s, ratio 3.21; 3000 sweeps, least ESS 1917, equal draws: True
+    C = 4: NumPy 74.6 s, XLA 31.2 s, ratio 2.39; 1992 sweeps, least ESS 1498, equal draws: True
+
+What is left is shared by both: burn-in and sweeps that are made though fewer would do, the rows by gammas,
+and uniform numbers and counts on the host between sweeps, so a GPU would wait for the host.
 """
 
 import argparse
@@ -53,8 +60,8 @@ def main() -> None:
         numpy, xla = (float(np.median(seconds[device])) for device in (False, True))
         done = fits[True].convergence
         print(
-            f"C = {classes}: NumPy {numpy:.1f} s, XLA {xla:.1f} s, ratio {numpy / xla:.2f}; {done.num_sweeps} "
-            f"sweeps, least ESS {min(done.ess.values()):.0f}, equal draws: {same}",
+            f"C = {classes}: NumPy {numpy:.1f} s, XLA {xla:.1f} s, ratio {numpy / xla:.2f}; "
+            f"{done.num_sweeps} sweeps, least ESS {min(done.ess.values()):.0f}, equal draws: {same}",
             flush=True,
         )
 

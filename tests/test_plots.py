@@ -12,6 +12,7 @@ from scipy import stats
 
 import jtruth as jt
 from jtruth import plots
+from jtruth.evaluation.result import Assumption
 from jtruth.plots.joint import _joint_regions
 from jtruth.stats.estimates import DensityEstimate, PmfEstimate
 from jtruth.tables.several import RangeEstimate
@@ -138,6 +139,20 @@ def test_metrics(results):
     assert legend(ax) == ["posterior mean", "95 % interval", "majority vote", "true value"]
     interval = result.accuracy.interval(0.95)
     assert notes(ax)[0] == f"{result.accuracy.mean:.3f}  [{interval.low:.3f}, {interval.high:.3f}]"
+
+
+def test_every_assumption_of_every_metric_is_in_the_picture_with_its_own_colour(results):
+    """Five assumptions: the lowest line of the last metric is above the axis."""
+    law = results["bayes"].metrics
+    parts = tuple(Assumption(f"a{j}", f"if {j}", law) for j in range(5))
+    ax = plots.plot_metrics(replace(results["bayes"], assumptions=parts))
+    bottom = ax.get_ylim()[0]
+    heights = [line.get_ydata()[0] for line in ax.lines]
+    assert min(heights) > bottom + 0.05
+    thin = [line for line in ax.lines if line.get_linewidth() == 1.5 and len(line.get_xdata()) == 2]
+    assert len(thin) == 5 * len(law)
+    bar = next(line for line in ax.lines if line.get_linewidth() == 5)
+    assert len({line.get_color() for line in thin} | {bar.get_color()}) == 6
 
 
 def test_metrics_that_are_not_identified(results):

@@ -26,6 +26,11 @@ from jtruth.plots._parts import (
 from jtruth.stats.estimates import Estimate
 from jtruth.stats.regions import check_level
 
+_FIRST, _STEP = 0.14, 0.09  # lines of the assumptions below their row
+_LINES = [
+    *(color for color in CYCLE if color not in (BLUE, ORANGE)),
+    "#444444",
+]  # not the bar's, not the vote's
 _POINT = {"posterior": "posterior mean", "confidence interval": "estimate"}
 
 
@@ -55,10 +60,10 @@ def plot_metrics(
             mark(ax, law.mean, -k, "o", BLUE)
             _note(ax, -k, f"{law.mean:.3f}  [{low:.3f}, {high:.3f}]")
             for j, assumption in enumerate(assumptions):
-                one = assumption.metrics[metric]
-                ends, color = one.interval(evaluation.level), CYCLE[(j + 2) % len(CYCLE)]
-                ax.plot(ends[:2], [-k - 0.14 - 0.09 * j] * 2, color=color, lw=1.5)
-                ax.plot(one.mean, -k - 0.14 - 0.09 * j, "|", color=color, ms=5)
+                one, height = assumption.metrics[metric], -k - _FIRST - _STEP * j
+                ends, color = one.interval(evaluation.level), _LINES[j % len(_LINES)]
+                ax.plot(ends[:2], [height] * 2, color=color, lw=1.5)
+                ax.plot(one.mean, height, "|", color=color, ms=5)
         if metric in naive:
             mark(ax, naive[metric], -k, "x", ORANGE)
         if ideal is not None and metric in ideal:
@@ -66,13 +71,14 @@ def plot_metrics(
     posterior = evaluation.interval_kind == "posterior"
     kind = f"{percent(evaluation.level)} {'interval' if posterior else evaluation.interval_kind}"
     _rows(ax, [title(metric) for metric in metrics])
-    ax.set(xlim=(1.05 * least, 1), ylim=(0.6 - len(metrics), 0.6), xlabel=f"value and {kind}")
+    lowest = max(0.4, _FIRST + _STEP * len(assumptions))  # below the last row's lines
+    ax.set(xlim=(1.05 * least, 1), ylim=(1 - len(metrics) - lowest, 0.6), xlabel=f"value and {kind}")
     keys = [key("o", _POINT.get(evaluation.interval_kind, "point in the middle"), BLUE)]
     keys += [Patch(color=BLUE, alpha=0.45, label=kind)]
     keys += [key("x", "majority vote", ORANGE)] if naive else []
     keys += [Line2D([], [], color="black", ls=":", label=TRUE)] if ideal is not None else []
     lines = [
-        Line2D([], [], color=CYCLE[(j + 2) % len(CYCLE)], lw=1.5, label=a.sentence)
+        Line2D([], [], color=_LINES[j % len(_LINES)], lw=1.5, label=a.sentence)
         for j, a in enumerate(assumptions)
     ]
     _legend_above(ax, keys + lines, columns=1 if lines else len(keys))
