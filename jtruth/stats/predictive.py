@@ -66,7 +66,7 @@ def predictive(
 
     >>> found = predictive([Opinion(1.4, 0.3)], 0.1, StudentEstimate(0.7, 0.02, 90.0, 0.0, 1.0))
     >>> print(f"{found.law.mean:.2f} {found.weights[0] + found.flat:.2f}")
-    0.70 1.00
+    0.71 1.00
     """
     parts = _checked(opinions, flat)
     if measured is not None and measured.scale == 0:

@@ -9,7 +9,7 @@ import pytest
 
 import jtruth as jt
 from jtruth.evaluation.checks.verdicts import ALARM, labeler_checks
-from jtruth.evaluation.labelers import DOUBTS, MISFIT
+from jtruth.evaluation.labelers import DOUBTS, MISFIT, ONLY_GOLD
 from jtruth.evaluation.text import MORE_RIGHT, summary_text
 from jtruth.learning import Smoothing, fit_dawid_skene
 from jtruth.learning.joint.guard import check_switching
@@ -40,6 +40,10 @@ def test_every_labeler_has_draws_of_its_own():
         assert row["accuracy"] == pytest.approx(report.posterior.labeler_accuracy[:, t].mean(), abs=1e-12)
         assert row["low"] < (labels.to_matrix()[:, t] == y).mean() < row["high"]
         assert row["confusion_matrix"]["mean"] == report.posterior.mean_matrices[t].tolist()
+        z = labels.to_matrix()[:, t]
+        expected = np.mean([report.posterior.class_posterior[i, z[i]] for i in range(200)])
+        assert row["share_right"] == pytest.approx(expected, abs=1e-12)
+    assert ONLY_GOLD in report.warnings and ONLY_GOLD in str(report)
 
 
 def test_the_file_on_which_evaluate_reports_misfits():
