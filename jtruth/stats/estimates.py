@@ -32,9 +32,11 @@ from jtruth.stats.regions import (
     Interval,
     Region,
     check_level,
+    crossings,
     densest_cells,
     equal_tails,
     merge_cells,
+    reach,
     shortest_interval,
 )
 
@@ -238,7 +240,6 @@ class DensityEstimate(Estimate):
 
     @property
     def _first_guess(self) -> tuple[np.ndarray, np.ndarray]:
-        """Points and the cumulative probability below them, for `_quantile`."""
         fine = np.linspace(self.grid[0], self.grid[-1], 20 * self.grid.size)
         return np.maximum.accumulate(self._cdf(fine)), fine
 
@@ -272,22 +273,20 @@ class DensityEstimate(Estimate):
         low, high = self._quantile(np.array([(1 - level) / 2, (1 + level) / 2]))
         return Interval(float(low), float(high), level)
 
-    def _above(self, height: float) -> tuple[tuple[tuple[float, float], ...], float]:
+    def _above(self, height: float, bounds: Any) -> tuple[tuple[tuple[float, float], ...], float]:
         """Where the density exceeds `height`, and the mass there."""
-        crossings = self._spline.solve(height, extrapolate=False)
-        points = np.unique(np.concatenate([self.grid[:1], crossings[np.isfinite(crossings)], self.grid[-1:]]))
+        points = np.unique([self.grid[0], *crossings(self._spline, bounds, height), self.grid[-1]])
         inside = self._spline(0.5 * (points[1:] + points[:-1])) > height
-        mass = float((np.diff(self._cdf(points)))[inside].sum())
-        return merge_cells(points[:-1], points[1:], inside), mass
+        return merge_cells(points[:-1], points[1:], inside), float(np.diff(self._cdf(points))[inside].sum())
 
     def region(self, level: float = 0.95) -> Region:
         """Where the density exceeds the height that leaves `level` inside (Su 2.5)."""
         check_level(level)
-        top = float(self._spline(self.mode))
+        top, bounds = float(self._spline(self.mode)), reach(self._spline)
         height: Any = top * (1 - 1e-12)
-        if self._above(height)[1] < level:  # otherwise a plateau: no height separates part of it
-            height = brentq(lambda h: self._above(h)[1] - level, 0.0, height, xtol=top * 1e-13)
-        return Region(*self._above(float(height)))
+        if self._above(height, bounds)[1] < level:  # otherwise a plateau: no height separates part of it
+            height = brentq(lambda h: self._above(h, bounds)[1] - level, 0.0, height, xtol=top * 1e-13)
+        return Region(*self._above(float(height), bounds))
 
     def density(self, x: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
         """The interpolated density; 0 outside the grid."""

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float
+from scipy.interpolate import CubicSpline, PPoly
 
 WITH_MEAN = 0.9  # from this level on an interval contains the mean (see `estimates`)
 _SLACK = 1e-12  # a level counts as attained within this much (sums of probabilities round)
@@ -93,3 +94,21 @@ def merge_cells(
     """Neighbouring cells that are inside, merged into intervals."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], inside, [False]]).astype(int)))
     return tuple((float(low[i]), float(high[j - 1])) for i, j in zip(edges[::2], edges[1::2], strict=True))
+
+
+def reach(spline: CubicSpline) -> tuple[np.ndarray, np.ndarray]:
+    """Bounds of a spline on each of its pieces: a cubic stays within its Bernstein coefficients."""
+    step = np.diff(spline.x)
+    third, second, first, start = (c * step**k for c, k in zip(spline.c, (3, 2, 1, 0), strict=True))
+    end = start + first + second + third
+    hull = np.stack([start, start + first / 3, start + (2 * first + second) / 3, end])
+    slack = 1e-9 * np.abs(hull).max()
+    return hull.min(axis=0) - slack, hull.max(axis=0) + slack
+
+
+def crossings(spline: CubicSpline, bounds: tuple[np.ndarray, np.ndarray], height: float) -> np.ndarray:
+    """Where a spline is `height`; only the pieces that may reach it are solved."""
+    pieces = np.flatnonzero((bounds[0] <= height) & (height <= bounds[1]))
+    parts = (PPoly(spline.c[:, k : k + 1], spline.x[k : k + 2]) for k in pieces)
+    found = np.concatenate([np.zeros(0), *(part.solve(height, extrapolate=False) for part in parts)])
+    return found[np.isfinite(found)]
