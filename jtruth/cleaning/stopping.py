@@ -6,6 +6,10 @@ for. The answers move the model by one Newton step (`expected_fall`) with the He
 gain is the accuracy of the moved model minus that of the model at hand, both judged by p_theta*. Nothing is
 trained.
 
+A learner that takes labels as they are ("labels") does not know how wrong it is. Its truth is drawn around
+the same linear model trained with the noise known; without such a twin its advice would be its own opinion of
+itself, so it is refused.
+
 What it takes for granted: the learner's family contains a model that is right, and noise rates are as given.
 """
 
@@ -18,7 +22,9 @@ from scipy.special import softmax
 
 from jtruth._host import log
 from jtruth._random import as_key, host_rng
+from jtruth._validation import present
 from jtruth.cleaning.expected_fall import Influence, best_batch, curvature_change, influence
+from jtruth.cleaning.learners import LinearLearner
 from jtruth.cleaning.state import State
 
 
@@ -75,8 +81,7 @@ def simulated_gains(
         raise ValueError("stopping advice needs the Hessian written down: a model of at most 500 parameters")
     flat, unravel = ravel_pytree(jax.tree.map(np.asarray, state.fitted.model))
     flat = np.asarray(flat, np.float64)
-    used = found.gradients[~p.validation]
-    spread = found.inverse @ (used.T @ used / len(used)) @ found.inverse / len(used)
+    centre, spread = _believed(state, found)
     root = np.linalg.cholesky(spread + 1e-14 * np.trace(spread) * np.eye(flat.size))
     after_all = np.linalg.pinv(found.inverse, 1e-9, hermitian=True) + curvature_change(state, chosen)
     steps = -found.changes[chosen] @ np.linalg.pinv(after_all, 1e-9, hermitian=True)
@@ -88,10 +93,24 @@ def simulated_gains(
     now = probabilities(flat).argmax(axis=1)
     gains = np.zeros(num_draws)
     for m in range(num_draws):
-        truth = probabilities(flat + root @ rng.standard_normal(flat.size))
+        truth = probabilities(centre + root @ rng.standard_normal(flat.size))
         chance = softmax(given + log(truth[chosen]), axis=1) @ p.oracle
         said = (rng.random((len(chosen), 1)) >= np.cumsum(chance, axis=1)[:, :-1]).sum(axis=1)
         after = probabilities(flat + steps[np.arange(len(chosen)), said].sum(axis=0)).argmax(axis=1)
         at = np.arange(len(now))
         gains[m] = (truth[at, after] - truth[at, now]).mean()
     return gains
+
+
+def _believed(state: State, found: Influence) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and covariance of the model that would be right: of a learner that knows the noise."""
+    if state.learner.kind == "labels":
+        if not isinstance(state.learner, LinearLearner):
+            raise ValueError(
+                "stopping advice for a learner that ignores noise is there for LinearLearner only"
+            )
+        state = state._replace(learner=LinearLearner("ml", state.learner.regularisation)).refitted()
+        found = influence(state, solver="dense")
+    used, inverse = found.gradients[~state.problem.validation], present(found.inverse, "the inverse Hessian")
+    flat, _ = ravel_pytree(jax.tree.map(np.asarray, state.fitted.model))
+    return np.asarray(flat, np.float64), inverse @ (used.T @ used / len(used)) @ inverse / len(used)

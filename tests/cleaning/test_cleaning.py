@@ -267,6 +267,17 @@ def test_stopping_advice_falls_silent_where_everything_is_known(data, aware):
     assert abs(advice.gain) < 0.002
 
 
+def test_a_learner_that_ignores_noise_is_not_taken_at_its_word(data):
+    """One-sided noise: cleaning a model of raw labels is worth points, and the advice says so."""
+    x, y, _ = data
+    z = np.where((y == 0) & (np.random.default_rng(5).random(N) < 0.45), 1, y)
+    noise = jt.noise.ConfusionMatrices([[[0.55, 0.45], [0.0, 1.0]]])
+    labels = jt.Labels.from_matrix(z[:, None], 2)
+    state = start(x, labels, noise, PRIOR, learner=LinearLearner("labels"))
+    advice = stopping_advice(state, 20)
+    assert advice.worth_it and advice.gain > 5 * advice.error
+
+
 def test_bad_input(data, naive, aware):
     x, _, labels = data
     hole = x.copy()

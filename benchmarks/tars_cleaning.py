@@ -1,0 +1,171 @@
+"""Cleaning with an oracle (Dolatshah et al. 2018, Figures 11 to 13, 16, 17), and whether it is worth it.
+
+    python benchmarks/tars_cleaning.py [repetitions]      # needs ../shared/data for Heart, German and Cancer
+
+Each set is split 2 to 1, labels get the noise (.4, 0), and the oracle is the truth; five answers at a time. True
+accuracy on the test part in percent, mean +- standard error. One core of an Intel Xeon (shared with other
+work), Python 3.11, jax 0.10.2, numpy 2.4.6.
+
+Gaussian (1000 samples, distance 3.11; the printed distance of 1 cannot give .94), 20 repetitions:
+
+    trained on   strategy        0 answers     20            50            100           area
+    labels       random          77.1 +- 0.6   78.0 +- 0.5   79.1 +- 0.4   81.6 +- 0.5   79.3 +- 0.4
+    labels       sort_noise      77.1 +- 0.6   78.4 +- 0.6   80.6 +- 0.5   83.9 +- 0.4   80.6 +- 0.5
+    labels       uncertainty     77.1 +- 0.6   79.2 +- 0.5   81.7 +- 0.5   85.4 +- 0.4   81.7 +- 0.4
+    labels       active_clean    77.1 +- 0.6   80.4 +- 0.5   84.4 +- 0.4   90.6 +- 0.3   84.3 +- 0.4
+    labels       risk            77.1 +- 0.6   82.7 +- 0.5   87.9 +- 0.4   92.6 +- 0.3   87.0 +- 0.4
+    ml           random          94.0 +- 0.3   94.1 +- 0.3   94.0 +- 0.3   94.0 +- 0.3   94.0 +- 0.3
+    ml           risk            94.0 +- 0.3   94.1 +- 0.3   94.2 +- 0.3   94.3 +- 0.3   94.2 +- 0.3
+
+So `risk` is the best strategy at every budget, and training with the noise known makes it all but needless.
+The curves of the paper's TARS and of `masked_tars`, and those of Heart, German and Cancer, are computed by this
+script and were not run for this table. ActiveClean is better here than reported elsewhere (85.7 after 100):
+what stands for it is a reconstruction (see `jtruth.cleaning.strategies`).
+
+Stopping advice, 15 repetitions of each of three settings, the true gain of the next 20 answers in closed form:
+"not worth it" was said in 43 of 45 runs and right (true gain below .2 points) in 37 of them, 86 +- 5 %. Expected
+and true gain: ml (.4, 0) .0004 and .0005 +- .0002; ml (.2, .2) .0006 and .0011 +- .0006; labels (.2, .2) .0008 and
+.0005 +- .0003.
+
+One EMI step over 444 candidates: 82 ms, a loop of scikit-learn fits 2068 ms: 25 times (9 to 25 under other load).
+"""
+
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+from scipy.special import ndtr
+
+import jtruth as jt
+from jtruth.cleaning import LinearLearner, clean, start, stopping_advice
+from jtruth.cleaning.strategies import STRATEGIES
+
+SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
+BUDGET, BATCH, DISTANCE = 100, 5, 3.11
+NAIVE = (
+    "random",
+    "sort_noise",
+    "active_clean",
+    "uncertainty",
+    "emi_split_uncertainty",
+    "masked_tars",
+    "risk",
+)
+
+
+def table(path):
+    return np.genfromtxt(path, delimiter=",", skip_header=1)
+
+
+def data_set(name, rng):
+    """(features, classes); Gaussian is drawn anew each time."""
+    if name == "gaussian":
+        y = np.repeat([0, 1], 500)
+        x = rng.standard_normal((1000, 2))
+        x[:, 0] += DISTANCE * y
+        return x, y
+    folder = SHARED / {"heart": "heart", "german": "german", "cancer": "breast_cancer"}[name]
+    files = {"heart": "X.csv", "german": "X_onehot.csv", "cancer": "X_numeric.csv"}
+    x, y = table(folder / files[name]), table(folder / "y.csv")
+    y = (y[:, -1] if y.ndim == 2 else y).astype(int)
+    x = x[:, np.isfinite(x).all(axis=0) & (x.std(axis=0) > 0)]
+    return (x - x.mean(axis=0)) / x.std(axis=0), y
+
+
+def noisy(y, a, b, rng):
+    return np.where(rng.random(y.size) < np.where(y == 1, b, a), 1 - y, y)
+
+
+def one(name, rates, strategy, kind, seed, budget=BUDGET):
+    """State after the budget; its trail holds the true accuracy at 0, 5, ..., 100 answers."""
+    rng = np.random.default_rng(seed)
+    x, y = data_set(name, rng)
+    order = rng.permutation(y.size)
+    train, test = order[: 2 * y.size // 3], order[2 * y.size // 3 :]
+    a, b = rates
+    z = noisy(y, a, b, rng)[train]
+    noise = jt.noise.ConfusionMatrices([[[1 - a, a], [b, 1 - b]]])
+    share = y.mean()
+    held = 1 / 3 if strategy in ("emi_split_uncertainty", "masked_tars", "emi_split") else 0.0
+    state = start(x[train], jt.Labels.from_matrix(z[:, None], 2), noise, [1 - share, share], seed=seed,
+                  learner=LinearLearner(kind), strategy=strategy, validation=held)  # fmt: skip
+    truth = (x[test], y[test])
+    return clean(state, lambda i: int(y[train][i]), budget, batch=BATCH, truth=truth), truth, y[train]
+
+
+def curves(name, rates, strategy, kind, repetitions):
+    return np.array(
+        [[s.true for s in one(name, rates, strategy, kind, r)[0].trail] for r in range(repetitions)]
+    )
+
+
+def said(values):
+    return f"{100 * values.mean():.1f} +- {100 * values.std(ddof=1) / len(values) ** 0.5:.1f}"
+
+
+def learning_curves(name, rates, repetitions):
+    print(f"\n{name}, noise {rates}: accuracy at 0, 20, 50, 100 answers, area under the curve")
+    runs = [(s, "labels") for s in NAIVE] + [("random", "ml"), ("risk", "ml")]
+    for strategy, kind in runs:
+        few = max(repetitions // 4, 2) if "emi" in strategy or "masked" in strategy else repetitions
+        if ("emi" in strategy or "masked" in strategy) and name == "german":
+            continue
+        found = curves(name, rates, strategy, kind, few)
+        points = "  ".join(said(found[:, k]) for k in (0, 4, 10, 20))
+        print(f"  {kind:6} {strategy:22} {points}   area {said(found.mean(axis=1))}  ({few})", flush=True)
+
+
+def exact_accuracy(model):
+    """Of a line, on the two normal populations of the Gaussian set."""
+    weights, length = model.weights, np.linalg.norm(model.weights)
+    low, high = (model.intercept + weights[0] * shift for shift in (0.0, DISTANCE))
+    return 0.5 * float(ndtr(-low / length) + ndtr(high / length))
+
+
+def stopping(repetitions):
+    """How often "not worth it" is right: the true gain of the next 20 queries is below .2 points."""
+    right, advised, gains = 0, 0, []
+    for kind, rates in (("ml", (0.4, 0.0)), ("ml", (0.2, 0.2)), ("labels", (0.2, 0.2))):
+        for r in range(repetitions):
+            state, _, y = one("gaussian", rates, "risk", kind, r, budget=0)
+            advice = stopping_advice(state, 20, key=r)
+            after = clean(state, lambda i, y=y: int(y[i]), 20, batch=20)
+            gain = exact_accuracy(after.fitted.model) - exact_accuracy(state.fitted.model)
+            gains.append((kind, rates, advice.gain, gain))
+            if not advice.worth_it:
+                advised += 1
+                right += gain < 0.002
+    print(f"\nstopping: said 'not worth it' in {advised} of {len(gains)} runs, right in {right}")
+    for kind, rates in dict.fromkeys((g[0], g[1]) for g in gains):
+        part = np.array([g[2:] for g in gains if g[:2] == (kind, rates)])
+        print(f"  {kind} {rates}: expected {part[:, 0].mean():.4f}, true {part[:, 1].mean():.4f} +- "
+              f"{part[:, 1].std() / len(part) ** 0.5:.4f}")  # fmt: skip
+
+
+def speed():
+    """One EMI step over 445 candidates: vmapped, and a loop of scikit-learn fits."""
+    from sklearn.linear_model import LogisticRegression
+
+    state = one("gaussian", (0.4, 0.0), "emi_split", "labels", 0, budget=0)[0]
+    STRATEGIES["emi_split"](0, state)
+    begin = time.perf_counter()
+    fast = STRATEGIES["emi_split"](0, state)
+    ours = time.perf_counter() - begin
+    x, held, label = state.problem.x, state.problem.validation, state.consolidated.label
+    begin = time.perf_counter()
+    for i in np.flatnonzero(~held):
+        flipped = label.copy()
+        flipped[i] = 1 - label[i]
+        LogisticRegression().fit(x[~held], flipped[~held]).predict(x[held])
+    theirs = time.perf_counter() - begin
+    print(f"\nEMI over {int((~held).sum())} candidates: {1e3 * ours:.0f} ms, a scikit-learn loop {1e3 * theirs:.0f} ms, "
+          f"{theirs / ours:.0f} times; best {int(np.argmax(fast))}")  # fmt: skip
+
+
+if __name__ == "__main__":
+    repetitions = int(sys.argv[1]) if len(sys.argv) > 1 else 20
+    speed()
+    stopping(repetitions)
+    for name in ("gaussian", "heart", "cancer", "german"):
+        learning_curves(name, (0.4, 0.0), repetitions)
