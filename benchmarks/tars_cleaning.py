@@ -1,10 +1,10 @@
 """Cleaning with an oracle (Dolatshah et al. 2018, Figures 11 to 13, 16, 17), and whether it is worth it.
 
-    python benchmarks/tars_cleaning.py [repetitions]      # needs ../shared/data for Heart, German and Cancer
+    python benchmarks/tars_cleaning.py [repetitions]  # needs ../shared/data for Heart, German and Cancer
 
-Each set is split 2 to 1, labels get the noise (.4, 0), and the oracle is the truth; five answers at a time. True
-accuracy on the test part in percent, mean +- standard error. One core of an Intel Xeon (shared with other
-work), Python 3.11, jax 0.10.2, numpy 2.4.6.
+Each set is split 2 to 1, labels get the noise (.4, 0), and the oracle is the truth; five answers at a
+time. True accuracy on the test part in percent, mean +- standard error. One core of an Intel Xeon (shared
+with other work), Python 3.11, jax 0.10.2, numpy 2.4.6.
 
 Gaussian (1000 samples, distance 3.11; the printed distance of 1 cannot give .94), 20 repetitions:
 
@@ -17,17 +17,18 @@ Gaussian (1000 samples, distance 3.11; the printed distance of 1 cannot give .94
     ml           random          94.0 +- 0.3   94.1 +- 0.3   94.0 +- 0.3   94.0 +- 0.3   94.0 +- 0.3
     ml           risk            94.0 +- 0.3   94.1 +- 0.3   94.2 +- 0.3   94.3 +- 0.3   94.2 +- 0.3
 
-So `risk` is the best strategy at every budget, and training with the noise known makes it all but needless.
-The curves of the paper's TARS and of `masked_tars`, and those of Heart, German and Cancer, are computed by this
-script and were not run for this table. ActiveClean is better here than reported elsewhere (85.7 after 100):
-what stands for it is a reconstruction (see `jtruth.cleaning.strategies`).
+So `risk` is the best strategy at every budget, and training with the noise known makes it all but
+needless. The curves of the paper's TARS and of `masked_tars`, and those of Heart, German and Cancer, are
+computed by this script and were not run for this table. ActiveClean is better here than reported
+elsewhere (85.7 after 100): what stands for it is a reconstruction (see `jtruth.cleaning.strategies`).
 
-Stopping advice, 15 repetitions of each of three settings, the true gain of the next 20 answers in closed form:
-"not worth it" was said in 43 of 45 runs and right (true gain below .2 points) in 37 of them, 86 +- 5 %. Expected
-and true gain: ml (.4, 0) .0004 and .0005 +- .0002; ml (.2, .2) .0006 and .0011 +- .0006; labels (.2, .2) .0008 and
-.0005 +- .0003.
+Stopping advice, 15 repetitions of each of three settings, the true gain of the next 20 answers in closed
+form: "not worth it" was said in 43 of 45 runs and right (true gain below .2 points) in 37 of them, 86 +-
+5 %. Expected and true gain: ml (.4, 0) .0004 and .0005 +- .0002; ml (.2, .2) .0006 and .0011 +- .0006;
+labels (.2, .2) .0008 and .0005 +- .0003.
 
-One EMI step over 444 candidates: 82 ms, a loop of scikit-learn fits 2068 ms: 25 times (9 to 25 under other load).
+One EMI step over 444 candidates: 82 ms, a loop of scikit-learn fits 2068 ms: 25 times (9 to 25 under
+other load).
 """
 
 import sys
@@ -159,7 +160,7 @@ def speed():
         flipped[i] = 1 - label[i]
         LogisticRegression().fit(x[~held], flipped[~held]).predict(x[held])
     theirs = time.perf_counter() - begin
-    print(f"\nEMI over {int((~held).sum())} candidates: {1e3 * ours:.0f} ms, a scikit-learn loop {1e3 * theirs:.0f} ms, "
+    print(f"\nEMI over {int((~held).sum())} candidates: {1e3 * ours:.0f} ms, a scikit-learn loop {1e3 * theirs:.0f} ms, "  # noqa: E501
           f"{theirs / ours:.0f} times; best {int(np.argmax(fast))}")  # fmt: skip
 
 

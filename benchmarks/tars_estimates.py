@@ -2,21 +2,21 @@
 
     python benchmarks/tars_estimates.py [runs]
 
-Accuracy .8, balanced classes, one label a sample; 400 runs a line, the exact posterior in every fourth. Coverage
-is of the population's accuracy and F1 by nominal 95 % intervals (standard error .012); errors (RMSE) and widths
-are of the accuracy of the very samples. Python 3.11, jax 0.10.2, numpy 2.4.6.
+Accuracy .8, balanced classes, one label a sample; 400 runs a line, the exact posterior in every fourth.
+Coverage is of the population's accuracy and F1 by nominal 95 % intervals (standard error .012); errors
+(RMSE) and widths are of the accuracy of the very samples. Python 3.11, jax 0.10.2, numpy 2.4.6.
 
-    N     noise       coverage: CLT  bootstrap  F1     error: TARS  exact  DirtyEval   width: TARS  exact (covers)
-    100   (.2, .2)              .950   .953     .948          .067   .063   .126              .261   .240  (.95)
-    100   (.4, 0)               .932   .935     .948          .064   .054   .128              .224   .190  (.94)
-    100   (.4, .4)              .963   .960     .963          .262   .193   .244              .960   .606  (.95)
-    1000  (.2, .2)              .958   .960     .950          .019   .019   .122              .083   .082  (.94)
-    1000  (.4, 0)               .958   .955     .953          .018   .017   .121              .072   .063  (.94)
-    1000  (.4, .4)              .965   .968     .953          .080   .073   .241              .304   .276  (.92)
+    N  noise  coverage: CLT  bootstrap  F1  error: TARS  exact  DirtyEval  width: TARS  exact (covers)
+    100  (.2, .2)  .950  .953  .948  .067  .063  .126  .261  .240  (.95)
+    100  (.4, 0)  .932  .935  .948  .064  .054  .128  .224  .190  (.94)
+    100  (.4, .4)  .963  .960  .963  .262  .193  .244  .960  .606  (.95)
+    1000  (.2, .2)  .958  .960  .950  .019  .019  .122  .083  .082  (.94)
+    1000  (.4, 0)  .958  .955  .953  .018  .017  .121  .072  .063  (.94)
+    1000  (.4, .4)  .965  .968  .953  .080  .073  .241  .304  .276  (.92)
 
-Both intervals hold what they promise. The exact posterior is never worse and up to a third narrower. TARS is worse
-than taking labels as the truth where labels say little and samples are few: N = 100, noise (.4, .4), .262 against
-.244. Restaurant (Figure 10) is not repeated here; see `training_restaurant.py`.
+Both intervals hold what they promise. The exact posterior is never worse and up to a third narrower. TARS
+is worse than taking labels as the truth where labels say little and samples are few: N = 100, noise (.4,
+.4), .262 against .244. Restaurant (Figure 10) is not repeated here; see `training_restaurant.py`.
 """
 
 import sys
@@ -71,10 +71,13 @@ def setting(size, a, b, runs):
     rmse = {k: np.sqrt(np.mean(np.square(v))) for k, v in errors.items()}
     width = {k: np.mean(v) for k, v in widths.items()}
     cover, checked = covered / runs, len(errors["exact"])
-    print(f"N {size:5} noise ({a}, {b}): coverage CLT {cover[0]:.3f} bootstrap {cover[1]:.3f}, F1 {cover[2]:.3f} "
-          f"(+- {np.sqrt(0.06 * 0.94 / runs):.3f}); error of these samples' accuracy: TARS {rmse['tars']:.3f}, exact "
-          f"{rmse['exact']:.3f}, DirtyEval {rmse['dirty']:.3f}; in-sample width TARS {width['tars']:.3f}, exact "
-          f"{width['exact']:.3f} (covers {exact_covered / checked:.2f} of {checked})", flush=True)  # fmt: skip
+    print(
+        f"N {size:5} noise ({a}, {b}): coverage CLT {cover[0]:.3f} bootstrap {cover[1]:.3f}, F1 {cover[2]:.3f} "  # noqa: E501
+        f"(+- {np.sqrt(0.06 * 0.94 / runs):.3f}); error of these samples' accuracy: TARS {rmse['tars']:.3f}, exact "  # noqa: E501
+        f"{rmse['exact']:.3f}, DirtyEval {rmse['dirty']:.3f}; in-sample width TARS {width['tars']:.3f}, exact "  # noqa: E501
+        f"{width['exact']:.3f} (covers {exact_covered / checked:.2f} of {checked})",
+        flush=True,
+    )
 
 
 if __name__ == "__main__":
