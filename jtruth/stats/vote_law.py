@@ -132,7 +132,7 @@ def _halves(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     filled, side = [0.0, 0.0], np.zeros(counts.size, bool)
     for g in np.argsort(-sizes, kind="stable"):
         side[g] = filled[1] < filled[0]
-        filled[int(side[g])] += sizes[g]
+        filled[int(side[g])] += float(sizes[g])
     if max(filled) > np.log2(MOST_VALUES) + 1e-9:
         return None
     return np.flatnonzero(~side), np.flatnonzero(side)
