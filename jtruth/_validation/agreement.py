@@ -16,11 +16,16 @@ class LabelerPairs:
     variety: sparse.csr_array  # number of different classes they agreed on
 
 
+def first_labels(sample: np.ndarray, labeler: np.ndarray, num_labelers: int) -> np.ndarray:
+    """Where the first label of each labeler for each sample stands, in the order of the samples."""
+    return np.unique(sample.astype(np.int64) * num_labelers + labeler, return_index=True)[1]
+
+
 def labeler_pairs(
     sample: np.ndarray, labeler: np.ndarray, label: np.ndarray, size: tuple[int, int]
 ) -> LabelerPairs:
     """Shared samples and agreement of every pair of labelers; `size` is (labelers, samples)."""
-    _, first = np.unique(sample.astype(np.int64) * size[0] + labeler, return_index=True)
+    first = first_labels(sample, labeler, size[0])
     sample, labeler, label = sample[first], labeler[first], label[first]
 
     def overlap(mine: np.ndarray) -> sparse.csr_array:

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from jtruth._random import as_key, stream
-from jtruth._validation.agreement import labeler_pairs
+from jtruth._validation.agreement import first_labels, labeler_pairs
 from jtruth._validation.terminal import plain
 from jtruth.labels import Labels
 from jtruth.stats.agreement import TITLES, Agreement, agreement, cohen, overall
@@ -101,6 +101,6 @@ def _first_labels(
     sample: np.ndarray, labeler: np.ndarray, label: np.ndarray, size: tuple[int, int]
 ) -> sparse.csr_array:
     """(labelers, samples) code + 1 of the first label that each gave to each sample."""
-    _, first = np.unique(sample.astype(np.int64) * size[0] + labeler, return_index=True)
+    first = first_labels(sample, labeler, size[0])
     given = (label[first] + 1, (labeler[first], sample[first]))
     return sparse.csr_array(given, shape=size)
