@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -32,7 +32,7 @@ class Asking:
     out: Annotated[Path | None, typer.Option("--out", help="Write what to ask to this table.")] = None
     inclusion: Annotated[
         Path | None,
-        typer.Option("--inclusion", help="With --truth: write all chances, for evaluate --inclusion."),
+        typer.Option("--inclusion", help="With --truth: write a row of every task; --gold if you ask again."),
     ] = None
 
     def __post_init__(self) -> None:
@@ -49,48 +49,81 @@ def ask(
     import numpy as np
 
     from jtruth._validation.text import read_bytes
-    from jtruth.asking.gold import ask_next
     from jtruth.asking.labels import Aim, next_labels
     from jtruth.cli.reading import Given, class_code, gold_of, labels_of, one_stdin, predictions_of
-    from jtruth.evaluation.gold.shares import labels_only_posterior
 
     one_stdin(source.file, asking.predictions, asking.gold)
     given = Given(read_bytes(source.file), columns, beside)
     labels = labels_of(given.file, columns, (asking.predictions, asking.gold))
     y_pred, labels, notes = predictions_of(asking.predictions, labels, given, asking.common_only)
-    gold = gold_of(asking.gold, labels, given, asking.common_only)
     code = class_code(asking.positive, labels)
     tasks = [str(task) for task in (labels.tasks or range(labels.num_samples))]
     if asking.truth:
-        h, doubts = labels_only_posterior(labels, draws.seed)
-        known = np.full(labels.num_samples, -1) if gold is None else np.asarray(gold)
-        wanted = ask_next(np.asarray(y_pred), h, known, asking.num, key=draws.seed, metric=asking.metric,
-                          classes=tuple(map(str, labels.class_names)), positive=code)  # fmt: skip
+        head, rows, doubts = _truths(asking, labels, np.asarray(y_pred), given, draws.seed)
         header = ["task", "inclusion"]
-        rows = [[tasks[i], float(wanted.inclusion[i])] for i in wanted.samples]
-        head = (
-            f"find out the truth of these {len(rows)}, all of them; they are no simple random sample, so "
-            "evaluate needs the chances of all tasks (--inclusion here, and there)"
-        )
-        if asking.inclusion is not None:
-            every = [[task, float(p)] for task, p in zip(tasks, wanted.inclusion, strict=True)]
-            write_table(asking.inclusion, header, every)
     else:
+        gold = gold_of(asking.gold, labels, given, asking.common_only)
         found = next_labels(labels, np.asarray(y_pred), asking.num, key=draws.seed,
                             aim=Aim(asking.metric, code), gold=gold)  # fmt: skip
         names, doubts = labels.workers or range(labels.num_labelers), found.warnings
         header = ["task", "worker", "drop"]
         rows = [[tasks[i], str(names[t]), float(d / found.variance)]
                 for i, t, d in zip(found.samples, found.labelers, found.drop, strict=True)]  # fmt: skip
+        if asking.out is not None:
+            write_table(asking.out, header, rows)
         head = (
             f"{asking.metric} has a posterior sd of {np.sqrt(found.variance):.4f}; ask for these labels "
             "(drop: share of the variance that the answer is expected to remove; ask for some, then again)"
         )
-    if asking.out is not None:
-        write_table(asking.out, header, rows)
     shown = [
         "  ".join(f"{cell:.4g}" if isinstance(cell, float) else cell for cell in row) for row in rows[:20]
     ]
     lines = [head, "  ".join(header), *shown, *(f"! {text}" for text in (*notes, *doubts))]
     answer = {"metric": asking.metric, "columns": header, "rows": rows, "warnings": [*notes, *doubts]}
     output.give("\n".join(lines), answer)
+
+
+def _truths(asking: Asking, labels: Any, y_pred: Any, given: Any, seed: int) -> tuple[str, list, Any]:
+    """What is to be found out, a row (task, inclusion) for each, and doubts; writes the tables."""
+    import numpy as np
+
+    from jtruth.asking.gold import ask_next
+    from jtruth.cli.reading import class_code, gold_sample_of
+    from jtruth.evaluation.gold.shares import labels_only_posterior
+    from jtruth.io.gold import INCLUSION
+
+    old = gold_sample_of(asking.gold, labels, given, asking.common_only)
+    known = np.full(labels.num_samples, -1) if old is None else np.asarray(old.classes)
+    posterior, doubts = labels_only_posterior(labels, seed)
+    wanted = ask_next(
+        y_pred, posterior, known, asking.num, key=seed, metric=asking.metric, inclusion=_before(old),
+        classes=tuple(map(str, labels.class_names)), positive=class_code(asking.positive, labels),
+    )  # fmt: skip
+    names = [str(labels.class_names[c]) if c >= 0 else "" for c in known]
+    tasks = map(str, labels.tasks or range(labels.num_samples))
+    every = [list(row) for row in zip(tasks, names, map(float, wanted.inclusion), strict=True)]
+    beside, columns = given.beside, given.columns
+    header = [beside.gold_task or columns.task, beside.gold_label or columns.label, INCLUSION]
+    filed = [*wanted.samples, *np.flatnonzero(known >= 0)]
+    for path, samples in ((asking.out, filed), (asking.inclusion, range(len(every)))):
+        if path is not None:
+            write_table(path, header, [every[i] for i in samples])
+    doubts = (*(() if old is None else old.classes.notes), *doubts)
+    head = (
+        f"find out the truth of these {asking.num}, all of them, and fill in column {header[1]} of --out: "
+        "then it is --gold for evaluate. They are no simple random sample, and its column inclusion says so"
+    )
+    return head, [[every[i][0], every[i][2]] for i in wanted.samples], doubts
+
+
+def _before(gold: Any) -> Any:
+    """The chance of each task to be among the gold that there is; None: gold is random."""
+    if gold is None or (gold.inclusion is None and gold.strata is None):
+        return None
+    if gold.inclusion is None or not all(gold.inclusion >= 0):
+        raise ValueError(
+            "to ask again, how likely each task was to be asked before must be known: give as --gold a table "
+            "with the column inclusion and a row for every task, label empty where unknown (--inclusion of "
+            "the first asking writes it), or ask for more at once"
+        )
+    return gold.inclusion

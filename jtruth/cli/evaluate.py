@@ -24,7 +24,7 @@ class Graded:
     ] = None
     gold: Annotated[
         Path | None,
-        typer.Option("--gold", help="Labels known to be true: a table task, label; or column:NAME."),
+        typer.Option("--gold", help="True labels: a table task, label (inclusion, stratum); or column:NAME."),
     ] = None
     noise: Annotated[Path | None, typer.Option("--noise", help="JSON file with known error rates.")] = None
     prior: Annotated[str | None, typer.Option("--prior", help="Class prior, for example .8,.2")] = None
@@ -42,7 +42,7 @@ class Graded:
     ] = False
     inclusion: Annotated[
         Path | None,
-        typer.Option("--inclusion", help="How gold was chosen: task, inclusion (ask --truth writes it)."),
+        typer.Option("--inclusion", help="A table task, inclusion of all, where --gold has no such column."),
     ] = None
     order: Annotated[
         str | None, typer.Option("--order", help="Column that says when a task was labelled: finds drift.")
@@ -116,16 +116,17 @@ def judged(source: LabelsFile, graded: Graded, draws: Draws, columns: Columns, b
             found = reading.rater_of(str(graded.rater), labels)
         y_pred, labels, notes = found
         noise, prior = reading.noise_of(graded.noise, labels)
+        gold = reading.gold_sample_of(graded.gold, labels, given, graded.common_only)
+        inclusion, strata = reading.sampling_of(graded.inclusion, gold, labels)
         result = evaluation.evaluate(
             y_pred,
             labels,
             noise=noise,
             prior=prior if graded.prior is None else reading.numbers(graded.prior),
-            gold=reading.gold_of(graded.gold, labels, given, graded.common_only),
+            gold=None if gold is None else gold.classes,
+            gold_inclusion=inclusion,
+            gold_strata=strata,
             assume=graded.assume,
-            gold_inclusion=(
-                None if graded.inclusion is None else reading.inclusion_of(graded.inclusion, labels)
-            ),
             method=graded.method,
             order=None if graded.order is None else reading.order_of(graded.order, given, labels),
             fast=graded.fast,

@@ -10,7 +10,17 @@ import numpy as np
 from jtruth._validation import with_tasks
 from jtruth._validation.text import File
 from jtruth.cli.options import Beside, Columns
-from jtruth.io import Reading, Words, read_gold, read_labels, read_noise, read_predictions, task_table
+from jtruth.io import (
+    Gold,
+    Reading,
+    Words,
+    read_gold_sample,
+    read_labels,
+    read_noise,
+    read_predictions,
+    task_table,
+)
+from jtruth.io.gold import INCLUSION, STRATUM
 from jtruth.io.parsing import as_table
 from jtruth.io.vocabulary import typed_map
 from jtruth.labels import Labels
@@ -18,6 +28,7 @@ from jtruth.noise import ConfusionMatrices, DifficultyFallibility, NoiseModel, S
 
 _STDIN = Path("-")
 _COLUMN = "column:"
+UNUSED = "column {!r} of the gold has no say in this answer"
 
 
 class Given(NamedTuple):
@@ -57,11 +68,21 @@ def column_of(path: Path | None) -> str | None:
 
 
 def gold_of(path: Path | None, labels: Labels, given: Given, common_only: bool = False) -> np.ndarray | None:
-    """Class codes known to be true, -1 elsewhere; None without a file."""
+    """Class codes known to be true, -1 elsewhere; None without a file. How gold was chosen has no say."""
+    found = gold_sample_of(path, labels, given, common_only)
+    if found is None:
+        return None
+    ways = {INCLUSION: found.inclusion, STRATUM: found.strata}
+    unused = tuple(UNUSED.format(name) for name, column in ways.items() if column is not None)
+    return with_tasks(found.classes, labels.tasks, (*found.classes.notes, *unused))
+
+
+def gold_sample_of(path: Path | None, labels: Labels, given: Given, common_only: bool = False) -> Gold | None:
+    """Gold, and how it was chosen if the table has a column inclusion or stratum; None without a file."""
     if path is None:
         return None
     table, options = _beside(path, given, given.beside.gold_task, given.beside.gold_label)
-    return read_gold(table, labels, common_only=common_only, **options)
+    return read_gold_sample(table, labels, common_only=common_only, **options)
 
 
 def predictions_of(
@@ -114,6 +135,20 @@ def order_of(name: str, given: Given, labels: Labels) -> np.ndarray:
     """When each sample was labelled, from a column of numbers."""
     table = task_table(given.file, given.columns.task, name, sep=given.columns.sep)
     return _number_each(dict(zip(*table.columns, strict=True)), labels, f"--order {name}")
+
+
+def sampling_of(
+    inclusion: Path | None, gold: Gold | None, labels: Labels
+) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """(inclusion, strata) of gold by its own columns, or the chances by a table of all tasks."""
+    chance, strata = (None, None) if gold is None else (gold.inclusion, gold.strata)
+    if inclusion is None:
+        return chance, strata
+    if chance is not None:
+        raise ValueError(
+            "the chances are said twice: leave --inclusion out, or the column 'inclusion' of --gold"
+        )
+    return inclusion_of(inclusion, labels), strata
 
 
 def inclusion_of(path: Path, labels: Labels) -> np.ndarray:

@@ -78,7 +78,9 @@ def evaluate(
         gold: (samples,) known classes, -1 where unknown. With learned error rates and assume "unknown" they
             correct the answer by the pooled rule (`jtruth.evaluation.gold.pooled`); else they are clamped.
         gold_inclusion, gold_strata: (samples,) how gold was chosen: probability of each sample to be asked,
-            or strata inside which gold is random. By default gold is a random sample of all.
+            or strata inside which gold is random. A probability of a sample without gold is
+            not used and may be NaN; `jtruth.io.read_gold_sample` reads both from a table. By
+            default gold is a random sample of all.
         assume: what classifier and labelers share given the class: "unknown" (None means the same), a
             sensitivity range over assumptions; "independent", nothing; "shared_difficulty", hard samples.
             Only with learned error rates and method "bayes"; other answers take errors as independent.

@@ -1,17 +1,20 @@
 """Files to labels, predictions, gold labels and noise models, and back."""
 
 from jtruth.io.features import read_features
+from jtruth.io.gold import Gold, read_gold, read_gold_sample
 from jtruth.io.noise import read_noise
 from jtruth.io.reading import Reading, read_labels, write_labels
-from jtruth.io.tables import Predictions, read_gold, read_predictions, task_table
+from jtruth.io.tables import Predictions, read_predictions, task_table
 from jtruth.io.vocabulary import Words
 
 __all__ = [
+    "Gold",
     "Predictions",
     "Reading",
     "Words",
     "read_features",
     "read_gold",
+    "read_gold_sample",
     "read_labels",
     "read_noise",
     "read_predictions",

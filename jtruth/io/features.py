@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float
 
 from jtruth.io.parsing import as_table
-from jtruth.io.tables import _align, _numbers
+from jtruth.io.tables import align_rows, numbers
 from jtruth.labels import Labels
 
 
@@ -23,5 +23,5 @@ def read_features(
     names = [name for name in table.header if name != task]
     if not names:
         raise ValueError(table.source.says(f"there is no column beside {task!r}"))
-    rows, _, _ = _align(table, task, labels, common_only=False, complete=True)
-    return np.stack([_numbers(table, name) for name in names], axis=1)[rows]
+    rows, _, _ = align_rows(table, task, labels, common_only=False, complete=True)
+    return np.stack([numbers(table, name) for name in names], axis=1)[rows]

@@ -66,11 +66,11 @@ def read_predictions(
         ValueError: naming the file and the first lines that cannot be used, and what to do.
     """
     table = as_table(path, sep)
-    codes, said = _class_codes(table, task, label, labels, words)
+    codes, said = class_codes(table, task, label, labels, words)
     score = "score" if score is None and "score" in table.header else score
-    scores = None if score is None else _numbers(table, score)
+    scores = None if score is None else numbers(table, score)
     probabilities, rounded = _probabilities(table, labels, taken=(task, label, score))
-    rows, samples, notes = _align(table, task, labels, common_only, complete=True)
+    rows, samples, notes = align_rows(table, task, labels, common_only, complete=True)
     number = np.bincount(codes[rows], minlength=labels.num_classes)
     tasks = None if labels.tasks is None else tuple(labels.tasks[i] for i in samples)
     return Predictions(
@@ -83,29 +83,6 @@ def read_predictions(
         + check.unused(number, labels.class_names, "classes are never predicted")
         + rounded,
     )
-
-
-def read_gold(
-    path: str | PathLike | File | Table,
-    labels: Labels,
-    *,
-    task: str = "task",
-    label: str = "label",
-    common_only: bool = False,
-    sep: str | None = None,
-    words: Words = _WORDS,
-) -> Int[np.ndarray, " samples"]:
-    """Class codes that are known to be right, -1 for samples that are not in the file.
-
-    Gold labels for tasks that nobody labelled are an error unless `common_only`; then the array's `notes` say
-    what was left out, and answers repeat it.
-    """
-    table = as_table(path, sep)
-    codes, said = _class_codes(table, task, label, labels, words)
-    rows, samples, notes = _align(table, task, labels, common_only, complete=False)
-    gold = np.full(labels.num_samples, -1, np.int32)
-    gold[samples] = codes[rows]
-    return check.with_tasks(gold, labels.tasks, notes + said)
 
 
 def task_table(path: Any, task: str, name: str, *, sep: str | None = None) -> Table:
@@ -134,14 +111,11 @@ def task_table(path: Any, task: str, name: str, *, sep: str | None = None) -> Ta
                 f"{table.source.at([before, k])}: task {one!r} has {name} {values[before]!r} and {value!r}"
             )
     kept = list(first.values())
-    numbers = [
-        table.source.first + k if table.source.numbers is None else table.source.numbers[k] for k in kept
-    ]
-    source = check.Source(table.source.name, table.source.unit, table.source.first, numbers)
+    source = only_rows(table, kept).source
     return Table((task, name), ([ids[k] for k in kept], [values[k] for k in kept]), source)
 
 
-def _class_codes(
+def class_codes(
     table: Table, task: str, label: str, labels: Labels, words: Words
 ) -> tuple[np.ndarray, tuple[str, ...]]:
     """Codes of the label column of a table with one row per task, and how its words were read."""
@@ -156,7 +130,15 @@ def _class_codes(
     return codes, said
 
 
-def _align(
+def only_rows(table: Table, kept: list[int]) -> Table:
+    """These rows, which keep their line numbers."""
+    old = table.source
+    lines = [old.first + k if old.numbers is None else old.numbers[k] for k in kept]
+    columns = tuple([column[k] for k in kept] for column in table.columns)
+    return Table(table.header, columns, check.Source(old.name, old.unit, old.first, lines))
+
+
+def align_rows(
     table: Table, task: str, labels: Labels, common_only: bool, complete: bool
 ) -> tuple[np.ndarray, np.ndarray, tuple]:
     """Rows of the table in the order of the samples they belong to, those samples, and notes."""
@@ -180,7 +162,7 @@ def _align(
     return rows, samples, (f"{text}; the {rows.size} common tasks are used.",)
 
 
-def _numbers(table: Table, name: str) -> np.ndarray:
+def numbers(table: Table, name: str) -> np.ndarray:
     """A column of finite numbers, float64."""
     (column,) = table.pick({name: name})
     values = np.empty(len(column))
@@ -211,7 +193,7 @@ def _probabilities(table: Table, labels: Labels, taken: tuple) -> tuple[np.ndarr
         raise ValueError(
             table.source.says(f"there is a column {there[0]!r} but none for {check.quoted(absent)}.")
         )
-    p = np.stack([_numbers(table, name) for name in names], axis=1)
+    p = np.stack([numbers(table, name) for name in names], axis=1)
     outside = np.flatnonzero(((p < 0) | (p > 1)).any(axis=1))
     if outside.size:
         found = p[outside[0]].tolist()

@@ -120,15 +120,18 @@ def test_ask(run, tmp_path, truth):
         code, _, err = run("ask", tmp_path / "labels.csv", "--predictions", tmp_path / "predictions.csv",
                            "--num", 5, "--common-only", "--inclusion", tmp_path / "all.csv",
                            *extra)  # fmt: skip
-        chances = {task: float(p) for task, p in table(tmp_path / "all.csv")[1:]}
+        chances = {task: float(p) for task, _, p in table(tmp_path / "all.csv")[1:]}
         assert code == 0 and len(chances) == read_labels(tmp_path / "labels.csv").num_samples, err
-        assert all(chances[task] == float(p) for task, p in table(tmp_path / "ask.csv")[1:])
+        assert all(chances[task] == float(p) and not c for task, c, p in table(tmp_path / "ask.csv")[1:])
         labels = read_labels(tmp_path / "labels.csv")
         read = inclusion_of(tmp_path / "all.csv", labels)
         assert read.tolist() == [chances[task] for task in labels.tasks]
         assert read.min() > 0 and read.sum() == pytest.approx(5)
     rows = table(tmp_path / "ask.csv")
-    assert rows[0] == (["task", "inclusion"] if truth else ["task", "worker", "drop"]) and len(rows) == 6
+    assert (
+        rows[0] == (["task", "label", "inclusion"] if truth else ["task", "worker", "drop"])
+        and len(rows) == 6
+    )
     labels = read_labels(tmp_path / "labels.csv")
     given = {(labels.tasks[i], labels.workers[t]) for i, t, _ in zip(*labels.arrays, strict=True)}
     assert truth or not given & {(task, who) for task, who, _ in rows[1:]}

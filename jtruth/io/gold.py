@@ -1,0 +1,131 @@
+"""A table of gold: true classes of some tasks, and how these tasks were chosen.
+
+Gold that was not a simple random sample has columns that say so: `inclusion`, each task's probability to
+be asked for, or `stratum`, the part of the tasks inside which gold is random. `jtruth ask --truth` writes the
+first. Such a table may hold rows without a label, for tasks of unknown class; other tables of gold may not.
+"""
+
+from os import PathLike
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from jtruth import _validation as check
+from jtruth._validation.ids import MISSING_TEXT
+from jtruth._validation.text import File, Table
+from jtruth.io.parsing import as_table
+from jtruth.io.tables import align_rows, class_codes, numbers, only_rows
+from jtruth.io.vocabulary import Words
+from jtruth.labels import Labels
+
+_WORDS = Words()
+INCLUSION, STRATUM = "inclusion", "stratum"  # columns of a table of gold
+NOT_ASKED = (
+    "{} rows of gold have no label: their truth is taken not to have been asked for. If it was, and nobody "
+    "answered, gold is no sample of known chances"
+)
+
+
+class Gold(NamedTuple):
+    """Known classes, and how their samples were chosen where the table says so."""
+
+    classes: Int[np.ndarray, " samples"]  # codes, -1 unknown; with `notes`
+    inclusion: Float[np.ndarray, " samples"] | None  # chance to be asked; NaN for samples that have no row
+    strata: Int[np.ndarray, " samples"] | None
+
+
+def read_gold(
+    path: str | PathLike | File | Table,
+    labels: Labels,
+    *,
+    task: str = "task",
+    label: str = "label",
+    common_only: bool = False,
+    sep: str | None = None,
+    words: Words = _WORDS,
+) -> Int[np.ndarray, " samples"]:
+    """Class codes that are known to be right, -1 for samples that are not in the file.
+
+    Gold labels for tasks that nobody labelled are an error unless `common_only`; then the array's `notes` say
+    what was left out, and answers repeat it.
+    """
+    found = read_gold_sample(
+        path, labels, task=task, label=label, common_only=common_only, sep=sep, words=words
+    )
+    return found.classes
+
+
+def read_gold_sample(
+    path: str | PathLike | File | Table,
+    labels: Labels,
+    *,
+    task: str = "task",
+    label: str = "label",
+    common_only: bool = False,
+    sep: str | None = None,
+    words: Words = _WORDS,
+) -> Gold:
+    """Gold and how it was chosen, for `evaluate(gold=..., gold_inclusion=..., gold_strata=...)`.
+
+    Args:
+        path: as for `read_gold`. A column `inclusion` holds each task's probability to be asked for, a column
+            `stratum` the part of the tasks inside which gold is random. Beside such a column a row without a
+            label is a task of unknown class: strata need a row for each task.
+        labels, task, label, common_only, sep, words: as for `read_gold`.
+
+    Raises:
+        ValueError: as for `read_gold`; no label at all, a probability outside [0, 1] or 0 where there is a
+            label, or a stratum that is not there for each task.
+    """
+    table = as_table(path, sep)
+    ways = [name for name in (INCLUSION, STRATUM) if name in table.header and name not in (task, label)]
+    known, empty = _labelled(table, label) if ways else (table, 0)
+    codes, said = class_codes(known, task, label, labels, words)
+    gold = np.full(labels.num_samples, -1, np.int32)
+    whole = align_rows(table, task, labels, common_only, complete=False)
+    rows, samples, notes = whole if known is table else align_rows(known, task, labels, common_only, False)
+    gold[samples] = codes[rows]
+    if empty:
+        notes = (*whole[2], NOT_ASKED.format(empty))
+    chance = _chances(table, known, whole, gold.size) if INCLUSION in ways else None
+    strata = _strata(table, whole, gold.size) if STRATUM in ways else None
+    return Gold(check.with_tasks(gold, labels.tasks, notes + said), chance, strata)
+
+
+def _labelled(table: Table, label: str) -> tuple[Table, int]:
+    """The rows of a table that have a label, and how many have none."""
+    (values,) = table.pick({"label": label})
+    kept = [k for k, v in enumerate(values) if v.strip().casefold() not in MISSING_TEXT - {"-1"}]
+    if not kept:
+        raise ValueError(
+            table.source.says(f"column {label!r} is empty: write down the true class of each task.")
+        )
+    return only_rows(table, kept), len(values) - len(kept)
+
+
+def _chances(table: Table, known: Table, whole: tuple, size: int) -> np.ndarray:
+    """(samples,) each sample's chance to be asked; NaN without a row."""
+    for one, lowest in ((table, 0.0), (known, np.nextafter(0, 1))):
+        p = numbers(one, INCLUSION)
+        wrong = np.flatnonzero((p < lowest) | (p > 1))
+        if wrong.size:
+            found = one.source.entry(wrong, f"{INCLUSION} ", f"{p[wrong[0]]:g}")
+            raise ValueError(f"{found} no chance of a task to be asked: above 0, and at most 1.")
+    rows, samples, _ = whole
+    chance = np.full(size, np.nan)
+    chance[samples] = numbers(table, INCLUSION)[rows]
+    return chance
+
+
+def _strata(table: Table, whole: tuple, size: int) -> np.ndarray:
+    """(samples,) number of each sample's stratum."""
+    (names,) = table.pick({STRATUM: STRATUM})
+    rows, samples, _ = whole
+    if samples.size < size:
+        problem = (
+            f"there is a column {STRATUM!r}, but {size - samples.size} of {size} tasks have no row; how "
+            "large each stratum is must be known: add their rows, with an empty label."
+        )
+        raise ValueError(table.source.says(problem))
+    return np.unique(np.array(names)[rows], return_inverse=True)[1]
