@@ -162,6 +162,13 @@ def inspect_file(
     return look_at(read_table(path, sep), {"task": task, "worker": worker, "label": label})
 
 
+def suspicions(labels: Labels) -> tuple[Finding, ...]:
+    """What is odd in these labels, the most serious first: the same for a first look and for every answer."""
+    sample, labeler, label = labels.entries()
+    pairs = agreement.labeler_pairs(sample, labeler, label, (labels.num_labelers, labels.num_samples))
+    return tuple(_findings(labels, pairs))
+
+
 def _findings(labels: Labels, pairs: agreement.LabelerPairs) -> Iterator[Finding]:
     """Odd things, the most serious first."""
     workers = list(labels.workers or range(labels.num_labelers))

@@ -98,6 +98,7 @@ def answer(classes, labelers, kind="sensitivity range"):
         "baselines": {"majority_vote": {"accuracy": 0.75}}, "checks": said,
         "assumptions": [{"sentence": f"if {n}", "metrics": metrics} for n in classes[:3]],
         "warnings": [f"look at {classes[-1]}"] * 3, "advice": ["more gold"],
+        "suspicious": [{"name": "copies", "message": f"{labelers[0]!r} copies"}],
     }  # fmt: skip
 
 
@@ -121,7 +122,7 @@ def test_pages_are_bounded(name):
     matrix = {k: np.full((50, 50), 0.5).tolist() for k in ("mean", "low", "high")}
     rows = [one_labeler(w) | {"confusion_matrix": matrix} for w in labelers]
     d = {"labelers": rows, "classes": classes, "level": 0.9, "prior": [0.02] * 50, "checks": [],
-         "assumed": [], "warnings": [name * 1000] * 1000}  # fmt: skip
+         "assumed": [], "warnings": [name * 1000] * 1000, "suspicious": []}  # fmt: skip
     html = page_html(labelers_page(d))
     read(html)
     assert len(html.encode()) < 300_000 and "970 more are left out here" in html

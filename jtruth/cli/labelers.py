@@ -19,6 +19,9 @@ class Known:
         Path | None,
         typer.Option("--gold", help="Labels known to be true: a table task, label; or column:NAME."),
     ] = None
+    order: Annotated[
+        str | None, typer.Option("--order", help="Column that says when a task was labelled: finds drift.")
+    ] = None
     consensus: Annotated[
         Path | None, typer.Option("--consensus", help="Write each task's class probabilities to this table.")
     ] = None
@@ -38,7 +41,7 @@ def labelers(
     import jax
 
     from jtruth._validation.text import read_bytes
-    from jtruth.cli.reading import Given, gold_of, labels_of, one_stdin
+    from jtruth.cli.reading import Given, gold_of, labels_of, one_stdin, order_of
     from jtruth.evaluation import evaluate_labelers
 
     one_stdin(source.file, known.gold)
@@ -47,6 +50,7 @@ def labelers(
         labels = labels_of(given.file, columns, (known.gold,))
         report = evaluate_labelers(
             labels, gold=gold_of(known.gold, labels, given), level=draws.level,
+            order=None if known.order is None else order_of(known.order, given, labels),
             key=jax.random.key(draws.seed), progress=advance,
         )  # fmt: skip
     if known.consensus is not None:

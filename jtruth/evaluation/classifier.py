@@ -33,6 +33,7 @@ from jtruth.evaluation.checks.verdicts import given_checks, learned_checks, refu
 from jtruth.evaluation.gold.answer import gold_answer, without_gold
 from jtruth.evaluation.gold.pooled import GoldPosterior, GoldSampling
 from jtruth.evaluation.result import Assumption, Check, Evaluation
+from jtruth.inspection import suspicions
 from jtruth.labels import Labels
 from jtruth.stats.estimates import Estimate
 from jtruth.stats.regions import check_level
@@ -170,6 +171,7 @@ def evaluate(
         fit=answer.fit,
         basis=Basis(data, model, noise),
         predictive=predicted,
+        suspicious=() if data.labels is None else suspicions(data.labels),
     )
 
 

@@ -170,7 +170,18 @@ def read_order(order: Any, data: Inputs) -> np.ndarray | None:
     """(samples,) finite numbers, or None; dates become microseconds."""
     if order is None:
         return None
-    found = _for_all(order, "order", data)
+    return _numbers_or_dates(_for_all(order, "order", data))
+
+
+def read_labelled(order: Any, labels: Labels) -> tuple[np.ndarray | None, tuple[str, ...]]:
+    """The same where no classifier is judged, and notes."""
+    if order is None:
+        return None, ()
+    found = check.align(_concrete(order, "order"), _samples(labels), "order")
+    return _numbers_or_dates(found.values), tuple(found.notes)
+
+
+def _numbers_or_dates(found: np.ndarray) -> np.ndarray:
     if found.dtype == object and all(hasattr(v, "timestamp") for v in found):
         found = np.array([v.timestamp() for v in found])
     if found.dtype.kind == "M":

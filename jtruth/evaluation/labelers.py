@@ -1,7 +1,7 @@
 """How good is every labeler? Accuracy and confusion matrix with intervals, from the joint posterior."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from os import PathLike
 from typing import Any
 
@@ -9,14 +9,15 @@ import numpy as np
 
 from jtruth._page import Page, write_page
 from jtruth._random import as_key, stream
-from jtruth._validation.terminal import plain
 from jtruth._version import __version__
 from jtruth.evaluation._given import as_labels
 from jtruth.evaluation.checks.verdicts import labeler_checks, refused
-from jtruth.evaluation.inputs import read_gold
+from jtruth.evaluation.inputs import read_gold, read_labelled
+from jtruth.evaluation.labelers_text import contradicted, labelers_text
 from jtruth.evaluation.page import labelers_page
 from jtruth.evaluation.result import Check
-from jtruth.evaluation.text import INDEPENDENT, MORE_RIGHT, check_lines, loudest
+from jtruth.evaluation.text import INDEPENDENT, MORE_RIGHT
+from jtruth.inspection import Finding, suspicions
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
 from jtruth.stats.draws import DrawsEstimate
@@ -31,7 +32,6 @@ ONLY_GOLD = (
     "independent, and held real labelers in 18 to 80 % where samples differ in difficulty. Only "
     "gold can tell: find out the truth of 30 samples chosen at random (gold=...)"
 )
-DOUBTS = ("label patterns", "pairwise agreement", "labeler misfit", "labelers share errors")
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,7 @@ class LabelerReport:
     posterior: JointPosterior
     checks: tuple[Check, ...] = ()
     assumed: tuple[str, ...] = ()  # what the numbers rest on, a sentence each
+    suspicious: tuple[Finding, ...] = ()  # what is odd in the labels, as `inspect_labels` finds it
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -57,6 +58,7 @@ class LabelerReport:
             "labelers": list(self.rows),
             "checks": [check._asdict() for check in self.checks],
             "assumed": list(self.assumed),
+            "suspicious": [asdict(finding) for finding in self.suspicious],
             "warnings": list(self.warnings),
         }
 
@@ -92,44 +94,7 @@ class LabelerReport:
         write_page(path, self.page())
 
     def __str__(self) -> str:
-        if not self.rows:
-            return "\n".join(["No answer.", *self.warnings])
-        worst, best = self.rows[0], self.rows[-1]
-        head = (
-            f"{len(self.rows)} labelers: accuracy from {worst['accuracy']:.2f} ({plain(worst['worker'])}) to "
-            f"{best['accuracy']:.2f} ({plain(best['worker'])}); {100 * self.level:g} % posterior intervals."
-        )
-        doubt = loudest([check._asdict() for check in self.checks])
-        lines = [
-            head,
-            *([doubt] if doubt else []),
-            *(f"assumed: {sentence}" for sentence in self.assumed),
-            "",
-            *self._table(),
-        ]
-        lines += check_lines([check._asdict() for check in self.checks])
-        if self.warnings:
-            lines += ["", "warnings", *(f"  {text}" for text in self.warnings)]
-        return "\n".join(lines)
-
-    def _table(self) -> list[str]:
-        """A line for each labeler: accuracy, number of labels, and the diagonal of the matrix."""
-        width = max(6, *(len(plain(r["worker"])) for r in self.rows))
-        columns = "  ".join(f"{plain(c)[:14]:>14}" for c in self.classes)
-        lines = [
-            "labeler, accuracy [interval] of a new sample, labels, and chance to be right when the class is",
-            f"{'':>{width}}  {'':>4} {'':<12} {'labels':>6}  {columns}",
-        ]
-        for r in self.rows:
-            m = r["confusion_matrix"]
-            own = [
-                f"{m['mean'][c][c]:.2f} [{m['low'][c][c]:.2f}, {m['high'][c][c]:.2f}]"
-                for c in range(len(self.classes))
-            ]
-            accuracy = f"{r['accuracy']:.2f} [{r['low']:.2f}, {r['high']:.2f}]"
-            head = f"{plain(r['worker']):>{width}}  {accuracy} {r['num_labels']:>6}"
-            lines.append(head + "  " + "  ".join(f"{v:>14}" for v in own))
-        return lines
+        return labelers_text(self.to_dict())
 
 
 def evaluate_labelers(
@@ -137,6 +102,7 @@ def evaluate_labelers(
     *,
     key: Any = None,
     gold: Any = None,
+    order: Any = None,
     level: float = 0.95,
     progress: Callable[[int, int], None] | None = None,
 ) -> LabelerReport:
@@ -146,6 +112,7 @@ def evaluate_labelers(
         labels: the noisy labels.
         key: a whole number or a JAX key; 0 if None.
         gold: (samples,) known classes, -1 where unknown; or a Series or dict by task id.
+        order: (samples,) when each sample was labelled, on any scale; adds a check for labelers who change.
         level: probability of the shortest intervals.
         progress: called with (sweeps done, sweeps planned).
 
@@ -157,11 +124,15 @@ def evaluate_labelers(
     labels = as_labels(labels)
     names = tuple(map(str, labels.class_names))
     known, notes = read_gold(gold, labels)
+    when, said = read_labelled(order, labels)
+    notes, odd = (*notes, *said), suspicions(labels)
     fit = fit_joint(labels, gold=None if gold is None else known, key=key, progress=progress)
     if not fit.usable:
-        return LabelerReport(level, names, (), (), (*notes, *fit.warnings), fit, refused(fit.warnings[0]))
+        none = refused(fit.warnings[0])
+        return LabelerReport(level, names, (), (), (*notes, *fit.warnings), fit, none, suspicious=odd)
     prior = fit.prior.mean(0)
-    checks = labeler_checks(labels, prior, fit.mean_matrices, stream(key, "labeler checks"), gold=known)
+    aside = stream(key, "labeler checks")
+    checks = labeler_checks(labels, prior, fit.mean_matrices, aside, gold=known, order=when)
     named = bool((known >= 0).any())
     counts = labels.labels_per_labeler()
     workers = labels.workers or tuple(range(labels.num_labelers))
@@ -187,7 +158,7 @@ def evaluate_labelers(
                 },
             }
         )
-    doubts = (MISFIT,) if any(c.name in DOUBTS and c.verdict == "does not fit" for c in checks) else ()
+    doubts = (MISFIT,) if contradicted([check._asdict() for check in checks]) else ()
     warnings = (*notes, *doubts, *fit.warnings, *(() if named else (ONLY_GOLD,)))
     assumed = (INDEPENDENT,) if named else (INDEPENDENT, MORE_RIGHT)
     return LabelerReport(
@@ -199,6 +170,7 @@ def evaluate_labelers(
         fit,
         checks,
         assumed,
+        odd,
     )
 
 

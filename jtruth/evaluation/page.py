@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from jtruth._page import Bar, Bars, Facts, Matrix, Note, Notes, Page, Part, Table, number
+from jtruth.evaluation.labelers_text import labelers_headline
 from jtruth.evaluation.text import _HEADLINE, _title, headline, loudest, verdict_of
 
 _KINDS = {"does not fit": "bad", "cannot be seen": "open", "fits": "good", "worth knowing": "say"}
@@ -28,6 +29,7 @@ def evaluation_page(d: Row) -> Page:
     parts += [
         labelers_bars(d["labelers"], d["level"]),
         checks_notes(d["checks"]),
+        _odd_notes(d["suspicious"]),
         warnings_notes(d["warnings"]),
     ]
     parts += [Notes("What would help", [Note("say", text) for text in d["advice"]]) if d["advice"] else None]
@@ -43,14 +45,11 @@ def labelers_page(d: Row) -> Page:
     about = (
         f"{len(rows)} labelers, {sum(r['num_labels'] for r in rows)} labels; classes {_listed(d['classes'])}"
     )
-    answer = "These labels do not determine how good the labelers are."
-    if rows:
-        ends = f"{rows[0]['accuracy']:.2f} ({rows[0]['worker']}) to {rows[-1]['accuracy']:.2f}"
-        answer = f"Accuracy from {ends} ({rows[-1]['worker']}); {100 * d['level']:g} % posterior intervals."
     parts = [labelers_bars(rows, d["level"]), _right_by_class(d), checks_notes(d["checks"])]
+    parts.append(_odd_notes(d["suspicious"]))
     how = Facts("How it was computed", [("class prior", _prior(d)), *(("assumed", s) for s in d["assumed"])])
     parts += [warnings_notes(d["warnings"]), how]
-    return Page("How good is every labeler?", about, answer, loudest(d["checks"]), _only(parts))
+    return Page("How good is every labeler?", about, labelers_headline(d), loudest(d["checks"]), _only(parts))
 
 
 def prevalence_page(d: Row) -> Page:
@@ -224,6 +223,12 @@ def checks_notes(checks: Sequence[Row]) -> Notes | None:
     if any(c["verdict"] == "fits" for c in checks):
         items.append(Note("say", quiet))
     return Notes("Do the labels contradict what this rests on?", items) if items else None
+
+
+def _odd_notes(findings: Sequence[Row]) -> Notes | None:
+    """What is odd in the labels, in the words of `inspect_labels`."""
+    items = [Note("open", one["message"], one["name"].replace("_", " ")) for one in findings]
+    return Notes("What is odd in the labels", items) if items else None
 
 
 def warnings_notes(warnings: Sequence[str]) -> Notes | None:

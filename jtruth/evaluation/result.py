@@ -1,7 +1,7 @@
 """The answer of `evaluate`: posteriors of the metrics, with assumptions, checks and warnings."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ from jtruth.evaluation.assumptions.sensitivity import Basis, Sensitivity, sensit
 from jtruth.evaluation.frames import metrics_frame, notebook_table
 from jtruth.evaluation.page import evaluation_page
 from jtruth.evaluation.text import MORE_RIGHT, headline, summary_text
+from jtruth.inspection import Finding
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.estimates import Estimate
 from jtruth.stats.regions import check_level
@@ -85,6 +86,7 @@ class Evaluation:
     fit: Fit | ConfusionFit | CountDraws | JointPosterior | None = None  # of iterative methods and samplers
     basis: Basis | None = None  # what `sensitivity` moves
     predictive: Mapping[str, Estimate] = field(default_factory=dict)  # of a range: see `PREDICTIVE`
+    suspicious: tuple[Finding, ...] = ()  # what is odd in the labels, as `inspect_labels` finds it
 
     @property
     def accuracy(self) -> Estimate:
@@ -216,6 +218,7 @@ class Evaluation:
                 for a in self.assumptions
             ],
             "assumed": list(self.assumed),
+            "suspicious": [asdict(finding) for finding in self.suspicious],
             "warnings": list(self.warnings),
             "advice": list(self.advice),
         }

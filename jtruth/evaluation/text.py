@@ -8,7 +8,8 @@ from jtruth.tables.metrics import title
 INDEPENDENT = "given the true class, the labelers err independently of one another"
 MORE_RIGHT = "labelers are more often right than wrong (else the same labels would mean the opposite)"
 PREDICTIVE = "if shared errors are like those of the public data sets"  # of which docs tell
-_LABELERS_SHOWN = 10
+_LABELERS_SHOWN, _IN_A_LINE = 9, 3
+_CHECKS_SHOWN = 3  # with what to do; the others by name
 _DETERMINED = 0.5  # width of an interval above which nothing is determined
 _CLASSES_SHOWN, _ERRORS_SHOWN, _MOST_SQUARE = 12, 6, 8
 _EACH_CLASS = ("precision", "recall", "f1")
@@ -164,30 +165,32 @@ def _confusion(d: dict[str, Any]) -> list[str]:
 
 
 def _labelers(d: dict[str, Any]) -> list[str]:
+    """The worst labelers, some to a line."""
     rows = d["labelers"]
     if not rows:
         return []
-    lines = ["", f"labelers, worst first ({min(len(rows), _LABELERS_SHOWN)} of {len(rows)})"]
-    width = max(len(plain(r["worker"])) for r in rows[:_LABELERS_SHOWN])
-    for r in rows[:_LABELERS_SHOWN]:
-        ends = f" [{_number(r['low'])}, {_number(r['high'])}]" if r.get("low") is not None else ""
-        accuracy = f"{_number(r['accuracy'])}{ends}"
-        lines.append(f"  {plain(r['worker']):>{width}}  accuracy {accuracy}  ({r['num_labels']} labels)")
-    return lines
+    shown = [_labeler(r) for r in rows[:_LABELERS_SHOWN]]
+    lines = ["", f"labelers, worst first ({len(shown)} of {len(rows)})"]
+    return lines + [f"  {';  '.join(shown[k : k + _IN_A_LINE])}" for k in range(0, len(shown), _IN_A_LINE)]
+
+
+def _labeler(r: dict[str, Any]) -> str:
+    ends = f" [{_number(r['low'])}, {_number(r['high'])}]" if r.get("low") is not None else ""
+    return f"{plain(r['worker'])} accuracy {_number(r['accuracy'])}{ends} ({r['num_labels']} labels)"
 
 
 def _assumptions(d: dict[str, Any]) -> list[str]:
+    """A line for each assumption: the metrics of the headline, then what is assumed."""
     if len(d["assumptions"]) < 2:
         return [f"assumed: {a['sentence']}" for a in d["assumptions"]]
-    lines = ["", "what it depends on"]
     shown = [n for n in _HEADLINE if n in d["metrics"]]
-    for a in d["assumptions"]:
-        values = ", ".join(
-            f"{_title(n)} {_number(a['metrics'][n]['mean'])} {_range(a['metrics'][n])}" for n in shown
-        )
-        lines += [f"  {a['sentence']}", f"    {values}{_loo(a.get('loo'))}"]
+    head = "".join(f"{_title(n):<20}" for n in shown) + "what it depends on"
     if any(a.get("loo") for a in d["assumptions"]):
-        lines.append("  (elpd: how well a model predicts the labels, not who is right about the truth)")
+        head += " (elpd: how well a model predicts the labels, not who is right about the truth)"
+    lines = ["", f"  {head}"]
+    for a in d["assumptions"]:
+        values = [f"{_number(a['metrics'][n]['mean'])} {_range(a['metrics'][n])}" for n in shown]
+        lines.append(f"  {''.join(f'{v:<20}' for v in values)}{a['sentence']}{_loo(a.get('loo'))}")
     return lines
 
 
@@ -197,7 +200,7 @@ def _predictive(d: dict[str, Any]) -> list[str]:
     values = ", ".join(
         f"{_title(n)} {_number(d['predictive'][n]['mean'])} {_range(d['predictive'][n])}" for n in shown
     )
-    return ["", f"{PREDICTIVE}: {values} ({100 * d['level']:g} % predictive intervals)"] if values else []
+    return [f"{PREDICTIVE}: {values} ({100 * d['level']:g} % predictive intervals)"] if values else []
 
 
 def _loo(loo: dict[str, Any] | None) -> str:
@@ -209,16 +212,28 @@ def _loo(loo: dict[str, Any] | None) -> str:
 
 
 def check_lines(checks: list[dict[str, Any]]) -> list[str]:
-    """Loud checks with what to do, one line each; quiet ones by name."""
+    """Loud checks with what to do, one line each; quiet ones, and the loud beyond the first, by name."""
     if not checks:
         return []
-    loud = [f"  {verdict_of(c)}: {c['message']}" for c in checks if c["verdict"] != "fits"]
+    against = [c for c in checks if verdict_of(c) == "does not fit"]
+    more = against[_CHECKS_SHOWN:]
+    loud = [f"  {verdict_of(c)}: {c['message']}" for c in checks if c["verdict"] != "fits" and c not in more]
+    loud += (
+        [f"  does not fit either: {', '.join(c['name'] for c in more)} (in full in JSON and report)"]
+        if more
+        else []
+    )
     quiet = [c["name"] for c in checks if c["verdict"] == "fits"]
     if quiet:
         loud.append(
             f"  fits: {', '.join(quiet)}. A quiet check is no proof: most shared mistakes leave no trace"
         )
     return ["", "checks", *loud]
+
+
+def odd_lines(findings: list[dict[str, Any]]) -> list[str]:
+    """What is odd in the labels, in the words of `inspect_labels`."""
+    return ["", "look at", *(f"  {one['message']}" for one in findings)] if findings else []
 
 
 def summary_text(d: dict[str, Any], brief: bool = False) -> str:
@@ -229,7 +244,8 @@ def summary_text(d: dict[str, Any], brief: bool = False) -> str:
     lines = [*_doubt(d), headline(d), *doubt, size, "", *_metric_table(d)]
     if brief:
         more = [("assumptions", len(d["assumptions"])), ("labelers", len(d["labelers"])),
-                ("checks", len(d["checks"])), ("warnings", len(d["warnings"]))]  # fmt: skip
+                ("checks", len(d["checks"])), ("odd things", len(d["suspicious"])),
+                ("warnings", len(d["warnings"]))]  # fmt: skip
         left = ", ".join(f"{number} {name}" for name, number in more if number)
         return "\n".join([*lines, f"not shown: {left}"])
     lines += [*_class_table(d), *_confusion(d), *_assumptions(d)]
@@ -237,8 +253,9 @@ def summary_text(d: dict[str, Any], brief: bool = False) -> str:
     lines += [f"assumed throughout: {sentence}" for sentence in d["assumed"]]
     lines += _labelers(d)
     lines += check_lines(d["checks"])
+    lines += odd_lines(d["suspicious"])
     if d["warnings"]:
-        lines += ["", "warnings", *(f"  {w}" for w in d["warnings"])]
+        lines += ["warnings", *(f"  {w}" for w in d["warnings"])]
     if d["advice"]:
         lines += ["", "what would help", *(f"  {a}" for a in d["advice"])]
     return "\n".join(lines)

@@ -30,6 +30,8 @@ def test_the_first_command_of_the_readme(run, tmp_path, monkeypatch):
     assert code == 0 and "Traceback" not in err
     for part in ("Recall", "precision", "majority vote says", "labelers, worst first", "does not fit"):
         assert part in out
+    assert len(out.splitlines()) <= 40 and out.count("  does not fit: ") == 3  # the others by name
+    assert "does not fit either: labelers share errors, classifier and hard samples" in out
     answer = json.loads((tmp_path / "out.json").read_text())
     split = read_labels(CARIES).split_rater("5")
     (((y_pred, labels), options, result),) = calls

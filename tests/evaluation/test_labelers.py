@@ -9,7 +9,8 @@ import pytest
 
 import jtruth as jt
 from jtruth.evaluation.checks.verdicts import ALARM, labeler_checks
-from jtruth.evaluation.labelers import DOUBTS, MISFIT, ONLY_GOLD
+from jtruth.evaluation.labelers import MISFIT, ONLY_GOLD
+from jtruth.evaluation.labelers_text import DOUBTS
 from jtruth.evaluation.text import MORE_RIGHT, summary_text
 from jtruth.learning import Smoothing, fit_dawid_skene
 from jtruth.learning.joint.guard import check_switching

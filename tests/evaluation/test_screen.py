@@ -23,7 +23,7 @@ def answer(size):
         "confusion_matrix": {k: (counts + d).tolist() for k, d in (("mean", 0), ("low", -1), ("high", 1))},
         "labelers": [], "baselines": {}, "assumptions": [{"sentence": "so it is"}], "warnings": ["beware"],
         "checks": [{"name": "patterns", "verdict": "does not fit", "message": "they do not fit"}],
-        "advice": [],
+        "advice": [], "suspicious": [], "predictive": {},
     }  # fmt: skip
 
 

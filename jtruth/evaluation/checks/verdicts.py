@@ -64,7 +64,13 @@ def learned_checks(
 
 
 def labeler_checks(
-    labels: Labels, prior: np.ndarray, matrices: np.ndarray, key: Key, *, gold: np.ndarray | None = None
+    labels: Labels,
+    prior: np.ndarray,
+    matrices: np.ndarray,
+    key: Key,
+    *,
+    gold: np.ndarray | None = None,
+    order: np.ndarray | None = None,
 ) -> tuple[Check, ...]:
     """The same checks where no classifier is judged: labelers against the model of independent errors.
 
@@ -74,13 +80,15 @@ def labeler_checks(
         matrices: (labelers, classes, classes) learned.
         key: JAX random key.
         gold: (samples,) known classes, -1 elsewhere.
+        order: (samples,) when a sample was labelled, any scale; adds the check for drift.
     """
     seen = np.flatnonzero(labels.labels_per_sample() > 0)
     nobody = np.full(seen.size, -1)  # a classifier who predicts nothing stands where the last rater does
     even = np.full((1, *matrices.shape[1:]), 1 / matrices.shape[1])
     start = Parameters(prior[None], np.concatenate([matrices, even])[None])
     known = None if gold is None else gold[seen]
-    return learned_checks(with_classifier(labels.restrict(seen), nobody), start, key, gold=known)
+    when = None if order is None else order[seen]
+    return learned_checks(with_classifier(labels.restrict(seen), nobody), start, key, gold=known, order=when)
 
 
 def _learned(name: str, found: Bootstrap, raters: Labels, free: int) -> Check:
