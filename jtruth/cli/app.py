@@ -11,6 +11,7 @@ from jtruth.cli.clean import clean
 from jtruth.cli.compare import compare
 from jtruth.cli.correct import correct
 from jtruth.cli.evaluate import evaluate
+from jtruth.cli.help import Ordered, Sectioned
 from jtruth.cli.inspect import inspect
 from jtruth.cli.labelers import labelers
 from jtruth.cli.models import models
@@ -21,6 +22,7 @@ from jtruth.cli.sensitivity import sensitivity
 from jtruth.cli.simulate import simulate
 
 app = typer.Typer(
+    cls=Ordered,
     add_completion=True,
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -43,7 +45,8 @@ EXAMPLES = {  # in the order of `jtruth --help`
     simulate: "FOLDER --samples 500 --labelers 5",
 }
 for command, example in EXAMPLES.items():
-    app.command(epilog=f"Example: jtruth {command.__name__} {example}")(flat(command))
+    example = f"Example: jtruth {command.__name__} {example}"
+    app.command(epilog=example, cls=Sectioned)(flat(command))
 
 
 def _version(wanted: bool) -> bool:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from jtruth.cli.options import Columns, Draws, LabelsFile
-from jtruth.cli.output import Reported
+from jtruth.cli.output import Reported, progress
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,8 @@ def models(source: LabelsFile, models: Models, draws: Draws, columns: Columns, o
     from jtruth.sampling import NutsSettings
 
     names = STANDARD_MODELS if models.models is None else [n.strip() for n in models.models.split(",")]
-    found = compare_models(
-        labels_of(source.file, columns), models=names, key=draws.seed,
-        settings=NutsSettings(num_warmup=models.warmup, num_samples=models.samples),
-    )  # fmt: skip
+    labels = labels_of(source.file, columns)
+    with progress("steps of a model") as advance:
+        settings = NutsSettings(num_warmup=models.warmup, num_samples=models.samples, progress=advance)
+        found = compare_models(labels, models=names, key=draws.seed, settings=settings)
     output.give_page(str(found), found.to_dict(), found.page, draws.seed)

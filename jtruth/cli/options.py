@@ -7,6 +7,7 @@ command is a function of groups; `flat` makes of it the function of single optio
 import inspect
 import shlex
 from collections.abc import Callable
+from copy import copy
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
@@ -76,6 +77,24 @@ class Draws:
     seed: Annotated[int, typer.Option("--seed", help="Seed of whatever is drawn at random.")] = 0
 
 
+_PANELS = {  # what `--help` calls a group of options; those of one command alone are its question
+    "Columns": "How the table of labels is read",
+    "LooseColumns": "How the table of labels is read",
+    "Beside": "How tables beside it are read",
+    "Draws": "Intervals and chance",
+    "Output": "What is written",
+    "Reported": "What is written",
+    "Cache": "What is written",
+}
+
+
+def _under(panel: str, hint: Any) -> Any:
+    """An annotation whose option says to which part of `--help` it belongs."""
+    option = copy(hint.__metadata__[0])
+    option.rich_help_panel = panel
+    return Annotated[hint.__origin__, option]
+
+
 def flat(command: Callable[..., None]) -> Callable[..., None]:
     """A command of groups as a function with one parameter for each option, for Typer."""
     groups = {name: kind for name, kind in get_type_hints(command).items() if name != "return"}
@@ -93,7 +112,7 @@ def flat(command: Callable[..., None]) -> Callable[..., None]:
             field.name,
             inspect.Parameter.KEYWORD_ONLY,
             default=inspect.Parameter.empty if field.default is MISSING else field.default,
-            annotation=hints[group][field.name],
+            annotation=_under(_PANELS.get(groups[group].__name__, "Question"), hints[group][field.name]),
         )
         for group, field in options
     ]

@@ -15,6 +15,8 @@ import typer
 
 from jtruth.cli.words import shell_words
 
+_DELAY = 1.0  # seconds before a bar appears
+
 
 @dataclass(frozen=True)
 class Output:
@@ -73,10 +75,10 @@ def check_writable(option: str, path: Path | None) -> None:
 
 @contextmanager
 def progress(unit: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar on stderr that appears after a second; yields what to call with (done, planned)."""
+    """A bar on a terminal's stderr after a second, no colours; yields what to call with (done, planned)."""
     from tqdm import tqdm
 
-    with tqdm(desc=unit, delay=1.0, leave=False, disable=None, file=sys.stderr) as bar:
+    with tqdm(desc=unit, delay=_DELAY, leave=False, disable=None, file=sys.stderr) as bar:
 
         def advance(done: int, planned: int) -> None:
             bar.total = planned

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from jtruth.cli.options import Beside, Columns, Draws, LabelsFile, typed
-from jtruth.cli.output import Reported, check_writable, write_table
+from jtruth.cli.output import Reported, check_writable, progress, write_table
 
 
 @dataclass(frozen=True)
@@ -46,11 +46,11 @@ def prevalence(
     labels = labels_of(given.file, columns, (share.gold,))
     gold = gold_of(share.gold, labels, given)
     code = class_code(share.positive, labels)
-    found = shares_of(labels, gold=gold, assume=share.assume, level=draws.level, key=draws.seed)
-    left = labels.num_samples - found.num_gold
-    asked = gold_for_share(
-        labels, code, min(share.ask, left), gold=gold, level=draws.level, key=draws.seed
-    ) if left and share.ask else None  # fmt: skip
+    how: dict[str, Any] = {"gold": gold, "level": draws.level, "key": draws.seed}
+    with progress("sweeps") as advance:
+        found = shares_of(labels, assume=share.assume, progress=advance, **how)
+        num = min(share.ask, labels.num_samples - found.num_gold)
+        asked = gold_for_share(labels, code, num, progress=advance, **how) if num else None
     name = str(labels.class_names[code])
     lines = [str(found), "", *_advice(asked, labels, name)]
     command = f"jtruth prevalence {shlex.quote(str(source.file))} {typed(share, draws, columns, beside)}"

@@ -1,14 +1,23 @@
 """Commands for what Python knows: shares, corrections, what to ask, sensitivity, models, simulated files."""
 
 import csv
+import io
 import json
+import os
+import re
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
 
 import jtruth as jt
 from jtruth.cli.app import EXAMPLES
+from jtruth.cli.help import SECTIONS
 from jtruth.cli.options import Columns
+from jtruth.cli.output import progress
 from jtruth.cli.reading import Given, inclusion_of, noise_of, order_of
 from jtruth.io import read_gold, read_labels, read_noise
 
@@ -182,3 +191,65 @@ def test_order_is_a_number_for_each_task(small):
     (small / "when.csv").write_text("\n".join([rows[0] + ",when", *when]).replace(",10", ",noon") + "\n")
     with pytest.raises(ValueError, match="--order when: task 't0' has 'noon'; a number is needed"):
         order_of("when", given, labels)
+
+
+def test_help_groups_commands_and_options(run):
+    """Every command and every option once, under a heading; plain text."""
+    code, out, _ = run("--help")
+    heads = [line for line in out.splitlines() if line.endswith(":") and not line.startswith(" ")]
+    assert code == 0 and [f"{title}:" for title in SECTIONS] == heads[-len(SECTIONS) :]
+    assert sorted(sum(SECTIONS.values(), ())) == sorted(command.__name__ for command in EXAMPLES)
+    assert all(out.count(f"\n  {command.__name__} ") == 1 for command in EXAMPLES)
+    code, out, _ = run("evaluate", "--help")
+    assert code == 0 and "\x1b" not in out
+    parts = out.split("\n\n")
+    (read,) = (part for part in parts if part.startswith("How the table of labels is read:"))
+    (written,) = (part for part in parts if part.startswith("What is written:"))
+    (asked,) = (part for part in parts if part.startswith("Question:"))
+    assert "--sep" in read and "--report" in written and "--brief" in written and "--rater" in asked
+    assert "--sep" not in written + asked and out.count("--help") == 1
+
+
+@pytest.mark.parametrize("command", [pytest.param("models", marks=pytest.mark.slow), "prevalence"])
+def test_long_work_says_how_far_it_is(run, small, monkeypatch, command):
+    """What moves the bar is called until all that was planned is done."""
+    calls = []
+
+    @contextmanager
+    def spy(unit):
+        yield lambda done, planned: calls.append((done, planned))
+
+    monkeypatch.setattr(f"jtruth.cli.{command}.progress", spy)
+    quick = ("--models", "one_coin,pooled", "--warmup", 100, "--samples", 100)
+    code, _, err = run(command, small / "labels.csv", *(quick if command == "models" else ()))
+    assert code == 0 and calls[-1][0] == calls[-1][1] > 0, err
+
+
+class Terminal(io.StringIO):
+    """Standard error that says that it is a terminal."""
+
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize("kind", [Terminal, io.StringIO])
+def test_bars_are_for_terminals_and_have_no_colour(monkeypatch, kind):
+    """Into a pipe goes no bar at all; to a terminal none that NO_COLOR would forbid."""
+    screen = kind()
+    monkeypatch.setattr("sys.stderr", screen)
+    monkeypatch.setattr("jtruth.cli.output._DELAY", 0.0)
+    with progress("sweeps") as advance:
+        for done in range(1, 4):
+            advance(done, 3)
+            time.sleep(0.11)
+    drawn = screen.getvalue()
+    assert ("sweeps" in drawn) == (kind is Terminal) and not re.search(r"\x1b\[[0-9;]*m", drawn)
+
+
+def test_neither_terminals_nor_pipes_get_colours(small):
+    """FORCE_COLOR and NO_COLOR alike: help, answer and refusal are plain text."""
+    for variable in ("NO_COLOR", "FORCE_COLOR"):
+        for arguments in (("inspect", small / "labels.csv"), ("inspect", "--help"), ("inspect", "--no")):
+            done = subprocess.run([sys.executable, "-m", "jtruth.cli", *map(str, arguments)],
+                                  capture_output=True, text=True, env=os.environ | {variable: "1"})  # fmt: skip
+            assert done.stdout + done.stderr and "\x1b" not in done.stdout + done.stderr

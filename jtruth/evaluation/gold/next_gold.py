@@ -12,6 +12,7 @@ from jaxtyping import Float, Int
 
 from jtruth._random import as_key, stream
 from jtruth.asking.gold import ask_next, gold_to_halve
+from jtruth.evaluation.assumptions.registry import Progress
 from jtruth.evaluation.gold.pooled import ppi_metric
 from jtruth.evaluation.gold.shares import labels_only_posterior
 from jtruth.evaluation.inputs import read_gold
@@ -30,7 +31,14 @@ class ShareRequest(NamedTuple):
 
 
 def gold_for_share(
-    labels: Labels, code: int, num: int, *, gold: Any = None, level: float = 0.95, key: Any = None
+    labels: Labels,
+    code: int,
+    num: int,
+    *,
+    gold: Any = None,
+    level: float = 0.95,
+    key: Any = None,
+    progress: Progress | None = None,
 ) -> ShareRequest:
     """Which samples to find the truth of next, for the share of one class.
 
@@ -41,6 +49,7 @@ def gold_for_share(
         gold: (samples,) known classes, -1 where unknown; a Series or dict by task id.
         level: of the interval that is to be halved.
         key: a whole number or a JAX key; 0 if None.
+        progress: called with (sweeps done, sweeps planned).
 
     Raises:
         ValueError: more samples wanted than there are without gold, or a class that there is not.
@@ -53,7 +62,7 @@ def gold_for_share(
     if not 0 <= code < labels.num_classes:
         raise ValueError(f"code is {code}, but there are {labels.num_classes} classes")
     key, (known, _) = as_key(key), read_gold(gold, labels)
-    h, _ = labels_only_posterior(labels, stream(key, "labels only, for gold to ask"))
+    h, _ = labels_only_posterior(labels, stream(key, "labels only, for gold to ask"), progress)
     always, names = np.full(labels.num_samples, code), tuple(map(str, labels.class_names))
     halve = None
     if (known >= 0).sum() >= _LEAST:

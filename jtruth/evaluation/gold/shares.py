@@ -26,6 +26,7 @@ from jtruth._page import Page, write_page
 from jtruth._random import Key, as_key, host_rng, stream
 from jtruth._version import __version__
 from jtruth.evaluation._given import as_labels
+from jtruth.evaluation.assumptions.registry import Progress
 from jtruth.evaluation.inputs import read_gold
 from jtruth.evaluation.page import prevalence_page
 from jtruth.evaluation.result import estimate_dict
@@ -130,6 +131,7 @@ def prevalence(
     gold: Any = None,
     assume: str | None = None,
     level: float = 0.95,
+    progress: Progress | None = None,
 ) -> Prevalence:
     """Share of each class in the samples.
 
@@ -142,6 +144,7 @@ def prevalence(
         assume: None, the rule that is safe with what there is; or "independent", for those who can vouch
             that labelers err independently.
         level: probability of the printed intervals.
+        progress: called with (sweeps done, sweeps planned).
 
     Returns:
         A `Prevalence`.
@@ -175,7 +178,7 @@ def prevalence(
         "num_gold": num_gold,
     }
     if num_gold and assume is None:
-        h, doubts = labels_only_posterior(labels, stream(key, "labels only"))
+        h, doubts = labels_only_posterior(labels, stream(key, "labels only"), progress)
         doubts = (*notes, *doubts)
         found = recalibrate(h, known, key=key)
         if not found.converged:
@@ -189,7 +192,7 @@ def prevalence(
                                "class_posterior": None, **about}  # fmt: skip
     if not num_gold and _too_few_labels(labels):
         return Prevalence(warnings=(*notes, NOT_IDENTIFIED), **nothing)
-    fit = fit_joint(labels, gold=known if num_gold else None, key=key)
+    fit = fit_joint(labels, gold=known if num_gold else None, key=key, progress=progress)
     if not fit.usable:
         return Prevalence(warnings=(*notes, *fit.warnings), source=fit, **nothing)
     counts = class_count_draws(fit, labels, known, key=key)
@@ -200,7 +203,9 @@ def prevalence(
                       class_posterior=fit.class_posterior, source=fit, **about)  # fmt: skip
 
 
-def labels_only_posterior(labels: Labels, key: Key) -> tuple[np.ndarray, tuple[str, ...]]:
+def labels_only_posterior(
+    labels: Labels, key: Key, progress: Progress | None = None
+) -> tuple[np.ndarray, tuple[str, ...]]:
     """What the labels alone say of each sample's class, untouched by gold, (samples, classes), and doubts.
 
     The mean of two readings: p(y_i = c | labels) of the joint posterior, which believes that labelers err
@@ -213,7 +218,7 @@ def labels_only_posterior(labels: Labels, key: Key) -> tuple[np.ndarray, tuple[s
     shares = votes / votes.sum(axis=1, keepdims=True)
     doubt = "no sample has three labels"
     if not _too_few_labels(labels):
-        fit = fit_joint(labels, key=key)
+        fit = fit_joint(labels, key=key, progress=progress)
         if fit.usable:
             return 0.5 * (fit.class_posterior + shares), () if fit.converged else fit.warnings
         doubt = fit.warnings[0]
