@@ -250,6 +250,6 @@ def test_neither_terminals_nor_pipes_get_colours(small):
     """FORCE_COLOR and NO_COLOR alike: help, answer and refusal are plain text."""
     for variable in ("NO_COLOR", "FORCE_COLOR"):
         for arguments in (("inspect", small / "labels.csv"), ("inspect", "--help"), ("inspect", "--no")):
-            done = subprocess.run([sys.executable, "-m", "jtruth.cli", *map(str, arguments)],
-                                  capture_output=True, text=True, env=os.environ | {variable: "1"})  # fmt: skip
+            command = [sys.executable, "-m", "jtruth.cli", *map(str, arguments)]
+            done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {variable: "1"})
             assert done.stdout + done.stderr and "\x1b" not in done.stdout + done.stderr
