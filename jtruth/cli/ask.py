@@ -108,7 +108,7 @@ def _truths(asking: Asking, labels: Any, y_pred: Any, given: Any, seed: int) -> 
     for path, samples in ((asking.out, filed), (asking.inclusion, range(len(every)))):
         if path is not None:
             write_table(path, header, [every[i] for i in samples])
-    doubts = (*(() if old is None else old.classes.notes), *doubts)
+    doubts = (*getattr(old.classes, "notes", ()), *doubts) if old is not None else doubts
     head = (
         f"find out the truth of these {asking.num}, all of them, and fill in column {header[1]} of --out: "
         "then it is --gold for evaluate. They are no simple random sample, and its column inclusion says so"

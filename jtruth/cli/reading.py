@@ -74,7 +74,7 @@ def gold_of(path: Path | None, labels: Labels, given: Given, common_only: bool =
         return None
     ways = {INCLUSION: found.inclusion, STRATUM: found.strata}
     unused = tuple(UNUSED.format(name) for name, column in ways.items() if column is not None)
-    return with_tasks(found.classes, labels.tasks, (*found.classes.notes, *unused))
+    return with_tasks(found.classes, labels.tasks, (*getattr(found.classes, "notes", ()), *unused))
 
 
 def gold_sample_of(path: Path | None, labels: Labels, given: Given, common_only: bool = False) -> Gold | None:

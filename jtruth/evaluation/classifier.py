@@ -29,6 +29,7 @@ from jtruth.evaluation.assumptions.registry import (
 )  # fmt: skip
 from jtruth.evaluation.assumptions.sensitivity import Basis
 from jtruth.evaluation.checks.chance import chance_check
+from jtruth.evaluation.checks.prior_driven import prior_check
 from jtruth.evaluation.checks.verdicts import given_checks, learned_checks, refused
 from jtruth.evaluation.gold.answer import gold_answer, without_gold
 from jtruth.evaluation.gold.pooled import GoldPosterior, GoldSampling
@@ -145,6 +146,7 @@ def evaluate(
         answer, kind = _tars.tars_answer(data, model, noise, key), _tars.KIND
     else:
         answer = _answer(data, model, method, key)
+    about_prior = prior_check(data, model.fit, level) if learned and answered and not pooled else ()
     metrics = estimates(answer.table, answer.classes, answer.positive)
     sentence = GROUPS[INDEPENDENT] + (_tars.TARGET if method == _tars.TARS else "")
     return Evaluation(
@@ -163,7 +165,12 @@ def evaluate(
         labelers=model.labelers,
         baselines={"majority_vote": vote_metrics(data, answer)} if data.labels is not None else {},
         assumptions=rows or (Assumption(INDEPENDENT, sentence, metrics, None, answer.table),),
-        checks=(*_checks(data, model, noise, order, key), *chance_check(data, model), *about_gold),
+        checks=(
+            *_checks(data, model, noise, order, key),
+            *chance_check(data, model),
+            *about_gold,
+            *about_prior,
+        ),
         warnings=tuple(dict.fromkeys((*model.warnings, *inputs.warnings(data), *answer.warnings))),
         advice=advice,
         num_gold=data.num_gold,

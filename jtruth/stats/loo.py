@@ -49,7 +49,24 @@ def psis_loo(log_p: Float[np.ndarray, "chains draws observations"], relative_ess
     step = max(1, _BLOCK // max(grid * size, draws))
     parts = [_terms(rows[first : first + step], size) for first in range(0, len(rows), step)]
     elpd, k = (np.concatenate(part) if part else np.zeros(0) for part in zip(*parts, strict=True))
-    return PsisLoo(elpd, k, float(min(1 - 1 / np.log10(draws), 0.7)))
+    return PsisLoo(elpd, k, good_shape(draws))
+
+
+def smoothed_weights(
+    log_w: Float[np.ndarray, "rows draws"], relative_ess: float | int
+) -> tuple[Float[np.ndarray, "rows draws"], Float[np.ndarray, " rows"]]:
+    """Log importance weights with the largest of each row replaced by quantiles of a Pareto law, and k.
+
+    Args:
+        log_w: up to a constant of each row; the smoothed ones are at most the largest given.
+        relative_ess: as in `psis_loo`.
+    """
+    return _smoothed(np.asarray(log_w, np.float64), _tail_size(log_w.shape[1], float(relative_ess)))
+
+
+def good_shape(draws: int) -> float:
+    """The Pareto k above which an importance estimate of so many draws is not to be trusted."""
+    return float(min(1 - 1 / np.log10(draws), 0.7))
 
 
 def sum_and_error(pointwise: Float[np.ndarray, " observations"]) -> tuple[float, float]:
@@ -64,21 +81,27 @@ def _tail_size(draws: int, relative_ess: float) -> int:
 
 def _terms(log_p: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
     """(elpd, k) of a block of rows (rows, draws)."""
-    log_w = -log_p - (-log_p).max(axis=1, keepdims=True)
+    log_w, k = _smoothed(-log_p, size)
+    return _log_ratio(log_w + log_p, log_w), k
+
+
+def _smoothed(log_w: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
+    """(log weights, k) of rows (rows, draws), the `size` largest smoothed; k infinite if they cannot be."""
+    log_w = log_w - log_w.max(axis=1, keepdims=True)
     if not _FEWEST <= size < log_w.shape[1]:
-        return _log_ratio(log_w + log_p, log_w), np.full(len(log_p), np.inf)
+        return log_w, np.full(len(log_w), np.inf)
     order = np.argpartition(log_w, -size - 1, axis=1)[:, -size - 1 :]
     order = np.take_along_axis(order, np.take_along_axis(log_w, order, axis=1).argsort(axis=1), axis=1)
     ordered = np.take_along_axis(log_w, order, axis=1)
     cutoff, tail = np.exp(ordered[:, :1]), ordered[:, 1:]
-    k, smoothed = np.zeros(len(log_p)), tail.copy()
+    k, smoothed = np.zeros(len(log_w)), tail.copy()
     vary = np.flatnonzero(tail[:, -1] - tail[:, 0] >= np.finfo(float).tiny)
     if vary.size:
         k[vary], sigma = _pareto_fit(np.exp(tail[vary]) - cutoff[vary])
         found = _pareto_quantiles(k[vary], sigma, cutoff[vary, 0], size)
         smoothed[vary] = np.where(np.isfinite(found), np.minimum(found, tail[vary, -1:]), tail[vary])
     np.put_along_axis(log_w, order[:, 1:], smoothed, axis=1)
-    return _log_ratio(log_w + log_p, log_w), k
+    return log_w, k
 
 
 def _log_ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:

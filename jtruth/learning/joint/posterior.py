@@ -33,6 +33,7 @@ from jtruth.learning.joint._inputs import (
 )
 from jtruth.learning.joint._rows import Rows, label_columns, merge_samples
 from jtruth.learning.joint.guard import Switching, check_identified, check_switching
+from jtruth.learning.joint.log_prior import LogPrior, log_prior
 from jtruth.learning.joint.models import MODELS, Build, hold_share
 from jtruth.sampling import STANDARD, Convergence, Effort, GibbsRun, run_gibbs
 from jtruth.sampling.model import Observed, prediction_columns
@@ -58,6 +59,7 @@ class JointPosterior(NamedTuple):
     dependence: str
     warnings: tuple[str, ...]
     pointwise: RowLikelihood | None = None  # log p(one sample | draw), where it was asked for
+    log_prior: LogPrior | None = None  # of every draw of `matrices`, under independence
 
     @property
     def converged(self) -> bool:
@@ -187,6 +189,7 @@ def fit_joint(
     informed = pseudo_counts is not None and bool(np.any(pseudo_counts))
     shape = (built.model.num_classes, built.model.num_strata)
     found = gather(run, labels, rows, shape, predicted, known, informed, name)
+    found = found._replace(log_prior=log_prior(built.model, found) if name == "independent" else None)
     return found._replace(pointwise=of_gibbs(built.model, observed, run.large)) if pointwise else found
 
 

@@ -1,0 +1,89 @@
+"""Would the answer be another one if the prior counted half or twice as much?
+
+Where samples are few, or one class is rare, an interval may say what the prior of the error rates says rather
+than what the labels do. Power scaling (`jtruth.stats.power_scaling`) shows it without another fit: the draws
+of the joint posterior are weighted as if its prior had been raised to the power 1/2 and 2. Where an end of a
+headline interval moves by more than a third of the interval's width the answer is called prior-driven, with
+both versions. Power 2 is left out where the squared Dirichlet priors would not be laws (concentrations of at
+most 1/2: more than two classes). Priors that are learned from the labels themselves (`jtruth.sampling.alike`)
+are part of the model and stay as they are; the sentence says what was scaled. Under a sensitivity range it
+speaks of the member of independent errors, whose prior is at hand. Where a class has a handful of samples the
+ends of its intervals are fractions of few, and one step between them can be a third of the width.
+"""
+
+import numpy as np
+
+from jtruth.evaluation.answers import answer_of
+from jtruth.evaluation.inputs import Inputs
+from jtruth.evaluation.result import Check
+from jtruth.learning.joint.log_prior import LogPrior
+from jtruth.learning.joint.posterior import JointPosterior
+from jtruth.stats.chains import effective_sample_size
+from jtruth.stats.draws import DrawsEstimate
+from jtruth.stats.power_scaling import equal_draws, power_scaled
+from jtruth.tables.posterior import estimates
+
+NAME = "prior-driven"
+METRICS = ("recall", "precision", "accuracy")
+POWERS = {0.5: "half", 2.0: "twice"}
+MOST = 1 / 3  # of the width, that an end may move
+DRIVEN = (
+    "{} would be [{:.2f}, {:.2f}] instead of [{:.2f}, {:.2f}] if the prior of {} counted {}: prior-driven"
+)
+STEADY = "no end moves by more than {:.0%} of its interval if the prior of {} counts {}"
+BLIND = "the draws do not say what the answer would be if the prior of {} counted {} (Pareto k {:.2f})"
+_FEWEST = 200  # draws
+
+
+def prior_check(data: Inputs, fit: JointPosterior | None, level: float) -> tuple[Check, ...]:
+    """The check of the joint posterior under independence; nothing where no prior is fixed or can be scaled.
+
+    Args:
+        data: what was judged.
+        fit: with its log prior.
+        level: of the intervals.
+    """
+    prior = None if fit is None else fit.log_prior
+    if fit is None or fit.counts is None or prior is None or prior.values.size < _FEWEST:
+        return ()
+    powers = [power for power in POWERS if prior.proper(power)]
+    if np.ptp(prior.values) == 0:  # flat: raising it changes nothing
+        return ()
+    answer = answer_of(fit.counts[fit.matrix_draw], data)
+    laws = estimates(answer.table, answer.classes, answer.positive)
+    draws = {name: laws[name].draws for name in METRICS if isinstance(laws.get(name), DrawsEstimate)}
+    return (judged(draws, prior, powers, level, _relative_ess(fit, prior)),)
+
+
+def judged(
+    draws: dict[str, np.ndarray], prior: LogPrior, powers: list[float], level: float, relative_ess: float
+) -> Check:
+    """The verdict; `draws` (draws,) by metric. The interval that moves most is named."""
+    what = ", ".join(prior.covers[:-1]) + " and " * (len(prior.covers) > 1) + prior.covers[-1]
+    said = " or ".join(POWERS[power] for power in powers)
+    found = [(power, power_scaled(prior.values, power, relative_ess)) for power in powers]
+    bad = next(((power, scaled) for power, scaled in found if not scaled.reliable), None)
+    if bad is not None:
+        text = BLIND.format(what, POWERS[bad[0]], bad[1].pareto_k)
+        return Check(NAME, None, None, "cannot be seen", text)
+    most, sentence = 0.0, ""
+    for name, values in draws.items():
+        values = np.asarray(values, np.float64)
+        low, high, _ = DrawsEstimate(values).interval(level)
+        for power, scaled in found:
+            other = DrawsEstimate(equal_draws(values, scaled.weights, values.size)).interval(level)
+            moved = max(abs(other.low - low), abs(other.high - high))
+            share = moved / (high - low) if high > low else 0.0
+            if share > most:
+                most = share
+                sentence = DRIVEN.format(name, other.low, other.high, low, high, what, POWERS[power])
+    if most > MOST:
+        return Check(NAME, most, None, "does not fit", sentence)
+    return Check(NAME, most, None, "fits", STEADY.format(most, what, said))
+
+
+def _relative_ess(fit: JointPosterior, prior: LogPrior) -> float:
+    """Effective sample size of the log prior over the number of its draws."""
+    chains = np.unique(fit.chain).size
+    ess = float(effective_sample_size(prior.values.reshape(chains, -1, 1))[0])
+    return float(np.clip(ess / prior.values.size, 1e-3, 1.0)) if np.isfinite(ess) else 1.0

@@ -1,0 +1,81 @@
+"""Power scaling of the joint posterior: against another fit with the other prior, and what answers say."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import jtruth as jt
+from jtruth.evaluation.checks.prior_driven import NAME, judged
+from jtruth.learning.joint.log_prior import LogPrior
+from jtruth.learning.joint.posterior import fit_joint
+from jtruth.stats.chains import effective_sample_size
+from jtruth.stats.power_scaling import power_scaled
+
+
+def simulated(size, share, right=0.85, seed=0):
+    """Predictions and labels of three labelers, all right as often."""
+    rng = np.random.default_rng(seed)
+    y = (np.arange(size) < share * size).astype(int)
+    z = np.where(rng.random((size, 4)) < right, y[:, None], 1 - y[:, None])
+    return z[:, 3], jt.Labels.from_matrix(z[:, :3], 2)
+
+
+@pytest.fixture(scope="module")
+def few():
+    """60 samples, 6 of them positive: rows of a fixed prior, of which the positive one is hardly seen."""
+    y_pred, labels = simulated(60, 0.1)
+    return y_pred, labels, fit_joint(labels, y_pred=y_pred, key=0)
+
+
+def test_the_density_is_that_of_scipy(few):
+    fit = few[2]
+    draw, row = fit.matrix_draw[:50], {0: (2.0, 1.0), 1: (1.0, 2.0)}
+    exact = np.zeros(50)
+    for c in (0, 1):
+        for theta in (*np.moveaxis(fit.matrices[:50, :, c].astype(float), 1, 0), fit.classifier[draw, c]):
+            exact += [stats.beta(*row[c]).logpdf(p) for p in theta[:, 0]]
+    ours = fit.log_prior.values[:50]
+    np.testing.assert_allclose(ours - ours[0], exact - exact[0], atol=1e-4)
+    assert fit.log_prior.covers == ("classes", "labelers", "classifier")
+    assert fit.log_prior.least == 1.0 and fit.log_prior.proper(100.0)
+
+
+def test_as_if_fitted_with_the_squared_prior(few):
+    """Dirichlet(2, 1) squared is Dirichlet(3, 1). Five standard errors of each mean: 1e-5 for both."""
+    y_pred, labels, fit = few
+    again = fit_joint(labels, y_pred=y_pred, key=1, diagonal=3.0, off_diagonal_total=1.0)
+    scaled = power_scaled(fit.log_prior.values, 2.0)
+    assert scaled.reliable
+    for ours, theirs in ((fit.classifier[fit.matrix_draw, 1, 1], again.classifier[:, 1, 1]),
+                         (fit.prior[fit.matrix_draw, 1], again.prior[:, 1])):  # fmt: skip
+        ess = [float(effective_sample_size(v.reshape(4, -1, 1))[0]) for v in (ours, theirs)]
+        mean = scaled.weights @ ours
+        error = (scaled.weights**2 @ (ours - mean) ** 2 * ours.size / ess[0] + theirs.var() / ess[1]) ** 0.5
+        assert abs(mean - theirs.mean()) < 5 * error
+
+
+@pytest.mark.parametrize("given, verdict", [((60, 0.03, 0.95), "does not fit"), ((60, 0.5), "fits")])
+def test_what_answers_say(given, verdict):
+    """Two positives of sixty: the prior has a say in recall or precision. Thirty: it has not."""
+    y_pred, labels = simulated(*given)
+    found = jt.evaluate(y_pred, labels, assume="independent", key=0)
+    (check,) = [c for c in found.checks if c.name == NAME]
+    assert check.verdict == verdict and "of classes, labelers and classifier" in check.message
+
+
+def test_verdicts():
+    """A prior that pulls a number up moves it; one of nothing does not; one out of reach cannot be judged."""
+    x = np.random.default_rng(3).beta(4, 4, 4000)
+    strong = LogPrior(6 * np.log(x), 7.0, ("classes",))
+    found = judged({"recall": x}, strong, [0.5, 2.0], 0.95, 1.0)
+    assert (
+        found.verdict == "does not fit" and "recall would be [" in found.message and found.statistic > 1 / 3
+    )
+    weak = LogPrior(0.1 * np.log(x), 1.1, ("classes",))
+    assert judged({"recall": x}, weak, [0.5, 2.0], 0.95, 1.0).verdict == "fits"
+    far = LogPrior(np.random.default_rng(4).normal(0, 30, 4000), 7.0, ("classes",))
+    assert judged({"recall": x}, far, [0.5, 2.0], 0.95, 1.0).verdict == "cannot be seen"
+
+
+def test_more_classes_are_not_squared():
+    assert not LogPrior(np.zeros(3), 1 / 3, ()).proper(2.0) and LogPrior(np.zeros(3), 1 / 3, ()).proper(0.5)
