@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from jtruth.cli.options import Beside, Columns, Draws, LabelsFile
-from jtruth.cli.output import Output, check_writable
+from jtruth.cli.output import Reported, check_writable
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,11 @@ class Queue:
 
 
 def clean(
-    source: LabelsFile, queue: Queue, draws: Draws, columns: Columns, beside: Beside, output: Output
+    source: LabelsFile, queue: Queue, draws: Draws, columns: Columns, beside: Beside, output: Reported
 ) -> None:
     """Which labels should an expert check? With features those that help a model, else label issues."""
     from jtruth._validation.text import read_bytes
+    from jtruth.cleaning.page import clean_page
     from jtruth.cleaning.request import clean_request
     from jtruth.cli import reading
     from jtruth.io import read_features, read_predictions
@@ -70,4 +71,4 @@ def clean(
         budget=queue.budget, strategy=queue.strategy, state_file=queue.state,
         seed=draws.seed, level=draws.level,
     )  # fmt: skip
-    output.give(text, answer)
+    output.give_page(text, answer, lambda: clean_page(answer), draws.seed)

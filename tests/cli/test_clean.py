@@ -34,7 +34,7 @@ def test_a_queue_goes_on_where_it_stopped(run, files):
     folder, y, name = files
     common = ["clean", folder / "labels.csv", "--features", folder / "x.csv",
               "--noise", folder / "noise.json", "--budget", 5, "--state", folder / "state.json",
-              "--json", folder / "out.json"]  # fmt: skip
+              "--json", folder / "out.json", "--report", folder / "out.html"]  # fmt: skip
     code, out, err = run(*common)
     assert code == 0, err
     first = [row["task"] for row in json.loads((folder / "out.json").read_text())["queue"]]
@@ -43,6 +43,9 @@ def test_a_queue_goes_on_where_it_stopped(run, files):
     code, out, err = run(*common, "--gold", folder / "gold.csv")
     assert code == 0 and "5 answers so far" in out, err
     answer = json.loads((folder / "out.json").read_text())
+    page = (folder / "out.html").read_text()
+    assert "Which labels should an expert check?" in page and "5 answers so far" in page
+    assert all(f">{row['task']}<" in page and row["reason"] in page for row in answer["queue"])
     assert not set(first) & {row["task"] for row in answer["queue"]} and answer["num_answers"] == 5
     code, _, err = run(*common, "--strategy", "random")
     assert code == 2 and "a state of other strategy" in err
@@ -53,7 +56,7 @@ def test_label_issues_without_features(run, files):
     code, out, err = run("clean", folder / "labels.csv", "--noise", folder / "noise.json", "--budget", 4)
     assert code == 0 and "labels are expected to be wrong" in out, err
     code, out, err = run("clean", folder / "labels.csv", "--predictions", folder / "p.csv",
-                         "--budget", 4, "--json", folder / "o.json")  # fmt: skip
+                         "--budget", 4, "--json", folder / "o.json", "--report", folder / "o.html")  # fmt: skip
     assert code == 0, err
     answer = json.loads((folder / "o.json").read_text())
     assert (
@@ -61,6 +64,9 @@ def test_label_issues_without_features(run, files):
         and len(answer["queue"]) == 4
     )
     assert answer["queue"][0]["p_wrong"] > 0.5
+    page, low, high = (folder / "o.html").read_text(), *answer["interval"]
+    assert f"{answer['expected_wrong']:.1f} [{low:.0f}, {high:.0f}] labels are expected to be wrong" in page
+    assert all(f"{row['task']}, w: {row['label']}" in page for row in answer["queue"])
 
 
 @pytest.mark.parametrize(
