@@ -1,4 +1,4 @@
-"""The queue of `jtruth clean` as a page to forward, from its dictionary: what to check, why, and when to stop."""
+"""The queue of `jtruth clean` as a page to forward: what to check, why, and when to stop."""
 
 from typing import Any
 

@@ -56,7 +56,8 @@ def test_label_issues_without_features(run, files):
     code, out, err = run("clean", folder / "labels.csv", "--noise", folder / "noise.json", "--budget", 4)
     assert code == 0 and "labels are expected to be wrong" in out, err
     code, out, err = run("clean", folder / "labels.csv", "--predictions", folder / "p.csv",
-                         "--budget", 4, "--json", folder / "o.json", "--report", folder / "o.html")  # fmt: skip
+                         "--budget", 4, "--json", folder / "o.json", "--report",
+                         folder / "o.html")  # fmt: skip
     assert code == 0, err
     answer = json.loads((folder / "o.json").read_text())
     assert (
