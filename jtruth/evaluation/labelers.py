@@ -12,6 +12,8 @@ from jtruth._random import as_key, stream
 from jtruth._version import __version__
 from jtruth.evaluation._given import as_labels
 from jtruth.evaluation.checks.verdicts import labeler_checks, refused
+from jtruth.evaluation.gold.labelers import right_shares
+from jtruth.evaluation.gold.shares import labels_only_posterior
 from jtruth.evaluation.inputs import read_gold, read_labelled
 from jtruth.evaluation.labelers_text import contradicted, labelers_text
 from jtruth.evaluation.page import labelers_page
@@ -40,7 +42,7 @@ class LabelerReport:
 
     level: float
     classes: tuple[str, ...]
-    rows: tuple[dict[str, Any], ...]  # worker, num_labels, accuracy, low, high, share_right, confusion_matrix
+    rows: tuple[dict[str, Any], ...]  # worker, num_labels, accuracy, low, high, ...: see to_dict
     prior: tuple[float, ...]
     warnings: tuple[str, ...]
     posterior: JointPosterior
@@ -111,7 +113,9 @@ def evaluate_labelers(
     Args:
         labels: the noisy labels.
         key: a whole number or a JAX key; 0 if None.
-        gold: (samples,) known classes, -1 where unknown; or a Series or dict by task id.
+        gold: (samples,) known classes, -1 where unknown; or a Series or dict by task id. A random part of all
+            samples: each labeler's `right_by_gold` is then the share of their labels that are right, by PPI++
+            or, below five labels of known truth, by counting (`jtruth.evaluation.gold.labelers`).
         order: (samples,) when each sample was labelled, on any scale; adds a check for labelers who change.
         level: probability of the shortest intervals.
         progress: called with (sweeps done, sweeps planned).
@@ -136,6 +140,10 @@ def evaluate_labelers(
     named = bool((known >= 0).any())
     counts = labels.labels_per_labeler()
     workers = labels.workers or tuple(range(labels.num_labelers))
+    by_gold, unaided = [None] * labels.num_labelers, ()
+    if (known >= 0).any():
+        alone, unaided = labels_only_posterior(labels, stream(key, "labelers without gold"))
+        by_gold = right_shares(labels, alone, known, level)
     rows, right = [], expected_right(labels, fit.class_posterior)
     for t in np.argsort(fit.labeler_accuracy.mean(0), kind="stable"):
         law = DrawsEstimate(fit.labeler_accuracy[:, t])
@@ -151,6 +159,7 @@ def evaluate_labelers(
                 "low": low,
                 "high": high,
                 "share_right": None if np.isnan(right[t]) else float(right[t]),
+                "right_by_gold": None if (share := by_gold[t]) is None else share._asdict(),
                 "confusion_matrix": {
                     "mean": fit.mean_matrices[t].tolist(),
                     "low": ends[:, 0].reshape(shape).tolist(),
@@ -159,7 +168,7 @@ def evaluate_labelers(
             }
         )
     doubts = (MISFIT,) if contradicted([check._asdict() for check in checks]) else ()
-    warnings = (*notes, *doubts, *fit.warnings, *(() if named else (ONLY_GOLD,)))
+    warnings = (*notes, *doubts, *dict.fromkeys((*fit.warnings, *unaided)), *(() if named else (ONLY_GOLD,)))
     assumed = (INDEPENDENT,) if named else (INDEPENDENT, MORE_RIGHT)
     return LabelerReport(
         level,

@@ -8,6 +8,7 @@ report, which has no such range, says that it has no answer to headline and whos
 from typing import Any
 
 from jtruth._validation.terminal import plain
+from jtruth.evaluation.gold.labelers import ESTIMAND
 from jtruth.evaluation.text import check_lines, loudest, odd_lines
 
 DOUBTS = ("label patterns", "pairwise agreement", "labeler misfit", "labelers share errors")
@@ -37,11 +38,29 @@ def labelers_text(d: dict[str, Any]) -> str:
         return "\n".join(["No answer.", *d["warnings"]])
     doubt = loudest(d["checks"])
     lines = [labelers_headline(d), *([doubt] if doubt else [])]
-    lines += [*(f"assumed: {sentence}" for sentence in d["assumed"]), "", *_table(d)]
+    lines += [*(f"assumed: {sentence}" for sentence in d["assumed"]), "", *_by_gold(d), *_table(d)]
     lines += [*check_lines(d["checks"]), *odd_lines(d["suspicious"])]
     if d["warnings"]:
         lines += ["", "warnings", *(f"  {text}" for text in d["warnings"])]
     return "\n".join(lines)
+
+
+def _by_gold(d: dict[str, Any]) -> list[str]:
+    """What gold says of each labeler, whatever they share; nothing without gold."""
+    found = [(plain(r["worker"]), r["right_by_gold"]) for r in d["labelers"] if r.get("right_by_gold")]
+    if not found:
+        return []
+    width = max(6, *(len(worker) for worker, _ in found))
+    lines = [
+        f"{worker:>{width}}  {g['mean']:.2f} [{g['low']:.2f}, {g['high']:.2f}]  "
+        f"{g['num_gold']} labels of known truth, {g['rule']}"
+        for worker, g in found
+    ]
+    if len(lines) > _SHOWN + _LAST:
+        left = f"{'...':>{width}}  {len(lines) - _SHOWN - _LAST} more labelers in the JSON"
+        lines = [*lines[:_SHOWN], left, *lines[-_LAST:]]
+    head = f"by gold, even if labelers share errors: {ESTIMAND} [{100 * d['level']:g} % interval]"
+    return [head, *lines, "", "by the model, gold taken as known classes:"]
 
 
 def _table(d: dict[str, Any]) -> list[str]:

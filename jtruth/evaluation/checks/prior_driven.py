@@ -51,7 +51,7 @@ def prior_check(data: Inputs, fit: JointPosterior | None, level: float) -> tuple
         return ()
     answer = answer_of(fit.counts[fit.matrix_draw], data)
     laws = estimates(answer.table, answer.classes, answer.positive)
-    draws = {name: laws[name].draws for name in METRICS if isinstance(laws.get(name), DrawsEstimate)}
+    draws = {name: law.draws for name in METRICS if isinstance(law := laws.get(name), DrawsEstimate)}
     return (judged(draws, prior, powers, level, _relative_ess(fit, prior)),)
 
 
