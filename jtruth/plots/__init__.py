@@ -10,6 +10,7 @@ vote, a star or dotted line the true value. Colours are those of Okabe and Ito, 
 colour blindness tell apart.
 """
 
+from jtruth.plots.answers import plot_checks, plot_confusion, plot_labelers
 from jtruth.plots.calibration import (
     plot_calibration_map,
     plot_concentrations,
@@ -29,13 +30,16 @@ __all__ = [
     "PrecisionRecallDisplay",
     "RocDisplay",
     "plot_calibration_map",
+    "plot_checks",
     "plot_classifiers",
     "plot_comparison",
     "plot_concentrations",
+    "plot_confusion",
     "plot_curve_density",
     "plot_curves",
     "plot_estimate",
     "plot_joint",
+    "plot_labelers",
     "plot_metrics",
     "plot_path",
     "plot_reliability",

@@ -52,13 +52,13 @@ def plot_metrics(
     ax = new_axes(ax, len(metrics) + len(assumptions))
     for k, (metric, law) in enumerate(metrics.items()):
         if np.isnan(law.mean):
-            _note(ax, -k, "not identified")
+            note_row(ax, -k, "not identified")
         else:
             low, high, _ = law.interval(evaluation.level)
             least = min(least, low)
             ax.plot([low, high], [-k, -k], color=BLUE, lw=5, alpha=0.45, solid_capstyle="butt")
             mark(ax, law.mean, -k, "o", BLUE)
-            _note(ax, -k, f"{law.mean:.3f}  [{low:.3f}, {high:.3f}]")
+            note_row(ax, -k, f"{law.mean:.3f}  [{low:.3f}, {high:.3f}]")
             for j, assumption in enumerate(assumptions):
                 one, height = assumption.metrics[metric], -k - _FIRST - _STEP * j
                 ends, color = one.interval(evaluation.level), _LINES[j % len(_LINES)]
@@ -70,7 +70,7 @@ def plot_metrics(
             ax.vlines(ideal[metric], -k - 0.3, -k + 0.3, color="black", ls=":")
     posterior = evaluation.interval_kind == "posterior"
     kind = f"{percent(evaluation.level)} {'interval' if posterior else evaluation.interval_kind}"
-    _rows(ax, [title(metric) for metric in metrics])
+    name_rows(ax, [title(metric) for metric in metrics])
     lowest = max(0.4, _FIRST + _STEP * len(assumptions))  # below the last row's lines
     ax.set(xlim=(1.05 * least, 1), ylim=(1 - len(metrics) - lowest, 0.6), xlabel=f"value and {kind}")
     keys = [key("o", _POINT.get(evaluation.interval_kind, "point in the middle"), BLUE)]
@@ -118,7 +118,7 @@ def plot_comparison(
             interval = answer.interval(level)
             ax.plot(interval[:2], [-row] * 2, color=color, lw=4, alpha=0.5, solid_capstyle="butt")
             mark(ax, answer.mean, -row, "d", color)
-            _note(ax, -row, f"{interval.low:.3f} to {interval.high:.3f}, no law")
+            note_row(ax, -row, f"{interval.low:.3f} to {interval.high:.3f}, no law")
             continue
         if not isinstance(answer, Estimate) or id(answer) not in curves:
             numbers = np.atleast_1d(answer.mean if isinstance(answer, Estimate) else answer)
@@ -127,7 +127,7 @@ def plot_comparison(
             for number in numbers:
                 mark(ax, number, -row, "d", color)
             ends = f"{numbers.min():.3f} to {numbers.max():.3f}" if numbers.size else "not defined"
-            _note(ax, -row, f"{numbers[0]:.3f}" if numbers.size == 1 else ends)
+            note_row(ax, -row, f"{numbers[0]:.3f}" if numbers.size == 1 else ends)
             continue
         x, density = curves[id(answer)]
         ax.fill_between(x, -row, -row + unit * density, color=color, alpha=0.25, lw=0)
@@ -137,7 +137,7 @@ def plot_comparison(
         mark(ax, answer.mean, -row - 0.1, "o", color)
         mark(ax, answer.mode, -row - 0.26, "^", color)
         interval = answer.interval(level)
-        _note(ax, -row, f"{answer.mean:.3f}  [{interval.low:.3f}, {interval.high:.3f}]")
+        note_row(ax, -row, f"{answer.mean:.3f}  [{interval.low:.3f}, {interval.high:.3f}]")
     keys = [key("o", "mean"), key("^", "mode"), Patch(color=GREY, alpha=0.5, label=percent(level))]
     ranges = [isinstance(answer, Estimate) and _is_range(answer) for answer in answers.values()]
     keys += [key("d", "the middle of a range")] if any(ranges) else []
@@ -145,7 +145,7 @@ def plot_comparison(
     if ideal is not None:
         ax.axvline(ideal, color="black", ls=":")
         keys += [Line2D([], [], color="black", ls=":", label=TRUE)]
-    _rows(ax, list(answers))
+    name_rows(ax, list(answers))
     ax.set(ylim=(0.5 - len(answers), 0.75), xlabel=title(metric))
     _legend_above(ax, keys)
     return ax
@@ -156,12 +156,13 @@ def _is_range(answer: Estimate) -> bool:
     return bool(np.isnan(answer.sd)) and not np.isnan(answer.mean)
 
 
-def _note(ax: Axes, y: float, text: str) -> None:
+def note_row(ax: Axes, y: float, text: str) -> None:
     """Numbers at the right edge of a row."""
     ax.text(1.02, y, text, va="center", fontsize="small", transform=ax.get_yaxis_transform())
 
 
-def _rows(ax: Axes, names: list[str]) -> None:
+def name_rows(ax: Axes, names: list[str]) -> None:
+    """Names of rows at 0, -1, -2, ... instead of a frame."""
     ax.set_yticks([-k for k in range(len(names))], labels=names)
     ax.tick_params(axis="y", length=0)
     ax.spines[["top", "right", "left"]].set_visible(False)
