@@ -270,7 +270,7 @@ def test_labelers_report(dentists):
         assert row["low"] < row["accuracy"] < row["high"] and row["num_labels"] == 3869
         np.testing.assert_allclose(np.sum(row["confusion_matrix"]["mean"], 1), 1, atol=1e-9)
     json.dumps(report.to_dict(), allow_nan=False)
-    assert "worst" not in str(report) and "accuracy from" in str(report)
+    assert "worst" not in str(report) and "labeler, accuracy [interval]" in str(report)
     alone = jt.evaluate_labelers(jt.Labels.from_matrix(np.array([[0], [1], [1]]), 2), key=jax.random.key(0))
     assert alone.rows == () and "Not identified" in str(alone)
 
