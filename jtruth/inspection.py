@@ -120,9 +120,8 @@ def inspect_labels(
         0.667 0.375
     """
     per_sample, per_labeler, votes = labels.labels_per_sample(), labels.labels_per_labeler(), labels.counts()
-    sample, labeler, label = labels.entries()
-    pairs = agreement.labeler_pairs(sample, labeler, label, (labels.num_labelers, labels.num_samples))
-    num_pairs = int(pairs.shared.sum())
+    pairs = _pairs(labels)
+    num_pairs = int(pairs.met.sum())
     return Inspection(
         num_samples=labels.num_samples,
         num_labelers=labels.num_labelers,
@@ -136,7 +135,7 @@ def inspect_labels(
             "median": float(np.median(per_labeler)),
             "max": int(per_labeler.max()),
         },
-        agreement=int(pairs.agreed.sum()) / num_pairs if num_pairs else None,
+        agreement=int(pairs.agreed_with.sum()) / num_pairs if num_pairs else None,
         coefficients=overall(votes, key),
         findings=tuple(_findings(labels, pairs)),
         notes=labels.notes,
@@ -164,9 +163,13 @@ def inspect_file(
 
 def suspicions(labels: Labels) -> tuple[Finding, ...]:
     """What is odd in these labels, the most serious first: the same for a first look and for every answer."""
-    sample, labeler, label = labels.entries()
-    pairs = agreement.labeler_pairs(sample, labeler, label, (labels.num_labelers, labels.num_samples))
-    return tuple(_findings(labels, pairs))
+    return tuple(_findings(labels, _pairs(labels)))
+
+
+def _pairs(labels: Labels) -> agreement.LabelerPairs:
+    """Who agrees with whom; pair by pair of those who may have copied."""
+    size = labels.num_labelers, labels.num_samples
+    return agreement.labeler_pairs(*labels.entries(), size, at_least=MANY_SHARED)
 
 
 def _findings(labels: Labels, pairs: agreement.LabelerPairs) -> Iterator[Finding]:
@@ -187,7 +190,7 @@ def _findings(labels: Labels, pairs: agreement.LabelerPairs) -> Iterator[Finding
         )
         yield Finding("vocabularies", text)
     groups = agreement.separate_groups(sample, labeler, (labels.num_labelers, labels.num_samples))
-    if groups > 1 and pairs.shared.nnz:
+    if groups > 1 and pairs.met.any():
         text = f"The labelers fall into {groups} groups without a common sample: compare only within a group."
         yield Finding("separate_groups", text)
     opposed = _opposed(labels, pairs)
@@ -241,13 +244,7 @@ def _opposed(labels: Labels, pairs: agreement.LabelerPairs) -> np.ndarray:
     share = labels.counts().sum(axis=0) / max(1, labels.num_labels)
     chance = np.bincount(labeler, weights=share[label], minlength=labels.num_labelers) / number
     least = chance - 3 * np.sqrt(chance * (1 - chance) / number)
-    shared, agreed = _totals(pairs)
-    return (shared >= MANY_SHARED) & (agreed < least * shared)
-
-
-def _totals(pairs: agreement.LabelerPairs) -> tuple[np.ndarray, np.ndarray]:
-    """For each labeler the number of comparisons with others, and of those that agree."""
-    return np.asarray(pairs.shared.sum(axis=1)).ravel(), np.asarray(pairs.agreed.sum(axis=1)).ravel()
+    return (pairs.met >= MANY_SHARED) & (pairs.agreed_with < least * pairs.met)
 
 
 def _constant(labels: Labels) -> np.ndarray:
@@ -268,8 +265,7 @@ def _never_twice(labels: Labels) -> np.ndarray:
 
 def _next_steps(labels: Labels, pairs: agreement.LabelerPairs, file: str) -> Iterator[Step]:
     """Commands worth running, each with what it answers."""
-    shared, agreed = _totals(pairs)
-    if not shared.any():
+    if not pairs.met.any():
         yield Step("", "No sample has labels of two labelers: how good they are is not identified.")
         yield Step("", "Let a second labeler label some samples, or add gold labels or known error rates:")
         yield Step(f"jtruth evaluate {file} --predictions PRED.csv --gold GOLD.csv", "gold for some samples")
@@ -283,8 +279,8 @@ def _next_steps(labels: Labels, pairs: agreement.LabelerPairs, file: str) -> Ite
         )
         return
     yield Step(f"jtruth labelers {file}", "how good each labeler is")
-    known = (shared > 0) & (number >= max(FEW_LABELS, float(np.median(number)))) & _never_twice(labels)
+    known = (pairs.met > 0) & (number >= max(FEW_LABELS, float(np.median(number)))) & _never_twice(labels)
     if known.any():
-        worst = int(np.argmin(np.where(known, agreed / np.maximum(1, shared), np.inf)))
+        worst = int(np.argmin(np.where(known, pairs.agreed_with / np.maximum(1, pairs.met), np.inf)))
         name = shlex.quote(str(labels.workers[worst] if labels.workers else worst))
         yield Step(f"jtruth evaluate {file} --rater {name}", "the labeler who agrees least, by the others")

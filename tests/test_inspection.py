@@ -105,6 +105,17 @@ def test_findings(spoil, name, text):
     assert text in look.findings[0].message and f"  - {look.findings[0].message}" in str(look)
 
 
+def test_totals_are_the_sums_over_pairs_and_pairs_of_few_labels_are_left_out():
+    rng = np.random.default_rng(0)
+    sample, labeler, label = rng.integers(0, 12, 60), rng.integers(0, 6, 60), rng.integers(0, 3, 60)
+    every = labeler_pairs(sample, labeler, label, (6, 12))
+    np.testing.assert_array_equal(every.met, every.shared.sum(axis=1))
+    np.testing.assert_array_equal(every.agreed_with, every.agreed.sum(axis=1))
+    one = np.zeros(10_000, np.int64)  # one sample that everybody labels: 50 million pairs
+    many = labeler_pairs(one, np.arange(10_000), one, (10_000, 1), at_least=20)
+    assert not many.shared.nnz and (many.met == 9999).all() and (many.agreed_with == 9999).all()
+
+
 def test_pairs_are_counted_from_the_first_label_of_each():
     """Labeler 0 changes his mind on sample 0; only what he said first is compared."""
     sample, labeler, label = (np.array(v) for v in ([0, 0, 0, 1, 1], [0, 0, 1, 0, 1], [1, 0, 0, 1, 1]))

@@ -8,9 +8,11 @@ from scipy import sparse
 
 @dataclass(frozen=True)
 class LabelerPairs:
-    """Counts for pairs of different labelers, symmetric, from the first label of each for a sample."""
+    """Counts from the first label of each labeler for a sample; matrices of pairs are symmetric."""
 
     num_first: int  # labels that are the first of their labeler for the sample
+    met: np.ndarray  # (labelers,) labels of others on the samples of each
+    agreed_with: np.ndarray  # (labelers,) ... that are the same as his
     shared: sparse.csr_array  # (labelers, labelers) samples that both labelled
     agreed: sparse.csr_array  # ... on which they gave the same class
     variety: sparse.csr_array  # number of different classes they agreed on
@@ -22,11 +24,22 @@ def first_labels(sample: np.ndarray, labeler: np.ndarray, num_labelers: int) -> 
 
 
 def labeler_pairs(
-    sample: np.ndarray, labeler: np.ndarray, label: np.ndarray, size: tuple[int, int]
+    sample: np.ndarray, labeler: np.ndarray, label: np.ndarray, size: tuple[int, int], at_least: int = 1
 ) -> LabelerPairs:
-    """Shared samples and agreement of every pair of labelers; `size` is (labelers, samples)."""
+    """Shared samples and agreement of labelers; `size` is (labelers, samples).
+
+    The matrices leave out labelers with fewer than `at_least` labels, who cannot share so many samples: one
+    sample with 10 000 labelers has 50 million pairs that mean nothing.
+    """
     first = first_labels(sample, labeler, size[0])
     sample, labeler, label = sample[first], labeler[first], label[first]
+    others = np.bincount(sample, minlength=size[1])[sample] - 1
+    kind = sample.astype(np.int64) * (label.max(initial=0) + 1) + label
+    _, place, alike = np.unique(kind, return_inverse=True, return_counts=True)
+    same = alike[place] - 1
+    met, agreed_with = (np.bincount(labeler, many, size[0]).astype(np.int64) for many in (others, same))
+    kept = np.bincount(labeler, minlength=size[0])[labeler] >= at_least
+    sample, labeler, label = sample[kept], labeler[kept], label[kept]
 
     def overlap(mine: np.ndarray) -> sparse.csr_array:
         ones = np.ones(np.count_nonzero(mine), np.int64)
@@ -41,7 +54,7 @@ def labeler_pairs(
         both = overlap(label == c)
         agreed = agreed + both
         variety = variety + sparse.csr_array((np.ones_like(both.data), both.indices, both.indptr), both.shape)
-    return LabelerPairs(len(first), overlap(label >= 0), agreed, variety)
+    return LabelerPairs(len(first), met, agreed_with, overlap(label >= 0), agreed, variety)
 
 
 def full_agreement(pairs: LabelerPairs, at_least: int) -> list[tuple[int, int, int]]:
