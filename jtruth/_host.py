@@ -91,6 +91,11 @@ def vote_shares(
     return np.where(total > 0, votes / np.where(total > 0, total, 1.0), without)
 
 
+def smoothed_vote_shares(votes: Num[np.ndarray, "samples classes"]) -> Float[np.ndarray, "samples classes"]:
+    """Vote shares after one more vote, spread evenly over the classes: no class is ever ruled out."""
+    return vote_shares(votes + 1 / votes.shape[1])
+
+
 def majority(votes: Num[np.ndarray, "samples classes"]) -> Float[np.ndarray, "samples classes"]:
     """1 at the class with the most votes; k tied classes have 1/k each, and without votes all are tied."""
     return vote_shares((votes == votes.max(axis=1, keepdims=True)).astype(np.float64))

@@ -17,6 +17,7 @@ _STEPS = 12  # most steps with one Hessian, and then most with new ones
 
 
 def arrays(x: Any, evidence: Any, where: Bool[np.ndarray, " samples"]) -> tuple[Any, Any, Any]:
+    """Features, evidence (both float64) and which samples count, on the device."""
     with jax.enable_x64(True):
         return jnp.asarray(x, jnp.float64), jnp.asarray(evidence, jnp.float64), jnp.asarray(where)
 

@@ -94,5 +94,5 @@ def compare(
     if asked.plot is not None:
         from jtruth.plots import plot_classifiers
 
-        plot_classifiers(found).figure.savefig(asked.plot)  # type: ignore[union-attr]
+        plot_classifiers(found).figure.canvas.print_figure(asked.plot)
     output.give_page(str(found), found.to_dict(), found.page, draws.seed)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from jtruth.cli.options import Beside, Columns, Draws, LabelsFile, typed
+from jtruth.cli.options import Beside, Columns, Draws, LabelsFile, Order, typed
 from jtruth.cli.output import Reported, check_writable, progress
 
 
@@ -44,9 +44,7 @@ class Graded:
         Path | None,
         typer.Option("--inclusion", help="A table task, inclusion of all, where --gold has no such column."),
     ] = None
-    order: Annotated[
-        str | None, typer.Option("--order", help="Column that says when a task was labelled: finds drift.")
-    ] = None
+    order: Order = None
     common_only: Annotated[
         bool, typer.Option("--common-only", help="Use only tasks with labels and a prediction.")
     ] = False

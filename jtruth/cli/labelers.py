@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from jtruth.cli.options import Beside, Columns, Draws, LabelsFile
+from jtruth.cli.options import Beside, Columns, Draws, LabelsFile, Order
 from jtruth.cli.output import Reported, check_writable, progress, write_table
 
 
@@ -19,9 +19,7 @@ class Known:
         Path | None,
         typer.Option("--gold", help="Labels known to be true: a table task, label; or column:NAME."),
     ] = None
-    order: Annotated[
-        str | None, typer.Option("--order", help="Column that says when a task was labelled: finds drift.")
-    ] = None
+    order: Order = None
     consensus: Annotated[
         Path | None, typer.Option("--consensus", help="Write each task's class probabilities to this table.")
     ] = None

@@ -77,6 +77,10 @@ class Draws:
     seed: Annotated[int, typer.Option("--seed", help="Seed of whatever is drawn at random.")] = 0
 
 
+Order = Annotated[
+    str | None, typer.Option("--order", help="Column that says when a task was labelled: finds drift.")
+]
+
 _PANELS = {  # what `--help` calls a group of options; those of one command alone are its question
     "Columns": "How the table of labels is read",
     "LooseColumns": "How the table of labels is read",

@@ -1,6 +1,6 @@
 """How good is every labeler? Accuracy and confusion matrix with intervals, from the joint posterior."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from os import PathLike
 from typing import Any
@@ -138,49 +138,43 @@ def evaluate_labelers(
     aside = stream(key, "labeler checks")
     checks = labeler_checks(labels, prior, fit.mean_matrices, aside, gold=known, order=when)
     named = bool((known >= 0).any())
-    counts = labels.labels_per_labeler()
-    workers = labels.workers or tuple(range(labels.num_labelers))
     by_gold, unaided = [None] * labels.num_labelers, ()
-    if (known >= 0).any():
+    if named:
         alone, unaided = labels_only_posterior(labels, stream(key, "labelers without gold"))
         by_gold = right_shares(labels, alone, known, level)
-    rows, right = [], expected_right(labels, fit.class_posterior)
-    for t in np.argsort(fit.labeler_accuracy.mean(0), kind="stable"):
-        law = DrawsEstimate(fit.labeler_accuracy[:, t])
-        cells = fit.matrices[:, t].reshape(len(fit.matrices), -1).T.astype(np.float64)
-        ends = np.array([DrawsEstimate(cell).interval(level)[:2] for cell in cells])
-        shape = (len(names), len(names))
-        low, high, _ = law.interval(level)
-        rows.append(
-            {
-                "worker": str(workers[t]),
-                "num_labels": int(counts[t]),
-                "accuracy": law.mean,
-                "low": low,
-                "high": high,
-                "share_right": None if np.isnan(right[t]) else float(right[t]),
-                "right_by_gold": None if (share := by_gold[t]) is None else share._asdict(),
-                "confusion_matrix": {
-                    "mean": fit.mean_matrices[t].tolist(),
-                    "low": ends[:, 0].reshape(shape).tolist(),
-                    "high": ends[:, 1].reshape(shape).tolist(),
-                },
-            }
-        )
+    rows = _rows(labels, fit, by_gold, level)
     doubts = (MISFIT,) if contradicted([check._asdict() for check in checks]) else ()
     warnings = (*notes, *doubts, *dict.fromkeys((*fit.warnings, *unaided)), *(() if named else (ONLY_GOLD,)))
     assumed = (INDEPENDENT,) if named else (INDEPENDENT, MORE_RIGHT)
-    return LabelerReport(
-        level,
-        names,
-        tuple(rows),
-        tuple(prior.tolist()),
-        warnings,
-        fit,
-        checks,
-        assumed,
-        odd,
+    return LabelerReport(level, names, rows, tuple(prior.tolist()), warnings, fit, checks, assumed, odd)
+
+
+def _rows(
+    labels: Labels, fit: JointPosterior, by_gold: Sequence[Any], level: float
+) -> tuple[dict[str, Any], ...]:
+    """A dictionary for each labeler, the least accurate first."""
+    counts, right = labels.labels_per_labeler(), expected_right(labels, fit.class_posterior)
+    workers = labels.workers or tuple(range(labels.num_labelers))
+    return tuple(
+        {
+            "worker": str(workers[t]),
+            "num_labels": int(counts[t]),
+            **_learned(fit, t, level),
+            "share_right": None if np.isnan(right[t]) else float(right[t]),
+            "right_by_gold": None if (share := by_gold[t]) is None else share._asdict(),
+        }
+        for t in np.argsort(fit.labeler_accuracy.mean(0), kind="stable").tolist()
     )
+
+
+def _learned(fit: JointPosterior, t: int, level: float) -> dict[str, Any]:
+    """Accuracy and confusion matrix of labeler t, each with the ends of its interval."""
+    law, mean = DrawsEstimate(fit.labeler_accuracy[:, t]), fit.mean_matrices[t]
+    low, high, _ = law.interval(level)
+    cells = fit.matrices[:, t].reshape(len(fit.matrices), -1).T.astype(np.float64)
+    ends = np.array([DrawsEstimate(cell).interval(level)[:2] for cell in cells]).reshape(*mean.shape, 2)
+    matrix = {"mean": mean.tolist(), "low": ends[..., 0].tolist(), "high": ends[..., 1].tolist()}
+    return {"accuracy": law.mean, "low": low, "high": high, "confusion_matrix": matrix}
 
 
 def expected_right(labels: Labels, class_posterior: np.ndarray) -> np.ndarray:

@@ -11,7 +11,6 @@ They need a guard: probabilities are relative to the largest of their column, at
 multiplied, and where a total comes near the smallest double `None` is returned and `kernel` does that sweep.
 """
 
-from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -87,7 +86,7 @@ def draw(
     """
     rest = samples.rest
     chains, single = len(log_theta), samples.columns.shape[1]
-    table = np.vstack([log_theta.T, np.zeros((1, chains))])[rest.place]  # (columns, states, chains)
+    table = kernel.log_probabilities(rest, log_theta)
     table = np.exp(table - table.max(axis=1, keepdims=True))
     table = np.concatenate([table, np.ones((1, *table.shape[1:]))]).transpose(2, 1, 0)
     before = rng.bit_generator.state
@@ -106,7 +105,7 @@ def draw(
     return symbols, p
 
 
-@partial(jax.jit, inline=False)
+@jax.jit
 def _pass(
     columns: Int[Array, "seen rows"],
     weight: Float[Array, "states rows"],

@@ -149,13 +149,19 @@ class _Layout:
         )
 
 
+def log_probabilities(problem: Problem, log_theta: np.ndarray) -> np.ndarray:
+    """Log probability of each column in each state, (columns, states, chains), from log_theta (chains, P)."""
+    nothing = np.zeros((1, log_theta.shape[0]))  # of a column that uses no probability in a state
+    return np.vstack([log_theta.T, nothing])[problem.place]
+
+
 def state_probabilities(problem: Problem, log_theta: np.ndarray) -> np.ndarray:
     """p(state | the rest) of every row, (states, chains, rows), from log_theta (chains, P).
 
     Where every row has one column only, they are products of two numbers, and logs are not needed.
     """
     chains, states = log_theta.shape[0], problem.place.shape[1]
-    table = np.vstack([log_theta.T, np.zeros((1, chains))])[problem.place]  # (columns, states, chains)
+    table = log_probabilities(problem, log_theta)
     if problem.only_symbol is not None:
         p = np.exp(table.transpose(1, 2, 0)).take(problem.only_symbol, axis=2)
         p *= problem.weight[:, None, :]

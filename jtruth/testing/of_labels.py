@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from jtruth.tables.metrics import METRICS, ratio
+from jtruth.tables.metrics import named_metric, ratio
 
 Classes = Int[Array | np.ndarray, " samples"]
 Scores = Float[Array | np.ndarray, " samples"]
@@ -62,7 +62,7 @@ def average_precision(y: Classes, scores: Scores) -> Float[Array, ""]:
 
 def mcc(y: Classes, y_pred: Classes, num_classes: int = 2) -> Float[Array, ""]:
     """Matthews correlation; NaN if only one class is true or predicted."""
-    return METRICS["mcc"].of_table(_table(y, y_pred, num_classes))  # type: ignore[union-attr]
+    return named_metric("mcc").of_table(_table(y, y_pred, num_classes))
 
 
 def kappa(weights: str = "nominal", num_classes: int = 2) -> Callable[[Classes, Classes], Float[Array, ""]]:

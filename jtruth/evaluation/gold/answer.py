@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from jtruth._host import vote_shares
+from jtruth._host import smoothed_vote_shares
 from jtruth._random import Key, stream
 from jtruth.asking.gold import ask_next
 from jtruth.evaluation.answers import names_of
@@ -75,7 +75,7 @@ def labels_posterior(found: list[ranges.Member], data: Inputs) -> np.ndarray:
     The mean of two readings: the mean of the models' posteriors, which are too sure where errors are shared,
     and vote shares (one vote spread over the classes is added), which know nothing of good and bad labelers.
     """
-    shares = vote_shares(data.own_labels().counts() + 1 / len(data.classes))
+    shares = smoothed_vote_shares(data.own_labels().counts())
     models = [m.fit.class_posterior for m in found if m.fit is not None]
     return 0.5 * (shares + np.mean(models, axis=0)) if models else shares
 

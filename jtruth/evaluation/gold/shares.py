@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
-from jtruth._host import labels_log_likelihood, log
+from jtruth._host import labels_log_likelihood, log, smoothed_vote_shares
 from jtruth._page import Page, write_page
 from jtruth._random import Key, as_key, host_rng, stream
 from jtruth._version import __version__
@@ -214,8 +214,7 @@ def labels_only_posterior(
     gold answers, the first alone covered 86 to 92 %, the mean 95 to 96 %; with independent judges the mean is
     a tenth wider. Where labels alone determine nothing: vote shares.
     """
-    votes = labels.counts().astype(np.float64) + 1 / labels.num_classes
-    shares = votes / votes.sum(axis=1, keepdims=True)
+    shares = smoothed_vote_shares(labels.counts())
     doubt = "no sample has three labels"
     if not _too_few_labels(labels):
         fit = fit_joint(labels, key=key, progress=progress)
