@@ -33,8 +33,10 @@ if TYPE_CHECKING:  # the same names for editors and type checkers
     from jtruth.comparison import compare_models
     from jtruth.evaluation import (
         Comparison,
+        Consensus,
         Evaluation,
         compare_classifiers,
+        consensus,
         evaluate,
         evaluate_labelers,
         evaluate_scores,
@@ -49,12 +51,14 @@ if TYPE_CHECKING:  # the same names for editors and type checkers
 
 _HOMES = {  # names that are no rooms, and the module of each
     "Comparison": "evaluation",
+    "Consensus": "evaluation",
     "Evaluation": "evaluation",
     "Labels": "labels",
     "class_posterior": "posterior",
     "class_posterior_given_prediction": "posterior",
     "compare_classifiers": "evaluation",
     "compare_models": "comparison",
+    "consensus": "evaluation",
     "evaluate": "evaluation",
     "evaluate_labelers": "evaluation",
     "evaluate_scores": "evaluation",
@@ -72,6 +76,7 @@ _HOMES = {  # names that are no rooms, and the module of each
 
 __all__ = [
     "Comparison",
+    "Consensus",
     "Evaluation",
     "Labels",
     "__version__",
@@ -82,6 +87,7 @@ __all__ = [
     "compare_classifiers",
     "compare_models",
     "comparison",
+    "consensus",
     "evaluate",
     "evaluate_labelers",
     "evaluate_scores",

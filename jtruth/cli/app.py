@@ -9,6 +9,7 @@ from jtruth.cli.ask import ask
 from jtruth.cli.calibrate import calibrate
 from jtruth.cli.clean import clean
 from jtruth.cli.compare import compare
+from jtruth.cli.consensus import consensus
 from jtruth.cli.correct import correct
 from jtruth.cli.evaluate import evaluate
 from jtruth.cli.help import Ordered, Sectioned
@@ -34,6 +35,7 @@ EXAMPLES = {  # in the order of `jtruth --help`
     evaluate: "LABELS.csv --predictions PRED.csv --report answer.html",
     compare: "LABELS.csv A.csv B.csv --metric recall",
     labelers: "LABELS.csv --consensus consensus.csv",
+    consensus: "LABELS.csv --method dawid_skene --out consensus.csv",
     prevalence: "LABELS.csv --gold GOLD.csv --positive pass",
     sensitivity: "LABELS.csv --predictions PRED.csv --threshold 0.8",
     ask: "LABELS.csv --predictions PRED.csv --metric precision",

@@ -9,7 +9,7 @@ from typer.core import TyperCommand, TyperGroup
 
 SECTIONS = {  # of `jtruth --help`
     "First": ("inspect", "simulate"),
-    "How good?": ("evaluate", "compare", "labelers", "prevalence", "calibrate", "correct"),
+    "How good?": ("evaluate", "compare", "labelers", "consensus", "prevalence", "calibrate", "correct"),
     "What does it depend on?": ("sensitivity", "models"),
     "What next?": ("ask", "plan", "clean"),
 }

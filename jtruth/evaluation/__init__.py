@@ -5,6 +5,7 @@ from jtruth.evaluation.any_metric import MetricPosterior, metric_posterior
 from jtruth.evaluation.classifier import evaluate
 from jtruth.evaluation.compare import compare_classifiers
 from jtruth.evaluation.compared import Comparison
+from jtruth.evaluation.consensus_report import Consensus, consensus
 from jtruth.evaluation.gold.shares import Prevalence, prevalence
 from jtruth.evaluation.labelers import LabelerReport, evaluate_labelers
 from jtruth.evaluation.result import Assumption, Check, Evaluation
@@ -14,6 +15,7 @@ __all__ = [
     "Assumption",
     "Check",
     "Comparison",
+    "Consensus",
     "Evaluation",
     "LabelerAgreement",
     "LabelerReport",
@@ -21,6 +23,7 @@ __all__ = [
     "Prevalence",
     "ScoreEvaluation",
     "compare_classifiers",
+    "consensus",
     "evaluate",
     "evaluate_labelers",
     "evaluate_scores",

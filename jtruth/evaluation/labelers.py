@@ -12,6 +12,7 @@ from jtruth._random import as_key, stream
 from jtruth._version import __version__
 from jtruth.evaluation._given import as_labels
 from jtruth.evaluation.checks.verdicts import labeler_checks, refused
+from jtruth.evaluation.consensus_report import consensus_table
 from jtruth.evaluation.gold.labelers import right_shares
 from jtruth.evaluation.gold.shares import labels_only_posterior
 from jtruth.evaluation.inputs import read_gold, read_labelled
@@ -79,13 +80,7 @@ class LabelerReport:
 
     def consensus(self, labels: Labels) -> tuple[list[str], list[list[Any]]]:
         """Header and rows of a table: each task's most probable class and its class probabilities."""
-        p = self.posterior.class_posterior
-        tasks = labels.tasks or range(labels.num_samples)
-        header = ["task", "label", *(f"p_{name}" for name in self.classes)]
-        best = [self.classes[c] for c in p.argmax(axis=1)]
-        return header, [
-            [task, name, *map(float, row)] for task, name, row in zip(tasks, best, p, strict=True)
-        ]
+        return consensus_table(labels, self.posterior.class_posterior)
 
     def page(self) -> Page:
         """The report as a page."""

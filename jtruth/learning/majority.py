@@ -4,7 +4,10 @@ Two readings of "the majority" are kept apart. `majority_vote` gives the share o
 class received (three votes for class 1 out of five: .6), which is also where EM for Dawid-Skene starts.
 `majority_winner` gives the class with the most votes; tied classes share it equally, so that an accuracy
 computed from it counts a two-way tie as half right instead of depending on the order of the classes.
+`fit_majority_vote` is the first reading, with the face of all consensus methods (`jtruth.learning.methods`).
 """
+
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Array, Float, Int
@@ -12,6 +15,47 @@ from jaxtyping import Array, Float, Int
 from jtruth import _host
 from jtruth._validation.in_range import check_codes
 from jtruth.labels import Labels
+from jtruth.learning._given import clamp, read_given
+
+
+class MajorityVote(NamedTuple):
+    """Vote shares in the place of a class posterior. There is no model, so nothing says how sure they are."""
+
+    prior: Float[np.ndarray, " classes"]  # mean vote share
+    class_posterior: Float[np.ndarray, "samples classes"]  # vote shares; equal without votes
+    converged: bool  # True: nothing is iterated
+    num_steps: int  # 0
+    log_likelihood: float  # NaN: there is no likelihood
+    warnings: tuple[str, ...]  # what is doubtful, one sentence each
+
+
+def fit_majority_vote(
+    labels: Labels, *, key: Any = None, gold: Any = None, prior: Any = None
+) -> MajorityVote:
+    """`majority_vote` with the face of a fit.
+
+    Args:
+        labels: the noisy labels.
+        key: has no say: nothing is drawn.
+        gold: (samples,) known classes, -1 where unknown.
+        prior: refused: votes have no prior.
+
+    Raises:
+        ValueError: input that cannot be used, or a prior.
+
+    >>> from jtruth.labels import Labels
+    >>> print(fit_majority_vote(Labels.from_matrix(np.array([[0, 1, 1, 1], [0, 1, -1, -1]]), 2)).prior)
+    [0.375 0.625]
+    """
+    known, prior = read_given(labels, gold, prior)
+    if prior is not None:
+        raise ValueError(
+            "majority vote has no use for a class prior; leave prior out, or choose another method"
+        )
+    shares = clamp(_host.vote_shares(labels.counts()), known)
+    none = np.count_nonzero((labels.labels_per_sample() == 0) & (known < 0))
+    doubts = (f"{none} samples have no label; every class has the same share there.",) if none else ()
+    return MajorityVote(shares.mean(axis=0), shares, True, 0, float("nan"), doubts)
 
 
 def majority_vote(
@@ -50,5 +94,4 @@ def _clamp(shares, gold):
     if gold is None:
         return shares
     check_codes(gold, shares.shape[1], "gold", size=shares.shape[0], missing=True)
-    gold = np.asarray(gold)[:, None]
-    return np.where(gold < 0, shares, (gold == np.arange(shares.shape[1])).astype(float))
+    return clamp(shares, np.asarray(gold))

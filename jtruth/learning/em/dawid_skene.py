@@ -20,11 +20,10 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float
 
-from jtruth._validation.in_range import check_codes
 from jtruth.labels import Labels
+from jtruth.learning._given import check_steps, exchanged, not_converged, read_given, unlabelled
 from jtruth.learning.em._steps import dawid_skene_em
 from jtruth.learning.em.columns import bucket, columns_from_labels, random_trust, vote_shares
-from jtruth.posterior import validate_prior
 
 _NO_LABELS = 1e-6  # a matrix row that rests on less than this expected number of labels was not learned
 _TIE = 1e-8  # relative; a start must win by more, because the swapped twin of an optimum is equally high
@@ -152,46 +151,29 @@ def fit_dawid_skene(
 
 def _check_arguments(labels, smoothing, gold, prior, num_restarts, key, max_steps, tol):
     """Refuse what cannot be used; gold and prior as NumPy arrays or None."""
-    size, classes = labels.num_samples, labels.num_classes
-    if not (np.asarray(labels.label) >= 0).any():
-        raise ValueError("labels holds no label at all, so there is nothing to learn from")
+    known, fixed = read_given(labels, gold, prior)
     for name, value in smoothing._asdict().items():
         if not (np.isfinite(value) and value >= 0):
             raise ValueError(
                 f"smoothing.{name} is a pseudo-count and must be finite and not negative; got {value}"
             )
-    if gold is not None:
-        gold = np.asarray(gold)
-        check_codes(gold, classes, "gold", size=size, missing=True, kinds="iu")
-    if prior is not None:
-        prior = validate_prior(np.asarray(prior, np.float64), classes)
-        if smoothing.prior:
-            raise ValueError(
-                "prior is held fixed, so smoothing.prior has nothing to act on; give one of the two"
-            )
-        if gold is not None and (prior[gold[gold >= 0]] == 0).any():
-            raise ValueError("a class has prior 0 but gold says that it occurs; raise its prior")
-        prior = prior / prior.sum()
-    if num_restarts < 0 or max_steps < 1 or not tol >= 0:
-        raise ValueError(
-            f"need num_restarts >= 0, max_steps >= 1, tol >= 0; got {num_restarts}, {max_steps}, {tol}"
-        )
+    if fixed is not None and smoothing.prior:
+        raise ValueError("prior is held fixed, so smoothing.prior has nothing to act on; give one of the two")
+    check_steps(max_steps, tol)
+    if num_restarts < 0:
+        raise ValueError(f"need num_restarts >= 0; got {num_restarts}")
     if num_restarts and key is None:
         raise ValueError("random restarts need a key; pass key=jax.random.key(0), or any other seed")
-    return gold, prior
+    return (None if gold is None else known), fixed
 
 
 def _doubts(fit, labels, gold, smoothing):
     """Sentences about what the data could not settle."""
     workers = labels.workers or tuple(range(labels.num_labelers))
     classes = labels.classes or tuple(range(labels.num_classes))
-    given = np.asarray(labels.label) >= 0
-    per_sample = np.bincount(np.asarray(labels.sample)[given], minlength=labels.num_samples)
-    if not fit.converged:
-        yield f"EM did not converge in {fit.num_steps} steps; raise max_steps."
-    if (per_sample == 0).any():
-        yield f"{(per_sample == 0).sum()} samples have no label; their class posterior is the prior."
-    if per_sample.max() < 3 and gold is None:
+    yield from not_converged("EM", fit.converged, fit.num_steps)
+    yield from unlabelled(labels)
+    if labels.labels_per_sample().max() < 3 and gold is None:
         yield (
             "No sample has more than two labels: labels alone do not determine the matrices, and the result "
             "depends on the start. Get a third label for some samples, or gold labels."
@@ -209,10 +191,4 @@ def _doubts(fit, labels, gold, smoothing):
         )
     pooled = np.einsum("tc,tck->ck", fit.row_labels, fit.matrices)
     pooled = pooled / np.maximum(pooled.sum(axis=1, keepdims=True), _NO_LABELS)
-    own = np.diag(pooled)
-    swapped = np.argwhere(np.triu(own[:, None] + own[None, :] < pooled + pooled.T, 1))
-    for a, b in swapped.tolist():
-        yield (
-            f"Classes {classes[a]!r} and {classes[b]!r} look swapped: together the labelers call each by the "
-            f"other's name more often than by its own. Gold labels for a few samples would settle it."
-        )
+    yield from exchanged(pooled, classes)

@@ -1,0 +1,91 @@
+"""The table of consensus methods: everything that turns noisy labels into classes, one line each.
+
+`jt.consensus`, `jtruth consensus`, `benchmarks/learners.py` and `tests/learning/test_common_face.py` read
+this table, so a new method is a file with its `fit_<name>` and one entry here; the test then asks of it
+whatever every method must do. A fit is called as
+
+    fit(labels, *, key=None, gold=None, prior=None, ...)
+
+where `gold` holds known classes (-1 elsewhere) and `prior` class shares that are known; what it returns has
+at least the fields of `Learned`, and a method `noise_model()` where it estimates how labelers err.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+
+from jtruth.labels import Labels
+from jtruth.learning.em.dawid_skene import fit_dawid_skene
+from jtruth.learning.majority import fit_majority_vote
+
+
+@runtime_checkable
+class Learned(Protocol):
+    """What every method returns, whatever else it has. Arrays are NumPy float64."""
+
+    @property
+    def prior(self) -> np.ndarray:
+        """(classes,) class shares."""
+        ...
+
+    @property
+    def class_posterior(self) -> np.ndarray:
+        """(samples, classes) how probable each class is; rows sum to 1, known classes have 1."""
+        ...
+
+    @property
+    def converged(self) -> bool:
+        """Whether an iteration came to its end; True where there is none."""
+        ...
+
+    @property
+    def num_steps(self) -> int:
+        """Steps of the iteration; 0 where there is none."""
+        ...
+
+    @property
+    def log_likelihood(self) -> float:
+        """log p(labels, known classes) at the estimate; NaN where the method has no likelihood."""
+        ...
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is doubtful, one sentence each."""
+        ...
+
+
+def anything(labels: Labels) -> str | None:
+    """No labels are refused."""
+    return None
+
+
+class Method(NamedTuple):
+    """One consensus method: what it takes for granted, how it is fitted, and what it can be given."""
+
+    name: str
+    sentence: str  # what it takes for granted of the labelers, without a full stop
+    fit: Callable[..., Any]
+    takes_prior: bool = True  # a known class prior has a say; else it is refused
+    estimates_noise: bool = True  # what it returns has `noise_model()`
+    refuses: Callable[[Labels], str | None] = anything  # why labels cannot be used; the fit raises the same
+
+
+_METHODS = (
+    Method("majority_vote", "every vote counts the same", fit_majority_vote,
+           takes_prior=False, estimates_noise=False),
+    Method("dawid_skene", "each labeler has a confusion matrix and errs independently of the others",
+           fit_dawid_skene),
+)  # fmt: skip
+METHODS: dict[str, Method] = {method.name: method for method in _METHODS}
+
+
+def method_called(name: str) -> Method:
+    """The method of this name.
+
+    Raises:
+        ValueError: an unknown name, with all names there are.
+    """
+    if name not in METHODS:
+        raise ValueError(f"method={name!r} is not available; choose one of {', '.join(METHODS)}")
+    return METHODS[name]
