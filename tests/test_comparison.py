@@ -102,7 +102,7 @@ def test_differences_are_those_of_the_pointwise_values(pooled, gibbs):
 
 def test_export(pooled):
     tree = to_datatree(pooled)
-    assert tree["posterior"]["matrix"].dims == ("chain", "draw", "class", "label")
+    assert tree["posterior"]["matrix"].dims == ("chain", "draw", "class", "given")
     np.testing.assert_array_equal(tree["posterior"]["matrix"].values, pooled.run.samples["matrix"])
     by_sample = tree["log_likelihood"]["labels"].values
     np.testing.assert_array_equal(by_sample.reshape(2000, 12), pooled.log_likelihood())
@@ -147,7 +147,7 @@ def test_without_arviz(pooled, monkeypatch):
 
 
 def test_bad_terms_are_named(pooled, gibbs, monkeypatch):
-    from jtruth import comparison
+    from jtruth.comparison import compare as comparison
 
     good = leave_one_out(pooled)
     bad = good._replace(pareto_k=np.where(np.arange(12) == 4, 0.9, 0.1))

@@ -18,7 +18,7 @@ from jaxtyping import Float, Int
 
 from jtruth._random import host_rng, stream
 from jtruth.labels import Labels
-from jtruth.learning.annotation import _channels as channels
+from jtruth.learning.annotation import channels
 from jtruth.learning.em.columns import bucket
 from jtruth.sampling.nuts_run import arithmetic
 

@@ -42,6 +42,17 @@ class NutsFit(NamedTuple):
         """One line."""
         return f"NutsFit({self.model!r}, {self.labels!r}, converged={self.converged}, usable={self.usable})"
 
+    def __str__(self) -> str:
+        """One line: size, whether to trust it, and what there is to read."""
+        chains, draws = self.run.statistics["diverging"].shape
+        state = "converged" if self.converged else "not converged"
+        state += ", usable" if self.usable else ", not usable"
+        doubts = f", {len(self.warnings)} warnings (fit.warnings)" if self.warnings else ""
+        return (
+            f"{self.model}: {chains} chains of {draws} draws, {self.labels.num_labels} labels of "
+            f"{self.labels.num_samples} samples, {state}{doubts}"
+        )
+
     @property
     def converged(self) -> bool:
         """Split R-hat below 1.01 and ESS of 100 a chain, for every parameter."""

@@ -14,6 +14,7 @@ Priors are diagonal-heavy and chains start near majority vote: with flat priors 
 in a mirror image of the posterior in which classes have exchanged names, and no diagnostic notices.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -24,7 +25,7 @@ from numpyro.distributions import constraints
 
 from jtruth._validation import choose
 from jtruth.labels import Labels
-from jtruth.learning.annotation import _channels as channels
+from jtruth.learning.annotation import channels
 from jtruth.learning.annotation._fit import NutsFit, check_input, gather, start_values
 from jtruth.learning.annotation.rows import LabelRows, blank_rows, merged_rows
 from jtruth.learning.annotation.spec import SPECS, Spec, prepare
@@ -58,7 +59,10 @@ class RowsOfLabels(dist.Distribution):
 
 
 def _observe(model: str, rows: LabelRows, parameters: dict[str, Any], hyper: Hyper, num_labelers: int):
-    channel = SPECS[model].channel(parameters, hyper, num_labelers)
+    _observe_labels(rows, SPECS[model].channel(parameters, hyper, num_labelers))
+
+
+def _observe_labels(rows: LabelRows, channel: channels.Channel) -> None:
     with numpyro.plate("rows", rows.labeler.shape[0]), numpyro.handlers.scale(scale=rows.weight):
         numpyro.sample("label", RowsOfLabels(channel, rows.labeler), obs=rows.label)
 
@@ -182,12 +186,25 @@ def fit_nuts(
     return gather(name, spec, labels, prior, data, run, key)
 
 
+@functools.lru_cache(maxsize=64)
+def own_model(parameters: Callable, channel: Callable) -> Callable:
+    """The NumPyro model of a `Spec` of your own; the same object for the same functions, compiled once."""
+
+    def own(rows: LabelRows, hyper: Hyper, *, num_labelers: int) -> None:
+        drawn = {**_draw(hyper), **parameters(hyper, num_labelers)}
+        _observe_labels(rows, channel(drawn, hyper, num_labelers))
+
+    return own
+
+
 def resolve(model: str | Spec) -> tuple[str, Spec, Callable]:
     """Name, specification and NumPyro model."""
     if isinstance(model, Spec):
-        if model.model is None:
-            raise ValueError("a Spec of your own needs its NumPyro model: set its field `model`")
-        return getattr(model.model, "__name__", "model"), model, model.model
+        if model.parameters is None:
+            raise ValueError(
+                "a Spec of your own needs its field `parameters`, the function that draws them with NumPyro"
+            )
+        return model.name, model, own_model(model.parameters, model.channel)
     choose("model", model, tuple(MODELS))
     return model, SPECS[model], MODELS[model]
 

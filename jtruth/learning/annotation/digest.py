@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from jtruth.learning.annotation import _channels as channels
+from jtruth.learning.annotation import channels
 from jtruth.learning.annotation.rows import LabelRows
 from jtruth.sampling.nuts_run import arithmetic
 

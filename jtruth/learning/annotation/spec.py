@@ -4,30 +4,45 @@
 probabilities of labels; the NumPyro model in `bayes` and everything done with its draws afterwards use it.
 `Spec.start` goes the other way: from a class prior and one matrix a labeler, which majority vote or EM
 supply, to parameters near them.
+
+A model of your own is a `Spec` too, given to `fit_nuts` or `compare_models` in place of a name
+(docs/your_own_model.md): `parameters` draws what is unknown with NumPyro, `channel` says what it means.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 
 from jtruth._host import diagonal_rows
-from jtruth.learning.annotation import _channels as channels
-from jtruth.learning.annotation._channels import Channel
+from jtruth.learning.annotation import channels
+from jtruth.learning.annotation.channels import Channel
 
 Parameters = dict[str, Any]
 Hyper = dict[str, Any]
 
 
+def _prior_only(prior: np.ndarray, matrices: np.ndarray, hyper: Hyper) -> Parameters:
+    """Chains start at the given class prior; other parameters at a draw from their prior."""
+    return {"prior": prior}
+
+
 class Spec(NamedTuple):
-    """One model. C classes, T labelers."""
+    """One model. C classes, T labelers. All functions are pure; equal functions share a compiled program.
+
+    The class prior "prior" (C,) is drawn by jtruth and is among the parameters that `channel` gets.
+    """
 
     channel: Callable[[Parameters, Hyper, int], Channel]  # parameters, hyper, T -> probabilities of labels
-    defaults: Callable[[int], Hyper]  # C -> prior settings, all that a user may replace
-    start: Callable[[np.ndarray, np.ndarray, Hyper], Parameters]  # pi, psi, hyper -> where chains start
+    defaults: Callable[[int], Hyper] = lambda classes: {}  # C -> prior settings, all that a user may replace
+    start: Callable[[np.ndarray, np.ndarray, Hyper], Parameters] = _prior_only  # pi, psi, hyper -> a start
     rigid: bool = False  # whether two labels a sample can determine the parameters
-    model: Callable | None = None  # NumPyro model of a specification that is not in `bayes.MODELS`
+    parameters: Callable[[Hyper, int], Parameters] | None = None  # of your own: hyper, T -> NumPyro draws
+    name: str = "own"  # of your own, in tables
+    dims: Mapping[str, tuple[str, ...]] = MappingProxyType({})  # parameter -> names of its axes, for ArviZ
+    any_sign: tuple[str, ...] = ()  # prior settings that need not be positive
 
 
 def prepare(spec: Spec, num_classes: int, most_labels: int, given: Hyper | None) -> Hyper:
@@ -52,7 +67,7 @@ def prepare(spec: Spec, num_classes: int, most_labels: int, given: Hyper | None)
             ) from None
         if not np.isfinite(arrays[name]).all():
             raise ValueError(f"hyper[{name!r}] is not finite: {np.asarray(value).tolist()}")
-        if name not in _ANY_SIGN and not (arrays[name] > 0).all():
+        if name not in spec.any_sign and not (arrays[name] > 0).all():
             raise ValueError(f"hyper[{name!r}] must be positive; got {np.asarray(value).tolist()}")
     if "difficulty_prior" in arrays:
         a, b = arrays.pop("difficulty_prior").tolist()
@@ -61,9 +76,6 @@ def prepare(spec: Spec, num_classes: int, most_labels: int, given: Hyper | None)
         mean, sd, size = arrays.pop("easiness_prior").tolist()
         arrays["log_easiness"], arrays["log_weight"] = channels.normal_levels(mean, sd, int(size))
     return arrays
-
-
-_ANY_SIGN = ("logit_mean", "ability", "easiness_prior")  # settings that hold means of normals
 
 
 def _rows(classes: int) -> Hyper:
@@ -113,17 +125,20 @@ SPECS: dict[str, Spec] = {
         channel=lambda p, h, t: channels.confusion_channel(p["prior"], p["matrices"]),
         defaults=_rows,
         start=lambda prior, psi, h: {"prior": prior, "matrices": psi},
+        dims={"matrices": ("labeler", "class", "given")},
     ),
     "pooled": Spec(
         channel=lambda p, h, t: channels.confusion_channel(p["prior"], _broadcast(p["matrix"], t)),
         defaults=_rows,
         start=lambda prior, psi, h: {"prior": prior, "matrix": psi.mean(axis=0)},
+        dims={"matrix": ("class", "given")},
     ),
     "one_coin": Spec(
         channel=lambda p, h, t: channels.one_coin_channel(p["prior"], p["accuracy"]),
         defaults=lambda c: {"accuracy": (2.0, 1.0)},  # Beta
         start=lambda prior, psi, h: {"prior": prior, "accuracy": _accuracy(prior, psi)},
         rigid=True,
+        dims={"accuracy": ("labeler",)},
     ),
     "hierarchical_dawid_skene": Spec(
         channel=lambda p, h, t: channels.confusion_channel(
@@ -141,6 +156,12 @@ SPECS: dict[str, Spec] = {
             "spread": np.full(h["logit_mean"].shape, 0.5 * h["spread"]),
             "own": np.zeros((len(psi), *h["logit_mean"].shape)),
         },
+        dims={
+            "population": ("class", "wrong"),
+            "spread": ("class", "wrong"),
+            "own": ("labeler", "class", "wrong"),
+        },
+        any_sign=("logit_mean",),
     ),
     "difficulty_fallibility": Spec(
         channel=lambda p, h, t: channels.difficulty_channel(
@@ -152,6 +173,7 @@ SPECS: dict[str, Spec] = {
         },
         start=_fallibility_start,
         rigid=True,
+        dims={"fallibility": ("labeler",)},
     ),
     "item_difficulty": Spec(
         channel=lambda p, h, t: channels.ability_channel(
@@ -163,10 +185,13 @@ SPECS: dict[str, Spec] = {
         },
         start=_ability_start,
         rigid=True,
+        dims={"ability": ("labeler",)},
+        any_sign=("ability", "easiness_prior"),
     ),
     "mace": Spec(
         channel=lambda p, h, t: channels.mace_channel(p["prior"], p["competence"], p["spam"]),
         defaults=lambda c: {"competence": (0.5, 0.5), "spam": np.full(c, 10.0)},  # Beta, Dirichlet
         start=_mace_start,
+        dims={"competence": ("labeler",), "spam": ("labeler", "given")},
     ),
 }

@@ -84,7 +84,7 @@ def confusion_channel(
 
 def one_coin_channel(prior: Float[AnyArray, " classes"], accuracy: Float[AnyArray, " labelers"]) -> Channel:
     """A labeler is right with its probability for every class; errors are spread evenly."""
-    return _even_errors(
+    return even_errors(
         prior, jnp.zeros(1, prior.dtype), safe_log(accuracy)[:, None], safe_log(1 - accuracy)[:, None]
     )
 
@@ -99,7 +99,7 @@ def difficulty_channel(
     wrong = prior.shape[0] - 1
     phi, delta = fallibility[:, None], difficulty[None, :]
     error = (delta + phi - delta * phi) * wrong / (wrong + 1)
-    return _even_errors(prior, log_weight, safe_log(1 - error), safe_log(error))
+    return even_errors(prior, log_weight, safe_log(1 - error), safe_log(error))
 
 
 def ability_channel(
@@ -114,7 +114,7 @@ def ability_channel(
     """
     wrong = prior.shape[0] - 1
     logit = ability[:, None] * jnp.exp(log_easiness)[None, :] - np.log(wrong)
-    return _even_errors(prior, log_weight, jax.nn.log_sigmoid(logit), jax.nn.log_sigmoid(-logit))
+    return even_errors(prior, log_weight, jax.nn.log_sigmoid(logit), jax.nn.log_sigmoid(-logit))
 
 
 def mace_channel(
@@ -131,7 +131,7 @@ def mace_channel(
     return Channel(safe_log(prior), jnp.zeros(1, prior.dtype), safe_log(table)[..., None])
 
 
-def _even_errors(prior, log_weight, log_right, log_wrong) -> Channel:
+def even_errors(prior: AnyArray, log_weight: AnyArray, log_right: Any, log_wrong: Any) -> Channel:
     """Labelers who spread their errors evenly, from log p(right) and log p(wrong) (labelers, levels)."""
     classes = prior.shape[0]
     right = jnp.eye(classes, dtype=bool)[None, :, :, None]

@@ -21,6 +21,7 @@ from jaxtyping import Float
 from jtruth._page import Bar, Bars, Note, Notes, Page, Part, number
 from jtruth._random import required_key, stream
 from jtruth.labels import Labels
+from jtruth.learning.annotation.spec import Spec
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.learning.pointwise import pointwise_of_joint
 from jtruth.sampling import NutsSettings
@@ -122,10 +123,10 @@ def compare_models(
     Args:
         labels: noisy labels.
         key: JAX random key.
-        models: names (see `jtruth.learning.annotation.bayes.MODELS`), or fits of the same labels: `NutsFit`,
-            or `JointPosterior` under independence without predictions or gold labels. A mapping gives them
-            names of your own.
-        settings: of NUTS, for the names.
+        models: names (see `jtruth.learning.annotation.bayes.MODELS`), models of your own (`Spec`), or fits of
+            the same labels: `NutsFit`, or `JointPosterior` under independence without predictions or gold
+            labels. A mapping gives them names of your own.
+        settings: of NUTS, for the names and your own models.
 
     Returns:
         `ModelComparison`; print it for a table. Models are ordered; `verdict` says what the order is worth.
@@ -145,7 +146,7 @@ def compare_models(
     arviz()  # a missing package is found before anything is fitted
     found = []
     for k, fit in enumerate(fits):
-        if isinstance(fit, str):
+        if isinstance(fit, str | Spec):
             from jtruth.learning.annotation.bayes import fit_nuts
 
             fit = fit_nuts(fit, labels, key=stream(key, "model", k), settings=settings)
@@ -189,51 +190,6 @@ def _of_samples(terms, pareto_k, full, row_of_sample, good_k) -> LeaveOneOut:
     return LeaveOneOut(elpd, se, float(everything.sum() - elpd), own, k, good_k)
 
 
-def to_datatree(fit: "NutsFit") -> Any:
-    """The fit as an ArviZ DataTree: posterior, sample_stats, log_likelihood by sample, observed votes.
-
-    The dimension of samples is called "task", because ArviZ uses "sample" for draws.
-    """
-    from_dict, _ = arviz()
-    labels, run = fit.labels, fit.run
-    classes = list(labels.class_names)
-    coords = {
-        "labeler": list(labels.workers or range(labels.num_labelers)),
-        "task": list(labels.tasks or range(labels.num_samples)),
-        "class": classes,
-        "label": classes,
-        "wrong": list(range(len(classes) - 1)),
-    }
-    chains, draws = run.statistics["diverging"].shape
-    return from_dict(
-        {
-            "posterior": dict(run.samples),
-            "sample_stats": dict(run.statistics),
-            "log_likelihood": {"labels": fit.log_likelihood().reshape(chains, draws, -1)},
-            "observed_data": {"votes": labels.counts()},
-        },
-        coords=coords,
-        dims={name: dims for name, dims in _DIMS.items() if name in (*run.samples, "labels", "votes")},
-    )
-
-
-_DIMS = {
-    "prior": ["class"],
-    "matrices": ["labeler", "class", "label"],
-    "matrix": ["class", "label"],
-    "accuracy": ["labeler"],
-    "fallibility": ["labeler"],
-    "ability": ["labeler"],
-    "competence": ["labeler"],
-    "spam": ["labeler", "label"],
-    "population": ["class", "wrong"],
-    "spread": ["class", "wrong"],
-    "own": ["labeler", "class", "wrong"],
-    "labels": ["task"],
-    "votes": ["task", "label"],
-}
-
-
 def _ordered(names: list[str], found: list[tuple[LeaveOneOut, tuple[str, ...]]]) -> ModelComparison:
     """Models by elpd, differences to the first from pointwise values, and what they are worth."""
     order = sorted(range(len(names)), key=lambda k: -found[k][0].elpd)
@@ -265,12 +221,14 @@ def _needed(labels: Labels | None) -> Labels:
 def _name(model: Any) -> str:
     if isinstance(model, JointPosterior):
         return "joint"
+    if isinstance(model, Spec):
+        return model.name
     return model if isinstance(model, str) else model.model
 
 
 def _check_labels(name: str, fit: Any, labels: Labels) -> None:
     """ValueError for a NUTS fit of other labels; `pointwise_of_joint` checks those of the Gibbs sampler."""
-    if isinstance(fit, str | JointPosterior) or fit.labels is labels:
+    if isinstance(fit, str | Spec | JointPosterior) or fit.labels is labels:
         return
     same_sizes = fit.labels.tree_flatten()[1] == labels.tree_flatten()[1]
     if not same_sizes or not all(map(np.array_equal, fit.labels.padded(), labels.padded())):
