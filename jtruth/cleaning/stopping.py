@@ -1,14 +1,17 @@
 """Is more cleaning worth it? What the next answers are expected to gain, by simulation from what is known.
 
-The truth is drawn from what is believed: a model theta* around the one at hand (normal, with the sandwich
-covariance of the learner's objective), then classes y ~ p(z | y) p_theta*(y | x) of the samples to be asked
-for. The answers move the model by one Newton step (`expected_fall`) with the Hessian that they leave, and the
-gain is the accuracy of the moved model minus that of the model at hand, both judged by p_theta*. Nothing is
-trained.
+The truth is drawn from what is believed: a model theta* around the one at hand (normal; for a likelihood with
+the covariance H^-1 / N of its penalised posterior, else the sandwich), then classes y ~ p(z | y) p_theta*(y |
+x) of the samples to be asked for. The answers move the model by one Newton step (`expected_fall`) with the
+Hessian that they leave, and the gain is the accuracy of the moved model minus that of the model at hand, both
+judged by p_theta*. Nothing is trained.
 
 A learner that takes labels as they are ("labels") does not know how wrong it is. Its truth is drawn around
 the same linear model trained with the noise known; without such a twin its advice would be its own opinion of
-itself, so it is refused.
+itself, so it is refused. (The same twin speaks for the linear learner of expected losses.)
+
+Cleaning is called not worth it only where that is likely to come true: the expected gain is below what was
+asked for, and so is the gain itself in nine of ten of the simulated truths.
 
 What it takes for granted: the learner's family contains a model that is right, and noise rates are as given.
 """
@@ -27,6 +30,8 @@ from jtruth.cleaning.expected_fall import Influence, best_batch, curvature_chang
 from jtruth.cleaning.learners import LinearLearner
 from jtruth.cleaning.state import State
 
+_SURE = 0.9  # chance that a gain stays below what is worth asking, from which on "not worth it" is said
+
 
 class Advice(NamedTuple):
     """What cleaning on would bring."""
@@ -35,6 +40,7 @@ class Advice(NamedTuple):
     low: float  # the middle 90 % of what it may be
     high: float
     error: float  # Monte Carlo standard error of `gain`
+    chance: float  # that the gain is at least what is worth asking
     num: int
     worth_it: bool
     sentence: str
@@ -63,13 +69,14 @@ def stopping_advice(
     gains = simulated_gains(state, found, chosen, num_draws, host_rng(as_key(key), "stopping advice"))
     gain, error = float(gains.mean()), float(gains.std(ddof=1) / np.sqrt(num_draws))
     low, high = (float(q) for q in np.quantile(gains, [0.05, 0.95]))
-    worth_it = gain >= worth
+    chance = float((gains >= worth).mean())
+    worth_it = gain >= worth or chance > 1 - _SURE
     says = "cleaning on may be worth it" if worth_it else "more cleaning is not worth it"
     sentence = (
         f"{says}: {gain / num:.4f} of accuracy per label over the next {num} (in all {gain:.4f}, "
-        f"90 % of what may happen [{low:.4f}, {high:.4f}])"
+        f"90 % of what may happen [{low:.4f}, {high:.4f}]; {chance:.0%} chance of {worth:g} or more)"
     )
-    return Advice(gain, low, high, error, num, worth_it, sentence)
+    return Advice(gain, low, high, error, chance, num, worth_it, sentence)
 
 
 def simulated_gains(
@@ -104,13 +111,14 @@ def simulated_gains(
 
 def _believed(state: State, found: Influence) -> tuple[np.ndarray, np.ndarray]:
     """Mean and covariance of the model that would be right: of a learner that knows the noise."""
-    if state.learner.kind == "labels":
-        if not isinstance(state.learner, LinearLearner):
-            raise ValueError(
-                "stopping advice for a learner that ignores noise is there for LinearLearner only"
-            )
+    if state.learner.kind == "labels" and not isinstance(state.learner, LinearLearner):
+        raise ValueError("stopping advice for a learner that ignores noise is there for LinearLearner only")
+    if isinstance(state.learner, LinearLearner) and state.learner.kind != "ml":
         state = state._replace(learner=LinearLearner("ml", state.learner.regularisation)).refitted()
         found = influence(state, solver="dense")
     used, inverse = found.gradients[~state.problem.validation], present(found.inverse, "the inverse Hessian")
     flat, _ = ravel_pytree(jax.tree.map(np.asarray, state.fitted.model))
-    return np.asarray(flat, np.float64), inverse @ (used.T @ used / len(used)) @ inverse / len(used)
+    covariance = inverse / len(used)
+    if state.learner.kind != "ml":  # a loss that is no likelihood
+        covariance = inverse @ (used.T @ used / len(used)) @ covariance
+    return np.asarray(flat, np.float64), covariance

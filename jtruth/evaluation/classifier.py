@@ -96,7 +96,7 @@ def evaluate(
         order: (samples,) when each sample was labelled, on any scale; adds a check for raters who change.
         fast: a sensitivity range of fewer assumptions, in a second or two.
         level: probability of the printed intervals.
-        key: of whatever is drawn at random: a whole number or a JAX key; 0 if None ("sampling" needs one).
+        key: of whatever is drawn at random: a whole number or a JAX key; 0 if None.
         progress: called with (sweeps done, sweeps planned) while learned error rates are sampled.
 
     Returns:
@@ -114,7 +114,7 @@ def evaluate(
     """
     level = check_level(level)
     check_assume(assume)
-    inputs.check_options(method, key)
+    inputs.check_method(method)
     data = inputs.read(y_pred, labels, noise, prior, gold, positive)
     order = inputs.read_order(order, data)
     learned, nobody = data.model is None and method == "bayes", assume in (None, UNKNOWN)

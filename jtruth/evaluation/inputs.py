@@ -101,15 +101,11 @@ class Inputs:
         return (f"not {self.classes[self.positive]}", self.classes[self.positive])
 
 
-def check_options(method: str, key: Any) -> None:
-    """Refuse unknown methods and a missing key by name."""
+def check_method(method: str) -> None:
+    """Refuse unknown methods by name."""
     known = (*METHODS, "plug_in", "majority_vote", "tars")
     if method not in known:
         raise ValueError(f"method={method!r}; choose one of {', '.join(known)}")
-    if method == "sampling" and key is None:
-        raise ValueError(
-            'method="sampling" draws random numbers: give key=jax.random.key(0), or another seed'
-        )
 
 
 def read_gold(gold: Any, labels: Labels) -> tuple[np.ndarray, tuple[str, ...]]:

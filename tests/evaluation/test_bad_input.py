@@ -29,7 +29,7 @@ CASES = [
     ({"positive": 2}, "give a class code 0 to 1"),
     ({"positive": "yes"}, "not one of the classes"),
     ({"method": "magic"}, "choose one of bayes"),
-    ({"method": "sampling"}, "give key"),
+    ({"method": "sampling", "key": 1.5}, "key is 1.5"),
     ({"assume": "nothing at all"}, "choose one of"),
     ({"noise": np.eye(2)}, "give a model of jt.noise"),
     ({"noise": jt.noise.ConfusionMatrices(np.eye(2)[None])}, "labelers"),
