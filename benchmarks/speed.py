@@ -1,7 +1,8 @@
 """Time of the binary testing methods on the main testing example (Su 5.2.1), at N = 1000 and 10^6.
 
-Run: python benchmarks/speed.py
-One process, one thread, one core, float64; medians after a warm-up; every JAX result is waited for.
+Run: python benchmarks/speed.py [empirical_bayes many_means exact_posteriors batches]
+One process, one thread, one core, float64; medians of CPU seconds after a warm-up; every JAX result is waited
+for.
 
 (a) Empirical Bayes, 7 iterations at N = 1000: `exact_step` against Algorithm 2 in NumPy with M = 5000 draws.
     Three NumPy forms: all draws in one array, as one would write it; and the fastest of those tried (draws in
@@ -9,6 +10,9 @@ One process, one thread, one core, float64; medians after a warm-up; every JAX r
     NumPy's default generator and with its fastest (SFC64). They run in turn (ours 400 times in its turn), so
     that other load hits all alike. `error` is
     against seven steps of the means by a double sum over the laws of the two counts, by convolution.
+    And the conditional means from 10^5 and 10^6 samples: from the arrays of log-odds and predictions, by one
+    pass onto a grid (`log_odds_grid`) and seven steps on its nodes, against the same seven steps in NumPy on
+    samples that are sorted by prediction already (the fastest form tried: eight power sums).
 (b) Exact posterior with mean, sd, mode, shortest interval and highest-density region of all five metrics,
     from the log-odds.
 (c) `exact_batch`: 1000 data sets of N = 1000 in one call; beside it, the same sets one after the other by (b)
@@ -21,10 +25,9 @@ Measured: AMD EPYC, 4 cores, Python 3.11.7, jax 0.10.2, numpy 2.4.6; one core. T
     (a) exact means 0.133 ms (0.590 after something else had the cache), error 2.2e-14
         NumPy Algorithm 2: plain 116.4 ms; in blocks, default generator 82.3 ms, SFC64 79.4 ms; error 3.1e-04
         ratios 878, 621 and 600
-    (b) N = 1000: 3.1 ms
-    (b) N = 10000: 21.6 ms
-    (b) N = 100000: 133.1 ms
-    (b) N = 1000000: 564.4 ms
+    (a) N = 10^5 5.9 ms, NumPy 15.7, ratio 2.7; N = 10^6 31.1 ms, NumPy 223, ratio 7.2 (a busy 2-core machine)
+    (b) N = 10^3, 10^4, 10^5, 10^6, 10^7: 6.7, 27.4, 63.0, 96.5, 390 ms (the same machine; before the grid, on a
+        quiet one, 3.1, 21.6, 133 and 564 ms for the first four)
     (c) exact_batch, window (192, 192): 682 sets/s; not ok: 0
         one after the other on the host: 367 sets/s
     (d) simulate: 2954 sets/s; with log-likelihood and log-odds 1924
@@ -40,6 +43,7 @@ if hasattr(os, "sched_setaffinity"):
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
 import platform  # noqa: E402
+import sys  # noqa: E402
 import time  # noqa: E402
 from functools import partial  # noqa: E402
 
@@ -52,6 +56,7 @@ from jtruth.simulation import simulate_difficulty_fallibility  # noqa: E402
 from jtruth.tables.metrics import shown  # noqa: E402
 from jtruth.testing import collapse, exact_posterior, exact_step, iterate, log_odds_of  # noqa: E402
 from jtruth.testing.binary.batch import enough_window, exact_batch  # noqa: E402
+from jtruth.testing.binary.log_odds_grid import merged_samples, on_grid  # noqa: E402
 
 jax.config.update("jax_enable_x64", True)
 PRIOR, CONFUSION = np.array([0.8, 0.2]), np.array([[0.7, 0.3], [0.2, 0.8]])
@@ -68,7 +73,7 @@ def draw_set(key, num_samples):
 
 
 def in_turn(runs, repeats, inner=1):
-    """Median seconds of functions without arguments, run in turn after a warm-up.
+    """Median CPU seconds of functions without arguments, run in turn after a warm-up.
 
     `inner`: how many times the first one runs in its turn (it is short); the median of these is its time.
     """
@@ -79,9 +84,9 @@ def in_turn(runs, repeats, inner=1):
         for k, run in enumerate(runs):
             some = []
             for _ in range(inner if k == 0 else 1):
-                begin = time.perf_counter()
+                begin = time.process_time()
                 jax.block_until_ready(run())
-                some.append(time.perf_counter() - begin)
+                some.append(time.process_time() - begin)
             row[k] = np.median(some)
     return np.median(times, axis=0)
 
@@ -114,6 +119,49 @@ def numpy_plain(x, n1, rng):
         a, b = y[:, :n1].sum(axis=1), y[:, n1:].sum(axis=1)
         d, f = np.mean(a / (a + b)), np.mean((n1 - a) / (x.size - a - b))
     return d, f
+
+
+def numpy_exact_means(x, n1):
+    """Conditional means in NumPy: E[A/(A+B)] as an integral, expanded in power sums (many samples)."""
+    node, weight = np.polynomial.legendre.leggauss(32)
+    d = f = 0.5
+    for _ in range(STEPS):
+        p = shifted(x, n1, d, f)
+        found = []
+        for q in (p, 1 - p):
+            reach = min(1.0, 40 / q.sum())
+            u, power = 0.5 * reach * (1 + node), np.ones_like(q)
+            every, picked = np.empty(8), np.empty(9)
+            for k in range(9):
+                power *= q
+                picked[k] = power[:n1].sum()
+                if k < 8:
+                    every[k] = picked[k] + power[n1:].sum()
+            log_g = -sum(every[k] / (k + 1) * u ** (k + 1) for k in range(8))
+            slope = sum(picked[k] * u**k for k in range(9))
+            found.append((0.5 * reach * weight * slope * np.exp(log_g)).sum())
+        d, f = found
+    return d, f
+
+
+def many_means():
+    """(a) at 10^5 and 10^6."""
+    on_nodes = jax.jit(
+        lambda x, y, w: iterate(exact_step(x, y, weight=w), dtype=x.dtype, max_steps=STEPS, tol=0.0)
+    )
+    for size, repeats in ((100_000, 11), (1_000_000, 5)):
+        x, y_pred = (np.asarray(v) for v in draw_set(jax.random.key(0), size))
+        order = np.argsort(-y_pred, kind="stable")
+        sorted_x, n1 = x[order], int(y_pred.sum())
+
+        def ours(x=x, y_pred=y_pred):
+            return on_nodes(*merged_samples(on_grid(collapse(x, y_pred))))
+
+        fast, plain = in_turn([ours, partial(numpy_exact_means, sorted_x, n1)], repeats) * 1e3
+        fit = ours()
+        error = np.abs(np.array([fit.p_detection, fit.p_false_alarm]) - numpy_exact_means(sorted_x, n1)).max()
+        print(f"(a) N = {size}: {fast:.2f} ms, NumPy {plain:.2f} ms, ratio {plain / fast:.1f}, ", end="")
+        print(f"difference {error:.1e}", flush=True)
 
 
 def count_law(p):
@@ -180,8 +228,11 @@ def everything(x, y_pred, full=True):
 
 def exact_posteriors():
     """(b)."""
-    for size, repeats in ((1000, 31), (10_000, 11), (100_000, 5), (1_000_000, 5)):
-        x, y_pred = (np.asarray(v) for v in draw_set(jax.random.key(1), size))
+    for size, repeats in ((1000, 31), (10_000, 11), (100_000, 5), (1_000_000, 5), (10_000_000, 3)):
+        parts = [
+            draw_set(key, min(size, 10**6)) for key in jax.random.split(jax.random.key(1), -(-size // 10**6))
+        ]
+        x, y_pred = (np.concatenate(v) for v in zip(*parts, strict=True))
         seconds = in_turn([partial(everything, x, y_pred)], repeats)[0]
         print(f"(b) N = {size}: {seconds * 1e3:.1f} ms", flush=True)
 
@@ -213,9 +264,9 @@ def main():
     """Print the table."""
     print(f"python {platform.python_version()}, jax {jax.__version__}, numpy {np.__version__}, ", end="")
     print(f"{jax.devices()[0].device_kind}, load {os.getloadavg()[0]:.1f}")
-    empirical_bayes()
-    exact_posteriors()
-    batches()
+    for part in (empirical_bayes, many_means, exact_posteriors, batches):
+        if len(sys.argv) == 1 or part.__name__ in sys.argv[1:]:
+            part()
 
 
 if __name__ == "__main__":

@@ -40,6 +40,8 @@ def check_codes(
     if values.dtype.kind not in kinds:
         raise ValueError(f"{name} must hold class codes 0 to {num_codes - 1}; got dtype {values.dtype}")
     low = -1 if missing else 0
+    if values.size and values.dtype.kind in "iu" and values.min() >= low and values.max() < num_codes:
+        return
     good = (values >= low) & (values < num_codes) & (values == np.floor(values))  # NaN is not
     bad = np.flatnonzero(~good)
     if bad.size:

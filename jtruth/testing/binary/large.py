@@ -3,9 +3,10 @@
 `exact` sums over every cell of the integer lattice. Here the two counts are spread so widely that the sums
 are integrals of smooth functions, and the trapezoid rule with steps of sd/16 gives those to rounding error.
 The Poisson-binomial factors come from the second-order saddlepoint expansion (relative error about
-1/variance^3 < 1e-6/variance, uniformly in the tails) at a few tilts, joined by a polynomial. Cost: about ten
-passes over the samples, whatever the number of cells. A count that is confined near 0 or near its maximum
-keeps its integer lattice. Host side, float64.
+1/variance^3 < 1e-6/variance, uniformly in the tails) at a few tilts, joined by a polynomial. These need sums
+over the samples alone, so many samples are put on a grid first (`log_odds_grid`). Cost: one pass over the
+samples, whatever the number of cells. A count that is confined near 0 or near its maximum keeps its integer
+lattice, for which the samples themselves are read. Host side, float64.
 """
 
 from typing import Any
@@ -21,11 +22,20 @@ from jtruth.stats.poisson_binomial import cumulants, log_pmf, saddlepoint_log_pm
 from jtruth.tables.binary import GridTable, linear_forms
 from jtruth.tables.metrics import Metric
 from jtruth.testing.binary.exact import law_of_atoms, log_prior_constant, log_side_factor, log_sum_factor
-from jtruth.testing.binary.operating_point import BetaPrior, LogOdds, OperatingPoint, most_probable
+from jtruth.testing.binary.log_odds_grid import on_grid
+from jtruth.testing.binary.operating_point import (
+    BetaPrior,
+    LogOdds,
+    OperatingPoint,
+    log_likelihood,
+    most_probable,
+)
 
 SMOOTH_VARIANCE = 100.0  # smallest variance for which the saddlepoint expansion is used
 _STEPS_PER_SD = 16
 _RIDGES = 4.0
+_EDGES = 1e-14  # mass at the edges of a window that is wide enough
+_POINTS = 361  # of the density of a ratio, over +-9 sd
 _TILTS = (9, 17)  # points of the polynomial on a window that is narrow, or wide, beside the number of samples
 
 
@@ -75,10 +85,10 @@ class SmoothTable(GridTable, eqx.Module):
     n0: int
     log_evidence: float
     b_is_lattice: bool
-    side_a: SideLaw  # log PB_1 at real counts
+    log_a: CubicSpline  # log f_1 at real counts, through its values at the nodes
     log_b: Float[np.ndarray, " b_nodes"]  # log f_0 at the nodes
     log_scale: float  # log of what log f_1 + log f_0 + log g + log(steps) must be divided by
-    prior: BetaPrior
+    prior: BetaPrior | None  # None: the operating point was given, A and B are independent
 
     def count_law(self, axis: int) -> PmfEstimate:
         """Law of the number of true positives (axis 0) or of false negatives (axis 1)."""
@@ -86,19 +96,16 @@ class SmoothTable(GridTable, eqx.Module):
             return PmfEstimate(self.b, self.probability.sum(0), lattice=True)
         return _lattice_law((self.a, self.b)[axis], self.probability.sum(1 - axis))
 
-    def _log_a(self, count: np.ndarray) -> np.ndarray:
-        """log f_1 at real counts."""
-        return self.side_a(count) + log_side_factor(count, self.n1, self.prior.a_d, self.prior.a_f)
-
     def _density(self, a: Float[np.ndarray, "rows b_nodes"]) -> Float[np.ndarray, "rows b_nodes"]:
         """Posterior mass per unit of a, with the step of b included, at (a[i, j], b[j]); 0 off the window."""
         inside = (a >= self.a[0]) & (a <= self.a[-1])
-        safe = np.clip(a, self.a[0], self.a[-1])
-        g = log_sum_factor(safe + self.b[None, :], self.n1 + self.n0, self.prior)
+        here, column = a[inside], np.broadcast_to(np.arange(self.b.size), a.shape)[inside]
         step = 1.0 if self.b_is_lattice else self.b[1] - self.b[0]
-        return np.where(
-            inside, step * np.exp(self._log_a(safe) + self.log_b[None, :] + g - self.log_scale), 0.0
-        )
+        log_p = _log_g(here + self.b[column], self.n1 + self.n0, self.prior)
+        log_p = log_p + self.log_a(here) + (self.log_b - self.log_scale)[column]
+        out = np.zeros(a.shape)
+        out[inside] = step * np.exp(log_p)
+        return out
 
     def ratio_law(self, metric: Metric) -> Estimate:
         """Law of a metric: a density for a ratio that varies with A, else atoms at the nodes."""
@@ -111,7 +118,7 @@ class SmoothTable(GridTable, eqx.Module):
             undefined = float(self.probability[np.isnan(values)].sum())
             return law_of_atoms(values[held], self.probability[held], 1.0 - undefined)
         grid = np.linspace(
-            max(mean - 9 * sd, values[held].min()), min(mean + 9 * sd, values[held].max()), 721
+            max(mean - 9 * sd, values[held].min()), min(mean + 9 * sd, values[held].max()), _POINTS
         )
         a, fn, eps = self._true_positives(metric, grid[:, None]), self.b[None, :], 1e-4
         ends = (metric.of_counts(c, self.n1 - c, fn, self.n0 - fn) for c in (a + eps, a - eps))
@@ -181,39 +188,83 @@ def _side(data: LogOdds, axis: int, mode: OperatingPoint):
 
 
 def smooth_table(
-    data: LogOdds, prior: BetaPrior = BetaPrior(), *, mode: OperatingPoint | None = None
+    data: LogOdds, prior: BetaPrior = BetaPrior(), *, gridded: LogOdds | None = None
 ) -> SmoothTable:
-    """The posterior of the counts by quadrature; see the module docstring and `is_smooth`."""
-    mode = most_probable(data, prior) if mode is None else mode
+    """The posterior of the counts by quadrature; see the module docstring and `is_smooth`.
+
+    `gridded` is `on_grid(data)`, where it is there already.
+    """
+    exact, data = data, on_grid(data) if gridded is None else gridded
+    mode = most_probable(data, prior)
     if not is_smooth(data, mode):
         raise NotSmooth("the true positives are not spread widely enough for quadrature; use count_table")
-    mean, sd = mode.count_mean, np.sqrt(np.diag(mode.count_covariance))
-    reach = 9.5 * sd
+    reach = 9.5 * np.sqrt(np.diag(mode.count_covariance))
     while True:
-        ends = np.array([mean - reach, mean + reach]).T
-        if ends[0, 0] < data.sure1 + sd[0] or ends[0, 1] > data.n1 - data.never1 - sd[0]:
-            raise NotSmooth("the true positives reach the end of their range; use count_table")
-        a = np.linspace(ends[0, 0], ends[0, 1], 2 * int(np.ceil(reach[0] / sd[0] * _STEPS_PER_SD)) + 1)
-        law = side_law(data.x1, data.counts1, data.sure1, *ends[0])
-        b, log_b, lattice = _false_negatives(data, mode, ends[1], sd[1])
-
+        a, log_a, b, log_b, lattice = _nodes(exact, data, mode, reach)
+        log_a = log_a + log_side_factor(a, data.n1, prior.a_d, prior.a_f)
         log_b = log_b + log_side_factor(b, data.n0, prior.b_d, prior.b_f)
-        g = log_sum_factor(a[:, None] + b[None, :], data.n1 + data.n0, prior)
-        log_a = law(a) + log_side_factor(a, data.n1, prior.a_d, prior.a_f)
-        log_p = log_a[:, None] + log_b[None, :] + g
-        p = np.exp(log_p - log_p.max())
-        edges = [p[[0, -1], :].sum(), 0.0 if lattice else p[:, [0, -1]].sum()]
-        if max(edges) < 1e-14 * p.sum():
-            break
-        reach = reach * np.where(np.array(edges) >= 1e-14 * p.sum(), 1.5, 1.0)
+        table, edges = _table(data, a, log_a, b, log_b, lattice, prior)
+        if edges.max() < _EDGES:
+            return table
+        reach = reach * np.where(edges >= _EDGES, 1.5, 1.0)
+
+
+def smooth_table_at(data: LogOdds, p_detection: float, p_false_alarm: float) -> SmoothTable:
+    """The law of the counts given the operating point, A and B independent, by quadrature.
+
+    `log_evidence` is log p(y_pred | z; p_D, p_FA).
+
+    Raises:
+        NotSmooth: the true positives are confined, or too few; `plug_in.table_at` does it.
+    """
+    gridded, d, f = on_grid(data), p_detection, p_false_alarm
+    shifts = np.array([np.log(d / f), np.log((1 - d) / (1 - f))])
+    evidence = log_likelihood(gridded, d, f)
+    exact = data._replace(x1=data.x1 + shifts[0], x0=data.x0 + shifts[1])
+    moved = gridded._replace(x1=gridded.x1 + shifts[0], x0=gridded.x0 + shifts[1])
+    k = [cumulants(x, counts, 0.0) for x, counts in ((moved.x1, moved.counts1), (moved.x0, moved.counts0))]
+    mean = np.array([k[0][1] + data.sure1, k[1][1] + data.sure0])
+    spread = np.diag([k[0][2], k[1][2]])
+    point = OperatingPoint(0.5, 0.5, np.eye(2), mean, spread, True, 0)
+    if not is_smooth(moved, point):
+        raise NotSmooth("the true positives are not spread widely enough for quadrature; use table_at")
+    table, _ = _table(moved, *_nodes(exact, moved, point, 9.5 * np.sqrt(np.diag(spread))), None)
+    return eqx.tree_at(lambda t: t.log_evidence, table, evidence)
+
+
+def _nodes(exact: LogOdds, data: LogOdds, mode: OperatingPoint, reach: np.ndarray):
+    """Nodes of A and of B with the logs of their laws given the labels, and whether B is on its integers."""
+    mean, sd = mode.count_mean, np.sqrt(np.diag(mode.count_covariance))
+    ends = np.array([mean - reach, mean + reach]).T
+    if ends[0, 0] < data.sure1 + sd[0] or ends[0, 1] > data.n1 - data.never1 - sd[0]:
+        raise NotSmooth("the true positives reach the end of their range; use count_table")
+    a = np.linspace(ends[0, 0], ends[0, 1], 2 * int(np.ceil(reach[0] / sd[0] * _STEPS_PER_SD)) + 1)
+    law = side_law(data.x1, data.counts1, data.sure1, *ends[0])
+    return a, law(a), *_false_negatives(exact, data, mode, ends[1], sd[1])
+
+
+def _table(data, a, log_a, b, log_b, lattice, prior) -> tuple[SmoothTable, np.ndarray]:
+    """The table from the logs of f_1 and f_0 at its nodes, and the shares of its mass at the edges."""
+    g = _log_g(a[:, None] + b[None, :], data.n1 + data.n0, prior)
+    log_p = log_a[:, None] + log_b[None, :] + g
+    p = np.exp(log_p - log_p.max())
+    total = p.sum()
+    edges = np.array([p[[0, -1], :].sum(), 0.0 if lattice else p[:, [0, -1]].sum()]) / total
     steps = (a[1] - a[0]) * (1.0 if lattice else b[1] - b[0])
-    log_scale = float(log_p.max() + np.log(p.sum() * steps))
-    evidence = log_scale - log_prior_constant(prior)
-    return SmoothTable(a, b, p / p.sum(), data.n1, data.n0, evidence, lattice, law, log_b, log_scale, prior)
+    log_scale = float(log_p.max() + np.log(total * steps))
+    evidence = log_scale - (0.0 if prior is None else log_prior_constant(prior))
+    n1, n0, log_f1 = data.n1, data.n0, CubicSpline(a, log_a)
+    table = SmoothTable(a, b, p / total, n1, n0, evidence, lattice, log_f1, log_b, log_scale, prior)
+    return table, edges
 
 
-def _false_negatives(data: LogOdds, mode: OperatingPoint, ends: np.ndarray, sd: float):
-    """Nodes for B, log PB_0 there, and whether they are the integers."""
+def _log_g(positives: np.ndarray, total: int, prior: BetaPrior | None) -> Any:
+    """log g of `exact`; nothing where the operating point is given."""
+    return 0.0 if prior is None else log_sum_factor(positives, total, prior)
+
+
+def _false_negatives(exact: LogOdds, data: LogOdds, mode: OperatingPoint, ends: np.ndarray, sd: float):
+    """Nodes for B, log PB_0 there, and whether they are the integers; `data`: `exact` on a grid."""
     (x, counts), variance = _side(data, 1, mode)
     low, high = data.sure0, data.n0 - data.never0
     room = min(ends[0] - low, high - ends[1])
@@ -223,4 +274,5 @@ def _false_negatives(data: LogOdds, mode: OperatingPoint, ends: np.ndarray, sd: 
         )
         return b, side_law(x, counts, data.sure0, ends[0], ends[1])(b), False
     first, last = max(low, int(ends[0]) - 6), min(high, int(ends[1]) + 6)
-    return np.arange(first, last + 1.0), log_pmf(x, counts, first - low, last - low), True
+    law = log_pmf(exact.x0, exact.counts0, first - low, last - low)
+    return np.arange(first, last + 1.0), law, True

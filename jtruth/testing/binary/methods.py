@@ -25,8 +25,9 @@ from jtruth.testing.baselines import prior_marginal_table
 from jtruth.testing.binary import empirical_bayes as eb
 from jtruth.testing.binary.exact import CountTable, count_table
 from jtruth.testing.binary.large import NotSmooth, SmoothTable, smooth_table
+from jtruth.testing.binary.log_odds_grid import FROM_VALUES, merged_samples, on_grid
 from jtruth.testing.binary.operating_point import BetaPrior, LogOdds, collapse, most_probable
-from jtruth.testing.binary.plug_in import NormalTable, table_at
+from jtruth.testing.binary.plug_in import NormalTable, law_at
 from jtruth.testing.tested import Tested
 
 METHODS = (
@@ -39,16 +40,17 @@ METHODS = (
     "prior_marginal",
 )
 NUM_DRAWS = 5000
-_LARGE_TABLE = 400_000  # cells above which the posterior is computed by quadrature where that is possible
+_LARGE_TABLE = 150_000  # cells above which the posterior is computed by quadrature where that is possible
 
 
 def exact_posterior(data: LogOdds, prior: BetaPrior = BetaPrior()) -> CountTable | SmoothTable:
     """The exact posterior of the counts: a table, or quadrature when the table would be very large."""
-    mode = most_probable(data, prior)
+    gridded = on_grid(data)
+    mode = most_probable(gridded, prior)
     cells = float(np.prod(18.0 * np.sqrt(np.diag(mode.count_covariance)) + 12.0))
     if cells > _LARGE_TABLE:
         with suppress(NotSmooth):
-            return smooth_table(data, prior, mode=mode)
+            return smooth_table(data, prior, gridded=gridded)
     return count_table(data, prior)
 
 
@@ -88,21 +90,23 @@ def binary_posterior(
         return _of_table(method, prior_marginal_table(data))._replace(warnings=(warning,))
     if method == "no_predictions":
         warning = "no_predictions ignores what the predictions say about the labels; it is a baseline"
-        return _of_table(method, table_at(data, 0.5, 0.5))._replace(warnings=(warning,))
+        return _of_table(method, law_at(data, 0.5, 0.5))._replace(warnings=(warning,))
     with jax.enable_x64(True):
-        x, y = jnp.asarray(log_odds, jnp.float64), jnp.asarray(y_pred, jnp.int32)
-        fit = jax.tree.map(np.asarray, _fit(x, y, key, method, mean))
-        return _plugged_in(method, data, x, y, fit, key)
+        x, y, weight = jnp.asarray(log_odds, jnp.float64), jnp.asarray(y_pred, jnp.int32), None
+        if method in ("empirical_bayes", "exact_means") and max(data.x1.size, data.x0.size) >= FROM_VALUES:
+            x, y, weight = merged_samples(on_grid(data))
+        fit = jax.tree.map(np.asarray, _fit(x, y, key, method, mean, weight))
+        return _plugged_in(method, data, x, y, fit, key, weight)
 
 
 def _of_table(method: str, table: CountTable | SmoothTable) -> Tested:
     return Tested(method, table, None, table.log_evidence, ())
 
 
-def _fit_one(x, y, key, method, mean):
+def _fit_one(x, y, key, method, mean, weight):
     steps = {
-        "empirical_bayes": lambda: eb.ratio_step(x, y, mean=mean),
-        "exact_means": lambda: eb.exact_step(x, y),
+        "empirical_bayes": lambda: eb.ratio_step(x, y, mean=mean, weight=weight),
+        "exact_means": lambda: eb.exact_step(x, y, weight=weight),
         "labels": lambda: eb.labels_step(x, y),
         "sampling": lambda: eb.sampling_step(key, x, y, num_draws=NUM_DRAWS),
     }
@@ -112,13 +116,13 @@ def _fit_one(x, y, key, method, mean):
 _fit = jax.jit(_fit_one, static_argnames=("method", "mean"))
 
 
-def _plugged_in(method, data: LogOdds, x, y, fit: eb.Fit, key) -> Tested:
+def _plugged_in(method, data: LogOdds, x, y, fit: eb.Fit, key, weight) -> Tested:
     d, f = float(fit.p_detection), float(fit.p_false_alarm)
     point = jnp.stack([jnp.asarray(d, x.dtype), jnp.asarray(f, x.dtype)])
     warnings = ("intervals take the operating point as known; use method='bayes' for intervals that cover",)
     if not bool(fit.converged):
         warnings += (f"the operating point did not converge in {int(fit.num_steps)} steps",)
-    table = table_at(data, d, f)
+    table = law_at(data, d, f)
     exact = _of_table(method, table)._replace(fit=fit, warnings=warnings)
     if method == "exact_means":
         return exact
@@ -131,5 +135,5 @@ def _plugged_in(method, data: LogOdds, x, y, fit: eb.Fit, key) -> Tested:
     if method == "sampling":
         counts = np.asarray(eb.draw_counts(stream(key, "binary draws"), x, y, point, NUM_DRAWS))
         return exact._replace(table=TableDraws(counts[:, [3, 1, 2, 0]].reshape(-1, 2, 2).astype(np.int64)))
-    moments = eb.Moments(*(float(v) for v in eb.moments(x, y, point)))
+    moments = eb.Moments(*(float(v) for v in eb.moments(x, y, point, weight)))
     return exact._replace(table=NormalTable(moments, table))

@@ -15,12 +15,16 @@ from scipy.special import expit
 from jtruth._validation import some
 from jtruth._validation.in_range import check_codes
 
+_LOOK = 5_000  # values that show whether many are equal, before a million are sorted
+_FEW = 0.9  # share of distinct values above which nothing is merged
+
 
 class LogOdds(NamedTuple):
     """A binary data set, split by prediction; equal log-odds collapsed to counts.
 
     `x1`, `counts1`: finite log-odds among samples predicted positive and how often each occurs; `sure1`: how
     many samples predicted positive are positive for certain, `never1`: negative for certain. Likewise for 0.
+    On a grid (`log_odds_grid`) the counts are real numbers, which add up to a whole one but for rounding.
     """
 
     x1: np.ndarray
@@ -35,12 +39,12 @@ class LogOdds(NamedTuple):
     @property
     def n1(self) -> int:
         """Number of samples predicted positive."""
-        return int(self.counts1.sum()) + self.sure1 + self.never1
+        return round(float(self.counts1.sum())) + self.sure1 + self.never1
 
     @property
     def n0(self) -> int:
         """Number of samples predicted negative."""
-        return int(self.counts0.sum()) + self.sure0 + self.never0
+        return round(float(self.counts0.sum())) + self.sure0 + self.never0
 
 
 class BetaPrior(NamedTuple):
@@ -60,20 +64,28 @@ def collapse(x: Float[np.ndarray, " samples"], y_pred: np.ndarray) -> LogOdds:
     """
     x, y_pred = np.asarray(x, np.float64), np.asarray(y_pred)
     check_codes(y_pred, 2, "y_pred", size=len(x))
-    bad = np.flatnonzero(np.isnan(x))
+    all_finite = bool(np.isfinite(x).all())
+    bad = np.zeros(0, int) if all_finite else np.flatnonzero(np.isnan(x))
     if bad.size:
         raise ValueError(
             f"the log-odds of {bad.size} sample(s) ({some(bad)}) are NaN; check prior and labels"
         )
-    parts = []
-    for symbol in (1, 0):
-        mine = x[y_pred == symbol]
-        finite = mine[np.isfinite(mine)]
-        values, counts = np.unique(finite, return_counts=True)
-        if values.size > 0.9 * finite.size:  # nothing to gain: keep single flips
-            values, counts = finite, np.ones(finite.size, np.int64)
-        parts += [values, counts, int(np.sum(mine == np.inf)), int(np.sum(mine == -np.inf))]
+    parts, one = [], y_pred == 1
+    for mine in (x[one], x[~one]):
+        certain = np.zeros(0) if all_finite else mine[~np.isfinite(mine)]
+        values, counts = _merged(mine[np.isfinite(mine)] if certain.size else mine)
+        parts += [values, counts, int((certain > 0).sum()), int((certain < 0).sum())]
     return LogOdds(*parts)
+
+
+def _merged(finite: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Distinct values and how often each occurs; single flips where merging would spare little."""
+    some_of_it = finite[:: max(finite.size // _LOOK, 1)]
+    if some_of_it.size < _LOOK or np.unique(some_of_it).size <= _FEW * some_of_it.size:
+        values, counts = np.unique(finite, return_counts=True)
+        if values.size <= _FEW * finite.size:
+            return values, counts
+    return finite, np.ones(finite.size, np.int64)
 
 
 class OperatingPoint(NamedTuple):

@@ -5,6 +5,7 @@ precision are normal and P_D, P_FA, F_beta are ratios of normals, kept to [0, 1]
 B are independent Poisson-binomials. Joint densities (17) and (18) are the normal form. Host side, float64.
 """
 
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -24,9 +25,11 @@ from jtruth.tables.joint import JointDensity
 from jtruth.tables.metrics import Metric, named_metric
 from jtruth.testing.binary.empirical_bayes import Moments
 from jtruth.testing.binary.exact import CountTable
+from jtruth.testing.binary.large import NotSmooth, SmoothTable, smooth_table_at
 from jtruth.testing.binary.operating_point import LogOdds, log_likelihood
 
 _POINTS = 2001
+_MANY = 100_000  # samples from which the law given the operating point is computed by quadrature
 _HEAVY = 12.0  # mean(W) / sd(W); above it less than 1e-30 of W is near 0 or below
 
 
@@ -115,7 +118,7 @@ class NormalTable(BinaryTable, eqx.Module):
     """
 
     moments: Moments
-    exact: CountTable
+    exact: CountTable | SmoothTable
 
     @property
     def predicted(self) -> tuple[int, int]:
@@ -143,6 +146,14 @@ class NormalTable(BinaryTable, eqx.Module):
     def draws(self, key: Key[Array, ""], n: int) -> Float[np.ndarray, "n 2 2"]:
         """n draws of the exact table at the operating point."""
         return self.exact.draws(key, n)
+
+
+def law_at(data: LogOdds, p_detection: float, p_false_alarm: float) -> CountTable | SmoothTable:
+    """`table_at`, or the same law by quadrature where there are very many samples and the counts are wide."""
+    if data.n1 + data.n0 >= _MANY:
+        with suppress(NotSmooth):
+            return smooth_table_at(data, p_detection, p_false_alarm)
+    return table_at(data, p_detection, p_false_alarm)
 
 
 def table_at(data: LogOdds, p_detection: float, p_false_alarm: float) -> CountTable:
