@@ -228,11 +228,14 @@ def smooth_table_at(data: LogOdds, p_detection: float, p_false_alarm: float) -> 
     point = OperatingPoint(0.5, 0.5, np.eye(2), mean, spread, True, 0)
     if not is_smooth(moved, point):
         raise NotSmooth("the true positives are not spread widely enough for quadrature; use table_at")
-    table, _ = _table(moved, *_nodes(exact, moved, point, 9.5 * np.sqrt(np.diag(spread))), None)
+    nodes = _nodes(exact, moved, point, 9.5 * np.sqrt(np.diag(spread)))
+    table, _ = _table(moved, *nodes, prior=None)
     return eqx.tree_at(lambda t: t.log_evidence, table, evidence)
 
 
-def _nodes(exact: LogOdds, data: LogOdds, mode: OperatingPoint, reach: np.ndarray):
+def _nodes(
+    exact: LogOdds, data: LogOdds, mode: OperatingPoint, reach: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, bool]:
     """Nodes of A and of B with the logs of their laws given the labels, and whether B is on its integers."""
     mean, sd = mode.count_mean, np.sqrt(np.diag(mode.count_covariance))
     ends = np.array([mean - reach, mean + reach]).T
