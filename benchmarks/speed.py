@@ -26,8 +26,8 @@ Measured: AMD EPYC, 4 cores, Python 3.11.7, jax 0.10.2, numpy 2.4.6; one core. T
         NumPy Algorithm 2: plain 116.4 ms; in blocks, default generator 82.3 ms, SFC64 79.4 ms; error 3.1e-04
         ratios 878, 621 and 600
     (a) N = 10^5 5.9 ms, NumPy 15.7, ratio 2.7; N = 10^6 31.1 ms, NumPy 223, ratio 7.2 (a busy 2-core machine)
-    (b) N = 10^3, 10^4, 10^5, 10^6, 10^7: 6.7, 27.4, 63.0, 96.5, 390 ms (the same machine; before the grid, on a
-        quiet one, 3.1, 21.6, 133 and 564 ms for the first four)
+    (b) N = 10^3, 10^4, 10^5, 10^6, 10^7: 6.7, 27.4, 63.0, 96.5, 390 ms (the same machine; before the
+        grid, on a quiet one, 3.1, 21.6, 133 and 564 ms for the first four)
     (c) exact_batch, window (192, 192): 682 sets/s; not ok: 0
         one after the other on the host: 367 sets/s
     (d) simulate: 2954 sets/s; with log-likelihood and log-odds 1924

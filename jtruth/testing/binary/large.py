@@ -242,8 +242,8 @@ def _nodes(
     if ends[0, 0] < data.sure1 + sd[0] or ends[0, 1] > data.n1 - data.never1 - sd[0]:
         raise NotSmooth("the true positives reach the end of their range; use count_table")
     a = np.linspace(ends[0, 0], ends[0, 1], 2 * int(np.ceil(reach[0] / sd[0] * _STEPS_PER_SD)) + 1)
-    law = side_law(data.x1, data.counts1, data.sure1, *ends[0])
-    return a, law(a), *_false_negatives(exact, data, mode, ends[1], sd[1])
+    log_a = np.asarray(side_law(data.x1, data.counts1, data.sure1, *ends[0])(a), np.float64)
+    return a, log_a, *_false_negatives(exact, data, mode, ends[1], sd[1])
 
 
 def _table(data, a, log_a, b, log_b, lattice, prior) -> tuple[SmoothTable, np.ndarray]:
