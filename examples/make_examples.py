@@ -1,13 +1,16 @@
-"""Write the example files from the two published tables. Run: python examples/make_examples.py.
+"""Write the example files: two published tables, one simulated. Run: python examples/make_examples.py.
 
 anesthesia.csv: Dawid and Skene (1979), Table 1. 45 patients, five anaesthetists, fitness for anaesthesia 1 to
 4; anaesthetist 1 rated every patient three times, so (task, worker) repeats there.
 
 caries.csv: Espeland and Handelman (1989). 3869 dental X-rays, five dentists, 1 is caries and 0 is sound;
 published as how often each of the 32 patterns of five labels occurs.
+
+judges.csv: simulated. 300 answers, three judges in a wide table, the truth of 30; all of it is known here.
 """
 
 import csv
+import random
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -26,6 +29,7 @@ CARIES = """
 """
 
 Row = tuple[str, str, str]
+COLUMNS = ("task", "worker", "label")
 
 
 def anesthesia() -> list[Row]:
@@ -47,18 +51,35 @@ def caries() -> list[Row]:
     ]
 
 
-def write(path: Path, rows: Iterable[Row]) -> None:
+def judges() -> tuple[list[tuple[str, ...]], list[int]]:
+    """Rows (item, judge_a, judge_b, judge_c, gold) of 300 simulated answers, and which of them truly pass.
+
+    Judge a passes 95 of 100 good answers and 30 of 100 bad ones, b 85 and 10, c 80 and 15; gold is known for
+    30 chosen at random. Only `random.random` is used, whose numbers are the same in every version of Python.
+    """
+    rng = random.Random(5)
+    passes = [int(rng.random() < 0.7) for _ in range(300)]
+    rates = ((0.30, 0.95), (0.10, 0.85), (0.15, 0.80))
+    verdicts = [["pass" if rng.random() < rate[y] else "fail" for rate in rates] for y in passes]
+    known = sorted(range(300), key=lambda _: rng.random())[:30]
+    gold = [("fail", "pass")[y] if k in known else "" for k, y in enumerate(passes)]
+    rows = [(f"answer {k + 1}", *given, gold[k]) for k, given in enumerate(verdicts)]
+    return rows, passes
+
+
+def write(path: Path, rows: Iterable[tuple[str, ...]], columns: tuple[str, ...] = COLUMNS) -> None:
     """One CSV file."""
     with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(("task", "worker", "label"))
+        writer.writerow(columns)
         writer.writerows(rows)
 
 
 def main(folder: Path) -> None:
-    """Both files."""
+    """All files."""
     write(folder / "anesthesia.csv", anesthesia())
     write(folder / "caries.csv", caries())
+    write(folder / "judges.csv", judges()[0], ("item", "judge_a", "judge_b", "judge_c", "gold"))
 
 
 if __name__ == "__main__":

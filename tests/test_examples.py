@@ -17,7 +17,7 @@ def generator():
     return runpy.run_path(str(FOLDER / "make_examples.py"))
 
 
-@pytest.mark.parametrize("name", ["anesthesia.csv", "caries.csv"])
+@pytest.mark.parametrize("name", ["anesthesia.csv", "caries.csv", "judges.csv"])
 def test_files_are_what_the_generator_writes(generator, tmp_path, name):
     generator["main"](tmp_path)
     assert (tmp_path / name).read_bytes() == (FOLDER / name).read_bytes()

@@ -1,0 +1,117 @@
+"""The site's pages: code that runs, links that lead somewhere, names that exist, every public name listed."""
+
+import ast
+import importlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.glob("*.md"))
+TEXTS = [*PAGES, *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"))]
+TEXTS += [ROOT / folder / "README.md" for folder in ("notebooks", "examples", "benchmarks")]
+
+
+@pytest.fixture(scope="module")
+def maker():
+    """docs/make_pages.py, which writes the pages that follow from the source."""
+    sys.path.insert(0, str(DOCS))
+    try:
+        yield importlib.import_module("make_pages")
+    finally:
+        sys.path.remove(str(DOCS))
+
+
+def code_of(path):
+    return "\n".join(re.findall(r"```python\n(.*?)```", path.read_text(), re.DOTALL))
+
+
+WITH_CODE = [p for p in PAGES if code_of(p) and p.name != "your_own_model.md"]  # test_datatree.py runs that
+
+
+@pytest.mark.usefixtures("few_sweeps")
+@pytest.mark.parametrize("path", WITH_CODE, ids=lambda path: path.stem)
+def test_the_python_of_a_page_runs(path, capsys, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    exec(code_of(path), {})
+    assert capsys.readouterr().out
+
+
+def anchors(path):
+    """Headings as GitHub and MyST name them."""
+    heads = re.findall(r"^#+ (.*)$", path.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_links_lead_somewhere(path, maker):
+    text = re.sub(r"```.*?```", "", path.read_text(), flags=re.DOTALL)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if re.match(r"[a-z]+:", target):
+            continue
+        name, _, anchor = target.partition("#")
+        found = path if not name else (path.parent / name)
+        made = path.parent == DOCS and Path(name).parts[:1] and Path(name).parts[0] in maker.GENERATED
+        assert made or found.exists(), f"{path.name} links to {target}"
+        assert not anchor or anchor in anchors(found), f"{path.name} links to {target}"
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_what_a_page_names_exists(path):
+    """Files between backticks, and dotted names of the package."""
+    text = re.sub(r"```.*?```", "", path.read_text(), flags=re.DOTALL)
+    for name in re.findall(r"`((?:benchmarks|docs|examples|notebooks|tests|jtruth)/[\w./]+)`", text):
+        assert (ROOT / name).exists(), f"{path.name} names {name}"
+    for dotted in set(re.findall(r"`(?:jt|jtruth)((?:\.\w+)+)", text)):
+        value, at = importlib.import_module("jtruth"), "jtruth"
+        for part in dotted.split(".")[1:]:
+            at = f"{at}.{part}"
+            value = getattr(value, part, None) or importlib.import_module(at)
+
+
+def test_every_public_name_is_in_the_reference(maker):
+    """Found another way: the `__all__` that every `__init__.py` writes down."""
+    pages = maker.pages()
+    for init in sorted((ROOT / "jtruth").glob("*/__init__.py")):
+        room = init.parent.name
+        if room.startswith("_") or room == "cli":
+            continue
+        lists = [n.value for n in ast.parse(init.read_text()).body if isinstance(n, ast.Assign)]
+        for name in ast.literal_eval(lists[-1]) if lists else []:
+            assert f"## `jtruth.{room}.{name}`\n" in pages[f"api/{room}.md"]
+    root = importlib.import_module("jtruth")
+    rooms = {p.stem for p in (ROOT / "jtruth").iterdir()}
+    for name in set(root.__all__) - rooms:
+        assert f"## `jtruth.{name}`\n" in pages["api/jtruth.md"]
+    for path in (ROOT / "benchmarks").glob("*.py"):
+        assert f"## {path.name}\n" in pages["benchmarks.md"]
+    assert all(f"## jtruth {name}\n" in pages["commands.md"] for name in ("evaluate", "prevalence", "ask"))
+
+
+def test_every_page_is_reached_from_the_start(maker):
+    named = maker.pages()["more.md"] + (DOCS / "index.md").read_text()
+    assert all(f"\n{path.stem}\n" in named for path in PAGES if path.stem not in ("index", "more"))
+
+
+def test_docstrings_as_markdown(maker):
+    said = maker.as_markdown(
+        "First *line* of `a_b`.\n\n    x = a_1\n\nArgs:\n    one, two: what [it] is\n        and more\n\n"
+        ">>> f(1)\n1\n\none    column\n"
+    )
+    assert "First \\*line\\* of `a_b`." in said and "```text\nx = a_1\n```" in said.replace("\n\n", "\n")
+    assert "- `one, two`: what \\[it\\] is\n  and more" in said
+    assert "```pycon\n>>> f(1)\n1\n```" in said.replace("\n\n", "\n") and "```text\none    column" in said
+
+
+@pytest.mark.slow
+def test_the_site_builds_without_a_warning(tmp_path):
+    pytest.importorskip("sphinx")
+    pytest.importorskip("myst_nb")
+    build = [sys.executable, "-m", "sphinx", "-W", "-q", "-b", "html", str(DOCS), str(tmp_path / "html")]
+    done = subprocess.run(build, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "html" / "api" / "evaluation.html").is_file()
