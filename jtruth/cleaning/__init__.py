@@ -1,7 +1,7 @@
 """Which label should be cleaned next, and is it worth it? Dolatshah et al. 2018, and better advice."""
 
 from jtruth.cleaning.expected_fall import Influence, best_batch, influence
-from jtruth.cleaning.issues import Issues, label_matrix, posterior_draws, suspicious_labels
+from jtruth.cleaning.issues import Issues, layer_draws, posterior_draws, suspicious_labels
 from jtruth.cleaning.labelers import labeler_gains, rate_sensitivity
 from jtruth.cleaning.learners import DifferentiableLearner, Learner, LinearLearner, SklearnLearner
 from jtruth.cleaning.loop import Request, answer, ask, clean, start
@@ -32,8 +32,8 @@ __all__ = [
     "clean_request",
     "gold_splits",
     "influence",
-    "label_matrix",
     "labeler_gains",
+    "layer_draws",
     "posterior_draws",
     "rate_sensitivity",
     "read_state",

@@ -6,7 +6,9 @@ ask label-error tools for this; here the number is a probability, and their sum 
 labels, with an interval.
 
 Uncertain error rates are carried by handing over draws of the posterior (`posterior_draws` of a `fit_joint`),
-and dependence is shown as a range: a mapping of assumptions, each with its posterior.
+and dependence is shown as a range: a mapping of assumptions, each with its posterior. Where there is one
+label a sample and a classifier, `learning.fit_noise_layer` learns the error rates; benchmarks/label_issues.py
+has numbers.
 """
 
 from collections.abc import Mapping
@@ -20,9 +22,11 @@ from jtruth._host import labels_log_likelihood, log
 from jtruth._random import as_key, host_rng
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior
+from jtruth.learning.predicted.noise_layer import NoiseLayer
 from jtruth.stats.regions import check_level
 
 _MOST_DRAWS = 200
+_LAYER_DRAWS = 50
 
 
 class Issues(NamedTuple):
@@ -110,34 +114,15 @@ def posterior_draws(labels: Labels, fit: JointPosterior) -> Float[np.ndarray, "d
     return softmax(given + log(fit.prior[fit.matrix_draw[some]])[:, None, :], axis=2)
 
 
-def label_matrix(
-    label: Int[np.ndarray, " samples"],
-    probabilities: Float[np.ndarray, "samples classes"],
-    *,
-    pseudo: float = 1.0,
-    max_steps: int = 500,
-) -> Float[np.ndarray, "classes classes"]:
-    """Error rates of one label a sample, learned from out-of-sample probabilities p(y | features).
+def layer_draws(labels: Labels, fit: NoiseLayer) -> Float[np.ndarray, "draws samples classes"]:
+    """Class posteriors given each sample's one label alone, under 50 bootstrap samples of `fit_noise_layer`.
 
-    The maximum of sum_i log sum_c probabilities[i, c] matrix[c, label_i], a concave function, by EM, with
-    `pseudo` labels on the diagonal and as many spread over the rest of each row.
-
-    Raises:
-        RuntimeError: EM does not settle.
+    Give the probabilities of the fit and `fit.prior` to `suspicious_labels` beside them.
     """
-    classes = probabilities.shape[1]
-    added = pseudo * (np.eye(classes) + (1 - np.eye(classes)) / max(classes - 1, 1))
-    matrix = 0.8 * np.eye(classes) + 0.2 / classes
-    chosen = np.eye(classes)[label]
-    for _ in range(max_steps):
-        joint = probabilities * matrix[:, label].T
-        weight = joint / joint.sum(axis=1, keepdims=True)
-        counts = weight.T @ chosen + added
-        new = counts / counts.sum(axis=1, keepdims=True)
-        if np.abs(new - matrix).max() < 1e-8:
-            return new
-        matrix = new
-    raise RuntimeError(f"error rates of the labels did not settle in {max_steps} steps of EM")
+    label = labels.counts().argmax(axis=1)
+    rows = fit.prior[None, :, None] * fit.bootstrap[:_LAYER_DRAWS]
+    draws = rows[:, :, label].swapaxes(1, 2)
+    return draws / draws.sum(axis=2, keepdims=True)
 
 
 def _posterior(given: Any, labels: Labels, name: str) -> np.ndarray:

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
-from jtruth._host import labels_log_likelihood, log
-from jtruth.cleaning.issues import label_matrix, posterior_draws, suspicious_labels
+from jtruth._host import log
+from jtruth.cleaning.issues import layer_draws, posterior_draws, suspicious_labels
 from jtruth.cleaning.loop import answer, ask, followed, start
 from jtruth.cleaning.state import State, read_state, write_state
 from jtruth.cleaning.stopping import stopping_advice
 from jtruth.labels import Labels
+from jtruth.learning import fit_noise_layer
 from jtruth.learning.joint.posterior import fit_joint
 from jtruth.noise import ConfusionMatrices, NoiseModel
 
@@ -117,17 +118,15 @@ def _issues(
     """Label issues: the most suspicious labels, and how many are wrong."""
     notes: tuple[str, ...] = ()
     features = {}
-    sample, labeler, label = labels.arrays
     if noise is not None:
         _, prior, _ = _rates(labels, noise, prior, seed)
         given = np.asarray(noise.log_likelihood(labels), np.float64)
         posterior: Any = softmax(given + log(np.asarray(prior))[None], axis=1)
-    elif probabilities is not None and labels.num_labelers == 1 and len(label) == labels.num_samples:
-        matrix = label_matrix(label[np.argsort(sample)], probabilities)
-        prior = probabilities.mean(axis=0)
-        given = labels_log_likelihood(matrix[None], sample, labeler, label, labels.num_samples)
-        posterior = softmax(given + log(prior)[None], axis=1)
-        notes = ("error rates are learned from the probabilities, which are taken as calibrated",)
+    elif probabilities is not None and labels.num_labelers == 1 and len(labels.label) == labels.num_samples:
+        layer = fit_noise_layer(labels, probabilities, key=seed)
+        prior, posterior = layer.prior, layer_draws(labels, layer)
+        learned = "error rates are learned from the probabilities, which are taken as calibrated"
+        notes = (learned, *layer.warnings)
     else:
         fits = {
             name: fit_joint(labels, key=seed, dependence=name) for name in ("independent", "labeler_strata")

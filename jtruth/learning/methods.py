@@ -18,6 +18,7 @@ import numpy as np
 from jtruth.labels import Labels
 from jtruth.learning.em.dawid_skene import fit_dawid_skene
 from jtruth.learning.majority import fit_majority_vote
+from jtruth.learning.spectral import kos
 
 
 @runtime_checkable
@@ -76,6 +77,8 @@ _METHODS = (
            takes_prior=False, estimates_noise=False),
     Method("dawid_skene", "each labeler has a confusion matrix and errs independently of the others",
            fit_dawid_skene),
+    Method("kos", "a labeler is right with the same probability in both classes, and errs independently of the others",
+           kos.fit_kos, takes_prior=False, estimates_noise=False, refuses=kos.refuses),
 )  # fmt: skip
 METHODS: dict[str, Method] = {method.name: method for method in _METHODS}
 

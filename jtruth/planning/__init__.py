@@ -1,6 +1,7 @@
 """How many samples, labels and gold answers, and by whom? (Su 6.3.2, Lam & Stork 4.1)."""
 
 from jtruth.planning.approximation import ApproximateWidth, approximate_width
+from jtruth.planning.assignment import Assignment, regular_assignment
 from jtruth.planning.requests import People, kinds_of, plan_request
 from jtruth.planning.search import Limits, PlanSearch, cheapest_plan, narrowest_plan
 from jtruth.planning.settings import (
@@ -17,6 +18,7 @@ from jtruth.planning.simulation import SimulatedWidth, simulated_width, simulate
 
 __all__ = [
     "ApproximateWidth",
+    "Assignment",
     "Costs",
     "Labeler",
     "Limits",
@@ -33,6 +35,7 @@ __all__ = [
     "narrowest_plan",
     "plan_cost",
     "plan_request",
+    "regular_assignment",
     "setting",
     "simulated_width",
     "simulated_widths",

@@ -9,13 +9,13 @@ from jtruth.cleaning import (
     LinearLearner,
     World,
     gold_splits,
-    label_matrix,
     labeler_gains,
     posterior_draws,
     rate_sensitivity,
     start,
     suspicious_labels,
 )
+from jtruth.learning import fit_noise_layer
 from jtruth.learning.joint.posterior import fit_joint
 from jtruth.posterior import class_posterior
 
@@ -76,7 +76,9 @@ def test_features_say_more_and_rates_are_learned_from_them():
     x = rng.standard_normal(4000) + 3 * y
     probabilities = np.stack([1 / (1 + np.exp(3 * (x - 1.5))), 1 / (1 + np.exp(-3 * (x - 1.5)))], axis=1)
     z = np.where(rng.random(4000) < np.where(y == 1, 0.05, 0.25), 1 - y, y)
-    matrix = label_matrix(z, probabilities)
+    matrix = fit_noise_layer(jt.Labels.from_matrix(z[:, None], 2), probabilities, num_bootstrap=20).matrices[
+        0
+    ]
     np.testing.assert_allclose([matrix[0, 1], matrix[1, 0]], [0.25, 0.05], atol=0.04)
     labels = jt.Labels.from_matrix(z[:, None], 2)
     p = np.asarray(

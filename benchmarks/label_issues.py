@@ -1,0 +1,196 @@
+"""Which labels are wrong? `suspicious_labels` and confident learning beside cleanlab, on labels of known
+truth.
+
+Run: python benchmarks/label_issues.py FOLDER [CLEANLAB_PYTHON]
+
+FOLDER holds `labelerrors_mnist` and `cifar10h_a` (labels, truth, predicted probabilities).
+CLEANLAB_PYTHON is the interpreter of another environment that has cleanlab; jtruth does not depend on it.
+
+MEASURED
+"""
+
+import csv
+import gzip
+import json
+import subprocess
+import sys
+import tempfile
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+import jtruth as jt
+from jtruth.cleaning import layer_draws, posterior_draws, suspicious_labels
+from jtruth.learning import fit_confident, fit_joint, fit_noise_layer, prune
+from jtruth.learning.predicted.confident import RULES
+
+CLEANLAB = """
+import sys, json, numpy as np
+from cleanlab import count, filter, rank, multiannotator
+d = np.load(sys.argv[1]); out = {}
+if "z" in d:
+    import pandas as pd
+    frame = pd.DataFrame(np.where(d["z"] < 0, np.nan, d["z"]))
+    found = multiannotator.get_label_quality_multiannotator(frame, d["q"], verbose=False)
+    each = found["detailed_label_quality"].to_numpy()
+    out["each"] = np.nan_to_num(each, nan=-1).tolist()
+else:
+    z, q = d["label"], d["q"]
+    joint, wrong = count.compute_confident_joint(z, q, calibrate=False, return_indices_of_off_diagonals=True)
+    out["counts"] = joint.T.tolist(); out["thresholds"] = count.get_confident_thresholds(z, q).tolist()
+    out["joint"] = count.estimate_joint(z, q).T.tolist()
+    out["calibrated"] = count.compute_confident_joint(z, q).T.tolist()
+    names = dict(zip(("argmax", "off_diagonal", "class", "noise_rate", "both"), (
+        "predicted_neq_given", "confident_learning", "prune_by_class", "prune_by_noise_rate", "both")))
+    for mine, theirs in names.items():
+        out[mine] = np.flatnonzero(filter.find_label_issues(z, q, filter_by=theirs, n_jobs=1)).tolist()
+    out["order"] = filter.find_label_issues(
+        z, q, filter_by="both", n_jobs=1, return_indices_ranked_by="self_confidence").tolist()
+    for score in ("self_confidence", "normalized_margin"):
+        out[score] = rank.get_label_quality_scores(z, q, method=score).tolist()
+json.dump(out, open(sys.argv[2], "w"))
+"""
+
+
+def table(path):
+    with (gzip.open if path.suffix == ".gz" else open)(path, "rt") as file:
+        return np.array([[int(v) for v in row] for row in list(csv.reader(file))[1:]])
+
+
+def by_cleanlab(python, **arrays):
+    """What cleanlab says, computed in its own environment."""
+    if python is None:
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        given, said = Path(folder) / "in.npz", Path(folder) / "out.json"
+        np.savez(given, **arrays)
+        subprocess.run([python, "-c", CLEANLAB, given, said], check=True, capture_output=True)
+        return json.loads(said.read_text())
+
+
+def average_precision(score, wrong):
+    """Mean over the wrong labels of the share of wrong ones among those at least as suspicious."""
+    order = np.argsort(-score, kind="stable")
+    hits = wrong[order]
+    return float((np.cumsum(hits) / np.arange(1, hits.size + 1))[hits].mean())
+
+
+def with_error(score, wrong, repeats=400):
+    """Average precision and its bootstrap error over labels."""
+    rng, n = np.random.default_rng(0), wrong.size
+    again = []
+    for _ in range(repeats):
+        some = rng.integers(0, n, n)
+        if wrong[some].any():
+            again.append(average_precision(score[some], wrong[some]))
+    return f"{average_precision(score, wrong):.3f} +- {np.std(again):.3f}"
+
+
+def calibration(p, wrong):
+    """Expected and found number of wrong labels, by p(wrong)."""
+    ends = [0, 0.01, 0.1, 0.5, 0.9, 1.0001]
+    return "  ".join(
+        f"{low:g}-{min(high, 1):g}: {p[inside].sum():.1f}/{wrong[inside].sum()} of {inside.sum()}"
+        for low, high in pairwise(ends)
+        if (inside := (p >= low) & (p < high)).any()
+    )
+
+
+def single(name, labels, q, sets, python):
+    """One label a sample and probabilities; `sets` are readings of what is wrong, by name."""
+    label = labels.counts().argmax(axis=1)
+    confident, layer = fit_confident(labels, q), fit_noise_layer(labels, q)
+    found = suspicious_labels(labels, layer_draws(labels, layer), probabilities=q, prior=layer.prior)
+    p = np.empty(label.size)
+    p[found.sample] = found.p_wrong
+    theirs = by_cleanlab(python, label=label, q=q)
+    own = q[np.arange(label.size), label]
+    for reading, wrong in sets.items():
+        print(f"{name}, {reading}: {wrong.sum()} of {wrong.size} labels are wrong")
+        print(f"  average precision: suspicious_labels {with_error(p, wrong)}")
+        if theirs:
+            margin = with_error(-np.array(theirs["normalized_margin"]), wrong)
+            print(f"    self-confidence {with_error(-own, wrong)}  normalized margin (cleanlab) {margin}")
+        print(f"  expected number: noise layer {found.expected:.1f} [{found.interval[0]:.0f}, {found.interval[1]:.0f}], "
+              f"confident joint {confident.expected_wrong:.1f}; slope {layer.slope:+.1f}")  # fmt: skip
+        print(f"  expected/found, by p(wrong)  {calibration(p, wrong)}")
+        for rule in RULES:
+            mine = np.flatnonzero(prune(labels, q, confident, rule).found)
+            print(f"    {rule:13s} {mine.size:5d} taken out, {wrong[mine].sum():4d} of them wrong")
+    print("  " + " ".join((*layer.warnings, *layer.against(confident.matrices[0]))))
+    if theirs:
+        same(confident, theirs, labels, q)
+
+
+def same(confident, theirs, labels, q):
+    """Where jtruth and cleanlab differ."""
+    print(f"  thresholds differ by {np.abs(confident.thresholds - theirs['thresholds']).max():.1e}")
+    counts = np.array(theirs["counts"]) - confident.counts
+    print(f"  confident joint: {np.abs(counts).sum():.0f} of {confident.counts.sum():.0f} counts differ, "
+          f"joint by {np.abs(np.array(theirs['joint']) - confident.joint).max():.1e}, calibrated counts by "
+          f"{np.abs(np.array(theirs['calibrated']) - confident.joint * labels.num_samples).max():.2f}")  # fmt: skip
+    for rule in RULES:
+        mine, other = prune(labels, q, confident, rule), set(theirs[rule])
+        here = set(np.flatnonzero(mine.found))
+        alone = f"jtruth alone {len(here - other)}, cleanlab alone {len(other - here)}"
+        print(f"    {rule:13s} {alone}, both {len(here & other)}")
+    order = [i for i in prune(labels, q, confident, "both").order if i in set(theirs["order"])]
+    equal = order == [i for i in theirs["order"] if i in order]
+    print(f"  ranking of those both name: {'equal' if equal else 'differs'}")
+
+
+def mnist(folder, python):
+    data = np.load(folder / "predictions.npz")
+    q = np.empty((10000, 10))
+    q[data["cleanlab_cv_task"]] = data["cleanlab_cv_prob"]
+    given, truth = table(folder / "labels.csv.gz"), table(folder / "truth_corrected.csv.gz")
+    labels = jt.Labels.from_long(given[:, 0], given[:, 1], given[:, 2], num_classes=10)
+    label, truth = labels.counts().argmax(axis=1), truth[np.argsort(truth[:, 0])]
+    corrected = truth[:, 1] != label
+    single("labelerrors_mnist", labels, q / q.sum(axis=1, keepdims=True),
+           {"corrected": corrected, "corrected or ambiguous": corrected | (truth[:, 2] == 1)}, python)  # fmt: skip
+
+
+def cifar(folder, python):
+    data, truth = np.load(folder / "predictions.npz"), table(folder / "truth.csv.gz")
+    truth = truth[np.argsort(truth[:, 0]), 1]
+    q = np.empty((truth.size, 10))
+    q[data["cleanlab_cv_task"]] = data["cleanlab_cv_prob"]
+    q /= q.sum(axis=1, keepdims=True)
+    counts = np.load(folder / "histograms.npz")["counts"]
+    rng = np.random.default_rng(0)
+    one = np.array([rng.choice(10, p=row / row.sum()) for row in counts.astype(float)])
+    labels = jt.Labels.from_matrix(one[:, None], 10)
+    single("cifar10h_a, one human label an image", labels, q, {"truth": one != truth}, python)
+    crowd(folder, truth, q, python)
+
+
+def crowd(folder, truth, q, python):
+    """Every label of 2563 people on 228 images, by the joint posterior, with and without the classifier."""
+    entries = table(folder / "labels.csv")
+    labels = jt.Labels.from_long(entries[:, 0], entries[:, 1], entries[:, 2], num_classes=10)
+    tasks = np.array(labels.tasks)
+    fit = fit_joint(labels, key=0)
+    draws = posterior_draws(labels, fit)
+    theirs = None
+    if python is not None:
+        theirs = by_cleanlab(python, z=labels.to_matrix(), q=q[tasks])
+    for what, options in {"labels": {}, "labels and classifier": {
+            "probabilities": q[tasks], "prior": fit.prior.mean(axis=0)}}.items():  # fmt: skip
+        found = suspicious_labels(labels, draws, **options)
+        wrong = truth[tasks][found.sample] != found.label
+        said = f"{wrong.sum()} of {wrong.size} labels are wrong"
+        print(f"cifar10h_a, {labels.num_labelers} people, {what}: {said}")
+        print(f"  average precision: suspicious_labels {with_error(found.p_wrong, wrong)}")
+        print(f"  expected number {found.expected:.1f} [{found.interval[0]:.0f}, {found.interval[1]:.0f}]")
+        print(f"  expected/found, by p(wrong)  {calibration(found.p_wrong, wrong)}")
+        if theirs is not None:
+            score = -np.array(theirs["each"])[found.sample, found.labeler]
+            print(f"  cleanlab get_label_quality_multiannotator {with_error(score, wrong)}")
+
+
+if __name__ == "__main__":
+    place, interpreter = Path(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else None
+    mnist(place / "labelerrors_mnist", interpreter)
+    cifar(place / "cifar10h_a", interpreter)
