@@ -77,7 +77,7 @@ _METHODS = (
            takes_prior=False, estimates_noise=False),
     Method("dawid_skene", "each labeler has a confusion matrix and errs independently of the others",
            fit_dawid_skene),
-    Method("kos", "a labeler is right with the same probability in both classes, and errs independently of the others",
+    Method("kos", "a labeler is right with one probability in both classes and errs independently of others",
            kos.fit_kos, takes_prior=False, estimates_noise=False, refuses=kos.refuses),
 )  # fmt: skip
 METHODS: dict[str, Method] = {method.name: method for method in _METHODS}

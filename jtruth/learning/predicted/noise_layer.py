@@ -90,8 +90,8 @@ class NoiseLayer(NamedTuple):
         far = np.abs(other - own) > norm.isf((1 - level) / (2 * own.size)) * error
         names = range(own.size) if classes is None else classes
         return tuple(
-            f"Thresholds mislead for class {names[c]!r}: they say that {other[c]:.1%} of its labels are right, "
-            f"the likelihood {own[c]:.1%} +- {error[c]:.1%}."
+            f"Thresholds mislead for class {names[c]!r}: they say that {other[c]:.1%} of its labels are "
+            f"right, the likelihood {own[c]:.1%} +- {error[c]:.1%}."
             for c in np.flatnonzero(far)
         )
 

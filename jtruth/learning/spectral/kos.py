@@ -63,7 +63,7 @@ def kos_messages(
     *,
     num_labelers: int,
     max_steps: int,
-    tol: float,
+    tol: float | Float[Array, ""],
 ) -> Messages:
     """The messages until they change no more; pure, to be vmapped over starts.
 
@@ -77,7 +77,7 @@ def kos_messages(
     """
     sign, known = jnp.asarray(sign), jnp.asarray(known)
     fixed = known[sample]
-    free = jnp.abs(sign) * (fixed == 0)
+    free = jnp.where(fixed == 0, jnp.abs(sign), 0)
 
     def scaled(message, on):
         size = jnp.sqrt((on * message**2).sum() / jnp.maximum(on.sum(), 1))
@@ -160,7 +160,7 @@ def fit_kos(
             start,
             num_labelers=labels.num_labelers,
             max_steps=max_steps,
-            tol=tol,
+            tol=float(tol),
         )
     score = np.asarray(found.score)
     even = np.abs(score) <= 1e-12 * max(float(np.abs(score).max()), 1e-300)

@@ -87,8 +87,12 @@ def test_pairs_of_labelers_meet_as_often_as_chance_says():
 
 @pytest.mark.parametrize(
     ("sizes", "message"),
-    [((5, 2, 3), "labels_per_sample is 3 but there are 2 labelers"), ((0, 2, 1), "num_samples is 0"), ((5, 2, 1.5), "labels_per_sample is 1.5")],
-)  # fmt: skip
+    [
+        ((5, 2, 3), "labels_per_sample is 3 but there are 2 labelers"),
+        ((0, 2, 1), "num_samples is 0"),
+        ((5, 2, 1.5), "labels_per_sample is 1.5"),
+    ],
+)
 def test_impossible_assignments_are_refused(sizes, message, as_installed):
     with pytest.raises(ValueError, match=message):
         regular_assignment(*sizes)
