@@ -14,6 +14,8 @@ from jtruth.training.linear import zero_start
 
 _SETTLED = 1e-8  # the gradient at which a retraining ends
 _STEPS = 12  # most steps with one Hessian, and then most with new ones
+_HALVINGS = 0.5 ** np.arange(8)
+_LEVEL = 1e-13  # differences of the objective (of order 1) that are rounding
 
 
 def arrays(x: Any, evidence: Any, where: Bool[np.ndarray, " samples"]) -> tuple[Any, Any, Any]:
@@ -47,7 +49,8 @@ def retrain(x, evidence, where, start, rows, new, regularisation, objective, los
 
     One row of N changes little, so the Hessian at the start serves for all steps and the error shrinks by
     about 1/N a step, which costs a gradient: that of the original at the copy's model, and the changed row's.
-    Where that is not enough the copy starts again, with a new Hessian at every step.
+    Where that is not enough (an outlier changes its class) the copy starts again, with a new Hessian at every
+    step and steps halved until the objective falls.
     """
     flat, unravel = ravel_pytree(start)
     count = where.sum().astype(x.dtype)
@@ -85,8 +88,20 @@ def retrain(x, evidence, where, start, rows, new, regularisation, objective, los
     done = (jnp.abs(slope).max(axis=1) <= _SETTLED)[:, None]
     again = jnp.where(done, theta, start_), jnp.where(done, slope, first), zero
 
+    def value(theta, row, given):
+        return cost(theta) + change(theta, row, given)
+
+    def halved(theta, step, row, given):
+        """The longest of the step, its half, quarter, ... that does not lead up."""
+        tried = theta[None] - jnp.outer(_HALVINGS, step)
+        level = value(theta, row, given) + _LEVEL
+        falls = jax.vmap(value, in_axes=(0, None, None))(tried, row, given) <= level
+        return tried[jnp.argmax(falls)]  # the first that does; the full step at the minimum, where none does
+
     def newton(state):
-        return moved(state, inverse_of(jax.vmap(jax.hessian(cost))(state[0]), state[0]))
+        inverse = inverse_of(jax.vmap(jax.hessian(cost))(state[0]), state[0])
+        theta = jax.vmap(halved)(state[0], jnp.einsum("kp,kpq->kq", state[1], inverse), rows, new)
+        return theta, jax.vmap(gradient)(theta, rows, new), state[2] + 1
 
     theta, slope, _ = jax.lax.while_loop(unsettled, newton, again)
     return jax.vmap(unravel)(theta), jnp.abs(slope).max(axis=1)

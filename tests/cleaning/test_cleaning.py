@@ -154,6 +154,19 @@ def test_influence_ranks_as_retraining_does(aware, kind):
     assert 0.9 < np.median(falls / exact) < 1.35  # one step of 90 samples goes a little too far
 
 
+def test_a_far_sample_may_change_its_class(naive, data):
+    """One sample far out on its own side: a full Newton step from the fit without the flip goes too far."""
+    x, label = data[0].copy(), naive.consolidated.label
+    learner, given, everywhere = naive.learner, np.eye(2)[label], np.ones(N, bool)
+    far = int(np.argmax(label == 1))
+    x[far] = [15.0, 15.0]
+    before = learner.fit(x, given, everywhere).model
+    after = learner.retrain(before, x, given, everywhere, np.array([far]), np.eye(2)[[0]])
+    flipped = np.where(np.arange(N) == far, 0, label)
+    model = sklearn_fit(x, flipped)
+    np.testing.assert_allclose(after.weights[0], model.coef_[0], atol=1e-5)
+
+
 def test_logistic_likelihood_has_the_closed_form(aware):
     """p(1 - p) x' H^-1 x / (2 N^2)."""
     state, found = aware["ml"], influence(aware["ml"])
