@@ -266,7 +266,9 @@ def _log_g(positives: np.ndarray, total: int, prior: BetaPrior | None) -> Any:
     return 0.0 if prior is None else log_sum_factor(positives, total, prior)
 
 
-def _false_negatives(exact: LogOdds, data: LogOdds, mode: OperatingPoint, ends: np.ndarray, sd: float):
+def _false_negatives(
+    exact: LogOdds, data: LogOdds, mode: OperatingPoint, ends: np.ndarray, sd: float
+) -> tuple[np.ndarray, np.ndarray, bool]:
     """Nodes for B, log PB_0 there, and whether they are the integers; `data`: `exact` on a grid."""
     (x, counts), variance = _side(data, 1, mode)
     low, high = data.sure0, data.n0 - data.never0
