@@ -111,13 +111,23 @@ def compiled_programs_are_forgotten() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def few_sweeps() -> Iterator[None]:
     """Short chains for what is learned: for tests of what is done with an answer, not of the answer."""
+    yield from _effort(chains=4, burn_in=60, min_sweeps=600, max_rhat=9.0, min_ess=1.0)
+
+
+@pytest.fixture(scope="module")
+def enough_sweeps() -> Iterator[None]:
+    """Chains just good enough that no model of a range is left out: for tests of ranges and of gold."""
+    few = {"burn_in": 100, "min_sweeps": 1200, "max_sweeps": 20_000}
+    yield from _effort(max_rhat=1.1, min_ess=60.0, nuisance=False, **few)
+
+
+def _effort(**options: Any) -> Iterator[None]:
     from jtruth.evaluation.assumptions import learned, ranges, sensitivity
     from jtruth.sampling import Effort
 
-    few = Effort(chains=4, burn_in=60, min_sweeps=600, max_rhat=9.0, min_ess=1.0)
     with pytest.MonkeyPatch.context() as patch:
         for room in (learned, ranges, sensitivity):
-            patch.setattr(room, "EFFORT", few)
+            patch.setattr(room, "EFFORT", Effort(**options))
         yield
 
 

@@ -79,9 +79,9 @@ def test_import_alone_loads_not_even_jax():
 
 
 def test_every_name_is_there_when_it_is_used_and_none_loads_a_heavy_library():
-    """Rooms too, but for `plots`, whose business is matplotlib."""
+    """Rooms too, but for `plots`, whose business is matplotlib; nor does the estimator load scikit-learn."""
     found = probe(
-        "import json, sys; import jtruth as jt\n"
+        "import json, sys; import jtruth as jt, jtruth.training.estimator\n"
         "there = [name for name in jt.__all__ if name != 'plots' and getattr(jt, name) is None]\n"
         "print(json.dumps({'none': there, 'modules': sorted(sys.modules), 'dir': dir(jt)}))"
     )

@@ -43,15 +43,16 @@ def fit_in_float64(x, evidence, where, start, regularisation, objective, loss):
         return solve_linear(*rows[:2], weight, first, where=rows[2], stop=Stop(tol=1e-6), **options)
 
 
-@partial(jax.jit, static_argnums=(7, 8))
-def retrain(x, evidence, where, start, rows, new, regularisation, objective, loss):
-    """Every copy by Newton's method: (stacked models, largest gradients).
+@partial(jax.jit, static_argnums=(5, 6))
+def retrain(data, start, rows, new, regularisation, objective, loss):
+    """Every copy of `data`, see `arrays`, by Newton's method: (stacked models, largest gradients).
 
     One row of N changes little, so the Hessian at the start serves for all steps and the error shrinks by
     about 1/N a step, which costs a gradient: that of the original at the copy's model, and the changed row's.
     Where that is not enough (an outlier changes its class) the copy starts again, with a new Hessian at every
     step and steps halved until the objective falls.
     """
+    x, evidence, where = data
     flat, unravel = ravel_pytree(start)
     count = where.sum().astype(x.dtype)
     options = {"objective": objective, "loss": loss}

@@ -6,7 +6,7 @@ the labels; one label a sample teaches nothing of them, unless out-of-sample pro
 """
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import softmax
@@ -25,6 +25,19 @@ _SHOWN = 20  # rows of the printed queue
 _ADVISED = 20  # answers that stopping advice looks ahead
 
 
+class Wanted(NamedTuple):
+    """What queue it should be."""
+
+    budget: int = 50  # its length
+    strategy: str = "risk"  # of the cleaning
+    state_file: str | Path | None = None  # where the cleaning is remembered
+    seed: int = 0  # of whatever is drawn
+    level: float = 0.95  # of the interval of the number of wrong labels
+
+
+_USUAL = Wanted()
+
+
 def clean_request(
     labels: Labels,
     noise: NoiseModel | None,
@@ -34,11 +47,7 @@ def clean_request(
     probabilities: Any = None,
     gold: Any = None,
     costs: Any = None,
-    budget: int = 50,
-    strategy: str = "risk",
-    state_file: str | Path | None = None,
-    seed: int = 0,
-    level: float = 0.95,
+    wanted: Wanted = _USUAL,
 ) -> tuple[str, dict[str, Any]]:
     """(text, answer for JSON) of a queue of labels to check.
 
@@ -48,17 +57,14 @@ def clean_request(
         probabilities: (samples, classes) p(y | features), out of sample (without features).
         gold: (samples,) classes known, -1 elsewhere.
         costs: (samples, 1) of asking.
-        budget: length of the queue.
-        strategy: of the cleaning.
-        state_file: where it is remembered.
-        seed: of whatever is drawn.
-        level: of the interval of the number of wrong labels.
+        wanted: length of the queue, strategy, state file, seed and level.
 
     Raises:
         ValueError: what the functions behind it refuse.
     """
     if features is None:
-        return _issues(labels, noise, prior, probabilities, budget, seed, level)
+        return _issues(labels, noise, prior, probabilities, wanted)
+    budget, strategy, state_file, seed, _ = wanted
     known, prior, notes = _rates(labels, noise, prior, seed)
     held = 1 / 3 if "split" in strategy or strategy == "masked_tars" else 0.0
     price = None if costs is None else np.asarray(costs)[:, 0]
@@ -113,9 +119,10 @@ def _rates(labels: Labels, noise: Any, prior: Any, seed: int) -> tuple[Any, Any,
 
 
 def _issues(
-    labels: Labels, noise: Any, prior: Any, probabilities: Any, budget: int, seed: int, level: float
+    labels: Labels, noise: Any, prior: Any, probabilities: Any, wanted: Wanted
 ) -> tuple[str, dict[str, Any]]:
     """Label issues: the most suspicious labels, and how many are wrong."""
+    budget, seed, level = wanted.budget, wanted.seed, wanted.level
     notes: tuple[str, ...] = ()
     features = {}
     if noise is not None:

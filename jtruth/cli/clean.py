@@ -47,7 +47,7 @@ def clean(
     """Which labels should an expert check? With features those that help a model, else label issues."""
     from jtruth._validation.text import read_bytes
     from jtruth.cleaning.page import clean_page
-    from jtruth.cleaning.request import clean_request
+    from jtruth.cleaning.request import Wanted, clean_request
     from jtruth.cli import reading
     from jtruth.io import read_features, read_predictions
 
@@ -68,7 +68,6 @@ def clean(
     text, answer = clean_request(
         labels, noise, prior, features=features,
         probabilities=probabilities, gold=reading.gold_of(queue.gold, labels, given), costs=costs,
-        budget=queue.budget, strategy=queue.strategy, state_file=queue.state,
-        seed=draws.seed, level=draws.level,
+        wanted=Wanted(queue.budget, queue.strategy, queue.state, draws.seed, draws.level),
     )  # fmt: skip
     output.give_page(text, answer, lambda: clean_page(answer), draws.seed)

@@ -1,7 +1,5 @@
 """The cleaning loop: strategies against plain loops, influence against retraining, files, and bad input."""
 
-import itertools
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -27,6 +25,7 @@ from jtruth.cleaning import (
 from jtruth.cleaning.expected_fall import class_chances, possible_evidence
 from jtruth.cleaning.strategies import chance_of_flip, label_posterior
 
+OTHERS = (("labels", "risk"), ("ml", "emi"))
 N, A, B = 90, 0.4, 0.1
 NOISE, PRIOR = jt.noise.ConfusionMatrices([[[1 - A, A], [B, 1 - B]]]), [0.5, 0.5]
 
@@ -333,13 +332,16 @@ def test_a_learner_that_does_not_converge_is_named(data, aware):
         answer(stuck, {int(request.samples[0]): 1})
 
 
-def test_three_classes():
+@pytest.mark.parametrize(
+    ("kind", "strategy"),
+    [("labels", "emi"), ("ml", "risk"), *(pytest.param(*p, marks=pytest.mark.slow) for p in OTHERS)],
+)
+def test_three_classes(kind, strategy):
     rng = np.random.default_rng(4)
     y = rng.integers(0, 3, N)
     x = rng.standard_normal((N, 2)) + 2.5 * np.array([[0, 0], [1, 0], [0, 1]])[y]
     z = np.where(rng.random(N) < 0.3, rng.integers(0, 3, N), y)
     labels, noise = jt.Labels.from_matrix(z[:, None], 3), jt.noise.Symmetric(0.2, 3)
-    for kind, strategy in itertools.product(["labels", "ml"], ["risk", "emi"]):
-        state = start(x, labels, noise, [1 / 3] * 3, learner=LinearLearner(kind), strategy=strategy)
-        done = clean(state, lambda i: int(y[i]), 2, truth=(x, y))
-        assert len(done.answers) == 2 and done.trail[-1].true > 0.6
+    state = start(x, labels, noise, [1 / 3] * 3, learner=LinearLearner(kind), strategy=strategy)
+    done = clean(state, lambda i: int(y[i]), 2, truth=(x, y))
+    assert len(done.answers) == 2 and done.trail[-1].true > 0.6

@@ -9,6 +9,8 @@ import pytest
 import jtruth as jt
 from jtruth.io import read_gold_sample, read_labels
 
+pytestmark = pytest.mark.usefixtures("few_sweeps")
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):

@@ -10,7 +10,7 @@ import pytest
 from jtruth.evaluation import evaluate
 from jtruth.evaluation.assumptions import ranges
 from jtruth.io import read_labels
-from jtruth.sampling import STANDARD
+from jtruth.sampling import Effort
 
 pytestmark = pytest.mark.usefixtures("few_sweeps")
 
@@ -94,7 +94,7 @@ def test_repeats_can_be_kept(run):
 
 
 def test_labelers_and_fast(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(ranges, "EFFORT", STANDARD)  # gradual difficulty needs its sweeps
+    monkeypatch.setattr(ranges, "EFFORT", Effort(max_rhat=1.1, min_ess=60.0, nuisance=False))
     code, out, _ = run("labelers", ANESTHESIA, "--repeats", "keep", "--json", tmp_path / "l.json")
     answer = json.loads((tmp_path / "l.json").read_text())
     assert code == 0 and len(answer["labelers"]) == 5 and "labeler, accuracy [interval]" in out

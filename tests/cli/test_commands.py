@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager
+from functools import partial
 
 import numpy as np
 import pytest
@@ -19,7 +20,10 @@ from jtruth.cli.help import SECTIONS
 from jtruth.cli.options import Columns
 from jtruth.cli.output import progress
 from jtruth.cli.reading import Given, inclusion_of, noise_of, order_of
+from jtruth.evaluation.gold import shares
 from jtruth.io import read_gold, read_labels, read_noise
+from jtruth.learning import fit_joint
+from jtruth.sampling import Effort
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +123,9 @@ def test_correct_refuses(run, arguments, said):
 
 
 @pytest.mark.parametrize("truth", [False, True])
-def test_ask(run, tmp_path, truth):
+def test_ask(run, tmp_path, monkeypatch, truth):
+    few = Effort(min_sweeps=600, max_rhat=9.0, min_ess=1.0)
+    monkeypatch.setattr(shares, "fit_joint", partial(fit_joint, effort=few))
     run("simulate", tmp_path, "--samples", 60, "--labelers", 4, "--looks", 0.6, "--seed", 2)
     extra = ("--truth",) if truth else ()
     code, _, err = run("ask", tmp_path / "labels.csv", "--predictions", tmp_path / "predictions.csv", "--num",
@@ -246,10 +252,24 @@ def test_bars_are_for_terminals_and_have_no_colour(monkeypatch, kind):
     assert ("sweeps" in drawn) == (kind is Terminal) and not re.search(r"\x1b\[[0-9;]*m", drawn)
 
 
+IN_TURN = """
+import sys
+from jtruth.cli import main
+for number, words in enumerate({}):
+    sys.argv[1:] = words
+    try:
+        main()
+    except SystemExit:
+        print("end", number)
+"""
+
+
 def test_neither_terminals_nor_pipes_get_colours(small):
     """FORCE_COLOR and NO_COLOR alike: help, answer and refusal are plain text."""
+    commands = [["inspect", str(small / "labels.csv")], ["inspect", "--help"], ["inspect", "--no"]]
     for variable in ("NO_COLOR", "FORCE_COLOR"):
-        for arguments in (("inspect", small / "labels.csv"), ("inspect", "--help"), ("inspect", "--no")):
-            command = [sys.executable, "-m", "jtruth.cli", *map(str, arguments)]
-            done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {variable: "1"})
-            assert done.stdout + done.stderr and "\x1b" not in done.stdout + done.stderr
+        command = [sys.executable, "-c", IN_TURN.format(commands)]
+        done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {variable: "1"})
+        said = done.stdout + done.stderr
+        assert all(part in said for part in ("3 labelers", "Show this message", "No such option", "end 2"))
+        assert "\x1b" not in said

@@ -158,7 +158,7 @@ def test_joined_laws_keep_their_correlations():
 
 
 @pytest.fixture(scope="module")
-def learned():
+def learned(enough_sweeps):
     """(classes, answer without a word, vouched for, with gold): 200 samples, four labelers."""
     y, said, labels = rivals(6, size=200, labelers=4)
     two = {name: said[name] for name in "ac"}

@@ -62,12 +62,10 @@ def test_permutations_leave_the_default_range_alone_up_to_monte_carlo_error(fast
     had standard errors of 0 to .047 widths.
     """
     means, ends = members(jt.Labels.from_frame(rows()), fast)
+    renamed = rows().assign(worker=rows()["worker"].map(dict(zip("abcd", "zkxy", strict=True))))
     turned = [
-        jt.Labels.from_frame(rows().sample(frac=1, random_state=1), workers=list("dbca")),
-        jt.Labels.from_frame(
-            rows().assign(worker=rows()["worker"].map(dict(zip("abcd", "zkxy", strict=True))))
-        ),
-        jt.Labels.from_frame(rows(), tasks=IDS[::-1]),
+        jt.Labels.from_frame(rows().sample(frac=1, random_state=1), workers=list("dbca"), tasks=IDS[::-1]),
+        jt.Labels.from_frame(renamed),
     ]
     for labels in turned:
         found, its_ends = members(labels, fast)
@@ -76,6 +74,7 @@ def test_permutations_leave_the_default_range_alone_up_to_monte_carlo_error(fast
 
 
 SCRIPT = """
+import json
 import jtruth as jt
 from jtruth.evaluation.assumptions import learned, ranges
 learned.EFFORT = ranges.EFFORT = jt.sampling.Effort(min_sweeps=600, max_rhat=9, min_ess=1)
@@ -83,7 +82,8 @@ labels = jt.Labels.from_long(*zip(*{rows}), classes=["0", "1"])
 result = jt.evaluate({pred}, labels, assume="independent", key=3)
 print([repr(law.mean) for law in result.metrics.values()], labels.tasks[:5])
 result = jt.evaluate({pred}, labels, fast=True, key=3)
-print([(repr(law.mean), law.interval()) for law in result.metrics.values()], len(result.assumptions))
+print([(repr(law.mean), law.interval()) for law in result.metrics.values()])
+print(json.dumps(result.to_dict()), result)
 """
 
 
@@ -101,4 +101,4 @@ def test_another_process_with_another_hash_seed_gives_the_same_bits():
         ).stdout
         for seed in ("1", "2")
     ]
-    assert said[0] == said[1] and said[0].rstrip().endswith(b"3")
+    assert said[0] == said[1] and b"random_effect" in said[0]

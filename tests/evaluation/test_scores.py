@@ -70,7 +70,7 @@ def test_learned_error_rates():
     assert "independently" in str(found) and found.curves.roc().low.shape == (101,)
 
 
-def test_nobody_vouches():
+def test_nobody_vouches(enough_sweeps):
     """The hull of the members holds each of them and the truth; the key is fixed."""
     y, score, labels = scored(3, size=200, labelers=4)
     found = jt.evaluate_scores(score, labels)

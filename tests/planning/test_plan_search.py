@@ -212,7 +212,7 @@ def test_requests():
     np.testing.assert_allclose(found.setting.confusion, [[0.9, 0.1], [0.2, 0.8]])
     people = People(["a:0.2"], prior=[0.3, 0.3, 0.4])
     recall = KNOWN._replace(metric="recall")
-    three = plan_request(people, key=KEY, width=0.3, question=recall, limits=Limits(200, num_sets=4))
+    three = plan_request(people, key=KEY, width=0.3, question=recall, limits=Limits(200, num_sets=2))
     assert three.setting.labelers[0].matrix[0, 1] == pytest.approx(0.1)
 
 

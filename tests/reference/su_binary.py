@@ -6,6 +6,7 @@ confusion matrix K are true classes, columns predicted classes, so the binary K 
 [[1 - p_FA, p_FA], [1 - p_D, p_D]]. A missing label is -1. A table is an array
 T[a, b] = p(A = a, B = b | y_pred, z) with A = #(y_pred = 1, y = 1) and B = #(y_pred = 0, y = 1). Values of
 metrics are exact `Fraction`s, so equal atoms merge exactly; an undefined (0/0) metric is None.
+Densities take a number or an array of them, because an integral asks for thousands.
 """
 
 import itertools
@@ -13,6 +14,7 @@ import math
 from fractions import Fraction
 
 import numpy as np
+from scipy.special import erf
 
 METRICS = ("ACC", "PREC", "P_D", "P_FA", "F")
 
@@ -217,12 +219,12 @@ def metric(name, a, b, n1, n0, beta=1):
     return Fraction(int(top), int(bottom)) if bottom else None
 
 
-def empirical_metrics(y, y_pred, beta=1):
+def empirical_metrics(y, y_pred, beta=1, names=METRICS):
     """{name: Fraction or None} of a classifier against labels y (all of them given)."""
     a = sum(u == 1 and c == 1 for u, c in zip(y_pred, y, strict=True))
     b = sum(u == 0 and c == 1 for u, c in zip(y_pred, y, strict=True))
     n1 = sum(y_pred)
-    return {name: metric(name, a, b, n1, len(y_pred) - n1, beta) for name in METRICS}
+    return {name: metric(name, a, b, n1, len(y_pred) - n1, beta) for name in names}
 
 
 def joint_pmf(table, names, beta=1):
@@ -314,7 +316,7 @@ def normal_parameters(name, m):
 
 
 def normal_density(x, mean, variance):
-    return math.exp(-0.5 * (x - mean) ** 2 / variance) / math.sqrt(2 * math.pi * variance)
+    return np.exp(-0.5 * (x - mean) ** 2 / variance) / math.sqrt(2 * math.pi * variance)
 
 
 def ratio_parameters(name, m, beta=1):
@@ -364,20 +366,19 @@ def standard_ratio_density(t, a, b):
 
     The bracket is multiplied out with q^2 - a^2 - b^2 = -(a - b t)^2 / (1 + t^2), so that nothing overflows.
     """
-    q = (b + a * t) / math.sqrt(1 + t * t)
-    gauss = math.sqrt(math.pi / 2) * math.erf(q / math.sqrt(2))
+    q = (b + a * t) / np.sqrt(1 + t * t)
+    gauss = math.sqrt(math.pi / 2) * erf(q / math.sqrt(2))
     first = math.exp(-(a * a + b * b) / 2)
-    return (first + q * gauss * math.exp(-((a - b * t) ** 2) / (2 * (1 + t * t)))) / (math.pi * (1 + t * t))
+    return (first + q * gauss * np.exp(-((a - b * t) ** 2) / (2 * (1 + t * t)))) / (math.pi * (1 + t * t))
 
 
 def ratio_density(x, q):
     """Appendix B, step 3: density of Z'/W' at x; in the degenerate case that of s + k / W'."""
     if q["k"] is None:
         return abs(q["r"]) * standard_ratio_density(q["r"] * (x - q["s"]), q["a"], q["b"])
-    if x == q["s"]:
-        return 0.0
-    w = q["k"] / (x - q["s"])
-    return abs(w / (x - q["s"])) * normal_density(w, q["b"] * q["sW"], q["sW"] ** 2)
+    away = np.where(x == q["s"], np.inf, x - q["s"])  # at s the density is 0
+    w = q["k"] / away
+    return abs(w / away) * normal_density(w, q["b"] * q["sW"], q["sW"] ** 2)
 
 
 def over_r(q):
@@ -402,21 +403,18 @@ def second_order_mean(p):
 
 
 def integrate(f, low, high, panels=400, nodes=12):
-    """Composite Gauss-Legendre."""
+    """Composite Gauss-Legendre of a function of arrays."""
     x, w = np.polynomial.legendre.leggauss(nodes)
     step = (high - low) / panels
-    return math.fsum(
-        0.5 * step * w[k] * f(low + step * (j + 0.5 * (x[k] + 1)))
-        for j in range(panels)
-        for k in range(nodes)
-    )
+    points = low + step * (np.arange(panels)[:, None] + 0.5 * (x[None, :] + 1))
+    return math.fsum((0.5 * step * w * f(points)).ravel())
 
 
 def mean_given_denominator(q):
     """E[Z'/W' | Y' > -4] by integration: what Marsaglia's mean approximates; defined for b > 4."""
 
     def over(y):
-        return math.exp(-0.5 * y * y) / (q["b"] + y)
+        return np.exp(-0.5 * y * y) / (q["b"] + y)
 
     mass = math.sqrt(2 * math.pi) * 0.5 * math.erfc(-4 / math.sqrt(2))
     return over_r(q)[0] * integrate(over, -4.0, 12.0) / mass + q["s"]
@@ -452,8 +450,8 @@ def normal_interval(mean, variance, level):
 
 def density_mode(density, low=1e-12, high=1 - 1e-12, grid=2000):
     """Argmax on [0, 1]: best of a grid, then bisection on the sign of a central difference."""
-    points = [low + (high - low) * k / grid for k in range(grid + 1)]
-    k = max(range(grid + 1), key=lambda k: density(points[k]))
+    points = low + (high - low) * np.arange(grid + 1) / grid
+    k = int(np.argmax(density(points)))
     left, right = points[max(k - 1, 0)], points[min(k + 1, grid)]
     for _ in range(60):
         middle = 0.5 * (left + right)
@@ -469,9 +467,10 @@ def density_interval(density, level, low=1e-12, high=1 - 1e-12):
     def crossing(inside, outside, height):
         if density(outside) >= height:
             return outside
-        for _ in range(60):
-            middle = 0.5 * (inside + outside)
-            inside, outside = (middle, outside) if density(middle) >= height else (inside, middle)
+        for _ in range(10):  # each to a 64th, so 2^-60 of the way
+            points = np.linspace(inside, outside, 65)
+            k = int(np.argmin(density(points) >= height))  # the first below
+            inside, outside = points[k - 1], points[k]
         return 0.5 * (inside + outside)
 
     below, above = 0.0, density(mode)
@@ -572,7 +571,8 @@ def algorithm_2(rng, lik, prior, y_pred, num_draws=5000, **options):
 
     def step(p_d, p_fa):
         posterior1 = testing_posterior(lik, prior, y_pred, operating_matrix(p_d, p_fa))[:, 1]
-        draws = [empirical_metrics(rng.random(len(y_pred)) < posterior1, y_pred) for _ in range(num_draws)]
+        drawn = (rng.random((num_draws, len(y_pred))) < posterior1).tolist()
+        draws = [empirical_metrics(y, y_pred, names=("P_D", "P_FA")) for y in drawn]
         return tuple(
             np.mean([float(d[name]) for d in draws if d[name] is not None]) for name in ("P_D", "P_FA")
         )

@@ -139,7 +139,7 @@ def test_densities_and_their_means(case):
         if undefined(want["pdf"]):
             assert density is None  # a point mass
             continue
-        close([density(x) for x in want["pdf"]["x"]], want["pdf"]["pdf"], INTEGRAL)
+        close(density(np.array(want["pdf"]["x"])), want["pdf"]["pdf"], INTEGRAL)
         close(su.literal_mean(density), want["mean_quad_literal"], INTEGRAL)
         close(su.renormalised_mean(density), want["mean_quad_renormalised"], INTEGRAL)
 
@@ -364,17 +364,17 @@ def test_joint_densities_hold_the_mass_of_u_and_v():
     # The unit squares are the images of 0 < U < n1 and 0 < V (and V < 1 - n1, far away here).
     m = MOMENTS
     mass = normal_mass(m["muU"], m["varU"], 0, m["n1"]) * normal_mass(m["muV"], m["varV"], 0, 1 - m["n1"])
-    got = su.integrate(
-        lambda prec: su.integrate(lambda rec: su.joint_pr_density(prec, rec, m), 1e-6, 1.0, 20), 0.0, 1.0, 20
-    )
+
+    def recall_mass(prec):
+        return su.integrate(lambda rec: su.joint_pr_density(prec, rec, m), 1e-6, 1.0, 20)
+
+    def detection_mass(p_d):
+        return su.integrate(lambda p_fa: su.joint_roc_density(p_d, p_fa, m), 0.0, m["n1"] - 1e-9, 20)
+
+    got = su.integrate(np.vectorize(recall_mass), 0.0, 1.0, 20)
     close(got, mass, INTEGRAL)
     # P_D > n1 if and only if P_FA < n1; the other half of the square holds nothing here.
-    got = su.integrate(
-        lambda p_d: su.integrate(lambda p_fa: su.joint_roc_density(p_d, p_fa, m), 0.0, m["n1"] - 1e-9, 20),
-        m["n1"] + 1e-9,
-        1.0,
-        20,
-    )
+    got = su.integrate(np.vectorize(detection_mass), m["n1"] + 1e-9, 1.0, 20)
     close(got, mass, INTEGRAL)
 
 

@@ -1,8 +1,6 @@
 """The scikit-learn face: its own checks, cloning, searching, pickling, the forms of labels, and scores."""
 
 import pickle
-import subprocess
-import sys
 import warnings
 
 import jax
@@ -138,11 +136,6 @@ def test_score_of_three_classes():
     right = (found.predict(x) == y).mean()
     assert abs(found.score(x, z) - right) < 0.08
     assert found.set_params(noise=None).score(x, y) == pytest.approx(right, abs=1e-12)
-
-
-def test_importing_the_module_needs_no_scikit_learn():
-    code = "import sys, jtruth.training.estimator; assert 'sklearn' not in sys.modules"
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,8 @@ from jtruth.evaluation.assumptions import registry
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS
 from jtruth.tables.metrics import shown
 
+pytestmark = pytest.mark.usefixtures("enough_sweeps")
+
 
 def crowd(seed, n=300, labelers=3, classes=2, hard=0.3):
     """Truth, predictions and labels; hard samples fool everybody."""

@@ -7,6 +7,8 @@ import pytest
 
 import jtruth as jt
 
+pytestmark = pytest.mark.usefixtures("enough_sweeps")
+
 
 def hard_crowd(seed, n=300):
     """Labelers and classifier share hard samples."""
