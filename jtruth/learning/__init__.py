@@ -3,10 +3,18 @@
 from jtruth.learning.em._steps import EMResult, dawid_skene_em
 from jtruth.learning.em.columns import LabelColumns, columns_from_labels, columns_from_matrix
 from jtruth.learning.em.dawid_skene import DawidSkene, Smoothing, fit_dawid_skene
+from jtruth.learning.em.one_coin import OneCoin, fit_one_coin
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
 from jtruth.learning.joint.random_effect import fit_random_effect
 from jtruth.learning.majority import MajorityVote, fit_majority_vote, majority_vote, majority_winner
 from jtruth.learning.methods import METHODS, Learned, Method
+from jtruth.learning.modes.difficulty_fallibility import (
+    DifficultyPriors,
+    LearnedDifficulty,
+    fit_difficulty_fallibility,
+)
+from jtruth.learning.modes.glad import Glad, GladPriors, fit_glad
+from jtruth.learning.modes.welinder import Welinder, WelinderPriors, fit_welinder
 from jtruth.learning.predicted.confident import ConfidentFit, confident_joint, fit_confident, prune
 from jtruth.learning.predicted.noise_layer import NoiseLayer, fit_noise_layer, noise_layer_em
 from jtruth.learning.spectral.kos import KargerOhShah, fit_kos, kos_messages
@@ -15,26 +23,37 @@ __all__ = [
     "METHODS",
     "ConfidentFit",
     "DawidSkene",
+    "DifficultyPriors",
     "EMResult",
+    "Glad",
+    "GladPriors",
     "JointPosterior",
     "KargerOhShah",
     "LabelColumns",
     "Learned",
+    "LearnedDifficulty",
     "MajorityVote",
     "Method",
     "NoiseLayer",
+    "OneCoin",
     "Smoothing",
+    "Welinder",
+    "WelinderPriors",
     "columns_from_labels",
     "columns_from_matrix",
     "confident_joint",
     "dawid_skene_em",
     "fit_confident",
     "fit_dawid_skene",
+    "fit_difficulty_fallibility",
+    "fit_glad",
     "fit_joint",
     "fit_kos",
     "fit_majority_vote",
     "fit_noise_layer",
+    "fit_one_coin",
     "fit_random_effect",
+    "fit_welinder",
     "kos_messages",
     "majority_vote",
     "majority_winner",

@@ -17,7 +17,11 @@ import numpy as np
 
 from jtruth.labels import Labels
 from jtruth.learning.em.dawid_skene import fit_dawid_skene
+from jtruth.learning.em.one_coin import fit_one_coin
 from jtruth.learning.majority import fit_majority_vote
+from jtruth.learning.modes.difficulty_fallibility import fit_difficulty_fallibility
+from jtruth.learning.modes.glad import fit_glad
+from jtruth.learning.modes.welinder import fit_welinder, not_two_classes
 from jtruth.learning.spectral import kos
 
 
@@ -79,6 +83,14 @@ _METHODS = (
            fit_dawid_skene),
     Method("kos", "a labeler is right with one probability in both classes and errs independently of others",
            kos.fit_kos, takes_prior=False, estimates_noise=False, refuses=kos.refuses),
+    Method("one_coin", "each labeler has one error rate, whatever the class, and errs independently",
+           fit_one_coin),
+    Method("difficulty_fallibility", "samples differ in difficulty and labelers in fallibility; errors go to "
+           "all wrong classes alike", fit_difficulty_fallibility),
+    Method("glad", "labelers differ in ability, samples in difficulty, and able labelers suffer less from it",
+           fit_glad),
+    Method("welinder", "samples lie between two classes; labelers differ in how well they see where, each "
+           "draws a line", fit_welinder, refuses=not_two_classes),
 )  # fmt: skip
 METHODS: dict[str, Method] = {method.name: method for method in _METHODS}
 

@@ -68,7 +68,21 @@ class _State(NamedTuple):
     path: Array
 
 
-def _m_step(data, posterior, pseudo_counts, fixed_prior):
+def _one_coin(counts):
+    """Counts, or rows that are nearly so, shared out such that all rows of a labeler hold one error rate.
+
+    The sum of counts * log rows is then largest at: right labels over all, and wrong ones spread evenly. The
+    last row, the class prior, stays.
+    """
+    classes = counts.shape[1]
+    own = jnp.eye(classes, dtype=bool)[None, :, :]
+    by_labeler = counts[:-1].reshape(-1, classes, classes)
+    right = jnp.where(own, by_labeler, 0).sum(axis=(1, 2), keepdims=True)
+    wrong = jnp.where(own, 0, by_labeler).sum(axis=(1, 2), keepdims=True) / (classes - 1)
+    return jnp.concatenate([jnp.where(own, right, wrong).reshape(-1, classes), counts[-1:]])
+
+
+def _m_step(data, posterior, pseudo_counts, fixed_prior, one_coin=False):
     """Expected counts, plus pseudo-counts, normalised ((2.3), (2.4)); rows of zero counts are uniform."""
     size, classes = pseudo_counts.shape
     mass = data.weight[:, None] * posterior
@@ -78,8 +92,10 @@ def _m_step(data, posterior, pseudo_counts, fixed_prior):
     counts, _ = jax.lax.scan(lambda total, code: (total.at[code].add(rows), None), counts, data.code)
     counts = counts[:-1].reshape(-1, classes, classes).swapaxes(1, 2)  # (labeler, true, given)
     counts = jnp.concatenate([counts.reshape(-1, classes), mass.sum(axis=0)[None, :]])
-    total = (counts + pseudo_counts).sum(axis=1, keepdims=True)
-    parameters = jnp.where(total > 0, (counts + pseudo_counts) / jnp.where(total > 0, total, 1), 1 / classes)
+    rows = counts + pseudo_counts
+    rows = _one_coin(rows) if one_coin else rows
+    total = rows.sum(axis=1, keepdims=True)
+    parameters = jnp.where(total > 0, rows / jnp.where(total > 0, total, 1), 1 / classes)
     if fixed_prior is not None:
         parameters = parameters.at[-1].set(fixed_prior)
     return parameters, counts[:-1].sum(axis=1).reshape(-1, classes)
@@ -123,7 +139,7 @@ def _jump(before, now, after, longest):
     return far / far.sum(axis=1, keepdims=True), length
 
 
-@partial(jax.jit, static_argnames=("max_steps",))
+@partial(jax.jit, static_argnames=("max_steps", "one_coin"))
 def dawid_skene_em(
     data: LabelColumns,
     start: Float[Array | np.ndarray, "samples classes"],
@@ -133,6 +149,7 @@ def dawid_skene_em(
     *,
     max_steps: int,
     tol: float | Float[Array, ""],
+    one_coin: bool = False,
 ) -> EMResult:
     """EM from a first guess of the class posterior; pure, jitted, of the dtype of its float arguments.
 
@@ -145,6 +162,8 @@ def dawid_skene_em(
         max_steps: static; also the length of `path`.
         tol: done when EM changes no parameter, and the objective per label, by `tol` or more. In float32
             nothing below about 1e-5 can be met, and a count stops growing at 2**24 labels in one cell.
+        one_coin: static; a labeler has one error rate, and errs towards every class alike. A jump keeps that
+            but for rounding, which a long one enlarges, so it is made so again.
     """
     labelers, classes, _ = pseudo_matrices.shape
     last = jnp.asarray(pseudo_prior)[None, :] if prior is None else jnp.zeros((1, classes), start.dtype)
@@ -156,10 +175,11 @@ def dawid_skene_em(
     rounding = 64 * jnp.finfo(start.dtype).eps
 
     def step(old):
-        mapped, row_labels = _m_step(data, old.posterior, pseudo_counts, prior)
+        mapped, row_labels = _m_step(data, old.posterior, pseudo_counts, prior, one_coin)
         after = jnp.where(old.rejected, old.fallback, mapped)
         jumped = (old.plain_steps >= 1) & (old.num_steps >= _PLAIN_STEPS) & (old.num_steps < max_steps - 1)
         far, length = _jump(old.before, old.parameters, after, old.longest)
+        far = _one_coin(far) / _one_coin(far).sum(axis=1, keepdims=True) if one_coin else far
         new = jnp.where(jumped, far, after)
         posterior, log_p = _e_step(data, new)
         log_likelihood = jnp.where(data.weight > 0, data.weight * log_p, 0).sum()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import jtruth.learning.em._steps as em_module
-import jtruth.learning.em.dawid_skene as fit_module
+import jtruth.learning.em.starts as starts_module
 from jtruth.learning import (
     LabelColumns,
     columns_from_labels,
@@ -81,8 +81,8 @@ def test_a_step_that_lowers_the_objective_is_noticed(monkeypatch):
     drops = -np.diff(np.asarray(result.path))
     assert drops.max() > 0.1
     assert float(result.largest_drop) == pytest.approx(drops.max(), rel=1e-12)
-    monkeypatch.setattr(fit_module, "dawid_skene_em", dawid_skene_em.__wrapped__)
-    monkeypatch.setattr(fit_module, "vote_shares", lambda *_: np.eye(3)[np.append(y, [0] * 4)])  # 60 is 64
+    monkeypatch.setattr(starts_module, "dawid_skene_em", dawid_skene_em.__wrapped__)
+    monkeypatch.setattr(starts_module, "vote_shares", lambda *_: np.eye(3)[np.append(y, [0] * 4)])  # 60 is 64
     with pytest.raises(RuntimeError, match="lowered the objective"):
         fit_dawid_skene(from_matrix(z))
 
@@ -92,7 +92,7 @@ def test_jumps_reach_the_maximum_of_plain_em(monkeypatch):
     labels = from_matrix(simulate(2, size=300, labelers=8, classes=2, accuracy=0.35, present=1.0)[0], 2)
     fit = fit_dawid_skene(labels, tol=1e-10)
     monkeypatch.setattr(em_module, "_PLAIN_STEPS", 10**6)
-    monkeypatch.setattr(fit_module, "dawid_skene_em", dawid_skene_em.__wrapped__)
+    monkeypatch.setattr(starts_module, "dawid_skene_em", dawid_skene_em.__wrapped__)
     plain = fit_dawid_skene(labels, tol=1e-10, max_steps=20_000)
     assert fit.converged and plain.converged
     assert fit.num_steps < plain.num_steps / 2

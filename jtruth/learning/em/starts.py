@@ -1,0 +1,133 @@
+"""EM on the host: from majority vote and, if asked, from random starts; the best of them, in float64.
+
+What `fit_dawid_skene` and `fit_one_coin` share: the options they check, the starts, and the result as NumPy.
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+from jaxtyping import Float, Int
+
+from jtruth.labels import Labels
+from jtruth.learning._given import check_steps, read_given
+from jtruth.learning.em._steps import dawid_skene_em
+from jtruth.learning.em.columns import bucket, columns_from_labels, random_trust, vote_shares
+
+_TIE = 1e-8  # relative; a start must win by more, because the swapped twin of an optimum is equally high
+
+
+class Smoothing(NamedTuple):
+    """Pseudo-counts: Dirichlet priors with concentration 1 + pseudo-count; all 0 is maximum likelihood.
+
+    With them EM finds the mode of the posterior of (pi, psi). `Smoothing(0.01, 0.01)` only keeps
+    probabilities off 0; `Smoothing(diagonal=1, off_diagonal=0.5)` says labelers are better than chance.
+    """
+
+    diagonal: float = 0.0  # to every psi_t[c, c]
+    off_diagonal: float = 0.0  # to every psi_t[c, k], k != c
+    prior: float = 0.0  # to every pi[c]
+
+
+MAXIMUM_LIKELIHOOD = Smoothing()
+
+
+class Starts(NamedTuple):
+    """From where EM climbs, and how far."""
+
+    num_restarts: int = 0  # beside majority vote
+    key: Any = None
+    max_steps: int = 10_000
+    tol: float = 1e-8
+
+
+class Climbed(NamedTuple):
+    """The best start's end, NumPy float64; the fields of `DawidSkene`."""
+
+    prior: Float[np.ndarray, " classes"]
+    matrices: Float[np.ndarray, "labelers classes classes"]
+    class_posterior: Float[np.ndarray, "samples classes"]
+    log_likelihood: float
+    log_posterior: float
+    row_labels: Float[np.ndarray, "labelers classes"]
+    converged: bool
+    num_steps: int
+    monotone: bool
+    path: Float[np.ndarray, " steps"]
+    start: int
+    start_objectives: Float[np.ndarray, " starts"]
+
+
+def best_of_starts(
+    labels: Labels,
+    gold: Int[np.ndarray, " samples"] | None,
+    prior: Float[np.ndarray, " classes"] | None,
+    smoothing: Smoothing,
+    starts: Starts,
+    *,
+    one_coin: bool = False,
+) -> Climbed:
+    """Climb from each start; a random one wins only by more than rounding.
+
+    Raises:
+        RuntimeError: if a step lowered the objective by more than rounding, which EM cannot do.
+    """
+    size, classes, labelers = labels.num_labelers, labels.num_classes, bucket(labels.num_labelers)
+    columns, row = columns_from_labels(labels, gold=gold, num_labelers=labelers)
+    pseudo_prior = np.full(classes, float(smoothing.prior))
+    pseudo_matrices = np.zeros((labelers, classes, classes))  # padding has no pseudo-counts
+    pseudo_matrices[:size] = np.where(np.eye(classes) > 0, smoothing.diagonal, smoothing.off_diagonal)
+
+    def run(trust):
+        start = vote_shares(columns, classes, trust)
+        result = dawid_skene_em(
+            columns, start, pseudo_prior, pseudo_matrices, prior,
+            max_steps=starts.max_steps, tol=starts.tol, one_coin=one_coin,
+        )  # fmt: skip
+        if drop := float(result.largest_drop):
+            raise RuntimeError(
+                f"an EM step lowered the objective by {drop:.3g}, more than rounding. "
+                "EM cannot do that: this is a fault in jtruth. Please report it together with the labels."
+            )
+        return result
+
+    with jax.enable_x64(True):
+        best, winner = run(np.ones(labelers)), 0
+        objectives = [float(best.objective)]
+        for k in range(1, starts.num_restarts + 1):
+            result = run(random_trust(starts.key, k, labelers))
+            objectives.append(float(result.objective))
+            if objectives[k] > objectives[winner] + _TIE * (1 + abs(objectives[winner])):
+                best, winner = result, k
+    return Climbed(
+        prior=np.asarray(best.prior),
+        matrices=np.asarray(best.matrices)[:size],
+        class_posterior=np.asarray(best.class_posterior)[row],
+        log_likelihood=float(best.log_likelihood),
+        log_posterior=float(best.objective),
+        row_labels=np.asarray(best.row_labels)[:size],
+        converged=bool(best.converged),
+        num_steps=int(best.num_steps),
+        monotone=float(best.largest_drop) == 0,
+        path=np.asarray(best.path)[: int(best.num_steps)],
+        start=winner,
+        start_objectives=np.array(objectives),
+    )
+
+
+def check_arguments(labels, smoothing, gold, prior, num_restarts, key, max_steps, tol):
+    """Refuse what cannot be used; gold and prior as NumPy arrays or None."""
+    known, fixed = read_given(labels, gold, prior)
+    for name, value in smoothing._asdict().items():
+        if not (np.isfinite(value) and value >= 0):
+            raise ValueError(
+                f"smoothing.{name} is a pseudo-count and must be finite and not negative; got {value}"
+            )
+    if fixed is not None and smoothing.prior:
+        raise ValueError("prior is held fixed, so smoothing.prior has nothing to act on; give one of the two")
+    check_steps(max_steps, tol)
+    if num_restarts < 0:
+        raise ValueError(f"need num_restarts >= 0; got {num_restarts}")
+    if num_restarts and key is None:
+        raise ValueError("random restarts need a key; pass key=jax.random.key(0), or any other seed")
+    return (None if gold is None else known), fixed

@@ -1,0 +1,207 @@
+"""GLAD (Whitehill et al. 2009): labelers of different ability, samples of different difficulty.
+
+A label of sample i by labeler t is right with probability
+
+    r = 1 / (1 + exp(-alpha_t beta_i)),      beta_i = exp(b_i) > 0
+
+and names each of the C - 1 wrong classes alike. alpha_t is an ability: 0 guesses between right and wrong, a
+negative one is against the truth. 1 / beta_i is the difficulty of a sample: the harder, the less ability
+helps. As there, alpha ~ N(1, 1) and b ~ N(1, 1), and abilities, difficulties and (here) class shares are the
+most probable ones with the classes summed out. This is their EM, except that its M step, which has no closed
+form, is one Newton step a time and not gradient ascent to its end.
+
+With two classes and r = 1/2 a label says nothing. With C > 2 that is so at r = 1 / C, which needs an ability
+below 0: at ability 0 the right class is still named more often than any wrong one.
+"""
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from jtruth.labels import Labels
+from jtruth.learning._given import check_steps, clamp, not_converged, read_given, unlabelled
+from jtruth.learning.modes import _long_form as lf
+from jtruth.learning.modes._climb import Summit, climb, inside_simplex
+
+
+class GladPriors(NamedTuple):
+    """(mean, standard deviation) of normal laws, as in the authors' program."""
+
+    ability: tuple[float, float] = (1.0, 1.0)
+    log_ease: tuple[float, float] = (1.0, 1.0)
+
+
+WHITEHILL = GladPriors()
+
+
+class Glad(NamedTuple):
+    """A fitted GLAD model. All arrays are NumPy float64."""
+
+    prior: Float[np.ndarray, " classes"]
+    ability: Float[np.ndarray, " labelers"]  # alpha
+    ease: Float[np.ndarray, " samples"]  # beta; 1 / beta is the difficulty
+    accuracy: Float[np.ndarray, " labelers"]  # mean of r over all samples, at these parameters
+    class_posterior: Float[np.ndarray, "samples classes"]
+    label_log_likelihood: Float[
+        np.ndarray, "samples classes"
+    ]  # log p(labels of i | class) at these parameters
+    log_likelihood: float  # log p(labels, gold classes | prior, ability, ease)
+    log_posterior: float  # log_likelihood + log density of ability and log ease, without its constant
+    converged: bool
+    num_steps: int
+    warnings: tuple[str, ...]  # what is doubtful, one sentence each
+
+    @property
+    def difficulty(self) -> Float[np.ndarray, " samples"]:
+        """1 / ease of each sample."""
+        return 1.0 / self.ease
+
+    def noise_model(self) -> Any:
+        """`jtruth.noise.Symmetric` at mean accuracies; `label_log_likelihood` knows difficulties."""
+        from jtruth.noise import Symmetric
+
+        return Symmetric(1.0 - self.accuracy, self.prior.size)
+
+
+def fit_glad(
+    labels: Labels,
+    *,
+    priors: GladPriors = WHITEHILL,
+    gold: Any = None,
+    prior: Any = None,
+    key: Any = None,
+    max_steps: int = 10_000,
+    tol: float = 1e-8,
+) -> Glad:
+    """Most probable abilities, difficulties and class shares, classes summed out.
+
+    Args:
+        labels: the noisy labels.
+        priors: normal laws of ability and log ease.
+        gold: (samples,) known classes, -1 where unknown.
+        prior: (classes,) a known class prior, held fixed; (1/C, ...) is the paper's.
+        key: has no say: nothing is drawn.
+        max_steps, tol: most steps of EM; it is done when a step changes no parameter by `tol`.
+
+    Raises:
+        ValueError: for input that cannot be used, before any JAX call.
+
+    >>> from jtruth.labels import Labels
+    >>> z = np.array([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 0], [0, 0, 0], [1, 1, 1]])
+    >>> fit = fit_glad(Labels.from_matrix(z, 2))
+    >>> print(fit.ability.round(2), fit.converged)
+    [1.32 1.32 0.47] True
+    """
+    known, fixed = read_given(labels, gold, prior)
+    check_steps(max_steps, tol)
+    for name, law in priors._asdict().items():
+        if len(law) != 2 or not np.isfinite(law).all() or not law[1] > 0:
+            raise ValueError(f"priors.{name} is {law}; give (mean, standard deviation), the second positive")
+    data = lf.long_form(labels, known)
+    size, labelers = labels.num_samples, labels.num_labelers
+    shares, prior = lf.start_shares(labels, fixed)
+    start = (
+        np.full(lf.bucket(labelers), float(priors.ability[0])),
+        np.full(data.known.size, float(priors.log_ease[0])),
+        shares,
+    )
+    with jax.enable_x64(True):
+        found, end = glad_em(data, start, np.array(priors), prior, max_steps=max_steps, tol=tol)
+    doubts = [*not_converged("EM", bool(found.converged), int(found.num_steps)), *unlabelled(labels)]
+    if (labels.labels_per_labeler() == 0).any():
+        silent = np.count_nonzero(labels.labels_per_labeler() == 0)
+        doubts.append(f"{silent} labelers gave no label; their ability is that of the prior.")
+    ability, ease = np.asarray(found.params[0])[:labelers], np.exp(np.asarray(found.params[1])[:size])
+    return Glad(
+        prior=np.asarray(found.params[2]),
+        ability=ability,
+        ease=ease,
+        accuracy=_mean_accuracy(ability, ease),
+        class_posterior=clamp(np.asarray(end.class_posterior)[:size], known),
+        label_log_likelihood=np.asarray(end.label_log_likelihood)[:size],
+        log_likelihood=float(end.log_likelihood),
+        log_posterior=float(found.objective),
+        converged=bool(found.converged),
+        num_steps=int(found.num_steps),
+        warnings=tuple(doubts),
+    )
+
+
+class _End(NamedTuple):
+    class_posterior: Array
+    label_log_likelihood: Array
+    log_likelihood: Array
+
+
+@partial(jax.jit, static_argnames=("max_steps",))
+def glad_em(data, start, laws, prior, *, max_steps: int, tol) -> tuple[Summit, _End]:
+    """EM, pure and jitted; `vmap` it over starts or `data.weight`.
+
+    The M step is one Newton step for all abilities and then one for all log eases, each of which is alone in
+    its terms; curvature is never taken below that of the prior.
+
+    Args:
+        data: a `LongForm`.
+        start: ability (labelers,), log ease (samples,), class prior (classes,).
+        laws: (2, 2) means and standard deviations of ability and of log ease.
+        prior: (classes,) a known class prior; -1 to learn it.
+        max_steps, tol: see `climb`.
+    """
+    (ability_mean, ability_sd), (ease_mean, ease_sd) = laws = jnp.asarray(laws)
+    wrong_classes = jnp.log(jnp.asarray(start[2].shape[0] - 1, laws.dtype))
+    each = data.given * data.weight[data.sample]
+
+    def joint(params, shares, data=data):
+        logit = params[0][data.labeler] * jnp.exp(params[1])[data.sample]
+        return lf.log_joint(
+            data, jax.nn.log_sigmoid(logit), jax.nn.log_sigmoid(-logit) - wrong_classes, shares
+        )
+
+    def newton(at, mean, sd, where, slope, bend):
+        gradient = jnp.zeros_like(at).at[where].add(slope) - (at - mean) / sd**2
+        return at + gradient / (jnp.zeros_like(at).at[where].add(bend) + 1 / sd**2)
+
+    def improve(params):
+        ability, log_ease, shares = params
+        posterior, evidence = lf.e_step(joint(params, shares))
+        own = posterior[data.sample, data.label]  # (labels,) chance that the label is right
+        ease = jnp.exp(log_ease)[data.sample]
+        r = jax.nn.sigmoid(ability[data.labeler] * ease)
+        able = newton(
+            ability,
+            ability_mean,
+            ability_sd,
+            data.labeler,
+            each * (own - r) * ease,
+            each * r * (1 - r) * ease**2,
+        )
+        logit = able[data.labeler] * ease
+        r = jax.nn.sigmoid(logit)
+        slope = each * (own - r) * logit
+        bend = each * r * (1 - r) * logit**2 + jnp.maximum(-slope, 0)
+        clear = newton(log_ease, ease_mean, ease_sd, data.sample, slope, bend)
+        log_prior = sum(
+            -0.5 * (((x - law[0]) / law[1]) ** 2).sum() for x, law in zip(params, laws, strict=False)
+        )
+        objective = lf.total(data, evidence) + log_prior
+        return objective, (able, clear, lf.next_shares(data, posterior, prior))
+
+    def inside(far, plain):
+        return far[0], far[1], inside_simplex(far[2], plain[2])
+
+    found = climb(improve, start, inside, max_steps=max_steps, tol=tol)
+    posterior, evidence = lf.e_step(joint(found.params, found.params[2]))
+    alone = joint(found.params, jnp.ones_like(found.params[2]), lf.unknown(data))
+    return found, _End(posterior, alone, lf.total(data, evidence))
+
+
+def _mean_accuracy(ability: np.ndarray, ease: np.ndarray, block: int = 2**22) -> np.ndarray:
+    """(labelers,) mean over samples of 1 / (1 + exp(-ability ease)), a block of samples at a time."""
+    total, step = np.zeros(ability.size), max(1, block // max(ability.size, 1))
+    for k in range(0, ease.size, step):
+        total += (0.5 * (1 + np.tanh(0.5 * ability[:, None] * ease[None, k : k + step]))).sum(axis=1)
+    return total / ease.size

@@ -1,0 +1,229 @@
+"""Welinder et al. (2010): what a sample shows, what a labeler looks at, and where the labeler draws the line.
+
+Two classes. A sample of class z shows x_i ~ N(mu_z, sigma^2 I) in a space of one or more dimensions, the
+classes at -1 and +1 on the first axis. Labeler t sees x_i with noise of their own and says 1 if w_t . x lies
+above a line tau_t,
+
+    p(label 1 | x_i) = Phi(w_t . x_i - tau_t),
+
+so |w_t| is the expertise (1 / standard deviation of the noise), the direction of w_t what the labeler looks
+at, and tau_t / |w_t| the bias. As there, all of x, w and tau are the most probable ones jointly, and the
+class of a sample follows from its x alone. The priors are ours: w ~ N(first axis, I), so that class 1 is what
+labelers call 1 and nobody's expertise is infinite; tau ~ N(0, 3^2); sigma .8.
+
+The most probable x of thousands of samples jointly are not what each most probably is: with few labels a
+sample the class probabilities are too sure or too shy. `benchmarks/learners.py` measures by how much.
+"""
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+from scipy.special import ndtr
+
+from jtruth import _host
+from jtruth._arrays import safe_log
+from jtruth._random import as_key, host_rng
+from jtruth.labels import Labels
+from jtruth.learning._given import check_steps, not_converged, read_given
+from jtruth.learning.modes import _long_form as lf
+from jtruth.learning.modes._climb import Summit, climb
+
+
+class WelinderPriors(NamedTuple):
+    """Standard deviations of normal laws."""
+
+    sample: float = 0.8  # sigma, of x around the mean of its class
+    direction: float = 1.0  # of w around the first axis
+    threshold: float = 3.0  # of tau around 0
+
+
+WELINDER = WelinderPriors()
+
+
+class Welinder(NamedTuple):
+    """A fitted model of samples and labelers in a space. All arrays are NumPy float64."""
+
+    prior: Float[np.ndarray, " classes"]  # as given; not learned
+    position: Float[np.ndarray, "samples dimensions"]  # x; the classes are at -1 and +1 of the first axis
+    direction: Float[np.ndarray, "labelers dimensions"]  # w
+    threshold: Float[np.ndarray, " labelers"]  # tau
+    class_posterior: Float[np.ndarray, "samples classes"]  # p(class | x)
+    log_likelihood: float  # NaN: positions are not summed out
+    log_posterior: float  # of positions, directions and thresholds, up to a constant
+    spread: float  # sigma
+    converged: bool
+    num_steps: int
+    warnings: tuple[str, ...]  # what is doubtful, one sentence each
+
+    @property
+    def expertise(self) -> Float[np.ndarray, " labelers"]:
+        """|w|: one over the standard deviation of the labeler's noise."""
+        return np.linalg.norm(self.direction, axis=1)
+
+    @property
+    def bias(self) -> Float[np.ndarray, " labelers"]:
+        """tau / |w|: where the labeler draws the line; above 0 class 0 is favoured. NaN at expertise 0."""
+        return np.divide(
+            self.threshold, self.expertise, out=np.full(self.threshold.size, np.nan), where=self.expertise > 0
+        )
+
+    def noise_model(self) -> Any:
+        """Confusion matrices with x summed out: p(1 | z) = Phi((+-w_1 - tau) / sqrt(1 + sigma^2 |w|^2))."""
+        from jtruth.noise import ConfusionMatrices
+
+        width = np.sqrt(1 + self.spread**2 * self.expertise**2)
+        centre = np.stack([-self.direction[:, 0], self.direction[:, 0]], axis=1)
+        one = ndtr((centre - self.threshold[:, None]) / width[:, None])
+        return ConfusionMatrices(np.stack([1 - one, one], axis=2))
+
+
+def not_two_classes(labels: Labels) -> str | None:
+    """Why labels cannot be used: the model is for two classes."""
+    if labels.num_classes == 2:
+        return None
+    return f"Welinder's model is for two classes; these labels have {labels.num_classes}"
+
+
+def fit_welinder(
+    labels: Labels,
+    *,
+    dimensions: int = 1,
+    priors: WelinderPriors = WELINDER,
+    gold: Any = None,
+    prior: Any = None,
+    key: Any = None,
+    max_steps: int = 10_000,
+    tol: float = 1e-8,
+) -> Welinder:
+    """Most probable positions, directions and thresholds, jointly; two classes.
+
+    Args:
+        labels: the noisy labels.
+        dimensions: of the space. With more than one the start of the other axes is drawn.
+        priors: standard deviations.
+        gold: (samples,) known classes, -1 where unknown.
+        prior: (2,) class shares; (1/2, 1/2) if None, as in the paper: they cannot be learned beside
+            positions, which would all move to the more frequent class.
+        key: PRNG key of the start in more dimensions; 0 if None.
+        max_steps, tol: most steps; it is done when a step changes no parameter by `tol`.
+
+    Raises:
+        ValueError: more than two classes, or input that cannot be used, before any JAX call.
+
+    >>> from jtruth.labels import Labels
+    >>> z = np.array([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 0], [0, 0, 0], [1, 1, 1]])
+    >>> fit = fit_welinder(Labels.from_matrix(z, 2))
+    >>> print(fit.class_posterior.argmax(axis=1), fit.expertise.argmin())
+    [0 0 1 1 0 1] 2
+    """
+    known, fixed = read_given(labels, gold, prior)
+    check_steps(max_steps, tol)
+    if reason := not_two_classes(labels):
+        raise ValueError(reason)
+    if dimensions < 1 or not all(np.isfinite(sd) and sd > 0 for sd in priors):
+        raise ValueError(f"need dimensions >= 1 and positive priors; got {dimensions}, {tuple(priors)}")
+    data = lf.long_form(labels, known)
+    start, shares = _start(labels, data, dimensions, key), np.full(2, 0.5) if fixed is None else fixed
+    with jax.enable_x64(True):
+        found = welinder_mode(data, start, np.array(priors), shares, max_steps=max_steps, tol=tol)
+        position, direction, threshold = (np.asarray(x) for x in found.params)
+    position = position[: labels.num_samples]
+    log_odds = _host.log(shares)[None, :] + np.array([[-1.0, 1.0]]) * position[:, :1] / priors.sample**2
+    joint = _host.known_classes(log_odds, known)
+    return Welinder(
+        prior=shares,
+        position=position,
+        direction=direction[: labels.num_labelers],
+        threshold=threshold[: labels.num_labelers],
+        class_posterior=_host.softmax(joint, axis=1),
+        log_likelihood=float("nan"),
+        log_posterior=float(found.objective),
+        spread=float(priors.sample),
+        converged=bool(found.converged),
+        num_steps=int(found.num_steps),
+        warnings=tuple(_doubts(found, labels)),
+    )
+
+
+def _start(labels: Labels, data: lf.LongForm, dimensions: int, key: Any) -> tuple[np.ndarray, ...]:
+    """Votes on the first axis, a little chance on the others, labelers who look along the first axis."""
+    position = np.zeros((data.known.size, dimensions))
+    position[: labels.num_samples, 0] = 2 * _host.vote_shares(labels.counts())[:, 1] - 1
+    if dimensions > 1:
+        drawn = host_rng(as_key(key), "welinder").standard_normal((labels.num_samples, dimensions - 1))
+        position[: labels.num_samples, 1:] = 0.3 * drawn
+    direction = np.zeros((lf.bucket(labels.num_labelers), dimensions))
+    direction[:, 0] = 1.0
+    return position, direction, np.zeros(direction.shape[0])
+
+
+@partial(jax.jit, static_argnames=("max_steps",))
+def welinder_mode(data, start, laws, prior, *, max_steps: int, tol) -> Summit:
+    """The climb, pure and jitted; `vmap` it over starts or `data.weight`. `params` are those of `start`.
+
+    A step moves all positions, then all labelers, by Newton steps with a diagonal that bounds the curvature.
+
+    Args:
+        data: a `LongForm` of two classes.
+        start: position (samples, dimensions), direction (labelers, dimensions), threshold (labelers,).
+        laws: (3,) standard deviations, `WelinderPriors`.
+        prior: (2,) class shares.
+        max_steps, tol: see `climb`.
+    """
+    sample_sd, direction_sd, threshold_sd = jnp.asarray(laws)
+    dimensions = start[0].shape[1]
+    each = (data.given * data.weight[data.sample])[:, None]
+    sign = jnp.where(data.label == 1, 1.0, -1.0).astype(each.dtype)
+    straight = jnp.zeros_like(jnp.asarray(start[1])).at[:, 0].set(1)
+    known = data.known[:, None]
+    other = (known >= 0) & (known != jnp.arange(2, dtype=known.dtype)[None, :])
+    shares = jnp.where(other, -jnp.inf, safe_log(jnp.asarray(prior))[None, :])
+    centre = jnp.asarray([-1.0, 1.0], each.dtype)
+    mass = data.weight[:, None]
+
+    def seen(position, direction, threshold):
+        """log p(label), its slope and -curvature in how far above the line a sample looks."""
+        far = (direction[data.labeler] * position[data.sample]).sum(axis=1) - threshold[data.labeler]
+        log_p = jax.scipy.stats.norm.logcdf(sign * far)
+        mills = jnp.exp(jax.scipy.stats.norm.logpdf(far) - log_p)
+        return log_p, each * (sign * mills)[:, None], each * (mills * (mills + sign * far))[:, None]
+
+    def improve(params):
+        position, direction, threshold = params
+        apart = (position[:, :1] - centre[None, :]) ** 2 + (position[:, 1:] ** 2).sum(axis=1, keepdims=True)
+        of_class, evidence = lf.e_step(shares - 0.5 * apart / sample_sd**2)
+        log_p, slope, bend = seen(position, direction, threshold)
+        law = ((direction - straight) ** 2).sum() / direction_sd**2 + (threshold**2).sum() / threshold_sd**2
+        objective = (each[:, 0] * log_p).sum() + lf.total(data, evidence) - 0.5 * law
+
+        w, none = direction[data.labeler], jnp.zeros_like(position)
+        pull = none.at[:, 0].set((of_class * centre[None, :]).sum(axis=1)) - position
+        gradient = none.at[data.sample].add(slope * w) + mass * pull / sample_sd**2
+        stiff = none.at[data.sample].add(dimensions * bend * w**2) + jnp.maximum(mass, 1) / sample_sd**2
+        moved = position + gradient / stiff
+
+        _, slope, bend = seen(moved, direction, threshold)
+        x, none, size = moved[data.sample], jnp.zeros_like(direction), dimensions + 1
+        gradient = none.at[data.labeler].add(slope * x) - (direction - straight) / direction_sd**2
+        stiff = none.at[data.labeler].add(size * bend * x**2) + 1 / direction_sd**2
+        none = jnp.zeros_like(threshold)
+        lower = none.at[data.labeler].add(-slope[:, 0]) - threshold / threshold_sd**2
+        firm = none.at[data.labeler].add(size * bend[:, 0]) + 1 / threshold_sd**2
+        return objective, (moved, direction + gradient / stiff, threshold + lower / firm)
+
+    return climb(improve, start, lambda far, plain: far, max_steps=max_steps, tol=tol)
+
+
+def _doubts(found, labels):
+    """Sentences about what the data could not settle."""
+    yield from not_converged("The climb", bool(found.converged), int(found.num_steps))
+    none = np.count_nonzero(labels.labels_per_sample() == 0)
+    if none:
+        yield f"{none} samples have no label; their position is that of the more frequent class."
+    silent = np.count_nonzero(labels.labels_per_labeler() == 0)
+    if silent:
+        yield f"{silent} labelers gave no label; their direction and threshold are those of the prior."

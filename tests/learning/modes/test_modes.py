@@ -1,0 +1,180 @@
+"""One coin, difficulty-fallibility, GLAD and Welinder against plain loops and against known truth."""
+
+import jax
+import numpy as np
+import pytest
+
+from jtruth.labels import Labels
+from jtruth.learning import (
+    DifficultyPriors,
+    GladPriors,
+    WelinderPriors,
+    fit_difficulty_fallibility,
+    fit_glad,
+    fit_one_coin,
+    fit_welinder,
+)
+from jtruth.learning.annotation.channels import beta_levels
+from jtruth.learning.modes import _long_form as lf
+from jtruth.learning.modes.difficulty_fallibility import difficulty_em
+from tests.learning.crowds import from_matrix, simulate
+from tests.reference import annotation_models as oracle
+
+SIZES = 24, 5, 2  # those of the protocol test, so that its programs are found again
+
+
+def small(classes=2):
+    z, y = simulate(5, 24, 5, classes, accuracy=0.85, present=0.85)
+    labels = from_matrix(z, classes)
+    return labels, list(zip(*(a.tolist() for a in labels.entries()), strict=True)), y
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_one_coin_is_em_by_its_formulas(known):
+    labels, entries, y = small()
+    gold = np.where(np.arange(24) % 4 == 0, y, -1) if known else None
+    p, q, T = oracle.one_coin_em(entries, SIZES, steps=12, gold=gold)
+    fit = fit_one_coin(labels, gold=gold, max_steps=12, tol=0.0)
+    np.testing.assert_allclose(fit.prior, p, rtol=1e-11)
+    np.testing.assert_allclose(fit.accuracy, q, rtol=1e-10)
+    np.testing.assert_allclose(fit.class_posterior, T, atol=1e-11)
+
+
+def test_one_coin_with_jumps_stays_one_coin():
+    """Weak labelers, hundreds of steps, most of them after jumps: the same maximum as plain EM's."""
+    labels = from_matrix(simulate(8, 40, 5, 3, accuracy=0.3, present=1.0)[0])
+    entries = list(zip(*(a.tolist() for a in labels.entries()), strict=True))
+    fit = fit_one_coin(labels, tol=1e-12)
+    _, q, T = oracle.one_coin_em(entries, (40, 5, 3), steps=400)
+    assert fit.converged
+    np.testing.assert_allclose(fit.accuracy, q, atol=1e-8)
+    np.testing.assert_allclose(fit.class_posterior, T, atol=1e-8)
+    np.testing.assert_allclose(fit.noise_model().error, 1 - q, atol=1e-8)
+
+
+def test_difficulty_is_summed_out_and_fallibility_is_at_the_maximum():
+    labels, entries, _ = small()
+    fit = fit_difficulty_fallibility(labels, tol=1e-11)
+    total, T, mean, sd = oracle.difficulty_log_likelihood(
+        entries, SIZES, fit.prior, fit.fallibility, (1.0, 5.0)
+    )
+    assert fit.converged and fit.log_likelihood == pytest.approx(total, abs=1e-8)
+    assert fit.log_posterior == pytest.approx(fit.log_likelihood, abs=1e-9)  # flat prior of the fallibility
+    np.testing.assert_allclose(fit.class_posterior, T, atol=1e-8)
+    np.testing.assert_allclose(fit.difficulty, mean, atol=1e-8)
+    np.testing.assert_allclose(fit.difficulty_sd, sd, atol=1e-7)
+    rng = np.random.default_rng(0)
+    for _ in range(6):  # no small change is better
+        phi = np.clip(fit.fallibility + 1e-2 * rng.standard_normal(5), 1e-9, 1)
+        p = fit.prior * np.exp(1e-2 * rng.standard_normal(2))
+        assert oracle.difficulty_log_likelihood(entries, SIZES, p / p.sum(), phi, (1.0, 5.0))[0] < total
+
+
+def test_glad_ends_where_the_papers_em_ends():
+    labels, entries, _ = small()
+    fit = fit_glad(labels, tol=1e-11)
+    p, alpha, b, T = oracle.glad_em(entries, SIZES, steps=60)
+    assert fit.converged
+    np.testing.assert_allclose(fit.prior, p, atol=1e-8)
+    np.testing.assert_allclose(fit.ability, alpha, atol=1e-8)
+    np.testing.assert_allclose(np.log(fit.ease), b, atol=1e-8)
+    np.testing.assert_allclose(fit.class_posterior, T, atol=1e-8)
+    np.testing.assert_allclose(fit.difficulty * fit.ease, 1)
+
+
+@pytest.mark.parametrize("dimensions", [1, 2])
+def test_welinder_is_at_a_maximum_of_the_loops(dimensions):
+    labels, entries, _ = small()
+    fit = fit_welinder(labels, dimensions=dimensions, tol=1e-11)
+    at = (fit.position, fit.direction, fit.threshold)
+    value = lambda parts: oracle.welinder_log_posterior(entries, *parts, fit.prior, WelinderPriors())  # noqa: E731
+    assert fit.converged and fit.log_posterior == pytest.approx(value(at), abs=1e-8)
+    for part in range(3):  # every derivative is 0, by differences of both sides
+        for place in list(np.ndindex(at[part].shape))[:8]:
+            sides = []
+            for step in (1e-5, -1e-5):
+                moved = [x.copy() for x in at]
+                moved[part][place] += step
+                sides.append(value(moved))
+            assert abs(sides[0] - sides[1]) / 2e-5 < 1e-5
+            assert max(sides) < value(at) + 1e-12
+    sigma = fit.spread
+    centre = fit.position[:, 0]
+    np.testing.assert_allclose(
+        fit.class_posterior[:, 1], 1 / (1 + np.exp(-2 * centre / sigma**2)), atol=1e-12
+    )
+
+
+def test_welinder_noise_model_is_the_law_of_its_own_labels():
+    """A million draws of x for each class: 5 standard errors on 20 numbers, a false alarm in 10^5."""
+    fit = fit_welinder(small()[0], dimensions=2)
+    rng = np.random.default_rng(0)
+    for z, mean in ((0, -1.0), (1, 1.0)):
+        x = rng.standard_normal((10**6, 2)) * fit.spread + np.array([mean, 0.0])
+        said = (x @ fit.direction.T + rng.standard_normal((10**6, 5)) > fit.threshold).mean(axis=0)
+        np.testing.assert_allclose(fit.noise_model().matrices[:, z, 1], said, atol=5 * 0.5e-3)
+
+
+def test_vmap_over_weights_is_one_fit_for_each():
+    """A bootstrap: weights of samples, as many fits in one program."""
+    labels, _, _ = small()
+    weights = np.random.default_rng(1).multinomial(24, np.full(24, 1 / 24), size=3)
+    data = lf.long_form(labels, np.full(24, -1))
+    shares, prior = lf.start_shares(labels, None)
+    start = (np.full(5, 0.3), shares)
+    levels = lf_levels(labels)
+
+    def em(weight):
+        padded = np.zeros(data.weight.size)
+        weighted = data._replace(weight=jax.numpy.asarray(padded).at[:24].set(weight))
+        return difficulty_em(weighted, start, levels, np.ones(2), prior, max_steps=500, tol=1e-10)[0].params
+
+    together = jax.vmap(em)(weights.astype(float))
+    for k, weight in enumerate(weights):
+        kept = np.repeat(np.arange(24), weight)  # the same samples written out
+        parts = [np.flatnonzero(labels.sample == i) for i in kept]
+        entry = np.concatenate(parts)
+        number = np.repeat(np.arange(24), [p.size for p in parts])
+        again = Labels(number, labels.labeler[entry], labels.label[entry], 24, 5, 2)
+        fit = fit_difficulty_fallibility(again, priors=DifficultyPriors(fallibility=(2.0, 2.0)), tol=1e-10)
+        np.testing.assert_allclose(together[0][k], fit.fallibility, atol=1e-6)
+        np.testing.assert_allclose(together[1][k], fit.prior, atol=1e-6)
+
+
+def lf_levels(labels):
+    return beta_levels(1.0, 5.0, int(labels.labels_per_sample().max()) + 2)
+
+
+def crowd_of_5_1_2(seed, size=1000, labelers=20):
+    """Labels, difficulties and fallibilities of Su 5.1.2, everybody labels everything; two classes."""
+    rng = np.random.default_rng(seed)
+    delta, phi, y = rng.beta(1, 5, size), rng.uniform(0, 0.4, labelers), (rng.random(size) < 0.2).astype(int)
+    guess = rng.random((size, labelers)) > np.outer(1 - delta, 1 - phi)
+    z = np.where(guess, rng.integers(0, 2, guess.shape), y[:, None])
+    return from_matrix(z, 2), delta, phi
+
+
+def test_difficulty_and_fallibility_of_5_1_2_are_found():
+    """Su 5.1.2 with 20 labelers. Over 20 seeds: correlation of mean difficulty and truth .59 (sd .024),
+    largest error of a fallibility .058 (sd .013), squared error over posterior variance 1.02 (sd .06).
+    """
+    labels, delta, phi = crowd_of_5_1_2(0)
+    fit = fit_difficulty_fallibility(labels)
+    assert np.corrcoef(fit.difficulty, delta)[0, 1] > 0.48
+    assert np.abs(fit.fallibility - phi).max() < 0.12
+    # Posterior standard deviations are honest: squared errors are as large as they say.
+    assert np.mean((fit.difficulty - delta) ** 2 / fit.difficulty_sd**2) == pytest.approx(1, abs=0.3)
+
+
+@pytest.mark.parametrize(
+    ("fit", "priors", "said"),
+    [
+        (fit_difficulty_fallibility, DifficultyPriors(fallibility=(0.5, 1.0)), "both at least 1"),
+        (fit_difficulty_fallibility, DifficultyPriors(difficulty=(0.0, 1.0)), "both positive"),
+        (fit_glad, GladPriors(ability=(1.0, 0.0)), "the second positive"),
+        (fit_welinder, WelinderPriors(sample=-1.0), "positive priors"),
+    ],
+)
+def test_priors_that_are_none_are_refused(fit, priors, said):
+    with pytest.raises(ValueError, match=said):
+        fit(small()[0], priors=priors)
