@@ -30,7 +30,7 @@ import sys
 
 import numpy as np
 
-from jtruth.evaluation.scores import bin_edges
+from jtruth.evaluation.score_tables import bin_edges
 from jtruth.tables.curves import curves
 from jtruth.testing.binary.chain import symbol_chain
 from jtruth.testing.binary.tree import symbol_tree

@@ -33,10 +33,6 @@ class Graded:
     ] = None
     method: Annotated[str, typer.Option("--method", help="bayes, empirical_bayes, sampling, ...")] = "bayes"
     positive: Annotated[str | None, typer.Option("--positive", help="Name of the positive class.")] = None
-    scores: Annotated[
-        bool,
-        typer.Option("--scores", help="Grade column score of the predictions: ROC, areas, two classes."),
-    ] = False
     fast: Annotated[
         bool, typer.Option("--fast", help="A sensitivity range of fewer assumptions, sooner.")
     ] = False
@@ -48,6 +44,23 @@ class Graded:
     common_only: Annotated[
         bool, typer.Option("--common-only", help="Use only tasks with labels and a prediction.")
     ] = False
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Scores instead of classes."""
+
+    scores: Annotated[
+        bool,
+        typer.Option("--scores", help="Grade column score of the predictions: ROC, areas, two classes."),
+    ] = False
+    threshold: Annotated[
+        float | None, typer.Option("--threshold", help="With --scores: positive at or above this score.")
+    ] = None
+    cost: Annotated[
+        str | None,
+        typer.Option("--cost", help="With --scores: FP,FN, for example 1,5; finds the cheapest threshold."),
+    ] = None
     plot: Annotated[
         Path | None, typer.Option("--plot", help="With --scores: draw the curves, FILE.svg, .png, .pdf.")
     ] = None
@@ -56,6 +69,9 @@ class Graded:
         check_writable("--plot", self.plot)
         if self.plot is not None and not self.scores:
             raise ValueError("--plot draws the curves of --scores; say --scores too, or leave it out")
+        for option, given in (("--threshold", self.threshold), ("--cost", self.cost)):
+            if given is not None and not self.scores:
+                raise ValueError(f"{option} is about scores; say --scores too, or leave it out")
 
 
 @dataclass(frozen=True)
@@ -73,6 +89,7 @@ class Cache:
 def evaluate(
     source: LabelsFile,
     graded: Graded,
+    scored: Scored,
     draws: Draws,
     columns: Columns,
     beside: Beside,
@@ -84,10 +101,10 @@ def evaluate(
 
     if cache.cache is not None:
         use_compilation_cache(cache.cache)
-    if graded.scores:
+    if scored.scores:
         from jtruth.cli.scores import grade_scores
 
-        return grade_scores(source, graded, draws, columns, beside, output)
+        return grade_scores(source, graded, scored, draws, columns, beside, output)
     result = judged(source, graded, draws, columns, beside)
     step = _next(source.file, (graded, draws, columns, beside), result.interval_kind)
     text = result.summary(brief=cache.brief)

@@ -98,13 +98,19 @@ def predictions_of(
 def scores_of(
     path: Path, labels: Labels, given: Given, common_only: bool
 ) -> tuple[np.ndarray, Labels, tuple[str, ...]]:
-    """(scores, labels to judge them by, notes) of a file of predictions with a column score."""
+    """(scores, labels to judge them by, notes) of a file of predictions: its score, or its probabilities.
+
+    Scores are (samples,) of a column score, or (samples, classes) of a probability for each class.
+    """
     table, options = _beside(path, given, given.beside.pred_task, given.beside.pred_label)
     read = read_predictions(table, labels, common_only=common_only, **options)
-    if read.scores is None:
-        raise ValueError(f"{path}: there is no column 'score' to grade")
+    either = (read.scores, read.probabilities)
+    scores = next((s for s in (either[::-1] if labels.num_classes > 2 else either) if s is not None), None)
+    if scores is None:
+        names = ", ".join(map(str, labels.class_names))
+        raise ValueError(f"{path}: there is no column 'score' to grade, nor one for each class ({names})")
     chosen = labels if read.samples.size == labels.num_samples else labels.restrict(read.samples)
-    return read.scores, chosen, read.notes
+    return scores, chosen, read.notes
 
 
 def rivals_of(

@@ -1,49 +1,103 @@
-"""`jtruth evaluate --scores`: how well does the column score of the predictions rank?"""
+"""`jtruth evaluate --scores`: how well do the scores or probabilities of a file of predictions rank?"""
 
 from typing import Any
 
 from jtruth.cli.options import Beside, Columns, Draws, LabelsFile
-from jtruth.cli.output import Reported
+from jtruth.cli.output import Reported, progress
 
 
 def grade_scores(
-    source: LabelsFile, graded: Any, draws: Draws, columns: Columns, beside: Beside, output: Reported
-) -> None:
-    """Area under the ROC curve, average precision and curves; `graded` are the options of `evaluate`.
+    source: LabelsFile, graded: Any, scored: Any, draws: Draws, columns: Columns, beside: Beside,
+    output: Reported,
+) -> None:  # fmt: skip
+    """Areas and curves of two classes, or one against the rest; `graded`, `scored` are groups of `evaluate`.
 
     Raises:
         ValueError: an option that has no say here, or predictions without scores.
     """
     from jtruth._validation.text import read_bytes
     from jtruth.cli import reading
-    from jtruth.evaluation import evaluate_scores
 
+    _check(graded, output)
+    reading.one_stdin(source.file, graded.predictions, graded.noise, graded.gold)
+    with progress("sweeps") as advance:
+        given = reading.Given(read_bytes(source.file), columns, beside)
+        labels = reading.labels_of(given.file, columns, (graded.predictions, graded.gold))
+        scores, labels, notes = reading.scores_of(graded.predictions, labels, given, graded.common_only)
+        noise, prior = reading.noise_of(graded.noise, labels)
+        gold = reading.gold_sample_of(graded.gold, labels, given, graded.common_only)
+        inclusion, strata = reading.sampling_of(graded.inclusion, gold, labels)
+        found = _judged(
+            scores,
+            labels,
+            (graded.positive, scored),
+            noise=noise,
+            prior=prior if graded.prior is None else reading.numbers(graded.prior),
+            gold=None if gold is None else gold.classes,
+            gold_inclusion=inclusion,
+            gold_strata=strata,
+            assume=graded.assume,
+            level=draws.level,
+            key=draws.seed,
+            progress=advance,
+        )
+    extra = [text for text in notes if text not in found.warnings]
+    if scored.plot is not None:
+        from jtruth.plots import plot_curves
+
+        plot_curves(found).savefig(scored.plot)
+    answer = found.to_dict()
+    answer["warnings"] = [*found.warnings, *extra]
+    output.give("\n".join([str(found), *(f"! {text}" for text in extra)]), answer)
+
+
+def _judged(scores: Any, labels: Any, asked: tuple[Any, Any], **options: Any) -> Any:
+    """The answer for two classes, or for each of more."""
+    from jtruth.cli import reading
+    from jtruth.evaluation import evaluate_class_scores, evaluate_scores
+
+    named, scored = asked
+    if labels.num_classes > 2:
+        idle = {"--threshold": scored.threshold, "--cost": scored.cost, "--plot": scored.plot}
+        for option, given in {**idle, "--positive": named}.items():
+            if given is not None:
+                raise ValueError(
+                    f"{option} is for two classes and there are {labels.num_classes}, which are judged one "
+                    "against the rest; leave it out"
+                )
+        if scores.ndim == 1:
+            raise ValueError(
+                f"one score a sample ranks two classes and there are {labels.num_classes}; give a column of "
+                "probabilities for each"
+            )
+        return evaluate_class_scores(scores, labels, **options)
+    positive = reading.class_code(named, labels)
+    return evaluate_scores(
+        scores if scores.ndim == 1 else scores[:, positive],
+        labels,
+        positive=None if named is None else positive,
+        threshold=scored.threshold,
+        cost=None if scored.cost is None else _cost(scored.cost),
+        **options,
+    )
+
+
+def _cost(text: str) -> tuple[float, float]:
+    """Costs as they are typed: of a false positive, of a false negative."""
+    try:
+        false_alarm, miss = (float(part) for part in text.split(","))
+    except ValueError:
+        raise ValueError(f"--cost {text!r}: give two numbers, FP,FN, such as 1,5") from None
+    return false_alarm, miss
+
+
+def _check(graded: Any, output: Reported) -> None:
+    """Refuse options that have no say."""
     if graded.predictions is None:
-        raise ValueError("--scores grades the column score of a file: give --predictions PRED.csv")
-    idle = {"--rater": graded.rater, "--gold": graded.gold, "--order": graded.order}
-    idle |= {"--fast": graded.fast or None, "--report": output.report_file}
+        raise ValueError("--scores grades the scores of a file: give --predictions PRED.csv")
+    idle = {"--rater": graded.rater, "--order": graded.order, "--fast": graded.fast or None}
+    idle |= {"--report": output.report_file}
     idle["--method"] = None if graded.method == "bayes" else graded.method
     for option, given in idle.items():
         if given is not None:
             raise ValueError(f"{option} has no say where scores are graded; leave it out")
-    reading.one_stdin(source.file, graded.predictions, graded.noise)
-    given = reading.Given(read_bytes(source.file), columns, beside)
-    labels = reading.labels_of(given.file, columns, (graded.predictions,))
-    scores, labels, notes = reading.scores_of(graded.predictions, labels, given, graded.common_only)
-    noise, prior = reading.noise_of(graded.noise, labels)
-    found = evaluate_scores(
-        scores,
-        labels,
-        noise=noise,
-        prior=prior if graded.prior is None else reading.numbers(graded.prior),
-        assume=graded.assume,
-        positive=None if graded.positive is None else reading.class_code(graded.positive, labels),
-        level=draws.level,
-        key=draws.seed,
-    )
-    found = found._replace(warnings=tuple(dict.fromkeys((*found.warnings, *notes))))
-    if graded.plot is not None:
-        from jtruth.plots import plot_curves
-
-        plot_curves(found).savefig(graded.plot)
-    output.give(str(found), found.to_dict())

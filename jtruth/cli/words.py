@@ -11,6 +11,7 @@ _OPTIONS = {  # Python's name: the shell's
     "at_least": "at-least",
     "classes": "classes",
     "common_only": "common-only",
+    "cost": "cost",
     "gold": "gold",
     "label": "label",
     "level": "level",
@@ -24,6 +25,7 @@ _OPTIONS = {  # Python's name: the shell's
     "repeats": "repeats",
     "sep": "sep",
     "task": "task",
+    "threshold": "threshold",
     "worker": "worker",
 }
 _FILL_IN = {"gold": "FILE", "noise": "FILE", "prior": ".8,.2"}

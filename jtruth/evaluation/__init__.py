@@ -2,6 +2,7 @@
 
 from jtruth.evaluation.agreement import LabelerAgreement, labeler_agreement
 from jtruth.evaluation.any_metric import MetricPosterior, metric_posterior
+from jtruth.evaluation.class_scores import ClassScores, evaluate_class_scores
 from jtruth.evaluation.classifier import evaluate
 from jtruth.evaluation.compare import compare_classifiers
 from jtruth.evaluation.compared import Comparison
@@ -9,11 +10,13 @@ from jtruth.evaluation.consensus_report import Consensus, consensus
 from jtruth.evaluation.gold.shares import Prevalence, prevalence
 from jtruth.evaluation.labelers import LabelerReport, evaluate_labelers
 from jtruth.evaluation.result import Assumption, Check, Evaluation
-from jtruth.evaluation.scores import ScoreEvaluation, evaluate_scores
+from jtruth.evaluation.score_result import ScoreEvaluation
+from jtruth.evaluation.scores import evaluate_scores
 
 __all__ = [
     "Assumption",
     "Check",
+    "ClassScores",
     "Comparison",
     "Consensus",
     "Evaluation",
@@ -25,6 +28,7 @@ __all__ = [
     "compare_classifiers",
     "consensus",
     "evaluate",
+    "evaluate_class_scores",
     "evaluate_labelers",
     "evaluate_scores",
     "labeler_agreement",

@@ -2,81 +2,105 @@
 
 A metric of raw scores or probabilities (log loss, Brier score, the area of the scores themselves) is no
 function of a count table, but of the classes of all samples. So whole label vectors are drawn from their
-posterior given labels and predictions, and the function is asked of each, many at once, in chunks of bounded
-memory. What a classifier said enters the posterior through its symbol: the predicted class, or for numbers
-the bin of the score (20 bins of equal mass, smooth prior; see `scores`). Given the classifier's rows K
-classes are independent,
+posterior given labels and predictions (`label_vectors`), and the function is asked of each, many at once, in
+chunks of bounded memory. What a classifier said enters the posterior through its symbol: the predicted class,
+or for numbers the bin of the score (20 bins of equal mass and a smooth prior where one assumption is made,
+see `scores`; 8 bins where several are shown, see `score_ranges`).
 
-    p(y_i = c | K, z, symbols) ~ p(z_i | c) prior[c] K[c, symbol_i],
-
-and K is drawn from its exact posterior (two classes, known noise: the chain or tree of symbols, then K given
-the table), by Gibbs sampling (more classes), or together with the labelers' rates (learned).
+Where nobody vouches for independence the function is asked under every assumption that `evaluate` shows, and
+the answer is the hull. With gold it has to be said what is assumed: the pooled rule needs a metric that is a
+mean over samples to first order, and nothing is known of fn (`evaluate`, `evaluate_scores` and
+`compare_classifiers` pool).
 
 `fn(y, prediction)` gets a vector of codes. If JAX can trace it, it is compiled and mapped over draws;
 if not, as with scikit-learn's functions, it is called in a loop with NumPy arrays, and the answer says so.
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float
 
 from jtruth import _validation as check
-from jtruth._host import known_classes, labels_log_likelihood, log, log_odds
-from jtruth._random import Key, as_key, host_rng, stream
+from jtruth._random import Key, as_key
 from jtruth.evaluation import inputs
-from jtruth.evaluation.assumptions.registry import GROUPS, INDEPENDENT, Progress
-from jtruth.evaluation.scores import bin_edges, finite_scores
+from jtruth.evaluation.assumptions import ranges
+from jtruth.evaluation.assumptions.registry import GROUPS, INDEPENDENT, Progress, entries
+from jtruth.evaluation.label_vectors import Said, Vectors, independent_vectors, member_vectors
+from jtruth.evaluation.score_ranges import BINS, score_members
+from jtruth.evaluation.score_tables import bin_edges, finite_scores
 from jtruth.labels import Labels
-from jtruth.learning.joint.posterior import fit_joint
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.regions import check_level
-from jtruth.testing.binary.chain import symbol_chain
-from jtruth.testing.binary.tree import symbol_tree
-from jtruth.testing.multiclass.count_draws import count_posterior
+from jtruth.tables.several import NO_LAW, RangeEstimate
 
-_AT_ONCE = 4_000_000  # numbers in one array of log-probabilities
-_BINS, _COARSE = 20, 4
+_BINS = 20
 SLOW = "the function is not one that JAX can trace, so it was called once for each draw: slow"
+NOBODY = "nothing about what labelers and classifier share: a sensitivity range"
+
+
+class MetricView(NamedTuple):
+    """What one assumption says."""
+
+    name: str
+    sentence: str
+    draws: Float[np.ndarray, "draws ..."]
+    point: bool = True  # whether it is one of the middle ones
+    hull: bool = True
 
 
 class MetricPosterior(NamedTuple):
-    """Draws of a number, or of an array of numbers, one for each drawn vector of classes."""
+    """A number, or an array of numbers, under one assumption or several."""
 
-    draws: Float[np.ndarray, "draws ..."]
+    views: tuple[MetricView, ...]
     level: float
     assumption: str
     warnings: tuple[str, ...]
 
-    def estimate(self, *place: int) -> DrawsEstimate:
-        """Law of one entry; of the number itself without `place`."""
-        if len(place) != self.draws.ndim - 1:
-            raise ValueError(
-                f"the function's values have shape {self.draws.shape[1:]}; give {self.draws.ndim - 1} indices"
-            )
-        return DrawsEstimate(self.draws[(slice(None), *place)])
+    @property
+    def interval_kind(self) -> str:
+        """A posterior, or the sensitivity range of several assumptions."""
+        return "posterior" if len(self.views) == 1 else "sensitivity range"
+
+    @property
+    def draws(self) -> Float[np.ndarray, "draws ..."]:
+        """One value, or array of values, for each drawn vector of classes; a range has none."""
+        if len(self.views) > 1:
+            raise ValueError(f"{NO_LAW}; those of one are views[0].draws")
+        return self.views[0].draws
+
+    def estimate(self, *place: int) -> DrawsEstimate | RangeEstimate:
+        """Law, or range, of one entry; of the number itself without `place`."""
+        shape = self.views[0].draws.shape[1:]
+        if len(place) != len(shape):
+            raise ValueError(f"the function's values have shape {shape}; give {len(shape)} indices")
+        laws = [DrawsEstimate(view.draws[(slice(None), *place)]) for view in self.views]
+        if len(laws) == 1:
+            return laws[0]
+        point, hull = (
+            tuple(law for law, view in zip(laws, self.views, strict=True) if getattr(view, kind))
+            for kind in ("point", "hull")
+        )
+        return RangeEstimate(point, hull)
 
     def __str__(self) -> str:
         lines = []
-        for place in np.ndindex(*self.draws.shape[1:]):
+        for place in np.ndindex(*self.views[0].draws.shape[1:]):
             law = self.estimate(*place)
             low, high, _ = law.interval(self.level)
             where = f"{list(place)} " if place else ""
-            text = f"{where}{law.mean:.4f} [{low:.4f}, {high:.4f}]"
             missing = 1 - law.probability_defined
-            lines.append(text + (f" (undefined in {missing:.1%} of draws)" if missing else ""))
-        lines.append(f"{100 * self.level:g} % posterior intervals; assumed: {self.assumption}")
+            undefined = f" (undefined in {missing:.1%} of draws)" if missing else ""
+            lines.append(f"{where}{law.mean:.4f} [{low:.4f}, {high:.4f}]{undefined}")
+        kind = (
+            f"{self.interval_kind.removesuffix('range')}{'intervals' if len(self.views) == 1 else 'ranges'}"
+        )
+        lines.append(f"{100 * self.level:g} % {kind}; assumed: {self.assumption}")
         return "\n".join([*lines, *(f"! {text}" for text in self.warnings)])
-
-
-class _Rows(NamedTuple):
-    """The classifier's rows, drawn, for one state of knowledge of the labelers."""
-
-    log_joint: Float[np.ndarray, "samples classes"]  # log p(z_i | c) prior[c]
-    rows: Float[np.ndarray, "draws classes symbols"]
 
 
 def metric_posterior(
@@ -100,17 +124,18 @@ def metric_posterior(
         prediction: (samples,) classes, or scores (floats) of class 1, or probabilities (samples, classes).
             Classes and scores may be a Series, dict or frame with task ids.
         labels, noise, prior: as for `evaluate`; where the noise is known the prior must be too.
-        assume: "independent"; it has to be said where error rates are learned, because drawn label vectors
-            exist only for independent errors.
-        gold: (samples,) known classes, -1 where unknown; clamped.
-        num_draws: drawn label vectors.
+        assume: "independent" where error rates are learned and you can vouch for it; by default a sensitivity
+            range over the assumptions of `evaluate`.
+        gold: (samples,) known classes, -1 where unknown; clamped, which says nothing of shared errors, so
+            that "independent" has to be said beside it where error rates are learned.
+        num_draws: drawn label vectors of each assumption.
         level: of the printed intervals.
         key: a whole number or a JAX key; 0 if None.
-        progress: called with (draws done, draws planned).
+        progress: called with (draws done, draws planned); before, with sweeps, where a range is learned.
 
     Raises:
-        ValueError: unusable labels or predictions, values that are no numbers or change their shape, or error
-            rates to be learned without a word on what they share with the classifier.
+        ValueError: unusable labels or predictions, values that are no numbers or change their shape, or gold
+            for a range.
 
     >>> import jtruth as jt
     >>> from jtruth.testing.of_labels import brier
@@ -126,25 +151,55 @@ def metric_posterior(
         raise ValueError(f"num_draws is {num_draws}; give 2 or more")
     check.choose("assume", "unknown" if assume is None else assume, ("unknown", INDEPENDENT))
     data, given = _read(prediction, labels, noise, prior, gold)
-    if data.model is None and assume != INDEPENDENT:
+    nobody = data.model is None and assume != INDEPENDENT
+    if nobody and data.num_gold:
         raise ValueError(
-            "where error rates are learned, label vectors are drawn for independent errors only: say "
-            "assume='independent' if you can vouch for it, or give noise=..."
+            "gold corrects metrics of tables, curves and differences (evaluate, evaluate_scores, "
+            "compare_classifiers); a function of your own it can only be clamped into: say "
+            "assume='independent' if you can vouch for it, or leave gold out"
         )
-    key = as_key(key)
-    symbols, number = _symbols(data, given)
-    scored = given.dtype.kind == "f" and len(data.classes) == 2
-    states = (_known if data.model is not None else _learned)(data, symbols, number, num_draws, key, scored)
-    ask, doubts = _asker(fn, given, data)
-    found, done = [], 0
-    for k, joint in enumerate(_chunks(states, symbols)):
-        y = _drawn(joint, stream(key, "label vectors", k))
-        found.append(_checked(ask(y), found))
-        done += len(y)
-        if progress is not None:
-            progress(done, num_draws)
-    notes = (*data.notes, *doubts)
-    return MetricPosterior(np.concatenate(found), level, GROUPS[INDEPENDENT], notes)
+    key, (ask, doubts) = as_key(key), _asker(fn, given, data)
+    if nobody:
+        sources, more = _several(data, given, num_draws, key, progress)
+        doubts, assumed = (*more, *doubts), NOBODY
+    else:
+        assumed = GROUPS[INDEPENDENT]
+        vectors = independent_vectors(data, _said(data, given, _BINS), num_draws, key)
+        sources = [(MetricView(INDEPENDENT, assumed, np.zeros(0)), vectors)]
+    views: list[MetricView] = []
+    for view, vectors in sources:
+        found: list[np.ndarray] = []
+        for some in vectors:
+            found.append(_checked(ask(some), found))
+            if progress is not None:
+                done = len(views) * num_draws + sum(map(len, found))
+                progress(done, len(sources) * num_draws)
+        views.append(view._replace(draws=np.concatenate(found)))
+    return MetricPosterior(tuple(views), level, assumed, (*data.notes, *doubts))
+
+
+def _several(
+    data: inputs.Inputs, given: np.ndarray, num_draws: int, key: Key, progress: Progress | None
+) -> tuple[list[tuple[MetricView, Iterator[Vectors]]], list[str]]:
+    """A view, still empty, and label vectors for every assumption that is shown, and what is doubtful."""
+    said = _said(data, given, BINS)
+    if said.scored:
+        found, _, doubts = score_members(data, said.symbols, lambda entry: entry.shown, key, progress)
+    else:
+        asked = replace(data, y_pred=said.symbols)
+        some = [entry for entry in entries(asked) if entry.shown]
+        found, doubts = ranges.members(some, asked, key, progress=progress)
+    if not any(one.fit is not None for one in found):
+        why = next(iter(doubts), "no model can be fitted to these labels")
+        raise ValueError(f"error rates cannot be learned, so nothing can be said: {why}")
+    sources = [
+        (
+            MetricView(one.name, one.entry.sentence, np.zeros(0), one.entry.point, one.entry.hull),
+            member_vectors(one, data, said, num_draws, key),
+        )
+        for one in found
+    ]
+    return sources, [ranges.ONLY_GOLD, *doubts]
 
 
 def _read(prediction, labels, noise, prior, gold) -> tuple[inputs.Inputs, np.ndarray]:
@@ -192,103 +247,38 @@ def _probabilities(p: np.ndarray, size: int, classes: int) -> np.ndarray:
     return p.astype(np.float64)
 
 
-def _symbols(data: inputs.Inputs, given: np.ndarray) -> tuple[Int[np.ndarray, " samples"], int]:
+def _said(data: inputs.Inputs, given: np.ndarray, bins: int) -> Said:
     """What the labels are told of the prediction: its class, or the bin of its score."""
+    classes = len(data.classes)
     if given.dtype.kind != "f":
-        return given.astype(np.int64), len(data.classes)
-    if given.ndim == 2 and len(data.classes) > 2:
-        return given.argmax(axis=1), len(data.classes)
+        return Said(given.astype(np.int64), classes, False)
+    if given.ndim == 2 and classes > 2:
+        return Said(given.argmax(axis=1), classes, False)
     scores = given if given.ndim == 1 else given[:, 1]
-    coded = np.searchsorted(bin_edges(scores, _BINS), scores, side="right")
-    return coded, max(int(coded.max()) + 1, 2)
-
-
-def _known(
-    data: inputs.Inputs, symbols: np.ndarray, number: int, num_draws: int, key: Key, scored: bool
-) -> Iterator[_Rows]:
-    """The error rates are given."""
-    model = check.present(data.model, "the noise model")
-    joint = model.log_likelihood + log(model.prior)[None, :]
-    if len(data.classes) > 2:
-        key = stream(key, "rows of a metric, many classes")
-        found = count_posterior(model.log_likelihood, model.prior, symbols, key=key)
-        chosen = np.linspace(0, len(found.confusion) - 1, num_draws).astype(int)
-        yield _Rows(joint, found.confusion[chosen])
-        return
-    odds = log_odds(model.log_likelihood, model.prior)
-    yield _Rows(joint, _rows(odds, symbols, number, num_draws, stream(key, "rows of a metric"), scored))
-
-
-def _rows(odds, symbols, number: int, draws: int, key: Key, scored: bool) -> np.ndarray:
-    """Draws of K for two classes: of a count table, then of the rows given the table."""
-    if scored:
-        tree = symbol_tree(odds, symbols, number)
-        positives = tree.draws(key, draws)
-        return tree.shares(positives, stream(key, "rows given bins"))
-    counts = symbol_chain(odds, symbols, number).tables(key, draws).counts
-    gamma = host_rng(key, "rows given counts").standard_gamma(counts + 1.0)
-    return gamma / gamma.sum(axis=2, keepdims=True)
-
-
-def _learned(
-    data: inputs.Inputs, symbols: np.ndarray, number: int, num_draws: int, key: Key, scored: bool
-) -> Iterator[_Rows]:
-    """Error rates and prior are drawn too; scores inform them through four coarse bins."""
-    labels = data.own_labels()
-    coarse = min(_COARSE, number)
-    rough = symbols * coarse // number if scored else symbols
-    fit = fit_joint(labels, y_pred=rough, gold=data.some_gold, prior=data.prior,
-                    key=stream(key, "rates of a metric"),
-                    num_symbols=coarse if scored else None)  # fmt: skip
-    if not fit.usable:
-        raise ValueError(fit.warnings[0])
-    data.notes += fit.warnings
-    few = min(num_draws, 50) if scored else min(num_draws, len(fit.matrices))
-    chosen = np.linspace(0, len(fit.matrices) - 1, few).astype(int)
-    share = np.diff(np.linspace(0, num_draws, few + 1).astype(int))
-    for k, (place, draws) in enumerate(zip(chosen, share, strict=True)):
-        at = fit.matrix_draw[place]
-        matrices = fit.matrices[place].astype(np.float64)
-        log_p = labels_log_likelihood(matrices, *labels.arrays, labels.num_samples)
-        log_p = known_classes(log_p, data.gold)
-        if scored:
-            odds = log_odds(log_p, fit.prior[at])
-            rows = _rows(odds, symbols, number, int(draws), stream(key, "rows given rates", k), True)
-        else:
-            rows = np.repeat(check.present(fit.classifier, "the classifier")[at][None], draws, axis=0)
-        yield _Rows(log_p + log(fit.prior[at])[None, :], rows)
-
-
-def _chunks(states: Iterator[_Rows], symbols: np.ndarray) -> Iterator[Float[np.ndarray, "_ samples classes"]]:
-    """log p(z_i | c) prior[c] K[c, symbol_i] of as many draws as memory is meant for, in equal pieces."""
-    waiting: list[np.ndarray] = []
-    for log_joint, rows in states:
-        most = max(_AT_ONCE // log_joint.size, 1)
-        for row in rows:
-            waiting.append(log_joint + log(row)[:, symbols].T)
-            if len(waiting) == most:
-                yield np.stack(waiting)
-                waiting = []
-    if waiting:
-        yield np.stack(waiting)
-
-
-def _drawn(log_joint: np.ndarray, key: Key) -> Int[np.ndarray, "draws samples"]:
-    """A class for every sample of every draw."""
-    height = np.exp(log_joint - log_joint.max(axis=2, keepdims=True)).cumsum(axis=2)
-    point = host_rng(key, "classes of a metric").random(log_joint.shape[:2]) * height[..., -1]
-    return (height <= point[..., None]).sum(axis=2).astype(np.int32)
+    coded = np.searchsorted(bin_edges(scores, bins), scores, side="right")
+    return Said(coded, max(int(coded.max()) + 1, 2), True)
 
 
 def _asker(fn: Callable, given: np.ndarray, data: inputs.Inputs) -> tuple[Callable, tuple[str, ...]]:
-    """(label vectors -> values, what is to be said): compiled where JAX can trace the function."""
+    """(`Vectors` -> values, what is to be said): compiled where JAX can trace the function."""
     size = data.y_pred.size
     try:
         jax.eval_shape(fn, jax.ShapeDtypeStruct((size,), np.int32), jnp.asarray(given))
     except Exception:  # whatever is wrong with it shows when it is called with arrays
-        return lambda y: np.stack([np.asarray(fn(one, given), np.float64) for one in y]), (SLOW,)
+
+        def loop(some: Vectors) -> np.ndarray:
+            each = [given] * len(some.y) if some.index is None else (given[i] for i in some.index)
+            return np.stack([np.asarray(fn(y, p), np.float64) for y, p in zip(some.y, each, strict=True)])
+
+        return loop, (SLOW,)
     mapped = jax.jit(jax.vmap(fn, in_axes=(0, None)))
-    return lambda y: np.asarray(mapped(jnp.asarray(y), jnp.asarray(given)), np.float64), ()
+    drawn_again = jax.jit(jax.vmap(lambda y, i, p: fn(y, p[i]), in_axes=(0, 0, None)))
+
+    def program(some: Vectors) -> np.ndarray:
+        y, p = jnp.asarray(some.y), jnp.asarray(given)
+        return np.asarray(mapped(y, p) if some.index is None else drawn_again(y, some.index, p), np.float64)
+
+    return program, ()
 
 
 def _checked(values: np.ndarray, before: list[np.ndarray]) -> np.ndarray:

@@ -18,14 +18,14 @@ from jaxtyping import Int
 from jtruth._random import Key
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions import ranges
-from jtruth.evaluation.assumptions.registry import Progress, entries
+from jtruth.evaluation.assumptions.registry import Entry, Progress, entries
 from jtruth.stats.draws import DrawsEstimate
-from jtruth.tables.curves import Band, Curves, curves
+from jtruth.tables.curves import Band, Curves, against_rest, curves
 from jtruth.tables.posterior import thinned
 from jtruth.tables.several import RangeEstimate
 
 BINS = 8
-_DRAWS = 2000
+DRAWS = 2000
 
 
 class ScoreView(NamedTuple):
@@ -43,7 +43,14 @@ class CurveRange(NamedTuple):
 
     views: tuple[ScoreView, ...]
 
-    def law(self, of: Callable[[Curves], DrawsEstimate]) -> RangeEstimate:
+    @property
+    def num_thresholds(self) -> int:
+        """One more than there are bins."""
+        return self.views[0].curves.num_thresholds
+
+    def law(
+        self, of: Callable[[Curves], DrawsEstimate], bounds: tuple[float | int, float | int] = (0, 1)
+    ) -> RangeEstimate:
         """A number of each view's curves as a range."""
         point, hull = ([of(v.curves) for v in self.views if getattr(v, kind)] for kind in ("point", "hull"))
         return RangeEstimate(tuple(point), tuple(hull))
@@ -65,27 +72,40 @@ class CurveRange(NamedTuple):
         return Band(bands[0].x, mean, low, high, low_all, high_all, bands[0].level)
 
 
-def score_range(
-    data: inputs.Inputs, coded: Int[np.ndarray, " samples"], key: Key, progress: Progress | None = None
-) -> tuple[CurveRange, tuple[str, ...]]:
-    """Curves under every assumption that is shown, and what is doubtful.
+def score_members(
+    data: inputs.Inputs,
+    coded: Int[np.ndarray, " samples"],
+    wanted: Callable[[Entry], bool],
+    key: Key,
+    progress: Progress | None = None,
+) -> tuple[list[ranges.Member], inputs.Inputs, list[str]]:
+    """Fits of the wanted assumptions with the bins as symbols, the input they saw, and what is doubtful.
 
     Raises:
         ValueError: labels from which no model can learn error rates.
     """
-    number = max(int(coded.max()) + 1, len(data.classes) + 1)  # never as many as classes: bins are no classes
-    flat = inputs.Symbols(number, np.full((2, number), 2.0 / number))
+    classes = len(data.classes)
+    number = max(int(coded.max()) + 1, classes + 1)  # never as many as classes: bins are no classes
+    flat = inputs.Symbols(number, np.full((classes, number), 2.0 / number))
     asked = replace(data, y_pred=coded, symbols=flat, positive=1)
-    found, doubts = ranges.members([e for e in entries(asked) if e.shown], asked, key, progress=progress)
+    some = [entry for entry in entries(asked) if wanted(entry)]
+    found, doubts = ranges.members(some, asked, key, progress=progress)
     if not any(one.fit is not None for one in found):
         why = next(iter(doubts), "no model can be fitted to these labels")
         raise ValueError(f"error rates cannot be learned, so scores cannot be judged: {why}")
-    rows = [1 - data.positive, data.positive]
+    return found, asked, doubts
+
+
+def score_range(
+    data: inputs.Inputs, coded: Int[np.ndarray, " samples"], key: Key, progress: Progress | None = None
+) -> tuple[CurveRange, tuple[str, ...]]:
+    """Curves under every assumption that is shown, and what is doubtful."""
+    found, _, doubts = score_members(data, coded, lambda entry: entry.shown, key, progress)
     views = tuple(
         ScoreView(
             one.name,
             one.entry.sentence,
-            curves(np.asarray(thinned([one.posterior], _DRAWS).counts)[:, rows]),
+            curves(against_rest(np.asarray(thinned([one.posterior], DRAWS).counts), data.positive)),
             one.entry.point,
             one.entry.hull,
         )

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
-from jtruth.evaluation.scores import ScoreEvaluation
+from jtruth.evaluation.score_result import ScoreEvaluation
 from jtruth.plots._parts import BLUE, GREY, SMALL, TRUE, new_axes, percent, title
 from jtruth.tables.curves import Band, Curves, curves
 from jtruth.testing.binary.curve_density import CURVES, CurveDensity

@@ -8,8 +8,11 @@ within `hidden` of the printed one.
 
 Where nothing is predicted positive precision is not defined and the curve has no point. Average precision is
 the sum of precision over steps of recall, one for each bin (as scikit-learn's, tied scores together).
+
+Thresholds have numbers: 0 is above all bins, the last one is below all.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +20,8 @@ from jaxtyping import Float, Int
 
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.regions import check_level
+
+Number = float | int
 
 
 class Band(NamedTuple):
@@ -34,21 +39,119 @@ class Band(NamedTuple):
 class Curves(NamedTuple):
     """Curves of every draw; thresholds from above all bins (nothing positive) down to below all."""
 
-    false_alarm: Float[np.ndarray, "draws thresholds"]  # NaN where a class has no sample
-    detection: Float[np.ndarray, "draws thresholds"]
-    precision: Float[np.ndarray, "draws thresholds"]  # NaN at the first, where nothing is predicted
-    auc: DrawsEstimate
-    average_precision: DrawsEstimate
-    hidden: DrawsEstimate  # how far the AUC of the scores themselves can be from that of the bins
+    above: Float[np.ndarray, "draws classes thresholds"]  # samples at or above each, negative class first
+
+    @property
+    def num_thresholds(self) -> int:
+        """One more than there are bins."""
+        return self.above.shape[2]
+
+    @property
+    def false_alarm(self) -> Float[np.ndarray, "draws thresholds"]:
+        """False-alarm rate; NaN where no sample is negative."""
+        return _ratio(self.above[:, 0], self.above[:, 0, -1:])
+
+    @property
+    def detection(self) -> Float[np.ndarray, "draws thresholds"]:
+        """Recall; NaN where no sample is positive."""
+        return _ratio(self.above[:, 1], self.above[:, 1, -1:])
+
+    @property
+    def precision(self) -> Float[np.ndarray, "draws thresholds"]:
+        """Precision; NaN where nothing is predicted, as at the first threshold."""
+        return _ratio(self.above[:, 1], self.above.sum(axis=1))
+
+    @property
+    def share(self) -> DrawsEstimate:
+        """Share of the positive class among the samples."""
+        return DrawsEstimate(self.above[:, 1, -1] / self.above[:, :, -1].sum(axis=1))
+
+    @property
+    def auc(self) -> DrawsEstimate:
+        """Area under the ROC curve, ties within a bin counted half; NaN where a class has no sample."""
+        width, height = _steps(self.above[:, 0]), self.above[:, 1]
+        pairs = self.above[:, :, -1].prod(axis=1)
+        return DrawsEstimate(_ratio((width * (height[:, 1:] + height[:, :-1])).sum(axis=1), 2 * pairs))
+
+    @property
+    def hidden(self) -> DrawsEstimate:
+        """How far the AUC of the scores themselves can be from that of the bins."""
+        both = _steps(self.above[:, 0]) * _steps(self.above[:, 1])
+        return DrawsEstimate(_ratio(0.5 * both.sum(axis=1), self.above[:, :, -1].prod(axis=1)))
+
+    @property
+    def average_precision(self) -> DrawsEstimate:
+        """Sum of precision over steps of recall; NaN where no sample is positive."""
+        steps, precision = _steps(self.detection), self.precision[:, 1:]
+        found = np.where(steps > 0, steps * precision, 0.0).sum(axis=1)
+        return DrawsEstimate(np.where(self.above[:, 1, -1] > 0, found, np.nan))
+
+    def law(
+        self, of: Callable[["Curves"], DrawsEstimate], bounds: tuple[Number, Number] = (0, 1)
+    ) -> DrawsEstimate:
+        """A number of the curve; as several assumptions, and models with gold, are asked too."""
+        return of(self)
+
+    def partial_auc(self, most: Number) -> DrawsEstimate:
+        """Mean recall over the false-alarm rates up to `most`: the area there divided by `most`.
+
+        With a = most times this number, scikit-learn's standardised partial area (McClish) is
+        (1 + (a - most^2/2) / (most - most^2/2)) / 2.
+
+        Raises:
+            ValueError: `most` outside (0, 1].
+        """
+        if not 0 < most <= 1:
+            raise ValueError(f"most is {most}; a false-alarm rate to stop at is above 0 and at most 1")
+        x, y = self.false_alarm, self.detection
+        width, right = _steps(x), np.minimum(x[:, 1:], most)
+        inside = np.maximum(right - x[:, :-1], 0.0)
+        slope = np.where(width > 0, _steps(y) / np.where(width > 0, width, 1.0), 0.0)
+        area = inside * (y[:, :-1] + 0.5 * slope * inside)
+        return DrawsEstimate(np.where(np.isnan(x + y).any(axis=1), np.nan, area.sum(axis=1) / most))
+
+    def false_alarm_at(self, threshold: int) -> DrawsEstimate:
+        """False-alarm rate at a threshold by its number."""
+        return DrawsEstimate(self.false_alarm[:, threshold])
+
+    def recall_at(self, threshold: int) -> DrawsEstimate:
+        """Recall there."""
+        return DrawsEstimate(self.detection[:, threshold])
+
+    def precision_at(self, threshold: int) -> DrawsEstimate:
+        """Precision there."""
+        return DrawsEstimate(self.precision[:, threshold])
+
+    def cost_at(self, threshold: int, false_alarm: Number, miss: Number) -> DrawsEstimate:
+        """Mean cost of a sample there, with the costs of a false positive and of a false negative."""
+        return DrawsEstimate(self._costs(false_alarm, miss)[:, threshold])
+
+    def best_thresholds(self, false_alarm: Number, miss: Number) -> Int[np.ndarray, " draws"]:
+        """The number of the cheapest threshold in every draw; of equal ones the highest."""
+        return self._costs(false_alarm, miss).argmin(axis=1)
+
+    def _costs(self, false_alarm: Number, miss: Number) -> Float[np.ndarray, "draws thresholds"]:
+        missed = self.above[:, 1, -1:] - self.above[:, 1]
+        return (false_alarm * self.above[:, 0] + miss * missed) / self.above[:, :, -1:].sum(axis=1)
+
+    def detection_by(self, rate: Number) -> DrawsEstimate:
+        """Recall at a false-alarm rate, interpolated linearly between thresholds."""
+        return DrawsEstimate(_interpolated(self.false_alarm, self.detection, np.array([rate]))[:, 0])
+
+    def precision_by(self, recall: Number) -> DrawsEstimate:
+        """Precision at a recall above 0, interpolated linearly between thresholds."""
+        x, y = self.detection[:, 1:], self.precision[:, 1:]
+        return DrawsEstimate(_interpolated(x, y, np.array([recall]))[:, 0])
 
     def roc(self, level: float = 0.95, points: int = 101) -> Band:
         """Detection by false alarm rate, interpolated linearly between thresholds."""
-        return _band(self.false_alarm, self.detection, np.linspace(0, 1, points), level)
+        x = np.linspace(0, 1, points)
+        return _band(x, _interpolated(self.false_alarm, self.detection, x), level)
 
     def precision_recall(self, level: float = 0.95, points: int = 100) -> Band:
         """Precision by recall, at recalls above 0, interpolated linearly between thresholds."""
         x = np.linspace(0, 1, points + 1)[1:]
-        return _band(self.detection[:, 1:], self.precision[:, 1:], x, level)
+        return _band(x, _interpolated(self.detection[:, 1:], self.precision[:, 1:], x), level)
 
 
 def curves(tables: Int[np.ndarray, "draws classes bins"] | Float[np.ndarray, "draws classes bins"]) -> Curves:
@@ -61,27 +164,52 @@ def curves(tables: Int[np.ndarray, "draws classes bins"] | Float[np.ndarray, "dr
     if counts.ndim != 3 or counts.shape[1] != 2 or counts.shape[2] < 2:
         raise ValueError(f"tables have shape {counts.shape}; curves need (draws, 2 classes, 2 bins or more)")
     zero = np.zeros((len(counts), 2, 1))
-    above = np.concatenate([zero, np.cumsum(counts[:, :, ::-1], axis=2)], axis=2)  # from each threshold up
-    total = above[:, :, -1:]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        rates = above / total
-        precision = above[:, 1] / above.sum(axis=1)
-        below = np.cumsum(counts[:, 0], axis=1) - counts[:, 0]
-        pairs = total[:, 0, 0] * total[:, 1, 0]
-        auc = (counts[:, 1] * (below + 0.5 * counts[:, 0])).sum(axis=1) / pairs
-        hidden = 0.5 * (counts[:, 0] * counts[:, 1]).sum(axis=1) / pairs
-        steps = np.diff(rates[:, 1], axis=1)
-        average = np.where(steps > 0, steps * precision[:, 1:], 0.0).sum(axis=1)
-    average = np.where(total[:, 1, 0] > 0, average, np.nan)
-    laws = (DrawsEstimate(values) for values in (auc, average, hidden))
-    return Curves(rates[:, 0], rates[:, 1], precision, *laws)
+    return Curves(np.concatenate([zero, np.cumsum(counts[:, :, ::-1], axis=2)], axis=2))
 
 
-def _band(x: np.ndarray, y: np.ndarray, at: np.ndarray, level: float) -> Band:
-    """Interpolated draws, their pointwise quantiles, and the same widened until whole curves are inside."""
+def against_rest(
+    tables: Int[np.ndarray, "draws classes bins"] | Float[np.ndarray, "draws classes bins"], positive: int
+) -> Float[np.ndarray, "draws 2 bins"]:
+    """Tables of one class and of all the others together, negative first."""
+    own = np.asarray(tables[:, positive], np.float64)
+    return np.stack([tables.sum(axis=1) - own, own], axis=1)
+
+
+def _ratio(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.divide(a, b, out=np.full(np.broadcast_shapes(a.shape, b.shape), np.nan), where=b != 0)
+
+
+def _steps(values: np.ndarray) -> np.ndarray:
+    return np.diff(values, axis=1)
+
+
+def _interpolated(x: np.ndarray, y: np.ndarray, at: np.ndarray) -> Float[np.ndarray, "draws points"]:
+    """y at `at` for every draw, x increasing; a vertical step gives its upper end.
+
+    Before the first point that has a y, the y of that point; NaN where a draw has no x.
+    """
+    known = np.isfinite(y)
+    first = known.argmax(axis=1)[:, None]
+    order = np.maximum(np.arange(x.shape[1])[None, :], first)
+    x, y = np.take_along_axis(x, order, axis=1), np.take_along_axis(y, order, axis=1)
+    found = np.empty((len(x), at.size))
+    for k, value in enumerate(at):
+        left = np.clip((x <= value).sum(axis=1) - 1, 0, x.shape[1] - 2)[:, None]
+        (x0, y0), (x1, y1) = (
+            (np.take_along_axis(x, i, axis=1)[:, 0], np.take_along_axis(y, i, axis=1)[:, 0])
+            for i in (left, left + 1)
+        )
+        width = x1 - x0
+        inside = np.clip((value - x0) / np.where(width > 0, width, 1.0), 0.0, 1.0)
+        found[:, k] = y0 + (y1 - y0) * np.where(width > 0, inside, value >= x1)
+    found[np.isnan(x).any(axis=1)] = np.nan
+    return found
+
+
+def _band(at: np.ndarray, values: np.ndarray, level: float) -> Band:
+    """Draws of a line, their pointwise quantiles, and the same widened until whole lines are inside."""
     check_level(level)
-    good = np.isfinite(x).all(axis=1) & np.isfinite(y).any(axis=1)
-    values = np.array([np.interp(at, *_points(a, b)) for a, b in zip(x[good], y[good], strict=True)])
+    values = values[np.isfinite(values).all(axis=1)]
     if not len(values):
         nothing = np.full(at.size, np.nan)
         return Band(at, nothing, nothing, nothing, nothing, nothing, level)
@@ -92,9 +220,3 @@ def _band(x: np.ndarray, y: np.ndarray, at: np.ndarray, level: float) -> Band:
     extreme = np.minimum(rank, len(values) + 1 - rank).min(axis=1)
     inside = values[extreme >= np.quantile(extreme, 1 - level, method="lower")]
     return Band(at, values.mean(axis=0), low, high, inside.min(axis=0), inside.max(axis=0), level)
-
-
-def _points(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Points with a y, x increasing; a vertical step keeps both its ends."""
-    defined = np.isfinite(y)
-    return x[defined], y[defined]

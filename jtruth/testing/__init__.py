@@ -3,6 +3,8 @@
 from jtruth.tables.joint import JointDensity, JointEstimate
 from jtruth.tables.metrics import METRICS, binary_counts, named_metric
 from jtruth.testing.baselines import geometric_median, labeler_metrics, majority_metrics, prior_marginal_table
+from jtruth.testing.binary.chain import SymbolChain, symbol_chain
+from jtruth.testing.binary.chain_batch import SymbolChains, symbol_chains
 from jtruth.testing.binary.curve_density import CurveDensity, curve_density
 from jtruth.testing.binary.empirical_bayes import (
     draw_labels,
@@ -47,6 +49,8 @@ __all__ = [
     "JointEstimate",
     "Resampled",
     "SmoothTable",
+    "SymbolChain",
+    "SymbolChains",
     "Tested",
     "ThresholdCurves",
     "binary_counts",
@@ -81,6 +85,8 @@ __all__ = [
     "roc_density",
     "sampling_step",
     "smooth_table",
+    "symbol_chain",
+    "symbol_chains",
     "table_at",
     "unknown_error",
     "unknown_prior",

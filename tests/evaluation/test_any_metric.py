@@ -6,6 +6,7 @@ import pytest
 from sklearn import metrics
 
 import jtruth as jt
+from jtruth.evaluation.label_vectors import tied_vectors
 from jtruth.testing import of_labels
 
 NOISE, PRIOR = jt.noise.Symmetric(0.2, 2), [0.6, 0.4]
@@ -75,7 +76,51 @@ def test_learned_error_rates_and_gold(case):
     known = jt.metric_posterior(of_labels.auc, score, labels, assume="independent", gold=gold, num_draws=100)
     assert abs(known.estimate().mean - metrics.roc_auc_score(y, score)) < 0.02
     with pytest.raises(ValueError, match="vouch for it"):
-        jt.metric_posterior(accuracy, y_pred, labels)
+        jt.metric_posterior(accuracy, y_pred, labels, gold=gold)
+
+
+@pytest.mark.usefixtures("few_sweeps")
+def test_nobody_vouches(case):
+    """A metric of the table has the range of `evaluate`; another one is between its own members' ends."""
+    y, y_pred, score, labels = case
+    whole = jt.evaluate(y_pred, labels)
+    found = jt.metric_posterior(accuracy, y_pred, labels)
+    laws = {one.name: one.metrics["accuracy"] for one in whole.assumptions}
+    for view in found.views:
+        drawn, law = view.draws, laws[view.name]
+        # The same fits, and vectors that count what their tables say; the vote's are drawn again.
+        if view.name != "majority_vote":
+            np.testing.assert_allclose([drawn.mean(), drawn.std()], [law.mean, law.sd], rtol=0.1)
+        else:
+            assert abs(drawn.mean() - law.mean) < 5 * law.sd / np.sqrt(1000) + 5e-3
+            assert abs(drawn.std() / law.sd - 1) < 0.15
+    low, high, _ = found.estimate().interval(0.95)
+    hull = whole.accuracy.interval(0.95)
+    np.testing.assert_allclose([low, high], hull[:2], atol=0.02)
+    assert found.interval_kind == "sensitivity range" and "only gold can tell" in str(found)
+    with pytest.raises(ValueError, match="no probability law"):
+        _ = found.draws
+    area = jt.metric_posterior(of_labels.auc, score, labels, num_draws=200)
+    low, high, _ = area.estimate().interval(0.95)
+    assert low < metrics.roc_auc_score(y, score) < high
+
+
+def test_vectors_count_what_their_tables_say():
+    """Three classes, certain and impossible ones: counts are exact, chances are the posterior's."""
+    rng = np.random.default_rng(2)
+    p = rng.dirichlet(np.ones(3), 60)
+    p[:2], p[2] = np.eye(3)[[0, 2]], [0, 0.3, 0.7]
+    u = rng.integers(0, 2, 60)
+    y = (rng.random((3000, 60))[..., None] > p.cumsum(axis=1)).sum(axis=2)
+    tables = np.zeros((3000, 3, 2), int)
+    np.add.at(tables, (np.arange(3000)[:, None], y, u[None]), 1)
+    found = tied_vectors(p, u, tables, rng)
+    counted = np.zeros_like(tables)
+    np.add.at(counted, (np.arange(3000)[:, None], found, u[None]), 1)
+    np.testing.assert_array_equal(counted, tables)
+    share = (found[..., None] == np.arange(3)).mean(axis=0)
+    assert np.abs(share - p).max() < 0.05  # 5.4 sd of 3000 draws, and the tables' own
+    assert (found[:, 0] == 0).all() and (found[:, 1] == 2).all() and (found[:, 2] > 0).all()
 
 
 def test_host_functions_are_slow_and_say_so(case):

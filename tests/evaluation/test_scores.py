@@ -7,7 +7,7 @@ import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 import jtruth as jt
-from jtruth.evaluation.scores import bin_edges
+from jtruth.evaluation.score_tables import bin_edges
 
 
 def scored(seed, size=300, labelers=3, error=0.2, share=0.4):
@@ -91,6 +91,53 @@ def test_nobody_vouches(enough_sweeps):
     assert found.auc.mean == pytest.approx(mean)
 
 
+def test_a_stated_threshold_is_exact_and_the_cheapest_is_found():
+    """With known classes: the numbers of the decision itself, though the threshold lies inside a bin."""
+    y, score, _ = scored(0)
+    with np.errstate(divide="ignore"):
+        certain = np.log(np.eye(2)[y])
+    options = {"prior": [0.6, 0.4], "bins": 10}
+    found = jt.evaluate_scores(score, certain, threshold=0.7, cost=(1, 2), **options)
+    stated, best = found.asked
+    said = score >= 0.7
+    assert (stated.threshold, stated.cheapest) == (0.7, None)
+    means = [stated.recall.mean, stated.precision.mean, stated.false_alarm_rate.mean, stated.cost.mean]
+    theirs = [
+        said[y == 1].mean(),
+        y[said].mean(),
+        said[y == 0].mean(),
+        (said * (y == 0) + 2 * ~said * y).mean(),
+    ]
+    np.testing.assert_allclose(means, theirs, atol=1e-12)
+    costs = [(s * (y == 0) + 2 * ~s * y).mean() for s in (score >= t for t in found.thresholds)]
+    np.testing.assert_allclose(best.cost.mean, min(costs), atol=1e-12)
+    assert best.threshold == found.thresholds[np.argmin(costs)] and best.cheapest == (best.threshold,) * 2
+    for far, recall in ((99.0, 0.0), (-99.0, 1.0)):
+        (end,) = jt.evaluate_scores(score, certain, threshold=far, **options).asked
+        assert (end.threshold, end.recall.mean) == (far, recall)
+    assert np.isnan(found.at_threshold(np.inf).precision.mean)
+    with pytest.raises(ValueError, match="lies inside a bin"):
+        found.at_threshold(0.123)
+
+
+@pytest.mark.usefixtures("few_sweeps")
+def test_gold_pools():
+    """Models and PPI++: narrower than the range, and the decision's numbers are asked in the same way."""
+    y, score, labels = scored(3, size=200, labelers=4)
+    gold = np.where(np.arange(200) % 2, y, -1)
+    found = jt.evaluate_scores(score, labels, gold=gold, cost=(1, 1))
+    binned = roc_auc_score(y, np.searchsorted(found.edges, score, side="right"))
+    low, high, _ = found.auc.interval(0.95)
+    assert low < binned < high < low + 0.15 and found.interval_kind == "pooled interval"
+    assert "100 gold labels were taken as true" in str(found) and found.asked[0].cheapest is None
+    turned = jt.evaluate_scores(-score, labels, gold=gold, positive=0)
+    assert abs(turned.auc.mean - found.auc.mean) < 0.02
+    band = found.curves.roc(0.9, 5)
+    assert (band.low_all <= band.low).all() and (band.low <= band.mean + 1e-9).all()
+    with pytest.raises(ValueError, match="would not be used"):
+        jt.evaluate_scores(score, labels, gold=gold, gold_strata=np.zeros(200, int), assume="independent")
+
+
 def test_scores_are_matched_by_task():
     y, score, _ = scored(5, size=40)
     rng = np.random.default_rng(0)
@@ -127,6 +174,11 @@ def test_bins_hold_about_equal_numbers_and_ties_stay_together():
         ({"assume": "shared_errors"}, "assume"),
         ({"labels": jt.Labels.from_matrix(np.array([[0], [1], [1], [0]]), 2)}, "cannot be learned"),
         ({"labels": np.zeros((4, 3)), "prior": [0.2, 0.3, 0.5]}, "rank two classes"),
+        ({"threshold": np.nan}, "threshold is nan"),
+        ({"cost": (1, -1)}, "neither negative"),
+        ({"cost": (0, 0)}, "not both 0"),
+        ({"cost": (1,)}, "give two numbers"),
+        ({"scores": [0.1, np.inf, 0.3, 0.2]}, r"scores\[1\] is inf"),
     ],
 )
 def test_refused(as_installed, change, message):

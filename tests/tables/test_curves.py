@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score, precision_recall_curve, roc_auc_score, roc_curve
 
-from jtruth.tables.curves import curves
+from jtruth.tables.curves import against_rest, curves
 
 
 def one_table(y, bins, size):
@@ -25,6 +25,14 @@ def test_with_known_classes_everything_is_scikit_learns(seed):
     np.testing.assert_allclose(here, np.unique(np.stack([false_alarm, detection]), axis=1), atol=1e-12)
     np.testing.assert_allclose(found.auc.mean, roc_auc_score(y, score), atol=1e-12)
     np.testing.assert_allclose(found.average_precision.mean, average_precision_score(y, score), atol=1e-12)
+    for most in (0.1, 0.37, 1.0):
+        area = most * found.partial_auc(most).mean
+        standard = 0.5 * (1 + (area - most**2 / 2) / (most - most**2 / 2))
+        np.testing.assert_allclose(standard, roc_auc_score(y, score, max_fpr=most), atol=1e-12)
+    costs = [2 * ((score >= t) & (y == 0)).mean() + 3 * ((score < t) & (y == 1)).mean() for t in range(9)]
+    mine = [found.cost_at(8 - t, 2, 3).mean for t in range(9)]
+    np.testing.assert_allclose(mine, costs, atol=1e-12)
+    assert mine[8 - found.best_thresholds(2, 3)[0]] == min(mine)
     precision, recall, _ = precision_recall_curve(y, score)
     mine = {
         (round(r, 9), round(p, 9))
@@ -64,8 +72,27 @@ def test_bands_hold_draws_pointwise_and_whole():
     assert (band.low_all <= band.low + 1e-12).all() and (band.high <= band.high_all + 1e-12).all()
 
 
-def test_a_class_without_samples_has_no_curve():
-    found = curves(np.array([[[3, 2, 1], [0, 0, 0]]]))
+def test_one_against_the_rest():
+    tables = np.arange(18.0).reshape(1, 3, 6)
+    rest, own = against_rest(tables, 1)[0]
+    np.testing.assert_array_equal(own, tables[0, 1])
+    np.testing.assert_array_equal(rest, tables[0, 0] + tables[0, 2])
+
+
+def test_lines_go_up_a_vertical_step_and_keep_their_first_point():
+    """Two thresholds at false-alarm rate 0: the line starts at the upper; precision at its first."""
+    found = curves(np.array([[[2.0, 2, 0, 0], [1, 1, 2, 0]]]))
+    assert found.detection_by(0).mean == 0.5 and found.detection_by(0.25).mean == 0.625
+    assert found.precision_by(0.1).mean == 1.0 and found.precision_by(1).mean == 0.5
+    np.testing.assert_allclose(found.roc(points=5).mean, [0.5, 0.625, 0.75, 0.875, 1.0])
+
+
+@pytest.mark.parametrize("rows", [(0, 1), (1, 0)])
+def test_a_class_without_samples_has_no_curve(rows):
+    found = curves(np.array([[[3, 2, 1], [0, 0, 0]]])[:, rows])
     assert np.isnan(found.auc.mean) and np.isnan(found.roc().mean).all()
+    assert np.isnan(found.partial_auc(0.5).mean)
+    with pytest.raises(ValueError, match="above 0 and at most 1"):
+        found.partial_auc(0)
     with pytest.raises(ValueError, match="2 bins or more"):
         curves(np.ones((1, 2, 1)))

@@ -41,6 +41,7 @@ class SymbolChain(eqx.Module):
     ahead: tuple[np.ndarray, ...]
     base: Int[np.ndarray, " symbols_and_end"]
     log_evidence: float  # log p(y_pred | z) under the priors
+    alpha: Float[np.ndarray, "classes symbols"]  # of the Dirichlet priors of the rows of K
 
     @property
     def num_symbols(self) -> int:
@@ -88,6 +89,14 @@ class SymbolChain(eqx.Module):
         positives = self.draws(key, n)
         return TableDraws(np.stack([self.sizes - positives, positives], axis=1))
 
+    def shares(
+        self, positives: Int[np.ndarray, "draws symbols"], key: Key
+    ) -> Float[np.ndarray, "draws classes symbols"]:
+        """A draw of the rows of K, both classes' shares of the symbols, given each draw of the positives."""
+        counts = np.stack([self.sizes - positives, positives], axis=1)
+        gamma = host_rng(key, "rows given counts").standard_gamma(counts + self.alpha)
+        return gamma / gamma.sum(axis=2, keepdims=True)
+
 
 def symbol_chain(
     log_odds: Float[Array | np.ndarray, " samples"],
@@ -112,7 +121,7 @@ def symbol_chain(
     ((3, 3), 0.894)
     """
     x, u = checked_symbols(log_odds, symbols, num_symbols)
-    concentration = _concentrations(alpha, num_symbols)
+    concentration = checked_concentrations(alpha, num_symbols)
     sizes = np.bincount(u, minlength=num_symbols)
     logs, starts = [], []
     for k in range(num_symbols):
@@ -139,7 +148,10 @@ def symbol_chain(
         scale += np.log(values.max())
         ahead.insert(0, values / values.max())
     constant = gammaln(totals).sum() - gammaln(concentration).sum()
-    return SymbolChain(sizes, np.array(first), tuple(factor), tuple(ahead), base, float(scale + constant))
+    evidence = float(scale + constant)
+    return SymbolChain(
+        sizes, np.array(first), tuple(factor), tuple(ahead), base, evidence, concentration
+    )  # fmt: skip
 
 
 def law_of_positives(x: np.ndarray) -> tuple[int, np.ndarray]:
@@ -185,7 +197,8 @@ def checked_symbols(log_odds, symbols, num_symbols: int) -> tuple[np.ndarray, np
     return x, u.astype(np.int64)
 
 
-def _concentrations(alpha, num_symbols: int) -> np.ndarray:
+def checked_concentrations(alpha, num_symbols: int) -> np.ndarray:
+    """Concentrations of both rows, (2, symbols), or ValueError."""
     given = np.asarray(alpha, np.float64)
     if given.ndim and given.shape != (2, num_symbols):
         raise ValueError(f"alpha has shape {given.shape}; give one number or shape (2, {num_symbols})")

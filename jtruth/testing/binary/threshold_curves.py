@@ -22,9 +22,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from jtruth.testing.binary.empirical_bayes import iterate, moments, plug_in_step, ratio_step
+from jtruth.testing.binary.empirical_bayes import exact_step, iterate, moments, plug_in_step, ratio_step
 
-STEPS = {"ratio": ratio_step, "plug_in": plug_in_step}
+STEPS = {"ratio": ratio_step, "exact": exact_step, "plug_in": plug_in_step}
 _AT_ONCE = 4_000_000  # numbers in one array
 
 
@@ -68,7 +68,8 @@ def curves_at_thresholds(
     Args:
         log_odds: (samples,) logit p(y_i = 1 | z_i), (21); +-inf where certain.
         scores: (samples,) finite, larger for class 1.
-        step: "ratio" (Algorithm 1) or "plug_in" (the EM map).
+        step: "ratio" (Algorithm 1), "exact" (the conditional means without normality) or "plug_in" (the EM
+            map, by far the fastest).
         max_steps, tol, alpha: of the iteration, see `iterate`.
 
     Raises:

@@ -12,7 +12,8 @@ same. For Dirichlet rows with alpha >= 1 the likelihood of K with y summed out i
 mode, and chains cannot stick in others.
 
 The prior of the rows matters where classes are many: see `jtruth.sampling.alike`, the default for three
-classes and more. With two classes and two symbols `exact.count_table` gives the law without sampling.
+classes and more. With two classes nothing has to be sampled step by step: whatever the symbols, the draws are
+independent ones of the exact chain (`jtruth.testing.binary.chain`), up to 50 000 samples.
 """
 
 from typing import Any
@@ -23,7 +24,7 @@ from jaxtyping import Array, Float, Int
 
 from jtruth import _validation as check
 from jtruth._arrays import safe_log
-from jtruth._host import log
+from jtruth._host import log, log_odds
 from jtruth._random import stream
 from jtruth.posterior import check_not_contradictory, validate_prior
 from jtruth.sampling import Effort, LatentModel, Observed, Raters, run_gibbs
@@ -32,11 +33,14 @@ from jtruth.sampling.kernel import Problem, count_drawn, draw_states, state_prob
 from jtruth.sampling.model import prediction_columns
 from jtruth.stats.chains import effective_sample_size, split_rhat
 from jtruth.tables.posterior import TableDraws
+from jtruth.testing.binary.chain import SymbolChain, symbol_chain
 
 _SMALLEST_ALPHA = 1e-2  # below, single probabilities underflow
 _MANY_CELLS = 1000  # of a table, from which draws are thinned to the effort's `max_bytes`
 # Tables forget where they were in a few sweeps, and EM starts them at the only mode.
 EFFORT = Effort(burn_in=50, min_sweeps=2000)
+_CHAIN_DRAWS, _CHAIN_SAMPLES = 8000, 50_000  # of two classes; the chain's time grows with samples squared
+_CHAIN_DRAWS, _CHAIN_SAMPLES = 4000, 20_000  # of two classes; the chain's time grows with samples squared
 _EXACT = 2**24  # counts below are exact in float32, which thinned draws are kept in
 
 
@@ -45,6 +49,7 @@ class CountDraws(TableDraws):
 
     `rhat` and `ess` are those of every cell of the table, NaN for a cell that never changes; `converged` is
     about what metrics are made of: every cell, or of many classes the diagonal and the size of every class.
+    Independent draws (two classes) are one chain, with R-hat NaN and as many effective draws as there are.
     `num_sweeps` counts all sweeps of a chain, `num_chains` the chains.
     """
 
@@ -90,6 +95,9 @@ def count_posterior(
         ((3, 3), True, 0.8)
     """
     log_lik, y, concentration = checked_inputs(log_likelihood, prior, y_pred, num_symbols, alpha)
+    if len(concentration) == 2 and y.size <= _CHAIN_SAMPLES:
+        odds = log_odds(log_lik, np.asarray(prior, np.float64))
+        return _independent_draws(symbol_chain(odds, y, concentration.shape[1], concentration), key, effort)
     log_rho = class_law(log_lik, np.asarray(prior, np.float64))
     model, observed = table_problem(log_rho, y, concentration, learned=learns_rows(concentration, alpha))
     classes, symbols = concentration.shape
@@ -107,6 +115,17 @@ def count_posterior(
         counts.reshape(-1, *shape), confusion.reshape(-1, *shape), split_rhat(counts, groups=4),
         effective_sample_size(counts), done.converged, len(counts), done.num_sweeps // len(counts),
     )  # fmt: skip
+
+
+def _independent_draws(chain: SymbolChain, key: Any, effort: Effort) -> CountDraws:
+    """Two classes: as many draws as sweeps are asked for, at least 4000; nothing has to converge."""
+    number = max(effort.min_sweeps, _CHAIN_DRAWS)
+    positives = chain.draws(stream(key, "count posterior"), number)
+    counts = np.stack([chain.sizes - positives, positives], axis=1)
+    rows = chain.shares(positives, stream(key, "rows of a count posterior"))
+    none = np.full(counts.shape[1:], np.nan)
+    ess = np.where(np.ptp(counts, axis=0) > 0, float(number), np.nan)
+    return CountDraws(counts, rows, none, ess, True, 1, number)
 
 
 def learns_rows(concentration: np.ndarray, alpha: Any) -> bool:

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score, roc_curve
 
-from jtruth.testing import curves_at_thresholds, iterate, plug_in_step, ratio_step
+from jtruth.testing import curves_at_thresholds, exact_step, iterate, plug_in_step, ratio_step
 
 RNG = np.random.default_rng(0)
 Y = (RNG.random(80) < 0.4).astype(int)
@@ -14,11 +14,11 @@ VOTES = np.where(RNG.random((80, 2)) < 0.2, 1 - Y[:, None], Y[:, None]).sum(axis
 ODDS = np.log(2 / 3) + 2 * (VOTES - 1) * np.log(4)
 
 
-@pytest.mark.parametrize("step", ["ratio", "plug_in"])
+@pytest.mark.parametrize("step", ["ratio", "exact", "plug_in"])
 def test_every_point_is_the_algorithms_own(step):
     found = curves_at_thresholds(ODDS, SCORES, step=step)
     assert found.threshold.size == np.unique(SCORES).size + 1
-    make = {"ratio": ratio_step, "plug_in": plug_in_step}[step]
+    make = {"ratio": ratio_step, "exact": exact_step, "plug_in": plug_in_step}[step]
     for k in (1, 7, 20, found.threshold.size - 2):
         y_pred = jnp.asarray(found.threshold[k] <= SCORES, jnp.int32)
         fit = iterate(make(jnp.asarray(ODDS), y_pred), dtype=jnp.float64)

@@ -106,7 +106,8 @@ def test_binary_draws_equal_the_exact_table():
     found = count_posterior(
         log_lik, np.array([0.7, 0.3]), y_pred, key=KEY, alpha=alpha, effort=MANY._replace(min_ess=4000)
     )
-    assert found.converged
+    assert found.converged and found.num_chains == 1 and found.ess[1, 1] == len(found.counts) == 20_000
+    assert np.isnan(found.rhat).all()
     for metric, name in (("recall", "recall[1]"), ("precision", "precision[1]"), ("accuracy", "accuracy")):
         exact, draws = table.estimate(metric), found.estimate(name).draws
         assert_means(draws, exact.mean)

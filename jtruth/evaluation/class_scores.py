@@ -1,0 +1,196 @@
+"""`evaluate_class_scores`: a column of scores for each class, judged one against the rest, and averages.
+
+Every column is cut into bins as in `evaluate_scores`, and the bins are the symbols of a table with a row for
+each class: labels of "dog" and of "plane" speak differently of a high score for "cat". Its rows of all other
+classes are then added up. Each class has its own posterior of its area.
+
+Averages need more, how the areas of the classes vary together. A sample that is of class a rather than b
+raises both areas if its scores say so, so they tend to vary together, but no draw holds all of them. They
+are taken to move together entirely (the same quantile of every law), which makes the interval of an average
+the widest that the single laws allow: cautious by up to the square root of the number of classes.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Array, Float
+
+from jtruth._random import as_key, stream
+from jtruth.evaluation import inputs
+from jtruth.evaluation.assumptions.registry import Progress
+from jtruth.evaluation.score_result import AnyCurves, ScoreEvaluation, interval_text, kind_text
+from jtruth.evaluation.scores import judged, read_asked, read_scored
+from jtruth.labels import Labels
+from jtruth.stats.draws import DrawsEstimate
+from jtruth.stats.estimates import Estimate
+from jtruth.tables.curves import Curves
+from jtruth.tables.several import RangeEstimate
+
+_QUANTILES = (np.arange(4000) + 0.5) / 4000
+AVERAGES = ("macro", "weighted")
+
+
+class ClassScores(NamedTuple):
+    """What `evaluate_class_scores` found; print it."""
+
+    each: Mapping[str, ScoreEvaluation]  # by class, against the rest
+    auc: Mapping[str, Estimate]  # "macro" and "weighted" averages over the classes
+    average_precision: Mapping[str, Estimate]
+    weights: Mapping[str, float]  # of the weighted average: shares of the classes, posterior means
+
+    @property
+    def level(self) -> float:
+        """Probability of the intervals."""
+        return next(iter(self.each.values())).level
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is doubtful about any of the classes."""
+        return tuple(dict.fromkeys(text for one in self.each.values() for text in one.warnings))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        row = lambda law: dict(zip(("low", "high"), law.interval(self.level)[:2], strict=True))  # noqa: E731
+        averages = {
+            name: {k: {"mean": law.mean, **row(law)} for k, law in laws.items()}
+            for name, laws in (("auc", self.auc), ("average_precision", self.average_precision))
+        }
+        each = {name: one.to_dict() for name, one in self.each.items()}
+        return {
+            "averages": averages,
+            "weights": dict(self.weights),
+            "each": each,
+            "level": self.level,
+            "warnings": list(self.warnings),
+        }
+
+    def __str__(self) -> str:
+        first, wide = next(iter(self.each.values())), max(len(name) for name in self.each)
+        lines = [f"area under the ROC curve, one class against the rest; {first.truth}"]
+        rows = [(name, one.auc, one.average_precision) for name, one in self.each.items()]
+        rows += [(f"{name} average", self.auc[name], self.average_precision[name]) for name in AVERAGES]
+        wide = max(wide, len("weighted average"))
+        lines += [f"  {'':{wide}}  {'AUC':22}  average precision"]
+        lines += [
+            f"  {name:{wide}}  {interval_text(auc, self.level):22}  {interval_text(average, self.level)}"
+            for name, auc, average in rows
+        ]
+        lines += [
+            f"{kind_text(first)}; averages as if all classes erred together",
+            f"assumed: {first.assumption}",
+        ]
+        return "\n".join([*lines, *(f"! {text}" for text in self.warnings)])
+
+
+def evaluate_class_scores(
+    scores: Any,
+    labels: Labels | np.ndarray | Array,
+    *,
+    noise: Any = None,
+    prior: Any = None,
+    gold: Any = None,
+    gold_inclusion: Any = None,
+    gold_strata: Any = None,
+    assume: str | None = None,
+    bins: int = 8,
+    level: float = 0.95,
+    key: Any = None,
+    progress: Progress | None = None,
+) -> ClassScores:
+    """How well does a column of scores for each class separate it from the rest, judged by noisy labels?
+
+    Args:
+        scores: (samples, classes) finite numbers, such as probabilities, in the order of the classes.
+        labels: `Labels`, or the array log p(z_i | y_i = c) of shape (samples, classes).
+        noise, prior, gold, gold_inclusion, gold_strata, assume, level, key, progress: as `evaluate_scores`.
+        bins: most bins of a column.
+
+    Raises:
+        ValueError: scores of another shape or not finite, or unusable labels.
+
+    Each class is fitted by itself: without known noise that takes as long as `evaluate` for every class.
+
+    >>> import jtruth as jt
+    >>> z = np.array([[0, 0], [1, 1], [2, 2], [0, 1], [1, 1], [2, 0]])
+    >>> labels, noise = jt.Labels.from_matrix(z, 3), jt.noise.Symmetric(0.1, 3)
+    >>> p = np.eye(3)[[0, 1, 2, 0, 1, 2]] * 0.7 + 0.1
+    >>> found = jt.evaluate_class_scores(p, labels, noise=noise, prior=np.full(3, 1 / 3))
+    >>> list(found.each), bool(found.auc["macro"].mean > 0.8)
+    (['0', '1', '2'], True)
+    """
+    data = read_scored(labels, noise, prior, gold, None)
+    given = _columns(scores, data)
+    asked = read_asked(data, assume, bins, None, (gold_inclusion, gold_strata), level, progress)
+    found = {}
+    for c, name in enumerate(data.classes):
+        data.positive = c
+        found[name] = judged(data, given[:, c], asked, stream(as_key(key), "scores of class", c))
+    weights = np.array([one.curves.law(_share).mean for one in found.values()])
+    laws = tuple(one.curves for one in found.values())
+    of = {"auc": _auc, "average_precision": _average_precision}
+    share = {"macro": np.full(len(laws), 1 / len(laws)), "weighted": weights / weights.sum()}
+    averages = {k: {name: _average(laws, f, share[name]) for name in AVERAGES} for k, f in of.items()}
+    return ClassScores(found, averages["auc"], averages["average_precision"],
+                       dict(zip(found, share["weighted"].tolist(), strict=True)))  # fmt: skip
+
+
+def _columns(scores: Any, data: inputs.Inputs) -> Float[np.ndarray, "samples classes"]:
+    """The scores as they can be used, or ValueError."""
+    try:
+        given = np.asarray(scores, np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"scores must be numbers: {error}") from None
+    shape = (data.y_pred.size, len(data.classes))
+    if given.shape != shape:
+        raise ValueError(f"scores have shape {given.shape}; give ({shape[0]} samples, {shape[1]} classes)")
+    bad = np.argwhere(~np.isfinite(given))
+    if len(bad):
+        i, c = bad[0]
+        raise ValueError(
+            f"the score of sample {i} for class {data.classes[c]!r} is {given[i, c]}; scores must be finite "
+            f"({len(bad)} such)"
+        )
+    return given
+
+
+def _average(
+    parts: Sequence[AnyCurves], of: Callable[[Curves], DrawsEstimate], weights: Float[np.ndarray, " classes"]
+) -> Estimate:
+    """The average of all classes; of several assumptions the average under each, as a range."""
+    views = [getattr(one, "views", ()) for one in parts]
+    if not all(views):
+        return _together([_draws(one.law(of)) for one in parts], weights)
+    names = [view.name for view in views[0] if all(any(v.name == view.name for v in each) for each in views)]
+    point, hull = [], []
+    for name in names:
+        same = [next(view for view in each if view.name == name) for each in views]
+        law = _together([of(view.curves) for view in same], weights)
+        point += [law] * same[0].point
+        hull += [law] * same[0].hull
+    return RangeEstimate(tuple(point), tuple(hull))
+
+
+def _draws(law: Estimate) -> DrawsEstimate:
+    if not isinstance(law, DrawsEstimate):
+        raise TypeError(f"an average needs draws, and {type(law).__name__} has none")
+    return law
+
+
+def _together(laws: Sequence[DrawsEstimate], weights: np.ndarray) -> DrawsEstimate:
+    """Weighted mean of the same quantile of every law; NaN where one is never defined."""
+    known = [law.draws[~np.isnan(law.draws)] for law in laws]
+    columns = [np.quantile(d, _QUANTILES) if d.size else np.full(_QUANTILES.size, np.nan) for d in known]
+    return DrawsEstimate(np.stack(columns, axis=1) @ weights)
+
+
+def _auc(c: Curves) -> DrawsEstimate:
+    return c.auc
+
+
+def _average_precision(c: Curves) -> DrawsEstimate:
+    return c.average_precision
+
+
+def _share(c: Curves) -> DrawsEstimate:
+    return c.share

@@ -1,0 +1,221 @@
+"""Drawn vectors of true classes, for metrics that are functions of all samples (`any_metric`).
+
+Where errors are independent, classes are independent given the classifier's rows K,
+
+    p(y_i = c | K, z, symbols) ~ p(z_i | c) prior[c] K[c, symbol_i],
+
+and K is drawn from its exact posterior (two classes, known noise: the chain or tree of symbols, then K given
+the table), by Gibbs sampling (more classes), or together with the labelers' rates (learned).
+
+Under another assumption of the registry what is kept of a fit are draws of the count table and each sample's
+class posterior. A vector is tied to a drawn table: among the samples of a symbol as many are of class c as
+the table says, chosen with the odds of their class posterior, shifted until the expected number is that one
+(systematic sampling in random order: a fixed number with given chances). What is lost is what samples of one
+symbol share beyond their numbers. The majority vote has no posterior: its vector is the vote, ties drawn, of
+samples drawn again with replacement, which is the uncertainty that `evaluate` gives it.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+from scipy.special import expit
+
+from jtruth import _validation as check
+from jtruth._host import known_classes, labels_log_likelihood, log, log_odds, majority
+from jtruth._random import Key, host_rng, stream
+from jtruth.evaluation import inputs
+from jtruth.evaluation.assumptions import ranges
+from jtruth.learning.joint.posterior import fit_joint
+from jtruth.testing.binary.chain import symbol_chain
+from jtruth.testing.binary.tree import symbol_tree
+from jtruth.testing.multiclass.count_draws import count_posterior
+
+_AT_ONCE = 4_000_000  # numbers in one array of log-probabilities
+_COARSE = 4
+
+
+class Said(NamedTuple):
+    """What the labels are told of the predictions."""
+
+    symbols: Int[np.ndarray, " samples"]
+    number: int
+    scored: bool  # bins of a score, in order
+
+
+class Vectors(NamedTuple):
+    """Some drawn vectors; `index` says which samples they are of, None: of all in their order."""
+
+    y: Int[np.ndarray, "draws samples"]
+    index: Int[np.ndarray, "draws samples"] | None = None
+
+
+class _Rows(NamedTuple):
+    """The classifier's rows, drawn, for one state of knowledge of the labelers."""
+
+    log_joint: Float[np.ndarray, "samples classes"]  # log p(z_i | c) prior[c]
+    rows: Float[np.ndarray, "draws classes symbols"]
+
+
+def independent_vectors(data: inputs.Inputs, said: Said, num_draws: int, key: Key) -> Iterator[Vectors]:
+    """Vectors if errors are independent, in chunks of bounded memory; notes are added to `data`.
+
+    Raises:
+        ValueError: labels from which error rates cannot be learned.
+    """
+    states = (_known if data.model is not None else _learned)(data, said, num_draws, key)
+    for k, joint in enumerate(_chunks(states, said.symbols)):
+        yield Vectors(_drawn(joint, stream(key, "label vectors", k)))
+
+
+def member_vectors(
+    member: ranges.Member, data: inputs.Inputs, said: Said, num_draws: int, key: Key
+) -> Iterator[Vectors]:
+    """Vectors under one assumption that was fitted with these symbols, in chunks of bounded memory."""
+    rng = host_rng(stream(key, member.name), "label vectors of one assumption")
+    counts = np.asarray(member.posterior.counts)
+    chosen = np.linspace(0, len(counts) - 1, num_draws).astype(int)
+    size = max(_AT_ONCE // max(said.symbols.size, 1), 1)
+    for k in range(0, num_draws, size):
+        few = chosen[k : k + size]
+        if member.fit is None:
+            yield _voted(data, len(few), rng)
+        else:
+            yield Vectors(tied_vectors(member.fit.class_posterior, said.symbols, counts[few], rng))
+
+
+def tied_vectors(
+    p: Float[np.ndarray, "samples classes"],
+    symbols: Int[np.ndarray, " samples"],
+    tables: Int[np.ndarray, "draws classes symbols"],
+    rng: np.random.Generator,
+) -> Int[np.ndarray, "draws samples"]:
+    """A vector of classes for each table, which counts what the table says.
+
+    Args:
+        p: class posteriors; what is 0 is never drawn.
+        symbols: of the samples.
+        tables: whole numbers; a column adds up to the number of samples of its symbol.
+        rng: random numbers.
+
+    >>> y = tied_vectors(np.full((4, 2), 0.5), np.zeros(4, int), np.array([[[3], [1]]] * 5), host_rng(0, "x"))
+    >>> y.sum(axis=1).tolist()
+    [1, 1, 1, 1, 1]
+    """
+    classes = p.shape[1]
+    y = np.full((len(tables), len(p)), classes - 1, np.int32)
+    for u in np.unique(symbols):
+        rows = np.flatnonzero(symbols == u)
+        left = np.ones((len(tables), rows.size), bool)
+        for c in range(classes - 1):
+            odds = log(p[rows, c]) - log(p[rows, c + 1 :].sum(axis=1))
+            taken = _fixed_number(odds, left, tables[:, c, u].astype(np.float64), rng)
+            draw, place = np.nonzero(taken)
+            y[draw, rows[place]] = c
+            left &= ~taken
+    return y
+
+
+def _fixed_number(
+    odds: Float[np.ndarray, " samples"],
+    left: Bool[np.ndarray, "draws samples"],
+    number: Float[np.ndarray, " draws"],
+    rng: np.random.Generator,
+) -> Bool[np.ndarray, "draws samples"]:
+    """In each draw `number` of the samples that are left, with chances whose odds keep their ratios."""
+    odds = np.where(np.isnan(odds), np.inf, odds)  # neither class is possible: it belongs to no later one
+    low, high = np.full((len(left), 1), -60.0), np.full((len(left), 1), 60.0)
+    for _ in range(40):
+        middle = (low + high) / 2
+        few = (expit(odds + middle) * left).sum(axis=1, keepdims=True) < number[:, None]
+        low, high = np.where(few, middle, low), np.where(few, high, middle)
+    chance = expit(odds + high) * left
+    order = rng.random(left.shape).argsort(axis=1)
+    upto = np.cumsum(np.take_along_axis(chance, order, axis=1), axis=1)
+    upto *= (number / np.maximum(upto[:, -1], 1e-300))[:, None]
+    step = np.floor(upto + rng.random((len(left), 1)))
+    taken = np.diff(step, axis=1, prepend=0.0) > 0
+    found = np.zeros(left.shape, bool)
+    np.put_along_axis(found, order, taken, axis=1)
+    return found & left
+
+
+def _voted(data: inputs.Inputs, number: int, rng: np.random.Generator) -> Vectors:
+    """The majority vote of samples drawn with replacement."""
+    labels = data.own_labels()
+    share, known = majority(labels.counts()), data.gold >= 0
+    share[known] = np.eye(labels.num_classes)[data.gold[known]]
+    voted = np.flatnonzero((labels.labels_per_sample() > 0) | known)
+    index = voted[rng.integers(0, voted.size, (number, labels.num_samples))]
+    height = share.cumsum(axis=1)
+    y = (height[None, :, :] <= rng.random((number, labels.num_samples))[..., None]).sum(axis=2)
+    return Vectors(np.take_along_axis(y, index, axis=1).astype(np.int32), index)
+
+
+def _known(data: inputs.Inputs, said: Said, num_draws: int, key: Key) -> Iterator[_Rows]:
+    """The error rates are given."""
+    model = check.present(data.model, "the noise model")
+    joint = model.log_likelihood + log(model.prior)[None, :]
+    if len(data.classes) > 2:
+        key = stream(key, "rows of a metric, many classes")
+        found = count_posterior(model.log_likelihood, model.prior, said.symbols, key=key)
+        chosen = np.linspace(0, len(found.confusion) - 1, num_draws).astype(int)
+        yield _Rows(joint, found.confusion[chosen])
+        return
+    odds = log_odds(model.log_likelihood, model.prior)
+    yield _Rows(joint, _rows(odds, said, num_draws, stream(key, "rows of a metric")))
+
+
+def _rows(odds: np.ndarray, said: Said, draws: int, key: Key) -> np.ndarray:
+    """Draws of K for two classes: of a count table, then of the rows given the table."""
+    law = (symbol_tree if said.scored else symbol_chain)(odds, said.symbols, said.number)
+    return law.shares(law.draws(key, draws), stream(key, "rows given bins"))
+
+
+def _learned(data: inputs.Inputs, said: Said, num_draws: int, key: Key) -> Iterator[_Rows]:
+    """Error rates and prior are drawn too; scores inform them through four coarse bins."""
+    labels = data.own_labels()
+    coarse = min(_COARSE, said.number)
+    rough = said.symbols * coarse // said.number if said.scored else said.symbols
+    fit = fit_joint(labels, y_pred=rough, gold=data.some_gold, prior=data.prior,
+                    key=stream(key, "rates of a metric"),
+                    num_symbols=coarse if said.scored else None)  # fmt: skip
+    if not fit.usable:
+        raise ValueError(fit.warnings[0])
+    data.notes += fit.warnings
+    few = min(num_draws, 50) if said.scored else min(num_draws, len(fit.matrices))
+    chosen = np.linspace(0, len(fit.matrices) - 1, few).astype(int)
+    share = np.diff(np.linspace(0, num_draws, few + 1).astype(int))
+    for k, (place, draws) in enumerate(zip(chosen, share, strict=True)):
+        at = fit.matrix_draw[place]
+        matrices = fit.matrices[place].astype(np.float64)
+        log_p = labels_log_likelihood(matrices, *labels.arrays, labels.num_samples)
+        log_p = known_classes(log_p, data.gold)
+        if said.scored:
+            odds = log_odds(log_p, fit.prior[at])
+            rows = _rows(odds, said, int(draws), stream(key, "rows given rates", k))
+        else:
+            rows = np.repeat(check.present(fit.classifier, "the classifier")[at][None], draws, axis=0)
+        yield _Rows(log_p + log(fit.prior[at])[None, :], rows)
+
+
+def _chunks(states: Iterator[_Rows], symbols: np.ndarray) -> Iterator[Float[np.ndarray, "_ samples classes"]]:
+    """log p(z_i | c) prior[c] K[c, symbol_i] of as many draws as memory is meant for, in equal pieces."""
+    waiting: list[np.ndarray] = []
+    for log_joint, rows in states:
+        most = max(_AT_ONCE // log_joint.size, 1)
+        for row in rows:
+            waiting.append(log_joint + log(row)[:, symbols].T)
+            if len(waiting) == most:
+                yield np.stack(waiting)
+                waiting = []
+    if waiting:
+        yield np.stack(waiting)
+
+
+def _drawn(log_joint: np.ndarray, key: Key) -> Int[np.ndarray, "draws samples"]:
+    """A class for every sample of every draw."""
+    height = np.exp(log_joint - log_joint.max(axis=2, keepdims=True)).cumsum(axis=2)
+    point = host_rng(key, "classes of a metric").random(log_joint.shape[:2]) * height[..., -1]
+    return (height <= point[..., None]).sum(axis=2).astype(np.int32)

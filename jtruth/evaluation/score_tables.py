@@ -1,0 +1,128 @@
+"""Draws of the count table of score bins under the one assumption that is made.
+
+Two classes: exact, with the smooth prior of `jtruth.testing.binary.tree`, given error rates or draws of them.
+More classes: `count_posterior`, or `fit_joint` with the bins as predictions, and rows of bins that are
+Dirichlet(2/bins), two samples a row; few bins are better there.
+"""
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from jtruth import _validation as check
+from jtruth._host import known_classes, labels_log_likelihood, log_odds
+from jtruth._random import Key, stream
+from jtruth.evaluation import inputs
+from jtruth.evaluation.assumptions.registry import INDEPENDENT, Progress
+from jtruth.evaluation.score_ranges import score_members
+from jtruth.learning.joint.posterior import fit_joint
+from jtruth.tables.posterior import thinned
+from jtruth.testing.binary.tree import symbol_tree
+from jtruth.testing.multiclass.count_draws import count_posterior
+
+_DRAWS, _RATE_DRAWS, _COARSE = 4000, 50, 4
+_MOST_BINS = 200
+Tables = Int[np.ndarray, "draws classes bins"]
+
+
+def bin_edges(scores: Float[np.ndarray, " samples"], bins: int) -> Float[np.ndarray, " inner_edges"]:
+    """Inner edges of at most `bins` bins of about equal numbers of samples; equal scores share a bin.
+
+    Raises:
+        ValueError: fewer than 2 bins, or more than 200.
+    """
+    if not 2 <= bins <= _MOST_BINS:
+        raise ValueError(f"bins is {bins}; give 2 to {_MOST_BINS}")
+    distinct, counts = np.unique(scores, return_counts=True)
+    if distinct.size <= bins:
+        return distinct[1:]
+    before = np.cumsum(counts) - counts
+    wanted = scores.size * np.arange(1, bins) / bins
+    return distinct[np.unique(np.clip(np.searchsorted(before, wanted), 1, distinct.size - 1))]
+
+
+def finite_scores(found: check.Aligned) -> Float[np.ndarray, " samples"]:
+    """The values, if they are finite numbers."""
+    try:
+        values = np.asarray(found.values).astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"scores must be numbers: {error}") from None
+    bad = np.flatnonzero(~np.isfinite(values))
+    if bad.size:
+        raise ValueError(
+            f"{found.entries.entry(bad, 'score', float(values[bad[0]]))} "
+            f"but scores must be finite ({bad.size} such)"
+        )
+    return values
+
+
+def score_tables(
+    data: inputs.Inputs,
+    coded: Int[np.ndarray, " samples"],
+    values: Float[np.ndarray, " samples"],
+    key: Key,
+    progress: Progress | None,
+) -> tuple[Tables, tuple[str, ...]]:
+    """Draws of tables if errors are independent, and what is doubtful.
+
+    Args:
+        data: error rates given, or to be learned.
+        coded: (samples,) bins of the scores.
+        values: (samples,) the scores.
+        key: random.
+        progress: called while error rates are sampled.
+
+    Raises:
+        ValueError: labels from which error rates cannot be learned.
+    """
+    if len(data.classes) > 2:
+        return _many_classes(data, coded, key, progress)
+    return _exact(data, coded, key) if data.model is not None else _learned(data, coded, values, key)
+
+
+def _many_classes(
+    data: inputs.Inputs, coded: Int[np.ndarray, " samples"], key: Key, progress: Progress | None
+) -> tuple[Tables, tuple[str, ...]]:
+    """Rows of bins are Dirichlet(2/bins)."""
+    if data.model is None:
+        found, _, doubts = score_members(data, coded, lambda e: e.group == INDEPENDENT, key, progress)
+        return np.asarray(thinned([one.posterior for one in found], _DRAWS).counts), tuple(doubts)
+    number = max(int(coded.max()) + 1, 2)
+    drawn = count_posterior(
+        data.model.log_likelihood, data.model.prior, coded, key=stream(key, "score tables, many classes"),
+        num_symbols=number, alpha=2.0 / number,
+    )  # fmt: skip
+    doubts = () if drawn.converged else ("the draws of the tables of score bins did not converge",)
+    return np.asarray(thinned([drawn], _DRAWS).counts), doubts
+
+
+def _exact(
+    data: inputs.Inputs, coded: Int[np.ndarray, " samples"], key: Key
+) -> tuple[Tables, tuple[str, ...]]:
+    """Draws given log-likelihood and prior."""
+    model = check.present(data.model, "the noise model")
+    tree = symbol_tree(log_odds(model.log_likelihood, model.prior), coded, max(int(coded.max()) + 1, 2))
+    return np.asarray(tree.tables(stream(key, "score tables"), _DRAWS).counts), ()
+
+
+def _learned(
+    data: inputs.Inputs, coded: Int[np.ndarray, " samples"], values: Float[np.ndarray, " samples"], key: Key
+) -> tuple[Tables, tuple[str, ...]]:
+    """Draws given draws of error rates and prior, and what is doubtful about those."""
+    labels = data.own_labels()
+    coarse = bin_edges(values, _COARSE)
+    symbols = max(coarse.size + 1, 2)
+    rough = np.searchsorted(coarse, values, side="right")
+    key_rates = stream(key, "score rates")
+    fit = fit_joint(
+        labels, y_pred=rough, num_symbols=symbols, gold=data.some_gold, prior=data.prior, key=key_rates
+    )
+    if not fit.usable:
+        raise ValueError(fit.warnings[0])
+    chosen = np.linspace(0, len(fit.matrices) - 1, _RATE_DRAWS).astype(int)
+    parts = []
+    for number, k in enumerate(chosen):
+        log_p = labels_log_likelihood(fit.matrices[k].astype(np.float64), *labels.arrays, labels.num_samples)
+        odds = log_odds(known_classes(log_p, data.gold), fit.prior[fit.matrix_draw[k]])
+        tree = symbol_tree(odds, coded, max(int(coded.max()) + 1, 2))
+        parts.append(tree.tables(stream(key, "tables given rates", number), _DRAWS // _RATE_DRAWS).counts)
+    return np.concatenate(parts), fit.warnings

@@ -1,0 +1,70 @@
+"""One class against the rest: known classes, averages of laws, bad columns."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import average_precision_score, roc_auc_score
+
+import jtruth as jt
+
+
+def case(seed=0, size=90):
+    """(classes, probabilities, labels)."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, size)
+    votes = np.where(rng.random((size, 3)) < 0.8, y[:, None], rng.integers(0, 3, (size, 3)))
+    p = 0.4 * np.eye(3)[y] + 0.6 * rng.dirichlet(np.ones(3), size)
+    return y, p, jt.Labels.from_matrix(votes, 3)
+
+
+def test_known_classes_are_scikit_learns():
+    """Every score is a bin of its own, so nothing is hidden."""
+    y, p, _ = case(size=40)
+    with np.errstate(divide="ignore"):
+        certain = np.log(np.eye(3)[y])
+    found = jt.evaluate_class_scores(p, certain, prior=np.full(3, 1 / 3), bins=40)
+    for average in ("macro", "weighted"):
+        theirs = roc_auc_score(y, p, multi_class="ovr", average=average)
+        np.testing.assert_allclose(found.auc[average].mean, theirs, atol=1e-12)
+        theirs = average_precision_score(np.eye(3)[y], p, average=average)
+        np.testing.assert_allclose(found.average_precision[average].mean, theirs, atol=1e-12)
+    for c in range(3):
+        np.testing.assert_allclose(found.each[str(c)].auc.mean, roc_auc_score(y == c, p[:, c]), atol=1e-12)
+
+
+@pytest.mark.usefixtures("few_sweeps")
+def test_nobody_vouches_and_gold():
+    """A range of averages is made of averages under one assumption; gold narrows it."""
+    y, p, labels = case()
+    found = jt.evaluate_class_scores(p, labels, bins=4)
+    each = [{view.name: view for view in one.assumptions} for one in found.each.values()]
+    common = [
+        views for name in each[0] if all(name in e for e in each) for views in [[e[name] for e in each]]
+    ]
+    laws = [np.mean([view.curves.auc.mean for view in views]) for views in common]
+    np.testing.assert_allclose(found.auc["macro"].mean, np.mean(laws), atol=1e-3)
+    low, high, _ = found.auc["macro"].interval(0.95)
+    ends = [
+        np.mean([view.curves.auc.interval(0.95)[:2] for view in views], axis=0)
+        for views in common
+        if views[0].hull
+    ]
+    np.testing.assert_allclose([low, high], [min(e[0] for e in ends), max(e[1] for e in ends)], atol=0.02)
+    assert found.to_dict()["averages"]["auc"]["macro"]["low"] == low and "only gold can tell" in str(found)
+    gold = np.where(np.arange(90) < 60, y, -1)
+    pooled = jt.evaluate_class_scores(p, labels, bins=4, gold=gold)
+    assert pooled.each["0"].interval_kind == "pooled interval" and pooled.each["0"].num_gold == 60
+    a, b, _ = pooled.auc["macro"].interval(0.95)
+    assert b - a < high - low and "60 gold labels were taken as true" in str(pooled)
+
+
+@pytest.mark.parametrize(
+    ("scores", "message"),
+    [
+        (np.ones((4, 2)), r"scores have shape \(4, 2\); give \(4 samples, 3 classes\)"),
+        (np.array([[1, 1, 1], [1, np.inf, 1], [1, 1, 1], [1, 1, 1.0]]), "sample 1 for class '1' is inf"),
+        ([["a"] * 3] * 4, "must be numbers"),
+    ],
+)
+def test_refused(as_installed, scores, message):
+    with pytest.raises(ValueError, match=message):
+        jt.evaluate_class_scores(scores, np.zeros((4, 3)), prior=np.full(3, 1 / 3))
