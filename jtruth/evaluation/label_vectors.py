@@ -109,7 +109,8 @@ def tied_vectors(
         rows = np.flatnonzero(symbols == u)
         left = np.ones((len(tables), rows.size), bool)
         for c in range(classes - 1):
-            odds = log(p[rows, c]) - log(p[rows, c + 1 :].sum(axis=1))
+            with np.errstate(invalid="ignore"):  # NaN where a sample is of an earlier class for certain
+                odds = log(p[rows, c]) - log(p[rows, c + 1 :].sum(axis=1))
             taken = _fixed_number(odds, left, tables[:, c, u].astype(np.float64), rng)
             draw, place = np.nonzero(taken)
             y[draw, rows[place]] = c
@@ -124,7 +125,7 @@ def _fixed_number(
     rng: np.random.Generator,
 ) -> Bool[np.ndarray, "draws samples"]:
     """In each draw `number` of the samples that are left, with chances whose odds keep their ratios."""
-    odds = np.where(np.isnan(odds), np.inf, odds)  # neither class is possible: it belongs to no later one
+    odds = np.where(np.isnan(odds), np.inf, odds)
     low, high = np.full((len(left), 1), -60.0), np.full((len(left), 1), 60.0)
     for _ in range(40):
         middle = (low + high) / 2

@@ -101,8 +101,8 @@ def test_nobody_vouches(case):
     with pytest.raises(ValueError, match="no probability law"):
         _ = found.draws
     area = jt.metric_posterior(of_labels.auc, score, labels, num_draws=200)
-    low, high, _ = area.estimate().interval(0.95)
-    assert low < metrics.roc_auc_score(y, score) < high
+    single = next(view.draws for view in area.views if view.name == "independent")
+    assert abs(single.mean() - metrics.roc_auc_score(y, score)) < 4 * single.std() < 0.12
 
 
 def test_vectors_count_what_their_tables_say():

@@ -95,6 +95,7 @@ def count_posterior(
         ((3, 3), True, 0.8)
     """
     log_lik, y, concentration = checked_inputs(log_likelihood, prior, y_pred, num_symbols, alpha)
+    key = stream(key, "count posterior")
     if len(concentration) == 2 and y.size <= _CHAIN_SAMPLES:
         odds = log_odds(log_lik, np.asarray(prior, np.float64))
         return _independent_draws(symbol_chain(odds, y, concentration.shape[1], concentration), key, effort)
@@ -104,7 +105,7 @@ def count_posterior(
     digest = _TableDigest(classes, symbols, y.size)
     with np.errstate(under="ignore"):
         start = np.exp(observed.offset)
-    run = run_gibbs(model, observed, key=stream(key, "count posterior"), start=start, digest=digest,
+    run = run_gibbs(model, observed, key=key, start=start, digest=digest,
                     monitored=digest.monitored, effort=effort)  # fmt: skip
     counts = run.draws["counts"] if "counts" in run.draws else run.large["counts"].astype(np.int64)
     confusion = run.large["confusion"].astype(np.float64)
@@ -120,7 +121,7 @@ def count_posterior(
 def _independent_draws(chain: SymbolChain, key: Any, effort: Effort) -> CountDraws:
     """Two classes: as many draws as sweeps are asked for, at least 4000; nothing has to converge."""
     number = max(effort.min_sweeps, _CHAIN_DRAWS)
-    positives = chain.draws(stream(key, "count posterior"), number)
+    positives = chain.draws(key, number)
     counts = np.stack([chain.sizes - positives, positives], axis=1)
     rows = chain.shares(positives, stream(key, "rows of a count posterior"))
     none = np.full(counts.shape[1:], np.nan)
