@@ -118,6 +118,7 @@ def test_no_bare_salt_and_no_name_twice():
     assert names.total() > 20 and {n for n, times in names.items() if times > 1} == set()
 
 
+@pytest.mark.usefixtures("few_sweeps")
 def test_key_is_a_number_a_key_or_absent_where_users_call():
     """prevalence and evaluate_labelers once ended in an AttributeError for key=0, and wanted one."""
     z = np.repeat([[1, 1, 1], [0, 0, 0], [1, 1, 0], [0, 1, 0]], [20, 15, 5, 5], axis=0)

@@ -31,15 +31,17 @@ class Counts:
         str | None, typer.Option("--specificity", help="0.8, or called negative / gold negatives: 40/50.")
     ] = None
     method: Annotated[
-        str, typer.Option("--method", help="delta, bootstrap, exact; adjusted for --called.")
-    ] = "delta"
+        str | None,
+        typer.Option("--method", help="delta, bootstrap, exact; adjusted (the default of --called)."),
+    ] = None
 
 
 def correct(counts: Counts, draws: Draws, output: Output) -> None:
     """Error rate of a classifier (Lam and Stork) or share of positives (Rogan and Gladen) from counts."""
     from jtruth.lam_stork import estimate_error_rate, rogan_gladen
 
-    options: dict[str, Any] = {"method": counts.method, "level": draws.level, "key": draws.seed}
+    method = counts.method or ("delta" if counts.called is None else "adjusted")
+    options: dict[str, Any] = {"method": method, "level": draws.level, "key": draws.seed}
     if (counts.differ is None) == (counts.called is None):
         raise ValueError("give --differ 68/1000 and --mislabeling, or --called 680/1000 and two rates")
     if counts.differ is not None:
@@ -57,11 +59,11 @@ def correct(counts: Counts, draws: Draws, output: Output) -> None:
             _pair(str(counts.called), "called"), sensitivity=_known(counts.sensitivity, "sensitivity"),
             specificity=_known(counts.specificity, "specificity"), **options,
         )  # fmt: skip
-    ends = f"[{found.low:.4f}, {found.high:.4f}] ({100 * draws.level:g} %, {counts.method})"
+    ends = f"[{found.low:.4f}, {found.high:.4f}] ({100 * draws.level:g} %, {method})"
     lines = [f"{what} {found.value:.4f} {ends}"]
     lines += [f"! {text}" for text in found.warnings]
     answer = {"what": what, "value": found.value, "low": found.low, "high": found.high, "level": draws.level,
-              "method": counts.method, "warnings": list(found.warnings)}  # fmt: skip
+              "method": method, "warnings": list(found.warnings)}  # fmt: skip
     output.give("\n".join(lines), answer)
 
 

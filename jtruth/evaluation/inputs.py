@@ -74,6 +74,11 @@ class Inputs:
         return len(self.classes) if self.symbols is None else self.symbols.number
 
     @property
+    def judged(self) -> bool:
+        """Whether there is a classifier: more than one symbol that could be predicted."""
+        return self.num_symbols > 1
+
+    @property
     def some_gold(self) -> np.ndarray | None:
         """Gold, or None if no class is known."""
         return self.gold if self.num_gold else None

@@ -1,35 +1,39 @@
 """The text of a labelers' report, from its dictionary: what `print(report)` and `jtruth labelers` show.
 
-Without gold the intervals rest on labelers who err independently. Where a check speaks against that, no
-accuracy stands in the headline: `evaluate` answers with a range over assumptions there, and a labelers'
-report, which has no such range, says that it has no answer to headline and whose numbers the table holds.
+The estimand is named in the first line and above the table. Without gold every number is a range over the
+assumptions that are listed; an interval wider than one half determines nothing and is not headlined.
 """
 
 from typing import Any
 
 from jtruth._validation.terminal import plain
-from jtruth.evaluation.gold.labelers import ESTIMAND
-from jtruth.evaluation.text import check_lines, loudest, odd_lines
+from jtruth.evaluation.text import (
+    IN_SAMPLE,
+    OF_LABELERS,
+    PREDICTIVE,
+    check_lines,
+    loudest,
+    odd_lines,
+    undetermined,
+)
 
-DOUBTS = ("label patterns", "pairwise agreement", "labeler misfit", "labelers share errors")
 _SHOWN, _LAST = 15, 5  # of more labelers: the worst and the best
-
-
-def contradicted(checks: list[dict[str, Any]]) -> bool:
-    """Whether a check speaks against the independence on which the intervals rest."""
-    return any(c["name"] in DOUBTS and c["verdict"] == "does not fit" for c in checks)
 
 
 def labelers_headline(d: dict[str, Any]) -> str:
     """One sentence with the answer, or why there is none."""
-    rows = d["labelers"]
+    rows = [row for row in d["labelers"] if row["low"] is not None]
     if not rows:
         return "These labels do not determine how good the labelers are."
-    number = f"{len(rows)} labelers"
-    if contradicted(d["checks"]):
-        return f"{number}: no accuracy is headlined, because the labels contradict independent errors."
-    ends = [f"{row['accuracy']:.2f} ({plain(row['worker'])})" for row in (rows[0], rows[-1])]
-    return f"{number}: accuracy from {ends[0]} to {ends[1]}; {100 * d['level']:g} % posterior intervals."
+    sure = [row for row in rows if not undetermined(row)]
+    ends = [
+        f"{row['accuracy']:.2f} [{row['low']:.2f}, {row['high']:.2f}] ({plain(row['worker'])})"
+        for row in (sure[0], sure[-1])[: len(sure)]
+    ]
+    parts = [f"from {ends[0]} to {ends[-1]}"] if len(sure) > 1 else ends
+    parts += [f"not determined for {len(rows) - len(sure)}"] if len(sure) < len(rows) else []
+    kind = f"{100 * d['level']:g} % {d['interval_kind']}s"
+    return f"{len(rows)} labelers: {d['estimand']}, {', '.join(parts)} ({kind})."
 
 
 def labelers_text(d: dict[str, Any]) -> str:
@@ -38,11 +42,19 @@ def labelers_text(d: dict[str, Any]) -> str:
         return "\n".join(["No answer.", *d["warnings"]])
     doubt = loudest(d["checks"])
     lines = [labelers_headline(d), *([doubt] if doubt else [])]
-    lines += [*(f"assumed: {sentence}" for sentence in d["assumed"]), "", *_by_gold(d), *_table(d)]
+    lines += [*(f"assumed: {sentence}" for sentence in d["assumed"]), *_range(d)]
+    lines += ["", *_by_gold(d), *_table(d)]
     lines += [*check_lines(d["checks"]), *odd_lines(d["suspicious"])]
     if d["warnings"]:
         lines += ["", "warnings", *(f"  {text}" for text in d["warnings"])]
     return "\n".join(lines)
+
+
+def _range(d: dict[str, Any]) -> list[str]:
+    """Which assumptions the ranges are hulls of."""
+    if d["interval_kind"] != "sensitivity range":
+        return []
+    return ["each range: " + "; ".join(a["sentence"] for a in d["assumptions"])]
 
 
 def _by_gold(d: dict[str, Any]) -> list[str]:
@@ -59,8 +71,8 @@ def _by_gold(d: dict[str, Any]) -> list[str]:
     if len(lines) > _SHOWN + _LAST:
         left = f"{'...':>{width}}  {len(lines) - _SHOWN - _LAST} more labelers in the JSON"
         lines = [*lines[:_SHOWN], left, *lines[-_LAST:]]
-    head = f"by gold, even if labelers share errors: {ESTIMAND} [{100 * d['level']:g} % interval]"
-    return [head, *lines, "", "by the model, gold taken as known classes:"]
+    head = f"by gold alone: {OF_LABELERS[IN_SAMPLE]} [{100 * d['level']:g} % interval]"
+    return [head, *lines, "", "by models and gold together; classes by the model of independent errors:"]
 
 
 def _table(d: dict[str, Any]) -> list[str]:
@@ -68,19 +80,30 @@ def _table(d: dict[str, Any]) -> list[str]:
     rows, classes = d["labelers"], d["classes"]
     width = max(6, *(len(plain(r["worker"])) for r in rows))
     columns = "  ".join(f"{plain(c)[:14]:>14}" for c in classes)
-    what = "labeler, accuracy [interval] of a new sample, labels, and chance to be right when the class is"
-    what = f"if errors were independent: {what}" if contradicted(d["checks"]) else what
-    lines = [what, f"{'':>{width}}  {'':>4} {'':<12} {'labels':>6}  {columns}"]
-    shown = [_line(r, width, len(classes)) for r in rows]
+    more = "" if _has_gold(d) else f"; {PREDICTIVE}"
+    what = f"labeler, accuracy [interval]{more}; labels, and chance to be right when the class is"
+    wide = "" if _has_gold(d) else f"  {'':<12}"
+    lines = [what, f"{'':>{width}}  {'':>4} {'':<12}{wide} {'labels':>6}  {columns}"]
+    shown = [_line(r, width, len(classes), not _has_gold(d)) for r in rows]
     if len(rows) <= _SHOWN + _LAST:
         return lines + shown
     left = f"{'...':>{width}}  {len(rows) - _SHOWN - _LAST} more labelers in the JSON"
     return [*lines, *shown[:_SHOWN], left, *shown[-_LAST:]]
 
 
-def _line(r: dict[str, Any], width: int, classes: int) -> str:
+def _has_gold(d: dict[str, Any]) -> bool:
+    return d["interval_kind"] == "pooled interval"
+
+
+def _line(r: dict[str, Any], width: int, classes: int, expected: bool) -> str:
     m = r["confusion_matrix"]
     own = [f"{m['mean'][c][c]:.2f} [{m['low'][c][c]:.2f}, {m['high'][c][c]:.2f}]" for c in range(classes)]
-    accuracy = f"{r['accuracy']:.2f} [{r['low']:.2f}, {r['high']:.2f}]"
-    head = f"{plain(r['worker']):>{width}}  {accuracy} {r['num_labels']:>6}"
-    return head + "  " + "  ".join(f"{v:>14}" for v in own)
+    accuracy = f"{'no label given':<17}" if r["low"] is None else f"{r['accuracy']:.2f} {_ends(r)}"
+    more = f"  {_ends(r['expected'])}" if expected else ""
+    return f"{plain(r['worker']):>{width}}  {accuracy}{more} {r['num_labels']:>6}  " + "  ".join(
+        f"{v:>14}" for v in own
+    )
+
+
+def _ends(row: dict[str, Any]) -> str:
+    return f"[{row['low']:.2f}, {row['high']:.2f}]"

@@ -45,7 +45,7 @@ def labelers_page(d: Row) -> Page:
     about = (
         f"{len(rows)} labelers, {sum(r['num_labels'] for r in rows)} labels; classes {_listed(d['classes'])}"
     )
-    parts = [labelers_bars(rows, d["level"]), _right_by_class(d), checks_notes(d["checks"])]
+    parts = [labelers_bars(rows, d["level"], d["estimand"]), _right_by_class(d), checks_notes(d["checks"])]
     parts.append(_odd_notes(d["suspicious"]))
     how = Facts("How it was computed", [("class prior", _prior(d)), *(("assumed", s) for s in d["assumed"])])
     parts += [warnings_notes(d["warnings"]), how]
@@ -181,7 +181,7 @@ def _count(mean: float, low: float, high: float) -> str:
     return f"{mean:.0f} [{low:.0f}, {high:.0f}]"
 
 
-def labelers_bars(rows: Sequence[Row], level: float) -> Bars | None:
+def labelers_bars(rows: Sequence[Row], level: float, what: str = "accuracy") -> Bars | None:
     """A forest of the labelers' accuracies."""
     if not rows:
         return None
@@ -189,7 +189,7 @@ def labelers_bars(rows: Sequence[Row], level: float) -> Bars | None:
         Bar(r["worker"], r["accuracy"], r.get("low"), r.get("high"), (_accuracy(r), str(r["num_labels"])))
         for r in rows
     ]
-    note = f"Accuracy, worst first, with {100 * level:g} % intervals."
+    note = f"{what[0].upper()}{what[1:]}, worst first, with {100 * level:g} % intervals."
     return Bars("Labelers", ("", "", "accuracy", "labels"), bars, note)
 
 

@@ -8,6 +8,11 @@ from jtruth.tables.metrics import title
 INDEPENDENT = "given the true class, the labelers err independently of one another"
 MORE_RIGHT = "labelers are more often right than wrong (else the same labels would mean the opposite)"
 PREDICTIVE = "if shared errors are like those of the public data sets"  # of which docs tell
+IN_SAMPLE, POPULATION = "in-sample", "population"
+OF_LABELERS = {
+    IN_SAMPLE: "share of the labels given that are right",
+    POPULATION: "chance that a label for a new sample is right",
+}
 _LABELERS_SHOWN, _IN_A_LINE = 9, 3
 _CHECKS_SHOWN = 3  # with what to do; the others by name
 _DETERMINED = 0.5  # width of an interval above which nothing is determined

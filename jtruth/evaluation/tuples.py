@@ -130,7 +130,7 @@ def _known(part: Part, key: Key) -> TableDraws:
 def _with_gold(found: list[ranges.Member], part: Part, sampling: GoldSampling) -> tuple[Held, list[str]]:
     """Models fitted without gold, and PPI++ of the tuples."""
     data, symbols = part.data, part.what.num_symbols
-    judged = judged_samples(data.y_pred, labels_posterior(found, data), data.gold, sampling)
+    judged = judged_samples(data.y_pred, labels_posterior(found, data.own_labels()), data.gold, sampling)
     judged = judged._replace(num_symbols=symbols)
     random = [RANDOM_GOLD] if judged.taken_as_random else []
     models = {one.name: one.posterior for one in found}

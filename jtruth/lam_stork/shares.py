@@ -67,7 +67,7 @@ def rogan_gladen(
     *,
     sensitivity: Known,
     specificity: Known,
-    method: str = "delta",
+    method: str = "adjusted",
     level: float = 0.95,
     key: Any = None,
     num_draws: int = 10_000,
@@ -78,8 +78,8 @@ def rogan_gladen(
         called: (how many were called positive, how many were judged).
         sensitivity: P(called positive | positive): a number if known, or (called positive, gold positives).
         specificity: P(called negative | negative): a number, or (called negative, gold negatives).
-        method: "delta", "bootstrap", "exact" (never too short, wide) or "adjusted" (Lang and Reiczigel;
-            good with little gold).
+        method: "adjusted" (Lang and Reiczigel; good with little gold), "delta" (covers 78 to 92 % of shares
+            near 0 and 1), "bootstrap" or "exact" (never too short, wide).
         level: of the interval.
         key: JAX random key, for the bootstrap.
         num_draws: of the bootstrap.
@@ -93,7 +93,7 @@ def rogan_gladen(
 
     >>> found = rogan_gladen((680, 1000), sensitivity=(45, 50), specificity=(40, 50))
     >>> print(f"{found.value:.3f} [{found.low:.3f}, {found.high:.3f}]")
-    0.686 [0.582, 0.790]
+    0.686 [0.587, 0.809]
     >>> found = rogan_gladen((50, 1000), sensitivity=0.9, specificity=0.9)
     >>> print(f"{found.value:.4f}", found.warnings[0][:47])
     -0.0625 the estimate is -0.0625, outside [0, 1]: chance

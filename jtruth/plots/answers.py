@@ -5,7 +5,7 @@ from matplotlib.axes import Axes
 
 from jtruth._validation.terminal import plain
 from jtruth.evaluation import Evaluation, LabelerReport
-from jtruth.evaluation.text import verdict_of
+from jtruth.evaluation.text import OF_LABELERS, verdict_of
 from jtruth.plots._parts import BLUE, GREY, ORANGE, SMALL, key, mark, new_axes, percent
 from jtruth.plots.rows import name_rows, note_row
 
@@ -56,6 +56,9 @@ def plot_labelers(report: LabelerReport, *, ax: Axes | None = None) -> Axes:
     """
     ax = new_axes(ax, len(report.rows))
     for k, row in enumerate(report.rows):
+        if row["low"] is None:
+            note_row(ax, -k, "no label given")
+            continue
         ax.plot([row["low"], row["high"]], [-k, -k], color=BLUE, lw=2)
         mark(ax, row["accuracy"], -k, "o", BLUE)
         ends = f"[{row['low']:.3f}, {row['high']:.3f}]"
@@ -64,9 +67,10 @@ def plot_labelers(report: LabelerReport, *, ax: Axes | None = None) -> Axes:
     against = any(c.verdict == "does not fit" and c.name != "labelers alike" for c in report.checks)
     doubt = "; checks speak against them" if against else ""
     ax.set(
-        ylim=(0.5 - max(len(report.rows), 1), 0.5), xlabel=f"accuracy and {percent(report.level)} interval"
+        ylim=(0.5 - max(len(report.rows), 1), 0.5),
+        xlabel=f"{OF_LABELERS[report.target]}, and {percent(report.level)} interval",
     )
-    ax.set_title(f"{len(report.rows)} labelers, intervals if errors are independent{doubt}", size="small")
+    ax.set_title(f"{len(report.rows)} labelers, {report.interval_kind}s{doubt}", size="small")
     return ax
 
 

@@ -67,7 +67,8 @@ def run_gibbs(
         start: state probabilities from which EM starts.
         digest: block of draws -> (arrays to keep, large arrays to keep thinned), all (chains, sweeps, ...).
             It is given "pi", "weights", "raters0", ... as far as the model has them, and "table0", ...:
-            (chains, sweeps, states, raters * symbols), how many samples of each state got each symbol.
+            (chains, sweeps, states, raters * symbols), how many samples of each state got each symbol; where
+            the class prior is drawn, "samples" (chains, sweeps, states, 1), how many are in each state.
         monitored: names of the kept arrays that must converge.
         effort: when to stop.
         progress: called after every block with sweeps done and sweeps planned so far, all chains together.

@@ -43,7 +43,7 @@ class Problem(NamedTuple):
     pooled: tuple["Pooled", ...]  # groups whose concentrations are drawn too
     alike: tuple["Family", ...]  # groups whose rows are drawn by `alike`
     blocks: dict[str, tuple[int, tuple[int, ...]]]  # name -> (first probability, shape)
-    columns: dict[str, tuple[int, int]]  # name of a rater group -> its columns
+    columns: dict[str, tuple[int, int]]  # name of a rater group, or "samples" -> its columns
 
 
 class Pooled(NamedTuple):
@@ -66,17 +66,18 @@ class Family(NamedTuple):
 def flatten(model: LatentModel, observed: Observed) -> Problem:
     """Lay a model and its data out for the sampler."""
     rows, layout, offset = observed.offset.shape[1], _Layout(), observed.offset
+    columns, pooled, alike = {}, [], []
     if model.class_fixed:
         with np.errstate(divide="ignore"):
             offset = offset + np.log(model.class_prior)[model.state_class][:, None]
     else:
         first = layout.probabilities("pi", model.class_prior)
-        layout.observe(sparse.csr_array(np.ones((rows, 1))), first + model.state_class[None, :])
+        ones = sparse.csr_array(np.ones((rows, 1)))
+        columns["samples"] = layout.observe(ones, first + model.state_class[None, :])
     if model.num_strata > 1:
         first = layout.probabilities("weights", model.stratum_prior)
         stratum = model.weight_row[model.state_class] * model.num_strata + model.state_stratum
         layout.observe(sparse.csr_array(np.ones((rows, 1))), first + stratum[None, :])
-    columns, pooled, alike = {}, [], []
     for number, (group, seen) in enumerate(zip(model.raters, observed.symbols, strict=True)):
         raters, matrix_rows, symbols = group.prior.shape
         first = layout.probabilities(f"raters{number}", group.prior)

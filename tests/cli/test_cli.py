@@ -94,10 +94,10 @@ def test_repeats_can_be_kept(run):
 
 
 def test_labelers_and_fast(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(ranges, "EFFORT", Effort(max_rhat=1.1, min_ess=60.0, nuisance=False))
     code, out, _ = run("labelers", ANESTHESIA, "--repeats", "keep", "--json", tmp_path / "l.json")
     answer = json.loads((tmp_path / "l.json").read_text())
     assert code == 0 and len(answer["labelers"]) == 5 and "labeler, accuracy [interval]" in out
+    monkeypatch.setattr(ranges, "EFFORT", Effort(max_rhat=1.1, min_ess=60.0, nuisance=False))
     code, out, _ = run("evaluate", CARIES, "--rater", "5", "--fast")
     assert code == 0 and "sensitivity range" in out and "if difficulty is gradual" in out
     code, out, _ = run("evaluate", CARIES, "--rater", "5", "--method", "plug_in")

@@ -93,12 +93,13 @@ def test_order_finds_labelers_who_change(run, tired, command, extra):
     assert not extra or checks["drift"]["verdict"] == "does not fit", checks["drift"]
 
 
-def test_no_headline_where_checks_speak_against_it(run):
+def test_headline_of_labelers_is_a_range_and_checks_stand_below(run):
     """The caries file: narrow intervals stood in the headline, against four checks."""
     code, out, err = run("labelers", "examples/caries.csv", "--report", "/dev/null")
     first, second, *rest = out.splitlines()
     assert code == 0, err
-    assert first == "5 labelers: no accuracy is headlined, because the labels contradict independent errors."
+    assert first.startswith("5 labelers: share of the labels given that are right, from 0.6")
+    assert first.endswith("(95 % sensitivity ranges).")
     assert second.startswith("4 checks speak against what this rests on: label patterns")
-    assert any(line.startswith("if errors were independent: labeler, accuracy") for line in rest)
+    assert any(line.startswith("each range: if most labelers") for line in rest)
     assert len(out.splitlines()) <= 40

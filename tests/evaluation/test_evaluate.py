@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from sklearn import metrics as sk
 
 import jtruth as jt
+from jtruth.evaluation.assumptions import ranges
+from jtruth.sampling import Effort
 from jtruth.tables.metrics import shown
 from jtruth.testing import METHODS
 from tests.reference import su_binary as su
@@ -266,11 +268,14 @@ def test_a_seed_gives_the_same_answer_and_another_one_nearly(dentists):
     assert one == two and one != other and abs(one - other) < 3e-3
 
 
-def test_labelers_report(dentists):
+def test_labelers_report(dentists, monkeypatch):
+    short = Effort(chains=4, burn_in=60, min_sweeps=600, max_rhat=9.0, min_ess=1.0)
+    monkeypatch.setattr(ranges, "EFFORT", short)
     report = jt.evaluate_labelers(dentists.labels, key=jax.random.key(0))
     assert [r["worker"] for r in report.rows][-1] == "3" and len(report.rows) == 4
     for row in report.rows:
         assert row["low"] < row["accuracy"] < row["high"] and row["num_labels"] == 3869
+        assert row["expected"]["low"] < row["low"]  # as labelers were elsewhere
         np.testing.assert_allclose(np.sum(row["confusion_matrix"]["mean"], 1), 1, atol=1e-9)
     json.dumps(report.to_dict(), allow_nan=False)
     assert "worst" not in str(report) and "labeler, accuracy [interval]" in str(report)

@@ -8,15 +8,17 @@ import numpy as np
 import pytest
 
 import jtruth as jt
+from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.checks.verdicts import ALARM, labeler_checks
-from jtruth.evaluation.labelers import MISFIT, ONLY_GOLD
-from jtruth.evaluation.labelers_text import DOUBTS
+from jtruth.evaluation.labelers import ONLY_GOLD
 from jtruth.evaluation.text import MORE_RIGHT, summary_text
 from jtruth.learning import Smoothing, fit_dawid_skene
 from jtruth.learning.joint.guard import check_switching
+from jtruth.sampling import Effort
 
 pytestmark = pytest.mark.usefixtures("few_sweeps")
 
+DOUBTS = ("label patterns", "pairwise agreement", "labeler misfit", "labelers share errors")
 CARIES = Path(__file__).resolve().parents[2] / "examples" / "caries.csv"
 BAD = "\x1b[2J"
 
@@ -30,31 +32,55 @@ def crowd(seed, size=300, right=(0.8,) * 5, copying=0.0):
     return jt.Labels.from_matrix(z, 2), y
 
 
-def test_every_labeler_has_draws_of_its_own():
-    """Worst first; each with mean and matrix of its own draws, and an interval around its accuracy."""
+@pytest.fixture
+def whole(monkeypatch):
+    """Chains long enough that no member is left out."""
+    effort = Effort(
+        burn_in=100, min_sweeps=1200, max_sweeps=12_000, max_rhat=1.08, min_ess=60, nuisance=False
+    )
+    monkeypatch.setattr(ranges, "EFFORT", effort)
+
+
+def test_every_labeler_has_a_range_of_its_own(whole):
+    """Worst first; the hull of what the members say by their own draws; the target is named."""
     right = (0.9, 0.6, 0.8, 0.7)
     labels, y = crowd(3, size=200, right=right)
     report = jt.evaluate_labelers(labels, key=1)
     assert [row["worker"] for row in report.rows] == ["1", "3", "2", "0"]
     for row in report.rows:
         t = int(row["worker"])
-        assert row["accuracy"] == pytest.approx(report.posterior.labeler_accuracy[:, t].mean(), abs=1e-12)
+        said = row["by_assumption"]
+        assert list(said) == ["majority_vote", "independent", "shared_strata", "random_effect"]
+        assert row["accuracy"] == pytest.approx(np.mean([one["mean"] for one in said.values()]), abs=1e-12)
+        assert row["low"] == min(one["low"] for one in said.values())
+        assert row["high"] == max(one["high"] for one in said.values())
         assert row["low"] < (labels.to_matrix()[:, t] == y).mean() < row["high"]
-        assert row["confusion_matrix"]["mean"] == report.posterior.mean_matrices[t].tolist()
         z = labels.to_matrix()[:, t]
-        expected = np.mean([report.posterior.class_posterior[i, z[i]] for i in range(200)])
-        assert row["share_right"] == pytest.approx(expected, abs=1e-12)
+        own = report.posterior.class_posterior[np.arange(200), z].mean()
+        assert said["independent"]["mean"] == pytest.approx(own, abs=0.01)
+        others = np.where(labels.counts()[:, 1] - (z == 1) >= 2, 1, 0)  # of three; their majority
+        assert said["majority_vote"]["mean"] == pytest.approx((others == z).mean())
     assert ONLY_GOLD in report.warnings and ONLY_GOLD in str(report)
+    assert "share of the labels given that are right" in str(report).splitlines()[0]
+    other = jt.evaluate_labelers(labels, key=1, target="population")
+    assert "label for a new sample" in str(other) and "majority_vote" not in other.rows[0]["by_assumption"]
+    said = {row["worker"]: row["by_assumption"]["independent"]["mean"] for row in other.rows}
+    assert said["0"] == pytest.approx(other.posterior.labeler_accuracy[:, 0].mean(), abs=1e-12)
+    with pytest.raises(ValueError, match="target='population' has no answer with gold"):
+        jt.evaluate_labelers(labels, gold=y, target="population")
 
 
-def test_the_file_on_which_evaluate_reports_misfits():
+def test_the_file_on_which_evaluate_reports_misfits(whole):
     """On cd70ba6 narrow intervals were printed without a word."""
     report = jt.evaluate_labelers(jt.read_labels(CARIES))
     loud = {c.name for c in report.checks if c.verdict == "does not fit"}
     assert loud >= {"label patterns", "labelers share errors"}
-    assert report.warnings[0] == MISFIT and MISFIT in str(report) and "does not fit: patterns" in str(report)
+    assert str(report).splitlines()[1].startswith("4 checks speak") and "fit: patterns" in str(report)
     answer = json.loads(json.dumps(report.to_dict(), allow_nan=False))
-    assert {c["name"] for c in answer["checks"]} >= loud and answer["assumed"][1] == MORE_RIGHT
+    assert {c["name"] for c in answer["checks"]} >= loud and answer["assumed"] == [MORE_RIGHT]
+    assert answer["target"] == "in-sample" and answer["interval_kind"] == "sensitivity range"
+    assert len(answer["assumptions"]) == 4
+    assert max(row["high"] - row["low"] for row in answer["labelers"]) > 0.08  # .03 by one model
     assert not any("classifier" in c.message for c in report.checks)
 
 

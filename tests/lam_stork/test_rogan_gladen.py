@@ -30,7 +30,7 @@ def test_unbiased_when_the_judge_is_known():
 
 
 def test_delta_method():
-    found = rogan_gladen((680, 1000), sensitivity=(45, 50), specificity=(40, 50), level=0.9)
+    found = rogan_gladen((680, 1000), sensitivity=(45, 50), specificity=(40, 50), method="delta", level=0.9)
     share = (0.68 + 0.8 - 1) / 0.7
     variance = (0.68 * 0.32 / 1000 + (1 - share) ** 2 * 0.8 * 0.2 / 50 + share**2 * 0.9 * 0.1 / 50) / 0.7**2
     half = stats.norm.isf(0.05) * np.sqrt(variance)
@@ -143,12 +143,9 @@ def test_what_the_warnings_say():
     assert (
         found.value == pytest.approx(-0.0625) and not found.inside and "outside [0, 1]" in found.warnings[0]
     )
-    sure = rogan_gladen((680, 1000), sensitivity=(20, 20), specificity=(18, 20))
+    sure = rogan_gladen((680, 1000), sensitivity=(20, 20), specificity=(18, 20), method="delta")
     assert any("all 20 observations of sensitivity agree" in text for text in sure.warnings)
-    assert (
-        rogan_gladen((680, 1000), sensitivity=(20, 20), specificity=(18, 20), method="adjusted").warnings
-        == ()
-    )
+    assert rogan_gladen((680, 1000), sensitivity=(20, 20), specificity=(18, 20)).warnings == ()
     assert "worse than a guess" in rogan_gladen((500, 1000), sensitivity=0.3, specificity=0.4).warnings[0]
     near = rogan_gladen((10, 1000), sensitivity=0.9, specificity=(99, 100))
     assert near.inside and "reaches beyond [0, 1]" in near.warnings[-1]

@@ -19,7 +19,7 @@ import numpy as np
 
 from jtruth._random import Key
 from jtruth.evaluation.answers import names_of, tables_of
-from jtruth.evaluation.assumptions.registry import Entry, How, Progress
+from jtruth.evaluation.assumptions.registry import Entry, How, Progress, fitted
 from jtruth.evaluation.inputs import Inputs
 from jtruth.evaluation.result import Assumption, Loo
 from jtruth.learning.joint.posterior import JointPosterior
@@ -70,7 +70,7 @@ def members(
     found, doubts, done = [], [], 0
     for entry in entries:
         fit = (known or {}).get(entry.name)
-        counts = None if fit is None else fit.counts
+        counts = None if fit is None else fitted(fit).counts
         if fit is None:
             effort = EFFORT._replace(give_up=not entry.last_resort)
             try:
@@ -109,7 +109,7 @@ def _disagree(fit: JointPosterior) -> bool:
 def row(member: Member, data: Inputs, loo: Loo | None = None) -> Assumption:
     """A member's line in the answer."""
     laws = estimates(member.posterior, *names_of(data))
-    return Assumption(member.name, member.entry.sentence, laws, loo, member.posterior)
+    return Assumption(member.name, member.entry.said_of(data), laws, loo, member.posterior)
 
 
 def loo_of(found: list[Member]) -> list[Loo | None]:

@@ -22,6 +22,9 @@ describes are labelers who are wrong together on their own: only gold labels sho
 Predictions may be symbols that are no classes (tuples of predictions, score bins). They enter the majority
 vote as columns of its table, independence and strata of the labelers as one row of probabilities a class, and
 shared strata as two, for easy and for hard samples. The random effect and copying know classes only.
+
+Where labelers alone are the question (`nobody_judged`) everybody predicts one symbol, so a table holds the
+class counts and the models are fitted without a classifier. Strata of the labelers are shared strata then.
 """
 
 from collections.abc import Callable
@@ -33,7 +36,8 @@ from jaxtyping import Float, Int
 from jtruth._host import majority
 from jtruth._random import Key, host_rng, stream
 from jtruth._validation import present
-from jtruth.evaluation.inputs import Inputs
+from jtruth.evaluation.inputs import Inputs, Symbols
+from jtruth.labels import Labels
 from jtruth.learning.joint.models import Build
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
 from jtruth.learning.joint.random_effect import fit_random_effect
@@ -71,15 +75,16 @@ def latent_classes(model: str | Build) -> Fit:
     name = model if isinstance(model, str) else model.__name__
 
     def fit(data: Inputs, key: Key, how: How) -> Fitted:
-        others = {} if data.symbols is None else {
+        others = {} if data.symbols is None or not data.judged else {
             "num_symbols": data.symbols.number, "classifier_concentration": data.symbols.concentration
         }  # fmt: skip
         found = fit_joint(
-            data.own_labels(), y_pred=data.y_pred, gold=data.some_gold, prior=data.prior, dependence=model,
+            data.own_labels(), y_pred=data.y_pred if data.judged else None,
+            gold=data.some_gold, prior=data.prior, dependence=model,
             dependent_share=how.share, key=stream(key, name), effort=how.effort, progress=how.progress,
             pointwise=how.pointwise, **others,
         )  # fmt: skip
-        return Fitted(found.counts, found)
+        return fitted(found)
 
     return fit
 
@@ -87,10 +92,18 @@ def latent_classes(model: str | Build) -> Fit:
 def random_effect(data: Inputs, key: Key, how: How) -> Fitted:
     """Difficulty on a continuous scale, felt by everybody."""
     found = fit_random_effect(
-        data.own_labels(), y_pred=data.y_pred, gold=data.some_gold, prior=data.prior,
-        key=stream(key, "random_effect"), effort=how.effort, progress=how.progress, pointwise=how.pointwise,
+        data.own_labels(), y_pred=data.y_pred if data.judged else None, gold=data.some_gold,
+        prior=data.prior, key=stream(key, "random_effect"), effort=how.effort, progress=how.progress,
+        pointwise=how.pointwise,
     )  # fmt: skip
-    return Fitted(found.counts, found)
+    return fitted(found)
+
+
+def fitted(fit: JointPosterior) -> Fitted:
+    """A fit with its tables: of the class counts alone, one symbol wide, where there is no classifier."""
+    if fit.classifier is None and fit.class_counts is not None:
+        return Fitted(fit.class_counts[:, :, None], fit)
+    return Fitted(fit.counts, fit)
 
 
 def majority_votes(data: Inputs, key: Key, how: How) -> Fitted:
@@ -150,6 +163,11 @@ class Entry(NamedTuple):
     last_resort: bool = False  # never too large, and asked where nothing else has an answer
     group: str | None = None  # the word for `assume` under which it answers, pooled with others of the group
     lever: Lever | None = None
+    of_labelers: str = ""  # the sentence where labelers alone are the question
+
+    def said_of(self, data: Inputs) -> str:
+        """The sentence that fits the question."""
+        return self.sentence if data.judged else self.of_labelers or self.sentence
 
 
 _ENTRIES = (
@@ -158,14 +176,17 @@ _ENTRIES = (
     Entry("independent", "if errors are independent given the class", latent_classes("independent"),
           point=True, fast=True, gold=True, last_resort=True, group="independent"),
     Entry("labeler_strata", "if some samples are hard, but for the labelers only",
-          latent_classes("labeler_strata"), hull=True, point=True, gold=True,
+          latent_classes("labeler_strata"),
+          takes=lambda classes, symbols: symbols > 1, hull=True, point=True, gold=True,
           lever=Lever("labeler_dependence", "share of samples that are hard for the labelers only")),
     Entry("shared_strata", "if hard samples fool labelers and classifier alike",
           latent_classes("shared_strata"), hull=True, point=True, gold=True, group="shared_difficulty",
-          lever=Lever("hard_samples", "share of samples that are hard for labelers and classifier")),
+          lever=Lever("hard_samples", "share of samples that are hard for labelers and classifier"),
+          of_labelers="if hard samples fool all labelers alike"),
     Entry("random_effect", "if difficulty is gradual and fools labelers and classifier alike",
-          random_effect, takes=lambda classes, symbols: classes == symbols == 2,
-          hull=True, point=True, fast=True, gold=True, group="shared_difficulty"),
+          random_effect, takes=lambda classes, symbols: classes == 2 and symbols < 3,
+          hull=True, point=True, fast=True, gold=True, group="shared_difficulty",
+          of_labelers="if difficulty is gradual and fools all labelers alike"),
     Entry("copying", "if the classifier repeats labels of the labelers", latent_classes("copying"),
           takes=lambda classes, symbols: classes == symbols, shown=False,
           lever=Lever("shared_errors", "share of the classifier's errors that are shared with labelers",
@@ -186,6 +207,15 @@ def entries(data: Inputs) -> list[Entry]:
     """The assumptions that can be made about these data, in the order in which they are shown."""
     classes, symbols = len(data.classes), data.num_symbols
     return [entry for entry in ASSUMPTIONS.values() if entry.takes(classes, symbols)]
+
+
+def nobody_judged(labels: Labels) -> Inputs:
+    """Labels alone as input: everybody predicts the one symbol there is."""
+    classes = tuple(map(str, labels.class_names))
+    return Inputs(
+        np.zeros(labels.num_samples, np.int64), labels, None, np.full(labels.num_samples, -1), None, 1,
+        classes, (), symbols=Symbols(1, np.ones((len(classes), 1))),
+    )  # fmt: skip
 
 
 def check_assume(assume: str | None) -> None:

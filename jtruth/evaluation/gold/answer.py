@@ -15,6 +15,7 @@ from jtruth.evaluation.checks.random_gold import random_gold_check
 from jtruth.evaluation.gold.pooled import GoldSampling, judged_samples, pooled_gold
 from jtruth.evaluation.inputs import Inputs
 from jtruth.evaluation.result import Assumption, Check
+from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.testing.tested import Tested
 
@@ -45,7 +46,7 @@ def gold_answer(
         found, doubts = ranges.members(
             some, without_gold(data), key, progress=progress, known={INDEPENDENT: fit}
         )
-    posterior = labels_posterior(found, data)
+    posterior = labels_posterior(found, data.own_labels())
     classes, positive = names_of(data)
     turned = len(data.classes) == 2 and data.positive == 0  # (negative, positive), as `tables_of` has it
     judged = judged_samples(
@@ -69,13 +70,13 @@ def gold_answer(
     return answer, tuple(rows), advice, checks
 
 
-def labels_posterior(found: list[ranges.Member], data: Inputs) -> np.ndarray:
+def labels_posterior(found: list[ranges.Member], labels: Labels) -> np.ndarray:
     """What labels and predictions alone say of each sample's class, (samples, classes): a guess for PPI++.
 
     The mean of two readings: the mean of the models' posteriors, which are too sure where errors are shared,
     and vote shares (one vote spread over the classes is added), which know nothing of good and bad labelers.
     """
-    shares = smoothed_vote_shares(data.own_labels().counts())
+    shares = smoothed_vote_shares(labels.counts())
     models = [m.fit.class_posterior for m in found if m.fit is not None]
     return 0.5 * (shares + np.mean(models, axis=0)) if models else shares
 

@@ -7,21 +7,28 @@ instead. A label is right with some probability by the labels alone; prediction-
 on the labels whose truth is known. With fewer than five of these there is no spread to go by, and they are
 counted: of the labels of unknown truth as many are right as a beta-binomial law says, after a uniform prior.
 
+With five or more labels of known truth the law of PPI++ is also put together with what models fitted without
+gold say (`pooled_shares`), as for a classifier (`jtruth.evaluation.gold.pooled`).
+
 The share is that of the labels given, in these samples. Gold is taken to be a random part of all samples.
 """
 
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
 from scipy import stats
 
-from jtruth.evaluation.gold.pooled import PSEUDO_GOLD
+from jtruth.evaluation.assumptions.missed import OVERALL
+from jtruth.evaluation.gold.pooled import PSEUDO_GOLD, together
 from jtruth.labels import Labels
+from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.ppi import gold_sample, ppi_mean
+from jtruth.stats.predictive import opinion
 from jtruth.stats.regions import check_level
+from jtruth.stats.student import StudentEstimate
 
-ESTIMAND = "share of the labels given that are right"
 PPI, COUNTED = "PPI++", "gold counts"
 _FEW = 5  # labels of known truth, below which they are counted
 
@@ -56,22 +63,64 @@ def right_shares(
     (0.667, True, 0.333)
     """
     check_level(level)
-    sample, labeler, label = labels.arrays
     found = []
+    for one in _each(labels, class_posterior, gold):
+        if not one.right.size:
+            found.append(None)
+        elif one.right.size < _FEW:
+            found.append(_counted(int(one.right.sum()), one.right.size, one.guess.size, level))
+        else:
+            law = _measured(one)
+            low, high, _ = law.interval(level)
+            found.append(RightShare(law.mean, float(low), float(high), one.right.size, PPI))
+    return found
+
+
+def pooled_shares(
+    draws: Mapping[str, Float[np.ndarray, "draws labelers"]],
+    labels: Labels,
+    class_posterior: Float[np.ndarray, "samples classes"],
+    gold: Int[np.ndarray, " samples"],
+) -> list[DrawsEstimate]:
+    """For each labeler the law of the share of right labels, by models and gold together.
+
+    Without gold it is what is to be expected if models err as they did on public data sets. Fewer than five
+    labels of known truth are no measurement and leave it as it is.
+
+    Args:
+        draws: of the shares, by the name of the assumption, from fits without gold; NaN of whom it says
+            nothing.
+        labels, class_posterior, gold: as for `right_shares`.
+    """
+    found = []
+    for t, one in enumerate(_each(labels, class_posterior, gold)):
+        size = float(max(one.guess.size, 1))
+        own = {name: values[:, t] for name, values in draws.items() if not np.isnan(values[:, t]).all()}
+        said = {name: opinion(values, size) for name, values in own.items()}
+        measured = _measured(one) if one.right.size >= _FEW else None
+        found.append(together(said, OVERALL, measured, (0.0, 1.0), size).law)
+    return found
+
+
+class _Labeler(NamedTuple):
+    """One labeler's labels."""
+
+    guess: np.ndarray  # (labels,) chance to be right by labels alone
+    known: np.ndarray  # (labels,) whether the truth is
+    right: np.ndarray  # (known labels,)
+
+
+def _each(labels: Labels, class_posterior: np.ndarray, gold: np.ndarray) -> Iterator[_Labeler]:
+    sample, labeler, label = labels.arrays
     for t in range(labels.num_labelers):
         own = np.flatnonzero((labeler == t) & (label >= 0))
         truth, guess = gold[sample[own]], class_posterior[sample[own], label[own]]
         known = truth >= 0
-        right = (label[own] == truth)[known].astype(np.float64)
-        if not right.size:
-            found.append(None)
-        elif right.size < _FEW:
-            found.append(_counted(int(right.sum()), right.size, own.size, level))
-        else:
-            law = ppi_mean(right, guess, gold_sample(known), pseudo_gold=PSEUDO_GOLD).law
-            low, high, _ = law.interval(level)
-            found.append(RightShare(law.mean, float(low), float(high), right.size, PPI))
-    return found
+        yield _Labeler(guess, known, (label[own] == truth)[known].astype(np.float64))
+
+
+def _measured(one: _Labeler) -> StudentEstimate:
+    return ppi_mean(one.right, one.guess, gold_sample(one.known), pseudo_gold=PSEUDO_GOLD).law
 
 
 def _counted(right: int, known: int, size: int, level: float) -> RightShare:

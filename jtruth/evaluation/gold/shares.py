@@ -4,37 +4,41 @@ Counting labels counts the labelers' mistakes too. Three rules, in the order of 
 
 - gold, by default: learn from the gold how to read the class posterior of labels alone
   (`jtruth.learning.recalibration`). Survives labelers who copy each other or share mistakes.
-- gold and assume="independent": the joint posterior of labelers and classes with gold clamped. Much narrower,
-  right if labelers err independently given the class, and badly wrong if they do not.
-- no gold: the joint posterior, which must take labelers to err independently. Only gold can tell whether they
-  do. Where no sample has three labels it is "not identified", and no number is given.
+- assume="independent": the joint posterior of labelers and classes with gold clamped, if there is any. Much
+  narrower, right if labelers err independently given the class, and badly wrong if they do not.
+- no gold: a range over the assumptions that have an answer (`jtruth.evaluation.assumptions.of_shares`). Only
+  gold can tell which holds. Where no sample has three labels it is "not identified", and no number is given.
 
 Measured coverage and width, beside raw shares, Rogan-Gladen and PPI++: `benchmarks/judges.py`. The target is
 the share in the samples at hand, not in a population from which they may come.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any
 
 import numpy as np
-from scipy.special import softmax
 
-from jtruth._host import labels_log_likelihood, log, smoothed_vote_shares
+from jtruth._host import smoothed_vote_shares
 from jtruth._page import Page, write_page
-from jtruth._random import Key, as_key, host_rng, stream
+from jtruth._random import Key, as_key, stream
+from jtruth._validation import present
 from jtruth._version import __version__
 from jtruth.evaluation._given import as_labels
-from jtruth.evaluation.assumptions.registry import Progress
+from jtruth.evaluation.assumptions import ranges
+from jtruth.evaluation.assumptions.of_shares import expected_shares, share_laws, share_ranges
+from jtruth.evaluation.assumptions.registry import Progress, entries, nobody_judged
+from jtruth.evaluation.gold.answer import labels_posterior
 from jtruth.evaluation.inputs import read_gold
 from jtruth.evaluation.page import prevalence_page
 from jtruth.evaluation.result import estimate_dict
-from jtruth.evaluation.text import INDEPENDENT, MORE_RIGHT
+from jtruth.evaluation.text import IN_SAMPLE, INDEPENDENT, MORE_RIGHT, PREDICTIVE
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
 from jtruth.learning.recalibration import recalibrate
 from jtruth.stats.draws import DrawsEstimate
+from jtruth.stats.estimates import Estimate
 from jtruth.stats.regions import check_level
 
 RECALIBRATED = (
@@ -42,8 +46,9 @@ RECALIBRATED = (
     "may share mistakes"
 )
 NO_GOLD = (
-    "without gold nothing shows whether labelers make the same mistakes; if they do, these intervals are too "
-    "narrow and off centre. Find out the truth of 30 samples chosen at random (gold=...)"
+    "without gold nothing shows whether labelers make the same mistakes, and no range covers labelers who "
+    "are wrong together by themselves: only gold can tell. Find out the truth of 30 samples chosen at "
+    "random (gold=...)"
 )
 NOT_IDENTIFIED = (
     "not identified: no sample has three labels and there is no gold, so any error rate of the labelers fits "
@@ -58,8 +63,6 @@ RARE = (
     "(86 to 98 % instead of 95 % in simulations). Ask for more gold, likely samples of this class more often"
 )
 _LEAST = 5  # gold answers of a class below which that is said
-_DRAWS = 4000
-_CHUNK = 4_000_000
 
 
 @dataclass(frozen=True)
@@ -67,8 +70,8 @@ class Prevalence:
     """Share of each class in the samples; `print` it, `to_dict` for JSON."""
 
     level: float
-    rule: str  # "recalibration", "joint posterior" or "not identified"
-    shares: Mapping[str, DrawsEstimate]  # by class name; empty if not identified
+    rule: str  # "recalibration", "joint posterior", "sensitivity range" or "not identified"
+    shares: Mapping[str, Estimate]  # by class name; empty if not identified
     label_shares: Mapping[str, float]  # of the labels as given
     num_samples: int
     num_labelers: int
@@ -78,13 +81,16 @@ class Prevalence:
     warnings: tuple[str, ...]
     class_posterior: np.ndarray | None  # (samples, classes) given everything
     source: Any = None  # Recalibration or JointPosterior
+    assumptions: Mapping[str, Mapping[str, Estimate]] = field(default_factory=dict)  # of a range, by sentence
+    expected: Mapping[str, Estimate] = field(default_factory=dict)  # of a range: see `PREDICTIVE`
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         shares = {name: estimate_dict(law, self.level) for name, law in self.shares.items()}
         return {
             "jtruth": __version__,
-            "target": "share of each class in these samples",
+            "target": IN_SAMPLE,
+            "estimand": "share of each class in these samples",
             "rule": self.rule,
             "level": self.level,
             "num_samples": self.num_samples,
@@ -94,6 +100,14 @@ class Prevalence:
             "shares": shares,
             "label_shares": dict(self.label_shares),
             "assumption": self.assumption,
+            "assumptions": [
+                {
+                    "sentence": text,
+                    "shares": {name: estimate_dict(law, self.level) for name, law in one.items()},
+                }
+                for text, one in self.assumptions.items()
+            ],
+            "expected": {name: estimate_dict(law, self.level) for name, law in self.expected.items()},
             "warnings": list(self.warnings),
         }
 
@@ -118,10 +132,17 @@ class Prevalence:
         if not lines:
             lines = ["Not identified: these labels do not determine the share of any class."]
         else:
-            lines.append(f"{100 * self.level:g} % posterior intervals; {self.rule}")
+            kind = "ranges" if self.assumptions else "posterior intervals"
+            lines.append(f"{100 * self.level:g} % {kind} of the share in these samples; {self.rule}")
             lines.append(f"assumed: {self.assumption}")
+            lines += [f"  {self._ends(one)}  {text}" for text, one in self.assumptions.items()]
+            lines += [f"{PREDICTIVE}: {self._ends(self.expected)}"] if self.expected else []
         warnings = ["warnings", *(f"  {w}" for w in self.warnings)] if self.warnings else []
         return "\n".join([*lines, size, *warnings])
+
+    def _ends(self, laws: Mapping[str, Estimate]) -> str:
+        ends = {name: law.interval(self.level) for name, law in laws.items()}
+        return ", ".join(f"{name!r} [{end.low:.3f}, {end.high:.3f}]" for name, end in ends.items())
 
 
 def prevalence(
@@ -141,8 +162,8 @@ def prevalence(
         gold: (samples,) known classes, -1 where unknown; or a Series or dict by task id. Gold samples
             should be a random sample; chosen by their labels they serve as far as one bias and one slope say
             how to read the labels.
-        assume: None, the rule that is safe with what there is; or "independent", for those who can vouch
-            that labelers err independently.
+        assume: None, the rule that is safe with what there is: a range over assumptions, or gold; or
+            "independent", for those who can vouch that labelers err independently.
         level: probability of the printed intervals.
         progress: called with (sweeps done, sweeps planned).
 
@@ -193,14 +214,38 @@ def prevalence(
     if not num_gold and _too_few_labels(labels):
         return Prevalence(warnings=(*notes, NOT_IDENTIFIED), **nothing)
     fit = fit_joint(labels, gold=known if num_gold else None, key=key, progress=progress)
+    if not num_gold and assume is None:
+        return _range(labels, fit, key, progress, notes, about)
     if not fit.usable:
         return Prevalence(warnings=(*notes, *fit.warnings), source=fit, **nothing)
-    counts = class_count_draws(fit, labels, known, key=key)
+    counts = present(fit.class_counts, "the class counts")
     doubt = CLAMPED if num_gold else NO_GOLD
     return Prevalence(rule="joint posterior", shares=_laws(names, counts / labels.num_samples),
                       assumption=INDEPENDENT if num_gold else f"{INDEPENDENT}; {MORE_RIGHT}",
                       warnings=(*notes, doubt, *fit.warnings),
                       class_posterior=fit.class_posterior, source=fit, **about)  # fmt: skip
+
+
+def _range(
+    labels: Labels, fit: JointPosterior, key: Key, progress: Progress | None, notes: tuple[str, ...],
+    about: dict[str, Any],
+) -> Prevalence:  # fmt: skip
+    """Nobody vouches for anything and there is no gold: what every assumption says."""
+    data, names = nobody_judged(labels), tuple(map(str, labels.class_names))
+    some = [entry for entry in entries(data) if entry.shown]
+    found, doubts = ranges.members(
+        some, data, stream(key, "class shares"), progress=progress, known={"independent": fit}
+    )
+    warnings = (*notes, NO_GOLD, *doubts)
+    if all(member.fit is None for member in found):
+        return Prevalence(rule="not identified", shares={}, assumption="none", class_posterior=None,
+                          warnings=(*notes, *doubts), source=fit, **about)  # fmt: skip
+    return Prevalence(
+        rule="sensitivity range", shares=_named(names, share_ranges(found)), assumption=MORE_RIGHT,
+        warnings=warnings, class_posterior=labels_posterior(found, labels), source=fit,
+        assumptions={m.entry.said_of(data): _named(names, share_laws(m)) for m in found},
+        expected=_named(names, expected_shares(found, labels.num_samples)), **about,
+    )  # fmt: skip
 
 
 def labels_only_posterior(
@@ -229,26 +274,8 @@ def _too_few_labels(labels: Labels) -> bool:
     return int(labels.labels_per_sample().max()) < 3
 
 
-def class_count_draws(fit: JointPosterior, labels: Labels, gold: np.ndarray, *, key: Key) -> np.ndarray:
-    """Draws of how many samples are of each class, (draws, classes), from draws of prior and matrices.
-
-    Given these the classes of samples are independent, p(y_i = c) ~ pi_c prod psi_t[c, z_it], so a draw of
-    theirs is a draw of the joint posterior. Equal samples are drawn together.
-    """
-    rng = host_rng(key, "class counts")
-    patterns, classes = labels.patterns(), labels.num_classes
-    size = np.bincount(patterns.inverse[gold < 0], minlength=patterns.counts.size)
-    rows = patterns.labels
-    kept = np.unique(np.linspace(0, len(fit.matrices) - 1, _DRAWS).astype(int))
-    counts = np.zeros((kept.size, classes), np.int64) + np.bincount(gold[gold >= 0], minlength=classes)
-    step = max(1, _CHUNK // (rows.num_samples * classes))
-    for start in range(0, kept.size, step):
-        chosen = kept[start : start + step]
-        matrices = fit.matrices[chosen].astype(np.float64)
-        log_p = labels_log_likelihood(matrices, *rows.arrays, rows.num_samples)
-        p = softmax(log_p + log(fit.prior[fit.matrix_draw[chosen]])[:, None], axis=2)
-        counts[start : start + step] += rng.multinomial(size, p).sum(axis=1)
-    return counts
+def _named(names: tuple[str, ...], laws: Sequence[Estimate]) -> dict[str, Estimate]:
+    return dict(zip(names, laws, strict=True))
 
 
 def _laws(names: tuple[str, ...], shares: np.ndarray) -> dict[str, DrawsEstimate]:

@@ -38,7 +38,11 @@ class JointDigest:
             "prior": np.array(prior),
             "labeler_accuracy": np.einsum("mstc,msc->mst", own, prior),
             "mean_diagonal": own.mean(axis=2),
+            "right": self._right(draws["table0"]),
         }
+        if "samples" in draws:
+            in_state = draws["samples"][..., 0].reshape(*size, model.num_classes, model.num_strata)
+            small["class_counts"] = np.rint(in_state.sum(axis=3)).astype(np.int32)
         if weights is not None:
             small["weights"] = weights
         if self.has_classifier:
@@ -56,6 +60,12 @@ class JointDigest:
                 small["mean_symbol"] = classifier @ np.arange(classifier.shape[-1])
         states = {name: draws[name] for name in ("pi", "weights", "raters0", "raters1") if name in draws}
         return small, {"matrices": matrices} | (states if self.keep_states else {})
+
+    def _right(self, table: np.ndarray) -> np.ndarray:
+        """How many labels of each labeler are right, (chains, sweeps, labelers), from "table0"."""
+        given = table.reshape(*table.shape[:3], -1, self.model.num_classes)
+        each = [given[:, :, s, :, c] for s, c in enumerate(self.model.state_class)]
+        return np.rint(np.sum(each, axis=0)).astype(np.int32)
 
     def _by_class(self, theta: np.ndarray, group: int, weights: np.ndarray | None) -> np.ndarray:
         """Matrices (..., raters, classes, symbols) from rows: sum over strata h of w[c, h] theta[row(c, h)].

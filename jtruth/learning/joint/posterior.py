@@ -60,6 +60,8 @@ class JointPosterior(NamedTuple):
     warnings: tuple[str, ...]
     pointwise: RowLikelihood | None = None  # log p(one sample | draw), where it was asked for
     log_prior: LogPrior | None = None  # of every draw of `matrices`, under independence
+    right: Int[np.ndarray, "draws labelers"] | None = None  # how many of the labels that each gave are right
+    class_counts: Int[np.ndarray, "draws classes"] | None = None  # samples of each class; None: prior given
 
     @property
     def converged(self) -> bool:
@@ -224,6 +226,8 @@ def gather(
         identified=not_identified is None,
         dependence=dependence,
         warnings=tuple(text for text in doubts if text),
+        right=draws["right"],
+        class_counts=draws.get("class_counts"),
     )
 
 

@@ -23,6 +23,7 @@ from jtruth._random import host_rng, key_words
 from jtruth.labels import Labels
 from jtruth.learning.joint._inputs import checked_gold, checked_predictions
 from jtruth.learning.joint._random_effect_density import Density
+from jtruth.learning.joint._random_effect_draws import matrix, monitored, right_labels, tables
 from jtruth.learning.joint._random_effect_scale import (
     Scale,
     Whole,
@@ -37,7 +38,7 @@ from jtruth.sampling.checkpoint import Checkpoint, digest
 from jtruth.sampling.effort import STANDARD, Effort, limits
 from jtruth.sampling.gibbs import GibbsRun
 from jtruth.sampling.pointwise import RowLikelihood, chosen_draws, row_likelihood
-from jtruth.sampling.walk import Arrays, Chain, Kept, walk
+from jtruth.sampling.walk import Chain, Kept, walk
 
 _BURN_IN, _FIRST = 100, 100  # transitions of each chain: thrown away, and kept before the first look
 _CHEAP = 60_000  # numbers per evaluation below which Python's time dominates
@@ -50,7 +51,7 @@ def fit_random_effect(
     labels: Labels,
     *,
     key: Any,
-    y_pred: Any,
+    y_pred: Any = None,
     gold: Any = None,
     prior: Any = None,
     effort: Effort = STANDARD,
@@ -64,7 +65,7 @@ def fit_random_effect(
     Args:
         labels: noisy labels of two classes.
         key: JAX random key. The same key gives the same draws.
-        y_pred: (samples,) predicted classes, -1 where there is none.
+        y_pred: (samples,) predicted classes, -1 where there is none; None: only learn the labelers.
         gold: (samples,) known classes, -1 where unknown.
         prior: (2,) known class prior; by default its logit is drawn (uniform share).
         effort: when to stop; `burn_in` and `min_sweeps` are ignored, a transition is worth many sweeps.
@@ -90,9 +91,7 @@ def fit_random_effect(
             f"the random-effect model is for two classes, these labels have {labels.num_classes}; "
             'use dependence="shared_strata"'
         )
-    if y_pred is None:
-        raise ValueError("the random-effect model needs y_pred, the predictions to judge")
-    predicted, _ = checked_predictions(labels, y_pred, 2)
+    predicted, _ = checked_predictions(labels, y_pred, None if y_pred is None else 2)
     known = checked_gold(labels, gold)
     rows = merge_samples(labels, predicted, known)
     density = Density(rows, None if prior is None else np.asarray(prior, np.float64))
@@ -108,7 +107,7 @@ def fit_random_effect(
     mover = HmcMover(density, rows, mode, curvature_scale(density, mode), chains, pointwise, allowed.burn_in)
     mark = digest("random effect", key_words(key), rows, prior, chains, allowed.burn_in, effort.max_bytes)
     store, convergence = walk(
-        mover, rng, monitored=lambda draws: _monitored(draws, effort.nuisance), effort=effort,
+        mover, rng, monitored=lambda draws: monitored(draws, effort.nuisance), effort=effort,
         limits=allowed, progress=progress, file=Checkpoint(checkpoint, mark, checkpoint_seconds),
     )  # fmt: skip
     total = convergence.num_sweeps
@@ -149,6 +148,11 @@ class HmcMover:
     keep_points: bool
     burn_in: int
     block: int = 25
+
+    @property
+    def judges(self) -> bool:
+        """Whether there is a classifier."""
+        return bool((self.rows.y_pred >= 0).any())
 
     def start(self, rng: np.random.Generator) -> Chain:
         """Points around the mode."""
@@ -206,7 +210,8 @@ class HmcMover:
         means = []
         for part in _pieces(self.density, points):
             labelers, classifier = self._right(part)
-            means.append(np.concatenate([labelers, classifier[:, None]], axis=1).mean(axis=(1, 2)))
+            raters = [labelers, classifier[:, None]] if self.judges else [labelers]
+            means.append(np.concatenate(raters, axis=1).mean(axis=(1, 2)))
         return np.concatenate(means)
 
     def _right(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -225,30 +230,24 @@ class HmcMover:
             p = density.split(part)
             one = density.states(p, density.logits(p))[0][density.nodes :].sum(axis=0)  # (points, rows)
             seen += np.stack([(1 - one).sum(axis=0), one.sum(axis=0)])
-            parts.append((self._tables(rng, one), *map(_matrix, self._right(part)), expit(p.logit_share)))
-        counts, matrices, classifier, share = (np.concatenate(a) for a in zip(*parts, strict=True))
+            drawn = rng.binomial(self.rows.multiplicity, np.clip(one, 0, 1))  # samples of class 1
+            numbers = (right_labels(self.rows, drawn), drawn.sum(axis=1), tables(self.rows, drawn))
+            parts.append((*numbers, *map(matrix, self._right(part)), expit(p.logit_share)))
+        right, ones, counts, matrices, classifier, share = (
+            np.concatenate(a) for a in zip(*parts, strict=True)
+        )
         prior = np.stack([1 - share, share], axis=1)
         small = {
             "prior": prior,
             "labeler_accuracy": np.einsum("mtcc,mc->mt", matrices, prior),
-            "classifier": classifier,
-            "counts": counts,
+            "right": right,
+            "class_counts": np.stack([self.rows.multiplicity.sum() - ones, ones], axis=1),
             "shared": flat[:, -8:],
         }
+        small |= {"classifier": classifier, "counts": counts} if self.judges else {}
         large = {"matrices": matrices} | ({"points": flat} if self.keep_points else {})
         small, large = ({k: a.reshape(*shape, *a.shape[1:]) for k, a in d.items()} for d in (small, large))
         return Kept(small, large, seen)
-
-    def _tables(self, rng: np.random.Generator, one: np.ndarray) -> np.ndarray:
-        """Count tables (points, classes, symbols) of classes drawn with p(class 1 | row) (points, rows)."""
-        size, y_pred = self.rows.multiplicity, self.rows.y_pred
-        drawn = rng.binomial(size, np.clip(one, 0, 1))
-        table = np.empty((len(one), 2, 2), np.int64)
-        for symbol in range(2):
-            mine = y_pred == symbol
-            table[:, 1, symbol] = drawn[:, mine].sum(axis=1)
-            table[:, 0, symbol] = size[mine].sum() - table[:, 1, symbol]
-        return table
 
 
 def _move(rng, density, scale, state, value, gradient, step):
@@ -272,23 +271,3 @@ def _move(rng, density, scale, state, value, gradient, step):
         np.where(take[:, None], slope, gradient),
         float(chance.mean()),
     )
-
-
-def _matrix(right: np.ndarray) -> np.ndarray:
-    """(..., 2) probabilities of being right in each class -> (..., 2, 2) rows true, columns given."""
-    first, second = right[..., 0], right[..., 1]
-    return np.stack([np.stack([first, 1 - first], -1), np.stack([1 - second, second], -1)], -2)
-
-
-def _monitored(draws: Arrays, nuisance: bool) -> Arrays:
-    counts = draws["counts"].astype(np.float64)
-    positives = np.maximum(counts[..., 1, :].sum(axis=-1), 1.0)
-    found = {
-        "prior": draws["prior"][..., 1],
-        "counts[1,0]": counts[..., 1, 0],
-        "counts[1,1]": counts[..., 1, 1],
-        "accuracy": counts[..., 0, 0] + counts[..., 1, 1],
-        "recall": counts[..., 1, 1] / positives,
-        "classifier": np.diagonal(draws["classifier"], axis1=-2, axis2=-1),
-    }
-    return found | {"parameters": draws["shared"]} if nuisance else found

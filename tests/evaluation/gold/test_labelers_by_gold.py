@@ -7,6 +7,8 @@ import jtruth as jt
 from jtruth.evaluation.gold.labelers import COUNTED, PPI, right_shares
 from jtruth.stats.ppi import gold_sample, ppi_mean
 
+pytestmark = pytest.mark.usefixtures("few_sweeps")
+
 
 def together(seed, size=400, gold=60):
     """Four of five labelers mistake the same fifth of the samples; a posterior that knows it not; gold."""
@@ -72,5 +74,10 @@ def test_the_report_names_estimand_and_rule():
     for t in range(5):
         one = rows[str(t)]
         assert one["rule"] == PPI and abs(one["mean"] - truth[t]) < 0.15
+    for row in report.rows:  # four of five are .1 worse than models say; the answer lies between
+        alone, models = row["right_by_gold"], row["by_assumption"]["independent"]
+        assert row["high"] - row["low"] < 1.06 * (alone["high"] - alone["low"])
+        assert row["worker"] == "4" or alone["mean"] - 0.01 < row["accuracy"] < models["low"]
+    assert report.interval_kind == "pooled interval" and "models and gold together" in str(report)
     assert "share of the labels given that are right" in str(report)
     assert all(row["right_by_gold"] is None for row in jt.evaluate_labelers(labels, key=0).rows)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import jtruth as jt
-from jtruth.evaluation.gold.shares import class_count_draws, labels_only_posterior, prevalence
+from jtruth.evaluation.gold.shares import labels_only_posterior, prevalence
 from jtruth.learning.joint.posterior import fit_joint
 
 KEY = jax.random.key(2)
@@ -32,13 +32,16 @@ def some_gold(y, number=30, seed=1):
 
 
 def test_count_draws_are_the_joint_posterior():
-    """Against the sum over all 2^5 label vectors with prior and matrices integrated out (Dirichlet)."""
+    """Against the sum over all 2^5 label vectors with prior and matrices integrated out (Dirichlet).
+
+    So are those of the right labels of one labeler.
+    """
     from scipy.special import gammaln
 
     z = np.array([[1, 1, 1], [0, 0, 0], [1, 0, 1], [0, 0, 1], [1, 1, -1]])
     gold = np.array([-1, 0, -1, -1, -1])
     row = np.array([[2.0, 1.0], [1.0, 2.0]])
-    weight = np.zeros(6)
+    weight, of_right = np.zeros(6), np.zeros(6)
     for y in itertools.product([0, 1], repeat=5):
         y = np.array(y)
         if y[1] != 0:
@@ -50,13 +53,13 @@ def test_count_draws_are_the_joint_posterior():
             np.add.at(counts, (y[given], z[given, t]), 1)
             log_p += (gammaln(row + counts).sum(1) - gammaln((row + counts).sum(1))).sum()
         weight[y.sum()] += np.exp(log_p)
-    expected = weight / weight.sum()
+        of_right[(z[:, 0] == y).sum()] += np.exp(log_p)
     labels = jt.Labels.from_matrix(z, 2)
     fit = fit_joint(labels, gold=gold, key=KEY)
-    draws = class_count_draws(fit, labels, gold, key=KEY)
-    found = np.bincount(draws[:, 1], minlength=6) / len(draws)
-    # The fit has at least 400 effective draws: 4.5 standard errors of a probability.
-    assert (np.abs(found - expected) < 4.5 * np.sqrt(expected * (1 - expected) / 400) + 1e-3).all()
+    for draws, law in ((fit.class_counts[:, 1], weight), (fit.right[:, 0], of_right)):
+        found, expected = np.bincount(draws, minlength=6) / len(draws), law / law.sum()
+        # The fit has at least 400 effective draws: 4.5 standard errors of a probability.
+        assert (np.abs(found - expected) < 4.5 * np.sqrt(expected * (1 - expected) / 400) + 1e-3).all()
 
 
 def test_rules_and_what_they_promise():
@@ -65,7 +68,7 @@ def test_rules_and_what_they_promise():
     free = prevalence(labels, key=KEY)
     safe = prevalence(labels, key=KEY, gold=gold)
     narrow = prevalence(labels, key=KEY, gold=gold, assume="independent")
-    assert [r.rule for r in (free, safe, narrow)] == ["joint posterior", "recalibration", "joint posterior"]
+    assert [r.rule for r in (free, safe, narrow)] == ["sensitivity range", "recalibration", "joint posterior"]
     assert [r.num_gold for r in (free, safe, narrow)] == [0, 30, 30]
     widths = []
     for result in (free, safe, narrow):
@@ -77,7 +80,12 @@ def test_rules_and_what_they_promise():
             pytest.approx(low, abs=0.01),
             pytest.approx(high, abs=0.01),
         )
-    assert widths[2] < widths[1]
+    assert widths[2] < widths[1] and len(free.assumptions) == 4
+    by_hand = [one["1"].interval(0.95) for one in free.assumptions.values()]
+    assert free.shares["1"].interval(0.95)[:2] == (min(e.low for e in by_hand), max(e.high for e in by_hand))
+    assert free.shares["1"].mean == pytest.approx(np.mean([a["1"].mean for a in free.assumptions.values()]))
+    vouched = prevalence(labels, key=KEY, assume="independent").shares["1"]
+    assert vouched.sd > 0 and np.diff(vouched.interval(0.95)[:2]) < widths[0]
     assert any("only" in w or "gold" in w for w in free.warnings) and not safe.warnings
     assert "outweighs" in narrow.warnings[0]
     np.testing.assert_allclose(safe.class_posterior.sum(axis=1), 1)

@@ -1,0 +1,153 @@
+"""Labelers and class shares, without and with gold: how often do intervals hold, and how wide are they?
+
+Run: python benchmarks/labelers.py DATA CACHE        every set and family, once each; 5 minutes
+
+Each of six public sets (400 samples, 3 and 5 labels a sample, two subsamples), and the six simulated
+families of `shared_errors` (400 samples, 4 labelers, two sets each). A labeler counts with 10 or more labels;
+the truth is the share of right labels among those given. Gold: 30 or 100 random samples, two draws each.
+Cases of a set share samples, so independent units are the 6 sets (6 families): every number is a mean over
+sets of means over cases. Coverage differs more between sets than by chance; in brackets the lowest set.
+
+"one model": what was printed before there were ranges, the model of independent errors.
+
+Measured: AMD EPYC, 2 shared cores, Python 3.11, jax 0.10.2. Coverage / width / error (least coverage).
+
+                                public sets                        simulated families
+    labelers, one model         .70 / .227 / .088 (faces .18)      .60 / .106 / .064
+    labelers, range             .87 / .294 / .083 (faces .42)      .92 / .310 / .056
+    labelers, expected          .99 / .458 / .084 (faces .93)      1.00 / .517 / .064
+    share, one model            .72 / .155 / .049 (faces .19)      .83 / .143 / .040
+    share, range                .88 / .275 / .068 (faces .31)      1.00 / .673 / .036
+    share, expected             .93 / .356 / .066 (faces .56)      1.00 / .676 / .040
+"""
+
+import os
+
+for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(threads, "1")
+os.environ["JAX_PLATFORMS"] = "cpu"
+
+import sys  # noqa: E402
+from collections import defaultdict  # noqa: E402
+from pathlib import Path  # noqa: E402
+
+import numpy as np  # noqa: E402
+import shared_errors  # noqa: E402
+from scipy.stats import spearmanr  # noqa: E402
+from sensitivity_range import load  # noqa: E402
+
+from jtruth.evaluation.assumptions import ranges  # noqa: E402
+from jtruth.evaluation.assumptions.missed import FAMILIES, SETS  # noqa: E402
+from jtruth.evaluation.assumptions.of_labelers import labeler_draws, labeler_ranges  # noqa: E402
+from jtruth.evaluation.assumptions.of_shares import expected_shares, share_laws, share_ranges  # noqa: E402
+from jtruth.evaluation.assumptions.registry import entries, nobody_judged  # noqa: E402
+from jtruth.evaluation.gold.answer import labels_posterior  # noqa: E402
+from jtruth.evaluation.gold.labelers import pooled_shares, right_shares  # noqa: E402
+from jtruth.sampling import Effort  # noqa: E402
+from jtruth.stats.draws import DrawsEstimate  # noqa: E402
+
+SIZE, FEWEST, LEVEL = 400, 10, 0.95
+ranges.EFFORT = Effort(max_rhat=1.03, min_ess=200, max_work=8e8, ends=True, nuisance=False)
+
+
+def cases(data):
+    """(set, truth, labels)."""
+    for seed in range(2):
+        for name in SETS:
+            truth, _, labels = load(data / name)
+            for number in (3, 5):
+                rng = np.random.default_rng([seed, number, 77])
+                usable = [i for i in np.flatnonzero(truth >= 0) if len(labels[i]) >= number]
+                if len(usable) < 50:
+                    continue
+                chosen = rng.choice(usable, min(SIZE, len(usable)), replace=False)
+                crowd, shared_errors.LABELS = (data / name / "histograms.npz").exists(), number
+                found = shared_errors.some_labels(rng, chosen, labels, 1 + int(truth.max()), crowd)
+                yield name, truth[chosen], found
+        for family in FAMILIES:
+            y, labels, _ = shared_errors.simulated(family, seed)
+            yield f"sim {family}", y, labels
+
+
+def judge(laws, truth):
+    """(numbers, 3): held, width, error."""
+    ends = np.array([law.interval(LEVEL)[:2] for law in laws])
+    error = np.abs([law.mean for law in laws] - truth)
+    held = (ends[:, 0] - 1e-9 <= truth) & (truth <= ends[:, 1] + 1e-9)
+    return np.column_stack([held, ends[:, 1] - ends[:, 0], error])
+
+
+def of_labelers(found, y, labels, number):
+    """{rule: (labelers, 3)}, and the rank correlation of the points with the truth."""
+    sample, labeler, label = labels.arrays
+    given = labels.labels_per_labeler()
+    kept = np.flatnonzero(given >= FEWEST)
+    truth = np.bincount(labeler, y[sample] == label, labels.num_labelers)[kept] / given[kept]
+    draws = labeler_draws(found, labels, "in-sample", number)
+    some = {name: values[:, kept] for name, values in draws.items()}
+    posterior, none = labels_posterior(found, labels), np.full(y.size, -1)
+    rules = {
+        "range": labeler_ranges(some),
+        "no gold, expected": pooled_shares(draws, labels, posterior, none),
+    }
+    one = next((m.fit for m in found if m.name == "independent"), None)
+    if one is not None:
+        rules["one model"] = [DrawsEstimate(one.labeler_accuracy[:, t]) for t in kept]
+    out = {}
+    for size in (30, 100):
+        for draw in range(2):
+            rng = np.random.default_rng([size, draw, number])
+            gold = np.where(rng.permutation(y.size) < size, y, -1)
+            rules[f"{size} gold {draw}"] = pooled_shares(draws, labels, posterior, gold)
+            alone = right_shares(labels, posterior, gold, LEVEL)
+            rows = [
+                (r.low - 1e-9 <= t <= r.high + 1e-9, r.high - r.low, abs(r.mean - t))
+                for r, t in zip((alone[k] for k in kept), truth, strict=True) if r is not None
+            ]  # fmt: skip
+            out[f"{size} gold alone {draw}"] = np.array(rows, float).reshape(-1, 3)
+    for rule, laws in rules.items():
+        laws = laws if len(laws) == kept.size else [laws[k] for k in kept]
+        out[rule] = judge(laws, truth)
+        if kept.size > 4 and rule in ("range", "one model"):
+            rank = spearmanr([law.mean for law in laws], truth)[0]
+            out[f"{rule}, rank"] = np.array([[np.nan, np.nan, rank]])
+    return out
+
+
+def of_shares(found, y, labels):
+    """{rule: (classes, 3)}."""
+    truth = np.bincount(y, minlength=labels.num_classes) / y.size
+    rules = {"range": share_ranges(found), "no gold, expected": expected_shares(found, y.size)}
+    one = next((m for m in found if m.name == "independent"), None)
+    rules |= {} if one is None else {"one model": share_laws(one)}
+    return {f"share: {rule}": judge(laws, truth) for rule, laws in rules.items()}
+
+
+def main():
+    """Fit every case once, judge every rule, print means over sets."""
+    found = defaultdict(lambda: defaultdict(list))
+    for number, (name, y, labels) in enumerate(cases(Path(sys.argv[1]))):
+        file = Path(sys.argv[2]) / f"{number:02d}.npz"
+        if not file.exists():
+            data = nobody_judged(labels)
+            members, _ = ranges.members([e for e in entries(data) if e.shown], data, number)
+            parts = of_labelers(members, y, labels, number) | of_shares(members, y, labels)
+            np.savez(file, **parts)
+            print(name, labels.num_labelers, flush=True, file=sys.stderr)
+        for rule, rows in np.load(file).items():
+            rule = rule[:-2] if rule[-2:] in (" 0", " 1") else rule
+            if len(rows):
+                found[rule][name].append(np.nanmean(rows, axis=0) if len(rows) > 1 else rows[0])
+    for rule in sorted(found):
+        cells = []
+        for kind in (False, True):
+            of = {n: np.mean(v, axis=0) for n, v in found[rule].items() if n.startswith("sim") == kind}
+            if of:
+                c, w, e = np.mean(list(of.values()), axis=0)
+                least = min(of, key=lambda n: of[n][0])
+                cells.append(f"{c:.2f} / {w:.3f} / {e:.3f} ({least} {of[least][0]:.2f})")
+        print(f"    {rule:<26} " + "   ".join(f"{cell:<42}" for cell in cells))
+
+
+if __name__ == "__main__":
+    main()
