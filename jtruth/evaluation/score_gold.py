@@ -89,7 +89,7 @@ def score_pool(
         ValueError: labels from which no model can learn error rates.
     """
     found, asked, doubts = score_members(without_gold(data), coded, lambda e: e.gold, key, progress)
-    judged = judged_samples(coded, labels_posterior(found, asked), data.gold, sampling)
+    judged = judged_samples(coded, labels_posterior(found, asked.own_labels()), data.gold, sampling)
     judged = judged._replace(num_symbols=asked.num_symbols)
     models = {one.name: thinned([one.posterior], DRAWS) for one in found}
     pool = GoldPosterior(models, judged, (len(data.classes), asked.num_symbols), coded.size)
