@@ -4,6 +4,7 @@ from jtruth.learning.em._steps import EMResult, dawid_skene_em
 from jtruth.learning.em.columns import LabelColumns, columns_from_labels, columns_from_matrix
 from jtruth.learning.em.dawid_skene import DawidSkene, Smoothing, fit_dawid_skene
 from jtruth.learning.em.one_coin import OneCoin, fit_one_coin
+from jtruth.learning.joint.hierarchical import Hierarchical, fit_hierarchical
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
 from jtruth.learning.joint.random_effect import fit_random_effect
 from jtruth.learning.majority import MajorityVote, fit_majority_vote, majority_vote, majority_winner
@@ -27,6 +28,7 @@ __all__ = [
     "EMResult",
     "Glad",
     "GladPriors",
+    "Hierarchical",
     "JointPosterior",
     "KargerOhShah",
     "LabelColumns",
@@ -47,6 +49,7 @@ __all__ = [
     "fit_dawid_skene",
     "fit_difficulty_fallibility",
     "fit_glad",
+    "fit_hierarchical",
     "fit_joint",
     "fit_kos",
     "fit_majority_vote",

@@ -18,6 +18,7 @@ import numpy as np
 from jtruth.labels import Labels
 from jtruth.learning.em.dawid_skene import fit_dawid_skene
 from jtruth.learning.em.one_coin import fit_one_coin
+from jtruth.learning.joint.hierarchical import fit_hierarchical
 from jtruth.learning.majority import fit_majority_vote
 from jtruth.learning.modes.difficulty_fallibility import fit_difficulty_fallibility
 from jtruth.learning.modes.glad import fit_glad
@@ -73,6 +74,7 @@ class Method(NamedTuple):
     fit: Callable[..., Any]
     takes_prior: bool = True  # a known class prior has a say; else it is refused
     estimates_noise: bool = True  # what it returns has `noise_model()`
+    draws: bool = False  # answers are means over random draws: equal up to their Monte Carlo error
     refuses: Callable[[Labels], str | None] = anything  # why labels cannot be used; the fit raises the same
 
 
@@ -83,6 +85,8 @@ _METHODS = (
            fit_dawid_skene),
     Method("kos", "a labeler is right with one probability in both classes and errs independently of others",
            kos.fit_kos, takes_prior=False, estimates_noise=False, refuses=kos.refuses),
+    Method("hierarchical", "confusion matrices of labelers are alike, errors independent, and all that is "
+           "unknown is averaged over", fit_hierarchical, draws=True),
     Method("one_coin", "each labeler has one error rate, whatever the class, and errs independently",
            fit_one_coin),
     Method("difficulty_fallibility", "samples differ in difficulty and labelers in fallibility; errors go to "

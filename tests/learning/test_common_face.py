@@ -131,13 +131,15 @@ def test_a_prior_has_a_say_or_is_refused(fitted, name):
 def test_order_of_samples_labelers_and_classes_has_no_say(fitted, name):
     labels, _, fit = fitted(name)
     rng = np.random.default_rng(1)
+    # Means over draws of 400 and more that count: the two differ by less than .035 (sd), mostly far less.
+    atol = 0.15 if METHODS[name].draws else 1e-6
     sample, labeler = rng.permutation(SIZE), rng.permutation(LABELERS)
     swapped = again(name, replace(labels, sample=sample[labels.sample]))
-    np.testing.assert_allclose(swapped.class_posterior[sample], fit.class_posterior, atol=1e-6)
+    np.testing.assert_allclose(swapped.class_posterior[sample], fit.class_posterior, atol=atol)
     swapped = again(name, replace(labels, labeler=labeler[labels.labeler]))
-    np.testing.assert_allclose(swapped.class_posterior, fit.class_posterior, atol=1e-6)
+    np.testing.assert_allclose(swapped.class_posterior, fit.class_posterior, atol=atol)
     swapped = again(name, replace(labels, label=1 - labels.label))
-    np.testing.assert_allclose(swapped.class_posterior[:, ::-1], fit.class_posterior, atol=1e-6)
+    np.testing.assert_allclose(swapped.class_posterior[:, ::-1], fit.class_posterior, atol=atol)
 
 
 @pytest.mark.parametrize("name", NAMES)

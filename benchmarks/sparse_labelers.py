@@ -1,0 +1,94 @@
+"""500 labelers, a median of 3 labels each: do intervals of their accuracies hold, and what does pooling buy?
+
+Run: python benchmarks/sparse_labelers.py [SETS, 20] [first key, 0]
+
+A set: 500 labelers, each gives round(exp(N(log 3, 1))) labels, at least 1 (median 3, mean 5), five on a
+sample; two classes of .6 and .4; the accuracy of a labeler in each class is Beta(8, 2). "pooled" is
+`fit_hierarchical` (`fit_joint` does the same by itself on such data), "unpooled" `fit_joint(diagonal=2)`:
+Dirichlet(2, 1) rows for each labeler alone, the default of the first version. Coverage is that of nominal
+95 % shortest intervals of sum_c pi[c] psi_t[c, c] at the true shares, over all labelers, and over those with
+at most 2 and more than 10 labels; the Monte Carlo error is that of the mean over sets.
+
+MEASURED
+"""
+
+import os
+
+for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(threads, "1")
+
+import sys  # noqa: E402
+import time  # noqa: E402
+
+import numpy as np  # noqa: E402
+
+from jtruth.labels import Labels  # noqa: E402
+from jtruth.learning import fit_dawid_skene, fit_hierarchical, fit_joint, majority_winner  # noqa: E402
+from jtruth.sampling import Effort  # noqa: E402
+from jtruth.stats.draws import DrawsEstimate  # noqa: E402
+
+LABELERS, PER_SAMPLE, SHARES = 500, 5, np.array([0.6, 0.4])
+EFFORT = Effort(chains=4, burn_in=250, min_sweeps=1600, max_sweeps=1600)
+
+
+def crowd(seed):
+    """Labels, classes, accuracies (labelers,) of a sparse crowd."""
+    rng = np.random.default_rng(seed)
+    wanted = np.maximum(np.round(np.exp(rng.normal(np.log(3), 1, LABELERS))), 1).astype(int)
+    size = max(wanted.sum() // PER_SAMPLE, wanted.max())
+    # Labelers by number of labels, dealt round the samples: nobody meets a sample twice.
+    labeler = np.repeat(rng.permutation(LABELERS), wanted)[: size * PER_SAMPLE]
+    labeler = np.repeat(np.arange(LABELERS), np.bincount(labeler, minlength=LABELERS))
+    sample = rng.permutation(size)[np.arange(labeler.size) % size]
+    y = (rng.random(size) < SHARES[1]).astype(int)
+    right = rng.beta(8, 2, (LABELERS, 2))
+    label = np.where(rng.random(labeler.size) < right[labeler, y[sample]], y[sample], 1 - y[sample])
+    return Labels(sample, labeler, label, size, LABELERS, 2), y, right @ SHARES
+
+
+def judged(draws, truth, number):
+    """Coverage and mean width: all labelers, those with few labels, those with many."""
+    ends = np.array([DrawsEstimate(column).interval(0.95)[:2] for column in draws.T])
+    held, width = (ends[:, 0] <= truth) & (truth <= ends[:, 1]), ends[:, 1] - ends[:, 0]
+    parts = (number >= 0, number <= 2, number > 10)
+    return [x for part in parts for x in (held[part].mean(), width[part].mean())]
+
+
+def main(sets, first):
+    """One line a way: coverage and width with Monte Carlo errors, error of the consensus, seconds."""
+    found = {"pooled": [], "unpooled": [], "one by one": []}
+    medians = []
+    for seed in range(first, first + sets):
+        labels, y, truth = crowd(seed)
+        number = labels.labels_per_labeler()
+        medians.append(np.median(number))
+        for way in ("pooled", "unpooled"):
+            start = time.process_time()
+            if way == "pooled":
+                fit = fit_hierarchical(labels, key=seed, effort=EFFORT).posterior
+            else:
+                fit = fit_joint(labels, key=seed, diagonal=2, effort=EFFORT)
+            seconds = time.process_time() - start
+            wrong = (fit.class_posterior.argmax(axis=1) != y).mean()
+            found[way].append([*judged(fit.labeler_accuracy, truth, number), wrong, seconds])
+        wrong = [1 - majority_winner(labels)[np.arange(y.size), y].mean(),
+                 (fit_dawid_skene(labels).class_posterior.argmax(axis=1) != y).mean()]  # fmt: skip
+        found["one by one"].append(wrong)
+    print(f"{sets} sets from key {first}; median labels of a labeler {np.mean(medians):.2f}")
+    for way in ("pooled", "unpooled"):
+        values = np.array(found[way])
+        mean, error = values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(sets)
+        named = ("all", "<= 2 labels", "> 10 labels")
+        parts = [
+            f"{name}: {100 * mean[2 * k]:.1f} % (+-{100 * error[2 * k]:.1f}) width {mean[2 * k + 1]:.3f}"
+            for k, name in enumerate(named)
+        ]
+        wrong = f"consensus wrong {100 * mean[6]:.2f} % (+-{100 * error[6]:.2f})"
+        print(f"{way:>9}", *parts, wrong, f"{mean[7]:.1f} s", sep="  ")
+    majority, em = 100 * np.array(found["one by one"]).mean(axis=0)
+    print(f"consensus wrong: majority {majority:.2f} %, Dawid-Skene by maximum likelihood {em:.2f} %")
+
+
+if __name__ == "__main__":
+    numbers = [int(word) for word in sys.argv[1:]]
+    main(*(numbers + [20, 0][len(numbers) :]))

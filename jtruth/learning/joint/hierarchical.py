@@ -1,0 +1,143 @@
+"""Labelers of one population: rows are alike, so that whoever gave two labels is known by all others.
+
+Most labelers of a crowd give few labels. A matrix of their own, with a prior that is fixed, is then mostly
+that prior, and the prior decides the answer. Here the rows of one class are alike over labelers: how often
+they are right, how much labelers differ, and where errors go is learned from all labels
+(`jtruth.sampling.alike`), together with every matrix, the class shares and the classes, by the Gibbs sampler
+of `fit_joint`. A labeler without labels has the population's matrix and an interval as wide as labelers
+differ; one with a thousand has their own.
+
+`fit_joint` pools in the same way by itself where a cell of a matrix holds fewer than ten labels on average;
+this is that model whatever the numbers, with the face of a consensus method, and with groups of labelers (a
+site, a language, a family of language models) if there are some. Each group is then a population of its own,
+which learns from its own labels only, so groups should hold a few labelers each.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from jtruth._random import as_key, stream
+from jtruth._validation import quoted
+from jtruth.labels import Labels
+from jtruth.learning._given import clamp, read_given
+from jtruth.learning.joint._rows import Rows
+from jtruth.learning.joint.models import Build, Built, Priors, independent
+from jtruth.learning.joint.posterior import JointPosterior, fit_joint
+from jtruth.sampling import STANDARD, Effort
+from jtruth.sampling.alike import alike_raters
+from jtruth.stats.draws import DrawsEstimate
+
+
+class Hierarchical(NamedTuple):
+    """Posterior means of a population of labelers, and the draws behind them. Arrays are NumPy float64."""
+
+    prior: Float[np.ndarray, " classes"]  # posterior mean of the class shares
+    matrices: Float[np.ndarray, "labelers classes classes"]  # posterior means; rows: true class
+    accuracy: Float[np.ndarray, " labelers"]  # posterior mean of sum_c pi[c] psi_t[c, c]
+    class_posterior: Float[np.ndarray, "samples classes"]  # error rates and class shares averaged over
+    log_likelihood: float  # NaN: nothing is maximised
+    converged: bool  # every monitored quantity passed split R-hat and effective sample size
+    num_steps: int  # sweeps of all chains
+    posterior: JointPosterior  # the draws
+    groups: tuple[str, ...]  # names of the groups; ("all",) if none were given
+    warnings: tuple[str, ...]  # what is doubtful, one sentence each
+
+    def noise_model(self) -> Any:
+        """Mean matrices as `jtruth.noise.ConfusionMatrices`; taken for known, they forget their spread."""
+        from jtruth.noise import ConfusionMatrices
+
+        return ConfusionMatrices(self.matrices)
+
+    def accuracy_interval(self, level: float = 0.95) -> Float[np.ndarray, "labelers 2"]:
+        """Shortest interval of each labeler's accuracy."""
+        draws = self.posterior.labeler_accuracy
+        return np.array([DrawsEstimate(column).interval(level)[:2] for column in draws.T])
+
+
+def fit_hierarchical(
+    labels: Labels,
+    *,
+    groups: Any = None,
+    gold: Any = None,
+    prior: Any = None,
+    key: Any = None,
+    effort: Effort = STANDARD,
+    progress: Callable[[int, int], None] | None = None,
+) -> Hierarchical:
+    """Sample matrices, class shares and classes of labelers who are alike.
+
+    Args:
+        labels: the noisy labels.
+        groups: (labelers,) the group of each labeler, a name or number; one population if None.
+        gold: (samples,) known classes, -1 where unknown.
+        prior: (classes,) a known class prior, held fixed.
+        key: a whole number or a JAX key; 0 if None.
+        effort: when to stop sampling.
+        progress: called with (sweeps done, sweeps planned).
+
+    Raises:
+        ValueError: for input that cannot be used, before any sampling.
+
+    >>> z = np.repeat([[0, 0, 0], [1, 1, 1], [0, 1, 0], [1, 0, 1]], [40, 30, 6, 5], axis=0)
+    >>> fit = fit_hierarchical(Labels.from_matrix(z, 2))
+    >>> fit.accuracy.argmin(), fit.accuracy_interval().shape
+    (1, (3, 2))
+    """
+    known, fixed = read_given(labels, gold, prior)
+    names, number = _groups(groups, labels)
+    found = fit_joint(
+        labels,
+        key=stream(as_key(key), "hierarchical"),
+        gold=known if (known >= 0).any() else None,
+        prior=fixed,
+        dependence=_alike_by_group(number),
+        effort=effort,
+        progress=progress,
+    )
+    return Hierarchical(
+        prior=found.prior.mean(axis=0) if fixed is None else fixed,
+        matrices=found.mean_matrices.astype(np.float64),
+        accuracy=found.labeler_accuracy.mean(axis=0),
+        class_posterior=clamp(found.class_posterior, known),
+        log_likelihood=float("nan"),
+        converged=bool(found.converged),
+        num_steps=int(found.convergence.num_sweeps),
+        posterior=found,
+        groups=names,
+        warnings=found.warnings,
+    )
+
+
+def _alike_by_group(number: Int[np.ndarray, " labelers"]) -> Build:
+    """The independent model whose rows are alike within each group and class."""
+
+    def hierarchical(priors: Priors, rows: Rows) -> Built:
+        classes = priors.class_prior.size
+        votes = rows.multiplicity @ rows.labels.counts()
+        alike = alike_raters(votes, number.size)
+        family = number[:, None] * classes + np.arange(classes)[None, :]
+        return independent(priors._replace(labelers_alike=alike._replace(family=family)), rows)
+
+    return hierarchical
+
+
+def _groups(groups: Any, labels: Labels) -> tuple[tuple[str, ...], np.ndarray]:
+    """Names of the groups and the number of each labeler's."""
+    if groups is None:
+        return ("all",), np.zeros(labels.num_labelers, np.int64)
+    given = np.asarray(groups)
+    if given.shape != (labels.num_labelers,):
+        raise ValueError(
+            f"groups has shape {given.shape}; give one group for each of the {labels.num_labelers} labelers"
+        )
+    missing = [t for t, name in enumerate(given.tolist()) if name is None or name == "" or name != name]
+    if missing:
+        workers = labels.workers or tuple(range(labels.num_labelers))
+        raise ValueError(
+            f"labelers without a group: {quoted(workers[t] for t in missing)}; name one for each"
+        )
+    names, number = np.unique(given.astype(str), return_inverse=True)
+    return tuple(names.tolist()), number.ravel()

@@ -1,0 +1,59 @@
+"""Every consensus method on every public crowd: no NaN, no class that has exchanged its name, every sample.
+
+Slow methods and large sets: the first 150 tasks of each set, all their labelers.
+"""
+
+import numpy as np
+import pytest
+
+import jtruth as jt
+from jtruth.learning.methods import METHODS
+
+SETS = (
+    "bluebirds",
+    "cifar10h_a",
+    "dawid_skene_1979",
+    "dogs",
+    "faces",
+    "labelerrors_mnist",
+    "restaurant",
+    "rte",
+)
+
+
+@pytest.fixture(scope="module")
+def crowds(shared_data):
+    """Labels of the first tasks of each set."""
+
+    def read(name):
+        folder = shared_data(name)
+        path = next(path for path in (folder / "labels.csv", folder / "labels.csv.gz") if path.exists())
+        labels = jt.read_labels(path)
+        return labels.restrict(np.arange(min(150, labels.num_samples)))
+
+    return {name: read(name) for name in SETS}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", SETS)
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_answers_on_every_set(crowds, name, place):
+    labels = crowds[place]
+    reason = METHODS[name].refuses(labels)
+    if reason is not None:
+        with pytest.raises(ValueError) as error:
+            METHODS[name].fit(labels, key=0)
+        assert reason in str(error.value)
+        return
+    fit = METHODS[name].fit(labels, key=0)
+    p = fit.class_posterior
+    assert p.shape == (labels.num_samples, labels.num_classes) and fit.prior.shape == (labels.num_classes,)
+    assert np.isfinite(p).all() and np.isfinite(fit.prior).all()
+    np.testing.assert_allclose(p.sum(axis=1), 1, atol=1e-9)
+    # By no pair of classes do votes and consensus agree better with the names of the two exchanged.
+    votes = labels.counts() / np.maximum(labels.labels_per_sample(), 1)[:, None]
+    together = p.T @ votes
+    own = np.diag(together)
+    swapped = np.argwhere(np.triu(own[:, None] + own[None, :] < together + together.T - 1e-9, 1))
+    said = " ".join(fit.warnings)
+    assert not swapped.size or "look swapped" in said, (swapped.tolist(), said)
