@@ -4,6 +4,7 @@ from jtruth.learning.em._steps import EMResult, dawid_skene_em
 from jtruth.learning.em.columns import LabelColumns, columns_from_labels, columns_from_matrix
 from jtruth.learning.em.dawid_skene import DawidSkene, Smoothing, fit_dawid_skene
 from jtruth.learning.em.one_coin import OneCoin, fit_one_coin
+from jtruth.learning.joint.domains import ByDomain, fit_domains
 from jtruth.learning.joint.hierarchical import Hierarchical, fit_hierarchical
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
 from jtruth.learning.joint.random_effect import fit_random_effect
@@ -22,6 +23,7 @@ from jtruth.learning.spectral.kos import KargerOhShah, fit_kos, kos_messages
 
 __all__ = [
     "METHODS",
+    "ByDomain",
     "ConfidentFit",
     "DawidSkene",
     "DifficultyPriors",
@@ -48,6 +50,7 @@ __all__ = [
     "fit_confident",
     "fit_dawid_skene",
     "fit_difficulty_fallibility",
+    "fit_domains",
     "fit_glad",
     "fit_hierarchical",
     "fit_joint",

@@ -87,7 +87,9 @@ def fit_hierarchical(
     (1, (3, 2))
     """
     known, fixed = read_given(labels, gold, prior)
-    names, number = _groups(groups, labels)
+    names, number = ("all",), np.zeros(labels.num_labelers, np.int64)
+    if groups is not None:
+        names, number = named(groups, "group", labels.num_labelers, "labelers", labels.workers)
     found = fit_joint(
         labels,
         key=stream(as_key(key), "hierarchical"),
@@ -124,20 +126,25 @@ def _alike_by_group(number: Int[np.ndarray, " labelers"]) -> Build:
     return hierarchical
 
 
-def _groups(groups: Any, labels: Labels) -> tuple[tuple[str, ...], np.ndarray]:
-    """Names of the groups and the number of each labeler's."""
-    if groups is None:
-        return ("all",), np.zeros(labels.num_labelers, np.int64)
-    given = np.asarray(groups)
-    if given.shape != (labels.num_labelers,):
-        raise ValueError(
-            f"groups has shape {given.shape}; give one group for each of the {labels.num_labelers} labelers"
-        )
-    missing = [t for t, name in enumerate(given.tolist()) if name is None or name == "" or name != name]
+def named(
+    given: Any, what: str, size: int, axis: str, names: tuple | None
+) -> tuple[tuple[str, ...], np.ndarray]:
+    """Distinct names in `given`, one for each entry of an axis, and the number of each entry's.
+
+    Args:
+        given: (size,) names or numbers.
+        what: "group", "domain": for messages.
+        size, axis, names: how many there must be, of what ("labelers"), and how they are called.
+
+    Raises:
+        ValueError: another shape, or entries without a name.
+    """
+    values = np.asarray(given)
+    if values.shape != (size,):
+        raise ValueError(f"{what}s has shape {values.shape}; give one {what} for each of the {size} {axis}")
+    missing = [k for k, name in enumerate(values.tolist()) if name is None or name == "" or name != name]
     if missing:
-        workers = labels.workers or tuple(range(labels.num_labelers))
-        raise ValueError(
-            f"labelers without a group: {quoted(workers[t] for t in missing)}; name one for each"
-        )
-    names, number = np.unique(given.astype(str), return_inverse=True)
-    return tuple(names.tolist()), number.ravel()
+        called = names or tuple(range(size))
+        raise ValueError(f"{axis} without a {what}: {quoted(called[k] for k in missing)}; name one for each")
+    found, number = np.unique(values.astype(str), return_inverse=True)
+    return tuple(found.tolist()), number.ravel()

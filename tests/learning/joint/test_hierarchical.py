@@ -5,7 +5,7 @@ import pytest
 
 from jtruth._random import as_key, stream
 from jtruth.labels import Labels
-from jtruth.learning import fit_hierarchical, fit_joint
+from jtruth.learning import fit_domains, fit_hierarchical, fit_joint
 from jtruth.sampling import Effort
 
 SHORT = Effort(chains=4, burn_in=100, min_sweeps=800, max_sweeps=800)
@@ -62,3 +62,23 @@ def test_groups_that_are_none_are_refused(sparse):
         fit_hierarchical(sparse, groups=["a", "b"])
     with pytest.raises(ValueError, match="labelers without a group: 3;"):
         fit_hierarchical(sparse, groups=["a"] * 3 + [None] + ["b"] * 76)
+
+
+def test_what_a_labeler_does_in_one_domain_says_something_of_the_next():
+    """Ten labelers of .55 to .95, three domains, the last with 8 samples and few labels."""
+    rng = np.random.default_rng(2)
+    skill = np.linspace(0.55, 0.95, 10)
+    domain = np.repeat(["a", "b", "c"], [150, 150, 8])
+    y = rng.integers(0, 2, domain.size)
+    z = np.where(rng.random((domain.size, 10)) < skill[None, :], y[:, None], 1 - y[:, None])
+    labels = Labels.from_matrix(z, 2)
+    fit = fit_domains(labels, domain, effort=SHORT)
+    assert fit.domains == ("a", "b", "c") and fit.accuracy.shape == (10, 3)
+    assert fit.matrices.shape == (10, 3, 2, 2) and fit.class_posterior.shape == (308, 2)
+    alone = fit_hierarchical(labels.restrict(np.flatnonzero(domain == "c")), effort=SHORT)
+    error = [np.sqrt(np.mean((x - skill) ** 2)) for x in (fit.accuracy[:, 2], alone.accuracy)]
+    assert error[0] < 0.75 * error[1]
+    width = np.diff(fit.accuracy_interval(), axis=2)[:, :, 0].mean(axis=0)
+    assert width[2] > 1.3 * width[0]
+    with pytest.raises(ValueError, match="samples without a domain: 3;"):
+        fit_domains(labels, [None if i == 3 else "a" for i in range(308)])
