@@ -4,6 +4,8 @@ from jtruth.learning.em._steps import EMResult, dawid_skene_em
 from jtruth.learning.em.columns import LabelColumns, columns_from_labels, columns_from_matrix
 from jtruth.learning.em.dawid_skene import DawidSkene, Smoothing, fit_dawid_skene
 from jtruth.learning.em.one_coin import OneCoin, fit_one_coin
+from jtruth.learning.em.stream_file import read_stream, write_stream
+from jtruth.learning.em.streaming import Stream, begin_stream, close, update
 from jtruth.learning.joint.domains import ByDomain, fit_domains
 from jtruth.learning.joint.hierarchical import Hierarchical, fit_hierarchical
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
@@ -41,8 +43,11 @@ __all__ = [
     "NoiseLayer",
     "OneCoin",
     "Smoothing",
+    "Stream",
     "Welinder",
     "WelinderPriors",
+    "begin_stream",
+    "close",
     "columns_from_labels",
     "columns_from_matrix",
     "confident_joint",
@@ -65,4 +70,7 @@ __all__ = [
     "majority_winner",
     "noise_layer_em",
     "prune",
+    "read_stream",
+    "update",
+    "write_stream",
 ]

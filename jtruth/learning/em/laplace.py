@@ -1,0 +1,165 @@
+"""How well does EM know the labelers? The posterior of prior and matrices as a normal law around its mode.
+
+Every row of a matrix, and the class prior, is softmax(theta): there the posterior is nearly normal even where
+probabilities are small (MacKay 1998), and EM with pseudo-counts a finds the mode of the Dirichlet(a) prior in
+that basis. The curvature is estimated by the products of the scores of the samples (the empirical
+information): with rho the class posterior of a sample to which labeler t gave label k,
+
+    d log p / d theta[t, c, j] = rho[c] (1[j = k] - psi_t[c, j])         d log p / d theta[c] = rho[c] - pi[c]
+
+and a Dirichlet(a) row of total A adds A (diag(psi) - psi psi^T). Nothing is sampled and no sample is visited
+twice, so ten million labels take seconds. Up to `MOST_TOGETHER` parameters they are taken together; beyond,
+each labeler alone, as if the others were known, which leaves little out where each sample is labelled by a
+few of many labelers. Coverage of both is in `benchmarks/streaming.py`. What Gibbs sampling gives
+(`fit_joint`) is better where labels are few or classes hard to tell apart: there the posterior is not normal.
+"""
+
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+from scipy import sparse
+from scipy.linalg import solve_triangular
+from scipy.special import softmax
+
+from jtruth import _host
+from jtruth._random import host_rng
+from jtruth.learning.em.kinds import Kinds, stretches
+from jtruth.learning.em.streaming import Stream, expected_counts, posterior_of
+from jtruth.learning.labeler_draws import LabelerDraws, labeler_draws
+
+MOST_TOGETHER = 2500  # parameters whose joint information matrix is made
+_MOST_ROWS, _PLENTY = 200_000, 1000  # rows that the information is taken from; labels of a labeler there
+_MOST_CELLS, _FEWEST, _MOST = 20_000_000, 200, 1000  # numbers drawn in all, and draws
+
+
+def laplace_draws(
+    state: Stream, key: Any, posterior: Float[np.ndarray, "kinds classes"] | None = None
+) -> LabelerDraws:
+    """Draws of prior and matrices from the normal law around a fitted stream.
+
+    Args:
+        state: fitted with pseudo-counts above 0, which keep every probability off 0.
+        key: of the draws.
+        posterior: class posterior of each row of the state, where it has been computed.
+
+    Raises:
+        ValueError: a pseudo-count of 0.
+    """
+    if min(state.smoothing) <= 0:
+        raise ValueError(
+            f"intervals need pseudo-counts above 0 in every place; these are {tuple(state.smoothing)}. Begin "
+            "with Smoothing(diagonal=2, off_diagonal=1 / (classes - 1), prior=1), the prior of fit_joint"
+        )
+    size, classes = len(state.workers), len(state.classes)
+    num = int(np.clip(_MOST_CELLS // (size * classes**2), _FEWEST, _MOST))
+    together = (size * classes + 1) * classes <= MOST_TOGETHER and not state.closed.num_samples
+    rng = host_rng(key, "normal law of labelers")
+    draw = _draw_together if together else _draw_alone
+    if posterior is None:
+        posterior = posterior_of(state.kinds, state.prior, state.matrices)
+    prior, matrices = draw(state, posterior, num, rng)
+    how = f"the normal law around the mode of EM, {num} draws"
+    how += "" if together else ", each labeler alone, as if the others were known"
+    return labeler_draws(prior, matrices, posterior[state.kind], how, state.warnings)
+
+
+def _draw_together(state: Stream, posterior: np.ndarray, num: int, rng: np.random.Generator):
+    """All parameters with one information matrix."""
+    size, classes = len(state.workers), len(state.classes)
+    rows = np.concatenate([state.matrices.reshape(-1, classes), state.prior[None]])
+    weight = _smoothing(state)
+    kinds, kept = state.kinds, _enough(state, rng)
+    code = kinds.code[stretches((np.cumsum(kinds.length) - kinds.length)[kept], kinds.length[kept])]
+    seen = Kinds(code, kinds.length[kept], kinds.number[kept])
+    information = projected(score_products(seen, posterior[kept], size), rows)
+    information *= kinds.number.sum() / max(seen.number.sum(), 1)
+    for r, total in enumerate(weight):
+        at = slice(r * classes, (r + 1) * classes)
+        information[at, at] += _dirichlet(rows[r], total)
+    factor = np.linalg.cholesky(information)
+    theta = _host.log(rows).reshape(-1, 1) + solve_triangular(factor.T, rng.standard_normal((rows.size, num)))
+    drawn = softmax(theta.T.reshape(num, *rows.shape), axis=2)
+    return drawn[:, -1], drawn[:, :-1].reshape(num, size, classes, classes)
+
+
+def _enough(state: Stream, rng: np.random.Generator) -> np.ndarray:
+    """Rows that the information is taken from: all, unless a random part has plenty of every labeler."""
+    kinds, size = state.kinds, state.kinds.length.size
+    if size > _MOST_ROWS:
+        kept = rng.random(size) < _MOST_ROWS / size
+        labeler = kinds.code[np.repeat(kept, kinds.length)] // len(state.classes)
+        if np.bincount(labeler, minlength=len(state.workers)).min() >= _PLENTY:
+            return np.flatnonzero(kept)
+    return np.arange(size)
+
+
+def _draw_alone(state: Stream, posterior: np.ndarray, num: int, rng: np.random.Generator):
+    """Each labeler's matrix by its own block, and the prior by its own."""
+    size, classes = len(state.workers), len(state.classes)
+    _, products = expected_counts(state.kinds, posterior, size)
+    products = products + state.closed.products
+    weight = _smoothing(state)
+    matrices = np.empty((num, size, classes, classes), np.float32)
+    for t in range(size):
+        moments = np.zeros((classes, classes, classes, classes))  # of rho[c] 1[label k]: [c, k, d, l]
+        for k in range(classes):
+            moments[:, k, :, k] = products[t, k]
+        information = projected(moments.reshape(classes**2, classes**2), state.matrices[t])
+        for c in range(classes):
+            at = slice(c * classes, (c + 1) * classes)
+            information[at, at] += _dirichlet(state.matrices[t, c], weight[t * classes + c])
+        factor = np.linalg.cholesky(information)
+        theta = _host.log(state.matrices[t]).reshape(-1, 1)
+        theta = theta + solve_triangular(factor.T, rng.standard_normal((classes**2, num)))
+        matrices[:, t] = softmax(theta.T.reshape(num, classes, classes), axis=2)
+    mass = state.closed.prior.sum() + state.kinds.number.sum()
+    moment = (state.kinds.number[:, None] * posterior).T @ posterior
+    share = moment / max(state.kinds.number.sum(), 1) * mass  # closed samples are taken to be like open ones
+    if not state.kinds.number.sum():
+        share = np.diag(state.closed.prior)
+    information = projected(share, state.prior[None]) + _dirichlet(state.prior, weight[-1])
+    theta = np.log(state.prior)[:, None] + solve_triangular(
+        np.linalg.cholesky(information).T, rng.standard_normal((classes, num))
+    )
+    return softmax(theta.T, axis=1), matrices
+
+
+def score_products(
+    kinds: Kinds, posterior: Float[np.ndarray, "kinds classes"], num_labelers: int
+) -> Float[np.ndarray, "parameters parameters"]:
+    """sum_i x_i x_i^T: x_i[t, c, k] = rho_i[c] if t gave k to i; x_i[c] = rho_i[c] at the end."""
+    classes, size = posterior.shape[1], kinds.length.size
+    row = np.repeat(np.arange(size), kinds.length)
+    root = np.sqrt(kinds.number)[:, None] * posterior
+    labeler, label = np.divmod(kinds.code, classes)
+    cells = (labeler[:, None] * classes + np.arange(classes)) * classes + label[:, None]
+    last = num_labelers * classes**2 + np.arange(classes)
+    columns = np.concatenate([cells.ravel(), np.tile(last, size)])
+    rows = np.concatenate([np.repeat(row, classes), np.repeat(np.arange(size), classes)])
+    values = np.concatenate([root[row].ravel(), root.ravel()])
+    x = sparse.csr_array((values, (rows, columns)), shape=(size, last[-1] + 1))
+    return (x.T @ x).toarray()
+
+
+def projected(
+    products: Float[np.ndarray, "parameters parameters"], rows: Float[np.ndarray, "rows classes"]
+) -> Float[np.ndarray, "parameters parameters"]:
+    """D M D^T, where D takes x to scores: minus p times its sum, in each row of probabilities p."""
+    shape, found = rows.shape, products
+    for _ in range(2):
+        cube = found.reshape(*shape, -1)
+        found = (cube - rows[:, :, None] * cube.sum(axis=1, keepdims=True)).reshape(rows.size, -1).T
+    return found
+
+
+def _dirichlet(p: Float[np.ndarray, " classes"], total: float) -> Float[np.ndarray, "classes classes"]:
+    """What a Dirichlet prior adds; and 1 in the direction that moves all entries, which softmax forgets."""
+    return total * (np.diag(p) - np.outer(p, p)) + 1.0
+
+
+def _smoothing(state: Stream) -> Float[np.ndarray, " rows"]:
+    """Sum of the pseudo-counts of each row, the prior's last."""
+    classes = len(state.classes)
+    row = state.smoothing.diagonal + (classes - 1) * state.smoothing.off_diagonal
+    return np.append(np.full(len(state.workers) * classes, row), classes * state.smoothing.prior)

@@ -1,0 +1,291 @@
+"""Labels that come day by day: the fit of yesterday, and today's labels, give the fit of today.
+
+`begin_stream` fits Dawid and Skene's model to the first labels; `update` adds labels to what it returned.
+New samples, new labelers and new labels of old samples may come in any order and any number of times. What is
+kept of the samples is what the model needs of them, the distinct rows of labels and how many samples have
+each (`kinds`), so an update ends where a fit of all labels together would: both stop at a fixed point of the
+same EM. It begins at yesterday's parameters instead of majority vote, which is what makes it quick. Where the
+likelihood has several maxima the two may end at different ones; a stream stays with its own.
+
+With many labelers almost every sample is a row of its own, and what is kept grows with the labels. `close`
+forgets the samples: they stay as expected counts of labels at the parameters of that day, as many numbers as
+the matrices have however many they were (the incremental EM of Neal and Hinton 1998, nothing visited again).
+From then on an update takes memory and time by its own labels alone, and answers a little differently from a
+fit of all, since the closed samples never learn what later days teach; `benchmarks/streaming.py` has by how
+much. Labels of a closed sample that come later are taken for those of a new one: close what is finished.
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+from jaxtyping import Float, Int
+from scipy.special import softmax
+
+from jtruth import _host
+from jtruth import _validation as check
+from jtruth.labels import Labels
+from jtruth.learning.em._steps import dawid_skene_em
+from jtruth.learning.em.columns import bucket, columns_from_labels, vote_shares
+from jtruth.learning.em.dawid_skene import MAXIMUM_LIKELIHOOD, Smoothing
+from jtruth.learning.em.kinds import Kinds, merged_kinds, rows_of, stretches
+from jtruth.sampling.checkpoint import digest
+
+_DOUBT = 1e-4  # in yesterday's matrices: what they call impossible, EM could never find possible again
+
+
+class Closed(NamedTuple):
+    """What is left of samples that were forgotten: expected counts at the parameters of that day."""
+
+    matrices: Float[np.ndarray, "labelers classes classes"]  # labels by true class and given label
+    prior: Float[np.ndarray, " classes"]  # samples by class
+    products: Float[np.ndarray, "labelers classes classes classes"]  # by given label: sum of rho[c] rho[d]
+    num_samples: int
+    num_labels: int
+
+
+class Stream(NamedTuple):
+    """All that is known after some days of labels; `update` makes the next one and changes nothing."""
+
+    prior: Float[np.ndarray, " classes"]
+    matrices: Float[np.ndarray, "labelers classes classes"]  # rows: true class; columns: given label
+    log_likelihood: float  # of the labels of samples that are not closed
+    converged: bool
+    num_steps: int  # of the last update
+    warnings: tuple[str, ...]
+    classes: tuple  # names in order of their codes
+    workers: tuple  # id of each labeler
+    tasks: tuple  # id of each sample that is not closed
+    kind: Int[np.ndarray, " samples"]  # which row of `kinds` these samples have
+    kinds: Kinds
+    closed: Closed
+    smoothing: Smoothing
+    batches: tuple[str, ...]  # a digest of each set of labels that was counted
+
+    @property
+    def class_posterior(self) -> Float[np.ndarray, "samples classes"]:
+        """p(y_i = c | labels) of the samples that are not closed, in the order of `tasks`."""
+        return posterior_of(self.kinds, self.prior, self.matrices)[self.kind]
+
+    @property
+    def pseudo_counts(self) -> tuple[Float[np.ndarray, " classes"], Float[np.ndarray, "t classes classes"]]:
+        """What joins the counts of an M step, smoothing and closed samples: of the prior, of the matrices."""
+        own = np.eye(len(self.classes)) > 0
+        rows = np.where(own, self.smoothing.diagonal, self.smoothing.off_diagonal)
+        return self.smoothing.prior + self.closed.prior, rows + self.closed.matrices
+
+    def labels(self) -> Labels:
+        """The labels of the samples that are not closed, in the order of `tasks`."""
+        kinds, classes = self.kinds, len(self.classes)
+        start, length = (np.cumsum(kinds.length) - kinds.length)[self.kind], kinds.length[self.kind]
+        labeler, label = np.divmod(kinds.code[stretches(start, length)], classes)
+        sample = np.repeat(np.arange(length.size, dtype=np.int32), length)
+        found = Labels(sample, labeler, label, length.size, len(self.workers), classes)
+        return found.with_names(tasks=self.tasks, workers=self.workers, classes=self.classes)
+
+    def noise_model(self) -> Any:
+        """The matrices as `jtruth.noise.ConfusionMatrices`, the form that testing and training take."""
+        from jtruth.noise import ConfusionMatrices
+
+        return ConfusionMatrices(self.matrices)
+
+
+def begin_stream(
+    labels: Labels, *, smoothing: Smoothing = MAXIMUM_LIKELIHOOD, max_steps: int = 10_000, tol: float = 1e-8
+) -> Stream:
+    """The first day: a fit of these labels by EM from majority vote, as `fit_dawid_skene` would.
+
+    Args:
+        labels: with the names of tasks and workers, by which later labels are known to be of the same.
+        smoothing, max_steps, tol: as in `fit_dawid_skene`; the smoothing holds for all later days.
+
+    Raises:
+        ValueError: no label at all, or no names.
+    """
+    classes = labels.num_classes
+    none = np.zeros((0, classes, classes))
+    nothing = Closed(none, np.zeros(classes), np.zeros((0, *[classes] * 3)), 0, 0)
+    empty = Kinds(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.int64))
+    fresh = Stream(
+        np.full(classes, 1 / classes), none, 0.0, False, 0, (), labels.class_names, (), (),
+        np.zeros(0, np.int64), empty, nothing, smoothing, (),
+    )  # fmt: skip
+    return update(fresh, labels, max_steps=max_steps, tol=tol)
+
+
+def update(state: Stream, new_labels: Labels, *, max_steps: int = 10_000, tol: float = 1e-8) -> Stream:
+    """Add labels and fit again, from the parameters of `state`.
+
+    Args:
+        state: of `begin_stream`, `update`, `close` or `read_stream`.
+        new_labels: of the same classes; tasks and workers are known by their names.
+        max_steps, tol: as in `fit_dawid_skene`.
+
+    Raises:
+        ValueError: other classes; these very labels were counted before; a worker labelled a task that he
+            has labelled; no names. The state is as it was.
+
+    >>> monday = Labels.from_long("aabbcc", "xyxyxy", [0, 0, 1, 1, 0, 1])
+    >>> tuesday = Labels.from_long("abcddd", "zzzxyz", [0, 1, 1, 1, 1, 1], num_classes=2)
+    >>> state = update(begin_stream(monday), tuesday)
+    >>> state.tasks, state.workers, state.matrices.shape, state.converged
+    (('a', 'b', 'c', 'd'), ('x', 'y', 'z'), (3, 2, 2), True)
+    """
+    mark = _checked(state, new_labels, max_steps, tol)
+    state = _joined(state, new_labels)
+    size, classes = len(state.workers), len(state.classes)
+    padded = bucket(size)
+    columns, _ = columns_from_labels(state.kinds.labels(size, classes), num_labelers=padded, merge=False)
+    weight = np.zeros_like(columns.weight)
+    weight[: state.kinds.number.size] = state.kinds.number
+    columns = columns._replace(weight=weight)
+    start = vote_shares(columns, classes, np.ones(padded))
+    if state.batches:
+        likely = (1 - _DOUBT) * state.matrices + _DOUBT / classes
+        start[: state.kinds.number.size] = posterior_of(state.kinds, state.prior, likely)
+    pseudo_prior, rows = state.pseudo_counts
+    pseudo_matrices = np.zeros((padded, classes, classes))
+    pseudo_matrices[:size] = rows
+    with jax.enable_x64(True):
+        found = dawid_skene_em(columns, start, pseudo_prior, pseudo_matrices, max_steps=max_steps, tol=tol)
+        if drop := float(found.largest_drop):
+            raise RuntimeError(f"an EM step lowered the objective by {drop:.3g}: this is a fault in jtruth")
+        state = state._replace(
+            prior=np.asarray(found.prior),
+            matrices=np.asarray(found.matrices)[:size],
+            log_likelihood=float(found.log_likelihood),
+            converged=bool(found.converged),
+            num_steps=int(found.num_steps),
+            batches=(*state.batches, mark),
+        )
+    doubt = f"EM did not converge in {state.num_steps} steps; raise max_steps"
+    return state._replace(warnings=() if state.converged else (doubt,))
+
+
+def close(state: Stream) -> Stream:
+    """Forget the samples, keep what they say of labelers and classes at the parameters of today."""
+    posterior = posterior_of(state.kinds, state.prior, state.matrices)
+    counts, products = expected_counts(state.kinds, posterior, len(state.workers))
+    old, number = state.closed, state.kinds.number
+    closed = Closed(
+        old.matrices + counts,
+        old.prior + number @ posterior,
+        old.products + products,
+        old.num_samples + int(number.sum()),
+        old.num_labels + int(number @ state.kinds.length),
+    )
+    empty = Kinds(state.kinds.code[:0], state.kinds.length[:0], number[:0])
+    return state._replace(tasks=(), kind=state.kind[:0], kinds=empty, closed=closed)
+
+
+def posterior_of(kinds: Kinds, prior: np.ndarray, matrices: np.ndarray) -> Float[np.ndarray, "kinds classes"]:
+    """p(class | labels) of each row."""
+    labels = kinds.labels(len(matrices), prior.size)
+    joint = _host.labels_log_likelihood(matrices, *labels.arrays, labels.num_samples) + _host.log(prior)
+    return softmax(joint, axis=1)
+
+
+def expected_counts(
+    kinds: Kinds, posterior: Float[np.ndarray, "kinds classes"], num_labelers: int
+) -> tuple[
+    Float[np.ndarray, "labelers classes classes"], Float[np.ndarray, "labelers classes classes classes"]
+]:
+    """For each labeler and label k: the sum of rho[c] as [t, c, k], and of rho[c] rho[d] as [t, k, c, d]."""
+    classes = posterior.shape[1]
+    row, size = np.repeat(np.arange(kinds.length.size), kinds.length), num_labelers * classes
+    mass = kinds.number[:, None] * posterior
+    counts, products = np.empty((size, classes)), np.empty((size, classes, classes))
+    for c in range(classes):
+        counts[:, c] = np.bincount(kinds.code, mass[row, c], size)
+        for d in range(c, classes):
+            products[:, c, d] = np.bincount(kinds.code, (mass[:, c] * posterior[:, d])[row], size)
+            products[:, d, c] = products[:, c, d]
+    shape = (num_labelers, classes, classes)
+    return counts.reshape(shape).swapaxes(1, 2), products.reshape(*shape, classes)
+
+
+def _checked(state: Stream, new: Labels, max_steps: int, tol: float) -> str:
+    """Refuse labels that cannot be added; their digest."""
+    if not new.num_labels:
+        raise ValueError("new_labels holds no label at all, so there is nothing to add")
+    if new.tasks is None or new.workers is None:
+        raise ValueError("labels that come later are known by names: give tasks and workers (with_names)")
+    if tuple(new.class_names) != tuple(state.classes):
+        raise ValueError(
+            f"the classes of new_labels are {check.quoted(new.class_names, 8)}, those of the state "
+            f"{check.quoted(state.classes, 8)}: read the labels with classes={list(state.classes)!r}"
+        )
+    for what, mine, theirs in (("tasks", state.tasks, new.tasks), ("workers", state.workers, new.workers)):
+        if mine and isinstance(mine[0], str) != isinstance(theirs[0], str):
+            kinds = type(mine[0]).__name__, type(theirs[0]).__name__
+            raise ValueError(
+                f"{what} are {kinds[0]} in the state and {kinds[1]} in new_labels ({theirs[0]!r})"
+            )
+    if max_steps < 1 or not tol >= 0:
+        raise ValueError(f"need max_steps >= 1, tol >= 0; got {max_steps}, {tol}")
+    mark = digest(new.tasks, new.workers, *new.entries())
+    if mark in state.batches:
+        raise ValueError(
+            "these very labels were counted before (set "
+            f"{state.batches.index(mark) + 1} of {len(state.batches)}); nothing was added"
+        )
+    return mark
+
+
+def _joined(state: Stream, new: Labels) -> Stream:
+    """The state with new labels in its rows, and first matrices for new labelers."""
+    classes, place = len(state.classes), {name: t for t, name in enumerate(state.workers)}
+    code_of = np.array([place.setdefault(name, len(place)) for name in new.workers or ()])
+    workers = tuple(place)
+    place = {name: i for i, name in enumerate(state.tasks)}
+    sample_of = np.array([place.setdefault(name, len(place)) for name in new.tasks or ()])
+    tasks, known = tuple(place), len(state.tasks)
+    sample, labeler, label = new.entries()
+    touched = rows_of(Labels(sample, code_of[labeler], label, new.num_samples, len(workers), classes))
+    old = np.append(state.kind, -1)[np.minimum(sample_of, known)]
+    rows = _with_old(state, touched, old, len(workers), new)
+    kinds = state.kinds
+    number = kinds.number - np.bincount(old[old >= 0], minlength=kinds.number.size)
+    both = Kinds(*(np.concatenate(pair) for pair in zip(kinds._replace(number=number), rows, strict=True)))
+    merged, row = merged_kinds(both)
+    kind = np.full(len(tasks), -1, np.int64)
+    kind[:known] = row[state.kind]
+    kind[sample_of] = row[kinds.length.size :]
+    more = len(workers) - len(state.workers)
+    closed = state.closed._replace(
+        matrices=np.pad(state.closed.matrices, ((0, more), (0, 0), (0, 0))),
+        products=np.pad(state.closed.products, ((0, more), *[(0, 0)] * 3)),
+    )
+    matrices = np.concatenate([state.matrices, np.broadcast_to(_newcomer(state), (more, classes, classes))])
+    return state._replace(
+        workers=workers, tasks=tasks, kind=kind, kinds=merged, closed=closed, matrices=matrices
+    )
+
+
+def _with_old(state: Stream, new: Kinds, old: np.ndarray, num_labelers: int, labels: Labels) -> Kinds:
+    """Rows of new labels joined with the labels that their samples had (row `old` of the state, -1: none)."""
+    kinds, classes = state.kinds, len(state.classes)
+    start, again = np.cumsum(kinds.length) - kinds.length, np.flatnonzero(old >= 0)
+    had = kinds.code[stretches(start[old[again]], kinds.length[old[again]])]
+    row_had = np.repeat(again, kinds.length[old[again]])
+    row_new = np.repeat(np.arange(new.length.size), new.length)
+    pair = row_new * num_labelers + new.code // classes
+    twice = np.flatnonzero(np.isin(pair, row_had * num_labelers + had // classes))
+    if twice.size:
+        task = labels.tasks[row_new[twice[0]]] if labels.tasks else row_new[twice[0]]
+        raise ValueError(
+            f"{twice.size} labels are of tasks that their worker has labelled in the state, the first of "
+            f"task {task!r}; take them out, or begin anew with all labels"
+        )
+    row, code = np.concatenate([row_new, row_had]), np.concatenate([new.code, had])
+    order = np.argsort(row * (num_labelers * classes) + code, kind="stable")
+    length = np.bincount(row, minlength=new.length.size).astype(np.int32)
+    return Kinds(code[order], length, new.number)
+
+
+def _newcomer(state: Stream) -> Float[np.ndarray, "classes classes"]:
+    """What is thought of a labeler whom nobody knows yet: the mean matrix; near the diagonal on day one."""
+    classes = len(state.classes)
+    if not len(state.matrices):
+        return _host.diagonal_rows(classes, 0.7, 0.3)
+    return state.matrices.mean(axis=0)

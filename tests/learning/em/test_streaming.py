@@ -1,0 +1,210 @@
+"""Labels day by day: the fit of all labels together, a file that holds it, and what is refused."""
+
+import numpy as np
+import pytest
+
+from jtruth.labels import Labels
+from jtruth.learning import Smoothing, begin_stream, close, fit_dawid_skene, read_stream, update, write_stream
+from jtruth.learning.em.kinds import Kinds, merged_kinds, rows_of
+from jtruth.learning.em.laplace import laplace_draws, projected, score_products
+from jtruth.learning.em.streaming import expected_counts, posterior_of
+
+C, PRIOR = 3, Smoothing(2.0, 0.5, 1.0)
+
+
+def crowd(seed=0, size=240, labelers=6):
+    """Entries (task, worker, label, day): tasks get late labels; the last worker comes on the last day."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, C, size)
+    z = np.where(rng.random((size, labelers)) < 0.7, y[:, None], rng.integers(0, C, (size, labelers)))
+    task, worker = np.nonzero(rng.random(z.shape) < 0.7)
+    day = np.clip(task // 80 + rng.integers(0, 2, task.size), 0, 2)
+    return task, worker, z[task, worker], np.where(worker == labelers - 1, 2, day)
+
+
+def named(entries, which, **options):
+    task, worker, label = (a[which] for a in entries[:3])
+    ids = [f"q{i}" for i in task], [f"w{t}" for t in worker]
+    return Labels.from_long(*ids, label, num_classes=C, **options)
+
+
+@pytest.fixture(scope="module")
+def entries():
+    return crowd()
+
+
+def by_day(entries, smoothing):
+    state = begin_stream(named(entries, entries[3] == 0), smoothing=smoothing, tol=1e-11)
+    for day in (1, 2):
+        state = update(state, named(entries, entries[3] == day), tol=1e-11)
+    return state
+
+
+@pytest.fixture(scope="module")
+def stream(entries):
+    return by_day(entries, PRIOR)
+
+
+@pytest.mark.parametrize("smoothing", [Smoothing(), PRIOR])
+def test_days_end_where_all_labels_together_do(entries, stream, smoothing):
+    state = stream if smoothing is PRIOR else by_day(entries, smoothing)
+    every = named(entries, slice(None), tasks=state.tasks, workers=state.workers)
+    batch = fit_dawid_skene(every, smoothing=smoothing, tol=1e-11)
+    assert state.converged and batch.converged
+    np.testing.assert_allclose(state.prior, batch.prior, atol=1e-6)
+    np.testing.assert_allclose(state.matrices, batch.matrices, atol=1e-6)
+    np.testing.assert_allclose(state.class_posterior, batch.class_posterior, atol=1e-6)
+    assert state.log_likelihood == pytest.approx(batch.log_likelihood, abs=1e-6)
+    for mine, theirs in zip(state.labels().padded(), every.padded(), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    assert state.kinds.number.sum() == len(state.tasks) == 240
+
+
+def test_rows_are_merged_as_by_comparing_them_one_by_one(entries):
+    """Against a dictionary of tuples; rows of number 0 go, and two rows of one hash stay two rows."""
+    rows = rows_of(named(entries, slice(None)))._replace(number=np.arange(240) % 3)
+    start = np.cumsum(rows.length) - rows.length
+    wanted: dict = {}
+    for at, length, number in zip(start, rows.length, rows.number, strict=True):
+        key = tuple(rows.code[at : at + length])
+        wanted[key] = wanted.get(key, 0) + number
+    merged, new = merged_kinds(rows)
+    start = np.cumsum(merged.length) - merged.length
+    found = {
+        tuple(merged.code[s : s + k]): n for s, k, n in zip(start, merged.length, merged.number, strict=True)
+    }
+    assert found == {key: n for key, n in wanted.items() if n}
+    for row in np.flatnonzero(rows.number):
+        assert merged.length[new[row]] == rows.length[row]
+    ties = Kinds(np.array([0, 1, 0, 2], np.int32), np.array([2, 2]), np.array([1, 1]))
+    assert merged_kinds(ties)[0].length.tolist() == [2, 2]
+
+
+def test_a_labeler_whose_row_was_certain_can_still_surprise(entries):
+    """Without pseudo-counts an exact 0 of yesterday must not be one forever."""
+    task = np.repeat(np.arange(40), 3)
+    worker, truth = np.tile(np.arange(3), 40), np.repeat(np.arange(40) % 2, 3)
+    first = named((task, worker, truth), slice(None))
+    wrong = np.where((worker == 0) & (task % 4 == 0), 1 - truth, truth)
+    state = begin_stream(first)
+    assert state.matrices[0, 0, 1] == 0
+    state = update(state, named((task + 40, worker, wrong), slice(None)))
+    assert state.matrices[0, 0, 1] == pytest.approx(0.25, abs=1e-3)
+
+
+def test_closed_samples_stay_as_the_counts_of_the_last_m_step(stream):
+    """Their counts give the matrices back, and with one new sample the fixed point that plain loops find."""
+    state = close(stream)
+    prior_counts, counts = state.pseudo_counts
+    assert state.tasks == () and state.kinds.code.size == 0 and state.closed.num_samples == 240
+    np.testing.assert_allclose(counts / counts.sum(axis=2, keepdims=True), stream.matrices, atol=1e-8)
+    np.testing.assert_allclose(prior_counts / prior_counts.sum(), stream.prior, atol=1e-8)
+    after = update(state, one_more(), tol=1e-11)
+    rho = np.ones(C) / C
+    for _ in range(200):
+        psi = counts.copy()
+        for t in range(6):
+            psi[t, :, 0] += rho
+        psi /= psi.sum(axis=2, keepdims=True)
+        prior = (prior_counts + rho) / (prior_counts + rho).sum()
+        rho = prior * psi[:, :, 0].prod(axis=0)
+        rho /= rho.sum()
+    np.testing.assert_allclose(after.matrices, psi, atol=1e-9)
+    np.testing.assert_allclose(after.class_posterior, rho[None], atol=1e-9)
+
+
+def one_more():
+    return Labels.from_long(["new"] * 6, [f"w{t}" for t in range(6)], [0] * 6, num_classes=C)
+
+
+def test_the_file_holds_the_state_and_refuses_others(tmp_path, entries, stream):
+    path = tmp_path / "state"
+    write_stream(path, stream)
+    back = read_stream(path)
+    assert back._replace(kinds=0, closed=0, kind=0, prior=0, matrices=0) == stream._replace(
+        kinds=0, closed=0, kind=0, prior=0, matrices=0
+    )
+    after = [update(state, one_more()) for state in (back, stream)]
+    np.testing.assert_array_equal(after[0].matrices, after[1].matrices)
+    with np.load(path) as stored:
+        arrays = dict(stored)
+    arrays["matrices"] = arrays["matrices"] + 1e-9
+    np.savez(tmp_path / "changed.npz", **arrays)
+    with pytest.raises(ValueError, match=r"changed.npz was changed after it was written"):
+        read_stream(tmp_path / "changed.npz")
+    np.savez(tmp_path / "other.npz", a=np.zeros(2))
+    with pytest.raises(ValueError, match="is no state of a stream of labels"):
+        read_stream(tmp_path / "other.npz")
+    with pytest.raises(ValueError, match="begin_stream makes the first state"):
+        read_stream(tmp_path / "nowhere")
+
+
+def test_what_is_refused(entries, stream):
+    with pytest.raises(ValueError, match=r"counted before \(set 2 of 3\); nothing was added"):
+        update(stream, named(entries, entries[3] == 1))
+    with pytest.raises(ValueError, match=r"classes of new_labels are .* those of the state"):
+        update(stream, Labels.from_long(["q0"], ["w0"], [1], num_classes=2))
+    with pytest.raises(ValueError, match="their worker has labelled in the state, the first of task 'q"):
+        update(stream, named(entries, np.arange(3)))
+    with pytest.raises(ValueError, match="known by names"):
+        update(stream, Labels.from_matrix([[0, 1]], C))
+    with pytest.raises(ValueError, match="tasks are str in the state and int in new_labels"):
+        update(stream, Labels.from_long([5], ["w0"], [1], num_classes=C))
+    with pytest.raises(ValueError, match="no label at all"):
+        update(stream, Labels.from_matrix([[-1]], C, allow_unlabelled=True))
+
+
+def test_scores_against_differences_of_the_likelihood(entries, stream):
+    """The information matrix from scores by central differences of log p(row), row by row."""
+    size = len(stream.workers)
+    rows = np.concatenate([stream.matrices.reshape(-1, C), stream.prior[None]])
+    theta = np.log(rows)
+    start = np.cumsum(stream.kinds.length) - stream.kinds.length
+
+    def log_p(theta, code):
+        p = np.exp(theta - np.log(np.exp(theta).sum(axis=1, keepdims=True)))
+        joint = [p[-1, c] * np.prod([p[(k // C) * C + c, k % C] for k in code]) for c in range(C)]
+        return np.log(sum(joint))
+
+    wanted = np.zeros((rows.size, rows.size))
+    for at, length, number in zip(start, stream.kinds.length, stream.kinds.number, strict=True):
+        code, score = stream.kinds.code[at : at + length], np.zeros(rows.size)
+        used = np.unique(np.concatenate([k // C * C + np.arange(C) for k in code] + [[size * C]]))
+        for r in used:
+            for k in range(C):
+                step = np.zeros_like(theta)
+                step[r, k] = 1e-5
+                score[r * C + k] = (log_p(theta + step, code) - log_p(theta - step, code)) / 2e-5
+        wanted += number * np.outer(score, score)
+    posterior = posterior_of(stream.kinds, stream.prior, stream.matrices)
+    found = projected(score_products(stream.kinds, posterior, size), rows)
+    np.testing.assert_allclose(found, wanted, atol=1e-6)
+    _, products = expected_counts(stream.kinds, posterior, size)
+    again = score_products(stream.kinds, posterior, size)
+    for t in range(size):  # the blocks that are used where labelers are taken alone
+        block = again[t * C**2 : (t + 1) * C**2, t * C**2 : (t + 1) * C**2].reshape(C, C, C, C)
+        np.testing.assert_allclose(block[:, 1, :, 1], products[t, 1], atol=1e-9)
+        np.testing.assert_allclose(block[:, 1, :, 2], 0, atol=1e-9)
+
+
+def test_intervals_of_em_are_those_of_gibbs_where_labels_are_many():
+    """800 samples, 5 labelers: sds within a fifth of the sampler's, means within half an sd."""
+    from jtruth.learning import fit_joint
+
+    task, worker, label, _ = crowd(3, size=800, labelers=5)
+    labels = named((task, worker, label), slice(None))
+    state = begin_stream(labels, smoothing=PRIOR)
+    quick = laplace_draws(state, 0)
+    full = fit_joint(labels, key=0, diagonal=2.0, off_diagonal_total=1.0)
+    place = [labels.workers.index(name) for name in state.workers]
+    ratio = quick.labeler_accuracy.std(axis=0) / full.labeler_accuracy.std(axis=0)[place]
+    assert (np.abs(ratio - 1) < 0.2).all()
+    off = quick.labeler_accuracy.mean(axis=0) - full.labeler_accuracy.mean(axis=0)[place]
+    assert np.abs(off / full.labeler_accuracy.std(axis=0)[place]).max() < 0.5
+    alone = laplace_draws(close(state), 0)
+    assert (
+        "alone" in alone.how
+        and (alone.labeler_accuracy.std(axis=0) < 1.1 * quick.labeler_accuracy.std(axis=0)).all()
+    )
+    with pytest.raises(ValueError, match="intervals need pseudo-counts above 0"):
+        laplace_draws(state._replace(smoothing=Smoothing()), 0)
