@@ -1,9 +1,9 @@
 """`jtruth labelers`: how good is each labeler?"""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -32,8 +32,43 @@ class Known:
         check_writable("--save", self.save)
 
 
+@dataclass(frozen=True)
+class Engine:
+    """How the labelers are learned."""
+
+    fast: Annotated[
+        bool, typer.Option("--fast", help="EM and the normal law around it: millions of labels in seconds.")
+    ] = False
+    update: Annotated[
+        Path | None,
+        typer.Option(
+            "--update", help="State of a stream of labels (begun if there is none): add LABELS, as --fast."
+        ),
+    ] = None
+    model: Annotated[
+        str | None, typer.Option("--model", help="An annotation model by NUTS, as in `jtruth models`.")
+    ] = None
+
+    def __post_init__(self) -> None:
+        check_writable("--update", self.update)
+        chosen = [name for name in ("fast", "update", "model") if getattr(self, name)]
+        if self.model is not None and len(chosen) > 1:
+            raise ValueError(f"--model and --{chosen[0]} are two ways to learn the labelers: choose one")
+
+    @property
+    def chosen(self) -> bool:
+        """Whether it is another one than Gibbs sampling."""
+        return self.fast or self.update is not None or self.model is not None
+
+
 def labelers(
-    source: LabelsFile, known: Known, draws: Draws, columns: Columns, beside: Beside, output: Reported
+    source: LabelsFile,
+    known: Known,
+    engine: Engine,
+    draws: Draws,
+    columns: Columns,
+    beside: Beside,
+    output: Reported,
 ) -> None:
     """Each labeler's accuracy and confusion matrix with intervals, worst first."""
     import jax
@@ -43,17 +78,70 @@ def labelers(
     from jtruth.evaluation import evaluate_labelers
 
     one_stdin(source.file, known.gold)
-    with progress("sweeps") as advance:
-        given = Given(read_bytes(source.file), columns, beside)
-        labels = labels_of(given.file, columns, (known.gold,))
-        report = evaluate_labelers(
-            labels, gold=gold_of(known.gold, labels, given), level=draws.level,
-            order=None if known.order is None else order_of(known.order, given, labels),
-            key=jax.random.key(draws.seed), progress=advance,
-        )  # fmt: skip
+    if engine.chosen:
+        report, labels = _by_engine(source, known, engine, draws, columns)
+    else:
+        with progress("sweeps") as advance:
+            given = Given(read_bytes(source.file), columns, beside)
+            labels = labels_of(given.file, columns, (known.gold,))
+            report = evaluate_labelers(
+                labels, gold=gold_of(known.gold, labels, given), level=draws.level,
+                order=None if known.order is None else order_of(known.order, given, labels),
+                key=jax.random.key(draws.seed), progress=advance,
+            )  # fmt: skip
     if known.consensus is not None:
         write_table(known.consensus, *report.consensus(labels))
     if known.save is not None:
-        written = json.dumps(report.noise_dict(), indent=1, allow_nan=False)
+        workers = labels.workers or tuple(range(len(report.rows)))
+        written = json.dumps(report.noise_dict(workers), indent=1, allow_nan=False)
         known.save.write_text(written + "\n", encoding="utf-8")
     output.give_page(str(report), report.to_dict(), report.page, draws.seed)
+
+
+def _by_engine(
+    source: LabelsFile, known: Known, engine: Engine, draws: Draws, columns: Columns
+) -> tuple[Any, Any]:
+    """The report of another engine, and the labels (or the stream) that it is of."""
+    from jtruth.cli.reading import labels_of
+    from jtruth.evaluation.other_labelers import labelers_by_model, quick_labelers
+
+    if known.gold is not None or known.order is not None:
+        name = "gold" if known.gold is not None else "order"
+        raise ValueError(
+            f"--{name} is for Gibbs sampling: leave out --fast, --update and --model, or --{name}"
+        )
+    options: dict[str, Any] = {"key": draws.seed, "level": draws.level}
+    if engine.update is not None:
+        return _updated(source, engine.update, columns, options)
+    labels = labels_of(source.file, columns)
+    if engine.model is not None:
+        with progress("steps of the model") as advance:
+            from jtruth.sampling import NutsSettings
+
+            settings = NutsSettings(progress=advance)
+            return labelers_by_model(labels, engine.model, settings=settings, **options), labels
+    return quick_labelers(labels, **options), labels
+
+
+def _updated(source: LabelsFile, path: Path, columns: Columns, options: dict[str, Any]) -> tuple[Any, Any]:
+    """Labels added to a state; the file is written when the report stands."""
+    from jtruth.cli.reading import labels_of
+    from jtruth.evaluation.other_labelers import quick_labelers, the_prior
+    from jtruth.learning.em.stream_file import read_stream, write_stream
+    from jtruth.learning.em.streaming import begin_stream, update
+
+    if path.exists():
+        old = read_stream(path)
+        labels = labels_of(source.file, columns, classes=old.classes)
+        state = update(old, labels)
+        how = f"EM went on from the state in {state.num_steps} steps"
+    else:
+        labels = labels_of(source.file, columns)
+        state = begin_stream(labels, smoothing=the_prior(labels.num_classes))
+        how = f"there was no file {path.name}, so this is the first set"
+    report = quick_labelers(state, **options)
+    said = (
+        f"{labels.num_labels} labels added, {len(state.batches)} sets in all, {len(state.tasks)} tasks; {how}"
+    )
+    write_stream(path, state)
+    return replace(report, warnings=(said, *labels.notes, *report.warnings)), state.labels()

@@ -45,9 +45,22 @@ def one_stdin(*paths: Path | None) -> None:
         raise ValueError("only one file can be '-': standard input is read once")
 
 
-def labels_of(file: Path | File, columns: Columns, beside: tuple[Path | None, ...] = ()) -> Labels:
-    """The labels of a file; columns of it that are predictions or gold (`beside`) are no labelers."""
-    classes = None if columns.classes is None else [name.strip() for name in columns.classes.split(",")]
+def labels_of(
+    file: Path | File,
+    columns: Columns,
+    beside: tuple[Path | None, ...] = (),
+    classes: Sequence[str] | None = None,
+) -> Labels:
+    """The labels of a file; columns of it that are predictions or gold (`beside`) are no labelers.
+
+    `classes` are known from elsewhere; what `--classes` says must be the same.
+    """
+    typed = None if columns.classes is None else [name.strip() for name in columns.classes.split(",")]
+    if classes is not None and typed is not None and list(classes) != typed:
+        raise ValueError(
+            f"--classes {columns.classes}: the state has {', '.join(classes)}; leave --classes out"
+        )
+    classes = typed if classes is None else classes
     leave_out = tuple(name for path in beside if (name := column_of(path)) is not None)
     return read_labels(
         file, task=columns.task, worker=columns.worker, label=columns.label, sep=columns.sep,

@@ -9,6 +9,7 @@ from jtruth.evaluation.compared import Comparison
 from jtruth.evaluation.consensus_report import Consensus, consensus
 from jtruth.evaluation.gold.shares import Prevalence, prevalence
 from jtruth.evaluation.labelers import LabelerReport, evaluate_labelers
+from jtruth.evaluation.other_labelers import labelers_by_model, quick_labelers
 from jtruth.evaluation.result import Assumption, Check, Evaluation
 from jtruth.evaluation.score_result import ScoreEvaluation
 from jtruth.evaluation.scores import evaluate_scores
@@ -32,6 +33,8 @@ __all__ = [
     "evaluate_labelers",
     "evaluate_scores",
     "labeler_agreement",
+    "labelers_by_model",
     "metric_posterior",
     "prevalence",
+    "quick_labelers",
 ]

@@ -31,6 +31,8 @@ from jtruth.evaluation.consensus_report import consensus_table
 from jtruth.evaluation.gold.answer import labels_posterior
 from jtruth.evaluation.gold.labelers import pooled_shares, right_shares
 from jtruth.evaluation.inputs import read_gold, read_labelled
+from jtruth.evaluation.labeler_behaviour import with_behaviour
+from jtruth.evaluation.labeler_rows import saved_draws
 from jtruth.evaluation.labelers_text import labelers_text
 from jtruth.evaluation.page import labelers_page
 from jtruth.evaluation.result import Check
@@ -39,6 +41,7 @@ from jtruth.inspection import Finding, suspicions
 from jtruth.labels import Labels
 from jtruth.learning.joint.guard import check_identified
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
+from jtruth.learning.labeler_draws import LabelerDraws
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Estimate
 from jtruth.stats.regions import check_level
@@ -64,7 +67,7 @@ class LabelerReport:
     rows: tuple[dict[str, Any], ...]  # worker, num_labels, accuracy, low, high, ...: see to_dict
     prior: tuple[float, ...]
     warnings: tuple[str, ...]
-    posterior: JointPosterior  # of independent errors, gold clamped
+    posterior: JointPosterior | LabelerDraws  # of independent errors, gold clamped
     checks: tuple[Check, ...] = ()
     assumed: tuple[str, ...] = ()  # what the numbers rest on, a sentence each
     suspicious: tuple[Finding, ...] = ()  # what is odd in the labels, as `inspect_labels` finds it
@@ -90,10 +93,13 @@ class LabelerReport:
             "warnings": list(self.warnings),
         }
 
-    def noise_dict(self) -> dict[str, Any]:
-        """Mean error rates and prior as `read_noise` (and `--noise`) takes them.
+    def noise_dict(self, workers: Any = None) -> dict[str, Any]:
+        """Error rates and prior as `read_noise` (and `--noise`) takes them: means, and draws beside them.
 
-        Whoever takes them for known forgets how well they are known: intervals become narrower.
+        Whoever takes the means for known forgets how well they are known: intervals become narrower.
+
+        Args:
+            workers: names of the labelers in the order of `posterior`; left out, no draws are written.
 
         Raises:
             ValueError: labels that determine nothing.
@@ -101,7 +107,10 @@ class LabelerReport:
         if not self.rows:
             raise ValueError("these labels do not determine error rates: there is nothing to save")
         matrices = {row["worker"]: row["confusion_matrix"]["mean"] for row in self.rows}
-        return {"classes": list(self.classes), "prior": list(self.prior), "confusion_matrices": matrices}
+        found = {"classes": list(self.classes), "prior": list(self.prior), "confusion_matrices": matrices}
+        if workers is None:
+            return found
+        return found | {"draws": saved_draws(self.posterior, list(map(str, workers)))}
 
     def consensus(self, labels: Labels) -> tuple[list[str], list[list[Any]]]:
         """Header and rows of a table: each task's most probable class and its class probabilities."""
@@ -137,7 +146,8 @@ def evaluate_labelers(
         gold: (samples,) known classes, -1 where unknown; or a Series or dict by task id. A random part of all
             samples. They correct the answer; `right_by_gold` is what they say without any model, by PPI++ or,
             below five labels of known truth, by counting (`jtruth.evaluation.gold.labelers`).
-        order: (samples,) when each sample was labelled, on any scale; adds a check for labelers who change.
+        order: (samples,) when each sample was labelled, on any scale; adds a check for labelers who change,
+            and to each row the probability that its labeler did, and when.
         target: "in-sample", the share of the labels given that are right, or "population", the chance that a
             label for a new sample is right (without gold).
         level: probability of the intervals.
@@ -167,6 +177,11 @@ def evaluate_labelers(
     )  # fmt: skip
     how = _Asked(labels, known, named, target, level, key)
     rows = _rows(how, found, fit)
+    if fit.usable:
+        rows, behaviour = with_behaviour(
+            rows, labels, prior, fit.mean_matrices, when, known if named else None
+        )
+        odd = (*behaviour, *odd)
     said_of = nobody_judged(labels)
     return LabelerReport(
         level, names, rows, tuple(prior.tolist()), (*warnings, *(() if named else (ONLY_GOLD,))), fit, checks,

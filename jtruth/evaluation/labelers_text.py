@@ -52,7 +52,7 @@ def labelers_text(d: dict[str, Any]) -> str:
 
 def _range(d: dict[str, Any]) -> list[str]:
     """Which assumptions the ranges are hulls of."""
-    if d["interval_kind"] != "sensitivity range":
+    if not _is_range(d):
         return []
     return ["each range: " + "; ".join(a["sentence"] for a in d["assumptions"])]
 
@@ -80,19 +80,19 @@ def _table(d: dict[str, Any]) -> list[str]:
     rows, classes = d["labelers"], d["classes"]
     width = max(6, *(len(plain(r["worker"])) for r in rows))
     columns = "  ".join(f"{plain(c)[:14]:>14}" for c in classes)
-    more = "" if _has_gold(d) else f"; {PREDICTIVE}"
+    more = f"; {PREDICTIVE}" if _is_range(d) else ""
     what = f"labeler, accuracy [interval]{more}; labels, and chance to be right when the class is"
-    wide = "" if _has_gold(d) else f"  {'':<12}"
+    wide = f"  {'':<12}" if _is_range(d) else ""
     lines = [what, f"{'':>{width}}  {'':>4} {'':<12}{wide} {'labels':>6}  {columns}"]
-    shown = [_line(r, width, len(classes), not _has_gold(d)) for r in rows]
+    shown = [_line(r, width, len(classes), _is_range(d)) for r in rows]
     if len(rows) <= _SHOWN + _LAST:
         return lines + shown
     left = f"{'...':>{width}}  {len(rows) - _SHOWN - _LAST} more labelers in the JSON"
     return [*lines, *shown[:_SHOWN], left, *shown[-_LAST:]]
 
 
-def _has_gold(d: dict[str, Any]) -> bool:
-    return d["interval_kind"] == "pooled interval"
+def _is_range(d: dict[str, Any]) -> bool:
+    return d["interval_kind"] == "sensitivity range"
 
 
 def _line(r: dict[str, Any], width: int, classes: int, expected: bool) -> str:

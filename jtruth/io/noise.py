@@ -12,6 +12,7 @@ from jtruth._validation.text import read_bytes
 from jtruth.labels import Labels
 
 _KINDS = ("confusion_matrices", "symmetric", "fallibility", "model")
+_BESIDE = {"fallibility": {"difficulty"}, "confusion_matrices": {"draws"}}
 
 
 def read_noise(path: str | PathLike, labels: Labels) -> dict[str, Any]:
@@ -25,11 +26,14 @@ def read_noise(path: str | PathLike, labels: Labels) -> dict[str, Any]:
         {"model": "SharedErrors", ...}                      any model, with the parameters of its `to_dict`
 
     and optionally "classes", the class names in the order of the rows and columns, and "prior", the class
-    probabilities in that order. Every worker (task) of `labels` must be there; others are ignored.
+    probabilities in that order. Beside confusion matrices "draws" may hold posterior draws of prior and
+    matrices, as `jtruth labelers --save` writes them. Every worker (task) of `labels` must be there; others
+    are ignored.
 
     Returns:
         The same keys with arrays: "confusion_matrices" (labelers, classes, classes), "fallibility"
-        (labelers,), "difficulty" (samples,), "prior" (classes,); "symmetric" stays a number.
+        (labelers,), "difficulty" (samples,), "prior" (classes,); "symmetric" stays a number. "draws" is
+        a pair: (draws, classes) and (draws, labelers, classes, classes).
     """
     file = read_bytes(path)
     source = Source(file.name)
@@ -66,9 +70,7 @@ def _parsed(
     if len(kinds) != 1:
         found = quoted(data, 8) if isinstance(data, dict) else type(data).__name__
         raise ValueError(source.says(f"expected an object with one of {quoted(_KINDS)}; got {found}"))
-    other = (
-        set(data) - {kinds[0], "classes", "prior"} - ({"difficulty"} if kinds[0] == "fallibility" else set())
-    )
+    other = set(data) - {kinds[0], "classes", "prior"} - _BESIDE.get(kinds[0], set())
     if kinds[0] == "model":
         return _any_model(data, tasks, workers, classes, source)
     if other:
@@ -95,7 +97,27 @@ def _parsed(
                 _sums_to_one(
                     row, source, f"row of class {name!r} in the confusion matrix of worker {worker!r}"
                 )
+        if "draws" in data:
+            parsed["draws"] = _draws(data["draws"], workers, order, source)
     return parsed
+
+
+def _draws(
+    given: Any, workers: Sequence[str], order: np.ndarray, source: Source
+) -> tuple[np.ndarray, np.ndarray]:
+    """(prior, matrices) of every draw, checked."""
+    if not isinstance(given, dict) or set(given) != {"prior", "confusion_matrices"} or not given["prior"]:
+        raise ValueError(source.says("draws must be an object with prior and confusion_matrices"))
+    size, number = order.size, len(given["prior"])
+    prior = _array(given["prior"], (number, size), source, "prior of the draws")
+    matrices = _by_name(
+        given["confusion_matrices"], workers, (number, size, size), source, "matrices of the draws"
+    )
+    for rows, what in ((prior, "prior of the draws"), (matrices.reshape(-1, size), "row of a drawn matrix")):
+        bad = np.flatnonzero(np.abs(rows.sum(axis=1) - 1) > 1e-6)
+        if bad.size:
+            _sums_to_one(rows[bad[0]], source, what)
+    return prior[:, order], np.moveaxis(matrices[:, :, order][..., order], 0, 1)
 
 
 def _any_model(data, tasks, workers, classes, source: Source) -> dict[str, Any]:

@@ -1,0 +1,99 @@
+"""Spammers, copies and labelers who change, each with a probability, in a labelers' report.
+
+`jtruth.learning.behaviour` has the model; here its numbers become entries of the report's rows, and what is
+more probable than not becomes a sentence among the odd things (`suspicions` counts, this computes).
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jtruth.inspection import Finding
+from jtruth.labels import Labels
+from jtruth.learning.behaviour import Behaviour, Duplicates, labeler_behaviour
+
+NAMED = 0.5  # probability above which a labeler is named
+_SHOWN = 3
+
+
+def with_behaviour(
+    rows: Sequence[dict[str, Any]],
+    labels: Labels,
+    prior: np.ndarray,
+    matrices: np.ndarray,
+    order: np.ndarray | None,
+    gold: np.ndarray | None,
+) -> tuple[tuple[dict[str, Any], ...], tuple[Finding, ...]]:
+    """The rows of a report with probabilities of spam and drift, and what is probable as findings."""
+    found = labeler_behaviour(labels, prior, matrices, order=order, gold=gold)
+    workers = [str(name) for name in labels.workers or range(labels.num_labelers)]
+    place = {name: t for t, name in enumerate(workers)}
+    more = tuple({**row, **_of_labeler(found, place[row["worker"]], workers)} for row in rows)
+    return more, tuple(_findings(found, workers))
+
+
+def _of_labeler(found: Behaviour, t: int, workers: list[str]) -> dict[str, Any]:
+    """Probabilities of one labeler, ready for JSON; None where the labels cannot tell."""
+    copies = found.duplicates
+    mine = np.flatnonzero((copies.pairs == t).any(axis=1))
+    best = int(mine[0]) if mine.size else None
+    return {
+        "spam": _number(found.spam[t]),
+        "drift": None if found.change is None or np.isnan(found.change.probability[t]) else {
+            name: float(values[t]) for name, values in found.change._asdict().items()
+        },
+        "duplicate": None if best is None else {
+            "of": workers[int(copies.pairs[best].sum() - t)], "probability": float(copies.probability[best])
+        },
+    }  # fmt: skip
+
+
+def _findings(found: Behaviour, workers: list[str]) -> list[Finding]:
+    """One sentence for spam, drift and duplicates, with the most probable names."""
+    said = []
+    spam = _ranked(found.spam)
+    if spam.size:
+        names = _listed(f"{workers[t]!r} ({found.spam[t]:.2f})" for t in spam)
+        text = f"Labels that do not depend on the class (spam), with probability: {names}. Leave them out."
+        said.append(Finding("spam", text))
+    pairs = _likely(found.duplicates, workers)
+    if pairs:
+        text = f"Labelers who repeat one another, with probability: {_listed(pairs)}. Keep one of each pair."
+        said.append(Finding("duplicates", text))
+    if found.change is not None:
+        change = found.change
+        names = _listed(
+            f"{workers[t]!r} ({change.probability[t]:.2f}) after {change.moment[t]:g}, accuracy "
+            f"{change.before[t]:.2f} before and {change.after[t]:.2f} since"
+            for t in _ranked(change.probability)
+        )
+        if names:
+            said.append(
+                Finding("drift", f"Labelers who changed, with probability: {names}. Judge the two apart.")
+            )
+    return said
+
+
+def _likely(found: Duplicates, workers: list[str]) -> list[str]:
+    return [
+        f"{workers[a]!r} and {workers[b]!r} ({p:.2f}; {same} of {shared} alike)"
+        for (a, b), p, shared, same in zip(*found, strict=True)
+        if p > NAMED
+    ]
+
+
+def _ranked(probability: np.ndarray) -> np.ndarray:
+    """Labelers above `NAMED`, the most probable first."""
+    order = np.argsort(-np.nan_to_num(probability), kind="stable")
+    return order[np.nan_to_num(probability)[order] > NAMED]
+
+
+def _listed(parts: Any) -> str:
+    parts = list(parts)
+    more = f" and {len(parts) - _SHOWN} more in the JSON" if len(parts) > _SHOWN else ""
+    return "; ".join(parts[:_SHOWN]) + more
+
+
+def _number(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)

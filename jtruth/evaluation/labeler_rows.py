@@ -1,0 +1,62 @@
+"""The rows of a labelers' report from draws, whichever model and engine made them."""
+
+from typing import Any
+
+import numpy as np
+
+from jtruth.learning.joint.posterior import JointPosterior
+from jtruth.learning.labeler_draws import LabelerDraws
+
+_MOST_SAVED, _FEWEST_SAVED = 200_000, 50  # numbers in a file of error rates, and draws
+
+
+def labeler_rows(
+    fit: LabelerDraws, workers: tuple, num_labels: np.ndarray, level: float
+) -> list[dict[str, Any]]:
+    """A dictionary for each labeler, worst first, intervals between two quantiles of the draws.
+
+    Args:
+        fit: the draws.
+        workers: name of each labeler.
+        num_labels: that each gave.
+        level: probability of the intervals.
+    """
+    at = [(1 - level) / 2, (1 + level) / 2]
+    low, high = np.quantile(fit.labeler_accuracy, at, axis=0)
+    mean, (cell_low, cell_high) = fit.labeler_accuracy.mean(axis=0), np.quantile(fit.matrices, at, axis=0)
+    rows = []
+    for t in np.argsort(mean, kind="stable"):
+        ends = {"low": float(low[t]), "high": float(high[t])}
+        matrix = {"mean": fit.mean_matrices[t], "low": cell_low[t], "high": cell_high[t]}
+        rows.append(
+            {
+                "worker": str(workers[t]),
+                "num_labels": int(num_labels[t]),
+                "accuracy": float(mean[t]),
+                **ends,
+                "expected": {"mean": float(mean[t]), **ends},
+                "by_assumption": {"independent": {"mean": float(mean[t]), **ends}},
+                "right_by_gold": None,
+                "confusion_matrix": {name: part.tolist() for name, part in matrix.items()},
+            }
+        )
+    return rows
+
+
+def saved_draws(fit: LabelerDraws | JointPosterior, workers: list[str]) -> dict[str, Any]:
+    """Draws of prior and matrices for a file of error rates; thinned to what a file can hold.
+
+    Args:
+        fit: the draws; `workers` are in the order of its labelers.
+        workers: their names.
+    """
+    of_matrix = fit.matrix_draw if isinstance(fit, JointPosterior) else np.arange(len(fit.matrices))
+    size, classes = fit.matrices.shape[1:3]
+    most = max(_FEWEST_SAVED, _MOST_SAVED // (size * classes**2))
+    at = np.unique(np.linspace(0, len(of_matrix) - 1, min(most, len(of_matrix))).astype(int))
+    matrices = fit.matrices[at].astype(np.float64)
+    matrices /= matrices.sum(axis=3, keepdims=True)
+    return {
+        "prior": fit.prior[of_matrix[at]].tolist(),
+        "confusion_matrices": {name: matrices[:, t].tolist() for t, name in enumerate(workers)},
+    }

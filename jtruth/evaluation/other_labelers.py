@@ -1,0 +1,125 @@
+"""How good is every labeler, by another model or engine than Gibbs sampling?
+
+`quick_labelers`: Dawid and Skene's model by EM, with the normal law around its mode. Millions of labels take
+seconds, and a stream of labels (`jtruth.learning.update`) is reported each day. `labelers_by_model`: an
+annotation model by NUTS, for instance one in which labelers with few labels lean on the others.
+
+Neither runs the checks against independent errors that `evaluate_labelers` runs; both say so.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from jtruth._random import as_key
+from jtruth._validation import choose
+from jtruth.evaluation._given import as_labels
+from jtruth.evaluation.checks.verdicts import refused
+from jtruth.evaluation.labeler_rows import labeler_rows
+from jtruth.evaluation.labelers import LabelerReport
+from jtruth.evaluation.text import INDEPENDENT, MORE_RIGHT, POPULATION
+from jtruth.inspection import suspicions
+from jtruth.labels import Labels
+from jtruth.learning.em.laplace import laplace_draws
+from jtruth.learning.em.streaming import Smoothing, Stream, begin_stream, posterior_of
+from jtruth.learning.labeler_draws import LabelerDraws
+from jtruth.stats.regions import check_level
+
+QUICK = (
+    "intervals are of {}, not sampled: they are good where every labeler gave dozens of labels. No check was "
+    "made whether the labels contradict independent errors; without --fast they are (evaluate_labelers)"
+)
+BY_MODEL = "{}. No check was made whether the labels contradict independent errors (evaluate_labelers does)"
+
+ONLY_GOLD = (
+    "labels alone cannot show whether labelers are wrong together: these intervals take errors to be "
+    "independent, and held real labelers in 18 to 80 % where samples differ in difficulty. Only gold can "
+    "tell: find out the truth of 30 samples chosen at random (gold=...)"
+)
+
+
+def the_prior(num_classes: int) -> Smoothing:
+    """Pseudo-counts that stand for the prior of `fit_joint` in the basis of the normal law."""
+    return Smoothing(2.0, 1.0 / (num_classes - 1), 1.0)
+
+
+def quick_labelers(labels: Labels | Stream, *, key: Any = None, level: float = 0.95) -> LabelerReport:
+    """Accuracy and confusion matrix of each labeler by EM and the normal law around its mode.
+
+    Args:
+        labels: the noisy labels; or a stream of them, begun with `Smoothing` above 0 (`the_prior`).
+        key: a whole number or a JAX key; 0 if None.
+        level: probability of the intervals.
+
+    Raises:
+        ValueError: no label, or a stream without pseudo-counts.
+
+    >>> z = np.repeat([[0, 0, 0], [1, 1, 1], [0, 1, 0], [1, 0, 1]], [400, 300, 60, 50], axis=0)
+    >>> report = quick_labelers(Labels.from_matrix(z, 2))
+    >>> [row["worker"] for row in report.rows], report.rows[0]["low"] < 0.87 < report.rows[0]["high"]
+    (['1', '0', '2'], True)
+    """
+    check_level(level)
+    odd, notes = (), ()
+    if isinstance(labels, Stream):
+        state = labels
+    else:
+        named = as_labels(labels)
+        odd, notes = suspicions(named), named.notes
+        if named.tasks is None or named.workers is None:
+            named = named.with_names(tasks=range(named.num_samples), workers=range(named.num_labelers))
+        state = begin_stream(named, smoothing=the_prior(named.num_classes))
+    posterior = posterior_of(state.kinds, state.prior, state.matrices)
+    draws = laplace_draws(state, as_key(key), posterior)
+    code, classes = state.kinds.code, len(state.classes)
+    number = np.repeat(state.kinds.number, state.kinds.length)
+    given = np.bincount(code // classes, number, len(state.workers)) + state.closed.matrices.sum(axis=(1, 2))
+    rows = labeler_rows(draws, state.workers, np.rint(given), level)
+    said = (*notes, *draws.warnings, QUICK.format(draws.how), ONLY_GOLD)
+    return _report(level, state.classes, rows, draws, said, odd)
+
+
+def labelers_by_model(
+    labels: Labels, model: str, *, key: Any = None, level: float = 0.95, settings: Any = None
+) -> LabelerReport:
+    """Accuracy and confusion matrix of each labeler by an annotation model (NUTS).
+
+    Args:
+        labels: the noisy labels.
+        model: a name of `jtruth.learning.annotation.bayes.MODELS`, such as "hierarchical_dawid_skene".
+        key: a whole number or a JAX key; 0 if None.
+        level: probability of the intervals.
+        settings: `jtruth.sampling.NutsSettings`.
+
+    Raises:
+        ValueError: an unknown model, or no label.
+    """
+    from jtruth.learning.annotation.bayes import MODELS, fit_nuts
+    from jtruth.learning.annotation.matrix_draws import matrix_draws
+    from jtruth.sampling import NutsSettings
+
+    check_level(level)
+    choose("model", model, tuple(MODELS))
+    labels = as_labels(labels)
+    fit = fit_nuts(model, labels, key=as_key(key), settings=settings or NutsSettings())
+    draws, odd = matrix_draws(fit), suspicions(labels)
+    names = tuple(map(str, labels.class_names))
+    if not fit.usable:
+        none = refused(fit.warnings[0])
+        return replace(_report(level, names, [], draws, (*labels.notes, *fit.warnings), odd), checks=none)
+    workers = labels.workers or tuple(range(labels.num_labelers))
+    rows = labeler_rows(draws, workers, labels.labels_per_labeler(), level)
+    said = (*labels.notes, *draws.warnings, BY_MODEL.format(draws.how), ONLY_GOLD)
+    return _report(level, names, rows, draws, said, odd)
+
+
+def _report(
+    level: float, classes: tuple, rows: list, draws: LabelerDraws, warnings: tuple, odd: tuple
+) -> LabelerReport:
+    prior = tuple(draws.prior.mean(axis=0).tolist())
+    return LabelerReport(
+        level, tuple(map(str, classes)), tuple(rows), prior, warnings, draws,
+        assumed=(INDEPENDENT, MORE_RIGHT), suspicious=odd, target=POPULATION,
+        interval_kind="posterior interval", assumptions=(("independent", INDEPENDENT),),
+    )  # fmt: skip

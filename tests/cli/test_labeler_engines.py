@@ -1,0 +1,91 @@
+"""`jtruth labelers` by EM, day by day and by an annotation model; error rates with draws go on."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from jtruth.io import read_labels, read_noise
+
+
+@pytest.fixture(scope="module")
+def days(tmp_path_factory):
+    """Two days of labels of four labelers, and both together; a task of the first day is labelled again."""
+    folder, rng = tmp_path_factory.mktemp("days"), np.random.default_rng(0)
+    y = rng.integers(0, 2, 120)
+    z = np.where(rng.random((120, 4)) < (0.6, 0.7, 0.8, 0.9), y[:, None], 1 - y[:, None])
+    rows = [(f"q{i}", f"w{t}", ("no", "yes")[z[i, t]]) for i in range(120) for t in range(4)]
+    late = [row for row in rows if int(row[0][1:]) >= 80 or row[:2] == ("q0", "w3")]
+    for name, some in (("one", [r for r in rows if r not in late]), ("two", late), ("all", rows)):
+        with open(folder / f"{name}.csv", "w", newline="") as file:
+            csv.writer(file).writerows([("task", "worker", "label"), *some])
+    return folder
+
+
+def answer(run, *arguments, folder):
+    code, out, err = run("labelers", *arguments, "--json", folder / "answer.json")
+    assert code == 0, err
+    return out, json.loads((folder / "answer.json").read_text())
+
+
+def test_two_days_are_the_whole_file(run, days):
+    state, table = days / "state", days / "psi.json"
+    answer(run, "--update", state, days / "one.csv", folder=days)
+    written = "--save", table, "--consensus", days / "c.csv"
+    out, two = answer(run, days / "two.csv", "--update", state, *written, folder=days)
+    assert "161 labels added, 2 sets in all, 120 tasks; EM went on from the state" in out
+    _, every = answer(run, days / "all.csv", "--fast", folder=days)
+    for a, b in zip(two["labelers"], every["labelers"], strict=True):
+        assert a["worker"] == b["worker"] and a["num_labels"] == b["num_labels"] == 120
+        assert a["low"] < a["accuracy"] < a["high"] and abs(a["accuracy"] - b["accuracy"]) < 0.01
+    assert [row["worker"] for row in two["labelers"]] == ["w0", "w1", "w2", "w3"]
+    assert "the normal law around the mode of EM" in two["warnings"][-2]
+    labels = read_labels(days / "all.csv")
+    prior, matrices = read_noise(table, labels)["draws"]
+    assert matrices.shape == (len(prior), 4, 2, 2) and len(prior) >= 50
+    rates = {row["worker"]: row["confusion_matrix"]["mean"] for row in two["labelers"]}
+    for t, name in enumerate(labels.workers):
+        np.testing.assert_allclose(matrices.mean(axis=0)[t], rates[name], atol=1e-3)
+    assert len((days / "c.csv").read_text().splitlines()) == 121
+    code, _, err = run("labelers", days / "two.csv", "--update", state)
+    assert code == 2 and "these very labels were counted before" in err
+    (days / "other.csv").write_text("task,worker,label\nq500,w0,maybe\n")
+    code, _, err = run("labelers", days / "other.csv", "--update", state)
+    assert code == 2 and "maybe" in err
+
+
+@pytest.mark.parametrize(
+    "options, said",
+    [
+        (("--fast", "--gold", "column:gold"), "--gold is for Gibbs sampling"),
+        (("--fast", "--model", "mace"), "two ways to learn the labelers"),
+        (("--model", "nothing"), "one_coin"),
+        (("--update", "no/such/folder/state"), "there is no folder"),
+    ],
+)
+def test_engines_that_do_not_go_together(run, days, options, said):
+    code, _, err = run("labelers", days / "one.csv", *options)
+    assert code == 2 and said in err
+
+
+def test_draws_of_another_shape_are_refused(tmp_path, days):
+    labels = read_labels(days / "all.csv")
+    rows = {f"w{t}": [[0.9, 0.1], [0.1, 0.9]] for t in range(4)}
+    for draws, said in (
+        ({"prior": [[0.5, 0.5]]}, "prior and confusion_matrices"),
+        ({"prior": [[0.5, 0.4]], "confusion_matrices": {k: [v] for k, v in rows.items()}}, "sums to 0.9"),
+        ({"prior": [[0.5, 0.5]], "confusion_matrices": rows}, "matrices of the draws of 'w0'"),
+    ):
+        (tmp_path / "n.json").write_text(json.dumps({"confusion_matrices": rows, "draws": draws}))
+        with pytest.raises(ValueError, match=said):
+            read_noise(tmp_path / "n.json", labels)
+
+
+@pytest.mark.slow
+def test_an_annotation_model(run, days):
+    out, found = answer(run, days / "all.csv", "--model", "one_coin", folder=days)
+    assert [row["worker"] for row in found["labelers"]] == ["w0", "w1", "w2", "w3"]
+    assert "draws of the annotation model one_coin by NUTS" in out
+    rates = found["labelers"][0]["confusion_matrix"]["mean"]
+    assert rates[0][0] == pytest.approx(rates[1][1], abs=1e-6)  # one coin for both classes

@@ -1,0 +1,113 @@
+"""Spam, drift and duplicates: the evidence against plain sums, and who is named in simulated crowds."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from jtruth.labels import Labels
+from jtruth.learning import Smoothing, fit_dawid_skene
+from jtruth.learning.behaviour import LEAST_EACH, labeler_behaviour, one_matrix
+
+SMOOTH = Smoothing(1.0, 0.5, 0.5)
+
+
+def dirichlet_evidence(counts, prior):
+    """Product over the labels, one by one: (prior + seen so far) / total (Polya's urn)."""
+    seen, value = list(prior), 0.0
+    for k, number in enumerate(counts):
+        for _ in range(number):
+            value += math.log(seen[k] / sum(seen))
+            seen[k] += 1
+    return value
+
+
+def rows_of(y, z, classes):
+    pairs = list(zip(y, z, strict=True))
+    return [[pairs.count((c, k)) for k in range(classes)] for c in range(classes)]
+
+
+def one_matrix_log_p(y, z, classes=2):
+    prior = [[2.0 if c == k else 1 / (classes - 1) for k in range(classes)] for c in range(classes)]
+    return sum(dirichlet_evidence(n, a) for n, a in zip(rows_of(y, z, classes), prior, strict=True))
+
+
+def test_the_bound_is_below_the_sum_over_all_classes_and_exact_where_they_are_known():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 9)
+    z = np.where(rng.random(9) < 0.8, y, 1 - y)
+    for doubt, slack in ((0.0, 1e-9), (0.02, 0.1), (0.3, 1.0)):
+        rho = np.where(y[:, None] == np.arange(2), 1 - doubt, doubt)
+        exact = -np.inf
+        for classes in itertools.product(range(2), repeat=9):
+            weight = np.prod(rho[np.arange(9), classes])
+            if weight > 0:
+                exact = np.logaddexp(exact, math.log(weight) + one_matrix_log_p(classes, z))
+        _, bound = one_matrix(rho, np.zeros(9, int), z, 1, np.array([[[2.0, 1.0], [1.0, 2.0]]]))
+        assert exact - slack - 1e-9 <= bound[0] <= exact + 1e-9, (doubt, exact, bound)
+
+
+def test_probabilities_by_plain_sums_where_classes_are_known():
+    """One labeler beside gold: spam and change by Polya's urn, label by label."""
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 2, 30)
+    z = np.where(np.arange(30) < 18, y, 1 - y)
+    order = np.arange(30) // 2
+    rates = np.full((1, 2, 2), 0.5)
+    found = labeler_behaviour(Labels.from_matrix(z[:, None], 2), np.full(2, 0.5), rates, order=order, gold=y)
+    whole = one_matrix_log_p(y, z)
+    spam = dirichlet_evidence([int((z == k).sum()) for k in range(2)], [1.0, 1.0])
+    odds = math.exp(spam - whole) * 0.05 / 0.95
+    assert found.spam[0] == pytest.approx(odds / (1 + odds), abs=1e-10)
+    cuts = [c for c in range(2, 30, 2) if LEAST_EACH <= c <= 30 - LEAST_EACH]
+    two = [one_matrix_log_p(y[:c], z[:c]) + one_matrix_log_p(y[c:], z[c:]) for c in cuts]
+    odds = np.mean(np.exp(np.array(two) - whole)) * 0.1 / 0.9
+    assert found.change.probability[0] == pytest.approx(odds / (1 + odds), abs=1e-10)
+    assert found.change.moment[0] == order[17] and found.change.before[0] > 0.8 > 0.3 > found.change.after[0]
+
+
+def crowd(seed, bad=None, size=300, labelers=6):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, size)
+    z = np.where(rng.random((size, labelers)) < np.linspace(0.65, 0.9, labelers), y[:, None], 1 - y[:, None])
+    if bad == "spam":
+        z[:, 0] = rng.random(size) < 0.7
+    elif bad == "drift":
+        z[200:, 5] = rng.random(100) < 0.5
+    elif bad == "duplicate":
+        z[:, 1] = np.where(rng.random(size) < 0.97, z[:, 0], z[:, 1])
+    z = np.where(rng.random(z.shape) < 0.7, z, -1)
+    labels = Labels.from_matrix(z, 2, allow_unlabelled=True)
+    fit = fit_dawid_skene(labels, smoothing=SMOOTH)
+    return labeler_behaviour(labels, fit.prior, fit.matrices, order=np.arange(size))
+
+
+def test_who_is_named_and_who_is_not():
+    """20 crowds of six good labelers, and 10 in which one of them is bad."""
+    named = np.zeros(3, int)
+    for seed in range(20):
+        found = crowd(seed)
+        named += [(found.spam > 0.5).sum(), (found.change.probability > 0.5).sum(),
+                  (found.duplicates.probability > 0.5).sum()]  # fmt: skip
+    assert (named <= (2, 2, 1)).all(), named
+    hits = np.zeros(3, int)
+    for seed in range(10):
+        hits[0] += crowd(seed, "spam").spam.argmax() == 0 and crowd(seed, "spam").spam[0] > 0.5
+        change = crowd(seed, "drift").change
+        hits[1] += change.probability[5] > 0.5 and abs(change.moment[5] - 200) < 60
+        pair = crowd(seed, "duplicate").duplicates
+        hits[2] += (
+            bool(pair.probability.size) and pair.pairs[0].tolist() == [0, 1] and pair.probability[0] > 0.5
+        )
+    assert (hits >= (9, 4, 7)).all(), hits
+
+
+def test_few_labels_tell_nothing_and_bad_input_is_refused():
+    labels = Labels.from_matrix([[0, 0, 1], [1, 1, -1], [0, 0, -1]], 2)
+    rates = np.tile([[0.8, 0.2], [0.2, 0.8]], (3, 1, 1))
+    found = labeler_behaviour(labels, np.full(2, 0.5), rates, order=np.arange(3))
+    assert np.isnan(found.change.probability).all() and found.duplicates.pairs.shape == (0, 2)
+    assert 0.03 < found.spam[2] < 0.1
+    with pytest.raises(ValueError, match="matrix of labeler 0 holds a 0"):
+        labeler_behaviour(labels, np.full(2, 0.5), np.tile(np.eye(2), (3, 1, 1)))
