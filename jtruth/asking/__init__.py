@@ -3,21 +3,28 @@
 `ask_next`          the truth of which samples, so that gold stays a probability sample
 `next_labels`       whose label of which sample, so that a metric becomes known soonest
 `expected_gain`     whose label of which sample, so that the classes become known soonest
+`acquire`           one label after another, until the risk of each sample's class is below a limit
 """
 
 from jtruth.asking.entropy import expected_gain, expected_gain_of_labels
 from jtruth.asking.gold import GoldRequest, ask_next, gold_to_halve
 from jtruth.asking.labels import Aim, LabelRequest, Prices, Rates, next_labels
+from jtruth.asking.sequential import Acquisition, Limits, Round, acquire, next_asks
 
 __all__ = [
+    "Acquisition",
     "Aim",
     "GoldRequest",
     "LabelRequest",
+    "Limits",
     "Prices",
     "Rates",
+    "Round",
+    "acquire",
     "ask_next",
     "expected_gain",
     "expected_gain_of_labels",
     "gold_to_halve",
+    "next_asks",
     "next_labels",
 ]
