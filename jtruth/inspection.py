@@ -20,6 +20,10 @@ from jtruth.labels import Labels
 from jtruth.stats.agreement import TITLES, Agreement, overall
 
 FEW_LABELS = 10  # a labeler with fewer labels says little about itself
+NO_ANSWER = {  # class names that read like no answer, in small letters
+    "?", "abstain", "cannot tell", "can't tell", "can not tell", "don't know", "dont know", "idk", "not sure",
+    "skip", "skipped", "uncertain", "unclear", "undecided", "unknown", "unsure",
+}  # fmt: skip
 MANY_SHARED = 20  # samples that two labelers share before full agreement is odd
 
 
@@ -200,6 +204,14 @@ def _findings(labels: Labels, pairs: agreement.LabelerPairs) -> Iterator[Finding
     constant = _constant(labels) & (given >= FEW_LABELS)
     if constant.any():
         yield Finding("constant", f"Always the same class: {named(constant)}. Did they look at the samples?")
+    unsure = [str(name) for name in labels.class_names if str(name).strip().casefold() in NO_ANSWER]
+    if unsure:
+        text = (
+            f"Class {quoted(unsure, 4)} reads like no answer, and as a class it is one more thing that a "
+            "sample can be: leave these rows out if it means nothing, else make it a symbol "
+            "(docs/labels_of_other_kinds.md)."
+        )
+        yield Finding("abstention", text)
     copies = agreement.full_agreement(pairs, MANY_SHARED)
     if copies:
         names = "; ".join(f"{workers[i]!r} and {workers[j]!r} on {n} samples" for i, j, n in copies[:2])

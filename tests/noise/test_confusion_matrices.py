@@ -87,8 +87,8 @@ GOOD = [[0.9, 0.1], [0.2, 0.8]]
 @pytest.mark.parametrize(
     ("matrices", "message"),
     [
-        (GOOD, r"shape \(labelers, classes, classes\).* \(2, 2\)"),
-        ([[[0.5, 0.25, 0.25], [0.2, 0.3, 0.5]]], r"\(1, 2, 3\)"),
+        (GOOD, r"shape \(labelers, classes, symbols\).* \(2, 2\)"),
+        ([[[0.5, 0.5], [0.2, 0.8], [0.3, 0.7]]], r"\(1, 3, 2\)"),
         ([[[1.0]]], "2 or more classes"),
         ([GOOD, [[0.9, 0.2], [0.2, 0.8]]], r"matrices\[1, 0\] sums to 1\.1"),
         ([GOOD, [[0.9, 0.1], [0.2, 0.8 + 2e-6]]], r"matrices\[1, 1\] sums to 1\.000002"),

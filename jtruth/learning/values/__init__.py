@@ -1,0 +1,23 @@
+"""Labels that are not one class each: symbols, sets, probabilities, grades, ratings; one waist for all."""
+
+from jtruth.learning.values.fit import ValuesFit, fit_values
+from jtruth.learning.values.multilabel import MultiLabel, fit_multilabel
+from jtruth.learning.values.ordinal import OrdinalLink
+from jtruth.learning.values.probabilities import DirichletChannel
+from jtruth.learning.values.ratings import NormalRatings
+from jtruth.learning.values.sets import SetMatrices
+from jtruth.learning.values.symbols import SymbolMatrices
+from jtruth.learning.values.table import Values
+
+__all__ = [
+    "DirichletChannel",
+    "MultiLabel",
+    "NormalRatings",
+    "OrdinalLink",
+    "SetMatrices",
+    "SymbolMatrices",
+    "Values",
+    "ValuesFit",
+    "fit_multilabel",
+    "fit_values",
+]
