@@ -25,7 +25,7 @@ table (the delta method), and says so there.
 
 import re
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import jax
@@ -140,7 +140,9 @@ class Metric(NamedTuple):
             return self.joint
         table = np.asarray(table, np.float64)
         if isinstance(self.entry, LinearRatio):
-            return _linear_terms(self.entry, self.position, *table.shape)
+            weights = tuple(self.entry.num), tuple(self.entry.den)
+            whole = self.entry.overall and self.position is None
+            return _linear_terms(weights, whole, self.position, *table.shape)
         total, cells = table.sum(), np.eye(table.size).reshape(table.size, *table.shape)
         step = _STEP * total
         ends = self.of_table(table + step * cells), self.of_table(np.maximum(table - step * cells, 0.0))
@@ -265,7 +267,10 @@ def _of_class(name: str, entry: LinearRatio, position: int) -> Metric:
     return Metric(name, partial(of_tables.of_class, entry, position, rest=true_negatives), entry, position)
 
 
-def _linear_terms(entry: LinearRatio, position: int | None, classes: int, symbols: int) -> Terms:
+@lru_cache(maxsize=4096)
+def _linear_terms(
+    weights: tuple[Weights, Weights], whole: bool, position: int | None, classes: int, symbols: int
+) -> Terms:
     """The weights laid out on the table: of one class, of all classes added up, or of right and wrong."""
     right = np.eye(classes, symbols)
 
@@ -276,10 +281,14 @@ def _linear_terms(entry: LinearRatio, position: int | None, classes: int, symbol
         hit, miss = tp * row + fp * (1 - row), fn * row + tn * (1 - row)
         return hit * column + miss * (1 - column)
 
-    if entry.overall and position is None:
-        return Terms(*(w[0] * right + w[1] * (1 - right) for w in (entry.num, entry.den)))
     where = range(classes) if position is None else [position]
-    return Terms(*(np.sum([lay(w, c) for c in where], axis=0) for w in (entry.num, entry.den)))
+    laid = [
+        w[0] * right + w[1] * (1 - right) if whole else np.add.reduce([lay(w, c) for c in where])
+        for w in weights
+    ]
+    for part in laid:
+        part.flags.writeable = False  # all who ask get the same ones
+    return Terms(*laid)
 
 
 def expected_table(

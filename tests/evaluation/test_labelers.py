@@ -1,5 +1,6 @@
 """How good is every labeler: checks, assumptions and gold, and text that no name can spoil."""
 
+import functools
 import json
 from pathlib import Path
 
@@ -141,12 +142,17 @@ def test_what_every_answer_without_gold_assumes_is_printed():
     assert MORE_RIGHT not in jt.prevalence(labels, gold=np.where(np.arange(120) < 40, y, -1)).assumption
 
 
+@functools.cache
+def answer_of_three_classes():
+    z = np.random.default_rng(0).integers(0, 3, (30, 3))
+    labels, prior = jt.Labels.from_matrix(z, 3), [0.3, 0.3, 0.4]
+    return jt.evaluate(z[:, 0], labels, noise=jt.noise.Symmetric(0.2, 3), prior=prior).to_dict()
+
+
 @pytest.mark.parametrize("where", ["classes", "labelers", "metrics"])
 def test_names_cannot_move_the_cursor(where):
     """Class and worker names go through one function; on cd70ba6 they reached the terminal as they are."""
-    z = np.random.default_rng(0).integers(0, 3, (30, 3))
-    labels = jt.Labels.from_matrix(z, 3)
-    answer = jt.evaluate(z[:, 0], labels, noise=jt.noise.Symmetric(0.2, 3), prior=[0.3, 0.3, 0.4]).to_dict()
+    answer = dict(answer_of_three_classes())
     row = {"worker": f"ann{BAD}", "num_labels": 3, "accuracy": 0.5, "low": 0.4, "high": 0.6}
     if where == "classes":
         answer["classes"] = [f"no{BAD}", "yes\t", "\u202emaybe"]
