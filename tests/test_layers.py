@@ -195,7 +195,13 @@ def violations(package: Path) -> list[str]:
         if path.name == "__init__.py" and not holds_only_names(tree, root=path.parent == package):
             found.append(f"{where}: holds more than names")
         found += [f"{where}: {reason}" for reason in hidden_files(tree, path)]
+        doors = (
+            "_pictures.py",
+            "__init__.py",
+        )  # below jtruth/ itself: what they import is said when asked for
         for name, line, eager in imports(tree, path, package):
+            if name == "?" and (path.name not in doors or path.parent != package):
+                found.append(f"{where}:{line}: imports what a text says; name it")
             inside = name == "jtruth" or name.startswith("jtruth.")
             reason = wrong_layer(part, name, package) if inside else wrong_library(part, path, name, eager)
             reason = reason or (private(part, name) if inside else None)
@@ -244,6 +250,11 @@ BROKEN = {
         "regions.py:2: imports cli",
     ),
     "upward, by name": ("labels.py", "importlib.import_module('jtruth.noise')", "labels.py:1: imports noise"),
+    "a name that is computed": (
+        "labels.py",
+        "importlib.import_module(f'jtruth.{x}')",
+        "labels.py:1: imports what a text says",
+    ),
     "sibling": (
         "testing/exact.py",
         "from jtruth import learning",

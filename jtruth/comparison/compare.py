@@ -19,6 +19,7 @@ import numpy as np
 from jaxtyping import Float
 
 from jtruth._page import Bar, Bars, Note, Notes, Page, Part, number
+from jtruth._pictures import picture
 from jtruth._random import required_key, stream
 from jtruth.labels import Labels
 from jtruth.learning.annotation.spec import Spec
@@ -78,6 +79,8 @@ class ModelComparison(NamedTuple):
             "verdict": self.verdict,
             "warnings": list(self.warnings),
         }  # fmt: skip
+
+    plot = picture
 
     def page(self) -> Page:
         """The comparison as a page."""

@@ -26,6 +26,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jtruth import _validation as check
+from jtruth._pictures import picture
 from jtruth._random import Key, as_key
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions import ranges
@@ -60,6 +61,7 @@ class MetricPosterior(NamedTuple):
     level: float
     assumption: str
     warnings: tuple[str, ...]
+    plot = picture
 
     @property
     def interval_kind(self) -> str:

@@ -19,6 +19,7 @@ import numpy as np
 
 from jtruth import histograms as hist
 from jtruth._page import Page, write_page
+from jtruth._pictures import picture
 from jtruth._random import Key, as_key, host_rng, stream
 from jtruth._validation import with_tasks
 from jtruth._version import __version__
@@ -87,6 +88,8 @@ class CalibrationReport:
         columns = zip(self.tasks, p.y_pred, np.asarray(p.probabilities), *extra, strict=True)
         rows = [[t, self.classes[c], *map(float, q), *map(float, rest)] for t, c, q, *rest in columns]
         return header, rows
+
+    plot = picture
 
     def page(self) -> Page:
         """The report as a page."""

@@ -18,6 +18,7 @@ from jaxtyping import Float
 from scipy.special import ndtr
 
 from jtruth._page import Page, write_page
+from jtruth._pictures import picture
 from jtruth._random import Key, host_rng
 from jtruth._version import __version__
 from jtruth.evaluation.comparison_page import comparison_page
@@ -164,6 +165,8 @@ class Comparison:
             ],
             "warnings": list(self.warnings),
         }
+
+    plot = picture
 
     def page(self) -> Page:
         """The comparison as a page."""

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jtruth._page import Page, write_page
+from jtruth._pictures import picture
 from jtruth._random import as_key, stream
 from jtruth._validation import choose
 from jtruth._version import __version__
@@ -115,6 +116,8 @@ class LabelerReport:
     def consensus(self, labels: Labels) -> tuple[list[str], list[list[Any]]]:
         """Header and rows of a table: each task's most probable class and its class probabilities."""
         return consensus_table(labels, self.posterior.class_posterior)
+
+    plot = picture
 
     def page(self) -> Page:
         """The report as a page."""

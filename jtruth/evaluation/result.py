@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jtruth._page import Page, write_page
+from jtruth._pictures import picture
 from jtruth._version import __version__
 from jtruth.evaluation.assumptions.registry import Progress
 from jtruth.evaluation.assumptions.sensitivity import Basis, Sensitivity, sensitivity
@@ -230,6 +231,8 @@ class Evaluation:
             brief: the sentence and the table only, for a small terminal.
         """
         return summary_text(self.to_dict(), brief)
+
+    plot = picture
 
     def page(self) -> Page:
         """The answer as a page."""

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from jtruth._pictures import picture
 from jtruth.evaluation.result import estimate_dict
 from jtruth.evaluation.score_gold import GoldCurves
 from jtruth.evaluation.score_ranges import CurveRange, ScoreView
@@ -141,6 +142,8 @@ class ScoreEvaluation(NamedTuple):
         return found if cost is None else found._replace(
             cost=law(lambda c: c.cost_at(k, *cost), (0, max(cost)))
         )  # fmt: skip
+
+    plot = picture
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

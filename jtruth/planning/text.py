@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jtruth._page import Bar, Bars, Facts, Note, Notes, Page, Table, write_page
+from jtruth._pictures import picture
 from jtruth._validation.terminal import plain
 from jtruth.planning._candidates import Row
 from jtruth.planning.approximation import ApproximateWidth
@@ -33,6 +34,8 @@ class PlanSearch(NamedTuple):
     amount: float
     num_mixes: int
     warnings: tuple[str, ...]
+
+    plot = picture
 
     def page(self) -> Page:
         """The plan as a page."""

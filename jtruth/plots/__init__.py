@@ -19,16 +19,23 @@ from jtruth.plots.calibration import (
 )
 from jtruth.plots.compare import plot_classifiers
 from jtruth.plots.curves import PrecisionRecallDisplay, RocDisplay, plot_curve_density, plot_curves
+from jtruth.plots.dashboard import EvaluationDisplay, plot_result
 from jtruth.plots.estimate import plot_estimate
 from jtruth.plots.joint import Look, plot_joint
+from jtruth.plots.joints import plot_joints
+from jtruth.plots.models import plot_agreement, plot_models
 from jtruth.plots.path import plot_path
+from jtruth.plots.plans import plot_plan
 from jtruth.plots.rows import plot_comparison, plot_metrics
 from jtruth.plots.sensitivity import plot_sensitivity
+from jtruth.plots.shares import plot_gold_progress, plot_prevalence
 
 __all__ = [
+    "EvaluationDisplay",
     "Look",
     "PrecisionRecallDisplay",
     "RocDisplay",
+    "plot_agreement",
     "plot_calibration_map",
     "plot_checks",
     "plot_classifiers",
@@ -38,11 +45,17 @@ __all__ = [
     "plot_curve_density",
     "plot_curves",
     "plot_estimate",
+    "plot_gold_progress",
     "plot_joint",
+    "plot_joints",
     "plot_labelers",
     "plot_metrics",
+    "plot_models",
     "plot_path",
+    "plot_plan",
+    "plot_prevalence",
     "plot_reliability",
+    "plot_result",
     "plot_second_opinion",
     "plot_sensitivity",
 ]

@@ -62,12 +62,16 @@ def plot_metrics(
             for j, assumption in enumerate(assumptions):
                 one, height = assumption.metrics[metric], -k - _FIRST - _STEP * j
                 ends, color = one.interval(evaluation.level), _LINES[j % len(_LINES)]
-                ax.plot(ends[:2], [height] * 2, color=color, lw=1.5)
+                ax.plot(ends[:2], [height] * 2, color=color, lw=1.5, ls=_style(j))
                 ax.plot(one.mean, height, "|", color=color, ms=5)
         if metric in naive:
             mark(ax, naive[metric], -k, "x", ORANGE)
         if ideal is not None and metric in ideal:
             ax.vlines(ideal[metric], -k - 0.3, -k + 0.3, color="black", ls=":")
+    of_class = [metric.partition("[")[2] for metric in metrics]  # "": of no single class
+    for k in range(1, len(of_class)):
+        if of_class[k] != of_class[k - 1]:
+            ax.axhline(0.45 - k, color=GREY, lw=0.5, zorder=0)
     posterior = evaluation.interval_kind == "posterior"
     kind = f"{percent(evaluation.level)} {'interval' if posterior else evaluation.interval_kind}"
     name_rows(ax, [title(metric) for metric in metrics])
@@ -78,10 +82,10 @@ def plot_metrics(
     keys += [key("x", "majority vote", ORANGE)] if naive else []
     keys += [Line2D([], [], color="black", ls=":", label=TRUE)] if ideal is not None else []
     lines = [
-        Line2D([], [], color=_LINES[j % len(_LINES)], lw=1.5, label=a.sentence)
+        Line2D([], [], color=_LINES[j % len(_LINES)], lw=1.5, ls=_style(j), label=a.sentence)
         for j, a in enumerate(assumptions)
     ]
-    _legend_above(ax, keys + lines, columns=1 if lines else len(keys))
+    legend_above(ax, keys + lines, columns=1 if lines else len(keys))
     return ax
 
 
@@ -147,13 +151,29 @@ def plot_comparison(
         keys += [Line2D([], [], color="black", ls=":", label=TRUE)]
     name_rows(ax, list(answers))
     ax.set(ylim=(0.5 - len(answers), 0.75), xlabel=title(metric))
-    _legend_above(ax, keys)
+    legend_above(ax, keys)
     return ax
+
+
+def _style(j: int) -> str:
+    """Of the line of an assumption: more of them than colours, and readable in grey."""
+    return ("-", "--", "-.", ":")[j % 4]
 
 
 def _is_range(answer: Estimate) -> bool:
     """Whether there are ends but no law: several assumptions between which nobody can choose."""
     return bool(np.isnan(answer.sd)) and not np.isnan(answer.mean)
+
+
+def draw_row(ax: Axes, y: float, law: Estimate | None, level: float) -> None:
+    """A law as bar, mean and numbers at its right; what is not identified says so."""
+    if law is None or np.isnan(law.mean):
+        note_row(ax, y, "not identified")
+        return
+    low, high, _ = law.interval(level)
+    ax.plot([low, high], [y, y], color=BLUE, lw=5, alpha=0.45, solid_capstyle="butt")
+    mark(ax, law.mean, y, "d" if np.isnan(law.sd) else "o", BLUE)
+    note_row(ax, y, f"{law.mean:.3f}  [{low:.3f}, {high:.3f}]")
 
 
 def note_row(ax: Axes, y: float, text: str) -> None:
@@ -168,6 +188,7 @@ def name_rows(ax: Axes, names: list[str]) -> None:
     ax.spines[["top", "right", "left"]].set_visible(False)
 
 
-def _legend_above(ax: Axes, handles: list[Any], columns: int | None = None) -> None:
+def legend_above(ax: Axes, handles: list[Any], columns: int | None = None) -> None:
+    """A legend over the picture, where no row is."""
     columns = len(handles) if columns is None else columns
     ax.legend(handles=handles, loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, **SMALL)

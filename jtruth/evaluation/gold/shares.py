@@ -22,6 +22,7 @@ import numpy as np
 
 from jtruth._host import smoothed_vote_shares
 from jtruth._page import Page, write_page
+from jtruth._pictures import picture
 from jtruth._random import Key, as_key, stream
 from jtruth._validation import present
 from jtruth._version import __version__
@@ -110,6 +111,8 @@ class Prevalence:
             "expected": {name: estimate_dict(law, self.level) for name, law in self.expected.items()},
             "warnings": list(self.warnings),
         }
+
+    plot = picture
 
     def page(self) -> Page:
         """The shares as a page."""
