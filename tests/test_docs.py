@@ -11,7 +11,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
-PAGES = sorted(DOCS.glob("*.md"))
+MADE = {"benchmarks", "changelog", "commands", "more"}  # left by a build
+PAGES = sorted(path for path in DOCS.glob("*.md") if path.stem not in MADE)
 TEXTS = [*PAGES, *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"))]
 TEXTS += [ROOT / folder / "README.md" for folder in ("notebooks", "examples", "benchmarks")]
 
@@ -94,7 +95,7 @@ def test_every_public_name_is_in_the_reference(maker):
 
 def test_every_page_is_reached_from_the_start(maker):
     named = maker.pages()["more.md"] + (DOCS / "index.md").read_text()
-    assert all(f"\n{path.stem}\n" in named for path in PAGES if path.stem not in ("index", "more"))
+    assert all(f"\n{path.stem}\n" in named for path in PAGES if path.stem != "index")
 
 
 def test_docstrings_as_markdown(maker):
