@@ -22,6 +22,8 @@ from jtruth.learning.modes.welinder import Welinder, WelinderPriors, fit_welinde
 from jtruth.learning.predicted.confident import ConfidentFit, confident_joint, fit_confident, prune
 from jtruth.learning.predicted.noise_layer import NoiseLayer, fit_noise_layer, noise_layer_em
 from jtruth.learning.spectral.kos import KargerOhShah, fit_kos, kos_messages
+from jtruth.learning.spectral.label_model import LabelModel, fit_label_model, triplet_moments
+from jtruth.learning.spectral.minimax_entropy import MinimaxEntropy, fit_minimax_entropy
 
 __all__ = [
     "METHODS",
@@ -36,10 +38,12 @@ __all__ = [
     "JointPosterior",
     "KargerOhShah",
     "LabelColumns",
+    "LabelModel",
     "Learned",
     "LearnedDifficulty",
     "MajorityVote",
     "Method",
+    "MinimaxEntropy",
     "NoiseLayer",
     "OneCoin",
     "Smoothing",
@@ -60,7 +64,9 @@ __all__ = [
     "fit_hierarchical",
     "fit_joint",
     "fit_kos",
+    "fit_label_model",
     "fit_majority_vote",
+    "fit_minimax_entropy",
     "fit_noise_layer",
     "fit_one_coin",
     "fit_random_effect",
@@ -71,6 +77,7 @@ __all__ = [
     "noise_layer_em",
     "prune",
     "read_stream",
+    "triplet_moments",
     "update",
     "write_stream",
 ]

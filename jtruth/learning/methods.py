@@ -23,7 +23,7 @@ from jtruth.learning.majority import fit_majority_vote
 from jtruth.learning.modes.difficulty_fallibility import fit_difficulty_fallibility
 from jtruth.learning.modes.glad import fit_glad
 from jtruth.learning.modes.welinder import fit_welinder, not_two_classes
-from jtruth.learning.spectral import kos
+from jtruth.learning.spectral import kos, label_model, minimax_entropy
 
 
 @runtime_checkable
@@ -95,6 +95,10 @@ _METHODS = (
            fit_glad),
     Method("welinder", "samples lie between two classes; labelers differ in how well they see where, each "
            "draws a line", fit_welinder, refuses=not_two_classes),
+    Method("label_model", "each labeler has error rates for two classes and errs independently of the others",
+           label_model.fit_label_model, refuses=label_model.refuses),
+    Method("minimax_entropy", "labelers and samples confuse classes, their effects add up; classes are even",
+           minimax_entropy.fit_minimax_entropy, refuses=minimax_entropy.refuses),
 )  # fmt: skip
 METHODS: dict[str, Method] = {method.name: method for method in _METHODS}
 

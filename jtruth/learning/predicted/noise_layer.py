@@ -33,6 +33,7 @@ from jtruth.labels import Labels
 from jtruth.learning._given import clamp
 from jtruth.learning.predicted._inputs import one_label
 
+_JUDGED = 0.02  # share of the slope's error that must be left once psi is fitted
 _UNFIT = 3.0  # |slope| from which the probabilities do not fit: 27 of 10 000 that do
 
 
@@ -56,7 +57,7 @@ class NoiseLayer(NamedTuple):
     log_likelihood: float  # of the labels given x (and gold)
     converged: bool
     num_steps: int
-    slope: float  # in standard errors; far from 0 the probabilities do not fit
+    slope: float  # in standard errors; far from 0 the probabilities do not fit; NaN: labels cannot tell
     expected_wrong: float  # number of wrong labels
     row_labels: Float[np.ndarray, " classes"]  # expected number of labels behind each row
     bootstrap: Float[np.ndarray, "replicates classes classes"]  # psi of each bootstrap sample
@@ -186,15 +187,15 @@ def fit_noise_layer(
     Raises:
         ValueError: a sample with no label or several, rows that are no distributions, options out of range.
 
-    >>> rng = np.random.default_rng(0)
-    >>> y = rng.integers(0, 2, 2000)
-    >>> p = np.where(rng.random(2000) < 0.9, 0.9, 0.1)
-    >>> q = np.where((y == 1)[:, None], np.stack([1 - p, p], axis=1), np.stack([p, 1 - p], axis=1))
-    >>> z = np.where(rng.random(2000) < np.where(y == 1, 0.05, 0.2), 1 - y, y)
-    >>> fit = fit_noise_layer(Labels.from_matrix(z[:, None], 2), q, num_bootstrap=50)
+    >>> rng = np.random.default_rng(1)
+    >>> y = rng.integers(0, 2, 3000)
+    >>> p = 1 / (1 + np.exp(-3 * (rng.standard_normal(3000) + 3 * y - 1.5)))  # p(y = 1 | x)
+    >>> z = np.where(rng.random(3000) < np.where(y == 1, 0.05, 0.2), 1 - y, y)
+    >>> q, labels = np.stack([1 - p, p], axis=1), Labels.from_matrix(z[:, None], 2)
+    >>> fit = fit_noise_layer(labels, q, num_bootstrap=50)
     >>> low, high = fit.interval()
-    >>> bool(low[0, 1] < 0.2 < high[0, 1]), bool(low[1, 0] < 0.05 < high[1, 0]), abs(fit.slope) < 3
-    (True, True, True)
+    >>> bool(low[0, 1] < 0.2 < high[0, 1]), bool(low[1, 0] < 0.05 < high[1, 0]), fit.warnings
+    (True, True, ())
     """
     label, q, known = one_label(labels, probabilities, gold)
     classes, size = q.shape[1], label.size
@@ -212,7 +213,9 @@ def fit_noise_layer(
         best = jax.tree.map(np.asarray, best)
         again = _replicates(q, label, weights, best.matrix, added, max_steps=max_steps, tol=max(tol, 1e-6))
         matrices, slopes, settled = map(np.asarray, again)
-    spread = float(slopes.std(ddof=1))
+    spread, slope = float(slopes.std(ddof=1)), float(best.slope)
+    each = ((best.class_posterior - q) * np.log(np.where(q > 0, q, 1))).sum(axis=1)
+    judged = spread > _JUDGED * np.sqrt((each**2).sum())  # else psi fits whatever the factor is
     fit = NoiseLayer(
         prior=best.class_posterior.mean(axis=0),
         matrices=best.matrix[None],
@@ -220,7 +223,7 @@ def fit_noise_layer(
         log_likelihood=float(best.log_likelihood),
         converged=bool(best.converged),
         num_steps=int(best.num_steps),
-        slope=float(best.slope) / spread if spread > 0 else 0.0,
+        slope=slope / spread if judged else float("nan"),
         expected_wrong=float((1 - best.class_posterior[np.arange(size), label]).sum()),
         row_labels=best.class_posterior.sum(axis=0),
         bootstrap=matrices,
@@ -233,7 +236,9 @@ def _doubts(fit: NoiseLayer, names: Any, unsettled: int) -> Any:
     """Sentences about what the likelihood could not settle."""
     if not fit.converged or unsettled:
         yield f"EM did not converge ({unsettled} of {len(fit.bootstrap)} bootstrap samples); raise max_steps."
-    if abs(fit.slope) > _UNFIT:
+    if np.isnan(fit.slope):
+        yield "Whether the probabilities fit the true class cannot be told from these labels."
+    elif abs(fit.slope) > _UNFIT:
         way, errors = ("timid", "few") if fit.slope > 0 else ("sure", "many")
         yield (
             f"The probabilities are too {way} about the true class (slope {fit.slope:+.1f} standard errors), "

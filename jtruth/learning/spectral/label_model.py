@@ -1,0 +1,306 @@
+"""The label model by moments and triplets (Ratner et al. 2016, 2017; Fu et al. 2020): no iteration, no start.
+
+Two classes, and labelers (often programs) that may abstain. With x = +1, -1 for the classes and 0 for an
+abstention, the covariance of two labelers who err independently given the class is a product,
+
+    Cov(x_t, x_u) = v_t v_u,     v_t = sqrt(p (1 - p)) (E[x_t | 1] - E[x_t | 0]),
+
+whatever their error rates, so three of them give each other away: v_t^2 = Cov(t, u) Cov(t, w) / Cov(u, w). Of
+all triplets the weighted least-squares solution is taken: with covariances C, zero on the diagonal, and
+weights W (samples that two labelers share), v_t^2 = [(W o C)^3]_tt / [W (W o C o C) W]_tt. Third central
+moments are (1 - 2p) / sqrt(p (1 - p)) v_t v_u v_w and give the class prior, if it is not known; and the
+covariance of any indicator, "t says s", with the others gives p(t says s | class). Labelers are taken to be
+better than chance on the whole, which names the classes.
+
+Labelers who copy each other, or look at the same thing, are given as `edges`. Their covariance is never used,
+nor that of any two who are connected by edges; the law of a connected pair given the class comes from the
+covariance of "t says s and u says r" with everybody else, and the class posterior counts a pair once. Edges
+must form no circle (pairs then suffice). In the paper the class prior is known and edges are given, too.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+from scipy.special import softmax
+
+from jtruth import _validation as check
+from jtruth._host import log
+from jtruth.labels import Labels
+from jtruth.learning._given import clamp, exchanged, read_given, unlabelled
+
+_MOST_VOTERS = 20  # labelers whose third moments give the class prior: those with most labels
+
+
+class Moments(NamedTuple):
+    """What `triplet_moments` returns. Symbols are class 0, class 1 and, last, the abstention."""
+
+    strength: Float[Array | np.ndarray, " labelers"]  # v
+    square: Float[
+        Array | np.ndarray, " labelers"
+    ]  # v^2 as estimated; below 0 the triplets contradict the model
+    prior: Float[Array | np.ndarray, ""]  # of class 1
+    shares: Float[Array | np.ndarray, "labelers symbols"]  # how often each symbol is given
+    shifts: Float[Array | np.ndarray, "labelers symbols"]  # p(symbol | 1) - p(symbol | 0)
+    pair_shares: Float[Array | np.ndarray, "edges symbols symbols"]
+    pair_shifts: Float[Array | np.ndarray, "edges symbols symbols"]
+
+
+class LabelModel(NamedTuple):
+    """Error rates and classes by moments. All arrays are NumPy float64."""
+
+    prior: Float[np.ndarray, " classes"]
+    matrices: Float[np.ndarray, "labelers classes classes"]  # p(label | class, a label is given)
+    abstention: Float[np.ndarray, "labelers classes"]  # p(no label | class); NaN where it was not modelled
+    class_posterior: Float[np.ndarray, "samples classes"]
+    strength: Float[np.ndarray, " labelers"]  # v; 0 for a labeler who says nothing of the class
+    log_likelihood: float  # log p(labels) at these rates; moments do not maximise it
+    converged: bool
+    num_steps: int
+    warnings: tuple[str, ...]
+
+    def noise_model(self) -> Any:
+        """The matrices as `jtruth.noise.ConfusionMatrices`: labelers without edges, abstentions ignored."""
+        from jtruth.noise import ConfusionMatrices
+
+        return ConfusionMatrices(self.matrices)
+
+
+@jax.jit
+def triplet_moments(
+    symbol: Int[Array | np.ndarray, "samples labelers"],
+    seen: Float[Array | np.ndarray, "samples labelers"],
+    weight: Float[Array | np.ndarray, " samples"],
+    apart: Float[Array | np.ndarray, "labelers labelers"],
+    voters: Int[Array | np.ndarray, " voters"],
+    edges: Int[Array | np.ndarray, "edges two"],
+    prior: Float[Array | np.ndarray, ""],
+) -> Moments:
+    """Moments of labels and what follows from them; pure, to be vmapped over weights.
+
+    Args:
+        symbol: 0 and 1 for the classes, 2 for an abstention.
+        seen: 1 where a labeler saw the sample; an unseen sample says nothing.
+        weight: how often each sample counts.
+        apart: 1 for pairs of labelers who are not connected by edges, 0 elsewhere and on the diagonal.
+        voters: labelers whose third moments are taken.
+        edges: connected pairs.
+        prior: of class 1, NaN if it is to be estimated.
+    """
+    weight = jnp.asarray(weight)[:, None]
+    seen, apart, symbol = jnp.asarray(seen), jnp.asarray(apart), jnp.asarray(symbol)
+    x = jnp.where(symbol == 2, 0, 2 * symbol - 1).astype(seen.dtype) * seen
+    shared = (weight * seen).T @ seen
+
+    def with_others(f, on):
+        """Cov(f, x_u) over the samples where both are there, for every u."""
+        number = (weight * on).T @ seen
+        safe = jnp.where(number > 0, number, 1)
+        return ((weight * f).T @ x) / safe - ((weight * f).T @ seen) * ((weight * on).T @ x) / safe**2
+
+    pairs = apart * shared
+    covariance = with_others(x, seen) * apart
+    weighted = pairs * covariance
+    cube = jnp.einsum("tu,ut->t", weighted @ weighted, weighted)
+    total = jnp.einsum("tu,ut->t", pairs @ (weighted * covariance), pairs)
+    square = cube / jnp.where(total > 0, total, 1)
+    side = jnp.linalg.eigh(weighted)[1][:, -1]
+    v = jnp.where(side < 0, -1.0, 1.0) * jnp.sqrt(jnp.maximum(square, 0))
+    v = jnp.where((shared.diagonal() * v).sum() < 0, -v, v)
+    number = (weight * seen).sum(axis=0)
+    number = jnp.where(number > 0, number, 1)
+    mean = (weight * x).sum(axis=0) / number
+
+    # Third moments of all triples of voters who are apart, by products of (voters, voters) blocks.
+    some, own = apart[voters][:, voters], v[voters]
+    along = (some[:, None, :] * some[None, :, :] * some[:, :, None]).reshape(-1, voters.shape[0])
+
+    def triples(a):
+        third = (a @ along.T).reshape(a.shape[0], voters.shape[0], voters.shape[0])
+        return (weight[:, 0] * (third * a[:, :, None] * a[:, None, :]).sum(axis=(1, 2))).sum()
+
+    here = seen[:, voters]
+    skew = triples(here * (x - mean[None, :])[:, voters] * own[None, :])
+    size = triples(here * own[None, :] ** 2)
+    ratio = skew / jnp.where(size > 0, size, 1)
+    p = jnp.where(jnp.isnan(prior), (1 - ratio / jnp.sqrt(4 + ratio**2)) / 2, prior)
+    p = jnp.where(jnp.isnan(prior) & ~(size > 0), jnp.nan, p)
+
+    def shift(f, on, free):
+        """p(f | 1) - p(f | 0) of an indicator, from its covariances with labelers that are free of it."""
+        use = ((weight * on).T @ seen) * free
+        power = (use * v[None, :] ** 2).sum(axis=1)
+        slope = (use * with_others(f, on) * v[None, :]).sum(axis=1) / jnp.where(power > 0, power, 1)
+        return slope / jnp.sqrt(p * (1 - p))
+
+    says = jnp.stack([(symbol == s).astype(seen.dtype) * seen for s in range(3)])
+    shares = (weight[None] * says).sum(axis=1).T / number[:, None]
+    shifts = jax.vmap(lambda f: shift(f, seen, apart), out_axes=1)(says)
+    a, b = edges[:, 0], edges[:, 1]
+    both, free = seen[:, a] * seen[:, b], apart[a] * apart[b]
+    count = (weight * both).sum(axis=0)
+    together = (says[:, None, :, a] * says[None, :, :, b]).reshape(9, *both.shape)
+    pair_shares = (weight[None] * together).sum(axis=1).T / jnp.where(count > 0, count, 1)[:, None]
+    pair_shifts = jax.vmap(lambda f: shift(f, both, free), out_axes=1)(together)
+    pair_shares, pair_shifts = (m.reshape(-1, 3, 3) for m in (pair_shares, pair_shifts))
+    return Moments(v, square, p, shares, shifts, pair_shares, pair_shifts)
+
+
+def refuses(labels: Labels) -> str | None:
+    """Why the label model cannot take these labels."""
+    if labels.num_classes != 2:
+        return f"the label model knows two classes and these are {labels.num_classes}; choose another method"
+    given = labels.labels_per_labeler() > 0
+    if given.sum() < 3:
+        return f"triplets need three labelers and {given.sum()} gave labels; get labels from a third"
+    if np.count_nonzero(labels.counts().sum(axis=0)) < 2:
+        return "all labels are equal, so they have no covariance to learn from"
+    if labels.has_repeats():
+        return "a labeler labelled a sample twice, which moments cannot use; keep one label (repeats='first')"
+    return None
+
+
+def fit_label_model(
+    labels: Labels,
+    *,
+    key: Any = None,
+    gold: Any = None,
+    prior: Any = None,
+    edges: Sequence[tuple[Any, Any]] = (),
+    abstentions: str = "ignored",
+) -> LabelModel:
+    """Error rates of labelers, class prior and classes by the method of moments.
+
+    Args:
+        labels: of two classes, by three labelers or more, at most one label of a sample by each.
+        key: has no say: nothing is drawn.
+        gold: (samples,) known classes, -1 where unknown. Their class is kept; rates do not use them.
+        prior: (classes,) known class prior; from third moments if None.
+        edges: pairs of workers (ids, or numbers where there are none) who do not err independently.
+        abstentions: "ignored", where a missing label says nothing; "informative", where every labeler saw
+            every sample and to abstain is an answer whose probability depends on the class.
+
+    Raises:
+        ValueError: input that cannot be used, fewer than three labelers, edges that are unknown or make a
+            circle, or a labeler for whom they leave no triplet.
+
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(0, 2, 4000)
+    >>> z = np.where(rng.random((4000, 4)) < [0.9, 0.8, 0.7, 0.6], y[:, None], 1 - y[:, None])
+    >>> fit = fit_label_model(Labels.from_matrix(z, 2))
+    >>> print(np.abs(fit.matrices[:, 0, 0] - [0.9, 0.8, 0.7, 0.6]).max() < 0.05)
+    True
+    """
+    known, fixed = read_given(labels, gold, prior)
+    if (reason := refuses(labels)) is not None:
+        raise ValueError(reason)
+    check.choose("abstentions", abstentions, ("ignored", "informative"))
+    pairs, group = _edges(labels, edges)
+    z = labels.to_matrix()
+    seen = np.ones(z.shape) if abstentions == "informative" else (z >= 0).astype(np.float64)
+    apart = (group[:, None] != group[None, :]).astype(np.float64)
+    _check_triplets(labels, apart * (seen.T @ seen > 0))
+    voters = np.argsort(-seen.sum(axis=0), kind="stable")[:_MOST_VOTERS].astype(np.int32)
+    symbol = np.where(z >= 0, z, 2).astype(np.int32)
+    with jax.enable_x64(True):
+        p1 = np.float64(np.nan if fixed is None else fixed[1])
+        found = triplet_moments(symbol, seen, np.ones(len(z)), apart, voters, pairs, p1)
+        found = Moments(*map(np.asarray, found))
+    if np.isnan(found.prior):
+        raise ValueError(
+            "no three labelers share a sample, so third moments do not give the class prior; give prior"
+        )
+    share = np.array([1 - found.prior, found.prior])
+    given, moved = _laws(found.shares, found.shifts, share, seen.sum(axis=0))
+    both = np.array([(seen[:, a] * seen[:, b]).sum() for a, b in pairs.tolist()])
+    linked, more = _laws(found.pair_shares.reshape(-1, 9), found.pair_shifts.reshape(-1, 9), share, both)
+    joint = log(share)[None] + _log_likelihood(symbol, seen, given, pairs, linked.reshape(-1, 2, 3, 3))
+    joint = np.where((known[:, None] >= 0) & (known[:, None] != np.arange(2)), -np.inf, joint)
+    labelled = given[:, :, :2].sum(axis=2, keepdims=True)
+    fit = LabelModel(
+        prior=share,
+        matrices=given[:, :, :2] / labelled,
+        abstention=given[:, :, 2] if abstentions == "informative" else np.full(given.shape[:2], np.nan),
+        class_posterior=clamp(softmax(joint, axis=1), known),
+        strength=np.asarray(found.strength),
+        log_likelihood=float(np.logaddexp.reduce(joint, axis=1).sum()),
+        converged=True,
+        num_steps=0,
+        warnings=(),
+    )
+    return fit._replace(warnings=tuple(_doubts(fit, found, labels, moved + more)))
+
+
+def _edges(labels: Labels, edges: Any) -> tuple[np.ndarray, np.ndarray]:
+    """(edges, 2) numbers of labelers, and the group of each: those connected by edges share one."""
+    group, pairs = np.arange(labels.num_labelers), []
+    for edge in edges:
+        if isinstance(edge, str) or len(edge) != 2:
+            raise ValueError(f"edge {edge!r} is no pair of workers; give edges=[(worker, worker), ...]")
+        a, b = (labels.worker_index(worker) for worker in edge)
+        if group[a] == group[b]:
+            raise ValueError(
+                f"edge {tuple(edge)!r} closes a circle of dependent labelers; leave out one edge of it, so "
+                "that edges form trees"
+            )
+        group = np.where(group == group[b], group[a], group)
+        pairs.append((a, b))
+    return np.array(pairs, np.int32).reshape(-1, 2), group
+
+
+def _check_triplets(labels: Labels, usable: np.ndarray) -> None:
+    """Refuse labelers of whom no triplet speaks: two others, all independent, with common samples."""
+    without = (np.einsum("tu,ut->t", usable @ usable, usable) == 0) & (labels.labels_per_labeler() > 0)
+    if without.any():
+        workers = labels.workers or tuple(range(labels.num_labelers))
+        raise ValueError(
+            f"no triplet says how {check.quoted(workers[t] for t in np.flatnonzero(without))} err: it takes "
+            "two others who share samples with each other and with them and are connected by no edges; give "
+            "fewer edges, or more labels"
+        )
+
+
+def _laws(shares: Any, shifts: Any, prior: np.ndarray, number: np.ndarray) -> tuple[np.ndarray, int]:
+    """p(symbol | class), (rows, classes, symbols), and how many had to be moved to where a law can be.
+
+    Estimates of moments leave [0, 1]. None is put below half a label of the class in `number`, since 0 would
+    be certainty; symbols that nobody gave stay at 0.
+    """
+    raw = shares[:, None, :] + np.array([-prior[1], prior[0]])[None, :, None] * shifts[:, None, :]
+    least = 0.5 / (number[:, None, None] * prior[None, :, None] + 1) * (shares[:, None, :] > 0)
+    law = np.maximum(raw, least)
+    total = law.sum(axis=2, keepdims=True)
+    return np.where(total > 0, law / np.where(total > 0, total, 1), 1 / law.shape[2]), int(
+        (raw < least).sum()
+    )
+
+
+def _log_likelihood(symbol, seen, given, pairs, linked) -> np.ndarray:
+    """log p(symbols of a sample | class), (samples, classes): a tree of pairs, each labeler counted once."""
+    table = log(given)
+    found = np.zeros((len(symbol), 2))
+    for t in range(symbol.shape[1]):
+        found += np.where(seen[:, t, None] > 0, table[t].T[symbol[:, t]], 0.0)
+    for (a, b), law in zip(pairs.tolist(), linked, strict=True):
+        alone = log(law.sum(axis=2))[:, :, None] + log(law.sum(axis=1))[:, None, :]
+        more = np.where(law > 0, log(law) - np.where(law > 0, alone, 0), 0)
+        there = (seen[:, a] * seen[:, b] > 0)[:, None]
+        found += np.where(there, more[:, symbol[:, a], symbol[:, b]].T, 0.0)
+    return found
+
+
+def _doubts(fit: LabelModel, found: Moments, labels: Labels, moved: int) -> Any:
+    """Sentences about what moments could not settle."""
+    workers = labels.workers or tuple(range(labels.num_labelers))
+    odd = np.flatnonzero((np.asarray(found.square) <= 0) & (labels.labels_per_labeler() > 0))
+    if odd.size:
+        yield f"Triplets contradict each other for {check.quoted(workers[t] for t in odd)}: chance, or edges."
+    if moved:
+        yield f"{moved} probabilities were estimated below what half a label allows, and moved there."
+    yield from unlabelled(labels)
+    yield from exchanged(
+        np.einsum("t,tck->ck", labels.labels_per_labeler(), fit.matrices), labels.class_names
+    )

@@ -1,0 +1,220 @@
+"""Minimax conditional entropy (Zhou et al. 2015): labelers confuse classes, and so do samples.
+
+Given the class c of sample i, labeler t gives label k with a probability proportional to
+
+    exp(sigma_t[c, k] + tau_i[c, k]),
+
+sigma a labeler's confusion and tau the sample's own difficulty: some photographs of one dog look like another
+to everybody. The paper arrives there by a game: of all distributions of labels whose expected counts by
+labeler and by sample are those observed (up to a penalised slack) take that of most conditional entropy, and
+choose the classes so that this most is least. The dual, its (12) there, is what is computed here: the maximum
+over sigma and tau of
+
+    sum_i log sum_c prior[c] prod_t p(z_it | c)  -  alpha/2 |sigma|^2  -  beta/2 |tau|^2,
+
+alpha = strength * classes^2, beta = alpha * (labels of a labeler) / (labels of a sample) as in the paper, by
+L-BFGS from the vote shares. form="confusion" leaves tau out: without a penalty that is Dawid and Skene's
+model with its class prior held fixed. The class prior is uniform unless it is given.
+"""
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+from scipy.special import softmax
+
+from jtruth import _validation as check
+from jtruth._minimise import minimise
+from jtruth.labels import Labels
+from jtruth.learning._given import (
+    check_steps,
+    clamp,
+    exchanged,
+    first_guess,
+    not_converged,
+    read_given,
+    unlabelled,
+)
+
+FORMS = ("difficulty", "confusion")
+
+
+class EntropyResult(NamedTuple):
+    """What `minimax_entropy` returns."""
+
+    confusion: Float[Array, "labelers classes classes"]  # sigma
+    difficulty: Float[Array, "samples classes classes"]  # tau; no samples in the confusion form
+    class_posterior: Float[Array, "samples classes"]
+    log_likelihood: Float[Array, ""]
+    objective: Float[Array, ""]  # log_likelihood minus penalties
+    gradient: Float[Array, ""]  # largest entry, 0 at a maximum
+    converged: Bool[Array, ""]
+    num_steps: Int[Array, ""]
+
+
+class MinimaxEntropy(NamedTuple):
+    """A fitted model of labelers' confusion and samples' difficulty. All arrays are NumPy float64."""
+
+    prior: Float[np.ndarray, " classes"]  # as given, or uniform
+    matrices: Float[np.ndarray, "labelers classes classes"]  # on a sample of no difficulty of its own
+    class_posterior: Float[np.ndarray, "samples classes"]
+    confusion: Float[np.ndarray, "labelers classes classes"]  # sigma
+    difficulty: Float[np.ndarray, "samples classes classes"]  # tau; no samples in the confusion form
+    log_likelihood: float  # log p(labels, gold | sigma, tau)
+    objective: float  # log_likelihood minus penalties
+    converged: bool
+    num_steps: int
+    warnings: tuple[str, ...]
+
+    def noise_model(self) -> Any:
+        """The matrices as `jtruth.noise.ConfusionMatrices`: of samples without a difficulty of their own."""
+        from jtruth.noise import ConfusionMatrices
+
+        return ConfusionMatrices(self.matrices)
+
+
+@partial(jax.jit, static_argnames=("samples_differ", "max_steps"))
+def minimax_entropy(
+    sample: Int[Array | np.ndarray, " labels"],
+    labeler: Int[Array | np.ndarray, " labels"],
+    label: Int[Array | np.ndarray, " labels"],
+    log_prior: Float[Array | np.ndarray, "samples classes"],
+    start: Float[Array | np.ndarray, "labelers classes classes"],
+    penalties: Float[Array | np.ndarray, " two"],
+    *,
+    samples_differ: bool,
+    max_steps: int,
+    tol: float | Float[Array, ""],
+) -> EntropyResult:
+    """Maximum of the dual from a first sigma; pure, to be vmapped over starts.
+
+    Args:
+        sample, labeler, label: of each label; a label of -1 counts nowhere.
+        log_prior: of each sample's class; -inf for the classes that gold excludes.
+        start: sigma; tau starts at 0.
+        penalties: alpha and beta.
+        samples_differ: static; False leaves tau out.
+        max_steps: static.
+        tol: largest entry of the gradient at the end.
+    """
+    start, penalties = jnp.asarray(start), jnp.asarray(penalties)
+    size, classes = log_prior.shape
+    tau = jnp.zeros((size if samples_differ else 0, classes, classes), start.dtype)
+    there = jnp.asarray(label) >= 0
+
+    def log_joint(params):
+        sigma, tau = params
+        logits = sigma[labeler] + (tau[sample] if samples_differ else 0)
+        log_p = jax.nn.log_softmax(logits, axis=2)
+        given = jnp.take_along_axis(log_p, jnp.maximum(label, 0)[:, None, None], axis=2)[:, :, 0]
+        each = jax.ops.segment_sum(jnp.where(there[:, None], given, 0), sample, size)
+        return log_prior + each
+
+    def loss(params):
+        value = jax.nn.logsumexp(log_joint(params), axis=1).sum()
+        return -value + (penalties[0] * (params[0] ** 2).sum() + penalties[1] * (params[1] ** 2).sum()) / 2
+
+    found = minimise(loss, (start, tau), max_steps=max_steps, tol=tol)
+    joint = log_joint(found.params)
+    sigma, tau = found.params
+    log_likelihood = jax.nn.logsumexp(joint, axis=1).sum()
+    return EntropyResult(
+        sigma, tau, jax.nn.softmax(joint, axis=1), log_likelihood, -found.value,
+        found.gradient, found.converged, found.num_steps,
+    )  # fmt: skip
+
+
+def refuses(labels: Labels) -> str | None:
+    """Why minimax entropy cannot take these labels."""
+    if np.count_nonzero(labels.counts().sum(axis=0)) < 2:
+        return "all labels are equal, and with even classes nothing then tells one class from another"
+    return None
+
+
+def fit_minimax_entropy(
+    labels: Labels,
+    *,
+    key: Any = None,
+    gold: Any = None,
+    prior: Any = None,
+    form: str = "difficulty",
+    strength: float = 0.25,
+    max_steps: int = 5000,
+    tol: float = 1e-6,
+) -> MinimaxEntropy:
+    """Consensus by regularised minimax conditional entropy (Zhou et al. 2015).
+
+    Args:
+        labels: the noisy labels, any number of classes.
+        key: has no say: nothing is drawn.
+        gold: (samples,) known classes, -1 where unknown.
+        prior: (classes,) known class prior; uniform if None, as in the paper.
+        form: "difficulty", labelers and samples confuse classes; "confusion", labelers only.
+        strength: of the penalties, gamma in the paper, which chooses it between 1/4 and 4 by
+            cross-validation. Where labelers gave few labels more of it makes all labelers, and then all
+            classes, alike.
+        max_steps, tol: of L-BFGS; `tol` is the largest entry of the gradient.
+
+    Raises:
+        ValueError: input that cannot be used.
+
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(0, 2, 60)
+    >>> z = np.where(rng.random((60, 5)) < [0.9, 0.9, 0.8, 0.5, 0.1], y[:, None], 1 - y[:, None])
+    >>> fit = fit_minimax_entropy(Labels.from_matrix(z, 2))
+    >>> print((fit.class_posterior.argmax(axis=1) == y).mean().round(2), fit.converged)
+    0.95 True
+    """
+    known, fixed = read_given(labels, gold, prior)
+    if (reason := refuses(labels)) is not None:
+        raise ValueError(reason)
+    check.choose("form", form, FORMS)
+    check_steps(max_steps, tol)
+    if not (np.isfinite(strength) and strength > 0):
+        raise ValueError(f"strength is {strength}; give a number above 0, such as 1")
+    size, classes = labels.num_samples, labels.num_classes
+    share = np.full(classes, 1 / classes) if fixed is None else fixed
+    with np.errstate(divide="ignore"):
+        log_prior = np.log(clamp(np.ones((size, classes)), known)) + np.log(share)[None, :]
+    sample, labeler, label = (np.asarray(part, np.int32) for part in labels.arrays)
+    start = _start(labels, first_guess(labels, known))
+    active = max(int((labels.labels_per_labeler() > 0).sum()), 1)
+    alpha = strength * classes**2
+    penalties = np.array([alpha, alpha * size / active])  # labels per labeler over labels per sample
+    with jax.enable_x64(True):
+        found = minimax_entropy(
+            sample, labeler, label, log_prior, start, penalties,
+            samples_differ=form == "difficulty", max_steps=max_steps, tol=float(tol),
+        )  # fmt: skip
+        found = jax.tree.map(np.asarray, found)
+    fit = MinimaxEntropy(
+        prior=share,
+        matrices=softmax(found.confusion, axis=2),
+        class_posterior=found.class_posterior,
+        confusion=found.confusion,
+        difficulty=found.difficulty,
+        log_likelihood=float(found.log_likelihood),
+        objective=float(found.objective),
+        converged=bool(found.converged),
+        num_steps=int(found.num_steps),
+        warnings=(),
+    )
+    pooled = np.einsum("t,tck->ck", labels.labels_per_labeler(), fit.matrices)
+    doubts = (
+        *not_converged("L-BFGS", fit.converged, fit.num_steps),
+        *unlabelled(labels),
+        *exchanged(pooled, labels.class_names),
+    )
+    return fit._replace(warnings=doubts)
+
+
+def _start(labels: Labels, shares: np.ndarray) -> np.ndarray:
+    """sigma of the confusion counts by vote shares, one pseudo-label in each cell, rows centred."""
+    sample, labeler, label = labels.entries()
+    counts = np.ones((labels.num_labelers, labels.num_classes, labels.num_classes))
+    np.add.at(counts.swapaxes(1, 2), (labeler, label), shares[sample])
+    logs = np.log(counts)
+    return logs - logs.mean(axis=2, keepdims=True)
