@@ -14,7 +14,7 @@ from jaxtyping import Array
 
 from jtruth._random import Key, as_key, stream
 from jtruth._validation import present
-from jtruth.evaluation import _tars, inputs
+from jtruth.evaluation import _smyth, _tars, inputs
 from jtruth.evaluation.answers import answer_of, names_of, of_nothing, of_votes, vote_metrics
 from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.learned import joint_model, plug_in_model, with_classifier
@@ -88,8 +88,8 @@ def evaluate(
             Only with learned error rates and method "bayes"; other answers take errors as independent.
         method: "bayes" (exact posterior), "empirical_bayes", "sampling", "exact_means", "labels",
             "no_predictions", "prior_marginal" (see `jtruth.testing`), "majority_vote", "plug_in"
-            (learned error rates taken as known), or "tars" (unbiased counts with confidence intervals for the
-            population; error rates and prior given).
+            (learned error rates taken as known), "smyth" (classes by EM taken as true), or "tars" (unbiased
+            counts with confidence intervals for the population; error rates and prior given).
         positive: code or name of the positive class, whose precision, recall and so on are meant; class 1
             if None. Of more than two classes: where it is given, methods other than "bayes" test this class
             against all others; otherwise they test the full table.
@@ -126,7 +126,7 @@ def evaluate(
         model = joint_model(unaided, key, level, progress, pointwise=nobody and not fast and not pooled)
     elif model is None:
         _tars.check_noise(method)
-        model = plug_in_model(data)
+        model = _smyth.smyth_model(data) if method == _smyth.SMYTH else plug_in_model(data)
     rows: tuple[Assumption, ...] = ()
     kind, advice, answered = "posterior", (), learned and model.refusal is None
     predicted: Mapping[str, Estimate] = {}
@@ -231,6 +231,8 @@ def _answer(data: inputs.Inputs, model: inputs.Model, method: str, key: Array) -
         raise ValueError(
             f"method={method!r} takes the class prior as known: give prior=[...], or use 'bayes'"
         )
+    if method == _smyth.SMYTH:
+        return _smyth.smyth_answer(data, model)
     known = "bayes" if method == "plug_in" else method
     if len(data.classes) > 2 and (known == "bayes" or not data.one_against_rest):
         return _any_classes(data, model, known, key)

@@ -108,7 +108,7 @@ class Inputs:
 
 def check_method(method: str) -> None:
     """Refuse unknown methods by name."""
-    known = (*METHODS, "plug_in", "majority_vote", "tars")
+    known = (*METHODS, "plug_in", "majority_vote", "tars", "smyth")
     if method not in known:
         raise ValueError(f"method={method!r}; choose one of {', '.join(known)}")
 

@@ -24,11 +24,14 @@ from jtruth.learning.predicted.noise_layer import NoiseLayer, fit_noise_layer, n
 from jtruth.learning.spectral.kos import KargerOhShah, fit_kos, kos_messages
 from jtruth.learning.spectral.label_model import LabelModel, fit_label_model, triplet_moments
 from jtruth.learning.spectral.minimax_entropy import MinimaxEntropy, fit_minimax_entropy
+from jtruth.learning.supervised.consistency import Consistency, check_consistency
+from jtruth.learning.supervised.known_classes import KnownClasses, fit_known_classes
 
 __all__ = [
     "METHODS",
     "ByDomain",
     "ConfidentFit",
+    "Consistency",
     "DawidSkene",
     "DifficultyPriors",
     "EMResult",
@@ -37,6 +40,7 @@ __all__ = [
     "Hierarchical",
     "JointPosterior",
     "KargerOhShah",
+    "KnownClasses",
     "LabelColumns",
     "LabelModel",
     "Learned",
@@ -51,6 +55,7 @@ __all__ = [
     "Welinder",
     "WelinderPriors",
     "begin_stream",
+    "check_consistency",
     "close",
     "columns_from_labels",
     "columns_from_matrix",
@@ -63,6 +68,7 @@ __all__ = [
     "fit_glad",
     "fit_hierarchical",
     "fit_joint",
+    "fit_known_classes",
     "fit_kos",
     "fit_label_model",
     "fit_majority_vote",

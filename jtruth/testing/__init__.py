@@ -2,7 +2,14 @@
 
 from jtruth.tables.joint import JointDensity, JointEstimate
 from jtruth.tables.metrics import METRICS, binary_counts, named_metric
-from jtruth.testing.baselines import geometric_median, labeler_metrics, majority_metrics, prior_marginal_table
+from jtruth.testing.baselines import (
+    apparent_accuracy,
+    carlotto_accuracy,
+    geometric_median,
+    labeler_metrics,
+    majority_metrics,
+    prior_marginal_table,
+)
 from jtruth.testing.binary.chain import SymbolChain, symbol_chain
 from jtruth.testing.binary.chain_batch import SymbolChains, symbol_chains
 from jtruth.testing.binary.curve_density import CurveDensity, curve_density
@@ -53,8 +60,10 @@ __all__ = [
     "SymbolChains",
     "Tested",
     "ThresholdCurves",
+    "apparent_accuracy",
     "binary_counts",
     "binary_posterior",
+    "carlotto_accuracy",
     "collapse",
     "consolidate",
     "count_table",

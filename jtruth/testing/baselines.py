@@ -3,6 +3,8 @@
 - `majority_metrics`: majority vote taken as the truth (ties shared between the classes).
 - `labeler_metrics`: each labeler's labels taken as the truth on the samples that the labeler labelled, then
   merged by mean or by the geometric median (the second suboptimal method).
+- `carlotto_accuracy`: accuracy against the truth from accuracy against labels of a known accuracy, any number
+of classes.
 - `prior_marginal_table`: the paper's "fully Bayesian" formula of 2.6.2. It averages the posterior given the
   operating point over the PRIOR of the operating point, which is not Bayes' rule; kept to reproduce Table 10.
 """
@@ -15,6 +17,7 @@ from scipy.special import expit
 
 from jtruth._host import majority
 from jtruth._validation.in_range import check_codes
+from jtruth.lam_stork.rates import check_rate
 from jtruth.stats.poisson_binomial import pmf
 from jtruth.tables.metrics import METRICS, binary_counts, shown
 from jtruth.testing.binary.exact import CountTable
@@ -77,6 +80,53 @@ def labeler_metrics(y_pred: Int[np.ndarray, " samples"], labels: Any) -> Labeler
     )
     median = geometric_median(complete) if len(complete) else np.full(each.shape[1], np.nan)
     return LabelerMetrics(names, each, mean, median)
+
+
+def apparent_accuracy(accuracy: float, label_accuracy: float, num_classes: int) -> float:
+    """Carlotto (2009): how often predictions agree with labels, a b + (1 - a)(1 - b)/(C - 1).
+
+    Classifier (a) and labels (b) err independently, each with its errors spread evenly over the wrong
+    classes.
+    """
+    check_rate(accuracy, "accuracy")
+    check_rate(label_accuracy, "label_accuracy")
+    _check_number(num_classes)
+    return accuracy * label_accuracy + (1 - accuracy) * (1 - label_accuracy) / (num_classes - 1)
+
+
+def carlotto_accuracy(apparent: float, label_accuracy: float, num_classes: int) -> float:
+    """Carlotto's (2009) rough estimate of accuracy: Lam & Stork (2) for two classes.
+
+    The inverse of `apparent_accuracy`.
+
+    Args:
+        apparent: share of predictions that agree with their label.
+        label_accuracy: share of labels that are right.
+        num_classes: C.
+
+    Returns:
+        The accuracy; outside [0, 1] where no accuracy explains the two shares.
+
+    Raises:
+        ValueError: rates outside [0, 1], or labels at chance, which say nothing.
+
+    >>> round(carlotto_accuracy(0.77, 0.9, 4), 4)
+    0.8462
+    """
+    check_rate(apparent, "apparent")
+    check_rate(label_accuracy, "label_accuracy")
+    _check_number(num_classes)
+    wrong = (1 - label_accuracy) / (num_classes - 1)
+    if abs(label_accuracy - wrong) < 1e-12:
+        raise ValueError(
+            f"label_accuracy is {label_accuracy}, chance for {num_classes} classes: such labels say nothing"
+        )
+    return (apparent - wrong) / (label_accuracy - wrong)
+
+
+def _check_number(num_classes: int) -> None:
+    if num_classes < 2:
+        raise ValueError(f"num_classes is {num_classes}; accuracy needs at least 2 classes")
 
 
 def geometric_median(

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from jtruth._host import known_classes, labels_log_likelihood
+from jtruth._host import known_classes, labels_log_likelihood, vote_shares
 from jtruth._random import Key
 from jtruth._validation import present
 from jtruth.evaluation.checks.sets import Parameters
@@ -20,6 +20,7 @@ from jtruth.learning import Smoothing, fit_dawid_skene
 from jtruth.learning.joint.posterior import fit_joint
 from jtruth.sampling import STANDARD
 from jtruth.stats.draws import DrawsEstimate
+from jtruth.tables.metrics import expected_table
 
 # Some 30 s at most: a model that wants more says that it did not converge.
 EFFORT = STANDARD._replace(max_work=6e9, max_bytes=100_000_000)
@@ -55,21 +56,28 @@ def joint_model(
     return replace(found, warnings=fit.warnings, count_draws=fit.counts, fit=fit)
 
 
-def plug_in_model(data: Inputs) -> Model:
-    """Dawid-Skene by EM (highest posterior density under weak pseudo-counts), plugged in."""
+def plug_in_model(data: Inputs, *, unaided: bool = False) -> Model:
+    """Dawid-Skene by EM (highest posterior density under weak pseudo-counts), plugged in.
+
+    `unaided`: by the labels alone; else the classifier is one more labeler.
+    """
     labels = data.own_labels()
     if not data.num_gold and not (labels.labels_per_sample() >= 2).any():
         return _refused(labels, NOT_IDENTIFIED)
     fit = fit_dawid_skene(
-        with_classifier(labels, data.y_pred),
+        labels if unaided else with_classifier(labels, data.y_pred),
         gold=data.some_gold,
         prior=data.prior,
         smoothing=Smoothing(diagonal=0.01, off_diagonal=0.01),
     )
-    accuracy = np.einsum("c,tcc->t", fit.prior, fit.matrices[:-1])
+    matrices = fit.matrices
+    if unaided:
+        own = vote_shares(expected_table(fit.class_posterior, data.y_pred, labels.num_classes))
+        matrices = np.concatenate([matrices, own[None]])
+    accuracy = np.einsum("c,tcc->t", fit.prior, matrices[:-1])
     rows = [{"accuracy": float(a), "low": None, "high": None} for a in accuracy]
     warnings = (PLUG_IN_WARNING, *(w for w in fit.warnings if "rest on no label" not in w))
-    return replace(_learned(data, fit.prior, fit.matrices, rows), warnings=warnings)
+    return replace(_learned(data, fit.prior, matrices, rows), warnings=warnings)
 
 
 def _learned(data: Inputs, prior: np.ndarray, matrices: np.ndarray, rows: list[dict[str, Any]]) -> Model:

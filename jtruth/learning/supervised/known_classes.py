@@ -1,0 +1,119 @@
+"""Error rates from samples of known class, by counting (Dawid and Skene 1979, section 2).
+
+Where the class is known the likelihood of a labeler's row is multinomial, so the estimate (2.3) is a share:
+
+    psi_t[c, k] = (n_t[c, k] + pseudo[c, k]) / sum_k (n_t[c, k] + pseudo[c, k]),
+
+n the labels k that t gave to gold samples of class c, and the posterior is Dirichlet(n + pseudo), exactly.
+`pseudo` keeps rows of few labels off 0 and 1; the prior comes from the shares of the gold classes in the same
+way, if gold is a random sample, and is given otherwise. Labels of other samples have no say in the rates.
+
+Gold questions answered yesterday are what today's labels start from: `fit_joint(labels,
+pseudo_counts=fit.counts)` adds the counts to its own prior, so that the rates are learned from both. Do not
+give the same gold samples there again as labels with `gold=`: they would count twice.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+from scipy.special import softmax
+from scipy.stats import beta
+
+from jtruth._host import diagonal_rows, labels_log_likelihood, log
+from jtruth.labels import Labels
+from jtruth.learning._given import clamp, exchanged, read_given, unlabelled
+from jtruth.stats.regions import check_level
+
+
+class KnownClasses(NamedTuple):
+    """Error rates by counting. All arrays are NumPy float64."""
+
+    prior: Float[np.ndarray, " classes"]
+    matrices: Float[np.ndarray, "labelers classes classes"]  # mean of the posterior
+    class_posterior: Float[np.ndarray, "samples classes"]  # of all samples, at these rates
+    counts: Float[np.ndarray, "labelers classes classes"]  # labels of gold samples, for `pseudo_counts=`
+    concentration: Float[np.ndarray, "labelers classes classes"]  # of the Dirichlet posterior of each row
+    log_likelihood: float  # log p(labels, gold classes) at these rates
+    converged: bool
+    num_steps: int
+    warnings: tuple[str, ...]
+
+    def noise_model(self) -> Any:
+        """The matrices as `jtruth.noise.ConfusionMatrices`."""
+        from jtruth.noise import ConfusionMatrices
+
+        return ConfusionMatrices(self.matrices)
+
+    def interval(self, level: float = 0.95) -> Float[np.ndarray, "two labelers classes classes"]:
+        """Low and high ends of every entry, equal tails of its beta law."""
+        check_level(level)
+        a = self.concentration
+        b = a.sum(axis=2, keepdims=True) - a
+        ends = [
+            beta.ppf(p, np.maximum(a, 1e-300), np.maximum(b, 1e-300))
+            for p in ((1 - level) / 2, (1 + level) / 2)
+        ]
+        return np.where(a > 0, np.where(b > 0, np.array(ends), 1.0), 0.0)
+
+
+def fit_known_classes(
+    labels: Labels, *, key: Any = None, gold: Any = None, prior: Any = None, pseudo: float = 1.0
+) -> KnownClasses:
+    """Error rates of labelers from the samples whose class is known.
+
+    Args:
+        labels: the noisy labels of all samples.
+        key: has no say: nothing is drawn.
+        gold: (samples,) known classes, -1 where unknown; at least one is needed.
+        prior: (classes,) known class prior; shares of the gold classes if None, which needs random gold.
+        pseudo: pseudo-labels on the diagonal of each row, and as many spread over the rest; and `pseudo` in
+            all, spread over the classes, for the prior.
+
+    Raises:
+        ValueError: input that cannot be used, or no known class.
+
+    >>> labels = Labels.from_matrix(np.array([[0, 0], [0, 1], [1, 1], [1, 0], [1, 1]]), 2)
+    >>> fit = fit_known_classes(labels, gold=np.array([0, 0, 1, 1, -1]))
+    >>> print(fit.matrices[1].tolist(), fit.prior, fit.class_posterior[4].round(2))
+    [[0.5, 0.5], [0.5, 0.5]] [0.5 0.5] [0.25 0.75]
+    """
+    known, fixed = read_given(labels, gold, prior)
+    if not (known >= 0).any():
+        raise ValueError("gold holds no known class: counting needs samples of known class; use fit_joint")
+    if not (np.isfinite(pseudo) and pseudo >= 0):
+        raise ValueError(f"pseudo is {pseudo}; give a number of labels, 0 or more")
+    classes = labels.num_classes
+    sample, labeler, label = labels.entries()
+    told = known[sample] >= 0
+    counts = np.zeros((labels.num_labelers, classes, classes))
+    np.add.at(counts, (labeler[told], known[sample[told]], label[told]), 1)
+    concentration = counts + diagonal_rows(classes, pseudo, pseudo)[None]
+    total = concentration.sum(axis=2, keepdims=True)
+    matrices = np.where(total > 0, concentration / np.where(total > 0, total, 1), 1 / classes)
+    shares = np.bincount(known[known >= 0], minlength=classes) + pseudo / classes
+    share = shares / shares.sum() if fixed is None else fixed
+    joint = log(share)[None] + labels_log_likelihood(matrices, *labels.arrays, labels.num_samples)
+    possible = np.asarray(np.isfinite(joint).any(axis=1))[:, None]
+    posterior = softmax(np.where(possible, joint, 0), axis=1)
+    joint = np.where(clamp(np.ones_like(joint), known) > 0, joint, -np.inf)
+    fit = KnownClasses(
+        share, matrices, clamp(posterior, known), counts, concentration,
+        float(np.logaddexp.reduce(joint, axis=1).sum()), True, 0, (),
+    )  # fmt: skip
+    return fit._replace(warnings=tuple(_doubts(fit, labels, known, ~possible[:, 0])))
+
+
+def _doubts(fit: KnownClasses, labels: Labels, known: np.ndarray, contradicted: np.ndarray) -> Any:
+    """Sentences about what counting could not settle."""
+    workers = labels.workers or tuple(range(labels.num_labelers))
+    for c in np.flatnonzero(np.bincount(known[known >= 0], minlength=labels.num_classes) == 0):
+        yield f"No sample is known to be of class {labels.class_names[c]!r}: its rows are the pseudo-counts."
+    none = np.flatnonzero(fit.counts.sum(axis=(1, 2)) == 0)
+    if none.size:
+        names = ", ".join(repr(workers[t]) for t in none[:5])
+        yield f"{none.size} labelers labelled no sample of known class ({names}): only pseudo-counts speak."
+    if contradicted.any():
+        yield f"{contradicted.sum()} samples are impossible at these rates: equal shares are given there."
+    yield from unlabelled(labels)
+    yield from exchanged(fit.counts.sum(axis=0), labels.class_names)
