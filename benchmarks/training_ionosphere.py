@@ -50,10 +50,11 @@ import numpy as np  # noqa: E402
 from sklearn.metrics import roc_auc_score  # noqa: E402
 from sklearn.model_selection import train_test_split  # noqa: E402
 
+from jtruth.evaluation import evaluate_scores  # noqa: E402
 from jtruth.labels import Labels  # noqa: E402
 from jtruth.noise import DifficultyFallibility  # noqa: E402
 from jtruth.posterior import class_posterior  # noqa: E402
-from jtruth.testing import iterate, log_odds_of, ratio_step  # noqa: E402
+from jtruth.testing import curves_at_thresholds, log_odds_of  # noqa: E402
 from jtruth.training import (  # noqa: E402
     Linear,
     Stop,
@@ -110,22 +111,9 @@ def sweep(x, evidence, where, start, objective):
     return jax.vmap(over_lambda, in_axes=(0, 0, None, 0))(evidence, where, jnp.asarray(LAMBDAS), start).model
 
 
-@jax.jit
-def estimated_area(scores, log_odds):
-    """Area under the ROC curve of Algorithm 1's conditional means."""
-
-    def at(threshold):
-        y_pred = (scores > threshold).astype(int)
-        fit = iterate(ratio_step(log_odds, y_pred), dtype=scores.dtype)
-        return jnp.stack([fit.p_false_alarm, fit.p_detection])
-
-    inner = jax.vmap(at)(jnp.sort(scores)[::-1][1:])
-    points = jnp.concatenate([jnp.zeros((1, 2)), inner, jnp.ones((1, 2))])
-    width, height = jnp.diff(points[:, 0]), (points[1:, 1] + points[:-1, 1]) / 2
-    return (width * height).sum()
-
-
-areas = jax.vmap(estimated_area, in_axes=(0, None))
+def areas(scores, log_odds):
+    """Areas under the ROC curves of Algorithm 1, one for each row of scores."""
+    return np.array([curves_at_thresholds(log_odds, s).area_in_order for s in scores])
 
 
 def train(x, y, z, evidence):
@@ -159,13 +147,18 @@ def one_draw(seed, x, y):
     actual = np.array([roc_auc_score(y[b], s) for s in scores["ideal"][0]])
     result = {("ideal", t): (actual.max(), actual.max()) for t in LABELERS}
     for k, t in enumerate(LABELERS):
-        log_odds = log_odds_of(jnp.asarray(test[k][0]), jnp.asarray(prior))
+        log_odds = np.asarray(log_odds_of(jnp.asarray(test[k][0]), jnp.asarray(prior)), np.float64)
         for method in METHODS:
             voters = scores["voting"][:t]
             mine = np.asarray(median_scores(voters)) if method == "voting" else scores[method][k]
-            estimated = np.asarray(areas(mine, log_odds))
+            estimated = areas(mine, log_odds)
             best = estimated.argmax()
             result[method, t] = roc_auc_score(y[b], mine[best]), estimated[best]
+            if method == "MMSE":
+                found = evaluate_scores(mine[best], test[k][0], prior=prior)
+                binned = roc_auc_score(y[b], np.searchsorted(found.edges, mine[best], side="right"))
+                low, high, _ = found.auc.interval(0.95)
+                result["held", t] = (low <= binned <= high, high - low)
     return result
 
 
@@ -183,6 +176,12 @@ def main():
             se = values.std(axis=0, ddof=1) / np.sqrt(draws)
             cells = [f"{m:.3f} +- {e:.3f}" for m, e in zip(values.mean(axis=0), se, strict=True)]
             print(f"{row if method == 'ML' else '':10}{method:17}" + "".join(f"{c:>16}" for c in cells))
+    for method in METHODS:
+        off = np.array([[abs(r[method, t][0] - r[method, t][1]) for t in LABELERS] for r in results])
+        print(f"|estimated - actual| {method}: {off.mean(axis=0).round(4)} +- "
+              f"{(off.std(axis=0, ddof=1) / np.sqrt(draws)).round(4)}")  # fmt: skip
+    held = np.array([[r["held", t] for t in LABELERS] for r in results], float).mean(axis=0)
+    print(f"MMSE, 95 % interval of the area: held {held[:, 0].round(2)}, width {held[:, 1].round(3)}")
     gap = np.array([[r["ML", t][0] - r["MMSE", t][0] for t in LABELERS] for r in results])
     cells = zip(gap.mean(axis=0), gap.std(axis=0, ddof=1) / np.sqrt(draws), strict=True)
     print("ML - MMSE, paired: " + ", ".join(f"{m:+.4f} +- {e:.4f}" for m, e in cells))

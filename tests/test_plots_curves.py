@@ -7,7 +7,17 @@ import pytest
 from sklearn.metrics import precision_recall_curve, roc_curve
 
 import jtruth as jt
-from jtruth.plots import PrecisionRecallDisplay, RocDisplay, plot_curve_density, plot_curves
+from jtruth.plots import (
+    ComparisonDisplay,
+    ConfusionMatrixDisplay,
+    LabelersDisplay,
+    PrecisionRecallDisplay,
+    ReliabilityDisplay,
+    RocDisplay,
+    displays,
+    plot_curve_density,
+    plot_curves,
+)
 from jtruth.testing import curve_density
 
 matplotlib.use("agg")
@@ -69,3 +79,42 @@ def test_curve_density():
                                   np.where(found.density < 1e-3, 0, found.density))  # fmt: skip
     assert ax.collections[0].norm.vmin == 1e-3 and "recall" in ax.get_ylabel()
     plt.close(ax.figure)
+
+
+def test_reliability(case):
+    """Bars are the law of the share in each bin; with known classes the share itself."""
+    y, score, _ = case
+    p = 1 / (1 + np.exp(-score))
+    z = np.where(np.random.default_rng(1).random((300, 3)) < 0.2, 1 - y[:, None], y[:, None])
+    found = jt.evaluate_scores(p, jt.Labels.from_matrix(z, 2), noise=jt.noise.Symmetric(0.2, 2),
+                               prior=[0.6, 0.4], bins=6)  # fmt: skip
+    shown = ReliabilityDisplay.from_evaluation(found, p, y=y).plot()
+    bins = np.searchsorted(found.edges, p, side="right")
+    np.testing.assert_allclose(shown.predicted, [p[bins == k].mean() for k in range(6)])
+    np.testing.assert_allclose(shown.actual, [y[bins == k].mean() for k in range(6)])
+    bars = np.array([segment[:, 1] for segment in shown.ax_.collections[0].get_segments()])
+    np.testing.assert_allclose(bars, np.stack([shown.low, shown.high], axis=1))
+    assert ((shown.low <= shown.mean) & (shown.mean <= shown.high)).all()
+    # Five of six 99.99 % intervals hold the actual share: fewer in less than 1e-6 of runs; the key is fixed.
+    assert (np.abs(shown.actual - shown.mean) < 4 * (shown.high - shown.low) / 3.9).sum() >= 5
+    plt.close(shown.figure_)
+    with np.errstate(divide="ignore"):
+        certain = jt.evaluate_scores(p, np.log(np.eye(2)[y]), prior=[0.6, 0.4], bins=6)
+    same = ReliabilityDisplay.from_evaluation(certain, p, y=y)
+    np.testing.assert_allclose(same.mean, same.actual)
+    for bad, message in ((None, "give probabilities"), (score, "between 0 and 1")):
+        with pytest.raises(ValueError, match=message):
+            ReliabilityDisplay.from_evaluation(found, bad)
+
+
+@pytest.mark.parametrize("display", [ConfusionMatrixDisplay, LabelersDisplay, ComparisonDisplay])
+def test_displays_are_the_pictures(display, monkeypatch):
+    """Each hands its answer to the picture that exists, and keeps where it was drawn."""
+    name = {"ConfusionMatrixDisplay": "plot_confusion", "LabelersDisplay": "plot_labelers",
+            "ComparisonDisplay": "plot_classifiers"}[display.__name__]  # fmt: skip
+    _, ax = plt.subplots()
+    asked = []
+    monkeypatch.setattr(displays, name, lambda found, *, ax: asked.append(found) or ax)
+    shown = display.from_evaluation("an answer").plot(ax)
+    assert asked == ["an answer"] and shown.ax_ is ax and shown.figure_ is ax.figure
+    plt.close(shown.figure_)

@@ -20,6 +20,12 @@ from jtruth.plots.calibration import (
 from jtruth.plots.compare import plot_classifiers
 from jtruth.plots.curves import PrecisionRecallDisplay, RocDisplay, plot_curve_density, plot_curves
 from jtruth.plots.dashboard import EvaluationDisplay, plot_result
+from jtruth.plots.displays import (
+    ComparisonDisplay,
+    ConfusionMatrixDisplay,
+    LabelersDisplay,
+    ReliabilityDisplay,
+)
 from jtruth.plots.estimate import plot_estimate
 from jtruth.plots.joint import Look, plot_joint
 from jtruth.plots.joints import plot_joints
@@ -31,9 +37,13 @@ from jtruth.plots.sensitivity import plot_sensitivity
 from jtruth.plots.shares import plot_gold_progress, plot_prevalence
 
 __all__ = [
+    "ComparisonDisplay",
+    "ConfusionMatrixDisplay",
     "EvaluationDisplay",
+    "LabelersDisplay",
     "Look",
     "PrecisionRecallDisplay",
+    "ReliabilityDisplay",
     "RocDisplay",
     "plot_agreement",
     "plot_calibration_map",

@@ -134,6 +134,12 @@ class Curves(NamedTuple):
         missed = self.above[:, 1, -1:] - self.above[:, 1]
         return (false_alarm * self.above[:, 0] + miss * missed) / self.above[:, :, -1:].sum(axis=1)
 
+    def positives_in(self, number: int) -> DrawsEstimate:
+        """Share of positives among the samples of a bin, 0 the lowest; NaN where it has no sample."""
+        k = self.num_thresholds - 1 - number
+        own = self.above[:, :, k] - self.above[:, :, k - 1]
+        return DrawsEstimate(_ratio(own[:, 1], own.sum(axis=1)))
+
     def detection_by(self, rate: Number) -> DrawsEstimate:
         """Recall at a false-alarm rate, interpolated linearly between thresholds."""
         return DrawsEstimate(_interpolated(self.false_alarm, self.detection, np.array([rate]))[:, 0])

@@ -26,7 +26,7 @@ from jtruth.labels import Labels
 from jtruth.noise import ConfusionMatrices, Symmetric
 from jtruth.noise.base import NoiseModel
 from jtruth.posterior import class_posterior, validate_prior
-from jtruth.testing import collapse, exact_posterior
+from jtruth.testing import collapse, curves_at_thresholds, exact_posterior
 from jtruth.testing.multiclass.methods import multiclass_posterior
 from jtruth.training._inputs import Stop
 from jtruth.training.gaussian import FAMILIES, fit_gaussians, gaussian_log_probabilities
@@ -48,6 +48,20 @@ def accuracy_score(y_pred: np.ndarray, log_likelihood: np.ndarray, prior: np.nda
     return float(exact_posterior(collapse(log_odds(log_likelihood, prior), y_pred)).estimate("accuracy").mean)
 
 
+def estimated_auc_score(scores: np.ndarray, log_likelihood: np.ndarray, prior: np.ndarray) -> float:
+    """Area under the ROC curve of Algorithm 1 at every threshold, in their order (Su 5.4.2): two classes.
+
+    As a `scorer` it is given the decision function instead of predictions. The area may leave [0, 1], as its
+    points need not be monotone.
+    """
+    if prior.size != 2:
+        raise ValueError(f"estimated_auc_score ranks two classes and there are {prior.size}")
+    return float(curves_at_thresholds(log_odds(log_likelihood, prior), scores).area_in_order)
+
+
+_OF_SCORES = (estimated_auc_score,)  # scorers that are given the decision function
+
+
 class _Methods:
     """A classifier that learns from noisy labels (Su 2023, section 3).
 
@@ -65,7 +79,8 @@ class _Methods:
         max_steps, tol: of the solver.
         random_state: seed of the restarts.
         scorer: what `score` returns: a function of (y_pred, log_likelihood, prior), the arrays that
-            `jtruth.testing` takes. None for the posterior mean of the accuracy.
+            `jtruth.testing` takes. None for the posterior mean of the accuracy; `estimated_auc_score` for the
+            area under the estimated ROC curve, by which Su 5.4 chooses lambda.
 
     Attributes:
         classes_: classes in order of their columns.
@@ -133,11 +148,13 @@ class _Methods:
         Two classes: the exact posterior; more: the deterministic form of Su's Algorithm 4. With correct
         labels it is the accuracy. A `scorer` puts another number in its place; larger should be better.
         """
-        y_pred = np.argmax(self._log_probabilities(X), axis=1)
+        log_p = self._log_probabilities(X)
+        by_scores = self.scorer in _OF_SCORES and log_p.shape[1] == 2
+        given = log_p[:, 1] - log_p[:, 0] if by_scores else np.argmax(log_p, axis=1)
         with jax.enable_x64(True):
             log_likelihood = np.asarray(self._log_likelihood(self._labels(y)[0]), np.float64)
             scorer = accuracy_score if self.scorer is None else self.scorer
-            return scorer(y_pred, log_likelihood, self.prior_)
+            return scorer(given, log_likelihood, self.prior_)
 
     def _check_options(self):
         """Names, and combinations that make no sense."""

@@ -132,6 +132,14 @@ def test_host_functions_are_slow_and_say_so(case):
     assert "slow" in slow.warnings[-1] and not fast.warnings
 
 
+def test_a_function_that_is_sometimes_undefined_says_how_often(case):
+    _, y_pred, _, labels = case
+    undefined = lambda y, u: jnp.where(y[0] == y_pred[0], jnp.nan, y.mean())  # noqa: E731
+    found = jt.metric_posterior(undefined, y_pred, labels, noise=NOISE, prior=PRIOR, num_draws=50)
+    share = np.isnan(found.draws).mean()
+    assert found.estimate().probability_defined == 1 - share and f"undefined in {share:.1%}" in str(found)
+
+
 def test_three_classes():
     rng = np.random.default_rng(1)
     y = rng.integers(0, 3, 150)

@@ -175,6 +175,7 @@ def test_bins_hold_about_equal_numbers_and_ties_stay_together():
         ({"labels": jt.Labels.from_matrix(np.array([[0], [1], [1], [0]]), 2)}, "cannot be learned"),
         ({"labels": np.zeros((4, 3)), "prior": [0.2, 0.3, 0.5]}, "rank two classes"),
         ({"threshold": np.nan}, "threshold is nan"),
+        ({"positive": "cat"}, "positive='cat' is not one of the classes"),
         ({"cost": (1, -1)}, "neither negative"),
         ({"cost": (0, 0)}, "not both 0"),
         ({"cost": (1,)}, "give two numbers"),

@@ -8,18 +8,20 @@ import numpy as np
 import pytest
 from sklearn.base import clone, is_classifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 import jtruth as jt
-from jtruth._host import most_likely_prior
+from jtruth._host import log_odds, most_likely_prior
 from jtruth.labels import Labels
 from jtruth.noise import ConfusionMatrices
 from jtruth.posterior import class_posterior
+from jtruth.testing import curves_at_thresholds
 from jtruth.training import fit_gaussians, fit_linear
-from jtruth.training.estimator import NoisyLabelClassifier
+from jtruth.training.estimator import NoisyLabelClassifier, estimated_auc_score
 
 MATRICES = np.array([[[0.9, 0.1], [0.2, 0.8]], [[0.7, 0.3], [0.3, 0.7]], [[0.8, 0.2], [0.4, 0.6]]])
 PRIOR = np.array([0.4, 0.6])
@@ -124,6 +126,24 @@ def test_scores_against_noisy_labels():
         return rho[np.arange(len(y_pred)), y_pred].mean()
 
     assert 0.6 < plain.set_params(scorer=attenuated).score(x, z) < exact
+
+
+def test_the_scorer_of_areas():
+    """Correct labels: the area itself (rates are clipped to .001); noisy ones: that of Algorithm 1."""
+    x, y, z = crowd(n=300)
+    model = NoisyLabelClassifier(noise=MATRICES, prior=PRIOR, scorer=estimated_auc_score).fit(x, z)
+    odds = log_odds(np.asarray(ConfusionMatrices(MATRICES).log_likelihood(Labels.from_matrix(z, 2))), PRIOR)
+    by_hand = curves_at_thresholds(odds, model.decision_function(x)).area_in_order
+    assert model.score(x, z) == pytest.approx(by_hand, abs=1e-9)
+    area = roc_auc_score(y, model.decision_function(x))
+    assert abs(by_hand - area) < 0.08
+    with np.errstate(divide="ignore"):
+        correct = np.log(np.eye(2)[y])
+    assert estimated_auc_score(model.decision_function(x), correct, np.array(PRIOR)) == pytest.approx(
+        area, abs=3e-3
+    )
+    with pytest.raises(ValueError, match="two classes"):
+        estimated_auc_score(np.zeros(3), np.zeros((3, 3)), np.full(3, 1 / 3))
 
 
 def test_score_of_three_classes():

@@ -94,11 +94,14 @@ def curves_at_thresholds(
     np.add.at(above, (place, kind), 1.0)
     above = np.cumsum(above, axis=0)
     run = _compiled(step, max_steps, tol, alpha)
-    size, parts = max(_AT_ONCE // kinds.size, 1), []
-    for k in range(0, thresholds.size - 1, size):  # the last threshold is an exact end
-        parts.append(
-            [np.asarray(v) for v in run(kinds, above[k : min(k + size, thresholds.size - 1)], above[-1])]
-        )
+    # Kinds of which there are none and rows that are cut off again make shapes that come again.
+    none = _rounded(kinds.size) - kinds.size
+    every, many = np.pad(kinds, (0, none)), np.pad(above, ((0, 0), (0, none)))
+    inner_rows = thresholds.size - 1  # the last threshold is an exact end
+    size, parts = min(max(_AT_ONCE // every.size, 1), _rounded(inner_rows)), []
+    for k in range(0, inner_rows, size):
+        rows = np.minimum(np.arange(k, k + size), inner_rows - 1)
+        parts.append([np.asarray(v)[: inner_rows - k] for v in run(every, many[rows], many[-1])])
     inner = [np.concatenate(v) for v in zip(*parts, strict=True)] if parts else [np.zeros(0)] * 4
     share = float((above[-1] / (1 + np.exp(-np.clip(kinds, -700, 700)))).sum() / x.size)
     ends = (np.zeros(1), np.ones(1), np.array([np.nan]), np.array([share]), np.ones(1, bool))
@@ -109,6 +112,11 @@ def curves_at_thresholds(
         np.concatenate([ends[2], inner[2], ends[3]]),
         np.concatenate([ends[4], inner[3].astype(bool), ends[4]]),
     )
+
+
+def _rounded(number: int) -> int:
+    """The next power of two, at least 8."""
+    return max(8, 1 << (number - 1).bit_length())
 
 
 @lru_cache

@@ -1,0 +1,100 @@
+"""Which of two real classifiers is better, by real noisy labels? `compare_classifiers` and `evaluate_scores`.
+
+Run: python benchmarks/model_selection.py
+Data: ../shared/data/cifar10h_a (human labels of CIFAR-10 images, two networks) and restaurant (three crowd
+labels a pair of records, two logistic regressions).
+
+Nobody vouches for anything: the default ranges, then the truth. Of cifar10h_a 800 images, with 1, 3 and 5
+human labels each, drawn without replacement from all labels of the image.
+
+NUMBERS
+"""
+
+import time
+from pathlib import Path
+
+import numpy as np
+from sklearn.metrics import f1_score, roc_auc_score
+
+import jtruth as jt
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+def table(path, *names):
+    """Columns of a table of text as arrays."""
+    return np.genfromtxt(path, delimiter=",", names=True, dtype=None, encoding="utf-8")[list(names)]
+
+
+def predictions(name, tasks):
+    """{model: classes of these tasks}."""
+    rows = table(DATA / name / "predictions.csv", "model", "task", "label")
+    found = {}
+    for model in np.unique(rows["model"]):
+        mine = rows[rows["model"] == model]
+        by_task = dict(zip(mine["task"].tolist(), mine["label"].tolist(), strict=True))
+        found[str(model)] = np.array([by_task[t] for t in tasks])
+    return found
+
+
+def tell(title, said, labels, y, metric, truth):
+    """The comparison, the truth, and whether the default interval of the difference holds it."""
+    start = time.perf_counter()
+    try:
+        found = jt.compare_classifiers(said, labels, metric=metric)
+    except ValueError as error:
+        print(f"{title}: refused: {error}", flush=True)
+        return
+    (names, law), actual = next(iter(found.differences.items())), {k: truth(v, y) for k, v in said.items()}
+    low, high, _ = law.interval(0.95)
+    difference = actual[names[0]] - actual[names[1]]
+    first, verdict = found.ranking[0], "held" if low <= difference <= high else "MISSED"
+    print(f"{title}: best {first} with probability {found.best[first]}; {time.perf_counter() - start:.0f} s")
+    print(
+        f"    {' - '.join(names)}: {law.mean:+.3f} [{low:+.3f}, {high:+.3f}], truth {difference:+.3f}, {verdict}"
+    )
+    for name, one in found.values.items():
+        low, high, _ = one.interval(0.95)
+        print(f"    {name:<22} {one.mean:.3f} [{low:.3f}, {high:.3f}], truth {actual[name]:.3f}", flush=True)
+
+
+def main():
+    """Restaurant, then CIFAR."""
+    rows = table(DATA / "restaurant" / "labels.csv", "task", "worker", "label")
+    tasks = sorted(set(rows["task"].tolist()))
+    labels = jt.Labels.from_long(rows["task"], rows["worker"], rows["label"], tasks=tasks, classes=[0, 1])
+    truth = table(DATA / "restaurant" / "truth.csv", "task", "label")
+    y = np.array([dict(zip(truth["task"].tolist(), truth["label"].tolist(), strict=True))[t] for t in tasks])
+    said = predictions("restaurant", tasks)
+    tell("restaurant, F1", said, labels, y, "f1", lambda p, t: f1_score(t, p))
+    with np.load(DATA / "restaurant" / "predictions.npz") as held:
+        for model in said:
+            order = {int(t): k for k, t in enumerate(held[f"{model}_task"])}
+            scores = held[f"{model}_prob"][[order[t] for t in tasks]]
+            scores = scores[:, 1] if scores.ndim == 2 else scores
+            found = jt.evaluate_scores(scores, labels)
+            low, high, _ = found.auc.interval(0.95)
+            print(f"    AUC of {model:<14} {found.auc.mean:.3f} [{low:.3f}, {high:.3f}], truth "
+                  f"{roc_auc_score(y, scores):.3f}, hidden {found.hidden:.4f}", flush=True)  # fmt: skip
+    with np.load(DATA / "cifar10h_a" / "histograms.npz") as held:
+        counts = held["counts"]
+    rng = np.random.default_rng(0)
+    images = np.sort(rng.choice(len(counts), 800, replace=False))
+    truth = table(DATA / "cifar10h_a" / "truth.csv.gz", "task", "label")
+    y = truth["label"][np.argsort(truth["task"])][images]
+    said = predictions("cifar10h_a", images.tolist())
+    for number in (1, 3, 5):
+        z = np.array([rng.choice(np.repeat(np.arange(10), counts[i]), number, replace=False) for i in images])
+        labels = jt.Labels.from_matrix(z, 10)
+        tell(
+            f"cifar10h_a, {number} labels, accuracy",
+            said,
+            labels,
+            y,
+            "accuracy",
+            lambda p, t: (p == t).mean(),
+        )
+
+
+if __name__ == "__main__":
+    main()
