@@ -50,9 +50,8 @@ def tell(title, said, labels, y, metric, truth):
     difference = actual[names[0]] - actual[names[1]]
     first, verdict = found.ranking[0], "held" if low <= difference <= high else "MISSED"
     print(f"{title}: best {first} with probability {found.best[first]}; {time.perf_counter() - start:.0f} s")
-    print(
-        f"    {' - '.join(names)}: {law.mean:+.3f} [{low:+.3f}, {high:+.3f}], truth {difference:+.3f}, {verdict}"
-    )
+    print(f"    {' - '.join(names)}: {law.mean:+.3f} [{low:+.3f}, {high:+.3f}], "
+          f"truth {difference:+.3f}, {verdict}")  # fmt: skip
     for name, one in found.values.items():
         low, high, _ = one.interval(0.95)
         print(f"    {name:<22} {one.mean:.3f} [{low:.3f}, {high:.3f}], truth {actual[name]:.3f}", flush=True)

@@ -150,7 +150,9 @@ def one_draw(seed, x, y):
         log_odds = np.asarray(log_odds_of(jnp.asarray(test[k][0]), jnp.asarray(prior)), np.float64)
         for method in METHODS:
             voters = scores["voting"][:t]
-            mine = np.asarray(median_scores(voters)) if method == "voting" else scores[method][k]
+            mine = scores[method][k] if method != "voting" else np.stack(
+                [np.asarray(median_scores(one)) for one in voters.transpose(1, 0, 2)]
+            )  # fmt: skip
             estimated = areas(mine, log_odds)
             best = estimated.argmax()
             result[method, t] = roc_auc_score(y[b], mine[best]), estimated[best]

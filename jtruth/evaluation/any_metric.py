@@ -71,9 +71,10 @@ class MetricPosterior(NamedTuple):
     @property
     def draws(self) -> Float[np.ndarray, "draws ..."]:
         """One value, or array of values, for each drawn vector of classes; a range has none."""
-        if len(self.views) > 1:
+        first, *others = self.views
+        if others:
             raise ValueError(f"{NO_LAW}; those of one are views[0].draws")
-        return self.views[0].draws
+        return first.draws
 
     def estimate(self, *place: int) -> DrawsEstimate | RangeEstimate:
         """Law, or range, of one entry; of the number itself without `place`."""

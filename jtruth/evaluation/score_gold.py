@@ -72,8 +72,9 @@ class GoldCurves(NamedTuple):
 
     def _band(self, x: np.ndarray, laws: list[DrawsEstimate], level: float) -> Band:
         wide = 1 - (1 - check_level(level)) / max(self.num_thresholds - 2, 1)
-        each, whole = (np.array([law.equal_tails(p)[:2] for law in laws]) for p in (level, wide))
-        return Band(x, np.array([law.mean for law in laws]), *each.T, *whole.T, level)
+        low, high = np.array([law.equal_tails(level)[:2] for law in laws]).T
+        low_all, high_all = np.array([law.equal_tails(wide)[:2] for law in laws]).T
+        return Band(x, np.array([law.mean for law in laws]), low, high, low_all, high_all, level)
 
 
 def score_pool(

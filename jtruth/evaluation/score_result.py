@@ -123,8 +123,9 @@ class ScoreEvaluation(NamedTuple):
         law = self.curves.law
         means = [law(lambda c, k=k: c.cost_at(k, fp, fn), (0, max(fp, fn))).mean for k in each]
         found = self._at(int(np.argmin(means)), (fp, fn))
-        single = [v.curves for v in self.assumptions if v.hull] or [self.curves]
-        if not all(isinstance(one, Curves) for one in single):
+        parts = [v.curves for v in self.assumptions if v.hull] or [self.curves]
+        single = [one for one in parts if isinstance(one, Curves)]
+        if not single:
             return found  # models and gold have no draws of whole curves
         drawn = [self.thresholds[one.best_thresholds(fp, fn)] for one in single]
         tails = (1 - self.level) / 2, (1 + self.level) / 2

@@ -15,12 +15,19 @@ from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions.registry import INDEPENDENT, Progress
 from jtruth.evaluation.score_ranges import score_members
 from jtruth.learning.joint.posterior import fit_joint
+from jtruth.tables.curves import against_rest, curves
 from jtruth.tables.posterior import thinned
+from jtruth.testing.binary.chain import symbol_chain
 from jtruth.testing.binary.tree import symbol_tree
 from jtruth.testing.multiclass.count_draws import count_posterior
 
 _DRAWS, _RATE_DRAWS, _COARSE = 4000, 50, 4
 _MOST_BINS = 200
+_PURE, _MOVED = 0.1, 1 / 3  # the other prior, Dirichlet(.1) over bins; of the interval's width
+PRIOR_DRIVEN = (
+    "the area is prior-driven: {:.3f} [{:.3f}, {:.3f}] if neighbouring scores are alike, as assumed, but "
+    "{:.3f} [{:.3f}, {:.3f}] if bins may be pure; labels do not decide, more labels a sample or gold do"
+)
 Tables = Int[np.ndarray, "draws classes bins"]
 
 
@@ -99,9 +106,27 @@ def _exact(
     data: inputs.Inputs, coded: Int[np.ndarray, " samples"], key: Key
 ) -> tuple[Tables, tuple[str, ...]]:
     """Draws given log-likelihood and prior."""
-    model = check.present(data.model, "the noise model")
-    tree = symbol_tree(log_odds(model.log_likelihood, model.prior), coded, max(int(coded.max()) + 1, 2))
-    return np.asarray(tree.tables(stream(key, "score tables"), _DRAWS).counts), ()
+    model, number = check.present(data.model, "the noise model"), max(int(coded.max()) + 1, 2)
+    odds = log_odds(model.log_likelihood, model.prior)
+    tables = np.asarray(symbol_tree(odds, coded, number).tables(stream(key, "score tables"), _DRAWS).counts)
+    pure = symbol_chain(odds, coded, number, _PURE).tables(stream(key, "another prior"), _DRAWS // 4)
+    return tables, prior_driven(tables, np.asarray(pure.counts), data.positive)
+
+
+def prior_driven(
+    tables: Tables, others: Int[np.ndarray, "others classes bins"], positive: int
+) -> tuple[str, ...]:
+    """A sentence if draws under another prior of the bins say something else of the area.
+
+    With few labels a sample and a score that ranks well, labels do not say which of the few samples that are
+    ranked wrong are so, and how far: a prior for which neighbouring bins are alike spreads them (a smaller
+    area), one for which bins are pure moves them together (a larger one).
+    """
+    laws = [curves(against_rest(some, positive)).auc for some in (tables, others)]
+    (low, high, _), (a, b, _) = (law.interval(0.95) for law in laws)
+    if not abs(laws[1].mean - laws[0].mean) > _MOVED * (high - low):
+        return ()
+    return (PRIOR_DRIVEN.format(laws[0].mean, low, high, laws[1].mean, a, b),)
 
 
 def _learned(

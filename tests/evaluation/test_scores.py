@@ -120,6 +120,20 @@ def test_a_stated_threshold_is_exact_and_the_cheapest_is_found():
         found.at_threshold(0.123)
 
 
+def test_prior_driven_areas_say_so():
+    """A score that ranks well and one label a sample (89 of 100 sets); five labels decide. Fixed keys."""
+    said = {1: 0, 5: 0}
+    for labelers in said:
+        for seed in range(6):
+            rng = np.random.default_rng([9, seed])
+            y = (rng.random(500) < 0.5).astype(int)
+            z = np.where(rng.random((500, labelers)) < 0.1, 1 - y[:, None], y[:, None])
+            known = {"noise": jt.noise.Symmetric(0.1, 2), "prior": [0.5, 0.5], "bins": 10}
+            found = jt.evaluate_scores(rng.normal(2.5 * y, 1.0), jt.Labels.from_matrix(z, 2), **known)
+            said[labelers] += any("prior-driven" in text for text in found.warnings)
+    assert said[1] >= 3 and said[5] <= 1
+
+
 @pytest.mark.usefixtures("few_sweeps")
 def test_gold_pools():
     """Models and PPI++: narrower than the range, and the decision's numbers are asked in the same way."""
