@@ -36,6 +36,9 @@ class Graded:
     fast: Annotated[
         bool, typer.Option("--fast", help="A sensitivity range of fewer assumptions, sooner.")
     ] = False
+    target: Annotated[
+        str | None, typer.Option("--target", help="in-sample (default), or population: new samples.")
+    ] = None
     inclusion: Annotated[
         Path | None,
         typer.Option("--inclusion", help="A table task, inclusion of all, where --gold has no such column."),
@@ -145,6 +148,7 @@ def judged(source: LabelsFile, graded: Graded, draws: Draws, columns: Columns, b
             method=graded.method,
             order=None if graded.order is None else reading.order_of(graded.order, given, labels),
             fast=graded.fast,
+            target=graded.target,
             positive=None if graded.positive is None else reading.class_code(graded.positive, labels),
             level=draws.level,
             key=jax.random.key(draws.seed),

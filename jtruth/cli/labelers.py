@@ -20,6 +20,9 @@ class Known:
         typer.Option("--gold", help="Labels known to be true: a table task, label; or column:NAME."),
     ] = None
     order: Order = None
+    target: Annotated[
+        str, typer.Option("--target", help="in-sample (labels given), or population: new samples.")
+    ] = "in-sample"
     consensus: Annotated[
         Path | None, typer.Option("--consensus", help="Write each task's class probabilities to this table.")
     ] = None
@@ -85,7 +88,7 @@ def labelers(
             given = Given(read_bytes(source.file), columns, beside)
             labels = labels_of(given.file, columns, (known.gold,))
             report = evaluate_labelers(
-                labels, gold=gold_of(known.gold, labels, given), level=draws.level,
+                labels, gold=gold_of(known.gold, labels, given), level=draws.level, target=known.target,
                 order=None if known.order is None else order_of(known.order, given, labels),
                 key=jax.random.key(draws.seed), progress=advance,
             )  # fmt: skip

@@ -96,7 +96,7 @@ def _check(graded: Any, output: Reported) -> None:
     if graded.predictions is None:
         raise ValueError("--scores grades the scores of a file: give --predictions PRED.csv")
     idle = {"--rater": graded.rater, "--order": graded.order, "--fast": graded.fast or None}
-    idle |= {"--report": output.report_file}
+    idle |= {"--report": output.report_file, "--target": graded.target}
     idle["--method"] = None if graded.method == "bayes" else graded.method
     for option, given in idle.items():
         if given is not None:

@@ -34,6 +34,8 @@ from jtruth.evaluation.checks.verdicts import given_checks, learned_checks, refu
 from jtruth.evaluation.gold.answer import gold_answer, without_gold
 from jtruth.evaluation.gold.pooled import GoldPosterior, GoldSampling
 from jtruth.evaluation.result import Assumption, Check, Evaluation
+from jtruth.evaluation.targets import target_of
+from jtruth.evaluation.text import IN_SAMPLE
 from jtruth.inspection import suspicions
 from jtruth.labels import Labels
 from jtruth.stats.estimates import Estimate
@@ -64,6 +66,7 @@ def evaluate(
     positive: int | str | None = None,
     order: Any = None,
     fast: bool = False,
+    target: str | None = None,
     level: float = 0.95,
     key: Any = None,
     progress: Progress | None = None,
@@ -95,6 +98,7 @@ def evaluate(
             against all others; otherwise they test the full table.
         order: (samples,) when each sample was labelled, on any scale; adds a check for raters who change.
         fast: a sensitivity range of fewer assumptions, in a second or two.
+        target: "in-sample" (the default, but for "tars") or "population", see `jtruth.evaluation.targets`.
         level: probability of the printed intervals.
         key: of whatever is drawn at random: a whole number or a JAX key; 0 if None.
         progress: called with (sweeps done, sweeps planned) while learned error rates are sampled.
@@ -120,6 +124,7 @@ def evaluate(
     learned, nobody = data.model is None and method == "bayes", assume in (None, UNKNOWN)
     sampling = GoldSampling(*inputs.read_sampling(gold_inclusion, gold_strata, data, learned and nobody))
     key, model = as_key(key), data.model
+    data.target = target_of(target, method, learned, bool(data.num_gold))
     pooled = learned and nobody and data.num_gold > 0
     if learned:
         unaided = without_gold(data) if pooled else data
@@ -138,15 +143,17 @@ def evaluate(
         if not answered:  # labels alone say nothing of labelers, or exchange classes; gold names them
             model = joint_model(data, key, level, progress)
     elif answered and nobody:
-        answer, rows, predicted = _range(data, model, fast, key, progress)
+        answer, rows, predicted, labelers = over_assumptions(data, fit, fast, level, key, progress)
         kind = "sensitivity range" if len(rows) > 1 else kind
     elif answered and assume != INDEPENDENT:  # what the joint posterior itself answers
-        answer, rows = _group(data, str(assume), key, progress)
+        answer, rows = vouched(data, str(assume), key, progress)
     elif method == _tars.TARS:
         answer, kind = _tars.tars_answer(data, model, noise, key), _tars.KIND
     else:
         answer = _answer(data, model, method, key)
-    about_prior = prior_check(data, model.fit, level) if learned and answered and not pooled else ()
+    about_prior = ()
+    if learned and answered and not pooled and data.target == IN_SAMPLE:
+        about_prior = prior_check(data, model.fit, level)
     metrics = estimates(answer.table, answer.classes, answer.positive)
     sentence = GROUPS[INDEPENDENT] + (_tars.TARGET if method == _tars.TARS else "")
     return Evaluation(
@@ -179,44 +186,8 @@ def evaluate(
         basis=Basis(data, model, noise),
         predictive=predicted,
         suspicious=() if data.labels is None else suspicions(data.labels),
+        target=data.target,
     )
-
-
-def _group(
-    data: inputs.Inputs, assume: str, key: Key, progress: Progress | None
-) -> tuple[Tested, tuple[Assumption, ...]]:
-    """Somebody vouches for an assumption: one law, of equally many draws of every model that makes it."""
-    some = [entry for entry in entries(data) if entry.group == assume]
-    found, doubts = ranges.members(some, data, key, progress=progress)
-    if not found:
-        return of_nothing(data, "bayes")._replace(warnings=tuple(doubts)), ()
-    answer = ranges.pooled_answer(found, data)
-    laws = estimates(answer.table, *names_of(data))
-    one = Assumption(assume, GROUPS[assume], laws, None, answer.table)
-    return answer._replace(warnings=tuple(doubts)), (one,)
-
-
-def _range(
-    data: inputs.Inputs, model: inputs.Model, fast: bool, key: Key, progress: Progress | None
-) -> tuple[Tested, tuple[Assumption, ...], Mapping[str, Estimate]]:
-    """Nobody vouches for anything: a line for each assumption, their hull, and what to expect of it."""
-    known = entries(data)
-    few = fast and all(entry in known for entry in ASSUMPTIONS.values() if entry.fast)
-    some = [entry for entry in known if (entry.fast if few else entry.shown)]
-    found, doubts = ranges.members(
-        some,
-        data,
-        key,
-        progress=progress,
-        known={INDEPENDENT: present(model.fit, "the joint posterior")},
-        pointwise=not fast,
-    )
-    answer = ranges.range_answer(found, data, few=few)
-    rows = tuple(ranges.row(m, data, loo) for m, loo in zip(found, ranges.loo_of(found), strict=True))
-    models = {m.name: m.posterior for m in found if m.entry.gold}
-    expected = GoldPosterior(models, None, answer.table.shape, data.y_pred.size)
-    predicted = estimates(expected, *names_of(data))
-    return answer._replace(warnings=(ranges.ONLY_GOLD, *doubts)), rows, predicted
 
 
 def _answer(data: inputs.Inputs, model: inputs.Model, method: str, key: Array) -> Tested:

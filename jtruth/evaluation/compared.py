@@ -23,6 +23,7 @@ from jtruth._random import Key, host_rng
 from jtruth._version import __version__
 from jtruth.evaluation.comparison_page import comparison_page
 from jtruth.evaluation.result import estimate_dict
+from jtruth.evaluation.text import IN_SAMPLE
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Estimate
 
@@ -130,6 +131,7 @@ class Comparison:
                 "metric": self.metric,
                 "positive": self.positive,
                 "level": at,
+                "target": IN_SAMPLE,
                 "interval_kind": self.interval_kind,
                 "num_samples": self.num_samples,
                 "num_gold": self.num_gold,

@@ -13,6 +13,7 @@ from jtruth._host import known_classes, log, most_likely_prior
 from jtruth._host import log_odds as class_log_odds
 from jtruth.evaluation._given import as_labels, read_log_likelihood
 from jtruth.evaluation.checks.sets import Parameters
+from jtruth.evaluation.text import IN_SAMPLE
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.noise import NoiseModel, check_known_labels
@@ -61,6 +62,7 @@ class Inputs:
     notes: tuple[str, ...]
     one_against_rest: bool = False  # a positive class was asked for
     symbols: Symbols | None = None  # of `y_pred`; None: they are the classes
+    target: str = IN_SAMPLE  # or POPULATION: what metrics are of
 
     def own_labels(self) -> Labels:
         """The labels, where the question is about single labels."""
@@ -171,7 +173,7 @@ def read_order(order: Any, data: Inputs) -> np.ndarray | None:
     """(samples,) finite numbers, or None; dates become microseconds."""
     if order is None:
         return None
-    return _numbers_or_dates(_for_all(order, "order", data))
+    return _numbers_or_dates(aligned(order, "order", data).values)
 
 
 def read_labelled(order: Any, labels: Labels) -> tuple[np.ndarray | None, tuple[str, ...]]:
@@ -206,14 +208,10 @@ def read_sampling(
                 else "there is no gold"
             )
             raise ValueError(f"{name} would not be used: {why}. Leave it out")
-    chance = None if inclusion is None else _for_all(inclusion, "gold_inclusion", data)
+    chance = None if inclusion is None else aligned(inclusion, "gold_inclusion", data).values
     if chance is not None and chance.dtype.kind not in "iuf":
         raise ValueError(f"gold_inclusion has dtype {chance.dtype}; give one probability for each sample")
-    return chance, None if strata is None else _for_all(strata, "gold_strata", data)
-
-
-def _for_all(given: Any, what: str, data: Inputs) -> np.ndarray:
-    return aligned(given, what, data).values
+    return chance, None if strata is None else aligned(strata, "gold_strata", data).values
 
 
 def _samples(labels: Labels) -> check.Samples:
@@ -286,8 +284,7 @@ def log_label_evidence(model: Model) -> float:
 
 def warnings(data: Inputs) -> list[str]:
     """What is worth saying of the input itself."""
-    out = list(data.notes)
-    predicted = np.unique(data.y_pred)
+    out, predicted = list(data.notes), np.unique(data.y_pred)
     if predicted.size == 1:
         name = data.classes[predicted[0]]
         out.append(

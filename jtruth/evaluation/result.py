@@ -14,7 +14,7 @@ from jtruth.evaluation.assumptions.registry import Progress
 from jtruth.evaluation.assumptions.sensitivity import Basis, Sensitivity, sensitivity
 from jtruth.evaluation.frames import metrics_frame, notebook_table
 from jtruth.evaluation.page import evaluation_page
-from jtruth.evaluation.text import MORE_RIGHT, headline, summary_text
+from jtruth.evaluation.text import IN_SAMPLE, MORE_RIGHT, headline, summary_text
 from jtruth.inspection import Finding
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.estimates import Estimate
@@ -88,6 +88,7 @@ class Evaluation:
     basis: Basis | None = None  # what `sensitivity` moves
     predictive: Mapping[str, Estimate] = field(default_factory=dict)  # of a range: see `PREDICTIVE`
     suspicious: tuple[Finding, ...] = ()  # what is odd in the labels, as `inspect_labels` finds it
+    target: str = IN_SAMPLE  # or "population": what the metrics are of
 
     @property
     def accuracy(self) -> Estimate:
@@ -187,6 +188,7 @@ class Evaluation:
         return {
             "jtruth": __version__,
             "method": self.method,
+            "target": self.target,
             "level": level,
             "num_samples": self.num_samples,
             "num_labelers": self.num_labelers,

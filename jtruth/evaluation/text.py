@@ -9,6 +9,7 @@ INDEPENDENT = "given the true class, the labelers err independently of one anoth
 MORE_RIGHT = "labelers are more often right than wrong (else the same labels would mean the opposite)"
 PREDICTIVE = "if shared errors are like those of the public data sets"  # of which docs tell
 IN_SAMPLE, POPULATION = "in-sample", "population"
+TARGETS = (IN_SAMPLE, POPULATION)
 OF_LABELERS = {
     IN_SAMPLE: "share of the labels given that are right",
     POPULATION: "chance that a label for a new sample is right",
@@ -244,7 +245,7 @@ def odd_lines(findings: list[dict[str, Any]]) -> list[str]:
 def summary_text(d: dict[str, Any], brief: bool = False) -> str:
     """The whole text, or what fits a small terminal; `d` is what `Evaluation.to_dict` returns."""
     size = f"{d['num_samples']} samples, {d['num_labels']} labels by {d['num_labelers']} labelers"
-    size += f"; method {d['method']}"
+    size += f"; method {d['method']}; target: {d['target']}"
     doubt = [text] if (text := loudest(d["checks"])) else []
     lines = [*_doubt(d), headline(d), *doubt, size, "", *_metric_table(d)]
     if brief:

@@ -142,6 +142,7 @@ def _guesses(setting: Setting) -> str:
     prior, right = (", ".join(f"{v:.3g}" for v in x) for x in (setting.prior, np.diag(setting.confusion)))
     gold = f"{setting.cost_gold:g}" if np.isfinite(setting.cost_gold) else "not to be had"
     return (
+        f"Target {setting.target}, as evaluate(target={setting.target!r}) answers. "
         f"Put in: class prior {prior}; classifier right in each class {right} ({setting.metric} "
         f"{setting.value:.3f}); labelers {', '.join(kinds)}; "
         f"a sample costs {setting.cost_sample:g}, gold {gold}."

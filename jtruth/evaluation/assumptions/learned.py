@@ -13,6 +13,7 @@ import numpy as np
 from jtruth._host import known_classes, labels_log_likelihood, vote_shares
 from jtruth._random import Key
 from jtruth._validation import present
+from jtruth.evaluation.assumptions.registry import fitted
 from jtruth.evaluation.checks.sets import Parameters
 from jtruth.evaluation.inputs import Inputs, Model
 from jtruth.labels import Labels
@@ -53,7 +54,7 @@ def joint_model(
     classifier = present(fit.classifier, "the classifier's matrix").mean(0)
     matrices = np.concatenate([fit.mean_matrices, classifier[None]])
     found = _learned(data, fit.prior.mean(0), matrices, rows)
-    return replace(found, warnings=fit.warnings, count_draws=fit.counts, fit=fit)
+    return replace(found, warnings=fit.warnings, count_draws=fitted(fit, data).counts, fit=fit)
 
 
 def plug_in_model(data: Inputs, *, unaided: bool = False) -> Model:

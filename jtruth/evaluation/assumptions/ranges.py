@@ -70,7 +70,7 @@ def members(
     found, doubts, done = [], [], 0
     for entry in entries:
         fit = (known or {}).get(entry.name)
-        counts = None if fit is None else fitted(fit).counts
+        counts = None if fit is None else fitted(fit, data).counts
         if fit is None:
             effort = EFFORT._replace(give_up=not entry.last_resort)
             try:

@@ -37,6 +37,7 @@ from jtruth._host import majority
 from jtruth._random import Key, host_rng, stream
 from jtruth._validation import present
 from jtruth.evaluation.inputs import Inputs, Symbols
+from jtruth.evaluation.text import POPULATION
 from jtruth.labels import Labels
 from jtruth.learning.joint.models import Build
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
@@ -84,7 +85,7 @@ def latent_classes(model: str | Build) -> Fit:
             dependent_share=how.share, key=stream(key, name), effort=how.effort, progress=how.progress,
             pointwise=how.pointwise, **others,
         )  # fmt: skip
-        return fitted(found)
+        return fitted(found, data)
 
     return fit
 
@@ -96,13 +97,18 @@ def random_effect(data: Inputs, key: Key, how: How) -> Fitted:
         prior=data.prior, key=stream(key, "random_effect"), effort=how.effort, progress=how.progress,
         pointwise=how.pointwise,
     )  # fmt: skip
-    return fitted(found)
+    return fitted(found, data)
 
 
-def fitted(fit: JointPosterior) -> Fitted:
-    """A fit with its tables: of the class counts alone, one symbol wide, where there is no classifier."""
-    if fit.classifier is None and fit.class_counts is not None:
-        return Fitted(fit.class_counts[:, :, None], fit)
+def fitted(fit: JointPosterior, data: Inputs) -> Fitted:
+    """A fit with its tables, in-sample or as expected of as many new samples.
+
+    Where there is no classifier, they are the class counts, one symbol wide.
+    """
+    if fit.classifier is None or fit.counts is None:
+        return Fitted(None if fit.class_counts is None else fit.class_counts[:, :, None], fit)
+    if data.target == POPULATION:
+        return Fitted(fit.tables(POPULATION) * data.y_pred.size, fit)
     return Fitted(fit.counts, fit)
 
 

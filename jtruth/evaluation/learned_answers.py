@@ -1,0 +1,66 @@
+"""Answers where error rates are learned: over all assumptions, or under one that somebody vouches for."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from jtruth._random import Key, stream
+from jtruth.evaluation.answers import names_of, of_nothing
+from jtruth.evaluation.assumptions import ranges
+from jtruth.evaluation.assumptions.of_labelers import labeler_draws, labeler_ranges, labeler_rows
+from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, GROUPS, INDEPENDENT, Progress, entries
+from jtruth.evaluation.gold.pooled import GoldPosterior
+from jtruth.evaluation.inputs import Inputs
+from jtruth.evaluation.result import Assumption
+from jtruth.learning.joint.posterior import JointPosterior
+from jtruth.stats.estimates import Estimate
+from jtruth.tables.posterior import estimates
+from jtruth.testing.tested import Tested
+
+
+class Ranged(NamedTuple):
+    """A line for each assumption, their hull, what to expect of it, and the labelers under all of them."""
+
+    answer: Tested
+    rows: tuple[Assumption, ...]
+    predicted: Mapping[str, Estimate]
+    labelers: tuple[dict[str, Any], ...]
+
+
+def vouched(
+    data: Inputs, assume: str, key: Key, progress: Progress | None
+) -> tuple[Tested, tuple[Assumption, ...]]:
+    """Somebody vouches for an assumption: one law, of equally many draws of every model that makes it."""
+    some = [entry for entry in entries(data) if entry.group == assume]
+    found, doubts = ranges.members(some, data, key, progress=progress)
+    if not found:
+        return of_nothing(data, "bayes")._replace(warnings=tuple(doubts)), ()
+    answer = ranges.pooled_answer(found, data)
+    laws = estimates(answer.table, *names_of(data))
+    one = Assumption(assume, GROUPS[assume], laws, None, answer.table)
+    return answer._replace(warnings=tuple(doubts)), (one,)
+
+
+def over_assumptions(
+    data: Inputs, fit: JointPosterior, fast: bool, level: float, key: Key, progress: Progress | None
+) -> Ranged:
+    """Nobody vouches for anything; where one model has no answer the others still do.
+
+    `fit` is that of independence. If no model has an answer there is none, whatever the votes say.
+    """
+    known = entries(data)
+    few = fast and all(entry in known for entry in ASSUMPTIONS.values() if entry.fast)
+    some = [entry for entry in known if (entry.fast if few else entry.shown)]
+    found, doubts = ranges.members(
+        some, data, key, progress=progress, known={INDEPENDENT: fit}, pointwise=not fast
+    )
+    if all(member.fit is None for member in found):
+        return Ranged(of_nothing(data, "bayes")._replace(warnings=tuple(doubts)), (), {}, ())
+    answer = ranges.range_answer(found, data, few=few)
+    rows = tuple(ranges.row(m, data, loo) for m, loo in zip(found, ranges.loo_of(found), strict=True))
+    models = {m.name: m.posterior for m in found if m.entry.gold}
+    expected = GoldPosterior(models, None, answer.table.shape, data.y_pred.size)
+    predicted = estimates(expected, *names_of(data))
+    labels = data.own_labels()
+    draws = labeler_draws(found, labels, data.target, stream(key, "labelers of a range"))
+    labelers = tuple(row for _, row in labeler_rows(labeler_ranges(draws), labels, level))
+    return Ranged(answer._replace(warnings=(ranges.ONLY_GOLD, *doubts)), rows, predicted, labelers)
