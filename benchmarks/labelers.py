@@ -12,13 +12,25 @@ sets of means over cases. Coverage differs more between sets than by chance; in 
 
 Measured: AMD EPYC, 2 shared cores, Python 3.11, jax 0.10.2. Coverage / width / error (least coverage).
 
-                                public sets                        simulated families
-    labelers, one model         .70 / .227 / .088 (faces .18)      .60 / .106 / .064
-    labelers, range             .87 / .294 / .083 (faces .42)      .92 / .310 / .056
-    labelers, expected          .99 / .458 / .084 (faces .93)      1.00 / .517 / .064
-    share, one model            .72 / .155 / .049 (faces .19)      .83 / .143 / .040
-    share, range                .88 / .275 / .068 (faces .31)      1.00 / .673 / .036
-    share, expected             .93 / .356 / .066 (faces .56)      1.00 / .676 / .040
+                        public sets                          simulated families
+    labelers
+    one model           .71 / .200 / .091 (faces .21)        .60 / .104 / .064 (gradual .00)
+    range               .81 / .240 / .083 (faces .31)        .90 / .288 / .056 (together .38)
+    expected            .99 / .447 / .085 (faces .92)        1.00 / .510 / .063
+    30 gold alone       .98 / .555 / .125 (dogs .96)         .95 / .249 / .043 (gradual .88)
+    30 gold and models  .98 / .399 / .078 (faces .90)        .93 / .213 / .038 (together .75)
+    100 gold alone      .98 / .329 / .068 (cifar10h_a .96)   .97 / .119 / .021 (independent .88)
+    100 gold and models .97 / .253 / .047 (faces .92)        .97 / .115 / .020 (independent .94)
+    shares of classes
+    one model           .72 / .117 / .058 (faces .19)        .83 / .141 / .039 (shared .50)
+    range               .82 / .189 / .070 (faces .25)        1.00 / .631 / .036
+    expected            .93 / .310 / .069 (faces .56)        1.00 / .650 / .040
+
+Rank correlation of the points with the truth (labelers of sets with five or more): range .43, one model .35.
+Had members been kept whose chains disagree (R-hat up to 1.2), the range of labelers would have held .87 at a
+width of .294, that of shares .88 at .275.
+"gold alone" counts below five labels of known truth and is PPI++ above, "gold and models" what is printed.
+The majority of the others without any noise is a member; of all votes, the own one among them, it held .25.
 """
 
 import os

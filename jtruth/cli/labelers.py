@@ -108,6 +108,10 @@ def _by_engine(
     from jtruth.cli.reading import labels_of
     from jtruth.evaluation.other_labelers import labelers_by_model, quick_labelers
 
+    if known.target != "in-sample":
+        raise ValueError(
+            "--target is for Gibbs sampling: leave out --fast, --update and --model, or --target"
+        )
     if known.gold is not None or known.order is not None:
         name = "gold" if known.gold is not None else "order"
         raise ValueError(

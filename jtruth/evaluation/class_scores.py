@@ -21,6 +21,7 @@ from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions.registry import Progress
 from jtruth.evaluation.score_result import AnyCurves, ScoreEvaluation, interval_text, kind_text
 from jtruth.evaluation.scores import judged, read_asked, read_scored
+from jtruth.evaluation.text import IN_SAMPLE
 from jtruth.labels import Labels
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Estimate
@@ -62,6 +63,7 @@ class ClassScores(NamedTuple):
             "weights": dict(self.weights),
             "each": each,
             "level": self.level,
+            "target": IN_SAMPLE,
             "warnings": list(self.warnings),
         }
 

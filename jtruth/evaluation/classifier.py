@@ -16,23 +16,22 @@ from jtruth._random import Key, as_key, stream
 from jtruth._validation import present
 from jtruth.evaluation import _smyth, _tars, inputs
 from jtruth.evaluation.answers import answer_of, names_of, of_nothing, of_votes, vote_metrics
-from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.learned import joint_model, plug_in_model, with_classifier
 from jtruth.evaluation.assumptions.registry import (
-    ASSUMPTIONS,
     GROUPS,
     INDEPENDENT,
     UNKNOWN,
     Progress,
     check_assume,
-    entries,
 )  # fmt: skip
 from jtruth.evaluation.assumptions.sensitivity import Basis
 from jtruth.evaluation.checks.chance import chance_check
+from jtruth.evaluation.checks.missing import missing_check
 from jtruth.evaluation.checks.prior_driven import prior_check
 from jtruth.evaluation.checks.verdicts import given_checks, learned_checks, refused
 from jtruth.evaluation.gold.answer import gold_answer, without_gold
-from jtruth.evaluation.gold.pooled import GoldPosterior, GoldSampling
+from jtruth.evaluation.gold.pooled import GoldSampling
+from jtruth.evaluation.learned_answers import over_assumptions, vouched
 from jtruth.evaluation.result import Assumption, Check, Evaluation
 from jtruth.evaluation.targets import target_of
 from jtruth.evaluation.text import IN_SAMPLE
@@ -135,14 +134,16 @@ def evaluate(
     rows: tuple[Assumption, ...] = ()
     kind, advice, answered = "posterior", (), learned and model.refusal is None
     predicted: Mapping[str, Estimate] = {}
+    fit, labelers = model.fit, model.labelers
     about_gold: tuple[Check, ...] = ()
     if pooled:
-        fit = present(model.fit, "the joint posterior")
+        fit = present(fit, "the joint posterior")
         answer, rows, advice, about_gold = gold_answer(data, fit, sampling, level, key, progress)
         kind = "pooled interval"
         if not answered:  # labels alone say nothing of labelers, or exchange classes; gold names them
             model = joint_model(data, key, level, progress)
-    elif answered and nobody:
+            labelers = model.labelers
+    elif learned and nobody and fit is not None and fit.identified:
         answer, rows, predicted, labelers = over_assumptions(data, fit, fast, level, key, progress)
         kind = "sensitivity range" if len(rows) > 1 else kind
     elif answered and assume != INDEPENDENT:  # what the joint posterior itself answers
@@ -169,7 +170,7 @@ def evaluate(
         classes=answer.classes,
         positive=data.classes[data.positive],
         prior=model.prior,
-        labelers=model.labelers,
+        labelers=labelers,
         baselines={"majority_vote": vote_metrics(data, answer)} if data.labels is not None else {},
         assumptions=rows or (Assumption(INDEPENDENT, sentence, metrics, None, answer.table),),
         checks=(
@@ -260,4 +261,6 @@ def _checks(data: inputs.Inputs, model: inputs.Model, noise: Any, order: Any, ke
         return given_checks(model.log_likelihood, model.prior, data.y_pred, key, prior_given=prior_given,
                             labels=data.labels, noise=noise, gold=gold)  # fmt: skip
     raters, start = with_classifier(data.own_labels(), data.y_pred), present(model.rates, "the learned rates")
-    return learned_checks(raters, start, key, gold=gold, order=order, prior=data.prior)
+    found = learned_checks(raters, start, key, gold=gold, order=order, prior=data.prior)
+    fit = model.fit
+    return found if fit is None else (*found, *missing_check(data.own_labels(), fit.class_posterior))

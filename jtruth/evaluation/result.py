@@ -176,7 +176,8 @@ class Evaluation:
     @property
     def assumed(self) -> tuple[str, ...]:
         """What every row of `assumptions` takes for granted: without gold, labels do not name the classes."""
-        return (MORE_RIGHT,) if self.labelers and not self.num_gold else ()
+        learned = self.labelers or self.interval_kind == "sensitivity range"
+        return (MORE_RIGHT,) if learned and not self.num_gold else ()
 
     def with_warnings(self, sentences: Iterable[str]) -> "Evaluation":
         """The same answer with more warnings."""

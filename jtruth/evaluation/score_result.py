@@ -14,6 +14,7 @@ from jtruth._pictures import picture
 from jtruth.evaluation.result import estimate_dict
 from jtruth.evaluation.score_gold import GoldCurves
 from jtruth.evaluation.score_ranges import CurveRange, ScoreView
+from jtruth.evaluation.text import IN_SAMPLE
 from jtruth.stats.estimates import Estimate
 from jtruth.tables.curves import Curves
 
@@ -163,6 +164,7 @@ class ScoreEvaluation(NamedTuple):
             "average_precision": self._row(self.average_precision),
             "assumption": self.assumption,
             "level": self.level,
+            "target": IN_SAMPLE,
             "positive": self.positive,
             "num_bins": self.edges.size + 1,
             "num_gold": self.num_gold,

@@ -177,6 +177,8 @@ def _labelers(d: dict[str, Any]) -> list[str]:
         return []
     shown = [_labeler(r) for r in rows[:_LABELERS_SHOWN]]
     lines = ["", f"labelers, worst first ({len(shown)} of {len(rows)})"]
+    if d["interval_kind"] == "sensitivity range":
+        lines[-1] += f", ranges of the {OF_LABELERS[d['target']]}"
     return lines + [f"  {';  '.join(shown[k : k + _IN_A_LINE])}" for k in range(0, len(shown), _IN_A_LINE)]
 
 

@@ -17,7 +17,8 @@ def answer(size):
     }
     counts = np.arange(size**2, dtype=float).reshape(size, size)
     return {
-        "method": "bayes", "level": 0.95, "num_samples": 10, "num_labels": 20, "num_gold": 0,
+        "target": "in-sample", "method": "bayes",
+        "level": 0.95, "num_samples": 10, "num_labels": 20, "num_gold": 0,
         "num_labelers": 2, "classes": classes, "positive": "c1", "metrics": metrics,
         "interval_kind": "posterior", "assumed": [],
         "confusion_matrix": {k: (counts + d).tolist() for k, d in (("mean", 0), ("low", -1), ("high", 1))},
