@@ -111,7 +111,7 @@ def carlotto_accuracy(apparent: float, label_accuracy: float, num_classes: int) 
         ValueError: rates outside [0, 1], or labels at chance, which say nothing.
 
     >>> round(carlotto_accuracy(0.77, 0.9, 4), 4)
-    0.8462
+    0.85
     """
     check_rate(apparent, "apparent")
     check_rate(label_accuracy, "label_accuracy")

@@ -150,7 +150,15 @@ def triplet_moments(
 
 
 def refuses(labels: Labels) -> str | None:
-    """Why the label model cannot take these labels."""
+    """Why the label model cannot take these labels, abstentions ignored."""
+    if (reason := _unusable(labels)) is not None:
+        return reason
+    given = (labels.to_matrix() >= 0).astype(np.float64)
+    return _no_triplet(labels, 1 - np.eye(labels.num_labelers), given)
+
+
+def _unusable(labels: Labels) -> str | None:
+    """What is wrong with the labels, whoever gave them to whom."""
     if labels.num_classes != 2:
         return f"the label model knows two classes and these are {labels.num_classes}; choose another method"
     given = labels.labels_per_labeler() > 0
@@ -195,14 +203,15 @@ def fit_label_model(
     True
     """
     known, fixed = read_given(labels, gold, prior)
-    if (reason := refuses(labels)) is not None:
+    if (reason := _unusable(labels)) is not None:
         raise ValueError(reason)
     check.choose("abstentions", abstentions, ("ignored", "informative"))
     pairs, group = _edges(labels, edges)
     z = labels.to_matrix()
     seen = np.ones(z.shape) if abstentions == "informative" else (z >= 0).astype(np.float64)
     apart = (group[:, None] != group[None, :]).astype(np.float64)
-    _check_triplets(labels, apart * (seen.T @ seen > 0))
+    if (reason := _no_triplet(labels, apart, seen)) is not None:
+        raise ValueError(reason)
     voters = np.argsort(-seen.sum(axis=0), kind="stable")[:_MOST_VOTERS].astype(np.int32)
     symbol = np.where(z >= 0, z, 2).astype(np.int32)
     with jax.enable_x64(True):
@@ -251,16 +260,18 @@ def _edges(labels: Labels, edges: Any) -> tuple[np.ndarray, np.ndarray]:
     return np.array(pairs, np.int32).reshape(-1, 2), group
 
 
-def _check_triplets(labels: Labels, usable: np.ndarray) -> None:
-    """Refuse labelers of whom no triplet speaks: two others, all independent, with common samples."""
+def _no_triplet(labels: Labels, apart: np.ndarray, seen: np.ndarray) -> str | None:
+    """Why some labelers cannot be judged: no two others, all independent, with common samples."""
+    usable = apart * (seen.T @ seen > 0)
     without = (np.einsum("tu,ut->t", usable @ usable, usable) == 0) & (labels.labels_per_labeler() > 0)
-    if without.any():
-        workers = labels.workers or tuple(range(labels.num_labelers))
-        raise ValueError(
-            f"no triplet says how {check.quoted(workers[t] for t in np.flatnonzero(without))} err: it takes "
-            "two others who share samples with each other and with them and are connected by no edges; give "
-            "fewer edges, or more labels"
-        )
+    if not without.any():
+        return None
+    workers = labels.workers or tuple(range(labels.num_labelers))
+    return (
+        f"no triplet says how {check.quoted(workers[t] for t in np.flatnonzero(without))} err: it takes two "
+        "others who share samples with each other and with them and are connected by no edges; give fewer "
+        "edges, or more labels"
+    )
 
 
 def _laws(shares: Any, shifts: Any, prior: np.ndarray, number: np.ndarray) -> tuple[np.ndarray, int]:

@@ -120,6 +120,7 @@ def test_what_is_refused():
     z, _ = simulate(5, 24, 5, 2, 0.85, 0.85)
     labels = from_matrix(z, 2)
     by_twos = np.array([[0, 0, -1], [1, 1, -1], [1, -1, 1], [0, -1, 0], [-1, 0, 0], [-1, 1, 1]])
+    aside = np.array([[0, 0, 1, -1], [1, 1, 0, -1], [1, -1, -1, 1], [0, -1, -1, 0]])
     twice = np.array([[0, 0, 0, 0], [0, 0, 1, 2], [0, 1, 1, 0]])
     cases = {
         "triplets need three labelers and 2 gave labels": (from_matrix(z[:, :2], 2), {}),
@@ -132,6 +133,7 @@ def test_what_is_refused():
         r"edge \(0, 1, 2\) is no pair": (labels, {"edges": [(0, 1, 2)]}),
         "no triplet says how": (labels, {"edges": [(0, 1), (1, 2), (2, 3)]}),
         "no three labelers share a sample": (from_matrix(by_twos, 2), {}),
+        "no triplet says how 3 err": (from_matrix(aside, 2), {}),
     }  # fmt: skip
     for message, (given, options) in cases.items():
         with pytest.raises(ValueError, match=message):
