@@ -77,6 +77,7 @@ def test_arviz_reads_every_model(model):
     assert np.isfinite(arviz_stats.loo(tree).elpd)
 
 
+@pytest.mark.slow
 def test_the_page_of_your_own_model(page):
     """20 lines give a posterior that holds what was simulated, of a density that plain loops give too."""
     fit = page.fit
@@ -100,6 +101,7 @@ def test_the_page_of_your_own_model(page):
     assert len([line for line in lines if line and not line.startswith(("import", "from"))]) <= 20
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_arviz_compares_as_we_do(page):
     labels = page.labels
@@ -121,7 +123,7 @@ def test_arviz_compares_as_we_do(page):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_fits_without_labels_and_what_has_no_draws(page):
+def test_fits_without_labels_and_what_has_no_draws():
     rng = np.random.default_rng(1)
     weights = run_of({"intercept": rng.normal(size=(2, 50)), "weights": rng.normal(size=(2, 50, 3))})
     theta = Linear(weights.flat("intercept"), weights.flat("weights"))
@@ -133,18 +135,19 @@ def test_fits_without_labels_and_what_has_no_draws(page):
     with pytest.raises(ValueError, match="dict holds no draws"):
         to_datatree({})
     with pytest.raises(ValueError, match="beside a JointPosterior only"):
-        to_datatree(page.fit, page.labels)
+        to_datatree(made_up("pooled"), made_up("pooled").labels)
 
 
-def test_old_arviz(page, monkeypatch):
+def test_old_arviz(monkeypatch):
     """Where arviz 0.23 is installed it gets the same groups; elsewhere a reason."""
     taken = {}
     old = SimpleNamespace(InferenceData=dict, from_dict=lambda **groups: taken.update(groups))
     monkeypatch.setitem(sys.modules, "arviz", old)
-    to_inference_data(page.fit)
+    fit = made_up("one_coin")
+    to_inference_data(fit)
     assert set(taken) == {"posterior", "sample_stats", "log_likelihood", "observed_data", "coords", "dims"}
-    assert taken["posterior"]["look"].shape == (4, 500, 4) and taken["dims"]["look"] == ["labeler"]
+    assert taken["posterior"]["accuracy"].shape == (2, 60, 4) and taken["dims"]["accuracy"] == ["labeler"]
     for other in (None, SimpleNamespace(from_dict=print)):
         monkeypatch.setitem(sys.modules, "arviz", other)
         with pytest.raises(ImportError, match=r"pip install 'arviz<1'.*to_datatree"):
-            to_inference_data(page.fit)
+            to_inference_data(fit)
