@@ -22,6 +22,11 @@ _EACH_CLASS = ("precision", "recall", "f1")
 _NO_DOUBT = ("labelers alike",)
 _HEADLINE = ("recall", "precision", "accuracy")
 
+_TAKEN = {  # methods that know no uncertainty
+    "majority_vote": "the majority vote was taken as true",
+    "smyth": "the most probable classes by EM were taken as true",
+}
+
 
 def _number(value: float | None) -> str:
     if value is None:
@@ -64,6 +69,8 @@ def headline(d: dict[str, Any]) -> str:
     truth = (
         f"{d['num_gold']} gold labels were taken as true" if d["num_gold"] else "no label was taken as true"
     )
+    if (taken := _TAKEN.get(d["method"])) is not None:
+        kind, truth = "no intervals", taken
     text = ", ".join(parts) + f" ({kind}{of}; {truth})."
     return text[0].upper() + text[1:]
 
