@@ -2,6 +2,7 @@
 
 from jtruth.evaluation.agreement import LabelerAgreement, labeler_agreement
 from jtruth.evaluation.any_metric import MetricPosterior, metric_posterior
+from jtruth.evaluation.batch import BatchEvaluation, evaluate_batch
 from jtruth.evaluation.class_scores import ClassScores, evaluate_class_scores
 from jtruth.evaluation.classifier import evaluate
 from jtruth.evaluation.compare import compare_classifiers
@@ -16,6 +17,7 @@ from jtruth.evaluation.scores import evaluate_scores
 
 __all__ = [
     "Assumption",
+    "BatchEvaluation",
     "Check",
     "ClassScores",
     "Comparison",
@@ -29,6 +31,7 @@ __all__ = [
     "compare_classifiers",
     "consensus",
     "evaluate",
+    "evaluate_batch",
     "evaluate_class_scores",
     "evaluate_labelers",
     "evaluate_scores",

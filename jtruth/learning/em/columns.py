@@ -24,6 +24,7 @@ from jtruth import _validation as check
 from jtruth._random import host_rng
 from jtruth.labels import Labels
 
+_LOOK = 5000  # samples that show whether many are equal
 _MOST_PADDING = 4  # cells per label, above which long samples are split into several rows
 
 
@@ -82,12 +83,20 @@ def columns_from_labels(
         return _pad(LabelColumns(dense, np.ones(size), known, owner), nothing), np.arange(size)
     dense = _fill((size, width), sample, place, code, nothing)
     first = inverse = np.arange(size)
-    if merge:
+    if merge and _many_equal(np.column_stack([dense, known])[:: max(size // _LOOK, 1)]):
         kinds, kind, _ = check.collapse_rows(np.column_stack([dense, known]))
         if 2 * kinds.size <= size:
             first, inverse = kinds, kind
     weight = np.bincount(inverse, minlength=first.size).astype(np.float64)
     return _pad(LabelColumns(dense[first], weight, known[first]), nothing), inverse
+
+
+def _many_equal(rows: np.ndarray) -> bool:
+    """Whether merging may be worth a pass over all samples, judged by 5000 of them (always by fewer).
+
+    Where hardly any of these has an equal no row is frequent, and a pass would find next to nothing.
+    """
+    return len(rows) < _LOOK or len(check.collapse_rows(rows)[0]) < 0.99 * len(rows)
 
 
 def vote_shares(columns: LabelColumns, num_classes: int, trust: np.ndarray) -> np.ndarray:
@@ -116,7 +125,10 @@ def _sorted_entries(labels):
     """Entries in order of sample, then code, so that equal samples give equal rows; and labels per sample."""
     sample, labeler, label = labels.entries()
     code = labeler * labels.num_classes + label
-    order = np.argsort(sample * (labels.num_labelers * labels.num_classes) + code, kind="stable")
+    place = sample * (labels.num_labelers * labels.num_classes) + code
+    if (place[1:] >= place[:-1]).all():
+        return sample, code, np.bincount(sample, minlength=labels.num_samples)
+    order = np.argsort(place, kind="stable")
     return sample[order], code[order], np.bincount(sample, minlength=labels.num_samples)
 
 
@@ -126,13 +138,25 @@ def _fill(shape, row, column, code, nothing):
     return dense
 
 
+def fill_up(columns: LabelColumns, devices: int, nothing: int) -> LabelColumns:
+    """More rows and samples, of weight 0, until the number of devices divides both."""
+    rows, samples = columns.code.shape[1], columns.weight.size
+    return _longer(columns, -rows % devices, -samples % devices, nothing)
+
+
 def _pad(columns, nothing):
     """Round the sizes up; `code` becomes (width, rows), C-contiguous."""
     rows, width = columns.code.shape
     more_rows, more = bucket(rows) - rows, bucket(columns.weight.size) - columns.weight.size
-    code = np.pad(columns.code, ((0, more_rows), (0, bucket(width) - width)), constant_values=nothing)
+    code = np.pad(columns.code, ((0, 0), (0, bucket(width) - width)), constant_values=nothing).T
+    return _longer(columns._replace(code=code), more_rows, more, nothing)
+
+
+def _longer(columns, more_rows, more, nothing):
+    """`more_rows` rows without labels and `more` samples of weight 0 at the end."""
+    code = np.pad(columns.code, ((0, 0), (0, more_rows)), constant_values=nothing)
     return LabelColumns(
-        np.ascontiguousarray(code.T),
+        np.ascontiguousarray(code),
         np.pad(columns.weight, (0, more)),
         np.pad(columns.known, (0, more), constant_values=-1),
         None if columns.sample is None else np.pad(columns.sample, (0, more_rows)),

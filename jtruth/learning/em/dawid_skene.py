@@ -16,6 +16,7 @@ does; where they do not, the class posterior is too sure of itself.
 
 from typing import Any, NamedTuple
 
+import jax
 import numpy as np
 from jaxtyping import Array, Float
 
@@ -66,6 +67,7 @@ def fit_dawid_skene(
     key: Array | None = None,
     max_steps: int = 10_000,
     tol: float = 1e-8,
+    mesh: jax.sharding.Mesh | None = None,
 ) -> DawidSkene:
     """Fit by EM from majority vote, in float64, and say what is doubtful about the result.
 
@@ -81,6 +83,7 @@ def fit_dawid_skene(
         key: PRNG key; needed with restarts.
         max_steps: most EM steps from each start.
         tol: a start is done when EM changes no probability, and the objective per label, by this much.
+        mesh: devices that share the samples; counts are added up once a step (docs/many_devices.md).
 
     Raises:
         ValueError: for input that cannot be used, before any JAX call.
@@ -93,7 +96,7 @@ def fit_dawid_skene(
     [0.5 0.5] [[0.667, 0.333], [0.333, 0.667]] True
     """
     known, fixed = check_arguments(labels, smoothing, gold, prior, num_restarts, key, max_steps, tol)
-    starts = Starts(num_restarts, key, max_steps, tol)
+    starts = Starts(num_restarts, key, max_steps, tol, mesh)
     found = best_of_starts(labels, known, fixed, smoothing, starts)
     fit = DawidSkene(**found._asdict(), warnings=())
     return fit._replace(warnings=tuple(_doubts(fit, labels, known, smoothing)))

@@ -23,13 +23,13 @@ def _tilts(point):
     return jnp.log(d) - jnp.log(f), jnp.log1p(-d) - jnp.log1p(-f)
 
 
-def _information(x, one, point, prior):
+def _information(x, one, size, point, prior):
     """Gradient, minus Hessian and the slopes of (E[A], E[B]) at an operating point: `operating_point`."""
     d, f = point[0], point[1]
     t1, t0 = _tilts(point)
     q = jax.nn.sigmoid(x + jnp.where(one, t1, t0))
     v = q * jax.nn.sigmoid(-(x + jnp.where(one, t1, t0)))
-    n1, n = one.sum(dtype=x.dtype), x.shape[0]
+    n1, n = one.sum(dtype=x.dtype), size.astype(x.dtype)
     a, b = jnp.where(one, q, 0).sum(), jnp.where(one, 0, q).sum()
     va, vb = jnp.where(one, v, 0).sum(), jnp.where(one, 0, v).sum()
     gradient = jnp.stack(
@@ -45,12 +45,15 @@ def _information(x, one, point, prior):
     return gradient, (dd, ff, df), slopes, jnp.stack([va, vb])
 
 
-def most_probable(x, one, prior):
-    """Most probable (p_D, p_FA), posterior sd of (A, B) by Laplace, and whether Newton converged."""
+def most_probable(x, one, size, prior):
+    """`size` samples count; the others have log-odds -inf, are not predicted positive and fill up the array.
+
+    Most probable (p_D, p_FA), posterior sd of (A, B) by Laplace, and whether Newton converged.
+    """
 
     def body(state):
         point, _, number = state
-        gradient, (dd, ff, df), _, _ = _information(x, one, point, prior)
+        gradient, (dd, ff, df), _, _ = _information(x, one, size, point, prior)
         step = jnp.stack([ff * gradient[0] - df * gradient[1], dd * gradient[1] - df * gradient[0]])
         step = step / (dd * ff - df**2)
         tiny = jnp.finfo(x.dtype).tiny
@@ -62,7 +65,7 @@ def most_probable(x, one, prior):
 
     start = (jnp.full(2, 0.5, x.dtype), jnp.asarray(jnp.inf, x.dtype), 0)
     point, change, _ = jax.lax.while_loop(unfinished, body, start)
-    _, (dd, ff, df), slopes, variance = _information(x, one, point, prior)
+    _, (dd, ff, df), slopes, variance = _information(x, one, size, point, prior)
     covariance = jnp.stack([jnp.stack([ff, -df]), jnp.stack([-df, dd])]) / (dd * ff - df**2)
     spread = variance + jnp.einsum("ij,jk,ik->i", slopes, covariance, slopes, precision="highest")
     return point, jnp.sqrt(spread), change <= 1e-5
@@ -155,9 +158,9 @@ def _edge_mass(mass, law, counts, lowest, highest):
     return jnp.where((law > 0) & (lost_below | lost_above), mass, 0).sum()
 
 
-def posterior_table(one, point, laws: TiltedLaws, prior, window):
+def posterior_table(one, n, point, laws: TiltedLaws, prior, window):
     """P(A, B | y_pred, z) on its window, log p(y_pred | z), the counts of both axes, and the edge mass."""
-    n, n1 = one.shape[0], one.sum()
+    n1 = one.sum()
     totals, tilts = (n1, n - n1), _tilts(point)
     law, counts = zip(*(_cropped(laws.pmf[s], laws.start[s], window[s]) for s in (0, 1)), strict=True)
     centre = [jnp.clip(counts[s][window[s] // 2], 0, totals[s]) for s in (0, 1)]
@@ -174,14 +177,37 @@ def posterior_table(one, point, laws: TiltedLaws, prior, window):
         + logs[1][None, :]
         + g[jnp.arange(window[0])[:, None] + jnp.arange(window[1])[None, :]]
     )
+    return _normalised(log_p, constant, law, counts, possible(one, n, laws))
+
+
+def plug_in_table(one, n, point, laws: TiltedLaws, window):
+    """`posterior_table` at a given operating point: the tilted laws are the laws, A and B independent."""
+    law, counts = zip(*(_cropped(laws.pmf[s], laws.start[s], window[s]) for s in (0, 1)), strict=True)
+    logs = [jnp.where(part > 0, jnp.log(jnp.where(part > 0, part, 1)), -jnp.inf) for part in law]
+    n1 = one.sum()
+    totals = jnp.stack([n1, n - n1]).astype(point.dtype)
+    constant = laws.log_gain.sum() + totals[0] * jnp.log(point[1]) + totals[1] * jnp.log1p(-point[1])
+    log_p = logs[0][:, None] + logs[1][None, :]
+    return _normalised(log_p, constant, law, counts, possible(one, n, laws))
+
+
+def possible(one, n, laws: TiltedLaws):
+    """Smallest and largest possible counts of both sides, (2, 2); what fills up the array is no sample."""
+    n1 = one.sum()
+    totals = jnp.stack([n1, n - n1])
+    filling = jnp.stack([jnp.zeros_like(n), one.shape[0] - n])
+    return jnp.stack([laws.certain[:, 0], totals - (laws.certain[:, 1] - filling)], axis=1)
+
+
+def _normalised(log_p, constant, law, counts, limits):
+    """What both tables return."""
     top = log_p.max()
     p = jnp.exp(log_p - top)
     total = p.sum()
     p = p / total
     edges = jnp.zeros((), p.dtype)
     for s in (0, 1):
-        lowest, highest = laws.certain[s, 0], totals[s] - laws.certain[s, 1]
-        edges += _edge_mass(p.sum(1 - s), law[s], counts[s], lowest, highest)
+        edges += _edge_mass(p.sum(1 - s), law[s], counts[s], limits[s, 0], limits[s, 1])
     return p, constant + top + jnp.log(total), counts, edges
 
 

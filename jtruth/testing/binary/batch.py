@@ -30,9 +30,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from jtruth._mesh import over_sets
 from jtruth.stats.regions import check_level
 from jtruth.tables.metrics import METRICS, shown
-from jtruth.testing.binary._batch_counts import most_probable, posterior_table, tilted_laws
+from jtruth.testing.binary._batch_counts import most_probable, plug_in_table, posterior_table, tilted_laws
 from jtruth.testing.binary.operating_point import BetaPrior
 
 _REACH = 8.0  # half-width of an automatic window, in standard deviations of the count
@@ -65,13 +66,14 @@ def exact_batch(
     window: tuple[int, int] | None = None,
     bins: int = 2048,
     sets_at_once: int | None = None,
+    mesh: jax.sharding.Mesh | None = None,
 ) -> BatchSummary:
     """Exact posterior of the five metrics for every data set.
 
     Args:
         log_odds: (sets, samples) logit p(y_i = 1 | z_i), +-inf where certain. Its dtype is that of the work:
             float64 needs `jax.enable_x64(True)` around the call.
-        y_pred: (sets, samples), 0 or 1.
+        y_pred: (sets, samples), 0 or 1; -1 where there is no sample: a smaller set is filled up so.
         prior: Beta priors of p_D and p_FA.
         level: probability of the intervals.
         window: how many counts (A, B) to keep; by default what the widest set needs, found by a first pass
@@ -79,6 +81,7 @@ def exact_batch(
         bins: bins for the laws of recall, false alarms and F1.
         sets_at_once: how many sets are worked on together; memory is about 60 bytes x window[0] x window[1]
             for each. Default 16 on CPU, 512 elsewhere.
+        mesh: devices that share the sets (`jtruth._mesh`); sets are filled up to a multiple of them.
 
     Raises:
         ValueError: level outside (0, 1), shapes that differ or are empty, or a size that is not positive.
@@ -91,21 +94,48 @@ def exact_batch(
         >>> bool(found.ok[0]), round(float(found.mean[0, 0]), 3)
         (True, 0.908)
     """
+    x, y, options = _checked(log_odds, y_pred, level, window, bins, sets_at_once, prior)
+    prior = jax.tree.map(lambda v: jnp.asarray(v, x.dtype), prior)
+    run = partial(_summarise_all, prior=prior, level=jnp.asarray(level, x.dtype), **options)
+    return over_sets(run, mesh, x, y)
+
+
+def plug_in_batch(
+    log_odds: Float[Array | np.ndarray, "sets samples"],
+    y_pred: Int[Array | np.ndarray, "sets samples"],
+    operating_point: Float[Array | np.ndarray, "sets 2"],
+    *,
+    level: float = 0.95,
+    bins: int = 2048,
+    sets_at_once: int | None = None,
+    mesh: jax.sharding.Mesh | None = None,
+) -> BatchSummary:
+    """`exact_batch` at given operating points (p_D, p_FA): what empirical Bayes plugs in (Su 2.2-2.3).
+
+    `log_evidence` is log p(y_pred | z; p_D, p_FA). Arguments and errors as there.
+    """
+    x, y, options = _checked(log_odds, y_pred, level, None, bins, sets_at_once, BetaPrior())
+    run = partial(_summarise_all, prior=None, level=jnp.asarray(level, x.dtype), **options)
+    return over_sets(run, mesh, x, y, jnp.asarray(operating_point, x.dtype))
+
+
+def _checked(log_odds, y_pred, level, window, bins, sets_at_once, prior):
+    """Arrays, with -inf where there is no sample, and static options; or ValueError."""
     check_level(level)
     if log_odds.shape != y_pred.shape or not log_odds.size:
         raise ValueError(
             f"log_odds has shape {log_odds.shape} and y_pred {y_pred.shape}; both must be (sets, "
             "samples) and not empty"
         )
-    x, y = jnp.asarray(log_odds), jnp.asarray(y_pred)
+    y = jnp.asarray(y_pred)
+    x = jnp.where(y < 0, -jnp.inf, jnp.asarray(log_odds))
     window = enough_window(x, y, prior) if window is None else window
     if sets_at_once is None:
         sets_at_once = _SETS_AT_ONCE if jax.default_backend() == "cpu" else 512
     for name, value in (("window", min(window)), ("bins", bins), ("sets_at_once", sets_at_once)):
         if value < 1:
             raise ValueError(f"{name} is {value}; it must be positive")
-    prior = jax.tree.map(lambda v: jnp.asarray(v, x.dtype), prior)
-    return _summarise_all(x, y, prior, jnp.asarray(level, x.dtype), tuple(window), bins, sets_at_once)
+    return x, y, {"window": tuple(window), "bins": bins, "chunk": sets_at_once}
 
 
 def enough_window(
@@ -127,38 +157,46 @@ def _spreads(x, y, prior):
     """Posterior standard deviations of (A, B), (sets, 2)."""
 
     def spread(data):
-        return most_probable(data[0], data[1], prior)[1]
+        x, y = data
+        return most_probable(x, y == 1, (y >= 0).sum(), prior)[1]
 
-    return jax.lax.map(spread, (x, y == 1), batch_size=_SETS_AT_ONCE)
+    return jax.lax.map(spread, (x, y), batch_size=_SETS_AT_ONCE)
 
 
 @partial(jax.jit, static_argnames=("window", "bins", "chunk"))
-def _summarise_all(x, y, prior, level, window, bins, chunk) -> BatchSummary:
+def _summarise_all(x, y, point=None, *, prior, level, window, bins, chunk) -> BatchSummary:
     """`chunk` sets at a time; the last chunk is filled up with copies of the last set."""
     sets = x.shape[0]
     chunk = min(chunk, sets)
     where = jnp.minimum(jnp.arange(-(-sets // chunk) * chunk), sets - 1).reshape(-1, chunk)
 
     def one_chunk(index):
-        return _summarise_chunk(x[index], y[index] == 1, prior, level, window, bins)
+        at = None if point is None else point[index]
+        return _summarise_chunk(x[index], y[index], at, prior, level, window, bins)
 
     found = jax.lax.map(one_chunk, where)
     return jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:])[:sets], found)
 
 
-def _summarise_chunk(x, one, prior, level, window, bins) -> BatchSummary:
-    point, _, converged = jax.vmap(most_probable, in_axes=(0, 0, None))(x, one, prior)
+def _summarise_chunk(x, y, point, prior, level, window, bins) -> BatchSummary:
+    one, size, found = y == 1, (y >= 0).sum(axis=1), jnp.ones(x.shape[0], bool)
+    if prior is not None:
+        point, _, found = jax.vmap(most_probable, in_axes=(0, 0, 0, None))(x, one, size, prior)
     laws = tilted_laws(x, one, point, max(window))
 
-    def of_set(one, point, converged, laws):
-        p, log_evidence, counts, edge_mass = posterior_table(one, point, laws, prior, window)
-        numbers = _metrics(p, counts, one.sum(), one.shape[0], level, bins)
-        ok = converged & (edge_mass <= jnp.maximum(1e-12, 8 * jnp.finfo(p.dtype).eps))
+    def of_set(one, size, point, found, laws):
+        if prior is None:
+            table = plug_in_table(one, size, point, laws, window)
+        else:
+            table = posterior_table(one, size, point, laws, prior, window)
+        p, log_evidence, counts, edge_mass = table
+        numbers = _metrics(p, counts, one.sum(), size, level, bins)
+        ok = found & (edge_mass <= jnp.maximum(1e-12, 8 * jnp.finfo(p.dtype).eps))
         return BatchSummary(
             **numbers, log_evidence=log_evidence, operating_point=point, edge_mass=edge_mass, ok=ok
         )
 
-    return jax.vmap(of_set)(one, point, converged, laws)
+    return jax.vmap(of_set)(one, size, point, found, laws)
 
 
 # ---- the metrics -------------------------------------------------------------------------------------
@@ -167,13 +205,13 @@ def _summarise_chunk(x, one, prior, level, window, bins) -> BatchSummary:
 def _metrics(p, counts, n1, n, level, bins):
     """The first seven fields of `BatchSummary`, each (metrics,)."""
     tp, fn = counts[0].astype(p.dtype)[:, None], counts[1].astype(p.dtype)[None, :]
-    positive = n1.astype(p.dtype)
-    cells = (tp, positive - tp, fn, n - positive - fn)
+    positive, total = n1.astype(p.dtype), n.astype(p.dtype)
+    cells = (tp, positive - tp, fn, total - positive - fn)
     first = counts[0][0] - counts[1][-1] + n - n1
     correct = (first + jnp.arange(sum(p.shape) - 1, dtype=n1.dtype)).astype(p.dtype)
     share = jnp.where(n1 > 0, counts[0].astype(p.dtype) / jnp.maximum(positive, 1), jnp.nan)
     found = {
-        "accuracy": _lattice(correct / n, _difference_law(p), level, 1 / n),
+        "accuracy": _lattice(correct / total, _difference_law(p), level, 1 / total),
         "precision": _lattice(share, p.sum(1), level, 1 / jnp.maximum(positive, 1)),
     }
     names = shown("01")

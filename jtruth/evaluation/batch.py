@@ -1,0 +1,224 @@
+"""Thousands of label sets evaluated in one call: simulations, bootstraps, one classifier in many cells.
+
+`evaluate` asks everything of one set. Here the same question is asked of many sets of equal (or filled-up)
+size, in a few compiled programs, and the answer is arrays with one row for each set:
+
+`method`            labelers    what it is
+"bayes"             known       the exact posterior of the count table (`testing.binary.batch`); two classes
+"empirical_bayes"   known       operating point by exact conditional means, then plugged in; two classes
+"joint"             unknown     joint posterior of classes, labelers, classifier (`learning.joint.batch`)
+"em"                unknown     Dawid and Skene's EM, labelers and classifier, then plugged in; two classes
+
+A smaller set is filled up with samples without labels and without a prediction (-1). Do not use a set that
+is not `ok`: its posterior did not fit the window, its chains disagree or are short (R-hat above 1.05, fewer
+than 100 effective draws), or the raters are no better than chance on average (classes exchanged names).
+"bayes", "empirical_bayes" and "em" work in float64, "joint" in JAX's default precision.
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from jtruth import _host
+from jtruth._mesh import over_sets
+from jtruth._validation import choose
+from jtruth._validation.in_range import check_codes, check_rows
+from jtruth.learning import dawid_skene_em
+from jtruth.learning.em.columns import columns_from_matrix
+from jtruth.learning.joint.batch import joint_batch
+from jtruth.stats.chains import effective_sample_size, split_rhat
+from jtruth.stats.draws import DrawsEstimate
+from jtruth.stats.regions import check_level
+from jtruth.tables.metrics import named_metric, shown
+from jtruth.testing.binary.batch import exact_batch, plug_in_batch
+from jtruth.testing.binary.empirical_bayes import exact_step, iterate
+
+METHODS = ("bayes", "empirical_bayes", "joint", "em")
+_PSEUDO = 0.01  # count in every cell of EM, which keeps probabilities off 0
+_MAX_RHAT, _MIN_ESS = 1.05, 100.0
+
+
+class BatchEvaluation(NamedTuple):
+    """One row for each set; metrics in the order of `metrics`, each given that it is defined."""
+
+    metrics: tuple[str, ...]
+    mean: Float[np.ndarray, "sets metrics"]
+    sd: Float[np.ndarray, "sets metrics"]
+    low: Float[np.ndarray, "sets metrics"]  # shortest interval of `level` ("joint": that contains the mean)
+    high: Float[np.ndarray, "sets metrics"]
+    ok: Bool[np.ndarray, " sets"]  # see the module docstring
+    prior: Float[np.ndarray, "sets classes"]  # given, learned, or posterior mean
+    matrices: Float[np.ndarray, "sets raters classes classes"]  # the classifier's is the last but for "bayes"
+    ess: Float[np.ndarray, " sets"]  # "joint": smallest effective sample size of the metrics; else infinite
+
+
+def evaluate_batch(
+    y_pred: Int[Array | np.ndarray, "sets samples"],
+    labels: Int[Array | np.ndarray, "sets samples labelers"],
+    *,
+    noise: Float[Array | np.ndarray, "*sets labelers classes classes"] | None = None,
+    prior: Float[Array | np.ndarray, " classes"] | None = None,
+    method: str | None = None,
+    level: float = 0.95,
+    key: Any = 0,
+    mesh: jax.sharding.Mesh | None = None,
+) -> BatchEvaluation:
+    """Evaluate every set.
+
+    Args:
+        y_pred: predicted classes, -1 where there is no sample.
+        labels: codes 0..C-1, -1 for no label.
+        noise: matrices of the labelers, of all sets or of each, rows true; with them goes `prior`.
+        prior: class prior.
+        method: see above; "bayes" where `noise` is given, else "joint".
+        level: probability of the intervals.
+        key: of "joint": a whole number or a JAX key. Each set has a stream of its own.
+        mesh: devices that share the sets.
+
+    Raises:
+        ValueError: shapes that do not match, codes out of range, a method that does not go with the input.
+
+    >>> z = np.repeat([[0, 0, 0], [1, 1, 1], [0, 1, 0], [1, 0, 1]], [40, 30, 6, 5], axis=0)
+    >>> found = evaluate_batch(z[None, :, 0], z[None], noise=np.full((3, 2, 2), 0.1) + 0.8 * np.eye(2),
+    ...                        prior=np.array([0.5, 0.5]))
+    >>> found.metrics[0], round(float(found.mean[0, 0]), 2), bool(found.ok[0])
+    ('accuracy', 0.98, True)
+    """
+    check_level(level)
+    method = method or ("joint" if noise is None else "bayes")
+    choose("method", method, METHODS)
+    y, z, classes, noise, prior = _checked(y_pred, labels, noise, prior, method)
+    if method == "joint":
+        return _joint(y, z, classes, level, key, mesh)
+    with jax.enable_x64(True):
+        if method == "em":
+            prior, noise, point = _by_em(y, z, mesh)
+        matrices, each = np.asarray(noise), np.broadcast_to(prior, (len(y), 2))
+        x = _log_odds(z, matrices if method != "em" else matrices[:, :-1], each)
+        if method == "bayes":
+            found = exact_batch(x, y, level=level, mesh=mesh)
+        else:
+            point = _operating_points(x, y, mesh) if method == "empirical_bayes" else point
+            found = plug_in_batch(x, y, point, level=level, mesh=mesh)
+        found = jax.tree.map(np.asarray, found)
+    matrices = np.broadcast_to(matrices, (len(y), *matrices.shape[-3:]))
+    return BatchEvaluation(
+        shown("01"), found.mean, found.sd, found.low, found.high, found.ok, each, matrices,
+        np.full(len(y), np.inf),
+    )  # fmt: skip
+
+
+def _joint(y, z, classes, level, key, mesh) -> BatchEvaluation:
+    """Draws of the count tables, read as `evaluate` reads draws."""
+    found = jax.tree.map(np.asarray, joint_batch(key, z, y, classes, mesh=mesh))
+    names = shown([str(c) for c in range(classes)])
+    numbers = np.empty((len(y), len(names), 4))
+    ess, rhat = np.full((len(y), len(names)), np.inf), np.ones((len(y), len(names)))
+    counts = found.counts.astype(np.float64)
+    for k, name in enumerate(names):
+        metric = named_metric(name, [str(c) for c in range(classes)])
+        draws = np.moveaxis(metric.of_table(counts), 0, 2)  # (chains, sweeps, sets)
+        filled = np.where(np.isnan(draws), 0.0, draws)  # undefined: as good as any number for mixing
+        ess[:, k] = np.nan_to_num(effective_sample_size(filled), nan=np.inf)
+        rhat[:, k] = np.nan_to_num(split_rhat(filled), nan=1.0)
+        for s in range(len(y)):
+            law = DrawsEstimate(draws[:, :, s].ravel())
+            low, high, _ = law.interval(level)
+            numbers[s, k] = law.mean, law.sd, low, high
+    own = np.diagonal(found.matrices, axis1=2, axis2=3).mean(axis=(1, 2))
+    swapped = own < (0.5 if classes == 2 else 1.0 / classes)
+    ok = (rhat.max(axis=1) < _MAX_RHAT) & (ess.min(axis=1) >= _MIN_ESS) & ~swapped
+    mean, sd, low, high = np.moveaxis(numbers, 2, 0)
+    least = ess.min(axis=1)
+    return BatchEvaluation(names, mean, sd, low, high, ok, found.prior, found.matrices, least)
+
+
+def _by_em(y, z, mesh) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(prior, matrices with the classifier's last, operating point) of every set."""
+    found = over_sets(_em, mesh, jnp.asarray(np.concatenate([z, y[:, :, None]], axis=2), jnp.int32))
+    prior, matrices = (np.asarray(v) for v in found)
+    return prior, matrices, matrices[:, -1, [1, 0], 1]
+
+
+@jax.jit
+def _em(seen):
+    def one(seen):
+        columns = columns_from_matrix(seen, 2)
+        given = (seen[:, :, None] == jnp.arange(2, dtype=seen.dtype)[None, None, :]).sum(axis=1)
+        given = given.astype(columns.weight.dtype)
+        total = given.sum(axis=1, keepdims=True)
+        columns = columns._replace(weight=(total[:, 0] > 0).astype(total.dtype))
+        shares = jnp.where(total > 0, given / jnp.maximum(total, 1), 0.5)
+        pseudo = jnp.full((seen.shape[1], 2, 2), _PSEUDO, total.dtype)
+        fit = dawid_skene_em(columns, shares, pseudo[0, 0], pseudo, max_steps=1000, tol=1e-8)
+        return fit.prior, fit.matrices
+
+    return jax.lax.map(one, seen)
+
+
+def _operating_points(x, y, mesh) -> np.ndarray:
+    """Fixed points of the conditional means; `lax.map`, so that each set takes only the branch it needs."""
+    x, y = jnp.where(jnp.asarray(y) < 0, 0.0, jnp.asarray(x)), jnp.asarray(y, jnp.int32)
+    return np.asarray(over_sets(_fixed_points, mesh, x, y))
+
+
+@jax.jit
+def _fixed_points(x, y):
+    def one(data):
+        x, y = data
+        fit = iterate(exact_step(x, y, weight=(y >= 0).astype(x.dtype)), dtype=x.dtype)
+        return jnp.stack([fit.p_detection, fit.p_false_alarm])
+
+    return jax.lax.map(one, (x, y))
+
+
+def _log_odds(z, matrices, prior) -> Float[np.ndarray, "sets samples"]:
+    """logit p(y_i = 1 | z_i), labeler by labeler."""
+    with np.errstate(divide="ignore"):
+        table = _host.log(np.asarray(matrices, np.float64))
+    table = np.broadcast_to(table, (len(z), *table.shape[-3:]))
+    total = np.broadcast_to(_host.log(prior)[:, None, :], (*z.shape[:2], 2)).copy()
+    sets = np.arange(len(z))[:, None]
+    for t in range(z.shape[2]):
+        given = z[:, :, t]
+        for c in range(2):
+            total[:, :, c] += np.where(given >= 0, table[sets, t, c, given], 0.0)
+    return total[:, :, 1] - total[:, :, 0]
+
+
+def _checked(y_pred, labels, noise, prior, method):
+    """Arrays on the host, the number of classes, noise and prior; or ValueError."""
+    y, z = np.asarray(y_pred), np.asarray(labels)
+    if y.ndim != 2 or z.ndim != 3 or z.shape[:2] != y.shape or not z.size:
+        raise ValueError(
+            f"y_pred has shape {y.shape} and labels {z.shape}; they must be (sets, samples) and (sets, "
+            "samples, labelers), not empty"
+        )
+    unknown = method in ("joint", "em")
+    if unknown != (noise is None) or unknown != (prior is None):
+        raise ValueError(
+            f"method={method!r} {'learns' if unknown else 'needs'} the labelers' matrices and the prior: "
+            f"{'leave out' if unknown else 'give'} noise and prior"
+        )
+    if noise is not None:
+        noise, prior = np.asarray(noise, np.float64), np.asarray(prior, np.float64)
+        shapes = (z.shape[2:], (*y.shape[:1], *z.shape[2:]))
+        if noise.shape[:-2] not in shapes or noise.shape[-2:] != (2, 2) or prior.shape != (2,):
+            raise ValueError(
+                f"noise has shape {noise.shape} and prior {prior.shape}; for {z.shape[2]} labelers and two "
+                f"classes give ({z.shape[2]}, 2, 2), or one for each of the {len(y)} sets, and (2,)"
+            )
+        check_rows(noise, "noise")
+        check_rows(prior, "prior")
+    classes = 2 if method != "joint" else max(int(y.max()), int(z.max()), 1) + 1
+    for name, codes in (("y_pred", y), ("labels", z)):
+        check_codes(codes.ravel(), classes, name, missing=True, kinds="iu")
+    bad = np.argwhere((y < 0) & (z >= 0).any(axis=2))
+    if len(bad):
+        raise ValueError(
+            f"y_pred[{bad[0][0]}, {bad[0][1]}] is -1, but the sample has labels; give each a prediction"
+        )
+    return y.astype(np.int32), z.astype(np.int32), classes, noise, prior

@@ -1,0 +1,70 @@
+"""One device against four (forced on the host, in one other process): the same numbers, filled up or not."""
+
+import json
+import os
+import subprocess
+import sys
+
+import jax
+import numpy as np
+import pytest
+from jax.sharding import AxisType
+
+from jtruth._mesh import mesh_axis
+
+SCRIPT = """
+import json, sys
+import jax, numpy as np
+from jax.sharding import AxisType
+import jtruth as jt
+from jtruth.learning import fit_dawid_skene
+from jtruth.learning.joint.batch import BatchEffort, joint_batch
+from jtruth.testing.binary.batch import exact_batch
+
+rng = np.random.default_rng(0)
+y = rng.integers(0, 2, (5, 61))
+z = np.where(rng.random((5, 61, 4)) < 0.25, 1 - y[:, :, None], y[:, :, None])
+z[:, ::3, 2] = -1
+y_pred = np.where(rng.random(y.shape) < 0.2, 1 - y, y)
+x = rng.normal(size=y.shape) + 2 * y - 1
+uneven = jt.Labels(np.r_[np.repeat(0, 60), np.arange(61)], np.r_[np.arange(60), np.zeros(61, int)],
+                   np.r_[np.arange(60) % 2, y[0]], 61, 60, 2)
+meshes = {"Explicit": jax.make_mesh((4,), ("x",), axis_types=(AxisType.Explicit,)),
+          "Auto": jax.make_mesh((1, 4), ("a", "b"), axis_types=(AxisType.Auto,) * 2)}
+
+def everything(mesh):
+    fits = [fit_dawid_skene(labels, mesh=mesh, tol=0.0, max_steps=steps)  # jumps begin at step 20
+            for labels, steps in ((jt.Labels.from_matrix(z[0], 2), 25), (uneven, 10))]
+    exact = exact_batch(x, y_pred, window=(64, 64), mesh=mesh)
+    joint = joint_batch(0, z, y_pred, 2, effort=BatchEffort(2, 5, 20), mesh=mesh)
+    arrays = [leaf for fit in fits for leaf in (fit.prior, fit.matrices, fit.class_posterior, fit.path)]
+    return [np.asarray(leaf, float) for leaf in (*arrays, *exact, *joint)]
+
+one, out = everything(None), {"devices": jax.device_count()}
+for name, mesh in meshes.items():
+    out[name] = max(float(np.nanmax(np.abs(a - b))) for a, b in zip(one, everything(mesh), strict=True))
+print(json.dumps(out))
+"""
+
+
+@pytest.mark.slow
+def test_four_devices_agree_with_one_to_1e_12():
+    flags = "--xla_force_host_platform_device_count=4"
+    env = os.environ | {"XLA_FLAGS": flags, "JAX_ENABLE_X64": "1", "JAX_PLATFORMS": "cpu"}
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT], env=env, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found.pop("devices") == 4 and len(found) == 2
+    assert max(found.values()) < 1e-12, found
+
+
+def test_what_is_no_mesh_over_one_axis_is_refused():
+    with pytest.raises(ValueError, match="give a jax"):
+        mesh_axis([0, 1])
+    square = jax.sharding.AbstractMesh((2, 2), ("a", "b"))
+    with pytest.raises(ValueError, match="of type AbstractMesh"):
+        mesh_axis(square)
+    one = jax.sharding.Mesh(np.array(jax.devices()[:1]), ("s",), axis_types=(AxisType.Auto,))
+    assert mesh_axis(one) == "s"
