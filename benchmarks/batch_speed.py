@@ -5,8 +5,8 @@ One process, one thread, CPU seconds after a warm-up; of "joint" also effective 
 (batch) or the accuracy (one by one) a second, since the batch makes a fixed number of sweeps and `fit_joint`
 goes on until it has 400 of every quantity. First all labels are there, then 40 % are missing.
 
-Measured: 2 cores shared by eight people (load 5), Python 3.11.7, jax 0.10.2, numpy 2.4.6; ratios inside a line.
-"joint" misses the goal of ten times: where labelers are few `fit_joint` draws once for 64 kinds of
+Measured: 2 cores shared by eight people (load 5), Python 3.11.7, jax 0.10.2, numpy 2.4.6; ratios in a line.
+"joint" misses the goal of ten times: where labelers are few `fit_joint` draws once for each of 64 kinds of
 samples, not for 500 samples. Here half of the time goes into gamma variables, a third into uniform numbers.
 
     missing 0% bayes               688.1 sets/s, one by one   145.9, ratio   4.7, not ok 0
