@@ -18,6 +18,7 @@ from jtruth.learning.modes.difficulty_fallibility import (
     fit_difficulty_fallibility,
 )
 from jtruth.learning.modes.glad import Glad, GladPriors, fit_glad
+from jtruth.learning.modes.sequential import Sequential, SequentialPriors, fit_sequential
 from jtruth.learning.modes.welinder import Welinder, WelinderPriors, fit_welinder
 from jtruth.learning.predicted.confident import ConfidentFit, confident_joint, fit_confident, prune
 from jtruth.learning.predicted.noise_layer import NoiseLayer, fit_noise_layer, noise_layer_em
@@ -50,6 +51,8 @@ __all__ = [
     "MinimaxEntropy",
     "NoiseLayer",
     "OneCoin",
+    "Sequential",
+    "SequentialPriors",
     "Smoothing",
     "Stream",
     "Welinder",
@@ -76,6 +79,7 @@ __all__ = [
     "fit_noise_layer",
     "fit_one_coin",
     "fit_random_effect",
+    "fit_sequential",
     "fit_welinder",
     "kos_messages",
     "majority_vote",

@@ -180,6 +180,7 @@ def test_labels_that_are_all_equal_give_that_class(name):
     fit = again(name, labels)
     assert np.isfinite(fit.class_posterior).all() and np.isfinite(fit.prior).all()
     assert (fit.class_posterior.argmax(axis=1) == 1).all()
+    assert not METHODS[name].estimates_noise or isinstance(fit.noise_model(), NoiseModel)
 
 
 def test_an_unknown_method_is_refused_with_those_there_are():

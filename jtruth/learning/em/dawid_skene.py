@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
 from jtruth.labels import Labels
 from jtruth.learning._given import exchanged, not_converged, unlabelled
@@ -64,7 +64,7 @@ def fit_dawid_skene(
     gold: Any = None,
     prior: Any = None,
     num_restarts: int = 0,
-    key: Array | None = None,
+    key: Any = None,
     max_steps: int = 10_000,
     tol: float = 1e-8,
     mesh: jax.sharding.Mesh | None = None,
@@ -80,7 +80,7 @@ def fit_dawid_skene(
         num_restarts: further starts, from votes in which each labeler has a random weight: they believe
             different labelers, and hardly ever swap classes, which wholly random starts often do. One of
             them wins only by an objective that is higher by more than rounding.
-        key: PRNG key; needed with restarts.
+        key: a whole number or a JAX key; needed with restarts.
         max_steps: most EM steps from each start.
         tol: a start is done when EM changes no probability, and the objective per label, by this much.
         mesh: devices that share the samples; counts are added up once a step (docs/many_devices.md).

@@ -12,7 +12,7 @@ and the labels then speak against what they say.
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
 from jtruth.labels import Labels
 from jtruth.learning._given import exchanged, not_converged, unlabelled
@@ -48,7 +48,7 @@ def fit_one_coin(
     gold: Any = None,
     prior: Any = None,
     num_restarts: int = 0,
-    key: Array | None = None,
+    key: Any = None,
     max_steps: int = 10_000,
     tol: float = 1e-8,
 ) -> OneCoin:

@@ -59,7 +59,7 @@ def climb(
     def step(old):
         jumped = (old.plain >= 1) & (old.num_steps >= _PLAIN_STEPS)
         far, length = _jump(old, inside)
-        near = jax.tree.map(lambda a, b: a + old.damping * (b - a), old.params, old.mapped)
+        near = jax.tree.map(lambda a, b: (1 - old.damping) * a + old.damping * b, old.params, old.mapped)
         tried = _where(jumped, far, near)
         objective, mapped = improve(tried)
         slack = 64 * jnp.finfo(objective.dtype).eps * jnp.abs(old.objective)
@@ -112,7 +112,7 @@ def _where(condition, yes, no):
 def inside_simplex(far, plain):
     """A distribution after a jump, above a tenth of where EM would go: EM never leaves an exact 0 again."""
     far = jnp.maximum(far, 0.1 * plain)
-    return far / far.sum()
+    return far / far.sum(axis=-1, keepdims=True)
 
 
 def inside_unit(far, plain):

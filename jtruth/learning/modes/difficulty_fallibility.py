@@ -173,11 +173,13 @@ def difficulty_em(data, start, levels, counts, prior, *, max_steps: int, tol) ->
         own = posterior[data.sample, data.label]  # (labels, levels): the label is the class
         both = own * (able * clear) / (able * clear + guess / classes)
         level = posterior.sum(axis=1)[data.sample]
-        # Of labels that are guesses, the share that fallibility alone would not have made one:
-        careful = (both + (level - both) * (1 - clear) * able / guess).sum(axis=1)
-        careful = jnp.zeros(labelers, each.dtype).at[data.labeler].add(each * careful)
-        total = number + counts.sum()
-        fallible = jnp.where(heard, (number - careful + counts[0]) / jnp.where(heard, total, 1), params[0])
+        # Guesses that fallibility made, with difficulty or without; and what it did not, so that no rounding
+        # brings their share above 1.
+        fallible = ((level - both) * (1 - able) / guess).sum(axis=1)
+        careful = (both + (level - both) * able * (1 - clear) / guess).sum(axis=1)
+        sums = [jnp.zeros(labelers, each.dtype).at[data.labeler].add(each * x) for x in (fallible, careful)]
+        made, spared = sums[0] + counts[0], sums[1] + counts[1]
+        fallible = jnp.where(heard, made / jnp.where(heard, made + spared, 1), params[0])
         objective = lf.total(data, evidence) + log_prior(params)
         return objective, (fallible, lf.next_shares(data, posterior.sum(axis=2), prior))
 
