@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy import integrate, stats
+from scipy import integrate, special, stats
 
 from jtruth.lam_stork import apparent_error_rate, error_rate_posterior
 
@@ -10,16 +10,15 @@ from jtruth.lam_stork import apparent_error_rate, error_rate_posterior
 @pytest.mark.parametrize("counts", [((8, 60), (2, 20)), ((0, 15), (0, 3)), ((40, 90), (9, 25))])
 def test_posterior_is_the_double_integral(counts):
     (d, size), (k, audit) = counts
+    constant = 2 * special.binom(size, d) / special.beta(k + 0.5, audit - k + 0.5)
 
     def density(e):
-        def inner(v):  # m = v^2 removes the singularity of the Jeffreys prior at 0
+        def inner(v):
+            """Beta(k + 1/2, audit - k + 1/2) at m = v^2, so that it is finite at 0, times the binomial."""
             m = v * v
-            return (
-                stats.beta.pdf(m, k + 0.5, audit - k + 0.5)
-                * 2
-                * v
-                * stats.binom.pmf(d, size, e + m - 2 * e * m)
-            )
+            p = e + m - 2 * e * m
+            prior = constant * v ** (2 * k) * (1 - m) ** (audit - k - 0.5)
+            return prior * p**d * (1 - p) ** (size - d)
 
         return integrate.quad(inner, 0, 1, limit=200, epsabs=1e-13, points=[0.05, 0.2, 0.5, 0.9])[0]
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 from scipy.special import expit, logit
-from scipy.stats import t as student
 
 from jtruth.stats.predictive import Opinion, opinion, predictive
 from jtruth.stats.student import StudentEstimate
@@ -14,10 +13,15 @@ from jtruth.stats.student import StudentEstimate
 PARTS = [Opinion(1.4, 0.3, 2.0), Opinion(-0.5, 0.8, 1.0)]
 
 
+def student(z):
+    """Density of Student's t on 3 degrees of freedom, in closed form: it is asked for very often."""
+    return 6 * np.sqrt(3) / (np.pi * (3 + z**2) ** 2)
+
+
 def density(z, flat=0.1, measured=None):
     """As the docstring has it, as a density of the logit z."""
     x = expit(z)
-    parts = [w * student.pdf((z - c) / s, 3) / s for c, s, w in PARTS]
+    parts = [w * student((z - c) / s) / s for c, s, w in PARTS]
     prior = sum(parts) * (1 - flat) / 3 + flat * x * (1 - x)
     return prior if measured is None else prior * float(measured.density(np.array(x)))
 
@@ -45,7 +49,7 @@ def test_mean_and_weights_by_quadrature(measured):
     evidence = [
         quad(lambda x, p=p: p(x) * float(measured.density(np.array(x))), 0, 1, points=[0.5, 0.6, 0.7])[0]
         for p in (
-            *(lambda x, o=o: o.weight * 0.3 * student.pdf((logit(x) - o.centre) / o.scale, 3)
+            *(lambda x, o=o: o.weight * 0.3 * student((logit(x) - o.centre) / o.scale)
               / o.scale / (x * (1 - x)) for o in PARTS),
             lambda x: 0.1,
         )
