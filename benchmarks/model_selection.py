@@ -7,7 +7,7 @@ labels a pair of records, two logistic regressions).
 Nobody vouches for anything: the default ranges, then the truth. Of cifar10h_a 800 images, with 1, 3 and 5
 human labels each, drawn without replacement from all labels of the image.
 
-NUMBERS
+Not run yet: no numbers to quote.
 """
 
 import time
