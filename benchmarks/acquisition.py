@@ -7,7 +7,18 @@ the set labelled every sample, so any order can be replayed; 20 orders. Everybod
 with the same prior; labelers come by chance (`any`) or by expected gain (`gain`). "Equal error": labels a
 sample at which the sequential rule, interpolated over its limits, has the error of the fixed number.
 
-MEASURED
+Measured on 2 shared cores, jax 0.10.2: error of the decision with its Monte Carlo error, labels a sample,
+and the risk that the model says.
+
+               3 fixed       5 fixed       risk .1, any           risk .05, any          equal error to 5
+               fixed
+    alike      .146 +- .005  .086 +- .004  .049 +- .002 4.1 .037  .029 +- .002 5.1 .022  3.2 any, 3.1 gain
+    hard       .231 +- .005  .172 +- .004  .118 +- .003 5.5 .052  .107 +- .003 7.0 .047  3.6 any, 3.2 gain
+    bluebirds  .395 +- .013  .276 +- .009  .344 +- .022 3.4 .037  .212 +- .015 6.6 .032  5.0 any, 8.9 gain
+
+The error of 3 fixed was met with fewer labels than the loosest limit gives: 2.3 (alike) and 2.6 (hard) a
+sample at most. On bluebirds nothing is saved and the risk is far too low, since its labelers are wrong
+together; "gain" does harm there, because it goes on asking the labelers whom the model believes.
 """
 
 import csv

@@ -54,6 +54,7 @@ BESIDE = (  # public, but imported from their own file so that their room loads 
     "evaluation.gold.pooled.ppi_metric",
     "learning.annotation.bayes.fit_nuts",
     "learning.behaviour.labeler_behaviour",
+    "learning.carry.carried",
     "learning.values.fit_multilabel",
     "learning.values.fit_values",
     "testing.bayes.binary_nuts",

@@ -11,6 +11,11 @@ others, and a sample that was done may be opened again. Who is asked: the labele
 to tell most of the class for its price (`expected_gain`), or whoever comes next (`choose="any"`), as in a
 crowd.
 
+Measured (`benchmarks/acquisition.py`): 3.2 labels a sample had the error of 5 for everybody where labelers
+differ and samples do not, 3.6 where a third of the samples are hard; on bluebirds, whose labelers share
+errors, nothing was saved, and risks said to be .03 were .18. There "gain" was worse than chance: it keeps
+asking those whom the model believes.
+
 The risk is that of the model. Labelers who are wrong together, or hard samples on which all are worse, leave
 more errors than the limit says: `benchmarks/acquisition.py` has by how much on real labels. And a limit on
 the risk of each sample is not the share of errors in all of them: most samples end well below it.
@@ -99,7 +104,7 @@ def next_asks(
 
     >>> z = np.array([[1, 1, -1], [0, 1, -1], [-1, -1, -1], [0, 0, -1]])
     >>> asked = next_asks(z, 2, limits=Limits(risk=0.2))
-    >>> asked.samples.tolist(), asked.labelers.tolist(), asked.decision[0]
+    >>> asked.samples.tolist(), asked.labelers.tolist(), int(asked.decision[0])
     ([1, 2], [2, 0], 1)
     """
     z = np.asarray(z)
@@ -144,7 +149,7 @@ def acquire(
 
     >>> y = np.arange(40) % 2
     >>> done = acquire(lambda sample, labeler: y[sample], (40, 6), 2, choose="any")
-    >>> (done.decision == y).all(), bool(done.num_labels.max() <= 4)
+    >>> bool((done.decision == y).all()), bool(done.num_labels.max() <= 4)
     (True, True)
     """
     z, rounds, spent = np.full(shape, -1, np.int32), 0, 0.0

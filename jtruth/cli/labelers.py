@@ -35,13 +35,22 @@ class Known:
         check_writable("--save", self.save)
 
 
+QUICK_ABOVE = 2_000_000  # labels; sampling so many takes minutes
+QUICK = (
+    "over {:,} labels, so labelers are learned by EM instead of sampling; --no-fast samples, and takes long"
+)
+
+
 @dataclass(frozen=True)
 class Engine:
     """How the labelers are learned."""
 
     fast: Annotated[
-        bool, typer.Option("--fast", help="EM and the normal law around it: millions of labels in seconds.")
-    ] = False
+        bool | None,
+        typer.Option(
+            "--fast/--no-fast", help="EM and the normal law around it; by default above 2 million labels."
+        ),
+    ] = None
     update: Annotated[
         Path | None,
         typer.Option(
@@ -61,7 +70,7 @@ class Engine:
     @property
     def chosen(self) -> bool:
         """Whether it is another one than Gibbs sampling."""
-        return self.fast or self.update is not None or self.model is not None
+        return bool(self.fast) or self.update is not None or self.model is not None
 
 
 def labelers(
@@ -78,22 +87,27 @@ def labelers(
 
     from jtruth._validation.text import read_bytes
     from jtruth.cli.reading import Given, gold_of, labels_of, one_stdin, order_of
-    from jtruth.evaluation import evaluate_labelers
+    from jtruth.evaluation import evaluate_labelers, quick_labelers
 
     one_stdin(source.file, known.gold)
     if engine.chosen:
         report, labels = _by_engine(source, known, engine, draws, columns)
     else:
-        with progress("sweeps") as advance:
-            given = Given(read_bytes(source.file), columns, beside)
-            labels = labels_of(given.file, columns, (known.gold,))
-            report = evaluate_labelers(
-                labels, gold=gold_of(known.gold, labels, given), level=draws.level, target=known.target,
-                order=None if known.order is None else order_of(known.order, given, labels),
-                key=jax.random.key(draws.seed), progress=advance,
-            )  # fmt: skip
+        given = Given(read_bytes(source.file), columns, beside)
+        labels = labels_of(given.file, columns, (known.gold,))
+        if engine.fast is None and known.gold is known.order is None and labels.num_labels > QUICK_ABOVE:
+            report = quick_labelers(labels, key=draws.seed, level=draws.level)
+            report = replace(report, warnings=(QUICK.format(QUICK_ABOVE), *report.warnings))
+        else:
+            with progress("sweeps") as advance:
+                report = evaluate_labelers(
+                    labels, gold=gold_of(known.gold, labels, given), level=draws.level, target=known.target,
+                    order=None if known.order is None else order_of(known.order, given, labels),
+                    key=jax.random.key(draws.seed), progress=advance,
+                )  # fmt: skip
     if known.consensus is not None:
-        write_table(known.consensus, *report.consensus(labels))
+        header, table = report.consensus(labels)
+        write_table(known.consensus, header, table)
     if known.save is not None:
         workers = labels.workers or tuple(range(len(report.rows)))
         written = json.dumps(report.noise_dict(workers), indent=1, allow_nan=False)

@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pytest
 
+from jtruth.cli import labelers as engines
 from jtruth.io import read_labels, read_noise
 
 
@@ -53,6 +54,15 @@ def test_two_days_are_the_whole_file(run, days):
     (days / "other.csv").write_text("task,worker,label\nq500,w0,maybe\n")
     code, _, err = run("labelers", days / "other.csv", "--update", state)
     assert code == 2 and "maybe" in err
+
+
+def test_very_many_labels_are_fast_unless_said_otherwise(run, days, monkeypatch):
+    monkeypatch.setattr(engines, "QUICK_ABOVE", 400)
+    out, found = answer(run, days / "all.csv", folder=days)
+    assert "over 400 labels, so labelers are learned by EM" in out
+    assert found["interval_kind"] == "posterior interval" and found["assumptions"][0]["name"] == "independent"
+    out, _ = answer(run, days / "one.csv", folder=days)
+    assert "learned by EM" not in out
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,13 @@
 
 Every row of a matrix, and the class prior, is softmax(theta): there the posterior is nearly normal even where
 probabilities are small (MacKay 1998), and EM with pseudo-counts a finds the mode of the Dirichlet(a) prior in
-that basis. The curvature is estimated by the products of the scores of the samples (the empirical
-information): with rho the class posterior of a sample to which labeler t gave label k,
+that basis. The curvature there is what would be known if the classes were, less what is lost by not knowing
+them (Louis 1982). With s_i[c] the score of sample i if its class were c and rho the class posterior,
 
-    d log p / d theta[t, c, j] = rho[c] (1[j = k] - psi_t[c, j])         d log p / d theta[c] = rho[c] - pi[c]
+    information = sum over rows of (n + A) (diag(p) - p p^T)  -  sum_i Cov_rho(s_i),
 
-and a Dirichlet(a) row of total A adds A (diag(psi) - psi psi^T). Nothing is sampled and no sample is visited
+where row p has n expected labels and pseudo-counts of total A, and s_i[c] for the row of labeler t, who gave
+label k, and class c is 1[j = k] - psi_t[c, j]. Nothing is sampled and no sample is visited
 twice, so ten million labels take seconds. Up to `MOST_TOGETHER` parameters they are taken together; beyond,
 each labeler alone, as if the others were known, which leaves little out where each sample is labelled by a
 few of many labelers. Coverage of both is in `benchmarks/streaming.py`. What Gibbs sampling gives
@@ -30,6 +31,7 @@ from jtruth.learning.labeler_draws import LabelerDraws, labeler_draws
 
 MOST_TOGETHER = 2500  # parameters whose joint information matrix is made
 _MOST_ROWS, _PLENTY = 200_000, 1000  # rows that the information is taken from; labels of a labeler there
+_FLAT = 0.1  # least curvature of a direction: that of a few pseudo-counts
 _MOST_CELLS, _FEWEST, _MOST = 20_000_000, 200, 1000  # numbers drawn in all, and draws
 
 
@@ -68,19 +70,50 @@ def _draw_together(state: Stream, posterior: np.ndarray, num: int, rng: np.rando
     """All parameters with one information matrix."""
     size, classes = len(state.workers), len(state.classes)
     rows = np.concatenate([state.matrices.reshape(-1, classes), state.prior[None]])
-    weight = _smoothing(state)
-    kinds, kept = state.kinds, _enough(state, rng)
-    code = kinds.code[stretches((np.cumsum(kinds.length) - kinds.length)[kept], kinds.length[kept])]
-    seen = Kinds(code, kinds.length[kept], kinds.number[kept])
-    information = projected(score_products(seen, posterior[kept], size), rows)
-    information *= kinds.number.sum() / max(seen.number.sum(), 1)
-    for r, total in enumerate(weight):
-        at = slice(r * classes, (r + 1) * classes)
-        information[at, at] += _dirichlet(rows[r], total)
-    factor = np.linalg.cholesky(information)
-    theta = _host.log(rows).reshape(-1, 1) + solve_triangular(factor.T, rng.standard_normal((rows.size, num)))
-    drawn = softmax(theta.T.reshape(num, *rows.shape), axis=2)
+    drawn = _drawn(rows, information(state, posterior, _enough(state, rng)), num, rng)
     return drawn[:, -1], drawn[:, :-1].reshape(num, size, classes, classes)
+
+
+def information(
+    state: Stream, posterior: Float[np.ndarray, "kinds classes"], kept: np.ndarray
+) -> Float[np.ndarray, "parameters parameters"]:
+    """Minus the second derivatives of the log posterior by theta, plus 1 in every block of a row.
+
+    Args:
+        state: fitted, nothing closed.
+        posterior: class posterior of each of its rows.
+        kept: rows from which the loss by unknown classes is taken, and scaled to all.
+    """
+    kinds, size, classes = state.kinds, len(state.workers), len(state.classes)
+    rows = np.concatenate([state.matrices.reshape(-1, classes), state.prior[None]])
+    code = kinds.code[stretches((np.cumsum(kinds.length) - kinds.length)[kept], kinds.length[kept])]
+    seen, rho = Kinds(code, kinds.length[kept], kinds.number[kept]), posterior[kept]
+    lost = class_products(seen, rho, size) - score_products(seen, rho, size)
+    found = -projected(lost * (kinds.number.sum() / max(seen.number.sum(), 1)), rows)
+    counts, _ = expected_counts(kinds, posterior, size)
+    complete = np.append(counts.sum(axis=2).ravel(), kinds.number.sum()) + _smoothing(state)
+    for r, total in enumerate(complete):
+        at = slice(r * classes, (r + 1) * classes)
+        found[at, at] += _dirichlet(rows[r], total)
+    return found
+
+
+def _drawn(
+    rows: Float[np.ndarray, "rows classes"], found: np.ndarray, num: int, rng: np.random.Generator
+) -> Float[np.ndarray, "num rows classes"]:
+    """Rows of probabilities from the normal law of their logarithms with this information.
+
+    A direction in which it is flat or worse (EM stopped early, or labels that do not determine it) is given
+    the curvature `_FLAT`: wide, and not endless.
+    """
+    noise = rng.standard_normal((rows.size, num))
+    try:
+        step = solve_triangular(np.linalg.cholesky(found).T, noise)
+    except np.linalg.LinAlgError:
+        value, vector = np.linalg.eigh(found)
+        step = vector @ (noise / np.sqrt(np.maximum(value, _FLAT))[:, None])
+    theta = _host.log(rows).reshape(-1, 1) + step
+    return softmax(theta.T.reshape(num, *rows.shape), axis=2)
 
 
 def _enough(state: Stream, rng: np.random.Generator) -> np.ndarray:
@@ -97,32 +130,28 @@ def _enough(state: Stream, rng: np.random.Generator) -> np.ndarray:
 def _draw_alone(state: Stream, posterior: np.ndarray, num: int, rng: np.random.Generator):
     """Each labeler's matrix by its own block, and the prior by its own."""
     size, classes = len(state.workers), len(state.classes)
-    _, products = expected_counts(state.kinds, posterior, size)
-    products = products + state.closed.products
+    counts, products = expected_counts(state.kinds, posterior, size)
+    counts, products = counts + state.closed.matrices, products + state.closed.products
     weight = _smoothing(state)
     matrices = np.empty((num, size, classes, classes), np.float32)
     for t in range(size):
         moments = np.zeros((classes, classes, classes, classes))  # of rho[c] 1[label k]: [c, k, d, l]
         for k in range(classes):
             moments[:, k, :, k] = products[t, k]
-        information = projected(moments.reshape(classes**2, classes**2), state.matrices[t])
+        lost = np.diag(counts[t].ravel()) - moments.reshape(classes**2, classes**2)
+        block = -projected(lost, state.matrices[t])
         for c in range(classes):
-            at = slice(c * classes, (c + 1) * classes)
-            information[at, at] += _dirichlet(state.matrices[t, c], weight[t * classes + c])
-        factor = np.linalg.cholesky(information)
-        theta = _host.log(state.matrices[t]).reshape(-1, 1)
-        theta = theta + solve_triangular(factor.T, rng.standard_normal((classes**2, num)))
-        matrices[:, t] = softmax(theta.T.reshape(num, classes, classes), axis=2)
+            at, number = slice(c * classes, (c + 1) * classes), counts[t, c].sum()
+            block[at, at] += _dirichlet(state.matrices[t, c], number + weight[t * classes + c])
+        matrices[:, t] = _drawn(state.matrices[t], block, num, rng)
     mass = state.closed.prior.sum() + state.kinds.number.sum()
     moment = (state.kinds.number[:, None] * posterior).T @ posterior
     share = moment / max(state.kinds.number.sum(), 1) * mass  # closed samples are taken to be like open ones
     if not state.kinds.number.sum():
         share = np.diag(state.closed.prior)
-    information = projected(share, state.prior[None]) + _dirichlet(state.prior, weight[-1])
-    theta = np.log(state.prior)[:, None] + solve_triangular(
-        np.linalg.cholesky(information).T, rng.standard_normal((classes, num))
-    )
-    return softmax(theta.T, axis=1), matrices
+    lost = np.diag(share.sum(axis=1)) - share
+    block = _dirichlet(state.prior, mass + weight[-1]) - projected(lost, state.prior[None])
+    return _drawn(state.prior[None], block, num, rng)[:, 0], matrices
 
 
 def score_products(
@@ -139,6 +168,25 @@ def score_products(
     rows = np.concatenate([np.repeat(row, classes), np.repeat(np.arange(size), classes)])
     values = np.concatenate([root[row].ravel(), root.ravel()])
     x = sparse.csr_array((values, (rows, columns)), shape=(size, last[-1] + 1))
+    return (x.T @ x).toarray()
+
+
+def class_products(
+    kinds: Kinds, posterior: Float[np.ndarray, "kinds classes"], num_labelers: int
+) -> Float[np.ndarray, "parameters parameters"]:
+    """sum_i sum_c rho_i[c] x x^T, x as in `score_products` if the class of sample i were known to be c."""
+    classes, size = posterior.shape[1], kinds.length.size
+    row = np.repeat(np.arange(size), kinds.length)
+    root = np.sqrt(kinds.number[:, None] * posterior)
+    labeler, label = np.divmod(kinds.code, classes)
+    each = np.arange(classes)
+    cells = (labeler[:, None] * classes + each) * classes + label[:, None]
+    columns = np.concatenate([cells.ravel(), np.tile(num_labelers * classes**2 + each, size)])
+    rows = np.concatenate([(row[:, None] * classes + each).ravel(), np.arange(size * classes)])
+    values = np.concatenate([root[row].ravel(), root.ravel()])
+    x = sparse.csr_array(
+        (values, (rows, columns)), shape=(size * classes, (num_labelers * classes + 1) * classes)
+    )
     return (x.T @ x).toarray()
 
 

@@ -57,7 +57,7 @@ def read_stream(path: str | Path) -> Stream:
         tasks=tuple(json.loads(arrays["tasks"].tobytes())),
         workers=tuple(json.loads(arrays["workers"].tobytes())),
         kinds=kinds,
-        closed=Closed(*kept, int(samples), int(labels)),
+        closed=Closed(kept[0], kept[1], kept[2], int(samples), int(labels)),
     )
 
 

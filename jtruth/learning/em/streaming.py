@@ -125,8 +125,8 @@ def update(state: Stream, new_labels: Labels, *, max_steps: int = 10_000, tol: f
         ValueError: other classes; these very labels were counted before; a worker labelled a task that he
             has labelled; no names. The state is as it was.
 
-    >>> monday = Labels.from_long("aabbcc", "xyxyxy", [0, 0, 1, 1, 0, 1])
-    >>> tuesday = Labels.from_long("abcddd", "zzzxyz", [0, 1, 1, 1, 1, 1], num_classes=2)
+    >>> monday = Labels.from_long(list("aabbcc"), list("xyxyxy"), [0, 0, 1, 1, 0, 1])
+    >>> tuesday = Labels.from_long(list("abcddd"), list("zzzxyz"), [0, 1, 1, 1, 1, 1], num_classes=2)
     >>> state = update(begin_stream(monday), tuesday)
     >>> state.tasks, state.workers, state.matrices.shape, state.converged
     (('a', 'b', 'c', 'd'), ('x', 'y', 'z'), (3, 2, 2), True)

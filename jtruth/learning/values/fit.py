@@ -76,7 +76,7 @@ def fit_values(
     >>> given = Values.from_long(sample, np.tile(["x", "y", "z"], 60), grade)
     >>> from jtruth.learning.values.symbols import SymbolMatrices
     >>> fit = fit_values(given, SymbolMatrices, 3)
-    >>> (fit.class_posterior.argmax(axis=1) == np.arange(60) % 3).all(), fit.converged
+    >>> bool((fit.class_posterior.argmax(axis=1) == np.arange(60) % 3).all()), fit.converged
     (True, True)
     """
     if num_classes < 2 or max_steps < 1 or not tol >= 0:
@@ -88,14 +88,16 @@ def fit_values(
     check_codes(known, num_classes, "gold", size=size, missing=True, kinds="iu")
     now = channel.before(values, num_classes, **options)
     certain = known[:, None] == np.arange(num_classes)
-    rho, path, converged = np.where(known[:, None] >= 0, certain, now.start(values)), [], False
+    rho: np.ndarray = np.where(known[:, None] >= 0, certain, now.start(values))
+    path: list[float] = []
+    converged = False
     by_class, prior = np.zeros_like(rho), np.full(num_classes, 1 / num_classes)
     while not converged and len(path) < max_steps:
         now = now.refit(values, rho[values.sample])
         prior = (rho.sum(axis=0) + 1.0) / (size + num_classes)
         by_class = _host.known_classes(values.sums(now.log_p(values)), known)
         joint = by_class + np.log(prior)
-        new = softmax(joint, axis=1)
+        new = np.asarray(softmax(joint, axis=1))
         converged = bool(np.abs(new - rho).max() < tol)
         rho = new
         path.append(float(logsumexp(joint, axis=1).sum()) + now.log_prior() + float(np.log(prior).sum()))

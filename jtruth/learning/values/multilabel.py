@@ -68,7 +68,7 @@ def fit_multilabel(
         ValueError: a name that is no class, or columns of different lengths.
 
     >>> task, worker = np.repeat(np.arange(20), 3), np.tile(["x", "y", "z"], 20)
-    >>> named = [["cat"] * (i % 2) + ["dog"] * (i % 4 == 0) for i in task]
+    >>> named = [["cat"] * int(i % 2) + ["dog"] * int(i % 4 == 0) for i in task]
     >>> found = fit_multilabel(task, worker, named, classes=["cat", "dog"])
     >>> found.sets()[:3], found.sensitivity.shape
     ([('dog',), ('cat',), ()], (3, 2))

@@ -6,7 +6,7 @@ import pytest
 from jtruth.labels import Labels
 from jtruth.learning import Smoothing, begin_stream, close, fit_dawid_skene, read_stream, update, write_stream
 from jtruth.learning.em.kinds import Kinds, merged_kinds, rows_of
-from jtruth.learning.em.laplace import laplace_draws, projected, score_products
+from jtruth.learning.em.laplace import information, laplace_draws, projected, score_products
 from jtruth.learning.em.streaming import expected_counts, posterior_of
 
 C, PRIOR = 3, Smoothing(2.0, 0.5, 1.0)
@@ -185,6 +185,40 @@ def test_scores_against_differences_of_the_likelihood(entries, stream):
         block = again[t * C**2 : (t + 1) * C**2, t * C**2 : (t + 1) * C**2].reshape(C, C, C, C)
         np.testing.assert_allclose(block[:, 1, :, 1], products[t, 1], atol=1e-9)
         np.testing.assert_allclose(block[:, 1, :, 2], 0, atol=1e-9)
+
+
+def test_the_information_is_minus_the_second_derivatives():
+    """By central differences of the log posterior; one labeler never errs, where scores alone say nothing."""
+    z = np.repeat([[0, 0, 0], [1, 1, 1], [0, 1, 0], [1, 0, 1], [0, 0, 1]], [400, 300, 60, 50, 20], axis=0)
+    labels = Labels.from_matrix(z, 2).with_names(tasks=range(len(z)), workers=range(3))
+    smoothing = Smoothing(2.0, 1.0, 1.0)
+    state = begin_stream(labels, smoothing=smoothing, tol=1e-12)
+    rows = np.concatenate([state.matrices.reshape(-1, 2), state.prior[None]])
+    start = np.cumsum(state.kinds.length) - state.kinds.length
+    pseudo = np.concatenate([np.tile([[2.0, 1.0], [1.0, 2.0]], (3, 1)), np.ones((1, 2))])
+
+    def log_p(theta):
+        p = np.exp(theta.reshape(-1, 2))
+        p /= p.sum(axis=1, keepdims=True)
+        total = (pseudo * np.log(p)).sum()
+        for at, number in zip(start, state.kinds.number, strict=True):
+            code = state.kinds.code[at : at + 3]
+            total += number * np.log(
+                sum(p[-1, c] * np.prod(p[(code // 2) * 2 + c, code % 2]) for c in (0, 1))
+            )
+        return total
+
+    theta, step = np.log(rows).ravel(), 1e-3 * np.eye(rows.size)
+
+    def minus_second(a, b):
+        return log_p(theta + a - b) + log_p(theta - a + b) - log_p(theta + a + b) - log_p(theta - a - b)
+
+    wanted = np.array([[minus_second(a, b) / 4e-6 for a in step] for b in step])
+    posterior = posterior_of(state.kinds, state.prior, state.matrices)
+    found = information(state, posterior, np.arange(state.kinds.length.size))
+    np.testing.assert_allclose(found - np.kron(np.eye(len(rows)), np.ones((2, 2))), wanted, atol=1e-3)
+    accuracy = laplace_draws(state, 0).labeler_accuracy
+    assert accuracy.mean(axis=0).argmin() == 1 and accuracy.std(axis=0)[0] < 0.01
 
 
 def test_intervals_of_em_are_those_of_gibbs_where_labels_are_many():
