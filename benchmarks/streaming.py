@@ -10,6 +10,17 @@ Measured: 2 shared cores of an AMD EPYC under other load, Python 3.11, jax 0.10.
     update by 10^5 labels                        0.7 s         4.6 s     (12, 11 steps; compiling: 3 s more)
     the same, all before closed                  0.1 s        0.15 s     (matrices move by 1.3e-3, 1.4e-4)
     peak memory                                 0.5 GB        1.6 GB
+
+A stream closed every evening for 20 days of 1000 samples by 3 of 10 labelers: accuracies off by .0025 on
+average (.0005 if they are right with .8 or more), posterior sd .0067; of 100 labelers .0088, sd .023.
+
+Coverage of nominal 95 % intervals of accuracy (60 sets; together, each alone):
+    N = 1000, T = 5, C = 2, 5 labels a sample    .930 +- .018   .930
+    N = 300, T = 5, C = 3, 5 labels              .873 +- .016   .873
+    N = 1000, T = 5, C = 3, 3 labels             .887 +- .019   .880
+    N = 1000, T = 60, C = 3, 5 labels            .892 +- .005   .886
+    N = 2000, T = 30, C = 4, 3 labels            .802 +- .009   .797
+Too low: the posterior is not normal where classes are in doubt, and its mode is not its mean.
 """
 
 import resource
