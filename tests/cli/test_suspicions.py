@@ -1,14 +1,13 @@
 """What is odd in a file is odd for every command; order finds drift; no headline against checks."""
 
 import json
-from functools import partial
 
 import numpy as np
 import pytest
 
 import jtruth as jt
+from jtruth.evaluation.assumptions import learned, ranges
 from jtruth.inspection import inspect_labels
-from jtruth.learning.joint.posterior import fit_joint
 from jtruth.sampling import Effort
 
 ODD = ("vocabularies", "separate_groups", "opposed", "constant", "copies", "few_labels", "single_label",
@@ -62,7 +61,8 @@ def test_inspect_and_evaluate_agree_on_what_is_suspicious(run, odd):
 
 def test_labelers_find_the_same_oddities(odd, monkeypatch):
     short = Effort(chains=4, burn_in=20, min_sweeps=100, max_rhat=9.0, min_ess=1.0)
-    monkeypatch.setattr("jtruth.evaluation.labelers.fit_joint", partial(fit_joint, effort=short))
+    for room in (learned, ranges):
+        monkeypatch.setattr(room, "EFFORT", short)
     labels = jt.read_labels(odd / "labels.csv", repeats="keep")
     report = jt.evaluate_labelers(labels)
     assert report.suspicious == inspect_labels(labels).findings and len(report.suspicious) == len(ODD)
