@@ -122,6 +122,7 @@ def test_pages_are_bounded(name):
     matrix = {k: np.full((50, 50), 0.5).tolist() for k in ("mean", "low", "high")}
     rows = [one_labeler(w) | {"confusion_matrix": matrix} for w in labelers]
     d = {"labelers": rows, "classes": classes, "level": 0.9, "prior": [0.02] * 50, "checks": [],
+         "estimand": "share right", "interval_kind": "sensitivity range", "target": "in-sample",
          "assumed": [], "warnings": [name * 1000] * 1000, "suspicious": []}  # fmt: skip
     html = page_html(labelers_page(d))
     read(html)

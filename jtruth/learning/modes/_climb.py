@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float, Int
 
 _PLAIN_STEPS = 5  # before the first jump
@@ -98,7 +99,7 @@ def _jump(state, inside):
     """Go on along the curve of three successive points; second, the length: 1 is where EM goes."""
     speed = jax.tree.map(jnp.subtract, state.params, state.before)
     bend = jax.tree.map(lambda m, p, s: (m - p) - s, state.mapped, state.params, speed)
-    square = [sum((x**2).sum() for x in jax.tree.leaves(part)) for part in (speed, bend)]
+    square = [jnp.sum(jnp.square(ravel_pytree(part)[0])) for part in (speed, bend)]
     least = jnp.finfo(square[0].dtype).tiny
     length = jnp.clip(jnp.sqrt(square[0] / jnp.maximum(square[1], least)), 1, state.longest)
     far = jax.tree.map(lambda b, s, d: b + 2 * length * s + length**2 * d, state.before, speed, bend)

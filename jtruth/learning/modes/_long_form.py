@@ -36,11 +36,14 @@ def long_form(labels: Labels, known: np.ndarray) -> LongForm:
     sample, labeler, label = labels.entries()
     more = bucket(sample.size) - sample.size
     samples = bucket(labels.num_samples) - labels.num_samples
+    codes = [np.pad(each, (0, more)).astype(np.int32) for each in (sample, labeler, label)]
     return LongForm(
-        *(np.pad(codes, (0, more)).astype(np.int32) for codes in (sample, labeler, label)),
-        np.pad(np.ones(sample.size), (0, more)),
-        np.pad(known.astype(np.int32), (0, samples), constant_values=-1),
-        np.pad(np.ones(labels.num_samples), (0, samples)),
+        sample=codes[0],
+        labeler=codes[1],
+        label=codes[2],
+        given=np.pad(np.ones(sample.size), (0, more)),
+        known=np.pad(known.astype(np.int32), (0, samples), constant_values=-1),
+        weight=np.pad(np.ones(labels.num_samples), (0, samples)),
     )
 
 
@@ -69,7 +72,7 @@ def unknown(data: LongForm) -> LongForm:
     return data._replace(known=jnp.full_like(data.known, -1))
 
 
-def e_step(joint, axis=1):
+def e_step(joint, axis: int | tuple[int, ...] = 1):
     """Posterior of class (and level), and log p(labels of a sample)."""
     evidence = jax.nn.logsumexp(joint, axis=axis, keepdims=True)
     return jnp.exp(joint - evidence), evidence.squeeze(axis)

@@ -248,7 +248,7 @@ def _edges(labels: Labels, edges: Any) -> tuple[np.ndarray, np.ndarray]:
     group, pairs = np.arange(labels.num_labelers), []
     for edge in edges:
         if isinstance(edge, str) or len(edge) != 2:
-            raise ValueError(f"edge {edge!r} is no pair of workers; give edges=[(worker, worker), ...]")
+            raise ValueError(f"edge {edge!r} is no pair of workers; give a list of pairs (worker, worker)")
         a, b = (labels.worker_index(worker) for worker in edge)
         if group[a] == group[b]:
             raise ValueError(

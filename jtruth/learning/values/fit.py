@@ -41,7 +41,7 @@ class ValuesFit(NamedTuple):
         if not hasattr(self.channel, "noise_model"):
             raise ValueError(
                 f"a {type(self.channel).__name__} gives no codes, so no model of `jtruth.noise` holds it; "
-                "hand over the array `by_class` instead"
+                "hand over its array by_class instead"
             )
         return self.channel.noise_model()
 
@@ -100,8 +100,8 @@ def fit_values(
         new = np.asarray(softmax(joint, axis=1))
         converged = bool(np.abs(new - rho).max() < tol)
         rho = new
-        path.append(float(logsumexp(joint, axis=1).sum()) + now.log_prior() + float(np.log(prior).sum()))
-    total = float(logsumexp(by_class + np.log(prior), axis=1).sum())
+        path.append(float(np.sum(logsumexp(joint, axis=1))) + now.log_prior() + float(np.log(prior).sum()))
+    total = float(np.sum(logsumexp(by_class + np.log(prior), axis=1)))
     return ValuesFit(prior, now, rho, by_class, total, converged, len(path), np.array(path),
                      tuple(_doubts(values, rho, converged, len(path))))  # fmt: skip
 
