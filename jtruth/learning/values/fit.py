@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
-from scipy.special import logsumexp, softmax
+from scipy.special import softmax
 
 from jtruth import _host
 from jtruth._validation.in_range import check_codes
@@ -100,8 +100,9 @@ def fit_values(
         new = np.asarray(softmax(joint, axis=1))
         converged = bool(np.abs(new - rho).max() < tol)
         rho = new
-        path.append(float(np.sum(logsumexp(joint, axis=1))) + now.log_prior() + float(np.log(prior).sum()))
-    total = float(np.sum(logsumexp(by_class + np.log(prior), axis=1)))
+        evidence = float(np.logaddexp.reduce(joint, axis=1).sum())
+        path.append(evidence + now.log_prior() + float(np.log(prior).sum()))
+    total = float(np.logaddexp.reduce(by_class + np.log(prior), axis=1).sum())
     return ValuesFit(prior, now, rho, by_class, total, converged, len(path), np.array(path),
                      tuple(_doubts(values, rho, converged, len(path))))  # fmt: skip
 
