@@ -47,7 +47,7 @@ def test_two_classes_are_rogan_gladen_and_equation_2():
         ({"gold": gold}, {"sensitivity": (54, 60), "specificity": (40, 50)}),
     ):
         found = recover_confusion(counts, **options).prior
-        share = rogan_gladen((300, 800), **rates)
+        share = rogan_gladen((300, 800), method="delta", **rates)
         assert found.value[1] == pytest.approx(share.value)
         assert (found.standard_error[1], found.high[1]) == pytest.approx((share.standard_error, share.high))
     found = recover_confusion(counts, [[0.9, 0.1], [0.1, 0.9]]).accuracy
