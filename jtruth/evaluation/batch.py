@@ -47,7 +47,7 @@ class BatchEvaluation(NamedTuple):
     metrics: tuple[str, ...]
     mean: Float[np.ndarray, "sets metrics"]
     sd: Float[np.ndarray, "sets metrics"]
-    low: Float[np.ndarray, "sets metrics"]  # shortest interval of `level` ("joint": that contains the mean)
+    low: Float[np.ndarray, "sets metrics"]  # shortest interval of `level` that contains the mean
     high: Float[np.ndarray, "sets metrics"]
     ok: Bool[np.ndarray, " sets"]  # see the module docstring
     prior: Float[np.ndarray, "sets classes"]  # given, learned, or posterior mean
@@ -85,7 +85,7 @@ def evaluate_batch(
     >>> found = evaluate_batch(z[None, :, 0], z[None], noise=np.full((3, 2, 2), 0.1) + 0.8 * np.eye(2),
     ...                        prior=np.array([0.5, 0.5]))
     >>> found.metrics[0], round(float(found.mean[0, 0]), 2), bool(found.ok[0])
-    ('accuracy', 0.98, True)
+    ('accuracy', 1.0, True)
     """
     check_level(level)
     method = method or ("joint" if noise is None else "bayes")
@@ -104,9 +104,10 @@ def evaluate_batch(
             point = _operating_points(x, y, mesh) if method == "empirical_bayes" else point
             found = plug_in_batch(x, y, point, level=level, mesh=mesh)
         found = jax.tree.map(np.asarray, found)
+    low, high = np.minimum(found.low, found.mean), np.maximum(found.high, found.mean)
     matrices = np.broadcast_to(matrices, (len(y), *matrices.shape[-3:]))
     return BatchEvaluation(
-        shown("01"), found.mean, found.sd, found.low, found.high, found.ok, each, matrices,
+        shown("01"), found.mean, found.sd, low, high, found.ok, each, matrices,
         np.full(len(y), np.inf),
     )  # fmt: skip
 

@@ -17,7 +17,7 @@ from jtruth._version import __version__
 from jtruth.evaluation._given import as_labels
 from jtruth.evaluation.inputs import read_gold
 from jtruth.labels import Labels
-from jtruth.learning.methods import Learned, method_called
+from jtruth.learning.methods import Learned, deserted, method_called
 
 _TIE = 1e-9  # two classes whose probabilities differ by less are tied
 _SHOWN = 10  # samples, and labelers, in the text
@@ -155,7 +155,7 @@ def consensus(
         disagrees=(given >= 0) & (given != label[sample]),
         gold=known,
         fit=fit,
-        warnings=(*labels.notes, *notes, *fit.warnings, *said),
+        warnings=(*labels.notes, *notes, *fit.warnings, *deserted(p, labels), *said),
     )
 
 

@@ -51,7 +51,8 @@ def carried(
     >>> rows = np.stack([rng.dirichlet([90, 10], 4000), rng.dirichlet([5, 45], 4000)], axis=1)[:, None]
     >>> labels = Labels.from_long(["a", "a"], ["x", "new"], [0, 1])
     >>> found = carried(rng.dirichlet([30, 70], 4000), rows, ["x"], labels)
-    >>> np.abs(found.pseudo_counts[0] - [[88, 9], [4, 43]]).max() < 4, found.pseudo_counts[1].max()
+    >>> far = np.abs(found.pseudo_counts[0] - [[88, 9], [4, 43]]).max()
+    >>> bool(far < 4), float(found.pseudo_counts[1].max())
     (True, 0.0)
     """
     matrices = np.asarray(matrices, np.float64)

@@ -10,11 +10,12 @@ where `gold` holds known classes (-1 elsewhere) and `prior` class shares that ar
 at least the fields of `Learned`, and a method `noise_model()` where it estimates how labelers err.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
+from jtruth import _host
 from jtruth.labels import Labels
 from jtruth.learning.em.dawid_skene import fit_dawid_skene
 from jtruth.learning.em.one_coin import fit_one_coin
@@ -24,6 +25,8 @@ from jtruth.learning.modes.difficulty_fallibility import fit_difficulty_fallibil
 from jtruth.learning.modes.glad import fit_glad
 from jtruth.learning.modes.welinder import fit_welinder, not_two_classes
 from jtruth.learning.spectral import kos, label_model, minimax_entropy
+
+_VOTED, _LEFT = 2.0, 0.05  # samples of a class by votes, and the share of them below which it is deserted
 
 
 @runtime_checkable
@@ -59,6 +62,26 @@ class Learned(Protocol):
     def warnings(self) -> tuple[str, ...]:
         """What is doubtful, one sentence each."""
         ...
+
+
+def deserted(class_posterior: np.ndarray, labels: Labels) -> Iterator[str]:
+    """A sentence for each class that a method gives to hardly any sample, though labelers gave it to many.
+
+    Methods collapse so, onto the other classes, where labels are few or labelers hardly better than chance.
+
+    Args:
+        class_posterior: (samples, classes), what the method says.
+        labels: that it was fitted to.
+    """
+    votes = labels.counts()
+    expected = _host.vote_shares(votes, votes.sum(axis=0) / votes.sum()).sum(axis=0)
+    found = class_posterior.sum(axis=0)
+    for c in np.flatnonzero((expected >= _VOTED) & (found < _LEFT * expected)).tolist():
+        yield (
+            f"Hardly any sample is of class {labels.class_names[c]!r} ({found[c]:.1f} expected), though by "
+            f"shares of votes it would be {expected[c]:.1f}: the method may have collapsed onto the other "
+            "classes. Compare with another method, or give gold labels for a few samples."
+        )
 
 
 def anything(labels: Labels) -> str | None:

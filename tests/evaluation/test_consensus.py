@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import jtruth as jt
+from jtruth.learning.methods import deserted
 
 VOTES = [["a", "a", "b"], ["b", "b", "b"], ["a", "a", "a"], ["a", "b", None]]
 
@@ -41,6 +42,16 @@ def test_dawid_skene_is_what_the_fit_says(votes):
     fit = jt.learning.fit_dawid_skene(votes, smoothing=jt.learning.Smoothing(1.0, 0.5))
     np.testing.assert_array_equal(found.class_posterior, fit.class_posterior)
     assert found.fit.log_likelihood == fit.log_likelihood and found.method == "dawid_skene"
+
+
+def test_a_class_without_samples_is_named():
+    """Half of the votes are for "b", and a method gives none to it."""
+    labels = jt.Labels.from_matrix([["a", "b"]] * 6, classes=["a", "b"])
+    (said,) = deserted(np.tile([1.0, 0.0], (6, 1)), labels)
+    assert "of class 'b' (0.0 expected)" in said and "it would be 3.0" in said
+    assert not list(deserted(np.tile([0.8, 0.2], (6, 1)), labels))
+    found = jt.consensus(labels, gold=["a"] * 6)
+    assert said in found.warnings
 
 
 def test_an_unknown_method_says_which_there_are(votes):

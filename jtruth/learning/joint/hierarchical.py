@@ -83,7 +83,7 @@ def fit_hierarchical(
 
     >>> z = np.repeat([[0, 0, 0], [1, 1, 1], [0, 1, 0], [1, 0, 1]], [40, 30, 6, 5], axis=0)
     >>> fit = fit_hierarchical(Labels.from_matrix(z, 2))
-    >>> fit.accuracy.argmin(), fit.accuracy_interval().shape
+    >>> int(fit.accuracy.argmin()), fit.accuracy_interval().shape
     (1, (3, 2))
     """
     known, fixed = read_given(labels, gold, prior)
