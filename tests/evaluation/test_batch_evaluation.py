@@ -54,9 +54,8 @@ def test_known_labelers_give_what_each_set_gives_by_itself(sets, method, one_by_
 def test_an_interval_holds_its_mean():
     """Nearly certain labels: 95 % of the law is on the value 1, and the mean is below it."""
     z = np.repeat([[0, 0, 0], [1, 1, 1], [0, 1, 0], [1, 0, 1]], [40, 30, 6, 5], axis=0)[None]
-    found = jt.evaluate_batch(
-        z[:, :, 0], z, noise=np.full((3, 2, 2), 0.1) + 0.8 * np.eye(2), prior=[0.5, 0.5]
-    )
+    noise, prior = np.full((3, 2, 2), 0.1) + 0.8 * np.eye(2), np.array([0.5, 0.5])
+    found = jt.evaluate_batch(z[:, :, 0], z, noise=noise, prior=prior)
     assert found.mean[0, 0] < 1 and found.high[0, 0] == 1
     assert (found.low <= found.mean).all() and (found.mean <= found.high).all()
 
