@@ -38,9 +38,12 @@ def plot_joints(
     pair = [named_metric(name, evaluation.classes, positive) for name in (first, second)]
     held, missing = {}, []
     for part in evaluation.assumptions:
+        if part.posterior is None:
+            missing.append(part.sentence)
+            continue
         try:
-            held[part.sentence] = part.posterior.joint(*pair)  # type: ignore[union-attr]
-        except (AttributeError, ValueError):  # no posterior, or one that is not identified
+            held[part.sentence] = part.posterior.joint(*pair)
+        except ValueError:  # not identified
             missing.append(part.sentence)
     if not held:
         raise ValueError("no assumption of this answer has a joint law of its table; plot_metrics shows it")
