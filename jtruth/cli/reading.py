@@ -24,7 +24,7 @@ from jtruth.io.gold import INCLUSION, STRATUM
 from jtruth.io.parsing import as_table
 from jtruth.io.vocabulary import typed_map
 from jtruth.labels import Labels
-from jtruth.noise import ConfusionMatrices, DifficultyFallibility, NoiseModel, Symmetric
+from jtruth.noise import ConfusionMatrices, DifficultyFallibility, DrawnMatrices, NoiseModel, Symmetric
 
 _STDIN = Path("-")
 _COLUMN = "column:"
@@ -216,6 +216,9 @@ def noise_of(file: Path | None, labels: Labels) -> tuple[NoiseModel | None, np.n
     prior = given.get("prior")
     if "model" in given:
         return NoiseModel.from_dict({k: v for k, v in given.items() if k != "prior"}), prior
+    if "draws" in given:
+        shares, matrices = given["draws"]
+        return DrawnMatrices(matrices, shares), None
     if "confusion_matrices" in given:
         return ConfusionMatrices(given["confusion_matrices"]), prior
     if "symmetric" in given:

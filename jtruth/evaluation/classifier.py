@@ -7,6 +7,7 @@ range over several (`ranges`).
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from jaxtyping import Array
 from jtruth._random import Key, as_key, stream
 from jtruth._validation import present
 from jtruth.evaluation import _smyth, _tars, inputs
+from jtruth.evaluation._drawn import drawn_answer
 from jtruth.evaluation.answers import answer_of, names_of, of_nothing, of_votes, vote_metrics
 from jtruth.evaluation.assumptions.learned import joint_model, plug_in_model, with_classifier
 from jtruth.evaluation.assumptions.registry import (
@@ -32,6 +34,7 @@ from jtruth.evaluation.checks.verdicts import given_checks, learned_checks, refu
 from jtruth.evaluation.gold.answer import gold_answer, without_gold
 from jtruth.evaluation.gold.pooled import GoldSampling
 from jtruth.evaluation.learned_answers import over_assumptions, vouched
+from jtruth.evaluation.order import read_order
 from jtruth.evaluation.result import Assumption, Check, Evaluation
 from jtruth.evaluation.targets import target_of
 from jtruth.evaluation.text import IN_SAMPLE
@@ -119,7 +122,7 @@ def evaluate(
     check_assume(assume)
     inputs.check_method(method)
     data = inputs.read(y_pred, labels, noise, prior, gold, positive)
-    order = inputs.read_order(order, data)
+    order = read_order(order, data)
     learned, nobody = data.model is None and method == "bayes", assume in (None, UNKNOWN)
     sampling = GoldSampling(*inputs.read_sampling(gold_inclusion, gold_strata, data, learned and nobody))
     key, model = as_key(key), data.model
@@ -151,7 +154,7 @@ def evaluate(
     elif method == _tars.TARS:
         answer, kind = _tars.tars_answer(data, model, noise, key), _tars.KIND
     else:
-        answer = _answer(data, model, method, key)
+        answer = _answer(data, model, key, method)
     about_prior = ()
     if learned and answered and not pooled and data.target == IN_SAMPLE:
         about_prior = prior_check(data, model.fit, level)
@@ -191,12 +194,15 @@ def evaluate(
     )
 
 
-def _answer(data: inputs.Inputs, model: inputs.Model, method: str, key: Array) -> Tested:
+def _answer(data: inputs.Inputs, model: inputs.Model, key: Array, method: str) -> Tested:
     """Posterior of the table, by the method and by what is known."""
     if model.refusal is not None:
         return of_nothing(data, method)
     if method == "majority_vote":
         return of_votes(data)
+    if data.drawn is not None and method == "bayes":
+        model.warnings = tuple(warning for warning in model.warnings if warning != inputs.AT_MEAN)
+        return drawn_answer(data, data.drawn, key, partial(_answer, method=method))
     if model.count_draws is not None:
         return answer_of(model.count_draws, data)._replace(fit=model.fit)
     if method != "bayes" and model.prior_unknown:

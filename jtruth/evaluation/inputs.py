@@ -20,6 +20,10 @@ from jtruth.noise import NoiseModel, check_known_labels
 from jtruth.posterior import check_not_contradictory, validate_prior
 from jtruth.testing.binary.methods import METHODS
 
+AT_MEAN = (
+    "error rates are known by draws; this answer takes them at their mean, so its intervals are too short"
+)
+
 
 @dataclass
 class Model:
@@ -63,6 +67,13 @@ class Inputs:
     one_against_rest: bool = False  # a positive class was asked for
     symbols: Symbols | None = None  # of `y_pred`; None: they are the classes
     target: str = IN_SAMPLE  # or POPULATION: what metrics are of
+    drawn: NoiseModel | None = None  # the noise model, where its parameters are known by draws
+
+    def known_model(self, noise: NoiseModel, prior: np.ndarray) -> Model:
+        """These labels under a noise model; a class prior that was given goes before its own."""
+        labels = self.own_labels()
+        shares = prior if self.prior is None else self.prior
+        return _known_model(_log_likelihood(noise, labels), shares, self.gold, labels.tasks)
 
     def own_labels(self) -> Labels:
         """The labels, where the question is about single labels."""
@@ -119,7 +130,7 @@ def read_gold(gold: Any, labels: Labels) -> tuple[np.ndarray, tuple[str, ...]]:
     """(samples,) known classes of these labels' samples, -1 where unknown (all, if None); and notes."""
     found, notes = np.full(labels.num_samples, -1, np.int32), ()
     if gold is not None:
-        known = check.align(_concrete(gold, "gold"), _samples(labels), "gold", partial=True)
+        known = check.align(concrete(gold, "gold"), samples_of(labels), "gold", partial=True)
         found[known.samples] = _codes(known, labels, if_missing=None)
         notes = known.notes
     return found, notes
@@ -134,7 +145,7 @@ def read(y_pred: Any, labels: Any, noise: Any, prior: Any, gold: Any, positive: 
         table, log_likelihood = None, read_log_likelihood(labels, noise)
         whose = _numbered(*log_likelihood.shape)
     classes = tuple(map(str, whose.class_names))
-    predicted = check.align(_concrete(y_pred, "y_pred"), _samples(whose), "y_pred")
+    predicted = check.align(concrete(y_pred, "y_pred"), samples_of(whose), "y_pred")
     y = _codes(predicted, whose, if_missing="Every sample needs a prediction.")
     known, notes = read_gold(gold, whose)
     if prior is not None:
@@ -146,18 +157,26 @@ def read(y_pred: Any, labels: Any, noise: Any, prior: Any, gold: Any, positive: 
             )
         if table is None:
             raise ValueError("noise=... needs jt.Labels; an array of log-likelihoods already contains it")
-        with jax.enable_x64(True):
-            log_likelihood = np.asarray(noise.log_likelihood(table), np.float64)
-    model = None if log_likelihood is None else _known_model(log_likelihood, prior, known, whose.tasks)
+        log_likelihood = _log_likelihood(noise, table)
+    shares = noise.mean_prior if prior is None and noise is not None else prior
+    model = None if log_likelihood is None else _known_model(log_likelihood, shares, known, whose.tasks)
+    drawn = noise if noise is not None and next(noise.models(1), None) is not None else None
+    if model is not None and drawn is not None:
+        model.warnings = (*model.warnings, AT_MEAN)
     notes = (*whose.notes, *predicted.notes, *notes)
     code = 1 if positive is None else _positive(positive, classes)
-    return Inputs(y, table, model, known, prior, code, classes, notes, positive is not None)
+    return Inputs(y, table, model, known, prior, code, classes, notes, positive is not None, drawn=drawn)
+
+
+def _log_likelihood(noise: NoiseModel, labels: Labels) -> np.ndarray:
+    with jax.enable_x64(True):
+        return np.asarray(noise.log_likelihood(labels), np.float64)
 
 
 def aligned(given: Any, what: str, data: Inputs) -> check.Aligned:
     """One value for each sample; what was noticed goes to the notes."""
     whose = data.labels or _numbered(data.y_pred.size, len(data.classes))
-    found = check.align(_concrete(given, what), _samples(whose), what)
+    found = check.align(concrete(given, what), samples_of(whose), what)
     data.notes += tuple(note for note in found.notes if note not in data.notes)
     return found
 
@@ -167,33 +186,6 @@ def read_others(predictions: Mapping[str, Any], data: Inputs) -> np.ndarray:
     whose = data.labels or _numbered(data.y_pred.size, len(data.classes))
     found = [aligned(given, f"y_pred of {name!r}", data) for name, given in predictions.items()]
     return np.array([_codes(one, whose, if_missing="Every sample needs a prediction.") for one in found])
-
-
-def read_order(order: Any, data: Inputs) -> np.ndarray | None:
-    """(samples,) finite numbers, or None; dates become microseconds."""
-    if order is None:
-        return None
-    return _numbers_or_dates(aligned(order, "order", data).values)
-
-
-def read_labelled(order: Any, labels: Labels) -> tuple[np.ndarray | None, tuple[str, ...]]:
-    """The same where no classifier is judged, and notes."""
-    if order is None:
-        return None, ()
-    found = check.align(_concrete(order, "order"), _samples(labels), "order")
-    return _numbers_or_dates(found.values), tuple(found.notes)
-
-
-def _numbers_or_dates(found: np.ndarray) -> np.ndarray:
-    if found.dtype == object and all(hasattr(v, "timestamp") for v in found):
-        found = np.array([v.timestamp() for v in found])
-    if found.dtype.kind == "M":
-        found = found.astype("datetime64[us]").astype(np.int64)
-    if found.dtype.kind not in "iuf" or not np.isfinite(found).all():
-        raise ValueError(
-            f"order has dtype {found.dtype}; give one finite number or date for each of {found.size} samples"
-        )
-    return found
 
 
 def read_sampling(
@@ -214,7 +206,8 @@ def read_sampling(
     return chance, None if strata is None else aligned(strata, "gold_strata", data).values
 
 
-def _samples(labels: Labels) -> check.Samples:
+def samples_of(labels: Labels) -> check.Samples:
+    """What values of a user are matched with: ids, or the order of the samples."""
     return check.Samples(labels.tasks, labels.num_samples, not labels.tasks or "tasks" not in labels.inferred)
 
 
@@ -230,7 +223,8 @@ def _codes(found: check.Aligned, labels: Labels, if_missing: str | None) -> np.n
     return check.class_codes(found.values, names, found.entries, coded=coded, if_missing=if_missing)
 
 
-def _concrete(values: Any, what: str) -> Any:
+def concrete(values: Any, what: str) -> Any:
+    """The values; an error inside jit and vmap."""
     if isinstance(values, Tracer):
         raise ValueError(f"{what} is traced; evaluate works on the host, call it outside jit and vmap")
     return values

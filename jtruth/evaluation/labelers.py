@@ -32,10 +32,11 @@ from jtruth.evaluation.checks.verdicts import labeler_checks, refused
 from jtruth.evaluation.consensus_report import consensus_table
 from jtruth.evaluation.gold.answer import labels_posterior
 from jtruth.evaluation.gold.labelers import pooled_shares, right_shares
-from jtruth.evaluation.inputs import read_gold, read_labelled
+from jtruth.evaluation.inputs import read_gold
 from jtruth.evaluation.labeler_behaviour import with_behaviour
 from jtruth.evaluation.labeler_rows import saved_draws
 from jtruth.evaluation.labelers_text import labelers_text
+from jtruth.evaluation.order import read_labelled
 from jtruth.evaluation.page import labelers_page
 from jtruth.evaluation.result import Check
 from jtruth.evaluation.text import IN_SAMPLE, MORE_RIGHT, OF_LABELERS

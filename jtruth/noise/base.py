@@ -10,6 +10,7 @@ true of any model ("not known"), and a model that answers them gets what is aske
     scaled(factor)      `sensitivity("error_rates")`: the same model with other error rates
     strata(number)      information: independent labelers, given a stratum of the sample
     hardness            the check whether the classifier errs where the labelers do
+    models(most)        `evaluate`: one answer for each draw of parameters that are not known exactly
     to_dict, from_dict  JSON (`jtruth evaluate --noise`); nothing to write
 
 Build `log_likelihood` from `safe_log` and `sum_over_labels`, so that impossible labels give -inf (never NaN)
@@ -17,6 +18,7 @@ and gradients stay finite.
 """
 
 import abc
+from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any, NamedTuple
 
@@ -79,6 +81,15 @@ class NoiseModel(eqx.Module):
     def hardness(self) -> Float[np.ndarray, " samples"] | None:
         """One number for each sample, larger where labelers err more; None where the model knows none."""
         return None
+
+    @property
+    def mean_prior(self) -> Float[np.ndarray, " classes"] | None:
+        """Class prior that was learned with the parameters; None where none was."""
+        return None
+
+    def models(self, most: int) -> Iterator[tuple["NoiseModel", np.ndarray]]:
+        """What the parameters and the class prior may be, draw after draw; none if they are known."""
+        return iter(())
 
     def to_dict(self) -> dict[str, Any]:
         """Name of the model and its parameters as plain numbers and lists, ready for JSON."""

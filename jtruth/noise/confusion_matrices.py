@@ -101,7 +101,7 @@ class ConfusionMatrices(NoiseModel):
         check_sizes("classes", labels.num_classes, self.num_symbols, "matrices")
         check_sizes("labelers", labels.num_labelers, self.matrices.shape[0], "matrices")
         (matrices,) = current(self.matrices)
-        return _log_likelihood(matrices, labels)
+        return rows_log_likelihood(matrices, labels)
 
     def sample(
         self,
@@ -113,11 +113,11 @@ class ConfusionMatrices(NoiseModel):
         y, mask = jnp.asarray(y, jnp.int32), jnp.asarray(mask)
         check_sizes("labelers", mask.shape[1], self.matrices.shape[0], "matrices")
         (matrices,) = current(self.matrices)
-        return _sample(key, matrices, y, mask)
+        return sample_rows(key, matrices, y, mask)
 
 
 @jax.jit
-def _log_likelihood(
+def rows_log_likelihood(
     matrices: Float[Array, "labelers classes symbols"], labels: Labels
 ) -> Float[Array, "samples classes"]:
     """Su (58), compiled as a whole."""
@@ -127,7 +127,7 @@ def _log_likelihood(
 
 
 @jax.jit
-def _sample(
+def sample_rows(
     key: PRNGKeyArray,
     matrices: Float[Array, "labelers classes symbols"],
     y: Int[Array, " samples"],

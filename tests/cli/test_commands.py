@@ -86,11 +86,18 @@ def test_labelers_consensus_and_error_rates_go_on(run, made):
     labels = read_labels(made / "labels.csv")
     read = jt.read_predictions(made / "c.csv", labels)
     assert (read.probabilities.argmax(axis=1) == read.y_pred).all()
-    noise, prior = noise_of(made / "psi.json", labels)
+    noise, written = noise_of(made / "psi.json", labels)[0], read_noise(made / "psi.json", labels)
     rows = {row["worker"]: row for row in json.loads((made / "l.json").read_text())["labelers"]}
     for t, name in enumerate(labels.workers):
-        np.testing.assert_allclose(noise.matrices[t], rows[name]["confusion_matrix"]["mean"])
-    assert prior.sum() == pytest.approx(1) and set(read_noise(made / "psi.json", labels)) >= {"prior"}
+        mean = rows[name]["confusion_matrix"]["mean"]
+        np.testing.assert_allclose(written["confusion_matrices"][t], mean)
+        assert (
+            noise.matrices[:, t].std(axis=0) > 0.01
+        ).all()  # of independent errors, how well they are known
+    assert written["prior"].sum() == pytest.approx(1)
+    code, out, err = run("evaluate", made / "labels.csv", "--predictions", made / "c.csv", "--noise",
+                         made / "psi.json")  # fmt: skip
+    assert code == 0 and "error rates are known by 64 draws" in out, err
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import pytest
 
 import jtruth as jt
 from jtruth.evaluation import inputs
+from jtruth.evaluation.order import read_order
 
 pytestmark = pytest.mark.usefixtures("few_sweeps")
 
@@ -359,11 +360,11 @@ def test_order_by_task():
         pd.DataFrame({"task": IDS, "when": when}),
         dict(zip(IDS, when, strict=True)),
     ):
-        found = inputs.read_order(given, data)
+        found = read_order(given, data)
         ranks = np.argsort(np.argsort(found))
         assert [IDS[k] for k in ranks] == list(LABELS.tasks)
     with pytest.raises(ValueError, match="one finite number or date"):
-        inputs.read_order(["early"] * SIZE, data)
+        read_order(["early"] * SIZE, data)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,14 @@ import pytest
 import scipy.stats
 
 from jtruth.labels import Labels
-from jtruth.noise import ConfusionMatrices, DifficultyFallibility, NoiseModel, SharedErrors, Symmetric
+from jtruth.noise import (
+    ConfusionMatrices,
+    DifficultyFallibility,
+    DrawnMatrices,
+    NoiseModel,
+    SharedErrors,
+    Symmetric,
+)
 
 NUM_LABELERS, NUM_CLASSES = 3, 3
 
@@ -22,6 +29,7 @@ def random_rows(seed, *shape):
 # Difficulty is one number here, so that all samples of one class have one law.
 MODELS = {
     "confusion matrices": ConfusionMatrices(random_rows(0, NUM_LABELERS, NUM_CLASSES)),
+    "drawn matrices": DrawnMatrices(random_rows(4, 20, NUM_LABELERS, NUM_CLASSES), random_rows(5, 20)),
     "matrices with zeros": ConfusionMatrices([[[1, 0, 0], [0.5, 0.5, 0], [0, 0.25, 0.75]]] * NUM_LABELERS),
     "difficulty": DifficultyFallibility(0.2, [0.0, 0.3, 0.9], NUM_CLASSES),
     "certain": DifficultyFallibility(0.0, [0.0, 0.3, 0.9], NUM_CLASSES),
