@@ -34,7 +34,11 @@ import jax  # noqa: E402
 import numpy as np  # noqa: E402
 
 import jtruth as jt  # noqa: E402
-from jtruth.learning import fit_dawid_skene, fit_joint  # noqa: E402
+from jtruth.learning import (  # noqa: E402
+    Beliefs,
+    fit_dawid_skene,
+    fit_joint,
+)
 from jtruth.stats.chains import effective_sample_size  # noqa: E402
 from jtruth.tables.metrics import shown  # noqa: E402
 from jtruth.testing import binary_posterior  # noqa: E402
@@ -58,7 +62,7 @@ def one_by_one(method, y_pred, z, seed):
     """What `evaluate` would do for one set, without checks and texts; effective draws of the accuracy."""
     labels = jt.Labels.from_matrix(z, 2)
     if method == "joint":
-        fit = fit_joint(labels, y_pred=y_pred, key=seed, diagonal=2, off_diagonal_total=1)
+        fit = fit_joint(labels, y_pred=y_pred, key=seed, beliefs=Beliefs(diagonal=2, off_diagonal_total=1))
         counts = fit.tables("in-sample")
         draws = np.trace(counts, axis1=1, axis2=2).reshape(int(fit.chain.max()) + 1, -1)
         return float(effective_sample_size(draws))

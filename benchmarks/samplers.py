@@ -68,7 +68,11 @@ import jtruth as jt  # noqa: E402
 from jtruth.learning.annotation._fit import majority_matrices  # noqa: E402
 from jtruth.learning.annotation.bayes import fit_nuts  # noqa: E402
 from jtruth.learning.joint.posterior import fit_joint  # noqa: E402
-from jtruth.sampling import Effort, NutsSettings  # noqa: E402
+from jtruth.sampling import (  # noqa: E402
+    Effort,
+    NutsSettings,
+    Watch,
+)
 from jtruth.stats.chains import effective_sample_size  # noqa: E402
 
 CHAINS = 4
@@ -150,20 +154,20 @@ def nuts(labels, limit, plan):
         file = Path(folder) / "draws.npz"
         settings = NutsSettings(plan.warm_up, plan.samples, CHAINS, chunk=plan.chunk)
 
-        def run(**meanwhile):
-            given = settings._replace(**meanwhile)
+        def run(meanwhile):
+            given = settings._replace(watch=meanwhile)
             return fit_nuts("dawid_skene", labels, key=jax.random.key(0), settings=given)
 
         began = time.process_time()
         try:
-            run(progress=partial(watch, 2 * plan.chunk))
+            run(Watch(partial(watch, 2 * plan.chunk)))
         except TimeIsUpError:
             compiling = (times[1][0] - began) - (times[2][0] - times[1][0]) if len(times) > 2 else np.nan
         times.clear()
         with contextlib.suppress(TimeIsUpError):
-            run(progress=partial(watch, plan.warm_up + plan.samples), checkpoint=file)
+            run(Watch(partial(watch, plan.warm_up + plan.samples), file, seconds=0))
         with np.load(file) as saved:
-            draws = {k[7:]: saved[k] for k in saved.files if k.startswith("sample:")}
+            draws = {k[7:]: saved[k] for k in saved.files if k.startswith("sample/")}
     return found(draws, times, compiling, plan)
 
 

@@ -88,6 +88,7 @@ from scipy.special import expit, softmax  # noqa: E402
 from scipy.stats import kstest, truncnorm  # noqa: E402
 
 from jtruth.labels import Labels  # noqa: E402
+from jtruth.learning import Beliefs  # noqa: E402
 from jtruth.learning.annotation import bayes  # noqa: E402
 from jtruth.learning.annotation._fit import start_values  # noqa: E402
 from jtruth.learning.annotation.rows import merged_rows  # noqa: E402
@@ -346,7 +347,7 @@ def joint_sets(dependence, classes, sets):
         z, y_pred, truth = draw_joint(dependence, rng, classes)
         fit = fit_joint(
             Labels.from_matrix(z, classes), y_pred=y_pred, key=jax.random.key(number), effort=EFFORT,
-            dependence=dependence, diagonal=8.0, off_diagonal_total=2.0,
+            dependence=dependence, beliefs=Beliefs(diagonal=8.0, off_diagonal_total=2.0),
         )  # fmt: skip
         drawn = {"prior": fit.prior[:, 0], "accuracy": fit.labeler_accuracy[:, 0]}
         drawn |= {"recall": fit.classifier[:, 1, 1]} | table_numbers(fit.tables("in-sample"))

@@ -187,7 +187,7 @@ def fit_all(data, cache):
             if not entry.shown:
                 continue
             key = jax.random.key(number)
-            found, fit = entry.fit(given, key, How(EFFORT, pointwise=True))
+            found, fit = entry.fit(given, key, How(EFFORT._replace(pointwise=True)))
             out[f"usable {entry.name}"] = fit is None or fit.usable
             rhat = 1.0 if fit is None else np.nanmax([1.0, *fit.convergence.rhat.values()])
             ess = 1e4 if fit is None else np.nanmin([1e4, *fit.convergence.ess.values()])

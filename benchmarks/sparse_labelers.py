@@ -4,7 +4,7 @@ Run: python benchmarks/sparse_labelers.py [SETS, 20] [first key, 0]
 
 A set: 500 labelers, each gives round(exp(N(log 3, 1))) labels, at least 1 (median 3, mean 5), five on a
 sample; two classes of .6 and .4; the accuracy of a labeler in each class is Beta(8, 2). "pooled" is
-`fit_hierarchical` (`fit_joint` does the same by itself on such data), "unpooled" `fit_joint(diagonal=2)`:
+`fit_hierarchical` (`fit_joint` does the same by itself on such data), "unpooled" `Beliefs(diagonal=2)`:
 Dirichlet(2, 1) rows for each labeler alone, the default of the first version. Coverage is that of nominal
 95 % shortest intervals of sum_c pi[c] psi_t[c, c] at the true shares, over all labelers, and over those with
 at most 2 and more than 10 labels; the Monte Carlo error is that of the mean over sets.
@@ -30,7 +30,13 @@ import time  # noqa: E402
 import numpy as np  # noqa: E402
 
 from jtruth.labels import Labels  # noqa: E402
-from jtruth.learning import fit_dawid_skene, fit_hierarchical, fit_joint, majority_winner  # noqa: E402
+from jtruth.learning import (  # noqa: E402
+    Beliefs,
+    fit_dawid_skene,
+    fit_hierarchical,
+    fit_joint,
+    majority_winner,
+)
 from jtruth.sampling import Effort  # noqa: E402
 from jtruth.stats.draws import DrawsEstimate  # noqa: E402
 
@@ -74,7 +80,7 @@ def main(sets, first):
             if way == "pooled":
                 fit = fit_hierarchical(labels, key=seed, effort=EFFORT).posterior
             else:
-                fit = fit_joint(labels, key=seed, diagonal=2, effort=EFFORT)
+                fit = fit_joint(labels, key=seed, beliefs=Beliefs(diagonal=2), effort=EFFORT)
             seconds = time.process_time() - start
             wrong = (fit.class_posterior.argmax(axis=1) != y).mean()
             found[way].append([*judged(fit.labeler_accuracy, truth, number), wrong, seconds])

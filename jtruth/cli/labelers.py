@@ -9,6 +9,7 @@ import typer
 
 from jtruth.cli.options import Beside, Columns, Draws, LabelsFile, Order
 from jtruth.cli.output import Reported, check_writable, progress, write_table
+from jtruth.sampling.watch import Watch
 
 
 @dataclass(frozen=True)
@@ -139,7 +140,7 @@ def _by_engine(
         with progress("steps of the model") as advance:
             from jtruth.sampling import NutsSettings
 
-            settings = NutsSettings(progress=advance)
+            settings = NutsSettings(watch=Watch(advance))
             return labelers_by_model(labels, engine.model, settings=settings, **options), labels
     return quick_labelers(labels, **options), labels
 

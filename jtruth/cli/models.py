@@ -7,6 +7,7 @@ import typer
 
 from jtruth.cli.options import Columns, Draws, LabelsFile
 from jtruth.cli.output import Reported, progress
+from jtruth.sampling.watch import Watch
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,6 @@ def models(source: LabelsFile, models: Models, draws: Draws, columns: Columns, o
     names = STANDARD_MODELS if models.models is None else [n.strip() for n in models.models.split(",")]
     labels = labels_of(source.file, columns)
     with progress("steps of a model") as advance:
-        settings = NutsSettings(num_warmup=models.warmup, num_samples=models.samples, progress=advance)
+        settings = NutsSettings(num_warmup=models.warmup, num_samples=models.samples, watch=Watch(advance))
         found = compare_models(labels, models=names, key=draws.seed, settings=settings)
     output.give_page(str(found), found.to_dict(), found.page, draws.seed)

@@ -160,7 +160,7 @@ def compare_models(
 def leave_one_out(fit: "NutsFit | JointPosterior", labels: Labels | None = None) -> LeaveOneOut:
     """PSIS-LOO of a fit, one term for each sample.
 
-    A `JointPosterior` needs either `pointwise=True` when it was fitted, or the labels it was fitted to.
+    A `JointPosterior` needs `Effort(pointwise=True)` when it is fitted, or the labels it was fitted to.
     """
     if isinstance(fit, JointPosterior) and fit.pointwise is not None:
         rows = fit.pointwise

@@ -45,6 +45,7 @@ from jtruth.labels import Labels
 from jtruth.learning.joint.guard import check_identified
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
 from jtruth.learning.labeler_draws import LabelerDraws
+from jtruth.sampling.watch import Watch
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Estimate
 from jtruth.stats.regions import check_level
@@ -170,7 +171,9 @@ def evaluate_labelers(
     named, odd = bool((known >= 0).any()), suspicions(labels)
     if named and target != IN_SAMPLE:
         raise ValueError(GOLD_IS_IN_SAMPLE.format(target))
-    fit = fit_joint(labels, gold=known if named else None, key=key, effort=learned.EFFORT, progress=progress)
+    fit = fit_joint(
+        labels, gold=known if named else None, key=key, effort=learned.EFFORT, watch=Watch(progress)
+    )
     found, doubts = _members(labels, None if named else fit, key, progress)
     warnings = tuple(dict.fromkeys((*notes, *said, *doubts, *(fit.warnings if named else ()))))
     if not named and all(member.fit is None for member in found):

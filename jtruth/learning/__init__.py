@@ -6,8 +6,10 @@ from jtruth.learning.em.dawid_skene import DawidSkene, Smoothing, fit_dawid_sken
 from jtruth.learning.em.one_coin import OneCoin, fit_one_coin
 from jtruth.learning.em.stream_file import read_stream, write_stream
 from jtruth.learning.em.streaming import Stream, begin_stream, close, update
+from jtruth.learning.joint.beliefs import Beliefs
 from jtruth.learning.joint.domains import ByDomain, fit_domains
 from jtruth.learning.joint.hierarchical import Hierarchical, fit_hierarchical
+from jtruth.learning.joint.models import Held
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
 from jtruth.learning.joint.random_effect import fit_random_effect
 from jtruth.learning.majority import MajorityVote, fit_majority_vote, majority_vote, majority_winner
@@ -30,6 +32,7 @@ from jtruth.learning.supervised.known_classes import KnownClasses, fit_known_cla
 
 __all__ = [
     "METHODS",
+    "Beliefs",
     "ByDomain",
     "ConfidentFit",
     "Consistency",
@@ -38,6 +41,7 @@ __all__ = [
     "EMResult",
     "Glad",
     "GladPriors",
+    "Held",
     "Hierarchical",
     "JointPosterior",
     "KargerOhShah",

@@ -4,6 +4,7 @@ from jtruth.sampling.effort import STANDARD, Convergence, Effort, TooLarge, diag
 from jtruth.sampling.gibbs import GibbsRun, run_gibbs
 from jtruth.sampling.model import LatentModel, Observed, Raters
 from jtruth.sampling.nuts_run import NutsRun, NutsSettings
+from jtruth.sampling.watch import Watch
 
 __all__ = [
     "STANDARD",
@@ -16,6 +17,7 @@ __all__ = [
     "Observed",
     "Raters",
     "TooLarge",
+    "Watch",
     "diagnose",
     "run_gibbs",
 ]

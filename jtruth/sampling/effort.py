@@ -43,6 +43,7 @@ class Effort(NamedTuple):
     nuisance: bool = True  # False: only what people ask of a classifier must converge, not weights of strata
     give_up: bool = False  # True: refuse data that are too large, instead of making too few sweeps
     max_seconds: float | None = None  # a wall limit makes answers depend on the machine
+    pointwise: bool = False  # True: log p(one sample | draw) too, for `jtruth.comparison.leave_one_out`
     device: bool | None = None  # XLA draws the samples; None: from 30 000 different ones on, or on a GPU
 
 

@@ -13,7 +13,6 @@ draws to the last bit, on a busy machine too, and when the run was killed and re
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,11 +20,12 @@ from jaxtyping import Float
 
 from jtruth._random import host_rng, key_words
 from jtruth.sampling import alike, device, kernel
-from jtruth.sampling.checkpoint import Checkpoint, digest
+from jtruth.sampling.checkpoint import digest
 from jtruth.sampling.effort import STANDARD, Convergence, Effort, limits
 from jtruth.sampling.model import LatentModel, Observed
 from jtruth.sampling.pooled import draw_common_rows
 from jtruth.sampling.walk import Arrays, Chain, Kept, walk
+from jtruth.sampling.watch import UNWATCHED, Watch
 
 _BLOCK = 50  # sweeps between two looks at progress and checkpoint
 _BLOCK_NUMBERS = 1_000_000  # ... fewer where a block of draws would hold more numbers than this
@@ -55,9 +55,7 @@ def run_gibbs(
     digest: Digest,
     monitored: tuple[str, ...],
     effort: Effort = STANDARD,
-    progress: Callable[[int, int], None] | None = None,
-    checkpoint: str | Path | None = None,
-    checkpoint_seconds: float | int = 10.0,
+    watch: Watch = UNWATCHED,
 ) -> GibbsRun:
     """Sample a latent-class model.
 
@@ -71,9 +69,7 @@ def run_gibbs(
             the class prior is drawn, "samples" (chains, sweeps, states, 1), how many are in each state.
         monitored: names of the kept arrays that must converge.
         effort: when to stop.
-        progress: called after every block with sweeps done and sweeps planned so far, all chains together.
-        checkpoint: file to resume from if it exists, and to write.
-        checkpoint_seconds: least time between two writings.
+        watch: whom to tell how far it is, and a checkpoint.
 
     Raises:
         ValueError: the checkpoint belongs to another run, or `effort` makes no sense.
@@ -91,8 +87,8 @@ def run_gibbs(
         monitored=lambda draws: {name: draws[name] for name in monitored},
         effort=effort,
         limits=allowed,
-        progress=progress,
-        file=Checkpoint(checkpoint, mark, checkpoint_seconds),
+        watch=watch,
+        mark=mark,
     )
     total = convergence.num_sweeps
     return GibbsRun(

@@ -32,7 +32,7 @@ from numpyro.infer.util import constrain_fn, potential_energy
 
 from jtruth._random import as_key, required_key
 from jtruth.sampling import nuts_run as around
-from jtruth.sampling.checkpoint import Checkpoint, digest
+from jtruth.sampling.checkpoint import digest
 from jtruth.sampling.nuts_run import NutsRun, NutsSettings, Settings
 
 LOCK = threading.RLock()
@@ -144,7 +144,7 @@ def run_nuts(
         init: site name -> value to start at (model space); other sites start at a prior draw. With
             `batched` values have a leading axis.
         jitter: chains start uniformly within +-jitter of it in unconstrained space.
-        settings: numbers of chains and transitions, progress, checkpoint.
+        settings: numbers of chains and transitions, whom to tell, checkpoint.
         batched: every array in `args` has a leading axis of data sets, and each set gets one chain. R-hat
             then compares different posteriors and means nothing.
 
@@ -172,20 +172,20 @@ def run_nuts(
         if settings.chain_method == "parallel":
             state = jax.device_put(state, NamedSharding(around.chain_mesh(chains), CHAINS))
         data_of = jax.tree.leaves((args, starts, jax.random.key_data(keys)))
-        file = Checkpoint(settings.checkpoint, digest("nuts", data_of, model, static, made, num_samples))
+        file = settings.watch.file(digest("nuts", data_of, model, static, made, num_samples))
         state, pieces, done = around.resumed(file, state)
         total = num_warmup + num_samples
-        bar = around.progress_bar(settings.progress, total)
-        bar(done, total)
-        while done < total:
-            number = min(chunk, (num_warmup if done < num_warmup else total) - done)
-            state, piece = _advance_chains(compiled, state, data, number)
-            if done >= num_warmup:
-                pieces.append(jax.tree.map(lambda x, n=number: np.asarray(x)[:, :n], piece))
-            done += number
-            if file.due:
-                around.save(file, state, pieces, done)
-            bar(done, total)
+        with settings.watch.telling() as tell:
+            tell(done, total)
+            while done < total:
+                number = min(chunk, (num_warmup if done < num_warmup else total) - done)
+                state, piece = _advance_chains(compiled, state, data, number)
+                if done >= num_warmup:
+                    pieces.append(jax.tree.map(lambda x, n=number: np.asarray(x)[:, :n], piece))
+                done += number
+                if file.due or (done == total and file.path is not None):
+                    around.save(file, state, pieces, done)
+                tell(done, total)
     samples, statistics = jax.tree.map(lambda *x: np.concatenate(x, axis=1), *pieces)
     return around.gather(samples, statistics, num_warmup)
 

@@ -1,8 +1,7 @@
-"""What surrounds a NUTS run: its result, its file, its progress bar, its checks; no NumPyro here."""
+"""What surrounds a NUTS run: its result, its file, its checks; no NumPyro here."""
 
 import contextlib
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
@@ -11,6 +10,7 @@ import numpy as np
 from jax.sharding import AxisType
 
 from jtruth.sampling.checkpoint import Checkpoint
+from jtruth.sampling.watch import UNWATCHED, Watch
 from jtruth.stats.chains import effective_sample_size, split_rhat
 
 # One program, all chains in step (for accelerators and short chains); one chain after the other; or spread
@@ -36,9 +36,8 @@ class NutsSettings(NamedTuple):
     chain_method: str = "vectorized"  # see `CHAIN_METHODS`
     target_accept: float = 0.8
     max_tree_depth: int = 10
-    progress: bool | Callable[[int, int], None] = False  # True: a bar; or called with (done, total)
-    checkpoint: str | Path | None = None  # a file to resume from if it exists, written after every chunk
-    chunk: int = 100  # transitions between two looks at progress and checkpoint
+    watch: Watch = UNWATCHED  # whom to tell how far it is, and a checkpoint
+    chunk: int = 100  # transitions between two looks at it
 
     def program(self, jitter: float, batched: bool) -> "Settings":
         """What the program is compiled for; ValueError for what makes no sense."""
@@ -137,24 +136,6 @@ def chain_mesh(chains: int):
     """As many devices as share the chains equally, in a row."""
     size = max(d for d in range(1, jax.device_count() + 1) if chains % d == 0)
     return jax.make_mesh((size,), ("chains",), axis_types=(AxisType.Auto,), devices=jax.devices()[:size])
-
-
-def progress_bar(progress: bool | Callable[[int, int], None], total: int) -> Callable[[int, int], None]:
-    """A function of (done, total): the caller's, a tqdm bar, or nothing."""
-    if callable(progress):
-        return progress
-    if not progress:
-        return lambda done, total: None
-    from tqdm.auto import tqdm  # here: in a notebook without ipywidgets its import prints a warning
-
-    bar = tqdm(total=total, unit="step")
-
-    def show(done: int, total: int) -> None:
-        bar.update(done - bar.n)
-        if done >= total:
-            bar.close()
-
-    return show
 
 
 def save(file: Checkpoint, state: Any, pieces: list, done: int) -> None:

@@ -10,13 +10,14 @@ was killed goes on from there as if nothing had happened, to the last bit.
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
 from jtruth.sampling.checkpoint import Checkpoint
 from jtruth.sampling.effort import Convergence, Effort, Limits, diagnose, good, next_target
 from jtruth.sampling.store import Store
+from jtruth.sampling.watch import UNWATCHED, Told, Watch
 
 Chain = dict[str, np.ndarray]
 Arrays = dict[str, np.ndarray]
@@ -110,8 +111,8 @@ def walk(
     monitored: Callable[[Arrays], Arrays],
     effort: Effort,
     limits: Limits,
-    progress: Callable[[int, int], None] | None = None,
-    file: Checkpoint | None = None,
+    watch: Watch = UNWATCHED,
+    mark: str = "",
 ) -> tuple[Store, Convergence]:
     """Sample until the draws are good or the effort is spent.
 
@@ -120,43 +121,43 @@ def walk(
         rng: the stream of random numbers.
         monitored: the kept arrays -> those that must converge.
         effort, limits: when to stop; `limits` are the effort's for these data (`effort.limits`).
-        progress: called after every block with sweeps done and sweeps planned so far, all chains together.
-        file: where to resume from and what to write.
+        watch: whom to tell, and the file to resume from and to write.
+        mark: what that file must carry: a digest of all that the draws depend on.
     """
-    file = Checkpoint(None, "") if file is None else file
+    file = watch.file(mark)
     now = Walk(mover, rng, Store(effort.max_bytes), limits.burn_in, limits.first)
     if not now.resume(file):
         now.chain = mover.start(rng)
         if not now.burn_in:
             now.chain = mover.settle(now.chain)
     began, stopped_by, rhat, ess = time.monotonic(), "", {}, {}
-    while not stopped_by:
-        in_time = _to_target(now, effort, file, progress, began)
-        rhat, ess = diagnose(monitored(now.store.draws()), effort.ends)
-        enough = now.store.kept * mover.num_chains >= effort.min_sweeps
-        if enough and good(rhat, ess, effort):
-            stopped_by = "converged"
-        elif not in_time:
-            stopped_by = "max_seconds"
-        elif now.store.kept >= limits.most:
-            stopped_by = "max_work" if limits.by_work else "max_sweeps"
-        else:
-            now.target = min(next_target(now.target, ess, effort), limits.most)
+    with watch.telling() as tell:
+        while not stopped_by:
+            in_time = _to_target(now, effort, file, tell, began)
+            rhat, ess = diagnose(monitored(now.store.draws()), effort.ends)
+            enough = now.store.kept * mover.num_chains >= effort.min_sweeps
+            if enough and good(rhat, ess, effort):
+                stopped_by = "converged"
+            elif not in_time:
+                stopped_by = "max_seconds"
+            elif now.store.kept >= limits.most:
+                stopped_by = "max_work" if limits.by_work else "max_sweeps"
+            else:
+                now.target = min(next_target(now.target, ess, effort), limits.most)
     if file.path is not None:
         now.save(file)
     total, spent = now.store.kept * mover.num_chains, time.monotonic() - began
     return now.store, Convergence(stopped_by == "converged", stopped_by, rhat, ess, total, now.burn_in, spent)
 
 
-def _to_target(now: Walk, effort: Effort, file: Checkpoint, progress: Any, began: float) -> bool:
+def _to_target(now: Walk, effort: Effort, file: Checkpoint, tell: Told, began: float) -> bool:
     """Blocks of sweeps up to the target; False if an explicit wall limit struck first."""
     chains = now.mover.num_chains
     while now.done < now.burn_in + now.target:
         now.block()
         if file.due:
             now.save(file)
-        if progress is not None:
-            progress(now.done * chains, (now.burn_in + now.target) * chains)
+        tell(now.done * chains, (now.burn_in + now.target) * chains)
         late = effort.max_seconds is not None and time.monotonic() - began > effort.max_seconds
         if late and now.store.kept >= 4:
             return False

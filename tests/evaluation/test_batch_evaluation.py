@@ -7,12 +7,15 @@ import pytest
 from scipy.special import gammaln, logsumexp
 
 import jtruth as jt
+from jtruth.learning import Beliefs
 from jtruth.learning.joint.batch import BatchEffort, joint_batch
 from jtruth.learning.joint.posterior import fit_joint
 from jtruth.testing import binary_posterior
 
 PRIOR = np.array([0.6, 0.4])
 NOISE = np.array([[[0.8, 0.2], [0.3, 0.7]], [[0.9, 0.1], [0.1, 0.9]], [[0.7, 0.3], [0.2, 0.8]]])
+
+FIXED = Beliefs(diagonal=2, off_diagonal_total=1)
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +112,7 @@ def test_joint_is_fit_joint_with_fixed_priors(sets):
     assert found.mean.shape == (8, 5) and (found.ess > 50).all() and found.matrices.shape == (8, 4, 2, 2)
     for s in (2, 7):
         y_pred, labels = single(sets, s)
-        fit = fit_joint(labels, y_pred=y_pred, key=4, diagonal=2, off_diagonal_total=1)
+        fit = fit_joint(labels, y_pred=y_pred, key=4, beliefs=FIXED)
         accuracy = np.trace(fit.tables("in-sample"), axis1=1, axis2=2) / y_pred.size
         sd = accuracy.std()
         assert abs(found.mean[s, 0] - accuracy.mean()) < 8 * sd / np.sqrt(min(found.ess[s], 400))

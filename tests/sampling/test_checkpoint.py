@@ -15,7 +15,7 @@ import pytest
 
 import jtruth as jt
 from jtruth.learning import fit_joint, fit_random_effect
-from jtruth.sampling import Effort
+from jtruth.sampling import Effort, Watch
 from jtruth.sampling.checkpoint import Checkpoint, digest
 from tests import test_nuts
 
@@ -34,16 +34,18 @@ def small():
 
 def gibbs(path, key=0):
     labels, y_pred = small()
-    return fit_joint(labels, y_pred=y_pred, key=key, effort=EFFORT, checkpoint=path)
+    return fit_joint(labels, y_pred=y_pred, key=key, effort=EFFORT, watch=Watch(checkpoint=path))
 
 
-def random_effect(path, key=0, **options):
+def random_effect(path, key=0, **watch):
     labels, y_pred = small()
-    return fit_random_effect(labels, y_pred=y_pred, key=key, effort=EFFORT, checkpoint=path, **options)
+    return fit_random_effect(
+        labels, y_pred=y_pred, key=key, effort=EFFORT, watch=Watch(checkpoint=path, **watch)
+    )
 
 
 def run_nuts(path, key=0):
-    return test_nuts.run([1.0, 2.0, 4.0], [1, 3, 0], seed=key, checkpoint=path)
+    return test_nuts.run([1.0, 2.0, 4.0], [1, 3, 0], seed=key, watch=Watch(checkpoint=path))
 
 
 RUNS = {"gibbs": gibbs, "random effect": random_effect, "nuts": run_nuts}
@@ -132,7 +134,7 @@ def test_the_random_effect_resumes_to_the_last_bit(tmp_path):
 
     path = tmp_path / "run.npz"
     with pytest.raises(KeyboardInterrupt):
-        random_effect(path, progress=kill, checkpoint_seconds=0)
+        random_effect(path, progress=kill, seconds=0)
     resumed = []
     again = random_effect(path, progress=lambda done, planned: resumed.append(done))
     assert resumed[0] > 400
@@ -178,9 +180,10 @@ def test_another_process_finds_the_same_mark():
 SCRIPT = """
 import sys, jax, numpy as np
 jax.config.update("jax_enable_x64", True)
+from jtruth.sampling import Watch
 from tests import test_nuts
-found = test_nuts.run([1.0, 2.0, 4.0], [1, 3, 0], checkpoint=sys.argv[1], num_samples=int(sys.argv[2]),
-                      progress=lambda d, t: print(d, flush=True))
+found = test_nuts.run([1.0, 2.0, 4.0], [1, 3, 0], num_samples=int(sys.argv[2]),
+                      watch=Watch(lambda d, t: print(d, flush=True), sys.argv[1], seconds=0))
 np.save(sys.argv[3], found.samples["total"])
 """
 

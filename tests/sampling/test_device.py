@@ -6,7 +6,7 @@ import pytest
 
 import jtruth as jt
 from jtruth.learning import fit_joint
-from jtruth.sampling import Effort, device, gibbs, kernel
+from jtruth.sampling import Effort, Watch, device, gibbs, kernel
 
 SHORT = Effort(chains=4, burn_in=20, min_sweeps=160, max_sweeps=160)
 
@@ -104,7 +104,7 @@ def test_a_fit_is_the_same(dependence):
 
 def test_a_run_goes_on_where_it_began(tmp_path):
     labels, y_pred, _ = crowd(size=60)
-    options = {"y_pred": y_pred, "key": jax.random.key(2), "checkpoint": tmp_path / "run.npz"}
+    options = {"y_pred": y_pred, "key": jax.random.key(2), "watch": Watch(checkpoint=tmp_path / "run.npz")}
     fit_joint(labels, effort=SHORT._replace(device=True), **options)
     with pytest.raises(ValueError, match="another run"):
         fit_joint(labels, effort=SHORT._replace(device=False), **options)

@@ -20,6 +20,7 @@ from jtruth.labels import Labels
 from jtruth.learning import Smoothing, fit_dawid_skene
 from jtruth.learning.joint.posterior import fit_joint
 from jtruth.sampling import STANDARD
+from jtruth.sampling.watch import Watch
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.tables.metrics import expected_table
 
@@ -43,7 +44,7 @@ def joint_model(
     """The joint posterior (`jtruth.learning.joint.posterior`) of labelers, classifier and true classes."""
     labels = data.own_labels()
     fit = fit_joint(labels, y_pred=data.y_pred, gold=data.some_gold, prior=data.prior, key=key,
-                    effort=EFFORT, progress=progress, pointwise=pointwise)  # fmt: skip
+                    effort=EFFORT._replace(pointwise=pointwise), watch=Watch(progress))  # fmt: skip
     if not fit.usable:
         return replace(_refused(labels, *fit.warnings), fit=fit)
     laws = [DrawsEstimate(fit.labeler_accuracy[:, t]) for t in range(labels.num_labelers)]

@@ -72,9 +72,9 @@ def members(
         fit = (known or {}).get(entry.name)
         counts = None if fit is None else fitted(fit, data).counts
         if fit is None:
-            effort = EFFORT._replace(give_up=not entry.last_resort)
+            effort = EFFORT._replace(give_up=not entry.last_resort, pointwise=pointwise)
             try:
-                counts, fit = entry.fit(data, key, How(effort, _from(progress, done), pointwise))
+                counts, fit = entry.fit(data, key, How(effort, _from(progress, done)))
             except TooLarge as error:
                 doubts.append(f"the model {entry.name!r} is left out of the range: {error}")
                 continue

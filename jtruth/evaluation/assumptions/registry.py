@@ -39,10 +39,12 @@ from jtruth._validation import present
 from jtruth.evaluation.inputs import Inputs, Symbols
 from jtruth.evaluation.text import POPULATION
 from jtruth.labels import Labels
-from jtruth.learning.joint.models import Build
+from jtruth.learning.joint.beliefs import Beliefs
+from jtruth.learning.joint.models import Build, Held
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
 from jtruth.learning.joint.random_effect import fit_random_effect
 from jtruth.sampling import Effort
+from jtruth.sampling.watch import Watch
 from jtruth.tables.metrics import expected_table
 
 _VOTE_DRAWS = 4000
@@ -57,7 +59,6 @@ class How(NamedTuple):
 
     effort: Effort
     progress: Progress | None = None
-    pointwise: bool = False  # log p(one sample | draw), for `ranges.loo_of`
     share: float | None = None  # of the dependent samples, held at this number (`sensitivity`)
 
 
@@ -76,14 +77,12 @@ def latent_classes(model: str | Build) -> Fit:
     name = model if isinstance(model, str) else model.__name__
 
     def fit(data: Inputs, key: Key, how: How) -> Fitted:
-        others = {} if data.symbols is None or not data.judged else {
-            "num_symbols": data.symbols.number, "classifier_concentration": data.symbols.concentration
-        }  # fmt: skip
+        number, concentration = data.symbols if data.symbols is not None and data.judged else (None, None)
         found = fit_joint(
-            data.own_labels(), y_pred=data.y_pred if data.judged else None,
-            gold=data.some_gold, prior=data.prior, dependence=model,
-            dependent_share=how.share, key=stream(key, name), effort=how.effort, progress=how.progress,
-            pointwise=how.pointwise, **others,
+            data.own_labels(), y_pred=data.y_pred if data.judged else None, num_symbols=number,
+            gold=data.some_gold, prior=data.prior, beliefs=Beliefs(classifier_concentration=concentration),
+            dependence=model if how.share is None else Held(model, how.share), key=stream(key, name),
+            effort=how.effort, watch=Watch(how.progress),
         )  # fmt: skip
         return fitted(found, data)
 
@@ -94,8 +93,7 @@ def random_effect(data: Inputs, key: Key, how: How) -> Fitted:
     """Difficulty on a continuous scale, felt by everybody."""
     found = fit_random_effect(
         data.own_labels(), y_pred=data.y_pred if data.judged else None, gold=data.some_gold,
-        prior=data.prior, key=stream(key, "random_effect"), effort=how.effort, progress=how.progress,
-        pointwise=how.pointwise,
+        prior=data.prior, key=stream(key, "random_effect"), effort=how.effort, watch=Watch(how.progress),
     )  # fmt: skip
     return fitted(found, data)
 

@@ -38,6 +38,7 @@ from jtruth.evaluation.text import IN_SAMPLE, INDEPENDENT, MORE_RIGHT, PREDICTIV
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
 from jtruth.learning.recalibration import recalibrate
+from jtruth.sampling.watch import Watch
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Estimate
 from jtruth.stats.regions import check_level
@@ -216,7 +217,7 @@ def prevalence(
                                "class_posterior": None, **about}  # fmt: skip
     if not num_gold and _too_few_labels(labels):
         return Prevalence(warnings=(*notes, NOT_IDENTIFIED), **nothing)
-    fit = fit_joint(labels, gold=known if num_gold else None, key=key, progress=progress)
+    fit = fit_joint(labels, gold=known if num_gold else None, key=key, watch=Watch(progress))
     if not num_gold and assume is None:
         return _range(labels, fit, key, progress, notes, about)
     if not fit.usable:
@@ -265,7 +266,7 @@ def labels_only_posterior(
     shares = smoothed_vote_shares(labels.counts())
     doubt = "no sample has three labels"
     if not _too_few_labels(labels):
-        fit = fit_joint(labels, key=key, progress=progress)
+        fit = fit_joint(labels, key=key, watch=Watch(progress))
         if fit.usable:
             return 0.5 * (fit.class_posterior + shares), () if fit.converged else fit.warnings
         doubt = fit.warnings[0]

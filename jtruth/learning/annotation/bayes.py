@@ -162,7 +162,7 @@ def fit_nuts(
         start: where chains start, up to jitter: "majority" (labelers as majority vote sees them), "em" (Dawid
             and Skene's EM from there), "diagonal" (all labelers right with probability .7), or values by
             parameter name (others start at a prior draw).
-        settings: numbers of chains and transitions, progress, checkpoint.
+        settings: numbers of chains and transitions, whom to tell, checkpoint.
 
     Returns:
         `NutsFit`; look at `warnings` and `usable` first.

@@ -1,6 +1,6 @@
 """Arguments of `fit_joint`, checked before anything is sampled."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.special import softmax
@@ -9,6 +9,7 @@ from jtruth._host import diagonal_rows, labels_log_likelihood, vote_shares
 from jtruth._validation.in_range import check_codes
 from jtruth.labels import Labels
 from jtruth.learning.joint._rows import Rows
+from jtruth.learning.joint.beliefs import Beliefs
 from jtruth.learning.joint.models import Priors
 from jtruth.sampling.alike import alike_classes, alike_raters
 
@@ -40,29 +41,19 @@ def checked_gold(labels: Labels, gold: Any) -> np.ndarray | None:
     return _codes("gold", gold, labels.num_samples, labels.num_classes)
 
 
-class GivenRows(NamedTuple):
-    """What the user says about rows, as in `fit_joint`."""
-
-    pseudo_counts: Any = None
-    diagonal: Any = None
-    off_diagonal_total: Any = None
-    classifier_concentration: Any = None
-
-
 def checked_priors(
     labels: Labels,
     y_pred,
     symbols: int,
     gold,
     prior,
-    prior_concentration,
-    given: GivenRows,
+    beliefs: Beliefs,
     *,
     own_rows: bool,
 ) -> Priors:
     """Priors of all rows: alike where they hold little and none is given; strata have their own."""
     classes = labels.num_classes
-    pseudo_counts, diagonal, off_diagonal_total, classifier_concentration = given
+    prior_concentration, pseudo_counts, diagonal, off_diagonal_total, classifier_concentration, _ = beliefs
     alike = diagonal is None and off_diagonal_total is None and not own_rows
     diagonal = 2.0 if diagonal is None else diagonal
     off_diagonal_total = 1.0 if off_diagonal_total is None else off_diagonal_total

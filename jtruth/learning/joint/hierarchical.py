@@ -13,7 +13,6 @@ site, a language, a family of language models) if there are some. Each group is 
 which learns from its own labels only, so groups should hold a few labelers each.
 """
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,8 +25,9 @@ from jtruth.learning._given import clamp, read_given
 from jtruth.learning.joint._rows import Rows
 from jtruth.learning.joint.models import Build, Built, Priors, independent
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
-from jtruth.sampling import STANDARD, Effort
+from jtruth.sampling import STANDARD, Effort, Watch
 from jtruth.sampling.alike import alike_raters
+from jtruth.sampling.watch import UNWATCHED
 from jtruth.stats.draws import DrawsEstimate
 
 
@@ -65,7 +65,7 @@ def fit_hierarchical(
     prior: Any = None,
     key: Any = None,
     effort: Effort = STANDARD,
-    progress: Callable[[int, int], None] | None = None,
+    watch: Watch = UNWATCHED,
 ) -> Hierarchical:
     """Sample matrices, class shares and classes of labelers who are alike.
 
@@ -76,7 +76,7 @@ def fit_hierarchical(
         prior: (classes,) a known class prior, held fixed.
         key: a whole number or a JAX key; 0 if None.
         effort: when to stop sampling.
-        progress: called with (sweeps done, sweeps planned).
+        watch: whom to tell how far it is, and a checkpoint.
 
     Raises:
         ValueError: for input that cannot be used, before any sampling.
@@ -97,7 +97,7 @@ def fit_hierarchical(
         prior=fixed,
         dependence=_alike_by_group(number),
         effort=effort,
-        progress=progress,
+        watch=watch,
     )
     return Hierarchical(
         prior=found.prior.mean(axis=0) if fixed is None else fixed,

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jtruth import _validation as check
 from jtruth._host import diagonal_rows
 from jtruth.learning.joint._rows import Rows, gold_offset
 from jtruth.sampling.alike import Alike
@@ -112,6 +113,22 @@ MODELS: dict[str, Build] = {
     "labeler_strata": labeler_strata,
     "copying": copying,
 }
+
+
+class Held(NamedTuple):
+    """A model whose share of dependent samples (hard ones; copied predictions) is not drawn but held."""
+
+    model: str | Build
+    dependent_share: float
+
+
+def named_model(dependence: str | Build | Held) -> tuple[Build, str, float | None]:
+    """The function that builds it, its name, and the share that is held."""
+    model, share = dependence if isinstance(dependence, Held) else (dependence, None)
+    if not isinstance(model, str):
+        return model, model.__name__, share
+    check.choose("dependence", model, tuple(MODELS))
+    return MODELS[model], model, share
 
 
 def hold_share(model: LatentModel, share: float) -> LatentModel:

@@ -13,8 +13,6 @@ independently; plugging in estimated matrices gives 47 to 94 % (`benchmarks/join
 share errors no number here is right: `dependence` offers other models, gold labels are the remedy.
 """
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,20 +22,16 @@ from jtruth import _validation as check
 from jtruth._random import required_key
 from jtruth.labels import Labels
 from jtruth.learning.joint._digest import JointDigest, mean_share
-from jtruth.learning.joint._inputs import (
-    GivenRows,
-    checked_gold,
-    checked_predictions,
-    checked_priors,
-    vote_start,
-)
+from jtruth.learning.joint._inputs import checked_gold, checked_predictions, checked_priors, vote_start
 from jtruth.learning.joint._rows import Rows, label_columns, merge_samples
+from jtruth.learning.joint.beliefs import NOTHING, Beliefs
 from jtruth.learning.joint.guard import Switching, check_identified, check_switching
 from jtruth.learning.joint.log_prior import LogPrior, log_prior
-from jtruth.learning.joint.models import MODELS, Build, hold_share
-from jtruth.sampling import STANDARD, Convergence, Effort, GibbsRun, run_gibbs
+from jtruth.learning.joint.models import Build, Held, hold_share, named_model
+from jtruth.sampling import STANDARD, Convergence, Effort, GibbsRun, Watch, run_gibbs
 from jtruth.sampling.model import Observed, prediction_columns
 from jtruth.sampling.pointwise import RowLikelihood, of_gibbs
+from jtruth.sampling.watch import UNWATCHED
 
 
 class JointPosterior(NamedTuple):
@@ -96,19 +90,10 @@ def fit_joint(
     num_symbols: int | None = None,
     gold: Any = None,
     prior: Any = None,
-    prior_concentration: Any = 1.0,
-    pseudo_counts: Any = None,
-    diagonal: float | int | None = None,
-    off_diagonal_total: float | int | None = None,
-    classifier_concentration: Any = None,
-    dependence: str | Build = "independent",
-    dependent_share: float | int | None = None,
-    start: Any = None,
+    beliefs: Beliefs = NOTHING,
+    dependence: str | Build | Held = "independent",
     effort: Effort = STANDARD,
-    progress: Callable[[int, int], None] | None = None,
-    checkpoint: str | Path | None = None,
-    checkpoint_seconds: float | int = 10.0,
-    pointwise: bool = False,
+    watch: Watch = UNWATCHED,
 ) -> JointPosterior:
     """Sample class prior, labelers, classifier and true classes given labels and predictions.
 
@@ -119,25 +104,12 @@ def fit_joint(
         num_symbols: U; the classes by default. Other symbols may be score bins or "abstain".
         gold: (samples,) known classes, -1 where unknown. They are certain.
         prior: (classes,) known class prior, held fixed; by default it is drawn too.
-        prior_concentration: of the Dirichlet prior of pi, a number or (classes,).
-        pseudo_counts: (labelers, classes, classes) earlier labels of known class (gold questions, history),
-            rows true, columns given; added to the prior.
-        diagonal, off_diagonal_total: Dirichlet concentrations of a row: on the diagonal, and in all off it (2
-            and 1 by default). Where neither is given and a cell holds fewer than ten labels on average,
-            nothing is fixed: rows of one class are alike over labelers, and those of a classifier with fewer
-            than ten samples a cell over classes (`jtruth.sampling.alike`).
-        classifier_concentration: (classes, U) for the classifier; by default as the labelers, or 2/U
-            everywhere, two samples a row, if its symbols are not the classes. "shared_strata" takes only
-            the proportions, of symbols that are not the classes.
+        beliefs: Dirichlet concentrations, earlier counts, and where to start.
         dependence: "independent"; "shared_strata" (samples easy or hard for all), "labeler_strata" (for the
-            labelers only), "copying" (the classifier repeats labels). Strata models have their own row priors
-            and refuse pseudo-counts. Or a function that builds another model, as those of `models` do.
-        dependent_share: hold the share of dependent samples (hard ones; copied predictions) at this number
-            instead of drawing it; not with "independent".
-        start: (samples, classes) class probabilities to start from instead of vote shares.
-        effort: when to stop.
-        progress, checkpoint, checkpoint_seconds: see `run_gibbs`.
-        pointwise: compute log p(one sample | draw) too, for `jtruth.comparison.leave_one_out`.
+            labelers only), "copying" (the classifier repeats labels). Or a function that builds another
+            model, as those of `models` do; or one of these `Held` at a share of dependent samples.
+        effort: when to stop, and whether to compute log p(one sample | draw) too.
+        watch: whom to tell how far it is, in sweeps, and a checkpoint.
 
     Returns:
         `JointPosterior`; look at `warnings` and `usable` first.
@@ -152,30 +124,23 @@ def fit_joint(
     (True, (2, 2), True)
     """
     required_key(key)  # a missing key is found before anything is computed
-    if isinstance(dependence, str):
-        check.choose("dependence", dependence, tuple(MODELS))
-        build, name = MODELS[dependence], dependence
-    else:
-        build, name = dependence, dependence.__name__
+    build, name, share = named_model(dependence)
     predicted, symbols = checked_predictions(labels, y_pred, num_symbols)
     known = checked_gold(labels, gold)
     own_rows = name in ("shared_strata", "labeler_strata")
-    given = GivenRows(pseudo_counts, diagonal, off_diagonal_total, classifier_concentration)
-    priors = checked_priors(
-        labels, predicted, symbols, known, prior, prior_concentration, given, own_rows=own_rows
-    )
+    priors = checked_priors(labels, predicted, symbols, known, prior, beliefs, own_rows=own_rows)
     rows = merge_samples(labels, predicted, known)
     built = build(priors, rows)
-    if dependent_share is not None:
-        built = built._replace(model=hold_share(built.model, dependent_share))
+    if share is not None:
+        built = built._replace(model=hold_share(built.model, share))
     seen = [label_columns(rows.labels)]
     if predicted is not None:
         seen.append(prediction_columns(rows.y_pred, symbols))
     observed = Observed(tuple(seen), rows.multiplicity.astype(np.float64), built.offset, rows.row_of_sample)
-    classes = vote_start(labels, known, start, rows)
+    classes = vote_start(labels, known, beliefs.start, rows)
     first = classes.T[:, None, :] * built.start_strata[None, :, :]
     digest = JointDigest(built.model, mean_share(labels) if name == "copying" else None,
-                         keep_states=pointwise)  # fmt: skip
+                         keep_states=effort.pointwise)  # fmt: skip
     run = run_gibbs(
         built.model,
         observed,
@@ -184,15 +149,15 @@ def fit_joint(
         digest=digest,
         monitored=digest.monitored if effort.nuisance else digest.essential,
         effort=effort,
-        progress=progress,
-        checkpoint=checkpoint,
-        checkpoint_seconds=checkpoint_seconds,
+        watch=watch,
     )
-    informed = pseudo_counts is not None and bool(np.any(pseudo_counts))
+    informed = beliefs.pseudo_counts is not None and bool(np.any(beliefs.pseudo_counts))
     shape = (built.model.num_classes, built.model.num_strata)
     found = gather(run, labels, rows, shape, predicted, known, informed, name)
     found = found._replace(log_prior=log_prior(built.model, found) if name == "independent" else None)
-    return found._replace(pointwise=of_gibbs(built.model, observed, run.large)) if pointwise else found
+    if not effort.pointwise:
+        return found
+    return found._replace(pointwise=of_gibbs(built.model, observed, run.large))
 
 
 def gather(

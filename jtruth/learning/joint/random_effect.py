@@ -11,9 +11,7 @@ the middle. The chains go on until split R-hat and effective sample size are goo
 compiled; equal samples are one row.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -34,11 +32,12 @@ from jtruth.learning.joint._random_effect_scale import (
 )
 from jtruth.learning.joint._rows import Rows, merge_samples
 from jtruth.learning.joint.posterior import JointPosterior, gather
-from jtruth.sampling.checkpoint import Checkpoint, digest
+from jtruth.sampling.checkpoint import digest
 from jtruth.sampling.effort import STANDARD, Effort, limits
 from jtruth.sampling.gibbs import GibbsRun
 from jtruth.sampling.pointwise import RowLikelihood, chosen_draws, row_likelihood
 from jtruth.sampling.walk import Chain, Kept, walk
+from jtruth.sampling.watch import UNWATCHED, Watch
 
 _BURN_IN, _FIRST = 100, 100  # transitions of each chain: thrown away, and kept before the first look
 _CHEAP = 60_000  # numbers per evaluation below which Python's time dominates
@@ -55,10 +54,7 @@ def fit_random_effect(
     gold: Any = None,
     prior: Any = None,
     effort: Effort = STANDARD,
-    progress: Callable[[int, int], None] | None = None,
-    checkpoint: str | Path | None = None,
-    checkpoint_seconds: float | int = 10.0,
-    pointwise: bool = False,
+    watch: Watch = UNWATCHED,
 ) -> JointPosterior:
     """Sample class share, labelers, classifier and true classes under a difficulty that all share.
 
@@ -69,9 +65,7 @@ def fit_random_effect(
         gold: (samples,) known classes, -1 where unknown.
         prior: (2,) known class prior; by default its logit is drawn (uniform share).
         effort: when to stop; `burn_in` and `min_sweeps` are ignored, a transition is worth many sweeps.
-        progress: called with (transitions done, transitions planned), all chains together.
-        checkpoint, checkpoint_seconds: see `run_gibbs`.
-        pointwise: compute log p(one sample | draw) too, for `jtruth.comparison.leave_one_out`.
+        watch: whom to tell how far it is, in transitions, and a checkpoint.
 
     Returns:
         `JointPosterior` with `dependence` "random_effect"; matrices are averaged over ease.
@@ -104,11 +98,13 @@ def fit_random_effect(
     allowed = limits(effort, chains, _GRADIENTS * density.numbers, before)
     allowed = allowed._replace(first=min(_FIRST, allowed.most))
     mode = find_mode(density)
-    mover = HmcMover(density, rows, mode, curvature_scale(density, mode), chains, pointwise, allowed.burn_in)
+    mover = HmcMover(
+        density, rows, mode, curvature_scale(density, mode), chains, effort.pointwise, allowed.burn_in
+    )
     mark = digest("random effect", key_words(key), rows, prior, chains, allowed.burn_in, effort.max_bytes)
     store, convergence = walk(
         mover, rng, monitored=lambda draws: monitored(draws, effort.nuisance), effort=effort,
-        limits=allowed, progress=progress, file=Checkpoint(checkpoint, mark, checkpoint_seconds),
+        limits=allowed, watch=watch, mark=mark,
     )  # fmt: skip
     total = convergence.num_sweeps
     run = GibbsRun(
@@ -116,7 +112,9 @@ def fit_random_effect(
         (np.asarray(store.state_sum) / total).T, convergence, em_steps=0,
     )  # fmt: skip
     found = gather(run, labels, rows, (2, 1), predicted, known, False, "random_effect")
-    return found._replace(pointwise=_pointwise(density, rows, run.large["points"])) if pointwise else found
+    if not effort.pointwise:
+        return found
+    return found._replace(pointwise=_pointwise(density, rows, run.large["points"]))
 
 
 def _pointwise(density: Density, rows: Rows, points: np.ndarray) -> RowLikelihood:

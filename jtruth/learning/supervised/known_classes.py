@@ -9,8 +9,8 @@ n the labels k that t gave to gold samples of class c, and the posterior is Diri
 way, if gold is a random sample, and is given otherwise. Labels of other samples have no say in the rates.
 
 Gold questions answered yesterday are what today's labels start from: `fit_joint(labels,
-pseudo_counts=fit.counts)` adds the counts to its own prior, so that the rates are learned from both. Do not
-give the same gold samples there again as labels with `gold=`: they would count twice.
+beliefs=Beliefs(pseudo_counts=fit.counts))` adds the counts to its own prior, so that the rates are learned
+from both. Do not give the same gold samples there again as labels with `gold=`: they would count twice.
 """
 
 from typing import Any, NamedTuple

@@ -12,7 +12,7 @@ from scipy.stats import norm
 import jtruth as jt
 from jtruth.evaluation.assumptions.sensitivity import Basis, Sensitivity, sensitivity
 from jtruth.lam_stork import error_bounds
-from jtruth.learning import fit_joint
+from jtruth.learning import Held, fit_joint
 from jtruth.noise import ConfusionMatrices, DifficultyFallibility, SharedErrors, Symmetric, scale_errors
 from jtruth.stats.draws import DrawsEstimate
 
@@ -163,6 +163,6 @@ def test_what_is_refused(answer):
     alone = jt.evaluate(y_pred, jt.Labels.from_matrix(y_pred[:, None], 2))
     with pytest.raises(ValueError, match="Not identified"):
         alone.sensitivity("prior")
-    for options in ({"dependent_share": 0.1}, {"dependent_share": 1.0, "dependence": "copying"}):
+    for held in (Held("independent", 0.1), Held("copying", 1.0)):
         with pytest.raises(ValueError, match="dependent_share"):
-            fit_joint(labels, y_pred=y_pred, key=KEY, **options)
+            fit_joint(labels, y_pred=y_pred, key=KEY, dependence=held)

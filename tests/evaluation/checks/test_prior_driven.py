@@ -6,6 +6,7 @@ from scipy import stats
 
 import jtruth as jt
 from jtruth.evaluation.checks.prior_driven import NAME, judged
+from jtruth.learning import Beliefs
 from jtruth.learning.joint.log_prior import LogPrior
 from jtruth.learning.joint.posterior import fit_joint
 from jtruth.stats.chains import effective_sample_size
@@ -43,7 +44,7 @@ def test_the_density_is_that_of_scipy(few):
 def test_as_if_fitted_with_the_squared_prior(few):
     """Dirichlet(2, 1) squared is Dirichlet(3, 1). Five standard errors of each mean: 1e-5 for both."""
     y_pred, labels, fit = few
-    again = fit_joint(labels, y_pred=y_pred, key=1, diagonal=3.0, off_diagonal_total=1.0)
+    again = fit_joint(labels, y_pred=y_pred, key=1, beliefs=Beliefs(diagonal=3.0, off_diagonal_total=1.0))
     scaled = power_scaled(fit.log_prior.values, 2.0)
     assert scaled.reliable
     for ours, theirs in ((fit.classifier[fit.matrix_draw, 1, 1], again.classifier[:, 1, 1]),

@@ -4,7 +4,16 @@ import numpy as np
 import pytest
 
 from jtruth.labels import Labels
-from jtruth.learning import Smoothing, begin_stream, close, fit_dawid_skene, read_stream, update, write_stream
+from jtruth.learning import (
+    Beliefs,
+    Smoothing,
+    begin_stream,
+    close,
+    fit_dawid_skene,
+    read_stream,
+    update,
+    write_stream,
+)
 from jtruth.learning.em.kinds import Kinds, merged_kinds, rows_of
 from jtruth.learning.em.laplace import information, laplace_draws, projected, score_products
 from jtruth.learning.em.streaming import expected_counts, posterior_of
@@ -229,7 +238,7 @@ def test_intervals_of_em_are_those_of_gibbs_where_labels_are_many():
     labels = named((task, worker, label), slice(None))
     state = begin_stream(labels, smoothing=PRIOR)
     quick = laplace_draws(state, 0)
-    full = fit_joint(labels, key=0, diagonal=2.0, off_diagonal_total=1.0)
+    full = fit_joint(labels, key=0, beliefs=Beliefs(diagonal=2.0, off_diagonal_total=1.0))
     place = [labels.workers.index(name) for name in state.workers]
     ratio = quick.labeler_accuracy.std(axis=0) / full.labeler_accuracy.std(axis=0)[place]
     assert (np.abs(ratio - 1) < 0.2).all()

@@ -12,7 +12,7 @@ from jtruth.labels import Labels
 from jtruth.learning.em.dawid_skene import Smoothing, fit_dawid_skene
 from jtruth.learning.joint import models
 from jtruth.learning.joint._rows import label_columns, merge_samples
-from jtruth.sampling import Effort, diagnose, kernel, run_gibbs
+from jtruth.sampling import Effort, Watch, diagnose, kernel, run_gibbs
 from jtruth.sampling.model import Observed, prediction_columns
 from jtruth.stats.chains import mean_error
 from tests.learning import crowds
@@ -280,19 +280,17 @@ def test_resumes_bit_identically_after_a_kill(tmp_path, name, after):
             raise Killed
 
     with pytest.raises(Killed):
-        run_gibbs(
-            model, observed, effort=effort, progress=kill, checkpoint=path, checkpoint_seconds=0, **options
-        )
+        run_gibbs(model, observed, effort=effort, watch=Watch(kill, path, seconds=0), **options)
     steps = []
     again = run_gibbs(
-        model, observed, effort=effort, checkpoint=path, progress=lambda d, p: steps.append(d), **options
+        model, observed, effort=effort, watch=Watch(lambda d, p: steps.append(d), path), **options
     )
     assert steps[0] == 4 * 50 * (after + 1)  # went on, did not start again
     assert whole.thin > 1
     for a, b in zip(jax.tree.leaves(whole._replace(convergence=0)), jax.tree.leaves(again[:5]), strict=False):
         np.testing.assert_array_equal(a, b)
     assert whole.convergence._replace(seconds=0.0) == again.convergence._replace(seconds=0.0)
-    finished = run_gibbs(model, observed, effort=effort, checkpoint=path, progress=kill, **options)
+    finished = run_gibbs(model, observed, effort=effort, watch=Watch(kill, path), **options)
     np.testing.assert_array_equal(finished.draws["pi"], whole.draws["pi"])
 
 
@@ -301,7 +299,7 @@ def test_checkpoint_of_other_data_is_refused(tmp_path):
     model, observed, start = build("independent", labels, y_pred)
     path = tmp_path / "chain.npz"
     options = {
-        "start": start, "digest": keep_everything, "monitored": ("pi",), "checkpoint": path,
+        "start": start, "digest": keep_everything, "monitored": ("pi",), "watch": Watch(checkpoint=path),
         "effort": Effort(chains=4, min_sweeps=400, max_sweeps=400),
     }  # fmt: skip
     run_gibbs(model, observed, key=jax.random.key(0), **options)

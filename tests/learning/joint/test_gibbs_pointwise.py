@@ -8,11 +8,13 @@ from scipy.special import betaln, expit, logsumexp
 from jtruth.comparison import leave_one_out
 from jtruth.labels import Labels
 from jtruth.learning import fit_joint
-from jtruth.learning.joint._inputs import GivenRows, checked_priors
+from jtruth.learning.joint._inputs import checked_priors
 from jtruth.learning.joint._random_effect_density import Density
 from jtruth.learning.joint._rows import label_columns, merge_samples
+from jtruth.learning.joint.beliefs import Beliefs
 from jtruth.learning.joint.models import MODELS
 from jtruth.learning.joint.random_effect import _pointwise
+from jtruth.sampling import Effort
 from jtruth.sampling.model import Observed, prediction_columns
 from jtruth.sampling.pointwise import chosen_draws, of_gibbs
 
@@ -36,7 +38,7 @@ def test_every_model_against_loops(name, classes):
     z, y_pred, gold = small(classes)
     labels = Labels.from_matrix(z, classes)
     own = name in ("shared_strata", "labeler_strata")
-    priors = checked_priors(labels, None, classes, gold, None, 1.0, GivenRows(diagonal=2.0), own_rows=own)
+    priors = checked_priors(labels, None, classes, gold, None, Beliefs(diagonal=2.0), own_rows=own)
     rows = merge_samples(labels, y_pred, gold)
     model, offset, _ = MODELS[name](priors, rows)
     seen = (label_columns(rows.labels), prediction_columns(rows.y_pred, classes))
@@ -93,7 +95,9 @@ def test_leave_one_out_of_one_labeler_and_a_known_class():
     rng = np.random.default_rng(3)
     y = rng.integers(0, 2, 40)
     z = np.where(rng.random(40) < 0.25, 1 - y, y)
-    fit = fit_joint(Labels.from_matrix(z[:, None], 2), gold=y, y_pred=z, key=KEY, pointwise=True)
+    fit = fit_joint(
+        Labels.from_matrix(z[:, None], 2), gold=y, y_pred=z, key=KEY, effort=Effort(pointwise=True)
+    )
     found = leave_one_out(fit)
 
     def evidence(some):

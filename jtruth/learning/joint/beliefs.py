@@ -1,0 +1,26 @@
+"""What is believed of raters and classes before their labels are seen, for `fit_joint`."""
+
+from typing import Any, NamedTuple
+
+
+class Beliefs(NamedTuple):
+    """Dirichlet concentrations of everything that is drawn, and where the chains start.
+
+    Where neither `diagonal` nor `off_diagonal_total` is given and a cell holds fewer than ten labels on
+    average, nothing is fixed: rows of one class are alike over labelers, and those of a classifier with fewer
+    than ten samples a cell over classes (`jtruth.sampling.alike`).
+    """
+
+    prior_concentration: Any = 1.0  # of the class prior pi, a number or (classes,)
+    # (labelers, classes, classes) earlier labels of known class (gold questions, history), rows true, columns
+    # given; added to the prior. Strata models have their own row priors and refuse them.
+    pseudo_counts: Any = None
+    diagonal: float | int | None = None  # of a row, on the diagonal; 2 by default
+    off_diagonal_total: float | int | None = None  # in all off the diagonal; 1 by default
+    # (classes, U) of the classifier; by default as the labelers, or 2/U everywhere, two samples a row, if its
+    # symbols are not the classes. "shared_strata" takes only the proportions, and only of such symbols.
+    classifier_concentration: Any = None
+    start: Any = None  # (samples, classes) class probabilities to start from instead of vote shares
+
+
+NOTHING = Beliefs()

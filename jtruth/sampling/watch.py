@@ -1,0 +1,47 @@
+"""What a long run does beside its sampling: it tells how far it is, and keeps a file to go on from.
+
+One `Watch` serves every sampler, Gibbs, Hamiltonian and NUTS. It changes no draw: the same key gives the same
+numbers watched or not, and a run that was killed goes on from its file as if nothing had happened.
+"""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from jtruth.sampling.checkpoint import Checkpoint
+
+Told = Callable[[int, int], None]  # (steps done, steps planned so far), all chains together
+
+
+class Watch(NamedTuple):
+    """Whom to tell, and what to write."""
+
+    progress: bool | Told | None = None  # called after every block of steps; True: a progress bar
+    checkpoint: str | Path | None = None  # a file to resume from if it exists, and to write
+    seconds: float = 10.0  # least time between two writings; what is finished is always written
+
+    def file(self, mark: str) -> Checkpoint:
+        """The file of the run with this mark; nothing at all without `checkpoint`."""
+        return Checkpoint(self.checkpoint, mark, self.seconds)
+
+    @contextlib.contextmanager
+    def telling(self) -> Iterator[Told]:
+        """A function of (done, planned): the caller's, a tqdm bar's, or one that does nothing."""
+        if callable(self.progress):
+            yield self.progress
+        elif not self.progress:
+            yield lambda done, planned: None
+        else:
+            from tqdm.auto import tqdm  # here: in a notebook without ipywidgets its import prints a warning
+
+            with tqdm(unit="step") as bar:
+
+                def show(done: int, planned: int) -> None:
+                    bar.total = planned
+                    bar.update(done - bar.n)
+
+                yield show
+
+
+UNWATCHED = Watch()
