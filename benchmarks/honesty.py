@@ -8,7 +8,7 @@ known    Noise model and class prior given and true: three labelers who are righ
 learned  Nothing given: crowds of T workers (accuracy of each class Beta(8, 2), every sample labelled by some
          at random), five labelers of .67-.83, five weak ones of .53-.60, C = 2, shares .6/.4; or C = 6.
          N = 300.
-         `fit_joint` with its default and with diagonal=2 (Dirichlet rows, the default of the first version).
+         `fit_joint` with its default and with diagonal 2 (Dirichlet rows, the default of the first version).
 
 Columns: coverage of nominal 95 % (equal tails), mean width, mean error of the posterior mean. The metrics of
 the samples at hand are meant. Monte Carlo error of a coverage c of n sets: sqrt(c (1 - c) / n).
@@ -42,6 +42,7 @@ import jax  # noqa: E402
 import numpy as np  # noqa: E402
 
 from jtruth.labels import Labels  # noqa: E402
+from jtruth.learning import Beliefs  # noqa: E402
 from jtruth.learning.joint.posterior import fit_joint  # noqa: E402
 from jtruth.sampling import Effort  # noqa: E402
 from jtruth.tables.posterior import TableDraws  # noqa: E402
@@ -128,7 +129,7 @@ def draws_of(what, data, key, alike):
     """Draws of the count table by one way."""
     if what == "known":
         return count_posterior(*data[1:], key=key, alpha=None if alike else 1.0)
-    option = {} if alike else {"diagonal": 2.0}
+    option = {} if alike else {"beliefs": Beliefs(diagonal=2.0)}
     return TableDraws(fit_joint(data[1], y_pred=data[2], key=key, effort=EFFORT, **option).counts)
 
 
