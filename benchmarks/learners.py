@@ -140,6 +140,20 @@ def one(folder, name):
         )
 
 
+def elsewhere(folder, file):
+    """Lines of what other packages found (`learners_elsewhere.py`), judged in the same way."""
+    found = np.load(file)
+    for name, place in dict.fromkeys(tuple(key.split("|")[:2]) for key in found):
+        labels, y = read(folder / place)
+        parts = (found[f"{name}|{place}|{part}"] for part in ("tasks", "p", "seconds"))
+        tasks, p, seconds = parts
+        at = {task: i for i, task in enumerate(tasks.tolist())}
+        p = p[[at[str(task)] for task in labels.tasks]]
+        right, log_score, brier, sure = scores(p, y)
+        numbers = f"{100 * right:6.2f}  {log_score:7.3f}  {brier:5.3f}  {100 * sure:+6.1f}"
+        print(f"{name:>33} {place:>11}  {numbers}  {seconds:6.2f} s")
+
+
 def main(folder, names):
     """All methods, or these, each in its own process."""
     from jtruth.learning import METHODS
@@ -155,5 +169,7 @@ def main(folder, names):
 if __name__ == "__main__":
     if sys.argv[1] == "--one":
         one(Path(sys.argv[2]), sys.argv[3])
+    elif sys.argv[2:3] and sys.argv[2].startswith("elsewhere:"):
+        elsewhere(Path(sys.argv[1]), sys.argv[2].partition(":")[2])
     else:
         main(Path(sys.argv[1]), sys.argv[2:])

@@ -96,6 +96,13 @@ def joint() -> object:
     return plots.plot_joint(found.joint(), ideal=truth).figure
 
 
+def doubtful() -> object:
+    """Which of the judges' answers are wrong, if their errors are independent."""
+    labels, _ = judges()
+    fit = jt.consensus(labels, "dawid_skene", key=0)
+    return jt.cleaning.suspicious_labels(labels, fit.class_posterior, key=0).plot()
+
+
 GALLERY: dict[str, Callable[[], object]] = {
     "evaluation": lambda: graded().plot(),
     "assumptions": lambda: plots.plot_joints(graded()).figure,
@@ -106,6 +113,8 @@ GALLERY: dict[str, Callable[[], object]] = {
     "plan": planned,
     "curves": scored,
     "joint": joint,
+    "consensus": lambda: jt.consensus(judges()[0], "dawid_skene", key=0).plot(),
+    "issues": doubtful,
     "agreement": lambda: jt.labeler_agreement(judges()[0], key=0).plot(),
 }
 

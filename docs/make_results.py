@@ -32,6 +32,13 @@ interval or samples; it is never just a number. `docs/make_results.py` writes th
 """
 
 
+DOORS = """`result.plot()` needs the extra `plots`, `result.to_frame()` one of pandas, polars, pyarrow.
+What is not in this table has no picture of its own: fits of models go to ArviZ, whose pictures show chains; a
+number with two ends, and what other answers are made of, is drawn with these; gradients are no answers."""
+_DOORS = {"plot": "`plot()`", "__str__": "`print`", "to_dict": "`to_dict()`", "to_frame": "`to_frame()`",
+          "report": "`report(path)`", "_repr_html_": "in a notebook"}  # fmt: skip
+
+
 def public_functions() -> Iterator[tuple[str, Callable]]:
     """(room, function) of every function in the `__all__` of the package and of its rooms."""
     found = [name for _, name, _ in pkgutil.iter_modules(jtruth.__path__) if not name.startswith("_")]
@@ -150,11 +157,26 @@ def section(kind: type, returned_by: list[str]) -> list[str]:
     return [*out, ""]
 
 
+def doors(found: dict[type, list[str]]) -> list[str]:
+    """A table of the answers that draw themselves: what else each can do."""
+    lines = ["## What draws, prints and tabulates itself", "", DOORS, ""]
+    lines += [f"| | {' | '.join(_DOORS.values())} |", "|---" * (len(_DOORS) + 1) + "|"]
+    for kind in sorted((k for k in found if hasattr(k, "plot")), key=lambda k: k.__name__):
+        has = ["yes" if offers(kind, name) else "" for name in _DOORS]
+        lines.append(f"| `{kind.__name__}` | {' | '.join(has)} |")
+    return [*lines, ""]
+
+
+def offers(kind: type, name: str) -> bool:
+    """Whether a class has a method of its own; every class has some `__str__`."""
+    return hasattr(kind, name) and (name != "__str__" or kind.__str__ not in (object.__str__, tuple.__str__))
+
+
 def page() -> str:
     """The whole text."""
     found = result_types()
     rooms = sorted({kind.__module__.split(".")[1] for kind in found})
-    lines = [HEAD]
+    lines = [HEAD, *doors(found)]
     for room in rooms:
         lines += [f"## {room}", ""]
         some = [kind for kind in found if kind.__module__.split(".")[1] == room]

@@ -1,9 +1,11 @@
 """The one door upwards: `result.plot()` asks for pictures, which live above results and need matplotlib.
 
 A class of results takes `plot = picture` among its methods. Which pictures it gets is said in one table of
-`jtruth.plots.dashboard`; nothing is imported before somebody asks.
+`jtruth.plots.dashboard`; nothing is imported before somebody asks. With `_repr_html_ = as_printed` a notebook
+shows the text that `print` shows, instead of every field.
 """
 
+from html import escape
 from importlib import import_module
 from typing import Any
 
@@ -14,3 +16,8 @@ def picture(self: Any, ax: Any = None) -> Any:
     Needs matplotlib (the extra `plots`). For more say in it see `jtruth.plots`.
     """
     return import_module(f"{__package__}.plots").plot_result(self, ax=ax)
+
+
+def as_printed(self: Any) -> str:
+    """The printed text for notebooks; whatever users wrote stays text."""
+    return f"<pre>{escape(str(self))}</pre>"

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from jtruth._pictures import as_printed, picture
 from jtruth._validation import agreement, quoted
 from jtruth._validation.guess import FileLook, look_at
 from jtruth._validation.terminal import plain
@@ -60,6 +61,9 @@ class Inspection:
     findings: tuple[Finding, ...]
     notes: tuple  # what was said when the labels were read
     next_steps: tuple[Step, ...]
+
+    plot = picture
+    _repr_html_ = as_printed
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""

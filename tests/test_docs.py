@@ -5,7 +5,9 @@ import importlib
 import re
 import subprocess
 import sys
+from html import unescape
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
@@ -116,3 +118,32 @@ def test_the_site_builds_without_a_warning(tmp_path):
     done = subprocess.run(build, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "html" / "api" / "evaluation.html").is_file()
+    dead = dead_links(tmp_path / "html")
+    assert not dead, dead[:20]
+
+
+def dead_links(site):
+    """(page, link) of every internal link of the built site that leads to no file or no place in it."""
+    texts = {path: path.read_text() for path in site.rglob("*.html")}
+    places = {path: set(re.findall(r'id="([^"]+)"', text)) for path, text in texts.items()}
+    dead = []
+    for path, text in texts.items():
+        for link in set(re.findall(r'(?:href|src)="([^"]*)"', text)):
+            if re.match(r"[a-z]+:|//", link):
+                continue
+            name, _, anchor = unescape(link).partition("#")
+            target = path if not name else (path.parent / unquote(name.partition("?")[0])).resolve()
+            known = places.get(target)
+            if not target.exists() or (anchor and known is not None and unquote(anchor) not in known):
+                dead.append((path.relative_to(site).as_posix(), link))
+    return dead
+
+
+def test_dead_links_are_found(tmp_path):
+    (tmp_path / "a.html").write_text(
+        '<p id="x"></p><a href="b.html#y"></a><a href="#x"></a><a href="#z"></a>'
+    )
+    (tmp_path / "b.html").write_text(
+        '<a href="a.html#x"></a><img src="no.png"><a href="https://x.org/no"></a>'
+    )
+    assert sorted(dead_links(tmp_path)) == [("a.html", "#z"), ("a.html", "b.html#y"), ("b.html", "no.png")]

@@ -19,6 +19,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from jtruth._host import known_classes, labels_log_likelihood, log_odds, majority
+from jtruth._pictures import as_printed, picture
 from jtruth._random import as_key
 from jtruth._validation import choose
 from jtruth._validation.in_range import check_codes
@@ -76,6 +77,9 @@ class LabelRequest(NamedTuple):
     metric: str
     method: str
     warnings: tuple[str, ...]
+
+    plot = picture
+    _repr_html_ = as_printed
 
     def __str__(self) -> str:
         """The first ten requests, each with the share of the variance that it is expected to remove."""

@@ -19,6 +19,7 @@ from jaxtyping import Float, Int
 from scipy.special import softmax
 
 from jtruth._host import labels_log_likelihood, log
+from jtruth._pictures import picture
 from jtruth._random import as_key, host_rng
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior
@@ -42,6 +43,8 @@ class Issues(NamedTuple):
     interval: tuple[float, float]  # of that number; the hull of all assumptions' intervals
     of_labelers: Float[np.ndarray, " labelers"]  # expected number of wrong labels of each labeler
     of_classes: Float[np.ndarray, " classes"]  # and of each class as it was given
+
+    plot = picture
 
 
 def suspicious_labels(

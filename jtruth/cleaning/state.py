@@ -16,6 +16,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from jtruth._host import log
+from jtruth._pictures import picture
 from jtruth._random import as_key, host_rng
 from jtruth._validation import some
 from jtruth.cleaning.learners import Fitted, Learner
@@ -71,6 +72,8 @@ class State(NamedTuple):
     answers: tuple[Answer, ...] = ()
     pending: tuple[int, ...] = ()  # asked and not yet answered
     trail: tuple[Step, ...] = ()
+
+    plot = picture
 
     @property
     def open(self) -> Bool[np.ndarray, " samples"]:

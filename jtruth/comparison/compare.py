@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from jtruth._frames import frame
 from jtruth._page import Bar, Bars, Note, Notes, Page, Part, number
-from jtruth._pictures import picture
+from jtruth._pictures import as_printed, picture
 from jtruth._random import required_key, stream
 from jtruth.labels import Labels
 from jtruth.learning.annotation.spec import Spec
@@ -81,6 +82,11 @@ class ModelComparison(NamedTuple):
         }  # fmt: skip
 
     plot = picture
+    _repr_html_ = as_printed
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """A row for each model as a data frame of pandas, polars or pyarrow (the first installed if None)."""
+        return frame(self.to_dict()["models"], backend)
 
     def page(self) -> Page:
         """The comparison as a page."""

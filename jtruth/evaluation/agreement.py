@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from jtruth._pictures import picture
+from jtruth._pictures import as_printed, picture
 from jtruth._random import as_key, stream
 from jtruth._validation.agreement import first_labels, labeler_pairs
 from jtruth._validation.terminal import plain
@@ -37,6 +37,7 @@ class LabelerAgreement(NamedTuple):
     num_left_out: int  # pairs with one sample in common, and those beyond the 200 that share the most
 
     plot = picture
+    _repr_html_ = as_printed
 
     def __str__(self) -> str:
         lines = [f"{TITLES[name]:<22} {one}" for name, one in self.overall.items()]

@@ -26,7 +26,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jtruth import _validation as check
-from jtruth._pictures import picture
+from jtruth._pictures import as_printed, picture
 from jtruth._random import Key, as_key
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions import ranges
@@ -62,6 +62,7 @@ class MetricPosterior(NamedTuple):
     assumption: str
     warnings: tuple[str, ...]
     plot = picture
+    _repr_html_ = as_printed
 
     @property
     def interval_kind(self) -> str:

@@ -19,7 +19,7 @@ import numpy as np
 
 from jtruth import histograms as hist
 from jtruth._page import Page, write_page
-from jtruth._pictures import picture
+from jtruth._pictures import as_printed, picture
 from jtruth._random import Key, as_key, host_rng, stream
 from jtruth._validation import with_tasks
 from jtruth._version import __version__
@@ -90,6 +90,7 @@ class CalibrationReport:
         return header, rows
 
     plot = picture
+    _repr_html_ = as_printed
 
     def page(self) -> Page:
         """The report as a page."""

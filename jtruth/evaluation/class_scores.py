@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Array, Float
 
+from jtruth._frames import frame
+from jtruth._pictures import as_printed, picture
 from jtruth._random import as_key, stream
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions.registry import Progress
@@ -66,6 +68,22 @@ class ClassScores(NamedTuple):
             "target": IN_SAMPLE,
             "warnings": list(self.warnings),
         }
+
+    plot = picture
+    _repr_html_ = as_printed
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Areas of each class and of the averages as a data frame; backends as in `Evaluation.to_frame`."""
+        laws = {name: (one.auc, one.average_precision) for name, one in self.each.items()}
+        laws |= {f"{name} average": (self.auc[name], self.average_precision[name]) for name in AVERAGES}
+        rows = []
+        for name, pair in laws.items():
+            row: dict[str, Any] = {"class": name}
+            for what, law in zip(("auc", "average_precision"), pair, strict=True):
+                low, high, _ = law.interval(self.level)
+                row |= {what: law.mean, f"{what}_low": low, f"{what}_high": high}
+            rows.append(row)
+        return frame(rows, backend)
 
     def __str__(self) -> str:
         first, wide = next(iter(self.each.values())), max(len(name) for name in self.each)

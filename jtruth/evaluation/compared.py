@@ -17,8 +17,9 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import ndtr
 
+from jtruth._frames import frame
 from jtruth._page import Page, write_page
-from jtruth._pictures import picture
+from jtruth._pictures import as_printed, picture
 from jtruth._random import Key, host_rng
 from jtruth._version import __version__
 from jtruth.evaluation.comparison_page import comparison_page
@@ -169,6 +170,19 @@ class Comparison:
         }
 
     plot = picture
+    _repr_html_ = as_printed
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """A row for each classifier as a data frame, best first; backends as in `Evaluation.to_frame`."""
+        rows = [
+            {
+                "name": name,
+                **estimate_dict(self.values[name], self.level),
+                **_columns("best", self.best[name]),
+            }
+            for name in self.ranking
+        ]
+        return frame(rows, backend)
 
     def page(self) -> Page:
         """The comparison as a page."""
@@ -187,6 +201,11 @@ class Comparison:
         """One line."""
         first = self.ranking[0]
         return f"Comparison({self.metric}: {first!r} is best with probability {self.best[first]})"
+
+
+def _columns(what: str, one: Chance) -> dict[str, float]:
+    """A probability and its ends as columns of a frame."""
+    return {f"{what}_{name}": value for name, value in one._asdict().items()}
 
 
 def chance(found: Sequence[float], views: Sequence[View]) -> Chance:

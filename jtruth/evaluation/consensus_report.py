@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from jtruth._frames import frame
+from jtruth._pictures import as_printed, picture
 from jtruth._random import as_key
 from jtruth._validation.terminal import plain
 from jtruth._version import __version__
@@ -99,6 +101,14 @@ class Consensus:
             "labelers": self.labelers(),
             "warnings": list(self.warnings),
         }  # fmt: skip
+
+    plot = picture
+    _repr_html_ = as_printed
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """`table` as a data frame of "pandas", "polars" or "pyarrow"; the first installed if None."""
+        header, rows = self.table()
+        return frame([dict(zip(header, row, strict=True)) for row in rows], backend)
 
     def __str__(self) -> str:
         return consensus_text(self.to_dict())

@@ -1,13 +1,10 @@
-"""An answer as a data frame of any library, and as a table in a notebook."""
+"""The metrics of an evaluation as a data frame of any library, and as a table in a notebook."""
 
 from html import escape
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
+from jtruth._frames import frame
 from jtruth.evaluation.text import _number, _title, headline
-
-_BACKENDS = ("pandas", "polars", "pyarrow")
 
 
 def metrics_frame(d: dict[str, Any], backend: str | None = None) -> Any:
@@ -22,14 +19,7 @@ def metrics_frame(d: dict[str, Any], backend: str | None = None) -> Any:
     """
     naive = d["baselines"].get("majority_vote", {})
     rows = [{"metric": name, **row, "majority_vote": naive.get(name)} for name, row in d["metrics"].items()]
-    chosen = next((name for name in _BACKENDS if find_spec(name)), None) if backend is None else backend
-    if chosen is None or chosen not in _BACKENDS or find_spec(chosen) is None:
-        raise ValueError(
-            f"a data frame needs one of {', '.join(_BACKENDS)}; "
-            + ("none is installed" if backend is None else f"{backend!r} is not")
-        )
-    columns = {name: [row[name] for row in rows] for name in rows[0]}
-    return import_module("narwhals").from_dict(columns, backend=chosen).to_native()
+    return frame(rows, backend)
 
 
 def notebook_table(d: dict[str, Any]) -> str:

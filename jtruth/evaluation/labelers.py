@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jtruth._frames import frame
 from jtruth._page import Page, write_page
-from jtruth._pictures import picture
+from jtruth._pictures import as_printed, picture
 from jtruth._random import as_key, stream
 from jtruth._validation import choose
 from jtruth._version import __version__
@@ -50,6 +51,7 @@ from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Estimate
 from jtruth.stats.regions import check_level
 
+_IN_A_FRAME = ("worker", "num_labels", "accuracy", "low", "high")
 ONLY_GOLD = (
     "labels alone cannot show whether labelers are wrong together, and no range covers labelers who are by "
     "themselves: ranges held real labelers in 31 to 100 % of the cases, by data set. Only gold can tell: "
@@ -121,6 +123,11 @@ class LabelerReport:
         return consensus_table(labels, self.posterior.class_posterior)
 
     plot = picture
+    _repr_html_ = as_printed
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """A row for each labeler as a data frame, worst first; backends as in `Evaluation.to_frame`."""
+        return frame([{name: row[name] for name in _IN_A_FRAME} for row in self.rows], backend)
 
     def page(self) -> Page:
         """The report as a page."""

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from jtruth._pictures import picture
+from jtruth._pictures import as_printed, picture
 from jtruth.evaluation.result import estimate_dict
 from jtruth.evaluation.score_gold import GoldCurves
 from jtruth.evaluation.score_ranges import CurveRange, ScoreView
@@ -146,6 +146,7 @@ class ScoreEvaluation(NamedTuple):
         )  # fmt: skip
 
     plot = picture
+    _repr_html_ = as_printed
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from jtruth._pictures import picture
 from jtruth.information._entropy import checked_prior
 from jtruth.information.independent import MOST_CLASSES, independent_information
 from jtruth.information.law import LabelLaw, label_law
@@ -26,6 +27,8 @@ class LabelerInformation(NamedTuple):
     last: Float[np.ndarray, " labelers"]  # what is lost without labeler t: I(all) - I(all but t)
     total: float  # I of all labelers
 
+    plot = picture
+
 
 class LabelerOrder(NamedTuple):
     """Labelers in the order in which the greedy rule takes them."""
@@ -33,6 +36,8 @@ class LabelerOrder(NamedTuple):
     order: Int[np.ndarray, " chosen"]
     bits: Float[np.ndarray, " chosen"]  # information of the first 1, 2, ... of them
     cost: Float[np.ndarray, " chosen"]  # their cost together
+
+    plot = picture
 
 
 def labeler_information(

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jtruth._page import Bar, Bars, Facts, Note, Notes, Page, Table, write_page
-from jtruth._pictures import picture
+from jtruth._pictures import as_printed, picture
 from jtruth._validation.terminal import plain
 from jtruth.planning._candidates import Row
 from jtruth.planning.approximation import ApproximateWidth
@@ -36,6 +36,7 @@ class PlanSearch(NamedTuple):
     warnings: tuple[str, ...]
 
     plot = picture
+    _repr_html_ = as_printed
 
     def page(self) -> Page:
         """The plan as a page."""

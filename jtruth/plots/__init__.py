@@ -17,6 +17,7 @@ from jtruth.plots.calibration import (
     plot_reliability,
     plot_second_opinion,
 )
+from jtruth.plots.certainty import plot_certainty, plot_class_scores, plot_disagreement
 from jtruth.plots.compare import plot_classifiers
 from jtruth.plots.curves import PrecisionRecallDisplay, RocDisplay, plot_curve_density, plot_curves
 from jtruth.plots.dashboard import EvaluationDisplay, plot_result
@@ -32,9 +33,16 @@ from jtruth.plots.joints import plot_joints
 from jtruth.plots.models import plot_agreement, plot_models
 from jtruth.plots.path import plot_path
 from jtruth.plots.plans import plot_plan
+from jtruth.plots.queues import (
+    plot_cleaning,
+    plot_issues,
+    plot_label_request,
+    plot_labeler_bits,
+    plot_team,
+)
 from jtruth.plots.rows import plot_comparison, plot_metrics
 from jtruth.plots.sensitivity import plot_sensitivity
-from jtruth.plots.shares import plot_gold_progress, plot_prevalence
+from jtruth.plots.shares import plot_gold_progress, plot_label_shares, plot_prevalence
 
 __all__ = [
     "ComparisonDisplay",
@@ -47,17 +55,25 @@ __all__ = [
     "RocDisplay",
     "plot_agreement",
     "plot_calibration_map",
+    "plot_certainty",
     "plot_checks",
+    "plot_class_scores",
     "plot_classifiers",
+    "plot_cleaning",
     "plot_comparison",
     "plot_concentrations",
     "plot_confusion",
     "plot_curve_density",
     "plot_curves",
+    "plot_disagreement",
     "plot_estimate",
     "plot_gold_progress",
+    "plot_issues",
     "plot_joint",
     "plot_joints",
+    "plot_label_request",
+    "plot_label_shares",
+    "plot_labeler_bits",
     "plot_labelers",
     "plot_metrics",
     "plot_models",
@@ -68,4 +84,5 @@ __all__ = [
     "plot_result",
     "plot_second_opinion",
     "plot_sensitivity",
+    "plot_team",
 ]

@@ -11,6 +11,10 @@ from jtruth.stats.estimates import Estimate
 
 BLUE, ORANGE, GREEN, GREY, PURPLE = "#0072B2", "#D55E00", "#009E73", "#777777", "#CC79A7"
 CYCLE = (BLUE, ORANGE, GREEN, PURPLE, "#E69F00", "#56B4E9")
+LINES, MARKERS = (
+    ("-", "--", "-.", ":"),
+    "osDvP*",
+)  # what a colour says is also said by these, for print in grey
 TRUE = "true value"
 SMALL: dict[str, Any] = {"fontsize": "small", "frameon": False}
 

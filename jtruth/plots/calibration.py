@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 
 from jtruth.histograms.calibration import Calibration
 from jtruth.histograms.estimates import LossTable
-from jtruth.plots._parts import BLUE, CYCLE, GREY, ORANGE, SMALL, new_axes
+from jtruth.plots._parts import BLUE, CYCLE, GREY, MARKERS, ORANGE, SMALL, new_axes
 
 
 def plot_reliability(
@@ -22,6 +22,7 @@ def plot_reliability(
     name: str | None = None,
     what: str = "class probability",
     color: str = BLUE,
+    marker: str = "o",
     ax: Axes | None = None,
 ) -> Axes:
     """What was observed against what was predicted, by bin, with two standard errors of the gap and counts.
@@ -32,6 +33,7 @@ def plot_reliability(
         name: legend entry.
         what: name of the axes.
         color: of points and band.
+        marker: of points; another than "o" is joined by a dashed line, to be told apart in grey.
         ax: where to draw; a new figure if None.
     """
     ax = new_axes(ax)
@@ -43,8 +45,8 @@ def plot_reliability(
     error = np.where(m > 1, error, np.nan)  # one sample has no error
     ax.plot([0, 1], [0, 1], ls="--", color=GREY, lw=1, zorder=0)
     ax.fill_between(x, y - 2 * error, y + 2 * error, color=color, alpha=0.2, lw=0)
-    ax.plot(x, y, color=color, lw=1.2, zorder=3)
-    ax.scatter(x, y, s=10 + 90 * m / m.max(), color=color, zorder=4, label=name)
+    ax.plot(x, y, color=color, lw=1.2, ls="-" if marker == "o" else "--", zorder=3)
+    ax.scatter(x, y, s=10 + 90 * m / m.max(), color=color, marker=marker, zorder=4, label=name)
     ax.set(xlabel=f"predicted {what}", ylabel=f"observed {what}", xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
     ax.spines[["top", "right"]].set_visible(False)
     if name is not None:
@@ -65,12 +67,14 @@ def plot_calibration_map(
         ax: where to draw; a new figure if None.
     """
     ax = new_axes(ax)
-    for (name, table), color in zip(tables.items(), CYCLE * len(tables), strict=False):
+    looks = zip(CYCLE * len(tables), MARKERS * len(tables), strict=True)
+    for (name, table), (color, marker) in zip(tables.items(), looks, strict=False):
         laws = [table.estimates[key] for key in ("dispersion_loss", "calibration_loss")]
         centre = np.array([law.mean for law in laws])
         ends = np.array([law.interval(level)[:2] for law in laws])
         reach = np.abs(ends - centre[:, None])
-        ax.errorbar(*centre, xerr=reach[:1].T, yerr=reach[1:].T, fmt="o", color=color, capsize=2, label=name)
+        ax.errorbar(*centre, xerr=reach[:1].T, yerr=reach[1:].T, fmt=marker, color=color, capsize=2,
+                    label=name)  # fmt: skip
     low, high = ax.get_xlim()
     bottom, top = ax.get_ylim()
     for total in np.linspace(low + bottom, high + top, 7)[1:-1]:
@@ -108,13 +112,20 @@ def plot_second_opinion(
     """
     ax = new_axes(ax, len(prior))
     for row, name in enumerate(prior):
-        for law, color, label, up in (
-            (prior[name], GREY, "before", -0.1),
-            (posterior[name], ORANGE, "after", 0.1),
+        for law, color, marker, label, up in (
+            (prior[name], GREY, "o", "before", -0.1),
+            (posterior[name], ORANGE, "s", "after", 0.1),
         ):
             low, high, _ = law.interval(level)
             ax.plot([low, high], [row + up] * 2, color=color, lw=2)
-            ax.plot(law.mean, row + up, "o", color=color, label=f"{label} one label" if row == 0 else None)
+            ax.plot(
+                law.mean,
+                row + up,
+                marker,
+                color=color,
+                mfc="white" if marker == "o" else color,
+                label=f"{label} one label" if row == 0 else None,
+            )
     ax.set_yticks(range(len(prior)), list(prior))
     ax.set(xlabel="epistemic loss", ylim=(-0.6, len(prior) - 0.4))
     ax.invert_yaxis()

@@ -13,17 +13,27 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from jtruth.evaluation import Evaluation, evaluate
-from jtruth.histograms.calibration import Calibration
+from jtruth.plots._parts import ORANGE
 from jtruth.plots.answers import plot_checks, plot_confusion, plot_labelers
 from jtruth.plots.calibration import plot_reliability
+from jtruth.plots.certainty import plot_certainty, plot_class_scores, plot_disagreement
 from jtruth.plots.compare import plot_classifiers
 from jtruth.plots.curves import PrecisionRecallDisplay, RocDisplay
 from jtruth.plots.estimate import plot_estimate
+from jtruth.plots.joint import plot_joint
 from jtruth.plots.models import plot_agreement, plot_models
 from jtruth.plots.plans import plot_plan
+from jtruth.plots.queues import (
+    plot_cleaning,
+    plot_issues,
+    plot_label_request,
+    plot_labeler_bits,
+    plot_team,
+)
 from jtruth.plots.rows import plot_comparison, plot_metrics
 from jtruth.plots.sensitivity import plot_sensitivity
-from jtruth.plots.shares import plot_prevalence
+from jtruth.plots.shares import plot_label_shares, plot_prevalence
+from jtruth.stats.estimates import Estimate
 
 Panel = Callable[[Any, Axes], Any]
 _WIDE = 8.4  # inches
@@ -65,7 +75,7 @@ def plot_result(result: Any, *, ax: Axes | None = None) -> Figure:
     Raises:
         ValueError: something of which there is no picture.
     """
-    name = type(result).__name__
+    name = "Estimate" if isinstance(result, Estimate) else type(result).__name__
     if name not in _PANELS:
         raise ValueError(f"there is no picture of a {name}; there is one of {', '.join(sorted(_PANELS))}")
     panels, height = _PANELS[name]
@@ -108,8 +118,10 @@ def _sensitivity(result: Any, ax: Axes) -> Any:
 
 
 def _calibration(result: Any, ax: Axes) -> Any:
-    found: Calibration = result.tables[0].classes
-    return plot_reliability(found, name="before", ax=ax, what=f"probability of {result.classes[0]}")
+    before, after = (table.classes for table in result.tables)
+    what = f"probability of {result.classes[0]}"
+    plot_reliability(before, name="before", ax=ax, what=what)
+    return plot_reliability(after, name="after", color=ORANGE, marker="s", ax=ax, what=what)
 
 
 def _rows(count: Callable[[Any], int]) -> Callable[[Any], float]:
@@ -126,14 +138,41 @@ def _fixed(result: Any) -> float:
     return 4.2
 
 
+def _shown(number: Callable[[Any], int]) -> Callable[[Any], float]:
+    """Height of at most 20 rows."""
+    return lambda result: 1.3 + 0.4 * min(max(number(result), 2), 20)
+
+
 _PANELS: dict[str, tuple[tuple[Panel, ...], Callable[[Any], float]]] = {
     "CalibrationReport": ((_calibration,), _fixed),
+    "ClassScores": (
+        (
+            lambda r, ax: plot_class_scores(r, ax=ax),
+            lambda r, ax: plot_class_scores(r, "average_precision", ax=ax),
+        ),
+        _rows(lambda r: len(r.each) + 2),
+    ),
     "Comparison": ((lambda r, ax: plot_classifiers(r, ax=ax),), _rows(lambda r: len(r.names))),
+    "Consensus": (
+        (lambda r, ax: plot_certainty(r, ax=ax), lambda r, ax: plot_disagreement(r, ax=ax)),
+        _fixed,
+    ),
+    "Estimate": ((lambda r, ax: plot_estimate(r, ax=ax, metric="value"),), _fixed),
     "Evaluation": (
         (lambda r, ax: plot_metrics(r, ax=ax), lambda r, ax: plot_confusion(r, ax=ax), _checks),
         _rows(_metric_rows),
     ),
+    "Inspection": (
+        (lambda r, ax: plot_label_shares(r, ax=ax), lambda r, ax: plot_agreement(r, ax=ax)),
+        _rows(lambda r: len(r.classes)),
+    ),
+    "Issues": ((lambda r, ax: plot_issues(r, ax=ax),), _shown(lambda r: r.p_wrong.size)),
+    "JointDensity": ((lambda r, ax: plot_joint(r, ax=ax),), _fixed),
+    "JointEstimate": ((lambda r, ax: plot_joint(r, ax=ax),), _fixed),
+    "LabelRequest": ((lambda r, ax: plot_label_request(r, ax=ax),), _shown(lambda r: r.drop.size)),
     "LabelerAgreement": ((lambda r, ax: plot_agreement(r, ax=ax),), _rows(lambda r: len(r.overall))),
+    "LabelerInformation": ((lambda r, ax: plot_labeler_bits(r, ax=ax),), _rows(lambda r: r.alone.size)),
+    "LabelerOrder": ((lambda r, ax: plot_team(r, ax=ax),), _fixed),
     "LabelerReport": ((lambda r, ax: plot_labelers(r, ax=ax), _checks), _rows(lambda r: len(r.rows))),
     "MetricPosterior": ((_numbers,), lambda r: max(4.2, 1.3 + 0.5 * np.prod(_shape(r), dtype=int))),
     "ModelComparison": ((lambda r, ax: plot_models(r, ax=ax),), _rows(lambda r: len(r.names))),
@@ -147,4 +186,5 @@ _PANELS: dict[str, tuple[tuple[Panel, ...], Callable[[Any], float]]] = {
         _fixed,
     ),
     "Sensitivity": ((_sensitivity,), _fixed),
+    "State": ((lambda r, ax: plot_cleaning(r, ax=ax),), _fixed),
 }

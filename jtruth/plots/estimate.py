@@ -51,6 +51,7 @@ def plot_estimate(
         low, high, _ = estimate.interval(level)
         ax.axvspan(low, high, color=color, alpha=0.25, label=f"{name}: range at {percent(level)}, no law")
         ax.axvline(estimate.mean, color=color, ls="--", label="its middle")
+        ax.set(yticks=[], ylabel="")
     elif estimate.sd == 0:
         ax.axvline(estimate.mean, color=color, label=f"{name}: no uncertainty")
     elif atoms is not None:

@@ -22,6 +22,8 @@ class Look(NamedTuple):
     name: str = "posterior"  # of the method, for the legend
     color: str = BLUE
     fill: bool = True  # False: outlines only, to lay one law over another
+    line: str = "-"  # style of the outlines
+    marker: str = "o"  # of the mean
 
 
 _LOOK = Look()
@@ -58,7 +60,7 @@ def plot_joint(
     """
     for level in levels:
         check_level(level)
-    name, color, fill = look
+    name, color = look.name, look.color
     ax = new_axes(ax)
     pair = (joint.first, joint.second)
     turned = pair in {("recall", "false_alarm_rate"), ("precision", "recall")}
@@ -71,8 +73,8 @@ def plot_joint(
             i, j = np.unravel_index(int(density.argmax()), density.shape)
             mode = np.array([x[i], y[j]])
         across, up, grid = (y, x, density) if turned else (x, y, density.T)
-        _draw_regions(ax, across, up, grid, heights, color, fill)
-    mark(ax, joint.mean[order[0]], joint.mean[order[1]], "o", _darker(color), label=f"{name}, mean")
+        _draw_regions(ax, across, up, grid, heights, look)
+    mark(ax, joint.mean[order[0]], joint.mean[order[1]], look.marker, _darker(color), label=f"{name}, mean")
     mark(ax, mode[order[0]], mode[order[1]], "^", _darker(color), label=f"{name}, mode")
     for k, (label, point) in enumerate((points or {}).items()):
         spots = np.atleast_2d(np.asarray(point, np.float64))[:, order]
@@ -96,14 +98,14 @@ def _draw_chance(ax: Axes) -> None:
     ax.add_artist(Line2D([0, 1], [0, 1], color=GREY, ls=":", label=label))
 
 
-def _draw_regions(ax, x, y, density, heights, color, fill) -> None:
+def _draw_regions(ax, x, y, density, heights, look: Look) -> None:
     """Nested regions, paler outwards."""
     heights = sorted(set(heights))
-    if fill:
-        base = np.array(to_rgb(color))
+    if look.fill:
+        base = np.array(to_rgb(look.color))
         shades = [1 - (1 - base) * s for s in np.linspace(0.2, 0.75, len(heights))]
         ax.contourf(x, y, density, levels=[*heights, np.inf], colors=shades)
-    ax.contour(x, y, density, levels=heights, colors=[color], linewidths=1.0)
+    ax.contour(x, y, density, levels=heights, colors=[look.color], linewidths=1.2, linestyles=look.line)
 
 
 def _darker(color: str) -> str:

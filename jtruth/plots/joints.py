@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from jtruth.evaluation import Evaluation
-from jtruth.plots._parts import CYCLE, SMALL, new_axes, percent
+from jtruth.plots._parts import CYCLE, LINES, MARKERS, SMALL, new_axes, percent
 from jtruth.plots.joint import Look, plot_joint
 from jtruth.stats.regions import check_level
 from jtruth.tables.metrics import named_metric
@@ -49,7 +49,8 @@ def plot_joints(
         raise ValueError("no assumption of this answer has a joint law of its table; plot_metrics shows it")
     ax = new_axes(ax)
     for k, (sentence, joint) in enumerate(held.items()):
-        look = Look(sentence, CYCLE[k % len(CYCLE)], fill=len(held) == 1)
+        line, marker = LINES[k % len(LINES)], MARKERS[k % len(MARKERS)]
+        look = Look(sentence, CYCLE[k % len(CYCLE)], len(held) == 1, line, marker)
         plot_joint(joint, levels=(level,), ax=ax, look=look, ideal=ideal if k == 0 else None)
     ax.autoscale()
     handles, names = ax.get_legend_handles_labels()

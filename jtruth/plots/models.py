@@ -5,6 +5,7 @@ from matplotlib.axes import Axes
 from jtruth._validation.terminal import plain
 from jtruth.comparison import ModelComparison
 from jtruth.evaluation import LabelerAgreement
+from jtruth.inspection import Inspection
 from jtruth.plots._parts import BLUE, GREY, mark, new_axes
 from jtruth.plots.rows import name_rows, note_row
 from jtruth.stats.agreement import TITLES
@@ -31,20 +32,21 @@ def plot_models(found: ModelComparison, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def plot_agreement(found: LabelerAgreement, *, ax: Axes | None = None) -> Axes:
+def plot_agreement(found: LabelerAgreement | Inspection, *, ax: Axes | None = None) -> Axes:
     """Every coefficient of agreement with its interval; 0 is chance, 1 is full agreement.
 
     Args:
-        found: what `labeler_agreement` returned.
+        found: what `labeler_agreement` or `inspect_labels` returned.
         ax: where to draw; a new figure if None.
     """
-    ax = new_axes(ax, len(found.overall))
-    for k, one in enumerate(found.overall.values()):
+    overall = found.coefficients if isinstance(found, Inspection) else found.overall
+    ax = new_axes(ax, len(overall))
+    for k, one in enumerate(overall.values()):
         if one.value == one.value:
             ax.plot([one.low, one.high], [-k, -k], color=BLUE, lw=2)
             mark(ax, one.value, -k, "o", BLUE)
         note_row(ax, -k, str(one))
     ax.axvline(0, color=GREY, ls=":")
-    name_rows(ax, [TITLES[name] for name in found.overall])
-    ax.set(ylim=(0.4 - len(found.overall), 0.6), xlabel="agreement; 0 is chance, 1 is full")
+    name_rows(ax, [TITLES[name] for name in overall])
+    ax.set(ylim=(0.4 - len(overall), 0.6), xlabel="agreement; 0 is chance, 1 is full")
     return ax

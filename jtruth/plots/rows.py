@@ -13,6 +13,7 @@ from jtruth.plots._parts import (
     BLUE,
     CYCLE,
     GREY,
+    LINES,
     ORANGE,
     SMALL,
     TRUE,
@@ -157,7 +158,7 @@ def plot_comparison(
 
 def _style(j: int) -> str:
     """Of the line of an assumption: more of them than colours, and readable in grey."""
-    return ("-", "--", "-.", ":")[j % 4]
+    return LINES[j % len(LINES)]
 
 
 def _is_range(answer: Estimate) -> bool:

@@ -7,8 +7,9 @@ from matplotlib.axes import Axes
 
 from jtruth._validation.terminal import plain
 from jtruth.evaluation import Evaluation, Prevalence
+from jtruth.inspection import Inspection
 from jtruth.plots._parts import BLUE, GREY, ORANGE, SMALL, TRUE, key, mark, new_axes, percent, title
-from jtruth.plots.rows import draw_row, legend_above, name_rows
+from jtruth.plots.rows import draw_row, legend_above, name_rows, note_row
 from jtruth.stats.estimates import Estimate
 
 
@@ -34,6 +35,26 @@ def plot_prevalence(
     legend_above(
         ax, [key("o", f"mean and {percent(found.level)} interval", BLUE), key("x", "of the labels", ORANGE)]
     )
+    return ax
+
+
+def plot_label_shares(found: Inspection, *, ax: Axes | None = None) -> Axes:
+    """Share of all labels that each class has: what was said, not what is true.
+
+    Args:
+        found: what `jtruth.inspection.inspect_labels` returned.
+        ax: where to draw; a new figure if None.
+    """
+    ax = new_axes(ax, len(found.classes))
+    for k, share in enumerate(found.class_shares):
+        ax.plot([0, share], [-k, -k], color=GREY, lw=1)
+        mark(ax, share, -k, "x", ORANGE)
+        note_row(ax, -k, f"{share:.1%}")
+    name_rows(ax, [plain(name) for name in found.classes])
+    ax.set(
+        xlim=(0, 1), ylim=(0.4 - len(found.classes), 0.6), xlabel=f"share of the {found.num_labels} labels"
+    )
+    ax.set_title(f"{found.num_samples} samples, {found.num_labelers} labelers", size="small")
     return ax
 
 

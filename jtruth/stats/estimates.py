@@ -3,7 +3,7 @@
 Three laws, one face. `PmfEstimate` holds atoms (an exact law of a metric), `DensityEstimate` a density on a
 grid (the normal approximations of Su 2.3, and exact laws of very large samples), `DrawsEstimate` draws. All
 give `mean` (the MMSE estimate), `mode` (the MAP estimate), `sd`, `interval(level)` (shortest),
-`equal_tails(level)`, `region(level)` (highest density), `density(x)` and `sample(key, n)`.
+`equal_tails(level)`, `region(level)` (highest density), `density(x)`, `sample(key, n)` and `plot()`.
 
 The mean is what is printed beside the interval, and a reader takes it to be inside. The shortest interval may
 miss it: a recall that is 1 with probability .96 has the shortest 95 % interval [1, 1] and a mean below 1. So
@@ -26,6 +26,7 @@ from jaxtyping import Array, Float, Key
 from scipy.interpolate import CubicSpline
 from scipy.optimize import brentq
 
+from jtruth._pictures import picture
 from jtruth.stats._smoothing import Smoothed, smoothed
 from jtruth.stats.regions import (
     WITH_MEAN,
@@ -48,6 +49,8 @@ class Estimate(ABC):
     """Posterior law of one number; see the module docstring. Host side, float64."""
 
     probability_defined: float
+
+    plot = picture
 
     @property
     @abstractmethod

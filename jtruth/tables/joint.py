@@ -14,6 +14,7 @@ from jaxtyping import Array, Bool, Float, Key
 from scipy.ndimage import gaussian_filter
 from scipy.optimize import minimize
 
+from jtruth._pictures import picture
 from jtruth.stats.regions import check_level, densest_cells
 
 
@@ -28,6 +29,8 @@ class JointEstimate(eqx.Module):
     points: Float[np.ndarray, "cells 2"]
     weight: Float[np.ndarray, " cells"]
     probability_defined: float
+
+    plot = picture
 
     @property
     def mean(self) -> Float[np.ndarray, " 2"]:
@@ -74,6 +77,8 @@ class JointDensity(eqx.Module):
     density: Callable[[np.ndarray, np.ndarray], np.ndarray]
     box: tuple[tuple[float, float], tuple[float, float]]
     mean: Float[np.ndarray, " 2"]
+
+    plot = picture
 
     @property
     def mode(self) -> Float[np.ndarray, " 2"]:

@@ -6,15 +6,19 @@ import sys
 import numpy as np
 import pytest
 
-from jtruth import cli
-
 
 @pytest.fixture
 def run(monkeypatch, capsys, pytestconfig):
-    """Run `jtruth ARGUMENTS` in this process: (exit code, stdout, stderr)."""
+    """Run `jtruth ARGUMENTS` in this process, in `folder` if given: (exit code, stdout, stderr)."""
+    from jtruth import (
+        cli,
+    )  # not above: the annotations of jtruth are executed if it is imported by tests alone
+
     monkeypatch.chdir(pytestconfig.rootpath)
 
-    def call(*arguments):
+    def call(*arguments, folder=None):
+        if folder is not None:
+            monkeypatch.chdir(folder)
         monkeypatch.setattr(sys, "argv", ["jtruth", *map(str, arguments)])
         with pytest.raises(SystemExit) as stop:
             cli.main()

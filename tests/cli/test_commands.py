@@ -136,9 +136,11 @@ def test_ask(run, tmp_path, monkeypatch, truth):
     monkeypatch.setattr(shares, "fit_joint", partial(fit_joint, effort=few))
     run("simulate", tmp_path, "--samples", 60, "--labelers", 4, "--looks", 0.6, "--seed", 2)
     extra = ("--truth",) if truth else ()
-    code, _, err = run("ask", tmp_path / "labels.csv", "--predictions", tmp_path / "predictions.csv", "--num",
-                       5, "--common-only", "--out", tmp_path / "ask.csv", *extra)  # fmt: skip
-    assert code == 0, err
+    code, out, err = run("ask", tmp_path / "labels.csv", "--predictions", tmp_path / "predictions.csv",
+                         "--num", 5, "--common-only", "--out", tmp_path / "ask.csv", "--json",
+                         tmp_path / "ask.json", *extra)  # fmt: skip
+    assert code == 0 and len(out.splitlines()) <= 40, err
+    assert len(json.loads((tmp_path / "ask.json").read_text())["rows"]) == 5
     if truth:
         code, _, err = run("ask", tmp_path / "labels.csv", "--predictions", tmp_path / "predictions.csv",
                            "--num", 5, "--common-only", "--inclusion", tmp_path / "all.csv",

@@ -21,7 +21,7 @@ from jaxtyping import Float, Int
 
 from jtruth import _validation as check
 from jtruth._host import known_classes, labels_log_likelihood, majority
-from jtruth._pictures import picture
+from jtruth._pictures import as_printed, picture
 from jtruth._random import as_key, stream
 from jtruth.evaluation.answers import names_of, tables_of
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, INDEPENDENT, Entry, Fitted, How, Progress
@@ -61,6 +61,7 @@ class Sensitivity(NamedTuple):
     warnings: tuple[str, ...]
 
     plot = picture
+    _repr_html_ = as_printed
 
     def tipping_point(self, metric: str, threshold: float, *, surely: bool = False) -> float | None:
         """The value nearest to `base` at which the metric crosses a threshold.

@@ -1,11 +1,11 @@
 """Was gold a random sample? Its samples should be as doubtful as the rest.
 
 Gold that was asked where labels disagree, or where they agree, says something else of the other samples than
-gold at random, and the intervals that rest on it do not hold (38 to 74 % where the 30 most doubtful samples
-were asked). Whether gold was random cannot be seen in the gold answers, but in the samples that were chosen:
-the doubt of a sample, 1 less its most probable class given the labels, does not depend on the choice. So the
-mean doubt of the gold samples is compared with that of as many samples drawn at random, again and again: a
-permutation test, whose false alarms are as often as its p-value says. It sees no other kind of choice.
+gold at random, and the intervals that rest on it do not hold. Whether gold was random cannot be seen in the
+gold answers, but in the samples that were chosen: the doubt of a sample, 1 less its most probable class given
+the labels, does not depend on the choice. So the mean doubt of the gold samples is compared with that of as
+many samples drawn at random, again and again: a permutation test, whose false alarms are as often as its
+p-value says. It sees no other kind of choice.
 """
 
 import numpy as np

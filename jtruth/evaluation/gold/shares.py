@@ -20,9 +20,10 @@ from typing import Any
 
 import numpy as np
 
+from jtruth._frames import frame
 from jtruth._host import smoothed_vote_shares
 from jtruth._page import Page, write_page
-from jtruth._pictures import picture
+from jtruth._pictures import as_printed, picture
 from jtruth._random import Key, as_key, stream
 from jtruth._validation import present
 from jtruth._version import __version__
@@ -114,6 +115,15 @@ class Prevalence:
         }
 
     plot = picture
+    _repr_html_ = as_printed
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """A row for each class as a data frame; backends as in `Evaluation.to_frame`."""
+        rows = [
+            {"class": name, **estimate_dict(law, self.level), "label_share": self.label_shares.get(name)}
+            for name, law in self.shares.items()
+        ]
+        return frame(rows, backend)
 
     def page(self) -> Page:
         """The shares as a page."""

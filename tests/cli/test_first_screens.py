@@ -1,0 +1,189 @@
+"""Every command on one small world with hostile names: first screen, JSON, page, and what comes next.
+
+Tasks, workers and classes are markup, quotation marks, right-to-left words and what a shell obeys. Nothing
+of it may reach a page as markup, and no name may break a `next:` line. (Marks that cannot be seen are refused
+when a file is read; `tests/test_pages.py` has them on pages. `ask` is in `test_commands.py`.)
+"""
+
+import csv
+import json
+import os
+import shlex
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from jtruth._page import page_html
+from jtruth.comparison import LeaveOneOut, ModelComparison
+from jtruth.evaluation.comparison_page import comparison_page
+from jtruth.evaluation.page import prevalence_page
+from jtruth.planning import Limits, People, Question, plan_request
+from tests.test_pages import HOSTILE, estimate, read
+
+pytestmark = pytest.mark.usefixtures("few_sweeps")
+
+CLASSES = ("<b>no</b>", 'it\'s "yes" & more')
+WORKERS = ("<script>alert(1)</script>", "عربي <img src=x>", "';rm -rf $HOME")
+SIZE = 40
+
+
+def write(path, header, rows):
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([header, *rows])
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    """A folder whose name has a blank: labels, two classifiers, scores, gold, error rates."""
+    folder = tmp_path_factory.mktemp("a world")
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, SIZE)
+    tasks = [f"{HOSTILE[i % 4]}{i}" for i in range(SIZE)]
+    seen = lambda right: np.where(rng.random(SIZE) < right, y, 1 - y)  # noqa: E731
+    given = {who: seen(0.85) for who in WORKERS}
+    rows = [
+        (tasks[i], who, CLASSES[z[i]])
+        for t, (who, z) in enumerate(given.items())
+        for i in range(SIZE)
+        if (i + t) % 5  # the others were not asked
+    ]
+    write(folder / "labels.csv", ("task", "worker", "label"), rows)
+    for name, right in (("A", 0.9), ("B", 0.7)):
+        said = seen(right)
+        p = np.where(said == 1, 0.8, 0.3) + 0.1 * rng.random(SIZE)
+        table = [(t, CLASSES[c], q, 1 - q, q) for t, c, q in zip(tasks, said, p.round(6), strict=True)]
+        header = ("task", "label", "score", *(f"p_{name}" for name in CLASSES))
+        write(folder / f"{name}.csv", header, table)
+    write(folder / "GOLD.csv", ("task", "label"), [(tasks[i], CLASSES[y[i]]) for i in range(12)])
+    (folder / "noise.json").write_text(json.dumps({"symmetric": 0.15, "prior": [0.5, 0.5]}))
+    return folder
+
+
+GRADE = "labels.csv --predictions A.csv --noise noise.json"
+PAGES = {  # command -> what it is asked; all of them write a page
+    "evaluate": GRADE,
+    "evaluate --brief": f"{GRADE} --prior .4,.6",
+    "labelers": "labels.csv --fast",
+    "prevalence": "labels.csv --assume independent",
+    "compare": "labels.csv A.csv B.csv --noise noise.json",
+    "calibrate": "labels.csv --predictions A.csv --method temperature",
+    "clean": "labels.csv --noise noise.json --budget 5",
+    "plan": "labels.csv --width .2 --rates known --sets 20",
+    "models": "labels.csv --models one_coin,pooled --warmup 100 --samples 100",
+}
+PLAIN = {
+    "evaluate --scores": f"{GRADE} --scores",
+    "inspect": "labels.csv",
+    "consensus": "labels.csv --method majority_vote",
+    "sensitivity": f"{GRADE} --what prior --threshold .5",
+    "correct": "--called 680/1000 --sensitivity 45/50 --specificity 40/50",
+    "simulate": "made --samples 30",
+}
+SLOW = ("models", "calibrate")
+COMMANDS = [
+    pytest.param(name, text, marks=pytest.mark.slow if name in SLOW else (), id=name)
+    for name, text in (PAGES | PLAIN).items()
+]
+
+
+def refuse(text):
+    raise AssertionError(f"{text} is no JSON")
+
+
+@pytest.mark.parametrize(("name", "text"), COMMANDS)
+def test_screen_json_page_and_next_line(run, world, name, text):
+    """40 lines at most (25 of the brief one), JSON without NaN, valid HTML, and `next:` runs as printed."""
+    words = [*name.split()[:1], *shlex.split(text), *name.split()[1:], "--json", "out.json"]
+    words += ["--report", "out.html"] if name in PAGES else []
+    code, out, err = run(*words, folder=world)
+    assert code == 0 and "Traceback" not in err, err
+    assert len(out.splitlines()) <= (25 if "--brief" in words else 40), out
+    assert "\x1b" not in out and "\u202e" not in out
+    found = json.loads((world / "out.json").read_text(), parse_constant=refuse)
+    assert found and isinstance(found, dict)
+    if name in PAGES:
+        html = (world / "out.html").read_text()
+        assert len(html.encode()) < 300_000
+        assert not {"script", "b", "img"} & set(read(html).tags) and "\u202e" not in html
+    for line in out.splitlines():
+        if line.startswith("next: jtruth "):
+            code, _, err = run(*shlex.split(line, comments=True)[2:], folder=world)
+            assert code == 0, err
+
+
+def test_json_of_evaluate_is_as_designed(run, world):
+    code, _, err = run("evaluate", *shlex.split(GRADE), "--json", "out.json", folder=world)
+    assert code == 0, err
+    found = json.loads((world / "out.json").read_text())
+    assert set(found) >= {
+        "jtruth", "method", "level", "num_samples", "num_labelers", "num_labels", "classes", "positive",
+        "prior", "metrics", "confusion_matrix", "labelers", "baselines", "checks", "interval_kind",
+        "assumptions", "warnings",
+    }  # fmt: skip
+    assert set(found["metrics"]) >= {"accuracy", "precision", "recall", "false_alarm_rate", "f1"}
+    law = {"mean", "mode", "sd", "low", "high", "probability_defined"}
+    assert all(set(row) == law for row in found["metrics"].values())
+    assert all(row["low"] <= row["mean"] <= row["high"] for row in found["metrics"].values())
+    table = found["confusion_matrix"]
+    assert set(table) == {"mean", "low", "high"} and np.sum(table["mean"]) == pytest.approx(SIZE)
+    assert all({"name", "statistic", "p_value", "verdict", "message"} <= set(c) for c in found["checks"])
+    assert all({"name", "sentence", "metrics"} <= set(one) for one in found["assumptions"])
+    assert found["interval_kind"] == "posterior" and "accuracy" in found["baselines"]["majority_vote"]
+
+
+def test_pages_of_any_size():
+    """10^4 classes or labelers, 300 classifiers, 50 classes, names of every kind."""
+    names = [f"{HOSTILE[k % len(HOSTILE)]}{k}" for k in range(10_000)]
+    law = estimate(0.5, 0.4, 0.6)
+    shares = {name: law for name in names}
+    d = {"num_samples": 9, "num_labels": 9, "num_labelers": 9, "num_gold": 0, "level": 0.9, "rule": "r",
+         "shares": shares, "label_shares": dict.fromkeys(names, 0.1), "assumption": names[0],
+         "warnings": names}  # fmt: skip
+    bounded(prevalence_page(d))
+    some, chance = names[:300], {"mean": 0.5, "low": 0.1, "high": 0.9}
+    rivals = [{"name": n, **law, "best": chance, "meets": chance} for n in some]
+    pairs = [
+        {"first": a, "second": b, **law, "first_better": chance, "second_better": chance}
+        for a in some
+        for b in some[:10]
+    ]
+    c = {"metric": "recall", "positive": names[3], "level": 0.9, "interval_kind": "sensitivity range",
+         "num_samples": 9, "num_gold": 3, "smaller_is_better": False, "margin": 0.1, "at_least": 0.9,
+         "ranking": some, "classifiers": rivals, "differences": pairs}  # fmt: skip
+    views = [{"name": n, "sentence": n, "values": [law] * 300} for n in names[:20]]
+    bounded(comparison_page({"comparison": c, "assumptions": views, "warnings": names}, names[5]))
+    loo = LeaveOneOut(-1.0, 1.0, 1.0, np.zeros(2), np.zeros(2), 0.7)
+    zeros, told = np.zeros(300), (False,) * 300
+    bounded(ModelComparison(tuple(some), (loo,) * 300, zeros, zeros, told, names[0], tuple(names)).page())
+    people = People(("<script>x</script>:0.2:0.1:3",), prior=(0.5, 0.5))
+    plan = plan_request(
+        people, width=0.2, question=Question(rates="known"), limits=Limits(num_sets=20), key=0
+    )
+    many = tuple(plan.best.plan.labels) * 50
+    big = plan._replace(
+        best=plan.best._replace(plan=plan.best.plan._replace(labels=many)), others=(), neighbours=(),
+        setting=plan.setting._replace(labelers=plan.setting.labelers * 50),
+    )  # fmt: skip
+    bounded(big.page())
+
+
+def bounded(page):
+    html = page_html(page)
+    found = read(html)
+    assert len(html.encode()) < 300_000 and not {"script", "b", "img", "style onload"} & set(found.tags)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_completes_commands_and_options(shell):
+    """What the shell's completion script asks, and what `--show-completion` tells people to install."""
+    ask = {
+        "bash": {"COMP_WORDS": "jtruth eval", "COMP_CWORD": "1"},
+        "zsh": {"_TYPER_COMPLETE_ARGS": "jtruth eval"},
+        "fish": {"_TYPER_COMPLETE_ARGS": "jtruth eval", "_TYPER_COMPLETE_FISH_ACTION": "get-args"},
+    }[shell]
+    code = "import sys; sys.argv[0] = 'jtruth'\nfrom jtruth.cli import main; main()"
+    env = os.environ | ask | {"_JTRUTH_COMPLETE": f"complete_{shell}"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env)
+    assert "evaluate" in done.stdout and "labelers" not in done.stdout, done.stderr

@@ -1,0 +1,95 @@
+"""Numbers of README.md and of the pages are those that a benchmark measured, or that a command prints.
+
+An entry names a sentence of a page and the row of a benchmark's head comment that it stands on; whoever
+changes one of them meets the other. What can be computed here is computed.
+"""
+
+import ast
+import re
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import jtruth as jt
+
+ROOT = Path(__file__).resolve().parents[1]
+
+BELIEF, NEXT, LARGE = "docs/what_can_be_known.md", "docs/which_label_next.md", "docs/large_data.md"
+SPEED = "10^7: 6.7, 27.4, 63.0, 96.5, 390 ms"
+REAL = "all, real (70) .016 / 0.87 / .049 .006 / 0.66 / .021 .007 / 0.96 / .038 .009 / 1.00 / .066"
+MEASURED = [  # page, what it says, benchmark, where it comes from
+    ("README.md", "a million samples in less than a second", "speed", SPEED),
+    (LARGE, "take less than a second", "speed", SPEED),
+    (LARGE, "takes 5 seconds", "streaming", "update by 10^5 labels 0.7 s 4.6 s"),
+    (LARGE, "a fifth of a second", "streaming", "all before closed 0.1 s 0.15 s"),
+    (BELIEF, "its middle was off by .009 where majority vote was off by .016", "sensitivity_range", REAL),
+    (BELIEF, "97 cases) the range held the truth always, at four times the width", "sensitivity_range",
+     "(97) .066 / 0.22 / .082 .008 / 0.98 / .046 .017 / 1.00 / .141 .033 / 1.00 / .177"),
+    (BELIEF, "in 81 % at a width of .24, where the model of independent errors alone held 71 %", "labelers",
+     "one model .71 / .200 / .091 (faces .21) .60 / .104 / .064 (gradual .00) range .81 / .240"),
+    (BELIEF, "faces, whose labelers are wrong together, in 31 %", "labelers", "(faces .31)"),
+    (BELIEF, "held 99 % at .45, 30 gold answers", "labelers", "expected .99 / .447"),
+    (BELIEF, "together with the models 98 % at .40", "labelers", "30 gold and models .98 / .399"),
+    (BELIEF, "held in 94 % at a mean width of .18 (PPI++ alone 95 % at .21)", "shared_errors",
+     "30 gold .949 / .208 / .038 .940 / .180"),
+    (BELIEF, "with 100 in 96 % at .08", "shared_errors", "100 gold .956 / .081 / .017 .960 / .078"),
+    (BELIEF, "accuracy in 94 and the precision in 97 %", "shared_errors", ".936 / .174"),
+    (BELIEF, "accuracy in 94 and the precision in 97 %", "shared_errors", ".967 / .299"),
+    (BELIEF, "brought it to .40 to .48 of its width", "shared_errors", ".40 (10 gold), .44 (30), .48 (100)"),
+    (BELIEF, "accuracy in 98 % of these cases", "shared_errors", "0 gold .983 / .446"),
+    (NEXT, "starts at 77.1 +- .6 % and is at 92.6 +- .3 %", "tars_cleaning",
+     "risk 77.1 +- 0.6 82.7 +- 0.5 87.9 +- 0.4 92.6 +- 0.3"),
+    (NEXT, "68.9 +- 1.2 and 78.9 +- .8 %", "tars_cleaning", "ml risk 78.9 +- 0.8"),
+    (NEXT, "ahead of `risk` by three points at 50 answers", "tars_cleaning",
+     "sort_noise 50.9 +- 1.9 57.4 +- 1.7 67.7 +- 1.3"),
+]  # fmt: skip
+
+
+def flat(text):
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize(("page", "said", "script", "row"), MEASURED, ids=lambda text: text[:30])
+def test_a_number_of_a_page_stands_in_the_head_of_its_benchmark(page, said, script, row):
+    head = ast.get_docstring(ast.parse((ROOT / "benchmarks" / f"{script}.py").read_text())) or ""
+    assert flat(said) in flat((ROOT / page).read_text()), f"{page} does not say so any more: mend this list"
+    assert flat(row) in flat(head), f"benchmarks/{script}.py measured something else: mend {page}"
+
+
+def test_what_the_judges_page_says_of_counting():
+    """Pass rates of the judges and of the truth, counted here from the file and from what made it."""
+    _, passes = runpy.run_path(str(ROOT / "examples" / "make_examples.py"))["judges"]()
+    page = flat((ROOT / "docs" / "judges_with_30_gold.md").read_text())
+    said = re.search(r"pass (\d+) % of these answers; .*? is (\d+) %", page)
+    labels = jt.read_labels(ROOT / "examples" / "judges.csv")
+    at = labels.class_names.index("pass")
+    assert float(said[1]) == pytest.approx(100 * np.mean(labels.label == at), abs=0.5)
+    assert float(said[2]) == pytest.approx(100 * np.mean(passes), abs=0.5)
+
+
+SAID = re.compile(
+    r"(\d+) dental X-rays read for caries by five dentists .*? precision is (\.\d+) if the dentists err "
+    r"independently, (\.\d+) to (\.\d+) if hard X-rays fool all of them alike, (\.\d+) if they fool only"
+)
+
+
+def test_what_the_readme_says_of_dentist_5():
+    """The X-rays; and the precision of errors that are independent, which needs no long chains."""
+    size, independent, *_ = SAID.search(flat((ROOT / "README.md").read_text())).groups()
+    labels = jt.read_labels(ROOT / "examples" / "caries.csv")
+    assert labels.num_samples == int(size) and labels.num_labelers == 5
+    split = labels.split_rater("5")
+    found = jt.evaluate(split.y_pred, split.labels, assume="independent", key=0)
+    assert found.precision.mean == pytest.approx(float(independent), abs=0.006)  # two digits, and the chains
+
+
+@pytest.mark.slow
+def test_every_precision_of_the_readme_is_what_its_command_says():
+    _, *said = SAID.search(flat((ROOT / "README.md").read_text())).groups()
+    split = jt.read_labels(ROOT / "examples" / "caries.csv").split_rater("5")
+    found = jt.evaluate(split.y_pred, split.labels, key=0)
+    means = {one.name: one.metrics["precision"].mean for one in found.assumptions}
+    names = ("independent", "shared_strata", "random_effect", "labeler_strata")
+    assert [means[name] for name in names] == pytest.approx([float(text) for text in said], abs=0.006)

@@ -1,0 +1,121 @@
+"""Pictures of consensus, class scores, doubtful labels, requests, cleaning, bits: drawn is what is said."""
+
+import numpy as np
+import pytest
+
+import jtruth as jt
+from jtruth import cleaning, information, plots
+from jtruth.asking.labels import LabelRequest
+from jtruth.cleaning.state import Fitted, Problem, State, Step
+from jtruth.inspection import inspect_labels
+from jtruth.plots.dashboard import _PANELS
+from jtruth.stats.draws import DrawsEstimate
+
+Z = np.array([[0, 0, 1], [1, 1, 1], [0, 0, -1], [0, 1, -1], [1, 1, 0]])
+
+
+@pytest.fixture(scope="module")
+def labels():
+    return jt.Labels.from_matrix(Z, 2).with_names(workers=["ann", "<b>", "cy"])
+
+
+def marks(ax, marker="o"):
+    return [line.get_xdata()[0] for line in ax.lines if line.get_marker() == marker]
+
+
+def test_a_consensus_is_a_histogram_and_who_says_otherwise(labels):
+    found = jt.consensus(labels, "majority_vote")
+    left, right = found.plot().axes
+    counts = [int(patch.get_height()) for patch in left.patches]
+    assert sum(counts[:20]) == 5 and sum(counts[20:]) == 1 and found.tied.sum() == 1  # all, and the tied one
+    edges = [patch.get_x() for patch, n in zip(left.patches, counts, strict=True) if n]
+    assert min(edges) == pytest.approx(0.5) and left.lines[-1].get_xdata()[0] == pytest.approx(
+        found.probability.mean()
+    )
+    shares = [row["num_disagree"] / row["num_labels"] for row in found.labelers()]
+    assert marks(right) == shares
+    assert [text.get_text() for text in right.get_yticklabels()] == [r["worker"] for r in found.labelers()]
+
+
+def test_scores_of_every_class_and_their_averages():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 60)
+    labels = jt.Labels.from_matrix(np.stack([y, y], axis=1), 3)
+    p = np.eye(3)[y] * 0.5 + rng.random((60, 3)) * 0.5
+    found = jt.evaluate_class_scores(p, labels, noise=jt.noise.Symmetric(0.1, 3), prior=np.full(3, 1 / 3))
+    auc, precision = found.plot().axes
+    laws = [*(one.auc for one in found.each.values()), found.auc["macro"], found.auc["weighted"]]
+    np.testing.assert_allclose(marks(auc), [law.mean for law in laws])
+    assert len(marks(precision)) == 5 and precision.get_xlabel().startswith("average precision")
+    frame = found.to_frame("pandas")
+    np.testing.assert_allclose(frame["auc"], [law.mean for law in laws])
+    assert frame["class"].tolist() == ["0", "1", "2", "macro average", "weighted average"]
+
+
+def test_doubtful_labels_most_doubtful_on_top(labels):
+    p = jt.class_posterior(jt.noise.Symmetric(0.2, 2).log_likelihood(labels), np.array([0.5, 0.5]))
+    found = cleaning.suspicious_labels(labels, {"one": p, "other": 0.5 * p + 0.25})
+    (ax,) = found.plot().axes
+    assert marks(ax) == found.p_wrong.tolist() and marks(ax) == sorted(marks(ax), reverse=True)
+    lines = [line.get_xdata() for line in ax.lines if len(line.get_xdata()) == 2]
+    np.testing.assert_array_equal(lines, np.stack([found.low, found.high], axis=1))
+    assert f"{found.expected:.1f}" in ax.get_title() and ax.get_yticklabels()[0].get_text().startswith(
+        "sample"
+    )
+
+
+def test_a_request_is_a_share_of_the_variance():
+    found = LabelRequest(np.array([3, 1]), np.array([0, -1]), np.array([0.02, 0.01]), np.zeros((4, 1)),
+                         np.zeros(4), 0.1, "accuracy", "exact", ())  # fmt: skip
+    (ax,) = found.plot().axes
+    assert [patch.get_width() for patch in ax.patches] == pytest.approx([0.2, 0.1])
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["sample 3, labeler 0", "sample 1, gold"]
+
+
+def test_a_cleaning_is_a_learning_curve():
+    state = State(Problem(*[np.zeros(1)] * 7), None, "risk", 0, Fitted(None, True))
+    with pytest.raises(ValueError, match="no trail"):
+        state.plot()
+    one, two = Step(0, 0.6, 0.5), Step(5, 0.7, 0.8)
+    (ax,) = state._replace(trail=(one, two)).plot().axes
+    assert [line.get_ydata().tolist() for line in map(_arrays, ax.lines)] == [[0.6, 0.7], [0.5, 0.8]]
+    (ax,) = state._replace(trail=(one, two._replace(true=None))).plot().axes
+    assert len(ax.lines) == 1
+
+
+def _arrays(line):
+    line.set_ydata(np.asarray(line.get_ydata()))
+    return line
+
+
+def test_bits_of_labelers_and_of_a_team():
+    noise = jt.noise.Symmetric([0.05, 0.3, 0.45], 2)
+    found = information.labeler_information(noise, [0.5, 0.5])
+    (ax,) = found.plot().axes
+    assert marks(ax) == found.alone.tolist() and marks(ax, "x") == found.last.tolist()
+    team = information.best_labelers(noise, [0.5, 0.5])
+    (ax,) = team.plot().axes
+    np.testing.assert_allclose(ax.lines[0].get_xydata(), np.stack([team.cost, team.bits], axis=1))
+    assert [text.get_text() for text in ax.texts] == [f"+ labeler {t}" for t in team.order]
+
+
+def test_a_first_look_and_a_law(labels):
+    look = inspect_labels(labels)
+    shares, agreement = look.plot().axes
+    assert marks(shares, "x") == list(look.class_shares)
+    known = [one.value for one in look.coefficients.values() if one.value == one.value]
+    assert marks(agreement) == known
+    law = DrawsEstimate(np.random.default_rng(0).normal(0.5, 0.1, 300))
+    (ax,) = law.plot().axes
+    assert ax.get_ylabel() == "posterior density" and law.mean in marks(ax)
+
+
+def test_every_class_that_draws_itself_is_in_the_table_and_prints_as_text_in_notebooks(labels):
+    """Which classes have `plot` is found in the source, not in the table."""
+    from pathlib import Path
+
+    sources = [p.read_text() for p in Path(plots.__file__).parents[1].rglob("*.py")]
+    drawn = sum(text.count("\n    plot = picture\n") for text in sources)
+    assert drawn == len(_PANELS)
+    html = jt.consensus(labels, "majority_vote")._repr_html_()
+    assert html.startswith("<pre>") and "&lt;b&gt;" in html and "<b>" not in html
