@@ -1,6 +1,6 @@
 """Does the range of the AUC hold it if nobody vouches for how labelers err? `evaluate_scores` without a word.
 
-Run: python benchmarks/score_ranges.py [SETS, 20]
+Run: python benchmarks/score_ranges.py [SETS, 20] [independent hard]
 
 300 samples, 40 % positive, four labelers, eight bins. "independent": all wrong in .2, scores normal with
 means 0 and 1.5. "hard": a quarter of the samples where labelers are wrong in .55 and the score says nothing.
@@ -20,6 +20,16 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 
 import jtruth as jt
+from jtruth._random import as_key
+from jtruth.evaluation.gold.answer import labels_posterior
+from jtruth.evaluation.gold.pooled import GoldPosterior, judged_samples
+from jtruth.evaluation.score_gold import GoldCurves
+from jtruth.evaluation.score_ranges import BINS, score_members
+from jtruth.evaluation.score_tables import bin_edges
+from jtruth.evaluation.scores import read_scored
+from jtruth.tables.curves import curves
+from jtruth.tables.posterior import thinned
+from jtruth.tables.several import RangeEstimate
 
 
 def simulated(seed, hard, size=300, labelers=4):
@@ -33,24 +43,47 @@ def simulated(seed, hard, size=300, labelers=4):
     return y, rng.normal(mean, 1.0), jt.Labels.from_matrix(votes, 2)
 
 
+def judged(seed, hard):
+    """{answer: (held, width, error)} of the AUC of the bins: the range, its members, models with gold."""
+    y, scores, labels = simulated(seed, hard)
+    coded = np.searchsorted(bin_edges(scores, BINS), scores, side="right")
+    data = read_scored(labels, None, None, None, None)
+    found, asked, _ = score_members(data, coded, lambda e: e.shown or e.gold, as_key(seed))
+    true, laws = roc_auc_score(y, coded), {}
+    lines = [curves(thinned([one.posterior], 2000).counts).auc for one in found]
+    hull, point = ([v for v, m in zip(lines, found, strict=True) if getattr(m.entry, kind) and m.entry.shown]
+                   for kind in ("hull", "point"))  # fmt: skip
+    laws["range"] = RangeEstimate(tuple(point), tuple(hull))
+    laws |= {one.name: law for one, law in zip(found, lines, strict=True) if one.entry.shown}
+    models = {m.name: thinned([m.posterior], 2000) for m in found if m.entry.gold}
+    p = labels_posterior([m for m in found if m.entry.gold], labels)
+    for number in (30, 100):
+        known = np.full(y.size, -1)
+        rows = np.random.default_rng([8, seed]).choice(y.size, number, replace=False)
+        known[rows] = y[rows]
+        of_gold = judged_samples(coded, p, known)._replace(num_symbols=asked.num_symbols)
+        for name, some in ((f"{number} gold", models), (f"{number} gold, PPI++ alone", {})):
+            pool = GoldPosterior(some, of_gold, (2, asked.num_symbols), y.size)
+            laws[name] = GoldCurves(pool, 1, of_gold.table()).law(lambda c: c.auc)
+    cells = {}
+    for name, law in laws.items():
+        low, high, _ = law.interval(0.95)
+        cells[name] = (low <= true <= high, high - low, law.mean - true)
+    return cells
+
+
 def main():
     """Simulate and judge."""
     sets = int(sys.argv[1]) if len(sys.argv) > 1 else 20
-    for hard in (False, True):
-        rows, names = [], {}
+    for kind in sys.argv[2:] or ("independent", "hard"):
+        names = {}
         for seed in range(sets):
-            y, scores, labels = simulated(seed, hard)
-            found = jt.evaluate_scores(scores, labels, key=seed)
-            true = roc_auc_score(y, np.searchsorted(found.edges, scores, side="right"))
-            low, high, _ = found.auc.interval(0.95)
-            rows.append((low <= true <= high, low <= roc_auc_score(y, scores) <= high, high - low,
-                         found.auc.mean - true))  # fmt: skip
-            for view in found.assumptions:
-                a, b, _ = view.curves.auc.interval(0.95)
-                names.setdefault(view.name, []).append((a <= true <= b, b - a))
-        print("hard" if hard else "independent", np.mean(rows, axis=0).round(3))
-        for name, each in names.items():
-            print(f"    {name:<16} {np.mean(each, axis=0).round(3)} of {len(each)}", flush=True)
+            for name, cell in judged(seed, kind == "hard").items():
+                names.setdefault(name, []).append(cell)
+            if seed % 5 == 4:
+                print(kind, seed + 1, "sets: held, width, error")
+                for name, each in names.items():
+                    print(f"    {name:<24} {np.mean(each, axis=0).round(3)} of {len(each)}", flush=True)
 
 
 if __name__ == "__main__":

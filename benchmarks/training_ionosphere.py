@@ -1,6 +1,6 @@
 """Su 5.4 (Figures 19 to 21): logistic regression on Ionosphere with simulated labelers, over many draws.
 
-Run: python benchmarks/training_ionosphere.py [draws, 30]
+Run: python benchmarks/training_ionosphere.py [draws, 30] [first draw, 0]
 Data: ../shared/data/ionosphere (351 radar returns, 34 features, 126 of them bad = class 1; from UCI).
 
 A draw: a stratified 75-25 split; difficulties Beta(1, 5), 13 fallibilities U(0, .5), participation 1 for the
@@ -171,9 +171,10 @@ def one_draw(seed, x, y):
 def main():
     """Print the table of the head comment."""
     draws = int(sys.argv[1]) if len(sys.argv) > 1 else 30
+    first = int(sys.argv[2]) if len(sys.argv) > 2 else 0
     x, y = load()
     start = time.perf_counter()
-    results = [one_draw(seed, x, y) for seed in range(draws)]
+    results = [one_draw(seed, x, y) for seed in range(first, first + draws)]
     print(f"{draws} draws in {time.perf_counter() - start:.0f} s")
     print(f"{'':18}" + "".join(f"{f'T = {t}':>16}" for t in LABELERS))
     for row, k in (("actual", 0), ("estimated", 1)):

@@ -1,6 +1,7 @@
 """Who is asked next about what, and what would the answer be worth?
 
 `ask_next`          the truth of which samples, so that gold stays a probability sample
+`ask_strata`        the same, at once and in strata of what is predicted and how sure the labels are
 `next_labels`       whose label of which sample, so that a metric becomes known soonest
 `expected_gain`     whose label of which sample, so that the classes become known soonest
 `acquire`           one label after another, until the risk of each sample's class is below a limit
@@ -10,6 +11,7 @@ from jtruth.asking.entropy import expected_gain, expected_gain_of_labels
 from jtruth.asking.gold import GoldRequest, ask_next, gold_to_halve
 from jtruth.asking.labels import Aim, LabelRequest, Prices, Rates, next_labels
 from jtruth.asking.sequential import Acquisition, Limits, Round, acquire, next_asks
+from jtruth.asking.strata import StratifiedRequest, ask_strata
 
 __all__ = [
     "Acquisition",
@@ -20,8 +22,10 @@ __all__ = [
     "Prices",
     "Rates",
     "Round",
+    "StratifiedRequest",
     "acquire",
     "ask_next",
+    "ask_strata",
     "expected_gain",
     "expected_gain_of_labels",
     "gold_to_halve",

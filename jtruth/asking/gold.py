@@ -132,13 +132,7 @@ def ask_next(
     left = np.flatnonzero(gold < 0)
     if not 1 <= num <= left.size:
         raise ValueError(f"num must be 1 to {left.size}, the number of samples without gold; got {num}")
-    table = expected_table(class_posterior, y_pred, len(classes))
-    terms = named_metric(metric, classes, positive).terms(table).of_samples(y_pred)
-    expected = [(part * class_posterior).sum(axis=1) for part in terms]
-    total = expected[1].sum()
-    influence = (terms.numerator - expected[0].sum() / total * terms.denominator) / total
-    mean = (influence * class_posterior).sum(axis=1)
-    variance = (class_posterior * (influence - mean[:, None]) ** 2).sum(axis=1)
+    _, variance = influences(y_pred, class_posterior, classes, positive, metric)
     chance = _chances(np.sqrt(variance), left, num)
     rng = host_rng(key, "ask")
     order = rng.permutation(left)
@@ -149,6 +143,20 @@ def ask_next(
     )
     both = 1 - (1 - given) * (1 - chance)
     return GoldRequest(chosen[np.argsort(-variance[chosen], kind="stable")], both, variance)
+
+
+def influences(
+    y_pred: Int[np.ndarray, " samples"], class_posterior: Float[np.ndarray, "samples classes"],
+    classes: Sequence[str], positive: int, metric: str,
+) -> tuple[Float[np.ndarray, " samples"], Float[np.ndarray, " samples"]]:  # fmt: skip
+    """Mean and variance, over its unknown class, of what each sample adds to a metric's linear form."""
+    table = expected_table(class_posterior, y_pred, len(classes))
+    terms = named_metric(metric, classes, positive).terms(table).of_samples(y_pred)
+    expected = [(part * class_posterior).sum(axis=1) for part in terms]
+    total = expected[1].sum()
+    influence = (terms.numerator - expected[0].sum() / total * terms.denominator) / total
+    mean = (influence * class_posterior).sum(axis=1)
+    return mean, (class_posterior * (influence - mean[:, None]) ** 2).sum(axis=1)
 
 
 def _chances(spread: np.ndarray, left: np.ndarray, num: int) -> np.ndarray:

@@ -26,6 +26,10 @@ class Asking:
     truth: Annotated[
         bool, typer.Option("--truth", help="Ask for true classes (gold), by chances that are written down.")
     ] = False
+    stratified: Annotated[
+        bool,
+        typer.Option("--stratified", help="With --truth: in strata of prediction and margin of the labels."),
+    ] = False
     common_only: Annotated[
         bool, typer.Option("--common-only", help="Use only tasks with labels and a prediction.")
     ] = False
@@ -40,6 +44,14 @@ class Asking:
         check_writable("--inclusion", self.inclusion)
         if self.inclusion is not None and not self.truth:
             raise ValueError("--inclusion holds the chances of asking for true classes: say --truth too")
+        if self.stratified and not self.truth:
+            raise ValueError("--stratified is about asking for true classes: say --truth too")
+        for option, given in (("--gold", self.gold), ("--inclusion", self.inclusion)):
+            if self.stratified and given is not None:
+                raise ValueError(
+                    f"--stratified asks once, and its --out has a row of every task: leave {option} out; to "
+                    "ask again and again leave --stratified out instead"
+                )
 
 
 def ask(
@@ -59,8 +71,9 @@ def ask(
     code = class_code(asking.positive, labels)
     tasks = [str(task) for task in (labels.tasks or range(labels.num_samples))]
     if asking.truth:
-        head, rows, doubts = _truths(asking, labels, np.asarray(y_pred), given, draws.seed)
-        header = ["task", "inclusion"]
+        way = _strata if asking.stratified else _truths
+        head, rows, doubts = way(asking, labels, np.asarray(y_pred), given, draws.seed)
+        header = ["task", "stratum" if asking.stratified else "inclusion"]
     else:
         gold = gold_of(asking.gold, labels, given, asking.common_only)
         found = next_labels(labels, np.asarray(y_pred), asking.num, key=draws.seed,
@@ -114,6 +127,38 @@ def _truths(asking: Asking, labels: Any, y_pred: Any, given: Any, seed: int) -> 
         "then it is --gold for evaluate. They are no simple random sample, and its column inclusion says so"
     )
     return head, [[every[i][0], every[i][2]] for i in wanted.samples], doubts
+
+
+def _strata(asking: Asking, labels: Any, y_pred: Any, given: Any, seed: int) -> tuple[str, list, Any]:
+    """The same in strata: a row (task, stratum) for each, and doubts; writes a row of every task."""
+    import numpy as np
+
+    from jtruth.asking.strata import ask_strata
+    from jtruth.cli.reading import class_code
+    from jtruth.evaluation.gold.shares import labels_only_posterior
+    from jtruth.io.gold import INCLUSION, STRATUM
+
+    posterior, doubts = labels_only_posterior(labels, seed)
+    wanted = ask_strata(
+        y_pred, posterior, asking.num, key=seed, metric=asking.metric,
+        classes=tuple(map(str, labels.class_names)), positive=class_code(asking.positive, labels),
+    )  # fmt: skip
+    tasks, names = list(map(str, labels.tasks or range(labels.num_samples))), wanted.names
+    rest = np.setdiff1d(np.arange(len(tasks)), wanted.samples)
+    header = [given.beside.gold_task or given.columns.task, given.beside.gold_label or given.columns.label]
+    if asking.out is not None:
+        rows = [
+            [tasks[i], "", float(wanted.inclusion[i]), names[wanted.strata[i]], asked]
+            for some, asked in ((wanted.samples, "yes"), (rest, "no"))
+            for i in some
+        ]
+        write_table(asking.out, [*header, INCLUSION, STRATUM, "asked"], rows)
+    head = (
+        f"find out the truth of these {asking.num}, all of them, and fill in column {header[1]} of the first "
+        "rows of --out (asked: yes); leave the other rows as they are, they say how large strata are: then "
+        "it is --gold for evaluate. Inside a stratum gold is a random sample, and its column stratum says so"
+    )
+    return head, [[tasks[i], names[wanted.strata[i]]] for i in wanted.samples], doubts
 
 
 def _before(gold: Any) -> Any:

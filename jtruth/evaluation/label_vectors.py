@@ -4,8 +4,9 @@ Where errors are independent, classes are independent given the classifier's row
 
     p(y_i = c | K, z, symbols) ~ p(z_i | c) prior[c] K[c, symbol_i],
 
-and K is drawn from its exact posterior (two classes, known noise: the chain or tree of symbols, then K given
-the table), by Gibbs sampling (more classes), or together with the labelers' rates (learned).
+and K is drawn from its posterior: two classes and known noise by the chain of symbols, then K given the
+table, or for bins of scores by a walk along them; more classes by Gibbs sampling; learned rates together with
+those of the labelers.
 
 Under another assumption of the registry what is kept of a fit are draws of the count table and each sample's
 class posterior. A vector is tied to a drawn table: among the samples of a symbol as many are of class c as
@@ -27,13 +28,14 @@ from jtruth._host import known_classes, labels_log_likelihood, log, log_odds, ma
 from jtruth._random import Key, host_rng, stream
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions import ranges
+from jtruth.evaluation.score_tables import odds_given_rates
 from jtruth.learning.joint.posterior import fit_joint
 from jtruth.testing.binary.chain import symbol_chain
-from jtruth.testing.binary.tree import symbol_tree
+from jtruth.testing.binary.walk import symbol_walk
 from jtruth.testing.multiclass.count_draws import count_posterior
 
 _AT_ONCE = 4_000_000  # numbers in one array of log-probabilities
-_COARSE = 4
+_COARSE, _RATES = 4, 50
 
 
 class Said(NamedTuple):
@@ -165,13 +167,22 @@ def _known(data: inputs.Inputs, said: Said, num_draws: int, key: Key) -> Iterato
         yield _Rows(joint, found.confusion[chosen])
         return
     odds = log_odds(model.log_likelihood, model.prior)
-    yield _Rows(joint, _rows(odds, said, num_draws, stream(key, "rows of a metric")))
+    if said.scored:
+        yield _Rows(joint, _bin_rows(odds, said, float(model.prior[1]), num_draws, key))
+        return
+    law = symbol_chain(odds, said.symbols, said.number)
+    drawn = law.draws(stream(key, "tables of a metric"), num_draws)
+    yield _Rows(joint, law.shares(drawn, stream(key, "rows given bins")))
 
 
-def _rows(odds: np.ndarray, said: Said, draws: int, key: Key) -> np.ndarray:
-    """Draws of K for two classes: of a count table, then of the rows given the table."""
-    law = (symbol_tree if said.scored else symbol_chain)(odds, said.symbols, said.number)
-    return law.shares(law.draws(key, draws), stream(key, "rows given bins"))
+def _bin_rows(
+    odds: Float[np.ndarray, "*rates samples"], said: Said, prior: Float[np.ndarray, " rates"] | float,
+    draws: int, key: Key,
+) -> Float[np.ndarray, "draws classes bins"]:  # fmt: skip
+    """Rows of K by a walk along the bins, up to a factor for each bin; draw d is of row d mod rates."""
+    found = symbol_walk(odds, said.symbols, said.number, prior, stream(key, "rows of a metric"), draws)
+    p = np.resize(prior, draws)[:, None]
+    return np.stack([(1 - found.shares) / (1 - p), found.shares / p], axis=1)
 
 
 def _learned(data: inputs.Inputs, said: Said, num_draws: int, key: Key) -> Iterator[_Rows]:
@@ -185,19 +196,24 @@ def _learned(data: inputs.Inputs, said: Said, num_draws: int, key: Key) -> Itera
     if not fit.usable:
         raise ValueError(fit.warnings[0])
     data.notes += fit.warnings
-    few = min(num_draws, 50) if said.scored else min(num_draws, len(fit.matrices))
+    if said.scored:
+        odds, prior = odds_given_rates(fit, labels, data.gold, min(num_draws, _RATES))
+        few, planned = len(odds), -(-num_draws // len(odds)) * len(odds)
+        rows = _bin_rows(odds, said, prior, planned, key)[:num_draws]
+        for k in range(few):
+            # log p(z_i | c) prior[c] up to a factor for each sample
+            joint = np.stack([-np.logaddexp(0, odds[k]), -np.logaddexp(0, -odds[k])], axis=1)
+            yield _Rows(joint, rows[k::few])
+        return
+    few = min(num_draws, len(fit.matrices))
     chosen = np.linspace(0, len(fit.matrices) - 1, few).astype(int)
     share = np.diff(np.linspace(0, num_draws, few + 1).astype(int))
-    for k, (place, draws) in enumerate(zip(chosen, share, strict=True)):
+    for place, draws in zip(chosen, share, strict=True):
         at = fit.matrix_draw[place]
         matrices = fit.matrices[place].astype(np.float64)
         log_p = labels_log_likelihood(matrices, *labels.arrays, labels.num_samples)
         log_p = known_classes(log_p, data.gold)
-        if said.scored:
-            odds = log_odds(log_p, fit.prior[at])
-            rows = _rows(odds, said, int(draws), stream(key, "rows given rates", k))
-        else:
-            rows = np.repeat(check.present(fit.classifier, "the classifier")[at][None], draws, axis=0)
+        rows = np.repeat(check.present(fit.classifier, "the classifier")[at][None], draws, axis=0)
         yield _Rows(log_p + log(fit.prior[at])[None, :], rows)
 
 

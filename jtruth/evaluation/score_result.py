@@ -89,6 +89,12 @@ class ScoreEvaluation(NamedTuple):
         above = np.full(self.curves.num_thresholds - 1 - self.edges.size, np.inf)
         return np.concatenate([above, self.edges[::-1], [-np.inf]])
 
+    @property
+    def auc_of_scores(self) -> tuple[float, float]:
+        """Interval of the area of the scores themselves: that of the bins, widened by what bins can hide."""
+        low, high, _ = self.auc.interval(self.level)
+        return max(low - self.hidden, 0.0), min(high + self.hidden, 1.0)
+
     def partial_auc(self, most: Number) -> Estimate:
         """Mean recall over the false-alarm rates up to `most`, see `Curves.partial_auc`."""
         return self.curves.law(lambda c: c.partial_auc(most))
@@ -170,6 +176,7 @@ class ScoreEvaluation(NamedTuple):
             "num_bins": self.edges.size + 1,
             "num_gold": self.num_gold,
             "hidden_by_bins": self.hidden,
+            "auc_of_scores": dict(zip(("low", "high"), self.auc_of_scores, strict=True)),
             "thresholds": [one.to_dict(self.level) for one in self.asked],
             "curves": {
                 name: {k: [None if np.isnan(v) else float(v) for v in values] for k, values in rows.items()}
@@ -188,12 +195,14 @@ class ScoreEvaluation(NamedTuple):
 
     def __str__(self) -> str:
         auc, average = (interval_text(law, self.level) for law in (self.auc, self.average_precision))
+        ends = self.auc_of_scores
         lines = [
             f"area under the ROC curve {auc}; {self.truth}",
             f"average precision {average}",
             *(one.sentence(self.level) for one in self.asked),
             f"positive: {self.positive}; {kind_text(self)}; "
-            f"{self.edges.size + 1} bins of scores, which hide at most {self.hidden:.3f} of the area",
+            f"{self.edges.size + 1} bins of scores, which hide at most {self.hidden:.3f} of the area: "
+            f"that of the scores themselves is in [{ends[0]:.3f}, {ends[1]:.3f}]",
             f"assumed: {self.assumption}",
         ]
         for view in self.assumptions:

@@ -1,6 +1,6 @@
 """Draws of the count table of score bins under the one assumption that is made.
 
-Two classes: exact, with the smooth prior of `jtruth.testing.binary.tree`, given error rates or draws of them.
+Two classes: the walk of `jtruth.testing.binary.walk` over the bins, given error rates or draws of them.
 More classes: `count_posterior`, or `fit_joint` with the bins as predictions, and rows of bins that are
 Dirichlet(2/bins), two samples a row; few bins are better there.
 """
@@ -14,19 +14,25 @@ from jtruth._random import Key, stream
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions.registry import INDEPENDENT, Progress
 from jtruth.evaluation.score_ranges import score_members
-from jtruth.learning.joint.posterior import fit_joint
+from jtruth.labels import Labels
+from jtruth.learning.joint.posterior import JointPosterior, fit_joint
 from jtruth.tables.curves import against_rest, curves
 from jtruth.tables.posterior import thinned
 from jtruth.testing.binary.chain import symbol_chain
-from jtruth.testing.binary.tree import symbol_tree
+from jtruth.testing.binary.walk import WalkDraws, symbol_walk
 from jtruth.testing.multiclass.count_draws import count_posterior
 
-_DRAWS, _RATE_DRAWS, _COARSE = 4000, 50, 4
+_DRAWS, _WALKS, _RATE_DRAWS, _COARSE = 4000, 2000, 50, 4
+_RATES_AT_ONCE = 20_000_000  # numbers in the array of all samples' log-odds by drawn error rates
 _MOST_BINS = 200
 _PURE, _MOVED = 0.1, 1 / 3  # the other prior, Dirichlet(.1) over bins; of the interval's width
 PRIOR_DRIVEN = (
     "the area is prior-driven: {:.3f} [{:.3f}, {:.3f}] if neighbouring scores are alike, as assumed, but "
     "{:.3f} [{:.3f}, {:.3f}] if bins may be pure; labels do not decide, more labels a sample or gold do"
+)
+AGAINST_PRIOR = (
+    "the share of positives that labels speak for is far from the class prior: one of error rates and "
+    "prior is wrong"
 )
 Tables = Int[np.ndarray, "draws classes bins"]
 
@@ -108,9 +114,18 @@ def _exact(
     """Draws given log-likelihood and prior."""
     model, number = check.present(data.model, "the noise model"), max(int(coded.max()) + 1, 2)
     odds = log_odds(model.log_likelihood, model.prior)
-    tables = np.asarray(symbol_tree(odds, coded, number).tables(stream(key, "score tables"), _DRAWS).counts)
-    pure = symbol_chain(odds, coded, number, _PURE).tables(stream(key, "another prior"), _DRAWS // 4)
-    return tables, prior_driven(tables, np.asarray(pure.counts), data.positive)
+    found = symbol_walk(odds, coded, number, float(model.prior[1]), stream(key, "score tables"), _WALKS)
+    pure = symbol_chain(odds, coded, number, _PURE).tables(stream(key, "another prior"), _WALKS // 2)
+    return _walked(found, np.asarray(pure.counts), data.positive)
+
+
+def _walked(
+    found: WalkDraws, others: Int[np.ndarray, "others classes bins"], positive: int
+) -> tuple[Tables, tuple[str, ...]]:
+    """Tables, and what the priors of class and bins do that labels do not."""
+    tables = np.asarray(found.tables().counts)
+    against = () if found.tempered == 1 else (AGAINST_PRIOR,)
+    return tables, (*against, *prior_driven(tables, others, positive))
 
 
 def prior_driven(
@@ -143,11 +158,27 @@ def _learned(
     )
     if not fit.usable:
         raise ValueError(fit.warnings[0])
-    chosen = np.linspace(0, len(fit.matrices) - 1, _RATE_DRAWS).astype(int)
-    parts = []
-    for number, k in enumerate(chosen):
+    number = max(int(coded.max()) + 1, 2)
+    odds, prior = odds_given_rates(fit, labels, data.gold, _RATE_DRAWS)
+    each = _WALKS // len(odds)
+    found = symbol_walk(odds, coded, number, prior, stream(key, "tables given rates"), each * len(odds))
+    some = range(0, len(odds), 5)
+    pure = [
+        symbol_chain(odds[k], coded, number, _PURE).tables(stream(key, "another prior given rates", k), each)
+        for k in some
+    ]
+    tables, doubts = _walked(found, np.concatenate([one.counts for one in pure]), data.positive)
+    return tables, (*fit.warnings, *doubts)
+
+
+def odds_given_rates(
+    fit: JointPosterior, labels: Labels, gold: Int[np.ndarray, " samples"], number: int
+) -> tuple[Float[np.ndarray, "rates samples"], Float[np.ndarray, " rates"]]:
+    """Log-odds of all samples and class priors for some drawn error rates, `number` at most."""
+    few = min(number, max(_RATES_AT_ONCE // labels.num_samples, 8), len(fit.matrices))
+    chosen = np.linspace(0, len(fit.matrices) - 1, few).astype(int)
+    rows = []
+    for k in chosen:
         log_p = labels_log_likelihood(fit.matrices[k].astype(np.float64), *labels.arrays, labels.num_samples)
-        odds = log_odds(known_classes(log_p, data.gold), fit.prior[fit.matrix_draw[k]])
-        tree = symbol_tree(odds, coded, max(int(coded.max()) + 1, 2))
-        parts.append(tree.tables(stream(key, "tables given rates", number), _DRAWS // _RATE_DRAWS).counts)
-    return np.concatenate(parts), fit.warnings
+        rows.append(log_odds(known_classes(log_p, gold), fit.prior[fit.matrix_draw[k]]))
+    return np.stack(rows), np.array([fit.prior[fit.matrix_draw[k]][1] for k in chosen])

@@ -111,3 +111,32 @@ def test_strata_of_a_table(run, asked):
 def test_commands_that_do_not_use_the_chances_say_so(run, asked):
     code, out, err = run("prevalence", asked / "labels.csv", "--gold", asked / "answers.csv")
     assert code == 0 and "column 'inclusion' of the gold has no say in this answer" in out, err
+
+
+def test_strata_of_prediction_and_margin(run, asked):
+    """The file that --stratified writes is gold once its first rows are filled in, as in Python."""
+    source = ("ask", asked / "labels.csv", "--predictions", asked / "predictions.csv", "--truth")
+    code, out, err = run(*source, "--num", 20, "--stratified", "--metric", "kappa", "--out", asked / "s.csv")
+    assert code == 0 and "its column stratum says so" in out, err
+    header, *rows = table(asked / "s.csv")
+    assert header == ["task", "label", "inclusion", "stratum", "asked"] and len(rows) == 60
+    assert [row[4] for row in rows] == ["yes"] * 20 + ["no"] * 40
+    truth = dict(table(asked / "truth.csv")[1:])
+    filled = [[row[0], truth[row[0]] if row[4] == "yes" else "", *row[2:]] for row in rows]
+    write(asked / "filled.csv", [header, *([f'"{v}"' for v in row] for row in filled)])
+    code, _, err = evaluate(run, asked, asked / "filled.csv", "--json", asked / "s.json")
+    assert code == 0, err
+    found = json.loads((asked / "s.json").read_text())
+    assert found["num_gold"] == 20 and not any("random sample" in w for w in found["warnings"])
+    labels = read_labels(asked / "labels.csv")
+    gold = read_gold_sample(asked / "filled.csv", labels)
+    for h in np.unique(gold.strata):
+        own = gold.strata == h
+        np.testing.assert_allclose(gold.inclusion[own], (gold.classes[own] >= 0).mean(), atol=1e-12)
+    for more in (("--gold", asked / "answers.csv"), ("--inclusion", asked / "i.csv")):
+        code, _, err = run(*source, "--num", 20, "--stratified", *more)
+        assert code == 2 and f"leave {more[0]} out" in err
+    code, _, err = run(*source[:-1], "--stratified")
+    assert code == 2 and "say --truth too" in err
+    code, _, err = run(*source, "--num", 2, "--stratified")
+    assert code == 2 and "num must be 6 to 60" in err

@@ -24,6 +24,12 @@ OBSERVERS = """
 . 3 3 3 2 3 4 2 2 5 1 .
 1 2 3 3 2 4 4 1 2 5 1 .
 """
+# Krippendorff (2004), Content Analysis, ch. 11, as it is mostly cited: 3 coders, 15 units.
+CODERS = """
+. . . . . 3 4 1 2 1 1 3 3 . 3
+1 . 2 1 3 3 4 3 . . . . . . .
+. . 2 1 3 4 4 . 2 1 1 3 3 . 4
+"""
 # Fleiss (1971), Table 1 as it is mostly cited: 14 raters, 10 subjects, 5 categories.
 FLEISS = """
 0 0 0 0 14
@@ -53,6 +59,18 @@ def votes_of(ratings, classes):
 def observers():
     ratings = np.where(table(OBSERVERS) > 0, table(OBSERVERS) - 1, -1).T
     return votes_of(ratings, 5)
+
+
+@pytest.fixture(scope="module")
+def coders():
+    ratings = np.where(table(CODERS) > 0, table(CODERS) - 1, -1).T
+    return votes_of(ratings, 4)
+
+
+def test_krippendorffs_coders(coders):
+    """Values as printed."""
+    for kind, printed in (("nominal", 0.691), ("interval", 0.811)):
+        assert round(krippendorff(coders, kind).point, 3) == printed
 
 
 def test_krippendorffs_table(observers):
@@ -122,8 +140,9 @@ def test_cohen_is_scikit_learns(kind):
 
 
 @pytest.mark.parametrize("kind", ["nominal", "quadratic"])
-def test_by_loops_over_pairs_of_labels(observers, kind):
-    for votes in (observers, table(FLEISS), np.random.default_rng(1).integers(0, 4, (30, 3))):
+def test_by_loops_over_pairs_of_labels(observers, coders, kind):
+    """Every coefficient on the three published tables, by its definition, to 1e-12."""
+    for votes in (observers, coders, table(FLEISS), np.random.default_rng(1).integers(0, 4, (30, 3))):
         classes, w = votes.shape[1], weights(kind, votes.shape[1])
         lists = [np.repeat(np.arange(classes), row) for row in votes]
         pairs = [[w[a, b] for a, b in itertools.permutations(row, 2)] for row in lists if len(row) > 1]
@@ -139,8 +158,9 @@ def test_by_loops_over_pairs_of_labels(observers, kind):
 
 
 @pytest.mark.parametrize("kind", ["nominal", "ordinal", "interval"])
-def test_alpha_by_loops_over_pairs_of_labels(observers, kind):
-    for votes in (observers, np.random.default_rng(2).integers(0, 4, (30, 4))):
+def test_alpha_by_loops_over_pairs_of_labels(observers, coders, kind):
+    """On the three published tables, by its definition, to 1e-10."""
+    for votes in (observers, coders, table(FLEISS), np.random.default_rng(2).integers(0, 4, (30, 4))):
         lists = [np.repeat(np.arange(votes.shape[1]), row) for row in votes if row.sum() > 1]
         every = np.concatenate(lists)
         number = np.bincount(every, minlength=votes.shape[1])

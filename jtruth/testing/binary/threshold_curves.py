@@ -13,14 +13,14 @@ the monotone envelope, which takes the larger detection so far and is therefore 
 same false-alarm rates.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, Int
 
 from jtruth.testing.binary.empirical_bayes import exact_step, iterate, moments, plug_in_step, ratio_step
 
@@ -90,20 +90,17 @@ def curves_at_thresholds(
     kinds, kind = np.unique(x, return_inverse=True)
     thresholds = np.unique(s)[::-1]
     place = np.searchsorted(-thresholds, -s)
-    above = np.zeros((thresholds.size, kinds.size))
-    np.add.at(above, (place, kind), 1.0)
-    above = np.cumsum(above, axis=0)
-    run = _compiled(step, max_steps, tol, alpha)
-    # Kinds of which there are none and rows that are cut off again make shapes that come again.
-    none = _rounded(kinds.size) - kinds.size
-    every, many = np.pad(kinds, (0, none)), np.pad(above, ((0, 0), (0, none)))
     inner_rows = thresholds.size - 1  # the last threshold is an exact end
-    size, parts = min(max(_AT_ONCE // every.size, 1), _rounded(inner_rows)), []
-    for k in range(0, inner_rows, size):
-        rows = np.minimum(np.arange(k, k + size), inner_rows - 1)
-        parts.append([np.asarray(v)[: inner_rows - k] for v in run(every, many[rows], many[-1])])
+    run, every = _compiled(step, max_steps, tol, alpha), np.bincount(kind).astype(np.float64)
+    # Kinds of which there are none and rows that are cut off again make shapes that come again.
+    padding = (0, _rounded(kinds.size) - kinds.size)
+    some, of_all = np.pad(kinds, padding), np.pad(every, padding)
+    size, parts = min(max(_AT_ONCE // some.size, 1), _rounded(inner_rows)), []
+    for first, above in _blocks(place, kind, (inner_rows, kinds.size), size):
+        left = min(size, inner_rows - first)
+        parts.append([np.asarray(v)[:left] for v in run(some, np.pad(above, ((0, 0), padding)), of_all)])
     inner = [np.concatenate(v) for v in zip(*parts, strict=True)] if parts else [np.zeros(0)] * 4
-    share = float((above[-1] / (1 + np.exp(-np.clip(kinds, -700, 700)))).sum() / x.size)
+    share = float((every / (1 + np.exp(-np.clip(kinds, -700, 700)))).sum() / x.size)
     ends = (np.zeros(1), np.ones(1), np.array([np.nan]), np.array([share]), np.ones(1, bool))
     return ThresholdCurves(
         np.concatenate([[np.inf], thresholds]),
@@ -112,6 +109,28 @@ def curves_at_thresholds(
         np.concatenate([ends[2], inner[2], ends[3]]),
         np.concatenate([ends[4], inner[3].astype(bool), ends[4]]),
     )
+
+
+def _blocks(
+    place: Int[np.ndarray, " samples"], kind: Int[np.ndarray, " samples"], shape: tuple[int, int], size: int
+) -> Iterator[tuple[int, Float[np.ndarray, "rows kinds"]]]:
+    """(first row, numbers of each kind at or above the thresholds from there), `size` rows at once.
+
+    The last rows repeat the last one where there are fewer left. Never more than one block is held: with all
+    log-odds and scores distinct the whole array would have samples^2 numbers.
+    """
+    order = np.argsort(place, kind="stable")
+    upto = np.searchsorted(place[order], np.arange(0, shape[0] + size, size))
+    before = np.zeros(shape[1])
+    for number, first in enumerate(range(0, shape[0], size)):
+        rows = order[upto[number] : upto[number + 1]]
+        rows = rows[place[rows] < shape[0]]
+        block = np.zeros((size, shape[1]))
+        np.add.at(block, (place[rows] - first, kind[rows]), 1.0)
+        block[0] += before
+        np.cumsum(block, axis=0, out=block)
+        before = block[-1].copy()
+        yield first, block
 
 
 def _rounded(number: int) -> int:

@@ -6,6 +6,7 @@ import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score, roc_curve
 
 from jtruth.testing import curves_at_thresholds, exact_step, iterate, plug_in_step, ratio_step
+from jtruth.testing.binary import threshold_curves
 
 RNG = np.random.default_rng(0)
 Y = (RNG.random(80) < 0.4).astype(int)
@@ -44,6 +45,32 @@ def test_known_classes_are_scikit_learn():
     np.testing.assert_allclose(found.area_in_order, roc_auc_score(Y, SCORES), atol=1e-7)
     np.testing.assert_allclose(found.area_of_envelope, roc_auc_score(Y, SCORES), atol=1e-7)
     np.testing.assert_allclose(found.average_precision, average_precision_score(Y, SCORES), atol=1e-7)
+
+
+@pytest.mark.parametrize("size", [1, 7, 8, 64])
+def test_blocks_are_rows_of_the_whole_array(size):
+    """Distinct log-odds and scores would make an array of samples^2 numbers: one block is held at a time."""
+    place = np.searchsorted(-np.unique(SCORES)[::-1], -SCORES)
+    kinds, kind = np.unique(ODDS, return_inverse=True)
+    whole = np.zeros((place.max() + 1, kinds.size))
+    np.add.at(whole, (place, kind), 1.0)
+    whole, rows = np.cumsum(whole, axis=0), int(place.max())
+    seen = 0
+    for first, block in threshold_curves._blocks(place, kind, (rows, kinds.size), size):
+        assert block.shape == (size, kinds.size) and first == seen
+        left = min(size, rows - first)
+        np.testing.assert_array_equal(block[:left], whole[first : first + left])
+        np.testing.assert_array_equal(block[left:], np.broadcast_to(block[left - 1], block[left:].shape))
+        seen += left
+    assert seen == rows
+
+
+def test_blocks_change_no_point(monkeypatch):
+    whole = curves_at_thresholds(ODDS, SCORES, step="plug_in")
+    monkeypatch.setattr(threshold_curves, "_AT_ONCE", 8 * 16)
+    parts = curves_at_thresholds(ODDS, SCORES, step="plug_in")
+    for a, b in zip(whole, parts, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-12)
 
 
 def test_one_threshold_and_bad_input(as_installed):

@@ -1,0 +1,136 @@
+"""Gold in strata: which samples to find the truth of, if they are all asked for at once.
+
+Samples are cut by what the classifier says and, inside that, by how sure the labels are (the margin between
+the two likeliest classes). Inside a stratum gold is a simple random sample, so nothing has to be believed
+of the class posterior that laid the strata; how many answers a stratum gets is Neyman's allocation,
+
+    n_h ~ N_h sd_h,     sd_h^2 = mean over the stratum of Var(u_i) + variance of E u_i in it,
+
+with u the metric's linear form (`influences`) and y_i ~ class_posterior[i]: strata that say more of the
+metric get more. A fifth of the answers goes to strata by their sizes, for mistakes that the class posterior
+does not know of, and every stratum gets three (or all of its samples), so that its spread can be seen.
+
+The estimate is PPI++ with these strata (`jtruth.stats.ppi`). Beside `ask_next`, which gives every sample a
+chance of its own: strata fix how much gold falls on each kind of sample, and leave nothing of that to chance.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from jtruth._random import host_rng
+from jtruth.asking.gold import influences
+
+_EVEN, _LEAST = 0.2, 3  # share of the answers that goes by size, and the fewest of a stratum
+_ANSWERS = 8  # of a stratum on average, at least: so many decide how finely margins are cut
+_MOST_CUTS = 3
+
+
+class StratifiedRequest(NamedTuple):
+    """Samples to ask for, all of them, and the strata in which they are a random sample."""
+
+    samples: Int[np.ndarray, " asked"]
+    strata: Int[np.ndarray, " samples"]
+    inclusion: Float[np.ndarray, " samples"]  # share of its stratum that is asked for
+    names: tuple[str, ...]  # what each stratum is
+
+
+def ask_strata(
+    y_pred: Int[np.ndarray, " samples"],
+    class_posterior: Float[np.ndarray, "samples classes"],
+    num: int,
+    *,
+    key: Any,
+    classes: Sequence[str],
+    positive: int = 1,
+    metric: str = "accuracy",
+) -> StratifiedRequest:
+    """Choose samples to get gold for, at random inside strata of prediction and margin.
+
+    Args:
+        y_pred, class_posterior: as in `ask_next`; no gold has been asked for before.
+        num: how many samples.
+        key: JAX random key; the choice is a random one.
+        classes, positive, metric: see `jtruth.tables.metrics.named_metric`; any metric of the registry.
+
+    Returns:
+        `StratifiedRequest`. Ask for all of `samples`, and hand `strata` over with the gold.
+
+    Raises:
+        ValueError: fewer answers than three for each predicted class, or more than there are samples.
+
+    Widths against simple random gold are in `benchmarks/asked_gold.py`.
+
+    >>> p = np.random.default_rng(0).dirichlet([1, 1], 200)
+    >>> asked = ask_strata(p.argmax(axis=1), p, 30, key=0, classes=("no", "yes"))
+    >>> asked.samples.size, asked.names[0]
+    (30, 'no predicted, labels unsure')
+    """
+    size = y_pred.size
+    least = int(np.minimum(np.bincount(y_pred), _LEAST).sum())
+    if num < least or num > size:
+        raise ValueError(
+            f"num must be {least} to {size}: {_LEAST} answers for each predicted class, and no more than "
+            f"there are samples; got {num}"
+        )
+    means, variances = influences(y_pred, class_posterior, classes, positive, metric)
+    strata, names = _cut(y_pred, class_posterior, num, classes)
+    sizes = np.bincount(strata)
+    inside = [strata == h for h in range(sizes.size)]
+    spread = np.array([np.sqrt(variances[own].mean() + means[own].var()) for own in inside])
+    numbers = _allocated(sizes, spread, num)
+    rng = host_rng(key, "ask in strata")
+    chosen = [rng.permutation(np.flatnonzero(own))[:n] for own, n in zip(inside, numbers, strict=True)]
+    return StratifiedRequest(np.concatenate(chosen), strata, (numbers / sizes)[strata], names)
+
+
+def _cut(
+    y_pred: np.ndarray, class_posterior: np.ndarray, num: int, classes: Sequence[str]
+) -> tuple[Int[np.ndarray, " samples"], tuple[str, ...]]:
+    """Strata of about equal sizes by margin, for every predicted class; equal margins stay together."""
+    ordered = np.sort(class_posterior, axis=1)
+    margin = ordered[:, -1] - ordered[:, -2]
+    said = np.unique(y_pred)
+    cuts = int(np.clip(num // (_ANSWERS * said.size), 1, _MOST_CUTS))
+    words = {1: ("",), 2: (", labels unsure", ", labels sure"),
+             3: (", labels unsure", ", labels less sure", ", labels sure")}[cuts]  # fmt: skip
+    strata, names = np.empty(y_pred.size, np.int64), []
+    for u in said:
+        rows = np.flatnonzero(y_pred == u)
+        ends = np.quantile(margin[rows], np.arange(1, cuts) / cuts, method="higher")
+        part = np.searchsorted(ends, margin[rows], side="left")
+        part = _joined(part)
+        for k in np.unique(part):
+            strata[rows[part == k]] = len(names)
+            names.append(f"{classes[u]} predicted{words[k]}")
+    return strata, tuple(names)
+
+
+def _joined(part: Int[np.ndarray, " samples"]) -> Int[np.ndarray, " samples"]:
+    """Parts with too few samples to show a spread go to their nearest neighbour, as long as there is one."""
+    counts = np.bincount(part)
+    few, others = np.flatnonzero((counts > 0) & (counts < _LEAST)), np.flatnonzero(counts)
+    if not few.size or others.size == 1:
+        return part
+    others = others[others != few[0]]
+    return _joined(np.where(part == few[0], others[np.abs(others - few[0]).argmin()], part))
+
+
+def _allocated(sizes: np.ndarray, spread: np.ndarray, num: int) -> Int[np.ndarray, " strata"]:
+    """How many of each stratum: Neyman's, at least three (or all), at most all; they sum to `num`."""
+    least = np.minimum(_LEAST, sizes)
+    weight = sizes * spread
+    weight = weight / weight.sum() if weight.sum() > 0 else sizes / sizes.sum()
+    want = num * (_EVEN * sizes / sizes.sum() + (1 - _EVEN) * weight)
+    low, high = 0.0, 2.0 * float((sizes / want).max())
+    for _ in range(100):  # clipped shares grow with the scale: bisection
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if np.clip(middle * want, least, sizes).sum() < num else (low, middle)
+    real = np.clip(high * want, least, sizes)
+    found = np.floor(real + 1e-9).astype(np.int64)
+    rest = np.argsort(found - real, kind="stable")  # the largest remainders get what is left
+    for h in [h for h in rest if found[h] < sizes[h]][: num - int(found.sum())]:
+        found[h] += 1
+    return found

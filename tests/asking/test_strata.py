@@ -1,0 +1,98 @@
+"""Gold in strata: the design is what it says, its estimate is unbiased, and it is narrower than chance."""
+
+import numpy as np
+import pytest
+
+from jtruth.asking import ask_strata
+from jtruth.asking.gold import influences
+from jtruth.asking.strata import _allocated
+from jtruth.evaluation.gold.pooled import ppi_metric
+from jtruth.stats.ppi import gold_sample
+from jtruth.tables.metrics import METRICS, expected_table, named_metric
+
+CLASSES = ("no", "yes")
+
+
+def simulated(seed, size=400, share=0.3):
+    """(classes, predictions, class posteriors that know of hard samples)."""
+    rng = np.random.default_rng(seed)
+    y, hard = (rng.random(size) < share).astype(int), rng.random(size) < 0.3
+    right = np.where(hard, 0.65, 0.95)
+    guess = np.where(rng.random(size) < right, y, 1 - y)
+    p = np.where(np.eye(2)[guess] == 1, right[:, None], 1 - right[:, None])
+    return y, np.where(rng.random(size) < np.where(hard, 0.7, 0.93), y, 1 - y), p
+
+
+def test_strata_are_predictions_and_margins_and_numbers_are_neymans():
+    _, y_pred, p = simulated(0)
+    asked = ask_strata(y_pred, p, 48, key=1, classes=CLASSES)
+    assert asked.samples.size == np.unique(asked.samples).size == 48
+    assert set(asked.names) <= {f"{c} predicted, labels {s}" for c in CLASSES
+                                for s in ("unsure", "less sure", "sure")}  # fmt: skip
+    numbers, sizes = (np.bincount(v, minlength=len(asked.names)) for v in (
+        asked.strata[asked.samples], asked.strata))  # fmt: skip
+    np.testing.assert_allclose(asked.inclusion, (numbers / sizes)[asked.strata])
+    assert (numbers >= 3).all()
+    margin = np.abs(p[:, 1] - p[:, 0])
+    for h, name in enumerate(asked.names):
+        own = asked.strata == h
+        assert (y_pred[own] == (name.startswith("yes"))).all()
+        if name.endswith("unsure"):
+            pair = asked.names.index(name.replace("unsure", "sure"))
+            assert margin[own].max() <= margin[asked.strata == pair].min()
+    again = ask_strata(y_pred, p, 48, key=1, classes=CLASSES)
+    np.testing.assert_array_equal(asked.samples, again.samples)
+
+
+@pytest.mark.parametrize("num", [9, 30, 60])
+def test_allocation_by_trying_all_that_are_near(num):
+    """Neyman's numbers make the variance of a stratified mean smallest; a fifth by size, three at least."""
+    sizes, spread = np.array([100, 40, 20]), np.array([0.1, 0.5, 0.4])
+    found = _allocated(sizes, spread, num)
+    assert found.sum() == num and (found >= 3).all() and (found <= sizes).all()
+    weight = 0.2 * sizes / sizes.sum() + 0.8 * sizes * spread / (sizes * spread).sum()
+    if (num * weight > 4).all() and (num * weight < sizes).all():
+        assert np.abs(found - num * weight).max() < 1
+    assert _allocated(np.array([3, 2]), np.zeros(2), 5).tolist() == [3, 2]
+
+
+def test_every_metric_of_the_registry_can_be_asked_for():
+    """The linear form is the derivative of the metric by moving one sample to the other class."""
+    _, y_pred, p = simulated(1)
+    table = expected_table(p, y_pred, 2)
+    for name in METRICS:
+        asked = ask_strata(y_pred, p, 30, key=0, classes=CLASSES, metric=name)
+        assert asked.samples.size == 30
+        means, variances = influences(y_pred, p, CLASSES, 1, name)
+        metric, u, step = named_metric(name, CLASSES), int(y_pred[0]), 1e-4
+        moved = table.copy()
+        moved[:, u] += step * np.array([-1.0, 1.0])
+        slope = float(metric.of_table(moved) - metric.of_table(table)) / step
+        assert variances[0] == pytest.approx(p[0, 0] * p[0, 1] * slope**2, rel=2e-3, abs=1e-12), name
+        assert np.isfinite(means).all()
+
+
+def test_covers_and_is_narrower_than_random_gold():
+    """150 sets, 40 gold: 125 or fewer held at .95 have probability 4e-8; the widths' order has no chance."""
+    held, wide = np.zeros(2), np.zeros(2)
+    for seed in range(150):
+        y, y_pred, p = simulated([3, seed])
+        true = float(named_metric("recall").of_table(expected_table(np.eye(2)[y], y_pred, 2)))
+        rng, strata = np.random.default_rng(seed), ask_strata(
+            y_pred, p, 40, key=seed, classes=CLASSES, metric="recall")  # fmt: skip
+        for k, (rows, laid) in enumerate(((rng.choice(400, 40, replace=False), None),
+                                          (strata.samples, strata.strata))):  # fmt: skip
+            chosen = np.isin(np.arange(400), rows)
+            found = ppi_metric("recall", y_pred, p, np.where(chosen, y, -1),
+                               sample=gold_sample(chosen, strata=laid))  # fmt: skip
+            low, high, _ = found.law.equal_tails(0.95)
+            held[k] += low <= true <= high
+            wide[k] += high - low
+    assert held[1] > 125 and wide[1] < 0.95 * wide[0]
+
+
+@pytest.mark.parametrize(("num", "message"), [(5, "num must be 6 to 400"), (401, "got 401")])
+def test_refused(as_installed, num, message):
+    _, y_pred, p = simulated(2)
+    with pytest.raises(ValueError, match=message):
+        ask_strata(y_pred, p, num, key=0, classes=CLASSES)
