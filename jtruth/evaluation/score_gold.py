@@ -21,7 +21,7 @@ from jaxtyping import Float, Int
 from jtruth._random import Key
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions.registry import Progress
-from jtruth.evaluation.gold.answer import labels_posterior, without_gold
+from jtruth.evaluation.gold.answer import NO_MODEL, labels_posterior, without_gold
 from jtruth.evaluation.gold.pooled import RANDOM_GOLD, GoldPosterior, GoldSampling, judged_samples
 from jtruth.evaluation.score_ranges import DRAWS, score_members
 from jtruth.stats.draws import DrawsEstimate
@@ -84,12 +84,11 @@ def score_pool(
     key: Key,
     progress: Progress | None = None,
 ) -> tuple[GoldCurves, tuple[str, ...]]:
-    """Models of the labels without gold and PPI++, and what is doubtful.
-
-    Raises:
-        ValueError: labels from which no model can learn error rates.
-    """
-    found, asked, doubts = score_members(without_gold(data), coded, lambda e: e.gold, key, progress)
+    """Models of the labels without gold, if there are any, and PPI++; and what is doubtful."""
+    unaided = without_gold(data)
+    found, asked, doubts = score_members(unaided, coded, lambda e: e.gold, key, progress, needed=False)
+    if not found:
+        doubts = [NO_MODEL.format(doubts[0])]
     judged = judged_samples(coded, labels_posterior(found, asked.own_labels()), data.gold, sampling)
     judged = judged._replace(num_symbols=asked.num_symbols)
     models = {one.name: thinned([one.posterior], DRAWS) for one in found}

@@ -78,11 +78,15 @@ def score_members(
     wanted: Callable[[Entry], bool],
     key: Key,
     progress: Progress | None = None,
+    needed: bool = True,
 ) -> tuple[list[ranges.Member], inputs.Inputs, list[str]]:
     """Fits of the wanted assumptions with the bins as symbols, the input they saw, and what is doubtful.
 
+    Where no model can learn error rates and they are not `needed` there is no fit, and the first doubt says
+    why.
+
     Raises:
-        ValueError: labels from which no model can learn error rates.
+        ValueError: labels from which no model can learn error rates that are needed.
     """
     classes = len(data.classes)
     number = max(int(coded.max()) + 1, classes + 1)  # never as many as classes: bins are no classes
@@ -92,7 +96,9 @@ def score_members(
     found, doubts = ranges.members(some, asked, key, progress=progress)
     if not any(one.fit is not None for one in found):
         why = next(iter(doubts), "no model can be fitted to these labels")
-        raise ValueError(f"error rates cannot be learned, so scores cannot be judged: {why}")
+        if needed:
+            raise ValueError(f"error rates cannot be learned, so scores cannot be judged: {why}")
+        return [], asked, [why]
     return found, asked, doubts
 
 

@@ -22,7 +22,7 @@ from jtruth._random import Key, host_rng, stream
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.registry import GROUPS, INDEPENDENT, UNKNOWN, Progress, entries
-from jtruth.evaluation.gold.answer import labels_posterior, without_gold
+from jtruth.evaluation.gold.answer import NO_MODEL, labels_posterior, without_gold
 from jtruth.evaluation.gold.pooled import RANDOM_GOLD, GoldPosterior, GoldSampling, judged_samples
 from jtruth.tables.pairs import Tuples, tuples
 from jtruth.tables.posterior import TableDraws, TablePosterior, thinned
@@ -82,7 +82,9 @@ def held_of(
     found, doubts = ranges.members(some, unaided, key, progress=progress)
     if not any(one.fit is not None for one in found):
         why = next((text for text in doubts), "no model can be fitted to these labels")
-        raise ValueError(f"error rates cannot be learned, so nothing can be compared: {why}")
+        if not (nobody and data.num_gold):
+            raise ValueError(f"error rates cannot be learned, so nothing can be compared: {why}")
+        found, doubts = [], [NO_MODEL.format(why)]
     if not nobody:
         pooled = thinned([one.posterior for one in found])
         return [Held(str(assume), GROUPS[str(assume)], pooled)], doubts

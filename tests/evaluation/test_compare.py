@@ -5,7 +5,7 @@ import itertools
 import jax
 import numpy as np
 import pytest
-from sklearn.metrics import cohen_kappa_score, f1_score, precision_score, recall_score
+from sklearn.metrics import cohen_kappa_score, f1_score, precision_score, recall_score, roc_auc_score
 
 import jtruth as jt
 from jtruth.evaluation import inputs
@@ -187,6 +187,22 @@ def test_nobody_vouches(learned):
     assert "by assumption" in str(open_)
 
 
+def test_gold_answers_where_labels_alone_determine_nothing():
+    """One label a sample: PPI++ by vote shares, and no model; the truth is held. The key is fixed."""
+    y, said, labels = rivals(6, size=200, labelers=1)
+    two, gold = {name: said[name] for name in "ac"}, np.where(np.arange(200) < 60, y, -1)
+    found = jt.compare_classifiers(two, labels, gold=gold)
+    low, high, _ = found.differences["a", "c"].interval(0.95)
+    assert low < (two["a"] == y).mean() - (two["c"] == y).mean() < high < low + 0.4
+    assert found.interval_kind == "pooled interval"
+    assert any("labels alone determine nothing" in text for text in found.warnings)
+    score = two["a"] + 0.5 * two["c"]
+    area = jt.evaluate_scores(score, labels, gold=gold)
+    low, high, _ = area.auc.interval(0.95)
+    assert low < roc_auc_score(y, score) < high < low + 0.3
+    assert any("labels alone determine nothing" in text for text in area.warnings)
+
+
 def test_three_classes():
     """Known classes give the table itself; a poor third classifier is found by Gibbs sampling."""
     rng = np.random.default_rng(7)
@@ -212,6 +228,8 @@ def test_three_classes():
         ({"margin": 1.0}, "margin is 1"),
         ({"margin": -0.1}, "margin is -0.1"),
         ({"at_least": 1.5}, r"at_least is 1.5; accuracy lies in \[0, 1\]"),
+        ({"metric": "kappa", "at_least": -1.5}, r"at_least is -1.5; kappa lies in \[-1, 1\]"),
+        ({"metric": "mcc", "margin": 2.0}, r"give 0 or more and less than 2"),
         ({"assume": "luck"}, "assume"),
         ({"labels": jt.Labels.from_matrix(np.array([[0], [1], [1], [0]]), 2)}, "nothing can be compared"),
     ],
