@@ -13,7 +13,7 @@ mode, and chains cannot stick in others.
 
 The prior of the rows matters where classes are many: see `jtruth.sampling.alike`, the default for three
 classes and more. With two classes nothing has to be sampled step by step: whatever the symbols, the draws are
-independent ones of the exact chain (`jtruth.testing.binary.chain`), up to 50 000 samples.
+independent ones of the exact chain (`jtruth.testing.binary.chain`), up to 20 000 samples.
 """
 
 from typing import Any
@@ -39,7 +39,6 @@ _SMALLEST_ALPHA = 1e-2  # below, single probabilities underflow
 _MANY_CELLS = 1000  # of a table, from which draws are thinned to the effort's `max_bytes`
 # Tables forget where they were in a few sweeps, and EM starts them at the only mode.
 EFFORT = Effort(burn_in=50, min_sweeps=2000)
-_CHAIN_DRAWS, _CHAIN_SAMPLES = 8000, 50_000  # of two classes; the chain's time grows with samples squared
 _CHAIN_DRAWS, _CHAIN_SAMPLES = 4000, 20_000  # of two classes; the chain's time grows with samples squared
 _EXACT = 2**24  # counts below are exact in float32, which thinned draws are kept in
 
