@@ -1,6 +1,6 @@
 """Thirty true classes of 400: at random, by chances (`ask_next`) or in strata (`ask_strata`)?
 
-Run: python benchmarks/asked_gold.py [SETS, 600]
+Run: python benchmarks/asked_gold.py [SETS, 200]
 
 Sets of 400 samples, three labelers, share of positives .3 or .1. A sample is hard with probability .3;
 labelers are wrong in .12 of the easy ones and .35 of the hard ones, the classifier in .08 and .3. The class
@@ -54,7 +54,7 @@ def true_value(metric, y, y_pred):
 
 def main():
     """Simulate and judge."""
-    sets = int(sys.argv[1]) if len(sys.argv) > 1 else 600
+    sets = int(sys.argv[1]) if len(sys.argv) > 1 else 200
     for share in SHARES:
         for num in SIZES:
             for metric in METRICS:

@@ -28,7 +28,7 @@ other draws, so with errors as large), in our standard errors.
     |estimated - actual|, MMSE, by the public `curves_at_thresholds`, the first 10 draws only (2 minutes, 2
     x86 cores under load, float32): .062 .017 .012 .009, standard errors .013 .004 .003 .003; known .06 .025
     .014 .012. The 95 % interval of `evaluate_scores` held the area of the bins in 10, 10, 10 and 9 of the 10,
-    with mean widths .274 .100 .062 .042.
+    with mean widths .274 .100 .062 .042 (with the prior of score bins before the walk; not run again since).
     ML: standard errors from the known means [-1.2 -0.4 -0.8 -0.3]
     MMSE: standard errors from the known means [-1.6 -1.3 -0.7 -0.6]
     label estimation: standard errors from the known means [-1.8 -2.1 -0.2 -0. ]

@@ -1,8 +1,9 @@
 """Gold in strata: which samples to find the truth of, if they are all asked for at once.
 
-Samples are cut by what the classifier says and, inside that, by how sure the labels are (the margin between
-the two likeliest classes). Inside a stratum gold is a simple random sample, so nothing has to be believed
-of the class posterior that laid the strata; how many answers a stratum gets is Neyman's allocation,
+Samples are cut by what the classifier says and, inside that, by the margin by which labels speak for it (the
+class posterior of what is predicted less that of the likeliest other class). Inside a stratum gold is a
+simple random sample, so nothing has to be believed of the class posterior that laid the strata; how many
+answers a stratum gets is Neyman's allocation,
 
     n_h ~ N_h sd_h,     sd_h^2 = mean over the stratum of Var(u_i) + variance of E u_i in it,
 
@@ -24,8 +25,13 @@ from jtruth._random import host_rng
 from jtruth.asking.gold import influences
 
 _EVEN, _LEAST = 0.2, 3  # share of the answers that goes by size, and the fewest of a stratum
-_ANSWERS = 8  # of a stratum on average, at least: so many decide how finely margins are cut
+_ANSWERS = 6  # of a stratum on average, at least: so many decide how finely margins are cut
 _MOST_CUTS = 3
+_WORDS = {  # by the number of parts of a predicted class
+    1: ("",),
+    2: (", labels less for it", ", labels more for it"),
+    3: (", labels least for it", ", labels less for it", ", labels most for it"),
+}
 
 
 class StratifiedRequest(NamedTuple):
@@ -66,7 +72,7 @@ def ask_strata(
     >>> p = np.random.default_rng(0).dirichlet([1, 1], 200)
     >>> asked = ask_strata(p.argmax(axis=1), p, 30, key=0, classes=("no", "yes"))
     >>> asked.samples.size, asked.names[0]
-    (30, 'no predicted, labels unsure')
+    (30, 'no predicted, labels less for it')
     """
     size = y_pred.size
     least = int(np.minimum(np.bincount(y_pred), _LEAST).sum())
@@ -90,22 +96,30 @@ def _cut(
     y_pred: np.ndarray, class_posterior: np.ndarray, num: int, classes: Sequence[str]
 ) -> tuple[Int[np.ndarray, " samples"], tuple[str, ...]]:
     """Strata of about equal sizes by margin, for every predicted class; equal margins stay together."""
-    ordered = np.sort(class_posterior, axis=1)
-    margin = ordered[:, -1] - ordered[:, -2]
+    each, others = np.arange(y_pred.size), class_posterior.copy()
+    others[each, y_pred] = -1.0
+    margin = class_posterior[each, y_pred] - others.max(axis=1)
     said = np.unique(y_pred)
     cuts = int(np.clip(num // (_ANSWERS * said.size), 1, _MOST_CUTS))
-    words = {1: ("",), 2: (", labels unsure", ", labels sure"),
-             3: (", labels unsure", ", labels less sure", ", labels sure")}[cuts]  # fmt: skip
     strata, names = np.empty(y_pred.size, np.int64), []
     for u in said:
         rows = np.flatnonzero(y_pred == u)
-        ends = np.quantile(margin[rows], np.arange(1, cuts) / cuts, method="higher")
-        part = np.searchsorted(ends, margin[rows], side="left")
-        part = _joined(part)
-        for k in np.unique(part):
+        part = _joined(np.searchsorted(_edges(margin[rows], cuts), margin[rows], side="right"))
+        found = np.unique(part)
+        for place, k in enumerate(found):
             strata[rows[part == k]] = len(names)
-            names.append(f"{classes[u]} predicted{words[k]}")
+            names.append(f"{classes[u]} predicted{_WORDS[found.size][place]}")
     return strata, tuple(names)
+
+
+def _edges(margin: Float[np.ndarray, " samples"], cuts: int) -> Float[np.ndarray, " inner_edges"]:
+    """Margins at which the next part begins, as near to equal parts as equal margins allow."""
+    distinct, counts = np.unique(margin, return_counts=True)
+    if distinct.size == 1:
+        return distinct[:0]
+    below = np.cumsum(counts)[:-1] / margin.size  # share of the samples below distinct[1], [2], ...
+    wanted = np.arange(1, cuts) / cuts
+    return np.unique(distinct[1:][np.abs(below[None, :] - wanted[:, None]).argmin(axis=1)])
 
 
 def _joined(part: Int[np.ndarray, " samples"]) -> Int[np.ndarray, " samples"]:

@@ -187,6 +187,7 @@ def test_nobody_vouches(learned):
     assert "by assumption" in str(open_)
 
 
+@pytest.mark.usefixtures("few_sweeps")
 def test_gold_answers_where_labels_alone_determine_nothing():
     """One label a sample: PPI++ by vote shares, and no model; the truth is held. The key is fixed."""
     y, said, labels = rivals(6, size=200, labelers=1)

@@ -134,6 +134,14 @@ def test_prior_driven_areas_say_so():
         assert found in said
 
 
+def test_a_class_prior_that_labels_contradict_is_said():
+    _, score, labels = scored(0, labelers=5, error=0.1)
+    known = {"noise": jt.noise.Symmetric(0.1, 2), "bins": 10}
+    far = jt.evaluate_scores(score, labels, prior=[0.98, 0.02], **known)
+    near = jt.evaluate_scores(score, labels, prior=[0.6, 0.4], **known)
+    assert "far from the class prior" in str(far) and not near.warnings
+
+
 @pytest.mark.usefixtures("few_sweeps")
 def test_gold_pools():
     """Models and PPI++: narrower than the range, and the decision's numbers are asked in the same way."""

@@ -121,8 +121,8 @@ def symbol_walk(
     taken = [np.take_along_axis(at, kept, axis=1) for at in place]
     counts = np.stack([_positives(one, at, share, rng) for one, at in zip(held, taken, strict=True)], axis=2)
     chosen = np.take_along_axis(shares, kept[:, :, None], axis=1)
-    flat = (np.swapaxes(part, 0, 1).reshape(n, num_bins) for part in (chosen, counts))
-    return WalkDraws(sizes, *flat, tempered=power)
+    chosen, counts = (np.swapaxes(part, 0, 1).reshape(n, num_bins) for part in (chosen, counts))
+    return WalkDraws(sizes, chosen, counts, power)
 
 
 def _bin(x: list[np.ndarray], prior: np.ndarray, cells: int) -> _Bin:
