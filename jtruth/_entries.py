@@ -49,6 +49,12 @@ class Entries:
         shape = (self.num_samples, self.num_classes)
         return np.bincount(sample * shape[1] + label, minlength=shape[0] * shape[1]).reshape(shape)
 
+    def counts_by_labeler(self) -> Int[np.ndarray, "labelers classes"]:
+        """How often each labeler gave each class."""
+        _, labeler, label = self.entries()
+        shape = (self.num_labelers, self.num_classes)
+        return np.bincount(labeler * shape[1] + label, minlength=shape[0] * shape[1]).reshape(shape)
+
     def has_labelled(self) -> Bool[np.ndarray, "samples labelers"]:
         """Who has labelled what."""
         found = np.zeros((self.num_samples, self.num_labelers), bool)

@@ -16,7 +16,7 @@ from jtruth._pictures import as_printed, picture
 from jtruth._validation import agreement, quoted
 from jtruth._validation.guess import FileLook, look_at
 from jtruth._validation.terminal import plain
-from jtruth._validation.text import File, read_table
+from jtruth._validation.text import File, Table, read_table
 from jtruth.labels import Labels
 from jtruth.stats.agreement import TITLES, Agreement, overall
 
@@ -152,7 +152,7 @@ def inspect_labels(
 
 
 def inspect_file(
-    path: str | PathLike | File,
+    path: str | PathLike | File | Table,
     *,
     sep: str | None = None,
     task: str = "task",
@@ -162,11 +162,12 @@ def inspect_file(
     """What the columns of a text table look like, and how to read it if they are not task, worker, label.
 
     Args:
-        path: the file, or "-" for standard input.
+        path: the file, or "-" for standard input; or its table.
         sep: separator, a comma (in .tsv files a tab) unless given.
         task, worker, label: columns that are known; advice keeps to them.
     """
-    return look_at(read_table(path, sep), {"task": task, "worker": worker, "label": label})
+    table = path if isinstance(path, Table) else read_table(path, sep)
+    return look_at(table, {"task": task, "worker": worker, "label": label})
 
 
 def suspicions(labels: Labels) -> tuple[Finding, ...]:
@@ -255,21 +256,16 @@ def _opposed(labels: Labels, pairs: agreement.LabelerPairs) -> np.ndarray:
 
     Chance is what the labeler's own use of the classes would give against the class shares of all labels.
     """
-    _, labeler, label = labels.entries()
-    number = np.maximum(1, labels.labels_per_labeler())
-    share = labels.counts().sum(axis=0) / max(1, labels.num_labels)
-    chance = np.bincount(labeler, weights=share[label], minlength=labels.num_labelers) / number
+    given = labels.counts_by_labeler()
+    number = np.maximum(1, given.sum(axis=1))
+    chance = given @ (given.sum(axis=0) / max(1, given.sum())) / number
     least = chance - 3 * np.sqrt(chance * (1 - chance) / number)
     return (pairs.met >= MANY_SHARED) & (pairs.agreed_with < least * pairs.met)
 
 
 def _constant(labels: Labels) -> np.ndarray:
     """Labelers who only ever gave one class."""
-    _, labeler, label = labels.entries()
-    least, most = np.full(labels.num_labelers, labels.num_classes), np.full(labels.num_labelers, -1)
-    np.minimum.at(least, labeler, label)
-    np.maximum.at(most, labeler, label)
-    return least == most
+    return (labels.counts_by_labeler() > 0).sum(axis=1) == 1
 
 
 def _never_twice(labels: Labels) -> np.ndarray:

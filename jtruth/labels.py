@@ -138,13 +138,27 @@ class Labels(Entries):
     ) -> "Labels":
         """Labels from any data frame that narwhals can read (pandas, polars, pyarrow, ...).
 
+        A lazy one (a Polars LazyFrame, a relation of DuckDB, a PySpark frame) may be larger than memory: its
+        engine finds the ids and sorts, and only codes come here. It has no order of rows, so samples and
+        labelers are in the order of their ids, and repeated labels cannot be told by which came first.
+
         Args:
             frame: one row per label. Values are taken as they are: 1 and "1" are different.
             task, worker, label: names of its columns.
             options: those of `from_long`. Row numbers in messages count from 0.
+
+        Raises:
+            ValueError: as `from_long`; repeats="first" or "last" of a lazy frame.
         """
-        columns = {"task": task, "worker": worker, "label": label}
-        return cls.from_long(*check.frame_columns(frame, columns), **options)
+        columns, source = check.frame_columns(frame, {"task": task, "worker": worker, "label": label})
+        if source is None:
+            return cls.from_long(*columns, **options)
+        if options.get("repeats") in ("first", "last"):
+            raise ValueError(
+                f"repeats={options['repeats']!r}: rows of a {type(frame).__name__} have no order; keep one "
+                "label of each in the query, or collect it first"
+            )
+        return cls.from_long(*columns, source=source, **options)
 
     def patterns(self) -> "Patterns":
         """Samples with the same (labeler, label) pairs collapsed into one."""
@@ -225,7 +239,7 @@ class Labels(Entries):
 
     def _without_unlabelled(self) -> "Labels":
         """Leave out, with a note, tasks whose only rows had a missing label."""
-        given = self.labels_per_sample() > 0
+        given = self._number("sample", self.num_samples) > 0
         if given.all() or self.tasks is None:
             return self
         lost = check.quoted(self.tasks[i] for i in np.flatnonzero(~given))
@@ -234,10 +248,16 @@ class Labels(Entries):
 
     def _checked(self, allow_unlabelled: bool) -> "Labels":
         """Refuse samples without labels unless allowed; note labelers and classes that are never used."""
-        check.none_unlabelled(self.labels_per_sample(), self.tasks, allow_unlabelled)
-        notes = check.unused(self.labels_per_labeler(), self.workers, "labelers gave no label")
-        notes += check.unused(self.counts().sum(axis=0), self.classes, "classes were never given")
+        check.none_unlabelled(self._number("sample", self.num_samples), self.tasks, allow_unlabelled)
+        labelers = self._number("labeler", self.num_labelers)
+        notes = check.unused(labelers, self.workers, "labelers gave no label")
+        classes = self._number("label", self.num_classes)
+        notes += check.unused(classes, self.classes, "classes were never given")
         return replace(self, notes=self.notes + notes)
+
+    def _number(self, axis: str, size: int) -> np.ndarray:
+        """How often each code of one axis occurs, of labels that a factory made: every entry is a label."""
+        return np.bincount(getattr(self, axis), minlength=size)
 
 
 class Patterns(NamedTuple):

@@ -25,10 +25,10 @@ from jtruth._validation.ids import (
     as_list,
     check_columns,
     encode_ids,
-    frame_columns,
     is_frame,
     names_for,
 )
+from jtruth._validation.lazy_frame import frame_columns
 from jtruth._validation.matrix import matrix_entries
 from jtruth._validation.rows import (
     check_entries,

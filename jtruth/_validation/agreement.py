@@ -1,9 +1,18 @@
-"""Which labelers agree with which: counts for pairs of labelers (`jtruth.stats.agreement`: coefficients)."""
+"""Which labelers agree with which: counts for pairs of labelers (`jtruth.stats.agreement`: coefficients).
+
+Pairs of a few labelers are counted in a table of all of them, label by label with the next labels of its
+sample: ten million labels take a second. Many labelers have more pairs than ever met, and there products of
+sparse matrices count those that did.
+"""
 
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
+
+from jtruth._validation.rows import has_duplicates
+
+_FEW = 1_000_000  # numbers of a table that is always small enough
 
 
 @dataclass(frozen=True)
@@ -20,7 +29,10 @@ class LabelerPairs:
 
 def first_labels(sample: np.ndarray, labeler: np.ndarray, num_labelers: int) -> np.ndarray:
     """Where the first label of each labeler for each sample stands, in the order of the samples."""
-    return np.unique(sample.astype(np.int64) * num_labelers + labeler, return_index=True)[1]
+    key = sample.astype(np.int64) * num_labelers + labeler
+    if has_duplicates(key) or (sample[1:] < sample[:-1]).any():
+        return np.unique(key, return_index=True)[1]
+    return np.arange(key.size)
 
 
 def labeler_pairs(
@@ -34,12 +46,37 @@ def labeler_pairs(
     first = first_labels(sample, labeler, size[0])
     sample, labeler, label = sample[first], labeler[first], label[first]
     others = np.bincount(sample, minlength=size[1])[sample] - 1
-    kind = sample.astype(np.int64) * (label.max(initial=0) + 1) + label
-    _, place, alike = np.unique(kind, return_inverse=True, return_counts=True)
-    same = alike[place] - 1
+    classes = int(label.max(initial=0)) + 1
+    same = _occurrences(sample.astype(np.int64) * classes + label, size[1] * classes) - 1
     met, agreed_with = (np.bincount(labeler, many, size[0]).astype(np.int64) for many in (others, same))
     kept = np.bincount(labeler, minlength=size[0])[labeler] >= at_least
     sample, labeler, label = sample[kept], labeler[kept], label[kept]
+    count = _few if size[0] ** 2 * classes <= _FEW + sample.size else _many
+    return LabelerPairs(len(first), met, agreed_with, *count(sample, labeler, label, size))
+
+
+def _few(sample: np.ndarray, labeler: np.ndarray, label: np.ndarray, size: tuple[int, int]) -> tuple:
+    """(shared, agreed, variety) of labels in the order of samples, in a table of all pairs."""
+    pairs, classes = size[0] ** 2, int(label.max(initial=0)) + 1
+    shared, agreed = np.zeros(pairs, np.int64), np.zeros(classes * pairs, np.int64)
+    step = 1
+    while (first := np.flatnonzero(sample[step:] == sample[:-step])).size:  # label k and label k + step
+        pair = labeler[first].astype(np.int64) * size[0] + labeler[first + step]
+        same = label[first] == label[first + step]
+        shared += np.bincount(pair, minlength=pairs)
+        agreed += np.bincount(label[first][same] * pairs + pair[same], minlength=classes * pairs)
+        step += 1
+
+    def both(count: np.ndarray) -> sparse.csr_array:
+        return sparse.csr_array(count + count.T)
+
+    by_class = agreed.reshape(classes, size[0], size[0])
+    met = (by_class + by_class.swapaxes(1, 2) > 0).sum(axis=0)
+    return both(shared.reshape(size[0], -1)), both(by_class.sum(axis=0)), sparse.csr_array(met)
+
+
+def _many(sample: np.ndarray, labeler: np.ndarray, label: np.ndarray, size: tuple[int, int]) -> tuple:
+    """(shared, agreed, variety) by products of sparse matrices."""
 
     def overlap(mine: np.ndarray) -> sparse.csr_array:
         ones = np.ones(np.count_nonzero(mine), np.int64)
@@ -54,7 +91,15 @@ def labeler_pairs(
         both = overlap(label == c)
         agreed = agreed + both
         variety = variety + sparse.csr_array((np.ones_like(both.data), both.indices, both.indptr), both.shape)
-    return LabelerPairs(len(first), met, agreed_with, overlap(label >= 0), agreed, variety)
+    return overlap(label >= 0), agreed, variety
+
+
+def _occurrences(code: np.ndarray, size: int) -> np.ndarray:
+    """How often the code of each entry occurs; codes are below `size`."""
+    if size <= 4 * code.size + _FEW:
+        return np.bincount(code, minlength=1)[code]
+    _, place, number = np.unique(code, return_inverse=True, return_counts=True)
+    return number[place]
 
 
 def full_agreement(pairs: LabelerPairs, at_least: int) -> list[tuple[int, int, int]]:
@@ -82,9 +127,23 @@ def groups_of(labeler: np.ndarray, other: np.ndarray, size: tuple[int, int]) -> 
         other: (labels,) codes of what may be shared.
         size: numbers of labelers and of those things.
     """
-    edges = sparse.csr_array((np.ones(len(other)), (labeler, size[0] + other)), shape=(sum(size),) * 2)
+    by_other = _distinct(other.astype(np.int64) * size[0] + labeler, size[0] * size[1])
+    other, mine = np.divmod(by_other, size[0])
+    together = other[1:] == other[:-1]  # each with the next one of the same sample: so are all of them
+    first, second = np.divmod(
+        _distinct(mine[:-1][together] * size[0] + mine[1:][together], size[0] ** 2), size[0]
+    )
+    edges = sparse.csr_array((np.ones(first.size), (first, second)), shape=(size[0],) * 2)
     _, group = sparse.csgraph.connected_components(edges, directed=False)
     return group[labeler]
+
+
+def _distinct(code: np.ndarray, size: int) -> np.ndarray:
+    """The different codes, in increasing order; they are below `size`."""
+    if size <= 4 * code.size + _FEW:
+        return np.flatnonzero(np.bincount(code, minlength=1))
+    code = np.sort(code)
+    return code[np.append(True, code[1:] != code[:-1])] if code.size else code
 
 
 def separate_groups(sample: np.ndarray, labeler: np.ndarray, size: tuple[int, int]) -> int:

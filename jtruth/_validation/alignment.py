@@ -91,7 +91,13 @@ def align(given: Any, samples: Samples, what: str, *, partial: bool = False) -> 
 
 
 def match_ids(
-    ids: list, tasks: Sequence[str], source: Source, *, complete: bool, noun: str = "entry", hint: str = ""
+    ids: Sequence,
+    tasks: Sequence[str],
+    source: Source,
+    *,
+    complete: bool,
+    noun: str = "entry",
+    hint: str = "",
 ) -> tuple[np.ndarray, np.ndarray, list[str]]:
     """Rows of a table with one row per task in the order of the samples, these samples, and what differs.
 

@@ -1,10 +1,11 @@
 """A column of labels as class codes: whole numbers 0..C-1, or class names."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from jtruth._validation.coded import different, kinds_of, recode
 from jtruth._validation.codes import is_integer
 from jtruth._validation.ids import MISSING_TEXT, MISSING_TYPES, as_list, is_missing, kind_name
 from jtruth._validation.names import alike_note, check_different_numbers, check_visible
@@ -23,7 +24,11 @@ class Encoded(NamedTuple):
 
 
 def encode_classes(
-    values: list, classes: Iterable | None, num_classes: int | None, source: Source, if_missing: str | None
+    values: Sequence,
+    classes: Iterable | None,
+    num_classes: int | None,
+    source: Source,
+    if_missing: str | None,
 ) -> Encoded:
     """Class codes of a column of labels, -1 where a label is missing.
 
@@ -32,7 +37,7 @@ def encode_classes(
     given = class_names(classes, num_classes)
     _check_one_type(values, source)
     _check_number(values, given)
-    names = {value: _class_name(value, given, values, source) for value in dict.fromkeys(values)}
+    names = {value: _class_name(value, given, values, source) for value in different(values)}
     if if_missing is not None and None in names.values():
         rows = [k for k, v in enumerate(values) if names[v] is None]
         found = values[rows[0]]
@@ -56,7 +61,7 @@ def encode_classes(
         )
     codes = {value: -1 if name is None else code[name] for value, name in names.items()}
     notes += alike_note(order, "class names")
-    return Encoded(np.fromiter(map(codes.__getitem__, values), np.int32, len(values)), order, notes)
+    return Encoded(recode(values, codes.__getitem__), order, notes)
 
 
 def inferred_classes(names: tuple, classes: Iterable | None, num_classes: int | None) -> tuple[str, ...]:
@@ -92,10 +97,10 @@ def _check_num_classes(number: Any) -> None:
         )
 
 
-def _check_number(values: list, given: tuple | None) -> None:
+def _check_number(values: Sequence, given: tuple | None) -> None:
     """Refuse a column that holds ids, times or free text rather than a few classes."""
     try:
-        number = sum(not is_missing(value) for value in set(values))
+        number = sum(not is_missing(value) for value in different(values))
     except TypeError as problem:
         raise ValueError(f"labels must be class codes or class names ({problem})") from None
     if given is None and (number > MOST_UNNAMED or (number > 50 and 2 * number > len(values))):
@@ -105,9 +110,9 @@ def _check_number(values: list, given: tuple | None) -> None:
         )
 
 
-def _check_one_type(values: list, source: Source) -> None:
+def _check_one_type(values: Sequence, source: Source) -> None:
     """Refuse numbers and text in one column; missing values may stand among either."""
-    kinds = {kind for kind in set(map(type, values)) if kind.__name__ not in MISSING_TYPES}
+    kinds = {kind for kind in kinds_of(values) if kind.__name__ not in MISSING_TYPES}
     if str not in kinds or kinds == {str}:
         return
     other = [k for k, v in enumerate(values) if not isinstance(v, str) and not is_missing(v)]
@@ -118,7 +123,7 @@ def _check_one_type(values: list, source: Source) -> None:
         raise ValueError(f"labels mix types: {found}. Make all of them text, or all whole numbers.")
 
 
-def _class_name(value: Any, given: tuple | None, values: list, source: Source) -> str | None:
+def _class_name(value: Any, given: tuple | None, values: Sequence, source: Source) -> str | None:
     """The text of one label, or None if it is missing. A name in `classes` is never missing."""
     if is_missing(value):
         return None

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from jtruth._validation.coded import different, kinds_of, recode
 from jtruth._validation.ids import MISSING_TEXT, MISSING_TYPES, is_missing
 from jtruth._validation.words import Source, quoted
 
@@ -47,11 +48,11 @@ def class_codes(
     values = values.tolist() if isinstance(values, np.ndarray) else values
     position = {name: k for k, name in enumerate(classes)}
     codes = coded and not any(map(is_integer, classes))
-    kinds = {kind for kind in set(map(type, values)) if kind.__name__ not in MISSING_TYPES}
+    kinds = {kind for kind in kinds_of(values) if kind.__name__ not in MISSING_TYPES}
     if bool in kinds and len(kinds) > 1:
         raise ValueError(f"{source.name}: true/false and other values are mixed; give class names")
     try:
-        found = {value: _code(value, position, codes) for value in dict.fromkeys(values)}
+        found = {value: _code(value, position, codes) for value in different(values)}
     except TypeError:
         raise ValueError(f"{source.at([0])}: {what}entries must be class names or whole numbers") from None
     if if_missing is not None:  # text that says "nothing" is no class; as gold it might be a typing error
@@ -69,7 +70,7 @@ def class_codes(
         raise ValueError(
             f"{source.name}: -1 is a class here and also the mark for unknown; give a dict of the known ones"
         )
-    return np.fromiter(map(found.__getitem__, values), np.int32, len(values))
+    return recode(values, found.__getitem__)
 
 
 def _code(value: Any, position: dict[str, int], codes: bool) -> int | None:

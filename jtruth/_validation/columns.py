@@ -58,6 +58,6 @@ def encode_columns(
     )
     inferred = ("tasks",) if tasks is None and not in_order(task_ids) else ()
     inferred += inferred_classes(names, classes, num_classes)
-    return Columns(
-        sample[rows], labeler[rows], codes[rows], task_ids, worker_ids, names, notes + more, inferred
-    )
+    if rows.size < len(label):
+        sample, labeler, codes = sample[rows], labeler[rows], codes[rows]
+    return Columns(sample, labeler, codes, task_ids, worker_ids, names, notes + more, inferred)

@@ -2,10 +2,11 @@
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from jtruth._validation.coded import Coded, different
 from jtruth._validation.ids import MISSING_TEXT
 from jtruth._validation.terminal import plain
 from jtruth._validation.text import Table
@@ -72,7 +73,9 @@ def look_at(table: Table, given: Mapping[str, str] | None = None) -> FileLook:
         table: the table.
         given: role ("task", "worker", "label") -> column, as far as the user said; not guessed then.
     """
-    columns = tuple(_column(name, values) for name, values in zip(table.header, table.columns, strict=True))
+    columns = tuple(
+        _column(name, values) for name, values in zip(table.header, table.columns[:], strict=True)
+    )
     said = {role: name for role, name in (given or {}).items() if name in table.header}
     roles = {role: said.get(role) or _guess(role, table.header) for role in _WORDS}
     layout, advice, labelers, task = "unknown", _ASK, (), None
@@ -93,11 +96,12 @@ def look_at(table: Table, given: Mapping[str, str] | None = None) -> FileLook:
     )
 
 
-def _column(name: str, values: list) -> ColumnLook:
-    number = dict.fromkeys(values)
-    missing = {value for value in number if value.strip().casefold() in MISSING_TEXT - {"-1"}}
-    examples = [value for value in number if value not in missing][:4]
-    return ColumnLook(name, len(number) - len(missing), sum(v in missing for v in values), tuple(examples))
+def _column(name: str, values: Sequence[str]) -> ColumnLook:
+    names = different(values)
+    missing = {value for value in names if value.strip().casefold() in MISSING_TEXT - {"-1"}}
+    examples = [value for value in names if value not in missing][:4]
+    absent = sum(v in missing for v in values) if missing or not isinstance(values, Coded) else 0
+    return ColumnLook(name, len(names) - len(missing), absent, tuple(examples))
 
 
 def _guess(role: str, header: tuple) -> str | None:
@@ -150,7 +154,7 @@ def _wide_advice(header: tuple, workers: tuple, task: str | None) -> tuple:
 
 def _pairs_advice(table: Table, roles: dict) -> tuple:
     tasks = table.columns[table.header.index(roles["task"])]
-    if len(set(tasks)) < len(tasks):
+    if len(different(tasks)) < len(tasks):
         return (
             f"Several rows have the same {roles['task']}, but no column says who gave the label. Add one.",
         )

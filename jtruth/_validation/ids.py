@@ -2,12 +2,13 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Set
-from itertools import count, pairwise
+from collections.abc import Iterable, Mapping, Sequence, Set
+from itertools import count, pairwise, takewhile
 from typing import Any
 
 import numpy as np
 
+from jtruth._validation.coded import Coded, kinds_of, recode
 from jtruth._validation.names import check_visible
 from jtruth._validation.words import Source, duplicates, quoted, shown
 
@@ -15,8 +16,10 @@ MISSING_TEXT = frozenset({"", "-1", "na", "n/a", "nan", "null", "none", "<na>"})
 MISSING_TYPES = frozenset({"NoneType", "NAType", "NaTType"})  # None; the missing values of pandas
 
 
-def as_list(values: Any, what: str) -> list:
-    """A list of plain Python values from a list, a NumPy or JAX array or a column of a data frame."""
+def as_list(values: Any, what: str) -> Any:
+    """A list of plain Python values from a list, a NumPy or JAX array or a column; coded text as it is."""
+    if isinstance(values, Coded):
+        return values
     iterable = hasattr(values, "__iter__") or hasattr(values, "tolist")
     if isinstance(values, str | bytes | Mapping | Set) or not iterable:
         raise ValueError(f"{what} must be a sequence of values; got {shown(values)}")
@@ -37,14 +40,14 @@ def is_frame(value: Any) -> bool:
     return any(hasattr(type(value), name) for name in ("columns", "column_names"))
 
 
-def read_frame(frame: Any, what: str = "frame") -> Any:
-    """A narwhals frame from any data frame that narwhals can read."""
+def read_frame(frame: Any, what: str = "frame", lazy: bool = False) -> Any:
+    """A narwhals frame from any data frame that narwhals can read; one that is lazy stays so if `lazy`."""
     import narwhals as nw
     from narwhals.exceptions import DuplicateError
 
     try:
         table = nw.from_native(frame)
-        table = table.collect() if isinstance(table, nw.LazyFrame) else table
+        table = table.collect() if isinstance(table, nw.LazyFrame) and not lazy else table
     except TypeError:
         raise ValueError(
             f"{what} is a {type(frame).__name__}, not a data frame: use Labels.from_long for columns, "
@@ -53,13 +56,6 @@ def read_frame(frame: Any, what: str = "frame") -> Any:
     except DuplicateError as problem:
         raise ValueError(f"{what}: {' '.join(str(problem).split())}. Rename or remove columns") from None
     return table
-
-
-def frame_columns(frame: Any, columns: dict[str, str]) -> tuple[list, ...]:
-    """Columns of any data frame narwhals can read; `columns` maps what each one holds to its name."""
-    table = read_frame(frame)
-    check_columns(table.columns, columns, Source())
-    return tuple(table[name].to_list() for name in columns.values())
 
 
 class MissingColumn(ValueError):
@@ -90,9 +86,9 @@ def kind_name(value: Any) -> str:
     return names.get(type(value), type(value).__name__)
 
 
-def check_ids(values: list, what: str, source: Source) -> None:
+def check_ids(values: Sequence, what: str, source: Source) -> None:
     """Refuse ids that are missing, empty, fractions, or of more than one type."""
-    kinds = set(map(type, values))
+    kinds = kinds_of(values)
     rows = []
     if any(k is float or k.__name__ in MISSING_TYPES for k in kinds) or (str in kinds and "" in values):
         rows = [k for k, v in enumerate(values) if is_missing(v) or (isinstance(v, str) and not v)]
@@ -110,13 +106,18 @@ def check_ids(values: list, what: str, source: Source) -> None:
         )
 
 
-def encode_ids(values: list, what: str, known: Iterable | None, source: Source) -> tuple[np.ndarray, tuple]:
+def encode_ids(
+    values: Sequence, what: str, known: Iterable | None, source: Source
+) -> tuple[np.ndarray, tuple]:
     """Codes 0, 1, ... of ids, and the ids in that order.
 
     The order is that of `known`; without it, ids 0..n-1 are numbered as they are, and others by first
     appearance.
     """
     check_ids(values, what, source)
+    if known is None and isinstance(values, Coded):
+        check_visible(values.names, values, f"{what} id", source, inside=what != "task")
+        return _as_numbered(values.codes, tuple(values.names))
     codes = defaultdict(count().__next__)  # one pass: an id that is new gets the next number
     if known is not None:
         given = as_list(known, f"the list of {what}s")
@@ -126,7 +127,7 @@ def encode_ids(values: list, what: str, known: Iterable | None, source: Source) 
         codes.update((name, k) for k, name in enumerate(given))
         codes.default_factory = count(len(given)).__next__
     try:
-        coded = np.fromiter(map(codes.__getitem__, values), np.int32, len(values))
+        coded = recode(values, codes.__getitem__)
     except TypeError as problem:
         raise ValueError(f"{what} ids must be text or whole numbers ({problem})") from None
     check_visible(codes, values, f"{what} id", source, inside=what != "task")
@@ -144,11 +145,27 @@ def encode_ids(values: list, what: str, known: Iterable | None, source: Source) 
 
 def _as_numbered(coded: np.ndarray, ids: tuple) -> tuple[np.ndarray, tuple]:
     """Ids that are the numbers 0..n-1 stand where they say, whichever of them came first."""
-    place = {str(k): k for k in range(len(ids))}
-    number = np.array([place.get(str(name), -1) for name in ids], np.int32)
-    if (number < 0).any() or (number == np.arange(len(ids))).all():
+    names = list(map(str, ids))
+    number = _numbers(names) if names[:1] and names[0].isdecimal() else None
+    if number is None or (number >= len(ids)).any() or (number == np.arange(len(ids))).all():
         return coded, ids
     return number[coded], tuple(ids[k] for k in np.argsort(number))
+
+
+def _numbers(names: Sequence[str], before: str = "") -> np.ndarray | None:
+    """Names as whole numbers without leading zeros after `before`, which all begin with; None if one is none.
+
+    All of them are one text, for there may be millions.
+    """
+    text = ("\n" + "\n".join(names) + "\n").replace("\n" + before, "\n")
+    digits = text.replace("\n", "")
+    if not (digits.isascii() and digits.isdecimal()) or "\n\n" in text:
+        return None
+    if len(digits) + len(names) + 1 != len(text) or max(map(len, names)) - len(before) > 18:
+        return None
+    if text.count("\n0") != text.count("\n0\n"):
+        return None
+    return np.fromstring(text.strip(), np.int64, sep="\n")
 
 
 def in_order(ids: tuple) -> bool:
@@ -156,6 +173,11 @@ def in_order(ids: tuple) -> bool:
     names = list(map(str, ids))
     if all(a <= b for a, b in pairwise(names)):
         return True
+    ends = zip(min(names), max(names), strict=False)  # what these begin with, all names do
+    before = "".join(a for a, _ in takewhile(lambda pair: pair[0] == pair[1], ends)).rstrip("0123456789")
+    number = _numbers(names, before)
+    if number is not None:  # the case of millions of ids: "t0", "t1", ...
+        return bool((number[1:] >= number[:-1]).all())
     parts = (list(map(_sort_key, re.split(r"([0-9]+)", name))) for name in names)
     return all(a <= b for a, b in pairwise(parts))
 

@@ -12,8 +12,13 @@ def keep_one_label_each(
 ) -> tuple[np.ndarray, tuple]:
     """The rows to use when a worker may have labelled a task several times, and notes."""
     tasks, workers = names
-    key = sample[rows].astype(np.int64) * len(workers) + labeler[rows]
-    if repeats == "keep" or not has_duplicates(key):
+    if repeats == "keep":
+        return rows, ()
+    every = rows.size == sample.size  # then there is nothing to pick, and no copy to make of many rows
+    key = (sample if every else sample[rows]).astype(np.int64)
+    key *= len(workers)
+    key += labeler if every else labeler[rows]
+    if not has_duplicates(key):
         return rows, ()
     by_key = np.argsort(key, kind="stable")
     again = np.zeros(len(rows), bool)  # in sorted order: the same pair as the entry before
@@ -33,7 +38,8 @@ def keep_one_label_each(
 
 def has_duplicates(key: np.ndarray) -> bool:
     """Whether some value occurs twice. A sort is many times faster than np.unique here."""
-    return bool((np.diff(np.sort(key)) == 0).any())
+    ordered = np.sort(key)
+    return bool((ordered[1:] == ordered[:-1]).any())
 
 
 def padded_rows(row: np.ndarray, entry: np.ndarray, num_rows: int) -> np.ndarray:

@@ -2,6 +2,9 @@
 
 Readers that guess turn a worker "NA" into a missing value and "001" into 1, and move all columns by one
 when a row has a field too many. Here every field stays the text it is and every row must fit the header.
+
+There are two readers and one result: long plain tables are read as bytes (`byte_table.py`), all others, and
+every table that has a fault, by the csv module.
 """
 
 import csv
@@ -9,13 +12,15 @@ import gzip
 import io
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from jtruth._validation.byte_table import ByteColumns, byte_columns
+from jtruth._validation.coded import different
 from jtruth._validation.ids import check_columns
 from jtruth._validation.names import check_visible
 from jtruth._validation.words import Source, duplicates, quoted, shown, some
@@ -26,7 +31,12 @@ _NO_TEXT = {  # first bytes of files that are no text tables
     b"\xff\xfe": "UTF-16 text. Save it as UTF-8",
     b"\xfe\xff": "UTF-16 text. Save it as UTF-8",
 }
+_SHORT = 1 << 16  # bytes: the csv module reads so many in the time that a second reader takes to begin
 _CHUNK = 500  # rows at a time: many lists alive at once keep the garbage collector busy
+
+
+class NoRows(ValueError):
+    """A table with a header alone."""
 
 
 class File(NamedTuple):
@@ -51,16 +61,21 @@ class Table(NamedTuple):
     """A text table."""
 
     header: tuple  # column names
-    columns: tuple  # one list of text for each column
+    columns: Sequence  # text of each column: a list, or `Coded`
     source: Source
 
-    def pick(self, columns: dict[str, str]) -> tuple[list, ...]:
+    def pick(self, columns: dict[str, str]) -> tuple[Sequence[str], ...]:
         """The wanted columns, by what they hold; fields with spaces around them are refused."""
         check_columns(self.header, columns, self.source)
-        picked = tuple(self.columns[self.header.index(name)] for name in columns.values())
+        places = [self.header.index(name) for name in columns.values()]
+        if isinstance(self.columns, ByteColumns):
+            self.columns.load(places)
+        picked = tuple(self.columns[place] for place in places)
         for name, column in zip(columns.values(), picked, strict=True):
-            different = dict.fromkeys(column)
-            spaced = [value for value in different if value != value.strip()]
+            names = different(column)
+            whole = "".join(["x", *names, "x"])  # there may be millions, and usually none has a space
+            some_space = len(whole.split()) > 1
+            spaced = [value for value in names if value != value.strip()] if some_space else []
             if spaced:
                 rows = [k for k, value in enumerate(column) if value == spaced[0]]
                 raise ValueError(
@@ -74,6 +89,28 @@ def read_table(path: "str | PathLike | File", sep: str | None = None) -> Table:
     """Read a whole text table; `sep` is a comma unless given (a tab for .tsv). "-" is standard input."""
     file = read_bytes(path)
     sep = sep or ("\t" if ".tsv" in file.suffixes else ",")
+    return _long_table(file, sep) or _any_table(file, sep)
+
+
+def _long_table(file: File, sep: str) -> Table | None:
+    """A long plain table; None where it is short or not plain."""
+    data = file.data
+    if data.startswith(b"\x1f\x8b"):
+        try:
+            data = gzip.decompress(data)
+        except (EOFError, gzip.BadGzipFile, zlib.error):
+            return None
+    if len(data) < _SHORT or data.startswith(tuple(_NO_TEXT)):
+        return None
+    found = byte_columns(data, sep, lambda: _any_table(file, sep).columns)
+    if found is None:
+        return None
+    names, columns = found
+    return Table(_header(names, file, sep), columns, Source(file.name, "line", 2))
+
+
+def _any_table(file: File, sep: str) -> Table:
+    """A table by the csv module, which also says what is wrong with it."""
     with _records(file, sep) as reader:
         header = _header(next(reader, []), file, sep)
         columns = tuple([] for _ in header)
@@ -84,7 +121,7 @@ def read_table(path: "str | PathLike | File", sep: str | None = None) -> Table:
                 column.extend([row[place] for row in rows])
         last = reader.line_num
     if not columns[0]:
-        raise ValueError(f"{file.name}: the file has a header but no rows")
+        raise NoRows(f"{file.name}: the file has a header but no rows")
     plain = last <= len(columns[0]) + 1  # no field contains a line break: row k is line k + 2
     return Table(header, columns, Source(file.name, "line", 2, None if plain else _lines(file, sep)[1:]))
 

@@ -22,16 +22,16 @@ class LooseColumns(Columns):
 def inspect(source: LabelsFile, columns: LooseColumns, output: Output) -> None:
     """Say what a label file looks like, what can be estimated from it, and what is suspicious."""
     from jtruth._validation.ids import MissingColumn
-    from jtruth._validation.text import read_bytes
     from jtruth.cli.reading import labels_of
     from jtruth.inspection import inspect_file, inspect_labels
+    from jtruth.io.parsing import as_table, parsed
 
-    file = read_bytes(source.file)  # once: a pipe cannot be read again
+    file = parsed(source.file, columns.sep)  # once: a pipe cannot be read again, and a long file takes time
     try:
         labels = labels_of(file, columns)
     except MissingColumn:
         roles = {"task": columns.task, "worker": columns.worker, "label": columns.label}
-        look = inspect_file(file, sep=columns.sep, **roles)
+        look = inspect_file(as_table(file), **roles)
         output.give(str(look), look.to_dict())
     else:
         found = inspect_labels(labels, file=str(source.file), options=_needed(columns, labels))

@@ -21,7 +21,7 @@ from jtruth.io import (
     task_table,
 )
 from jtruth.io.gold import INCLUSION, STRATUM
-from jtruth.io.parsing import as_table
+from jtruth.io.parsing import Parsed, as_table
 from jtruth.io.vocabulary import typed_map
 from jtruth.labels import Labels
 from jtruth.noise import ConfusionMatrices, DifficultyFallibility, DrawnMatrices, NoiseModel, Symmetric
@@ -34,7 +34,7 @@ UNUSED = "column {!r} of the gold has no say in this answer"
 class Given(NamedTuple):
     """The file of labels, and how it and the tables beside it are to be read."""
 
-    file: Path | File
+    file: Path | File | Parsed
     columns: Columns
     beside: Beside = Beside()
 
@@ -46,7 +46,7 @@ def one_stdin(*paths: Path | None) -> None:
 
 
 def labels_of(
-    file: Path | File,
+    file: Path | File | Parsed,
     columns: Columns,
     beside: tuple[Path | None, ...] = (),
     classes: Sequence[str] | None = None,

@@ -9,10 +9,13 @@ import gzip
 import io
 import json
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from jtruth._validation.coded import merged
 from jtruth._validation.text import File, Table, read_bytes, read_table
 from jtruth._validation.words import Source
 from jtruth.io.exports.rows import as_text
@@ -20,26 +23,36 @@ from jtruth.io.exports.rows import as_text
 Records = dict[str, list[dict]]  # file in a zip ("" where there is one file) -> objects
 
 
-def parsed(path: Any, sep: str | None = None) -> tuple[Records | None, Table | None, Source]:
-    """(objects, None, source) of JSON, (None, table, source) of anything else.
+class Parsed(NamedTuple):
+    """A file that has been read: objects or a table."""
+
+    records: Records | None  # of JSON
+    table: Table | None  # of anything else
+    source: Source
+
+
+def parsed(path: Any, sep: str | None = None) -> Parsed:
+    """The objects of JSON, the table of anything else; what is parsed already stays as it is.
 
     Raises:
         ValueError: a file that is neither, with its line.
     """
+    if isinstance(path, Parsed):
+        return path
     file = read_bytes(path)
     data = gzip.decompress(file.data) if _is_gzip(file) else file.data
     start = data[:64].removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
     if data.startswith(b"PAR1"):
         table = _parquet(file.name, data)
-        return None, table, table.source
+        return Parsed(None, table, table.source)
     if data.startswith(b"PK\x03\x04") and (inside := _zipped(data)):
         source = Source(file.name, "object")
-        return {name: _objects(text, source)[0] for name, text in inside.items()}, None, source
+        return Parsed({name: _objects(text, source)[0] for name, text in inside.items()}, None, source)
     if start in (b"{", b"["):
         objects, source = _objects(data, Source(file.name, "object"))
-        return {"": objects}, None, source
+        return Parsed({"": objects}, None, source)
     table = read_table(file, sep)
-    return None, table, table.source
+    return Parsed(None, table, table.source)
 
 
 def _is_gzip(file: File) -> bool:
@@ -125,8 +138,20 @@ def _parquet(name: str, data: bytes) -> Table:
         found = parquet.read_table(io.BytesIO(data))
     except (ValueError, OSError) as problem:  # pyarrow's own are ValueErrors
         raise ValueError(f"{name}: this Parquet file cannot be read ({problem})") from None
-    columns = tuple([as_text(value) for value in column.to_pylist()] for column in found.columns)
-    return Table(tuple(found.column_names), columns, Source(name, "row"))
+    return Table(tuple(found.column_names), tuple(map(_column, found.columns)), Source(name, "row"))
+
+
+def _column(column: Any) -> Sequence[str]:
+    """A column of Arrow as text; Arrow finds its different values, and only these become text."""
+    import pyarrow as pa
+
+    if pa.types.is_nested(column.type) or not len(column):
+        return [as_text(value) for value in column.to_pylist()]
+    if pa.types.is_dictionary(column.type):  # its values may stand in any order, and some nowhere
+        column = column.cast(column.type.value_type)
+    chunks = column.dictionary_encode(null_encoding="encode").unify_dictionaries().chunks
+    codes = np.concatenate([chunk.indices.to_numpy(zero_copy_only=False) for chunk in chunks])
+    return merged(codes, [as_text(value) for value in chunks[0].dictionary.to_pylist()])
 
 
 def as_table(path: Any, sep: str | None = None) -> Table:

@@ -20,7 +20,7 @@ from jtruth import _validation as check
 from jtruth._validation.text import File
 from jtruth.io import exports
 from jtruth.io.exports.rows import LabelRows
-from jtruth.io.parsing import parsed, table_of
+from jtruth.io.parsing import Parsed, parsed, table_of
 from jtruth.io.vocabulary import Words, in_words
 from jtruth.io.wide import wide_rows
 from jtruth.labels import Labels
@@ -56,7 +56,9 @@ def read_labels(
     as is the first of the labels' notes.
 
     Args:
-        path: the file, or "-" for standard input; or a data frame, or a matrix of codes.
+        path: the file, or "-" for standard input; or a data frame (eager or lazy: see
+            `Labels.from_frame`), or a matrix of codes, or what
+            `jtruth.io.parsing.parsed` made of a file.
         task, worker, label: which columns to read. Others are ignored. In an export `label` is the field.
         classes: class names in order of their codes, for instance ("no", "yes").
         repeats: "error", "keep", "first" or "last", when a worker labelled a task more than once.
@@ -67,10 +69,10 @@ def read_labels(
     Raises:
         ValueError: naming the file and the first lines that cannot be used, and what to do.
     """
-    if hasattr(path, "columns"):
+    if check.is_frame(path):
         return Labels.from_frame(path, task=task, worker=worker, label=label, classes=classes,
                                  repeats=repeats, missing=missing)  # fmt: skip
-    if not isinstance(path, File) and (matrix := _matrix(path)) is not None:
+    if not isinstance(path, File | Parsed) and (matrix := _matrix(path)) is not None:
         return Labels.from_matrix(matrix, None if classes else int(matrix.max()) + 1, classes=classes)
     rows = label_rows(path, task=task, worker=worker, label=label, sep=sep, how=how)
     words = how.words if classes is None or not how.words.silent else how.words._replace(recognise=False)

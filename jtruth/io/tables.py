@@ -16,7 +16,7 @@ from jtruth import _validation as check
 from jtruth._validation.guess import look_at
 from jtruth._validation.ids import MISSING_TEXT
 from jtruth._validation.text import File, Table
-from jtruth.io.parsing import as_table
+from jtruth.io.parsing import Parsed, as_table
 from jtruth.io.vocabulary import Words, in_words
 from jtruth.labels import Labels
 
@@ -37,7 +37,7 @@ class Predictions:
 
 
 def read_predictions(
-    path: str | PathLike | File | Table,
+    path: str | PathLike | File | Table | Parsed,
     labels: Labels,
     *,
     task: str = "task",
@@ -134,7 +134,7 @@ def only_rows(table: Table, kept: list[int]) -> Table:
     """These rows, which keep their line numbers."""
     old = table.source
     lines = [old.first + k if old.numbers is None else old.numbers[k] for k in kept]
-    columns = tuple([column[k] for k in kept] for column in table.columns)
+    columns = tuple([column[k] for k in kept] for column in map(list, table.columns))
     return Table(table.header, columns, check.Source(old.name, old.unit, old.first, lines))
 
 

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from jtruth._validation.coded import different, renamed
 from jtruth._validation.ids import MISSING_TEXT
 from jtruth._validation.words import SIDE, YES_NO, Source, quoted
 
@@ -31,7 +32,7 @@ class Words(NamedTuple):
 
 def in_words(
     values: Sequence[str], words: Words, source: Source, known: Sequence[str] = ()
-) -> tuple[list, tuple]:
+) -> tuple[Sequence[str], tuple]:
     """Labels in the words of the classes, and sentences of what was done.
 
     Args:
@@ -45,32 +46,34 @@ def in_words(
     """
     if not words.silent:
         return _said(list(values), words, source)
-    given = [value for value in dict.fromkeys(values) if value.strip().casefold() not in MISSING_TEXT]
+    given = [value for value in different(values) if value.strip().casefold() not in MISSING_TEXT]
     usual = {value: value.casefold() for value in given if value not in known}
     if not words.recognise or not usual or not set(usual.values()) <= set(SIDE):
-        return list(values), ()
+        return values, ()
     if known:
         return _as_known(values, usual, known)
     pairs = {pair for pair in YES_NO for word in usual.values() if word in pair}
     if len(pairs) == 1 and all(value == word for value, word in usual.items()):
-        return list(values), ()
+        return values, ()
     names = next(iter(pairs)) if len(pairs) == 1 else (FAIL, PASS)
     table = {value: names[SIDE[word]] for value, word in usual.items()}
     note = (
         f"{quoted(sorted(given), 12)} were read as two classes, {names[0]} and {names[1]} (to keep them "
         "apart, say classes=...)."
     )
-    return [table.get(value, value) for value in values], (note,)
+    return renamed(values, table), (note,)
 
 
-def _as_known(values: Sequence[str], usual: Mapping[str, str], known: Sequence[str]) -> tuple[list, tuple]:
+def _as_known(
+    values: Sequence[str], usual: Mapping[str, str], known: Sequence[str]
+) -> tuple[Sequence[str], tuple]:
     """Predictions or gold beside labels whose classes are such a pair of words."""
     names = {SIDE.get(name): name for name in known}
     if len(known) != 2 or set(names) != {0, 1}:
-        return list(values), ()
+        return values, ()
     table = {value: names[SIDE[word]] for value, word in usual.items()}
     note = f"{quoted(sorted(usual), 12)} were read as the classes {names[0]} and {names[1]}."
-    return [table.get(value, value) for value in values], (note,)
+    return renamed(values, table), (note,)
 
 
 def _said(values: list[str], words: Words, source: Source) -> tuple[list, tuple]:

@@ -47,7 +47,7 @@ def wide_rows(
         )
     if not names:
         raise ValueError(table.source.says("there is no column of a labeler in this wide table"))
-    picked = dict(zip(names, table.pick({name: name for name in names}), strict=True))
+    picked = dict(zip(names, map(list, table.pick({name: name for name in names})), strict=True))
     size = len(table.columns[0])
     ids = list(table.pick({"task": task})[0]) if task else [str(k) for k in range(size)]
     rows = [(ids[k], name, column[k]) for k in range(size) for name, column in picked.items() if column[k]]

@@ -23,7 +23,7 @@ def is_mturk(header: set) -> bool:
 def of_batch(table: Table, label: str | None) -> LabelRows:
     """Rows of the assignments."""
     found = Collector(table.source)
-    columns = dict(zip(table.header, table.columns, strict=True))
+    columns = dict(zip(table.header, map(list, table.columns), strict=True))
     answers = [_answers(columns, k, found) for k in range(len(table.columns[0]))]
     wanted = None if label is None else label.removeprefix(_ANSWER)
     field = one_field([name for row in answers for name in row], wanted, "answer", table.source)

@@ -13,9 +13,9 @@ NOBODY = "export"  # the worker where a file does not say who labelled
 class LabelRows(NamedTuple):
     """One row for each label."""
 
-    task: list[str]
-    worker: list[str]
-    label: list[str]
+    task: Sequence[str]
+    worker: Sequence[str]
+    label: Sequence[str]
     source: Source
     form: str  # "Label Studio export, 2 annotators, choice field 'sentiment'"; "" for a plain table
     notes: tuple[str, ...] = ()

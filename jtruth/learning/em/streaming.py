@@ -15,6 +15,7 @@ fit of all, since the closed samples never learn what later days teach; `benchma
 much. Labels of a closed sample that come later are taken for those of a new one: close what is finished.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -234,12 +235,9 @@ def _checked(state: Stream, new: Labels, max_steps: int, tol: float) -> str:
 
 def _joined(state: Stream, new: Labels) -> Stream:
     """The state with new labels in its rows, and first matrices for new labelers."""
-    classes, place = len(state.classes), {name: t for t, name in enumerate(state.workers)}
-    code_of = np.array([place.setdefault(name, len(place)) for name in new.workers or ()])
-    workers = tuple(place)
-    place = {name: i for i, name in enumerate(state.tasks)}
-    sample_of = np.array([place.setdefault(name, len(place)) for name in new.tasks or ()])
-    tasks, known = tuple(place), len(state.tasks)
+    classes = len(state.classes)
+    workers, code_of = _numbered(state.workers, new.workers or ())
+    tasks, sample_of, known = *_numbered(state.tasks, new.tasks or ()), len(state.tasks)
     sample, labeler, label = new.entries()
     touched = rows_of(Labels(sample, code_of[labeler], label, new.num_samples, len(workers), classes))
     old = np.append(state.kind, -1)[np.minimum(sample_of, known)]
@@ -260,6 +258,15 @@ def _joined(state: Stream, new: Labels) -> Stream:
     return state._replace(
         workers=workers, tasks=tasks, kind=kind, kinds=merged, closed=closed, matrices=matrices
     )
+
+
+def _numbered(known: tuple, new: Sequence) -> tuple[tuple, np.ndarray]:
+    """All names, the known ones first, and the number of each new one among them."""
+    if not known and len(set(new)) == len(new):  # the first day, of perhaps millions
+        return tuple(new), np.arange(len(new))
+    place = {name: i for i, name in enumerate(known)}
+    numbers = np.array([place.setdefault(name, len(place)) for name in new])
+    return tuple(place), numbers
 
 
 def _with_old(state: Stream, new: Kinds, old: np.ndarray, num_labelers: int, labels: Labels) -> Kinds:

@@ -1,0 +1,69 @@
+"""Pairs of labelers counted in a table, by sparse products, and pair by pair; groups by the whole graph."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from jtruth._validation import agreement
+
+
+def labels_of(seed, num_samples, num_labelers, classes):
+    """Entries in any order, some repeated."""
+    rng = np.random.default_rng(seed)
+    n = 4 * num_samples
+    return (
+        rng.integers(num_samples, size=n),
+        rng.integers(num_labelers, size=n),
+        rng.integers(classes, size=n),
+    )
+
+
+def by_pairs(sample, labeler, label, size):
+    """Shared samples, agreements and classes agreed on, straight from the definition."""
+    first = {}
+    for i, t, k in zip(sample.tolist(), labeler.tolist(), label.tolist(), strict=True):
+        first.setdefault((i, t), k)
+    shared, agreed = np.zeros((size[0],) * 2, int), {}
+    for (i, t), k in first.items():
+        for u in range(size[0]):
+            if u != t and (i, u) in first:
+                shared[t, u] += 1
+                if first[i, u] == k:
+                    agreed.setdefault((t, u), []).append(k)
+    same, variety = np.zeros_like(shared), np.zeros_like(shared)
+    for pair, classes in agreed.items():
+        same[pair], variety[pair] = len(classes), len(set(classes))
+    return shared, same, variety
+
+
+@pytest.mark.parametrize("few", [True, False])
+@pytest.mark.parametrize("ordered", [True, False])
+def test_pairs_are_counted_as_defined(few, ordered, monkeypatch):
+    """Both ways, of entries in the order of samples or not."""
+    monkeypatch.setattr(agreement, "_FEW", 10**6 if few else -(10**6))
+    entries = labels_of(3, 40, 6, 3)
+    if ordered:
+        entries = tuple(column[np.argsort(entries[0], kind="stable")] for column in entries)
+    found = agreement.labeler_pairs(*entries, (6, 40))
+    shared, same, variety = by_pairs(*entries, (6, 40))
+    np.testing.assert_array_equal(found.shared.toarray(), shared)
+    np.testing.assert_array_equal(found.agreed.toarray(), same)
+    np.testing.assert_array_equal(found.variety.toarray(), variety)
+    np.testing.assert_array_equal(found.met, shared.sum(axis=1))
+    np.testing.assert_array_equal(found.agreed_with, same.sum(axis=1))
+
+
+@pytest.mark.parametrize("few", [True, False])
+def test_groups_are_those_of_the_whole_graph(few, monkeypatch):
+    """Labelers and samples as nodes of one graph, at ten densities."""
+    monkeypatch.setattr(agreement, "_FEW", 10**6 if few else -(10**6))
+    rng = np.random.default_rng(0)
+    for size in range(1, 41, 4):
+        labeler, sample = rng.integers(12, size=size), rng.integers(20, size=size)
+        group = agreement.groups_of(labeler, sample, (12, 20))
+        edges = sparse.csr_array((np.ones(size), (labeler, 12 + sample)), shape=(32, 32))
+        _, whole = sparse.csgraph.connected_components(edges, directed=False)
+        for a, b in combinations(range(size), 2):
+            assert (group[a] == group[b]) == (whole[labeler[a]] == whole[labeler[b]])
