@@ -3,7 +3,7 @@
 Both kinds of mesh are taken, with Auto and with Explicit axes (what `jax.make_mesh` of jax 0.10 makes). Where
 whole data sets are shared, `over_sets` hands each device its part and no device ever waits for another
 (`jax.shard_map`). Where the samples of one set are shared, the arrays are placed and the compiler adds up
-(`place_rows`); that needs Auto axes, so an Explicit mesh is read as an Auto one of the same devices.
+(`learning/em/hosts.py`); that needs Auto axes, so an Explicit mesh is read as an Auto one of its devices.
 
 What does not divide evenly is filled up: sets by copies of the last one, which are cut off again, samples by
 such of weight 0. A device may end up with filling alone.
@@ -18,18 +18,18 @@ import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 
-def mesh_axis(mesh: Any) -> str:
+def mesh_axis(mesh: Any, *, hosts: bool = False) -> str:
     """The axis over which work is shared: the only one that is longer than 1, or the first.
 
     Raises:
-        ValueError: no mesh, several long axes, or devices of several processes.
+        ValueError: no mesh, several long axes, or (unless `hosts`) devices of several processes.
     """
     if not isinstance(mesh, Mesh):
         raise ValueError(
             f"mesh is of type {type(mesh).__name__}; give a jax.sharding.Mesh, such as "
             "jax.make_mesh((jax.device_count(),), ('sets',))"
         )
-    if len({device.process_index for device in mesh.devices.flat}) > 1:
+    if not hosts and len({device.process_index for device in mesh.devices.flat}) > 1:
         raise ValueError(
             "the mesh has devices of several processes; give each process a mesh of its jax.local_devices() "
             "and sets of its own (docs/many_devices.md)"
@@ -67,8 +67,17 @@ def as_auto(mesh: Mesh) -> Mesh:
     return Mesh(mesh.devices, mesh.axis_names, axis_types=(AxisType.Auto,) * len(mesh.axis_names))
 
 
-def place_rows(mesh: Mesh, array: Any, dimension: int) -> jax.Array:
-    """The array with one of its dimensions, which the number of devices divides, shared over the mesh."""
-    spec: list[str | None] = [None] * np.ndim(array)
-    spec[dimension] = mesh_axis(mesh)
-    return jax.device_put(array, NamedSharding(as_auto(mesh), PartitionSpec(*spec)))
+def even_rows(mesh: Any, size: int) -> NamedSharding:
+    """How a leading axis of this size lies on the devices of the mesh.
+
+    Raises:
+        ValueError: no mesh over one axis, or one that does not divide the size.
+    """
+    axis = mesh_axis(mesh)
+    devices = mesh.shape[axis]
+    if size % devices:
+        raise ValueError(
+            f"{size} samples cannot be shared evenly by the {devices} devices of the mesh: ask for "
+            f"{size + -size % devices} and leave the last {-size % devices} out"
+        )
+    return NamedSharding(as_auto(mesh), PartitionSpec(axis))

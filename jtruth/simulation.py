@@ -20,6 +20,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from jtruth._arrays import is_concrete
+from jtruth._mesh import even_rows
 from jtruth._random import required_key
 from jtruth._validation.in_range import check_probabilities
 from jtruth.labels import Labels
@@ -52,6 +53,8 @@ def simulate(
     confusion: Float[Array | np.ndarray, "classes symbols"],
     noise_model: NoiseModel,
     participation: Float[Array | np.ndarray, " labelers"],
+    *,
+    mesh: Any = None,
 ) -> Simulated:
     """Su 5.1: classes, predictions and noisy labels, all parameters given.
 
@@ -64,9 +67,12 @@ def simulate(
         noise_model: law of the noisy labels given the class.
         participation: eta, (labelers,): probability that a labeler labels a sample, before conditioning on
             at least one label.
+        mesh: devices that share the samples, whose number they must divide; the draws are the same on any
+            number of devices (docs/many_devices.md).
 
     Raises:
-        ValueError: bad prior, confusion matrix or participation, or sizes that do not match; no key.
+        ValueError: bad prior, confusion matrix or participation, or sizes that do not match; no key; a mesh
+            that does not divide the samples.
 
     Example:
         >>> import jax, numpy as np
@@ -87,7 +93,8 @@ def simulate(
         )
     _check_participation(participation)
     arrays = current(prior, confusion, participation)
-    y, y_pred, z = _draw_all(key, *arrays, noise_model, num_samples=num_samples)
+    rows = None if mesh is None else even_rows(mesh, num_samples)
+    y, y_pred, z = _draw_all(key, *arrays, noise_model, num_samples=num_samples, rows=rows)
     return Simulated(y, y_pred, z, noise_model, participation)
 
 
@@ -188,14 +195,15 @@ def to_labels(z: Int[Array | np.ndarray, "samples labelers"], num_classes: int) 
     return Labels(sample, labeler, label, num_samples, num_labelers, num_classes)
 
 
-@partial(jax.jit, static_argnames="num_samples")
-def _draw_all(key, prior, confusion, eta, noise_model: NoiseModel, *, num_samples: int):
-    """(y, y_pred, z), compiled as a whole."""
+@partial(jax.jit, static_argnames=("num_samples", "rows"))
+def _draw_all(key, prior, confusion, eta, noise_model: NoiseModel, *, num_samples: int, rows: Any = None):
+    """(y, y_pred, z), compiled as a whole; `rows` says where each sample's are drawn."""
     key_y, key_pred, key_mask, key_z = jax.random.split(key, 4)
     y = draw_rows(key_y, jnp.broadcast_to(prior, (num_samples, prior.shape[0])))
     y_pred = draw_rows(key_pred, confusion[y])
     mask = _draw_participation(key_mask, eta, num_samples=num_samples)
-    return y, y_pred, noise_model.sample(key_z, y, mask)
+    drawn = y, y_pred, noise_model.sample(key_z, y, mask)
+    return drawn if rows is None else tuple(jax.lax.with_sharding_constraint(a, rows) for a in drawn)
 
 
 @partial(jax.jit, static_argnames="num_samples")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from jax.sharding import AxisType
 
-from jtruth._mesh import mesh_axis
+from jtruth._mesh import even_rows, mesh_axis
 
 SCRIPT = """
 import json, sys
@@ -20,6 +20,7 @@ import jtruth as jt
 from jtruth.learning import fit_dawid_skene
 from jtruth.learning.joint.batch import BatchEffort, joint_batch
 from jtruth.testing.binary.batch import exact_batch
+from jtruth.training import Linear, Recipe, fit, linear_outputs, mmse
 
 rng = np.random.default_rng(0)
 y = rng.integers(0, 2, (5, 61))
@@ -38,6 +39,15 @@ def everything(mesh):
     exact = exact_batch(x, y_pred, window=(64, 64), mesh=mesh)
     joint = joint_batch(0, z, y_pred, 2, effort=BatchEffort(2, 5, 20), mesh=mesh)
     arrays = [leaf for fit in fits for leaf in (fit.prior, fit.matrices, fit.class_posterior, fit.path)]
+    prior, K, eta = np.array([.7, .3]), np.eye(2) * .6 + .2, np.array([1., .5, .2])
+    drawn = [jt.simulate(0, 64, prior, K, model, eta, mesh=mesh)
+             for model in (jt.noise.Symmetric(.1, 2),
+                           jt.noise.DifficultyFallibility(np.linspace(.1, 1, 64), np.full(3, .4), 2))]
+    rho = np.stack([1 - y[0], y[0]], axis=1) * .8 + .1
+    recipe = Recipe(mmse("logistic"), batch_size=14, num_epochs=5, mesh=mesh)  # 14 on four devices: filled up
+    trained = fit(0, Linear(np.zeros(()), np.zeros(1)), linear_outputs, x[0][:, None], rho, recipe)
+    arrays += [leaf for data in drawn for leaf in (data.y, data.y_pred, data.z)]
+    arrays += [trained.model.weights, trained.training]
     return [np.asarray(leaf, float) for leaf in (*arrays, *exact, *joint)]
 
 one, out = everything(None), {"devices": jax.device_count()}
@@ -68,3 +78,10 @@ def test_what_is_no_mesh_over_one_axis_is_refused():
         mesh_axis(square)
     one = jax.sharding.Mesh(np.array(jax.devices()[:1]), ("s",), axis_types=(AxisType.Auto,))
     assert mesh_axis(one) == "s"
+
+
+def test_samples_that_devices_cannot_share_evenly_are_said():
+    """With the number that they can."""
+    mesh = jax.sharding.Mesh(np.array(jax.devices()[:1] * 4), ("s",), axis_types=(AxisType.Auto,))
+    with pytest.raises(ValueError, match="ask for 64 and leave the last 3 out"):
+        even_rows(mesh, 61)

@@ -4,6 +4,7 @@ from jtruth.io.features import read_features
 from jtruth.io.gold import Gold, read_gold, read_gold_sample
 from jtruth.io.noise import read_noise
 from jtruth.io.reading import Reading, read_labels, write_labels
+from jtruth.io.shards import read_shard
 from jtruth.io.tables import Predictions, read_predictions, task_table
 from jtruth.io.vocabulary import Words
 
@@ -18,6 +19,7 @@ __all__ = [
     "read_labels",
     "read_noise",
     "read_predictions",
+    "read_shard",
     "task_table",
     "write_labels",
 ]

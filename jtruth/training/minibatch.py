@@ -24,6 +24,7 @@ from jaxtyping import Array, Bool, Float, Int
 from tqdm.auto import tqdm
 
 from jtruth._arrays import as_array, is_concrete
+from jtruth._mesh import even_rows, mesh_axis
 from jtruth._random import required_key, stream
 from jtruth.training._inputs import check_no_nan, check_whole
 from jtruth.training.batch_objectives import BatchObjective, Checked
@@ -55,6 +56,9 @@ class Recipe(NamedTuple):
     # True for a progress bar, or a function called after every epoch with (epoch, training value, validation
     # value). A new function compiles anew.
     progress: bool | Callable[[Any, Any, Any], None] = False
+    # A jax.sharding.Mesh whose devices share each batch: each computes the costs of its part, and gradients
+    # are added up once a step. Batches that it does not divide are filled up by masked entries.
+    mesh: Any = None
 
 
 class _State(NamedTuple):
@@ -110,6 +114,8 @@ def fit(
         if not callable(function):
             raise ValueError(f"{name} is a {type(function).__name__}; give a function, see the docstring")
     num_samples = _check(x, evidence, validation, recipe)
+    if recipe.mesh is not None:
+        mesh_axis(recipe.mesh)  # refuses what is no mesh over one axis
     _check_evidence(recipe.objective, evidence)
     if validation is not None:
         _check_evidence(judge, validation[1])
@@ -166,13 +172,16 @@ def _pass(cost: Callable, key: Any, s: _State, data: Any, recipe: Any) -> tuple[
     def step(carry, batch):
         (arrays, optimiser), (index, where) = carry, batch
         rows = jax.tree.map(lambda leaf: leaf[index], data)
+        if recipe.mesh is not None:
+            rows, where = jax.lax.with_sharding_constraint((rows, where), even_rows(recipe.mesh, len(where)))
         value, gradient = jax.value_and_grad(cost)(arrays, *rows, where)
         with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):  # optax needs both
             updates, optimiser = recipe.optimiser.update(gradient, optimiser, arrays)
         return (optax.apply_updates(arrays, updates), optimiser), value * where.sum().astype(value.dtype)
 
     num_samples = _rows(data)
-    batches = _batches(stream(key, "epoch", s.epoch), num_samples, recipe.batch_size)
+    devices = 1 if recipe.mesh is None else recipe.mesh.size
+    batches = _batches(stream(key, "epoch", s.epoch), num_samples, recipe.batch_size, devices)
     carry, values = jax.lax.scan(step, (s.arrays, s.optimiser), batches)
     return carry, values.sum() / num_samples
 
@@ -201,13 +210,17 @@ def _begin(arrays: Any, recipe: Any, dtype: Any) -> _State:
     return _State(arrays, recipe.optimiser.init(arrays), arrays, worst, before, start, nothing, nothing)
 
 
-def _batches(key: Any, num_samples: int, batch_size: int) -> tuple[Array, Array]:
-    """A random order of the samples cut into batches, (batches, size), and which entries are no padding."""
+def _batches(key: Any, num_samples: int, batch_size: int, devices: int = 1) -> tuple[Array, Array]:
+    """A random order of the samples cut into batches, (batches, size), and which entries are no padding.
+
+    The same batches on any number of devices, which divides what is returned.
+    """
     num_batches = -(-num_samples // batch_size)
     order = jax.random.permutation(key, num_samples)
     order = jnp.concatenate([order, jnp.zeros(num_batches * batch_size - num_samples, order.dtype)])
     real = jnp.arange(num_batches * batch_size) < num_samples
-    return order.reshape(num_batches, batch_size), real.reshape(num_batches, batch_size)
+    fill = ((0, 0), (0, -batch_size % devices))
+    return tuple(jnp.pad(one.reshape(num_batches, batch_size), fill) for one in (order, real))
 
 
 def _traceable(leaf: Any) -> Any:

@@ -111,6 +111,7 @@ def vote_shares(columns: LabelColumns, num_classes: int, trust: np.ndarray) -> n
     cell = np.broadcast_to(sample * num_classes, given.shape)[given] + label
     votes = np.bincount(cell, trust[labeler], size * num_classes).reshape(size, num_classes)
     pooled = columns.weight @ votes
+    pooled = pooled if pooled.any() else np.ones(num_classes)  # a shard without rows
     shares = _host.vote_shares(votes, pooled / pooled.sum())
     return np.where(columns.known[:, None] < 0, shares, np.arange(num_classes) == columns.known[:, None])
 

@@ -20,8 +20,10 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
+from jtruth._processes import together
 from jtruth.labels import Labels
 from jtruth.learning._given import exchanged, not_converged, unlabelled
+from jtruth.learning.em.hosts import agree, is_shared
 from jtruth.learning.em.starts import (
     MAXIMUM_LIKELIHOOD,
     Smoothing,
@@ -83,7 +85,9 @@ def fit_dawid_skene(
         key: a whole number or a JAX key; needed with restarts.
         max_steps: most EM steps from each start.
         tol: a start is done when EM changes no probability, and the objective per label, by this much.
-        mesh: devices that share the samples; counts are added up once a step (docs/many_devices.md).
+        mesh: devices that share the samples; counts are added up once a step (docs/many_devices.md). Of
+            several processes, each gives its part of the labels (`jtruth.io.read_shard`) and gets the class
+            posterior of it; what is doubtful is then said of that part.
 
     Raises:
         ValueError: for input that cannot be used, before any JAX call.
@@ -95,18 +99,32 @@ def fit_dawid_skene(
     >>> print(fit.prior.round(3), fit.matrices[2].round(3).tolist(), fit.converged)
     [0.5 0.5] [[0.667, 0.333], [0.333, 0.667]] True
     """
-    known, fixed = check_arguments(labels, smoothing, gold, prior, num_restarts, key, max_steps, tol)
+    known, fixed = _read(labels, mesh, (smoothing, gold, prior, num_restarts, key, max_steps, tol))
     starts = Starts(num_restarts, key, max_steps, tol, mesh)
     found = best_of_starts(labels, known, fixed, smoothing, starts)
     fit = DawidSkene(**found._asdict(), warnings=())
     return fit._replace(warnings=tuple(_doubts(fit, labels, known, smoothing)))
 
 
+def _read(labels, mesh, given):
+    """Gold and prior, checked; in several processes by all of them, and a shard may be empty."""
+    if not is_shared(mesh):
+        return check_arguments(labels, *given)
+    together(lambda: None if labels.num_samples == 0 else check_arguments(labels, *given))
+    agree(labels, mesh)
+    if labels.num_samples:
+        return check_arguments(labels, *given)
+    prior = given[2]
+    return None, None if prior is None else np.asarray(prior, np.float64) / np.sum(prior)
+
+
 def _doubts(fit, labels, gold, smoothing):
-    """Sentences about what the data could not settle."""
+    """Sentences about what the data could not settle; where shards are fitted, what this one shows of it."""
     workers = labels.workers or tuple(range(labels.num_labelers))
     classes = labels.classes or tuple(range(labels.num_classes))
     yield from not_converged("EM", fit.converged, fit.num_steps)
+    if not labels.num_samples:
+        return
     yield from unlabelled(labels)
     if labels.labels_per_sample().max() < 3 and gold is None:
         yield (

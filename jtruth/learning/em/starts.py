@@ -9,18 +9,10 @@ import jax
 import numpy as np
 from jaxtyping import Float, Int
 
-from jtruth._mesh import mesh_axis, place_rows
 from jtruth.labels import Labels
 from jtruth.learning._given import check_steps, read_given
-from jtruth.learning.em._steps import dawid_skene_em
-from jtruth.learning.em.columns import (
-    LabelColumns,
-    bucket,
-    columns_from_labels,
-    fill_up,
-    random_trust,
-    vote_shares,
-)
+from jtruth.learning.em.columns import LabelColumns, bucket, columns_from_labels, random_trust, vote_shares
+from jtruth.learning.em.hosts import em_on, here, in_common, place
 
 _TIE = 1e-8  # relative; a start must win by more, because the swapped twin of an optimum is equally high
 
@@ -84,14 +76,15 @@ def best_of_starts(
     size, classes, labelers = labels.num_labelers, labels.num_classes, bucket(labels.num_labelers)
     columns, row = columns_from_labels(labels, gold=gold, num_labelers=labelers)
     if starts.mesh is not None:
-        columns = fill_up(columns, starts.mesh.shape[mesh_axis(starts.mesh)], labelers * classes)
+        columns = in_common(columns, starts.mesh, labelers * classes)
+    em = em_on(starts.mesh)
     pseudo_prior = np.full(classes, float(smoothing.prior))
     pseudo_matrices = np.zeros((labelers, classes, classes))  # padding has no pseudo-counts
     pseudo_matrices[:size] = np.where(np.eye(classes) > 0, smoothing.diagonal, smoothing.off_diagonal)
 
     def run(trust):
         data, start = _placed(starts.mesh, columns, vote_shares(columns, classes, trust))
-        result = dawid_skene_em(
+        result = em(
             data, start, pseudo_prior, pseudo_matrices, prior,
             max_steps=starts.max_steps, tol=starts.tol, one_coin=one_coin,
         )  # fmt: skip
@@ -113,7 +106,7 @@ def best_of_starts(
     return Climbed(
         prior=np.asarray(best.prior),
         matrices=np.asarray(best.matrices)[:size],
-        class_posterior=np.asarray(best.class_posterior)[row],
+        class_posterior=here(best.class_posterior)[row],
         log_likelihood=float(best.log_likelihood),
         log_posterior=float(best.objective),
         row_labels=np.asarray(best.row_labels)[:size],
@@ -131,12 +124,12 @@ def _placed(mesh: jax.sharding.Mesh | None, columns: LabelColumns, start: np.nda
     if mesh is None:
         return columns, start
     data = LabelColumns(
-        place_rows(mesh, columns.code, 1),
-        place_rows(mesh, columns.weight, 0),
-        place_rows(mesh, columns.known, 0),
-        None if columns.sample is None else place_rows(mesh, columns.sample, 0),
+        place(mesh, columns.code, 1),
+        place(mesh, columns.weight, 0),
+        place(mesh, columns.known, 0),
+        None if columns.sample is None else place(mesh, columns.sample, 0),
     )
-    return data, place_rows(mesh, start, 0)
+    return data, place(mesh, start, 0)
 
 
 def check_arguments(labels, smoothing, gold, prior, num_restarts, key, max_steps, tol):
