@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import optax
 from jaxtyping import Array, Bool, Float, Int
 
 
@@ -27,6 +26,11 @@ def minimise(
     objective: Callable[[Any], Float[Array, ""]], start: Any, *, max_steps: int, tol: Any
 ) -> Minimum:
     """Minimise a smooth function of a pytree of floats from `start`."""
+    import optax  # a fifth of a second to import, and only here
+
+    def largest_of(gradient):
+        return optax.tree.norm(gradient, ord="inf")
+
     solver = optax.lbfgs()
     value_and_grad = optax.value_and_grad_from_state(objective)
 
@@ -42,16 +46,13 @@ def minimise(
     def unfinished(carry):
         _, state, count = carry
         moved = (count == 0) | (optax.tree.get(state, "learning_rate") > 0)
-        return (count < max_steps) & ((count == 0) | (_largest(state) >= tol)) & moved
+        return (
+            (count < max_steps) & ((count == 0) | (largest_of(optax.tree.get(state, "grad")) >= tol)) & moved
+        )
 
     params, _, count = jax.lax.while_loop(
         unfinished, step, (start, solver.init(start), jnp.zeros((), jnp.int32))
     )
     value, gradient = jax.value_and_grad(objective)(params)
-    largest = optax.tree.norm(gradient, ord="inf")
+    largest = largest_of(gradient)
     return Minimum(params, value, largest, largest < tol, count)
-
-
-def _largest(state):
-    """Largest absolute gradient that the last line search saw, at the point it chose."""
-    return optax.tree.norm(optax.tree.get(state, "grad"), ord="inf")

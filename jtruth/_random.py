@@ -18,6 +18,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jtruth._threefry import fold, is_default, key_of, words_of
+
 Key = int | np.integer | np.ndarray | jax.Array  # whatever `as_key` takes, but None
 _MOST = 2**32 - 1
 _HOW = f"give a whole number 0..{_MOST}, or a JAX key such as jax.random.key(0)"
@@ -44,7 +46,7 @@ def as_key(key: Any = None) -> jax.Array:
         raise ValueError(f"key is {key!r} of type {type(key).__name__}: {_HOW}") from None
     if not 0 <= number <= _MOST:
         raise ValueError(f"key is {number}: {_HOW}")
-    return jax.random.key(number)
+    return key_of((0, number)) if is_default() else jax.random.key(number)
 
 
 def required_key(key: Any, what: str = "sampling") -> jax.Array:
@@ -56,6 +58,8 @@ def required_key(key: Any, what: str = "sampling") -> jax.Array:
 
 def key_words(key: Any) -> list[int]:
     """The numbers inside a key; equal words are equal keys."""
+    if type(key) is int and 0 <= key <= _MOST and is_default():
+        return [0, key]  # no device is started for it
     return [int(word) for word in np.asarray(jax.random.key_data(required_key(key))).ravel()]
 
 
@@ -72,16 +76,25 @@ def host_rng(key: Any, name: str, *numbers: int) -> np.random.Generator:
 
 def stream(key: Any, name: str, *numbers: Any) -> jax.Array:
     """JAX key of the stream `name` of a key; `numbers`, of the repetition, may be traced."""
-    found = required_key(key)
-    for number in (*_digest(name), *numbers):
-        found = jax.random.fold_in(found, number)
-    return found
+    return _folded(required_key(key), *_digest(name), *numbers)
+
+
+def _folded(key: jax.Array, *numbers: Any) -> jax.Array:
+    """`jax.random.fold_in` of one number after the other; on the host where key and numbers are known."""
+    words = words_of(key)
+    if words is None or not all(isinstance(n, int | np.integer) and 0 <= n <= _MOST for n in numbers):
+        for number in numbers:
+            key = jax.random.fold_in(key, number)
+        return key
+    for number in numbers:
+        words = fold(words, int(number))
+    return key_of(words)
 
 
 def streams(key: Any, name: str, repetitions: int) -> list[jax.Array]:
     """`[stream(key, name, k) for k in range(repetitions)]`, the name looked up once."""
     first = stream(key, name)
-    return [jax.random.fold_in(first, k) for k in range(repetitions)]
+    return [_folded(first, k) for k in range(repetitions)]
 
 
 def _digest(name: str) -> list[int]:

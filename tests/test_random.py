@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import jtruth as jt
-from jtruth._random import as_key, host_rng, key_words, required_key, stream, streams
+from jtruth._random import _folded, as_key, host_rng, key_words, required_key, stream, streams
 from jtruth.evaluation import evaluate_labelers, prevalence
 
 PACKAGE = Path(jt.__file__).parent
@@ -77,6 +77,21 @@ def test_streams_depend_on_key_name_and_number_only():
     assert len({tuple(key_words(k)) for k in keys}) == len(keys)
     assert same(stream(jax.random.PRNGKey(4), "votes", 2), stream(4, "votes", 2))
     assert all(same(k, stream(4, "votes", n)) for n, k in enumerate(streams(4, "votes", 3)))
+
+
+def test_keys_of_the_host_are_those_of_jax_bit_by_bit():
+    """Two hundred folds of several keys, with numbers up to 2^32 - 1; another generator goes JAX's way."""
+    rng = np.random.default_rng(0)
+    for number in (0, 1, 7, 2**31, 2**32 - 1):
+        ours, theirs = as_key(number), jax.random.key(number)
+        assert bool(ours == theirs)
+        for more in (0, 1, 2**32 - 1, *rng.integers(2**32, size=40).tolist()):
+            ours, theirs = _folded(ours, more), jax.random.fold_in(theirs, np.uint32(more))
+            assert bool(ours == theirs) and ours.dtype == theirs.dtype
+    other = jax.random.key(3, impl="rbg")
+    assert bool(
+        (jax.random.key_data(_folded(other, 5)) == jax.random.key_data(jax.random.fold_in(other, 5))).all()
+    )
 
 
 def test_repetitions_may_be_traced():

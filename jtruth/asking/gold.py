@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.stats import t as student
 
 from jtruth._random import host_rng
 from jtruth.stats.estimates import Estimate
 from jtruth.stats.ppi import GoldSample, PpiEstimate
 from jtruth.stats.student import StudentEstimate
+from jtruth.stats.student_t import t_quantile
 from jtruth.tables.metrics import expected_table, named_metric
 
 _UNIFORM = 0.2  # share of the samples to ask that is spread evenly, whatever the model thinks
@@ -43,7 +43,7 @@ def gold_to_halve(found: PpiEstimate, sample: GoldSample, level: float = 0.95) -
         return 0
     further = np.arange(now, size + 1)
     freedom, shrink = _with_more(found, sample, further)
-    width = student.isf((1 - level) / 2, freedom) * shrink
+    width = -t_quantile((1 - level) / 2, freedom) * shrink
     return int(further[np.argmax(width <= 0.5 * width[0])] - now)
 
 

@@ -118,8 +118,6 @@ def judged(source: LabelsFile, graded: Graded, draws: Draws, columns: Columns, b
     """The `Evaluation` of what was asked for."""
     if (graded.predictions is None) == (graded.rater is None):
         raise ValueError("say what to grade: either --predictions PRED.csv or --rater WORKER")
-    import jax
-
     from jtruth import evaluation
     from jtruth._validation.text import read_bytes
     from jtruth.cli import reading
@@ -151,7 +149,7 @@ def judged(source: LabelsFile, graded: Graded, draws: Draws, columns: Columns, b
             target=graded.target,
             positive=None if graded.positive is None else reading.class_code(graded.positive, labels),
             level=draws.level,
-            key=jax.random.key(draws.seed),
+            key=draws.seed,
             progress=advance,
         )
     return result.with_warnings(notes)

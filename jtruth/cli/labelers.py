@@ -84,8 +84,6 @@ def labelers(
     output: Reported,
 ) -> None:
     """Each labeler's accuracy and confusion matrix with intervals, worst first."""
-    import jax
-
     from jtruth._validation.text import read_bytes
     from jtruth.cli.reading import Given, gold_of, labels_of, one_stdin, order_of
     from jtruth.evaluation import evaluate_labelers, quick_labelers
@@ -104,7 +102,7 @@ def labelers(
                 report = evaluate_labelers(
                     labels, gold=gold_of(known.gold, labels, given), level=draws.level, target=known.target,
                     order=None if known.order is None else order_of(known.order, given, labels),
-                    key=jax.random.key(draws.seed), progress=advance,
+                    key=draws.seed, progress=advance,
                 )  # fmt: skip
     if known.consensus is not None:
         header, table = report.consensus(labels)

@@ -18,7 +18,6 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.special import betaln, expit, logsumexp, xlog1py, xlogy
-from scipy.stats import beta, binom
 
 from jtruth.lam_stork.intervals import HowMany, Known, Share, share
 from jtruth.stats.estimates import DensityEstimate
@@ -92,6 +91,8 @@ def _reversed(wrong: float) -> list[str]:
 
 def _conflict(model: "_Model", mean: float) -> list[str]:
     """Do the disagreements contradict what is known of the labels, if errors are independent?"""
+    from scipy.stats import beta, binom  # half a second to import, and only here
+
     seen, audit = model.seen, model.audit
     if np.isinf(audit.size):  # how probable so few, or so many, are for the best and the worst classifier
         ends, d = sorted((audit.value, 1 - audit.value)), seen.value * seen.size

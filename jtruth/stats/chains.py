@@ -17,7 +17,8 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import ndtri
-from scipy.stats import rankdata
+
+from jtruth.stats.student_t import mean_ranks
 
 Draws = Float[np.ndarray, "chains draws ..."]
 
@@ -93,7 +94,7 @@ def _split(draws: np.ndarray) -> np.ndarray:
 def _normal_scores(draws: np.ndarray) -> np.ndarray:
     """Phi^-1((rank - 3/8) / (S + 1/4)), ranks over all chains, ties averaged: equation (14)."""
     flat = draws.reshape(draws.shape[0] * draws.shape[1], -1)
-    ranks = rankdata(flat, axis=0)
+    ranks = mean_ranks(flat)
     return ndtri((ranks - 0.375) / (flat.shape[0] + 0.25)).reshape(draws.shape)
 
 

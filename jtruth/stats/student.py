@@ -11,11 +11,10 @@ from itertools import pairwise
 
 import numpy as np
 from jaxtyping import Array, Float, Key
-from scipy.integrate import quad
-from scipy.stats import t as student
 
 from jtruth.stats.estimates import Estimate, _uniform
 from jtruth.stats.regions import Interval, Region, check_level
+from jtruth.stats.student_t import t_below, t_density, t_quantile
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,7 +42,7 @@ class StudentEstimate(Estimate):
         """Sign, and probabilities of t below the lower and the upper bound, seen from the nearer tail."""
         a, b = (self.low - self.centre) / self.scale, (self.high - self.centre) / self.scale
         sign = -1.0 if a > 0 else 1.0  # beyond the centre differences of cdf cancel; those of sf do not
-        below, upto = (float(student.cdf(sign * end, self.freedom)) for end in (a, b))
+        below, upto = (float(t_below(sign * end, self.freedom)) for end in (a, b))
         return sign, below, upto
 
     def _quantile(self, u: float | np.ndarray) -> np.ndarray:
@@ -53,7 +52,7 @@ class StudentEstimate(Estimate):
         if self._flat:
             return np.asarray(self.low + np.asarray(u) * (self.high - self.low))
         sign, below, upto = self._tails
-        z = sign * student.ppf(below + np.asarray(u) * (upto - below), self.freedom)
+        z = sign * t_quantile(below + np.asarray(u) * (upto - below), self.freedom)
         return np.asarray(np.clip(self.centre + self.scale * z, self.low, self.high))
 
     @property
@@ -86,6 +85,8 @@ class StudentEstimate(Estimate):
 
     def _moment(self, power: int, about: float) -> float:
         """Integral of (x - about)^power times the density, in pieces around the peak."""
+        from scipy.integrate import quad  # a tenth of a second to import, and only here
+
         near = self.mode + self.scale * np.array([-20.0, -4.0, 0.0, 4.0, 20.0])
         breaks = np.unique(np.clip([self.low, *near, self.high], self.low, self.high))
         pairs = pairwise(breaks)
@@ -100,7 +101,7 @@ class StudentEstimate(Estimate):
         if self.scale == 0 or self._flat:
             return self.equal_tails(level)
         _, below, upto = self._tails
-        half = self.scale * float(student.isf(0.5 * (1 - level * abs(upto - below)), self.freedom))
+        half = self.scale * float(-t_quantile(0.5 * (1 - level * abs(upto - below)), self.freedom))
         low, high = self.centre - half, self.centre + half
         if low >= self.low and high <= self.high:
             return Interval(low, high, level)
@@ -128,7 +129,7 @@ class StudentEstimate(Estimate):
         if self._flat:
             return np.where(inside, 1 / (self.high - self.low), 0.0)
         _, below, upto = self._tails
-        height = student.pdf((x - self.centre) / self.scale, self.freedom) / self.scale
+        height = t_density((x - self.centre) / self.scale, self.freedom) / self.scale
         return np.where(inside, height / abs(upto - below), 0.0)
 
     def sample(self, key: Key[Array, ""], n: int) -> Float[np.ndarray, " n"]:

@@ -11,7 +11,6 @@ import equinox as eqx
 import jax
 import numpy as np
 from jaxtyping import Array, Bool, Float, Key
-from scipy.ndimage import gaussian_filter
 from scipy.optimize import minimize
 
 from jtruth._pictures import picture
@@ -48,6 +47,8 @@ class JointEstimate(eqx.Module):
         """The most probable cell of the count table; of equal weights, the peak of a smoothed grid."""
         if np.ptp(self.weight) > 0 or len(self.weight) < 2:
             return self.points[int(np.argmax(self.weight))]
+        from scipy.ndimage import gaussian_filter  # only here
+
         edges = [np.linspace(v.min(), v.max() + 1e-9, 41) for v in self.points.T]
         mass = gaussian_filter(np.histogram2d(*self.points.T, bins=edges)[0], 2.0)
         i, j = np.unravel_index(int(np.argmax(mass)), mass.shape)

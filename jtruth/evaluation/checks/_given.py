@@ -10,8 +10,7 @@ labels at hand, with the classifier's own error rates estimated anew for every s
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy.special import logsumexp, softmax
-from scipy.stats import chi2
+from scipy.special import chdtrc, logsumexp, softmax
 
 from jtruth._host import log
 from jtruth._random import Key, host_rng, streams
@@ -44,7 +43,7 @@ def prior_score(log_likelihood: np.ndarray, prior: np.ndarray) -> tuple[float, f
         return None  # the labels say nothing about the classes
     along = vectors[:, alive].T @ score.sum(axis=0)
     statistic = float((along**2 / values[alive]).sum())
-    return statistic, float(chi2(int(alive.sum())).sf(statistic))
+    return statistic, float(chdtrc(int(alive.sum()), statistic))
 
 
 def label_law(labels: Labels, noise: NoiseModel, prior: np.ndarray, key: Key) -> Component | None:

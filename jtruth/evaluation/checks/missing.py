@@ -17,7 +17,7 @@ missing by chance; all 200 seen where 15 % are missing in one class and 65 % in 
 
 import numpy as np
 from jaxtyping import Float
-from scipy.stats import chi2
+from scipy.special import chdtrc
 
 from jtruth.evaluation.result import Check
 from jtruth.labels import Labels
@@ -47,7 +47,7 @@ def missing_check(labels: Labels, class_posterior: Float[np.ndarray, "samples cl
     rest = class_posterior[seen] - class_posterior[seen].mean(axis=0)
     score, spread = away @ rest, (rest * away[:, None] ** 2).T @ rest
     value = float(score @ np.linalg.pinv(spread, rcond=1e-9, hermitian=True) @ score)
-    p_value = float(chi2.sf(value, class_posterior.shape[1] - 1))
+    p_value = float(chdtrc(class_posterior.shape[1] - 1, value))
     size = f"chi-square {value:.1f}, p = {p_value:.2g}"
     if p_value >= LEVEL:
         return (Check(NAME, value, p_value, "fits", f"{FITS} ({size})"),)

@@ -18,7 +18,6 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy import stats
 
 from jtruth.evaluation.assumptions.missed import OVERALL
 from jtruth.evaluation.gold.pooled import PSEUDO_GOLD, together
@@ -129,7 +128,9 @@ def _counted(right: int, known: int, size: int, level: float) -> RightShare:
     if size == known:
         share = right / size
         return RightShare(share, share, share, known, COUNTED)
-    law, tail = stats.betabinom(size - known, a, b), (1 - level) / 2
+    from scipy.stats import betabinom  # half a second to import, and only here
+
+    law, tail = betabinom(size - known, a, b), (1 - level) / 2
     low, high = law.ppf(tail), law.ppf(1 - tail)
     mean = (right + law.mean()) / size
     return RightShare(float(mean), float(right + low) / size, float(right + high) / size, known, COUNTED)

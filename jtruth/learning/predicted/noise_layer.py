@@ -25,7 +25,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from jtruth._host import diagonal_rows
 from jtruth._random import as_key, host_rng
@@ -88,7 +88,7 @@ class NoiseLayer(NamedTuple):
         error = np.maximum(
             np.diagonal(self.bootstrap, axis1=1, axis2=2).std(axis=0), 1 / (self.row_labels + 2)
         )
-        far = np.abs(other - own) > norm.isf((1 - level) / (2 * own.size)) * error
+        far = np.abs(other - own) > -ndtri((1 - level) / (2 * own.size)) * error
         names = range(own.size) if classes is None else classes
         return tuple(
             f"Thresholds mislead for class {names[c]!r}: they say that {other[c]:.1%} of its labels are "

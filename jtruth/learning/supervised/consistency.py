@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float, Num
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from jtruth._validation import quoted
 
@@ -63,7 +63,7 @@ def check_consistency(
     """
     classes = prior.size
     accuracy = np.einsum("c,tcc->t", prior, matrices)
-    z = norm.isf(1 - level)
+    z = float(ndtri(level))
     error = np.sqrt(np.maximum(accuracy * (1 - accuracy), 1e-12) / np.maximum(number, 1))
     weak = (accuracy - z * error > 1 / classes) | (number == 0)
     spread = np.sqrt((classes - 1) / classes**2 / max(num_samples, 1))

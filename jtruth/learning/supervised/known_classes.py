@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
-from scipy.special import softmax
-from scipy.stats import beta
+from scipy.special import betaincinv, softmax
 
 from jtruth._host import diagonal_rows, labels_log_likelihood, log
 from jtruth.labels import Labels
@@ -51,7 +50,7 @@ class KnownClasses(NamedTuple):
         a = self.concentration
         b = a.sum(axis=2, keepdims=True) - a
         ends = [
-            beta.ppf(p, np.maximum(a, 1e-300), np.maximum(b, 1e-300))
+            betaincinv(np.maximum(a, 1e-300), np.maximum(b, 1e-300), p)
             for p in ((1 - level) / 2, (1 + level) / 2)
         ]
         return np.where(a > 0, np.where(b > 0, np.array(ends), 1.0), 0.0)
