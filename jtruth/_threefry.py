@@ -32,7 +32,8 @@ def words_of(key: Any) -> tuple[int, int] | None:
     """The two words of a typed key; None where it is traced, several, or of another generator."""
     if isinstance(key, jax.core.Tracer) or key.ndim or jax.random.key_impl(key) != _IMPL:
         return None
-    first, second = np.asarray(jax.random.key_data(key)).tolist()
+    with jax.ensure_compile_time_eval():  # a known key stays known inside a function that is traced
+        first, second = np.asarray(jax.random.key_data(key)).tolist()
     return first, second
 
 

@@ -88,6 +88,8 @@ def test_keys_of_the_host_are_those_of_jax_bit_by_bit():
         for more in (0, 1, 2**32 - 1, *rng.integers(2**32, size=40).tolist()):
             ours, theirs = _folded(ours, more), jax.random.fold_in(theirs, np.uint32(more))
             assert bool(ours == theirs) and ours.dtype == theirs.dtype
+    known = as_key(5)
+    assert bool(jax.jit(lambda: stream(known, "checks", 2))() == stream(5, "checks", 2))
     other = jax.random.key(3, impl="rbg")
     assert bool(
         (jax.random.key_data(_folded(other, 5)) == jax.random.key_data(jax.random.fold_in(other, 5))).all()
