@@ -69,8 +69,8 @@ def lazy_columns(table: Any, columns: dict[str, str]) -> tuple[tuple[Coded, ...]
 
 
 def _collected(table: Any) -> Any:
-    """Run a query; Polars in pieces, as it does only where it is told."""
-    return table.collect(engine="streaming") if table.implementation.is_polars() else table.collect()
+    """Run a query."""
+    return table.collect()
 
 
 def _column(codes: np.ndarray, names: list) -> Coded:
