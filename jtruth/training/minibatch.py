@@ -220,7 +220,8 @@ def _batches(key: Any, num_samples: int, batch_size: int, devices: int = 1) -> t
     order = jnp.concatenate([order, jnp.zeros(num_batches * batch_size - num_samples, order.dtype)])
     real = jnp.arange(num_batches * batch_size) < num_samples
     fill = ((0, 0), (0, -batch_size % devices))
-    return tuple(jnp.pad(one.reshape(num_batches, batch_size), fill) for one in (order, real))
+    order, real = (one.reshape(num_batches, batch_size) for one in (order, real))
+    return jnp.pad(order, fill), jnp.pad(real, fill)
 
 
 def _traceable(leaf: Any) -> Any:

@@ -16,7 +16,7 @@ from jax.sharding import NamedSharding, PartitionSpec
 from jtruth import _processes
 from jtruth._mesh import as_auto, mesh_axis
 from jtruth.labels import Labels
-from jtruth.learning.em._steps import EMResult, dawid_skene_em
+from jtruth.learning.em._steps import EMResult
 from jtruth.learning.em.columns import LabelColumns, fill_up
 
 
@@ -57,9 +57,8 @@ def in_common(columns: LabelColumns, mesh: Any, nothing: int) -> LabelColumns:
     )
     code = np.pad(columns.code, ((0, most[0] - width), (0, rows_each - rows)), constant_values=nothing)
     sample = columns.sample
-    if most[3]:  # the sample of each row, numbered over all processes
-        sample = np.arange(rows) if sample is None else sample
-        sample = np.pad(sample, (0, rows_each - rows)) + jax.process_index() * samples_each
+    if most[3]:  # the sample of each row
+        sample = np.pad(np.arange(rows) if sample is None else sample, (0, rows_each - rows))
     known = np.pad(columns.known, (0, samples_each - samples), constant_values=-1)
     return LabelColumns(code, np.pad(columns.weight, (0, samples_each - samples)), known,
                         None if sample is None else sample.astype(np.int32))  # fmt: skip
@@ -75,19 +74,24 @@ def place(mesh: Any, array: np.ndarray, dimension: int) -> jax.Array:
     return jax.device_put(array, sharding)
 
 
-def em_on(mesh: Any) -> Callable[..., EMResult]:
+def place_owners(mesh: Any, sample: np.ndarray, samples: int) -> jax.Array:
+    """The sample of each row; of several processes, numbered through, each of which has so many samples."""
+    first = jax.process_index() * samples if is_shared(mesh) else 0
+    return place(mesh, sample + np.asarray(first, sample.dtype), 0)
+
+
+def em_on(mesh: Any, em: Callable[..., EMResult]) -> Callable[..., EMResult]:
     """`dawid_skene_em` whose parameters every process gets."""
     if not is_shared(mesh):
-        return dawid_skene_em
+        return em
     mesh = as_auto(mesh)
     whole = NamedSharding(mesh, PartitionSpec())
-    shardings = EMResult(*[whole] * len(EMResult._fields))
-    shardings = shardings._replace(
-        class_posterior=NamedSharding(mesh, PartitionSpec(mesh_axis(mesh, hosts=True)))
-    )
+    rows = NamedSharding(mesh, PartitionSpec(mesh_axis(mesh, hosts=True)))
+    placed: Any = EMResult  # of shardings here, one for each result
+    shardings = placed(*(rows if name == "class_posterior" else whole for name in EMResult._fields))
 
     def run(*arrays: Any, **options: Any) -> EMResult:
-        return jax.jit(partial(dawid_skene_em, **options), out_shardings=shardings)(*arrays)
+        return jax.jit(partial(em, **options), out_shardings=shardings)(*arrays)
 
     return run
 

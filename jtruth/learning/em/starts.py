@@ -11,8 +11,9 @@ from jaxtyping import Float, Int
 
 from jtruth.labels import Labels
 from jtruth.learning._given import check_steps, read_given
+from jtruth.learning.em._steps import dawid_skene_em
 from jtruth.learning.em.columns import LabelColumns, bucket, columns_from_labels, random_trust, vote_shares
-from jtruth.learning.em.hosts import em_on, here, in_common, place
+from jtruth.learning.em.hosts import em_on, here, in_common, place, place_owners
 
 _TIE = 1e-8  # relative; a start must win by more, because the swapped twin of an optimum is equally high
 
@@ -77,7 +78,7 @@ def best_of_starts(
     columns, row = columns_from_labels(labels, gold=gold, num_labelers=labelers)
     if starts.mesh is not None:
         columns = in_common(columns, starts.mesh, labelers * classes)
-    em = em_on(starts.mesh)
+    em = em_on(starts.mesh, dawid_skene_em)
     pseudo_prior = np.full(classes, float(smoothing.prior))
     pseudo_matrices = np.zeros((labelers, classes, classes))  # padding has no pseudo-counts
     pseudo_matrices[:size] = np.where(np.eye(classes) > 0, smoothing.diagonal, smoothing.off_diagonal)
@@ -127,7 +128,7 @@ def _placed(mesh: jax.sharding.Mesh | None, columns: LabelColumns, start: np.nda
         place(mesh, columns.code, 1),
         place(mesh, columns.weight, 0),
         place(mesh, columns.known, 0),
-        None if columns.sample is None else place(mesh, columns.sample, 0),
+        None if columns.sample is None else place_owners(mesh, columns.sample, columns.weight.size),
     )
     return data, place(mesh, start, 0)
 
