@@ -8,6 +8,14 @@ Measured: AMD EPYC, 2 of 4 cores, Python 3.11.7, jax 0.10.2. The answer is the w
 assumptions, their leave-one-out densities, and checks by 399 simulated label sets. The samplers are NumPy, so
 there is hardly anything to compile and the cache changes nothing; a third of the time are imports.
 
+These medians are of an earlier version; on a machine shared by eight, CPU seconds of one run each of this
+one: --help .15, --version .14, a refused option .26, import jtruth .02, import jax .70, import
+jtruth.evaluation 1.85 (of which JAX .70, SciPy about .3, Equinox .2, our 285 files .5); caries 12.9 and
+--fast 3.9 with their imports. So a fast answer in 1.5 s is below the floor of the imports, and the long one
+is sweeps of the samplers, not start-up. scipy.stats, scipy.integrate, scipy.ndimage and optax are imported
+where they are used, which an answer for caries does not; keys are made and derived without a program of
+JAX.
+
     no cache       median  4.23 s   (3.96 to 4.50)
     cold cache     median  4.37 s   (4.12 to 4.65)
     warm cache     median  4.25 s   (4.00 to 4.66)

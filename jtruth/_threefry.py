@@ -9,6 +9,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.core import Tracer
 
 _IMPL = "threefry2x32"
 _ROTATE = (13, 15, 26, 6, 17, 29, 16, 24)
@@ -30,7 +31,7 @@ def fold(key: tuple[int, int], number: int) -> tuple[int, int]:
 
 def words_of(key: Any) -> tuple[int, int] | None:
     """The two words of a typed key; None where it is traced, several, or of another generator."""
-    if isinstance(key, jax.core.Tracer) or key.ndim or jax.random.key_impl(key) != _IMPL:
+    if isinstance(key, Tracer) or key.ndim or jax.random.key_impl(key) != _IMPL:
         return None
     with jax.ensure_compile_time_eval():  # a known key stays known inside a function that is traced
         first, second = np.asarray(jax.random.key_data(key)).tolist()
@@ -39,7 +40,8 @@ def words_of(key: Any) -> tuple[int, int] | None:
 
 def key_of(words: tuple[int, int]) -> jax.Array:
     """A typed key of two words."""
-    return jax.random.wrap_key_data(np.array(words, np.uint32), impl=_IMPL)
+    data: Any = np.array(words, np.uint32)
+    return jax.random.wrap_key_data(data, impl=_IMPL)
 
 
 def is_default() -> bool:

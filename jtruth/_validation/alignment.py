@@ -91,7 +91,7 @@ def align(given: Any, samples: Samples, what: str, *, partial: bool = False) -> 
 
 
 def match_ids(
-    ids: Sequence,
+    ids: Any,
     tasks: Sequence[str],
     source: Source,
     *,

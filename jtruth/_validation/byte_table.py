@@ -134,10 +134,10 @@ def _is_plain(layout: _Layout, block: int) -> bool:
                 chunk.decode()
             except UnicodeDecodeError:
                 return False
-        block = _block(layout, begin, stop)
-        if not _fits(block, layout):
+        rows = _block(layout, begin, stop)
+        if not _fits(rows, layout):
             return False
-        if chunk.count(b"\r") != (len(block.ends) - (stop == layout.end)) * layout.returns:
+        if chunk.count(b"\r") != (len(rows.ends) - (stop == layout.end)) * layout.returns:
             return False
     return layout.begin < layout.end
 

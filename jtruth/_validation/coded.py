@@ -48,7 +48,7 @@ def kinds_of(values: Sequence) -> set[type]:
     return set(map(type, values.names if isinstance(values, Coded) else values))
 
 
-def recode(values: Sequence, code_of: Callable[[Any], int]) -> np.ndarray:
+def recode(values: Sequence, code_of: Callable[[Any], Any]) -> np.ndarray:
     """(rows,) int32: the number of each value; new values are asked for in the order of their appearance."""
     if isinstance(values, Coded):
         return np.fromiter(map(code_of, values.names), np.int32, len(values.names))[values.codes]

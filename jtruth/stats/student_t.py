@@ -22,7 +22,7 @@ def t_quantile(p: Float[np.ndarray, "..."] | float, freedom: float | np.ndarray)
     return np.where(inside, found, np.where(p <= 0, -np.inf, np.inf))
 
 
-def t_density(x: Float[np.ndarray, "..."], freedom: float) -> Float[np.ndarray, "..."] | float:
+def t_density(x: Float[np.ndarray, "..."] | float, freedom: float) -> Float[np.ndarray, "..."] | float:
     """Density of T."""
     constant = gammaln((freedom + 1) / 2) - gammaln(freedom / 2) - 0.5 * np.log(np.pi * freedom)
     return np.exp(constant - 0.5 * (freedom + 1) * np.log1p(np.asarray(x) ** 2 / freedom))
