@@ -82,7 +82,7 @@ def plot_result(result: Any, *, ax: Axes | None = None) -> Figure:
     if ax is not None:
         panels[0](result, ax)
         return ax.figure  # type: ignore[return-value]
-    rest = [panel for panel in panels[1:] if panel is not _checks or result.checks]
+    rest = [panel for panel in panels[1:] if panel is not _checks or getattr(result, "checks", ())]
     first = height(result)
     size = (_WIDE, first) if not rest else (max(_WIDE, 5.6 * len(rest)), first + 3.6)
     figure = plt.figure(figsize=size, layout="constrained")
