@@ -57,14 +57,15 @@ difficulty_fallibility  cifar10h_a   98.25   -0.476  0.035    +1.8  0.106    6.5
               welinder  restaurant   96.61   -0.119  0.050    -3.0  0.041    2.76   0.09 s    430 MB
               welinder         rte   93.12   -0.191  0.109    -3.6  0.045    2.69   0.08 s    444 MB
 
-Other packages with their defaults, by `learners_elsewhere.py` on the same machine (numpy 2.4.6, pandas 3.1.1,
-torch 2.15.0), judged in the same way. Columns as above up to "sure", then CPU seconds of one fit; the first
-set of a package has the seconds of its import. Where the method is the same, so are the numbers, to what its
-prior counts and its stopping rule make of it: crowd-kit's Dawid-Skene (by its seconds, few steps) is about as
-right and has better log scores, and on cifar10h_a it is right in 95.2 instead of 81.6 %, where going on deserts
-classes. snorkel's label model is behind where labelers saw few samples, and ahead of Dawid-Skene on faces. Not
-measured: snorkel on cifar10h_a (a square matrix of 25 710 rows, above 13 GB), peerannot there (4 s a step, not
-done after 100 s), and what has no rows. cleanlab needs a classifier's probabilities; three sets have none.
+Other packages with their defaults, by `learners_elsewhere.py` on the same machine (numpy 2.4.6, pandas
+3.1.1, torch 2.15.0), judged in the same way. Columns as above up to "sure", then CPU seconds of one fit;
+the first set of a package has the seconds of its import. Where the method is the same, so are the numbers,
+to what its prior counts and its stopping rule make of it: crowd-kit's Dawid-Skene (by its seconds, few
+steps) is about as right and has better log scores, and on cifar10h_a it is right in 95.2 instead of 81.6 %,
+where going on deserts classes. snorkel's label model is behind where labelers saw few samples, and ahead of
+Dawid-Skene on faces. Not measured: snorkel on cifar10h_a (a square matrix of 25 710 rows, above 13 GB),
+peerannot there (4 s a step, not done after 100 s), and what has no rows. cleanlab needs a classifier's
+probabilities; three sets have none.
      crowd-kit MajorityVote 1.4.2   bluebirds   75.93   -0.505  0.328    -6.2    1.35 s
      crowd-kit MajorityVote 1.4.2       faces   63.67     -inf  0.513   +12.8    0.01 s
      crowd-kit MajorityVote 1.4.2  restaurant   99.20     -inf  0.023    -1.1    0.01 s
