@@ -37,7 +37,8 @@ class Question:
     noise: Annotated[Path | None, typer.Option("--noise", help="JSON file with known error rates.")] = None
     prior: Annotated[str | None, typer.Option("--prior", help="Class prior, for example .8,.2")] = None
     assume: Annotated[
-        str | None, typer.Option("--assume", help="unknown (default), independent, shared_difficulty.")
+        str | None,
+        typer.Option("--assume", help="unknown (default), independent, shared_difficulty, partly_shared."),
     ] = None
     positive: Annotated[str | None, typer.Option("--positive", help="Name of the positive class.")] = None
     common_only: Annotated[

@@ -89,7 +89,8 @@ def evaluate(
             not used and may be NaN; `jtruth.io.read_gold_sample` reads both from a table. By
             default gold is a random sample of all.
         assume: what classifier and labelers share given the class: "unknown" (None means the same), a
-            sensitivity range over assumptions; "independent", nothing; "shared_difficulty", hard samples.
+            sensitivity range over assumptions; "independent", nothing; "shared_difficulty", hard samples;
+            "partly_shared", an unknown part of them (four or more labels a sample).
             Only with learned error rates and method "bayes"; other answers take errors as independent.
         method: "bayes" (exact posterior), "empirical_bayes", "sampling", "exact_means", "labels",
             "no_predictions", "prior_marginal" (see `jtruth.testing`), "majority_vote", "plug_in"

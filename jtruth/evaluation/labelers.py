@@ -228,7 +228,9 @@ def _members(
         return [], (doubt if fit is not None else BY_GOLD_ONLY.format(doubt),)
     known = {} if fit is None else {INDEPENDENT: fit}
     some = [entry for entry in entries(data) if entry.shown]
-    found, doubts = ranges.members(some, data, stream(key, "labelers"), progress=progress, known=known)
+    found, doubts = ranges.members(
+        some, data, stream(key, "labelers"), progress=progress, known=known, keep_all=True
+    )
     return found, tuple(doubts)
 
 

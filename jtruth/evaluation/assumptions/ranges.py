@@ -9,7 +9,8 @@ A member leaves, and a warning names it, if its classes have exchanged names, if
 it, or if its chains disagree (R-hat of 1.1 or more, or worth fewer than 50 draws): its interval would be
 luck. One that only missed the stricter standard of `EFFORT` stays in hull and point, with a warning: its
 error is small beside its width, and a narrower hull would be worse. If no other model is left, chains that
-disagree stay too.
+disagree stay too. They also stay in ranges of labelers and class shares (`keep_all`), where every member is
+in the hull: draws of chains that tell different stories hold the truth more often (`benchmarks/labelers.py`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -62,10 +63,12 @@ def members(
     progress: Progress | None = None,
     known: Mapping[str, JointPosterior] | None = None,
     pointwise: bool = False,
+    keep_all: bool = False,
 ) -> tuple[list[Member], list[str]]:
     """The answers of these entries of the table, and a warning for each that cannot be given.
 
-    `known`: fits that exist already; `pointwise`: whether new ones can be compared by `loo_of`.
+    `known`: fits that exist already; `pointwise`: whether new ones can be compared by `loo_of`; `keep_all`:
+    whether members stay whose chains disagree.
     """
     found, doubts, done = [], [], 0
     for entry in entries:
@@ -84,12 +87,12 @@ def members(
             doubts.append(f"the model {entry.name!r} is left out of the range: {reason}")
             continue
         found.append(Member(entry, tables_of(counts, data), fit))
-    return _without_luck(found, doubts)
+    return _without_luck(found, doubts, keep_all)
 
 
-def _without_luck(found: list[Member], doubts: list[str]) -> tuple[list[Member], list[str]]:
+def _without_luck(found: list[Member], doubts: list[str], keep_all: bool) -> tuple[list[Member], list[str]]:
     """Leave members out whose chains disagree, unless no other model is left; name all that is doubtful."""
-    lucky = [m for m in found if m.fit is not None and _disagree(m.fit)]
+    lucky = [m for m in found if m.fit is not None and not keep_all and _disagree(m.fit)]
     if len(lucky) == sum(m.fit is not None for m in found):
         lucky = []
     for member in found:

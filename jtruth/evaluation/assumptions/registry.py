@@ -12,6 +12,8 @@ the count table, as `majority_votes`. The key is that of the whole answer; a fit
 - "shared_strata": some samples are hard for everybody;
 - "random_effect": difficulty is gradual and everybody feels it (two classes);
 - "copying": the classifier repeats a label now and then. Labels do not tell how often: moved by hand.
+- "partly_shared": the classifier feels an unknown part of what is hard for the labelers. No line of the
+  range: it lies between two of them, and held less (`benchmarks/felt_difficulty.py`).
 
 Shared difficulty pulls the estimate of the classifier down, independence and strata of the labelers pull it
 up, so the hull needs members of both kinds. The point is the mean over all that are shown: over those that
@@ -41,6 +43,7 @@ from jtruth.evaluation.text import POPULATION
 from jtruth.labels import Labels
 from jtruth.learning.joint.beliefs import Beliefs
 from jtruth.learning.joint.models import Build, Held
+from jtruth.learning.joint.partly_shared import partly_shared
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
 from jtruth.learning.joint.random_effect import fit_random_effect
 from jtruth.sampling import Effort
@@ -195,6 +198,9 @@ _ENTRIES = (
           takes=lambda classes, symbols: classes == symbols, shown=False,
           lever=Lever("shared_errors", "share of the classifier's errors that are shared with labelers",
                       (0.0, 0.05, 0.1, 0.2, 0.3, 0.45, 0.6), share_of_errors)),
+    Entry("partly_shared", "if the classifier feels an unknown part of what is hard for the labelers",
+          latent_classes(partly_shared), takes=lambda classes, symbols: symbols > 1, shown=False,
+          group="partly_shared"),
 )  # fmt: skip
 ASSUMPTIONS: dict[str, Entry] = {entry.name: entry for entry in _ENTRIES}
 
@@ -204,6 +210,8 @@ GROUPS = {
     INDEPENDENT: "given the true class, the classifier and the labelers err independently of one another",
     "shared_difficulty": "given the true class, samples differ in how hard they are, and hard ones fool "
     "labelers and classifier alike",
+    "partly_shared": "given the true class, some samples are hard for the labelers, and an unknown part of "
+    "these for the classifier too",
 }
 
 

@@ -248,7 +248,7 @@ def _range(
     data, names = nobody_judged(labels), tuple(map(str, labels.class_names))
     some = [entry for entry in entries(data) if entry.shown]
     found, doubts = ranges.members(
-        some, data, stream(key, "class shares"), progress=progress, known={"independent": fit}
+        some, data, stream(key, "class shares"), progress=progress, known={"independent": fit}, keep_all=True
     )
     warnings = (*notes, NO_GOLD, *doubts)
     if all(member.fit is None for member in found):

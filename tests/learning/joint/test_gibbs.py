@@ -12,6 +12,7 @@ from jtruth.labels import Labels
 from jtruth.learning.em.dawid_skene import Smoothing, fit_dawid_skene
 from jtruth.learning.joint import models
 from jtruth.learning.joint._rows import label_columns, merge_samples
+from jtruth.learning.joint.partly_shared import partly_shared
 from jtruth.sampling import Effort, Watch, diagnose, kernel, run_gibbs
 from jtruth.sampling.model import Observed, prediction_columns
 from jtruth.stats.chains import mean_error
@@ -87,6 +88,9 @@ def tiny(seed, size, labelers, classes, symbols=None):
     return crowds.from_matrix(z, classes), y_pred
 
 
+MODELS = models.MODELS | {"partly_shared": partly_shared}
+
+
 def build(name, labels, y_pred, *, gold=None, symbols=None, prior=None, alpha=1.0):
     classes = labels.num_classes
     symbols = symbols or classes
@@ -97,7 +101,7 @@ def build(name, labels, y_pred, *, gold=None, symbols=None, prior=None, alpha=1.
         class_prior, prior is not None, np.tile(row, (labels.num_labelers, 1, 1)), classifier
     )
     rows = merge_samples(labels, y_pred, gold)
-    built = models.MODELS[name](priors, rows)
+    built = MODELS[name](priors, rows)
     seen = (label_columns(rows.labels), prediction_columns(rows.y_pred, symbols))
     observed = Observed(seen, rows.multiplicity.astype(float), built.offset, rows.row_of_sample)
     start = np.full(built.offset.shape, 1 / len(built.offset))
@@ -115,6 +119,7 @@ CASES = {
     "copying": ("copying", (7, 6, 3, 2), {}),
     "shared strata": ("shared_strata", (8, 5, 3, 2), {}),
     "labeler strata": ("labeler_strata", (9, 5, 3, 2), {"gold": np.array([-1, 1, -1, -1, -1])}),
+    "partly shared": ("partly_shared", (8, 4, 3, 2), {}),
 }
 
 
