@@ -105,6 +105,9 @@ def test_members_whose_chains_disagree_leave_unless_nothing_else_is_left(monkeyp
     found, doubts = ranges.members([ASSUMPTIONS[name] for name in names], data, KEY)
     assert [m.name for m in found] == ["majority_vote", "independent"]
     assert sum("is left out of the range: The sampler did not converge" in text for text in doubts) == 2
+    found, kept = ranges.members([ASSUMPTIONS[name] for name in names], data, KEY, keep_all=True)
+    assert [m.name for m in found] == list(names) and not any("left out" in text for text in kept)
+    assert sum(text.endswith("The sampler did not converge.") for text in kept) == 2
     found, doubts = ranges.members([ASSUMPTIONS[name] for name in ("majority_vote", *sorted(bad))], data, KEY)
     assert [m.name for m in found] == ["majority_vote", *sorted(bad)]
     assert [text.split(":")[0] for text in doubts] == ["model 'labeler_strata'", "model 'shared_strata'"]

@@ -127,7 +127,7 @@ def fit_joint(
     build, name, share = named_model(dependence)
     predicted, symbols = checked_predictions(labels, y_pred, num_symbols)
     known = checked_gold(labels, gold)
-    own_rows = name in ("shared_strata", "labeler_strata")
+    own_rows = name in ("shared_strata", "labeler_strata", "partly_shared")
     priors = checked_priors(labels, predicted, symbols, known, prior, beliefs, own_rows=own_rows)
     rows = merge_samples(labels, predicted, known)
     built = build(priors, rows)

@@ -13,6 +13,7 @@ from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS
 from jtruth.learning import fit_joint
 from jtruth.learning.joint._rows import merge_samples
+from jtruth.learning.joint.beliefs import Beliefs
 from jtruth.learning.joint.models import Priors, shared_strata
 from jtruth.learning.joint.partly_shared import partly_shared
 from jtruth.sampling import Effort
@@ -81,6 +82,9 @@ def test_what_it_refuses(as_installed):
     y_pred, labels = crowd(n=40)
     with pytest.raises(ValueError, match="about a classifier, give y_pred"):
         fit_joint(labels, dependence=partly_shared, key=KEY)
+    known = Beliefs(pseudo_counts=np.ones((5, 2, 2)))
+    with pytest.raises(ValueError, match="no room for pseudo_counts"):
+        fit_joint(labels, y_pred=y_pred, dependence=partly_shared, key=KEY, beliefs=known)
     with pytest.raises(ValueError, match="felt is 1"):
         fit_joint(labels, y_pred=y_pred, dependence=_all_felt, key=KEY)
 
