@@ -16,7 +16,7 @@ from jtruth.learning.joint import random_effect as module
 from jtruth.learning.joint._random_effect_density import Density
 from jtruth.learning.joint._random_effect_scale import Arrow, Whole, curvature_scale, find_mode
 from jtruth.learning.joint._rows import merge_samples
-from jtruth.sampling import Convergence, Effort, TooLarge
+from jtruth.sampling import Convergence, Effort, TooLarge, Watch
 from jtruth.sampling.effort import FEWEST, diagnose, good, limits
 
 KEY = jax.random.key(3)
@@ -120,7 +120,7 @@ def test_one_sample_with_many_labelers_fits_into_memory():
     tracemalloc.start()
     seen = []
     fit = fit_random_effect(
-        jt.Labels.from_matrix(z, 2), y_pred=[1], key=KEY, progress=lambda d, p: seen.append(d),
+        jt.Labels.from_matrix(z, 2), y_pred=[1], key=KEY, watch=Watch(lambda d, p: seen.append(d)),
         effort=Effort(chains=4, max_work=1.0, max_bytes=2_000_000),
     )  # fmt: skip
     peak = tracemalloc.get_traced_memory()[1]
