@@ -73,7 +73,6 @@ def compare(
         predictions, labels, notes = reading.rivals_of(rivals.files, labels, given, asked.common_only)
         noise, prior = reading.noise_of(asked.noise, labels)
         gold = reading.gold_sample_of(asked.gold, labels, given, asked.common_only)
-        inclusion, strata = reading.sampling_of(None, gold, labels)
         found = compare_classifiers(
             predictions,
             labels,
@@ -82,9 +81,7 @@ def compare(
             at_least=asked.at_least,
             noise=noise,
             prior=prior if asked.prior is None else reading.numbers(asked.prior),
-            gold=None if gold is None else gold.classes,
-            gold_inclusion=inclusion,
-            gold_strata=strata,
+            gold=gold,
             assume=asked.assume,
             positive=None if asked.positive is None else reading.class_code(asked.positive, labels),
             level=draws.level,

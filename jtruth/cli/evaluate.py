@@ -134,15 +134,13 @@ def judged(source: LabelsFile, graded: Graded, draws: Draws, columns: Columns, b
         y_pred, labels, notes = found
         noise, prior = reading.noise_of(graded.noise, labels)
         gold = reading.gold_sample_of(graded.gold, labels, given, graded.common_only)
-        inclusion, strata = reading.sampling_of(graded.inclusion, gold, labels)
+        gold = reading.sampled(graded.inclusion, gold, labels)
         result = evaluation.evaluate(
             y_pred,
             labels,
             noise=noise,
             prior=prior if graded.prior is None else reading.numbers(graded.prior),
-            gold=None if gold is None else gold.classes,
-            gold_inclusion=inclusion,
-            gold_strata=strata,
+            gold=gold,
             assume=graded.assume,
             method=graded.method,
             order=None if graded.order is None else reading.order_of(graded.order, given, labels),

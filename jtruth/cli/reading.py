@@ -156,18 +156,17 @@ def order_of(name: str, given: Given, labels: Labels) -> np.ndarray:
     return _number_each(dict(zip(*table.columns, strict=True)), labels, f"--order {name}")
 
 
-def sampling_of(
-    inclusion: Path | None, gold: Gold | None, labels: Labels
-) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """(inclusion, strata) of gold by its own columns, or the chances by a table of all tasks."""
-    chance, strata = (None, None) if gold is None else (gold.inclusion, gold.strata)
+def sampled(inclusion: Path | None, gold: Gold | None, labels: Labels) -> Gold | None:
+    """Gold with the chances by a table of all tasks, where its own columns do not say them."""
     if inclusion is None:
-        return chance, strata
-    if chance is not None:
+        return gold
+    if gold is None:
+        gold = Gold(np.full(labels.num_samples, -1, np.int32))
+    if gold.inclusion is not None:
         raise ValueError(
             "the chances are said twice: leave --inclusion out, or the column 'inclusion' of --gold"
         )
-    return inclusion_of(inclusion, labels), strata
+    return gold._replace(inclusion=inclusion_of(inclusion, labels))
 
 
 def inclusion_of(path: Path, labels: Labels) -> np.ndarray:

@@ -26,16 +26,14 @@ def grade_scores(
         scores, labels, notes = reading.scores_of(graded.predictions, labels, given, graded.common_only)
         noise, prior = reading.noise_of(graded.noise, labels)
         gold = reading.gold_sample_of(graded.gold, labels, given, graded.common_only)
-        inclusion, strata = reading.sampling_of(graded.inclusion, gold, labels)
+        gold = reading.sampled(graded.inclusion, gold, labels)
         found = _judged(
             scores,
             labels,
             (graded.positive, scored),
             noise=noise,
             prior=prior if graded.prior is None else reading.numbers(graded.prior),
-            gold=None if gold is None else gold.classes,
-            gold_inclusion=inclusion,
-            gold_strata=strata,
+            gold=gold,
             assume=graded.assume,
             level=draws.level,
             key=draws.seed,

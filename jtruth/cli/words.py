@@ -36,9 +36,9 @@ _PHRASES = (
     (r" \(or set num_classes\)", ""),
     (r"bins=MergedBins\(15\)", "--merge-bins"),
     (r" \(in Python: [^)]*\)", ""),
-    (r"give inclusion=\.\.\.", "give their chances: a column inclusion or stratum of --gold"),
-    (r"\(gold_inclusion=\.\.\. or gold_strata=\.\.\.\)", "(a column inclusion or stratum of --gold)"),
-    (r"\bgold_(inclusion|strata) would", "how gold was chosen (--inclusion, or a column of --gold) would"),
+    (r"\(gold=jt.io.Gold\(classes, inclusion or strata\)\)", "(a column inclusion or stratum of --gold)"),
+    (r"\bgold=jt.io.Gold\(classes, inclusion or strata\)", "a column inclusion or stratum of --gold"),
+    (r"\b(inclusion|strata) of gold would", "how gold was chosen (--inclusion, or a column of --gold) would"),
     (r"`(\w+)`", lambda found: _named(found[1]) or found[0]),
 )
 _GIVEN = re.compile(r"(?<![\w.-])(?<!\w\()(\w+)=(True\b|'[^']*'|\"[^\"]*\"|\[[^]]*\]|\.\.\.)")

@@ -18,7 +18,7 @@ if not, as with scikit-learn's functions, it is called in a loop with NumPy arra
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import jax
 import jax.numpy as jnp
@@ -31,6 +31,7 @@ from jtruth._random import Key, as_key
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.registry import GROUPS, INDEPENDENT, Progress, entries
+from jtruth.evaluation.judging import Judged, Judging
 from jtruth.evaluation.label_vectors import Said, Vectors, independent_vectors, member_vectors
 from jtruth.evaluation.score_ranges import BINS, score_members
 from jtruth.evaluation.score_tables import bin_edges, finite_scores
@@ -112,14 +113,8 @@ def metric_posterior(
     prediction: Any,
     labels: Labels | np.ndarray | Array,
     *,
-    noise: Any = None,
-    prior: Any = None,
-    assume: str | None = None,
-    gold: Any = None,
     num_draws: int = 1000,
-    level: float = 0.95,
-    key: Any = None,
-    progress: Progress | None = None,
+    **how: Unpack[Judging],
 ) -> MetricPosterior:
     """The posterior of fn(true classes, prediction).
 
@@ -127,15 +122,11 @@ def metric_posterior(
         fn: (y, prediction) -> a number or an array; y (samples,) codes. Ready: `jtruth.testing.of_labels`.
         prediction: (samples,) classes, or scores (floats) of class 1, or probabilities (samples, classes).
             Classes and scores may be a Series, dict or frame with task ids.
-        labels, noise, prior: as for `evaluate`; where the noise is known the prior must be too.
-        assume: "independent" where error rates are learned and you can vouch for it; by default a sensitivity
-            range over the assumptions of `evaluate`.
-        gold: (samples,) known classes, -1 where unknown; clamped, which says nothing of shared errors, so
-            that "independent" has to be said beside it where error rates are learned.
+        labels: as for `evaluate`.
         num_draws: drawn label vectors of each assumption.
-        level: of the printed intervals.
-        key: a whole number or a JAX key; 0 if None.
-        progress: called with (draws done, draws planned); before, with sweeps, where a range is learned.
+        how: noise, prior, gold, assume, level, key, progress, see `Judging`. Where the noise is known the
+            prior must be too. Gold is clamped, which says nothing of shared errors, so that assume
+            "independent" has to be said beside it where error rates are learned. Progress is told draws too.
 
     Raises:
         ValueError: unusable labels or predictions, values that are no numbers or change their shape, or gold
@@ -150,11 +141,13 @@ def metric_posterior(
     >>> bool(0.03 < found.estimate().mean < 0.2)
     True
     """
-    level = check_level(level)
+    told = Judged(**how)
+    level, assume, progress = check_level(told.level), told.assume, told.progress
     if num_draws < 2:
         raise ValueError(f"num_draws is {num_draws}; give 2 or more")
     check.choose("assume", "unknown" if assume is None else assume, ("unknown", INDEPENDENT))
-    data, given = _read(prediction, labels, noise, prior, gold)
+    data, given = _read(prediction, labels, told)
+    inputs.read_sampling(told.gold, data, learned=False)
     nobody = data.model is None and assume != INDEPENDENT
     if nobody and data.num_gold:
         raise ValueError(
@@ -162,7 +155,7 @@ def metric_posterior(
             "compare_classifiers); a function of your own it can only be clamped into: say "
             "assume='independent' if you can vouch for it, or leave gold out"
         )
-    key, (ask, doubts) = as_key(key), _asker(fn, given, data)
+    key, (ask, doubts) = as_key(told.key), _asker(fn, given, data)
     if nobody:
         sources, more = _several(data, given, num_draws, key, progress)
         doubts, assumed = (*more, *doubts), NOBODY
@@ -206,8 +199,9 @@ def _several(
     return sources, [ranges.ONLY_GOLD, *doubts]
 
 
-def _read(prediction, labels, noise, prior, gold) -> tuple[inputs.Inputs, np.ndarray]:
+def _read(prediction: Any, labels: Any, told: Judged) -> tuple[inputs.Inputs, np.ndarray]:
     """Checked input, and the prediction as codes or floats in the order of the samples."""
+    noise, prior, gold = told[:3]
     size = labels.num_samples if isinstance(labels, Labels) else len(labels)
     tasks = labels.tasks if isinstance(labels, Labels) else None
     nothing = check.with_tasks(np.zeros(size, np.int32), tasks)

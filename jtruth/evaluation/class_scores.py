@@ -11,7 +11,7 @@ the widest that the single laws allow: cautious by up to the square root of the 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 from jaxtyping import Array, Float
@@ -20,7 +20,7 @@ from jtruth._frames import frame
 from jtruth._pictures import as_printed, picture
 from jtruth._random import as_key, stream
 from jtruth.evaluation import inputs
-from jtruth.evaluation.assumptions.registry import Progress
+from jtruth.evaluation.judging import Judged, Judging
 from jtruth.evaluation.score_result import AnyCurves, ScoreEvaluation, interval_text, kind_text
 from jtruth.evaluation.scores import judged, read_asked, read_scored
 from jtruth.evaluation.text import IN_SAMPLE
@@ -107,24 +107,16 @@ def evaluate_class_scores(
     scores: Any,
     labels: Labels | np.ndarray | Array,
     *,
-    noise: Any = None,
-    prior: Any = None,
-    gold: Any = None,
-    gold_inclusion: Any = None,
-    gold_strata: Any = None,
-    assume: str | None = None,
     bins: int = 8,
-    level: float = 0.95,
-    key: Any = None,
-    progress: Progress | None = None,
+    **how: Unpack[Judging],
 ) -> ClassScores:
     """How well does a column of scores for each class separate it from the rest, judged by noisy labels?
 
     Args:
         scores: (samples, classes) finite numbers, such as probabilities, in the order of the classes.
         labels: `Labels`, or the array log p(z_i | y_i = c) of shape (samples, classes).
-        noise, prior, gold, gold_inclusion, gold_strata, assume, level, key, progress: as `evaluate_scores`.
         bins: most bins of a column.
+        how: noise, prior, gold, assume, level, key, progress, as for `evaluate_scores`: see `Judging`.
 
     Raises:
         ValueError: scores of another shape or not finite, or unusable labels.
@@ -139,13 +131,14 @@ def evaluate_class_scores(
     >>> list(found.each), bool(found.auc["macro"].mean > 0.8)
     (['0', '1', '2'], True)
     """
-    data = read_scored(labels, noise, prior, gold, None)
+    said = Judged(**how)
+    data = read_scored(labels, said, None)
     given = _columns(scores, data)
-    asked = read_asked(data, assume, bins, None, (gold_inclusion, gold_strata), level, progress)
+    asked = read_asked(data, said, bins, None)
     found = {}
     for c, name in enumerate(data.classes):
         data.positive = c
-        found[name] = judged(data, given[:, c], asked, stream(as_key(key), "scores of class", c))
+        found[name] = judged(data, given[:, c], asked, stream(as_key(said.key), "scores of class", c))
     weights = np.array([one.curves.law(_share).mean for one in found.values()])
     laws = tuple(one.curves for one in found.values())
     of = {"auc": _auc, "average_precision": _average_precision}

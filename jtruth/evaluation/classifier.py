@@ -8,7 +8,7 @@ range over several (`ranges`).
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Array
@@ -61,8 +61,6 @@ def evaluate(
     noise: Any = None,
     prior: Sequence[float] | np.ndarray | None = None,
     gold: Any = None,
-    gold_inclusion: Any = None,
-    gold_strata: Any = None,
     assume: str | None = None,
     method: str = "bayes",
     positive: int | str | None = None,
@@ -78,16 +76,13 @@ def evaluate(
     Args:
         y_pred: (samples,) predicted classes, as class names, or as codes 0..C-1 where their order is known. A
             Series, dict or frame with task ids is matched by them; a plain sequence is in the order of the
-            samples (`labels.tasks`). The same holds for `gold`, `order` and the two after `gold`.
+            samples (`labels.tasks`). The same holds for `gold` and `order`.
         labels: `Labels`, or the array log p(z_i | y_i = c) of shape (samples, classes).
         noise: a noise model (`jt.noise...`) of known parameters; learned from the labels if None.
         prior: (classes,) class prior. If None and the noise is given, it is integrated out (uniform prior).
         gold: (samples,) known classes, -1 where unknown. With learned error rates and assume "unknown" they
             correct the answer by the pooled rule (`jtruth.evaluation.gold.pooled`); else they are clamped.
-        gold_inclusion, gold_strata: (samples,) how gold was chosen: probability of each sample to be asked,
-            or strata inside which gold is random. A probability of a sample without gold is
-            not used and may be NaN; `jtruth.io.read_gold_sample` reads both from a table. By
-            default gold is a random sample of all.
+            Gold that is not a random sample of all is a `jtruth.io.Gold`, as `read_gold_sample` reads it.
         assume: what classifier and labelers share given the class: "unknown" (None means the same), a
             sensitivity range over assumptions; "independent", nothing; "shared_difficulty", hard samples;
             "partly_shared", an unknown part of them (four or more labels a sample).
@@ -125,71 +120,106 @@ def evaluate(
     data = inputs.read(y_pred, labels, noise, prior, gold, positive)
     order = read_order(order, data)
     learned, nobody = data.model is None and method == "bayes", assume in (None, UNKNOWN)
-    sampling = GoldSampling(*inputs.read_sampling(gold_inclusion, gold_strata, data, learned and nobody))
-    key, model = as_key(key), data.model
+    sampling = GoldSampling(*inputs.read_sampling(gold, data, learned and nobody))
+    asked = _Asked(method, assume, fast, level, as_key(key), progress)
     data.target = target_of(target, method, learned, bool(data.num_gold))
-    pooled = learned and nobody and data.num_gold > 0
-    if learned:
-        unaided = without_gold(data) if pooled else data
-        model = joint_model(unaided, key, level, progress, pointwise=nobody and not fast and not pooled)
-    elif model is None:
-        _tars.check_noise(method)
-        model = _smyth.smyth_model(data) if method == _smyth.SMYTH else plug_in_model(data)
+    found = _learned(data, asked, sampling) if learned else _known(data, asked, noise)
+    checks = (*_checks(data, found.model, noise, order, asked.key), *chance_check(data, found.model))
+    return _evaluation(data, asked, found._replace(checks=(*checks, *found.checks)), noise)
+
+
+class _Asked(NamedTuple):
+    """How `evaluate` was asked."""
+
+    method: str
+    assume: str | None
+    fast: bool
+    level: float
+    key: Array
+    progress: Progress | None
+
+
+class _Found(NamedTuple):
+    """What came of it."""
+
+    answer: Tested
+    model: inputs.Model
+    labelers: tuple[dict[str, Any], ...]
+    kind: str = "posterior"
     rows: tuple[Assumption, ...] = ()
-    kind, advice, answered = "posterior", (), learned and model.refusal is None
-    predicted: Mapping[str, Estimate] = {}
-    fit, labelers = model.fit, model.labelers
-    about_gold: tuple[Check, ...] = ()
+    advice: tuple[str, ...] = ()
+    checks: tuple[Check, ...] = ()
+    predictive: Mapping[str, Estimate] | None = None
+
+
+def _learned(data: inputs.Inputs, asked: _Asked, sampling: GoldSampling) -> _Found:
+    """Error rates are learned: a pool with gold, a range, or what somebody vouches for."""
+    key, level, progress = asked.key, asked.level, asked.progress
+    nobody = asked.assume in (None, UNKNOWN)
+    pooled = nobody and data.num_gold > 0
+    unaided = without_gold(data) if pooled else data
+    model = joint_model(unaided, key, level, progress, pointwise=nobody and not asked.fast and not pooled)
+    fit, answered = model.fit, model.refusal is None
     if pooled:
         fit = present(fit, "the joint posterior")
-        answer, rows, advice, about_gold = gold_answer(data, fit, sampling, level, key, progress)
-        kind = "pooled interval"
+        answer, rows, advice, checks = gold_answer(data, fit, sampling, level, key, progress)
         if not answered:  # labels alone say nothing of labelers, or exchange classes; gold names them
             model = joint_model(data, key, level, progress)
-            labelers = model.labelers
-    elif learned and nobody and fit is not None and fit.identified:
-        answer, rows, predicted, labelers = over_assumptions(data, fit, fast, level, key, progress)
-        kind = "sensitivity range" if len(rows) > 1 else kind
-    elif answered and assume != INDEPENDENT:  # what the joint posterior itself answers
-        answer, rows = vouched(data, str(assume), key, progress)
-    elif method == _tars.TARS:
-        answer, kind = _tars.tars_answer(data, model, noise, key), _tars.KIND
+        return _Found(answer, model, model.labelers, "pooled interval", rows, advice, checks)
+    if nobody and fit is not None and fit.identified:
+        answer, rows, predictive, labelers = over_assumptions(data, fit, asked.fast, level, key, progress)
+        kind = "sensitivity range" if len(rows) > 1 else "posterior"
+        found = _Found(answer, model, labelers, kind, rows, predictive=predictive)
+    elif answered and asked.assume != INDEPENDENT:  # what the joint posterior itself answers
+        answer, rows = vouched(data, str(asked.assume), key, progress)
+        found = _Found(answer, model, model.labelers, rows=rows)
     else:
-        answer = _answer(data, model, key, method)
-    about_prior = ()
-    if learned and answered and not pooled and data.target == IN_SAMPLE:
-        about_prior = prior_check(data, model.fit, level)
+        found = _Found(_answer(data, model, key, asked.method), model, model.labelers)
+    if answered and data.target == IN_SAMPLE:
+        found = found._replace(checks=prior_check(data, fit, level))
+    return found
+
+
+def _known(data: inputs.Inputs, asked: _Asked, noise: Any) -> _Found:
+    """Error rates are given, or taken as known once they are learned."""
+    model, method = data.model, asked.method
+    if model is None:
+        _tars.check_noise(method)
+        model = _smyth.smyth_model(data) if method == _smyth.SMYTH else plug_in_model(data)
+    if method == _tars.TARS:
+        return _Found(_tars.tars_answer(data, model, noise, asked.key), model, model.labelers, _tars.KIND)
+    return _Found(_answer(data, model, asked.key, method), model, model.labelers)
+
+
+def _evaluation(data: inputs.Inputs, asked: _Asked, found: _Found, noise: Any) -> Evaluation:
+    """Everything that was found, under its public names."""
+    answer, model = found.answer, found.model
     metrics = estimates(answer.table, answer.classes, answer.positive)
-    sentence = GROUPS[INDEPENDENT] + (_tars.TARGET if method == _tars.TARS else "")
+    sentence = GROUPS[INDEPENDENT] + (_tars.TARGET if asked.method == _tars.TARS else "")
     return Evaluation(
-        method=method,
-        level=level,
-        interval_kind=kind,
+        method=asked.method,
+        level=asked.level,
+        interval_kind=found.kind,
         metrics=metrics,
         posterior=answer.table,
-        cells=answer.table.cells(level),
+        cells=answer.table.cells(asked.level),
         num_samples=data.y_pred.size,
         num_labelers=data.num_labelers,
         num_labels=data.num_labels,
         classes=answer.classes,
         positive=data.classes[data.positive],
         prior=model.prior,
-        labelers=labelers,
+        labelers=found.labelers,
         baselines={"majority_vote": vote_metrics(data, answer)} if data.labels is not None else {},
-        assumptions=rows or (Assumption(INDEPENDENT, sentence, metrics, None, answer.table),),
-        checks=(
-            *_checks(data, model, noise, order, key),
-            *chance_check(data, model),
-            *about_gold,
-            *about_prior,
-        ),
+        assumptions=found.rows or (Assumption(INDEPENDENT, sentence, metrics, None, answer.table),),
+        checks=found.checks,
         warnings=tuple(dict.fromkeys((*model.warnings, *inputs.warnings(data), *answer.warnings))),
-        advice=advice,
+        advice=found.advice,
         num_gold=data.num_gold,
         log_evidence=_log_evidence(answer, model, data),
         fit=answer.fit,
         basis=Basis(data, model, noise),
-        predictive=predicted,
+        predictive=found.predictive or {},
         suspicious=() if data.labels is None else suspicions(data.labels),
         target=data.target,
     )

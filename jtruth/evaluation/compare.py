@@ -11,16 +11,17 @@ together by a normal copula (`compared.joined`).
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import combinations
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from jaxtyping import Array
 
 from jtruth._random import Key, as_key, stream
 from jtruth.evaluation import inputs
-from jtruth.evaluation.assumptions.registry import UNKNOWN, Progress, check_assume
+from jtruth.evaluation.assumptions.registry import UNKNOWN, check_assume
 from jtruth.evaluation.compared import Chance, Comparison, Pair, View, chance, joined
 from jtruth.evaluation.gold.pooled import GoldSampling
+from jtruth.evaluation.judging import Judged, Judging
 from jtruth.evaluation.tuples import MOST_TUPLES, Held, Part, held_of, parts_of
 from jtruth.labels import Labels
 from jtruth.stats.draws import DrawsEstimate
@@ -39,16 +40,8 @@ def compare_classifiers(
     metric: str = "accuracy",
     margin: float | int = 0.0,
     at_least: float | int | None = None,
-    noise: Any = None,
-    prior: Any = None,
-    gold: Any = None,
-    gold_inclusion: Any = None,
-    gold_strata: Any = None,
-    assume: str | None = None,
     positive: int | str | None = None,
-    level: float = 0.95,
-    key: Any = None,
-    progress: Progress | None = None,
+    **how: Unpack[Judging],
 ) -> Comparison:
     """Which classifier is better, judged by noisy labels, and with what probability?
 
@@ -59,10 +52,8 @@ def compare_classifiers(
         margin: a classifier counts as better if it is by more than this.
         at_least: a requirement; the answer holds the probability that each meets it. Where a smaller value
             is better (false_alarm_rate) it is what the metric may be at most.
-        noise, prior, gold, gold_inclusion, gold_strata, assume, positive: as for `evaluate`.
-        level: probability of the intervals.
-        key: a whole number or a JAX key; 0 if None.
-        progress: called with (sweeps done, sweeps planned) while learned error rates are sampled.
+        positive: as for `evaluate`.
+        how: noise, prior, gold, assume, level, key, progress, as for `evaluate`: see `Judging`.
 
     Raises:
         ValueError: fewer than two classifiers, unusable predictions or labels, a margin or requirement
@@ -78,18 +69,19 @@ def compare_classifiers(
     >>> found.ranking, round(found.best["good"].mean, 2)
     (('good', 'poor'), 0.99)
     """
-    level = check_level(level)
+    given = Judged(**how)
+    level, assume = check_level(given.level), given.assume
     check_assume(assume)
     names = _names(predictions)
     first, *others = names
-    data = inputs.read(predictions[first], labels, noise, prior, gold, positive)
+    data = inputs.read(predictions[first], labels, given.noise, given.prior, given.gold, positive)
     rest = inputs.read_others({name: predictions[name] for name in others}, data)
     codes = np.concatenate([data.y_pred[None], rest]).astype(np.int64)
     found = named_metric(metric, data.classes, data.positive)
     _check_wishes(found, margin, at_least)
     nobody, learned = assume in (None, UNKNOWN), data.model is None
-    sampling = GoldSampling(*inputs.read_sampling(gold_inclusion, gold_strata, data, learned and nobody))
-    key, parts = as_key(key), parts_of(codes, data)
+    sampling = GoldSampling(*inputs.read_sampling(given.gold, data, learned and nobody))
+    key, parts = as_key(given.key), parts_of(codes, data)
     held, doubts = [], list(inputs.warnings(replace(data, y_pred=codes.ravel())))
     if len(parts) > 1:
         doubts.append(
@@ -97,7 +89,7 @@ def compare_classifiers(
             "by twos, and who is best of all is put together from the twos by a normal copula"
         )
     for number, part in enumerate(parts):
-        each, texts = held_of(part, assume, sampling, stream(key, "compared", number), progress)
+        each, texts = held_of(part, assume, sampling, stream(key, "compared", number), given.progress)
         held.append(each)
         doubts += texts
     views = _views(held, parts, found, key)

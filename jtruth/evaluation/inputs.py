@@ -14,6 +14,7 @@ from jtruth._host import log_odds as class_log_odds
 from jtruth.evaluation._given import as_labels, read_log_likelihood
 from jtruth.evaluation.checks.sets import Parameters
 from jtruth.evaluation.text import IN_SAMPLE
+from jtruth.io.gold import Gold
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.noise import NoiseModel, check_known_labels
@@ -129,6 +130,9 @@ def check_method(method: str) -> None:
 def read_gold(gold: Any, labels: Labels) -> tuple[np.ndarray, tuple[str, ...]]:
     """(samples,) known classes of these labels' samples, -1 where unknown (all, if None); and notes."""
     found, notes = np.full(labels.num_samples, -1, np.int32), ()
+    if isinstance(gold, Gold):
+        refuse_sampling(gold, "this question takes gold as certain, however it was chosen")
+        gold = gold.classes
     if gold is not None:
         known = check.align(concrete(gold, "gold"), samples_of(labels), "gold", partial=True)
         found[known.samples] = _codes(known, labels, if_missing=None)
@@ -147,7 +151,7 @@ def read(y_pred: Any, labels: Any, noise: Any, prior: Any, gold: Any, positive: 
     classes = tuple(map(str, whose.class_names))
     predicted = check.align(concrete(y_pred, "y_pred"), samples_of(whose), "y_pred")
     y = _codes(predicted, whose, if_missing="Every sample needs a prediction.")
-    known, notes = read_gold(gold, whose)
+    known, notes = read_gold(gold.classes if isinstance(gold, Gold) else gold, whose)
     if prior is not None:
         prior = _prior(prior, len(classes))
     if noise is not None:
@@ -188,22 +192,29 @@ def read_others(predictions: Mapping[str, Any], data: Inputs) -> np.ndarray:
     return np.array([_codes(one, whose, if_missing="Every sample needs a prediction.") for one in found])
 
 
-def read_sampling(
-    inclusion: Any, strata: Any, data: Inputs, learned: bool
-) -> tuple[np.ndarray | None, np.ndarray | None]:
+def read_sampling(gold: Any, data: Inputs, learned: bool) -> tuple[np.ndarray | None, np.ndarray | None]:
     """How gold was chosen, in the order of the samples; an error where it would have no say."""
-    for name, given in (("gold_inclusion", inclusion), ("gold_strata", strata)):
-        if given is not None and not (data.num_gold and learned):
-            why = (
-                "error rates are given, an assumption was named, or the method takes them as known"
-                if data.num_gold
-                else "there is no gold"
-            )
-            raise ValueError(f"{name} would not be used: {why}. Leave it out")
-    chance = None if inclusion is None else aligned(inclusion, "gold_inclusion", data).values
+    if not isinstance(gold, Gold):
+        return None, None
+    _, inclusion, strata = gold
+    if not (data.num_gold and learned):
+        refuse_sampling(
+            gold,
+            "error rates are given, an assumption was named, or the method takes them as known"
+            if data.num_gold
+            else "there is no gold",
+        )
+    chance = None if inclusion is None else aligned(inclusion, "inclusion of gold", data).values
     if chance is not None and chance.dtype.kind not in "iuf":
-        raise ValueError(f"gold_inclusion has dtype {chance.dtype}; give one probability for each sample")
-    return chance, None if strata is None else aligned(strata, "gold_strata", data).values
+        raise ValueError(f"inclusion of gold has dtype {chance.dtype}; give one probability for each sample")
+    return chance, None if strata is None else aligned(strata, "strata of gold", data).values
+
+
+def refuse_sampling(gold: Gold, why: str) -> None:
+    """An error where it is said how gold was chosen."""
+    for name, given in zip(gold._fields[1:], gold[1:], strict=True):
+        if given is not None:
+            raise ValueError(f"{name} of gold would not be used: {why}. Leave it out")
 
 
 def samples_of(labels: Labels) -> check.Samples:

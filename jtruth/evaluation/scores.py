@@ -9,7 +9,7 @@ Where nobody vouches for independence the answer is a range (`score_ranges`), an
 (`score_gold`). Two classes; more are judged one against the rest by `evaluate_class_scores`.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 from jaxtyping import Array, Float
@@ -19,6 +19,7 @@ from jtruth._random import Key, as_key
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions.registry import GROUPS, INDEPENDENT, UNKNOWN, Progress
 from jtruth.evaluation.gold.pooled import GoldSampling
+from jtruth.evaluation.judging import Judged, Judging
 from jtruth.evaluation.score_gold import score_pool
 from jtruth.evaluation.score_ranges import BINS as RANGE_BINS
 from jtruth.evaluation.score_ranges import score_range
@@ -54,19 +55,11 @@ def evaluate_scores(
     scores: Any,
     labels: Labels | np.ndarray | Array,
     *,
-    noise: Any = None,
-    prior: Any = None,
-    gold: Any = None,
-    gold_inclusion: Any = None,
-    gold_strata: Any = None,
-    assume: str | None = None,
     bins: int = 20,
     threshold: Number | None = None,
     cost: tuple[Number, Number] | None = None,
     positive: int | str | None = None,
-    level: float = 0.95,
-    key: Any = None,
-    progress: Progress | None = None,
+    **how: Unpack[Judging],
 ) -> ScoreEvaluation:
     """How well does a score separate two classes, judged by noisy labels?
 
@@ -74,18 +67,12 @@ def evaluate_scores(
         scores: (samples,) finite numbers, larger for the positive class; a Series, dict or frame with task
             ids is matched by them.
         labels: `Labels`, or the array log p(z_i | y_i = c) of shape (samples, 2).
-        noise: a noise model of known parameters; learned from the labels if None.
-        prior: (2,) class prior; needed where the noise is known.
-        gold, gold_inclusion, gold_strata: as for `evaluate`.
-        assume: "independent" where error rates are learned and you can vouch for it; by default a sensitivity
-            range over the assumptions of `evaluate` that can take score bins (`score_ranges`).
         bins: most bins of scores, 2 to 200.
         threshold: a decision to judge: positive at or above this score.
         cost: of a false positive and of a false negative; the threshold of the lowest cost is looked for.
         positive: code or name of the class that high scores speak for; class 1 if None.
-        level: probability of the intervals.
-        key: a whole number or a JAX key; 0 if None.
-        progress: called with (sweeps done, sweeps planned) while learned error rates are sampled.
+        how: noise, prior (needed where the noise is known), gold, assume (by default a sensitivity range over
+            the assumptions of `evaluate` that can take score bins), level, key, progress: see `Judging`.
 
     Raises:
         ValueError: scores that are no finite numbers, other than two classes, costs or a threshold that
@@ -104,21 +91,22 @@ def evaluate_scores(
     (True, 5, True)
     """
     asked_cost = None if cost is None else checked_cost(cost)
-    data = read_scored(labels, noise, prior, gold, positive)
+    given = Judged(**how)
+    data = read_scored(labels, given, positive)
     if len(data.classes) != 2:
         raise ValueError(
             f"scores rank two classes and there are {len(data.classes)}: {data.classes}; give one column of "
             "scores for each class to evaluate_class_scores"
         )
     values = finite_scores(inputs.aligned(scores, "scores", data))
-    asked = read_asked(data, assume, bins, threshold, (gold_inclusion, gold_strata), level, progress)
-    found = judged(data, values, asked, as_key(key))
+    asked = read_asked(data, given, bins, threshold)
+    found = judged(data, values, asked, as_key(given.key))
     chosen = () if threshold is None else (_stated(found, values, threshold, asked_cost),)
     best = () if asked_cost is None else (found.best_threshold(asked_cost),)
     return found._replace(asked=(*chosen, *best))
 
 
-def read_scored(labels: Any, noise: Any, prior: Any, gold: Any, positive: Any) -> inputs.Inputs:
+def read_scored(labels: Any, given: Judged, positive: Any) -> inputs.Inputs:
     """Checked input with predictions still empty.
 
     Raises:
@@ -127,24 +115,21 @@ def read_scored(labels: Any, noise: Any, prior: Any, gold: Any, positive: Any) -
     size = labels.num_samples if isinstance(labels, Labels) else len(labels)
     tasks = labels.tasks if isinstance(labels, Labels) else None
     nothing = check.with_tasks(np.zeros(size, np.int32), tasks)
-    data = inputs.read(nothing, labels, noise, prior, gold, positive)
-    if data.model is not None and prior is None:
+    data = inputs.read(nothing, labels, given.noise, given.prior, given.gold, positive)
+    if data.model is not None and given.prior is None:
         raise ValueError("known error rates need the class prior too: give prior=[p(class 0), p(class 1)]")
     data.notes = tuple(note for note in data.notes if "y_pred" not in note)
     return data
 
 
-def read_asked(
-    data: inputs.Inputs, assume: str | None, bins: int, threshold: Number | None, sampling: tuple[Any, Any],
-    level: float, progress: Progress | None,
-) -> Asked:  # fmt: skip
+def read_asked(data: inputs.Inputs, given: Judged, bins: int, threshold: Number | None) -> Asked:
     """Options, or ValueError."""
-    check.choose("assume", UNKNOWN if assume is None else assume, (UNKNOWN, INDEPENDENT))
+    check.choose("assume", UNKNOWN if given.assume is None else given.assume, (UNKNOWN, INDEPENDENT))
     if threshold is not None and not np.isfinite(threshold):
         raise ValueError(f"threshold is {threshold}; give a finite score")
-    learned = data.model is None and assume != INDEPENDENT
-    chosen = GoldSampling(*inputs.read_sampling(*sampling, data, learned))
-    return Asked(assume, bins, threshold, chosen, check_level(level), progress)
+    learned = data.model is None and given.assume != INDEPENDENT
+    chosen = GoldSampling(*inputs.read_sampling(given.gold, data, learned))
+    return Asked(given.assume, bins, threshold, chosen, check_level(given.level), given.progress)
 
 
 def judged(

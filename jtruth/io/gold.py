@@ -6,10 +6,10 @@ first. Such a table may hold rows without a label, for tasks of unknown class; o
 """
 
 from os import PathLike
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Int
 
 from jtruth import _validation as check
 from jtruth._validation.ids import MISSING_TEXT
@@ -28,11 +28,15 @@ NOT_ASKED = (
 
 
 class Gold(NamedTuple):
-    """Known classes, and how their samples were chosen where the table says so."""
+    """Known classes, and how their samples were chosen: what `gold=` takes where that was not at random.
 
-    classes: Int[np.ndarray, " samples"]  # codes, -1 unknown; with `notes`
-    inclusion: Float[np.ndarray, " samples"] | None  # chance to be asked; NaN for samples that have no row
-    strata: Int[np.ndarray, " samples"] | None
+    Each is an array in the order of the samples, or what `evaluate` matches by task ids.
+    """
+
+    classes: Any  # (samples,) codes, -1 unknown; a file's with `notes`
+    # (samples,) each sample's probability to be asked for; one without gold is not used and may be NaN
+    inclusion: Any = None
+    strata: Any = None  # (samples,) strata inside which gold is random
 
 
 def read_gold(
@@ -66,7 +70,7 @@ def read_gold_sample(
     sep: str | None = None,
     words: Words = _WORDS,
 ) -> Gold:
-    """Gold and how it was chosen, for `evaluate(gold=..., gold_inclusion=..., gold_strata=...)`.
+    """Gold and how it was chosen, for `evaluate(gold=...)` and its like.
 
     Args:
         path: as for `read_gold`. A column `inclusion` holds each task's probability to be asked for, a column

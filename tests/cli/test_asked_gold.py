@@ -57,7 +57,7 @@ def test_asked_truths_are_gold_with_their_chances(run, asked):
     chance = {task: float(p) for task, _, p in table(asked / "all.csv")[1:]}
     gold = read_gold_sample(asked / "answers.csv", labels)
     y_pred = jt.read_predictions(asked / "predictions.csv", labels).y_pred
-    told = jt.evaluate(y_pred, labels, gold=gold.classes, gold_inclusion=chance, key=3)
+    told = jt.evaluate(y_pred, labels, gold=gold._replace(inclusion=chance), key=3)
     assert found["metrics"]["accuracy"]["mean"] == pytest.approx(told.accuracy.mean)
     blind = jt.evaluate(y_pred, labels, gold=gold.classes, key=3)
     assert abs(told.accuracy.mean - blind.accuracy.mean) > 1e-3

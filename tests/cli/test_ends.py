@@ -27,7 +27,6 @@ def test_no_message_to_the_shell_speaks_python():
     )
     others = ("jax.random", "pseudo_counts", "reset_index", "dependence=", "allow_unlabelled")
     others += (
-        "gold_inclusion",
         ".melt(",
         "no probability law",
         "F_beta for",

@@ -15,6 +15,7 @@ import pytest
 import jtruth as jt
 from jtruth.evaluation import inputs
 from jtruth.evaluation.order import read_order
+from jtruth.io.gold import Gold
 
 pytestmark = pytest.mark.usefixtures("few_sweeps")
 
@@ -336,16 +337,14 @@ def test_everything_by_task_is_aligned_alike():
     gold = np.where(np.arange(SIZE) < 60, Y, -1)
     labels = jt.Labels.from_frame(melted(), tasks=IDS)
     chance, stratum = np.full(SIZE, 0.2), np.arange(SIZE) % 2
-    plain = jt.evaluate(PRED, labels, gold=gold, gold_inclusion=chance, gold_strata=stratum, key=1)
+    plain = jt.evaluate(PRED, labels, gold=Gold(gold, chance, stratum), key=1)
     shuffle = np.random.default_rng(5).permutation(SIZE)
     by_task = [pd.Series(v[shuffle], index=IDS[shuffle]) for v in (chance, stratum)]
     some = {IDS[k]: int(Y[k]) for k in range(60)}
-    keyed = jt.evaluate(
-        SHUFFLED, labels, gold=some, gold_inclusion=by_task[0], gold_strata=by_task[1].to_dict(), key=1
-    )
+    keyed = jt.evaluate(SHUFFLED, labels, gold=Gold(some, by_task[0], by_task[1].to_dict()), key=1)
     assert same(keyed, plain) and keyed.num_gold == 60
-    with pytest.raises(ValueError, match="gold_inclusion: 1 of 300 labelled tasks have no entry"):
-        jt.evaluate(PRED, labels, gold=gold, gold_inclusion=by_task[0][1:])
+    with pytest.raises(ValueError, match="inclusion of gold: 1 of 300 labelled tasks have no entry"):
+        jt.evaluate(PRED, labels, gold=Gold(gold, by_task[0][1:]))
     with pytest.raises(ValueError, match=r"gold: 1 of its entries are for tasks without labels \('nobody'\)"):
         jt.prevalence(labels, gold=some | {"nobody": 1})
     with pytest.raises(ValueError, match=r"gold\['q\d+'\] is 2, not a class"):
@@ -377,11 +376,14 @@ def test_order_by_task():
 )
 def test_how_gold_was_chosen_is_never_ignored(options, why):
     labels = jt.Labels.from_frame(melted(), tasks=IDS)
-    for name in ("gold_inclusion", "gold_strata"):
-        with pytest.raises(ValueError, match=f"{name} would not be used.*{why}"):
-            jt.evaluate(PRED, labels, gold=Y, **{name: np.ones(SIZE, int)}, **options)
+    for name in ("inclusion", "strata"):
+        gold = Gold(Y, **{name: np.ones(SIZE, int)})
+        with pytest.raises(ValueError, match=f"{name} of gold would not be used.*{why}"):
+            jt.evaluate(PRED, labels, gold=gold, **options)
         with pytest.raises(ValueError, match="there is no gold"):
-            jt.evaluate(PRED, labels, **{name: np.ones(SIZE, int)})
+            jt.evaluate(PRED, labels, gold=gold._replace(classes=np.full(SIZE, -1)))
+        with pytest.raises(ValueError, match="this question takes gold as certain"):
+            jt.prevalence(labels, gold=gold)
 
 
 def test_gold_may_be_unknown_in_every_way():

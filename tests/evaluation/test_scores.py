@@ -8,6 +8,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 import jtruth as jt
 from jtruth.evaluation.score_tables import bin_edges
+from jtruth.io.gold import Gold
 
 
 def scored(seed, size=300, labelers=3, error=0.2, share=0.4):
@@ -157,7 +158,7 @@ def test_gold_pools():
     band = found.curves.roc(0.9, 5)
     assert (band.low_all <= band.low).all() and (band.low <= band.mean + 1e-9).all()
     with pytest.raises(ValueError, match="would not be used"):
-        jt.evaluate_scores(score, labels, gold=gold, gold_strata=np.zeros(200, int), assume="independent")
+        jt.evaluate_scores(score, labels, gold=Gold(gold, strata=np.zeros(200, int)), assume="independent")
 
 
 def test_scores_are_matched_by_task():

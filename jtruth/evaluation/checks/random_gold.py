@@ -18,8 +18,8 @@ NAME = "gold at random"
 _SHUFFLES, _ALARM = 1999, 0.01
 LOUD = (
     "gold samples are {} doubtful than the others (mean doubt {:.2f} and {:.2f}, p = {:.2g}): they were "
-    "hardly chosen at random, and then intervals do not hold. Say how they were chosen (gold_inclusion=... "
-    "or gold_strata=...), or ask for the truth of samples drawn at random"
+    "hardly chosen at random, and then intervals do not hold. Say how they were chosen "
+    "(gold=jt.io.Gold(classes, inclusion or strata)), or ask for the truth of samples drawn at random"
 )
 
 

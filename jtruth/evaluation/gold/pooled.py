@@ -35,7 +35,10 @@ from jtruth.tables.joint import JointEstimate
 from jtruth.tables.metrics import Metric, Terms, named_metric, shown
 from jtruth.tables.posterior import Cells, TableDraws, TablePosterior
 
-RANDOM_GOLD = "the gold samples are taken to be a random sample of all; if they are not, give inclusion=..."
+RANDOM_GOLD = (
+    "the gold samples are taken to be a random sample of all; if they are not, give "
+    "gold=jt.io.Gold(classes, inclusion or strata)"
+)
 FEW_GOLD = (
     "{} of the {} gold samples tell something about {}: the gold corrects it little, and its interval is "
     "wide because of that"

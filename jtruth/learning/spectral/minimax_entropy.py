@@ -78,9 +78,7 @@ class MinimaxEntropy(NamedTuple):
 
 @partial(jax.jit, static_argnames=("samples_differ", "max_steps"))
 def minimax_entropy(
-    sample: Int[Array | np.ndarray, " labels"],
-    labeler: Int[Array | np.ndarray, " labels"],
-    label: Int[Array | np.ndarray, " labels"],
+    labels: tuple[Int[Array | np.ndarray, " labels"], ...],
     log_prior: Float[Array | np.ndarray, "samples classes"],
     start: Float[Array | np.ndarray, "labelers classes classes"],
     penalties: Float[Array | np.ndarray, " two"],
@@ -92,7 +90,7 @@ def minimax_entropy(
     """Maximum of the dual from a first sigma; pure, to be vmapped over starts.
 
     Args:
-        sample, labeler, label: of each label; a label of -1 counts nowhere.
+        labels: sample, labeler and class of each; a class of -1 counts nowhere.
         log_prior: of each sample's class; -inf for the classes that gold excludes.
         start: sigma; tau starts at 0.
         penalties: alpha and beta.
@@ -100,6 +98,7 @@ def minimax_entropy(
         max_steps: static.
         tol: largest entry of the gradient at the end.
     """
+    sample, labeler, label = labels
     start, penalties = jnp.asarray(start), jnp.asarray(penalties)
     size, classes = log_prior.shape
     tau = jnp.zeros((size if samples_differ else 0, classes, classes), start.dtype)
@@ -179,14 +178,14 @@ def fit_minimax_entropy(
     share = np.full(classes, 1 / classes) if fixed is None else fixed
     with np.errstate(divide="ignore"):
         log_prior = np.log(clamp(np.ones((size, classes)), known)) + np.log(share)[None, :]
-    sample, labeler, label = (np.asarray(part, np.int32) for part in labels.arrays)
+    given = tuple(np.asarray(part, np.int32) for part in labels.arrays)
     start = _start(labels, first_guess(labels, known))
     active = max(int((labels.labels_per_labeler() > 0).sum()), 1)
     alpha = strength * classes**2
     penalties = np.array([alpha, alpha * size / active])  # labels per labeler over labels per sample
     with jax.enable_x64(True):
         found = minimax_entropy(
-            sample, labeler, label, log_prior, start, penalties,
+            given, log_prior, start, penalties,
             samples_differ=form == "difficulty", max_steps=max_steps, tol=float(tol),
         )  # fmt: skip
         found = jax.tree.map(np.asarray, found)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import jtruth as jt
+from jtruth.io.gold import Gold
 
 pytestmark = pytest.mark.usefixtures("enough_sweeps")
 
@@ -74,7 +75,7 @@ def test_gold_chosen_with_known_probabilities():
     chance = np.where(split, 0.5, 0.05)
     gold = np.where(rng.random(y.size) < chance, y, -1)
     naive = jt.evaluate(y_pred, labels, gold=gold)
-    weighted = jt.evaluate(y_pred, labels, gold=gold, gold_inclusion=chance)
+    weighted = jt.evaluate(y_pred, labels, gold=Gold(gold, chance))
     truth = (y == y_pred).mean()
     gap = [abs(next(a for a in r.assumptions if a.name == "gold_only").metrics["accuracy"].mean - truth)
            for r in (naive, weighted)]  # fmt: skip

@@ -1,0 +1,33 @@
+"""What every question about a classifier takes beside its own options, in the words of `evaluate`.
+
+`evaluate_scores`, `evaluate_class_scores`, `compare_classifiers` and `metric_posterior` say
+`**how: Unpack[Judging]`: the names are keywords as everywhere, and are written and explained here only.
+"""
+
+from typing import Any, NamedTuple, TypedDict
+
+from jtruth.evaluation.assumptions.registry import Progress
+
+
+class Judging(TypedDict, total=False):
+    """How something is to be judged by noisy labels."""
+
+    noise: Any  # a noise model of known parameters; learned from the labels if None
+    prior: Any  # (classes,) class prior
+    gold: Any  # (samples,) known classes, -1 where unknown; a `jtruth.io.Gold` if not chosen at random
+    assume: str | None  # "independent" where error rates are learned and you can vouch for it; else a range
+    level: float  # probability of the intervals, .95
+    key: Any  # a whole number or a JAX key; 0 if None
+    progress: Progress | None  # called with (sweeps done, sweeps planned) while error rates are sampled
+
+
+class Judged(NamedTuple):
+    """The same with what is taken where nothing is said."""
+
+    noise: Any = None
+    prior: Any = None
+    gold: Any = None
+    assume: str | None = None
+    level: float = 0.95
+    key: Any = None
+    progress: Progress | None = None
