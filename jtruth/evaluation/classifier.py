@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Array
 
-from jtruth._random import Key, as_key, stream
+from jtruth._random import as_key
 from jtruth._validation import present
 from jtruth.evaluation import _smyth, _tars, inputs
 from jtruth.evaluation._drawn import drawn_answer
 from jtruth.evaluation.answers import answer_of, names_of, of_nothing, of_votes, vote_metrics
-from jtruth.evaluation.assumptions.learned import joint_model, plug_in_model, with_classifier
+from jtruth.evaluation.assumptions.learned import joint_model, plug_in_model
 from jtruth.evaluation.assumptions.registry import (
     GROUPS,
     INDEPENDENT,
@@ -27,10 +27,8 @@ from jtruth.evaluation.assumptions.registry import (
     check_assume,
 )  # fmt: skip
 from jtruth.evaluation.assumptions.sensitivity import Basis
-from jtruth.evaluation.checks.chance import chance_check
-from jtruth.evaluation.checks.missing import missing_check
 from jtruth.evaluation.checks.prior_driven import prior_check
-from jtruth.evaluation.checks.verdicts import given_checks, learned_checks, refused
+from jtruth.evaluation.checks.verdicts import checks_of
 from jtruth.evaluation.gold.answer import gold_answer, without_gold
 from jtruth.evaluation.gold.pooled import GoldSampling
 from jtruth.evaluation.learned_answers import over_assumptions, vouched
@@ -124,7 +122,7 @@ def evaluate(
     asked = _Asked(method, assume, fast, level, as_key(key), progress)
     data.target = target_of(target, method, learned, bool(data.num_gold))
     found = _learned(data, asked, sampling) if learned else _known(data, asked, noise)
-    checks = (*_checks(data, found.model, noise, order, asked.key), *chance_check(data, found.model))
+    checks = checks_of(data, found.model, noise, order, asked.key)
     return _evaluation(data, asked, found._replace(checks=(*checks, *found.checks)), noise)
 
 
@@ -286,18 +284,3 @@ def _log_evidence(answer: Tested, model: inputs.Model, data: inputs.Inputs) -> f
     if data.model is None or model.prior_unknown:
         return answer.log_evidence
     return answer.log_evidence + inputs.log_label_evidence(model)
-
-
-def _checks(data: inputs.Inputs, model: inputs.Model, noise: Any, order: Any, key: Key) -> tuple[Check, ...]:
-    """What the labels say against the assumptions of independent errors, or against what was given."""
-    key, gold = stream(key, "checks"), data.gold
-    if model.refusal is not None:
-        return refused(model.refusal)
-    if data.model is not None:
-        prior_given = data.prior is not None
-        return given_checks(model.log_likelihood, model.prior, data.y_pred, key, prior_given=prior_given,
-                            labels=data.labels, noise=noise, gold=gold)  # fmt: skip
-    raters, start = with_classifier(data.own_labels(), data.y_pred), present(model.rates, "the learned rates")
-    found = learned_checks(raters, start, key, gold=gold, order=order, prior=data.prior)
-    fit = model.fit
-    return found if fit is None else (*found, *missing_check(data.own_labels(), fit.class_posterior))

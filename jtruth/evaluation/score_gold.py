@@ -13,6 +13,7 @@ one for each edge of the bins, and the wide band has Bonferroni's level for that
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -90,8 +91,8 @@ def score_pool(
     if not found:
         doubts = [NO_MODEL.format(doubts[0])]
     judged = judged_samples(coded, labels_posterior(found, asked.own_labels()), data.gold, sampling)
-    judged = judged._replace(num_symbols=asked.num_symbols)
+    judged = replace(judged, num_symbols=asked.num_symbols)
     models = {one.name: thinned([one.posterior], DRAWS) for one in found}
     pool = GoldPosterior(models, judged, (len(data.classes), asked.num_symbols), coded.size)
     random = [RANDOM_GOLD] if judged.taken_as_random else []
-    return GoldCurves(pool, data.positive, judged.table()), (*random, *doubts)
+    return GoldCurves(pool, data.positive, judged.table), (*random, *doubts)

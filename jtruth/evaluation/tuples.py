@@ -133,7 +133,7 @@ def _with_gold(found: list[ranges.Member], part: Part, sampling: GoldSampling) -
     """Models fitted without gold, and PPI++ of the tuples."""
     data, symbols = part.data, part.what.num_symbols
     judged = judged_samples(data.y_pred, labels_posterior(found, data.own_labels()), data.gold, sampling)
-    judged = judged._replace(num_symbols=symbols)
+    judged = replace(judged, num_symbols=symbols)
     random = [RANDOM_GOLD] if judged.taken_as_random else []
     models = {one.name: one.posterior for one in found}
     pool = GoldPosterior(models, judged, (len(data.classes), symbols), data.y_pred.size)

@@ -1,5 +1,7 @@
 """PPI++ of an area: its projection, intervals that hold it whatever labels say, and all gold is exact."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
@@ -19,8 +21,8 @@ def case(seed, gold, size=400, bins=8):
     known = np.full(size, -1)
     chosen = rng.choice(size, gold, replace=False)
     known[chosen] = y[chosen]
-    judged = judged_samples(score, np.stack([1 - sure, sure], axis=1), known)._replace(num_symbols=bins)
-    return y, score, GoldCurves(GoldPosterior({}, judged, (2, bins), size), 1, judged.table()), sure
+    judged = replace(judged_samples(score, np.stack([1 - sure, sure], axis=1), known), num_symbols=bins)
+    return y, score, GoldCurves(GoldPosterior({}, judged, (2, bins), size), 1, judged.table), sure
 
 
 def test_intervals_hold_the_area_whatever_the_labels_share():

@@ -9,23 +9,44 @@ A quiet check proves nothing: raters who make the same mistakes look like better
 hides in the learned error rates. What the checks see, and how often, is measured in `benchmarks/checks.py`.
 """
 
+from typing import Any
+
 import numpy as np
 from scipy.special import softmax
 
 from jtruth._host import log
-from jtruth._random import Key
+from jtruth._random import Key, stream
 from jtruth._validation import present
 from jtruth.evaluation.assumptions.learned import with_classifier
 from jtruth.evaluation.checks import _given as given
 from jtruth.evaluation.checks._bootstrap import Bootstrap, Component, bootstrap
 from jtruth.evaluation.checks._texts import ALIKE, CLASSIFIER, LEARNED, PRIOR, RATES, SATURATED
+from jtruth.evaluation.checks.chance import chance_check
+from jtruth.evaluation.checks.missing import missing_check
 from jtruth.evaluation.checks.sets import Parameters
+from jtruth.evaluation.inputs import Inputs, Model
 from jtruth.evaluation.result import Check
 from jtruth.labels import Labels
 from jtruth.noise import NoiseModel
 
 ALARM = 0.05
 FEW_LABELS = 10  # of a labeler
+
+
+def checks_of(data: Inputs, model: Model, noise: Any, order: Any, key: Key) -> tuple[Check, ...]:
+    """What the labels say against the assumptions of independent errors, or against what was given."""
+    key, gold, by_chance = stream(key, "checks"), data.gold, chance_check(data, model)
+    if model.refusal is not None:
+        return (*refused(model.refusal), *by_chance)
+    if data.model is not None:
+        prior_given = data.prior is not None
+        found = given_checks(model.log_likelihood, model.prior, data.y_pred, key, prior_given=prior_given,
+                             labels=data.labels, noise=noise, gold=gold)  # fmt: skip
+        return (*found, *by_chance)
+    raters, start = with_classifier(data.own_labels(), data.y_pred), present(model.rates, "the learned rates")
+    found, fit = learned_checks(raters, start, key, gold=gold, order=order, prior=data.prior), model.fit
+    missing = () if fit is None else missing_check(data.own_labels(), fit.class_posterior)
+    return (*found, *missing, *by_chance)
 
 
 def learned_checks(

@@ -19,6 +19,8 @@ Gold must be a random sample, or come with the probability of each sample to be 
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -73,7 +75,8 @@ class GoldSampling(NamedTuple):
 AT_RANDOM = GoldSampling()
 
 
-class Judged(NamedTuple):
+@dataclass(frozen=True)
+class Judged:
     """Samples with predictions, class posteriors made without the gold, and gold for some of them."""
 
     y_pred: Int[np.ndarray, " samples"]
@@ -89,6 +92,7 @@ class Judged(NamedTuple):
         classes = self.class_posterior.shape[1]
         return classes, classes if self.num_symbols is None else self.num_symbols
 
+    @cached_property
     def table(self) -> Float[np.ndarray, "classes symbols"]:
         """Counts by PPI++, cell by cell; a cell below 0 is 0: the table is a place to take derivatives at."""
         classes, symbols = self.shape
@@ -104,7 +108,7 @@ class Judged(NamedTuple):
     def ppi(self, metric: Metric, **options: Any) -> PpiEstimate:
         """PPI++ of a metric; options of `ppi_ratio`, power=0 is gold only."""
         exact = metric.is_ratio or metric.joint is not None
-        terms = metric.terms(np.ones(self.shape) if exact else self.table())
+        terms = metric.terms(np.ones(self.shape) if exact else self.table)
         return self.ppi_of(terms, bounds=metric.bounds, **options)
 
     def ppi_of(self, cells: Terms, **options: Any) -> PpiEstimate:

@@ -66,19 +66,9 @@ def fit_one_coin(
     known, fixed = check_arguments(labels, smoothing, gold, prior, num_restarts, key, max_steps, tol)
     starts = Starts(num_restarts, key, max_steps, tol)
     found = best_of_starts(labels, known, fixed, smoothing, starts, one_coin=True)
-    return OneCoin(
-        prior=found.prior,
-        accuracy=found.matrices[:, 0, 0],
-        class_posterior=found.class_posterior,
-        log_likelihood=found.log_likelihood,
-        log_posterior=found.log_posterior,
-        converged=found.converged,
-        num_steps=found.num_steps,
-        path=found.path,
-        start=found.start,
-        start_objectives=found.start_objectives,
-        warnings=tuple(_doubts(found, labels)),
-    )
+    shared = {name: value for name, value in found._asdict().items() if name in OneCoin._fields}
+    accuracy = found.matrices[:, 0, 0]
+    return OneCoin(accuracy=accuracy, warnings=tuple(_doubts(found, labels)), **shared)
 
 
 def _doubts(found, labels):

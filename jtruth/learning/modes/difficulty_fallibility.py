@@ -77,10 +77,7 @@ def fit_difficulty_fallibility(
     Args:
         labels: the noisy labels.
         priors: Beta laws of difficulty and fallibility.
-        gold: (samples,) known classes, -1 where unknown.
-        prior: (classes,) a known class prior, held fixed.
-        key: has no say: nothing is drawn.
-        max_steps, tol: most steps of EM; it is done when a step changes no parameter by `tol`.
+        gold, prior, key, max_steps, tol: as for `fit_glad`.
 
     Raises:
         ValueError: for input that cannot be used, before any JAX call.

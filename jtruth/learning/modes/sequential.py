@@ -87,10 +87,7 @@ def fit_sequential(
         order: (labels,) when each entry of `labels` was given, on any scale; equal times are refused within a
             sample, because nobody can tell then who was shown what.
         priors: pseudo-counts.
-        gold: (samples,) known classes, -1 where unknown.
-        prior: (classes,) a known class prior, held fixed.
-        key: has no say: nothing is drawn.
-        max_steps, tol: most steps of EM; it is done when a step changes no parameter by `tol`.
+        gold, prior, key, max_steps, tol: as for `fit_glad`.
 
     Raises:
         ValueError: for input that cannot be used, before any JAX call.
