@@ -31,7 +31,7 @@ from jtruth._random import Key, as_key
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.registry import GROUPS, INDEPENDENT, Progress, entries
-from jtruth.evaluation.judging import Judged, Judging
+from jtruth.evaluation.judging import Judged, Judging, read_judged
 from jtruth.evaluation.label_vectors import Said, Vectors, independent_vectors, member_vectors
 from jtruth.evaluation.score_ranges import BINS, score_members
 from jtruth.evaluation.score_tables import bin_edges, finite_scores
@@ -201,24 +201,18 @@ def _several(
 
 def _read(prediction: Any, labels: Any, told: Judged) -> tuple[inputs.Inputs, np.ndarray]:
     """Checked input, and the prediction as codes or floats in the order of the samples."""
-    noise, prior, gold = told[:3]
-    size = labels.num_samples if isinstance(labels, Labels) else len(labels)
-    tasks = labels.tasks if isinstance(labels, Labels) else None
-    nothing = check.with_tasks(np.zeros(size, np.int32), tasks)
     shape, kind = _look_of(prediction)
     if len(shape) == 2:
-        data = inputs.read(nothing, labels, noise, prior, gold, None)
-        values = _probabilities(np.asarray(prediction, np.float64), size, len(data.classes))
+        data = read_judged(None, labels, told)
+        values = _probabilities(np.asarray(prediction, np.float64), data.y_pred.size, len(data.classes))
     elif kind == "f":
-        data = inputs.read(nothing, labels, noise, prior, gold, None)
+        data = read_judged(None, labels, told)
         if len(data.classes) != 2:
             raise ValueError(f"one score a sample ranks two classes, and there are {len(data.classes)}")
         values = finite_scores(inputs.aligned(prediction, "scores", data))
     else:
-        data = inputs.read(prediction, labels, noise, prior, gold, None)
+        data = read_judged(prediction, labels, told)
         values = np.asarray(data.y_pred, np.int32)
-    if data.model is not None and prior is None:
-        raise ValueError("known error rates need the class prior too: give prior=[p(class 0), ...]")
     return data, values
 
 

@@ -20,9 +20,9 @@ from jtruth._frames import frame
 from jtruth._pictures import as_printed, picture
 from jtruth._random import as_key, stream
 from jtruth.evaluation import inputs
-from jtruth.evaluation.judging import Judged, Judging
+from jtruth.evaluation.judging import Judged, Judging, read_judged
 from jtruth.evaluation.score_result import AnyCurves, ScoreEvaluation, interval_text, kind_text
-from jtruth.evaluation.scores import judged, read_asked, read_scored
+from jtruth.evaluation.scores import judged, read_asked
 from jtruth.evaluation.text import IN_SAMPLE
 from jtruth.labels import Labels
 from jtruth.stats.draws import DrawsEstimate
@@ -132,7 +132,7 @@ def evaluate_class_scores(
     (['0', '1', '2'], True)
     """
     said = Judged(**how)
-    data = read_scored(labels, said, None)
+    data = read_judged(None, labels, said)
     given = _columns(scores, data)
     asked = read_asked(data, said, bins, None)
     found = {}

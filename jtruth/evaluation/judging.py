@@ -6,7 +6,12 @@
 
 from typing import Any, NamedTuple, TypedDict
 
+import numpy as np
+
+from jtruth import _validation as check
+from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions.registry import Progress
+from jtruth.labels import Labels
 
 
 class Judging(TypedDict, total=False):
@@ -31,3 +36,24 @@ class Judged(NamedTuple):
     level: float = 0.95
     key: Any = None
     progress: Progress | None = None
+
+
+def read_judged(y_pred: Any, labels: Any, given: Judged, positive: Any = None) -> inputs.Inputs:
+    """Checked input; where `y_pred` is None its predictions are still empty.
+
+    Raises:
+        ValueError: unusable input, or known error rates without a class prior.
+    """
+    empty = y_pred is None
+    if empty:
+        size = labels.num_samples if isinstance(labels, Labels) else len(labels)
+        tasks = labels.tasks if isinstance(labels, Labels) else None
+        y_pred = check.with_tasks(np.zeros(size, np.int32), tasks)
+    data = inputs.read(y_pred, labels, given.noise, given.prior, given.gold, positive)
+    if data.model is not None and given.prior is None:
+        raise ValueError(
+            "known error rates need the class prior too: give prior=[p(class 0), p(class 1), ...]"
+        )
+    if empty:
+        data.notes = tuple(note for note in data.notes if "y_pred" not in note)
+    return data

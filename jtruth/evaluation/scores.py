@@ -19,7 +19,7 @@ from jtruth._random import Key, as_key
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions.registry import GROUPS, INDEPENDENT, UNKNOWN, Progress
 from jtruth.evaluation.gold.pooled import GoldSampling
-from jtruth.evaluation.judging import Judged, Judging
+from jtruth.evaluation.judging import Judged, Judging, read_judged
 from jtruth.evaluation.score_gold import score_pool
 from jtruth.evaluation.score_ranges import BINS as RANGE_BINS
 from jtruth.evaluation.score_ranges import score_range
@@ -92,7 +92,7 @@ def evaluate_scores(
     """
     asked_cost = None if cost is None else checked_cost(cost)
     given = Judged(**how)
-    data = read_scored(labels, given, positive)
+    data = read_judged(None, labels, given, positive)
     if len(data.classes) != 2:
         raise ValueError(
             f"scores rank two classes and there are {len(data.classes)}: {data.classes}; give one column of "
@@ -104,22 +104,6 @@ def evaluate_scores(
     chosen = () if threshold is None else (_stated(found, values, threshold, asked_cost),)
     best = () if asked_cost is None else (found.best_threshold(asked_cost),)
     return found._replace(asked=(*chosen, *best))
-
-
-def read_scored(labels: Any, given: Judged, positive: Any) -> inputs.Inputs:
-    """Checked input with predictions still empty.
-
-    Raises:
-        ValueError: unusable input, or known error rates without a class prior.
-    """
-    size = labels.num_samples if isinstance(labels, Labels) else len(labels)
-    tasks = labels.tasks if isinstance(labels, Labels) else None
-    nothing = check.with_tasks(np.zeros(size, np.int32), tasks)
-    data = inputs.read(nothing, labels, given.noise, given.prior, given.gold, positive)
-    if data.model is not None and given.prior is None:
-        raise ValueError("known error rates need the class prior too: give prior=[p(class 0), p(class 1)]")
-    data.notes = tuple(note for note in data.notes if "y_pred" not in note)
-    return data
 
 
 def read_asked(data: inputs.Inputs, given: Judged, bins: int, threshold: Number | None) -> Asked:
