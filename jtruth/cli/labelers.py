@@ -9,7 +9,6 @@ import typer
 
 from jtruth.cli.options import Beside, Columns, Draws, LabelsFile, Order
 from jtruth.cli.output import Reported, check_writable, progress, write_table
-from jtruth.sampling.watch import Watch
 
 
 @dataclass(frozen=True)
@@ -136,7 +135,7 @@ def _by_engine(
     labels = labels_of(source.file, columns)
     if engine.model is not None:
         with progress("steps of the model") as advance:
-            from jtruth.sampling import NutsSettings
+            from jtruth.sampling import NutsSettings, Watch
 
             settings = NutsSettings(watch=Watch(advance))
             return labelers_by_model(labels, engine.model, settings=settings, **options), labels

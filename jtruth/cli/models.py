@@ -7,7 +7,6 @@ import typer
 
 from jtruth.cli.options import Columns, Draws, LabelsFile
 from jtruth.cli.output import Reported, progress
-from jtruth.sampling.watch import Watch
 
 
 @dataclass(frozen=True)
@@ -25,7 +24,7 @@ def models(source: LabelsFile, models: Models, draws: Draws, columns: Columns, o
     """Annotation models by how well they predict the labels of a sample left out (PSIS-LOO)."""
     from jtruth.cli.reading import labels_of
     from jtruth.comparison import STANDARD_MODELS, compare_models
-    from jtruth.sampling import NutsSettings
+    from jtruth.sampling import NutsSettings, Watch
 
     names = STANDARD_MODELS if models.models is None else [n.strip() for n in models.models.split(",")]
     labels = labels_of(source.file, columns)
