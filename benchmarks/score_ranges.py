@@ -15,6 +15,7 @@ The range's point is low by .054 and .036. The AUC of the scores themselves is h
 """
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 from sklearn.metrics import roc_auc_score
@@ -23,10 +24,10 @@ import jtruth as jt
 from jtruth._random import as_key
 from jtruth.evaluation.gold.answer import labels_posterior
 from jtruth.evaluation.gold.pooled import GoldPosterior, judged_samples
+from jtruth.evaluation.judging import Judged, read_judged
 from jtruth.evaluation.score_gold import GoldCurves
 from jtruth.evaluation.score_ranges import BINS, score_members
 from jtruth.evaluation.score_tables import bin_edges
-from jtruth.evaluation.scores import read_scored
 from jtruth.tables.curves import curves
 from jtruth.tables.posterior import thinned
 from jtruth.tables.several import RangeEstimate
@@ -47,7 +48,7 @@ def judged(seed, hard):
     """{answer: (held, width, error)} of the AUC of the bins: the range, its members, models with gold."""
     y, scores, labels = simulated(seed, hard)
     coded = np.searchsorted(bin_edges(scores, BINS), scores, side="right")
-    data = read_scored(labels, None, None, None, None)
+    data = read_judged(None, labels, Judged())
     found, asked, _ = score_members(data, coded, lambda e: e.shown or e.gold, as_key(seed))
     true, laws = roc_auc_score(y, coded), {}
     lines = [curves(thinned([one.posterior], 2000).counts).auc for one in found]
@@ -61,10 +62,10 @@ def judged(seed, hard):
         known = np.full(y.size, -1)
         rows = np.random.default_rng([8, seed]).choice(y.size, number, replace=False)
         known[rows] = y[rows]
-        of_gold = judged_samples(coded, p, known)._replace(num_symbols=asked.num_symbols)
+        of_gold = replace(judged_samples(coded, p, known), num_symbols=asked.num_symbols)
         for name, some in ((f"{number} gold", models), (f"{number} gold, PPI++ alone", {})):
             pool = GoldPosterior(some, of_gold, (2, asked.num_symbols), y.size)
-            laws[name] = GoldCurves(pool, 1, of_gold.table()).law(lambda c: c.auc)
+            laws[name] = GoldCurves(pool, 1, of_gold.table).law(lambda c: c.auc)
     cells = {}
     for name, law in laws.items():
         low, high, _ = law.interval(0.95)
