@@ -64,8 +64,8 @@ to what its prior counts and its stopping rule make of it: crowd-kit's Dawid-Ske
 steps) is about as right and has better log scores, and on cifar10h_a it is right in 95.2 instead of 81.6 %,
 where going on deserts classes. snorkel's label model is behind where labelers saw few samples, and ahead of
 Dawid-Skene on faces. Not measured: snorkel on cifar10h_a (a square matrix of 25 710 rows, above 13 GB),
-peerannot there (4 s a step, not done after 100 s), and what has no rows. cleanlab needs a classifier's
-probabilities; three sets have none.
+peerannot there (4 s a step, not done after 100 s), MMSR there, GLAD and MACE. Wawa and ZeroBasedSkill do
+not run with scikit-learn 1.9.1. cleanlab needs a classifier's probabilities; three sets have none.
      crowd-kit MajorityVote 1.4.2   bluebirds   75.93   -0.505  0.328    -6.2    1.35 s
      crowd-kit MajorityVote 1.4.2       faces   63.67     -inf  0.513   +12.8    0.01 s
      crowd-kit MajorityVote 1.4.2  restaurant   99.20     -inf  0.023    -1.1    0.01 s
@@ -92,6 +92,11 @@ crowd-kit OneCoinDawidSkene 1.4.2  cifar10h_a   98.25   -0.404  0.035    +1.8   
               crowd-kit KOS 1.4.2   bluebirds   72.22     -inf  0.556   +27.8    0.36 s
               crowd-kit KOS 1.4.2  restaurant   99.00     -inf  0.020    +1.0    0.47 s
               crowd-kit KOS 1.4.2         rte   49.75     -inf  1.005   +50.2    0.56 s
+             crowd-kit MMSR 1.4.2   bluebirds   71.30     -inf  0.574   +28.7    0.40 s
+             crowd-kit MMSR 1.4.2       faces   63.01     -inf  0.740   +37.0    0.15 s
+             crowd-kit MMSR 1.4.2  restaurant   98.70     -inf  0.026    +1.3    0.17 s
+             crowd-kit MMSR 1.4.2         rte   85.75     -inf  0.285   +14.2    1.03 s
+             crowd-kit MMSR 1.4.2        dogs   82.78     -inf  0.344   +17.2    1.31 s
 peerannot DawidSkene 0.0.1.post43   bluebirds   89.81   -6.294  0.199    +9.9    2.36 s
 peerannot DawidSkene 0.0.1.post43       faces   64.04     -inf  0.690   +34.2    0.69 s
 peerannot DawidSkene 0.0.1.post43  restaurant   99.15     -inf  0.015    +0.7    0.31 s
