@@ -48,8 +48,8 @@ from pathlib import Path
 import numpy as np
 
 import jtruth as jt
-from jtruth.cleaning import layer_draws, posterior_draws, suspicious_labels
-from jtruth.learning import fit_confident, fit_joint, fit_noise_layer, prune
+from jtruth.cleaning import layer_draws, posterior_draws, shared_confusion, suspicious_labels
+from jtruth.learning import fit_confident, fit_dawid_skene, fit_joint, fit_noise_layer, prune
 from jtruth.learning.predicted.confident import RULES
 
 CLEANLAB = """
@@ -196,30 +196,53 @@ def cifar(folder, python):
 
 
 def crowd(folder, truth, q, python):
-    """Every label of 2563 people on 228 images, by the joint posterior, with and without the classifier."""
+    """Every label of 2563 people on 228 images, under two assumptions, with and without the classifier."""
     entries = table(folder / "labels.csv")
     labels = jt.Labels.from_long(entries[:, 0], entries[:, 1], entries[:, 2], num_classes=10)
     tasks = np.array(labels.tasks)
-    fit = fit_joint(labels, key=0)
-    draws = posterior_draws(labels, fit)
-    theirs = None
-    if python is not None:
-        theirs = by_cleanlab(python, z=labels.to_matrix(), q=q[tasks])
-    for what, options in {"labels": {}, "labels and classifier": {
-            "probabilities": q[tasks], "prior": fit.prior.mean(axis=0)}}.items():  # fmt: skip
-        found = suspicious_labels(labels, draws, **options)
-        wrong = truth[tasks][found.sample] != found.label
-        said = f"{wrong.sum()} of {wrong.size} labels are wrong"
-        print(f"cifar10h_a, {labels.num_labelers} people, {what}: {said}")
-        print(f"  average precision: suspicious_labels {with_error(found.p_wrong, wrong)}")
-        print(f"  expected number {found.expected:.1f} [{found.interval[0]:.0f}, {found.interval[1]:.0f}]")
-        print(f"  expected/found, by p(wrong)  {calibration(found.p_wrong, wrong)}")
-        if theirs is not None:
-            score = -np.array(theirs["each"])[found.sample, found.labeler]
-            print(f"  cleanlab get_label_quality_multiannotator {with_error(score, wrong)}")
+    fit, together = fit_joint(labels, key=0), shared_confusion(labels, key=0)
+    beliefs = {"independent": (posterior_draws(labels, fit), fit.prior.mean(axis=0)),
+               "shared confusion": (together.draws, together.prior)}  # fmt: skip
+    theirs = by_cleanlab(python, z=labels.to_matrix(), q=q[tasks])
+    for name, (draws, prior) in beliefs.items():
+        for what, options in {"labels": {}, "labels and classifier": {
+                "probabilities": q[tasks], "prior": prior}}.items():  # fmt: skip
+            found = suspicious_labels(labels, draws, **options)
+            wrong = truth[tasks][found.sample] != found.label
+            said = f"{wrong.sum()} of {wrong.size} labels are wrong"
+            print(f"cifar10h_a, {labels.num_labelers} people, {name}, {what}: {said}")
+            print(f"  average precision: suspicious_labels {with_error(found.p_wrong, wrong)}")
+            print(f"  expected number {found.expected:.1f} [{found.interval[0]:.0f}, {found.interval[1]:.0f}]")
+            print(f"  expected/found, by p(wrong)  {calibration(found.p_wrong, wrong)}")
+    if theirs is not None:
+        score = -np.array(theirs["each"])[found.sample, found.labeler]
+        print(f"  cleanlab get_label_quality_multiannotator {with_error(score, wrong)}")
+
+
+def six_crowds(folder):
+    """Average precision, expected and true number of wrong labels by EM and under shared confusion."""
+    for name in ("bluebirds", "dogs", "faces", "rte", "restaurant", "cifar10h_a"):
+        entries, truth = (table(next((folder / name).glob(f"{part}.csv*"))) for part in ("labels", "truth"))
+        known = dict(truth.tolist())
+        classes = int(max(entries[:, 2].max(), truth[:, 1].max())) + 1
+        labels = jt.Labels.from_long(*entries.T[:3], num_classes=classes)
+        together = shared_confusion(labels, key=0)
+        effect = together.design_effect(labels.label.size / labels.num_samples)
+        em = np.asarray(fit_dawid_skene(labels).class_posterior, np.float64)
+        beliefs = {"EM": em / em.sum(axis=1, keepdims=True), "shared confusion": together.draws}
+        for method, posterior in beliefs.items():
+            found = suspicious_labels(labels, posterior)
+            true = np.array([known.get(labels.tasks[i], -1) for i in found.sample])
+            wrong = (true != found.label)[true >= 0]
+            low, high = found.interval
+            print(f"{name:10} effect {effect:.1f} {method:16} {with_error(found.p_wrong[true >= 0], wrong)}  "
+                  f"{found.expected:.0f} [{low:.0f}, {high:.0f}] ({wrong.sum()})", flush=True)  # fmt: skip
 
 
 if __name__ == "__main__":
     place, interpreter = Path(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else None
+    six_crowds(place)
+    if "fast" in sys.argv:
+        sys.exit()
     mnist(place / "labelerrors_mnist", interpreter)
     cifar(place / "cifar10h_a", interpreter)

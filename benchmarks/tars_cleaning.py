@@ -1,6 +1,6 @@
 """Cleaning with an oracle (Dolatshah et al. 2018, Figures 11 to 13, 16, 17), and whether it is worth it.
 
-    python benchmarks/tars_cleaning.py [repetitions]  # needs ../shared/data for Heart, German and Cancer
+    python benchmarks/tars_cleaning.py [PART REPETITIONS FEW NOISES STRATEGIES]  # needs ../shared/data
 
 Each set is split 2 to 1, labels get the noise (.4, 0), and the oracle is the truth; five answers at a
 time. True accuracy on the test part in percent, mean +- standard error. One core of an Intel Xeon (shared
@@ -88,16 +88,18 @@ from jtruth.cleaning import LinearLearner, clean, start, stopping_advice
 from jtruth.cleaning.strategies import STRATEGIES
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
+SETS = ("gaussian", "heart", "cancer", "german")
 BUDGET, BATCH, DISTANCE = 100, 5, 3.11
-NAIVE = (
-    "random",
-    "sort_noise",
-    "active_clean",
-    "uncertainty",
-    "emi_split_uncertainty",
-    "masked_tars",
-    "risk",
-)
+HELD_OUT = ("emi_split_uncertainty", "masked_tars", "emi_split")  # judge on a third of the samples
+RETRAIN = (*HELD_OUT, "expected_error")  # a model for every candidate
+NAIVE = ("random", "sort_noise", "active_clean", "uncertainty", "risk", "expected_error",
+         "emi_split_uncertainty", "masked_tars")  # fmt: skip
+NOISES = {
+    "one-sided": ((1.0, (0.4, 0.0)),),
+    "symmetric": ((1.0, (0.2, 0.2)),),
+    "mixed 50:50": ((0.5, (0.4, 0.0)), (0.5, (0.2, 0.2))),
+    "mixed 90:10": ((0.9, (0.4, 0.0)), (0.1, (0.2, 0.2))),
+}
 
 
 def table(path):
@@ -122,30 +124,34 @@ def data_set(name, rng):
     return (x - x.mean(axis=0)) / x.std(axis=0), y
 
 
-def noisy(y, a, b, rng):
-    return np.where(rng.random(y.size) < np.where(y == 1, b, a), 1 - y, y)
+def noisy(y, mix, rng):
+    """One label a sample by one of the labelers of the mix, and who gave it."""
+    shares, rates = [m[0] for m in mix], np.array([m[1] for m in mix])
+    who = rng.choice(len(mix), y.size, p=shares) if len(mix) > 1 else np.zeros(y.size, int)
+    return np.where(rng.random(y.size) < np.where(y == 1, rates[who, 1], rates[who, 0]), 1 - y, y), who
 
 
-def one(name, rates, strategy, kind, seed, budget=BUDGET):
+def one(name, mix, strategy, kind, seed, budget=BUDGET):
     """State after the budget; its trail holds the true accuracy at 0, 5, ..., 100 answers."""
     rng = np.random.default_rng(seed)
     x, y = data_set(name, rng)
     order = rng.permutation(y.size)
     train, test = order[: 2 * y.size // 3], order[2 * y.size // 3 :]
-    a, b = rates
-    z = noisy(y, a, b, rng)[train]
-    noise = jt.noise.ConfusionMatrices([[[1 - a, a], [b, 1 - b]]])
+    z, who = (part[train] for part in noisy(y, mix, rng))
+    given = np.full((train.size, len(mix)), -1)
+    given[np.arange(train.size), who] = z
+    noise = jt.noise.ConfusionMatrices([[[1 - a, a], [b, 1 - b]] for _, (a, b) in mix])
     share = y.mean()
-    held = 1 / 3 if strategy in ("emi_split_uncertainty", "masked_tars", "emi_split") else 0.0
-    state = start(x[train], jt.Labels.from_matrix(z[:, None], 2), noise, [1 - share, share], seed=seed,
+    held = 1 / 3 if strategy in HELD_OUT else 0.0
+    state = start(x[train], jt.Labels.from_matrix(given, 2), noise, [1 - share, share], seed=seed,
                   learner=LinearLearner(kind), strategy=strategy, validation=held)  # fmt: skip
     truth = (x[test], y[test])
     return clean(state, lambda i: int(y[train][i]), budget, batch=BATCH, truth=truth), truth, y[train]
 
 
-def curves(name, rates, strategy, kind, repetitions):
+def curves(name, mix, strategy, kind, repetitions):
     return np.array(
-        [[s.true for s in one(name, rates, strategy, kind, r)[0].trail] for r in range(repetitions)]
+        [[s.true for s in one(name, mix, strategy, kind, r)[0].trail] for r in range(repetitions)]
     )
 
 
@@ -153,16 +159,15 @@ def said(values):
     return f"{100 * values.mean():.1f} +- {100 * values.std(ddof=1) / len(values) ** 0.5:.1f}"
 
 
-def learning_curves(name, rates, repetitions):
-    print(f"\n{name}, noise {rates}: accuracy at 0, 20, 50, 100 answers, area under the curve")
-    runs = [(s, "labels") for s in NAIVE] + [("random", "ml"), ("risk", "ml")]
-    for strategy, kind in runs:
-        few = max(repetitions // 4, 2) if "emi" in strategy or "masked" in strategy else repetitions
-        if ("emi" in strategy or "masked" in strategy) and name == "german":
+def learning_curves(name, noise, repetitions, few, only=""):
+    print(f"\n{name}, noise {noise}: accuracy at 0, 20, 50, 100 answers, area under the curve")
+    for strategy, kind in [(s, "labels") for s in NAIVE] + [("random", "ml"), ("risk", "ml")]:
+        if only and strategy not in only.split(","):
             continue
-        found = curves(name, rates, strategy, kind, few)
+        times = few if strategy in RETRAIN else repetitions
+        found = curves(name, NOISES[noise], strategy, kind, times)
         points = "  ".join(said(found[:, k]) for k in (0, 4, 10, 20))
-        print(f"  {kind:6} {strategy:22} {points}   area {said(found.mean(axis=1))}  ({few})", flush=True)
+        print(f"  {kind:6} {strategy:22} {points}   area {said(found.mean(axis=1))}  ({times})", flush=True)
 
 
 def exact_accuracy(model):
@@ -178,9 +183,9 @@ def stopping(repetitions):
     On other sets than those of the curves.
     """
     right, advised, gains = 0, 0, []
-    for kind, rates in (("ml", (0.4, 0.0)), ("ml", (0.2, 0.2)), ("labels", (0.2, 0.2))):
+    for kind, rates in (("ml", "one-sided"), ("ml", "symmetric"), ("labels", "symmetric")):
         for r in range(200, 200 + repetitions):
-            state, _, y = one("gaussian", rates, "risk", kind, r, budget=0)
+            state, _, y = one("gaussian", NOISES[rates], "risk", kind, r, budget=0)
             advice = stopping_advice(state, 20, key=r)
             after = clean(state, lambda i, y=y: int(y[i]), 20, batch=20)
             gain = exact_accuracy(after.fitted.model) - exact_accuracy(state.fitted.model)
@@ -199,7 +204,7 @@ def speed():
     """One EMI step over 445 candidates: vmapped, and a loop of scikit-learn fits."""
     from sklearn.linear_model import LogisticRegression
 
-    state = one("gaussian", (0.4, 0.0), "emi_split", "labels", 0, budget=0)[0]
+    state = one("gaussian", NOISES["one-sided"], "emi_split", "labels", 0, budget=0)[0]
     STRATEGIES["emi_split"](0, state)
     begin = time.perf_counter()
     fast = STRATEGIES["emi_split"](0, state)
@@ -216,8 +221,13 @@ def speed():
 
 
 if __name__ == "__main__":
-    repetitions = int(sys.argv[1]) if len(sys.argv) > 1 else 20
-    speed()
-    stopping(repetitions)
-    for name in ("gaussian", "heart", "cancer", "german"):
-        learning_curves(name, (0.4, 0.0), repetitions)
+    part, repetitions, few, noises, only = (*sys.argv[1:], *("all", 20, 5, "", "")[len(sys.argv) - 1 :])
+    repetitions, few = int(repetitions), int(few)
+    if part in ("all", "speed"):
+        speed()
+    if part in ("all", "stopping"):
+        stopping(2 * repetitions)
+    for name in SETS if part == "all" else part.split(","):
+        for noise in noises.split(",") if noises else NOISES:
+            if name in SETS:
+                learning_curves(name, noise, repetitions, few, only)

@@ -1,5 +1,6 @@
 """Which label should be cleaned next, and is it worth it? Dolatshah et al. 2018, and better advice."""
 
+from jtruth.cleaning.confusion import SharedConfusion, shared_confusion
 from jtruth.cleaning.expected_fall import Influence, best_batch, influence
 from jtruth.cleaning.issues import Issues, layer_draws, posterior_draws, suspicious_labels
 from jtruth.cleaning.labelers import labeler_gains, rate_sensitivity
@@ -21,6 +22,7 @@ __all__ = [
     "LinearLearner",
     "Problem",
     "Request",
+    "SharedConfusion",
     "SklearnLearner",
     "SplitOutcome",
     "State",
@@ -37,6 +39,7 @@ __all__ = [
     "posterior_draws",
     "rate_sensitivity",
     "read_state",
+    "shared_confusion",
     "start",
     "stopping_advice",
     "suspicious_labels",

@@ -1,20 +1,29 @@
 """How much would an answer help? Expected fall of the estimated risk, without training anything again.
 
 The model theta minimises a mean of losses, of what the labels say (evidence) of each sample. If an oracle
-answers k about sample i, the evidence of that sample changes, and with it the objective, from J to J_new. To
-second order the new minimum is one Newton step away, and lies lower than theta does by
+answers k about sample i, the evidence of that sample changes, and the model goes one Newton step:
 
-    J_new(theta) - min J_new = 1/2 g_ik' H^-1 g_ik,     g_ik = gradient of J_new - J at theta,
+    theta_new = theta - H^-1 g_ik,     g_ik = what the answer adds to the gradient at theta,
 
-where g_ik is one sample's gradient and H the Hessian of J: one solve for all samples and answers. What is
-expected is the mean over answers, each as probable as labels *and* features say, p(y | z, x) proportional to
-p(z | y) p_theta(y | x). For logistic regression and the likelihood (32) that is
+where g_ik is one sample's gradient and H the Hessian: one solve for all samples and answers. Good is what
+lowers the risk (40) as it is believed, J: the mean of losses under p(y | z, x), proportional to p(z | y)
+p(y | x). Let r be the gradient of J at theta, and b_ik what the answer adds to it. To second order J falls by
+
+    (r + b_ik)' H^-1 g_ik - 1/2 g_ik' H^-1 g_ik,
+
+and what is expected is the mean over answers, each as probable as p(y | z, x) says. A learner that knows the
+noise has r = 0 and b = g, and 1/2 g' H^-1 g is left: for logistic regression and the likelihood (32)
 
     p(1 - p) x' H^-1 x / (2 N^2):
 
-uncertain after all that is known, times leverage. It is uncertainty sampling of the right uncertainty.
+uncertain after all that is known, times leverage. It is uncertainty sampling of the right uncertainty. A
+learner that takes labels as they are is wrong on average (r is not 0): there an answer is worth most that
+pulls the model to where it would be if all labels were clean. What such a learner believes of features is no
+measure: p(y | x) is that of its twin, the same linear model trained with the noise known (other learners
+have no twin, and their own p(y | x) is taken).
 
-Batches: the answer to i adds N E[g g'] to H, so that the next choice sees less to be gained near i.
+Batches: the answer to i adds N E[g g'] to H and takes E[g] from r, so that the next choice sees less to be
+gained near i.
 
 Any differentiable model works: H^-1 g by Hessian-vector products and conjugate gradients where H is too large
 to be written down (`solver="cg"`), with `damping` added to H, which of a network is not positive definite.
@@ -32,7 +41,7 @@ from scipy.special import softmax
 
 from jtruth._host import log
 from jtruth._validation import choose
-from jtruth.cleaning.learners import Learner
+from jtruth.cleaning.learners import Learner, LinearLearner
 from jtruth.cleaning.state import State
 
 _DENSE = 500  # parameters up to which the Hessian is written down
@@ -42,6 +51,8 @@ class Influence(NamedTuple):
     """Gradients of all possible answers, and what they act on."""
 
     changes: Float[np.ndarray, "samples answers parameters"]  # g
+    aims: Float[np.ndarray, "samples answers parameters"]  # b: the same of the risk that is believed
+    gap: Float[np.ndarray, " parameters"]  # r: gradient of that risk now
     chance: Float[np.ndarray, "samples answers"]  # p(answer | labels, features)
     solved: Float[np.ndarray, "samples answers parameters"]  # H^-1 g
     inverse: Float[np.ndarray, "parameters parameters"] | None  # H^-1, where it was written down
@@ -51,7 +62,9 @@ class Influence(NamedTuple):
     @property
     def falls(self) -> Float[np.ndarray, " samples"]:
         """Expected fall of the risk by asking for each sample."""
-        return 0.5 * np.einsum("ik,ikp,ikp->i", self.chance, self.changes, self.solved)
+        own = self.gap - np.einsum("ik,ikp->ip", self.chance, self.aims)  # without the sample itself
+        toward = own[:, None, :] + self.aims - 0.5 * self.changes
+        return np.einsum("ik,ikp,ikp->i", self.chance, toward, self.solved)
 
 
 def influence(state: State, *, solver: str = "auto", damping: float = 0.0) -> Influence:
@@ -73,7 +86,12 @@ def influence(state: State, *, solver: str = "auto", damping: float = 0.0) -> In
         model = jax.tree.map(jnp.asarray, state.fitted.model)
         data = jnp.asarray(p.x), jnp.asarray(state.evidence), jnp.asarray(~p.validation)
         changes, now = _changes(learner, model, *data, jnp.asarray(possible_evidence(state)))
-        changes = np.asarray(changes, np.float64)
+        changes, believed = np.asarray(changes, np.float64), class_chances(state)
+        chance, aims, gap = believed @ p.oracle, changes, np.zeros(changes.shape[-1])
+        if learner.kind != "ml":
+            posterior = jnp.asarray(_after(believed, p.oracle))
+            aims = np.asarray(_changes(learner, model, *data, posterior)[0], np.float64)
+            gap = np.einsum("ik,ikp->p", chance[~p.validation], aims[~p.validation])
         if solver == "dense" or (solver == "auto" and changes.shape[-1] <= _DENSE):
             hessian = np.asarray(_hessian(learner, model, *data))
             # Intercepts of a softmax are known up to a constant, where H is 0 and so are all gradients.
@@ -84,7 +102,7 @@ def influence(state: State, *, solver: str = "auto", damping: float = 0.0) -> In
             inverse, solved = None, np.asarray(_conjugate(learner, model, *data, rows, damping))
     solved = solved.reshape(changes.shape)
     count = int((~p.validation).sum())
-    return Influence(changes, answer_chances(state), solved, inverse, np.asarray(now), count)
+    return Influence(changes, aims, gap, chance, solved, inverse, np.asarray(now), count)
 
 
 def _cost(learner: Learner, unravel: Any, x: Any, evidence: Any, where: Any) -> Any:
@@ -148,10 +166,29 @@ def _curvatures(learner: Learner, model: Any, x: Any, evidence: Any, outcome: An
     return now, jax.vmap(jax.vmap(one, in_axes=(None, None, 0)), in_axes=(None, 0, 0))(flat, x, outcome)
 
 
+def twin(state: State) -> State:
+    """The same linear model trained with the noise known, if there is one; else the state itself.
+
+    Raises:
+        RuntimeError: its training does not converge.
+    """
+    if not isinstance(state.learner, LinearLearner) or state.learner.kind == "ml":
+        return state
+    return state._replace(learner=LinearLearner("ml", state.learner.regularisation)).refitted()
+
+
 def class_chances(state: State) -> Float[np.ndarray, "samples classes"]:
-    """p(y | z, x) of each sample: labels and answers, and the model in the place of the prior."""
-    known = log(state.learner.probabilities(state.fitted.model, state.problem.x))
+    """p(y | z, x) of each sample: labels and answers, and the twin's model in the place of the prior."""
+    wise = twin(state)
+    known = log(wise.learner.probabilities(wise.fitted.model, wise.problem.x))
     return softmax(state.log_likelihood + known, axis=1)
+
+
+def _after(believed: Float[np.ndarray, "samples classes"], oracle: Float[np.ndarray, "classes answers"]):
+    """(samples, answers, classes): what is believed of a sample after each answer."""
+    joint = believed[:, None, :] * oracle.T[None]
+    total = joint.sum(axis=2, keepdims=True)
+    return np.where(total > 0, joint / np.where(total > 0, total, 1), believed[:, None, :])
 
 
 def answer_chances(state: State) -> Float[np.ndarray, "samples answers"]:
@@ -178,15 +215,27 @@ def best_batch(found: Influence, value: Float[np.ndarray, " samples"], num: int)
         num: how many.
     """
     if found.inverse is None:
-        return np.argsort(-found.falls * value, kind="stable")[:num].tolist()
-    inverse, free, chosen = found.inverse.copy(), value > 0, []
-    weighted = np.sqrt(found.chance)[..., None] * found.changes
+        return np.argsort(-np.where(value > 0, worth(found.falls, value), -np.inf), kind="stable")[
+            :num
+        ].tolist()
+    inverse, gap, free, chosen = found.inverse.copy(), found.gap.copy(), value > 0, []
+    root = np.sqrt(found.chance)[..., None]
+    weighted, aimed = root * found.changes, root * (found.aims - 0.5 * found.changes)
+    mean, own = (np.einsum("ik,ikp->ip", found.chance, each) for each in (found.changes, found.aims))
     for _ in range(min(num, int(free.sum()))):
-        falls = 0.5 * np.einsum("ikp,pq,ikq->i", weighted, inverse, weighted, optimize=True)
-        best = int(np.argmax(np.where(free, falls * value, -np.inf)))
+        falls = np.einsum("ikp,pq,ikq->i", aimed, inverse, weighted, optimize=True)
+        falls += np.einsum("ip,pq,iq->i", gap - own, inverse, mean, optimize=True)
+        best = int(np.argmax(np.where(free, worth(falls, value), -np.inf)))
         chosen.append(best)
         free[best] = False
+        gap -= mean[best]
         for g in weighted[best]:
             turned = inverse @ g
             inverse -= found.num_samples * np.outer(turned, turned) / (1 + found.num_samples * g @ turned)
     return chosen
+
+
+def worth(falls: np.ndarray, value: np.ndarray) -> np.ndarray:
+    """Falls per unit of cost; one that is below 0 is the worse, the more it costs."""
+    cost = 1 / np.where(value > 0, value, 1.0)
+    return np.where(falls > 0, falls * value, falls * cost)

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.special import softmax
 
 from jtruth._host import log
+from jtruth.cleaning.confusion import shared_confusion
 from jtruth.cleaning.issues import layer_draws, posterior_draws, suspicious_labels
 from jtruth.cleaning.loop import answer, ask, followed, start
 from jtruth.cleaning.state import State, read_state, write_state
@@ -22,7 +23,11 @@ from jtruth.learning.joint.posterior import fit_joint
 from jtruth.noise import ConfusionMatrices, NoiseModel
 
 _SHOWN = 20  # rows of the printed queue
+_TOGETHER = 4.0  # design effect from which labels are ranked as if samples confused everybody (*)
 _ADVISED = 20  # answers that stopping advice looks ahead
+
+# (*) Of the crowds in benchmarks/label_issues.py five have 1.1 to 2.5, where independence ranks as well or
+# better, and one, fifty labels a picture, has 7.8, where it ranks much worse: nothing lies between.
 
 
 class Wanted(NamedTuple):
@@ -123,28 +128,8 @@ def _issues(
 ) -> tuple[str, dict[str, Any]]:
     """Label issues: the most suspicious labels, and how many are wrong."""
     budget, seed, level = wanted.budget, wanted.seed, wanted.level
-    notes: tuple[str, ...] = ()
-    features = {}
-    if noise is not None:
-        _, prior, _ = _rates(labels, noise, prior, seed)
-        given = np.asarray(noise.log_likelihood(labels), np.float64)
-        posterior: Any = softmax(given + log(np.asarray(prior))[None], axis=1)
-    elif probabilities is not None and labels.num_labelers == 1 and len(labels.label) == labels.num_samples:
-        layer = fit_noise_layer(labels, probabilities, key=seed)
-        prior, posterior = layer.prior, layer_draws(labels, layer)
-        learned = "error rates are learned from the probabilities, which are taken as calibrated"
-        notes = (learned, *layer.warnings)
-    else:
-        fits = {
-            name: fit_joint(labels, key=seed, dependence=name) for name in ("independent", "labeler_strata")
-        }
-        if not fits["independent"].usable:
-            raise ValueError("one label a sample does not say which are wrong: give --predictions or --noise")
-        prior = fits["independent"].prior.mean(axis=0)
-        posterior = {"independent": posterior_draws(labels, fits["independent"]),
-                     "labeler_strata": fits["labeler_strata"].class_posterior}  # fmt: skip
-    if probabilities is not None:
-        features = {"probabilities": probabilities, "prior": np.asarray(prior, np.float64)}
+    posterior, prior, notes = _beliefs(labels, noise, prior, probabilities, seed)
+    features = {} if probabilities is None else {"probabilities": probabilities, "prior": prior}
     found = suspicious_labels(labels, posterior, level=level, key=seed, **features)
     if budget > found.label.size:
         raise ValueError(f"--budget {budget} is more than the {found.label.size} labels that there are")
@@ -172,6 +157,35 @@ def _issues(
                "classes": dict(zip(map(str, labels.class_names), found.of_classes.tolist(), strict=True)),
                "warnings": list(notes)}  # fmt: skip
     return text, answer_
+
+
+def _beliefs(
+    labels: Labels, noise: Any, prior: Any, probabilities: Any, seed: int
+) -> tuple[Any, Any, tuple[str, ...]]:
+    """What is believed of the classes (draws, or several assumptions), the class prior, and notes."""
+    if noise is not None:
+        _, prior, _ = _rates(labels, noise, prior, seed)
+        given = np.asarray(noise.log_likelihood(labels), np.float64)
+        return softmax(given + log(np.asarray(prior))[None], axis=1), np.asarray(prior, np.float64), ()
+    if probabilities is not None and labels.num_labelers == 1 and len(labels.label) == labels.num_samples:
+        layer = fit_noise_layer(labels, probabilities, key=seed)
+        learned = "error rates are learned from the probabilities, which are taken as calibrated"
+        return layer_draws(labels, layer), layer.prior, (learned, *layer.warnings)
+    alone = fit_joint(labels, key=seed)
+    if not alone.usable:
+        raise ValueError("one label a sample does not say which are wrong: give --predictions or --noise")
+    together = shared_confusion(labels, key=seed)
+    posteriors = {
+        "independent": posterior_draws(labels, alone),
+        "labeler_strata": fit_joint(labels, key=seed, dependence="labeler_strata").class_posterior,
+        "shared_confusion": together.draws,
+    }
+    effect = together.design_effect(labels.label.size / labels.num_samples)
+    if effect < _TOGETHER:
+        return posteriors, alone.prior.mean(axis=0), ()
+    note = f"labels of one sample err together ({effect:.1f} of them say what one independent label does): "
+    first = {"shared_confusion": posteriors.pop("shared_confusion")}
+    return first | posteriors, together.prior, (note + "ranked by 'shared_confusion'",)
 
 
 def _queue_text(rows: list[dict[str, Any]], advice: str, notes: tuple[str, ...], known: int) -> str:

@@ -17,7 +17,7 @@ from jaxtyping import Bool, Float
 from scipy.special import expit
 
 from jtruth._random import host_rng
-from jtruth.cleaning.expected_fall import influence
+from jtruth.cleaning.expected_fall import influence, worth
 from jtruth.cleaning.state import State
 from jtruth.testing import estimate_counts
 
@@ -116,8 +116,8 @@ def random(key: Any, state: State) -> Scores:
 
 
 def risk(key: Any, state: State) -> Scores:
-    """Ours: expected fall of the risk of the learner per unit of cost (`expected_fall`)."""
-    return influence(state).falls / state.problem.costs
+    """Ours: expected fall of the believed risk of the learner per unit of cost (`expected_fall`)."""
+    return worth(influence(state).falls, 1 / state.problem.costs)
 
 
 STRATEGIES: dict[str, Callable[[Any, State], Scores]] = {

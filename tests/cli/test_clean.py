@@ -51,6 +51,54 @@ def test_a_queue_goes_on_where_it_stopped(run, files):
     assert code == 2 and "a state of other strategy" in err
 
 
+def test_costs_strategy_seed_and_prior_change_the_queue(run, files):
+    """Every option that says how to ask, against the queue without it."""
+    folder, _, _ = files
+    common = ["clean", folder / "labels.csv", "--features", folder / "x.csv",
+              "--noise", folder / "noise.json", "--budget", 3, "--json", folder / "out.json"]  # fmt: skip
+
+    def queue(*more):
+        code, _, err = run(*common, *more)
+        assert code == 0, err
+        answer = json.loads((folder / "out.json").read_text())
+        return [row["task"] for row in answer["queue"]], answer
+
+    plain, answer = queue()
+    assert answer["strategy"] == "risk" and answer["advice"]["num"] == 20
+    lines = [f"t{i},{100 if f't{i}' == plain[0] else 1}" for i in range(60)]
+    (folder / "costs.csv").write_text("\n".join(["task,cost", *lines]) + "\n")
+    assert plain[0] not in queue("--costs", folder / "costs.csv")[0]
+    drawn = [queue("--strategy", "random", "--seed", s)[0] for s in (1, 1, 2)]
+    assert drawn[0] == drawn[1] != drawn[2]
+    gains = [queue(*more)[1]["queue"][0]["expected_gain"] for more in ((), ("--prior", ".6,.4"))]
+    assert gains[0] != gains[1]
+    assert queue("--strategy", "masked_tars")[1]["strategy"] == "masked_tars"
+
+
+@pytest.mark.slow
+def test_a_crowd_that_errs_together_is_ranked_so(run, tmp_path):
+    """Twelve people a sample whose errors are the sample's: another assumption is first, and it is said."""
+    rng = np.random.default_rng(3)
+    q = [rng.dirichlet([2.4, 0.6] if c else [0.6, 2.4]) for c in rng.integers(0, 2, 40)]
+    rows = [f"t{i},w{t},{int(rng.random() < q[i][0])}" for i in range(40) for t in range(12)]
+    (tmp_path / "labels.csv").write_text("\n".join(["task,worker,label", *rows]) + "\n")
+    code, out, err = run("clean", tmp_path / "labels.csv", "--budget", 5, "--json", tmp_path / "out.json")
+    assert code == 0, err
+    answer = json.loads((tmp_path / "out.json").read_text())
+    assert "ranked by 'shared_confusion'" in out and any("err together" in w for w in answer["warnings"])
+
+
+def test_the_level_is_that_of_the_interval(run, files):
+    folder, _, _ = files
+    widths = []
+    for level in (0.5, 0.95):
+        code, _, err = run("clean", folder / "labels.csv", "--noise", folder / "noise.json", "--budget", 4,
+                           "--level", level, "--json", folder / "o.json")  # fmt: skip
+        assert code == 0, err
+        widths.append(np.diff(json.loads((folder / "o.json").read_text())["interval"])[0])
+    assert 0 < widths[0] < widths[1]
+
+
 def test_label_issues_without_features(run, files):
     folder, _, _ = files
     code, out, err = run("clean", folder / "labels.csv", "--noise", folder / "noise.json", "--budget", 4)
