@@ -13,7 +13,7 @@ from jtruth.training import Linear, Stop, linear_objective, solve_linear
 from jtruth.training.linear import zero_start
 
 _SETTLED = 1e-8  # the gradient at which a retraining ends
-_STEPS = 12  # most steps with one Hessian, and then most with new ones
+_FEW, _MANY = 6, 12  # most steps with one Hessian, and then most with new ones
 _HALVINGS = 0.5 ** np.arange(8)
 _LEVEL = 1e-13  # differences of the objective (of order 1) that are rounding
 
@@ -43,17 +43,43 @@ def fit_in_float64(x, evidence, where, start, regularisation, objective, loss):
         return solve_linear(*rows[:2], weight, first, where=rows[2], stop=Stop(tol=1e-6), **options)
 
 
-@partial(jax.jit, static_argnums=(5, 6))
-def retrain(data, start, rows, new, regularisation, objective, loss):
+def retrain(data, start, rows, new, *options):
     """Every copy of `data`, see `arrays`, by Newton's method: (stacked models, largest gradients).
 
     One row of N changes little, so the Hessian at the start serves for all steps and the error shrinks by
     about 1/N a step, which costs a gradient: that of the original at the copy's model, and the changed row's.
     Where that is not enough (an outlier changes its class) the copy starts again, with a new Hessian at every
-    step and steps halved until the objective falls.
+    step and steps halved until the objective falls: few copies, and each as dear as many of the others.
+
+    Copies are repeated up to a power of two: with every answer there is a copy less, and each number of them
+    would be a program to compile.
+
+    Args:
+        data, start: `arrays` and `as_linear`.
+        rows: (copies,) which row differs.
+        new: (copies, classes) evidence of that row.
+        options: regularisation, objective, loss.
     """
+    models, slopes = _padded(_few_steps, data, start, rows, new, options)
+    left = np.flatnonzero(~(slopes <= _SETTLED))
+    if left.size:
+        models[left], slopes[left] = _padded(_many_steps, data, start, rows[left], new[left], options)
+    unravel = ravel_pytree(start)[1]
+    return jax.tree.map(np.asarray, jax.vmap(unravel)(jnp.asarray(models))), slopes
+
+
+def _padded(solve, data, start, rows, new, options):
+    """(flat models, largest gradients) by a compiled function for a power of two of copies."""
+    filled = np.resize(np.arange(len(rows)), 1 << (len(rows) - 1).bit_length())
+    each = jnp.asarray(rows[filled], jnp.int32), jnp.asarray(new[filled], jnp.float64)
+    flat, slope = (np.array(part)[: len(rows)] for part in solve(data, start, *each, *options))
+    return flat, np.abs(slope).max(axis=1)
+
+
+def _functions(data, start, regularisation, objective, loss):
+    """The objective of the data as a function of flat parameters, and what one changed row adds to it."""
     x, evidence, where = data
-    flat, unravel = ravel_pytree(start)
+    unravel = ravel_pytree(start)[1]
     count = where.sum().astype(x.dtype)
     options = {"objective": objective, "loss": loss}
 
@@ -70,39 +96,59 @@ def retrain(data, start, rows, new, regularisation, objective, loss):
     def gradient(theta, row, given):
         return jax.grad(cost)(theta) + jax.grad(change)(theta, row, given)
 
-    def inverse_of(hessian, theta):
-        # Intercepts of a softmax are known up to a constant: H is singular there, and the gradient 0.
-        own = jax.vmap(jax.hessian(change))(theta, rows, new)
-        return jnp.linalg.inv(hessian + own + 1e-6 * jnp.eye(flat.size, dtype=flat.dtype)[None])
+    return cost, change, gradient
 
-    def moved(state, inverse):
-        theta = state[0] - jnp.einsum("kp,kpq->kq", state[1], inverse)
+
+def _inverse(hessian, change, theta, rows, new):
+    # Intercepts of a softmax are known up to a constant: H is singular there, and the gradient 0.
+    own = jax.vmap(jax.hessian(change))(theta, rows, new)
+    return jnp.linalg.inv(hessian + own + 1e-6 * jnp.eye(theta.shape[1], dtype=theta.dtype)[None])
+
+
+def _until_settled(step, gradient, start, rows, new, most):
+    """(flat models, gradients) after steps from `start` until no gradient is large."""
+
+    def moved(state):
+        theta = step(*state[:2])
         return theta, jax.vmap(gradient)(theta, rows, new), state[2] + 1
 
     def unsettled(state):
-        return ~(jnp.abs(state[1]).max() <= _SETTLED) & (state[2] < _STEPS)
+        return ~(jnp.abs(state[1]).max() <= _SETTLED) & (state[2] < most)
 
-    start_, zero = jnp.repeat(flat[None], rows.size, axis=0), jnp.zeros((), jnp.int32)
-    first = jax.vmap(gradient)(start_, rows, new)
-    shared = inverse_of(jax.hessian(cost)(flat)[None], start_)
-    theta, slope, _ = jax.lax.while_loop(unsettled, lambda s: moved(s, shared), (start_, first, zero))
-    done = (jnp.abs(slope).max(axis=1) <= _SETTLED)[:, None]
-    again = jnp.where(done, theta, start_), jnp.where(done, slope, first), zero
+    theta = jnp.repeat(start[None], rows.size, axis=0)
+    first = theta, jax.vmap(gradient)(theta, rows, new), jnp.zeros((), jnp.int32)
+    return jax.lax.while_loop(unsettled, moved, first)[:2]
+
+
+@partial(jax.jit, static_argnums=(5, 6))
+def _few_steps(data, start, rows, new, regularisation, objective, loss):
+    cost, change, gradient = _functions(data, start, regularisation, objective, loss)
+    flat, _ = ravel_pytree(start)
+    each = jnp.repeat(flat[None], rows.size, axis=0)
+    inverse = _inverse(jax.hessian(cost)(flat)[None], change, each, rows, new)
+
+    def step(theta, slope):
+        return theta - jnp.einsum("kp,kpq->kq", slope, inverse)
+
+    return _until_settled(step, gradient, flat, rows, new, _FEW)
+
+
+@partial(jax.jit, static_argnums=(5, 6))
+def _many_steps(data, start, rows, new, regularisation, objective, loss):
+    cost, change, gradient = _functions(data, start, regularisation, objective, loss)
 
     def value(theta, row, given):
         return cost(theta) + change(theta, row, given)
 
-    def halved(theta, step, row, given):
-        """The longest of the step, its half, quarter, ... that does not lead up."""
-        tried = theta[None] - jnp.outer(_HALVINGS, step)
+    def halved(theta, move, row, given):
+        """The longest of the move, its half, quarter, ... that does not lead up."""
+        tried = theta[None] - jnp.outer(_HALVINGS, move)
         level = value(theta, row, given) + _LEVEL
         falls = jax.vmap(value, in_axes=(0, None, None))(tried, row, given) <= level
-        return tried[jnp.argmax(falls)]  # the first that does; the full step at the minimum, where none does
+        return tried[jnp.argmax(falls)]  # the first that does; the full move at the minimum, where none does
 
-    def newton(state):
-        inverse = inverse_of(jax.vmap(jax.hessian(cost))(state[0]), state[0])
-        theta = jax.vmap(halved)(state[0], jnp.einsum("kp,kpq->kq", state[1], inverse), rows, new)
-        return theta, jax.vmap(gradient)(theta, rows, new), state[2] + 1
+    def step(theta, slope):
+        inverse = _inverse(jax.vmap(jax.hessian(cost))(theta), change, theta, rows, new)
+        return jax.vmap(halved)(theta, jnp.einsum("kp,kpq->kq", slope, inverse), rows, new)
 
-    theta, slope, _ = jax.lax.while_loop(unsettled, newton, again)
-    return jax.vmap(unravel)(theta), jnp.abs(slope).max(axis=1)
+    return _until_settled(step, gradient, ravel_pytree(start)[0], rows, new, _MANY)

@@ -7,9 +7,9 @@ labels, with an interval.
 
 Uncertain error rates are carried by handing over draws of the posterior (`posterior_draws` of a `fit_joint`),
 and dependence is shown as a range: a mapping of assumptions, each with its posterior. Many labels of one
-sample that err together are not as sure as they look: `confusion.shared_confusion` has draws for them. Where there is one
-label a sample and a classifier, `learning.fit_noise_layer` learns the error rates; benchmarks/label_issues.py
-has numbers.
+sample that err together are not as sure as they look: `confusion.shared_confusion` has draws for them. Where
+there is one label a sample and a classifier, `learning.fit_noise_layer` learns the error rates;
+benchmarks/label_issues.py has numbers.
 """
 
 from collections.abc import Mapping

@@ -108,23 +108,16 @@ class LinearLearner(Learner):
     def retrain(self, model: Any, x: Any, evidence: Any, where: Any, rows: Any, new: Any) -> Any:
         """All copies at once (see `_linear.retrain`).
 
-        Copies are repeated up to a power of two: with every answer there is a copy less, and each number of
-        them would be a program to compile.
-
         Raises:
             RuntimeError: a copy does not settle; its sample is named.
         """
-        copies = len(rows)
-        filled = np.resize(np.arange(copies), 1 << (copies - 1).bit_length())
         with jax.enable_x64(True):
-            start = _linear.as_linear(model, x, evidence)
-            each = jnp.asarray(rows[filled], jnp.int32), jnp.asarray(new[filled], jnp.float64)
-            data = _linear.arrays(x, evidence, where)
-            found, gradient = _linear.retrain(data, start, *each, *self._options(evidence))
-        bad = np.flatnonzero(~(np.asarray(gradient)[:copies] < 1e-6))
+            start, data = _linear.as_linear(model, x, evidence), _linear.arrays(x, evidence, where)
+            found, gradient = _linear.retrain(data, start, rows, new, *self._options(evidence))
+        bad = np.flatnonzero(~(gradient < 1e-6))
         if bad.size:
             raise RuntimeError(f"retraining with sample {rows[bad[0]]} changed did not converge")
-        return jax.tree.map(lambda leaf: np.asarray(leaf)[:copies], found)
+        return found
 
     def probabilities(self, model: Any, x: Any) -> Float[np.ndarray, "samples classes"]:
         """Sigmoid or softmax of the scores."""

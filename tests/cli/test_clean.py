@@ -68,18 +68,17 @@ def test_costs_strategy_seed_and_prior_change_the_queue(run, files):
     lines = [f"t{i},{100 if f't{i}' == plain[0] else 1}" for i in range(60)]
     (folder / "costs.csv").write_text("\n".join(["task,cost", *lines]) + "\n")
     assert plain[0] not in queue("--costs", folder / "costs.csv")[0]
-    drawn = [queue("--strategy", "random", "--seed", s)[0] for s in (1, 1, 2)]
-    assert drawn[0] == drawn[1] != drawn[2]
-    gains = [queue(*more)[1]["queue"][0]["expected_gain"] for more in ((), ("--prior", ".6,.4"))]
-    assert gains[0] != gains[1]
-    assert queue("--strategy", "masked_tars")[1]["strategy"] == "masked_tars"
+    drawn = [queue("--strategy", "random", "--seed", s)[0] for s in (1, 2)]
+    assert drawn[0] != drawn[1]
+    first = queue("--strategy", "sort_noise", "--prior", ".6,.4")[1]["queue"][0]
+    np.testing.assert_allclose(first["expected_gain"], 0.6 * 0.4 / (0.6 * 0.4 + 0.4 * 0.9))  # Bayes
 
 
 @pytest.mark.slow
 def test_a_crowd_that_errs_together_is_ranked_so(run, tmp_path):
     """Twelve people a sample whose errors are the sample's: another assumption is first, and it is said."""
     rng = np.random.default_rng(3)
-    q = [rng.dirichlet([2.4, 0.6] if c else [0.6, 2.4]) for c in rng.integers(0, 2, 40)]
+    q = [rng.dirichlet([1.2, 0.3] if c else [0.3, 1.2]) for c in rng.integers(0, 2, 40)]
     rows = [f"t{i},w{t},{int(rng.random() < q[i][0])}" for i in range(40) for t in range(12)]
     (tmp_path / "labels.csv").write_text("\n".join(["task,worker,label", *rows]) + "\n")
     code, out, err = run("clean", tmp_path / "labels.csv", "--budget", 5, "--json", tmp_path / "out.json")
