@@ -105,8 +105,9 @@ def _inverse(hessian, change, theta, rows, new):
     return jnp.linalg.inv(hessian + own + 1e-6 * jnp.eye(theta.shape[1], dtype=theta.dtype)[None])
 
 
-def _until_settled(step, gradient, start, rows, new, most):
-    """(flat models, gradients) after steps from `start` until no gradient is large."""
+def _until_settled(step, functions, start, rows, new, most):
+    """(flat models, gradients) after at most so many steps from `start`, until no gradient is large."""
+    cost, change, gradient = functions
 
     def moved(state):
         theta = step(*state[:2])
@@ -116,13 +117,13 @@ def _until_settled(step, gradient, start, rows, new, most):
         return ~(jnp.abs(state[1]).max() <= _SETTLED) & (state[2] < most)
 
     theta = jnp.repeat(start[None], rows.size, axis=0)
-    first = theta, jax.vmap(gradient)(theta, rows, new), jnp.zeros((), jnp.int32)
-    return jax.lax.while_loop(unsettled, moved, first)[:2]
+    slope = jax.grad(cost)(start)[None] + jax.vmap(jax.grad(change))(theta, rows, new)
+    return jax.lax.while_loop(unsettled, moved, (theta, slope, jnp.zeros((), jnp.int32)))[:2]
 
 
 @partial(jax.jit, static_argnums=(5, 6))
 def _few_steps(data, start, rows, new, regularisation, objective, loss):
-    cost, change, gradient = _functions(data, start, regularisation, objective, loss)
+    functions = cost, change, _ = _functions(data, start, regularisation, objective, loss)
     flat, _ = ravel_pytree(start)
     each = jnp.repeat(flat[None], rows.size, axis=0)
     inverse = _inverse(jax.hessian(cost)(flat)[None], change, each, rows, new)
@@ -130,12 +131,12 @@ def _few_steps(data, start, rows, new, regularisation, objective, loss):
     def step(theta, slope):
         return theta - jnp.einsum("kp,kpq->kq", slope, inverse)
 
-    return _until_settled(step, gradient, flat, rows, new, _FEW)
+    return _until_settled(step, functions, flat, rows, new, _FEW)
 
 
 @partial(jax.jit, static_argnums=(5, 6))
 def _many_steps(data, start, rows, new, regularisation, objective, loss):
-    cost, change, gradient = _functions(data, start, regularisation, objective, loss)
+    functions = cost, change, _ = _functions(data, start, regularisation, objective, loss)
 
     def value(theta, row, given):
         return cost(theta) + change(theta, row, given)
@@ -151,4 +152,4 @@ def _many_steps(data, start, rows, new, regularisation, objective, loss):
         inverse = _inverse(jax.vmap(jax.hessian(cost))(theta), change, theta, rows, new)
         return jax.vmap(halved)(theta, jnp.einsum("kp,kpq->kq", slope, inverse), rows, new)
 
-    return _until_settled(step, gradient, ravel_pytree(start)[0], rows, new, _MANY)
+    return _until_settled(step, functions, ravel_pytree(start)[0], rows, new, _MANY)

@@ -69,8 +69,8 @@ def shared_confusion(labels: Labels, *, num_bootstrap: int = 50, key: Any = None
         >>> counts = np.array([[9, 1], [1, 9], [6, 4], [10, 0]])
         >>> rows = [[0] * a + [1] * b for a, b in counts]
         >>> found = shared_confusion(Labels.from_matrix(np.array(rows), 2), num_bootstrap=20)
-        >>> [bool(p > 0.95) for p in found.class_posterior.max(axis=1)]
-        [True, True, False, True]
+        >>> [bool(p > 0.5) for p in found.class_posterior[:, 0]], bool(found.design_effect(10) > 1)
+        ([True, False, True, True], True)
     """
     counts = np.asarray(labels.counts(), np.int64)
     if counts.sum(axis=1).max(initial=0) < 2 or num_bootstrap < 2:

@@ -111,9 +111,11 @@ class LinearLearner(Learner):
         Raises:
             RuntimeError: a copy does not settle; its sample is named.
         """
+        used, place = np.flatnonzero(where), np.cumsum(where) - 1  # samples held out cost nothing
         with jax.enable_x64(True):
-            start, data = _linear.as_linear(model, x, evidence), _linear.arrays(x, evidence, where)
-            found, gradient = _linear.retrain(data, start, rows, new, *self._options(evidence))
+            start = _linear.as_linear(model, x, evidence)
+            data = _linear.arrays(np.asarray(x)[used], np.asarray(evidence)[used], np.ones(used.size, bool))
+            found, gradient = _linear.retrain(data, start, place[rows], new, *self._options(evidence))
         bad = np.flatnonzero(~(gradient < 1e-6))
         if bad.size:
             raise RuntimeError(f"retraining with sample {rows[bad[0]]} changed did not converge")
