@@ -6,6 +6,20 @@ Sets of 400 samples, three labelers, share of positives .3 or .1. A sample is ha
 labelers are wrong in .12 of the easy ones and .35 of the hard ones, the classifier in .08 and .3. The class
 posterior that foretells is the smoothed share of votes: it knows nothing of who is good. PPI++ alone, so
 that designs and nothing else differ; nominal 95 %.
+
+Measured on 2 x86 cores, Python 3.11, NumPy 2, share .3, 30 gold, 150 sets: coverage (Monte Carlo error .018
+at .95), mean width, mean error. The other settings were not run.
+                at random          by chances         in strata
+    accuracy    .973 .201 .033     .967 .196 .036     .993 .184 .029
+    recall     1.000 .426 .052     .993 .448 .060    1.000 .497 .057
+    precision   .987 .467 .060     .987 .309 .052     .987 .247 .040
+    F1          .967 .335 .048     .987 .302 .046     .993 .292 .042
+Strata make precision's interval half as wide, accuracy's and F1's a tenth narrower, and recall's a sixth
+wider: of 30 gold about nine are positive, and four strata and the power take five of their degrees of
+freedom. Other allocations (class posteriors mixed with up to .3 of the even one, twice as many by size) leave
+recall at .47 to .50 (60 other sets; its error there is .052 in strata and .061 at random). For recall ask at
+random. With a share of .1 (60 sets, widths at random and in strata): precision .70 and .26, accuracy .20 and
+.16, recall .83 and .88, which says nothing.
 """
 
 import sys

@@ -67,7 +67,9 @@ def ask_strata(
     Raises:
         ValueError: fewer answers than three for each predicted class, or more than there are samples.
 
-    Widths against simple random gold are in `benchmarks/asked_gold.py`.
+    With 30 gold of 400 samples PPI++'s interval of precision was half as wide as with simple random gold,
+    those of accuracy and F1 a tenth narrower, that of recall a sixth wider: the few positives that are found
+    pay for the strata with degrees of freedom (`benchmarks/asked_gold.py`; coverage .99 to 1).
 
     >>> p = np.random.default_rng(0).dirichlet([1, 1], 200)
     >>> asked = ask_strata(p.argmax(axis=1), p, 30, key=0, classes=("no", "yes"))
