@@ -5,6 +5,12 @@ Run: python benchmarks/agreement.py [TABLES, 300]
 Tables of N samples whose labels come from a population with classes, difficulties and labelers; the
 population's coefficient is that of 400 000 samples. Percentile-t bootstrap over samples, 1000 replicates,
 nominal 95 %; error of a coverage at 300 tables: .013.
+
+Measured on 2 x86 cores, Python 3.11, NumPy 2, 60 tables only (Monte Carlo error .028 at .95). In the three
+settings Fleiss' kappa held 1.00 .97 .95 (quadratic 1.00 .97 .93), Brennan and Prediger's coefficient .97 .97
+.92, Gwet's AC1 .95 .97 .92, alpha 1.00 .97 .93 (ordinal and interval .95 in the last), Cohen's kappa of two
+of the labelers .98 .98 1.00. Where labelers hardly ever disagree replicates have no standard error, and the
+lower end is -1: nothing is said, which is honest and of little use.
 """
 
 import sys

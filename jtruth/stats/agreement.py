@@ -38,6 +38,7 @@ from jtruth.stats.regions import check_level
 WEIGHTS = ("nominal", "linear", "quadratic")
 DIFFERENCES = ("nominal", "ordinal", "interval")
 _REPLICATES, _STEP = 2000, 1e-5
+_NO_ERROR, _FAR = 1e-7, 1e12  # a standard error that is 0 but for rounding, and what stands for 1 over it
 _MOST_KINDS = 1000
 TITLES = {
     "krippendorff": "Krippendorff's alpha",
@@ -168,15 +169,21 @@ def agreement(
             return Agreement(value, error, value - half, min(value + half, 1.0), level, size, 1.0)
         drawn = host_rng(key, "agreement").multinomial(size, times / size, size=replicates)
         again, errors = _with_error(coefficient, drawn.astype(float))
-        ratio = (again - value) / errors
+        ratio = np.where(errors > _NO_ERROR, (again - value) / errors, _far(again - value))
     ratio = ratio[np.isfinite(ratio)]
     share = ratio.size / replicates
     if np.isnan(value) or not ratio.size:
         return Agreement(value, error, nothing, nothing, level, size, share)
     tail = (1 - level) / 2
     upper, lower = np.quantile(ratio, [1 - tail, tail])
-    low, high = value - upper * error, min(value - lower * error, 1.0)
+    # No coefficient is below -1, or above 1.
+    low, high = max(value - upper * error, -1.0), min(value - lower * error, 1.0)
     return Agreement(value, error, float(low), float(high), level, size, share)
+
+
+def _far(moved: Float[np.ndarray, " replicates"]) -> Float[np.ndarray, " replicates"]:
+    """Ratios of replicates without a standard error, as where all labels agree; NaN where nothing moved."""
+    return np.where(np.abs(moved) > _NO_ERROR, _FAR * np.sign(moved), np.nan)
 
 
 def _with_error(

@@ -208,6 +208,13 @@ def test_intervals_hold_the_coefficient_of_the_population():
     assert (held > 47).all()
 
 
+def test_a_lower_end_that_nothing_determines_is_the_least_value():
+    """One disagreement in 40: a third of the replicates have none, and no standard error to divide by."""
+    first = np.repeat([0, 1], 20)
+    found = agreement(cohen(first, np.where(np.arange(40) == 3, 1, first), 2), 0)
+    assert abs(found.value - 0.95) < 1e-12 and (found.low, found.high) == (-1, 1)
+
+
 def test_refused(as_installed):
     with pytest.raises(ValueError, match="choose one of nominal"):
         fleiss(np.ones((3, 2), int), "cubic")
