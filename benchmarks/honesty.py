@@ -1,6 +1,7 @@
 """Do intervals of 95 % hold where classes are many and labels few? Rows that are alike against fixed ones.
 
-Run: python benchmarks/honesty.py known [SETS, 100]      python benchmarks/honesty.py learned [SETS, 50]
+Run: python benchmarks/honesty.py known [SETS, 40] [C, 4]
+     python benchmarks/honesty.py learned [SETS, 40] [KIND, ...: all]
 
 known    Noise model and class prior given and true: three labelers who are right in 70 %, wrong evenly; C
          classes, even or one of share .7, N samples; the classifier's accuracy of each class .8 +- .08,
@@ -35,22 +36,26 @@ import os
 for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(threads, "1")
 
+import itertools  # noqa: E402
 import sys  # noqa: E402
 import time  # noqa: E402
+from contextlib import contextmanager  # noqa: E402
+from unittest.mock import patch  # noqa: E402
 
-import jax  # noqa: E402
 import numpy as np  # noqa: E402
 
+from jtruth.evaluation.checks.prior_driven import prior_check  # noqa: E402
+from jtruth.evaluation.inputs import read  # noqa: E402
 from jtruth.labels import Labels  # noqa: E402
-from jtruth.learning import Beliefs  # noqa: E402
 from jtruth.learning.joint.posterior import fit_joint  # noqa: E402
-from jtruth.sampling import Effort  # noqa: E402
+from jtruth.sampling import Effort, alike  # noqa: E402
 from jtruth.tables.posterior import TableDraws  # noqa: E402
 from jtruth.testing.multiclass.count_draws import count_posterior  # noqa: E402
 
-KNOWN = [(4, 400, 0.0), (10, 1000, 0.0), (10, 200, 0.0), (10, 200, 0.7), (30, 1500, 0.0), (30, 1500, 0.7)]
-CROWDS = {"300 x 3": (300, 3), "100 x 9": (100, 9)}
-LEARNED = [*CROWDS, "five", "five weak", "six classes"]
+CROWDS = {"300 x 3": (300, 3), "100 x 9": (100, 9), "2": (2, 2), "20": (20, 20)}
+# Kind: classes, share of class 1 (0: .4), accuracy of labelers.
+KINDS = {"five weak": (2, 0.0), "share 1 %": (2, 0.01), "C=3": (3, 0.0), "C=6": (6, 0.0), "C=10": (10, 0.0)}
+LEARNED = [*CROWDS, "five", *KINDS]
 EFFORT = Effort(min_sweeps=1500, max_rhat=1.02, min_ess=200, max_work=3e9, nuisance=False)
 
 
@@ -89,12 +94,18 @@ def known(rng, classes, samples, share):
 
 def learned(rng, kind, samples=300):
     """One set: (true table, labels, predictions)."""
-    prior = rng.dirichlet(np.full(6, 5.0)) if kind == "six classes" else np.array([0.6, 0.4])
-    classes = prior.size
+    classes, share = KINDS.get(kind, (2, 0.0))
+    prior = np.array([1 - share, share]) if share else np.array([0.6, 0.4])
+    prior = rng.dirichlet(np.full(classes, 5.0)) if classes > 2 else prior
+    samples = 1000 if share else samples
     y = rng.choice(classes, samples, p=prior)
     workers, each = CROWDS.get(kind, (5, 5))
     if kind in CROWDS:
-        own = rng.beta(8, 2, (workers, classes))
+        own = (
+            rng.beta(8, 2, (workers, classes))
+            if workers > 20
+            else rng.uniform(0.67, 0.83, (workers, classes))
+        )
     elif kind == "five weak":
         own = np.repeat(rng.uniform(0.53, 0.60, (workers, 1)), classes, axis=1)
     else:
@@ -125,34 +136,58 @@ def report(setting, way, rows, names, seconds):
     print(f"    {setting!s:<18} {way:<9} {cells}   {seconds / len(rows):.1f} s", flush=True)
 
 
-def draws_of(what, data, key, alike):
-    """Draws of the count table by one way."""
-    if what == "known":
-        return count_posterior(*data[1:], key=key, alpha=None if alike else 1.0)
-    option = {} if alike else {"beliefs": Beliefs(diagonal=2.0)}
-    return TableDraws(fit_joint(data[1], y_pred=data[2], key=key, effort=EFFORT, **option).counts)
+@contextmanager
+def told(classes):
+    """Rows that are alike with the law that `known` draws them from: mean .8, sd .08, errors Dirichlet(1)."""
+    truth = np.array([np.log(4.0), np.log(24.0), np.log(classes - 1), 0.0])
+    held = patch.object(alike, "first_state", lambda group, chains: np.tile(truth, (chains, 1, 1)))
+    with held, patch.object(alike, "move", lambda data, state, rng: state):
+        yield
 
 
-def main():
-    """Simulate, fit and judge."""
-    what = sys.argv[1]
-    simulate, settings, sets, names = {
-        "known": (known, KNOWN, 100, ("accuracy", "balanced_accuracy", "macro_f1", "kappa")),
-        "learned": (learned, [(kind,) for kind in LEARNED], 50, ("accuracy", "macro_f1")),
-    }[what]
-    sets = int(sys.argv[2]) if len(sys.argv) > 2 else sets
-    for setting in settings:
-        found, spent = {True: [], False: []}, {True: 0.0, False: 0.0}
+def main_known(sets=40, classes=4):
+    """Coverage with N/C of 20 and 100, even and with one class of .7; width beside the prior that is told."""
+    names = ("accuracy", "balanced_accuracy", "macro_f1", "kappa")
+    for setting in itertools.product((classes,), (20 * classes, 100 * classes), (0.0, 0.7)):
+        found, both, spent = [], [], 0.0
         for number in range(sets):
-            data = simulate(np.random.default_rng([11, number]), *setting)
-            for alike in found:
-                begin = time.process_time()
-                draws = draws_of(what, data, jax.random.key(number), alike)
-                spent[alike] += time.process_time() - begin
-                found[alike].append(judge(data[0], draws, names))
-        for alike, rows in found.items():
-            report(setting, "alike" if alike else "fixed", np.array(rows), names, spent[alike])
+            truth, *data = known(np.random.default_rng([12, number]), *setting)
+            begin = time.process_time()
+            draws = count_posterior(*data, key=number)
+            spent += time.process_time() - begin
+            found.append(judge(truth, draws, names))
+            if number < max(4, sets // 4):
+                with told(classes):
+                    both.append(judge(truth, count_posterior(*data, key=number), names))
+        found, both = np.array(found), np.array(both)
+        report(setting, "alike", found, names, spent)
+        ratio = found[: len(both), :, 1].mean(axis=0) / both[:, :, 1].mean(axis=0)
+        print(f"    {'':<18} width over that of the true prior: {np.round(ratio, 2).tolist()}", flush=True)
+
+
+def main_learned(sets=40, *kinds):
+    """Coverage, and how often the answer says prior-driven, over all sets and over those that miss."""
+    names = ("accuracy", "precision[1]", "recall[1]", "macro_f1")
+    for kind in kinds or LEARNED:
+        rows, said, spent = [], [], 0.0
+        for number in range(sets):
+            truth, labels, y_pred = learned(np.random.default_rng([13, number]), kind)
+            begin = time.process_time()
+            fit = fit_joint(labels, y_pred=y_pred, key=number, effort=EFFORT)
+            checks = prior_check(read(y_pred, labels, None, None, None, None), fit, 0.95)
+            spent += time.process_time() - begin
+            rows.append(judge(truth, TableDraws(fit.counts), names))
+            said.append(not fit.usable or any(check.verdict == "does not fit" for check in checks))
+        rows, said = np.array(rows), np.array(said)
+        report(kind, "alike", rows, names, spent)
+        missed = rows[:, :, 0].min(axis=1) < 1
+        print(f"    {'':<18} prior-driven in {said.mean():.2f}; of {missed.sum()} sets that miss a metric "
+              f"{said[missed].sum()} say so", flush=True)  # fmt: skip
 
 
 if __name__ == "__main__":
-    main()
+    what, number, *more = (*sys.argv[1:], 40)[: max(2, len(sys.argv) - 1)]
+    if what == "known":
+        main_known(int(number), *map(int, more))
+    else:
+        main_learned(int(number), *more)

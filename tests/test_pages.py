@@ -87,7 +87,7 @@ def answer(classes, labelers, kind="sensitivity range"):
     ]
     metrics = {name: estimate(0.7, 0.6, 0.8) for name in names}
     grid = np.arange(len(classes) ** 2, dtype=float).reshape(len(classes), -1)
-    verdicts = {"one": "fits", "two": "does not fit", "labelers alike": "does not fit"}
+    verdicts = {"one": "fits", "two": "does not fit", "labelers alike": "worth knowing"}
     said = [{"name": n, "verdict": v, "message": f"about {classes[0]}"} for n, v in verdicts.items()]
     return {
         "method": "bayes", "level": 0.95, "num_samples": 10, "num_labels": 20, "num_gold": 0,
@@ -141,7 +141,7 @@ def test_the_page_says_what_the_answer_says():
 
 def test_the_loudest_doubt_counts_misfits_only():
     check = lambda name, verdict: {"name": name, "verdict": verdict}  # noqa: E731
-    assert loudest([check("a", "fits"), check("labelers alike", "does not fit")]) == ""
+    assert loudest([check("a", "fits"), check("labelers alike", "worth knowing")]) == ""
     both = [check("a", "does not fit"), check("b", "does not fit"), check("c", "cannot be seen")]
     assert loudest(both) == "2 checks speak against what this rests on: a, b."
 

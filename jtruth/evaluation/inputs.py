@@ -68,6 +68,7 @@ class Inputs:
     one_against_rest: bool = False  # a positive class was asked for
     symbols: Symbols | None = None  # of `y_pred`; None: they are the classes
     target: str = IN_SAMPLE  # or POPULATION: what metrics are of
+    shares: str = "one"  # of the classes, as in `fit_joint`: "by_number" where labels are missing by class
     drawn: NoiseModel | None = None  # the noise model, where its parameters are known by draws
 
     def known_model(self, noise: NoiseModel, prior: np.ndarray) -> Model:

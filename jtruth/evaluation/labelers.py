@@ -29,6 +29,7 @@ from jtruth.evaluation.assumptions.of_labelers import (
 )
 from jtruth.evaluation.assumptions.registry import INDEPENDENT, entries, nobody_judged
 from jtruth.evaluation.checks.missing import missing_check
+from jtruth.evaluation.checks.prior_driven import labeler_check
 from jtruth.evaluation.checks.verdicts import labeler_checks, refused
 from jtruth.evaluation.consensus_report import consensus_table
 from jtruth.evaluation.gold.answer import labels_posterior
@@ -44,7 +45,7 @@ from jtruth.evaluation.text import IN_SAMPLE, MORE_RIGHT, OF_LABELERS
 from jtruth.inspection import Finding, suspicions
 from jtruth.labels import Labels
 from jtruth.learning.joint.guard import check_identified
-from jtruth.learning.joint.posterior import JointPosterior, fit_joint
+from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.learning.labeler_draws import LabelerDraws
 from jtruth.sampling.watch import Watch
 from jtruth.stats.draws import DrawsEstimate
@@ -178,10 +179,10 @@ def evaluate_labelers(
     named, odd = bool((known >= 0).any()), suspicions(labels)
     if named and target != IN_SAMPLE:
         raise ValueError(GOLD_IS_IN_SAMPLE.format(target))
-    fit = fit_joint(
+    fit, shares = learned.labels_fit(
         labels, gold=known if named else None, key=key, effort=learned.EFFORT, watch=Watch(progress)
     )
-    found, doubts = _members(labels, None if named else fit, key, progress)
+    found, doubts = _members(labels, None if named else fit, shares, key, progress)
     warnings = tuple(dict.fromkeys((*notes, *said, *doubts, *(fit.warnings if named else ()))))
     if not named and all(member.fit is None for member in found):
         none = refused(fit.warnings[0])
@@ -190,7 +191,10 @@ def evaluate_labelers(
     checks = refused(fit.warnings[0]) if not fit.usable else labeler_checks(
         labels, prior, fit.mean_matrices, aside, gold=known, order=when
     )  # fmt: skip
-    checks += missing_check(labels, fit.class_posterior) if fit.usable else ()
+    if fit.usable and target == IN_SAMPLE and not named:
+        checks += labeler_check(labels, fit, level)
+    if fit.usable:
+        checks += missing_check(labels, fit.class_posterior, answered=shares == learned.BY_NUMBER)
     how = _Asked(labels, known, named, target, level, key)
     rows = _rows(how, found, fit)
     if fit.usable:
@@ -219,10 +223,11 @@ class _Asked(NamedTuple):
 
 
 def _members(
-    labels: Labels, fit: JointPosterior | None, key: Any, progress: Any
+    labels: Labels, fit: JointPosterior | None, shares: str, key: Any, progress: Any
 ) -> tuple[list[ranges.Member], tuple[str, ...]]:
     """Every assumption fitted to the labels without gold; `fit` is that of independence, where it exists."""
     data = nobody_judged(labels)
+    data.shares = shares
     doubt = check_identified(labels, None, None, False)
     if doubt is not None:
         return [], (doubt if fit is not None else BY_GOLD_ONLY.format(doubt),)

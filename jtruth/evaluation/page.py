@@ -9,7 +9,7 @@ from typing import Any
 
 from jtruth._page import Bar, Bars, Facts, Matrix, Note, Notes, Page, Part, Table, number
 from jtruth.evaluation.labelers_text import labelers_headline
-from jtruth.evaluation.text import _HEADLINE, _title, headline, loudest, verdict_of
+from jtruth.evaluation.text import _HEADLINE, _title, headline, loudest
 
 _KINDS = {"does not fit": "bad", "cannot be seen": "open", "fits": "good", "worth knowing": "say"}
 _MOST_SQUARE, _MOST_CLASSES, _MOST_ERRORS = 12, 60, 25
@@ -217,8 +217,8 @@ def _right_by_class(d: Row) -> Part | None:
 def checks_notes(checks: Sequence[Row]) -> Notes | None:
     """Checks, the loud ones first."""
     order = {"does not fit": 0, "cannot be seen": 1}
-    found = sorted(checks, key=lambda c: order.get(verdict_of(c), 2))
-    items = [Note(_KINDS[verdict_of(c)], c["message"], c["name"]) for c in found]
+    found = sorted(checks, key=lambda c: order.get(c["verdict"], 2))
+    items = [Note(_KINDS[c["verdict"]], c["message"], c["name"]) for c in found]
     quiet = "A quiet check is no proof: most shared mistakes leave no trace"
     if any(c["verdict"] == "fits" for c in checks):
         items.append(Note("say", quiet))

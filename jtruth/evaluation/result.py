@@ -26,9 +26,11 @@ from jtruth.testing.binary.empirical_bayes import Fit
 from jtruth.testing.multiclass.count_draws import CountDraws
 from jtruth.testing.multiclass.methods import ConfusionFit
 
+WORTH_KNOWING = "worth knowing"  # the verdict on what is so and spoils no answer
+
 
 class Check(NamedTuple):
-    """One check of the answer's assumptions; verdict is "fits", "does not fit" or "cannot be seen"."""
+    """One check; verdict is "fits", "does not fit", "cannot be seen", or "worth knowing" (spoils nothing)."""
 
     name: str
     statistic: float | None

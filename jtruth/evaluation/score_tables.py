@@ -13,6 +13,7 @@ from jtruth._host import known_classes, labels_log_likelihood, log_odds
 from jtruth._random import Key, stream
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions.registry import INDEPENDENT, Progress
+from jtruth.evaluation.checks.prior_driven import doubts_of
 from jtruth.evaluation.score_ranges import score_members
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
@@ -168,7 +169,9 @@ def _learned(
         for k in some
     ]
     tables, doubts = _walked(found, np.concatenate([one.counts for one in pure]), data.positive)
-    return tables, (*fit.warnings, *doubts)
+    area = curves(against_rest(check.present(fit.counts, "the counts")[fit.matrix_draw], data.positive)).auc
+    driven = doubts_of({"the area (of coarse bins)": area.draws}, fit, 0.95)
+    return tables, (*fit.warnings, *doubts, *driven)
 
 
 def odds_given_rates(

@@ -19,7 +19,6 @@ _CHECKS_SHOWN = 3  # with what to do; the others by name
 _DETERMINED = 0.5  # width of an interval above which nothing is determined
 _CLASSES_SHOWN, _ERRORS_SHOWN, _MOST_SQUARE = 12, 6, 8
 _EACH_CLASS = ("precision", "recall", "f1")
-_NO_DOUBT = ("labelers alike",)
 _HEADLINE = ("recall", "precision", "accuracy")
 
 _TAKEN = {  # methods that know no uncertainty
@@ -85,21 +84,12 @@ def _doubt(d: dict[str, Any]) -> list[str]:
 
 
 def loudest(checks: list[dict[str, Any]]) -> str:
-    """How many checks speak against what the answer rests on, in a sentence; empty if none does.
-
-    That labelers are not equally good is no doubt: learned error rates take it into account.
-    """
-    against = [c["name"] for c in checks if c["verdict"] == "does not fit" and c["name"] not in _NO_DOUBT]
+    """How many checks speak against what the answer rests on, in a sentence; empty if none does."""
+    against = [c["name"] for c in checks if c["verdict"] == "does not fit"]
     if not against:
         return ""
     number = f"{len(against)} checks speak" if len(against) > 1 else "1 check speaks"
     return f"{number} against what this rests on: {', '.join(against)}."
-
-
-def verdict_of(check: dict[str, Any]) -> str:
-    """A check's verdict in words: that labelers differ in skill is no misfit."""
-    known = check["name"] in _NO_DOUBT and check["verdict"] == "does not fit"
-    return "worth knowing" if known else check["verdict"]
 
 
 def _metric_table(d: dict[str, Any]) -> list[str]:
@@ -230,9 +220,9 @@ def check_lines(checks: list[dict[str, Any]]) -> list[str]:
     """Loud checks with what to do, one line each; quiet ones, and the loud beyond the first, by name."""
     if not checks:
         return []
-    against = [c for c in checks if verdict_of(c) == "does not fit"]
+    against = [c for c in checks if c["verdict"] == "does not fit"]
     more = against[_CHECKS_SHOWN:]
-    loud = [f"  {verdict_of(c)}: {c['message']}" for c in checks if c["verdict"] != "fits" and c not in more]
+    loud = [f"  {c['verdict']}: {c['message']}" for c in checks if c["verdict"] != "fits" and c not in more]
     loud += (
         [f"  does not fit either: {', '.join(c['name'] for c in more)} (in full in JSON and report)"]
         if more

@@ -22,6 +22,7 @@ from jtruth._random import Key, host_rng, stream
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.registry import GROUPS, INDEPENDENT, UNKNOWN, Progress, entries
+from jtruth.evaluation.checks.prior_driven import doubts_of
 from jtruth.evaluation.gold.answer import NO_MODEL, labels_posterior, without_gold
 from jtruth.evaluation.gold.pooled import RANDOM_GOLD, GoldPosterior, GoldSampling, judged_samples
 from jtruth.tables.pairs import Tuples, tuples
@@ -94,7 +95,22 @@ def held_of(
     rows = [
         Held(one.name, one.entry.sentence, one.posterior, one.entry.point, one.entry.hull) for one in found
     ]
-    return rows, [ranges.ONLY_GOLD, *doubts]
+    return rows, [ranges.ONLY_GOLD, *doubts, *_prior_driven(part, found)]
+
+
+def _prior_driven(part: Part, found: list[ranges.Member]) -> tuple[str, ...]:
+    """What power scaling says of the classifiers' differences in accuracy, where errors are independent."""
+    fit = next((one.fit for one in found if one.name == INDEPENDENT), None)
+    if fit is None or fit.counts is None:
+        return ()
+    counts, size = fit.counts[fit.matrix_draw], part.data.y_pred.size
+    right = part.what.predicted[:, :, None] == np.arange(part.what.num_classes)  # (symbols, classifiers, C)
+    share = np.einsum("dcs,skc->dk", counts, right.astype(np.float64)) / size
+    named = {
+        f"difference in accuracy of classifiers 1 and {k + 1}": share[:, 0] - share[:, k]
+        for k in range(1, share.shape[1])
+    }
+    return doubts_of(named, fit, 0.95)
 
 
 def _known(part: Part, key: Key) -> TableDraws:

@@ -5,7 +5,7 @@ from matplotlib.axes import Axes
 
 from jtruth._validation.terminal import plain
 from jtruth.evaluation import Evaluation, LabelerReport
-from jtruth.evaluation.text import OF_LABELERS, verdict_of
+from jtruth.evaluation.text import OF_LABELERS
 from jtruth.plots._parts import BLUE, GREY, ORANGE, SMALL, key, mark, new_axes, percent
 from jtruth.plots.rows import name_rows, note_row
 
@@ -64,7 +64,7 @@ def plot_labelers(report: LabelerReport, *, ax: Axes | None = None) -> Axes:
         ends = f"[{row['low']:.3f}, {row['high']:.3f}]"
         note_row(ax, -k, f"{row['accuracy']:.3f}  {ends}  {row['num_labels']} labels")
     name_rows(ax, [plain(row["worker"]) for row in report.rows])
-    against = any(c.verdict == "does not fit" and c.name != "labelers alike" for c in report.checks)
+    against = any(c.verdict == "does not fit" for c in report.checks)
     doubt = "; checks speak against them" if against else ""
     ax.set(
         ylim=(0.5 - max(len(report.rows), 1), 0.5),
@@ -87,7 +87,7 @@ def plot_checks(answer: Evaluation | LabelerReport, *, ax: Axes | None = None) -
     ax = new_axes(ax, len(answer.checks))
     seen: dict[str, None] = {}
     for k, check in enumerate(answer.checks):
-        verdict = verdict_of(check._asdict())
+        verdict = check.verdict
         note_row(ax, -k, verdict)
         if check.p_value is not None:
             seen[verdict] = None

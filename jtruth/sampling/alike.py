@@ -37,7 +37,7 @@ class Alike(NamedTuple):
     right: np.ndarray  # (rows,) the right symbol of each row of a matrix
     family: np.ndarray  # (raters, rows) 0..F-1
     log_share: np.ndarray  # (symbols,) log share of each symbol, on any scale
-    mean_prior: tuple[float, float] = (1.0, 1.0)
+    mean_prior: tuple[float, float] | np.ndarray = (1.0, 1.0)  # Beta of mu; (families, 2) if they differ
     known: np.ndarray | None = None  # (raters, rows, symbols) earlier labels of known class
 
     @property
@@ -62,6 +62,25 @@ def alike_raters(counts: np.ndarray, raters: int, known: np.ndarray | None = Non
     return Alike(np.arange(classes), family, log_shares(counts), (2.0, 1.0), known)
 
 
+def alike_in_strata(alike: Alike, classes: int, means: np.ndarray, *, by_class: bool) -> Alike:
+    """The same raters where samples are of several strata: rows class 0 stratum 0, class 0 stratum 1, ...
+
+    Args:
+        alike: of the raters in one stratum.
+        classes: how many there are.
+        means: (strata, 2) Beta law of a family's mean in each stratum.
+        by_class: whether the rows of a class are a family, or those of all classes; of one stratum each.
+    """
+    strata = len(means)
+    rows = np.arange(classes * strata)
+    family = rows if by_class else rows % strata
+    return alike._replace(
+        right=rows // strata,
+        family=np.tile(family, (len(alike.family), 1)),
+        mean_prior=np.tile(means, (classes if by_class else 1, 1)),
+    )
+
+
 def log_shares(counts: np.ndarray) -> np.ndarray:
     """log of counts, the largest 0; what never occurred counts as half a sample."""
     share = np.log(np.maximum(counts, 0.5))
@@ -71,7 +90,8 @@ def log_shares(counts: np.ndarray) -> np.ndarray:
 def centre(alike: Alike) -> np.ndarray:
     """(raters, rows, symbols) concentrations at the middle of the priors: where EM starts."""
     (raters, rows), symbols = alike.family.shape, alike.log_share.size
-    a, b = alike.mean_prior
+    means = np.broadcast_to(alike.mean_prior, (alike.num_families, 2))[alike.family]
+    a, b = means[..., :1], means[..., 1:]
     right = np.eye(symbols)[alike.right]
     mean = 1 - 0.5 * b / (a + b)  # half way to 1: a start, not a prior
     row = 10.0 * (mean * right + (1 - mean) * (1 - right) / max(symbols - 1, 1))
@@ -135,7 +155,7 @@ def _metropolis(data: Seen, state: np.ndarray, rng: np.random.Generator, density
 
 def _log_right(data: Seen, state: np.ndarray) -> np.ndarray:
     """log p(hits, mu, kappa) as a density of (logit mu, log kappa), (chains, families)."""
-    first, second = data.alike.mean_prior
+    first, second = np.asarray(data.alike.mean_prior, np.float64).T
     mu = 1 / (1 + np.exp(-state[..., 0]))
     prior = first * np.log(mu) + second * np.log1p(-mu) - 0.5 * ((state[..., 1] - _KAPPA) / _SPREAD) ** 2
     a, b = (p[:, data.family] for p in _beta(state))

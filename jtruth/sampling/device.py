@@ -17,7 +17,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
-from scipy import sparse
 
 from jtruth.sampling import kernel
 
@@ -56,23 +55,11 @@ def samples_of(problem: kernel.Problem, wanted: bool | None = None) -> Samples |
     columns[np.arange(row.size) - np.repeat(np.cumsum(seen) - seen, seen), row] = np.repeat(
         design.indices, times
     )
+    several = np.arange(single, problem.multiplicity.size)
     with jax.enable_x64(True):
-        return Samples(jnp.asarray(columns), jnp.asarray(problem.weight[:, :single]), _without(problem))
-
-
-def _without(problem: kernel.Problem) -> kernel.Problem:
-    """The problem of the rows that stand for several samples."""
-    single, none = problem.num_single, np.zeros(0, np.int64)
-    only = problem.only_symbol
-    return problem._replace(
-        design=sparse.csr_array(problem.design[single:]),
-        single=(none, none, None),
-        multiplicity=problem.multiplicity[single:],
-        num_single=0,
-        offset=problem.offset[:, single:],
-        only_symbol=None if only is None else only[single:],
-        weight=problem.weight[:, single:],
-    )
+        return Samples(
+            jnp.asarray(columns), jnp.asarray(problem.weight[:, :single]), kernel.of_several(problem, several)
+        )
 
 
 def draw(

@@ -5,10 +5,11 @@ probabilities the states of the samples are independent. A sweep draws both in t
 nothing is compiled, equal samples are one row, and 4 to 32 chains run side by side: as many as cost little
 more than four. From 30 000 different samples on, or on an accelerator, XLA draws the samples (`device`).
 
-`run_gibbs` starts all chains at a mode found by EM, leaves out a burn-in, and then goes on until split R-hat
-is below 1.01 and the effective sample size is at least 400 for every monitored quantity, or until the work or
-the sweeps of its `Effort` are done; which of them it was is part of the result. The same key gives the same
-draws to the last bit, on a busy machine too, and when the run was killed and resumed from its checkpoint.
+`run_gibbs` starts the chains at a mode found by EM, half of them elsewhere if it is told to, leaves out a
+burn-in, and then goes on until split R-hat is below 1.01 and the effective sample size is at least 400 for
+every monitored quantity, or until the work or the sweeps of its `Effort` are done; which of them it was is
+part of the result. The same key gives the same draws to the last bit, on a busy machine too, and when the run
+was killed and resumed from its checkpoint.
 """
 
 from collections.abc import Callable
@@ -19,7 +20,7 @@ import numpy as np
 from jaxtyping import Float
 
 from jtruth._random import host_rng, key_words
-from jtruth.sampling import alike, device, kernel
+from jtruth.sampling import alike, device, gathered, kernel, modes
 from jtruth.sampling.checkpoint import digest
 from jtruth.sampling.effort import STANDARD, Convergence, Effort, limits
 from jtruth.sampling.model import LatentModel, Observed
@@ -44,6 +45,7 @@ class GibbsRun(NamedTuple):
     state_posterior: Float[np.ndarray, "rows states"]  # mean over sweeps of p(state | labels, probabilities)
     convergence: Convergence
     em_steps: int
+    apart: bool = False  # whether the second half of the chains started away from EM's mode
 
 
 def run_gibbs(
@@ -52,6 +54,7 @@ def run_gibbs(
     *,
     key: Any,
     start: Float[np.ndarray, "states rows"],
+    away: Callable[[np.ndarray], np.ndarray | None] | None = None,
     digest: Digest,
     monitored: tuple[str, ...],
     effort: Effort = STANDARD,
@@ -63,6 +66,8 @@ def run_gibbs(
         model, observed: see `model`.
         key: JAX random key.
         start: state probabilities from which EM starts.
+        away: from the mode that EM finds, (states, rows), to where the second half of the chains starts
+            instead; None: all start at the mode.
         digest: block of draws -> (arrays to keep, large arrays to keep thinned), all (chains, sweeps, ...).
             It is given "pi", "weights", "raters0", ... as far as the model has them, and "table0", ...:
             (chains, sweeps, states, raters * symbols), how many samples of each state got each symbol; where
@@ -79,10 +84,13 @@ def run_gibbs(
     chains = effort.chains or _affordable_chains(problem)
     allowed = limits(effort, chains, numbers_of(problem))
     mode, em_steps = kernel.em(problem, start)
+    other = None if away is None else away(mode)
+    if other is not None:  # one step: the rows that it means, and no state that cannot be
+        other, _ = kernel.em(problem, other, max_steps=1)
     samples = device.samples_of(problem, effort.device)
     mark = _mark(problem, key, start, chains, allowed.burn_in, effort.max_bytes, samples is not None)
     store, convergence = walk(
-        GibbsMover(problem, mode, chains, digest, samples),
+        GibbsMover(problem, mode, chains, digest, samples, gathered.gathered(problem), other),
         host_rng(key, "gibbs"),
         monitored=lambda draws: {name: draws[name] for name in monitored},
         effort=effort,
@@ -99,6 +107,7 @@ def run_gibbs(
         state_posterior=(np.asarray(store.state_sum) / total).T,
         convergence=convergence,
         em_steps=em_steps,
+        apart=other is not None,
     )
 
 
@@ -111,6 +120,8 @@ class GibbsMover:
     num_chains: int
     digest: Digest
     samples: device.Samples | None = None  # where XLA draws them
+    one_symbol: gathered.Gathered | None = None  # where each shows one symbol
+    other: np.ndarray | None = None  # (states, rows) where the second half of the chains starts
 
     @property
     def block(self) -> int:
@@ -119,9 +130,11 @@ class GibbsMover:
         return int(np.clip(_BLOCK_NUMBERS // max(held, 1), 5, _BLOCK))
 
     def start(self, rng: np.random.Generator) -> Chain:
-        """States drawn at the mode."""
+        """States drawn at the mode, or at the other start."""
         problem = self.problem
         p = np.repeat(self.mode[:, None, :], self.num_chains, axis=1)
+        if self.other is not None:
+            p[:, self.num_chains // 2 :] = self.other[:, None, :]
         symbols = kernel.count_drawn(problem, kernel.draw_states(problem, p, rng))
         chain = {"symbols": symbols}
         if problem.pooled:
@@ -135,8 +148,11 @@ class GibbsMover:
         return chain
 
     def settle(self, chain: Chain) -> Chain:
-        """All chains started at one mode: nothing to do."""
-        return chain
+        """Chains from another start go on from the others where their mode has no weight (`modes`)."""
+        if self.other is None:
+            return chain
+        source = modes.sources(self.problem, chain["symbols"])
+        return {name: a[..., source] if name == "symbols" else a[source] for name, a in chain.items()}
 
     def advance(
         self, chain: Chain, rng: np.random.Generator, sweeps: int, burning: bool
@@ -173,7 +189,9 @@ class GibbsMover:
         counts = kernel.count_probabilities(problem, chain["symbols"])
         last = chain.get("log_theta", counts)
         concentration, common = draw_common_rows(problem, last, counts, common, rng)
-        log_theta = kernel.draw_dirichlet_logs(problem, concentration + counts, rng)
+        log_theta = np.empty(counts.shape)
+        if sum(int(np.prod(group.shape)) for group in problem.alike) < counts.shape[1]:
+            log_theta = kernel.draw_dirichlet_logs(problem, concentration + counts, rng)
         families = self._draw_alike(chain, counts, log_theta, rng)
         symbols, p = self._draw_samples(log_theta, rng)
         new = {"symbols": symbols} | {f"common{k}": g for k, g in enumerate(common)} | families
@@ -186,6 +204,8 @@ class GibbsMover:
         drawn = None if self.samples is None else device.draw(self.samples, log_theta, rng)
         if drawn is not None:
             return drawn
+        if self.one_symbol is not None:
+            return gathered.draw(self.one_symbol, log_theta, rng)
         p = kernel.state_probabilities(self.problem, log_theta)
         return kernel.count_drawn(self.problem, kernel.draw_states(self.problem, p, rng)), p.sum(axis=1)
 

@@ -71,9 +71,13 @@ def flatten(model: LatentModel, observed: Observed) -> Problem:
         with np.errstate(divide="ignore"):
             offset = offset + np.log(model.class_prior)[model.state_class][:, None]
     else:
-        first = layout.probabilities("pi", model.class_prior)
-        ones = sparse.csr_array(np.ones((rows, 1)))
-        columns["samples"] = layout.observe(ones, first + model.state_class[None, :])
+        group = np.zeros(rows, np.int64) if observed.group is None else observed.group
+        number = int(group.max(initial=0)) + 1
+        every = model.class_prior if observed.group is None else np.tile(model.class_prior, (number, 1))
+        first = layout.probabilities("pi", every)
+        ones = sparse.csr_array((np.ones(rows), (np.arange(rows), group)), shape=(rows, number))
+        of_group = np.arange(number)[:, None] * model.num_classes
+        columns["samples"] = layout.observe(ones, first + of_group + model.state_class[None, :])
     if model.num_strata > 1:
         first = layout.probabilities("weights", model.stratum_prior)
         stratum = model.weight_row[model.state_class] * model.num_strata + model.state_stratum
@@ -175,6 +179,21 @@ def state_probabilities(problem: Problem, log_theta: np.ndarray) -> np.ndarray:
     p = np.exp(log_p, out=log_p)
     p /= p.sum(axis=0)
     return p
+
+
+def of_several(problem: Problem, rows: np.ndarray) -> Problem:
+    """The problem of some rows that stand for several samples each."""
+    none, only = np.zeros(0, np.int64), problem.only_symbol
+    return problem._replace(
+        design=sparse.csr_array(problem.design[rows]),
+        single=(none, none, None),
+        repeated=sparse.csr_array(problem.design[rows].T),
+        multiplicity=problem.multiplicity[rows],
+        num_single=0,
+        offset=problem.offset[:, rows],
+        only_symbol=None if only is None else only[rows],
+        weight=problem.weight[:, rows],
+    )
 
 
 class Drawn(NamedTuple):

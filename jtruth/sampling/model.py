@@ -12,6 +12,8 @@ independent, theta[t, r] ~ Dirichlet(prior[t, r]); or, with `strength` a, theta[
 around rows G[r] ~ Dirichlet(common_prior[r]) that all raters of the group have in common; or they are `alike`
 (see there) and nothing about them is fixed.
 
+Samples may be of several groups, each with a pi of its own and the same Dirichlet prior.
+
 Known classes and whatever else is certain about a sample enter as `offset`, a fixed log weight per state.
 """
 
@@ -62,6 +64,7 @@ class Observed(NamedTuple):
     multiplicity: np.ndarray  # (rows,) samples in each row, float64
     offset: np.ndarray  # (states, rows) log weight of each state; -inf is impossible
     row_of_sample: np.ndarray  # (samples,)
+    group: np.ndarray | None = None  # (rows,) 0..V-1: each group has a class prior of its own
 
 
 def prediction_columns(y_pred: np.ndarray, num_symbols: int) -> sparse.csr_array:

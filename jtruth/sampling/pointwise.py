@@ -43,7 +43,9 @@ def of_gibbs(model: LatentModel, observed: Observed, large: dict[str, np.ndarray
     flat = {name: values.reshape(-1, *values.shape[2:]) for name, values in one.items()}
     size = chains * chosen.size
     with np.errstate(divide="ignore"):
-        log_state = np.log(flat["pi"] if "pi" in flat else model.class_prior[None])[:, model.state_class]
+        pi = flat["pi"] if "pi" in flat else model.class_prior[None]
+        pi = pi if observed.group is None else np.ones((1, model.num_classes))  # by rows, see there
+        log_state = np.log(pi)[:, model.state_class]
         log_state = np.broadcast_to(log_state, (size, model.state_class.size))
         if "weights" in flat:
             of_state = flat["weights"][:, model.weight_row[model.state_class], model.state_stratum]
@@ -63,6 +65,9 @@ def _rows(
     """(draws, rows) for a block of draws."""
     num, states = log_state.shape
     total = log_state[:, :, None] + observed.offset[None]
+    if observed.group is not None:
+        of_rows = np.log(flat["pi"][block])[:, observed.group]  # (draws, rows, classes)
+        total = total + of_rows[:, :, model.state_class].swapaxes(1, 2)
     for group, raters in enumerate(model.raters):
         theta = flat[f"raters{group}"][block]  # (draws, raters, rows, symbols)
         log_theta = np.log(np.maximum(theta, 1e-38))[:, :, np.maximum(raters.row_of_state, 0)]

@@ -194,4 +194,4 @@ def _with_counts(run: NutsRun, confusion: np.ndarray, problem: kernel.Problem, k
     rhat, ess = split_rhat(counted), effective_sample_size(counted)
     chains, draws = confusion.shape[:2]
     good = not bool((rhat > 1.01).any() or (ess < 100.0 * chains).any())  # NaN: a cell that never changed
-    return NutsTesting(CountDraws(counts, flat, rhat, ess, good, chains, draws + run.num_warmup), run)
+    return NutsTesting(CountDraws(counts, flat, good, chains, draws + run.num_warmup), run)

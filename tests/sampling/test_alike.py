@@ -106,6 +106,49 @@ def test_labelers_that_are_alike_equal_the_prior_weighted_by_all_label_vectors()
         assert abs(value.mean() - mean) < 5 * np.hypot(value.std() / np.sqrt(ess), error)
 
 
+@pytest.mark.parametrize("name", ["shared_strata", "labeler_strata"])
+def test_rows_in_strata_equal_the_prior_weighted_by_all_states(name):
+    """Four samples of two classes, easy or hard, two labelers and a classifier: 256 vectors of states."""
+    rng, draws, samples = np.random.default_rng(3), 30_000, 4
+    z = np.array([[0, 1], [1, 1], [0, 0], [1, -1]])
+    y_pred = np.array([0, 1, 1, 1])
+
+    def right(a, b, members):
+        mu, kappa = rng.beta(a, b, draws), np.exp(np.log(10) + 1.5 * rng.standard_normal(draws))
+        first, second = (np.maximum(v, 1e-12)[:, None] for v in (mu * kappa, (1 - mu) * kappa))
+        return rng.beta(first, second, (draws, members))
+
+    pi, easy = rng.random(draws), rng.beta(10, 1, (draws, 2))
+    share = np.stack(
+        [(1 - pi) * easy[:, 0], (1 - pi) * (1 - easy[:, 0]), pi * easy[:, 1], pi * (1 - easy[:, 1])], 1
+    )
+    labelers = np.stack([right(*law, 2) for law in ((9, 1), (3, 3)) * 2], axis=2)  # (draws, labelers, states)
+    if name == "shared_strata":  # families: easy rows of both classes, hard rows of both
+        rows = right(3, 1, 2), right(1.5, 1.5, 2)
+        own = np.stack([rows[0][:, 0], rows[1][:, 0], rows[0][:, 1], rows[1][:, 1]], axis=1)
+    else:
+        own = np.repeat(right(1, 1, 2), 2, axis=1)
+    state_class = np.array([0, 0, 1, 1])
+    each = np.ones((samples, draws, 4))  # p(state, what is seen of a sample)
+    every = np.array(list(itertools.product(range(4), repeat=samples)))
+    for i in range(samples):
+        each[i] = share * np.where(y_pred[i] == state_class, own, 1 - own)
+        for t in np.flatnonzero(z[i] >= 0):
+            each[i] *= np.where(z[i, t] == state_class, labelers[:, t], 1 - labelers[:, t])
+    weight = np.stack([each[range(samples), :, s].prod(axis=0) for s in every], axis=1)
+    y = state_class[every]
+    effort = Effort(chains=32, burn_in=100, min_sweeps=16_000)
+    key = jax.random.key(4)
+    found = fit_joint(Labels.from_matrix(z, 2), y_pred=y_pred, dependence=name, key=key, effort=effort)
+    counts = found.counts
+    pairs = ((np.einsum("dcc->d", counts), (y == y_pred).sum(axis=1)), (counts[:, 1].sum(1), y.sum(axis=1)))
+    for value, exact in [(v**k, e**k) for v, e in pairs for k in (1, 2)]:
+        parts = (weight @ exact).reshape(20, -1).mean(1) / weight.sum(1).reshape(20, -1).mean(1)
+        mean, error = weight.mean(0) @ exact / weight.mean(0).sum(), parts.std() / np.sqrt(20)
+        ess = float(effective_sample_size(value.reshape(32, -1, 1).astype(float), ranked=False)[0])
+        assert abs(value.mean() - mean) < 5 * np.hypot(value.std() / np.sqrt(ess), error)
+
+
 def test_moves_leave_the_posterior_of_a_family_alone():
     """Hyperparameters and counts drawn from the prior, some moves: the state still has the prior's law.
 

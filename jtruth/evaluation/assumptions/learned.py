@@ -14,11 +14,13 @@ from jtruth._host import known_classes, labels_log_likelihood, vote_shares
 from jtruth._random import Key
 from jtruth._validation import present
 from jtruth.evaluation.assumptions.registry import fitted
+from jtruth.evaluation.checks.missing import by_number
 from jtruth.evaluation.checks.sets import Parameters
 from jtruth.evaluation.inputs import Inputs, Model
 from jtruth.labels import Labels
 from jtruth.learning import Smoothing, fit_dawid_skene
-from jtruth.learning.joint.posterior import fit_joint
+from jtruth.learning.joint.beliefs import Beliefs
+from jtruth.learning.joint.posterior import JointPosterior, fit_joint
 from jtruth.sampling import STANDARD
 from jtruth.sampling.watch import Watch
 from jtruth.stats.draws import DrawsEstimate
@@ -27,6 +29,7 @@ from jtruth.tables.metrics import expected_table
 # Some 30 s at most: a model that wants more says that it did not converge.
 EFFORT = STANDARD._replace(max_work=6e9, max_bytes=100_000_000)
 
+BY_NUMBER = "by_number"  # class shares, see `fit_joint`
 PLUG_IN_WARNING = (
     "the labelers' error rates and the class prior were learned from these labels and plugged in: the "
     "intervals ignore their uncertainty and are too narrow"
@@ -41,10 +44,18 @@ def joint_model(
     *,
     pointwise: bool = False,
 ) -> Model:
-    """The joint posterior (`jtruth.learning.joint.posterior`) of labelers, classifier and true classes."""
+    """The joint posterior (`jtruth.learning.joint.posterior`) of labelers, classifier and true classes.
+
+    Where labels are missing by class (`jtruth.evaluation.checks.missing`) it is fitted again, with class
+    shares for each number of labels, and `data.shares` says so to all other models.
+    """
     labels = data.own_labels()
-    fit = fit_joint(labels, y_pred=data.y_pred, gold=data.some_gold, prior=data.prior, key=key,
+    fit = fit_joint(labels, y_pred=data.y_pred, gold=data.some_gold, prior=data.prior,
+                    beliefs=Beliefs(shares=data.shares), key=key,
                     effort=EFFORT._replace(pointwise=pointwise), watch=Watch(progress))  # fmt: skip
+    if fit.usable and data.shares == "one" and data.prior is None and by_number(labels, fit.class_posterior):
+        data.shares = BY_NUMBER  # and so in all models after this one
+        return joint_model(data, key, level, progress, pointwise=pointwise)
     if not fit.usable:
         return replace(_refused(labels, *fit.warnings), fit=fit)
     laws = [DrawsEstimate(fit.labeler_accuracy[:, t]) for t in range(labels.num_labelers)]
@@ -56,6 +67,18 @@ def joint_model(
     matrices = np.concatenate([fit.mean_matrices, classifier[None]])
     found = _learned(data, fit.prior.mean(0), matrices, rows)
     return replace(found, warnings=fit.warnings, count_draws=fitted(fit, data).counts, fit=fit)
+
+
+def labels_fit(labels: Labels, **options: Any) -> tuple[JointPosterior, str]:
+    """`fit_joint` of labels alone, with class shares for each number of labels where these go with the class.
+
+    Returns:
+        The fit, and which class shares it has, for models after it.
+    """
+    fit = fit_joint(labels, **options)
+    if not (fit.usable and by_number(labels, fit.class_posterior)):
+        return fit, "one"
+    return fit_joint(labels, beliefs=Beliefs(shares=BY_NUMBER), **options), BY_NUMBER
 
 
 def plug_in_model(data: Inputs, *, unaided: bool = False) -> Model:

@@ -45,7 +45,7 @@ from jtruth.learning.joint.beliefs import Beliefs
 from jtruth.learning.joint.models import Build, Held
 from jtruth.learning.joint.partly_shared import partly_shared
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
-from jtruth.learning.joint.random_effect import fit_random_effect
+from jtruth.learning.joint.random_effect import EffectModel, fit_random_effect
 from jtruth.sampling import Effort
 from jtruth.sampling.watch import Watch
 from jtruth.tables.metrics import expected_table
@@ -83,7 +83,8 @@ def latent_classes(model: str | Build) -> Fit:
         number, concentration = data.symbols if data.symbols is not None and data.judged else (None, None)
         found = fit_joint(
             data.own_labels(), y_pred=data.y_pred if data.judged else None, num_symbols=number,
-            gold=data.some_gold, prior=data.prior, beliefs=Beliefs(classifier_concentration=concentration),
+            gold=data.some_gold, prior=data.prior,
+            beliefs=Beliefs(classifier_concentration=concentration, shares=data.shares),
             dependence=model if how.share is None else Held(model, how.share), key=stream(key, name),
             effort=how.effort, watch=Watch(how.progress),
         )  # fmt: skip
@@ -96,7 +97,8 @@ def random_effect(data: Inputs, key: Key, how: How) -> Fitted:
     """Difficulty on a continuous scale, felt by everybody."""
     found = fit_random_effect(
         data.own_labels(), y_pred=data.y_pred if data.judged else None, gold=data.some_gold,
-        prior=data.prior, key=stream(key, "random_effect"), effort=how.effort, watch=Watch(how.progress),
+        prior=data.prior, model=EffectModel(shares=data.shares), key=stream(key, "random_effect"),
+        effort=how.effort, watch=Watch(how.progress),
     )  # fmt: skip
     return fitted(found, data)
 

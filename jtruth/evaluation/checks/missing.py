@@ -19,7 +19,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import chdtrc
 
-from jtruth.evaluation.result import Check
+from jtruth.evaluation.result import WORTH_KNOWING, Check
 from jtruth.labels import Labels
 
 NAME = "labels missing by class"
@@ -31,13 +31,21 @@ MISFIT = (
     "or for the truth of 30 samples chosen at random"
 )
 
+ANSWERED = (
+    "samples that are probably of class {!r} have {} labels than others: samples with equally many labels "
+    "have class shares of their own here"
+)
 
-def missing_check(labels: Labels, class_posterior: Float[np.ndarray, "samples classes"]) -> tuple[Check, ...]:
+
+def missing_check(
+    labels: Labels, class_posterior: Float[np.ndarray, "samples classes"], *, answered: bool = False
+) -> tuple[Check, ...]:
     """The check; nothing where all samples have equally many labels.
 
     Args:
         labels: the labels of all.
         class_posterior: p(y_i = c) by a model of them.
+        answered: whether that model has class shares for each number of labels; nothing is off then.
     """
     number = labels.labels_per_sample().astype(np.float64)
     seen = number > 0
@@ -53,5 +61,11 @@ def missing_check(labels: Labels, class_posterior: Float[np.ndarray, "samples cl
         return (Check(NAME, value, p_value, "fits", f"{FITS} ({size})"),)
     worst = int(np.argmax(np.abs(score) / np.sqrt(np.maximum(np.diagonal(spread), 1e-300))))
     more = "more" if score[worst] > 0 else "fewer"
-    text = MISFIT.format(str(labels.class_names[worst]), more)
-    return (Check(NAME, value, p_value, "does not fit", f"{text} ({size})"),)
+    text = (ANSWERED if answered else MISFIT).format(str(labels.class_names[worst]), more)
+    verdict = WORTH_KNOWING if answered else "does not fit"
+    return (Check(NAME, value, p_value, verdict, f"{text} ({size})"),)
+
+
+def by_number(labels: Labels, class_posterior: Float[np.ndarray, "samples classes"]) -> bool:
+    """Whether models should learn class shares for each number of labels."""
+    return any(check.verdict == "does not fit" for check in missing_check(labels, class_posterior))

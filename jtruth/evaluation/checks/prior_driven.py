@@ -16,6 +16,7 @@ import numpy as np
 from jtruth.evaluation.answers import answer_of
 from jtruth.evaluation.inputs import Inputs
 from jtruth.evaluation.result import Check
+from jtruth.labels import Labels
 from jtruth.learning.joint.log_prior import LogPrior
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.chains import effective_sample_size
@@ -43,16 +44,50 @@ def prior_check(data: Inputs, fit: JointPosterior | None, level: float) -> tuple
         fit: with its log prior.
         level: of the intervals.
     """
-    prior = None if fit is None else fit.log_prior
-    if fit is None or fit.counts is None or prior is None or prior.values.size < _FEWEST:
-        return ()
-    powers = [power for power in POWERS if prior.proper(power)]
-    if np.ptp(prior.values) == 0:  # flat: raising it changes nothing
+    if fit is None or fit.counts is None or fit.log_prior is None:
         return ()
     answer = answer_of(fit.counts[fit.matrix_draw], data)
     laws = estimates(answer.table, answer.classes, answer.positive)
     draws = {name: law.draws for name in METRICS if isinstance(law := laws.get(name), DrawsEstimate)}
+    return check_of(draws, fit, level)
+
+
+def check_of(draws: dict[str, np.ndarray], fit: JointPosterior, level: float) -> tuple[Check, ...]:
+    """The check of any numbers, `draws` (kept,) by name, one for each of `fit.matrix_draw`."""
+    prior = fit.log_prior
+    if not fit.usable or prior is None or prior.values.size < _FEWEST:
+        return ()
+    powers = [power for power in POWERS if prior.proper(power)]
+    if np.ptp(prior.values) == 0:  # flat: raising it changes nothing
+        return ()
     return (judged(draws, prior, powers, level, _relative_ess(fit, prior)),)
+
+
+def doubts_of(draws: dict[str, np.ndarray], fit: JointPosterior | None, level: float) -> tuple[str, ...]:
+    """What the check says where it speaks against these numbers, for answers without a list of checks."""
+    checks = () if fit is None else check_of(draws, fit, level)
+    return tuple(check.message for check in checks if check.verdict == "does not fit")
+
+
+def labeler_check(labels: Labels, fit: JointPosterior, level: float) -> tuple[Check, ...]:
+    """The check of how many labels of each labeler are right."""
+    number = labels.labels_per_labeler()
+    if fit.right is None:
+        return ()
+    names = labels.workers or tuple(range(labels.num_labelers))
+    right = fit.right[fit.matrix_draw]
+    given = {f"accuracy of labeler {names[t]!r}": right[:, t] / number[t] for t in np.flatnonzero(number)}
+    return check_of(given, fit, level)
+
+
+def share_doubts(labels: Labels, fit: JointPosterior, level: float) -> tuple[str, ...]:
+    """What the check says of the share of each class in the samples."""
+    if fit.class_counts is None:
+        return ()
+    share = fit.class_counts[fit.matrix_draw] / labels.num_samples
+    return doubts_of(
+        {f"share of {n!r}": share[:, c] for c, n in enumerate(map(str, labels.class_names))}, fit, level
+    )
 
 
 def judged(

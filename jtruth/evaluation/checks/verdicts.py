@@ -17,7 +17,7 @@ from scipy.special import softmax
 from jtruth._host import log
 from jtruth._random import Key, stream
 from jtruth._validation import present
-from jtruth.evaluation.assumptions.learned import with_classifier
+from jtruth.evaluation.assumptions.learned import BY_NUMBER, with_classifier
 from jtruth.evaluation.checks import _given as given
 from jtruth.evaluation.checks._bootstrap import Bootstrap, Component, bootstrap
 from jtruth.evaluation.checks._texts import ALIKE, CLASSIFIER, LEARNED, PRIOR, RATES, SATURATED
@@ -25,7 +25,7 @@ from jtruth.evaluation.checks.chance import chance_check
 from jtruth.evaluation.checks.missing import missing_check
 from jtruth.evaluation.checks.sets import Parameters
 from jtruth.evaluation.inputs import Inputs, Model
-from jtruth.evaluation.result import Check
+from jtruth.evaluation.result import WORTH_KNOWING, Check
 from jtruth.labels import Labels
 from jtruth.noise import NoiseModel
 
@@ -45,7 +45,10 @@ def checks_of(data: Inputs, model: Model, noise: Any, order: Any, key: Key) -> t
         return (*found, *by_chance)
     raters, start = with_classifier(data.own_labels(), data.y_pred), present(model.rates, "the learned rates")
     found, fit = learned_checks(raters, start, key, gold=gold, order=order, prior=data.prior), model.fit
-    missing = () if fit is None else missing_check(data.own_labels(), fit.class_posterior)
+    if fit is None:
+        return (*found, *by_chance)
+    answered = data.shares == BY_NUMBER
+    missing = missing_check(data.own_labels(), fit.class_posterior, answered=answered)
     return (*found, *missing, *by_chance)
 
 
@@ -151,10 +154,10 @@ def _rater(t: int | np.integer, raters: Labels) -> str:
 
 
 def _alike(one: Component, raters: Labels) -> Check:
-    """Are labelers exchangeable? Its alarm is no doubt about learned error rates."""
-    verdict = "does not fit" if one.p_value < ALARM else "fits"
+    """Are labelers exchangeable? If not it is no misfit: learned error rates take it into account."""
+    verdict = WORTH_KNOWING if one.p_value < ALARM else "fits"
     text = ALIKE[1].format(_rater(one.worst % (raters.num_labelers - 1), raters))
-    text = text if verdict == "does not fit" else ALIKE[0]
+    text = text if verdict == WORTH_KNOWING else ALIKE[0]
     return Check("labelers alike", one.value, one.p_value, verdict, f"{text} (p = {one.p_value:.2g})")
 
 

@@ -29,8 +29,10 @@ from jtruth._validation import present
 from jtruth._version import __version__
 from jtruth.evaluation._given import as_labels
 from jtruth.evaluation.assumptions import ranges
+from jtruth.evaluation.assumptions.learned import labels_fit
 from jtruth.evaluation.assumptions.of_shares import expected_shares, share_laws, share_ranges
 from jtruth.evaluation.assumptions.registry import Progress, entries, nobody_judged
+from jtruth.evaluation.checks.prior_driven import share_doubts
 from jtruth.evaluation.gold.answer import labels_posterior
 from jtruth.evaluation.inputs import read_gold
 from jtruth.evaluation.page import prevalence_page
@@ -227,30 +229,31 @@ def prevalence(
                                "class_posterior": None, **about}  # fmt: skip
     if not num_gold and _too_few_labels(labels):
         return Prevalence(warnings=(*notes, NOT_IDENTIFIED), **nothing)
-    fit = fit_joint(labels, gold=known if num_gold else None, key=key, watch=Watch(progress))
+    fit, by = labels_fit(labels, gold=known if num_gold else None, key=key, watch=Watch(progress))
     if not num_gold and assume is None:
-        return _range(labels, fit, key, progress, notes, about)
+        return _range(labels, (fit, by), key, progress, notes, about)
     if not fit.usable:
         return Prevalence(warnings=(*notes, *fit.warnings), source=fit, **nothing)
     counts = present(fit.class_counts, "the class counts")
     doubt = CLAMPED if num_gold else NO_GOLD
     return Prevalence(rule="joint posterior", shares=_laws(names, counts / labels.num_samples),
                       assumption=INDEPENDENT if num_gold else f"{INDEPENDENT}; {MORE_RIGHT}",
-                      warnings=(*notes, doubt, *fit.warnings),
+                      warnings=(*notes, doubt, *share_doubts(labels, fit, about["level"]), *fit.warnings),
                       class_posterior=fit.class_posterior, source=fit, **about)  # fmt: skip
 
 
 def _range(
-    labels: Labels, fit: JointPosterior, key: Key, progress: Progress | None, notes: tuple[str, ...],
-    about: dict[str, Any],
+    labels: Labels, fitted: tuple[JointPosterior, str], key: Key, progress: Progress | None,
+    notes: tuple[str, ...], about: dict[str, Any],
 ) -> Prevalence:  # fmt: skip
     """Nobody vouches for anything and there is no gold: what every assumption says."""
     data, names = nobody_judged(labels), tuple(map(str, labels.class_names))
+    fit, data.shares = fitted
     some = [entry for entry in entries(data) if entry.shown]
     found, doubts = ranges.members(
         some, data, stream(key, "class shares"), progress=progress, known={"independent": fit}, keep_all=True
     )
-    warnings = (*notes, NO_GOLD, *doubts)
+    warnings = (*notes, NO_GOLD, *share_doubts(labels, fit, about["level"]), *doubts)
     if all(member.fit is None for member in found):
         return Prevalence(rule="not identified", shares={}, assumption="none", class_posterior=None,
                           warnings=(*notes, *doubts), source=fit, **about)  # fmt: skip

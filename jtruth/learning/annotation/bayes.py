@@ -18,6 +18,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
@@ -106,6 +107,33 @@ def hierarchical_dawid_skene(rows: LabelRows, hyper: Hyper, *, num_labelers: int
     _observe("hierarchical_dawid_skene", rows, _draw(hyper, **laws), hyper, num_labelers)
 
 
+def alike(rows: LabelRows, hyper: Hyper, *, num_labelers: int) -> None:
+    """Rows of one class alike over labelers, nothing fixed: the law of `jtruth.sampling.alike`, uncollapsed.
+
+    right[t, c] ~ Beta(mean[c] kappa[c], (1 - mean[c]) kappa[c]), wrong[t, c] ~ Dirichlet(alpha[c] q[c]) with
+    q[c, u] proportional to share[u]^pull[c]. With two classes there is one wrong label and no pattern.
+    """
+    classes = hyper["log_share"].shape[0]
+    laws = {
+        "mean": dist.Beta(*hyper["mean_prior"]).expand([classes]),
+        "log_kappa": dist.Normal(*hyper["log_kappa"]).expand([classes]),
+    }
+    if classes > 2:
+        laws |= {
+            "log_alpha": dist.Normal(*hyper["log_alpha"]).expand([classes]),
+            "pull": dist.Uniform(0.0, 1.0).expand([classes]),
+        }
+    p = _draw(hyper, **{name: law.to_event(1) for name, law in laws.items()})
+    kappa, shape = jnp.exp(p["log_kappa"]), (num_labelers, classes)
+    right = dist.Beta(p["mean"] * kappa, (1 - p["mean"]) * kappa).expand(shape).to_event(2)
+    p["right"] = numpyro.sample("right", right)
+    if classes > 2:
+        q = channels.wrong_shares(hyper["log_share"], p["pull"])
+        wrong = dist.Dirichlet(jnp.exp(p["log_alpha"])[:, None] * q).expand(shape).to_event(2)
+        p["wrong"] = numpyro.sample("wrong", wrong)
+    _observe("alike", rows, p, hyper, num_labelers)
+
+
 def difficulty_fallibility(rows: LabelRows, hyper: Hyper, *, num_labelers: int) -> None:
     """Su 5.1.2: fallibility phi_t ~ high * Beta(a, b); difficulty delta_i ~ Beta, summed out exactly."""
     a, b, high = hyper["fallibility"]
@@ -136,6 +164,7 @@ MODELS: dict[str, Callable] = {
         pooled,
         one_coin,
         hierarchical_dawid_skene,
+        alike,
         difficulty_fallibility,
         item_difficulty,
         mace,

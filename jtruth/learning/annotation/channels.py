@@ -151,6 +151,25 @@ def logit_rows(
     return jax.nn.softmax(logits, axis=-1)
 
 
+def right_and_wrong_rows(
+    right: Float[AnyArray, "labelers classes"], wrong: Float[AnyArray, "labelers classes others"] | None
+) -> Float[Array, "labelers classes classes"]:
+    """Matrices from how often a row is right and how its wrong labels are shared, in order; None: evenly."""
+    classes = right.shape[-1]
+    true, given = np.indices((classes, classes))
+    place = np.where(given < true, given, np.maximum(given - 1, 0))
+    share = jnp.full((classes, classes), 1 / (classes - 1)) if wrong is None else wrong[..., true, place]
+    return jnp.where(np.eye(classes, dtype=bool), right[..., None], (1 - right)[..., None] * share)
+
+
+def wrong_shares(
+    log_share: Float[AnyArray, " classes"], pull: Float[AnyArray, " classes"]
+) -> Float[Array, "classes others"]:
+    """Mean shares of the wrong labels of each class, share[u]^pull[c], in order without the diagonal."""
+    others = np.array([[u for u in range(len(log_share)) if u != c] for c in range(len(log_share))])
+    return jax.nn.softmax(pull[:, None] * jnp.asarray(log_share)[others], axis=-1)
+
+
 def beta_levels(a: float, b: float, most_labels: int) -> tuple[np.ndarray, np.ndarray]:
     """Nodes and log weights that sum a difficulty ~ Beta(a, b) out EXACTLY for up to `most_labels` labels.
 

@@ -97,6 +97,19 @@ def _wrong_logits(matrix):
     return np.log(matrix[off].reshape(len(matrix), -1) / np.diag(matrix)[:, None])
 
 
+def _alike_start(prior, psi, hyper):
+    """Rows as they are; families at the mean row, as alike as the middle of the prior says."""
+    classes = prior.size
+    right = np.clip(np.diagonal(psi, axis1=1, axis2=2), 0.02, 0.98)
+    middle = np.zeros(classes)
+    start = {"prior": prior, "right": right, "mean": right.mean(axis=0), "log_kappa": middle + np.log(10.0)}
+    if classes == 2:
+        return start
+    wrong = psi[:, ~np.eye(classes, dtype=bool)].reshape(len(psi), classes, -1)
+    wrong = wrong / wrong.sum(axis=2, keepdims=True)
+    return start | {"wrong": wrong, "log_alpha": middle + np.log(classes - 1), "pull": middle + 0.5}
+
+
 def _fallibility_start(prior, matrices, hyper):
     """phi from the mean error (60) at the mean difficulty."""
     classes, mean = prior.size, np.exp(hyper["log_weight"]) @ hyper["difficulty"]
@@ -162,6 +175,28 @@ SPECS: dict[str, Spec] = {
             "own": ("labeler", "class", "wrong"),
         },
         any_sign=("logit_mean",),
+    ),
+    "alike": Spec(
+        channel=lambda p, h, t: channels.confusion_channel(
+            p["prior"], channels.right_and_wrong_rows(p["right"], p.get("wrong"))
+        ),
+        # As `jtruth.sampling.alike`, where log_share is that of the labels.
+        defaults=lambda c: {
+            "log_share": np.zeros(c),
+            "mean_prior": (2.0, 1.0),
+            "log_kappa": (np.log(10.0), 1.5),
+            "log_alpha": (np.log(c - 1), 1.5),
+        },
+        start=_alike_start,
+        dims={
+            "mean": ("class",),
+            "log_kappa": ("class",),
+            "log_alpha": ("class",),
+            "pull": ("class",),
+            "right": ("labeler", "class"),
+            "wrong": ("labeler", "class", "wrong"),
+        },
+        any_sign=("log_share", "log_kappa", "log_alpha"),
     ),
     "difficulty_fallibility": Spec(
         channel=lambda p, h, t: channels.difficulty_channel(

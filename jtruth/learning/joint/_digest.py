@@ -10,13 +10,16 @@ class JointDigest:
     """Callable for `run_gibbs`; `monitored` names what must converge, `essential` the least of it."""
 
     def __init__(
-        self, model: LatentModel, labeler_share: np.ndarray | None = None, *, keep_states: bool = False
-    ):
+        self, model: LatentModel, labeler_share: np.ndarray | None = None, *, keep_states: bool = False,
+        group_share: np.ndarray | None = None,
+    ):  # fmt: skip
         """`labeler_share` (labelers,): how often a copied label is whose, for the copying model.
 
+        `group_share` (groups,): share of the samples in each group with a class prior of its own.
         `keep_states` keeps the rows of every state too, thinned, for the pointwise log-likelihood.
         """
         self.model, self.labeler_share, self.keep_states = model, labeler_share, keep_states
+        self.group_share = group_share
         self.has_classifier = len(model.raters) > 1
         self.same_symbols = self.has_classifier and model.raters[1].prior.shape[2] == model.num_classes
         metrics = ("accuracy", "precision", "recall") if self.same_symbols else ("mean_symbol",)
@@ -31,6 +34,8 @@ class JointDigest:
         model, size = self.model, next(iter(draws.values())).shape[:2]
         fixed = np.broadcast_to(model.class_prior, (*size, model.num_classes))
         prior = draws.get("pi", fixed)
+        if self.group_share is not None and "pi" in draws:
+            prior = self.group_share @ prior
         weights = draws.get("weights")
         matrices = self._by_class(draws["raters0"], 0, weights)
         own = np.diagonal(matrices, axis1=-2, axis2=-1)  # (chains, sweeps, labelers, classes)
@@ -41,7 +46,7 @@ class JointDigest:
             "right": self._right(draws["table0"]),
         }
         if "samples" in draws:
-            in_state = draws["samples"][..., 0].reshape(*size, model.num_classes, model.num_strata)
+            in_state = draws["samples"].sum(axis=-1).reshape(*size, model.num_classes, model.num_strata)
             small["class_counts"] = np.rint(in_state.sum(axis=3)).astype(np.int32)
         if weights is not None:
             small["weights"] = weights

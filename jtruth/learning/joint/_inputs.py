@@ -6,9 +6,10 @@ import numpy as np
 from scipy.special import softmax
 
 from jtruth._host import diagonal_rows, labels_log_likelihood, vote_shares
+from jtruth._validation import choose
 from jtruth._validation.in_range import check_codes
 from jtruth.labels import Labels
-from jtruth.learning.joint._rows import Rows
+from jtruth.learning.joint._rows import Rows, by_number
 from jtruth.learning.joint.beliefs import Beliefs
 from jtruth.learning.joint.models import Priors
 from jtruth.sampling.alike import alike_classes, alike_raters
@@ -51,10 +52,10 @@ def checked_priors(
     *,
     own_rows: bool,
 ) -> Priors:
-    """Priors of all rows: alike where they hold little and none is given; strata have their own."""
+    """Priors of all rows: alike where they hold little and none is given; strata have fixed ones else."""
     classes = labels.num_classes
-    prior_concentration, pseudo_counts, diagonal, off_diagonal_total, classifier_concentration, _ = beliefs
-    alike = diagonal is None and off_diagonal_total is None and not own_rows
+    prior_concentration, pseudo_counts, diagonal, off_diagonal_total, classifier_concentration, *_ = beliefs
+    alike = diagonal is None and off_diagonal_total is None
     diagonal = 2.0 if diagonal is None else diagonal
     off_diagonal_total = 1.0 if off_diagonal_total is None else off_diagonal_total
     for name, value in (("diagonal", diagonal), ("off_diagonal_total", off_diagonal_total)):
@@ -78,7 +79,7 @@ def checked_priors(
         return found
     label = np.asarray(labels.label)
     votes = np.bincount(label[label >= 0], minlength=classes)
-    if votes.sum() < FEW * labels.num_labelers * classes**2:
+    if few_labels(labels):
         found = found._replace(labelers_alike=alike_raters(votes, labels.num_labelers, known))
     if classifier is None or symbols != classes or classifier_concentration is not None:
         return found
@@ -98,6 +99,28 @@ def _class_prior(classes: int, gold: Any, prior: Any, concentration: Any) -> tup
     if gold is not None and (fixed[gold[gold >= 0]] == 0).any():
         raise ValueError("a class has prior 0 but gold says that it occurs; raise its prior")
     return fixed / fixed.sum(), True
+
+
+def few_labels(labels: Labels) -> bool:
+    """Whether a fixed prior of the labelers' rows would decide the answer."""
+    cells = labels.num_labelers * labels.num_classes**2
+    return bool((np.asarray(labels.label) >= 0).sum() < FEW * cells)
+
+
+def share_groups(
+    shares: str, labels: Labels, rows: Rows, prior: Any
+) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """The group of each row, and the share of the samples in each group; None where one prior is for all."""
+    choose("shares", shares, ("one", "by_number"))
+    if shares == "one":
+        return None, None
+    if prior is not None:
+        raise ValueError(
+            "shares='by_number' learns class shares, and prior gives them; leave one of them out"
+        )
+    group = by_number(labels, rows)
+    size = np.bincount(group, weights=rows.multiplicity)
+    return group, size / size.sum()
 
 
 def vote_start(labels: Labels, gold: np.ndarray | None, start: Any, rows: Rows) -> np.ndarray:

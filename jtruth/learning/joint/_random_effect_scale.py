@@ -87,7 +87,7 @@ def curvature_scale(density: Density, mode: Float[np.ndarray, " size"]) -> Scale
         curvature = _slopes(density, mode, np.arange(density.size))
         return Whole(_inverse_root((curvature + curvature.T) / 2))
     place = np.zeros(density.size, bool)
-    place[[0, *range(-8, 0)]] = True
+    place[: density.first] = place[density.last :] = True
     rows = _slopes(density, mode, np.flatnonzero(place))  # (shared, size)
     border, corner = rows[:, ~place].T, rows[:, place]
     diagonal = density.labeler_information(mode)
@@ -113,7 +113,8 @@ def adapted(
 
 def gradients_of_scale(density: Density) -> int:
     """How many gradients `curvature_scale` asks for."""
-    return 2 * density.size if density.labelers <= MOST_WHOLE else 18
+    shared = density.first + density.size - density.last
+    return 2 * (density.size if density.labelers <= MOST_WHOLE else shared)
 
 
 def _slopes(density: Density, mode: np.ndarray, which: np.ndarray) -> np.ndarray:
@@ -130,3 +131,26 @@ def _inverse_root(curvature: np.ndarray) -> np.ndarray:
     """R with R R' the inverse, flat directions cut."""
     values, vectors = np.linalg.eigh(curvature)
     return vectors / np.sqrt(np.maximum(values, _FLATTEST))
+
+
+def transition(rng, density, scale, state, value, gradient, step):
+    """One HMC transition of every chain with a random number of leapfrog steps; mean acceptance last."""
+    momentum = rng.standard_normal(state.shape)
+    size = step * rng.uniform(0.4, 1.2, (len(state), 1))
+    steps = int(rng.integers(1, 2 * max(1, min(16, round(1.5 / step))) + 1))
+    new, slope, energy = state, gradient, 0.5 * (momentum**2).sum(axis=1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for _ in range(steps):
+            momentum = momentum + 0.5 * size * scale.apply_transposed(slope)
+            new = new + size * scale.apply(momentum)
+            there, slope = density(new)
+            momentum = momentum + 0.5 * size * scale.apply_transposed(slope)
+        gain = there - value - 0.5 * (momentum**2).sum(axis=1) + energy
+    chance = np.exp(np.minimum(np.nan_to_num(gain, nan=-np.inf), 0.0))
+    take = rng.random(len(state)) < chance
+    return (
+        np.where(take[:, None], new, state),
+        np.where(take, there, value),
+        np.where(take[:, None], slope, gradient),
+        float(chance.mean()),
+    )

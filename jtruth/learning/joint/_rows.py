@@ -8,6 +8,8 @@ from scipy import sparse
 from jtruth import _validation as check
 from jtruth.labels import Labels
 
+_GROUPS = 5  # of samples by their number of labels, at most
+
 
 class Rows(NamedTuple):
     """Labels, predictions and gold classes with equal samples merged."""
@@ -31,6 +33,17 @@ def merge_samples(labels: Labels, y_pred: np.ndarray | None, gold: np.ndarray | 
     place[order] = np.arange(order.size)
     first = first[order]
     return Rows(labels.restrict(first), extra[0][first], extra[1][first], count[order], place[row])
+
+
+def by_number(labels: Labels, rows: Rows) -> np.ndarray:
+    """(rows,) 0..V-1: rows with equally many labels are a group, at most `_GROUPS` of about equal sizes."""
+    number = labels.labels_per_sample()
+    first = np.zeros(rows.multiplicity.size, np.int64)
+    first[rows.row_of_sample] = number
+    ends = np.unique(number)
+    if ends.size > _GROUPS:
+        ends = np.unique(np.quantile(number, np.arange(1, _GROUPS + 1) / _GROUPS, method="higher"))
+    return np.unique(np.searchsorted(ends, first), return_inverse=True)[1].ravel()
 
 
 def label_columns(labels: Labels) -> sparse.csr_array:

@@ -8,7 +8,8 @@ class Beliefs(NamedTuple):
 
     Where neither `diagonal` nor `off_diagonal_total` is given and a cell holds fewer than ten labels on
     average, nothing is fixed: rows of one class are alike over labelers, and those of a classifier with fewer
-    than ten samples a cell over classes (`jtruth.sampling.alike`).
+    than ten samples a cell over classes (`jtruth.sampling.alike`); in models of strata those of each stratum
+    by themselves.
     """
 
     prior_concentration: Any = 1.0  # of the class prior pi, a number or (classes,)
@@ -20,6 +21,9 @@ class Beliefs(NamedTuple):
     # (classes, U) of the classifier; by default as the labelers, or 2/U everywhere, two samples a row, if its
     # symbols are not the classes. "shared_strata" takes only the proportions, and only of such symbols.
     classifier_concentration: Any = None
+    # "one" class prior for all samples, or "by_number": samples with equally many labels (up to five groups)
+    # have one of their own, as labels missing by class ask for. Not with a known prior.
+    shares: str = "one"
     start: Any = None  # (samples, classes) class probabilities to start from instead of vote shares
 
 

@@ -18,8 +18,12 @@ import numpy as np
 from jtruth import _validation as check
 from jtruth._host import diagonal_rows
 from jtruth.learning.joint._rows import Rows, gold_offset
-from jtruth.sampling.alike import Alike
+from jtruth.sampling.alike import Alike, alike_in_strata
 from jtruth.sampling.model import LatentModel, Raters
+
+# Beta laws of how often rows are right, easy and hard, where rows are alike.
+_LABELERS = np.array([[9.0, 1.0], [3.0, 3.0]])
+_CLASSIFIER = np.array([[3.0, 1.0], [1.5, 1.5]])
 
 
 class Priors(NamedTuple):
@@ -55,17 +59,24 @@ def shared_strata(priors: Priors, rows: Rows, *, tie_classifier: bool = False) -
 
     Labelers share mean rows: theta[t] ~ Dirichlet(6 G), G ~ Dirichlet(9 on the diagonal, 1 off it) for easy
     and (3, 3) for hard samples; the classifier's rows have (3, 1) and (1.5, 1.5). Share of hard samples:
-    weights ~ Dirichlet(10, 1) for two classes, (2, 1) for more.
+    weights ~ Dirichlet(10, 1) for two classes, (2, 1) for more. Where labels are few, rows are alike
+    (`jtruth.sampling.alike`): those of one class and stratum over labelers, those of one stratum over the
+    classifier's classes; the means of these families have the laws that the concentrations above give.
     """
     classes = priors.class_prior.size
     state_class = np.repeat(np.arange(classes), 2)  # class 0 easy, class 0 hard, class 1 easy, ...
     common = _interleave(diagonal_rows(classes, 9, 1), diagonal_rows(classes, 3, 3))
     base = 6 * common / common.sum(axis=1, keepdims=True)
     labelers = np.broadcast_to(base, (priors.labelers.shape[0], *base.shape))
-    raters = [Raters(labelers, np.arange(2 * classes), 6.0, common)]
+    every = np.arange(2 * classes)
+    if priors.labelers_alike is None:
+        raters = [Raters(labelers, every, 6.0, common)]
+    else:
+        families = alike_in_strata(priors.labelers_alike, classes, _LABELERS, by_class=True)
+        raters = [Raters(labelers, every, alike=families)]
     if priors.classifier is not None:
         if tie_classifier:
-            raters.append(Raters(priors.classifier[None], state_class))
+            raters.append(Raters(priors.classifier[None], state_class, alike=priors.classifier_alike))
         else:
             symbols = priors.classifier.shape[1]
             if symbols == classes:
@@ -73,7 +84,9 @@ def shared_strata(priors: Priors, rows: Rows, *, tie_classifier: bool = False) -
             else:  # no diagonal: easy rows as they are given, four samples each, and flat ones
                 easy = 4 * priors.classifier / priors.classifier.sum(axis=1, keepdims=True)
                 hard = np.full((classes, symbols), 3 / symbols)
-            raters.append(Raters(_interleave(easy, hard)[None], np.arange(2 * classes)))
+            own = priors.classifier_alike
+            own = None if own is None else alike_in_strata(own, classes, _CLASSIFIER, by_class=False)
+            raters.append(Raters(_interleave(easy, hard)[None], every, alike=own))
     weights = np.tile([10.0, 1.0] if classes == 2 else [2.0, 1.0], (classes, 1))
     model = _model(priors, weights, np.arange(classes), raters)
     split = (rows.labels.counts() > 0).sum(axis=1) > 1  # not unanimous

@@ -21,8 +21,15 @@ from jaxtyping import Float, Int
 from jtruth import _validation as check
 from jtruth._random import required_key
 from jtruth.labels import Labels
+from jtruth.learning.joint._away import away_from, several_modes
 from jtruth.learning.joint._digest import JointDigest, mean_share
-from jtruth.learning.joint._inputs import checked_gold, checked_predictions, checked_priors, vote_start
+from jtruth.learning.joint._inputs import (
+    checked_gold,
+    checked_predictions,
+    checked_priors,
+    share_groups,
+    vote_start,
+)
 from jtruth.learning.joint._rows import Rows, label_columns, merge_samples
 from jtruth.learning.joint.beliefs import NOTHING, Beliefs
 from jtruth.learning.joint.guard import Switching, check_identified, check_switching
@@ -32,6 +39,8 @@ from jtruth.sampling import STANDARD, Convergence, Effort, GibbsRun, Watch, run_
 from jtruth.sampling.model import Observed, prediction_columns
 from jtruth.sampling.pointwise import RowLikelihood, of_gibbs
 from jtruth.sampling.watch import UNWATCHED
+
+_SHOWN = ("prior", "mean_diagonal", "classifier")  # where several modes are looked for
 
 
 class JointPosterior(NamedTuple):
@@ -130,22 +139,25 @@ def fit_joint(
     own_rows = name in ("shared_strata", "labeler_strata", "partly_shared")
     priors = checked_priors(labels, predicted, symbols, known, prior, beliefs, own_rows=own_rows)
     rows = merge_samples(labels, predicted, known)
+    group, group_share = share_groups(beliefs.shares, labels, rows, prior)
     built = build(priors, rows)
     if share is not None:
         built = built._replace(model=hold_share(built.model, share))
     seen = [label_columns(rows.labels)]
     if predicted is not None:
         seen.append(prediction_columns(rows.y_pred, symbols))
-    observed = Observed(tuple(seen), rows.multiplicity.astype(np.float64), built.offset, rows.row_of_sample)
+    observed = Observed(tuple(seen), rows.multiplicity.astype(np.float64), built.offset, rows.row_of_sample,
+                        group)  # fmt: skip
     classes = vote_start(labels, known, beliefs.start, rows)
     first = classes.T[:, None, :] * built.start_strata[None, :, :]
     digest = JointDigest(built.model, mean_share(labels) if name == "copying" else None,
-                         keep_states=effort.pointwise)  # fmt: skip
+                         keep_states=effort.pointwise, group_share=group_share)  # fmt: skip
     run = run_gibbs(
         built.model,
         observed,
         key=key,
         start=np.ascontiguousarray(first.reshape(-1, first.shape[2])),
+        away=away_from(built.model, rows) if beliefs.start is None else None,
         digest=digest,
         monitored=digest.monitored if effort.nuisance else digest.essential,
         effort=effort,
@@ -154,7 +166,9 @@ def fit_joint(
     informed = beliefs.pseudo_counts is not None and bool(np.any(beliefs.pseudo_counts))
     shape = (built.model.num_classes, built.model.num_strata)
     found = gather(run, labels, rows, shape, predicted, known, informed, name)
-    found = found._replace(log_prior=log_prior(built.model, found) if name == "independent" else None)
+    if name == "independent":
+        scaled = built.model if group is None else built.model._replace(class_fixed=True)
+        found = found._replace(log_prior=log_prior(scaled, found))
     if not effort.pointwise:
         return found
     return found._replace(pointwise=of_gibbs(built.model, observed, run.large))
@@ -174,7 +188,8 @@ def gather(
     by_class = by_state.reshape(labels.num_samples, *shape).sum(axis=2)
     switching = check_switching(_rater_means(run, labels), labels.class_names, gold)
     not_identified = check_identified(labels, y_pred, gold, informed)
-    doubts = (not_identified, switching.sentence, run.convergence.sentence())
+    several = several_modes({k: run.draws[k] for k in _SHOWN if k in run.draws}) if run.apart else None
+    doubts = (not_identified, switching.sentence, several, run.convergence.sentence())
     return JointPosterior(
         prior=draws["prior"],
         matrices=matrices.reshape(-1, *matrices.shape[2:]),

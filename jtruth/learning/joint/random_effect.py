@@ -12,14 +12,20 @@ compiled; equal samples are one row.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit
 
+from jtruth import _validation as check
 from jtruth._random import host_rng, key_words
 from jtruth.labels import Labels
-from jtruth.learning.joint._inputs import checked_gold, checked_predictions
+from jtruth.learning.joint._inputs import (
+    checked_gold,
+    checked_predictions,
+    few_labels,
+    share_groups,
+)
 from jtruth.learning.joint._random_effect_density import Density
 from jtruth.learning.joint._random_effect_draws import matrix, monitored, right_labels, tables
 from jtruth.learning.joint._random_effect_scale import (
@@ -29,6 +35,7 @@ from jtruth.learning.joint._random_effect_scale import (
     curvature_scale,
     find_mode,
     gradients_of_scale,
+    transition,
 )
 from jtruth.learning.joint._rows import Rows, merge_samples
 from jtruth.learning.joint.posterior import JointPosterior, gather
@@ -46,6 +53,16 @@ _GRADIENTS, _OF_MODE = 8, 100  # evaluations of a transition, and of the search 
 _AT_ONCE = 2_000_000  # numbers of one array
 
 
+class EffectModel(NamedTuple):
+    """What may be chosen of the model."""
+
+    spread: str | None = None  # "fixed": labelers' logits spread by .8; "learned"; None: as labels are few
+    shares: str = "one"  # class share: see `fit_joint`
+
+
+STANDARD_MODEL = EffectModel()
+
+
 def fit_random_effect(
     labels: Labels,
     *,
@@ -53,6 +70,7 @@ def fit_random_effect(
     y_pred: Any = None,
     gold: Any = None,
     prior: Any = None,
+    model: EffectModel = STANDARD_MODEL,
     effort: Effort = STANDARD,
     watch: Watch = UNWATCHED,
 ) -> JointPosterior:
@@ -64,6 +82,8 @@ def fit_random_effect(
         y_pred: (samples,) predicted classes, -1 where there is none; None: only learn the labelers.
         gold: (samples,) known classes, -1 where unknown.
         prior: (2,) known class prior; by default its logit is drawn (uniform share).
+        model: spread of labelers (learned where a cell of a matrix holds fewer than ten labels on average),
+            and class shares.
         effort: when to stop; `burn_in` and `min_sweeps` are ignored, a transition is worth many sweeps.
         watch: whom to tell how far it is, in transitions, and a checkpoint.
 
@@ -88,7 +108,9 @@ def fit_random_effect(
     predicted, _ = checked_predictions(labels, y_pred, None if y_pred is None else 2)
     known = checked_gold(labels, gold)
     rows = merge_samples(labels, predicted, known)
-    density = Density(rows, None if prior is None else np.asarray(prior, np.float64))
+    fixed = None if prior is None else np.asarray(prior, np.float64)
+    group, _ = share_groups(model.shares, labels, rows, prior)
+    density = Density(rows, fixed, learned=_learns_spread(model, labels), group=group)
     chains = effort.chains or int(
         np.clip(4 * (_CHEAP // (8 * density.nodes * rows.multiplicity.size)), 4, 32)
     )
@@ -101,7 +123,9 @@ def fit_random_effect(
     mover = HmcMover(
         density, rows, mode, curvature_scale(density, mode), chains, effort.pointwise, allowed.burn_in
     )
-    mark = digest("random effect", key_words(key), rows, prior, chains, allowed.burn_in, effort.max_bytes)
+    mark = digest(
+        "random effect", key_words(key), rows, prior, chains, allowed.burn_in, effort.max_bytes, model
+    )
     store, convergence = walk(
         mover, rng, monitored=lambda draws: monitored(draws, effort.nuisance), effort=effort,
         limits=allowed, watch=watch, mark=mark,
@@ -115,6 +139,11 @@ def fit_random_effect(
     if not effort.pointwise:
         return found
     return found._replace(pointwise=_pointwise(density, rows, run.large["points"]))
+
+
+def _learns_spread(model: EffectModel, labels: Labels) -> bool:
+    check.choose("spread", model.spread or "fixed", ("fixed", "learned"))
+    return few_labels(labels) if model.spread is None else model.spread == "learned"
 
 
 def _pointwise(density: Density, rows: Rows, points: np.ndarray) -> RowLikelihood:
@@ -146,6 +175,12 @@ class HmcMover:
     keep_points: bool
     burn_in: int
     block: int = 25
+
+    @property
+    def _group_share(self) -> np.ndarray:
+        """(groups,) share of the samples in each group with a class share of its own."""
+        size = self.rows.multiplicity @ self.density.member
+        return np.asarray(size / size.sum())
 
     @property
     def judges(self) -> bool:
@@ -183,7 +218,9 @@ class HmcMover:
         step, done, points = float(chain["step"]), int(chain["done"]), []
         scale = Whole(chain["root"]) if "root" in chain else self.scale
         for _ in range(sweeps):
-            state, value, gradient, accepted = _move(rng, self.density, scale, state, value, gradient, step)
+            state, value, gradient, accepted = transition(
+                rng, self.density, scale, state, value, gradient, step
+            )
             if burning:
                 step *= np.exp((accepted - _ACCEPT) / (1 + done % self.block) ** 0.6)
             points.append(state)
@@ -230,7 +267,8 @@ class HmcMover:
             seen += np.stack([(1 - one).sum(axis=0), one.sum(axis=0)])
             drawn = rng.binomial(self.rows.multiplicity, np.clip(one, 0, 1))  # samples of class 1
             numbers = (right_labels(self.rows, drawn), drawn.sum(axis=1), tables(self.rows, drawn))
-            parts.append((*numbers, *map(matrix, self._right(part)), expit(p.logit_share)))
+            share = expit(p.logit_share) @ self._group_share
+            parts.append((*numbers, *map(matrix, self._right(part)), share))
         right, ones, counts, matrices, classifier, share = (
             np.concatenate(a) for a in zip(*parts, strict=True)
         )
@@ -240,32 +278,9 @@ class HmcMover:
             "labeler_accuracy": np.einsum("mtcc,mc->mt", matrices, prior),
             "right": right,
             "class_counts": np.stack([self.rows.multiplicity.sum() - ones, ones], axis=1),
-            "shared": flat[:, -8:],
+            "shared": flat[:, density.last :],
         }
         small |= {"classifier": classifier, "counts": counts} if self.judges else {}
         large = {"matrices": matrices} | ({"points": flat} if self.keep_points else {})
         small, large = ({k: a.reshape(*shape, *a.shape[1:]) for k, a in d.items()} for d in (small, large))
         return Kept(small, large, seen)
-
-
-def _move(rng, density, scale, state, value, gradient, step):
-    """One HMC transition of every chain with a random number of leapfrog steps; mean acceptance last."""
-    momentum = rng.standard_normal(state.shape)
-    size = step * rng.uniform(0.4, 1.2, (len(state), 1))
-    steps = int(rng.integers(1, 2 * max(1, min(16, round(1.5 / step))) + 1))
-    new, slope, energy = state, gradient, 0.5 * (momentum**2).sum(axis=1)
-    with np.errstate(over="ignore", invalid="ignore"):
-        for _ in range(steps):
-            momentum = momentum + 0.5 * size * scale.apply_transposed(slope)
-            new = new + size * scale.apply(momentum)
-            there, slope = density(new)
-            momentum = momentum + 0.5 * size * scale.apply_transposed(slope)
-        gain = there - value - 0.5 * (momentum**2).sum(axis=1) + energy
-    chance = np.exp(np.minimum(np.nan_to_num(gain, nan=-np.inf), 0.0))
-    take = rng.random(len(state)) < chance
-    return (
-        np.where(take[:, None], new, state),
-        np.where(take, there, value),
-        np.where(take[:, None], slope, gradient),
-        float(chance.mean()),
-    )

@@ -53,11 +53,26 @@ class CountDraws(TableDraws):
     """
 
     confusion: Float[np.ndarray, "draws classes symbols"]
-    rhat: Float[np.ndarray, "classes symbols"]
-    ess: Float[np.ndarray, "classes symbols"]
     converged: bool
     num_chains: int
     num_sweeps: int
+
+    @property
+    def rhat(self) -> Float[np.ndarray, "classes symbols"]:
+        """Split R-hat of every cell; computed when asked for, which may take longer than sampling."""
+        if self.num_chains == 1:
+            return np.full(self.counts.shape[1:], np.nan)
+        return split_rhat(self._by_chain(), groups=4)
+
+    @property
+    def ess(self) -> Float[np.ndarray, "classes symbols"]:
+        """Effective sample size of every cell; computed when asked for."""
+        if self.num_chains == 1:
+            return np.where(np.ptp(self.counts, axis=0) > 0, float(len(self.counts)), np.nan)
+        return effective_sample_size(self._by_chain())
+
+    def _by_chain(self) -> np.ndarray:
+        return self.counts.reshape(self.num_chains, -1, *self.counts.shape[1:])
 
 
 def count_posterior(
@@ -112,8 +127,8 @@ def count_posterior(
     counts, shape = counts[:, ::thin], concentration.shape
     done = run.convergence
     return CountDraws(
-        counts.reshape(-1, *shape), confusion.reshape(-1, *shape), split_rhat(counts, groups=4),
-        effective_sample_size(counts), done.converged, len(counts), done.num_sweeps // len(counts),
+        counts.reshape(-1, *shape), confusion.reshape(-1, *shape), done.converged, len(counts),
+        done.num_sweeps // len(counts),
     )  # fmt: skip
 
 
@@ -123,9 +138,7 @@ def _independent_draws(chain: SymbolChain, key: Any, effort: Effort) -> CountDra
     positives = chain.draws(key, number)
     counts = np.stack([chain.sizes - positives, positives], axis=1)
     rows = chain.shares(positives, stream(key, "rows of a count posterior"))
-    none = np.full(counts.shape[1:], np.nan)
-    ess = np.where(np.ptp(counts, axis=0) > 0, float(number), np.nan)
-    return CountDraws(counts, rows, none, ess, True, 1, number)
+    return CountDraws(counts, rows, True, 1, number)
 
 
 def learns_rows(concentration: np.ndarray, alpha: Any) -> bool:

@@ -37,6 +37,7 @@ from jtruth.stats.chains import mean_error
 from tests.learning import crowds
 
 LABELERS, CLASSES = 3, 3
+SHARES = np.array([0.2, 0.5, 0.3])
 Z = np.array([[0, 1, -1], [2, 2, 2], [0, -1, -1], [1, 0, 2], [2, 2, 2]])
 
 
@@ -60,6 +61,21 @@ def random_parameters(model, rng):
         p["own"] = rng.normal(size=(t, c, c - 1))
         log_p += stats.norm(-1 - np.log(c - 1), 1).logpdf(p["population"]).sum()
         log_p += stats.halfnorm().logpdf(p["spread"]).sum() + stats.norm().logpdf(p["own"]).sum()
+    elif model == "alike":
+        p |= {"mean": rng.random(c), "log_kappa": rng.normal(2, 1, c), "log_alpha": rng.normal(1, 1, c)}
+        p |= {
+            "pull": rng.random(c),
+            "right": rng.random((t, c)),
+            "wrong": rng.dirichlet(np.ones(c - 1), (t, c)),
+        }
+        log_p += stats.beta(2, 1).logpdf(p["mean"]).sum()
+        log_p += stats.norm(np.log(10), 1.5).logpdf(p["log_kappa"]).sum()
+        log_p += stats.norm(np.log(c - 1), 1.5).logpdf(p["log_alpha"]).sum()
+        for k in range(c):
+            kappa, q = np.exp(p["log_kappa"][k]), SHARES[np.arange(c) != k] ** p["pull"][k]
+            law = stats.beta(p["mean"][k] * kappa, (1 - p["mean"][k]) * kappa)
+            wrong = stats.dirichlet(np.exp(p["log_alpha"][k]) * q / q.sum())
+            log_p += law.logpdf(p["right"][:, k]).sum() + sum(wrong.logpdf(w) for w in p["wrong"][:, k])
     elif model == "difficulty_fallibility":
         p["fallibility"] = 0.4 * rng.random(t)
         log_p += stats.beta(2, 3, scale=0.4).logpdf(p["fallibility"]).sum()
@@ -86,6 +102,9 @@ def label_probability(model, p, t, k, y, difficulty=None):
         logits = p["population"][y] + p["spread"][y] * p["own"][t, y]
         exps = np.exp(np.insert(logits, y, 0.0))
         return exps[k] / exps.sum()
+    if model == "alike":
+        wrong = np.insert(p["wrong"][t, y], y, 0.0)
+        return p["right"][t, y] if k == y else (1 - p["right"][t, y]) * wrong[k]
     if model == "difficulty_fallibility":
         phi = p["fallibility"][t]
         error = (difficulty + phi - difficulty * phi) * (c - 1) / c
@@ -116,7 +135,10 @@ def sample_probability(model, p, z):
 
 @pytest.mark.parametrize("model", bayes.MODELS)
 def test_density_is_that_of_the_definitions(model):
-    given = {"fallibility": (2.0, 3.0, 0.4)} if model == "difficulty_fallibility" else None
+    given = {
+        "difficulty_fallibility": {"fallibility": (2.0, 3.0, 0.4)},
+        "alike": {"log_share": np.log(SHARES)},
+    }.get(model)
     labels = Labels.from_matrix(Z, CLASSES)
     merged, apart = merged_rows(labels), merged_rows(labels, merge=False)
     hyper, static = prepare(SPECS[model], CLASSES, Z.shape[1], given), {"num_labelers": LABELERS}
@@ -213,7 +235,7 @@ def test_starts():
         channel = spec.channel(jax.tree.map(jnp.asarray, spec.start(prior, psi, hyper)), hyper, LABELERS)
         np.testing.assert_allclose(np.exp(channel.log_prior), prior)
         found = np.einsum("c,tcc->t", prior, channel.matrices())
-        if model in ("dawid_skene", "one_coin", "difficulty_fallibility"):
+        if model in ("dawid_skene", "alike", "one_coin", "difficulty_fallibility"):
             np.testing.assert_allclose(found, right)
         elif model in ("pooled", "hierarchical_dawid_skene"):
             np.testing.assert_allclose(found, right.mean())

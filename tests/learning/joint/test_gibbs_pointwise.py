@@ -79,7 +79,7 @@ def test_random_effect_against_quadrature():
     for i in range(30):
         total = 0.0
         for c in (0, 1):
-            share = expit(p.logit_share[0]) if c else expit(-p.logit_share[0])
+            share = expit(p.logit_share[0, 0]) if c else expit(-p.logit_share[0, 0])
             for e, w in zip(ease, weight / weight.sum(), strict=True):
                 product = share * w
                 for t in range(3):

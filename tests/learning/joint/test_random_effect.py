@@ -84,6 +84,32 @@ def test_density_is_that_of_plain_loops(density):
     np.testing.assert_allclose(gap, gap[0], atol=1e-10)
 
 
+def test_learned_spread_and_shares_of_groups_are_those_of_plain_loops():
+    """The likelihood at a = spread u and a share for each group; the priors of u and log spread."""
+    rows = merge_samples(jt.Labels.from_matrix(Z, 2), Y_PRED, GOLD)
+    group = np.arange(rows.multiplicity.size) % 2
+    density = Density(rows, None, learned=True, group=group)
+    points = np.random.default_rng(5).normal(0, 0.7, (3, density.size))
+    values, gradient = density(points)
+    step = 1e-5 * np.eye(density.size)
+    slopes = np.stack([(density(points + e)[0] - density(points - e)[0]) / 2e-5 for e in step], 1)
+    np.testing.assert_allclose(gradient, slopes, atol=1e-7)
+    expected = []
+    for point in points:
+        p, jacobian = natural(np.concatenate([point[:1], np.zeros(6), point[-8:]]))
+        u = point[4:10].reshape(3, 2)
+        prior = log_prior(p) - norm(0, 0.8).logpdf(0) * 6 + norm(0, 1).logpdf(u).sum()
+        prior += norm(np.log(0.8), 0.75).logpdf(point[2:4]).sum()
+        prior += log_expit(point[1]) + log_expit(-point[1]) + jacobian
+        p["a"] = u * np.exp(point[2:4])
+        for g in (0, 1):
+            mine = group[rows.row_of_sample] == g
+            prior += log_posterior(p | {"share": expit(point[g])}, Z[mine], Y_PRED[mine], GOLD[mine], 15)
+        expected.append(prior)
+    gap = values - np.array(expected)
+    np.testing.assert_allclose(gap, gap[0], atol=1e-10)
+
+
 def test_15_nodes_are_enough_where_the_posterior_lies(density):
     mode = find_mode(density)
     p, _ = natural(mode)
