@@ -93,9 +93,11 @@ from jtruth.learning.annotation import bayes  # noqa: E402
 from jtruth.learning.annotation._fit import start_values  # noqa: E402
 from jtruth.learning.annotation.rows import merged_rows  # noqa: E402
 from jtruth.learning.annotation.spec import SPECS, prepare  # noqa: E402
+from jtruth.learning.joint.models import MODELS  # noqa: E402
 from jtruth.learning.joint.posterior import fit_joint  # noqa: E402
 from jtruth.learning.joint.random_effect import fit_random_effect  # noqa: E402
 from jtruth.sampling import Effort, NutsSettings, nuts  # noqa: E402
+from jtruth.sampling.alike import alike_classes, alike_raters  # noqa: E402
 from jtruth.stats.chains import effective_sample_size  # noqa: E402
 from jtruth.testing.bayes import binary_nuts, multiclass_nuts  # noqa: E402
 
@@ -151,6 +153,7 @@ PRIORS = {
     },
     "difficulty_fallibility": lambda c: {"fallibility": (1.0, 1.0, 0.6), "difficulty_prior": (1.0, 5.0)},
     "item_difficulty": lambda c: {"ability": (1.5, 0.7), "easiness_prior": (0.5, 0.7, 15.0)},
+    "alike": lambda c: {"mean_prior": (8.0, 2.0), "log_share": np.log([1.0, 0.6, 0.4][:c])},
     "mace": lambda c: {"competence": (6.0, 3.0), "spam": np.full(c, 3.0)},
 }
 
@@ -177,6 +180,13 @@ def draw_labels(name, rng, classes):
         logits = np.zeros((labelers, classes, classes))
         logits[:, ~np.eye(classes, dtype=bool)] = wrong.reshape(labelers, -1)
         law = softmax(logits, axis=-1)[:, y].swapaxes(0, 1)
+    elif name == "alike":
+        draw_alike(p, rng, h, classes, labelers)
+        wrong = p.get("wrong", np.ones((labelers, classes, 1)))
+        law = np.zeros((labelers, classes, classes))
+        law[:, ~np.eye(classes, dtype=bool)] = ((1 - p["right"])[..., None] * wrong).reshape(labelers, -1)
+        law[:, range(classes), range(classes)] = p["right"]
+        law = law[:, y].swapaxes(0, 1)
     elif name == "mace":
         p["competence"] = rng.beta(*h["competence"], labelers)
         p["spam"] = rng.dirichlet(h["spam"], labelers)
@@ -200,6 +210,24 @@ def draw_labels(name, rng, classes):
             error = 1 - expit(p["ability"] * easiness - np.log(classes - 1))
         law = right * (1 - error[..., None]) + (1 - right) * error[..., None] / (classes - 1)
     return p, categories(rng, law)
+
+
+def draw_alike(p, rng, h, classes, labelers):
+    """Parameters of `bayes.alike` by its docstring, into `p`."""
+    p["mean"], p["log_kappa"] = rng.beta(*h["mean_prior"], classes), rng.normal(np.log(10), 1.5, classes)
+    kappa = np.exp(p["log_kappa"])
+    p["right"] = np.clip(
+        rng.beta(p["mean"] * kappa, (1 - p["mean"]) * kappa, (labelers, classes)), 1e-9, 1 - 1e-9
+    )
+    if classes > 2:
+        p["log_alpha"], p["pull"] = rng.normal(np.log(classes - 1), 1.5, classes), rng.random(classes)
+        share, p["wrong"] = np.exp(h["log_share"]), np.zeros((labelers, classes, classes - 1))
+        for c in range(classes):
+            q = np.delete(share, c) ** p["pull"][c]
+            wrong = (
+                rng.standard_gamma(np.exp(p["log_alpha"][c]) * q / q.sum(), (labelers, classes - 1)) + 1e-12
+            )
+            p["wrong"][:, c] = wrong / wrong.sum(axis=1, keepdims=True)
 
 
 def channel_numbers(name, p, settings, labelers):
@@ -358,6 +386,70 @@ def joint_sets(dependence, classes, sets):
     return ranks, f"{switched} switched, {lost} did not converge"
 
 
+# ---- Rows that are alike
+
+LOG_SHARE = np.log([1.0, 0.6, 0.4])
+FAMILIES = {"independent": [(8.0, 2.0)], "shared_strata": [(9.0, 1.0), (3.0, 3.0)]}
+OF_CLASSIFIER = {"independent": [(8.0, 2.0)], "shared_strata": [(3.0, 1.0), (1.5, 1.5)]}
+
+
+def alike_rows(rng, right, mean, classes, members):
+    """(members, rows, classes) of one family, rows that are right with symbols `right`."""
+    share = np.exp(LOG_SHARE[:classes])
+    mu, g, kappa = rng.beta(*mean), rng.random(), np.exp(rng.normal(np.log(10), 1.5))
+    alpha = np.exp(rng.normal(np.log(max(classes - 1, 1)), 1.5))
+    out = np.zeros((members, len(right), classes))
+    for m, r in np.ndindex(members, len(right)):
+        others = [u for u in range(classes) if u != right[r]]
+        d = rng.beta(max(mu * kappa, 1e-9), max((1 - mu) * kappa, 1e-9))
+        wrong = rng.standard_gamma(np.maximum(alpha * share[others] ** g / (share[others] ** g).sum(), 1e-9))
+        out[m, r, right[r]], out[m, r, others] = d, (1 - d) * (wrong + 1e-300) / (wrong + 1e-300).sum()
+    return out
+
+
+def alike_sets(dependence, classes, sets):
+    """`fit_joint` with rows that are alike; shares and means are given: the prior does not see the data."""
+    labelers, every, ranks, switched, lost = labelers_of(classes), np.arange(classes), [], 0, 0
+
+    def told(priors, merged):
+        share = LOG_SHARE[:classes]
+        of_labelers = alike_raters(np.ones(classes), labelers)._replace(
+            log_share=share, mean_prior=(8.0, 2.0)
+        )
+        own = alike_classes(np.ones(classes))._replace(log_share=share, mean_prior=(8.0, 2.0))
+        return MODELS[dependence](priors._replace(labelers_alike=of_labelers, classifier_alike=own), merged)
+
+    for number in range(sets):
+        rng = np.random.default_rng([number, classes, zlib.crc32(dependence.encode()), 5])
+        prior, strata = rng.dirichlet(np.ones(classes)), len(FAMILIES[dependence])
+        y = rng.choice(classes, SAMPLES, p=prior)
+        easy = rng.beta(10 if classes == 2 else 2, 1, classes) if strata > 1 else np.ones(classes)
+        hard = (rng.random(SAMPLES) >= easy[y]).astype(int)
+        families = [
+            [alike_rows(rng, [c], mean, classes, labelers) for c in every] for mean in FAMILIES[dependence]
+        ]
+        theta = np.stack([np.concatenate(rows, axis=1) for rows in families], axis=2)
+        k = np.stack(
+            [alike_rows(rng, every, mean, classes, 1)[0] for mean in OF_CLASSIFIER[dependence]], axis=1
+        )
+        z, y_pred = categories(rng, theta[:, y, hard]).T, categories(rng, k[y, hard])
+        weight = np.stack([easy, 1 - easy], axis=1)[:, :strata]
+        table = np.zeros((1, classes, classes))
+        np.add.at(table[0], (y, y_pred), 1)
+        truth = {"prior": prior[0], "accuracy": prior @ (weight * theta[0, every, :, every]).sum(axis=1)}
+        truth |= {"recall": (weight * k[:, :, 1])[1].sum()} | {
+            n: v[0] for n, v in table_numbers(table).items()
+        }
+        fit = fit_joint(
+            Labels.from_matrix(z, classes), y_pred=y_pred, key=number, effort=EFFORT, dependence=told
+        )
+        drawn = {"prior": fit.prior[:, 0], "accuracy": fit.labeler_accuracy[:, 0]}
+        drawn |= {"recall": fit.classifier[:, 1, 1]} | table_numbers(fit.tables("in-sample"))
+        ranks.append({q: place(rng, truth[q], drawn[q]) for q in truth})
+        switched, lost = switched + fit.switching.switched, lost + (not fit.converged)
+    return ranks, f"{switched} switched, {lost} did not converge"
+
+
 def random_effect_sets(sets):
     """`fit_random_effect`."""
     ranks, switched, lost = [], 0, 0
@@ -395,6 +487,7 @@ ROWS |= {
     for name in ("independent", "shared_strata", "labeler_strata", "copying")
     for c in (2, 3)
 }
+ROWS |= {f"alike {name} C={c}": partial(alike_sets, name, c) for name in FAMILIES for c in (2, 3)}
 ROWS |= {"random effect": random_effect_sets}
 
 
