@@ -60,9 +60,9 @@ def test_strata_and_adversaries_have_a_second_start_and_good_crowds_have_none():
 def test_two_modes_are_found_and_said():
     """Three labelers speak of one thing and three of another: each reading is a mode that no chain leaves."""
     rng = np.random.default_rng(1)
-    first, second = rng.integers(0, 2, (2, 400))
-    z = np.concatenate([np.repeat(v[:, None], 3, axis=1) for v in (first, second)], axis=1)
-    z = np.where(rng.random(z.shape) < 0.9, z, 1 - z)
+    first, other = rng.integers(0, 2, 400), rng.permutation(400)
+    z = np.where(rng.random((400, 3)) < 0.9, first[:, None], 1 - first[:, None])
+    z, second = np.concatenate([z, z[other]], axis=1), first[other]  # so that both are as likely
     rows, model = built("independent", z)
     observed = Observed((label_columns(rows.labels),), rows.multiplicity.astype(float), model.offset,
                         rows.row_of_sample)  # fmt: skip
