@@ -39,10 +39,12 @@ def mode_of(rows, y, strata):
     return np.stack([of_class, 0 * of_class], axis=1)[:, :strata].reshape(2 * strata, -1)
 
 
-def test_strata_and_adversaries_have_a_second_start_and_good_crowds_have_none():
+def test_adversaries_have_a_second_start_and_good_crowds_have_none():
     y, z = crowd([0.9, 0.85, 0.8, 0.7])
-    rows, model = built("independent", z)
-    assert away_from(model.model, rows)(mode_of(rows, y, 1)) is None
+    for name, strata in (("independent", 1), ("shared_strata", 2)):
+        rows, model = built(name, z)
+        assert away_from(model.model, rows)(mode_of(rows, y, strata)) is None
+    y, z = crowd([0.9, 0.85, 0.8, 0.7, 0.15])
     rows, model = built("shared_strata", z)
     mode = mode_of(rows, y, 2)
     other = away_from(model.model, rows)(mode)
@@ -50,7 +52,6 @@ def test_strata_and_adversaries_have_a_second_start_and_good_crowds_have_none():
     assert np.abs(other - mode).max() > 0.4
     believed = rows.labels.to_matrix()[:, 3]  # the poorest of those whom the others confirm
     np.testing.assert_array_equal(other.reshape(2, 2, -1).sum(axis=1).argmax(axis=0), believed)
-    y, z = crowd([0.9, 0.85, 0.8, 0.7, 0.15])
     rows, model = built("independent", z)
     other = away_from(model.model, rows)(mode_of(rows, y, 1))
     guess = other.argmax(axis=0)[rows.row_of_sample]
