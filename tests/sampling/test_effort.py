@@ -18,7 +18,6 @@ from jtruth.learning.joint._random_effect_scale import Arrow, Whole, curvature_s
 from jtruth.learning.joint._rows import merge_samples
 from jtruth.sampling import Convergence, Effort, TooLarge, Watch
 from jtruth.sampling.effort import FEWEST, diagnose, good, limits
-from jtruth.sampling.watch import Watch
 
 KEY = jax.random.key(3)
 
