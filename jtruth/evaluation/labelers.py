@@ -55,7 +55,7 @@ from jtruth.stats.regions import check_level
 _IN_A_FRAME = ("worker", "num_labels", "accuracy", "low", "high")
 ONLY_GOLD = (
     "labels alone cannot show whether labelers are wrong together, and no range covers labelers who are by "
-    "themselves: ranges held real labelers in 31 to 100 % of the cases, by data set. Only gold can tell: "
+    "themselves: ranges held real labelers in 42 to 100 % of the cases, by data set. Only gold can tell: "
     "find out the truth of 30 samples chosen at random (gold=...)"
 )
 POOLED = "models err as they did on public data sets, and gold corrects them"
