@@ -28,7 +28,7 @@ Measured: AMD EPYC, 2 shared cores, Python 3.11, jax 0.10.2. Coverage / width / 
 
 Rank correlation of the points with the truth (labelers of sets with five or more): range .43, one model .35.
 The rows "range" keep members whose chains disagree (R-hat up to 1.25 here), as ranges do now. Without these
-labelers .82 / .242 (faces .31), shares .82 / .190 / .070 (faces .25) on public sets, the same on simulated ones.
+labelers .82 / .242 (faces .31), shares .82 / .190 / .070 (faces .25) on public sets, simulated ones as now.
 
 Tried on half of the cases (one subsample: 11 public cases, 250 labelers; 6 of families, 24), three draws of
 gold; what is learned is learned without the set or family that is judged.
