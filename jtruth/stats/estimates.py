@@ -7,12 +7,10 @@ give `mean` (the MMSE estimate), `mode` (the MAP estimate), `sd`, `interval(leve
 
 The mean is what is printed beside the interval, and a reader takes it to be inside. The shortest interval may
 miss it: a recall that is 1 with probability .96 has the shortest 95 % interval [1, 1] and a mean below 1. So
-from a level of .9 on `interval` is the shortest of the intervals that hold the level and contain the mean. At
-lower levels it is the shortest of all, the neighbourhood of the peak.
+from a level of .9 on `interval` is the shortest of those with the level and the mean; below it of all.
 
-A metric may be undefined for some label vectors (recall when no sample is positive). The law is then the law
-given that it is defined, and `probability_defined` says how probable that is. If it is never defined, every
-estimate is NaN.
+A metric may be undefined for some label vectors (recall without positives). The law is then the law given that
+it is defined, `probability_defined` says how probable that is, and if it never is, every estimate is NaN.
 """
 
 from abc import ABC, abstractmethod
