@@ -9,7 +9,7 @@ The mean is what is printed beside the interval, and a reader takes it to be ins
 miss it: a recall that is 1 with probability .96 has the shortest 95 % interval [1, 1] and a mean below 1. So
 from a level of .9 on `interval` is the shortest of those with the level and the mean; below it of all.
 
-A metric may be undefined for some label vectors (recall without positives). The law is then the law given that
+A metric may be undefined for some label vectors (recall without positives). The law is then that given that
 it is defined, `probability_defined` says how probable that is, and if it never is, every estimate is NaN.
 """
 
