@@ -1,6 +1,6 @@
 """Time of one Dawid-Skene EM step: jtruth against NumPy (bincount) and SciPy (sparse matrices).
 
-Run: python benchmarks/dawid_skene_speed.py
+Run: python benchmarks/dawid_skene_speed.py [samples of a whole fit]
 One process, one thread, one core, float64, data from a fixed seed. All three start from vote shares, do the
 same number of steps with the objective computed in each, and must agree on it to 1e-12. Times are medians of
 runs in turn (jtruth, NumPy, SciPy, jtruth, ...) after a warm-up, so that other load hits all alike.
@@ -9,16 +9,31 @@ The baselines are the fastest of the forms that were tried: classes in the outer
 bincount; gathers column by column, since one gather of all labels was slower; for SciPy a CSR matrix and its
 CSC view, since converting the transpose to CSR was slower.
 
-Measured: AMD EPYC, one of 4 cores, Python 3.11.7, jax 0.10.2, numpy 2.4.6, scipy 1.17.1.
-Goals at 1e5 samples x 5 labels, C = 4: 5 times NumPy, 2.5 times SciPy. Six runs of this script gave 4.9, 5.5,
-5.0, 5.7, 5.5, 5.4 and 2.9, 3.2, 3.4, 3.2, 3.1, 3.2: the first goal is met by a small margin, the second well.
-It is not so in every case: with 10 classes, and at a million samples, both ratios are lower. One of the runs:
+Measured: AMD EPYC, 2 cores shared by eight people (load 5; everything takes 1.5 times as long as on an idle
+core, so only ratios in a line mean something), Python 3.11.7, jax 0.10.2, numpy 2.4.6, scipy 1.17.1.
+Steps in blocks (`jtruth.learning.em._pass`), 10 of them, so that a tenth of the first counts and of the last
+class posterior is in each:
 
     samples labels/sample labelers classes | jtruth  numpy  scipy | numpy/jtruth scipy/jtruth   (ms per step)
-     100000             5      200       4 |   2.91  15.95   9.43 |          5.5          3.2
-      10000             5      200      10 |   1.14   2.94   1.75 |          2.6          1.5
-      10000            10      100       2 |   0.34   1.80   1.00 |          5.2          2.9
-    1000000             5      200       4 |  54.75 213.42 102.15 |          3.9          1.9
+     100000             5      200       4 |   4.70  34.92  17.48 |          7.4          3.7
+     100000             5      100       4 |   4.08  29.70  17.13 |          7.3          4.2
+      10000             5      200      10 |   1.72   5.47   4.21 |          3.2          2.5
+      10000            10      100       2 |   0.76   3.32   1.86 |          4.4          2.5
+    1000000             5      200       4 |  57.66 486.93 194.25 |          8.4          3.4
+
+The goal of 5 times SciPy at 1e5 samples, T = 100 is missed. Where a step goes (processor ms, SciPy 13.7 in
+the same process): 2.9 for one more step, of which 0.1 are logarithms; scattering the labels of a class
+posterior that lies in memory, and nothing else, takes 2.9 too, class posteriors at the end 2.8. The same
+loop without guard and known classes takes 2.7 (SciPy 13.3): XLA's scatter on a CPU goes label by label, and
+is the floor.
+
+A whole fit, `python benchmarks/dawid_skene_speed.py 1000000`, processor seconds:
+
+    fit 1000000 x 5, T = 100, C = 4: 18 steps, jtruth 1.23 s (first call 3.73), NumPy 6.34 s, SciPy 2.87 s:
+    5.2 and 2.3; log-likelihood equal to 6e-15; peak 686 MB, 367 of it before the fit
+
+Its goals: three times NumPy and .7 GB are met; .7 s and 600 MB are not (SciPy's own loop, 1.93 s on an idle
+core, says that 1.23 s are .83 there; of the peak 320 MB are the fit's).
 """
 
 import os
@@ -32,6 +47,8 @@ if hasattr(os, "sched_setaffinity"):
 
 import functools  # noqa: E402
 import platform  # noqa: E402
+import resource  # noqa: E402
+import sys  # noqa: E402
 import time  # noqa: E402
 
 import jax  # noqa: E402
@@ -40,10 +57,16 @@ import scipy  # noqa: E402
 import scipy.sparse as sparse  # noqa: E402
 
 from jtruth.labels import Labels  # noqa: E402
-from jtruth.learning import columns_from_labels, dawid_skene_em  # noqa: E402
+from jtruth.learning import columns_from_labels, dawid_skene_em, fit_dawid_skene  # noqa: E402
 
 jax.config.update("jax_enable_x64", True)
-CASES = ((100_000, 5, 200, 4), (10_000, 5, 200, 10), (10_000, 10, 100, 2), (1_000_000, 5, 200, 4))
+CASES = (
+    (100_000, 5, 200, 4),
+    (100_000, 5, 100, 4),
+    (10_000, 5, 200, 10),
+    (10_000, 10, 100, 2),
+    (1_000_000, 5, 200, 4),
+)
 STEPS, REPEATS = 10, 15
 
 
@@ -122,6 +145,45 @@ def contestants(size, width, labelers, classes):
     )
 
 
+def random_crowd(size, labelers, classes):
+    """Five labels by random labelers for each sample, so that hardly two samples are equal; int32."""
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, classes, size)
+    who = np.sort(rng.integers(0, labelers // 5, (size, 5)) + np.arange(5) * (labelers // 5), axis=1)
+    right = rng.random(who.shape) < rng.uniform(0.5, 0.8, labelers)[who]
+    label = np.where(right, y[:, None], rng.integers(0, classes, who.shape))
+    rows = np.repeat(np.arange(size, dtype=np.int32), 5)
+    return rows, who.ravel().astype(np.int32), label.ravel().astype(np.int32)
+
+
+def fits(size, labelers=100, classes=4):
+    """A whole fit to tol 1e-8 from `Labels`, and as many steps of the others from their arrays."""
+    labels = Labels(*random_crowd(size, labelers, classes), size, labelers, classes)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    times = []
+    for _ in range(4):
+        begin = time.process_time()
+        fit = fit_dawid_skene(labels)
+        times.append(time.process_time() - begin)
+        if len(times) == 1:
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    sample, labeler, label = (np.asarray(a) for a in (labels.sample, labels.labeler, labels.label))
+    begin = time.process_time()
+    code = (labeler * classes + label).reshape(size, 5)
+    start = np.eye(classes)[label.reshape(size, 5)].mean(axis=1)
+    likely = run_numpy(code, start, labelers, classes, fit.num_steps)
+    plain = time.process_time() - begin
+    begin = time.process_time()
+    matrix = sparse.csr_matrix((np.ones(code.size), (sample, code.ravel())), (size, labelers * classes))
+    run_scipy(matrix, start, labelers, classes, fit.num_steps)
+    by_scipy = time.process_time() - begin
+    ours = float(np.median(times[1:]))
+    print(f"fit {size} x 5, T = {labelers}, C = {classes}: {fit.num_steps} steps, jtruth {ours:.2f} s (first "
+          f"call {times[0]:.2f}), NumPy {plain:.2f} s, SciPy {by_scipy:.2f} s: {plain / ours:.1f} and "
+          f"{by_scipy / ours:.1f}; log-likelihood equal to {abs(fit.log_likelihood / likely - 1):.0e}; "
+          f"peak {peak:.0f} MB, {before:.0f} of it before the fit", flush=True)  # fmt: skip
+
+
 def main():
     """Print one line for each case."""
     versions = f"jax {jax.__version__}, numpy {np.__version__}, scipy {scipy.__version__}"
@@ -144,4 +206,7 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    if len(sys.argv) > 1:
+        fits(int(sys.argv[1]))
+    else:
+        main()

@@ -37,11 +37,11 @@ class Entries:
 
     def labels_per_sample(self) -> Int[np.ndarray, " samples"]:
         """Number of labels that each sample has."""
-        return np.bincount(self.entries()[0], minlength=self.num_samples)
+        return np.bincount(self.entries(None)[0], minlength=self.num_samples)
 
     def labels_per_labeler(self) -> Int[np.ndarray, " labelers"]:
         """Number of labels that each labeler gave."""
-        return np.bincount(self.entries()[1], minlength=self.num_labelers)
+        return np.bincount(self.entries(None)[1], minlength=self.num_labelers)
 
     def counts(self) -> Int[np.ndarray, "samples classes"]:
         """Votes: how often each class was given to each sample."""
@@ -82,9 +82,9 @@ class Entries:
         labeler = table // self.num_classes  # -1 // C is -1
         return labeler.astype(np.int32), np.where(table < 0, -1, table % self.num_classes).astype(np.int32)
 
-    def entries(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Sample, labeler and label of the entries that are labels, int64."""
-        sample, labeler, label = self.arrays
+    def entries(self, dtype: Any = np.int64) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Sample, labeler and label of the entries that are labels; of `dtype`, or None: as they are kept."""
+        sample, labeler, label = (np.asarray(a, dtype) for a in (self.sample, self.labeler, self.label))
         check.check_entries((sample, labeler, label), (self.num_samples, self.num_labelers, self.num_classes))
         given = label >= 0
         return (sample, labeler, label) if given.all() else (sample[given], labeler[given], label[given])

@@ -56,13 +56,17 @@ def padded_rows(row: np.ndarray, entry: np.ndarray, num_rows: int) -> np.ndarray
 def collapse_rows(table: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Distinct rows: index of the first row of each kind, kind of each row, number of rows of each kind.
 
-    Columns are folded in one by one: the kind so far and the next entry make a number, and the numbers that
-    occur are renumbered in order. This is exact, and faster than sorting whole rows.
+    Columns are folded in one by one: the kind so far and the next entry make a number. Only where it would
+    not fit into 63 bits are the numbers that occur renumbered in order, which takes a sort. This is exact,
+    and faster than sorting whole rows.
     """
-    kind, width = np.zeros(len(table), np.int64), table.max(initial=0) + 2
+    kind, width, kinds = np.zeros(len(table), np.int64), int(table.max(initial=0)) + 2, 1
     for column in table.T:
-        _, kind = np.unique(kind * width + column + 1, return_inverse=True)
-    _, first, count = np.unique(kind, return_index=True, return_counts=True)
+        if kinds * width >= 2**63:
+            occurs, kind = np.unique(kind, return_inverse=True)
+            kinds = len(occurs)
+        kind, kinds = kind * width + column + 1, kinds * width
+    _, first, kind, count = np.unique(kind, return_index=True, return_inverse=True, return_counts=True)
     return first, kind, count
 
 

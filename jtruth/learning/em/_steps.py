@@ -8,7 +8,7 @@ raise the marginal likelihood of the labels:
         pi[c]        proportional to  the sum of rho_i[c] over all samples
     E:  rho_i[c]     proportional to  pi[c] * the product of psi_t[c, k] over the labels k, by t, of sample i
 
-((2.3)-(2.5) there). The product is taken in the log domain; a sample whose class is known keeps that class;
+((2.3)-(2.5) there). A sample whose class is known keeps that class;
 pseudo-counts turn maximum likelihood into the mode of a posterior; a sample may carry a weight, so that equal
 samples are handled once and a bootstrap is a `vmap` over weights.
 
@@ -16,10 +16,8 @@ With labelers near chance EM crawls, for ten thousand steps and more. So after 2
 jump along the way that EM took (SQUAREM), kept only if the objective does not fall; otherwise EM goes on from
 where it was. The fixed points are those of EM, and convergence is measured by what EM itself would change.
 
-One loop over the columns of `LabelColumns` gathers log probabilities, another scatters expected counts; each
-moves whole (samples, classes) blocks. On a CPU that is several times faster than the same sums by `bincount`
-or sparse matrices (benchmarks/dawid_skene_speed.py has the numbers). Nothing is unrolled: the program
-compiles in a fraction of a second however many labels a sample has.
+A step is one pass over the labels, in blocks that stay in the cache (`_pass`), and what it leaves are counts;
+the class posterior of the samples is computed at the end (benchmarks/dawid_skene_speed.py has the numbers).
 """
 
 from functools import partial
@@ -31,6 +29,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from jtruth._arrays import from_here
+from jtruth.learning.em._pass import block_size, class_posterior, counts_of, expected
 from jtruth.learning.em.columns import LabelColumns
 
 _PLAIN_STEPS = 20  # of EM before the first jump: most problems are done by then
@@ -55,10 +54,11 @@ class _State(NamedTuple):
     parameters: Array  # (labelers * classes + 1, classes): matrix rows, then the prior; each sums to 1
     before: Array  # the parameters of the step before
     fallback: Array  # where to go on after a jump that did not pay
-    rejected: Array  # the last step was such a jump; `posterior` is of no use then
+    rejected: Array  # the last step was such a jump; `counts` are of no use then
     plain_steps: Array  # since the start or the last jump
     longest: Array  # the longest jump allowed; changes by 4 when one of this length pays or does not
-    posterior: Array
+    counts: Array  # that these parameters make expected, rows as theirs
+    in_logs: Array  # products of probabilities were too small
     row_labels: Array
     log_likelihood: Array
     objective: Array
@@ -82,42 +82,13 @@ def _one_coin(counts):
     return jnp.concatenate([jnp.where(own, right, wrong).reshape(-1, classes), counts[-1:]])
 
 
-def _m_step(data, posterior, pseudo_counts, fixed_prior, one_coin=False):
+def _m_step(counts, pseudo_counts, fixed_prior, one_coin=False):
     """Expected counts, plus pseudo-counts, normalised ((2.3), (2.4)); rows of zero counts are uniform."""
-    size, classes = pseudo_counts.shape
-    mass = data.weight[:, None] * posterior
-    rows = mass if data.sample is None else mass[data.sample]
-    # One column at a time: one large scatter would first copy the posterior once for every label.
-    counts = jnp.zeros((size, classes), posterior.dtype)
-    counts, _ = jax.lax.scan(lambda total, code: (total.at[code].add(rows), None), counts, data.code)
-    counts = counts[:-1].reshape(-1, classes, classes).swapaxes(1, 2)  # (labeler, true, given)
-    counts = jnp.concatenate([counts.reshape(-1, classes), mass.sum(axis=0)[None, :]])
     rows = counts + pseudo_counts
     rows = _one_coin(rows) if one_coin else rows
     total = rows.sum(axis=1, keepdims=True)
-    parameters = jnp.where(total > 0, rows / jnp.where(total > 0, total, 1), 1 / classes)
-    if fixed_prior is not None:
-        parameters = parameters.at[-1].set(fixed_prior)
-    return parameters, counts[:-1].sum(axis=1).reshape(-1, classes)
-
-
-def _e_step(data, parameters):
-    """Class posterior (2.5) and log p(labels of a sample); 0 and -inf where labels are impossible."""
-    classes = parameters.shape[1]
-    logs = jnp.log(parameters)
-    table = logs[:-1].reshape(-1, classes, classes).swapaxes(1, 2).reshape(-1, classes)
-    table = jnp.concatenate([table, jnp.zeros_like(table, shape=(1, classes))])  # the last row: no label
-    known = data.known[:, None]
-    other = (known >= 0) & (known != jnp.arange(classes, dtype=known.dtype)[None, :])
-    log_joint = jnp.where(other, -jnp.inf, logs[-1:])
-    rows = log_joint if data.sample is None else jnp.zeros((data.code.shape[1], classes), logs.dtype)
-    rows, _ = jax.lax.scan(lambda total, code: (total + table[code], None), rows, data.code)
-    log_joint = rows if data.sample is None else log_joint.at[data.sample].add(rows)
-    top = log_joint.max(axis=1, keepdims=True)
-    top = jnp.where(jnp.isfinite(top), top, 0)
-    joint = jnp.exp(log_joint - top)
-    total = joint.sum(axis=1, keepdims=True)
-    return joint * jnp.where(total > 0, 1 / total, 0), (jnp.log(total) + top)[:, 0]
+    parameters = jnp.where(total > 0, rows / jnp.where(total > 0, total, 1), 1 / rows.shape[1])
+    return parameters if fixed_prior is None else parameters.at[-1].set(fixed_prior)
 
 
 def _log_prior(pseudo_counts, parameters):
@@ -139,7 +110,7 @@ def _jump(before, now, after, longest):
     return far / far.sum(axis=1, keepdims=True), length
 
 
-@partial(jax.jit, static_argnames=("max_steps", "one_coin"))
+@partial(jax.jit, static_argnames=("max_steps", "one_coin", "block"))
 def dawid_skene_em(
     data: LabelColumns,
     start: Float[Array | np.ndarray, "samples classes"],
@@ -150,6 +121,7 @@ def dawid_skene_em(
     max_steps: int,
     tol: float | Float[Array, ""],
     one_coin: bool = False,
+    block: int | None = None,
 ) -> EMResult:
     """EM from a first guess of the class posterior; pure, jitted, of the dtype of its float arguments.
 
@@ -161,11 +133,15 @@ def dawid_skene_em(
         prior: keep the class prior at this value instead of learning it.
         max_steps: static; also the length of `path`.
         tol: done when EM changes no parameter, and the objective per label, by `tol` or more. In float32
-            nothing below about 1e-5 can be met, and a count stops growing at 2**24 labels in one cell.
+            nothing below about 1e-5 can be met.
         one_coin: static; a labeler has one error rate, and errs towards every class alike. A jump keeps that
             but for rounding, which a long one enlarges, so it is made so again.
+        block: static; samples at a time. By default what suits the processor and the size; 0: all of them,
+            for samples that several devices share, and for `vmap` over more than 4096 samples, which would
+            make every pass both by products and in logs.
     """
     labelers, classes, _ = pseudo_matrices.shape
+    block = block_size(data, labelers * classes, start.dtype) if block is None else block
     last = jnp.asarray(pseudo_prior)[None, :] if prior is None else jnp.zeros((1, classes), start.dtype)
     pseudo_counts = jnp.concatenate([pseudo_matrices.reshape(-1, classes), last])
     entry_weight = data.weight if data.sample is None else data.weight[data.sample]
@@ -175,14 +151,14 @@ def dawid_skene_em(
     rounding = 64 * jnp.finfo(start.dtype).eps
 
     def step(old):
-        mapped, row_labels = _m_step(data, old.posterior, pseudo_counts, prior, one_coin)
+        mapped = _m_step(old.counts, pseudo_counts, prior, one_coin)
+        row_labels = old.counts[:-1].sum(axis=1).reshape(-1, classes)
         after = jnp.where(old.rejected, old.fallback, mapped)
         jumped = (old.plain_steps >= 1) & (old.num_steps >= _PLAIN_STEPS) & (old.num_steps < max_steps - 1)
         far, length = _jump(old.before, old.parameters, after, old.longest)
         far = _one_coin(far) / _one_coin(far).sum(axis=1, keepdims=True) if one_coin else far
         new = jnp.where(jumped, far, after)
-        posterior, log_p = _e_step(data, new)
-        log_likelihood = jnp.where(data.weight > 0, data.weight * log_p, 0).sum()
+        counts, log_likelihood, in_logs = expected(data, new, block, old.in_logs)
         log_prior = _log_prior(pseudo_counts, new)
         objective = log_likelihood + log_prior
         allowed = rounding * (num_labels + jnp.abs(log_likelihood) + jnp.abs(log_prior))
@@ -198,7 +174,8 @@ def dawid_skene_em(
             rejected=rejected,
             plain_steps=jnp.where(jumped, 0, old.plain_steps + 1),
             longest=jnp.where(limited, jnp.where(rejected, shorter, 4 * length), old.longest),
-            posterior=posterior,
+            counts=counts,
+            in_logs=in_logs,
             row_labels=jnp.where(old.rejected, old.row_labels, row_labels),
             log_likelihood=log_likelihood,
             objective=kept,
@@ -216,7 +193,8 @@ def dawid_skene_em(
         rejected=jnp.array(False),
         plain_steps=jnp.array(0, jnp.int32),
         longest=jnp.array(4, nowhere.dtype),
-        posterior=jnp.asarray(start),
+        counts=counts_of(data, jnp.asarray(start), labelers * classes, block),
+        in_logs=jnp.array(False),
         row_labels=jnp.zeros((labelers, classes), nowhere.dtype),
         log_likelihood=jnp.array(-jnp.inf, nowhere.dtype),
         objective=jnp.array(-jnp.inf, nowhere.dtype),
@@ -229,7 +207,7 @@ def dawid_skene_em(
     return EMResult(
         prior=state.parameters[-1],
         matrices=state.parameters[:-1].reshape(pseudo_matrices.shape),
-        class_posterior=state.posterior,
+        class_posterior=class_posterior(data, state.parameters, block, state.in_logs),
         row_labels=state.row_labels,
         log_likelihood=state.log_likelihood,
         objective=state.objective,

@@ -72,7 +72,9 @@ def columns_from_labels(
     nothing = (num_labelers or labels.num_labelers) * classes
     sample, code, per_sample = _sorted_entries(labels)
     known = np.full(size, -1, np.int32) if gold is None else np.asarray(gold, np.int32)
-    place = np.arange(sample.size) - (np.cumsum(per_sample) - per_sample)[sample]  # 0, 1, ... in each sample
+    index = np.int32 if sample.size < 2**31 else np.int64
+    place = np.arange(sample.size, dtype=index)  # to become 0, 1, ... in each sample
+    place -= (np.cumsum(per_sample) - per_sample).astype(index)[sample]
     width = max(int(per_sample.max(initial=0)), 1)
     if width * size > _MOST_PADDING * max(sample.size, size):
         width = max(-(-sample.size // size), 1)
@@ -106,10 +108,12 @@ def vote_shares(columns: LabelColumns, num_classes: int, trust: np.ndarray) -> n
     """
     size, nothing = columns.weight.size, trust.size * num_classes
     sample = np.arange(size) if columns.sample is None else columns.sample
-    given = columns.code != nothing
-    labeler, label = np.divmod(columns.code[given], num_classes)
-    cell = np.broadcast_to(sample * num_classes, given.shape)[given] + label
-    votes = np.bincount(cell, trust[labeler], size * num_classes).reshape(size, num_classes)
+    votes = np.zeros(size * num_classes)
+    for code in columns.code:
+        given = code != nothing
+        labeler, label = np.divmod(code[given], num_classes)
+        votes += np.bincount(sample[given] * num_classes + label, trust[labeler], votes.size)
+    votes = votes.reshape(size, num_classes)
     pooled = columns.weight @ votes
     pooled = pooled if pooled.any() else np.ones(num_classes)  # a shard without rows
     shares = _host.vote_shares(votes, pooled / pooled.sum())
@@ -124,13 +128,16 @@ def random_trust(key: Any, number: int, num_labelers: int) -> np.ndarray:
 
 def _sorted_entries(labels):
     """Entries in order of sample, then code, so that equal samples give equal rows; and labels per sample."""
-    sample, labeler, label = labels.entries()
-    code = labeler * labels.num_classes + label
-    place = sample * (labels.num_labelers * labels.num_classes) + code
-    if (place[1:] >= place[:-1]).all():
-        return sample, code, np.bincount(sample, minlength=labels.num_samples)
-    order = np.argsort(place, kind="stable")
-    return sample[order], code[order], np.bincount(sample, minlength=labels.num_samples)
+    sample, labeler, label = labels.entries(None)
+    code = labeler.astype(np.int32) * np.int32(labels.num_classes) + label.astype(np.int32)
+    per_sample = np.bincount(sample, minlength=labels.num_samples)
+    same = sample[1:] == sample[:-1]
+    if ((sample[1:] > sample[:-1]) | (same & (code[1:] >= code[:-1]))).all():
+        return sample, code, per_sample
+    order = np.argsort(
+        sample.astype(np.int64) * (labels.num_labelers * labels.num_classes) + code, kind="stable"
+    )
+    return sample[order], code[order], per_sample
 
 
 def _fill(shape, row, column, code, nothing):

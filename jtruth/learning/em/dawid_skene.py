@@ -3,9 +3,9 @@
 The model: a sample's class is drawn from a prior, and each labeler, shown a sample of class c, gives label k
 with a probability psi[c, k] of its own, independently of the other labelers. `fit_dawid_skene` finds the
 prior and the matrices of highest likelihood (or, with pseudo-counts, of highest posterior density) by EM from
-majority vote, and from random starts if asked. It works in float64 whatever JAX's default is. The pure
-function under it, `dawid_skene_em`, is there for `jit` and for `vmap` over simulated data sets, weights or
-starts.
+majority vote, and from random starts if asked; in float64, unless float32 is asked for, whatever JAX's
+default is. The pure function under it, `dawid_skene_em`, is there for `jit` and for `vmap` over simulated
+data sets, weights or starts.
 
 Three things to know. EM finds a local maximum; restarts look for better ones. Labels alone do not name the
 classes: swapping two of them everywhere gives the same likelihood, and only the start (majority vote), gold
@@ -70,8 +70,9 @@ def fit_dawid_skene(
     max_steps: int = 10_000,
     tol: float = 1e-8,
     mesh: jax.sharding.Mesh | None = None,
+    dtype: str = "float64",
 ) -> DawidSkene:
-    """Fit by EM from majority vote, in float64, and say what is doubtful about the result.
+    """Fit by EM from majority vote, and say what is doubtful about the result.
 
     Args:
         labels: the noisy labels, for any number of classes; missing labels and several labels of one sample
@@ -88,6 +89,7 @@ def fit_dawid_skene(
         mesh: devices that share the samples; counts are added up once a step (docs/many_devices.md). Of
             several processes, each gives its part of the labels (`jtruth.io.read_shard`) and gets the class
             posterior of it; what is doubtful is then said of that part.
+        dtype: "float32" computes with half the memory, to about 1e-4 in a probability; needs tol >= 1e-5.
 
     Raises:
         ValueError: for input that cannot be used, before any JAX call.
@@ -99,8 +101,8 @@ def fit_dawid_skene(
     >>> print(fit.prior.round(3), fit.matrices[2].round(3).tolist(), fit.converged)
     [0.5 0.5] [[0.667, 0.333], [0.333, 0.667]] True
     """
-    known, fixed = _read(labels, mesh, (smoothing, gold, prior, num_restarts, key, max_steps, tol))
-    starts = Starts(num_restarts, key, max_steps, tol, mesh)
+    starts = Starts(num_restarts, key, max_steps, tol, mesh, dtype)
+    known, fixed = _read(labels, mesh, (smoothing, gold, prior, starts))
     found = best_of_starts(labels, known, fixed, smoothing, starts)
     fit = DawidSkene(**found._asdict(), warnings=())
     return fit._replace(warnings=tuple(_doubts(fit, labels, known, smoothing)))

@@ -63,8 +63,8 @@ def fit_one_coin(
     >>> print(fit.accuracy.round(3), fit.converged)
     [1.    1.    0.667] True
     """
-    known, fixed = check_arguments(labels, smoothing, gold, prior, num_restarts, key, max_steps, tol)
     starts = Starts(num_restarts, key, max_steps, tol)
+    known, fixed = check_arguments(labels, smoothing, gold, prior, starts)
     found = best_of_starts(labels, known, fixed, smoothing, starts, one_coin=True)
     shared = {name: value for name, value in found._asdict().items() if name in OneCoin._fields}
     accuracy = found.matrices[:, 0, 0]

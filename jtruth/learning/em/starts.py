@@ -15,6 +15,7 @@ from jtruth.learning.em._steps import dawid_skene_em
 from jtruth.learning.em.columns import LabelColumns, bucket, columns_from_labels, random_trust, vote_shares
 from jtruth.learning.em.hosts import em_on, here, in_common, place, place_owners
 
+_LEAST_TOL = 1e-5  # in float32
 _TIE = 1e-8  # relative; a start must win by more, because the swapped twin of an optimum is equally high
 
 
@@ -41,6 +42,7 @@ class Starts(NamedTuple):
     max_steps: int = 10_000
     tol: float = 1e-8
     mesh: jax.sharding.Mesh | None = None  # devices that share the samples
+    dtype: str = "float64"  # or "float32": half the memory
 
 
 class Climbed(NamedTuple):
@@ -69,7 +71,7 @@ def best_of_starts(
     *,
     one_coin: bool = False,
 ) -> Climbed:
-    """Climb from each start; a random one wins only by more than rounding.
+    """Climb from each start, in the type of `starts`; a random one wins only by more than rounding.
 
     Raises:
         RuntimeError: if a step lowered the objective by more than rounding, which EM cannot do.
@@ -79,15 +81,18 @@ def best_of_starts(
     if starts.mesh is not None:
         columns = in_common(columns, starts.mesh, labelers * classes)
     em = em_on(starts.mesh, dawid_skene_em)
-    pseudo_prior = np.full(classes, float(smoothing.prior))
-    pseudo_matrices = np.zeros((labelers, classes, classes))  # padding has no pseudo-counts
+    columns = columns._replace(weight=columns.weight.astype(starts.dtype))
+    prior = None if prior is None else prior.astype(starts.dtype)
+    pseudo_prior = np.full(classes, smoothing.prior, starts.dtype)
+    pseudo_matrices = np.zeros((labelers, classes, classes), starts.dtype)  # padding has no pseudo-counts
     pseudo_matrices[:size] = np.where(np.eye(classes) > 0, smoothing.diagonal, smoothing.off_diagonal)
 
     def run(trust):
-        data, start = _placed(starts.mesh, columns, vote_shares(columns, classes, trust))
+        data, start = _placed(starts.mesh, columns, vote_shares(columns, classes, trust).astype(starts.dtype))
         result = em(
             data, start, pseudo_prior, pseudo_matrices, prior,
             max_steps=starts.max_steps, tol=starts.tol, one_coin=one_coin,
+            block=None if starts.mesh is None else 0,
         )  # fmt: skip
         if drop := float(result.largest_drop):
             raise RuntimeError(
@@ -105,19 +110,25 @@ def best_of_starts(
             if objectives[k] > objectives[winner] + _TIE * (1 + abs(objectives[winner])):
                 best, winner = result, k
     return Climbed(
-        prior=np.asarray(best.prior),
-        matrices=np.asarray(best.matrices)[:size],
-        class_posterior=here(best.class_posterior)[row],
+        prior=np.asarray(best.prior, np.float64),
+        matrices=np.asarray(best.matrices, np.float64)[:size],
+        class_posterior=_of_samples(best.class_posterior, row),
         log_likelihood=float(best.log_likelihood),
         log_posterior=float(best.objective),
-        row_labels=np.asarray(best.row_labels)[:size],
+        row_labels=np.asarray(best.row_labels, np.float64)[:size],
         converged=bool(best.converged),
         num_steps=int(best.num_steps),
         monotone=float(best.largest_drop) == 0,
-        path=np.asarray(best.path)[: int(best.num_steps)],
+        path=np.asarray(best.path, np.float64)[: int(best.num_steps)],
         start=winner,
         start_objectives=np.array(objectives),
     )
+
+
+def _of_samples(rows: jax.Array, row: np.ndarray) -> Float[np.ndarray, "samples classes"]:
+    """Row `row` of the rows for every sample, float64; no copy where they are the samples."""
+    found = here(rows).astype(np.float64, copy=False)
+    return found[: row.size] if (row == np.arange(row.size)).all() else found[row]
 
 
 def _placed(mesh: jax.sharding.Mesh | None, columns: LabelColumns, start: np.ndarray) -> tuple:
@@ -133,7 +144,7 @@ def _placed(mesh: jax.sharding.Mesh | None, columns: LabelColumns, start: np.nda
     return data, place(mesh, start, 0)
 
 
-def check_arguments(labels, smoothing, gold, prior, num_restarts, key, max_steps, tol):
+def check_arguments(labels, smoothing, gold, prior, starts):
     """Refuse what cannot be used; gold and prior as NumPy arrays or None."""
     known, fixed = read_given(labels, gold, prior)
     for name, value in smoothing._asdict().items():
@@ -143,9 +154,15 @@ def check_arguments(labels, smoothing, gold, prior, num_restarts, key, max_steps
             )
     if fixed is not None and smoothing.prior:
         raise ValueError("prior is held fixed, so smoothing.prior has nothing to act on; give one of the two")
-    check_steps(max_steps, tol)
-    if num_restarts < 0:
-        raise ValueError(f"need num_restarts >= 0; got {num_restarts}")
-    if num_restarts and key is None:
+    check_steps(starts.max_steps, starts.tol)
+    if starts.num_restarts < 0:
+        raise ValueError(f"need num_restarts >= 0; got {starts.num_restarts}")
+    if starts.dtype not in ("float64", "float32"):
+        raise ValueError(f"dtype must be 'float64' or 'float32'; got {starts.dtype!r}")
+    if starts.dtype == "float32" and starts.tol < _LEAST_TOL:
+        raise ValueError(
+            f"float32 cannot tell changes below about {_LEAST_TOL}; give tol={_LEAST_TOL} or more"
+        )
+    if starts.num_restarts and starts.key is None:
         raise ValueError("random restarts need a key; pass key=jax.random.key(0), or any other seed")
     return (None if gold is None else known), fixed

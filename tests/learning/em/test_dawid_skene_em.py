@@ -71,8 +71,10 @@ def test_a_step_that_lowers_the_objective_is_noticed(monkeypatch):
     # A wrong M step, which believes the class posterior less and less: what was known at the start is lost.
     right = em_module._m_step
 
-    def wrong(data, posterior, *rest):
-        return right(data, 0.2 * posterior + 0.8 / 3, *rest)
+    def wrong(counts, *rest):
+        flat = jnp.repeat(counts[:-1].reshape(5, 3, 3).mean(axis=1), 3, axis=0)
+        mean = jnp.concatenate([flat, jnp.full((1, 3), counts[-1].mean())])
+        return right(0.2 * counts + 0.8 * mean, *rest)
 
     z, y = simulate(18, present=1.0)
     arguments = (columns_from_matrix(z, 3), np.eye(3)[y], np.zeros(3), np.zeros((5, 3, 3)))
