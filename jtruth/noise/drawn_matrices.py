@@ -74,16 +74,18 @@ class DrawnMatrices(NoiseModel):
         """At most so many of the draws, evenly spaced, each a model and its class prior."""
         number = len(self.matrices)
         for place in np.unique(np.linspace(0, number - 1, min(most, number)).round().astype(int)):
-            yield ConfusionMatrices(self.matrices[place]), self.prior[place] / self.prior[place].sum()
+            shares = np.asarray(self.prior[place], np.float64)
+            yield ConfusionMatrices(self.matrices[place]), shares / shares.sum()
 
     @property
     def mean_prior(self) -> Float[np.ndarray, " classes"]:
         """Class prior at the mean of the draws."""
-        return self.prior.mean(axis=0) / self.prior.mean(axis=0).sum()
+        shares = np.asarray(self.prior, np.float64).mean(axis=0)
+        return shares / shares.sum()
 
     def scaled(self, factor: float) -> "DrawnMatrices":
         """Entries off the diagonal of every draw times `factor`."""
-        return DrawnMatrices(scale_errors(self.matrices, factor), self.prior)
+        return DrawnMatrices(scale_errors(np.asarray(self.matrices, np.float64), factor), self.prior)
 
     def strata(self, num_labelers: int | None) -> Strata | None:
         """Independent labelers, at the mean of the draws."""
