@@ -101,6 +101,7 @@ def test_repetitions_may_be_traced():
     assert np.asarray(traced).tolist() == key_words(stream(3, "step", 5))
 
 
+@pytest.mark.slow
 def test_another_process_and_hash_seed_draw_the_same():
     code = (
         "from jtruth._random import *; print(host_rng(5, 'checks').random(), key_words(stream(5, 'checks')))"

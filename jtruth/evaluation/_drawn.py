@@ -17,15 +17,20 @@ import jax
 import numpy as np
 
 from jtruth._random import stream
+from jtruth.evaluation.answers import names_of
 from jtruth.evaluation.inputs import Inputs, Model
 from jtruth.noise import NoiseModel
+from jtruth.sampling import Effort
 from jtruth.tables.binary import BinaryTable
 from jtruth.tables.posterior import TableDraws, thinned
 from jtruth.testing.binary.unknown import Mixture
+from jtruth.testing.multiclass.count_draws import count_posterior
+from jtruth.testing.multiclass.methods import converged_or_not
 from jtruth.testing.tested import Tested
 
 _TWO_CLASSES, _MORE = 64, 24  # draws for which an answer is worked out: an exact one, one by sampling
 _FEW = 10.0
+_EACH = Effort(chains=4, burn_in=50, min_sweeps=240, max_rhat=1.05, min_ess=60.0)  # one of many draws
 
 
 def drawn_answer(
@@ -42,7 +47,8 @@ def drawn_answer(
     two, data = len(data.classes) == 2 or data.one_against_rest, replace(data, drawn=None)
     keys = jax.random.split(stream(key, "drawn error rates"), _TWO_CLASSES)
     given = enumerate(noise.models(_TWO_CLASSES if two else _MORE))
-    answers = [known(data, data.known_model(model, prior), keys[r]) for r, (model, prior) in given]
+    answer_of = known if two else _by_sampling
+    answers = [answer_of(data, data.known_model(model, prior), keys[r]) for r, (model, prior) in given]
     first, number = answers[0], len(answers)
     notes = [note for answer in answers for note in answer.warnings]
     said = f"error rates are known by {number} draws, over which every number is averaged"
@@ -63,3 +69,10 @@ def drawn_answer(
     return first._replace(
         table=table, fit=None, log_evidence=float("nan"), warnings=tuple(dict.fromkeys((*notes, said)))
     )
+
+
+def _by_sampling(data: Inputs, model: Model, key: jax.Array) -> Tested:
+    """More than two classes, error rates known: few draws, as there are many answers."""
+    found = count_posterior(model.log_likelihood, model.prior, data.y_pred, key=key, effort=_EACH)
+    classes, positive = names_of(data)
+    return Tested("bayes", found, None, float("nan"), converged_or_not(found), classes, positive)

@@ -63,7 +63,8 @@ def draw(
     rest, chains, states = found.rest, len(log_theta), found.rest.place.shape[1]
     samples, padded = found.weight.shape
     theta = np.exp(kernel.log_probabilities(rest, log_theta)).transpose(2, 0, 1)
-    table = np.zeros((*theta.shape[:2], padded))
+    columns = theta.shape[1]
+    table = np.zeros((chains, columns, padded))
     table[:, :, :states] = theta
     height = 1.0 - rng.random((chains, samples))  # in (0, 1], so a state of probability 0 is not drawn
     state, mean = np.empty((chains, samples), np.int64), np.empty((samples, padded))
@@ -73,7 +74,6 @@ def draw(
         state[:, part], mean[part] = _part(
             table, found.symbol[part], found.weight[part], found.upto, height[:, part]
         )
-    columns = table.shape[1]
     place = (found.symbol * states + state) * chains + np.arange(chains)[:, None]
     symbols = np.bincount(place.ravel(), minlength=columns * states * chains).astype(np.float64)
     symbols, p = (

@@ -107,6 +107,7 @@ def test_draws_agree_with_exact_tables(monkeypatch):
     assert drawn.variance == pytest.approx(exact.variance, rel=0.1)
 
 
+@pytest.mark.slow
 def test_asked_as_expected():
     """Precision needs predicted positives; the good labeler is asked first; nobody is asked twice; costs."""
     y, z, y_pred, labels, matrices = crowd()
@@ -126,6 +127,7 @@ def test_asked_as_expected():
     assert population.variance > found.variance
 
 
+@pytest.mark.slow
 def test_learned_rates_are_near_known_ones():
     _, _, y_pred, labels, matrices = crowd()
     learned = next_labels(labels, y_pred, 10, key=KEY, aim=Aim("recall"))

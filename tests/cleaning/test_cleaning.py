@@ -82,6 +82,7 @@ def test_chance_of_a_flip_is_bayes(naive, golden):
         np.testing.assert_allclose(chance_of_flip(state), case["p_flip_prior04"], atol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["emi", "emi_split"])
 def test_emi_is_a_loop_of_scikit_learn_fits(naive, data, name):
     """(16)-(21) as plain loops: flip, refit, count by (7)."""
@@ -125,6 +126,7 @@ def test_masked_leaves_out_labels_that_cannot_be_wrong(data):
     assert (z[request.samples] == 1).all() and not state.problem.validation[request.samples].any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["labels", "mmse", "ml"])
 def test_influence_ranks_as_retraining_does(naive, aware, kind):
     """The fall of the believed risk, exactly: a model for every sample and answer."""
@@ -174,6 +176,7 @@ def test_a_learner_of_labels_is_judged_by_its_twin(naive, aware):
     assert falls[wrong > 0.3].mean() > 10 * abs(falls[wrong < 0.1].mean())
 
 
+@pytest.mark.slow
 def test_a_far_sample_may_change_its_class(naive, data):
     """One sample far out on its own side: a full Newton step from the fit without the flip goes too far."""
     x, label = data[0].copy(), naive.consolidated.label

@@ -32,6 +32,8 @@ def test_no_message_to_the_shell_speaks_python():
         "F_beta for",
         "a Spec of your own",
         "differences=",
+        "float32 cannot tell",
+        "shares='by_number'",
     )
     seen, left = 0, []
     for path in sorted(p for r in rooms for p in [*Path("jtruth", r).rglob("*.py"), Path("jtruth", r)]):
@@ -154,6 +156,7 @@ def test_ctrl_c_while_libraries_load(pytestconfig):
     assert (done.returncode, done.stderr) == (130, "jtruth: stopped\n")
 
 
+@pytest.mark.slow
 def test_the_same_key_prints_the_same_numbers_in_another_process(pytestconfig, small):
     """With PYTHONHASHSEED changed: file and terminal are equal to the last digit.
 

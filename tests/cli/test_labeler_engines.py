@@ -56,6 +56,7 @@ def test_two_days_are_the_whole_file(run, days):
     assert code == 2 and "maybe" in err
 
 
+@pytest.mark.slow
 def test_very_many_labels_are_fast_unless_said_otherwise(run, days, monkeypatch):
     monkeypatch.setattr(engines, "QUICK_ABOVE", 400)
     out, found = answer(run, days / "all.csv", folder=days)

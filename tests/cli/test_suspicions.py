@@ -81,6 +81,7 @@ def tired(tmp_path):
     return write(tmp_path / "labels.csv", "task,worker,label,when", rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("extra", [(), ("--order", "when")])
 @pytest.mark.parametrize("command", ["labelers", "evaluate"])
 def test_order_finds_labelers_who_change(run, tired, command, extra):

@@ -79,6 +79,7 @@ def test_learned_error_rates_and_gold(case):
         jt.metric_posterior(accuracy, y_pred, labels, gold=gold)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_sweeps")
 def test_nobody_vouches(case):
     """A metric of the table has the range of `evaluate`; another one is between its own members' ends."""

@@ -107,6 +107,7 @@ def test_joint_draws_have_the_law_that_enumeration_gives():
     assert (np.abs(means.mean(axis=0) - expected) < 9 * error + 1e-12).all() and error.max() < 0.05
 
 
+@pytest.mark.slow
 def test_joint_is_fit_joint_with_fixed_priors(sets):
     found = jt.evaluate_batch(*sets, key=1)
     assert found.mean.shape == (8, 5) and (found.ess > 50).all() and found.matrices.shape == (8, 4, 2, 2)

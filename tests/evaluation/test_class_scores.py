@@ -31,6 +31,7 @@ def test_known_classes_are_scikit_learns():
         np.testing.assert_allclose(found.each[str(c)].auc.mean, roc_auc_score(y == c, p[:, c]), atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_sweeps")
 def test_nobody_vouches_and_gold():
     """A range of averages is made of averages under one assumption; gold narrows it."""

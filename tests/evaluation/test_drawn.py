@@ -67,6 +67,7 @@ def test_methods_that_take_one_set_of_matrices_say_so():
     assert any("at their mean" in warning for warning in found.warnings)
 
 
+@pytest.mark.slow
 def test_more_classes_are_drawn_from_every_draw():
     rng = np.random.default_rng(1)
     y, size = rng.integers(0, 3, 60), 60

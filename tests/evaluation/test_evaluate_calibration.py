@@ -145,6 +145,7 @@ def test_bad_input(call, message, report, as_installed):
         call(p, labels)
 
 
+@pytest.mark.slow
 def test_from_the_shell(report, tmp_path, monkeypatch, capsys):
     labels, p, _ = report
     write_labels(tmp_path / "labels.csv", labels)

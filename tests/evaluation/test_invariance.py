@@ -87,6 +87,7 @@ print(json.dumps(result.to_dict()), result)
 """
 
 
+@pytest.mark.slow
 def test_another_process_with_another_hash_seed_gives_the_same_bits():
     """Sets and dicts of text change their order with PYTHONHASHSEED; answers may not."""
     code = SCRIPT.format(

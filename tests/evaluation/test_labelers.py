@@ -93,6 +93,7 @@ def alarm(labels, key=0):
     return any(c.verdict == "does not fit" for c in found if c.name in DOUBTS)
 
 
+@pytest.mark.slow
 def test_false_alarms_and_power():
     """The verdicts hold together at 5 %: 10 or more of 40 by chance has probability 6e-6; copies are seen."""
     assert ALARM == 0.05

@@ -25,6 +25,7 @@ def case(seed, gold, size=400, bins=8):
     return y, score, GoldCurves(GoldPosterior({}, judged, (2, bins), size), 1, judged.table), sure
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_area_whatever_the_labels_share():
     """200 sets, 60 gold answers each: 174 or fewer held have probability 1e-5 at 95 %; the keys are fixed."""
     held, width, plain = 0, [], 0

@@ -123,6 +123,7 @@ def test_a_stated_threshold_is_exact_and_the_cheapest_is_found():
         found.at_threshold(0.123)
 
 
+@pytest.mark.slow
 def test_prior_driven_areas_say_so():
     """One label a sample that is wrong in .4 (5 of 8 sets in a scan); five good labels decide. Fixed keys."""
     for labelers, error, said in ((1, 0.4, range(2, 7)), (5, 0.1, range(2))):

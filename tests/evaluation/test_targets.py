@@ -87,6 +87,6 @@ def test_where_independence_has_no_answer_the_others_have(case, monkeypatch):
     )
     assert found.interval_kind == "sensitivity range" and found.assumed
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("jtruth.evaluation.labelers.fit_joint", switched)
+        patch.setattr(learned, "fit_joint", switched)
         report = jt.evaluate_labelers(labels)
     assert len(report.rows) == 3 and "independent" not in report.rows[0]["by_assumption"]

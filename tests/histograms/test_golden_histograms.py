@@ -21,6 +21,7 @@ def of_kind(cases, kind):
     return found
 
 
+@pytest.mark.slow
 def test_losses_with_every_rule(cases):
     for case in of_kind(cases, "metrics"):
         h, z, edges = hist.from_counts(case["y"]), np.array(case["z"]), hist.equal_width_edges(15)

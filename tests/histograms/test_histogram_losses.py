@@ -160,6 +160,7 @@ def test_dispersion_and_masks_agree_with_loops():
     np.testing.assert_allclose(masked["dispersion_loss"].value, dispersion - total, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_float32_jit_gradient_and_bootstrap():
     h, _, z = simulated(jax.random.key(2), 200, 3, 1.5)
     edges = hist.equal_width_edges(5)

@@ -85,6 +85,7 @@ def test_certain_posteriors_are_taken():
     assert found.converged and 0.4 < found.shares[:, 1].mean() < 0.65
 
 
+@pytest.mark.slow
 def test_more_classes():
     rng = np.random.default_rng(1)
     y = rng.choice(3, 1000, p=[0.5, 0.3, 0.2])

@@ -189,6 +189,7 @@ def test_fixed_samples_and_budget():
     assert bought.best.cost <= 40 and "narrowest" in str(bought)
 
 
+@pytest.mark.slow
 def test_learned_from_a_file(pytestconfig):
     labels = read_labels(pytestconfig.rootpath / "examples" / "caries.csv")
     kinds, prior = kinds_of(labels, key=KEY, costs={"5": 3.0})
@@ -204,6 +205,7 @@ def test_learned_from_a_file(pytestconfig):
         plan_request(People(["5:0.2:3"], labels), key=KEY, width=0.1)
 
 
+@pytest.mark.slow
 def test_requests():
     people = People(["a:0.1/0.3:2:3"], prior=[0.6, 0.4], classifier="0.8,0.1")
     found = plan_request(people, key=KEY, width=0.1, question=KNOWN, limits=Limits(num_sets=4))

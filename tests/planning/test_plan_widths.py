@@ -241,6 +241,7 @@ def test_nodes_have_the_moments_of_the_mixture():
     assert nodes[:, 1, 1].mean() == pytest.approx(expected, abs=2e-3)
 
 
+@pytest.mark.slow
 def test_width_of_the_population_law_against_draws():
     """Widths were 1 to 2 % too small: the two counts and the two rates were not spread independently.
 
@@ -298,6 +299,7 @@ def test_error_of_a_mean_width_and_how_many_sets_by_default():
     assert simulated_width(gold, Plan(20, (0,), 20), key=KEY).widths.size == 16
 
 
+@pytest.mark.slow
 def test_learned_rates_and_gold_only():
     asked = setting([0.7, 0.3], EVEN, [labeler("a", 0.2, people=3)])
     found = simulated_width(asked, Plan(400, (3,), 30), key=KEY, num_sets=4)

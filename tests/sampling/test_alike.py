@@ -36,6 +36,7 @@ def prior_rows(rng, log_share, right, draws):
     return out
 
 
+@pytest.mark.slow
 def test_count_posterior_equals_the_prior_weighted_by_all_label_vectors():
     """Five samples, three classes: p(y | y_pred, z) with K averaged over 40 000 draws of its prior."""
     rng = np.random.default_rng(0)

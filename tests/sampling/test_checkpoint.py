@@ -163,6 +163,7 @@ def test_a_mark_depends_on_everything_and_on_no_address():
     assert digest(with_cell(1)) != digest(with_cell(2)) and digest(with_cell(1)) == digest(with_cell(1))
 
 
+@pytest.mark.slow
 def test_another_process_finds_the_same_mark():
     """On cd70ba6 the mark held the memory address of the model."""
     code = (

@@ -113,6 +113,7 @@ def test_members_whose_chains_disagree_leave_unless_nothing_else_is_left(monkeyp
     assert [text.split(":")[0] for text in doubts] == ["model 'labeler_strata'", "model 'shared_strata'"]
 
 
+@pytest.mark.slow
 def test_one_sample_with_many_labelers_fits_into_memory():
     """10 000 labelers were a MemoryError of 44.7 GiB on cd70ba6, which cut its arrays by rows only."""
     rng = np.random.default_rng(0)

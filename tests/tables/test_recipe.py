@@ -166,6 +166,7 @@ def test_command_line_and_picture(tmp_path):
     assert ax.get_yticklabels()[-1].get_text() == "specificity"
 
 
+@pytest.mark.slow
 def test_a_metric_that_is_no_ratio_is_served_too(monkeypatch):
     """Shown for two classes: exact, by atoms, at the plug-in point, in gold and in plans."""
     entry = metrics.METRICS["mcc"]._replace(shown=metrics.ALWAYS)

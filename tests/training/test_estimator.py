@@ -128,6 +128,7 @@ def test_scores_against_noisy_labels():
     assert 0.6 < plain.set_params(scorer=attenuated).score(x, z) < exact
 
 
+@pytest.mark.slow
 def test_the_scorer_of_areas():
     """Correct labels: the area itself (rates are clipped to .001); noisy ones: that of Algorithm 1."""
     x, y, z = crowd(n=300)
@@ -146,6 +147,7 @@ def test_the_scorer_of_areas():
         estimated_auc_score(np.zeros(3), np.zeros((3, 3)), np.full(3, 1 / 3))
 
 
+@pytest.mark.slow
 def test_score_of_three_classes():
     """Near the truth, and exact where labels are correct."""
     rng = np.random.default_rng(0)

@@ -41,6 +41,7 @@ def crowd(seed=0, n=400, matrices=(GOOD, POOR, POOR), shown=1.0):
     return x, y, np.where(hidden, -1, z), matrices
 
 
+@pytest.mark.slow
 def test_raykar_learns_labelers_and_classifier():
     x, y, z, matrices = crowd(shown=0.7)
     labels = Labels.from_matrix(z, 2)

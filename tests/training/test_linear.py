@@ -133,6 +133,7 @@ def test_hinge_equals_the_support_vector_machine():
     np.testing.assert_allclose(ours.model.weights, theirs.coef_[0], atol=0.02)
 
 
+@pytest.mark.slow
 def test_vmapped_over_lambdas_and_data_sets():
     x, _, log_likelihood = problem()
     lams = np.array([0.5, 2.0, 10.0])

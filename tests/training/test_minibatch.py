@@ -106,6 +106,7 @@ def test_padding_counts_for_nothing_and_every_epoch_has_an_order_of_its_own():
 SMALL_STEPS = optax.sgd(0.1)
 
 
+@pytest.mark.slow
 def test_early_stopping_returns_the_best_epoch_and_seeds_are_reproducible():
     x, _, log_likelihood = problem(n=40)
     rho, seen = class_posterior(log_likelihood, PRIOR), []
@@ -208,6 +209,7 @@ def test_convolutional_network_shapes_and_gradients():
     assert jnp.abs(gradient.first.weight).max() > 0
 
 
+@pytest.mark.slow
 def test_area_is_mann_whitney_with_certain_labels_and_unbiased_with_noisy_ones():
     from sklearn.metrics import roc_auc_score
 

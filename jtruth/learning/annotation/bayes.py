@@ -110,7 +110,7 @@ def hierarchical_dawid_skene(rows: LabelRows, hyper: Hyper, *, num_labelers: int
 def alike(rows: LabelRows, hyper: Hyper, *, num_labelers: int) -> None:
     """Rows of one class alike over labelers, nothing fixed: the law of `jtruth.sampling.alike`, uncollapsed.
 
-    right[t, c] ~ Beta(mean[c] kappa[c], (1 - mean[c]) kappa[c]), wrong[t, c] ~ Dirichlet(alpha[c] q[c]) with
+    right[t, c] ~ Beta(mean[c] kappa[c], (1 - mean[c]) kappa[c]), errors[t, c] ~ Dirichlet(alpha[c] q[c]) with
     q[c, u] proportional to share[u]^pull[c]. With two classes there is one wrong label and no pattern.
     """
     classes = hyper["log_share"].shape[0]
@@ -130,7 +130,7 @@ def alike(rows: LabelRows, hyper: Hyper, *, num_labelers: int) -> None:
     if classes > 2:
         q = channels.wrong_shares(hyper["log_share"], p["pull"])
         wrong = dist.Dirichlet(jnp.exp(p["log_alpha"])[:, None] * q).expand(shape).to_event(2)
-        p["wrong"] = numpyro.sample("wrong", wrong)
+        p["errors"] = numpyro.sample("errors", wrong)
     _observe("alike", rows, p, hyper, num_labelers)
 
 

@@ -107,7 +107,7 @@ def _alike_start(prior, psi, hyper):
         return start
     wrong = psi[:, ~np.eye(classes, dtype=bool)].reshape(len(psi), classes, -1)
     wrong = wrong / wrong.sum(axis=2, keepdims=True)
-    return start | {"wrong": wrong, "log_alpha": middle + np.log(classes - 1), "pull": middle + 0.5}
+    return start | {"errors": wrong, "log_alpha": middle + np.log(classes - 1), "pull": middle + 0.5}
 
 
 def _fallibility_start(prior, matrices, hyper):
@@ -178,7 +178,7 @@ SPECS: dict[str, Spec] = {
     ),
     "alike": Spec(
         channel=lambda p, h, t: channels.confusion_channel(
-            p["prior"], channels.right_and_wrong_rows(p["right"], p.get("wrong"))
+            p["prior"], channels.right_and_wrong_rows(p["right"], p.get("errors"))
         ),
         # As `jtruth.sampling.alike`, where log_share is that of the labels.
         defaults=lambda c: {
@@ -194,7 +194,7 @@ SPECS: dict[str, Spec] = {
             "log_alpha": ("class",),
             "pull": ("class",),
             "right": ("labeler", "class"),
-            "wrong": ("labeler", "class", "wrong"),
+            "errors": ("labeler", "class", "wrong"),
         },
         any_sign=("log_share", "log_kappa", "log_alpha"),
     ),

@@ -14,6 +14,7 @@ def posterior(rng, size=300):
     return np.stack([1 - one, one], axis=1)
 
 
+@pytest.mark.slow
 def test_false_alarms_and_power():
     """150 random choices: at most 9 alarms of 1 % (false-alarm rate of this test below 1e-4)."""
     rng, alarms = np.random.default_rng(0), 0

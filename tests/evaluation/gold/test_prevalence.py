@@ -62,6 +62,7 @@ def test_count_draws_are_the_joint_posterior():
         assert (np.abs(found - expected) < 4.5 * np.sqrt(expected * (1 - expected) / 400) + 1e-3).all()
 
 
+@pytest.mark.slow
 def test_rules_and_what_they_promise():
     y, z = judges()
     labels, gold = jt.Labels.from_matrix(z, 2), some_gold(y)

@@ -67,6 +67,7 @@ def test_independence_still_clamps(answer):
     assert clamped.accuracy.sd < answer[0].accuracy.sd
 
 
+@pytest.mark.slow
 def test_gold_chosen_with_known_probabilities():
     """Uncertain samples asked more often: ignoring that biases the answer, the weights repair it."""
     y, y_pred, labels, rng = hard_crowd(2, n=800)

@@ -66,7 +66,7 @@ def random_parameters(model, rng):
         p |= {
             "pull": rng.random(c),
             "right": rng.random((t, c)),
-            "wrong": rng.dirichlet(np.ones(c - 1), (t, c)),
+            "errors": rng.dirichlet(np.ones(c - 1), (t, c)),
         }
         log_p += stats.beta(2, 1).logpdf(p["mean"]).sum()
         log_p += stats.norm(np.log(10), 1.5).logpdf(p["log_kappa"]).sum()
@@ -75,7 +75,7 @@ def random_parameters(model, rng):
             kappa, q = np.exp(p["log_kappa"][k]), SHARES[np.arange(c) != k] ** p["pull"][k]
             law = stats.beta(p["mean"][k] * kappa, (1 - p["mean"][k]) * kappa)
             wrong = stats.dirichlet(np.exp(p["log_alpha"][k]) * q / q.sum())
-            log_p += law.logpdf(p["right"][:, k]).sum() + sum(wrong.logpdf(w) for w in p["wrong"][:, k])
+            log_p += law.logpdf(p["right"][:, k]).sum() + sum(wrong.logpdf(w) for w in p["errors"][:, k])
     elif model == "difficulty_fallibility":
         p["fallibility"] = 0.4 * rng.random(t)
         log_p += stats.beta(2, 3, scale=0.4).logpdf(p["fallibility"]).sum()
@@ -103,7 +103,7 @@ def label_probability(model, p, t, k, y, difficulty=None):
         exps = np.exp(np.insert(logits, y, 0.0))
         return exps[k] / exps.sum()
     if model == "alike":
-        wrong = np.insert(p["wrong"][t, y], y, 0.0)
+        wrong = np.insert(p["errors"][t, y], y, 0.0)
         return p["right"][t, y] if k == y else (1 - p["right"][t, y]) * wrong[k]
     if model == "difficulty_fallibility":
         phi = p["fallibility"][t]
@@ -203,6 +203,7 @@ def test_gauss_jacobi_levels_are_exact_for_polynomials():
         assert np.exp(log_weight) @ nodes**degree == pytest.approx(moment, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_simulated_labels_have_the_probabilities_of_the_model():
     hyper = prepare(SPECS["difficulty_fallibility"], 2, 2, None)
     p = {"prior": np.array([0.3, 0.7]), "fallibility": np.array([0.2, 0.6])}
@@ -263,6 +264,7 @@ def fitted():
     return bayes.fit_nuts("dawid_skene", crowd(0), key=jax.random.key(0), settings=SETTINGS)
 
 
+@pytest.mark.slow
 def test_agrees_with_the_gibbs_sampler(fitted):
     gibbs = fit_joint(fitted.labels, key=jax.random.key(1))
     draws = fitted.run.samples

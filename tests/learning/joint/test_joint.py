@@ -192,6 +192,7 @@ def test_a_permuted_start_is_caught(classes):
     assert right.usable and right.switching.sentence is None
 
 
+@pytest.mark.slow
 def test_random_starts_are_judged_by_the_truth():
     """Every verdict on 24 random starts agrees with the true classes, and both verdicts occur."""
     verdicts = []

@@ -177,6 +177,7 @@ def test_posterior_means_by_importance_sampling_from_the_prior():
         assert 0.85 < drawn.std() / sd < 1.15
 
 
+@pytest.mark.slow
 def test_dentist_5_under_gradual_difficulty():
     """Six keys: .251 [.157, .376], means within .003, ends within .002 and .013 of these."""
     split = jt.read_labels(Path(__file__).parents[3] / "examples" / "caries.csv").split_rater("5")

@@ -108,6 +108,7 @@ def test_float32_is_good_to_a_hundred_thousandth_of_the_sd(sets, found):
     np.testing.assert_allclose(single.log_evidence, found.log_evidence, rtol=0, atol=2e-3)
 
 
+@pytest.mark.slow
 def test_jit_vmap_and_chunks_do_not_change_the_answer(sets, found):
     x, y_pred = sets
     plain = partial(exact_batch, window=WINDOW)

@@ -204,6 +204,7 @@ def test_one_step_of_algorithm_2_is_the_exact_step_within_its_noise(dtype, num_d
     np.testing.assert_array_equal(step(point, jnp.asarray(4)), found)
 
 
+@pytest.mark.slow
 def test_algorithm_2_ends_near_the_fixed_point_of_the_exact_means():
     x, y = simulated(4, 400)
     exact = run(x, y, tol=1e-10, name="exact", max_steps=500)
@@ -268,6 +269,7 @@ def test_no_steps_is_the_start_and_not_converged():
     assert fit.path.tolist() == [[0.7, 0.1]] and not bool(fit.converged) and int(fit.num_steps) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["second_order", "exact", "labels"])
 def test_vmap_over_data_sets_and_jit_change_nothing(name):
     sets = [simulated(seed, 40) for seed in range(50)]
