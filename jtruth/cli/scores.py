@@ -18,7 +18,7 @@ def grade_scores(
     from jtruth._validation.text import read_bytes
     from jtruth.cli import reading
 
-    _check(graded, output)
+    _check(graded)
     reading.one_stdin(source.file, graded.predictions, graded.noise, graded.gold)
     with progress("sweeps") as advance:
         given = reading.Given(read_bytes(source.file), columns, beside)
@@ -46,7 +46,8 @@ def grade_scores(
         plot_curves(found).savefig(scored.plot)
     answer = found.to_dict()
     answer["warnings"] = [*found.warnings, *extra]
-    output.give("\n".join([str(found), *(f"! {text}" for text in extra)]), answer)
+    text = "\n".join([str(found), *(f"! {text}" for text in extra)])
+    output.give_page(text, answer, found.page, draws.seed)
 
 
 def _judged(scores: Any, labels: Any, asked: tuple[Any, Any], **options: Any) -> Any:
@@ -89,12 +90,12 @@ def _cost(text: str) -> tuple[float, float]:
     return false_alarm, miss
 
 
-def _check(graded: Any, output: Reported) -> None:
+def _check(graded: Any) -> None:
     """Refuse options that have no say."""
     if graded.predictions is None:
         raise ValueError("--scores grades the scores of a file: give --predictions PRED.csv")
     idle = {"--rater": graded.rater, "--order": graded.order, "--fast": graded.fast or None}
-    idle |= {"--report": output.report_file, "--target": graded.target}
+    idle |= {"--target": graded.target}
     idle["--method"] = None if graded.method == "bayes" else graded.method
     for option, given in idle.items():
         if given is not None:

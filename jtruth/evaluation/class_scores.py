@@ -11,16 +11,19 @@ the widest that the single laws allow: cautious by up to the square root of the 
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 from jaxtyping import Array, Float
 
 from jtruth._frames import frame
+from jtruth._page import Page, write_page
 from jtruth._pictures import as_printed, picture
 from jtruth._random import as_key, stream
 from jtruth.evaluation import inputs
 from jtruth.evaluation.judging import Judged, Judging, read_judged
+from jtruth.evaluation.score_page import class_score_page
 from jtruth.evaluation.score_result import AnyCurves, ScoreEvaluation, interval_text, kind_text
 from jtruth.evaluation.scores import judged, read_asked
 from jtruth.evaluation.text import IN_SAMPLE
@@ -71,6 +74,14 @@ class ClassScores(NamedTuple):
 
     plot = picture
     _repr_html_ = as_printed
+
+    def page(self) -> Page:
+        """The answer as a page."""
+        return class_score_page(self.to_dict(), str(self).partition("\n")[0])
+
+    def report(self, path: str | PathLike) -> None:
+        """Write a page to forward: one HTML file with pictures, that loads nothing from anywhere."""
+        write_page(path, self.page())
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Areas of each class and of the averages as a data frame; backends as in `Evaluation.to_frame`."""

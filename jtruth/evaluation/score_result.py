@@ -5,14 +5,17 @@ models and gold together (`score_gold`). Each of them gives the law of any numbe
 curve, `law(of)`, and the two bands; all that stands here is asked of `law`.
 """
 
+from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
+from jtruth._page import Page, write_page
 from jtruth._pictures import as_printed, picture
 from jtruth.evaluation.result import estimate_dict
 from jtruth.evaluation.score_gold import GoldCurves
+from jtruth.evaluation.score_page import score_page
 from jtruth.evaluation.score_ranges import CurveRange, ScoreView
 from jtruth.evaluation.text import IN_SAMPLE
 from jtruth.stats.estimates import Estimate
@@ -153,6 +156,14 @@ class ScoreEvaluation(NamedTuple):
 
     plot = picture
     _repr_html_ = as_printed
+
+    def page(self) -> Page:
+        """The answer as a page."""
+        return score_page(self.to_dict(), str(self).partition("\n")[0])
+
+    def report(self, path: str | PathLike) -> None:
+        """Write a page to forward: one HTML file with pictures, that loads nothing from anywhere."""
+        write_page(path, self.page())
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

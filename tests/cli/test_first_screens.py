@@ -65,6 +65,7 @@ GRADE = "labels.csv --predictions A.csv --noise noise.json"
 PAGES = {  # command -> what it is asked; all of them write a page
     "evaluate": GRADE,
     "evaluate --brief": f"{GRADE} --prior .4,.6",
+    "evaluate --scores": f"{GRADE} --scores",
     "labelers": "labels.csv --fast",
     "prevalence": "labels.csv --assume independent",
     "compare": "labels.csv A.csv B.csv --noise noise.json",
@@ -74,7 +75,6 @@ PAGES = {  # command -> what it is asked; all of them write a page
     "models": "labels.csv --models one_coin,pooled --warmup 100 --samples 100",
 }
 PLAIN = {
-    "evaluate --scores": f"{GRADE} --scores",
     "inspect": "labels.csv",
     "consensus": "labels.csv --method majority_vote",
     "sensitivity": f"{GRADE} --what prior --threshold .5",

@@ -22,6 +22,8 @@ def base(small):
 def test_scores(run, small, base, tmp_path):
     known = [*base, "--scores", "--noise", small / "noise.json"]
     extra = [
+        "--report",
+        tmp_path / "o.html",
         "--json",
         tmp_path / "o.json",
         "--plot",
@@ -42,6 +44,8 @@ def test_scores(run, small, base, tmp_path):
     answer = json.loads((tmp_path / "o.json").read_text())
     assert answer == found.to_dict() and len(answer["curves"]["roc"]["mean"]) == 101
     assert answer["thresholds"][0]["threshold"] == 0.5
+    page = (tmp_path / "o.html").read_text()
+    assert f"{found.auc.mean:.3f}" in page and page.count("<svg") >= 4 and "--report" in page
 
     for arguments, message in (
         ([*known, "--gold", small / "gold.csv", "--inclusion", small / "gold.csv"], "inclusion"),

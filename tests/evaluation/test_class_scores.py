@@ -5,6 +5,7 @@ import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 import jtruth as jt
+from jtruth._page.html import page_html
 
 
 def case(seed=0, size=90):
@@ -27,6 +28,8 @@ def test_known_classes_are_scikit_learns():
         np.testing.assert_allclose(found.auc[average].mean, theirs, atol=1e-12)
         theirs = average_precision_score(np.eye(3)[y], p, average=average)
         np.testing.assert_allclose(found.average_precision[average].mean, theirs, atol=1e-12)
+    page = page_html(found.page())
+    assert all(f"{found.auc[average].mean:.3f}" in page for average in ("macro", "weighted"))
     for c in range(3):
         np.testing.assert_allclose(found.each[str(c)].auc.mean, roc_auc_score(y == c, p[:, c]), atol=1e-12)
 
