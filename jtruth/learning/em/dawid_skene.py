@@ -144,6 +144,13 @@ def _doubts(fit, labels, gold, smoothing):
             f"{', ...' if len(unlearned) > 5 else ''}. They "
             + ("come from the pseudo-counts." if any(smoothing[:2]) else "are uniform and mean nothing.")
         )
+    free = labels.num_labelers * labels.num_classes * (labels.num_classes - 1)
+    given = int((np.asarray(labels.label) >= 0).sum())
+    if free > given and not any(smoothing[:2]):
+        yield (
+            f"{given} labels for {free} free numbers: maximum likelihood fits the noise, and classes "
+            "are far too sure or wrong. Give smoothing, or use the method 'hierarchical'."
+        )
     pooled = np.einsum("tc,tck->ck", fit.row_labels, fit.matrices)
     pooled = pooled / np.maximum(pooled.sum(axis=1, keepdims=True), _NO_LABELS)
     yield from exchanged(pooled, classes)

@@ -203,3 +203,15 @@ def test_thousands_of_labels_on_one_sample_do_not_underflow():
     fit = fit_dawid_skene(from_matrix(z, 2), smoothing=Smoothing(1.0, 1.0))
     assert np.isfinite(fit.log_likelihood) and fit.log_likelihood < -12 * 700
     assert (fit.class_posterior.argmax(axis=1) == y).all()
+
+
+def test_more_free_numbers_than_labels_is_said():
+    """A crowd of one label each: maximum likelihood is perfect on paper; pseudo-counts end the sentence."""
+    rng = np.random.default_rng(2)
+    y = rng.integers(0, 3, 10)
+    label = np.where(rng.random(30) < 0.8, np.repeat(y, 3), rng.integers(0, 3, 30))
+    crowd = Labels(np.repeat(np.arange(10), 3), np.arange(30), label, 10, 30, 3)
+    said = [w for w in fit_dawid_skene(crowd).warnings if "30 labels for 180 free numbers" in w]
+    assert len(said) == 1 and "smoothing" in said[0]
+    smooth = fit_dawid_skene(crowd, smoothing=Smoothing(1.0, 0.1))
+    assert not any("free numbers" in w for w in smooth.warnings)
