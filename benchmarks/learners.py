@@ -63,7 +63,8 @@ the first set of a package has the seconds of its import. Where the method is th
 to what its prior counts and its stopping rule make of it: crowd-kit's Dawid-Skene (by its seconds, few
 steps) is about as right and has better log scores, and on cifar10h_a it is right in 95.2 instead of 81.6 %,
 where going on deserts classes: 11 743 labels for 230 670 free numbers, said in a warning. With pseudo-counts
-of .01 it is right in 97.8 %, with 1 and .1 in 98.7. snorkel's label model is behind where labelers saw few samples, and ahead of
+of .01 it is right in 97.8 %, with 1 and .1 in 98.7. snorkel's label model is behind where labelers saw few
+samples, and ahead of
 Dawid-Skene on faces. Not measured: snorkel on cifar10h_a (a square matrix of 25 710 rows, above 13 GB),
 peerannot there (4 s a step, not done after 100 s), MMSR there, GLAD and MACE. Wawa and ZeroBasedSkill do
 not run with scikit-learn 1.9.1. cleanlab needs a classifier's probabilities; three sets have none.
