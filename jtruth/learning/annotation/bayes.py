@@ -112,6 +112,7 @@ def alike(rows: LabelRows, hyper: Hyper, *, num_labelers: int) -> None:
 
     right[t, c] ~ Beta(mean[c] kappa[c], (1 - mean[c]) kappa[c]), errors[t, c] ~ Dirichlet(alpha[c] q[c]) with
     q[c, u] proportional to share[u]^pull[c]. With two classes there is one wrong label and no pattern.
+    Rows are centred at what they share: with few labels of a labeler NUTS may need target_accept=.99.
     """
     classes = hyper["log_share"].shape[0]
     laws = {

@@ -402,8 +402,9 @@ def test_float64_in_a_float32_process():
 @pytest.mark.parametrize("model", bayes.MODELS)
 def test_every_model_finds_the_classes(model):
     z, y = crowds.simulate(0, size=200, labelers=5, classes=3, accuracy=0.75, present=1.0)
+    accept = 0.99 if model == "alike" else 0.95  # rows are centred at what they share: a narrow funnel
     fit = bayes.fit_nuts(
-        model, Labels.from_matrix(z, 3), key=jax.random.key(0), settings=NutsSettings(target_accept=0.95)
+        model, Labels.from_matrix(z, 3), key=jax.random.key(0), settings=NutsSettings(target_accept=accept)
     )
     assert (fit.class_posterior.argmax(axis=1) == y).mean() > 0.85
     assert fit.usable and fit.run.divergences == 0
