@@ -62,15 +62,15 @@ class MissingColumn(ValueError):
     """A table lacks a column that was asked for."""
 
 
-def check_columns(header: Iterable[str], columns: dict[str, str], source: Source) -> None:
-    """Refuse a table without the wanted columns."""
+def check_columns(header: Iterable[str], columns: dict[str, str], source: Source, option: str = "--") -> None:
+    """Refuse a table without the wanted columns; `option` and the role are what the shell calls them."""
     header = list(header)
     for role, name in columns.items():
         if name not in header:
             raise MissingColumn(
                 source.says(
                     f"no column {name!r}; the columns are {quoted(header, 12)}. "
-                    f"Say which one holds the {role} by {role}=... (at the command line --{role} ...)."
+                    f"Say which one holds the {role} by {role}=... (at the command line {option}{role} ...)."
                 )
             )
 

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from functools import reduce
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from jtruth._validation import with_tasks
+from jtruth._validation import check_columns, with_tasks
 from jtruth._validation.text import File
 from jtruth.cli.options import Beside, Columns
 from jtruth.io import (
@@ -94,7 +94,7 @@ def gold_sample_of(path: Path | None, labels: Labels, given: Given, common_only:
     """Gold, and how it was chosen if the table has a column inclusion or stratum; None without a file."""
     if path is None:
         return None
-    table, options = _beside(path, given, given.beside.gold_task, given.beside.gold_label)
+    table, options = _beside(path, given, "gold")
     return read_gold_sample(table, labels, common_only=common_only, **options)
 
 
@@ -102,7 +102,7 @@ def predictions_of(
     path: Path, labels: Labels, given: Given, common_only: bool
 ) -> tuple[np.ndarray, Labels, tuple[str, ...]]:
     """(y_pred, labels to judge it by, notes) of a file or column of predictions."""
-    table, options = _beside(path, given, given.beside.pred_task, given.beside.pred_label)
+    table, options = _beside(path, given, "pred")
     read = read_predictions(table, labels, common_only=common_only, **options)
     chosen = labels if read.samples.size == labels.num_samples else labels.restrict(read.samples)
     return read.y_pred, chosen, read.notes
@@ -115,7 +115,7 @@ def scores_of(
 
     Scores are (samples,) of a column score, or (samples, classes) of a probability for each class.
     """
-    table, options = _beside(path, given, given.beside.pred_task, given.beside.pred_label)
+    table, options = _beside(path, given, "pred")
     read = read_predictions(table, labels, common_only=common_only, **options)
     either = (read.scores, read.probabilities)
     scores = next((s for s in (either[::-1] if labels.num_classes > 2 else either) if s is not None), None)
@@ -134,7 +134,7 @@ def rivals_of(
     twice = next((name for k, name in enumerate(names) if name in names[:k]), None)
     if twice is not None:
         raise ValueError(f"two classifiers are called {twice!r}: the name of the file is the classifier's")
-    tables = [_beside(file, given, given.beside.pred_task, given.beside.pred_label) for file in files]
+    tables = [_beside(file, given, "pred") for file in files]
     read = [read_predictions(one, labels, common_only=common_only, **options) for one, options in tables]
     notes = tuple(note for one in read for note in one.notes)
     common = reduce(np.intersect1d, [one.samples for one in read])
@@ -188,14 +188,25 @@ def _number_each(found: dict[str, str], labels: Labels, what: str) -> np.ndarray
     return with_tasks(numbers, labels.tasks)
 
 
-def _beside(path: Path, given: Given, task: str | None, label: str | None) -> tuple[Any, dict[str, Any]]:
-    """A table with a row for each task, and how to read it."""
+def _beside(path: Path, given: Given, kind: Literal["pred", "gold"]) -> tuple[Any, dict[str, Any]]:
+    """A table with a row for each task, and how to read it.
+
+    Of two columns that which is not the tasks' holds the classes, whatever its name (but a score or the
+    chance to be gold is no class).
+    """
     columns, name = given.columns, column_of(path)
     options: dict[str, Any] = {"sep": columns.sep, "words": words_of(columns)}
     if name is not None:
         table = task_table(given.file, columns.task, name, sep=columns.sep)
         return table, options | {"task": table.header[0], "label": table.header[1]}
-    return path, options | {"task": task or columns.task, "label": label or columns.label}
+    own = {role: getattr(given.beside, f"{kind}_{role}") for role in ("task", "label")}
+    wanted = {"task": own["task"] or columns.task, "label": own["label"] or columns.label}
+    table = as_table(path, columns.sep)
+    others = [one for one in table.header if one not in (wanted["task"], "score", INCLUSION, STRATUM)]
+    if own["label"] is None and len(table.header) == 2 and len(others) == 1:
+        wanted["label"] = others[0]
+    check_columns(table.header, wanted, table.source, option=f"--{kind}-")
+    return table, options | wanted
 
 
 def rater_of(worker: str, labels: Labels) -> tuple[np.ndarray, Labels, tuple[str, ...]]:

@@ -65,5 +65,15 @@ def test_columns_of_their_own_and_maps(run, tmp_path):
     )  # fmt: skip
     assert code == 0, err
     assert "24 labels were cut at 4: at least that is pass, below it fail." in out and "class 'fail'" in out
+    # of two columns the other one holds the predictions, whatever its name; of three it must be said
+    known = ("--task", "task", "--pass-at", "4", "--noise", tmp_path / "noise.json", "--positive", "fail")
+    asked = ("evaluate", tmp_path / "labels.csv", "--predictions", tmp_path / "pred.csv", *known)
+    assert run(*asked, "--pred-task", "doc")[1] == out
+    assert (
+        "no column 'task'; the columns are 'doc', 'says'. Say which one holds the task by --pred-task"
+        in (run(*asked)[2])
+    )
+    (tmp_path / "pred.csv").write_text("task,guess,words\n0,pass,none\n")
+    assert "Say which one holds the label by --pred-label ..." in run(*asked)[2]
     code, _, err = run("inspect", tmp_path / "labels.csv", "--map", "5")
     assert code == 2 and "write label=class, separated by commas" in err
