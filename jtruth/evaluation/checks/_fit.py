@@ -12,9 +12,11 @@ import numpy as np
 from scipy import sparse
 
 from jtruth._host import log
+from jtruth._squarem import squarem
 from jtruth.evaluation.checks.sets import Parameters, Sets
 
 PSEUDO_COUNT = 0.01  # to every probability: keeps them off 0, and is otherwise maximum likelihood
+_LONGEST = 16.0  # jump, where 1 is a step of EM
 
 
 class Fitted(NamedTuple):
@@ -100,16 +102,8 @@ class Modes:
 
 
 def _jump(zero: Parameters, one: Parameters, two: Parameters) -> Parameters:
-    """Further along the way of two EM steps (SQUAREM, third scheme), kept inside the simplex."""
-    steps = [(b - a, c - 2 * b + a) for a, b, c in zip(zero, one, two, strict=True)]
-    num = zero.prior.shape[0]
-    r, v = (np.sqrt(sum((s[k].reshape(num, -1) ** 2).sum(axis=1) for s in steps)) for k in (0, 1))
-    length = np.clip(r / np.maximum(v, 1e-300), 1.0, 16.0)
-    length = np.where(r > 0, length, 1.0)
-    far = [
-        a + 2 * _like(length, a) * s[0] + _like(length, a) ** 2 * s[1]
-        for a, s in zip(zero, steps, strict=True)
-    ]
+    """Further along the way of two EM steps, kept inside the simplex."""
+    far, _ = squarem(zero, one, two, _LONGEST, batch=1)
     return Parameters(*(_normal(np.maximum(a, 1e-9)) for a in far))
 
 

@@ -29,6 +29,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from jtruth._arrays import from_here
+from jtruth._squarem import inside_simplex, squarem
 from jtruth.learning.em._pass import block_size, class_posterior, counts_of, expected
 from jtruth.learning.em.columns import LabelColumns
 
@@ -97,17 +98,87 @@ def _log_prior(pseudo_counts, parameters):
     return jnp.where(used, pseudo_counts * jnp.log(jnp.where(used, parameters, 1)), 0).sum()
 
 
-def _jump(before, now, after, longest):
-    """SQUAREM (Varadhan and Roland 2008, scheme S3): go on along the curve of three successive EM iterates.
+class _Model(NamedTuple):
+    """What every step works with."""
 
-    Probabilities stay above a tenth of where EM would go, since EM can never leave an exact 0 again. The
-    second value is the length of the jump; 1 is where EM would go.
-    """
-    speed = now - before
-    bend = (after - now) - speed
-    length = jnp.clip(jnp.sqrt((speed**2).sum() / (bend**2).sum()), 1, longest)
-    far = jnp.maximum(before + 2 * length * speed + length**2 * bend, 0.1 * after)
-    return far / far.sum(axis=1, keepdims=True), length
+    data: LabelColumns
+    pseudo_counts: Array  # rows as those of the parameters
+    prior: Array | np.ndarray | None  # where it is kept
+    num_labels: Array  # by weight
+    tol: float | Array
+    max_steps: int
+    one_coin: bool
+    block: int
+
+
+def _propose(model, old):
+    """Where EM goes from `old`, and where this step goes: there, or by a jump of a length."""
+    mapped = _m_step(old.counts, model.pseudo_counts, model.prior, model.one_coin)
+    after = jnp.where(old.rejected, old.fallback, mapped)
+    jumped = (old.plain_steps >= 1) & (old.num_steps >= _PLAIN_STEPS) & (old.num_steps < model.max_steps - 1)
+    (far,), length = squarem([old.before], [old.parameters], [after], old.longest)
+    far = inside_simplex(far, after)
+    if model.one_coin:
+        far = _one_coin(far) / _one_coin(far).sum(axis=1, keepdims=True)
+    return after, jnp.where(jumped, far, after), jumped, length
+
+
+def _step(model, old):
+    """One pass over the labels: counts that the new parameters make expected, and how good these are."""
+    after, new, jumped, length = _propose(model, old)
+    counts, log_likelihood, in_logs = expected(model.data, new, model.block, old.in_logs)
+    log_prior = _log_prior(model.pseudo_counts, new)
+    objective = log_likelihood + log_prior
+    rejected = jumped & ~(objective >= old.objective)
+    limited, shorter = jumped & (length >= old.longest), jnp.maximum(length / 4, 2)
+    drop = jnp.where(rejected, 0, old.objective - objective)
+    # What rounding can do to the objective: a few eps for each label (rows sum to 1 within eps) and each log.
+    rounding = 64 * jnp.finfo(new.dtype).eps
+    allowed = rounding * (model.num_labels + jnp.abs(log_likelihood) + jnp.abs(log_prior))
+    moved = jnp.abs(after - old.parameters).max()
+    kept = jnp.where(rejected, old.objective, objective)
+    row_labels = old.counts[:-1].sum(axis=1).reshape(old.row_labels.shape)
+    return _State(
+        parameters=jnp.where(rejected, old.parameters, new),
+        before=old.parameters,
+        fallback=after,
+        rejected=rejected,
+        plain_steps=jnp.where(jumped, 0, old.plain_steps + 1),
+        longest=jnp.where(limited, jnp.where(rejected, shorter, 4 * length), old.longest),
+        counts=counts,
+        in_logs=in_logs,
+        row_labels=jnp.where(old.rejected, old.row_labels, row_labels),
+        log_likelihood=log_likelihood,
+        objective=kept,
+        converged=~rejected & (moved < model.tol) & (jnp.abs(drop) < model.tol * model.num_labels),
+        num_steps=old.num_steps + 1,
+        largest_drop=jnp.maximum(old.largest_drop, jnp.where(drop > allowed, drop, 0)),
+        path=from_here(old.path, old.num_steps, kept),
+    )
+
+
+def _first(model, start):
+    """The state before the first step: counts of a class posterior, and parameters nowhere."""
+    nowhere = jnp.full_like(model.pseudo_counts, jnp.inf)
+    rows, classes = nowhere.shape
+    none = jnp.array(-jnp.inf, nowhere.dtype)
+    return _State(
+        parameters=nowhere,
+        before=nowhere,
+        fallback=nowhere,
+        rejected=jnp.array(False),
+        plain_steps=jnp.array(0, jnp.int32),
+        longest=jnp.array(4, nowhere.dtype),
+        counts=counts_of(model.data, jnp.asarray(start), rows - 1, model.block),
+        in_logs=jnp.array(False),
+        row_labels=jnp.zeros((rows // classes, classes), nowhere.dtype),
+        log_likelihood=none,
+        objective=none,
+        converged=jnp.array(False),
+        num_steps=jnp.array(0, jnp.int32),
+        largest_drop=jnp.array(0, nowhere.dtype),
+        path=jnp.zeros(model.max_steps, nowhere.dtype),
+    )
 
 
 @partial(jax.jit, static_argnames=("max_steps", "one_coin", "block"))
@@ -141,78 +212,19 @@ def dawid_skene_em(
             make every pass both by products and in logs.
     """
     labelers, classes, _ = pseudo_matrices.shape
-    block = block_size(data, labelers * classes, start.dtype) if block is None else block
+    rows = labelers * classes
+    block = block_size(data, rows, start.dtype) if block is None else block
     last = jnp.asarray(pseudo_prior)[None, :] if prior is None else jnp.zeros((1, classes), start.dtype)
     pseudo_counts = jnp.concatenate([pseudo_matrices.reshape(-1, classes), last])
     entry_weight = data.weight if data.sample is None else data.weight[data.sample]
-    num_labels = jnp.where(data.code < labelers * classes, entry_weight[None, :], 0).sum()
-    num_labels = jnp.maximum(num_labels, 1)
-    # What rounding can do to the objective: a few eps for each label (rows sum to 1 within eps) and each log.
-    rounding = 64 * jnp.finfo(start.dtype).eps
-
-    def step(old):
-        mapped = _m_step(old.counts, pseudo_counts, prior, one_coin)
-        row_labels = old.counts[:-1].sum(axis=1).reshape(-1, classes)
-        after = jnp.where(old.rejected, old.fallback, mapped)
-        jumped = (old.plain_steps >= 1) & (old.num_steps >= _PLAIN_STEPS) & (old.num_steps < max_steps - 1)
-        far, length = _jump(old.before, old.parameters, after, old.longest)
-        far = _one_coin(far) / _one_coin(far).sum(axis=1, keepdims=True) if one_coin else far
-        new = jnp.where(jumped, far, after)
-        counts, log_likelihood, in_logs = expected(data, new, block, old.in_logs)
-        log_prior = _log_prior(pseudo_counts, new)
-        objective = log_likelihood + log_prior
-        allowed = rounding * (num_labels + jnp.abs(log_likelihood) + jnp.abs(log_prior))
-        rejected = jumped & ~(objective >= old.objective)
-        limited, shorter = jumped & (length >= old.longest), jnp.maximum(length / 4, 2)
-        drop = jnp.where(rejected, 0, old.objective - objective)
-        moved = jnp.abs(after - old.parameters).max()
-        kept = jnp.where(rejected, old.objective, objective)
-        return _State(
-            parameters=jnp.where(rejected, old.parameters, new),
-            before=old.parameters,
-            fallback=after,
-            rejected=rejected,
-            plain_steps=jnp.where(jumped, 0, old.plain_steps + 1),
-            longest=jnp.where(limited, jnp.where(rejected, shorter, 4 * length), old.longest),
-            counts=counts,
-            in_logs=in_logs,
-            row_labels=jnp.where(old.rejected, old.row_labels, row_labels),
-            log_likelihood=log_likelihood,
-            objective=kept,
-            converged=~rejected & (moved < tol) & (jnp.abs(drop) < tol * num_labels),
-            num_steps=old.num_steps + 1,
-            largest_drop=jnp.maximum(old.largest_drop, jnp.where(drop > allowed, drop, 0)),
-            path=from_here(old.path, old.num_steps, kept),
-        )
-
-    nowhere = jnp.full_like(pseudo_counts, jnp.inf)
-    state = _State(
-        parameters=nowhere,
-        before=nowhere,
-        fallback=nowhere,
-        rejected=jnp.array(False),
-        plain_steps=jnp.array(0, jnp.int32),
-        longest=jnp.array(4, nowhere.dtype),
-        counts=counts_of(data, jnp.asarray(start), labelers * classes, block),
-        in_logs=jnp.array(False),
-        row_labels=jnp.zeros((labelers, classes), nowhere.dtype),
-        log_likelihood=jnp.array(-jnp.inf, nowhere.dtype),
-        objective=jnp.array(-jnp.inf, nowhere.dtype),
-        converged=jnp.array(False),
-        num_steps=jnp.array(0, jnp.int32),
-        largest_drop=jnp.array(0, nowhere.dtype),
-        path=jnp.zeros(max_steps, nowhere.dtype),
+    num_labels = jnp.maximum(jnp.where(data.code < rows, entry_weight[None, :], 0).sum(), 1)
+    model = _Model(data, pseudo_counts, prior, num_labels, tol, max_steps, one_coin, block)
+    state = jax.lax.while_loop(
+        lambda s: ~s.converged & (s.num_steps < max_steps), partial(_step, model), _first(model, start)
     )
-    state = jax.lax.while_loop(lambda s: ~s.converged & (s.num_steps < max_steps), step, state)
     return EMResult(
         prior=state.parameters[-1],
         matrices=state.parameters[:-1].reshape(pseudo_matrices.shape),
         class_posterior=class_posterior(data, state.parameters, block, state.in_logs),
-        row_labels=state.row_labels,
-        log_likelihood=state.log_likelihood,
-        objective=state.objective,
-        converged=state.converged,
-        num_steps=state.num_steps,
-        largest_drop=state.largest_drop,
-        path=state.path,
+        **{name: getattr(state, name) for name in EMResult._fields[3:]},
     )

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float, Int
+
+from jtruth._squarem import squarem
 
 _PLAIN_STEPS = 5  # before the first jump
 
@@ -97,23 +98,13 @@ def climb(
 
 def _jump(state, inside):
     """Go on along the curve of three successive points; second, the length: 1 is where EM goes."""
-    speed = jax.tree.map(jnp.subtract, state.params, state.before)
-    bend = jax.tree.map(lambda m, p, s: (m - p) - s, state.mapped, state.params, speed)
-    square = [jnp.sum(jnp.square(ravel_pytree(part)[0])) for part in (speed, bend)]
-    least = jnp.finfo(square[0].dtype).tiny
-    length = jnp.clip(jnp.sqrt(square[0] / jnp.maximum(square[1], least)), 1, state.longest)
-    far = jax.tree.map(lambda b, s, d: b + 2 * length * s + length**2 * d, state.before, speed, bend)
-    return inside(far, state.mapped), length
+    before, now, after = (jax.tree.leaves(p) for p in (state.before, state.params, state.mapped))
+    far, length = squarem(before, now, after, state.longest)
+    return inside(jax.tree.unflatten(jax.tree.structure(state.params), far), state.mapped), length
 
 
 def _where(condition, yes, no):
     return jax.tree.map(lambda a, b: jnp.where(condition, a, b), yes, no)
-
-
-def inside_simplex(far, plain):
-    """A distribution after a jump, above a tenth of where EM would go: EM never leaves an exact 0 again."""
-    far = jnp.maximum(far, 0.1 * plain)
-    return far / far.sum(axis=-1, keepdims=True)
 
 
 def inside_unit(far, plain):

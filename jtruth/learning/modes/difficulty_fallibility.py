@@ -21,11 +21,12 @@ import numpy as np
 from jax.scipy.special import xlogy
 from jaxtyping import Array, Float
 
+from jtruth._squarem import inside_simplex
 from jtruth.labels import Labels
 from jtruth.learning._given import check_steps, clamp, not_converged, read_given, unlabelled
 from jtruth.learning.annotation.channels import beta_levels
 from jtruth.learning.modes import _long_form as lf
-from jtruth.learning.modes._climb import Summit, climb, inside_simplex, inside_unit
+from jtruth.learning.modes._climb import Summit, climb, inside_unit
 
 _MOST_LEVELS = 200  # levels times labels is the memory of one pass
 

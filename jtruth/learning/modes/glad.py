@@ -22,10 +22,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from jtruth._squarem import inside_simplex
 from jtruth.labels import Labels
 from jtruth.learning._given import check_steps, clamp, not_converged, read_given, unlabelled
 from jtruth.learning.modes import _long_form as lf
-from jtruth.learning.modes._climb import Summit, climb, inside_simplex
+from jtruth.learning.modes._climb import Summit, climb
 
 
 class GladPriors(NamedTuple):

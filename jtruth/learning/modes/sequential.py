@@ -21,6 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from jtruth._squarem import inside_simplex
 from jtruth.labels import Labels
 from jtruth.learning._given import (
     check_steps,
@@ -32,7 +33,7 @@ from jtruth.learning._given import (
     unlabelled,
 )
 from jtruth.learning.modes import _long_form as lf
-from jtruth.learning.modes._climb import Summit, climb, inside_simplex, inside_unit
+from jtruth.learning.modes._climb import Summit, climb, inside_unit
 
 
 class SequentialPriors(NamedTuple):
