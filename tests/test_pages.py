@@ -90,6 +90,7 @@ def answer(classes, labelers, kind="sensitivity range"):
     verdicts = {"one": "fits", "two": "does not fit", "labelers alike": "worth knowing"}
     said = [{"name": n, "verdict": v, "message": f"about {classes[0]}"} for n, v in verdicts.items()]
     return {
+        "headline": ["recall", "precision", "accuracy"],
         "method": "bayes", "level": 0.95, "num_samples": 10, "num_labels": 20, "num_gold": 0,
         "num_labelers": len(labelers), "classes": list(classes), "positive": classes[0], "metrics": metrics,
         "prior": [1 / len(classes)] * len(classes), "interval_kind": kind, "assumed": ["this"],

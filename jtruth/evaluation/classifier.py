@@ -35,7 +35,7 @@ from jtruth.evaluation.learned_answers import over_assumptions, vouched
 from jtruth.evaluation.order import read_order
 from jtruth.evaluation.result import Assumption, Check, Evaluation
 from jtruth.evaluation.targets import target_of
-from jtruth.evaluation.text import IN_SAMPLE
+from jtruth.evaluation.text import IN_SAMPLE, OF_ALL_CLASSES, OF_ONE_CLASS
 from jtruth.inspection import suspicions
 from jtruth.labels import Labels
 from jtruth.stats.estimates import Estimate
@@ -206,6 +206,7 @@ def _evaluation(data: inputs.Inputs, asked: _Asked, found: _Found, noise: Any) -
         num_labels=data.num_labels,
         classes=answer.classes,
         positive=data.classes[data.positive],
+        headline=OF_ALL_CLASSES if len(answer.classes) > 2 and not data.one_against_rest else OF_ONE_CLASS,
         prior=model.prior,
         labelers=found.labelers,
         baselines={"majority_vote": vote_metrics(data, answer)} if data.labels is not None else {},

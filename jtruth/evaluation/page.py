@@ -9,7 +9,7 @@ from typing import Any
 
 from jtruth._page import Bar, Bars, Facts, Matrix, Note, Notes, Page, Part, Table, number
 from jtruth.evaluation.labelers_text import labelers_headline
-from jtruth.evaluation.text import _HEADLINE, _title, headline, loudest
+from jtruth.evaluation.text import _title, headline, loudest, unasked
 
 _KINDS = {"does not fit": "bad", "cannot be seen": "open", "fits": "good", "worth knowing": "say"}
 _MOST_SQUARE, _MOST_CLASSES, _MOST_ERRORS = 12, 60, 25
@@ -23,7 +23,8 @@ def evaluation_page(d: Row) -> Page:
     truth = f"{d['num_gold']} true labels known" if d["num_gold"] else "nobody knowing the true labels"
     about = (
         f"{d['num_samples']} samples, {d['num_labels']} labels by {d['num_labelers']} labelers; "
-        f"classes {_listed(d['classes'])}" + (f"; positive {d['positive']!r}" if d["positive"] else "")
+        f"classes {_listed(d['classes'])}"
+        + (f"; positive {d['positive']!r}" if d["positive"] and "recall" in d["headline"] else "")
     )
     parts: list[Part | None] = [_metrics(d), *_depends(d), *_classes(d), _confusion(d)]
     parts += [
@@ -94,7 +95,7 @@ def _metrics(d: Row) -> Bars:
     naive = d["baselines"].get("majority_vote", {})
     rows = []
     for name, row in d["metrics"].items():
-        if name.endswith("]"):
+        if name.endswith("]") or unasked(name, d):
             continue
         other = naive.get(name)
         cells = (number(row["mean"]), _ends(row), number(other))
@@ -118,7 +119,7 @@ def _depends(d: Row) -> list[Part]:
     if len(d["assumptions"]) < 2:
         return []
     parts: list[Part] = []
-    for name in (n for n in _HEADLINE if n in d["metrics"]):
+    for name in (n for n in d["headline"] if n in d["metrics"]):
         one = d["metrics"][name]
         rows = [
             Bar("all of them", one["mean"], one["low"], one["high"], (_ends(one),), strong=True, middle=True)

@@ -14,7 +14,7 @@ from jtruth.evaluation.assumptions.registry import Progress
 from jtruth.evaluation.assumptions.sensitivity import Basis, Sensitivity, sensitivity
 from jtruth.evaluation.frames import metrics_frame, notebook_table
 from jtruth.evaluation.page import evaluation_page
-from jtruth.evaluation.text import IN_SAMPLE, MORE_RIGHT, headline, summary_text
+from jtruth.evaluation.text import IN_SAMPLE, MORE_RIGHT, OF_ONE_CLASS, headline, summary_text
 from jtruth.inspection import Finding
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.estimates import Estimate
@@ -91,6 +91,7 @@ class Evaluation:
     predictive: Mapping[str, Estimate] = field(default_factory=dict)  # of a range: see `PREDICTIVE`
     suspicious: tuple[Finding, ...] = ()  # what is odd in the labels, as `inspect_labels` finds it
     target: str = IN_SAMPLE  # or "population": what the metrics are of
+    headline: tuple[str, ...] = OF_ONE_CLASS  # metrics of the first sentence
 
     @property
     def accuracy(self) -> Estimate:
@@ -200,6 +201,7 @@ class Evaluation:
             "log_evidence": _plain(self.log_evidence),
             "classes": list(self.classes),
             "positive": self.positive,
+            "headline": list(self.headline),
             "prior": _plain(self.prior),
             "metrics": {name: estimate_dict(e, level) for name, e in self.metrics.items()},
             "predictive": {name: estimate_dict(e, level) for name, e in self.predictive.items()},

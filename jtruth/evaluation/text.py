@@ -19,7 +19,9 @@ _CHECKS_SHOWN = 3  # with what to do; the others by name
 _DETERMINED = 0.5  # width of an interval above which nothing is determined
 _CLASSES_SHOWN, _ERRORS_SHOWN, _MOST_SQUARE = 12, 6, 8
 _EACH_CLASS = ("precision", "recall", "f1")
-_HEADLINE = ("recall", "precision", "accuracy")
+_OF_POSITIVE = (*_EACH_CLASS, "false_alarm_rate")
+OF_ONE_CLASS = ("recall", "precision", "accuracy")
+OF_ALL_CLASSES = ("accuracy", "macro_recall", "macro_f1")
 
 _TAKEN = {  # methods that know no uncertainty
     "majority_vote": "the majority vote was taken as true",
@@ -55,7 +57,7 @@ def headline(d: dict[str, Any]) -> str:
     percent = f"{100 * d['level']:g} %"
     if all(row["mean"] is None for row in d["metrics"].values()):
         return "Not identified: these labels do not determine how good the classifier is."
-    names = [n for n in _HEADLINE if n in d["metrics"]]
+    names = [n for n in d["headline"] if n in d["metrics"]]
     open_ = [_title(n) for n in names if undetermined(d["metrics"][n])]
     parts = [
         f"{_title(n)} {_number(d['metrics'][n]['mean'])} {_range(d['metrics'][n])}"
@@ -64,7 +66,7 @@ def headline(d: dict[str, Any]) -> str:
     ]
     parts += [f"not determined: {' and '.join(open_)}"] if open_ else []
     kind = f"{percent} {d['interval_kind']}" + ("s" if d["interval_kind"] != "posterior" else " intervals")
-    of = f" of class {d['positive']!r}" if d["positive"] is not None else ""
+    of = f" of class {d['positive']!r}" if d["positive"] is not None and "recall" in d["headline"] else ""
     truth = (
         f"{d['num_gold']} gold labels were taken as true" if d["num_gold"] else "no label was taken as true"
     )
@@ -96,7 +98,7 @@ def _metric_table(d: dict[str, Any]) -> list[str]:
     naive = d["baselines"].get("majority_vote", {})
     lines = [f"{'':>16}  {'mean':>5}  {'sd':>5}  {'interval':<14}  {'majority vote says':>18}"]
     for name, row in d["metrics"].items():
-        if _of_class(name, d):
+        if _of_class(name, d) or unasked(name, d):
             continue
         other, difference = naive.get(name), ""
         if other is not None:
@@ -113,6 +115,11 @@ def _metric_table(d: dict[str, Any]) -> list[str]:
 def _of_class(name: str, d: dict[str, Any]) -> bool:
     """Whether a metric is that of one class, among more than two: those have a table of their own."""
     return len(d["classes"]) > 2 and name.endswith("]") and name.partition("[")[2][:-1] in d["classes"]
+
+
+def unasked(name: str, d: dict[str, Any]) -> bool:
+    """Whether a metric is that of the positive class where nobody said which of many classes that is."""
+    return name in _OF_POSITIVE and "recall" not in d["headline"]
 
 
 def _class_table(d: dict[str, Any]) -> list[str]:
@@ -188,7 +195,7 @@ def _assumptions(d: dict[str, Any]) -> list[str]:
     """A line for each assumption: the metrics of the headline, then what is assumed."""
     if len(d["assumptions"]) < 2:
         return [f"assumed: {a['sentence']}" for a in d["assumptions"]]
-    shown = [n for n in _HEADLINE if n in d["metrics"]]
+    shown = [n for n in d["headline"] if n in d["metrics"]]
     head = "".join(f"{_title(n):<20}" for n in shown) + "what it depends on"
     if any(a.get("loo") for a in d["assumptions"]):
         head += " (elpd: how well a model predicts the labels, not who is right about the truth)"
@@ -201,7 +208,7 @@ def _assumptions(d: dict[str, Any]) -> list[str]:
 
 def _predictive(d: dict[str, Any]) -> list[str]:
     """What is to be expected of a range, by what the models missed elsewhere."""
-    shown = [n for n in _HEADLINE if n in d["predictive"]]
+    shown = [n for n in d["headline"] if n in d["predictive"]]
     values = ", ".join(
         f"{_title(n)} {_number(d['predictive'][n]['mean'])} {_range(d['predictive'][n])}" for n in shown
     )

@@ -125,7 +125,11 @@ def test_one_line_in_a_terminal_and_a_table_in_a_notebook(answer):
     _, result = answer
     assert "\n" not in repr(result) and repr(result).startswith("Evaluation(")
     html = result._repr_html_()
-    assert html.count("<tr>") == len(result.metrics) + 1 and "majority vote" in html
+    hidden = (
+        4 if len(result.classes) > 2 and result.headline[0] == "accuracy" else 0
+    )  # of a class nobody asked for
+    assert html.count("<tr>") == len(result.metrics) - hidden + 1 and "majority vote" in html
+    assert hidden == (4 if len(result.classes) > 2 else 0)
     law = next(iter(result.metrics.values()))
     assert "\n" not in repr(law) and len(repr(law)) < 120
     assert "\n" not in repr(result.posterior) and len(repr(result.posterior)) < 120

@@ -11,7 +11,11 @@ def law(mean, low, high):
 
 def answer(size):
     classes = [f"c{k}" for k in range(size)]
-    metrics = {"accuracy": law(0.7, 0.6, 0.8), "macro_f1": law(0.5, 0.4, 0.6)}
+    metrics = {
+        "accuracy": law(0.7, 0.6, 0.8),
+        "precision": law(0.3, 0.2, 0.4),
+        "macro_f1": law(0.5, 0.4, 0.6),
+    }
     metrics |= {
         f"{m}[{c}]": law(k / 40, 0, 1) for k, c in enumerate(classes) for m in ("precision", "recall", "f1")
     }
@@ -20,6 +24,7 @@ def answer(size):
         "target": "in-sample", "method": "bayes",
         "level": 0.95, "num_samples": 10, "num_labels": 20, "num_gold": 0,
         "num_labelers": 2, "classes": classes, "positive": "c1", "metrics": metrics,
+        "headline": ["accuracy", "macro_recall", "macro_f1"],
         "interval_kind": "posterior", "assumed": [],
         "confusion_matrix": {k: (counts + d).tolist() for k, d in (("mean", 0), ("low", -1), ("high", 1))},
         "labelers": [], "baselines": {}, "assumptions": [{"sentence": "so it is"}], "warnings": ["beware"],
@@ -50,3 +55,15 @@ def test_brief_fits_a_small_terminal_and_says_what_is_missing():
     text = summary_text(answer(30), brief=True)
     assert len(text.splitlines()) <= 25 and "not shown: 1 assumptions, 1 checks, 1 warnings" in text
     assert "macro F1" in text or "macro f1" in text
+
+
+def test_a_class_that_nobody_asked_for_is_no_headline():
+    found = answer(3)
+    lines = summary_text(found).splitlines()
+    assert lines[0].startswith(
+        "Accuracy .700 [.600, .800], macro f1 .500 [.400, .600] (95 % posterior intervals; "
+    )
+    assert not any(line.split()[:1] == ["precision"] for line in lines)
+    asked = summary_text(found | {"headline": ["recall", "precision", "accuracy"]}).splitlines()
+    assert asked[0].startswith("Precision .300 [.200, .400], accuracy .700") and "of class 'c1'" in asked[0]
+    assert [line.split()[1] for line in asked if line.split()[:1] == ["precision"]] == [".300"]
