@@ -154,6 +154,10 @@ def single(name, labels, q, sets, python):
     theirs = by_cleanlab(python, label=label, q=q)
     own = q[np.arange(label.size), label]
     for reading, wrong in sets.items():
+        truth = np.where(wrong, (label + 1) % q.shape[1], label)  # which class it is has no say
+        few = layer_draws(labels, layer)[:3]
+        by_gold(f"{name}, {reading}", labels, few, truth, probabilities=q, prior=layer.prior)
+    for reading, wrong in sets.items():
         print(f"{name}, {reading}: {wrong.sum()} of {wrong.size} labels are wrong")
         print(f"  average precision: suspicious_labels {with_error(p, wrong)}")
         if theirs:
@@ -241,6 +245,21 @@ def crowd(folder, truth, q, python):
         print(f"  cleanlab get_label_quality_multiannotator {with_error(score, wrong)}")
 
 
+def by_gold(name, labels, posterior, truth, repeats=200, **features):
+    """How often the interval by known samples drawn at random holds the number of wrong labels."""
+    wrong, rng = (truth[labels.sample] != labels.label).sum(), np.random.default_rng(0)
+    for size in (30, 100):
+        ends = np.zeros((repeats, 2))
+        for r in range(repeats):
+            gold, chosen = np.full(truth.size, -1), rng.choice(truth.size, size, replace=False)
+            gold[chosen] = truth[chosen]
+            ends[r] = suspicious_labels(labels, posterior, gold=gold, **features).interval
+        held, (low, high) = ((ends[:, 0] <= wrong) & (wrong <= ends[:, 1])).mean(), np.median(ends, axis=0)
+        error = (held * (1 - held) / repeats) ** 0.5
+        print(f"{name:10} {size} known: holds {wrong} in {held:.3f} +- {error:.3f}, "
+              f"median interval [{low:.0f}, {high:.0f}]", flush=True)  # fmt: skip
+
+
 def six_crowds(folder):
     """Average precision, expected and true number of wrong labels by EM and under shared confusion."""
     for name in ("bluebirds", "dogs", "faces", "rte", "restaurant", "cifar10h_a"):
@@ -259,6 +278,9 @@ def six_crowds(folder):
             low, high = found.interval
             print(f"{name:10} effect {effect:.1f} {method:16} {with_error(found.p_wrong[true >= 0], wrong)}  "
                   f"{found.expected:.0f} [{low:.0f}, {high:.0f}] ({wrong.sum()})", flush=True)  # fmt: skip
+        true = np.array([known.get(task, -1) for task in labels.tasks])
+        with_truth = labels.restrict(np.flatnonzero(true >= 0))
+        by_gold(name, with_truth, together.class_posterior[true >= 0], true[true >= 0])
 
 
 if __name__ == "__main__":

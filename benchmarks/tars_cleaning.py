@@ -1,6 +1,7 @@
 """Cleaning with an oracle (Dolatshah et al. 2018, Figures 11 to 13, 16, 17), and whether it is worth it.
 
-    python benchmarks/tars_cleaning.py [PART REPETITIONS FEW NOISES STRATEGIES]  # needs ../shared/data
+    python benchmarks/tars_cleaning.py [SETS REPETITIONS FEW NOISES STRATEGIES FOLDER]  # needs ../shared/data
+    python benchmarks/tars_cleaning.py paired FOLDER  # differences of the curves that were saved there
 
 Each set is split 2 to 1, labels get the noise (.4, 0), and the oracle is the truth; five answers at a
 time. True accuracy on the test part in percent, mean +- standard error. One core of an Intel Xeon (shared
@@ -101,32 +102,15 @@ The paper's claims for noise (.4, 0). "TARS takes accuracy from .77 to .94 with 
 "ActiveClean is unstable": Heart no, Cancer below random up to 50 answers. "Mixed noise validates both"
 (Figures 16, 17): not on an even mix, where SortNoise is ahead (91.8 +- .6 and 90.8 +- 1.3) and ActiveClean
 falls at first; at 90:10 as for (.4, 0).
-
-Stopping advice, 40 repetitions of each of three settings, the true gain of the next 20 answers in closed
-form: "not worth it" (expected gain below .2 points, and at most one chance in ten of that much) was said in
-25 of 120 runs and right (true gain below .2 points) in 24 of them, 96 +- 4 %. Expected and true gain: ml (.4,
-0) .0009 and .0011 +- .0002; ml (.2, .2) .0011 and .0014 +- .0003; labels (.2, .2) .0009 and .0006 +- .0002:
-within 1.5 errors. Until the truth was drawn around a twin with a tenth of the penalty, gains of learners that
-know the noise were understated by half (.0005 and .0007) and advice was right in 44 of 49 runs, 90 +- 4 %.
-The reason, measured on ml (.2, .2): a step and a whole training gain the same (.0013 and .0014), so it is not
-the step; the model at hand was believed to lose .0023 and lost .0030 +- .0004, as its weights have the length
-2.29 +- .05, where the truth's is 3.11.
-
-One EMI step over 444 candidates: 182 ms, a loop of scikit-learn fits 3544 ms: 19 times, beside other work on
-both cores (7 times before held-out samples were left out and outliers retrained alone; 133 and now 82 ms of
-processor time). On a quiet machine the earlier code took 82 ms against 2068: 25 times.
 """
 
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
-from scipy.special import ndtr
 
 import jtruth as jt
-from jtruth.cleaning import LinearLearner, clean, start, stopping_advice
-from jtruth.cleaning.strategies import STRATEGIES
+from jtruth.cleaning import LinearLearner, clean, start
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 SETS = ("gaussian", "heart", "cancer", "german")
@@ -200,75 +184,44 @@ def said(values):
     return f"{100 * values.mean():.1f} +- {100 * values.std(ddof=1) / len(values) ** 0.5:.1f}"
 
 
-def learning_curves(name, noise, repetitions, few, only=""):
+def learning_curves(name, noise, repetitions, only="", folder=""):
+    """Prints a line for each strategy; `repetitions` are those of the cheap strategies and of the others."""
     print(f"\n{name}, noise {noise}: accuracy at 0, 20, 50, 100 answers, area under the curve")
     for strategy, kind in [(s, "labels") for s in NAIVE] + [("random", "ml"), ("risk", "ml")]:
         if only and strategy not in only.split(","):
             continue
-        times = few if strategy in RETRAIN else repetitions
+        times = repetitions[strategy in RETRAIN]
         found = curves(name, NOISES[noise], strategy, kind, times)
+        if folder:
+            np.save(f"{folder}/{name}--{noise}--{kind}--{strategy}.npy", found)
         points = "  ".join(said(found[:, k]) for k in (0, 4, 10, 20))
         print(f"  {kind:6} {strategy:22} {points}   area {said(found.mean(axis=1))}  ({times})", flush=True)
 
 
-def exact_accuracy(model):
-    """Of a line, on the two normal populations of the Gaussian set."""
-    weights, length = model.weights, np.linalg.norm(model.weights)
-    low, high = (model.intercept + weights[0] * shift for shift in (0.0, DISTANCE))
-    return 0.5 * float(ndtr(-low / length) + ndtr(high / length))
-
-
-def stopping(repetitions):
-    """How often "not worth it" is right: the true gain of the next 20 queries is below .2 points.
-
-    On other sets than those of the curves.
-    """
-    right, advised, gains = 0, 0, []
-    for kind, rates in (("ml", "one-sided"), ("ml", "symmetric"), ("labels", "symmetric")):
-        for r in range(200, 200 + repetitions):
-            state, _, y = one("gaussian", NOISES[rates], "risk", kind, r, budget=0)
-            advice = stopping_advice(state, 20, key=r)
-            after = clean(state, lambda i, y=y: int(y[i]), 20, batch=20)
-            gain = exact_accuracy(after.fitted.model) - exact_accuracy(state.fitted.model)
-            gains.append((kind, rates, advice.gain, gain))
-            if not advice.worth_it:
-                advised += 1
-                right += gain < 0.002
-    print(f"\nstopping: said 'not worth it' in {advised} of {len(gains)} runs, right in {right}")
-    for kind, rates in dict.fromkeys((g[0], g[1]) for g in gains):
-        part = np.array([g[2:] for g in gains if g[:2] == (kind, rates)])
-        print(f"  {kind} {rates}: expected {part[:, 0].mean():.4f}, true {part[:, 1].mean():.4f} +- "
-              f"{part[:, 1].std() / len(part) ** 0.5:.4f}")  # fmt: skip
-
-
-def speed():
-    """One EMI step over 445 candidates: vmapped, and a loop of scikit-learn fits."""
-    from sklearn.linear_model import LogisticRegression
-
-    state = one("gaussian", NOISES["one-sided"], "emi_split", "labels", 0, budget=0)[0]
-    STRATEGIES["emi_split"](0, state)
-    begin = time.perf_counter()
-    fast = STRATEGIES["emi_split"](0, state)
-    ours = time.perf_counter() - begin
-    x, held, label = state.problem.x, state.problem.validation, state.consolidated.label
-    begin = time.perf_counter()
-    for i in np.flatnonzero(~held):
-        flipped = label.copy()
-        flipped[i] = 1 - label[i]
-        LogisticRegression().fit(x[~held], flipped[~held]).predict(x[held])
-    theirs = time.perf_counter() - begin
-    print(f"\nEMI over {int((~held).sum())} candidates: {1e3 * ours:.0f} ms, a scikit-learn loop {1e3 * theirs:.0f} ms, "  # noqa: E501
-          f"{theirs / ours:.0f} times; best {int(np.argmax(fast))}")  # fmt: skip
+def paired(folder):
+    """`risk` less each other strategy on the same splits, at every budget: the area, and the worst budget."""
+    for path in sorted(folder.glob("*.npy")):
+        name, noise, kind, strategy = path.stem.split("--")
+        base = folder / f"{name}--{noise}--{kind}--risk.npy"
+        if strategy == "risk" or not base.exists():
+            continue
+        other, ours = np.load(path), np.load(base)
+        gap = 100 * (ours[: len(other)] - other[: len(ours)])
+        error = gap.std(axis=0, ddof=1) / len(gap) ** 0.5
+        mean, z = gap.mean(axis=0), gap.mean(axis=0) / np.maximum(error, 1e-9)
+        low, area = int(np.argmin(z)), gap.mean(axis=1)
+        spread = area.std(ddof=1) / len(gap) ** 0.5
+        print(f"{name:9} {noise:11} {kind:6} risk - {strategy:22} area {area.mean():+.1f} +- {spread:.1f}; "
+              f"worst at {BATCH * low} answers: {mean[low]:+.1f} +- {error[low]:.1f}; "
+              f"ahead at {(mean > 0).sum()} of {mean.size} budgets ({len(gap)})")  # fmt: skip
 
 
 if __name__ == "__main__":
-    part, repetitions, few, noises, only = (*sys.argv[1:], *("all", 20, 5, "", "")[len(sys.argv) - 1 :])
-    repetitions, few = int(repetitions), int(few)
-    if part in ("all", "speed"):
-        speed()
-    if part in ("all", "stopping"):
-        stopping(2 * repetitions)
+    part, repetitions, few, noises, only, folder = (
+        *sys.argv[1:], *("all", 20, 5, "", "", "")[len(sys.argv) - 1 :])  # fmt: skip
+    if part == "paired":
+        paired(Path(folder or only or noises or repetitions))
+        sys.exit()
     for name in SETS if part == "all" else part.split(","):
         for noise in noises.split(",") if noises else NOISES:
-            if name in SETS:
-                learning_curves(name, noise, repetitions, few, only)
+            learning_curves(name, noise, (int(repetitions), int(few)), only, folder)

@@ -14,6 +14,7 @@ from jtruth.training.linear import zero_start
 
 _SETTLED = 1e-8  # the gradient at which a retraining ends
 _FEW, _MANY = 6, 12  # most steps with one Hessian, and then most with new ones
+_BLOCK = 64  # copies that are retrained at a time
 _HALVINGS = 0.5 ** np.arange(8)
 _LEVEL = 1e-13  # differences of the objective (of order 1) that are rounding
 
@@ -51,8 +52,8 @@ def retrain(data, start, rows, new, *options):
     Where that is not enough (an outlier changes its class) the copy starts again, with a new Hessian at every
     step and steps halved until the objective falls: few copies, and each as dear as many of the others.
 
-    Copies are repeated up to a power of two: with every answer there is a copy less, and each number of them
-    would be a program to compile.
+    Copies go in blocks of 64, whose scores stay in the cache, and the last is filled by repeating copies:
+    with every answer there is a copy less, and each number of them would be a program to compile.
 
     Args:
         data, start: `arrays` and `as_linear`.
@@ -69,10 +70,14 @@ def retrain(data, start, rows, new, *options):
 
 
 def _padded(solve, data, start, rows, new, options):
-    """(flat models, largest gradients) by a compiled function for a power of two of copies."""
-    filled = np.resize(np.arange(len(rows)), 1 << (len(rows) - 1).bit_length())
-    each = jnp.asarray(rows[filled], jnp.int32), jnp.asarray(new[filled], jnp.float64)
-    flat, slope = (np.array(part)[: len(rows)] for part in solve(data, start, *each, *options))
+    """(flat models, largest gradients) in blocks of 64, or one of a power of two where there are fewer."""
+    size = min(_BLOCK, 1 << (len(rows) - 1).bit_length())
+    filled = np.resize(np.arange(len(rows)), (-(-len(rows) // size), size))
+    parts = [
+        solve(data, start, jnp.asarray(rows[some], jnp.int32), jnp.asarray(new[some], jnp.float64), *options)
+        for some in filled
+    ]
+    flat, slope = (np.concatenate(each)[: len(rows)] for each in zip(*parts, strict=True))
     return flat, np.abs(slope).max(axis=1)
 
 

@@ -60,7 +60,7 @@ def clean_request(
         labels, noise, prior: as in `evaluate`; learned where noise is None.
         features: (samples, features), or None for label issues.
         probabilities: (samples, classes) p(y | features), out of sample (without features).
-        gold: (samples,) classes known, -1 elsewhere.
+        gold: (samples,) classes known, -1 elsewhere; without features also a `jtruth.io.Gold`.
         costs: (samples, 1) of asking.
         wanted: length of the queue, strategy, state file, seed and level.
 
@@ -68,7 +68,7 @@ def clean_request(
         ValueError: what the functions behind it refuse.
     """
     if features is None:
-        return _issues(labels, noise, prior, probabilities, wanted)
+        return _issues(labels, (noise, prior), probabilities, gold, wanted)
     budget, strategy, state_file, seed, _ = wanted
     known, prior, notes = _rates(labels, noise, prior, seed)
     held = 1 / 3 if "split" in strategy or strategy == "masked_tars" else 0.0
@@ -124,13 +124,14 @@ def _rates(labels: Labels, noise: Any, prior: Any, seed: int) -> tuple[Any, Any,
 
 
 def _issues(
-    labels: Labels, noise: Any, prior: Any, probabilities: Any, wanted: Wanted
+    labels: Labels, rates: tuple[Any, Any], probabilities: Any, gold: Any, wanted: Wanted
 ) -> tuple[str, dict[str, Any]]:
-    """Label issues: the most suspicious labels, and how many are wrong."""
+    """Label issues: the most suspicious labels, and how many are wrong; `rates` are noise and prior."""
     budget, seed, level = wanted.budget, wanted.seed, wanted.level
-    posterior, prior, notes = _beliefs(labels, noise, prior, probabilities, seed)
+    posterior, prior, notes = _beliefs(labels, *rates, probabilities, seed)
     features = {} if probabilities is None else {"probabilities": probabilities, "prior": prior}
-    found = suspicious_labels(labels, posterior, level=level, key=seed, **features)
+    found = suspicious_labels(labels, posterior, gold=gold, level=level, key=seed, **features)
+    notes = (found.caution, *notes)
     if budget > found.label.size:
         raise ValueError(f"--budget {budget} is more than the {found.label.size} labels that there are")
     tasks = labels.tasks or tuple(range(labels.num_samples))

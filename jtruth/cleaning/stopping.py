@@ -10,7 +10,7 @@ A learner that takes labels as they are ("labels") does not know how wrong it is
 the same linear model trained with the noise known; without such a twin its advice would be its own opinion of
 itself, so it is refused. The twin of every linear learner has a tenth of its penalty: a penalty makes weights
 short, classes look less certain than they are, and a better boundary look worth less (with all of the penalty
-the gains of learners that know the noise were understated by half; `benchmarks/tars_cleaning.py`).
+the gains of learners that know the noise were understated by half; `benchmarks/tars_stopping.py`).
 
 Cleaning is called not worth it only where that is likely to come true: the expected gain is below what was
 asked for, and so is the gain itself in nine of ten of the simulated truths.

@@ -29,9 +29,14 @@ class Queue:
     strategy: Annotated[str, typer.Option("--strategy", help="risk (default), masked_tars, ...")] = "risk"
     costs: Annotated[Path | None, typer.Option("--costs", help="Table with columns task, cost.")] = None
     state: Annotated[Path | None, typer.Option("--state", help="File that remembers what was asked.")] = None
-    gold: Annotated[Path | None, typer.Option("--gold", help="Table task, label: the expert's answers.")] = (
-        None
-    )
+    gold: Annotated[
+        Path | None,
+        typer.Option(
+            "--gold",
+            help="Table task, label: the expert's answers; without --features true classes of tasks chosen "
+            "at random (or a column inclusion or stratum), which say how many labels are wrong.",
+        ),
+    ] = None
     noise: Annotated[Path | None, typer.Option("--noise", help="JSON file with known error rates.")] = None
     prior: Annotated[str | None, typer.Option("--prior", help="Class prior, for example .8,.2")] = None
 
@@ -65,9 +70,11 @@ def clean(
         if probabilities is None:
             raise ValueError(f"{queue.predictions} has no column of probabilities for each class")
     prior = prior if queue.prior is None else reading.numbers(queue.prior)
+    # Answers to a queue are no random sample, so how they were chosen has a say only without one.
+    known = reading.gold_of if queue.features is not None else reading.gold_sample_of
     text, answer = clean_request(
         labels, noise, prior, features=features,
-        probabilities=probabilities, gold=reading.gold_of(queue.gold, labels, given), costs=costs,
+        probabilities=probabilities, gold=known(queue.gold, labels, given), costs=costs,
         wanted=Wanted(queue.budget, queue.strategy, queue.state, draws.seed, draws.level),
     )  # fmt: skip
     output.give_page(text, answer, lambda: clean_page(answer), draws.seed)

@@ -32,7 +32,7 @@ def plot_issues(found: Any, *, ax: Axes | None = None) -> Axes:
     low, high = found.interval
     ax.set(xlim=(0, 1), ylim=(0.4 - shown, 0.6), xlabel="probability that the label is wrong")
     total = f"{found.expected:.1f} [{low:.0f}, {high:.0f}] of {found.p_wrong.size} labels are expected wrong"
-    ax.set_title(total, size="small")
+    ax.set_title(f"{total}\n{found.caution.split(':')[0]}", size="small")  # what it takes for granted
     return ax
 
 

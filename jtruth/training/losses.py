@@ -37,8 +37,20 @@ def log_probabilities(outputs: Outputs) -> ClassLosses:
     check_outputs(outputs)
     outputs = jnp.asarray(outputs)
     if outputs.ndim == 1:
-        return jax.nn.log_sigmoid(jnp.stack([-outputs, outputs], axis=1))
+        return _log_sigmoid(jnp.stack([-outputs, outputs], axis=1))
     return jax.nn.log_softmax(outputs, axis=1)
+
+
+@jax.custom_jvp
+def _log_sigmoid(scores: Array) -> Array:
+    return jax.nn.log_sigmoid(scores)
+
+
+@_log_sigmoid.defjvp
+def _slope_of_log_sigmoid(primals, tangents):
+    # By its own rule every slope costs a logarithm and four exponentials; this is one sigmoid.
+    (scores,), (moves,) = primals, tangents
+    return _log_sigmoid(scores), jax.nn.sigmoid(-scores) * moves
 
 
 def logistic(scores: Scores) -> ClassLosses:

@@ -54,6 +54,35 @@ def test_the_expected_number_is_calibrated():
     assert abs(np.mean(gaps)) < 5 * np.std(gaps) / 40**0.5
 
 
+def test_known_samples_tell_what_labels_cannot():
+    """20 crowds of which every seventh sample misleads all: the model's interval holds nowhere, that by 60
+    known samples at least 14 times (P(Binomial(20, .95) < 14) = 3e-5), and its mean is right."""
+    held, by_model, gaps = 0, 0, []
+    for seed in range(20):
+        y, _ = crowd(seed)
+        rng = np.random.default_rng(100 + seed)
+        seen = np.where(rng.random(200) < 1 / 7, 1 - y, y)  # what all labelers take for the class
+        z = np.where(rng.random((200, 4)) < 0.1, 1 - seen[:, None], seen[:, None])
+        labels, wrong = jt.Labels.from_matrix(z, 2), (z != y[:, None]).sum()
+        chance = (0.9 / 0.1) ** (2.0 * z.sum(axis=1) - 4)
+        p = np.stack([1 / (1 + chance), chance / (1 + chance)], axis=1)
+        gold = np.where(rng.permutation(200) < 60, y, -1)
+        alone, found = (
+            suspicious_labels(labels, p, key=seed),
+            suspicious_labels(labels, p, gold=gold, key=seed),
+        )
+        by_model += alone.interval[0] <= wrong <= alone.interval[1]
+        held += found.interval[0] <= wrong <= found.interval[1]
+        gaps.append(found.expected - wrong)
+    assert by_model == 0 and held >= 14
+    assert abs(np.mean(gaps)) < 5 * np.std(gaps) / 20**0.5
+    assert "labels alone cannot tell" in alone.caution and "60 known samples" in found.caution
+    sure = gold[found.sample]
+    np.testing.assert_array_equal(found.p_wrong[sure >= 0], (sure != found.label)[sure >= 0])
+    everything = suspicious_labels(labels, p, gold=y)
+    assert everything.interval == (wrong, wrong) and everything.expected == wrong
+
+
 def test_learned_rates_widen_and_assumptions_are_a_range():
     _, labels = crowd(3, n=60)
     fit = fit_joint(labels, key=0)
@@ -96,6 +125,10 @@ def test_bad_input():
         suspicious_labels(labels, np.full((3, 2), 0.5))
     with pytest.raises(ValueError, match="sample 0 is no distribution"):
         suspicious_labels(labels, np.full((10, 2), 0.7))
+    for match, gold in {"for each of the 10 samples": np.zeros(3, int), "codes are 0..1": np.full(10, 2),
+                        "^4 classes are known": np.repeat([-1, 1], [6, 4])}.items():  # fmt: skip
+        with pytest.raises(ValueError, match=match):
+            suspicious_labels(labels, np.full((10, 2), 0.5), gold=gold)
     with pytest.raises(ValueError, match="with the class prior beside them"):
         suspicious_labels(labels, np.full((10, 2), 0.5), probabilities=np.full((10, 2), 0.5))
 

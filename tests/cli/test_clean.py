@@ -117,6 +117,22 @@ def test_label_issues_without_features(run, files):
     assert all(f"{row['task']}, w: {row['label']}" in page for row in answer["queue"])
 
 
+def test_known_classes_say_how_many_are_wrong(run, files):
+    folder, y, name = files
+    rows = [f"t{i},{name[y[i]]}" for i in range(0, 60, 2)]
+    (folder / "gold.csv").write_text("\n".join(["task,label", *rows]) + "\n")
+    common = ["clean", folder / "labels.csv", "--noise", folder / "noise.json", "--json", folder / "o.json"]
+    answers = []
+    for more in ([], ["--gold", folder / "gold.csv"]):
+        code, out, err = run(*common, *more)
+        assert code == 0, err
+        answers.append(json.loads((folder / "o.json").read_text()))
+        assert answers[-1]["warnings"][0] in out
+    assert "labels alone cannot tell" in answers[0]["warnings"][0]
+    assert "30 known samples, taken to be chosen at random" in answers[1]["warnings"][0]
+    assert {row["p_wrong"] for row in answers[1]["queue"][:3]} == {1.0}  # known to be wrong
+
+
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [
