@@ -1,7 +1,8 @@
 """Do intervals of 95 % hold where classes are many and labels few? Rows that are alike against fixed ones.
 
-Run: python benchmarks/honesty.py known [SETS, 40] [C, 4]
-     python benchmarks/honesty.py learned [SETS, 40] [KIND, ...: all]
+Run: python benchmarks/honesty.py known [--classes 4] [--each 20 100] [--share 0 .7] [--sets 40]
+     python benchmarks/honesty.py learned [KIND ...] [--sets 40]
+--seconds: of CPU a setting, at most.
 
 known    Noise model and class prior given and true: three labelers who are right in 70 %, wrong evenly; C
          classes, even or one of share .7, N samples; the classifier's accuracy of each class .8 +- .08,
@@ -63,8 +64,8 @@ import os
 for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(threads, "1")
 
+import argparse  # noqa: E402
 import itertools  # noqa: E402
-import sys  # noqa: E402
 import time  # noqa: E402
 from contextlib import contextmanager  # noqa: E402
 from unittest.mock import patch  # noqa: E402
@@ -74,6 +75,8 @@ import numpy as np  # noqa: E402
 from jtruth.evaluation.checks.prior_driven import prior_check  # noqa: E402
 from jtruth.evaluation.inputs import read  # noqa: E402
 from jtruth.labels import Labels  # noqa: E402
+from jtruth.learning import Beliefs  # noqa: E402
+from jtruth.learning.joint.models import independent  # noqa: E402
 from jtruth.learning.joint.posterior import fit_joint  # noqa: E402
 from jtruth.sampling import Effort, alike  # noqa: E402
 from jtruth.tables.posterior import TableDraws  # noqa: E402
@@ -82,7 +85,12 @@ from jtruth.testing.multiclass.count_draws import count_posterior  # noqa: E402
 CROWDS = {"300 x 3": (300, 3), "100 x 9": (100, 9), "2": (2, 2), "20": (20, 20)}
 # Kind: classes, share of class 1 (0: .4), accuracy of labelers.
 KINDS = {"five weak": (2, 0.0), "share 1 %": (2, 0.01), "C=3": (3, 0.0), "C=6": (6, 0.0), "C=10": (10, 0.0)}
-LEARNED = [*CROWDS, "five", *KINDS]
+MISSING, GIVEN = (
+    "missing by class",
+    np.array([0.35, 0.85]),
+)  # which share of the labels of each class is given
+ASKED = ("accuracy", "precision[1]", "recall[1]", "macro_f1")
+LEARNED = [*CROWDS, "five", *KINDS, MISSING]
 EFFORT = Effort(min_sweeps=1500, max_rhat=1.02, min_ess=200, max_work=3e9, nuisance=False)
 
 
@@ -141,6 +149,8 @@ def learned(rng, kind, samples=300):
     right = rng.random((workers, samples)) < own[:, y]
     z = np.stack([errors_elsewhere(rng, y, each_right, even) for each_right in right], axis=1)
     asked = rng.random((samples, workers)).argsort(axis=1) < each
+    if kind == MISSING:
+        asked = rng.random((samples, workers)) < GIVEN[y][:, None]
     right = np.clip(rng.uniform(0.75, 0.92) + 0.08 * rng.uniform(-1, 1, classes), 0.3, 0.98)
     y_pred = errors_elsewhere(rng, y, rng.random(samples) < right[y], even)
     return table(y, y_pred, classes), Labels.from_matrix(np.where(asked, z, -1), classes), y_pred
@@ -157,10 +167,13 @@ def judge(truth, draws, names):
 
 
 def report(setting, way, rows, names, seconds):
-    """One line a setting and way."""
+    """One line a setting and way; the Monte Carlo error is that of a coverage of the one found, or of .95."""
     mean = np.nanmean(rows, axis=0)
     cells = "  ".join(f"{n} {c:.2f} {w:.3f} {b:+.3f}" for n, (c, w, b) in zip(names, mean, strict=True))
-    print(f"    {setting!s:<18} {way:<9} {cells}   {seconds / len(rows):.1f} s", flush=True)
+    low = min(0.95, mean[:, 0].min())
+    error = np.sqrt(low * (1 - low) / len(rows))
+    print(f"    {setting!s:<18} {way:<6} {cells}   {len(rows)} sets (+-{error:.3f} at most), "
+          f"{seconds / len(rows):.1f} s", flush=True)  # fmt: skip
 
 
 @contextmanager
@@ -172,49 +185,107 @@ def told(classes):
         yield
 
 
-def main_known(sets=40, classes=4):
+def main_known(asked):
     """Coverage with N/C of 20 and 100, even and with one class of .7; width beside the prior that is told."""
     names = ("accuracy", "balanced_accuracy", "macro_f1", "kappa")
-    for setting in itertools.product((classes,), (20 * classes, 100 * classes), (0.0, 0.7)):
-        found, both, spent = [], [], 0.0
-        for number in range(sets):
-            truth, *data = known(np.random.default_rng([12, number]), *setting)
+    for classes, each, share in itertools.product(asked.classes, asked.each, asked.share):
+        found, both, spent = [], [], [0.0, 0.0]
+        for number in range(asked.sets):
+            truth, *data = known(np.random.default_rng([12, number]), classes, each * classes, share)
             begin = time.process_time()
-            draws = count_posterior(*data, key=number)
-            spent += time.process_time() - begin
-            found.append(judge(truth, draws, names))
-            if number < max(4, sets // 4):
+            found.append(judge(truth, count_posterior(*data, key=number), names))
+            spent[0] += time.process_time() - begin
+            if number % 4 == 0:
                 with told(classes):
+                    begin = time.process_time()
                     both.append(judge(truth, count_posterior(*data, key=number), names))
-        found, both = np.array(found), np.array(both)
-        report(setting, "alike", found, names, spent)
-        ratio = found[: len(both), :, 1].mean(axis=0) / both[:, :, 1].mean(axis=0)
+                    spent[1] += time.process_time() - begin
+            last = number == asked.sets - 1 or sum(spent) > asked.seconds
+            if last or number % 10 == 9:
+                report((classes, each * classes, share), "alike", np.array(found), names, spent[0])
+            if last:
+                break
+        wide = np.array(found)[: 4 * len(both) : 4, :, 1], np.array(both)[:, :, 1]
+        ratio = wide[0].mean(axis=0) / wide[1].mean(axis=0)
         print(f"    {'':<18} width over that of the true prior: {np.round(ratio, 2).tolist()}", flush=True)
 
 
-def main_learned(sets=40, *kinds):
+def main_learned(asked):
     """Coverage, and how often the answer says prior-driven, over all sets and over those that miss."""
-    names = ("accuracy", "precision[1]", "recall[1]", "macro_f1")
-    for kind in kinds or LEARNED:
-        rows, said, spent = [], [], 0.0
-        for number in range(sets):
-            truth, labels, y_pred = learned(np.random.default_rng([13, number]), kind)
-            begin = time.process_time()
-            fit = fit_joint(labels, y_pred=y_pred, key=number, effort=EFFORT)
-            checks = prior_check(read(y_pred, labels, None, None, None, None), fit, 0.95)
-            spent += time.process_time() - begin
-            rows.append(judge(truth, TableDraws(fit.counts), names))
-            said.append(not fit.usable or any(check.verdict == "does not fit" for check in checks))
-        rows, said = np.array(rows), np.array(said)
-        report(kind, "alike", rows, names, spent)
-        missed = rows[:, :, 0].min(axis=1) < 1
-        print(f"    {'':<18} prior-driven in {said.mean():.2f}; of {missed.sum()} sets that miss a metric "
-              f"{said[missed].sum()} say so", flush=True)  # fmt: skip
+    for kind in asked.kind or LEARNED:
+        for shares in ("one", "by_number") if kind == MISSING else ("one",):
+            rows, said, spent = [], [], 0.0
+            for number in range(asked.sets):
+                truth, labels, y_pred = learned(np.random.default_rng([13, number]), kind)
+                begin = time.process_time()
+                fit = fit_joint(
+                    labels, y_pred=y_pred, key=number, effort=EFFORT, beliefs=Beliefs(shares=shares)
+                )
+                checks = prior_check(read(y_pred, labels, None, None, None, None), fit, 0.95)
+                spent += time.process_time() - begin
+                rows.append(np.full((len(ASKED), 3), np.nan))
+                if fit.counts is not None:
+                    rows[-1] = judge(truth, TableDraws(fit.counts), ASKED)
+                said.append((not fit.usable, any(check.verdict == "does not fit" for check in checks)))
+                last = number == asked.sets - 1 or spent > asked.seconds
+                if last or number % 10 == 9:
+                    said_of(kind, shares, np.array(rows), np.array(said), spent)
+                if last:
+                    break
+
+
+def said_of(kind, shares, rows, said, spent):
+    """Two lines: coverage, width, bias; and what the answers said of it."""
+    report(kind, shares, rows, ASKED, spent)
+    missed = (rows[:, :, 0] < 1).any(axis=1)
+    print(f"    {'':<18} refused {said[:, 0].mean():.2f}, prior-driven {said[:, 1].mean():.2f}; "
+          f"{said[missed].any(axis=1).sum()} of {missed.sum()} sets that miss say so; misses by metric "
+          f"{(rows[:, :, 0] < 1).sum(axis=0).tolist()}", flush=True)  # fmt: skip
+
+
+def main_dense(asked):
+    """Five labelers, two classes, 300 samples: how far does the answer move where fixed rows become alike?"""
+
+    def alike_rows(priors, rows):
+        votes = rows.multiplicity @ rows.labels.counts()
+        own = np.bincount(rows.y_pred, rows.multiplicity, votes.size)
+        labelers = alike.alike_raters(votes, len(priors.labelers))
+        return independent(
+            priors._replace(labelers_alike=labelers, classifier_alike=alike.alike_classes(own)), rows
+        )
+
+    moved = []
+    for number in range(asked.sets):
+        _, labels, y_pred = learned(np.random.default_rng([14, number]), "five")
+        fits = [
+            fit_joint(
+                labels, y_pred=y_pred, key=number, dependence=rows, effort=EFFORT._replace(min_ess=1500)
+            )
+            for rows in (independent, alike_rows)
+        ]
+        laws = [[TableDraws(fit.counts).estimate(name) for name in ASKED] for fit in fits]
+        mean, sd = (np.array([[getattr(law, k) for law in each] for each in laws]) for k in ("mean", "sd"))
+        moved.append([(mean[1] - mean[0]) / sd[0], sd[1] / sd[0]])
+    shift, wide = np.moveaxis(np.array(moved), 1, 0)
+    for k, name in enumerate(ASKED):
+        error, most = shift[:, k].std(ddof=1) / np.sqrt(len(shift)), abs(shift[:, k]).max()
+        print(f"    {name:<14} moves by {shift[:, k].mean():+.3f} (+-{error:.3f}) sd, at most {most:.3f}; "
+              f"sd times {wide[:, k].mean():.3f}", flush=True)  # fmt: skip
+
+
+def read_command():
+    """What to run."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("what", choices=("known", "learned", "dense"))
+    parser.add_argument("kind", nargs="*", help="of learned sets")
+    parser.add_argument("--sets", type=int, default=40)
+    parser.add_argument("--seconds", type=float, default=np.inf, help="of CPU a setting, at most")
+    parser.add_argument("--classes", type=int, nargs="*", default=[4])
+    parser.add_argument("--each", type=int, nargs="*", default=[20, 100], help="samples a class")
+    parser.add_argument("--share", type=float, nargs="*", default=[0.0, 0.7], help="of the first; 0: even")
+    return parser.parse_args()
 
 
 if __name__ == "__main__":
-    what, number, *more = (*sys.argv[1:], 40)[: max(2, len(sys.argv) - 1)]
-    if what == "known":
-        main_known(int(number), *map(int, more))
-    else:
-        main_learned(int(number), *more)
+    command = read_command()
+    {"known": main_known, "learned": main_learned, "dense": main_dense}[command.what](command)

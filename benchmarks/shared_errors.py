@@ -1,9 +1,10 @@
 """What do models of the labels miss on data whose truth is known? The table behind gold and the predictive.
 
-Run: python benchmarks/shared_errors.py fit DATA CACHE      every model on every case, once; 15 minutes
+Run: python benchmarks/shared_errors.py fit DATA CACHE [1]  every model on every case, once; 15 minutes
      python benchmarks/shared_errors.py learn CACHE         what models missed, for the table in `missed`
      python benchmarks/shared_errors.py judge CACHE         leave one data set out: with gold and without
      python benchmarks/shared_errors.py halve CACHE         does the advice on gold come true?
+     python benchmarks/shared_errors.py driven CACHE        how often is an answer with gold prior-driven?
 
 Cases: each public set with its shipped classifiers, up to three of its labelers graded by three labels of the
 others, and two simulated classifiers of accuracy .8 (errors independent of the labelers', or where labelers
@@ -70,6 +71,7 @@ from jtruth.asking.gold import gold_that_halves  # noqa: E402
 from jtruth.evaluation import inputs  # noqa: E402
 from jtruth.evaluation.assumptions.missed import FAMILIES, FLAT, SETS, kind_of, said_of, size_of  # noqa: E402
 from jtruth.evaluation.assumptions.registry import How, entries  # noqa: E402
+from jtruth.evaluation.checks.prior_driven import METRICS, POWERS, versions_check  # noqa: E402
 from jtruth.evaluation.gold.pooled import judged_samples, together  # noqa: E402
 from jtruth.sampling import Effort  # noqa: E402
 from jtruth.stats.loo import psis_loo  # noqa: E402
@@ -174,9 +176,9 @@ def elpd_of(rows):
     return found.elpd[rows.row_of_sample]
 
 
-def fit_all(data, cache):
+def fit_all(data, cache, subsamples=2):
     """Every case once: draws of the tables and class posteriors of every model, into the folder `cache`."""
-    for number, (name, case, y, labels, y_pred) in enumerate(all_cases(data)):
+    for number, (name, case, y, labels, y_pred) in enumerate(all_cases(data, int(subsamples))):
         file = cache / f"{number:03d}.npz"
         if file.exists():
             continue
@@ -374,8 +376,32 @@ def halve(cache):
         print(f"{number} gold: width times {np.mean(ratios):.2f} (10, 50, 90 %: {np.round(ends, 2)})")
 
 
+def driven(cache):
+    """How often would half or twice the say of models move an interval by more than a third of its width?"""
+    cases = cached(cache)
+    for number in (10, 30, 100):
+        for name in METRICS:
+            said, held = [], []
+            for case in cases:
+                if name != "accuracy" and len(case.table) > 2:
+                    continue
+                metric = named_metric(name, range(len(case.table)), 1)
+                truth, size, models = case.said(metric)
+                if np.isnan(truth) or number >= case.y.size:
+                    continue
+                ppi = case.golds(number, 0).ppi(metric).law
+                law = partial(together, models, kind_of(metric), ppi, metric.bounds, size)
+                versions = {name: (law().law, {power: law(power).law for power in POWERS})}
+                said.append(versions_check(versions, "the models", 0.95).verdict == "does not fit")
+                low, high, _ = versions[name][0].interval()
+                held.append(low - 1e-9 <= truth <= high + 1e-9)
+            said, held = np.array(said), np.array(held)
+            missed = f"of {(~held).sum()} that miss {said[~held].sum()}"
+            print(f"{number} gold, {name}: said in {said.mean():.2f} of {said.size}; {missed}", flush=True)
+
+
 if __name__ == "__main__":
     if sys.argv[1] == "fit":
-        fit_all(Path(sys.argv[2]), Path(sys.argv[3]))
+        fit_all(Path(sys.argv[2]), Path(sys.argv[3]), *sys.argv[4:])
     else:
-        {"learn": learn, "judge": judge, "halve": halve}[sys.argv[1]](Path(sys.argv[2]))
+        {"learn": learn, "judge": judge, "halve": halve, "driven": driven}[sys.argv[1]](Path(sys.argv[2]))

@@ -33,7 +33,11 @@ def labelers_headline(d: dict[str, Any]) -> str:
     parts = [f"from {ends[0]} to {ends[-1]}"] if len(sure) > 1 else ends
     parts += [f"not determined for {len(rows) - len(sure)}"] if len(sure) < len(rows) else []
     kind = f"{100 * d['level']:g} % {d['interval_kind']}s"
-    return f"{len(rows)} labelers: {d['estimand']}, {', '.join(parts)} ({kind})."
+    more = ""
+    if _is_range(d) and sure:
+        ends = [_ends(row["expected"]) for row in (sure[0], sure[-1])[: len(sure)]]
+        more = f"; {PREDICTIVE} {' and '.join(ends)}"
+    return f"{len(rows)} labelers: {d['estimand']}, {', '.join(parts)} ({kind}){more}."
 
 
 def labelers_text(d: dict[str, Any]) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from jtruth._page import Bar, Bars, Facts, Matrix, Note, Notes, Page, Part, Table, number
 from jtruth.evaluation.labelers_text import labelers_headline
-from jtruth.evaluation.text import _title, headline, loudest, unasked
+from jtruth.evaluation.text import PREDICTIVE, _title, headline, loudest, unasked
 
 _KINDS = {"does not fit": "bad", "cannot be seen": "open", "fits": "good", "worth knowing": "say"}
 _MOST_SQUARE, _MOST_CLASSES, _MOST_ERRORS = 12, 60, 25
@@ -58,9 +58,11 @@ def prevalence_page(d: Row) -> Page:
     gold = f"{d['num_gold']} gold labels" if d["num_gold"] else "no gold label"
     about = f"{d['num_samples']} samples, {d['num_labels']} labels by {d['num_labelers']} labelers, {gold}"
     said = d["label_shares"]
+    expected = d["expected"]
     bars = [
         Bar(name, row["mean"], row["low"], row["high"],
-            (number(row["mean"]), _ends(row), number(said[name])), said[name])
+            (number(row["mean"]), _ends(row), *([_ends(expected[name])] if expected else []),
+             number(said[name])), said[name])
         for name, row in d["shares"].items()
     ]  # fmt: skip
     kind = f"{100 * d['level']:g} % interval"
@@ -71,7 +73,14 @@ def prevalence_page(d: Row) -> Page:
         answer = f"Class {most[0]!r}: {number(most[1]['mean'])} {_ends(most[1])} of the samples ({kind}s)."
     how = [("rule", d["rule"]), ("assumed", d["assumption"])]
     parts = [
-        Bars("Share of each class", ("", "", "mean", kind, "of the labels"), bars, note) if bars else None
+        Bars(
+            "Share of each class",
+            ("", "", "mean", kind, *([PREDICTIVE] if expected else []), "of the labels"),
+            bars,
+            note,
+        )
+        if bars
+        else None
     ]
     parts += [warnings_notes(d["warnings"]), Facts("How it was computed", how)]
     return Page("How many samples are of each class?", about, answer, "", _only(parts))
@@ -186,12 +195,14 @@ def labelers_bars(rows: Sequence[Row], level: float, what: str = "accuracy") -> 
     """A forest of the labelers' accuracies."""
     if not rows:
         return None
+    ranged = any(r.get("expected") and r["expected"]["low"] != r["low"] for r in rows)
     bars = [
-        Bar(r["worker"], r["accuracy"], r.get("low"), r.get("high"), (_accuracy(r), str(r["num_labels"])))
+        Bar(r["worker"], r["accuracy"], r.get("low"), r.get("high"),
+            (_accuracy(r), *([_ends(r["expected"])] if ranged else []), str(r["num_labels"])))
         for r in rows
-    ]
+    ]  # fmt: skip
     note = f"{what[0].upper()}{what[1:]}, worst first, with {100 * level:g} % intervals."
-    return Bars("Labelers", ("", "", "accuracy", "labels"), bars, note)
+    return Bars("Labelers", ("", "", "accuracy", *([PREDICTIVE] if ranged else []), "labels"), bars, note)
 
 
 def _accuracy(row: Row) -> str:

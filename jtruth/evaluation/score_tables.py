@@ -13,7 +13,7 @@ from jtruth._host import known_classes, labels_log_likelihood, log_odds
 from jtruth._random import Key, stream
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions.registry import INDEPENDENT, Progress
-from jtruth.evaluation.checks.prior_driven import doubts_of
+from jtruth.evaluation.checks.prior_driven import doubts_of, table_doubts
 from jtruth.evaluation.score_ranges import score_members
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
@@ -99,13 +99,17 @@ def _many_classes(
     """Rows of bins are Dirichlet(2/bins)."""
     if data.model is None:
         found, _, doubts = score_members(data, coded, lambda e: e.group == INDEPENDENT, key, progress)
-        return np.asarray(thinned([one.posterior for one in found], _DRAWS).counts), tuple(doubts)
+        driven = [d for one in found for d in doubts_of(_area(one.fit, data.positive), one.fit, 0.95)]
+        return np.asarray(thinned([one.posterior for one in found], _DRAWS).counts), (*doubts, *driven)
     number = max(int(coded.max()) + 1, 2)
     drawn = count_posterior(
         data.model.log_likelihood, data.model.prior, coded, key=stream(key, "score tables, many classes"),
         num_symbols=number, alpha=2.0 / number,
     )  # fmt: skip
     doubts = () if drawn.converged else ("the draws of the tables of score bins did not converge",)
+    area = curves(against_rest(drawn.counts, data.positive)).auc.draws
+    fixed = np.full(drawn.counts.shape[1:], 2.0 / number)
+    doubts += table_doubts({"the area": area}, drawn, fixed, 0.95)
     return np.asarray(thinned([drawn], _DRAWS).counts), doubts
 
 
@@ -169,9 +173,16 @@ def _learned(
         for k in some
     ]
     tables, doubts = _walked(found, np.concatenate([one.counts for one in pure]), data.positive)
-    area = curves(against_rest(check.present(fit.counts, "the counts")[fit.matrix_draw], data.positive)).auc
-    driven = doubts_of({"the area (of coarse bins)": area.draws}, fit, 0.95)
+    driven = doubts_of(_area(fit, data.positive), fit, 0.95)
     return tables, (*fit.warnings, *doubts, *driven)
+
+
+def _area(fit: JointPosterior | None, positive: int) -> dict[str, np.ndarray]:
+    """Draws of the area by the bins that the fit knows, one for each draw of its prior."""
+    if fit is None or fit.counts is None:
+        return {}
+    tables = against_rest(fit.counts[fit.matrix_draw], positive)
+    return {"the area (of coarse bins)": curves(tables).auc.draws}
 
 
 def odds_given_rates(

@@ -51,6 +51,7 @@ def predictive(
     measured: StudentEstimate | None = None,
     bounds: tuple[float, float] = (0.0, 1.0),
     size: float = np.inf,
+    power: float = 1.0,
 ) -> Predictive:
     """The mixture, given what was measured.
 
@@ -60,15 +61,20 @@ def predictive(
         measured: the measurement, with these bounds; None: nothing was measured.
         bounds: of the number.
         size: of the count below the line, if the number is a ratio of counts; see `opinion`.
+        power: to which the mixture is raised before it is multiplied by the measurement's density, as a
+            density of the logit: what if opinions counted half, or twice (`jtruth.stats.power_scaling`)?
 
     Raises:
-        ValueError: a flat weight outside (0, 1], or opinions of no scale or weight.
+        ValueError: a flat weight outside (0, 1], opinions of no scale or weight, or a power that is not
+            positive.
 
     >>> found = predictive([Opinion(1.4, 0.3)], 0.1, StudentEstimate(0.7, 0.02, 90.0, 0.0, 1.0))
     >>> print(f"{found.law.mean:.2f} {found.weights[0] + found.flat:.2f}")
     0.71 1.00
     """
     parts = _checked(opinions, flat)
+    if not power > 0:
+        raise ValueError(f"power is {power}; it must be positive")
     if measured is not None and measured.scale == 0:
         return Predictive(DrawsEstimate(np.array([measured.mode])), parts[:, 2], flat)
     z = _grid(parts, measured, bounds, size)
@@ -76,6 +82,7 @@ def predictive(
     away = (z - parts[:, :1]) / parts[:, 1:2]
     pieces = parts[:, 2:] / parts[:, 1:2] * 2 / (np.pi * np.sqrt(3.0)) / (1 + away**2 / 3) ** 2  # t_3
     pieces = np.concatenate([pieces, flat * (p * expit(-z))[None]])
+    pieces *= pieces.sum(axis=0) ** (power - 1)
     if measured is not None:
         pieces = pieces * measured.density(bounds[0] + (bounds[1] - bounds[0]) * _ratio(p, size))
     cells = 0.5 * (pieces[:, 1:] + pieces[:, :-1]) * np.diff(z)

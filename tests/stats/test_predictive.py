@@ -57,6 +57,20 @@ def test_mean_and_weights_by_quadrature(measured):
     np.testing.assert_allclose([*found.weights, found.flat], np.array(evidence) / sum(evidence), rtol=2e-3)
 
 
+def test_opinions_that_count_half_or_twice():
+    """By a sum over an even grid; power 1 changes nothing, and the measurement is never raised."""
+    measured = StudentEstimate(0.6, 0.05, 7.0, 0.0, 1.0)
+    z = np.linspace(-25, 25, 100_001)
+    prior, likelihood = np.array([density(one) for one in z]), measured.density(expit(z))
+    for power in (0.5, 1.0, 2.0):
+        mass = prior**power * likelihood
+        found = predictive(PARTS, 0.1, measured, power=power)
+        assert found.law.mean == pytest.approx(mass @ expit(z) / mass.sum(), abs=2e-4)
+        assert found.weights.sum() + found.flat == pytest.approx(1)
+    with pytest.raises(ValueError, match="power is 0"):
+        predictive(PARTS, 0.1, measured, power=0.0)
+
+
 def test_a_good_measurement_has_the_last_word():
     """Whatever opinions say, the law goes to the measurement's as it gets better."""
     for centre in (0.1, 0.55, 0.97):

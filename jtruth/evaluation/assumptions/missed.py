@@ -22,7 +22,8 @@ from jtruth.tables.metrics import Metric
 from jtruth.tables.posterior import TableDraws
 
 OVERALL, CLASS, SHARE = "of all classes", "of one class", "share of the samples"
-TAU = {OVERALL: 0.4, CLASS: 0.4, SHARE: 0.2}
+LABELS = "of labelers and class shares"
+TAU = {OVERALL: 0.4, CLASS: 0.4, SHARE: 0.2, LABELS: 0.4}
 FLAT = 0.02
 # Sets and simulated families that TAU was learned on; every one counts alike, whatever its size.
 SETS = ("restaurant", "rte", "dogs", "faces", "bluebirds", "cifar10h_a")

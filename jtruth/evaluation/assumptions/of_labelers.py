@@ -9,7 +9,7 @@ new sample is right, each class weighted by its learned share.
 The majority vote that judges a labeler is that of the others, ties broken by chance: with the own label in it
 a labeler of three is wrong only where both others agree. It says nothing of the population.
 
-Measured on six public sets with 3 and 5 labels a sample and on simulated families (`benchmarks/honesty.py`).
+Measured on six public sets with 3 and 5 labels a sample and on simulated families (`benchmarks/labelers.py`).
 """
 
 from collections.abc import Mapping, Sequence

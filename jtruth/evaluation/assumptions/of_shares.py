@@ -2,14 +2,14 @@
 
 A share is a row of the count table with one symbol (`registry.nobody_judged`), so every assumption of the
 table gives its law, and without gold all of them are inside the range: with labels alone nothing says which
-one holds. Measured on six public sets and simulated families: `benchmarks/honesty.py`.
+one holds. Measured on six public sets and simulated families: `benchmarks/labelers.py`.
 """
 
 from collections.abc import Sequence
 
 import numpy as np
 
-from jtruth.evaluation.assumptions.missed import SHARE, opinions
+from jtruth.evaluation.assumptions.missed import LABELS, opinions
 from jtruth.evaluation.assumptions.ranges import Member
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.predictive import opinion, predictive
@@ -34,5 +34,5 @@ def expected_shares(found: Sequence[Member], num_samples: int) -> list[DrawsEsti
     laws, size = [], float(num_samples)
     for each in zip(*(share_laws(member) for member in found), strict=True):
         said = {member.name: opinion(law.draws, size) for member, law in zip(found, each, strict=True)}
-        laws.append(predictive(*opinions(said, SHARE), None, (0.0, 1.0), size).law)
+        laws.append(predictive(*opinions(said, LABELS), None, (0.0, 1.0), size).law)
     return laws

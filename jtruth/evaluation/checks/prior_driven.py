@@ -7,9 +7,14 @@ headline interval moves by more than a third of the interval's width the answer 
 both versions. Power 2 is left out where the squared Dirichlet priors would not be laws (concentrations of at
 most 1/2: more than two classes). Priors that are learned from the labels themselves (`jtruth.sampling.alike`)
 are part of the model and stay as they are; the sentence says what was scaled. Under a sensitivity range it
-speaks of the member of independent errors, whose prior is at hand. Where a class has a handful of samples the
+speaks of the member of independent errors, whose prior is at hand. With gold the prior is what models of the
+labels say, and nothing has to be weighted: its density is raised to the power (`versions_check`). With known
+noise rows are alike or flat, so there is no fixed prior to scale, but for score bins of many classes, whose
+rows are Dirichlet (`table_doubts`). Where a class has a handful of samples the
 ends of its intervals are fractions of few, and one step between them can be a third of the width.
 """
+
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -17,22 +22,21 @@ from jtruth.evaluation.answers import answer_of
 from jtruth.evaluation.inputs import Inputs
 from jtruth.evaluation.result import Check
 from jtruth.labels import Labels
-from jtruth.learning.joint.log_prior import LogPrior
+from jtruth.learning.joint.log_prior import LogPrior, row_prior
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.chains import effective_sample_size
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.power_scaling import equal_draws, power_scaled
 from jtruth.tables.posterior import estimates
+from jtruth.testing.multiclass.count_draws import CountDraws
 
 NAME = "prior-driven"
 METRICS = ("recall", "precision", "accuracy")
 POWERS = {0.5: "half", 2.0: "twice"}
 MOST = 1 / 3  # of the width, that an end may move
-DRIVEN = (
-    "{} would be [{:.2f}, {:.2f}] instead of [{:.2f}, {:.2f}] if the prior of {} counted {}: prior-driven"
-)
-STEADY = "no end moves by more than {:.0%} of its interval if the prior of {} counts {}"
-BLIND = "the draws do not say what the answer would be if the prior of {} counted {} (Pareto k {:.2f})"
+DRIVEN = "{} would be [{:.2f}, {:.2f}] instead of [{:.2f}, {:.2f}] if {} counted {}: prior-driven"
+STEADY = "no end moves by more than {:.0%} of its interval if {} counts {}"
+BLIND = "the draws do not say what the answer would be if {} counted {} (Pareto k {:.2f})"
 _FEWEST = 200  # draws
 
 
@@ -80,6 +84,27 @@ def labeler_check(labels: Labels, fit: JointPosterior, level: float) -> tuple[Ch
     return check_of(given, fit, level)
 
 
+def table_doubts(
+    draws: dict[str, np.ndarray], found: CountDraws, concentration: np.ndarray, level: float
+) -> tuple[str, ...]:
+    """What the check says against numbers from `count_posterior` whose rows had a fixed Dirichlet prior.
+
+    Args:
+        draws: (draws,) by name, of `found`.
+        found: draws of counts and rows.
+        concentration: (classes, symbols) of the rows. Ones are flat, and no power changes them.
+        level: of the intervals.
+    """
+    prior = row_prior(found.confusion, concentration)
+    powers = [power for power in POWERS if prior.proper(power)]
+    if np.ptp(prior.values) == 0 or not powers:
+        return ()
+    number, known = len(found.counts), found.ess[~np.isnan(found.ess)]
+    relative = float(np.clip(known.min(initial=number) / number, 1e-3, 1.0))
+    check = judged(draws, prior, powers, level, relative)
+    return (check.message,) if check.verdict == "does not fit" else ()
+
+
 def share_doubts(labels: Labels, fit: JointPosterior, level: float) -> tuple[str, ...]:
     """What the check says of the share of each class in the samples."""
     if fit.class_counts is None:
@@ -95,25 +120,37 @@ def judged(
 ) -> Check:
     """The verdict; `draws` (draws,) by metric. The interval that moves most is named."""
     what = ", ".join(prior.covers[:-1]) + " and " * (len(prior.covers) > 1) + prior.covers[-1]
-    said = " or ".join(POWERS[power] for power in powers)
     found = [(power, power_scaled(prior.values, power, relative_ess)) for power in powers]
     bad = next(((power, scaled) for power, scaled in found if not scaled.reliable), None)
     if bad is not None:
-        text = BLIND.format(what, POWERS[bad[0]], bad[1].pareto_k)
+        text = BLIND.format(f"the prior of {what}", POWERS[bad[0]], bad[1].pareto_k)
         return Check(NAME, None, None, "cannot be seen", text)
-    most, sentence = 0.0, ""
+    each = {}
     for name, values in draws.items():
         values = np.asarray(values, np.float64)
-        low, high, _ = DrawsEstimate(values).interval(level)
-        for power, scaled in found:
-            other = DrawsEstimate(equal_draws(values, scaled.weights, values.size)).interval(level)
-            moved = max(abs(other.low - low), abs(other.high - high))
+        others = {p: DrawsEstimate(equal_draws(values, scaled.weights, values.size)) for p, scaled in found}
+        each[name] = (DrawsEstimate(values), others)
+    return versions_check(each, f"the prior of {what}", level)
+
+
+# By metric: its law, and what it would be under each power.
+Versions = Mapping[str, tuple[DrawsEstimate, Mapping[float, DrawsEstimate]]]
+
+
+def versions_check(versions: Versions, what: str, level: float) -> Check:
+    """The verdict on laws, given what they would be if `what` counted half or twice."""
+    most, sentence, powers = 0.0, "", {}
+    for name, (law, others) in versions.items():
+        (low, high, _), powers = law.interval(level), others
+        for power, other in others.items():
+            a, b, _ = other.interval(level)
+            moved = max(abs(a - low), abs(b - high))
             share = moved / (high - low) if high > low else 0.0
             if share > most:
-                most = share
-                sentence = DRIVEN.format(name, other.low, other.high, low, high, what, POWERS[power])
+                most, sentence = share, DRIVEN.format(name, a, b, low, high, what, POWERS[power])
     if most > MOST:
         return Check(NAME, most, None, "does not fit", sentence)
+    said = " or ".join(POWERS[power] for power in powers)
     return Check(NAME, most, None, "fits", STEADY.format(most, what, said))
 
 

@@ -11,8 +11,9 @@ from jtruth.asking.gold import ask_next
 from jtruth.evaluation.answers import names_of
 from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.registry import INDEPENDENT, Progress, entries
+from jtruth.evaluation.checks.prior_driven import METRICS, POWERS, versions_check
 from jtruth.evaluation.checks.random_gold import random_gold_check
-from jtruth.evaluation.gold.pooled import GoldSampling, judged_samples, pooled_gold
+from jtruth.evaluation.gold.pooled import GoldAnswer, GoldSampling, judged_samples, pooled_gold
 from jtruth.evaluation.inputs import Inputs
 from jtruth.evaluation.result import Assumption, Check
 from jtruth.labels import Labels
@@ -67,6 +68,7 @@ def gold_answer(
     answer = Tested("bayes", pool.posterior, None, float("nan"), warnings, classes, positive)
     random = judged.taken_as_random
     checks = random_gold_check(posterior, data.gold, stream(key, "was gold random")) if random else ()
+    checks += models_check(pool, level)
     return answer, tuple(rows), advice, checks
 
 
@@ -79,6 +81,19 @@ def labels_posterior(found: list[ranges.Member], labels: Labels) -> np.ndarray:
     shares = smoothed_vote_shares(labels.counts())
     models = [m.fit.class_posterior for m in found if m.fit is not None]
     return 0.5 * (shares + np.mean(models, axis=0)) if models else shares
+
+
+def models_check(pool: GoldAnswer, level: float) -> tuple[Check, ...]:
+    """Would the answer be another one if what models say counted half or twice?"""
+    versions = {}
+    for name in METRICS:
+        law = pool.metrics.get(name)
+        if law is None or not pool.posterior.models or np.isnan(law.mean):
+            continue
+        metric, measured = pool.posterior.metric(name), pool.ppi[name].law
+        others = {power: pool.posterior.given(metric, measured, power).law for power in POWERS}
+        versions[name] = (law, others)
+    return (versions_check(versions, "what models of the labels say", level),) if versions else ()
 
 
 def _advice(

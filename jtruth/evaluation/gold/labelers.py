@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from jtruth.evaluation.assumptions.missed import OVERALL
+from jtruth.evaluation.assumptions.missed import LABELS
 from jtruth.evaluation.gold.pooled import PSEUDO_GOLD, together
 from jtruth.labels import Labels
 from jtruth.stats.draws import DrawsEstimate
@@ -97,7 +97,7 @@ def pooled_shares(
         own = {name: values[:, t] for name, values in draws.items() if not np.isnan(values[:, t]).all()}
         said = {name: opinion(values, size) for name, values in own.items()}
         measured = _measured(one) if one.right.size >= _FEW else None
-        found.append(together(said, OVERALL, measured, (0.0, 1.0), size).law)
+        found.append(together(said, LABELS, measured, (0.0, 1.0), size).law)
     return found
 
 

@@ -172,11 +172,14 @@ class GoldPosterior(TablePosterior, eqx.Module):
         found = self.metric(metric)
         return self.given(found, None if self.judged is None else self.judged.ppi(found).law).law
 
-    def given(self, metric: Metric, measured: StudentEstimate | None) -> Predictive:
-        """Law of a metric and weights of the models, given a law of it that gold alone answers for."""
+    def given(self, metric: Metric, measured: StudentEstimate | None, power: float = 1.0) -> Predictive:
+        """Law of a metric and weights of the models, given a law of it that gold alone answers for.
+
+        `power`: what models say counts so many times (`jtruth.stats.predictive`).
+        """
         size = float(np.mean([size_of(m, metric) for m in self.models.values()])) if self.models else np.inf
         said = {name: said_of(model, metric, size) for name, model in self.models.items()}
-        return together(said, kind_of(metric), measured, metric.bounds, size)
+        return together(said, kind_of(metric), measured, metric.bounds, size, power)
 
     def joint(self, first: str | Metric, second: str | Metric) -> JointEstimate:
         """Does not exist: each metric has a law by itself."""
@@ -218,10 +221,11 @@ def together(
     measured: StudentEstimate | None,
     bounds: tuple[float, float],
     size: float,
+    power: float = 1.0,
 ) -> Predictive:
     """The mixture given the measurement, or the measurement alone where they contradict each other."""
     parts, flat = opinions(said, kind)
-    found = predictive(parts, flat, measured, bounds, size)
+    found = predictive(parts, flat, measured, bounds, size, power)
     if measured is None or measured.scale == 0 or np.isinf(measured.scale):
         return found
     wide, alone = (law.interval(0.95) for law in (found.law, measured))

@@ -38,7 +38,13 @@ def log_prior(model: LatentModel, found: Any) -> LogPrior:
         parts.insert(0, ("classes", model.class_prior, found.prior[draw]))
     total, least = np.zeros(draw.size), 1.0
     for _, concentration, theta in parts:
-        weight = np.asarray(concentration, np.float64).ravel() - 1
-        logs = np.log(np.maximum(theta.reshape(draw.size, -1), _LEAST, dtype=np.float64))
-        total, least = total + logs @ weight, min(least, float(weight.min()) + 1)
+        part = row_prior(theta, concentration)
+        total, least = total + part.values, min(least, part.least)
     return LogPrior(total, least, tuple(name for name, _, _ in parts))
+
+
+def row_prior(theta: np.ndarray, concentration: np.ndarray, covers: str = "classifier") -> LogPrior:
+    """Of rows (draws, ...) that are Dirichlet with the concentrations (...)."""
+    weight = np.asarray(concentration, np.float64).ravel() - 1
+    logs = np.log(np.maximum(theta.reshape(len(theta), -1), _LEAST, dtype=np.float64))
+    return LogPrior(logs @ weight, float(weight.min()) + 1, (covers,))

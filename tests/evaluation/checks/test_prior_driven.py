@@ -5,12 +5,16 @@ import pytest
 from scipy import stats
 
 import jtruth as jt
-from jtruth.evaluation.checks.prior_driven import NAME, judged
+from jtruth.evaluation.checks.prior_driven import NAME, judged, table_doubts
+from jtruth.evaluation.gold.answer import models_check
+from jtruth.evaluation.gold.pooled import judged_samples, pooled_gold
 from jtruth.learning import Beliefs
 from jtruth.learning.joint.log_prior import LogPrior
 from jtruth.learning.joint.posterior import fit_joint
 from jtruth.stats.chains import effective_sample_size
 from jtruth.stats.power_scaling import power_scaled
+from jtruth.tables.posterior import TableDraws
+from jtruth.testing.multiclass.count_draws import CountDraws
 
 
 def simulated(size, share, right=0.85, seed=0):
@@ -80,3 +84,31 @@ def test_verdicts():
 
 def test_more_classes_are_not_squared():
     assert not LogPrior(np.zeros(3), 1 / 3, ()).proper(2.0) and LogPrior(np.zeros(3), 1 / 3, ()).proper(0.5)
+
+
+@pytest.mark.parametrize(("alpha", "loud"), [(16.0, True), (1.0, False)])
+def test_rows_with_a_fixed_prior(alpha, loud):
+    """Two samples a class: sixteen pseudo-samples of an error decide, one is flat and moves nothing."""
+    fixed = np.array([[1.0, alpha, 1.0], [1.0, 1.0, 1.0], [1.0, 1.0, 1.0]])
+    rng = np.random.default_rng(5)
+    theta = np.stack([rng.dirichlet(row, 4000) for row in fixed + 2 * np.eye(3)], axis=1)
+    counts = np.tile(2 * np.eye(3, dtype=np.int64), (4000, 1, 1))
+    found = CountDraws(counts, theta, True, 1, 4000)
+    said = table_doubts({"recall": theta[:, 0, 0]}, found, fixed, 0.95)
+    assert bool(said) == loud and all("prior-driven" in text for text in said)
+
+
+def test_gold_and_models_have_their_say():
+    """Four gold answers: models decide, and the check says so. Two hundred of three hundred: it is steady."""
+    rng = np.random.default_rng(6)
+    y, tables = (rng.random(300) < 0.4).astype(int), rng.multinomial(300, [0.5, 0.1, 0.1, 0.3], 400)
+    y_pred = np.where(rng.random(300) < 0.8, y, 1 - y)
+    guess = np.where(np.eye(2)[y_pred] > 0, 0.75, 0.25)
+    models, verdicts = {"one": TableDraws(tables.reshape(-1, 2, 2))}, []
+    for number in (4, 200):
+        gold = np.where(rng.permutation(300) < number, y, -1)
+        pool = pooled_gold(models, judged_samples(y_pred, guess, gold), classes=("no", "yes"))
+        (check,) = models_check(pool, 0.95)
+        assert check.name == NAME and "what models of the labels say" in check.message
+        verdicts.append(check.verdict)
+    assert verdicts == ["does not fit", "fits"]

@@ -42,6 +42,7 @@ def test_gold_gives_a_pooled_answer_and_says_so(answer):
         alone, wide = result.assumptions[-2].metrics[name].interval(0.95), law.interval(0.95)
         assert wide.high - wide.low < 1.06 * (alone.high - alone.low)
     assert any("random sample" in w for w in result.warnings)
+    assert "prior-driven" in [check.name for check in result.checks]
     json.dumps(result.to_dict(), allow_nan=False)
 
 
