@@ -1,7 +1,7 @@
 """Labelers and class shares, without and with gold: how often do intervals hold, and how wide are they?
 
 Run: python benchmarks/labelers.py fit DATA CACHE    every model on every set and family, once; 7 minutes
-     python benchmarks/labelers.py judge CACHE       every rule; what is learned, without the set that is judged
+     python benchmarks/labelers.py judge CACHE       every rule; the set that is judged is left out
 
 Each of six public sets (400 samples, 3 and 5 labels a sample, two subsamples), and the six simulated
 families of `shared_errors` (400 samples, 4 labelers, two sets each). A labeler counts with 10 or more labels;
