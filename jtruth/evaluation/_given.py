@@ -1,4 +1,4 @@
-"""What stands in the place of labels: `Labels`, a log-likelihood, or something that looks like one of them.
+"""What stands in the place of labels, or of a class: `Labels`, a log-likelihood, what looks like one of them.
 
 A label matrix of whole numbers taken for a log-likelihood makes one class of every labeler, and a confident
 answer to a question that nobody asked. Whole numbers, true/false and data frames are therefore never one.
@@ -56,6 +56,20 @@ def read_log_likelihood(given: Any, noise: Any) -> np.ndarray:
     if (log_likelihood > 1e-9).any() and np.allclose(log_likelihood.sum(1), 1):
         raise ValueError("the rows of labels sum to 1: these are probabilities; give log p(z_i | y_i = c)")
     return log_likelihood
+
+
+def read_positive(positive: Any, classes: tuple[str, ...]) -> int:
+    """Code of the class that is called positive, by its name or code."""
+    if isinstance(positive, str) and positive in classes:
+        return classes.index(positive)
+    number = isinstance(positive, int | np.integer) and not isinstance(positive, bool)
+    code = int(positive) if number else -1
+    if not 0 <= code < len(classes):
+        raise ValueError(
+            f"positive={positive!r} is not one of the classes {check.quoted(classes)}; give a class code 0 "
+            f"to {len(classes) - 1}, or a class name"
+        )
+    return code
 
 
 def _advice_on(given: Any) -> str:

@@ -17,7 +17,6 @@ from jtruth.evaluation.assumptions.learned import plug_in_model
 from jtruth.evaluation.inputs import Inputs, Model
 from jtruth.learning import check_consistency
 from jtruth.posterior import class_posterior
-from jtruth.tables.metrics import expected_table
 from jtruth.testing.tested import Tested
 
 SMYTH = "smyth"
@@ -43,5 +42,4 @@ def smyth_model(data: Inputs) -> Model:
 def smyth_answer(data: Inputs, model: Model) -> Tested:
     """Counts of the predictions against the most probable classes; tied classes share a sample."""
     posterior = np.asarray(class_posterior(model.log_likelihood, model.prior), np.float64)
-    table = expected_table(majority(posterior), data.y_pred, len(data.classes))
-    return answer_of(table[None], data, SMYTH, (_TAKEN,))
+    return answer_of(data.table(majority(posterior))[None], data, SMYTH, (_TAKEN,))

@@ -8,7 +8,7 @@ import numpy as np
 
 from jtruth._host import majority
 from jtruth.evaluation.inputs import Inputs
-from jtruth.tables.metrics import expected_table, named_metric, shown
+from jtruth.tables.metrics import named_metric, shown
 from jtruth.tables.posterior import TableDraws
 from jtruth.testing.tested import Tested
 
@@ -45,7 +45,7 @@ def vote_table(data: Inputs) -> np.ndarray:
     """Counts with the majority vote as truth, (classes, classes); tied classes share a sample."""
     if data.labels is None:
         raise ValueError("the majority vote needs labels; an array of log-likelihoods has none")
-    return expected_table(majority(data.labels.counts()), data.y_pred, len(data.classes))
+    return data.table(majority(data.labels.counts()))
 
 
 def vote_metrics(data: Inputs, answer: Tested) -> dict[str, float]:

@@ -148,6 +148,7 @@ class _Found(NamedTuple):
     advice: tuple[str, ...] = ()
     checks: tuple[Check, ...] = ()
     predictive: Mapping[str, Estimate] | None = None
+    metrics: Mapping[str, Estimate] | None = None  # where the answer's laws are known already
 
 
 def _learned(data: inputs.Inputs, asked: _Asked, sampling: GoldSampling) -> _Found:
@@ -160,10 +161,10 @@ def _learned(data: inputs.Inputs, asked: _Asked, sampling: GoldSampling) -> _Fou
     fit, answered = model.fit, model.refusal is None
     if pooled:
         fit = present(fit, "the joint posterior")
-        answer, rows, advice, checks = gold_answer(data, fit, sampling, level, key, progress)
+        pool = gold_answer(data, fit, sampling, level, key, progress)
         if not answered:  # labels alone say nothing of labelers, or exchange classes; gold names them
             model = joint_model(data, key, level, progress)
-        return _Found(answer, model, model.labelers, "pooled interval", rows, advice, checks)
+        return _Found(model=model, labelers=model.labelers, kind="pooled interval", **pool._asdict())
     if nobody and fit is not None and fit.identified:
         answer, rows, predictive, labelers = over_assumptions(data, fit, asked.fast, level, key, progress)
         kind = "sensitivity range" if len(rows) > 1 else "posterior"
@@ -192,7 +193,7 @@ def _known(data: inputs.Inputs, asked: _Asked, noise: Any) -> _Found:
 def _evaluation(data: inputs.Inputs, asked: _Asked, found: _Found, noise: Any) -> Evaluation:
     """Everything that was found, under its public names."""
     answer, model = found.answer, found.model
-    metrics = estimates(answer.table, answer.classes, answer.positive)
+    metrics = dict(found.metrics or estimates(answer.table, answer.classes, answer.positive))
     sentence = GROUPS[INDEPENDENT] + (_tars.TARGET if asked.method == _tars.TARS else "")
     return Evaluation(
         method=asked.method,

@@ -11,7 +11,7 @@ from jax.core import Tracer
 from jtruth import _validation as check
 from jtruth._host import known_classes, log, most_likely_prior
 from jtruth._host import log_odds as class_log_odds
-from jtruth.evaluation._given import as_labels, read_log_likelihood
+from jtruth.evaluation._given import as_labels, read_log_likelihood, read_positive
 from jtruth.evaluation.checks.sets import Parameters
 from jtruth.evaluation.text import IN_SAMPLE
 from jtruth.io.gold import Gold
@@ -19,6 +19,7 @@ from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.noise import NoiseModel, check_known_labels
 from jtruth.posterior import check_not_contradictory, validate_prior
+from jtruth.tables.metrics import expected_table
 from jtruth.testing.binary.methods import METHODS
 
 AT_MEAN = (
@@ -87,6 +88,10 @@ class Inputs:
     def num_symbols(self) -> int:
         """How many different predictions there can be."""
         return len(self.classes) if self.symbols is None else self.symbols.number
+
+    def table(self, truth: np.ndarray) -> np.ndarray:
+        """Counts (classes, symbols) of the predictions, if samples belong to the classes by these shares."""
+        return expected_table(truth, self.y_pred, self.num_symbols)
 
     @property
     def judged(self) -> bool:
@@ -169,7 +174,7 @@ def read(y_pred: Any, labels: Any, noise: Any, prior: Any, gold: Any, positive: 
     if model is not None and drawn is not None:
         model.warnings = (*model.warnings, AT_MEAN)
     notes = (*whose.notes, *predicted.notes, *notes)
-    code = 1 if positive is None else _positive(positive, classes)
+    code = 1 if positive is None else read_positive(positive, classes)
     return Inputs(y, table, model, known, prior, code, classes, notes, positive is not None, drawn=drawn)
 
 
@@ -263,19 +268,6 @@ def _known_model(
     found, converged = most_likely_prior(clamped)
     note = "the class prior was not given; the one of highest likelihood is plugged in"
     return Model(clamped, found, warnings=(note if converged else note + " (it did not converge)",))
-
-
-def _positive(positive: Any, classes: tuple[str, ...]) -> int:
-    if isinstance(positive, str) and positive in classes:
-        return classes.index(positive)
-    number = isinstance(positive, int | np.integer) and not isinstance(positive, bool)
-    code = int(positive) if number else -1
-    if not 0 <= code < len(classes):
-        raise ValueError(
-            f"positive={positive!r} is not one of the classes {check.quoted(classes)}; give a class code 0 "
-            f"to {len(classes) - 1}, or a class name"
-        )
-    return code
 
 
 def log_odds(data: Inputs, model: Model) -> np.ndarray:

@@ -34,6 +34,13 @@ class Cells(NamedTuple):
     high: Float[np.ndarray, "classes symbols"]
 
 
+def cells_of(laws: Sequence[Estimate], shape: tuple[int, int], level: float) -> Cells:
+    """Mean and shortest interval of every cell, given their laws, row by row."""
+    ends = [law.interval(level) for law in laws]
+    rows = [law.mean for law in laws], [end.low for end in ends], [end.high for end in ends]
+    return Cells(*(np.array(row).reshape(shape) for row in rows))
+
+
 class TablePosterior(ABC):
     """Posterior of a count table; a metric is given as its name or as what `named_metric` returns."""
 
@@ -64,10 +71,7 @@ class TablePosterior(ABC):
 
     def cells(self, level: float = 0.95) -> Cells:
         """Mean and shortest interval of every cell."""
-        laws = [self.cell(c, u) for c, u in np.ndindex(*self.shape)]
-        ends = [law.interval(level) for law in laws]
-        rows = [law.mean for law in laws], [end.low for end in ends], [end.high for end in ends]
-        return Cells(*(np.array(row).reshape(self.shape) for row in rows))
+        return cells_of([self.cell(c, u) for c, u in np.ndindex(*self.shape)], self.shape, level)
 
     def __repr__(self) -> str:
         """One line."""

@@ -13,7 +13,7 @@ import numpy as np
 from jtruth._host import known_classes, labels_log_likelihood, vote_shares
 from jtruth._random import Key
 from jtruth._validation import present
-from jtruth.evaluation.assumptions.registry import fitted
+from jtruth.evaluation.assumptions.registry import INDEPENDENT, How, fitted, sampled
 from jtruth.evaluation.checks.missing import by_number
 from jtruth.evaluation.checks.sets import Parameters
 from jtruth.evaluation.inputs import Inputs, Model
@@ -22,9 +22,7 @@ from jtruth.learning import Smoothing, fit_dawid_skene
 from jtruth.learning.joint.beliefs import Beliefs
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
 from jtruth.sampling import STANDARD
-from jtruth.sampling.watch import Watch
 from jtruth.stats.draws import DrawsEstimate
-from jtruth.tables.metrics import expected_table
 
 # Some 30 s at most: a model that wants more says that it did not converge.
 EFFORT = STANDARD._replace(max_work=6e9, max_bytes=100_000_000)
@@ -50,9 +48,7 @@ def joint_model(
     shares for each number of labels, and `data.shares` says so to all other models.
     """
     labels = data.own_labels()
-    fit = fit_joint(labels, y_pred=data.y_pred, gold=data.some_gold, prior=data.prior,
-                    beliefs=Beliefs(shares=data.shares), key=key,
-                    effort=EFFORT._replace(pointwise=pointwise), watch=Watch(progress))  # fmt: skip
+    fit = sampled(data, INDEPENDENT, key, How(EFFORT._replace(pointwise=pointwise), progress))
     if fit.usable and data.shares == "one" and data.prior is None and by_number(labels, fit.class_posterior):
         data.shares = BY_NUMBER  # and so in all models after this one
         return joint_model(data, key, level, progress, pointwise=pointwise)
@@ -97,7 +93,7 @@ def plug_in_model(data: Inputs, *, unaided: bool = False) -> Model:
     )
     matrices = fit.matrices
     if unaided:
-        own = vote_shares(expected_table(fit.class_posterior, data.y_pred, labels.num_classes))
+        own = vote_shares(data.table(fit.class_posterior))
         matrices = np.concatenate([matrices, own[None]])
     accuracy = np.einsum("c,tcc->t", fit.prior, matrices[:-1])
     rows = [{"accuracy": float(a), "low": None, "high": None} for a in accuracy]

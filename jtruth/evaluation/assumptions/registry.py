@@ -48,7 +48,6 @@ from jtruth.learning.joint.posterior import JointPosterior, fit_joint
 from jtruth.learning.joint.random_effect import EffectModel, fit_random_effect
 from jtruth.sampling import Effort
 from jtruth.sampling.watch import Watch
-from jtruth.tables.metrics import expected_table
 
 _VOTE_DRAWS = 4000
 _SHARES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
@@ -79,18 +78,19 @@ def latent_classes(model: str | Build) -> Fit:
     """Fit by `fit_joint` of a model that it knows by name, or of a function that builds one."""
     name = model if isinstance(model, str) else model.__name__
 
-    def fit(data: Inputs, key: Key, how: How) -> Fitted:
-        number, concentration = data.symbols if data.symbols is not None and data.judged else (None, None)
-        found = fit_joint(
-            data.own_labels(), y_pred=data.y_pred if data.judged else None, num_symbols=number,
-            gold=data.some_gold, prior=data.prior,
-            beliefs=Beliefs(classifier_concentration=concentration, shares=data.shares),
-            dependence=model if how.share is None else Held(model, how.share), key=stream(key, name),
-            effort=how.effort, watch=Watch(how.progress),
-        )  # fmt: skip
-        return fitted(found, data)
+    return lambda data, key, how: fitted(sampled(data, model, stream(key, name), how), data)
 
-    return fit
+
+def sampled(data: Inputs, model: str | Build, key: Key, how: How) -> JointPosterior:
+    """`fit_joint` of this input."""
+    number, concentration = data.symbols if data.symbols is not None and data.judged else (None, None)
+    return fit_joint(
+        data.own_labels(), y_pred=data.y_pred if data.judged else None, num_symbols=number,
+        gold=data.some_gold, prior=data.prior,
+        beliefs=Beliefs(classifier_concentration=concentration, shares=data.shares),
+        dependence=model if how.share is None else Held(model, how.share), key=key,
+        effort=how.effort, watch=Watch(how.progress),
+    )  # fmt: skip
 
 
 def random_effect(data: Inputs, key: Key, how: How) -> Fitted:
@@ -129,8 +129,8 @@ def vote_draws(data: Inputs, key: Key) -> Float[np.ndarray, "draws classes symbo
     labels = data.own_labels()
     truth, known = majority(labels.counts()), data.gold >= 0
     truth[known] = data.gold[known, None] == np.arange(labels.num_classes)[None, :]
-    voted = (labels.labels_per_sample() > 0) | known
-    table = expected_table(truth[voted], data.y_pred[voted], data.num_symbols)
+    truth[(labels.labels_per_sample() == 0) & ~known] = 0.0
+    table = data.table(truth)
     rng = host_rng(key, "majority vote")
     shares = rng.dirichlet(table.ravel() + 2.0 / table.size, size=_VOTE_DRAWS)
     return shares.reshape(-1, *table.shape) * labels.num_samples

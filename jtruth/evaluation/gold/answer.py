@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from jtruth.evaluation.inputs import Inputs
 from jtruth.evaluation.result import Assumption, Check
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior
+from jtruth.stats.estimates import Estimate
 from jtruth.testing.tested import Tested
 
 SENTENCES = {
@@ -33,14 +35,21 @@ def without_gold(data: Inputs) -> Inputs:
     return replace(data, gold=np.full_like(data.gold, -1))
 
 
+class WithGold(NamedTuple):
+    """What models and gold say together."""
+
+    answer: Tested
+    metrics: Mapping[str, Estimate]
+    rows: tuple[Assumption, ...]  # what each part of it says
+    advice: tuple[str, ...]  # on more gold
+    checks: tuple[Check, ...]  # was it random?
+
+
 def gold_answer(
     data: Inputs, fit: JointPosterior, sampling: GoldSampling, level: float, key: Key,
     progress: Progress | None,
-) -> tuple[Tested, tuple[Assumption, ...], tuple[str, ...], tuple[Check, ...]]:  # fmt: skip
-    """The posterior; what each part of it says; advice on more gold; was it random?
-
-    `fit` is independence without gold.
-    """
+) -> WithGold:  # fmt: skip
+    """The answer; `fit` is independence without gold."""
     found, doubts = [], [NO_MODEL.format(fit.warnings[0])] if not fit.identified else []
     if fit.identified:
         some = [entry for entry in entries(data) if entry.gold]
@@ -69,7 +78,7 @@ def gold_answer(
     random = judged.taken_as_random
     checks = random_gold_check(posterior, data.gold, stream(key, "was gold random")) if random else ()
     checks += models_check(pool, level)
-    return answer, tuple(rows), advice, checks
+    return WithGold(answer, pool.metrics, tuple(rows), advice, checks)
 
 
 def labels_posterior(found: list[ranges.Member], labels: Labels) -> np.ndarray:

@@ -35,7 +35,7 @@ from jtruth.stats.predictive import Opinion, Predictive, opinion, predictive
 from jtruth.stats.student import StudentEstimate
 from jtruth.tables.joint import JointEstimate
 from jtruth.tables.metrics import Metric, Terms, named_metric, shown
-from jtruth.tables.posterior import Cells, TableDraws, TablePosterior
+from jtruth.tables.posterior import Cells, TableDraws, TablePosterior, cells_of
 
 RANDOM_GOLD = (
     "the gold samples are taken to be a random sample of all; if they are not, give "
@@ -199,7 +199,7 @@ class GoldPosterior(TablePosterior, eqx.Module):
 
     def cells(self, level: float = 0.95) -> Cells:
         """Every cell, each column times one factor: then the means add up to the predictions."""
-        found = TablePosterior.cells(self, level)
+        found = cells_of([self.cell(c, u) for c, u in np.ndindex(*self.size)], self.size, level)
         if self.judged is not None:
             predicted = np.bincount(self.judged.y_pred, minlength=self.size[1])
         else:
