@@ -19,14 +19,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import xlogy
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
-from jtruth._squarem import inside_simplex
 from jtruth.labels import Labels
-from jtruth.learning._given import check_steps, clamp, not_converged, read_given, unlabelled
+from jtruth.learning._given import check_steps, read_given
 from jtruth.learning.annotation.channels import beta_levels
 from jtruth.learning.modes import _long_form as lf
-from jtruth.learning.modes._climb import Summit, climb, inside_unit
+from jtruth.learning.modes._climb import inside_unit
+from jtruth.learning.modes._em import Model, em, in_common, silent
 
 _MOST_LEVELS = 200  # levels times labels is the memory of one pass
 
@@ -103,38 +103,21 @@ def fit_difficulty_fallibility(
     start = (np.full(lf.bucket(labels.num_labelers), 0.3), shares)
     counts = np.array(priors.fallibility) - 1.0
     with jax.enable_x64(True):
-        found, end = difficulty_em(data, start, levels, counts, prior, max_steps=max_steps, tol=tol)
-    size, labelers = labels.num_samples, labels.num_labelers
-    silent = labels.labels_per_labeler() == 0
-    doubts = [*not_converged("EM", bool(found.converged), int(found.num_steps)), *unlabelled(labels)]
-    if silent.any():
-        doubts.append(f"{silent.sum()} labelers gave no label; their fallibility means nothing.")
+        found, end, (mean, sd) = difficulty_em(
+            data, start, levels, counts, prior, max_steps=max_steps, tol=tol
+        )
+    size, heard = labels.num_samples, labels.labels_per_labeler() > 0
     return LearnedDifficulty(
-        prior=np.asarray(found.params[1]),
-        fallibility=np.where(silent, 0.5, np.asarray(found.params[0])[:labelers]),
-        difficulty=np.asarray(end.difficulty)[:size],
-        difficulty_sd=np.asarray(end.difficulty_sd)[:size],
-        class_posterior=clamp(np.asarray(end.class_posterior)[:size], known),
-        label_log_likelihood=np.asarray(end.label_log_likelihood)[:size],
-        log_likelihood=float(end.log_likelihood),
-        log_posterior=float(found.objective),
-        converged=bool(found.converged),
-        num_steps=int(found.num_steps),
-        warnings=tuple(doubts),
+        fallibility=np.where(heard, np.asarray(found.params[0])[: heard.size], 0.5),
+        difficulty=np.asarray(mean)[:size],
+        difficulty_sd=np.asarray(sd)[:size],
+        **in_common(found, end, labels, known, silent(labels, "their fallibility means nothing.")),
     )
 
 
-class _End(NamedTuple):
-    difficulty: Array
-    difficulty_sd: Array
-    class_posterior: Array
-    label_log_likelihood: Array
-    log_likelihood: Array
-
-
 @partial(jax.jit, static_argnames=("max_steps",))
-def difficulty_em(data, start, levels, counts, prior, *, max_steps: int, tol) -> tuple[Summit, _End]:
-    """EM, pure and jitted; `vmap` it over starts or `data.weight`.
+def difficulty_em(data, start, levels, counts, prior, *, max_steps: int, tol):
+    """EM, pure and jitted; `vmap` it over starts or `data.weight`: `Summit`, `End`, difficulties and sds.
 
     A label is careful if neither the sample's difficulty (chance delta) nor the labeler's fallibility (chance
     phi) makes it a guess. The M step makes phi the expected share of labels that fallibility made guesses.
@@ -154,7 +137,7 @@ def difficulty_em(data, start, levels, counts, prior, *, max_steps: int, tol) ->
     number = jnp.zeros(labelers, each.dtype).at[data.labeler].add(each)
     heard = number > 0
 
-    def joint(params, shares, data=data):
+    def joint(params, shares, data):
         careful = (1 - params[0])[data.labeler][:, None] * (1 - nodes)[None, :]
         right, wrong = (1 + (classes - 1) * careful) / classes, (1 - careful) / classes
         return lf.log_joint(data, jnp.log(right), jnp.log(wrong), shares) + log_weight[None, None, :]
@@ -163,8 +146,7 @@ def difficulty_em(data, start, levels, counts, prior, *, max_steps: int, tol) ->
         law = xlogy(counts[0], params[0]) + xlogy(counts[1], 1 - params[0])
         return jnp.where(heard, law, 0).sum()
 
-    def improve(params):
-        posterior, evidence = lf.e_step(joint(params, params[1]), axis=(1, 2))
+    def m_step(params, posterior):
         able = (1 - params[0])[data.labeler][:, None]  # fallibility does not make it a guess
         clear = (1 - nodes)[None, :]  # nor does difficulty
         guess = 1 - able * clear
@@ -177,22 +159,17 @@ def difficulty_em(data, start, levels, counts, prior, *, max_steps: int, tol) ->
         careful = (both + (level - both) * able * (1 - clear) / guess).sum(axis=1)
         sums = [jnp.zeros(labelers, each.dtype).at[data.labeler].add(each * x) for x in (fallible, careful)]
         made, spared = sums[0] + counts[0], sums[1] + counts[1]
-        fallible = jnp.where(heard, made / jnp.where(heard, made + spared, 1), params[0])
-        objective = lf.total(data, evidence) + log_prior(params)
-        return objective, (fallible, lf.next_shares(data, posterior.sum(axis=2), prior))
+        return (jnp.where(heard, made / jnp.where(heard, made + spared, 1), params[0]),)
 
     def inside(far, plain):
-        return inside_unit(far[0], plain[0]), inside_simplex(far[1], plain[1])
+        return (inside_unit(far[0], plain[0]),)
 
-    found = climb(improve, start, inside, max_steps=max_steps, tol=tol)
-    posterior, evidence = lf.e_step(joint(found.params, found.params[1]), axis=(1, 2))
+    model = Model(joint, m_step, log_prior, inside)
+    found, end, posterior = em(model, data, start, prior, max_steps=max_steps, tol=tol)
     level = posterior.sum(axis=1)
     mean = (level * nodes[None, :]).sum(axis=1)
     spread = (level * (nodes[None, :] - mean[:, None]) ** 2).sum(axis=1)
-    alone = joint(found.params, jnp.ones_like(found.params[1]), lf.unknown(data))
-    return found, _End(
-        mean, jnp.sqrt(spread), posterior.sum(axis=2), lf.e_step(alone, axis=2)[1], lf.total(data, evidence)
-    )
+    return found, end, (mean, jnp.sqrt(spread))
 
 
 def _check_priors(priors: DifficultyPriors) -> None:

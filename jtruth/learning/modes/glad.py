@@ -20,13 +20,13 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
-from jtruth._squarem import inside_simplex
 from jtruth.labels import Labels
-from jtruth.learning._given import check_steps, clamp, not_converged, read_given, unlabelled
+from jtruth.learning._given import check_steps, read_given
 from jtruth.learning.modes import _long_form as lf
-from jtruth.learning.modes._climb import Summit, climb
+from jtruth.learning.modes._climb import Summit
+from jtruth.learning.modes._em import End, Model, em, in_common, silent
 
 
 class GladPriors(NamedTuple):
@@ -112,34 +112,17 @@ def fit_glad(
     )
     with jax.enable_x64(True):
         found, end = glad_em(data, start, np.array(priors), prior, max_steps=max_steps, tol=tol)
-    doubts = [*not_converged("EM", bool(found.converged), int(found.num_steps)), *unlabelled(labels)]
-    if (labels.labels_per_labeler() == 0).any():
-        silent = np.count_nonzero(labels.labels_per_labeler() == 0)
-        doubts.append(f"{silent} labelers gave no label; their ability is that of the prior.")
     ability, ease = np.asarray(found.params[0])[:labelers], np.exp(np.asarray(found.params[1])[:size])
     return Glad(
-        prior=np.asarray(found.params[2]),
         ability=ability,
         ease=ease,
         accuracy=_mean_accuracy(ability, ease),
-        class_posterior=clamp(np.asarray(end.class_posterior)[:size], known),
-        label_log_likelihood=np.asarray(end.label_log_likelihood)[:size],
-        log_likelihood=float(end.log_likelihood),
-        log_posterior=float(found.objective),
-        converged=bool(found.converged),
-        num_steps=int(found.num_steps),
-        warnings=tuple(doubts),
+        **in_common(found, end, labels, known, silent(labels, "their ability is that of the prior.")),
     )
 
 
-class _End(NamedTuple):
-    class_posterior: Array
-    label_log_likelihood: Array
-    log_likelihood: Array
-
-
 @partial(jax.jit, static_argnames=("max_steps",))
-def glad_em(data, start, laws, prior, *, max_steps: int, tol) -> tuple[Summit, _End]:
+def glad_em(data, start, laws, prior, *, max_steps: int, tol) -> tuple[Summit, End]:
     """EM, pure and jitted; `vmap` it over starts or `data.weight`.
 
     The M step is one Newton step for all abilities and then one for all log eases, each of which is alone in
@@ -156,7 +139,7 @@ def glad_em(data, start, laws, prior, *, max_steps: int, tol) -> tuple[Summit, _
     wrong_classes = jnp.log(jnp.asarray(start[2].shape[0] - 1, laws.dtype))
     each = data.given * data.weight[data.sample]
 
-    def joint(params, shares, data=data):
+    def joint(params, shares, data):
         logit = params[0][data.labeler] * jnp.exp(params[1])[data.sample]
         return lf.log_joint(
             data, jax.nn.log_sigmoid(logit), jax.nn.log_sigmoid(-logit) - wrong_classes, shares
@@ -166,38 +149,24 @@ def glad_em(data, start, laws, prior, *, max_steps: int, tol) -> tuple[Summit, _
         gradient = jnp.zeros_like(at).at[where].add(slope) - (at - mean) / sd**2
         return at + gradient / (jnp.zeros_like(at).at[where].add(bend) + 1 / sd**2)
 
-    def improve(params):
-        ability, log_ease, shares = params
-        posterior, evidence = lf.e_step(joint(params, shares))
+    def m_step(params, posterior):
+        ability, log_ease, _ = params
         own = posterior[data.sample, data.label]  # (labels,) chance that the label is right
         ease = jnp.exp(log_ease)[data.sample]
         r = jax.nn.sigmoid(ability[data.labeler] * ease)
-        able = newton(
-            ability,
-            ability_mean,
-            ability_sd,
-            data.labeler,
-            each * (own - r) * ease,
-            each * r * (1 - r) * ease**2,
-        )
+        slope, bend = each * (own - r) * ease, each * r * (1 - r) * ease**2
+        able = newton(ability, ability_mean, ability_sd, data.labeler, slope, bend)
         logit = able[data.labeler] * ease
         r = jax.nn.sigmoid(logit)
         slope = each * (own - r) * logit
         bend = each * r * (1 - r) * logit**2 + jnp.maximum(-slope, 0)
-        clear = newton(log_ease, ease_mean, ease_sd, data.sample, slope, bend)
-        log_prior = sum(
-            -0.5 * (((x - law[0]) / law[1]) ** 2).sum() for x, law in zip(params, laws, strict=False)
-        )
-        objective = lf.total(data, evidence) + log_prior
-        return objective, (able, clear, lf.next_shares(data, posterior, prior))
+        return able, newton(log_ease, ease_mean, ease_sd, data.sample, slope, bend)
 
-    def inside(far, plain):
-        return far[0], far[1], inside_simplex(far[2], plain[2])
+    def log_prior(params):
+        return sum(-0.5 * (((x - law[0]) / law[1]) ** 2).sum() for x, law in zip(params, laws, strict=False))
 
-    found = climb(improve, start, inside, max_steps=max_steps, tol=tol)
-    posterior, evidence = lf.e_step(joint(found.params, found.params[2]))
-    alone = joint(found.params, jnp.ones_like(found.params[2]), lf.unknown(data))
-    return found, _End(posterior, alone, lf.total(data, evidence))
+    model = Model(joint, m_step, log_prior, lambda far, plain: far)
+    return em(model, data, start, prior, max_steps=max_steps, tol=tol)[:2]
 
 
 def _mean_accuracy(ability: np.ndarray, ease: np.ndarray, block: int = 2**22) -> np.ndarray:

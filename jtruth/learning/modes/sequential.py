@@ -19,21 +19,19 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
 from jtruth._squarem import inside_simplex
 from jtruth.labels import Labels
 from jtruth.learning._given import (
     check_steps,
-    clamp,
     exchanged,
     first_guess,
-    not_converged,
     read_given,
-    unlabelled,
 )
 from jtruth.learning.modes import _long_form as lf
-from jtruth.learning.modes._climb import Summit, climb, inside_unit
+from jtruth.learning.modes._climb import inside_unit
+from jtruth.learning.modes._em import Model, em, in_common
 
 
 class SequentialPriors(NamedTuple):
@@ -116,27 +114,19 @@ def fit_sequential(
     start = (counts / counts.sum(axis=2, keepdims=True), np.full(size, 0.1), shares)
     rest = np.array([priors.copied, priors.own])
     with jax.enable_x64(True):
-        found, end = sequential_em(
+        found, end, copies = sequential_em(
             data, shown_padded, start, pseudo, rest, prior, max_steps=max_steps, tol=tol
         )
     matrices = np.asarray(found.params[0])[:labelers]
     copied = np.zeros(given.size)
-    copied[given] = np.asarray(end.copied)[: given.sum()]
-    shares = np.asarray(found.params[2])
-    votes = np.einsum("t,c,tck->ck", labels.labels_per_labeler(), shares, matrices)
-    doubts = [*not_converged("EM", bool(found.converged), int(found.num_steps)), *unlabelled(labels)]
+    copied[given] = np.asarray(copies)[: given.sum()]
+    votes = np.einsum("t,c,tck->ck", labels.labels_per_labeler(), np.asarray(found.params[2]), matrices)
+    doubts = tuple(exchanged(votes, labels.class_names))
     return Sequential(
-        prior=shares,
         matrices=matrices,
         influence=np.asarray(found.params[1])[:labelers],
         copied=copied,
-        class_posterior=clamp(np.asarray(end.class_posterior)[: labels.num_samples], known),
-        label_log_likelihood=np.asarray(end.label_log_likelihood)[: labels.num_samples],
-        log_likelihood=float(end.log_likelihood),
-        log_posterior=float(found.objective),
-        converged=bool(found.converged),
-        num_steps=int(found.num_steps),
-        warnings=(*doubts, *exchanged(votes, labels.class_names)),
+        **in_common(found, end, labels, known, doubts),
     )
 
 
@@ -165,16 +155,9 @@ def last_shown(labels: Labels, order: Any) -> np.ndarray:
     return shown
 
 
-class _End(NamedTuple):
-    copied: Array
-    class_posterior: Array
-    label_log_likelihood: Array
-    log_likelihood: Array
-
-
 @partial(jax.jit, static_argnames=("max_steps",))
-def sequential_em(data, shown, start, pseudo, rest, prior, *, max_steps: int, tol) -> tuple[Summit, _End]:
-    """EM, pure and jitted; `vmap` it over starts or `data.weight`.
+def sequential_em(data, shown, start, pseudo, rest, prior, *, max_steps: int, tol):
+    """EM, pure and jitted; `vmap` it over starts or `data.weight`: `Summit`, `End`, and chances of copies.
 
     Args:
         data: a `LongForm`.
@@ -195,7 +178,7 @@ def sequential_em(data, shown, start, pseudo, rest, prior, *, max_steps: int, to
         kept = jnp.where(sees, params[1][data.labeler], 0)
         return (1 - kept)[:, None] * own, jnp.where(repeats, kept, 0)
 
-    def joint(params, shares, data=data):
+    def joint(params, shares, data):
         own, copy = parts(params)
         log_p = jnp.where(data.given[:, None] > 0, jnp.log(own + copy[:, None]), 0)
         empty = jnp.zeros((data.known.shape[0], shares.shape[0]), log_p.dtype)
@@ -209,8 +192,7 @@ def sequential_em(data, shown, start, pseudo, rest, prior, *, max_steps: int, to
         total = own + copy[:, None]
         return posterior[data.sample] * copy[:, None] / jnp.where(total > 0, total, 1)
 
-    def improve(params):
-        posterior, evidence = lf.e_step(joint(params, params[2]))
+    def m_step(params, posterior):
         copied = copies(params, posterior)
         own = each[:, None] * (posterior[data.sample] - copied)
         counts = jnp.zeros_like(params[0]).swapaxes(1, 2).at[data.labeler, data.label].add(own)
@@ -218,18 +200,15 @@ def sequential_em(data, shown, start, pseudo, rest, prior, *, max_steps: int, to
         none = jnp.zeros_like(params[1])
         kept = none.at[data.labeler].add(each * copied.sum(axis=1)) + rest[0]
         number = none.at[data.labeler].add(jnp.where(sees, each, 0)) + rest.sum()
-        log_prior = (pseudo[None] * jnp.log(params[0])).sum()
-        log_prior = log_prior + (rest[0] * jnp.log(params[1]) + rest[1] * jnp.log1p(-params[1])).sum()
-        shares = lf.next_shares(data, posterior, prior)
-        mapped = (rows / rows.sum(axis=2, keepdims=True), kept / number, shares)
-        return lf.total(data, evidence) + log_prior, mapped
+        return rows / rows.sum(axis=2, keepdims=True), kept / number
+
+    def log_prior(params):
+        of_rows = (pseudo[None] * jnp.log(params[0])).sum()
+        return of_rows + (rest[0] * jnp.log(params[1]) + rest[1] * jnp.log1p(-params[1])).sum()
 
     def inside(far, plain):
-        rows, kept, shares = far
-        return inside_simplex(rows, plain[0]), inside_unit(kept, plain[1]), inside_simplex(shares, plain[2])
+        return inside_simplex(far[0], plain[0]), inside_unit(far[1], plain[1])
 
-    found = climb(improve, start, inside, max_steps=max_steps, tol=tol)
-    posterior, evidence = lf.e_step(joint(found.params, found.params[2]))
-    alone = joint(found.params, jnp.ones_like(found.params[2]), lf.unknown(data))
-    copied = copies(found.params, posterior).sum(axis=1)
-    return found, _End(copied, posterior, alone, lf.total(data, evidence))
+    model = Model(joint, m_step, log_prior, inside)
+    found, end, posterior = em(model, data, start, prior, max_steps=max_steps, tol=tol)
+    return found, end, copies(found.params, posterior).sum(axis=1)
