@@ -9,18 +9,24 @@ file right under jtruth/; private helpers are nobody's room), a climb a move to 
 
 Measured, two classes, four labelers (the same on any machine):
 
-    noise given  40 files of 6024 lines; y_pred  4 moves, 2 climbs
-    range        69 files of 9636 lines; y_pred 10 moves, 5 climbs
-    gold         67 files of 9671 lines; y_pred 19 moves, 9 climbs
+    noise given  42 files of 6297 lines; y_pred  4 moves, 2 climbs
+    range        75 files of 10436 lines; y_pred  6 moves, 3 climbs
+    gold         73 files of 10441 lines; y_pred 11 moves, 5 climbs
 
-Wanted were 18, 28 and 30 files, 12 moves and 3 climbs. With noise given the moves are there, and the range is
-within 12 moves, not within 3 climbs. The files are not there, and they were fewer (34, 53, 56) before the
-checks of chance, of missing labels and of the prior, the pool of what models missed on other data and the
-matching of ids came in. Files are short: 6024 lines in 18 files are 335 each, where the rule of the house is
-100 to 250, so fewer files would be longer ones, and nothing would be simpler. A default answer samples four
-models, checks them by simulated label sets and compares them by leave-one-out: that is what its 69 files do.
-Every climb is a return to `evaluation`, which asks `learning` once for each kind of model and `tables` once
-for each kind of answer (gold: the pool, PPI++, gold alone); none goes past it.
+Wanted were 18, 28 and 30 files, 12 moves and 3 climbs. The moves are there, and the climbs but with gold.
+(Range and gold made 10 and 19 moves, 5 and 9 climbs, while independence and the other models came to
+`fit_joint` by two ways, three places made a table of votes, and laws with gold were computed twice.) Every
+climb is a return to `evaluation` from a question of another room: to `learning` (classes; gradual
+difficulty), `tables` (the table of votes), and with gold to PPI++ (terms of each sample) and to `asking`
+(whom to ask next). These are five different questions about the predictions, and none is asked on behalf of
+another.
+
+The files are not there, and they were fewer (34, 53, 56) before the checks of chance, of missing labels and
+of the prior, the pool of what models missed on other data and the matching of ids came in. Files are short:
+6297 lines in 18 files are 350 each, where the rule of the house is 100 to 250, so fewer files would be longer
+ones, and nothing would be simpler: no file is visited only to be passed through. A default answer samples
+four models, checks them by simulated label sets and compares them by leave-one-out: that is what its files
+do.
 """
 
 import inspect
