@@ -30,7 +30,10 @@ Measured: AMD EPYC, 4 cores, Python 3.11.7, jax 0.10.2, numpy 2.4.6; one core. T
         grid, on a quiet one, 3.1, 21.6, 133 and 564 ms for the first four)
     (c) exact_batch, window (192, 192): 682 sets/s; not ok: 0
         one after the other on the host: 367 sets/s
-    (d) simulate: 2954 sets/s; with log-likelihood and log-odds 1924
+    (d) simulate: 2954 sets/s; with log-likelihood and log-odds 1924 (by Gumbel numbers). Since it draws by
+        the inverse distribution function, with a loop of NumPy that does the same without log-odds beside it,
+        on a busy 2-core machine, float64: 5790 sets/s, NumPy 4480, ratio 1.3; before, there, 1830 (.41);
+        10^5 samples by 5 labelers with matrices of 3 classes 17 ms, 122 before
 """
 
 import os

@@ -25,7 +25,7 @@ from jtruth._random import required_key
 from jtruth._validation.in_range import check_probabilities
 from jtruth.labels import Labels
 from jtruth.noise import DifficultyFallibility, NoiseModel
-from jtruth.noise.base import draw_rows
+from jtruth.noise.base import draw_rows, uniform_numbers
 from jtruth.noise.parameters import as_parameter, check_ndim, current
 from jtruth.posterior import validate_confusion, validate_prior
 
@@ -215,10 +215,12 @@ def _draw_participation(
     nobody = jnp.cumsum(jnp.log1p(-eta))  # log P(labelers 0..t all absent)
     before = jnp.concatenate([jnp.zeros((1,), eta.dtype), nobody[:-1]])
     key_first, key_later = jax.random.split(key)
-    log_first = jnp.broadcast_to(jnp.log(eta) + before, (num_samples, num_labelers))
-    first = jax.random.categorical(key_first, log_first, axis=-1)[:, None]
+    # Relative to the largest, as all may be tiny.
+    log_first = jnp.log(eta) + before
+    law = jnp.exp(log_first - log_first.max())
+    first = draw_rows(key_first, jnp.broadcast_to(law, (num_samples, num_labelers)))[:, None]
     labelers = jnp.arange(num_labelers, dtype=first.dtype)[None, :]
-    later = jax.random.uniform(key_later, (num_samples, num_labelers), eta.dtype) < eta[None, :]
+    later = uniform_numbers(key_later, (num_samples, num_labelers), eta.dtype) < eta[None, :]
     return (labelers == first) | ((labelers > first) & later)
 
 

@@ -14,7 +14,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from jtruth._arrays import safe_log, safe_log1m
 from jtruth.labels import Labels
-from jtruth.noise.base import sum_over_labels
+from jtruth.noise.base import sum_over_labels, uniform_numbers
 
 
 @partial(jax.jit, static_argnames="num_classes")
@@ -42,8 +42,11 @@ def channel_sample(
     One error may stand for all cells, or each labeler have its own.
     """
     key_error, key_class = jax.random.split(key)
-    wrong = jax.random.bernoulli(key_error, jnp.broadcast_to(error, mask.shape))
-    shift = jax.random.randint(key_class, mask.shape, 1, num_classes, dtype=jnp.int32)
+    wrong = uniform_numbers(key_error, mask.shape, error.dtype) < jnp.broadcast_to(error, mask.shape)
+    if num_classes == 2:  # there is only one wrong class
+        shift = jnp.ones((), jnp.int32)
+    else:
+        shift = jax.random.randint(key_class, mask.shape, 1, num_classes, dtype=jnp.int32)
     z = jnp.where(wrong, (y[:, None] + shift) % num_classes, y[:, None])
     return jnp.where(mask, z, -1)
 

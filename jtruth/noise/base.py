@@ -18,6 +18,7 @@ and gradients stay finite.
 """
 
 import abc
+import math
 from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any, NamedTuple
@@ -28,8 +29,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from jtruth._arrays import safe_log
 from jtruth.labels import Labels
+
+_UNROLLED = 16  # classes of a row that are added up without a loop
 
 
 class Strata(NamedTuple):
@@ -132,10 +134,32 @@ def sum_over_labels(log_p: Float[Array, "labels classes"], labels: Labels) -> Fl
 def draw_rows(key: PRNGKeyArray, rows: Float[Array, "*shape classes"]) -> Int[Array, "*shape"]:
     """One class from every row of probabilities. A class of probability 0 is never drawn.
 
-    Gumbel draws and not the inverse distribution function: a rounded cumulative sum can put a sliver of
-    mass on a class of probability 0, and such a label would have likelihood 0 afterwards.
+    By the inverse distribution function, one uniform number a row. Probabilities are added up from left to
+    right, so that a class of probability 0 adds nothing, not even by rounding, and the number lies in (0, 1]
+    times the total of the same sums: it never passes the last class that has any.
     """
-    return jax.random.categorical(key, safe_log(rows), axis=-1).astype(jnp.int32)
+    from_left = jnp.moveaxis(rows, -1, 0)
+    few = min(from_left.shape[0], _UNROLLED)
+
+    def add(total: Array, p: Array) -> tuple[Array, None]:
+        return total + p, None
+
+    total, _ = jax.lax.scan(add, jnp.zeros_like(from_left[0]), from_left, unroll=few)
+    height = (1 - uniform_numbers(key, total.shape, total.dtype)) * total
+
+    def climb(so_far: tuple[Array, Array], p: Array) -> tuple[tuple[Array, Array], None]:
+        below, drawn = so_far
+        below = below + p
+        return (below, drawn + (below < height).astype(jnp.int32)), None
+
+    start = jnp.zeros_like(total), jnp.zeros(total.shape, jnp.int32)
+    (_, drawn), _ = jax.lax.scan(climb, start, from_left, unroll=few)
+    return drawn
+
+
+def uniform_numbers(key: PRNGKeyArray, shape: tuple[int, ...], dtype: Any) -> Float[Array, "..."]:
+    """The numbers of `jax.random.uniform`, drawn in one row: a short last axis takes twice as long."""
+    return jax.random.uniform(key, (math.prod(shape),), dtype).reshape(shape)
 
 
 def check_sizes(what: str, in_labels: int, in_model: int, parameter: str) -> None:

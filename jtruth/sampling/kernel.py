@@ -28,7 +28,7 @@ class Problem(NamedTuple):
     """A model and its data, flattened. P probabilities, S states."""
 
     design: sparse.csr_array  # (rows, columns)
-    single: tuple[np.ndarray, np.ndarray, np.ndarray | None]  # row, column, number of what one sample did
+    single: sparse.csr_array  # (columns, rows for one sample each), the design transposed
     repeated: sparse.csr_array  # (columns, other rows)
     multiplicity: np.ndarray  # (rows,)
     num_single: int  # the first rows, which stand for one sample each
@@ -131,11 +131,10 @@ class _Layout:
         )
         design = sparse.csr_array(sparse.hstack(self.parts, format="csr"))
         num_single = int(np.count_nonzero(multiplicity == 1))
-        one = sparse.coo_array(design[:num_single])
         length = np.concatenate([np.full(a.size // a.shape[-1], a.shape[-1]) for a in self.priors])
         return Problem(
             design=design,
-            single=(one.row, one.col, None if (one.data == 1).all() else one.data),
+            single=sparse.csr_array(design[:num_single].T),
             repeated=sparse.csr_array(design[num_single:].T),
             multiplicity=multiplicity,
             num_single=num_single,
@@ -183,10 +182,10 @@ def state_probabilities(problem: Problem, log_theta: np.ndarray) -> np.ndarray:
 
 def of_several(problem: Problem, rows: np.ndarray) -> Problem:
     """The problem of some rows that stand for several samples each."""
-    none, only = np.zeros(0, np.int64), problem.only_symbol
+    only = problem.only_symbol
     return problem._replace(
         design=sparse.csr_array(problem.design[rows]),
-        single=(none, none, None),
+        single=problem.single[:, :0],
         repeated=sparse.csr_array(problem.design[rows].T),
         multiplicity=problem.multiplicity[rows],
         num_single=0,
@@ -211,11 +210,15 @@ def count_symbols(problem: Problem, counts: np.ndarray) -> np.ndarray:
 def count_drawn(problem: Problem, drawn: Drawn) -> np.ndarray:
     """Samples behind every column, (columns, states, chains), of states that were drawn."""
     found = _samples_behind(problem.repeated, drawn.counts)
-    (row, column, value), chains = problem.single, drawn.state.shape[0]
+    if not problem.num_single:
+        return found
+    # Each state but the last by a product with zeros and ones; the last has what is left of a column.
     states = found.shape[1]
-    place = (column * states + drawn.state[:, row]) * chains + np.arange(chains)[:, None]
-    weight = None if value is None else np.broadcast_to(value, place.shape).ravel()
-    return found + np.bincount(place.ravel(), weight, found.size).reshape(found.shape)
+    chosen = (drawn.state == np.arange(states - 1, dtype=drawn.state.dtype)[:, None, None]).astype(np.float64)
+    one = _samples_behind(problem.single, chosen) if states > 1 else found[:, :0]
+    found[:, :-1] += one
+    found[:, -1] += problem.single.sum(axis=1)[:, None] - one.sum(axis=1)
+    return found
 
 
 def _samples_behind(transposed: sparse.sparray, counts: np.ndarray) -> np.ndarray:
@@ -233,11 +236,11 @@ def draw_states(problem: Problem, p: np.ndarray, rng: np.random.Generator) -> Dr
     """States of the samples behind every row, given p (states, chains, rows)."""
     (states, chains, _), single = p.shape, problem.num_single
     # 1 - random lies in (0, 1], so a state of probability 0 is never chosen, not even by rounding.
-    cumulative = np.cumsum(p[:, :, :single], axis=0)
-    height = (1.0 - rng.random((chains, single))) * cumulative[-1]
-    state = np.zeros((chains, single), np.int64)
+    height = (1.0 - rng.random((chains, single))) * p[:, :, :single].sum(axis=0)
+    state, below = np.zeros((chains, single), np.int16), np.zeros((chains, single))
     for s in range(states - 1):
-        state += cumulative[s] < height
+        below += p[s, :, :single]
+        state += below < height
     several = p[:, :, single:]
     counts = np.empty_like(several)
     if not several.size:

@@ -60,8 +60,7 @@ def test_things_seen_several_times_count_several_times(problem):
     """As where one sample stands for several labels of one kind."""
     doubled = problem.design.copy()
     doubled.data[: problem.design[: problem.num_single].nnz : 3] = 2.0
-    one = doubled[: problem.num_single].tocoo()
-    twice = problem._replace(design=doubled, single=(one.row, one.col, one.data))
+    twice = problem._replace(design=doubled, single=doubled[: problem.num_single].T.tocsr())
     log_theta = kernel.draw_dirichlet_logs(
         twice, np.repeat(twice.concentration[None] + 2.0, 2, axis=0), np.random.default_rng(0)
     )
