@@ -1,6 +1,7 @@
 """500 labelers, a median of 3 labels each: do intervals of their accuracies hold, and what does pooling buy?
 
-Run: python benchmarks/sparse_labelers.py [SETS, 20] [first key, 0]
+Run: python benchmarks/sparse_labelers.py FILE FIRST LAST [WAY ...]     adds a line a set to FILE
+     python benchmarks/sparse_labelers.py show FILE ...                  what all of them say
 
 A set: 500 labelers, each gives round(exp(N(log 3, 1))) labels, at least 1 (median 3, mean 5), five on a
 sample; two classes of .6 and .4; the accuracy of a labeler in each class is Beta(8, 2). "pooled" is
@@ -24,8 +25,10 @@ import os
 for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(threads, "1")
 
+import json  # noqa: E402
 import sys  # noqa: E402
 import time  # noqa: E402
+from pathlib import Path  # noqa: E402
 
 import numpy as np  # noqa: E402
 
@@ -67,41 +70,53 @@ def judged(draws, truth, number):
     return [x for part in parts for x in (held[part].mean(), width[part].mean())]
 
 
-def main(sets, first):
-    """One line a way: coverage and width with Monte Carlo errors, error of the consensus, seconds."""
-    found = {"pooled": [], "unpooled": [], "one by one": []}
-    medians = []
-    for seed in range(first, first + sets):
-        labels, y, truth = crowd(seed)
-        number = labels.labels_per_labeler()
-        medians.append(np.median(number))
-        for way in ("pooled", "unpooled"):
-            start = time.process_time()
-            if way == "pooled":
-                fit = fit_hierarchical(labels, key=seed, effort=EFFORT).posterior
-            else:
-                fit = fit_joint(labels, key=seed, beliefs=Beliefs(diagonal=2), effort=EFFORT)
-            seconds = time.process_time() - start
-            wrong = (fit.class_posterior.argmax(axis=1) != y).mean()
-            found[way].append([*judged(fit.labeler_accuracy, truth, number), wrong, seconds])
-        wrong = [1 - majority_winner(labels)[np.arange(y.size), y].mean(),
-                 (fit_dawid_skene(labels).class_posterior.argmax(axis=1) != y).mean()]  # fmt: skip
-        found["one by one"].append(wrong)
-    print(f"{sets} sets from key {first}; median labels of a labeler {np.mean(medians):.2f}")
+def one_set(seed, ways):
+    """{way: numbers of `judged`, error of the consensus, seconds} and errors of other consensus methods."""
+    labels, y, truth = crowd(seed)
+    number = labels.labels_per_labeler()
+    found = {"median": [float(np.median(number))]}
+    for way in ways:
+        start = time.process_time()
+        if way == "pooled":
+            fit = fit_hierarchical(labels, key=seed, effort=EFFORT).posterior
+        else:
+            fit = fit_joint(labels, key=seed, beliefs=Beliefs(diagonal=2), effort=EFFORT)
+        seconds = time.process_time() - start
+        wrong = (fit.class_posterior.argmax(axis=1) != y).mean()
+        found[way] = [*judged(fit.labeler_accuracy, truth, number), wrong, seconds]
+    found["others"] = [1 - majority_winner(labels)[np.arange(y.size), y].mean(),
+                       (fit_dawid_skene(labels).class_posterior.argmax(axis=1) != y).mean()]  # fmt: skip
+    return found
+
+
+def run(path, first, last, ways):
+    """One line a set, written as it is done."""
+    for seed in range(first, last):
+        line = json.dumps({name: [float(v) for v in row] for name, row in one_set(seed, ways).items()})
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(line + "\n")
+
+
+def show(paths):
+    """Coverage and width with Monte Carlo errors, error of the consensus, seconds."""
+    lines = [json.loads(line) for path in paths for line in Path(path).read_text().splitlines()]
+    print(f"median labels of a labeler {np.mean([line['median'] for line in lines]):.2f}")
     for way in ("pooled", "unpooled"):
-        values = np.array(found[way])
-        mean, error = values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(sets)
+        values = np.array([line[way] for line in lines if way in line])
+        mean, error = values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(len(values))
         named = ("all", "<= 2 labels", "> 10 labels")
         parts = [
             f"{name}: {100 * mean[2 * k]:.1f} % (+-{100 * error[2 * k]:.1f}) width {mean[2 * k + 1]:.3f}"
             for k, name in enumerate(named)
         ]
         wrong = f"consensus wrong {100 * mean[6]:.2f} % (+-{100 * error[6]:.2f})"
-        print(f"{way:>9}", *parts, wrong, f"{mean[7]:.1f} s", sep="  ")
-    majority, em = 100 * np.array(found["one by one"]).mean(axis=0)
+        print(f"{way:>9} ({len(values)} sets)", *parts, wrong, f"{mean[7]:.1f} s", sep="  ")
+    majority, em = 100 * np.array([line["others"] for line in lines]).mean(axis=0)
     print(f"consensus wrong: majority {majority:.2f} %, Dawid-Skene by maximum likelihood {em:.2f} %")
 
 
 if __name__ == "__main__":
-    numbers = [int(word) for word in sys.argv[1:]]
-    main(*(numbers + [20, 0][len(numbers) :]))
+    if sys.argv[1] == "show":
+        show(sys.argv[2:])
+    else:
+        run(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4:] or ["pooled", "unpooled"])

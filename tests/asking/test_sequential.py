@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from jtruth.asking import Limits, acquire, next_asks
+from jtruth.asking import Limits, Whom, acquire, next_asks
+from jtruth.asking.sequential import NOBODY_LOOKED
 from tests.reference import dawid_skene as oracle
 
 SIZE, LABELERS = 40, 6
@@ -18,24 +19,32 @@ def crowd():
 
 
 def test_a_round_against_plain_loops(crowd):
-    """Risk, decision, who is open and who is asked, from the reference EM and entropies written out."""
+    """Each sample by what all others say, risk, decision, who is open and who is asked, written out."""
     _, z = crowd
     z = np.where(np.arange(LABELERS) < 3, z, -1)
     z[:5] = -1
     loss = np.array([[0.0, 4.0], [1.0, 0.0]])
     prices = np.array([1, 1, 1, 3.0, 1, 1])
-    found = next_asks(z, 2, limits=Limits(0.1, 2, 4), loss=loss, prices=prices)
+    found = next_asks(z, 2, limits=Limits(0.1, 2, 4), loss=loss, whom=Whom("gain", prices=prices))
     counts = (z[:, :, None] == np.arange(2)).astype(int)
     psi, pi, rho = found.matrices, found.prior, found.posterior
     np.testing.assert_allclose(oracle.error_rates(counts, rho, [[2, 1], [1, 2]]), psi, atol=1e-5)
     np.testing.assert_allclose(oracle.class_shares(rho, 1.0), pi, atol=1e-5)
     asked = dict(zip(found.samples.tolist(), found.labelers.tolist(), strict=True))
     for i in range(SIZE):
+        others = np.arange(SIZE) != i
+        left = np.einsum("ntk,nc->tck", counts[others], rho[others])
         joint = [
-            pi[c] * np.prod([psi[t, c, z[i, t]] for t in range(LABELERS) if z[i, t] >= 0]) for c in (0, 1)
-        ]
+            (rho[others, c].sum() + 1)
+            * np.prod([
+                (left[t, c, z[i, t]] + 1 + (z[i, t] == c)) / (left[t, c].sum() + 3)
+                for t in range(LABELERS) if z[i, t] >= 0
+            ])
+            for c in (0, 1)
+        ]  # fmt: skip
         p = np.array(joint) / sum(joint)
-        np.testing.assert_allclose(rho[i], p, atol=1e-9)
+        np.testing.assert_allclose(rho[i], p, atol=1e-5)
+        p = rho[i]
         expected = [p[1] * 4.0, p[0] * 1.0]
         assert found.risk[i] == pytest.approx(min(expected)) and found.decision[i] == int(np.argmin(expected))
         assert (i in asked) == ((z[i] >= 0).sum() < 2 or min(expected) > 0.1)
@@ -61,15 +70,16 @@ def test_easy_samples_stop_early_and_the_price_adds_up(crowd):
         seen.extend(zip(samples.tolist(), labelers.tolist(), strict=True))
         return z[samples, labelers]
 
-    limits = Limits(0.05, 2, 5)
-    done = acquire(ask, z.shape, 2, limits=limits, prices=prices, choose="any", key=1)
+    limits = Limits(0.1, 2, 5)
+    done = acquire(ask, z.shape, 2, limits=limits, whom=Whom(prices=prices), key=1)
     assert len(set(seen)) == len(seen) == done.num_labels.sum()  # nobody is asked twice
     assert done.cost == sum(prices[t] for _, t in seen)
     assert done.num_labels.min() >= 2 and done.num_labels.max() <= 5 and done.num_labels.mean() < 4.5
     finished = done.num_labels < 5
-    assert (done.risk[finished] <= 0.05).all() and (done.decision == y).mean() > 0.8
-    short = acquire(ask, z.shape, 2, limits=limits, choose="any", budget=90, key=1)
+    assert (done.risk[finished] <= 0.1).all() and (done.decision == y).mean() > 0.8
+    short = acquire(ask, z.shape, 2, limits=limits, budget=90, key=1)
     assert short.cost == 90 == short.num_labels.sum() and "budget" in short.warnings[0]
+    assert done.warnings[-1] == short.warnings[-1] == NOBODY_LOOKED
 
 
 def test_nobody_is_asked_who_cannot_be(crowd):
@@ -77,7 +87,7 @@ def test_nobody_is_asked_who_cannot_be(crowd):
     available = np.zeros(z.shape, bool)
     available[:, 2:5] = True
     limits = Limits(0.0, 1, 6)
-    done = acquire(lambda i, t: z[i, t], z.shape, 2, limits=limits, available=available, key=0)
+    done = acquire(lambda i, t: z[i, t], z.shape, 2, limits=limits, whom=Whom("gain", available), key=0)
     assert (done.num_labels == 3).all() and (done.labels.labels_per_labeler() > 0).tolist() == [
         False, False, True, True, True, False
     ]  # fmt: skip
@@ -88,16 +98,35 @@ def test_nobody_is_asked_who_cannot_be(crowd):
     [
         ({"limits": Limits(risk=-1)}, "limits need risk >= 0"),
         ({"limits": Limits(least=4, most=3)}, "1 <= least <= most"),
-        ({"prices": [1.0] * 5 + [0.0]}, "6 positive numbers"),
+        ({"whom": Whom(prices=[1.0] * 5 + [0.0])}, "6 positive numbers"),
+        ({"gold": np.full(SIZE, -1)}, "gold holds no class"),
+        ({"gold": np.zeros(3, int)}, r"gold must have shape \(40,\)"),
         ({"loss": -np.eye(2)}, "finite numbers >= 0"),
-        ({"choose": "best"}, "gain"),
-        ({"available": np.ones((2, 2), bool)}, r"available has shape \(2, 2\)"),
+        ({"whom": Whom("best")}, "gain"),
+        ({"whom": Whom(available=np.ones((2, 2), bool))}, r"available has shape \(2, 2\)"),
     ],
 )
 def test_what_is_refused(options, said):
-    options = {k: np.array(v) if k == "prices" else v for k, v in options.items()}
     with pytest.raises(ValueError, match=said):
         next_asks(np.full((SIZE, LABELERS), -1), 2, **options)
+
+
+def test_gold_says_when_labelers_are_wrong_together():
+    """Five copies of one labeler who is right in .7: labels say nobody errs, 60 known classes that many do.
+
+    Of 60 gold samples 18 +- 3.5 are wrong, so the risk is said to be .1 to .5 but once in 10^5.
+    """
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 2, 200)
+    z = np.tile(np.where(rng.random(200) < 0.7, y, 1 - y)[:, None], (1, 5))
+    gold = np.where(np.arange(200) < 60, y, -1)
+    alone = next_asks(z, 2, limits=Limits(0.05, 2, 9))
+    told = next_asks(z, 2, limits=Limits(0.05, 2, 9), gold=gold)
+    assert alone.risk.mean() < 0.01 and 0.1 < told.risk.mean() < 0.5
+    assert np.abs(told.posterior.sum(axis=1) - 1).max() < 1e-9
+    short = acquire(lambda i, t: z[i, t], z.shape, 2, limits=Limits(0.05, 2, 4), gold=gold)
+    assert NOBODY_LOOKED not in short.warnings and (short.num_labels[60:] == 4).mean() > 0.9
+    assert (short.num_labels[:60] == 4).mean() > 0.9  # gold samples are labelled as all others are
 
 
 def test_an_answer_that_is_no_class_is_refused():

@@ -158,6 +158,18 @@ def mace(rows: LabelRows, hyper: Hyper, *, num_labelers: int) -> None:
     _observe("mace", rows, _draw(hyper, **laws), hyper, num_labelers)
 
 
+def welinder(rows: LabelRows, hyper: Hyper, *, num_labelers: int) -> None:
+    """Welinder et al. (2010), one dimension, two classes: w_t, tau_t ~ Normal; positions of samples by nodes.
+
+    `fit_welinder` takes the most probable positions instead of averaging over them.
+    """
+    laws = {
+        name: dist.Normal(*hyper[name]).expand([num_labelers]).to_event(1)
+        for name in ("direction", "threshold")
+    }
+    _observe("welinder", rows, _draw(hyper, **laws), hyper, num_labelers)
+
+
 MODELS: dict[str, Callable] = {
     f.__name__: f
     for f in (
@@ -169,6 +181,7 @@ MODELS: dict[str, Callable] = {
         difficulty_fallibility,
         item_difficulty,
         mace,
+        welinder,
     )
 }
 

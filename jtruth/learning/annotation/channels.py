@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.scipy.special import log_ndtr
 from jaxtyping import Array, Float, Int
 from scipy.special import roots_hermitenorm, roots_jacobi
 
@@ -129,6 +130,19 @@ def mace_channel(
     right = jnp.eye(prior.shape[0], dtype=prior.dtype)[None]  # (1, labels, classes)
     table = competence[:, None, None] * right + ((1 - competence)[:, None] * spam)[:, :, None]
     return Channel(safe_log(prior), jnp.zeros(1, prior.dtype), safe_log(table)[..., None])
+
+
+def welinder_channel(
+    prior: Float[AnyArray, " classes"],
+    direction: Float[AnyArray, " labelers"],
+    threshold: Float[AnyArray, " labelers"],
+    position: Float[AnyArray, " levels"],
+    log_weight: Float[AnyArray, " levels"],
+) -> Channel:
+    """Welinder et al. (2010), two classes: x = -1 or +1, plus `position`; p(label 1 | x) = Phi(w x - tau)."""
+    x = jnp.array([-1.0, 1.0], prior.dtype)[:, None] + position[None, :]  # (classes, levels)
+    z = direction[:, None, None] * x[None] - threshold[:, None, None]
+    return Channel(safe_log(prior), log_weight, jnp.stack([log_ndtr(-z), log_ndtr(z)], axis=1))
 
 
 def even_errors(prior: AnyArray, log_weight: AnyArray, log_right: Any, log_wrong: Any) -> Channel:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
+from scipy.special import ndtri
 
 from jtruth._host import diagonal_rows
 from jtruth.learning.annotation import channels
@@ -75,6 +76,9 @@ def prepare(spec: Spec, num_classes: int, most_labels: int, given: Hyper | None)
     if "easiness_prior" in arrays:
         mean, sd, size = arrays.pop("easiness_prior").tolist()
         arrays["log_easiness"], arrays["log_weight"] = channels.normal_levels(mean, sd, int(size))
+    if "position_prior" in arrays:
+        sd, size = arrays.pop("position_prior").tolist()
+        arrays["position"], arrays["log_weight"] = channels.normal_levels(0.0, sd, int(size))
     return arrays
 
 
@@ -131,6 +135,25 @@ def _mace_start(prior, matrices, hyper):
     competence = (_accuracy(prior, matrices) * prior.size - 1) / (prior.size - 1)
     spam = np.full((len(matrices), prior.size), 1 / prior.size)
     return {"prior": prior, "competence": np.clip(competence, 0.05, 0.95), "spam": spam}
+
+
+def _welinder_defaults(classes: int) -> Hyper:
+    """Those of `fit_welinder`: w ~ N(1, 1), tau ~ N(0, 3^2), x ~ N(-1 or +1, .8^2) by 25 nodes."""
+    if classes != 2:
+        raise ValueError(
+            f"Welinder's model is for two classes; these are {classes}: choose item_difficulty, in which "
+            "samples differ, too"
+        )
+    return {"direction": (1.0, 1.0), "threshold": (0.0, 3.0), "position_prior": (0.8, 25.0)}
+
+
+def _welinder_start(prior, matrices, hyper):
+    """w and tau from p(1 | class) = Phi((+-w - tau) / sqrt(1 + sigma^2 w^2)), sigma from the nodes."""
+    below, above = ndtri(np.clip(matrices[:, :, 1], 0.02, 0.98)).T
+    variance = np.exp(hyper["log_weight"]) @ hyper["position"] ** 2
+    half = np.clip((above - below) / 2, -0.9 / np.sqrt(variance), 0.9 / np.sqrt(variance))
+    width = 1 / np.sqrt(1 - variance * half**2)
+    return {"prior": prior, "direction": half * width, "threshold": -width * (above + below) / 2}
 
 
 SPECS: dict[str, Spec] = {
@@ -228,5 +251,14 @@ SPECS: dict[str, Spec] = {
         defaults=lambda c: {"competence": (0.5, 0.5), "spam": np.full(c, 10.0)},  # Beta, Dirichlet
         start=_mace_start,
         dims={"competence": ("labeler",), "spam": ("labeler", "given")},
+    ),
+    "welinder": Spec(
+        channel=lambda p, h, t: channels.welinder_channel(
+            p["prior"], p["direction"], p["threshold"], h["position"], h["log_weight"]
+        ),
+        defaults=_welinder_defaults,
+        start=_welinder_start,
+        dims={"direction": ("labeler",), "threshold": ("labeler",)},
+        any_sign=("direction", "threshold"),
     ),
 }

@@ -12,7 +12,9 @@ class of a sample follows from its x alone. The priors are ours: w ~ N(first axi
 labelers call 1 and nobody's expertise is infinite; tau ~ N(0, 3^2); sigma .8.
 
 The most probable x of thousands of samples jointly are not what each most probably is: with few labels a
-sample the class probabilities are too sure or too shy. `benchmarks/learners.py` measures by how much.
+sample the class probabilities are too sure or too shy (`benchmarks/learners.py` measures by how much).
+`fit_nuts("welinder", ...)` of `annotation.bayes` averages over positions (in one dimension) and draws the
+rest, the class prior too.
 """
 
 from functools import partial
@@ -42,6 +44,7 @@ class WelinderPriors(NamedTuple):
 
 
 WELINDER = WelinderPriors()
+_AGAINST = 0.25  # share of samples whose class is not that of most votes, above which it is said
 
 
 class Welinder(NamedTuple):
@@ -85,7 +88,10 @@ def not_two_classes(labels: Labels) -> str | None:
     """Why labels cannot be used: the model is for two classes."""
     if labels.num_classes == 2:
         return None
-    return f"Welinder's model is for two classes; these labels have {labels.num_classes}"
+    return (
+        f"Welinder's model is for two classes; these labels have {labels.num_classes}: choose glad or "
+        "minimax_entropy, where samples differ too"
+    )
 
 
 def fit_welinder(
@@ -134,18 +140,19 @@ def fit_welinder(
     position = position[: labels.num_samples]
     log_odds = _host.log(shares)[None, :] + np.array([[-1.0, 1.0]]) * position[:, :1] / priors.sample**2
     joint = _host.known_classes(log_odds, known)
+    posterior = _host.softmax(joint, axis=1)
     return Welinder(
         prior=shares,
         position=position,
         direction=direction[: labels.num_labelers],
         threshold=threshold[: labels.num_labelers],
-        class_posterior=_host.softmax(joint, axis=1),
+        class_posterior=posterior,
         log_likelihood=float("nan"),
         log_posterior=float(found.objective),
         spread=float(priors.sample),
         converged=bool(found.converged),
         num_steps=int(found.num_steps),
-        warnings=tuple(_doubts(found, labels)),
+        warnings=(*_doubts(found, labels), *_against_votes(posterior, labels)),
     )
 
 
@@ -227,3 +234,16 @@ def _doubts(found, labels):
     silent = np.count_nonzero(labels.labels_per_labeler() == 0)
     if silent:
         yield f"{silent} labelers gave no label; their direction and threshold are those of the prior."
+
+
+def _against_votes(posterior, labels):
+    """A sentence where most probable positions have followed few labelers against all others."""
+    votes = labels.counts()
+    clear = (votes[:, 0] != votes[:, 1]) & (posterior[:, 0] != posterior[:, 1])
+    against = (posterior.argmax(axis=1) != votes.argmax(axis=1)) & clear
+    if against.sum() > _AGAINST * clear.sum():
+        yield (
+            f"{against.sum()} of {clear.sum()} samples have another class than most of their labels say: the "
+            'most probable positions may follow one labeler. Compare with fit_nuts("welinder"), which '
+            "averages over positions, or with another method."
+        )

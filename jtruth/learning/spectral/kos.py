@@ -14,6 +14,10 @@ There is no probability in it: the class posterior here is 1 or 0, or 1/2 where 
 first messages from N(1, 1); here all are 1, their mean, unless a random start is asked for. Messages are
 scaled in every step, which changes no sign. A sample of known class sends +-1, the root mean square of what
 others send.
+
+Why not one class against the rest, for more than two: "the rest" is a mixture of classes in which a labeler's
+error rate is not one number, and scores of different classes have no common unit to be compared by. Karger,
+Oh and Shah (2013) take another way for many classes, by low-rank approximation, which is not here.
 """
 
 from functools import partial
@@ -107,7 +111,10 @@ def kos_messages(
 def refuses(labels: Labels) -> str | None:
     """Why KOS cannot take these labels."""
     if labels.num_classes != 2:
-        return f"KOS knows two classes and the labels have {labels.num_classes}; choose another method"
+        return (
+            f"KOS knows two classes and the labels have {labels.num_classes}; for more choose dawid_skene "
+            "(a matrix for each labeler) or one_coin (one error rate each)"
+        )
     return None
 
 

@@ -16,6 +16,9 @@ Labelers who copy each other, or look at the same thing, are given as `edges`. T
 nor that of any two who are connected by edges; the law of a connected pair given the class comes from the
 covariance of "t says s and u says r" with everybody else, and the class posterior counts a pair once. Edges
 must form no circle (pairs then suffice). In the paper the class prior is known and edges are given, too.
+
+More than two classes are refused: one against the rest is not the model, since labelers who err independently
+given the class do not given "one of the others".
 """
 
 from collections.abc import Sequence
@@ -66,7 +69,10 @@ def refuses(labels: Labels) -> str | None:
 def _unusable(labels: Labels) -> str | None:
     """What is wrong with the labels, whoever gave them to whom."""
     if labels.num_classes != 2:
-        return f"the label model knows two classes and these are {labels.num_classes}; choose another method"
+        return (
+            f"the label model knows two classes and these are {labels.num_classes}; for more choose "
+            "dawid_skene, the same model by maximum likelihood"
+        )
     given = labels.labels_per_labeler() > 0
     if given.sum() < 3:
         return f"triplets need three labelers and {given.sum()} gave labels; get labels from a third"
