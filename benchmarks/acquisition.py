@@ -3,7 +3,7 @@
 Run: python benchmarks/acquisition.py            (bluebirds: ../shared/data/bluebirds)
 Simulated: 300 samples, 20 labelers, 2 classes, 50 sets; accuracies Beta around .75 (`alike`), or the same
 with a third of the samples hard, on which everybody is right with .6 (`hard`). Bluebirds: every labeler of
-the set labelled every sample, so any order can be replayed; 20 orders. Everybody is fitted by the same EM
+the set labelled every sample, so any order can be replayed; 20 orders. Everybody is fitted in the same way,
 with the same prior; labelers come by chance (`any`) or by expected gain (`gain`). "Equal error": labels a
 sample at which the sequential rule, interpolated over its limits, has the error of the fixed number.
 
@@ -15,10 +15,10 @@ the risk that is said, all of samples without gold:
                any, gold  risk .2: .179 +- .012, 7.3 labels, said .145     risk .1:  .167 +- .010, 9.4, .125
                gain       risk .2: .167, 7.1 labels, said .042     risk .1: .444, 7.2, .052     risk .05: .148, 8.7
 
-On bluebirds nothing is saved (4.5 labels a sample at the error of 5 fixed, 7.4 at that of 8): its labelers are
-wrong together, and labels alone do not show it. 30 gold samples of 108 do: the risk said is .15 where it is .18,
-and the rule asks on. "gain" asks nearly the same few labelers about everything and is right or, in one of the
-runs (they differ by nothing else than the limit), wrong together with them; it is not the default.
+On bluebirds nothing is saved (4.5 labels a sample at the error of 5 fixed, 7.4 at that of 8): its labelers
+are wrong together, and labels alone do not show it. 30 gold samples of 108 do: the risk said is .15 where it
+is .18, and the rule asks on. "gain" asks the same few labelers about everything and is right or, in one of
+the runs (they differ in nothing but the limit), wrong together with them; it is not the default.
 """
 
 import csv
