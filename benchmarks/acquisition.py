@@ -13,7 +13,7 @@ the risk that is said, all of samples without gold:
     bluebirds, fixed      3: .362 +- .011, risk said .134   5: .274 +- .009, .109   8: .197 +- .008, .071
                any        risk .1: .225 +- .009, 5.9 labels, said .059     risk .05: .203 +- .012, 7.0, .046
                any, gold  risk .2: .179 +- .012, 7.3 labels, said .145     risk .1:  .167 +- .010, 9.4, .125
-               gain       risk .2: .167, 7.1 labels, said .042     risk .1: .444, 7.2, .052     risk .05: .148, 8.7
+               gain       risk .2: .167, 7.1 labels, said .042     risk .1: .444, 7.2, .052     .05: .148, 8.7
 
 On bluebirds nothing is saved (4.5 labels a sample at the error of 5 fixed, 7.4 at that of 8): its labelers
 are wrong together, and labels alone do not show it. 30 gold samples of 108 do: the risk said is .15 where it
