@@ -1,28 +1,29 @@
 """Classifiers judged by the same noisy labels: coverage of differences, pairing, P(best), priors of tuples.
 
-Run: python benchmarks/comparison.py [SETS, 300]
+Run: python benchmarks/comparison.py [SETS, 300] [parts: pairs tuples best]
 
 N samples, share of positives, T labelers wrong in e (known, and the prior). Classifiers make an error where a
 uniform number is large, and share that number with all others in half of the samples. Posterior: the exact
 chain with the prior that `compare_classifiers` takes (`Tuples.prior(2, 1/2)`), 1000 draws. Judged are the
 samples at hand.
 
-Measured on 2 x86 cores, Python 3.11, NumPy 2, 200 sets; Monte Carlo error of a coverage .015. A minute.
+Measured on 2 x86 cores, Python 3.11, NumPy 2; pairs and P(best) of 300, Monte Carlo error of a coverage .013,
+tuples of 200 sets. A minute.
 
 Two classifiers        difference held   width   to unpaired width   value held
-accuracy, T=3, e=.2               .950    .065                 .80         .975
-recall, T=1, e=.2                 .930    .131                 .71         .970
-precision of 10 %, T=5, e=.3      .955    .148                 .62         .975
-F1, T=3, e=.3                     .940    .207                 .78         .970
+accuracy, T=3, e=.2               .963    .066                 .81         .970
+recall, T=1, e=.2                 .947    .131                 .71         .967
+precision of 10 %, T=5, e=.3      .950    .148                 .62         .970
+F1, T=3, e=.3                     .950    .209                 .79         .973
 
 K classifiers as one tuple: the difference of the first two is held in .960 .950 .955 .955 .955 .935 .930 for
 K = 2..8, the accuracy of the first in .955 .960 .950 .975 .965 .910 .630, with biases -.002 .002 .004 .002
 -.006 -.013 -.025: the flat prior over 2^K tuples wins where tuples have few samples. With one label a sample
 and recall it is .96 .97 .97 .90 (K = 5) and .10 (K = 8). So `compare_classifiers` takes four at once.
 
-P(first is better), 800 sets: means .02 .14 .24 .35 .44 .54 .66 .75 .85 .98 in ten equal ranges; shares that
-were better .02 .15 .40 .39 .47 .51 .59 .88 .87 .96 (249 49 36 32 34 40 41 26 41 252 sets; errors .05 to .09
-in the middle ranges).
+P(first is better), 1200 sets: means .02 .14 .24 .35 .45 .54 .66 .75 .85 .98 in ten equal ranges; shares that
+were better .02 .16 .37 .42 .44 .57 .62 .81 .90 .97 (375 67 46 46 60 60 61 47 67 371 sets; errors .04 to .07
+between the first and the last).
 """
 
 import sys
@@ -70,6 +71,13 @@ def held(true, draws):
 def main():
     """Simulate and judge."""
     sets = int(sys.argv[1]) if len(sys.argv) > 1 else 300
+    parts = {"pairs": pairs, "tuples": many, "best": best}
+    for name in sys.argv[2:] or parts:
+        parts[name](sets)
+
+
+def pairs(sets):
+    """Two classifiers."""
     print("two classifiers: difference held, width, to unpaired width; value held")
     for setting in SETTINGS:
         rows = []
@@ -79,6 +87,10 @@ def main():
             covered, width, _ = held(true[0] - true[1], draws[:, 0] - draws[:, 1])
             rows.append((covered, width, width / held(0, unpaired)[1], held(true[0], draws[:, 0])[0]))
         print(f"    {setting!s:<32}", *(f"{v:.3f}" for v in np.mean(rows, axis=0)), flush=True)
+
+
+def many(sets):
+    """K classifiers as tuples."""
     print("accuracy, K classifiers as tuples: difference held, bias; value held, bias")
     for classifiers in range(2, 9):
         rows = []
@@ -88,6 +100,10 @@ def main():
             rows.append((first[0], first[2], *held(true[0], draws[:, 0])[::2]))
         a, b, c, d = np.mean(rows, axis=0)
         print(f"    K={classifiers} {a:.3f} {b:+.4f}  {c:.3f} {d:+.4f}", flush=True)
+
+
+def best(sets):
+    """How often the first is better, by the probability that it is."""
     print("P(first is better), accuracies alike from U(.75, .9): mean in each tenth, share that was, number")
     chances, better = [], []
     for seed in range(4 * sets):

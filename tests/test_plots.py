@@ -323,4 +323,4 @@ def test_classifiers(results):
     law = found.differences["poor", "good"]
     np.testing.assert_allclose(line.get_xdata(), law.interval(0.95)[:2])
     np.testing.assert_allclose(dot.get_xdata(), [law.mean])
-    assert "difference to good" in ax.get_xlabel()
+    assert "difference to good" in ax.get_xlabel() and "dotted: 0.05 apart" in ax.get_title()

@@ -22,6 +22,7 @@ from jtruth._page import Page, write_page
 from jtruth._pictures import as_printed, picture
 from jtruth._random import as_key, stream
 from jtruth.evaluation import inputs
+from jtruth.evaluation.assumptions.ranges import first_and_rest
 from jtruth.evaluation.judging import Judged, Judging, read_judged
 from jtruth.evaluation.score_page import class_score_page
 from jtruth.evaluation.score_result import AnyCurves, ScoreEvaluation, interval_text, kind_text
@@ -98,7 +99,8 @@ class ClassScores(NamedTuple):
 
     def __str__(self) -> str:
         first, wide = next(iter(self.each.values())), max(len(name) for name in self.each)
-        lines = [f"area under the ROC curve, one class against the rest; {first.truth}"]
+        told, rest = first_and_rest(self.warnings)
+        lines = [f"area under the ROC curve, one class against the rest; {first.truth}", *told]
         rows = [(name, one.auc, one.average_precision) for name, one in self.each.items()]
         rows += [(f"{name} average", self.auc[name], self.average_precision[name]) for name in AVERAGES]
         wide = max(wide, len("weighted average"))
@@ -111,7 +113,7 @@ class ClassScores(NamedTuple):
             f"{kind_text(first)}; averages as if all classes erred together",
             f"assumed: {first.assumption}",
         ]
-        return "\n".join([*lines, *(f"! {text}" for text in self.warnings)])
+        return "\n".join([*lines, *rest])
 
 
 def evaluate_class_scores(

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from jtruth._validation.terminal import plain
+from jtruth.evaluation.assumptions.ranges import first_and_rest
 from jtruth.stats.estimates import Estimate
 from jtruth.tables.metrics import title
 
@@ -14,7 +15,8 @@ _MOST_DIFFERENCES = 10
 
 def comparison_text(found: Comparison) -> str:
     """The answer as text."""
-    lines = [_headline(found), "", *_ranks(found), "", *_differences(found)]
+    first_of_all, rest = first_and_rest(found.warnings)
+    lines = [_headline(found), *first_of_all, "", *_ranks(found), "", *_differences(found)]
     order = _agreement(found)
     lines += ["", order] if order else []
     if len(found.assumptions) > 1:
@@ -23,7 +25,7 @@ def comparison_text(found: Comparison) -> str:
         lines += [f"  {view.best(sign)[first]:.2f}  {view.sentence}" for view in found.assumptions]
     else:
         lines += ["", f"assumed: {found.assumptions[0].sentence}"]
-    return "\n".join([*lines, *(f"! {text}" for text in found.warnings)])
+    return "\n".join([*lines, *rest])
 
 
 def _headline(found: Comparison) -> str:

@@ -13,6 +13,7 @@ from jaxtyping import Float
 
 from jtruth._page import Page, write_page
 from jtruth._pictures import as_printed, picture
+from jtruth.evaluation.assumptions.ranges import first_and_rest
 from jtruth.evaluation.result import estimate_dict
 from jtruth.evaluation.score_gold import GoldCurves
 from jtruth.evaluation.score_page import score_page
@@ -207,8 +208,10 @@ class ScoreEvaluation(NamedTuple):
     def __str__(self) -> str:
         auc, average = (interval_text(law, self.level) for law in (self.auc, self.average_precision))
         ends = self.auc_of_scores
+        first, rest = first_and_rest(self.warnings)
         lines = [
             f"area under the ROC curve {auc}; {self.truth}",
+            *first,
             f"average precision {average}",
             *(one.sentence(self.level) for one in self.asked),
             f"positive: {self.positive}; {kind_text(self)}; "
@@ -218,7 +221,7 @@ class ScoreEvaluation(NamedTuple):
         ]
         for view in self.assumptions:
             lines.append(f"  {interval_text(view.curves.auc, self.level)}  {view.sentence}")
-        return "\n".join([*lines, *(f"! {text}" for text in self.warnings)])
+        return "\n".join([*lines, *rest])
 
 
 def checked_cost(cost: tuple[Number, Number]) -> tuple[float, float]:

@@ -193,6 +193,14 @@ def _probabilities(table: Table, labels: Labels, taken: tuple) -> tuple[np.ndarr
         raise ValueError(
             table.source.says(f"there is a column {there[0]!r} but none for {check.quoted(absent)}.")
         )
+    foreign = sorted(name for name in header if prefix and name.startswith(prefix) and name not in names)
+    if foreign:
+        raise ValueError(
+            table.source.says(
+                f"{check.quoted(foreign)} beside {there[0]!r} would be of a class that does not exist; the "
+                f"classes are {check.quoted(labels.class_names)}. Rename or remove what is no probability."
+            )
+        )
     p = np.stack([numbers(table, name) for name in names], axis=1)
     outside = np.flatnonzero(((p < 0) | (p > 1)).any(axis=1))
     if outside.size:

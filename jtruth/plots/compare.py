@@ -2,6 +2,7 @@
 
 import numpy as np
 from matplotlib.axes import Axes
+from scipy.ndimage import gaussian_filter1d
 
 from jtruth.evaluation.compared import Comparison
 from jtruth.plots._parts import BLUE, GREY, SMALL, mark, new_axes, percent, title
@@ -10,9 +11,9 @@ from jtruth.plots._parts import BLUE, GREY, SMALL, mark, new_axes, percent, titl
 def plot_classifiers(found: Comparison, *, ax: Axes | None = None) -> Axes:
     """How much worse than the best: the law of each classifier's difference to the first of the ranking.
 
-    One row a classifier, the best on top. A shape is the density of the difference (value minus that of the
-    first), where there is one law; the line under it is the interval, the circle the mean. Beside each name
-    stands the probability to be the best of all.
+    One row a classifier, the best on top with a hollow mark at 0. A shape is the density of the difference
+    (value minus that of the first), smoothed by a third of its sd, where there is one law; the line under it
+    is the interval, the circle the mean. Beside each name stands the probability to be the best of all.
 
     Args:
         found: the answer of `compare_classifiers`.
@@ -25,6 +26,7 @@ def plot_classifiers(found: Comparison, *, ax: Axes | None = None) -> Axes:
     ax, first = new_axes(ax, len(order)), order[0]
     for row, name in enumerate(order):
         if name == first:
+            ax.plot(0, row, "o", color=BLUE, mfc="white", zorder=3)
             continue
         turned = (first, name) in found.differences
         law = found.differences[(first, name) if turned else (name, first)]
@@ -32,7 +34,8 @@ def plot_classifiers(found: Comparison, *, ax: Axes | None = None) -> Axes:
         mean, low, high = (-law.mean, -high, -low) if turned else (law.mean, low, high)
         if found.interval_kind == "posterior" and law.sd > 0:
             x = np.linspace(mean - 4 * law.sd, mean + 4 * law.sd, 201)
-            height = np.asarray(law.density(-x if turned else x))
+            # Values of few samples lie on a lattice, whose teeth would say nothing.
+            height = gaussian_filter1d(np.asarray(law.density(-x if turned else x)), 0.25 * 201 / 8)
             ax.fill_between(x, row, row - 0.7 * height / height.max(), color=BLUE, alpha=0.25, lw=0)
         ax.plot([low, high], [row, row], color=BLUE, lw=2)
         mark(ax, mean, row, "o", BLUE)
@@ -44,5 +47,6 @@ def plot_classifiers(found: Comparison, *, ax: Axes | None = None) -> Axes:
     ax.set(yticks=range(len(order)), yticklabels=names, ylim=(len(order) - 0.5, -0.9),
            xlabel=f"{title(found.metric)}, difference to {first}")  # fmt: skip
     kind = "posterior interval" if found.interval_kind == "posterior" else found.interval_kind
-    ax.set_title(f"{percent(found.level)} {kind}s", fontsize=SMALL["fontsize"])
+    margin = f"; dotted: {found.margin:g} apart" if found.margin else ""
+    ax.set_title(f"{percent(found.level)} {kind}s{margin}", fontsize=SMALL["fontsize"])
     return ax

@@ -19,6 +19,11 @@ the units, and the coefficient's derivative with respect to each sample's weight
 (infinitesimal jackknife, to first order the linearisation in Gwet 2014). Intervals are percentile-t: samples
 are drawn again, and the quantiles of (draw - value) / (standard error of the draw) replace those of a normal
 law (samples of more than 1000 kinds: the normal law itself). No end lies above 1, which no coefficient can.
+Where few samples disagree some draws have none of those, hence no standard error, and their ratios would be
+infinite. So the squared standard errors in these ratios, and the one that their quantiles are multiplied by,
+are made larger by what a quarter of a sample adds that matters (the mean of squared influences, weighted by
+themselves): of order 1/n of themselves, as if a quarter of a sample more had disagreed. With half a sample
+intervals held .85 to .89 where two of 60 samples differ (`benchmarks/agreement.py`).
 Where chance alone would give full agreement, as when all labels are of one class, a coefficient is undefined:
 NaN and no interval, never 0.
 """
@@ -38,7 +43,8 @@ from jtruth.stats.regions import check_level
 WEIGHTS = ("nominal", "linear", "quadratic")
 DIFFERENCES = ("nominal", "ordinal", "interval")
 _REPLICATES, _STEP = 2000, 1e-5
-_NO_ERROR, _FAR = 1e-7, 1e12  # a standard error that is 0 but for rounding, and what stands for 1 over it
+_SPARE = 0.25  # samples that matter, added to the squared standard errors of ratios
+_NO_ERROR = 1e-7  # a standard error that is 0 but for rounding
 _MOST_KINDS = 1000
 TITLES = {
     "krippendorff": "Krippendorff's alpha",
@@ -58,7 +64,7 @@ class Agreement(NamedTuple):
     high: float
     level: float
     num_samples: int  # that say something about it
-    defined_draws: float  # share of the drawn sets in which it is defined, with a standard error
+    defined_draws: float  # share of the drawn sets in which it is defined
 
     def __str__(self) -> str:
         if np.isnan(self.value):
@@ -163,36 +169,33 @@ def agreement(
     if size < 2:
         return Agreement(nothing, nothing, nothing, nothing, level, size, 0.0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        value, error = (float(v[0]) for v in _with_error(coefficient, times[None].astype(float)))
+        value, error, spare = (float(v[0]) for v in _with_error(coefficient, times[None].astype(float), size))
         if times.size > _MOST_KINDS:
             half = float(ndtri((1 + level) / 2)) * error
             return Agreement(value, error, value - half, min(value + half, 1.0), level, size, 1.0)
         drawn = host_rng(key, "agreement").multinomial(size, times / size, size=replicates)
-        again, errors = _with_error(coefficient, drawn.astype(float))
-        ratio = np.where(errors > _NO_ERROR, (again - value) / errors, _far(again - value))
+        again, errors, _ = _with_error(coefficient, drawn.astype(float), size)
+        ratio = (again - value) / np.sqrt(errors**2 + spare)
     ratio = ratio[np.isfinite(ratio)]
     share = ratio.size / replicates
-    if np.isnan(value) or not ratio.size:
+    if np.isnan(value) or not error > _NO_ERROR or not ratio.size:
         return Agreement(value, error, nothing, nothing, level, size, share)
     tail = (1 - level) / 2
-    upper, lower = np.quantile(ratio, [1 - tail, tail])
+    upper, lower = np.quantile(ratio, [1 - tail, tail]) * np.sqrt(error**2 + spare)
     # No coefficient is below -1, or above 1.
-    low, high = max(value - upper * error, -1.0), min(value - lower * error, 1.0)
+    low, high = max(value - upper, -1.0), min(value - lower, 1.0)
     return Agreement(value, error, float(low), float(high), level, size, share)
 
 
-def _far(moved: Float[np.ndarray, " replicates"]) -> Float[np.ndarray, " replicates"]:
-    """Ratios of replicates without a standard error, as where all labels agree; NaN where nothing moved."""
-    return np.where(np.abs(moved) > _NO_ERROR, _FAR * np.sign(moved), np.nan)
-
-
 def _with_error(
-    coefficient: Coefficient, times: Float[np.ndarray, "replicates kinds"]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Values and standard errors of replicates in which kind r occurs times[., r] times."""
-    rows = coefficient.features
-    size, features = float(times[0].sum()), rows.shape[1]
-    values, errors = np.empty(len(times)), np.empty(len(times))
+    coefficient: Coefficient, times: Float[np.ndarray, "replicates kinds"], size: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Values and standard errors of replicates in which kind r occurs times[., r] times.
+
+    The third is what is added to squared errors where ratios are made of them, see the module docstring.
+    """
+    rows, features = coefficient.features, coefficient.features.shape[1]
+    values, errors, spare = np.empty((3, len(times)))
     step = max(_AT_ONCE // (features * (features + len(rows))), 1)
     for k in range(0, len(times), step):
         part = times[k : k + step]
@@ -202,9 +205,12 @@ def _with_error(
         ends = [coefficient.value(mean[:, None, :] + sign * moved, size) for sign in (1, -1)]
         slope = (ends[0] - ends[1]) / (2 * _STEP)  # (replicates, features)
         influence = slope @ rows.T - (slope * mean).sum(axis=1, keepdims=True)
-        spread = (part * influence**2).sum(axis=1)
+        square = influence**2
+        spread = (part * square).sum(axis=1)
         errors[k : k + step] = np.sqrt(spread / (size * (size - 1)))
-    return values, errors
+        mean_square = (part * square**2).sum(axis=1) / np.where(spread > 0, spread, 1.0)
+        spare[k : k + step] = _SPARE * mean_square / (size * (size - 1))
+    return values, errors, spare
 
 
 def _by_votes(votes: np.ndarray, w: np.ndarray, chance: Callable[[Any], Any]) -> Coefficient:

@@ -29,7 +29,14 @@ from jtruth.testing.binary.large import SmoothTable, smooth_table
 from jtruth.testing.binary.methods import METHODS, binary_posterior, exact_posterior
 from jtruth.testing.binary.operating_point import BetaPrior, collapse, most_probable
 from jtruth.testing.binary.plug_in import normal_law, precision_recall_density, roc_density, table_at
-from jtruth.testing.binary.threshold_curves import ThresholdCurves, curves_at_thresholds
+from jtruth.testing.binary.threshold_curves import (
+    PrecisionRecallPoints,
+    RocPoints,
+    ThresholdCurves,
+    curves_at_thresholds,
+    precision_recall_curve,
+    roc_curve,
+)
 from jtruth.testing.binary.unknown import integrate_out, unknown_error, unknown_prior
 from jtruth.testing.tars.consolidation import Consolidated, consolidate
 from jtruth.testing.tars.counts import (
@@ -54,7 +61,9 @@ __all__ = [
     "EstimatedTable",
     "JointDensity",
     "JointEstimate",
+    "PrecisionRecallPoints",
     "Resampled",
+    "RocPoints",
     "SmoothTable",
     "SymbolChain",
     "SymbolChains",
@@ -87,10 +96,12 @@ __all__ = [
     "named_metric",
     "normal_law",
     "plug_in_step",
+    "precision_recall_curve",
     "precision_recall_density",
     "prior_marginal_table",
     "ratio_step",
     "resampled_table",
+    "roc_curve",
     "roc_density",
     "sampling_step",
     "smooth_table",

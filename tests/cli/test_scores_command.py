@@ -47,6 +47,8 @@ def test_scores(run, small, base, tmp_path):
     page = (tmp_path / "o.html").read_text()
     assert f"{found.auc.mean:.3f}" in page and page.count("<svg") >= 4 and "--report" in page
 
+    foreign = small / "foreign.csv"
+    foreign.write_text("task,label,p_no,p_yes,p_maybe\nt0,no,.5,.5,0\n")
     for arguments, message in (
         ([*known, "--gold", small / "gold.csv", "--inclusion", small / "gold.csv"], "inclusion"),
         ([*known, "--cost", "1"], "give two numbers, FP,FN"),
@@ -55,6 +57,7 @@ def test_scores(run, small, base, tmp_path):
         ([*base, "--cost", "1,5"], "say --scores too"),
         (["evaluate", small / "labels.csv", "--rater", "ann", "--scores"], "give --predictions"),
         ([*known[:4], "--predictions", small / "pred.csv", *known[6:]], "no column 'score'"),
+        ([*known[:4], "--predictions", foreign, *known[6:]], "of a class that does not exist"),
     ):
         code, _, err = run(*arguments)
         assert code == 2 and message in err, err

@@ -177,6 +177,7 @@ def test_nobody_vouches(learned):
     names = [view.name for view in open_.assumptions]
     assert names == ["majority_vote", "independent", "labeler_strata", "shared_strata"]
     assert open_.interval_kind == "sensitivity range" and "only gold can tell" in open_.warnings[0]
+    assert "only gold can tell" in str(open_).split("\n")[1]
     true = (two["a"] == y).mean() - (two["c"] == y).mean()
     for found in (open_, vouched, gold):
         low, high, _ = found.differences["a", "c"].interval(0.95)

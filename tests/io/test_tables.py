@@ -260,6 +260,14 @@ BAD_PREDICTIONS = {
     "score empty": ("task,label,score\n1,no,\n", "line 2: score '' is not a finite number"),
     "score 1_0": ("task,label,score\n1,no,1_0\n", "line 2: score '1_0' is not a finite number"),
     "half the probabilities": ("task,label,p_no\n1,no,.5\n", "there is a column 'p_no' but none for 'p_yes'"),
+    "a class that is none": (
+        "task,label,p_no,p_yes,p_maybe\n1,no,.5,.5,0\n",
+        "'p_maybe' beside 'p_no' would be of a class that does not exist; the classes are 'no', 'yes'",
+    ),
+    "mass of a class that is none": (
+        "task,label,no,yes,maybe\n1,no,.5,.3,.2\n",
+        "line 2: the class probabilities sum to 0.8, not to 1",
+    ),
     "probability": (
         "task,label,no,yes\n1,no,-.1,1.1\n",
         "line 2: probabilities must lie in [0, 1]; got [-0.1, 1.1]",

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy.stats import beta
 from sklearn.metrics import cohen_kappa_score
 
 from jtruth.stats.agreement import (
@@ -208,11 +209,16 @@ def test_intervals_hold_the_coefficient_of_the_population():
     assert (held > 47).all()
 
 
-def test_a_lower_end_that_nothing_determines_is_the_least_value():
-    """One disagreement in 40: a third of the replicates have none, and no standard error to divide by."""
+def test_few_disagreements_leave_a_lower_end_that_says_something():
+    """2 to 5 of 40 differ, and a tenth of the replicates or so have none: the exact binomial end is near."""
     first = np.repeat([0, 1], 20)
-    found = agreement(cohen(first, np.where(np.arange(40) == 3, 1, first), 2), 0)
-    assert abs(found.value - 0.95) < 1e-12 and (found.low, found.high) == (-1, 1)
+    for number in (2, 3, 4, 5):
+        found = agreement(cohen(first, np.where(np.arange(40) % 20 < number / 2, 1 - first, first), 2), 0)
+        differ = (1 - found.value) * 20
+        exact = beta.ppf(0.975, differ + 1, 40 - differ) * 40
+        assert 0.9 * exact < (1 - found.low) * 20 < 2 * exact and found.high <= 1
+    alike = agreement(cohen(first, first, 2), 0)
+    assert alike.value == 1 and np.isnan(alike.low) and "too few samples differ" in str(alike)
 
 
 def test_refused(as_installed):

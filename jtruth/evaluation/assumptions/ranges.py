@@ -42,6 +42,14 @@ ONLY_GOLD = (
 )
 
 
+def first_and_rest(warnings: tuple[str, ...]) -> tuple[list[str], list[str]]:
+    """Lines of warnings: what stands right under an answer, as only gold can tell, and all the others."""
+    first, rest = (
+        [f"! {text}" for text in warnings if (text == ONLY_GOLD) is wanted] for wanted in (True, False)
+    )
+    return first, rest
+
+
 class Member(NamedTuple):
     """One assumption and its answer."""
 

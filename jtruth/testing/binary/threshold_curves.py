@@ -4,7 +4,8 @@ Every distinct score is a threshold: samples at or above it are predicted positi
 Bayes finds the operating point by itself, and the curve's point is the conditional mean of (P_FA, P_D) and
 of precision, E[A] / N1. All thresholds are iterated side by side. Samples enter by the distinct values of
 their log-odds alone, and labels of few labelers give few, so a step costs thresholds times kinds, not times
-samples.
+samples. The exact posterior of each threshold (`step="posterior"`), with flat priors of the operating point,
+has no iteration and is computed on the host, one threshold after the other.
 
 The ends (0, 0) and (1, 1) of the ROC curve are exact. Where nothing is predicted positive precision is not
 defined and the precision-recall curve has no point. Points are estimated one by one and need not be monotone,
@@ -23,8 +24,11 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from jtruth.testing.binary.empirical_bayes import exact_step, iterate, moments, plug_in_step, ratio_step
+from jtruth.testing.binary.methods import exact_posterior
+from jtruth.testing.binary.operating_point import collapse
 
 STEPS = {"ratio": ratio_step, "exact": exact_step, "plug_in": plug_in_step}
+POSTERIOR = "posterior"
 _AT_ONCE = 4_000_000  # numbers in one array
 
 
@@ -54,6 +58,47 @@ class ThresholdCurves(NamedTuple):
         return float((np.diff(self.detection) * self.precision[1:]).sum())
 
 
+class RocPoints(NamedTuple):
+    """Points of a ROC curve from (0, 0) to (1, 1), in scikit-learn's order."""
+
+    false_alarm: Float[np.ndarray, " thresholds"]
+    detection: Float[np.ndarray, " thresholds"]
+    threshold: Float[np.ndarray, " thresholds"]  # the first is infinite
+
+
+class PrecisionRecallPoints(NamedTuple):
+    """Points of a precision-recall curve from the highest score down; none where nothing is predicted."""
+
+    precision: Float[np.ndarray, " thresholds"]
+    recall: Float[np.ndarray, " thresholds"]
+    threshold: Float[np.ndarray, " thresholds"]
+
+
+Values = Float[Array | np.ndarray, " samples"]
+
+
+def roc_curve(log_odds: Values, scores: Values, *, step: str = "ratio") -> RocPoints:
+    """The ROC curve by noisy labels; arguments and errors are those of `curves_at_thresholds`.
+
+    >>> found = roc_curve(np.array([3.0, 2.0, -2.0, -3.0]), np.array([0.9, 0.6, 0.7, 0.1]), step="plug_in")
+    >>> found.threshold.tolist(), found.false_alarm[[0, -1]].tolist()
+    ([inf, 0.9, 0.7, 0.6, 0.1], [0.0, 1.0])
+    """
+    found = curves_at_thresholds(log_odds, scores, step=step)
+    return RocPoints(found.false_alarm, found.detection, found.threshold)
+
+
+def precision_recall_curve(log_odds: Values, scores: Values, *, step: str = "ratio") -> PrecisionRecallPoints:
+    """The precision-recall curve by noisy labels; arguments and errors as for `curves_at_thresholds`.
+
+    >>> found = precision_recall_curve(np.array([3.0, -3.0]), np.array([0.9, 0.1]), step="plug_in")
+    >>> found.threshold.tolist(), float(found.recall[-1]), round(float(found.precision[-1]), 2)
+    ([0.9, 0.1], 1.0, 0.5)
+    """
+    found = curves_at_thresholds(log_odds, scores, step=step)
+    return PrecisionRecallPoints(found.precision[1:], found.detection[1:], found.threshold[1:])
+
+
 def curves_at_thresholds(
     log_odds: Float[Array | np.ndarray, " samples"],
     scores: Float[Array | np.ndarray, " samples"],
@@ -68,8 +113,8 @@ def curves_at_thresholds(
     Args:
         log_odds: (samples,) logit p(y_i = 1 | z_i), (21); +-inf where certain.
         scores: (samples,) finite, larger for class 1.
-        step: "ratio" (Algorithm 1), "exact" (the conditional means without normality) or "plug_in" (the EM
-            map, by far the fastest).
+        step: "ratio" (Algorithm 1), "exact" (the conditional means without normality), "plug_in" (the EM
+            map, by far the fastest), or "posterior": means of the exact posterior.
         max_steps, tol, alpha: of the iteration, see `iterate`.
 
     Raises:
@@ -85,22 +130,14 @@ def curves_at_thresholds(
     bad = np.flatnonzero(~np.isfinite(s) | np.isnan(x))
     if bad.size:
         raise ValueError(f"sample {bad[0]} has score {s[bad[0]]} and log-odds {x[bad[0]]}; scores are finite")
-    if step not in STEPS:
-        raise ValueError(f"step={step!r}; choose one of {', '.join(STEPS)}")
-    kinds, kind = np.unique(x, return_inverse=True)
+    if step not in (*STEPS, POSTERIOR):
+        raise ValueError(f"step={step!r}; choose one of {', '.join((*STEPS, POSTERIOR))}")
     thresholds = np.unique(s)[::-1]
-    place = np.searchsorted(-thresholds, -s)
-    inner_rows = thresholds.size - 1  # the last threshold is an exact end
-    run, every = _compiled(step, max_steps, tol, alpha), np.bincount(kind).astype(np.float64)
-    # Kinds of which there are none and rows that are cut off again make shapes that come again.
-    padding = (0, _rounded(kinds.size) - kinds.size)
-    some, of_all = np.pad(kinds, padding), np.pad(every, padding)
-    size, parts = min(max(_AT_ONCE // some.size, 1), _rounded(inner_rows)), []
-    for first, above in _blocks(place, kind, (inner_rows, kinds.size), size):
-        left = min(size, inner_rows - first)
-        parts.append([np.asarray(v)[:left] for v in run(some, np.pad(above, ((0, 0), padding)), of_all)])
-    inner = [np.concatenate(v) for v in zip(*parts, strict=True)] if parts else [np.zeros(0)] * 4
-    share = float((every / (1 + np.exp(-np.clip(kinds, -700, 700)))).sum() / x.size)
+    if step == POSTERIOR:
+        inner = _posterior_means(x, s, thresholds[:-1])
+    else:
+        inner = _iterated(x, s, thresholds, _compiled(step, max_steps, tol, alpha))
+    share = float((1 / (1 + np.exp(-np.clip(x, -700, 700)))).sum() / x.size)
     ends = (np.zeros(1), np.ones(1), np.array([np.nan]), np.array([share]), np.ones(1, bool))
     return ThresholdCurves(
         np.concatenate([[np.inf], thresholds]),
@@ -109,6 +146,32 @@ def curves_at_thresholds(
         np.concatenate([ends[2], inner[2], ends[3]]),
         np.concatenate([ends[4], inner[3].astype(bool), ends[4]]),
     )
+
+
+def _posterior_means(x: np.ndarray, s: np.ndarray, thresholds: np.ndarray) -> list[np.ndarray]:
+    """Means of the false-alarm rate, recall and precision, where they are defined."""
+    names = ("false_alarm_rate", "recall", "precision")
+    tables = (exact_posterior(collapse(x, (s >= t).astype(np.int32))) for t in thresholds)
+    means = np.array([[table.estimate(name).mean for name in names] for table in tables]).reshape(-1, 3)
+    return [*means.T, np.ones(thresholds.size)]
+
+
+def _iterated(
+    x: np.ndarray, s: np.ndarray, thresholds: np.ndarray, run: Callable[..., tuple[Array, ...]]
+) -> list[np.ndarray]:
+    """False-alarm rates, detection, precision and convergence at all thresholds but the last."""
+    kinds, kind = np.unique(x, return_inverse=True)
+    place = np.searchsorted(-thresholds, -s)
+    inner_rows = thresholds.size - 1  # the last threshold is an exact end
+    every = np.bincount(kind).astype(np.float64)
+    # Kinds of which there are none and rows that are cut off again make shapes that come again.
+    padding = (0, _rounded(kinds.size) - kinds.size)
+    some, of_all = np.pad(kinds, padding), np.pad(every, padding)
+    size, parts = min(max(_AT_ONCE // some.size, 1), _rounded(inner_rows)), []
+    for first, above in _blocks(place, kind, (inner_rows, kinds.size), size):
+        left = min(size, inner_rows - first)
+        parts.append([np.asarray(v)[:left] for v in run(some, np.pad(above, ((0, 0), padding)), of_all)])
+    return [np.concatenate(v) for v in zip(*parts, strict=True)] if parts else [np.zeros(0)] * 4
 
 
 def _blocks(

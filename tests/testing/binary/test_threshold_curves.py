@@ -1,11 +1,23 @@
 """Algorithm 1 at every threshold: each point is the algorithm's own, ends and known classes are exact."""
 
+import itertools
+import math
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from sklearn.metrics import average_precision_score, roc_auc_score, roc_curve
+from sklearn import metrics
+from sklearn.metrics import average_precision_score, roc_auc_score
 
-from jtruth.testing import curves_at_thresholds, exact_step, iterate, plug_in_step, ratio_step
+from jtruth.testing import (
+    curves_at_thresholds,
+    exact_step,
+    iterate,
+    plug_in_step,
+    precision_recall_curve,
+    ratio_step,
+    roc_curve,
+)
 from jtruth.testing.binary import threshold_curves
 
 RNG = np.random.default_rng(0)
@@ -38,13 +50,51 @@ def test_every_point_is_the_algorithms_own(step):
 def test_known_classes_are_scikit_learn():
     """Rates are clipped to [1e-9, 1 - 1e-9] by the iteration."""
     found = curves_at_thresholds(np.where(Y == 1, np.inf, -np.inf), SCORES, step="plug_in", alpha=1e-9)
-    fa, d, thresholds = roc_curve(Y, SCORES, drop_intermediate=False)
+    fa, d, thresholds = metrics.roc_curve(Y, SCORES, drop_intermediate=False)
     np.testing.assert_array_equal(found.threshold[1:], thresholds[1:])
     np.testing.assert_allclose(found.false_alarm, fa, atol=1e-8)
     np.testing.assert_allclose(found.detection, d, atol=1e-8)
     np.testing.assert_allclose(found.area_in_order, roc_auc_score(Y, SCORES), atol=1e-7)
     np.testing.assert_allclose(found.area_of_envelope, roc_auc_score(Y, SCORES), atol=1e-7)
     np.testing.assert_allclose(found.average_precision, average_precision_score(Y, SCORES), atol=1e-7)
+
+
+def test_curves_by_name_are_scikit_learns_where_classes_are_known():
+    """The exact posterior of certain labels is one table, so nothing is clipped."""
+    certain = np.where(Y == 1, np.inf, -np.inf)
+    roc = roc_curve(certain, SCORES, step="posterior")
+    theirs = metrics.roc_curve(Y, SCORES, drop_intermediate=False)
+    for ours, known in zip(roc, theirs, strict=True):
+        np.testing.assert_allclose(ours, known, atol=1e-12)
+    points = precision_recall_curve(certain, SCORES, step="posterior")
+    precision, recall, thresholds = metrics.precision_recall_curve(Y, SCORES)
+    for ours, known in zip(points, (precision[:-1], recall[:-1], thresholds), strict=True):
+        np.testing.assert_allclose(ours, known[::-1], atol=1e-12)  # without their point where nothing is
+    estimated, both = (
+        roc_curve(ODDS, SCORES, step="plug_in"),
+        curves_at_thresholds(ODDS, SCORES, step="plug_in"),
+    )
+    np.testing.assert_array_equal(estimated.detection, both.detection)
+
+
+def test_the_exact_posterior_is_that_of_all_class_vectors():
+    """Six samples; the operating point is integrated out with flat priors, rates where they are defined."""
+    x, s = np.array([1.5, -0.5, 2.0, -1.0, 0.3, -2.0]), np.array([0.9, 0.8, 0.8, 0.4, 0.3, 0.1])
+    found = curves_at_thresholds(x, s, step="posterior")
+    beta = lambda a, b: math.factorial(a) * math.factorial(b) / math.factorial(a + b + 1)  # noqa: E731
+    for k in range(1, found.threshold.size - 1):
+        said = s >= found.threshold[k]
+        sums = np.zeros((3, 2))
+        for y in itertools.product((0, 1), repeat=6):
+            y = np.array(y)
+            tp, fp = (y[said]).sum(), (1 - y[said]).sum()
+            fn, tn = y.sum() - tp, 6 - y.sum() - fp
+            weight = np.exp(x @ y) * beta(tp, fn) * beta(fp, tn)
+            for row, (a, b) in zip(sums, ((fp, fp + tn), (tp, tp + fn), (tp, tp + fp)), strict=True):
+                if b:
+                    row += weight * np.array([a / b, 1])
+        ours = [found.false_alarm[k], found.detection[k], found.precision[k]]
+        np.testing.assert_allclose(ours, sums[:, 0] / sums[:, 1], atol=1e-10)
 
 
 @pytest.mark.parametrize("size", [1, 7, 8, 64])
