@@ -62,6 +62,7 @@ def wrong_share(
         posterior: the model's class posterior, made without the known classes.
         known: true classes.
     """
+    counts = counts / counts.sum(axis=1).mean()  # then a surprise is all labels of a sample, not one of them
     labels = counts.sum(axis=1)
     wrong = labels[:, None] - counts  # of a sample, for each class it may have
     sample = gold_sample(known.classes >= 0, inclusion=known.inclusion, strata=known.strata)

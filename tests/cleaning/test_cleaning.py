@@ -370,3 +370,26 @@ def test_three_classes(kind, strategy):
     state = start(x, labels, noise, [1 / 3] * 3, learner=LinearLearner(kind), strategy=strategy)
     done = clean(state, lambda i: int(y[i]), 2, truth=(x, y))
     assert len(done.answers) == 2 and done.trail[-1].true > 0.6
+
+
+def test_bad_input_of_oracles_splits_and_advice(data, aware, tmp_path):
+    x, y, labels = data
+    sure = start(x, jt.Labels.from_matrix(y[:, None], 2), jt.noise.Symmetric(0.0, 2), PRIOR)
+    request = ask(sure)
+    i = int(request.samples[0])
+    write_state(tmp_path / "s.json", aware["ml"])
+    (tmp_path / "s.json").write_text(
+        (tmp_path / "s.json").read_text().replace('"answers": []', '"answers": [[900, 1]]')
+    )
+    contradiction = jt.Labels.from_matrix(np.array([[0, 1]] * N), 2)
+    for match, call in {
+        "contradicts labelers that cannot err": lambda: answer(request.state, {i: int(1 - y[i])}),
+        "impossible under every class": lambda: start(x, contradiction, jt.noise.Symmetric(0.0, 2), PRIOR),
+        "validation is 1.5; give a share": lambda: start(x, labels, NOISE, PRIOR, validation=1.5),
+        "a share or 90 booleans": lambda: start(x, labels, NOISE, PRIOR, validation=np.ones(3, bool)),
+        r"answers for samples.*900": lambda: read_state(tmp_path / "s.json", aware["ml"]),
+        "num is 91, and 90 samples": lambda: stopping_advice(aware["ml"], N + 1),
+        "prior is": lambda: start(x, labels, NOISE, [1.0, 0.0]),
+    }.items():
+        with pytest.raises(ValueError, match=match):
+            call()
