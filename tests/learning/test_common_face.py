@@ -183,6 +183,32 @@ def test_labels_that_are_all_equal_give_that_class(name):
     assert not METHODS[name].estimates_noise or isinstance(fit.noise_model(), NoiseModel)
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_a_labeler_without_labels_changes_nothing(fitted, name):
+    """He is kept, in his place, and nobody else's answer moves."""
+    labels, _, fit = fitted(name)
+    more = again(name, replace(labels, labeler=labels.labeler + 1, num_labelers=LABELERS + 1))
+    atol = 0.15 if METHODS[name].draws else 1e-6  # as for permuted labelers
+    np.testing.assert_allclose(more.class_posterior, fit.class_posterior, atol=atol)
+    if METHODS[name].estimates_noise:
+        assert more.noise_model().num_labelers == LABELERS + 1
+
+
+# Sampling goes on long where a class is without labels: 10 seconds.
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow) if n == "hierarchical" else n for n in NAMES]
+)
+def test_a_class_that_nobody_gives_is_no_answer(fitted, name):
+    labels = replace(crowd(2)[0], num_classes=3)
+    if (reason := METHODS[name].refuses(labels)) is not None:
+        assert reason in named(name, labels)
+        return
+    fit = again(name, labels)
+    assert np.isfinite(fit.class_posterior).all() and np.isfinite(fit.prior).all()
+    assert fit.class_posterior.shape == (SIZE, 3) and fit.class_posterior.mean(axis=0).argmin() == 2
+    assert (fit.class_posterior.argmax(axis=1) != 2).all()
+
+
 def test_an_unknown_method_is_refused_with_those_there_are():
     with pytest.raises(ValueError, match=r"method='vote' is not available; choose one of majority_vote, "):
         method_called("vote")

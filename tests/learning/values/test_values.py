@@ -22,6 +22,7 @@ from jtruth.learning.values import (
 )
 from jtruth.noise import ConfusionMatrices
 from jtruth.posterior import class_posterior
+from tests.reference import values as oracle
 
 N, T, C = 240, 5, 3
 RNG = np.random.default_rng(0)
@@ -116,6 +117,24 @@ def test_an_informative_cannot_tell_is_learned_and_goes_on_as_a_noise_model(fits
         ConfusionMatrices([rows]).scaled(2.0)
     with pytest.raises(ValueError, match="2 or more classes, as many symbols or more"):
         ConfusionMatrices(np.full((1, 3, 2), 0.5))
+
+
+def test_em_of_sets_and_ratings_is_that_of_the_loops():
+    """Three steps on 24 samples and 3 labelers: all parameters and the class posterior to 1e-8."""
+    use = (SAMPLE < 24) & (LABELER < 3)
+    sizes, where = (24, 3, C), (SAMPLE[use], LABELER[use])
+    inside = [np.flatnonzero(row).tolist() for row in SETS[use]]
+    psi, pi, rho = oracle.sets_em(list(zip(*where, inside, strict=True)), sizes, steps=3)
+    fit = fit_values(Values.from_long(*where, SETS[use]), SetMatrices, C, max_steps=3)
+    for found, wanted in ((fit.channel.matrices, psi), (fit.prior, pi), (fit.class_posterior, rho)):
+        np.testing.assert_allclose(found, wanted, atol=1e-8)
+    rated = list(zip(*where, RATINGS[use], strict=True))
+    mean, sd, pi, rho = oracle.ratings_em(rated, sizes, steps=3)
+    fit = fit_values(Values.from_long(*where, RATINGS[use]), NormalRatings, C, max_steps=3)
+    assert not fit.converged and "did not converge" in fit.warnings[0]
+    for found, wanted in ((fit.channel.mean, mean), (fit.channel.sd, sd), (fit.class_posterior, rho)):
+        np.testing.assert_allclose(found, wanted, atol=1e-8)
+    np.testing.assert_allclose(fit.prior, pi, atol=1e-8)
 
 
 def test_sets_by_a_loop(fits):
