@@ -5,10 +5,12 @@ made its sweeps, or when it has done its work: the numbers that its sweeps compu
 the data (about 5 nanoseconds each on one core, so the default is about two minutes). A wall limit exists
 as an option for who must have one; it is off by default, and `stopped_by` says when it struck.
 
-The rule: of `max_work` a chain gets its burn-in, at most a third of it, and then as many sweeps as the rest
-pays for. Where that is fewer than `FEWEST` of each of four chains the data are too large for this model:
-`TooLarge` with `give_up`, otherwise the `FEWEST` are made all the same, and the result says that they were
-too few.
+The rule: chains that all start at the mode burn in for 50 sweeps, chains of which half start elsewhere for
+250. After 200 more of each chain, and then after multiples of 50, effective sample size and R-hat are looked
+at (`benchmarks/burn_in.py` measures what this does to intervals). Of `max_work` a chain gets its burn-in, at
+most a third of it, and then as many sweeps as the rest pays for. Where that is fewer than `FEWEST` of each of
+four chains the data are too large for this model: `TooLarge` with `give_up`, otherwise the `FEWEST` are made
+all the same, and the result says that they were too few.
 """
 
 from typing import NamedTuple
@@ -20,6 +22,8 @@ from jtruth.stats.chains import effective_sample_size, split_rhat, tail_sample_s
 FEWEST = 50  # sweeps of each chain, burn-in and kept each, below which nothing can be said
 _AT_ONCE = 1_000_000  # numbers that are ranked and transformed together
 _SHORTEST = 200  # sweeps to keep of every chain before the first look, however many chains there are
+_LOOK = 50  # sweeps of every chain between two looks, at least
+_AT_MODE, _ELSEWHERE = 50, 250  # burn-in by where chains start
 
 
 class TooLarge(ValueError):
@@ -30,8 +34,8 @@ class Effort(NamedTuple):
     """How long to sample. Sweeps are counted over all chains, burn-in left out unless said otherwise."""
 
     chains: int | None = None  # a multiple of 4; None: 4 to 32, as the size of a sweep allows
-    burn_in: int = 250  # sweeps of each chain that are thrown away
-    min_sweeps: int = 3000
+    burn_in: int | None = None  # sweeps of each chain that are thrown away; None: 50, or 250 (see above)
+    min_sweeps: int = 400
     max_sweeps: int = 200_000
     max_work: float = 2.4e10  # numbers computed by all sweeps together
     max_rhat: float = 1.01
@@ -84,8 +88,12 @@ class Convergence(NamedTuple):
         )
 
 
-def limits(effort: Effort, chains: int, numbers: float, before: float = 0.0) -> Limits:
+def limits(
+    effort: Effort, chains: int, numbers: float, before: float = 0.0, *, elsewhere: bool = False
+) -> Limits:
     """What an effort allows for `chains` chains that compute `numbers` a sweep, after work done `before`.
+
+    `elsewhere`: half of the chains start away from the mode.
 
     Raises:
         ValueError: an effort that makes no sense.
@@ -98,7 +106,9 @@ def limits(effort: Effort, chains: int, numbers: float, before: float = 0.0) -> 
             f"the data are too large for this model: {2 * FEWEST} sweeps of {chains} chains compute "
             f"{before + 2 * FEWEST * chains * numbers:.2g} numbers and {effort.max_work:.2g} are allowed"
         )
-    burn_in = min(effort.burn_in, max(int(allowed / 3), FEWEST))
+    usual = _ELSEWHERE if elsewhere else _AT_MODE
+    burn_in = usual if effort.burn_in is None else effort.burn_in
+    burn_in = min(burn_in, max(int(allowed / 3), FEWEST))
     affordable, wanted = max(int(allowed) - burn_in, FEWEST), effort.max_sweeps // chains
     first = min(max(-(-effort.min_sweeps // chains), _SHORTEST), affordable, wanted)
     return Limits(burn_in, first, min(affordable, wanted), affordable < wanted)
@@ -133,15 +143,27 @@ def good(rhat: dict[str, float], ess: dict[str, float], effort: Effort) -> bool:
     return bool((np.isnan(r) | (r < effort.max_rhat)).all() and (np.isnan(e) | (e >= effort.min_ess)).all())
 
 
-def next_target(target: int, ess: dict[str, float], effort: Effort) -> int:
-    """Half as much again, or what the smallest ESS asks for, at most three times as much."""
+def next_target(target: int, rhat: dict[str, float], ess: dict[str, float], effort: Effort) -> int:
+    """Sweeps of a chain at the next look: what the worst ESS and R-hat ask for, at most three times as many.
+
+    The ESS grows with the sweeps, and R-hat - 1 falls as one over them. Both are known roughly, so a look
+    comes a little late rather than often: each costs as much as some ten sweeps.
+    """
     fewest = np.nanmin([effort.min_ess, *ess.values()])
-    return int(np.ceil(target * np.clip(1.2 * effort.min_ess / max(fewest, 1.0), 1.5, 3.0)))
+    worst = np.nanmax([effort.max_rhat, *rhat.values()])
+    more = max(effort.min_ess / max(fewest, 1.0), (worst - 1) / max(effort.max_rhat - 1, 1e-9))
+    wanted = max(target * min(1.1 * more, 3.0), target + _LOOK)
+    return _LOOK * int(np.ceil(wanted / _LOOK))
 
 
 def _check(effort: Effort) -> None:
     chains = effort.chains or 4
-    if chains < 2 or (chains > 4 and chains % 4) or effort.burn_in < 0 or effort.min_sweeps < 4 * chains:
+    if (
+        chains < 2
+        or (chains > 4 and chains % 4)
+        or (effort.burn_in or 0) < 0
+        or effort.min_sweeps < 4 * chains
+    ):
         raise ValueError(
             "effort needs 2 to 4 chains, or a multiple of 4, and 4 sweeps or more of each in min_sweeps; got "
             f"{effort}"

@@ -82,9 +82,11 @@ def run_gibbs(
     """
     problem = kernel.flatten(model, observed)
     chains = effort.chains or _affordable_chains(problem)
-    allowed = limits(effort, chains, numbers_of(problem))
+    numbers = numbers_of(problem)
+    limits(effort, chains, numbers)  # refuses what is too large before EM
     mode, em_steps = kernel.em(problem, start)
     other = None if away is None else away(mode)
+    allowed = limits(effort, chains, numbers, elsewhere=other is not None)
     if other is not None:  # one step: the rows that it means, and no state that cannot be
         other, _ = kernel.em(problem, other, max_steps=1)
     samples = device.samples_of(problem, effort.device)

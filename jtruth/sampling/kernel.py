@@ -236,8 +236,11 @@ def draw_states(problem: Problem, p: np.ndarray, rng: np.random.Generator) -> Dr
     """States of the samples behind every row, given p (states, chains, rows)."""
     (states, chains, _), single = p.shape, problem.num_single
     # 1 - random lies in (0, 1], so a state of probability 0 is never chosen, not even by rounding.
-    height = (1.0 - rng.random((chains, single))) * p[:, :, :single].sum(axis=0)
-    state, below = np.zeros((chains, single), np.int16), np.zeros((chains, single))
+    # The total is added up as `below` is, in the order of the states: they never differ by rounding.
+    state, below, total = np.zeros((chains, single), np.int16), np.zeros((chains, single)), 0.0
+    for s in range(states):
+        total = total + p[s, :, :single]
+    height = (1.0 - rng.random((chains, single))) * total
     for s in range(states - 1):
         below += p[s, :, :single]
         state += below < height

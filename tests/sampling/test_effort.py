@@ -17,7 +17,7 @@ from jtruth.learning.joint._random_effect_density import Density
 from jtruth.learning.joint._random_effect_scale import Arrow, Whole, curvature_scale, find_mode
 from jtruth.learning.joint._rows import merge_samples
 from jtruth.sampling import Convergence, Effort, TooLarge, Watch
-from jtruth.sampling.effort import FEWEST, diagnose, good, limits
+from jtruth.sampling.effort import FEWEST, diagnose, good, limits, next_target
 
 KEY = jax.random.key(3)
 
@@ -64,6 +64,25 @@ def test_ends_of_intervals_are_looked_at_where_an_effort_says_so():
     assert ends < 0.3 * middle
     effort = Effort(min_ess=1.1 * ends, max_rhat=1.2)
     assert good(*diagnose(draws), effort) and not good(*diagnose(draws, True), effort)
+
+
+def test_the_next_look_is_where_the_worst_quantity_should_be_good():
+    """Multiples of 50 sweeps; half of R-hat - 1, or twice the ESS, asks for twice as many."""
+    effort = Effort(min_ess=400, max_rhat=1.01)
+    assert next_target(100, {"a": 1.0, "b": np.nan}, {"a": 390.0, "b": np.nan}, effort) == 150
+    assert next_target(100, {"a": 1.0}, {"a": 200.0}, effort) == 250  # a tenth more than twice, rounded up
+    assert next_target(100, {"a": 1.02}, {"a": 900.0}, effort) == 250
+    assert next_target(100, {"a": 3.0}, {"a": 1.0}, effort) == 300
+
+
+def test_burn_in_is_short_where_all_chains_start_at_the_mode():
+    """Easy data: 50 sweeps, and looks at multiples of 50 from 200 on. Half of the chains elsewhere: 250."""
+    labels, y_pred = crowd(size=200, labelers=6)
+    done = fit_joint(labels, y_pred=y_pred, key=KEY, effort=Effort(nuisance=False)).convergence
+    assert done.converged and done.burn_in == 50 and done.num_sweeps % 50 == 0
+    assert min(done.ess.values()) >= 400
+    assert limits(Effort(), 4, 10, elsewhere=True).burn_in == 250
+    assert limits(Effort(burn_in=20), 4, 10, elsewhere=True).burn_in == 20
 
 
 @pytest.mark.parametrize("fit", [fit_joint, fit_random_effect])

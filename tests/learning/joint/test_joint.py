@@ -134,7 +134,7 @@ def test_order_of_samples_and_labelers_does_not_matter():
 
 def test_resume_through_fit_joint(tmp_path):
     labels, y_pred, _ = simulated()
-    options = {"y_pred": y_pred, "key": KEY, "effort": Effort(min_sweeps=1600)}
+    options = {"y_pred": y_pred, "key": KEY, "effort": Effort(chains=4, burn_in=250, min_sweeps=1600)}
     whole, seen = fit_joint(labels, **options), []
 
     def stop(done, planned):
