@@ -32,6 +32,9 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 from jtruth.labels import Labels
 
 _UNROLLED = 16  # classes of a row that are added up without a loop
+Truth = Int[Array | np.ndarray, " samples"]  # the class of each sample
+Mask = Bool[Array | np.ndarray, "samples labelers"]  # who gives a label
+Given = Int[Array, "samples labelers"]  # labels; -1: none
 
 
 class Strata(NamedTuple):
@@ -56,12 +59,7 @@ class NoiseModel(eqx.Module):
         """log p(z_i | y_i = c; psi_i) for every sample i and class c; 0 where a sample has no label."""
 
     @abc.abstractmethod
-    def sample(
-        self,
-        key: PRNGKeyArray,
-        y: Int[Array | np.ndarray, " samples"],
-        mask: Bool[Array | np.ndarray, "samples labelers"],
-    ) -> Int[Array, "samples labelers"]:
+    def sample(self, key: PRNGKeyArray, y: Truth, mask: Mask) -> Given:
         """Draw labels for samples of class `y`; -1 where `mask` is False (that labeler gives no label)."""
 
     @property

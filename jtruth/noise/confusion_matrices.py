@@ -17,8 +17,11 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 from jtruth._arrays import safe_log
 from jtruth.labels import Labels
 from jtruth.noise.base import (
+    Given,
+    Mask,
     NoiseModel,
     Strata,
+    Truth,
     check_sizes,
     draw_rows,
     one_stratum,
@@ -103,12 +106,7 @@ class ConfusionMatrices(NoiseModel):
         (matrices,) = current(self.matrices)
         return rows_log_likelihood(matrices, labels)
 
-    def sample(
-        self,
-        key: PRNGKeyArray,
-        y: Int[Array | np.ndarray, " samples"],
-        mask: Bool[Array | np.ndarray, "samples labelers"],
-    ) -> Int[Array, "samples labelers"]:
+    def sample(self, key: PRNGKeyArray, y: Truth, mask: Mask) -> Given:
         """Draw labels for samples of class `y`; -1 where `mask` is False."""
         y, mask = jnp.asarray(y, jnp.int32), jnp.asarray(mask)
         check_sizes("labelers", mask.shape[1], self.matrices.shape[0], "matrices")

@@ -16,12 +16,12 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray
 
 from jtruth._validation.in_range import check_probabilities
 from jtruth.labels import Labels
 from jtruth.noise._symmetric_channel import channel_log_likelihood, channel_matrices, channel_sample
-from jtruth.noise.base import NoiseModel, Strata, check_sizes, per_labeler
+from jtruth.noise.base import Given, Mask, NoiseModel, Strata, Truth, check_sizes, per_labeler
 from jtruth.noise.parameters import as_parameter, check_ndim, check_num_classes, current
 
 
@@ -102,12 +102,7 @@ class DifficultyFallibility(NoiseModel):
         difficulty, fallibility = self._vectors(labels.num_samples, labels.num_labelers)
         return _log_likelihood(difficulty, fallibility, labels, self.num_classes)
 
-    def sample(
-        self,
-        key: PRNGKeyArray,
-        y: Int[Array | np.ndarray, " samples"],
-        mask: Bool[Array | np.ndarray, "samples labelers"],
-    ) -> Int[Array, "samples labelers"]:
+    def sample(self, key: PRNGKeyArray, y: Truth, mask: Mask) -> Given:
         """Draw labels for samples of class `y`; -1 where `mask` is False."""
         y, mask = jnp.asarray(y, jnp.int32), jnp.asarray(mask)
         difficulty, fallibility = self._vectors(*mask.shape)

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray
 
 from jtruth.labels import Labels
-from jtruth.noise.base import NoiseModel, Strata, check_sizes, scale_errors
+from jtruth.noise.base import Given, Mask, NoiseModel, Strata, Truth, check_sizes, scale_errors
 from jtruth.noise.confusion_matrices import ConfusionMatrices, rows_log_likelihood, sample_rows
 from jtruth.noise.parameters import check_matrix_rows, current
 
@@ -97,12 +97,7 @@ class DrawnMatrices(NoiseModel):
         check_sizes("labelers", labels.num_labelers, self.num_labelers, "matrices")
         return rows_log_likelihood(self._at_mean(), labels)
 
-    def sample(
-        self,
-        key: PRNGKeyArray,
-        y: Int[Array | np.ndarray, " samples"],
-        mask: Bool[Array | np.ndarray, "samples labelers"],
-    ) -> Int[Array, "samples labelers"]:
+    def sample(self, key: PRNGKeyArray, y: Truth, mask: Mask) -> Given:
         """Draw labels at the mean of the draws; -1 where `mask` is False."""
         y, mask = jnp.asarray(y, jnp.int32), jnp.asarray(mask)
         check_sizes("labelers", mask.shape[1], self.num_labelers, "matrices")

@@ -20,7 +20,17 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 from jtruth._arrays import safe_log
 from jtruth._validation.in_range import check_probabilities
 from jtruth.labels import Labels
-from jtruth.noise.base import NoiseModel, Strata, check_sizes, draw_rows, scale_errors, sum_over_labels
+from jtruth.noise.base import (
+    Given,
+    Mask,
+    NoiseModel,
+    Strata,
+    Truth,
+    check_sizes,
+    draw_rows,
+    scale_errors,
+    sum_over_labels,
+)
 from jtruth.noise.confusion_matrices import check_matrices
 from jtruth.noise.parameters import (
     as_parameter,
@@ -106,12 +116,7 @@ class SharedErrors(NoiseModel):
         check_sizes("classes", labels.num_classes, self.num_classes, "matrices")
         return _log_likelihood(*self._arrays(labels.num_labelers), labels)
 
-    def sample(
-        self,
-        key: PRNGKeyArray,
-        y: Int[Array | np.ndarray, " samples"],
-        mask: Bool[Array | np.ndarray, "samples labelers"],
-    ) -> Int[Array, "samples labelers"]:
+    def sample(self, key: PRNGKeyArray, y: Truth, mask: Mask) -> Given:
         """Draw labels for samples of class `y`; -1 where `mask` is False."""
         y, mask = jnp.asarray(y, jnp.int32), jnp.asarray(mask)
         matrices, shared, copying = self._arrays(mask.shape[1])

@@ -11,12 +11,12 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray
 
 from jtruth._validation.in_range import check_probabilities
 from jtruth.labels import Labels
 from jtruth.noise._symmetric_channel import channel_log_likelihood, channel_matrices, channel_sample
-from jtruth.noise.base import NoiseModel, Strata, check_sizes, one_stratum, per_labeler
+from jtruth.noise.base import Given, Mask, NoiseModel, Strata, Truth, check_sizes, one_stratum, per_labeler
 from jtruth.noise.parameters import as_parameter, check_ndim, check_num_classes, current
 
 
@@ -60,12 +60,7 @@ class Symmetric(NoiseModel):
             check_sizes("labelers", labels.num_labelers, error.shape[0], "error")
         return _log_likelihood(error, labels, self.num_classes)
 
-    def sample(
-        self,
-        key: PRNGKeyArray,
-        y: Int[Array | np.ndarray, " samples"],
-        mask: Bool[Array | np.ndarray, "samples labelers"],
-    ) -> Int[Array, "samples labelers"]:
+    def sample(self, key: PRNGKeyArray, y: Truth, mask: Mask) -> Given:
         """Draw labels for samples of class `y`; -1 where `mask` is False."""
         y, mask = jnp.asarray(y, jnp.int32), jnp.asarray(mask)
         (error,) = current(self.error)

@@ -34,7 +34,7 @@ from jtruth.learning.joint._rows import Rows, label_columns, merge_samples
 from jtruth.learning.joint.beliefs import NOTHING, Beliefs
 from jtruth.learning.joint.guard import Switching, check_identified, check_switching
 from jtruth.learning.joint.log_prior import LogPrior, log_prior
-from jtruth.learning.joint.models import Build, Held, hold_share, named_model
+from jtruth.learning.joint.models import Build, Built, Held, hold_share, named_model
 from jtruth.sampling import STANDARD, Convergence, Effort, GibbsRun, Watch, run_gibbs
 from jtruth.sampling.model import Observed, prediction_columns
 from jtruth.sampling.pointwise import RowLikelihood, of_gibbs
@@ -133,6 +133,46 @@ def fit_joint(
     (True, (2, 2), True)
     """
     required_key(key)  # a missing key is found before anything is computed
+    asked = _asked(labels, y_pred, num_symbols, gold, prior, beliefs, dependence)
+    model, rows, given_start = asked.built.model, asked.rows, beliefs.start is not None
+    digest = JointDigest(model, mean_share(labels) if asked.name == "copying" else None,
+                         keep_states=effort.pointwise, group_share=asked.group_share)  # fmt: skip
+    run = run_gibbs(
+        model,
+        asked.observed,
+        key=key,
+        start=_start(asked, labels, beliefs),
+        away=None if given_start else away_from(model, rows),
+        digest=digest,
+        monitored=digest.monitored if effort.nuisance else digest.essential,
+        effort=effort,
+        watch=watch,
+    )
+    informed = beliefs.pseudo_counts is not None and bool(np.any(beliefs.pseudo_counts))
+    shape = (model.num_classes, model.num_strata)
+    found = gather(run, labels, rows, shape, asked.y_pred, asked.gold, informed, asked.name)
+    if asked.name == "independent":
+        scaled = model if asked.observed.group is None else model._replace(class_fixed=True)
+        found = found._replace(log_prior=log_prior(scaled, found))
+    if not effort.pointwise:
+        return found
+    return found._replace(pointwise=of_gibbs(model, asked.observed, run.large))
+
+
+class _Asked(NamedTuple):
+    """What is to be sampled, and from what."""
+
+    name: str  # of the model
+    built: Built
+    rows: Rows
+    observed: Observed
+    group_share: np.ndarray | None  # of the samples in each group with a class prior of its own
+    y_pred: np.ndarray | None
+    gold: np.ndarray | None
+
+
+def _asked(labels, y_pred, num_symbols, gold, prior, beliefs, dependence) -> _Asked:
+    """The arguments of `fit_joint`, checked, as a model and what it sees."""
     build, name, share = named_model(dependence)
     predicted, symbols = checked_predictions(labels, y_pred, num_symbols)
     known = checked_gold(labels, gold)
@@ -148,30 +188,14 @@ def fit_joint(
         seen.append(prediction_columns(rows.y_pred, symbols))
     observed = Observed(tuple(seen), rows.multiplicity.astype(np.float64), built.offset, rows.row_of_sample,
                         group)  # fmt: skip
-    classes = vote_start(labels, known, beliefs.start, rows)
-    first = classes.T[:, None, :] * built.start_strata[None, :, :]
-    digest = JointDigest(built.model, mean_share(labels) if name == "copying" else None,
-                         keep_states=effort.pointwise, group_share=group_share)  # fmt: skip
-    run = run_gibbs(
-        built.model,
-        observed,
-        key=key,
-        start=np.ascontiguousarray(first.reshape(-1, first.shape[2])),
-        away=away_from(built.model, rows) if beliefs.start is None else None,
-        digest=digest,
-        monitored=digest.monitored if effort.nuisance else digest.essential,
-        effort=effort,
-        watch=watch,
-    )
-    informed = beliefs.pseudo_counts is not None and bool(np.any(beliefs.pseudo_counts))
-    shape = (built.model.num_classes, built.model.num_strata)
-    found = gather(run, labels, rows, shape, predicted, known, informed, name)
-    if name == "independent":
-        scaled = built.model if group is None else built.model._replace(class_fixed=True)
-        found = found._replace(log_prior=log_prior(scaled, found))
-    if not effort.pointwise:
-        return found
-    return found._replace(pointwise=of_gibbs(built.model, observed, run.large))
+    return _Asked(name, built, rows, observed, group_share, predicted, known)
+
+
+def _start(asked: _Asked, labels: Labels, beliefs: Beliefs) -> Float[np.ndarray, "states rows"]:
+    """States to start from: vote shares, or what was given, in the strata where the model starts."""
+    classes = vote_start(labels, asked.gold, beliefs.start, asked.rows)
+    first = classes.T[:, None, :] * asked.built.start_strata[None, :, :]
+    return np.ascontiguousarray(first.reshape(-1, first.shape[2]))
 
 
 def gather(

@@ -251,11 +251,23 @@ def iterate(
     step: Step, *, dtype, start=(0.5, 0.5), max_steps: int = 30, tol: float = 1e-3, alpha: float = 1e-3
 ) -> Fit:
     """The loop that Algorithms 1, 2 and 3 share. A rate that a step leaves undefined keeps its value."""
+    path, number, change = fixed_point(
+        step, jnp.asarray(start, dtype), lambda new: jnp.clip(new, alpha, 1.0 - alpha), max_steps, tol
+    )
+    return Fit(path[number, 0], path[number, 1], change < tol, jnp.asarray(number), path)
+
+
+def fixed_point(step: Callable, start: Array, inside: Callable, max_steps: int, tol) -> tuple[Array, ...]:
+    """x <- inside(step(x, number)) until no element changes by `tol`; what a step leaves undefined stays.
+
+    Returns:
+        Path (max_steps + 1, ...), the number of steps, the last change.
+    """
 
     def body(state):
         old, path, number, _ = state
         new = step(old, number)
-        new = jnp.clip(jnp.where(jnp.isnan(new), old, new), alpha, 1.0 - alpha)
+        new = inside(jnp.where(jnp.isnan(new), old, new))
         return new, from_here(path, number + 1, new), number + 1, jnp.abs(new - old).max()
 
     def unfinished(state):
@@ -263,8 +275,6 @@ def iterate(
         return (number < max_steps) & (change >= tol)
 
     # The point travels by itself: read out of the path, XLA would take its logarithms anew for each sample.
-    start = jnp.asarray(start, dtype)
-    path = jnp.broadcast_to(start, (max_steps + 1, 2))
-    state = (start, path, 0, jnp.asarray(jnp.inf, dtype))
-    _, path, number, change = jax.lax.while_loop(unfinished, body, state)
-    return Fit(path[number, 0], path[number, 1], change < tol, jnp.asarray(number), path)
+    path = jnp.broadcast_to(start, (max_steps + 1, *start.shape))
+    state = (start, path, 0, jnp.asarray(jnp.inf, start.dtype))
+    return jax.lax.while_loop(unfinished, body, state)[1:]

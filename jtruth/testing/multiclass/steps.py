@@ -20,10 +20,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from jtruth._arrays import from_here, safe_log
+from jtruth._arrays import safe_log
 from jtruth._random import stream
 from jtruth.tables.metrics import ratio
-from jtruth.testing.binary.empirical_bayes import mean_share
+from jtruth.testing.binary.empirical_bayes import fixed_point, mean_share
 
 LogRho = Float[Array, "samples classes"]
 Predictions = Int[Array, " samples"]
@@ -166,19 +166,10 @@ def iterate(
 ) -> ConfusionFit:
     """The loop of Algorithms 3 and 4, from uniform rows; the change is that of the adjusted matrix."""
 
-    def body(state):
-        old, path, number, _ = state
-        new = step(old, number)
-        new = jnp.clip(jnp.where(jnp.isnan(new), old, new), alpha, 1.0 - alpha)
-        new = new / new.sum(1, keepdims=True)
-        return new, from_here(path, number + 1, new), number + 1, jnp.abs(new - old).max()
-
-    def unfinished(state):
-        _, _, number, change = state
-        return (number < max_steps) & (change >= tol)
+    def inside(new):
+        new = jnp.clip(new, alpha, 1.0 - alpha)
+        return new / new.sum(1, keepdims=True)
 
     start = jnp.full((num_classes, num_symbols), 1.0 / num_symbols, dtype)
-    path = jnp.broadcast_to(start, (max_steps + 1, num_classes, num_symbols))
-    state = (start, path, 0, jnp.asarray(jnp.inf, dtype))  # the matrix by itself: see empirical_bayes.iterate
-    _, path, number, change = jax.lax.while_loop(unfinished, body, state)
+    path, number, change = fixed_point(step, start, inside, max_steps, tol)
     return ConfusionFit(path[number], change < tol, jnp.asarray(number), path)
