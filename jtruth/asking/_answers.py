@@ -94,9 +94,7 @@ def exact_values(
             defined = float(log(np.array(law.probability_defined)))
             log_p[r, c] = table.log_evidence - np.logaddexp(0.0, -sign * log_odds[i]) + defined
             mean[r, c] = law.mean if law.probability_defined > 0 else 0.0
-    p = np.exp(log_p - log_p.max(axis=1, keepdims=True))
-    p /= p.sum(axis=1, keepdims=True)
-    return Values(p[None], mean[None], matrices[None], now.sd**2)
+    return Values(softmax(log_p, axis=1)[None], mean[None], matrices[None], now.sd**2)
 
 
 def drawn_values(

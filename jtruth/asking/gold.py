@@ -164,8 +164,13 @@ def _chances(spread: np.ndarray, left: np.ndarray, num: int) -> np.ndarray:
     even = _UNIFORM / left.size
     total = spread[left].sum()
     want = even + (1 - _UNIFORM) * spread / total if total > 0 else np.full(spread.size, 1 / left.size)
-    low, high = 0.0, num / want[left].min()
-    for _ in range(100):  # min(1, scale * want) grows with the scale: bisection
+    return np.minimum(1.0, scale_that_sums(want[left], 0.0, 1.0, num) * want)
+
+
+def scale_that_sums(want: np.ndarray, least: Any, most: Any, total: int) -> float:
+    """The factor by which `want`, clipped to `least` and `most`, sums to `total`; by bisection: it grows."""
+    low, high = 0.0, 2.0 * float((most / want).max())
+    for _ in range(100):
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if np.minimum(1, middle * want[left]).sum() < num else (low, middle)
-    return np.minimum(1.0, high * want)
+        low, high = (middle, high) if np.clip(middle * want, least, most).sum() < total else (low, middle)
+    return high

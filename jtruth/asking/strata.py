@@ -22,7 +22,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from jtruth._random import host_rng
-from jtruth.asking.gold import influences
+from jtruth.asking.gold import influences, scale_that_sums
 
 _EVEN, _LEAST = 0.2, 3  # share of the answers that goes by size, and the fewest of a stratum
 _ANSWERS = 6  # of a stratum on average, at least: so many decide how finely margins are cut
@@ -140,11 +140,7 @@ def _allocated(sizes: np.ndarray, spread: np.ndarray, num: int) -> Int[np.ndarra
     weight = sizes * spread
     weight = weight / weight.sum() if weight.sum() > 0 else sizes / sizes.sum()
     want = num * (_EVEN * sizes / sizes.sum() + (1 - _EVEN) * weight)
-    low, high = 0.0, 2.0 * float((sizes / want).max())
-    for _ in range(100):  # clipped shares grow with the scale: bisection
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if np.clip(middle * want, least, sizes).sum() < num else (low, middle)
-    real = np.clip(high * want, least, sizes)
+    real = np.clip(scale_that_sums(want, least, sizes, num) * want, least, sizes)
     found = np.floor(real + 1e-9).astype(np.int64)
     rest = np.argsort(found - real, kind="stable")  # the largest remainders get what is left
     for h in [h for h in rest if found[h] < sizes[h]][: num - int(found.sum())]:

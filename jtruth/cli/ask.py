@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from jtruth.cli.options import Beside, Columns, Draws, LabelsFile
+from jtruth.cli.options import Beside, Columns, CommonOnly, Draws, LabelsFile, MetricName, Positive
 from jtruth.cli.output import Output, check_writable, write_table
 
 
@@ -20,8 +20,8 @@ class Asking:
     gold: Annotated[
         Path | None, typer.Option("--gold", help="Labels known to be true, if there are some.")
     ] = None
-    metric: Annotated[str, typer.Option("--metric", help="accuracy, precision, recall, f1, ...")] = "accuracy"
-    positive: Annotated[str | None, typer.Option("--positive", help="Name of the positive class.")] = None
+    metric: MetricName = "accuracy"
+    positive: Positive = None
     num: Annotated[int, typer.Option("--num", help="How many answers to ask for.")] = 10
     truth: Annotated[
         bool, typer.Option("--truth", help="Ask for true classes (gold), by chances that are written down.")
@@ -30,9 +30,7 @@ class Asking:
         bool,
         typer.Option("--stratified", help="With --truth: in strata of prediction and margin of the labels."),
     ] = False
-    common_only: Annotated[
-        bool, typer.Option("--common-only", help="Use only tasks with labels and a prediction.")
-    ] = False
+    common_only: CommonOnly = False
     out: Annotated[Path | None, typer.Option("--out", help="Write what to ask to this table.")] = None
     inclusion: Annotated[
         Path | None,

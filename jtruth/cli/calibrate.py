@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from jtruth.cli.options import Columns, Draws, LabelsFile
+from jtruth.cli.options import Columns, CommonOnly, Draws, LabelsFile
 from jtruth.cli.output import Reported, check_writable, write_table
 
 
@@ -31,9 +31,7 @@ class Calibration:
     drop: Annotated[
         bool, typer.Option("--drop", help="Leave samples with one label out of losses that need two.")
     ] = False
-    common_only: Annotated[
-        bool, typer.Option("--common-only", help="Use only tasks with labels and a prediction.")
-    ] = False
+    common_only: CommonOnly = False
     out: Annotated[
         Path | None,
         typer.Option("--out", help="Write task, probabilities, disagreement, alpha0 to this file."),

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from jtruth.cli.options import Beside, Columns, Draws, LabelsFile
+from jtruth.cli.options import Beside, Columns, Draws, LabelsFile, Noise, Prior
 from jtruth.cli.output import Reported, check_writable
 
 
@@ -37,8 +37,8 @@ class Queue:
             "at random (or a column inclusion or stratum), which say how many labels are wrong.",
         ),
     ] = None
-    noise: Annotated[Path | None, typer.Option("--noise", help="JSON file with known error rates.")] = None
-    prior: Annotated[str | None, typer.Option("--prior", help="Class prior, for example .8,.2")] = None
+    noise: Noise = None
+    prior: Prior = None
 
     def __post_init__(self) -> None:
         check_writable("--state", self.state)

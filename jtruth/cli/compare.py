@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from jtruth.cli.options import Beside, Columns, Draws, LabelsFile
+from jtruth.cli.options import Assume, Beside, Columns, Draws, LabelsFile, Noise, Positive, Prior
 from jtruth.cli.output import Reported, check_writable, progress
 
 
@@ -34,13 +34,10 @@ class Question:
     gold: Annotated[
         Path | None, typer.Option("--gold", help="Table task, label of labels known to be true.")
     ] = None
-    noise: Annotated[Path | None, typer.Option("--noise", help="JSON file with known error rates.")] = None
-    prior: Annotated[str | None, typer.Option("--prior", help="Class prior, for example .8,.2")] = None
-    assume: Annotated[
-        str | None,
-        typer.Option("--assume", help="unknown (default), independent, shared_difficulty, partly_shared."),
-    ] = None
-    positive: Annotated[str | None, typer.Option("--positive", help="Name of the positive class.")] = None
+    noise: Noise = None
+    prior: Prior = None
+    assume: Assume = None
+    positive: Positive = None
     common_only: Annotated[
         bool, typer.Option("--common-only", help="Use only tasks with labels and all predictions.")
     ] = False

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from jtruth.cli.options import Beside, Columns, LabelsFile
+from jtruth.cli.options import Beside, Columns, KnownGold, LabelsFile
 from jtruth.cli.output import Output, check_writable, write_table
 
 
@@ -17,10 +17,7 @@ class How:
     method: Annotated[
         str, typer.Option("--method", help="majority_vote, dawid_skene, ...; a wrong name lists all.")
     ] = "dawid_skene"
-    gold: Annotated[
-        Path | None,
-        typer.Option("--gold", help="Labels known to be true: a table task, label; or column:NAME."),
-    ] = None
+    gold: KnownGold = None
     prior: Annotated[
         str | None, typer.Option("--prior", help="Known class shares, comma separated, such as .8,.2")
     ] = None

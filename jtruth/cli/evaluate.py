@@ -7,7 +7,19 @@ from typing import Annotated, Any
 
 import typer
 
-from jtruth.cli.options import Beside, Columns, Draws, LabelsFile, Order, typed
+from jtruth.cli.options import (
+    Assume,
+    Beside,
+    Columns,
+    CommonOnly,
+    Draws,
+    LabelsFile,
+    Noise,
+    Order,
+    Positive,
+    Prior,
+    typed,
+)
 from jtruth.cli.output import Reported, check_writable, progress
 
 
@@ -26,14 +38,11 @@ class Graded:
         Path | None,
         typer.Option("--gold", help="True labels: a table task, label (inclusion, stratum); or column:NAME."),
     ] = None
-    noise: Annotated[Path | None, typer.Option("--noise", help="JSON file with known error rates.")] = None
-    prior: Annotated[str | None, typer.Option("--prior", help="Class prior, for example .8,.2")] = None
-    assume: Annotated[
-        str | None,
-        typer.Option("--assume", help="unknown (default), independent, shared_difficulty, partly_shared."),
-    ] = None
+    noise: Noise = None
+    prior: Prior = None
+    assume: Assume = None
     method: Annotated[str, typer.Option("--method", help="bayes, empirical_bayes, sampling, ...")] = "bayes"
-    positive: Annotated[str | None, typer.Option("--positive", help="Name of the positive class.")] = None
+    positive: Positive = None
     fast: Annotated[
         bool, typer.Option("--fast", help="A sensitivity range of fewer assumptions, sooner.")
     ] = False
@@ -45,9 +54,7 @@ class Graded:
         typer.Option("--inclusion", help="A table task, inclusion of all, where --gold has no such column."),
     ] = None
     order: Order = None
-    common_only: Annotated[
-        bool, typer.Option("--common-only", help="Use only tasks with labels and a prediction.")
-    ] = False
+    common_only: CommonOnly = False
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,9 @@
 """`jtruth inspect`: a first look at a file."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from jtruth.cli.options import Columns, LabelsFile, typed
+from jtruth.cli.options import Columns, LabelsFile, Missing, Repeats, typed
 from jtruth.cli.output import Output
 
 
@@ -13,10 +11,8 @@ from jtruth.cli.output import Output
 class LooseColumns(Columns):
     """A first look takes repeated labels and missing ones as they are."""
 
-    repeats: Annotated[
-        str, typer.Option("--repeats", help="A worker labels a task again: error, keep, first, last.")
-    ] = "keep"
-    missing: Annotated[str, typer.Option("--missing", help="Rows without a label: error or drop.")] = "drop"
+    repeats: Repeats = "keep"
+    missing: Missing = "drop"
 
 
 def inspect(source: LabelsFile, columns: LooseColumns, output: Output) -> None:

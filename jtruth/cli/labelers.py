@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from jtruth.cli.options import Beside, Columns, Draws, LabelsFile, Order
+from jtruth.cli.options import Beside, Columns, Draws, KnownGold, LabelsFile, Order
 from jtruth.cli.output import Reported, check_writable, progress, write_table
 
 
@@ -15,10 +15,7 @@ from jtruth.cli.output import Reported, check_writable, progress, write_table
 class Known:
     """What is known of the truth."""
 
-    gold: Annotated[
-        Path | None,
-        typer.Option("--gold", help="Labels known to be true: a table task, label; or column:NAME."),
-    ] = None
+    gold: KnownGold = None
     order: Order = None
     target: Annotated[
         str, typer.Option("--target", help="in-sample (labels given), or population: new samples.")

@@ -14,6 +14,29 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+# Options of several groups.
+MetricName = Annotated[str, typer.Option("--metric", help="accuracy, precision, recall, f1, ...")]
+Positive = Annotated[str | None, typer.Option("--positive", help="Name of the positive class.")]
+CommonOnly = Annotated[
+    bool, typer.Option("--common-only", help="Use only tasks with labels and a prediction.")
+]
+Noise = Annotated[Path | None, typer.Option("--noise", help="JSON file with known error rates.")]
+Prior = Annotated[str | None, typer.Option("--prior", help="Class prior, for example .8,.2")]
+Assume = Annotated[
+    str | None,
+    typer.Option("--assume", help="unknown (default), independent, shared_difficulty, partly_shared."),
+]
+KnownGold = Annotated[
+    Path | None, typer.Option("--gold", help="Labels known to be true: a table task, label; or column:NAME.")
+]
+Order = Annotated[
+    str | None, typer.Option("--order", help="Column that says when a task was labelled: finds drift.")
+]
+Repeats = Annotated[
+    str, typer.Option("--repeats", help="A worker labels a task again: error, keep, first, last.")
+]
+Missing = Annotated[str, typer.Option("--missing", help="Rows without a label: error or drop.")]
+
 
 @dataclass(frozen=True)
 class Columns:
@@ -28,10 +51,8 @@ class Columns:
     classes: Annotated[
         str | None, typer.Option("--classes", help="Class names in order, comma separated.")
     ] = None
-    repeats: Annotated[
-        str, typer.Option("--repeats", help="A worker labels a task again: error, keep, first, last.")
-    ] = "error"
-    missing: Annotated[str, typer.Option("--missing", help="Rows without a label: error or drop.")] = "error"
+    repeats: Repeats = "error"
+    missing: Missing = "error"
 
     wide: Annotated[
         bool, typer.Option("--wide", help="One row per task, every other column is a labeler.")
@@ -76,10 +97,6 @@ class Draws:
     level: Annotated[float, typer.Option("--level", help="Probability of the intervals.")] = 0.95
     seed: Annotated[int, typer.Option("--seed", help="Seed of whatever is drawn at random.")] = 0
 
-
-Order = Annotated[
-    str | None, typer.Option("--order", help="Column that says when a task was labelled: finds drift.")
-]
 
 _PANELS = {  # what `--help` calls a group of options; those of one command alone are its question
     "Columns": "How the table of labels is read",

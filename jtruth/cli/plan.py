@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from jtruth.cli.options import Columns, Draws
+from jtruth.cli.options import Columns, Draws, MetricName, Positive, Prior
 from jtruth.cli.output import Reported, progress
 
 
@@ -19,8 +19,8 @@ class Wish:
     ] = None
     width: Annotated[float | None, typer.Option("--width", help="How wide the interval may be.")] = None
     budget: Annotated[float | None, typer.Option("--budget", help="Or: what may be spent.")] = None
-    metric: Annotated[str, typer.Option("--metric", help="accuracy, precision, recall, f1, ...")] = "accuracy"
-    prior: Annotated[str | None, typer.Option("--prior", help="Class prior, for example .8,.2")] = None
+    metric: MetricName = "accuracy"
+    prior: Prior = None
     classifier: Annotated[
         str, typer.Option("--classifier", help="Guessed accuracy, .9; or detection and false alarms, .85,.1")
     ] = "0.9"
@@ -30,7 +30,7 @@ class Wish:
     target: Annotated[str, typer.Option("--target", help="population, or in-sample (--samples).")] = (
         "population"
     )
-    positive: Annotated[str | None, typer.Option("--positive", help="Name of the positive class.")] = None
+    positive: Positive = None
 
 
 @dataclass(frozen=True)

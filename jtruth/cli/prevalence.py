@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from jtruth.cli.options import Beside, Columns, Draws, LabelsFile, typed
+from jtruth.cli.options import Beside, Columns, Draws, KnownGold, LabelsFile, typed
 from jtruth.cli.output import Reported, check_writable, progress, write_table
 
 
@@ -15,10 +15,7 @@ from jtruth.cli.output import Reported, check_writable, progress, write_table
 class Share:
     """Of which class, by what, and what to ask next."""
 
-    gold: Annotated[
-        Path | None,
-        typer.Option("--gold", help="Labels known to be true: a table task, label; or column:NAME."),
-    ] = None
+    gold: KnownGold = None
     assume: Annotated[
         str | None, typer.Option("--assume", help="independent, if you can vouch that labelers err so.")
     ] = None

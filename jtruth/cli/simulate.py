@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from jtruth.cli.options import Draws
+from jtruth.cli.options import Draws, Prior
 from jtruth.cli.output import Output
 
 
@@ -21,7 +21,7 @@ class World:
     error: Annotated[float, typer.Option("--error", help="Share of wrong labels of every labeler.")] = 0.2
     looks: Annotated[float, typer.Option("--looks", help="Share of samples that a labeler looks at.")] = 1.0
     classes: Annotated[str, typer.Option("--classes", help="Names of the classes.")] = "no,yes"
-    prior: Annotated[str | None, typer.Option("--prior", help="Class prior, for example .8,.2")] = None
+    prior: Prior = None
     accuracy: Annotated[float, typer.Option("--accuracy", help="Of the classifier, in every class.")] = 0.9
 
 

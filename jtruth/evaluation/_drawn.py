@@ -15,6 +15,7 @@ from dataclasses import replace
 
 import jax
 import numpy as np
+from scipy.special import softmax
 
 from jtruth._random import stream
 from jtruth.evaluation.answers import names_of
@@ -54,9 +55,7 @@ def drawn_answer(
     said = f"error rates are known by {number} draws, over which every number is averaged"
     if isinstance(first.table, BinaryTable):
         evidence = np.array([answer.log_evidence for answer in answers])
-        weight = np.exp(evidence - evidence.max())
-        weight /= weight.sum()
-        tables = [answer.table for answer in answers]
+        weight, tables = softmax(evidence), [answer.table for answer in answers]
         table = Mixture(np.arange(number, dtype=np.float64), weight, tables, float("nan"))
         count = 1.0 / (weight**2).sum()
         if count < _FEW:

@@ -178,8 +178,7 @@ def _fixed_points(x, y):
 
 def _log_odds(z, matrices, prior) -> Float[np.ndarray, "sets samples"]:
     """logit p(y_i = 1 | z_i), labeler by labeler."""
-    with np.errstate(divide="ignore"):
-        table = _host.log(np.asarray(matrices, np.float64))
+    table = _host.log(np.asarray(matrices, np.float64))
     table = np.broadcast_to(table, (len(z), *table.shape[-3:]))
     total = np.broadcast_to(_host.log(prior)[:, None, :], (*z.shape[:2], 2)).copy()
     sets = np.arange(len(z))[:, None]

@@ -15,6 +15,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import softmax
 
 from jtruth import _validation as check
 from jtruth._host import log, log_odds
@@ -134,9 +135,8 @@ def _known(part: Part, key: Key) -> TableDraws:
         for share in mixture.parameter
     ]
     gain = [c.log_evidence - t.log_evidence for c, t in zip(chains, mixture.tables, strict=True)]
-    log_weight = log(mixture.weight) + np.array(gain)
-    weight = np.exp(log_weight - log_weight.max())
-    number = host_rng(key, "share of positives").multinomial(_DRAWS, weight / weight.sum())
+    weight = softmax(log(mixture.weight) + np.array(gain))
+    number = host_rng(key, "share of positives").multinomial(_DRAWS, weight)
     drawn = [
         chain.tables(stream(key, "tuples given share", k), int(n)).counts
         for k, (chain, n) in enumerate(zip(chains, number, strict=True))

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 from scipy.optimize import minimize
+from scipy.special import softmax
 
 from jtruth._random import host_rng
 from jtruth._validation.in_range import check_codes, check_rows
@@ -137,9 +138,7 @@ def _parameters(gold: _Gold, num_draws: int, rng: np.random.Generator) -> tuple[
     step = max(1, _CHUNK // max(gold.score.size, 1))
     parts = [_log_density(points[k : k + step], gold) for k in range(0, _PROPOSALS, step)]
     proposal = -0.5 * (_FREEDOM + size) * np.log1p((offset**2).sum(1) / _FREEDOM)
-    weight = np.concatenate(parts) - proposal
-    weight = np.exp(weight - weight.max())
-    weight /= weight.sum()
+    weight = softmax(np.concatenate(parts) - proposal)
     # Systematic resampling: every point about as often as its weight says.
     place = (rng.random() + np.arange(num_draws)) / num_draws
     drawn = np.minimum(np.searchsorted(np.cumsum(weight), place), _PROPOSALS - 1)

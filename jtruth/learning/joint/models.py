@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jtruth import _validation as check
-from jtruth._host import diagonal_rows
+from jtruth._host import diagonal_rows, log
 from jtruth.learning.joint._rows import Rows, gold_offset
 from jtruth.sampling.alike import Alike, alike_in_strata
 from jtruth.sampling.model import LatentModel, Raters
@@ -111,8 +111,7 @@ def copying(priors: Priors, rows: Rows) -> Built:
     votes = rows.labels.counts()
     total = votes.sum(axis=1)
     equal = np.take_along_axis(votes, np.maximum(rows.y_pred, 0)[:, None], axis=1)[:, 0]
-    with np.errstate(divide="ignore"):
-        log_share = np.log(equal / np.maximum(total, 1))
+    log_share = log(equal / np.maximum(total, 1))
     log_share = np.where(rows.y_pred < 0, 0.0, log_share)  # nothing was predicted, so nothing is explained
     offset = gold_offset(rows.gold, state_class)
     offset[1::2] += log_share[None, :]

@@ -27,6 +27,7 @@ from jaxtyping import Array, Bool, Float, Int
 from scipy.special import softmax
 
 from jtruth import _validation as check
+from jtruth._host import log
 from jtruth._minimise import minimise
 from jtruth.labels import Labels
 from jtruth.learning._given import (
@@ -176,8 +177,7 @@ def fit_minimax_entropy(
         raise ValueError(f"strength is {strength}; give a number above 0, such as 1")
     size, classes = labels.num_samples, labels.num_classes
     share = np.full(classes, 1 / classes) if fixed is None else fixed
-    with np.errstate(divide="ignore"):
-        log_prior = np.log(clamp(np.ones((size, classes)), known)) + np.log(share)[None, :]
+    log_prior = log(clamp(np.ones((size, classes)), known)) + log(share)[None, :]
     given = tuple(np.asarray(part, np.int32) for part in labels.arrays)
     start = _start(labels, first_guess(labels, known))
     active = max(int((labels.labels_per_labeler() > 0).sum()), 1)

@@ -29,7 +29,7 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Array, Float, Int
-from scipy.special import expit, logit, ndtr, ndtri
+from scipy.special import expit, logit, ndtr, ndtri, softmax
 
 from jtruth._host import log
 from jtruth._random import Key, host_rng
@@ -173,8 +173,7 @@ class _Walk(NamedTuple):
         weight = np.outer(slope_weight, np.gradient(_STEPS) / (1 + _STEPS**2))
         evidence = np.stack([self._back(*one)[0] for one in grid], axis=1)  # (rates, grid)
         log_weight = evidence + np.log(weight.ravel())
-        p = np.exp(log_weight - log_weight.max(axis=1, keepdims=True))
-        p = (p / p.sum(axis=1, keepdims=True)).cumsum(axis=1)
+        p = softmax(log_weight, axis=1).cumsum(axis=1)
         picked = (p[:, None, :-1] < rng.random((len(p), number))[..., None]).sum(axis=2)
         found = [np.zeros(picked.shape, np.int64) for _ in self.bins]
         for k in np.unique(picked):
@@ -244,8 +243,7 @@ def _with_prior(
                 power = (low + high) / 2
                 low, high = (power, high) if _effective(power * row) >= wanted else (low, power)
             least, row = min(least, low), low * row
-        p = np.exp(row - row.max())
-        kept.append(rng.choice(row.size, each, p=p / p.sum()))
+        kept.append(rng.choice(row.size, each, p=softmax(row)))
     return np.stack(kept), least
 
 
