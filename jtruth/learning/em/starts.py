@@ -3,6 +3,7 @@
 What `fit_dawid_skene` and `fit_one_coin` share: the options they check, the starts, and the result as NumPy.
 """
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -76,31 +77,14 @@ def best_of_starts(
     Raises:
         RuntimeError: if a step lowered the objective by more than rounding, which EM cannot do.
     """
-    size, classes, labelers = labels.num_labelers, labels.num_classes, bucket(labels.num_labelers)
+    size, labelers = labels.num_labelers, bucket(labels.num_labelers)
     columns, row = columns_from_labels(labels, gold=gold, num_labelers=labelers)
     if starts.mesh is not None:
-        columns = in_common(columns, starts.mesh, labelers * classes)
-    em = em_on(starts.mesh, dawid_skene_em)
+        columns = in_common(columns, starts.mesh, labelers * labels.num_classes)
     columns = columns._replace(weight=columns.weight.astype(starts.dtype))
     prior = None if prior is None else prior.astype(starts.dtype)
-    pseudo_prior = np.full(classes, smoothing.prior, starts.dtype)
-    pseudo_matrices = np.zeros((labelers, classes, classes), starts.dtype)  # padding has no pseudo-counts
-    pseudo_matrices[:size] = np.where(np.eye(classes) > 0, smoothing.diagonal, smoothing.off_diagonal)
-
-    def run(trust):
-        data, start = _placed(starts.mesh, columns, vote_shares(columns, classes, trust).astype(starts.dtype))
-        result = em(
-            data, start, pseudo_prior, pseudo_matrices, prior,
-            max_steps=starts.max_steps, tol=starts.tol, one_coin=one_coin,
-            block=None if starts.mesh is None else 0,
-        )  # fmt: skip
-        if drop := float(result.largest_drop):
-            raise RuntimeError(
-                f"an EM step lowered the objective by {drop:.3g}, more than rounding. "
-                "EM cannot do that: this is a fault in jtruth. Please report it together with the labels."
-            )
-        return result
-
+    run = partial(_climb, columns, _pseudo_counts(labels, labelers, smoothing, starts.dtype), prior, starts,
+                  one_coin)  # fmt: skip
     with jax.enable_x64(True):
         best, winner = run(np.ones(labelers)), 0
         objectives = [float(best.objective)]
@@ -109,6 +93,36 @@ def best_of_starts(
             objectives.append(float(result.objective))
             if objectives[k] > objectives[winner] + _TIE * (1 + abs(objectives[winner])):
                 best, winner = result, k
+    return _on_host(best, size, row, winner, objectives)
+
+
+def _pseudo_counts(labels, labelers, smoothing, dtype):
+    """Those of the class prior, and of matrices (labelers, classes, classes); padding has none."""
+    classes = labels.num_classes
+    of_matrices = np.zeros((labelers, classes, classes), dtype)
+    every = np.where(np.eye(classes) > 0, smoothing.diagonal, smoothing.off_diagonal)
+    of_matrices[: labels.num_labelers] = every
+    return np.full(classes, smoothing.prior, dtype), of_matrices
+
+
+def _climb(columns, pseudo_counts, prior, starts, one_coin, trust):
+    """EM from votes in which each labeler has a weight."""
+    votes = vote_shares(columns, pseudo_counts[0].size, trust).astype(starts.dtype)
+    data, start = _placed(starts.mesh, columns, votes)
+    result = em_on(starts.mesh, dawid_skene_em)(
+        data, start, *pseudo_counts, prior, max_steps=starts.max_steps, tol=starts.tol, one_coin=one_coin,
+        block=None if starts.mesh is None else 0,
+    )  # fmt: skip
+    if drop := float(result.largest_drop):
+        raise RuntimeError(
+            f"an EM step lowered the objective by {drop:.3g}, more than rounding. "
+            "EM cannot do that: this is a fault in jtruth. Please report it together with the labels."
+        )
+    return result
+
+
+def _on_host(best, size, row, winner, objectives) -> Climbed:
+    """The start that won, as NumPy arrays of the labelers and samples that there are."""
     return Climbed(
         prior=np.asarray(best.prior, np.float64),
         matrices=np.asarray(best.matrices, np.float64)[:size],

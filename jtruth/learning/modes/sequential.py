@@ -95,39 +95,38 @@ def fit_sequential(
     check_steps(max_steps, tol)
     if not all(np.isfinite(x) and x > 0 for x in priors):
         raise ValueError(f"priors are pseudo-counts and must be positive; got {tuple(priors)}")
-    shown = last_shown(labels, order)
-    given = labels.arrays[2] >= 0
+    shown, given = last_shown(labels, order), labels.arrays[2] >= 0
     data = lf.long_form(labels, known)
     shown_padded = np.full(data.label.size, -1, np.int32)
     shown_padded[: given.sum()] = shown[given]
-    classes, labelers = labels.num_classes, labels.num_labelers
-    size = lf.bucket(labelers)
-    pseudo = np.where(np.eye(classes) > 0, priors.diagonal, priors.off_diagonal)
-    counts = np.tile(pseudo, (size, 1, 1))
-    guess = first_guess(labels, known)
-    np.add.at(
-        counts.swapaxes(1, 2),
-        (data.labeler[: given.sum()], data.label[: given.sum()]),
-        guess[data.sample[: given.sum()]],
-    )
+    pseudo = np.where(np.eye(labels.num_classes) > 0, priors.diagonal, priors.off_diagonal)
     shares, prior = lf.start_shares(labels, fixed)
-    start = (counts / counts.sum(axis=2, keepdims=True), np.full(size, 0.1), shares)
+    matrices = _first_matrices(labels, first_guess(labels, known), pseudo)
+    start = (matrices, np.full(len(matrices), 0.1), shares)
     rest = np.array([priors.copied, priors.own])
     with jax.enable_x64(True):
         found, end, copies = sequential_em(
             data, shown_padded, start, pseudo, rest, prior, max_steps=max_steps, tol=tol
         )
-    matrices = np.asarray(found.params[0])[:labelers]
+    matrices = np.asarray(found.params[0])[: labels.num_labelers]
     copied = np.zeros(given.size)
     copied[given] = np.asarray(copies)[: given.sum()]
     votes = np.einsum("t,c,tck->ck", labels.labels_per_labeler(), np.asarray(found.params[2]), matrices)
     doubts = tuple(exchanged(votes, labels.class_names))
     return Sequential(
         matrices=matrices,
-        influence=np.asarray(found.params[1])[:labelers],
+        influence=np.asarray(found.params[1])[: labels.num_labelers],
         copied=copied,
         **in_common(found, end, labels, known, doubts),
     )
+
+
+def _first_matrices(labels: Labels, guess: np.ndarray, pseudo: np.ndarray) -> np.ndarray:
+    """(padded labelers, classes, classes) rows of a first guess of the classes, with pseudo-counts."""
+    sample, labeler, label = labels.entries()
+    counts = np.tile(pseudo, (lf.bucket(labels.num_labelers), 1, 1))
+    np.add.at(counts.swapaxes(1, 2), (labeler, label), guess[sample])
+    return counts / counts.sum(axis=2, keepdims=True)
 
 
 def last_shown(labels: Labels, order: Any) -> np.ndarray:
