@@ -31,8 +31,13 @@ from jtruth.sampling.watch import UNWATCHED, Watch
 _BLOCK = 50  # sweeps between two looks at progress and checkpoint
 _BLOCK_NUMBERS = 1_000_000  # ... fewer where a block of draws would hold more numbers than this
 _CHEAP = 80_000
-# What is kept of one block of draws: arrays to keep, and large arrays to keep thinned.
-Digest = Callable[[Arrays], tuple[Arrays, Arrays]]
+
+
+class Digest(NamedTuple):
+    """What is kept of the draws, and which of it must converge."""
+
+    keep: Callable[[Arrays], tuple[Arrays, Arrays]]  # of a block: arrays, and large ones to keep thinned
+    monitored: tuple[str, ...]  # names of the former
 
 
 class GibbsRun(NamedTuple):
@@ -56,7 +61,6 @@ def run_gibbs(
     start: Float[np.ndarray, "states rows"],
     away: Callable[[np.ndarray], np.ndarray | None] | None = None,
     digest: Digest,
-    monitored: tuple[str, ...],
     effort: Effort = STANDARD,
     watch: Watch = UNWATCHED,
 ) -> GibbsRun:
@@ -68,11 +72,10 @@ def run_gibbs(
         start: state probabilities from which EM starts.
         away: from the mode that EM finds, (states, rows), to where the second half of the chains starts
             instead; None: all start at the mode.
-        digest: block of draws -> (arrays to keep, large arrays to keep thinned), all (chains, sweeps, ...).
-            It is given "pi", "weights", "raters0", ... as far as the model has them, and "table0", ...:
+        digest: what is kept of a block of draws, (chains, sweeps, ...), and what of it must converge. It is
+            given "pi", "weights", "raters0", ... as far as the model has them, and "table0", ...:
             (chains, sweeps, states, raters * symbols), how many samples of each state got each symbol; where
             the class prior is drawn, "samples" (chains, sweeps, states, 1), how many are in each state.
-        monitored: names of the kept arrays that must converge.
         effort: when to stop.
         watch: whom to tell how far it is, and a checkpoint.
 
@@ -92,9 +95,9 @@ def run_gibbs(
     samples = device.samples_of(problem, effort.device)
     mark = _mark(problem, key, start, chains, allowed.burn_in, effort.max_bytes, samples is not None)
     store, convergence = walk(
-        GibbsMover(problem, mode, chains, digest, samples, gathered.gathered(problem), other),
+        GibbsMover(problem, mode, chains, digest.keep, samples, gathered.gathered(problem), other),
         host_rng(key, "gibbs"),
-        monitored=lambda draws: {name: draws[name] for name in monitored},
+        monitored=lambda draws: {name: draws[name] for name in digest.monitored},
         effort=effort,
         limits=allowed,
         watch=watch,
@@ -120,7 +123,7 @@ class GibbsMover:
     problem: kernel.Problem
     mode: np.ndarray  # (states, rows) where the chains start
     num_chains: int
-    digest: Digest
+    digest: Callable[[Arrays], tuple[Arrays, Arrays]]
     samples: device.Samples | None = None  # where XLA draws them
     one_symbol: gathered.Gathered | None = None  # where each shows one symbol
     other: np.ndarray | None = None  # (states, rows) where the second half of the chains starts

@@ -35,7 +35,7 @@ from jtruth.learning.joint.beliefs import NOTHING, Beliefs
 from jtruth.learning.joint.guard import Switching, check_identified, check_switching
 from jtruth.learning.joint.log_prior import LogPrior, log_prior
 from jtruth.learning.joint.models import Build, Built, Held, hold_share, named_model
-from jtruth.sampling import STANDARD, Convergence, Effort, GibbsRun, Watch, run_gibbs
+from jtruth.sampling import STANDARD, Convergence, Digest, Effort, GibbsRun, Watch, run_gibbs
 from jtruth.sampling.model import Observed, prediction_columns
 from jtruth.sampling.pointwise import RowLikelihood, of_gibbs
 from jtruth.sampling.watch import UNWATCHED
@@ -143,8 +143,7 @@ def fit_joint(
         key=key,
         start=_start(asked, labels, beliefs),
         away=None if given_start else away_from(model, rows),
-        digest=digest,
-        monitored=digest.monitored if effort.nuisance else digest.essential,
+        digest=Digest(digest, digest.monitored if effort.nuisance else digest.essential),
         effort=effort,
         watch=watch,
     )

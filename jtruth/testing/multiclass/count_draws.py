@@ -27,7 +27,7 @@ from jtruth._arrays import safe_log
 from jtruth._host import log, log_odds
 from jtruth._random import stream
 from jtruth.posterior import check_not_contradictory, validate_prior
-from jtruth.sampling import Effort, LatentModel, Observed, Raters, run_gibbs
+from jtruth.sampling import Digest, Effort, LatentModel, Observed, Raters, run_gibbs
 from jtruth.sampling.alike import alike_classes, centre
 from jtruth.sampling.kernel import Problem, count_drawn, draw_states, state_probabilities
 from jtruth.sampling.model import prediction_columns
@@ -119,8 +119,8 @@ def count_posterior(
     digest = _TableDigest(classes, symbols, y.size)
     with np.errstate(under="ignore"):
         start = np.exp(observed.offset)
-    run = run_gibbs(model, observed, key=key, start=start, digest=digest,
-                    monitored=digest.monitored, effort=effort)  # fmt: skip
+    run = run_gibbs(model, observed, key=key, start=start, digest=Digest(digest, digest.monitored),
+                    effort=effort)  # fmt: skip
     counts = run.draws["counts"] if "counts" in run.draws else run.large["counts"].astype(np.int64)
     confusion = run.large["confusion"].astype(np.float64)
     thin = -(-counts.shape[1] // confusion.shape[1])

@@ -10,7 +10,7 @@ from jtruth.learning.joint._inputs import checked_priors
 from jtruth.learning.joint._rows import label_columns, merge_samples
 from jtruth.learning.joint.beliefs import Beliefs
 from jtruth.learning.joint.models import MODELS
-from jtruth.sampling import Effort, run_gibbs
+from jtruth.sampling import Digest, Effort, run_gibbs
 from jtruth.sampling.model import Observed
 
 SHORT = Effort(chains=4, burn_in=20, min_sweeps=200, max_sweeps=200)
@@ -70,7 +70,7 @@ def test_two_modes_are_found_and_said():
     digest = JointDigest(model.model)
     run = run_gibbs(
         model.model, observed, key=jax.random.key(0), start=mode_of(rows, first, 1),
-        away=lambda mode: mode_of(rows, second, 1), digest=digest, monitored=digest.monitored, effort=SHORT,
+        away=lambda mode: mode_of(rows, second, 1), digest=Digest(digest, digest.monitored), effort=SHORT,
     )  # fmt: skip
     accuracy = run.draws["labeler_accuracy"].reshape(4, -1, 6).mean(axis=1)
     assert run.apart and not run.convergence.converged

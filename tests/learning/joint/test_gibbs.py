@@ -13,7 +13,7 @@ from jtruth.learning.em.dawid_skene import Smoothing, fit_dawid_skene
 from jtruth.learning.joint import models
 from jtruth.learning.joint._rows import label_columns, merge_samples
 from jtruth.learning.joint.partly_shared import partly_shared
-from jtruth.sampling import Effort, Watch, diagnose, kernel, run_gibbs
+from jtruth.sampling import Digest, Effort, Watch, diagnose, kernel, run_gibbs
 from jtruth.sampling.model import Observed, prediction_columns
 from jtruth.stats.chains import mean_error
 from tests.learning import crowds
@@ -133,8 +133,8 @@ def test_equal_to_enumeration(case):
     labels, y_pred = tiny(*size, symbols=options.get("symbols"))
     model, observed, start = build(name, labels, y_pred, **options)
     run = run_gibbs(
-        model, observed, key=jax.random.key(1), start=start, digest=keep_everything,
-        monitored=("table1",), effort=EFFORT,
+        model, observed, key=jax.random.key(1), start=start, digest=Digest(keep_everything, ("table1",)),
+        effort=EFFORT,
     )  # fmt: skip
     row = observed.row_of_sample
     seen = [s[row] for s in observed.symbols]
@@ -167,8 +167,8 @@ def test_rows_are_beta_given_gold():
     gold = np.random.default_rng(3).integers(0, 2, 30)
     model, observed, start = build("independent", labels, y_pred, gold=gold)
     run = run_gibbs(
-        model, observed, key=jax.random.key(2), start=start, digest=keep_everything,
-        monitored=("raters0",), effort=EFFORT,
+        model, observed, key=jax.random.key(2), start=start, digest=Digest(keep_everything, ("raters0",)),
+        effort=EFFORT,
     )  # fmt: skip
     z = labels.to_matrix()
     for t, c in np.ndindex(3, 2):
@@ -190,8 +190,8 @@ def test_common_rows_against_quadrature():
     group = model.raters[0]._replace(strength=6.0, common_prior=common)
     model = model._replace(raters=(group, model.raters[1]))
     run = run_gibbs(
-        model, observed, key=jax.random.key(3), start=start, digest=keep_everything,
-        monitored=("raters0",), effort=EFFORT,
+        model, observed, key=jax.random.key(3), start=start, digest=Digest(keep_everything, ("raters0",)),
+        effort=EFFORT,
     )  # fmt: skip
     n = np.zeros((4, 2, 2))
     sample, labeler = np.nonzero(z >= 0)
@@ -273,7 +273,7 @@ def test_resumes_bit_identically_after_a_kill(tmp_path, name, after):
     def digest(draws):
         return {"pi": draws["pi"], "table1": draws["table1"]}, {"matrices": draws["raters0"]}
 
-    options = {"key": jax.random.key(4), "start": start, "digest": digest, "monitored": ("pi",)}
+    options = {"key": jax.random.key(4), "start": start, "digest": Digest(digest, ("pi",))}
     whole = run_gibbs(model, observed, effort=effort, **options)
     path, calls = tmp_path / "chain.npz", 0
 
@@ -304,7 +304,7 @@ def test_checkpoint_of_other_data_is_refused(tmp_path):
     model, observed, start = build("independent", labels, y_pred)
     path = tmp_path / "chain.npz"
     options = {
-        "start": start, "digest": keep_everything, "monitored": ("pi",), "watch": Watch(checkpoint=path),
+        "start": start, "digest": Digest(keep_everything, ("pi",)), "watch": Watch(checkpoint=path),
         "effort": Effort(chains=4, min_sweeps=400, max_sweeps=400),
     }  # fmt: skip
     run_gibbs(model, observed, key=jax.random.key(0), **options)
@@ -318,7 +318,7 @@ def test_checkpoint_of_other_data_is_refused(tmp_path):
 def test_says_what_stopped_it():
     labels, y_pred = tiny(31, 60, 3, 2)
     model, observed, start = build("independent", labels, y_pred)
-    options = {"key": jax.random.key(0), "start": start, "digest": keep_everything, "monitored": ("pi",)}
+    options = {"key": jax.random.key(0), "start": start, "digest": Digest(keep_everything, ("pi",))}
     few = Effort(chains=4, min_sweeps=400, max_sweeps=800, min_ess=1e9)
     sweeps = run_gibbs(model, observed, effort=few, **options)
     assert (sweeps.convergence.stopped_by, sweeps.convergence.num_sweeps) == ("max_sweeps", 800)
@@ -345,8 +345,8 @@ def test_bad_effort(as_installed):
     for bad in (Effort(chains=1), Effort(min_sweeps=4), Effort(max_seconds=0), Effort(max_sweeps=10)):
         with pytest.raises(ValueError, match="effort needs"):
             run_gibbs(
-                model, observed, key=jax.random.key(0), start=start, digest=keep_everything,
-                monitored=("pi",), effort=bad,
+                model, observed, key=jax.random.key(0), start=start, digest=Digest(keep_everything, ("pi",)),
+                effort=bad,
             )  # fmt: skip
 
 
