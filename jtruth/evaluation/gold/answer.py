@@ -20,6 +20,7 @@ from jtruth.evaluation.result import Assumption, Check
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.estimates import Estimate
+from jtruth.tables.metrics import named_metric
 from jtruth.testing.tested import Tested
 
 SENTENCES = {
@@ -77,7 +78,7 @@ def gold_answer(
     answer = Tested("bayes", pool.posterior, None, float("nan"), warnings, classes, positive)
     random = judged.taken_as_random
     checks = random_gold_check(posterior, data.gold, stream(key, "was gold random")) if random else ()
-    checks += models_check(pool, level)
+    checks += models_check(pool, level, classes, positive)
     return WithGold(answer, pool.metrics, tuple(rows), advice, checks)
 
 
@@ -92,14 +93,16 @@ def labels_posterior(found: list[ranges.Member], labels: Labels) -> np.ndarray:
     return 0.5 * (shares + np.mean(models, axis=0)) if models else shares
 
 
-def models_check(pool: GoldAnswer, level: float) -> tuple[Check, ...]:
+def models_check(
+    pool: GoldAnswer, level: float, classes: tuple[str, ...], positive: int
+) -> tuple[Check, ...]:
     """Would the answer be another one if what models say counted half or twice?"""
     versions = {}
     for name in METRICS:
         law = pool.metrics.get(name)
         if law is None or not pool.posterior.models or np.isnan(law.mean):
             continue
-        metric, measured = pool.posterior.metric(name), pool.ppi[name].law
+        metric, measured = named_metric(name, classes, positive), pool.ppi[name].law
         others = {power: pool.posterior.given(metric, measured, power).law for power in POWERS}
         versions[name] = (law, others)
     return (versions_check(versions, "what models of the labels say", level),) if versions else ()

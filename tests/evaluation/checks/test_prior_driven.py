@@ -108,7 +108,18 @@ def test_gold_and_models_have_their_say():
     for number in (4, 200):
         gold = np.where(rng.permutation(300) < number, y, -1)
         pool = pooled_gold(models, judged_samples(y_pred, guess, gold), classes=("no", "yes"))
-        (check,) = models_check(pool, 0.95)
+        (check,) = models_check(pool, 0.95, ("no", "yes"), 1)
         assert check.name == NAME and "what models of the labels say" in check.message
         verdicts.append(check.verdict)
     assert verdicts == ["does not fit", "fits"]
+
+
+def test_gold_and_models_of_more_classes():
+    """Recall and precision are those of the class that was asked for."""
+    rng = np.random.default_rng(7)
+    y, tables = rng.integers(0, 3, 90), rng.multinomial(90, np.full(9, 1 / 9), 200)
+    gold, classes = np.where(np.arange(90) < 30, y, -1), ("a", "b", "c")
+    judged = judged_samples(y, np.full((90, 3), 1 / 3), gold)
+    pool = pooled_gold({"one": TableDraws(tables.reshape(-1, 3, 3))}, judged, classes=classes, positive=2)
+    (check,) = models_check(pool, 0.95, classes, 2)
+    assert check.name == NAME
