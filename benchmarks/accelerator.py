@@ -90,7 +90,7 @@ def em(samples: int, sets: int) -> Job:
     def run(dtype):
         data = LabelColumns(code, np.ones(samples, dtype), np.full(samples, -1, np.int32))
         zeros = np.zeros((100, 4, 4), dtype)
-        found = dawid_skene_em(data, votes.astype(dtype), zeros[0, 0], zeros, max_steps=20, tol=0.0)
+        found = dawid_skene_em(data, votes.astype(dtype), (zeros[0, 0], zeros), max_steps=20, tol=0.0)
         return [found.prior, found.matrices, found.class_posterior]
 
     return Job(run, 20.0 * samples, 20.0 * samples, 20.0 * 6 * samples)

@@ -121,7 +121,7 @@ def run_scipy(matrix, start, labelers, classes, steps):
 def run_jtruth(columns, start, pseudo, steps):
     """EM as `fit_dawid_skene` runs it, without its checks."""
     zero = np.zeros(pseudo.shape[1])
-    result = dawid_skene_em(columns, start, zero, pseudo, max_steps=steps, tol=0.0)
+    result = dawid_skene_em(columns, start, (zero, pseudo), max_steps=steps, tol=0.0)
     return float(jax.block_until_ready(result).objective)
 
 

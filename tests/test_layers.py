@@ -3,10 +3,11 @@
 A part (a folder or a file directly under `jtruth/`) may import parts of lower layers and itself; parts of
 the same layer never import each other. Nobody imports another part's private file or private name, no files
 import each other in a circle, and no public function is named like a file of its own package (it would hide
-it). NumPyro and matplotlib are behind a door each, data frame libraries and scikit-learn are never needed to
-import anything, and `__init__.py` files hold names only (the root's also the two functions that import a name
-when it is first used). Every rule is also shown to fire: small package trees with one violation each are
-checked in `test_violation_is_found`.
+it). Files have at most 300 lines, functions eight arguments but for those named here, and nothing is
+asserted: errors are raised. NumPyro and matplotlib are behind a door each, data frame libraries and scikit-
+learn are never needed to import anything, and `__init__.py` files hold names only (the root's also the two
+functions that import a name when it is first used). Every rule is also shown to fire: small package trees
+with one violation each are checked in `test_violation_is_found`.
 """
 
 import ast
@@ -177,6 +178,31 @@ def wrong_library(part: str, path: Path, name: str, eager: bool) -> str | None:
     return None
 
 
+# Functions of more than eight arguments, all of them options that people give by name, and two formulas.
+MANY_ARGUMENTS = {
+    *("evaluate", "from_long", "read_labels", "ask_next", "multiclass_posterior", "ppi_ratio", "fit_joint"),
+    *("fit_dawid_skene", "evaluate_calibration", "_Methods.__init__"),
+}
+MOST_ARGUMENTS, MOST_LINES = 8, 300
+
+
+def habits(tree: ast.Module, text: str) -> Iterator[str]:
+    """Long files, functions of many arguments, and `assert` where the library should raise an error."""
+    if len(text.splitlines()) > MOST_LINES:
+        yield f"has {len(text.splitlines())} lines, at most {MOST_LINES}: divide it"
+    inside = {id(f): c.name for c in ast.walk(tree) if isinstance(c, ast.ClassDef) for f in c.body}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assert):
+            yield f"asserts in line {node.lineno}; raise an error that says what to do"
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        named = [a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+        size = len(named) - (named[:1] in (["self"], ["cls"]))
+        name = f"{inside[id(node)]}.__init__" if node.name == "__init__" else node.name
+        if size > MOST_ARGUMENTS and name not in MANY_ARGUMENTS:
+            yield f"{name} takes {size} arguments, at most {MOST_ARGUMENTS}: make an object of some"
+
+
 def violations(package: Path) -> list[str]:
     """One line for each broken rule in the package tree at `package`."""
     found = []
@@ -194,7 +220,9 @@ def violations(package: Path) -> list[str]:
             continue
         if path.name == "__init__.py" and not holds_only_names(tree, root=path.parent == package):
             found.append(f"{where}: holds more than names")
-        found += [f"{where}: {reason}" for reason in hidden_files(tree, path)]
+        found += [
+            f"{where}: {reason}" for reason in (*hidden_files(tree, path), *habits(tree, path.read_text()))
+        ]
         doors = (
             "_pictures.py",
             "__init__.py",
@@ -303,6 +331,9 @@ BROKEN = {
     "pandas at once": ("io.py", "import pandas as pd", "io.py:1: imports pandas at module level"),
     "unwanted library": ("labels.py", "import chex", "labels.py:1: imports chex"),
     "arviz at once": ("labels.py", "import arviz", "labels.py:1: imports arviz"),
+    "long file": ("labels.py", "x = 1\n" * 301, "labels.py: has 301 lines"),
+    "many arguments": ("labels.py", "def f(a, b, c, d, e, *, g, h, i, j): ...", "f takes 9 arguments"),
+    "assert": ("labels.py", "\nassert True", "labels.py: asserts in line 2"),
     "jax.core": ("labels.py", "from jax.core import Var", "labels.py:1: imports jax.core.Var"),
 }
 

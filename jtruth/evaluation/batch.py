@@ -154,7 +154,7 @@ def _em(seen):
         columns = columns._replace(weight=(total[:, 0] > 0).astype(total.dtype))
         shares = jnp.where(total > 0, given / jnp.maximum(total, 1), 0.5)
         pseudo = jnp.full((seen.shape[1], 2, 2), _PSEUDO, total.dtype)
-        fit = dawid_skene_em(columns, shares, pseudo[0, 0], pseudo, max_steps=1000, tol=1e-8)
+        fit = dawid_skene_em(columns, shares, (pseudo[0, 0], pseudo), max_steps=1000, tol=1e-8)
         return fit.prior, fit.matrices
 
     return jax.lax.map(one, seen)

@@ -185,8 +185,9 @@ def _first(model, start):
 def dawid_skene_em(
     data: LabelColumns,
     start: Float[Array | np.ndarray, "samples classes"],
-    pseudo_prior: Float[Array | np.ndarray, " classes"],
-    pseudo_matrices: Float[Array | np.ndarray, "labelers classes classes"],
+    pseudo_counts: tuple[
+        Float[Array | np.ndarray, " classes"], Float[Array | np.ndarray, "labelers classes classes"]
+    ],
     prior: Float[Array | np.ndarray, " classes"] | None = None,
     *,
     max_steps: int,
@@ -200,7 +201,7 @@ def dawid_skene_em(
         data: labels by columns (`jtruth.learning.em.columns`). Samples of weight 0 count nowhere: padding,
             or left out by a bootstrap.
         start: first class posterior, for instance the vote shares.
-        pseudo_prior, pseudo_matrices: pseudo-counts (0: maximum likelihood), one matrix for each labeler.
+        pseudo_counts: of the class prior, and a matrix of them for each labeler (0: maximum likelihood).
         prior: keep the class prior at this value instead of learning it.
         max_steps: static; also the length of `path`.
         tol: done when EM changes no parameter, and the objective per label, by `tol` or more. In float32
@@ -211,20 +212,21 @@ def dawid_skene_em(
             for samples that several devices share, and for `vmap` over more than 4096 samples, which would
             make every pass both by products and in logs.
     """
-    labelers, classes, _ = pseudo_matrices.shape
+    of_prior, of_matrices = (jnp.asarray(each) for each in pseudo_counts)
+    labelers, classes, _ = of_matrices.shape
     rows = labelers * classes
     block = block_size(data, rows, start.dtype) if block is None else block
-    last = jnp.asarray(pseudo_prior)[None, :] if prior is None else jnp.zeros((1, classes), start.dtype)
-    pseudo_counts = jnp.concatenate([pseudo_matrices.reshape(-1, classes), last])
+    last = of_prior[None, :] if prior is None else jnp.zeros((1, classes), start.dtype)
+    pseudo = jnp.concatenate([of_matrices.reshape(-1, classes), last])
     entry_weight = data.weight if data.sample is None else data.weight[data.sample]
     num_labels = jnp.maximum(jnp.where(data.code < rows, entry_weight[None, :], 0).sum(), 1)
-    model = _Model(data, pseudo_counts, prior, num_labels, tol, max_steps, one_coin, block)
+    model = _Model(data, pseudo, prior, num_labels, tol, max_steps, one_coin, block)
     state = jax.lax.while_loop(
         lambda s: ~s.converged & (s.num_steps < max_steps), partial(_step, model), _first(model, start)
     )
     return EMResult(
         prior=state.parameters[-1],
-        matrices=state.parameters[:-1].reshape(pseudo_matrices.shape),
+        matrices=state.parameters[:-1].reshape(of_matrices.shape),
         class_posterior=class_posterior(data, state.parameters, block, state.in_logs),
         **{name: getattr(state, name) for name in EMResult._fields[3:]},
     )

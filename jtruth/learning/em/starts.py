@@ -110,7 +110,7 @@ def _climb(columns, pseudo_counts, prior, starts, one_coin, trust):
     votes = vote_shares(columns, pseudo_counts[0].size, trust).astype(starts.dtype)
     data, start = _placed(starts.mesh, columns, votes)
     result = em_on(starts.mesh, dawid_skene_em)(
-        data, start, *pseudo_counts, prior, max_steps=starts.max_steps, tol=starts.tol, one_coin=one_coin,
+        data, start, pseudo_counts, prior, max_steps=starts.max_steps, tol=starts.tol, one_coin=one_coin,
         block=None if starts.mesh is None else 0,
     )  # fmt: skip
     if drop := float(result.largest_drop):

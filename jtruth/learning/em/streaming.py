@@ -148,7 +148,7 @@ def update(state: Stream, new_labels: Labels, *, max_steps: int = 10_000, tol: f
     pseudo_matrices = np.zeros((padded, classes, classes))
     pseudo_matrices[:size] = rows
     with jax.enable_x64(True):
-        found = dawid_skene_em(columns, start, pseudo_prior, pseudo_matrices, max_steps=max_steps, tol=tol)
+        found = dawid_skene_em(columns, start, (pseudo_prior, pseudo_matrices), max_steps=max_steps, tol=tol)
         if drop := float(found.largest_drop):
             raise RuntimeError(f"an EM step lowered the objective by {drop:.3g}: this is a fault in jtruth")
         state = state._replace(

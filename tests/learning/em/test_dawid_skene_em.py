@@ -34,7 +34,7 @@ def test_vmap_over_data_sets_equals_one_by_one():
         start = votes / votes.sum(axis=1, keepdims=True)
         columns = columns_from_matrix(z, 3)
         return dawid_skene_em(
-            columns, start, jnp.full(3, 0.1), jnp.full((4, 3, 3), 0.2), max_steps=200, tol=1e-9
+            columns, start, (jnp.full(3, 0.1), jnp.full((4, 3, 3), 0.2)), max_steps=200, tol=1e-9
         )
 
     together = jax.vmap(em)(tables)
@@ -56,7 +56,7 @@ def test_vmap_over_weights_is_a_bootstrap():
 
     def em(weight):
         return dawid_skene_em(
-            columns._replace(weight=weight), start, np.zeros(3), pseudo, max_steps=8, tol=0.0
+            columns._replace(weight=weight), start, (np.zeros(3), pseudo), max_steps=8, tol=0.0
         )
 
     result = jax.vmap(em)(weights)
@@ -77,7 +77,7 @@ def test_a_step_that_lowers_the_objective_is_noticed(monkeypatch):
         return right(0.2 * counts + 0.8 * mean, *rest)
 
     z, y = simulate(18, present=1.0)
-    arguments = (columns_from_matrix(z, 3), np.eye(3)[y], np.zeros(3), np.zeros((5, 3, 3)))
+    arguments = (columns_from_matrix(z, 3), np.eye(3)[y], (np.zeros(3), np.zeros((5, 3, 3))))
     monkeypatch.setattr(em_module, "_m_step", wrong)
     result = dawid_skene_em.__wrapped__(*arguments, max_steps=10, tol=0.0)
     drops = -np.diff(np.asarray(result.path))
@@ -108,7 +108,9 @@ def test_float32():
     with jax.enable_x64(False):
         start = majority_vote(from_matrix(z))
         zeros = jnp.zeros((5, 3, 3))
-        result = dawid_skene_em(columns_from_matrix(z, 3), start, zeros[0, 0], zeros, max_steps=500, tol=1e-5)
+        result = dawid_skene_em(
+            columns_from_matrix(z, 3), start, (zeros[0, 0], zeros), max_steps=500, tol=1e-5
+        )
         assert {a.dtype for a in result} == {np.dtype(t) for t in ("float32", "int32", "bool")}
         assert result.converged and result.largest_drop == 0
     exact = fit_dawid_skene(from_matrix(z))
@@ -138,7 +140,7 @@ def test_impossible_samples_of_weight_zero_do_not_spoil_the_rest():
     code = np.array([[0, 1, 2]])  # one labeler, three classes
     columns = LabelColumns(code, np.array([3.0, 1.0, 0.0]), np.full(3, -1))
     start = np.array([[1.0, 0, 0], [0, 1, 0], [1 / 3, 1 / 3, 1 / 3]])
-    result = dawid_skene_em(columns, start, np.zeros(3), np.zeros((1, 3, 3)), max_steps=20, tol=1e-9)
+    result = dawid_skene_em(columns, start, (np.zeros(3), np.zeros((1, 3, 3))), max_steps=20, tol=1e-9)
     np.testing.assert_allclose(result.prior, [0.75, 0.25, 0])
     assert float(result.log_likelihood) == pytest.approx(3 * np.log(0.75) + np.log(0.25))
     assert np.isfinite(np.asarray(result.class_posterior)).all()
@@ -158,7 +160,7 @@ def test_equal_samples_are_merged_without_changing_the_answer():
             1,
         ]
         results.append(
-            dawid_skene_em(columns, start, np.zeros(2), np.zeros((5, 2, 2)), max_steps=50, tol=0.0)
+            dawid_skene_em(columns, start, (np.zeros(2), np.zeros((5, 2, 2))), max_steps=50, tol=0.0)
         )
     one, many = results
     assert float(one.log_likelihood) == pytest.approx(float(many.log_likelihood), rel=1e-12)

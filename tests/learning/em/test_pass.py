@@ -45,7 +45,7 @@ def test_em_by_blocks_is_em():
     start = np.random.default_rng(1).dirichlet(np.ones(3), data.weight.size)
     zeros = np.zeros((5, 3, 3))
     parts, whole = (
-        dawid_skene_em(data, start, zeros[0, 0], zeros, max_steps=60, tol=0.0, block=b) for b in (64, 0)
+        dawid_skene_em(data, start, (zeros[0, 0], zeros), max_steps=60, tol=0.0, block=b) for b in (64, 0)
     )
     for name in ("matrices", "prior", "class_posterior", "row_labels", "path"):
         np.testing.assert_allclose(getattr(parts, name), getattr(whole, name), rtol=1e-9, atol=1e-12)
