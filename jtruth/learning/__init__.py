@@ -24,6 +24,7 @@ from jtruth.learning.modes.sequential import Sequential, SequentialPriors, fit_s
 from jtruth.learning.modes.welinder import Welinder, WelinderPriors, fit_welinder
 from jtruth.learning.predicted.confident import ConfidentFit, confident_joint, fit_confident, prune
 from jtruth.learning.predicted.noise_layer import NoiseLayer, fit_noise_layer, noise_layer_em
+from jtruth.learning.recalibration import recalibrate
 from jtruth.learning.spectral.kos import KargerOhShah, fit_kos, kos_messages
 from jtruth.learning.spectral.label_model import LabelModel, fit_label_model, triplet_moments
 from jtruth.learning.spectral.minimax_entropy import MinimaxEntropy, fit_minimax_entropy
@@ -91,6 +92,7 @@ __all__ = [
     "noise_layer_em",
     "prune",
     "read_stream",
+    "recalibrate",
     "triplet_moments",
     "update",
     "write_stream",

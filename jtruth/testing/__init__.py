@@ -10,6 +10,7 @@ from jtruth.testing.baselines import (
     majority_metrics,
     prior_marginal_table,
 )
+from jtruth.testing.binary.batch import exact_batch
 from jtruth.testing.binary.chain import SymbolChain, symbol_chain
 from jtruth.testing.binary.chain_batch import SymbolChains, symbol_chains
 from jtruth.testing.binary.curve_density import CurveDensity, curve_density
@@ -38,6 +39,8 @@ from jtruth.testing.binary.threshold_curves import (
     roc_curve,
 )
 from jtruth.testing.binary.unknown import integrate_out, unknown_error, unknown_prior
+from jtruth.testing.multiclass.count_draws import CountDraws, count_posterior
+from jtruth.testing.multiclass.methods import multiclass_posterior
 from jtruth.testing.tars.consolidation import Consolidated, consolidate
 from jtruth.testing.tars.counts import (
     CountEstimate,
@@ -54,6 +57,7 @@ __all__ = [
     "METRICS",
     "BetaPrior",
     "Consolidated",
+    "CountDraws",
     "CountEstimate",
     "CountTable",
     "CurveDensity",
@@ -75,12 +79,14 @@ __all__ = [
     "carlotto_accuracy",
     "collapse",
     "consolidate",
+    "count_posterior",
     "count_table",
     "curve_density",
     "curves_at_thresholds",
     "draw_labels",
     "error_sources",
     "estimate_counts",
+    "exact_batch",
     "exact_posterior",
     "exact_step",
     "geometric_median",
@@ -93,6 +99,7 @@ __all__ = [
     "majority_metrics",
     "moments",
     "most_probable",
+    "multiclass_posterior",
     "named_metric",
     "normal_law",
     "plug_in_step",
