@@ -10,10 +10,19 @@ sample at which the sequential rule, interpolated over its limits, has the error
 Measured on 2 shared cores, jax 0.10.2. Error of the decision with its Monte Carlo error, labels a sample, and
 the risk that is said, all of samples without gold:
 
+    alike, fixed          3: .146 +- .005, risk said .140   5: .086 +- .004, .080   8: .040 +- .003, .038
+           any            risk .2: .090 +- .004, 3.1 labels, said .072      risk .05: .027 +- .002, 5.2, .024
+           gain           risk .2: .077 +- .006, 3.3 labels, said .070      risk .05: .031 +- .003, 5.0, .026
     bluebirds, fixed      3: .362 +- .011, risk said .134   5: .274 +- .009, .109   8: .197 +- .008, .071
-               any        risk .1: .225 +- .009, 5.9 labels, said .059     risk .05: .203 +- .012, 7.0, .046
-               any, gold  risk .2: .179 +- .012, 7.3 labels, said .145     risk .1:  .167 +- .010, 9.4, .125
+               any        risk .1: .225 +- .009, 5.9 labels, said .059      risk .05: .203 +- .012, 7.0, .046
+               any, gold  risk .2: .179 +- .012, 7.3 labels, said .145      risk .1:  .167 +- .010, 9.4, .125
                gain       risk .2: .167, 7.1 labels, said .042     risk .1: .444, 7.2, .052     .05: .148, 8.7
+               gain, gold risk .2: .174 +- .007, 7.5 labels, said .150
+
+Labels a sample at equal error, alike: 2.3 instead of 3 (any), 3.2 (any) and 3.1 (gain) instead of 5, 4.4
+(both) instead of 8; and the risk said is nearly that which is. With a third of samples hard the rule was
+measured with plain EM as its fit, as it was before: 3.6 (any) and 3.2 (gain) instead of 5, and risks said to
+be .05 were .11.
 
 On bluebirds nothing is saved (4.5 labels a sample at the error of 5 fixed, 7.4 at that of 8): its labelers
 are wrong together, and labels alone do not show it. 30 gold samples of 108 do: the risk said is .15 where it
@@ -94,4 +103,4 @@ if __name__ == "__main__":
     for name, hard in (("alike", 0.0), ("hard", 1 / 3)):
         if name in chosen:
             sets = [simulate(np.random.default_rng([7, s]), hard) for s in range(number)]
-            study(name, sets, ("any", "gain"), RISKS[1:])
+            study(name, sets, ("any", "gain"), (0.3, *RISKS[:3]))

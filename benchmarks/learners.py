@@ -12,8 +12,8 @@ of the process until then. Known: majority vote bluebirds 75.9, rte 89.7, dogs 8
 84.3 (with pseudo-counts of .01: tests/learning/em/test_dawid_skene.py).
 
 Measured: AMD EPYC, 2 shared cores under load, Python 3.11, jax 0.10.2, numpy 2.4. Not measured: hierarchical
-on cifar10h_a (2571 labelers, ten classes: not done after minutes). KOS and Welinder refuse more than two
-classes.
+on cifar10h_a (2571 labelers, ten classes: not done after minutes). KOS, Welinder and the label model refuse
+more than two classes.
                 method         set   right      log  Brier    sure    psi
          majority_vote   bluebirds   75.93   -0.505  0.328    -6.2    nan    0.00   0.00 s    218 MB
          majority_vote       faces   63.67     -inf  0.513   +12.8    nan    0.00   0.00 s    219 MB
@@ -56,6 +56,15 @@ difficulty_fallibility  cifar10h_a   98.25   -0.476  0.035    +1.8  0.106    6.5
               welinder   bluebirds   88.89   -0.308  0.180    -2.4  0.058    2.87   0.07 s    409 MB
               welinder  restaurant   96.61   -0.119  0.050    -3.0  0.041    2.76   0.09 s    430 MB
               welinder         rte   93.12   -0.191  0.109    -3.6  0.045    2.69   0.08 s    444 MB
+           label_model   bluebirds   89.81   -1.952  0.200    +9.6  0.059    1.94   0.00 s    328 MB
+           label_model  restaurant   98.60   -0.056  0.023    +0.9  0.025    2.00   0.02 s    358 MB
+           label_model         rte   92.62   -0.409  0.138    +5.4  0.051    2.36   0.05 s    371 MB
+       minimax_entropy   bluebirds   89.81   -1.206  0.198   +10.0  0.030    4.18   0.04 s    444 MB
+       minimax_entropy       faces   65.24   -2.434  0.624   +30.1  0.153    3.42   0.10 s    458 MB
+       minimax_entropy  restaurant   96.51   -0.581  0.362   -34.5  0.052    3.42   0.10 s    464 MB
+       minimax_entropy         rte   92.38   -0.322  0.134    +6.3  0.052    3.94   0.13 s    501 MB
+       minimax_entropy        dogs   83.77   -1.112  0.304   +14.4  0.192    4.04   0.11 s    514 MB
+       minimax_entropy  cifar10h_a   98.25   -1.131  0.035    +1.8  0.895    6.15   2.16 s    656 MB
 
 Other packages with their defaults, by `learners_elsewhere.py` on the same machine (numpy 2.4.6, pandas
 3.1.1, torch 2.15.0), judged in the same way. Columns as above up to "sure", then CPU seconds of one fit;

@@ -16,7 +16,7 @@ expected counts that leave sample i out (Asuncion et al. 2009, CVB0). EM, which 
 helped to make, believes itself where labels are few.
 
 HOW FAR THE RISK IS TO BE BELIEVED. It is that of independent labelers. Where they are wrong together, labels
-agree and are wrong, and no check of labels can show it: on bluebirds a risk said to be .03 was .2. So give
+agree and are wrong, and no check of labels can show it: on bluebirds a risk said to be .05 was .2. So give
 `gold`, the classes of 30 samples or more, chosen at random: they are labelled as all others are, the model is
 not told, and the class probabilities are read as `recalibrate` learns from them. Without gold the answer says
 that nobody has looked. Measured: `benchmarks/acquisition.py`.
@@ -41,7 +41,7 @@ _MAX_STEPS, _TOL = 1000, 1e-6
 _DRAWS = 1000  # of how class probabilities are to be read
 NOBODY_LOOKED = (
     "The risk is that of labelers who err independently, and no label can show whether they do: where they "
-    "were wrong together, a risk said to be 3 % was 20 %. Give gold, the classes of 30 random samples."
+    "were wrong together, a risk said to be 5 % was 20 %. Give gold, the classes of 30 random samples."
 )
 
 

@@ -22,10 +22,7 @@ def read_given(labels: Any, gold: Any, prior: Any) -> tuple[np.ndarray, np.ndarr
     Raises:
         ValueError: no labels at all, gold or a prior that cannot be meant, or gold of a class of prior 0.
     """
-    if not isinstance(labels, Labels):
-        raise ValueError(
-            f"labels is a {type(labels).__name__}; give jt.Labels, for instance jt.Labels.from_matrix(z, 2)"
-        )
+    must_be_labels(labels)
     check.check_entries(labels.arrays, (labels.num_samples, labels.num_labelers, labels.num_classes))
     if not labels.num_labels:
         raise ValueError("labels holds no label at all, so there is nothing to learn from")
@@ -36,10 +33,24 @@ def read_given(labels: Any, gold: Any, prior: Any) -> tuple[np.ndarray, np.ndarr
         known = gold.astype(np.int64)
     if prior is None:
         return known, None
-    prior = validate_prior(np.asarray(prior, np.float64), labels.num_classes)
+    return known, known_prior(prior, labels.num_classes, known)
+
+
+def must_be_labels(labels: Any, name: str = "labels") -> Labels:
+    """The labels themselves; a matrix, a list or a frame is refused."""
+    if not isinstance(labels, Labels):
+        raise ValueError(
+            f"{name} is a {type(labels).__name__}; give jt.Labels, for instance jt.Labels.from_matrix(z, 2)"
+        )
+    return labels
+
+
+def known_prior(prior: Any, classes: int, known: np.ndarray) -> np.ndarray:
+    """A class prior as float64 that sums to 1, of no class that gold denies."""
+    prior = validate_prior(np.asarray(prior, np.float64), classes)
     if (prior[known[known >= 0]] == 0).any():
         raise ValueError("a class has prior 0 but gold says that it occurs; raise its prior")
-    return known, prior / prior.sum()
+    return prior / prior.sum()
 
 
 def check_steps(max_steps: int, tol: float) -> None:

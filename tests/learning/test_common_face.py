@@ -12,6 +12,15 @@ import numpy as np
 import pytest
 
 from jtruth.labels import Labels
+from jtruth.learning import (
+    begin_stream,
+    fit_domains,
+    fit_joint,
+    fit_known_classes,
+    fit_random_effect,
+    fit_sequential,
+    update,
+)
 from jtruth.learning.methods import METHODS, Learned, method_called
 from jtruth.noise import NoiseModel
 from tests.learning.crowds import from_matrix, simulate
@@ -112,6 +121,33 @@ BAD_PRIORS = {
 def test_the_same_is_refused_by_the_same_sentence(name, case, as_installed):
     given, sentence = (REFUSED | BAD_PRIORS)[case]
     assert sentence in named(name, **({"labels": crowd(2)[0]} | given))
+
+
+OTHERS = {  # learners that are no consensus method of the table
+    "sequential": lambda labels, **given: fit_sequential(labels, np.arange(SIZE * LABELERS), **given),
+    "domains": lambda labels, **given: fit_domains(labels, np.zeros(SIZE, int), **given),
+    "known_classes": lambda labels, **given: fit_known_classes(labels, **({"gold": ZEROS} | given)),
+    "joint": lambda labels, **given: fit_joint(labels, key=0, **given),
+    "random_effect": lambda labels, **given: fit_random_effect(labels, key=0, **given),
+}
+ZEROS = np.zeros(SIZE, int)
+
+
+@pytest.mark.parametrize("case", REFUSED | BAD_PRIORS)
+@pytest.mark.parametrize("name", OTHERS)
+def test_so_do_all_other_learners(name, case, as_installed):
+    given, sentence = (REFUSED | BAD_PRIORS)[case]
+    with pytest.raises(ValueError) as error:
+        OTHERS[name](**({"labels": crowd(2)[0]} | given))
+    assert sentence in str(error.value)
+
+
+def test_a_stream_refuses_what_are_no_labels(as_installed):
+    with pytest.raises(ValueError, match="labels is a ndarray"):
+        begin_stream(np.zeros((3, 2), int))
+    state = begin_stream(crowd(2)[0].with_names(tasks=range(SIZE), workers=range(LABELERS)))
+    with pytest.raises(ValueError, match="new_labels is a list"):
+        update(state, [[0, 1]])
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -26,6 +26,7 @@ from scipy.special import softmax
 from jtruth import _host
 from jtruth import _validation as check
 from jtruth.labels import Labels
+from jtruth.learning._given import must_be_labels
 from jtruth.learning.em._steps import dawid_skene_em
 from jtruth.learning.em.columns import bucket, columns_from_labels, vote_shares
 from jtruth.learning.em.dawid_skene import MAXIMUM_LIKELIHOOD, Smoothing
@@ -103,7 +104,7 @@ def begin_stream(
     Raises:
         ValueError: no label at all, or no names.
     """
-    classes = labels.num_classes
+    classes = must_be_labels(labels).num_classes
     none = np.zeros((0, classes, classes))
     nothing = Closed(none, np.zeros(classes), np.zeros((0, *[classes] * 3)), 0, 0)
     empty = Kinds(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.int64))
@@ -207,7 +208,7 @@ def expected_counts(
 
 def _checked(state: Stream, new: Labels, max_steps: int, tol: float) -> str:
     """Refuse labels that cannot be added; their digest."""
-    if not new.num_labels:
+    if not must_be_labels(new, "new_labels").num_labels:
         raise ValueError("new_labels holds no label at all, so there is nothing to add")
     if new.tasks is None or new.workers is None:
         raise ValueError("labels that come later are known by names: give tasks and workers (with_names)")

@@ -9,6 +9,7 @@ from jtruth._host import diagonal_rows, labels_log_likelihood, vote_shares
 from jtruth._validation import choose
 from jtruth._validation.in_range import check_codes
 from jtruth.labels import Labels
+from jtruth.learning._given import known_prior, must_be_labels
 from jtruth.learning.joint._rows import Rows, by_number
 from jtruth.learning.joint.beliefs import Beliefs
 from jtruth.learning.joint.models import Priors
@@ -19,7 +20,8 @@ FEW = 10.0
 
 
 def checked_predictions(labels: Labels, y_pred: Any, num_symbols: int | None) -> tuple[Any, int]:
-    """Predicted symbols as int64 (or None), and how many symbols there are."""
+    """Predicted symbols as int64 (or None), and how many symbols there are; labels must be `Labels`."""
+    must_be_labels(labels)
     if y_pred is None:
         if num_symbols is not None:
             raise ValueError("num_symbols is the number of symbols in y_pred, and y_pred was not given")
@@ -93,12 +95,7 @@ def _class_prior(classes: int, gold: Any, prior: Any, concentration: Any) -> tup
         alpha = np.asarray(concentration, np.float64)
         alpha = np.full(classes, alpha) if alpha.ndim == 0 else alpha
         return _numbers("prior_concentration", alpha, (classes,), positive=True), False
-    fixed = _numbers("prior", prior, (classes,), positive=False)
-    if abs(fixed.sum() - 1) > 1e-6:
-        raise ValueError(f"prior must hold {classes} probabilities that sum to 1; got {fixed.tolist()}")
-    if gold is not None and (fixed[gold[gold >= 0]] == 0).any():
-        raise ValueError("a class has prior 0 but gold says that it occurs; raise its prior")
-    return fixed / fixed.sum(), True
+    return known_prior(prior, classes, np.zeros(0, np.int64) if gold is None else gold), True
 
 
 def few_labels(labels: Labels) -> bool:

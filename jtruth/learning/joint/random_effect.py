@@ -20,6 +20,7 @@ from scipy.special import expit
 from jtruth import _validation as check
 from jtruth._random import host_rng, key_words
 from jtruth.labels import Labels
+from jtruth.learning._given import known_prior, must_be_labels
 from jtruth.learning.joint._inputs import (
     checked_gold,
     checked_predictions,
@@ -100,7 +101,7 @@ def fit_random_effect(
     (True, True, (2, 2))
     """
     rng = host_rng(key, "random effect")
-    if labels.num_classes != 2:
+    if must_be_labels(labels).num_classes != 2:
         raise ValueError(
             f"the random-effect model is for two classes, these labels have {labels.num_classes}; "
             'use dependence="shared_strata"'
@@ -108,7 +109,7 @@ def fit_random_effect(
     predicted, _ = checked_predictions(labels, y_pred, None if y_pred is None else 2)
     known = checked_gold(labels, gold)
     rows = merge_samples(labels, predicted, known)
-    fixed = None if prior is None else np.asarray(prior, np.float64)
+    fixed = None if prior is None else known_prior(prior, 2, np.zeros(0, int) if known is None else known)
     group, _ = share_groups(model.shares, labels, rows, prior)
     density = Density(rows, fixed, learned=_learns_spread(model, labels), group=group)
     chains = effort.chains or int(

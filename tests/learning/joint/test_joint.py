@@ -287,7 +287,7 @@ BAD = {
     "y_pred empty": ({"y_pred": np.full(20, -1)}, "y_pred holds no prediction at all"),
     "symbols alone": ({"num_symbols": 3}, "y_pred was not given"),
     "gold": ({"gold": np.full(20, 5)}, r"gold\[0\] is 5 .* class codes 0 to 1"),
-    "prior sum": ({"prior": [0.5, 0.6]}, "must hold 2 probabilities that sum to 1"),
+    "prior sum": ({"prior": [0.5, 0.6]}, "prior sums to 1.1"),
     "prior and gold": ({"prior": [1.0, 0.0], "gold": np.ones(20, int)}, "prior 0 but gold says"),
     "diagonal": (
         {"beliefs": Beliefs(diagonal=0.0)},
