@@ -176,6 +176,20 @@ def test_a_learner_of_labels_is_judged_by_its_twin(naive, aware):
     assert falls[wrong > 0.3].mean() > 10 * abs(falls[wrong < 0.1].mean())
 
 
+def test_blocks_of_retrained_copies_are_the_copies(naive, data):
+    """90 copies in two blocks, the last of which is filled up, against other blocks and scikit-learn."""
+    label, everywhere = naive.consolidated.label, np.ones(N, bool)
+    given, new = np.eye(2)[label], np.eye(2)[1 - label]
+    before, rows = naive.learner.fit(data[0], given, everywhere).model, np.arange(N)
+    whole = naive.learner.retrain(before, data[0], given, everywhere, rows, new)
+    assert whole.weights.shape == (N, 2)
+    back = naive.learner.retrain(before, data[0], given, everywhere, rows[::-1], new[::-1])
+    np.testing.assert_allclose(back.weights[::-1], whole.weights, atol=1e-9)
+    for i in (0, 63, 64, 89):
+        model = sklearn_fit(data[0], np.where(rows == i, 1 - label, label))
+        np.testing.assert_allclose(whole.weights[i], model.coef_[0], atol=1e-5)
+
+
 @pytest.mark.slow
 def test_a_far_sample_may_change_its_class(naive, data):
     """One sample far out on its own side: a full Newton step from the fit without the flip goes too far."""

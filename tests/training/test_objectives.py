@@ -67,6 +67,23 @@ def test_equals_loops():
     np.testing.assert_allclose(risk_variance(losses, posterior), variance, rtol=1e-12)
 
 
+def test_slopes_of_scores_are_sigmoids():
+    """First and second derivatives of log p by a rule of its own, far out as well; and differences."""
+    scores = jnp.array([-800.0, -30.0, -1.2, 0.0, 0.4, 30.0, 800.0])
+    p, q = (1 / (1 + np.exp(np.clip(sign * np.asarray(scores), -700, 700))) for sign in (-1, 1))
+
+    def of(c):
+        return lambda s: log_probabilities(s[None])[0, c]
+
+    for c, first in ((0, -p), (1, q)):
+        np.testing.assert_allclose(jax.vmap(jax.grad(of(c)))(scores), first, rtol=1e-9, atol=1e-300)
+        second = jax.vmap(jax.grad(jax.grad(of(c))))(scores)
+        np.testing.assert_allclose(second, -p * q, rtol=1e-9, atol=1e-14)
+        near, step = scores[2:5], 1e-5
+        slope = (log_probabilities(near + step)[:, c] - log_probabilities(near - step)[:, c]) / (2 * step)
+        np.testing.assert_allclose(jax.vmap(jax.grad(of(c)))(near), slope, rtol=1e-8)
+
+
 def test_rounded_hinge_is_a_parabola_between_two_lines():
     scores, width = jnp.array([-3.0, 0.0, 0.7, 0.9, 1.0, 2.0]), 0.4
     for c, sign in enumerate((-1, 1)):
