@@ -5,7 +5,8 @@ same total spread: a mean m with variances v_k has the concentration A m, where 
 sum v_k. What that holds beyond the prior of `fit_joint` is as good as labels of known class, its
 `pseudo_counts`. So the conjugate sampler goes on from day to day with as many numbers as the matrices have,
 and error rates saved by `jtruth labelers --save` come with how well they are known. What is lost: that rows
-are not independent given the labels, and any shape that is not Dirichlet's.
+are not independent given the labels, and any shape that is not Dirichlet's; nothing where all classes are
+known. `reweight.reweighted` loses neither, for as long as some draws are left.
 """
 
 from collections.abc import Sequence

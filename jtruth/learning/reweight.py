@@ -101,7 +101,7 @@ def reweighted(
 
     blocks = [slice(first, first + step) for first in range(0, num, step)]
     for block in blocks:
-        log_p[block] = logsumexp(joint(block), axis=1).sum(axis=0)
+        log_p[block] = np.asarray(logsumexp(joint(block), axis=1)).sum(axis=0)
     smooth, k = smoothed_weights(log_p[None], relative_ess)
     weights = softmax(smooth[0])
     posterior = sum(softmax(joint(block), axis=1) @ weights[block] for block in blocks)
