@@ -1,6 +1,6 @@
 """What do models of the labels miss on data whose truth is known? The table behind gold and the predictive.
 
-Run: python benchmarks/shared_errors.py fit DATA CACHE [1]  every model on every case, once; 15 minutes
+Run: python benchmarks/shared_errors.py fit DATA CACHE [SUBSAMPLES, 2] [SET ...]  every model on every case
      python benchmarks/shared_errors.py learn CACHE         what models missed, for the table in `missed`
      python benchmarks/shared_errors.py judge CACHE         leave one data set out: with gold and without
      python benchmarks/shared_errors.py halve CACHE         does the advice on gold come true?
@@ -176,11 +176,11 @@ def elpd_of(rows):
     return found.elpd[rows.row_of_sample]
 
 
-def fit_all(data, cache, subsamples=2):
+def fit_all(data, cache, subsamples=2, *sets):
     """Every case once: draws of the tables and class posteriors of every model, into the folder `cache`."""
     for number, (name, case, y, labels, y_pred) in enumerate(all_cases(data, int(subsamples))):
         file = cache / f"{number:03d}.npz"
-        if file.exists():
+        if file.exists() or (sets and name not in sets):
             continue
         begin = time.process_time()
         given = inputs.read(y_pred, labels, None, None, None, None)

@@ -7,7 +7,7 @@ they are right, how much labelers differ, and where errors go is learned from al
 of `fit_joint`. A labeler without labels has the population's matrix and an interval as wide as labelers
 differ; one with a thousand has their own.
 
-`fit_joint` pools in the same way by itself where a cell of a matrix holds fewer than ten labels on average;
+`fit_joint` pools in the same way by itself where labels say little of each labeler (see `Beliefs`);
 this is that model whatever the numbers, with the face of a consensus method, and with groups of labelers (a
 site, a language, a family of language models) if there are some. Each group is then a population of its own,
 which learns from its own labels only, so groups should hold a few labelers each.

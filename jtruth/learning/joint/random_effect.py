@@ -24,7 +24,7 @@ from jtruth.learning._given import known_prior, must_be_labels
 from jtruth.learning.joint._inputs import (
     checked_gold,
     checked_predictions,
-    few_labels,
+    prior_decides,
     share_groups,
 )
 from jtruth.learning.joint._random_effect_density import Density
@@ -83,7 +83,7 @@ def fit_random_effect(
         y_pred: (samples,) predicted classes, -1 where there is none; None: only learn the labelers.
         gold: (samples,) known classes, -1 where unknown.
         prior: (2,) known class prior; by default its logit is drawn (uniform share).
-        model: spread of labelers (learned where a cell of a matrix holds fewer than ten labels on average),
+        model: spread of labelers (learned where labels say little of each, as for `Beliefs`),
             and class shares.
         effort: when to stop; `burn_in` and `min_sweeps` are ignored, a transition is worth many sweeps.
         watch: whom to tell how far it is, in transitions, and a checkpoint.
@@ -144,7 +144,7 @@ def fit_random_effect(
 
 def _learns_spread(model: EffectModel, labels: Labels) -> bool:
     check.choose("spread", model.spread or "fixed", ("fixed", "learned"))
-    return few_labels(labels) if model.spread is None else model.spread == "learned"
+    return prior_decides(labels) if model.spread is None else model.spread == "learned"
 
 
 def _pointwise(density: Density, rows: Rows, points: np.ndarray) -> RowLikelihood:

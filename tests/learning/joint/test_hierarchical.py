@@ -39,6 +39,17 @@ def test_one_population_is_what_fit_joint_does_by_itself_on_sparse_labels(sparse
     np.testing.assert_allclose(fits[0].class_posterior, same.class_posterior)
 
 
+@pytest.mark.parametrize(("right", "learned"), [(0.57, True), (0.8, False)])
+def test_labelers_who_hardly_agree_have_no_fixed_prior(right, learned):
+    """Five of .57 were taken for .67, the mean of a fixed prior, and so was a good classifier."""
+    rng = np.random.default_rng(7)
+    y = (rng.random(200) < 0.4).astype(int)
+    z = np.where(rng.random((200, 6)) < right, y[:, None], 1 - y[:, None])
+    few = Effort(chains=4, burn_in=20, min_sweeps=80, max_sweeps=80)
+    fit = fit_joint(Labels.from_matrix(z[:, :5], 2), y_pred=z[:, 5], key=0, effort=few)
+    assert fit.log_prior.covers == (("classes",) if learned else ("classes", "labelers", "classifier"))
+
+
 def test_few_labels_mean_the_population_and_a_wide_interval(fits):
     fit = fits[0]
     width = np.diff(fit.accuracy_interval(), axis=1)[:, 0]
