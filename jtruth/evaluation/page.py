@@ -58,7 +58,7 @@ def prevalence_page(d: Row) -> Page:
     gold = f"{d['num_gold']} gold labels" if d["num_gold"] else "no gold label"
     about = f"{d['num_samples']} samples, {d['num_labels']} labels by {d['num_labelers']} labelers, {gold}"
     said = d["label_shares"]
-    expected = d["expected"]
+    expected = d.get("expected")
     bars = [
         Bar(name, row["mean"], row["low"], row["high"],
             (number(row["mean"]), _ends(row), *([_ends(expected[name])] if expected else []),

@@ -14,11 +14,12 @@ from jtruth.learning.joint._rows import Rows, by_number
 from jtruth.learning.joint.beliefs import Beliefs
 from jtruth.learning.joint.models import Priors
 from jtruth.sampling.alike import alike_classes, alike_raters
-from jtruth.stats.agreement import fleiss
+from jtruth.stats.agreement import brennan_prediger
 
 # A fixed prior of the rows would decide the answer where a cell of a matrix has fewer labels than this, on
-# average, or where labelers agree no more than by chance: by Fleiss' kappa, .1 for two even classes where
-# all are right in 66 %. Five labelers of .53 to .60 were taken for .67, whatever 300 samples said.
+# average, or where labelers agree no more than if they guessed: Brennan and Prediger's coefficient below .1,
+# where two classes are told apart in less than 66 %. Fleiss' kappa is as low where a class is rare, and there
+# the labels do tell. Five labelers of .53 to .60 were taken for .67, whatever 300 samples said.
 FEW, WEAK = 10.0, 0.1
 
 
@@ -110,8 +111,8 @@ def prior_decides(labels: Labels) -> bool:
 
 
 def weak_labels(labels: Labels) -> bool:
-    """Whether labels of a sample hardly agree more than by chance; not where none has two labels."""
-    return bool(fleiss(labels.counts()).point < WEAK)
+    """Whether labels of a sample hardly agree more than guesses; not where none has two labels."""
+    return bool(brennan_prediger(labels.counts()).point < WEAK)
 
 
 def share_groups(

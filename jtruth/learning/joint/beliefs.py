@@ -7,8 +7,8 @@ class Beliefs(NamedTuple):
     """Dirichlet concentrations of everything that is drawn, and where the chains start.
 
     Where neither `diagonal` nor `off_diagonal_total` is given and a cell holds fewer than ten labels on
-    average, or labelers hardly agree more than by chance (Fleiss' kappa below .1), nothing is fixed: rows of
-    one class are alike over labelers, and those of a classifier with fewer than ten samples a cell, or with
+    average, or labelers hardly agree more than if they guessed (Brennan and Prediger's coefficient below .1),
+    nothing is fixed: rows of one class are alike over labelers, and those of a classifier with fewer than ten samples a cell, or with
     such labelers, over classes (`jtruth.sampling.alike`); in models of strata those of each stratum by
     themselves.
     """
