@@ -8,9 +8,9 @@ class Beliefs(NamedTuple):
 
     Where neither `diagonal` nor `off_diagonal_total` is given and a cell holds fewer than ten labels on
     average, or labelers hardly agree more than if they guessed (Brennan and Prediger's coefficient below .1),
-    nothing is fixed: rows of one class are alike over labelers, and those of a classifier with fewer than ten samples a cell, or with
-    such labelers, over classes (`jtruth.sampling.alike`); in models of strata those of each stratum by
-    themselves.
+    nothing is fixed: rows of one class are alike over labelers, and those of a classifier with fewer than ten
+    samples a cell, or with such labelers, over classes (`jtruth.sampling.alike`); in models of strata those
+    of each stratum by themselves.
     """
 
     prior_concentration: Any = 1.0  # of the class prior pi, a number or (classes,)
