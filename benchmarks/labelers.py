@@ -23,10 +23,9 @@ Measured: AMD EPYC, 2 shared cores, Python 3.11, jax 0.10.2. Coverage / width / 
     range               .81 +-.11 / .263 / .082 (faces .28)           .90 +-.10 / .289 / .056 (together .38)
     expected            .985 +-.015 / .465 / .083 (faces .91)         1.00 / .538 / .065
     30 gold alone       .979 +-.006 / .554 / .125 (dogs .96)          .95 +-.02 / .249 / .043 (gradual .88)
-    30 gold and models  .975 +-.020 / .402 / .076 (faces .87)         .93 +-.04 / .213 / .038 (together .75)
+    30 gold and models  .978 +-.018 / .417 / .076 (faces .89)         .94 +-.03 / .217 / .039 (together .81)
     100 gold alone      .981 +-.006 / .328 / .068 (cifar10h_a .96)  .97 +-.02 / .119 / .021 (independent .88)
-    100 gold and models .974 +-.014 / .252 / .047 (faces .91)       .97 +-.01 / .115 / .020 (independent .94)
-    (gold rows with tau .4)
+    100 gold and models .975 +-.013 / .259 / .048 (faces .92)       .96 +-.02 / .116 / .020 (independent .88)
     shares of classes
     one model           .70 +-.15 / .118 / .058 (faces .19)           .75 +-.17 / .142 / .039 (together .00)
     range               .88 +-.11 / .202 / .062 (faces .31)           1.00 / .635 / .036

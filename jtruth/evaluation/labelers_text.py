@@ -34,7 +34,7 @@ def labelers_headline(d: dict[str, Any]) -> str:
     parts += [f"not determined for {len(rows) - len(sure)}"] if len(sure) < len(rows) else []
     kind = f"{100 * d['level']:g} % {d['interval_kind']}s"
     more = ""
-    if _is_range(d) and sure:
+    if _is_range(d) and sure and "expected" in sure[0]:
         ends = [_ends(row["expected"]) for row in (sure[0], sure[-1])[: len(sure)]]
         more = f"; {PREDICTIVE} {' and '.join(ends)}"
     return f"{len(rows)} labelers: {d['estimand']}, {', '.join(parts)} ({kind}){more}."
