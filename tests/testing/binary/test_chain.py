@@ -43,6 +43,13 @@ def test_equal_to_all_label_vectors(symbols):
     law = chain.positives()
     expected = [sum(p for a, p in exact.items() if sum(a) == v) / evidence for v in law.values]
     np.testing.assert_allclose(law.pmf, expected, atol=1e-12)
+    for total in (2, 5):
+        some = {a: p for a, p in exact.items() if sum(a) == total}
+        law = chain.given_sum(0, total)
+        expected = [sum(p for a, p in some.items() if a[0] == v) / sum(some.values()) for v in law.values]
+        np.testing.assert_allclose(law.pmf, expected, atol=1e-12)
+    with pytest.raises(ValueError, match="total is 9; numbers of positives are 1 to 8 here"):
+        chain.given_sum(0, 9)
     draws = chain.draws(1, 20_000)
     for a, p in exact.items():
         share = (draws == np.array(a)).all(axis=1).mean()
@@ -57,10 +64,12 @@ def test_two_symbols_are_the_binary_table():
     prior = BetaPrior(2.0, 1.5, 1.0, 3.0)
     table = count_table(collapse(x, y_pred), prior)
     chain = symbol_chain(x, y_pred, 2, np.array([[prior.b_f, prior.a_f], [prior.b_d, prior.a_d]]))
-    np.testing.assert_allclose(chain.log_evidence, table.log_evidence, atol=1e-9)
+    np.testing.assert_allclose(chain.log_evidence, table.log_evidence, rtol=1e-12)
     for symbol, axis in ((1, 0), (0, 1)):
         mine, theirs = chain.marginal(symbol), table.count_law(axis)
         np.testing.assert_allclose([mine.mean, mine.sd], [theirs.mean, theirs.sd], rtol=1e-10)
+        known = dict(zip(theirs.values.tolist(), theirs.pmf.tolist(), strict=True))
+        np.testing.assert_allclose(mine.pmf, [known.get(v, 0.0) for v in mine.values], atol=1e-12)
 
 
 def test_draws_have_the_chains_marginals_and_add_up():
