@@ -5,14 +5,17 @@
 Each sample has five labels by a hundred labelers, so hardly two samples are equal. The same key gives the
 same draws both ways (checked); the ratio is of processor seconds of the whole fit, compiling included.
 
-Measured: AMD EPYC, 2 cores (busy, load 6 to 8: both ways take about three times as long as on an idle core),
-Python 3.11.7, jax 0.10.2, numpy 2.4.6; one thread of BLAS; one run of each.
+Measured: AMD EPYC, 2 cores (busy, load 5 to 6: everything takes 1.5 to 2 times as long as on an idle core),
+Python 3.11.7, jax 0.10.2, numpy 2.4.6; one thread of BLAS; one run.
 
-    C = 2: NumPy 73.9 s, XLA 23.0 s, ratio 3.21; 3000 sweeps, least ESS 1917, equal draws: True
-    C = 4: NumPy 74.6 s, XLA 31.2 s, ratio 2.39; 1992 sweeps, least ESS 1498, equal draws: True
+    C = 2: NumPy 6.9 s, XLA 6.6 s, ratio 1.0; 800 sweeps, least ESS 558
+    C = 4: NumPy 15.7 s, XLA 10.2 s, ratio 1.5; 800 sweeps, least ESS 596
 
-What is left is shared by both: burn-in and sweeps that are made though fewer would do, the rows by gammas,
-and uniform numbers and counts on the host between sweeps, so a GPU would wait for the host.
+With 250 sweeps of burn-in and never less than 3000 kept, and counts by bincount on the host, it was 73.9 and
+23.0 s (C = 4: 74.6 and 31.2) on a busier machine, 21.7 and 40 s on a quiet one. So few sweeps hardly pay for
+compiling. The goal, 4 s, is missed on this machine. What is left is shared by both ways: EM for the start,
+laying the problem out, the rows by gammas, R-hat and ESS; and uniform numbers and counts on the host between
+sweeps, so a GPU would wait for the host.
 """
 
 import argparse

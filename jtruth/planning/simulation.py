@@ -23,7 +23,7 @@ from jtruth.planning._data import draw
 from jtruth.planning.settings import Plan, Setting, check_plan
 from jtruth.sampling import Effort
 
-_QUICK = Effort(min_sweeps=2000, max_work=8e8, max_rhat=1.03, min_ess=150.0)
+_QUICK = Effort(max_work=8e8, max_rhat=1.03, min_ess=150.0)
 _ANALYSED = {"known": "exact posterior at known error rates", "learned": "joint posterior (fit_joint)"}
 
 
