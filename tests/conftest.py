@@ -14,8 +14,11 @@ therefore takes the fixture `as_installed`, which switches them off for that tes
 """
 
 import gc
+import hashlib
+import inspect
 import json
 import os
+import platform
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -80,18 +83,53 @@ def shared_data() -> Callable[[str], Path]:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Quick tests compile much and compute little, so XLA compiles for them with little effort: in a third.
+    """Tests compile much and compute little, so XLA compiles for them with little effort: in a third.
 
-    Slow tests compute, and run what users run. The flags are no stable interface (an unknown one ends the
-    process, and jax 0.10.0 rounds otherwise with them), so another JAX than the one they were tried with
-    compiles as always.
+    What users get, all of XLA's optimizations, is run by the doctests (no conftest), by the notebooks, and by
+    tests with the fixture `optimized`. The two flags are no stable interface (an unknown one ends the
+    process, and jax 0.10.0 rounds otherwise with them), so another JAX than the one they were tried with goes
+    without.
     """
-    if config.option.markexpr == "not slow" and jax.__version_info__[:3] == (0, 10, 2):
+    if jax.__version_info__[:3] == (0, 10, 2):
         os.environ.setdefault(
-            "XLA_FLAGS",
-            "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true "
-            "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1",
+            "XLA_FLAGS", "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
         )
+        os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "1"  # for the processes that tests start
+        jax.config.update("jax_disable_most_optimizations", True)
+    if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
+        _keep_programs(config.rootpath / ".pytest_cache" / "d" / f"programs-{_processor()}")
+
+
+def _keep_programs(folder: Path) -> None:
+    """What the other worker, another test or an earlier run has compiled is not compiled again.
+
+    JAX finds programs by their text, versions and options. The first run in one process takes as long as
+    without, a second one half as long; `--cache-clear` forgets them.
+    """
+    for name, value in (
+        ("jax_compilation_cache_dir", str(folder)),
+        ("jax_persistent_cache_min_compile_time_secs", 0.0),
+        ("jax_persistent_cache_min_entry_size_bytes", -1),
+    ):
+        os.environ[name.upper()] = str(value)  # for other workers and the processes that tests start
+        jax.config.update(name, value)
+
+
+def _processor() -> str:
+    """Programs are of one processor: a checkout may move to another."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    features = next((line for line in lines if line.startswith("flags")), "")
+    return hashlib.sha256(f"{platform.machine()} {features}".encode()).hexdigest()[:12]
+
+
+@pytest.fixture
+def optimized() -> Iterator[None]:
+    """Programs are compiled as for users: for tests that compute for longer than they compile."""
+    before = jax.config.read("jax_disable_most_optimizations")
+    jax.config.update("jax_disable_most_optimizations", False)
+    yield
+    jax.config.update("jax_disable_most_optimizations", before)
 
 
 def pytest_collection_finish() -> None:
@@ -136,11 +174,14 @@ def enough_sweeps() -> Iterator[None]:
 
 def _effort(**options: Any) -> Iterator[None]:
     from jtruth.evaluation.assumptions import learned, ranges, sensitivity
+    from jtruth.learning.joint.posterior import fit_joint
     from jtruth.sampling import Effort
 
     with pytest.MonkeyPatch.context() as patch:
         for room in (learned, ranges, sensitivity):
             patch.setattr(room, "EFFORT", Effort(**options))
+        defaults = inspect.unwrap(fit_joint).__kwdefaults__  # shares of classes, what to ask, plans, cleaning
+        patch.setitem(defaults, "effort", Effort(**options))
         yield
 
 

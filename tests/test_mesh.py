@@ -59,7 +59,7 @@ print(json.dumps(out))
 
 @pytest.mark.slow
 def test_four_devices_agree_with_one_to_1e_12():
-    flags = "--xla_force_host_platform_device_count=4"
+    flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=4"
     env = os.environ | {"XLA_FLAGS": flags, "JAX_ENABLE_X64": "1", "JAX_PLATFORMS": "cpu"}
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT], env=env, capture_output=True, text=True, check=False

@@ -43,11 +43,16 @@ def warnings_printed(notebook: nbformat.NotebookNode) -> list[str]:
 
 
 def run(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
-    """Execute in a fresh kernel of this interpreter, in the notebooks folder; the first error is raised."""
+    """Execute in a fresh kernel of this interpreter, in the notebooks folder; the first error is raised.
+
+    Compiled as for a user: what `conftest.py` sets for tests is left out.
+    """
+    ours = ("XLA_FLAGS", "JAX_DISABLE_MOST_OPTIMIZATIONS")
+    users = {name: value for name, value in os.environ.items() if name not in ours}
     client = nbclient.NotebookClient(
         notebook, timeout=900, kernel_name="python3", resources={"metadata": {"path": FOLDER}}
     )
-    return client.execute(env=os.environ | {"PYTHONPATH": str(FOLDER.parent)})
+    return client.execute(env=users | {"PYTHONPATH": str(FOLDER.parent)})
 
 
 @pytest.mark.slow

@@ -214,7 +214,7 @@ print(json.dumps([jax.device_count(), total.mean(), float(t.mean_error(total)), 
 @pytest.mark.slow
 def test_chains_spread_over_devices():
     environment = os.environ | {
-        "XLA_FLAGS": "--xla_force_host_platform_device_count=2",
+        "XLA_FLAGS": f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=2",
         "JAX_ENABLE_X64": "1",
     }
     done = subprocess.run(

@@ -480,6 +480,7 @@ def test_a_model_of_your_own(fitted):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("optimized")
 def test_anaesthetists_as_in_rater():
     # README of the R package rater (Stan): its prior, its posterior mean of pi, itself with ~1e-3 of error.
     rows = np.where(np.eye(4) > 0, 8 * 0.6, 8 * 0.4 / 3)
