@@ -402,6 +402,7 @@ def test_float64_in_a_float32_process():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("optimized")
 @pytest.mark.parametrize("model", ANY_CLASSES)
 def test_every_model_finds_the_classes(model):
     z, y = crowds.simulate(0, size=200, labelers=5, classes=3, accuracy=0.75, present=1.0)
