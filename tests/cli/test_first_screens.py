@@ -140,7 +140,7 @@ def test_pages_of_any_size():
     shares = {name: law for name in names}
     d = {"num_samples": 9, "num_labels": 9, "num_labelers": 9, "num_gold": 0, "level": 0.9, "rule": "r",
          "shares": shares, "label_shares": dict.fromkeys(names, 0.1), "assumption": names[0],
-         "warnings": names}  # fmt: skip
+         "expected": shares, "warnings": names}  # fmt: skip
     bounded(prevalence_page(d))
     some, chance = names[:300], {"mean": 0.5, "low": 0.1, "high": 0.9}
     rivals = [{"name": n, **law, "best": chance, "meets": chance} for n in some]

@@ -66,17 +66,19 @@ def test_refused_where_it_cannot_be_had(case):
 
 def test_where_independence_has_no_answer_the_others_have(case, monkeypatch):
     """A fit whose classes have exchanged names is left out by name; it used to end the whole answer."""
-    from jtruth.evaluation.assumptions import learned
+    from jtruth.evaluation.assumptions import learned, registry
 
     y_pred, labels, _ = case
-    whole = learned.fit_joint
+    whole = registry.fit_joint
 
     def switched(*arguments, **options):
         fit = whole(*arguments, **options)
+        if options.get("dependence", "independent") != "independent":
+            return fit
         guard = fit.switching._replace(switched=True, sentence="Class labels have switched")
         return fit._replace(switching=guard, warnings=("Class labels have switched",))
 
-    monkeypatch.setattr(learned, "fit_joint", switched)
+    monkeypatch.setattr(registry, "fit_joint", switched)
     monkeypatch.setattr(ranges, "_FEWEST_DRAWS", 0.0)
     monkeypatch.setattr(ranges, "_WORST_RHAT", np.inf)
     found = jt.evaluate(y_pred, labels)
@@ -87,6 +89,7 @@ def test_where_independence_has_no_answer_the_others_have(case, monkeypatch):
     )
     assert found.interval_kind == "sensitivity range" and found.assumed
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(learned, "fit_joint", switched)
+        for room in (learned, registry):
+            patch.setattr(room, "fit_joint", switched)
         report = jt.evaluate_labelers(labels)
     assert len(report.rows) == 3 and "independent" not in report.rows[0]["by_assumption"]

@@ -355,7 +355,7 @@ def test_start_in_the_mirror_image_is_caught(fitted):
 def test_bad_input():
     labels, key = Labels.from_matrix(Z, CLASSES), jax.random.key(0)
     with pytest.raises(ValueError, match="model must be one of 'dawid_skene'"):
-        bayes.fit_nuts("welinder", labels, key=key)
+        bayes.fit_nuts("wellinder", labels, key=key)
     with pytest.raises(ValueError, match="needs its field `parameters`"):
         bayes.fit_nuts(SPECS["mace"], labels, key=key)
     with pytest.raises(ValueError, match="no prior setting 'accuracy'; it has class_concentration, row"):
