@@ -163,7 +163,10 @@ def glad_em(data, start, laws, prior, *, max_steps: int, tol) -> tuple[Summit, E
         return able, newton(log_ease, ease_mean, ease_sd, data.sample, slope, bend)
 
     def log_prior(params):
-        return sum(-0.5 * (((x - law[0]) / law[1]) ** 2).sum() for x, law in zip(params, laws, strict=False))
+        able, clear = (
+            -0.5 * (((x - mean) / sd) ** 2).sum() for x, (mean, sd) in zip(params[:2], laws, strict=True)
+        )
+        return able + clear
 
     model = Model(joint, m_step, log_prior, lambda far, plain: far)
     return em(model, data, start, prior, max_steps=max_steps, tol=tol)[:2]

@@ -277,4 +277,5 @@ def fixed_point(step: Callable, start: Array, inside: Callable, max_steps: int, 
     # The point travels by itself: read out of the path, XLA would take its logarithms anew for each sample.
     path = jnp.broadcast_to(start, (max_steps + 1, *start.shape))
     state = (start, path, 0, jnp.asarray(jnp.inf, start.dtype))
-    return jax.lax.while_loop(unfinished, body, state)[1:]
+    _, path, number, change = jax.lax.while_loop(unfinished, body, state)
+    return path, jnp.asarray(number), change
