@@ -69,7 +69,7 @@ number stands there; its error at .95 is .09 of 6 sets, .08 of 7, .056 of 15:
     T = 20       acc. 1.0 .013 +.000  prec. .95 .021  recall .95 .017  F1 .95 .013     .15; 0 of 1
     C = 3        acc. 1.0 .039 -.002  prec. 1.0 .084  recall .95 .090  F1 .90 .043     .00; 0 of 3
     share 1 %    acc. .95 .048 -.004  prec. .98 .178  recall .97 .651  F1 .97 .111     .28; 1 of 4 (60 sets)
-    C = 6        acc. .89 .023 -.000  prec. .78 .061  recall .89 .074  F1 .78 .027     .00; 0 of 3 (9 sets, .07)
+    C = 6        acc. .89 .023 -.000  prec. .78 .061  recall .89 .074  F1 .78 .027     .00; 0 of 3 (9 sets)
     C = 10       acc. 1.0 .015 -.000  prec. 1.0 .035  recall 1.0 .073  F1 1.0 .018     .00; no miss (7 sets)
 
 C = 6 shows no bias; two misses of nine happen to intervals that hold 95 % with probability .07, so it wants
