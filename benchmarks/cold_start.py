@@ -16,6 +16,13 @@ is sweeps of the samplers, not start-up. scipy.stats, scipy.integrate, scipy.ndi
 where they are used, which an answer for caries does not; keys are made and derived without a program of
 JAX.
 
+A default answer without imports, CPU seconds by the rule of 250 + 3000 sweeps and that of `burn_in.py`, one
+process, 2 busy cores: N = 400, T = 5 5.8 and 6.0, now 6.8 and 6.5; N = 4000, T = 10 11.0, now 11.5. So the
+shorter burn-in saves nothing here (goals 1.5 and 5 s): shared strata takes 3.2 to 4.4 s of both, 1950 and
+2750 sweeps of 32 chains until the ends are known at N = 400, and at N = 4000 it stops at `max_work` by either
+rule. How slowly that model mixes is what stops it, not burn-in; the other models take .1 to 1.4 s each at
+N = 400. N = 40 000 was not run.
+
     no cache       median  4.23 s   (3.96 to 4.50)
     cold cache     median  4.37 s   (4.12 to 4.65)
     warm cache     median  4.25 s   (4.00 to 4.66)
