@@ -85,10 +85,10 @@ def shared_data() -> Callable[[str], Path]:
 def pytest_configure(config: pytest.Config) -> None:
     """Tests compile much and compute little, so XLA compiles for them with little effort: in a third.
 
-    What users get, all of XLA's optimizations, is run by the doctests (no conftest), by the notebooks, and by
-    tests with the fixture `optimized`. The two flags are no stable interface (an unknown one ends the
-    process, and jax 0.10.0 rounds otherwise with them), so another JAX than the one they were tried with goes
-    without.
+    What users get, all of XLA's optimizations, is run by the doctests (no conftest), by all notebooks but
+    one, and by tests with the fixture `optimized`. The two flags are no stable interface (an unknown one ends
+    the process, and jax 0.10.0 rounds otherwise with them), so another JAX than the one they were tried with
+    goes without.
     """
     if jax.__version_info__[:3] == (0, 10, 2):
         os.environ.setdefault(

@@ -9,6 +9,7 @@ import pytest
 
 FOLDER = Path(__file__).resolve().parents[1] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
+COMPILES_MUCH = ("02_comparing_models",)  # a dozen programs of NUTS, which then run for seconds
 
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="this copy of jtruth has no notebooks/ folder")
 
@@ -42,12 +43,12 @@ def warnings_printed(notebook: nbformat.NotebookNode) -> list[str]:
     return [output.text for output in outputs if output.get("name") == "stderr" and "Warning" in output.text]
 
 
-def run(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
+def run(notebook: nbformat.NotebookNode, quickly: bool = False) -> nbformat.NotebookNode:
     """Execute in a fresh kernel of this interpreter, in the notebooks folder; the first error is raised.
 
-    Compiled as for a user: what `conftest.py` sets for tests is left out.
+    Compiled as for a user: what `conftest.py` sets for tests is left out, unless `quickly`.
     """
-    ours = ("XLA_FLAGS", "JAX_DISABLE_MOST_OPTIMIZATIONS")
+    ours = () if quickly else ("XLA_FLAGS", "JAX_DISABLE_MOST_OPTIMIZATIONS")
     users = {name: value for name, value in os.environ.items() if name not in ours}
     client = nbclient.NotebookClient(
         notebook, timeout=900, kernel_name="python3", resources={"metadata": {"path": FOLDER}}
@@ -58,7 +59,7 @@ def run(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
 @pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebook_runs(path):
-    done = run(nbformat.read(path, as_version=4))
+    done = run(nbformat.read(path, as_version=4), quickly=path.stem in COMPILES_MUCH)
     assert warnings_printed(done) == []
 
 
