@@ -60,8 +60,8 @@ MEASURED = [  # page, what it says, benchmark, where it comes from
     (NEXT, "faces, where the model says 1420 [1302, 1750], within [1871, 2464]", "label_issues",
      "2169 .915 [1513, 2786] .975 [1871, 2464]"),
     (NEXT, "68.9 +- 1.2 and 78.9 +- .8 %", "tars_cleaning", "ml risk 78.9 +- 0.8"),
-    (NEXT, "(67.4 +- 1.3 and 67.7 +- 1.3 %)", "tars_cleaning",
-     "risk 50.9 +- 1.9 61.1 +- 1.6 67.4 +- 1.3"),
+    (NEXT, "leads by 1.2 +- .3 points on Gaussian at 40", "tars_cleaning", "Gaussian at 40 (-1.2 +- .3)"),
+    (NEXT, "2.2 +- .7 on Cancer at 80", "tars_cleaning", "sort_noise Cancer at 80 (-2.2 +- .7)"),
 ]  # fmt: skip
 
 
