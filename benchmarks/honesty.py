@@ -32,21 +32,21 @@ prior. 30 sets (C = 4; Monte Carlo error of a coverage .04 at .95) and 24 (C = 1
    10   200 0.7  acc. .96 .041 -.004  bal. 1.0 .117 -.008  F1 1.0 .089 -.000  kappa .96 .069
                                                                  width 1.18 1.07 1.06 1.08
 
-    10  1000 0.0  acc. .88 .024 -.002  bal. .88 .024 -.001  F1 .88 .024 -.001  kappa .88 .026     17 sets
-                                                                 width 1.02 1.02 1.03 1.02
-    10  1000 0.7  acc. .88 .018 -.002  bal. .94 .048 -.003  F1 .88 .037 -.003  kappa .88 .032     16 sets
-                                                                 width 1.06 1.07 1.04 1.05
-    30   600 0.0  acc. 1.0 .024 +.001  bal. .86 .026 +.001  F1 .86 .025 +.002  kappa .86 .025      7 sets
-                                                                 width 1.04 1.07 1.05 1.04
-    30   600 0.7  acc. 1.0 .018 -.001  bal. 1.0 .062 -.006  F1 1.0 .046 +.000  kappa 1.0 .029      8 sets
+   10  1000 0.0  acc. .94 .024 -.001  bal. .94 .024 -.000  F1 .94 .024 -.000  kappa .94 .026    200 sets
+                                                                 width 1.03 1.03 1.03 1.03
+    10  1000 0.7  acc. .94 .018 -.002  bal. .93 .048 -.003  F1 .93 .037 -.002  kappa .93 .032    160 sets
+                                                                 width 1.08 1.08 1.05 1.06
+   30   600 0.0  acc. 1.0 .024 -.000  bal. .97 .025 -.001  F1 .97 .025 +.000  kappa .97 .024     30 sets
+                                                                 width 1.08 1.08 1.05 1.06
+   30   600 0.7  acc. 1.0 .018 -.001  bal. 1.0 .062 -.006  F1 1.0 .046 +.000  kappa 1.0 .029      8 sets
                                                                  width 1.10 1.10 1.06 1.08
    100  2000 0.0  acc. 1.0 .012 +.001  bal. 1.0 .012 +.001  F1 1.0 .012 +.001  kappa 1.0 .012      3 sets
                                                                  width 1.05 0.99 1.00 1.04
    100  2000 0.7  acc. 1.0 .008 -.000  bal. 1.0 .029 +.002  F1 1.0 .021 +.003  kappa 1.0 .013      3 sets
                                                                  width 1.14 1.08 1.05 1.07
 
-The last six rows are of few sets (errors at .95: .053 of 17, .08 of 7 and 8, .13 of 3): no bias and the width
-of the prior that knows are shown by them, a coverage is not. C = 10, N = 1000 together: accuracy 29 of 33.
+Errors at .95: .017 of 160 and 200 sets, .04 of 30. Rows of 3 and 8 sets show no bias and the width of the
+prior that knows; a coverage they do not show.
 Pooled, C = 4 and 10, N/C = 20 and 100 of the first six rows: accuracy .96, balanced accuracy .96, macro F1
 .93, kappa .94 of 168 (.02). Before, 40 sets each (error .035), by these rows and by alpha=1 ("fixed"):
 
@@ -59,21 +59,29 @@ C = 50, N = 3000, even: 7.0 s of CPU before, 3.9 s now beside other work, of whi
 are no part any more. The goal of 3 s is not shown.
 
 learned, accuracy, precision, recall, macro F1 (coverage, width, bias of accuracy); "said": refused or
-prior-driven, in all sets, and in those that miss a metric. 20 sets (error of a coverage .05 at .95) unless a
-number stands there; its error at .95 is .09 of 6 sets, .08 of 7, .056 of 15:
+prior-driven, in all sets; and in those that miss a metric. Error of a coverage at .95: .022 of 100 sets, .034
+of 40, .07 of 10:
 
-    five weak    acc. 1.0 .542 -.140  prec. 1.0 .764  recall 1.0 .662  F1 1.0 .561     6 sets; said in .50
-    300 x 3      acc. 1.0 .080 +.003  prec. 1.0 .181  recall 1.0 .145  F1 1.0 .083     7 sets; said in .00
-    100 x 9      acc. 1.0 .020 +.002  prec. 1.0 .036  recall 1.0 .030  F1 1.0 .021    15 sets; said in .00
-    T = 2        acc. .95 .156 -.020  prec. 1.0 .337  recall .90 .265  F1 .95 .163     .00; 0 of 2 that miss
-    T = 20       acc. 1.0 .013 +.000  prec. .95 .021  recall .95 .017  F1 .95 .013     .15; 0 of 1
-    C = 3        acc. 1.0 .039 -.002  prec. 1.0 .084  recall .95 .090  F1 .90 .043     .00; 0 of 3
-    share 1 %    acc. .95 .048 -.004  prec. .98 .178  recall .97 .651  F1 .97 .111     .28; 1 of 4 (60 sets)
-    C = 6        acc. .89 .023 -.000  prec. .78 .061  recall .89 .074  F1 .78 .027     .00; 0 of 3 (9 sets)
-    C = 10       acc. 1.0 .015 -.000  prec. 1.0 .035  recall 1.0 .073  F1 1.0 .018     .00; no miss (7 sets)
+    five         acc. .95 .069 -.004  prec. .91 .146  recall .96 .114  F1 .94 .072   100 sets; .00; 0 of 15
+    five weak    acc. .90 .633 -.186  prec. 1.0 .850  recall 1.0 .751  F1 .90 .646    10 sets; .70; 1 of 1
+    300 x 3      acc. .94 .074 +.001  prec. .94 .160  recall 1.0 .130  F1 .92 .077    50 sets; .00; 0 of 5
+    100 x 9      acc. 1.0 .021 +.001  prec. .97 .035  recall .97 .031  F1 .97 .022    40 sets; .00; 0 of 2
+    T = 2        acc. .99 .154 -.011  prec. .98 .330  recall .97 .256  F1 .98 .161   100 sets; .00; 0 of 6
+    T = 20       acc. .98 .014 +.000  prec. .99 .023  recall .97 .020  F1 .97 .014   100 sets; .07; 0 of 5
+    C = 3        acc. .96 .038 -.001  prec. .98 .080  recall .95 .077  F1 .93 .043   100 sets; .00; 0 of 12
+    share 1 %    acc. .95 .048 -.004  prec. .98 .178  recall .97 .651  F1 .97 .111    60 sets; .28; 1 of 4
+    C = 6        acc. .97 .021 +.001  prec. .95 .049  recall .90 .061  F1 .88 .024    40 sets; .00; 0 of 7
+    C = 10       acc. 1.0 .016 -.001  prec. .97 .043  recall .97 .063  F1 1.0 .019    36 sets; .00; 0 of 2
+    missing by class, one class prior:
+                 acc. .80 .131 -.035  prec. .32 .161  recall .45 .178  F1 .83 .132   100 sets; .00; 0 of 77
+    the same, a class prior for each number of labels (what `evaluate` takes where its check fires):
+                 acc. .97 .057 +.007  prec. .92 .124  recall .97 .082  F1 .96 .059   100 sets; .00; 0 of 12
 
-C = 6 shows no bias; two misses of nine happen to intervals that hold 95 % with probability .07, so it wants
-more sets. "missing by class" and `dense` have not been run.
+Weak labelers are low by a quarter of a width, and precision by several class priors is high by a fifth
+(.026). "Prior-driven" is not said in sets that miss; most of these are what 95 % allows. `dense` (five
+labelers, two classes, 300 samples: fixed rows made alike, 20 sets): accuracy moves by +.17 (+-.04) sd,
+precision +.07 (.04), recall +.13 (.04), macro F1 +.17 (.04), at most .69; sd times 1.00 to 1.02. So alike
+rows are not taken there: dense labels of two classes keep fixed rows and move by nothing.
 
 Weak labelers were the systematic miss: with rows of a fixed Dirichlet(2, 1), as if labelers were right in
 .67, ten sets (the first ten of "five weak", 20 000 sweeps) held accuracy and macro F1 in 5 (+-.16), and
