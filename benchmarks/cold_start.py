@@ -8,13 +8,14 @@ Measured: AMD EPYC, 2 of 4 cores, Python 3.11.7, jax 0.10.2. The answer is the w
 assumptions, their leave-one-out densities, and checks by 399 simulated label sets. The samplers are NumPy, so
 there is hardly anything to compile and the cache changes nothing; a third of the time are imports.
 
-These medians are of an earlier version; on a machine shared by eight, CPU seconds of one run each of this
-one: --help .15, --version .14, a refused option .26, import jtruth .02, import jax .70, import
-jtruth.evaluation 1.85 (of which JAX .70, SciPy about .3, Equinox .2, our 285 files .5); caries 12.9 and
---fast 3.9 with their imports. So a fast answer in 1.5 s is below the floor of the imports, and the long one
-is sweeps of the samplers, not start-up. scipy.stats, scipy.integrate, scipy.ndimage and optax are imported
-where they are used, which an answer for caries does not; keys are made and derived without a program of
-JAX.
+The medians below are of an earlier version. Today's, three runs each on 2 quiet cores without a cache:
+caries 12.4, 11.6 and 11.7 s (goal 3), --fast 3.2, 3.7 and 3.3 s (goal 1.5), import jtruth .02 s. On a
+machine shared by eight, CPU seconds of one run each of this one: --help .15, --version .14, a refused
+option .26, import jtruth .02, import jax .70, import jtruth.evaluation 1.85 (of which JAX .70, SciPy
+about .3, Equinox .2, our 285 files .5); caries 12.9 and --fast 3.9 with their imports. So a fast answer
+in 1.5 s is below the floor of the imports, and the long one is sweeps of the samplers, not start-up.
+scipy.stats, scipy.integrate, scipy.ndimage and optax are imported where they are used, which an answer
+for caries does not; keys are made and derived without a program of JAX.
 
 A default answer without imports, CPU seconds by the rule of 250 + 3000 sweeps and that of `burn_in.py`, one
 process, 2 busy cores: N = 400, T = 5 5.8 and 6.0, now 6.8 and 6.5; N = 4000, T = 10 11.0, now 11.5. So the
