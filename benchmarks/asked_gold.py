@@ -29,6 +29,7 @@ import numpy as np
 from jtruth._host import smoothed_vote_shares
 from jtruth.asking import ask_next, ask_strata
 from jtruth.evaluation.gold.pooled import ppi_metric
+from jtruth.io.gold import Gold
 from jtruth.stats.ppi import gold_sample
 from jtruth.tables.metrics import expected_table, named_metric
 
@@ -53,7 +54,7 @@ def designs(seed, y_pred, p, metric, num):
     chosen = np.isin(np.arange(400), rng.choice(400, num, replace=False))
     yield "random", chosen, gold_sample(chosen)
     options = {"key": seed, "classes": CLASSES, "metric": metric}
-    asked = ask_next(y_pred, p, nobody, num, **options)
+    asked = ask_next(y_pred, p, Gold(nobody), num, **options)
     chosen = np.isin(np.arange(400), asked.samples)
     yield "chances", chosen, gold_sample(chosen, inclusion=asked.inclusion)
     strata = ask_strata(y_pred, p, num, **options)

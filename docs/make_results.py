@@ -59,7 +59,6 @@ BESIDE = (  # public, but imported from their own file so that their room loads 
     "evaluation.calibration.evaluate_calibration",
     "evaluation.gold.pooled.pooled_gold",
     "evaluation.gold.pooled.ppi_metric",
-    "learning.annotation.bayes.fit_nuts",
     "learning.behaviour.labeler_behaviour",
     "learning.carry.carried",
     "learning.values.fit_multilabel",

@@ -123,6 +123,14 @@ def test_names_for_type_checkers_are_the_names_at_run_time():
 def test_a_name_that_is_not_there_is_an_attribute_error():
     with pytest.raises(AttributeError, match="'jtruth' has no attribute 'evalute'"):
         jtruth.evalute  # noqa: B018
+    with pytest.raises(AttributeError, match=r"'jtruth\.learning' has no attribute 'fit_nut'"):
+        jtruth.learning.fit_nut  # noqa: B018
+
+
+def test_fit_nuts_is_in_its_room_without_the_room_loading_numpyro():
+    from jtruth.learning.annotation import bayes
+
+    assert jtruth.learning.fit_nuts is bayes.fit_nuts
 
 
 def test_import_starts_no_backend(imported):

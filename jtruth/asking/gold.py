@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from jtruth._random import host_rng
+from jtruth.io.gold import Gold
 from jtruth.stats.estimates import Estimate
 from jtruth.stats.ppi import GoldSample, PpiEstimate
 from jtruth.stats.student import StudentEstimate
@@ -94,14 +95,13 @@ def _with_more(found: PpiEstimate, sample: GoldSample, further: np.ndarray | int
 def ask_next(
     y_pred: Int[np.ndarray, " samples"],
     class_posterior: Float[np.ndarray, "samples classes"],
-    gold: Int[np.ndarray, " samples"],
+    gold: Gold,
     num: int,
     *,
     key: Any,
     classes: Sequence[str],
     positive: int = 1,
     metric: str = "accuracy",
-    inclusion: Any = None,
 ) -> GoldRequest:
     """Choose samples to get gold for, uncertain ones more often, with known probabilities.
 
@@ -117,11 +117,12 @@ def ask_next(
     they were no narrower than those of 60 random ones, which covered 90.7 %.
 
     Args:
-        y_pred, class_posterior, gold: as in `pooled_gold`; the class posterior has not seen the gold.
+        y_pred, class_posterior: as in `pooled_gold`; the class posterior has not seen the gold.
+        gold: known classes, -1 where unknown, with each sample's probability to have been asked for it; the
+            same for all if `inclusion` is None.
         num: how many new samples.
         key: JAX random key; the choice is a random one.
         classes, positive, metric: see `jtruth.tables.metrics.named_metric`.
-        inclusion: (samples,) with which probabilities the gold was chosen that there is; at random if None.
 
     Returns:
         `GoldRequest`. Ask for all of `samples`, and hand `inclusion` over with the gold.
@@ -129,7 +130,8 @@ def ask_next(
     Raises:
         ValueError: more samples wanted than there are without gold.
     """
-    left = np.flatnonzero(gold < 0)
+    known = np.asarray(gold.classes) >= 0
+    left = np.flatnonzero(~known)
     if not 1 <= num <= left.size:
         raise ValueError(f"num must be 1 to {left.size}, the number of samples without gold; got {num}")
     _, variance = influences(y_pred, class_posterior, classes, positive, metric)
@@ -138,9 +140,7 @@ def ask_next(
     order = rng.permutation(left)
     place = (rng.random() + np.arange(num)) * (chance[order].sum() / num)
     chosen = order[np.minimum(np.searchsorted(np.cumsum(chance[order]), place), order.size - 1)]
-    given = (
-        np.asarray(inclusion, np.float64) if inclusion is not None else np.full(gold.size, (gold >= 0).mean())
-    )
+    given = np.full(known.size, known.mean()) if gold.inclusion is None else np.asarray(gold.inclusion)
     both = 1 - (1 - given) * (1 - chance)
     return GoldRequest(chosen[np.argsort(-variance[chosen], kind="stable")], both, variance)
 

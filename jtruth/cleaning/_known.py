@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from jtruth.evaluation.gold.pooled import PSEUDO_GOLD
+from jtruth.evaluation.gold.pooled import POWER
 from jtruth.io import Gold
 from jtruth.stats.ppi import gold_sample, ppi_ratio
 from jtruth.stats.student import StudentEstimate
@@ -72,6 +72,6 @@ def wrong_share(
     bounds = (float(found.sum() / labels.sum()), float(most / labels.sum()))
     expected = (wrong * posterior).sum(axis=1)
     return ppi_ratio(
-        (found, labels[rows]), (expected, labels), sample, bounds=bounds, pseudo_gold=PSEUDO_GOLD,
+        (found, labels[rows]), (expected, labels), sample, bounds=bounds, power=POWER,
         possible=(wrong[rows], np.repeat(labels[rows, None], counts.shape[1], axis=1)),
     ).law  # fmt: skip

@@ -101,13 +101,13 @@ def _truths(asking: Asking, labels: Any, y_pred: Any, given: Any, seed: int) -> 
     from jtruth.asking.gold import ask_next
     from jtruth.cli.reading import class_code, gold_sample_of
     from jtruth.evaluation.gold.shares import labels_only_posterior
-    from jtruth.io.gold import INCLUSION
+    from jtruth.io.gold import INCLUSION, Gold
 
     old = gold_sample_of(asking.gold, labels, given, asking.common_only)
     known = np.full(labels.num_samples, -1) if old is None else np.asarray(old.classes)
     posterior, doubts = labels_only_posterior(labels, seed)
     wanted = ask_next(
-        y_pred, posterior, known, asking.num, key=seed, metric=asking.metric, inclusion=_before(old),
+        y_pred, posterior, Gold(known, _before(old)), asking.num, key=seed, metric=asking.metric,
         classes=tuple(map(str, labels.class_names)), positive=class_code(asking.positive, labels),
     )  # fmt: skip
     names = [str(labels.class_names[c]) if c >= 0 else "" for c in known]

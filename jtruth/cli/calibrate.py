@@ -63,8 +63,8 @@ def calibrate(
     bins = MergedBins(given.bins) if given.merge_bins else given.bins
     labels = labels if read.samples.size == labels.num_samples else labels.restrict(read.samples)
     report = evaluate_calibration(
-        read.probabilities, labels, method=given.method, fit_on=_fit_on(given.fit_on, labels, columns),
-        folds=given.folds, bins=bins, level=draws.level, drop=given.drop, key=draws.seed,
+        read.probabilities, labels, method=given.method, split=_split(given, labels, columns),
+        bins=bins, level=draws.level, drop=given.drop, key=draws.seed,
     )  # fmt: skip
     if given.out is not None:
         write_table(given.out, *report.rows())
@@ -72,15 +72,16 @@ def calibrate(
     output.give_page(str(report), report.to_dict(), report.page, draws.seed)
 
 
-def _fit_on(file: Path | None, labels: Any, columns: Columns) -> Any:
-    """Mask of the samples that a file names; None without one."""
+def _split(given: Calibration, labels: Any, columns: Columns) -> Any:
+    """Mask of the samples that a file names; without one the number of folds."""
     import numpy as np
 
     from jtruth._validation import quoted
     from jtruth._validation.text import read_table
 
+    file = given.fit_on
     if file is None:
-        return None
+        return given.folds
     (chosen,) = read_table(file, columns.sep).pick({"task": columns.task})
     tasks = [str(task) for task in (labels.tasks or range(labels.num_samples))]
     unknown = sorted(set(chosen) - set(tasks))

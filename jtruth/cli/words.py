@@ -24,6 +24,7 @@ _OPTIONS = {  # Python's name: the shell's
     "repeat": "repeats",
     "repeats": "repeats",
     "sep": "sep",
+    "split": "folds",
     "target": "target",
     "task": "task",
     "threshold": "threshold",

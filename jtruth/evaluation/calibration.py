@@ -130,8 +130,7 @@ def evaluate_calibration(
     labels: Any,
     *,
     method: str = "alpha",
-    fit_on: Any = None,
-    folds: int = 5,
+    split: Any = 5,
     bins: Any = 15,
     level: float = 0.95,
     drop: bool = False,
@@ -143,9 +142,8 @@ def evaluate_calibration(
         probabilities: (samples, classes) of the classifier.
         labels: `Labels` of the same samples, or `Histograms` (then exchangeability cannot be checked).
         method: "alpha", "temperature", "vector", "matrix" or "dirichlet"; all add a concentration.
-        fit_on: (samples,) mask of the samples to fit on; the others are judged. None: `folds` parts, each
-            calibrated by a fit on the rest, and all are judged.
-        folds: 2 or more.
+        split: number of parts, 2 or more: each is calibrated by a fit on the rest, and all are judged. Or a
+            (samples,) mask of the samples to fit on; the others are judged.
         bins: as `loss_estimates`.
         level: of intervals.
         drop: leave out samples with one label from losses that need two.
@@ -161,7 +159,7 @@ def evaluate_calibration(
     raters = labels if isinstance(labels, Labels) else None
     options: dict[str, Any] = {"bins": bins, "drop": drop}
     with jax.enable_x64(True):
-        law, judged = _calibrated(key, found, p, method, fit_on, folds)
+        law, judged = _calibrated(key, found, p, method, split)
         mine, own = found.take(judged), Calibrated(law.probabilities[judged], law.concentration[judged])
         before = hist.loss_estimates(mine, p[judged], **options)
         after = hist.loss_estimates(mine, own.probabilities, concentration=own.concentration, **options)
@@ -211,7 +209,7 @@ def _checks(labels: Labels | None, p: np.ndarray, key: Key) -> tuple[Check, ...]
 
 
 def _calibrated(
-    key: Key, found: hist.Histograms, p: np.ndarray, method: str, fit_on: Any, folds: int
+    key: Key, found: hist.Histograms, p: np.ndarray, method: str, split: Any
 ) -> tuple[Calibrated, np.ndarray]:
     """Calibrated laws of all samples, and those that may be judged by their labels."""
     if method not in CALIBRATIONS:
@@ -219,17 +217,19 @@ def _calibrated(
     hist.check_probabilities(found, p)
     samples = found.num_samples
     options: dict[str, Any] = {"method": method}
-    if fit_on is not None:
-        mask = np.asarray(fit_on, bool)
+    if np.ndim(split):
+        mask = np.asarray(split, bool)
         if mask.shape != (samples,) or not mask.any() or mask.all():
-            raise ValueError(f"fit_on must choose some of the {samples} samples, and leave some to judge")
+            raise ValueError(
+                f"the mask must choose some of the {samples} samples to fit on, and leave some to judge"
+            )
         fitted = fit_calibrator(stream(key, "calibrate"), found.take(mask), p[mask], **options)
         return Calibrated(*map(np.asarray, fitted(p))), np.flatnonzero(~mask)
-    if not 2 <= folds <= samples:
-        raise ValueError(f"folds must be 2 to {samples}, the number of samples; got {folds}")
-    part = host_rng(key, "folds").permutation(samples) % folds
+    if not 2 <= split <= samples:
+        raise ValueError(f"`split` must be 2 to {samples}, the number of samples, or a mask; got {split}")
+    part = host_rng(key, "folds").permutation(samples) % split
     f, alpha = np.empty_like(p), np.empty(samples)
-    for fold in range(folds):
+    for fold in range(split):
         own = part == fold
         fitted = fit_calibrator(stream(key, "calibrate a fold", fold), found.take(~own), p[~own], **options)
         f[own], alpha[own] = map(np.asarray, fitted(p[own]))

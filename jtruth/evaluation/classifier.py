@@ -31,6 +31,7 @@ from jtruth.evaluation.checks.prior_driven import prior_check
 from jtruth.evaluation.checks.verdicts import checks_of
 from jtruth.evaluation.gold.answer import gold_answer, without_gold
 from jtruth.evaluation.gold.pooled import GoldSampling
+from jtruth.evaluation.labeler_rows import Labeler
 from jtruth.evaluation.learned_answers import over_assumptions, vouched
 from jtruth.evaluation.order import read_order
 from jtruth.evaluation.result import Assumption, Check, Evaluation
@@ -142,7 +143,7 @@ class _Found(NamedTuple):
 
     answer: Tested
     model: inputs.Model
-    labelers: tuple[dict[str, Any], ...]
+    labelers: tuple[Labeler, ...]
     kind: str = "posterior"
     rows: tuple[Assumption, ...] = ()
     advice: tuple[str, ...] = ()

@@ -13,6 +13,7 @@ from jtruth._host import known_classes, log, most_likely_prior
 from jtruth._host import log_odds as class_log_odds
 from jtruth.evaluation._given import as_labels, read_log_likelihood, read_positive
 from jtruth.evaluation.checks.sets import Parameters
+from jtruth.evaluation.labeler_rows import Labeler
 from jtruth.evaluation.text import IN_SAMPLE
 from jtruth.io.gold import Gold
 from jtruth.labels import Labels
@@ -36,7 +37,7 @@ class Model:
     prior_unknown: bool = False  # two classes: the prior is to be integrated out
     refusal: str | None = None  # why no number can be given
     warnings: tuple[str, ...] = ()
-    labelers: tuple[dict[str, Any], ...] = ()
+    labelers: tuple[Labeler, ...] = ()
     count_draws: np.ndarray | None = None  # (draws, classes, symbols), where the error rates were sampled too
     fit: JointPosterior | None = None  # where the error rates were sampled
     rates: Parameters | None = None  # learned error rates of labelers and, last, the classifier

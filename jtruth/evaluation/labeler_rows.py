@@ -1,13 +1,45 @@
-"""The rows of a labelers' report from draws, whichever model and engine made them."""
+"""Labelers in an answer, the worst first: one each as plain data, and the rows of a labelers' report."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.learning.labeler_draws import LabelerDraws
 
 _MOST_SAVED, _FEWEST_SAVED = 200_000, 50  # numbers in a file of error rates, and draws
+
+
+@dataclass(frozen=True)
+class Labeler:
+    """How often one labeler is right; None where nothing says so."""
+
+    worker: str
+    num_labels: int
+    accuracy: float | None
+    low: float | None  # ends of the interval; None where error rates were plugged in
+    high: float | None
+
+
+def worst_first(
+    labels: Labels, accuracies: Sequence[tuple[float, float, float]]
+) -> list[tuple[int, Labeler]]:
+    """Number of each labeler, and what is known of it; the worst first, who gave no labels last.
+
+    Args:
+        labels: the labels that they gave.
+        accuracies: of each labeler, mean and the two ends of its interval; NaN where there is none.
+    """
+    counts = labels.labels_per_labeler()
+    workers = labels.workers or tuple(range(labels.num_labelers))
+    found = []
+    for t in np.argsort([mean for mean, _, _ in accuracies], kind="stable"):
+        known = (None if np.isnan(value) else float(value) for value in accuracies[t])
+        found.append((int(t), Labeler(str(workers[t]), int(counts[t]), *known)))
+    return found
 
 
 def labeler_rows(

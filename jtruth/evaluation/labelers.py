@@ -24,7 +24,6 @@ from jtruth.evaluation.assumptions import learned, ranges
 from jtruth.evaluation.assumptions.of_labelers import (
     labeler_draws,
     labeler_ranges,
-    labeler_rows,
     matrix_ranges,
 )
 from jtruth.evaluation.assumptions.registry import INDEPENDENT, entries, nobody_judged
@@ -36,7 +35,7 @@ from jtruth.evaluation.gold.answer import labels_posterior
 from jtruth.evaluation.gold.labelers import pooled_shares, right_shares
 from jtruth.evaluation.inputs import read_gold
 from jtruth.evaluation.labeler_behaviour import with_behaviour
-from jtruth.evaluation.labeler_rows import saved_draws
+from jtruth.evaluation.labeler_rows import saved_draws, worst_first
 from jtruth.evaluation.labelers_text import labelers_text
 from jtruth.evaluation.order import read_labelled
 from jtruth.evaluation.page import labelers_page
@@ -249,9 +248,9 @@ def _rows(asked: _Asked, found: list[ranges.Member], fit: JointPosterior) -> tup
     by_gold = right_shares(labels, posterior, asked.gold, level)
     laws = pooled if asked.named else labeler_ranges(draws)
     matrices = matrix_ranges([fit] if asked.named else [m.fit for m in found if m.fit is not None], level)
-    rows = labeler_rows(laws, labels, level)
+    rows = worst_first(labels, [(law.mean, *law.interval(level)[:2]) for law in laws])
     return tuple(
-        row | {
+        asdict(row) | {
             "expected": _ends(pooled[t], level),
             "by_assumption": {k: _ends(DrawsEstimate(v[:, t]), level) for k, v in draws.items()},
             "right_by_gold": None if (share := by_gold[t]) is None else share._asdict(),

@@ -1,15 +1,16 @@
 """Answers where error rates are learned: over all assumptions, or under one that somebody vouches for."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from jtruth._random import Key, stream
 from jtruth.evaluation.answers import names_of, of_nothing
 from jtruth.evaluation.assumptions import ranges
-from jtruth.evaluation.assumptions.of_labelers import labeler_draws, labeler_ranges, labeler_rows
+from jtruth.evaluation.assumptions.of_labelers import labeler_draws, labeler_ranges
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, GROUPS, INDEPENDENT, Progress, entries
 from jtruth.evaluation.gold.pooled import GoldPosterior
 from jtruth.evaluation.inputs import Inputs
+from jtruth.evaluation.labeler_rows import Labeler, worst_first
 from jtruth.evaluation.result import Assumption
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.estimates import Estimate
@@ -23,7 +24,7 @@ class Ranged(NamedTuple):
     answer: Tested
     rows: tuple[Assumption, ...]
     predicted: Mapping[str, Estimate]
-    labelers: tuple[dict[str, Any], ...]
+    labelers: tuple[Labeler, ...]
 
 
 def vouched(
@@ -62,5 +63,6 @@ def over_assumptions(
     predicted = estimates(expected, *names_of(data))
     labels = data.own_labels()
     draws = labeler_draws(found, labels, data.target, stream(key, "labelers of a range"))
-    labelers = tuple(row for _, row in labeler_rows(labeler_ranges(draws), labels, level))
+    accuracies = [(law.mean, *law.interval(level)[:2]) for law in labeler_ranges(draws)]
+    labelers = tuple(one for _, one in worst_first(labels, accuracies))
     return Ranged(answer._replace(warnings=(ranges.ONLY_GOLD, *doubts)), rows, predicted, labelers)

@@ -13,6 +13,7 @@ from jtruth._version import __version__
 from jtruth.evaluation.assumptions.registry import Progress
 from jtruth.evaluation.assumptions.sensitivity import Basis, Sensitivity, sensitivity
 from jtruth.evaluation.frames import metrics_frame, notebook_table
+from jtruth.evaluation.labeler_rows import Labeler
 from jtruth.evaluation.page import evaluation_page
 from jtruth.evaluation.text import IN_SAMPLE, MORE_RIGHT, OF_ONE_CLASS, headline, summary_text
 from jtruth.inspection import Finding
@@ -78,7 +79,7 @@ class Evaluation:
     classes: tuple[str, ...]
     positive: str
     prior: np.ndarray
-    labelers: tuple[dict[str, Any], ...]  # worker, num_labels, accuracy (worst first; empty if not modelled)
+    labelers: tuple[Labeler, ...]  # worst first; empty if not modelled
     baselines: Mapping[str, Mapping[str, float]]
     assumptions: tuple[Assumption, ...]
     checks: tuple[Check, ...]
@@ -210,7 +211,7 @@ class Evaluation:
                 "low": _plain(self.confusion_low),
                 "high": _plain(self.confusion_high),
             },
-            "labelers": [{k: _plain(v) for k, v in row.items()} for row in self.labelers],
+            "labelers": [asdict(one) for one in self.labelers],
             "baselines": {
                 name: {k: _plain(v) for k, v in row.items()} for name, row in self.baselines.items()
             },

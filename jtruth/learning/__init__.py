@@ -1,5 +1,8 @@
 """What is the noisy-label model? Learn it, and the class prior, from the labels themselves."""
 
+from typing import TYPE_CHECKING
+from typing import Any as _Any
+
 from jtruth.learning.em._steps import EMResult, dawid_skene_em
 from jtruth.learning.em.columns import LabelColumns, columns_from_labels, columns_from_matrix
 from jtruth.learning.em.dawid_skene import DawidSkene, Smoothing, fit_dawid_skene
@@ -30,6 +33,9 @@ from jtruth.learning.spectral.label_model import LabelModel, fit_label_model, tr
 from jtruth.learning.spectral.minimax_entropy import MinimaxEntropy, fit_minimax_entropy
 from jtruth.learning.supervised.consistency import Consistency, check_consistency
 from jtruth.learning.supervised.known_classes import KnownClasses, fit_known_classes
+
+if TYPE_CHECKING:
+    from jtruth.learning.annotation.bayes import fit_nuts
 
 __all__ = [
     "METHODS",
@@ -82,6 +88,7 @@ __all__ = [
     "fit_majority_vote",
     "fit_minimax_entropy",
     "fit_noise_layer",
+    "fit_nuts",
     "fit_one_coin",
     "fit_random_effect",
     "fit_sequential",
@@ -97,3 +104,12 @@ __all__ = [
     "update",
     "write_stream",
 ]
+
+
+def __getattr__(name: str) -> _Any:
+    """`fit_nuts` when it is asked for (PEP 562): it needs NumPyro, and nothing else here does."""
+    if name != "fit_nuts":
+        raise AttributeError(f"module 'jtruth.learning' has no attribute {name!r}")
+    from jtruth.learning.annotation import bayes
+
+    return bayes.fit_nuts

@@ -109,6 +109,11 @@ def reach(spline: CubicSpline) -> tuple[np.ndarray, np.ndarray]:
 def crossings(spline: CubicSpline, bounds: tuple[np.ndarray, np.ndarray], height: float) -> np.ndarray:
     """Where a spline is `height`; only the pieces that may reach it are solved."""
     pieces = np.flatnonzero((bounds[0] <= height) & (height <= bounds[1]))
-    parts = (PPoly(spline.c[:, k : k + 1], spline.x[k : k + 2]) for k in pieces)
-    found = np.concatenate([np.zeros(0), *(part.solve(height, extrapolate=False) for part in parts)])
-    return found[np.isfinite(found)]
+    if not pieces.size:
+        return np.zeros(0)
+    left, width = spline.x[pieces], np.diff(spline.x)[pieces]
+    ends = np.concatenate([[0.0], np.cumsum(width)])  # the pieces side by side, whatever lay between them
+    found = PPoly(spline.c[:, pieces], ends).solve(height, discontinuity=False, extrapolate=False)
+    found = found[np.isfinite(found)]
+    own = np.clip(np.searchsorted(ends, found, side="right") - 1, 0, pieces.size - 1)
+    return left[own] + (found - ends[own])

@@ -31,7 +31,7 @@ def experts(rng, samples=150, labelers=8, each=5):
 @pytest.fixture(scope="module")
 def report():
     labels, p, _ = experts(np.random.default_rng(0))
-    return labels, p, evaluate_calibration(p, labels, method="temperature", folds=2)
+    return labels, p, evaluate_calibration(p, labels, method="temperature", split=2)
 
 
 def test_report(report):
@@ -68,7 +68,7 @@ def test_loss_after_one_label_equals_the_mean_over_labels():
 def test_alpha_leaves_class_probabilities_and_fit_on_leaves_the_judged(report):
     labels, p, _ = report
     mask = np.arange(150) < 100
-    found = evaluate_calibration(p, hist.from_labels(labels), fit_on=mask)
+    found = evaluate_calibration(p, hist.from_labels(labels), split=mask)
     np.testing.assert_allclose(found.law.probabilities, p, atol=1e-7)
     assert found.judged.tolist() == list(range(100, 150))
     assert found.checks[0].verdict == "cannot be seen"
@@ -128,8 +128,8 @@ def test_panel_probabilities_by_hand():
 
 BAD = {
     "method": (lambda p, y: evaluate_calibration(p, y, method="platt"), "method must be one of temperature"),
-    "folds": (lambda p, y: evaluate_calibration(p, y, folds=1), "folds must be 2 to 150"),
-    "all fitted": (lambda p, y: evaluate_calibration(p, y, fit_on=np.ones(150)), "leave some to judge"),
+    "folds": (lambda p, y: evaluate_calibration(p, y, split=1), "`split` must be 2 to 150"),
+    "all fitted": (lambda p, y: evaluate_calibration(p, y, split=np.ones(150)), "leave some to judge"),
     "zero": (
         lambda p, y: evaluate_calibration(np.eye(3)[p.argmax(1)], y, method="vector"),
         r"probability 0 of class .*cannot scale",

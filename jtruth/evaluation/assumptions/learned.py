@@ -4,7 +4,7 @@
 the answer; `plug_in_model` takes the most probable error rates as known, which is fast and too sure.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from jtruth.evaluation.assumptions.registry import INDEPENDENT, How, fitted, sam
 from jtruth.evaluation.checks.missing import by_number
 from jtruth.evaluation.checks.sets import Parameters
 from jtruth.evaluation.inputs import Inputs, Model
+from jtruth.evaluation.labeler_rows import worst_first
 from jtruth.labels import Labels
 from jtruth.learning import Smoothing, fit_dawid_skene
 from jtruth.learning.joint.beliefs import Beliefs
@@ -55,13 +56,10 @@ def joint_model(
     if not fit.usable:
         return replace(_refused(labels, *fit.warnings), fit=fit)
     laws = [DrawsEstimate(fit.labeler_accuracy[:, t]) for t in range(labels.num_labelers)]
-    ends = [law.interval(level) for law in laws]
-    rows = [
-        {"accuracy": law.mean, "low": end.low, "high": end.high} for law, end in zip(laws, ends, strict=True)
-    ]
+    accuracies = [(law.mean, *law.interval(level)[:2]) for law in laws]
     classifier = present(fit.classifier, "the classifier's matrix").mean(0)
     matrices = np.concatenate([fit.mean_matrices, classifier[None]])
-    found = _learned(data, fit.prior.mean(0), matrices, rows)
+    found = _learned(data, fit.prior.mean(0), matrices, accuracies)
     return replace(found, warnings=fit.warnings, count_draws=fitted(fit, data).counts, fit=fit)
 
 
@@ -96,19 +94,20 @@ def plug_in_model(data: Inputs, *, unaided: bool = False) -> Model:
         own = vote_shares(data.table(fit.class_posterior))
         matrices = np.concatenate([matrices, own[None]])
     accuracy = np.einsum("c,tcc->t", fit.prior, matrices[:-1])
-    rows = [{"accuracy": float(a), "low": None, "high": None} for a in accuracy]
+    accuracies = [(float(mean), np.nan, np.nan) for mean in accuracy]
     warnings = (PLUG_IN_WARNING, *(w for w in fit.warnings if "rest on no label" not in w))
-    return replace(_learned(data, fit.prior, matrices, rows), warnings=warnings)
+    return replace(_learned(data, fit.prior, matrices, accuracies), warnings=warnings)
 
 
-def _learned(data: Inputs, prior: np.ndarray, matrices: np.ndarray, rows: list[dict[str, Any]]) -> Model:
+def _learned(
+    data: Inputs, prior: np.ndarray, matrices: np.ndarray, accuracies: Sequence[tuple[float, float, float]]
+) -> Model:
     """The model at these matrices (raters, classes, classes), the classifier last."""
     labels = data.own_labels()
     log_likelihood = labels_log_likelihood(matrices[:-1], *labels.arrays, labels.num_samples)
     rates = Parameters(prior[None], matrices[None])
-    return Model(
-        known_classes(log_likelihood, data.gold), prior, labelers=_labeler_rows(labels, rows), rates=rates
-    )
+    labelers = tuple(one for _, one in worst_first(labels, accuracies))
+    return Model(known_classes(log_likelihood, data.gold), prior, labelers=labelers, rates=rates)
 
 
 def _refused(labels: Labels, reason: str, *warnings: str) -> Model:
@@ -120,14 +119,6 @@ NOT_IDENTIFIED = (
     "not identified: with one label a sample, any error rate of the labelers fits as well as any other. "
     "Get a second and third label for some samples, or give noise=... or gold labels"
 )
-
-
-def _labeler_rows(labels: Labels, rows: list[dict[str, Any]]) -> tuple[dict[str, Any], ...]:
-    """Worst first, with name and number of labels."""
-    counts = labels.labels_per_labeler()
-    workers = labels.workers or tuple(range(labels.num_labelers))
-    order = sorted(range(labels.num_labelers), key=lambda t: rows[t]["accuracy"])
-    return tuple({"worker": str(workers[t]), "num_labels": int(counts[t]), **rows[t]} for t in order)
 
 
 def with_classifier(labels: Labels, y_pred: np.ndarray) -> Labels:

@@ -13,7 +13,6 @@ Measured on six public sets with 3 and 5 labels a sample and on simulated famili
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -25,7 +24,6 @@ from jtruth.evaluation.text import IN_SAMPLE, OF_LABELERS, POPULATION
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.draws import DrawsEstimate
-from jtruth.stats.estimates import Estimate
 from jtruth.tables.several import RangeEstimate
 
 _DRAWS = 1000  # of the majority vote, whose ties are all that is random
@@ -104,16 +102,3 @@ def matrix_ranges(fits: Sequence[JointPosterior], level: float) -> dict[str, np.
     ends = np.array([np.quantile(fit.matrices, tails, axis=0) for fit in fits], np.float64)
     mean = np.mean([fit.mean_matrices for fit in fits], axis=0)
     return {"mean": mean, "low": ends[:, 0].min(axis=0), "high": ends[:, 1].max(axis=0)}
-
-
-def labeler_rows(laws: Sequence[Estimate], labels: Labels, level: float) -> list[tuple[int, dict[str, Any]]]:
-    """Number of each labeler, and name, labels, accuracy and ends; the worst first, who gave none last."""
-    counts = labels.labels_per_labeler()
-    workers = labels.workers or tuple(range(labels.num_labelers))
-    rows = []
-    for t in np.argsort([law.mean for law in laws], kind="stable"):
-        low, high, _ = laws[t].interval(level)
-        numbers = {"accuracy": laws[t].mean, "low": low, "high": high}
-        numbers = {name: None if np.isnan(value) else float(value) for name, value in numbers.items()}
-        rows.append((int(t), {"worker": str(workers[t]), "num_labels": int(counts[t])} | numbers))
-    return rows

@@ -17,6 +17,7 @@ from jtruth.evaluation.checks.random_gold import random_gold_check
 from jtruth.evaluation.gold.pooled import GoldAnswer, GoldSampling, judged_samples, pooled_gold
 from jtruth.evaluation.inputs import Inputs
 from jtruth.evaluation.result import Assumption, Check
+from jtruth.io.gold import Gold
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.estimates import Estimate
@@ -121,8 +122,8 @@ def _advice(
         sentences.append(f"gold answers that would halve the interval: {', '.join(parts)} (of {left} left)")
     if sampling.strata is None:
         asked = ask_next(
-            data.y_pred, posterior, data.gold, min(_ASKED, left), key=key, classes=data.classes,
-            positive=data.positive, inclusion=sampling.inclusion,
+            data.y_pred, posterior, Gold(data.gold, sampling.inclusion), min(_ASKED, left), key=key,
+            classes=data.classes, positive=data.positive,
         )  # fmt: skip
         tasks = data.own_labels().tasks or tuple(range(data.y_pred.size))
         named = ", ".join(str(tasks[i]) for i in asked.samples)

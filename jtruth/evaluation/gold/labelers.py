@@ -20,7 +20,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from jtruth.evaluation.assumptions.missed import LABELS
-from jtruth.evaluation.gold.pooled import PSEUDO_GOLD, together
+from jtruth.evaluation.gold.pooled import POWER, together
 from jtruth.labels import Labels
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.ppi import gold_sample, ppi_mean
@@ -119,7 +119,7 @@ def _each(labels: Labels, class_posterior: np.ndarray, gold: np.ndarray) -> Iter
 
 
 def _measured(one: _Labeler) -> StudentEstimate:
-    return ppi_mean(one.right, one.guess, gold_sample(one.known), pseudo_gold=PSEUDO_GOLD).law
+    return ppi_mean(one.right, one.guess, gold_sample(one.known), power=POWER).law
 
 
 def _counted(right: int, known: int, size: int, level: float) -> RightShare:

@@ -16,6 +16,7 @@ from jtruth.evaluation.assumptions.registry import Progress
 from jtruth.evaluation.gold.pooled import ppi_metric
 from jtruth.evaluation.gold.shares import labels_only_posterior
 from jtruth.evaluation.inputs import read_gold
+from jtruth.io.gold import Gold
 from jtruth.labels import Labels
 from jtruth.stats.ppi import gold_sample
 
@@ -68,5 +69,5 @@ def gold_for_share(
     if (known >= 0).sum() >= _LEAST:
         found = ppi_metric("accuracy", always, h, known, classes=names, positive=code)
         halve = gold_to_halve(found, gold_sample(known >= 0), level)
-    asked = ask_next(always, h, known, num, key=key, classes=names, positive=code)
+    asked = ask_next(always, h, Gold(known), num, key=key, classes=names, positive=code)
     return ShareRequest(asked.samples, asked.inclusion, halve)

@@ -30,7 +30,7 @@ from jaxtyping import Float, Int
 from jtruth.asking.gold import gold_that_halves
 from jtruth.evaluation.assumptions.missed import SHARE, kind_of, opinions, said_of, size_of
 from jtruth.stats.draws import DrawsEstimate
-from jtruth.stats.ppi import GoldSample, PpiEstimate, gold_sample, ppi_mean, ppi_ratio
+from jtruth.stats.ppi import FittedPower, GoldSample, PpiEstimate, gold_sample, ppi_mean, ppi_ratio
 from jtruth.stats.predictive import Opinion, Predictive, opinion, predictive
 from jtruth.stats.student import StudentEstimate
 from jtruth.tables.joint import JointEstimate
@@ -49,7 +49,7 @@ LITTLE_GOLD = (
     "{} gold answers: the answer rests on what models of the labels missed on other data sets rather than on "
     "this gold; 20 or more make it rest on the gold"
 )
-PSEUDO_GOLD = 10.0  # answers as the labels foretell them, in the choice of the power of PPI++
+POWER = FittedPower(pseudo_gold=10.0)  # of PPI++: pulled by ten answers as the labels foretell them
 _LEAST, _LITTLE = 5, 20  # informative gold samples, and all of them, below which that is said
 _WIDER = 1.05  # than PPI++ alone, at most, at 95 %
 
@@ -102,7 +102,7 @@ class Judged:
             for c in range(classes):
                 truth = (here[rows] & (self.gold[rows] == c)).astype(np.float64)
                 guess = here * self.class_posterior[:, c]
-                cells[c, u] = ppi_mean(truth, guess, self.sample, pseudo_gold=PSEUDO_GOLD).value
+                cells[c, u] = ppi_mean(truth, guess, self.sample, power=POWER).value
         return np.maximum(cells, 0.0) * self.y_pred.size
 
     def ppi(self, metric: Metric, **options: Any) -> PpiEstimate:
@@ -117,7 +117,7 @@ class Judged:
         a, b = (part[rows, self.gold[rows]] for part in terms)
         f, g = ((part * self.class_posterior).sum(axis=1) for part in terms)
         possible = (terms.numerator[rows], terms.denominator[rows])
-        options = {"pseudo_gold": PSEUDO_GOLD, **options}
+        options = {"power": POWER, **options}
         return ppi_ratio((a, b), (f, g), self.sample, possible=possible, **options)
 
 

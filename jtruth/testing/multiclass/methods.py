@@ -41,6 +41,7 @@ __all__ = [
     "multiclass_posterior",
 ]
 
+_DRAWS = 4000  # of the count table; "bayes" takes as many as it needs, a step of Algorithm 4 2500 a class
 METHODS = ("bayes", "sampling", "exact_means", "plug_in", "labels", "no_predictions")
 
 
@@ -53,7 +54,6 @@ def multiclass_posterior(
     method: str = "bayes",
     num_symbols: int | None = None,
     alpha: Float[Array | np.ndarray, "classes symbols"] | float | int | None = None,
-    num_draws: int | None = None,
     classes: Sequence[Any] | None = None,
 ) -> Tested:
     """Posterior of the metrics by a named method.
@@ -67,8 +67,6 @@ def multiclass_posterior(
         num_symbols: number of symbols; the number of classes if None.
         alpha: Dirichlet concentration of the rows of K, (classes, symbols) or one number; None as in
             `count_posterior` ("bayes" only).
-        num_draws: joint draws of the count table; 4000 if None, and for "bayes" as many as they take, at
-            least the given number. (Algorithm 4 itself always uses 2500 a class.)
         classes: names of the classes in metric names, "recall[cat]"; 0, 1, ... if None.
 
     Raises:
@@ -90,8 +88,7 @@ def multiclass_posterior(
     if len(names) != num_classes:
         raise ValueError(f"{len(names)} class names for {num_classes} classes")
     if method == "bayes":
-        effort = EFFORT if num_draws is None else EFFORT._replace(min_sweeps=num_draws)
-        found = count_posterior(log_lik, prior, y, key=key, num_symbols=symbols, alpha=alpha, effort=effort)
+        found = count_posterior(log_lik, prior, y, key=key, num_symbols=symbols, alpha=alpha, effort=EFFORT)
         return Tested(method, found, found, float("nan"), converged_or_not(found), names)
     log_rho = log_lik + log(np.asarray(prior, np.float64))
     with jax.enable_x64(True):
@@ -103,7 +100,7 @@ def multiclass_posterior(
             confusion = fit.confusion
         log_p = np.asarray(steps.log_testing_posterior(x, y_jax, confusion))
         draws_key = stream(key, "table draws")
-        counts = np.asarray(_draw(draws_key, x, y_jax, confusion, num_draws=num_draws or 4000))
+        counts = np.asarray(_draw(draws_key, x, y_jax, confusion, num_draws=_DRAWS))
     fit = jax.tree.map(np.asarray, fit)
     confusion = np.asarray(confusion)
     if method == "labels":  # everything is read off the most probable labels

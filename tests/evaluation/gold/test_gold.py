@@ -10,7 +10,8 @@ from jtruth.asking.gold import ask_next, gold_to_halve
 from jtruth.evaluation.assumptions.missed import FLAT, kind_of, opinions, said_of
 from jtruth.evaluation.gold import pooled
 from jtruth.evaluation.gold.pooled import GoldSampling, judged_samples, ppi_metric, together
-from jtruth.stats.ppi import gold_sample, ppi_mean
+from jtruth.io.gold import Gold
+from jtruth.stats.ppi import FittedPower, gold_sample, ppi_mean
 from jtruth.stats.student import StudentEstimate
 from jtruth.tables.metrics import binary_counts, named_metric
 from jtruth.tables.posterior import TableDraws
@@ -82,7 +83,7 @@ def test_a_fifth_of_the_questions_is_spread_evenly():
     """Samples whose class is certain are asked for too: 40 questions for 400 samples, 8 of them at random."""
     _, y_pred, h, _ = example()
     h = np.where(np.arange(400)[:, None] < 200, np.eye(2)[y_pred], h)
-    asked = ask_next(y_pred, h, np.full(400, -1), 40, key=KEY, classes=("a", "b"))
+    asked = ask_next(y_pred, h, Gold(np.full(400, -1)), 40, key=KEY, classes=("a", "b"))
     np.testing.assert_allclose(asked.inclusion[:200], 8 / 400, rtol=1e-9)
     assert asked.inclusion.sum() == pytest.approx(40)
 
@@ -217,7 +218,7 @@ def test_strata_and_inclusion_reach_ppi():
     found = pooled_gold(draws, y_pred, h, gold, strata=strata, inclusion=chance, **options)
     sample = gold_sample(gold >= 0, inclusion=chance, strata=strata)
     right = (y_pred == gold)[gold >= 0] * 1.0
-    same = ppi_mean(right, h[np.arange(400), y_pred], sample, pseudo_gold=10.0)
+    same = ppi_mean(right, h[np.arange(400), y_pred], sample, power=FittedPower(10.0))
     assert found.ppi["accuracy"].value == pytest.approx(same.value)
     assert found.ppi["accuracy"].standard_error == pytest.approx(same.standard_error)
     assert not any("random sample" in w for w in found.warnings)
@@ -251,7 +252,7 @@ def test_asked_samples_have_the_chances_that_are_handed_over():
     _, y_pred, h, gold = example(size=60, gold=10)
     times = np.zeros(60)
     for seed in range(400):
-        request = ask_next(y_pred, h, gold, 12, key=jax.random.key(seed), classes=("a", "b"))
+        request = ask_next(y_pred, h, Gold(gold), 12, key=jax.random.key(seed), classes=("a", "b"))
         assert len(set(request.samples.tolist())) == 12 and (gold[request.samples] < 0).all()
         assert (np.diff(request.reduction[request.samples]) <= 0).all()
         times[request.samples] += 1
@@ -266,11 +267,11 @@ def test_usefulness_is_the_variance_of_the_share_in_the_metric():
     _, y_pred, h, gold = example()
     names = {"key": KEY, "classes": ("a", "b")}
     right = h[np.arange(400), y_pred]
-    accuracy = ask_next(y_pred, h, gold, 20, metric="accuracy", **names).reduction
+    accuracy = ask_next(y_pred, h, Gold(gold), 20, metric="accuracy", **names).reduction
     np.testing.assert_allclose(accuracy, right * (1 - right) / 400**2, rtol=1e-9, atol=1e-18)
-    precision = ask_next(y_pred, h, gold, 20, metric="precision", **names).reduction
+    precision = ask_next(y_pred, h, Gold(gold), 20, metric="precision", **names).reduction
     np.testing.assert_allclose(precision, y_pred * h[:, 0] * h[:, 1] / y_pred.sum() ** 2, atol=1e-18)
-    recall = ask_next(y_pred, h, gold, 20, metric="recall", **names).reduction
+    recall = ask_next(y_pred, h, Gold(gold), 20, metric="recall", **names).reduction
     # Recall R = sum(a)/sum(b): a sample of class 1 moves it by (predicted - R)/sum(b).
     ratio = (h[:, 1] * y_pred).sum() / h[:, 1].sum()
     expected = h[:, 0] * h[:, 1] * (y_pred - ratio) ** 2 / h[:, 1].sum() ** 2
@@ -285,9 +286,9 @@ def test_input_that_cannot_be_used(as_installed):
     with pytest.raises(ValueError, match="there is no class 'z'"):
         named_metric("recall[z]", ("a", "b"))
     with pytest.raises(ValueError, match="num must be 1 to 360"):
-        ask_next(y_pred, h, gold, 361, **options)
+        ask_next(y_pred, h, Gold(gold), 361, **options)
     with pytest.raises(ValueError, match="needs a key"):
-        ask_next(y_pred, h, gold, 3, key=None, classes=("a", "b"))
+        ask_next(y_pred, h, Gold(gold), 3, key=None, classes=("a", "b"))
 
 
 def coverage(name, asked, sets=300):
@@ -297,7 +298,9 @@ def coverage(name, asked, sets=300):
         y, y_pred, h, gold = example(seed, 400, 20 if asked else 60)
         inclusion = None
         if asked:
-            request = ask_next(y_pred, h, gold, 40, key=jax.random.key(seed), classes=("a", "b"), metric=name)
+            request = ask_next(
+                y_pred, h, Gold(gold), 40, key=jax.random.key(seed), classes=("a", "b"), metric=name
+            )
             gold[request.samples], inclusion = y[request.samples], request.inclusion
         sample = gold_sample(gold >= 0, inclusion=inclusion)
         low, high, _ = ppi_metric(name, y_pred, h, gold, sample=sample).law.interval(0.95)

@@ -5,7 +5,7 @@ import pytest
 
 import jtruth as jt
 from jtruth.evaluation.gold.labelers import COUNTED, PPI, right_shares
-from jtruth.stats.ppi import gold_sample, ppi_mean
+from jtruth.stats.ppi import FittedPower, gold_sample, ppi_mean
 
 pytestmark = pytest.mark.usefixtures("few_sweeps")
 
@@ -47,7 +47,7 @@ def test_it_is_ppi_of_the_labels_given():
     rows = np.flatnonzero(own)
     known = gold[rows] >= 0
     law = ppi_mean((z[rows, 0] == gold[rows])[known] * 1.0, h[rows, z[rows, 0]], gold_sample(known),
-                   pseudo_gold=10.0).law  # fmt: skip
+                   power=FittedPower(10.0)).law  # fmt: skip
     assert found.mean == law.mean and (found.low, found.high) == tuple(law.interval(0.9)[:2])
     assert found.num_gold == known.sum()
 

@@ -172,8 +172,8 @@ def test_bayes_is_near_empirical_bayes_and_wider(multi3):
 
 def test_unfinished_draws_say_so(multi3, monkeypatch):
     _, lik, prior, y_pred = multi3
-    monkeypatch.setattr(multiclass, "EFFORT", Effort(chains=4, burn_in=5, max_sweeps=16))
-    short = multiclass_posterior(np.log(lik), prior, y_pred, key=KEY, num_draws=16)
+    monkeypatch.setattr(multiclass, "EFFORT", Effort(chains=4, burn_in=5, min_sweeps=16, max_sweeps=16))
+    short = multiclass_posterior(np.log(lik), prior, y_pred, key=KEY)
     assert not short.fit.converged and "did not converge in" in short.warnings[0]
 
 
