@@ -2,13 +2,14 @@
 
 A classifier under labels of known noise is that: the probability of a state is a number of the sample (what
 its labels say) times one of its symbol. `kernel` makes a pass over (states, chains, samples) for every state;
-here the states of a sample lie side by side, so that the probabilities of its symbol are copied in one piece,
-and one product with a few columns of ones and zeros gives totals of blocks of states, from which the state is
-drawn: first its block, then the place in it. Parts of the samples that fit a processor's cache are worked on
-one after the other. The uniform numbers are those of `kernel`, so draws differ where a number lies within
+here no such array is made. Samples lie in the order of their symbols, and one product of matrices for each
+symbol, their numbers times the symbol's in all chains with zeros outside of a block of states, gives totals
+of blocks of states. From these the block of a state is drawn, then the place in it, so only the numbers of
+one block are looked at. The uniform numbers are those of `kernel`, so draws differ where a number lies within
 rounding of an edge only.
 """
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -18,16 +19,21 @@ from jtruth.sampling import kernel
 
 FEWEST = 8  # states, from which this is faster
 _BLOCK = 16  # states that are added up together, at most
-_AT_ONCE = 60_000  # numbers that stay in the cache
+_AT_ONCE = 100_000  # numbers of one block that are looked at together; they stay in the cache
 
 
 class Gathered(NamedTuple):
-    """The rows that stand for few samples, each of these by itself, and the problem of the others."""
+    """The rows that stand for few samples, each of these by itself, and the problem of the others.
+
+    Samples are in the order of their symbols; `order` says which uniform number of a chain is whose.
+    """
 
     few: Int[np.ndarray, " few"]  # rows
     several: Int[np.ndarray, " several"]  # the other rows
     first: Int[np.ndarray, " few"]  # the first sample of each of the few
-    symbol: Int[np.ndarray, " samples"]  # the column of each sample
+    order: Int[np.ndarray, " samples"]
+    symbol: Int[np.ndarray, " samples"]  # the column of each sample, ascending
+    parts: tuple[tuple[int, slice], ...]  # each column and its samples
     weight: Float[np.ndarray, "samples states"]  # states padded with 0 to whole blocks
     upto: Float[np.ndarray, "states blocks"]  # 1 where a state is in a block or before it
     rest: kernel.Problem
@@ -42,13 +48,20 @@ def gathered(problem: kernel.Problem) -> Gathered | None:
     few, several = np.flatnonzero(is_few), np.flatnonzero(~is_few)
     times = problem.multiplicity[few].astype(np.int64)
     sample = np.repeat(few, times)
+    order = np.argsort(problem.only_symbol[sample], kind="stable")
+    place = np.empty_like(order)
+    place[order] = np.arange(order.size)
+    symbol = problem.only_symbol[sample[order]]
+    seen, start = np.unique(symbol, return_index=True)
+    ends = np.append(start, symbol.size)[1:]
+    parts = tuple((int(u), slice(int(a), int(z))) for u, a, z in zip(seen, start, ends, strict=True))
     blocks = -(-states // _BLOCK)
     length = -(-states // blocks)
     weight = np.zeros((sample.size, blocks * length))
-    weight[:, :states] = problem.weight.T[sample]
+    weight[:, :states] = problem.weight.T[sample[order]]
     upto = np.repeat(np.triu(np.ones((blocks, blocks))), length, axis=0)
-    rest = kernel.of_several(problem, several)
-    return Gathered(few, several, np.cumsum(times) - times, problem.only_symbol[sample], weight, upto, rest)
+    first, rest = place[np.cumsum(times) - times], kernel.of_several(problem, several)
+    return Gathered(few, several, first, order, symbol, parts, weight, upto, rest)
 
 
 def draw(
@@ -62,24 +75,16 @@ def draw(
     """
     rest, chains, states = found.rest, len(log_theta), found.rest.place.shape[1]
     samples, padded = found.weight.shape
-    theta = np.exp(kernel.log_probabilities(rest, log_theta)).transpose(2, 0, 1)
-    columns = theta.shape[1]
-    table = np.zeros((chains, columns, padded))
-    table[:, :, :states] = theta
+    theta = np.exp(kernel.log_probabilities(rest, log_theta))
+    columns = len(theta)
+    table = np.zeros((columns, padded, chains))
+    table[:, :states] = theta
     height = 1.0 - rng.random((chains, samples))  # in (0, 1], so a state of probability 0 is not drawn
-    state, mean = np.empty((chains, samples), np.int64), np.empty((samples, padded))
-    size = max(1, _AT_ONCE // (chains * padded))
-    for start in range(0, samples, size):
-        part = slice(start, start + size)
-        state[:, part], mean[part] = _part(
-            table, found.symbol[part], found.weight[part], found.upto, height[:, part]
-        )
-    place = (found.symbol * states + state) * chains + np.arange(chains)[:, None]
+    state, mean = _drawn(found, table, height[:, found.order].T)
+    place = (found.symbol[:, None] * states + state) * chains + np.arange(chains)
     symbols = np.bincount(place.ravel(), minlength=columns * states * chains).astype(np.float64)
-    symbols, p = (
-        symbols.reshape(columns, states, chains),
-        np.empty((states, rest.multiplicity.size + found.few.size)),
-    )
+    symbols = symbols.reshape(columns, states, chains)
+    p = np.empty((states, rest.multiplicity.size + found.few.size))
     p[:, found.few] = mean[found.first, :states].T
     if found.several.size:
         of_several = kernel.state_probabilities(rest, log_theta)
@@ -88,21 +93,47 @@ def draw(
     return symbols, p
 
 
-def _part(table, symbol, weight, upto, height) -> tuple[np.ndarray, np.ndarray]:
-    """States (chains, samples) of some samples, and p(state) summed over the chains, (samples, states)."""
-    given = table.take(symbol, axis=1)  # (chains, samples, states)
-    p = given * weight
-    below = np.moveaxis(p @ upto, 2, 0)  # (blocks, chains, samples), the last is the total
-    total, height = below[-1], height * below[-1]
-    block, before = np.zeros(total.shape, np.int64), np.zeros(total.shape)
-    for reached in below[:-1]:
-        beyond = reached < height
+def _drawn(found: Gathered, table: np.ndarray, height: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """States (samples, chains), and p(state) summed over the chains, (samples, states)."""
+    samples, padded = found.weight.shape
+    columns, _, chains = table.shape
+    blocks = found.upto.shape[1]
+    upto = (table[..., None] * found.upto[:, None, :]).reshape(columns, padded, -1)
+    below = np.empty((samples, chains * blocks))  # up to each block; up to the last: the total
+    for u, part in found.parts:
+        np.matmul(found.weight[part], upto[u], out=below[part])
+    below = below.reshape(samples, chains, blocks)
+    over_total, mean = 1 / below[..., -1], np.empty((samples, padded))
+    for u, part in found.parts:
+        np.matmul(over_total[part], table[u].T, out=mean[part])
+    mean *= found.weight
+    # Numbers of a block side by side: (columns, chains, blocks, states of a block), and of the samples.
+    numbers = np.ascontiguousarray(table.transpose(0, 2, 1)).reshape(columns * chains * blocks, -1)
+    weight = found.weight.reshape(samples * blocks, -1)
+    state, size = np.empty(height.shape, np.int64), max(1, _AT_ONCE // (chains * weight.shape[1]))
+    for start in range(0, samples, size):
+        part = slice(start, start + size)
+        state[part] = _states(weight, numbers, found.symbol, below, height, part)
+    return state, mean
+
+
+def _states(weight, numbers, symbol, below, height, part: slice) -> np.ndarray:
+    """States (samples, chains) of some samples: the block that the height is in, and the place there."""
+    reached, height = below[part], height[part] * below[part, :, -1]
+    blocks, sample = reached.shape[2], np.arange(part.start, part.start + len(reached))[:, None]
+    block, before = np.zeros(height.shape, np.int64), np.zeros(height.shape)
+    for b in range(blocks - 1):
+        beyond = reached[..., b] < height
         block += beyond
-        before = np.where(beyond, reached, before)
-    number = upto.shape[1]
-    inside = p.reshape(total.size * number, -1)[np.arange(total.size) * number + block.ravel()]
-    reached = inside.cumsum(axis=1) + before.reshape(-1, 1)
+        before = np.where(beyond, reached[..., b], before)
+    row = (symbol[part, None] * height.shape[1] + np.arange(height.shape[1])) * blocks + block
+    inside = weight[(sample * blocks + block).ravel()] * numbers[row.ravel()]
+    upto = np.ascontiguousarray(inside.T)  # so that a sum over a block is a few long additions
+    upto[0] += before.ravel()
+    for one, following in itertools.pairwise(upto):
+        following += one
     # Sums in another order differ by rounding: no height is beyond the last state that can be.
-    place = (reached >= np.minimum(height.reshape(-1, 1), reached[:, -1:])).argmax(axis=1)
-    state = block * inside.shape[1] + place.reshape(block.shape)
-    return state, np.einsum("mns,mn->ns", given, 1 / total) * weight
+    height, place = np.minimum(height.ravel(), upto[-1]), block * len(upto)
+    for one in upto[:-1]:
+        place += (one < height).reshape(place.shape)
+    return place
