@@ -21,6 +21,7 @@ looked at. A step's scale is drawn anew each time over one and a half powers of 
 from typing import NamedTuple
 
 import numpy as np
+from jaxtyping import Float
 from scipy.special import betaln, gammaln
 
 from jtruth._host import log
@@ -102,6 +103,21 @@ def first_state(alike: Alike, chains: int) -> np.ndarray:
     """(chains, families, 4): logit mu, log kappa, log alpha, g at the start."""
     wrong = np.log(max(alike.log_share.size - 1, 1))
     return np.tile([1.0, _KAPPA, wrong, 0.5], (chains, alike.num_families, 1))
+
+
+def log_prior(alike: Alike, state: Float[np.ndarray, "*draws families 4"]) -> Float[np.ndarray, "*draws"]:
+    """Log density of mu, log kappa, log alpha and g of all families, up to a constant: what is fixed.
+
+    Only this prior can be raised to a power (`jtruth.stats.power_scaling`): the law of rows given the four
+    is part of the model.
+    """
+    first, second = np.broadcast_to(alike.mean_prior, (alike.num_families, 2)).astype(np.float64).T
+    odds, symbols = state[..., 0].astype(np.float64), alike.log_share.size
+    found = -(first - 1) * np.logaddexp(0, -odds) - (second - 1) * np.logaddexp(0, odds)
+    found -= 0.5 * ((state[..., 1] - _KAPPA) / _SPREAD) ** 2
+    if symbols > 2:
+        found -= 0.5 * ((state[..., 2] - np.log(symbols - 1)) / _SPREAD) ** 2
+    return found.sum(axis=-1)
 
 
 class Seen(NamedTuple):

@@ -74,7 +74,8 @@ def run_gibbs(
             instead; None: all start at the mode.
         digest: what is kept of a block of draws, (chains, sweeps, ...), and what of it must converge. It is
             given "pi", "weights", "raters0", ... as far as the model has them, and "table0", ...:
-            (chains, sweeps, states, raters * symbols), how many samples of each state got each symbol; where
+            (chains, sweeps, states, raters * symbols), how many samples of each state got each symbol; of
+            rows that are alike "families0", ...: (chains, sweeps, families, 4), see `alike`; where
             the class prior is drawn, "samples" (chains, sweeps, states, 1), how many are in each state.
         effort: when to stop.
         watch: whom to tell how far it is, and a checkpoint.
@@ -163,16 +164,17 @@ class GibbsMover:
         self, chain: Chain, rng: np.random.Generator, sweeps: int, burning: bool
     ) -> tuple[Chain, Kept | None]:
         """Some sweeps of all chains."""
-        logs, tables, states = [], [], np.zeros(())
+        logs, tables, families, states = [], [], [], np.zeros(())
         for _ in range(sweeps):
             chain, log_theta, p = self._sweep(chain, rng)
             if not burning:
                 logs.append(log_theta)
                 tables.append(chain["symbols"])
+                families.append([chain[f"alike{k}"] for k in range(len(self.problem.alike))])
                 states = states + p
         if burning:
             return chain, None
-        return chain, Kept(*self.digest(named_draws(self.problem, logs, tables)), states)
+        return chain, Kept(*self.digest(named_draws(self.problem, logs, tables, families)), states)
 
     def _draw_alike(
         self, chain: Chain, counts: np.ndarray, log_theta: np.ndarray, rng: np.random.Generator
@@ -215,8 +217,8 @@ class GibbsMover:
         return kernel.count_drawn(self.problem, kernel.draw_states(self.problem, p, rng)), p.sum(axis=1)
 
 
-def named_draws(problem: kernel.Problem, logs: list, symbols: list) -> Arrays:
-    """A block of draws by name, (chains, sweeps, ...): "pi", "weights", "raters0", "table0", ..."""
+def named_draws(problem: kernel.Problem, logs: list, symbols: list, families: list) -> Arrays:
+    """A block of draws by name, (chains, sweeps, ...): "pi", "weights", "raters0", "table0", "families0".."""
     theta = np.exp(np.stack(logs, axis=1))
     draws = {}
     for name, (first, shape) in problem.blocks.items():
@@ -225,6 +227,9 @@ def named_draws(problem: kernel.Problem, logs: list, symbols: list) -> Arrays:
     for name, (first, last) in problem.columns.items():
         tables = np.stack([a[first:last] for a in symbols])  # (sweeps, columns, states, chains)
         draws[name.replace("raters", "table")] = tables.transpose(3, 0, 2, 1)
+    named = {first: name.replace("raters", "families") for name, (first, _) in problem.blocks.items()}
+    for k, group in enumerate(problem.alike):
+        draws[named[group.first]] = np.stack([each[k] for each in families], axis=1)
     return draws
 
 

@@ -5,6 +5,8 @@ import numpy as np
 from jtruth.labels import Labels
 from jtruth.sampling.model import LatentModel
 
+FAMILIES = ("families0", "families1")  # of rows that are alike: the labelers', the classifier's
+
 
 class JointDigest:
     """Callable for `run_gibbs`; `monitored` names what must converge, `essential` the least of it."""
@@ -63,8 +65,9 @@ class JointDigest:
                 small |= population_metrics(prior, classifier)
             else:
                 small["mean_symbol"] = classifier @ np.arange(classifier.shape[-1])
+        families = {name: draws[name] for name in FAMILIES if name in draws}
         states = {name: draws[name] for name in ("pi", "weights", "raters0", "raters1") if name in draws}
-        return small, {"matrices": matrices} | (states if self.keep_states else {})
+        return small, {"matrices": matrices} | families | (states if self.keep_states else {})
 
     def _right(self, table: np.ndarray) -> np.ndarray:
         """How many labels of each labeler are right, (chains, sweeps, labelers), from "table0"."""

@@ -1,46 +1,55 @@
-"""The log prior of the draws of a model with one stratum, for `jtruth.stats.power_scaling`."""
+"""The log prior of the draws of a model with one stratum, for `jtruth.stats.power_scaling`.
 
+Of rows with a Dirichlet prior it is their density; of rows that are alike (`jtruth.sampling.alike`) that of
+what their families have in common. The law of such rows given the family is part of the model.
+"""
+
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
-from jtruth.sampling.model import LatentModel
+from jtruth.learning.joint._digest import FAMILIES
+from jtruth.sampling import alike
+from jtruth.sampling.model import LatentModel, Raters
 
 _LEAST = 1e-38  # a probability that float32 cannot hold
+_ALIKE = {"labelers": "the population of labelers", "classifier": "what the classifier's rows share"}
 
 
 class LogPrior(NamedTuple):
-    """What has a fixed prior; rows that are alike have one that is learned, and are part of the model."""
+    """What has a fixed prior."""
 
     values: Float[np.ndarray, " kept"]  # up to a constant
-    least: float  # the smallest Dirichlet concentration in it
-    covers: tuple[str, ...]  # of "classes", "labelers", "classifier"
+    least: float  # the smallest Dirichlet or Beta concentration in it
+    covers: tuple[str, ...]  # of "classes", "labelers", "classifier", or what their rows share
 
     def proper(self, power: float) -> bool:
         """Whether the prior raised to this power is one: concentrations become 1 + power (a - 1)."""
         return 1 + power * (self.least - 1) > 0
 
 
-def log_prior(model: LatentModel, found: Any) -> LogPrior:
-    """Sum of (concentration - 1) log(probability) over class prior and rows, for draws `found.matrix_draw`.
+def log_prior(model: LatentModel, found: Any, large: Mapping[str, np.ndarray]) -> LogPrior:
+    """Sum of the log priors of class shares and rows, for draws `found.matrix_draw`.
 
     Args:
         model: with one stratum and rows that are independent or alike.
         found: the `JointPosterior` of its draws.
+        large: the draws that were kept like `found.matrices`, (chains, kept, ...), with those of families.
     """
     draw = found.matrix_draw
-    own = [("labelers", model.raters[0], found.matrices)]
+    parts = [] if model.class_fixed else [row_prior(found.prior[draw], model.class_prior, "classes")]
+    rows = [("labelers", found.matrices)]
     if found.classifier is not None:
-        own.append(("classifier", model.raters[1], found.classifier[draw][:, None]))
-    parts = [(name, raters.prior, theta) for name, raters, theta in own if raters.alike is None]
-    if not model.class_fixed:
-        parts.insert(0, ("classes", model.class_prior, found.prior[draw]))
-    total, least = np.zeros(draw.size), 1.0
-    for _, concentration, theta in parts:
-        part = row_prior(theta, concentration)
-        total, least = total + part.values, min(least, part.least)
-    return LogPrior(total, least, tuple(name for name, _, _ in parts))
+        rows.append(("classifier", found.classifier[draw][:, None]))
+    for (name, theta), raters, families in zip(rows, model.raters, FAMILIES, strict=False):
+        if raters.alike is None:
+            parts.append(row_prior(theta, raters.prior, name))
+        else:
+            parts.append(_family_prior(raters, large[families], _ALIKE[name]))
+    total = np.sum([part.values for part in parts], axis=0)
+    return LogPrior(total, min(part.least for part in parts), tuple(p.covers[0] for p in parts))
 
 
 def row_prior(theta: np.ndarray, concentration: np.ndarray, covers: str = "classifier") -> LogPrior:
@@ -48,3 +57,10 @@ def row_prior(theta: np.ndarray, concentration: np.ndarray, covers: str = "class
     weight = np.asarray(concentration, np.float64).ravel() - 1
     logs = np.log(np.maximum(theta.reshape(len(theta), -1), _LEAST, dtype=np.float64))
     return LogPrior(logs @ weight, float(weight.min()) + 1, (covers,))
+
+
+def _family_prior(raters: Raters, states: np.ndarray, covers: str) -> LogPrior:
+    """Of the families (chains, kept, families, 4) of rows that are alike."""
+    group = raters.alike
+    values = alike.log_prior(group, states.reshape(-1, *states.shape[2:]))
+    return LogPrior(values, float(np.min(group.mean_prior)), (covers,))

@@ -152,7 +152,7 @@ def fit_joint(
     found = gather(run, labels, rows, shape, asked.y_pred, asked.gold, informed, asked.name)
     if asked.name == "independent":
         scaled = model if asked.observed.group is None else model._replace(class_fixed=True)
-        found = found._replace(log_prior=log_prior(scaled, found))
+        found = found._replace(log_prior=log_prior(scaled, found, run.large))
     if not effort.pointwise:
         return found
     return found._replace(pointwise=of_gibbs(model, asked.observed, run.large))

@@ -9,8 +9,10 @@ from jtruth.evaluation.checks.prior_driven import NAME, judged, table_doubts
 from jtruth.evaluation.gold.answer import models_check
 from jtruth.evaluation.gold.pooled import judged_samples, pooled_gold
 from jtruth.learning import Beliefs
+from jtruth.learning.joint import _inputs, log_prior
 from jtruth.learning.joint.log_prior import LogPrior
 from jtruth.learning.joint.posterior import fit_joint
+from jtruth.sampling import alike
 from jtruth.stats.chains import effective_sample_size
 from jtruth.stats.power_scaling import power_scaled
 from jtruth.tables.posterior import TableDraws
@@ -53,10 +55,35 @@ def test_as_if_fitted_with_the_squared_prior(few):
     assert scaled.reliable
     for ours, theirs in ((fit.classifier[fit.matrix_draw, 1, 1], again.classifier[:, 1, 1]),
                          (fit.prior[fit.matrix_draw, 1], again.prior[:, 1])):  # fmt: skip
-        ess = [float(effective_sample_size(v.reshape(4, -1, 1))[0]) for v in (ours, theirs)]
-        mean = scaled.weights @ ours
-        error = (scaled.weights**2 @ (ours - mean) ** 2 * ours.size / ess[0] + theirs.var() / ess[1]) ** 0.5
-        assert abs(mean - theirs.mean()) < 5 * error
+        agree(ours, scaled.weights, theirs)
+
+
+def test_as_if_families_had_the_squared_prior(monkeypatch):
+    """Rows alike: Beta(2, 1) squared is Beta(3, 1), N(m, s^2) squared N(m, s^2 / 2). Five standard errors."""
+    y_pred, labels = simulated(36, 0.3, seed=2)  # fewer than ten labels a cell
+    fit = fit_joint(labels, y_pred=y_pred, key=0)
+    assert fit.log_prior.covers == ("classes", *log_prior._ALIKE.values()) and fit.log_prior.least == 1.0
+    scaled = power_scaled(fit.log_prior.values, 2.0)
+    assert scaled.reliable
+    monkeypatch.setattr(alike, "_SPREAD", alike._SPREAD / np.sqrt(2))
+    once = alike.alike_raters
+
+    def squared(*given):
+        return once(*given)._replace(mean_prior=(3.0, 1.0))
+
+    monkeypatch.setattr(_inputs, "alike_raters", squared)
+    again = fit_joint(labels, y_pred=y_pred, key=1)
+    for ours, theirs in ((fit.labeler_accuracy[fit.matrix_draw, 0], again.labeler_accuracy[:, 0]),
+                         (fit.classifier[fit.matrix_draw, 1, 1], again.classifier[:, 1, 1])):  # fmt: skip
+        agree(ours, scaled.weights, theirs)
+
+
+def agree(ours, weights, theirs):
+    """Means of weighted draws and of others, five standard errors apart at most: 1e-6."""
+    ess = [float(effective_sample_size(v.reshape(4, -1, 1))[0]) for v in (ours, theirs)]
+    mean = weights @ ours
+    error = (weights**2 @ (ours - mean) ** 2 * ours.size / ess[0] + theirs.var() / ess[1]) ** 0.5
+    assert abs(mean - theirs.mean()) < 5 * error
 
 
 @pytest.mark.parametrize("given, verdict", [((60, 0.03, 0.95), "does not fit"), ((60, 0.5), "fits")])
