@@ -106,13 +106,14 @@ from unittest.mock import patch  # noqa: E402
 
 import numpy as np  # noqa: E402
 
-from jtruth.evaluation.checks.prior_driven import prior_check  # noqa: E402
+from jtruth.evaluation.checks.prior_driven import POWERS, prior_check  # noqa: E402
 from jtruth.evaluation.inputs import read  # noqa: E402
 from jtruth.labels import Labels  # noqa: E402
 from jtruth.learning import Beliefs  # noqa: E402
 from jtruth.learning.joint.models import independent  # noqa: E402
 from jtruth.learning.joint.posterior import fit_joint  # noqa: E402
 from jtruth.sampling import Effort, alike  # noqa: E402
+from jtruth.stats.power_scaling import equal_draws, power_scaled  # noqa: E402
 from jtruth.tables.posterior import TableDraws  # noqa: E402
 from jtruth.testing.multiclass.count_draws import count_posterior  # noqa: E402
 
@@ -124,7 +125,9 @@ MISSING, GIVEN = (
     np.array([0.35, 0.85]),
 )  # which share of the labels of each class is given
 ASKED = ("accuracy", "precision[1]", "recall[1]", "macro_f1")
-LEARNED = [*CROWDS, "five", *KINDS, MISSING]
+PRIOR = "from the prior"  # everything drawn from it, so no miss is the prior's fault
+OWN = Beliefs(diagonal=8.0, off_diagonal_total=2.0)
+LEARNED = [*CROWDS, "five", *KINDS, MISSING, PRIOR]
 EFFORT = Effort(min_sweeps=1500, max_rhat=1.02, min_ess=200, max_work=3e9, nuisance=False)
 
 
@@ -161,8 +164,18 @@ def known(rng, classes, samples, share):
     return table(y, y_pred, classes), votes * np.log(0.7 * (classes - 1) / 0.3), prior, y_pred
 
 
+def of_prior(rng, samples=60, labelers=5):
+    """One set of two classes whose shares and rows are drawn from the prior `OWN`."""
+    y = (rng.random(samples) < rng.random()).astype(int)
+    right = rng.beta(OWN.diagonal, OWN.off_diagonal_total, (labelers + 1, 2))[:, y]
+    given = np.where(rng.random(right.shape) < right, y, 1 - y)
+    return table(y, given[0], 2), Labels.from_matrix(given[1:].T, 2), given[0]
+
+
 def learned(rng, kind, samples=300):
     """One set: (true table, labels, predictions)."""
+    if kind == PRIOR:
+        return of_prior(rng)
     classes, share = KINDS.get(kind, (2, 0.0))
     prior = np.array([1 - share, share]) if share else np.array([0.6, 0.4])
     prior = rng.dirichlet(np.full(classes, 5.0)) if classes > 2 else prior
@@ -256,15 +269,15 @@ def main_learned(asked):
             for number in range(asked.sets):
                 truth, labels, y_pred = learned(np.random.default_rng([13, number]), kind)
                 begin = time.process_time()
-                fit = fit_joint(
-                    labels, y_pred=y_pred, key=number, effort=EFFORT, beliefs=Beliefs(shares=shares)
-                )
+                beliefs = OWN if kind == PRIOR else Beliefs(shares=shares)
+                fit = fit_joint(labels, y_pred=y_pred, key=number, effort=EFFORT, beliefs=beliefs)
                 checks = prior_check(read(y_pred, labels, None, None, None, None), fit, 0.95)
                 spent += time.process_time() - begin
                 rows.append(np.full((len(ASKED), 3), np.nan))
                 if fit.counts is not None:
                     rows[-1] = judge(truth, TableDraws(fit.counts), ASKED)
-                said.append((not fit.usable, any(check.verdict == "does not fit" for check in checks)))
+                driven = any(check.verdict == "does not fit" for check in checks)
+                said.append((not fit.usable, driven, held_otherwise(truth, fit, rows[-1][:, 0])))
                 last = number == asked.sets - 1 or spent > asked.seconds
                 if last or number % 10 == 9:
                     said_of(kind, shares, np.array(rows), np.array(said), spent)
@@ -272,12 +285,28 @@ def main_learned(asked):
                     break
 
 
+def held_otherwise(truth, fit, held):
+    """Whether every interval would hold if the prior counted half, or if it counted twice."""
+    if fit.counts is None or fit.log_prior is None or (held == 1).all():
+        return bool((held == 1).all())
+    laws = [TableDraws(fit.counts[fit.matrix_draw]).estimate(name).draws for name in ASKED]
+    found = []
+    for power in POWERS:
+        if fit.log_prior.proper(power):
+            weights = power_scaled(fit.log_prior.values, power).weights
+            ends = [np.nanquantile(equal_draws(law, weights, law.size), [0.025, 0.975]) for law in laws]
+            true = [truth.estimate(name).mean for name in ASKED]
+            found.append(all(a - 1e-12 <= t <= z + 1e-12 for t, (a, z) in zip(true, ends, strict=True)))
+    return any(found)
+
+
 def said_of(kind, shares, rows, said, spent):
     """Two lines: coverage, width, bias; and what the answers said of it."""
     report(kind, shares, rows, ASKED, spent)
     missed = (rows[:, :, 0] < 1).any(axis=1)
     print(f"    {'':<18} refused {said[:, 0].mean():.2f}, prior-driven {said[:, 1].mean():.2f}; "
-          f"{said[missed].any(axis=1).sum()} of {missed.sum()} sets that miss say so; misses by metric "
+          f"{said[missed, :2].any(axis=1).sum()} of {missed.sum()} sets that miss say so, "
+          f"{said[missed, 2].sum()} of them hold if the prior counts half or twice; misses by metric "
           f"{(rows[:, :, 0] < 1).sum(axis=0).tolist()}", flush=True)  # fmt: skip
 
 
@@ -292,9 +321,9 @@ def main_dense(asked):
             priors._replace(labelers_alike=labelers, classifier_alike=alike.alike_classes(own)), rows
         )
 
-    moved = []
+    moved, off = [], []
     for number in range(asked.sets):
-        _, labels, y_pred = learned(np.random.default_rng([14, number]), "five")
+        truth, labels, y_pred = learned(np.random.default_rng([14, number]), "five")
         fits = [
             fit_joint(
                 labels, y_pred=y_pred, key=number, dependence=rows, effort=EFFORT._replace(min_ess=1500)
@@ -304,11 +333,13 @@ def main_dense(asked):
         laws = [[TableDraws(fit.counts).estimate(name) for name in ASKED] for fit in fits]
         mean, sd = (np.array([[getattr(law, k) for law in each] for each in laws]) for k in ("mean", "sd"))
         moved.append([(mean[1] - mean[0]) / sd[0], sd[1] / sd[0]])
+        off.append((mean - [truth.estimate(name).mean for name in ASKED]) / sd[0])
     shift, wide = np.moveaxis(np.array(moved), 1, 0)
     for k, name in enumerate(ASKED):
         error, most = shift[:, k].std(ddof=1) / np.sqrt(len(shift)), abs(shift[:, k]).max()
         print(f"    {name:<14} moves by {shift[:, k].mean():+.3f} (+-{error:.3f}) sd, at most {most:.3f}; "
-              f"sd times {wide[:, k].mean():.3f}", flush=True)  # fmt: skip
+              f"sd times {wide[:, k].mean():.3f}; from the truth, fixed and alike: "
+              f"{np.mean(off, axis=0)[:, k].round(2)} sd", flush=True)  # fmt: skip
 
 
 def read_command():

@@ -1,6 +1,7 @@
 """Simulation-based calibration: is the truth equally likely to rank anywhere among the posterior's draws?
 
 Run: python benchmarks/sbc.py [sets, 160] [processes, 2] [names of rows, or their beginnings: all]
+(environment SECONDS: of CPU a row, at most; a row that ends so has fewer sets)
 Talts et al. (2018). Parameters and classes are drawn from the prior, labels from them, by the NumPy in this
 file, written from the definitions; the posterior is sampled by jtruth; if model and sampler are right, the
 rank of the truth among draws is uniform. Draws are thinned to about 60 nearly independent ones, ties are
@@ -87,6 +88,7 @@ import zlib  # noqa: E402
 from concurrent.futures import ProcessPoolExecutor  # noqa: E402
 from functools import partial  # noqa: E402
 from multiprocessing import get_context  # noqa: E402
+from unittest.mock import patch  # noqa: E402
 
 import jax  # noqa: E402
 import numpy as np  # noqa: E402
@@ -100,15 +102,28 @@ from jtruth.learning.annotation._fit import start_values  # noqa: E402
 from jtruth.learning.annotation.rows import merged_rows  # noqa: E402
 from jtruth.learning.annotation.spec import SPECS, prepare  # noqa: E402
 from jtruth.learning.joint.models import MODELS  # noqa: E402
+from jtruth.learning.joint.partly_shared import partly_shared  # noqa: E402
 from jtruth.learning.joint.posterior import fit_joint  # noqa: E402
-from jtruth.learning.joint.random_effect import fit_random_effect  # noqa: E402
+from jtruth.learning.joint.random_effect import EffectModel, fit_random_effect  # noqa: E402
 from jtruth.sampling import Effort, NutsSettings, nuts  # noqa: E402
 from jtruth.sampling.alike import alike_classes, alike_raters  # noqa: E402
 from jtruth.stats.chains import effective_sample_size  # noqa: E402
 from jtruth.testing.bayes import binary_nuts, multiclass_nuts  # noqa: E402
+from jtruth.testing.multiclass import count_draws  # noqa: E402
 
 SAMPLES, KEPT, IN_STEP = 60, 60, 16
-EFFORT = Effort(min_ess=200, max_rhat=1.02, max_work=1.2e10)
+EFFORT = Effort(min_ess=200, max_rhat=1.02, max_work=2e9)
+ASKED = EFFORT._replace(nuisance=False)  # what people ask of a classifier; hyperparameters mix slowly
+SECONDS = float(os.environ.get("SECONDS", "inf"))
+
+
+def numbered(sets, step=1):
+    """0, step, ... below `sets`, for as long as there is time."""
+    begin = time.process_time()
+    for number in range(0, sets, step):
+        if time.process_time() - begin > SECONDS:
+            return
+        yield number
 
 
 def labelers_of(classes):
@@ -256,7 +271,7 @@ def nuts_sets(name, classes, sets):
     settings = prepare(spec, classes, labelers, PRIORS[name](classes))
     most = min(classes**labelers, SAMPLES)
     ranks, least, diverged = [], np.inf, 0
-    for first in range(0, sets, IN_STEP):
+    for first in numbered(sets, IN_STEP):
         truths, data, starts, rngs = [], [], [], []
         for number in range(first, first + IN_STEP):
             rng = np.random.default_rng([number, classes, zlib.crc32(name.encode())])
@@ -298,7 +313,7 @@ def nuts_sets(name, classes, sets):
 def testing_sets(classes, sets):
     """Operating point (matrix) with p(y | z) of every sample known."""
     ranks, bad = [], 0
-    for number in range(sets):
+    for number in numbered(sets):
         rng = np.random.default_rng([number, classes, 1])
         rho = rng.dirichlet(np.full(classes, 0.5), SAMPLES)
         confusion = dirichlets(rng, np.ones((classes, classes)))
@@ -376,7 +391,7 @@ def draw_joint(dependence, rng, classes):
 def joint_sets(dependence, classes, sets):
     """`fit_joint` under one of its dependence models."""
     ranks, switched, lost = [], 0, 0
-    for number in range(sets):
+    for number in numbered(sets):
         rng = np.random.default_rng([number, classes, zlib.crc32(dependence.encode())])
         z, y_pred, truth = draw_joint(dependence, rng, classes)
         fit = fit_joint(
@@ -394,9 +409,14 @@ def joint_sets(dependence, classes, sets):
 
 # ---- Rows that are alike
 
-LOG_SHARE = np.log([1.0, 0.6, 0.4])
-FAMILIES = {"independent": [(8.0, 2.0)], "shared_strata": [(9.0, 1.0), (3.0, 3.0)]}
-OF_CLASSIFIER = {"independent": [(8.0, 2.0)], "shared_strata": [(3.0, 1.0), (1.5, 1.5)]}
+LOG_SHARE = np.log([1.0, 0.6, 0.4, 0.3])
+STRATA = [(9.0, 1.0), (3.0, 3.0)]
+# Beta laws of the means of families; of the classifier in the kinds of samples that it can tell apart.
+FAMILIES = {"independent": [(8.0, 2.0)], "shared_strata": STRATA, "labeler_strata": STRATA,
+            "partly_shared": STRATA}  # fmt: skip
+OF_CLASSIFIER = {"independent": [(8.0, 2.0)], "shared_strata": [(3.0, 1.0), (1.5, 1.5)],
+                 "labeler_strata": [(8.0, 2.0)], "partly_shared": [(3.0, 1.0), (1.5, 1.5)]}  # fmt: skip
+BUILD = MODELS | {"partly_shared": partly_shared}
 
 
 def alike_rows(rng, right, mean, classes, members):
@@ -423,9 +443,9 @@ def alike_sets(dependence, classes, sets):
             log_share=share, mean_prior=(8.0, 2.0)
         )
         own = alike_classes(np.ones(classes))._replace(log_share=share, mean_prior=(8.0, 2.0))
-        return MODELS[dependence](priors._replace(labelers_alike=of_labelers, classifier_alike=own), merged)
+        return BUILD[dependence](priors._replace(labelers_alike=of_labelers, classifier_alike=own), merged)
 
-    for number in range(sets):
+    for number in numbered(sets):
         rng = np.random.default_rng([number, classes, zlib.crc32(dependence.encode()), 5])
         prior, strata = rng.dirichlet(np.ones(classes)), len(FAMILIES[dependence])
         y = rng.choice(classes, SAMPLES, p=prior)
@@ -435,9 +455,9 @@ def alike_sets(dependence, classes, sets):
             [alike_rows(rng, [c], mean, classes, labelers) for c in every] for mean in FAMILIES[dependence]
         ]
         theta = np.stack([np.concatenate(rows, axis=1) for rows in families], axis=2)
-        k = np.stack(
-            [alike_rows(rng, every, mean, classes, 1)[0] for mean in OF_CLASSIFIER[dependence]], axis=1
-        )
+        k = [alike_rows(rng, every, mean, classes, 1)[0] for mean in OF_CLASSIFIER[dependence]]
+        felt = rng.beta(0.5, 0.5, classes) if dependence == "partly_shared" else np.ones(classes)
+        k = np.stack([k[0], felt[:, None] * k[-1] + (1 - felt[:, None]) * k[0]], axis=1)[:, :strata]
         z, y_pred = categories(rng, theta[:, y, hard]).T, categories(rng, k[y, hard])
         weight = np.stack([easy, 1 - easy], axis=1)[:, :strata]
         table = np.zeros((1, classes, classes))
@@ -447,7 +467,7 @@ def alike_sets(dependence, classes, sets):
             n: v[0] for n, v in table_numbers(table).items()
         }
         fit = fit_joint(
-            Labels.from_matrix(z, classes), y_pred=y_pred, key=number, effort=EFFORT, dependence=told
+            Labels.from_matrix(z, classes), y_pred=y_pred, key=number, effort=ASKED, dependence=told
         )
         drawn = {"prior": fit.prior[:, 0], "accuracy": fit.labeler_accuracy[:, 0]}
         drawn |= {"recall": fit.classifier[:, 1, 1]} | table_numbers(fit.tables("in-sample"))
@@ -456,23 +476,53 @@ def alike_sets(dependence, classes, sets):
     return ranks, f"{switched} switched, {lost} did not converge"
 
 
-def random_effect_sets(sets):
-    """`fit_random_effect`."""
+def table_sets(classes, sets):
+    """`count_posterior` where nothing about rows is fixed and labels have known noise, class prior even."""
+    ranks, bad = [], 0
+
+    def told(counts):
+        return alike_classes(counts)._replace(log_share=LOG_SHARE[:classes], mean_prior=(8.0, 2.0))
+
+    for number in numbered(sets):
+        rng = np.random.default_rng([number, classes, 7])
+        k = alike_rows(rng, np.arange(classes), (8.0, 2.0), classes, 1)[0]
+        y = rng.integers(0, classes, SAMPLES)
+        y_pred, law = categories(rng, k[y]), np.full((classes, classes), 0.3 / (classes - 1))
+        np.fill_diagonal(law, 0.7)
+        z = categories(rng, np.repeat(law[y][None], 3, axis=0))
+        log_likelihood = np.log(law)[:, z].sum(axis=1).T
+        with patch.object(count_draws, "alike_classes", told):
+            found = count_draws.count_posterior(
+                log_likelihood, np.full(classes, 1 / classes), y_pred, key=number, effort=EFFORT
+            )
+        table = np.zeros((1, classes, classes))
+        np.add.at(table[0], (y, y_pred), 1)
+        numbers = table_numbers(table), table_numbers(found.counts.astype(float))
+        row = {q: place(rng, float(numbers[0][q][0]), numbers[1][q]) for q in numbers[0]}
+        ranks.append(row | {"recall": place(rng, k[1, 1], found.confusion[:, 1, 1])})
+        bad += not found.converged
+    return ranks, f"{bad} did not converge"
+
+
+def random_effect_sets(sets, learned=False):
+    """`fit_random_effect`, the spread of labelers fixed or learned."""
     ranks, switched, lost = [], 0, 0
     nodes, weights = np.polynomial.hermite_e.hermegauss(61)
     weights = weights / weights.sum()
-    for number in range(sets):
-        rng = np.random.default_rng([number, 3])
+    for number in numbered(sets):
+        rng = np.random.default_rng([number, 3, *[1] * learned])
         share, m, k = rng.random(), rng.normal(1.2, 1, 2), rng.normal(1.2, 1.2, 2)
-        lam, a = np.abs(rng.normal(0, 1, 2)), rng.normal(0, 0.8, (5, 2))
+        spread = np.exp(rng.normal(np.log(0.8), 0.75, 2)) if learned else 0.8
+        lam, a = np.abs(rng.normal(0, 1, 2)), spread * rng.normal(0, 1, (5, 2))
         kap = truncnorm.rvs(-lam / 0.5, np.inf, lam, 0.5, random_state=rng)
         y, ease = (rng.random(SAMPLES) < share).astype(int), rng.standard_normal(SAMPLES)
         hit = rng.random((SAMPLES, 5)) < expit(a[:, y].T + m[y][:, None] + (lam[y] * ease)[:, None])
         z = np.where(hit, y[:, None], 1 - y[:, None])
         y_pred = np.where(rng.random(SAMPLES) < expit(k[y] + kap[y] * ease), y, 1 - y)
         fit = fit_random_effect(
-            Labels.from_matrix(z, 2), y_pred=y_pred, key=jax.random.key(number), effort=EFFORT
-        )
+            Labels.from_matrix(z, 2), y_pred=y_pred, key=jax.random.key(number), effort=EFFORT,
+            model=EffectModel("learned" if learned else "fixed"),
+        )  # fmt: skip
         table = np.zeros((2, 2))
         np.add.at(table, (y, y_pred), 1)
         right = expit((a[0] + m)[:, None] + lam[:, None] * nodes) @ weights
@@ -494,7 +544,11 @@ ROWS |= {
     for c in (2, 3)
 }
 ROWS |= {f"alike {name} C={c}": partial(alike_sets, name, c) for name in FAMILIES for c in (2, 3)}
-ROWS |= {"random effect": random_effect_sets}
+ROWS |= {f"table C={c}": partial(table_sets, c) for c in (3, 4)}
+ROWS |= {
+    "random effect": random_effect_sets,
+    "random effect, learned": partial(random_effect_sets, learned=True),
+}
 
 
 def p_value(u):
@@ -520,7 +574,11 @@ def main(sets="160", processes="2", *chosen):
         for name, ranks, note, seconds in pool.map(one_row, names, [int(sets)] * len(names)):
             p = {q: p_value(u) for q, u in ranks.items()}
             least, count = min(least, *p.values()), count + len(p)
-            print(f"{name:33} " + ", ".join(f"{q} {v:.2g}" for q, v in p.items()), flush=True)
+            print(
+                f"{name:33} {len(next(iter(ranks.values())))} sets, "
+                + ", ".join(f"{q} {v:.2g}" for q, v in p.items()),
+                flush=True,
+            )
             print(f"{'':33} ({note}; {seconds:.0f} s)", flush=True)
     print(f"smallest of {count} p-values: {least:.2g}")
 

@@ -27,7 +27,7 @@ from jtruth.evaluation.assumptions.registry import (
     check_assume,
 )  # fmt: skip
 from jtruth.evaluation.assumptions.sensitivity import Basis
-from jtruth.evaluation.checks.prior_driven import prior_check
+from jtruth.evaluation.checks.prior_driven import known_noise_check, prior_check
 from jtruth.evaluation.checks.verdicts import checks_of
 from jtruth.evaluation.gold.answer import gold_answer, without_gold
 from jtruth.evaluation.gold.pooled import GoldSampling
@@ -188,7 +188,8 @@ def _known(data: inputs.Inputs, asked: _Asked, noise: Any) -> _Found:
         model = _smyth.smyth_model(data) if method == _smyth.SMYTH else plug_in_model(data)
     if method == _tars.TARS:
         return _Found(_tars.tars_answer(data, model, noise, asked.key), model, model.labelers, _tars.KIND)
-    return _Found(_answer(data, model, asked.key, method), model, model.labelers)
+    answer = _answer(data, model, asked.key, method)
+    return _Found(answer, model, model.labelers, checks=known_noise_check(answer, asked.level))
 
 
 def _evaluation(data: inputs.Inputs, asked: _Asked, found: _Found, noise: Any) -> Evaluation:

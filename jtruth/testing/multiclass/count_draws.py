@@ -28,7 +28,7 @@ from jtruth._host import log, log_odds
 from jtruth._random import stream
 from jtruth.posterior import check_not_contradictory, validate_prior
 from jtruth.sampling import Digest, Effort, LatentModel, Observed, Raters, run_gibbs
-from jtruth.sampling.alike import alike_classes, centre
+from jtruth.sampling.alike import alike_classes, centre, log_prior
 from jtruth.sampling.kernel import Problem, count_drawn, draw_states, state_probabilities
 from jtruth.sampling.model import prediction_columns
 from jtruth.stats.chains import effective_sample_size, split_rhat
@@ -56,6 +56,8 @@ class CountDraws(TableDraws):
     converged: bool
     num_chains: int
     num_sweeps: int
+    # Of rows that are alike: log prior of what they have in common, for `jtruth.stats.power_scaling`.
+    log_prior: Float[np.ndarray, " draws"] | None = None
 
     @property
     def rhat(self) -> Float[np.ndarray, "classes symbols"]:
@@ -125,10 +127,11 @@ def count_posterior(
     confusion = run.large["confusion"].astype(np.float64)
     thin = -(-counts.shape[1] // confusion.shape[1])
     counts, shape = counts[:, ::thin], concentration.shape
-    done = run.convergence
+    family, done = model.raters[0].alike, run.convergence
     return CountDraws(
         counts.reshape(-1, *shape), confusion.reshape(-1, *shape), done.converged, len(counts),
         done.num_sweeps // len(counts),
+        None if family is None else log_prior(family, run.large["families0"]).ravel(),
     )  # fmt: skip
 
 
@@ -205,6 +208,7 @@ class _TableDigest:
     def __call__(self, draws: dict[str, np.ndarray]) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
         counts = np.rint(draws["table0"]).astype(np.int64)
         large = {"confusion": draws["raters0"][:, :, 0]}
+        large |= {name: draws[name] for name in ("families0",) if name in draws}
         if not self.thinned:
             return {"counts": counts}, large
         right = np.diagonal(counts, axis1=-2, axis2=-1).copy() if self.square else counts[..., 0]

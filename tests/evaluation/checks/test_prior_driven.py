@@ -5,14 +5,14 @@ import pytest
 from scipy import stats
 
 import jtruth as jt
-from jtruth.evaluation.checks.prior_driven import NAME, judged, table_doubts
+from jtruth.evaluation.checks.prior_driven import NAME, judged, labels_say, likelihood_of_draws, table_doubts
 from jtruth.evaluation.gold.answer import models_check
 from jtruth.evaluation.gold.pooled import judged_samples, pooled_gold
 from jtruth.learning import Beliefs
-from jtruth.learning.joint import _inputs, log_prior
-from jtruth.learning.joint.log_prior import LogPrior
+from jtruth.learning.joint import _inputs
+from jtruth.learning.joint.log_prior import ALIKE_ROWS, LogPrior
 from jtruth.learning.joint.posterior import fit_joint
-from jtruth.sampling import alike
+from jtruth.sampling import Effort, alike
 from jtruth.stats.chains import effective_sample_size
 from jtruth.stats.power_scaling import power_scaled
 from jtruth.tables.posterior import TableDraws
@@ -62,7 +62,7 @@ def test_as_if_families_had_the_squared_prior(monkeypatch):
     """Rows alike: Beta(2, 1) squared is Beta(3, 1), N(m, s^2) squared N(m, s^2 / 2). Five standard errors."""
     y_pred, labels = simulated(36, 0.3, seed=2)  # fewer than ten labels a cell
     fit = fit_joint(labels, y_pred=y_pred, key=0)
-    assert fit.log_prior.covers == ("classes", *log_prior._ALIKE.values()) and fit.log_prior.least == 1.0
+    assert fit.log_prior.covers == ("classes", *ALIKE_ROWS.values()) and fit.log_prior.least == 1.0
     scaled = power_scaled(fit.log_prior.values, 2.0)
     assert scaled.reliable
     monkeypatch.setattr(alike, "_SPREAD", alike._SPREAD / np.sqrt(2))
@@ -95,6 +95,20 @@ def test_what_answers_say(given, verdict):
     assert check.verdict == verdict and "of classes, labelers and classifier" in check.message
 
 
+def test_known_noise_of_three_classes():
+    """Rows are alike: what labels right in .45 leave open the prior has a say in; those of .9 leave little."""
+    moved = []
+    for right in (0.45, 0.9):
+        law, rng = (1 - right) / 2 + (right - (1 - right) / 2) * np.eye(3), np.random.default_rng(9)
+        y = np.arange(300) % 3
+        y_pred, z = np.where(rng.random((2, 300)) < 0.8, y, rng.integers(0, 3, (2, 300)))
+        found = jt.evaluate(y_pred, np.log(law).T[z], prior=np.full(3, 1 / 3))
+        (check,) = [c for c in found.checks if c.name == NAME]
+        assert ALIKE_ROWS["classifier"] in check.message
+        moved.append(check.statistic)
+    assert moved[0] > 3 * moved[1]
+
+
 def test_verdicts():
     """A prior that pulls a number up moves it; one of nothing does not; one out of reach cannot be judged."""
     x = np.random.default_rng(3).beta(4, 4, 4000)
@@ -107,6 +121,30 @@ def test_verdicts():
     assert judged({"recall": x}, weak, [0.5, 2.0], 0.95, 1.0).verdict == "fits"
     far = LogPrior(np.random.default_rng(4).normal(0, 30, 4000), 7.0, ("classes",))
     assert judged({"recall": x}, far, [0.5, 2.0], 0.95, 1.0).verdict == "cannot be seen"
+
+
+@pytest.mark.parametrize("likelihood_sd, at, says", [(0.5, 3.0, "disagree"), (20.0, 3.0, "say little")])
+def test_what_labels_say(likelihood_sd, at, says):
+    """Prior N(0, .5^2): labels that point elsewhere pull against it, wide ones do not. By conjugacy."""
+    precision = 4 + likelihood_sd**-2
+    x = np.random.default_rng(8).normal(at * likelihood_sd**-2 / precision, precision**-0.5, 4000)
+    log_likelihood = -0.5 * ((x - at) / likelihood_sd) ** 2
+    assert says in labels_say(x, log_likelihood)
+
+
+def test_the_likelihood_of_draws_sums_the_samples(few):
+    """Of the draws that it names, log p of all labels and predictions by the definition."""
+    y_pred, labels, _ = few
+    fit = fit_joint(labels, y_pred=y_pred, key=0, effort=Effort(pointwise=True))
+    chosen, found = likelihood_of_draws(fit.pointwise, fit.matrix_draw.size)
+    for place in (0, -1):
+        k, total = chosen[place], 0.0
+        prior, own = fit.prior[fit.matrix_draw[k]], fit.classifier[fit.matrix_draw[k]]
+        joint = np.log(prior)[None] + np.log(own).T[y_pred]
+        for i, t, z in zip(*labels.arrays, strict=True):
+            joint[i] += np.log(fit.matrices[k, t, :, z].astype(float))
+        total = np.logaddexp.reduce(joint, axis=1).sum()
+        np.testing.assert_allclose(found[place], total, rtol=1e-6)
 
 
 def test_more_classes_are_not_squared():
