@@ -96,7 +96,7 @@ def test_what_answers_say(given, verdict):
 
 
 def test_known_noise_of_three_classes():
-    """Rows are alike: what labels right in .45 leave open the prior has a say in; those of .9 leave little."""
+    """Rows are alike: the prior has a say in what labels right in .45 leave open, little where .9."""
     moved = []
     for right in (0.45, 0.9):
         law, rng = (1 - right) / 2 + (right - (1 - right) / 2) * np.eye(3), np.random.default_rng(9)
