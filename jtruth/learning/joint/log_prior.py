@@ -12,7 +12,8 @@ from jaxtyping import Float
 
 from jtruth.learning.joint._digest import FAMILIES
 from jtruth.sampling import alike
-from jtruth.sampling.model import LatentModel, Raters
+from jtruth.sampling.alike import Alike
+from jtruth.sampling.model import LatentModel
 
 _LEAST = 1e-38  # a probability that float32 cannot hold
 ALIKE_ROWS = {"labelers": "the population of labelers", "classifier": "what the classifier's rows share"}
@@ -47,7 +48,7 @@ def log_prior(model: LatentModel, found: Any, large: Mapping[str, np.ndarray]) -
         if raters.alike is None:
             parts.append(row_prior(theta, raters.prior, name))
         else:
-            parts.append(_family_prior(raters, large[families], ALIKE_ROWS[name]))
+            parts.append(_family_prior(raters.alike, large[families], ALIKE_ROWS[name]))
     total = np.sum([part.values for part in parts], axis=0)
     return LogPrior(total, min(part.least for part in parts), tuple(p.covers[0] for p in parts))
 
@@ -59,8 +60,7 @@ def row_prior(theta: np.ndarray, concentration: np.ndarray, covers: str = "class
     return LogPrior(logs @ weight, float(weight.min()) + 1, (covers,))
 
 
-def _family_prior(raters: Raters, states: np.ndarray, covers: str) -> LogPrior:
+def _family_prior(group: Alike, states: np.ndarray, covers: str) -> LogPrior:
     """Of the families (chains, kept, families, 4) of rows that are alike."""
-    group = raters.alike
     values = alike.log_prior(group, states).ravel()
     return LogPrior(values, float(np.min(group.mean_prior)), (covers,))
