@@ -15,7 +15,7 @@ class Calibration:
     """What to calibrate, on what, and how."""
 
     predictions: Annotated[
-        Path, typer.Option("--predictions", help="Columns task, label, and a probability for each class.")
+        Path, typer.Option("--predictions", help="Columns task, and a probability for each class.")
     ]
     fit_on: Annotated[
         Path | None, typer.Option("--fit-on", help="Column task: samples to fit on; the others are judged.")
@@ -48,15 +48,14 @@ def calibrate(
     from jtruth.cli.reading import labels_of, one_stdin
     from jtruth.evaluation.calibration import evaluate_calibration
     from jtruth.histograms import MergedBins
-    from jtruth.io import read_predictions
+    from jtruth.io import read_scores
 
     given = calibration
     one_stdin(source.file, given.predictions, given.fit_on)
     labels = labels_of(source.file, columns)
-    read = read_predictions(
-        given.predictions, labels, task=columns.task, label=columns.label, sep=columns.sep,
-        common_only=given.common_only,
-    )  # fmt: skip
+    read = read_scores(
+        given.predictions, labels, task=columns.task, sep=columns.sep, common_only=given.common_only
+    )
     if read.probabilities is None:
         names = ", ".join(f"p_{name}" for name in labels.class_names)
         raise ValueError(f"{given.predictions.name} has no class probabilities; give the columns {names}")

@@ -22,7 +22,7 @@ class Queue:
     ] = None
     predictions: Annotated[
         Path | None,
-        typer.Option("--predictions", help="Table task, label and a probability column for each class, of a "
+        typer.Option("--predictions", help="Table task and a probability column for each class, of a "
                      "model that did not see these labels (without --features)."),
     ] = None  # fmt: skip
     budget: Annotated[int, typer.Option("--budget", help="How many labels to ask about.")] = 50
@@ -54,7 +54,7 @@ def clean(
     from jtruth.cleaning.page import clean_page
     from jtruth.cleaning.request import Wanted, clean_request
     from jtruth.cli import reading
-    from jtruth.io import read_features, read_predictions
+    from jtruth.io import read_features, read_scores
 
     reading.one_stdin(source.file, queue.features, queue.predictions, queue.costs, queue.gold, queue.noise)
     given = reading.Given(read_bytes(source.file), columns, beside)
@@ -66,7 +66,7 @@ def clean(
     )
     probabilities: Any = None
     if queue.predictions is not None:
-        probabilities = read_predictions(queue.predictions, labels, **how).probabilities
+        probabilities = read_scores(queue.predictions, labels, **how).probabilities
         if probabilities is None:
             raise ValueError(f"{queue.predictions} has no column of probabilities for each class")
     prior = prior if queue.prior is None else reading.numbers(queue.prior)

@@ -18,10 +18,12 @@ from jtruth.io import (
     read_labels,
     read_noise,
     read_predictions,
+    read_scores,
     task_table,
 )
 from jtruth.io.gold import INCLUSION, STRATUM
 from jtruth.io.parsing import Parsed, as_table
+from jtruth.io.tables import probability_columns
 from jtruth.io.vocabulary import typed_map
 from jtruth.labels import Labels
 from jtruth.noise import ConfusionMatrices, DifficultyFallibility, DrawnMatrices, NoiseModel, Symmetric
@@ -94,7 +96,7 @@ def gold_sample_of(path: Path | None, labels: Labels, given: Given, common_only:
     """Gold, and how it was chosen if the table has a column inclusion or stratum; None without a file."""
     if path is None:
         return None
-    table, options = _beside(path, given, "gold")
+    table, options = _beside(path, given, "gold", labels)
     return read_gold_sample(table, labels, common_only=common_only, **options)
 
 
@@ -102,7 +104,7 @@ def predictions_of(
     path: Path, labels: Labels, given: Given, common_only: bool
 ) -> tuple[np.ndarray, Labels, tuple[str, ...]]:
     """(y_pred, labels to judge it by, notes) of a file or column of predictions."""
-    table, options = _beside(path, given, "pred")
+    table, options = _beside(path, given, "pred", labels)
     read = read_predictions(table, labels, common_only=common_only, **options)
     chosen = labels if read.samples.size == labels.num_samples else labels.restrict(read.samples)
     return read.y_pred, chosen, read.notes
@@ -115,8 +117,8 @@ def scores_of(
 
     Scores are (samples,) of a column score, or (samples, classes) of a probability for each class.
     """
-    table, options = _beside(path, given, "pred")
-    read = read_predictions(table, labels, common_only=common_only, **options)
+    table, options = _scored(path, given)
+    read = read_scores(table, labels, common_only=common_only, **options)
     either = (read.scores, read.probabilities)
     scores = next((s for s in (either[::-1] if labels.num_classes > 2 else either) if s is not None), None)
     if scores is None:
@@ -134,7 +136,7 @@ def rivals_of(
     twice = next((name for k, name in enumerate(names) if name in names[:k]), None)
     if twice is not None:
         raise ValueError(f"two classifiers are called {twice!r}: the name of the file is the classifier's")
-    tables = [_beside(file, given, "pred") for file in files]
+    tables = [_beside(file, given, "pred", labels) for file in files]
     read = [read_predictions(one, labels, common_only=common_only, **options) for one, options in tables]
     notes = tuple(note for one in read for note in one.notes)
     common = reduce(np.intersect1d, [one.samples for one in read])
@@ -188,11 +190,13 @@ def _number_each(found: dict[str, str], labels: Labels, what: str) -> np.ndarray
     return with_tasks(numbers, labels.tasks)
 
 
-def _beside(path: Path, given: Given, kind: Literal["pred", "gold"]) -> tuple[Any, dict[str, Any]]:
+def _beside(
+    path: Path, given: Given, kind: Literal["pred", "gold"], labels: Labels
+) -> tuple[Any, dict[str, Any]]:
     """A table with a row for each task, and how to read it.
 
     Of two columns that which is not the tasks' holds the classes, whatever its name (but a score or the
-    chance to be gold is no class).
+    chance to be gold is no class). Predictions may be probabilities of each class, without such a column.
     """
     columns, name = given.columns, column_of(path)
     options: dict[str, Any] = {"sep": columns.sep, "words": words_of(columns)}
@@ -205,8 +209,27 @@ def _beside(path: Path, given: Given, kind: Literal["pred", "gold"]) -> tuple[An
     others = [one for one in table.header if one not in (wanted["task"], "score", INCLUSION, STRATUM)]
     if own["label"] is None and len(table.header) == 2 and len(others) == 1:
         wanted["label"] = others[0]
+    no_label = kind == "pred" and own["label"] is None and wanted["label"] not in table.header
+    if no_label and probability_columns(table.header, labels) is not None:
+        del wanted["label"]
+    elif no_label and "score" in table.header:
+        raise ValueError(
+            f"{path}: scores, but no column {wanted['label']!r} of predicted classes. Grade the scores by "
+            "--scores, or say by --pred-label which column holds the classes"
+        )
     check_columns(table.header, wanted, table.source, option=f"--{kind}-")
     return table, options | wanted
+
+
+def _scored(path: Path, given: Given) -> tuple[Any, dict[str, Any]]:
+    """A table of scores or probabilities, and how to read it: no column of classes is needed."""
+    columns, name = given.columns, column_of(path)
+    if name is not None:
+        table = task_table(given.file, columns.task, name, sep=columns.sep)
+        return table, {"task": table.header[0], "score": table.header[1]}
+    table, wanted = as_table(path, columns.sep), {"task": given.beside.pred_task or columns.task}
+    check_columns(table.header, wanted, table.source, option="--pred-")
+    return table, {"task": wanted["task"], "sep": columns.sep}
 
 
 def rater_of(worker: str, labels: Labels) -> tuple[np.ndarray, Labels, tuple[str, ...]]:

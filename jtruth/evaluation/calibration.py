@@ -60,7 +60,7 @@ class CalibrationReport:
         """Calibrated probabilities in the form of `read_predictions`."""
         p = np.asarray(self.law.probabilities, np.float64)
         p = p / p.sum(axis=1, keepdims=True)
-        return Predictions(p.argmax(axis=1), np.arange(len(p)), None, p, ())
+        return Predictions(np.arange(len(p)), None, p, (), p.argmax(axis=1))
 
     def to_dict(self, level: float | None = None) -> dict[str, Any]:
         """Everything that is printed, as plain numbers, lists and strings."""

@@ -5,13 +5,14 @@ from jtruth.io.gold import Gold, read_gold, read_gold_sample
 from jtruth.io.noise import read_noise
 from jtruth.io.reading import Reading, read_labels, write_labels
 from jtruth.io.shards import read_shard
-from jtruth.io.tables import Predictions, read_predictions, task_table
+from jtruth.io.tables import Predictions, Scores, read_predictions, read_scores, task_table
 from jtruth.io.vocabulary import Words
 
 __all__ = [
     "Gold",
     "Predictions",
     "Reading",
+    "Scores",
     "Words",
     "read_features",
     "read_gold",
@@ -19,6 +20,7 @@ __all__ = [
     "read_labels",
     "read_noise",
     "read_predictions",
+    "read_scores",
     "read_shard",
     "task_table",
     "write_labels",

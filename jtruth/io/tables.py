@@ -5,6 +5,7 @@ ids "1", "2", "3" of a file; where labels have no ids, the number of the sample 
 gold may also be a column of the file of labels: `task_table` makes a table of it.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
@@ -26,14 +27,35 @@ _ROUNDED_TEXT = 1e-2  # ... and this closely they were rounded when written: res
 
 
 @dataclass(frozen=True)
-class Predictions:
-    """Predictions of the samples that have one; entry k is for sample `samples[k]` of the labels."""
+class Scores:
+    """Scores or class probabilities of the samples that have them; entry k is for sample `samples[k]`."""
 
-    y_pred: Int[np.ndarray, " covered"]  # class codes
     samples: Int[np.ndarray, " covered"]  # increasing; all samples unless only common tasks were asked for
     scores: Float[np.ndarray, " covered"] | None
     probabilities: Float[np.ndarray, "covered classes"] | None
     notes: tuple  # sentences: what was left out
+
+
+@dataclass(frozen=True)
+class Predictions(Scores):
+    """Predicted classes too."""
+
+    y_pred: Int[np.ndarray, " covered"]  # class codes
+
+
+def read_scores(
+    path: str | PathLike | File | Table | Parsed,
+    labels: Labels,
+    *,
+    task: str = "task",
+    score: str | None = None,
+    common_only: bool = False,
+    sep: str | None = None,
+) -> Scores:
+    """Scores and class probabilities alone: arguments and errors of `read_predictions`, no classes read."""
+    table = as_table(path, sep)
+    check.encode_ids(table.pick({"task": task})[0], "task", None, table.source)  # for its checks
+    return _scores(table, labels, task, score, common_only)[0]
 
 
 def read_predictions(
@@ -41,7 +63,7 @@ def read_predictions(
     labels: Labels,
     *,
     task: str = "task",
-    label: str = "label",
+    label: str | None = None,
     score: str | None = None,
     common_only: bool = False,
     sep: str | None = None,
@@ -52,7 +74,9 @@ def read_predictions(
     Args:
         path: a text table with one row per task.
         labels: the labels they are to be compared with; these define tasks and classes.
-        task, label: columns of task ids and predicted classes.
+        task: column of task ids.
+        label: column of predicted classes; by default "label", and where there is none but a probability
+            for each class, the most probable class.
         score: column of scores; "score" is used if there is such a column.
         common_only: use the tasks that have labels and a prediction, and say in `notes` what was left out.
             By default any difference is an error.
@@ -66,22 +90,60 @@ def read_predictions(
         ValueError: naming the file and the first lines that cannot be used, and what to do.
     """
     table = as_table(path, sep)
-    codes, said = class_codes(table, task, label, labels, words)
+    column = label or "label"
+    if label is None and column not in table.header and probability_columns(table.header, labels):
+        check.encode_ids(table.pick({"task": task})[0], "task", None, table.source)  # for its checks
+        read, rows = _scores(table, labels, task, score, common_only)
+        y_pred, said = _most_probable(np.asarray(read.probabilities), rows, table.source)
+    else:
+        codes, said = class_codes(table, task, column, labels, words)
+        read, rows = _scores(table, labels, task, score, common_only, label=column)
+        y_pred = codes[rows]
+    number = np.bincount(y_pred, minlength=labels.num_classes)
+    unused = check.unused(number, labels.class_names, "classes are never predicted")
+    return Predictions(
+        read.samples, read.scores, read.probabilities, read.notes + said + unused,
+        check.with_tasks(y_pred, _tasks_of(labels, read.samples)),
+    )  # fmt: skip
+
+
+def _scores(
+    table: Table, labels: Labels, task: str, score: str | None, common_only: bool, label: str = "label"
+) -> tuple[Scores, np.ndarray]:
+    """What `read_scores` says, and the row of the table that each entry is of."""
     score = "score" if score is None and "score" in table.header else score
     scores = None if score is None else numbers(table, score)
     probabilities, rounded = _probabilities(table, labels, taken=(task, label, score))
     rows, samples, notes = align_rows(table, task, labels, common_only, complete=True)
-    number = np.bincount(codes[rows], minlength=labels.num_classes)
-    tasks = None if labels.tasks is None else tuple(labels.tasks[i] for i in samples)
-    return Predictions(
-        y_pred=check.with_tasks(codes[rows], tasks),
-        samples=samples,
-        scores=None if scores is None else check.with_tasks(scores[rows], tasks),
-        probabilities=None if probabilities is None else probabilities[rows],
-        notes=notes
-        + said
-        + check.unused(number, labels.class_names, "classes are never predicted")
-        + rounded,
+    found = Scores(
+        samples,
+        None if scores is None else check.with_tasks(scores[rows], _tasks_of(labels, samples)),
+        None if probabilities is None else probabilities[rows],
+        notes + rounded,
+    )
+    return found, rows
+
+
+def _tasks_of(labels: Labels, samples: np.ndarray) -> tuple | None:
+    return None if labels.tasks is None else tuple(labels.tasks[i] for i in samples)
+
+
+def _most_probable(
+    p: Float[np.ndarray, "covered classes"], rows: np.ndarray, source: check.Source
+) -> tuple[np.ndarray, tuple[str, ...]]:
+    """The class of the greatest probability, and the sentence that it was taken.
+
+    Raises:
+        ValueError: naming the first rows where two classes are equally probable.
+    """
+    tied = np.flatnonzero((p == p.max(axis=1, keepdims=True)).sum(axis=1) > 1)
+    if tied.size:
+        raise ValueError(
+            f"{source.at(rows[tied])}: no class is the most probable one. Give a column 'label' with the "
+            "predicted classes."
+        )
+    return p.argmax(axis=1), (
+        source.says("no column 'label': the most probable class is taken as the prediction."),
     )
 
 
@@ -178,16 +240,24 @@ def numbers(table: Table, name: str) -> np.ndarray:
     return values
 
 
+def probability_columns(header: Iterable[str], labels: Labels) -> tuple[str, list[str]] | None:
+    """(prefix, columns) of a probability for each class where at least one of them is there; else None."""
+    found = set(header)
+    for prefix in ("", "p_", "prob_"):
+        names = [prefix + name for name in labels.class_names]
+        if found.intersection(names):
+            return prefix, names
+    return None
+
+
 def _probabilities(table: Table, labels: Labels, taken: tuple) -> tuple[np.ndarray | None, tuple]:
     """(rows, classes) probabilities if the table has a column for each class, and notes."""
     header = set(table.header) - set(taken)
-    for prefix in ("", "p_", "prob_"):
-        names = [prefix + name for name in labels.class_names]
-        there = [name for name in names if name in header]
-        if there:
-            break
-    else:
+    columns = probability_columns(header, labels)
+    if columns is None:
         return None, ()
+    prefix, names = columns
+    there = [name for name in names if name in header]
     absent = [name for name in names if name not in there]
     if absent:
         raise ValueError(

@@ -47,6 +47,12 @@ def test_scores(run, small, base, tmp_path):
     page = (tmp_path / "o.html").read_text()
     assert f"{found.auc.mean:.3f}" in page and page.count("<svg") >= 4 and "--report" in page
 
+    alone = small / "alone.csv"  # scores need no column of classes beside them
+    rows = [line.split(",") for line in (small / "scored.csv").read_text().splitlines()]
+    alone.write_text("".join(f"{task},{score}\n" for task, _, score in rows))
+    again = run(*known[:4], "--predictions", alone, *known[6:], *extra)[1]
+    assert again.splitlines()[0] == out.splitlines()[0]
+
     foreign = small / "foreign.csv"
     foreign.write_text("task,label,p_no,p_yes,p_maybe\nt0,no,.5,.5,0\n")
     for arguments, message in (
@@ -58,6 +64,7 @@ def test_scores(run, small, base, tmp_path):
         (["evaluate", small / "labels.csv", "--rater", "ann", "--scores"], "give --predictions"),
         ([*known[:4], "--predictions", small / "pred.csv", *known[6:]], "no column 'score'"),
         ([*known[:4], "--predictions", foreign, *known[6:]], "of a class that does not exist"),
+        ([*known[:4], "--predictions", alone, *known[7:]], "Grade the scores by --scores"),
     ):
         code, _, err = run(*arguments)
         assert code == 2 and message in err, err

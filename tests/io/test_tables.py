@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 
 from jtruth.evaluation import inputs
-from jtruth.io import read_gold, read_labels, read_noise, read_predictions, write_labels
+from jtruth.io import read_gold, read_labels, read_noise, read_predictions, read_scores, write_labels
 from jtruth.labels import Labels
 
 GOOD = "task,worker,label\n1,ann,no\n1,bob,yes\n2,ann,yes\n"
@@ -190,6 +190,26 @@ def test_predictions_are_put_in_the_order_of_the_samples(write):
 def test_a_tab_or_hard_space_at_an_end_is_a_space(write, field):
     with pytest.raises(ValueError, match=r"labels.csv, line 2: .* begins or ends with a space"):
         read_labels(write(f"task,worker,label\n{field}\n2,a,1\n"))
+
+
+def test_probabilities_alone_are_predictions_of_the_most_probable_class(write):
+    found = read_predictions(write("task,p_no,p_yes\n2,.6,.4\n1,.2,.8\n3,.9,.1\n", "p.csv"), LABELS)
+    assert found.y_pred.tolist() == [1, 0, 0] and "the most probable class is taken" in found.notes[0]
+    tied = write("task,p_no,p_yes\n2,.6,.4\n1,.5,.5\n3,.9,.1\n", "tied.csv")
+    with pytest.raises(ValueError, match="line 3: no class is the most probable one. Give a column 'label'"):
+        read_predictions(tied, LABELS)
+    with pytest.raises(ValueError, match="no column 'said'"):
+        read_predictions(tied, LABELS, label="said")
+    alone = read_scores(tied, LABELS)
+    np.testing.assert_allclose(alone.probabilities[:, 1], [0.5, 0.4, 0.1])
+    assert alone.scores is None and alone.notes == ()
+
+
+def test_scores_alone(write):
+    found = read_scores(write("task,score\n2,.6\n1,-2\n3,7\n", "s.csv"), LABELS)
+    assert found.scores.tolist() == [-2.0, 0.6, 7.0] and found.probabilities is None
+    with pytest.raises(ValueError, match="has 2 rows"):
+        read_scores(write("task,score\n2,.6\n2,-2\n3,7\n", "s2.csv"), LABELS)
 
 
 def test_rounding_of_arithmetic_is_not_worth_a_note(write):
