@@ -38,7 +38,7 @@ class Scores:
 
 @dataclass(frozen=True)
 class Predictions(Scores):
-    """Predicted classes too."""
+    """What `Scores` holds, and the predicted classes."""
 
     y_pred: Int[np.ndarray, " covered"]  # class codes
 
