@@ -105,11 +105,10 @@ def _prior_driven(part: Part, found: list[ranges.Member]) -> tuple[str, ...]:
     if fit is None or fit.counts is None:
         return ()
     counts, size = fit.counts[fit.matrix_draw], part.data.y_pred.size
-    right = part.what.predicted[:, :, None] == np.arange(part.what.num_classes)  # (symbols, classifiers, C)
-    share = np.einsum("dcs,skc->dk", counts, right.astype(np.float64)) / size
+    number = part.what.num_classifiers
+    share = [np.trace(part.what.marginal(counts, k), axis1=1, axis2=2) / size for k in range(number)]
     named = {
-        f"difference in accuracy of classifiers 1 and {k + 1}": share[:, 0] - share[:, k]
-        for k in range(1, share.shape[1])
+        f"difference in accuracy of classifiers 1 and {k + 1}": share[0] - share[k] for k in range(1, number)
     }
     return doubts_of(named, fit, 0.95)
 
