@@ -162,7 +162,7 @@ def compiled_programs_are_forgotten() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def few_sweeps() -> Iterator[None]:
     """Short chains for what is learned: for tests of what is done with an answer, not of the answer."""
-    yield from _effort(chains=4, burn_in=60, min_sweeps=600, max_rhat=9.0, min_ess=1.0)
+    yield from _effort(chains=4, burn_in=40, min_sweeps=400, max_rhat=9.0, min_ess=1.0)
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ with one violation each are checked in `test_violation_is_found`.
 """
 
 import ast
+import functools
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -46,8 +47,13 @@ def part_of(path: Path, package: Path) -> str:
     return "_*" if first.startswith("_") else first
 
 
-def imports(tree: ast.Module, path: Path, package: Path) -> Iterator[tuple[str, int, bool]]:
+@functools.cache
+def imports(tree: ast.Module, path: Path, package: Path) -> tuple[tuple[str, int, bool], ...]:
     """(dotted name, line, whether it runs when the file is imported) of every import in one file."""
+    return tuple(_imports(tree, path, package))
+
+
+def _imports(tree: ast.Module, path: Path, package: Path) -> Iterator[tuple[str, int, bool]]:
     inside_functions = {
         id(node)
         for function in ast.walk(tree)

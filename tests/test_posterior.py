@@ -58,7 +58,10 @@ def test_equals_loops():
 BINARY = ["su_tiny5", "su_small12", "su_main_N200", "su_known_labels", "su_near_chance", "su_yhat_all1"]
 
 
-@pytest.mark.parametrize("name", BINARY)
+OTHERS = ("su_tiny5", "su_small12", "su_near_chance")  # other sizes, no other case
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in OTHERS)) for n in BINARY])
 def test_golden_binary(golden, name):
     reference = golden(name)
     given = reference["input"]

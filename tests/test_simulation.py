@@ -102,6 +102,7 @@ def test_predictions_may_be_any_symbol():
         assert scipy.stats.chisquare(counts[possible], expected).pvalue >= 1e-4
 
 
+@pytest.mark.slow
 def test_class_posterior_of_simulated_data_is_calibrated():
     """Among samples with posterior near p a share p is positive: z-tests, false alarm 1e-4 together.
 
@@ -124,6 +125,7 @@ def main_example(key):
     )
 
 
+@pytest.mark.slow
 def test_the_paper_simulator_draws_its_parameters():
     """Kolmogorov-Smirnov over 500 data sets: delta ~ Beta(1, 5), phi ~ U(0, .4), eta ~ U(0, 1); 1e-4 each."""
     run = jax.jit(jax.vmap(main_example))
@@ -146,6 +148,7 @@ def test_the_paper_simulator_draws_its_parameters():
     assert abs(wrong.sum() - error.sum()) < 4 * np.sqrt((error * (1 - error)).sum())  # two-sided 6e-5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(1, 5), (5, 1), (1, 1), (2, 3), (0.5, 1)])
 def test_difficulties_follow_the_beta_law(shape):
     drawn = sample_difficulty(jax.random.key(7), 20_000, *shape)
@@ -165,6 +168,7 @@ def test_jit_vmap_and_eager_agree():
             np.testing.assert_allclose(a[k], b, rtol=1e-13)
 
 
+@pytest.mark.slow
 def test_float32():
     with jax.enable_x64(False):
         data = main_example(jax.random.key(9))

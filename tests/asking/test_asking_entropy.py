@@ -101,6 +101,7 @@ def test_gain_of_labels_with_difficulty_uses_each_sample():
         np.testing.assert_allclose(gain[i], expected, atol=1e-14)
 
 
+@pytest.mark.slow
 def test_gain_of_labels_of_an_unknown_difficulty():
     """A disagreement says that the sample is difficult: a third label is worth less than if it were easy."""
     parts = [DifficultyFallibility(d, 0.1, 2) for d in (0.0, 0.9)]

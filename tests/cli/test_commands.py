@@ -274,6 +274,7 @@ for number, words in enumerate({}):
 """
 
 
+@pytest.mark.slow
 def test_neither_terminals_nor_pipes_get_colours(small):
     """FORCE_COLOR and NO_COLOR alike: help, answer and refusal are plain text."""
     commands = [["inspect", str(small / "labels.csv")], ["inspect", "--help"], ["inspect", "--no"]]

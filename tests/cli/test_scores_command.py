@@ -70,6 +70,7 @@ def test_scores(run, small, base, tmp_path):
         assert code == 2 and message in err, err
 
 
+@pytest.mark.slow
 def test_more_classes_are_judged_one_against_the_rest(run, tmp_path):
     rng = np.random.default_rng(3)
     y = rng.integers(0, 3, 60)

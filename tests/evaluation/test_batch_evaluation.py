@@ -75,6 +75,7 @@ def test_em_is_fit_dawid_skene_with_the_classifier_as_a_rater(sets):
     assert found.ok.all() and (found.low < found.mean).all() and (found.mean < found.high).all()
 
 
+@pytest.mark.slow
 def test_joint_draws_have_the_law_that_enumeration_gives():
     """All 64 class vectors of six samples: p(y) p(labels, predictions | y) with rates integrated out.
 

@@ -78,6 +78,7 @@ def test_two_classifiers_against_enumeration_of_all_classes():
     assert found.better["a", "b"].mean == pytest.approx(found.best["a"].mean)
 
 
+@pytest.mark.slow
 def test_paired_differences_hold_and_are_narrower_than_unpaired():
     """60 sets: 47 or fewer of 60 held by 95 % intervals have probability 2e-6."""
     held, ratio = 0, []

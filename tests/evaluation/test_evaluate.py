@@ -91,7 +91,14 @@ def graded(method):
     return result, np.mean(y == y_pred)
 
 
-@pytest.mark.parametrize("method", [*METHODS, "majority_vote", "tars"])
+@pytest.mark.parametrize(
+    "method",
+    [
+        *(pytest.param(m, marks=[pytest.mark.slow] * (m == "sampling")) for m in METHODS),
+        "majority_vote",
+        "tars",
+    ],
+)
 def test_every_method_answers_near_the_truth(method):
     result, right = graded(method)
     slack = {"bayes": 0.06, "empirical_bayes": 0.06, "sampling": 0.06, "exact_means": 0.06}.get(method, 0.25)

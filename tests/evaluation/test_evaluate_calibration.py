@@ -74,6 +74,7 @@ def test_alpha_leaves_class_probabilities_and_fit_on_leaves_the_judged(report):
     assert found.checks[0].verdict == "cannot be seen"
 
 
+@pytest.mark.slow
 def test_false_alarms_of_exchangeability():
     """300 sets under the hypothesis: 5 % of alarms, within 2 s.e. (fixed seed); p <= .05 is 5 of 100."""
     rng, alarms = np.random.default_rng(1), 0

@@ -53,7 +53,8 @@ def members(labels, fast=True):
     return np.array([[law.mean, law.sd] for law in laws]), np.array([[end.low, end.high] for end in hull])
 
 
-@pytest.mark.parametrize("fast", [True, pytest.param(False, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("fast", [True, False])
 def test_permutations_leave_the_default_range_alone_up_to_monte_carlo_error(fast):
     """Other random numbers, the same law; worth 300 draws in the middle and at both ends of intervals.
 

@@ -32,7 +32,8 @@ def test_known_classes_are_scikit_learn():
     assert turned.positive == "0"
 
 
-@pytest.mark.parametrize(("sets", "least"), [(10, 5), pytest.param(60, 47, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize(("sets", "least"), [(10, 5), (60, 47)])
 def test_intervals_hold_the_area_when_the_noise_is_known(sets, least):
     """5 or fewer of 10 in 95 % intervals have probability 6e-5, 47 of 60 2e-6; the bins' share is added."""
     held, prior = 0, np.array([0.6, 0.4])

@@ -98,6 +98,7 @@ def simulated(alpha, samples, labels, seed=0):
     return f, q, hist.from_counts(np.stack([rng.multinomial(labels, row) for row in q]))
 
 
+@pytest.mark.slow
 def test_a_dirichlet_truth_is_recovered():
     """alpha_0 = 3.5 by likelihood and by Theorem 1 (both optima); 4 s.e. of 4000 samples are about .5."""
     f, q, h = simulated(3.5, 4000, 5)

@@ -112,7 +112,13 @@ def test_theorem_1(cases):
     assert (round(grid[dpe.argmin()], 3), round(grid[posterior.argmin()], 3)) == (2.33, 2.98)
 
 
-@pytest.mark.parametrize("kind, method", [("ts", "temperature"), ("vs", "vector"), ("ms", "matrix")])
+@pytest.mark.parametrize(
+    "kind, method",
+    [
+        ("vs", "vector"),
+        *(pytest.param(*c, marks=pytest.mark.slow) for c in (("ts", "temperature"), ("ms", "matrix"))),
+    ],
+)
 def test_scaling(cases, kind, method):
     (case,) = of_kind(cases, f"scaling_{kind}")
     h, u = hist.from_counts(case["y"]), np.array(case["u"])

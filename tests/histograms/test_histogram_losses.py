@@ -118,6 +118,7 @@ def test_intervals_cover():
         assert 0.85 < ratio < 1.2, (name, ratio)  # the error itself; a standard deviation of 400 has 3.5 %
 
 
+@pytest.mark.slow
 def test_residual_bias_of_14_and_its_removal():
     """A perfect predictor of two classes: (14) is off by minus the variance of z in the bins over N."""
     edges = hist.equal_width_edges(2)
@@ -210,6 +211,7 @@ def test_bins_of_few_and_of_many_edges_are_those_of_numpy(number):
     np.testing.assert_array_equal(np.asarray(bins_of(jnp.asarray(z), edges))[:, 0], assign(z[:, 0], edges))
 
 
+@pytest.mark.slow
 def test_few_samples_in_merged_bins_equal_those_bins_given():
     rng = np.random.default_rng(2)
     z = rng.dirichlet(np.ones(3), 8)

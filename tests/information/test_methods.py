@@ -25,7 +25,10 @@ MODELS = {
 }
 
 
-@pytest.mark.parametrize("name", MODELS)
+SLOW = ("four classes", "weak")
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in SLOW)) for n in MODELS])
 def test_monte_carlo_within_four_standard_errors(name):
     model, prior = MODELS[name]
     exact = mutual_information(model, prior).bits

@@ -51,7 +51,7 @@ def bsbc_mpmath(num_labelers, error, prior):
 
 
 @pytest.mark.parametrize("num_classes", [2, 3])
-@pytest.mark.parametrize("num_labelers", [1, 2, 4, 6])
+@pytest.mark.parametrize("num_labelers", [1, 2, 4, pytest.param(6, marks=pytest.mark.slow)])
 def test_unequal_labelers_equal_loops(num_labelers, num_classes):
     rows = matrices(num_labelers, num_labelers, num_classes)
     prior = np.random.default_rng(9).dirichlet(np.ones(num_classes))
@@ -159,6 +159,7 @@ def test_the_four_values_of_su_5_5(num_labelers, error):
         assert result.bits == pytest.approx(exact, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_ten_thousand_labelers():
     exact = bsbc_mpmath(10_000, 0.49, mpmath.mpf("0.4"))
     for method, tolerance in (("integral", 1e-13), ("counts", 1e-11)):
@@ -176,6 +177,7 @@ def test_little_information_keeps_its_digits():
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("num_classes", [2, 3])
 def test_a_thousand_unequal_labelers_by_two_halves(num_classes):
     """Many labelers one by one, and the same ones grouped in 3 kinds: sums over counts and the integral."""
@@ -206,7 +208,7 @@ def test_classes_that_never_occur_do_not_matter():
         assert four == pytest.approx(mutual_information(rows[:, 1:3], [0.6, 0.4]).bits, abs=1e-13)
 
 
-@pytest.mark.parametrize("num_classes", [2, 3])
+@pytest.mark.parametrize("num_classes", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_certain_and_nearly_certain_labelers(num_classes):
     """Rows with zeros and with entries down to 1e-40: two ways of summing that share nothing."""
     rng = np.random.default_rng(num_classes)

@@ -195,6 +195,7 @@ def test_extrapolated_steps_never_descend():
 #   100     .71                 .216                                  .107
 #   300     .40                 .083                                  .070
 #  1000     .07                 .043                                  .042
+@pytest.mark.slow
 def test_small_samples_leave_the_simplex_and_the_fit_helps():
     rng = np.random.default_rng(0)
     labeler = np.full((3, 3), 0.125) + 0.625 * np.eye(3)

@@ -58,7 +58,7 @@ def again(name, labels, **given):
     return METHODS[name].fit(labels, key=jax.random.key(0), **given)
 
 
-@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("classes", [2, pytest.param(3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", NAMES)
 def test_what_comes_back(fitted, name, classes):
     labels, y, fit = fitted(name, classes)

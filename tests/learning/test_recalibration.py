@@ -69,6 +69,7 @@ def test_counts_and_gold_add_up():
     np.testing.assert_array_equal(again.counts, found.counts)
 
 
+@pytest.mark.slow
 def test_much_gold_finds_slope_and_shift():
     h, _, known = example(size=2000, gold=1500, slope=0.4, shift=-0.7)
     found = recalibrate(h, known, key=KEY, num_draws=1000)

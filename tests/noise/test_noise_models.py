@@ -152,6 +152,7 @@ def test_dtype_follows_x64_although_a_live_jit_captured_the_parameters(model, ca
                 np.testing.assert_allclose(result, double, **({"rtol": 1e-13} if x64 else {"rtol": 2e-6}))
 
 
+@pytest.mark.slow
 @every_model
 def test_sampled_labels_follow_the_likelihood(model):
     """Chi-square over all 27 label vectors, per class; false alarm 1e-4 each, at a fixed key."""

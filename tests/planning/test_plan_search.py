@@ -49,7 +49,7 @@ def test_cost_by_hand():
     assert plan_cost(made(gold=np.inf), Plan(100, (2, 0), 0)) == pytest.approx(2 + 10)
 
 
-@pytest.mark.parametrize("rates", ["known", "learned"])
+@pytest.mark.parametrize("rates", ["learned", pytest.param("known", marks=pytest.mark.slow)])
 def test_nothing_cheaper_on_the_grid(rates):
     """Every size from 40 to 400 for every mix, with and without gold: none is narrow enough and cheaper."""
     asked = made(rates=rates)
@@ -77,6 +77,7 @@ def test_a_mix_that_is_wider_than_the_approximation_says_pays_for_it():
     assert 0.115 < corrected.width <= 0.12
 
 
+@pytest.mark.slow
 def test_nothing_narrower_for_the_budget():
     asked = made()
     found = [narrowest_of_mix(asked, mix, 60.0, 20, 2000) for mix in mixes(asked)]
@@ -163,6 +164,7 @@ def test_cheapest_plan_is_confirmed():
     }
 
 
+@pytest.mark.slow
 def test_prices_decide():
     """Cheap gold: gold for all. A dear crowd: the expert. Free samples: one label each rather than three."""
     gold = cheapest_plan(made(gold=0.01), 0.08, key=KEY, limits=TEN).best.plan

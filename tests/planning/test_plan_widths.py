@@ -313,7 +313,8 @@ def test_learned_rates_and_gold_only():
     assert "not identified" in alone.warnings[0]
 
 
-@pytest.mark.parametrize("target", ["population", pytest.param("in-sample", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("target", ["population", "in-sample"])
 def test_three_classes_known(target):
     kinds = [labeler("a", 0.2, people=3, num_classes=3)]
     asked = setting([0.5, 0.3, 0.2], 0.85, kinds, Question("recall", 2, "known", target))

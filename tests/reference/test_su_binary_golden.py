@@ -144,7 +144,7 @@ def test_densities_and_their_means(case):
         close(su.renormalised_mean(density), want["mean_quad_renormalised"], INTEGRAL)
 
 
-@pytest.mark.parametrize("level", [0.5, 0.8, 0.95])
+@pytest.mark.parametrize("level", [*(pytest.param(x, marks=pytest.mark.slow) for x in (0.5, 0.8)), 0.95])
 def test_density_summaries(case, level):
     for op, name in itertools.product(case.data["at_op"], ("ACC", "PREC", "P_D", "P_FA", "F", "F2")):
         want, (metric, beta) = op[name][f"summary_{level}"], base(name)

@@ -107,7 +107,7 @@ def test_labelers_that_are_alike_equal_the_prior_weighted_by_all_label_vectors()
         assert abs(value.mean() - mean) < 5 * np.hypot(value.std() / np.sqrt(ess), error)
 
 
-@pytest.mark.parametrize("name", ["shared_strata", "labeler_strata"])
+@pytest.mark.parametrize("name", ["labeler_strata", pytest.param("shared_strata", marks=pytest.mark.slow)])
 def test_rows_in_strata_equal_the_prior_weighted_by_all_states(name):
     """Four samples of two classes, easy or hard, two labelers and a classifier: 256 vectors of states."""
     rng, draws, samples = np.random.default_rng(3), 30_000, 4

@@ -86,7 +86,7 @@ def test_where_it_is_used(problem):
     assert device.samples_of(problem._replace(design=wide), True) is None
 
 
-@pytest.mark.parametrize("dependence", ["independent", "shared_strata"])
+@pytest.mark.parametrize("dependence", ["shared_strata", pytest.param("independent", marks=pytest.mark.slow)])
 def test_a_fit_is_the_same(dependence):
     labels, y_pred, gold = crowd(size=60)
     fits = [

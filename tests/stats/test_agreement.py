@@ -91,7 +91,7 @@ def test_krippendorffs_table(observers):
 
 
 @pytest.mark.parametrize("make", [fleiss, brennan_prediger, gwet_ac1, krippendorff])
-@pytest.mark.parametrize("kind", ["nominal", "interval"])
+@pytest.mark.parametrize("kind", ["interval", pytest.param("nominal", marks=pytest.mark.slow)])
 def test_standard_errors_are_those_of_leaving_one_out(make, kind):
     """The jackknife; samples have 1 to 6 labels. Both have an error of order 1/n of themselves."""
     votes = np.random.default_rng(5).multinomial(2, [0.6, 0.3, 0.1], 300)

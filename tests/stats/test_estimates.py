@@ -239,7 +239,10 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("name", SHAPES)
-@pytest.mark.parametrize("number, repeats", [(400, 500), (1000, 250), (4000, 100)])
+@pytest.mark.parametrize(
+    "number, repeats",
+    [(1000, 250), *(pytest.param(*c, marks=pytest.mark.slow) for c in ((400, 500), (4000, 100)))],
+)
 def test_the_shortest_interval_of_draws_holds_its_level(name, number, repeats):
     """The share of the law inside is at least .95 on average; false alarms of each case 1e-4 (3.7 errors).
 

@@ -9,6 +9,11 @@ from scipy import integrate, stats
 from jtruth.stats import ratio_of_normals as rn
 from tests.reference import su_binary as su
 
+# compiled: called as they are, every operation in them is a program of its own
+density, marsaglia_form = jax.jit(rn.density), jax.jit(rn.marsaglia_form)
+marsaglia_mean, marsaglia_variance = jax.jit(rn.marsaglia_mean), jax.jit(rn.marsaglia_variance)
+mean_on_unit_interval = jax.jit(rn.mean_on_unit_interval, static_argnames="normalised")
+
 RATIOS = [
     rn.Ratio(0.3, 0.5, 0.01, 0.02, 0.008),
     rn.Ratio(0.16, 0.2, 1e-4, 1.6e-4, 1e-4),
@@ -32,20 +37,19 @@ def test_density_is_the_definition(ratio):
     arrays = rn.Ratio(*(jnp.asarray(v, jnp.float64) for v in ratio))
     centre = ratio.mean_z / ratio.mean_w
     for q in centre + np.sqrt(rn.second_order_variance(ratio)) * np.array([-3, -1, 0, 0.5, 4]):
-        found = float(rn.density(arrays, jnp.asarray(q, jnp.float64)))
+        found = float(density(arrays, jnp.asarray(q, jnp.float64)))
         np.testing.assert_allclose(found, by_definition(ratio, q), rtol=1e-7, atol=1e-12)
 
 
 @pytest.mark.parametrize("ratio", RATIOS)
 def test_mean_on_the_unit_interval_is_the_integral(ratio):
     arrays = rn.Ratio(*(jnp.asarray(v, jnp.float64) for v in ratio))
-    density = jax.jit(rn.density)
     f = lambda q: float(density(arrays, jnp.asarray(q, jnp.float64)))  # noqa: E731
     points = [min(max(ratio.mean_z / ratio.mean_w, 0.01), 0.99)]
     top = integrate.quad(lambda q: q * f(q), 0, 1, points=points, epsabs=1e-12, limit=200)[0]
     mass = integrate.quad(f, 0, 1, points=points, epsabs=1e-12, limit=200)[0]
-    np.testing.assert_allclose(rn.mean_on_unit_interval(arrays, normalised=False), top, atol=1e-9)
-    np.testing.assert_allclose(rn.mean_on_unit_interval(arrays, normalised=True), top / mass, atol=1e-9)
+    np.testing.assert_allclose(mean_on_unit_interval(arrays, normalised=False), top, atol=1e-9)
+    np.testing.assert_allclose(mean_on_unit_interval(arrays, normalised=True), top / mass, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", ["tiny5", "small12", "main_N200", "near_chance", "known_labels"])
@@ -55,11 +59,11 @@ def test_reference_values(golden, name):
             g = at[block]["ratio"]
             ratio = rn.Ratio(g["muZ"], g["muW"], g["sZ"] ** 2, g["sW"] ** 2, g["cov"])
             arrays = rn.Ratio(*(jnp.asarray(v, jnp.float64) for v in ratio))
-            form = rn.marsaglia_form(arrays)
+            form = marsaglia_form(arrays)
             for field in ("a", "b", "r", "s"):
                 np.testing.assert_allclose(getattr(form, field), at[block]["marsaglia"][field], rtol=1e-7)
-            np.testing.assert_allclose(rn.marsaglia_mean(arrays), at[block]["paper_mean"], rtol=1e-10)
-            np.testing.assert_allclose(rn.marsaglia_variance(arrays), at[block]["paper_var"], rtol=1e-7)
+            np.testing.assert_allclose(marsaglia_mean(arrays), at[block]["paper_mean"], rtol=1e-10)
+            np.testing.assert_allclose(marsaglia_variance(arrays), at[block]["paper_var"], rtol=1e-7)
             np.testing.assert_allclose(rn.second_order_mean(ratio), at[block]["delta2_mean"], rtol=1e-10)
 
 
@@ -71,10 +75,10 @@ def test_second_order_error_vanishes_and_the_printed_mean_does_not():
             base.mean_z, base.mean_w, base.var_z * shrink, base.var_w * shrink, base.cov * shrink
         )
         arrays = rn.Ratio(*(jnp.asarray(v, jnp.float64) for v in ratio))
-        exact = float(rn.mean_on_unit_interval(arrays, normalised=True))
+        exact = float(mean_on_unit_interval(arrays, normalised=True))
         error[shrink] = (
             abs(exact - rn.second_order_mean(ratio)),
-            abs(exact - float(rn.marsaglia_mean(arrays))),
+            abs(exact - float(marsaglia_mean(arrays))),
         )
     assert error[1e-4][0] < error[1e-3][0] / 50 + 1e-13  # second order in the variance
     assert error[1e-4][1] > 0.5 * error[1e-3][1] > 1e-5
@@ -110,7 +114,7 @@ def test_density_integrates_to_one_over_the_whole_line(ratio):
     edges = np.concatenate([np.linspace(-np.pi / 2, centre, 60), np.linspace(centre, np.pi / 2, 60)[1:]])
     half, middle = 0.5 * np.diff(edges)[:, None], 0.5 * (edges[1:] + edges[:-1])[:, None]
     angle = middle + half * node[None, :]
-    values = rn.density(arrays, jnp.asarray(np.tan(angle), jnp.float64)) / np.cos(angle) ** 2
+    values = density(arrays, jnp.asarray(np.tan(angle), jnp.float64)) / np.cos(angle) ** 2
     assert float((half * weight[None, :] * values).sum()) == pytest.approx(1, abs=1e-10)
 
 
@@ -130,20 +134,18 @@ def test_a_ratio_whose_numerator_is_linear_in_its_denominator(moments, name):
     q, ratio = su.marsaglia_parameters(parameters), arrays_of(parameters)
     if parameters["sW"] == 0:
         pytest.fail("the cases above have a random denominator")
-    np.testing.assert_allclose(rn.marsaglia_mean(ratio), su.closed_form_mean(q), rtol=1e-12)
-    np.testing.assert_allclose(
-        rn.marsaglia_variance(ratio), su.closed_form_variance(q), rtol=1e-8, atol=1e-15
-    )
+    np.testing.assert_allclose(marsaglia_mean(ratio), su.closed_form_mean(q), rtol=1e-12)
+    np.testing.assert_allclose(marsaglia_variance(ratio), su.closed_form_variance(q), rtol=1e-8, atol=1e-15)
     if q["k"] == 0:  # a point mass at s
         for normalised in (True, False):
-            mean = rn.mean_on_unit_interval(ratio, normalised=normalised)
+            mean = mean_on_unit_interval(ratio, normalised=normalised)
             np.testing.assert_allclose(mean, q["s"], rtol=1e-12)
         return
     centre, spread = parameters["muZ"] / parameters["muW"], 0.02
     at = centre + spread * np.array([-1.0, 0.0, 0.5, 2.0])
     expected = [su.ratio_density(x, q) for x in at]
-    np.testing.assert_allclose(rn.density(ratio, jnp.asarray(at, jnp.float64)), expected, rtol=1e-9)
-    mean = rn.mean_on_unit_interval(ratio, normalised=True)
+    np.testing.assert_allclose(density(ratio, jnp.asarray(at, jnp.float64)), expected, rtol=1e-9)
+    mean = mean_on_unit_interval(ratio, normalised=True)
     np.testing.assert_allclose(mean, su.renormalised_mean(lambda x: su.ratio_density(x, q)), rtol=1e-9)
 
 
@@ -151,14 +153,15 @@ def test_no_variance_at_all_is_a_point():
     ratio = arrays_of({"muZ": 0.2, "muW": 0.5, "sZ": 0.0, "sW": 0.0, "cov": 0.0})
     for mean in (
         rn.second_order_mean(ratio),
-        rn.marsaglia_mean(ratio),
-        rn.mean_on_unit_interval(ratio, normalised=True),
-        rn.mean_on_unit_interval(ratio, normalised=False),
+        marsaglia_mean(ratio),
+        mean_on_unit_interval(ratio, normalised=True),
+        mean_on_unit_interval(ratio, normalised=False),
     ):
         assert float(mean) == pytest.approx(0.4, abs=1e-15)
-    assert float(rn.marsaglia_variance(ratio)) == 0
+    assert float(marsaglia_variance(ratio)) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ratio", RATIOS)
 def test_float32_keeps_six_digits(ratio):
     single = rn.Ratio(*(jnp.asarray(v, jnp.float32) for v in ratio))
@@ -166,8 +169,8 @@ def test_float32_keeps_six_digits(ratio):
     for function in (
         rn.second_order_mean,
         rn.marsaglia_mean,
-        lambda r: rn.mean_on_unit_interval(r, normalised=True),
-        lambda r: rn.density(r, jnp.asarray(0.4, r.mean_z.dtype)),
+        lambda r: mean_on_unit_interval(r, normalised=True),
+        lambda r: density(r, jnp.asarray(0.4, r.mean_z.dtype)),
     ):
         found = function(single)
         assert found.dtype == jnp.float32

@@ -91,7 +91,9 @@ SETTINGS = [
 ]
 
 
-@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize(
+    "setting", [SETTINGS[0], *(pytest.param(s, marks=pytest.mark.slow) for s in SETTINGS[1:])]
+)
 def test_quadrature_agrees_with_the_table_where_both_work(setting):
     data = collapse(*simulated(1, 8000, **setting))
     assert is_smooth(data, most_probable(data))

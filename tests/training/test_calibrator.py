@@ -18,7 +18,12 @@ COUNTS = np.stack([RNG.multinomial(4, RNG.dirichlet(3 * row)) for row in F])
 P = F**2 / (F**2).sum(axis=1, keepdims=True)
 
 
-@pytest.mark.parametrize("method", ["alpha", "temperature", "vector", "matrix", "dirichlet"])
+OTHERS = ("temperature", "matrix", "dirichlet")  # tests/histograms has them on reference data
+
+
+@pytest.mark.parametrize(
+    "method", ["alpha", "vector", *(pytest.param(x, marks=pytest.mark.slow) for x in OTHERS)]
+)
 def test_methods(method):
     fitted = HistogramCalibrator(method=method).fit(P, COUNTS)
     h = hist.from_counts(COUNTS)

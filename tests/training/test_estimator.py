@@ -73,6 +73,7 @@ def test_forms_of_labels_agree_with_fit_linear(objective):
     np.testing.assert_allclose(short.fit_.model.weights, expected, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_generative_estimated_and_joint_training():
     x, y, z = crowd()
     nb = NoisyLabelClassifier(objective="ml", model="naive_bayes", noise=MATRICES).fit(x, z)
@@ -110,6 +111,7 @@ def test_cloned_searched_in_a_pipeline_and_pickled():
     np.testing.assert_array_equal(again.predict_proba(x), search.predict_proba(x))
 
 
+@pytest.mark.slow
 def test_scores_against_noisy_labels():
     """The posterior mean of the accuracy, near the truth; a scorer of one's own sees the same arrays."""
     x, y, z = crowd(n=600)

@@ -163,6 +163,7 @@ def test_float32():
     np.testing.assert_allclose(means, fit_gaussians(x, log_likelihood, PRIOR).model.means, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_known_noise_rates_undo_what_they_did():
     """TARS: two Gaussians 3.11 apart, 40 % of the negatives labelled positive, 667 labels; 20 fixed sets.
 

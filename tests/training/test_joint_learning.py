@@ -97,6 +97,7 @@ def train_linear(x):
     return train
 
 
+@pytest.mark.slow
 def test_mbem_with_one_label_for_each_sample():
     x, y, z, matrices = crowd(seed=3, n=600, shown=0.0)
     labels = Labels.from_matrix(z, 2)
@@ -123,6 +124,7 @@ def test_matrices_of_mbem_are_counts_against_the_predictions():
         np.testing.assert_allclose(found.matrices[t, c], counts / counts.sum(), rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_trace_regularisation_finds_matrices_that_the_likelihood_alone_does_not_single_out():
     x, y, z, matrices = crowd(seed=5, n=1500, matrices=(GOOD, POOR, GOOD))
     start = with_labelers(Linear(jnp.zeros(()), jnp.zeros(2)), 3, 2, diagonal=0.8)

@@ -36,7 +36,9 @@ def known(y, c=2):
 PRIOR = np.array([0.6, 0.4])
 
 
-@pytest.mark.parametrize("kind", ["ideal", "ML", "MMSE"])
+@pytest.mark.parametrize(
+    "kind", ["MMSE", *(pytest.param(x, marks=pytest.mark.slow) for x in ("ideal", "ML"))]
+)
 def test_golden_logistic_regression(golden, kind):
     """Objective and gradient at a point, and the optimum, of Appendix F."""
     case = next(c for c in golden("training")["cases"] if c["kind"] == f"logreg_{kind}")
@@ -169,6 +171,7 @@ def test_restarts_keep_the_best_and_report_all():
     assert many.start_objectives.max() > many.objective + 1e-3  # there are worse optima to fall into
 
 
+@pytest.mark.slow
 def test_float32():
     x, y, log_likelihood = problem()
     with jax.enable_x64(False):

@@ -31,6 +31,13 @@ from jtruth.training import (
 )
 from jtruth.training.losses import BINARY_LOSSES, rounded_hinge
 
+# Compiled, as in a training loop; called as they are, every primitive in them is a program of its own.
+LOSSES = {name: jax.jit(loss) for name, loss in LOSSES.items()}
+brier, cross_entropy, hinge, logistic = map(jax.jit, (brier, cross_entropy, hinge, logistic))
+multiclass_hinge, squared_hinge = jax.jit(multiclass_hinge), jax.jit(squared_hinge)
+log_probabilities, mmse_risk, risk_variance = map(jax.jit, (log_probabilities, mmse_risk, risk_variance))
+discriminative_ml, generative_ml = jax.jit(discriminative_ml), jax.jit(generative_ml)
+
 
 def problem(seed=0, n=12, c=3):
     """Logits, label log-likelihood and prior of a small random problem."""

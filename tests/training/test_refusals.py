@@ -81,6 +81,7 @@ def test_checks_do_not_stand_in_the_way_of_jit():
         jax.jit(tr.discriminative_ml)(jnp.asarray(LOG), jnp.asarray(LOG[:2]))
 
 
+@pytest.mark.slow
 def test_a_whole_number_is_a_key():
     one = tr.fit_linear(X, LOG, PRIOR, objective="ml", restarts=tr.Restarts(1, 3))
     other = tr.fit_linear(X, LOG, PRIOR, objective="ml", restarts=tr.Restarts(1, jax.random.key(3)))

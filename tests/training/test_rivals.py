@@ -167,6 +167,7 @@ def test_forward_correction_of_one_labeler_is_the_likelihood():
     )
 
 
+@pytest.mark.slow
 def test_backward_correction_is_unbiased_over_labels_drawn_anew():
     """Mean over 400 draws of the labels against the risk of the true classes; false-alarm rate 1e-4."""
     rng = np.random.default_rng(5)

@@ -88,6 +88,7 @@ def test_shared_difficulty_is_one_law_of_two_models(result):
     assert low < one.mean < high and low < two.mean < high
 
 
+@pytest.mark.slow
 def test_majority_vote_draws_have_the_mean_of_the_counts():
     _, y_pred, labels = crowd(1, labelers=4)  # ties occur
     result = jt.evaluate(y_pred, labels, fast=True)

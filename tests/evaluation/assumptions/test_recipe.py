@@ -74,6 +74,7 @@ def test_the_entry_is_a_line_of_the_range_and_in_its_hull(added, answer):
     assert answer.accuracy.mean == pytest.approx(np.mean(some))  # its entry says nothing of the point
 
 
+@pytest.mark.slow
 def test_it_is_in_the_whole_range_with_gold_and_more_classes_too(added):
     y, y_pred, labels = crowd(n=90)
     gold = np.where(np.arange(y.size) < 30, y, -1)

@@ -34,7 +34,14 @@ def answer():
     return jt.evaluate(y_pred, labels, assume="independent", key=KEY)
 
 
-@pytest.mark.parametrize("what", ["shared_errors", "hard_samples", "labeler_dependence", "error_rates"])
+@pytest.mark.parametrize(
+    "what",
+    [
+        "shared_errors",
+        "labeler_dependence",
+        *(pytest.param(x, marks=pytest.mark.slow) for x in ("hard_samples", "error_rates")),
+    ],
+)
 def test_unmoved_is_the_answer(answer, what):
     """At rest every way gives the joint posterior: draws of the rates, or a model without second stratum."""
     value = 1.0 if what == "error_rates" else 0.0

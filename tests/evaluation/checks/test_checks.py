@@ -256,6 +256,7 @@ def test_a_given_prior_is_checked_where_error_rates_are_learned():
         assert checks["given prior"].statistic == pytest.approx(2 * (free - held), abs=0.02)
 
 
+@pytest.mark.slow
 def test_a_labeler_who_gets_tired_is_named():
     labels, y_pred, y = raters(4, size=600)
     z = labels.to_matrix().copy()

@@ -1,6 +1,7 @@
 """Labels missing by class: false alarms, power, the class that is named, and when there is no such check."""
 
 import numpy as np
+import pytest
 
 import jtruth as jt
 from jtruth.evaluation.checks.missing import LEVEL, NAME, missing_check
@@ -19,6 +20,7 @@ def verdict(seed, kept):
     return missing_check(labels, fit.class_posterior)
 
 
+@pytest.mark.slow
 def test_false_alarms_and_power():
     """At 1 % seven or more of 60 sets have probability 2e-6; the effect is seen in every set."""
     assert LEVEL == 0.01

@@ -221,6 +221,7 @@ def test_simulated_labels_have_the_probabilities_of_the_model():
     assert stats.chisquare(seen, expected * 20_000).pvalue > 1e-4  # the false-alarm rate
 
 
+@pytest.mark.slow
 def test_starts():
     """Vote shares by a loop, and every model starts at the accuracies it was given."""
     labels = Labels.from_matrix(Z, CLASSES)
@@ -419,6 +420,7 @@ def test_every_model_finds_the_classes(model):
     np.testing.assert_allclose(fit.mean_matrices.sum(axis=2), 1)
 
 
+@pytest.mark.slow
 def test_welinder_against_quadrature_over_positions():
     """log p(labels) of a sample with x integrated out by scipy: 25 nodes are within 1e-6; the start."""
     rng = np.random.default_rng(0)

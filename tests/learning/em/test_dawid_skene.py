@@ -52,6 +52,7 @@ def test_anaesthetists_with_one_rating_changed():
     np.testing.assert_allclose(fit.prior, [0.4000, 0.4216, 0.1118, 0.0667], atol=5.1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "majority", "dawid_skene"),
     [("bluebirds", 0.7593, 0.8981), ("rte", 0.8969, 0.9275), ("dogs", 0.8222, 0.8426)],
@@ -178,6 +179,7 @@ def test_missing_entries_and_unused_labelers_change_nothing():
     assert any("rest on no label" in w and "(5, 0)" in w for w in new.warnings)
 
 
+@pytest.mark.slow
 def test_samples_with_many_more_labels_than_the_rest():
     # 3 samples have 80 labels, 97 have 2: rows of 80 would be 18 cells a label, so samples take several rows.
     z, y = simulate(6, size=100, labelers=80, present=1.0)

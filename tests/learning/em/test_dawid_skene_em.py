@@ -26,6 +26,7 @@ from tests.learning.crowds import (
 from tests.reference import dawid_skene as oracle
 
 
+@pytest.mark.slow
 def test_vmap_over_data_sets_equals_one_by_one():
     tables = np.stack([simulate(seed, size=30, labelers=4)[0] for seed in range(3)])
 
@@ -89,6 +90,7 @@ def test_a_step_that_lowers_the_objective_is_noticed(monkeypatch):
         fit_dawid_skene(from_matrix(z))
 
 
+@pytest.mark.slow
 def test_jumps_reach_the_maximum_of_plain_em(monkeypatch):
     # Labelers near chance: plain EM needs thousands of steps, and jumps must not go elsewhere.
     labels = from_matrix(simulate(2, size=300, labelers=8, classes=2, accuracy=0.35, present=1.0)[0], 2)
@@ -103,6 +105,7 @@ def test_jumps_reach_the_maximum_of_plain_em(monkeypatch):
     np.testing.assert_allclose(fit.log_likelihood, plain.log_likelihood, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_float32():
     z, _ = simulate(13, size=200, labelers=5, present=1.0)
     with jax.enable_x64(False):

@@ -163,6 +163,7 @@ def test_noise_model_carries_the_fit():
     np.testing.assert_allclose(np.exp(log_joint - total[:, None]), fit.class_posterior, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_first_answer_is_fast():
     # A new process: imports, compilation and the caries table. Seconds, so a loose bound: it guards against
     # unrolled loops and gamma samplers, which cost many times as much.

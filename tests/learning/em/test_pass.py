@@ -51,7 +51,7 @@ def test_em_by_blocks_is_em():
         np.testing.assert_allclose(getattr(parts, name), getattr(whole, name), rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("error", [1e-8, 0.0])
+@pytest.mark.parametrize("error", [0.0, pytest.param(1e-8, marks=pytest.mark.slow)])
 def test_products_that_are_too_small_are_left_to_logs(error):
     """Forty labels for each class: 1e-320, which a product would round; or impossible, log p = -inf."""
     code = np.tile(np.arange(80, dtype=np.int32)[:, None] * 2, (1, 70))
@@ -68,6 +68,7 @@ def test_products_that_are_too_small_are_left_to_logs(error):
     np.testing.assert_allclose(posterior[3], [0.5, 0.5] if error else [0, 0])
 
 
+@pytest.mark.slow
 def test_float32_counts_do_not_stop_at_16_million():
     """2**24 + 2**16 labels in one cell: added one by one they stay at 2**24, by blocks all are there."""
     size = 2**24 + 2**16
@@ -81,6 +82,7 @@ def test_float32_counts_do_not_stop_at_16_million():
     assert float(found.log_likelihood) == 0
 
 
+@pytest.mark.slow
 def test_fit_in_float32():
     labels = from_matrix(simulate(5, size=200, labelers=5)[0])
     exact, found = fit_dawid_skene(labels), fit_dawid_skene(labels, dtype="float32", tol=1e-5)

@@ -230,6 +230,7 @@ def test_the_information_is_minus_the_second_derivatives():
     assert accuracy.mean(axis=0).argmin() == 1 and accuracy.std(axis=0)[0] < 0.01
 
 
+@pytest.mark.slow
 def test_intervals_of_em_are_those_of_gibbs_where_labels_are_many():
     """800 samples, 5 labelers: sds within a fifth of the sampler's, means within half an sd."""
     from jtruth.learning import fit_joint

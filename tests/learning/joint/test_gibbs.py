@@ -123,7 +123,10 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+SLOW = ("two classes", "fixed prior", "concentrated prior", "copying", "shared strata")  # parts of the others
+
+
+@pytest.mark.parametrize("case", [pytest.param(c, marks=[pytest.mark.slow] * (c in SLOW)) for c in CASES])
 def test_equal_to_enumeration(case):
     """Tables of states and predictions: their means, and how often a cell is 0, against all S^N vectors.
 
@@ -263,7 +266,7 @@ class Killed(Exception):
 
 
 @pytest.mark.parametrize("name", ["independent", "shared_strata"])
-@pytest.mark.parametrize("after", [2, 7, 12])
+@pytest.mark.parametrize("after", [7, *(pytest.param(x, marks=pytest.mark.slow) for x in (2, 12))])
 def test_resumes_bit_identically_after_a_kill(tmp_path, name, after):
     """Killed during burn-in, soon after it, and later, with large arrays thinned on the way."""
     labels, y_pred = tiny(21, 40, 4, 2)

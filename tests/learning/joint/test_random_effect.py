@@ -192,6 +192,7 @@ def test_dentist_5_under_gradual_difficulty():
     np.testing.assert_array_equal(again.counts, fit.counts)
 
 
+@pytest.mark.slow
 def test_chains_reach_the_tails():
     """In the far tail class 1 swallows hard samples of class 0, and its slopes are large. 300 x 5 labels.
 

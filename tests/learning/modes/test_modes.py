@@ -82,7 +82,7 @@ def test_glad_ends_where_the_papers_em_ends():
     np.testing.assert_allclose(fit.difficulty * fit.ease, 1)
 
 
-@pytest.mark.parametrize("dimensions", [1, 2])
+@pytest.mark.parametrize("dimensions", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_welinder_is_at_a_maximum_of_the_loops(dimensions):
     labels, entries, _ = small()
     fit = fit_welinder(labels, dimensions=dimensions, tol=1e-11)
@@ -115,6 +115,7 @@ def test_welinder_noise_model_is_the_law_of_its_own_labels():
         np.testing.assert_allclose(fit.noise_model().matrices[:, z, 1], said, atol=5 * 0.5e-3)
 
 
+@pytest.mark.slow
 def test_vmap_over_weights_is_one_fit_for_each():
     """A bootstrap: weights of samples, as many fits in one program."""
     labels, _, _ = small()
@@ -154,6 +155,7 @@ def crowd_of_5_1_2(seed, size=1000, labelers=20):
     return from_matrix(z, 2), delta, phi
 
 
+@pytest.mark.slow
 def test_difficulty_and_fallibility_of_5_1_2_are_found():
     """Su 5.1.2 with 20 labelers. Over 20 seeds: correlation of mean difficulty and truth .59 (sd .024),
     largest error of a fallibility .058 (sd .013), squared error over posterior variance 1.02 (sd .06).

@@ -53,6 +53,7 @@ def test_em_is_that_of_the_loops():
     np.testing.assert_allclose(done.matrices, psi, atol=1e-8)
 
 
+@pytest.mark.slow
 def test_influence_is_found_and_the_consensus_less_sure():
     labels, order, y = crowd(1, 2000)
     fit = fit_sequential(labels, order)

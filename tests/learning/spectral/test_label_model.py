@@ -109,6 +109,7 @@ def test_edges_and_abstentions_have_a_say():
     assert np.isnan(ignored.abstention).all() and np.isfinite(ignored.class_posterior).all()
 
 
+@pytest.mark.slow
 def test_about_as_good_as_maximum_likelihood_on_bluebirds(shared_data):
     labels, truth = real_set(shared_data("bluebirds"))
     fit = fit_label_model(labels)

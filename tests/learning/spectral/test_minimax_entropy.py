@@ -8,7 +8,7 @@ from tests.learning.crowds import from_matrix, real_set, simulate
 from tests.reference import minimax_entropy as oracle
 
 
-@pytest.mark.parametrize("form", ["difficulty", "confusion"])
+@pytest.mark.parametrize("form", ["confusion", pytest.param("difficulty", marks=pytest.mark.slow)])
 def test_the_maximum_of_the_papers_dual(form):
     """Posterior and likelihood to 1e-8, and no gradient at the end."""
     sizes = (24, 5, 2, 0.85, 0.85) if form == "difficulty" else (120, 4, 2, 0.5, 1.0)
@@ -43,9 +43,8 @@ def test_without_a_penalty_confusion_is_dawid_and_skene():
     np.testing.assert_allclose(fit.matrices, other.matrices, atol=1e-3)
 
 
-@pytest.mark.parametrize(
-    ("name", "at_least"), [("bluebirds", 0.88), pytest.param("dogs", 0.83, marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "at_least"), [("bluebirds", 0.88), ("dogs", 0.83)])
 def test_public_sets(shared_data, name, at_least):
     labels, truth = real_set(shared_data(name))
     fit = fit_minimax_entropy(labels)

@@ -97,6 +97,7 @@ def test_equals_enumeration_of_all_label_vectors(sets):
             np.testing.assert_allclose(found.mean[i, m], mean, rtol=0, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_float32_is_good_to_a_hundred_thousandth_of_the_sd(sets, found):
     x, y_pred = sets
     single = jax.tree.map(np.asarray, exact_batch(x.astype(np.float32), y_pred, window=WINDOW))
@@ -119,6 +120,7 @@ def test_jit_vmap_and_chunks_do_not_change_the_answer(sets, found):
             np.testing.assert_allclose(getattr(other, name), getattr(found, name), rtol=0, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_the_automatic_window_is_enough_and_no_larger_than_need_be(sets):
     x, y_pred = sets
     window = enough_window(x, y_pred)
@@ -128,6 +130,7 @@ def test_the_automatic_window_is_enough_and_no_larger_than_need_be(sets):
     assert max(easy) < 160
 
 
+@pytest.mark.slow
 def test_a_window_that_is_too_small_is_flagged(sets):
     x, y_pred = sets
     small = exact_batch(x, y_pred, window=(24, 24))

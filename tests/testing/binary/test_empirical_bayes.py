@@ -168,6 +168,7 @@ def test_the_name_of_a_mean():
     assert float(mean(poor, "second_order")) == float(mean(poor, "integral"))  # and here it fails
 
 
+@pytest.mark.slow
 def test_drawn_labels_and_counts_have_the_moments_of_the_posterior():
     """40 000 draws; every mean within 5 standard errors (false alarm below 1e-4 for the lot)."""
     x, y = simulated(2, 30)
@@ -185,6 +186,7 @@ def test_drawn_labels_and_counts_have_the_moments_of_the_posterior():
     assert abs(np.corrcoef(counts[:, 0], counts[:, 2])[0, 1]) < 5 / np.sqrt(n)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("dtype", "num_draws"), [(jnp.float32, 5000), (jnp.float64, 37)])
 def test_one_step_of_algorithm_2_is_the_exact_step_within_its_noise(dtype, num_draws):
     x, y = simulated(3, 120)
@@ -293,6 +295,7 @@ def test_float32_ends_where_float64_does(name):
     assert abs(float(single.p_false_alarm) - float(double.p_false_alarm)) < 1e-4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["second_order", "plugin", "exact"])
 def test_the_start_does_not_matter(name):
     x, y = simulated(10, 100)

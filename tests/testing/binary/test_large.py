@@ -33,7 +33,12 @@ CASES = {
 }
 
 
-@pytest.fixture(scope="module", params=CASES)
+SLOW = ("one poor labeler", "four log-odds", "good labelers")
+
+
+@pytest.fixture(
+    scope="module", params=[pytest.param(c, marks=[pytest.mark.slow] * (c in SLOW)) for c in CASES]
+)
 def tables(request) -> tuple[CountTable, SmoothTable]:
     """Both tables of one case."""
     seed, n, settings, prior, lattice = CASES[request.param]

@@ -27,7 +27,9 @@ VOTES = np.where(RNG.random((80, 2)) < 0.2, 1 - Y[:, None], Y[:, None]).sum(axis
 ODDS = np.log(2 / 3) + 2 * (VOTES - 1) * np.log(4)
 
 
-@pytest.mark.parametrize("step", ["ratio", "exact", "plug_in"])
+@pytest.mark.parametrize(
+    "step", ["exact", *(pytest.param(x, marks=pytest.mark.slow) for x in ("ratio", "plug_in"))]
+)
 def test_every_point_is_the_algorithms_own(step):
     found = curves_at_thresholds(ODDS, SCORES, step=step)
     assert found.threshold.size == np.unique(SCORES).size + 1

@@ -78,6 +78,7 @@ def area(y, bins):
     return curves(table).auc.mean
 
 
+@pytest.mark.slow
 def test_a_score_that_ranks_well_is_judged_without_a_pull_to_one_half():
     """One label a sample, area .96: the mean error of 12 sets, whose sd is .010 each, is below .012 (4 sd).
 

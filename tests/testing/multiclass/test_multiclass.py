@@ -91,6 +91,7 @@ def test_exact_accuracy_law_equals_the_poisson_binomial(multi3):
         np.testing.assert_allclose(law.pmf[np.abs(law.values - float(value)) < 1e-12].sum(), p, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_algorithm_4_by_sampling_ends_near_its_exact_twin(multi3):
     """Monte Carlo errors of a step are < .0012 (sd of a rate / sqrt(7500)), and steps contract."""
     _, lik, prior, y_pred = multi3

@@ -67,7 +67,7 @@ def test_exact_step_equals_enumeration(classes, symbols):
     np.testing.assert_allclose(found, expected / defined[:, None], rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize(("classes", "symbols"), [(4, 4), (3, 5)])
+@pytest.mark.parametrize(("classes", "symbols"), [(3, 5), pytest.param(4, 4, marks=pytest.mark.slow)])
 def test_sampling_step_tends_to_the_exact_step(classes, symbols):
     """10 000 draws; 5 standard errors of 62 means: false alarm 4e-5."""
     lik, prior, y_pred = random_case(60, 60, classes, symbols)
@@ -110,6 +110,7 @@ def test_relabelling_classes_and_reordering_samples(run, case):
     np.testing.assert_allclose(found.confusion, expected.confusion[classes][:, classes], rtol=0, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_vmap_over_data_sets_and_short_floats():
     sets = [random_case(seed, 12, 3, 3) for seed in (1, 2, 3)]
     x = jnp.stack([log_rho_of(lik, prior) for lik, prior, _ in sets])
