@@ -198,21 +198,27 @@ def _fitted(z: np.ndarray, classes: int):
     """(prior, matrices, posterior, converged) by CVB0 with the prior of `fit_joint`, from shares of votes."""
     pseudo = diagonal_rows(classes, 2.0, 1.0)
     sample, labeler = np.nonzero(z >= 0)
-    label, size = z[sample, labeler], z.shape
+    code, num = labeler * classes + z[sample, labeler], z.shape[1] * classes  # of (labeler, label)
+    prior = np.tile(pseudo.T, (z.shape[1], 1))[code]  # (labels, classes)
     rho = vote_shares((z[:, :, None] == np.arange(classes)).sum(axis=1))
     moved, steps = np.inf, 0
     while moved >= _TOL and steps < _MAX_STEPS:
-        own, counts = rho[sample], np.zeros((size[1], classes, classes))  # counts[t, given, class]
-        np.add.at(counts, (labeler, label), own)
-        total = counts.sum(axis=1)[labeler] - own + pseudo.sum(axis=1)
-        each = np.log((counts[labeler, label] - own + pseudo.T[label]) / total)
-        joint = np.log(rho.sum(axis=0) - rho + 1)
-        np.add.at(joint, sample, each)
+        own = rho[sample]
+        counts = _sums(code, own, num)
+        total = counts.reshape(-1, classes, classes).sum(axis=1)[labeler] - own + pseudo.sum(axis=1)
+        each = np.log((counts[code] - own + prior) / total)
+        joint = np.log(rho.sum(axis=0) - rho + 1) + _sums(sample, each, len(z))
         joint = np.exp(joint - joint.max(axis=1, keepdims=True))
         new = joint / joint.sum(axis=1, keepdims=True)
         moved, steps, rho = float(np.abs(new - rho).max(initial=0)), steps + 1, new
+    counts = counts.reshape(-1, classes, classes)  # (labeler, given, class)
     rows, shares = counts.swapaxes(1, 2) + pseudo, rho.sum(axis=0) + 1
     return shares / shares.sum(), rows / rows.sum(axis=2, keepdims=True), rho, moved < _TOL
+
+
+def _sums(group: np.ndarray, values: np.ndarray, num: int) -> np.ndarray:
+    """(num, classes) sums of the rows of `values` in each group."""
+    return np.stack([np.bincount(group, column, num) for column in values.T], axis=1)
 
 
 def _as_gold_says(posterior: np.ndarray, gold: Any, key: Any) -> np.ndarray:

@@ -27,8 +27,8 @@ from jtruth.learning.labeler_draws import LabelerDraws
 from jtruth.stats.regions import check_level
 
 QUICK = (
-    "intervals are of {}, not sampled: with 100 to 1000 labels of a labeler those of 95 % held 80 to 93 % of "
-    "the accuracies even where errors were independent, fewest with 3 labels a sample. No check was made "
+    "intervals are of {}, not sampled: with 80 to 1000 labels of a labeler those of 95 % held 90 to 93 % of "
+    "the accuracies even where errors were independent. No check was made "
     "whether the labels contradict independent errors; without --fast they are sampled and checked "
     "(evaluate_labelers)"
 )

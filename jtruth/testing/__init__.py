@@ -2,6 +2,7 @@
 
 from jtruth.tables.joint import JointDensity, JointEstimate
 from jtruth.tables.metrics import METRICS, binary_counts, named_metric
+from jtruth.testing.agreement_accuracy import lehner_accuracy, weighted_vote_accuracy
 from jtruth.testing.baselines import (
     apparent_accuracy,
     carlotto_accuracy,
@@ -95,6 +96,7 @@ __all__ = [
     "labeler_metrics",
     "labels_as_truth",
     "labels_step",
+    "lehner_accuracy",
     "log_odds_of",
     "majority_metrics",
     "moments",
@@ -117,4 +119,5 @@ __all__ = [
     "table_at",
     "unknown_error",
     "unknown_prior",
+    "weighted_vote_accuracy",
 ]

@@ -8,11 +8,8 @@
 - `prior_marginal_table`: the paper's "fully Bayesian" formula of 2.6.2. It averages the posterior given the
   operating point over the PRIOR of the operating point, which is not Bayes' rule; kept to reproduce Table 10.
 
-Not here: the estimators of Holodnak, Matterer and Streilein (2018, MIT Lincoln Laboratory, Technical Report
-1225), the last row of Su's Table 4. Su tells of that report that it compares ways to estimate accuracy from
-noisy labels and has two models of dependent labelers, and no formula; the report itself was not to be had. A
-model made up here would not be theirs. Dependent labelers are in `jtruth.noise.SharedErrors` and in
-the models of `jtruth.evaluation.assumptions.registry`, which `evaluate` ranges over by default.
+What Holodnak, Matterer and Streilein (2018), the last row of Su's Table 4, compare is in
+`agreement_accuracy`, with what is known of their report and what is not.
 """
 
 from typing import Any, NamedTuple
