@@ -1,7 +1,8 @@
 """Cleaning with an oracle (Dolatshah et al. 2018, Figures 11 to 13, 16, 17), and whether it is worth it.
 
-    python benchmarks/tars_cleaning.py [SETS REPETITIONS FEW NOISES STRATEGIES FOLDER]  # needs ../shared/data
+    python benchmarks/tars_cleaning.py [SETS REPETITIONS FEW NOISES STRATEGIES FOLDER POOL]  # ../shared/data
     python benchmarks/tars_cleaning.py paired FOLDER  # differences of the curves that were saved there
+    (POOL: "all", or "two-thirds" where every strategy holds out the third that the paper's judge on)
 
 Each set is split 2 to 1, labels get the noise (.4, 0), and the oracle is the truth; five answers at a
 time. True accuracy on the test part in percent, mean +- standard error. One core of an Intel Xeon (shared
@@ -148,6 +149,7 @@ HELD_OUT = ("emi_split_uncertainty", "masked_tars", "emi_split")  # judge on a t
 RETRAIN = (*HELD_OUT, "expected_error")  # a model for every candidate
 NAIVE = ("random", "sort_noise", "active_clean", "uncertainty", "risk", "expected_error",
          "emi_split_uncertainty", "masked_tars")  # fmt: skip
+KNOWING = "knows"  # `risk` that expects the true answers: more than any strategy can know
 NOISES = {
     "one-sided": ((1.0, (0.4, 0.0)),),
     "symmetric": ((1.0, (0.2, 0.2)),),
@@ -185,7 +187,7 @@ def noisy(y, mix, rng):
     return np.where(rng.random(y.size) < np.where(y == 1, rates[who, 1], rates[who, 0]), 1 - y, y), who
 
 
-def one(name, mix, strategy, kind, seed, budget=BUDGET):
+def one(name, mix, strategy, kind, seed, budget=BUDGET, pool="all"):
     """State after the budget; its trail holds the true accuracy at 0, 5, ..., 100 answers."""
     rng = np.random.default_rng(seed)
     x, y = data_set(name, rng)
@@ -196,31 +198,32 @@ def one(name, mix, strategy, kind, seed, budget=BUDGET):
     given[np.arange(train.size), who] = z
     noise = jt.noise.ConfusionMatrices([[[1 - a, a], [b, 1 - b]] for _, (a, b) in mix])
     share = y.mean()
-    held = 1 / 3 if strategy in HELD_OUT else 0.0
+    held = 1 / 3 if strategy in HELD_OUT or pool == "two-thirds" else 0.0
     state = start(x[train], jt.Labels.from_matrix(given, 2), noise, [1 - share, share], seed=seed,
-                  learner=LinearLearner(kind), strategy=strategy, validation=held)  # fmt: skip
+                  learner=LinearLearner(kind), strategy="risk" if strategy == KNOWING else strategy,
+                  validation=held,
+                  probabilities=np.eye(2)[y[train]] if strategy == KNOWING else None)  # fmt: skip
     truth = (x[test], y[test])
     return clean(state, lambda i: int(y[train][i]), budget, batch=BATCH, truth=truth), truth, y[train]
 
 
-def curves(name, mix, strategy, kind, repetitions):
-    return np.array(
-        [[s.true for s in one(name, mix, strategy, kind, r)[0].trail] for r in range(repetitions)]
-    )
+def curves(name, mix, strategy, kind, repetitions, pool="all"):
+    runs = (one(name, mix, strategy, kind, r, pool=pool)[0] for r in range(repetitions))
+    return np.array([[s.true for s in state.trail] for state in runs])
 
 
 def said(values):
     return f"{100 * values.mean():.1f} +- {100 * values.std(ddof=1) / len(values) ** 0.5:.1f}"
 
 
-def learning_curves(name, noise, repetitions, only="", folder=""):
+def learning_curves(name, noise, repetitions, only="", folder="", pool="all"):
     """Prints a line for each strategy; `repetitions` are those of the cheap strategies and of the others."""
-    print(f"\n{name}, noise {noise}: accuracy at 0, 20, 50, 100 answers, area under the curve")
-    for strategy, kind in [(s, "labels") for s in NAIVE] + [("random", "ml"), ("risk", "ml")]:
+    print(f"\n{name}, noise {noise}, pool {pool}: accuracy at 0, 20, 50, 100 answers, area under the curve")
+    for strategy, kind in [(s, "labels") for s in (*NAIVE, KNOWING)] + [("random", "ml"), ("risk", "ml")]:
         if only and strategy not in only.split(","):
             continue
         times = repetitions[strategy in RETRAIN]
-        found = curves(name, NOISES[noise], strategy, kind, times)
+        found = curves(name, NOISES[noise], strategy, kind, times, pool)
         if folder:
             np.save(f"{folder}/{name}--{noise}--{kind}--{strategy}.npy", found)
         points = "  ".join(said(found[:, k]) for k in (0, 4, 10, 20))
@@ -228,7 +231,12 @@ def learning_curves(name, noise, repetitions, only="", folder=""):
 
 
 def paired(folder):
-    """`risk` less each other strategy on the same splits, at every budget: the area, and the worst budget."""
+    """`risk` less each other strategy on the same splits: the area, and the worst of all budgets.
+
+    At the end how probable so large a lead of any other (in standard errors) at any budget would be if there
+    were none, budgets and strategies of a set and noise taken together: signs of whole repetitions by lot.
+    """
+    leads = {}
     for path in sorted(folder.glob("*.npy")):
         name, noise, kind, strategy = path.stem.split("--")
         base = folder / f"{name}--{noise}--{kind}--risk.npy"
@@ -236,21 +244,39 @@ def paired(folder):
             continue
         other, ours = np.load(path), np.load(base)
         gap = 100 * (ours[: len(other)] - other[: len(ours)])
-        error = gap.std(axis=0, ddof=1) / len(gap) ** 0.5
-        mean, z = gap.mean(axis=0), gap.mean(axis=0) / np.maximum(error, 1e-9)
-        low, area = int(np.argmin(z)), gap.mean(axis=1)
-        spread = area.std(ddof=1) / len(gap) ** 0.5
+        mean, t = gap.mean(axis=0), -lead(gap)
+        low, area = int(np.argmin(t)), gap.mean(axis=1)
+        spread = standard_error(area)
         print(f"{name:9} {noise:11} {kind:6} risk - {strategy:22} area {area.mean():+.1f} +- {spread:.1f}; "
-              f"worst at {BATCH * low} answers: {mean[low]:+.1f} +- {error[low]:.1f}; "
+              f"worst at {BATCH * low} answers: {mean[low]:+.1f} +- {standard_error(gap)[low]:.1f}; "
               f"ahead at {(mean > 0).sum()} of {mean.size} budgets ({len(gap)})")  # fmt: skip
+        if strategy != KNOWING and kind == "labels":
+            leads.setdefault((name, noise), []).append(gap)
+    for where, gaps in leads.items():
+        size = min(map(len, gaps))
+        together = np.concatenate([gap[:size] for gap in gaps], axis=1)
+        signs = np.random.default_rng(0).choice([-1.0, 1.0], (4999, size, 1))
+        seen, lot = lead(together).max(), np.array([lead(together * sign).max() for sign in signs])
+        print(*where, f"greatest lead of {len(gaps)} others: {seen:.1f} standard errors, "
+                      f"p = {(1 + (lot >= seen - 1e-9).sum()) / 5000:.3f} ({size})")  # fmt: skip
+
+
+def standard_error(values):
+    return values.std(axis=0, ddof=1) / len(values) ** 0.5
+
+
+def lead(gap):
+    """Standard errors by which the other is ahead, at each budget; 0 where all repetitions are equal."""
+    error = standard_error(gap)
+    return np.where(error > 1e-9, -gap.mean(axis=0) / np.maximum(error, 1e-9), 0.0)
 
 
 if __name__ == "__main__":
-    part, repetitions, few, noises, only, folder = (
-        *sys.argv[1:], *("all", 20, 5, "", "", "")[len(sys.argv) - 1 :])  # fmt: skip
+    part, repetitions, few, noises, only, folder, pool = (
+        *sys.argv[1:], *("all", 20, 5, "", "", "", "all")[len(sys.argv) - 1 :])  # fmt: skip
     if part == "paired":
         paired(Path(folder or only or noises or repetitions))
         sys.exit()
     for name in SETS if part == "all" else part.split(","):
         for noise in noises.split(",") if noises else NOISES:
-            learning_curves(name, noise, (int(repetitions), int(few)), only, folder)
+            learning_curves(name, noise, (int(repetitions), int(few)), only, folder, pool)

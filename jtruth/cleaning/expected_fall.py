@@ -20,7 +20,7 @@ uncertain after all that is known, times leverage. It is uncertainty sampling of
 learner that takes labels as they are is wrong on average (r is not 0): there an answer is worth most that
 pulls the model to where it would be if all labels were clean. What such a learner believes of features is no
 measure: p(y | x) is that of its twin, the same linear model trained with the noise known (other learners
-have no twin, and their own p(y | x) is taken).
+have no twin, and their own p(y | x) is taken). Who has a better one hands it to `start(probabilities=)`.
 
 Batches: the answer to i adds N E[g g'] to H and takes E[g] from r, so that the next choice sees less to be
 gained near i.
@@ -178,10 +178,14 @@ def twin(state: State) -> State:
 
 
 def class_chances(state: State) -> Float[np.ndarray, "samples classes"]:
-    """p(y | z, x) of each sample: labels and answers, and the twin's model in the place of the prior."""
-    wise = twin(state)
-    known = log(wise.learner.probabilities(wise.fitted.model, wise.problem.x))
-    return softmax(state.log_likelihood + known, axis=1)
+    """p(y | z, x): labels and answers, and the probabilities given at the start or, without, the twin's."""
+    known = state.problem.probabilities
+    if known is None:
+        wise = twin(state)
+        known = wise.learner.probabilities(wise.fitted.model, wise.problem.x)
+    joint = state.log_likelihood + log(known)
+    refuted = ~(joint > -np.inf).any(axis=1, keepdims=True)  # the answer is a class that had probability 0
+    return softmax(np.where(refuted, state.log_likelihood, joint), axis=1)
 
 
 def _after(believed: Float[np.ndarray, "samples classes"], oracle: Float[np.ndarray, "classes answers"]):

@@ -19,7 +19,7 @@ from jtruth._random import host_rng, stream
 from jtruth._validation import choose, quoted
 from jtruth.cleaning.expected_fall import answer_chances, best_batch, influence
 from jtruth.cleaning.learners import Fitted, Learner, LinearLearner
-from jtruth.cleaning.state import Answer, State, Step, problem_of
+from jtruth.cleaning.state import Answer, State, Step, problem_of, told
 from jtruth.cleaning.strategies import STRATEGIES, estimated_accuracy
 from jtruth.labels import Labels
 from jtruth.noise import NoiseModel
@@ -46,6 +46,7 @@ def start(
     learner: Learner = _LOGISTIC,
     strategy: str = "risk",
     seed: int = 0,
+    probabilities: Any = None,
     **data: Any,
 ) -> State:
     """A cleaning that has not begun: data checked, the learner trained on the noisy labels.
@@ -58,11 +59,13 @@ def start(
         learner: what is trained; logistic regression by the likelihood (32) with known noise by default.
         strategy: a name in `STRATEGIES`.
         seed: of ties and random choices.
+        probabilities: (samples, classes) p(y | features) of a model that did not see these labels, from which
+            "risk" knows what to expect; the learner's, trained with the noise known, if None.
         data: `validation` (share or mask of samples held out, which the `emi_split` strategies need),
             `costs` (samples,) of asking, `oracle` (a `NoiseModel` of one labeler: an answer is a label then).
 
     Raises:
-        ValueError: what `problem_of` refuses, or an unknown strategy.
+        ValueError: what `problem_of` and `told` refuse, or an unknown strategy.
         RuntimeError: the learner does not converge.
 
     Example:
@@ -76,7 +79,7 @@ def start(
         1
     """
     choose("strategy", strategy, tuple(STRATEGIES))
-    problem = problem_of(x, labels, noise, prior, key=seed, **data)
+    problem = told(problem_of(x, labels, noise, prior, key=seed, **data), probabilities)
     return State(problem, learner, strategy, seed, Fitted(None, True)).refitted()
 
 

@@ -59,7 +59,8 @@ def clean_request(
     Args:
         labels, noise, prior: as in `evaluate`; learned where noise is None.
         features: (samples, features), or None for label issues.
-        probabilities: (samples, classes) p(y | features), out of sample (without features).
+        probabilities: (samples, classes) p(y | features), out of sample; with features they say which answers
+            to expect, in the place of the learner.
         gold: (samples,) classes known, -1 elsewhere; without features also a `jtruth.io.Gold`.
         costs: (samples, 1) of asking.
         wanted: length of the queue, strategy, state file, seed and level.
@@ -73,7 +74,8 @@ def clean_request(
     known, prior, notes = _rates(labels, noise, prior, seed)
     held = 1 / 3 if "split" in strategy or strategy == "masked_tars" else 0.0
     price = None if costs is None else np.asarray(costs)[:, 0]
-    state = start(features, labels, known, prior, strategy=strategy, seed=seed, validation=held, costs=price)
+    state = start(features, labels, known, prior, strategy=strategy, seed=seed, validation=held, costs=price,
+                  probabilities=probabilities)  # fmt: skip
     if state_file is not None and Path(state_file).exists():
         state = read_state(state_file, state)
     state = _answered(state, gold)

@@ -19,6 +19,7 @@ from jtruth._host import log
 from jtruth._pictures import picture
 from jtruth._random import as_key, host_rng
 from jtruth._validation import some
+from jtruth._validation.in_range import check_rows
 from jtruth.cleaning.learners import Fitted, Learner
 from jtruth.labels import Labels
 from jtruth.noise import NoiseModel
@@ -36,12 +37,14 @@ class Problem(NamedTuple):
     costs: Float[np.ndarray, " samples"]
     oracle: Float[np.ndarray, "classes classes"]  # P(answer | true class); the identity never errs
     tasks: tuple | None = None
+    probabilities: Float[np.ndarray, "samples classes"] | None = None  # p(y | features) of another model
 
     @property
     def digest(self) -> str:
         """Sixteen letters that stand for all of it."""
         found = hashlib.sha256()
-        for part in (*self[:3], *self.consolidated, *self[4:7]):
+        others = () if self.probabilities is None else (self.probabilities,)
+        for part in (*self[:3], *self.consolidated, *self[4:7], *others):
             found.update(np.ascontiguousarray(part).tobytes())
         return found.hexdigest()[:16]
 
@@ -152,6 +155,26 @@ def problem_of(
     with jax.enable_x64(True):
         log_likelihood = np.asarray(noise.log_likelihood(labels), np.float64)
     return Problem(x, log_likelihood, found.prior, found, held, costs, matrix, labels.tasks)
+
+
+def told(problem: Problem, probabilities: Any) -> Problem:
+    """The problem with somebody's p(y | features), of classes that the labels allow; without where None.
+
+    Raises:
+        ValueError: rows that do not sum to 1, or exclude all that the labels allow.
+    """
+    if probabilities is None:
+        return problem
+    found, log_likelihood = np.asarray(probabilities, np.float64), problem.log_likelihood
+    if found.shape != log_likelihood.shape:
+        raise ValueError(f"probabilities must have shape {log_likelihood.shape}, samples by classes; got "
+                         f"{found.shape}")  # fmt: skip
+    check_rows(found, "probabilities")
+    bad = np.flatnonzero(~((found > 0) & (log_likelihood > -np.inf)).any(axis=1))
+    if bad.size:
+        raise ValueError(f"probabilities[{bad[0]}] gives 0 to every class that its labels allow ({bad.size} "
+                         "such rows); give the other classes a small probability")  # fmt: skip
+    return problem._replace(probabilities=found)
 
 
 def _features(x: Any, labels: Labels) -> np.ndarray:

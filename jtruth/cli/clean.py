@@ -23,7 +23,7 @@ class Queue:
     predictions: Annotated[
         Path | None,
         typer.Option("--predictions", help="Table task and a probability column for each class, of a "
-                     "model that did not see these labels (without --features)."),
+                     "model that did not see these labels; beside --features: which answers to expect."),
     ] = None  # fmt: skip
     budget: Annotated[int, typer.Option("--budget", help="How many labels to ask about.")] = 50
     strategy: Annotated[str, typer.Option("--strategy", help="risk (default), masked_tars, ...")] = "risk"

@@ -22,7 +22,7 @@ from jtruth.cleaning import (
     stopping_advice,
     write_state,
 )
-from jtruth.cleaning.expected_fall import class_chances, possible_evidence
+from jtruth.cleaning.expected_fall import class_chances, possible_evidence, twin
 from jtruth.cleaning.strategies import chance_of_flip, label_posterior
 
 OTHERS = (("labels", "risk"), ("ml", "emi"))
@@ -176,6 +176,39 @@ def test_a_learner_of_labels_is_judged_by_its_twin(naive, aware):
     wrong = chance[np.arange(N), 1 - naive.consolidated.label][naive.open]
     falls = found.falls[naive.open]
     assert falls[wrong > 0.3].mean() > 10 * abs(falls[wrong < 0.1].mean())
+
+
+def test_probabilities_of_another_model_say_what_to_expect(naive, data):
+    """The twin's own change nothing; of the true classes only wrong labels are worth an answer."""
+    x, y, labels = data
+    kept = naive.problem.validation
+
+    def begun(probabilities):
+        return start(x, labels, NOISE, PRIOR, learner=LinearLearner("labels"), validation=kept,
+                     probabilities=probabilities)  # fmt: skip
+
+    wise = twin(naive)
+    own = begun(wise.learner.probabilities(wise.fitted.model, x))
+    np.testing.assert_allclose(influence(own).falls, influence(naive).falls, atol=1e-15)
+    knows = begun(np.eye(2)[y])
+    falls, right = influence(knows).falls, naive.consolidated.label == y
+    np.testing.assert_allclose(falls[right], 0, atol=1e-12)
+    assert falls[~right & naive.open].max() > 0
+    assert len({s.problem.digest for s in (naive, own, knows)}) == 3
+    asked = ask(knows)
+    i, other = int(asked.samples[0]), int(1 - y[asked.samples[0]])
+    np.testing.assert_array_equal(class_chances(answer(asked.state, {i: other}))[i], np.eye(2)[other])
+    for match, given in (
+        (r"probabilities must have shape \(90, 2\)", np.ones(N)),
+        (r"probabilities\[0\] sums to 2", np.ones((N, 2))),
+    ):
+        with pytest.raises(ValueError, match=match):
+            begun(given)
+    sure = jt.noise.Symmetric(0.0, 2)
+    with pytest.raises(
+        ValueError, match=r"probabilities\[\d+\] gives 0 to every class that its labels allow"
+    ):
+        start(x, labels, sure, PRIOR, probabilities=np.eye(2)[1 - y])
 
 
 @pytest.mark.slow

@@ -68,6 +68,7 @@ def test_costs_strategy_seed_and_prior_change_the_queue(run, files):
     lines = [f"t{i},{100 if f't{i}' == plain[0] else 1}" for i in range(60)]
     (folder / "costs.csv").write_text("\n".join(["task,cost", *lines]) + "\n")
     assert plain[0] not in queue("--costs", folder / "costs.csv")[0]
+    assert queue("--predictions", folder / "p.csv")[0] != plain
     drawn = [queue("--strategy", "random", "--seed", s)[0] for s in (1, 2)]
     assert drawn[0] != drawn[1]
     first = queue("--strategy", "sort_noise", "--prior", ".6,.4")[1]["queue"][0]
