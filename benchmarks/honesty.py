@@ -82,15 +82,15 @@ Weak labelers are low by a quarter of a width, and precision by several class pr
 
 "Prior-driven" cannot be said in every set that misses, and should not be. "from the prior": 200 sets of 60
 samples whose shares and rows are drawn from the very prior of the fit, which is therefore right in each.
-Accuracy .98, precision .98, recall .97, macro F1 .97 (+-.015); one of the four misses in 9 sets. "Prior-driven"
-is said in .33 of all sets, in 2 of the 9 (.22 +-.14): with so few samples the prior has much to say, and
-intervals that it moves hold as often as others. In 2 of the 9 all four would hold if the prior counted half
-or twice. So where intervals of 95 % hold, 5 % miss by chance, and the share of these that says "prior-driven"
-is that of all sets. Since what rows that are alike have in common is scaled too (Kallioinen et al. 2024: the
-uppermost prior of a hierarchy; their law given that is likelihood), few sets of each crowd: half or twice the
-prior moves an end by .04 to .08 of the interval (300 x 3, 6 sets), .07 and .10 (weak, 2 that were not
-refused), .02 to .04 (T = 2, 4 sets), .02 to .10 (five, 4 sets): none is near a third, so misses there are not
-the prior's; weak labelers whom labels do not tell apart are refused.
+Accuracy .98, precision .98, recall .97, macro F1 .97 (+-.015); one of the four misses in 9 sets.
+"Prior-driven" is said in .33 of all sets, in 2 of the 9 (.22 +-.14): with so few samples the prior has much
+to say, and intervals that it moves hold as often as others. In 2 of the 9 all four would hold if the prior
+counted half or twice. So where intervals of 95 % hold, 5 % miss by chance, and the share of these that says
+"prior-driven" is that of all sets. Since what rows that are alike have in common is scaled too (Kallioinen et
+al. 2024: the uppermost prior of a hierarchy; their law given that is likelihood), few sets of each crowd:
+half or twice the prior moves an end by .04 to .08 of the interval (300 x 3, 6 sets), .07 and .10 (weak, 2
+that were not refused), .02 to .04 (T = 2, 4 sets), .02 to .10 (five, 4 sets): none is near a third, so misses
+there are not the prior's; weak labelers whom labels do not tell apart are refused.
 
 `dense` (five labelers, two classes, 300 samples: fixed rows made alike, 20 sets): accuracy moves by +.17
 (+-.04) sd, precision +.07 (.04), recall +.13 (.04), macro F1 +.17 (.04), at most .69; sd times 1.00 to 1.02.
