@@ -90,7 +90,8 @@ counted half or twice. So where intervals of 95 % hold, 5 % miss by chance, and 
 al. 2024: the uppermost prior of a hierarchy; their law given that is likelihood), few sets of each crowd:
 half or twice the prior moves an end by .04 to .08 of the interval (300 x 3, 6 sets), .07 and .10 (weak, 2
 that were not refused), .02 to .04 (T = 2, 4 sets), .02 to .10 (five, 4 sets): none is near a third, so misses
-there are not the prior's; weak labelers whom labels do not tell apart are refused.
+there are not the prior's; weak labelers whom labels do not tell apart are refused. Sets that miss, and of
+these such that hold if the prior counts half or twice: T = 2 0 of 4 (67 sets), five 1 of 13 (87 sets).
 
 `dense` (five labelers, two classes, 300 samples: fixed rows made alike, 20 sets): accuracy moves by +.17
 (+-.04) sd, precision +.07 (.04), recall +.13 (.04), macro F1 +.17 (.04), at most .69; sd times 1.00 to 1.02.

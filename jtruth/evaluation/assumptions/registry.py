@@ -6,7 +6,7 @@ entry what they need, so a new assumption is one entry here and the file of its 
 function that builds one as those of `jtruth.learning.joint.models` do, or anything else that gives draws of
 the count table, as `majority_votes`. The key is that of the whole answer; a fit takes a stream of its own.
 
-- "majority_vote": most labelers are right on every sample (binomial uncertainty only);
+- "majority_vote": most labelers are right on every sample (of these samples only ties are open);
 - "independent": given the class everybody errs independently. Shown, and inside the next one's interval;
 - "labeler_strata": some samples are hard for the labelers, not for the classifier;
 - "shared_strata": some samples are hard for everybody;
@@ -30,7 +30,7 @@ class counts and the models are fitted without a classifier. Strata of the label
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -120,20 +120,54 @@ def majority_votes(data: Inputs, key: Key, how: How) -> Fitted:
     return Fitted(vote_draws(data, key))
 
 
-def vote_draws(data: Inputs, key: Key) -> Float[np.ndarray, "draws classes symbols"]:
+def vote_draws(
+    data: Inputs, key: Key
+) -> Float[np.ndarray, "draws classes symbols"] | Int[np.ndarray, "draws classes symbols"]:
     """Draws of the count table if the majority vote (gold where known) is right.
 
-    Tied classes share a sample. The shares of the cells are Dirichlet(counts + 2/cells), the uncertainty of
-    a random sample of that size, times the number of samples: two samples of prior, however many classes.
+    Of these samples nothing is open then but ties, which chance breaks, and samples without a label, who are
+    as the others. For the population the shares of the cells are Dirichlet(counts + 2/cells), the uncertainty
+    of a random sample of that size, times the number of samples: two samples of prior, however many classes.
     """
     labels = data.own_labels()
     truth, known = majority(labels.counts()), data.gold >= 0
     truth[known] = data.gold[known, None] == np.arange(labels.num_classes)[None, :]
-    truth[(labels.labels_per_sample() == 0) & ~known] = 0.0
+    silent = (labels.labels_per_sample() == 0) & ~known
+    truth[silent] = 0.0
     table = data.table(truth)
     rng = host_rng(key, "majority vote")
+    if data.target != POPULATION:
+        return _ties_broken(truth, data, rng) + _as_the_others(data, silent, table, rng)
+    return _shares(table, rng) * labels.num_samples
+
+
+def _shares(table: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     shares = rng.dirichlet(table.ravel() + 2.0 / table.size, size=_VOTE_DRAWS)
-    return shares.reshape(-1, *table.shape) * labels.num_samples
+    return shares.reshape(-1, *table.shape)
+
+
+def _ties_broken(truth: np.ndarray, data: Inputs, rng: np.random.Generator) -> np.ndarray:
+    """Count tables (draws, classes, symbols) of the samples that have votes."""
+    tied = (truth > 0).sum(axis=1) > 1
+    sure = np.rint(data.table(np.where(tied[:, None], 0.0, truth))).astype(np.int64)
+    found = np.tile(sure, (_VOTE_DRAWS, 1, 1))
+    kinds, number = np.unique(np.column_stack([truth > 0, data.y_pred])[tied], axis=0, return_counts=True)
+    for (*among, symbol), times in zip(kinds, number, strict=True):
+        classes = np.flatnonzero(among)
+        even = np.full(classes.size, 1 / classes.size)
+        found[:, classes, symbol] += rng.multinomial(times, even, size=_VOTE_DRAWS)
+    return found
+
+
+def _as_the_others(data: Inputs, silent: np.ndarray, table: np.ndarray, rng: np.random.Generator) -> Any:
+    """Count tables of samples without votes: classes by the shares among samples of the same symbol."""
+    if not silent.any():
+        return 0
+    shares, found = _shares(table, rng), np.zeros((_VOTE_DRAWS, *table.shape), np.int64)
+    for symbol, times in enumerate(np.bincount(data.y_pred[silent], minlength=table.shape[1])):
+        of_symbol = shares[:, :, symbol] / shares[:, :, symbol].sum(axis=1, keepdims=True)
+        found[:, :, symbol] = rng.multinomial(times, of_symbol)
+    return found
 
 
 def share_of_errors(fit: JointPosterior, data: Inputs, copying: float) -> float:

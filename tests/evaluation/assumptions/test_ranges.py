@@ -96,9 +96,14 @@ def test_majority_vote_draws_have_the_mean_of_the_counts():
     for metric in ("accuracy", "recall"):
         law, naive = vote.metrics[metric], result.baselines["majority_vote"][metric]
         assert abs(law.mean - naive) < 0.005 + 0.1 * law.sd
-    n = y_pred.size
-    expected = np.sqrt(vote.metrics["accuracy"].mean * (1 - vote.metrics["accuracy"].mean) / n)
-    assert vote.metrics["accuracy"].sd == pytest.approx(expected, rel=0.1)
+    n, votes = y_pred.size, labels.counts()
+    tied = int((votes[:, 0] == votes[:, 1]).sum())  # a coin each, right or wrong whatever was predicted
+    assert tied and vote.metrics["accuracy"].sd == pytest.approx(np.sqrt(tied) / 2 / n, rel=0.1)
+    data = inputs.read(y_pred, labels, None, None, None, 1)
+    data.target = "population"
+    draws = np.einsum("dcc->d", registry.vote_draws(data, jax.random.key(0))) / n
+    expected = np.sqrt(draws.mean() * (1 - draws.mean()) / n)
+    assert draws.std() == pytest.approx(expected, rel=0.1)
 
 
 @pytest.mark.slow
