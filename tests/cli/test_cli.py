@@ -93,6 +93,7 @@ def test_repeats_can_be_kept(run):
     assert code == 0 and "45 samples" in out
 
 
+@pytest.mark.slow
 def test_labelers_and_fast(run, tmp_path, monkeypatch):
     code, out, _ = run("labelers", ANESTHESIA, "--repeats", "keep", "--json", tmp_path / "l.json")
     answer = json.loads((tmp_path / "l.json").read_text())

@@ -203,6 +203,7 @@ def test_standard_input_of_a_process(pytestconfig):
     assert done.returncode == 0 and "5 labelers" in done.stdout, done.stderr
 
 
+@pytest.mark.slow
 def test_a_pipe_that_closes_early_is_no_fault_of_the_input(pytestconfig):
     command = f"{sys.executable} -m jtruth.cli inspect {CARIES} | true; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=pytestconfig.rootpath)

@@ -67,6 +67,7 @@ def short(monkeypatch):
         monkeypatch.setattr(room, "EFFORT", Effort(4, burn_in=40, min_sweeps=200, max_rhat=9.0, min_ess=1.0))
 
 
+@pytest.mark.slow
 def test_labelers_find_the_same_oddities(odd, short):
     labels = jt.read_labels(odd / "labels.csv", repeats="keep")
     report = jt.evaluate_labelers(labels)

@@ -54,6 +54,7 @@ def test_known_labelers_give_what_each_set_gives_by_itself(sets, method, one_by_
             np.testing.assert_allclose([found.mean[s, k], found.sd[s, k]], [law.mean, law.sd], atol=1e-9)
 
 
+@pytest.mark.slow
 def test_an_interval_holds_its_mean():
     """Nearly certain labels: 95 % of the law is on the value 1, and the mean is below it."""
     z = np.repeat([[0, 0, 0], [1, 1, 1], [0, 1, 0], [1, 0, 1]], [40, 30, 6, 5], axis=0)[None]

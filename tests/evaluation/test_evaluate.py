@@ -112,6 +112,7 @@ def test_every_method_answers_near_the_truth(method):
         assert result.warnings, "a method that is not the default says what it leaves out"
 
 
+@pytest.mark.slow
 def test_iterative_methods_agree_with_each_other():
     exact, normal, drawn = (graded(method)[0] for method in ("exact_means", "empirical_bayes", "sampling"))
     for name in METRICS:

@@ -65,6 +65,7 @@ def test_loss_after_one_label_equals_the_mean_over_labels():
         np.testing.assert_allclose(found[i], np.mean(losses))
 
 
+@pytest.mark.slow
 def test_alpha_leaves_class_probabilities_and_fit_on_leaves_the_judged(report):
     labels, p, _ = report
     mask = np.arange(150) < 100

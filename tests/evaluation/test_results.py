@@ -72,7 +72,12 @@ NO_JOINT = {"range": "no joint posterior of recall and .* no probability law",
             "nothing": "do not determine the counts"}  # fmt: skip
 
 
-@pytest.fixture(scope="module", params=KINDS)
+SLOW = ("sampling", "normal", "many, sampling")  # their holders are those of other answers
+
+
+@pytest.fixture(
+    scope="module", params=[pytest.param(k, marks=[pytest.mark.slow] * (k in SLOW)) for k in KINDS]
+)
 def answer(request):
     return request.param, KINDS[request.param]()
 
@@ -214,6 +219,7 @@ def test_gold_shows_every_metric_that_one_gets_without():
         assert low < truth < high and high - low < 0.6
 
 
+@pytest.mark.slow
 def test_all_gold_gives_the_metrics_themselves():
     """Nothing is left to estimate: PPI++ has no error, and a metric taken to first order is exact there."""
     y, y_pred, z = crowd(3, n=60)

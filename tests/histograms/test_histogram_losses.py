@@ -56,6 +56,7 @@ def test_binary_form_is_half():
     np.testing.assert_allclose(0.5 * hist.mean_of(hist.squared_loss(h, z).sum(axis=1)).value, brier)
 
 
+@pytest.mark.slow
 def test_one_label_says_nothing_about_disagreement():
     h, z = hist.from_counts([[1, 0], [1, 1]]), np.full((2, 2), 0.5)
     assert np.isnan(np.asarray(hist.epistemic_loss(h, z))).tolist() == [[True] * 2, [False] * 2]

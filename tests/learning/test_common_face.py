@@ -219,6 +219,7 @@ def test_labels_that_are_all_equal_give_that_class(name):
     assert not METHODS[name].estimates_noise or isinstance(fit.noise_model(), NoiseModel)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_labeler_without_labels_changes_nothing(fitted, name):
     """He is kept, in his place, and nobody else's answer moves."""

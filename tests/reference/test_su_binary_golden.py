@@ -217,7 +217,9 @@ def test_labelers(case):
     close(list(su.median_over_labelers(got).values()), want["vardi_zhang"], CLOSED)
 
 
-@pytest.mark.parametrize("field", PMF_FIELDS)
+@pytest.mark.parametrize(
+    "field", [*PMF_FIELDS[:2], *(pytest.param(f, marks=pytest.mark.slow) for f in PMF_FIELDS[2:])]
+)
 def test_metric_pmfs(case, field):
     if field not in case.data:
         assert case.data["name"] in ("near_chance", "main_N200") and field == PMF_FIELDS[3]

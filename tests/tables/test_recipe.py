@@ -120,6 +120,7 @@ def test_a_million_samples():
     assert table.estimate(npv).mean == pytest.approx(1 - table.count_law(1).mean / table.n0, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_many_sets_at_once():
     rng = np.random.default_rng(2)
     found = exact_batch(rng.normal(0, 2, (3, 50)), rng.integers(0, 2, (3, 50)), window=(64, 64))

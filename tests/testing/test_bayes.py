@@ -34,6 +34,7 @@ def test_density_is_that_of_the_definition():
     assert float(found) == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_predictions_can_be_simulated_from_the_prior():
     x = jnp.asarray(np.linspace(-3, 3, 50))
     with_shapes = trace(seed(bayes.binary_testing_model, 0)).get_trace(

@@ -65,6 +65,7 @@ def test_raykar_learns_labelers_and_classifier():
         np.testing.assert_allclose(leaf, 0, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_raykar_has_converged_when_no_sample_moves_any_more():
     """The last step moved every sample by less than tol; it is not the mean that counts."""
     x, _, z, _ = crowd(shown=0.7)

@@ -145,6 +145,7 @@ def test_a_question_is_answered_by_every_holder(mean_cost, answer):
         mean_cost(exact.posterior, np.eye(3))
 
 
+@pytest.mark.slow
 def test_a_question_is_answered_with_gold(mean_cost):
     """All gold: the cost is the one that everybody can count."""
     y, y_pred, labels = crowd(n=80)

@@ -22,6 +22,7 @@ def both(data, parameters, block=64):
     return [jax.jit(expected, static_argnums=2)(data, parameters, b, NO) for b in (block, 0)]
 
 
+@pytest.mark.slow
 def test_blocks_are_one_block():
     """With missing labels, known classes, weights, and a last block that is not full."""
     z, y = simulate(3, size=200, labelers=5)

@@ -93,6 +93,7 @@ def _all_felt(priors, rows):
     return partly_shared(priors, rows, felt=1)
 
 
+@pytest.mark.slow
 def test_somebody_may_vouch_for_it_whatever_the_classes_and_symbols(monkeypatch):
     y_pred, labels = crowd()
     monkeypatch.setattr(ranges, "EFFORT", EFFORT)

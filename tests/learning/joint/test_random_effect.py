@@ -134,6 +134,7 @@ def test_mode_is_a_mode(density):
     assert (density(nearby)[0] <= value + 1e-9).all()
 
 
+@pytest.mark.slow
 def test_posterior_means_by_importance_sampling_from_the_prior():
     draw, size = np.random.default_rng(4), 100_000
     share = draw.random(size)

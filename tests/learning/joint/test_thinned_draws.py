@@ -34,7 +34,9 @@ def test_every_kept_matrix_belongs_to_the_draw_that_is_named(fitted):
     np.testing.assert_allclose(fit.labeler_accuracy[fit.matrix_draw], expected, atol=1e-6)
 
 
-@pytest.mark.parametrize("model", ["independent", "shared_strata", "random_effect"])
+@pytest.mark.parametrize(
+    "model", ["independent", "shared_strata", pytest.param("random_effect", marks=pytest.mark.slow)]
+)
 def test_class_counts_and_right_labels_are_those_of_the_class_posterior(fitted, model):
     """Draws of both have the mean that p(y_i = c | labels) gives them: 5 Monte Carlo errors of 300 draws."""
     labels, fit = fitted
