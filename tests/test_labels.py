@@ -377,7 +377,8 @@ def test_splitting_a_pytree_and_mapping_over_it(case):
     z, num_classes = case
     batch = [Labels.from_matrix(np.where(z < 0, 0, (z + k) % num_classes), num_classes) for k in range(2)]
     stacked = jax.tree.map(lambda *leaves: np.stack(leaves), *batch)  # by NumPy: every shape would compile
-    votes = jax.vmap(lambda one: jnp.zeros(num_classes, jnp.int32).at[one.label].add(1))(stacked)
+    count = jax.jit(jax.vmap(lambda one: jnp.zeros(num_classes, jnp.int32).at[one.label].add(1)))
+    votes = count(stacked)
     assert np.asarray(votes).tolist() == [one.counts().sum(axis=0).tolist() for one in batch]
     parts = [jax.tree.map(lambda leaf, k=k: leaf[k], stacked) for k in range(2)]
     for part, one in itertools.zip_longest(parts, batch):

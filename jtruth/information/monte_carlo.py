@@ -7,12 +7,13 @@ divergence that they explain by linear regression is taken away before averaging
 leaves a much smaller error for good labelers, whose divergence is nearly a function of the class.
 """
 
+from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 from scipy.special import logsumexp, rel_entr
 
 from jtruth._host import log
@@ -72,11 +73,23 @@ def _draw(
     key: PRNGKeyArray, law: LabelLaw, prior: np.ndarray, size: int
 ) -> Int[np.ndarray, "draws labelers"]:
     """Symbols of `size` samples: class, stratum given the class, symbols given both."""
+    rows = np.moveaxis(law.rows, 1, 2)  # (strata, classes, labelers, symbols)
+    return np.asarray(_drawn(key, *(jnp.asarray(p, float) for p in (prior, law.weights.T, rows)), size=size))
+
+
+@partial(jax.jit, static_argnames="size")
+def _drawn(
+    key: PRNGKeyArray,
+    prior: Float[Array, " classes"],
+    weights: Float[Array, "classes strata"],
+    rows: Float[Array, "strata classes labelers symbols"],
+    *,
+    size: int,
+) -> Int[Array, "draws labelers"]:
     key_y, key_s, key_z = jax.random.split(key, 3)
-    y = draw_rows(key_y, jnp.broadcast_to(jnp.asarray(prior, float), (size, prior.size)))
-    s = draw_rows(key_s, jnp.asarray(law.weights.T, float)[y])
-    rows = jnp.asarray(np.moveaxis(law.rows, 1, 2), float)  # (strata, classes, labelers, symbols)
-    return np.asarray(draw_rows(key_z, rows[s, y]))
+    y = draw_rows(key_y, jnp.broadcast_to(prior, (size, prior.size)))
+    s = draw_rows(key_s, weights[y])
+    return draw_rows(key_z, rows[s, y])
 
 
 def _log_likelihood(

@@ -25,7 +25,8 @@ def test_density_is_that_of_the_definition():
     y_pred, weight = rng.integers(0, 4, 6), rng.integers(1, 4, 6).astype(float)
     alpha, confusion = rng.gamma(2, 1, (3, 4)), rng.dirichlet(np.ones(4), 3)
     arrays = [jnp.asarray(v) for v in (log_lik, prior, y_pred, weight, alpha)]
-    found, _ = log_density(bayes.testing_model, tuple(arrays), {}, {"confusion": jnp.asarray(confusion)})
+    density = jax.jit(lambda k, *given: log_density(bayes.testing_model, given, {}, {"confusion": k})[0])
+    found = density(jnp.asarray(confusion), *arrays)
     expected = sum(stats.dirichlet(a).logpdf(k) for a, k in zip(alpha, confusion, strict=True))
     rho = np.exp(log_lik) * prior
     rho /= rho.sum(1, keepdims=True)

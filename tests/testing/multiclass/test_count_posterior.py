@@ -223,7 +223,7 @@ def test_collapsed_log_likelihood():
     lik, prior, y_pred, alpha = random_case(31, 12, 3, 4)
     k = alpha / alpha.sum(1, keepdims=True)
     arguments = np.log(lik), np.log(prior), y_pred
-    found = collapsed_log_likelihood(*(jnp.asarray(a) for a in arguments), jnp.asarray(k))
+    found = jax.jit(collapsed_log_likelihood)(*(jnp.asarray(a) for a in arguments), jnp.asarray(k))
     rho = su.class_posterior(lik, prior)
     expected = sum(math.log(rho[i] @ k[:, u]) for i, u in enumerate(y_pred))
     np.testing.assert_allclose(found, expected, rtol=1e-13)
