@@ -8,7 +8,6 @@ sizes, settings) and reused for all data of the same shapes. Warm-up and samplin
 - `run_nuts`: draws of all unobserved sites, with R-hat, effective sample size and divergences. The same key
   gives the same draws to the last bit, also when a run was killed and resumed from its checkpoint.
 - `simulate`: the model run forwards, from the prior or from draws (posterior predictive).
-- `pointwise_log_likelihood`: of the observed site, one column per entry of its batch.
 
 NumPyro keeps its handlers in a global stack, which threads would share; tracing is done under `LOCK`. All of
 it runs in float64 with NumPyro's own (lenient) promotion rules, whatever the caller's settings are.
@@ -217,19 +216,6 @@ def simulate(
         return jax.tree.map(np.asarray, _forward(model, _sorted(static), keys, values, data))
 
 
-def pointwise_log_likelihood(
-    model: Callable, draws: dict[str, Any], *args: Any, static: dict[str, Any] | None = None
-) -> np.ndarray:
-    """log p(observed entry | draw), (draws, entries), by tracing the model at every draw.
-
-    Weights (`handlers.scale`) are left out: an entry counts once.
-    """
-    with numpyro_block():
-        values = {name: jnp.asarray(value) for name, value in draws.items()}
-        data = jax.tree.map(jnp.asarray, args)
-        return np.asarray(_pointwise(model, _sorted(static), values, data))
-
-
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def _forward(model, static, keys, draws, args):
     def one(key, draw):
@@ -237,16 +223,6 @@ def _forward(model, static, keys, draws, args):
         return {k: s["value"] for k, s in sites.items() if s["type"] in ("sample", "deterministic")}
 
     return jax.vmap(one)(keys, draws)
-
-
-@functools.partial(jax.jit, static_argnums=(0, 1))
-def _pointwise(model, static, draws, args):
-    def one(draw):
-        sites = _trace(model, static, draw, 0, args).values()
-        (seen,) = (s for s in sites if s["type"] == "sample" and s["is_observed"])
-        return seen["fn"].log_prob(seen["value"])
-
-    return jax.lax.map(one, draws, batch_size=32)
 
 
 def _trace(model, static, values, key, args):

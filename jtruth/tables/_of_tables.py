@@ -9,9 +9,8 @@ Averages of a metric of one class over the classes:
 - macro: the plain mean; micro: the metric of the summed binary tables; weighted: weights are the numbers of
   samples of the true classes.
 - A class for which the metric is 0/0 (precision of a class never predicted) is LEFT OUT of macro and
-  weighted averages, and `num_undefined` counts such classes; an average is NaN only when every class is left
-  out. scikit-learn does this with zero_division=nan; its default counts 0 for such a class, which mixes "no
-  information" with "always wrong".
+  weighted averages; an average is NaN only when every class is left out. scikit-learn does this with
+  zero_division=nan; its default counts 0 for such a class, which mixes "no information" with "always wrong".
 """
 
 from collections.abc import Callable
@@ -112,12 +111,6 @@ def weighted(metric: OfCounts, table: Any) -> Any:
 def micro(metric: OfCounts, table: Any) -> Any:
     """The binary metric of the one-against-rest tables of all classes added up."""
     return metric(*(count.sum(-1) for count in class_counts(table)))
-
-
-def num_undefined(metric: OfCounts, table: Any) -> Any:
-    """Number of classes for which a binary metric is 0/0, which `macro` and `weighted` leave out."""
-    values = per_class(metric, table)
-    return _xp(values).isnan(values).sum(-1)
 
 
 def overall(metric: OfCounts, table: Any) -> Any:

@@ -71,13 +71,6 @@ def _matmul(a: Array, b: Array) -> Array:
     return jnp.matmul(a, b, precision=jax.lax.Precision.HIGHEST)
 
 
-def accuracy_moments(log_rho: LogRho, y_pred: Predictions, confusion: Confusion) -> tuple[Array, Array]:
-    """Mean and variance of ACC given K (2.7.2); a symbol that is no class is never right."""
-    mean, variance = expected_counts(log_rho, y_pred, confusion)
-    n = log_rho.shape[0]
-    return jnp.trace(mean) / n, jnp.trace(variance) / n**2
-
-
 def plug_in_step(log_rho: LogRho, y_pred: Predictions) -> Step:
     """Ratio of means: one step of EM on the collapsed likelihood."""
 
