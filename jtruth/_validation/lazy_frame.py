@@ -58,17 +58,22 @@ def lazy_columns(table: Any, columns: dict[str, str]) -> tuple[tuple[Coded, ...]
     picked = table.select(*(nw.col(name).alias(role) for role, name in columns.items()))
     names, codes = {}, [f"code of {role}" for role in columns]
     coded = picked
-    for role, code in zip(columns, codes, strict=True):
-        different = picked.select(role).drop_nulls().unique().with_row_index(code, order_by=role)
-        names[role] = _collected(different.sort(code))[role].to_list()
-        coded = coded.join(different, on=role, how="left")
+    for role in columns:
+        names[role], numbered = names_of(picked, role)
+        coded = coded.join(numbered, on=role, how="left")
     numbers = [nw.col(code).cast(nw.Int64).fill_null(-1) for code in codes]  # -1: a missing value
-    found = _collected(coded.select(*numbers).sort(*codes))
+    found = collected(coded.select(*numbers).sort(*codes))
     made = {role: _column(found[c].to_numpy(), names[role]) for role, c in zip(columns, codes, strict=True)}
     return tuple(made.values()), Source("", "row", 0, _Contents(made))
 
 
-def _collected(table: Any) -> Any:
+def names_of(table: Any, role: str) -> tuple[list, Any]:
+    """The different values of a column, sorted, and a lazy table of them and of "code of" each."""
+    numbered = table.select(role).drop_nulls().unique().with_row_index(f"code of {role}", order_by=role)
+    return collected(numbered.sort(f"code of {role}"))[role].to_list(), numbered
+
+
+def collected(table: Any) -> Any:
     """Run a query."""
     return table.collect()
 

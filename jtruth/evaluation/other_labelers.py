@@ -21,8 +21,9 @@ from jtruth.evaluation.labelers import LabelerReport
 from jtruth.evaluation.text import INDEPENDENT, MORE_RIGHT, POPULATION
 from jtruth.inspection import suspicions
 from jtruth.labels import Labels
+from jtruth.learning.em.kinds import posterior_of
 from jtruth.learning.em.laplace import laplace_draws
-from jtruth.learning.em.streaming import Smoothing, Stream, begin_stream, posterior_of
+from jtruth.learning.em.streaming import Smoothing, Stream, begin_stream
 from jtruth.learning.labeler_draws import LabelerDraws
 from jtruth.stats.regions import check_level
 

@@ -6,6 +6,7 @@ from typing import Any as _Any
 from jtruth.learning.em._steps import EMResult, dawid_skene_em
 from jtruth.learning.em.columns import LabelColumns, columns_from_labels, columns_from_matrix
 from jtruth.learning.em.dawid_skene import DawidSkene, Smoothing, fit_dawid_skene
+from jtruth.learning.em.engine import stream_of_table
 from jtruth.learning.em.one_coin import OneCoin, fit_one_coin
 from jtruth.learning.em.stream_file import read_stream, write_stream
 from jtruth.learning.em.streaming import Stream, begin_stream, close, update
@@ -100,6 +101,7 @@ __all__ = [
     "prune",
     "read_stream",
     "recalibrate",
+    "stream_of_table",
     "triplet_moments",
     "update",
     "write_stream",

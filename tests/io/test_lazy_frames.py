@@ -109,14 +109,14 @@ def test_repeated_labels_are_named(engine):
 def test_only_codes_leave_the_engine(engine, monkeypatch):
     """Tables of ids with their codes, and one of codes: no row of text is collected."""
     seen = []
-    whole = lazy_frame._collected
+    whole = lazy_frame.collected
 
     def collected(table):
         found = whole(table)
         seen.append((found.shape, sorted(str(kind) for kind in found.schema.values())))
         return found
 
-    monkeypatch.setattr(lazy_frame, "_collected", collected)
+    monkeypatch.setattr(lazy_frame, "collected", collected)
     jt.Labels.from_frame(engine(rows()), **NAMES)
     assert [shape for shape, _ in seen] == [(40, 2), (5, 2), (3, 2), (120, 3)]
     assert seen[-1][1] == ["Int64"] * 3

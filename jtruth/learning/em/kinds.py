@@ -9,8 +9,10 @@ equal by a hash of 64 bits and then compared label by label; two different rows 
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Float, Int
+from scipy.special import softmax
 
+from jtruth import _host
 from jtruth.labels import Labels
 
 
@@ -53,6 +55,32 @@ def merged_kinds(rows: Kinds) -> tuple[Kinds, Int[np.ndarray, " rows"]]:
     new[kept] = np.arange(kept.size)
     code = rows.code[stretches(start[kept], rows.length[kept])]
     return Kinds(code, rows.length[kept], number[kept]), new[first]
+
+
+def posterior_of(kinds: Kinds, prior: np.ndarray, matrices: np.ndarray) -> Float[np.ndarray, "kinds classes"]:
+    """p(class | labels) of each row."""
+    labels = kinds.labels(len(matrices), prior.size)
+    joint = _host.labels_log_likelihood(matrices, *labels.arrays, labels.num_samples) + _host.log(prior)
+    return softmax(joint, axis=1)
+
+
+def expected_counts(
+    kinds: Kinds, posterior: Float[np.ndarray, "kinds classes"], num_labelers: int
+) -> tuple[
+    Float[np.ndarray, "labelers classes classes"], Float[np.ndarray, "labelers classes classes classes"]
+]:
+    """For each labeler and label k: the sum of rho[c] as [t, c, k], and of rho[c] rho[d] as [t, k, c, d]."""
+    classes = posterior.shape[1]
+    row, size = np.repeat(np.arange(kinds.length.size), kinds.length), num_labelers * classes
+    mass = kinds.number[:, None] * posterior
+    counts, products = np.empty((size, classes)), np.empty((size, classes, classes))
+    for c in range(classes):
+        counts[:, c] = np.bincount(kinds.code, mass[row, c], size)
+        for d in range(c, classes):
+            products[:, c, d] = np.bincount(kinds.code, (mass[:, c] * posterior[:, d])[row], size)
+            products[:, d, c] = products[:, c, d]
+    shape = (num_labelers, classes, classes)
+    return counts.reshape(shape).swapaxes(1, 2), products.reshape(*shape, classes)
 
 
 def stretches(

@@ -28,8 +28,8 @@ from scipy.special import softmax
 
 from jtruth import _host
 from jtruth._random import host_rng
-from jtruth.learning.em.kinds import Kinds, stretches
-from jtruth.learning.em.streaming import Stream, expected_counts, posterior_of
+from jtruth.learning.em.kinds import Kinds, expected_counts, posterior_of, stretches
+from jtruth.learning.em.streaming import Stream
 from jtruth.learning.labeler_draws import LabelerDraws, labeler_draws
 
 MOST_TOGETHER = 2500  # parameters whose joint information matrix is made

@@ -21,7 +21,6 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.special import softmax
 
 from jtruth import _host
 from jtruth import _validation as check
@@ -30,7 +29,7 @@ from jtruth.learning._given import must_be_labels
 from jtruth.learning.em._steps import dawid_skene_em
 from jtruth.learning.em.columns import bucket, columns_from_labels, vote_shares
 from jtruth.learning.em.dawid_skene import MAXIMUM_LIKELIHOOD, Smoothing
-from jtruth.learning.em.kinds import Kinds, merged_kinds, rows_of, stretches
+from jtruth.learning.em.kinds import Kinds, expected_counts, merged_kinds, posterior_of, rows_of, stretches
 from jtruth.sampling.checkpoint import digest
 
 _DOUBT = 1e-4  # in yesterday's matrices: what they call impossible, EM could never find possible again
@@ -104,15 +103,20 @@ def begin_stream(
     Raises:
         ValueError: no label at all, or no names.
     """
-    classes = must_be_labels(labels).num_classes
+    must_be_labels(labels)
+    return update(fresh_stream(labels.class_names, smoothing), labels, max_steps=max_steps, tol=tol)
+
+
+def fresh_stream(class_names: tuple, smoothing: Smoothing) -> Stream:
+    """A stream before its first day."""
+    classes = len(class_names)
     none = np.zeros((0, classes, classes))
     nothing = Closed(none, np.zeros(classes), np.zeros((0, *[classes] * 3)), 0, 0)
     empty = Kinds(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.int64))
-    fresh = Stream(
-        np.full(classes, 1 / classes), none, 0.0, False, 0, (), labels.class_names, (), (),
+    return Stream(
+        np.full(classes, 1 / classes), none, 0.0, False, 0, (), class_names, (), (),
         np.zeros(0, np.int64), empty, nothing, smoothing, (),
     )  # fmt: skip
-    return update(fresh, labels, max_steps=max_steps, tol=tol)
 
 
 def update(state: Stream, new_labels: Labels, *, max_steps: int = 10_000, tol: float = 1e-8) -> Stream:
@@ -134,7 +138,11 @@ def update(state: Stream, new_labels: Labels, *, max_steps: int = 10_000, tol: f
     (('a', 'b', 'c', 'd'), ('x', 'y', 'z'), (3, 2, 2), True)
     """
     mark = _checked(state, new_labels, max_steps, tol)
-    state = _joined(state, new_labels)
+    return climbed(_joined(state, new_labels), mark, max_steps, tol)
+
+
+def climbed(state: Stream, mark: str, max_steps: int = 10_000, tol: float = 1e-8) -> Stream:
+    """Parameters by EM, from those of `state`, on the first day from votes; `mark`: digest of new labels."""
     size, classes = len(state.workers), len(state.classes)
     padded = bucket(size)
     columns, _ = columns_from_labels(state.kinds.labels(size, classes), num_labelers=padded, merge=False)
@@ -178,32 +186,6 @@ def close(state: Stream) -> Stream:
     )
     empty = Kinds(state.kinds.code[:0], state.kinds.length[:0], number[:0])
     return state._replace(tasks=(), kind=state.kind[:0], kinds=empty, closed=closed)
-
-
-def posterior_of(kinds: Kinds, prior: np.ndarray, matrices: np.ndarray) -> Float[np.ndarray, "kinds classes"]:
-    """p(class | labels) of each row."""
-    labels = kinds.labels(len(matrices), prior.size)
-    joint = _host.labels_log_likelihood(matrices, *labels.arrays, labels.num_samples) + _host.log(prior)
-    return softmax(joint, axis=1)
-
-
-def expected_counts(
-    kinds: Kinds, posterior: Float[np.ndarray, "kinds classes"], num_labelers: int
-) -> tuple[
-    Float[np.ndarray, "labelers classes classes"], Float[np.ndarray, "labelers classes classes classes"]
-]:
-    """For each labeler and label k: the sum of rho[c] as [t, c, k], and of rho[c] rho[d] as [t, k, c, d]."""
-    classes = posterior.shape[1]
-    row, size = np.repeat(np.arange(kinds.length.size), kinds.length), num_labelers * classes
-    mass = kinds.number[:, None] * posterior
-    counts, products = np.empty((size, classes)), np.empty((size, classes, classes))
-    for c in range(classes):
-        counts[:, c] = np.bincount(kinds.code, mass[row, c], size)
-        for d in range(c, classes):
-            products[:, c, d] = np.bincount(kinds.code, (mass[:, c] * posterior[:, d])[row], size)
-            products[:, d, c] = products[:, c, d]
-    shape = (num_labelers, classes, classes)
-    return counts.reshape(shape).swapaxes(1, 2), products.reshape(*shape, classes)
 
 
 def _checked(state: Stream, new: Labels, max_steps: int, tol: float) -> str:
@@ -250,15 +232,19 @@ def _joined(state: Stream, new: Labels) -> Stream:
     kind = np.full(len(tasks), -1, np.int64)
     kind[:known] = row[state.kind]
     kind[sample_of] = row[kinds.length.size :]
-    more = len(workers) - len(state.workers)
-    closed = state.closed._replace(
-        matrices=np.pad(state.closed.matrices, ((0, more), (0, 0), (0, 0))),
-        products=np.pad(state.closed.products, ((0, more), *[(0, 0)] * 3)),
+    state = first_matrices(state, len(workers) - len(state.workers))
+    return state._replace(workers=workers, tasks=tasks, kind=kind, kinds=merged)
+
+
+def first_matrices(state: Stream, more: int) -> Stream:
+    """The state with matrices, and room in the closed counts, for so many new labelers."""
+    closed, classes = state.closed, len(state.classes)
+    closed = closed._replace(
+        matrices=np.pad(closed.matrices, ((0, more), (0, 0), (0, 0))),
+        products=np.pad(closed.products, ((0, more), *[(0, 0)] * 3)),
     )
-    matrices = np.concatenate([state.matrices, np.broadcast_to(_newcomer(state), (more, classes, classes))])
-    return state._replace(
-        workers=workers, tasks=tasks, kind=kind, kinds=merged, closed=closed, matrices=matrices
-    )
+    newcomers = np.broadcast_to(_newcomer(state), (more, classes, classes))
+    return state._replace(closed=closed, matrices=np.concatenate([state.matrices, newcomers]))
 
 
 def _numbered(known: tuple, new: Sequence) -> tuple[tuple, np.ndarray]:
