@@ -51,7 +51,7 @@ class Entries:
 
     def counts_by_labeler(self) -> Int[np.ndarray, "labelers classes"]:
         """How often each labeler gave each class."""
-        _, labeler, label = self.entries()
+        _, labeler, label = self.entries(None)
         shape = (self.num_labelers, self.num_classes)
         return np.bincount(labeler * shape[1] + label, minlength=shape[0] * shape[1]).reshape(shape)
 

@@ -178,14 +178,14 @@ def suspicions(labels: Labels) -> tuple[Finding, ...]:
 def _pairs(labels: Labels) -> agreement.LabelerPairs:
     """Who agrees with whom; pair by pair of those who may have copied."""
     size = labels.num_labelers, labels.num_samples
-    return agreement.labeler_pairs(*labels.entries(), size, at_least=MANY_SHARED)
+    return agreement.labeler_pairs(*labels.entries(None), size, at_least=MANY_SHARED)
 
 
 def _findings(labels: Labels, pairs: agreement.LabelerPairs) -> Iterator[Finding]:
     """Odd things, the most serious first."""
     workers = list(labels.workers or range(labels.num_labelers))
     given = labels.labels_per_labeler()
-    sample, labeler, _ = labels.entries()
+    sample, labeler, _ = labels.entries(None)
 
     def named(which: np.ndarray) -> str:
         return quoted((workers[t] for t in np.flatnonzero(which)), 4)
@@ -240,7 +240,7 @@ def _findings(labels: Labels, pairs: agreement.LabelerPairs) -> Iterator[Finding
 
 def _vocabularies(labels: Labels) -> list[tuple[str, str]]:
     """(labelers, their classes) of groups of labelers who use two classes or more and share none."""
-    _, labeler, label = labels.entries()
+    _, labeler, label = labels.entries(None)
     group = agreement.groups_of(labeler, label, (labels.num_labelers, labels.num_classes))
     workers, found = labels.workers or range(labels.num_labelers), []
     for g in dict.fromkeys(group.tolist()):

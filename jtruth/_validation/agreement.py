@@ -44,15 +44,23 @@ def labeler_pairs(
     sample with 10 000 labelers has 50 million pairs that mean nothing.
     """
     first = first_labels(sample, labeler, size[0])
-    sample, labeler, label = sample[first], labeler[first], label[first]
+    if not _is_all(first, sample.size):  # else no copy of perhaps ten million labels
+        sample, labeler, label = sample[first], labeler[first], label[first]
     others = np.bincount(sample, minlength=size[1])[sample] - 1
     classes = int(label.max(initial=0)) + 1
     same = _occurrences(sample.astype(np.int64) * classes + label, size[1] * classes) - 1
     met, agreed_with = (np.bincount(labeler, many, size[0]).astype(np.int64) for many in (others, same))
-    kept = np.bincount(labeler, minlength=size[0])[labeler] >= at_least
-    sample, labeler, label = sample[kept], labeler[kept], label[kept]
+    many = np.bincount(labeler, minlength=size[0]) >= at_least
+    if not many.all():
+        kept = many[labeler]
+        sample, labeler, label = sample[kept], labeler[kept], label[kept]
     count = _few if size[0] ** 2 * classes <= _FEW + sample.size else _many
     return LabelerPairs(len(first), met, agreed_with, *count(sample, labeler, label, size))
+
+
+def _is_all(places: np.ndarray, size: int) -> bool:
+    """Whether the places are 0, 1, ..., size - 1 in this order."""
+    return places.size == size and bool((places[1:] > places[:-1]).all())
 
 
 def _few(sample: np.ndarray, labeler: np.ndarray, label: np.ndarray, size: tuple[int, int]) -> tuple:

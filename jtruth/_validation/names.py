@@ -24,7 +24,9 @@ def check_visible(
         source: where the column came from.
         inside: also inside the name; otherwise only its first and last character.
     """
-    texts = [name for name in names if isinstance(name, str)]
+    texts = list(names)
+    if set(map(type, texts)) != {str}:
+        texts = [name for name in texts if isinstance(name, str)]
     if "".join(texts).isprintable():
         return
     for name in texts:
