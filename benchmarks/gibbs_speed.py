@@ -5,16 +5,16 @@
 Each sample has five labels by a hundred labelers, so hardly two samples are equal. The same key gives the
 same draws both ways (checked); the ratio is of processor seconds of the whole fit, compiling included.
 
-Measured: AMD EPYC, 2 cores (busy), Python 3.11.7, jax 0.10.2, numpy 2.4.6; one thread of BLAS. XLA now, and
+Measured: AMD EPYC, 2 cores (busy), Python 3.11.7, jax 0.10.2, numpy 2.4.6; one thread of BLAS. XLA now and
 before its counting without a scatter and its products in a loop, in turn on one machine (the same draws):
 
     C = 2: 2.8 s (3.4 the first time, compiling), before 5.2 (5.6); 800 sweeps, least ESS 558
     C = 4: 5.5 s (6.1 the first time), before 8.5; 800 sweeps, least ESS 596
 
-NumPy took 1.0 and 1.5 times as long as XLA before (6.9 and 15.7 s, on a busier machine). The goal, 4 s, is met
+NumPy took 1.0 and 1.5 times as long as XLA before (6.9 and 15.7 s, a busier machine). The goal, 4 s, is met
 for C = 2 and missed for C = 4. A sweep of four chains there takes 17 ms: 7.6 are 7.2 million probabilities
-gathered (1.06 ns each, what XLA needs for one on this CPU), 1 uniform numbers, 5 counts, states and the
-class posterior, 3.5 what the host does between two sweeps; 250 sweeps of a chain are the least that the rule of
+gathered (1.06 ns each, what XLA needs for one here), 1 uniform numbers, 5 counts, states and the class
+posterior, 3.5 what the host does between two sweeps; 250 sweeps of a chain are the least that the rule of
 `burn_in.py` makes. So a GPU would wait for the host, and on this CPU C = 4 has its floor near 4.3 s.
 """
 

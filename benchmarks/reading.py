@@ -14,7 +14,7 @@ machine that its wall seconds want).
     read_labels  10^7 rows  4.9 s    1088 MB at most, with JAX loaded and a fit of 10^6 labels before it
     jtruth labelers --fast, 10^7 labels   14.6 s, 16.5 s of the wall, 1.4 GB at most, imports included
 
-The last is one run on a machine that others used: 10.3 s are the program's and 4.3 the kernel's, who hands out
+The last is one run on a machine that others used: 10.3 s are the program's and 4.3 the kernel's, handing out
 memory; a second run took 14.3 s of the wall, when memory was not given back between arrays, and one beside
 three other jobs 19.9. Goals of 15 s and 3 GB: met but for the load. A profile: reading 6 s, what is odd 4
 (pairs of labelers 2), rows of labels 3, EM .8, intervals .5, imports 2.
