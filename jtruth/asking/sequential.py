@@ -41,7 +41,8 @@ _MAX_STEPS, _TOL = 1000, 1e-6
 _DRAWS = 1000  # of how class probabilities are to be read
 NOBODY_LOOKED = (
     "The risk is that of labelers who err independently, and no label can show whether they do: where they "
-    "were wrong together, a risk said to be 5 % was 20 %. Give gold, the classes of 30 random samples."
+    "were wrong together, a risk said to be 5 % was 20 %, and 10 % where a third of the samples were hard. "
+    "Give gold, the classes of 30 random samples."
 )
 
 
@@ -72,6 +73,7 @@ class Round(NamedTuple):
     prior: Float[np.ndarray, " classes"]
     matrices: Float[np.ndarray, "labelers classes classes"]
     converged: bool  # the fit that learned them
+    warnings: tuple[str, ...]  # how far the risk is to be believed
 
 
 class Acquisition(NamedTuple):
@@ -136,7 +138,9 @@ def next_asks(
         with jax.enable_x64(True):
             worth = np.asarray(expected_gain(posterior, matrices), np.float64) / prices
     labelers = np.where(free, worth, -np.inf)[samples].argmax(axis=1) if samples.size else samples
-    return Round(posterior, decision, risk, samples, labelers, prior, matrices, converged)
+    doubts = () if converged else (f"The fit did not converge in {_MAX_STEPS} steps.",)
+    doubts += (NOBODY_LOOKED,) if gold is None else ()
+    return Round(posterior, decision, risk, samples, labelers, prior, matrices, converged, doubts)
 
 
 def acquire(
@@ -186,12 +190,10 @@ def acquire(
     open_still = np.count_nonzero((now.risk > limits.risk) | (given < limits.least))
     why = "they had their most, nobody was left, or the budget was spent"
     doubts = [f"{open_still} samples ended above the limit: {why}."] if open_still else []
-    if not now.converged:
-        doubts.append(f"The fit did not converge in {_MAX_STEPS} steps.")
-    if options.get("gold") is None:
-        doubts.append(NOBODY_LOOKED)
     labels = Labels.from_matrix(z, num_classes, allow_unlabelled=True)
-    return Acquisition(labels, now.decision, now.posterior, now.risk, given, spent, rounds, tuple(doubts))
+    return Acquisition(
+        labels, now.decision, now.posterior, now.risk, given, spent, rounds, (*doubts, *now.warnings)
+    )
 
 
 def _fitted(z: np.ndarray, classes: int):

@@ -123,6 +123,7 @@ def test_gold_says_when_labelers_are_wrong_together():
     alone = next_asks(z, 2, limits=Limits(0.05, 2, 9))
     told = next_asks(z, 2, limits=Limits(0.05, 2, 9), gold=gold)
     assert alone.risk.mean() < 0.01 and 0.1 < told.risk.mean() < 0.5
+    assert alone.warnings == (NOBODY_LOOKED,) and told.warnings == ()
     assert np.abs(told.posterior.sum(axis=1) - 1).max() < 1e-9
     short = acquire(lambda i, t: z[i, t], z.shape, 2, limits=Limits(0.05, 2, 4), gold=gold)
     assert NOBODY_LOOKED not in short.warnings and (short.num_labels[60:] == 4).mean() > 0.9
