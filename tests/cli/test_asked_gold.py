@@ -47,6 +47,7 @@ def evaluate(run, folder, gold, *more):
     return run("evaluate", folder / "labels.csv", *given)
 
 
+@pytest.mark.slow
 def test_asked_truths_are_gold_with_their_chances(run, asked):
     """The command's answer is that of Python with the chances, and not that of random gold."""
     code, _, err = evaluate(run, asked, asked / "answers.csv", "--json", asked / "e.json")

@@ -30,6 +30,7 @@ def files(tmp_path):
     return tmp_path, y, name
 
 
+@pytest.mark.slow
 def test_a_queue_goes_on_where_it_stopped(run, files):
     folder, y, name = files
     common = ["clean", folder / "labels.csv", "--features", folder / "x.csv",

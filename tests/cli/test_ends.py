@@ -193,6 +193,7 @@ def test_pipes(run, monkeypatch, pytestconfig, tmp_path, command, part, code):
     assert found == code and part in out + err, err
 
 
+@pytest.mark.slow
 def test_standard_input_of_a_process(pytestconfig):
     """On cd70ba6 /dev/stdin was not seekable."""
     words = [sys.executable, "-m", "jtruth.cli", "inspect", "/dev/stdin"]

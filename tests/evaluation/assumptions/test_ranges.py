@@ -114,6 +114,7 @@ def test_fast_has_fewer_members_and_both_directions():
     assert result.interval_kind == "sensitivity range"
 
 
+@pytest.mark.slow
 def test_three_classes():
     _, y_pred, labels = crowd(3, classes=3, n=200)
     result = jt.evaluate(y_pred, labels)
