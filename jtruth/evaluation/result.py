@@ -166,7 +166,9 @@ class Evaluation:
         """
         if self.basis is None:
             raise ValueError("this result does not know its input; use the one that evaluate returned")
-        return sensitivity(self.basis, what, level=self.level, values=values, key=key, progress=progress)
+        return sensitivity(
+            self.basis, what, level=self.level, values=values, key=key, progress=progress, shown=self.headline
+        )
 
     def joint(self, first: str = "recall", second: str = "false_alarm_rate") -> JointEstimate | JointDensity:
         """Joint posterior of two metrics by name.

@@ -59,6 +59,8 @@ class Sensitivity(NamedTuple):
     level: float
     bounds: Bounds | None
     warnings: tuple[str, ...]
+    shown: tuple[str, ...]  # metrics that are printed
+    positive: str  # class of precision and recall
 
     plot = picture
     _repr_html_ = as_printed
@@ -109,8 +111,9 @@ class Sensitivity(NamedTuple):
 
     def __str__(self) -> str:
         """A row for each value, with mean and interval of the main metrics; the bounds below."""
-        names = [n for n in ("accuracy", "precision", "recall", "macro_f1") if n in self.metrics]
-        lines = [self.axis, f"{'':>8}" + "".join(f"{name:>22}" for name in names)]
+        names = [n for n in self.shown if n in self.metrics]
+        of = f" (recall and precision of class {self.positive!r})" if "recall" in names else ""
+        lines = [self.axis + of, f"{'':>8}" + "".join(f"{name:>22}" for name in names)]
         for k, value in enumerate(self.values):
             cells = [self.metrics[name][k] for name in names]
             ends = [law.interval(self.level) for law in cells]
@@ -173,6 +176,7 @@ def sensitivity(
     values: Sequence[float] | np.ndarray | None = None,
     key: Any = None,
     progress: Progress | None = None,
+    shown: tuple[str, ...],
 ) -> Sensitivity:
     """Move one assumption and keep the rest; see `Evaluation.sensitivity`, which calls this."""
     known, data = ways(), basis.data
@@ -187,14 +191,13 @@ def sensitivity(
         moved.append(way.move(basis, value, stream(key, "sensitivity", k)))
         if progress is not None:
             progress(k + 1, len(grid))
-    doubts = tuple(
-        f"at {value:g}: {text}" for value, m in zip(grid, moved, strict=True) for text in m.warnings
-    )
+    doubts = tuple(f"at {v:g}: {text}" for v, m in zip(grid, moved, strict=True) for text in m.warnings)
     moved.sort(key=lambda m: m.place)
     answers = [estimates(tables_of(m.counts, data), *names_of(data)) for m in moved]
     metrics = {name: tuple(a[name] for a in answers) for name in answers[0]}
     words, places = way.axis.format(data.classes[data.positive]), np.array([m.place for m in moved])
-    return Sensitivity(what, words, places, base, metrics, level, vote_bounds(data), doubts)
+    return Sensitivity(what, words, places, base, metrics, level, vote_bounds(data), doubts, shown,
+                       str(data.classes[data.positive]))  # fmt: skip
 
 
 def _share(entry: Entry, basis: Basis, value: float, key: jax.Array) -> Moved:

@@ -87,7 +87,18 @@ def test_shared_errors_are_found_again():
 
 def made(means, base=0.0, values=(0.0, 0.1, 0.2)):
     laws = tuple(DrawsEstimate(m + 0.02 * norm.ppf((np.arange(4000) + 0.5) / 4000)) for m in means)
-    return Sensitivity("x", "share", np.array(values), base, {"recall": laws}, 0.9, None, ())
+    return Sensitivity("x", "share", np.array(values), base, {"recall": laws}, 0.9, None, (), ("recall",), "1")
+
+
+def test_printed_metrics_are_those_of_the_answer(answer):
+    """Of two classes recall and precision of a named class; of three nobody named one, so of all classes."""
+    two = str(answer.sensitivity("error_rates", values=[1.0, 1.1])).splitlines()
+    assert "recall and precision of class 1" in two[0].replace("'", "") and "precision" in two[1]
+    rng = np.random.default_rng(0)
+    log_p = np.log(rng.dirichlet(np.ones(3), 20))
+    three = jt.evaluate(log_p.argmax(axis=1), log_p, prior=np.full(3, 1 / 3))
+    shown = str(three.sensitivity("prior", values=[0.3, 0.4])).splitlines()
+    assert shown[1].split() == ["accuracy", "macro_recall", "macro_f1"] and "recall and" not in shown[0]
 
 
 def test_tipping_points():
@@ -147,7 +158,7 @@ def test_every_draw_of_the_rates_has_its_own_class_shares(answer):
         matrix_draw=np.arange(16) % 2,
     )
     basis = Basis(data, replace(answer.basis.model, fit=two), None)
-    law = sensitivity(basis, "error_rates", level=0.9, values=[1.0, 1.1]).metrics["accuracy"][0]
+    law = sensitivity(basis, "error_rates", level=0.9, values=[1.0, 1.1], shown=()).metrics["accuracy"][0]
     np.testing.assert_allclose(np.quantile(law.draws, [0.25, 0.75]), [0.02, 0.98], atol=0.03)
 
 
