@@ -89,10 +89,10 @@ repetitions; "knows" is `risk` told the true classes, more than any strategy can
     random                                             +4.0 +- .8   ahead at all but 0
 
 On Cancer so large a lead of any of the six comes by chance with p = .26; a hundred other splits say that
-the lead of masked_tars is real (1.6 +- .5 at 40 answers), while one told the true classes leads it by 2. On Heart
-no lead is left. The late lead of sort_noise on Cancer is over a model of clean labels: of 175 training labels
-51 + 50 say 1 and only these may be wrong; one told the true classes has cleaned all after 50 answers and
-stays where it is, hardly above always saying 0 (.707).
+the lead of masked_tars is real (1.6 +- .5 at 40 answers), while one told the true classes leads it by 2. On
+Heart no lead is left. The late lead of sort_noise on Cancer is over a model of clean labels: of 175
+training labels 51 + 50 say 1 and only these may be wrong; one told the true classes has cleaned all after
+50 answers and stays where it is, hardly above always saying 0 (.707).
 
 An earlier `risk` was 3 points behind on Cancer: it took the learner's own p(y | x) for the class and its
 own objective for the risk, and a learner that takes labels as they are is wrong about both; now both are
@@ -146,13 +146,12 @@ Noise (.2, .2) on Gaussian (Figure 13), 10 repetitions, 2 of the paper's TARS: n
 strategy harms: after 0 and 100 answers random 94.1 +- .4 and 94.2 +- .4, sort_noise 94.1 and 94.4 +- .4, risk
 94.1 and 94.2 +- .4, paper's TARS 93.4 +- .3 and 93.9 +- 1.0; ml, risk 94.2 and 94.6 +- .4.
 
-The paper's claims for noise (.4, 0). "TARS takes accuracy from .77 to .94 with 100 answers": not reproduced,
-88.1 +- .3 (91.6 where labels that cannot be wrong are left out). "TARS is above SortNoise on all four sets"
-(Figure 12): Gaussian yes (88.1 and 83.9, or 86.6 of as many samples), Heart and Cancer not distinguishable, German no (61.9 +- 1.1 and
-65.0 +- 1.6).
-"ActiveClean is unstable": Heart no, Cancer below random up to 50 answers. "Mixed noise validates both"
-(Figures 16, 17): not on an even mix, where SortNoise is ahead (91.8 +- .6 and 90.8 +- 1.3) and ActiveClean
-falls at first; at 90:10 as for (.4, 0).
+The paper's claims for noise (.4, 0). "TARS takes accuracy from .77 to .94 with 100 answers": not
+reproduced, 88.1 +- .3 (91.6 where labels that cannot be wrong are left out). "TARS is above SortNoise on
+all four sets" (Figure 12): Gaussian yes (88.1 and 83.9, or 86.6 of as many samples), Heart and Cancer not
+distinguishable, German no (61.9 +- 1.1 and 65.0 +- 1.6). "ActiveClean is unstable": Heart no, Cancer below
+random up to 50 answers. "Mixed noise validates both" (Figures 16, 17): not on an even mix, where SortNoise
+is ahead (91.8 +- .6 and 90.8 +- 1.3) and ActiveClean falls at first; at 90:10 as for (.4, 0).
 """
 
 import sys
