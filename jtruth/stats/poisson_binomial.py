@@ -17,6 +17,7 @@ from jaxtyping import Float, Int
 from scipy.special import expit
 
 _TRIM = 1e-140  # entries this far below the largest are dropped inside a convolution
+_SHORT = 100  # entries that are convolved faster than looked through
 _TRUST = 1e-110  # and only entries above this are used from one tilt
 
 
@@ -55,7 +56,7 @@ def _single_flips_pmf(p: np.ndarray, q: np.ndarray) -> list[tuple[np.ndarray, in
     ):
         pmf[1 : step + 1] = pmf[1 : step + 1] * tail + pmf[:step] * head
         pmf[0] *= tail
-    return [_trimmed(column, 0) for column in pmf.T]
+    return [(column, 0) for column in np.ascontiguousarray(pmf.T)]
 
 
 def pmf(
@@ -84,12 +85,10 @@ def pmf(
     if not parts:
         return np.ones(1), 0
     while len(parts) > 1:
-        merged = [
-            _trimmed(np.convolve(a, b), i + j)
-            for (a, i), (b, j) in zip(parts[::2], parts[1::2], strict=False)
-        ]
+        merged = [(np.convolve(a, b), i + j) for (a, i), (b, j) in zip(parts[::2], parts[1::2], strict=False)]
+        merged = [_trimmed(*part) if part[0].size > _SHORT else part for part in merged]
         parts = merged + parts[len(merged) * 2 :]
-    return parts[0]
+    return _trimmed(*parts[0])
 
 
 def cumulants(

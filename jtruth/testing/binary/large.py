@@ -9,9 +9,9 @@ samples, whatever the number of cells. A count that is confined near 0 or near i
 lattice, for which the samples themselves are read. Host side, float64.
 """
 
+from dataclasses import dataclass, replace
 from typing import Any
 
-import equinox as eqx
 import numpy as np
 from jaxtyping import Float
 from numpy.polynomial import Chebyshev
@@ -43,7 +43,8 @@ class NotSmooth(ValueError):
     """The posterior does not have the form that this file needs; the exact table does it."""
 
 
-class SideLaw(eqx.Module):
+@dataclass(frozen=True, eq=False)
+class SideLaw:
     """log P(count = c) for real c on a window: a polynomial through saddlepoint values."""
 
     polynomial: Any
@@ -72,7 +73,8 @@ def side_law(x: np.ndarray, counts: np.ndarray, sure: int, low: float, high: flo
     return SideLaw(Chebyshev.fit(c, value, number - 1), sure)
 
 
-class SmoothTable(GridTable, eqx.Module):
+@dataclass(frozen=True, eq=False, repr=False)
+class SmoothTable(GridTable):
     """Posterior of (A, B) at nodes; `probability[i, j]` is what node (a[i], b[j]) stands for.
 
     a is a uniform grid of real counts; b too, or integers when `b_is_lattice`.
@@ -230,7 +232,7 @@ def smooth_table_at(data: LogOdds, p_detection: float, p_false_alarm: float) -> 
         raise NotSmooth("the true positives are not spread widely enough for quadrature; use table_at")
     nodes = _nodes(exact, moved, point, 9.5 * np.sqrt(np.diag(spread)))
     table, _ = _table(moved, *nodes, prior=None)
-    return eqx.tree_at(lambda t: t.log_evidence, table, evidence)
+    return replace(table, log_evidence=evidence)
 
 
 def _nodes(

@@ -51,7 +51,8 @@ def exact_posterior(data: LogOdds, prior: BetaPrior = BetaPrior()) -> CountTable
     if cells > _LARGE_TABLE:
         with suppress(NotSmooth):
             return smooth_table(data, prior, gridded=gridded)
-    return count_table(data, prior)
+    as_it_was = gridded.x1 is data.x1 and gridded.x0 is data.x0
+    return count_table(data, prior, mode if as_it_was else None)
 
 
 def binary_posterior(
