@@ -23,7 +23,8 @@ measure: p(y | x) is that of its twin, the same linear model trained with the no
 have no twin, and their own p(y | x) is taken). Who has a better one hands it to `start(probabilities=)`.
 
 Batches: the answer to i adds N E[g g'] to H and takes E[g] from r, so that the next choice sees less to be
-gained near i.
+gained near i. (So it is for the likelihood. With losses that are linear in the evidence H stays what it is,
+and batches are spread a little more than they need be: .5 points of area on the smallest set measured.)
 
 Any differentiable model works: H^-1 g by Hessian-vector products and conjugate gradients where H is too large
 to be written down (`solver="cg"`), with `damping` added to H, which of a network is not positive definite.
