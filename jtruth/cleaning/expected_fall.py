@@ -24,7 +24,8 @@ have no twin, and their own p(y | x) is taken). Who has a better one hands it to
 
 Batches: the answer to i adds N E[g g'] to H and takes E[g] from r, so that the next choice sees less to be
 gained near i. (So it is for the likelihood. With losses that are linear in the evidence H stays what it is,
-and batches are spread a little more than they need be: .5 points of area on the smallest set measured.)
+and batches are spread more than that asks for, which on the smallest set measured was .5 points of area
+better.)
 
 Any differentiable model works: H^-1 g by Hessian-vector products and conjugate gradients where H is too large
 to be written down (`solver="cg"`), with `damping` added to H, which of a network is not positive definite.
