@@ -71,7 +71,8 @@ def peerannot(name, frame, classes):
     found = getattr(models, name)(answers=answers, n_workers=workers.size, n_classes=classes)
     if hasattr(found, "run"):
         found.run()
-    return tasks, np.asarray(found.get_probas(), float)
+    p = np.asarray(found.get_probas(), float)
+    return tasks, np.eye(classes)[p.astype(int)] if p.ndim == 1 else p  # IWMV gives classes
 
 
 TOO_LARGE = {("snorkel LabelModel", "cifar10h_a")}  # a square of 25 710 rows (labelers x classes), 13 GB
