@@ -73,7 +73,7 @@ from scipy.stats import t as student  # noqa: E402
 
 from jtruth._host import smoothed_vote_shares  # noqa: E402
 from jtruth.evaluation import inputs  # noqa: E402
-from jtruth.evaluation.assumptions.missed import FAMILIES, FLAT, OVERALL, SETS, kind_of  # noqa: E402
+from jtruth.evaluation.assumptions.missed import FAMILIES, FLAT, SETS, kind_of  # noqa: E402
 from jtruth.evaluation.assumptions.registry import How, entries  # noqa: E402
 from jtruth.evaluation.gold.pooled import judged_samples, together  # noqa: E402
 from jtruth.sampling import Effort  # noqa: E402
@@ -189,8 +189,8 @@ def density_by_felt(case):
     z = np.array([opinion(np.array([v]), size).centre if v == v else 0.0 for v in draws])
     true, width = opinion(np.array([case.truth]), size).centre, max(0.4 * z.std(), 0.05)
     near = np.exp(-0.5 * ((true - z) / width) ** 2) / (width * np.sqrt(2 * np.pi))
-    flat = FLAT[OVERALL] / (1 + np.exp(-true)) / (1 + np.exp(true))
-    return [np.log((1 - FLAT[OVERALL]) * reweighted(case, felt) @ near + flat) for felt in FELT]
+    flat = FLAT / (1 + np.exp(-true)) / (1 + np.exp(true))
+    return [np.log((1 - FLAT) * reweighted(case, felt) @ near + flat) for felt in FELT]
 
 
 def judge_rho(cache, name="accuracy"):
@@ -265,7 +265,7 @@ def judge_comb(cache):
                 law = together(said, kind_of(case.metric), ppi.law, BOUNDS, size).law
                 alone, mixed = (
                     ppi.law.interval(),
-                    predictive(scaled, FLAT[OVERALL], ppi.law, BOUNDS, size).law,
+                    predictive(scaled, FLAT, ppi.law, BOUNDS, size).law,
                 )
                 add(found, f"{gold_size} PPI++", case, np.clip(ppi.value, 0, 1), *alone[:2])
                 add(found, f"{gold_size} shipped", case, law.mean, *law.interval()[:2])

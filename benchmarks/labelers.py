@@ -172,7 +172,7 @@ def expected(numbers, tau):
     for _, size, draws in numbers:
         said = [opinion(values, size) for values in draws.values()]
         parts = [one._replace(scale=float(np.hypot(one.scale, tau))) for one in said]
-        laws.append(predictive(parts, missed.FLAT[missed.LABELS], None, (0.0, 1.0), size).law)
+        laws.append(predictive(parts, missed.FLAT, None, (0.0, 1.0), size).law)
     return laws
 
 
