@@ -48,9 +48,9 @@ So many more gold answers as the advice said would halve the interval of accurac
 .44 (30), .48 (100); 90 % of the cases below .54.
 
 A tau of accuracy alone, tried and not taken (`tau`, 6 draws of gold, here with flat .05): the smallest of
-.2, .25, .3, .4 with which 10 and 30 gold hold .93 of the accuracies, on average of the public sets and of the
-families. On all of them it is .25; with a set left out .3 (restaurant, rte, dogs, cifar10h_a), .25 (bluebirds,
-all families) or .2 (faces).
+.2, .25, .3, .4 with which 10 and 30 gold hold .93 of the accuracies, on average of public sets and families.
+On all of them it is .25; with a set left out .3 (restaurant, rte, dogs, cifar10h_a), .25 (bluebirds, all
+families) or .2 (faces).
 
     accuracy     public sets: coverage / width / error, over PPI++'s width     simulated families
                  tau .25                   tau of the other sets               tau .25 (all but one: the same)

@@ -26,16 +26,17 @@ def labelers_headline(d: dict[str, Any]) -> str:
     if not rows:
         return "These labels do not determine how good the labelers are."
     sure = [row for row in rows if not undetermined(row)]
+    worst_and_best = sure[:1] + sure[1:][-1:]
     ends = [
         f"{row['accuracy']:.2f} [{row['low']:.2f}, {row['high']:.2f}] ({plain(row['worker'])})"
-        for row in (sure[0], sure[-1])[: len(sure)]
+        for row in worst_and_best
     ]
     parts = [f"from {ends[0]} to {ends[-1]}"] if len(sure) > 1 else ends
     parts += [f"not determined for {len(rows) - len(sure)}"] if len(sure) < len(rows) else []
     kind = f"{100 * d['level']:g} % {d['interval_kind']}s"
     more = ""
     if _is_range(d) and sure and "expected" in sure[0]:
-        ends = [_ends(row["expected"]) for row in (sure[0], sure[-1])[: len(sure)]]
+        ends = [_ends(row["expected"]) for row in worst_and_best]
         more = f"; {PREDICTIVE} {' and '.join(ends)}"
     return f"{len(rows)} labelers: {d['estimand']}, {', '.join(parts)} ({kind}){more}."
 

@@ -12,6 +12,7 @@ import jtruth as jt
 from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.checks.verdicts import ALARM, labeler_checks
 from jtruth.evaluation.labelers import ONLY_GOLD
+from jtruth.evaluation.labelers_text import labelers_headline
 from jtruth.evaluation.text import MORE_RIGHT, summary_text
 from jtruth.learning import Smoothing, fit_dawid_skene
 from jtruth.learning.joint.guard import check_switching
@@ -166,3 +167,9 @@ def test_names_cannot_move_the_cursor(where):
     text = summary_text(answer)
     assert all(c.isprintable() for c in text.replace("\n", ""))
     assert r"\x1b[2J" in text and ("my_class" in text or where != "metrics")
+
+
+def test_a_report_in_which_nobody_is_determined_can_be_printed():
+    rows = [{"worker": name, "accuracy": 0.6, "low": 0.1, "high": 0.95} for name in "ab"]
+    said = {"labelers": rows, "level": 0.95, "interval_kind": "posterior interval", "estimand": "accuracy"}
+    assert labelers_headline(said) == "2 labelers: accuracy, not determined for 2 (95 % posterior intervals)."
