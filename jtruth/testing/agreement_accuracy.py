@@ -51,8 +51,7 @@ def lehner_accuracy(y_pred: Int[np.ndarray, " samples"], labels: Any) -> float:
 
     Raises:
         ValueError: no two labels of one sample, labelers who agree no more often than by chance, or a class
-        given
-            less often than errors alone would give it.
+            given less often than errors alone would give it.
 
     >>> z = np.array([[1, 1, 1], [0, 0, 0], [1, 1, 0], [0, 0, 1], [1, 1, 1], [0, 0, 0]])
     >>> round(lehner_accuracy(np.array([1, 0, 1, 0, 1, 1]), Labels.from_matrix(z, 2)), 3)
