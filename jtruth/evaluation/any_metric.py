@@ -252,23 +252,20 @@ def _said(data: inputs.Inputs, given: np.ndarray, bins: int) -> Said:
 
 
 def _asker(fn: Callable, given: np.ndarray, data: inputs.Inputs) -> tuple[Callable, tuple[str, ...]]:
-    """(`Vectors` -> values, what is to be said): compiled where JAX can trace the function."""
+    """(vectors of classes -> values, what is to be said): compiled where JAX can trace the function."""
     size = data.y_pred.size
     try:
         jax.eval_shape(fn, jax.ShapeDtypeStruct((size,), np.int32), jnp.asarray(given))
     except Exception:  # whatever is wrong with it shows when it is called with arrays
 
         def loop(some: Vectors) -> np.ndarray:
-            each = [given] * len(some.y) if some.index is None else (given[i] for i in some.index)
-            return np.stack([np.asarray(fn(y, p), np.float64) for y, p in zip(some.y, each, strict=True)])
+            return np.stack([np.asarray(fn(y, given), np.float64) for y in some])
 
         return loop, (SLOW,)
     mapped = jax.jit(jax.vmap(fn, in_axes=(0, None)))
-    drawn_again = jax.jit(jax.vmap(lambda y, i, p: fn(y, p[i]), in_axes=(0, 0, None)))
 
     def program(some: Vectors) -> np.ndarray:
-        y, p = jnp.asarray(some.y), jnp.asarray(given)
-        return np.asarray(mapped(y, p) if some.index is None else drawn_again(y, some.index, p), np.float64)
+        return np.asarray(mapped(jnp.asarray(some), jnp.asarray(given)), np.float64)
 
     return program, ()
 

@@ -192,8 +192,8 @@ def _average(
     for name in names:
         same = [next(view for view in each if view.name == name) for each in views]
         law = _together([of(view.curves) for view in same], weights)
-        point += [law] * same[0].point
-        hull += [law] * same[0].hull
+        point += [law] * any(view.point for view in same)
+        hull += [law] * any(view.hull for view in same)  # of some classes a model may be missing
     return RangeEstimate(tuple(point), tuple(hull))
 
 

@@ -12,8 +12,7 @@ Under another assumption of the registry what is kept of a fit are draws of the 
 class posterior. A vector is tied to a drawn table: among the samples of a symbol as many are of class c as
 the table says, chosen with the odds of their class posterior, shifted until the expected number is that one
 (systematic sampling in random order: a fixed number with given chances). What is lost is what samples of one
-symbol share beyond their numbers. The majority vote has no posterior: its vector is the vote, ties drawn, of
-samples drawn again with replacement, which is the uncertainty that `evaluate` gives it.
+symbol share beyond their numbers. The majority vote has no posterior: its vector is the vote, ties drawn.
 """
 
 from collections.abc import Iterator
@@ -38,19 +37,15 @@ _AT_ONCE = 4_000_000  # numbers in one array of log-probabilities
 _COARSE, _RATES = 4, 50
 
 
+Vectors = Int[np.ndarray, "draws samples"]  # of classes
+
+
 class Said(NamedTuple):
     """What the labels are told of the predictions."""
 
     symbols: Int[np.ndarray, " samples"]
     number: int
     scored: bool  # bins of a score, in order
-
-
-class Vectors(NamedTuple):
-    """Some drawn vectors; `index` says which samples they are of, None: of all in their order."""
-
-    y: Int[np.ndarray, "draws samples"]
-    index: Int[np.ndarray, "draws samples"] | None = None
 
 
 class _Rows(NamedTuple):
@@ -68,7 +63,7 @@ def independent_vectors(data: inputs.Inputs, said: Said, num_draws: int, key: Ke
     """
     states = (_known if data.model is not None else _learned)(data, said, num_draws, key)
     for k, joint in enumerate(_chunks(states, said.symbols)):
-        yield Vectors(_drawn(joint, stream(key, "label vectors", k)))
+        yield _drawn(joint, stream(key, "label vectors", k))
 
 
 def member_vectors(
@@ -84,7 +79,7 @@ def member_vectors(
         if member.fit is None:
             yield _voted(data, len(few), rng)
         else:
-            yield Vectors(tied_vectors(member.fit.class_posterior, said.symbols, counts[few], rng))
+            yield tied_vectors(member.fit.class_posterior, said.symbols, counts[few], rng)
 
 
 def tied_vectors(
@@ -145,15 +140,18 @@ def _fixed_number(
 
 
 def _voted(data: inputs.Inputs, number: int, rng: np.random.Generator) -> Vectors:
-    """The majority vote of samples drawn with replacement."""
+    """The majority vote, ties broken by chance; a sample without labels is as another of its prediction."""
     labels = data.own_labels()
     share, known = majority(labels.counts()), data.gold >= 0
     share[known] = np.eye(labels.num_classes)[data.gold[known]]
-    voted = np.flatnonzero((labels.labels_per_sample() > 0) | known)
-    index = voted[rng.integers(0, voted.size, (number, labels.num_samples))]
+    silent = (labels.labels_per_sample() == 0) & ~known
     height = share.cumsum(axis=1)
     y = (height[None, :, :] <= rng.random((number, labels.num_samples))[..., None]).sum(axis=2)
-    return Vectors(np.take_along_axis(y, index, axis=1).astype(np.int32), index)
+    for i in np.flatnonzero(silent):
+        alike = np.flatnonzero(~silent & (data.y_pred == data.y_pred[i]))
+        alike = alike if alike.size else np.flatnonzero(~silent)
+        y[:, i] = y[np.arange(number), rng.choice(alike, number)]
+    return y.astype(np.int32)
 
 
 def _known(data: inputs.Inputs, said: Said, num_draws: int, key: Key) -> Iterator[_Rows]:

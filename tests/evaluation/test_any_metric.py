@@ -89,12 +89,12 @@ def test_nobody_vouches(case):
     laws = {one.name: one.metrics["accuracy"] for one in whole.assumptions}
     for view in found.views:
         drawn, law = view.draws, laws[view.name]
-        # The same fits, and vectors that count what their tables say; the vote's are drawn again.
+        # The same fits, and vectors that count what their tables say; the vote's ties are drawn again.
         if view.name != "majority_vote":
             np.testing.assert_allclose([drawn.mean(), drawn.std()], [law.mean, law.sd], rtol=0.1)
         else:
             assert abs(drawn.mean() - law.mean) < 5 * law.sd / np.sqrt(1000) + 5e-3
-            assert abs(drawn.std() / law.sd - 1) < 0.15
+            assert abs(drawn.std() - law.sd) <= 0.15 * law.sd  # 0 of three labelers: no vote is tied
     low, high, _ = found.estimate().interval(0.95)
     hull = whole.accuracy.interval(0.95)
     np.testing.assert_allclose([low, high], hull[:2], atol=0.02)

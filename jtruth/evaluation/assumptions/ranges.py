@@ -20,7 +20,14 @@ import numpy as np
 
 from jtruth._random import Key
 from jtruth.evaluation.answers import names_of, tables_of
-from jtruth.evaluation.assumptions.registry import Entry, How, Progress, fitted
+from jtruth.evaluation.assumptions.registry import (
+    INDEPENDENT,
+    LABELER_STRATA,
+    Entry,
+    How,
+    Progress,
+    fitted,
+)
 from jtruth.evaluation.inputs import Inputs
 from jtruth.evaluation.result import Assumption, Loo
 from jtruth.learning.joint.posterior import JointPosterior
@@ -95,7 +102,15 @@ def members(
             doubts.append(f"the model {entry.name!r} is left out of the range: {reason}")
             continue
         found.append(Member(entry, tables_of(counts, data), fit))
-    return _without_luck(found, doubts, keep_all)
+    left, doubts = _without_luck(found, doubts, keep_all)
+    return _independent_inside(left), doubts
+
+
+def _independent_inside(found: list[Member]) -> list[Member]:
+    """Independence is in the hull by itself where the model that has it as its easy case gave no answer."""
+    if any(m.name == LABELER_STRATA for m in found):
+        return found
+    return [m._replace(entry=m.entry._replace(hull=True)) if m.name == INDEPENDENT else m for m in found]
 
 
 def _without_luck(found: list[Member], doubts: list[str], keep_all: bool) -> tuple[list[Member], list[str]]:

@@ -241,7 +241,7 @@ _ENTRIES = (
 ASSUMPTIONS: dict[str, Entry] = {entry.name: entry for entry in _ENTRIES}
 
 # What `assume` may name beside "unknown", and the sentence of an answer that takes it for granted.
-INDEPENDENT, UNKNOWN = "independent", "unknown"
+INDEPENDENT, LABELER_STRATA, UNKNOWN = "independent", "labeler_strata", "unknown"
 GROUPS = {
     INDEPENDENT: "given the true class, the classifier and the labelers err independently of one another",
     "shared_difficulty": "given the true class, samples differ in how hard they are, and hard ones fool "

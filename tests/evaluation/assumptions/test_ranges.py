@@ -8,9 +8,10 @@ import pytest
 
 import jtruth as jt
 from jtruth.evaluation import inputs
-from jtruth.evaluation.assumptions import registry
+from jtruth.evaluation.assumptions import ranges, registry
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS
 from jtruth.tables.metrics import shown
+from jtruth.tables.posterior import estimates
 
 pytestmark = pytest.mark.usefixtures("enough_sweeps")
 
@@ -51,6 +52,21 @@ def test_range_is_the_hull_and_point_the_mean(result, metric):
     point = np.mean([by_name[name].mean for name, entry in ASSUMPTIONS.items() if entry.point])
     assert result.metrics[metric].mean == pytest.approx(point)
     assert np.isnan(result.metrics[metric].sd)
+
+
+def test_independence_is_inside_where_the_model_that_contains_it_gives_no_answer():
+    """Else a range of vote and independence is the vote's alone: no width, and the point outside of it."""
+    _, y_pred, labels = crowd(0, n=60)
+    data = inputs.read(y_pred, labels, None, None, None, None)
+    two = [ASSUMPTIONS[name] for name in ("majority_vote", "independent")]
+    found, _ = ranges.members(two, data, jax.random.key(0))
+    assert [m.entry.hull for m in found] == [True, True] and not ASSUMPTIONS["independent"].hull
+    answer = ranges.range_answer(found, data)
+    law = estimates(answer.table, answer.classes, answer.positive)["accuracy"]
+    low, high, _ = law.interval(0.95)
+    assert low < law.mean < high
+    three, _ = ranges.members([*two, ASSUMPTIONS["labeler_strata"]], data, jax.random.key(0))
+    assert [m.entry.hull for m in three] == [True, False, True]
 
 
 def test_a_range_has_no_law(result):
