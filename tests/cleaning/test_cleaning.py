@@ -117,6 +117,7 @@ def test_the_paper_s_tars_is_uncertainty_sampling(naive):
     assert spearmanr(tars[open_], unsure[open_]).statistic > 0.999
 
 
+@pytest.mark.slow
 def test_masked_leaves_out_labels_that_cannot_be_wrong(data):
     x, y, _ = data
     one_sided = jt.noise.ConfusionMatrices([[[0.6, 0.4], [0.0, 1.0]]])

@@ -52,6 +52,7 @@ def test_a_queue_goes_on_where_it_stopped(run, files):
     assert code == 2 and "a state of other strategy" in err
 
 
+@pytest.mark.slow
 def test_costs_strategy_seed_and_prior_change_the_queue(run, files):
     """Every option that says how to ask, against the queue without it."""
     folder, _, _ = files

@@ -64,6 +64,7 @@ def test_an_interval_holds_its_mean():
     assert (found.low <= found.mean).all() and (found.mean <= found.high).all()
 
 
+@pytest.mark.slow
 def test_em_is_fit_dawid_skene_with_the_classifier_as_a_rater(sets):
     found = jt.evaluate_batch(*sets, method="em")
     smoothing = jt.learning.Smoothing(0.01, 0.01, 0.01)

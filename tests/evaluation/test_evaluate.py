@@ -159,6 +159,7 @@ def test_binary_methods_take_one_class_against_the_rest():
     assert any("against all others" in w for w in result.warnings)
 
 
+@pytest.mark.slow
 def test_any_number_of_classes_with_known_noise():
     y, y_pred, labels, noise, prior = three_classes()
     result = jt.evaluate(y_pred, labels, noise=noise, prior=prior, positive=2)

@@ -141,6 +141,7 @@ def test_kinds_of_labelers_by_hand(monkeypatch):
     assert [kind.cost for kind in kinds] == [1.0, 1.0, 1.0, 3.0] and kinds[-1].name == "w5"
 
 
+@pytest.mark.slow
 def test_cheapest_plan_is_confirmed():
     found = cheapest_plan(made(), 0.08, key=KEY, limits=Limits(num_sets=30))
     again = simulated_width(found.setting, found.best.plan, key=KEY, num_sets=30)

@@ -154,6 +154,7 @@ def test_hard_labels_and_their_rates():
     np.testing.assert_allclose(labels_step(x, y)(point, jnp.asarray(0)), [1 / 2, 2 / 3])
 
 
+@pytest.mark.slow
 def test_the_name_of_a_mean():
     x, y = simulated(1, 40)
     mean = jax.jit(ratio_mean, static_argnums=1)
