@@ -206,8 +206,14 @@ class Labels(Entries):
         return check.position(worker, known, "worker")
 
     def class_code(self, name: Any) -> int:
-        """Code of a class, by name."""
-        return check.position(str(name), self.class_names, "class")
+        """Code of a class, by name; capitals count only where they tell classes apart.
+
+        (A file that says TRUE and FALSE is read as the classes true and false, and asked about as TRUE.)
+        """
+        names, asked = self.class_names, str(name)
+        alike = [one for one in names if one.casefold() == asked.casefold()]
+        only = asked not in names and len(alike) == 1
+        return check.position(alike[0] if only else asked, names, "class")
 
     def with_names(
         self,

@@ -218,11 +218,18 @@ def test_views_against_a_small_example():
     assert labels.to_matrix().tolist() == [[1, 1, -1], [2, -1, 0]]
     labeler, label = labels.padded()
     assert labeler.tolist() == [[0, 1], [0, 2]] and label.tolist() == [[1, 1], [2, 0]]
-    assert labels.class_code("yes") == 2 and labels.worker_index("u") == 2
+    assert labels.class_code("yes") == labels.class_code("YES") == 2 and labels.worker_index("u") == 2
     with pytest.raises(ValueError, match=r"no class 'si'; there are 'maybe', 'no', 'yes'"):
         labels.class_code("si")
     with pytest.raises(ValueError, match=r"no worker 'q'; there are 'w', 'v', 'u'"):
         labels.worker_index("q")
+
+
+def test_capitals_of_a_class_count_where_they_tell_two_apart():
+    labels = Labels.from_long(["a", "b", "c"], ["w"] * 3, ["No", "no", "yes"])
+    assert labels.class_code("No") != labels.class_code("no")
+    with pytest.raises(ValueError, match="no class 'NO'"):
+        labels.class_code("NO")
 
 
 def test_entries_of_minus_one_count_for_nothing():

@@ -45,8 +45,8 @@ class Known(NamedTuple):
                 f"gold[{bad[0]}] is {classes[bad[0]]}; codes are 0..{num_classes - 1}, -1 unknown"
             )
         if (classes >= 0).sum() < _FEWEST:
-            raise ValueError(f"{(classes >= 0).sum()} classes are known; {_FEWEST} is the least from which "
-                             "the number of wrong labels can be told")  # fmt: skip
+            raise ValueError(f"gold has {(classes >= 0).sum()} known classes; {_FEWEST} are the least from "
+                             "which the number of wrong labels can be told")  # fmt: skip
         return cls(classes, given.inclusion, given.strata)
 
 

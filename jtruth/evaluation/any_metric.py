@@ -141,7 +141,7 @@ def metric_posterior(
     >>> bool(0.03 < found.estimate().mean < 0.2)
     True
     """
-    told = Judged(**how)
+    told = Judged.of("metric_posterior", how)
     level, assume, progress = check_level(told.level), told.assume, told.progress
     if num_draws < 2:
         raise ValueError(f"num_draws is {num_draws}; give 2 or more")

@@ -144,7 +144,7 @@ def evaluate_class_scores(
     >>> list(found.each), bool(found.auc["macro"].mean > 0.8)
     (['0', '1', '2'], True)
     """
-    said = Judged(**how)
+    said = Judged.of("evaluate_class_scores", how)
     data = read_judged(None, labels, said)
     given = _columns(scores, data)
     asked = read_asked(data, said, bins, None)

@@ -69,7 +69,7 @@ def compare_classifiers(
     >>> found.ranking, round(found.best["good"].mean, 2)
     (('good', 'poor'), 0.99)
     """
-    given = Judged(**how)
+    given = Judged.of("compare_classifiers", how)
     level, assume = check_level(given.level), given.assume
     check_assume(assume)
     names = _names(predictions)

@@ -4,6 +4,7 @@
 `**how: Unpack[Judging]`: the names are keywords as everywhere, and are written and explained here only.
 """
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
@@ -36,6 +37,21 @@ class Judged(NamedTuple):
     level: float = 0.95
     key: Any = None
     progress: Progress | None = None
+
+    @classmethod
+    def of(cls, asked: str, how: Mapping[str, Any]) -> "Judged":
+        """What was said, by the name of the function that was asked.
+
+        Raises:
+            TypeError: a keyword that there is not.
+        """
+        unknown = [name for name in how if name not in cls._fields]
+        if unknown:
+            raise TypeError(
+                f"{asked}() got an unexpected keyword argument {unknown[0]!r}; beside its own it takes "
+                f"{', '.join(cls._fields)}"
+            )
+        return cls(**how)
 
 
 def read_judged(y_pred: Any, labels: Any, given: Judged, positive: Any = None) -> inputs.Inputs:

@@ -207,16 +207,19 @@ class ScoreEvaluation(NamedTuple):
 
     def __str__(self) -> str:
         auc, average = (interval_text(law, self.level) for law in (self.auc, self.average_precision))
-        ends = self.auc_of_scores
+        ends, bins = self.auc_of_scores, f"{self.edges.size + 1} bins of scores"
+        if np.isfinite(self.hidden):
+            bins += (
+                f", which hide at most {self.hidden:.3f} of the area: that of the scores themselves is in "
+                f"[{ends[0]:.3f}, {ends[1]:.3f}]"
+            )
         first, rest = first_and_rest(self.warnings)
         lines = [
             f"area under the ROC curve {auc}; {self.truth}",
             *first,
             f"average precision {average}",
             *(one.sentence(self.level) for one in self.asked),
-            f"positive: {self.positive}; {kind_text(self)}; "
-            f"{self.edges.size + 1} bins of scores, which hide at most {self.hidden:.3f} of the area: "
-            f"that of the scores themselves is in [{ends[0]:.3f}, {ends[1]:.3f}]",
+            f"positive: {self.positive}; {kind_text(self)}; {bins}",
             f"assumed: {self.assumption}",
         ]
         for view in self.assumptions:

@@ -92,7 +92,7 @@ def evaluate_scores(
     (True, 5, True)
     """
     asked_cost = None if cost is None else checked_cost(cost)
-    given = Judged(**how)
+    given = Judged.of("evaluate_scores", how)
     data = read_judged(None, labels, given, positive)
     if len(data.classes) != 2:
         raise ValueError(

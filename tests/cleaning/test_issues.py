@@ -126,7 +126,7 @@ def test_bad_input():
     with pytest.raises(ValueError, match="sample 0 is no distribution"):
         suspicious_labels(labels, np.full((10, 2), 0.7))
     for match, gold in {"for each of 10 samples": np.zeros(3, int), "codes are 0..1": np.full(10, 2),
-                        "^4 classes are known": np.repeat([-1, 1], [6, 4])}.items():  # fmt: skip
+                        "^gold has 4 known classes": np.repeat([-1, 1], [6, 4])}.items():  # fmt: skip
         with pytest.raises(ValueError, match=match):
             suspicious_labels(labels, np.full((10, 2), 0.5), gold=gold)
     with pytest.raises(ValueError, match="with the class prior beside them"):

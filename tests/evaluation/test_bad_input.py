@@ -62,3 +62,17 @@ def test_equal_predictions_are_allowed_and_said():
     result = jt.evaluate(**(GOOD | {"y_pred": [0, 0, 0, 0]}))
     assert np.isnan(result.precision.mean) and result.precision.probability_defined == 0
     assert any("every prediction is" in w for w in result.warnings)
+
+
+@pytest.mark.parametrize(
+    ("asked", "what"),
+    [
+        (jt.evaluate_scores, ([0.1, 0.2, 0.3, 0.4],)),
+        (jt.evaluate_class_scores, (np.full((4, 2), 0.5),)),
+        (jt.compare_classifiers, ({"a": [1, 0, 0, 1], "b": [1, 1, 0, 1]},)),
+        (jt.metric_posterior, (np.equal, [1, 0, 0, 1])),
+    ],
+)
+def test_keyword_of_another_function_is_refused_with_the_names_there_are(asked, what):
+    with pytest.raises(TypeError, match=rf"^{asked.__name__}\(\) got .* 'fast'.*takes noise, prior, gold"):
+        asked(*what, LABELS, fast=True)
