@@ -44,8 +44,9 @@ _WORST_RHAT, _FEWEST_DRAWS = 1.1, 50.0
 
 ONLY_GOLD = (
     "labels alone cannot show whether labelers and classifier are wrong together, and no range covers "
-    "labelers who are wrong together by themselves: only gold can tell. Find out the truth of 30 samples "
-    "chosen at random (gold=..., --gold FILE), or say assume='independent' if you can vouch for it"
+    "labelers who are wrong together by themselves, as where hard samples of one class look like another: "
+    "only gold can tell. Find out the truth of 30 samples chosen at random (gold=..., --gold FILE), or say "
+    "assume='independent' if you can vouch for it"
 )
 
 

@@ -52,8 +52,8 @@ RECALIBRATED = (
 )
 NO_GOLD = (
     "without gold nothing shows whether labelers make the same mistakes, and no range covers labelers who "
-    "are wrong together by themselves: only gold can tell. Find out the truth of 30 samples chosen at "
-    "random (gold=...)"
+    "are wrong together by themselves, as where hard samples of one class look like another: only gold can "
+    "tell. Find out the truth of 30 samples chosen at random (gold=...)"
 )
 NOT_IDENTIFIED = (
     "not identified: no sample has three labels and there is no gold, so any error rate of the labelers fits "
