@@ -104,18 +104,22 @@ class CalibrationReport:
         return summary(self)
 
 
+def _loss(law: Estimate) -> str:
+    return "undefined" if np.isnan(law.mean) else f"{law.mean:.4f} +- {law.sd:.4f}"
+
+
 def summary(report: CalibrationReport) -> str:
     """The report as text."""
     e, f = report.before["epistemic_loss"], report.after["epistemic_loss"]
     lines = [
-        f"Epistemic loss {e.mean:.4f} +- {e.sd:.4f} before, {f.mean:.4f} +- {f.sd:.4f} after "
+        f"Epistemic loss {_loss(e)} before, {_loss(f)} after "
         f"method={report.method}; {report.judged.size} samples, none calibrated by its own labels.",
         "",
         f"{'':34}{'before':>20}{'after':>20}{'plugin, before':>16}",
     ]
     for name in (n for n in TITLES if n in report.before or n in report.after):
         cells = [
-            f"{law.mean:.4f} +- {law.sd:.4f}" if law is not None else ""
+            "" if law is None else _loss(law)
             for law in (report.before.get(name), report.after.get(name))
         ]
         plain = f"{report.plugin[name]:.4f}" if name in report.plugin else ""

@@ -48,7 +48,9 @@ def calibration_page(d: Row, tables: tuple[LossTable, LossTable]) -> Page:
 
 
 def _loss(row: Row | None) -> str:
-    return "-" if row is None else f"{number(row['mean'], 4)} +- {number(row['sd'], 4)}"
+    if row is None or row["mean"] is None:
+        return "-" if row is None else "undefined"
+    return f"{number(row['mean'], 4)} +- {number(row['sd'], 4)}"
 
 
 def _losses(d: Row) -> Table:

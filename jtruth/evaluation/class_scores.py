@@ -25,9 +25,9 @@ from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions.ranges import first_and_rest
 from jtruth.evaluation.judging import Judged, Judging, read_judged
 from jtruth.evaluation.score_page import class_score_page
-from jtruth.evaluation.score_result import AnyCurves, ScoreEvaluation, interval_text, kind_text
+from jtruth.evaluation.score_result import AnyCurves, ScoreEvaluation, kind_text
 from jtruth.evaluation.scores import judged, read_asked
-from jtruth.evaluation.text import IN_SAMPLE
+from jtruth.evaluation.text import IN_SAMPLE, interval_text
 from jtruth.labels import Labels
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Estimate

@@ -6,7 +6,7 @@ import numpy as np
 
 from jtruth._validation.terminal import plain
 from jtruth.evaluation.assumptions.ranges import first_and_rest
-from jtruth.stats.estimates import Estimate
+from jtruth.evaluation.text import interval_text
 from jtruth.tables.metrics import title
 
 Comparison = Any  # `compared.Comparison`, which imports this file
@@ -48,13 +48,6 @@ def _beyond(found: Comparison) -> str:
     return f" by more than {found.margin:g}" if found.margin else ""
 
 
-def _interval(law: Estimate, level: float, sign: str = "") -> str:
-    low, high, _ = law.interval(level)
-    if np.isnan(law.mean):
-        return "undefined"
-    return f"{law.mean:{sign}.3f} [{low:{sign}.3f}, {high:{sign}.3f}]"
-
-
 def _ranks(found: Comparison) -> list[str]:
     width = max(4, *(len(plain(name)) for name in found.names))
     wanted = ""
@@ -63,7 +56,7 @@ def _ranks(found: Comparison) -> list[str]:
     lines = [f"{'':>{width + 4}}  {title(found.metric):<23} {'P(best)':<13} {wanted}".rstrip()]
     for rank, name in enumerate(found.ranking):
         meets = str(found.meets[name]) if found.meets else ""
-        value = _interval(found.values[name], found.level)
+        value = interval_text(found.values[name], found.level)
         lines.append(
             f"{rank + 1:>2}  {plain(name):<{width}}  {value:<23} {found.best[name]!s:<13} {meets}".rstrip()
         )

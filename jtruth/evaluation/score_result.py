@@ -18,7 +18,7 @@ from jtruth.evaluation.result import estimate_dict
 from jtruth.evaluation.score_gold import GoldCurves
 from jtruth.evaluation.score_page import score_page
 from jtruth.evaluation.score_ranges import CurveRange, ScoreView
-from jtruth.evaluation.text import IN_SAMPLE
+from jtruth.evaluation.text import IN_SAMPLE, interval_text
 from jtruth.stats.estimates import Estimate
 from jtruth.tables.curves import Curves
 
@@ -241,14 +241,6 @@ def checked_cost(cost: tuple[Number, Number]) -> tuple[float, float]:
 def kind_text(found: ScoreEvaluation) -> str:
     """What the intervals are."""
     return f"{100 * found.level:g} % {_KINDS[found.interval_kind]}"
-
-
-def interval_text(law: Estimate, level: float) -> str:
-    """Mean and interval."""
-    if np.isnan(law.mean):
-        return "undefined"
-    low, high, _ = law.interval(level)
-    return f"{law.mean:.3f} [{low:.3f}, {high:.3f}]"
 
 
 def _finite(value: float) -> float | None:

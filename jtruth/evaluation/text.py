@@ -2,7 +2,10 @@
 
 from typing import Any
 
+import numpy as np
+
 from jtruth._validation.terminal import plain
+from jtruth.stats.estimates import Estimate
 from jtruth.tables.metrics import title
 
 INDEPENDENT = "given the true class, the labelers err independently of one another"
@@ -241,6 +244,14 @@ def check_lines(checks: list[dict[str, Any]]) -> list[str]:
             f"  fits: {', '.join(quiet)}. A quiet check is no proof: most shared mistakes leave no trace"
         )
     return ["", "checks", *loud]
+
+
+def interval_text(law: Estimate, level: float) -> str:
+    """Mean and interval of a law that may be undefined."""
+    if np.isnan(law.mean):
+        return "undefined"
+    low, high, _ = law.interval(level)
+    return f"{law.mean:.3f} [{low:.3f}, {high:.3f}]"
 
 
 def odd_lines(findings: list[dict[str, Any]]) -> list[str]:

@@ -174,3 +174,13 @@ def test_from_the_shell(report, tmp_path, monkeypatch, capsys):
     assert header == "task,label,p_0,p_1,p_2,disagreement,alpha0,gain_bits"
     again = read_predictions(tmp_path / "out.csv", labels)
     np.testing.assert_allclose(again.probabilities, p, atol=1e-7)
+
+
+def test_losses_that_few_second_labels_leave_undefined_are_called_so():
+    z = np.array([[0, 0], [1, 1], [0, -1], [1, -1], [0, -1], [1, -1]])
+    p = np.tile([0.4, 0.6], (6, 1))
+    found = evaluate_calibration(p, Labels.from_matrix(z, 2), method="alpha", drop=True, split=2)
+    undefined = {name for name, law in found.before.items() if np.isnan(law.mean)}
+    assert undefined == {"dispersion_loss", "epistemic_loss"}
+    assert str(found).count("undefined") == 2 + 2 * 2 and "nan" not in str(found)  # first line, two rows
+    assert "undefined" in str(found.page()) and found.to_dict()["before"]["epistemic_loss"]["mean"] is None

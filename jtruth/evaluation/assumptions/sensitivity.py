@@ -26,6 +26,7 @@ from jtruth._random import as_key, stream
 from jtruth.evaluation.answers import names_of, tables_of
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, INDEPENDENT, Entry, Fitted, How, Progress
 from jtruth.evaluation.inputs import Inputs, Model
+from jtruth.evaluation.text import interval_text
 from jtruth.lam_stork import error_bounds
 from jtruth.noise import NoiseModel, scale_errors
 from jtruth.sampling import Effort
@@ -115,9 +116,7 @@ class Sensitivity(NamedTuple):
         of = f" (recall and precision of class {self.positive!r})" if "recall" in names else ""
         lines = [self.axis + of, f"{'':>8}" + "".join(f"{name:>22}" for name in names)]
         for k, value in enumerate(self.values):
-            cells = [self.metrics[name][k] for name in names]
-            ends = [law.interval(self.level) for law in cells]
-            row = [f"{c.mean:.3f} [{e.low:.3f}, {e.high:.3f}]" for c, e in zip(cells, ends, strict=True)]
+            row = [interval_text(self.metrics[name][k], self.level) for name in names]
             lines.append(f"{value:8.3f}" + "".join(f"{cell:>22}" for cell in row))
         if self.bounds is not None:
             lines += ["", "accuracy whatever errors depend on (Lam & Stork), if of the majority votes"]
@@ -191,8 +190,8 @@ def sensitivity(
         moved.append(way.move(basis, value, stream(key, "sensitivity", k)))
         if progress is not None:
             progress(k + 1, len(grid))
-    doubts = tuple(f"at {v:g}: {text}" for v, m in zip(grid, moved, strict=True) for text in m.warnings)
     moved.sort(key=lambda m: m.place)
+    doubts = tuple(f"at {m.place:.3f}: {text}" for m in moved for text in m.warnings)
     answers = [estimates(tables_of(m.counts, data), *names_of(data)) for m in moved]
     metrics = {name: tuple(a[name] for a in answers) for name in answers[0]}
     words, places = way.axis.format(data.classes[data.positive]), np.array([m.place for m in moved])

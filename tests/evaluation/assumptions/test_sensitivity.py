@@ -184,3 +184,17 @@ def test_what_is_refused(answer):
     for held in (Held("independent", 0.1), Held("copying", 1.0)):
         with pytest.raises(ValueError, match="dependent_share"):
             fit_joint(labels, y_pred=y_pred, key=KEY, dependence=held)
+
+
+def test_a_value_without_an_answer_is_undefined_and_its_doubt_names_the_place_that_is_printed():
+    """Few labels: chains switch classes at some values, and draws of those are not shown."""
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 2, 20)
+    z = np.where(rng.random((20, 3)) < 0.28, 1 - y[:, None], y[:, None])
+    found = jt.evaluate(y, jt.Labels.from_matrix(z, 2), assume="independent", key=0)
+    moved = found.sensitivity("shared_errors", values=[0.0, 0.4, 0.6])
+    empty = np.isnan([law.mean for law in moved.metrics["accuracy"]])
+    assert empty.tolist() == [False, True, True]
+    assert "nan" not in str(moved) and str(moved).count("undefined") == 3 * 2
+    places = [float(warning.split(":")[0].removeprefix("at ")) for warning in moved.warnings]
+    assert set(np.round(moved.values[empty], 3)) <= set(places) <= set(np.round(moved.values, 3))
