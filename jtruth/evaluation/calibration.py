@@ -119,8 +119,7 @@ def summary(report: CalibrationReport) -> str:
     ]
     for name in (n for n in TITLES if n in report.before or n in report.after):
         cells = [
-            "" if law is None else _loss(law)
-            for law in (report.before.get(name), report.after.get(name))
+            "" if law is None else _loss(law) for law in (report.before.get(name), report.after.get(name))
         ]
         plain = f"{report.plugin[name]:.4f}" if name in report.plugin else ""
         lines.append(f"{TITLES[name]:34}{cells[0]:>20}{cells[1]:>20}{plain:>16}")
