@@ -368,7 +368,11 @@ def read_command():
     parser.add_argument("--classes", type=int, nargs="*", default=[4])
     parser.add_argument("--each", type=int, nargs="*", default=[20, 100], help="samples a class")
     parser.add_argument("--share", type=float, nargs="*", default=[0.0, 0.7], help="of the first; 0: even")
-    return parser.parse_args()
+    asked = parser.parse_args()
+    unknown = set(asked.kind) - set(LEARNED)
+    if unknown:
+        parser.error(f"no kind {sorted(unknown)}; there are {LEARNED}")
+    return asked
 
 
 if __name__ == "__main__":
