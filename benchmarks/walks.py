@@ -25,8 +25,8 @@ Another way to count reads the source, every branch one after the other, and tak
 whatever was made of them or lies in an object with them: labels, class posteriors, draws, laws. By that the
 way is long and has become longer: in its first 400 steps 53 moves and 24 climbs, where the commit of which 12
 and 3 were asked had 24 and 12; 101 and 46 to its end. It cannot be 12 and 3 while arithmetic stands in one
-place: every call of a helper and the next step of its caller is a climb, and of the 46 twenty come back from
-private helpers and `posterior`, thirteen from `tables` and five from `stats`, the rooms that everybody shares.
+place: every call of a helper and the next step of its caller is a climb, and of the 46 now 21 come back from
+private helpers and `posterior`, 13 from `tables` and 5 from `stats`, the rooms that everybody shares.
 Before, the same lines stood in several rooms.
 
 The files are not there, and they were fewer (34, 53, 56) before the checks of chance, of missing labels and
