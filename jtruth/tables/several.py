@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from jtruth.stats.estimates import Estimate
-from jtruth.stats.regions import Interval, Region
+from jtruth.stats.regions import WITH_MEAN, Interval, Region
 from jtruth.tables.joint import JointEstimate
 from jtruth.tables.metrics import Metric
 from jtruth.tables.posterior import TablePosterior
@@ -44,8 +44,14 @@ class RangeEstimate(Estimate):
         return float("nan")
 
     def interval(self, level: float = 0.95) -> Interval:
-        """Hull of the members' shortest intervals; every member gives it at least `level`."""
-        return self._hull_of([e.interval(level) for e in self._hull])
+        """Hull of the members' shortest intervals, and of the mean; every member gives it at least `level`.
+
+        Some members move the mean and are no part of the hull, so that it may lie a little outside of it.
+        """
+        low, high, mass = self._hull_of([e.interval(level) for e in self._hull])
+        if level >= WITH_MEAN:
+            low, high = min(low, self.mean), max(high, self.mean)
+        return Interval(low, high, mass)
 
     def equal_tails(self, level: float = 0.95) -> Interval:
         """Hull of the members' equal-tailed intervals."""

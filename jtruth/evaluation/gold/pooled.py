@@ -27,6 +27,7 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Float, Int
 
+from jtruth._validation import some
 from jtruth.asking.gold import gold_that_halves
 from jtruth.evaluation.assumptions.missed import SHARE, kind_of, opinions, said_of, size_of
 from jtruth.stats.draws import DrawsEstimate
@@ -42,8 +43,8 @@ RANDOM_GOLD = (
     "gold=jt.io.Gold(classes, inclusion or strata)"
 )
 FEW_GOLD = (
-    "{} of the {} gold samples tell something about {}: the gold corrects it little, and its interval is "
-    "wide because of that"
+    "{} of the {} gold samples tell something about {}: gold corrects that little, and intervals are wide "
+    "because of it"
 )
 LITTLE_GOLD = (
     "{} gold answers: the answer rests on what models of the labels missed on other data sets rather than on "
@@ -295,6 +296,11 @@ def pooled_gold(
             sample,
             level,
         )
-        if ppi[name].num_informative < _LEAST:
-            warnings.append(FEW_GOLD.format(ppi[name].num_informative, sample.chosen.size, name))
+    few: dict[int, list[str]] = {}
+    for name, found in ppi.items():
+        if found.num_informative < _LEAST:
+            few.setdefault(found.num_informative, []).append(name)
+    warnings += [
+        FEW_GOLD.format(number, sample.chosen.size, some(few[number], 6)) for number in sorted(few)
+    ]
     return GoldAnswer(metrics, ppi, only, more, tuple(warnings), posterior)

@@ -208,6 +208,8 @@ def test_a_class_that_gold_hardly_met_is_named():
     found = pooled_gold([table(y, y_pred)[None].repeat(9, 0)], y_pred, h, gold, classes=("a", "b"))
     assert any("2 of the" in w and "recall" in w for w in found.warnings)
     assert found.ppi["recall"].law.freedom == 1
+    numbers = [w.split(" of the")[0] for w in found.warnings if "tell something about" in w]
+    assert len(numbers) == len(set(numbers))  # metrics that equally few answers tell of are one sentence
 
 
 def test_strata_and_inclusion_reach_ppi():
