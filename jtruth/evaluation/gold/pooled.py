@@ -20,7 +20,7 @@ Gold must be a random sample, or come with the probability of each sample to be 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -289,18 +289,9 @@ def pooled_gold(
         metric = named_metric(name, classes, positive)
         ppi[name], only[name] = judged.ppi(metric), judged.ppi(metric, power=0.0)
         metrics[name] = posterior.given(metric, ppi[name].law).law
-        more[name] = gold_that_halves(
-            lambda law, metric=metric: posterior.given(metric, law).law,
-            metrics[name],
-            ppi[name],
-            sample,
-            level,
-        )
-    few: dict[int, list[str]] = {}
-    for name, found in ppi.items():
-        if found.num_informative < _LEAST:
-            few.setdefault(found.num_informative, []).append(name)
-    warnings += [
-        FEW_GOLD.format(number, sample.chosen.size, some(few[number], 6)) for number in sorted(few)
-    ]
+        law_given = partial(lambda metric, law: posterior.given(metric, law).law, metric)
+        more[name] = gold_that_halves(law_given, metrics[name], ppi[name], sample, level)
+    for number in range(_LEAST):
+        told = [name for name, found in ppi.items() if found.num_informative == number]
+        warnings += [FEW_GOLD.format(number, sample.chosen.size, some(told, 6))] if told else []
     return GoldAnswer(metrics, ppi, only, more, tuple(warnings), posterior)
