@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from jtruth._arrays import from_here
@@ -27,6 +26,7 @@ from jtruth._random import stream
 from jtruth.stats import ratio_of_normals
 from jtruth.stats.ratio_of_normals import Ratio
 from jtruth.tables.metrics import METRICS, binary_counts
+from jtruth.testing.binary.conditional_means import mean_shares
 
 recall, false_alarm_rate = METRICS["recall"], METRICS["false_alarm_rate"]
 Step = Callable[[Float[Array, " 2"], Int[Array, ""]], Float[Array, " 2"]]
@@ -149,55 +149,11 @@ def exact_step(log_odds: Array, y_pred: Array, *, weight: Array | None = None) -
 
     def step(point, _):
         shifted = posterior_log_odds(log_odds, y_pred, point)
-        return jnp.stack([mean_share(jax.nn.sigmoid(s), y_pred == 1, weight) for s in (shifted, -shifted)])
+        small = jnp.exp(-jnp.abs(shifted))  # one exponential for p and 1 - p, neither of them a difference
+        p, not_p = (jnp.where(side, 1, small) / (1 + small) for side in (shifted >= 0, shifted < 0))
+        return mean_shares(jnp.stack([p, not_p]), (y_pred == 1)[None], weight)[:, 0]
 
     return step
-
-
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(32)
-_POWERS = 8
-_ENOUGH = 64.0  # expected count above which 8 power sums give 1e-10 (at 50: 4e-10)
-
-
-def mean_share(
-    p: Float[Array, " samples"],
-    chosen: Bool[Array, " samples"],
-    weight: Float[Array, " samples"] | None = None,
-) -> Float[Array, ""]:
-    """E[A/(A+B) | A+B > 0], A (B) the number of heads among (not) chosen coins with probabilities p.
-
-    `weight` is how many coins of each there are, where equal ones are merged (or on a grid).
-    E[A/(A+B); A+B > 0] = integral_0^1 G_A'(t) G_B(t) dt with the probability generating functions G; with
-    t = 1 - u both are expanded in u when the expected count is large, else evaluated node by node.
-    """
-    picked, every = chosen.astype(p.dtype), jnp.ones_like(p) if weight is None else weight
-    expected = p.sum() if weight is None else (p * weight).sum()
-    picked = picked if weight is None else picked * weight
-    reach = jnp.minimum(1.0, 40.0 / jnp.maximum(expected, 1e-30))
-    u = 0.5 * reach * (1.0 + jnp.asarray(_NODES, p.dtype))
-    gauss = 0.5 * reach * jnp.asarray(_WEIGHTS, p.dtype)
-
-    def by_nodes(p):
-        heads = p[None, :] * u[:, None]
-        logs, nobody = jnp.log1p(-heads), jnp.log1p(-p)
-        if weight is not None:  # none of a coin: 0 times the log of 0
-            logs = logs * weight[None, :]
-            nobody = jnp.where(weight == 0, 0, weight * jnp.where(weight == 0, 0, nobody))
-        return ((p * picked)[None, :] / (1.0 - heads)).sum(1), logs.sum(1), nobody.sum()
-
-    def by_powers(p):
-        powers = [p]
-        for _ in range(_POWERS):
-            powers.append(powers[-1] * p)
-        sums = jnp.stack(powers) @ jnp.stack([every, picked], axis=1)
-        log_g, slope = jnp.zeros_like(u), jnp.zeros_like(u)
-        for k in range(_POWERS, 0, -1):  # Horner
-            log_g = (log_g - sums[k - 1, 0] / k) * u
-            slope = (slope + sums[k, 1]) * u
-        return slope + sums[0, 1], log_g, -expected  # P(no head) <= exp(-expected) < 2e-28: as good as 0
-
-    slope, log_g, log_no_head = jax.lax.cond(expected > _ENOUGH, by_powers, by_nodes, p)
-    return (gauss * slope * jnp.exp(log_g)).sum() / -jnp.expm1(log_no_head)
 
 
 def labels_step(log_odds: Array, y_pred: Array) -> Step:

@@ -23,7 +23,8 @@ from jaxtyping import Array, Bool, Float, Int, Key
 from jtruth._arrays import safe_log
 from jtruth._random import stream
 from jtruth.tables.metrics import ratio
-from jtruth.testing.binary.empirical_bayes import fixed_point, mean_share
+from jtruth.testing.binary.conditional_means import mean_shares
+from jtruth.testing.binary.empirical_bayes import fixed_point
 
 LogRho = Float[Array, "samples classes"]
 Predictions = Int[Array, " samples"]
@@ -86,9 +87,7 @@ def exact_step(log_rho: LogRho, y_pred: Predictions) -> Step:
 
     def step(confusion, _):
         p = jnp.exp(log_testing_posterior(log_rho, y_pred, confusion))
-        chosen = one_hot(y_pred, confusion.shape[1], p.dtype).T > 0
-        # Classes one by one: `mean_share` then evaluates only the expansion that a class needs.
-        return jax.lax.map(lambda p_l: jax.vmap(mean_share, in_axes=(None, 0))(p_l, chosen), p.T)
+        return mean_shares(p.T, one_hot(y_pred, confusion.shape[1], p.dtype).T > 0)
 
     return step
 

@@ -22,12 +22,13 @@ from jtruth.testing import (
     ratio_step,
     sampling_step,
 )
+from jtruth.testing.binary import conditional_means
+from jtruth.testing.binary.conditional_means import mean_shares
 from jtruth.testing.binary.empirical_bayes import (
     detection_ratio,
     draw_counts,
     false_alarm_ratio,
     map_labels,
-    mean_share,
     posterior_log_odds,
     ratio_mean,
 )
@@ -43,7 +44,12 @@ STEPS = {
     "exact": exact_step,
     "labels": labels_step,
 }
-share = jax.jit(mean_share)
+
+
+@jax.jit
+def share(p, chosen, weight=None):
+    """One set of coins and one choice."""
+    return mean_shares(p[None], chosen[None], weight)[0, 0]
 
 
 @partial(jax.jit, static_argnames=("tol", "alpha", "name", "max_steps"))
@@ -306,3 +312,29 @@ def test_the_start_does_not_matter(name):
     assert from_all.converged.all()
     np.testing.assert_allclose(from_all.p_detection, from_all.p_detection[0] + jnp.zeros(4), atol=1e-9)
     np.testing.assert_allclose(from_all.p_false_alarm, from_all.p_false_alarm[0] + jnp.zeros(4), atol=1e-9)
+
+
+def test_power_sums_by_blocks_are_those_of_all_samples_at_once(monkeypatch):
+    """Blocks that do not divide the samples, several sets and choices, weights; against NumPy's sums."""
+    rng = np.random.default_rng(0)
+    p, weights = rng.random((3, 1001)), rng.random((2, 1001))
+    wanted = np.stack([p**k @ weights.T for k in range(1, 10)])
+    for block in (100, 1001, 4096):
+        monkeypatch.setattr(conditional_means, "_BLOCK", block)
+        found = conditional_means._power_sums(jnp.asarray(p), jnp.asarray(weights))
+        np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
+def test_sets_of_which_some_are_small_go_one_by_one():
+    """One set expects 5 heads, the other 300: the same as each alone, and as the sum over both laws."""
+    rng = np.random.default_rng(1)
+    p, chosen = rng.random((2, 600)) * np.array([[0.016], [1.0]]), rng.random((2, 600)) < 0.4
+    found = np.asarray(jax.jit(conditional_means.mean_shares)(jnp.asarray(p), jnp.asarray(chosen)))
+    alone = [[share(jnp.asarray(row), jnp.asarray(some)) for some in chosen] for row in p]
+    np.testing.assert_allclose(found, np.array(alone), rtol=1e-12)
+    a, b = su.poisson_binomial(p[0][chosen[0]]), su.poisson_binomial(p[0][~chosen[0]])
+    i, j = np.arange(a.size)[:, None], np.arange(b.size)[None, :]
+    weight = a[:, None] * b[None, :] * (i + j > 0)
+    np.testing.assert_allclose(
+        found[0, 0], (weight * i / np.maximum(i + j, 1)).sum() / weight.sum(), rtol=1e-9
+    )
