@@ -12,8 +12,8 @@ share of the rate that copying a large array reaches on the same device: 1 is as
     means       Algorithm 2 by exact means, 7 steps; samples x steps
     exact       exact posterior of the count tables of many sets of 500 samples; samples
     joint       joint posterior of many sets, 5 labelers, 4 x 150 sweeps; samples x sweeps
-    gibbs       `fit_joint`, XLA draws the samples, 4 x 100 sweeps; samples x sweeps (NumPy on the host
-                between two sweeps: an accelerator waits for it)
+    gibbs       the joint posterior's sweeps of one set, 5 labels by 100 labelers, in two programs of 50 for
+                four chains, laying out and moving the set included; samples x sweeps
     simulate    sets of 500 samples with 5 labelers, Su 5.1; samples
 
 Not run on an accelerator: none was at hand. On the CPU (AMD EPYC, 2 cores, busy, load 5; jax 0.10.2; with
@@ -29,7 +29,7 @@ which this script now avoids; compile times of float64 leave out what the refere
     exact    float32    3.24e+05   0.00            0.002      19.80  5.2e-07
     joint    float64    7.8e+06    0.94            0.544       3.13  0.0e+00
     joint    float32    1.75e+07   1.05            0.611      19.92  1.1e-02 (draws)
-    gibbs    float64    6.28e+06   0.30            0.175          -  0.0e+00
+    gibbs    float64    3.16e+07   1.52            0.129       6.69  0.0e+00 (10^6, 11.8 GB/s)
     simulate float64    4.14e+05   0.01            0.007       0.76  0.0e+00
     simulate float32    9.58e+05   0.03            0.016       7.05  5.3e-03 (draws)
 """
@@ -49,11 +49,12 @@ from typing import NamedTuple  # noqa: E402
 import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
+from scipy import sparse  # noqa: E402
 
-import jtruth as jt  # noqa: E402
-from jtruth.learning import LabelColumns, dawid_skene_em, fit_joint  # noqa: E402
+from jtruth.learning import LabelColumns, dawid_skene_em  # noqa: E402
 from jtruth.learning.joint.batch import BatchEffort, joint_batch  # noqa: E402
-from jtruth.sampling import Effort  # noqa: E402
+from jtruth.sampling import device, kernel  # noqa: E402
+from jtruth.sampling.model import LatentModel, Observed, Raters, prediction_columns  # noqa: E402
 from jtruth.simulation import simulate_difficulty_fallibility  # noqa: E402
 from jtruth.testing import exact_step, iterate  # noqa: E402
 from jtruth.testing.binary.batch import exact_batch  # noqa: E402
@@ -141,15 +142,26 @@ def joint(samples: int, sets: int) -> Job:
 def gibbs(samples: int, sets: int) -> Job:
     """A sweep of a chain reads six codes and a uniform number of a sample, and writes two probabilities."""
     who, label, y_pred = crowd(samples // 10, 2)
-    rows = np.repeat(np.arange(len(who)), who.shape[1])
-    labels = jt.Labels(rows, who.ravel(), label.ravel(), len(who), 100, 2)
-    few = Effort(chains=4, burn_in=50, min_sweeps=200, max_sweeps=200, device=True)
+    size, (raters, every) = len(who), (100, np.arange(2))
+    column = (who * 2 + label).ravel(), np.repeat(np.arange(size), who.shape[1])
+    seen = sparse.csr_array((np.ones(label.size), column[::-1]), shape=(size, 2 * raters))
+    row = np.array([[2.0, 1.0], [1.0, 2.0]])
+    groups = Raters(np.tile(row, (raters, 1, 1)), every), Raters(row[None], every)
+    model = LatentModel(every, np.zeros(2, int), np.ones(2), False, every, np.ones((2, 1)), groups)
+    observed = Observed(
+        (seen, prediction_columns(y_pred, 2)), np.ones(size), np.zeros((2, size)), np.arange(size)
+    )
+    problem = kernel.flatten(model, observed)
+    counts = np.stack([y_pred == c for c in every]).astype(float)[:, None].repeat(4, axis=1)
+    start = {"symbols": kernel.count_symbols(problem, counts), "key": np.array([0, 1], np.uint32)}
 
-    def run(dtype):
-        found = fit_joint(labels, y_pred=y_pred, key=0, effort=few)  # float64 whatever is asked
-        return [found.prior.mean(axis=0), found.mean_matrices]
+    def run(dtype):  # float64 whatever is asked
+        program = device.program_of(problem, True)
+        chain, _, _ = device.run(program, start, 50, 50)
+        _, kept, p = device.run(program, chain, 50, 50)
+        return [np.exp(kept["log_theta"]).mean(axis=(0, 1)), p.mean(axis=1)]
 
-    return Job(run, 400.0 * len(who), 3 * 400.0 * len(who), 6 * 400.0 * len(who))
+    return Job(run, 400.0 * size, 3 * 400.0 * size, 6 * 400.0 * size, draws=True)
 
 
 def simulate(samples: int, sets: int) -> Job:
@@ -202,12 +214,10 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("jobs", nargs="*", choices=[*JOBS, []], default=[])
     chosen = parser.parse_args()
-    device, cpu = jax.devices()[0], jax.devices("cpu")[0]
+    chip, cpu = jax.devices()[0], jax.devices("cpu")[0]
     with jax.enable_x64(True):
         rate = memory_rate(chosen.repeats)
-        print(
-            f"{device.device_kind} ({device.platform}), jax {jax.__version__}; memory {rate / 1e9:.1f} GB/s"
-        )
+        print(f"{chip.device_kind} ({chip.platform}), jax {jax.__version__}; memory {rate / 1e9:.1f} GB/s")
         print("job      type      samples/s   GB/s  share of memory  compile s  largest difference")
         for name in chosen.jobs or JOBS:
             job = JOBS[name](chosen.samples, chosen.sets)

@@ -18,13 +18,12 @@ beta-binomial and Dirichlet-multinomial laws, and rows are drawn afterwards: exa
 looked at. A step's scale is drawn anew each time over one and a half powers of ten.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
-from scipy.special import betaln, gammaln
 
-from jtruth._host import log
+from jtruth._either import betaln, gammaln, log_gamma_draws, namespace
 
 _STEPS = 2  # Metropolis steps a sweep, for (mu, kappa) and for (alpha, g) each
 _SPREAD = 1.5  # of log kappa and log alpha a priori
@@ -126,28 +125,30 @@ class Seen(NamedTuple):
     alike: Alike
     family: np.ndarray  # (R,)
     right: np.ndarray  # (R,)
+    is_right: np.ndarray  # (1, R, symbols)
     member: np.ndarray  # (R, families) one-hot
-    counts: np.ndarray  # (chains, R, symbols), 0 at the right symbol
-    hits: np.ndarray  # (chains, R) counts of the right symbol
-    misses: np.ndarray  # (chains, R)
-    where: tuple[np.ndarray, ...]  # chain, row and symbol of the wrong counts above 0
-    wrong: np.ndarray  # those counts
+    counts: Any  # (chains, R, symbols), 0 at the right symbol
+    hits: Any  # (chains, R) counts of the right symbol
+    misses: Any  # (chains, R)
+    where: tuple[np.ndarray, ...]  # chain, row and symbol: of the wrong counts above 0, or of all if traced
+    wrong: Any  # those counts
 
 
-def seen(alike: Alike, counts: np.ndarray) -> Seen:
+def seen(alike: Alike, counts: Any) -> Seen:
     """Take counts (chains, raters, rows, symbols) apart."""
-    chains, raters, _, symbols = counts.shape
+    xp, (chains, raters, _, symbols) = namespace(counts), counts.shape
     family, right = alike.family.ravel(), np.tile(alike.right, raters)
-    rest = (counts if alike.known is None else counts + alike.known).reshape(chains, -1, symbols).copy()
-    at = np.arange(family.size)
-    hits = rest[:, at, right]
-    rest[:, at, right] = 0.0
-    where = np.nonzero(rest)
+    is_right = np.arange(symbols) == right[None, :, None]
+    given = (counts if alike.known is None else counts + alike.known[None]).reshape(chains, -1, symbols)
+    rest = xp.where(is_right, 0.0, given)
+    hits = xp.where(is_right, given, 0.0).sum(axis=2)
     member = np.eye(alike.num_families)[family]
-    return Seen(alike, family, right, member, rest, hits, rest.sum(axis=2), where, rest[where])
+    where = np.nonzero(rest) if xp is np else tuple(np.ogrid[:chains, : family.size, :symbols])
+    wrong = rest[where] if xp is np else rest
+    return Seen(alike, family, right, is_right, member, rest, hits, rest.sum(axis=2), where, wrong)
 
 
-def move(data: Seen, state: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def move(data: Seen, state: Any, rng: Any) -> Any:
     """`state` (chains, families, 4) after Metropolis steps given the counts."""
     state = _metropolis(data, state, rng, _log_right, slice(0, 2))
     if data.alike.log_share.size < 3:
@@ -155,32 +156,34 @@ def move(data: Seen, state: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return _metropolis(data, state, rng, _log_wrong, slice(2, 4))
 
 
-def _metropolis(data: Seen, state: np.ndarray, rng: np.random.Generator, density, part: slice) -> np.ndarray:
-    now = density(data, state)
+def _metropolis(data: Seen, state: Any, rng: Any, density, part: slice) -> Any:
+    xp, now, others = namespace(state), density(data, state), np.zeros((*state.shape[:2], 2))
     for _ in range(_STEPS):
         scale = 2.0 * 10.0 ** -rng.uniform(0.0, 1.5, (*state.shape[:2], 1))
-        new = state.copy()
-        new[..., part] += scale * rng.standard_normal((*state.shape[:2], 2))
-        new[..., 3] = np.abs((new[..., 3] + 1) % 2 - 1)  # g is reflected at 0 and 1
-        inside = np.abs(new[..., part]).max(axis=-1) < _FARTHEST
-        then = np.where(inside, density(data, np.where(inside[..., None], new, state)), -np.inf)
-        better = np.log1p(-rng.random(now.shape)) < then - now
-        state, now = np.where(better[..., None], new, state), np.where(better, then, now)
+        step = scale * rng.standard_normal((*state.shape[:2], 2))
+        new = state + xp.concatenate([others, step] if part.start else [step, others], axis=2)
+        g = xp.abs((new[..., 3:] + 1) % 2 - 1)  # reflected at 0 and 1
+        new = xp.concatenate([new[..., :3], g], axis=2)
+        inside = xp.abs(new[..., part]).max(axis=-1) < _FARTHEST
+        then = xp.where(inside, density(data, xp.where(inside[..., None], new, state)), -np.inf)
+        better = xp.log1p(-rng.random(now.shape)) < then - now
+        state, now = xp.where(better[..., None], new, state), xp.where(better, then, now)
     return state
 
 
-def _log_right(data: Seen, state: np.ndarray) -> np.ndarray:
+def _log_right(data: Seen, state: Any) -> Any:
     """log p(hits, mu, kappa) as a density of (logit mu, log kappa), (chains, families)."""
-    first, second = np.asarray(data.alike.mean_prior, np.float64).T
-    mu = 1 / (1 + np.exp(-state[..., 0]))
-    prior = first * np.log(mu) + second * np.log1p(-mu) - 0.5 * ((state[..., 1] - _KAPPA) / _SPREAD) ** 2
+    xp, families = namespace(state), data.alike.num_families
+    first, second = np.broadcast_to(data.alike.mean_prior, (families, 2)).astype(np.float64).T[:, None, :]
+    mu = 1 / (1 + xp.exp(-state[..., 0]))
+    prior = first * xp.log(mu) + second * xp.log1p(-mu) - 0.5 * ((state[..., 1] - _KAPPA) / _SPREAD) ** 2
     a, b = (p[:, data.family] for p in _beta(state))
     return prior + (betaln(a + data.hits, b + data.misses) - betaln(a, b)) @ data.member
 
 
-def _log_wrong(data: Seen, state: np.ndarray) -> np.ndarray:
+def _log_wrong(data: Seen, state: Any) -> Any:
     """log p(wrong symbols, alpha, g) as a density of (log alpha, g), (chains, families)."""
-    alpha = np.exp(state[..., 2])
+    alpha = namespace(state).exp(state[..., 2])
     middle = np.log(data.alike.log_share.size - 1)
     prior = -0.5 * ((state[..., 2] - middle) / _SPREAD) ** 2
     of_row = alpha[:, data.family]
@@ -188,20 +191,24 @@ def _log_wrong(data: Seen, state: np.ndarray) -> np.ndarray:
     chain, row, symbol = data.where
     cells = of_row[chain, row] * _pattern(data, state)(chain, row, symbol)
     terms = gammaln(cells + data.wrong) - gammaln(cells)
+    if terms.ndim == 3:  # traced: of every cell, 0 where nothing was counted
+        return prior + (rows + terms.sum(axis=2)) @ data.member
     size, families = rows.shape[0], alpha.shape[1]
     place = chain * families + data.family[row]
     return prior + rows @ data.member + np.bincount(place, terms, size * families).reshape(size, families)
 
 
-def _beta(state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _beta(state: Any) -> tuple[Any, Any]:
     """Parameters of the Beta law of d, (chains, families)."""
-    kappa, mu = np.exp(state[..., 1]), 1 / (1 + np.exp(-state[..., 0]))
+    xp = namespace(state)
+    kappa, mu = xp.exp(state[..., 1]), 1 / (1 + xp.exp(-state[..., 0]))
     return kappa * mu, kappa * (1 - mu)
 
 
-def _pattern(data: Seen, state: np.ndarray):
-    """q[row, symbol], as a function of chain, row and symbol (not the right one)."""
-    weight = np.exp(state[..., 3:] * data.alike.log_share)  # (chains, families, symbols)
+def _pattern(data: Seen, state: Any):
+    """q[row, symbol], as a function of chain, row and symbol; it means nothing at the right one."""
+    # (chains, families, symbols)
+    weight = namespace(state).exp(state[..., 3:] * data.alike.log_share[None, None, :])
     total = weight.sum(axis=-1)
 
     def q(chain, row, symbol):
@@ -211,32 +218,19 @@ def _pattern(data: Seen, state: np.ndarray):
     return q
 
 
-def draw_rows(data: Seen, state: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def draw_rows(data: Seen, state: Any, rng: Any) -> Any:
     """Log of one draw of every row given counts and families, (chains, R, symbols)."""
+    xp = namespace(state)
     a, b = (p[:, data.family] for p in _beta(state))
-    right, wrong = _log_gamma(a + data.hits, rng), _log_gamma(b + data.misses, rng)
+    right, wrong = log_gamma_draws(a + data.hits, rng), log_gamma_draws(b + data.misses, rng)
     chains, size, symbols = data.counts.shape
-    total = np.logaddexp(right, wrong)
-    at = np.arange(size)
-    if symbols == 2:
-        logs = np.empty(data.counts.shape)
-        logs[:, at, data.right], logs[:, at, 1 - data.right] = right - total, wrong - total
-        return logs
-    grid = np.ogrid[:chains, :size, :symbols]
-    with np.errstate(divide="ignore"):
-        q = _pattern(data, state)(*grid)
-    q[:, at, data.right] = 1.0  # replaced below
-    alpha = np.exp(state[..., 2])[:, data.family, None]
-    logs = _log_gamma(alpha * q + data.counts, rng)
-    logs[:, at, data.right] = -np.inf
-    logs -= logs.max(axis=2, keepdims=True)
-    logs -= log(np.exp(logs).sum(axis=2, keepdims=True))
-    logs += (wrong - total)[..., None]
-    logs[:, at, data.right] = right - total
-    return logs
-
-
-def _log_gamma(concentration: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Log of gamma draws; G(a) has the law of G(a + 1) U^(1/a), so a small one gives no log 0."""
-    logs = np.log(rng.standard_gamma(concentration + 1))
-    return logs - rng.standard_exponential(concentration.shape) / concentration
+    total = xp.logaddexp(right, wrong)
+    logs = xp.zeros(data.counts.shape)
+    if symbols > 2:
+        q = _pattern(data, state)(*np.ogrid[:chains, :size, :symbols])
+        q = xp.where(data.is_right, 1.0, q)  # replaced below
+        alpha = xp.exp(state[..., 2])[:, data.family, None]
+        logs = xp.where(data.is_right, -np.inf, log_gamma_draws(alpha * q + data.counts, rng))
+        logs = logs - logs.max(axis=2, keepdims=True)
+        logs = logs - xp.log(xp.exp(logs).sum(axis=2, keepdims=True))
+    return xp.where(data.is_right, (right - total)[..., None], logs + (wrong - total)[..., None])

@@ -1,185 +1,222 @@
-"""The samples' part of a Gibbs sweep as one XLA program, for problems too large for NumPy's many passes.
+"""Gibbs sweeps as one XLA program, for problems too large for NumPy's many passes, on any device of JAX.
 
-Given the rows of probabilities, every sample takes three steps: the product of the probabilities of what was
-seen on it in each state, one uniform number, and a count for each thing seen. NumPy makes a dozen passes over
-arrays of samples for that (`kernel`); here it is one program, on whatever device JAX uses. The rows
-themselves, the repeated rows (multinomial counts) and the uniform numbers stay on the host, so the same key
-gives the draws of `kernel`: a sample differs only where its number lies within rounding of an edge.
+A block of sweeps is one loop of a compiled program: Dirichlet rows, rows that are pooled or alike, states of
+all samples and their counts. Nothing goes to the host before the block is over. The law is that of the host's
+sweep (`sweep`, which both run); the numbers are others, of a JAX key that the chain carries.
 
-Products instead of sums of logs spare an exponential for every sample and state, and relative to the first
-state there is one factor less. They need a guard: at most `_MOST` of them are multiplied, and where a total
-comes near the smallest or the largest double `None` is returned and `kernel` does that sweep.
-
-Counting is no scatter, which XLA does label by label on a CPU. Who has what does not change from sweep to
-sweep, so the rows behind each column are laid out once, in stretches of at most 255; the states of four
-(chain, state) pairs are four bytes of one number for each row, and a stretch of them is added up at once.
-Products and counts are loops (`lax.scan`), since what no loop carries XLA computes again wherever it is used.
+With a mesh its devices share the samples: each draws those of its shard by a key into which the shard's
+number is folded, and counts are added up once a sweep. All else is small, and every device does the same.
 """
 
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, Shaped, UInt
+from jax.sharding import NamedSharding, PartitionSpec
 
-from jtruth.sampling import kernel
+from jtruth._either import Stream, log_gamma_draws
+from jtruth._mesh import mesh_axis
+from jtruth.sampling import kernel, states
+from jtruth.sampling.checkpoint import digest
+from jtruth.sampling.laid_out import Part, laid_out
+from jtruth.sampling.sweep import sweep
 
-FROM_ROWS = 30_000  # below, compiling costs more than it saves
-_MOST = 100  # things seen on one sample
-_PADDING = 3.0  # times as many places as things seen, at most
-_LEAST, _LARGEST = 1e-280, 1e280  # total over the states of a sample
-_STRETCHES = (15, 63, 255)  # rows that are added up at once; a byte holds as many
-_STEP, _PIECE = 2000, 16  # numbers that cost as much as one step of a loop, and as what is done to a stretch
-
-
-class Samples(NamedTuple):
-    """The rows that stand for one sample each, and the problem of the others."""
-
-    columns: Int[Array, "seen rows"]  # what was seen on a sample; padded with the number of columns
-    everywhere: Int[Array, " columns_of_all"]  # ... on every one: the class prior's column
-    weight: Float[Array, "states rows"]
-    behind: Int[Array, "length stretches"]  # rows behind a column; padded with the number of rows
-    used: Int[np.ndarray, " used"]  # columns that have rows
-    starts: Int[np.ndarray, " used"]  # the first stretch of each
-    total: Float[np.ndarray, " columns"]  # how many rows it has
-    rest: kernel.Problem
+FROM_ROWS = 100_000  # below, 3 s of compiling are more than a thousand sweeps save
+_KEYS = 128  # of a sweep: the next one's, the samples', and one for each draw of rows
 
 
-def samples_of(problem: kernel.Problem, wanted: bool | None = None) -> Samples | None:
-    """What the program needs, or None where NumPy is to do it.
+class Shapes:
+    """What a program is compiled for beside the shapes of its arrays; equal ones share a program."""
+
+    def __init__(self, problem: kernel.Problem):
+        self.blocks = tuple(problem.blocks.values())
+        self.pooled = problem.pooled
+        self.alike = tuple(family._replace(alike=_structure(family.alike)) for family in problem.alike)
+        pooled = [tuple(group) for group in self.pooled]
+        families = [(first, shape, tuple(group)) for first, shape, group in self.alike]
+        self.mark = digest(self.blocks, pooled, families)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Shapes) and self.mark == other.mark
+
+    def __hash__(self) -> int:
+        return hash(self.mark)
+
+
+def _structure(alike: Any) -> Any:
+    """Without what follows the labels: that is an argument of the program, not part of it."""
+    return alike._replace(log_share=np.zeros(alike.log_share.size), known=None)
+
+
+class Data(NamedTuple):
+    """The arrays of a program."""
+
+    parts: tuple[Part, ...]
+    place: Any  # (columns, states) which probability a column uses in a state; P for none
+    concentration: Any  # (P,)
+    alike: Any  # of each family: log share of the symbols, earlier labels of known class or None
+
+
+class Program(NamedTuple):
+    """A problem whose sweeps XLA makes."""
+
+    shapes: Shapes
+    data: Data
+    mesh: Any  # devices that share the samples, or None
+    row: tuple[np.ndarray, ...]  # of each part: the row of the problem at each place, -1 for filling
+    num_rows: int
+
+
+class _Engine(NamedTuple):
+    """The traced sides of `sweep.Engine`, of one shard: no leading axis."""
+
+    shapes: Shapes
+    data: Data
+    key: Any  # of this shard's samples in this sweep
+    axis: str | None  # of the mesh
+    concentration: Any
+    pooled: Any
+    alike: Any
+
+    def count_probabilities(self, symbols: Any) -> Any:
+        place, size = self.data.place.ravel(), self.concentration.size
+        flat = symbols.reshape(place.size, -1)
+        return jnp.zeros((size + 1, flat.shape[1]), flat.dtype).at[place].add(flat)[:size].T
+
+    def draw_dirichlet_logs(self, concentration: Any, rng: Stream) -> Any:
+        logs, found = log_gamma_draws(concentration, rng), []
+        for first, shape in self.shapes.blocks:
+            rows = logs[:, first : first + int(np.prod(shape))].reshape(len(logs), -1, shape[-1])
+            found.append(jax.nn.log_softmax(rows, axis=2).reshape(len(logs), -1))
+        return jnp.concatenate(found, axis=1)
+
+    def draw_samples(self, log_theta: Any, rng: Any) -> tuple[Any, tuple[Any, ...]]:
+        logs = states.relative(self.data.place, log_theta)
+        symbols, p = jnp.zeros((*self.data.place.shape, len(log_theta))), []
+        for k, part in enumerate(self.data.parts):
+            draw = states.draw_single if part.times is None else states.draw_several
+            key = jax.random.fold_in(self.key, k) if k else self.key
+            more, mean = draw(part, logs, key)
+            symbols = symbols + more
+            p.append(mean)
+        return symbols if self.axis is None else jax.lax.psum(symbols, self.axis), tuple(p)
+
+
+def program_of(problem: kernel.Problem, wanted: bool | None = None, mesh: Any = None) -> Program | None:
+    """What XLA needs, or None where NumPy is to sweep.
 
     Args:
         problem: model and data.
-        wanted: True or False to choose; None for "from 30 000 samples on, or on an accelerator".
+        wanted: True or False to choose; None for "from `FROM_ROWS` samples on, or on an accelerator".
+        mesh: devices that share the samples; XLA sweeps then, whatever the size.
+
+    Raises:
+        ValueError: a mesh over no or several axes, or one for NumPy.
     """
-    single = problem.num_single
+    axis = "" if mesh is None else mesh_axis(mesh)
+    if mesh is not None and wanted is False:
+        raise ValueError("device=False asks for NumPy, which has no mesh; leave one of them out")
     if wanted is None:
-        wanted = single >= FROM_ROWS or (single > 0 and jax.default_backend() != "cpu")
-    design = problem.design[:single]
-    times = design.data.astype(np.int64)
-    seen = np.add.reduceat(np.append(times, 0), design.indptr[:-1]) * (np.diff(design.indptr) > 0)
-    most = int(seen.max(initial=0))
-    if not wanted or not single or most > _MOST or most * single > _PADDING * seen.sum():
+        wanted = problem.num_single >= FROM_ROWS or jax.default_backend() != "cpu"
+    if mesh is None and not wanted:
         return None
-    columns = np.full((most, single), design.shape[1], np.int32)
-    row = np.repeat(np.arange(single), seen)
-    columns[np.arange(row.size) - np.repeat(np.cumsum(seen) - seen, seen), row] = np.repeat(
-        design.indices, times
-    )
-    several = np.arange(single, problem.multiplicity.size)
-    behind, used, starts, total = _stretches(row, np.repeat(design.indices, times), design.shape)
-    same = (columns == columns[:, :1]).all(axis=1)
+    parts, row = laid_out(problem, 1 if mesh is None else mesh.shape[axis])
+    alike = tuple((family.alike.log_share, family.alike.known) for family in problem.alike)
+    data = Data(parts, problem.place.astype(np.int32), problem.concentration, alike)
     with jax.enable_x64(True):
-        return Samples(
-            jnp.asarray(columns[~same]), jnp.asarray(columns[same, 0]),
-            jnp.asarray(problem.weight[:, :single]), jnp.asarray(behind),
-            used, starts, total, kernel.of_several(problem, several),
-        )  # fmt: skip
+        if mesh is None:
+            data = jax.tree.map(jnp.asarray, data)
+        else:
+            where = jax.tree.map(lambda spec: NamedSharding(mesh, spec), _specs(data, axis))
+            data = jax.device_put(data, where)
+    return Program(Shapes(problem), data, mesh, row, problem.multiplicity.size)
 
 
-def _stretches(
-    row: Int[np.ndarray, " seen"], column: Int[np.ndarray, " seen"], shape: tuple[int, int]
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """`behind`, `used`, `starts` and `total` of `Samples`, from what was seen; `shape`: rows and columns."""
-    total = np.bincount(column, minlength=shape[1])
-    cost = [np.sum(-(-total // length)) * (length + _PIECE) + _STEP * length for length in _STRETCHES]
-    length = _STRETCHES[int(np.argmin(cost))]
-    pieces = -(-total // length)
-    order, first = np.argsort(column, kind="stable"), np.cumsum(pieces) - pieces
-    place = np.arange(column.size) - np.repeat(np.cumsum(total) - total, total)
-    place += length * np.repeat(first, total)  # every column begins a new stretch
-    behind = np.full(int(pieces.sum()) * length, shape[0], np.int32)
-    behind[place] = row[order]
-    used = np.flatnonzero(total)
-    return np.ascontiguousarray(behind.reshape(-1, length).T), used, first[used], total.astype(np.float64)
+def first_key(rng: np.random.Generator) -> np.ndarray:
+    """The words of a key, for a chain to carry."""
+    return rng.integers(2**32, size=2, dtype=np.uint32)
 
 
-def draw(
-    samples: Samples, log_theta: Float[np.ndarray, "chains _"], rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray] | None:
-    """States of all samples given the probabilities.
+def run(program: Program, chain: dict, sweeps: int, most: int) -> tuple[dict, dict, np.ndarray]:
+    """Some sweeps of all chains.
+
+    Args:
+        program: see `program_of`.
+        chain: "symbols", "key" and what else `GibbsMover.start` says.
+        sweeps: how many, at most `most`, for which the program is compiled.
 
     Returns:
-        Samples behind every column, (columns, states, chains), and p(state | the rest) of every row, summed
-        over the chains, (states, rows). None, with nothing drawn, if a product would underflow.
+        The chain; "log_theta", "symbols" and "alike0", ... of every sweep; and p(state | the rest) of every
+        row, summed over sweeps and chains, (states, rows).
     """
-    rest = samples.rest
-    chains, single = len(log_theta), samples.weight.shape[1]
-    table = kernel.log_probabilities(rest, log_theta)
-    with np.errstate(over="ignore", invalid="ignore"):
-        table = np.exp(table[:, 1:] - table[:, :1])
-    table = np.concatenate([table, np.ones((1, *table.shape[1:]))]).transpose(2, 1, 0)
-    before = rng.bit_generator.state
     with jax.enable_x64(True):
-        u = rng.random((chains, single))
-        sums, p, (least, largest) = _pass(samples[:4], jnp.asarray(table), jnp.asarray(u))
-        if not (float(least) > _LEAST and float(largest) < _LARGEST):
-            rng.bit_generator.state = before
-            return None
-        p, symbols = np.asarray(p), _symbols(samples, np.asarray(sums), chains)
-    if rest.multiplicity.size:
-        several = kernel.state_probabilities(rest, log_theta)
-        symbols = symbols + kernel.count_drawn(rest, kernel.draw_states(rest, several, rng))
-        p = np.concatenate([p, several.sum(axis=1)], axis=1)
-    return symbols, p
+        mesh = program.mesh
+        found = _compiled(program.shapes, program.data, chain, np.int32(sweeps), most=most, mesh=mesh)
+        chain, kept, p = jax.device_get(found)
+    summed = np.zeros((program.data.place.shape[1], program.num_rows))
+    for row, mean in zip(program.row, p, strict=True):
+        flat = np.moveaxis(mean, 0, 1).reshape(len(summed), -1)
+        summed[:, row[row >= 0]] = flat[:, row >= 0]
+    return chain, {name: a[:sweeps] for name, a in kept.items()}, summed
 
 
-def _symbols(samples: Samples, sums: UInt[np.ndarray, "numbers stretches"], chains: int) -> np.ndarray:
-    """Samples behind every column, (columns, states, chains), from the four bytes of the sums."""
-    pairs = chains * (len(samples.weight) - 1)
-    each = (sums[:, None] >> (8 * np.arange(4, dtype=np.uint32))[None, :, None]) & np.uint32(255)
-    each = each.reshape(-1, sums.shape[1])[:pairs].astype(np.float64)
-    found = np.zeros((samples.total.size, len(samples.weight), chains))
-    others = np.add.reduceat(each, samples.starts, axis=1).reshape(chains, -1, samples.used.size)
-    found[samples.used, 1:] = others.transpose(2, 1, 0)
-    found[:, 0] = samples.total[:, None] - found.sum(axis=1)
-    return found
+def _specs(data: Data, axis: str) -> Data:
+    """Samples over the axis, all else everywhere."""
+    parts = jax.tree.map(lambda _: PartitionSpec(axis), data.parts)
+    return jax.tree.map(lambda _: PartitionSpec(), data)._replace(parts=parts)
 
 
-@jax.jit
-def _pass(
-    laid_out: tuple[Array, ...],
-    table: Float[Array, "chains states_but_the_first columns_and_none"],
-    u: Float[Array, "chains rows"],
-) -> tuple[Array, Array, tuple[Array, Array]]:
-    """Sums of every stretch (numbers, stretches), p summed over chains, the least and the largest total."""
-    columns, everywhere, weight, behind = laid_out
-    states, dtype = weight.shape[0], weight.dtype
+@partial(jax.jit, static_argnames=("shapes", "most", "mesh"))
+def _compiled(shapes: Shapes, data: Data, chain: dict, sweeps: Any, *, most: int, mesh: Any) -> Any:
+    """`block` on one device, or on those of a mesh."""
+    axis = None if mesh is None else mesh_axis(mesh)
+    everywhere = PartitionSpec()
 
-    def chain(sums: tuple[Array, ...], one: tuple[Array, Array]) -> tuple[tuple[Array, ...], Array]:
-        (total_p, least, largest), (ratio, u) = sums, one
-        start = weight[1:] * ratio[:, everywhere].prod(axis=1)[:, None]
-        others, _ = jax.lax.scan(lambda q, column: (q * _at(ratio, column), None), start, columns)
-        parts = [weight[0], *(others[s] for s in range(states - 1))]
-        total = sum(parts[1:], parts[0])
-        state, below, height = jnp.zeros(u.shape, jnp.uint32), jnp.zeros_like(u), (1.0 - u) * total
-        for product in parts[:-1]:
-            below = below + product
-            state = state + (below < height).astype(jnp.uint32)
-        share = 1 / total
-        p = jnp.stack([product * share for product in parts])
-        return (total_p + p, jnp.minimum(least, total.min()), jnp.maximum(largest, total.max())), state
+    def of_shard(data: Data, chain: dict, sweeps: Any) -> Any:
+        data = data._replace(parts=jax.tree.map(lambda a: a[0], data.parts))
+        chain, kept, p = block(shapes, data, chain, sweeps, most, axis)
+        return chain, kept, jax.tree.map(lambda a: a[None], p)
 
-    first = jnp.zeros_like(weight), jnp.asarray(jnp.inf, dtype), jnp.asarray(0.0, dtype)
-    (p, least, largest), state = jax.lax.scan(chain, first, (table, u))
-    packed = _packed(state, states)
-    zero = jnp.zeros((len(packed), behind.shape[1]), jnp.uint32)
-    sums, _ = jax.lax.scan(lambda so_far, rows: (so_far + _at(packed, rows), None), zero, behind)
-    return sums, p, (least, largest)
+    if axis is None:
+        return of_shard(data, chain, sweeps)
+    shared = jax.shard_map(
+        of_shard, mesh=mesh, in_specs=(_specs(data, axis), everywhere, everywhere),
+        out_specs=(everywhere, everywhere, PartitionSpec(axis)), check_vma=False,
+    )  # fmt: skip
+    return shared(data, chain, sweeps)
 
 
-def _at(table: Shaped[Array, "these all"], place: Int[Array, " some"]) -> Shaped[Array, "these some"]:
-    """Columns of a table; without the promise every place is looked at twice."""
-    return table.at[:, place].get(mode="promise_in_bounds", wrap_negative_indices=False)
+def block(shapes: Shapes, data: Data, chain: dict, sweeps: Any, most: int, axis: str | None) -> Any:
+    """Some sweeps of one shard: pure, traced once for all numbers of sweeps.
 
+    Args:
+        shapes, data: of the shard, without the leading axis.
+        chain: where the chains are.
+        sweeps: how many, at most `most`.
+        axis: over which counts are added up.
 
-def _packed(state: UInt[Array, "chains rows"], states: int) -> UInt[Array, "numbers rows_and_none"]:
-    """A byte, 0 or 1, for each chain and each state but the first; four bytes make a number."""
-    pairs = [(m, s) for m in range(len(state)) for s in range(1, states)]
-    words = [jnp.zeros((0, state.shape[1]), jnp.uint32)]
-    for start in range(0, len(pairs), 4):
-        four = enumerate(pairs[start : start + 4])
-        bits = [(state[m] == s).astype(jnp.uint32) << (8 * k) for k, (m, s) in four]
-        words.append(sum(bits[1:], bits[0])[None])
-    return jnp.pad(jnp.concatenate(words), ((0, 0), (0, 1)))
+    Returns:
+        The chain, what is kept of every sweep (most, ...), and sums of p, (states, rows) of each part.
+    """
+    families = zip(shapes.alike, data.alike, strict=True)
+    alike = tuple(f._replace(alike=f.alike._replace(log_share=a, known=b)) for f, (a, b) in families)
+
+    def one(step: Any, carry: Any) -> Any:
+        chain, kept, p = carry
+        words = jax.random.wrap_key_data(chain["key"], impl="threefry2x32")
+        key, samples, *rows = jax.random.split(words, _KEYS)
+        samples = samples if axis is None else jax.random.fold_in(samples, jax.lax.axis_index(axis))
+        engine = _Engine(shapes, data, samples, axis, data.concentration, shapes.pooled, alike)
+        new, log_theta, more = sweep(engine, chain, Stream(rows))
+        seen = new | {"log_theta": log_theta}
+        kept = {name: a.at[step].set(seen[name]) for name, a in kept.items()}
+        new["key"] = jax.random.key_data(key)
+        return new, kept, jax.tree.map(jnp.add, p, more)
+
+    shape = (chain["symbols"].shape[2], data.concentration.size)
+    held = {name: a.shape for name, a in chain.items() if name == "symbols" or name.startswith("alike")}
+    kept = {name: jnp.zeros((most, *size)) for name, size in (held | {"log_theta": shape}).items()}
+    p = tuple(jnp.zeros_like(part.weight) for part in data.parts)
+    return jax.lax.fori_loop(0, sweeps, one, (jax.tree.map(jnp.asarray, chain), kept, p))

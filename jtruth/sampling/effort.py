@@ -13,7 +13,7 @@ four chains the data are too large for this model: `TooLarge` with `give_up`, ot
 all the same, and the result says that they were too few.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -48,7 +48,8 @@ class Effort(NamedTuple):
     give_up: bool = False  # True: refuse data that are too large, instead of making too few sweeps
     max_seconds: float | None = None  # a wall limit makes answers depend on the machine
     pointwise: bool = False  # True: log p(one sample | draw) too, for `jtruth.comparison.leave_one_out`
-    device: bool | None = None  # XLA draws the samples; None: from 30 000 different ones on, or on a GPU
+    device: bool | None = None  # XLA sweeps; None: from 100 000 different samples, or on a GPU
+    mesh: Any = None  # devices that share the samples, a `jax.sharding.Mesh`; XLA sweeps then
 
 
 STANDARD = Effort()

@@ -3,7 +3,7 @@
 The model is conjugate (see `model`): given the states every row of probabilities is Dirichlet, given the
 probabilities the states of the samples are independent. A sweep draws both in turn, in NumPy on the host:
 nothing is compiled, equal samples are one row, and 4 to 32 chains run side by side: as many as cost little
-more than four. From 30 000 different samples on, or on an accelerator, XLA draws the samples (`device`).
+more than four. From 100 000 different samples on, with a mesh or on an accelerator, XLA does it (`device`).
 
 `run_gibbs` starts the chains at a mode found by EM, half of them elsewhere if it is told to, leaves out a
 burn-in, and then goes on until split R-hat is below 1.01 and the effective sample size is at least 400 for
@@ -24,7 +24,7 @@ from jtruth.sampling import alike, device, gathered, kernel, modes
 from jtruth.sampling.checkpoint import digest
 from jtruth.sampling.effort import STANDARD, Convergence, Effort, limits
 from jtruth.sampling.model import LatentModel, Observed
-from jtruth.sampling.pooled import draw_common_rows
+from jtruth.sampling.sweep import sweep
 from jtruth.sampling.walk import Arrays, Chain, Kept, walk
 from jtruth.sampling.watch import UNWATCHED, Watch
 
@@ -93,10 +93,11 @@ def run_gibbs(
     allowed = limits(effort, chains, numbers, elsewhere=other is not None)
     if other is not None:  # one step: the rows that it means, and no state that cannot be
         other, _ = kernel.em(problem, other, max_steps=1)
-    samples = device.samples_of(problem, effort.device)
-    mark = _mark(problem, key, start, chains, allowed.burn_in, effort.max_bytes, samples is not None)
+    program = device.program_of(problem, effort.device, effort.mesh)
+    shards = 0 if program is None else len(program.data.parts[0].total)
+    mark = _mark(problem, key, start, chains, allowed.burn_in, effort.max_bytes, shards)
     store, convergence = walk(
-        GibbsMover(problem, mode, chains, digest.keep, samples, gathered.gathered(problem), other),
+        GibbsMover(problem, mode, chains, digest.keep, program, gathered.gathered(problem), other),
         host_rng(key, "gibbs"),
         monitored=lambda draws: {name: draws[name] for name in digest.monitored},
         effort=effort,
@@ -125,7 +126,7 @@ class GibbsMover:
     mode: np.ndarray  # (states, rows) where the chains start
     num_chains: int
     digest: Callable[[Arrays], tuple[Arrays, Arrays]]
-    samples: device.Samples | None = None  # where XLA draws them
+    program: device.Program | None = None  # where XLA sweeps
     one_symbol: gathered.Gathered | None = None  # where each shows one symbol
     other: np.ndarray | None = None  # (states, rows) where the second half of the chains starts
 
@@ -151,6 +152,8 @@ class GibbsMover:
             chain[f"common{k}"] = np.repeat(np.log(mean)[None], self.num_chains, axis=0)
         for k, group in enumerate(problem.alike):
             chain[f"alike{k}"] = alike.first_state(group.alike, self.num_chains)
+        if self.program is not None:
+            chain["key"] = device.first_key(rng)
         return chain
 
     def settle(self, chain: Chain) -> Chain:
@@ -158,59 +161,51 @@ class GibbsMover:
         if self.other is None:
             return chain
         source = modes.sources(self.problem, chain["symbols"])
-        return {name: a[..., source] if name == "symbols" else a[source] for name, a in chain.items()}
+        moved = {name: a[source] for name, a in chain.items() if name not in ("symbols", "key")}
+        return chain | moved | {"symbols": chain["symbols"][..., source]}
 
     def advance(
         self, chain: Chain, rng: np.random.Generator, sweeps: int, burning: bool
     ) -> tuple[Chain, Kept | None]:
         """Some sweeps of all chains."""
-        logs, tables, families, states = [], [], [], np.zeros(())
-        for _ in range(sweeps):
-            chain, log_theta, p = self._sweep(chain, rng)
-            if not burning:
-                logs.append(log_theta)
-                tables.append(chain["symbols"])
-                families.append([chain[f"alike{k}"] for k in range(len(self.problem.alike))])
-                states = states + p
+        number = len(self.problem.alike)
+        if self.program is not None:
+            chain, seen, states = device.run(self.program, chain, sweeps, self.block)
+            logs, tables = list(seen["log_theta"]), list(seen["symbols"])
+            families = [[seen[f"alike{k}"][i] for k in range(number)] for i in range(sweeps)]
+        else:
+            logs, tables, families, states = [], [], [], np.zeros(())
+            engine = HostEngine(self.problem, self.one_symbol)
+            for _ in range(sweeps):
+                chain, log_theta, p = sweep(engine, chain, rng)
+                if not burning:
+                    logs.append(log_theta)
+                    tables.append(chain["symbols"])
+                    families.append([chain[f"alike{k}"] for k in range(number)])
+                    states = states + p
         if burning:
             return chain, None
         return chain, Kept(*self.digest(named_draws(self.problem, logs, tables, families)), states)
 
-    def _draw_alike(
-        self, chain: Chain, counts: np.ndarray, log_theta: np.ndarray, rng: np.random.Generator
-    ) -> Chain:
-        """Replace the rows that are alike in `log_theta` (chains, P); the families' new states."""
-        states = {}
-        for k, (first, shape, group) in enumerate(self.problem.alike):
-            here = slice(first, first + int(np.prod(shape)))
-            data = alike.seen(group, counts[:, here].reshape(-1, *shape))
-            state = alike.move(data, chain[f"alike{k}"], rng)
-            log_theta[:, here] = alike.draw_rows(data, state, rng).reshape(len(log_theta), -1)
-            states[f"alike{k}"] = state
-        return states
 
-    def _sweep(self, chain: Chain, rng: np.random.Generator) -> tuple[Chain, np.ndarray, np.ndarray]:
-        """Rows given states, then states given rows; log rows (chains, P), p summed (states, rows)."""
-        problem = self.problem
-        common = [chain[f"common{k}"] for k in range(len(problem.pooled))]
-        counts = kernel.count_probabilities(problem, chain["symbols"])
-        last = chain.get("log_theta", counts)
-        concentration, common = draw_common_rows(problem, last, counts, common, rng)
-        log_theta = np.empty(counts.shape)
-        if sum(int(np.prod(group.shape)) for group in problem.alike) < counts.shape[1]:
-            log_theta = kernel.draw_dirichlet_logs(problem, concentration + counts, rng)
-        families = self._draw_alike(chain, counts, log_theta, rng)
-        symbols, p = self._draw_samples(log_theta, rng)
-        new = {"symbols": symbols} | {f"common{k}": g for k, g in enumerate(common)} | families
-        if problem.pooled:
-            new["log_theta"] = log_theta
-        return new, log_theta, p
+class HostEngine:
+    """NumPy's sides of `sweep.Engine`."""
 
-    def _draw_samples(self, log_theta: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    def __init__(self, problem: kernel.Problem, one_symbol: gathered.Gathered | None):
+        """`one_symbol`: where each sample shows one symbol."""
+        self.problem, self.one_symbol = problem, one_symbol
+        self.concentration, self.pooled, self.alike = problem.concentration, problem.pooled, problem.alike
+
+    def count_probabilities(self, symbols: np.ndarray) -> np.ndarray:
+        """Counts that belong to each probability, (chains, P)."""
+        return kernel.count_probabilities(self.problem, symbols)
+
+    def draw_dirichlet_logs(self, concentration: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Log of one draw of every Dirichlet row, (chains, P)."""
+        return kernel.draw_dirichlet_logs(self.problem, concentration, rng)
+
+    def draw_samples(self, log_theta: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Samples behind every (column, state, chain), and p(state) of every row summed over the chains."""
-        drawn = None if self.samples is None else device.draw(self.samples, log_theta, rng)
-        if drawn is not None:
-            return drawn
         if self.one_symbol is not None:
             return gathered.draw(self.one_symbol, log_theta, rng)
         p = kernel.state_probabilities(self.problem, log_theta)

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
+from jtruth._either import log_gamma_draws
 from jtruth.sampling.alike import Alike
 from jtruth.sampling.model import LatentModel, Observed
 
@@ -261,9 +262,7 @@ def draw_states(problem: Problem, p: np.ndarray, rng: np.random.Generator) -> Dr
 
 def draw_dirichlet_logs(problem: Problem, concentration: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Log of one draw of every Dirichlet row, (chains, P), given the concentrations (chains, P)."""
-    # Log of gamma draws: G(a) has the law of G(a + 1) U^(1/a).
-    a = concentration
-    logs = np.log(rng.standard_gamma(a + 1)) - rng.standard_exponential(a.shape) / a
+    logs = log_gamma_draws(concentration, rng)
     top = np.repeat(np.maximum.reduceat(logs, problem.starts, axis=1), problem.length, axis=1)
     logs -= top
     total = np.add.reduceat(np.exp(logs), problem.starts, axis=1)

@@ -9,55 +9,57 @@ drawn anew each time over two powers of ten and so fits whatever the data say. R
 out: their rows are drawn from the prior and would only slow G down.
 """
 
+from typing import Any
+
 import numpy as np
-from scipy.special import gammaln
+
+from jtruth._either import gammaln, namespace, replaced
 
 _STEPS = 4  # Metropolis steps a sweep
 _SMALLEST = -230.0  # of log G: a G that rounds to 0 would forbid a symbol for ever
 
 
 def draw_common_rows(
-    problem, log_theta: np.ndarray, counts: np.ndarray, log_common: list[np.ndarray], rng: np.random.Generator
-) -> tuple[np.ndarray, list[np.ndarray]]:
+    problem: Any, log_theta: Any, counts: Any, log_common: list, rng: Any
+) -> tuple[Any, list[Any]]:
     """Concentrations (chains, P) of all rows, after a move of every log G (chains, rows, symbols).
 
-    `log_theta` (chains, P) are the rows as last drawn, `counts` (chains, P) what they were drawn from.
+    `problem` has `concentration` (P,) and `pooled`; `log_theta` (chains, P) are the rows as last drawn,
+    `counts` (chains, P) what they were drawn from.
     """
-    concentration = np.broadcast_to(problem.concentration, log_theta.shape)
-    if not problem.pooled:
-        return concentration, log_common
-    concentration, moved = concentration.copy(), []
+    xp = namespace(log_theta)
+    concentration, moved = xp.broadcast_to(problem.concentration, log_theta.shape), []
     for group, start in zip(problem.pooled, log_common, strict=True):
         here = slice(group.first, group.first + int(np.prod(group.shape)))
         shape = (log_theta.shape[0], *group.shape)
         seen = counts[:, here].reshape(shape).sum(axis=(2, 3)) > 0  # (chains, raters): the same in all chains
-        total = np.einsum("mtrk,mt->mrk", log_theta[:, here].reshape(shape), seen.astype(np.float64))
+        seen = seen.astype(np.float64)
+        total = xp.einsum("mtrk,mt->mrk", log_theta[:, here].reshape(shape), seen)
         log_g = metropolis(rng, start, total, seen.sum(axis=1)[:, None], group)
-        spread = np.broadcast_to(group.strength * np.exp(log_g)[:, None], shape)
-        concentration[:, here] = spread.reshape(log_theta.shape[0], -1)
+        spread = xp.broadcast_to(group.strength * xp.exp(log_g)[:, None], shape)
+        values = spread.reshape(log_theta.shape[0], -1)
+        concentration = replaced(concentration, (slice(None), here), values)
         moved.append(log_g)
     return concentration, moved
 
 
-def metropolis(
-    rng: np.random.Generator, log_g: np.ndarray, total: np.ndarray, raters: np.ndarray, group
-) -> np.ndarray:
+def metropolis(rng: Any, log_g: Any, total: Any, raters: Any, group: Any) -> Any:
     """log G (chains, rows, symbols) after `_STEPS` moves, given the sums L of log theta and their number."""
-    density = _log_density(log_g, total, raters, group)
+    xp, density = namespace(log_g), _log_density(log_g, total, raters, group)
     for _ in range(_STEPS):
         scale = 10.0 ** -rng.uniform(0.0, 2.0, (*log_g.shape[:-1], 1))
         new = log_g + scale * rng.standard_normal(log_g.shape)
         new = new - new.max(axis=-1, keepdims=True)
-        new = new - np.log(np.exp(new).sum(axis=-1, keepdims=True))
-        proposed = np.where(new.min(axis=-1) > _SMALLEST, _log_density(new, total, raters, group), -np.inf)
-        better = np.log1p(-rng.random(density.shape)) < proposed - density
-        log_g = np.where(better[..., None], new, log_g)
-        density = np.where(better, proposed, density)
+        new = new - xp.log(xp.exp(new).sum(axis=-1, keepdims=True))
+        proposed = xp.where(new.min(axis=-1) > _SMALLEST, _log_density(new, total, raters, group), -np.inf)
+        better = xp.log1p(-rng.random(density.shape)) < proposed - density
+        log_g = xp.where(better[..., None], new, log_g)
+        density = xp.where(better, proposed, density)
     return log_g
 
 
-def _log_density(log_g: np.ndarray, total: np.ndarray, raters: np.ndarray, group) -> np.ndarray:
+def _log_density(log_g: Any, total: Any, raters: Any, group: Any) -> Any:
     """log p(G | theta) as a density of log G, (chains, rows): the Jacobian adds sum_k log G_k."""
-    a = group.strength * np.exp(log_g)
+    a = group.strength * namespace(log_g).exp(log_g)
     labels = -raters * gammaln(a).sum(axis=-1) + ((a - 1) * total).sum(axis=-1)
-    return labels + (group.common_prior * log_g).sum(axis=-1)
+    return labels + (group.common_prior[None] * log_g).sum(axis=-1)

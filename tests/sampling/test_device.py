@@ -1,12 +1,25 @@
-"""Samples drawn by XLA are those that NumPy draws from the same key: states, counts, whole fits."""
+"""Sweeps by XLA have the law of those by NumPy: chances, counts, whole fits, all tables of a tiny problem."""
+
+import itertools
+import json
+import os
+import subprocess
+import sys
+from functools import partial
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy import stats
+from scipy.special import gammaln
 
 import jtruth as jt
-from jtruth.learning import fit_joint
-from jtruth.sampling import Effort, Watch, device, gibbs, kernel
+from jtruth._either import Stream
+from jtruth.learning import Beliefs, fit_joint
+from jtruth.learning.joint.hierarchical import fit_hierarchical
+from jtruth.sampling import Effort, Watch, device, gibbs, kernel, states
+from jtruth.stats.chains import effective_sample_size
 
 SHORT = Effort(chains=4, burn_in=20, min_sweeps=160, max_sweeps=160)
 
@@ -24,6 +37,10 @@ def crowd(size=120, labelers=6, classes=3, present=0.6, seed=0):
 @pytest.fixture(scope="module", params=["independent", "shared_strata", "copying"])
 def problem(request):
     """The flattened problem of a fit."""
+    return problem_of(request.param)
+
+
+def problem_of(dependence):
     labels, y_pred, gold = crowd()
     seen = []
 
@@ -34,76 +51,296 @@ def problem(request):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gibbs, "kernel", type("kernel", (), {**vars(kernel), "flatten": staticmethod(stop)}))
         with pytest.raises(InterruptedError):
-            fit_joint(labels, y_pred=y_pred, gold=gold, dependence=request.param, key=jax.random.key(0))
+            fit_joint(labels, y_pred=y_pred, gold=gold, dependence=dependence, key=jax.random.key(0))
     return seen[0]
 
 
-def by_numpy(problem, log_theta, rng):
-    p = kernel.state_probabilities(problem, log_theta)
-    return kernel.count_drawn(problem, kernel.draw_states(problem, p, rng)), p.sum(axis=1)
+def engine_of(program, key):
+    """The traced side, for the samples of one shard."""
+    data = program.data._replace(parts=jax.tree.map(lambda a: a[0], program.data.parts))
+    shapes, concentration = program.shapes, jnp.asarray(program.data.concentration)
+    return device._Engine(shapes, data, key, None, concentration, shapes.pooled, shapes.alike)
 
 
-def test_the_same_draws(problem):
+@partial(jax.jit, static_argnums=0)
+def many_draws(shapes, data, log_theta, keys):
+    """(draws, columns, states, chains) and p of every part."""
+    program = device.Program(shapes, data, None, (), 0)
+    return jax.lax.map(lambda key: engine_of(program, key).draw_samples(log_theta, None), keys)
+
+
+def check_draws(problem, log_theta, draws=400):
+    """p is the host's; counts have their mean and variance, and always add up."""
+    program = device.program_of(problem, True)
+    keys = jax.random.split(jax.random.key(3), draws)
+    symbols, p = many_draws(program.shapes, program.data, jnp.asarray(log_theta), keys)
+    expected = kernel.state_probabilities(problem, log_theta)
+    found = np.full((len(expected), problem.multiplicity.size), np.nan)
+    for row, mean in zip(program.row, p, strict=True):
+        found[:, row[row >= 0]] = np.asarray(mean)[0][:, row >= 0]
+    np.testing.assert_allclose(found, expected.sum(axis=1), atol=1e-12)
+    symbols, often = np.asarray(symbols), problem.multiplicity * expected
+    total = problem.design.T @ problem.multiplicity
+    np.testing.assert_array_equal(
+        symbols.sum(axis=2), np.repeat(total[None, :, None], draws, 0) * np.ones(len(log_theta))
+    )
+    mean = kernel.count_symbols(problem, often)
+    square = problem.design.copy()
+    square.data = square.data**2
+    variance = kernel._samples_behind(square.T, often * (1 - expected))
+    z = (symbols.mean(axis=0) - mean) / np.sqrt(np.maximum(variance, 1e-12) / draws)
+    assert np.abs(z[variance > 1e-9]).max() < 5.2  # a false alarm in 10 000 for some 500 numbers
+    np.testing.assert_allclose(symbols[:, variance <= 1e-9].mean(axis=0), mean[variance <= 1e-9], atol=1e-6)
+    ratio = symbols.var(axis=0)[variance > 1] / variance[variance > 1]
+    assert np.abs(ratio - 1).max() < 6 * np.sqrt(2 / draws) + 0.1
+
+
+def rows_of(problem, chains=3, seed=0):
+    """Log rows from a flattened prior."""
+    alpha = np.repeat(problem.concentration[None] + 2.0, chains, axis=0)
+    return kernel.draw_dirichlet_logs(problem, alpha, np.random.default_rng(seed))
+
+
+def test_states_and_counts(problem):
     assert 0 < problem.num_single < problem.multiplicity.size  # both kinds of rows
-    samples = device.samples_of(problem, True)
-    rng = np.random.default_rng(1)
-    for seed in range(3):
-        alpha = np.repeat(problem.concentration[None] + 2.0, 4, axis=0)
-        log_theta = kernel.draw_dirichlet_logs(problem, alpha, rng)
-        found = device.draw(samples, log_theta, np.random.default_rng(seed))
-        expected = by_numpy(problem, log_theta, np.random.default_rng(seed))
-        np.testing.assert_array_equal(found[0], expected[0])
-        np.testing.assert_allclose(found[1], expected[1], atol=1e-13)
+    check_draws(problem, rows_of(problem))
+
+
+def test_a_row_for_many_samples_is_drawn_by_binomials():
+    problem = problem_of("shared_strata")
+    often = problem.multiplicity.copy()
+    often[[0, -1]] = 300.0, 1000.0
+    many = problem._replace(multiplicity=often, num_single=0)  # which only NumPy's way asks for
+    check_draws(many, rows_of(problem))
 
 
 def test_things_seen_several_times_count_several_times(problem):
     """As where one sample stands for several labels of one kind."""
     doubled = problem.design.copy()
     doubled.data[: problem.design[: problem.num_single].nnz : 3] = 2.0
-    twice = problem._replace(design=doubled, single=doubled[: problem.num_single].T.tocsr())
-    log_theta = kernel.draw_dirichlet_logs(
-        twice, np.repeat(twice.concentration[None] + 2.0, 2, axis=0), np.random.default_rng(0)
-    )
-    found = device.draw(device.samples_of(twice, True), log_theta, np.random.default_rng(3))
-    expected = by_numpy(twice, log_theta, np.random.default_rng(3))
-    np.testing.assert_array_equal(found[0], expected[0])
-    np.testing.assert_allclose(found[1], expected[1], atol=1e-13)
+    check_draws(problem._replace(design=doubled), rows_of(problem))
 
 
-def test_products_that_underflow_are_left_to_logs(problem):
-    """Nothing is drawn then, so NumPy goes on with the same numbers."""
-    samples, rng = device.samples_of(problem, True), np.random.default_rng(0)
+def test_products_that_underflow_are_drawn_by_logs(problem):
     extreme = np.where(np.arange(problem.concentration.size) % 2, -800.0, -1e-3)[None]
-    assert device.draw(samples, extreme, rng) is None
-    assert rng.random() == np.random.default_rng(0).random()
+    program, key = device.program_of(problem, True), jax.random.key(0)
+    part = jax.tree.map(lambda a: a[0], program.data.parts[0])
+    ratio = jnp.exp(states.relative(program.data.place, jnp.asarray(extreme)))
+    u = jax.random.uniform(key, (1, part.weight.shape[1]))
+    _, _, (least, largest) = states.weighed(part, ratio, u, states.products)
+    assert not (least > states.LEAST and largest < states.LARGEST)
+    check_draws(problem, extreme, draws=50)
+
+
+def test_samples_with_very_many_labels_beside_such_with_few(problem):
+    """Parted by how much was seen, and no product of more than a hundred."""
+    wide = problem.design.copy()
+    wide.data[: problem.design[:1].nnz] = 101.0
+    program = device.program_of(problem._replace(design=wide), True)
+    assert len(program.data.parts) > 1
+    check_draws(problem._replace(design=wide), rows_of(problem))
 
 
 def test_where_it_is_used(problem):
-    assert device.samples_of(problem) is None  # too few
-    assert device.samples_of(problem, False) is None
-    wide = problem.design.copy()
-    wide.data[: problem.design[:1].nnz] = 101.0  # one sample with more than a product can hold
-    assert device.samples_of(problem._replace(design=wide), True) is None
+    assert device.program_of(problem) is None  # too few
+    assert device.program_of(problem, False) is None
+    with pytest.raises(ValueError, match="leave one of them out"):
+        device.program_of(problem, False, jax.make_mesh((1,), ("samples",)))
+
+
+def test_random_numbers_have_their_laws():
+    """Of a Stream, against SciPy's distribution functions; a false alarm in 1000 for each of the five."""
+    rng, size = Stream(jax.random.split(jax.random.key(5), 8)), (20_000,)
+    shape = jnp.full(size, 1.3)
+    for found, law in (
+        (rng.standard_gamma(shape), stats.gamma(1.3)),
+        (rng.standard_gamma(shape + 200.0), stats.gamma(201.3)),
+        (rng.standard_normal(size), stats.norm()),
+        (rng.standard_exponential(size), stats.expon()),
+        (rng.uniform(1.0, 3.0, size), stats.uniform(1, 2)),
+    ):
+        assert stats.kstest(np.asarray(found), law.cdf).pvalue > 1e-3
+
+
+LONG = Effort(chains=8, burn_in=100, min_sweeps=8000, max_sweeps=8000)
+
+
+def fit_by(name, choice):
+    """A fit of a kind of model by NumPy or XLA."""
+    labels, y_pred, gold = crowd(
+        size=120 if name != "alike" else 40, labelers=6, classes=3 if name in ("independent", "alike") else 2
+    )
+    effort = LONG._replace(device=choice)
+    if name == "hierarchical":
+        return fit_hierarchical(labels, gold=gold, key=4, effort=effort).posterior
+    many = name == "by_number"
+    if name in ("alike", "by_number"):
+        gold = None
+    kind = name if name in ("shared_strata", "copying", "labeler_strata") else "independent"
+    return fit_joint(labels, y_pred=y_pred, gold=gold, dependence=kind, key=4, effort=effort,
+                     beliefs=Beliefs(shares="by_number") if many else Beliefs())  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name",
+    ["independent", "shared_strata", "labeler_strata", "copying", "alike", "hierarchical", "by_number"],
+)
+def test_the_law_of_a_fit_is_that_of_numpy(name):
+    """Means, and shares below the quartiles of both; a false alarm in 2000 for some 50 numbers each."""
+    fits = [fit_by(name, choice) for choice in (False, True)]
+    kept = [{"prior": f.prior, "labelers": f.labeler_accuracy} for f in fits]
+    for each, f in zip(kept, fits, strict=True):
+        if f.counts is not None:
+            each["counts"] = f.counts.reshape(len(f.counts), -1).astype(float)
+            each["classifier"] = f.classifier.reshape(len(f.counts), -1)
+        if f.weights is not None:
+            each["weights"] = f.weights[:, :, 1]
+    for what in kept[0]:
+        host, xla = (each[what] for each in kept)
+        quartiles = np.quantile(np.concatenate([host, xla]), [0.25, 0.75], axis=0)
+        for value in (lambda a: a, lambda a: (a <= quartiles[0]) * 1.0, lambda a: (a <= quartiles[1]) * 1.0):  # noqa: B023
+            means, errors = [], []
+            for draws in (host, xla):
+                v = value(draws)
+                ess = effective_sample_size(v.reshape(8, -1, v.shape[1]), ranked=False)
+                means.append(v.mean(axis=0))
+                errors.append(v.std(axis=0) / np.sqrt(ess))
+            error = np.hypot(*errors)
+            moved = error > 1e-9
+            assert (np.abs(means[0] - means[1])[moved] < 4.5 * error[moved]).all(), (name, what)
+    np.testing.assert_allclose(fits[0].class_posterior, fits[1].class_posterior, atol=0.06)
+
+
+def test_a_tiny_problem_against_all_label_vectors():
+    """Four samples, two labelers, a classifier and Dirichlet rows, whose probabilities are integrated out."""
+    z, y_pred = np.array([[0, 0], [1, 1], [0, 1], [1, 1]]), np.array([0, 1, 1, 0])
+    beliefs = Beliefs(
+        diagonal=2.0, off_diagonal_total=1.0, classifier_concentration=np.array([[2.0, 1.0], [1.0, 2.0]])
+    )
+    every = np.array(list(itertools.product(range(2), repeat=4)))
+
+    def log_beta(a):
+        return gammaln(a).sum() - gammaln(a.sum())
+
+    weights = []
+    for y in every:
+        total = log_beta(np.bincount(y, minlength=2) + 1.0)
+        for given in (*z.T, y_pred):
+            for c in range(2):
+                total += log_beta(
+                    np.bincount(given[y == c], minlength=2) + np.where(np.arange(2) == c, 2.0, 1.0)
+                )
+        weights.append(total)
+    weights = np.exp(np.array(weights) - max(weights))
+    expected = (weights / weights.sum()) @ every
+    effort = Effort(chains=8, burn_in=50, min_sweeps=40_000, max_sweeps=40_000, device=True)
+    fit = fit_joint(jt.Labels.from_matrix(z, 2), y_pred=y_pred, key=1, beliefs=beliefs, effort=effort)
+    ones = fit.counts[:, 1].sum(axis=1).astype(float)
+    size = effective_sample_size(ones.reshape(8, -1, 1), ranked=False)[0]
+    assert abs(ones.mean() - expected.sum()) < 4.5 * ones.std() / np.sqrt(size)
+    np.testing.assert_allclose(fit.class_posterior[:, 1], expected, atol=0.03)
 
 
 @pytest.mark.parametrize("dependence", ["shared_strata", pytest.param("independent", marks=pytest.mark.slow)])
-def test_a_fit_is_the_same(dependence):
-    labels, y_pred, gold = crowd(size=60)
-    fits = [
-        fit_joint(
-            labels, y_pred=y_pred, gold=gold, dependence=dependence, key=jax.random.key(2),
-            effort=SHORT._replace(device=choice),
-        )
-        for choice in (False, True)
-    ]  # fmt: skip
-    np.testing.assert_array_equal(fits[0].counts, fits[1].counts)
-    np.testing.assert_allclose(fits[0].matrices, fits[1].matrices, atol=1e-12)
-    np.testing.assert_allclose(fits[0].class_posterior, fits[1].class_posterior, atol=1e-12)
+def test_a_run_goes_on_where_it_was_stopped(tmp_path, dependence):
+    labels, y_pred, gold = crowd(size=60, classes=2)
 
+    class Killed(Exception):
+        pass
 
-def test_a_run_goes_on_where_it_began(tmp_path):
-    labels, y_pred, _ = crowd(size=60)
-    options = {"y_pred": y_pred, "key": jax.random.key(2), "watch": Watch(checkpoint=tmp_path / "run.npz")}
-    fit_joint(labels, effort=SHORT._replace(device=True), **options)
+    def kill(done, total):
+        if done >= 4 * 60:
+            raise Killed
+
+    options = {"y_pred": y_pred, "gold": gold, "dependence": dependence, "key": jax.random.key(2),
+               "effort": SHORT._replace(device=True)}  # fmt: skip
+    whole = fit_joint(labels, **options)
+    file = tmp_path / "run.npz"
+    with pytest.raises(Killed):
+        fit_joint(labels, watch=Watch(kill, checkpoint=file, seconds=0.0), **options)
+    resumed = fit_joint(labels, watch=Watch(checkpoint=file), **options)
+    np.testing.assert_array_equal(whole.counts, resumed.counts)
+    np.testing.assert_array_equal(whole.matrices, resumed.matrices)
+    np.testing.assert_array_equal(whole.class_posterior, resumed.class_posterior)
     with pytest.raises(ValueError, match="another run"):
-        fit_joint(labels, effort=SHORT._replace(device=False), **options)
+        fit_joint(labels, watch=Watch(checkpoint=file), **options | {"effort": SHORT._replace(device=False)})
+
+
+def mover_of(problem, program, chains=4):
+    start = np.full((problem.place.shape[1], problem.multiplicity.size), 1 / problem.place.shape[1])
+    return gibbs.GibbsMover(problem, start, chains, lambda draws: (draws, {}), program, None, None)
+
+
+def test_nothing_goes_to_the_host_within_a_block():
+    """No callback in the program, and with all arguments on the device nothing is moved while it runs."""
+    problem = problem_of("shared_strata")
+    program = device.program_of(problem, True)
+    chain = jax.tree.map(jnp.asarray, mover_of(problem, program).start(np.random.default_rng(0)))
+    data = program.data._replace(parts=jax.tree.map(lambda a: a[0], program.data.parts))
+    text = str(jax.make_jaxpr(partial(device.block, program.shapes, most=50, axis=None))(data, chain, 50))
+    assert "while" in text and not any(word in text for word in ("callback", "infeed", "outfeed"))
+    call = partial(device._compiled, program.shapes, most=50, mesh=None)
+    sweeps = jnp.int32(50)
+    with jax.transfer_guard("disallow"):
+        jax.block_until_ready(call(program.data, chain, sweeps))
+
+
+MESH = """
+import json, sys
+sys.path.insert(0, ".")
+import jax, numpy as np
+from functools import partial
+from jax.sharding import AxisType
+from jtruth.learning import fit_joint
+from jtruth.sampling import Effort, device
+from tests.sampling.test_device import crowd, mover_of, problem_of
+out = {"devices": jax.device_count()}
+for kind in ("shared_strata",):
+    problem = problem_of(kind)
+    meshes = [jax.make_mesh((8,), ("x",), axis_types=(AxisType.Explicit,)),
+              jax.make_mesh((1, 8), ("a", "b"), axis_types=(AxisType.Auto,) * 2)]
+    found = []
+    for mesh in meshes:
+        program = device.program_of(problem, None, mesh)
+        chain = mover_of(problem, program).start(np.random.default_rng(0))
+        found.append(device.run(program, chain, 20, 20))
+    parts, row = device.laid_out(problem, 8)
+    data = device.program_of(problem, True).data._replace(parts=jax.tree.map(jax.numpy.asarray, parts))
+    axes = jax.tree.map(lambda _: None, data)._replace(parts=0)
+    one = jax.jit(jax.vmap(partial(device.block, program.shapes, most=20, axis="s"),
+                           in_axes=(axes, None, None), axis_name="s"))
+    here, kept, p = one(data, chain, 20)  # eight shards on one device
+    states = np.zeros_like(found[0][2])
+    for r, mean in zip(row, p):
+        flat = np.moveaxis(np.asarray(mean), 0, 1).reshape(len(states), -1)
+        states[:, r[r >= 0]] = flat[:, r >= 0]
+    out[kind] = [[int((np.asarray(kept["symbols"])[0] != f[1]["symbols"]).sum()),
+                  float(np.abs(np.exp(np.asarray(kept["log_theta"])[0]) - np.exp(f[1]["log_theta"])).max()),
+                  float(np.abs(states - f[2]).max())] for f in found]
+labels, y_pred, gold = crowd(size=61)
+effort = Effort(chains=4, burn_in=20, min_sweeps=2000, max_sweeps=2000)
+fits = [fit_joint(labels, y_pred=y_pred, gold=gold, key=0, effort=effort._replace(device=True)),
+        *(fit_joint(labels, y_pred=y_pred, gold=gold, key=0, effort=effort, mesh=m) for m in meshes)]
+out["equal"] = bool(np.array_equal(fits[1].counts, fits[2].counts))
+out["means"] = float(np.abs(fits[0].class_posterior - fits[1].class_posterior).max())
+try:
+    fit_joint(labels, key=0, mesh=jax.make_mesh((2, 4), ("a", "b")))
+except ValueError as error:
+    out["refused"] = str(error)
+print(json.dumps(out))
+"""
+
+
+@pytest.mark.slow
+def test_eight_devices_draw_what_one_draws_by_the_same_shard_keys():
+    """Counts to the last sample, rows and chances to 1e-12; 61 samples on 8 devices are filled up."""
+    flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=8"
+    env = os.environ | {"XLA_FLAGS": flags, "JAX_ENABLE_X64": "1", "JAX_PLATFORMS": "cpu"}
+    done = subprocess.run([sys.executable, "-c", MESH], env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found["devices"] == 8 and found["equal"] and found["means"] < 0.1, found
+    assert "2 axes longer than 1" in found["refused"]
+    for symbols, theta, p in found["shared_strata"]:
+        assert symbols == 0 and theta < 1e-12 and p < 1e-11, found

@@ -103,6 +103,7 @@ def fit_joint(
     dependence: str | Build | Held = "independent",
     effort: Effort = STANDARD,
     watch: Watch = UNWATCHED,
+    mesh: Any = None,
 ) -> JointPosterior:
     """Sample class prior, labelers, classifier and true classes given labels and predictions.
 
@@ -119,6 +120,8 @@ def fit_joint(
             model, as those of `models` do; or one of these `Held` at a share of dependent samples.
         effort: when to stop, and whether to compute log p(one sample | draw) too.
         watch: whom to tell how far it is, in sweeps, and a checkpoint.
+        mesh: a `jax.sharding.Mesh` over one axis, whose devices share the samples (docs/many_devices.md). The
+            draws depend on how many devices it has, not on which.
 
     Returns:
         `JointPosterior`; look at `warnings` and `usable` first.
@@ -133,6 +136,7 @@ def fit_joint(
     (True, (2, 2), True)
     """
     required_key(key)  # a missing key is found before anything is computed
+    effort = effort if mesh is None else effort._replace(mesh=mesh)
     asked = _asked(labels, y_pred, num_symbols, gold, prior, beliefs, dependence)
     model, rows, given_start = asked.built.model, asked.rows, beliefs.start is not None
     digest = JointDigest(model, mean_share(labels) if asked.name == "copying" else None,

@@ -1,0 +1,97 @@
+"""One formula for NumPy on the host and for a traced program of JAX: what has another name in the two.
+
+The Gibbs sweep (`jtruth/sampling`) runs on the host for small problems and as one XLA program for large ones.
+Its steps ask these functions, so that each law is written once; a `Stream` of a JAX key has the methods of a
+`numpy.random.Generator` that they use.
+"""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from scipy import special
+
+
+def namespace(a: Any) -> Any:
+    """`numpy` for what NumPy holds, `jax.numpy` for what JAX does."""
+    return jnp if isinstance(a, jax.Array) else np
+
+
+def gammaln(a: Any) -> Any:
+    """Log of the absolute value of the gamma function."""
+    return jax.scipy.special.gammaln(a) if isinstance(a, jax.Array) else special.gammaln(a)
+
+
+def betaln(a: Any, b: Any) -> Any:
+    """Log of the beta function."""
+    return jax.scipy.special.betaln(a, b) if isinstance(a, jax.Array) else special.betaln(a, b)
+
+
+def log_gamma_draws(concentration: Any, rng: Any) -> Any:
+    """Log of gamma draws; G(a) has the law of G(a + 1) U^(1/a), so a small one gives no log 0."""
+    logs = namespace(concentration).log(rng.standard_gamma(concentration + 1))
+    return logs - rng.standard_exponential(concentration.shape) / concentration
+
+
+def replaced(a: Any, where: Any, values: Any) -> Any:
+    """A copy of `a` with other values at some places."""
+    if isinstance(a, jax.Array):
+        return a.at[where].set(values)
+    found = a.copy()
+    found[where] = values
+    return found
+
+
+class Stream:
+    """Random numbers of a JAX key, by the names of NumPy's generator; each call has a key of its own."""
+
+    def __init__(self, keys: Any, dtype: Any = jnp.float64):
+        """`keys`: typed keys, one for each call, made at once since that is less to compile."""
+        self.keys, self.dtype = iter(keys), dtype
+
+    def next_key(self) -> jax.Array:
+        """A key that no other call has."""
+        return next(self.keys)
+
+    def random(self, shape: Any) -> jax.Array:
+        """Uniform on [0, 1)."""
+        return jax.random.uniform(self.next_key(), shape, self.dtype)
+
+    def uniform(self, low: float, high: float, shape: Any) -> jax.Array:
+        """Uniform on [low, high)."""
+        return jax.random.uniform(self.next_key(), shape, self.dtype, low, high)
+
+    def standard_normal(self, shape: Any) -> jax.Array:
+        """N(0, 1)."""
+        return jax.random.normal(self.next_key(), shape, self.dtype)
+
+    def standard_gamma(self, concentration: jax.Array) -> jax.Array:
+        """Gamma of these concentrations, at least 1 each, and scale 1; Marsaglia and Tsang (2000).
+
+        All are proposed at once until the last is accepted (.95 of each try or more): `jax.random.gamma`
+        draws one after the other on a CPU and takes three times as long, to compile too.
+        """
+        d = concentration - 1 / 3
+        c = 1 / jnp.sqrt(9 * d)
+
+        def propose(state: Any) -> Any:
+            key, accepted, found = state
+            first, second = jax.random.uniform(key, (2, *d.shape), d.dtype, jnp.finfo(d.dtype).tiny)
+            x, log_u = np.sqrt(2) * jax.lax.erf_inv(2 * first - 1), jnp.log(second)
+            v = (1 + c * x) ** 3
+            log_v = jnp.log(jnp.where(v > 0, v, 1.0))
+            good = (v > 0) & (log_u < 0.5 * x * x + d * (1 - v + log_v))
+            words = jax.random.key_data(key) + jnp.uint32(1)  # another key: cheaper to compile than a fold
+            return (
+                jax.random.wrap_key_data(words, impl=jax.random.key_impl(key)),
+                accepted | good,
+                jnp.where(accepted, found, d * v),
+            )
+
+        start = self.next_key(), jnp.zeros(d.shape, bool), d
+        return jax.lax.while_loop(lambda state: ~state[1].all(), propose, start)[2]
+
+    def standard_exponential(self, shape: Any) -> jax.Array:
+        """Exponential of mean 1."""
+        return jax.random.exponential(self.next_key(), shape, self.dtype)
