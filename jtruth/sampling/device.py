@@ -18,6 +18,7 @@ from jax.sharding import NamedSharding, PartitionSpec
 
 from jtruth._either import Stream, log_gamma_draws
 from jtruth._mesh import mesh_axis
+from jtruth._random import stream
 from jtruth.sampling import kernel, states
 from jtruth.sampling.checkpoint import digest
 from jtruth.sampling.laid_out import Part, laid_out
@@ -97,7 +98,7 @@ class _Engine(NamedTuple):
         symbols, p = jnp.zeros((*self.data.place.shape, len(log_theta))), []
         for k, part in enumerate(self.data.parts):
             draw = states.draw_single if part.times is None else states.draw_several
-            key = jax.random.fold_in(self.key, k) if k else self.key
+            key = stream(self.key, "part", k) if k else self.key
             more, mean = draw(part, logs, key)
             symbols = symbols + more
             p.append(mean)
@@ -207,7 +208,7 @@ def block(shapes: Shapes, data: Data, chain: dict, sweeps: Any, most: int, axis:
         chain, kept, p = carry
         words = jax.random.wrap_key_data(chain["key"], impl="threefry2x32")
         key, samples, *rows = jax.random.split(words, _KEYS)
-        samples = samples if axis is None else jax.random.fold_in(samples, jax.lax.axis_index(axis))
+        samples = samples if axis is None else stream(samples, "shard", jax.lax.axis_index(axis))
         engine = _Engine(shapes, data, samples, axis, data.concentration, shapes.pooled, alike)
         new, log_theta, more = sweep(engine, chain, Stream(rows))
         seen = new | {"log_theta": log_theta}

@@ -76,10 +76,11 @@ def draw_several(part: Part, logs: Any, key: Any) -> tuple[Any, Any]:
     p = jax.lax.map(shares, logs)  # (chains, states, rows)
     tail = jnp.cumsum(p[:, ::-1], axis=1)[:, ::-1]
     share = jnp.where(tail > 0, p / jnp.where(tail > 0, tail, 1.0), 1.0)
+    keys = jax.random.split(key, p.shape[1])
     left, counts = jnp.broadcast_to(part.times[None], p[:, 0].shape), []
     for s in range(p.shape[1] - 1):
         sure = (share[:, s] <= 0) | (share[:, s] >= 1)
-        drawn = jax.random.binomial(jax.random.fold_in(key, s), left, jnp.where(sure, 0.5, share[:, s]))
+        drawn = jax.random.binomial(keys[s], left, jnp.where(sure, 0.5, share[:, s]))
         drawn = jnp.where(sure, jnp.where(share[:, s] <= 0, 0.0, left), drawn)
         counts.append(drawn)
         left = left - drawn

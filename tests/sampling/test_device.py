@@ -88,11 +88,15 @@ def check_draws(problem, log_theta, draws=400):
     square = problem.design.copy()
     square.data = square.data**2
     variance = kernel._samples_behind(square.T, often * (1 - expected))
-    z = (symbols.mean(axis=0) - mean) / np.sqrt(np.maximum(variance, 1e-12) / draws)
-    assert np.abs(z[variance > 1e-9]).max() < 5.2  # a false alarm in 10 000 for some 500 numbers
-    np.testing.assert_allclose(symbols[:, variance <= 1e-9].mean(axis=0), mean[variance <= 1e-9], atol=1e-6)
-    ratio = symbols.var(axis=0)[variance > 1] / variance[variance > 1]
-    assert np.abs(ratio - 1).max() < 6 * np.sqrt(2 / draws) + 0.1
+    largest = problem.design.data.max() ** 2  # a sample with 101 labels of a kind changes a count by 101
+    often = variance * draws > 20 * largest  # so that the mean of the draws is nearly normal
+    z = (symbols.mean(axis=0) - mean)[often] / np.sqrt(variance[often] / draws)
+    assert np.abs(z).max(initial=0) < 5.2  # a false alarm in 10 000 for some 500 numbers
+    certain = variance <= 1e-12
+    np.testing.assert_allclose(symbols[:, certain] - mean[certain], 0, atol=1e-6)
+    several = variance > largest  # there the kurtosis is below 4
+    ratio = symbols.var(axis=0)[several] / variance[several]
+    assert np.abs(ratio - 1).max(initial=0) < 6 * np.sqrt(3 / draws)
 
 
 def rows_of(problem, chains=3, seed=0):
