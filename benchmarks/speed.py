@@ -24,12 +24,16 @@ Measured: AMD EPYC, 4 cores, Python 3.11.7, jax 0.10.2, numpy 2.4.6; one core. T
 
     (a) exact means 0.133 ms (0.590 after something else had the cache), error 2.2e-14
         NumPy Algorithm 2: plain 116.4 ms; in blocks, default generator 82.3 ms, SFC64 79.4 ms; error 3.1e-04
-        ratios 878, 621 and 600
+        ratios 878, 621 and 600; later, load 10, 1155, 714 and 689 (.122 ms). The goal of 1500 (.078 ms) is
+        missed: an empty call takes .005 ms, seven rounds that only add up 1000 numbers .036, with an
+        exponential each .040, and the means themselves, power sums and nodes, the other .08
         Since both metrics are expanded together (one exponential for p and 1 - p, one product of all powers):
         0.110 ms at load 5, ratios 1027, 767 and 638, and in turn with what was before 155 against 268 us of
         a whole call. The goal of 1500 would be .075 ms: of .110, .03 are exponentials, .05 powers and sums
         of 1000 samples in seven steps, .01 the call.
     (a) N = 10^5 5.9 ms, NumPy 15.7, ratio 2.7; N = 10^6 31.1 ms, NumPy 223, ratio 7.2 (a busy 2-core machine)
+        On N(-1, 3^2) at 10^5 2.5 ms, NumPy 8.8, ratio 3.5: 1.0 collapses, .75 lays on a grid,
+        .45 are the seven steps on 4096 nodes; both passes over the data alone leave the goal of 4 just out
     (b) N = 10^3, 10^4, 10^5, 10^6, 10^7: 6.7, 27.4, 63.0, 96.5, 390 ms (the same machine; before the
         grid, on a quiet one, 3.1, 21.6, 133 and 564 ms for the first four). At N = 1000 6.5 and, since
         tables are plain classes and short laws are not looked through, 4.4 ms, in turn (busy). The goal of
