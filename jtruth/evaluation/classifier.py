@@ -36,7 +36,7 @@ from jtruth.evaluation.learned_answers import over_assumptions, vouched
 from jtruth.evaluation.order import read_order
 from jtruth.evaluation.result import Assumption, Check, Evaluation
 from jtruth.evaluation.targets import target_of
-from jtruth.evaluation.text import IN_SAMPLE, OF_ALL_CLASSES, OF_ONE_CLASS
+from jtruth.evaluation.text import OF_ALL_CLASSES, OF_ONE_CLASS
 from jtruth.inspection import suspicions
 from jtruth.labels import Labels
 from jtruth.stats.estimates import Estimate
@@ -171,11 +171,11 @@ def _learned(data: inputs.Inputs, asked: _Asked, sampling: GoldSampling) -> _Fou
         kind = "sensitivity range" if len(rows) > 1 else "posterior"
         found = _Found(answer, model, labelers, kind, rows, predictive=predictive)
     elif answered and asked.assume != INDEPENDENT:  # what the joint posterior itself answers
-        answer, rows = vouched(data, str(asked.assume), key, progress)
-        found = _Found(answer, model, model.labelers, rows=rows)
+        answer, rows, checks = vouched(data, str(asked.assume), level, key, progress)
+        return _Found(answer, model, model.labelers, rows=rows, checks=checks)
     else:
         found = _Found(_answer(data, model, key, asked.method), model, model.labelers)
-    if answered and data.target == IN_SAMPLE:
+    if answered:
         found = found._replace(checks=prior_check(data, fit, level))
     return found
 

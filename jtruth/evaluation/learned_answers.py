@@ -8,10 +8,11 @@ from jtruth.evaluation.answers import names_of, of_nothing
 from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.of_labelers import labeler_draws, labeler_ranges
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, GROUPS, INDEPENDENT, Progress, entries
+from jtruth.evaluation.checks.prior_driven import vouched_check
 from jtruth.evaluation.gold.pooled import GoldPosterior
 from jtruth.evaluation.inputs import Inputs
 from jtruth.evaluation.labeler_rows import Labeler, worst_first
-from jtruth.evaluation.result import Assumption
+from jtruth.evaluation.result import Assumption, Check
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.estimates import Estimate
 from jtruth.tables.posterior import estimates
@@ -28,17 +29,21 @@ class Ranged(NamedTuple):
 
 
 def vouched(
-    data: Inputs, assume: str, key: Key, progress: Progress | None
-) -> tuple[Tested, tuple[Assumption, ...]]:
-    """Somebody vouches for an assumption: one law, of equally many draws of every model that makes it."""
+    data: Inputs, assume: str, level: float, key: Key, progress: Progress | None
+) -> tuple[Tested, tuple[Assumption, ...], tuple[Check, ...]]:
+    """Somebody vouches for an assumption: one law, of equally many draws of every model that makes it.
+
+    Returns:
+        The answer, its line, and whether the priors of these models decide it.
+    """
     some = [entry for entry in entries(data) if entry.group == assume]
     found, doubts = ranges.members(some, data, key, progress=progress)
     if not found:
-        return of_nothing(data, "bayes")._replace(warnings=tuple(doubts)), ()
+        return of_nothing(data, "bayes")._replace(warnings=tuple(doubts)), (), ()
     answer = ranges.pooled_answer(found, data)
     laws = estimates(answer.table, *names_of(data))
     one = Assumption(assume, GROUPS[assume], laws, None, answer.table)
-    return answer._replace(warnings=tuple(doubts)), (one,)
+    return answer._replace(warnings=tuple(doubts)), (one,), vouched_check(found, data, level)
 
 
 def over_assumptions(

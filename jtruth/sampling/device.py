@@ -149,8 +149,8 @@ def run(program: Program, chain: dict, sweeps: int, most: int) -> tuple[dict, di
         sweeps: how many, at most `most`, for which the program is compiled.
 
     Returns:
-        The chain; "log_theta", "symbols" and "alike0", ... of every sweep; and p(state | the rest) of every
-        row, summed over sweeps and chains, (states, rows).
+        The chain; "log_theta", "symbols", "alike0", "common0", ... of every sweep; and p(state | the rest) of
+        every row, summed over sweeps and chains, (states, rows).
     """
     with jax.enable_x64(True):
         mesh = program.mesh
@@ -217,7 +217,7 @@ def block(shapes: Shapes, data: Data, chain: dict, sweeps: Any, most: int, axis:
         return new, kept, jax.tree.map(jnp.add, p, more)
 
     shape = (chain["symbols"].shape[2], data.concentration.size)
-    held = {name: a.shape for name, a in chain.items() if name == "symbols" or name.startswith("alike")}
+    held = {name: a.shape for name, a in chain.items() if name.startswith(("symbols", "alike", "common"))}
     kept = {name: jnp.zeros((most, *size)) for name, size in (held | {"log_theta": shape}).items()}
     p = tuple(jnp.zeros_like(part.weight) for part in data.parts)
     return jax.lax.fori_loop(0, sweeps, one, (jax.tree.map(jnp.asarray, chain), kept, p))

@@ -75,7 +75,8 @@ def run_gibbs(
         digest: what is kept of a block of draws, (chains, sweeps, ...), and what of it must converge. It is
             given "pi", "weights", "raters0", ... as far as the model has them, and "table0", ...:
             (chains, sweeps, states, raters * symbols), how many samples of each state got each symbol; of
-            rows that are alike "families0", ...: (chains, sweeps, families, 4), see `alike`; where
+            rows that are alike "families0", ...: (chains, sweeps, families, 4), see `alike`; of rows around
+            common ones "common0", ...: (chains, sweeps, rows, symbols), see `pooled`; where
             the class prior is drawn, "samples" (chains, sweeps, states, 1), how many are in each state.
         effort: when to stop.
         watch: whom to tell how far it is, and a checkpoint.
@@ -168,13 +169,14 @@ class GibbsMover:
         self, chain: Chain, rng: np.random.Generator, sweeps: int, burning: bool
     ) -> tuple[Chain, Kept | None]:
         """Some sweeps of all chains."""
-        number = len(self.problem.alike)
+        number, pooled = len(self.problem.alike), len(self.problem.pooled)
         if self.program is not None:
             chain, seen, states = device.run(self.program, chain, sweeps, self.block)
             logs, tables = list(seen["log_theta"]), list(seen["symbols"])
             families = [[seen[f"alike{k}"][i] for k in range(number)] for i in range(sweeps)]
+            common = [[seen[f"common{k}"][i] for k in range(pooled)] for i in range(sweeps)]
         else:
-            logs, tables, families, states = [], [], [], np.zeros(())
+            logs, tables, families, common, states = [], [], [], [], np.zeros(())
             engine = HostEngine(self.problem, self.one_symbol)
             for _ in range(sweeps):
                 chain, log_theta, p = sweep(engine, chain, rng)
@@ -182,10 +184,12 @@ class GibbsMover:
                     logs.append(log_theta)
                     tables.append(chain["symbols"])
                     families.append([chain[f"alike{k}"] for k in range(number)])
+                    common.append([chain[f"common{k}"] for k in range(pooled)])
                     states = states + p
         if burning:
             return chain, None
-        return chain, Kept(*self.digest(named_draws(self.problem, logs, tables, families)), states)
+        drawn = named_draws(self.problem, logs, tables, families, common)
+        return chain, Kept(*self.digest(drawn), states)
 
 
 class HostEngine:
@@ -212,7 +216,7 @@ class HostEngine:
         return kernel.count_drawn(self.problem, kernel.draw_states(self.problem, p, rng)), p.sum(axis=1)
 
 
-def named_draws(problem: kernel.Problem, logs: list, symbols: list, families: list) -> Arrays:
+def named_draws(problem: kernel.Problem, logs: list, symbols: list, families: list, common: list) -> Arrays:
     """A block of draws by name, (chains, sweeps, ...): "pi", "weights", "raters0", "table0", "families0".."""
     theta = np.exp(np.stack(logs, axis=1))
     draws = {}
@@ -222,9 +226,13 @@ def named_draws(problem: kernel.Problem, logs: list, symbols: list, families: li
     for name, (first, last) in problem.columns.items():
         tables = np.stack([a[first:last] for a in symbols])  # (sweeps, columns, states, chains)
         draws[name.replace("raters", "table")] = tables.transpose(3, 0, 2, 1)
-    named = {first: name.replace("raters", "families") for name, (first, _) in problem.blocks.items()}
+    named = {first: name for name, (first, _) in problem.blocks.items()}
     for k, group in enumerate(problem.alike):
-        draws[named[group.first]] = np.stack([each[k] for each in families], axis=1)
+        name = named[group.first].replace("raters", "families")
+        draws[name] = np.stack([each[k] for each in families], axis=1)
+    for k, group in enumerate(problem.pooled):
+        name = named[group.first].replace("raters", "common")
+        draws[name] = np.exp(np.stack([each[k] for each in common], axis=1))
     return draws
 
 

@@ -6,7 +6,9 @@ of the joint posterior are weighted as if its prior had been raised to the power
 headline interval moves by more than a third of the interval's width the answer is called prior-driven, with
 both versions. Power 2 is left out where the squared Dirichlet priors would not be laws (concentrations of at
 most 1/2: more than two classes). Of rows that are alike (`jtruth.sampling.alike`) the prior of what they
-have in common is scaled; their law given that is part of the model. The likelihood is raised to a power too:
+have in common is scaled; their law given that is part of the model. Of hard and easy samples the prior of
+their shares is scaled too, under the random effect that of what everybody feels. The likelihood is raised
+to a power too:
 an answer that the prior moves and the labels move as well is one about which they disagree, and one that the
 labels hardly move is one about which they say little. Under a sensitivity range all this speaks of the member
 of independent errors, whose prior is at hand. With gold the prior is what models of the
@@ -19,11 +21,14 @@ Most sets whose interval misses are not prior-driven and should not be called so
 of 100 sets where the prior is the very law that the sets were drawn from (`benchmarks/honesty.py`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from jtruth._validation import present
 from jtruth.evaluation.answers import answer_of
+from jtruth.evaluation.assumptions.ranges import Member
+from jtruth.evaluation.assumptions.registry import fitted
 from jtruth.evaluation.inputs import Inputs
 from jtruth.evaluation.result import Check
 from jtruth.labels import Labels
@@ -54,7 +59,7 @@ _MORE, _SPEAKS = (
 
 
 def prior_check(data: Inputs, fit: JointPosterior | None, level: float) -> tuple[Check, ...]:
-    """The check of the joint posterior under independence; nothing where no prior is fixed or can be scaled.
+    """The check of a joint posterior of one model; nothing where no prior is fixed or can be scaled.
 
     Args:
         data: what was judged.
@@ -63,21 +68,70 @@ def prior_check(data: Inputs, fit: JointPosterior | None, level: float) -> tuple
     """
     if fit is None or fit.counts is None or fit.log_prior is None:
         return ()
-    answer = answer_of(fit.counts[fit.matrix_draw], data)
+    return check_of(_numbers(fit, data), fit, level)
+
+
+def vouched_check(found: Sequence[Member], data: Inputs, level: float) -> tuple[Check, ...]:
+    """The check of models that somebody vouches for: as many draws of each as one law, each with its prior.
+
+    Args:
+        found: the models of the answer.
+        data: what was judged.
+        level: of the intervals.
+    """
+    fits = [m.fit for m in found if m.fit is not None and m.fit.usable]
+    if len(fits) < max(len(found), 1) or not all(_long(fit.log_prior) for fit in fits):
+        return ()
+    if len(fits) == 1:
+        return prior_check(data, fits[0], level)
+    what, laws, others = f"the prior of {' and of '.join(m.name for m in found)}", [], []
+    for fit in fits:
+        prior = present(fit.log_prior, "the log prior")
+        powers = [power for power in POWERS if prior.proper(power)]
+        each, blind = _versions(_numbers(fit, data), prior, powers, _relative_ess(_chains(fit), prior))
+        if blind is not None:
+            return (Check(NAME, None, None, "cannot be seen", BLIND.format(what, *blind)),)
+        laws.append({name: law for name, (law, _) in each.items()})
+        others.append({name: other for name, (_, other) in each.items()})
+    names = [n for n in METRICS if all(n in each for each in laws)]
+    powers = [p for p in POWERS if all(p in e[n] for e in others for n in names)]
+    size = min(law.draws.size for each in laws for law in each.values())
+    versions = {}
+    for n in names:
+        scaled = {p: _as_one([e[n][p] for e in others], size) for p in powers}
+        versions[n] = (_as_one([e[n] for e in laws], size), scaled)
+    return (versions_check(versions, what, level),)
+
+
+def _as_one(laws: Sequence[DrawsEstimate], size: int) -> DrawsEstimate:
+    """`size` draws of each, evenly spaced."""
+    chosen = [law.draws[np.linspace(0, law.draws.size - 1, size).astype(int)] for law in laws]
+    return DrawsEstimate(np.concatenate(chosen))
+
+
+def _numbers(fit: JointPosterior, data: Inputs) -> dict[str, np.ndarray]:
+    """Draws of the headline metrics of the answer's target, one for each of `fit.matrix_draw`."""
+    answer = answer_of(present(fitted(fit, data).counts, "the count tables")[fit.matrix_draw], data)
     laws = estimates(answer.table, answer.classes, answer.positive)
-    draws = {name: law.draws for name in METRICS if isinstance(law := laws.get(name), DrawsEstimate)}
-    return check_of(draws, fit, level)
+    return {name: law.draws for name in METRICS if isinstance(law := laws.get(name), DrawsEstimate)}
+
+
+def _long(prior: LogPrior | None) -> bool:
+    """Whether it can be scaled: there are draws enough, and it is not flat."""
+    return prior is not None and prior.values.size >= _FEWEST and bool(np.ptp(prior.values) > 0)
+
+
+def _chains(fit: JointPosterior) -> int:
+    return np.unique(fit.chain).size
 
 
 def check_of(draws: dict[str, np.ndarray], fit: JointPosterior, level: float) -> tuple[Check, ...]:
     """The check of any numbers, `draws` (kept,) by name, one for each of `fit.matrix_draw`."""
     prior = fit.log_prior
-    if not fit.usable or prior is None or prior.values.size < _FEWEST:
+    if not fit.usable or prior is None or not _long(prior):  # flat: raising it changes nothing
         return ()
     powers = [power for power in POWERS if prior.proper(power)]
-    if np.ptp(prior.values) == 0:  # flat: raising it changes nothing
-        return ()
-    relative = _relative_ess(np.unique(fit.chain).size, prior)
+    relative = _relative_ess(_chains(fit), prior)
     check = judged(draws, prior, powers, level, relative)
     name = next((name for name in draws if check.message.startswith(f"{name} would be")), None)
     if name is None or fit.pointwise is None:
@@ -176,21 +230,30 @@ def judged(
 ) -> Check:
     """The verdict; `draws` (draws,) by metric. The interval that moves most is named."""
     what = ", ".join(prior.covers[:-1]) + " and " * (len(prior.covers) > 1) + prior.covers[-1]
-    found = [(power, power_scaled(prior.values, power, relative_ess)) for power in powers]
-    bad = next(((power, scaled) for power, scaled in found if not scaled.reliable), None)
-    if bad is not None:
-        text = BLIND.format(f"the prior of {what}", POWERS[bad[0]], bad[1].pareto_k)
-        return Check(NAME, None, None, "cannot be seen", text)
-    each = {}
-    for name, values in draws.items():
-        values = np.asarray(values, np.float64)
-        others = {p: DrawsEstimate(equal_draws(values, scaled.weights, values.size)) for p, scaled in found}
-        each[name] = (DrawsEstimate(values), others)
+    each, blind = _versions(draws, prior, powers, relative_ess)
+    if blind is not None:
+        return Check(NAME, None, None, "cannot be seen", BLIND.format(f"the prior of {what}", *blind))
     return versions_check(each, f"the prior of {what}", level)
 
 
 # By metric: its law, and what it would be under each power.
 Versions = Mapping[str, tuple[DrawsEstimate, Mapping[float, DrawsEstimate]]]
+
+
+def _versions(
+    draws: dict[str, np.ndarray], prior: LogPrior, powers: list[float], relative_ess: float
+) -> tuple[Versions, tuple[str, float] | None]:
+    """The laws under each power; or which power the draws do not reach, and their Pareto k."""
+    found = [(power, power_scaled(prior.values, power, relative_ess)) for power in powers]
+    bad = next(((power, scaled) for power, scaled in found if not scaled.reliable), None)
+    if bad is not None:
+        return {}, (POWERS[bad[0]], bad[1].pareto_k)
+    each = {}
+    for name, values in draws.items():
+        values = np.asarray(values, np.float64)
+        others = {p: DrawsEstimate(equal_draws(values, scaled.weights, values.size)) for p, scaled in found}
+        each[name] = (DrawsEstimate(values), others)
+    return each, None
 
 
 def versions_check(versions: Versions, what: str, level: float) -> Check:

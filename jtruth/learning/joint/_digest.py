@@ -6,6 +6,7 @@ from jtruth.labels import Labels
 from jtruth.sampling.model import LatentModel
 
 FAMILIES = ("families0", "families1")  # of rows that are alike: the labelers', the classifier's
+COMMON = ("common0", "common1")  # rows around which others are drawn
 
 
 class JointDigest:
@@ -65,9 +66,19 @@ class JointDigest:
                 small |= population_metrics(prior, classifier)
             else:
                 small["mean_symbol"] = classifier @ np.arange(classifier.shape[-1])
-        families = {name: draws[name] for name in FAMILIES if name in draws}
-        states = {name: draws[name] for name in ("pi", "weights", "raters0", "raters1") if name in draws}
-        return small, {"matrices": matrices} | families | (states if self.keep_states else {})
+        shared = {name: draws[name] for name in (*FAMILIES, *COMMON) if name in draws}
+        return small, {"matrices": matrices} | shared | {n: draws[n] for n in self._states if n in draws}
+
+    @property
+    def _states(self) -> tuple[str, ...]:
+        """What is kept of rows and weights: all, or what the log prior of strata needs."""
+        if self.keep_states:
+            return "pi", "weights", "raters0", "raters1"
+        if self.model.num_strata == 1:
+            return ()
+        labelers = self.model.raters[0]
+        hierarchy = labelers.alike is not None or labelers.common_prior is not None
+        return ("weights", "raters1") if hierarchy else ("weights", "raters0", "raters1")
 
     def _right(self, table: np.ndarray) -> np.ndarray:
         """How many labels of each labeler are right, (chains, sweeps, labelers), from "table0"."""

@@ -173,15 +173,36 @@ class Density:
             value = value - 0.5 * (away**2).sum(axis=1)
             gradient[:, self.groups : self.first] = -away / _SPREAD_SD
         rest = gradient[:, self.last :].reshape(-1, 4, 2)
-        m, k, gap = (p.m - _M) / _M_SD, (p.k - _K) / _K_SD, (p.kap - p.lam) / _KAP_SD
-        z = p.lam / _KAP_SD
-        log_mass = log_ndtr(z)
+        m, k, gap, z = _standard(p)
         soft = _SHARP * points[:, self.last :].reshape(-1, 4, 2)[:, 1::2]
         jacobian = -np.logaddexp(0, -soft).sum(axis=1)
         growth, bend = expit(soft), _SHARP * expit(-soft)
-        each = -0.5 * (m**2 + k**2 + gap**2 + p.lam**2) - log_mass + jacobian
-        mills = np.exp(-0.5 * z**2 - 0.5 * np.log(2 * np.pi) - log_mass)
+        mills = np.exp(-0.5 * z**2 - 0.5 * np.log(2 * np.pi) - log_ndtr(z))
         rest[:, 0], rest[:, 2] = -m / _M_SD, -k / _K_SD
         rest[:, 1] = growth[:, 0] * ((gap - mills) / _KAP_SD - p.lam) + bend[:, 0]
         rest[:, 3] = -growth[:, 1] * gap / _KAP_SD + bend[:, 1]
-        return value + each.sum(axis=1), gradient
+        return value + (_log_population(p) + jacobian).sum(axis=1), gradient
+
+    def log_prior(self, points: np.ndarray) -> np.ndarray:
+        """(points,) log density of what has a fixed prior, up to a constant (`jtruth.stats.power_scaling`).
+
+        In natural parameters, in which the class share is uniform. Of labelers whose spread is learned it is
+        the spread's; their law given that is part of the model.
+        """
+        p = self.split(points)
+        if p.spread is None:
+            own = -0.5 * (p.a**2).sum(axis=(1, 2)) / _A_SD**2
+        else:
+            own = -0.5 * ((np.log(p.spread / _A_SD) / _SPREAD_SD) ** 2).sum(axis=1)
+        return own + _log_population(p).sum(axis=1)
+
+
+def _standard(p: Parameters) -> tuple[np.ndarray, ...]:
+    """What labelers and classifier share, in standard deviations of its prior: m, k, kap - lam; and lam."""
+    return (p.m - _M) / _M_SD, (p.k - _K) / _K_SD, (p.kap - p.lam) / _KAP_SD, p.lam / _KAP_SD
+
+
+def _log_population(p: Parameters) -> np.ndarray:
+    """Log prior of m, lam, k and kap, (points, classes)."""
+    m, k, gap, z = _standard(p)
+    return -0.5 * (m**2 + k**2 + gap**2 + p.lam**2) - log_ndtr(z)

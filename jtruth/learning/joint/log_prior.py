@@ -1,4 +1,4 @@
-"""The log prior of the draws of a model with one stratum, for `jtruth.stats.power_scaling`.
+"""The log prior of the draws of a latent-class model, for `jtruth.stats.power_scaling`.
 
 Of rows with a Dirichlet prior it is their density; of rows that are alike (`jtruth.sampling.alike`) that of
 what their families have in common. The law of such rows given the family is part of the model.
@@ -10,13 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from jtruth.learning.joint._digest import FAMILIES
+from jtruth.learning.joint._digest import COMMON, FAMILIES
 from jtruth.sampling import alike
 from jtruth.sampling.alike import Alike
 from jtruth.sampling.model import LatentModel
 
 _LEAST = 1e-38  # a probability that float32 cannot hold
 ALIKE_ROWS = {"labelers": "the population of labelers", "classifier": "what the classifier's rows share"}
+HARD = "how many samples are hard"  # weights of strata
+EFFECT = "how labelers and classifier feel difficulty"
 
 
 class LogPrior(NamedTuple):
@@ -32,23 +34,29 @@ class LogPrior(NamedTuple):
 
 
 def log_prior(model: LatentModel, found: Any, large: Mapping[str, np.ndarray]) -> LogPrior:
-    """Sum of the log priors of class shares and rows, for draws `found.matrix_draw`.
+    """Sum of the log priors of class shares, strata and rows, for draws `found.matrix_draw`.
 
     Args:
-        model: with one stratum and rows that are independent or alike.
+        model: with rows that are independent, alike, or around common ones.
         found: the `JointPosterior` of its draws.
-        large: the draws that were kept like `found.matrices`, (chains, kept, ...), with those of families.
+        large: the draws that were kept like `found.matrices`, (chains, kept, ...): of several strata with
+            weights and rows, and what rows share.
     """
-    draw = found.matrix_draw
+    draw, flat = found.matrix_draw, {n: a.reshape(-1, *a.shape[2:]) for n, a in large.items()}
     parts = [] if model.class_fixed else [row_prior(found.prior[draw], model.class_prior, "classes")]
-    rows = [("labelers", found.matrices)]
-    if found.classifier is not None:
-        rows.append(("classifier", found.classifier[draw][:, None]))
-    for (name, theta), raters, families in zip(rows, model.raters, FAMILIES, strict=False):
-        if raters.alike is None:
-            parts.append(row_prior(theta, raters.prior, name))
-        else:
+    if model.num_strata > 1:
+        parts.append(row_prior(flat["weights"], model.stratum_prior, HARD))
+    every = zip(("labelers", "classifier"), model.raters, FAMILIES, COMMON, strict=False)
+    for k, (name, raters, families, common) in enumerate(every):
+        if raters.alike is not None:
             parts.append(_family_prior(raters.alike, large[families], ALIKE_ROWS[name]))
+        elif raters.common_prior is not None:
+            parts.append(row_prior(flat[common], raters.common_prior, ALIKE_ROWS[name]))
+        elif model.num_strata > 1:
+            parts.append(row_prior(flat[f"raters{k}"], raters.prior, name))
+        else:
+            theta = found.matrices if name == "labelers" else found.classifier[draw][:, None]
+            parts.append(row_prior(theta, raters.prior, name))
     total = np.sum([part.values for part in parts], axis=0)
     return LogPrior(total, min(part.least for part in parts), tuple(p.covers[0] for p in parts))
 

@@ -62,7 +62,7 @@ class JointPosterior(NamedTuple):
     dependence: str
     warnings: tuple[str, ...]
     pointwise: RowLikelihood | None = None  # log p(one sample | draw), where it was asked for
-    log_prior: LogPrior | None = None  # of every draw of `matrices`, under independence
+    log_prior: LogPrior | None = None  # of every draw of `matrices`; None: a share is held
     right: Int[np.ndarray, "draws labelers"] | None = None  # how many of the labels that each gave are right
     class_counts: Int[np.ndarray, "draws classes"] | None = None  # samples of each class; None: prior given
 
@@ -154,7 +154,7 @@ def fit_joint(
     informed = beliefs.pseudo_counts is not None and bool(np.any(beliefs.pseudo_counts))
     shape = (model.num_classes, model.num_strata)
     found = gather(run, labels, rows, shape, asked.y_pred, asked.gold, informed, asked.name)
-    if asked.name == "independent":
+    if not isinstance(dependence, Held):
         scaled = model if asked.observed.group is None else model._replace(class_fixed=True)
         found = found._replace(log_prior=log_prior(scaled, found, run.large))
     if not effort.pointwise:

@@ -39,6 +39,7 @@ from jtruth.learning.joint._random_effect_scale import (
     transition,
 )
 from jtruth.learning.joint._rows import Rows, merge_samples
+from jtruth.learning.joint.log_prior import EFFECT, LogPrior
 from jtruth.learning.joint.posterior import JointPosterior, gather
 from jtruth.sampling.checkpoint import digest
 from jtruth.sampling.effort import STANDARD, Effort, limits
@@ -137,6 +138,8 @@ def fit_random_effect(
         (np.asarray(store.state_sum) / total).T, convergence, em_steps=0,
     )  # fmt: skip
     found = gather(run, labels, rows, (2, 1), predicted, known, False, "random_effect")
+    values = run.draws["log_prior"].reshape(-1)[found.matrix_draw]
+    found = found._replace(log_prior=LogPrior(values, 1.0, (EFFECT,)))
     if not effort.pointwise:
         return found
     return found._replace(pointwise=_pointwise(density, rows, run.large["points"]))
@@ -280,6 +283,7 @@ class HmcMover:
             "right": right,
             "class_counts": np.stack([self.rows.multiplicity.sum() - ones, ones], axis=1),
             "shared": flat[:, density.last :],
+            "log_prior": density.log_prior(flat),
         }
         small |= {"classifier": classifier, "counts": counts} if self.judges else {}
         large = {"matrices": matrices} | ({"points": flat} if self.keep_points else {})

@@ -10,7 +10,8 @@ from jtruth.evaluation.gold.answer import models_check
 from jtruth.evaluation.gold.pooled import judged_samples, pooled_gold
 from jtruth.learning import Beliefs
 from jtruth.learning.joint import _inputs
-from jtruth.learning.joint.log_prior import ALIKE_ROWS, LogPrior
+from jtruth.learning.joint.log_prior import ALIKE_ROWS, HARD, LogPrior
+from jtruth.learning.joint.models import shared_strata
 from jtruth.learning.joint.posterior import fit_joint
 from jtruth.sampling import Effort, alike
 from jtruth.stats.chains import effective_sample_size
@@ -78,6 +79,38 @@ def test_as_if_families_had_the_squared_prior(monkeypatch):
         agree(ours, scaled.weights, theirs)
 
 
+def squared_strata(priors, rows):
+    """`shared_strata` with every fixed Dirichlet prior squared: concentrations 2 a - 1."""
+    built = shared_strata(priors, rows)
+    labelers, classifier = built.model.raters
+    raters = (
+        labelers._replace(common_prior=2 * labelers.common_prior - 1),
+        classifier._replace(prior=2 * classifier.prior - 1),
+    )
+    model = built.model._replace(raters=raters, stratum_prior=2 * built.model.stratum_prior - 1)
+    return built._replace(model=model)
+
+
+squared_strata.__name__ = "shared_strata"  # whose rows are alike by the same rule
+
+
+@pytest.mark.parametrize("model", ["copying", "shared_strata"])
+def test_as_if_a_model_of_strata_had_the_squared_prior(model):
+    """Weights of strata, rows, and rows that labelers share. Five standard errors of each mean."""
+    y_pred, labels = simulated(120, 0.4, seed=3)
+    beliefs = Beliefs(diagonal=3.0, off_diagonal_total=1.0) if model == "copying" else Beliefs()
+    fit = fit_joint(labels, y_pred=y_pred, key=0, dependence=model)
+    other = squared_strata if model == "shared_strata" else model
+    again = fit_joint(labels, y_pred=y_pred, key=1, dependence=other, beliefs=beliefs)
+    assert HARD in fit.log_prior.covers and len(fit.log_prior.covers) == 4
+    scaled = power_scaled(fit.log_prior.values, 2.0)
+    assert scaled.reliable
+    for ours, theirs in ((fit.classifier[fit.matrix_draw, 1, 1], again.classifier[:, 1, 1]),
+                         (fit.labeler_accuracy[fit.matrix_draw, 0], again.labeler_accuracy[:, 0]),
+                         (fit.weights[fit.matrix_draw, 0, 0], again.weights[:, 0, 0])):  # fmt: skip
+        agree(ours, scaled.weights, theirs)
+
+
 def agree(ours, weights, theirs):
     """Means of weighted draws and of others, five standard errors apart at most: 1e-6."""
     ess = [float(effective_sample_size(v.reshape(4, -1, 1))[0]) for v in (ours, theirs)]
@@ -93,6 +126,30 @@ def test_what_answers_say(given, verdict):
     found = jt.evaluate(y_pred, labels, assume="independent", key=0)
     (check,) = [c for c in found.checks if c.name == NAME]
     assert check.verdict == verdict and "of classes, labelers and classifier" in check.message
+
+
+SHARED, PARTLY = {"assume": "shared_difficulty"}, {"assume": "partly_shared"}
+POPULATION = {"assume": "independent", "target": "population"}
+
+
+@pytest.mark.parametrize("asked, given, verdict", [
+    (SHARED, (900, 0.5, 0.9), "does not fit"), (SHARED, (300, 0.5), "fits"),
+    (PARTLY, (60, 0.03, 0.95), "does not fit"),
+    (POPULATION, (60, 0.1, 0.8), "does not fit"), (POPULATION, (900, 0.5, 0.9), "fits"),
+])  # fmt: skip
+def test_what_other_answers_say(asked, given, verdict):
+    """Labels say little of hard samples, however many they are; the truth of most samples does."""
+    y_pred, labels = simulated(*given)
+    known = verdict == "fits" and asked is not POPULATION
+    number = np.arange(given[0])
+    gold = np.where(number % 10 > 0, number < given[1] * given[0], -1)
+    found = jt.evaluate(y_pred, labels, key=0, gold=gold if known else None, **asked)
+    (check,) = [c for c in found.checks if c.name == NAME]
+    assert check.verdict == verdict
+    said = check.message
+    if asked["assume"] == "shared_difficulty":
+        assert "the prior of shared_strata and of random_effect" in said
+    assert found.target == asked.get("target", "in-sample")
 
 
 def test_known_noise_of_three_classes():

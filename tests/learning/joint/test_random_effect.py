@@ -84,6 +84,22 @@ def test_density_is_that_of_plain_loops(density):
     np.testing.assert_allclose(gap, gap[0], atol=1e-10)
 
 
+def test_what_is_fixed_is_the_prior_of_plain_loops(density):
+    """For power scaling, in natural parameters; of a learned spread the spread's, not that of u."""
+    points = np.random.default_rng(2).normal(0, 0.7, (6, density.size))
+    gap = density.log_prior(points) - [log_prior(natural(point)[0]) for point in points]
+    np.testing.assert_allclose(gap, gap[0], atol=1e-10)
+    rows = merge_samples(jt.Labels.from_matrix(Z, 2), Y_PRED, GOLD)
+    learned = Density(rows, None, learned=True)
+    points = np.random.default_rng(3).normal(0, 0.7, (6, learned.size))
+    expected = []
+    for point in points:
+        p, _ = natural(np.concatenate([point[:1], np.zeros(6), point[-8:]]))
+        expected.append(log_prior(p) + norm(np.log(0.8), 0.75).logpdf(point[1:3]).sum())
+    gap = learned.log_prior(points) - expected
+    np.testing.assert_allclose(gap, gap[0], atol=1e-10)
+
+
 def test_learned_spread_and_shares_of_groups_are_those_of_plain_loops():
     """The likelihood at a = spread u and a share for each group; the priors of u and log spread."""
     rows = merge_samples(jt.Labels.from_matrix(Z, 2), Y_PRED, GOLD)
