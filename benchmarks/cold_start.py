@@ -22,8 +22,7 @@ process, 2 busy cores: N = 400, T = 5 5.8 and 6.0, now 6.8 and 6.5; N = 4000, T 
 shorter burn-in saves nothing here (goals 1.5 and 5 s): shared strata takes 3.2 to 4.4 s of both, 1950 and
 2750 sweeps of 32 chains until the ends are known at N = 400, and at N = 4000 it stops at `max_work` by either
 rule. How slowly that model mixes is what stops it, not burn-in; the other models take .1 to 1.4 s each at
-N = 400. N = 40 000, T = 10 took 238 s of the wall
-once, beside eight other jobs (goal 20).
+N = 400. N = 40 000, T = 10 took 238 s of the wall once, at a load of 5 to 10 (goal 20); it was not profiled.
 
 Other samplers of shared strata, tried on two simulated sets of N = 400, T = 5 and one of N = 4000, T = 10
 with independent errors (32 chains, beside other work; effective draws of the worst end of a classifier's 95 %

@@ -41,7 +41,7 @@ were empty modules).
 
 Its goals: three times NumPy, ten times crowd-kit and .7 GB are met; .7 s and 600 MB are not (SciPy's own
 loop, 1.93 s on an idle core, says that 1.37 s are .9 there; of the peak 320 MB are the fit's);
-18 steps at the floor of the scatter above, 57.7 ms each, are 1.04 s of it.
+18 steps of 57.7 ms, nearly all of it the scatter above, are 1.04 s of it.
 """
 
 import os
