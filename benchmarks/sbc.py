@@ -65,9 +65,8 @@ posterior where the truth was drawn from 8 : 2, joint 6e-7, nuts dawid_skene 3e-
 
 alike: models where nothing about rows is fixed (mean, spread and pattern of errors drawn), log_share given;
 with the sampler as it is now, which burns in for 50 sweeps (250 where half of the chains start elsewhere) and
-looks every 50; so were the rows of "joint" and "random effect" above. `table`: `count_posterior`, labels right
-in .7.
-With n sets a test at 5 % sees ranks that are off by 1.36 / sqrt(n), .12 of 128.
+looks every 50; so were the rows of "joint" and "random effect" above. `table`: `count_posterior`, labels
+right in .7. With n sets a test at 5 % sees ranks that are off by 1.36 / sqrt(n), .12 of 128.
 
                                      sets prior  acc.  rec. in-sample:  acc.  rec. prec.
     alike independent C=2             128   .48     1   .81                1   .37   .56
