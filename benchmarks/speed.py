@@ -41,8 +41,8 @@ Measured: AMD EPYC, 4 cores, Python 3.11.7, jax 0.10.2, numpy 2.4.6; one core. T
         Parts at 10^4, 10^6, 10^7 on another set (beside other work): two arrays by prediction .2, 9.7, 341
         (of which 245 are first touches of 160 MB; 96 when the memory is there), table 11, 12, 80, the five
         laws with intervals, modes and regions 53, 21, 20. So 90 ms at 10^6 are met there (43), 300 at 10^7
-        but for the memory (441, else 196), and 20 at 10^4 are not: laws of ratios are taken exactly from a
-        table of 10^5 cells there, where 10^6 have a density
+        but for the memory (441, else 196), and 20 at 10^4 are not: three laws of ratios take most of 53 ms,
+        a third of them log gamma functions
     (c) exact_batch, window (192, 192): 682 sets/s; not ok: 0
         one after the other on the host: 367 sets/s
     (d) simulate: 2954 sets/s; with log-likelihood and log-odds 1924 (by Gumbel numbers). Since it draws by
