@@ -12,13 +12,12 @@ no parameter belongs to a single sample, which leave-one-out comparison needs. T
 Gauss rule of the difficulty's prior. Everything here is pure JAX (NumPy for the nodes).
 """
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy.special import gammaln, log_ndtr
+from jax.scipy.special import log_ndtr
 from jaxtyping import Array, Float, Int
 from scipy.special import roots_hermitenorm, roots_jacobi
 
@@ -183,68 +182,6 @@ def wrong_shares(
     """Mean shares of the wrong labels of each class, share[u]^pull[c], in order without the diagonal."""
     others = np.array([[u for u in range(len(log_share)) if u != c] for c in range(len(log_share))])
     return jax.nn.softmax(pull[:, None] * jnp.asarray(log_share)[others], axis=-1)
-
-
-def gamma_scale(a: Any) -> tuple[Any, Any]:
-    """About mean and standard deviation of the log of a Gamma(a, 1) variable.
-
-    The mean digamma(a) = digamma(a + 1) - 1/a is within .12 of log(a + 1/2) - 1/a, the variance
-    within 2 % of its slope. Any scale leaves the law as it is, and this one needs no polygamma function.
-    """
-    return jnp.log(a + 0.5) - 1 / a, jnp.sqrt(1 / (a + 0.5) + 1 / a**2)
-
-
-def odds_scale(a: Any, b: Any) -> tuple[Any, Any]:
-    """About mean and standard deviation of the log odds of a Beta(a, b) variable, those of two gammas."""
-    (first, one), (second, other) = gamma_scale(a), gamma_scale(b)
-    return first - second, jnp.sqrt(one**2 + other**2)
-
-
-class ScaledLaw(NamedTuple):
-    """A law of numbers on such a scale."""
-
-    log_density: Callable[..., Any]  # value, parameters
-    draw: Callable[..., Any]  # key, shape, parameters
-
-
-def _odds_density(value, a, b):
-    mean, sd = odds_scale(a, b)
-    odds = mean + sd * value
-    constant = gammaln(a) + gammaln(b) - gammaln(a + b)  # JAX's betaln is good to seven digits only
-    return jnp.log(sd) - constant - a * jax.nn.softplus(-odds) - b * jax.nn.softplus(odds)
-
-
-def _draw_odds(key, shape, a, b):
-    (first, second), (mean, sd) = jax.random.split(key), odds_scale(a, b)
-    return (jax.random.loggamma(first, a, shape) - jax.random.loggamma(second, b, shape) - mean) / sd
-
-
-def _gamma_density(value, a):
-    mean, sd = gamma_scale(a)
-    log = mean + sd * value
-    return jnp.log(sd) + a * log - jnp.exp(log) - gammaln(a)
-
-
-def _draw_gamma(key, shape, a):
-    mean, sd = gamma_scale(a)
-    return (jax.random.loggamma(key, a, shape) - mean) / sd
-
-
-ODDS = ScaledLaw(_odds_density, _draw_odds)  # log odds of a Beta(a, b)
-GAMMA = ScaledLaw(_gamma_density, _draw_gamma)  # log of a Gamma(a, 1); shares of several are Dirichlet
-
-
-def alike_matrices(
-    p: dict[str, Any], log_share: Float[AnyArray, " classes"]
-) -> Float[Array, "labelers classes classes"]:
-    """Matrices of the model "alike" from what each row has of its own, on standard scales."""
-    kappa = jnp.exp(p["log_kappa"])
-    mean, sd = odds_scale(p["mean"] * kappa, (1 - p["mean"]) * kappa)
-    right = jax.nn.sigmoid(mean[None] + sd[None] * p["own_right"])
-    if "own_errors" not in p:
-        return right_and_wrong_rows(right, None)
-    mean, sd = gamma_scale(jnp.exp(p["log_alpha"])[:, None] * wrong_shares(log_share, p["pull"]))
-    return right_and_wrong_rows(right, jax.nn.softmax(mean[None] + sd[None] * p["own_errors"], axis=-1))
 
 
 def beta_levels(a: float, b: float, most_labels: int) -> tuple[np.ndarray, np.ndarray]:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from scipy.special import logit, ndtri
+from scipy.special import ndtri
 
 from jtruth._host import diagonal_rows
 from jtruth.learning.annotation import channels
@@ -106,18 +106,12 @@ def _alike_start(prior, psi, hyper):
     classes = prior.size
     right = np.clip(np.diagonal(psi, axis1=1, axis2=2), 0.02, 0.98)
     middle = np.zeros(classes)
-    mean, kappa = right.mean(axis=0), 10.0
-    centre, sd = map(np.asarray, channels.odds_scale(mean * kappa, (1 - mean) * kappa))
-    start = {"prior": prior, "mean": mean, "log_kappa": middle + np.log(kappa)}
-    start["own_right"] = (logit(right) - centre) / sd
+    start = {"prior": prior, "right": right, "mean": right.mean(axis=0), "log_kappa": middle + np.log(10.0)}
     if classes == 2:
         return start
     wrong = psi[:, ~np.eye(classes, dtype=bool)].reshape(len(psi), classes, -1)
-    wrong = np.maximum(wrong / wrong.sum(axis=2, keepdims=True), 0.02)
-    q = channels.wrong_shares(hyper["log_share"], middle + 0.5)
-    centre, sd = map(np.asarray, channels.gamma_scale((classes - 1) * q))
-    start["own_errors"] = (np.log((classes - 1) * wrong) - centre) / sd
-    return start | {"log_alpha": middle + np.log(classes - 1), "pull": middle + 0.5}
+    wrong = wrong / wrong.sum(axis=2, keepdims=True)
+    return start | {"errors": wrong, "log_alpha": middle + np.log(classes - 1), "pull": middle + 0.5}
 
 
 def _fallibility_start(prior, matrices, hyper):
@@ -207,7 +201,7 @@ SPECS: dict[str, Spec] = {
     ),
     "alike": Spec(
         channel=lambda p, h, t: channels.confusion_channel(
-            p["prior"], channels.alike_matrices(p, h["log_share"])
+            p["prior"], channels.right_and_wrong_rows(p["right"], p.get("errors"))
         ),
         # As `jtruth.sampling.alike`, where log_share is that of the labels.
         defaults=lambda c: {
@@ -222,8 +216,8 @@ SPECS: dict[str, Spec] = {
             "log_kappa": ("class",),
             "log_alpha": ("class",),
             "pull": ("class",),
-            "own_right": ("labeler", "class"),
-            "own_errors": ("labeler", "class", "wrong"),
+            "right": ("labeler", "class"),
+            "errors": ("labeler", "class", "wrong"),
         },
         any_sign=("log_share", "log_kappa", "log_alpha"),
     ),
