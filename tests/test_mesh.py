@@ -19,6 +19,7 @@ from jax.sharding import AxisType
 import jtruth as jt
 from jtruth.learning import fit_dawid_skene
 from jtruth.learning.joint.batch import BatchEffort, joint_batch
+from jtruth.learning.joint.weighted_batch import weighted_batch
 from jtruth.testing.binary.batch import exact_batch
 from jtruth.training import Linear, Recipe, fit, linear_outputs, mmse
 
@@ -38,6 +39,7 @@ def everything(mesh):
             for labels, steps in ((jt.Labels.from_matrix(z[0], 2), 25), (uneven, 10))]
     exact = exact_batch(x, y_pred, window=(64, 64), mesh=mesh)
     joint = joint_batch(0, z, y_pred, 2, effort=BatchEffort(2, 5, 20), mesh=mesh)
+    weighed = weighted_batch(0, z, y_pred, 2, mesh=mesh).found
     arrays = [leaf for fit in fits for leaf in (fit.prior, fit.matrices, fit.class_posterior, fit.path)]
     prior, K, eta = np.array([.7, .3]), np.eye(2) * .6 + .2, np.array([1., .5, .2])
     drawn = [jt.simulate(0, 64, prior, K, model, eta, mesh=mesh)
@@ -48,7 +50,7 @@ def everything(mesh):
     trained = fit(0, Linear(np.zeros(()), np.zeros(1)), linear_outputs, x[0][:, None], rho, recipe)
     arrays += [leaf for data in drawn for leaf in (data.y, data.y_pred, data.z)]
     arrays += [trained.model.weights, trained.training]
-    return [np.asarray(leaf, float) for leaf in (*arrays, *exact, *joint)]
+    return [np.asarray(leaf, float) for leaf in (*arrays, *exact, *joint, *weighed)]
 
 one, out = everything(None), {"devices": jax.device_count()}
 for name, mesh in meshes.items():

@@ -6,13 +6,14 @@ size, in a few compiled programs, and the answer is arrays with one row for each
 `method`            labelers    what it is
 "bayes"             known       the exact posterior of the count table (`testing.binary.batch`); two classes
 "empirical_bayes"   known       operating point by exact conditional means, then plugged in; two classes
-"joint"             unknown     joint posterior of classes, labelers, classifier (`learning.joint.batch`)
+"joint"             unknown     joint posterior of classes, labelers, classifier: weighted draws where they
+                                do (`learning.joint.weighted_batch`, two classes), else chains (`.batch`)
 "em"                unknown     Dawid and Skene's EM, labelers and classifier, then plugged in; two classes
 
 A smaller set is filled up with samples without labels and without a prediction (-1). Do not use a set that
 is not `ok`: its posterior did not fit the window, its chains disagree or are short (R-hat above 1.05, fewer
 than 100 effective draws), or the raters are no better than chance on average (classes exchanged names).
-"bayes", "empirical_bayes" and "em" work in float64, "joint" in JAX's default precision.
+All work in float64 but the chains of "joint", which have JAX's default precision.
 """
 
 from typing import Any, NamedTuple
@@ -28,7 +29,8 @@ from jtruth._validation import choose
 from jtruth._validation.in_range import check_codes, check_rows
 from jtruth.learning import dawid_skene_em
 from jtruth.learning.em.columns import columns_from_matrix
-from jtruth.learning.joint.batch import joint_batch
+from jtruth.learning.joint.batch import JointBatch, joint_batch
+from jtruth.learning.joint.weighted_batch import few_enough, weighted_batch
 from jtruth.stats.chains import effective_sample_size, split_rhat
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.regions import check_level
@@ -113,28 +115,48 @@ def evaluate_batch(
 
 
 def _joint(y, z, classes, level, key, mesh) -> BatchEvaluation:
-    """Draws of the count tables, read as `evaluate` reads draws."""
-    found = jax.tree.map(np.asarray, joint_batch(key, z, y, classes, mesh=mesh))
-    names = shown([str(c) for c in range(classes)])
-    numbers = np.empty((len(y), len(names), 4))
-    ess, rhat = np.full((len(y), len(names)), np.inf), np.ones((len(y), len(names)))
-    counts = found.counts.astype(np.float64)
+    """Draws of the count tables, read as `evaluate` reads draws: weighted ones, chains where those fail."""
+    found, chosen = [], np.arange(len(y))
+    if few_enough(z.shape[2] + 1, classes):
+        weighed = weighted_batch(key, z, y, classes, mesh=mesh)
+        good = weighed.ok & (weighed.ess >= _MIN_ESS)
+        numbers = _read(jax.tree.map(lambda a: a[good], weighed.found), classes, level)
+        found.append((np.flatnonzero(good), numbers._replace(ess=weighed.ess[good])))
+        chosen = np.flatnonzero(~good)
+    if chosen.size:
+        # Filled up to a few sizes, since each is compiled for itself.
+        size = min(len(y), max(8, 1 << int(chosen.size - 1).bit_length()))
+        filled = np.resize(chosen, size)
+        chains = joint_batch(key, z[filled], y[filled], classes, numbers=filled, mesh=mesh)
+        chains = jax.tree.map(lambda a: np.asarray(a)[: chosen.size], chains)
+        found.append((chosen, _read(chains, classes, level)))
+    order = np.concatenate([which for which, _ in found]).argsort()
+    parts = zip(*[numbers[1:] for _, numbers in found], strict=True)
+    return BatchEvaluation(found[0][1].metrics, *(np.concatenate(part)[order] for part in parts))
+
+
+def _read(found: JointBatch, classes: int, level: float) -> BatchEvaluation:
+    """Metrics of draws (sets, chains, sweeps, classes, symbols)."""
+    names, counts = shown([str(c) for c in range(classes)]), np.asarray(found.counts, np.float64)
+    numbers = np.empty((len(counts), len(names), 4))
+    ess, rhat = np.full(numbers.shape[:2], np.inf), np.ones(numbers.shape[:2])
     for k, name in enumerate(names):
         metric = named_metric(name, [str(c) for c in range(classes)])
         draws = np.moveaxis(metric.of_table(counts), 0, 2)  # (chains, sweeps, sets)
-        filled = np.where(np.isnan(draws), 0.0, draws)  # undefined: as good as any number for mixing
-        ess[:, k] = np.nan_to_num(effective_sample_size(filled), nan=np.inf)
-        rhat[:, k] = np.nan_to_num(split_rhat(filled), nan=1.0)
-        for s in range(len(y)):
+        if len(draws) > 1:
+            filled = np.where(np.isnan(draws), 0.0, draws)  # undefined: as good as any number for mixing
+            ess[:, k] = np.nan_to_num(effective_sample_size(filled), nan=np.inf)
+            rhat[:, k] = np.nan_to_num(split_rhat(filled), nan=1.0)
+        for s in range(len(counts)):
             law = DrawsEstimate(draws[:, :, s].ravel())
             low, high, _ = law.interval(level)
             numbers[s, k] = law.mean, law.sd, low, high
-    own = np.diagonal(found.matrices, axis1=2, axis2=3).mean(axis=(1, 2))
+    own = np.diagonal(np.asarray(found.matrices), axis1=2, axis2=3).mean(axis=(1, 2))
     swapped = own < (0.5 if classes == 2 else 1.0 / classes)
     ok = (rhat.max(axis=1) < _MAX_RHAT) & (ess.min(axis=1) >= _MIN_ESS) & ~swapped
     mean, sd, low, high = np.moveaxis(numbers, 2, 0)
-    least = ess.min(axis=1)
-    return BatchEvaluation(names, mean, sd, low, high, ok, found.prior, found.matrices, least)
+    prior, matrices = np.asarray(found.prior), np.asarray(found.matrices)
+    return BatchEvaluation(names, mean, sd, low, high, ok, prior, matrices, ess.min(axis=1))
 
 
 def _by_em(y, z, mesh) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -10,6 +10,7 @@ import jtruth as jt
 from jtruth.learning import Beliefs
 from jtruth.learning.joint.batch import BatchEffort, joint_batch
 from jtruth.learning.joint.posterior import fit_joint
+from jtruth.learning.joint.weighted_batch import weighted_batch
 from jtruth.testing import binary_posterior
 
 PRIOR = np.array([0.6, 0.4])
@@ -77,22 +78,15 @@ def test_em_is_fit_dawid_skene_with_the_classifier_as_a_rater(sets):
     assert found.ok.all() and (found.low < found.mean).all() and (found.mean < found.high).all()
 
 
-@pytest.mark.slow
-def test_joint_draws_have_the_law_that_enumeration_gives():
-    """All 64 class vectors of six samples: p(y) p(labels, predictions | y) with rates integrated out.
-
-    Eight equal sets have eight streams. The mean of their means may lie 9 of its standard errors (from the
-    eight) away: a false alarm with probability 4 x 4e-5, by the t law with 7 degrees of freedom.
-    """
-    z = np.array([[0, 0], [1, 1], [0, 1], [1, 1], [-1, 0], [0, 0]])
-    y_pred = np.array([0, 1, 1, 1, 0, 1])
+def enumerated(z, y_pred):
+    """Expected count table: all class vectors, p(y) p(labels, predictions | y) with rates integrated out."""
     seen = np.column_stack([z, y_pred])
     log_p, tables = [], []
-    for y in product((0, 1), repeat=6):
+    for y in product((0, 1), repeat=len(seen)):
         y = np.array(y)
         n = np.bincount(y, minlength=2)
-        total = gammaln(n + 1).sum() - gammaln(8)
-        for t in range(3):
+        total = gammaln(n + 1).sum() - gammaln(len(seen) + 2)
+        for t in range(seen.shape[1]):
             given = seen[:, t] >= 0
             counts = np.zeros((2, 2))
             np.add.at(counts, (y[given], seen[given, t]), 1)
@@ -101,13 +95,65 @@ def test_joint_draws_have_the_law_that_enumeration_gives():
         log_p.append(total)
         tables.append(counts)
     p = np.exp(np.array(log_p) - logsumexp(log_p))
-    expected = np.tensordot(p, np.array(tables), 1)
+    return np.tensordot(p, np.array(tables), 1)
+
+
+@pytest.mark.slow
+def test_joint_draws_have_the_law_that_enumeration_gives():
+    """Six samples. Eight equal sets have eight streams: the mean of their means may lie 9 of its standard
+    errors (from the eight) away, a false alarm with probability 4 x 4e-5, by the t law with 7 degrees.
+    """
+    z = np.array([[0, 0], [1, 1], [0, 1], [1, 1], [-1, 0], [0, 0]])
+    y_pred = np.array([0, 1, 1, 1, 0, 1])
     found = joint_batch(
         3, np.tile(z, (8, 1, 1)), np.tile(y_pred, (8, 1)), 2, effort=BatchEffort(4, 100, 1500)
     )
     means = np.asarray(found.counts).mean(axis=(1, 2))
     error = means.std(axis=0, ddof=1) / np.sqrt(8)
-    assert (np.abs(means.mean(axis=0) - expected) < 9 * error + 1e-12).all() and error.max() < 0.05
+    assert (
+        np.abs(means.mean(axis=0) - enumerated(z, y_pred)) < 9 * error + 1e-12
+    ).all() and error.max() < 0.05
+
+
+def test_weighted_draws_have_the_law_that_enumeration_gives():
+    """Eleven samples, four labelers, 64 streams: 6 standard errors of their mean, 4 x 1e-7 by the t law.
+
+    The bias of weights that are divided by their sum, one over the effective draws, is below one such error.
+    """
+    z = np.repeat([[0, 0, 0, 0], [1, 1, 1, 1], [0, 0, 0, 1], [1, 1, 0, 1]], [4, 4, 2, 1], axis=0)
+    y_pred = np.array([0, 0, 0, 0, 1, 1, 1, 1, 0, 1, 1])
+    found = weighted_batch(3, np.tile(z, (64, 1, 1)), np.tile(y_pred, (64, 1)), 2)
+    assert found.ok.mean() > 0.9
+    means = np.asarray(found.found.counts).mean(axis=(1, 2))
+    error = means.std(axis=0, ddof=1) / 8
+    assert (np.abs(means.mean(axis=0) - enumerated(z, y_pred)) < 6 * error).all() and error.max() < 0.03
+    draws = np.asarray(found.found.counts).reshape(-1, 2, 2)
+    assert (draws.sum(axis=(1, 2)) == 11).all() and (draws.sum(axis=1) == np.bincount(y_pred)).all()
+
+
+def test_sets_that_are_no_hill_are_sampled_by_chains(sets):
+    """Labels that say nothing, beside sets that do: the classes might as well exchange their names."""
+    y_pred, z = (a.copy() for a in sets)
+    rng = np.random.default_rng(0)
+    z[3], y_pred[3] = rng.integers(0, 2, z[3].shape), rng.integers(0, 2, y_pred[3].shape)
+    weighed = weighted_batch(1, z, y_pred, 2)
+    assert not weighed.ok[3] and weighed.ok.sum() >= 6
+    found = jt.evaluate_batch(y_pred, z, key=1)
+    chains = joint_batch(1, z, y_pred, 2)
+    np.testing.assert_allclose(found.prior[3], chains.prior[3], rtol=1e-5)
+    np.testing.assert_allclose(found.prior[0], weighed.found.prior[0], rtol=1e-12)
+    assert not np.allclose(found.prior[0], chains.prior[0], rtol=1e-5)
+
+
+def test_weighted_means_are_those_of_a_long_run(sets):
+    y_pred, labels = single(sets, 2)
+    found = weighted_batch(5, np.tile(sets[1][2], (16, 1, 1)), np.tile(sets[0][2], (16, 1)), 2).found
+    fit = fit_joint(labels, y_pred=y_pred, key=4, beliefs=FIXED)
+    each = np.asarray(found.matrices)[:, :3]
+    error = np.hypot(each.std(axis=0, ddof=1) / 4, fit.matrices.std(axis=0) / np.sqrt(300))
+    assert (np.abs(each.mean(axis=0) - fit.mean_matrices) < 5 * error).all() and error.max() < 0.01
+    away = np.asarray(found.class_posterior).mean(axis=0)[: y_pred.size] - fit.class_posterior
+    assert np.abs(away).max() < 0.03
 
 
 @pytest.mark.slow

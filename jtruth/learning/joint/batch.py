@@ -57,6 +57,7 @@ def joint_batch(
     num_classes: int,
     *,
     gold: Int[Array | np.ndarray, "sets samples"] | None = None,
+    numbers: Int[np.ndarray, " sets"] | None = None,
     effort: BatchEffort = STANDARD,
     sets_at_once: int | None = None,
     mesh: jax.sharding.Mesh | None = None,
@@ -69,6 +70,7 @@ def joint_batch(
         y_pred: predicted classes, -1 for none. A sample with neither is filling.
         num_classes: C.
         gold: known classes, -1 where unknown.
+        numbers: of the sets, for their keys; 0, 1, ... by default.
         effort: chains and sweeps.
         sets_at_once: how many sets are worked on together; 8 on a CPU, 256 elsewhere.
         mesh: devices to share the sets; one axis of it is used.
@@ -81,11 +83,22 @@ def joint_batch(
     """
     seen = jnp.concatenate([as_array(labels), as_array(y_pred)[:, :, None]], axis=2).astype(jnp.int32)
     known = jnp.full(seen.shape[:2], -1, jnp.int32) if gold is None else as_array(gold).astype(jnp.int32)
-    given = required_key(key)
-    keys = jax.vmap(lambda n: stream(given, "joint batch", n))(jnp.arange(seen.shape[0], dtype=jnp.uint32))
+    keys = keys_of_sets(key, seen.shape[0] if numbers is None else numbers, "joint batch")
     chunk = sets_at_once or (_AT_ONCE if jax.default_backend() == "cpu" else 256)
     run = partial(_sample_all, num_classes=num_classes, effort=effort, chunk=chunk)
     return over_sets(run, mesh, jax.random.key_data(keys), seen, known)
+
+
+def keys_of_sets(key: Any, numbers: int | Int[np.ndarray, " sets"], name: str) -> jax.Array:
+    """A key for every set, by its number (the first so many, or these): the stream `name`."""
+    given = required_key(key)
+    chosen = jnp.asarray(np.arange(numbers) if isinstance(numbers, int) else numbers, jnp.uint32)
+    return jax.vmap(lambda n: stream(given, name, n))(chosen)
+
+
+def row_prior(classes: int, dtype: Any) -> Float[Array, "classes symbols"]:
+    """Dirichlet concentrations of a rater's rows: 2 on the diagonal, 1 in all off it."""
+    return jnp.where(jnp.eye(classes, dtype=bool), 2.0, 1.0 / max(classes - 1, 1)).astype(dtype)
 
 
 @partial(jax.jit, static_argnames=("num_classes", "effort", "chunk"))
@@ -104,7 +117,7 @@ def _sample(key, seen, gold, classes, effort) -> JointBatch:
     x = (seen.T[:, None, :] == codes[None, :, None]).astype(dtype).reshape(-1, samples)
     weight = ((seen >= 0).any(axis=1) | (gold >= 0)).astype(dtype)
     other = (gold[None, :] >= 0) & (gold[None, :] != codes[:, None])  # (classes, samples)
-    rows = jnp.where(jnp.eye(classes, dtype=bool), 2.0, 1.0 / max(classes - 1, 1)).astype(dtype)
+    rows = row_prior(classes, dtype)
     shape = (effort.chains, classes, raters, classes)
 
     def given(key, z):
