@@ -36,6 +36,7 @@ class BatchEffort(NamedTuple):
     chains: int = 4
     burn_in: int = 100  # from vote shares
     sweeps: int = 750  # kept of every chain
+    at_once: int | None = None  # sets that are worked on together; None: 8 on a CPU, 256 elsewhere
 
 
 STANDARD = BatchEffort()
@@ -59,7 +60,6 @@ def joint_batch(
     gold: Int[Array | np.ndarray, "sets samples"] | None = None,
     numbers: Int[np.ndarray, " sets"] | None = None,
     effort: BatchEffort = STANDARD,
-    sets_at_once: int | None = None,
     mesh: jax.sharding.Mesh | None = None,
 ) -> JointBatch:
     """Sample every set.
@@ -72,7 +72,6 @@ def joint_batch(
         gold: known classes, -1 where unknown.
         numbers: of the sets, for their keys; 0, 1, ... by default.
         effort: chains and sweeps.
-        sets_at_once: how many sets are worked on together; 8 on a CPU, 256 elsewhere.
         mesh: devices to share the sets; one axis of it is used.
 
     >>> import numpy as np
@@ -84,7 +83,7 @@ def joint_batch(
     seen = jnp.concatenate([as_array(labels), as_array(y_pred)[:, :, None]], axis=2).astype(jnp.int32)
     known = jnp.full(seen.shape[:2], -1, jnp.int32) if gold is None else as_array(gold).astype(jnp.int32)
     keys = keys_of_sets(key, seen.shape[0] if numbers is None else numbers, "joint batch")
-    chunk = sets_at_once or (_AT_ONCE if jax.default_backend() == "cpu" else 256)
+    chunk = effort.at_once or (_AT_ONCE if jax.default_backend() == "cpu" else 256)
     run = partial(_sample_all, num_classes=num_classes, effort=effort, chunk=chunk)
     return over_sets(run, mesh, jax.random.key_data(keys), seen, known)
 
