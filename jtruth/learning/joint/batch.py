@@ -23,11 +23,11 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from jtruth._arrays import as_array
+from jtruth._either import Stream, log_gamma_draws
 from jtruth._mesh import over_sets
 from jtruth._random import required_key, stream
 
 _AT_ONCE = 8  # sets, on a CPU: what stays in the cache
-_TRIES = 64  # rejections in a row; the probability of one is below .05
 
 
 class BatchEffort(NamedTuple):
@@ -181,32 +181,5 @@ def _product(subscripts: str, a: Array, b: Array) -> Array:
 
 def _log_dirichlet(key: Array, alpha: Float[Array, "*shape symbols"]) -> Float[Array, "*shape symbols"]:
     """Log of a draw from a Dirichlet law along the last axis."""
-    return jax.nn.log_softmax(_log_gamma(key, alpha), axis=-1)
-
-
-def _log_gamma(key: Array, alpha: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
-    """Log of gamma variables, by Marsaglia and Tsang (2000): one key for all of them, redrawn together.
-
-    `jax.random.loggamma` splits a key for every number and try, which costs ten times the draw itself.
-    """
-    small = alpha < 1
-    key_power, key = jax.random.split(key)
-    # Gamma(a) = Gamma(a + 1) U^(1/a); 1 - U is never 0.
-    power = jnp.log1p(-jax.random.uniform(key_power, alpha.shape, alpha.dtype)) / alpha
-    d = jnp.where(small, alpha + 1, alpha) - 1 / 3
-    c = 1 / jnp.sqrt(9 * d)
-
-    def draw(state):
-        key, value, done, number = state
-        key, key_normal, key_accept = jax.random.split(key, 3)
-        normal = jax.random.normal(key_normal, alpha.shape, alpha.dtype)
-        cube = (1 + c * normal) ** 3
-        log_cube = jnp.log(jnp.maximum(cube, jnp.finfo(alpha.dtype).tiny))
-        height = jnp.log1p(-jax.random.uniform(key_accept, alpha.shape, alpha.dtype))
-        good = (cube > 0) & (height < normal**2 / 2 + d - d * cube + d * log_cube)
-        value = jnp.where(good & ~done, jnp.log(d) + log_cube, value)
-        return key, value, done | good, number + 1
-
-    start = (key, jnp.log(d), jnp.zeros(alpha.shape, bool), 0)
-    _, value, _, _ = jax.lax.while_loop(lambda s: ~s[2].all() & (s[3] < _TRIES), draw, start)
-    return jnp.where(small, value + power, value)
+    logs = log_gamma_draws(alpha, Stream(jax.random.split(key), alpha.dtype))
+    return jax.nn.log_softmax(logs, axis=-1)
