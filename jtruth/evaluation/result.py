@@ -282,11 +282,11 @@ def estimate_dict(estimate: Estimate, level: float) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """JSON-ready: NumPy to lists and numbers, NaN to None."""
+    """JSON-ready: NumPy to lists and numbers, NaN and infinities to None."""
     if isinstance(value, np.ndarray):
         return [_plain(v) for v in value.tolist()]
     if isinstance(value, list | tuple):
         return [_plain(v) for v in value]
     if isinstance(value, float | np.floating):
-        return None if np.isnan(value) else float(value)
+        return float(value) if np.isfinite(value) else None
     return int(value) if isinstance(value, np.integer) else value

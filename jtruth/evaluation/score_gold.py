@@ -56,10 +56,7 @@ class GoldCurves(NamedTuple):
             return of(curves(against_rest(flat, self.positive))).draws.reshape(np.shape(table)[:-2])
 
         metric = Metric("number of a curve", of_table, bounds=(float(bounds[0]), float(bounds[1])))
-        terms = metric.terms(self.at)
-        if np.isnan(terms.numerator).any():  # undefined at the table by PPI++: gold says nothing
-            return self.pool.given(metric, None).law
-        return self.pool.estimate(metric._replace(joint=terms))
+        return self.pool.estimate(metric._replace(joint=metric.terms(self.at)))
 
     def roc(self, level: float = 0.95, points: int = 51) -> Band:
         """Detection by false-alarm rate."""

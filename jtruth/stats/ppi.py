@@ -79,6 +79,12 @@ class PpiEstimate(NamedTuple):
     converged: bool  # power and ratio agree
 
 
+def nothing_told(bounds: tuple[float, float]) -> PpiEstimate:
+    """An estimate from gold of which nothing tells about a number between these bounds: flat."""
+    flat = StudentEstimate(0.5 * sum(bounds), np.inf, 1.0, *bounds)
+    return PpiEstimate(flat, float("nan"), float("inf"), 0.0, 0, True)
+
+
 def gold_sample(
     has_gold: Bool[np.ndarray, " samples"],
     *,
@@ -185,8 +191,10 @@ def ppi_ratio(
     fitted = len(np.unique(gold.stratum)) + (weight != 0)
     freedom = float(max(informative - fitted, 1))
     if np.isnan(value) or bottom <= 0 or not informative:
-        flat = StudentEstimate(0.5 * sum(bounds), np.inf, 1.0, *bounds)
-        return PpiEstimate(flat, float(value), float("inf"), float(weight), informative, converged)
+        told = nothing_told(bounds)
+        return told._replace(
+            value=float(value), power=float(weight), num_informative=informative, converged=converged
+        )
     left, guess = (a - value * b) / bottom, (f - value * g)[gold.chosen] / bottom
     reach = share * (1.0 if possible is None else np.ptp(possible[0] - value * possible[1], axis=1))
     half = surprise / bottom**2 * (reach / reach.sum() if reach.any() else share)

@@ -49,6 +49,8 @@ class StudentEstimate(Estimate):
         """The point below which the law has probability u."""
         if self.scale == 0:
             return np.full(np.shape(u), self.mode)
+        if self._flat and np.isinf([self.low, self.high]).any():
+            return np.where(np.asarray(u) < 0.5, self.low, self.high)  # any number may be it
         if self._flat:
             return np.asarray(self.low + np.asarray(u) * (self.high - self.low))
         sign, below, upto = self._tails

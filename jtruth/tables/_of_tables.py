@@ -128,7 +128,8 @@ def balanced_accuracy(table: Any) -> Any:
 
 def _shares(table: Any, axis: int) -> Any:
     """Marginal shares of the classes (axis=-1) or of the symbols (axis=-2); they sum to 1."""
-    return ratio(table.sum(axis), table.sum((-2, -1))[..., None])
+    counts = table.sum(axis)  # added up as they are here, no share exceeds 1, not even by rounding
+    return ratio(counts, counts.sum(-1)[..., None])
 
 
 def _agreement_beyond_chance(table: Any) -> tuple[Any, Any, Any]:

@@ -184,3 +184,4 @@ def test_losses_that_few_second_labels_leave_undefined_are_called_so():
     assert undefined == {"dispersion_loss", "epistemic_loss"}
     assert str(found).count("undefined") == 2 + 2 * 2 and "nan" not in str(found)  # first line, two rows
     assert "undefined" in str(found.page()) and found.to_dict()["before"]["epistemic_loss"]["mean"] is None
+    json.dumps(found.to_dict(), allow_nan=False)  # nor an infinite standard deviation

@@ -76,6 +76,7 @@ def test_no_information_and_certainty():
     flat = StudentEstimate(0.5, np.inf, 1.0, 0.0, 1.0)
     assert (flat.mean, flat.interval(0.9).high - flat.interval(0.9).low) == (0.5, pytest.approx(0.9))
     np.testing.assert_allclose([flat.sd, flat.density(np.array(0.2))], [np.sqrt(1 / 12), 1.0])
+    assert StudentEstimate(0.5, np.inf, 1.0).interval(0.9)[:2] == (-np.inf, np.inf)  # and no bounds
     point = StudentEstimate(1.3, 0.0, 5.0, 0.0, 1.0)
     assert (point.mean, point.sd, point.mode) == (1.0, 0.0, 1.0)
     assert point.interval(0.9) == (1.0, 1.0, 1.0)

@@ -1,5 +1,7 @@
 """Metrics of a count table against scikit-learn on label vectors, and under differentiation."""
 
+import warnings
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -141,3 +143,14 @@ def test_what_answers_show():
     assert shown("abc")[5:12] == ("macro_precision", "macro_recall", "macro_f1", "weighted_f1", "kappa",
                                   "mcc", "precision[a]")  # fmt: skip
     assert len(shown("abc")) == 20
+
+
+def test_a_share_that_rounds_to_one_leaves_mcc_undefined():
+    """Counts whose sum differs by the order it is taken in: no root of a number below 0."""
+    rng = np.random.default_rng(0)
+    tables = np.zeros((200, 6, 6))
+    tables[:, :, 0] = 150 * rng.dirichlet(np.ones(6), 200)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.isnan(named_metric("mcc", "abcdef").of_table(tables)).all()
+        assert np.abs(named_metric("kappa", "abcdef").of_table(tables)).max() < 1e-12

@@ -27,11 +27,20 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Float, Int
 
+from jtruth._random import host_rng
 from jtruth._validation import some
 from jtruth.asking.gold import gold_that_halves
 from jtruth.evaluation.assumptions.missed import SHARE, kind_of, opinions, said_of, size_of
 from jtruth.stats.draws import DrawsEstimate
-from jtruth.stats.ppi import FittedPower, GoldSample, PpiEstimate, gold_sample, ppi_mean, ppi_ratio
+from jtruth.stats.ppi import (
+    FittedPower,
+    GoldSample,
+    PpiEstimate,
+    gold_sample,
+    nothing_told,
+    ppi_mean,
+    ppi_ratio,
+)
 from jtruth.stats.predictive import Opinion, Predictive, opinion, predictive
 from jtruth.stats.student import StudentEstimate
 from jtruth.tables.joint import JointEstimate
@@ -52,6 +61,7 @@ LITTLE_GOLD = (
 )
 POWER = FittedPower(pseudo_gold=10.0)  # of PPI++: pulled by ten answers as the labels foretell them
 _LEAST, _LITTLE = 5, 20  # informative gold samples, and all of them, below which that is said
+_PROBES, _SETTLED = 6, 1e-9  # tables at which a metric is asked whether it depends on the truth, and how much
 _WIDER = 1.05  # than PPI++ alone, at most, at 95 %
 
 
@@ -106,10 +116,36 @@ class Judged:
                 cells[c, u] = ppi_mean(truth, guess, self.sample, power=POWER).value
         return np.maximum(cells, 0.0) * self.y_pred.size
 
+    def settled(self, metric: Metric) -> float | None:
+        """The value that a metric of these predictions has whatever the truth, NaN included, or None.
+
+        Recall of a class that is never predicted is 0 where it is defined, its precision never is, nor is MCC
+        where all predictions are one class. Asked at tables of truths drawn at random, of all classes and
+        without each of those that no gold has.
+        """
+        predicted, classes = np.bincount(self.y_pred, minlength=self.shape[1]), self.shape[0]
+        if predicted.all():
+            return None
+        may_lack = np.setdiff1d(np.arange(classes), self.gold)
+        occur = np.concatenate([np.ones((_PROBES, classes)), 1.0 - np.eye(classes)[may_lack]])
+        truths = host_rng(0, "truths").dirichlet(np.ones(classes), (len(occur), predicted.size))
+        tables = (truths * occur[:, None]).swapaxes(1, 2)
+        values = metric.of_table(tables / tables.sum(axis=1, keepdims=True) * predicted)
+        known = values[~np.isnan(values)]
+        if not known.size:
+            return float("nan")
+        return float(known[0]) if np.ptp(known) < _SETTLED else None
+
     def ppi(self, metric: Metric, **options: Any) -> PpiEstimate:
         """PPI++ of a metric; options of `ppi_ratio`, power=0 is gold only."""
         exact = metric.is_ratio or metric.joint is not None
+        value = None if metric.joint is not None else self.settled(metric)
+        if value is not None:
+            law = StudentEstimate(value, 0.0, np.inf, *metric.bounds, float(not np.isnan(value)))
+            return PpiEstimate(law, value, 0.0, 0.0, self.sample.chosen.size, True)
         terms = metric.terms(np.ones(self.shape) if exact else self.table)
+        if np.isnan(terms.numerator).any():  # not defined at the table by PPI++
+            return nothing_told(metric.bounds)
         return self.ppi_of(terms, bounds=metric.bounds, **options)
 
     def ppi_of(self, cells: Terms, **options: Any) -> PpiEstimate:

@@ -94,3 +94,29 @@ def test_one_labeler_with_gold_gets_numbers():
     result = jt.evaluate(y_pred, one, gold=gold)
     low, high, _ = result.accuracy.interval(0.95)
     assert low <= (y == y_pred).mean() <= high and high - low < 0.35
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_what_predictions_settle_is_said_without_doubt(classes):
+    """A class that is never predicted has recall 0 and no precision, whatever gold and models say."""
+    rng = np.random.default_rng(0)
+    y, y_pred = rng.integers(0, classes, 150), np.zeros(150, int)
+    z = np.where(rng.random((150, 3)) < 0.8, y[:, None], rng.integers(0, classes, (150, 3)))
+    gold = np.where(np.arange(150) < 30, y, -1)
+    found = jt.evaluate(y_pred, jt.Labels.from_matrix(z, classes), gold=gold, fast=True)
+    assert tuple(found.recall.interval(0.95)[:2]) == (0, 0) and found.recall.probability_defined == 1
+    assert np.isnan(found.precision.mean) and found.precision.probability_defined == 0
+    assert 0.2 < found.accuracy.mean < 0.6 and found.accuracy.sd > 0
+    if classes == 3:
+        assert np.isnan(found.metrics["mcc"].mean) and found.metrics["kappa"].mean == 0
+        # All three classes are in the gold: the mean of recalls 1, 0 and 0.
+        np.testing.assert_allclose(found.metrics["macro_recall"].interval(0.95)[:2], 1 / 3, atol=1e-9)
+
+
+def test_a_class_that_may_not_occur_leaves_the_mean_of_recalls_open():
+    rng = np.random.default_rng(1)
+    y, y_pred = rng.integers(0, 2, 150), np.zeros(150, int)
+    z = np.where(rng.random((150, 3)) < 0.8, y[:, None], rng.integers(0, 3, (150, 3)))
+    gold = np.where(np.arange(150) < 30, y, -1)
+    found = jt.evaluate(y_pred, jt.Labels.from_matrix(z, 3), gold=gold, fast=True)
+    assert found.metrics["macro_recall"].sd > 0 and found.metrics["recall[2]"].mean == 0
