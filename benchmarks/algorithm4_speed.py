@@ -8,12 +8,12 @@ then a sum of bytes over slices). `error` is against exact means by convolution 
 
 Measured: AMD EPYC, one of 4 cores, Python 3.11.7, jax 0.10.2, numpy 2.4.6.
 
-    exact means 0.640 ms, error 2.4e-16
-    NumPy, M = 10000: plain 3658 ms, in blocks 442 ms; error 4.8e-05
-    ratios 5712 and 691; on a busy 2-core machine, by wall seconds, 11809 and 1393
+    exact means 0.618 ms, error 4.4e-16
+    NumPy, M = 10000: plain 3504 ms, in blocks 459 ms; error 5.2e-05
+    ratios 5671 and 743; on a busy 2-core machine, by wall seconds, 11809 and 1393
 
-Against the same means in NumPy (CPU seconds, there): N = 2000 .7 and 1.4 ms, 1.9 times; N = 10^5 49 and 30
-ms, .6 times, apart by 7e-16 (64 ms before the powers were summed block by block). The goal there, twice
+Against the same means in NumPy (CPU seconds): N = 2000 .7 and 1.4 ms, 1.9 times; N = 10^5 44 and 30 ms,
+.7 times, apart by 7e-16 (64 ms before the powers were summed block by block). The goal there, twice
 NumPy, is missed: of 15 ms for a step, 8 are one product of the powers with the symbols, whose samples NumPy
 has sorted beforehand (a sum of slices instead of a product with zeros and ones), and 4 the class posterior,
 which is taken in the log domain so that no product of label probabilities underflows; NumPy

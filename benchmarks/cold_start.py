@@ -4,25 +4,26 @@ Run: taskset -c 0,1 python benchmarks/cold_start.py     (Linux; two cores)
 Three cases, in turn: no compilation cache; `--compilation-cache` with an empty folder; the same folder again.
 Imports are included; beside the medians, the time of `import jtruth` alone and of an empty interpreter.
 
-Measured: AMD EPYC, 2 of 4 cores, Python 3.11.7, jax 0.10.2. The answer is the whole sensitivity range: five
-assumptions, their leave-one-out densities, and checks by 399 simulated label sets. The samplers are NumPy, so
-there is hardly anything to compile and the cache changes nothing; a third of the time are imports.
+Measured: AMD EPYC, 2 quiet cores, Python 3.11.7, jax 0.10.2, numpy 2.4.6. The answer is the whole sensitivity
+range: four models, their leave-one-out densities, and checks by 399 simulated label sets. The samplers are
+NumPy, so there is hardly anything to compile and the cache changes nothing:
 
-The medians below are of an earlier version. Today's, three runs each on 2 quiet cores without a cache:
-caries 12.4, 11.6 and 11.7 s (goal 3), --fast 3.2, 3.7 and 3.3 s (goal 1.5), import jtruth .02 s. On a
-machine shared by eight, CPU seconds of one run each of this one: --help .15, --version .14, a refused
-option .26, import jtruth .02, import jax .70, import jtruth.evaluation 1.85 (of which JAX .70, SciPy
-about .3, Equinox .2, our 285 files .5); caries 12.9 and --fast 3.9 with their imports. So a fast answer
-in 1.5 s is below the floor of the imports, and the long one is sweeps of the samplers, not start-up.
+    no cache       median  7.17 s   (7.03 to 8.08)
+    cold cache     median  7.20 s   (7.17 to 7.65)
+    warm cache     median  7.17 s   (7.11 to 7.65)
+    import jtruth  median  0.02 s   (0.02 to 0.02)
+    python alone   median  0.01 s   (0.01 to 0.02)
+
+Once each: --fast 2.5 s, --help .11 s, --version .14, a refused option .26. The goals, 3 s and 1.5 s, are
+missed: 1.2 s are imports (JAX .6, SciPy .2 and our 285 files are the rest), so a fast answer is near its
+floor; of the long one 5.4 s are 6450 sweeps of 32 chains, 4500 of them of shared strata, .7 ms each (pooled
+rows .27, states .24, Dirichlet rows .08, counts .07). On a machine shared by eight it took 12 s.
 scipy.stats, scipy.integrate, scipy.ndimage and optax are imported where they are used, which an answer
 for caries does not; keys are made and derived without a program of JAX.
 
-A default answer without imports, CPU seconds by the rule of 250 + 3000 sweeps and that of `burn_in.py`, one
-process, 2 busy cores: N = 400, T = 5 5.8 and 6.0, now 6.8 and 6.5; N = 4000, T = 10 11.0, now 11.5. So the
-shorter burn-in saves nothing here (goals 1.5 and 5 s): shared strata takes 3.2 to 4.4 s of both, 1950 and
-2750 sweeps of 32 chains until the ends are known at N = 400, and at N = 4000 it stops at `max_work` by either
-rule. How slowly that model mixes is what stops it, not burn-in; the other models take .1 to 1.4 s each at
-N = 400. N = 40 000, T = 10 took 238 s of the wall once, at a load of 5 to 10 (goal 20); it was not profiled.
+Answers of other sizes without imports: `default_answers.py`. The shorter burn-in of `burn_in.py` saves
+nothing here: shared strata takes most of the time by either rule, 1950 and 2750 sweeps of 32 chains until the
+ends are known at N = 400, and at N = 4000 it stops at `max_work`.
 
 Other samplers of shared strata, tried on two simulated sets of N = 400, T = 5 and one of N = 4000, T = 10
 with independent errors (32 chains, beside other work; effective draws of the worst end of a classifier's 95 %
@@ -42,14 +43,6 @@ the first set is .67 to .69 (Gibbs) or .66 to .75 (Hamiltonian) by sampler and l
 125 sweeps that look converged, .80 to .61 by samplers that go there. A prior without hard samples that are
 mostly labelled wrongly needs a third to a sixth of the time and gives .78 instead of .69 (.80 instead of .70
 of the second), but says that labelers are never wrong together, which is what the model is for: not taken.
-
-    no cache       median  4.23 s   (3.96 to 4.50)
-    cold cache     median  4.37 s   (4.12 to 4.65)
-    warm cache     median  4.25 s   (4.00 to 4.66)
-    import jtruth  median  1.39 s   (1.16 to 1.45)
-    python alone   median  0.01 s   (0.01 to 0.01)
-
-Once each: --fast 2.4 s, --assume independent 2.1 s; a crowd of 37 labelers, 2004 samples, 6012 labels 6.7 s.
 """
 
 import os

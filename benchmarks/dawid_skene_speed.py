@@ -9,28 +9,27 @@ The baselines are the fastest of the forms that were tried: classes in the outer
 bincount; gathers column by column, since one gather of all labels was slower; for SciPy a CSR matrix and its
 CSC view, since converting the transpose to CSR was slower.
 
-Measured: AMD EPYC, 2 cores shared by eight people (load 5; everything takes 1.5 times as long as on an idle
-core, so only ratios in a line mean something), Python 3.11.7, jax 0.10.2, numpy 2.4.6, scipy 1.17.1.
-Steps in blocks (`jtruth.learning.em._pass`), 10 of them, so that a tenth of the first counts and of the last
-class posterior is in each:
+Measured: AMD EPYC, one of 2 quiet cores, Python 3.11.7, jax 0.10.2, numpy 2.4.6, scipy 1.17.1. Steps in
+blocks (`jtruth.learning.em._pass`), 10 of them, so that a tenth of the first counts and of the last class
+posterior is in each:
 
     samples labels/sample labelers classes | jtruth  numpy  scipy | numpy/jtruth scipy/jtruth   (ms per step)
-     100000             5      200       4 |   4.70  34.92  17.48 |          7.4          3.7
-     100000             5      100       4 |   4.08  29.70  17.13 |          7.3          4.2
-      10000             5      200      10 |   1.72   5.47   4.21 |          3.2          2.5
-      10000            10      100       2 |   0.76   3.32   1.86 |          4.4          2.5
-    1000000             5      200       4 |  57.66 486.93 194.25 |          8.4          3.4
+     100000             5      200       4 |   2.00  14.31   8.63 |          7.1          4.3
+     100000             5      100       4 |   1.98  14.30   8.57 |          7.2          4.3
+      10000             5      200      10 |   0.88   2.56   1.52 |          2.9          1.7
+      10000            10      100       2 |   0.51   1.63   0.91 |          3.2          1.8
+    1000000             5      200       4 |  23.22 180.69  94.18 |          7.8          4.1
 
-The goal of 5 times SciPy at 1e5 samples, T = 100 is missed. Where a step goes (processor ms, SciPy 13.7 in
-the same process): 2.9 for one more step, of which 0.1 are logarithms; scattering the labels of a class
-posterior that lies in memory, and nothing else, takes 2.9 too, class posteriors at the end 2.8. The same
-loop without guard and known classes takes 2.7 (SciPy 13.3): XLA's scatter on a CPU goes label by label, and
-is the floor.
+The goal of 5 times SciPy at 1e5 samples, T = 100 is missed. Where a step goes (processor ms on a busy
+machine, SciPy 13.7 in the same process): 2.9 for one more step, of which 0.1 are logarithms; scattering the
+labels of a class posterior that lies in memory, and nothing else, takes 2.9 too, class posteriors at the end
+2.8. The same loop without guard and known classes takes 2.7 (SciPy 13.3): XLA's scatter on a CPU goes label by
+label, and is the floor.
 
 A whole fit, `python benchmarks/dawid_skene_speed.py 1000000`, processor seconds:
 
-    fit 1000000 x 5, T = 100, C = 4: 18 steps, jtruth 1.37 s (first call 3.91), NumPy 6.42 s, SciPy 2.90 s:
-    4.7 and 2.1; log-likelihood equal to 6e-15; peak 666 MB, 343 of it before the fit
+    fit 1000000 x 5, T = 100, C = 4: 18 steps, jtruth 0.65 s (first call 2.31), NumPy 3.56 s, SciPy 1.69 s:
+    5.4 and 2.6; log-likelihood equal to 6e-15; peak 656 MB, 341 of it before the fit
     500000 labels: crowd-kit 1.4.2 3.5 s for 21 steps, jtruth .12 s: 29 times; log-likelihoods equal
     5000000 labels: crowd-kit 1.4.2 37.7 s for 18 steps, jtruth 1.37 s: 28 times; log-likelihood
     -5474868.283220 of both, apart by 2e-15; peak of crowd-kit's process 945 MB
@@ -39,9 +38,8 @@ crowd-kit's part is by `dawid_skene_elsewhere.py` on the same labels, from the s
 steps (pandas 3.1.1; torch, nltk and transformers, which its package imports and Dawid-Skene does not use,
 were empty modules).
 
-Its goals: three times NumPy, ten times crowd-kit and .7 GB are met; .7 s and 600 MB are not (SciPy's own
-loop, 1.93 s on an idle core, says that 1.37 s are .9 there; of the peak 320 MB are the fit's);
-18 steps of 57.7 ms, nearly all of it the scatter above, are 1.04 s of it.
+The goals of .7 s, three times NumPy and ten times crowd-kit (measured on a busy machine) are met, 600 MB are
+not: 315 MB of the peak are the fit's.
 """
 
 import os

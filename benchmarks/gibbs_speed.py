@@ -6,11 +6,11 @@ Each sample has five labels by a hundred labelers, so hardly two samples are equ
 ways and the numbers are not; printed are processor seconds of the whole fit, the first time (compiling) and
 the median of the later ones, and how far posterior means of the class shares are apart in standard errors.
 
-Measured: AMD EPYC, 2 cores (busy), Python 3.11.7, jax 0.10.2, numpy 2.4.6; one thread of BLAS:
+Measured: AMD EPYC, 2 quiet cores, Python 3.11.7, jax 0.10.2, numpy 2.4.6; one thread of BLAS:
 
-    C = 2: NumPy 3.0 s, XLA 1.9 s (4.8 the first time), ratio 1.59; 800 sweeps, least ESS 501, means apart by
+    C = 2: NumPy 2.3 s, XLA 1.3 s (3.7 the first time), ratio 1.76; 800 sweeps, least ESS 501, means apart by
            .4 standard errors
-    C = 4: NumPy 5.5 s, XLA 2.9 s (6.1 the first time), ratio 1.88; 800 sweeps, least ESS 558, 1.4 errors
+    C = 4: NumPy 4.4 s, XLA 2.6 s (4.7 the first time), ratio 1.71; 800 sweeps, least ESS 558, 1.4 errors
 
 Before, XLA drew the samples only and NumPy the rest between two sweeps: in turn on one machine 1.88 and
 2.97 s (2.45 and 3.62 the first time), the whole sweep 1.71 and 3.00 (4.9 and 6.0). So on a CPU a sweep costs

@@ -19,36 +19,24 @@ for.
     without modes and regions.
 (d) `simulate_difficulty_fallibility`, vmapped over keys: 1000 data sets of N = 1000, T = 5.
 
-Measured: AMD EPYC, 4 cores, Python 3.11.7, jax 0.10.2, numpy 2.4.6; one core. Three runs of (a): ratios
-885, 631, 577; 878, 621, 600; 845, 627, 541 (plain, in blocks, in blocks with SFC64).
+Measured: AMD EPYC, one of 2 quiet cores, Python 3.11.7, jax 0.10.2, numpy 2.4.6.
 
-    (a) exact means 0.133 ms (0.590 after something else had the cache), error 2.2e-14
-        NumPy Algorithm 2: plain 116.4 ms; in blocks, default generator 82.3 ms, SFC64 79.4 ms; error 3.1e-04
-        ratios 878, 621 and 600; later, load 10, 1155, 714 and 689 (.122 ms). The goal of 1500 (.078 ms) is
-        missed: an empty call takes .005 ms, seven rounds that only add up 1000 numbers .036, with an
-        exponential each .040, and the means themselves, power sums and nodes, the other .08
-        Since both metrics are expanded together (one exponential for p and 1 - p, one product of all powers):
-        0.110 ms at load 5, ratios 1027, 767 and 638, and in turn with what was before 155 against 268 us of
-        a whole call. The goal of 1500 would be .075 ms: of .110, .03 are exponentials, .05 powers and sums
-        of 1000 samples in seven steps, .01 the call.
-    (a) N = 10^5 5.9 ms, NumPy 15.7, ratio 2.7; N = 10^6 31.1 ms, NumPy 223, ratio 7.2 (a busy 2-core machine)
-        On N(-1, 3^2) at 10^5 2.5 ms, NumPy 8.8, ratio 3.5: 1.0 collapses, .75 lays on a grid,
-        .45 are the seven steps on 4096 nodes; both passes over the data alone leave the goal of 4 just out
-    (b) N = 10^3, 10^4, 10^5, 10^6, 10^7: 6.7, 27.4, 63.0, 96.5, 390 ms (the same machine; before the
-        grid, on a quiet one, 3.1, 21.6, 133 and 564 ms for the first four). At N = 1000 6.5 and, since
-        tables are plain classes and short laws are not looked through, 4.4 ms, in turn (busy). The goal of
-        1 ms is below the floor of this way: a thousand calls of NumPy on arrays of 20 to 10^4 numbers
-        Parts at 10^4, 10^6, 10^7 on another set (beside other work): two arrays by prediction .2, 9.7, 341
-        (of which 245 are first touches of 160 MB; 96 when the memory is there), table 11, 12, 80, the five
-        laws with intervals, modes and regions 53, 21, 20. So 90 ms at 10^6 are met there (43), 300 at 10^7
-        but for the memory (441, else 196), and 20 at 10^4 are not: three laws of ratios take most of 53 ms,
-        a third of them log gamma functions
-    (c) exact_batch, window (192, 192): 682 sets/s; not ok: 0
-        one after the other on the host: 367 sets/s
-    (d) simulate: 2954 sets/s; with log-likelihood and log-odds 1924 (by Gumbel numbers). Since it draws by
-        the inverse distribution function, with a loop of NumPy that does the same without log-odds beside it,
-        on a busy 2-core machine, float64: 5790 sets/s, NumPy 4480, ratio 1.3; before, there, 1830 (.41);
-        10^5 samples by 5 labelers with matrices of 3 classes 17 ms, 122 before
+    (a) exact means 0.112 ms (0.448 after something else had the cache), error 2.8e-14
+        NumPy Algorithm 2: plain 105.3 ms; in blocks, default generator 80.3 ms, SFC64 76.4 ms; error 1.4e-04
+        ratios 939, 716 and 681 (1027 to 1155, 689 to 767 and 638 to 714 beside other work, which slows NumPy
+        more). The goal of 1500 would be .070 ms: of .110, .03 are exponentials, .05 powers and sums of 1000
+        samples in seven steps, .01 the call
+    (a) N = 10^5 2.99 ms, NumPy 8.47 ms, ratio 2.8; N = 10^6 17.6 ms, NumPy 83.4 ms, ratio 4.7; apart by
+        1.6e-13. The goal of 4 at 10^5 is missed: 1.0 collapses, .75 lays on a grid, .45 are the seven steps
+        on 4096 nodes; both passes over the data alone leave it just out
+    (b) N = 10^3, 10^4, 10^5, 10^6, 10^7: 2.1, 10.7, 25.2, 41.4, 208 ms (goals 1, 20, -, 90, 300: met but for
+        the first, which is below the floor of this way: a thousand calls of NumPy on arrays of 20 to 10^4
+        numbers). Twice that where other work has the memory: 27 ms at 10^4, .44 s at 10^7, of which 245 ms
+        are first touches of 160 MB
+    (c) exact_batch, window (192, 192): 662 sets/s; not ok: 0
+        one after the other on the host: 476 sets/s
+    (d) simulate: 7888 sets/s; with log-likelihood and log-odds 5254. A loop of NumPy that does the same
+        without log-odds, beside it, float64: 1.3 times as long
 """
 
 import os
