@@ -22,9 +22,9 @@ posterior is in each:
 
 The goal of 5 times SciPy at 1e5 samples, T = 100 is missed. Where a step goes (processor ms on a busy
 machine, SciPy 13.7 in the same process): 2.9 for one more step, of which 0.1 are logarithms; scattering the
-labels of a class posterior that lies in memory, and nothing else, takes 2.9 too, class posteriors at the end
-2.8. The same loop without guard and known classes takes 2.7 (SciPy 13.3): XLA's scatter on a CPU goes label by
-label, and is the floor.
+labels of a class posterior that lies in memory, and nothing else, takes 2.9 too, class posteriors at the
+end 2.8. The same loop without guard and known classes takes 2.7 (SciPy 13.3): XLA's scatter on a CPU goes
+label by label, and is the floor.
 
 A whole fit, `python benchmarks/dawid_skene_speed.py 1000000`, processor seconds:
 
