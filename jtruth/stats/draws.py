@@ -18,6 +18,8 @@ from jtruth.stats._smoothing import smooth_quantiles
 from jtruth.stats.estimates import Estimate, PmfEstimate
 from jtruth.stats.regions import WITH_MEAN, Interval, Region, check_level
 
+_ROUNDING = 8 * np.finfo(float).eps
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DrawsEstimate(Estimate):
@@ -35,7 +37,12 @@ class DrawsEstimate(Estimate):
         return self._defined.size / max(self.draws.size, 1)
 
     def _as_atoms(self) -> PmfEstimate:
+        """Equal draws as one; differences of counts' ratios are equal up to rounding."""
         values, counts = np.unique(self._defined, return_counts=True)
+        apart = np.diff(values) > _ROUNDING * np.abs(values).max(initial=0.0)
+        if not apart.all():
+            first = np.flatnonzero(np.append(True, apart))
+            values, counts = values[first], np.add.reduceat(counts, first)
         return PmfEstimate(values, counts / max(counts.sum(), 1))
 
     @property

@@ -118,6 +118,16 @@ def test_draws_leave_undefined_ones_out():
     assert set(draws.sample(jax.random.key(0), 50)) <= {0.1, 0.2, 0.3, 0.4}
 
 
+def test_draws_that_differ_by_rounding_are_equal():
+    """Differences of two accuracies: .35 - .3 and .55 - .5 are one number."""
+    draws = np.tile([0.35 - 0.3, 0.55 - 0.5, 0.85 - 0.8], 40)
+    assert np.unique(draws).size > 1
+    law = DrawsEstimate(draws)
+    assert law.sd == 0 and law.density(np.array([0.04, law.mean])).tolist() == [0, np.inf]
+    many = DrawsEstimate(np.append(draws, [0.2, 0.2 + 1e-12]))
+    assert many._as_atoms().values.size == 3
+
+
 @pytest.mark.parametrize("name", LAWS)
 @pytest.mark.parametrize("level", [0.5, 0.95])
 def test_highest_density_region_by_root_finding_on_the_true_law(name, level):
