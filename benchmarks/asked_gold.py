@@ -28,7 +28,7 @@ import numpy as np
 
 from jtruth._host import smoothed_vote_shares
 from jtruth.asking import ask_next, ask_strata
-from jtruth.evaluation.gold.pooled import ppi_metric
+from jtruth.evaluation.gold.measured import ppi_metric
 from jtruth.io.gold import Gold
 from jtruth.stats.ppi import gold_sample
 from jtruth.tables.metrics import expected_table, named_metric

@@ -75,7 +75,8 @@ from jtruth._host import smoothed_vote_shares  # noqa: E402
 from jtruth.evaluation import inputs  # noqa: E402
 from jtruth.evaluation.assumptions.missed import FAMILIES, FLAT, SETS, kind_of  # noqa: E402
 from jtruth.evaluation.assumptions.registry import How, entries  # noqa: E402
-from jtruth.evaluation.gold.pooled import judged_samples, together  # noqa: E402
+from jtruth.evaluation.gold.measured import judged_samples  # noqa: E402
+from jtruth.evaluation.gold.pooled import together  # noqa: E402
 from jtruth.sampling import Effort  # noqa: E402
 from jtruth.stats.predictive import opinion, predictive  # noqa: E402
 from jtruth.tables.metrics import named_metric  # noqa: E402

@@ -32,7 +32,8 @@ from sklearn.metrics import roc_auc_score
 import jtruth as jt
 from jtruth._random import as_key
 from jtruth.evaluation.gold.answer import labels_posterior
-from jtruth.evaluation.gold.pooled import GoldPosterior, judged_samples
+from jtruth.evaluation.gold.measured import judged_samples
+from jtruth.evaluation.gold.pooled import GoldPosterior
 from jtruth.evaluation.judging import Judged, read_judged
 from jtruth.evaluation.score_gold import GoldCurves
 from jtruth.evaluation.score_ranges import BINS, score_members

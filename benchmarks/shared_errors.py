@@ -105,7 +105,8 @@ from jtruth.evaluation import inputs  # noqa: E402
 from jtruth.evaluation.assumptions.missed import FAMILIES, FLAT, SETS, kind_of, said_of, size_of  # noqa: E402
 from jtruth.evaluation.assumptions.registry import How, entries  # noqa: E402
 from jtruth.evaluation.checks.prior_driven import METRICS, POWERS, versions_check  # noqa: E402
-from jtruth.evaluation.gold.pooled import judged_samples, together  # noqa: E402
+from jtruth.evaluation.gold.measured import judged_samples  # noqa: E402
+from jtruth.evaluation.gold.pooled import together  # noqa: E402
 from jtruth.sampling import Effort  # noqa: E402
 from jtruth.stats.loo import psis_loo  # noqa: E402
 from jtruth.stats.predictive import opinion, predictive  # noqa: E402

@@ -58,7 +58,7 @@ def public_functions() -> Iterator[tuple[str, Callable]]:
 BESIDE = (  # public, but imported from their own file so that their room loads without them
     "evaluation.calibration.evaluate_calibration",
     "evaluation.gold.pooled.pooled_gold",
-    "evaluation.gold.pooled.ppi_metric",
+    "evaluation.gold.measured.ppi_metric",
     "learning.behaviour.labeler_behaviour",
     "learning.carry.carried",
     "learning.values.fit_multilabel",

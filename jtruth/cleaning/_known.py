@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from jtruth.evaluation.gold.pooled import POWER
+from jtruth.evaluation.gold.measured import POWER
 from jtruth.io import Gold
 from jtruth.stats.ppi import gold_sample, ppi_ratio
 from jtruth.stats.student import StudentEstimate

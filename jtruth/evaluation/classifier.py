@@ -30,7 +30,7 @@ from jtruth.evaluation.assumptions.sensitivity import Basis
 from jtruth.evaluation.checks.prior_driven import known_noise_check, prior_check
 from jtruth.evaluation.checks.verdicts import checks_of
 from jtruth.evaluation.gold.answer import gold_answer, without_gold
-from jtruth.evaluation.gold.pooled import GoldSampling
+from jtruth.evaluation.gold.measured import GoldSampling
 from jtruth.evaluation.labeler_rows import Labeler
 from jtruth.evaluation.learned_answers import over_assumptions, vouched
 from jtruth.evaluation.order import read_order

@@ -20,7 +20,7 @@ from jtruth._random import Key, as_key, stream
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions.registry import UNKNOWN, check_assume
 from jtruth.evaluation.compared import Chance, Comparison, Pair, View, chance, joined
-from jtruth.evaluation.gold.pooled import GoldSampling
+from jtruth.evaluation.gold.measured import GoldSampling
 from jtruth.evaluation.judging import Judged, Judging
 from jtruth.evaluation.tuples import MOST_TUPLES, Held, Part, held_of, parts_of
 from jtruth.labels import Labels

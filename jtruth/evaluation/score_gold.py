@@ -23,7 +23,8 @@ from jtruth._random import Key
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions.registry import Progress
 from jtruth.evaluation.gold.answer import NO_MODEL, labels_posterior, without_gold
-from jtruth.evaluation.gold.pooled import RANDOM_GOLD, GoldPosterior, GoldSampling, judged_samples
+from jtruth.evaluation.gold.measured import GoldSampling, judged_samples
+from jtruth.evaluation.gold.pooled import RANDOM_GOLD, GoldPosterior
 from jtruth.evaluation.score_ranges import DRAWS, score_members
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.regions import check_level

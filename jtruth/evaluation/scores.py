@@ -18,7 +18,7 @@ from jtruth import _validation as check
 from jtruth._random import Key, as_key
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions.registry import GROUPS, INDEPENDENT, UNKNOWN, Progress
-from jtruth.evaluation.gold.pooled import GoldSampling
+from jtruth.evaluation.gold.measured import GoldSampling
 from jtruth.evaluation.judging import Judged, Judging, read_judged
 from jtruth.evaluation.score_gold import score_pool
 from jtruth.evaluation.score_ranges import BINS as RANGE_BINS

@@ -25,7 +25,8 @@ from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.registry import GROUPS, INDEPENDENT, UNKNOWN, Progress, entries
 from jtruth.evaluation.checks.prior_driven import doubts_of
 from jtruth.evaluation.gold.answer import NO_MODEL, labels_posterior, without_gold
-from jtruth.evaluation.gold.pooled import RANDOM_GOLD, GoldPosterior, GoldSampling, judged_samples
+from jtruth.evaluation.gold.measured import GoldSampling, judged_samples
+from jtruth.evaluation.gold.pooled import RANDOM_GOLD, GoldPosterior
 from jtruth.tables.pairs import Tuples, tuples
 from jtruth.tables.posterior import TableDraws, TablePosterior, thinned
 from jtruth.testing import exact_posterior, unknown_prior

@@ -6,7 +6,7 @@ import pytest
 from jtruth.asking import ask_strata
 from jtruth.asking.gold import influences
 from jtruth.asking.strata import _allocated
-from jtruth.evaluation.gold.pooled import ppi_metric
+from jtruth.evaluation.gold.measured import ppi_metric
 from jtruth.stats.ppi import gold_sample
 from jtruth.tables.metrics import METRICS, expected_table, named_metric
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from jtruth.evaluation.gold.pooled import GoldPosterior, judged_samples
+from jtruth.evaluation.gold.measured import judged_samples
+from jtruth.evaluation.gold.pooled import GoldPosterior
 from jtruth.evaluation.score_gold import GoldCurves
 from jtruth.tables.curves import against_rest, curves
 

@@ -14,7 +14,8 @@ from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.registry import INDEPENDENT, Progress, entries
 from jtruth.evaluation.checks.prior_driven import METRICS, POWERS, versions_check
 from jtruth.evaluation.checks.random_gold import random_gold_check
-from jtruth.evaluation.gold.pooled import GoldAnswer, GoldSampling, judged_samples, pooled_gold
+from jtruth.evaluation.gold.measured import GoldSampling, judged_samples
+from jtruth.evaluation.gold.pooled import GoldAnswer, pooled_gold
 from jtruth.evaluation.inputs import Inputs
 from jtruth.evaluation.result import Assumption, Check
 from jtruth.io.gold import Gold

@@ -20,7 +20,8 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from jtruth.evaluation.assumptions.missed import LABELS
-from jtruth.evaluation.gold.pooled import POWER, together
+from jtruth.evaluation.gold.measured import POWER
+from jtruth.evaluation.gold.pooled import together
 from jtruth.labels import Labels
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.ppi import gold_sample, ppi_mean

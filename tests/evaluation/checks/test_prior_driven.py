@@ -7,7 +7,8 @@ from scipy import stats
 import jtruth as jt
 from jtruth.evaluation.checks.prior_driven import NAME, judged, labels_say, likelihood_of_draws, table_doubts
 from jtruth.evaluation.gold.answer import models_check
-from jtruth.evaluation.gold.pooled import judged_samples, pooled_gold
+from jtruth.evaluation.gold.measured import judged_samples
+from jtruth.evaluation.gold.pooled import pooled_gold
 from jtruth.learning import Beliefs
 from jtruth.learning.joint import _inputs
 from jtruth.learning.joint.log_prior import ALIKE_ROWS, HARD, LogPrior

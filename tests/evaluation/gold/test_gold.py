@@ -9,7 +9,8 @@ from sklearn import metrics as sk
 from jtruth.asking.gold import ask_next, gold_to_halve
 from jtruth.evaluation.assumptions.missed import FLAT, kind_of, opinions, said_of
 from jtruth.evaluation.gold import pooled
-from jtruth.evaluation.gold.pooled import GoldSampling, judged_samples, ppi_metric, together
+from jtruth.evaluation.gold.measured import GoldSampling, judged_samples, ppi_metric
+from jtruth.evaluation.gold.pooled import together
 from jtruth.io.gold import Gold
 from jtruth.stats.ppi import FittedPower, gold_sample, ppi_mean
 from jtruth.stats.student import StudentEstimate

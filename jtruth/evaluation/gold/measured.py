@@ -1,0 +1,167 @@
+"""What gold measures: PPI++ of a metric of the samples at hand, and what the predictions settle without it.
+
+Gold must be a random sample, or come with the probability of each sample to be asked: see `ask`. A ratio of
+two sums of counts is what PPI++ (`jtruth.stats.ppi`) estimates as it stands. Any other metric (kappa, macro
+F1) is taken to first order around the table of PPI++, whose cells are means (the delta method).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from jtruth._random import host_rng
+from jtruth.stats.ppi import (
+    FittedPower,
+    GoldSample,
+    PpiEstimate,
+    gold_sample,
+    nothing_told,
+    ppi_mean,
+    ppi_ratio,
+)
+from jtruth.stats.student import StudentEstimate
+from jtruth.tables.metrics import Metric, Terms, named_metric
+
+POWER = FittedPower(pseudo_gold=10.0)  # of PPI++: pulled by ten answers as the labels foretell them
+_PROBES, _SETTLED = 6, 1e-9  # tables at which a metric is asked whether it depends on the truth, and how much
+
+
+class GoldSampling(NamedTuple):
+    """How the gold samples were chosen; at random if both are None. See `jtruth.stats.ppi.gold_sample`."""
+
+    inclusion: np.ndarray | None = None  # (samples,) probability of each to be asked
+    strata: np.ndarray | None = None  # (samples,) inside which gold is random
+
+
+AT_RANDOM = GoldSampling()
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Samples with predictions, class posteriors made without the gold, and gold for some of them."""
+
+    y_pred: Int[np.ndarray, " samples"]
+    class_posterior: Float[np.ndarray, "samples classes"]
+    gold: Int[np.ndarray, " samples"]  # -1 where unknown
+    sample: GoldSample  # how gold was chosen
+    taken_as_random: bool = False  # because nobody said
+    num_symbols: int | None = None  # of predictions; None: they are the classes
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of classes and symbols."""
+        classes = self.class_posterior.shape[1]
+        return classes, classes if self.num_symbols is None else self.num_symbols
+
+    @cached_property
+    def table(self) -> Float[np.ndarray, "classes symbols"]:
+        """Counts by PPI++, cell by cell; a cell below 0 is 0: the table is a place to take derivatives at."""
+        classes, symbols = self.shape
+        rows, cells = self.sample.chosen, np.zeros((classes, symbols))
+        for u in np.unique(self.y_pred):
+            here = self.y_pred == u
+            for c in range(classes):
+                truth = (here[rows] & (self.gold[rows] == c)).astype(np.float64)
+                guess = here * self.class_posterior[:, c]
+                cells[c, u] = ppi_mean(truth, guess, self.sample, power=POWER).value
+        return np.maximum(cells, 0.0) * self.y_pred.size
+
+    def settled(self, metric: Metric) -> float | None:
+        """The value that a metric of these predictions has whatever the truth, NaN included, or None.
+
+        Recall of a class that is never predicted is 0 where it is defined, its precision never is, nor is MCC
+        where all predictions are one class. Asked at tables of truths drawn at random, of all classes and
+        without each of those that no gold has.
+        """
+        predicted, classes = np.bincount(self.y_pred, minlength=self.shape[1]), self.shape[0]
+        if predicted.all():
+            return None
+        may_lack = np.setdiff1d(np.arange(classes), self.gold)
+        occur = np.concatenate([np.ones((_PROBES, classes)), 1.0 - np.eye(classes)[may_lack]])
+        truths = host_rng(0, "truths").dirichlet(np.ones(classes), (len(occur), predicted.size))
+        tables = (truths * occur[:, None]).swapaxes(1, 2)
+        values = metric.of_table(tables / tables.sum(axis=1, keepdims=True) * predicted)
+        known = values[~np.isnan(values)]
+        if not known.size:
+            return float("nan")
+        return float(known[0]) if np.ptp(known) < _SETTLED else None
+
+    def ppi(self, metric: Metric, **options: Any) -> PpiEstimate:
+        """PPI++ of a metric; options of `ppi_ratio`, power=0 is gold only."""
+        exact = metric.is_ratio or metric.joint is not None
+        value = None if metric.joint is not None else self.settled(metric)
+        if value is not None:
+            law = StudentEstimate(value, 0.0, np.inf, *metric.bounds, float(not np.isnan(value)))
+            return PpiEstimate(law, value, 0.0, 0.0, self.sample.chosen.size, True)
+        terms = metric.terms(np.ones(self.shape) if exact else self.table)
+        if np.isnan(terms.numerator).any():  # not defined at the table by PPI++
+            return nothing_told(metric.bounds)
+        return self.ppi_of(terms, bounds=metric.bounds, **options)
+
+    def ppi_of(self, cells: Terms, **options: Any) -> PpiEstimate:
+        """PPI++ of a ratio of sums over the cells."""
+        rows, terms = self.sample.chosen, cells.of_samples(self.y_pred)
+        a, b = (part[rows, self.gold[rows]] for part in terms)
+        f, g = ((part * self.class_posterior).sum(axis=1) for part in terms)
+        possible = (terms.numerator[rows], terms.denominator[rows])
+        options = {"power": POWER, **options}
+        return ppi_ratio((a, b), (f, g), self.sample, possible=possible, **options)
+
+
+def ppi_metric(
+    name: str,
+    y_pred: Int[np.ndarray, " samples"],
+    class_posterior: Float[np.ndarray, "samples classes"],
+    gold: Int[np.ndarray, " samples"],
+    *,
+    sample: GoldSample | None = None,
+    classes: Sequence[str] | None = None,
+    positive: int = 1,
+    **options: Any,
+) -> PpiEstimate:
+    """PPI++ of a metric of hard predictions.
+
+    Args:
+        name: see `jtruth.tables.metrics`.
+        y_pred: (samples,) predicted classes.
+        class_posterior: (samples, classes), made without the gold.
+        gold: (samples,) known classes, -1 where unknown.
+        sample: how gold was chosen; at random if None.
+        classes, positive: names, and the class that "recall" means.
+        options: power, target, surprise of `ppi_ratio`; power=0 is gold only.
+
+    >>> y_pred, gold = np.arange(100) % 2, np.where(np.arange(100) < 40, 1, -1)
+    >>> found = ppi_metric("precision", y_pred, np.full((100, 2), 0.5), gold)
+    >>> found.value, found.num_informative
+    (1.0, 20)
+    """
+    names = classes or tuple(map(str, range(class_posterior.shape[1])))
+    chosen = gold_sample(gold >= 0) if sample is None else sample
+    judged = Judged(np.asarray(y_pred), class_posterior, np.asarray(gold), chosen)
+    return judged.ppi(named_metric(name, names, positive), **options)
+
+
+def judged_samples(
+    y_pred: Int[np.ndarray, " samples"],
+    class_posterior: Float[np.ndarray, "samples classes"],
+    gold: Int[np.ndarray, " samples"],
+    sampling: GoldSampling = AT_RANDOM,
+) -> Judged:
+    """What `pooled_gold` judges by.
+
+    Args:
+        y_pred: (samples,) predicted classes.
+        class_posterior: (samples, classes) for PPI++, made without the gold (`ranges.class_posterior`).
+        gold: (samples,) known classes, -1 where unknown.
+        sampling: how gold was chosen.
+
+    Raises:
+        ValueError: no gold, or a sampling that cannot be.
+    """
+    sample = gold_sample(gold >= 0, **sampling._asdict())
+    unknown = sampling.inclusion is None and sampling.strata is None
+    return Judged(np.asarray(y_pred), class_posterior, np.asarray(gold), sample, unknown)
