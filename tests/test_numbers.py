@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 BELIEF, NEXT, LARGE = "docs/what_can_be_known.md", "docs/which_label_next.md", "docs/large_data.md"
 SCORES = "docs/scikit_learn.md"
-SPEED = "10^7: 6.7, 27.4, 63.0, 96.5, 390 ms"
+SPEED = "10^7: 2.1, 10.7, 25.2, 41.4, 208 ms"
 REAL = "all, real (70) .016 / 0.87 / .049 .006 / 0.66 / .021 .007 / 0.96 / .038 .009 / 1.00 / .066"
 MEASURED = [  # page, what it says, benchmark, where it comes from
     ("README.md", "a million samples in less than a second", "speed", SPEED),

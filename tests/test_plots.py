@@ -38,6 +38,7 @@ def results():
 @pytest.fixture(autouse=True)
 def clean():
     """Figures are closed; a picture that changed a global setting is noticed."""
+    plt.close("all")  # those of other files, that ran in this process before
     before = dict(matplotlib.rcParams)
     yield
     plt.close("all")

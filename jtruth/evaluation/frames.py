@@ -4,7 +4,7 @@ from html import escape
 from typing import Any
 
 from jtruth._frames import frame
-from jtruth.evaluation.text import _number, _title, headline, unasked
+from jtruth.evaluation.text import _number, _title, headline, no_number, unasked
 
 
 def metrics_frame(d: dict[str, Any], backend: str | None = None) -> Any:
@@ -31,7 +31,7 @@ def notebook_table(d: dict[str, Any]) -> str:
     for name, row in d["metrics"].items():
         if unasked(name, d):
             continue
-        ends = "not identified" if row["low"] is None else f"[{_number(row['low'])}, {_number(row['high'])}]"
+        ends = no_number(d) if row["low"] is None else f"[{_number(row['low'])}, {_number(row['high'])}]"
         cells = [_title(name), _number(row["mean"]), _number(row["sd"]), ends, _number(naive.get(name))]
         parts.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
     parts.append("</tbody></table>")

@@ -9,7 +9,7 @@ from typing import Any
 
 from jtruth._page import Bar, Bars, Facts, Matrix, Note, Notes, Page, Part, Table, number
 from jtruth.evaluation.labelers_text import labelers_headline
-from jtruth.evaluation.text import PREDICTIVE, _title, headline, loudest, unasked
+from jtruth.evaluation.text import PREDICTIVE, _title, headline, loudest, no_number, unasked
 
 _KINDS = {"does not fit": "bad", "cannot be seen": "open", "fits": "good", "worth knowing": "say"}
 _MOST_SQUARE, _MOST_CLASSES, _MOST_ERRORS = 12, 60, 25
@@ -107,7 +107,8 @@ def _metrics(d: Row) -> Bars:
         if name.endswith("]") or unasked(name, d):
             continue
         other = naive.get(name)
-        cells = (number(row["mean"]), _ends(row), number(other))
+        ends = no_number(d) if row["low"] is None else _ends(row)
+        cells = (number(row["mean"]), ends, number(other))
         rows.append(
             Bar(_title(name), row["mean"], row["low"], row["high"], cells, other, middle=_is_range(d))
         )
@@ -154,11 +155,10 @@ def _classes(d: Row) -> list[Part]:
 
 
 def _with_ends(row: Row | None) -> str:
-    return (
-        "-"
-        if row is None
-        else f"{number(row['mean'], 2)} [{number(row['low'], 2)}, {number(row['high'], 2)}]"
-    )
+    if row is None:
+        return "-"
+    ends = f"[{number(row['low'], 2)}, {number(row['high'], 2)}]"
+    return "undefined" if row["low"] is None else f"{number(row['mean'], 2)} {ends}"
 
 
 def _confusion(d: Row) -> Part | None:

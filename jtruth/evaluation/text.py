@@ -38,10 +38,19 @@ def _number(value: float | None) -> str:
     return f"{value:.3f}".removeprefix("0") if 0 <= value < 1 else f"{value:.3f}"
 
 
-def _range(row: dict[str, Any]) -> str:
+def no_number(d: dict[str, Any]) -> str:
+    """What stands where a metric has no number: all of them by the labels, some by the predictions."""
+    return "not identified" if all(row["mean"] is None for row in d["metrics"].values()) else "undefined"
+
+
+def _range(row: dict[str, Any], d: dict[str, Any]) -> str:
     if row["low"] is None:
-        return "not identified"
+        return no_number(d)
     return f"[{_number(row['low'])}, {_number(row['high'])}]"
+
+
+def _value(row: dict[str, Any], d: dict[str, Any]) -> str:
+    return no_number(d) if row["low"] is None else f"{_number(row['mean'])} {_range(row, d)}"
 
 
 def _title(name: str) -> str:
@@ -58,15 +67,11 @@ def undetermined(row: dict[str, Any]) -> bool:
 def headline(d: dict[str, Any]) -> str:
     """One sentence with the answer."""
     percent = f"{100 * d['level']:g} %"
-    if all(row["mean"] is None for row in d["metrics"].values()):
+    if no_number(d) == "not identified":
         return "Not identified: these labels do not determine how good the classifier is."
     names = [n for n in d["headline"] if n in d["metrics"]]
     open_ = [_title(n) for n in names if undetermined(d["metrics"][n])]
-    parts = [
-        f"{_title(n)} {_number(d['metrics'][n]['mean'])} {_range(d['metrics'][n])}"
-        for n in names
-        if not undetermined(d["metrics"][n])
-    ]
+    parts = [f"{_title(n)} {_value(d['metrics'][n], d)}" for n in names if not undetermined(d["metrics"][n])]
     parts += [f"not determined: {' and '.join(open_)}"] if open_ else []
     kind = f"{percent} {d['interval_kind']}" + ("s" if d["interval_kind"] != "posterior" else " intervals")
     of = f" of class {d['positive']!r}" if d["positive"] is not None and "recall" in d["headline"] else ""
@@ -107,9 +112,9 @@ def _metric_table(d: dict[str, Any]) -> list[str]:
         if other is not None:
             gap = "" if row["mean"] is None else f" ({other - row['mean']:+.3f})"
             difference = f"{_number(other)}{gap}"
-        numbers = f"{_number(row['mean']):>5}  {_number(row['sd']):>5}  {_range(row):<14}"
+        numbers = f"{_number(row['mean']):>5}  {_number(row['sd']):>5}  {_range(row, d):<14}"
         line = f"{_title(name):>16}  {numbers}  {difference:>18}"
-        if row["probability_defined"] is not None and row["probability_defined"] < 1 - 1e-6:
+        if row["probability_defined"] is not None and 0 < row["probability_defined"] < 1 - 1e-6:
             line += f"  (undefined with probability {1 - row['probability_defined']:.2g})"
         lines.append(line.rstrip())
     return lines
@@ -135,7 +140,7 @@ def _class_table(d: dict[str, Any]) -> list[str]:
     lines = ["", f"{'class':>{width + 2}}" + "".join(f"  {_title(m):<17}" for m in _EACH_CLASS).rstrip()]
     for name in shown:
         rows = [d["metrics"][f"{m}[{name}]"] for m in _EACH_CLASS]
-        cells = "".join(f"  {_number(row['mean']) + ' ' + _range(row):<17}" for row in rows)
+        cells = "".join(f"  {_value(row, d):<17}" for row in rows)
         lines.append(f"{plain(name):>{width + 2}}{cells}".rstrip())
     if len(shown) < len(classes):
         lines.append(f"  ... and {len(classes) - len(shown)} more classes in the JSON")
@@ -204,7 +209,7 @@ def _assumptions(d: dict[str, Any]) -> list[str]:
         head += " (elpd: how well a model predicts the labels, not who is right about the truth)"
     lines = ["", f"  {head}"]
     for a in d["assumptions"]:
-        values = [f"{_number(a['metrics'][n]['mean'])} {_range(a['metrics'][n])}" for n in shown]
+        values = [_value(a["metrics"][n], d) for n in shown]
         lines.append(f"  {''.join(f'{v:<20}' for v in values)}{a['sentence']}{_loo(a.get('loo'))}")
     return lines
 
@@ -212,9 +217,7 @@ def _assumptions(d: dict[str, Any]) -> list[str]:
 def _predictive(d: dict[str, Any]) -> list[str]:
     """What is to be expected of a range, by what the models missed elsewhere."""
     shown = [n for n in d["headline"] if n in d["predictive"]]
-    values = ", ".join(
-        f"{_title(n)} {_number(d['predictive'][n]['mean'])} {_range(d['predictive'][n])}" for n in shown
-    )
+    values = ", ".join(f"{_title(n)} {_value(d['predictive'][n], d)}" for n in shown)
     return [f"{PREDICTIVE}: {values} ({100 * d['level']:g} % predictive intervals)"] if values else []
 
 

@@ -49,11 +49,12 @@ def plot_metrics(
     """
     metrics, naive = evaluation.metrics, evaluation.baselines.get("majority_vote", {})
     assumptions = evaluation.assumptions if len(evaluation.assumptions) > 1 else ()
+    nothing = all(np.isnan(law.mean) for law in metrics.values())
     least = 0.0  # kappa and MCC may be negative
     ax = new_axes(ax, len(metrics) + len(assumptions))
     for k, (metric, law) in enumerate(metrics.items()):
         if np.isnan(law.mean):
-            note_row(ax, -k, "not identified")
+            note_row(ax, -k, "not identified" if nothing else "undefined")
         else:
             low, high, _ = law.interval(evaluation.level)
             least = min(least, low)

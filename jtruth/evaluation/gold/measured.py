@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Num
 
 from jtruth._random import host_rng
 from jtruth.stats.ppi import (
@@ -70,33 +70,15 @@ class Judged:
                 cells[c, u] = ppi_mean(truth, guess, self.sample, power=POWER).value
         return np.maximum(cells, 0.0) * self.y_pred.size
 
-    def settled(self, metric: Metric) -> float | None:
-        """The value that a metric of these predictions has whatever the truth, NaN included, or None.
-
-        Recall of a class that is never predicted is 0 where it is defined, its precision never is, nor is MCC
-        where all predictions are one class. Asked at tables of truths drawn at random, of all classes and
-        without each of those that no gold has.
-        """
-        predicted, classes = np.bincount(self.y_pred, minlength=self.shape[1]), self.shape[0]
-        if predicted.all():
-            return None
-        may_lack = np.setdiff1d(np.arange(classes), self.gold)
-        occur = np.concatenate([np.ones((_PROBES, classes)), 1.0 - np.eye(classes)[may_lack]])
-        truths = host_rng(0, "truths").dirichlet(np.ones(classes), (len(occur), predicted.size))
-        tables = (truths * occur[:, None]).swapaxes(1, 2)
-        values = metric.of_table(tables / tables.sum(axis=1, keepdims=True) * predicted)
-        known = values[~np.isnan(values)]
-        if not known.size:
-            return float("nan")
-        return float(known[0]) if np.ptp(known) < _SETTLED else None
-
     def ppi(self, metric: Metric, **options: Any) -> PpiEstimate:
         """PPI++ of a metric; options of `ppi_ratio`, power=0 is gold only."""
         exact = metric.is_ratio or metric.joint is not None
-        value = None if metric.joint is not None else self.settled(metric)
+        value = None
+        if metric.joint is None:
+            predicted = np.bincount(self.y_pred, minlength=self.shape[1])
+            value = settled(metric, predicted, self.shape[0], self.gold)
         if value is not None:
-            law = StudentEstimate(value, 0.0, np.inf, *metric.bounds, float(not np.isnan(value)))
-            return PpiEstimate(law, value, 0.0, 0.0, self.sample.chosen.size, True)
+            return PpiEstimate(point(value, metric), value, 0.0, 0.0, self.sample.chosen.size, True)
         terms = metric.terms(np.ones(self.shape) if exact else self.table)
         if np.isnan(terms.numerator).any():  # not defined at the table by PPI++
             return nothing_told(metric.bounds)
@@ -165,3 +147,36 @@ def judged_samples(
     sample = gold_sample(gold >= 0, **sampling._asdict())
     unknown = sampling.inclusion is None and sampling.strata is None
     return Judged(np.asarray(y_pred), class_posterior, np.asarray(gold), sample, unknown)
+
+
+def settled(
+    metric: Metric, predicted: Num[np.ndarray, " symbols"], classes: int, gold: Int[np.ndarray, " samples"]
+) -> float | None:
+    """The value that a metric of these predictions has whatever the truth, NaN included, or None.
+
+    Recall of a class that is never predicted is 0 where it is defined, its precision never is, nor is MCC
+    where all predictions are one class. Asked at tables of truths drawn at random, of all classes and without
+    each of those that no gold has.
+
+    Args:
+        metric: of the samples at hand.
+        predicted: samples of each symbol; where all occur, the answer is None.
+        classes: how many.
+        gold: known classes, -1 where unknown; may be empty.
+    """
+    if np.all(predicted > 0):
+        return None
+    may_lack = np.setdiff1d(np.arange(classes), gold)
+    occur = np.concatenate([np.ones((_PROBES, classes)), 1.0 - np.eye(classes)[may_lack]])
+    truths = host_rng(0, "truths").dirichlet(np.ones(classes), (len(occur), predicted.size))
+    tables = (truths * occur[:, None]).swapaxes(1, 2)
+    values = metric.of_table(tables / tables.sum(axis=1, keepdims=True) * predicted)
+    known = values[~np.isnan(values)]
+    if not known.size:
+        return float("nan")
+    return float(known[0]) if np.ptp(known) < _SETTLED else None
+
+
+def point(value: float, metric: Metric) -> StudentEstimate:
+    """The law of a metric that is known; NaN: never defined."""
+    return StudentEstimate(value, 0.0, np.inf, *metric.bounds, float(not np.isnan(value)))

@@ -26,7 +26,7 @@ from jaxtyping import Float
 from jtruth._validation import some
 from jtruth.asking.gold import gold_that_halves
 from jtruth.evaluation.assumptions.missed import SHARE, kind_of, opinions, said_of, size_of
-from jtruth.evaluation.gold.measured import Judged
+from jtruth.evaluation.gold.measured import Judged, point, settled
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.ppi import PpiEstimate
 from jtruth.stats.predictive import Opinion, Predictive, opinion, predictive
@@ -85,6 +85,10 @@ class GoldPosterior(TablePosterior, eqx.Module):
 
         `power`: what models say counts so many times (`jtruth.stats.predictive`).
         """
+        if measured is None and self.models and metric.joint is None:
+            predicted = next(iter(self.models.values())).counts[0].sum(axis=0)
+            value = settled(metric, predicted, self.size[0], np.zeros(0, np.int64))
+            measured = None if value is None else point(value, metric)
         size = float(np.mean([size_of(m, metric) for m in self.models.values()])) if self.models else np.inf
         said = {name: said_of(model, metric, size) for name, model in self.models.items()}
         return together(said, kind_of(metric), measured, metric.bounds, size, power)

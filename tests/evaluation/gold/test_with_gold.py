@@ -120,3 +120,15 @@ def test_a_class_that_may_not_occur_leaves_the_mean_of_recalls_open():
     gold = np.where(np.arange(150) < 30, y, -1)
     found = jt.evaluate(y_pred, jt.Labels.from_matrix(z, 3), gold=gold, fast=True)
     assert found.metrics["macro_recall"].sd > 0 and found.metrics["recall[2]"].mean == 0
+
+
+def test_what_predictions_settle_is_said_without_gold_too():
+    """The predictive law has no doubt about what the predictions fix; words call it undefined."""
+    rng = np.random.default_rng(2)
+    y, y_pred = rng.integers(0, 2, 150), np.zeros(150, int)
+    z = np.where(rng.random((150, 3)) < 0.8, y[:, None], rng.integers(0, 2, (150, 3)))
+    found = jt.evaluate(y_pred, jt.Labels.from_matrix(z, 2), fast=True)
+    assert found.predictive["recall"].mean == 0 and found.predictive["recall"].sd == 0
+    assert np.isnan(found.predictive["precision"].mean) and found.predictive["accuracy"].sd > 0
+    assert "precision undefined" in str(found) and "not identified" not in str(found)
+    assert "undefined" in found._repr_html_()
