@@ -91,8 +91,9 @@ def evaluate(
             (learned error rates taken as known), "smyth" (classes by EM taken as true), or "tars" (unbiased
             counts with confidence intervals for the population; error rates and prior given).
         positive: code or name of the positive class, whose precision, recall and so on are meant; class 1
-            if None. Of more than two classes: where it is given, methods other than "bayes" test this class
-            against all others; otherwise they test the full table.
+            if None. Of more than two classes: where it is given, "empirical_bayes", "sampling",
+            "exact_means", "labels", "no_predictions" and "prior_marginal" test this class against all others
+            and say so, accuracy too; else, and by the other methods always, the full table is tested.
         order: (samples,) when each sample was labelled, on any scale; adds a check for raters who change.
         fast: a sensitivity range of fewer assumptions, in a second or two.
         target: "in-sample" (the default, but for "tars") or "population", see `jtruth.evaluation.targets`.
@@ -196,6 +197,7 @@ def _evaluation(data: inputs.Inputs, asked: _Asked, found: _Found, noise: Any) -
     """Everything that was found, under its public names."""
     answer, model = found.answer, found.model
     metrics = dict(found.metrics or estimates(answer.table, answer.classes, answer.positive))
+    said = (*model.warnings, *inputs.warnings(data), *answer.warnings, *_too_wide(metrics, asked))
     sentence = GROUPS[INDEPENDENT] + (_tars.TARGET if asked.method == _tars.TARS else "")
     return Evaluation(
         method=asked.method,
@@ -215,7 +217,7 @@ def _evaluation(data: inputs.Inputs, asked: _Asked, found: _Found, noise: Any) -
         baselines={"majority_vote": vote_metrics(data, answer)} if data.labels is not None else {},
         assumptions=found.rows or (Assumption(INDEPENDENT, sentence, metrics, None, answer.table),),
         checks=found.checks,
-        warnings=tuple(dict.fromkeys((*model.warnings, *inputs.warnings(data), *answer.warnings))),
+        warnings=tuple(dict.fromkeys(said)),
         advice=found.advice,
         num_gold=data.num_gold,
         log_evidence=_log_evidence(answer, model, data),
@@ -225,6 +227,19 @@ def _evaluation(data: inputs.Inputs, asked: _Asked, found: _Found, noise: Any) -
         suspicious=() if data.labels is None else suspicions(data.labels),
         target=data.target,
     )
+
+
+def _too_wide(metrics: Mapping[str, Estimate], asked: _Asked) -> list[str]:
+    """Normal laws of few samples that reach where no share can be; only methods that take them have such."""
+    shares = {"accuracy": metrics["accuracy"], "precision": metrics.get("precision", metrics["accuracy"])}
+    ends = {name: law.interval(asked.level) for name, law in shares.items() if not np.isnan(law.mean)}
+    out = [name for name, (low, high, _) in ends.items() if low < -1e-9 or high > 1 + 1e-9]
+    if not out or asked.method == _tars.TARS:  # its unbiased counts are not kept to [0, 1], and it says so
+        return []
+    return [
+        f"the interval of {' and '.join(out)} reaches beyond [0, 1]: it is that of a normal law, for which "
+        "there are too few samples; method='bayes' needs none"
+    ]
 
 
 def _answer(data: inputs.Inputs, model: inputs.Model, key: Array, method: str) -> Tested:

@@ -9,11 +9,10 @@ from typing import Any
 
 from jtruth._page import Bar, Bars, Facts, Matrix, Note, Notes, Page, Part, Table, number
 from jtruth.evaluation.labelers_text import labelers_headline
-from jtruth.evaluation.text import PREDICTIVE, _title, headline, loudest, no_number, unasked
+from jtruth.evaluation.text import PREDICTIVE, _title, headline, loudest, no_number, of_each_class, unasked
 
 _KINDS = {"does not fit": "bad", "cannot be seen": "open", "fits": "good", "worth knowing": "say"}
 _MOST_SQUARE, _MOST_CLASSES, _MOST_ERRORS = 12, 60, 25
-_PER_CLASS = ("precision", "recall", "f1")
 
 Row = dict[str, Any]
 
@@ -144,14 +143,14 @@ def _depends(d: Row) -> list[Part]:
 
 def _classes(d: Row) -> list[Part]:
     """Precision, recall and F1 of every class, as scikit-learn's report has them."""
-    names = d["classes"][:_MOST_CLASSES]
-    if len(d["classes"]) < 3 or f"recall[{names[0]}]" not in d["metrics"]:
+    metrics, classes = of_each_class(d)
+    names = classes[:_MOST_CLASSES]
+    if not names:
         return []
-    cells = lambda c: (_with_ends(d["metrics"].get(f"{m}[{c}]")) for m in _PER_CLASS)  # noqa: E731
-    rows = [(str(c), *cells(c)) for c in names]
-    out = len(d["classes"]) - len(names)
+    rows = [(str(c), *(_with_ends(d["metrics"][f"{m}[{c}]"]) for m in metrics)) for c in names]
+    out = len(classes) - len(names)
     note = f"{out} more classes are left out here." if out else ""
-    return [Table("Every class", ("class", *map(_title, _PER_CLASS)), rows, note)]
+    return [Table("Every class", ("class", *map(_title, metrics)), rows, note)]
 
 
 def _with_ends(row: Row | None) -> str:

@@ -116,7 +116,9 @@ class Evaluation:
 
     def f_score(self, beta: float = 1.0) -> Estimate:
         """F_beta of the positive class, in which recall weighs beta times as much as precision."""
-        return self.estimate(f"f{beta:g}")
+        if not 0 < beta < np.inf:
+            raise ValueError(f"beta={beta!r}; F_beta needs 0 < beta < inf (0 is precision, inf is recall)")
+        return self.estimate(f"f{beta:g}" if float(f"{beta:g}") == beta else f"f{float(beta)!r}")
 
     def estimate(self, metric: str) -> Estimate:
         """Law of any metric by name: "kappa", "f2", "recall[cat]"; see `jtruth.tables.metrics`."""
@@ -170,14 +172,36 @@ class Evaluation:
             self.basis, what, level=self.level, values=values, key=key, progress=progress, shown=self.headline
         )
 
-    def joint(self, first: str = "recall", second: str = "false_alarm_rate") -> JointEstimate | JointDensity:
+    def joint(
+        self,
+        first: str = "recall",
+        second: str = "false_alarm_rate",
+        *,
+        assumption: str | None = None,
+    ) -> JointEstimate | JointDensity:
         """Joint posterior of two metrics by name.
 
+        Args:
+            first, second: as in `estimate`.
+            assumption: name of one of `assumptions`; needed of a sensitivity range and of the pooled rule of
+                gold, which are no joint law themselves.
+
         Raises:
-            ValueError: a sensitivity range or the pooled rule of gold, which have no joint law (their
-                assumptions have), or counts that are not identified.
+            ValueError: neither one law nor an assumption that has one, or counts that are not identified.
         """
-        return self.posterior.joint(self._metric(first), self._metric(second))
+        metrics = self._metric(first), self._metric(second)
+        if assumption is None and len(self._with_tables) < 2:
+            return self.posterior.joint(*metrics)
+        if assumption not in self._with_tables:
+            why = "has no joint posterior" if assumption is None else f"knows no {assumption!r}"
+            names = ", ".join(self._with_tables)
+            raise ValueError(f"this {self.interval_kind} {why}; say under which assumption=...: {names}")
+        return self._with_tables[assumption].joint(*metrics)
+
+    @property
+    def _with_tables(self) -> dict[str, TablePosterior]:
+        """Posteriors of the assumptions that have one."""
+        return {row.name: row.posterior for row in self.assumptions if row.posterior is not None}
 
     @property
     def assumed(self) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from jtruth._validation.terminal import plain
 from jtruth.stats.estimates import Estimate
-from jtruth.tables.metrics import title
+from jtruth.tables.metrics import of_one_class, title
 
 INDEPENDENT = "given the true class, the labelers err independently of one another"
 MORE_RIGHT = "labelers are more often right than wrong (else the same labels would mean the opposite)"
@@ -21,12 +21,11 @@ _LABELERS_SHOWN, _IN_A_LINE = 9, 3
 _CHECKS_SHOWN = 3  # with what to do; the others by name
 _DETERMINED = 0.5  # width of an interval above which nothing is determined
 _CLASSES_SHOWN, _ERRORS_SHOWN, _MOST_SQUARE = 12, 6, 8
-_EACH_CLASS = ("precision", "recall", "f1")
-_OF_POSITIVE = (*_EACH_CLASS, "false_alarm_rate")
 OF_ONE_CLASS = ("recall", "precision", "accuracy")
 OF_ALL_CLASSES = ("accuracy", "macro_recall", "macro_f1")
 
 _TAKEN = {  # methods that know no uncertainty
+    "labels": "the most probable class of each sample was taken as true",
     "majority_vote": "the majority vote was taken as true",
     "smyth": "the most probable classes by EM were taken as true",
 }
@@ -46,11 +45,15 @@ def no_number(d: dict[str, Any]) -> str:
 def _range(row: dict[str, Any], d: dict[str, Any]) -> str:
     if row["low"] is None:
         return no_number(d)
+    if d["method"] in _TAKEN:
+        return "-"
     return f"[{_number(row['low'])}, {_number(row['high'])}]"
 
 
 def _value(row: dict[str, Any], d: dict[str, Any]) -> str:
-    return no_number(d) if row["low"] is None else f"{_number(row['mean'])} {_range(row, d)}"
+    if row["low"] is None:
+        return no_number(d)
+    return _number(row["mean"]) + ("" if d["method"] in _TAKEN else f" {_range(row, d)}")
 
 
 def _title(name: str) -> str:
@@ -127,20 +130,28 @@ def _of_class(name: str, d: dict[str, Any]) -> bool:
 
 def unasked(name: str, d: dict[str, Any]) -> bool:
     """Whether a metric is that of the positive class where nobody said which of many classes that is."""
-    return name in _OF_POSITIVE and "recall" not in d["headline"]
+    return of_one_class(name) and "recall" not in d["headline"]
+
+
+def of_each_class(d: dict[str, Any]) -> tuple[list[str], list[str]]:
+    """Which metrics are there for every class, and for which classes: none unless there are more than two."""
+    classes = [c for c in d["classes"] if any(name.endswith(f"[{c}]") for name in d["metrics"])]
+    if len(d["classes"]) < 3 or not classes:
+        return [], []
+    end = f"[{classes[0]}]"
+    return [name.removesuffix(end) for name in d["metrics"] if name.endswith(end)], classes
 
 
 def _class_table(d: dict[str, Any]) -> list[str]:
     """Precision, recall and F1 of every class, as scikit-learn's report has them."""
-    classes = [name for name in d["classes"] if f"recall[{name}]" in d["metrics"]]
-    if len(d["classes"]) < 3 or not classes:
+    metrics, classes = of_each_class(d)
+    if not classes:
         return []
     shown = classes[:_CLASSES_SHOWN]
     width = max(5, *(len(plain(name)) for name in shown))
-    lines = ["", f"{'class':>{width + 2}}" + "".join(f"  {_title(m):<17}" for m in _EACH_CLASS).rstrip()]
+    lines = ["", f"{'class':>{width + 2}}" + "".join(f"  {_title(m):<17}" for m in metrics).rstrip()]
     for name in shown:
-        rows = [d["metrics"][f"{m}[{name}]"] for m in _EACH_CLASS]
-        cells = "".join(f"  {_value(row, d):<17}" for row in rows)
+        cells = "".join(f"  {_value(d['metrics'][f'{m}[{name}]'], d):<17}" for m in metrics)
         lines.append(f"{plain(name):>{width + 2}}{cells}".rstrip())
     if len(shown) < len(classes):
         lines.append(f"  ... and {len(classes) - len(shown)} more classes in the JSON")

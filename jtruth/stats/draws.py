@@ -37,9 +37,9 @@ class DrawsEstimate(Estimate):
         return self._defined.size / max(self.draws.size, 1)
 
     def _as_atoms(self) -> PmfEstimate:
-        """Equal draws as one; differences of counts' ratios are equal up to rounding."""
+        """Equal draws as one; differences of shares, numbers near 1, are equal up to their rounding."""
         values, counts = np.unique(self._defined, return_counts=True)
-        apart = np.diff(values) > _ROUNDING * np.abs(values).max(initial=0.0)
+        apart = np.diff(values) > _ROUNDING * np.abs(values).max(initial=1.0)
         if not apart.all():
             first = np.flatnonzero(np.append(True, apart))
             values, counts = values[first], np.add.reduceat(counts, first)

@@ -153,10 +153,12 @@ def kappa(table: Any) -> Any:
 def mcc(table: Any) -> Any:
     """Matthews correlation for any number of classes (Gorodkin 2004).
 
-    NaN if only one class or one symbol occurs, where scikit-learn gives 0.
+    NaN if only one class or one symbol occurs, where scikit-learn gives 0, and of estimated tables that give
+    a class less than none of the samples.
     """
     beyond, true, predicted = _agreement_beyond_chance(table)
-    return ratio(beyond, _xp(beyond).sqrt(_spread(true) * _spread(predicted)))
+    xp, product = _xp(beyond), _spread(true) * _spread(predicted)
+    return ratio(beyond, xp.sqrt(xp.where(product > 0, product, np.nan)))
 
 
 AVERAGES = {"macro": macro, "micro": micro, "weighted": weighted}

@@ -37,7 +37,7 @@ from jtruth.tables import _of_tables as of_tables
 from jtruth.tables._of_tables import binary_counts, class_counts, ratio
 
 __all__ = ["METRICS", "LinearRatio", "Metric", "OfTable", "Terms", "binary_counts", "class_counts",
-           "named_metric", "ratio", "shown", "title"]  # fmt: skip
+           "named_metric", "of_one_class", "ratio", "shown", "title"]  # fmt: skip
 
 Weights = tuple[float, float, float, float]  # of tp, fp, fn, tn
 ALWAYS, MANY, ASKED = "always", "more than two classes", "when asked for"
@@ -199,6 +199,16 @@ def title(name: str) -> str:
     """A metric's name in words."""
     entry = METRICS.get(name)
     return (entry.title if entry else "") or name.replace("_", " ")
+
+
+def of_one_class(name: str) -> bool:
+    """Whether a name without a class means the positive one: recall, f2; not accuracy, kappa, macro_recall.
+
+    >>> [of_one_class(name) for name in ("recall", "f2", "accuracy", "kappa", "recall[cat]")]
+    [True, True, False, False, False]
+    """
+    entry = _entry(name)
+    return isinstance(entry, LinearRatio) and not entry.overall
 
 
 def named_metric(name: str, classes: Sequence[Any] = (0, 1), positive: int | None = None) -> Metric:

@@ -94,8 +94,7 @@ class SeveralTables(TablePosterior, eqx.Module):
     def joint(self, first: str | Metric, second: str | Metric) -> JointEstimate:
         """Does not exist: the members have joint laws, the hull of intervals has none."""
         raise ValueError(
-            f"no joint posterior of {self.metric(first).name} and {self.metric(second).name}: {NO_LAW} "
-            "(assumptions[k].posterior.joint(...))"
+            f"no joint posterior of {self.metric(first).name} and {self.metric(second).name}: {NO_LAW}"
         )
 
     def cell(self, true: int, symbol: int) -> RangeEstimate:

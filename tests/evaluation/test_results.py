@@ -67,8 +67,8 @@ KINDS = {
     "many, sampling": lambda: many("sampling"),
     "many, against the rest": lambda: many("exact_means", positive=2),
 }
-NO_JOINT = {"range": "no joint posterior of recall and .* no probability law",
-            "gold": "the pooled rule of gold is made for single metrics",
+NO_JOINT = {"range": "this sensitivity range has no joint posterior; say under which assumption=",
+            "gold": "this pooled interval has no joint posterior; say under which assumption=",
             "nothing": "do not determine the counts"}  # fmt: skip
 
 
@@ -229,3 +229,62 @@ def test_all_gold_gives_the_metrics_themselves():
     ppi = next(a for a in result.assumptions if a.name == "ppi").metrics
     for name in ("macro_f1", "kappa", "mcc", "accuracy"):
         assert ppi[name].mean == pytest.approx(named_metric(name, "012").of_table(table), abs=1e-6)
+
+
+@pytest.mark.parametrize("gold", [0, 25])
+def test_joint_laws_of_named_classes_under_an_assumption(gold):
+    """A range and the pooled rule of gold have none; their assumptions have, by the names of the answer."""
+    rng = np.random.default_rng(0)
+    y, names = rng.integers(0, 3, 150), np.array(["ant", "bee", "cat"])
+    z = np.where(rng.random((150, 4)) < 0.8, y[:, None], rng.integers(0, 3, (150, 4)))
+    y_pred = np.where(rng.random(150) < 0.85, y, rng.integers(0, 3, 150))
+    labels = jt.Labels.from_matrix(z, 3, classes=names.tolist())
+    known = {"gold": [*names[y[:gold]], *[None] * (150 - gold)]} if gold else {}
+    found = jt.evaluate(names[y_pred], labels, fast=True, **known)
+    with pytest.raises(ValueError, match=r"has no joint posterior; say under which assumption=.*independent"):
+        found.joint("precision[bee]", "recall[bee]")
+    with pytest.raises(ValueError, match="knows no 'ppi'"):
+        found.joint("precision[bee]", "recall[bee]", assumption="ppi")
+    joint = found.joint("precision[bee]", "recall[bee]", assumption="independent")
+    row = next(row for row in found.assumptions if row.name == "independent")
+    np.testing.assert_allclose(
+        joint.mean, [row.metrics["precision[bee]"].mean, row.metrics["recall[bee]"].mean], atol=1e-6
+    )
+
+
+def test_the_normal_joint_law_of_the_paper_does_not_care_for_the_order():
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 2, 200)
+    z = np.where(rng.random((200, 3)) < 0.8, y[:, None], 1 - y[:, None])
+    found = jt.evaluate(
+        np.where(rng.random(200) < 0.9, y, 1 - y), jt.Labels.from_matrix(z, 2), method="empirical_bayes",
+        noise=jt.noise.Symmetric(0.2, 2), prior=[0.5, 0.5],
+    )  # fmt: skip
+    one, other = found.joint("precision", "recall"), found.joint("recall", "precision")
+    np.testing.assert_allclose(one.mean, other.mean[::-1], atol=1e-9)
+    np.testing.assert_allclose(one.mode, other.mode[::-1], atol=1e-6)
+    np.testing.assert_allclose(one.on_grid(21)[2], other.on_grid(21)[2].T, rtol=1e-9)
+
+
+def test_beta_is_kept_to_the_last_digit_and_checked():
+    y_pred, labels = np.array([1, 0, 1, 1]), np.log([[0.1, 0.9], [0.9, 0.1], [0.4, 0.6], [0.7, 0.3]])
+    found = jt.evaluate(y_pred, labels, prior=[0.5, 0.5])
+    assert found.f_score(1 / 3).mean != found.f_score(0.333333).mean
+    for beta in (0, -1, np.inf, np.nan):
+        with pytest.raises(ValueError, match="0 < beta < inf"):
+            found.f_score(beta)
+
+
+def test_point_methods_print_no_intervals():
+    y_pred, labels = np.array([1, 0, 1, 1]), np.log([[0.1, 0.9], [0.9, 0.1], [0.4, 0.6], [0.7, 0.3]])
+    text = str(jt.evaluate(y_pred, labels, prior=[0.5, 0.5], method="labels"))
+    assert "no intervals" in text and "[1" not in text.partition("samples (rows")[0]
+
+
+def test_a_normal_law_of_few_samples_that_leaves_its_range_says_so():
+    labels = jt.Labels.from_matrix(np.array([[1, 1, 1], [0, 0, 1], [1, 0, 0]]), 2)
+    given = {"noise": jt.noise.Symmetric(0.3, 2), "prior": [0.6, 0.4], "level": 0.99}
+    found = jt.evaluate([1, 0, 1], labels, method="empirical_bayes", **given)
+    beyond = found.accuracy.interval(0.99).high > 1
+    assert beyond and any("accuracy" in w and "beyond [0, 1]" in w for w in found.warnings)
+    assert not any("beyond" in w for w in jt.evaluate([1, 0, 1], labels, **given).warnings)

@@ -101,6 +101,18 @@ def test_more_classes():
     assert found.estimate("specificity[2]").mean > 0.5
 
 
+def test_more_classes_in_words(specificity, monkeypatch):
+    """Of the positive class nobody asked for, so not among the overall ones; of each class in their table."""
+    monkeypatch.setitem(metrics.METRICS, "specificity", specificity._replace(each_class=True))
+    _, y_pred, labels = crowd(classes=3)
+    found = jt.evaluate(y_pred, labels, noise=jt.noise.Symmetric(0.25, 3), prior=np.full(3, 1 / 3), key=KEY)
+    lines = str(found).splitlines()
+    assert not any(line.lstrip().startswith(("specificity", "recall", "F1")) for line in lines)
+    head = next(k for k, line in enumerate(lines) if line.lstrip().startswith("class "))
+    assert lines[head].split() == ["class", "precision", "recall", "F1", "specificity"]
+    assert f"{found.estimate('specificity[2]').mean:.3f}"[1:] in lines[head + 3]
+
+
 def test_a_million_samples():
     rng = np.random.default_rng(1)
     y = rng.random(400_000) < 0.4

@@ -204,8 +204,11 @@ def _share(entry: Entry, basis: Basis, value: float, key: jax.Array) -> Moved:
     data, lever = basis.data, entry.lever
     if lever is None or data.model is not None:
         what = None if lever is None else lever.what
+        levers = [entry.lever.what for entry in ASSUMPTIONS.values() if entry.lever is not None]
+        others = ", ".join(repr(name) for name in ways() if name not in levers)
         raise ValueError(
-            f"sensitivity to {what!r} needs labels whose error rates are learned; leave noise out"
+            f"sensitivity to {what!r} needs labels whose error rates are learned: leave noise out; where "
+            f"they are given, {others} can be moved"
         )
     if not entry.takes(len(data.classes), len(data.classes)):
         raise ValueError(f"sensitivity to {lever.what!r} knows no model of {len(data.classes)} classes")

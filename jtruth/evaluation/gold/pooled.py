@@ -97,7 +97,7 @@ class GoldPosterior(TablePosterior, eqx.Module):
         """Does not exist: each metric has a law by itself."""
         raise ValueError(
             f"no joint posterior of {self.metric(first).name} and {self.metric(second).name}: the pooled "
-            "rule of gold is made for single metrics; one model's is assumptions[0].posterior.joint(...)"
+            "rule of gold is made for single metrics; a model's is result.joint(..., assumption=...)"
         )
 
     def cell(self, true: int, symbol: int) -> DrawsEstimate:
@@ -123,7 +123,7 @@ class GoldPosterior(TablePosterior, eqx.Module):
         """Does not exist: PPI++ has no draws of whole tables."""
         raise ValueError(
             "models and gold are put together for one metric at a time and there are no draws of tables; "
-            "take those of one model, assumptions[0].posterior.draws(...)"
+            "take those of one model, assumptions[k].posterior.draws(...)"
         )
 
 

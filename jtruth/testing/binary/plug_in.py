@@ -213,6 +213,9 @@ JOINT_DENSITIES = {
 
 def joint_density(moments: Moments, first: str, second: str):
     """The joint density function of a pair of metrics: (17) or (18), as f(x, y)."""
+    if (second, first) in JOINT_DENSITIES:
+        turned = joint_density(moments, second, first)
+        return lambda x, y: turned(y, x)
     if (first, second) not in JOINT_DENSITIES:
         pairs = "; ".join(", ".join(pair) for pair in JOINT_DENSITIES)
         raise ValueError(f"no joint normal density of ({first}, {second}); there is one for {pairs}")
