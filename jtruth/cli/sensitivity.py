@@ -34,7 +34,7 @@ def sensitivity(
     output: Output,
 ) -> None:
     """Posteriors along one assumption that is moved by hand, and its tipping point."""
-    from jtruth.evaluation.result import estimate_dict
+    from jtruth.evaluation.as_json import estimate_dict
 
     with progress("values") as advance:
         result = judged(source, graded, draws, columns, beside)

@@ -4,10 +4,13 @@ With two classes rows and columns are (negative, positive), whatever the classes
 the order of the classes, and `positive` is the one that precision and recall mean.
 """
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from jtruth._host import majority
 from jtruth.evaluation.inputs import Inputs
+from jtruth.stats.estimates import Estimate
 from jtruth.tables.metrics import named_metric, shown
 from jtruth.tables.posterior import TableDraws
 from jtruth.testing.tested import Tested
@@ -57,3 +60,16 @@ def vote_metrics(data: Inputs, answer: Tested) -> dict[str, float]:
         table = merged @ table @ merged.T
     names = shown(answer.classes)
     return {n: float(named_metric(n, answer.classes, answer.positive).of_table(table)) for n in names}
+
+
+def beyond_shares(metrics: Mapping[str, Estimate], level: float) -> tuple[str, ...]:
+    """A warning about intervals of normal laws of few samples that reach where no share can be."""
+    asked = [name for name in ("accuracy", "precision") if name in metrics]
+    ends = {name: metrics[name].interval(level) for name in asked if not np.isnan(metrics[name].mean)}
+    out = [name for name, (low, high, _) in ends.items() if low < -1e-9 or high > 1 + 1e-9]
+    if not out:
+        return ()
+    return (
+        f"the interval of {' and '.join(out)} reaches beyond [0, 1]: it is that of a normal law, for which "
+        "there are too few samples; method='bayes' needs none",
+    )

@@ -23,10 +23,11 @@ from jtruth._pictures import as_printed, picture
 from jtruth._random import Key, as_key, host_rng, stream
 from jtruth._validation import with_tasks
 from jtruth._version import __version__
+from jtruth.evaluation.as_json import estimate_dict
 from jtruth.evaluation.calibration_page import QUESTION, TITLES, calibration_page
 from jtruth.evaluation.checks.exchangeability import exchangeability_check
 from jtruth.evaluation.classifier import evaluate
-from jtruth.evaluation.result import Check, Evaluation, estimate_dict
+from jtruth.evaluation.result import Check, Evaluation
 from jtruth.evaluation.scores import ScoreEvaluation, evaluate_scores
 from jtruth.histograms.calibrator import CALIBRATIONS, Calibrated, epistemic_after_one_label, fit_calibrator
 from jtruth.histograms.estimates import law_of_mean

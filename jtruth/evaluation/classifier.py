@@ -17,7 +17,7 @@ from jtruth._random import as_key
 from jtruth._validation import present
 from jtruth.evaluation import _smyth, _tars, inputs
 from jtruth.evaluation._drawn import drawn_answer
-from jtruth.evaluation.answers import answer_of, names_of, of_nothing, of_votes, vote_metrics
+from jtruth.evaluation.answers import answer_of, beyond_shares, names_of, of_nothing, of_votes, vote_metrics
 from jtruth.evaluation.assumptions.learned import joint_model, plug_in_model
 from jtruth.evaluation.assumptions.registry import (
     GROUPS,
@@ -197,7 +197,9 @@ def _evaluation(data: inputs.Inputs, asked: _Asked, found: _Found, noise: Any) -
     """Everything that was found, under its public names."""
     answer, model = found.answer, found.model
     metrics = dict(found.metrics or estimates(answer.table, answer.classes, answer.positive))
-    said = (*model.warnings, *inputs.warnings(data), *answer.warnings, *_too_wide(metrics, asked))
+    said = (*model.warnings, *inputs.warnings(data), *answer.warnings)
+    if asked.method != _tars.TARS:  # its unbiased counts are not kept to [0, 1]
+        said += beyond_shares(metrics, asked.level)
     sentence = GROUPS[INDEPENDENT] + (_tars.TARGET if asked.method == _tars.TARS else "")
     return Evaluation(
         method=asked.method,
@@ -227,19 +229,6 @@ def _evaluation(data: inputs.Inputs, asked: _Asked, found: _Found, noise: Any) -
         suspicious=() if data.labels is None else suspicions(data.labels),
         target=data.target,
     )
-
-
-def _too_wide(metrics: Mapping[str, Estimate], asked: _Asked) -> list[str]:
-    """Normal laws of few samples that reach where no share can be; only methods that take them have such."""
-    shares = {"accuracy": metrics["accuracy"], "precision": metrics.get("precision", metrics["accuracy"])}
-    ends = {name: law.interval(asked.level) for name, law in shares.items() if not np.isnan(law.mean)}
-    out = [name for name, (low, high, _) in ends.items() if low < -1e-9 or high > 1 + 1e-9]
-    if not out or asked.method == _tars.TARS:  # its unbiased counts are not kept to [0, 1], and it says so
-        return []
-    return [
-        f"the interval of {' and '.join(out)} reaches beyond [0, 1]: it is that of a normal law, for which "
-        "there are too few samples; method='bayes' needs none"
-    ]
 
 
 def _answer(data: inputs.Inputs, model: inputs.Model, key: Array, method: str) -> Tested:

@@ -22,8 +22,8 @@ from jtruth._page import Page, write_page
 from jtruth._pictures import as_printed, picture
 from jtruth._random import Key, host_rng
 from jtruth._version import __version__
+from jtruth.evaluation.as_json import estimate_dict
 from jtruth.evaluation.comparison_page import comparison_page
-from jtruth.evaluation.result import estimate_dict
 from jtruth.evaluation.text import IN_SAMPLE
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Estimate

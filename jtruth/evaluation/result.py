@@ -10,6 +10,7 @@ import numpy as np
 from jtruth._page import Page, write_page
 from jtruth._pictures import picture
 from jtruth._version import __version__
+from jtruth.evaluation.as_json import estimate_dict, plain_json
 from jtruth.evaluation.assumptions.registry import Progress
 from jtruth.evaluation.assumptions.sensitivity import Basis, Sensitivity, sensitivity
 from jtruth.evaluation.frames import metrics_frame, notebook_table
@@ -225,30 +226,30 @@ class Evaluation:
             "num_labelers": self.num_labelers,
             "num_labels": self.num_labels,
             "num_gold": self.num_gold,
-            "log_evidence": _plain(self.log_evidence),
+            "log_evidence": plain_json(self.log_evidence),
             "classes": list(self.classes),
             "positive": self.positive,
             "headline": list(self.headline),
-            "prior": _plain(self.prior),
+            "prior": plain_json(self.prior),
             "metrics": {name: estimate_dict(e, level) for name, e in self.metrics.items()},
             "predictive": {name: estimate_dict(e, level) for name, e in self.predictive.items()},
             "confusion_matrix": {
-                "mean": _plain(self.confusion_matrix),
-                "low": _plain(self.confusion_low),
-                "high": _plain(self.confusion_high),
+                "mean": plain_json(self.confusion_matrix),
+                "low": plain_json(self.confusion_low),
+                "high": plain_json(self.confusion_high),
             },
             "labelers": [asdict(one) for one in self.labelers],
             "baselines": {
-                name: {k: _plain(v) for k, v in row.items()} for name, row in self.baselines.items()
+                name: {k: plain_json(v) for k, v in row.items()} for name, row in self.baselines.items()
             },
-            "checks": [{k: _plain(v) for k, v in check._asdict().items()} for check in self.checks],
+            "checks": [{k: plain_json(v) for k, v in check._asdict().items()} for check in self.checks],
             "interval_kind": self.interval_kind,
             "assumptions": [
                 {
                     "name": a.name,
                     "sentence": a.sentence,
                     "metrics": {name: estimate_dict(e, level) for name, e in a.metrics.items()},
-                    "loo": None if a.loo is None else {k: _plain(v) for k, v in a.loo._asdict().items()},
+                    "loo": None if a.loo is None else {k: plain_json(v) for k, v in a.loo._asdict().items()},
                 }
                 for a in self.assumptions
             ],
@@ -289,28 +290,3 @@ class Evaluation:
 
     def _repr_html_(self) -> str:
         return notebook_table(self.to_dict())
-
-
-def estimate_dict(estimate: Estimate, level: float) -> dict[str, Any]:
-    """Mean, mode, sd, shortest interval and the probability that the metric is defined."""
-    interval = estimate.interval(level)
-    row = {
-        "mean": estimate.mean,
-        "mode": estimate.mode,
-        "sd": estimate.sd,
-        "low": interval.low,
-        "high": interval.high,
-        "probability_defined": estimate.probability_defined,
-    }
-    return {name: _plain(value) for name, value in row.items()}
-
-
-def _plain(value: Any) -> Any:
-    """JSON-ready: NumPy to lists and numbers, NaN and infinities to None."""
-    if isinstance(value, np.ndarray):
-        return [_plain(v) for v in value.tolist()]
-    if isinstance(value, list | tuple):
-        return [_plain(v) for v in value]
-    if isinstance(value, float | np.floating):
-        return float(value) if np.isfinite(value) else None
-    return int(value) if isinstance(value, np.integer) else value

@@ -13,8 +13,8 @@ from jaxtyping import Float
 
 from jtruth._page import Page, write_page
 from jtruth._pictures import as_printed, picture
+from jtruth.evaluation.as_json import estimate_dict
 from jtruth.evaluation.assumptions.ranges import first_and_rest
-from jtruth.evaluation.result import estimate_dict
 from jtruth.evaluation.score_gold import GoldCurves
 from jtruth.evaluation.score_page import score_page
 from jtruth.evaluation.score_ranges import CurveRange, ScoreView

@@ -19,6 +19,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Float, Int
 
 from jtruth._arrays import is_concrete
 from jtruth._validation.in_range import check_codes
@@ -162,3 +163,12 @@ def mcc(table: Any) -> Any:
 
 
 AVERAGES = {"macro": macro, "micro": micro, "weighted": weighted}
+
+
+def expected_table(
+    truth: Float[np.ndarray, "samples classes"], y_pred: Int[np.ndarray, " samples"], num_symbols: int
+) -> Float[np.ndarray, "classes symbols"]:
+    """The table of samples that belong to each class with these shares or probabilities."""
+    table = np.zeros((num_symbols, truth.shape[1]))
+    np.add.at(table, y_pred, truth)
+    return table.T

@@ -34,10 +34,10 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from jtruth.tables import _of_tables as of_tables
-from jtruth.tables._of_tables import binary_counts, class_counts, ratio
+from jtruth.tables._of_tables import binary_counts, class_counts, expected_table, ratio
 
 __all__ = ["METRICS", "LinearRatio", "Metric", "OfTable", "Terms", "binary_counts", "class_counts",
-           "named_metric", "of_one_class", "ratio", "shown", "title"]  # fmt: skip
+           "expected_table", "named_metric", "of_one_class", "ratio", "shown", "title"]  # fmt: skip
 
 Weights = tuple[float, float, float, float]  # of tp, fp, fn, tn
 ALWAYS, MANY, ASKED = "always", "more than two classes", "when asked for"
@@ -202,11 +202,7 @@ def title(name: str) -> str:
 
 
 def of_one_class(name: str) -> bool:
-    """Whether a name without a class means the positive one: recall, f2; not accuracy, kappa, macro_recall.
-
-    >>> [of_one_class(name) for name in ("recall", "f2", "accuracy", "kappa", "recall[cat]")]
-    [True, True, False, False, False]
-    """
+    """Whether a name without a class means the positive one: recall, f2; not accuracy, kappa, macro_f1."""
     entry = _entry(name)
     return isinstance(entry, LinearRatio) and not entry.overall
 
@@ -299,12 +295,3 @@ def _linear_terms(
     for part in laid:
         part.flags.writeable = False  # all who ask get the same ones
     return Terms(*laid)
-
-
-def expected_table(
-    truth: Float[np.ndarray, "samples classes"], y_pred: Int[np.ndarray, " samples"], num_symbols: int
-) -> Float[np.ndarray, "classes symbols"]:
-    """The table of samples that belong to each class with these shares or probabilities."""
-    table = np.zeros((num_symbols, truth.shape[1]))
-    np.add.at(table, y_pred, truth)
-    return table.T

@@ -8,9 +8,9 @@ import pytest
 
 from jtruth import cli
 from jtruth import histograms as hist
+from jtruth.evaluation.as_json import estimate_dict
 from jtruth.evaluation.calibration import evaluate_calibration, judged_by_truth, panel_probabilities
 from jtruth.evaluation.checks.exchangeability import exchangeability_check
-from jtruth.evaluation.result import estimate_dict
 from jtruth.evaluation.scores import evaluate_scores
 from jtruth.io import read_predictions, write_labels
 from jtruth.labels import Labels

@@ -194,24 +194,23 @@ def sensitivity(
     doubts = tuple(f"at {m.place:.3f}: {text}" for m in moved for text in m.warnings)
     answers = [estimates(tables_of(m.counts, data), *names_of(data)) for m in moved]
     metrics = {name: tuple(a[name] for a in answers) for name in answers[0]}
-    words, places = way.axis.format(data.classes[data.positive]), np.array([m.place for m in moved])
-    return Sensitivity(what, words, places, base, metrics, level, vote_bounds(data), doubts, shown,
-                       str(data.classes[data.positive]))  # fmt: skip
+    places, of = np.array([m.place for m in moved]), str(data.classes[data.positive])
+    words, bounds = way.axis.format(of), vote_bounds(data)
+    return Sensitivity(what, words, places, base, metrics, level, bounds, doubts, shown, of)
 
 
 def _share(entry: Entry, basis: Basis, value: float, key: jax.Array) -> Moved:
     """The model of an entry with its share of dependent samples held at `value`."""
     data, lever = basis.data, entry.lever
+    what = None if lever is None else lever.what
     if lever is None or data.model is not None:
-        what = None if lever is None else lever.what
-        levers = [entry.lever.what for entry in ASSUMPTIONS.values() if entry.lever is not None]
-        others = ", ".join(repr(name) for name in ways() if name not in levers)
+        others = " and ".join(name for name, way in ways().items() if way.move in (_prior, _scaled))
         raise ValueError(
             f"sensitivity to {what!r} needs labels whose error rates are learned: leave noise out; where "
             f"they are given, {others} can be moved"
         )
     if not entry.takes(len(data.classes), len(data.classes)):
-        raise ValueError(f"sensitivity to {lever.what!r} knows no model of {len(data.classes)} classes")
+        raise ValueError(f"sensitivity to {what!r} knows no model of {len(data.classes)} classes")
     found = entry.fit(data, key, How(EFFORT, share=value))
     if found.fit is None:
         raise ValueError(f"the assumption {entry.name!r} has no model, so there is no share to move")

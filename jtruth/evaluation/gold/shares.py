@@ -28,6 +28,7 @@ from jtruth._random import Key, as_key, stream
 from jtruth._validation import present
 from jtruth._version import __version__
 from jtruth.evaluation._given import as_labels
+from jtruth.evaluation.as_json import estimate_dict
 from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.learned import labels_fit
 from jtruth.evaluation.assumptions.of_shares import expected_shares, share_laws, share_ranges
@@ -36,7 +37,6 @@ from jtruth.evaluation.checks.prior_driven import share_doubts
 from jtruth.evaluation.gold.answer import labels_posterior
 from jtruth.evaluation.inputs import read_gold
 from jtruth.evaluation.page import prevalence_page
-from jtruth.evaluation.result import estimate_dict
 from jtruth.evaluation.text import IN_SAMPLE, INDEPENDENT, MORE_RIGHT, PREDICTIVE
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
