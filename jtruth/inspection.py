@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from jtruth._one_line import one_line
 from jtruth._pictures import as_printed, picture
 from jtruth._validation import agreement, quoted
 from jtruth._validation.guess import FileLook, look_at
@@ -64,6 +65,7 @@ class Inspection:
 
     plot = picture
     _repr_html_ = as_printed
+    __repr__ = one_line
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""

@@ -21,6 +21,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from jtruth._arrays import is_concrete
 from jtruth._mesh import even_rows
+from jtruth._one_line import one_line
 from jtruth._random import required_key
 from jtruth._validation.in_range import check_probabilities
 from jtruth.labels import Labels
@@ -40,6 +41,8 @@ class Simulated(NamedTuple):
     z: Int[Array, "samples labelers"]  # noisy labels, -1 = none; at least one in every row
     noise: NoiseModel  # what the noisy labels were drawn from
     participation: Float[Array | np.ndarray, " labelers"]  # eta
+
+    __repr__ = one_line
 
     def to_labels(self) -> Labels:
         """The noisy labels in long form (see `to_labels`)."""

@@ -9,6 +9,8 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple, TypeVar
 
+from jtruth._one_line import one_line
+
 MOST_ROWS, LAST_ROWS = 40, 10
 
 T = TypeVar("T")
@@ -26,6 +28,8 @@ class Bar(NamedTuple):
     strong: bool = False  # the row that counts
     middle: bool = False  # `mean` is no likeliest value but the middle of a range: a hollow dot
 
+    __repr__ = one_line
+
 
 class Bars(NamedTuple):
     """Intervals below one another on one axis."""
@@ -36,6 +40,8 @@ class Bars(NamedTuple):
     note: str = ""
     unit: tuple[float, float] | None = (0.0, 1.0)  # where the numbers live: the axis never leaves it
 
+    __repr__ = one_line
+
 
 class Table(NamedTuple):
     """Text in rows; the first column names them."""
@@ -44,6 +50,8 @@ class Table(NamedTuple):
     head: tuple[str, ...]
     rows: Sequence[tuple[str, ...]]
     note: str = ""
+
+    __repr__ = one_line
 
 
 class Matrix(NamedTuple):
@@ -56,6 +64,8 @@ class Matrix(NamedTuple):
     weight: Sequence[Sequence[float]]
     note: str = ""
 
+    __repr__ = one_line
+
 
 class Series(NamedTuple):
     """Points of a chart, joined if `line`; `low` and `high` are a band or error bars."""
@@ -67,6 +77,8 @@ class Series(NamedTuple):
     high: Sequence[float] | None = None
     line: bool = True
 
+    __repr__ = one_line
+
 
 class Chart(NamedTuple):
     """Lines or points over two axes."""
@@ -77,6 +89,8 @@ class Chart(NamedTuple):
     series: tuple[Series, ...]
     note: str = ""
     diagonal: bool = False
+
+    __repr__ = one_line
 
 
 class Note(NamedTuple):
@@ -93,12 +107,16 @@ class Notes(NamedTuple):
     title: str
     items: Sequence[Note]
 
+    __repr__ = one_line
+
 
 class Facts(NamedTuple):
     """Names and what they are, in small print."""
 
     title: str
     items: Sequence[tuple[str, str]]
+
+    __repr__ = one_line
 
 
 Part = Bars | Table | Matrix | Chart | Notes | Facts
@@ -112,6 +130,8 @@ class Page(NamedTuple):
     answer: str
     doubt: str  # the loudest, or ""
     parts: tuple[Part, ...]
+
+    __repr__ = one_line
 
 
 def few(rows: Sequence[T], most: int = MOST_ROWS, last: int = LAST_ROWS) -> tuple[list[T], list[T], int]:

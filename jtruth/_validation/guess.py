@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from jtruth._one_line import one_line
 from jtruth._validation.coded import Coded, different
 from jtruth._validation.ids import MISSING_TEXT
 from jtruth._validation.terminal import plain
@@ -35,6 +36,8 @@ class ColumnLook:
     num_missing: int  # empty, or text such as "NA"
     examples: tuple
 
+    __repr__ = one_line
+
 
 @dataclass(frozen=True)
 class FileLook:
@@ -48,6 +51,8 @@ class FileLook:
     advice: tuple
     labelers: tuple = ()  # columns of labelers, where the layout is wide
     wide_task: str | None = None  # the column of tasks there; None: the number of the row
+
+    __repr__ = one_line
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""

@@ -19,6 +19,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from jtruth._one_line import one_line
 from jtruth._validation.byte_table import ByteColumns, byte_columns
 from jtruth._validation.coded import different
 from jtruth._validation.ids import check_columns
@@ -63,6 +64,8 @@ class Table(NamedTuple):
     header: tuple  # column names
     columns: Sequence  # text of each column: a list, or `Coded`
     source: Source
+
+    __repr__ = one_line
 
     def pick(self, columns: dict[str, str]) -> tuple[Sequence[str], ...]:
         """The wanted columns, by what they hold; fields with spaces around them are refused."""

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from jtruth._one_line import one_line
+
 T = TypeVar("T")
 
 YES_NO = (("no", "yes"), ("false", "true"), ("fail", "pass"), ("n", "y"), ("f", "t"), ("failed", "passed"))
@@ -55,6 +57,8 @@ class Source:
     first: int = 0
     numbers: Sequence[Any] | None = None
 
+    __repr__ = one_line
+
     def at(self, indices: Iterable[Any]) -> str:
         """The place of some entries: "labels.csv, lines 3, 7"."""
         indices = [int(k) for k in indices]
@@ -73,6 +77,8 @@ class Source:
 
 class Entries(Source):
     """Entries of an argument, by number ("gold[3]"), or by task id where it has some ("gold['t3']")."""
+
+    __repr__ = one_line
 
     def at(self, indices: Iterable[Any]) -> str:
         """The place of some entries: "gold[3], gold[7]"."""

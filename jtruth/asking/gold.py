@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
+from jtruth._one_line import one_line
 from jtruth._random import host_rng
 from jtruth.io.gold import Gold
 from jtruth.stats.estimates import Estimate
@@ -30,6 +31,8 @@ class GoldRequest(NamedTuple):
     samples: Int[np.ndarray, " asked"]  # indices, the most useful first
     inclusion: Float[np.ndarray, " samples"]  # of old and new gold together: hand it over with the gold
     reduction: Float[np.ndarray, " samples"]  # expected drop of the metric's variance by asking this sample
+
+    __repr__ = one_line
 
 
 def gold_to_halve(found: PpiEstimate, sample: GoldSample, level: float = 0.95) -> int:

@@ -19,6 +19,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from jtruth._host import known_classes, labels_log_likelihood, log_odds, majority
+from jtruth._one_line import one_line
 from jtruth._pictures import as_printed, picture
 from jtruth._random import as_key
 from jtruth._validation import choose
@@ -80,6 +81,7 @@ class LabelRequest(NamedTuple):
 
     plot = picture
     _repr_html_ = as_printed
+    __repr__ = one_line
 
     def __str__(self) -> str:
         """The first ten requests, each with the share of the variance that it is expected to remove."""

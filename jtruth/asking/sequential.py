@@ -30,6 +30,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from jtruth._host import diagonal_rows, vote_shares
+from jtruth._one_line import one_line
 from jtruth._random import as_key, host_rng
 from jtruth._validation import choose as choose_one
 from jtruth._validation.in_range import check_codes
@@ -75,6 +76,8 @@ class Round(NamedTuple):
     converged: bool  # the fit that learned them
     warnings: tuple[str, ...]  # how far the risk is to be believed
 
+    __repr__ = one_line
+
 
 class Acquisition(NamedTuple):
     """Labels bought one by one."""
@@ -87,6 +90,8 @@ class Acquisition(NamedTuple):
     cost: float  # sum of the prices of the labels
     rounds: int
     warnings: tuple[str, ...]
+
+    __repr__ = one_line
 
 
 _USUAL, _ANYBODY = Limits(), Whom()

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
+from jtruth._one_line import one_line
 from jtruth._random import host_rng
 from jtruth.asking.gold import influences, scale_that_sums
 
@@ -41,6 +42,8 @@ class StratifiedRequest(NamedTuple):
     strata: Int[np.ndarray, " samples"]
     inclusion: Float[np.ndarray, " samples"]  # share of its stratum that is asked for
     names: tuple[str, ...]  # what each stratum is
+
+    __repr__ = one_line
 
 
 def ask_strata(

@@ -29,6 +29,7 @@ from scipy.sparse import csr_array
 from scipy.special import log_softmax, logsumexp, softmax
 
 from jtruth._host import labels_log_likelihood
+from jtruth._one_line import one_line
 from jtruth._random import as_key, host_rng
 from jtruth.labels import Labels
 
@@ -47,6 +48,8 @@ class SharedConfusion(NamedTuple):
     concentrations: Float[np.ndarray, " draws"]  # of bootstrap samples
     class_posterior: Float[np.ndarray, "samples classes"]
     draws: Float[np.ndarray, "draws samples classes"]  # under bootstrap samples: for `suspicious_labels`
+
+    __repr__ = one_line
 
     def design_effect(self, num_labels: float) -> float:
         """How many labels of one sample say as much as one independent label, where it has `num_labels`."""

@@ -42,6 +42,7 @@ from jaxtyping import Float
 from scipy.special import softmax
 
 from jtruth._host import log
+from jtruth._one_line import one_line
 from jtruth._validation import choose
 from jtruth.cleaning.learners import Learner, LinearLearner
 from jtruth.cleaning.state import State
@@ -60,6 +61,8 @@ class Influence(NamedTuple):
     inverse: Float[np.ndarray, "parameters parameters"] | None  # H^-1, where it was written down
     gradients: Float[np.ndarray, "samples parameters"]  # of each sample's loss now
     num_samples: int
+
+    __repr__ = one_line
 
     @property
     def falls(self) -> Float[np.ndarray, " samples"]:

@@ -26,6 +26,7 @@ from jaxtyping import Float, Int
 from scipy.special import softmax
 
 from jtruth._host import labels_log_likelihood, log
+from jtruth._one_line import one_line
 from jtruth._pictures import picture
 from jtruth._random import as_key, host_rng
 from jtruth.cleaning._known import Known, wrong_share
@@ -60,6 +61,7 @@ class Issues(NamedTuple):
     caution: str  # what the interval takes for granted
 
     plot = picture
+    __repr__ = one_line
 
 
 def suspicious_labels(

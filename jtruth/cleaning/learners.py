@@ -24,6 +24,7 @@ from jaxtyping import Float, Int
 from scipy.special import softmax
 
 from jtruth._host import log
+from jtruth._one_line import one_line
 from jtruth._random import stream
 from jtruth._validation import choose
 from jtruth.cleaning import _linear
@@ -37,6 +38,8 @@ class Fitted(NamedTuple):
 
     model: Any
     converged: bool
+
+    __repr__ = one_line
 
 
 class Learner(ABC):
@@ -167,6 +170,8 @@ class DifferentiableLearner(Learner):
     loss: str = "cross_entropy"
     seed: int = 0
 
+    __repr__ = one_line
+
     def __post_init__(self) -> None:
         choose("kind", self.kind, ("labels", "mmse"))
 
@@ -205,6 +210,8 @@ class SklearnLearner(Learner):
 
     estimator: Any
     kind: str = "mmse"
+
+    __repr__ = one_line
 
     def __post_init__(self) -> None:
         choose("kind", self.kind, ("labels", "mmse"))

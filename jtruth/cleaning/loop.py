@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
+from jtruth._one_line import one_line
 from jtruth._random import host_rng, stream
 from jtruth._validation import choose, quoted
 from jtruth.cleaning.expected_fall import answer_chances, best_batch, influence
@@ -35,6 +36,8 @@ class Request(NamedTuple):
     scores: Float[np.ndarray, " asked"]
     reasons: tuple[str, ...]
     state: State  # with these samples pending: hand it to `answer`
+
+    __repr__ = one_line
 
 
 def start(

@@ -18,6 +18,7 @@ import numpy as np
 from jaxtyping import Float
 
 from jtruth._host import known_classes, log
+from jtruth._one_line import one_line
 from jtruth._random import as_key, host_rng
 from jtruth.cleaning.learners import LinearLearner
 
@@ -41,6 +42,8 @@ class SplitOutcome(NamedTuple):
     accuracy_error: float  # its standard error
     test_error: float  # root mean squared error of the accuracy that the test part says; NaN without one
     rate_error: float  # root mean squared error of the two noise rates
+
+    __repr__ = one_line
 
 
 def gold_splits(

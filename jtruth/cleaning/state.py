@@ -16,6 +16,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from jtruth._host import log
+from jtruth._one_line import one_line
 from jtruth._pictures import picture
 from jtruth._random import as_key, host_rng
 from jtruth._validation import some
@@ -38,6 +39,8 @@ class Problem(NamedTuple):
     oracle: Float[np.ndarray, "classes classes"]  # P(answer | true class); the identity never errs
     tasks: tuple | None = None
     probabilities: Float[np.ndarray, "samples classes"] | None = None  # p(y | features) of another model
+
+    __repr__ = one_line
 
     @property
     def digest(self) -> str:
@@ -77,6 +80,7 @@ class State(NamedTuple):
     trail: tuple[Step, ...] = ()
 
     plot = picture
+    __repr__ = one_line
 
     @property
     def open(self) -> Bool[np.ndarray, " samples"]:

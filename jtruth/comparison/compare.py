@@ -19,6 +19,7 @@ import numpy as np
 from jaxtyping import Float
 
 from jtruth._frames import frame
+from jtruth._one_line import one_line
 from jtruth._page import Bar, Bars, Note, Notes, Page, Part, number
 from jtruth._pictures import as_printed, picture
 from jtruth._random import required_key, stream
@@ -49,6 +50,8 @@ class LeaveOneOut(NamedTuple):
     pointwise: Float[np.ndarray, " samples"]  # log p(labels of sample i | labels of all others)
     pareto_k: Float[np.ndarray, " samples"]
     good_k: float  # above it a term is not to be trusted: min(1 - 1/log10(draws), .7)
+
+    __repr__ = one_line
 
     @property
     def num_bad(self) -> int:
@@ -83,6 +86,7 @@ class ModelComparison(NamedTuple):
 
     plot = picture
     _repr_html_ = as_printed
+    __repr__ = one_line
 
     def to_frame(self, backend: str | None = None) -> Any:
         """A row for each model as a data frame of pandas, polars or pyarrow (the first installed if None)."""

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from jtruth._one_line import one_line
 from jtruth._pictures import as_printed, picture
 from jtruth._random import as_key, stream
 from jtruth._validation.agreement import first_labels, labeler_pairs
@@ -26,6 +27,8 @@ class PairAgreement(NamedTuple):
     second: str
     kappa: Agreement
 
+    __repr__ = one_line
+
 
 class LabelerAgreement(NamedTuple):
     """Coefficients of all labelers together, and Cohen's kappa of every two who share samples."""
@@ -38,6 +41,7 @@ class LabelerAgreement(NamedTuple):
 
     plot = picture
     _repr_html_ = as_printed
+    __repr__ = one_line
 
     def __str__(self) -> str:
         lines = [f"{TITLES[name]:<22} {one}" for name, one in self.overall.items()]

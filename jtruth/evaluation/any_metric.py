@@ -26,6 +26,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jtruth import _validation as check
+from jtruth._one_line import one_line
 from jtruth._pictures import as_printed, picture
 from jtruth._random import Key, as_key
 from jtruth.evaluation import inputs
@@ -54,6 +55,8 @@ class MetricView(NamedTuple):
     point: bool = True  # whether it is one of the middle ones
     hull: bool = True
 
+    __repr__ = one_line
+
 
 class MetricPosterior(NamedTuple):
     """A number, or an array of numbers, under one assumption or several."""
@@ -64,6 +67,7 @@ class MetricPosterior(NamedTuple):
     warnings: tuple[str, ...]
     plot = picture
     _repr_html_ = as_printed
+    __repr__ = one_line
 
     @property
     def interval_kind(self) -> str:

@@ -25,6 +25,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from jtruth import _host
 from jtruth._mesh import over_sets
+from jtruth._one_line import one_line
 from jtruth._validation import choose
 from jtruth._validation.in_range import check_codes, check_rows
 from jtruth.learning import dawid_skene_em
@@ -55,6 +56,8 @@ class BatchEvaluation(NamedTuple):
     prior: Float[np.ndarray, "sets classes"]  # given, learned, or posterior mean
     matrices: Float[np.ndarray, "sets raters classes classes"]  # the classifier's is the last but for "bayes"
     ess: Float[np.ndarray, " sets"]  # "joint": smallest effective sample size of the metrics; else infinite
+
+    __repr__ = one_line
 
 
 def evaluate_batch(

@@ -18,6 +18,7 @@ import jax
 import numpy as np
 
 from jtruth import histograms as hist
+from jtruth._one_line import one_line
 from jtruth._page import Page, write_page
 from jtruth._pictures import as_printed, picture
 from jtruth._random import Key, as_key, host_rng, stream
@@ -92,6 +93,7 @@ class CalibrationReport:
 
     plot = picture
     _repr_html_ = as_printed
+    __repr__ = one_line
 
     def page(self) -> Page:
         """The report as a page."""

@@ -18,6 +18,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jtruth._frames import frame
+from jtruth._one_line import one_line
 from jtruth._page import Page, write_page
 from jtruth._pictures import as_printed, picture
 from jtruth._random import as_key, stream
@@ -75,6 +76,7 @@ class ClassScores(NamedTuple):
 
     plot = picture
     _repr_html_ = as_printed
+    __repr__ = one_line
 
     def page(self) -> Page:
         """The answer as a page."""

@@ -18,6 +18,7 @@ from jaxtyping import Float
 from scipy.special import ndtr
 
 from jtruth._frames import frame
+from jtruth._one_line import one_line
 from jtruth._page import Page, write_page
 from jtruth._pictures import as_printed, picture
 from jtruth._random import Key, host_rng
@@ -55,6 +56,8 @@ class View(NamedTuple):
     columns: Float[np.ndarray, "draws classifiers"]  # of the metric
     point: bool = True  # whether it is one of the middle ones
     hull: bool = True
+
+    __repr__ = one_line
 
     def best(self, sign: float) -> Float[np.ndarray, " classifiers"]:
         """Probability of each to be the best; equal ones share it. `sign` is -1 if smaller is better."""

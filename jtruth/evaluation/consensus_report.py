@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from jtruth._frames import frame
+from jtruth._one_line import one_line
 from jtruth._pictures import as_printed, picture
 from jtruth._random import as_key
 from jtruth._validation.terminal import plain
@@ -104,6 +105,7 @@ class Consensus:
 
     plot = picture
     _repr_html_ = as_printed
+    __repr__ = one_line
 
     def to_frame(self, backend: str | None = None) -> Any:
         """`table` as a data frame of "pandas", "polars" or "pyarrow"; the first installed if None."""

@@ -11,6 +11,7 @@ from jax.core import Tracer
 from jtruth import _validation as check
 from jtruth._host import known_classes, log, most_likely_prior
 from jtruth._host import log_odds as class_log_odds
+from jtruth._one_line import one_line
 from jtruth.evaluation._given import as_labels, read_log_likelihood, read_positive
 from jtruth.evaluation.checks.sets import Parameters
 from jtruth.evaluation.labeler_rows import Labeler
@@ -42,6 +43,8 @@ class Model:
     fit: JointPosterior | None = None  # where the error rates were sampled
     rates: Parameters | None = None  # learned error rates of labelers and, last, the classifier
 
+    __repr__ = one_line
+
     def prior_found(self, share: float, positive: int) -> None:
         """Record the posterior mean of an unknown prior."""
         self.prior = np.full(2, 1 - share)
@@ -53,6 +56,8 @@ class Symbols(NamedTuple):
 
     number: int
     concentration: np.ndarray  # (classes, symbols) of the Dirichlet prior of its rows
+
+    __repr__ = one_line
 
 
 @dataclass
@@ -72,6 +77,8 @@ class Inputs:
     target: str = IN_SAMPLE  # or POPULATION: what metrics are of
     shares: str = "one"  # of the classes, as in `fit_joint`: "by_number" where labels are missing by class
     drawn: NoiseModel | None = None  # the noise model, where its parameters are known by draws
+
+    __repr__ = one_line
 
     def known_model(self, noise: NoiseModel, prior: np.ndarray) -> Model:
         """These labels under a noise model; a class prior that was given goes before its own."""

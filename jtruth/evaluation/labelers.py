@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jtruth._frames import frame
+from jtruth._one_line import one_line
 from jtruth._page import Page, write_page
 from jtruth._pictures import as_printed, picture
 from jtruth._random import as_key, stream
@@ -125,6 +126,7 @@ class LabelerReport:
 
     plot = picture
     _repr_html_ = as_printed
+    __repr__ = one_line
 
     def to_frame(self, backend: str | None = None) -> Any:
         """A row for each labeler as a data frame, worst first; backends as in `Evaluation.to_frame`."""

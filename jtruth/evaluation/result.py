@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jtruth._one_line import one_line
 from jtruth._page import Page, write_page
 from jtruth._pictures import picture
 from jtruth._version import __version__
@@ -58,6 +59,8 @@ class Assumption(NamedTuple):
     metrics: Mapping[str, Estimate]
     loo: Loo | None = None
     posterior: TablePosterior | None = None  # of the count table; None for rules that have none
+
+    __repr__ = one_line
 
 
 @dataclass(frozen=True, repr=False)

@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
+from jtruth._one_line import one_line
 from jtruth._random import Key
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions.registry import Progress
@@ -41,6 +42,8 @@ class GoldCurves(NamedTuple):
     pool: GoldPosterior
     positive: int
     at: Float[np.ndarray, "classes bins"]  # the table by PPI++, where derivatives are taken
+
+    __repr__ = one_line
 
     @property
     def num_thresholds(self) -> int:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Int
 
+from jtruth._one_line import one_line
 from jtruth._random import Key
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions import ranges
@@ -37,11 +38,15 @@ class ScoreView(NamedTuple):
     point: bool
     hull: bool
 
+    __repr__ = one_line
+
 
 class CurveRange(NamedTuple):
     """Curves under several assumptions: lines in the middle of some, bands around those of others."""
 
     views: tuple[ScoreView, ...]
+
+    __repr__ = one_line
 
     @property
     def num_thresholds(self) -> int:

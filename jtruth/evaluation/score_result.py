@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from jtruth._one_line import one_line
 from jtruth._page import Page, write_page
 from jtruth._pictures import as_printed, picture
 from jtruth.evaluation.as_json import estimate_dict
@@ -40,6 +41,8 @@ class AtThreshold(NamedTuple):
     precision: Estimate
     cost: Estimate | None = None  # mean of a sample
     cheapest: tuple[float, float] | None = None  # the level's middle part of the thresholds that are cheapest
+
+    __repr__ = one_line
 
     def to_dict(self, level: float) -> dict[str, Any]:
         """Plain values for JSON; an infinite threshold is null."""
@@ -157,6 +160,7 @@ class ScoreEvaluation(NamedTuple):
 
     plot = picture
     _repr_html_ = as_printed
+    __repr__ = one_line
 
     def page(self) -> Page:
         """The answer as a page."""

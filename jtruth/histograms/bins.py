@@ -16,6 +16,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from jtruth._arrays import as_array
+from jtruth._one_line import one_line
 
 _BLOCK = 4096
 _FEW_EDGES = 65
@@ -36,6 +37,8 @@ class BinTable(NamedTuple):
     predicted: Float[Array, "classes bins"]  # z-bar: mean prediction
     spread: Float[Array, "classes bins"]  # mean of (target - c-bar)^2, sigma-bar^2 of (14)
     gap_spread: Float[Array, "classes bins"]  # the same of target - prediction
+
+    __repr__ = one_line
 
 
 def equal_width_edges(num_bins: int, dtype: Any = None) -> Float[Array, " edges"]:

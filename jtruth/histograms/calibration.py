@@ -31,6 +31,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from jtruth._arrays import as_array
+from jtruth._one_line import one_line
 from jtruth._validation import choose
 from jtruth.histograms.bins import BinTable, bin_sums, bin_table, bins_of, own_bin
 from jtruth.histograms.label_counts import samples_of
@@ -52,6 +53,8 @@ class Calibration(NamedTuple):
     influence: Float[Array, " samples"]  # how each sample moves N (total - its expectation), to first order
     pair_variance: Float[Array, ""]  # the second-order part of the variance
     num_singletons: Int[Array, ""]  # bins of one sample, over all classes
+
+    __repr__ = one_line
 
     @property
     def by_class(self) -> Float[Array, " classes"]:
@@ -134,6 +137,8 @@ class Dispersion(NamedTuple):
     by_class: Float[Array, " classes"]
     total: Float[Array, ""]
     standard_error: Float[Array, ""]
+
+    __repr__ = one_line
 
 
 @eqx.filter_jit

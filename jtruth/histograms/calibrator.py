@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from jtruth._arrays import as_array, safe_log
+from jtruth._one_line import one_line
 from jtruth._validation import choose
 from jtruth.histograms.concentration import Head, Where, fit_concentration_head
 from jtruth.histograms.dirichlet import disagreement_probability, posterior_probabilities
@@ -38,6 +39,8 @@ class Calibrated(NamedTuple):
     probabilities: Float[Array | np.ndarray, "samples classes"]
     concentration: Float[Array | np.ndarray, " samples"]
 
+    __repr__ = one_line
+
     @property
     def disagreement(self) -> Float[Array, " samples"]:
         """(71): probability that two labels differ."""
@@ -49,6 +52,8 @@ class Calibrator(eqx.Module):
 
     scaling: Scaling | None
     head: Head
+
+    __repr__ = one_line
 
     def __call__(self, probabilities: Rows) -> Calibrated:
         """Calibrate predictions of the same classifier."""

@@ -25,6 +25,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from jtruth._arrays import as_array, is_concrete
 from jtruth._minimise import minimise
+from jtruth._one_line import one_line
 from jtruth._random import stream
 from jtruth._validation import choose
 from jtruth.histograms.dirichlet import log_dirichlet_multinomial
@@ -150,6 +151,8 @@ class Head(eqx.Module):
     scale: Float[Array, " features"]
     layers: Any  # (weights, bias) of each layer; arrays only, so that a head passes through jit and vmap
 
+    __repr__ = one_line
+
     def __call__(self, features: Float[Array | np.ndarray, "samples features"]) -> Float[Array, " samples"]:
         """alpha_0 of each sample."""
         return jnp.exp(self.log(features))
@@ -183,6 +186,8 @@ class HeadFit(NamedTuple):
     value: Float[Array, ""]  # (50) on the validation samples, there
     first: Float[Array, ""]  # and at the start, where alpha_0 = 1
     num_steps: Int[Array, ""]
+
+    __repr__ = one_line
 
 
 def fit_concentration_head(

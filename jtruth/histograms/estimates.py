@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from jtruth._arrays import as_array
+from jtruth._one_line import one_line
 from jtruth.histograms.bins import (
     MergedBins,
     check_edges,
@@ -42,6 +43,8 @@ class LossTable(NamedTuple):
     classes: Calibration  # by bin, for reliability diagrams
     disagreement: Calibration
     notes: tuple[str, ...]  # what was left out, which rules were used
+
+    __repr__ = one_line
 
 
 @eqx.filter_jit

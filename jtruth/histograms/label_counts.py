@@ -17,6 +17,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from jtruth._arrays import is_concrete
+from jtruth._one_line import one_line
 from jtruth._validation import some
 from jtruth._validation.in_range import check_rows
 from jtruth.labels import Labels
@@ -31,6 +32,8 @@ class Histograms(eqx.Module):
     counts: Int[Array | np.ndarray, "*batch samples classes"]
     n: Int[Array | np.ndarray, "*batch samples"]  # labels of each sample
     most: int = eqx.field(static=True)  # no count is larger: how far sums over labels run
+
+    __repr__ = one_line
 
     @property
     def num_classes(self) -> int:

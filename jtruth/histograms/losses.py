@@ -22,6 +22,7 @@ from jax.scipy.special import digamma
 from jaxtyping import Array, Bool, Float
 
 from jtruth._arrays import as_array, safe_log
+from jtruth._one_line import one_line
 from jtruth.histograms.label_counts import Histograms, samples_of
 
 Probabilities = Float[Array | np.ndarray, "samples classes"]
@@ -33,6 +34,8 @@ class Mean(NamedTuple):
 
     value: Float[Array, ""]
     standard_error: Float[Array, ""]
+
+    __repr__ = one_line
 
 
 @eqx.filter_jit

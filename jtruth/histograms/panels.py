@@ -29,6 +29,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jtruth._arrays import as_array
+from jtruth._one_line import one_line
 from jtruth.histograms.label_counts import Histograms
 from jtruth.histograms.losses import mu_variance
 
@@ -42,12 +43,16 @@ class Moments(NamedTuple):
     mean: Float[Array, " samples"]
     square: Float[Array, " samples"]  # mean of phi^2
 
+    __repr__ = one_line
+
 
 class Kernel(NamedTuple):
     """phi of a panel of `size` labels: `moments` turns weights by class and number into `Moments`."""
 
     size: int
     moments: Callable[[Weights], Moments]
+
+    __repr__ = one_line
 
 
 @eqx.filter_jit

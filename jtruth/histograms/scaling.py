@@ -23,6 +23,7 @@ from scipy.optimize import isotonic_regression
 
 from jtruth._arrays import as_array, is_concrete
 from jtruth._minimise import minimise
+from jtruth._one_line import one_line
 from jtruth._validation import choose
 from jtruth.histograms.label_counts import Histograms, check_logits, check_probabilities, samples_of
 
@@ -40,6 +41,8 @@ class Scaling(NamedTuple):
     value: Float[Array, ""]  # loss with penalties
     converged: Bool[Array, ""]
     num_steps: Int[Array, ""]
+
+    __repr__ = one_line
 
 
 def scaled_log_probabilities(scaling: Scaling, logits: Logits) -> Float[Array, "samples classes"]:
@@ -152,6 +155,8 @@ class PenaltyChoice(NamedTuple):
     weight_penalty: Float[Array, ""]
     held_out: Float[Array, "bias_penalties weight_penalties"]  # mean over labels of -log p
 
+    __repr__ = one_line
+
 
 def choose_penalties(
     key: PRNGKeyArray,
@@ -190,6 +195,8 @@ class Isotonic(NamedTuple):
 
     points: tuple[np.ndarray, ...]
     levels: tuple[np.ndarray, ...]
+
+    __repr__ = one_line
 
 
 def fit_isotonic(

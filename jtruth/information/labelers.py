@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from jtruth._one_line import one_line
 from jtruth._pictures import picture
 from jtruth.information._entropy import checked_prior
 from jtruth.information.independent import MOST_CLASSES, independent_information
@@ -28,6 +29,7 @@ class LabelerInformation(NamedTuple):
     total: float  # I of all labelers
 
     plot = picture
+    __repr__ = one_line
 
 
 class LabelerOrder(NamedTuple):
@@ -38,6 +40,7 @@ class LabelerOrder(NamedTuple):
     cost: Float[np.ndarray, " chosen"]  # their cost together
 
     plot = picture
+    __repr__ = one_line
 
 
 def labeler_information(

@@ -19,6 +19,7 @@ from jaxtyping import Float
 from scipy.special import roots_jacobi
 
 from jtruth._arrays import is_concrete
+from jtruth._one_line import one_line
 from jtruth._validation.in_range import check_probabilities, check_rows
 from jtruth.noise import NoiseModel
 from jtruth.noise.parameters import as_parameter, check_matrix_rows, check_ndim
@@ -30,6 +31,8 @@ class LabelLaw(NamedTuple):
     rows: Float[np.ndarray, "strata labelers classes symbols"]  # p(symbol | class, stratum), sums to 1
     weights: Float[np.ndarray, "strata classes"]  # p(stratum | class), columns sum to 1
     observed: bool = False  # whether the stratum of a sample is known to whoever reads the labels
+
+    __repr__ = one_line
 
     @property
     def num_labelers(self) -> int:

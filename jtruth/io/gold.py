@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Int
 
 from jtruth import _validation as check
+from jtruth._one_line import one_line
 from jtruth._validation.ids import MISSING_TEXT
 from jtruth._validation.text import File, Table
 from jtruth.io.parsing import as_table
@@ -37,6 +38,8 @@ class Gold(NamedTuple):
     # (samples,) each sample's probability to be asked for; one without gold is not used and may be NaN
     inclusion: Any = None
     strata: Any = None  # (samples,) strata inside which gold is random
+
+    __repr__ = one_line
 
 
 def read_gold(

@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from jtruth import _validation as check
+from jtruth._one_line import one_line
 from jtruth._validation.guess import look_at
 from jtruth._validation.ids import MISSING_TEXT
 from jtruth._validation.text import File, Table
@@ -35,12 +36,16 @@ class Scores:
     probabilities: Float[np.ndarray, "covered classes"] | None
     notes: tuple  # sentences: what was left out
 
+    __repr__ = one_line
+
 
 @dataclass(frozen=True)
 class Predictions(Scores):
     """What `Scores` holds, and the predicted classes."""
 
     y_pred: Int[np.ndarray, " covered"]  # class codes
+
+    __repr__ = one_line
 
 
 def read_scores(

@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Float
 
 from jtruth import _validation as check
+from jtruth._one_line import one_line
 from jtruth.lam_stork import fit as fitting
 from jtruth.lam_stork import matrix as algebra
 from jtruth.lam_stork.intervals import generator
@@ -35,6 +36,8 @@ class ConfusionRecovery(NamedTuple):
     method: str
     level: float
     warnings: tuple[str, ...]
+
+    __repr__ = one_line
 
 
 def recover_confusion(

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jtruth._one_line import one_line
 from jtruth.lam_stork.intervals import (
     Corrected,
     HowMany,
@@ -109,6 +110,8 @@ class BoundsEstimate(NamedTuple):
     low_nonnegative: float  # the same if dependence is non-negative
     level: float
     warnings: tuple[str, ...]
+
+    __repr__ = one_line
 
 
 def estimate_bounds(

@@ -19,6 +19,7 @@ from jaxtyping import Float
 from scipy.special import betaincinv, ndtri
 
 from jtruth import _validation as check
+from jtruth._one_line import one_line
 from jtruth._random import host_rng, required_key
 from jtruth.stats.regions import check_level
 
@@ -87,6 +88,8 @@ class RateEstimate(NamedTuple):
     level: float
     method: str
     warnings: tuple[str, ...]
+
+    __repr__ = one_line
 
     @property
     def inside(self) -> bool:

@@ -18,6 +18,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.special import ndtri
 
+from jtruth._one_line import one_line
 from jtruth._validation.in_range import check_rows
 from jtruth.lam_stork.intervals import percentiles
 
@@ -35,6 +36,8 @@ class Recovered(NamedTuple):
     standard_error: Float[np.ndarray, "..."]
     low: Float[np.ndarray, "..."]
     high: Float[np.ndarray, "..."]
+
+    __repr__ = one_line
 
 
 class Problem(NamedTuple):

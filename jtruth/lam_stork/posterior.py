@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import betaln, expit, logsumexp, xlog1py, xlogy
 
+from jtruth._one_line import one_line
 from jtruth.lam_stork.intervals import HowMany, Known, Share, share
 from jtruth.stats.estimates import DensityEstimate
 
@@ -40,6 +41,8 @@ class ErrorPosterior(NamedTuple):
     mislabeling_sd: float
     probability_reversed: float  # that labels are wrong more often than right
     warnings: tuple[str, ...]
+
+    __repr__ = one_line
 
 
 def error_rate_posterior(

@@ -11,6 +11,8 @@ import numpy as np
 from jaxtyping import Bool, Float
 from scipy.optimize import brentq
 
+from jtruth._one_line import one_line
+
 Rates = float | Float[np.ndarray, "..."]
 
 
@@ -188,6 +190,8 @@ class ErrorBounds(NamedTuple):
     upper: float  # whatever the dependence
     lower_nonnegative: float  # if P(both wrong) >= P(prediction wrong) P(label wrong)
     warnings: tuple[str, ...]
+
+    __repr__ = one_line
 
 
 def nonnegative_lower_bound(apparent: float, mislabeling: float, *, num_classes: int = 2) -> float:

@@ -26,6 +26,7 @@ from jaxtyping import Float, Int, Num
 from scipy.special import betaln, digamma, expit, gammaln, logit, logsumexp, rel_entr, softmax
 
 from jtruth import _host
+from jtruth._one_line import one_line
 from jtruth._validation.agreement import first_labels, labeler_pairs
 from jtruth.labels import Labels
 
@@ -54,6 +55,8 @@ class Change(NamedTuple):
     before: Float[np.ndarray, " labelers"]  # accuracy there, each class weighted by its share
     after: Float[np.ndarray, " labelers"]
 
+    __repr__ = one_line
+
 
 class Duplicates(NamedTuple):
     """Pairs of whom one may repeat the other, the most probable first."""
@@ -63,6 +66,8 @@ class Duplicates(NamedTuple):
     shared: Int[np.ndarray, " pairs"]  # samples that both labelled
     agreed: Int[np.ndarray, " pairs"]
 
+    __repr__ = one_line
+
 
 class Behaviour(NamedTuple):
     """What `labeler_behaviour` found."""
@@ -70,6 +75,8 @@ class Behaviour(NamedTuple):
     spam: Float[np.ndarray, " labelers"]  # probability; NaN without labels
     change: Change | None  # None without an order
     duplicates: Duplicates
+
+    __repr__ = one_line
 
 
 def labeler_behaviour(

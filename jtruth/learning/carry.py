@@ -16,6 +16,7 @@ import numpy as np
 from jaxtyping import Float
 
 from jtruth import _host
+from jtruth._one_line import one_line
 from jtruth.labels import Labels
 
 
@@ -24,6 +25,8 @@ class Carried(NamedTuple):
 
     pseudo_counts: Float[np.ndarray, "labelers classes classes"]  # 0 for a labeler who is new
     prior_concentration: Float[np.ndarray, " classes"]
+
+    __repr__ = one_line
 
 
 def carried(

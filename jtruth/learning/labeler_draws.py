@@ -9,6 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from jtruth._one_line import one_line
+
 
 class LabelerDraws(NamedTuple):
     """The names are those of `JointPosterior`."""
@@ -20,6 +22,8 @@ class LabelerDraws(NamedTuple):
     class_posterior: Float[np.ndarray, "samples classes"]
     how: str  # a sentence: what the draws are of
     warnings: tuple[str, ...] = ()
+
+    __repr__ = one_line
 
 
 def labeler_draws(

@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from jtruth import _host
+from jtruth._one_line import one_line
 from jtruth._validation.in_range import check_codes
 from jtruth.labels import Labels
 from jtruth.learning._given import clamp, read_given
@@ -27,6 +28,8 @@ class MajorityVote(NamedTuple):
     num_steps: int  # 0
     log_likelihood: float  # NaN: there is no likelihood
     warnings: tuple[str, ...]  # what is doubtful, one sentence each
+
+    __repr__ = one_line
 
 
 def fit_majority_vote(

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from jtruth._one_line import one_line
 from jtruth.labels import Labels
 from jtruth.learning.annotation.digest import Draws, digest, row_blocks, row_log_likelihood
 from jtruth.learning.annotation.rows import LabelRows, MergedRows, merged_rows
@@ -30,6 +31,8 @@ class Pointwise(NamedTuple):
     num_labelers: int
     data: MergedRows
     relative_ess: float  # mean effective sample size of a parameter, over draws
+
+    __repr__ = one_line
 
     def blocks(self) -> list[LabelRows]:
         """Rows that fit in memory together with all draws; padding at the end of the last one."""

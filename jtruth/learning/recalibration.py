@@ -26,6 +26,7 @@ from jaxtyping import Float, Int
 from scipy.optimize import minimize
 from scipy.special import softmax
 
+from jtruth._one_line import one_line
 from jtruth._random import host_rng
 from jtruth._validation.in_range import check_codes, check_rows
 
@@ -47,6 +48,8 @@ class Recalibration(NamedTuple):
     class_posterior: Float[np.ndarray, "samples classes"]  # recalibrated; gold rows are certain
     ess: float  # of the importance sample
     converged: bool  # mode found, and ess at least 1000
+
+    __repr__ = one_line
 
     @property
     def shares(self) -> Float[np.ndarray, "draws classes"]:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jtruth._one_line import one_line
 from jtruth.planning.approximation import Information, information, widths
 from jtruth.planning.settings import Plan, Setting, plan_cost
 
@@ -20,6 +21,8 @@ class Row(NamedTuple):
     plan: Plan
     cost: float
     width: float
+
+    __repr__ = one_line
 
 
 class Mix(NamedTuple):

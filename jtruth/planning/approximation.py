@@ -27,6 +27,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import betaincinv, ndtri
 
+from jtruth._one_line import one_line
 from jtruth.planning._patterns import Patterns, patterns
 from jtruth.planning.settings import Plan, Setting, check_plan
 
@@ -44,6 +45,8 @@ class ApproximateWidth(NamedTuple):
     mean: float
     share_of_prior: float  # of the information about the metric, that which the priors supply
     warnings: tuple[str, ...]
+
+    __repr__ = one_line
 
 
 class Information(NamedTuple):

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Int
 
+from jtruth._one_line import one_line
 from jtruth._random import as_key, host_rng
 
 _MOST_SWAPS = 200  # rounds of swaps; each one halves the number of repeats, or nearly
@@ -25,6 +26,8 @@ class Assignment(NamedTuple):
 
     labelers: Int[np.ndarray, "samples each"]  # of each sample, ascending, all different
     per_labeler: Int[np.ndarray, " labelers"]  # number of samples of each labeler; they differ by one at most
+
+    __repr__ = one_line
 
     @property
     def mask(self) -> Bool[np.ndarray, "samples labelers"]:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from jtruth._one_line import one_line
 from jtruth._validation import choose
 from jtruth.posterior import validate_confusion, validate_prior
 from jtruth.stats.regions import check_level
@@ -26,6 +27,8 @@ class Labeler(NamedTuple):
     matrix: Float[np.ndarray, "classes classes"]  # rows = true class
     cost: float  # of one label
     people: int  # so many labels of this kind can a sample have
+
+    __repr__ = one_line
 
 
 class Question(NamedTuple):
@@ -66,6 +69,8 @@ class Setting(NamedTuple):
     cost_gold: float
     positive: int = 1
 
+    __repr__ = one_line
+
     @property
     def of_table(self) -> Metric:
         """The metric itself."""
@@ -90,6 +95,8 @@ class Plan(NamedTuple):
     num_samples: int
     labels: tuple[float, ...]  # labels per sample of every kind; 1.5: two people, each three samples in four
     num_gold: int  # gold answers, to a random part of the samples
+
+    __repr__ = one_line
 
 
 def labeler(name: str, error: Any, cost: float | int = 1.0, people: int = 1, num_classes: int = 2) -> Labeler:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from jtruth._one_line import one_line
 from jtruth._random import as_key, stream
 from jtruth.planning._analysis import SetInterval, set_interval
 from jtruth.planning._data import draw
@@ -37,6 +38,8 @@ class SimulatedWidth(NamedTuple):
     covered: float  # share of the intervals that held the truth
     method: str
     warnings: tuple[str, ...]
+
+    __repr__ = one_line
 
     def __str__(self) -> str:
         """One line: expected width, its error, how many sets and how they were analysed."""

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jtruth._one_line import one_line
 from jtruth._page import Bar, Bars, Facts, Note, Notes, Page, Table, write_page
 from jtruth._pictures import as_printed, picture
 from jtruth._validation.terminal import plain
@@ -37,6 +38,7 @@ class PlanSearch(NamedTuple):
 
     plot = picture
     _repr_html_ = as_printed
+    __repr__ = one_line
 
     def page(self) -> Page:
         """The plan as a page."""

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jtruth._one_line import one_line
 from jtruth.stats.chains import effective_sample_size, split_rhat, tail_sample_size
 
 FEWEST = 50  # sweeps of each chain, burn-in and kept each, below which nothing can be said
@@ -74,6 +75,8 @@ class Convergence(NamedTuple):
     num_sweeps: int  # kept, over all chains
     burn_in: int  # thrown away, each chain
     seconds: float  # of this call
+
+    __repr__ = one_line
 
     def sentence(self) -> str | None:
         """What to say when it did not converge."""

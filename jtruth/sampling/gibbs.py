@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from jtruth._one_line import one_line
 from jtruth._random import host_rng, key_words
 from jtruth.sampling import alike, device, gathered, kernel, modes
 from jtruth.sampling.checkpoint import digest
@@ -51,6 +52,8 @@ class GibbsRun(NamedTuple):
     convergence: Convergence
     em_steps: int
     apart: bool = False  # whether the second half of the chains started away from EM's mode
+
+    __repr__ = one_line
 
 
 def run_gibbs(

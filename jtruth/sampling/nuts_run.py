@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import AxisType
 
+from jtruth._one_line import one_line
 from jtruth.sampling.checkpoint import Checkpoint
 from jtruth.sampling.watch import UNWATCHED, Watch
 from jtruth.stats.chains import effective_sample_size, split_rhat
@@ -83,6 +84,8 @@ class NutsRun(NamedTuple):
     num_warmup: int
     converged: bool  # all R-hat < 1.01 and all ESS >= 100 a chain
     warnings: tuple[str, ...]
+
+    __repr__ = one_line
 
     def flat(self, name: str) -> np.ndarray:
         """Draws of one site, chain after chain."""

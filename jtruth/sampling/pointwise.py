@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
+from jtruth._one_line import one_line
 from jtruth.sampling.model import LatentModel, Observed
 from jtruth.stats.chains import effective_sample_size
 
@@ -19,6 +20,8 @@ class RowLikelihood(NamedTuple):
     log_p: Float[np.ndarray, "chains draws rows"]
     row_of_sample: Int[np.ndarray, " samples"]
     relative_ess: float  # mean over rows of effective sample size over draws
+
+    __repr__ = one_line
 
 
 def row_likelihood(log_p: np.ndarray, row_of_sample: np.ndarray) -> RowLikelihood:

@@ -38,6 +38,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from jtruth import _validation as check
+from jtruth._one_line import one_line
 from jtruth.stats.student import StudentEstimate
 
 TARGETS = ("in-sample", "population")
@@ -52,6 +53,8 @@ class GoldSample(NamedTuple):
     inclusion: Float[np.ndarray, " gold"]  # the probability that each was chosen
     stratum: Int[np.ndarray, " gold"]  # all 0 without strata
     num_samples: int
+
+    __repr__ = one_line
 
     @property
     def weight(self) -> Float[np.ndarray, " gold"]:
@@ -77,6 +80,8 @@ class PpiEstimate(NamedTuple):
     power: float  # weight of the predictions, 0: gold only
     num_informative: int  # gold samples that tell something about this ratio
     converged: bool  # power and ratio agree
+
+    __repr__ = one_line
 
 
 def nothing_told(bounds: tuple[float, float]) -> PpiEstimate:

@@ -21,6 +21,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import expit, logit
 
+from jtruth._one_line import one_line
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.student import StudentEstimate
 
@@ -43,6 +44,8 @@ class Predictive(NamedTuple):
     law: DrawsEstimate  # its evenly spaced quantiles
     weights: Float[np.ndarray, " parts"]  # of the opinions, afterwards
     flat: float  # of the flat part, afterwards
+
+    __repr__ = one_line
 
 
 def predictive(

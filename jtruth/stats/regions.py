@@ -10,6 +10,8 @@ import numpy as np
 from jaxtyping import Bool, Float
 from scipy.interpolate import CubicSpline, PPoly
 
+from jtruth._one_line import one_line
+
 WITH_MEAN = 0.9  # from this level on an interval contains the mean (see `estimates`)
 _SLACK = 1e-12  # a level counts as attained within this much (sums of probabilities round)
 
@@ -27,6 +29,8 @@ class Region(NamedTuple):
 
     intervals: tuple[tuple[float, float], ...]
     mass: float
+
+    __repr__ = one_line
 
 
 def check_level(level: float) -> float:

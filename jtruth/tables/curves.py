@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
+from jtruth._one_line import one_line
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.regions import check_level
 
@@ -35,11 +36,15 @@ class Band(NamedTuple):
     high_all: Float[np.ndarray, " points"]
     level: float
 
+    __repr__ = one_line
+
 
 class Curves(NamedTuple):
     """Curves of every draw; thresholds from above all bins (nothing positive) down to below all."""
 
     above: Float[np.ndarray, "draws classes thresholds"]  # samples at or above each, negative class first
+
+    __repr__ = one_line
 
     @property
     def num_thresholds(self) -> int:

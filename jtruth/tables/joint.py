@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Key
 from scipy.optimize import minimize
 
+from jtruth._one_line import one_line
 from jtruth._pictures import picture
 from jtruth.stats.regions import check_level, densest_cells
 
@@ -30,6 +31,7 @@ class JointEstimate(eqx.Module):
     probability_defined: float
 
     plot = picture
+    __repr__ = one_line
 
     @property
     def mean(self) -> Float[np.ndarray, " 2"]:
@@ -80,6 +82,7 @@ class JointDensity(eqx.Module):
     mean: Float[np.ndarray, " 2"]
 
     plot = picture
+    __repr__ = one_line
 
     @property
     def mode(self) -> Float[np.ndarray, " 2"]:

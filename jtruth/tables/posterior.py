@@ -20,6 +20,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
+from jtruth._one_line import one_line
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Estimate
 from jtruth.tables.joint import JointDensity, JointEstimate
@@ -32,6 +33,8 @@ class Cells(NamedTuple):
     mean: Float[np.ndarray, "classes symbols"]
     low: Float[np.ndarray, "classes symbols"]
     high: Float[np.ndarray, "classes symbols"]
+
+    __repr__ = one_line
 
 
 def cells_of(laws: Sequence[Estimate], shape: tuple[int, int], level: float) -> Cells:

@@ -19,6 +19,7 @@ from jaxtyping import Float, Int
 from scipy.special import expit
 
 from jtruth._host import majority
+from jtruth._one_line import one_line
 from jtruth._validation.in_range import check_codes
 from jtruth.lam_stork.rates import check_rate
 from jtruth.stats.poisson_binomial import pmf
@@ -34,6 +35,8 @@ class LabelerMetrics(NamedTuple):
     each: Float[np.ndarray, "labelers metrics"]
     mean: Float[np.ndarray, " metrics"]  # over the labelers for whom the metric is defined
     median: Float[np.ndarray, " metrics"]  # geometric median over labelers with every metric defined
+
+    __repr__ = one_line
 
 
 def soft_metrics(

@@ -22,6 +22,7 @@ from jaxtyping import Array, Float, Int
 from numpyro.distributions import constraints
 
 from jtruth._arrays import safe_log
+from jtruth._one_line import one_line
 from jtruth._random import host_rng, stream
 from jtruth.sampling import NutsRun, NutsSettings, Observed, kernel, nuts
 from jtruth.stats.chains import effective_sample_size, split_rhat
@@ -100,6 +101,8 @@ class NutsTesting(NamedTuple):
 
     draws: CountDraws  # counts and confusion (draws, classes, symbols); `estimate(metric)` gives laws
     run: NutsRun
+
+    __repr__ = one_line
 
     @property
     def converged(self) -> bool:

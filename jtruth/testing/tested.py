@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from jtruth._one_line import one_line
 from jtruth.stats.estimates import Estimate
 from jtruth.tables.joint import JointDensity, JointEstimate
 from jtruth.tables.metrics import Metric, named_metric
@@ -25,6 +26,8 @@ class Tested(NamedTuple):
     warnings: tuple[str, ...]
     classes: tuple[str, ...] = ("0", "1")  # names of the rows of the table
     positive: int | None = None  # the class that "recall" means; the second of two if None
+
+    __repr__ = one_line
 
     def estimate(self, metric: str | Metric) -> Estimate:
         """Law of a metric by name ("accuracy", "f2", "macro_f1", "recall[cat]")."""

@@ -17,6 +17,7 @@ import numpyro
 import numpyro.distributions as dist
 from jaxtyping import Array, Float
 
+from jtruth._one_line import one_line
 from jtruth._random import required_key
 from jtruth.sampling import NutsSettings, nuts
 from jtruth.training._inputs import as_features, check_evidence, check_no_nan, check_not_negative
@@ -35,6 +36,8 @@ class BayesFit(NamedTuple):
     run: Any  # `jtruth.sampling.nuts.NutsRun`: R-hat, effective sample sizes, divergences
     converged: bool
     warnings: tuple[str, ...]
+
+    __repr__ = one_line
 
 
 def logistic_regression(x: Any, log_likelihood: Any, scales: Any, *, outputs: tuple[int, ...]) -> None:

@@ -23,6 +23,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from jtruth._arrays import as_array, from_here, is_concrete, safe_log
+from jtruth._one_line import one_line
 from jtruth._validation import choose, some
 from jtruth.posterior import class_posterior, validate_prior
 from jtruth.training._inputs import Stop, as_features, check_evidence, check_no_nan, check_not_negative
@@ -37,6 +38,8 @@ class Gaussians(NamedTuple):
     means: Float[Array | np.ndarray, "classes features"]
     spread: Spread
 
+    __repr__ = one_line
+
 
 class GaussianFit(NamedTuple):
     """What `fit_gaussians` found; `path[j]` is J after j steps; the last is repeated."""
@@ -48,6 +51,8 @@ class GaussianFit(NamedTuple):
     converged: Bool[Array, ""]
     num_steps: Int[Array, ""]
     path: Float[Array, " steps"]
+
+    __repr__ = one_line
 
 
 class SpreadPrior(NamedTuple):

@@ -24,6 +24,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from jtruth._arrays import as_array, is_concrete
 from jtruth._minimise import minimise
+from jtruth._one_line import one_line
 from jtruth._random import required_key
 from jtruth._validation import choose
 from jtruth.posterior import class_posterior
@@ -50,6 +51,7 @@ class Linear(NamedTuple):
 
     intercept: Float[Array | np.ndarray, "*outputs"]
     weights: Float[Array | np.ndarray, " features *outputs"]
+    __repr__ = one_line
 
 
 class Restarts(NamedTuple):
@@ -72,6 +74,7 @@ class LinearFit(NamedTuple):
     num_steps: Int[Array, "*mapped"]
     start: Int[Array, "*mapped"]  # the start that won: 0 is the default one
     start_objectives: Float[Array, "*mapped starts"]
+    __repr__ = one_line
 
 
 def linear_outputs(model: Linear, x: Float[Array | np.ndarray, "samples features"]) -> Outputs:

@@ -19,6 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
+from jtruth._one_line import one_line
 from jtruth.labels import Labels
 from jtruth.noise import ConfusionMatrices
 from jtruth.posterior import class_posterior, validate_prior
@@ -40,6 +41,8 @@ class MBEMFit(NamedTuple):
     converged: bool  # the last round changed no prediction
     num_steps: int
     changed: tuple[int, ...]  # how many predictions each round changed, from the second one
+
+    __repr__ = one_line
 
 
 def fit_mbem(

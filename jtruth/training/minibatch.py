@@ -25,6 +25,7 @@ from tqdm.auto import tqdm
 
 from jtruth._arrays import as_array, is_concrete
 from jtruth._mesh import even_rows, mesh_axis
+from jtruth._one_line import one_line
 from jtruth._random import required_key, stream
 from jtruth.training._inputs import check_no_nan, check_whole
 from jtruth.training.batch_objectives import BatchObjective, Checked
@@ -39,6 +40,8 @@ class Fit(NamedTuple):
     best_epoch: Int[Array, ""]  # counted from 0; -1 if no value was a number (the model is the start)
     num_steps: Int[Array, ""]  # epochs run
     converged: Bool[Array, ""]  # stopped by `patience` and not by `num_epochs`
+
+    __repr__ = one_line
 
 
 class Recipe(NamedTuple):
@@ -59,6 +62,8 @@ class Recipe(NamedTuple):
     # A jax.sharding.Mesh whose devices share each batch: each computes the costs of its part, and gradients
     # are added up once a step. Batches that it does not divide are filled up by masked entries.
     mesh: Any = None
+
+    __repr__ = one_line
 
 
 class _State(NamedTuple):

@@ -12,6 +12,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float
 
+from jtruth._one_line import one_line
 from jtruth._random import required_key
 from jtruth.training._inputs import check_whole
 
@@ -23,6 +24,8 @@ class ConvNet(eqx.Module):
     second: eqx.nn.Conv2d
     hidden: eqx.nn.Linear
     last: eqx.nn.Linear
+
+    __repr__ = one_line
 
     def __call__(self, image: Float[Array, "channels height width"]) -> Float[Array, " classes"]:
         """Logits of one image."""

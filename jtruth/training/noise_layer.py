@@ -22,6 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from jtruth._one_line import one_line
 from jtruth.training._inputs import check_no_nan, check_not_negative, check_whole
 from jtruth.training.batch_objectives import BatchObjective
 from jtruth.training.corrections import forward_risk
@@ -33,6 +34,8 @@ class WithLabelers(NamedTuple):
 
     base: Any
     logits: Float[Array, "labelers classes classes"]  # the rows of A_t before the softmax
+
+    __repr__ = one_line
 
 
 def with_labelers(

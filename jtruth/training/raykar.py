@@ -21,6 +21,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from jtruth._arrays import from_here, safe_log
+from jtruth._one_line import one_line
 from jtruth.labels import Labels
 from jtruth.noise import ConfusionMatrices
 from jtruth.training._inputs import Stop, as_features, as_labels, check_matrices, check_not_negative
@@ -43,6 +44,8 @@ class RaykarFit(NamedTuple):
     converged: Bool[Array, ""]
     num_steps: Int[Array, ""]
     path: Float[Array, " steps"]
+
+    __repr__ = one_line
 
 
 def fit_raykar(

@@ -8,6 +8,7 @@ import pytest
 
 from jtruth import cli
 from jtruth import histograms as hist
+from jtruth._page.html import page_html
 from jtruth.evaluation.as_json import estimate_dict
 from jtruth.evaluation.calibration import evaluate_calibration, judged_by_truth, panel_probabilities
 from jtruth.evaluation.checks.exchangeability import exchangeability_check
@@ -183,5 +184,7 @@ def test_losses_that_few_second_labels_leave_undefined_are_called_so():
     undefined = {name for name, law in found.before.items() if np.isnan(law.mean)}
     assert undefined == {"dispersion_loss", "epistemic_loss"}
     assert str(found).count("undefined") == 2 + 2 * 2 and "nan" not in str(found)  # first line, two rows
-    assert "undefined" in str(found.page()) and found.to_dict()["before"]["epistemic_loss"]["mean"] is None
+    assert (
+        "undefined" in page_html(found.page()) and found.to_dict()["before"]["epistemic_loss"]["mean"] is None
+    )
     json.dumps(found.to_dict(), allow_nan=False)  # nor an infinite standard deviation

@@ -21,6 +21,7 @@ from jaxtyping import Float, Int
 
 from jtruth import _validation as check
 from jtruth._host import known_classes, labels_log_likelihood, majority
+from jtruth._one_line import one_line
 from jtruth._pictures import as_printed, picture
 from jtruth._random import as_key, stream
 from jtruth.evaluation.answers import names_of, tables_of
@@ -47,6 +48,7 @@ class Bounds(NamedTuple):
     mislabeled: tuple[float, ...]  # share of majority votes that are wrong
     low: tuple[float, ...]
     high: tuple[float, ...]
+    __repr__ = one_line
 
 
 class Sensitivity(NamedTuple):
@@ -62,9 +64,9 @@ class Sensitivity(NamedTuple):
     warnings: tuple[str, ...]
     shown: tuple[str, ...]  # metrics that are printed
     positive: str  # class of precision and recall
-
     plot = picture
     _repr_html_ = as_printed
+    __repr__ = one_line
 
     def tipping_point(self, metric: str, threshold: float, *, surely: bool = False) -> float | None:
         """The value nearest to `base` at which the metric crosses a threshold.
@@ -81,8 +83,7 @@ class Sensitivity(NamedTuple):
         change = np.flatnonzero(np.sign(gap[1:]) != np.sign(gap[:-1]))
         if change.size == 0:
             return None
-        slope = (gap[change + 1] - gap[change]) / (at[change + 1] - at[change])
-        crossings = at[change] - gap[change] / slope
+        crossings = at[change] - gap[change] * (at[change + 1] - at[change]) / (gap[change + 1] - gap[change])
         return float(crossings[np.abs(crossings - self.base).argmin()])
 
     def _gap(self, metric: str, threshold: float, surely: bool) -> np.ndarray:
@@ -131,6 +132,7 @@ class Basis(NamedTuple):
     data: Inputs
     model: Model
     noise: NoiseModel | None
+    __repr__ = one_line
 
 
 class Moved(NamedTuple):

@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from jtruth import _validation as check
+from jtruth._one_line import one_line
 from jtruth.labels import Labels
 
 
@@ -69,6 +70,8 @@ class Parameters(NamedTuple):
 
     prior: np.ndarray
     matrices: np.ndarray
+
+    __repr__ = one_line
 
 
 def observed(

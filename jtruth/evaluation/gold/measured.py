@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float, Int, Num
 
+from jtruth._one_line import one_line
 from jtruth._random import host_rng
 from jtruth.stats.ppi import (
     FittedPower,
@@ -50,6 +51,8 @@ class Judged:
     sample: GoldSample  # how gold was chosen
     taken_as_random: bool = False  # because nobody said
     num_symbols: int | None = None  # of predictions; None: they are the classes
+
+    __repr__ = one_line
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -23,6 +23,7 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Float
 
+from jtruth._one_line import one_line
 from jtruth._validation import some
 from jtruth.asking.gold import gold_that_halves
 from jtruth.evaluation.assumptions.missed import SHARE, kind_of, opinions, said_of, size_of
@@ -60,6 +61,8 @@ class GoldAnswer(NamedTuple):
     more_gold: Mapping[str, int]  # further random gold answers that are expected to halve the interval
     warnings: tuple[str, ...]
     posterior: "GoldPosterior"
+
+    __repr__ = one_line
 
 
 class GoldPosterior(TablePosterior, eqx.Module):

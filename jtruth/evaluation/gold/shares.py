@@ -22,6 +22,7 @@ import numpy as np
 
 from jtruth._frames import frame
 from jtruth._host import smoothed_vote_shares
+from jtruth._one_line import one_line
 from jtruth._page import Page, write_page
 from jtruth._pictures import as_printed, picture
 from jtruth._random import Key, as_key, stream
@@ -91,7 +92,6 @@ class Prevalence:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        shares = {name: estimate_dict(law, self.level) for name, law in self.shares.items()}
         return {
             "jtruth": __version__,
             "target": IN_SAMPLE,
@@ -102,7 +102,7 @@ class Prevalence:
             "num_labelers": self.num_labelers,
             "num_labels": self.num_labels,
             "num_gold": self.num_gold,
-            "shares": shares,
+            "shares": {name: estimate_dict(law, self.level) for name, law in self.shares.items()},
             "label_shares": dict(self.label_shares),
             "assumption": self.assumption,
             "assumptions": [
@@ -118,6 +118,7 @@ class Prevalence:
 
     plot = picture
     _repr_html_ = as_printed
+    __repr__ = one_line
 
     def to_frame(self, backend: str | None = None) -> Any:
         """A row for each class as a data frame; backends as in `Evaluation.to_frame`."""

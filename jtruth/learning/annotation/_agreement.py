@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
+from jtruth._one_line import one_line
 from jtruth._random import host_rng, stream
 from jtruth.labels import Labels
 from jtruth.learning.annotation import channels
@@ -42,6 +43,8 @@ class Agreement(NamedTuple):
     overall_p_value: float  # of the agreements of all pairs together, two-sided; NaN without pairs
     p_value: float  # of sum over pairs of ((agreed - expected) / sd)^2; NaN without pairs
     samples_checked: int
+
+    __repr__ = one_line
 
     def sentence(self, workers: tuple | None = None) -> str | None:
         """What to say when the labelers agree otherwise than the model expects; None if they do not."""

@@ -22,6 +22,7 @@ from jaxtyping import Array, Float, Int
 from scipy.special import roots_hermitenorm, roots_jacobi
 
 from jtruth._arrays import safe_log
+from jtruth._one_line import one_line
 
 AnyArray = Array | np.ndarray
 
@@ -32,6 +33,8 @@ class Channel(NamedTuple):
     log_prior: Any  # (classes,) log pi
     log_weight: Any  # (levels,) log w
     log_table: Any  # (labelers, labels, classes, levels)
+
+    __repr__ = one_line
 
     def matrices(self) -> Float[AnyArray, "labelers classes classes"]:
         """p(label | class) of each labeler with the difficulty summed out; rows = true class."""

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Int
 
+from jtruth._one_line import one_line
 from jtruth.labels import Labels
 from jtruth.learning.em.columns import bucket
 
@@ -16,6 +17,8 @@ class LabelRows(NamedTuple):
     label: Any  # (rows, width) int32; None: let the model draw it
     weight: Any  # (rows,) float
 
+    __repr__ = one_line
+
 
 class MergedRows(NamedTuple):
     """The rows of a data set. Sample i is row `row_of_sample[i]`; rows from `size` on are padding."""
@@ -23,6 +26,8 @@ class MergedRows(NamedTuple):
     rows: LabelRows
     row_of_sample: Int[np.ndarray, " samples"]
     size: int
+
+    __repr__ = one_line
 
 
 def merged_rows(labels: Labels, *, merge: bool = True) -> MergedRows:

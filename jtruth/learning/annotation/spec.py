@@ -18,6 +18,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from jtruth._host import diagonal_rows
+from jtruth._one_line import one_line
 from jtruth.learning.annotation import channels
 from jtruth.learning.annotation.channels import Channel
 
@@ -44,6 +45,8 @@ class Spec(NamedTuple):
     name: str = "own"  # of your own, in tables
     dims: Mapping[str, tuple[str, ...]] = MappingProxyType({})  # parameter -> names of its axes, for ArviZ
     any_sign: tuple[str, ...] = ()  # prior settings that need not be positive
+
+    __repr__ = one_line
 
 
 def prepare(spec: Spec, num_classes: int, most_labels: int, given: Hyper | None) -> Hyper:

@@ -29,6 +29,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from jtruth._arrays import from_here
+from jtruth._one_line import one_line
 from jtruth._squarem import inside_simplex, squarem
 from jtruth.learning.em._pass import block_size, class_posterior, counts_of, expected
 from jtruth.learning.em.columns import LabelColumns
@@ -49,6 +50,8 @@ class EMResult(NamedTuple):
     num_steps: Int[Array, ""]
     largest_drop: Float[Array, ""]  # of the objective in one step, if more than rounding; else 0
     path: Float[Array, " max_steps"]  # objective after each step; the last is repeated
+
+    __repr__ = one_line
 
 
 class _State(NamedTuple):

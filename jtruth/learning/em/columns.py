@@ -21,6 +21,7 @@ from jaxtyping import Array, Int
 
 from jtruth import _host
 from jtruth import _validation as check
+from jtruth._one_line import one_line
 from jtruth._random import host_rng
 from jtruth.labels import Labels
 
@@ -35,6 +36,8 @@ class LabelColumns(NamedTuple):
     weight: Any  # (samples,) float: how many samples of the data this one stands for
     known: Any  # (samples,) int: the class where it is known, -1 elsewhere
     sample: Any = None  # (rows,) int: sample of each row; None when row r is sample r
+
+    __repr__ = one_line
 
 
 def bucket(size: int) -> int:

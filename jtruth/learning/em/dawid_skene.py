@@ -20,6 +20,7 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
+from jtruth._one_line import one_line
 from jtruth._processes import together
 from jtruth.labels import Labels
 from jtruth.learning._given import exchanged, not_converged, unlabelled
@@ -51,6 +52,8 @@ class DawidSkene(NamedTuple):
     start: int  # the start that won: 0 is majority vote, then the random ones
     start_objectives: Float[np.ndarray, " starts"]  # final objective of each start
     warnings: tuple[str, ...]  # what is doubtful, one sentence each
+
+    __repr__ = one_line
 
     def noise_model(self) -> Any:
         """The matrices as `jtruth.noise.ConfusionMatrices`, the form that testing and training take."""

@@ -13,6 +13,7 @@ from jaxtyping import Float, Int
 from scipy.special import softmax
 
 from jtruth import _host
+from jtruth._one_line import one_line
 from jtruth.labels import Labels
 
 
@@ -22,6 +23,8 @@ class Kinds(NamedTuple):
     code: Int[np.ndarray, " labels"]  # labels of row 0, then of row 1, ...; increasing within a row
     length: Int[np.ndarray, " kinds"]  # labels of each row
     number: Int[np.ndarray, " kinds"]  # samples of each row
+
+    __repr__ = one_line
 
     def labels(self, num_labelers: int, num_classes: int) -> Labels:
         """One sample for each row."""

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from jtruth._one_line import one_line
 from jtruth.labels import Labels
 from jtruth.learning._given import exchanged, not_converged, unlabelled
 from jtruth.learning.em.starts import MAXIMUM_LIKELIHOOD, Smoothing, Starts, best_of_starts, check_arguments
@@ -33,6 +34,8 @@ class OneCoin(NamedTuple):
     start: int  # the start that won: 0 is majority vote, then the random ones
     start_objectives: Float[np.ndarray, " starts"]  # final log_posterior of each start
     warnings: tuple[str, ...]  # what is doubtful, one sentence each
+
+    __repr__ = one_line
 
     def noise_model(self) -> Any:
         """The labelers as `jtruth.noise.Symmetric`, the form that testing and training take."""

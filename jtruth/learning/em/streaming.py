@@ -24,6 +24,7 @@ from jaxtyping import Float, Int
 
 from jtruth import _host
 from jtruth import _validation as check
+from jtruth._one_line import one_line
 from jtruth.labels import Labels
 from jtruth.learning._given import must_be_labels
 from jtruth.learning.em._steps import dawid_skene_em
@@ -44,6 +45,8 @@ class Closed(NamedTuple):
     num_samples: int
     num_labels: int
 
+    __repr__ = one_line
+
 
 class Stream(NamedTuple):
     """All that is known after some days of labels; `update` makes the next one and changes nothing."""
@@ -62,6 +65,8 @@ class Stream(NamedTuple):
     closed: Closed
     smoothing: Smoothing
     batches: tuple[str, ...]  # a digest of each set of labels that was counted
+
+    __repr__ = one_line
 
     @property
     def class_posterior(self) -> Float[np.ndarray, "samples classes"]:

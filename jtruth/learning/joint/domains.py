@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from jtruth._one_line import one_line
 from jtruth.labels import Labels
 from jtruth.learning._given import read_given
 from jtruth.learning.joint.hierarchical import fit_hierarchical, named
@@ -36,6 +37,8 @@ class ByDomain(NamedTuple):
     num_steps: int  # sweeps of all chains
     posterior: JointPosterior  # of labels in which labeler t of domain d is labeler t * domains + d
     warnings: tuple[str, ...]
+
+    __repr__ = one_line
 
     def accuracy_interval(self, level: float = 0.95) -> Float[np.ndarray, "labelers domains 2"]:
         """Shortest interval of each labeler's accuracy in each domain."""

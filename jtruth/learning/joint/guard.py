@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from jtruth._one_line import one_line
 from jtruth.labels import Labels
 
 
@@ -24,6 +25,8 @@ class Switching(NamedTuple):
     mean_diagonal: float  # of the mean matrices of all raters
     best_permutation: np.ndarray  # (classes,) the label that true class c goes with best
     sentence: str | None
+
+    __repr__ = one_line
 
 
 def check_switching(

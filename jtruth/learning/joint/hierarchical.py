@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
+from jtruth._one_line import one_line
 from jtruth._random import as_key, stream
 from jtruth._validation import quoted
 from jtruth.labels import Labels
@@ -44,6 +45,8 @@ class Hierarchical(NamedTuple):
     posterior: JointPosterior  # the draws
     groups: tuple[str, ...]  # names of the groups; ("all",) if none were given
     warnings: tuple[str, ...]  # what is doubtful, one sentence each
+
+    __repr__ = one_line
 
     def noise_model(self) -> Any:
         """Mean matrices as `jtruth.noise.ConfusionMatrices`; taken for known, they forget their spread."""

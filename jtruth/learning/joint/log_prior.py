@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from jtruth._one_line import one_line
 from jtruth.learning.joint._digest import COMMON, FAMILIES
 from jtruth.sampling import alike
 from jtruth.sampling.alike import Alike
@@ -27,6 +28,8 @@ class LogPrior(NamedTuple):
     values: Float[np.ndarray, " kept"]  # up to a constant
     least: float  # the smallest Dirichlet or Beta concentration in it
     covers: tuple[str, ...]  # of "classes", "labelers", "classifier", or what their rows share
+
+    __repr__ = one_line
 
     def proper(self, power: float) -> bool:
         """Whether the prior raised to this power is one: concentrations become 1 + power (a - 1)."""

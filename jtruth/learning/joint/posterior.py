@@ -19,6 +19,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from jtruth import _validation as check
+from jtruth._one_line import one_line
 from jtruth._random import required_key
 from jtruth.labels import Labels
 from jtruth.learning.joint._away import away_from, several_modes
@@ -65,6 +66,8 @@ class JointPosterior(NamedTuple):
     log_prior: LogPrior | None = None  # of every draw of `matrices`; None: a share is held
     right: Int[np.ndarray, "draws labelers"] | None = None  # how many of the labels that each gave are right
     class_counts: Int[np.ndarray, "draws classes"] | None = None  # samples of each class; None: prior given
+
+    __repr__ = one_line
 
     @property
     def converged(self) -> bool:

@@ -21,6 +21,7 @@ import numpy as np
 from jax.scipy.special import xlogy
 from jaxtyping import Float
 
+from jtruth._one_line import one_line
 from jtruth.labels import Labels
 from jtruth.learning._given import check_steps, read_given
 from jtruth.learning.annotation.channels import beta_levels
@@ -55,6 +56,8 @@ class LearnedDifficulty(NamedTuple):
     converged: bool
     num_steps: int
     warnings: tuple[str, ...]  # what is doubtful, one sentence each
+
+    __repr__ = one_line
 
     def noise_model(self) -> Any:
         """`jtruth.noise.DifficultyFallibility` at mean difficulties; `label_log_likelihood` sums them out."""

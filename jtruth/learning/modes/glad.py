@@ -22,6 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from jtruth._one_line import one_line
 from jtruth.labels import Labels
 from jtruth.learning._given import check_steps, read_given
 from jtruth.learning.modes import _long_form as lf
@@ -55,6 +56,8 @@ class Glad(NamedTuple):
     converged: bool
     num_steps: int
     warnings: tuple[str, ...]  # what is doubtful, one sentence each
+
+    __repr__ = one_line
 
     @property
     def difficulty(self) -> Float[np.ndarray, " samples"]:

@@ -21,6 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from jtruth._one_line import one_line
 from jtruth._squarem import inside_simplex
 from jtruth.labels import Labels
 from jtruth.learning._given import (
@@ -57,6 +58,8 @@ class Sequential(NamedTuple):
     converged: bool
     num_steps: int
     warnings: tuple[str, ...]
+
+    __repr__ = one_line
 
     def noise_model(self) -> Any:
         """Matrices of labelers who are shown nothing, as `jtruth.noise.ConfusionMatrices`."""

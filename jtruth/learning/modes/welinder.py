@@ -28,6 +28,7 @@ from scipy.special import ndtr
 
 from jtruth import _host
 from jtruth._arrays import safe_log
+from jtruth._one_line import one_line
 from jtruth._random import as_key, host_rng
 from jtruth.labels import Labels
 from jtruth.learning._given import check_steps, not_converged, read_given
@@ -61,6 +62,8 @@ class Welinder(NamedTuple):
     converged: bool
     num_steps: int
     warnings: tuple[str, ...]  # what is doubtful, one sentence each
+
+    __repr__ = one_line
 
     @property
     def expertise(self) -> Float[np.ndarray, " labelers"]:

@@ -29,6 +29,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from jtruth import _validation as check
 from jtruth._host import vote_shares
+from jtruth._one_line import one_line
 from jtruth.labels import Labels
 from jtruth.learning._given import clamp
 from jtruth.learning.predicted._inputs import one_label
@@ -43,6 +44,8 @@ class ConfidentCounts(NamedTuple):
     confident: Int[Array, " samples"]  # the class a sample is confidently of, -1 where none
     counts: Float[Array, "classes classes"]  # (1)
     joint: Float[Array, "classes classes"]  # (3), sums to 1
+
+    __repr__ = one_line
 
 
 class ConfidentFit(NamedTuple):
@@ -59,6 +62,8 @@ class ConfidentFit(NamedTuple):
     converged: bool
     num_steps: int
     warnings: tuple[str, ...]
+
+    __repr__ = one_line
 
     @property
     def expected_wrong(self) -> float:
@@ -77,6 +82,8 @@ class Pruned(NamedTuple):
 
     found: Bool[np.ndarray, " samples"]
     order: Int[np.ndarray, " found"]  # those samples, the least believable label first
+
+    __repr__ = one_line
 
 
 @jax.jit

@@ -28,6 +28,7 @@ from jaxtyping import Array, Bool, Float, Int
 from scipy.special import ndtri
 
 from jtruth._host import diagonal_rows
+from jtruth._one_line import one_line
 from jtruth._random import as_key, host_rng
 from jtruth.labels import Labels
 from jtruth.learning._given import clamp
@@ -47,6 +48,8 @@ class LayerResult(NamedTuple):
     converged: Bool[Array, ""]
     num_steps: Int[Array, ""]
 
+    __repr__ = one_line
+
 
 class NoiseLayer(NamedTuple):
     """Error rates of one label a sample by maximum likelihood. All arrays are NumPy float64."""
@@ -62,6 +65,8 @@ class NoiseLayer(NamedTuple):
     row_labels: Float[np.ndarray, " classes"]  # expected number of labels behind each row
     bootstrap: Float[np.ndarray, "replicates classes classes"]  # psi of each bootstrap sample
     warnings: tuple[str, ...]
+
+    __repr__ = one_line
 
     def noise_model(self) -> Any:
         """The matrix as `jtruth.noise.ConfusionMatrices`."""

@@ -28,6 +28,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from jtruth._one_line import one_line
 from jtruth._random import host_rng, required_key
 from jtruth.labels import Labels
 from jtruth.learning._given import check_steps, clamp, not_converged, read_given
@@ -43,6 +44,8 @@ class Messages(NamedTuple):
     converged: Bool[Array, ""]
     num_steps: Int[Array, ""]
 
+    __repr__ = one_line
+
 
 class KargerOhShah(NamedTuple):
     """Consensus of two classes by message passing. All arrays are NumPy float64."""
@@ -55,6 +58,8 @@ class KargerOhShah(NamedTuple):
     num_steps: int
     log_likelihood: float  # NaN: there is no likelihood
     warnings: tuple[str, ...]
+
+    __repr__ = one_line
 
 
 @partial(jax.jit, static_argnames=("num_labelers", "max_steps"))

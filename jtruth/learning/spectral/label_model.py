@@ -31,6 +31,7 @@ from scipy.special import softmax
 
 from jtruth import _validation as check
 from jtruth._host import log
+from jtruth._one_line import one_line
 from jtruth.labels import Labels
 from jtruth.learning._given import clamp, exchanged, read_given, unlabelled
 from jtruth.learning.spectral.triplets import Moments, triplet_moments
@@ -50,6 +51,8 @@ class LabelModel(NamedTuple):
     converged: bool
     num_steps: int
     warnings: tuple[str, ...]
+
+    __repr__ = one_line
 
     def noise_model(self) -> Any:
         """The matrices as `jtruth.noise.ConfusionMatrices`: labelers without edges, abstentions ignored."""

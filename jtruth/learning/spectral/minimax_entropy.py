@@ -29,6 +29,7 @@ from scipy.special import softmax
 from jtruth import _validation as check
 from jtruth._host import log
 from jtruth._minimise import minimise
+from jtruth._one_line import one_line
 from jtruth.labels import Labels
 from jtruth.learning._given import (
     check_steps,
@@ -69,6 +70,8 @@ class MinimaxEntropy(NamedTuple):
     converged: bool
     num_steps: int
     warnings: tuple[str, ...]
+
+    __repr__ = one_line
 
     def noise_model(self) -> Any:
         """The matrices as `jtruth.noise.ConfusionMatrices`: of samples without a difficulty of their own."""

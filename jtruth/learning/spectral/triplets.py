@@ -12,6 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from jtruth._one_line import one_line
+
 
 class Moments(NamedTuple):
     """What `triplet_moments` returns. Symbols are class 0, class 1 and, last, the abstention."""
@@ -23,6 +25,8 @@ class Moments(NamedTuple):
     shifts: Float[Array | np.ndarray, "labelers symbols"]  # p(symbol | 1) - p(symbol | 0)
     pair_shares: Float[Array | np.ndarray, "edges symbols symbols"]
     pair_shifts: Float[Array | np.ndarray, "edges symbols symbols"]
+
+    __repr__ = one_line
 
 
 @jax.jit

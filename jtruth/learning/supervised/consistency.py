@@ -20,6 +20,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Num
 from scipy.special import ndtri
 
+from jtruth._one_line import one_line
 from jtruth._validation import quoted
 
 
@@ -31,6 +32,8 @@ class Consistency(NamedTuple):
     even: bool  # the prior cannot be told from an even one
     compared: bool  # three labelers or more that are weak learners
     sentences: tuple[str, ...]  # one for each condition that is not met
+
+    __repr__ = one_line
 
     @property
     def holds(self) -> bool:

@@ -20,6 +20,7 @@ from jaxtyping import Float
 from scipy.special import betaincinv, softmax
 
 from jtruth._host import diagonal_rows, labels_log_likelihood, log
+from jtruth._one_line import one_line
 from jtruth.labels import Labels
 from jtruth.learning._given import clamp, exchanged, read_given, unlabelled
 from jtruth.stats.regions import check_level
@@ -37,6 +38,8 @@ class KnownClasses(NamedTuple):
     converged: bool
     num_steps: int
     warnings: tuple[str, ...]
+
+    __repr__ = one_line
 
     def noise_model(self) -> Any:
         """The matrices as `jtruth.noise.ConfusionMatrices`."""

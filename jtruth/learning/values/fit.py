@@ -19,6 +19,7 @@ from jaxtyping import Float
 from scipy.special import softmax
 
 from jtruth import _host
+from jtruth._one_line import one_line
 from jtruth._validation.in_range import check_codes
 from jtruth.learning.values.table import Values
 
@@ -35,6 +36,8 @@ class ValuesFit(NamedTuple):
     num_steps: int
     path: Float[np.ndarray, " steps"]  # log-likelihood and log prior after each step
     warnings: tuple[str, ...]
+
+    __repr__ = one_line
 
     def noise_model(self) -> Any:
         """The channel as a noise model; only matrices of symbols and grades are one."""

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from jtruth._one_line import one_line
 from jtruth.labels import Labels
 from jtruth.learning.em.dawid_skene import DawidSkene, Smoothing, fit_dawid_skene
 
@@ -30,6 +31,8 @@ class MultiLabel(NamedTuple):
     specificity: Float[np.ndarray, "labelers classes"]  # not named where it does not
     fits: tuple[DawidSkene, ...]
     warnings: tuple[str, ...]  # with the class in front
+
+    __repr__ = one_line
 
     def sets(self, at_least: float = 0.5) -> list[tuple]:
         """The classes that hold with this probability or more, for each sample."""

@@ -31,6 +31,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from jtruth._mesh import over_sets
+from jtruth._one_line import one_line
 from jtruth.stats.regions import check_level
 from jtruth.tables.metrics import METRICS, shown
 from jtruth.testing.binary._batch_counts import most_probable, plug_in_table, posterior_table, tilted_laws
@@ -55,6 +56,8 @@ class BatchSummary(NamedTuple):
     operating_point: Float[Array, "sets 2"]  # most probable (p_D, p_FA)
     edge_mass: Float[Array, " sets"]  # posterior mass in the outermost cells that are not the last possible
     ok: Bool[Array, " sets"]  # Newton converged and edge_mass <= max(1e-12, 8 eps)
+
+    __repr__ = one_line
 
 
 def exact_batch(

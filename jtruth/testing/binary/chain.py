@@ -19,6 +19,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 from scipy.special import digamma, gammaln
 
+from jtruth._one_line import one_line
 from jtruth._random import Key, host_rng
 from jtruth.stats.estimates import PmfEstimate
 from jtruth.stats.poisson_binomial import log_pmf
@@ -42,6 +43,8 @@ class SymbolChain(eqx.Module):
     base: Int[np.ndarray, " symbols_and_end"]
     log_evidence: float  # log p(y_pred | z) under the priors
     alpha: Float[np.ndarray, "classes symbols"]  # of the Dirichlet priors of the rows of K
+
+    __repr__ = one_line
 
     @property
     def num_symbols(self) -> int:

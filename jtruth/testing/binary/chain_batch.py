@@ -23,6 +23,7 @@ import numpy as np
 from jax.scipy.special import gammaln
 from jaxtyping import Array, Float, Int, Key
 
+from jtruth._one_line import one_line
 from jtruth._random import as_key
 from jtruth.testing.binary.chain import checked_concentrations, checked_symbols
 
@@ -44,6 +45,8 @@ class SymbolChains(NamedTuple):
     marginal: Float[np.ndarray, "sets symbols most_and_one"]  # P(a_u = 0, 1, ...)
     draws: Int[np.ndarray, "sets draws symbols"]
     sizes: Int[np.ndarray, "sets symbols"]
+
+    __repr__ = one_line
 
     @property
     def mean(self) -> Float[np.ndarray, "sets symbols"]:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Array, Float
 
+from jtruth._one_line import one_line
 from jtruth.testing.binary.methods import exact_posterior
 from jtruth.testing.binary.operating_point import collapse
 
@@ -25,6 +26,8 @@ class CurveDensity(NamedTuple):
     y_edges: Float[np.ndarray, " y_and_one"]
     density: Float[np.ndarray, "x y"]
     threshold: Float[np.ndarray, " thresholds"]
+
+    __repr__ = one_line
 
 
 def curve_density(

@@ -22,6 +22,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from jtruth._arrays import from_here
+from jtruth._one_line import one_line
 from jtruth._random import stream
 from jtruth.stats import ratio_of_normals
 from jtruth.stats.ratio_of_normals import Ratio
@@ -41,6 +42,8 @@ class Fit(NamedTuple):
     num_steps: Int[Array, ""]
     path: Float[Array, "steps_and_start 2"]
 
+    __repr__ = one_line
+
 
 class Moments(NamedTuple):
     """Means and variances of U = A/N and V = B/N, (12)-(16), and n1 = N1/N: scalar arrays or floats."""
@@ -50,6 +53,8 @@ class Moments(NamedTuple):
     mean_v: Any
     var_v: Any
     n1: Any
+
+    __repr__ = one_line
 
 
 def log_odds_of(

@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import expit
 
+from jtruth._one_line import one_line
 from jtruth._validation import some
 from jtruth._validation.in_range import check_codes
 
@@ -35,6 +36,8 @@ class LogOdds(NamedTuple):
     counts0: np.ndarray
     sure0: int
     never0: int
+
+    __repr__ = one_line
 
     @property
     def n1(self) -> int:
@@ -102,6 +105,8 @@ class OperatingPoint(NamedTuple):
     count_covariance: np.ndarray
     converged: bool
     num_steps: int
+
+    __repr__ = one_line
 
 
 def log_likelihood(data: LogOdds, p_detection: float, p_false_alarm: float) -> float:

@@ -23,6 +23,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from jtruth._one_line import one_line
 from jtruth.testing.binary.empirical_bayes import exact_step, iterate, moments, plug_in_step, ratio_step
 from jtruth.testing.binary.methods import exact_posterior
 from jtruth.testing.binary.operating_point import collapse
@@ -40,6 +41,8 @@ class ThresholdCurves(NamedTuple):
     detection: Float[np.ndarray, " thresholds"]
     precision: Float[np.ndarray, " thresholds"]  # NaN at the first
     converged: Bool[np.ndarray, " thresholds"]
+
+    __repr__ = one_line
 
     @property
     def area_in_order(self) -> float:
@@ -65,6 +68,8 @@ class RocPoints(NamedTuple):
     detection: Float[np.ndarray, " thresholds"]
     threshold: Float[np.ndarray, " thresholds"]  # the first is infinite
 
+    __repr__ = one_line
+
 
 class PrecisionRecallPoints(NamedTuple):
     """Points of a precision-recall curve from the highest score down; none where nothing is predicted."""
@@ -72,6 +77,8 @@ class PrecisionRecallPoints(NamedTuple):
     precision: Float[np.ndarray, " thresholds"]
     recall: Float[np.ndarray, " thresholds"]
     threshold: Float[np.ndarray, " thresholds"]
+
+    __repr__ = one_line
 
 
 Values = Float[Array | np.ndarray, " samples"]

@@ -21,6 +21,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from jtruth._arrays import safe_log
+from jtruth._one_line import one_line
 from jtruth._random import stream
 from jtruth.tables.metrics import ratio
 from jtruth.testing.binary.conditional_means import mean_shares
@@ -41,6 +42,8 @@ class ConfusionFit(NamedTuple):
     converged: Bool[Array, ""]
     num_steps: Int[Array, ""]
     path: Float[Array, "steps_and_start classes symbols"]
+
+    __repr__ = one_line
 
 
 def log_testing_posterior(log_rho: LogRho, y_pred: Predictions, confusion: Confusion) -> LogRho:

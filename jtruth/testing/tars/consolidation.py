@@ -24,6 +24,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from jtruth._host import log
+from jtruth._one_line import one_line
 from jtruth._random import as_key, host_rng
 from jtruth._validation import choose
 from jtruth.labels import Labels
@@ -43,6 +44,8 @@ class Consolidated(NamedTuple):
     error: Float[np.ndarray, " samples"]  # how far `rates` may be off: 0 exact; bounds; standard error
     tied: Bool[np.ndarray, " samples"]
     prior: Float[np.ndarray, " classes"]
+
+    __repr__ = one_line
 
 
 def consolidate(

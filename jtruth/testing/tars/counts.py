@@ -25,6 +25,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.special import ndtri
 
+from jtruth._one_line import one_line
 from jtruth._validation import choose, some
 from jtruth._validation.in_range import check_codes
 from jtruth.stats.regions import Interval, check_level
@@ -45,6 +46,8 @@ class CountEstimate(NamedTuple):
     weight: Float[np.ndarray, " samples"]  # of each sample; the mean is 1
     y_pred: Int[np.ndarray, " samples"]
     system: str
+
+    __repr__ = one_line
 
     def metric(self, name: str) -> float:
         """A metric of the estimated table, by name; class 1 is positive. It may lie outside of [0, 1]."""

@@ -1,0 +1,57 @@
+"""`repr` of a result: its name and fields in one line, with sizes where an array or another result stands.
+
+A class of results says `__repr__ = one_line` behind its fields. Numbers and short texts are shown, of an
+array the type and shape, of what holds many things how many, of another result its name: a notebook cell or a
+debugger that shows a result never prints thousands of numbers, and never computes one.
+"""
+
+import dataclasses
+import reprlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+_MOST, _TEXT, _ITEMS = 200, 40, 4  # characters of a line and of a text in it, items of a tuple shown
+
+
+def one_line(self: Any) -> str:
+    """`Name(field=..., ...)` of a NamedTuple or dataclass, at most 200 characters."""
+    names = getattr(self, "_fields", None) or [field.name for field in dataclasses.fields(self)]
+    shown = [f"{name}={_brief(getattr(self, name, None))}" for name in names if not name.startswith("_")]
+    line = f"{type(self).__name__}({', '.join(shown)})"
+    return line if len(line) <= _MOST else line[: _MOST - 4] + "...)"
+
+
+def _brief(value: Any) -> str:
+    """A value in a few words."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, str):
+        return _TEXTS.repr(value)
+    if value is None or isinstance(value, bool | int):
+        return repr(value)
+    if isinstance(value, float):
+        text = f"{value:.4g}"
+        return f"{text}.0" if text.removeprefix("-").isdigit() else text
+    if hasattr(value, "shape") and hasattr(value, "dtype"):
+        return f"{value.dtype}[{', '.join(map(str, value.shape))}]"
+    if isinstance(value, tuple | list) and not hasattr(value, "_fields"):
+        comma = "," if len(value) == 1 else ""
+        return f"({', '.join(map(_brief, value))}{comma})" if _is_few(value) else f"({len(value)} items)"
+    if isinstance(value, Mapping | set | frozenset):
+        return f"{{{len(value)} items}}"
+    if isinstance(value, type) or callable(value):
+        return getattr(value, "__name__", type(value).__name__)
+    return f"{type(value).__name__}(...)"
+
+
+def _is_few(value: tuple | list) -> bool:
+    """Whether a tuple holds so few numbers or texts, or pairs of them, that all can be shown."""
+    inside = [item for one in value for item in (one if type(one) is tuple else (one,))]
+    return len(value) <= _ITEMS >= len(inside) and all(i is None or isinstance(i, _PLAIN) for i in inside)
+
+
+_PLAIN = str | bool | int | float
+_TEXTS = reprlib.Repr()
+_TEXTS.maxstring = _TEXT
