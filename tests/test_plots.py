@@ -13,8 +13,10 @@ from scipy import stats
 import jtruth as jt
 from jtruth import plots
 from jtruth.evaluation.result import Assumption
+from jtruth.plots._parts import title
 from jtruth.plots.joint import _joint_regions
 from jtruth.stats.estimates import DensityEstimate, PmfEstimate
+from jtruth.tables.metrics import METRICS
 from jtruth.tables.several import RangeEstimate
 from jtruth.testing import JointDensity, JointEstimate
 from jtruth.testing.binary.empirical_bayes import Fit
@@ -325,3 +327,10 @@ def test_classifiers(results):
     np.testing.assert_allclose(line.get_xdata(), law.interval(0.95)[:2])
     np.testing.assert_allclose(dot.get_xdata(), [law.mean])
     assert "difference to good" in ax.get_xlabel() and "dotted: 0.05 apart" in ax.get_title()
+
+
+def test_axes_are_named_by_the_registry_of_metrics(monkeypatch):
+    miss = METRICS["recall"]._replace(name="miss_rate", num=(0, 0, 1, 0), axis="miss rate $1 - P_D$")
+    monkeypatch.setitem(METRICS, "miss_rate", miss)
+    assert title("miss_rate") == miss.axis and title("kappa") == "Cohen's kappa"
+    assert title("macro_recall") == "macro recall" and title("f0.5") == "$F_{0.5}$"

@@ -133,8 +133,8 @@ def metric_posterior(
             "independent" has to be said beside it where error rates are learned. Progress is told draws too.
 
     Raises:
-        ValueError: unusable labels or predictions, values that are no numbers or change their shape, or gold
-            for a range.
+        ValueError: unusable labels or predictions, values that are no numbers or change their shape, gold
+            for a range, or a name where a function belongs.
 
     >>> import jtruth as jt
     >>> from jtruth.testing.of_labels import brier
@@ -145,6 +145,11 @@ def metric_posterior(
     >>> bool(0.03 < found.estimate().mean < 0.2)
     True
     """
+    if not callable(fn):
+        raise ValueError(
+            f"fn is {fn!r}; give a function of (true classes, prediction), or ask by a metric's name: "
+            "evaluate(...).estimate('accuracy')"
+        )
     told = Judged.of("metric_posterior", how)
     level, assume, progress = check_level(told.level), told.assume, told.progress
     if num_draws < 2:

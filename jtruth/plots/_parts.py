@@ -8,6 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from jtruth.stats.estimates import Estimate
+from jtruth.tables.metrics import METRICS
+from jtruth.tables.metrics import title as in_words
 
 BLUE, ORANGE, GREEN, GREY, PURPLE = "#0072B2", "#D55E00", "#009E73", "#777777", "#CC79A7"
 CYCLE = (BLUE, ORANGE, GREEN, PURPLE, "#E69F00", "#56B4E9")
@@ -18,14 +20,13 @@ LINES, MARKERS = (
 TRUE = "true value"
 SMALL: dict[str, Any] = {"fontsize": "small", "frameon": False}
 
-_TITLES = {"recall": "recall $P_D$", "false_alarm_rate": "false-alarm rate $P_{FA}$"}
-
 
 def title(metric: str) -> str:
     """Name of a metric for an axis, with its symbol."""
     if metric.startswith("f") and metric[1:].replace(".", "").isdigit():
         return f"$F_{{{metric[1:]}}}$"
-    return _TITLES.get(metric, metric.replace("_", " "))
+    entry = METRICS.get(metric)
+    return (entry.axis if entry else "") or in_words(metric)
 
 
 def new_axes(ax: Axes | None, rows: int | None = None) -> Axes:

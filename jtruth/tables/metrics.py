@@ -54,7 +54,7 @@ class LinearRatio(NamedTuple):
     num: Weights
     den: Weights
     title: str = ""  # in texts; the name in words if empty
-    axis: str = ""  # in pictures
+    axis: str = ""  # in pictures, with its symbol; the title if empty
     shown: str = ALWAYS  # in which answers it stands without being asked for
     averages: tuple[str, ...] = ()  # of more than two classes: the averages that stand there too
     each_class: bool = False  # and whether it stands there for every class

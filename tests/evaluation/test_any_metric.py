@@ -175,3 +175,8 @@ def test_refused(as_installed, change, message):
     }
     with pytest.raises(ValueError, match=message):
         jt.metric_posterior(**{**good, **change})
+
+
+def test_a_metric_by_name_is_asked_elsewhere(as_installed):
+    with pytest.raises(ValueError, match=r"fn is 'accuracy'; give a function.*estimate\('accuracy'\)"):
+        jt.metric_posterior("accuracy", [0, 1], np.log([[0.8, 0.2], [0.3, 0.7]]), prior=[0.5, 0.5])
