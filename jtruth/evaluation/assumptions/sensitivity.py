@@ -261,11 +261,9 @@ def _scaled(basis: Basis, factor: float, key: jax.Array) -> Moved:
     parts = []
     for k in chosen:
         rates = scale_errors(fit.matrices[k].astype(np.float64), factor)
-        log_p = labels_log_likelihood(rates, *labels.arrays, labels.num_samples)
+        log_p = known_classes(labels_log_likelihood(rates, *labels.arrays, labels.num_samples), data.gold)
         shares = fit.prior[fit.matrix_draw[k]]
-        parts.append(
-            _drawn(known_classes(log_p, data.gold), shares, data, stream(key, "rates", int(k)), num=400)
-        )
+        parts.append(_drawn(log_p, shares, data, stream(key, "rates", int(k)), num=400))
     return Moved(np.concatenate(parts), factor)
 
 
