@@ -32,8 +32,8 @@ def public_names() -> dict[str, list[tuple[str, Any]]]:
         if not inspect.ismodule(value):
             pages["jtruth"].append((f"jtruth.{name}", value))
             continue
-        names = getattr(value, "__all__", None) or [n for n in vars(value) if not n.startswith("_")]
-        pages[name] = [(f"jtruth.{name}.{inner}", getattr(value, inner)) for inner in sorted(names)]
+        inside = make_results.names_of(value)
+        pages[name] = [(f"jtruth.{name}.{inner}", getattr(value, inner)) for inner in inside]
     for place in make_results.BESIDE:
         module, _, name = place.rpartition(".")
         found = getattr(importlib.import_module(f"jtruth.{module}"), name)

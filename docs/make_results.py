@@ -45,14 +45,19 @@ def public_functions() -> Iterator[tuple[str, Callable]]:
     rooms = [name for name in found if name != "cli"]
     for room in sorted(rooms):
         module = importlib.import_module(f"jtruth.{room}")
-        names = getattr(module, "__all__", None) or [n for n in vars(module) if not n.startswith("_")]
-        for name in sorted(names):
+        for name in names_of(module):
             value = getattr(module, name)
             if callable(value) and not inspect.isclass(value) and value.__module__.startswith("jtruth"):
                 yield f"{room}.{name}", value
     for place in BESIDE:
         module, _, name = place.rpartition(".")
         yield place, getattr(importlib.import_module(f"jtruth.{module}"), name)
+
+
+def names_of(module: Any) -> list[str]:
+    """Public names of a room: its `__all__`; of a file without one, what it defines."""
+    own = [n for n, of in vars(module).items() if getattr(of, "__module__", "") == module.__name__]
+    return sorted(getattr(module, "__all__", None) or [n for n in own if not n.startswith("_")])
 
 
 BESIDE = (  # public, but imported from their own file so that their room loads without them

@@ -91,7 +91,7 @@ def test_every_name_is_there_when_it_is_used_and_none_loads_a_heavy_library():
 
 def test_a_room_needs_no_import_of_its_own():
     """On cd70ba6 three of them are AttributeErrors. Every room is asked for in a package imported anew."""
-    rooms = ["plots", "training", "planning"]
+    rooms = ["plots", "training", "planning", "inspection", "stats", "simulation", "posterior", "labels"]
     found = probe(
         f"import json, sys\nfound = {{}}\nfor room in {rooms}:\n"
         "    for name in [name for name in sys.modules if name.split('.')[0] == 'jtruth']:\n"
@@ -116,8 +116,26 @@ def test_names_for_type_checkers_are_the_names_at_run_time():
     }
     assert {name: home for name, home in homes.items() if home} == jtruth._HOMES
     assert sorted([*homes, "__version__"]) == sorted(jtruth.__all__)
-    rooms = {path.parent.name for path in (ROOT / "jtruth").glob("*/__init__.py")}
-    assert {r for r in rooms if not r.startswith("_")} - {"cli", "stats"} <= set(jtruth.__all__)
+    parts = {path.parent.name for path in (ROOT / "jtruth").glob("*/__init__.py")}
+    parts |= {path.stem for path in (ROOT / "jtruth").glob("*.py")}
+    rooms = {name for name in parts if not name.startswith("_")} - {"cli"}
+    assert rooms == {name for name in jtruth.__all__ if name in parts}
+    assert rooms == set(homes) - set(jtruth._HOMES)
+
+
+def test_names_are_the_same_whatever_was_imported_before():
+    """Python sets a package's attribute when a file of it is imported: none that was not a name before, but
+    for the console's.
+    """
+    found = probe(
+        "import importlib, json, pkgutil, types, jtruth as jt\n"
+        "for one in pkgutil.walk_packages(jt.__path__, 'jtruth.'):\n"
+        "    if not one.name.startswith(('jtruth.plots', 'jtruth.cli')) and 'bayes' not in one.name:\n"
+        "        importlib.import_module(one.name)\n"
+        "found = [name for name, value in vars(jt).items() if isinstance(value, types.ModuleType)]\n"
+        "print(json.dumps([name for name in found if name[0] != '_']))"
+    )
+    assert set(found) <= {*jtruth.__all__, "cli"} and {"inspection", "stats"} <= set(found)
 
 
 def test_a_name_that_is_not_there_is_an_attribute_error():

@@ -1,10 +1,14 @@
 """docs/results.md names every result type and every field of it, as they are now."""
 
 import importlib.util
+import inspect
 import re
+import typing
 from pathlib import Path
 
 import pytest
+
+import jtruth
 
 TOLD = """Evaluation Estimate Assumption Check LabelerReport Prevalence Sensitivity JointPosterior NutsFit
 DawidSkene TableDraws SeveralTables GoldPosterior RangeEstimate PlanSearch CalibrationReport LeaveOneOut"""
@@ -34,3 +38,26 @@ def test_every_result_and_every_field_is_on_the_page(maker):
         said = text.split(f"### {kind.__name__}\n\n`{kind.__module__}`", 1)[1].partition("\n##")[0]
         for name in own:
             assert name in inherited or name.startswith("_") or f"- `{name}`: " in said, (kind, name)
+
+
+def classes_of(annotation):
+    """Every class of jtruth that an annotation names, whatever kind of class."""
+    if inspect.isclass(annotation) and annotation.__module__.startswith("jtruth."):
+        yield annotation
+    for part in annotation if isinstance(annotation, list) else typing.get_args(annotation):
+        yield from classes_of(part)
+
+
+def test_what_a_public_function_takes_and_returns_can_be_imported_from_a_room(maker):
+    """But for what is imported from its own file, as its function is."""
+    functions = [(name, of) for name, of in maker.public_functions() if name not in maker.BESIDE]
+    rooms = [getattr(jtruth, name) for name in jtruth.__all__ if inspect.ismodule(getattr(jtruth, name))]
+    exported = {id(getattr(room, name)) for room in rooms for name in maker.names_of(room)}
+    hidden = {
+        f"{kind.__module__}.{kind.__name__}: {name}({where})"
+        for name, function in functions
+        for where, annotation in maker.hints(function).items()
+        for kind in classes_of(annotation)
+        if id(kind) not in exported
+    }
+    assert len(functions) > 150 and not hidden, "put these into __all__ of the room"

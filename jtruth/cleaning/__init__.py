@@ -6,7 +6,7 @@ from jtruth.cleaning.issues import Issues, layer_draws, posterior_draws, suspici
 from jtruth.cleaning.labelers import labeler_gains, rate_sensitivity
 from jtruth.cleaning.learners import DifferentiableLearner, Learner, LinearLearner, SklearnLearner
 from jtruth.cleaning.loop import Request, answer, ask, clean, start
-from jtruth.cleaning.request import clean_request
+from jtruth.cleaning.request import Wanted, clean_request
 from jtruth.cleaning.splits import SplitOutcome, World, gold_splits
 from jtruth.cleaning.state import Problem, State, read_state, write_state
 from jtruth.cleaning.stopping import Advice, stopping_advice
@@ -26,6 +26,7 @@ __all__ = [
     "SklearnLearner",
     "SplitOutcome",
     "State",
+    "Wanted",
     "World",
     "answer",
     "ask",

@@ -2,6 +2,7 @@
 
 from jtruth.evaluation.agreement import LabelerAgreement, labeler_agreement
 from jtruth.evaluation.any_metric import MetricPosterior, metric_posterior
+from jtruth.evaluation.assumptions.sensitivity import Sensitivity
 from jtruth.evaluation.batch import BatchEvaluation, evaluate_batch
 from jtruth.evaluation.class_scores import ClassScores, evaluate_class_scores
 from jtruth.evaluation.classifier import evaluate
@@ -9,6 +10,7 @@ from jtruth.evaluation.compare import compare_classifiers
 from jtruth.evaluation.compared import Comparison
 from jtruth.evaluation.consensus_report import Consensus, consensus
 from jtruth.evaluation.gold.shares import Prevalence, prevalence
+from jtruth.evaluation.judging import Judging
 from jtruth.evaluation.labelers import LabelerReport, evaluate_labelers
 from jtruth.evaluation.other_labelers import labelers_by_model, quick_labelers
 from jtruth.evaluation.result import Assumption, Check, Evaluation
@@ -23,11 +25,13 @@ __all__ = [
     "Comparison",
     "Consensus",
     "Evaluation",
+    "Judging",
     "LabelerAgreement",
     "LabelerReport",
     "MetricPosterior",
     "Prevalence",
     "ScoreEvaluation",
+    "Sensitivity",
     "compare_classifiers",
     "consensus",
     "evaluate",

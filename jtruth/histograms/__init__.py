@@ -8,7 +8,13 @@ equations.
 """
 
 from jtruth.histograms.bins import MergedBins, equal_mass_edges, equal_width_edges, merged_edges
-from jtruth.histograms.calibration import calibration_log_loss, calibration_loss, dispersion_loss
+from jtruth.histograms.calibration import (
+    Calibration,
+    Dispersion,
+    calibration_log_loss,
+    calibration_loss,
+    dispersion_loss,
+)
 from jtruth.histograms.calibrator import (
     Calibrated,
     Calibrator,
@@ -16,6 +22,7 @@ from jtruth.histograms.calibrator import (
     fit_calibrator,
 )
 from jtruth.histograms.concentration import (
+    HeadFit,
     HeadOptions,
     concentration_loss,
     concentration_slope,
@@ -42,6 +49,7 @@ from jtruth.histograms.label_counts import (
     with_at_least,
 )
 from jtruth.histograms.losses import (
+    Mean,
     best_weights,
     epistemic_log_loss,
     epistemic_loss,
@@ -50,6 +58,8 @@ from jtruth.histograms.losses import (
     squared_loss,
 )
 from jtruth.histograms.panels import (
+    Kernel,
+    Moments,
     any_kernel,
     dirichlet_weights,
     disagreement,
@@ -62,6 +72,9 @@ from jtruth.histograms.panels import (
     unanimity,
 )
 from jtruth.histograms.scaling import (
+    Isotonic,
+    PenaltyChoice,
+    Scaling,
     choose_penalties,
     fit_isotonic,
     fit_scaling,
@@ -72,11 +85,20 @@ from jtruth.histograms.scaling import (
 
 __all__ = [
     "Calibrated",
+    "Calibration",
     "Calibrator",
+    "Dispersion",
+    "HeadFit",
     "HeadOptions",
     "Histograms",
+    "Isotonic",
+    "Kernel",
     "LossTable",
+    "Mean",
     "MergedBins",
+    "Moments",
+    "PenaltyChoice",
+    "Scaling",
     "any_kernel",
     "best_concentration",
     "best_weights",

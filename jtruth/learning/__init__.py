@@ -3,6 +3,8 @@
 from typing import TYPE_CHECKING
 from typing import Any as _Any
 
+from jtruth.learning.annotation._fit import NutsFit
+from jtruth.learning.annotation.spec import Spec
 from jtruth.learning.em._steps import EMResult, dawid_skene_em
 from jtruth.learning.em.columns import LabelColumns, columns_from_labels, columns_from_matrix
 from jtruth.learning.em.dawid_skene import DawidSkene, Smoothing, fit_dawid_skene
@@ -10,12 +12,13 @@ from jtruth.learning.em.engine import stream_of_table
 from jtruth.learning.em.one_coin import OneCoin, fit_one_coin
 from jtruth.learning.em.stream_file import read_stream, write_stream
 from jtruth.learning.em.streaming import Stream, begin_stream, close, update
+from jtruth.learning.joint._rows import Rows
 from jtruth.learning.joint.beliefs import Beliefs
 from jtruth.learning.joint.domains import ByDomain, fit_domains
 from jtruth.learning.joint.hierarchical import Hierarchical, fit_hierarchical
-from jtruth.learning.joint.models import Held
+from jtruth.learning.joint.models import Built, Held, Priors
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
-from jtruth.learning.joint.random_effect import fit_random_effect
+from jtruth.learning.joint.random_effect import EffectModel, fit_random_effect
 from jtruth.learning.majority import MajorityVote, fit_majority_vote, majority_vote, majority_winner
 from jtruth.learning.methods import METHODS, Learned, Method
 from jtruth.learning.modes.difficulty_fallibility import (
@@ -26,12 +29,20 @@ from jtruth.learning.modes.difficulty_fallibility import (
 from jtruth.learning.modes.glad import Glad, GladPriors, fit_glad
 from jtruth.learning.modes.sequential import Sequential, SequentialPriors, fit_sequential
 from jtruth.learning.modes.welinder import Welinder, WelinderPriors, fit_welinder
-from jtruth.learning.predicted.confident import ConfidentFit, confident_joint, fit_confident, prune
-from jtruth.learning.predicted.noise_layer import NoiseLayer, fit_noise_layer, noise_layer_em
-from jtruth.learning.recalibration import recalibrate
-from jtruth.learning.spectral.kos import KargerOhShah, fit_kos, kos_messages
+from jtruth.learning.predicted.confident import (
+    ConfidentCounts,
+    ConfidentFit,
+    Pruned,
+    confident_joint,
+    fit_confident,
+    prune,
+)
+from jtruth.learning.predicted.noise_layer import LayerResult, NoiseLayer, fit_noise_layer, noise_layer_em
+from jtruth.learning.recalibration import Recalibration, recalibrate
+from jtruth.learning.spectral.kos import KargerOhShah, Messages, fit_kos, kos_messages
 from jtruth.learning.spectral.label_model import LabelModel, fit_label_model, triplet_moments
 from jtruth.learning.spectral.minimax_entropy import MinimaxEntropy, fit_minimax_entropy
+from jtruth.learning.spectral.triplets import Moments
 from jtruth.learning.supervised.consistency import Consistency, check_consistency
 from jtruth.learning.supervised.known_classes import KnownClasses, fit_known_classes
 
@@ -41,12 +52,15 @@ if TYPE_CHECKING:
 __all__ = [
     "METHODS",
     "Beliefs",
+    "Built",
     "ByDomain",
+    "ConfidentCounts",
     "ConfidentFit",
     "Consistency",
     "DawidSkene",
     "DifficultyPriors",
     "EMResult",
+    "EffectModel",
     "Glad",
     "GladPriors",
     "Held",
@@ -56,16 +70,25 @@ __all__ = [
     "KnownClasses",
     "LabelColumns",
     "LabelModel",
+    "LayerResult",
     "Learned",
     "LearnedDifficulty",
     "MajorityVote",
+    "Messages",
     "Method",
     "MinimaxEntropy",
+    "Moments",
     "NoiseLayer",
+    "NutsFit",
     "OneCoin",
+    "Priors",
+    "Pruned",
+    "Recalibration",
+    "Rows",
     "Sequential",
     "SequentialPriors",
     "Smoothing",
+    "Spec",
     "Stream",
     "Welinder",
     "WelinderPriors",

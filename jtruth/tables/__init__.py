@@ -10,5 +10,17 @@ from jtruth.tables.metrics import (
     named_metric,
     shown,
 )
+from jtruth.tables.posterior import TableDraws, TablePosterior
 
-__all__ = ["METRICS", "LinearRatio", "Metric", "OfTable", "Terms", "binary_counts", "named_metric", "shown"]
+__all__ = [
+    "METRICS",
+    "LinearRatio",
+    "Metric",
+    "OfTable",
+    "TableDraws",
+    "TablePosterior",
+    "Terms",
+    "binary_counts",
+    "named_metric",
+    "shown",
+]

@@ -4,6 +4,7 @@ from jtruth.tables.joint import JointDensity, JointEstimate
 from jtruth.tables.metrics import METRICS, binary_counts, named_metric
 from jtruth.testing.agreement_accuracy import lehner_accuracy, weighted_vote_accuracy
 from jtruth.testing.baselines import (
+    LabelerMetrics,
     apparent_accuracy,
     carlotto_accuracy,
     geometric_median,
@@ -11,11 +12,13 @@ from jtruth.testing.baselines import (
     majority_metrics,
     prior_marginal_table,
 )
-from jtruth.testing.binary.batch import exact_batch
+from jtruth.testing.binary.batch import BatchSummary, exact_batch
 from jtruth.testing.binary.chain import SymbolChain, symbol_chain
 from jtruth.testing.binary.chain_batch import SymbolChains, symbol_chains
 from jtruth.testing.binary.curve_density import CurveDensity, curve_density
 from jtruth.testing.binary.empirical_bayes import (
+    Fit,
+    Moments,
     draw_labels,
     exact_step,
     iterate,
@@ -29,7 +32,7 @@ from jtruth.testing.binary.empirical_bayes import (
 from jtruth.testing.binary.exact import CountTable, count_table
 from jtruth.testing.binary.large import SmoothTable, smooth_table
 from jtruth.testing.binary.methods import METHODS, binary_posterior, exact_posterior
-from jtruth.testing.binary.operating_point import BetaPrior, collapse, most_probable
+from jtruth.testing.binary.operating_point import BetaPrior, LogOdds, OperatingPoint, collapse, most_probable
 from jtruth.testing.binary.plug_in import normal_law, precision_recall_density, roc_density, table_at
 from jtruth.testing.binary.threshold_curves import (
     PrecisionRecallPoints,
@@ -39,7 +42,7 @@ from jtruth.testing.binary.threshold_curves import (
     precision_recall_curve,
     roc_curve,
 )
-from jtruth.testing.binary.unknown import integrate_out, unknown_error, unknown_prior
+from jtruth.testing.binary.unknown import Mixture, integrate_out, unknown_error, unknown_prior
 from jtruth.testing.multiclass.count_draws import CountDraws, count_posterior
 from jtruth.testing.multiclass.methods import multiclass_posterior
 from jtruth.testing.tars.consolidation import Consolidated, consolidate
@@ -56,6 +59,7 @@ from jtruth.testing.tested import Tested
 __all__ = [
     "METHODS",
     "METRICS",
+    "BatchSummary",
     "BetaPrior",
     "Consolidated",
     "CountDraws",
@@ -64,8 +68,14 @@ __all__ = [
     "CurveDensity",
     "ErrorSources",
     "EstimatedTable",
+    "Fit",
     "JointDensity",
     "JointEstimate",
+    "LabelerMetrics",
+    "LogOdds",
+    "Mixture",
+    "Moments",
+    "OperatingPoint",
     "PrecisionRecallPoints",
     "Resampled",
     "RocPoints",
