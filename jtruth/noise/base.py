@@ -10,6 +10,7 @@ true of any model ("not known"), and a model that answers them gets what is aske
     scaled(factor)      `sensitivity("error_rates")`: the same model with other error rates
     strata(number)      information: independent labelers, given a stratum of the sample
     hardness            the check whether the classifier errs where the labelers do
+    mean_prior          `evaluate` without prior: the class prior that was learned with the parameters
     models(most)        `evaluate`: one answer for each draw of parameters that are not known exactly
     to_dict, from_dict  JSON (`jtruth evaluate --noise`); nothing to write
 
@@ -18,6 +19,7 @@ and gradients stay finite.
 """
 
 import abc
+import inspect
 import math
 from collections.abc import Iterator
 from dataclasses import fields
@@ -108,11 +110,12 @@ class NoiseModel(eqx.Module):
             >>> NoiseModel.from_dict(Symmetric(0.1, 2).to_dict()).error
             array(0.1)
         """
-        known = {cls.__name__: cls} | {model.__name__: model for model in cls.__subclasses__()}
+        known = {model.__name__: model for model in _kinds(cls) if not inspect.isabstract(model)}
         model = known.get(given.get("model", ""))
-        if model is None or model is NoiseModel:
-            names = sorted(set(known) - {"NoiseModel"})
-            raise ValueError(f"there is no noise model {given.get('model')!r}; the models are {names}")
+        if model is None:
+            raise ValueError(
+                f"there is no noise model {given.get('model')!r}; the models are {sorted(known)}"
+            )
         wanted, found = {field.name for field in fields(model)}, set(given) - {"model"}
         if wanted != found:
             raise ValueError(
@@ -120,6 +123,13 @@ class NoiseModel(eqx.Module):
                 f"unknown: {sorted(found - wanted)}"
             )
         return model(**{name: given[name] for name in wanted})
+
+
+def _kinds(model: type[NoiseModel]) -> Iterator[type[NoiseModel]]:
+    """A class of models and all that are derived from it, directly or through others."""
+    yield model
+    for derived in model.__subclasses__():
+        yield from _kinds(derived)
 
 
 def sum_over_labels(log_p: Float[Array, "labels classes"], labels: Labels) -> Float[Array, "samples classes"]:

@@ -3,8 +3,11 @@
 `TablePosterior` says what may be asked of it, whoever made it. Those who hold one:
 
 - `CountTable`, `SmoothTable` and `Mixture` of `jtruth.testing`: exact, two classes (see `binary`);
-- `TableDraws`: equally weighted draws, any number of classes and symbols;
-- `SeveralTables` (see `several`): one for each of several assumptions, and the hull of their answers.
+- `NormalTable` and `GivenMatrix` of `jtruth.testing`: ratios in closed form, given a point or a matrix;
+- `TableDraws`: equally weighted draws, any number of classes and symbols; `CountDraws` are the engine's;
+- `SeveralTables` (see `several`): one for each of several assumptions, and the hull of their answers;
+- `GoldPosterior` of `jtruth.evaluation`: models pooled with gold, a law for each metric by itself;
+- `EstimatedTable` of `jtruth.testing`: an estimated table and its resamples, which are no posterior.
 
 Symbols are classes as a rule; score bins or tuples of several classifiers' predictions work the same, as far
 as a metric makes sense of them. Classes have numbers here, their names belong to whoever asks: hand over

@@ -17,6 +17,7 @@ from jtruth.noise import (
     NoiseModel,
     SharedErrors,
     Symmetric,
+    base,
 )
 
 NUM_LABELERS, NUM_CLASSES = 3, 3
@@ -199,6 +200,32 @@ def test_strata_scaling_and_json(model):
     again = NoiseModel.from_dict(json.loads(json.dumps(model.to_dict())))
     assert type(again) is type(model)
     np.testing.assert_array_equal(again.log_likelihood(labels), model.log_likelihood(labels))
+
+
+def test_a_model_derived_from_another_is_read_back():
+    """Its class is found however far below `NoiseModel` it is, and a class reads what is derived from it."""
+
+    class Halved(Symmetric):
+        def log_likelihood(self, labels):
+            return Symmetric(self.error / 2, self.num_classes).log_likelihood(labels)
+
+    class Quartered(Halved):
+        pass
+
+    for kind in (Halved, Quartered):
+        written = kind(0.2, NUM_CLASSES).to_dict()
+        again = [reader.from_dict(written) for reader in (NoiseModel, Symmetric, kind)]
+        assert [type(model) for model in again] == [kind] * 3
+    with pytest.raises(ValueError, match=r"no noise model 'Halved'; the models are \['Quartered'\]"):
+        Quartered.from_dict(Halved(0.2, NUM_CLASSES).to_dict())
+    with pytest.raises(ValueError, match="no noise model 'NoiseModel'"):
+        NoiseModel.from_dict({"model": "NoiseModel"})
+
+
+def test_every_question_is_told_of_at_the_top():
+    told = base.__doc__ or ""
+    asked = [name for name in vars(NoiseModel) if not name.startswith("_")]
+    assert len(asked) >= 9 and [name for name in asked if name not in told] == []
 
 
 def test_a_model_that_is_not_there():

@@ -1,10 +1,15 @@
 """Several posteriors as one range: mean of some, hull of some, and the mean inside the hull."""
 
+from inspect import isabstract
+
 import numpy as np
 import pytest
 
+import jtruth.evaluation.gold.pooled
+import jtruth.testing
 from jtruth.stats.draws import DrawsEstimate
-from jtruth.tables.posterior import TableDraws
+from jtruth.tables import posterior
+from jtruth.tables.posterior import TableDraws, TablePosterior
 from jtruth.tables.several import RangeEstimate, SeveralTables
 
 
@@ -29,3 +34,17 @@ def test_the_interval_contains_the_mean_from_ninety_per_cent_on():
     assert found.interval(0.95)[:2] == pytest.approx((0.4, 0.6))
     assert found.interval(0.8)[:2] == (0.6, 0.6)
     assert np.isnan(RangeEstimate((DrawsEstimate(np.full(3, np.nan)),) * 2, parts).mean)
+
+
+def test_every_holder_is_told_of_where_the_posterior_is_defined():
+    assert jtruth.testing.EstimatedTable and jtruth.evaluation.gold.pooled.GoldPosterior  # imported
+
+    def kinds(one):
+        for below in one.__subclasses__():
+            yield below
+            yield from kinds(below)
+
+    holders = {
+        k.__name__ for k in kinds(TablePosterior) if not isabstract(k) and k.__module__[:7] == "jtruth."
+    }
+    assert len(holders) >= 9 and [name for name in holders if f"`{name}`" not in posterior.__doc__] == []
