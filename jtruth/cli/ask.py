@@ -9,6 +9,8 @@ import typer
 from jtruth.cli.options import Beside, Columns, CommonOnly, Draws, LabelsFile, MetricName, Positive
 from jtruth.cli.output import Output, check_writable, write_table
 
+_SHOWN = 20  # rows on the screen
+
 
 @dataclass(frozen=True)
 class Asking:
@@ -87,8 +89,10 @@ def ask(
             "(drop: share of the variance that the answer is expected to remove; ask for some, then again)"
         )
     shown = [
-        "  ".join(f"{cell:.4g}" if isinstance(cell, float) else cell for cell in row) for row in rows[:20]
+        "  ".join(f"{cell:.4g}" if isinstance(cell, float) else cell for cell in row) for row in rows[:_SHOWN]
     ]
+    if len(rows) > _SHOWN:
+        shown.append(f"... and {len(rows) - _SHOWN} more, in {asking.out or '--out and --json'}")
     lines = [head, "  ".join(header), *shown, *(f"! {text}" for text in (*notes, *doubts))]
     answer = {"metric": asking.metric, "columns": header, "rows": rows, "warnings": [*notes, *doubts]}
     output.give("\n".join(lines), answer)
@@ -134,7 +138,7 @@ def _strata(asking: Asking, labels: Any, y_pred: Any, given: Any, seed: int) -> 
     from jtruth.asking.strata import ask_strata
     from jtruth.cli.reading import class_code
     from jtruth.evaluation.gold.shares import labels_only_posterior
-    from jtruth.io.gold import INCLUSION, STRATUM
+    from jtruth.io.gold import ASKED, INCLUSION, STRATUM
 
     posterior, doubts = labels_only_posterior(labels, seed)
     wanted = ask_strata(
@@ -150,7 +154,7 @@ def _strata(asking: Asking, labels: Any, y_pred: Any, given: Any, seed: int) -> 
             for some, asked in ((wanted.samples, "yes"), (rest, "no"))
             for i in some
         ]
-        write_table(asking.out, [*header, INCLUSION, STRATUM, "asked"], rows)
+        write_table(asking.out, [*header, INCLUSION, STRATUM, ASKED], rows)
     head = (
         f"find out the truth of these {asking.num}, all of them, and fill in column {header[1]} of the first "
         "rows of --out (asked: yes); leave the other rows as they are, they say how large strata are: then "

@@ -18,8 +18,11 @@ def main() -> None:
     except BrokenPipeError:  # the reader of our output left, as `head` does: no fault of the input
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(FAILED) from None
-    except (ValueError, OSError) as problem:
+    except ValueError as problem:
         _end(str(problem), UNUSABLE)
+    except OSError as problem:
+        where, what = problem.filename, problem.strerror
+        _end(f"{where}: {what.lower()}" if where is not None and what else str(problem), UNUSABLE)
     except MemoryError as problem:
         _end(f"there is not enough memory for this ({problem}). {_SMALLER}", FAILED)
     except Exception as problem:

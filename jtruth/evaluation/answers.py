@@ -10,6 +10,7 @@ import numpy as np
 
 from jtruth._host import majority
 from jtruth.evaluation.inputs import Inputs
+from jtruth.evaluation.text import OF_ALL_CLASSES, OF_ONE_CLASS
 from jtruth.stats.estimates import Estimate
 from jtruth.tables.metrics import named_metric, shown
 from jtruth.tables.posterior import TableDraws
@@ -31,6 +32,11 @@ def tables_of(counts: np.ndarray, data: Inputs) -> TableDraws:
 def names_of(data: Inputs) -> tuple[tuple[str, ...], int]:
     """Names of the classes of an answer's table, and the position of the positive one."""
     return (data.binary_classes, 1) if len(data.classes) == 2 else (data.classes, data.positive)
+
+
+def headline_of(data: Inputs) -> tuple[str, ...]:
+    """Metrics of the first sentence; of many classes those of all, unless one of them is asked about."""
+    return OF_ALL_CLASSES if len(data.classes) > 2 and not data.one_against_rest else OF_ONE_CLASS
 
 
 def of_nothing(data: Inputs, method: str) -> Tested:

@@ -17,15 +17,17 @@ from jtruth._random import as_key
 from jtruth._validation import present
 from jtruth.evaluation import _smyth, _tars, inputs
 from jtruth.evaluation._drawn import drawn_answer
-from jtruth.evaluation.answers import answer_of, beyond_shares, names_of, of_nothing, of_votes, vote_metrics
+from jtruth.evaluation.answers import (
+    answer_of,
+    beyond_shares,
+    headline_of,
+    names_of,
+    of_nothing,
+    of_votes,
+    vote_metrics,  # fmt: skip
+)
 from jtruth.evaluation.assumptions.learned import joint_model, plug_in_model
-from jtruth.evaluation.assumptions.registry import (
-    GROUPS,
-    INDEPENDENT,
-    UNKNOWN,
-    Progress,
-    check_assume,
-)  # fmt: skip
+from jtruth.evaluation.assumptions.registry import GROUPS, INDEPENDENT, UNKNOWN, Progress, check_assume
 from jtruth.evaluation.assumptions.sensitivity import Basis
 from jtruth.evaluation.checks.prior_driven import known_noise_check, prior_check
 from jtruth.evaluation.checks.verdicts import checks_of
@@ -36,7 +38,6 @@ from jtruth.evaluation.learned_answers import over_assumptions, vouched
 from jtruth.evaluation.order import read_order
 from jtruth.evaluation.result import Assumption, Check, Evaluation
 from jtruth.evaluation.targets import target_of
-from jtruth.evaluation.text import OF_ALL_CLASSES, OF_ONE_CLASS
 from jtruth.inspection import suspicions
 from jtruth.labels import Labels
 from jtruth.stats.estimates import Estimate
@@ -190,7 +191,9 @@ def _known(data: inputs.Inputs, asked: _Asked, noise: Any) -> _Found:
     if method == _tars.TARS:
         return _Found(_tars.tars_answer(data, model, noise, asked.key), model, model.labelers, _tars.KIND)
     answer = _answer(data, model, asked.key, method)
-    return _Found(answer, model, model.labelers, checks=known_noise_check(answer, asked.level))
+    return _Found(
+        answer, model, model.labelers, checks=known_noise_check(answer, headline_of(data), asked.level)
+    )
 
 
 def _evaluation(data: inputs.Inputs, asked: _Asked, found: _Found, noise: Any) -> Evaluation:
@@ -213,7 +216,7 @@ def _evaluation(data: inputs.Inputs, asked: _Asked, found: _Found, noise: Any) -
         num_labels=data.num_labels,
         classes=answer.classes,
         positive=data.classes[data.positive],
-        headline=OF_ALL_CLASSES if len(answer.classes) > 2 and not data.one_against_rest else OF_ONE_CLASS,
+        headline=headline_of(data),
         prior=model.prior,
         labelers=found.labelers,
         baselines={"majority_vote": vote_metrics(data, answer)} if data.labels is not None else {},

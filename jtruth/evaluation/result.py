@@ -121,7 +121,7 @@ class Evaluation:
     def f_score(self, beta: float = 1.0) -> Estimate:
         """F_beta of the positive class, in which recall weighs beta times as much as precision."""
         if not 0 < beta < np.inf:
-            raise ValueError(f"beta={beta!r}; F_beta needs 0 < beta < inf (0 is precision, inf is recall)")
+            raise ValueError(f"F_beta for {beta!r}: it needs 0 < beta < inf (0: precision, inf: recall)")
         return self.estimate(f"f{beta:g}" if float(f"{beta:g}") == beta else f"f{float(beta)!r}")
 
     def estimate(self, metric: str) -> Estimate:

@@ -21,7 +21,13 @@ from jtruth.io.vocabulary import Words
 from jtruth.labels import Labels
 
 _WORDS = Words()
+_NOTHING = MISSING_TEXT - {"-1"}  # in a column of labels; "-1" may be a class
 INCLUSION, STRATUM = "inclusion", "stratum"  # columns of a table of gold
+ASKED = "asked"  # a column that `jtruth ask` writes beside them: yes or no
+NOT_ANSWERED = (
+    "{} rows of gold were asked for (column 'asked') and have no label: gold is a sample of known chances "
+    "only if all that were asked for are answered"
+)
 NOT_ASKED = (
     "{} rows of gold have no label: their truth is taken not to have been asked for. If it was, and nobody "
     "answered, gold is no sample of known chances"
@@ -94,7 +100,7 @@ def read_gold_sample(
     rows, samples, notes = whole if known is table else align_rows(known, task, labels, common_only, False)
     gold[samples] = codes[rows]
     if empty:
-        notes = (*whole[2], NOT_ASKED.format(empty))
+        notes = (*whole[2], *_without_label(table, label, empty))
     chance = _chances(table, known, whole, gold.size) if INCLUSION in ways else None
     strata = _strata(table, whole, gold.size) if STRATUM in ways else None
     return Gold(check.with_tasks(gold, labels.tasks, notes + said), chance, strata)
@@ -103,12 +109,21 @@ def read_gold_sample(
 def _labelled(table: Table, label: str) -> tuple[Table, int]:
     """The rows of a table that have a label, and how many have none."""
     (values,) = table.pick({"label": label})
-    kept = [k for k, v in enumerate(values) if v.strip().casefold() not in MISSING_TEXT - {"-1"}]
+    kept = [k for k, v in enumerate(values) if v.strip().casefold() not in _NOTHING]
     if not kept:
         raise ValueError(
             table.source.says(f"column {label!r} is empty: write down the true class of each task.")
         )
     return only_rows(table, kept), len(values) - len(kept)
+
+
+def _without_label(table: Table, label: str, empty: int) -> tuple[str, ...]:
+    """What is to be said of rows without a label: nothing if the table says that they were not asked for."""
+    values, asked = table.pick({"label": label, ASKED: ASKED if ASKED in table.header else label})
+    left = [a.strip() for v, a in zip(values, asked, strict=True) if v.strip().casefold() in _NOTHING]
+    if not set(left) <= {"yes", "no"}:
+        return (NOT_ASKED.format(empty),)
+    return (NOT_ANSWERED.format(left.count("yes")),) if "yes" in left else ()
 
 
 def _chances(table: Table, known: Table, whole: tuple, size: int) -> np.ndarray:

@@ -141,3 +141,21 @@ def test_strata_of_prediction_and_margin(run, asked):
     assert code == 2 and "say --truth too" in err
     code, _, err = run(*source, "--num", 2, "--stratified")
     assert code == 2 and "num must be 6 to 60" in err
+
+
+def test_answers_to_a_stratified_asking_need_no_reservation(run, asked):
+    """The file says which rows were asked for: a warning only while one of these has no label."""
+    labels, truth = read_labels(asked / "labels.csv"), dict(table(asked / "truth.csv")[1:])
+    ask = ("ask", asked / "labels.csv", "--predictions", asked / "predictions.csv", "--truth", "--stratified")
+    code, out, err = run(*ask, "--num", 24, "--out", asked / "asked.csv")
+    assert code == 0 and "... and 4 more, in" in out, err
+    with open(asked / "asked.csv", newline="") as file:  # names of strata hold commas
+        header, *rows = ([field.replace(",", "") for field in row] for row in csv.reader(file))
+    told = [[t, truth[t] if was == "yes" else "", *rest, was] for t, _, *rest, was in rows]
+    path = write(asked / "told.csv", [header, *told])
+    assert read_gold_sample(path, labels).classes.notes == ()
+    told[0][1] = ""
+    path = write(asked / "told.csv", [header, *told])
+    assert "1 rows of gold were asked for" in read_gold_sample(path, labels).classes.notes[0]
+    other = write(asked / "other.csv", [header, *([*row[:-1], "in May"] for row in told)])
+    assert "37 rows of gold have no label" in read_gold_sample(other, labels).classes.notes[0]

@@ -29,6 +29,7 @@ def test_no_message_to_the_shell_speaks_python():
     others += (
         ".melt(",
         "no probability law",
+        "assumption=...",
         "F_beta for",
         "a Spec of your own",
         "differences=",
@@ -209,3 +210,11 @@ def test_a_pipe_that_closes_early_is_no_fault_of_the_input(pytestconfig):
     command = f"{sys.executable} -m jtruth.cli inspect {CARIES} | true; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=pytestconfig.rootpath)
     assert done.returncode in (0, 1) and "Traceback" not in done.stderr and "Errno" not in done.stderr
+
+
+def test_a_file_that_is_not_there_is_named_in_words(run, tmp_path):
+    missing = tmp_path / "labels.csv"
+    code, _, err = run("inspect", missing)
+    assert code == 2 and err.strip() == f"jtruth: {missing}: no such file or directory"
+    code, _, err = run("inspect", tmp_path)
+    assert code == 2 and err.strip() == f"jtruth: {tmp_path}: is a directory"

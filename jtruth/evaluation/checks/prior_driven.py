@@ -26,7 +26,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from jtruth._validation import present
-from jtruth.evaluation.answers import answer_of
+from jtruth.evaluation.answers import answer_of, headline_of
 from jtruth.evaluation.assumptions.ranges import Member
 from jtruth.evaluation.assumptions.registry import fitted
 from jtruth.evaluation.inputs import Inputs
@@ -43,7 +43,6 @@ from jtruth.testing.multiclass.count_draws import CountDraws
 from jtruth.testing.tested import Tested
 
 NAME = "prior-driven"
-METRICS = ("recall", "precision", "accuracy")
 POWERS = {0.5: "half", 2.0: "twice"}
 MOST = 1 / 3  # of the width, that an end may move
 DRIVEN = "{} would be [{:.2f}, {:.2f}] instead of [{:.2f}, {:.2f}] if {} counted {}: prior-driven"
@@ -93,7 +92,7 @@ def vouched_check(found: Sequence[Member], data: Inputs, level: float) -> tuple[
             return (Check(NAME, None, None, "cannot be seen", BLIND.format(what, *blind)),)
         laws.append({name: law for name, (law, _) in each.items()})
         others.append({name: other for name, (_, other) in each.items()})
-    names = [n for n in METRICS if all(n in each for each in laws)]
+    names = [n for n in headline_of(data) if all(n in each for each in laws)]
     powers = [p for p in POWERS if all(p in e[n] for e in others for n in names)]
     size = min(law.draws.size for each in laws for law in each.values())
     versions = {}
@@ -113,7 +112,7 @@ def _numbers(fit: JointPosterior, data: Inputs) -> dict[str, np.ndarray]:
     """Draws of the headline metrics of the answer's target, one for each of `fit.matrix_draw`."""
     answer = answer_of(present(fitted(fit, data).counts, "the count tables")[fit.matrix_draw], data)
     laws = estimates(answer.table, answer.classes, answer.positive)
-    return {name: law.draws for name in METRICS if isinstance(law := laws.get(name), DrawsEstimate)}
+    return {n: law.draws for n in headline_of(data) if isinstance(law := laws.get(n), DrawsEstimate)}
 
 
 def _long(prior: LogPrior | None) -> bool:
@@ -204,14 +203,20 @@ def table_doubts(
     return (check.message,) if check.verdict == "does not fit" else ()
 
 
-def known_noise_check(answer: Tested, level: float) -> tuple[Check, ...]:
-    """The check of a count table under known noise; nothing but of rows that are alike (others are flat)."""
+def known_noise_check(answer: Tested, names: Sequence[str], level: float) -> tuple[Check, ...]:
+    """The check of a count table under known noise; nothing but of rows that are alike (others are flat).
+
+    Args:
+        answer: with the table.
+        names: metrics to look at.
+        level: of the intervals.
+    """
     table = answer.table
     if not isinstance(table, CountDraws) or table.log_prior is None or table.log_prior.size < _FEWEST:
         return ()
     prior = LogPrior(table.log_prior, 1.0, (ALIKE_ROWS["classifier"],))
     laws = estimates(table, answer.classes, answer.positive)
-    draws = {name: law.draws for name in METRICS if isinstance(law := laws.get(name), DrawsEstimate)}
+    draws = {name: law.draws for name in names if isinstance(law := laws.get(name), DrawsEstimate)}
     return (judged(draws, prior, list(POWERS), level, _relative_ess(table.num_chains, prior)),)
 
 

@@ -1,6 +1,6 @@
 """The answer of `evaluate` when some true classes are known: models and gold together, and whom to ask."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -9,10 +9,10 @@ import numpy as np
 from jtruth._host import smoothed_vote_shares
 from jtruth._random import Key, stream
 from jtruth.asking.gold import ask_next
-from jtruth.evaluation.answers import names_of
+from jtruth.evaluation.answers import headline_of, names_of
 from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.registry import INDEPENDENT, Progress, entries
-from jtruth.evaluation.checks.prior_driven import METRICS, POWERS, versions_check
+from jtruth.evaluation.checks.prior_driven import POWERS, versions_check
 from jtruth.evaluation.checks.random_gold import random_gold_check
 from jtruth.evaluation.gold.measured import GoldSampling, judged_samples
 from jtruth.evaluation.gold.pooled import GoldAnswer, pooled_gold
@@ -22,7 +22,7 @@ from jtruth.io.gold import Gold
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.estimates import Estimate
-from jtruth.tables.metrics import named_metric
+from jtruth.tables.metrics import named_metric, title
 from jtruth.testing.tested import Tested
 
 SENTENCES = {
@@ -80,7 +80,7 @@ def gold_answer(
     answer = Tested("bayes", pool.posterior, None, float("nan"), warnings, classes, positive)
     random = judged.taken_as_random
     checks = random_gold_check(posterior, data.gold, stream(key, "was gold random")) if random else ()
-    checks += models_check(pool, level, classes, positive)
+    checks += models_check(pool, headline_of(data), level, classes, positive)
     return WithGold(answer, pool.metrics, tuple(rows), advice, checks)
 
 
@@ -96,11 +96,11 @@ def labels_posterior(found: list[ranges.Member], labels: Labels) -> np.ndarray:
 
 
 def models_check(
-    pool: GoldAnswer, level: float, classes: tuple[str, ...], positive: int
+    pool: GoldAnswer, names: Sequence[str], level: float, classes: tuple[str, ...], positive: int
 ) -> tuple[Check, ...]:
-    """Would the answer be another one if what models say counted half or twice?"""
+    """Would these metrics of the answer be others if what models say counted half or twice?"""
     versions = {}
-    for name in METRICS:
+    for name in names:
         law = pool.metrics.get(name)
         if law is None or not pool.posterior.models or np.isnan(law.mean):
             continue
@@ -117,7 +117,7 @@ def _advice(
     left = data.gold.size - data.num_gold
     if left == 0:
         return ()
-    parts = [f"{more[name]} for {name}" for name in ("accuracy", "precision", "recall") if more.get(name)]
+    parts = [f"{more[name]} for {title(name)}" for name in headline_of(data) if more.get(name)]
     sentences = []
     if parts:
         sentences.append(f"gold answers that would halve the interval: {', '.join(parts)} (of {left} left)")

@@ -9,6 +9,7 @@ from jtruth.evaluation.checks.prior_driven import NAME, judged, labels_say, like
 from jtruth.evaluation.gold.answer import models_check
 from jtruth.evaluation.gold.measured import judged_samples
 from jtruth.evaluation.gold.pooled import pooled_gold
+from jtruth.evaluation.text import OF_ALL_CLASSES, OF_ONE_CLASS
 from jtruth.learning import Beliefs
 from jtruth.learning.joint import _inputs
 from jtruth.learning.joint.log_prior import ALIKE_ROWS, HARD, LogPrior
@@ -231,18 +232,19 @@ def test_gold_and_models_have_their_say():
     for number in (4, 200):
         gold = np.where(rng.permutation(300) < number, y, -1)
         pool = pooled_gold(models, judged_samples(y_pred, guess, gold), classes=("no", "yes"))
-        (check,) = models_check(pool, 0.95, ("no", "yes"), 1)
+        (check,) = models_check(pool, OF_ONE_CLASS, 0.95, ("no", "yes"), 1)
         assert check.name == NAME and "what models of the labels say" in check.message
         verdicts.append(check.verdict)
     assert verdicts == ["does not fit", "fits"]
 
 
 def test_gold_and_models_of_more_classes():
-    """Recall and precision are those of the class that was asked for."""
+    """Recall and precision are those of the class that was asked for; else averages are looked at."""
     rng = np.random.default_rng(7)
     y, tables = rng.integers(0, 3, 90), rng.multinomial(90, np.full(9, 1 / 9), 200)
     gold, classes = np.where(np.arange(90) < 30, y, -1), ("a", "b", "c")
     judged = judged_samples(y, np.full((90, 3), 1 / 3), gold)
     pool = pooled_gold({"one": TableDraws(tables.reshape(-1, 3, 3))}, judged, classes=classes, positive=2)
-    (check,) = models_check(pool, 0.95, classes, 2)
-    assert check.name == NAME
+    checks = [models_check(pool, names, 0.95, classes, 2) for names in (OF_ONE_CLASS, OF_ALL_CLASSES)]
+    assert [check.name for (check,) in checks] == [NAME, NAME]
+    assert checks[0] != checks[1]

@@ -1,6 +1,7 @@
 """`evaluate` with some true classes: the pooled answer, its parts, its advice, and how gold was chosen."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -132,3 +133,21 @@ def test_what_predictions_settle_is_said_without_gold_too():
     assert np.isnan(found.predictive["precision"].mean) and found.predictive["accuracy"].sd > 0
     assert "precision undefined" in str(found) and "not identified" not in str(found)
     assert "undefined" in found._repr_html_()
+
+
+def test_what_would_help_and_what_rests_on_models_is_said_of_the_metrics_in_the_headline():
+    """Of three classes recall and precision are nobody's: those of class 1 were meant, and not shown."""
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 3, 200)
+    z = np.where(rng.random((200, 3)) < 0.8, y[:, None], rng.integers(0, 3, (200, 3)))
+    y_pred = np.where(rng.random(200) < 0.8, y, rng.integers(0, 3, 200))
+    gold = np.where(np.arange(200) < 30, y, -1)
+    labels = jt.Labels.from_matrix(z, 3)
+    found = jt.evaluate(y_pred, labels, gold=gold, fast=True)
+    assert re.search(
+        r"halve the interval: \d+ for accuracy, \d+ for macro recall, \d+ for macro f1", found.advice[0]
+    )
+    asked = jt.evaluate(y_pred, labels, gold=gold, fast=True, positive=1)
+    assert re.search(
+        r"halve the interval: \d+ for recall, \d+ for precision, \d+ for accuracy", asked.advice[0]
+    )
