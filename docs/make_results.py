@@ -64,6 +64,7 @@ BESIDE = (  # public, but imported from their own file so that their room loads 
     "evaluation.calibration.evaluate_calibration",
     "evaluation.gold.pooled.pooled_gold",
     "evaluation.gold.measured.ppi_metric",
+    "learning.annotation.bayes.simulate_from_prior",
     "learning.behaviour.labeler_behaviour",
     "learning.carry.carried",
     "learning.values.fit_multilabel",
@@ -71,6 +72,7 @@ BESIDE = (  # public, but imported from their own file so that their room loads 
     "testing.bayes.binary_nuts",
     "testing.bayes.multiclass_nuts",
     "training.bayes.fit_bayes",
+    "training.bayes.predictive_probabilities",
 )
 
 

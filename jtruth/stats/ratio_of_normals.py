@@ -47,15 +47,6 @@ def second_order_variance(ratio: Ratio) -> Any:
     return (ratio.var_z - 2.0 * q * ratio.cov + q**2 * ratio.var_w) / ratio.mean_w**2
 
 
-class Marsaglia(NamedTuple):
-    """Z/W = s + T'/r with T' = (a + X')/(b + Y'), X', Y' independent N(0, 1) (Appendix B, steps 1-3)."""
-
-    a: Array
-    b: Array
-    r: Array
-    s: Array
-
-
 class _Regression(NamedTuple):
     """Z = k + s W + h X', X' standard normal and independent of W: all that Appendix B needs, and finite."""
 
@@ -80,14 +71,6 @@ def _rounding(ratio: Ratio) -> float:
     return 64.0 * float(jnp.finfo(ratio.var_z.dtype).eps)
 
 
-def marsaglia_form(ratio: Ratio) -> Marsaglia:
-    """Appendix B, steps 1 and 2; a has the sign of b. a and r are infinite when Z is linear in W."""
-    k, s, h, sd_w = _regression(ratio)
-    b = ratio.mean_w / sd_w
-    h = jnp.where(k * b < 0, -h, h)
-    return Marsaglia(a=k / h, b=b, r=sd_w / h, s=s)
-
-
 def moments_exist(ratio: Ratio, threshold: float = MOMENT_CONDITION) -> Array:
     """The moment-approximation condition (MAC): mean(W) > threshold * sd(W)."""
     return ratio.mean_w > threshold * jnp.sqrt(ratio.var_w)
@@ -99,18 +82,6 @@ def marsaglia_mean(ratio: Ratio) -> Float[Array, "..."]:
     # a/r = k/sd_w, which stays finite when a and r do not.
     closed = s + k / sd_w / (1.01 * ratio.mean_w / sd_w - 0.2713)
     return jnp.where(ratio.var_w == 0, ratio.mean_z / ratio.mean_w, closed)
-
-
-def marsaglia_variance(ratio: Ratio) -> Float[Array, "..."]:
-    """The printed variance ((a^2 + 1)/(b^2 + .108 b - 3.795) - mean(T')^2)/r^2, Appendix B.
-
-    It can be negative, above all when Z is nearly a linear function of W.
-    """
-    k, _, h, sd_w = _regression(ratio)
-    b = ratio.mean_w / sd_w
-    mean = k / sd_w / (1.01 * b - 0.2713)
-    closed = (k**2 + h**2) / sd_w**2 / (b**2 + 0.108 * b - 3.795) - mean**2
-    return jnp.where(ratio.var_w == 0, ratio.var_z / ratio.mean_w**2, closed)
 
 
 def density(ratio: Ratio, q: Float[Array, "..."]) -> Float[Array, "..."]:

@@ -10,8 +10,7 @@ from jtruth.stats import ratio_of_normals as rn
 from tests.reference import su_binary as su
 
 # compiled: called as they are, every operation in them is a program of its own
-density, marsaglia_form = jax.jit(rn.density), jax.jit(rn.marsaglia_form)
-marsaglia_mean, marsaglia_variance = jax.jit(rn.marsaglia_mean), jax.jit(rn.marsaglia_variance)
+density, marsaglia_mean = jax.jit(rn.density), jax.jit(rn.marsaglia_mean)
 mean_on_unit_interval = jax.jit(rn.mean_on_unit_interval, static_argnames="normalised")
 
 RATIOS = [
@@ -59,11 +58,7 @@ def test_reference_values(golden, name):
             g = at[block]["ratio"]
             ratio = rn.Ratio(g["muZ"], g["muW"], g["sZ"] ** 2, g["sW"] ** 2, g["cov"])
             arrays = rn.Ratio(*(jnp.asarray(v, jnp.float64) for v in ratio))
-            form = marsaglia_form(arrays)
-            for field in ("a", "b", "r", "s"):
-                np.testing.assert_allclose(getattr(form, field), at[block]["marsaglia"][field], rtol=1e-7)
             np.testing.assert_allclose(marsaglia_mean(arrays), at[block]["paper_mean"], rtol=1e-10)
-            np.testing.assert_allclose(marsaglia_variance(arrays), at[block]["paper_var"], rtol=1e-7)
             np.testing.assert_allclose(rn.second_order_mean(ratio), at[block]["delta2_mean"], rtol=1e-10)
 
 
@@ -135,7 +130,6 @@ def test_a_ratio_whose_numerator_is_linear_in_its_denominator(moments, name):
     if parameters["sW"] == 0:
         pytest.fail("the cases above have a random denominator")
     np.testing.assert_allclose(marsaglia_mean(ratio), su.closed_form_mean(q), rtol=1e-12)
-    np.testing.assert_allclose(marsaglia_variance(ratio), su.closed_form_variance(q), rtol=1e-8, atol=1e-15)
     if q["k"] == 0:  # a point mass at s
         for normalised in (True, False):
             mean = mean_on_unit_interval(ratio, normalised=normalised)
@@ -158,7 +152,6 @@ def test_no_variance_at_all_is_a_point():
         mean_on_unit_interval(ratio, normalised=False),
     ):
         assert float(mean) == pytest.approx(0.4, abs=1e-15)
-    assert float(marsaglia_variance(ratio)) == 0
 
 
 @pytest.mark.slow
