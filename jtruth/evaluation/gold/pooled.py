@@ -33,7 +33,7 @@ from jtruth.stats.ppi import PpiEstimate
 from jtruth.stats.predictive import Opinion, Predictive, opinion, predictive
 from jtruth.stats.student import StudentEstimate
 from jtruth.tables.joint import JointEstimate
-from jtruth.tables.metrics import Metric, Terms, named_metric, shown
+from jtruth.tables.metrics import Metric, Terms, named_metric, of_one_class, shown
 from jtruth.tables.posterior import Cells, TableDraws, TablePosterior, cells_of
 
 RANDOM_GOLD = (
@@ -130,6 +130,11 @@ class GoldPosterior(TablePosterior, eqx.Module):
         )
 
 
+def _twice(name: str, classes: Sequence[str]) -> bool:
+    """Whether a metric is the positive one's of many classes, which stands there by its class as well."""
+    return len(classes) > 2 and of_one_class(name)
+
+
 def together(
     said: Mapping[str, Opinion | None],
     kind: str,
@@ -184,6 +189,6 @@ def pooled_gold(
         law_given = partial(lambda metric, law: posterior.given(metric, law).law, metric)
         more[name] = gold_that_halves(law_given, metrics[name], ppi[name], sample, level)
     for number in range(_LEAST):
-        told = [name for name, found in ppi.items() if found.num_informative == number]
+        told = [n for n, found in ppi.items() if found.num_informative == number and not _twice(n, classes)]
         warnings += [FEW_GOLD.format(number, sample.chosen.size, some(told, 6))] if told else []
     return GoldAnswer(metrics, ppi, only, more, tuple(warnings), posterior)

@@ -151,3 +151,13 @@ def test_what_would_help_and_what_rests_on_models_is_said_of_the_metrics_in_the_
     assert re.search(
         r"halve the interval: \d+ for recall, \d+ for precision, \d+ for accuracy", asked.advice[0]
     )
+
+
+def test_metrics_of_which_gold_tells_nothing_are_named_by_their_class():
+    rng = np.random.default_rng(4)
+    y = rng.integers(0, 3, 120)
+    z = np.where(rng.random((120, 3)) < 0.8, y[:, None], rng.integers(0, 3, (120, 3)))
+    gold = np.where((y == 0) & (np.cumsum(y == 0) <= 10), y, -1)
+    found = jt.evaluate(y, jt.Labels.from_matrix(z, 3), gold=gold, fast=True)
+    (said,) = [w for w in found.warnings if w.startswith("0 of the 10 gold samples")]
+    assert "recall[1], recall[2]" in said and "recall," not in said
