@@ -21,12 +21,13 @@ import numpy as np
 from jtruth._threefry import fold, is_default, key_of, words_of
 
 Key = int | np.integer | np.ndarray | jax.Array  # whatever `as_key` takes, but None
+Stated = int | list[int]  # a key in a result, which gives the same streams when it is given again
 _MOST = 2**32 - 1
 _HOW = f"give a whole number 0..{_MOST}, or a JAX key such as jax.random.key(0)"
 
 
 def as_key(key: Any = None) -> jax.Array:
-    """A typed JAX key from a whole number, a JAX key (typed or raw), or None, which is the number 0.
+    """A typed JAX key from a whole number, a JAX key (typed, raw, or its words), or None, which is 0.
 
     Raises:
         ValueError: anything else, with what to give.
@@ -34,6 +35,8 @@ def as_key(key: Any = None) -> jax.Array:
     >>> bool(as_key(7) == as_key(jax.random.PRNGKey(7))), bool(as_key() == as_key(0))
     (True, True)
     """
+    if isinstance(key, list):
+        key = _words(key)
     if isinstance(key, jax.Array | np.ndarray) and key.ndim:
         return _from_raw(key)
     if isinstance(key, jax.Array) and jnp.issubdtype(key.dtype, jax.dtypes.prng_key):
@@ -54,6 +57,16 @@ def required_key(key: Any, what: str = "sampling") -> jax.Array:
     if key is None:
         raise ValueError(f"{what} needs a key; pass key=jax.random.key(0), or any other seed")
     return as_key(key)
+
+
+def stated(key: Any = None) -> Stated:
+    """A user's key as results hold it: the whole number that makes it (0 for None), else its words.
+
+    >>> stated(7), stated(), stated(jax.random.key(7)), stated(np.array([3, 7], np.uint32))
+    (7, 0, 7, [3, 7])
+    """
+    words = key_words(as_key(key))
+    return words[-1] if key_words(words[-1]) == words else words
 
 
 def key_words(key: Any) -> list[int]:
@@ -101,6 +114,13 @@ def _digest(name: str) -> list[int]:
     """Two words of 32 bits that stand for a name, the same in every process."""
     found = hashlib.sha256(name.encode()).digest()
     return [int.from_bytes(found[k : k + 4], "little") for k in (0, 4)]
+
+
+def _words(key: list) -> np.ndarray:
+    """Words as they stand in JSON, as JAX has them; what is none is left for `_from_raw` to refuse."""
+    found = np.asarray(key)
+    fits = found.dtype.kind in "iu" and bool(((found >= 0) & (found <= _MOST)).all())
+    return found.astype(np.uint32) if fits else found
 
 
 def _from_raw(key: Any) -> jax.Array:

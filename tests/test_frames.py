@@ -25,7 +25,7 @@ def answers():
     shares = jt.prevalence(labels, gold=gold, assume="independent", key=0)
     loo = LeaveOneOut(-10.0, 1.0, 2.0, np.zeros(4), np.zeros(4), 0.7)
     models = ModelComparison(
-        ("m", "n"), (loo, loo), np.array([0.0, -2.0]), np.zeros(2), (False, True), "", ()
+        ("m", "n"), (loo, loo), np.array([0.0, -2.0]), np.zeros(2), (False, True), "", (), 0
     )
     return {
         "compare": (compared, "mean", [compared.values[name].mean for name in compared.ranking]),

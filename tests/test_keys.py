@@ -1,11 +1,14 @@
 """A whole number is a key wherever users give one: the same answer as from the JAX key of that number."""
 
+import json
+
 import jax
 import numpy as np
 import pytest
 
-from jtruth import asking, information, planning, simulation
+from jtruth import asking, evaluation, information, planning, simulation
 from jtruth._random import as_key
+from jtruth.evaluation.calibration import evaluate_calibration
 from jtruth.labels import Labels
 from jtruth.noise import Symmetric
 
@@ -65,6 +68,48 @@ def test_a_number_is_a_key(call):
     for key, part in ((None, "key"), (0.5, "key is 0.5")):
         with pytest.raises(ValueError, match=part):
             call(key)
+
+
+Z = np.repeat([[0, 0, 0], [1, 1, 1], [0, 1, 0], [1, 0, 1]], [20, 15, 3, 2], axis=0)
+MANY, KNOWN_RATES = Labels.from_matrix(Z, 2), {"noise": Symmetric(0.2, 2), "prior": [0.5, 0.5]}
+STATE_IT = {
+    "evaluate": lambda **key: evaluation.evaluate(Z[:, 0], MANY, **KNOWN_RATES, **key),
+    "evaluate_labelers": lambda **key: evaluation.evaluate_labelers(MANY, **key),
+    "quick_labelers": lambda **key: evaluation.quick_labelers(MANY, **key),
+    "prevalence": lambda **key: evaluation.prevalence(MANY, assume="independent", **key),
+    "compare_classifiers": lambda **key: evaluation.compare_classifiers(
+        {"a": Z[:, 0], "b": Z[:, 1]}, MANY, **KNOWN_RATES, **key
+    ),
+    "evaluate_scores": lambda **key: evaluation.evaluate_scores(Z.mean(1), MANY, **KNOWN_RATES, **key),
+    "evaluate_class_scores": lambda **key: evaluation.evaluate_class_scores(
+        np.eye(2)[Z[:, 0]], MANY, **KNOWN_RATES, **key
+    ),
+    "evaluate_calibration": lambda **key: evaluate_calibration(np.eye(2)[Z[:, 0]] * 0.8 + 0.1, MANY, **key),
+    "consensus": lambda **key: evaluation.consensus(MANY, "majority_vote", **key),
+}
+
+
+@pytest.mark.parametrize("call", STATE_IT.values(), ids=STATE_IT)
+def test_an_answer_can_be_repeated_from_its_json(call):
+    """Its key is in the JSON: 0 if none was given, and the words of a key that no number makes do too."""
+    for given, said in ((jax.random.split(jax.random.key(5))[0], None), (jax.random.key(5), 5), (5, 5)):
+        told = json.loads(json.dumps(call(key=given).to_dict()))
+        again = json.loads(json.dumps(call(key=told["key"]).to_dict()))
+        assert told == again and told["jtruth"]
+        assert told["key"] == (jax.random.key_data(given).tolist() if said is None else said)
+    assert call().key == call().to_dict()["key"] == 0 and call(key=np.uint8(7)).key == 7
+
+
+def test_the_key_in_words():
+    found = STATE_IT["evaluate"](key=5)
+    assert "; target: in-sample; key 5\n" in str(found) and found.provenance.key == found.key == 5
+    assert "; key 5" in str(STATE_IT["prevalence"](key=5))
+
+
+@pytest.mark.parametrize("key", [[], [0, -1], [0, 0.5], [0, 2**32], ["a"]])
+def test_words_that_are_no_key(key):
+    with pytest.raises(ValueError, match="give a whole number"):
+        as_key(key)
 
 
 def test_keys_may_be_traced():

@@ -57,7 +57,7 @@ CHECKS = (
 
 def test_labelers_and_checks():
     unseen = tuple.__new__(JointPosterior, [None] * len(JointPosterior._fields))  # no picture looks at it
-    report = LabelerReport(0.9, ("no", "yes"), ROWS, (0.5, 0.5), (), unseen, CHECKS)
+    report = LabelerReport(0.9, ("no", "yes"), ROWS, (0.5, 0.5), (), unseen, 0, CHECKS)
     ax = plots.plot_labelers(report)
     bars = [line.get_xydata() for line in ax.lines if line.get_linewidth() == 2]
     np.testing.assert_allclose(bars, [[[0.5, 0], [0.65, 0]], [[0.7, -1], [0.85, -1]]])

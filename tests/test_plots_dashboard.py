@@ -39,7 +39,7 @@ def share(num_gold, mean, spread=0.05, law=DrawsEstimate):
     draws = np.random.default_rng(num_gold).normal(mean, spread, 500)
     shares = {"no": law(1 - draws), "yes": law(draws)} if spread else {}
     return Prevalence(
-        0.9, "recalibration", shares, {"no": 0.4, "yes": 0.6}, 50, 3, 150, num_gold, "", (), None
+        0.9, "recalibration", shares, {"no": 0.4, "yes": 0.6}, 50, 3, 150, num_gold, "", (), 0, None
     )
 
 
@@ -120,7 +120,7 @@ def test_a_plan_is_a_curve_with_its_price():
 def test_models_agreement_and_any_number():
     loo = LeaveOneOut(-10.0, 1.0, 2.0, np.zeros(4), np.array([0.1, 0.9, 0.1, 0.1]), 0.7)
     gap, error = np.array([0.0, -9.0]), np.array([0.0, 2.0])
-    found = ModelComparison(("a", "b"), (loo, loo), gap, error, (False, True), "a is best.", ())
+    found = ModelComparison(("a", "b"), (loo, loo), gap, error, (False, True), "a is best.", (), 0)
     (ax,) = found.plot().axes
     assert bars(ax, 2)[1].tolist() == [[-13, -1], [-5, -1]] and ax.get_title() == "a is best."
     assert [text.get_text() for text in ax.texts] == ["0.0 +- 0.0, 1 bad terms", "-9.0 +- 2.0, 1 bad terms"]

@@ -43,7 +43,7 @@ BAD = {
     "bool": (True, "key is True"),
     "negative": (-1, "key is -1"),
     "too large": (2**32, "key is 4294967296"),
-    "list": ([0, 1], r"key is \[0, 1\] of type list"),
+    "list": ([0.0, 1.0], r"an array of float64 of shape \(2,\)"),
     "signed array": (np.arange(2), r"an array of int64 of shape \(2,\)"),
     "wrong number of words": (np.arange(3, dtype=np.uint32), r"an array of uint32 of shape \(3,\)"),
     "several typed keys": (jax.random.split(jax.random.key(0), 3), r"several keys of shape \(3,\)"),

@@ -94,7 +94,8 @@ def ask(
     if len(rows) > _SHOWN:
         shown.append(f"... and {len(rows) - _SHOWN} more, in {asking.out or '--out and --json'}")
     lines = [head, "  ".join(header), *shown, *(f"! {text}" for text in (*notes, *doubts))]
-    answer = {"metric": asking.metric, "columns": header, "rows": rows, "warnings": [*notes, *doubts]}
+    answer = {"metric": asking.metric, "columns": header, "rows": rows, "warnings": [*notes, *doubts],
+              "key": draws.seed}  # fmt: skip
     output.give("\n".join(lines), answer)
 
 

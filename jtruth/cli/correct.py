@@ -63,7 +63,7 @@ def correct(counts: Counts, draws: Draws, output: Output) -> None:
     lines = [f"{what} {found.value:.4f} {ends}"]
     lines += [f"! {text}" for text in found.warnings]
     answer = {"what": what, "value": found.value, "low": found.low, "high": found.high, "level": draws.level,
-              "method": method, "warnings": list(found.warnings)}  # fmt: skip
+              "key": draws.seed, "method": method, "warnings": list(found.warnings)}  # fmt: skip
     output.give("\n".join(lines), answer)
 
 

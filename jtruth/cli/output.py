@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
+from jtruth._version import __version__
 from jtruth.cli.words import shell_words
 
 _DELAY = 1.0  # seconds before a bar appears
@@ -35,7 +36,7 @@ class Output:
 
         typer.echo(escaped(shell_words(text)))
         if self.json_file is not None:
-            written = json.dumps(answer, indent=1, allow_nan=False) + "\n"
+            written = json.dumps({"jtruth": __version__} | answer, indent=1, allow_nan=False) + "\n"
             self.json_file.write_text(written, encoding="utf-8")
 
 
@@ -58,7 +59,7 @@ class Reported(Output):
         if self.report_file is not None:
             facts = (("command", shlex.join(["jtruth", *sys.argv[1:]])), ("seed", str(seed)))
             write_page(self.report_file, page(), facts=facts, words=shell_words)
-        self.give(text, answer)
+        self.give(text, {"key": seed} | answer)
 
 
 def check_writable(option: str, path: Path | None) -> None:

@@ -46,6 +46,7 @@ def sensitivity(
         "values": found.values.tolist(),
         "base": found.base,
         "level": found.level,
+        "key": found.key,
         "metrics": {
             name: [estimate_dict(law, found.level) for law in laws] for name, laws in found.metrics.items()
         },

@@ -63,5 +63,5 @@ def simulate(world: World, draws: Draws, output: Output) -> None:
         f"truth.csv\nnext: jtruth evaluate {named['labels']} --predictions {named['predictions']}"
     )
     answer = {"num_samples": labels.num_samples, "num_labels": labels.num_labels, "accuracy": right,
-              "prior": prior.tolist(), "seed": draws.seed}  # fmt: skip
+              "prior": prior.tolist(), "key": draws.seed}  # fmt: skip
     output.give(text, answer)

@@ -34,6 +34,7 @@ _FILL_IN = {"gold": "FILE", "noise": "FILE", "prior": ".8,.2"}
 _PHRASES = (
     (r"[`(]?\b\w+=\.\.\. \(at the command line (--[^)]*)\)", r"\1"),  # said in both languages already
     (r"\b\w+=\.\.\., (--\w)", r"\1"),
+    (r"; key (\d+)", r"; seed \1"),
     (r" \(or set num_classes\)", ""),
     (r"bins=MergedBins\(15\)", "--merge-bins"),
     (r" \(in Python: [^)]*\)", ""),

@@ -22,7 +22,8 @@ from jtruth._frames import frame
 from jtruth._one_line import one_line
 from jtruth._page import Bar, Bars, Note, Notes, Page, Part, number
 from jtruth._pictures import as_printed, picture
-from jtruth._random import required_key, stream
+from jtruth._random import Stated, required_key, stated, stream
+from jtruth._version import __version__
 from jtruth.labels import Labels
 from jtruth.learning.annotation.spec import Spec
 from jtruth.learning.joint.posterior import JointPosterior
@@ -69,11 +70,14 @@ class ModelComparison(NamedTuple):
     told_apart: tuple[bool, ...]  # by more than 2 standard errors and more than 4
     verdict: str
     warnings: tuple[str, ...]
+    key: Stated
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         rows = zip(self.names, self.loo, self.difference, self.difference_se, self.told_apart, strict=True)
         return {
+            "jtruth": __version__,
+            "key": self.key,
             "models": [
                 {"name": name, "elpd": loo.elpd, "se": loo.se, "p_loo": loo.p_loo, "num_bad": loo.num_bad,
                  "worst_k": float(loo.pareto_k.max()), "difference": float(difference),
@@ -153,7 +157,7 @@ def compare_models(
     fits = list(given.values()) if given is not None else list(models)
     if len(names) < 2 or len(set(names)) < len(names):
         raise ValueError(f"give two models or more, each once; got {', '.join(names) or 'none'}")
-    key = required_key(key)
+    given_key, key = stated(key), required_key(key)
     for name, fit in zip(names, fits, strict=True):
         _check_labels(name, fit, labels)
     arviz()  # a missing package is found before anything is fitted
@@ -164,7 +168,7 @@ def compare_models(
 
             fit = fit_nuts(fit, labels, key=stream(key, "model", k), settings=settings)
         found.append((leave_one_out(fit, labels), fit.warnings))
-    return _ordered(names, found)
+    return _ordered(names, found, given_key)
 
 
 def leave_one_out(fit: "NutsFit | JointPosterior", labels: Labels | None = None) -> LeaveOneOut:
@@ -203,7 +207,9 @@ def _of_samples(terms, pareto_k, full, row_of_sample, good_k) -> LeaveOneOut:
     return LeaveOneOut(elpd, se, float(everything.sum() - elpd), own, k, good_k)
 
 
-def _ordered(names: list[str], found: list[tuple[LeaveOneOut, tuple[str, ...]]]) -> ModelComparison:
+def _ordered(
+    names: list[str], found: list[tuple[LeaveOneOut, tuple[str, ...]]], key: Stated
+) -> ModelComparison:
     """Models by elpd, differences to the first from pointwise values, and what they are worth."""
     order = sorted(range(len(names)), key=lambda k: -found[k][0].elpd)
     loo = tuple(found[k][0] for k in order)
@@ -222,7 +228,7 @@ def _ordered(names: list[str], found: list[tuple[LeaveOneOut, tuple[str, ...]]])
     if any(one.num_bad for one in loo):
         verdict += " Some terms cannot be trusted (see below), so neither can the order."
     difference, error = (np.array(x) for x in zip(*pairs, strict=True))
-    return ModelComparison(named, loo, difference, error, apart, verdict, tuple(doubts))
+    return ModelComparison(named, loo, difference, error, apart, verdict, tuple(doubts), key)
 
 
 def _needed(labels: Labels | None) -> Labels:

@@ -26,6 +26,7 @@ from jaxtyping import Array, Bool, Float, Int
 from jtruth import _host
 from jtruth._mesh import over_sets
 from jtruth._one_line import one_line
+from jtruth._random import as_key
 from jtruth._validation import choose
 from jtruth._validation.in_range import check_codes, check_rows
 from jtruth.learning import dawid_skene_em
@@ -68,7 +69,7 @@ def evaluate_batch(
     prior: Float[Array | np.ndarray, " classes"] | None = None,
     method: str | None = None,
     level: float = 0.95,
-    key: Any = 0,
+    key: Any = None,
     mesh: jax.sharding.Mesh | None = None,
 ) -> BatchEvaluation:
     """Evaluate every set.
@@ -80,7 +81,7 @@ def evaluate_batch(
         prior: class prior.
         method: see above; "bayes" where `noise` is given, else "joint".
         level: probability of the intervals.
-        key: of "joint": a whole number or a JAX key. Each set has a stream of its own.
+        key: of "joint": a whole number or a JAX key; 0 if None. Each set has a stream of its own.
         mesh: devices that share the sets.
 
     Raises:
@@ -97,7 +98,7 @@ def evaluate_batch(
     choose("method", method, METHODS)
     y, z, classes, noise, prior = _checked(y_pred, labels, noise, prior, method)
     if method == "joint":
-        return _joint(y, z, classes, level, key, mesh)
+        return _joint(y, z, classes, level, as_key(key), mesh)
     with jax.enable_x64(True):
         if method == "em":
             prior, noise, point = _by_em(y, z, mesh)

@@ -21,7 +21,7 @@ from jtruth import histograms as hist
 from jtruth._one_line import one_line
 from jtruth._page import Page, write_page
 from jtruth._pictures import as_printed, picture
-from jtruth._random import Key, as_key, host_rng, stream
+from jtruth._random import Key, Stated, as_key, host_rng, stated, stream
 from jtruth._validation import with_tasks
 from jtruth._version import __version__
 from jtruth.evaluation.as_json import estimate_dict
@@ -57,6 +57,7 @@ class CalibrationReport:
     tables: tuple[hist.LossTable, hist.LossTable]  # before and after, with bins for pictures
     checks: tuple[Check, ...]
     warnings: tuple[str, ...]
+    key: Stated
 
     def predictions(self) -> Predictions:
         """Calibrated probabilities in the form of `read_predictions`."""
@@ -71,6 +72,7 @@ class CalibrationReport:
             "jtruth": __version__,
             "method": self.method,
             "level": level,
+            "key": self.key,
             "num_samples": len(self.gain),
             "num_judged": int(self.judged.size),
             "classes": list(self.classes),
@@ -153,13 +155,13 @@ def evaluate_calibration(
         bins: as `loss_estimates`.
         level: of intervals.
         drop: leave out samples with one label from losses that need two.
-        key: PRNG key or seed; None is 0.
+        key: a whole number or a JAX key; 0 if None.
 
     Raises:
         ValueError: input that does not fit, see `histograms`.
     """
     check_level(level)
-    key = as_key(key)
+    given, key = stated(key), as_key(key)
     found = labels if isinstance(labels, hist.Histograms) else hist.from_labels(labels)
     p = np.asarray(probabilities, np.float64)
     raters = labels if isinstance(labels, Labels) else None
@@ -179,7 +181,7 @@ def evaluate_calibration(
         method, level, before.estimates, later, before.plugin, law, judged, np.asarray(gain),
         tuple(map(str, raters.class_names if raters else range(p.shape[1]))),
         (raters.tasks if raters else None) or tuple(range(len(p))), (before, after),
-        _checks(raters, p, key), tuple(dict.fromkeys((*before.notes, *after.notes))),
+        _checks(raters, p, key), tuple(dict.fromkeys((*before.notes, *after.notes))), given,
     )  # fmt: skip
 
 

@@ -21,7 +21,8 @@ from jtruth._frames import frame
 from jtruth._one_line import one_line
 from jtruth._page import Page, write_page
 from jtruth._pictures import as_printed, picture
-from jtruth._random import as_key, stream
+from jtruth._random import Stated, as_key, stated, stream
+from jtruth._version import __version__
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions.ranges import first_and_rest
 from jtruth.evaluation.judging import Judged, Judging, read_judged
@@ -46,6 +47,7 @@ class ClassScores(NamedTuple):
     auc: Mapping[str, Estimate]  # "macro" and "weighted" averages over the classes
     average_precision: Mapping[str, Estimate]
     weights: Mapping[str, float]  # of the weighted average: shares of the classes, posterior means
+    key: Stated
 
     @property
     def level(self) -> float:
@@ -66,6 +68,8 @@ class ClassScores(NamedTuple):
         }
         each = {name: one.to_dict() for name, one in self.each.items()}
         return {
+            "jtruth": __version__,
+            "key": self.key,
             "averages": averages,
             "weights": dict(self.weights),
             "each": each,
@@ -160,7 +164,8 @@ def evaluate_class_scores(
     share = {"macro": np.full(len(laws), 1 / len(laws)), "weighted": weights / weights.sum()}
     averages = {k: {name: _average(laws, f, share[name]) for name in AVERAGES} for k, f in of.items()}
     return ClassScores(found, averages["auc"], averages["average_precision"],
-                       dict(zip(found, share["weighted"].tolist(), strict=True)))  # fmt: skip
+                       dict(zip(found, share["weighted"].tolist(), strict=True)),
+                       stated(said.key))  # fmt: skip
 
 
 def _columns(scores: Any, data: inputs.Inputs) -> Float[np.ndarray, "samples classes"]:

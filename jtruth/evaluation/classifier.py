@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Array
 
-from jtruth._random import as_key
+from jtruth._random import Stated, as_key, stated
 from jtruth._validation import present
 from jtruth.evaluation import _smyth, _tars, inputs
 from jtruth.evaluation._drawn import drawn_answer
@@ -36,7 +36,7 @@ from jtruth.evaluation.gold.measured import GoldSampling
 from jtruth.evaluation.labeler_rows import Labeler
 from jtruth.evaluation.learned_answers import over_assumptions, vouched
 from jtruth.evaluation.order import read_order
-from jtruth.evaluation.result import Assumption, Check, Evaluation
+from jtruth.evaluation.result import Assumption, Check, Evaluation, Provenance
 from jtruth.evaluation.targets import target_of
 from jtruth.inspection import suspicions
 from jtruth.labels import Labels
@@ -122,7 +122,7 @@ def evaluate(
     order = read_order(order, data)
     learned, nobody = data.model is None and method == "bayes", assume in (None, UNKNOWN)
     sampling = GoldSampling(*inputs.read_sampling(gold, data, learned and nobody))
-    asked = _Asked(method, assume, fast, level, as_key(key), progress)
+    asked = _Asked(method, assume, fast, level, as_key(key), stated(key), progress)
     data.target = target_of(target, method, learned, bool(data.num_gold))
     found = _learned(data, asked, sampling) if learned else _known(data, asked, noise)
     checks = checks_of(data, found.model, noise, order, asked.key)
@@ -137,6 +137,7 @@ class _Asked(NamedTuple):
     fast: bool
     level: float
     key: Array
+    stated: Stated
     progress: Progress | None
 
 
@@ -205,9 +206,7 @@ def _evaluation(data: inputs.Inputs, asked: _Asked, found: _Found, noise: Any) -
         said += beyond_shares(metrics, asked.level)
     sentence = GROUPS[INDEPENDENT] + (_tars.TARGET if asked.method == _tars.TARS else "")
     return Evaluation(
-        method=asked.method,
-        level=asked.level,
-        interval_kind=found.kind,
+        provenance=Provenance(asked.method, data.target, asked.level, found.kind, asked.stated),
         metrics=metrics,
         posterior=answer.table,
         cells=answer.table.cells(asked.level),
@@ -230,7 +229,6 @@ def _evaluation(data: inputs.Inputs, asked: _Asked, found: _Found, noise: Any) -
         basis=Basis(data, model, noise),
         predictive=found.predictive or {},
         suspicious=() if data.labels is None else suspicions(data.labels),
-        target=data.target,
     )
 
 

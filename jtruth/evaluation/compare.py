@@ -16,7 +16,7 @@ from typing import Any, Unpack
 import numpy as np
 from jaxtyping import Array
 
-from jtruth._random import Key, as_key, stream
+from jtruth._random import Key, Stated, as_key, stated, stream
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions.registry import UNKNOWN, check_assume
 from jtruth.evaluation.compared import Chance, Comparison, Pair, View, chance, joined
@@ -94,7 +94,14 @@ def compare_classifiers(
         doubts += texts
     views = _views(held, parts, found, key)
     return _comparison(
-        views, data, codes, names, found, (margin, at_least, level), tuple(dict.fromkeys(doubts))
+        views,
+        data,
+        codes,
+        names,
+        found,
+        (margin, at_least, level),
+        tuple(dict.fromkeys(doubts)),
+        stated(given.key),
     )
 
 
@@ -157,7 +164,7 @@ def _law(table: TablePosterior, metric: Metric) -> DrawsEstimate:
 
 def _comparison(
     views: tuple[View, ...], data: inputs.Inputs, codes: np.ndarray, names: tuple[str, ...], metric: Metric,
-    wishes: tuple[float, float | None, float], warnings: tuple[str, ...],
+    wishes: tuple[float, float | None, float], warnings: tuple[str, ...], key: Stated,
 ) -> Comparison:  # fmt: skip
     """Everything that the views say, under the classifiers' names."""
     margin, at_least, level = wishes
@@ -199,6 +206,7 @@ def _comparison(
         num_gold=data.num_gold,
         positive=data.classes[data.positive],
         warnings=(*warnings, *_undefined(values, metric)),
+        key=key,
     )
 
 

@@ -21,7 +21,7 @@ from jtruth._frames import frame
 from jtruth._one_line import one_line
 from jtruth._page import Page, write_page
 from jtruth._pictures import as_printed, picture
-from jtruth._random import Key, host_rng
+from jtruth._random import Key, Stated, host_rng
 from jtruth._version import __version__
 from jtruth.evaluation.as_json import estimate_dict
 from jtruth.evaluation.comparison_page import comparison_page
@@ -108,6 +108,7 @@ class Comparison:
     num_gold: int
     positive: str
     warnings: tuple[str, ...]
+    key: Stated
 
     @property
     def ranking(self) -> tuple[str, ...]:
@@ -131,6 +132,7 @@ class Comparison:
         chance = lambda one: {k: None if np.isnan(v) else v for k, v in one._asdict().items()}  # noqa: E731
         return {
             "jtruth": __version__,
+            "key": self.key,
             "comparison": {
                 "metric": self.metric,
                 "positive": self.positive,

@@ -14,7 +14,7 @@ import numpy as np
 from jtruth._frames import frame
 from jtruth._one_line import one_line
 from jtruth._pictures import as_printed, picture
-from jtruth._random import as_key
+from jtruth._random import Stated, as_key, stated
 from jtruth._validation.terminal import plain
 from jtruth._version import __version__
 from jtruth.evaluation._given import as_labels
@@ -42,6 +42,7 @@ class Consensus:
     gold: np.ndarray  # (samples,) known classes, -1 where unknown
     fit: Learned  # what the method returned
     warnings: tuple[str, ...]
+    key: Stated
 
     def who_disagrees(self) -> list[tuple[str, ...]]:
         """For each sample the labelers who gave it another class, in the order of the labels."""
@@ -87,6 +88,7 @@ class Consensus:
             "jtruth": __version__,
             "method": self.method,
             "assumes": self.assumes,
+            "key": self.key,
             "classes": list(names),
             "num_labelers": self.labels.num_labelers,
             "num_labels": self.labels.num_labels,
@@ -145,7 +147,7 @@ def consensus(
     ([0, 1, 0], [0.67, 1.0, 1.0], [('2',), (), ()])
     """
     chosen = method_called(method)
-    key = as_key(key)
+    given_key, key = stated(key), as_key(key)
     labels = as_labels(labels)
     known, notes = read_gold(gold, labels)
     fit = chosen.fit(labels, key=key, gold=None if gold is None else known, prior=prior, **options)
@@ -168,6 +170,7 @@ def consensus(
         gold=known,
         fit=fit,
         warnings=(*labels.notes, *notes, *fit.warnings, *deserted(p, labels), *said),
+        key=given_key,
     )
 
 

@@ -17,7 +17,7 @@ from jtruth._frames import frame
 from jtruth._one_line import one_line
 from jtruth._page import Page, write_page
 from jtruth._pictures import as_printed, picture
-from jtruth._random import as_key, stream
+from jtruth._random import Stated, as_key, stated, stream
 from jtruth._validation import choose
 from jtruth._version import __version__
 from jtruth.evaluation._given import as_labels
@@ -76,6 +76,7 @@ class LabelerReport:
     prior: tuple[float, ...]
     warnings: tuple[str, ...]
     posterior: JointPosterior | LabelerDraws  # of independent errors, gold clamped
+    key: Stated
     checks: tuple[Check, ...] = ()
     assumed: tuple[str, ...] = ()  # what the numbers rest on, a sentence each
     suspicious: tuple[Finding, ...] = ()  # what is odd in the labels, as `inspect_labels` finds it
@@ -88,6 +89,7 @@ class LabelerReport:
         return {
             "jtruth": __version__,
             "level": self.level,
+            "key": self.key,
             "target": self.target,
             "estimand": OF_LABELERS[self.target],
             "interval_kind": self.interval_kind,
@@ -172,7 +174,7 @@ def evaluate_labelers(
     Returns:
         A LabelerReport; print it. Without rows when the labels determine nothing, with the reason.
     """
-    level, key = check_level(level), as_key(key)
+    level, given, key = check_level(level), stated(key), as_key(key)
     choose("target", target, tuple(OF_LABELERS))
     labels = as_labels(labels)
     names = tuple(map(str, labels.class_names))
@@ -188,7 +190,7 @@ def evaluate_labelers(
     warnings = tuple(dict.fromkeys((*notes, *said, *doubts, *(fit.warnings if named else ()))))
     if not named and all(member.fit is None for member in found):
         none = refused(fit.warnings[0])
-        return LabelerReport(level, names, (), (), warnings, fit, none, suspicious=odd)
+        return LabelerReport(level, names, (), (), warnings, fit, given, none, suspicious=odd)
     prior, aside = fit.prior.mean(0), stream(key, "labeler checks")
     checks = refused(fit.warnings[0]) if not fit.usable else labeler_checks(
         labels, prior, fit.mean_matrices, aside, gold=known, order=when
@@ -206,8 +208,8 @@ def evaluate_labelers(
         odd = (*behaviour, *odd)
     said_of = nobody_judged(labels)
     return LabelerReport(
-        level, names, rows, tuple(prior.tolist()), (*warnings, *(() if named else (ONLY_GOLD,))), fit, checks,
-        (POOLED,) if named else (MORE_RIGHT,), odd, target,
+        level, names, rows, tuple(prior.tolist()), (*warnings, *(() if named else (ONLY_GOLD,))), fit, given,
+        checks, (POOLED,) if named else (MORE_RIGHT,), odd, target,
         "pooled interval" if named else "sensitivity range",
         tuple((member.name, member.entry.said_of(said_of)) for member in found),
     )  # fmt: skip

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from jtruth._random import as_key
+from jtruth._random import Stated, as_key, stated
 from jtruth._validation import choose
 from jtruth.evaluation._given import as_labels
 from jtruth.evaluation.checks.verdicts import refused
@@ -80,7 +80,7 @@ def quick_labelers(labels: Labels | Stream, *, key: Any = None, level: float = 0
     given = np.bincount(code // classes, number, len(state.workers)) + state.closed.matrices.sum(axis=(1, 2))
     rows = labeler_rows(draws, state.workers, np.rint(given), level)
     said = (*notes, *draws.warnings, QUICK.format(draws.how), ONLY_GOLD)
-    return _report(level, state.classes, rows, draws, said, odd)
+    return _report((level, stated(key)), state.classes, rows, draws, said, odd)
 
 
 def labelers_by_model(
@@ -110,19 +110,21 @@ def labelers_by_model(
     names = tuple(map(str, labels.class_names))
     if not fit.usable:
         none = refused(fit.warnings[0])
-        return replace(_report(level, names, [], draws, (*labels.notes, *fit.warnings), odd), checks=none)
+        return replace(
+            _report((level, stated(key)), names, [], draws, (*labels.notes, *fit.warnings), odd), checks=none
+        )
     workers = labels.workers or tuple(range(labels.num_labelers))
     rows = labeler_rows(draws, workers, labels.labels_per_labeler(), level)
     said = (*labels.notes, *draws.warnings, BY_MODEL.format(draws.how), ONLY_GOLD)
-    return _report(level, names, rows, draws, said, odd)
+    return _report((level, stated(key)), names, rows, draws, said, odd)
 
 
 def _report(
-    level: float, classes: tuple, rows: list, draws: LabelerDraws, warnings: tuple, odd: tuple
+    asked: tuple[float, Stated], classes: tuple, rows: list, draws: LabelerDraws, warnings: tuple, odd: tuple
 ) -> LabelerReport:
     prior = tuple(draws.prior.mean(axis=0).tolist())
     return LabelerReport(
-        level, tuple(map(str, classes)), tuple(rows), prior, warnings, draws,
+        asked[0], tuple(map(str, classes)), tuple(rows), prior, warnings, draws, asked[1],
         assumed=(INDEPENDENT, MORE_RIGHT), suspicious=odd, target=POPULATION,
         interval_kind="posterior interval", assumptions=(("independent", INDEPENDENT),),
     )  # fmt: skip

@@ -10,6 +10,7 @@ import numpy as np
 from jtruth._one_line import one_line
 from jtruth._page import Page, write_page
 from jtruth._pictures import picture
+from jtruth._random import Stated
 from jtruth._version import __version__
 from jtruth.evaluation.as_json import estimate_dict, plain_json
 from jtruth.evaluation.assumptions.registry import Progress
@@ -17,7 +18,7 @@ from jtruth.evaluation.assumptions.sensitivity import Basis, Sensitivity, sensit
 from jtruth.evaluation.frames import metrics_frame, notebook_table
 from jtruth.evaluation.labeler_rows import Labeler
 from jtruth.evaluation.page import evaluation_page
-from jtruth.evaluation.text import IN_SAMPLE, MORE_RIGHT, OF_ONE_CLASS, headline, summary_text
+from jtruth.evaluation.text import MORE_RIGHT, OF_ONE_CLASS, headline, summary_text
 from jtruth.inspection import Finding
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.estimates import Estimate
@@ -63,6 +64,17 @@ class Assumption(NamedTuple):
     __repr__ = one_line
 
 
+class Provenance(NamedTuple):
+    """How an answer was made."""
+
+    method: str
+    target: str  # "in-sample" or "population": what the metrics are of
+    level: float  # probability of the printed intervals
+    interval_kind: str  # "posterior", "sensitivity range", "pooled interval" (gold), "confidence interval"
+    key: Stated  # of whatever was drawn: the number that makes it, 0 if none was given, or its words
+    version: str = __version__  # of jtruth
+
+
 @dataclass(frozen=True, repr=False)
 class Evaluation:
     """How good a classifier is, and how sure one may be. `print` it; `to_dict` for JSON.
@@ -71,9 +83,7 @@ class Evaluation:
     problems: accuracy, precision, recall, false_alarm_rate, f1 of class `positive`.
     """
 
-    method: str
-    level: float
-    interval_kind: str  # "posterior", "sensitivity range", "pooled interval" (gold), "confidence interval"
+    provenance: Provenance
     metrics: Mapping[str, Estimate]
     posterior: TablePosterior  # of the count table, rows and columns in the order of `classes`
     cells: Cells  # mean and ends of the interval at `level` of each count
@@ -95,8 +105,32 @@ class Evaluation:
     basis: Basis | None = None  # what `sensitivity` moves
     predictive: Mapping[str, Estimate] = field(default_factory=dict)  # of a range: see `PREDICTIVE`
     suspicious: tuple[Finding, ...] = ()  # what is odd in the labels, as `inspect_labels` finds it
-    target: str = IN_SAMPLE  # or "population": what the metrics are of
     headline: tuple[str, ...] = OF_ONE_CLASS  # metrics of the first sentence
+
+    @property
+    def method(self) -> str:
+        """As `evaluate` was asked: "bayes", "majority_vote", ..."""
+        return self.provenance.method
+
+    @property
+    def target(self) -> str:
+        """What the metrics are of: "in-sample" or "population"."""
+        return self.provenance.target
+
+    @property
+    def level(self) -> float:
+        """Probability of the printed intervals."""
+        return self.provenance.level
+
+    @property
+    def interval_kind(self) -> str:
+        """One of "posterior", "sensitivity range", "pooled interval", "confidence interval"."""
+        return self.provenance.interval_kind
+
+    @property
+    def key(self) -> Stated:
+        """Of whatever was drawn; given again it draws the same."""
+        return self.provenance.key
 
     @property
     def accuracy(self) -> Estimate:
@@ -221,10 +255,11 @@ class Evaluation:
         """Everything that is printed, as plain numbers, lists and strings (NaN becomes None)."""
         level = self.level if level is None else check_level(level)
         return {
-            "jtruth": __version__,
+            "jtruth": self.provenance.version,
             "method": self.method,
             "target": self.target,
             "level": level,
+            "key": self.key,
             "num_samples": self.num_samples,
             "num_labelers": self.num_labelers,
             "num_labels": self.num_labels,

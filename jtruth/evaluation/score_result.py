@@ -14,6 +14,8 @@ from jaxtyping import Float
 from jtruth._one_line import one_line
 from jtruth._page import Page, write_page
 from jtruth._pictures import as_printed, picture
+from jtruth._random import Stated
+from jtruth._version import __version__
 from jtruth.evaluation.as_json import estimate_dict
 from jtruth.evaluation.assumptions.ranges import first_and_rest
 from jtruth.evaluation.score_gold import GoldCurves
@@ -76,6 +78,7 @@ class ScoreEvaluation(NamedTuple):
     positive: str
     level: float
     warnings: tuple[str, ...]
+    key: Stated
     interval_kind: str = "posterior"  # or "sensitivity range", or "pooled interval" with gold
     num_gold: int = 0
     asked: tuple[AtThreshold, ...] = ()  # what a threshold and a cost that were stated bring
@@ -173,6 +176,8 @@ class ScoreEvaluation(NamedTuple):
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         return {
+            "jtruth": __version__,
+            "key": self.key,
             "interval_kind": self.interval_kind,
             "assumptions": [
                 {
@@ -223,7 +228,7 @@ class ScoreEvaluation(NamedTuple):
             *first,
             f"average precision {average}",
             *(one.sentence(self.level) for one in self.asked),
-            f"positive: {self.positive}; {kind_text(self)}; {bins}",
+            f"positive: {self.positive}; {kind_text(self)}; {bins}; key {self.key}",
             f"assumed: {self.assumption}",
         ]
         for view in self.assumptions:

@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jtruth import _validation as check
-from jtruth._random import Key, as_key
+from jtruth._random import Key, as_key, stated
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions.registry import GROUPS, INDEPENDENT, UNKNOWN, Progress
 from jtruth.evaluation.gold.measured import GoldSampling
@@ -101,7 +101,7 @@ def evaluate_scores(
         )
     values = finite_scores(inputs.aligned(scores, "scores", data))
     asked = read_asked(data, given, bins, threshold)
-    found = judged(data, values, asked, as_key(given.key))
+    found = judged(data, values, asked, as_key(given.key))._replace(key=stated(given.key))
     chosen = () if threshold is None else (_stated(found, values, threshold, asked_cost),)
     best = () if asked_cost is None else (found.best_threshold(asked_cost),)
     return found._replace(asked=(*chosen, *best))
@@ -141,7 +141,7 @@ def judged(
     auc, average, hidden = (found.law(of) for of in (_auc, _average_precision, _hidden))
     return ScoreEvaluation(
         auc, average, found, assumed, edges, hidden.mean, data.classes[data.positive], asked.level,
-        (*doubts, *data.notes, *equal), kind, data.num_gold,
+        (*doubts, *data.notes, *equal), stated(key), kind, data.num_gold,
     )  # fmt: skip
 
 

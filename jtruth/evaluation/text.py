@@ -276,7 +276,7 @@ def odd_lines(findings: list[dict[str, Any]]) -> list[str]:
 def summary_text(d: dict[str, Any], brief: bool = False) -> str:
     """The whole text, or what fits a small terminal; `d` is what `Evaluation.to_dict` returns."""
     size = f"{d['num_samples']} samples, {d['num_labels']} labels by {d['num_labelers']} labelers"
-    size += f"; method {d['method']}; target: {d['target']}"
+    size += f"; method {d['method']}; target: {d['target']}; key {d['key']}"
     doubt = [text] if (text := loudest(d["checks"])) else []
     lines = [*_doubt(d), headline(d), *doubt, size, "", *_metric_table(d)]
     if brief:

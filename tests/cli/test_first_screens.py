@@ -156,7 +156,7 @@ def test_pages_of_any_size():
     bounded(comparison_page({"comparison": c, "assumptions": views, "warnings": names}, names[5]))
     loo = LeaveOneOut(-1.0, 1.0, 1.0, np.zeros(2), np.zeros(2), 0.7)
     zeros, told = np.zeros(300), (False,) * 300
-    bounded(ModelComparison(tuple(some), (loo,) * 300, zeros, zeros, told, names[0], tuple(names)).page())
+    bounded(ModelComparison(tuple(some), (loo,) * 300, zeros, zeros, told, names[0], tuple(names), 0).page())
     people = People(("<script>x</script>:0.2:0.1:3",), prior=(0.5, 0.5))
     plan = plan_request(
         people, width=0.2, question=Question(rates="known"), limits=Limits(num_sets=20), key=0

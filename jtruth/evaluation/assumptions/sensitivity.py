@@ -23,7 +23,7 @@ from jtruth import _validation as check
 from jtruth._host import known_classes, labels_log_likelihood, majority
 from jtruth._one_line import one_line
 from jtruth._pictures import as_printed, picture
-from jtruth._random import as_key, stream
+from jtruth._random import Stated, as_key, stated, stream
 from jtruth.evaluation.answers import names_of, tables_of
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, INDEPENDENT, Entry, Fitted, How, Progress
 from jtruth.evaluation.inputs import Inputs, Model
@@ -64,6 +64,7 @@ class Sensitivity(NamedTuple):
     warnings: tuple[str, ...]
     shown: tuple[str, ...]  # metrics that are printed
     positive: str  # class of precision and recall
+    key: Stated
     plot = picture
     _repr_html_ = as_printed
     __repr__ = one_line
@@ -184,7 +185,7 @@ def sensitivity(
     check.choose("what", what, tuple(known))
     if basis.model.refusal is not None:
         raise ValueError(basis.model.refusal)
-    way, key = known[what], as_key(key)
+    way, given, key = known[what], stated(key), as_key(key)
     base = way.base(basis)
     grid = _grid(what, values, way, float(np.clip(base, 0.01, 0.99)))
     moved = []
@@ -198,7 +199,7 @@ def sensitivity(
     metrics = {name: tuple(a[name] for a in answers) for name in answers[0]}
     places, of = np.array([m.place for m in moved]), str(data.classes[data.positive])
     words, bounds = way.axis.format(of), vote_bounds(data)
-    return Sensitivity(what, words, places, base, metrics, level, bounds, doubts, shown, of)
+    return Sensitivity(what, words, places, base, metrics, level, bounds, doubts, shown, of, given)
 
 
 def _share(entry: Entry, basis: Basis, value: float, key: jax.Array) -> Moved:

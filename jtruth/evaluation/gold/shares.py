@@ -25,7 +25,7 @@ from jtruth._host import smoothed_vote_shares
 from jtruth._one_line import one_line
 from jtruth._page import Page, write_page
 from jtruth._pictures import as_printed, picture
-from jtruth._random import Key, as_key, stream
+from jtruth._random import Key, Stated, as_key, stated, stream
 from jtruth._validation import present
 from jtruth._version import __version__
 from jtruth.evaluation._given import as_labels
@@ -85,6 +85,7 @@ class Prevalence:
     num_gold: int
     assumption: str
     warnings: tuple[str, ...]
+    key: Stated
     class_posterior: np.ndarray | None  # (samples, classes) given everything
     source: Any = None  # Recalibration or JointPosterior
     assumptions: Mapping[str, Mapping[str, Estimate]] = field(default_factory=dict)  # of a range, by sentence
@@ -98,6 +99,7 @@ class Prevalence:
             "estimand": "share of each class in these samples",
             "rule": self.rule,
             "level": self.level,
+            "key": self.key,
             "num_samples": self.num_samples,
             "num_labelers": self.num_labelers,
             "num_labels": self.num_labels,
@@ -139,6 +141,7 @@ class Prevalence:
     def __str__(self) -> str:
         gold = f"{self.num_gold} gold labels" if self.num_gold else "no gold label"
         size = f"{self.num_samples} samples, {self.num_labels} labels by {self.num_labelers} labelers, {gold}"
+        size += f"; key {self.key}"
         lines = []
         for name, law in self.shares.items():
             low, high, _ = law.interval(self.level)
@@ -175,7 +178,7 @@ def prevalence(
 
     Args:
         labels: noisy labels of these samples.
-        key: JAX random key.
+        key: a whole number or a JAX key; 0 if None.
         gold: (samples,) known classes, -1 where unknown; or a Series or dict by task id. Gold samples
             should be a random sample; chosen by their labels they serve as far as one bias and one slope say
             how to read the labels.
@@ -199,7 +202,7 @@ def prevalence(
     recalibration 0.6
     """
     level = check_level(level)
-    key = as_key(key)
+    given, key = stated(key), as_key(key)
     if assume not in (None, "independent"):
         raise ValueError(f"assume must be None or 'independent'; got {assume!r}")
     labels = as_labels(labels)
@@ -214,6 +217,7 @@ def prevalence(
         "num_labelers": labels.num_labelers,
         "num_labels": labels.num_labels,
         "num_gold": num_gold,
+        "key": given,
     }
     if num_gold and assume is None:
         h, doubts = labels_only_posterior(labels, stream(key, "labels only"), progress)

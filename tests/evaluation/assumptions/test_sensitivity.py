@@ -87,7 +87,7 @@ def test_shared_errors_are_found_again():
 
 def made(means, base=0.0, values=(0.0, 0.1, 0.2)):
     laws = tuple(DrawsEstimate(m + 0.02 * norm.ppf((np.arange(4000) + 0.5) / 4000)) for m in means)
-    return Sensitivity("x", "share", np.array(values), base, {"recall": laws}, 0.9, None, (), (), "")
+    return Sensitivity("x", "share", np.array(values), base, {"recall": laws}, 0.9, None, (), (), "", 0)
 
 
 def test_printed_metrics_are_those_of_the_answer(answer):
