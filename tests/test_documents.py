@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import jtruth as jt
-from jtruth import asking, information
+from jtruth import asking, information, planning
 from jtruth.cli.reading import noise_of
 from jtruth.labels import Labels
-from jtruth.noise import ConfusionMatrices
+from jtruth.noise import ConfusionMatrices, DifficultyFallibility, Symmetric
 
 pytestmark = pytest.mark.usefixtures("few_sweeps")
 
@@ -56,7 +56,7 @@ def test_the_noise_model_to_copy_is_one():
 
 
 def test_the_noise_model_to_copy_works_everywhere(tmp_path):
-    """evaluate, its checks and sensitivity, simulate, information, and JSON, by the recipe's edits alone."""
+    """evaluate, its checks and sensitivity, simulate, information, planning, JSON by the recipe alone."""
     names = {}
     exec(MODEL, names)
     model = names["Spammers"]([0.1, 0.5, 0.3], [0.4, 0.6])
@@ -90,6 +90,16 @@ def test_the_noise_model_to_copy_works_everywhere(tmp_path):
     np.testing.assert_array_equal(best[0].order, best[1].order)
     gains = [asking.expected_gain_of_labels(m, labels, prior) for m in (model, matrices)]
     np.testing.assert_allclose(*gains, atol=1e-12)
+    one = [names["Spammers"]([0.3], [0.4, 0.6]), matrices.matrices[2]]
+    assert len({information.smallest_team(m, prior, 0.6) for m in one}) == 1
+    kinds = [planning.labeler("crowd", m, 0.05, 3).matrix for m in one]
+    np.testing.assert_array_equal(*kinds)
+    sets = data.y_pred[None], labels.to_matrix()[None]
+    batches = [jt.evaluate_batch(*sets, noise=m, prior=prior) for m in (model, matrices, matrices.matrices)]
+    exact = jt.evaluate(data.y_pred, labels, noise=model, prior=prior)
+    for found in batches:
+        np.testing.assert_array_equal(found.mean, batches[0].mean)
+        assert found.mean[0, 0] == pytest.approx(exact.accuracy.mean, abs=1e-9)
 
     file = tmp_path / "noise.json"
     file.write_text(json.dumps(model.to_dict() | {"prior": [0.6, 0.4]}))
@@ -97,3 +107,23 @@ def test_the_noise_model_to_copy_works_everywhere(tmp_path):
     np.testing.assert_array_equal(again.spam, model.spam)
     np.testing.assert_array_equal(share, prior)
     assert again.to_dict() == model.to_dict()
+
+
+def test_noise_models_that_no_matrices_say_are_refused_with_what_to_give():
+    hard, even = DifficultyFallibility(np.array([0.1, 0.4]), 0.5, 2), [0.5, 0.5]
+    two = ConfusionMatrices(np.full((2, 2, 2), 0.5))
+    sets = np.array([[0, 1]]), np.array([[[0, 1], [1, 1]]])
+    for wrong, said in ((hard, "makes labels of a sample dependent"), (two, "of 2 labelers and 1 is wanted")):
+        with pytest.raises(ValueError, match=f"error is a {type(wrong).__name__}.*{said}.*give"):
+            planning.labeler("crowd", wrong)
+    with pytest.raises(ValueError, match=r"noise is a DifficultyFallibility.*give independent labelers"):
+        jt.evaluate_batch(*sets, noise=hard, prior=np.array(even))
+    with pytest.raises(ValueError, match="num_labelers is 1 but the noise model is for 2"):
+        information.smallest_team(two, even, 0.5)
+    symmetric = [Symmetric(0.2, 2), ConfusionMatrices([[[0.8, 0.2], [0.2, 0.8]]]), 0.2]
+    assert len({information.smallest_team(m, even, 0.9) for m in symmetric}) == 1
+    assert len({planning.labeler("c", m).matrix.tobytes() for m in symmetric[:2]}) == 1
+    each = [DifficultyFallibility(d, 0.5, 2) for d in (0.1, 0.4)]  # two samples, whose difficulty is seen
+    of_team = lambda k: np.mean([information.mutual_information(m, even, num_labelers=k).bits for m in each])  # noqa: E731
+    size = information.smallest_team(hard, even, 0.5)
+    assert size > 1 and of_team(size) >= 0.5 > of_team(size - 1)

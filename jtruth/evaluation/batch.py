@@ -33,6 +33,7 @@ from jtruth.learning import dawid_skene_em
 from jtruth.learning.em.columns import columns_from_matrix
 from jtruth.learning.joint.batch import JointBatch, joint_batch
 from jtruth.learning.joint.weighted_batch import few_enough, weighted_batch
+from jtruth.noise.base import NoiseModel, as_matrices
 from jtruth.stats.chains import effective_sample_size, split_rhat
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.regions import check_level
@@ -65,7 +66,7 @@ def evaluate_batch(
     y_pred: Int[Array | np.ndarray, "sets samples"],
     labels: Int[Array | np.ndarray, "sets samples labelers"],
     *,
-    noise: Float[Array | np.ndarray, "*sets labelers classes classes"] | None = None,
+    noise: NoiseModel | Float[Array | np.ndarray, "*sets labelers classes classes"] | None = None,
     prior: Float[Array | np.ndarray, " classes"] | None = None,
     method: str | None = None,
     level: float = 0.95,
@@ -77,7 +78,8 @@ def evaluate_batch(
     Args:
         y_pred: predicted classes, -1 where there is no sample.
         labels: codes 0..C-1, -1 for no label.
-        noise: matrices of the labelers, of all sets or of each, rows true; with them goes `prior`.
+        noise: matrices of the labelers, of all sets or of each, rows true, or a noise model of independent
+            labelers; with it goes `prior`.
         prior: class prior.
         method: see above; "bayes" where `noise` is given, else "joint".
         level: probability of the intervals.
@@ -230,7 +232,8 @@ def _checked(y_pred, labels, noise, prior, method):
             f"{'leave out' if unknown else 'give'} noise and prior"
         )
     if noise is not None:
-        noise, prior = np.asarray(noise, np.float64), np.asarray(prior, np.float64)
+        noise = np.asarray(as_matrices(noise, z.shape[2], "noise"), np.float64)
+        prior = np.asarray(prior, np.float64)
         shapes = (z.shape[2:], (*y.shape[:1], *z.shape[2:]))
         if noise.shape[:-2] not in shapes or noise.shape[-2:] != (2, 2) or prior.shape != (2,):
             raise ValueError(

@@ -15,7 +15,7 @@ from scipy.optimize import root_scalar
 from jtruth.information._entropy import checked_prior, entropy, table_information
 from jtruth.information.law import label_law
 from jtruth.information.mutual import Prior, average_over_strata, mutual_information
-from jtruth.noise import Symmetric
+from jtruth.noise import NoiseModel, Symmetric
 from jtruth.stats.poisson_binomial import binomial_pmf
 
 _SLACK = 1e-12  # a team reaches a target that it misses by rounding only
@@ -127,7 +127,8 @@ def smallest_team(labeler, prior: Prior, bits: float, *, most: int = 1_000_000) 
     """How many equal labelers it takes to convey at least `bits` (Su 4.3).
 
     Args:
-        labeler: an error probability (symmetric labeler), or (classes, symbols), rows = true class.
+        labeler: an error probability (symmetric labeler), or (classes, symbols), rows = true class; or a
+            noise model of one labeler. Where it makes labels dependent (strata), the team shares its strata.
         prior: (classes,).
         bits: the target; `mutual_information` or `bsbc_information` of those who are to be matched.
         most: largest team tried.
@@ -142,7 +143,9 @@ def smallest_team(labeler, prior: Prior, bits: float, *, most: int = 1_000_000) 
         7
     """
     prior = checked_prior(prior, np.size(prior))
-    kind = Symmetric(float(labeler), prior.size) if np.ndim(labeler) == 0 else np.asarray(labeler)[None]
+    kind = labeler
+    if not isinstance(labeler, NoiseModel):
+        kind = Symmetric(float(labeler), prior.size) if np.ndim(labeler) == 0 else np.asarray(labeler)[None]
     law = label_law(kind, num_labelers=1)
 
     def reached(size: int) -> bool:

@@ -8,7 +8,8 @@ true of any model ("not known"), and a model that answers them gets what is aske
 
     num_labelers        information, where the caller need not say how many labelers there are
     scaled(factor)      `sensitivity("error_rates")`: the same model with other error rates
-    strata(number)      information: independent labelers, given a stratum of the sample
+    strata(number)      information: independent labelers, given a stratum of the sample; where there is one
+                        stratum (`as_matrices`) also planning and `evaluate_batch`
     hardness            the check whether the classifier errs where the labelers do
     mean_prior          `evaluate` without prior: the class prior that was learned with the parameters
     models(most)        `evaluate`: one answer for each draw of parameters that are not known exactly
@@ -193,6 +194,37 @@ def scale_errors(matrices: Float[np.ndarray, "*shape classes classes"], factor: 
     total = errors.sum(axis=-1, keepdims=True)
     errors = errors / np.maximum(total, 1.0)
     return errors + np.eye(matrices.shape[-1]) * np.maximum(1 - total, 0.0)
+
+
+def as_matrices(given: Any, num_labelers: int, what: str) -> Any:
+    """The matrices (labelers, classes, symbols) that a noise model stands for; what is no model as it is.
+
+    Args:
+        given: a noise model, or anything else. Of draws of matrices the mean.
+        num_labelers: T, how many are wanted.
+        what: name of the argument, for errors.
+
+    Raises:
+        ValueError: a model of other labelers, or one that no matrices say: its labels of a sample are
+            dependent given the class, or it does not say their law.
+    """
+    if not isinstance(given, NoiseModel):
+        return given
+    own = given.num_labelers
+    if own not in (None, num_labelers):
+        raise ValueError(
+            f"{what} is a {type(given).__name__} of {own} labelers and {num_labelers} is wanted here; give a "
+            f"model, or matrices, of {num_labelers}"
+        )
+    found = given.strata(num_labelers)
+    if found is None or len(found.rows) != 1:
+        raise ValueError(
+            f"{what} is a {type(given).__name__}, which "
+            + ("does not say its law (`strata`)" if found is None else "makes labels of a sample dependent")
+            + f"; give independent labelers: ConfusionMatrices, Symmetric, or an array ({num_labelers}, "
+            "classes, classes)"
+        )
+    return found.rows[0]
 
 
 def one_stratum(rows: Float[np.ndarray, "labelers classes symbols"]) -> Strata:

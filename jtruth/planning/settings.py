@@ -13,6 +13,7 @@ from jaxtyping import Float
 
 from jtruth._one_line import one_line
 from jtruth._validation import choose
+from jtruth.noise.base import as_matrices
 from jtruth.posterior import validate_confusion, validate_prior
 from jtruth.stats.regions import check_level
 from jtruth.tables.metrics import Metric, named_metric
@@ -105,7 +106,8 @@ def labeler(name: str, error: Any, cost: float | int = 1.0, people: int = 1, num
     Args:
         name: what to call it.
         error: the probability of a wrong label, spread evenly over the wrong classes; or one such number for
-            each true class, (classes,); or a confusion matrix (classes, classes), rows = true class.
+            each true class, (classes,); or a confusion matrix (classes, classes), rows = true class; or a
+            noise model of one labeler.
         cost: of one label.
         people: how many such labelers there are, at most; nobody labels a sample twice.
         num_classes: C, where `error` does not tell.
@@ -116,7 +118,8 @@ def labeler(name: str, error: Any, cost: float | int = 1.0, people: int = 1, num
     >>> labeler("crowd", [0.1, 0.3], cost=0.05, people=5).matrix.tolist()
     [[0.9, 0.1], [0.3, 0.7]]
     """
-    given = np.asarray(error, np.float64)
+    matrices = as_matrices(error, 1, "error")
+    given = np.asarray(error if matrices is error else matrices[0], np.float64)
     if given.ndim < 2:
         classes = given.size if given.ndim else num_classes
         rates = np.broadcast_to(given, (classes,))
