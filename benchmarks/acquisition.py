@@ -39,7 +39,7 @@ from pathlib import Path
 
 import numpy as np
 
-from jtruth.asking import Limits, Whom, acquire
+from jtruth.asking import StoppingRule, Whom, acquire
 
 RISKS = (0.2, 0.1, 0.05, 0.02)
 GOLD = 30  # samples of known class, where there is gold; errors are those of the others
@@ -77,7 +77,7 @@ def bought(y, z, key, way, limits):
 
 def study(name, sets, ways, risks=RISKS):
     fixed = {
-        k: np.array([bought(y, z, s, "any", Limits(0, k, k)) for s, (y, z) in enumerate(sets)])
+        k: np.array([bought(y, z, s, "any", StoppingRule(0, k, k)) for s, (y, z) in enumerate(sets)])
         for k in (3, 5, 8)
     }
     for k, values in fixed.items():
@@ -87,7 +87,9 @@ def study(name, sets, ways, risks=RISKS):
     for way in ways:
         curve = []
         for risk in risks:
-            found = np.array([bought(y, z, s, way, Limits(risk, 1, 12)) for s, (y, z) in enumerate(sets)])
+            found = np.array(
+                [bought(y, z, s, way, StoppingRule(risk, 1, 12)) for s, (y, z) in enumerate(sets)]
+            )
             curve.append(found.mean(axis=0))
             print(f"{name} {way} risk {risk}: error {curve[-1][0]:.3f} +- "
                   f"{found[:, 0].std() / len(sets) ** 0.5:.3f}, labels {curve[-1][1]:.2f}, "

@@ -43,6 +43,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from runpy import run_path
 from typing import Any
 
 import numpy as np
@@ -50,14 +51,7 @@ import numpy as np
 import jtruth as jt
 
 ROOT = Path(jt.__file__).parent
-LAYERS = (  # as tests/test_layers.py has them, from the bottom up
-    ("stats", "labels"),
-    ("noise", "lam_stork", "io", "posterior", "inspection", "sampling", "tables"),
-    ("simulation", "testing", "learning", "information", "histograms"),
-    ("asking",),
-    ("training", "evaluation", "comparison"),
-)
-LEVEL = {room: level for level, rooms in enumerate(LAYERS, 1) for room in rooms}
+LEVEL = run_path(str(ROOT.parent / "tests" / "test_layers.py"))["LEVEL"]
 SIZE = 120
 
 

@@ -1,8 +1,8 @@
 """One formula for NumPy on the host and for a traced program of JAX: what has another name in the two.
 
 The Gibbs sweep (`jtruth/sampling`) runs on the host for small problems and as one XLA program for large ones.
-Its steps ask these functions, so that each law is written once; a `Stream` of a JAX key has the methods of a
-`numpy.random.Generator` that they use.
+Its steps ask these functions, so that each law is written once; a `JaxGenerator` has the methods of a
+`numpy.random.Generator` that they use, for a JAX key.
 """
 
 from typing import Any
@@ -43,7 +43,7 @@ def replaced(a: Any, where: Any, values: Any) -> Any:
     return found
 
 
-class Stream:
+class JaxGenerator:
     """Random numbers of a JAX key, by the names of NumPy's generator; each call has a key of its own."""
 
     def __init__(self, keys: Any, dtype: Any = jnp.float64):

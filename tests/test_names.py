@@ -1,5 +1,11 @@
-"""Names that look alike or cannot be seen, wrong columns, containers of the wrong kind: one sentence each."""
+"""Names that look alike or cannot be seen, wrong columns, containers of the wrong kind: one sentence each.
 
+And the names of jtruth itself: the same word is the same thing.
+"""
+
+import ast
+import importlib
+import pkgutil
 from pathlib import Path
 
 import numpy as np
@@ -220,3 +226,53 @@ GOOD = jt.Labels.from_matrix([[0, 1, 1], [1, 1, 1], [0, 0, 0]], 2)
 def test_options_that_are_none(as_installed, options, message):
     with pytest.raises(ValueError, match=message):
         jt.evaluate([0, 1, 0], GOOD, noise=jt.noise.Symmetric(0.2, 2), **options)
+
+
+def clashes(homes):
+    """Names with two meanings; `homes` is (name, where, what it is), equal things being one meaning."""
+    meanings = {}
+    for name, where, what in homes:
+        meanings.setdefault(name, {}).setdefault(what, where)
+    return {name: sorted(found.values()) for name, found in meanings.items() if len(found) > 1}
+
+
+def exported():
+    """Names of every public `__all__`; the same object in two of them is one meaning."""
+    for module in pkgutil.walk_packages(jt.__path__, "jtruth."):
+        if not any(part.startswith("_") for part in module.name.split(".")):
+            found = importlib.import_module(module.name)
+            yield from ((n, module.name, id(getattr(found, n))) for n in getattr(found, "__all__", ()))
+    yield from ((name, "jtruth", id(getattr(jt, name))) for name in jt.__all__)
+
+
+def crossing():
+    """Public names that one room imports from a file of another; each file that defines one is a meaning."""
+    root = Path(jt.__file__).parent
+    files = {
+        ".".join(("jtruth", *path.relative_to(root).with_suffix("").parts)): path
+        for path in root.rglob("*.py")
+    }
+    trees = {name.removesuffix(".__init__"): ast.parse(path.read_text()) for name, path in files.items()}
+    defined = {name: set(_defined(tree)) for name, tree in trees.items()}
+    for by, tree in trees.items():
+        for node in ast.walk(tree):
+            of = getattr(node, "module", None) or ""
+            if isinstance(node, ast.ImportFrom) and of in trees and of.split(".")[:2] != by.split(".")[:2]:
+                yield from ((a.name, of, of) for a in node.names if a.name in defined[of])
+
+
+def _defined(tree):
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            yield node.name
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            yield from (target.id for target in targets if isinstance(target, ast.Name))
+
+
+@pytest.mark.parametrize("found", [exported, crossing])
+def test_the_same_word_is_the_same_thing(found):
+    homes = list(found())
+    assert len(homes) > 300 and clashes(homes) == {}
+    name, where, _ = homes[0]
+    assert clashes([*homes, (name, "elsewhere", "another thing")]) == {name: sorted([where, "elsewhere"])}

@@ -12,14 +12,14 @@ from scipy import stats
 
 import jtruth as jt
 from jtruth import plots
-from jtruth.evaluation.result import Assumption
+from jtruth.evaluation.parts import Assumption
 from jtruth.plots._parts import title
 from jtruth.plots.joint import _joint_regions
 from jtruth.stats.estimates import DensityEstimate, PmfEstimate
 from jtruth.tables.metrics import METRICS
 from jtruth.tables.several import RangeEstimate
 from jtruth.testing import JointDensity, JointEstimate
-from jtruth.testing.binary.empirical_bayes import Fit
+from jtruth.testing.binary.empirical_bayes import OperatingPointFit
 from jtruth.testing.binary.plug_in import point_estimate
 
 matplotlib.use("agg")
@@ -288,7 +288,7 @@ def test_mode_of_draws_is_where_they_are_dense():
 
 def test_path(results):
     fit = results["empirical_bayes"].fit
-    early = Fit(fit.p_detection, fit.p_false_alarm, np.asarray(False), np.asarray(2), fit.path)
+    early = OperatingPointFit(fit.p_detection, fit.p_false_alarm, np.asarray(False), np.asarray(2), fit.path)
     ax = plots.plot_path({"ratios": fit, "stopped": early}, ideal=(0.85, 0.15))
     assert legend(ax) == ["ratios", "stopped (not converged in 2 steps)", "$P_D$", "$P_{FA}$"]
     first = ax.get_lines()[0].get_xydata()

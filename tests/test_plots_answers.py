@@ -7,7 +7,7 @@ import pytest
 import jtruth as jt
 from jtruth import plots
 from jtruth.evaluation.labelers import LabelerReport
-from jtruth.evaluation.result import Check
+from jtruth.evaluation.parts import Check
 from jtruth.learning.joint.posterior import JointPosterior
 
 

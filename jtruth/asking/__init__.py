@@ -10,7 +10,7 @@
 from jtruth.asking.entropy import expected_gain, expected_gain_of_labels
 from jtruth.asking.gold import GoldRequest, ask_next, gold_to_halve
 from jtruth.asking.labels import Aim, LabelRequest, Prices, Rates, next_labels
-from jtruth.asking.sequential import Acquisition, Limits, Round, Whom, acquire, next_asks
+from jtruth.asking.sequential import Acquisition, Round, StoppingRule, Whom, acquire, next_asks
 from jtruth.asking.strata import StratifiedRequest, ask_strata
 
 __all__ = [
@@ -18,10 +18,10 @@ __all__ = [
     "Aim",
     "GoldRequest",
     "LabelRequest",
-    "Limits",
     "Prices",
     "Rates",
     "Round",
+    "StoppingRule",
     "StratifiedRequest",
     "Whom",
     "acquire",

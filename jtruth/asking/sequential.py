@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 from jaxtyping import Float, Int
+from scipy.special import softmax
 
 from jtruth._host import diagonal_rows, vote_shares
 from jtruth._one_line import one_line
@@ -47,7 +48,7 @@ NOBODY_LOOKED = (
 )
 
 
-class Limits(NamedTuple):
+class StoppingRule(NamedTuple):
     """When a sample has been asked about often enough."""
 
     risk: float = 0.05  # of its decision; below it the sample is done
@@ -94,14 +95,14 @@ class Acquisition(NamedTuple):
     __repr__ = one_line
 
 
-_USUAL, _ANYBODY = Limits(), Whom()
+_USUAL, _ANYBODY = StoppingRule(), Whom()
 
 
 def next_asks(
     z: Int[np.ndarray, "samples labelers"],
     num_classes: int,
     *,
-    limits: Limits = _USUAL,
+    limits: StoppingRule = _USUAL,
     whom: Whom = _ANYBODY,
     loss: Float[np.ndarray, "classes classes"] | None = None,
     gold: Any = None,
@@ -123,7 +124,7 @@ def next_asks(
         ValueError: codes, limits, prices or losses that cannot be used.
 
     >>> z = np.array([[1, 1, -1], [0, 1, -1], [-1, -1, -1], [0, 0, -1]])
-    >>> asked = next_asks(z, 2, limits=Limits(risk=0.4))
+    >>> asked = next_asks(z, 2, limits=StoppingRule(risk=0.4))
     >>> asked.samples.tolist(), asked.labelers.tolist(), int(asked.decision[0])
     ([1, 2], [2, 1], 1)
     """
@@ -215,8 +216,7 @@ def _fitted(z: np.ndarray, classes: int):
         total = counts.reshape(-1, classes, classes).sum(axis=1)[labeler] - own + pseudo.sum(axis=1)
         each = np.log((counts[code] - own + prior) / total)
         joint = np.log(rho.sum(axis=0) - rho + 1) + _sums(sample, each, len(z))
-        joint = np.exp(joint - joint.max(axis=1, keepdims=True))
-        new = joint / joint.sum(axis=1, keepdims=True)
+        new = softmax(joint, axis=1)
         moved, steps, rho = float(np.abs(new - rho).max(initial=0)), steps + 1, new
     counts = counts.reshape(-1, classes, classes)  # (labeler, given, class)
     rows, shares = counts.swapaxes(1, 2) + pseudo, rho.sum(axis=0) + 1

@@ -24,7 +24,9 @@ Noise = Annotated[Path | None, typer.Option("--noise", help="JSON file with know
 Prior = Annotated[str | None, typer.Option("--prior", help="Class prior, for example .8,.2")]
 Assume = Annotated[
     str | None,
-    typer.Option("--assume", help="unknown (default), independent, shared_difficulty, partly_shared."),
+    typer.Option(
+        "--assume", help="unknown (default), independent, shared_difficulty, ...; a wrong word lists all."
+    ),
 ]
 KnownGold = Annotated[
     Path | None, typer.Option("--gold", help="Labels known to be true: a table task, label; or column:NAME.")

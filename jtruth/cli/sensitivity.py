@@ -16,7 +16,7 @@ class Moved:
 
     what: Annotated[
         str,
-        typer.Option("--what", help="shared_errors, hard_samples, labeler_dependence, prior, error_rates."),
+        typer.Option("--what", help="shared_errors, hard_samples, prior, ...; a wrong name lists all."),
     ] = "shared_errors"
     metric: Annotated[str, typer.Option("--metric", help="Of the claim.")] = "accuracy"
     threshold: Annotated[
@@ -34,8 +34,11 @@ def sensitivity(
     output: Output,
 ) -> None:
     """Posteriors along one assumption that is moved by hand, and its tipping point."""
+    from jtruth._validation import choose
     from jtruth.evaluation.as_json import estimate_dict
+    from jtruth.evaluation.assumptions.sensitivity import ways
 
+    choose("--what", moved.what, tuple(ways()))
     with progress("values") as advance:
         result = judged(source, graded, draws, columns, beside)
         found = result.sensitivity(moved.what, key=draws.seed, progress=advance)

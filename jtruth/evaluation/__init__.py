@@ -13,7 +13,8 @@ from jtruth.evaluation.gold.shares import Prevalence, prevalence
 from jtruth.evaluation.judging import Judging
 from jtruth.evaluation.labelers import LabelerReport, evaluate_labelers
 from jtruth.evaluation.other_labelers import labelers_by_model, quick_labelers
-from jtruth.evaluation.result import Assumption, Check, Evaluation
+from jtruth.evaluation.parts import Assumption, Check
+from jtruth.evaluation.result import Evaluation
 from jtruth.evaluation.score_result import ScoreEvaluation
 from jtruth.evaluation.scores import evaluate_scores
 

@@ -31,7 +31,7 @@ from jtruth._pictures import as_printed, picture
 from jtruth._random import Key, as_key
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions import ranges
-from jtruth.evaluation.assumptions.registry import GROUPS, INDEPENDENT, Progress, entries
+from jtruth.evaluation.assumptions.registry import INDEPENDENT, Progress, entries, granted
 from jtruth.evaluation.judging import Judged, Judging, read_judged
 from jtruth.evaluation.label_vectors import Said, Vectors, independent_vectors, member_vectors
 from jtruth.evaluation.score_ranges import BINS, score_members
@@ -169,7 +169,7 @@ def metric_posterior(
         sources, more = _several(data, given, num_draws, key, progress)
         doubts, assumed = (*more, *doubts), NOBODY
     else:
-        assumed = GROUPS[INDEPENDENT]
+        assumed = granted(INDEPENDENT)
         vectors = independent_vectors(data, _said(data, given, _BINS), num_draws, key)
         sources = [(MetricView(INDEPENDENT, assumed, np.zeros(0)), vectors)]
     views: list[MetricView] = []

@@ -41,7 +41,7 @@ from jtruth.tables.metrics import named_metric, shown
 from jtruth.testing.binary.batch import exact_batch, plug_in_batch
 from jtruth.testing.binary.empirical_bayes import exact_step, iterate
 
-METHODS = ("bayes", "empirical_bayes", "joint", "em")
+_METHODS = ("bayes", "empirical_bayes", "joint", "em")
 _PSEUDO = 0.01  # count in every cell of EM, which keeps probabilities off 0
 _MAX_RHAT, _MIN_ESS = 1.05, 100.0
 
@@ -97,7 +97,7 @@ def evaluate_batch(
     """
     check_level(level)
     method = method or ("joint" if noise is None else "bayes")
-    choose("method", method, METHODS)
+    choose("method", method, _METHODS)
     y, z, classes, noise, prior = _checked(y_pred, labels, noise, prior, method)
     if method == "joint":
         return _joint(y, z, classes, level, as_key(key), mesh)

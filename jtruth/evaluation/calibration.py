@@ -28,7 +28,8 @@ from jtruth.evaluation.as_json import estimate_dict
 from jtruth.evaluation.calibration_page import QUESTION, TITLES, calibration_page
 from jtruth.evaluation.checks.exchangeability import exchangeability_check
 from jtruth.evaluation.classifier import evaluate
-from jtruth.evaluation.result import Check, Evaluation
+from jtruth.evaluation.parts import Check
+from jtruth.evaluation.result import Evaluation
 from jtruth.evaluation.scores import ScoreEvaluation, evaluate_scores
 from jtruth.histograms.calibrator import CALIBRATIONS, Calibrated, epistemic_after_one_label, fit_calibrator
 from jtruth.histograms.estimates import law_of_mean

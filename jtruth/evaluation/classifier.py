@@ -27,7 +27,7 @@ from jtruth.evaluation.answers import (
     vote_metrics,  # fmt: skip
 )
 from jtruth.evaluation.assumptions.learned import joint_model, plug_in_model
-from jtruth.evaluation.assumptions.registry import GROUPS, INDEPENDENT, UNKNOWN, Progress, check_assume
+from jtruth.evaluation.assumptions.registry import INDEPENDENT, UNKNOWN, Progress, check_assume, granted
 from jtruth.evaluation.assumptions.sensitivity import Basis
 from jtruth.evaluation.checks.prior_driven import known_noise_check, prior_check
 from jtruth.evaluation.checks.verdicts import checks_of
@@ -36,7 +36,8 @@ from jtruth.evaluation.gold.measured import GoldSampling
 from jtruth.evaluation.labeler_rows import Labeler
 from jtruth.evaluation.learned_answers import over_assumptions, vouched
 from jtruth.evaluation.order import read_order
-from jtruth.evaluation.result import Assumption, Check, Evaluation, Provenance
+from jtruth.evaluation.parts import Assumption, Check, Provenance
+from jtruth.evaluation.result import Evaluation
 from jtruth.evaluation.targets import target_of
 from jtruth.inspection import suspicions
 from jtruth.labels import Labels
@@ -44,8 +45,7 @@ from jtruth.stats.estimates import Estimate
 from jtruth.stats.regions import check_level
 from jtruth.tables.posterior import estimates
 from jtruth.testing import binary_posterior, exact_posterior, unknown_prior
-from jtruth.testing.multiclass.methods import METHODS as MULTICLASS
-from jtruth.testing.multiclass.methods import multiclass_posterior
+from jtruth.testing.multiclass.methods import MULTICLASS_METHODS, multiclass_posterior
 from jtruth.testing.tested import Tested
 
 ONE_AGAINST_REST = (
@@ -204,7 +204,7 @@ def _evaluation(data: inputs.Inputs, asked: _Asked, found: _Found, noise: Any) -
     said = (*model.warnings, *inputs.warnings(data), *answer.warnings)
     if asked.method != _tars.TARS:  # its unbiased counts are not kept to [0, 1]
         said += beyond_shares(metrics, asked.level)
-    sentence = GROUPS[INDEPENDENT] + (_tars.TARGET if asked.method == _tars.TARS else "")
+    sentence = granted(INDEPENDENT) + (_tars.TARGET if asked.method == _tars.TARS else "")
     return Evaluation(
         provenance=Provenance(asked.method, data.target, asked.level, found.kind, asked.stated),
         metrics=metrics,
@@ -264,10 +264,10 @@ def _answer(data: inputs.Inputs, model: inputs.Model, key: Array, method: str) -
 
 def _any_classes(data: inputs.Inputs, model: inputs.Model, method: str, key: Array) -> Tested:
     """More than two classes, known noise: the full table."""
-    if method not in MULTICLASS:
+    if method not in MULTICLASS_METHODS:
         raise ValueError(
             f"method={method!r} knows two classes: say positive=... for one class against all others, or use "
-            f"{', '.join(MULTICLASS)}"
+            f"{', '.join(MULTICLASS_METHODS)}"
         )
     classes, positive = names_of(data)
     found = multiclass_posterior(

@@ -22,7 +22,7 @@ from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.noise import NoiseModel, check_known_labels
 from jtruth.posterior import check_not_contradictory, validate_prior
 from jtruth.tables.metrics import expected_table
-from jtruth.testing.binary.methods import METHODS
+from jtruth.testing.binary.methods import BINARY_METHODS
 
 AT_MEAN = (
     "error rates are known by draws; this answer takes them at their mean, so its intervals are too short"
@@ -136,7 +136,7 @@ class Inputs:
 
 def check_method(method: str) -> None:
     """Refuse unknown methods by name."""
-    known = (*METHODS, "plug_in", "majority_vote", "tars", "smyth")
+    known = (*BINARY_METHODS, "plug_in", "majority_vote", "tars", "smyth")
     if method not in known:
         raise ValueError(f"method={method!r}; choose one of {', '.join(known)}")
 

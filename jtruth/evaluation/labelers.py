@@ -40,7 +40,7 @@ from jtruth.evaluation.labeler_rows import saved_draws, worst_first
 from jtruth.evaluation.labelers_text import labelers_text
 from jtruth.evaluation.order import read_labelled
 from jtruth.evaluation.page import labelers_page
-from jtruth.evaluation.result import Check
+from jtruth.evaluation.parts import Check
 from jtruth.evaluation.text import IN_SAMPLE, MORE_RIGHT, OF_LABELERS
 from jtruth.inspection import Finding, suspicions
 from jtruth.labels import Labels

@@ -7,12 +7,18 @@ from jtruth._random import Key, stream
 from jtruth.evaluation.answers import names_of, of_nothing
 from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.of_labelers import labeler_draws, labeler_ranges
-from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, GROUPS, INDEPENDENT, Progress, entries
+from jtruth.evaluation.assumptions.registry import (
+    ASSUMPTIONS,
+    INDEPENDENT,
+    Progress,
+    entries,
+    granted,
+)
 from jtruth.evaluation.checks.prior_driven import vouched_check
 from jtruth.evaluation.gold.pooled import GoldPosterior
 from jtruth.evaluation.inputs import Inputs
 from jtruth.evaluation.labeler_rows import Labeler, worst_first
-from jtruth.evaluation.result import Assumption, Check
+from jtruth.evaluation.parts import Assumption, Check
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.estimates import Estimate
 from jtruth.tables.posterior import estimates
@@ -42,7 +48,7 @@ def vouched(
         return of_nothing(data, "bayes")._replace(warnings=tuple(doubts)), (), ()
     answer = ranges.pooled_answer(found, data)
     laws = estimates(answer.table, *names_of(data))
-    one = Assumption(assume, GROUPS[assume], laws, None, answer.table)
+    one = Assumption(assume, granted(assume), laws, None, answer.table)
     return answer._replace(warnings=tuple(doubts)), (one,), vouched_check(found, data, level)
 
 

@@ -3,21 +3,20 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from jtruth._one_line import one_line
 from jtruth._page import Page, write_page
 from jtruth._pictures import picture
 from jtruth._random import Stated
-from jtruth._version import __version__
 from jtruth.evaluation.as_json import estimate_dict, plain_json
 from jtruth.evaluation.assumptions.registry import Progress
 from jtruth.evaluation.assumptions.sensitivity import Basis, Sensitivity, sensitivity
 from jtruth.evaluation.frames import metrics_frame, notebook_table
 from jtruth.evaluation.labeler_rows import Labeler
 from jtruth.evaluation.page import evaluation_page
+from jtruth.evaluation.parts import Assumption, Check, Provenance
 from jtruth.evaluation.text import MORE_RIGHT, OF_ONE_CLASS, headline, summary_text
 from jtruth.inspection import Finding
 from jtruth.learning.joint.posterior import JointPosterior
@@ -26,53 +25,9 @@ from jtruth.stats.regions import check_level
 from jtruth.tables.joint import JointDensity, JointEstimate
 from jtruth.tables.metrics import Metric, named_metric
 from jtruth.tables.posterior import Cells, TablePosterior
-from jtruth.testing.binary.empirical_bayes import Fit
+from jtruth.testing.binary.empirical_bayes import OperatingPointFit
 from jtruth.testing.multiclass.count_draws import CountDraws
 from jtruth.testing.multiclass.methods import ConfusionFit
-
-WORTH_KNOWING = "worth knowing"  # the verdict on what is so and spoils no answer
-
-
-class Check(NamedTuple):
-    """One check; verdict is "fits", "does not fit", "cannot be seen", or "worth knowing" (spoils nothing)."""
-
-    name: str
-    statistic: float | None
-    p_value: float | None
-    verdict: str
-    message: str
-
-
-class Loo(NamedTuple):
-    """How well a model predicts labels and prediction of a sample left out (PSIS-LOO). It picks nothing."""
-
-    elpd: float  # expected log predictive density, summed over samples
-    difference: float  # to the first model of the answer
-    difference_se: float  # sqrt(samples * variance of the pointwise differences)
-    num_bad: int  # samples whose Pareto k says that their term cannot be trusted
-
-
-class Assumption(NamedTuple):
-    """The metrics under one named assumption; an answer may show several."""
-
-    name: str
-    sentence: str
-    metrics: Mapping[str, Estimate]
-    loo: Loo | None = None
-    posterior: TablePosterior | None = None  # of the count table; None for rules that have none
-
-    __repr__ = one_line
-
-
-class Provenance(NamedTuple):
-    """How an answer was made."""
-
-    method: str
-    target: str  # "in-sample" or "population": what the metrics are of
-    level: float  # probability of the printed intervals
-    interval_kind: str  # "posterior", "sensitivity range", "pooled interval" (gold), "confidence interval"
-    key: Stated  # of whatever was drawn: the number that makes it, 0 if none was given, or its words
-    version: str = __version__  # of jtruth
 
 
 @dataclass(frozen=True, repr=False)
@@ -101,7 +56,7 @@ class Evaluation:
     advice: tuple[str, ...] = ()  # what would make the answer better
     num_gold: int = 0
     log_evidence: float = float("nan")  # log p(y_pred, z | noise model, prior), where those are given
-    fit: Fit | ConfusionFit | CountDraws | JointPosterior | None = None  # of iterative methods and samplers
+    fit: OperatingPointFit | ConfusionFit | CountDraws | JointPosterior | None = None  # of steps or draws
     basis: Basis | None = None  # what `sensitivity` moves
     predictive: Mapping[str, Estimate] = field(default_factory=dict)  # of a range: see `PREDICTIVE`
     suspicious: tuple[Finding, ...] = ()  # what is odd in the labels, as `inspect_labels` finds it

@@ -17,7 +17,7 @@ from jaxtyping import Array, Float
 from jtruth import _validation as check
 from jtruth._random import Key, as_key, stated
 from jtruth.evaluation import inputs
-from jtruth.evaluation.assumptions.registry import GROUPS, INDEPENDENT, UNKNOWN, Progress
+from jtruth.evaluation.assumptions.registry import INDEPENDENT, UNKNOWN, Progress, granted
 from jtruth.evaluation.gold.measured import GoldSampling
 from jtruth.evaluation.judging import Judged, Judging, read_judged
 from jtruth.evaluation.score_gold import score_pool
@@ -130,7 +130,11 @@ def judged(
     found: AnyCurves
     if not nobody:
         tables, doubts = score_tables(data, coded, values, key, asked.progress)
-        found, kind, assumed = curves(against_rest(tables, data.positive)), "posterior", GROUPS[INDEPENDENT]
+        found, kind, assumed = (
+            curves(against_rest(tables, data.positive)),
+            "posterior",
+            granted(INDEPENDENT),
+        )
     elif data.num_gold:
         found, doubts = score_pool(data, coded, asked.sampling, key, asked.progress)
         kind, assumed = "pooled interval", _GOLD

@@ -22,7 +22,7 @@ from jtruth._host import log, log_odds
 from jtruth._random import Key, host_rng, stream
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions import ranges
-from jtruth.evaluation.assumptions.registry import GROUPS, INDEPENDENT, UNKNOWN, Progress, entries
+from jtruth.evaluation.assumptions.registry import INDEPENDENT, UNKNOWN, Progress, entries, granted
 from jtruth.evaluation.checks.prior_driven import doubts_of
 from jtruth.evaluation.gold.answer import NO_MODEL, labels_posterior, without_gold
 from jtruth.evaluation.gold.measured import GoldSampling, judged_samples
@@ -75,7 +75,7 @@ def held_of(
     """Posteriors of the tuples' table, one for each assumption that is made, and what is doubtful."""
     data, nobody = part.data, assume in (None, UNKNOWN)
     if data.model is not None:
-        return [Held(INDEPENDENT, GROUPS[INDEPENDENT], _known(part, key))], list(data.model.warnings)
+        return [Held(INDEPENDENT, granted(INDEPENDENT), _known(part, key))], list(data.model.warnings)
     known = entries(data)
     if not nobody:
         some = [entry for entry in known if entry.group == assume]
@@ -90,7 +90,7 @@ def held_of(
         found, doubts = [], [NO_MODEL.format(why)]
     if not nobody:
         pooled = thinned([one.posterior for one in found])
-        return [Held(str(assume), GROUPS[str(assume)], pooled)], doubts
+        return [Held(str(assume), granted(str(assume)), pooled)], doubts
     if data.num_gold:
         gold, more = _with_gold(found, part, sampling)
         return [gold], [*more, *doubts]

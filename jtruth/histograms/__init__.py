@@ -59,7 +59,7 @@ from jtruth.histograms.losses import (
 )
 from jtruth.histograms.panels import (
     Kernel,
-    Moments,
+    PanelMoments,
     any_kernel,
     dirichlet_weights,
     disagreement,
@@ -96,7 +96,7 @@ __all__ = [
     "LossTable",
     "Mean",
     "MergedBins",
-    "Moments",
+    "PanelMoments",
     "PenaltyChoice",
     "Scaling",
     "any_kernel",

@@ -21,14 +21,14 @@ from jtruth.histograms.dirichlet import disagreement_probability, posterior_prob
 from jtruth.histograms.label_counts import Histograms, check_probabilities
 from jtruth.histograms.losses import epistemic_loss
 from jtruth.histograms.scaling import (
-    METHODS,
+    SCALINGS,
     Scaling,
     check_every_class,
     fit_scaling,
     scaled_log_probabilities,
 )
 
-CALIBRATIONS = (*METHODS, "alpha")
+CALIBRATIONS = (*SCALINGS, "alpha")
 _FLOOR = -30.0  # of a log probability that is a feature of the head; the probabilities themselves stay
 Rows = Float[Array | np.ndarray, "samples classes"]
 

@@ -27,7 +27,7 @@ from jtruth.histograms.calibration import Calibration, Edges, calibration_loss, 
 from jtruth.histograms.dirichlet import disagreement_probability
 from jtruth.histograms.label_counts import Histograms, check_probabilities, with_at_least
 from jtruth.histograms.losses import Mean, epistemic_loss, log_loss, squared_loss
-from jtruth.histograms.panels import Moments, disagreement, statistic_loss
+from jtruth.histograms.panels import PanelMoments, disagreement, statistic_loss
 from jtruth.stats.estimates import Estimate
 from jtruth.stats.student import StudentEstimate
 
@@ -85,7 +85,9 @@ def loss_values(
         "calibration_loss": Mean(classes.total, classes.standard_error),
         "dispersion_loss": Mean(spread.total, spread.standard_error),
         "log_loss": mean_total(log_loss(histograms, z), where=where),
-        "disagreement_loss": mean_total(statistic_loss(Moments(differ, differ), phi)[:, None], where=where),
+        "disagreement_loss": mean_total(
+            statistic_loss(PanelMoments(differ, differ), phi)[:, None], where=where
+        ),
         "disagreement_calibration_loss": Mean(pairs.total, pairs.standard_error),
     }
     return values, classes, pairs

@@ -37,7 +37,7 @@ Weights = Float[Array, "samples classes sizes"]
 Samples = Float[Array | np.ndarray, " samples"]
 
 
-class Moments(NamedTuple):
+class PanelMoments(NamedTuple):
     """Of phi over panels, for each sample; NaN where a sample has fewer labels than the panel."""
 
     mean: Float[Array, " samples"]
@@ -47,10 +47,10 @@ class Moments(NamedTuple):
 
 
 class Kernel(NamedTuple):
-    """phi of a panel of `size` labels: `moments` turns weights by class and number into `Moments`."""
+    """phi of a panel of `size` labels: `moments` turns weights by class and number into `PanelMoments`."""
 
     size: int
-    moments: Callable[[Weights], Moments]
+    moments: Callable[[Weights], PanelMoments]
 
     __repr__ = one_line
 
@@ -99,7 +99,7 @@ def _running(factor: Callable[[int], Array], like: Array, size: int) -> Weights:
 
 
 @eqx.filter_jit
-def panel_moments(kernel: Kernel, weights: Weights) -> Moments:
+def panel_moments(kernel: Kernel, weights: Weights) -> PanelMoments:
     """Mean and mean square of phi over panels drawn by `weights`, whose last axis is 0..kernel.size.
 
     Example:
@@ -137,9 +137,9 @@ def unanimity(size: int) -> Kernel:
     """1 if all labels of the panel agree, else 0."""
     check_size(size)
 
-    def moments(weights: Weights) -> Moments:
+    def moments(weights: Weights) -> PanelMoments:
         mean = weights[:, :, -1].sum(axis=1) / _total(weights)
-        return Moments(mean, mean)
+        return PanelMoments(mean, mean)
 
     return Kernel(size, moments)
 
@@ -149,13 +149,13 @@ def majority_strength(size: int) -> Kernel:
     """Share of the panel that the largest group has: 1 if unanimous."""
     check_size(size)
 
-    def moments(weights: Weights) -> Moments:
+    def moments(weights: Weights) -> PanelMoments:
         degree = jnp.arange(size + 1)
         below = [_total(jnp.where((degree <= t)[None, None], weights, 0.0)) for t in range(size + 1)]
         cdf = jnp.stack(below, axis=-1) / _total(weights)[:, None]
         pmf = jnp.diff(cdf, axis=-1)
         share = (jnp.arange(1, size + 1) / size).astype(pmf.dtype)
-        return Moments((pmf * share[None]).sum(axis=1), (pmf * share[None] ** 2).sum(axis=1))
+        return PanelMoments((pmf * share[None]).sum(axis=1), (pmf * share[None] ** 2).sum(axis=1))
 
     return Kernel(size, moments)
 
@@ -172,7 +172,7 @@ def additive(size: int, term: Float[np.ndarray, " sizes"]) -> Kernel:
     """phi = sum_k term[h_k], for any table of terms for h = 0..size."""
     check_size(size)
 
-    def moments(weights: Weights) -> Moments:
+    def moments(weights: Weights) -> PanelMoments:
         g = jnp.asarray(term, weights.dtype)[None, None]
         zeroth, first, second = weights, weights * g, weights * g**2
         a, b, c = zeroth[:, 0], first[:, 0], second[:, 0]
@@ -180,7 +180,7 @@ def additive(size: int, term: Float[np.ndarray, " sizes"]) -> Kernel:
             w0, w1, w2 = zeroth[:, k], first[:, k], second[:, k]
             c = _product(c, w0) + 2 * _product(b, w1) + _product(a, w2)
             a, b = _product(a, w0), _product(b, w0) + _product(a, w1)
-        return Moments(b[:, -1] / a[:, -1], c[:, -1] / a[:, -1])
+        return PanelMoments(b[:, -1] / a[:, -1], c[:, -1] / a[:, -1])
 
     return Kernel(size, moments)
 
@@ -198,7 +198,7 @@ def any_kernel(phi: Callable[[np.ndarray], float], size: int, num_classes: int) 
     table = np.array(panels)
     values = np.array([float(phi(h)) for h in panels])
 
-    def moments(weights: Weights) -> Moments:
+    def moments(weights: Weights) -> PanelMoments:
         def add(carry: tuple, row: tuple) -> tuple:
             h, value = row
             one = jnp.take_along_axis(weights, h[None, :, None], axis=2)[..., 0].prod(axis=1)
@@ -207,12 +207,12 @@ def any_kernel(phi: Callable[[np.ndarray], float], size: int, num_classes: int) 
         start = (jnp.zeros(weights.shape[0], weights.dtype),) * 3
         rows = (jnp.asarray(table), jnp.asarray(values, weights.dtype))
         (total, first, second), _ = jax.lax.scan(add, start, rows)
-        return Moments(first / total, second / total)
+        return PanelMoments(first / total, second / total)
 
     return Kernel(size, moments)
 
 
-def statistic_loss(moments: Moments, predicted: Samples) -> Float[Array, " samples"]:
+def statistic_loss(moments: PanelMoments, predicted: Samples) -> Float[Array, " samples"]:
     """(40): mean over panels of (phi - prediction)^2, unbiased for the expected loss (37)."""
     p = jnp.asarray(predicted, moments.mean.dtype)
     return moments.square - 2 * p * moments.mean + p**2

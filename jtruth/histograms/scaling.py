@@ -27,7 +27,7 @@ from jtruth._one_line import one_line
 from jtruth._validation import choose
 from jtruth.histograms.label_counts import Histograms, check_logits, check_probabilities, samples_of
 
-METHODS = ("temperature", "vector", "matrix", "dirichlet")
+SCALINGS = ("temperature", "vector", "matrix", "dirichlet")
 Logits = Float[Array | np.ndarray, "samples classes"]
 Where = Bool[Array | np.ndarray, " samples"] | None
 Number = float | Float[Array, ""]
@@ -96,7 +96,7 @@ def fit_scaling(
     Args:
         logits: (samples, classes) of the classifier; for "dirichlet" log probabilities.
         histograms: of the same samples.
-        method: one of `METHODS`.
+        method: one of `SCALINGS`.
         bias_penalty, weight_penalty: lambda_b (48) and lambda_w (49).
         where: samples to fit on.
         max_steps, tol: of the solver; tol bounds the gradient, by default by the dtype.
@@ -105,7 +105,7 @@ def fit_scaling(
         ValueError: (concrete input) logits that are not finite or of other classes; a class without any label
             (only temperature scaling can do without, the others would send its probability to 0).
     """
-    choose("method", method, METHODS)
+    choose("method", method, SCALINGS)
     check_logits(logits, histograms.num_classes)
     u, size = as_array(logits), histograms.num_classes
     if method != "temperature" and is_concrete((histograms, where)):

@@ -26,7 +26,7 @@ from jtruth.information.law import LabelLaw, label_law
 from jtruth.information.monte_carlo import monte_carlo_information
 from jtruth.noise import NoiseModel
 
-METHODS = ("auto", "counts", "integral", "enumerate", "monte_carlo")
+_METHODS = ("auto", "counts", "integral", "enumerate", "monte_carlo")
 _CHEAP_TERMS = 1 << 14  # below this the sum over counts is faster than the integral
 
 Prior = Float[Array | np.ndarray, " classes"] | Sequence[float]
@@ -79,7 +79,7 @@ def mutual_information(
         0.86337
         0.85919
     """
-    choose("method", method, METHODS)
+    choose("method", method, _METHODS)
     _check_draws(num_draws)
     model = isinstance(noise, NoiseModel) and is_concrete(noise)
     if method == "enumerate" or (model and noise.strata(num_labelers) is None):

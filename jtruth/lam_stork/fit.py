@@ -20,7 +20,7 @@ from scipy.special import xlogy
 GAP = 1e-6
 
 
-class Fit(NamedTuple):
+class JointFit(NamedTuple):
     """Maximum of the likelihood over tables J; all with the axes of the batch in front."""
 
     joint: np.ndarray  # (..., true, predicted)
@@ -62,7 +62,9 @@ def _extrapolated(joint: np.ndarray, labeler: np.ndarray, counts: np.ndarray) ->
     return em_step(np.where(better[..., None, None], jump, two), labeler, counts)
 
 
-def maximise(counts: np.ndarray, labeler: np.ndarray, *, max_steps: int = 20_000, gap: float = GAP) -> Fit:
+def maximise(
+    counts: np.ndarray, labeler: np.ndarray, *, max_steps: int = 20_000, gap: float = GAP
+) -> JointFit:
     """The table J of highest likelihood, for counts (..., label, prediction) and labelers (..., true, given).
 
     >>> fit = maximise(np.array([[60.0, 2.0], [30.0, 8.0]]), np.array([[0.9, 0.1], [0.1, 0.9]]))
@@ -78,7 +80,7 @@ def maximise(counts: np.ndarray, labeler: np.ndarray, *, max_steps: int = 20_000
     while True:
         distance = total * (gradient(joint, labeler, counts).max(axis=(-2, -1)) - 1)
         if (distance < gap).all() or steps >= max_steps:
-            return Fit(joint, log_likelihood(joint, labeler, counts), distance, steps)
+            return JointFit(joint, log_likelihood(joint, labeler, counts), distance, steps)
         for _ in range(10):
             joint = _extrapolated(joint, labeler, counts)
         steps += 30

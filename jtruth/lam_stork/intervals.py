@@ -23,7 +23,7 @@ from jtruth._one_line import one_line
 from jtruth._random import host_rng, required_key
 from jtruth.stats.regions import check_level
 
-METHODS = ("delta", "bootstrap", "exact")
+INTERVALS = ("delta", "bootstrap", "exact")
 
 HowMany = tuple[Any, Any]  # whole numbers: how many, of how many
 Known = float | HowMany
@@ -187,7 +187,7 @@ def rate_estimate(
 ) -> RateEstimate:
     """The corrected rate at the shares and one of the three intervals."""
     formula, divisor, slopes, why_outside = corrected
-    check.choose("method", method, METHODS)
+    check.choose("method", method, INTERVALS)
     check_level(level)
     if num_draws < 100:
         raise ValueError(f"num_draws is {num_draws}; percentiles need at least 100 draws")

@@ -26,9 +26,7 @@ from scipy.special import ndtri
 
 from jtruth import _validation as check
 from jtruth.lam_stork.intervals import (
-    METHODS as _METHODS,
-)
-from jtruth.lam_stork.intervals import (
+    INTERVALS,
     Corrected,
     HowMany,
     Known,
@@ -41,7 +39,7 @@ from jtruth.lam_stork.intervals import (
 )
 from jtruth.stats.regions import check_level
 
-METHODS = (*_METHODS, "adjusted")
+OF_SHARES = (*INTERVALS, "adjusted")
 _WHY = (
     "chance, or a judge that errs otherwise here than where its sensitivity and specificity come from; "
     "read it as the nearest of 0 and 1 only with that in mind"
@@ -98,7 +96,7 @@ def rogan_gladen(
     >>> print(f"{found.value:.4f}", found.warnings[0][:47])
     -0.0625 the estimate is -0.0625, outside [0, 1]: chance
     """
-    check.choose("method", method, METHODS)
+    check.choose("method", method, OF_SHARES)
     judged = _shares(called, sensitivity, specificity)
     youden = _youden(*(x.value for x in judged))
     if abs(youden) < 1e-12:

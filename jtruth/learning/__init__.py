@@ -42,7 +42,7 @@ from jtruth.learning.recalibration import Recalibration, recalibrate
 from jtruth.learning.spectral.kos import KargerOhShah, Messages, fit_kos, kos_messages
 from jtruth.learning.spectral.label_model import LabelModel, fit_label_model, triplet_moments
 from jtruth.learning.spectral.minimax_entropy import MinimaxEntropy, fit_minimax_entropy
-from jtruth.learning.spectral.triplets import Moments
+from jtruth.learning.spectral.triplets import TripletMoments
 from jtruth.learning.supervised.consistency import Consistency, check_consistency
 from jtruth.learning.supervised.known_classes import KnownClasses, fit_known_classes
 
@@ -77,7 +77,6 @@ __all__ = [
     "Messages",
     "Method",
     "MinimaxEntropy",
-    "Moments",
     "NoiseLayer",
     "NutsFit",
     "OneCoin",
@@ -90,6 +89,7 @@ __all__ = [
     "Smoothing",
     "Spec",
     "Stream",
+    "TripletMoments",
     "Welinder",
     "WelinderPriors",
     "begin_stream",

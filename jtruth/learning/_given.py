@@ -60,7 +60,7 @@ def check_steps(max_steps: int, tol: float) -> None:
 
 
 def one_hot(known: np.ndarray, classes: int) -> np.ndarray:
-    """(samples, classes), 1 at each known class; rows of unknown samples are 0."""
+    """(samples, classes), 1 at each known class; rows of unknown samples are 0. NumPy: JAX is not started."""
     return (known[:, None] == np.arange(classes)[None, :]).astype(np.float64)
 
 

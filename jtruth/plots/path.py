@@ -8,21 +8,24 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from jtruth.plots._parts import CYCLE, GREY, SMALL, new_axes
-from jtruth.testing.binary.empirical_bayes import Fit
+from jtruth.testing.binary.empirical_bayes import OperatingPointFit
 
 
 def plot_path(
-    fits: Fit | Mapping[str, Fit], *, ax: Axes | None = None, ideal: tuple[float, float] | None = None
+    fits: OperatingPointFit | Mapping[str, OperatingPointFit],
+    *,
+    ax: Axes | None = None,
+    ideal: tuple[float, float] | None = None,
 ) -> Axes:
     """How iterative methods moved the operating point (Su Figure 9): P_D solid, P_FA dashed.
 
     Args:
-        fits: one `Fit` (`Evaluation.fit`), or name -> Fit.
+        fits: one `OperatingPointFit` (`Evaluation.fit`), or name -> OperatingPointFit.
         ax: where to draw; a new figure if None.
         ideal: the true (P_D, P_FA), where it is known; dotted lines.
     """
     ax = new_axes(ax)
-    named = {"operating point": fits} if isinstance(fits, Fit) else dict(fits)
+    named = {"operating point": fits} if isinstance(fits, OperatingPointFit) else dict(fits)
     widths = np.linspace(5.0, 1.2, len(named)) if len(named) > 1 else [1.8]  # paths that agree stay visible
     for (name, fit), width, color in zip(named.items(), widths, CYCLE * len(named), strict=False):
         steps = int(fit.num_steps)

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec
 
-from jtruth._either import Stream, log_gamma_draws
+from jtruth._either import JaxGenerator, log_gamma_draws
 from jtruth._mesh import mesh_axis
 from jtruth._random import stream
 from jtruth.sampling import kernel, states
@@ -86,7 +86,7 @@ class _Engine(NamedTuple):
         flat = symbols.reshape(place.size, -1)
         return jnp.zeros((size + 1, flat.shape[1]), flat.dtype).at[place].add(flat)[:size].T
 
-    def draw_dirichlet_logs(self, concentration: Any, rng: Stream) -> Any:
+    def draw_dirichlet_logs(self, concentration: Any, rng: JaxGenerator) -> Any:
         logs, found = log_gamma_draws(concentration, rng), []
         for first, shape in self.shapes.blocks:
             rows = logs[:, first : first + int(np.prod(shape))].reshape(len(logs), -1, shape[-1])
@@ -210,7 +210,7 @@ def block(shapes: Shapes, data: Data, chain: dict, sweeps: Any, most: int, axis:
         key, samples, *rows = jax.random.split(words, _KEYS)
         samples = samples if axis is None else stream(samples, "shard", jax.lax.axis_index(axis))
         engine = _Engine(shapes, data, samples, axis, data.concentration, shapes.pooled, alike)
-        new, log_theta, more = sweep(engine, chain, Stream(rows))
+        new, log_theta, more = sweep(engine, chain, JaxGenerator(rows))
         seen = new | {"log_theta": log_theta}
         kept = {name: a.at[step].set(seen[name]) for name, a in kept.items()}
         new["key"] = jax.random.key_data(key)

@@ -17,8 +17,8 @@ from jtruth.testing.binary.chain import SymbolChain, symbol_chain
 from jtruth.testing.binary.chain_batch import SymbolChains, symbol_chains
 from jtruth.testing.binary.curve_density import CurveDensity, curve_density
 from jtruth.testing.binary.empirical_bayes import (
-    Fit,
-    Moments,
+    OperatingPointFit,
+    ShareMoments,
     draw_labels,
     exact_step,
     iterate,
@@ -31,7 +31,7 @@ from jtruth.testing.binary.empirical_bayes import (
 )
 from jtruth.testing.binary.exact import CountTable, count_table
 from jtruth.testing.binary.large import SmoothTable, smooth_table
-from jtruth.testing.binary.methods import METHODS, binary_posterior, exact_posterior
+from jtruth.testing.binary.methods import BINARY_METHODS, binary_posterior, exact_posterior
 from jtruth.testing.binary.operating_point import BetaPrior, LogOdds, OperatingPoint, collapse, most_probable
 from jtruth.testing.binary.plug_in import normal_law, precision_recall_density, roc_density, table_at
 from jtruth.testing.binary.threshold_curves import (
@@ -57,7 +57,7 @@ from jtruth.testing.tars.resampling import EstimatedTable, Resampled, resampled_
 from jtruth.testing.tested import Tested
 
 __all__ = [
-    "METHODS",
+    "BINARY_METHODS",
     "METRICS",
     "BatchSummary",
     "BetaPrior",
@@ -68,17 +68,17 @@ __all__ = [
     "CurveDensity",
     "ErrorSources",
     "EstimatedTable",
-    "Fit",
     "JointDensity",
     "JointEstimate",
     "LabelerMetrics",
     "LogOdds",
     "Mixture",
-    "Moments",
     "OperatingPoint",
+    "OperatingPointFit",
     "PrecisionRecallPoints",
     "Resampled",
     "RocPoints",
+    "ShareMoments",
     "SmoothTable",
     "SymbolChain",
     "SymbolChains",

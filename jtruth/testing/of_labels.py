@@ -5,7 +5,8 @@ A count table does not know scores or probabilities. These functions take the cl
 probabilities of shape (samples,), of class 1, or (samples, classes). With the true classes they give what
 scikit-learn's functions of these names give, except where those return a number for what is undefined: here
 it is NaN.
-`mcc` and `kappa` count and then ask the metrics of tables.
+`mcc` counts and then asks the metric of tables. `kappa` takes the weights of labelers' agreement: with linear
+or quadratic ones it is no metric of the registry.
 """
 
 from collections.abc import Callable
@@ -15,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from jtruth.stats.agreement import weights as agreement_weights
 from jtruth.tables.metrics import named_metric, ratio
 
 Classes = Int[Array | np.ndarray, " samples"]
@@ -67,12 +69,7 @@ def mcc(y: Classes, y_pred: Classes, num_classes: int = 2) -> Float[Array, ""]:
 
 def kappa(weights: str = "nominal", num_classes: int = 2) -> Callable[[Classes, Classes], Float[Array, ""]]:
     """Cohen's kappa with "nominal", "linear" or "quadratic" weights."""
-    powers = {"nominal": 0, "linear": 1, "quadratic": 2}
-    if weights not in powers:
-        raise ValueError(f"weights={weights!r}; choose one of {', '.join(powers)}")
-    codes = np.arange(num_classes)
-    apart = np.abs(codes[:, None] - codes[None, :]).astype(float)
-    apart = (apart > 0).astype(float) if weights == "nominal" else apart ** powers[weights]
+    apart = 1 - agreement_weights(weights, num_classes)
 
     def of_labels(y: Classes, y_pred: Classes) -> Float[Array, ""]:
         table = _table(y, y_pred, num_classes)

@@ -7,7 +7,7 @@ from jtruth.stats.estimates import Estimate
 from jtruth.tables.joint import JointDensity, JointEstimate
 from jtruth.tables.metrics import Metric, named_metric
 from jtruth.tables.posterior import TablePosterior
-from jtruth.testing.binary.empirical_bayes import Fit
+from jtruth.testing.binary.empirical_bayes import OperatingPointFit
 from jtruth.testing.multiclass.count_draws import CountDraws
 from jtruth.testing.multiclass.steps import ConfusionFit
 
@@ -21,7 +21,7 @@ class Tested(NamedTuple):
 
     method: str
     table: TablePosterior
-    fit: Fit | ConfusionFit | CountDraws | None  # of iterative methods and samplers: converged, steps, path
+    fit: OperatingPointFit | ConfusionFit | CountDraws | None  # of steps or draws: converged, num_steps, path
     log_evidence: float  # log p(y_pred | z): operating point integrated out, or plugged in; NaN if neither
     warnings: tuple[str, ...]
     classes: tuple[str, ...] = ("0", "1")  # names of the rows of the table

@@ -51,7 +51,7 @@ from jtruth.training.losses import (
     squared_hinge,
 )
 from jtruth.training.mbem import MBEMFit, fit_mbem
-from jtruth.training.minibatch import Fit, Recipe, fit
+from jtruth.training.minibatch import MinibatchFit, Recipe, fit
 from jtruth.training.networks import ConvNet, conv_net, mlp, outputs_of
 from jtruth.training.noise_layer import (
     WithLabelers,
@@ -78,12 +78,12 @@ from jtruth.training.selection import estimated_auc, negative_auc, unbiased_auc
 __all__ = [
     "LOSSES",
     "ConvNet",
-    "Fit",
     "GaussianFit",
     "Gaussians",
     "Linear",
     "LinearFit",
     "MBEMFit",
+    "MinibatchFit",
     "RaykarFit",
     "Recipe",
     "Restarts",

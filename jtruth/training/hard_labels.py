@@ -41,7 +41,7 @@ def label_estimates(posterior: Posterior) -> Int[Array, " samples"]:
 
 
 def vote_shares(labels: Labels) -> Float[np.ndarray, "samples classes"]:
-    """The share of a sample's labels that each class has; equal shares where there is no label."""
+    """The share of a sample's labels (checked here) that each class has; equal shares where there is none."""
     return _host.vote_shares(as_labels(labels).counts())
 
 

@@ -31,7 +31,7 @@ from jtruth.training._inputs import check_no_nan, check_whole
 from jtruth.training.batch_objectives import BatchObjective, Checked
 
 
-class Fit(NamedTuple):
+class MinibatchFit(NamedTuple):
     """The best model and how it came about; curves are NaN after the last epoch."""
 
     model: Any
@@ -86,7 +86,7 @@ def fit(
     recipe: Recipe,
     *,
     validation: tuple[Any, Any] | None = None,
-) -> Fit:
+) -> MinibatchFit:
     """Train a model by minibatches. Deterministic in `key`; may be put under `jax.vmap` over keys or data.
 
     Args:
@@ -142,7 +142,9 @@ def fit(
 
 
 @eqx.filter_jit
-def _run(key: Any, model: Any, apply: Callable, x: Any, evidence: Any, validation: Any, recipe: Any) -> Fit:
+def _run(
+    key: Any, model: Any, apply: Callable, x: Any, evidence: Any, validation: Any, recipe: Any
+) -> MinibatchFit:
     """All epochs as one loop."""
     arrays, static = eqx.partition(model, eqx.is_inexact_array)
 
@@ -168,7 +170,7 @@ def _run(key: Any, model: Any, apply: Callable, x: Any, evidence: Any, validatio
     like = jax.eval_shape(cost, arrays, x, evidence, jnp.ones(_rows(x), bool))
     s = jax.lax.while_loop(unfinished, epoch, _begin(arrays, recipe, like.dtype))
     stopped = s.epoch - 1 - s.best_epoch >= recipe.patience
-    return Fit(eqx.combine(s.best, static), s.training, s.validation, s.best_epoch, s.epoch, stopped)
+    return MinibatchFit(eqx.combine(s.best, static), s.training, s.validation, s.best_epoch, s.epoch, stopped)
 
 
 def _pass(cost: Callable, key: Any, s: _State, data: Any, recipe: Any) -> tuple[Any, Array]:

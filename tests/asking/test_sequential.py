@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from jtruth.asking import Limits, Whom, acquire, next_asks
+from jtruth.asking import StoppingRule, Whom, acquire, next_asks
 from jtruth.asking.sequential import NOBODY_LOOKED
 from tests.reference import dawid_skene as oracle
 
@@ -25,7 +25,7 @@ def test_a_round_against_plain_loops(crowd):
     z[:5] = -1
     loss = np.array([[0.0, 4.0], [1.0, 0.0]])
     prices = np.array([1, 1, 1, 3.0, 1, 1])
-    found = next_asks(z, 2, limits=Limits(0.1, 2, 4), loss=loss, whom=Whom("gain", prices=prices))
+    found = next_asks(z, 2, limits=StoppingRule(0.1, 2, 4), loss=loss, whom=Whom("gain", prices=prices))
     counts = (z[:, :, None] == np.arange(2)).astype(int)
     psi, pi, rho = found.matrices, found.prior, found.posterior
     np.testing.assert_allclose(oracle.error_rates(counts, rho, [[2, 1], [1, 2]]), psi, atol=1e-5)
@@ -70,7 +70,7 @@ def test_easy_samples_stop_early_and_the_price_adds_up(crowd):
         seen.extend(zip(samples.tolist(), labelers.tolist(), strict=True))
         return z[samples, labelers]
 
-    limits = Limits(0.1, 2, 5)
+    limits = StoppingRule(0.1, 2, 5)
     done = acquire(ask, z.shape, 2, limits=limits, whom=Whom(prices=prices), key=1)
     assert len(set(seen)) == len(seen) == done.num_labels.sum()  # nobody is asked twice
     assert done.cost == sum(prices[t] for _, t in seen)
@@ -86,7 +86,7 @@ def test_nobody_is_asked_who_cannot_be(crowd):
     _, z = crowd
     available = np.zeros(z.shape, bool)
     available[:, 2:5] = True
-    limits = Limits(0.0, 1, 6)
+    limits = StoppingRule(0.0, 1, 6)
     done = acquire(lambda i, t: z[i, t], z.shape, 2, limits=limits, whom=Whom("gain", available), key=0)
     assert (done.num_labels == 3).all() and (done.labels.labels_per_labeler() > 0).tolist() == [
         False, False, True, True, True, False
@@ -96,8 +96,8 @@ def test_nobody_is_asked_who_cannot_be(crowd):
 @pytest.mark.parametrize(
     "options, said",
     [
-        ({"limits": Limits(risk=-1)}, "limits need risk >= 0"),
-        ({"limits": Limits(least=4, most=3)}, "1 <= least <= most"),
+        ({"limits": StoppingRule(risk=-1)}, "limits need risk >= 0"),
+        ({"limits": StoppingRule(least=4, most=3)}, "1 <= least <= most"),
         ({"whom": Whom(prices=[1.0] * 5 + [0.0])}, "6 positive numbers"),
         ({"gold": np.full(SIZE, -1)}, "gold holds no class"),
         ({"gold": np.zeros(3, int)}, r"gold must have shape \(40,\)"),
@@ -120,12 +120,12 @@ def test_gold_says_when_labelers_are_wrong_together():
     y = rng.integers(0, 2, 200)
     z = np.tile(np.where(rng.random(200) < 0.7, y, 1 - y)[:, None], (1, 5))
     gold = np.where(np.arange(200) < 60, y, -1)
-    alone = next_asks(z, 2, limits=Limits(0.05, 2, 9))
-    told = next_asks(z, 2, limits=Limits(0.05, 2, 9), gold=gold)
+    alone = next_asks(z, 2, limits=StoppingRule(0.05, 2, 9))
+    told = next_asks(z, 2, limits=StoppingRule(0.05, 2, 9), gold=gold)
     assert alone.risk.mean() < 0.01 and 0.1 < told.risk.mean() < 0.5
     assert alone.warnings == (NOBODY_LOOKED,) and told.warnings == ()
     assert np.abs(told.posterior.sum(axis=1) - 1).max() < 1e-9
-    short = acquire(lambda i, t: z[i, t], z.shape, 2, limits=Limits(0.05, 2, 4), gold=gold)
+    short = acquire(lambda i, t: z[i, t], z.shape, 2, limits=StoppingRule(0.05, 2, 4), gold=gold)
     assert NOBODY_LOOKED not in short.warnings and (short.num_labels[60:] == 4).mean() > 0.9
     assert (short.num_labels[:60] == 4).mean() > 0.9  # gold samples are labelled as all others are
 

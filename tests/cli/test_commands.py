@@ -20,6 +20,8 @@ from jtruth.cli.help import SECTIONS
 from jtruth.cli.options import Columns
 from jtruth.cli.output import progress
 from jtruth.cli.reading import Given, inclusion_of, noise_of, order_of
+from jtruth.evaluation.assumptions.registry import ASSUMPTIONS
+from jtruth.evaluation.assumptions.sensitivity import ways
 from jtruth.evaluation.gold import shares
 from jtruth.io import read_gold, read_labels, read_noise
 from jtruth.learning import fit_joint
@@ -170,6 +172,18 @@ def test_sensitivity_and_its_tipping_point(run, small):
     found = json.loads((small / "s.json").read_text())
     assert found["sentence"].startswith("accuracy stays above 0.5") and found["sentence"] in out
     assert len(found["values"]) == len(found["metrics"]["accuracy"])
+
+
+def test_names_in_a_help_are_in_the_table_and_a_wrong_one_lists_all(run, small, monkeypatch):
+    monkeypatch.setattr("jtruth.cli.sensitivity.judged", lambda *given: pytest.fail("the fit was begun"))
+    graded = ("sensitivity", small / "labels.csv", "--predictions", small / "pred.csv")
+    code, _, err = run(*graded, "--what", "mine")
+    assert code == 2 and all(repr(name) in err for name in ways())
+    _, out, _ = run("sensitivity", "--help")
+    lines = " ".join(out.split())
+    for option, known in (("--what", [*ways()]), ("--assume", [e.group for e in ASSUMPTIONS.values()])):
+        said = re.search(rf"{option} \S+ (.*?), \.\.\.; a wrong", lines)[1]
+        assert set(said.removeprefix("unknown (default), ").split(", ")) <= set(known), said
 
 
 @pytest.mark.slow

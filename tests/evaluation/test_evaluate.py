@@ -15,7 +15,7 @@ import jtruth as jt
 from jtruth.evaluation.assumptions import ranges
 from jtruth.sampling import Effort
 from jtruth.tables.metrics import shown
-from jtruth.testing import METHODS
+from jtruth.testing import BINARY_METHODS
 from tests.reference import su_binary as su
 
 METRICS = shown("01")
@@ -94,7 +94,7 @@ def graded(method):
 @pytest.mark.parametrize(
     "method",
     [
-        *(pytest.param(m, marks=[pytest.mark.slow] * (m == "sampling")) for m in METHODS),
+        *(pytest.param(m, marks=[pytest.mark.slow] * (m == "sampling")) for m in BINARY_METHODS),
         "majority_vote",
         "tars",
     ],

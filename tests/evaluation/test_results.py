@@ -9,7 +9,7 @@ import pytest
 
 import jtruth as jt
 from jtruth.tables.metrics import named_metric, shown
-from jtruth.testing.multiclass.methods import METHODS as MULTICLASS
+from jtruth.testing.multiclass.methods import MULTICLASS_METHODS
 
 pytestmark = pytest.mark.usefixtures("few_sweeps")
 
@@ -179,7 +179,7 @@ def test_rows_of_the_table_are_named_also_where_class_0_is_positive(assume):
 # ---- more than two classes
 
 
-@pytest.mark.parametrize("method", [*(m for m in MULTICLASS if m != "plug_in"), "majority_vote"])
+@pytest.mark.parametrize("method", [*(m for m in MULTICLASS_METHODS if m != "plug_in"), "majority_vote"])
 def test_methods_work_on_the_full_table(method):
     y, y_pred, _ = crowd(3)
     result = many(method)

@@ -22,7 +22,7 @@ def answer(size):
     counts = np.arange(size**2, dtype=float).reshape(size, size)
     return {
         "target": "in-sample", "method": "bayes",
-        "level": 0.95, "num_samples": 10, "num_labels": 20, "num_gold": 0,
+        "level": 0.95, "key": 0, "num_samples": 10, "num_labels": 20, "num_gold": 0,
         "num_labelers": 2, "classes": classes, "positive": "c1", "metrics": metrics,
         "headline": ["accuracy", "macro_recall", "macro_f1"],
         "interval_kind": "posterior", "assumed": [],

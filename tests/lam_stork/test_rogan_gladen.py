@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from jtruth.lam_stork import corrected_share, estimate_error_rate, rogan_gladen
-from jtruth.lam_stork.shares import METHODS
+from jtruth.lam_stork.shares import OF_SHARES
 
 
 def test_published_example():
@@ -54,7 +54,7 @@ def test_adjusted_is_lang_and_reiczigel():
     assert known[2:4] == pytest.approx(tuple(ends))
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", OF_SHARES)
 def test_swapping_the_classes(method):
     options = {"method": method, "key": jax.random.key(0), "num_draws": 20_000}
     found = rogan_gladen((130, 200), sensitivity=(18, 20), specificity=(30, 40), **options)

@@ -15,7 +15,7 @@ from scipy import stats
 from scipy.special import gammaln
 
 import jtruth as jt
-from jtruth._either import Stream
+from jtruth._either import JaxGenerator
 from jtruth.learning import Beliefs, fit_joint
 from jtruth.learning.joint.hierarchical import fit_hierarchical
 from jtruth.sampling import Effort, Watch, device, gibbs, kernel, states
@@ -153,8 +153,8 @@ def test_where_it_is_used(problem):
 
 
 def test_random_numbers_have_their_laws():
-    """Of a Stream, against SciPy's distribution functions; a false alarm in 1000 for each of the five."""
-    rng, size = Stream(jax.random.split(jax.random.key(5), 8)), (20_000,)
+    """Against SciPy's distribution functions; a false alarm in 1000 for each of the five."""
+    rng, size = JaxGenerator(jax.random.split(jax.random.key(5), 8)), (20_000,)
     shape = jnp.full(size, 1.3)
     for found, law in (
         (rng.standard_gamma(shape), stats.gamma(1.3)),

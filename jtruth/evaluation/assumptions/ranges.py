@@ -29,7 +29,7 @@ from jtruth.evaluation.assumptions.registry import (
     fitted,
 )
 from jtruth.evaluation.inputs import Inputs
-from jtruth.evaluation.result import Assumption, Loo
+from jtruth.evaluation.parts import Assumption, Loo
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.sampling import Effort, TooLarge
 from jtruth.sampling.pointwise import RowLikelihood

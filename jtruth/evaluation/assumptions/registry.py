@@ -71,10 +71,10 @@ class Fitted(NamedTuple):
     fit: JointPosterior | None = None
 
 
-Fit = Callable[[Inputs, Key, How], Fitted]
+Fitter = Callable[[Inputs, Key, How], Fitted]
 
 
-def latent_classes(model: str | Build) -> Fit:
+def latent_classes(model: str | Build) -> Fitter:
     """Fit by `fit_joint` of a model that it knows by name, or of a function that builds one."""
     name = model if isinstance(model, str) else model.__name__
 
@@ -196,7 +196,7 @@ class Entry(NamedTuple):
 
     name: str
     sentence: str  # beginning with "if"
-    fit: Fit
+    fit: Fitter
     takes: Callable[[int, int], bool] = lambda classes, symbols: True  # numbers of classes and symbols
     shown: bool = True  # a line of the range
     hull: bool = False  # its interval is inside the range
@@ -205,6 +205,9 @@ class Entry(NamedTuple):
     gold: bool = False  # has a say beside gold, and in what is to be expected of a range (`missed`)
     last_resort: bool = False  # never too large, and asked where nothing else has an answer
     group: str | None = None  # the word for `assume` under which it answers, pooled with others of the group
+    assumed: str = (
+        ""  # what an answer under that word takes for granted; by default `sentence` without its "if"
+    )
     lever: Lever | None = None
     of_labelers: str = ""  # the sentence where labelers alone are the question
 
@@ -217,13 +220,16 @@ _ENTRIES = (
     Entry("majority_vote", "if most labelers are right on every sample", majority_votes,
           hull=True, point=True, fast=True, gold=True),
     Entry("independent", "if errors are independent given the class", latent_classes("independent"),
-          point=True, fast=True, gold=True, last_resort=True, group="independent"),
+          point=True, fast=True, gold=True, last_resort=True, group="independent",
+          assumed="given the true class, the classifier and the labelers err independently of one another"),
     Entry("labeler_strata", "if some samples are hard, but for the labelers only",
           latent_classes("labeler_strata"),
           takes=lambda classes, symbols: symbols > 1, hull=True, point=True, gold=True,
           lever=Lever("labeler_dependence", "share of samples that are hard for the labelers only")),
     Entry("shared_strata", "if hard samples fool labelers and classifier alike",
           latent_classes("shared_strata"), hull=True, point=True, gold=True, group="shared_difficulty",
+          assumed="given the true class, samples differ in how hard they are, and hard ones fool "
+          "labelers and classifier alike",
           lever=Lever("hard_samples", "share of samples that are hard for labelers and classifier"),
           of_labelers="if hard samples fool all labelers alike"),
     Entry("random_effect", "if difficulty is gradual and fools labelers and classifier alike",
@@ -236,19 +242,13 @@ _ENTRIES = (
                       (0.0, 0.05, 0.1, 0.2, 0.3, 0.45, 0.6), share_of_errors)),
     Entry("partly_shared", "if the classifier feels an unknown part of what is hard for the labelers",
           latent_classes(partly_shared), takes=lambda classes, symbols: symbols > 1, shown=False,
-          group="partly_shared"),
+          group="partly_shared",
+          assumed="given the true class, some samples are hard for the labelers, and an unknown part of "
+          "these for the classifier too"),
 )  # fmt: skip
 ASSUMPTIONS: dict[str, Entry] = {entry.name: entry for entry in _ENTRIES}
 
-# What `assume` may name beside "unknown", and the sentence of an answer that takes it for granted.
 INDEPENDENT, LABELER_STRATA, UNKNOWN = "independent", "labeler_strata", "unknown"
-GROUPS = {
-    INDEPENDENT: "given the true class, the classifier and the labelers err independently of one another",
-    "shared_difficulty": "given the true class, samples differ in how hard they are, and hard ones fool "
-    "labelers and classifier alike",
-    "partly_shared": "given the true class, some samples are hard for the labelers, and an unknown part of "
-    "these for the classifier too",
-}
 
 
 def entries(data: Inputs) -> list[Entry]:
@@ -266,8 +266,14 @@ def nobody_judged(labels: Labels) -> Inputs:
     )  # fmt: skip
 
 
+def granted(word: str) -> str:
+    """The sentence of an answer that takes this word's assumption for granted: that of its first entry."""
+    found = [entry for entry in ASSUMPTIONS.values() if entry.group == word]
+    return next((e.assumed for e in found if e.assumed), found[0].sentence.removeprefix("if "))
+
+
 def check_assume(assume: str | None) -> None:
     """Refuse words that no answer can assume."""
-    known = (UNKNOWN, *GROUPS)
+    known = (UNKNOWN, *dict.fromkeys(entry.group for entry in ASSUMPTIONS.values() if entry.group))
     if assume is not None and assume not in known:
         raise ValueError(f"assume={assume!r} is not available; choose one of {', '.join(known)}")

@@ -198,8 +198,8 @@ def sensitivity(
     answers = [estimates(tables_of(m.counts, data), *names_of(data)) for m in moved]
     metrics = {name: tuple(a[name] for a in answers) for name in answers[0]}
     places, of = np.array([m.place for m in moved]), str(data.classes[data.positive])
-    words, bounds = way.axis.format(of), vote_bounds(data)
-    return Sensitivity(what, words, places, base, metrics, level, bounds, doubts, shown, of, given)
+    axis, votes = way.axis.format(of), vote_bounds(data)
+    return Sensitivity(what, axis, places, base, metrics, level, votes, doubts, shown, of, given)
 
 
 def _share(entry: Entry, basis: Basis, value: float, key: jax.Array) -> Moved:
@@ -255,9 +255,7 @@ def _scaled(basis: Basis, factor: float, key: jax.Array) -> Moved:
             log_p = np.asarray(noise.scaled(factor).log_likelihood(labels), np.float64)
         return Moved(_drawn(known_classes(log_p, data.gold), model.prior, data, key), factor)
     if fit is None:
-        raise ValueError(
-            "sensitivity to 'error_rates' needs the joint posterior: evaluate with method 'bayes'"
-        )
+        raise ValueError("sensitivity to 'error_rates' needs the joint posterior: evaluate by method 'bayes'")
     chosen = np.linspace(0, len(fit.matrices) - 1, _RATE_DRAWS).astype(int)
     parts = []
     for k in chosen:

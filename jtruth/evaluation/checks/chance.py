@@ -19,7 +19,7 @@ from scipy.special import softmax
 
 from jtruth._host import log
 from jtruth.evaluation.inputs import Inputs, Model
-from jtruth.evaluation.result import Check
+from jtruth.evaluation.parts import Check
 from jtruth.stats.agreement import krippendorff
 
 NAME = "better than chance"

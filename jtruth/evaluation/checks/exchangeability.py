@@ -13,7 +13,7 @@ histograms expect it, over its variance. Unanimous samples say nothing and are l
 import numpy as np
 
 from jtruth._random import Key, host_rng, required_key
-from jtruth.evaluation.result import Check
+from jtruth.evaluation.parts import Check
 from jtruth.labels import Labels
 
 NAME = "exchangeable labelers"

@@ -19,7 +19,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import chdtrc
 
-from jtruth.evaluation.result import WORTH_KNOWING, Check
+from jtruth.evaluation.parts import WORTH_KNOWING, Check
 from jtruth.labels import Labels
 
 NAME = "labels missing by class"

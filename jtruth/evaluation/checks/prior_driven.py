@@ -30,7 +30,7 @@ from jtruth.evaluation.answers import answer_of, headline_of
 from jtruth.evaluation.assumptions.ranges import Member
 from jtruth.evaluation.assumptions.registry import fitted
 from jtruth.evaluation.inputs import Inputs
-from jtruth.evaluation.result import Check
+from jtruth.evaluation.parts import Check
 from jtruth.labels import Labels
 from jtruth.learning.joint.log_prior import ALIKE_ROWS, LogPrior, row_prior
 from jtruth.learning.joint.posterior import JointPosterior

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from jtruth._random import Key, host_rng
-from jtruth.evaluation.result import Check
+from jtruth.evaluation.parts import Check
 
 NAME = "gold at random"
 _SHUFFLES, _ALARM = 1999, 0.01

@@ -25,7 +25,7 @@ from jtruth.evaluation.checks.chance import chance_check
 from jtruth.evaluation.checks.missing import missing_check
 from jtruth.evaluation.checks.sets import Parameters
 from jtruth.evaluation.inputs import Inputs, Model
-from jtruth.evaluation.result import WORTH_KNOWING, Check
+from jtruth.evaluation.parts import WORTH_KNOWING, Check
 from jtruth.labels import Labels
 from jtruth.noise import NoiseModel
 

@@ -17,7 +17,7 @@ from jtruth.evaluation.checks.random_gold import random_gold_check
 from jtruth.evaluation.gold.measured import GoldSampling, judged_samples
 from jtruth.evaluation.gold.pooled import GoldAnswer, pooled_gold
 from jtruth.evaluation.inputs import Inputs
-from jtruth.evaluation.result import Assumption, Check
+from jtruth.evaluation.parts import Assumption, Check
 from jtruth.io.gold import Gold
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior

@@ -140,8 +140,8 @@ class Prevalence:
 
     def __str__(self) -> str:
         gold = f"{self.num_gold} gold labels" if self.num_gold else "no gold label"
+        gold += f"; key {self.key}"
         size = f"{self.num_samples} samples, {self.num_labels} labels by {self.num_labelers} labelers, {gold}"
-        size += f"; key {self.key}"
         lines = []
         for name, law in self.shares.items():
             low, high, _ = law.interval(self.level)
@@ -187,9 +187,6 @@ def prevalence(
         level: probability of the printed intervals.
         progress: called with (sweeps done, sweeps planned).
 
-    Returns:
-        A `Prevalence`.
-
     Raises:
         ValueError: input that cannot be used.
 
@@ -201,8 +198,7 @@ def prevalence(
     >>> print(found.rule, f"{found.shares['1'].mean:.1f}")
     recalibration 0.6
     """
-    level = check_level(level)
-    given, key = stated(key), as_key(key)
+    level, given, key = check_level(level), stated(key), as_key(key)
     if assume not in (None, "independent"):
         raise ValueError(f"assume must be None or 'independent'; got {assume!r}")
     labels = as_labels(labels)

@@ -104,7 +104,7 @@ def _many_equal(rows: np.ndarray) -> bool:
     return len(rows) < _LOOK or len(check.collapse_rows(rows)[0]) < 0.99 * len(rows)
 
 
-def vote_shares(columns: LabelColumns, num_classes: int, trust: np.ndarray) -> np.ndarray:
+def starting_shares(columns: LabelColumns, num_classes: int, trust: np.ndarray) -> np.ndarray:
     """Where EM starts: each sample's vote shares, a vote counting as much as its labeler is trusted. NumPy.
 
     A sample without votes gets the shares of all votes, and one of a known class that class.

@@ -13,7 +13,13 @@ from jaxtyping import Float, Int
 from jtruth.labels import Labels
 from jtruth.learning._given import check_steps, read_given
 from jtruth.learning.em._steps import dawid_skene_em
-from jtruth.learning.em.columns import LabelColumns, bucket, columns_from_labels, random_trust, vote_shares
+from jtruth.learning.em.columns import (
+    LabelColumns,
+    bucket,
+    columns_from_labels,
+    random_trust,
+    starting_shares,
+)
 from jtruth.learning.em.hosts import em_on, here, in_common, place, place_owners
 
 _LEAST_TOL = 1e-5  # in float32
@@ -107,7 +113,7 @@ def _pseudo_counts(labels, labelers, smoothing, dtype):
 
 def _climb(columns, pseudo_counts, prior, starts, one_coin, trust):
     """EM from votes in which each labeler has a weight."""
-    votes = vote_shares(columns, pseudo_counts[0].size, trust).astype(starts.dtype)
+    votes = starting_shares(columns, pseudo_counts[0].size, trust).astype(starts.dtype)
     data, start = _placed(starts.mesh, columns, votes)
     result = em_on(starts.mesh, dawid_skene_em)(
         data, start, pseudo_counts, prior, max_steps=starts.max_steps, tol=starts.tol, one_coin=one_coin,

@@ -28,7 +28,7 @@ from jtruth._one_line import one_line
 from jtruth.labels import Labels
 from jtruth.learning._given import must_be_labels
 from jtruth.learning.em._steps import dawid_skene_em
-from jtruth.learning.em.columns import bucket, columns_from_labels, vote_shares
+from jtruth.learning.em.columns import bucket, columns_from_labels, starting_shares
 from jtruth.learning.em.dawid_skene import MAXIMUM_LIKELIHOOD, Smoothing
 from jtruth.learning.em.kinds import Kinds, expected_counts, merged_kinds, posterior_of, rows_of, stretches
 from jtruth.sampling.checkpoint import digest
@@ -154,7 +154,7 @@ def climbed(state: Stream, mark: str, max_steps: int = 10_000, tol: float = 1e-8
     weight = np.zeros_like(columns.weight)
     weight[: state.kinds.number.size] = state.kinds.number
     columns = columns._replace(weight=weight)
-    start = vote_shares(columns, classes, np.ones(padded))
+    start = starting_shares(columns, classes, np.ones(padded))
     if state.batches:
         likely = (1 - _DOUBT) * state.matrices + _DOUBT / classes
         start[: state.kinds.number.size] = posterior_of(state.kinds, state.prior, likely)

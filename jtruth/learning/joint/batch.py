@@ -23,7 +23,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from jtruth._arrays import as_array
-from jtruth._either import Stream, log_gamma_draws
+from jtruth._either import JaxGenerator, log_gamma_draws
 from jtruth._mesh import over_sets
 from jtruth._random import required_key, stream
 
@@ -181,5 +181,5 @@ def _product(subscripts: str, a: Array, b: Array) -> Array:
 
 def _log_dirichlet(key: Array, alpha: Float[Array, "*shape symbols"]) -> Float[Array, "*shape symbols"]:
     """Log of a draw from a Dirichlet law along the last axis."""
-    logs = log_gamma_draws(alpha, Stream(jax.random.split(key), alpha.dtype))
+    logs = log_gamma_draws(alpha, JaxGenerator(jax.random.split(key), alpha.dtype))
     return jax.nn.log_softmax(logs, axis=-1)

@@ -34,7 +34,7 @@ from jtruth._host import log
 from jtruth._one_line import one_line
 from jtruth.labels import Labels
 from jtruth.learning._given import clamp, exchanged, read_given, unlabelled
-from jtruth.learning.spectral.triplets import Moments, triplet_moments
+from jtruth.learning.spectral.triplets import TripletMoments, triplet_moments
 
 _MOST_VOTERS = 20  # labelers whose third moments give the class prior: those with most labels
 
@@ -132,7 +132,7 @@ def fit_label_model(
     with jax.enable_x64(True):
         p1 = np.float64(np.nan if fixed is None else fixed[1])
         found = triplet_moments(symbol, seen, np.ones(len(z)), apart, voters, pairs, p1)
-        found = Moments(*map(np.asarray, found))
+        found = TripletMoments(*map(np.asarray, found))
     if np.isnan(found.prior):
         raise ValueError(
             "no three labelers share a sample, so third moments do not give the class prior; give prior"
@@ -218,7 +218,7 @@ def _log_likelihood(symbol, seen, given, pairs, linked) -> np.ndarray:
     return found
 
 
-def _doubts(fit: LabelModel, found: Moments, labels: Labels, moved: int) -> Any:
+def _doubts(fit: LabelModel, found: TripletMoments, labels: Labels, moved: int) -> Any:
     """Sentences about what moments could not settle."""
     workers = labels.workers or tuple(range(labels.num_labelers))
     odd = np.flatnonzero((np.asarray(found.square) <= 0) & (labels.labels_per_labeler() > 0))

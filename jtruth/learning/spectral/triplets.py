@@ -15,7 +15,7 @@ from jaxtyping import Array, Float, Int
 from jtruth._one_line import one_line
 
 
-class Moments(NamedTuple):
+class TripletMoments(NamedTuple):
     """What `triplet_moments` returns. Symbols are class 0, class 1 and, last, the abstention."""
 
     strength: Float[Array | np.ndarray, " labelers"]  # v
@@ -38,7 +38,7 @@ def triplet_moments(
     voters: Int[Array | np.ndarray, " voters"],
     edges: Int[Array | np.ndarray, "edges two"],
     prior: Float[Array | np.ndarray, ""],
-) -> Moments:
+) -> TripletMoments:
     """Moments of labels and what follows from them; pure, to be vmapped over weights.
 
     Args:
@@ -106,4 +106,4 @@ def triplet_moments(
     pair_shares = (weight[None] * together).sum(axis=1).T / jnp.where(count > 0, count, 1)[:, None]
     pair_shifts = jax.vmap(lambda f: shift(f, both, free), out_axes=1)(together)
     pair_shares, pair_shifts = (m.reshape(-1, 3, 3) for m in (pair_shares, pair_shifts))
-    return Moments(v, square, p, shares, shifts, pair_shares, pair_shifts)
+    return TripletMoments(v, square, p, shares, shifts, pair_shares, pair_shifts)

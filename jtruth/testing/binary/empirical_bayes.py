@@ -33,7 +33,7 @@ recall, false_alarm_rate = METRICS["recall"], METRICS["false_alarm_rate"]
 Step = Callable[[Float[Array, " 2"], Int[Array, ""]], Float[Array, " 2"]]
 
 
-class Fit(NamedTuple):
+class OperatingPointFit(NamedTuple):
     """Result of an iteration; `path[j]` is (p_D, p_FA) after j steps, the last of them repeated."""
 
     p_detection: Float[Array, ""]
@@ -45,7 +45,7 @@ class Fit(NamedTuple):
     __repr__ = one_line
 
 
-class Moments(NamedTuple):
+class ShareMoments(NamedTuple):
     """Means and variances of U = A/N and V = B/N, (12)-(16), and n1 = N1/N: scalar arrays or floats."""
 
     mean_u: Any
@@ -78,7 +78,7 @@ def moments(
     y_pred: Int[Array, " samples"],
     point: Float[Array, " 2"],
     weight: Float[Array, " samples"] | None = None,
-) -> Moments:
+) -> ShareMoments:
     """(12)-(16) at an operating point; `weight` samples of each, where equal ones are merged."""
     n = log_odds.shape[0] if weight is None else weight.sum()
     shifted = posterior_log_odds(log_odds, y_pred, point)
@@ -87,7 +87,7 @@ def moments(
     zero = 1 - one
     if weight is not None:
         one, zero = one * weight, zero * weight
-    return Moments(
+    return ShareMoments(
         mean_u=(p * one).sum() / n,
         var_u=(p * not_p * one).sum() / n**2,
         mean_v=(p * zero).sum() / n,
@@ -96,12 +96,12 @@ def moments(
     )
 
 
-def detection_ratio(m: Moments) -> Ratio:
+def detection_ratio(m: ShareMoments) -> Ratio:
     """P_D = U/(U + V), Su Table 16."""
     return Ratio(m.mean_u, m.mean_u + m.mean_v, m.var_u, m.var_u + m.var_v, m.var_u)
 
 
-def false_alarm_ratio(m: Moments) -> Ratio:
+def false_alarm_ratio(m: ShareMoments) -> Ratio:
     """P_FA = (n1 - U)/(1 - U - V), Su Table 16."""
     return Ratio(m.n1 - m.mean_u, 1 - m.mean_u - m.mean_v, m.var_u, m.var_u + m.var_v, m.var_u)
 
@@ -210,12 +210,12 @@ def sampling_step(key: Key[Array, ""], log_odds: Array, y_pred: Array, *, num_dr
 
 def iterate(
     step: Step, *, dtype, start=(0.5, 0.5), max_steps: int = 30, tol: float = 1e-3, alpha: float = 1e-3
-) -> Fit:
+) -> OperatingPointFit:
     """The loop that Algorithms 1, 2 and 3 share. A rate that a step leaves undefined keeps its value."""
     path, number, change = fixed_point(
         step, jnp.asarray(start, dtype), lambda new: jnp.clip(new, alpha, 1.0 - alpha), max_steps, tol
     )
-    return Fit(path[number, 0], path[number, 1], change < tol, jnp.asarray(number), path)
+    return OperatingPointFit(path[number, 0], path[number, 1], change < tol, jnp.asarray(number), path)
 
 
 def fixed_point(step: Callable, start: Array, inside: Callable, max_steps: int, tol) -> tuple[Array, ...]:

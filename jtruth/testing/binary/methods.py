@@ -30,7 +30,7 @@ from jtruth.testing.binary.operating_point import BetaPrior, LogOdds, collapse, 
 from jtruth.testing.binary.plug_in import NormalTable, law_at
 from jtruth.testing.tested import Tested
 
-METHODS = (
+BINARY_METHODS = (
     "bayes",
     "empirical_bayes",
     "sampling",
@@ -77,8 +77,8 @@ def binary_posterior(
     Raises:
         ValueError: unknown method, or "sampling" without a key.
     """
-    if method not in METHODS:
-        raise ValueError(f"method={method!r}; choose one of {', '.join(METHODS)}")
+    if method not in BINARY_METHODS:
+        raise ValueError(f"method={method!r}; choose one of {', '.join(BINARY_METHODS)}")
     if method == "sampling" and key is None:
         raise ValueError(
             'method="sampling" draws random numbers: give key=jax.random.key(0), or another seed'
@@ -117,7 +117,7 @@ def _fit_one(x, y, key, method, mean, weight):
 _fit = jax.jit(_fit_one, static_argnames=("method", "mean"))
 
 
-def _plugged_in(method, data: LogOdds, x, y, fit: eb.Fit, key, weight) -> Tested:
+def _plugged_in(method, data: LogOdds, x, y, fit: eb.OperatingPointFit, key, weight) -> Tested:
     d, f = float(fit.p_detection), float(fit.p_false_alarm)
     point = jnp.stack([jnp.asarray(d, x.dtype), jnp.asarray(f, x.dtype)])
     warnings = ("intervals take the operating point as known; use method='bayes' for intervals that cover",)
@@ -136,5 +136,5 @@ def _plugged_in(method, data: LogOdds, x, y, fit: eb.Fit, key, weight) -> Tested
     if method == "sampling":
         counts = np.asarray(eb.draw_counts(stream(key, "binary draws"), x, y, point, NUM_DRAWS))
         return exact._replace(table=TableDraws(counts[:, [3, 1, 2, 0]].reshape(-1, 2, 2).astype(np.int64)))
-    moments = eb.Moments(*(float(v) for v in eb.moments(x, y, point, weight)))
+    moments = eb.ShareMoments(*(float(v) for v in eb.moments(x, y, point, weight)))
     return exact._replace(table=NormalTable(moments, table))

@@ -23,7 +23,7 @@ from jtruth.stats.ratio_of_normals import Ratio
 from jtruth.tables.binary import BinaryTable, linear_forms
 from jtruth.tables.joint import JointDensity
 from jtruth.tables.metrics import Metric, named_metric
-from jtruth.testing.binary.empirical_bayes import Moments
+from jtruth.testing.binary.empirical_bayes import ShareMoments
 from jtruth.testing.binary.exact import CountTable
 from jtruth.testing.binary.large import NotSmooth, SmoothTable, smooth_table_at
 from jtruth.testing.binary.operating_point import LogOdds, log_likelihood
@@ -74,7 +74,7 @@ def _ratio_law(ratio: Ratio) -> Estimate:
 _density = jax.jit(ratio_of_normals.density)
 
 
-def normal_law(moments: Moments, metric: str | Metric) -> Estimate:
+def normal_law(moments: ShareMoments, metric: str | Metric) -> Estimate:
     """Posterior of a metric under the central limit theorem (Su 2.3.1, Tables 8 and 16).
 
     A ratio of two sums of counts is a ratio of two linear forms of U and V, hence of two normal variables,
@@ -90,7 +90,7 @@ def normal_law(moments: Moments, metric: str | Metric) -> Estimate:
     found = named_metric(metric) if isinstance(metric, str) else metric
     if not found.is_ratio:
         raise ValueError(f"metric {found.name!r} is no ratio of two sums of counts: it has no normal law")
-    ratio = metric_ratio(Moments(*(float(v) for v in moments)), found)
+    ratio = metric_ratio(ShareMoments(*(float(v) for v in moments)), found)
     if ratio.var_w > 0:
         return _ratio_law(ratio)
     if ratio.mean_w <= 0:
@@ -98,7 +98,7 @@ def normal_law(moments: Moments, metric: str | Metric) -> Estimate:
     return _normal(ratio.mean_z / ratio.mean_w, ratio.var_z / ratio.mean_w**2)
 
 
-def metric_ratio(moments: Moments, metric: Metric) -> Ratio:
+def metric_ratio(moments: ShareMoments, metric: Metric) -> Ratio:
     """Moments of numerator and denominator of a metric, U and V being independent (Su Table 16)."""
     m = moments
     (zu, zv, z), (wu, wv, w) = linear_forms(metric, m.n1, 1.0 - m.n1)
@@ -117,7 +117,7 @@ class NormalTable(BinaryTable, eqx.Module):
     Single counts, and metrics that are no ratio of two sums of counts, are taken from the exact table there.
     """
 
-    moments: Moments
+    moments: ShareMoments
     exact: CountTable | SmoothTable
 
     @property
@@ -177,12 +177,12 @@ def _count_law(x: np.ndarray, counts: np.ndarray, sure: int) -> tuple[np.ndarray
     return np.arange(low, high + 1) + sure, pmf / pmf.sum()
 
 
-def roc_density(moments: Moments, p_detection: Any, p_false_alarm: Any) -> Any:
+def roc_density(moments: ShareMoments, p_detection: Any, p_false_alarm: Any) -> Any:
     """Joint density of (P_D, P_FA), Su (17); 0 on the chance line, where the printed form is 0/0.
 
     Numbers or arrays that broadcast.
     """
-    m = Moments(*(float(v) for v in moments))
+    m = ShareMoments(*(float(v) for v in moments))
     d, f = np.asarray(p_detection, np.float64), np.asarray(p_false_alarm, np.float64)
     gap = np.where(d == f, np.nan, d - f)
     share = (m.n1 - f) / gap  # share of positives, U + V
@@ -190,16 +190,16 @@ def roc_density(moments: Moments, p_detection: Any, p_false_alarm: Any) -> Any:
     return np.nan_to_num(jacobian * _uv_density(m, share * d, share * (1 - d)), nan=0.0)
 
 
-def precision_recall_density(moments: Moments, precision: Any, recall: Any) -> Any:
+def precision_recall_density(moments: ShareMoments, precision: Any, recall: Any) -> Any:
     """Joint density of (PREC, REC), Su (18); 0 at recall 0, its limit. Numbers or arrays."""
-    m = Moments(*(float(v) for v in moments))
+    m = ShareMoments(*(float(v) for v in moments))
     recall = np.where(np.asarray(recall, np.float64) == 0, np.nan, recall)
     u = m.n1 * np.asarray(precision, np.float64)
     jacobian = m.n1 * u / recall**2
     return np.nan_to_num(jacobian * _uv_density(m, u, u * (1 - recall) / recall), nan=0.0)
 
 
-def _uv_density(m: Moments, u: Any, v: Any) -> Any:
+def _uv_density(m: ShareMoments, u: Any, v: Any) -> Any:
     """Density of (U, V), independent normals."""
     quadratic = (u - m.mean_u) ** 2 / m.var_u + (v - m.mean_v) ** 2 / m.var_v
     return np.exp(-0.5 * quadratic) / (2 * np.pi * np.sqrt(m.var_u * m.var_v))
@@ -211,7 +211,7 @@ JOINT_DENSITIES = {
 }
 
 
-def joint_density(moments: Moments, first: str, second: str):
+def joint_density(moments: ShareMoments, first: str, second: str):
     """The joint density function of a pair of metrics: (17) or (18), as f(x, y)."""
     if (second, first) in JOINT_DENSITIES:
         turned = joint_density(moments, second, first)

@@ -15,7 +15,7 @@ from jtruth.stats.estimates import Estimate
 from jtruth.tables.joint import JointEstimate
 from jtruth.tables.metrics import Metric, named_metric
 from jtruth.tables.posterior import TableDraws, TablePosterior
-from jtruth.testing.binary.empirical_bayes import Moments
+from jtruth.testing.binary.empirical_bayes import ShareMoments
 from jtruth.testing.binary.exact import CountTable
 from jtruth.testing.binary.operating_point import collapse
 from jtruth.testing.binary.plug_in import _normal, normal_law, table_at
@@ -57,11 +57,11 @@ class GivenMatrix(TablePosterior, eqx.Module):
         """Law of (A, B): (25) is in the log-odds already, and the point (1/2, 1/2) leaves them so."""
         return table_at(collapse(self._log_odds(true), chosen.astype(np.int64)), 0.5, 0.5)
 
-    def _moments(self, true: int, chosen: Bool[np.ndarray, " samples"]) -> Moments:
+    def _moments(self, true: int, chosen: Bool[np.ndarray, " samples"]) -> ShareMoments:
         """Means and variances of A/N and B/N, and the share of chosen samples."""
         p, n = np.exp(self.log_p[:, true]), chosen.size
         spread = -p * np.expm1(self.log_p[:, true])
-        return Moments(
+        return ShareMoments(
             p[chosen].sum() / n,
             spread[chosen].sum() / n**2,
             p[~chosen].sum() / n,

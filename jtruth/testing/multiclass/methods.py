@@ -33,7 +33,7 @@ from jtruth.testing.multiclass.steps import ConfusionFit
 from jtruth.testing.tested import Tested
 
 __all__ = [
-    "METHODS",
+    "MULTICLASS_METHODS",
     "ConfusionFit",
     "LabelerTables",
     "Tested",
@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 _DRAWS = 4000  # of the count table; "bayes" takes as many as it needs, a step of Algorithm 4 2500 a class
-METHODS = ("bayes", "sampling", "exact_means", "plug_in", "labels", "no_predictions")
+MULTICLASS_METHODS = ("bayes", "sampling", "exact_means", "plug_in", "labels", "no_predictions")
 
 
 def multiclass_posterior(
@@ -80,8 +80,8 @@ def multiclass_posterior(
         >>> print(f"{found.estimate('accuracy').mean:.3f}")
         0.799
     """
-    if method not in METHODS:
-        raise ValueError(f"method={method!r}; choose one of {', '.join(METHODS)}")
+    if method not in MULTICLASS_METHODS:
+        raise ValueError(f"method={method!r}; choose one of {', '.join(MULTICLASS_METHODS)}")
     log_lik, y, concentration = checked_inputs(log_likelihood, prior, y_pred, num_symbols, alpha)
     num_classes, symbols = concentration.shape
     names = tuple(map(str, range(num_classes) if classes is None else classes))

@@ -51,11 +51,6 @@ def log_testing_posterior(log_rho: LogRho, y_pred: Predictions, confusion: Confu
     return jax.nn.log_softmax(log_rho + safe_log(confusion).T[y_pred], axis=1)
 
 
-def one_hot(y_pred: Predictions, num_symbols: int, dtype) -> Float[Array, "samples symbols"]:
-    """1 where sample i was predicted u."""
-    return (y_pred[:, None] == jnp.arange(num_symbols, dtype=y_pred.dtype)[None, :]).astype(dtype)
-
-
 def expected_counts(
     log_rho: LogRho, y_pred: Predictions, confusion: Confusion
 ) -> tuple[Confusion, Confusion]:
@@ -66,7 +61,7 @@ def expected_counts(
     """
     log_p = log_testing_posterior(log_rho, y_pred, confusion)
     p, not_p = jnp.exp(log_p), -jnp.expm1(log_p)
-    chosen = one_hot(y_pred, confusion.shape[1], p.dtype)
+    chosen = jax.nn.one_hot(y_pred, confusion.shape[1], dtype=p.dtype)
     return _matmul(p.T, chosen), _matmul((p * not_p).T, chosen)
 
 
@@ -90,7 +85,7 @@ def exact_step(log_rho: LogRho, y_pred: Predictions) -> Step:
 
     def step(confusion, _):
         p = jnp.exp(log_testing_posterior(log_rho, y_pred, confusion))
-        return mean_shares(p.T, one_hot(y_pred, confusion.shape[1], p.dtype).T > 0)
+        return mean_shares(p.T, jax.nn.one_hot(y_pred, confusion.shape[1], dtype=p.dtype).T > 0)
 
     return step
 

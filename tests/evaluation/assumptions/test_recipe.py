@@ -74,6 +74,16 @@ def test_the_entry_is_a_line_of_the_range_and_in_its_hull(added, answer):
     assert answer.accuracy.mean == pytest.approx(np.mean(some))  # its entry says nothing of the point
 
 
+def test_its_word_is_one_of_assume_and_said_as_taken_for_granted(added):
+    _, y_pred, labels = crowd()
+    found = jt.evaluate(y_pred, labels, assume="empty_samples", key=KEY)
+    (row,) = found.assumptions
+    assert (row.name, row.sentence) == ("empty_samples", "some samples show nothing and everybody guesses")
+    assert found.interval_kind == "posterior" and 0 < found.accuracy.sd < 0.2
+    with pytest.raises(ValueError, match=r"choose one of unknown, .*empty_samples"):
+        jt.evaluate(y_pred, labels, assume="mine")
+
+
 @pytest.mark.slow
 def test_it_is_in_the_whole_range_with_gold_and_more_classes_too(added):
     y, y_pred, labels = crowd(n=90)

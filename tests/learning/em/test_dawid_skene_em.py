@@ -87,7 +87,9 @@ def test_a_step_that_lowers_the_objective_is_noticed(monkeypatch):
     assert drops.max() > 0.1
     assert float(result.largest_drop) == pytest.approx(drops.max(), rel=1e-12)
     monkeypatch.setattr(starts_module, "dawid_skene_em", em)
-    monkeypatch.setattr(starts_module, "vote_shares", lambda *_: np.eye(3)[np.append(y, [0] * 4)])  # 60 is 64
+    monkeypatch.setattr(
+        starts_module, "starting_shares", lambda *_: np.eye(3)[np.append(y, [0] * 4)]
+    )  # 60 is 64
     with pytest.raises(RuntimeError, match="lowered the objective"):
         fit_dawid_skene(from_matrix(z))
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from jtruth.stats.ratio_of_normals import Ratio, density
-from jtruth.testing.binary.empirical_bayes import Moments, detection_ratio
+from jtruth.testing.binary.empirical_bayes import ShareMoments, detection_ratio
 from jtruth.testing.binary.plug_in import normal_law
 
 
@@ -18,7 +18,7 @@ def test_recall_with_heavy_tails(share, detection):
     """
     mean_u, mean_v = 0.4 * detection, 0.4 * (1 - detection)  # true positives, false negatives
     variance = (0.4 / share) ** 2
-    m = Moments(0.45, mean_u, mean_v, 0.3 * variance, 0.7 * variance)
+    m = ShareMoments(0.45, mean_u, mean_v, 0.3 * variance, 0.7 * variance)
     law, ratio = normal_law(m, "recall"), Ratio(*(np.float64(v) for v in detection_ratio(m)))
     edges = np.linspace(0, 1, 1001)
     nodes, weights = np.polynomial.legendre.leggauss(20)

@@ -12,7 +12,7 @@ from jtruth.tables.posterior import TableDraws
 from jtruth.testing.multiclass import methods as multiclass
 from jtruth.testing.multiclass import steps
 from jtruth.testing.multiclass._laws import GivenMatrix
-from jtruth.testing.multiclass.methods import METHODS, labeler_tables, multiclass_posterior
+from jtruth.testing.multiclass.methods import MULTICLASS_METHODS, labeler_tables, multiclass_posterior
 from tests.reference import su_binary as su
 from tests.testing.multiclass.cases import random_case
 
@@ -122,7 +122,7 @@ def test_joint_draws_agree_with_the_laws_of_single_metrics(multi3, method):
     assert found.warnings
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", MULTICLASS_METHODS)
 def test_perfect_labels_leave_no_doubt(method):
     y, y_pred = np.random.default_rng(0).integers(0, 3, (2, 60)).astype(np.int32)
     with np.errstate(divide="ignore"):
@@ -182,7 +182,7 @@ def test_a_known_label_and_a_class_that_never_occurs():
     lik[:5] = np.eye(3)[[0, 1, 1, 0, 0]]
     prior = np.array([0.5, 0.5, 0.0])
     with np.errstate(divide="ignore"):
-        for method in METHODS:
+        for method in MULTICLASS_METHODS:
             found = multiclass_posterior(np.log(lik), prior, y_pred, key=KEY, method=method)
             assert (found.table.counts[:, 2] == 0).all()
             assert found.fit is None or np.isfinite(found.fit.confusion).all()
