@@ -111,6 +111,7 @@ def simulate_difficulty_fallibility(
     difficulty: Pair = (1.0, 5.0),
     fallibility: Pair = (0.0, 0.4),
     participation: Pair = (0.0, 1.0),
+    mesh: Any = None,
 ) -> Simulated:
     """The paper's simulator: difficulty, fallibility and participation are drawn too (Su 5.1.2).
 
@@ -125,13 +126,14 @@ def simulate_difficulty_fallibility(
         difficulty: (a, b) of the beta distribution of delta, one draw per sample; (1, 1) is uniform.
         fallibility: (low, high) of the uniform distribution of phi, one draw per labeler.
         participation: (low, high) of the uniform distribution of eta, one draw per labeler.
+        mesh: as in `simulate`.
 
     Returns:
         `Simulated`, whose `noise` is the `DifficultyFallibility` that was drawn.
 
     Raises:
         ValueError: bad prior or confusion matrix, a range that is not inside [0, 1], or a, b not positive;
-            no key.
+            no key; a mesh that does not divide the samples.
     """
     _check_range(fallibility, "fallibility")
     _check_range(participation, "participation")
@@ -140,7 +142,7 @@ def simulate_difficulty_fallibility(
     phi = jax.random.uniform(key_phi, (num_labelers,), minval=fallibility[0], maxval=fallibility[1])
     eta = jax.random.uniform(key_eta, (num_labelers,), minval=participation[0], maxval=participation[1])
     noise = DifficultyFallibility(delta, phi, len(prior))
-    return simulate(key_data, num_samples, prior, confusion, noise, eta)
+    return simulate(key_data, num_samples, prior, confusion, noise, eta, mesh=mesh)
 
 
 def sample_difficulty(key: Any, num_samples: int, a: float | int, b: float | int) -> Float[Array, " samples"]:

@@ -8,9 +8,11 @@ import sys
 import jax
 import numpy as np
 import pytest
-from jax.sharding import AxisType
+from jax.sharding import AxisType, NamedSharding, PartitionSpec
 
+import jtruth as jt
 from jtruth._mesh import even_rows, mesh_axis
+from jtruth.simulation import simulate_difficulty_fallibility
 
 SCRIPT = """
 import json, sys
@@ -20,6 +22,7 @@ import jtruth as jt
 from jtruth.learning import fit_dawid_skene
 from jtruth.learning.joint.batch import BatchEffort, joint_batch
 from jtruth.learning.joint.weighted_batch import weighted_batch
+from jtruth.simulation import simulate_difficulty_fallibility
 from jtruth.testing.binary.batch import exact_batch
 from jtruth.training import Linear, Recipe, fit, linear_outputs, mmse
 
@@ -45,6 +48,8 @@ def everything(mesh):
     drawn = [jt.simulate(0, 64, prior, K, model, eta, mesh=mesh)
              for model in (jt.noise.Symmetric(.1, 2),
                            jt.noise.DifficultyFallibility(np.linspace(.1, 1, 64), np.full(3, .4), 2))]
+    drawn.append(simulate_difficulty_fallibility(0, num_samples=64, num_labelers=3, prior=prior, confusion=K,
+                                                 mesh=mesh))
     rho = np.stack([1 - y[0], y[0]], axis=1) * .8 + .1
     recipe = Recipe(mmse("logistic"), batch_size=14, num_epochs=5, mesh=mesh)  # 14 on four devices: filled up
     trained = fit(0, Linear(np.zeros(()), np.zeros(1)), linear_outputs, x[0][:, None], rho, recipe)
@@ -80,6 +85,30 @@ def test_what_is_no_mesh_over_one_axis_is_refused():
         mesh_axis(square)
     one = jax.sharding.Mesh(np.array(jax.devices()[:1]), ("s",), axis_types=(AxisType.Auto,))
     assert mesh_axis(one) == "s"
+
+
+NO_MESHES = [8, NamedSharding(jax.sharding.Mesh(np.array(jax.devices()[:1]), ("s",)), PartitionSpec("s"))]
+
+
+@pytest.mark.usefixtures("as_installed")
+@pytest.mark.parametrize("mesh", NO_MESHES, ids=["number", "sharding"])
+def test_em_refuses_what_is_no_mesh(mesh):
+    """In words, not by an attribute that it lacks."""
+    labels = jt.Labels.from_matrix(np.array([[0, 1], [1, 1], [0, 0]]), 2)
+    with pytest.raises(ValueError, match=f"mesh is of type {type(mesh).__name__}; give a jax.sharding.Mesh"):
+        jt.learning.fit_dawid_skene(labels, mesh=mesh)
+
+
+@pytest.mark.usefixtures("as_installed")
+def test_the_simulator_of_the_paper_takes_a_mesh():
+    """Its sharding is that of the arrays (their values: the slow test above)."""
+    mesh = jax.sharding.Mesh(np.array(jax.devices()[:1]), ("s",))
+    ask = {"num_labelers": 3, "prior": np.array([0.5, 0.5]), "confusion": np.eye(2), "key": 0}
+    drawn = simulate_difficulty_fallibility(num_samples=8, mesh=mesh, **ask)
+    assert drawn.z.sharding.mesh.axis_names == ("s",)
+    np.testing.assert_array_equal(drawn.z, simulate_difficulty_fallibility(num_samples=8, **ask).z)
+    with pytest.raises(ValueError, match="mesh is of type int"):
+        simulate_difficulty_fallibility(num_samples=8, mesh=8, **ask)
 
 
 def test_samples_that_devices_cannot_share_evenly_are_said():

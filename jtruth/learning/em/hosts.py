@@ -45,7 +45,8 @@ def agree(labels: Labels, mesh: Any) -> None:
 
 def in_common(columns: LabelColumns, mesh: Any, nothing: int) -> LabelColumns:
     """Columns whose sizes the devices divide; on several processes, of one size and numbered through."""
-    devices = mesh.shape[mesh_axis(mesh, hosts=True)]
+    axis = mesh_axis(mesh, hosts=True)  # refuses what is no mesh
+    devices = mesh.shape[axis]
     if not is_shared(mesh):
         return fill_up(columns, devices, nothing)
     (width, rows), samples = columns.code.shape, columns.weight.size
