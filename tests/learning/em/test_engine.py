@@ -10,14 +10,23 @@ from jtruth.learning import Smoothing, begin_stream, stream_of_table, update
 
 NAMES = {"task": "item", "worker": "rater", "label": "rating"}
 SMOOTH = Smoothing(2.0, 0.5, 1.0)
+OPEN = []  # connections: a relation of DuckDB 1.4 does not keep its own open
+
+
+@pytest.fixture(scope="module", autouse=True)
+def connections():
+    """Closed at the end."""
+    yield
+    while OPEN:
+        OPEN.pop().close()
 
 
 def duck(columns):
     """A relation of DuckDB."""
-    duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed")
-    connection = duckdb.connect()
-    connection.register("given", pl.DataFrame(columns).to_arrow())
-    return connection.sql("select * from given")
+    import duckdb  # not above: when such a module is unloaded, DuckDB 2.0 complains
+
+    OPEN.append(duckdb.connect())
+    return OPEN[-1].from_arrow(pl.DataFrame(columns).to_arrow())
 
 
 ENGINES = {"polars": lambda columns: pl.DataFrame(columns).lazy(), "duckdb": duck}
