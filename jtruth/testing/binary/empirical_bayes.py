@@ -151,12 +151,15 @@ def plug_in_step(log_odds: Array, y_pred: Array, *, weight: Array | None = None)
 
 def exact_step(log_odds: Array, y_pred: Array, *, weight: Array | None = None) -> Step:
     """Conditional means of P_D and P_FA given the operating point, each given that it is defined."""
+    one, small = y_pred == 1, jnp.exp(-jnp.abs(log_odds))  # the only exponential of all steps
+    for_1, for_0 = (jnp.where(side, 1, small) for side in (log_odds >= 0, log_odds < 0))
 
     def step(point, _):
-        shifted = posterior_log_odds(log_odds, y_pred, point)
-        small = jnp.exp(-jnp.abs(shifted))  # one exponential for p and 1 - p, neither of them a difference
-        p, not_p = (jnp.where(side, 1, small) / (1 + small) for side in (shifted >= 0, shifted < 0))
-        return mean_shares(jnp.stack([p, not_p]), (y_pred == 1)[None], weight)[:, 0]
+        d, f = point[0], point[1]
+        heads = for_1 * jnp.where(one, d / f, (1 - d) / (1 - f))  # (10) as odds: p and 1 - p, no difference
+        both = heads + for_0
+        p = jnp.stack([heads / both, for_0 / both])
+        return mean_shares(p, one[None], weight, complementary=True)[:, 0]
 
     return step
 

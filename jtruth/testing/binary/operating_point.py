@@ -74,7 +74,7 @@ def collapse(x: Float[np.ndarray, " samples"], y_pred: np.ndarray) -> LogOdds:
             f"the log-odds of {bad.size} sample(s) ({some(bad)}) are NaN; check prior and labels"
         )
     parts, one = [], y_pred == 1
-    for mine in (x[one], x[~one]):
+    for mine in (x.compress(one), x.compress(~one)):  # x[one] goes by branches, four times as long
         certain = np.zeros(0) if all_finite else mine[~np.isfinite(mine)]
         values, counts = _merged(mine[np.isfinite(mine)] if certain.size else mine)
         parts += [values, counts, int((certain > 0).sum()), int((certain < 0).sum())]

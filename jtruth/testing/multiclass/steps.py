@@ -81,11 +81,17 @@ def plug_in_step(log_rho: LogRho, y_pred: Predictions) -> Step:
 
 
 def exact_step(log_rho: LogRho, y_pred: Predictions) -> Step:
-    """E[K[l, n] | K], given that class l occurs: for one l the counts of the symbols are independent."""
+    """E[K[l, n] | K], given that class l occurs: for one l the counts of the symbols are independent.
+
+    K has no zeros, as `iterate` keeps it: (25) is then a product with class posteriors whose largest is 1,
+    and the exponentials are those of the first step.
+    """
+    rho = jnp.exp(log_rho - log_rho.max(axis=1, keepdims=True)).T
 
     def step(confusion, _):
-        p = jnp.exp(log_testing_posterior(log_rho, y_pred, confusion))
-        return mean_shares(p.T, jax.nn.one_hot(y_pred, confusion.shape[1], dtype=p.dtype).T > 0)
+        p = rho * confusion[:, y_pred]
+        chosen = y_pred[None] == jnp.arange(confusion.shape[1], dtype=y_pred.dtype)[:, None]
+        return mean_shares(p / p.sum(axis=0, keepdims=True), chosen)
 
     return step
 

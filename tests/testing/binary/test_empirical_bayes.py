@@ -1,5 +1,6 @@
 """Algorithms 1, 2 and 3 of Su against sums over count PMFs and plain Python; reference paths: test_golden."""
 
+import itertools
 from functools import partial
 
 import jax
@@ -317,12 +318,49 @@ def test_the_start_does_not_matter(name):
 def test_power_sums_by_blocks_are_those_of_all_samples_at_once(monkeypatch):
     """Blocks that do not divide the samples, several sets and choices, weights; against NumPy's sums."""
     rng = np.random.default_rng(0)
-    p, weights = rng.random((3, 1001)), rng.random((2, 1001))
-    wanted = np.stack([p**k @ weights.T for k in range(1, 10)])
-    for block in (100, 1001, 4096):
-        monkeypatch.setattr(conditional_means, "_BLOCK", block)
-        found = conditional_means._power_sums(jnp.asarray(p), jnp.asarray(weights))
-        np.testing.assert_allclose(found, wanted, rtol=1e-12)
+    p, chosen, weight = rng.random((3, 1001)), rng.random((2, 1001)) < 0.4, rng.random(1001)
+    for often in (None, weight):
+        columns = np.stack([np.ones(1001), *chosen]) * (1 if often is None else often)
+        wanted = np.stack([p**k @ columns.T for k in range(1, 10)], axis=1)
+        for block in (100, 1001, 4096):
+            monkeypatch.setattr(conditional_means, "_BLOCK", block)
+            found = conditional_means._power_sums(
+                *(x if x is None else jnp.asarray(x) for x in (p, chosen, often))
+            )
+            np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "tails", [0.5, 0.1, 2e-3, 5e-4]
+)  # the last is rare: its sums are taken by themselves
+@pytest.mark.parametrize("samples", [400, 40_000])
+@pytest.mark.parametrize("dtype", [jnp.float64, jnp.float32])
+def test_tails_from_the_power_sums_of_heads_are_tails_by_themselves(tails, samples, dtype):
+    """Both ways to the tails of a coin, from single coins and from merged ones."""
+    rng = np.random.default_rng(2)
+    q = np.clip(rng.beta(0.5, 0.5 / tails - 0.5, samples), 1e-12, 1 - 1e-12)
+    p, chosen = jnp.asarray(np.stack([1 - q, q]), dtype), jnp.asarray(rng.random((1, samples)) < 0.3)
+    for weight in (None, jnp.asarray(rng.integers(0, 30, samples), dtype)):
+        apart, together = (mean_shares(p, chosen, weight, complementary=both) for both in (False, True))
+        np.testing.assert_allclose(together, apart, rtol=0, atol=1e-10 if dtype == jnp.float64 else 0)
+
+
+@pytest.mark.parametrize("x", [[np.inf, -np.inf, 3.0, -2.0], [800.0, -800.0, 0.0, 1e-300]])
+def test_the_shift_of_log_odds_is_a_product_of_odds(x):
+    """`exact_step` takes one exponential for all steps; far and certain log-odds against enumeration."""
+    x, y = np.array(x), np.array([1, 0, 1, 0])
+    found = np.asarray(exact_step(jnp.asarray(x), jnp.asarray(y))(jnp.asarray([0.999, 0.001]), 0))
+    p = np.asarray(
+        jax.nn.sigmoid(posterior_log_odds(jnp.asarray(x), jnp.asarray(y), jnp.asarray([0.999, 0.001])))
+    )
+    for k, head in enumerate((p, 1 - p)):
+        total = defined = 0.0
+        for labels in itertools.product((0, 1), repeat=4):
+            label = np.array(labels)
+            chance = np.prod(np.where(label, head, 1 - head))
+            if label.any():
+                total, defined = total + chance * label[y == 1].sum() / label.sum(), defined + chance
+        assert found[k] == pytest.approx(total / defined, abs=1e-12)
 
 
 def test_sets_of_which_some_are_small_go_one_by_one():
