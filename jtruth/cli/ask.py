@@ -105,7 +105,7 @@ def _truths(asking: Asking, labels: Any, y_pred: Any, given: Any, seed: int) -> 
 
     from jtruth.asking.gold import ask_next
     from jtruth.cli.reading import class_code, gold_sample_of
-    from jtruth.evaluation.gold.shares import labels_only_posterior
+    from jtruth.evaluation.gold.answer import labels_only_posterior
     from jtruth.io.gold import INCLUSION, Gold
 
     old = gold_sample_of(asking.gold, labels, given, asking.common_only)
@@ -138,7 +138,7 @@ def _strata(asking: Asking, labels: Any, y_pred: Any, given: Any, seed: int) -> 
 
     from jtruth.asking.strata import ask_strata
     from jtruth.cli.reading import class_code
-    from jtruth.evaluation.gold.shares import labels_only_posterior
+    from jtruth.evaluation.gold.answer import labels_only_posterior
     from jtruth.io.gold import ASKED, INCLUSION, STRATUM
 
     posterior, doubts = labels_only_posterior(labels, seed)

@@ -81,7 +81,7 @@ def labelers(
 ) -> None:
     """Each labeler's accuracy and confusion matrix with intervals, worst first."""
     from jtruth._validation.text import read_bytes
-    from jtruth.cli.reading import Given, gold_of, labels_of, one_stdin, order_of
+    from jtruth.cli.reading import Given, gold_sample_of, labels_of, one_stdin, order_of
     from jtruth.evaluation import evaluate_labelers, quick_labelers
 
     one_stdin(source.file, known.gold)
@@ -96,9 +96,9 @@ def labelers(
         else:
             with progress("sweeps") as advance:
                 report = evaluate_labelers(
-                    labels, gold=gold_of(known.gold, labels, given), level=draws.level, target=known.target,
+                    labels, gold=gold_sample_of(known.gold, labels, given), level=draws.level,
+                    target=known.target, key=draws.seed, progress=advance,
                     order=None if known.order is None else order_of(known.order, given, labels),
-                    key=draws.seed, progress=advance,
                 )  # fmt: skip
     if known.consensus is not None:
         header, table = report.consensus(labels)

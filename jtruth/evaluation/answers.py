@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from jtruth._host import majority
-from jtruth.evaluation.inputs import Inputs
+from jtruth.evaluation.inputs import Inputs, Model
 from jtruth.evaluation.text import OF_ALL_CLASSES, OF_ONE_CLASS
 from jtruth.stats.estimates import Estimate
 from jtruth.tables.metrics import named_metric, shown
@@ -32,6 +32,13 @@ def tables_of(counts: np.ndarray, data: Inputs) -> TableDraws:
 def names_of(data: Inputs) -> tuple[tuple[str, ...], int]:
     """Names of the classes of an answer's table, and the position of the positive one."""
     return (data.binary_classes, 1) if len(data.classes) == 2 else (data.classes, data.positive)
+
+
+def prior_of(data: Inputs, model: Model, classes: tuple[str, ...]) -> np.ndarray:
+    """The class prior in the order of an answer's classes: (rest, positive) of one class against the rest."""
+    if set(classes) == set(data.classes):
+        return model.prior[[data.classes.index(name) for name in classes]]
+    return np.array([1 - model.prior[data.positive], model.prior[data.positive]])
 
 
 def headline_of(data: Inputs) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ from jtruth.evaluation.answers import (
     names_of,
     of_nothing,
     of_votes,
+    prior_of,
     vote_metrics,  # fmt: skip
 )
 from jtruth.evaluation.assumptions.learned import joint_model, plug_in_model
@@ -165,17 +166,18 @@ def _learned(data: inputs.Inputs, asked: _Asked, sampling: GoldSampling) -> _Fou
     fit, answered = model.fit, model.refusal is None
     if pooled:
         fit = present(fit, "the joint posterior")
+        data.missing = unaided.missing
         pool = gold_answer(data, fit, sampling, level, key, progress)
         if not answered:  # labels alone say nothing of labelers, or exchange classes; gold names them
             model = joint_model(data, key, level, progress)
-        return _Found(model=model, labelers=model.labelers, kind="pooled interval", **pool._asdict())
+        return _Found(model=model, kind="pooled interval", **pool._asdict())
     if nobody and fit is not None and fit.identified:
         answer, rows, predictive, labelers = over_assumptions(data, fit, asked.fast, level, key, progress)
         kind = "sensitivity range" if len(rows) > 1 else "posterior"
         found = _Found(answer, model, labelers, kind, rows, predictive=predictive)
     elif answered and asked.assume != INDEPENDENT:  # what the joint posterior itself answers
-        answer, rows, checks = vouched(data, str(asked.assume), level, key, progress)
-        return _Found(answer, model, model.labelers, rows=rows, checks=checks)
+        answer, rows, checks, labelers = vouched(data, str(asked.assume), level, key, progress)
+        return _Found(answer, model, labelers, rows=rows, checks=checks)
     else:
         found = _Found(_answer(data, model, key, asked.method), model, model.labelers)
     if answered:
@@ -216,7 +218,7 @@ def _evaluation(data: inputs.Inputs, asked: _Asked, found: _Found, noise: Any) -
         classes=answer.classes,
         positive=data.classes[data.positive],
         headline=headline_of(data),
-        prior=model.prior,
+        prior=prior_of(data, model, answer.classes),
         labelers=found.labelers,
         baselines={"majority_vote": vote_metrics(data, answer)} if data.labels is not None else {},
         assumptions=found.rows or (Assumption(INDEPENDENT, sentence, metrics, None, answer.table),),

@@ -15,6 +15,7 @@ from jtruth._one_line import one_line
 from jtruth.evaluation._given import as_labels, read_log_likelihood, read_positive
 from jtruth.evaluation.checks.sets import Parameters
 from jtruth.evaluation.labeler_rows import Labeler
+from jtruth.evaluation.parts import Check
 from jtruth.evaluation.text import IN_SAMPLE
 from jtruth.io.gold import Gold
 from jtruth.labels import Labels
@@ -75,7 +76,7 @@ class Inputs:
     one_against_rest: bool = False  # a positive class was asked for
     symbols: Symbols | None = None  # of `y_pred`; None: they are the classes
     target: str = IN_SAMPLE  # or POPULATION: what metrics are of
-    shares: str = "one"  # of the classes, as in `fit_joint`: "by_number" where labels are missing by class
+    missing: tuple[Check, ...] = ()  # the check that found labels missing by class: see `shares`
     drawn: NoiseModel | None = None  # the noise model, where its parameters are known by draws
 
     __repr__ = one_line
@@ -91,6 +92,11 @@ class Inputs:
         if self.labels is None:
             raise ValueError("this needs labels; a log-likelihood array says nothing of single labels")
         return self.labels
+
+    @property
+    def shares(self) -> str:
+        """Of the classes, as in `fit_joint`: for each number of labels where they are missing by class."""
+        return "by_number" if self.missing else "one"
 
     @property
     def num_symbols(self) -> int:
@@ -145,7 +151,7 @@ def read_gold(gold: Any, labels: Labels) -> tuple[np.ndarray, tuple[str, ...]]:
     """(samples,) known classes of these labels' samples, -1 where unknown (all, if None); and notes."""
     found, notes = np.full(labels.num_samples, -1, np.int32), ()
     if isinstance(gold, Gold):
-        refuse_sampling(gold, "this question takes gold as certain, however it was chosen")
+        gold.refuse_sampling("this question takes gold as certain, however it was chosen")
         gold = gold.classes
     if gold is not None:
         known = check.align(concrete(gold, "gold"), samples_of(labels), "gold", partial=True)
@@ -212,8 +218,7 @@ def read_sampling(gold: Any, data: Inputs, learned: bool) -> tuple[np.ndarray | 
         return None, None
     _, inclusion, strata = gold
     if not (data.num_gold and learned):
-        refuse_sampling(
-            gold,
+        gold.refuse_sampling(
             "error rates are given, an assumption was named, or the method takes them as known"
             if data.num_gold
             else "there is no gold",
@@ -222,13 +227,6 @@ def read_sampling(gold: Any, data: Inputs, learned: bool) -> tuple[np.ndarray | 
     if chance is not None and chance.dtype.kind not in "iuf":
         raise ValueError(f"inclusion of gold has dtype {chance.dtype}; give one probability for each sample")
     return chance, None if strata is None else aligned(strata, "strata of gold", data).values
-
-
-def refuse_sampling(gold: Gold, why: str) -> None:
-    """An error where it is said how gold was chosen."""
-    for name, given in zip(gold._fields[1:], gold[1:], strict=True):
-        if given is not None:
-            raise ValueError(f"{name} of gold would not be used: {why}. Leave it out")
 
 
 def samples_of(labels: Labels) -> check.Samples:

@@ -2,12 +2,12 @@
 
 Without gold a labeler gets what a classifier gets: the hull of what every assumption says, for labels alone
 do not choose between them (`jtruth.evaluation.assumptions.of_labelers`). With gold, models fitted without it
-and prediction-powered inference are put together (`jtruth.evaluation.gold.labelers`); confusion matrices are
-then those of the model of independent errors with gold taken as known classes.
+and prediction-powered inference are put together (`jtruth.evaluation.gold.labelers`); confusion matrices stay
+ranges over the models, which have not seen the gold.
 """
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -30,11 +30,14 @@ from jtruth.evaluation.assumptions.of_labelers import (
 from jtruth.evaluation.assumptions.registry import INDEPENDENT, entries, nobody_judged
 from jtruth.evaluation.checks.missing import missing_check
 from jtruth.evaluation.checks.prior_driven import labeler_check
+from jtruth.evaluation.checks.random_gold import random_gold_check
 from jtruth.evaluation.checks.verdicts import labeler_checks, refused
 from jtruth.evaluation.consensus_report import consensus_table
 from jtruth.evaluation.gold.answer import labels_posterior
 from jtruth.evaluation.gold.labelers import pooled_shares, right_shares
-from jtruth.evaluation.inputs import read_gold
+from jtruth.evaluation.gold.measured import GoldSampling
+from jtruth.evaluation.gold.pooled import LITTLE, LITTLE_GOLD, RANDOM_GOLD
+from jtruth.evaluation.inputs import read_gold, read_sampling
 from jtruth.evaluation.labeler_behaviour import with_behaviour
 from jtruth.evaluation.labeler_rows import saved_draws, worst_first
 from jtruth.evaluation.labelers_text import labelers_text
@@ -43,6 +46,7 @@ from jtruth.evaluation.page import labelers_page
 from jtruth.evaluation.parts import Check
 from jtruth.evaluation.text import IN_SAMPLE, MORE_RIGHT, OF_LABELERS
 from jtruth.inspection import Finding, suspicions
+from jtruth.io.gold import Gold
 from jtruth.labels import Labels
 from jtruth.learning.joint.guard import check_identified
 from jtruth.learning.joint.posterior import JointPosterior
@@ -161,9 +165,10 @@ def evaluate_labelers(
     Args:
         labels: the noisy labels.
         key: a whole number or a JAX key; 0 if None.
-        gold: (samples,) known classes, -1 where unknown; or a Series or dict by task id. A random part of all
-            samples. They correct the answer; `right_by_gold` is what they say without any model, by PPI++ or,
-            below five labels of known truth, by counting (`jtruth.evaluation.gold.labelers`).
+        gold: (samples,) known classes, -1 where unknown; or a Series or dict by task id; a random part of all
+            samples, or a `jt.io.Gold` that says how they were chosen. They correct the answer;
+            `right_by_gold` is what they say without any model, by PPI++ or, below five labels of known
+            truth, by counting (`jtruth.evaluation.gold.labelers`).
         order: (samples,) when each sample was labelled, on any scale; adds a check for labelers who change,
             and to each row the probability that its labeler did, and when.
         target: "in-sample", the share of the labels given that are right, or "population", the chance that a
@@ -178,15 +183,16 @@ def evaluate_labelers(
     choose("target", target, tuple(OF_LABELERS))
     labels = as_labels(labels)
     names = tuple(map(str, labels.class_names))
-    known, notes = read_gold(gold, labels)
+    known, notes = read_gold(gold.classes if isinstance(gold, Gold) else gold, labels)
     when, said = read_labelled(order, labels)
     named, odd = bool((known >= 0).any()), suspicions(labels)
+    sampling = GoldSampling(*read_sampling(gold, replace(nobody_judged(labels), gold=known), named))
     if named and target != IN_SAMPLE:
         raise ValueError(GOLD_IS_IN_SAMPLE.format(target))
-    fit, shares = learned.labels_fit(
+    fit, missing = learned.labels_fit(
         labels, gold=known if named else None, key=key, effort=learned.EFFORT, watch=Watch(progress)
     )
-    found, doubts = _members(labels, None if named else fit, shares, key, progress)
+    found, doubts = _members(labels, None if named else fit, missing, key, progress)
     warnings = tuple(dict.fromkeys((*notes, *said, *doubts, *(fit.warnings if named else ()))))
     if not named and all(member.fit is None for member in found):
         none = refused(fit.warnings[0])
@@ -198,9 +204,14 @@ def evaluate_labelers(
     if fit.usable and target == IN_SAMPLE and not named:
         checks += labeler_check(labels, fit, level)
     if fit.usable:
-        checks += missing_check(labels, fit.class_posterior, answered=shares == learned.BY_NUMBER)
-    how = _Asked(labels, known, named, target, level, key)
+        checks += missing or missing_check(labels, fit.class_posterior)
+    how = _Asked(labels, known, named, sampling, labels_posterior(found, labels), target, level, key)
     rows = _rows(how, found, fit)
+    if named and sampling.unknown:
+        warnings += (RANDOM_GOLD,)
+        checks += random_gold_check(how.posterior, known, stream(key, "was gold random"), names)
+    if named and (few := int((known >= 0).sum())) < LITTLE:
+        warnings += (LITTLE_GOLD.format(few),)
     if fit.usable:
         rows, behaviour = with_behaviour(
             rows, labels, prior, fit.mean_matrices, when, known if named else None
@@ -221,17 +232,19 @@ class _Asked(NamedTuple):
     labels: Labels
     gold: np.ndarray
     named: bool  # whether there is gold
+    sampling: GoldSampling
+    posterior: np.ndarray  # (samples, classes) by labels alone
     target: str
     level: float
     key: Any
 
 
 def _members(
-    labels: Labels, fit: JointPosterior | None, shares: str, key: Any, progress: Any
+    labels: Labels, fit: JointPosterior | None, missing: tuple[Check, ...], key: Any, progress: Any
 ) -> tuple[list[ranges.Member], tuple[str, ...]]:
     """Every assumption fitted to the labels without gold; `fit` is that of independence, where it exists."""
     data = nobody_judged(labels)
-    data.shares = shares
+    data.missing = missing
     doubt = check_identified(labels, None, None, False)
     if doubt is not None:
         return [], (doubt if fit is not None else BY_GOLD_ONLY.format(doubt),)
@@ -247,11 +260,10 @@ def _rows(asked: _Asked, found: list[ranges.Member], fit: JointPosterior) -> tup
     """A dictionary for each labeler, the worst first."""
     labels, level = asked.labels, asked.level
     draws = labeler_draws(found, labels, asked.target, asked.key)
-    posterior = labels_posterior(found, labels)
-    pooled = pooled_shares(draws, labels, posterior, asked.gold)
-    by_gold = right_shares(labels, posterior, asked.gold, level)
+    pooled = pooled_shares(draws, labels, asked.posterior, asked.gold, asked.sampling)
+    by_gold = right_shares(labels, asked.posterior, asked.gold, level, asked.sampling)
     laws = pooled if asked.named else labeler_ranges(draws)
-    matrices = matrix_ranges([fit] if asked.named else [m.fit for m in found if m.fit is not None], level)
+    matrices = matrix_ranges([m.fit for m in found if m.fit is not None] or [fit], level)
     rows = worst_first(labels, [(law.mean, *law.interval(level)[:2]) for law in laws])
     return tuple(
         asdict(row) | {

@@ -77,7 +77,12 @@ def _by_gold(d: dict[str, Any]) -> list[str]:
         left = f"{'...':>{width}}  {len(lines) - _SHOWN - _LAST} more labelers in the JSON"
         lines = [*lines[:_SHOWN], left, *lines[-_LAST:]]
     head = f"by gold alone: {OF_LABELERS[IN_SAMPLE]} [{100 * d['level']:g} % interval]"
-    return [head, *lines, "", "by models and gold together; classes by the model of independent errors:"]
+    return [
+        head,
+        *lines,
+        "",
+        "by models and gold together; chances given the class are ranges over models without gold:",
+    ]
 
 
 def _table(d: dict[str, Any]) -> list[str]:

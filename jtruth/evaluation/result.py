@@ -47,7 +47,7 @@ class Evaluation:
     num_labels: int
     classes: tuple[str, ...]
     positive: str
-    prior: np.ndarray
+    prior: np.ndarray  # of the classes, in the order of `classes`
     labelers: tuple[Labeler, ...]  # worst first; empty if not modelled
     baselines: Mapping[str, Mapping[str, float]]
     assumptions: tuple[Assumption, ...]

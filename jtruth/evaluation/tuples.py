@@ -24,9 +24,10 @@ from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.registry import INDEPENDENT, UNKNOWN, Progress, entries, granted
 from jtruth.evaluation.checks.prior_driven import doubts_of
+from jtruth.evaluation.checks.random_gold import random_gold_check
 from jtruth.evaluation.gold.answer import NO_MODEL, labels_posterior, without_gold
 from jtruth.evaluation.gold.measured import GoldSampling, judged_samples
-from jtruth.evaluation.gold.pooled import RANDOM_GOLD, GoldPosterior
+from jtruth.evaluation.gold.pooled import LITTLE, LITTLE_GOLD, RANDOM_GOLD, GoldPosterior
 from jtruth.tables.pairs import Tuples, tuples
 from jtruth.tables.posterior import TableDraws, TablePosterior, thinned
 from jtruth.testing import exact_posterior, unknown_prior
@@ -92,7 +93,7 @@ def held_of(
         pooled = thinned([one.posterior for one in found])
         return [Held(str(assume), granted(str(assume)), pooled)], doubts
     if data.num_gold:
-        gold, more = _with_gold(found, part, sampling)
+        gold, more = _with_gold(found, part, sampling, key)
         return [gold], [*more, *doubts]
     rows = [
         Held(one.name, one.entry.sentence, one.posterior, one.entry.point, one.entry.hull) for one in found
@@ -145,12 +146,21 @@ def _known(part: Part, key: Key) -> TableDraws:
     return TableDraws(np.concatenate(drawn))
 
 
-def _with_gold(found: list[ranges.Member], part: Part, sampling: GoldSampling) -> tuple[Held, list[str]]:
+def _with_gold(
+    found: list[ranges.Member], part: Part, sampling: GoldSampling, key: Key
+) -> tuple[Held, list[str]]:
     """Models fitted without gold, and PPI++ of the tuples."""
     data, symbols = part.data, part.what.num_symbols
     judged = judged_samples(data.y_pred, labels_posterior(found, data.own_labels()), data.gold, sampling)
     judged = replace(judged, num_symbols=symbols)
     random = [RANDOM_GOLD] if judged.taken_as_random else []
+    if random:
+        was = random_gold_check(
+            judged.class_posterior, data.gold, stream(key, "was gold random"), data.classes
+        )
+        random += [check.message for check in was if check.verdict != "fits"]
+    if data.num_gold < LITTLE:
+        random.append(LITTLE_GOLD.format(data.num_gold))
     models = {one.name: one.posterior for one in found}
     pool = GoldPosterior(models, judged, (len(data.classes), symbols), data.y_pred.size)
     sentence = "models that have not seen the gold, and what gold makes of the labels (PPI++)"

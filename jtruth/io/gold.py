@@ -47,6 +47,12 @@ class Gold(NamedTuple):
 
     __repr__ = one_line
 
+    def refuse_sampling(self, why: str) -> None:
+        """An error where it is said how gold was chosen."""
+        for name, given in zip(self._fields[1:], self[1:], strict=True):
+            if given is not None:
+                raise ValueError(f"{name} of gold would not be used: {why}. Leave it out")
+
 
 def read_gold(
     path: str | PathLike | File | Table,

@@ -212,7 +212,7 @@ def named_metric(name: str, classes: Sequence[Any] = (0, 1), positive: int | Non
 
     Args:
         name: a key of METRICS or "f<beta>", "<one of those>[<class>]", or "<average>_<one of those>" with
-            average macro, micro or weighted.
+            average macro, micro or weighted; or as answers print it ("macro F1").
         classes: the names of the classes in the order of the rows; names are compared as text.
         positive: position of the class that "recall" means; the second of two if None.
 
@@ -222,6 +222,8 @@ def named_metric(name: str, classes: Sequence[Any] = (0, 1), positive: int | Non
     >>> print(named_metric("recall[dog]", ["cat", "dog"]).of_table(np.array([[8, 2], [1, 9]])))
     0.9
     """
+    head, bracket, rest = name.partition("[")
+    name = head.strip().lower().replace(" ", "_") + bracket + rest
     entry, number = _entry(name), len(classes)
     if isinstance(entry, OfTable):
         return Metric(name, entry.of_table, entry, None, entry.bounds)

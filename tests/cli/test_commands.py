@@ -20,9 +20,9 @@ from jtruth.cli.help import SECTIONS
 from jtruth.cli.options import Columns
 from jtruth.cli.output import progress
 from jtruth.cli.reading import Given, inclusion_of, noise_of, order_of
+from jtruth.evaluation.assumptions import learned
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS
 from jtruth.evaluation.assumptions.sensitivity import ways
-from jtruth.evaluation.gold import shares
 from jtruth.io import read_gold, read_labels, read_noise
 from jtruth.learning import fit_joint
 from jtruth.sampling import Effort
@@ -135,7 +135,7 @@ def test_correct_refuses(run, arguments, said):
 @pytest.mark.parametrize("truth", [False, True])
 def test_ask(run, tmp_path, monkeypatch, truth):
     few = Effort(min_sweeps=600, max_rhat=9.0, min_ess=1.0)
-    monkeypatch.setattr(shares, "fit_joint", partial(fit_joint, effort=few))
+    monkeypatch.setattr(learned, "fit_joint", partial(fit_joint, effort=few))
     run("simulate", tmp_path, "--samples", 60, "--labelers", 4, "--looks", 0.6, "--seed", 2)
     extra = ("--truth",) if truth else ()
     code, out, err = run("ask", tmp_path / "labels.csv", "--predictions", tmp_path / "predictions.csv",

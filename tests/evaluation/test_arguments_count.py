@@ -120,7 +120,7 @@ def test_positive_names_the_class_also_where_the_prior_is_integrated_out():
     expected = jt.evaluate(1 - y_pred, jt.Labels.from_matrix(1 - z, 2), noise=mirror)
     for name in ("recall", "precision", "false_alarm_rate"):
         assert found.metrics[name].mean == pytest.approx(expected.metrics[name].mean, abs=1e-9)
-    np.testing.assert_allclose(found.prior, expected.prior[::-1], atol=1e-9)
+    np.testing.assert_allclose(found.prior, expected.prior, atol=1e-9)  # in the order of `classes`: "1", "0"
     np.testing.assert_allclose(found.confusion_matrix, expected.confusion_matrix, atol=1e-9)
     assert found.metrics["recall"].mean != pytest.approx(found.metrics["false_alarm_rate"].mean, abs=0.05)
 

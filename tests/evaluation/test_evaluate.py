@@ -2,6 +2,7 @@
 
 import functools
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import jax
@@ -302,3 +303,28 @@ def test_evidence_compares_noise_models_and_includes_the_labels():
         su.enumerate_labels(lik, [1 - s, s], list(y_pred), alpha=su.beta_rows(1, 1, 1, 1))[1] for s in shares
     ]
     assert unknown.log_evidence == pytest.approx(np.log(np.mean(each)), abs=1e-4)
+
+
+@pytest.mark.parametrize("positive", [None, 0, 1])
+@pytest.mark.parametrize("given", [{"noise": jt.noise.Symmetric(0.2, 2)}, {"assume": "independent"}])
+def test_the_prior_is_in_the_order_of_the_classes(positive, given, few_sweeps):
+    """It stood beside swapped names where the first class is the positive one."""
+    rng = np.random.default_rng(0)
+    y = (rng.random(120) < 0.25).astype(int)
+    z = np.where(rng.random((120, 4)) < 0.8, y[:, None], 1 - y[:, None])
+    labels = replace(jt.Labels.from_matrix(z, 2), classes=("no", "yes"))
+    found = jt.evaluate(
+        y, labels, positive=None if positive is None else labels.class_names[positive], **given
+    )
+    share = dict(zip(found.classes, found.prior, strict=True))
+    assert share["no"] == pytest.approx(0.75, abs=0.12) and share["yes"] == pytest.approx(0.25, abs=0.12)
+    known = jt.evaluate(y, labels, noise=jt.noise.Symmetric(0.2, 2), prior=[0.7, 0.3], positive="no")
+    assert dict(zip(known.classes, known.prior, strict=True)) == {"no": 0.7, "yes": 0.3}
+
+
+def test_the_prior_of_one_class_against_the_rest():
+    z = np.repeat([[0, 0, 0], [1, 1, 1], [2, 2, 2]], [30, 20, 10], axis=0)
+    labels = jt.Labels.from_matrix(z, 3)
+    found = jt.evaluate(z[:, 0], labels, noise=jt.noise.Symmetric(0.1, 3), prior=[0.5, 0.3, 0.2], positive=2,
+                        method="exact_means")  # fmt: skip
+    assert dict(zip(found.classes, found.prior, strict=True)) == pytest.approx({"not 2": 0.8, "2": 0.2})

@@ -18,6 +18,7 @@ from jtruth.evaluation.checks.missing import by_number
 from jtruth.evaluation.checks.sets import Parameters
 from jtruth.evaluation.inputs import Inputs, Model
 from jtruth.evaluation.labeler_rows import worst_first
+from jtruth.evaluation.parts import Check
 from jtruth.labels import Labels
 from jtruth.learning import Smoothing, fit_dawid_skene
 from jtruth.learning.joint.beliefs import Beliefs
@@ -28,7 +29,6 @@ from jtruth.stats.draws import DrawsEstimate
 # Some 30 s at most: a model that wants more says that it did not converge.
 EFFORT = STANDARD._replace(max_work=6e9, max_bytes=100_000_000)
 
-BY_NUMBER = "by_number"  # class shares, see `fit_joint`
 PLUG_IN_WARNING = (
     "the labelers' error rates and the class prior were learned from these labels and plugged in: the "
     "intervals ignore their uncertainty and are too narrow"
@@ -46,12 +46,11 @@ def joint_model(
     """The joint posterior (`jtruth.learning.joint.posterior`) of labelers, classifier and true classes.
 
     Where labels are missing by class (`jtruth.evaluation.checks.missing`) it is fitted again, with class
-    shares for each number of labels, and `data.shares` says so to all other models.
+    shares for each number of labels, and `data` says so to all other models.
     """
     labels = data.own_labels()
     fit = sampled(data, INDEPENDENT, key, How(EFFORT._replace(pointwise=pointwise), progress))
-    if fit.usable and data.shares == "one" and data.prior is None and by_number(labels, fit.class_posterior):
-        data.shares = BY_NUMBER  # and so in all models after this one
+    if learn_shares(data, fit):
         return joint_model(data, key, level, progress, pointwise=pointwise)
     if not fit.usable:
         return replace(_refused(labels, *fit.warnings), fit=fit)
@@ -63,16 +62,26 @@ def joint_model(
     return replace(found, warnings=fit.warnings, count_draws=fitted(fit, data).counts, fit=fit)
 
 
-def labels_fit(labels: Labels, **options: Any) -> tuple[JointPosterior, str]:
+def learn_shares(data: Inputs, fit: JointPosterior) -> bool:
+    """Whether all models after this one learn class shares for each number of labels; says so in `data`.
+
+    `fit` is independence with the same shares for all.
+    """
+    if not fit.usable or data.shares != "one" or data.prior is not None:
+        return False
+    data.missing = by_number(data.own_labels(), fit.class_posterior)
+    return bool(data.missing)
+
+
+def labels_fit(labels: Labels, **options: Any) -> tuple[JointPosterior, tuple[Check, ...]]:
     """`fit_joint` of labels alone, with class shares for each number of labels where these go with the class.
 
     Returns:
-        The fit, and which class shares it has, for models after it.
+        The fit, and the check that found that they do; empty if not.
     """
     fit = fit_joint(labels, **options)
-    if not (fit.usable and by_number(labels, fit.class_posterior)):
-        return fit, "one"
-    return fit_joint(labels, beliefs=Beliefs(shares=BY_NUMBER), **options), BY_NUMBER
+    missing = by_number(labels, fit.class_posterior) if fit.usable else ()
+    return fit_joint(labels, beliefs=Beliefs(shares="by_number"), **options) if missing else fit, missing
 
 
 def plug_in_model(data: Inputs, *, unaided: bool = False) -> Model:

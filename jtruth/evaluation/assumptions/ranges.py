@@ -20,6 +20,7 @@ import numpy as np
 
 from jtruth._random import Key
 from jtruth.evaluation.answers import names_of, tables_of
+from jtruth.evaluation.assumptions.learned import learn_shares
 from jtruth.evaluation.assumptions.registry import (
     INDEPENDENT,
     LABELER_STRATA,
@@ -84,7 +85,8 @@ def members(
     """The answers of these entries of the table, and a warning for each that cannot be given.
 
     `known`: fits that exist already; `pointwise`: whether new ones can be compared by `loo_of`; `keep_all`:
-    whether members stay whose chains disagree.
+    whether members stay whose chains disagree. Where a new fit of independence finds labels missing by class,
+    it and all members after it have class shares for each number of labels.
     """
     found, doubts, done = [], [], 0
     for entry in entries:
@@ -94,6 +96,9 @@ def members(
             effort = EFFORT._replace(give_up=not entry.last_resort, pointwise=pointwise)
             try:
                 counts, fit = entry.fit(data, key, How(effort, _from(progress, done)))
+                if entry.name == INDEPENDENT and fit is not None and learn_shares(data, fit):
+                    doubts += [check.message for check in data.missing]
+                    counts, fit = entry.fit(data, key, How(effort, _from(progress, done)))
             except TooLarge as error:
                 doubts.append(f"the model {entry.name!r} is left out of the range: {error}")
                 continue

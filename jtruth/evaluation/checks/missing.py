@@ -44,8 +44,8 @@ def missing_check(
 
     Args:
         labels: the labels of all.
-        class_posterior: p(y_i = c) by a model of them.
-        answered: whether that model has class shares for each number of labels; nothing is off then.
+        class_posterior: p(y_i = c) by a model of them with the same class shares for all samples.
+        answered: whether the answer has class shares for each number of labels; nothing is off then.
     """
     number = labels.labels_per_sample().astype(np.float64)
     seen = number > 0
@@ -66,6 +66,13 @@ def missing_check(
     return (Check(NAME, value, p_value, verdict, f"{text} ({size})"),)
 
 
-def by_number(labels: Labels, class_posterior: Float[np.ndarray, "samples classes"]) -> bool:
-    """Whether models should learn class shares for each number of labels."""
-    return any(check.verdict == "does not fit" for check in missing_check(labels, class_posterior))
+def by_number(labels: Labels, class_posterior: Float[np.ndarray, "samples classes"]) -> tuple[Check, ...]:
+    """The check as it reads once models learn class shares for each number of labels; empty: they need not.
+
+    Args:
+        labels, class_posterior: as for `missing_check`, by a model with the same shares for all numbers. That
+            of the model which has learned them says nothing any more: S has another mean there.
+    """
+    if not any(check.verdict == "does not fit" for check in missing_check(labels, class_posterior)):
+        return ()
+    return missing_check(labels, class_posterior, answered=True)

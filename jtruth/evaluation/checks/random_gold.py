@@ -5,8 +5,11 @@ gold at random, and the intervals that rest on it do not hold. Whether gold was 
 gold answers, but in the samples that were chosen: the doubt of a sample, 1 less its most probable class given
 the labels, does not depend on the choice. So the mean doubt of the gold samples is compared with that of as
 many samples drawn at random, again and again: a permutation test, whose false alarms are as often as its
-p-value says. It sees no other kind of choice.
+p-value says. Of other kinds of choice one more is seen: gold of one class only, where by the labels as many
+random samples would hardly be of one class.
 """
+
+from collections.abc import Sequence
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -23,8 +26,18 @@ LOUD = (
 )
 
 
+ONE_CLASS = (
+    "all {} gold samples are of class {!r}, and by the labels {:.0%} of all samples are: of as many random "
+    "ones that would happen with p = {:.2g}. Gold chosen by its class does not tell what this answer "
+    "reads from it: ask for the truth of samples drawn at random"
+)
+
+
 def random_gold_check(
-    class_posterior: Float[np.ndarray, "samples classes"], gold: Int[np.ndarray, " samples"], key: Key
+    class_posterior: Float[np.ndarray, "samples classes"],
+    gold: Int[np.ndarray, " samples"],
+    key: Key,
+    classes: Sequence[str],
 ) -> tuple[Check, ...]:
     """The check; nothing where all or none is gold, or all samples are equally doubtful.
 
@@ -32,10 +45,18 @@ def random_gold_check(
         class_posterior: (samples, classes) by labels alone.
         gold: (samples,) -1 where unknown.
         key: of the permutations.
+        classes: their names.
     """
     doubt, known = 1 - class_posterior.max(axis=1), gold >= 0
     number = int(known.sum())
-    if number in (0, known.size) or np.ptp(doubt) < 1e-9:
+    if number in (0, known.size):
+        return ()
+    seen = np.unique(gold[known])
+    if seen.size == 1 and (p := float(class_posterior[:, seen[0]].mean()) ** number) < _ALARM:
+        share = class_posterior[:, seen[0]].mean()
+        words = ONE_CLASS.format(number, classes[seen[0]], share, p)
+        return (Check(NAME, float(share), p, "does not fit", words),)
+    if np.ptp(doubt) < 1e-9:
         return ()
     rng = host_rng(key, "gold at random")
     drawn = [doubt[rng.choice(doubt.size, number, replace=False)].mean() for _ in range(_SHUFFLES)]

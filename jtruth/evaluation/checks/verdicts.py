@@ -17,7 +17,7 @@ from scipy.special import softmax
 from jtruth._host import log
 from jtruth._random import Key, stream
 from jtruth._validation import present
-from jtruth.evaluation.assumptions.learned import BY_NUMBER, with_classifier
+from jtruth.evaluation.assumptions.learned import with_classifier
 from jtruth.evaluation.checks import _given as given
 from jtruth.evaluation.checks._bootstrap import Bootstrap, Component, bootstrap
 from jtruth.evaluation.checks._texts import ALIKE, CLASSIFIER, LEARNED, PRIOR, RATES, SATURATED
@@ -47,8 +47,7 @@ def checks_of(data: Inputs, model: Model, noise: Any, order: Any, key: Key) -> t
     found, fit = learned_checks(raters, start, key, gold=gold, order=order, prior=data.prior), model.fit
     if fit is None:
         return (*found, *by_chance)
-    answered = data.shares == BY_NUMBER
-    missing = missing_check(data.own_labels(), fit.class_posterior, answered=answered)
+    missing = data.missing or missing_check(data.own_labels(), fit.class_posterior)
     return (*found, *missing, *by_chance)
 
 

@@ -10,7 +10,8 @@ counted: of the labels of unknown truth as many are right as a beta-binomial law
 With five or more labels of known truth the law of PPI++ is also put together with what models fitted without
 gold say (`pooled_shares`), as for a classifier (`jtruth.evaluation.gold.pooled`).
 
-The share is that of the labels given, in these samples. Gold is taken to be a random part of all samples.
+The share is that of the labels given, in these samples. Gold is taken to be a random part of all samples,
+unless it is said how it was chosen.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,7 +21,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from jtruth.evaluation.assumptions.missed import LABELS
-from jtruth.evaluation.gold.measured import POWER
+from jtruth.evaluation.gold.measured import AT_RANDOM, POWER, GoldSampling
 from jtruth.evaluation.gold.pooled import together
 from jtruth.labels import Labels
 from jtruth.stats.draws import DrawsEstimate
@@ -48,6 +49,7 @@ def right_shares(
     class_posterior: Float[np.ndarray, "samples classes"],
     gold: Int[np.ndarray, " samples"],
     level: float = 0.95,
+    sampling: GoldSampling = AT_RANDOM,
 ) -> list[RightShare | None]:
     """For each labeler the share of right labels; None for who gave no label of known truth.
 
@@ -56,6 +58,7 @@ def right_shares(
         class_posterior: by labels alone, made without the gold.
         gold: (samples,) known classes, -1 where unknown.
         level: of the intervals.
+        sampling: how the gold samples were chosen.
 
     >>> labels = Labels.from_matrix(np.array([[0, 1], [0, 0], [1, 1]]), 2)
     >>> one, two = right_shares(labels, np.full((3, 2), 0.5), np.array([0, 0, 0]))
@@ -64,7 +67,7 @@ def right_shares(
     """
     check_level(level)
     found = []
-    for one in _each(labels, class_posterior, gold):
+    for one in _each(labels, class_posterior, gold, sampling):
         if not one.right.size:
             found.append(None)
         elif one.right.size < _FEW:
@@ -81,6 +84,7 @@ def pooled_shares(
     labels: Labels,
     class_posterior: Float[np.ndarray, "samples classes"],
     gold: Int[np.ndarray, " samples"],
+    sampling: GoldSampling = AT_RANDOM,
 ) -> list[DrawsEstimate]:
     """For each labeler the law of the share of right labels, by models and gold together.
 
@@ -90,10 +94,10 @@ def pooled_shares(
     Args:
         draws: of the shares, by the name of the assumption, from fits without gold; NaN of whom it says
             nothing.
-        labels, class_posterior, gold: as for `right_shares`.
+        labels, class_posterior, gold, sampling: as for `right_shares`.
     """
     found = []
-    for t, one in enumerate(_each(labels, class_posterior, gold)):
+    for t, one in enumerate(_each(labels, class_posterior, gold, sampling)):
         size = float(max(one.guess.size, 1))
         own = {name: values[:, t] for name, values in draws.items() if not np.isnan(values[:, t]).all()}
         said = {name: opinion(values, size) for name, values in own.items()}
@@ -108,19 +112,28 @@ class _Labeler(NamedTuple):
     guess: np.ndarray  # (labels,) chance to be right by labels alone
     known: np.ndarray  # (labels,) whether the truth is
     right: np.ndarray  # (known labels,)
+    inclusion: np.ndarray | None  # (labels,) the chance that their truth became known; None: alike
 
 
-def _each(labels: Labels, class_posterior: np.ndarray, gold: np.ndarray) -> Iterator[_Labeler]:
+def _each(
+    labels: Labels, class_posterior: np.ndarray, gold: np.ndarray, sampling: GoldSampling
+) -> Iterator[_Labeler]:
     sample, labeler, label = labels.arrays
+    chance = None
+    if not sampling.unknown and (gold >= 0).any():  # strata too: of one labeler each may have no gold
+        chosen = gold_sample(gold >= 0, **sampling._asdict())
+        chance = np.full(gold.size, np.nan)
+        chance[chosen.chosen] = chosen.inclusion
     for t in range(labels.num_labelers):
         own = np.flatnonzero((labeler == t) & (label >= 0))
         truth, guess = gold[sample[own]], class_posterior[sample[own], label[own]]
         known = truth >= 0
-        yield _Labeler(guess, known, (label[own] == truth)[known].astype(np.float64))
+        asked = None if chance is None else chance[sample[own]]
+        yield _Labeler(guess, known, (label[own] == truth)[known].astype(np.float64), asked)
 
 
 def _measured(one: _Labeler) -> StudentEstimate:
-    return ppi_mean(one.right, one.guess, gold_sample(one.known), power=POWER).law
+    return ppi_mean(one.right, one.guess, gold_sample(one.known, inclusion=one.inclusion), power=POWER).law
 
 
 def _counted(right: int, known: int, size: int, level: float) -> RightShare:

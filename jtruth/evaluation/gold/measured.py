@@ -37,6 +37,11 @@ class GoldSampling(NamedTuple):
     inclusion: np.ndarray | None = None  # (samples,) probability of each to be asked
     strata: np.ndarray | None = None  # (samples,) inside which gold is random
 
+    @property
+    def unknown(self) -> bool:
+        """Whether nobody said, so that gold is taken as random."""
+        return self.inclusion is None and self.strata is None
+
 
 AT_RANDOM = GoldSampling()
 
@@ -148,8 +153,7 @@ def judged_samples(
         ValueError: no gold, or a sampling that cannot be.
     """
     sample = gold_sample(gold >= 0, **sampling._asdict())
-    unknown = sampling.inclusion is None and sampling.strata is None
-    return Judged(np.asarray(y_pred), class_posterior, np.asarray(gold), sample, unknown)
+    return Judged(np.asarray(y_pred), class_posterior, np.asarray(gold), sample, sampling.unknown)
 
 
 def settled(

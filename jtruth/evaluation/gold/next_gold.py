@@ -13,8 +13,8 @@ from jaxtyping import Float, Int
 from jtruth._random import as_key, stream
 from jtruth.asking.gold import ask_next, gold_to_halve
 from jtruth.evaluation.assumptions.registry import Progress
+from jtruth.evaluation.gold.answer import labels_only_posterior
 from jtruth.evaluation.gold.measured import ppi_metric
-from jtruth.evaluation.gold.shares import labels_only_posterior
 from jtruth.evaluation.inputs import read_gold
 from jtruth.io.gold import Gold
 from jtruth.labels import Labels

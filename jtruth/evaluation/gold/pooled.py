@@ -48,7 +48,7 @@ LITTLE_GOLD = (
     "{} gold answers: the answer rests on what models of the labels missed on other data sets rather than on "
     "this gold; 20 or more make it rest on the gold"
 )
-_LEAST, _LITTLE = 5, 20  # informative gold samples, and all of them, below which that is said
+_LEAST, LITTLE = 5, 20  # informative gold samples, and all of them, below which that is said
 _WIDER = 1.05  # than PPI++ alone, at most, at 95 %
 
 
@@ -180,7 +180,7 @@ def pooled_gold(
     posterior = GoldPosterior(dict(models), judged, shape, judged.y_pred.size)
     metrics, ppi, only, more = {}, {}, {}, {}
     warnings = [RANDOM_GOLD] if judged.taken_as_random else []
-    if sample.chosen.size < _LITTLE:
+    if sample.chosen.size < LITTLE:
         warnings.append(LITTLE_GOLD.format(sample.chosen.size))
     for name in shown(classes) if names is None else names:
         metric = named_metric(name, classes, positive)

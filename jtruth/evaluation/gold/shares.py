@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 
 from jtruth._frames import frame
-from jtruth._host import smoothed_vote_shares
 from jtruth._one_line import one_line
 from jtruth._page import Page, write_page
 from jtruth._pictures import as_printed, picture
@@ -35,12 +34,13 @@ from jtruth.evaluation.assumptions.learned import labels_fit
 from jtruth.evaluation.assumptions.of_shares import expected_shares, share_laws, share_ranges
 from jtruth.evaluation.assumptions.registry import Progress, entries, nobody_judged
 from jtruth.evaluation.checks.prior_driven import share_doubts
-from jtruth.evaluation.gold.answer import labels_posterior
+from jtruth.evaluation.gold.answer import labels_only_posterior, labels_posterior, too_few_labels
 from jtruth.evaluation.inputs import read_gold
 from jtruth.evaluation.page import prevalence_page
-from jtruth.evaluation.text import IN_SAMPLE, INDEPENDENT, MORE_RIGHT, PREDICTIVE
+from jtruth.evaluation.parts import Check
+from jtruth.evaluation.text import IN_SAMPLE, INDEPENDENT, MORE_RIGHT, PREDICTIVE, undetermined
 from jtruth.labels import Labels
-from jtruth.learning.joint.posterior import JointPosterior, fit_joint
+from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.learning.recalibration import recalibrate
 from jtruth.sampling.watch import Watch
 from jtruth.stats.draws import DrawsEstimate
@@ -145,8 +145,9 @@ class Prevalence:
         lines = []
         for name, law in self.shares.items():
             low, high, _ = law.interval(self.level)
+            mean = "not determined" if undetermined({"low": low, "high": high}) else f"{law.mean:.3f}"
             lines.append(
-                f"class {name!r}: {law.mean:.3f} [{low:.3f}, {high:.3f}] of the samples; of the labels "
+                f"class {name!r}: {mean} [{low:.3f}, {high:.3f}] of the samples; of the labels "
                 f"{self.label_shares[name]:.3f}"
             )
         if not lines:
@@ -190,18 +191,16 @@ def prevalence(
     Raises:
         ValueError: input that cannot be used.
 
-    >>> import jax
     >>> z = np.repeat([[1, 1, 1], [0, 0, 0], [1, 1, 0], [0, 1, 0]], [50, 30, 10, 10], axis=0)
     >>> gold = np.full(100, -1)
     >>> gold[::4] = z[::4, 0]
-    >>> found = prevalence(Labels.from_matrix(z, 2), gold=gold, key=jax.random.key(0))
+    >>> found = prevalence(Labels.from_matrix(z, 2), gold=gold, key=0)
     >>> print(found.rule, f"{found.shares['1'].mean:.1f}")
     recalibration 0.6
     """
-    level, given, key = check_level(level), stated(key), as_key(key)
+    level, given, key, labels = check_level(level), stated(key), as_key(key), as_labels(labels)
     if assume not in (None, "independent"):
         raise ValueError(f"assume must be None or 'independent'; got {assume!r}")
-    labels = as_labels(labels)
     names = tuple(map(str, labels.class_names))
     known, notes = read_gold(gold, labels)
     num_gold = int((known >= 0).sum())
@@ -228,11 +227,11 @@ def prevalence(
                           class_posterior=found.class_posterior, source=found, **about)  # fmt: skip
     nothing: dict[str, Any] = {"rule": "not identified", "shares": {}, "assumption": "none",
                                "class_posterior": None, **about}  # fmt: skip
-    if not num_gold and _too_few_labels(labels):
+    if not num_gold and too_few_labels(labels):
         return Prevalence(warnings=(*notes, NOT_IDENTIFIED), **nothing)
-    fit, by = labels_fit(labels, gold=known if num_gold else None, key=key, watch=Watch(progress))
+    fit, missing = labels_fit(labels, gold=known if num_gold else None, key=key, watch=Watch(progress))
     if not num_gold and assume is None:
-        return _range(labels, (fit, by), key, progress, notes, about)
+        return _range(labels, (fit, missing), key, progress, notes, about)
     if not fit.usable:
         return Prevalence(warnings=(*notes, *fit.warnings), source=fit, **nothing)
     counts = present(fit.class_counts, "the class counts")
@@ -244,17 +243,18 @@ def prevalence(
 
 
 def _range(
-    labels: Labels, fitted: tuple[JointPosterior, str], key: Key, progress: Progress | None,
+    labels: Labels, fitted: tuple[JointPosterior, tuple[Check, ...]], key: Key, progress: Progress | None,
     notes: tuple[str, ...], about: dict[str, Any],
 ) -> Prevalence:  # fmt: skip
     """Nobody vouches for anything and there is no gold: what every assumption says."""
     data, names = nobody_judged(labels), tuple(map(str, labels.class_names))
-    fit, data.shares = fitted
+    fit, data.missing = fitted
     some = [entry for entry in entries(data) if entry.shown]
     found, doubts = ranges.members(
         some, data, stream(key, "class shares"), progress=progress, known={"independent": fit}, keep_all=True
     )
-    warnings = (*notes, NO_GOLD, *share_doubts(labels, fit, about["level"]), *doubts)
+    said = (check.message for check in data.missing)
+    warnings = (*notes, NO_GOLD, *said, *share_doubts(labels, fit, about["level"]), *doubts)
     if all(member.fit is None for member in found):
         return Prevalence(rule="not identified", shares={}, assumption="none", class_posterior=None,
                           warnings=(*notes, *doubts), source=fit, **about)  # fmt: skip
@@ -264,32 +264,6 @@ def _range(
         assumptions={m.entry.said_of(data): _named(names, share_laws(m)) for m in found},
         expected=_named(names, expected_shares(found, labels.num_samples)), **about,
     )  # fmt: skip
-
-
-def labels_only_posterior(
-    labels: Labels, key: Key, progress: Progress | None = None
-) -> tuple[np.ndarray, tuple[str, ...]]:
-    """What the labels alone say of each sample's class, untouched by gold, (samples, classes), and doubts.
-
-    The mean of two readings: p(y_i = c | labels) of the joint posterior, which believes that labelers err
-    independently and is far too sure if they do not, and vote shares (one vote spread over the classes is
-    added), which know nothing of good and bad labelers. With judges that copy each other, recalibrated by 30
-    gold answers, the first alone covered 86 to 92 %, the mean 95 to 96 %; with independent judges the mean is
-    a tenth wider. Where labels alone determine nothing: vote shares.
-    """
-    shares = smoothed_vote_shares(labels.counts())
-    doubt = "no sample has three labels"
-    if not _too_few_labels(labels):
-        fit = fit_joint(labels, key=key, watch=Watch(progress))
-        if fit.usable:
-            return 0.5 * (fit.class_posterior + shares), () if fit.converged else fit.warnings
-        doubt = fit.warnings[0]
-    return shares, (f"labels alone determine nothing ({doubt}); samples are ranked by their vote shares",)
-
-
-def _too_few_labels(labels: Labels) -> bool:
-    """Two labels a sample leave a continuum of matrices that fit equally well."""
-    return int(labels.labels_per_sample().max()) < 3
 
 
 def _named(names: tuple[str, ...], laws: Sequence[Estimate]) -> dict[str, Estimate]:

@@ -5,6 +5,7 @@ import pytest
 
 import jtruth as jt
 from jtruth.evaluation.gold.labelers import COUNTED, PPI, right_shares
+from jtruth.evaluation.gold.measured import GoldSampling
 from jtruth.stats.ppi import FittedPower, gold_sample, ppi_mean
 
 pytestmark = pytest.mark.usefixtures("few_sweeps")
@@ -23,6 +24,11 @@ def together(seed, size=400, gold=60):
     chosen = rng.choice(size, gold, replace=False)
     known[chosen] = y[chosen]
     return labels, sure / sure.sum(1, keepdims=True), known, (z == y[:, None]).mean(axis=0)
+
+
+def truths(seed, size=400):
+    """The true classes of `together`."""
+    return np.random.default_rng(seed).integers(0, 2, size)
 
 
 def test_intervals_hold_where_labelers_are_wrong_together():
@@ -81,3 +87,45 @@ def test_the_report_names_estimand_and_rule():
     assert report.interval_kind == "pooled interval" and "models and gold together" in str(report)
     assert "share of the labels given that are right" in str(report)
     assert all(row["right_by_gold"] is None for row in jt.evaluate_labelers(labels, key=0).rows)
+
+
+def test_gold_of_known_chances_is_weighted():
+    """Gold is asked where labelers disagree: taken as random it makes them worse than they are."""
+    off = np.zeros((60, 2))
+    for seed in range(60):
+        labels, h, _, truth = together(seed)
+        rng = np.random.default_rng(seed)
+        chance = np.where(labels.counts().min(axis=1) > 0, 0.4, 0.1)
+        gold = np.where(rng.random(400) < chance, truths(seed), -1)
+        half = np.full_like(h, 0.5)  # what the labels say is of no help, so that weights alone decide
+        for k, how in enumerate((GoldSampling(), GoldSampling(inclusion=chance))):
+            off[seed, k] = right_shares(labels, half, gold, sampling=how)[4].mean - truth[4]
+    error = off.std(axis=0) / np.sqrt(60)
+    assert abs(off[:, 1].mean()) < 4 * error[1]
+    assert off[:, 0].mean() < -4 * error[0]
+
+
+def test_strata_and_their_chances_are_one():
+    labels, h, _, _ = together(3)
+    stratum = (labels.counts().min(axis=1) > 0).astype(int)
+    gold = np.full(400, -1)
+    for s, many in ((0, 20), (1, 50)):
+        chosen = np.flatnonzero(stratum == s)[:many]
+        gold[chosen] = truths(3)[chosen]
+    chance = np.where(stratum == 1, 50 / (stratum == 1).sum(), 20 / (stratum == 0).sum())
+    by = [right_shares(labels, h, gold, sampling=how) for how in
+          (GoldSampling(strata=stratum), GoldSampling(inclusion=chance))]  # fmt: skip
+    np.testing.assert_allclose([one.mean for one in by[0]], [one.mean for one in by[1]], rtol=1e-12)
+
+
+def test_a_report_takes_how_gold_was_chosen():
+    labels, _, gold, _ = together(4, size=200, gold=20)
+    random = jt.evaluate_labelers(labels, gold=gold)
+    said = [c.name for c in random.checks]
+    assert "gold at random" in said and any("random sample" in text for text in random.warnings)
+    assert not any("gold answers:" in text for text in random.warnings)
+    even = jt.evaluate_labelers(labels, gold=jt.io.Gold(gold, inclusion=np.full(200, 0.1)))
+    assert even.rows[0]["accuracy"] == pytest.approx(random.rows[0]["accuracy"], abs=1e-9)
+    assert "gold at random" not in [c.name for c in even.checks]
+    few = np.where(np.cumsum(gold >= 0) <= 10, gold, -1)
+    assert any("10 gold answers:" in text for text in jt.evaluate_labelers(labels, gold=few).warnings)

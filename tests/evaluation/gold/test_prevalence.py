@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import jtruth as jt
-from jtruth.evaluation.gold.shares import labels_only_posterior, prevalence
+from jtruth.evaluation.gold.answer import labels_only_posterior
+from jtruth.evaluation.gold.shares import prevalence
 from jtruth.learning.joint.posterior import fit_joint
 
 KEY = jax.random.key(2)

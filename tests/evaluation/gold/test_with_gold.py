@@ -7,7 +7,10 @@ import numpy as np
 import pytest
 
 import jtruth as jt
+from jtruth.evaluation.checks.missing import missing_check
+from jtruth.evaluation.gold.answer import _apart
 from jtruth.io.gold import Gold
+from jtruth.learning import fit_joint
 
 pytestmark = pytest.mark.usefixtures("enough_sweeps")
 
@@ -161,3 +164,90 @@ def test_metrics_of_which_gold_tells_nothing_are_named_by_their_class():
     found = jt.evaluate(y, jt.Labels.from_matrix(z, 3), gold=gold, fast=True)
     (said,) = [w for w in found.warnings if w.startswith("0 of the 10 gold samples")]
     assert "recall[1]" in said and "recall[2]" in said and "recall," not in said
+
+
+def test_labelers_beside_gold_are_those_of_the_labelers_report(answer):
+    """In a classifier's answer they were those of independent errors, too sure and without the gold."""
+    result, y, _, labels, gold = answer
+    report = {row["worker"]: row for row in jt.evaluate_labelers(labels, gold=gold).rows}
+    for one in result.labelers:
+        row = report[one.worker]
+        assert one.accuracy == pytest.approx(row["accuracy"], abs=0.03)
+        width = row["high"] - row["low"]  # there the classifier is no fourth rater
+        assert 0.6 * width < one.high - one.low < 1.05 * width
+        right = (labels.to_matrix()[:, int(one.worker)] == y).mean()
+        assert one.low < right < one.high
+
+
+def test_labelers_of_a_vouched_assumption_are_its_own(answer):
+    _, _, y_pred, labels, _ = answer
+    hard = jt.evaluate(y_pred, labels, assume="shared_difficulty")
+    alone = {one.worker: one for one in jt.evaluate(y_pred, labels, assume="independent").labelers}
+    for one in hard.labelers:
+        assert (
+            one.accuracy < alone[one.worker].accuracy - 0.02
+        )  # who errs together looks right to independence
+
+
+def test_an_f1_beside_its_precision_and_recall_is_explained():
+    laws = {name: jt.stats.DrawsEstimate(np.array([v])) for name, v in (("precision", 0.6), ("recall", 0.7))}
+    f1 = {share: {**laws, "f1": jt.stats.DrawsEstimate(np.array([share]))} for share in (0.65, 0.72)}
+    assert _apart(f1[0.65]) == ()
+    assert "F1 does not lie between" in _apart(f1[0.72])[0]
+
+
+@pytest.fixture(scope="module")
+def by_class():
+    """Labels of positives are missing less often; 30 gold at random."""
+    rng = np.random.default_rng(1)
+    y = (rng.random(400) < 0.4).astype(int)
+    z = np.where(rng.random((400, 5)) < 0.8, y[:, None], 1 - y[:, None])
+    z = np.where(rng.random(z.shape) < np.where(y == 1, 0.85, 0.35)[:, None], z, -1)
+    some = (z >= 0).any(axis=1)
+    y, z = y[some], z[some]
+    gold = np.full(y.size, -1)
+    chosen = rng.choice(y.size, 30, replace=False)
+    gold[chosen] = y[chosen]
+    y_pred = np.where(rng.random(y.size) < 0.85, y, 1 - y)
+    return y, y_pred, jt.Labels.from_matrix(z, 2), gold
+
+
+@pytest.mark.slow
+def test_every_model_has_shares_by_number_of_labels_with_gold_too(by_class):
+    """With gold all models but independence had one share for all, and precision in .90 where .82 is true."""
+    y, y_pred, labels, gold = by_class
+    alone, pooled = (jt.evaluate(y_pred, labels, gold=known) for known in (None, gold))
+    before = {a.name: a.metrics for a in alone.assumptions}
+    true = (y_pred & y).sum() / y_pred.sum()
+    for one in pooled.assumptions[1:-2]:  # fits without gold are the same, drawn again
+        law = one.metrics["precision"]
+        assert law.mean == pytest.approx(before[one.name]["precision"].mean, abs=0.01)
+        assert law.interval().low < true < law.interval().high
+    for result in (alone, pooled):
+        (said,) = (c for c in result.checks if c.name == "labels missing by class")
+        assert said.verdict == "worth knowing" and "of their own here" in said.message
+
+
+@pytest.mark.slow
+def test_the_check_of_missing_labels_is_that_of_the_fit_which_takes_them_not_to_be(by_class):
+    """After learning shares by number the same statistic means nothing."""
+    _, y_pred, labels, _ = by_class
+    result = jt.evaluate(y_pred, labels, assume="independent")
+    (said,) = (c for c in result.checks if c.name == "labels missing by class")
+    one = fit_joint(labels, y_pred=y_pred, key=0)
+    (first,) = missing_check(labels, one.class_posterior)
+    assert said.statistic == pytest.approx(first.statistic, rel=0.15)
+    (after,) = missing_check(labels, result.fit.class_posterior)
+    assert after.statistic > 1.3 * first.statistic
+
+
+@pytest.mark.slow
+def test_a_comparison_and_scores_learn_shares_by_number_too(by_class):
+    y, y_pred, labels, _ = by_class
+    two = {"a": y_pred, "b": np.where(np.random.default_rng(0).random(y.size) < 0.7, y, 1 - y)}
+    found = jt.compare_classifiers(two, labels, metric="precision")
+    true = [(p & y).sum() / p.sum() for p in two.values()]
+    assert any("of their own here" in text for text in found.warnings)
+    for view in found.assumptions:
+        if view.name != "majority_vote":
+            assert [law.mean for law in view.values] == pytest.approx(true, abs=0.05)
