@@ -89,9 +89,15 @@ def test_names():
     counts = (3, 1, 2, 5)
     assert named_metric("f2").of_counts(*counts) == pytest.approx(5 * 3 / (4 * 5 + 4))
     assert named_metric("f1").of_counts(*counts) == named_metric("f1.0").of_counts(*counts)
-    for name in ("f", "f0", "f-1", "finf", "fnan", "g1", "2", "", "ff2", "Accuracy"):
+    for name in ("f", "f0", "f-1", "finf", "fnan", "g1", "2", "", "ff2"):
         with pytest.raises(ValueError, match=r"unknown metric .*f<beta> with beta > 0"):
             named_metric(name)
+
+
+def test_names_as_answers_print_them():
+    for printed, name in (("F1", "f1"), ("Macro F1", "macro_f1"), ("false alarm rate", "false_alarm_rate")):
+        assert named_metric(printed, "abc", 1).name == name
+    assert named_metric("Recall[Big Cat]", ["Dog", "Big Cat"]).of_counts(3, 1, 2, 5) == 3 / 5
 
 
 def test_a_metric_of_one_class_wants_to_know_which():
