@@ -209,7 +209,7 @@ def evaluate_labelers(
     rows = _rows(how, found, fit)
     if named and sampling.unknown:
         warnings += (RANDOM_GOLD,)
-        checks += random_gold_check(how.posterior, known, stream(key, "was gold random"), names)
+        checks += random_gold_check(how.posterior, known, key, names)
     if named and (few := int((known >= 0).sum())) < LITTLE:
         warnings += (LITTLE_GOLD.format(few),)
     if fit.usable:

@@ -52,7 +52,9 @@ def vouched(
     answer = ranges.pooled_answer(found, data)
     laws = estimates(answer.table, *names_of(data))
     one = Assumption(assume, granted(assume), laws, None, answer.table)
-    draws = list(labeler_draws(found, data.own_labels(), data.target, stream(key, "labelers")).values())
+    draws = list(
+        labeler_draws(found, data.own_labels(), data.target, stream(key, "vouched labelers")).values()
+    )
     size = min(map(len, draws))
     alike = np.concatenate([part[np.linspace(0, len(part) - 1, size).astype(int)] for part in draws])
     labelers = _labelers(data, [DrawsEstimate(column) for column in alike.T], level)

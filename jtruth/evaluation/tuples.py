@@ -155,9 +155,7 @@ def _with_gold(
     judged = replace(judged, num_symbols=symbols)
     random = [RANDOM_GOLD] if judged.taken_as_random else []
     if random:
-        was = random_gold_check(
-            judged.class_posterior, data.gold, stream(key, "was gold random"), data.classes
-        )
+        was = random_gold_check(judged.class_posterior, data.gold, key, data.classes)
         random += [check.message for check in was if check.verdict != "fits"]
     if data.num_gold < LITTLE:
         random.append(LITTLE_GOLD.format(data.num_gold))

@@ -92,7 +92,7 @@ def gold_answer(
     random = judged.taken_as_random
     checks = ()
     if random:
-        checks = random_gold_check(posterior, data.gold, stream(key, "was gold random"), data.classes)
+        checks = random_gold_check(posterior, data.gold, key, data.classes)
     checks += models_check(pool, headline_of(data), level, classes, positive)
     labelers = _labelers(data, found, posterior, sampling, level, key)
     return WithGold(answer, pool.metrics, tuple(rows), advice, checks, labelers)
@@ -108,7 +108,7 @@ def _labelers(
 ) -> tuple[Labeler, ...]:
     """How often each labeler is right, the worst first; as in `evaluate_labelers`."""
     labels = data.own_labels()
-    draws = labeler_draws(found, labels, IN_SAMPLE, stream(key, "labelers"))
+    draws = labeler_draws(found, labels, IN_SAMPLE, stream(key, "labelers beside gold"))
     laws = pooled_shares(draws, labels, posterior, data.gold, sampling)
     rows = worst_first(labels, [(law.mean, *law.interval(level)[:2]) for law in laws])
     return tuple(one for _, one in rows)
