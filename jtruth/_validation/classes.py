@@ -29,14 +29,16 @@ def encode_classes(
     num_classes: int | None,
     source: Source,
     if_missing: str | None,
+    length: int | None = None,
 ) -> Encoded:
     """Class codes of a column of labels, -1 where a label is missing.
 
-    Missing labels are refused with the advice `if_missing`, or accepted if it is None.
+    Missing labels are refused with the advice `if_missing`, or accepted if it is None. `length` is that
+    of the column where `values` are only its different ones.
     """
     given = class_names(classes, num_classes)
     _check_one_type(values, source)
-    _check_number(values, given)
+    _check_number(values, given, len(values) if length is None else length)
     names = {value: _class_name(value, given, values, source) for value in different(values)}
     if if_missing is not None and None in names.values():
         rows = [k for k, v in enumerate(values) if names[v] is None]
@@ -97,15 +99,15 @@ def _check_num_classes(number: Any) -> None:
         )
 
 
-def _check_number(values: Sequence, given: tuple | None) -> None:
+def _check_number(values: Sequence, given: tuple | None, rows: int) -> None:
     """Refuse a column that holds ids, times or free text rather than a few classes."""
     try:
         number = sum(not is_missing(value) for value in different(values))
     except TypeError as problem:
         raise ValueError(f"labels must be class codes or class names ({problem})") from None
-    if given is None and (number > MOST_UNNAMED or (number > 50 and 2 * number > len(values))):
+    if given is None and (number > MOST_UNNAMED or (number > 50 and 2 * number > rows)):
         raise ValueError(
-            f"label has {number} different values in {len(values)} rows: is it the right column? If these "
+            f"label has {number} different values in {rows} rows: is it the right column? If these "
             "are the classes, name all of them in `classes`"
         )
 

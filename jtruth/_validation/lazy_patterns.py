@@ -7,16 +7,20 @@ as many rows as there are distinct patterns, whatever the number of tasks. Power
 engine, also in those that raise to a power in floating point.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Int
 
 from jtruth._validation.classes import encode_classes
-from jtruth._validation.ids import check_columns, read_frame
+from jtruth._validation.ids import check_columns, encode_ids, read_frame
 from jtruth._validation.lazy_frame import collected, names_of
+from jtruth._validation.names import alike_note
+from jtruth._validation.rows import unused
 from jtruth._validation.words import Source, choose, shown
 
+_PLAIN = r"^[!-~](.*[!-~])?\z"  # text that begins and ends with what can be seen
 _BITS = 62  # of a whole number that holds labels, so that no sum reaches the sign
 
 
@@ -30,6 +34,7 @@ class EnginePatterns(NamedTuple):
     workers: tuple
     classes: tuple
     unlabelled: int  # tasks that have no label at all
+    notes: tuple  # sentences about how labels were read, and what was left out
 
 
 def lazy_patterns(frame: Any, columns: dict[str, str], classes: Any, missing: str) -> EnginePatterns:
@@ -56,41 +61,114 @@ def lazy_patterns(frame: Any, columns: dict[str, str], classes: Any, missing: st
     import narwhals as nw
 
     picked = table.select(*(nw.col(name).alias(role) for role, name in columns.items()))
-    for role in ("task", "worker"):
-        _refuse_first(picked.filter(nw.col(role).is_null()), f"no {role} id. Fill it in")
-    (workers, of_worker), (values, of_label) = (names_of(picked, role) for role in ("worker", "label"))
-    if not workers or not values:
-        raise ValueError("no labels: the table has no rows with a label")
-    codes, names = _class_codes(values, classes)
-    nothing = [value for value, code in zip(values, codes.tolist(), strict=True) if code < 0]
-    if missing == "error":
-        empty = nw.col("label").is_null()
-        for value in nothing:
-            empty = empty | (nw.col("label") == value)
-        _refuse_first(picked.filter(empty), "no label. Leave such rows out, or set missing='drop' to do so")
-    coded = picked.join(of_worker, on="worker", how="left").join(of_label, on="label", how="left")
-    bits = len(values).bit_length()
-    found = collected(_grouped(coded, len(workers), bits))
+    read = _read(picked, classes, missing)
+    bits = len(read.codes).bit_length()
+    found = collected(_grouped(read.coded, len(read.workers), bits))
     if (found["most"].to_numpy() > 1).any():
-        twice = coded.group_by("task", "worker").agg(nw.len().alias("times")).filter(nw.col("times") > 1)
-        _refuse_first(twice, "labelled the task more than once: keep one label of each in the query")
+        twice = read.coded.group_by("task", "worker").agg(nw.len().alias("times")).filter(nw.col("times") > 1)
+        first = collected(twice.head(1)).rows(named=True)[0]
+        raise ValueError(
+            f"row {_said(first)}: labelled the task more than once: keep one label of each in the query"
+        )
     numbers = np.stack([found[name].to_numpy() for name in found.columns[:-2]], axis=1)
-    place, labeler, value = _unpacked(numbers, len(workers), bits)
-    label = codes[value]
+    place, labeler, value = _unpacked(numbers, len(read.workers), bits)
+    label = read.codes[value]
     given, number = label >= 0, found["tasks"].to_numpy().astype(np.int64)
     length = np.bincount(place[given], minlength=len(number)).astype(np.int32)
-    some = length > 0
+    some, lost = length > 0, read.rows - int((length * number).sum())
+    notes = read.notes
+    notes += (f"{lost} of {read.rows} rows have no label and were left out (missing='drop').",) * (lost > 0)
+    notes += unused(
+        np.bincount(labeler[given], minlength=len(read.workers)), read.workers, "labelers gave no label"
+    )
+    notes += unused(
+        np.bincount(label[given], minlength=len(read.classes)), read.classes, "classes were never given"
+    )
     return EnginePatterns(
-        labeler[given], label[given], length[some], number[some], tuple(workers), names,
-        int(number[~some].sum()),
+        labeler[given], label[given], length[some], number[some], read.workers, read.classes,
+        int(number[~some].sum()), notes,
     )  # fmt: skip
 
 
-def _class_codes(values: list, classes: Any) -> tuple[np.ndarray, tuple]:
-    """The class of each different label, -1 for a word that means none, and the names of the classes."""
-    # Three times each: a column in which every value is another would be taken for one of ids.
-    found = encode_classes(values * 3, classes, None, Source("", "label"), None)
-    return found.codes[: len(values)], found.classes
+class _Read(NamedTuple):
+    """A table whose ids and labels passed the checks of `encode_columns`, and what they are."""
+
+    coded: Any  # the lazy table with "code of worker" and "code of label", a place in `codes`
+    rows: int
+    workers: tuple
+    codes: Int[np.ndarray, " labels"]  # the class of each different label, -1 for a word that means none
+    classes: tuple
+    notes: tuple
+
+
+def _read(picked: Any, classes: Any, missing: str) -> _Read:
+    """The different workers and labels, and what could be wrong with a task, through the readers' checks."""
+    import narwhals as nw
+
+    nulls = (nw.col(role).is_null().sum().alias(role) for role in ("task", "worker", "label"))
+    counted = collected(picked.select(nw.len().alias("rows"), *nulls)).rows(named=True)[0]
+    size = {name: int(number or 0) for name, number in counted.items()}
+    if not size["rows"]:
+        raise ValueError("no labels: the table has no rows")
+    suspects = _suspect_tasks(picked) + [None] * (size["task"] > 0)
+    encode_ids(suspects, "task", None, _rows_of(picked, "task", suspects))
+    (workers, of_worker), (values, of_label) = (names_of(picked, role) for role in ("worker", "label"))
+    different = workers + [None] * (size["worker"] > 0)
+    encode_ids(different, "worker", None, _rows_of(picked, "worker", different))
+    different = values + [None] * (size["label"] > 0)
+    advice = "Leave such rows out, or set missing='drop' to do so." if missing == "error" else None
+    found = encode_classes(
+        different, classes, None, _rows_of(picked, "label", different), advice, size["rows"]
+    )
+    if not (found.codes >= 0).any():
+        raise ValueError("no labels: the table has no rows with a label")
+    coded = picked.join(of_worker, on="worker", how="left").join(of_label, on="label", how="left")
+    notes = found.notes + alike_note(workers, "worker ids")
+    return _Read(coded, size["rows"], tuple(workers), found.codes[: len(values)], found.classes, notes)
+
+
+def _suspect_tasks(picked: Any) -> list:
+    """Task ids that the checks of ids refuse if they refuse any: these look at types, and at ends of text."""
+    import narwhals as nw
+
+    if picked.collect_schema()["task"] not in (nw.String, nw.Categorical, nw.Enum):
+        return collected(picked.select("task").drop_nulls().head(1))["task"].to_list()
+    task = nw.col("task").cast(nw.String)
+    ends = (task.str.head(1).alias("head"), task.str.tail(1).alias("tail"))
+    plain = task.str.contains(_PLAIN)  # found faster than ends
+    found = collected(picked.filter(~plain).select(*ends).unique().drop_nulls())
+    alone = sorted({end for name in ("head", "tail") for end in found[name].to_list()})
+    return [
+        collected(picked.filter((ends[0] == end) | (ends[1] == end)).select(task).head(1))["task"].to_list()[
+            0
+        ]
+        for end in alone
+        if not end or not end.isprintable()
+    ]
+
+
+class _OneOfEach(Sequence):
+    """Names of rows, one for each of the different values of a column; found when a message names it."""
+
+    def __init__(self, table: Any, role: str, values: list):
+        self._table, self._role, self._values = table, role, values
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __getitem__(self, k: Any) -> str:
+        import narwhals as nw
+
+        column, value = nw.col(self._role), self._values[k]
+        none = isinstance(value, float) and value != value
+        here = column.is_null() if value is None else column.is_nan() if none else column == value
+        found = collected(self._table.filter(here).head(1)).rows(named=True)
+        return _said(found[0] if found else {self._role: value})
+
+
+def _rows_of(table: Any, role: str, values: list) -> Source:
+    """Where the different values of a column stand."""
+    return Source("", "row", 0, _OneOfEach(table, role, values))
 
 
 def _grouped(coded: Any, num_workers: int, bits: int) -> Any:
@@ -130,10 +208,8 @@ def _unpacked(
     return place[order], worker[order], value[order]
 
 
-def _refuse_first(rows: Any, why: str) -> None:
-    """ValueError naming a row, if there is one."""
-    first = collected(rows.head(1))
-    if len(first):
-        row = first.rows(named=True)[0]
-        said = ", ".join(f"{name} {shown(row[name])}" for name in ("task", "worker", "label") if name in row)
-        raise ValueError(f"row ({said}): {why}")
+def _said(row: dict[str, Any]) -> str:
+    """What stands in a row."""
+    return (
+        f"({', '.join(f'{name} {shown(row[name])}' for name in ('task', 'worker', 'label') if name in row)})"
+    )

@@ -38,11 +38,12 @@ def stream_of_table(
         smoothing: as in `begin_stream`; intervals (`jt.evaluation.quick_labelers`) need some.
 
     Returns:
-        A stream whose samples have no names: `tasks` and `class_posterior` are empty.
+        A stream whose samples have no names: `tasks` and `class_posterior` are empty. Its warnings hold what
+        `Labels.from_frame` would note.
 
     Raises:
-        ValueError: a table in memory, a column that is not there, rows without an id or a label, a worker
-            who labelled a task twice.
+        ValueError: a table in memory, a worker who labelled a task twice, and what `Labels.from_frame`
+            refuses.
 
     >>> import polars as pl
     >>> rows = {"task": [1, 1, 1, 2, 2, 2, 3, 3, 3], "worker": list("abc" * 3), "label": list("xxxyyyxxy")}
@@ -59,4 +60,4 @@ def stream_of_table(
     state = climbed(state, digest("patterns", found.workers, code, found.length, found.number))
     lost = f"{found.unlabelled} tasks have no label at all and were left out"
     notes = (lost,) if found.unlabelled else ()
-    return state._replace(warnings=(*state.warnings, *notes))
+    return state._replace(warnings=(*state.warnings, *found.notes, *notes))

@@ -1,5 +1,7 @@
 """A stream begun by an engine: the fit of the same labels in memory, from patterns alone, and refusals."""
 
+import re
+
 import numpy as np
 import polars as pl
 import pytest
@@ -87,8 +89,9 @@ def test_an_engine_gives_the_fit_of_the_labels_in_memory(engine, given, in_memor
     np.testing.assert_allclose(state.prior, in_memory.prior, atol=1e-8)
     assert state.log_likelihood == pytest.approx(in_memory.log_likelihood, abs=1e-6)
     size, found = len(state.workers), len(patterns(in_memory))
+    counted, example = (1, 4), (1, 1)  # rows and what is missing; a task
     assert found < len(in_memory.tasks) / 1.5  # so that patterns say something
-    assert sorted(seen) == sorted([(0, 3), (0, 3), (size, 2), (3, 2), (0, 3), (found, size * 2 // 62 + 3)])
+    assert sorted(seen) == sorted([counted, example, (size, 2), (3, 2), (found, size * 2 // 62 + 3)])
 
 
 def test_what_follows_takes_it_for_any_stream(given, in_memory):
@@ -116,7 +119,9 @@ def test_missing_labels(engine, given):
     for k in gone:
         columns["rating"][k] = None
     columns["rating"][gone[0]] = "NA"
-    with pytest.raises(ValueError, match=r"row \(task 7, worker 'w[0-9]+', label (None|'NA')\): no label"):
+    with pytest.raises(
+        ValueError, match=r"rows \(task 7, worker 'w[0-9]+', label 'NA'\), .*label None\): no label"
+    ):
         stream_of_table(engine(columns), **NAMES)
     state = stream_of_table(engine(columns), **NAMES, missing="drop", smoothing=SMOOTH)
     frame = pl.DataFrame(columns).filter(pl.col("item") != 7)
@@ -128,8 +133,8 @@ def test_missing_labels(engine, given):
 @pytest.mark.parametrize(
     ("column", "value", "message"),
     [
-        ("item", None, "row .task None.*no task id. Fill it in"),
-        ("rater", None, "worker None.*no worker id. Fill it in"),
+        ("item", None, r"row .task None.*no task id .got None.. Fill it in"),
+        ("rater", None, r"worker None.*no worker id .got None.. Fill it in"),
         ("rating", "si", "label 'si' is not one of the classes"),
     ],
 )
@@ -151,6 +156,69 @@ def test_a_worker_who_labelled_a_task_twice(engine, given):
         stream_of_table(engine(columns), **NAMES)
 
 
+SIZE = 60
+BASE = {"task": np.arange(SIZE) // 3, "worker": np.arange(SIZE) % 3, "label": np.arange(SIZE) // 3 % 2}
+TASKS = BASE["task"].astype(str)
+WORDS = np.array(["no", "yes"])[BASE["label"]]
+HOLE = np.where(np.arange(SIZE) == 4, "", "x")
+AS_IN_MEMORY = {
+    "nothing wrong": {},
+    "worker without a name": {"worker": np.array(["a", "b", ""])[BASE["worker"]]},
+    "task without a name": {"task": np.where(TASKS == "7", "", TASKS)},
+    "decimal tasks": {"task": BASE["task"] + 0.5},
+    "decimal workers": {"worker": BASE["worker"] * 0.5},
+    "true or false workers": {"worker": BASE["worker"] == 1},
+    "tasks of dates": {"task": np.datetime64("2020-01-01") + BASE["task"]},
+    "a task begins unseen": {"task": np.where(TASKS == "7", "\u200b7", TASKS)},
+    "a task ends unseen": {"task": np.where(TASKS == "7", "7\t", TASKS)},
+    "a worker has it inside": {"worker": np.array(["a\u200bb", "c", "d"])[BASE["worker"]]},
+    "every label another": {"label": np.char.add("u", np.arange(SIZE).astype(str))},
+    "every label another code": {"label": np.arange(SIZE)},
+    "names in two cases": {"label": np.array(["no", "No", "yes"])[np.arange(SIZE) % 3]},
+    "workers in two cases": {"worker": np.array(["A", "a", "b"])[BASE["worker"]]},
+    "numbers as names": {"label": BASE["label"] + 3},
+    "equal numbers": {"label": np.array(["1", "1.0", "2"])[np.arange(SIZE) % 3]},
+    "one class": {"label": np.zeros(SIZE, int)},
+    "a label that is no number": {"label": np.where(HOLE == "", np.nan, BASE["label"])},
+    "empty labels": {"label": np.where(HOLE == "", "", WORDS)},
+    "words for nothing": {"label": np.where(HOLE == "", "NA", WORDS)},
+    "a labeler of no labels": {"label": np.where(BASE["worker"] == 1, "NA", WORDS)},
+    "no label at all": {"label": np.full(SIZE, "NA")},
+}
+
+
+@engines
+@pytest.mark.parametrize("missing", ["error", "drop"])
+@pytest.mark.parametrize("case", AS_IN_MEMORY)
+def test_what_a_frame_in_memory_says_is_said(engine, case, missing):
+    """The same refusal with the same reason (of a row that may be another), or the same names and notes."""
+    frame = pl.DataFrame(BASE | AS_IN_MEMORY[case])
+    said = []
+    for read in (lambda: jt.Labels.from_frame(frame, missing=missing),
+                 lambda: stream_of_table(engine(frame), missing=missing, smoothing=SMOOTH)):  # fmt: skip
+        try:
+            found = read()
+        except ValueError as problem:
+            said.append(re.sub(r"^rows? (\(.*?\)|[\d, and more]+): ", "", str(problem)))
+        else:
+            notes = found.notes if isinstance(found, jt.Labels) else found.warnings
+            said.append((found.classes, set(found.workers), set(notes)))
+    assert said[0] == said[1]
+
+
+@engines
+def test_a_refusal_shows_the_row(engine):
+    """As it stands in the table."""
+    frame = pl.DataFrame(BASE | {"worker": np.array(["a", "b", ""])[BASE["worker"]]})
+    with pytest.raises(ValueError, match=r"row \(task \d+, worker '', label [01]\): no worker id \(got ''\)"):
+        stream_of_table(engine(frame))
+    frame = pl.DataFrame(BASE | {"task": BASE["task"].astype(str)}).with_columns(
+        task=pl.when(pl.col("task") == "7").then(pl.lit("")).otherwise(pl.col("task"))
+    )
+    with pytest.raises(ValueError, match=r"row \(task '', worker [012], label 1\): no task id \(got ''\)"):
+        stream_of_table(engine(frame))
+
+
 def test_tables_that_are_none():
     """In memory, empty, without the column."""
     frame = pl.DataFrame({"task": [1], "worker": ["a"], "label": ["x"]})
@@ -158,5 +226,5 @@ def test_tables_that_are_none():
         stream_of_table(frame)
     with pytest.raises(ValueError, match="no column 'rater'; the columns are 'task', 'worker', 'label'"):
         stream_of_table(frame.lazy(), worker="rater")
-    with pytest.raises(ValueError, match="the table has no rows with a label"):
+    with pytest.raises(ValueError, match="the table has no rows"):
         stream_of_table(frame.lazy().filter(pl.col("task") > 1))
