@@ -10,7 +10,9 @@ from jtruth._validation.alignment import (
     Samples,
     TaskArray,
     align,
+    align_table,
     match_ids,
+    samples_of,
     with_tasks,
 )
 from jtruth._validation.classes import (

@@ -24,6 +24,11 @@ class Samples(NamedTuple):
     ordered: bool  # somebody chose the order of the ids, or they are sorted
 
 
+def samples_of(labels: Any) -> Samples:
+    """What values of a user are matched with: the ids of `Labels`, or the order of the samples."""
+    return Samples(labels.tasks, labels.num_samples, not labels.tasks or "tasks" not in labels.inferred)
+
+
 class Aligned(NamedTuple):
     """Values of an argument, and the samples that they belong to (increasing)."""
 
@@ -88,6 +93,52 @@ def align(given: Any, samples: Samples, what: str, *, partial: bool = False) -> 
             "Correct the ids, or hand over a plain sequence (.to_numpy()) in the order of the samples."
         )
     return Aligned(values[rows], found, Entries(what, numbers=[ids[k] for k in rows]), coded, notes)
+
+
+def align_table(
+    given: Any, samples: Samples, columns: Sequence[Any], what: str
+) -> tuple[Any, tuple[str, ...]]:
+    """A number for each sample and class: of a frame, rows by task id and columns by their names.
+
+    Anything else is handed back as it is: its rows are in the order of the samples, its columns in that of
+    the classes.
+
+    Args:
+        given: a frame with a column for each class, and task ids as the index or in a column "task".
+        samples: what to match rows with.
+        columns: class names in their order.
+        what: the name of the argument.
+
+    Returns:
+        The table, and notes.
+
+    Raises:
+        ValueError: columns that are no classes, and what `align` refuses.
+    """
+    if not is_frame(given):
+        return given, ()
+    table = read_frame(given, what)
+    names = [name for name in table.columns if name != "task"]
+    if sorted(map(str, names)) != sorted(map(str, columns)):
+        raise ValueError(
+            f"{what} is a frame with the columns {quoted(names, 8)}, and the classes are "
+            f"{quoted(columns, 8)}: name its columns like the classes, or hand over .to_numpy() with columns in their order"
+        )
+    if len(names) < len(table.columns):
+        ids = table["task"].to_list()
+    else:
+        ids = _index_ids(given, samples, what) if hasattr(given, "iloc") else None
+    rows = np.arange(len(table))
+    found = align(rows if ids is None else _Rows(ids, rows), samples, what)
+    of = {str(name): table[name].to_numpy() for name in names}
+    return np.stack([of[str(name)] for name in columns], axis=1)[found.values], found.notes
+
+
+class _Rows(NamedTuple):
+    """Row numbers of a table by task id."""
+
+    ids: list
+    rows: np.ndarray
 
 
 def match_ids(
@@ -160,6 +211,8 @@ def _split(given: Any, samples: Samples, what: str) -> tuple[list | None, Any]:
     if isinstance(given, TaskArray):
         same = given.tasks is None or given.tasks == samples.tasks
         return (None if same else list(given.tasks or ())), given
+    if isinstance(given, _Rows):
+        return given
     if is_frame(given):
         return _split_frame(given, samples, what)
     if hasattr(given, "iloc"):

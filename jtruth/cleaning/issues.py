@@ -29,6 +29,7 @@ from jtruth._host import labels_log_likelihood, log
 from jtruth._one_line import one_line
 from jtruth._pictures import picture
 from jtruth._random import as_key, host_rng
+from jtruth._validation import align_table, samples_of
 from jtruth.cleaning._known import Known, wrong_share
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior
@@ -79,7 +80,8 @@ def suspicious_labels(
     Args:
         labels: of any number of labelers.
         class_posterior: p(y | labels), (samples, classes); with uncertain rates (draws, samples, classes); or
-            a mapping from names of assumptions to either.
+            a mapping from names of assumptions to either. Rows of a frame are matched by task id, its columns
+            by class.
         probabilities: (samples, classes) p(y | features) of a classifier that did not see these samples'
             labels; errors of labels are then taken as independent of the features given the class.
         prior: (classes,), needed with `probabilities`, because both posteriors hold it.
@@ -105,7 +107,8 @@ def suspicious_labels(
     sample, labeler, label = entries
     beliefs = {name: _posterior(given, labels, name) for name, given in several.items()}
     if probabilities is not None:
-        beliefs = {name: _with_features(draws, probabilities, prior) for name, draws in beliefs.items()}
+        features = _by_task(probabilities, labels, "probabilities")
+        beliefs = {name: _with_features(draws, features, prior) for name, draws in beliefs.items()}
     means = [draws.mean(axis=0) for draws in beliefs.values()]
     rows = [1 - mean[sample, label] for mean in means]
     if gold is None:
@@ -169,7 +172,7 @@ def layer_draws(labels: Labels, fit: NoiseLayer) -> Float[np.ndarray, "draws sam
 
 def _posterior(given: Any, labels: Labels, name: str) -> np.ndarray:
     """(draws, samples, classes) checked."""
-    found = np.asarray(given, np.float64)
+    found = _by_task(given, labels, f"the class posterior {name!r}")
     found = found[None] if found.ndim == 2 else found
     if found.ndim != 3 or found.shape[1:] != (labels.num_samples, labels.num_classes):
         raise ValueError(
@@ -186,9 +189,14 @@ def _posterior(given: Any, labels: Labels, name: str) -> np.ndarray:
     return found
 
 
-def _with_features(draws: np.ndarray, probabilities: Any, prior: Any) -> np.ndarray:
+def _by_task(given: Any, labels: Labels, what: str) -> np.ndarray:
+    """An array; rows and columns of a frame are matched with the labels' ids and classes."""
+    names = tuple(map(str, labels.class_names))
+    return np.asarray(align_table(given, samples_of(labels), names, what)[0], np.float64)
+
+
+def _with_features(draws: np.ndarray, features: np.ndarray, prior: Any) -> np.ndarray:
     """p(y | labels, features) proportional to p(y | labels) p(y | features) / p(y)."""
-    features = np.asarray(probabilities, np.float64)
     if features.shape != draws.shape[1:] or prior is None or np.shape(prior) != draws.shape[2:]:
         raise ValueError(
             f"probabilities must be {draws.shape[1:]}, samples by classes, with the class prior beside them"

@@ -22,7 +22,7 @@ from jtruth._one_line import one_line
 from jtruth._page import Page, write_page
 from jtruth._pictures import as_printed, picture
 from jtruth._random import Key, Stated, as_key, host_rng, stated, stream
-from jtruth._validation import with_tasks
+from jtruth._validation import align_table, samples_of, with_tasks
 from jtruth._version import __version__
 from jtruth.evaluation.as_json import estimate_dict
 from jtruth.evaluation.calibration_page import QUESTION, TITLES, calibration_page
@@ -148,7 +148,8 @@ def evaluate_calibration(
     """Losses of class probabilities and of predicted disagreement, before and after calibration.
 
     Args:
-        probabilities: (samples, classes) of the classifier.
+        probabilities: (samples, classes) of the classifier; rows of a frame are matched by task id, its
+            columns by class.
         labels: `Labels` of the same samples, or `Histograms` (then exchangeability cannot be checked).
         method: "alpha", "temperature", "vector", "matrix" or "dirichlet"; all add a concentration.
         split: number of parts, 2 or more: each is calibrated by a fit on the rest, and all are judged. Or a
@@ -164,8 +165,8 @@ def evaluate_calibration(
     check_level(level)
     given, key = stated(key), as_key(key)
     found = labels if isinstance(labels, hist.Histograms) else hist.from_labels(labels)
-    p = np.asarray(probabilities, np.float64)
     raters = labels if isinstance(labels, Labels) else None
+    p, notes = _by_task(probabilities, raters)
     options: dict[str, Any] = {"bins": bins, "drop": drop}
     with jax.enable_x64(True):
         law, judged = _calibrated(key, found, p, method, split)
@@ -182,7 +183,7 @@ def evaluate_calibration(
         method, level, before.estimates, later, before.plugin, law, judged, np.asarray(gain),
         tuple(map(str, raters.class_names if raters else range(p.shape[1]))),
         (raters.tasks if raters else None) or tuple(range(len(p))), (before, after),
-        _checks(raters, p, key), tuple(dict.fromkeys((*before.notes, *after.notes))), given,
+        _checks(raters, p, key), tuple(dict.fromkeys((*notes, *before.notes, *after.notes))), given,
     )  # fmt: skip
 
 
@@ -199,7 +200,7 @@ def judged_by_truth(probabilities: Any, labels: Labels, **options: Any) -> Score
     Raises:
         ValueError: probabilities that do not fit the labels, and what these two refuse.
     """
-    p = np.asarray(probabilities, np.float64)
+    p, _ = _by_task(probabilities, labels)
     if p.shape != (labels.num_samples, labels.num_classes):
         raise ValueError(
             f"probabilities have shape {p.shape}; give one row for each of {labels.num_samples} samples and "
@@ -208,6 +209,15 @@ def judged_by_truth(probabilities: Any, labels: Labels, **options: Any) -> Score
     if labels.num_classes == 2:
         return evaluate_scores(with_tasks(p[:, 1], labels.tasks), labels, **options)
     return evaluate(with_tasks(p.argmax(axis=1), labels.tasks), labels, **options)
+
+
+def _by_task(probabilities: Any, labels: Labels | None) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Probabilities as an array, and notes; rows and columns of a frame by the labels' ids and classes."""
+    notes = ()
+    if labels is not None:
+        names = tuple(map(str, labels.class_names))
+        probabilities, notes = align_table(probabilities, samples_of(labels), names, "probabilities")
+    return np.asarray(probabilities, np.float64), notes
 
 
 def _checks(labels: Labels | None, p: np.ndarray, key: Key) -> tuple[Check, ...]:

@@ -132,7 +132,8 @@ def evaluate_class_scores(
     """How well does a column of scores for each class separate it from the rest, judged by noisy labels?
 
     Args:
-        scores: (samples, classes) finite numbers, such as probabilities, in the order of the classes.
+        scores: (samples, classes) finite numbers, such as probabilities, in the order of the classes; rows of
+            a frame are matched by task id, its columns by class.
         labels: `Labels`, or the array log p(z_i | y_i = c) of shape (samples, classes).
         bins: most bins of a column.
         how: noise, prior, gold, assume, level, key, progress, as for `evaluate_scores`: see `Judging`.
@@ -171,7 +172,7 @@ def evaluate_class_scores(
 def _columns(scores: Any, data: inputs.Inputs) -> Float[np.ndarray, "samples classes"]:
     """The scores as they can be used, or ValueError."""
     try:
-        given = np.asarray(scores, np.float64)
+        given = np.asarray(inputs.aligned_table(scores, "scores", data), np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"scores must be numbers: {error}") from None
     shape = (data.y_pred.size, len(data.classes))

@@ -154,7 +154,7 @@ def read_gold(gold: Any, labels: Labels) -> tuple[np.ndarray, tuple[str, ...]]:
         gold.refuse_sampling("this question takes gold as certain, however it was chosen")
         gold = gold.classes
     if gold is not None:
-        known = check.align(concrete(gold, "gold"), samples_of(labels), "gold", partial=True)
+        known = check.align(concrete(gold, "gold"), check.samples_of(labels), "gold", partial=True)
         found[known.samples] = _codes(known, labels, if_missing=None)
         notes = known.notes
     return found, notes
@@ -169,7 +169,7 @@ def read(y_pred: Any, labels: Any, noise: Any, prior: Any, gold: Any, positive: 
         table, log_likelihood = None, read_log_likelihood(labels, noise)
         whose = _numbered(*log_likelihood.shape)
     classes = tuple(map(str, whose.class_names))
-    predicted = check.align(concrete(y_pred, "y_pred"), samples_of(whose), "y_pred")
+    predicted = check.align(concrete(y_pred, "y_pred"), check.samples_of(whose), "y_pred")
     y = _codes(predicted, whose, if_missing="Every sample needs a prediction.")
     known, notes = read_gold(gold.classes if isinstance(gold, Gold) else gold, whose)
     if prior is not None:
@@ -200,8 +200,16 @@ def _log_likelihood(noise: NoiseModel, labels: Labels) -> np.ndarray:
 def aligned(given: Any, what: str, data: Inputs) -> check.Aligned:
     """One value for each sample; what was noticed goes to the notes."""
     whose = data.labels or _numbered(data.y_pred.size, len(data.classes))
-    found = check.align(concrete(given, what), samples_of(whose), what)
+    found = check.align(concrete(given, what), check.samples_of(whose), what)
     data.notes += tuple(note for note in found.notes if note not in data.notes)
+    return found
+
+
+def aligned_table(given: Any, what: str, data: Inputs) -> Any:
+    """A number for each sample and class; a frame's rows by task id and its columns by class."""
+    whose = data.labels or _numbered(data.y_pred.size, len(data.classes))
+    found, notes = check.align_table(given, check.samples_of(whose), data.classes, what)
+    data.notes += tuple(note for note in notes if note not in data.notes)
     return found
 
 
@@ -227,11 +235,6 @@ def read_sampling(gold: Any, data: Inputs, learned: bool) -> tuple[np.ndarray | 
     if chance is not None and chance.dtype.kind not in "iuf":
         raise ValueError(f"inclusion of gold has dtype {chance.dtype}; give one probability for each sample")
     return chance, None if strata is None else aligned(strata, "strata of gold", data).values
-
-
-def samples_of(labels: Labels) -> check.Samples:
-    """What values of a user are matched with: ids, or the order of the samples."""
-    return check.Samples(labels.tasks, labels.num_samples, not labels.tasks or "tasks" not in labels.inferred)
 
 
 def _numbered(num_samples: int, num_classes: int) -> Labels:

@@ -20,7 +20,7 @@ def read_labelled(order: Any, labels: Labels) -> tuple[np.ndarray | None, tuple[
     """The same where no classifier is judged, and notes."""
     if order is None:
         return None, ()
-    found = check.align(inputs.concrete(order, "order"), inputs.samples_of(labels), "order")
+    found = check.align(inputs.concrete(order, "order"), check.samples_of(labels), "order")
     return _numbers_or_dates(found.values), tuple(found.notes)
 
 
