@@ -122,7 +122,8 @@ def align_table(
     if sorted(map(str, names)) != sorted(map(str, columns)):
         raise ValueError(
             f"{what} is a frame with the columns {quoted(names, 8)}, and the classes are "
-            f"{quoted(columns, 8)}: name its columns like the classes, or hand over .to_numpy() with columns in their order"
+            f"{quoted(columns, 8)}: name its columns like the classes, or hand over .to_numpy() with columns "
+            "in their order"
         )
     if len(names) < len(table.columns):
         ids = table["task"].to_list()

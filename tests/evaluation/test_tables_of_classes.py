@@ -22,7 +22,7 @@ def probabilities():
 
 
 def frames_of(p, labels):
-    """The same as frames: as they are, rows shuffled and columns swapped, and that by polars with a column."""
+    """The same as frames: as they are; rows shuffled and columns swapped; that by polars, with a column."""
     straight = pd.DataFrame(p, index=list(labels.tasks), columns=list(labels.class_names))
     mixed = straight[straight.columns[::-1]].sample(frac=1, random_state=0)
     columns = {name: mixed[name].to_numpy() for name in mixed}
@@ -35,7 +35,7 @@ def scores(p, labels):
 
 
 def calibration(p, labels):
-    return [one.mean for one in jt.evaluate_calibration(p, labels, split=2).before.values()]
+    return [one.mean for one in jt.evaluation.evaluate_calibration(p, labels, split=2).before.values()]
 
 
 def suspicious(p, labels):
