@@ -10,9 +10,13 @@ size, in a few compiled programs, and the answer is arrays with one row for each
                                 do (`learning.joint.weighted_batch`, two classes), else chains (`.batch`)
 "em"                unknown     Dawid and Skene's EM, labelers and classifier, then plugged in; two classes
 
+Known labelers may use more symbols than there are classes ("cannot tell"): their matrices are (2, symbols).
+Metrics are those that `evaluate` prints; of three classes and more precision, recall and F1 are each class's.
+
 A smaller set is filled up with samples without labels and without a prediction (-1). Do not use a set that
-is not `ok`: its posterior did not fit the window, its chains disagree or are short (R-hat above 1.05, fewer
-than 100 effective draws), or the raters are no better than chance on average (classes exchanged names).
+is not `ok`: it has no label at all, its posterior did not fit the window, its chains disagree or are short
+(R-hat above 1.05, fewer than 100 effective draws), EM did not converge, or raters that were learned are no
+better than chance on average (classes exchanged names).
 All work in float64 but the chains of "joint", which have JAX's default precision.
 """
 
@@ -21,7 +25,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float, Shaped
 
 from jtruth import _host
 from jtruth._mesh import over_sets
@@ -29,6 +33,7 @@ from jtruth._one_line import one_line
 from jtruth._random import as_key
 from jtruth._validation import choose
 from jtruth._validation.in_range import check_codes, check_rows
+from jtruth._validation.words import some
 from jtruth.learning import dawid_skene_em
 from jtruth.learning.em.columns import columns_from_matrix
 from jtruth.learning.joint.batch import JointBatch, joint_batch
@@ -37,7 +42,7 @@ from jtruth.noise.base import NoiseModel, as_matrices
 from jtruth.stats.chains import effective_sample_size, split_rhat
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.regions import check_level
-from jtruth.tables.metrics import named_metric, shown
+from jtruth.tables.metrics import named_metric, of_one_class, shown
 from jtruth.testing.binary.batch import exact_batch, plug_in_batch
 from jtruth.testing.binary.empirical_bayes import exact_step, iterate
 
@@ -56,17 +61,17 @@ class BatchEvaluation(NamedTuple):
     high: Float[np.ndarray, "sets metrics"]
     ok: Bool[np.ndarray, " sets"]  # see the module docstring
     prior: Float[np.ndarray, "sets classes"]  # given, learned, or posterior mean
-    matrices: Float[np.ndarray, "sets raters classes classes"]  # the classifier's is the last but for "bayes"
+    matrices: Float[np.ndarray, "sets raters classes symbols"]  # given, or learned: the classifier's is last
     ess: Float[np.ndarray, " sets"]  # "joint": smallest effective sample size of the metrics; else infinite
 
     __repr__ = one_line
 
 
 def evaluate_batch(
-    y_pred: Int[Array | np.ndarray, "sets samples"],
-    labels: Int[Array | np.ndarray, "sets samples labelers"],
+    y_pred: Shaped[Array | np.ndarray, "sets samples"],
+    labels: Shaped[Array | np.ndarray, "sets samples labelers"],
     *,
-    noise: NoiseModel | Float[Array | np.ndarray, "*sets labelers classes classes"] | None = None,
+    noise: NoiseModel | Float[Array | np.ndarray, "*sets labelers classes symbols"] | None = None,
     prior: Float[Array | np.ndarray, " classes"] | None = None,
     method: str | None = None,
     level: float = 0.95,
@@ -77,7 +82,7 @@ def evaluate_batch(
 
     Args:
         y_pred: predicted classes, -1 where there is no sample.
-        labels: codes 0..C-1, -1 for no label.
+        labels: codes 0..C-1, -1 for no label; of symbols 0..S-1 where `noise` has so many columns.
         noise: matrices of the labelers, of all sets or of each, rows true, or a noise model of independent
             labelers; with it goes `prior`.
         prior: class prior.
@@ -87,7 +92,8 @@ def evaluate_batch(
         mesh: devices that share the sets.
 
     Raises:
-        ValueError: shapes that do not match, codes out of range, a method that does not go with the input.
+        ValueError: shapes that do not match, codes out of range, a method that does not go with the input,
+            labels that are impossible under `noise`.
 
     >>> z = np.repeat([[0, 0, 0], [1, 1, 1], [0, 1, 0], [1, 0, 1]], [40, 30, 6, 5], axis=0)
     >>> found = evaluate_batch(z[None, :, 0], z[None], noise=np.full((3, 2, 2), 0.1) + 0.8 * np.eye(2),
@@ -99,11 +105,14 @@ def evaluate_batch(
     method = method or ("joint" if noise is None else "bayes")
     choose("method", method, _METHODS)
     y, z, classes, noise, prior = _checked(y_pred, labels, noise, prior, method)
+    labelled = (z >= 0).any(axis=(1, 2))  # nothing is learned of a set without any label
     if method == "joint":
-        return _joint(y, z, classes, level, as_key(key), mesh)
+        found = _joint(y, z, classes, level, as_key(key), mesh)
+        return found._replace(ok=found.ok & labelled)
     with jax.enable_x64(True):
         if method == "em":
-            prior, noise, point = _by_em(y, z, mesh)
+            prior, noise, point, good = _by_em(y, z, mesh)
+            labelled &= good
         matrices, each = np.asarray(noise), np.broadcast_to(prior, (len(y), 2))
         x = _log_odds(z, matrices if method != "em" else matrices[:, :-1], each)
         if method == "bayes":
@@ -115,7 +124,7 @@ def evaluate_batch(
     low, high = np.minimum(found.low, found.mean), np.maximum(found.high, found.mean)
     matrices = np.broadcast_to(matrices, (len(y), *matrices.shape[-3:]))
     return BatchEvaluation(
-        shown("01"), found.mean, found.sd, low, high, found.ok, each, matrices,
+        shown("01"), found.mean, found.sd, low, high, found.ok & labelled, each, matrices,
         np.full(len(y), np.inf),
     )  # fmt: skip
 
@@ -143,11 +152,12 @@ def _joint(y, z, classes, level, key, mesh) -> BatchEvaluation:
 
 def _read(found: JointBatch, classes: int, level: float) -> BatchEvaluation:
     """Metrics of draws (sets, chains, sweeps, classes, symbols)."""
-    names, counts = shown([str(c) for c in range(classes)]), np.asarray(found.counts, np.float64)
+    codes, counts = [str(c) for c in range(classes)], np.asarray(found.counts, np.float64)
+    names = tuple(name for name in shown(codes) if classes == 2 or not of_one_class(name))
     numbers = np.empty((len(counts), len(names), 4))
     ess, rhat = np.full(numbers.shape[:2], np.inf), np.ones(numbers.shape[:2])
     for k, name in enumerate(names):
-        metric = named_metric(name, [str(c) for c in range(classes)])
+        metric = named_metric(name, codes)
         draws = np.moveaxis(metric.of_table(counts), 0, 2)  # (chains, sweeps, sets)
         if len(draws) > 1:
             filled = np.where(np.isnan(draws), 0.0, draws)  # undefined: as good as any number for mixing
@@ -157,19 +167,23 @@ def _read(found: JointBatch, classes: int, level: float) -> BatchEvaluation:
             law = DrawsEstimate(draws[:, :, s].ravel())
             low, high, _ = law.interval(level)
             numbers[s, k] = law.mean, law.sd, low, high
-    own = np.diagonal(np.asarray(found.matrices), axis1=2, axis2=3).mean(axis=(1, 2))
-    swapped = own < (0.5 if classes == 2 else 1.0 / classes)
-    ok = (rhat.max(axis=1) < _MAX_RHAT) & (ess.min(axis=1) >= _MIN_ESS) & ~swapped
-    mean, sd, low, high = np.moveaxis(numbers, 2, 0)
     prior, matrices = np.asarray(found.prior), np.asarray(found.matrices)
+    ok = (rhat.max(axis=1) < _MAX_RHAT) & (ess.min(axis=1) >= _MIN_ESS) & _beyond_chance(matrices)
+    mean, sd, low, high = np.moveaxis(numbers, 2, 0)
     return BatchEvaluation(names, mean, sd, low, high, ok, prior, matrices, ess.min(axis=1))
 
 
-def _by_em(y, z, mesh) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(prior, matrices with the classifier's last, operating point) of every set."""
+def _beyond_chance(matrices: Float[np.ndarray, "sets raters classes classes"]) -> Bool[np.ndarray, " sets"]:
+    """Whether raters are right more often than by guessing, on average; if not, classes exchanged names."""
+    own = np.diagonal(matrices, axis1=2, axis2=3).mean(axis=(1, 2))
+    return own > 1.0 / matrices.shape[-1]
+
+
+def _by_em(y, z, mesh) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """(prior, matrices with the classifier's last, operating point, if they are to be used) of every set."""
     found = over_sets(_em, mesh, jnp.asarray(np.concatenate([z, y[:, :, None]], axis=2), jnp.int32))
-    prior, matrices = (np.asarray(v) for v in found)
-    return prior, matrices, matrices[:, -1, [1, 0], 1]
+    prior, matrices, converged = (np.asarray(v) for v in found)
+    return prior, matrices, matrices[:, -1, [1, 0], 1], converged & _beyond_chance(matrices)
 
 
 @jax.jit
@@ -183,7 +197,7 @@ def _em(seen):
         shares = jnp.where(total > 0, given / jnp.maximum(total, 1), 0.5)
         pseudo = jnp.full((seen.shape[1], 2, 2), _PSEUDO, total.dtype)
         fit = dawid_skene_em(columns, shares, (pseudo[0, 0], pseudo), max_steps=1000, tol=1e-8)
-        return fit.prior, fit.matrices
+        return fit.prior, fit.matrices, fit.converged
 
     return jax.lax.map(one, seen)
 
@@ -214,12 +228,29 @@ def _log_odds(z, matrices, prior) -> Float[np.ndarray, "sets samples"]:
         given = z[:, :, t]
         for c in range(2):
             total[:, :, c] += np.where(given >= 0, table[sets, t, c, given], 0.0)
+    bad = np.argwhere(np.isneginf(total).all(axis=2))
+    if len(bad):
+        s, i = bad[0]
+        raise ValueError(
+            f"labels[{s}, {i}] ({some(z[s, i].tolist(), 8)}) are impossible under both classes ({len(bad)} "
+            "such samples), because labelers that cannot err contradict each other; correct them, or give "
+            "those labelers a small error probability"
+        )
     return total[:, :, 1] - total[:, :, 0]
+
+
+def _whole(codes: Any) -> np.ndarray:
+    """On the host; true and false, and whole numbers of a floating type, as integers."""
+    codes = np.asarray(codes)
+    whole = codes.dtype.kind == "b" or (
+        codes.dtype.kind == "f" and bool((np.isfinite(codes) & (codes == np.floor(codes))).all())
+    )
+    return codes.astype(np.int64) if whole else codes
 
 
 def _checked(y_pred, labels, noise, prior, method):
     """Arrays on the host, the number of classes, noise and prior; or ValueError."""
-    y, z = np.asarray(y_pred), np.asarray(labels)
+    y, z = _whole(y_pred), _whole(labels)
     if y.ndim != 2 or z.ndim != 3 or z.shape[:2] != y.shape or not z.size:
         raise ValueError(
             f"y_pred has shape {y.shape} and labels {z.shape}; they must be (sets, samples) and (sets, "
@@ -235,16 +266,24 @@ def _checked(y_pred, labels, noise, prior, method):
         noise = np.asarray(as_matrices(noise, z.shape[2], "noise"), np.float64)
         prior = np.asarray(prior, np.float64)
         shapes = (z.shape[2:], (*y.shape[:1], *z.shape[2:]))
-        if noise.shape[:-2] not in shapes or noise.shape[-2:] != (2, 2) or prior.shape != (2,):
+        fits = noise.shape[:-2] in shapes and noise.shape[-2] == 2 <= noise.shape[-1]
+        if not fits or prior.shape != (2,):
             raise ValueError(
-                f"noise has shape {noise.shape} and prior {prior.shape}; for {z.shape[2]} labelers and two "
-                f"classes give ({z.shape[2]}, 2, 2), or one for each of the {len(y)} sets, and (2,)"
+                f"noise has shape {noise.shape} and prior {prior.shape}; known labelers are of two classes: "
+                f"give ({z.shape[2]}, 2, symbols), or one for each of the {len(y)} sets, and (2,)"
             )
         check_rows(noise, "noise")
         check_rows(prior, "prior")
-    classes = 2 if method != "joint" else max(int(y.max()), int(z.max()), 1) + 1
-    for name, codes in (("y_pred", y), ("labels", z)):
-        check_codes(codes.ravel(), classes, name, missing=True, kinds="iu")
+    given = [int(codes.max()) + 1 if codes.dtype.kind in "iu" else 2 for codes in (y, z)]
+    classes = max(2, *given) if method == "joint" else 2
+    if method == "em" and max(given) > 2:
+        raise ValueError(
+            f"method='em' is of two classes, and there is a code {max(given) - 1}: take method='joint', or "
+            "merge classes"
+        )
+    symbols = classes if noise is None else noise.shape[-1]
+    for name, codes, number in (("y_pred", y, classes), ("labels", z, symbols)):
+        check_codes(codes.ravel(), number, name, missing=True, kinds="iu")
     bad = np.argwhere((y < 0) & (z >= 0).any(axis=2))
     if len(bad):
         raise ValueError(

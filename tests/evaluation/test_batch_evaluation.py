@@ -11,6 +11,7 @@ from jtruth.learning import Beliefs
 from jtruth.learning.joint.batch import BatchEffort, joint_batch
 from jtruth.learning.joint.posterior import fit_joint
 from jtruth.learning.joint.weighted_batch import weighted_batch
+from jtruth.tables.metrics import named_metric
 from jtruth.testing import binary_posterior
 
 PRIOR = np.array([0.6, 0.4])
@@ -170,7 +171,142 @@ def test_joint_is_fit_joint_with_fixed_priors(sets):
         np.testing.assert_allclose(found.matrices[s, :3], fit.mean_matrices, rtol=0, atol=0.06)
 
 
+@pytest.fixture(scope="module")
+def three():
+    """Two sets of three classes, the second filled up; and what `evaluate_batch` finds."""
+    rng = np.random.default_rng(2)
+    y = rng.integers(0, 3, (2, 90))
+    other = (y[:, :, None] + rng.integers(1, 3, (2, 90, 4))) % 3
+    seen = np.where(rng.random(other.shape) < 0.2, other, y[:, :, None])
+    seen[1, 70:] = -1
+    y_pred, z = seen[:, :, 3], seen[:, :, :3]
+    return (y_pred, z), jt.evaluate_batch(y_pred, z, key=3)
+
+
+def test_three_classes_have_the_metrics_that_evaluate_prints(three):
+    """Those of one class by its name. Every mean is that of `fit_joint`'s draws: 6 standard errors, of the
+    smallest effective number here and 300 there, are a false alarm with probability 1e-7 for 2 x 20 numbers.
+    """
+    data, found = three
+    assert found.ok.all() and np.isfinite(found.mean).all() and (found.sd > 0).all()
+    for s in (0, 1):
+        y_pred = data[0][s][data[0][s] >= 0]
+        labels = jt.Labels.from_matrix(data[1][s][data[0][s] >= 0], 3)
+        fit = fit_joint(labels, y_pred=y_pred, key=4, beliefs=FIXED)
+        tables = fit.tables("in-sample")
+        for k, name in enumerate(found.metrics):
+            draws = named_metric(name, range(3)).of_table(tables)
+            error = draws.std() * np.sqrt(1 / found.ess[s] + 1 / 300)
+            assert abs(found.mean[s, k] - draws.mean()) < 6 * error
+    one = jt.evaluate(y_pred, labels, assume="independent", key=1)
+    printed = [n for n in one.metrics if n not in ("precision", "recall", "false_alarm_rate", "f1")]
+    assert set(found.metrics) == set(printed)
+
+
+@pytest.mark.parametrize(
+    "method", ["bayes", pytest.param("empirical_bayes", marks=pytest.mark.slow), "joint", "em"]
+)
+def test_sets_that_say_nothing_are_not_ok(sets, method):
+    """No label, or no sample at all; the others are what they were, whatever stands beside them."""
+    y_pred, z = (a[:4].copy() for a in sets)
+    z[1], z[2], y_pred[2] = -1, -1, -1
+    known = {} if method in ("joint", "em") else {"noise": NOISE, "prior": PRIOR}
+    found = jt.evaluate_batch(y_pred, z, method=method, key=0 if method == "joint" else None, **known)
+    assert found.ok.tolist() == [True, False, False, True]
+
+
+def test_em_that_guesses_or_did_not_arrive_is_not_ok():
+    """Labels that hardly speak: some fits have raters below chance, and EM needs more than its thousand steps
+    in some. Whether it has them, `fit_dawid_skene` says by itself.
+    """
+    rng = np.random.default_rng(4)
+    y, right = rng.integers(0, 2, (32, 200)), np.repeat([0.55, 0.5], 16)[:, None, None]
+    seen = np.where(rng.random((32, 200, 4)) < right, y[:, :, None], 1 - y[:, :, None])
+    found = jt.evaluate_batch(seen[:, :, 3], seen[:, :, :3], method="em")
+    own = np.diagonal(found.matrices, axis1=2, axis2=3).mean(axis=(1, 2))
+    smoothing = jt.learning.Smoothing(0.01, 0.01, 0.01)
+    arrived = [
+        jt.learning.fit_dawid_skene(
+            jt.Labels.from_matrix(one, 2), smoothing=smoothing, tol=1e-8, max_steps=1000
+        ).converged
+        for one in seen
+    ]
+    assert 0 < np.sum(arrived) < 32 and (own <= 0.5).any()
+    np.testing.assert_array_equal(found.ok, np.array(arrived) & (own > 0.5))
+
+
+SYMBOLS = np.array([[[0.6, 0.3, 0.1], [0.1, 0.5, 0.4]], [[0.7, 0.1, 0.2], [0.2, 0.3, 0.5]]])
+
+
+def test_labels_of_more_symbols_than_classes_against_enumeration():
+    """Nine samples, all 512 class vectors, p_D and p_FA integrated out."""
+    rng = np.random.default_rng(8)
+    z, y_pred = rng.integers(-1, 3, (9, 2)), rng.integers(0, 2, 9)
+    log_p, values = [], []
+    for y in product((0, 1), repeat=9):
+        y = np.array(y)
+        given = [np.log(SYMBOLS[t, y, z[:, t]])[z[:, t] >= 0].sum() for t in (0, 1)]
+        (tn, fp), (fn, tp) = np.bincount(2 * y + y_pred, minlength=4).reshape(2, 2)
+        rates = sum(gammaln([a + 1, b + 1]).sum() - gammaln(a + b + 2) for a, b in ((tp, fn), (fp, tn)))
+        log_p.append(np.log(PRIOR)[y].sum() + sum(given) + rates)
+        values.append(((tp + tn) / 9, tp / (tp + fp), tp / (tp + fn) if tp + fn else np.nan))
+    p, values = np.exp(np.array(log_p) - logsumexp(log_p))[:, None], np.array(values)
+    defined = ~np.isnan(values)
+    mean = (p * np.where(defined, values, 0)).sum(axis=0) / (p * defined).sum(axis=0)
+    found = jt.evaluate_batch(y_pred[None], z[None], noise=SYMBOLS, prior=PRIOR)
+    np.testing.assert_allclose(found.mean[0, :3], mean, rtol=1e-10)
+    assert found.ok.all() and found.matrices.shape == (1, 2, 2, 3)
+
+
+@pytest.mark.parametrize("method", ["bayes", pytest.param("empirical_bayes", marks=pytest.mark.slow)])
+def test_a_symbol_that_says_nothing_is_no_label(sets, method):
+    """A third one, "cannot tell", given to both classes equally often, is as if the label were missing."""
+    y_pred, z = (a[:6] for a in sets)
+    wide = np.concatenate([0.8 * NOISE, np.full((3, 2, 1), 0.2)], axis=2)
+    one = jt.evaluate_batch(y_pred, z, noise=NOISE, prior=PRIOR, method=method)
+    other = jt.evaluate_batch(y_pred, np.where(z < 0, 2, z), noise=wide, prior=PRIOR, method=method)
+    np.testing.assert_allclose(other.mean, one.mean, rtol=1e-9)
+    np.testing.assert_allclose(other.sd, one.sd, rtol=1e-9)
+
+
+@pytest.mark.usefixtures("as_installed")
+def test_true_and_false_are_codes(sets):
+    """As `evaluate` takes them, and whole numbers of a floating type."""
+    y_pred, z = (a[:2, :60] for a in sets)
+    known = {"noise": NOISE, "prior": PRIOR}
+    whole = jt.evaluate_batch(y_pred, np.abs(z), **known)
+    for kind in (bool, float):
+        found = jt.evaluate_batch(y_pred.astype(kind), np.abs(z).astype(kind), **known)
+        np.testing.assert_array_equal(found.mean, whole.mean)
+
+
+CERTAIN = np.stack([np.eye(2)] * 3)
+
 BAD = {
+    r"labels\[2, 0\] \(0, 1, 0\) are impossible under both classes \(1 such": lambda y, z: {
+        "y_pred": np.zeros((3, 1), int),
+        "labels": np.array([[[0, 0, -1]], [[1, 1, 1]], [[0, 1, 0]]]),
+        "noise": CERTAIN,
+        "prior": PRIOR,
+    },
+    "method='em' is of two classes, and there is a code 2: take": lambda y, z: {
+        "y_pred": y,
+        "labels": np.where(z == 1, 2, z),
+        "method": "em",
+    },
+    "labels must hold class codes 0 to 1; got dtype float": lambda y, z: {"y_pred": y, "labels": z + 0.5},
+    r"y_pred\[\d+\] is 2": lambda y, z: {
+        "y_pred": np.where(y == 1, 2, y),
+        "labels": z,
+        "noise": NOISE,
+        "prior": PRIOR,
+    },
+    r"labels\[\d+\] is 3": lambda y, z: {
+        "y_pred": y[:, :5],
+        "labels": np.full((8, 5, 2), 3),
+        "noise": SYMBOLS,
+        "prior": PRIOR,
+    },
     "y_pred has shape": lambda y, z: {"y_pred": y[:, :5], "labels": z},
     r"y_pred\[0, 0\] is -1": lambda y, z: {"y_pred": np.full_like(y, -1), "labels": z},
     "leave out": lambda y, z: {"y_pred": y, "labels": z, "method": "em", "noise": NOISE},
