@@ -283,7 +283,10 @@ def _checked(y_pred, labels, noise, prior, method):
         )
     symbols = classes if noise is None else noise.shape[-1]
     for name, codes, number in (("y_pred", y, classes), ("labels", z, symbols)):
-        check_codes(codes.ravel(), number, name, missing=True, kinds="iu")
+        wrong = np.argwhere((codes < -1) | (codes >= number) if codes.dtype.kind in "iu" else False)
+        row = tuple(wrong[0][:-1].tolist()) if len(wrong) else ()  # set, and sample where there are labelers
+        named = f"{name}[{', '.join(map(str, row))}]" if row else name
+        check_codes(codes[row].ravel(), number, named, missing=True, kinds="iu")
     bad = np.argwhere((y < 0) & (z >= 0).any(axis=2))
     if len(bad):
         raise ValueError(

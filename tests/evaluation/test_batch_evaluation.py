@@ -295,13 +295,13 @@ BAD = {
         "method": "em",
     },
     "labels must hold class codes 0 to 1; got dtype float": lambda y, z: {"y_pred": y, "labels": z + 0.5},
-    r"y_pred\[\d+\] is 2": lambda y, z: {
+    r"y_pred\[0\]\[\d+\] is 2": lambda y, z: {
         "y_pred": np.where(y == 1, 2, y),
         "labels": z,
         "noise": NOISE,
         "prior": PRIOR,
     },
-    r"labels\[\d+\] is 3": lambda y, z: {
+    r"labels\[0, 0\]\[0\] is 3": lambda y, z: {
         "y_pred": y[:, :5],
         "labels": np.full((8, 5, 2), 3),
         "noise": SYMBOLS,
@@ -313,7 +313,12 @@ BAD = {
     "give noise and prior": lambda y, z: {"y_pred": y, "labels": z, "method": "bayes"},
     "method must be one of": lambda y, z: {"y_pred": y, "labels": z, "method": "all"},
     "noise has shape": lambda y, z: {"y_pred": y, "labels": z[:, :, :2], "noise": NOISE, "prior": PRIOR},
-    r"labels\[0\] is 7": lambda y, z: {"y_pred": y, "labels": 7 + 0 * z, "noise": NOISE, "prior": PRIOR},
+    r"labels\[0, 0\]\[0\] is 7": lambda y, z: {
+        "y_pred": y,
+        "labels": 7 + 0 * z,
+        "noise": NOISE,
+        "prior": PRIOR,
+    },
     "mesh is of type str": lambda y, z: {"y_pred": y, "labels": z, "mesh": "gpu"},
 }
 
