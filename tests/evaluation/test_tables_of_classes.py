@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import jtruth as jt
+from jtruth.evaluation.calibration import evaluate_calibration as calibration_of
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +36,7 @@ def scores(p, labels):
 
 
 def calibration(p, labels):
-    return [one.mean for one in jt.evaluation.evaluate_calibration(p, labels, split=2).before.values()]
+    return [one.mean for one in calibration_of(p, labels, split=2).before.values()]
 
 
 def suspicious(p, labels):
