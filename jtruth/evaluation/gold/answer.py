@@ -37,9 +37,10 @@ SENTENCES = {
 }
 NO_MODEL = "labels alone determine nothing ({}): gold alone answers, corrected by vote shares"
 NOT_BETWEEN = (
-    "{} does not lie between precision and recall: each metric is put together from models and gold by "
-    "itself, so that one may be nearer to the gold than the others"
+    "not between its precision and its recall: {}. Each metric is put together from models and gold by itself, "
+    "so that one may be nearer to the gold than the others"
 )
+_SEEN = 0.005  # differences between metrics that a reader sees
 _ASKED = 5  # samples named in the advice
 
 
@@ -120,9 +121,10 @@ def _apart(metrics: Mapping[str, Estimate]) -> tuple[str, ...]:
     for name, law in metrics.items():
         if name.partition("[")[0] == "f1":
             ends = [metrics[name.replace("f1", other, 1)].mean for other in ("precision", "recall")]
-            if law.mean > max(ends) or law.mean < min(ends):
-                found.append(title(name))
-    return (NOT_BETWEEN.format(" and ".join(found)),) if found else ()
+            if law.mean > max(ends) + _SEEN or law.mean < min(ends) - _SEEN:
+                found.append(name)
+    several = [name for name in found if "[" in name] or [title(name) for name in found]
+    return (NOT_BETWEEN.format(" and ".join(several)),) if found else ()
 
 
 def labels_posterior(found: list[ranges.Member], labels: Labels) -> np.ndarray:

@@ -193,7 +193,7 @@ def test_an_f1_beside_its_precision_and_recall_is_explained():
     laws = {name: jt.stats.DrawsEstimate(np.array([v])) for name, v in (("precision", 0.6), ("recall", 0.7))}
     f1 = {share: {**laws, "f1": jt.stats.DrawsEstimate(np.array([share]))} for share in (0.65, 0.72)}
     assert _apart(f1[0.65]) == ()
-    assert "F1 does not lie between" in _apart(f1[0.72])[0]
+    assert "not between its precision and its recall: F1." in _apart(f1[0.72])[0]
 
 
 @pytest.fixture(scope="module")
