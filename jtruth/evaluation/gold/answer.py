@@ -37,8 +37,8 @@ SENTENCES = {
 }
 NO_MODEL = "labels alone determine nothing ({}): gold alone answers, corrected by vote shares"
 NOT_BETWEEN = (
-    "not between its precision and its recall: {}. Each metric is put together from models and gold by itself, "
-    "so that one may be nearer to the gold than the others"
+    "not between its precision and its recall: {}. Each metric is put together from models and gold by "
+    "itself, so that one may be nearer to the gold than the others"
 )
 _SEEN = 0.005  # differences between metrics that a reader sees
 _ASKED = 5  # samples named in the advice
