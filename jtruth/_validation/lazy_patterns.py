@@ -65,7 +65,8 @@ def lazy_patterns(frame: Any, columns: dict[str, str], classes: Any, missing: st
     bits = len(read.codes).bit_length()
     found = collected(_grouped(read.coded, len(read.workers), bits))
     if (found["most"].to_numpy() > 1).any():
-        twice = read.coded.group_by("task", "worker").agg(nw.len().alias("times")).filter(nw.col("times") > 1)
+        times = nw.col("code of label").count().alias("times")
+        twice = read.coded.group_by("task", "worker").agg(times).filter(nw.col("times") > 1)
         first = collected(twice.head(1)).rows(named=True)[0]
         raise ValueError(
             f"row {_said(first)}: labelled the task more than once: keep one label of each in the query"
@@ -122,6 +123,8 @@ def _read(picked: Any, classes: Any, missing: str) -> _Read:
     )
     if not (found.codes >= 0).any():
         raise ValueError("no labels: the table has no rows with a label")
+    nothing = np.flatnonzero(found.codes[: len(values)] < 0).tolist()  # words that mean no label
+    of_label = of_label.filter(~nw.col("code of label").is_in(nothing)) if nothing else of_label
     coded = picked.join(of_worker, on="worker", how="left").join(of_label, on="label", how="left")
     notes = found.notes + alike_note(workers, "worker ids")
     return _Read(coded, size["rows"], tuple(workers), found.codes[: len(values)], found.classes, notes)
@@ -178,7 +181,7 @@ def _grouped(coded: Any, num_workers: int, bits: int) -> Any:
     each = _BITS // bits  # workers in one number
     worker, label = nw.col("code of worker").cast(nw.Int64), nw.col("code of label").cast(nw.Int64)
     rows = coded.with_columns(worker.alias("who"), (label + 1).fill_null(0).alias("what"))
-    rows = rows.group_by("task", "who").agg(nw.col("what").max(), nw.len().alias("times"))
+    rows = rows.group_by("task", "who").agg(nw.col("what").max(), (nw.col("what") > 0).sum().alias("times"))
     power = (nw.lit(2.0) ** (nw.col("who") % each * bits)).cast(nw.Int64)
     names = [f"number {k}" for k in range(-(-num_workers // each))]
     rows = rows.with_columns((nw.col("what") * power).alias("part"), (nw.col("who") // each).alias("which"))

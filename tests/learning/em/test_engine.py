@@ -183,6 +183,10 @@ AS_IN_MEMORY = {
     "empty labels": {"label": np.where(HOLE == "", "", WORDS)},
     "words for nothing": {"label": np.where(HOLE == "", "NA", WORDS)},
     "a labeler of no labels": {"label": np.where(BASE["worker"] == 1, "NA", WORDS)},
+    "a label, and none, of one worker": {
+        "worker": np.where(np.arange(SIZE) == 1, 0, BASE["worker"]),
+        "label": np.where(np.arange(SIZE) == 1, "NA", WORDS),
+    },
     "no label at all": {"label": np.full(SIZE, "NA")},
 }
 
