@@ -39,6 +39,8 @@ from jtruth.tables.posterior import TableDraws, estimates, thinned
 from jtruth.tables.several import SeveralTables
 from jtruth.testing.tested import Tested
 
+LEFT_OUT = "the model {!r} is left out of the range, which may be narrower than with it: {}"
+
 # A range is wide: an end may have a standard error of a twentieth of it. Some 15 s a member, at most.
 EFFORT = Effort(max_rhat=1.02, min_ess=300, max_work=3e9, max_bytes=50_000_000, ends=True, nuisance=False)
 _WORST_RHAT, _FEWEST_DRAWS = 1.1, 50.0
@@ -100,12 +102,12 @@ def members(
                     doubts += [check.message for check in data.missing]
                     counts, fit = entry.fit(data, key, How(effort, _from(progress, done)))
             except TooLarge as error:
-                doubts.append(f"the model {entry.name!r} is left out of the range: {error}")
+                doubts.append(LEFT_OUT.format(entry.name, error))
                 continue
             done += 0 if fit is None else fit.convergence.num_sweeps
         if counts is None or not (fit is None or fit.usable):
             reason = fit.warnings[0] if fit is not None and fit.warnings else "it has no count tables"
-            doubts.append(f"the model {entry.name!r} is left out of the range: {reason}")
+            doubts.append(LEFT_OUT.format(entry.name, reason))
             continue
         found.append(Member(entry, tables_of(counts, data), fit))
     left, doubts = _without_luck(found, doubts, keep_all)
@@ -126,7 +128,7 @@ def _without_luck(found: list[Member], doubts: list[str], keep_all: bool) -> tup
         lucky = []
     for member in found:
         for text in () if member.fit is None else member.fit.warnings:
-            left = f"the model {member.name!r} is left out of the range: {text}"
+            left = LEFT_OUT.format(member.name, text)
             doubts.append(left if any(member is one for one in lucky) else f"model {member.name!r}: {text}")
     return [m for m in found if not any(m is one for one in lucky)], doubts
 
