@@ -105,8 +105,8 @@ class MetricPosterior(NamedTuple):
             missing = 1 - law.probability_defined
             undefined = f" (undefined in {missing:.1%} of draws)" if missing else ""
             lines.append(f"{where}{law.mean:.4f} [{low:.4f}, {high:.4f}]{undefined}")
-        kind = (
-            f"{self.interval_kind.removesuffix('range')}{'intervals' if len(self.views) == 1 else 'ranges'}"
+        kind = self.interval_kind + (
+            "s" if self.interval_kind.split()[-1] in ("interval", "range") else " intervals"
         )
         lines.append(f"{100 * self.level:g} % {kind}; assumed: {self.assumption}")
         return "\n".join([*lines, *(f"! {text}" for text in self.warnings)])

@@ -32,6 +32,9 @@ from jtruth.tables.pairs import smaller_is_better
 from jtruth.tables.posterior import TableDraws, TablePosterior
 from jtruth.tables.several import RangeEstimate
 
+TIES = "{} and {} are equal with probability {:.2f}; a tie counts half for each"
+_RARELY = 0.005  # probability of a tie below which it is not worth a word
+
 
 def compare_classifiers(
     predictions: Mapping[str, Any],
@@ -172,9 +175,15 @@ def _comparison(
     best = np.array([view.best(sign) for view in views])
     every = range(len(names))
 
-    def better(a: int, b: int) -> Chance:
+    def ahead(a: int, b: int, beyond: float) -> list[float]:
         first, second = (a, b) if sign > 0 else (b, a)
-        return chance([view.better(first, second, margin) for view in views], views)
+        return [view.better(first, second, beyond) for view in views]
+
+    def better(a: int, b: int) -> Chance:
+        return chance(ahead(a, b, margin), views)
+
+    if len(names) == 2:  # as the law of the difference has it, not the joint law that is made of it
+        best = np.array([ahead(0, 1, 0.0), ahead(1, 0, 0.0)]).T
 
     def meets(k: int) -> Chance:
         found = [view.values[k].draws[~np.isnan(view.values[k].draws)] for view in views]
@@ -205,7 +214,7 @@ def _comparison(
         num_samples=codes.shape[1],
         num_gold=data.num_gold,
         positive=data.classes[data.positive],
-        warnings=(*warnings, *_undefined(values, metric)),
+        warnings=(*warnings, *_undefined(values, metric), *_ties(views, names, margin)),
         key=key,
     )
 
@@ -228,6 +237,14 @@ def _agreement(codes: np.ndarray, data: inputs.Inputs, names: tuple[str, ...]) -
         name: float((row[sample[given]] == label[given]).mean())
         for name, row in zip(names, codes, strict=True)
     }
+
+
+def _ties(views: tuple[View, ...], names: tuple[str, ...], margin: float) -> list[str]:
+    """Which classifiers may be equal; where a margin is asked for nothing is halved."""
+    if margin:
+        return []
+    found = {pair: chance([view.tie(*pair) for view in views], views).mean for pair in views[0].differences}
+    return [TIES.format(names[a], names[b], p) for (a, b), p in found.items() if p > _RARELY]
 
 
 def _undefined(values: Mapping[str, Estimate], metric: Metric) -> list[str]:

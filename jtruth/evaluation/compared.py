@@ -76,7 +76,10 @@ class View(NamedTuple):
         return (inside / equal[..., None]).mean(axis=0)
 
     def better(self, first: int, second: int, beyond: float) -> float:
-        """P(first - second > beyond); a negative `beyond` asks whether it is not much worse."""
+        """P(first - second > beyond); a negative `beyond` asks whether it is not much worse.
+
+        With `beyond` 0 the better one is meant, and equal ones share it: a tie counts half.
+        """
         turned = first > second
         draws = self.differences[(second, first) if turned else (first, second)].draws
         draws = (-draws if turned else draws)[~np.isnan(draws)]
@@ -84,6 +87,11 @@ class View(NamedTuple):
             return float("nan")
         half = 0.5 if beyond == 0 else 0.0
         return float((draws > beyond).mean() + half * (draws == beyond).mean())
+
+    def tie(self, first: int, second: int) -> float:
+        """P(first = second), for first < second."""
+        draws = self.differences[first, second].draws
+        return float((draws[~np.isnan(draws)] == 0).mean()) if not np.isnan(draws).all() else float("nan")
 
 
 @dataclass(frozen=True, repr=False)
@@ -97,7 +105,9 @@ class Comparison:
     values: Mapping[str, Estimate]  # the metric of each
     differences: Mapping[tuple[str, str], Estimate]  # first minus second
     best: Mapping[str, Chance]
-    better: Mapping[tuple[str, str], Chance]  # by more than `margin`; both orders of every two
+    better: Mapping[
+        tuple[str, str], Chance
+    ]  # by more than `margin`; both orders of every two; ties are halves
     meets: Mapping[str, Chance]  # the requirement `at_least`; empty without one
     margin: float
     at_least: float | None

@@ -127,16 +127,15 @@ def _depends(d: Row) -> list[Part]:
     """One picture a headline metric: its interval under every assumption, and what all of them span."""
     if len(d["assumptions"]) < 2:
         return []
-    parts: list[Part] = []
+    gold, parts = d["interval_kind"] == "pooled interval", []
+    whole = "models and gold together" if gold else "all of them"
     for name in (n for n in d["headline"] if n in d["metrics"]):
         one = d["metrics"][name]
-        rows = [
-            Bar("all of them", one["mean"], one["low"], one["high"], (_ends(one),), strong=True, middle=True)
-        ]
+        rows = [Bar(whole, one["mean"], one["low"], one["high"], (_ends(one),), strong=True, middle=True)]
         for a in d["assumptions"]:
             r = a["metrics"][name]
             rows.append(Bar(a["sentence"], r["mean"], r["low"], r["high"], (_ends(r),)))
-        note = "" if parts else "Nobody can choose between these from the labels alone."
+        note = "" if parts or gold else "Nobody can choose between these from the labels alone."
         parts.append(Bars(f"What {_title(name)} depends on", ("", "", "interval"), rows, note))
     return parts
 

@@ -249,3 +249,24 @@ def test_refused(as_installed, change, message):
         {"a": [0] * 4, "b": [0, 1, 0, 1]}, good["labels"], prior=[0.5, 0.5], metric="precision"
     )
     assert "precision of 'a' is undefined with probability 1" in never.warnings[-1] and str(never)
+
+
+def test_two_numbers_of_one_thing_are_one_number_and_ties_are_said():
+    """Of two classifiers to be the best is to be better; ties are halves, by enumeration of all classes."""
+    rng = np.random.default_rng(7)
+    z, truth = rng.integers(0, 2, (8, 3)), rng.integers(0, 2, 8)
+    two = {"a": truth, "b": np.where(np.arange(8) < 2, 1 - truth, truth)}
+    noise, prior = jt.noise.Symmetric(0.3, 2), [0.5, 0.5]
+    labels = jt.Labels.from_matrix(z, 2)
+    found = jt.compare_classifiers(two, labels, noise=noise, prior=prior)
+    for a, b in (("a", "b"), ("b", "a")):
+        assert found.best[a] == found.better[a, b]
+    assert found.best["a"].mean + found.best["b"].mean == pytest.approx(1)
+    same = jt.compare_classifiers({"a": truth, "b": truth}, labels, noise=noise, prior=prior)
+    assert same.better["a", "b"].mean == 0.5
+    assert any("a and b are equal with probability 1.00; a tie counts half" in text for text in same.warnings)
+    drawn = found.assumptions[0].differences[0, 1].draws
+    assert any(f"equal with probability {(drawn == 0).mean():.2f}" in text for text in found.warnings)
+    assert found.better["a", "b"].mean == pytest.approx((drawn > 0).mean() + (drawn == 0).mean() / 2)
+    margin = jt.compare_classifiers(two, labels, noise=noise, prior=prior, margin=0.01)
+    assert not any("a tie counts half" in text for text in margin.warnings)

@@ -80,7 +80,7 @@ def check_identified(
     classifier = "" if y_pred is None else " beside the classifier's"
     most = {0: "no label", 1: "one label"}.get(int(per_sample.max()), f"{per_sample.max()} labels")
     return (
-        f"Not identified: no sample has more than {most}{classifier}, and there is no gold label, so any "
+        f"Not identified: no sample has more than {most}{classifier}, so without gold labels any "
         "error rate fits as well as any other and these draws repeat the prior. Get a second and third label "
         "for some samples, gold labels, or say how good the labelers are."
     )
