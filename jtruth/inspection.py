@@ -4,6 +4,7 @@ Everything here is counting; no model is fitted and no label is taken as true. W
 wrong: each finding says what it may mean, and `next_steps` names the commands that answer more.
 """
 
+import re
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -18,6 +19,7 @@ from jtruth._validation import agreement, quoted
 from jtruth._validation.guess import FileLook, look_at
 from jtruth._validation.terminal import plain
 from jtruth._validation.text import File, Table, read_table
+from jtruth._validation.words import number_of
 from jtruth.labels import Labels
 from jtruth.stats.agreement import TITLES, Agreement, overall
 
@@ -26,6 +28,7 @@ NO_ANSWER = {  # class names that read like no answer, in small letters
     "?", "abstain", "cannot tell", "can't tell", "can not tell", "don't know", "dont know", "idk", "not sure",
     "skip", "skipped", "uncertain", "unclear", "undecided", "unknown", "unsure",
 }  # fmt: skip
+_BETWEEN = re.compile(r"[;,|+&]")  # what stands between the classes of a list
 MANY_SHARED = 20  # samples that two labelers share before full agreement is odd
 
 
@@ -81,8 +84,8 @@ class Inspection:
         by_share = [f"{plain(name)} {share:.1%}" for share, name in sorted(shares, key=lambda pair: -pair[0])]
         more = f" and {len(by_share) - 8} more" if len(by_share) > 8 else ""
         lines = [
-            f"{self.num_samples} samples, {self.num_labelers} labelers, {self.num_labels} labels, "
-            f"{len(self.classes)} classes",
+            f"{number_of(self.num_samples, 'sample')}, {number_of(self.num_labelers, 'labeler')}, "
+            f"{number_of(self.num_labels, 'label')}, {len(self.classes)} classes",
             f"labels per sample   {_distribution(self.labels_per_sample)}",
             f"labels per labeler  {given['min']} to {given['max']}, median {given['median']:g}",
             f"classes             {', '.join(by_share[:8])}{more}",
@@ -131,7 +134,7 @@ def inspect_labels(
     """
     per_sample, per_labeler, votes = labels.labels_per_sample(), labels.labels_per_labeler(), labels.counts()
     pairs = _pairs(labels)
-    num_pairs = int(pairs.met.sum())
+    num_pairs, alpha = int(pairs.met.sum()), overall(votes, key)
     return Inspection(
         num_samples=labels.num_samples,
         num_labelers=labels.num_labelers,
@@ -146,8 +149,8 @@ def inspect_labels(
             "max": int(per_labeler.max()),
         },
         agreement=int(pairs.agreed_with.sum()) / num_pairs if num_pairs else None,
-        coefficients=overall(votes, key),
-        findings=tuple(_findings(labels, pairs)),
+        coefficients=alpha,
+        findings=(*_no_agreement(alpha), *_findings(labels, pairs)),
         notes=labels.notes,
         next_steps=tuple(_next_steps(labels, pairs, f"{shlex.quote(file)} {options}".strip())),
     )
@@ -211,6 +214,13 @@ def _findings(labels: Labels, pairs: agreement.LabelerPairs) -> Iterator[Finding
     constant = _constant(labels) & (given >= FEW_LABELS)
     if constant.any():
         yield Finding("constant", f"Always the same class: {named(constant)}. Did they look at the samples?")
+    lists = [str(name) for name in labels.class_names if _is_list(str(name), labels.class_names)]
+    if lists:
+        text = (
+            f"Class {quoted(lists, 4)} looks like a list of classes: if a sample can be of several, ask "
+            "about each class by itself (docs/labels_of_other_kinds.md)."
+        )
+        yield Finding("lists", text)
     unsure = [str(name) for name in labels.class_names if str(name).strip().casefold() in NO_ANSWER]
     if unsure:
         text = (
@@ -222,13 +232,13 @@ def _findings(labels: Labels, pairs: agreement.LabelerPairs) -> Iterator[Finding
     copies = agreement.full_agreement(pairs, MANY_SHARED)
     if copies:
         names = "; ".join(f"{workers[i]!r} and {workers[j]!r} on {n} samples" for i, j, n in copies[:2])
-        text = f"{len(copies)} pairs never disagree ({names}). If one copied, keep one."
+        who = "1 pair never disagrees" if len(copies) == 1 else f"{len(copies)} pairs never disagree"
+        text = f"{who} ({names}). If one copied, keep one."
         yield Finding("copies", text)
     few = (given < FEW_LABELS) & (given > 0)
     if few.any():
-        text = (
-            f"{few.sum()} labelers gave fewer than {FEW_LABELS} labels: {named(few)}. Expect wide intervals."
-        )
+        who = number_of(int(few.sum()), "labeler")
+        text = f"{who} gave fewer than {FEW_LABELS} labels: {named(few)}. Expect wide intervals."
         yield Finding("few_labels", text)
     single = np.count_nonzero(labels.labels_per_sample() == 1)
     if single:
@@ -238,6 +248,23 @@ def _findings(labels: Labels, pairs: agreement.LabelerPairs) -> Iterator[Finding
     if repeats:
         text = f"{repeats} labels repeat a labeler on the same sample: they count as independent labels."
         yield Finding("repeats", text)
+
+
+def _no_agreement(coefficients: Mapping[str, Agreement]) -> Iterator[Finding]:
+    """Said where the interval of Krippendorff's alpha holds 0, or lies below it."""
+    one = coefficients["krippendorff"]
+    if one.low <= 0:
+        text = (
+            f"Labelers agree no better than by chance, as far as these labels tell ({TITLES['krippendorff']} "
+            f"{one}): they may have guessed, or their task ids belong to different samples."
+        )
+        yield Finding("no_agreement", text)
+
+
+def _is_list(name: str, classes: tuple) -> bool:
+    """Whether a class name is made of several, one of which is a class by itself ("cat;dog" beside "cat")."""
+    parts = [part.strip(" []'\"") for part in _BETWEEN.split(name.strip())]
+    return len(parts) > 1 and all(parts) and bool(set(parts) & set(map(str, classes)))
 
 
 def _vocabularies(labels: Labels) -> list[tuple[str, str]]:

@@ -90,9 +90,9 @@ def groups(z):
     ("spoil", "name", "text"),
     [
         (constant, "constant", "Always the same class: 1. Did they look"),
-        (copied, "copies", "1 pairs never disagree (0 and 1 on 60 samples)"),
+        (copied, "copies", "1 pair never disagrees (0 and 1 on 60 samples)"),
         (opposed, "opposed", "Less agreement with the others than by chance: 1."),
-        (few, "few_labels", "1 labelers gave fewer than 10 labels: 1."),
+        (few, "few_labels", "1 labeler gave fewer than 10 labels: 1."),
         (single, "single_label", "1 of 60 samples have one label"),
         (groups, "separate_groups", "fall into 2 groups without a common sample"),
     ],

@@ -20,6 +20,11 @@ def some(items: Iterable[Any], limit: int = 5, total: int | None = None) -> str:
     return text if total <= limit else f"{text} and {total - limit} more"
 
 
+def number_of(number: int, noun: str) -> str:
+    """A count with its noun: "1 label", "2 labels"."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def shown(value: Any, longest: int = 80) -> str:
     """A value for a message, by repr: what cannot be printed is escaped, and a long text is cut."""
     text = repr(value)

@@ -88,6 +88,8 @@ def ask(
             f"{asking.metric} has a posterior sd of {np.sqrt(found.variance):.4f}; ask for these labels "
             "(drop: share of the variance that the answer is expected to remove; ask for some, then again)"
         )
+    notes = tuple(dict.fromkeys((*labels.notes, *notes)))
+    doubts = [text for text in doubts if text not in notes]
     shown = [
         "  ".join(f"{cell:.4g}" if isinstance(cell, float) else cell for cell in row) for row in rows[:_SHOWN]
     ]

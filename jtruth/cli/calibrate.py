@@ -1,6 +1,6 @@
 """`jtruth calibrate`: are class probabilities right when labelers disagree, and how often will they?"""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -45,7 +45,7 @@ def calibrate(
     source: LabelsFile, calibration: Calibration, draws: Draws, columns: Columns, output: Reported
 ) -> None:
     """Losses of class probabilities where experts disagree, before and after calibration."""
-    from jtruth.cli.reading import labels_of, one_stdin
+    from jtruth.cli.reading import labels_of, one_stdin, with_notes
     from jtruth.evaluation.calibration import evaluate_calibration
     from jtruth.histograms import MergedBins
     from jtruth.io import read_scores
@@ -67,7 +67,7 @@ def calibrate(
     )  # fmt: skip
     if given.out is not None:
         write_table(given.out, *report.rows())
-    report = replace(report, warnings=(*read.notes, *report.warnings))
+    report = with_notes(report, (*labels.notes, *read.notes))
     output.give_page(str(report), report.to_dict(), report.page, draws.seed)
 
 

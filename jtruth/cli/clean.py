@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from jtruth.cli.options import Beside, Columns, Draws, LabelsFile, Noise, Prior
+from jtruth.cli.options import Beside, Columns, Draws, GoldCommonOnly, LabelsFile, Noise, Prior
 from jtruth.cli.output import Reported, check_writable
 
 
@@ -37,6 +37,7 @@ class Queue:
             "at random (or a column inclusion or stratum), which say how many labels are wrong.",
         ),
     ] = None
+    common_only: GoldCommonOnly = False
     noise: Noise = None
     prior: Prior = None
 
@@ -66,7 +67,7 @@ def clean(
     )
     probabilities: Any = None
     if queue.predictions is not None:
-        probabilities = read_scores(queue.predictions, labels, **how).probabilities
+        probabilities = read_scores(queue.predictions, labels, common_only=None, **how).probabilities
         if probabilities is None:
             raise ValueError(f"{queue.predictions} has no column of probabilities for each class")
     prior = prior if queue.prior is None else reading.numbers(queue.prior)
@@ -74,7 +75,8 @@ def clean(
     known = reading.gold_of if queue.features is not None else reading.gold_sample_of
     text, answer = clean_request(
         labels, noise, prior, features=features,
-        probabilities=probabilities, gold=known(queue.gold, labels, given), costs=costs,
+        probabilities=probabilities, gold=known(queue.gold, labels, given, queue.common_only), costs=costs,
         wanted=Wanted(queue.budget, queue.strategy, queue.state, draws.seed, draws.level),
     )  # fmt: skip
+    text = "\n".join([text, *(f"! {note}" for note in labels.notes if note not in text)])
     output.give_page(text, answer, lambda: clean_page(answer), draws.seed)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from jtruth.cli.options import Beside, Columns, KnownGold, LabelsFile
+from jtruth.cli.options import Beside, Columns, GoldCommonOnly, KnownGold, LabelsFile
 from jtruth.cli.output import Output, check_writable, write_table
 
 
@@ -18,6 +18,7 @@ class How:
         str, typer.Option("--method", help="majority_vote, dawid_skene, ...; a wrong name lists all.")
     ] = "dawid_skene"
     gold: KnownGold = None
+    common_only: GoldCommonOnly = False
     prior: Annotated[
         str | None, typer.Option("--prior", help="Known class shares, comma separated, such as .8,.2")
     ] = None
@@ -42,9 +43,8 @@ def consensus(source: LabelsFile, how: How, columns: Columns, beside: Beside, ou
     one_stdin(source.file, how.gold)
     given = Given(read_bytes(source.file), columns, beside)
     labels = labels_of(given.file, columns, (how.gold,))
-    found = find(
-        labels, how.method, gold=gold_of(how.gold, labels, given), prior=numbers(how.prior), key=how.seed
-    )
+    gold = gold_of(how.gold, labels, given, how.common_only)
+    found = find(labels, how.method, gold=gold, prior=numbers(how.prior), key=how.seed)
     if how.out is not None:
         write_table(how.out, *found.table())
     output.give(str(found), found.to_dict())

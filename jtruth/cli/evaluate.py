@@ -116,14 +116,16 @@ def evaluate(
         from jtruth.cli.scores import grade_scores
 
         return grade_scores(source, graded, scored, draws, columns, beside, output)
-    result = judged(source, graded, draws, columns, beside)
+    result, _ = judged(source, graded, draws, columns, beside)
     step = _next(source.file, (graded, draws, columns, beside), result.interval_kind)
     text = result.summary(brief=cache.brief)
     output.give_page(f"{text}\n\nnext: {step}", result.to_dict(), result.page, draws.seed)
 
 
-def judged(source: LabelsFile, graded: Graded, draws: Draws, columns: Columns, beside: Beside) -> Any:
-    """The `Evaluation` of what was asked for."""
+def judged(
+    source: LabelsFile, graded: Graded, draws: Draws, columns: Columns, beside: Beside
+) -> tuple[Any, tuple[str, ...]]:
+    """The `Evaluation` of what was asked for, and what was said when its tables were read."""
     if (graded.predictions is None) == (graded.rater is None):
         raise ValueError("say what to grade: either --predictions PRED.csv or --rater WORKER")
     from jtruth import evaluation
@@ -158,7 +160,7 @@ def judged(source: LabelsFile, graded: Graded, draws: Draws, columns: Columns, b
             key=draws.seed,
             progress=advance,
         )
-    return result.with_warnings(notes)
+    return result.with_warnings(notes), (*labels.notes, *notes)
 
 
 def _next(file: Path, given: tuple[Graded, Draws, Columns, Beside], kind: str) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from jtruth.cli.options import Beside, Columns, Draws, KnownGold, LabelsFile, Order
+from jtruth.cli.options import Beside, Columns, Draws, GoldCommonOnly, KnownGold, LabelsFile, Order
 from jtruth.cli.output import Reported, check_writable, progress, write_table
 
 
@@ -16,6 +16,7 @@ class Known:
     """What is known of the truth."""
 
     gold: KnownGold = None
+    common_only: GoldCommonOnly = False
     order: Order = None
     target: Annotated[
         str, typer.Option("--target", help="in-sample (labels given), or population: new samples.")
@@ -81,7 +82,7 @@ def labelers(
 ) -> None:
     """Each labeler's accuracy and confusion matrix with intervals, worst first."""
     from jtruth._validation.text import read_bytes
-    from jtruth.cli.reading import Given, gold_sample_of, labels_of, one_stdin, order_of
+    from jtruth.cli.reading import Given, gold_sample_of, labels_of, one_stdin, order_of, with_notes
     from jtruth.evaluation import evaluate_labelers, quick_labelers
 
     one_stdin(source.file, known.gold)
@@ -96,10 +97,12 @@ def labelers(
         else:
             with progress("sweeps") as advance:
                 report = evaluate_labelers(
-                    labels, gold=gold_sample_of(known.gold, labels, given), level=draws.level,
+                    labels, level=draws.level,
+                    gold=gold_sample_of(known.gold, labels, given, known.common_only),
                     target=known.target, key=draws.seed, progress=advance,
                     order=None if known.order is None else order_of(known.order, given, labels),
                 )  # fmt: skip
+            report = with_notes(report, labels.notes)
     if known.consensus is not None:
         header, table = report.consensus(labels)
         write_table(known.consensus, header, table)

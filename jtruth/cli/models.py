@@ -22,7 +22,7 @@ class Models:
 
 def models(source: LabelsFile, models: Models, draws: Draws, columns: Columns, output: Reported) -> None:
     """Annotation models by how well they predict the labels of a sample left out (PSIS-LOO)."""
-    from jtruth.cli.reading import labels_of
+    from jtruth.cli.reading import labels_of, with_notes
     from jtruth.comparison import STANDARD_MODELS, compare_models
     from jtruth.sampling import NutsSettings, Watch
 
@@ -31,4 +31,5 @@ def models(source: LabelsFile, models: Models, draws: Draws, columns: Columns, o
     with progress("steps of a model") as advance:
         settings = NutsSettings(num_warmup=models.warmup, num_samples=models.samples, watch=Watch(advance))
         found = compare_models(labels, models=names, key=draws.seed, settings=settings)
+    found = with_notes(found, labels.notes)
     output.give_page(str(found), found.to_dict(), found.page, draws.seed)

@@ -20,6 +20,9 @@ Positive = Annotated[str | None, typer.Option("--positive", help="Name of the po
 CommonOnly = Annotated[
     bool, typer.Option("--common-only", help="Use only tasks with labels and a prediction.")
 ]
+GoldCommonOnly = Annotated[
+    bool, typer.Option("--common-only", help="Leave out gold of tasks that have no labels, and say so.")
+]
 Noise = Annotated[Path | None, typer.Option("--noise", help="JSON file with known error rates.")]
 Prior = Annotated[str | None, typer.Option("--prior", help="Class prior, for example .8,.2")]
 Assume = Annotated[

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from jtruth.cli.options import Beside, Columns, Draws, KnownGold, LabelsFile, typed
+from jtruth.cli.options import Beside, Columns, Draws, GoldCommonOnly, KnownGold, LabelsFile, typed
 from jtruth.cli.output import Reported, check_writable, progress, write_table
 
 
@@ -16,6 +16,7 @@ class Share:
     """Of which class, by what, and what to ask next."""
 
     gold: KnownGold = None
+    common_only: GoldCommonOnly = False
     assume: Annotated[
         str | None, typer.Option("--assume", help="independent, if you can vouch that labelers err so.")
     ] = None
@@ -34,21 +35,21 @@ def prevalence(
 ) -> None:
     """Share of each class (a pass rate) with its interval; which gold would make it narrower."""
     from jtruth._validation.text import read_bytes
-    from jtruth.cli.reading import Given, class_code, gold_of, labels_of, one_stdin
+    from jtruth.cli.reading import Given, class_code, gold_of, labels_of, one_stdin, with_notes
     from jtruth.evaluation.gold.next_gold import gold_for_share
     from jtruth.evaluation.gold.shares import prevalence as shares_of
 
     one_stdin(source.file, share.gold)
     given = Given(read_bytes(source.file), columns, beside)
     labels = labels_of(given.file, columns, (share.gold,))
-    gold = gold_of(share.gold, labels, given)
+    gold = gold_of(share.gold, labels, given, share.common_only)
     code = class_code(share.positive, labels)
     how: dict[str, Any] = {"gold": gold, "level": draws.level, "key": draws.seed}
     with progress("sweeps") as advance:
         found = shares_of(labels, assume=share.assume, progress=advance, **how)
         num = min(share.ask, labels.num_samples - found.num_gold)
         asked = gold_for_share(labels, code, num, progress=advance, **how) if num else None
-    name = str(labels.class_names[code])
+    found, name = with_notes(found, labels.notes), str(labels.class_names[code])
     lines = [str(found), "", *_advice(asked, labels, name)]
     command = f"jtruth prevalence {shlex.quote(str(source.file))} {typed(share, draws, columns, beside)}"
     if share.gold is None:

@@ -1,6 +1,7 @@
 """From what a person typed to labels, predictions, gold and noise models."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import reduce
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -267,6 +268,12 @@ def numbers(text: str | None) -> list[float] | None:
         return [float(part) for part in text.split(",")]
     except ValueError:
         raise ValueError(f"--prior {text!r}: give one number for each class, such as .8,.2") from None
+
+
+def with_notes(found: Any, notes: Sequence[str]) -> Any:
+    """An answer with what was said when its tables were read, before its own warnings."""
+    every = {"warnings": tuple(dict.fromkeys((*notes, *found.warnings)))}
+    return found._replace(**every) if hasattr(found, "_replace") else replace(found, **every)
 
 
 def class_code(name: str | None, labels: Labels | None) -> int:

@@ -35,13 +35,14 @@ def sensitivity(
 ) -> None:
     """Posteriors along one assumption that is moved by hand, and its tipping point."""
     from jtruth._validation import choose
+    from jtruth.cli.reading import with_notes
     from jtruth.evaluation.as_json import estimate_dict
     from jtruth.evaluation.assumptions.sensitivity import ways
 
     choose("--what", moved.what, tuple(ways()))
     with progress("values") as advance:
-        result = judged(source, graded, draws, columns, beside)
-        found = result.sensitivity(moved.what, key=draws.seed, progress=advance)
+        result, notes = judged(source, graded, draws, columns, beside)
+        found = with_notes(result.sensitivity(moved.what, key=draws.seed, progress=advance), notes)
     said = [] if moved.threshold is None else [found.sentence(moved.metric, moved.threshold)]
     answer = {
         "what": found.what,

@@ -12,6 +12,7 @@ _OPTIONS = {  # Python's name: the shell's
     "classes": "classes",
     "common_only": "common-only",
     "cost": "cost",
+    "drop": "drop",
     "gold": "gold",
     "label": "label",
     "level": "level",
@@ -34,6 +35,7 @@ _FILL_IN = {"gold": "FILE", "noise": "FILE", "prior": ".8,.2"}
 _PHRASES = (
     (r"[`(]?\b\w+=\.\.\. \(at the command line (--[^)]*)\)", r"\1"),  # said in both languages already
     (r"\b\w+=\.\.\., (--\w)", r"\1"),
+    (r"\bnum_samples and num_warmup\b", "--samples and --warmup"),
     (r"; key (\d+)", r"; seed \1"),
     (r" \(or set num_classes\)", ""),
     (r"bins=MergedBins\(15\)", "--merge-bins"),

@@ -168,7 +168,7 @@ def compare_models(
 
             fit = fit_nuts(fit, labels, key=stream(key, "model", k), settings=settings)
         found.append((leave_one_out(fit, labels), fit.warnings))
-    return _ordered(names, found, given_key)
+    return _ordered(names, found, given_key, labels.tasks)
 
 
 def leave_one_out(fit: "NutsFit | JointPosterior", labels: Labels | None = None) -> LeaveOneOut:
@@ -208,14 +208,14 @@ def _of_samples(terms, pareto_k, full, row_of_sample, good_k) -> LeaveOneOut:
 
 
 def _ordered(
-    names: list[str], found: list[tuple[LeaveOneOut, tuple[str, ...]]], key: Stated
+    names: list[str], found: list[tuple[LeaveOneOut, tuple[str, ...]]], key: Stated, tasks: tuple | None
 ) -> ModelComparison:
     """Models by elpd, differences to the first from pointwise values, and what they are worth."""
     order = sorted(range(len(names)), key=lambda k: -found[k][0].elpd)
     loo = tuple(found[k][0] for k in order)
     pairs = [sum_and_error(one.pointwise - loo[0].pointwise) for one in loo]
     apart = tuple(-d > max(_SMALL_DIFFERENCE, _STANDARD_ERRORS * se) for d, se in pairs)
-    doubts = [text for k in order for text in _doubts(names[k], *found[k])]
+    doubts = [text for k in order for text in _doubts(names[k], *found[k], tasks)]
     if loo[0].pointwise.size < _FEW_SAMPLES:
         doubts.append(f"{loo[0].pointwise.size} samples are few: standard errors are probably too small.")
     named = tuple(names[k] for k in order)
@@ -254,12 +254,14 @@ def _check_labels(name: str, fit: Any, labels: Labels) -> None:
         raise ValueError(f"the fit of {name!r} is of other labels; models can be compared on the same only")
 
 
-def _doubts(name: str, loo: LeaveOneOut, of_fit: tuple[str, ...]):
+def _doubts(name: str, loo: LeaveOneOut, of_fit: tuple[str, ...], tasks: tuple | None):
     """Sentences about what cannot be trusted."""
     if loo.num_bad:
+        worst = int(loo.pareto_k.argmax())
+        where = f"sample {worst}" if tasks is None else f"task {tasks[worst]!r}"
         yield (
             f"{name}: {loo.num_bad} of {loo.pareto_k.size} samples have Pareto k above {loo.good_k:.2f} "
-            f"(worst {loo.pareto_k.max():.2f} at sample {int(loo.pareto_k.argmax())}); its elpd is probably "
+            f"(worst {loo.pareto_k.max():.2f} at {where}); its elpd is probably "
             "too high. Draw more, or compare without it."
         )
     yield from (f"{name}: {text}" for text in of_fit)

@@ -170,6 +170,8 @@ def evaluate_calibration(
     options: dict[str, Any] = {"bins": bins, "drop": drop}
     with jax.enable_x64(True):
         law, judged = _calibrated(key, found, p, method, split)
+        if raters is not None and raters.tasks is not None:
+            options["tasks"] = tuple(raters.tasks[i] for i in judged)
         mine, own = found.take(judged), Calibrated(law.probabilities[judged], law.concentration[judged])
         before = hist.loss_estimates(mine, p[judged], **options)
         after = hist.loss_estimates(mine, own.probabilities, concentration=own.concentration, **options)

@@ -175,15 +175,9 @@ def _comparison(
     best = np.array([view.best(sign) for view in views])
     every = range(len(names))
 
-    def ahead(a: int, b: int, beyond: float) -> list[float]:
-        first, second = (a, b) if sign > 0 else (b, a)
-        return [view.better(first, second, beyond) for view in views]
-
     def better(a: int, b: int) -> Chance:
-        return chance(ahead(a, b, margin), views)
-
-    if len(names) == 2:  # as the law of the difference has it, not the joint law that is made of it
-        best = np.array([ahead(0, 1, 0.0), ahead(1, 0, 0.0)]).T
+        first, second = (a, b) if sign > 0 else (b, a)
+        return chance([view.better(first, second, margin) for view in views], views)
 
     def meets(k: int) -> Chance:
         found = [view.values[k].draws[~np.isnan(view.values[k].draws)] for view in views]

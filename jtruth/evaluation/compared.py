@@ -65,6 +65,9 @@ class View(NamedTuple):
 
     def ranks(self, sign: float) -> Float[np.ndarray, "classifiers ranks"]:
         """Probability of each classifier to be first, second, ...; equal ones share their ranks."""
+        if self.columns.shape[1] == 2:  # the law of their difference, of which columns are an approximation
+            first = self.better(0, 1, 0.0) if sign > 0 else self.better(1, 0, 0.0)
+            return np.array([[first, 1 - first], [1 - first, first]])
         known = self.columns[~np.isnan(self.columns).any(axis=1)] * sign
         size = self.columns.shape[1]
         if not len(known):

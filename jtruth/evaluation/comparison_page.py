@@ -3,6 +3,7 @@
 from typing import Any
 
 from jtruth._page import Bar, Bars, Facts, Page, Part, number
+from jtruth._validation.words import number_of
 from jtruth.evaluation.page import Row, warnings_notes
 from jtruth.tables.metrics import title
 
@@ -12,7 +13,7 @@ _MOST_PAIRS = 40
 def comparison_page(d: Row, headline: str) -> Page:
     """What `Comparison.to_dict` returns, and its first sentence, as a page."""
     c = d["comparison"]
-    gold = f"{c['num_gold']} gold labels" if c["num_gold"] else "no gold label"
+    gold = number_of(c["num_gold"], "gold label") if c["num_gold"] else "no gold label"
     about = (
         f"{len(c['classifiers'])} classifiers, {c['num_samples']} samples, {gold}; positive {c['positive']!r}"
     )

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from jtruth._validation.terminal import plain
+from jtruth._validation.words import number_of
 from jtruth.evaluation.assumptions.ranges import first_and_rest
 from jtruth.evaluation.text import interval_text
 from jtruth.tables.metrics import title
@@ -31,7 +32,9 @@ def comparison_text(found: Comparison) -> str:
 def _headline(found: Comparison) -> str:
     first, second = found.ranking[:2]
     truth = (
-        f"{found.num_gold} gold labels were taken as true" if found.num_gold else "no label was taken as true"
+        f"{number_of(found.num_gold, 'gold label')} {'was' if found.num_gold == 1 else 'were'} taken as true"
+        if found.num_gold
+        else "no label was taken as true"
     )
     return (
         f"{plain(first)} has the better {title(found.metric)} with probability {found.best[first]}; "
@@ -78,6 +81,8 @@ def _differences(found: Comparison) -> list[str]:
         lines.append(f"  {plain(a)} - {plain(b)}: {shown}  {found.better[a, b]}")
     if len(pairs) > _MOST_DIFFERENCES:
         lines.append(f"  ... and {len(pairs) - _MOST_DIFFERENCES} more in the JSON and in .differences")
+    if found.interval_kind == "pooled interval":
+        lines.append("  (gold corrects each metric and each difference by itself: they need not add up)")
     return lines
 
 

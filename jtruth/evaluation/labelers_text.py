@@ -7,6 +7,7 @@ assumptions that are listed; an interval wider than one half determines nothing 
 from typing import Any
 
 from jtruth._validation.terminal import plain
+from jtruth._validation.words import number_of
 from jtruth.evaluation.text import (
     IN_SAMPLE,
     OF_LABELERS,
@@ -38,7 +39,7 @@ def labelers_headline(d: dict[str, Any]) -> str:
     if _is_range(d) and sure and "expected" in sure[0]:
         ends = [_ends(row["expected"]) for row in worst_and_best]
         more = f"; {PREDICTIVE} {' and '.join(ends)}"
-    return f"{len(rows)} labelers: {d['estimand']}, {', '.join(parts)} ({kind}){more}."
+    return f"{number_of(len(rows), 'labeler')}: {d['estimand']}, {', '.join(parts)} ({kind}){more}."
 
 
 def labelers_text(d: dict[str, Any]) -> str:
@@ -70,7 +71,7 @@ def _by_gold(d: dict[str, Any]) -> list[str]:
     width = max(6, *(len(worker) for worker, _ in found))
     lines = [
         f"{worker:>{width}}  {g['mean']:.2f} [{g['low']:.2f}, {g['high']:.2f}]  "
-        f"{g['num_gold']} labels of known truth, {g['rule']}"
+        f"{number_of(g['num_gold'], 'label')} of known truth, {g['rule']}"
         for worker, g in found
     ]
     if len(lines) > _SHOWN + _LAST:

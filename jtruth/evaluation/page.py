@@ -8,22 +8,38 @@ from collections.abc import Sequence
 from typing import Any
 
 from jtruth._page import Bar, Bars, Facts, Matrix, Note, Notes, Page, Part, Table, number
+from jtruth._validation.words import number_of
 from jtruth.evaluation.labelers_text import labelers_headline
-from jtruth.evaluation.text import PREDICTIVE, _title, headline, loudest, no_number, of_each_class, unasked
+from jtruth.evaluation.text import (
+    PREDICTIVE,
+    _title,
+    counts_text,
+    headline,
+    loudest,
+    no_number,
+    of_each_class,
+    unasked,
+)
 
 _KINDS = {"does not fit": "bad", "cannot be seen": "open", "fits": "good", "worth knowing": "say"}
 _MOST_SQUARE, _MOST_CLASSES, _MOST_ERRORS = 12, 60, 25
+_BY_GOLD = (
+    "The first row weighs what each model of the labels says without gold and what gold says; it is no hull "
+    "of the rows below, which may reach further."
+)
 
 Row = dict[str, Any]
 
 
 def evaluation_page(d: Row) -> Page:
     """What `Evaluation.to_dict` returns as a page."""
-    truth = f"{d['num_gold']} true labels known" if d["num_gold"] else "nobody knowing the true labels"
-    about = (
-        f"{d['num_samples']} samples, {d['num_labels']} labels by {d['num_labelers']} labelers; "
-        f"classes {_listed(d['classes'])}"
-        + (f"; positive {d['positive']!r}" if d["positive"] and "recall" in d["headline"] else "")
+    truth = (
+        f"{number_of(d['num_gold'], 'true label')} known"
+        if d["num_gold"]
+        else "nobody knowing the true labels"
+    )
+    about = f"{counts_text(d)}; classes {_listed(d['classes'])}" + (
+        f"; positive {d['positive']!r}" if d["positive"] and "recall" in d["headline"] else ""
     )
     parts: list[Part | None] = [_metrics(d), *_depends(d), *_classes(d), _confusion(d)]
     parts += [
@@ -43,7 +59,8 @@ def labelers_page(d: Row) -> Page:
     """What `LabelerReport.to_dict` returns as a page."""
     rows = d["labelers"]
     about = (
-        f"{len(rows)} labelers, {sum(r['num_labels'] for r in rows)} labels; classes {_listed(d['classes'])}"
+        f"{number_of(len(rows), 'labeler')}, {number_of(sum(r['num_labels'] for r in rows), 'label')}; "
+        f"classes {_listed(d['classes'])}"
     )
     parts = [labelers_bars(rows, d["level"], d["estimand"]), _right_by_class(d), checks_notes(d["checks"])]
     parts.append(_odd_notes(d["suspicious"]))
@@ -54,8 +71,8 @@ def labelers_page(d: Row) -> Page:
 
 def prevalence_page(d: Row) -> Page:
     """What `Prevalence.to_dict` returns as a page."""
-    gold = f"{d['num_gold']} gold labels" if d["num_gold"] else "no gold label"
-    about = f"{d['num_samples']} samples, {d['num_labels']} labels by {d['num_labelers']} labelers, {gold}"
+    gold = number_of(d["num_gold"], "gold label") if d["num_gold"] else "no gold label"
+    about = f"{counts_text(d)}, {gold}"
     said = d["label_shares"]
     expected = d.get("expected")
     bars = [
@@ -135,7 +152,8 @@ def _depends(d: Row) -> list[Part]:
         for a in d["assumptions"]:
             r = a["metrics"][name]
             rows.append(Bar(a["sentence"], r["mean"], r["low"], r["high"], (_ends(r),)))
-        note = "" if parts or gold else "Nobody can choose between these from the labels alone."
+        note = _BY_GOLD if gold else "Nobody can choose between these from the labels alone."
+        note = "" if parts else note
         parts.append(Bars(f"What {_title(name)} depends on", ("", "", "interval"), rows, note))
     return parts
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from jtruth._page import Bar, Bars, Chart, Facts, Page, Part, Series, Table, few, number
 from jtruth._validation.terminal import plain
+from jtruth._validation.words import number_of
 from jtruth.evaluation.page import Row, warnings_notes
 
 AREAS = {"auc": "area under the ROC curve", "average_precision": "average precision"}
@@ -12,7 +13,7 @@ _MOST_CLASSES = 6  # curves that can be told apart in one chart
 
 def score_page(d: Row, headline: str) -> Page:
     """What `ScoreEvaluation.to_dict` returns, and its first sentence, as a page."""
-    gold = f"{d['num_gold']} gold labels" if d["num_gold"] else "no gold label"
+    gold = number_of(d["num_gold"], "gold label") if d["num_gold"] else "no gold label"
     about = f"positive {plain(d['positive'])!r}, {d['num_bins']} bins of scores, {gold}"
     ends = d["auc_of_scores"]
     note = (

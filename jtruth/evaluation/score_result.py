@@ -63,7 +63,8 @@ class AtThreshold(NamedTuple):
             for name in ("recall", "precision", "false_alarm_rate", "cost")
             if (law := getattr(self, name)) is not None
         ]
-        return f"{where or f'positive from {self.threshold:g} up'}: {', '.join(parts)}"
+        least = "cheapest, " if self.cheapest is not None else ""
+        return f"{least}{where or f'positive from {self.threshold:g} up'}: {', '.join(parts)}"
 
 
 class ScoreEvaluation(NamedTuple):

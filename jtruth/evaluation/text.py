@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from jtruth._validation.terminal import plain
+from jtruth._validation.words import number_of
 from jtruth.stats.estimates import Estimate
 from jtruth.tables.metrics import of_one_class, title
 
@@ -67,6 +68,12 @@ def undetermined(row: dict[str, Any]) -> bool:
     return row["low"] is not None and row["high"] - row["low"] > _DETERMINED
 
 
+def counts_text(d: dict[str, Any]) -> str:
+    """How many samples, labels and labelers."""
+    labels = f"{number_of(d['num_samples'], 'sample')}, {number_of(d['num_labels'], 'label')}"
+    return f"{labels} by {number_of(d['num_labelers'], 'labeler')}"
+
+
 def headline(d: dict[str, Any]) -> str:
     """One sentence with the answer."""
     percent = f"{100 * d['level']:g} %"
@@ -79,7 +86,9 @@ def headline(d: dict[str, Any]) -> str:
     kind = f"{percent} {d['interval_kind']}" + ("s" if d["interval_kind"] != "posterior" else " intervals")
     of = f" of class {d['positive']!r}" if d["positive"] is not None and "recall" in d["headline"] else ""
     truth = (
-        f"{d['num_gold']} gold labels were taken as true" if d["num_gold"] else "no label was taken as true"
+        f"{number_of(d['num_gold'], 'gold label')} {'was' if d['num_gold'] == 1 else 'were'} taken as true"
+        if d["num_gold"]
+        else "no label was taken as true"
     )
     if (taken := _TAKEN.get(d["method"])) is not None:
         kind, truth = "no intervals", taken
@@ -207,7 +216,8 @@ def _labelers(d: dict[str, Any]) -> list[str]:
 
 def _labeler(r: dict[str, Any]) -> str:
     ends = f" [{_number(r['low'])}, {_number(r['high'])}]" if r.get("low") is not None else ""
-    return f"{plain(r['worker'])} accuracy {_number(r['accuracy'])}{ends} ({r['num_labels']} labels)"
+    size = number_of(r["num_labels"], "label")
+    return f"{plain(r['worker'])} accuracy {_number(r['accuracy'])}{ends} ({size})"
 
 
 def _assumptions(d: dict[str, Any]) -> list[str]:
@@ -275,7 +285,7 @@ def odd_lines(findings: list[dict[str, Any]]) -> list[str]:
 
 def summary_text(d: dict[str, Any], brief: bool = False) -> str:
     """The whole text, or what fits a small terminal; `d` is what `Evaluation.to_dict` returns."""
-    size = f"{d['num_samples']} samples, {d['num_labels']} labels by {d['num_labelers']} labelers"
+    size = counts_text(d)
     size += f"; method {d['method']}; target: {d['target']}; key {d['key']}"
     doubt = [text] if (text := loudest(d["checks"])) else []
     lines = [*_doubt(d), headline(d), *doubt, size, "", *_metric_table(d)]

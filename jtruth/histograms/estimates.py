@@ -102,6 +102,7 @@ def loss_estimates(
     debias: str = "exact",
     singletons: str = "zero",
     drop: bool = False,
+    tasks: tuple | None = None,
 ) -> LossTable:
     """Losses of class probabilities and of the disagreement that they predict, with standard errors.
 
@@ -114,6 +115,7 @@ def loss_estimates(
         debias: "exact", "paper" or "none", see `calibration`.
         singletons: rule for bins of one sample.
         drop: leave out samples with one label from the losses that need two; by default they are an error.
+        tasks: ids of the samples, for messages.
 
     Raises:
         ValueError: probabilities that do not fit the histograms, or samples with one label and no `drop`.
@@ -121,7 +123,7 @@ def loss_estimates(
     check_probabilities(histograms, probabilities)
     z = np.asarray(probabilities, np.float64)
     with jax.enable_x64(True):
-        return _loss_estimates(histograms, z, concentration, bins, debias, singletons, drop)
+        return _loss_estimates(histograms, z, concentration, bins, debias, singletons, drop, tasks)
 
 
 def _loss_estimates(
@@ -132,9 +134,10 @@ def _loss_estimates(
     debias: str,
     singletons: str,
     drop: bool,
+    tasks: tuple | None,
 ) -> LossTable:
     """`loss_estimates` of checked probabilities, in float64."""
-    pairs, kept, note = with_at_least(histograms, 2, drop=drop)
+    pairs, kept, note = with_at_least(histograms, 2, drop=drop, tasks=tasks)
     alpha = None if concentration is None else np.asarray(concentration, np.float64)
     phi = np.asarray(disagreement_probability(z, alpha))
     edges, of_phi, merged = _edges(bins, z[kept], phi[kept])

@@ -102,7 +102,7 @@ def from_labels(labels: Labels) -> Histograms:
 
 
 def with_at_least(
-    histograms: Histograms, size: int, *, drop: bool = False
+    histograms: Histograms, size: int, *, drop: bool = False, tasks: tuple | None = None
 ) -> tuple[Histograms, Int[np.ndarray, " kept"], str]:
     """Samples with at least `size` labels, for losses that need so many.
 
@@ -110,6 +110,7 @@ def with_at_least(
         histograms: on the host.
         size: labels that are needed: 2 for epistemic and dispersion loss and for disagreement.
         drop: leave out the others; by default they are an error.
+        tasks: ids of the samples, for messages.
 
     Returns:
         The histograms, which samples they are, and a sentence that says what was left out ("" if nothing).
@@ -121,7 +122,8 @@ def with_at_least(
     few = np.flatnonzero(n < size)
     if not few.size:
         return histograms, np.arange(n.size), ""
-    found = f"{few.size} of {n.size} samples have fewer than {size} labels ({some(few)})"
+    named = some(few if tasks is None else (tasks[i] for i in few), total=few.size)
+    found = f"{few.size} of {n.size} samples have fewer than {size} labels ({named})"
     if few.size == n.size:
         raise ValueError(f"{found}: get a second label for some samples" if size == 2 else found)
     if not drop:

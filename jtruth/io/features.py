@@ -23,5 +23,5 @@ def read_features(
     names = [name for name in table.header if name != task]
     if not names:
         raise ValueError(table.source.says(f"there is no column beside {task!r}"))
-    rows, _, _ = align_rows(table, task, labels, common_only=False, complete=True)
+    rows, _, _ = align_rows(table, task, labels, common_only=None, complete=True)
     return np.stack([numbers(table, name) for name in names], axis=1)[rows]

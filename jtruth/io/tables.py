@@ -54,10 +54,13 @@ def read_scores(
     *,
     task: str = "task",
     score: str | None = None,
-    common_only: bool = False,
+    common_only: bool | None = False,
     sep: str | None = None,
 ) -> Scores:
-    """Scores and class probabilities alone: arguments and errors of `read_predictions`, no classes read."""
+    """Scores and class probabilities alone: arguments and errors of `read_predictions`, no classes read.
+
+    `common_only` is None where every sample needs its row, so that errors do not offer it.
+    """
     table = as_table(path, sep)
     check.encode_ids(table.pick({"task": task})[0], "task", None, table.source)  # for its checks
     return _scores(table, labels, task, score, common_only)[0]
@@ -113,7 +116,7 @@ def read_predictions(
 
 
 def _scores(
-    table: Table, labels: Labels, task: str, score: str | None, common_only: bool, label: str = "label"
+    table: Table, labels: Labels, task: str, score: str | None, common_only: bool | None, label: str = "label"
 ) -> tuple[Scores, np.ndarray]:
     """What `read_scores` says, and the row of the table that each entry is of."""
     score = "score" if score is None and "score" in table.header else score
@@ -206,9 +209,12 @@ def only_rows(table: Table, kept: list[int]) -> Table:
 
 
 def align_rows(
-    table: Table, task: str, labels: Labels, common_only: bool, complete: bool
+    table: Table, task: str, labels: Labels, common_only: bool | None, complete: bool
 ) -> tuple[np.ndarray, np.ndarray, tuple]:
-    """Rows of the table in the order of the samples they belong to, those samples, and notes."""
+    """Rows of the table in the order of the samples they belong to, those samples, and notes.
+
+    `common_only` is None where every sample needs its row, so that there is no such choice.
+    """
     (ids,) = table.pick({"task": task})
     tasks = [str(t) for t in (labels.tasks or range(labels.num_samples))]
     hint = f"; the columns are {check.quoted(table.header, 12)}"
@@ -222,6 +228,8 @@ def align_rows(
         raise ValueError(
             f"{text}. No task is in both: do the ids agree? Labels have {check.quoted(tasks, 3)}."
         )
+    if common_only is None:
+        raise ValueError(f"{text}. Every task needs its row here: correct the ids, or add and remove rows.")
     if not common_only:
         raise ValueError(
             f"{text}. Correct the ids, or set common_only=True to use the {rows.size} common tasks."

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from jtruth._validation.coded import different, renamed
 from jtruth._validation.ids import MISSING_TEXT
-from jtruth._validation.words import SIDE, YES_NO, Source, quoted
+from jtruth._validation.words import SIDE, YES_NO, Source, number_of, quoted
 
 FAIL, PASS = "fail", "pass"
 
@@ -84,13 +84,18 @@ def _said(values: list[str], words: Words, source: Source) -> tuple[list, tuple]
     for k, value in enumerate(values):
         name = exact.get(value, table.get(value.casefold()))
         if name is None and words.pass_at is not None and value.strip().casefold() not in MISSING_TEXT:
-            name, cut = _cut(value, words.pass_at, source, k, (FAIL, PASS, *table.values())), cut + 1
+            name = value if value in (FAIL, PASS, *table.values()) else None
+            if name is None:
+                name, cut = _cut(value, words.pass_at, source, k), cut + 1
         if name is None:
             left[value] += value.strip().casefold() not in MISSING_TEXT
         found.append(value if name is None else name)
     notes = []
     if words.pass_at is not None:
-        notes.append(f"{cut} labels were cut at {words.pass_at:g}: at least that is {PASS}, below it {FAIL}.")
+        side = f": at least that is {PASS}, below it {FAIL}." if cut else ": none of them is a number."
+        notes.append(
+            f"{number_of(cut, 'label')} {'was' if cut == 1 else 'were'} cut at {words.pass_at:g}{side}"
+        )
     left = {value: number for value, number in left.items() if number}
     if left and words.map is not None:
         names = quoted(sorted(left), 8)
@@ -102,10 +107,8 @@ def _said(values: list[str], words: Words, source: Source) -> tuple[list, tuple]
     return found, tuple(notes)
 
 
-def _cut(value: str, at: float, source: Source, k: int, names: Sequence[str]) -> str:
-    """pass or fail of one number; a name that the map gives stays."""
-    if value in names:
-        return value
+def _cut(value: str, at: float, source: Source, k: int) -> str:
+    """pass or fail of one number."""
     try:
         number = float(value) if "_" not in value else float("nan")
     except ValueError:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from jtruth._validation.guess import COUNT_WORDS, look_at
 from jtruth._validation.text import Table
-from jtruth._validation.words import Source, quoted
+from jtruth._validation.words import Source, number_of, quoted
 from jtruth.io.exports.rows import LabelRows
 
 # A column of this name is the truth or a classifier, and no labeler, unless somebody says so.
@@ -51,7 +51,7 @@ def wide_rows(
     size = len(table.columns[0])
     ids = list(table.pick({"task": task})[0]) if task else [str(k) for k in range(size)]
     rows = [(ids[k], name, column[k]) for k in range(size) for name, column in picked.items() if column[k]]
-    form = f"wide table, {len(names)} labelers: {quoted(names, 8)}"
+    form = f"wide table, {number_of(len(names), 'labeler')}: {quoted(names, 8)}"
     form += f", task {task!r}" if task else ", tasks are the numbers of the rows"
     rest = [c for c in table.header if c not in names and c not in out]
     notes = (f"{quoted(rest, 8)} was not read as a labeler (--wide does).",) if rest else ()

@@ -55,7 +55,7 @@ def test_every_export_is_one_command_away(run, path):
     """Seven labels of four samples by two people, whatever the tool; doccano writes a file for each."""
     code, out, err = run("inspect", path)
     assert code == 0, err
-    assert re.search(r"4 samples, 2 labelers, 7 labels|[34] samples, 1 labelers, [34] labels", out), out
+    assert re.search(r"4 samples, 2 labelers, 7 labels|[34] samples, 1 labeler, [34] labels", out), out
 
 
 def test_pages_hold_lines_for_every_user():

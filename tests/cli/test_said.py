@@ -1,0 +1,129 @@
+"""What commands say of how they read a file, and advice that the command itself can follow."""
+
+import numpy as np
+import pytest
+
+from jtruth import compare_classifiers
+from jtruth._validation.words import Source, number_of
+from jtruth.cli.words import shell_words
+from jtruth.comparison import compare as models
+from jtruth.evaluation.compared import View
+from jtruth.evaluation.page import evaluation_page
+from jtruth.histograms import from_counts, with_at_least
+from jtruth.inspection import inspect_labels
+from jtruth.io.vocabulary import Words, in_words
+from jtruth.labels import Labels
+from jtruth.stats.draws import DrawsEstimate
+
+
+@pytest.fixture
+def stray(small):
+    """Gold of one task that nobody labelled."""
+    with (small / "gold.csv").open("a") as file:
+        file.write("t_nobody,no\n")
+    return small
+
+
+@pytest.mark.parametrize("command", ["labelers", "prevalence", "consensus"])
+def test_gold_of_a_task_without_labels_can_be_left_out_where_the_message_says_so(run, stray, command):
+    words = [command, stray / "labels.csv", "--gold", stray / "gold.csv"]
+    code, _, err = run(*words)
+    assert code == 2 and "--common-only" in err
+    code, out, err = run(*words, "--common-only")
+    assert code == 0 and "'t_nobody'" in out and "common tasks are used" in out, err
+
+
+def test_features_of_every_task_offer_no_common_tasks(run, small):
+    (small / "x.csv").write_text("task,x\n" + "\n".join(f"t{i},{i}" for i in range(39)) + "\n")
+    code, _, err = run("clean", small / "labels.csv", "--features", small / "x.csv")
+    assert code == 2 and "common" not in err and "Every task needs its row" in err
+
+
+WIDE = "item,ann,bob,cy\n" + "\n".join(
+    f"q{i},{'yes' if i % 2 else 'no'},{'yes' if i % 3 else 'no'},{'yes' if i % 2 else 'no'}"
+    for i in range(30)
+)
+
+
+@pytest.mark.parametrize("command", ["labelers", "prevalence", "consensus", "inspect", "labelers --fast"])
+def test_who_was_read_as_a_labeler_is_said(run, tmp_path, command):
+    (tmp_path / "wide.csv").write_text(WIDE + "\n")
+    name, *options = command.split()
+    code, out, err = run(name, tmp_path / "wide.csv", *options)
+    assert code == 0 and out.count("Read as wide table, 3 labelers: 'ann', 'bob', 'cy'") == 1, err
+
+
+def test_words_of_samplers_in_the_shell():
+    said = shell_words("Raise num_samples and num_warmup.")
+    assert said == "Raise --samples and --warmup."
+    assert shell_words("leave them out with drop=True") == "leave them out with --drop"
+
+
+def test_samples_with_too_few_labels_are_named_by_their_task():
+    with pytest.raises(ValueError, match=r"1 of 2 samples have fewer than 2 labels \(b\)"):
+        with_at_least(from_counts(np.array([[2, 1], [1, 0]])), 2, tasks=("a", "b"))
+
+
+def test_the_worst_term_of_a_model_is_named_by_its_task():
+    loo = models.LeaveOneOut(-1.0, 0.1, 1.0, np.zeros(2), np.array([0.1, 0.94]), 0.7)
+    (said,) = models._doubts("m", loo, (), ("a", "b"))
+    assert "worst 0.94 at task 'b'" in said
+
+
+def test_nothing_that_is_no_number_is_cut():
+    said = lambda values: in_words(values, Words(pass_at=1.0), Source("x.csv"))[1][0]  # noqa: E731
+    assert said(["pass", "fail"]) == "0 labels were cut at 1: none of them is a number."
+    assert said(["pass", "2"]) == "1 label was cut at 1: at least that is pass, below it fail."
+
+
+def test_one_is_no_plural():
+    assert (number_of(1, "label"), number_of(0, "label"), number_of(2, "label")) == (
+        "1 label", "0 labels", "2 labels")  # fmt: skip
+
+
+def test_random_labels_and_lists_of_classes_are_odd():
+    z = np.random.default_rng(0).integers(0, 2, (60, 3))
+    labels = Labels.from_matrix(z, classes=["cat", "cat;dog"])
+    found = {one.name: one.message for one in inspect_labels(labels).findings}
+    assert "no better than by chance" in found["no_agreement"] and "'cat;dog'" in found["lists"]
+    good = inspect_labels(Labels.from_matrix(np.repeat(z[:, :1], 3, axis=1), classes=["a, b", "c"]))
+    assert not {"no_agreement", "lists"} & {one.name for one in good.findings}
+
+
+def test_two_classifiers_have_one_probability_to_be_better():
+    """Where differences have a law of their own, columns are an approximation of it."""
+    rng = np.random.default_rng(1)
+    columns = rng.normal(size=(500, 2))
+    apart = DrawsEstimate(rng.normal(0.3, 1.0, 400))
+    view = View("pooled", "", tuple(map(DrawsEstimate, columns.T)), {(0, 1): apart}, columns)
+    for sign, first in ((1.0, view.better(0, 1, 0.0)), (-1.0, view.better(1, 0, 0.0))):
+        np.testing.assert_allclose(view.best(sign), [first, 1 - first])
+
+
+@pytest.fixture(scope="module")
+def by_gold():
+    rng = np.random.default_rng(2)
+    y = rng.integers(0, 2, 80)
+    said = lambda right: np.where(rng.random(80) < right, y, 1 - y)  # noqa: E731
+    labels = Labels.from_matrix(said(0.8)[:, None], 2)
+    gold = np.where(np.arange(80) < 25, y, -1)
+    return compare_classifiers({"a": said(0.9), "b": said(0.8)}, labels, gold=gold, key=0)
+
+
+def test_a_comparison_with_gold_does_not_say_that_there_is_none(by_gold):
+    text = str(by_gold)
+    assert "labels alone determine nothing" in text and "no gold label" not in text
+    assert "need not add up" in text
+
+
+def test_a_page_with_gold_does_not_say_that_nobody_can_choose():
+    from jtruth.evaluation import evaluate
+
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 2, 100)
+    z = np.where(rng.random((100, 3)) < 0.8, y[:, None], 1 - y[:, None])
+    gold = np.where(np.arange(100) < 25, y, -1)
+    d = evaluate(z[:, 0], Labels.from_matrix(z[:, 1:], 2), gold=gold, key=0).to_dict()
+    parts = evaluation_page(d).parts
+    first = next(part for part in parts if getattr(part, "title", "").endswith(" depends on"))
+    assert first.rows[0].name == "models and gold together" and "no hull" in first.note
