@@ -4,7 +4,6 @@ Everything here is counting; no model is fitted and no label is taken as true. W
 wrong: each finding says what it may mean, and `next_steps` names the commands that answer more.
 """
 
-import re
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -17,6 +16,7 @@ from jtruth._one_line import one_line
 from jtruth._pictures import as_printed, picture
 from jtruth._validation import agreement, quoted
 from jtruth._validation.guess import FileLook, look_at
+from jtruth._validation.names import NO_ANSWER, is_list
 from jtruth._validation.terminal import plain
 from jtruth._validation.text import File, Table, read_table
 from jtruth._validation.words import number_of
@@ -24,11 +24,6 @@ from jtruth.labels import Labels
 from jtruth.stats.agreement import TITLES, Agreement, overall
 
 FEW_LABELS = 10  # a labeler with fewer labels says little about itself
-NO_ANSWER = {  # class names that read like no answer, in small letters
-    "?", "abstain", "cannot tell", "can't tell", "can not tell", "don't know", "dont know", "idk", "not sure",
-    "skip", "skipped", "uncertain", "unclear", "undecided", "unknown", "unsure",
-}  # fmt: skip
-_BETWEEN = re.compile(r"[;,|+&]")  # what stands between the classes of a list
 MANY_SHARED = 20  # samples that two labelers share before full agreement is odd
 
 
@@ -207,14 +202,14 @@ def _findings(labels: Labels, pairs: agreement.LabelerPairs) -> Iterator[Finding
     if groups > 1 and pairs.met.any():
         text = f"The labelers fall into {groups} groups without a common sample: compare only within a group."
         yield Finding("separate_groups", text)
-    opposed = _opposed(labels, pairs)
+    opposed = agreement.opposed(labels.counts_by_labeler(), pairs, MANY_SHARED)
     if opposed.any():
         text = f"Less agreement with the others than by chance: {named(opposed)}. Did they swap classes?"
         yield Finding("opposed", text)
-    constant = _constant(labels) & (given >= FEW_LABELS)
+    constant = ((labels.counts_by_labeler() > 0).sum(axis=1) == 1) & (given >= FEW_LABELS)
     if constant.any():
         yield Finding("constant", f"Always the same class: {named(constant)}. Did they look at the samples?")
-    lists = [str(name) for name in labels.class_names if _is_list(str(name), labels.class_names)]
+    lists = [str(name) for name in labels.class_names if is_list(str(name), labels.class_names)]
     if lists:
         text = (
             f"Class {quoted(lists, 4)} looks like a list of classes: if a sample can be of several, ask "
@@ -261,12 +256,6 @@ def _no_agreement(coefficients: Mapping[str, Agreement]) -> Iterator[Finding]:
         yield Finding("no_agreement", text)
 
 
-def _is_list(name: str, classes: tuple) -> bool:
-    """Whether a class name is made of several, one of which is a class by itself ("cat;dog" beside "cat")."""
-    parts = [part.strip(" []'\"") for part in _BETWEEN.split(name.strip())]
-    return len(parts) > 1 and all(parts) and bool(set(parts) & set(map(str, classes)))
-
-
 def _vocabularies(labels: Labels) -> list[tuple[str, str]]:
     """(labelers, their classes) of groups of labelers who use two classes or more and share none."""
     _, labeler, label = labels.entries(None)
@@ -278,23 +267,6 @@ def _vocabularies(labels: Labels) -> list[tuple[str, str]]:
             who = quoted((workers[t] for t in np.unique(labeler[group == g])), 3)
             found.append((who, quoted((labels.class_names[c] for c in classes), 4)))
     return found
-
-
-def _opposed(labels: Labels, pairs: agreement.LabelerPairs) -> np.ndarray:
-    """Labelers whose agreement is below chance by 3 standard errors, labels being the independent units.
-
-    Chance is what the labeler's own use of the classes would give against the class shares of all labels.
-    """
-    given = labels.counts_by_labeler()
-    number = np.maximum(1, given.sum(axis=1))
-    chance = given @ (given.sum(axis=0) / max(1, given.sum())) / number
-    least = chance - 3 * np.sqrt(chance * (1 - chance) / number)
-    return (pairs.met >= MANY_SHARED) & (pairs.agreed_with < least * pairs.met)
-
-
-def _constant(labels: Labels) -> np.ndarray:
-    """Labelers who only ever gave one class."""
-    return (labels.counts_by_labeler() > 0).sum(axis=1) == 1
 
 
 def _never_twice(labels: Labels) -> np.ndarray:

@@ -157,3 +157,15 @@ def _distinct(code: np.ndarray, size: int) -> np.ndarray:
 def separate_groups(sample: np.ndarray, labeler: np.ndarray, size: tuple[int, int]) -> int:
     """Number of groups of labelers that no shared sample connects; `size` is (labelers, samples)."""
     return len(np.unique(groups_of(labeler, sample, size)))
+
+
+def opposed(given: np.ndarray, pairs: LabelerPairs, at_least: int) -> np.ndarray:
+    """Labelers whose agreement is below chance by 3 standard errors, labels being the independent units.
+
+    `given` counts (labelers, classes); who met fewer than `at_least` labels of others is not judged.
+    Chance is what the labeler's own use of the classes would give against the class shares of all labels.
+    """
+    number = np.maximum(1, given.sum(axis=1))
+    chance = given @ (given.sum(axis=0) / max(1, given.sum())) / number
+    least = chance - 3 * np.sqrt(chance * (1 - chance) / number)
+    return (pairs.met >= at_least) & (pairs.agreed_with < least * pairs.met)

@@ -5,11 +5,18 @@ What cannot be seen, and classes that are equal as numbers, are refused; other l
 they are kept and said.
 """
 
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from decimal import Decimal, InvalidOperation
 
 from jtruth._validation.words import Source, quoted, shown
+
+NO_ANSWER = {  # class names that read like no answer, in small letters
+    "?", "abstain", "cannot tell", "can't tell", "can not tell", "don't know", "dont know", "idk", "not sure",
+    "skip", "skipped", "uncertain", "unclear", "undecided", "unknown", "unsure",
+}  # fmt: skip
+_BETWEEN = re.compile(r"[;,|+&]")  # what stands between the classes of a list
 
 
 def check_visible(
@@ -82,3 +89,9 @@ def _number(name: str) -> Decimal | None:
 
 def _narrow(name: str) -> str:
     return unicodedata.normalize("NFKC", name).casefold()
+
+
+def is_list(name: str, classes: tuple) -> bool:
+    """Whether a class name is made of several, one of which is a class by itself ("cat;dog" beside "cat")."""
+    parts = [part.strip(" []'\"") for part in _BETWEEN.split(name.strip())]
+    return len(parts) > 1 and all(parts) and bool(set(parts) & set(map(str, classes)))

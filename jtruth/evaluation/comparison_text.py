@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from jtruth._validation.terminal import plain
-from jtruth._validation.words import number_of
+from jtruth.evaluation.amounts import taken_as_true
 from jtruth.evaluation.assumptions.ranges import first_and_rest
 from jtruth.evaluation.text import interval_text
 from jtruth.tables.metrics import title
@@ -31,11 +31,7 @@ def comparison_text(found: Comparison) -> str:
 
 def _headline(found: Comparison) -> str:
     first, second = found.ranking[:2]
-    truth = (
-        f"{number_of(found.num_gold, 'gold label')} {'was' if found.num_gold == 1 else 'were'} taken as true"
-        if found.num_gold
-        else "no label was taken as true"
-    )
+    truth = taken_as_true(found.num_gold)
     return (
         f"{plain(first)} has the better {title(found.metric)} with probability {found.best[first]}; "
         f"than {plain(second)}{_beyond(found)} {found.better[first, second]} "

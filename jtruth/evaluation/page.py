@@ -9,11 +9,11 @@ from typing import Any
 
 from jtruth._page import Bar, Bars, Facts, Matrix, Note, Notes, Page, Part, Table, number
 from jtruth._validation.words import number_of
+from jtruth.evaluation.amounts import counts_text
 from jtruth.evaluation.labelers_text import labelers_headline
 from jtruth.evaluation.text import (
     PREDICTIVE,
     _title,
-    counts_text,
     headline,
     loudest,
     no_number,

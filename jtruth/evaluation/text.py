@@ -6,6 +6,7 @@ import numpy as np
 
 from jtruth._validation.terminal import plain
 from jtruth._validation.words import number_of
+from jtruth.evaluation.amounts import counts_text, taken_as_true
 from jtruth.stats.estimates import Estimate
 from jtruth.tables.metrics import of_one_class, title
 
@@ -68,12 +69,6 @@ def undetermined(row: dict[str, Any]) -> bool:
     return row["low"] is not None and row["high"] - row["low"] > _DETERMINED
 
 
-def counts_text(d: dict[str, Any]) -> str:
-    """How many samples, labels and labelers."""
-    labels = f"{number_of(d['num_samples'], 'sample')}, {number_of(d['num_labels'], 'label')}"
-    return f"{labels} by {number_of(d['num_labelers'], 'labeler')}"
-
-
 def headline(d: dict[str, Any]) -> str:
     """One sentence with the answer."""
     percent = f"{100 * d['level']:g} %"
@@ -85,11 +80,7 @@ def headline(d: dict[str, Any]) -> str:
     parts += [f"not determined: {' and '.join(open_)}"] if open_ else []
     kind = f"{percent} {d['interval_kind']}" + ("s" if d["interval_kind"] != "posterior" else " intervals")
     of = f" of class {d['positive']!r}" if d["positive"] is not None and "recall" in d["headline"] else ""
-    truth = (
-        f"{number_of(d['num_gold'], 'gold label')} {'was' if d['num_gold'] == 1 else 'were'} taken as true"
-        if d["num_gold"]
-        else "no label was taken as true"
-    )
+    truth = taken_as_true(d["num_gold"])
     if (taken := _TAKEN.get(d["method"])) is not None:
         kind, truth = "no intervals", taken
     text = ", ".join(parts) + f" ({kind}{of}; {truth})."
