@@ -21,15 +21,14 @@ for.
 
 Measured: AMD EPYC, one of 2 quiet cores, Python 3.11.7, jax 0.10.2, numpy 2.4.6.
 
-    (a) exact means 0.112 ms (0.448 after something else had the cache), error 2.8e-14
-        NumPy Algorithm 2: plain 105.3 ms; in blocks, default generator 80.3 ms, SFC64 76.4 ms; error 1.4e-04
-        ratios 939, 716 and 681 (1027 to 1155, 689 to 767 and 638 to 714 beside other work, which slows NumPy
-        more). The goal of 1500 would be .070 ms: of .110, .03 are exponentials, .05 powers and sums of 1000
-        samples in seven steps, .01 the call
-    (a) N = 10^5 2.99 ms, NumPy 8.47 ms, ratio 2.8; N = 10^6 17.6 ms, NumPy 83.4 ms, ratio 4.7; apart by
-        1.6e-13. The goal of 4 at 10^5 is missed: 1.0 collapses, .75 lays on a grid, .45 are the seven steps
-        on 4096 nodes; both passes over the data alone leave it just out
-    (b) N = 10^3, 10^4, 10^5, 10^6, 10^7: 2.1, 10.7, 25.2, 41.4, 208 ms (goals 1, 20, -, 90, 300: met but for
+    (a) exact means 0.073 ms (0.428 after something else had the cache), error 2.8e-14
+        NumPy Algorithm 2: plain 116.8 ms; in blocks, default generator 84.7 ms, SFC64 84.8 ms; error 1.4e-04
+        ratios 1594, 1155 and 1156 (six runs: 1420 to 1653 to the plain form). It was .112 ms with an
+        exponential in every step and the power sums of 1 - p by themselves
+    (a) N = 10^5 2.18 ms, NumPy 9.40 ms, ratio 4.3; N = 10^6 12.4 ms, NumPy 106.9 ms, ratio 8.6; apart by
+        1.6e-13. Of 2.2 ms, .23 collapse (x[mask] took four times as long as compress), .73 lay on a grid,
+        .47 are the seven steps on the nodes
+    (b) N = 10^3, 10^4, 10^5, 10^6, 10^7: 2.5, 12.6, 28.9, 40.3, 159 ms (goals 1, 20, -, 90, 300: met but for
         the first, which is below the floor of this way: a thousand calls of NumPy on arrays of 20 to 10^4
         numbers). Twice that where other work has the memory: 27 ms at 10^4, .44 s at 10^7, of which 245 ms
         are first touches of 160 MB

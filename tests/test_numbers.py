@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 BELIEF, NEXT, LARGE = "docs/what_can_be_known.md", "docs/which_label_next.md", "docs/large_data.md"
 SCORES = "docs/scikit_learn.md"
-SPEED = "10^7: 2.1, 10.7, 25.2, 41.4, 208 ms"
+SPEED = "10^7: 2.5, 12.6, 28.9, 40.3, 159 ms"
 REAL = "all, real (70) .016 / 0.87 / .049 .006 / 0.66 / .021 .007 / 0.96 / .038 .009 / 1.00 / .066"
 MEASURED = [  # page, what it says, benchmark, where it comes from
     ("README.md", "a million samples in less than a second", "speed", SPEED),

@@ -19,6 +19,7 @@ from jtruth._page import Page, write_page
 from jtruth._pictures import as_printed, picture
 from jtruth._random import Stated, as_key, stated, stream
 from jtruth._validation import choose
+from jtruth._validation.words import number_of
 from jtruth._version import __version__
 from jtruth.evaluation._given import as_labels
 from jtruth.evaluation.assumptions import learned, ranges
@@ -211,7 +212,7 @@ def evaluate_labelers(
         warnings += (RANDOM_GOLD,)
         checks += random_gold_check(how.posterior, known, key, names)
     if named and (few := int((known >= 0).sum())) < LITTLE:
-        warnings += (LITTLE_GOLD.format(few),)
+        warnings += (LITTLE_GOLD.format(number_of(few, "gold answer")),)
     if fit.usable:
         rows, behaviour = with_behaviour(
             rows, labels, prior, fit.mean_matrices, when, known if named else None

@@ -20,6 +20,7 @@ from scipy.special import softmax
 from jtruth import _validation as check
 from jtruth._host import log, log_odds
 from jtruth._random import Key, host_rng, stream
+from jtruth._validation.words import number_of
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.registry import INDEPENDENT, UNKNOWN, Progress, entries, granted
@@ -158,7 +159,7 @@ def _with_gold(
         was = random_gold_check(judged.class_posterior, data.gold, key, data.classes)
         random += [check.message for check in was if check.verdict != "fits"]
     if data.num_gold < LITTLE:
-        random.append(LITTLE_GOLD.format(data.num_gold))
+        random.append(LITTLE_GOLD.format(number_of(data.num_gold, "gold answer")))
     models = {one.name: one.posterior for one in found}
     pool = GoldPosterior(models, judged, (len(data.classes), symbols), data.y_pred.size)
     sentence = "models that have not seen the gold, and what gold makes of the labels (PPI++)"

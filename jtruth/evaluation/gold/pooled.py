@@ -25,6 +25,7 @@ from jaxtyping import Float
 
 from jtruth._one_line import one_line
 from jtruth._validation import some
+from jtruth._validation.words import number_of
 from jtruth.asking.gold import gold_that_halves
 from jtruth.evaluation.assumptions.missed import SHARE, kind_of, opinions, said_of, size_of
 from jtruth.evaluation.gold.measured import Judged, point, settled
@@ -40,12 +41,9 @@ RANDOM_GOLD = (
     "the gold samples are taken to be a random sample of all; if they are not, give "
     "gold=jt.io.Gold(classes, inclusion or strata)"
 )
-FEW_GOLD = (
-    "{} of the {} gold samples tell something about {}: gold corrects that little, and intervals are wide "
-    "because of it"
-)
+FEW_GOLD = "{} of {} tell something about {}: gold corrects that little, and intervals are wide because of it"
 LITTLE_GOLD = (
-    "{} gold answers: the answer rests on what models of the labels missed on other data sets rather than on "
+    "{}: the answer rests on what models of the labels missed on other data sets rather than on "
     "this gold; 20 or more make it rest on the gold"
 )
 _LEAST, LITTLE = 5, 20  # informative gold samples, and all of them, below which that is said
@@ -181,7 +179,7 @@ def pooled_gold(
     metrics, ppi, only, more = {}, {}, {}, {}
     warnings = [RANDOM_GOLD] if judged.taken_as_random else []
     if sample.chosen.size < LITTLE:
-        warnings.append(LITTLE_GOLD.format(sample.chosen.size))
+        warnings.append(LITTLE_GOLD.format(number_of(sample.chosen.size, "gold answer")))
     for name in shown(classes) if names is None else names:
         metric = named_metric(name, classes, positive)
         ppi[name], only[name] = judged.ppi(metric), judged.ppi(metric, power=0.0)
@@ -190,5 +188,9 @@ def pooled_gold(
         more[name] = gold_that_halves(law_given, metrics[name], ppi[name], sample, level)
     for number in range(_LEAST):
         told = [n for n, found in ppi.items() if found.num_informative == number and not _twice(n, classes)]
-        warnings += [FEW_GOLD.format(number, sample.chosen.size, some(told, 6))] if told else []
+        warnings += (
+            [FEW_GOLD.format(number, number_of(sample.chosen.size, "gold sample"), some(told, 6))]
+            if told
+            else []
+        )
     return GoldAnswer(metrics, ppi, only, more, tuple(warnings), posterior)
