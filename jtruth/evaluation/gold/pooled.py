@@ -41,7 +41,9 @@ RANDOM_GOLD = (
     "the gold samples are taken to be a random sample of all; if they are not, give "
     "gold=jt.io.Gold(classes, inclusion or strata)"
 )
-FEW_GOLD = "{} of {} tell something about {}: gold corrects that little, and intervals are wide because of it"
+FEW_GOLD = (
+    "{} of the {} tell something about {}: gold corrects that little, and intervals are wide because of it"
+)
 LITTLE_GOLD = (
     "{}: the answer rests on what models of the labels missed on other data sets rather than on "
     "this gold; 20 or more make it rest on the gold"
@@ -188,9 +190,6 @@ def pooled_gold(
         more[name] = gold_that_halves(law_given, metrics[name], ppi[name], sample, level)
     for number in range(_LEAST):
         told = [n for n, found in ppi.items() if found.num_informative == number and not _twice(n, classes)]
-        warnings += (
-            [FEW_GOLD.format(number, number_of(sample.chosen.size, "gold sample"), some(told, 6))]
-            if told
-            else []
-        )
+        all_gold = number_of(sample.chosen.size, "gold sample")
+        warnings += [FEW_GOLD.format(number, all_gold, some(told, 6))] if told else []
     return GoldAnswer(metrics, ppi, only, more, tuple(warnings), posterior)
