@@ -2,7 +2,7 @@
 
 `TablePosterior` says what may be asked of it, whoever made it. Those who hold one:
 
-- `CountTable`, `SmoothTable` and `Mixture` of `jtruth.testing`: exact, two classes (see `binary`);
+- `CountTable`, `SmoothTable`, `NodeTable`, `Mixture` of `jtruth.testing`: exact, two classes (see `binary`);
 - `NormalTable` and `GivenMatrix` of `jtruth.testing`: ratios in closed form, given a point or a matrix;
 - `TableDraws`: equally weighted draws, any number of classes and symbols; `CountDraws` are the engine's;
 - `SeveralTables` (see `several`): one for each of several assumptions, and the hull of their answers;

@@ -34,6 +34,7 @@ from jtruth.testing.binary.large import SmoothTable, smooth_table
 from jtruth.testing.binary.methods import BINARY_METHODS, binary_posterior, exact_posterior
 from jtruth.testing.binary.operating_point import BetaPrior, LogOdds, OperatingPoint, collapse, most_probable
 from jtruth.testing.binary.plug_in import normal_law, precision_recall_density, roc_density, table_at
+from jtruth.testing.binary.ridge import NodeTable
 from jtruth.testing.binary.threshold_curves import (
     PrecisionRecallPoints,
     RocPoints,
@@ -73,6 +74,7 @@ __all__ = [
     "LabelerMetrics",
     "LogOdds",
     "Mixture",
+    "NodeTable",
     "OperatingPoint",
     "OperatingPointFit",
     "PrecisionRecallPoints",

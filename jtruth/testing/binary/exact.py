@@ -13,7 +13,7 @@ p(z). Every metric is a function of (a, b), so its law is a sum over this table.
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Num
 from scipy.special import betaln, gammaln
 
 from jtruth.stats.estimates import PmfEstimate
@@ -34,12 +34,13 @@ class CountTable(GridTable):
     holds less than about 1e-12. `log_evidence` = log p(y_pred | z) under the priors.
     """
 
-    a: Int[np.ndarray, " true_positives"]
-    b: Int[np.ndarray, " false_negatives"]
+    a: Num[np.ndarray, " true_positives"]
+    b: Num[np.ndarray, " false_negatives"]
     probability: Float[np.ndarray, "true_positives false_negatives"]
     n1: int
     n0: int
     log_evidence: float
+    _bins = _FINE_BINS  # in which very many atoms are pooled
 
     def count_law(self, axis: int) -> PmfEstimate:
         """Law of the number of true positives (axis 0) or of false negatives (axis 1)."""
@@ -58,16 +59,18 @@ class CountTable(GridTable):
         values, pmf = self.values(metric).ravel(), self.probability.ravel()
         keep = (pmf > 1e-13 / pmf.size) & ~np.isnan(values)
         undefined = float(pmf[np.isnan(values)].sum())
-        return law_of_atoms(values[keep], pmf[keep], 1.0 - undefined)
+        return law_of_atoms(values[keep], pmf[keep], 1.0 - undefined, self._bins)
 
 
-def law_of_atoms(values: np.ndarray, pmf: np.ndarray, probability_defined: float) -> PmfEstimate:
-    """Sort atoms and merge equal ones; very many atoms are pooled within 1/131072 of their range."""
+def law_of_atoms(
+    values: np.ndarray, pmf: np.ndarray, probability_defined: float, bins: int = _FINE_BINS
+) -> PmfEstimate:
+    """Sort atoms and merge equal ones; very many atoms are pooled within 1/131072 (1/bins) of their range."""
     if values.size == 0:
         return PmfEstimate(values, pmf, 0.0)
     low, span = values.min(), np.ptp(values)
-    if values.size > 2 * _FINE_BINS and span > 0:
-        where = ((values - low) * (_FINE_BINS / span)).astype(np.int64)
+    if values.size > 2 * bins and span > 0:
+        where = ((values - low) * (bins / span)).astype(np.int64)
         mass = np.bincount(where, weights=pmf)
         first = np.bincount(where, weights=pmf * values)
         used = mass > 0

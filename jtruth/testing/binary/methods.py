@@ -28,6 +28,7 @@ from jtruth.testing.binary.large import NotSmooth, SmoothTable, smooth_table
 from jtruth.testing.binary.log_odds_grid import FROM_VALUES, merged_samples, on_grid
 from jtruth.testing.binary.operating_point import BetaPrior, LogOdds, collapse, most_probable
 from jtruth.testing.binary.plug_in import NormalTable, law_at
+from jtruth.testing.binary.ridge import node_table, window_cells
 from jtruth.testing.tested import Tested
 
 BINARY_METHODS = (
@@ -40,6 +41,7 @@ BINARY_METHODS = (
     "prior_marginal",
 )
 NUM_DRAWS = 5000
+_LARGEST_TABLE = 5_000_000  # cells that are written down: .04 GB for each array of them
 _LARGE_TABLE = 150_000  # cells above which the posterior is computed by quadrature where that is possible
 
 
@@ -51,6 +53,8 @@ def exact_posterior(data: LogOdds, prior: BetaPrior = BetaPrior()) -> CountTable
     if cells > _LARGE_TABLE:
         with suppress(NotSmooth):
             return smooth_table(data, prior, gridded=gridded)
+        if window_cells(gridded, mode) > _LARGEST_TABLE:
+            return node_table(data, gridded, mode, prior)
     as_it_was = gridded.x1 is data.x1 and gridded.x0 is data.x0
     return count_table(data, prior, mode if as_it_was else None)
 
