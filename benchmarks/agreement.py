@@ -1,6 +1,6 @@
 """Do the intervals of coefficients of agreement hold the coefficient of the population?
 
-Run: python benchmarks/agreement.py [TABLES, 300]
+Run: python -m benchmarks agreement [TABLES, 300]
 
 Tables of N samples whose labels come from a population with classes, difficulties and labelers; the
 population's coefficient is that of 400 000 samples. Percentile-t bootstrap over samples, 1000 replicates,

@@ -1,6 +1,6 @@
 """Do the checks keep quiet when they should, and what do they see when they should not?
 
-Run: python benchmarks/checks.py [sets per setting, 400] [processes, 2]
+Run: python -m benchmarks checks [sets per setting, 400] [processes, 2]
 Simulated label sets (two or three classes) whose model holds, and sets in which one thing is wrong. Learned:
 error rates are learned and checked by `learned_checks`. Given: the true error rates and the true prior are
 handed over (or, in the first line of faults, error rates that are wrong by half) and checked by
@@ -40,28 +40,21 @@ rates; margin: classifier and vote margin. With three labelers of two classes th
 shy (2.2 to 3.8, any 1.2): so few labels tell little. Elsewhere false alarms are 3 to 6.
 """
 
-import os
+import sys
+import time
+from collections import defaultdict
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 
-for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[name] = "1"
-os.environ["JAX_PLATFORMS"] = "cpu"
+import jax
+import numpy as np
 
-import platform  # noqa: E402
-import sys  # noqa: E402
-import time  # noqa: E402
-from collections import defaultdict  # noqa: E402
-from concurrent.futures import ProcessPoolExecutor  # noqa: E402
-from multiprocessing import get_context  # noqa: E402
-
-import jax  # noqa: E402
-import numpy as np  # noqa: E402
-
-from jtruth.evaluation.assumptions.learned import with_classifier  # noqa: E402
-from jtruth.evaluation.checks.sets import Parameters  # noqa: E402
-from jtruth.evaluation.checks.verdicts import given_checks, learned_checks  # noqa: E402
-from jtruth.labels import Labels  # noqa: E402
-from jtruth.learning.em.dawid_skene import Smoothing, fit_dawid_skene  # noqa: E402
-from jtruth.noise import ConfusionMatrices  # noqa: E402
+from jtruth.evaluation.assumptions.learned import with_classifier
+from jtruth.evaluation.checks.sets import Parameters
+from jtruth.evaluation.checks.verdicts import given_checks, learned_checks
+from jtruth.labels import Labels
+from jtruth.learning.em.dawid_skene import Smoothing, fit_dawid_skene
+from jtruth.noise import ConfusionMatrices
 
 # name: samples, labelers, classes, share of labels that are there, fault
 SETTINGS = {
@@ -128,8 +121,7 @@ def one_set(job):
 
 def main(sets=400, processes=2):
     """Print the table."""
-    machine, python = platform.processor() or platform.machine(), platform.python_version()
-    print(f"{machine}, {processes} processes, Python {python}, numpy {np.__version__}, {sets} sets a setting")
+    print(f"{processes} processes, {sets} sets a setting")
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
         for name in SETTINGS:
             found = list(pool.map(one_set, [(name, seed) for seed in range(sets)], chunksize=5))

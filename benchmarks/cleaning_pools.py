@@ -1,6 +1,6 @@
 """Why is `risk` not the best at every budget? Equal pools, the true classes, and other rules, in NumPy.
 
-    python benchmarks/cleaning_pools.py [SETS [SPLITS [FIRST]]]  # needs ../shared/data
+    python -m benchmarks cleaning_pools [SETS [SPLITS [FIRST]]]  # needs ../shared/data
 
 The default strategy of `jtruth.cleaning`, for a learner that takes labels as they are, written out once
 more for two classes: a curve takes a fiftieth of a second. Noise (.4, 0), five answers at a time, sets and

@@ -1,6 +1,6 @@
 """Wall seconds of the first answer: `jtruth evaluate examples/caries.csv --rater 5` in fresh processes.
 
-Run: taskset -c 0,1 python benchmarks/cold_start.py     (Linux; two cores)
+Run: taskset -c 0,1 python -m benchmarks cold_start     (Linux; two cores)
 Three cases, in turn: no compilation cache; `--compilation-cache` with an empty folder; the same folder again.
 Imports are included; beside the medians, the time of `import jtruth` alone and of an empty interpreter.
 
@@ -21,7 +21,7 @@ rows .27, states .24, Dirichlet rows .08, counts .07). On a machine shared by ei
 scipy.stats, scipy.integrate, scipy.ndimage and optax are imported where they are used, which an answer
 for caries does not; keys are made and derived without a program of JAX.
 
-Answers of other sizes without imports: `default_answers.py`. The shorter burn-in of `burn_in.py` saves
+The shorter burn-in of large sets saves
 nothing here: shared strata takes most of the time by either rule, 1950 and 2750 sweeps of 32 chains until the
 ends are known at N = 400, and at N = 4000 it stops at `max_work`.
 
@@ -46,7 +46,6 @@ of the second), but says that labelers are never wrong together, which is what t
 """
 
 import os
-import platform
 import statistics
 import subprocess
 import sys
@@ -82,11 +81,7 @@ def main():
                 ("python alone", [sys.executable, "-c", ""]),
             ):
                 times.setdefault(name, []).append(seconds(command))
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    print(
-        f"python {platform.python_version()}, {cores} cores, load {os.getloadavg()[0]:.1f}, "
-        f"{REPEATS} runs each"
-    )
+    print(f"{REPEATS} runs each")
     for name, some in times.items():
         print(f"{name:14s} median {statistics.median(some):5.2f} s   ({min(some):.2f} to {max(some):.2f})")
 

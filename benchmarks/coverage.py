@@ -1,6 +1,6 @@
 """Do the intervals hold what they say? Simulated sets with the truth known: exact posterior and Algorithm 1.
 
-Run: python benchmarks/coverage.py [SETS]     (4000 sets per setting by default, two processes)
+Run: python -m benchmarks coverage [SETS]     (4000 sets per setting by default, two processes)
 
 Settings (Su 5.2):
   main    5.2.1: N = 1000, T = 5, pi(1) = .2, (p_D, p_FA) = (.8, .3), delta ~ Beta(1, 5), phi ~ U(0, .4)
@@ -75,28 +75,21 @@ a Bayesian interval promises coverage on average over the prior, not at every po
       rmse Algorithm 1              0.0113  0.0177  0.0092  0.0144  0.0109
 """
 
-import os
+import multiprocessing
+import sys
+import time
+from functools import partial
+from typing import Any, NamedTuple
 
-for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[name] = "1"
-os.environ.setdefault("JAX_PLATFORMS", "cpu")
-os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+import jax
+import jax.numpy as jnp
+import numpy as np
 
-import multiprocessing  # noqa: E402
-import sys  # noqa: E402
-import time  # noqa: E402
-from functools import partial  # noqa: E402
-from typing import Any, NamedTuple  # noqa: E402
-
-import jax  # noqa: E402
-import jax.numpy as jnp  # noqa: E402
-import numpy as np  # noqa: E402
-
-from jtruth import testing  # noqa: E402
-from jtruth.simulation import simulate_difficulty_fallibility  # noqa: E402
-from jtruth.stats.estimates import PmfEstimate  # noqa: E402
-from jtruth.tables.metrics import METRICS as ENTRIES  # noqa: E402
-from jtruth.tables.metrics import binary_counts, shown  # noqa: E402
+from jtruth import testing
+from jtruth.simulation import simulate_difficulty_fallibility
+from jtruth.stats.estimates import PmfEstimate
+from jtruth.tables.metrics import METRICS as ENTRIES
+from jtruth.tables.metrics import binary_counts, shown
 
 METRICS = {name: ENTRIES[name] for name in shown("01")}
 LEVELS = (0.5, 0.8, 0.95)

@@ -1,6 +1,6 @@
 """Does the interval of the area under the ROC curve hold it? Noise known, priors of score bins compared.
 
-Run: python benchmarks/curves.py [SETS, 300] [numbers of settings: 5,8,9] [ways: walk coarse "chain 0.1"]
+Run: python -m benchmarks curves [SETS, 300] [numbers of settings: 5,8,9] [ways: walk coarse "chain 0.1"]
 
 N samples, share of positives, T labelers wrong in e (known, and the prior), scores normal with unit variance
 and means 0 and d, cut into B bins. Judged is the AUC of the binned scores of the samples at hand. `walk`: the

@@ -1,6 +1,6 @@
 """Time of one Dawid-Skene EM step: jtruth against NumPy (bincount) and SciPy (sparse matrices).
 
-Run: python benchmarks/dawid_skene_speed.py [samples of a whole fit [CROWD.npz for dawid_skene_elsewhere.py]]
+Run: python -m benchmarks dawid_skene_speed [samples of a whole fit [CROWD.npz for dawid_skene_elsewhere.py]]
 One process, one thread, one core, float64, data from a fixed seed. All three start from vote shares, do the
 same number of steps with the objective computed in each, and must agree on it to 1e-12. Times are medians of
 runs in turn (jtruth, NumPy, SciPy, jtruth, ...) after a warm-up, so that other load hits all alike.
@@ -26,7 +26,7 @@ labels of a class posterior that lies in memory, and nothing else, takes 2.9 too
 end 2.8. The same loop without guard and known classes takes 2.7 (SciPy 13.3): XLA's scatter on a CPU goes
 label by label, and is the floor.
 
-A whole fit, `python benchmarks/dawid_skene_speed.py 1000000`, processor seconds:
+A whole fit, `python -m benchmarks dawid_skene_speed 1000000`, processor seconds:
 
     fit 1000000 x 5, T = 100, C = 4: 18 steps, jtruth 0.65 s (first call 2.31), NumPy 3.56 s, SciPy 1.69 s:
     5.4 and 2.6; log-likelihood equal to 6e-15; peak 656 MB, 341 of it before the fit
@@ -34,7 +34,7 @@ A whole fit, `python benchmarks/dawid_skene_speed.py 1000000`, processor seconds
     5000000 labels: crowd-kit 1.4.2 37.7 s for 18 steps, jtruth 1.37 s: 28 times; log-likelihood
     -5474868.283220 of both, apart by 2e-15; peak of crowd-kit's process 945 MB
 
-crowd-kit's part is by `dawid_skene_elsewhere.py` on the same labels, from the same start and with as many
+crowd-kit's part is by a script of its own on the same labels, from the same start and with as many
 steps (pandas 3.1.1; torch, nltk and transformers, which its package imports and Dawid-Skene does not use,
 were empty modules).
 
@@ -42,28 +42,17 @@ The goals of .7 s, three times NumPy and ten times crowd-kit (measured on a busy
 not: 315 MB of the peak are the fit's.
 """
 
-import os
+import functools
+import resource
+import sys
+import time
 
-for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[name] = "1"
-os.environ["JAX_PLATFORMS"] = "cpu"
-os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
-if hasattr(os, "sched_setaffinity"):
-    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+import jax
+import numpy as np
+import scipy.sparse as sparse
 
-import functools  # noqa: E402
-import platform  # noqa: E402
-import resource  # noqa: E402
-import sys  # noqa: E402
-import time  # noqa: E402
-
-import jax  # noqa: E402
-import numpy as np  # noqa: E402
-import scipy  # noqa: E402
-import scipy.sparse as sparse  # noqa: E402
-
-from jtruth.labels import Labels  # noqa: E402
-from jtruth.learning import columns_from_labels, dawid_skene_em, fit_dawid_skene  # noqa: E402
+from jtruth.labels import Labels
+from jtruth.learning import columns_from_labels, dawid_skene_em, fit_dawid_skene
 
 jax.config.update("jax_enable_x64", True)
 CASES = (
@@ -195,8 +184,7 @@ def fits(size, out=None, labelers=100, classes=4):
 
 def main():
     """Print one line for each case."""
-    versions = f"jax {jax.__version__}, numpy {np.__version__}, scipy {scipy.__version__}"
-    print(f"python {platform.python_version()}, {versions}; 1 thread, float64; ms per EM step, median")
+    print("1 thread, float64; ms per EM step, median")
     print("samples labels/sample labelers classes | jtruth  numpy  scipy | numpy/jtruth scipy/jtruth")
     for case in CASES:
         runs = contestants(*case)

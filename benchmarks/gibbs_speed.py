@@ -1,6 +1,6 @@
 """The joint posterior of many different samples: sweeps by XLA against NumPy, side by side in one process.
 
-    python benchmarks/gibbs_speed.py [--samples 100000] [--repeats 3]
+    python -m benchmarks gibbs_speed [--samples 100000] [--repeats 3]
 
 Each sample has five labels by a hundred labelers, so hardly two samples are equal. The law is the same both
 ways and the numbers are not; printed are processor seconds of the whole fit, the first time (compiling) and

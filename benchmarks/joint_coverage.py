@@ -1,6 +1,6 @@
 """Does a 95 % interval of `fit_joint` hold the truth in 95 of 100 data sets? And what does plugging in do?
 
-Run: python benchmarks/joint_coverage.py [sets per setting, 200] [processes, 2] [settings by number: all]
+Run: python -m benchmarks joint_coverage [sets per setting, 200] [processes, 2] [settings by number: all]
 Simulated sets in which labelers and classifier err independently given the class, as the model says; nothing
 but labels and predictions is handed over. Judged are the metrics of the samples at hand, in equal-tailed 95 %
 intervals. Beside it the plug-in: Dawid and Skene's EM on the labels alone, its prior and matrices taken as
@@ -28,24 +28,17 @@ the joint posterior's intervals are 1.2 to 3.2 times as wide, most of all those 
 frequent classes with five complete labels the widths are the same, and the plug-in covers 91.5 to 94.
 """
 
-import os
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 
-for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[name] = "1"
-os.environ["JAX_PLATFORMS"] = "cpu"
+import jax
+import numpy as np
 
-import platform  # noqa: E402
-import sys  # noqa: E402
-import time  # noqa: E402
-from concurrent.futures import ProcessPoolExecutor  # noqa: E402
-from multiprocessing import get_context  # noqa: E402
-
-import jax  # noqa: E402
-import numpy as np  # noqa: E402
-
-from jtruth.labels import Labels  # noqa: E402
-from jtruth.learning.em.dawid_skene import Smoothing, fit_dawid_skene  # noqa: E402
-from jtruth.learning.joint.posterior import fit_joint  # noqa: E402
+from jtruth.labels import Labels
+from jtruth.learning.em.dawid_skene import Smoothing, fit_dawid_skene
+from jtruth.learning.joint.posterior import fit_joint
 
 NAMES = ("ACC", "PREC", "REC", "F1")
 # name: samples, labelers, classes, whether every labeler labels every sample
@@ -129,8 +122,7 @@ def one_set(job):
 
 def main(sets=200, processes=2, *chosen):
     """Print the table."""
-    machine, python = platform.processor() or platform.machine(), platform.python_version()
-    print(f"{machine}, {processes} processes, Python {python}, numpy {np.__version__}, {sets} sets a setting")
+    print(f"{processes} processes, {sets} sets a setting")
     print(
         f"{'':>22} | {'joint: covers %':^23} | {'plug-in: covers %':^23} | width ratio | switched | s per fit"
     )

@@ -152,10 +152,10 @@ def intervals(z, gold, h, seed):
     some = gold >= 0
     if some.any():
         sample, truth = gold_sample(some), gold[some] * 1.0
-        found["gold only"] = ppi_mean(truth, votes, sample, power=0.0).law.interval(0.95)[:2]
+        found["gold only"] = ppi_mean(truth, votes, sample, power=0.0).law.interval(0.95)
         found["Rogan-Gladen"] = rogan_gladen((votes > 0.5).astype(int), gold)
-        found["PPI++ votes"] = ppi_mean(truth, votes, sample).law.interval(0.95)[:2]
-        found["PPI++ h"] = ppi_mean(truth, h, sample).law.interval(0.95)[:2]
+        found["PPI++ votes"] = ppi_mean(truth, votes, sample).law.interval(0.95)
+        found["PPI++ h"] = ppi_mean(truth, h, sample).law.interval(0.95)
         if HAS_PPI:
             import ppi_py
 
@@ -163,9 +163,9 @@ def intervals(z, gold, h, seed):
                 low, high = ppi_py.ppi_mean_ci(truth, f[some], f[~some], alpha=0.05)
                 found[f"ppi-python {source}"] = (low[0], high[0])
         found["jtruth indep."] = (
-            prevalence(labels, gold=gold, assume="independent", key=key).shares["1"].interval(0.95)[:2]
+            prevalence(labels, gold=gold, assume="independent", key=key).shares["1"].interval(0.95)
         )
-    found["jtruth"] = prevalence(labels, gold=gold, key=key).shares["1"].interval(0.95)[:2]
+    found["jtruth"] = prevalence(labels, gold=gold, key=key).shares["1"].interval(0.95)
     return found
 
 

@@ -1,7 +1,7 @@
 """Which labels are wrong? `suspicious_labels` and confident learning beside cleanlab, on labels of known
 truth.
 
-Run: python benchmarks/label_issues.py FOLDER [CLEANLAB_PYTHON]
+Run: python -m benchmarks label_issues FOLDER [CLEANLAB_PYTHON]
 
 FOLDER holds `labelerrors_mnist` and `cifar10h_a` (labels, truth, predicted probabilities).
 CLEANLAB_PYTHON is the interpreter of another environment that has cleanlab; jtruth does not depend on it.

@@ -1,6 +1,6 @@
 """Every consensus method on six public crowds: how right, how sure, and at what price?
 
-Run: python benchmarks/learners.py FOLDER [METHOD ...]
+Run: python -m benchmarks learners FOLDER [METHOD ...]
      FOLDER holds bluebirds, rte, dogs, faces, restaurant and cifar10h_a (labels.csv, truth.csv).
 
 Each method of `jtruth.learning.METHODS` runs in a process of its own, over the sets from few labels to many,
@@ -134,20 +134,15 @@ peerannot DawidSkene 0.0.1.post43        dogs   84.26     -inf  0.306   +14.9   
              crowd-kit GLAD 1.4.2        dogs   83.40   -2.498  0.313   +14.6    5.63 s
 """
 
-import os
+import gzip
+import json
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
 
-for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(threads, "1")
-
-import gzip  # noqa: E402
-import json  # noqa: E402
-import resource  # noqa: E402
-import subprocess  # noqa: E402
-import sys  # noqa: E402
-import time  # noqa: E402
-from pathlib import Path  # noqa: E402
-
-import numpy as np  # noqa: E402
+import numpy as np
 
 SETS = ("bluebirds", "faces", "restaurant", "rte", "dogs", "cifar10h_a")  # from few labels to many
 
@@ -166,9 +161,7 @@ def read(folder):
 
 
 def matrix_error(fit, labels, y):
-    """Mean total variation from counted rows over the labels given; NaN where no matrices are estimated."""
-    if not hasattr(fit, "noise_model"):
-        return np.nan
+    """Mean total variation from counted rows over the labels given."""
     strata = fit.noise_model().strata(labels.num_labelers)
     found = np.einsum("hc,htck->tck", np.asarray(strata.weights), np.asarray(strata.rows))
     sample, labeler, label = labels.entries()
@@ -206,7 +199,7 @@ def one(folder, name):
             fit = METHODS[name].fit(labels, key=0)
             seconds.append(time.process_time() - start)
         right, log_score, brier, sure = scores(fit.class_posterior, y)
-        error = matrix_error(fit, labels, y)
+        error = matrix_error(fit, labels, y) if METHODS[name].estimates_noise else np.nan
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(
             f"{name:>22} {place:>11}  {100 * right:6.2f}  {log_score:7.3f}  {brier:5.3f}  "

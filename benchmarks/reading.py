@@ -1,6 +1,6 @@
-"""Seconds and memory of reading labels: CSV as bytes against the csv module, and a long file to error rates.
+"""Seconds and memory of reading labels: CSV in blocks against the csv module, and a long file to error rates.
 
-Run: python benchmarks/reading.py [rows]       (10 000 000 unless said; needs 200 MB in the temporary folder)
+Run: python -m benchmarks reading [rows]       (10 000 000 unless said; needs 200 MB in the temporary folder)
 The files: five labels of each task by 100 workers, three classes, `task,worker,label` in order of the tasks.
 Every job runs in a process of its own, so the memory is that job's most, imports included; seconds of the
 shell include them too, those of `read_labels` do not. The two readers of 10^6 rows run in turn in one

@@ -1,6 +1,6 @@
 """The posterior of Dawid and Skene's model by three samplers: seconds to 400 effective draws.
 
-Run: python benchmarks/samplers.py FOLDER [seconds a run may sample, 240] [data sets or samplers by name: all]
+Run: python -m benchmarks samplers FOLDER [seconds a run may sample, 240] [data sets or samplers by name: all]
 FOLDER holds labels.csv of RTE (Snow et al. 2008; columns task, worker, label): 8000 labels, 164 labelers.
 
     rte        800 samples, 10 labels each
@@ -39,41 +39,33 @@ Runs that the limit ended in warm-up left no draws. If each of their draws were 
 numpyro); these three are estimates, from the transitions of an early warm-up.
 """
 
-import os
+import contextlib
+import sys
+import tempfile
+import time
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+from typing import NamedTuple
 
-for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[name] = "1"
-os.environ["JAX_PLATFORMS"] = "cpu"
-os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+import numpyro.distributions as dist
+from numpyro.infer import NUTS, init_to_value
 
-import contextlib  # noqa: E402
-import platform  # noqa: E402
-import sys  # noqa: E402
-import tempfile  # noqa: E402
-import time  # noqa: E402
-from concurrent.futures import ProcessPoolExecutor  # noqa: E402
-from functools import partial  # noqa: E402
-from multiprocessing import get_context  # noqa: E402
-from pathlib import Path  # noqa: E402
-from typing import NamedTuple  # noqa: E402
-
-import jax  # noqa: E402
-import jax.numpy as jnp  # noqa: E402
-import numpy as np  # noqa: E402
-import numpyro  # noqa: E402
-import numpyro.distributions as dist  # noqa: E402
-from numpyro.infer import NUTS, init_to_value  # noqa: E402
-
-import jtruth as jt  # noqa: E402
-from jtruth.learning.annotation._fit import majority_matrices  # noqa: E402
-from jtruth.learning.annotation.bayes import fit_nuts  # noqa: E402
-from jtruth.learning.joint.posterior import fit_joint  # noqa: E402
-from jtruth.sampling import (  # noqa: E402
+import jtruth as jt
+from jtruth.learning.annotation._fit import majority_matrices
+from jtruth.learning.annotation.bayes import fit_nuts
+from jtruth.learning.joint.posterior import fit_joint
+from jtruth.sampling import (
     Effort,
     NutsSettings,
     Watch,
 )
-from jtruth.stats.chains import effective_sample_size  # noqa: E402
+from jtruth.stats.chains import effective_sample_size
 
 CHAINS = 4
 
@@ -251,8 +243,6 @@ def one_run(data, sampler, folder, limit):
 
 def main(folder, limit="240", *chosen):
     """Print the table."""
-    print(f"{platform.machine()}, Python {platform.python_version()}, jax {jax.__version__}, ", end="")
-    print(f"numpyro {numpyro.__version__}, numpy {np.__version__}; load {os.getloadavg()[0]:.0f}")
     heads = ("compile", "warm-up", "sampling", "draws", "ESS", "to 400", "ESS/s")
     print(" " * 16 + " ".join(f"{h:>{10 if h == 'draws' else 8}}" for h in heads))
     for data in [d for d in DATA if not set(chosen) & set(DATA) or d in chosen]:

@@ -1,6 +1,6 @@
 """Time of the binary testing methods on the main testing example (Su 5.2.1), at N = 1000 and 10^6.
 
-Run: python benchmarks/speed.py [empirical_bayes many_means exact_posteriors batches]
+Run: python -m benchmarks speed [empirical_bayes many_means exact_posteriors batches]
 One process, one thread, one core, float64; medians of CPU seconds after a warm-up; every JAX result is waited
 for.
 
@@ -11,7 +11,7 @@ for.
     that other load hits all alike. `error` is
     against seven steps of the means by a double sum over the laws of the two counts, by convolution.
     And the conditional means from 10^5 and 10^6 samples: from the arrays of log-odds and predictions, by one
-    pass onto a grid (`log_odds_grid`) and seven steps on its nodes, against the same seven steps in NumPy on
+    pass onto a grid (`on_grid`) and seven steps on its nodes, against the same seven steps in NumPy on
     samples that are sorted by prediction already (the fastest form tried: eight power sums).
 (b) Exact posterior with mean, sd, mode, shortest interval and highest-density region of all five metrics,
     from the log-odds.
@@ -38,30 +38,20 @@ Measured: AMD EPYC, one of 2 quiet cores, Python 3.11.7, jax 0.10.2, numpy 2.4.6
         without log-odds, beside it, float64: 1.3 times as long
 """
 
-import os
+import sys
+import time
+from functools import partial
 
-for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[name] = "1"
-os.environ.setdefault("JAX_PLATFORMS", "cpu")
-os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
-if hasattr(os, "sched_setaffinity"):
-    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+import jax
+import jax.numpy as jnp
+import numpy as np
+from scipy.special import expit
 
-import platform  # noqa: E402
-import sys  # noqa: E402
-import time  # noqa: E402
-from functools import partial  # noqa: E402
-
-import jax  # noqa: E402
-import jax.numpy as jnp  # noqa: E402
-import numpy as np  # noqa: E402
-from scipy.special import expit  # noqa: E402
-
-from jtruth.simulation import simulate_difficulty_fallibility  # noqa: E402
-from jtruth.tables.metrics import shown  # noqa: E402
-from jtruth.testing import collapse, exact_posterior, exact_step, iterate, log_odds_of  # noqa: E402
-from jtruth.testing.binary.batch import enough_window, exact_batch  # noqa: E402
-from jtruth.testing.binary.log_odds_grid import merged_samples, on_grid  # noqa: E402
+from jtruth.simulation import simulate_difficulty_fallibility
+from jtruth.tables.metrics import shown
+from jtruth.testing import collapse, exact_posterior, exact_step, iterate, log_odds_of
+from jtruth.testing.binary.batch import enough_window, exact_batch
+from jtruth.testing.binary.operating_point import merged_samples, on_grid
 
 jax.config.update("jax_enable_x64", True)
 PRIOR, CONFUSION = np.array([0.8, 0.2]), np.array([[0.7, 0.3], [0.2, 0.8]])
@@ -267,8 +257,6 @@ def batches():
 
 def main():
     """Print the table."""
-    print(f"python {platform.python_version()}, jax {jax.__version__}, numpy {np.__version__}, ", end="")
-    print(f"{jax.devices()[0].device_kind}, load {os.getloadavg()[0]:.1f}")
     for part in (empirical_bayes, many_means, exact_posteriors, batches):
         if len(sys.argv) == 1 or part.__name__ in sys.argv[1:]:
             part()

@@ -1,6 +1,6 @@
 """Streams of labels and `--fast`: seconds, memory, and whether the intervals cover.
 
-Run: python benchmarks/streaming.py [times|closing|coverage]
+Run: python -m benchmarks streaming [times|closing|coverage]
 T = 100 labelers of accuracy .6 to .95, C = 4, five labels a sample, float64, data from fixed seeds.
 
 Measured: 2 shared cores of an AMD EPYC under other load, Python 3.11, jax 0.10.2. One run of `times`:

@@ -1,7 +1,7 @@
 """Cleaning with an oracle (Dolatshah et al. 2018, Figures 11 to 13, 16, 17), and whether it is worth it.
 
-    python benchmarks/tars_cleaning.py [SETS REPETITIONS FEW NOISES STRATEGIES FOLDER POOL]  # ../shared/data
-    python benchmarks/tars_cleaning.py paired FOLDER  # differences of the curves that were saved there
+    python -m benchmarks tars_cleaning [SETS REPETITIONS FEW NOISES STRATEGIES FOLDER POOL]  # ../shared/data
+    python -m benchmarks tars_cleaning paired FOLDER  # differences of the curves that were saved there
     (POOL: "all", or "two-thirds" where every strategy holds out the third that the paper's judge on)
 
 Each set is split 2 to 1, labels get the noise (.4, 0), and the oracle is the truth; five answers at a
@@ -101,7 +101,7 @@ those of its twin that knows the noise (`jtruth.cleaning.expected_fall`). Nothin
 the noise known is worth 10 to 19 points before the first question; a learner that takes labels as they are
 meets that after a hundred answers on Heart and Cancer, and does not on Gaussian and German. ActiveClean is
 better here than reported elsewhere (85.7 after 100): what stands for it is a reconstruction (see
-`jtruth.cleaning.strategies`). SortNoise has the 86.5 reported elsewhere where it holds the third out as
+`jtruth.cleaning.loop`). SortNoise has the 86.5 reported elsewhere where it holds the third out as
 well (86.6 +- .4). Strategies that hold out a third start lower for that reason alone.
 
 Mixed noise on Gaussian (Figures 16, 17; each label by one of two labelers), 10 repetitions, 3 of the three

@@ -1,6 +1,6 @@
 """Su 5.4 (Figures 19 to 21): logistic regression on Ionosphere with simulated labelers, over many draws.
 
-Run: python benchmarks/training_ionosphere.py [draws, 30] [first draw, 0] [methods: MMSE, "MMSE at 5"]
+Run: python -m benchmarks training_ionosphere [draws, 30] [first draw, 0] [methods: MMSE, "MMSE at 5"]
 Data: ../shared/data/ionosphere (351 radar returns, 34 features, 126 of them bad = class 1; from UCI).
 
 A draw: a stratified 75-25 split; difficulties Beta(1, 5), 13 fallibilities U(0, .5), participation 1 for the
@@ -42,30 +42,23 @@ other draws, so with errors as large), in our standard errors.
     ideal: standard errors from the known means [0.1 0.1 0.1 0.1]
 """
 
-import os
 import sys
 import time
+from functools import partial
+from pathlib import Path
 
-for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[name] = "1"
-os.environ.setdefault("JAX_PLATFORMS", "cpu")
-os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
+import jax
+import jax.numpy as jnp
+import numpy as np
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import train_test_split
 
-from functools import partial  # noqa: E402
-from pathlib import Path  # noqa: E402
-
-import jax  # noqa: E402
-import jax.numpy as jnp  # noqa: E402
-import numpy as np  # noqa: E402
-from sklearn.metrics import roc_auc_score  # noqa: E402
-from sklearn.model_selection import train_test_split  # noqa: E402
-
-from jtruth.evaluation import evaluate_scores  # noqa: E402
-from jtruth.labels import Labels  # noqa: E402
-from jtruth.noise import DifficultyFallibility  # noqa: E402
-from jtruth.posterior import class_posterior  # noqa: E402
-from jtruth.testing import curves_at_thresholds, log_odds_of  # noqa: E402
-from jtruth.training import (  # noqa: E402
+from jtruth.evaluation import evaluate_scores
+from jtruth.labels import Labels
+from jtruth.noise import DifficultyFallibility
+from jtruth.posterior import class_posterior
+from jtruth.testing import curves_at_thresholds, log_odds_of
+from jtruth.training import (
     Linear,
     Stop,
     label_estimates,
@@ -173,7 +166,7 @@ def one_draw(seed, x, y, methods):
             if base == "MMSE":
                 found = evaluate_scores(mine[best], test[k][0], prior=prior)
                 binned = roc_auc_score(y[b], np.searchsorted(found.edges, mine[best], side="right"))
-                low, high, _ = found.auc.interval(0.95)
+                low, high = found.auc.interval(0.95)
                 least, most = found.auc_of_scores
                 own = result[method, t][0]
                 held = (low <= binned <= high, low <= own <= high, least <= own <= most)

@@ -1,6 +1,6 @@
 """How far one `evaluate` walks: files of the package that it visits, moves of the predictions between rooms.
 
-Run: python benchmarks/walks.py             (a minute; -v for the names)
+Run: python -m benchmarks walks             (a minute; -v for the names)
 
 A file is visited when a function of it is called; the second call is watched, the first one also imports. The
 walk of `y_pred` is the order in which functions get it as an argument, by itself or inside what they are

@@ -1,15 +1,60 @@
-"""Keep compiled programs on disk, so that the second run of a script does not compile again."""
+"""Keep compiled programs on disk, so that the second run of a script does not compile again.
 
+The models of `jtruth.latent` switch it on where nobody has said otherwise: JAX's own settings go first, then
+the environment variable JTRUTH_CACHE, a folder or "off"; else it is a folder in the user's cache. Where that
+cannot be written nothing is kept.
+"""
+
+import functools
+import os
 from os import PathLike, fspath
+from pathlib import Path
 
 import jax
 
+_OFF = ("0", "off", "no", "false")
 
-def use_compilation_cache(folder: str | PathLike) -> None:
-    """Turn on JAX's persistent compilation cache in `folder`, for programs of any size and compile time.
 
-    Opt-in: it changes JAX's configuration for the whole process.
+def use_compilation_cache(folder: str | PathLike | None) -> None:
+    """Keep compiled programs in `folder`, of any size and compile time; None: keep nothing.
+
+    It changes JAX's configuration for the whole process.
     """
-    jax.config.update("jax_compilation_cache_dir", fspath(folder))
+    _keep_in(None if folder is None else fspath(folder))
+    _SAID.append(folder)
+
+
+_SAID: list = []  # folders that were asked for in this process
+
+
+def _keep_in(folder: str | None) -> None:
+    jax.config.update("jax_compilation_cache_dir", folder)
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+
+
+@functools.cache
+def keep_programs() -> None:
+    """Keep compiled programs in the user's cache, unless something else was said."""
+    wish = os.environ.get("JTRUTH_CACHE", "").strip()
+    if _SAID or getattr(jax.config, "jax_compilation_cache_dir", None) is not None or wish.lower() in _OFF:
+        return
+    folder = _usable(Path(wish) if wish else _user_cache() / "jtruth" / "programs")
+    if folder is not None:
+        _keep_in(str(folder))
+
+
+def _usable(folder: Path) -> Path | None:
+    """The folder, made if it is not there; None where it cannot be written."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return None
+    return folder if os.access(folder, os.W_OK | os.X_OK) else None
+
+
+def _user_cache() -> Path:
+    """Where programs keep what they can do without."""
+    if os.name == "nt" and os.environ.get("LOCALAPPDATA"):
+        return Path(os.environ["LOCALAPPDATA"])
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")

@@ -1,13 +1,14 @@
 """The one door upwards: `result.plot()` asks for pictures, which live above results and need matplotlib.
 
 A class of results takes `plot = picture` among its methods. Which pictures it gets is said in one table of
-`jtruth.plots.dashboard`; nothing is imported before somebody asks. With `_repr_html_ = as_printed` a notebook
-shows the text that `print` shows, instead of every field.
+`jtruth.plots.dashboard`; nothing is imported before somebody asks.
 """
 
-from html import escape
 from importlib import import_module
+from pathlib import Path
 from typing import Any
+
+from jtruth._files import replacing
 
 
 def picture(self: Any, ax: Any = None) -> Any:
@@ -18,6 +19,7 @@ def picture(self: Any, ax: Any = None) -> Any:
     return import_module(f"{__package__}.plots").plot_result(self, ax=ax)
 
 
-def as_printed(self: Any) -> str:
-    """The printed text for notebooks; whatever users wrote stays text."""
-    return f"<pre>{escape(str(self))}</pre>"
+def write_picture(path: Path, figure: Any) -> None:
+    """Write a figure of matplotlib, in the format that the name of the file says."""
+    with replacing(path, "wb") as file:
+        figure.savefig(file, format=path.suffix.removeprefix(".") or "png")

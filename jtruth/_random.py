@@ -1,13 +1,18 @@
 """Randomness has a rule: one key from the user, and a named stream for every place that draws.
 
 A *key* is what makes an answer repeatable. Users may give a whole number, a JAX key (typed or raw), or
-nothing, which means 0; `as_key` turns all of them into one typed JAX key. Library cores demand one:
-`required_key`.
+nothing, which means 0; `as_key` turns all of them into one typed JAX key.
 
 Two places that draw from the same key must not draw the same numbers. So nobody uses the key as it is:
 `host_rng(key, "checks")` is a NumPy generator and `stream(key, "checks")` a JAX key that depend on the key,
 on the name and on nothing else: not on the order of calls, the process, or PYTHONHASHSEED. Where one place
 draws again and again the number of the repetition follows the name: `host_rng(key, "restart", 3)`.
+
+JAX's own generator of keys, by whole numbers of Python: deriving keys of keys starts no device.
+
+JAX compiles a program before it makes the first key and another before it folds the first number in: half a
+second before anything is drawn. Threefry-2x32 (Salmon et al. 2011: 20 rounds of add, rotate, xor) of one pair
+of numbers is some microseconds without. `tests/test_random.py` compares every bit with `jax.random`.
 """
 
 import hashlib
@@ -17,8 +22,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-
-from jtruth._threefry import fold, is_default, key_of, words_of
+from jax.core import Tracer
 
 Key = int | np.integer | np.ndarray | jax.Array  # whatever `as_key` takes, but None
 Stated = int | list[int]  # a key in a result, which gives the same streams when it is given again
@@ -52,13 +56,6 @@ def as_key(key: Any = None) -> jax.Array:
     return key_of((0, number)) if is_default() else jax.random.key(number)
 
 
-def required_key(key: Any, what: str = "sampling") -> jax.Array:
-    """`as_key` for functions that never choose a seed by themselves: None is a ValueError too."""
-    if key is None:
-        raise ValueError(f"{what} needs a key; pass key=jax.random.key(0), or any other seed")
-    return as_key(key)
-
-
 def stated(key: Any = None) -> Stated:
     """A user's key as results hold it: the whole number that makes it (0 for None), else its words.
 
@@ -73,7 +70,7 @@ def key_words(key: Any) -> list[int]:
     """The numbers inside a key; equal words are equal keys."""
     if type(key) is int and 0 <= key <= _MOST and is_default():
         return [0, key]  # no device is started for it
-    return [int(word) for word in np.asarray(jax.random.key_data(required_key(key))).ravel()]
+    return [int(word) for word in np.asarray(jax.random.key_data(as_key(key))).ravel()]
 
 
 def host_rng(key: Any, name: str, *numbers: int) -> np.random.Generator:
@@ -89,7 +86,7 @@ def host_rng(key: Any, name: str, *numbers: int) -> np.random.Generator:
 
 def stream(key: Any, name: str, *numbers: Any) -> jax.Array:
     """JAX key of the stream `name` of a key; `numbers`, of the repetition, may be traced."""
-    return _folded(required_key(key), *_digest(name), *numbers)
+    return _folded(as_key(key), *_digest(name), *numbers)
 
 
 def _folded(key: jax.Array, *numbers: Any) -> jax.Array:
@@ -133,3 +130,41 @@ def _from_raw(key: Any) -> jax.Array:
             pass
     what = "several keys" if typed else f"an array of {key.dtype}"
     raise ValueError(f"key is {what} of shape {tuple(key.shape)}: {_HOW}")
+
+
+_IMPL = "threefry2x32"
+_ROTATE = (13, 15, 26, 6, 17, 29, 16, 24)
+_PARITY, _MASK = 0x1BD11BDA, 0xFFFFFFFF
+
+
+def fold(key: tuple[int, int], number: int) -> tuple[int, int]:
+    """The words of `jax.random.fold_in(key, number)`: threefry of (0, number)."""
+    schedule = (*key, key[0] ^ key[1] ^ _PARITY)
+    x, y = schedule[0], (number + schedule[1]) & _MASK
+    for five in range(5):
+        for rotate in _ROTATE[4 * (five % 2) : 4 * (five % 2) + 4]:
+            x = (x + y) & _MASK
+            y = (((y << rotate) | (y >> (32 - rotate))) & _MASK) ^ x
+        x = (x + schedule[(five + 1) % 3]) & _MASK
+        y = (y + schedule[(five + 2) % 3] + five + 1) & _MASK
+    return x, y
+
+
+def words_of(key: Any) -> tuple[int, int] | None:
+    """The two words of a typed key; None where it is traced, several, or of another generator."""
+    if isinstance(key, Tracer) or key.ndim or jax.random.key_impl(key) != _IMPL:
+        return None
+    with jax.ensure_compile_time_eval():  # a known key stays known inside a function that is traced
+        first, second = np.asarray(jax.random.key_data(key)).tolist()
+    return first, second
+
+
+def key_of(words: tuple[int, int]) -> jax.Array:
+    """A typed key of two words."""
+    data: Any = np.array(words, np.uint32)
+    return jax.random.wrap_key_data(data, impl=_IMPL)
+
+
+def is_default() -> bool:
+    """Whether new keys of JAX are of this generator."""
+    return jax.config.values["jax_default_prng_impl"] == _IMPL

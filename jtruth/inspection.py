@@ -6,22 +6,30 @@ wrong: each finding says what it may mean, and `next_steps` names the commands t
 
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from os import PathLike
 from typing import Any
 
 import numpy as np
 
-from jtruth._one_line import one_line
-from jtruth._pictures import as_printed, picture
-from jtruth._validation import agreement, quoted
+from jtruth._validation import quoted
 from jtruth._validation.guess import FileLook, look_at
 from jtruth._validation.names import NO_ANSWER, is_list
-from jtruth._validation.terminal import plain
-from jtruth._validation.text import File, Table, read_table
+from jtruth._validation.text import File, TextTable, read_table
 from jtruth._validation.words import number_of
-from jtruth.labels import Labels
-from jtruth.stats.agreement import TITLES, Agreement, overall
+from jtruth.answers import Answer, Column, Fact, Facts, Note, Notes, Shown, Table, facts, finding_notes
+from jtruth.labels import Labels, must_be_labels
+from jtruth.stats.agreement import (
+    TITLES,
+    Agreement,
+    LabelerPairs,
+    full_agreement,
+    groups_of,
+    labeler_pairs,
+    opposed,
+    overall,
+    separate_groups,
+)
 
 FEW_LABELS = 10  # a labeler with fewer labels says little about itself
 MANY_SHARED = 20  # samples that two labelers share before full agreement is odd
@@ -43,8 +51,8 @@ class Step:
     answers: str
 
 
-@dataclass(frozen=True)
-class Inspection:
+@dataclass(frozen=True, repr=False)
+class Inspection(Answer):
     """Counts, agreement, odd things, and commands worth running."""
 
     num_samples: int
@@ -61,43 +69,44 @@ class Inspection:
     notes: tuple  # what was said when the labels were read
     next_steps: tuple[Step, ...]
 
-    plot = picture
-    _repr_html_ = as_printed
-    __repr__ = one_line
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON."""
-        numbers = {
-            name: {k: None if v != v else v for k, v in one._asdict().items()}
-            for name, one in self.coefficients.items()
-        }
-        return asdict(replace(self, coefficients={})) | {"coefficients": numbers}
-
-    def __str__(self) -> str:
-        """What `jtruth inspect` prints."""
-        given, shares = self.labels_per_labeler, zip(self.class_shares, self.classes, strict=True)
-        by_share = [f"{plain(name)} {share:.1%}" for share, name in sorted(shares, key=lambda pair: -pair[0])]
-        more = f" and {len(by_share) - 8} more" if len(by_share) > 8 else ""
-        lines = [
-            f"{number_of(self.num_samples, 'sample')}, {number_of(self.num_labelers, 'labeler')}, "
-            f"{number_of(self.num_labels, 'label')}, {len(self.classes)} classes",
-            f"labels per sample   {_distribution(self.labels_per_sample)}",
-            f"labels per labeler  {given['min']} to {given['max']}, median {given['median']:g}",
-            f"classes             {', '.join(by_share[:8])}{more}",
-        ]
-        if self.agreement is not None:
-            lines.append(f"agreement           {self.agreement:.1%} of label pairs; 0 is chance, 1 is full:")
-            lines += [f"  {TITLES[name]:<20}  {one}" for name, one in self.coefficients.items()]
-        found = [*self.notes, *(finding.message for finding in self.findings)]
-        lines += (
-            ["", "Look at:", *(f"  - {text}" for text in found)] if found else ["", "Nothing odd was seen."]
-        )
-        width = max(len(step.command) for step in self.next_steps)
-        steps = [
-            f"  {s.command:<{width}}  # {s.answers}" if s.command else f"  {s.answers}"
-            for s in self.next_steps
-        ]
-        return "\n".join([*lines, "", "Next:", *steps])
+    def blocks(self) -> Shown:
+        """The question, the answer and what stands behind it, for all faces."""
+        given = self.labels_per_labeler
+        shares = [{"class": str(c), "share": p} for c, p in zip(self.classes, self.class_shares, strict=True)]
+        numbers = [{"coefficient": name, **one._asdict()} for name, one in self.coefficients.items()]
+        order = sorted(range(len(shares)), key=lambda k: -shares[k]["share"])
+        steps = [step for step in self.next_steps if step.command]
+        steps.sort(key=lambda step: "PRED.csv" in step.command)  # what needs another file comes later
+        counts = Facts("Counts", [
+            Fact("labels_per_sample", self.labels_per_sample, "labels per sample",
+                 _distribution(self.labels_per_sample)),
+            Fact("labels_per_labeler", given, "labels per labeler",
+                 f"{given['min']} to {given['max']}, median {given['median']:g}"),
+            Fact("agreement", self.agreement, "agreement of label pairs",
+                 "none to compare" if self.agreement is None else f"{self.agreement:.1%}"),
+        ])  # fmt: skip
+        blocks = (
+            Table("", "Classes, as they are said", "class", (Column("share", "of the labels", form=".1%"),),
+                  shares, order=order),
+            counts,
+            Table("coefficients", "Agreement: 0 is chance, 1 is full", "coefficient",
+                  (Column("value", "value", ("low", "high")),), numbers, missing="undefined", by_name=True,
+                  say=lambda name: TITLES[name]),
+            finding_notes(self.findings, "findings"),
+            Notes("notes", "How it was read", [Note("read", text) for text in self.notes]),
+            Notes("next_steps", "What next", [
+                Note("do", f"{s.command}  # {s.answers}" if s.command else s.answers, data=asdict(s))
+                for s in self.next_steps
+            ]),
+            facts(num_samples=self.num_samples, num_labelers=self.num_labelers, num_labels=self.num_labels,
+                  num_repeats=self.num_repeats, classes=self.classes, class_shares=self.class_shares),
+        )  # fmt: skip
+        size = f"{number_of(self.num_samples, 'sample')}, {number_of(self.num_labelers, 'labeler')}"
+        sentence = f"{size}, {number_of(self.num_labels, 'label')}, {len(self.classes)} classes. "
+        odd = len(self.findings)
+        sentence += f"{number_of(odd, 'thing')} to look at." if odd else "Nothing odd was seen."
+        next_ = f"{steps[0].command}  # {steps[0].answers}" if steps else ""
+        return Shown("What is in these labels?", "no label was taken as true", sentence, blocks, next=next_)
 
 
 def _distribution(number: dict) -> str:
@@ -110,7 +119,7 @@ def _distribution(number: dict) -> str:
 
 
 def inspect_labels(
-    labels: Labels, *, file: str = "LABELS.csv", options: str = "", key: Any = 0
+    labels: Labels, *, file: str = "LABELS.csv", options: str = "", beside: dict | None = None, key: Any = 0
 ) -> Inspection:
     """Look at labels before anything is estimated.
 
@@ -118,6 +127,7 @@ def inspect_labels(
         labels: any labels.
         file: what the commands in `next_steps` call the file.
         options: command line options that reading the file needs, for instance "--task item".
+        beside: what of the file looks like "predictions", "gold" and "scores": "column:NAME", "export:NAME".
         key: of the samples drawn again for intervals of agreement.
 
     Example:
@@ -127,6 +137,7 @@ def inspect_labels(
         >>> print(f"{look.agreement:.3f} {look.coefficients['krippendorff'].value:.3f}")
         0.667 0.375
     """
+    labels = must_be_labels(labels)
     per_sample, per_labeler, votes = labels.labels_per_sample(), labels.labels_per_labeler(), labels.counts()
     pairs = _pairs(labels)
     num_pairs, alpha = int(pairs.met.sum()), overall(votes, key)
@@ -147,12 +158,12 @@ def inspect_labels(
         coefficients=alpha,
         findings=(*_no_agreement(alpha), *_findings(labels, pairs)),
         notes=labels.notes,
-        next_steps=tuple(_next_steps(labels, pairs, f"{shlex.quote(file)} {options}".strip())),
+        next_steps=tuple(_next_steps(labels, pairs, f"{shlex.quote(file)} {options}".strip(), beside or {})),
     )
 
 
 def inspect_file(
-    path: str | PathLike | File | Table,
+    path: str | PathLike | File | TextTable,
     *,
     sep: str | None = None,
     task: str = "task",
@@ -166,7 +177,7 @@ def inspect_file(
         sep: separator, a comma (in .tsv files a tab) unless given.
         task, worker, label: columns that are known; advice keeps to them.
     """
-    table = path if isinstance(path, Table) else read_table(path, sep)
+    table = path if isinstance(path, TextTable) else read_table(path, sep)
     return look_at(table, {"task": task, "worker": worker, "label": label})
 
 
@@ -175,21 +186,27 @@ def suspicions(labels: Labels) -> tuple[Finding, ...]:
     return tuple(_findings(labels, _pairs(labels)))
 
 
-def _pairs(labels: Labels) -> agreement.LabelerPairs:
+def _pairs(labels: Labels) -> LabelerPairs:
     """Who agrees with whom; pair by pair of those who may have copied."""
     size = labels.num_labelers, labels.num_samples
-    return agreement.labeler_pairs(*labels.entries(None), size, at_least=MANY_SHARED)
+    return labeler_pairs(*labels.entries(None), size, at_least=MANY_SHARED)
 
 
-def _findings(labels: Labels, pairs: agreement.LabelerPairs) -> Iterator[Finding]:
+def _findings(labels: Labels, pairs: LabelerPairs) -> Iterator[Finding]:
     """Odd things, the most serious first."""
-    workers = list(labels.workers or range(labels.num_labelers))
-    given = labels.labels_per_labeler()
+    yield from _of_labelers(labels, pairs)
+    yield from _of_classes(labels)
+    yield from _of_numbers(labels, pairs)
+
+
+def _named(labels: Labels, which: np.ndarray) -> str:
+    workers = labels.workers or range(labels.num_labelers)
+    return quoted((workers[t] for t in np.flatnonzero(which)), 4)
+
+
+def _of_labelers(labels: Labels, pairs: LabelerPairs) -> Iterator[Finding]:
+    """Labelers who cannot be compared, or do not seem to answer the question."""
     sample, labeler, _ = labels.entries(None)
-
-    def named(which: np.ndarray) -> str:
-        return quoted((workers[t] for t in np.flatnonzero(which)), 4)
-
     words = _vocabularies(labels)
     if len(words) > 1:
         said = "; ".join(f"{who}: {what}" for who, what in words[:3])
@@ -198,17 +215,24 @@ def _findings(labels: Labels, pairs: agreement.LabelerPairs) -> Iterator[Finding
             "numbers by --pass-at)."
         )
         yield Finding("vocabularies", text)
-    groups = agreement.separate_groups(sample, labeler, (labels.num_labelers, labels.num_samples))
+    groups = separate_groups(sample, labeler, (labels.num_labelers, labels.num_samples))
     if groups > 1 and pairs.met.any():
         text = f"The labelers fall into {groups} groups without a common sample: compare only within a group."
         yield Finding("separate_groups", text)
-    opposed = agreement.opposed(labels.counts_by_labeler(), pairs, MANY_SHARED)
-    if opposed.any():
-        text = f"Less agreement with the others than by chance: {named(opposed)}. Did they swap classes?"
+    used = labels.counts_by_labeler()
+    against = opposed(used, pairs, MANY_SHARED)
+    if against.any():
+        who = _named(labels, against)
+        text = f"Less agreement with the others than by chance: {who}. Did they swap classes?"
         yield Finding("opposed", text)
-    constant = ((labels.counts_by_labeler() > 0).sum(axis=1) == 1) & (given >= FEW_LABELS)
+    constant = ((used > 0).sum(axis=1) == 1) & (labels.labels_per_labeler() >= FEW_LABELS)
     if constant.any():
-        yield Finding("constant", f"Always the same class: {named(constant)}. Did they look at the samples?")
+        who = _named(labels, constant)
+        yield Finding("constant", f"Always the same class: {who}. Did they look at the samples?")
+
+
+def _of_classes(labels: Labels) -> Iterator[Finding]:
+    """Classes that read like something else than one class."""
     lists = [str(name) for name in labels.class_names if is_list(str(name), labels.class_names)]
     if lists:
         text = (
@@ -219,12 +243,17 @@ def _findings(labels: Labels, pairs: agreement.LabelerPairs) -> Iterator[Finding
     unsure = [str(name) for name in labels.class_names if str(name).strip().casefold() in NO_ANSWER]
     if unsure:
         text = (
-            f"Class {quoted(unsure, 4)} reads like no answer, and as a class it is one more thing that a "
-            "sample can be: leave these rows out if it means nothing, else make it a symbol "
-            "(docs/labels_of_other_kinds.md)."
+            f"Class {quoted(unsure, 4)} reads like no answer, and counts as a wrong answer wherever another "
+            f"class is the truth: leave it out (--abstain {shlex.quote(','.join(unsure))}; in Python "
+            f"abstain={unsure}), or make it a symbol (docs/labels_of_other_kinds.md)."
         )
         yield Finding("abstention", text)
-    copies = agreement.full_agreement(pairs, MANY_SHARED)
+
+
+def _of_numbers(labels: Labels, pairs: LabelerPairs) -> Iterator[Finding]:
+    """Copies, few labels, and labels that check nothing."""
+    workers, given = labels.workers or range(labels.num_labelers), labels.labels_per_labeler()
+    copies = full_agreement(pairs, MANY_SHARED)
     if copies:
         names = "; ".join(f"{workers[i]!r} and {workers[j]!r} on {n} samples" for i, j, n in copies[:2])
         who = "1 pair never disagrees" if len(copies) == 1 else f"{len(copies)} pairs never disagree"
@@ -233,7 +262,7 @@ def _findings(labels: Labels, pairs: agreement.LabelerPairs) -> Iterator[Finding
     few = (given < FEW_LABELS) & (given > 0)
     if few.any():
         who = number_of(int(few.sum()), "labeler")
-        text = f"{who} gave fewer than {FEW_LABELS} labels: {named(few)}. Expect wide intervals."
+        text = f"{who} gave fewer than {FEW_LABELS} labels: {_named(labels, few)}. Expect wide intervals."
         yield Finding("few_labels", text)
     single = np.count_nonzero(labels.labels_per_sample() == 1)
     if single:
@@ -258,8 +287,8 @@ def _no_agreement(coefficients: Mapping[str, Agreement]) -> Iterator[Finding]:
 
 def _vocabularies(labels: Labels) -> list[tuple[str, str]]:
     """(labelers, their classes) of groups of labelers who use two classes or more and share none."""
-    _, labeler, label = labels.entries(None)
-    group = agreement.groups_of(labeler, label, (labels.num_labelers, labels.num_classes))
+    labeler, label = np.nonzero(labels.counts_by_labeler())
+    group = groups_of(labeler, label, (labels.num_labelers, labels.num_classes))
     workers, found = labels.workers or range(labels.num_labelers), []
     for g in dict.fromkeys(group.tolist()):
         classes = np.unique(label[group == g])
@@ -276,15 +305,21 @@ def _never_twice(labels: Labels) -> np.ndarray:
     return np.bincount(first, minlength=labels.num_labelers) == labels.labels_per_labeler()
 
 
-def _next_steps(labels: Labels, pairs: agreement.LabelerPairs, file: str) -> Iterator[Step]:
+def _next_steps(labels: Labels, pairs: LabelerPairs, file: str, beside: dict) -> Iterator[Step]:
     """Commands worth running, each with what it answers."""
+    names = {role: shlex.quote(name) for role, name in beside.items()}
+    predictions = f"--predictions {names.get('predictions', 'PRED.csv')}"
+    gold = f"--gold {names.get('gold', 'GOLD.csv')}"
     if not pairs.met.any():
         yield Step("", "No sample has labels of two labelers: how good they are is not identified.")
         yield Step("", "Let a second labeler label some samples, or add gold labels or known error rates:")
-        yield Step(f"jtruth evaluate {file} --predictions PRED.csv --gold GOLD.csv", "gold for some samples")
-        yield Step(f"jtruth evaluate {file} --predictions PRED.csv --noise NOISE.json", "known error rates")
+        yield Step(f"jtruth evaluate {file} {predictions} {gold}", "gold for some samples")
+        yield Step(f"jtruth evaluate {file} {predictions} --noise NOISE.json", "known error rates")
         return
-    yield Step(f"jtruth evaluate {file} --predictions PRED.csv", "how good a classifier is")
+    both = f"{predictions} {gold}" if "gold" in beside else predictions
+    yield Step(f"jtruth evaluate {file} {both}", "how good a classifier is")
+    if "scores" in beside:
+        yield Step(f"jtruth evaluate {file} --predictions {names['scores']} --scores", "how well scores rank")
     number = labels.labels_per_labeler()
     if np.count_nonzero(number) < 3:
         yield Step(

@@ -5,27 +5,28 @@ JAX pytree and its sizes are static, so it passes through `jax.jit` and `jax.vma
 worker ids, class names) and the notes stay on the host: they are not part of the pytree and are gone from
 a `Labels` that came out of a JAX transformation.
 
-The factories check everything. They and the methods (those that make tables of the entries are in `Entries`)
-run on the host (NumPy in, NumPy out); inside a JAX transformation use the three arrays and the sizes.
+The factories check everything. They and the methods run on the host (NumPy in, NumPy out); inside a JAX
+transformation use the three arrays and the sizes.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
+from os import PathLike
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Bool, Int
 
 from jtruth import _validation as check
-from jtruth._entries import Entries
 
 _PYTHON_ROWS = check.Source()  # rows of columns handed over in Python, counted from 0
 
 
 @jax.tree_util.register_pytree_node_class
 @dataclass(frozen=True, eq=False)
-class Labels(Entries):
+class Labels:
     """Noisy labels, long form. Build one by `from_long`, `from_matrix`, `from_frame` or `jtruth.read_labels`.
 
     Entry k says: labeler `labeler[k]` gave class `label[k]` to sample `sample[k]`. A label of -1 is no
@@ -78,6 +79,7 @@ class Labels(Entries):
         num_classes: int | None = None,
         repeats: str = "error",
         missing: str = "error",
+        abstain: Iterable = (),
         allow_unlabelled: bool = False,
         source: check.Source = _PYTHON_ROWS,
     ) -> "Labels":
@@ -93,6 +95,7 @@ class Labels(Entries):
             repeats: for a worker who labelled a task more than once: "error"; "keep" (independent labels
                 of the same labeler); "first" or "last" (in order of rows).
             missing: "error" or "drop", for rows without a label (None, NaN, -1, or text such as "NA").
+            abstain: labels that say nothing, such as ["unsure"]: left out, counted and said.
             allow_unlabelled: accept samples without any label.
             source: where the rows came from, for messages.
 
@@ -101,9 +104,8 @@ class Labels(Entries):
         """
         columns = {"task": task, "worker": worker, "label": label}
         orders = {"tasks": tasks, "workers": workers, "classes": classes, "num_classes": num_classes}
-        found = check.encode_columns(columns, **orders, repeats=repeats, missing=missing, source=source)
-        num_samples, num_labelers, num_classes = map(len, found[3:6])
-        labels = cls(*found[:3], num_samples, num_labelers, num_classes, *found[3:])
+        found = check.encode_columns(columns, **orders, rules=(repeats, missing, abstain), source=source)
+        labels = cls(*found)
         if tasks is None and not allow_unlabelled:
             labels = labels._without_unlabelled()
         return labels._checked(allow_unlabelled)
@@ -127,10 +129,7 @@ class Labels(Entries):
             missing: what stands where there is no label; numpy.nan is possible.
         """
         check.class_names(classes, num_classes)
-        found = check.matrix_entries(z, num_classes, classes, missing)
-        inferred = check.inferred_classes(found.classes or (), classes, num_classes) if found.classes else ()
-        sizes = *found.shape, len(found.classes or range(num_classes or 0))
-        return cls(*found[:3], *sizes, *found[4:], inferred)._checked(allow_unlabelled)
+        return cls(*check.matrix_entries(z, num_classes, classes, missing))._checked(allow_unlabelled)
 
     @classmethod
     def from_frame(
@@ -152,13 +151,109 @@ class Labels(Entries):
         """
         columns, source = check.frame_columns(frame, {"task": task, "worker": worker, "label": label})
         if source is None:
-            return cls.from_long(*columns, **options)
+            found, said = cls.from_long(*columns, **options), check.frame_counts(frame, (task, worker, label))
+            return replace(found, notes=(*said, *found.notes))
         if options.get("repeats") in ("first", "last"):
             raise ValueError(
                 f"repeats={options['repeats']!r}: rows of a {type(frame).__name__} have no order; keep one "
                 "label of each in the query, or collect it first"
             )
         return cls.from_long(*columns, source=source, **options)
+
+    @property
+    def num_labels(self) -> int:
+        """Number of labels (entries of -1 do not count)."""
+        return int(np.count_nonzero(np.asarray(self.label) >= 0))
+
+    @property
+    def class_names(self) -> tuple:
+        """Names of the classes in order of their codes: `classes`, or "0", "1", ... without them."""
+        return self.classes or tuple(map(str, range(self.num_classes)))
+
+    @property
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Sample, labeler and label of every entry, on the host, int64; a label of -1 is none."""
+        sample, labeler, label = (np.asarray(a, np.int64) for a in (self.sample, self.labeler, self.label))
+        return sample, labeler, label
+
+    def labels_per_sample(self) -> Int[np.ndarray, " samples"]:
+        """Number of labels that each sample has."""
+        return np.bincount(self.entries(None)[0], minlength=self.num_samples)
+
+    def labels_per_labeler(self) -> Int[np.ndarray, " labelers"]:
+        """Number of labels that each labeler gave."""
+        return np.bincount(self.entries(None)[1], minlength=self.num_labelers)
+
+    def counts(self) -> Int[np.ndarray, "samples classes"]:
+        """Votes: how often each class was given to each sample; counted once, and read only."""
+        return self._votes
+
+    @cached_property
+    def _votes(self) -> np.ndarray:
+        sample, _, label = self.entries()
+        shape = (self.num_samples, self.num_classes)
+        votes = np.bincount(sample * shape[1] + label, minlength=shape[0] * shape[1]).reshape(shape)
+        votes.flags.writeable = False
+        return votes
+
+    def counts_by_labeler(self) -> Int[np.ndarray, "labelers classes"]:
+        """How often each labeler gave each class."""
+        _, labeler, label = self.entries(None)
+        shape = (self.num_labelers, self.num_classes)
+        return np.bincount(labeler * shape[1] + label, minlength=shape[0] * shape[1]).reshape(shape)
+
+    def has_labelled(self) -> Bool[np.ndarray, "samples labelers"]:
+        """Who has labelled what."""
+        found = np.zeros((self.num_samples, self.num_labelers), bool)
+        sample, labeler, _ = self.entries()
+        found[sample, labeler] = True
+        return found
+
+    def has_repeats(self) -> bool:
+        """Whether a labeler labelled some sample more than once."""
+        return self._repeats
+
+    @cached_property
+    def _repeats(self) -> bool:
+        sample, labeler, _ = self.entries()
+        return check.has_duplicates(sample * self.num_labelers + labeler)
+
+    def to_matrix(self) -> Int[np.ndarray, "samples labelers"]:
+        """Class codes as a matrix, -1 where there is no label; an error with repeated labels."""
+        if self.has_repeats():
+            raise ValueError("some labelers labelled a sample more than once: a matrix has room for one")
+        sample, labeler, label = self.entries()
+        z = np.full((self.num_samples, self.num_labelers), -1, np.int32)
+        z[sample, labeler] = label
+        return z
+
+    def padded(self) -> tuple[Int[np.ndarray, "samples most"], Int[np.ndarray, "samples most"]]:
+        """(labeler, label) of each sample's labels, sorted, -1 padded to the most labels of a sample."""
+        table = self._table()
+        labeler = table // self.num_classes  # -1 // C is -1
+        return labeler.astype(np.int32), np.where(table < 0, -1, table % self.num_classes).astype(np.int32)
+
+    def entries(self, dtype: Any = np.int64) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Sample, labeler and label of the entries that are labels; of `dtype`, or None: as they are kept."""
+        given = self._given
+        codes = [
+            np.asarray(a) if given is None else np.asarray(a)[given]
+            for a in (self.sample, self.labeler, self.label)
+        ]
+        sample, labeler, label = (a if dtype is None else a.astype(dtype, copy=False) for a in codes)
+        return sample, labeler, label
+
+    @cached_property
+    def _given(self) -> np.ndarray | None:
+        """Which entries are labels, None if all are; codes that lie outside their sizes are refused."""
+        codes = tuple(np.asarray(a) for a in (self.sample, self.labeler, self.label))
+        check.check_entries(codes, (self.num_samples, self.num_labelers, self.num_classes))
+        return None if (codes[2] >= 0).all() else codes[2] >= 0
+
+    def _table(self) -> np.ndarray:
+        """(samples, most labels of a sample) of labeler * C + label, sorted, -1 padded."""
+        sample, labeler, label = self.entries()
+        return check.padded_rows(sample, labeler * self.num_classes + label, self.num_samples)
 
     def patterns(self) -> "Patterns":
         """Samples with the same (labeler, label) pairs collapsed into one."""
@@ -281,3 +376,31 @@ class RaterSplit(NamedTuple):
     labels: Labels  # the other workers' labels of these samples
     samples: Int[np.ndarray, " judged"]  # which samples of the original they are
     alone: Int[np.ndarray, " unjudged"]  # samples that only this worker labelled: left out, so say so
+
+
+def must_be_labels(given: Any, name: str = "labels") -> Labels:
+    """The labels themselves; of anything else a `ValueError` says how to make labels of it."""
+    if not isinstance(given, Labels):
+        raise ValueError(f"{name} is a {type(given).__name__}; {advice_on(given)}")
+    return given
+
+
+def advice_on(given: Any) -> str:
+    """How to make labels of something that is neither `Labels` nor a log-likelihood."""
+    if hasattr(given, "class_posterior") and hasattr(given, "prior"):
+        return (
+            "a fit is evidence for a classifier as labels=np.log(fit.class_posterior / fit.prior), "
+            "prior=fit.prior (what it learned counts as known then); else give its jt.Labels"
+        )
+    if check.is_frame(given):
+        return (
+            "it looks like a table of labels: jt.Labels.from_frame(frame, task=..., worker=..., label=...) "
+            "reads one row per label, jt.Labels.from_matrix(frame) one row per sample, a column per labeler"
+        )
+    if isinstance(given, str | PathLike):
+        return "read a file by jt.read_labels(path)"
+    if isinstance(given, list) or len(getattr(given, "shape", ())) == 2:
+        found = np.asarray(given)
+        most = int(found.max()) + 1 if found.dtype.kind in "biuf" and found.size else 2
+        return f"it looks like a label matrix: jt.Labels.from_matrix(z, {max(most, 2)})"
+    return "give jt.Labels"

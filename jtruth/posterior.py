@@ -15,7 +15,6 @@ cannot be taken for an answer; call `check_not_contradictory` before.
 """
 
 from collections.abc import Sequence
-from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -23,6 +22,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from jtruth._arrays import as_array, is_concrete, safe_log
+from jtruth._host import across
 from jtruth._validation import quoted, some
 from jtruth._validation.in_range import check_codes, check_rows
 
@@ -52,12 +52,7 @@ def class_posterior(log_likelihood: LogLikelihood, prior: Prior) -> Float[Array,
         [[0.206 0.794]
          [0.7   0.3  ]]
     """
-    return _normalised(*_checked(log_likelihood, prior), log=False)
-
-
-def log_class_posterior(log_likelihood: LogLikelihood, prior: Prior) -> Float[Array, "samples classes"]:
-    """Logarithm of `class_posterior`, exact where the posterior itself underflows; -inf for impossible."""
-    return _normalised(*_checked(log_likelihood, prior), log=True)
+    return _normalised(*_checked(log_likelihood, prior))
 
 
 def class_posterior_given_prediction(
@@ -151,12 +146,12 @@ def check_not_contradictory(
             f"a log-likelihood holds floats, got dtype {values.dtype}: is it a matrix of labels? Then give "
             "Labels.from_matrix(z, num_classes) to a noise model, and its log_likelihood here"
         )
-    bad = np.flatnonzero(np.isnan(values).any(axis=1))
+    bad = np.flatnonzero(across(np.logical_or, np.isnan(values)))
     if bad.size:
         raise ValueError(
             f"the log-likelihood of {_name(bad, tasks)} is NaN; check the noise model's parameters"
         )
-    bad = np.flatnonzero(np.isneginf(values).all(axis=1))
+    bad = np.flatnonzero(across(np.logical_and, np.isneginf(values)))
     if bad.size:
         raise ValueError(
             f"the labels of {_name(bad, tasks)} are impossible under every class, because labelers (or a "
@@ -165,7 +160,7 @@ def check_not_contradictory(
         )
     if prior is not None:
         possible = ~np.isneginf(values) & (np.asarray(prior) > 0)[None, :]
-        bad = np.flatnonzero(~possible.any(axis=1))
+        bad = np.flatnonzero(~across(np.logical_or, possible))
         if bad.size:
             raise ValueError(
                 f"the labels of {_name(bad, tasks)} are possible only under classes whose prior is 0; give "
@@ -183,13 +178,12 @@ def _checked(log_likelihood: LogLikelihood, prior: Prior) -> tuple[Array, Array]
     return log_likelihood, jnp.asarray(prior, log_likelihood.dtype)
 
 
-@partial(jax.jit, static_argnames="log")
+@jax.jit
 def _normalised(
-    log_likelihood: Float[Array, "samples classes"], prior: Float[Array, " classes"], *, log: bool
+    log_likelihood: Float[Array, "samples classes"], prior: Float[Array, " classes"]
 ) -> Float[Array, "samples classes"]:
     """(21): log prior + log-likelihood, normalised over the classes."""
-    joint = log_likelihood + safe_log(prior)[None, :]
-    return jax.nn.log_softmax(joint, axis=1) if log else jax.nn.softmax(joint, axis=1)
+    return jax.nn.softmax(log_likelihood + safe_log(prior)[None, :], axis=1)
 
 
 def _name(bad: np.ndarray, tasks: Sequence | None) -> str:

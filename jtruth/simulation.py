@@ -22,12 +22,11 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 from jtruth._arrays import is_concrete
 from jtruth._mesh import even_rows
 from jtruth._one_line import one_line
-from jtruth._random import required_key
+from jtruth._random import as_key
 from jtruth._validation.in_range import check_probabilities
 from jtruth.labels import Labels
 from jtruth.noise import DifficultyFallibility, NoiseModel
-from jtruth.noise.base import draw_rows, uniform_numbers
-from jtruth.noise.parameters import as_parameter, check_ndim, current
+from jtruth.noise.base import as_parameter, check_ndim, current, draw_rows, uniform_numbers
 from jtruth.posterior import validate_confusion, validate_prior
 
 Pair = tuple[float | int, float | int]
@@ -85,7 +84,7 @@ def simulate(
         >>> data.z.shape, bool((data.z[:, 0] >= 0).all())
         ((4, 2), True)
     """
-    key, num_classes = required_key(key, "simulation"), noise_model.num_classes
+    key, num_classes = as_key(key), noise_model.num_classes
     if is_concrete(prior):
         prior = validate_prior(prior, num_classes)
     if is_concrete(confusion):
@@ -137,7 +136,7 @@ def simulate_difficulty_fallibility(
     """
     _check_range(fallibility, "fallibility")
     _check_range(participation, "participation")
-    key_delta, key_phi, key_eta, key_data = jax.random.split(required_key(key, "simulation"), 4)
+    key_delta, key_phi, key_eta, key_data = jax.random.split(as_key(key), 4)
     delta = sample_difficulty(key_delta, num_samples, *difficulty)
     phi = jax.random.uniform(key_phi, (num_labelers,), minval=fallibility[0], maxval=fallibility[1])
     eta = jax.random.uniform(key_eta, (num_labelers,), minval=participation[0], maxval=participation[1])
@@ -153,7 +152,7 @@ def sample_difficulty(key: Any, num_samples: int, a: float | int, b: float | int
     """
     if not (a > 0 and b > 0):
         raise ValueError(f"difficulty must be (a, b) of a beta distribution, both positive; got ({a}, {b})")
-    key = required_key(key, "simulation")
+    key = as_key(key)
     if a == 1:
         return -jnp.expm1(jnp.log1p(-jax.random.uniform(key, (num_samples,))) / b)
     if b == 1:
@@ -174,7 +173,7 @@ def sample_participation(
     """
     _check_participation(participation)
     (eta,) = current(participation)
-    return _draw_participation(required_key(key, "simulation"), eta, num_samples=num_samples)
+    return _draw_participation(as_key(key), eta, num_samples=num_samples)
 
 
 def _check_participation(participation: Float[Array | np.ndarray, " labelers"]) -> None:

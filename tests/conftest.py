@@ -52,6 +52,12 @@ hypothesis.settings.load_profile("jtruth")
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 
+@pytest.fixture(autouse=True)
+def wide_terminal(monkeypatch):
+    """No line is wrapped, so that tests find sentences; tests of width say theirs."""
+    monkeypatch.setenv("COLUMNS", "100000")
+
+
 @pytest.fixture(scope="session")
 def golden() -> Callable[[str], Any]:
     """`golden("su_tiny5")`: the parsed reference file; NaN and infinities stay null, "nan", "inf", "-inf"."""

@@ -84,8 +84,6 @@ def test_the_noise_model_to_copy_works_everywhere(tmp_path):
     for one in ("alone", "last"):
         found = [getattr(information.labeler_information(m, prior), one) for m in (model, matrices)]
         np.testing.assert_allclose(*found, atol=1e-12)
-    added = [information.added_information(m, prior, [0]) for m in (model, matrices)]
-    np.testing.assert_allclose(*added, atol=1e-12)
     best = [information.best_labelers(m, prior, budget=2) for m in (model, matrices)]
     np.testing.assert_array_equal(best[0].order, best[1].order)
     gains = [asking.expected_gain_of_labels(m, labels, prior) for m in (model, matrices)]

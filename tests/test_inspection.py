@@ -6,9 +6,9 @@ import json
 import numpy as np
 import pytest
 
-from jtruth._validation.agreement import labeler_pairs
 from jtruth.inspection import inspect_file, inspect_labels
 from jtruth.labels import Labels
+from jtruth.stats.agreement import labeler_pairs
 
 
 def matrix(seed: int, n: int = 60, t: int = 5, accuracy: float = 0.85) -> np.ndarray:
@@ -54,7 +54,7 @@ def test_counts_and_agreement_by_loops():
 
 def test_nothing_odd():
     look = inspect_labels(Labels.from_matrix(matrix(2), 2), file="my labels.csv", options="--task item")
-    assert look.findings == () and "Nothing odd was seen." in str(look)
+    assert look.findings == () and "Nothing odd was seen." in look.summary(full=True)
     commands = [step.command for step in look.next_steps]
     assert "jtruth labelers 'my labels.csv' --task item" in commands
     assert "jtruth evaluate 'my labels.csv' --task item --predictions PRED.csv" in commands
@@ -102,7 +102,7 @@ def test_findings(spoil, name, text):
     spoil(z)
     look = inspect_labels(Labels.from_matrix(z, 2))
     assert names_of(look) == [name]
-    assert text in look.findings[0].message and f"  - {look.findings[0].message}" in str(look)
+    assert text in look.findings[0].message and look.findings[0].message in look.summary(full=True)
 
 
 def test_totals_are_the_sums_over_pairs_and_pairs_of_few_labels_are_left_out():
@@ -134,9 +134,14 @@ def test_look_alikes_and_repeats():
         [1, 1, 2, 2, 2], ["07", "7", "7", "7", "b"], ["yes", "Yes", "no", "no", "no"], repeats="keep"
     )
     look = inspect_labels(labels)
-    assert "Some class names differ only in case, spaces or leading zeros: 'Yes', 'yes'. Are" in str(look)
-    assert "Some worker ids differ only in case, spaces or leading zeros: '07', '7'. Are they" in str(look)
-    assert look.num_repeats == 1 and "1 labels repeat a labeler" in str(look)
+    assert "Some class names differ only in case, spaces or leading zeros: 'Yes', 'yes'. Are" in look.summary(
+        full=True
+    )
+    assert (
+        "Some worker ids differ only in case, spaces or leading zeros: '07', '7'. Are they"
+        in look.summary(full=True)
+    )
+    assert look.num_repeats == 1 and "1 labels repeat a labeler" in look.summary(full=True)
     # The repeat is no pair of different labelers: (07, 7) disagree, (7, b) agree.
     assert look.agreement == 0.5
 
@@ -146,7 +151,7 @@ def test_one_labeler_is_not_identified():
     assert (
         look.agreement is None
         and np.isnan(look.coefficients["krippendorff"].value)
-        and "not identified" in str(look)
+        and "not identified" in look.summary(full=True)
     )
     assert any("--gold" in step.command for step in look.next_steps)
     assert not any("--rater" in step.command for step in look.next_steps)
@@ -154,7 +159,7 @@ def test_one_labeler_is_not_identified():
 
 def test_two_labelers():
     look = inspect_labels(Labels.from_matrix(matrix(4, t=2), 2))
-    assert "Two labelers alone do not tell" in str(look)
+    assert "Two labelers alone do not tell" in look.summary(full=True)
     assert not any("labelers" in step.command or "--rater" in step.command for step in look.next_steps)
 
 
@@ -167,7 +172,7 @@ def test_rater_worth_grading_is_the_one_who_agrees_least():
 
 def test_notes_of_reading_are_shown():
     labels = Labels.from_long([1, 1, 2], [1, 2, 1], [0, 1, None], missing="drop")
-    assert "1 of 3 rows have no label and were left out" in str(inspect_labels(labels))
+    assert "1 of 3 rows have no label and were left out" in inspect_labels(labels).summary(full=True)
 
 
 LONG = "".join(f"{k // 2},{k % 2},{k % 3 % 2}\n" for k in range(20))

@@ -1,11 +1,16 @@
 """A whole number is a key wherever users give one: the same answer as from the JAX key of that number."""
 
+import dataclasses
+import importlib
 import json
+import pkgutil
+from inspect import isfunction, signature
 
 import jax
 import numpy as np
 import pytest
 
+import jtruth
 from jtruth import asking, evaluation, information, planning, simulation
 from jtruth._random import as_key
 from jtruth.evaluation.calibration import evaluate_calibration
@@ -23,7 +28,7 @@ LABELS = Labels.from_matrix(np.array([[1, 1, 1], [0, 0, 0], [1, 0, -1], [0, 0, -
 GOOD = np.tile([[0.8, 0.2], [0.2, 0.8]], (3, 1, 1))
 
 MAY_BE_LEFT_OUT = {
-    "simulated_width": lambda **key: planning.simulated_width(SETTING, PLAN, num_sets=2, **key),
+    "simulated_width": lambda **key: planning.simulation.simulated_width(SETTING, PLAN, num_sets=2, **key),
     "cheapest_plan": lambda **key: planning.cheapest_plan(SETTING, 0.2, limits=TWO, **key).simulated,
     "narrowest_plan": lambda **key: planning.narrowest_plan(SETTING, 5.0, limits=TWO, **key).simulated,
     "plan_request": lambda **key: planning.plan_request(
@@ -34,7 +39,7 @@ MAY_BE_LEFT_OUT = {
         rates=asking.Rates(GOOD, [0.5, 0.5], 50), **key,
     ),
 }  # fmt: skip
-NEEDED = {
+FIRST = {  # the first argument, as in jax.random
     "mutual_information": lambda key: information.mutual_information(
         Symmetric(0.2, 2), PRIOR, num_labelers=3, method="monte_carlo", key=key, num_draws=100
     ),
@@ -49,6 +54,7 @@ NEEDED = {
 
 def same(one, other) -> bool:
     """Equal leaves, NaN included; text as text."""
+    one, other = (vars(a) if dataclasses.is_dataclass(a) else a for a in (one, other))  # fields of an answer
     pairs = zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True)
     return all(np.array_equal(a, b, equal_nan=np.asarray(a).dtype.kind == "f") for a, b in pairs)
 
@@ -61,13 +67,27 @@ def test_zero_is_the_key_that_is_left_out(call):
         call(key="a")
 
 
-@pytest.mark.parametrize("call", NEEDED.values(), ids=NEEDED)
+@pytest.mark.parametrize("call", FIRST.values(), ids=FIRST)
 def test_a_number_is_a_key(call):
     assert same(call(0), call(jax.random.key(0))) and same(call(0), call(jax.random.PRNGKey(0)))
     assert not same(call(0), call(1))
-    for key, part in ((None, "key"), (0.5, "key is 0.5")):
-        with pytest.raises(ValueError, match=part):
-            call(key)
+    assert same(call(0), call(None))
+    with pytest.raises(ValueError, match=r"key is 0\.5"):
+        call(0.5)
+
+
+def test_every_exported_function_may_be_called_without_a_key():
+    """Where randomness is the question (simulate, sample, draws) the key comes first, as in jax.random."""
+    rooms = [jtruth] + [
+        importlib.import_module(f"jtruth.{one.name}")
+        for one in pkgutil.iter_modules(jtruth.__path__)
+        if one.ispkg and not one.name.startswith("_")
+    ]
+    public = [getattr(room, name) for room in rooms for name in getattr(room, "__all__", ())]
+    keys = {f.__name__: signature(f).parameters.get("key") for f in public if isfunction(f)}
+    asked = {name: key for name, key in keys.items() if key and key.kind is key.KEYWORD_ONLY}
+    assert {"evaluate", "fit_joint", "compare_models", "ask_next"} <= set(asked)
+    assert [name for name, key in asked.items() if key.default not in (None, 0)] == []
 
 
 Z = np.repeat([[0, 0, 0], [1, 1, 1], [0, 1, 0], [1, 0, 1]], [20, 15, 3, 2], axis=0)
@@ -102,7 +122,7 @@ def test_an_answer_can_be_repeated_from_its_json(call):
 
 def test_the_key_in_words():
     found = STATE_IT["evaluate"](key=5)
-    assert "; target: in-sample; key 5\n" in str(found) and found.provenance.key == found.key == 5
+    assert "; key 5; assumed: " in " ".join(str(found).split()) and found.provenance.key == found.key == 5
     assert "; key 5" in str(STATE_IT["prevalence"](key=5))
 
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 
+from jtruth.io import read_labels
 from jtruth.labels import Labels
 
 TASK, WORKER, LABEL = ["b", "a", "b", "a"], ["w", "w", "v", "u"], ["no", "yes", "no", "maybe"]
@@ -133,7 +134,9 @@ BAD = {
     "matrix unlabelled": (lambda: Labels.from_matrix([[0], [-1]], 2), "1 of 2 samples have no label: 1"),
     "frame column": (
         lambda: Labels.from_frame(pd.DataFrame({"item": [1]})),
-        "no column 'task'; the columns are 'item'. Say which one holds the task by task=",
+        "no columns 'task', 'worker', 'label'; the columns are 'item'. Say which one holds the task and the "
+        "worker and the label by task=..., worker=..., label=..."
+        " (at the command line --task item --worker NAME",
     ),
     "frame missing": (
         lambda: Labels.from_frame(pd.DataFrame({"task": [1, 2], "worker": ["a", None], "label": [0, 1]})),
@@ -405,3 +408,26 @@ def test_many_labels_of_many_workers():
 def test_a_label_set_prints_in_one_line():
     labels = Labels.from_matrix(np.array([[0, 1, -1], [1, 1, 0]]), 2)
     assert repr(labels) == "Labels(2 samples, 3 labelers, 2 classes, 5 labels)"
+
+
+def test_labels_that_say_nothing_are_left_out_and_counted():
+    rows = [
+        ("a", "x", "yes"),
+        ("a", "y", "Unsure"),
+        ("b", "x", "no"),
+        ("b", "y", "skip"),
+        ("c", "x", "unsure"),
+    ]
+    task, worker, label = zip(*rows, strict=True)
+    frame = pd.DataFrame({"task": task, "worker": worker, "label": label})
+    for labels in (
+        Labels.from_long(task, worker, label, abstain=["unsure", "skip"]),
+        Labels.from_frame(frame, abstain=["unsure", "skip"]),
+        read_labels(frame, abstain=["unsure", "skip"]),
+    ):
+        assert labels.classes == ("no", "yes") and labels.num_labels == 2 and labels.tasks == ("a", "b")
+        said = " ".join(labels.notes)
+        assert "3 of 5 labels say nothing ('Unsure', 'skip', 'unsure') and were left out." in said
+        assert "1 tasks have no label at all" in said and "missing='drop'" not in said
+    with pytest.raises(ValueError, match="no label"):  # missing is another thing
+        Labels.from_long(task, worker, [*label[:4], None], abstain=["unsure", "skip"])

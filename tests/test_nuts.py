@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
@@ -137,11 +136,6 @@ def test_arguments_that_make_no_sense(options, message):
         pytest.skip("this machine has several devices")
     with pytest.raises(ValueError, match=message):
         run([1.0, 2.0, 4.0], [1, 3, 0], **options)
-
-
-def test_missing_key():
-    with pytest.raises(ValueError, match="needs a key"):
-        nuts.run_nuts(normal_model, jnp.ones(3), jnp.ones(3), 1.0, key=None)
 
 
 def test_impossible_data():

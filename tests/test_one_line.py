@@ -91,7 +91,7 @@ MADE = {
     "Consensus": lambda y, p, s, z: jt.consensus(z),
     "JointPosterior": lambda y, p, s, z: jt.learning.fit_joint(z, key=KEY),
     "LabelerReport": lambda y, p, s, z: jt.evaluate_labelers(z, key=KEY),
-    "DawidSkene": lambda y, p, s, z: jt.learning.fit_dawid_skene(z),
+    "Fit": lambda y, p, s, z: jt.learning.fit_dawid_skene(z),
     "BatchEvaluation": lambda y, p, s, z: jt.evaluate_batch(p[None], codes(z)[None], key=KEY),
     "ScoreEvaluation": lambda y, p, s, z: jt.evaluate_scores(s, z, key=KEY, assume=ALONE),
     "LabelerAgreement": lambda y, p, s, z: jt.labeler_agreement(z),

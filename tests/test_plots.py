@@ -12,12 +12,13 @@ from scipy import stats
 
 import jtruth as jt
 from jtruth import plots
+from jtruth.evaluation.assumptions.what_if import Rows
 from jtruth.evaluation.parts import Assumption
 from jtruth.plots._parts import title
 from jtruth.plots.joint import _joint_regions
 from jtruth.stats.estimates import DensityEstimate, PmfEstimate
 from jtruth.tables.metrics import METRICS
-from jtruth.tables.several import RangeEstimate
+from jtruth.tables.posterior import RangeEstimate
 from jtruth.testing import JointDensity, JointEstimate
 from jtruth.testing.binary.empirical_bayes import OperatingPointFit
 from jtruth.testing.binary.plug_in import point_estimate
@@ -137,25 +138,27 @@ def test_metrics(results):
     votes = list(result.baselines["majority_vote"].values())
     np.testing.assert_allclose(marks(ax, "x"), np.stack([votes, rows], 1))
     bars = [line.get_xdata() for line in ax.get_lines() if line.get_marker() == "None"]
-    np.testing.assert_allclose(bars, [law.interval(0.95)[:2] for law in result.metrics.values()])
+    np.testing.assert_allclose(bars, [law.interval(0.95) for law in result.metrics.values()])
     assert "95 %" in ax.get_xlabel() and ax.get_xlim() == (0, 1)
-    assert legend(ax) == ["posterior mean", "95 % interval", "majority vote", "true value"]
+    assert legend(ax) == ["mean", "95 % posterior interval", "majority vote", "true value"]
     interval = result.accuracy.interval(0.95)
     assert notes(ax)[0] == f"{result.accuracy.mean:.3f}  [{interval.low:.3f}, {interval.high:.3f}]"
 
 
 def test_every_assumption_of_every_metric_is_in_the_picture_with_its_own_colour(results):
-    """Five assumptions: the lowest line of the last metric is above the axis."""
+    """Five assumptions: means only, and the lowest tick of the last metric is above the axis."""
     law = results["bayes"].metrics
     parts = tuple(Assumption(f"a{j}", f"if {j}", law) for j in range(5))
-    ax = plots.plot_metrics(replace(results["bayes"], assumptions=parts))
+    ax = plots.plot_metrics(replace(results["bayes"], what_if=Rows(parts)))
     bottom = ax.get_ylim()[0]
     heights = [line.get_ydata()[0] for line in ax.lines]
     assert min(heights) > bottom + 0.05
-    thin = [line for line in ax.lines if line.get_linewidth() == 1.5 and len(line.get_xdata()) == 2]
-    assert len(thin) == 5 * len(law)
+    ticks = [line for line in ax.lines if line.get_markersize() == 5 and len(line.get_xdata()) == 1]
+    assert len(ticks) == 5 * len(law)
+    assert [line.get_xdata()[0] for line in ticks] == [one.mean for one in law.values() for _ in parts]
     bar = next(line for line in ax.lines if line.get_linewidth() == 5)
-    assert len({line.get_color() for line in thin} | {bar.get_color()}) == 6
+    assert len({line.get_color() for line in ticks} | {bar.get_color()}) == 6
+    assert len([line for line in ax.lines if line.get_linewidth() == 5]) == len(law)  # one bar a metric
 
 
 def test_metrics_that_are_not_identified(results):
@@ -185,12 +188,12 @@ def test_comparison(results):
 
 def test_a_range_is_a_bar_without_density(results):
     one, other = results["bayes"].accuracy, results["bayes"].recall
-    hull = RangeEstimate((one,), (one, other))
-    low, high, _ = hull.interval(0.95)
+    hull = RangeEstimate((one, other))
+    low, high = hull.interval(0.95)
     ax = plots.plot_comparison({"range": hull, "law": one}, metric="accuracy")
     bars = [line.get_xydata() for line in ax.get_lines() if line.get_linewidth() == 4]
     np.testing.assert_allclose(bars[0], [[low, 0], [high, 0]])
-    assert marks(ax, "d").tolist() == [[one.mean, 0]] and notes(ax)[0] == f"{low:.3f} to {high:.3f}, no law"
+    assert marks(ax, "d").tolist() == [[hull.mean, 0]] and notes(ax)[0] == f"{low:.3f} to {high:.3f}, no law"
     assert "the middle of a range" in legend(ax) and "a number alone" not in legend(ax)
     ax = plots.plot_estimate(hull, metric="accuracy", ideal=0.5)
     assert legend(ax)[:2] == ["posterior: range at 95 %, no law", "its middle"]
@@ -310,23 +313,6 @@ def test_sensitivity_and_its_tipping_point(results):
     np.testing.assert_allclose(ax.lines[0].get_ydata(), means)
     assert ax.get_xlabel() == "labelers' error rates, times" and ax.get_ylabel() == "accuracy"
     assert legend(ax) == ["95 % interval", "mean", "the answer as it is", "tipping point 0.75"]
-
-
-def test_classifiers(results):
-    """Rows in the order of the ranking; circles at mean differences to the first, lines their intervals."""
-    rng = np.random.default_rng(1)
-    y = rng.integers(0, 2, 200)
-    log_lik = np.log(np.where(np.eye(2)[y] > 0, 0.8, 0.2))
-    said = {n: np.where(rng.random(200) < a, y, 1 - y) for n, a in (("poor", 0.7), ("good", 0.9))}
-    found = jt.compare_classifiers(said, log_lik, prior=[0.5, 0.5], margin=0.05)
-    ax = plots.plot_classifiers(found)
-    names = [text.get_text() for text in ax.get_yticklabels()]
-    assert names[0].startswith("good") and names[1].startswith("poor") and "P(best)" in names[0]
-    line, dot = (one for one in ax.lines if set(one.get_ydata()) == {1})
-    law = found.differences["poor", "good"]
-    np.testing.assert_allclose(line.get_xdata(), law.interval(0.95)[:2])
-    np.testing.assert_allclose(dot.get_xdata(), [law.mean])
-    assert "difference to good" in ax.get_xlabel() and "dotted: 0.05 apart" in ax.get_title()
 
 
 def test_axes_are_named_by_the_registry_of_metrics(monkeypatch):

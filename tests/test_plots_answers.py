@@ -9,6 +9,7 @@ from jtruth import plots
 from jtruth.evaluation.labelers import LabelerReport
 from jtruth.evaluation.parts import Check
 from jtruth.learning.joint.posterior import JointPosterior
+from jtruth.plots import ConfusionMatrixDisplay
 
 
 @pytest.fixture(autouse=True)
@@ -32,7 +33,7 @@ def notes(ax):
 
 
 def test_confusion(result):
-    ax = plots.plot_confusion(result)
+    ax = ConfusionMatrixDisplay.from_evaluation(result).plot().ax_
     mean, low, high = result.confusion_matrix, result.confusion_low, result.confusion_high
     shade = ax.images[0].get_array()
     np.testing.assert_allclose(shade, mean / mean.sum(axis=1, keepdims=True))
@@ -40,11 +41,12 @@ def test_confusion(result):
     assert notes(ax) == said and (ax.get_xlabel(), ax.get_ylabel()) == ("predicted", "true")
     dark = [text.get_color() == "white" for text in ax.texts]
     assert dark == (shade > 0.5).ravel().tolist() and ax.images[0].get_cmap().name == "Greys"
-    assert "200 samples" in ax.get_title() and "95 %" in ax.get_title()
 
 
+HALVES = [[0.5, 0.5], [0.5, 0.5]]
+MATRIX = {"confusion_matrix": {"mean": HALVES, "low": HALVES, "high": HALVES}}
 ROWS = tuple(
-    {"worker": w, "num_labels": n, "accuracy": a, "low": a - 0.1, "high": a + 0.05}
+    MATRIX | {"worker": w, "num_labels": n, "accuracy": a, "low": a - 0.1, "high": a + 0.05}
     for w, n, a in (("bob", 20, 0.6), ("ann\n", 30, 0.8))
 )
 CHECKS = (
@@ -58,12 +60,11 @@ CHECKS = (
 def test_labelers_and_checks():
     unseen = tuple.__new__(JointPosterior, [None] * len(JointPosterior._fields))  # no picture looks at it
     report = LabelerReport(0.9, ("no", "yes"), ROWS, (0.5, 0.5), (), unseen, 0, CHECKS)
-    ax = plots.plot_labelers(report)
-    bars = [line.get_xydata() for line in ax.lines if line.get_linewidth() == 2]
+    ax = plots.plot_block(next(b for b in report.blocks().blocks if getattr(b, "name", "") == "labelers"))
+    bars = [line.get_xydata() for line in ax.lines if line.get_linewidth() == 5]
     np.testing.assert_allclose(bars, [[[0.5, 0], [0.65, 0]], [[0.7, -1], [0.85, -1]]])
     assert [t.get_text() for t in ax.get_yticklabels()] == ["bob", "'ann\\n'"]
-    assert notes(ax)[0] == "0.600  [0.500, 0.650]  20 labels" and "90 %" in ax.get_xlabel()
-    assert "checks speak against them" in ax.get_title()
+    assert notes(ax)[0] == "0.600 [0.500, 0.650]" and "90 %" in ax.get_title()
     ax = plots.plot_checks(report)
     points = {line.get_marker(): line.get_xydata()[0].tolist() for line in ax.lines[:-1]}
     assert points == {"o": [0.4, 0], "x": [1e-4, -1], "^": [0.01, -2]}

@@ -4,7 +4,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from jtruth import histograms as hist
-from jtruth.plots import plot_calibration_map, plot_concentrations, plot_reliability, plot_second_opinion
+from jtruth.plots import plot_concentrations, plot_reliability, plot_second_opinion
 
 
 def test_pictures_draw_the_numbers():
@@ -20,11 +20,6 @@ def test_pictures_draw_the_numbers():
     np.testing.assert_allclose(points, np.stack([bins.predicted[0], bins.target[0]], 1)[used])
     assert ax.get_xlabel() == "predicted disagreement"
     assert "100 samples" in ax.get_legend().get_title().get_text()
-
-    ax = plot_calibration_map({"a": table, "b": table})
-    x, y = ax.lines[0].get_data()
-    expected = [table.estimates[f"{name}_loss"].mean for name in ("dispersion", "calibration")]
-    np.testing.assert_allclose([x[0], y[0]], expected)
 
     assert plot_concentrations(np.exp(rng.normal(size=50))).get_xscale() == "log"
     law = table.estimates["epistemic_loss"]

@@ -11,11 +11,10 @@ from jtruth import plots
 from jtruth.comparison import LeaveOneOut, ModelComparison
 from jtruth.evaluation import MetricPosterior, Prevalence
 from jtruth.evaluation.any_metric import MetricView
+from jtruth.evaluation.assumptions.what_if import Rows
 from jtruth.planning import Limits, People, Question, plan_request
-from jtruth.plots import dashboard
-from jtruth.plots.rows import draw_row
 from jtruth.stats.draws import DrawsEstimate
-from jtruth.tables.several import RangeEstimate
+from jtruth.tables.posterior import RangeEstimate
 
 
 @pytest.fixture(autouse=True)
@@ -61,22 +60,24 @@ def test_an_evaluation_in_one_line(result):
 
 
 def test_display_as_in_scikit_learn(result):
-    shown = plots.EvaluationDisplay.from_evaluation(result).plot(ideal={"accuracy": 0.85})
-    assert shown.figure_ is shown.ax_.figure and shown.evaluation is result
-    assert "true value" in [text.get_text() for text in shown.ax_.get_legend().get_texts()]
+    shown = plots.EvaluationDisplay.from_evaluation(result).plot()
+    assert shown.figure_ is shown.ax_.figure and shown.found is result
+    block = next(one for one in result.blocks().tables() if one.name == "metrics")
+    assert plots.plot_block(block, ideal={"accuracy": 0.85}).collections[0].get_label() == "true value"
     log_lik = np.log(np.tile([[0.9, 0.1], [0.2, 0.8]], (20, 1)))
     made = plots.EvaluationDisplay.from_predictions(np.tile([0, 1], 20), log_lik, prior=[0.5, 0.5])
     direct = jt.evaluate(np.tile([0, 1], 20), log_lik, prior=[0.5, 0.5])
-    assert made.evaluation.accuracy.mean == direct.accuracy.mean
+    assert made.found.accuracy.mean == direct.accuracy.mean
 
 
 def test_shares_and_the_progress_of_gold():
     found = share(30, 0.7)
     (ax,) = found.plot().axes
-    low, high, _ = found.shares["yes"].interval(0.9)
+    low, high = found.shares["yes"].interval(0.9)
     np.testing.assert_allclose(bars(ax, 5)[1], [[low, -1], [high, -1]])
     crosses = np.concatenate([line.get_xydata() for line in ax.lines if line.get_marker() == "x"])
-    assert crosses.tolist() == [[0.4, 0], [0.6, -1]] and "90 %" in ax.get_legend().get_texts()[0].get_text()
+    assert crosses.tolist() == [[0.4, 0], [0.6, -1]]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["share [interval]", "of the labels"]
     many = [found, share(0, 0.6, 0), share(10, 0.65, 0.1)]
     ax = plots.plot_gold_progress(many, "yes", ideal=0.68)
     assert [line.get_xdata()[0] for line in ax.lines if line.get_marker() == "o"] == [10, 30]
@@ -89,32 +90,23 @@ def test_shares_and_the_progress_of_gold():
 
 
 def test_a_range_has_a_hollow_mark_and_a_dashed_line(result):
-    hull = RangeEstimate((result.accuracy,), (result.accuracy, result.recall))
-    low, high, _ = hull.interval(0.95)
+    hull = RangeEstimate((result.accuracy, result.recall))
+    low, high = hull.interval(0.95)
     ax = plots.plot_gold_progress([replace(result, metrics={"accuracy": hull})])
     (line,) = (line for line in ax.lines if line.get_linewidth() == 2)
     assert line.get_linestyle() == "--" and line.get_xydata().tolist() == [[0, low], [0, high]]
     assert [line.get_marker() for line in ax.lines] == ["None", "d"]
-    ax = plt.figure().add_subplot()
-    draw_row(ax, 0.0, hull, 0.95)
-    draw_row(ax, -1.0, None, 0.95)
-    assert [line.get_marker() for line in ax.lines] == ["None", "d"]
-    assert [text.get_text() for text in ax.texts][1] == "not identified"
 
 
 def test_a_plan_is_a_curve_with_its_price():
     people = People(("crowd:0.2:0.1:3", "expert:0.05:1.0"), prior=(0.4, 0.6))
     question, limits = Question(rates="known"), Limits(num_sets=20)
     found = plan_request(people, width=0.1, key=0, question=question, limits=limits)
-    (ax,) = found.plot().axes
+    above, ax, _ = found.plot().axes
     curve = ax.lines[0].get_xydata()
     mine = sorted((found.best, *found.neighbours), key=lambda row: row.plan.num_samples)
     np.testing.assert_allclose(curve, [(row.plan.num_samples, row.width) for row in mine])
-    others = np.concatenate([line.get_xydata() for line in ax.lines if line.get_marker() == "d"])
-    assert sorted(map(tuple, others)) == sorted((row.plan.num_samples, row.width) for row in found.others)
-    texts = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert texts[0].startswith("this mix: ") and texts[-1] == "width asked for, 0.1"
-    assert len(texts) == 2 + len(found.others)
+    assert len(above.get_yticks()) == 1 + len(found.others) + len(found.neighbours)
 
 
 def test_models_agreement_and_any_number():
@@ -122,37 +114,32 @@ def test_models_agreement_and_any_number():
     gap, error = np.array([0.0, -9.0]), np.array([0.0, 2.0])
     found = ModelComparison(("a", "b"), (loo, loo), gap, error, (False, True), "a is best.", (), 0)
     (ax,) = found.plot().axes
-    assert bars(ax, 2)[1].tolist() == [[-13, -1], [-5, -1]] and ax.get_title() == "a is best."
-    assert [text.get_text() for text in ax.texts] == ["0.0 +- 0.0, 1 bad terms", "-9.0 +- 2.0, 1 bad terms"]
+    assert bars(ax, 5)[1].tolist() == [[-13, -1], [-5, -1]]
+    assert [text.get_text() for text in ax.texts] == ["+0.0 [+0.0, +0.0]", "-9.0 [-13.0, -5.0]"]
     labels = jt.Labels.from_matrix(np.random.default_rng(0).integers(0, 2, (30, 3)), 2)
     agreed = jt.labeler_agreement(labels, key=0)
-    (ax,) = agreed.plot().axes
+    ax = agreed.plot().axes[0]
     points = [line.get_xdata()[0] for line in ax.lines if line.get_marker() == "o"]
     assert points == [one.value for one in agreed.overall.values()]
     draws = np.random.default_rng(0).normal(0.5, 0.1, (300, 2))
     (ax,) = MetricPosterior((MetricView("one", "", draws),), 0.9, "", ()).plot().axes
     assert [text.get_text() for text in ax.get_yticklabels()] == ["[0]", "[1]"]
-    views = tuple(MetricView(name, "", draws[:, k]) for k, name in enumerate("ab"))
-    (ax,) = MetricPosterior(views[:1], 0.9, "", ()).plot().axes
-    assert (
-        ax.get_ylabel() == "posterior density" and "90 % region" in ax.get_legend().get_texts()[1].get_text()
-    )
-    (ax,) = MetricPosterior(views, 0.9, "", ()).plot().axes
-    assert ax.get_legend().get_texts()[0].get_text().endswith("range at 90 %, no law")
 
 
 def test_scores_classifiers_and_sensitivity(result):
     found = result.sensitivity("error_rates", values=[0.5, 1.0])
-    (ax,) = found.plot().axes
-    np.testing.assert_allclose(ax.lines[0].get_ydata(), [law.mean for law in found.metrics["accuracy"]])
+    above = found.plot().axes[0]
+    drawn = [line.get_xdata()[0] for line in above.lines if line.get_marker() == "o"]
+    np.testing.assert_allclose(drawn, [law.mean for law in found.metrics["recall"]])
     rng = np.random.default_rng(1)
     y = rng.integers(0, 2, 200)
     log_lik = np.log(np.where(np.eye(2)[y] > 0, 0.8, 0.2))
     said = {n: np.where(rng.random(200) < a, y, 1 - y) for n, a in (("poor", 0.7), ("good", 0.9))}
     compared = jt.compare_classifiers(said, log_lik, prior=[0.5, 0.5])
-    assert [len(part.plot().axes) for part in (compared,)] == [1]
-    assert "difference to good" in compared.plot().axes[0].get_xlabel()
-    assert set(dashboard._PANELS) >= {"ScoreEvaluation", "CalibrationReport", "LabelerReport"}
+    rows, gaps = compared.plot().axes
+    assert [text.get_text() for text in rows.get_yticklabels()] == ["good", "poor"]
+    law = compared.differences["poor", "good"]
+    np.testing.assert_allclose(bars(gaps, 5)[0][:, 0], np.sort(-np.array(law.interval(0.95))))
 
 
 def test_regions_of_every_assumption(result):
@@ -165,16 +152,13 @@ def test_regions_of_every_assumption(result):
     part = result.assumptions[0]
     parts = (part._replace(sentence="if this"), part._replace(sentence="if that"),
              part._replace(sentence="by vote", posterior=None))  # fmt: skip
-    several = replace(result, assumptions=parts)
+    several = replace(result, what_if=Rows(parts))
     texts = [text.get_text() for text in plots.plot_joints(several).get_legend().get_texts()]
     assert texts[0] == "if this" and "if that" in texts and texts[-1] == "no region: by vote"
     with pytest.raises(ValueError, match="no assumption of this answer"):
-        plots.plot_joints(replace(result, assumptions=parts[2:]))
+        plots.plot_joints(replace(result, what_if=Rows(parts[2:])))
 
 
 def test_what_has_no_picture(result):
     with pytest.raises(ValueError, match="no picture of a dict; there is one of"):
         plots.plot_result({})
-    assert all(
-        name in vars(kind) for kind in (type(result), Prevalence, ModelComparison) for name in ("plot",)
-    )

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import jtruth as jt
-from jtruth._random import _folded, as_key, host_rng, key_words, required_key, stream, streams
+from jtruth._random import _folded, as_key, host_rng, key_words, stream, streams
 from jtruth.evaluation import evaluate_labelers, prevalence
 
 PACKAGE = Path(jt.__file__).parent
@@ -59,10 +59,13 @@ def test_anything_else_says_what_to_give(case):
     assert "give a whole number 0..4294967295, or a JAX key such as jax.random.key(0)" in str(caught.value)
 
 
-def test_cores_never_choose_a_seed():
-    for use in (required_key, key_words, lambda k: host_rng(k, "a"), lambda k: stream(k, "a")):
-        with pytest.raises(ValueError, match="sampling needs a key"):
-            use(None)
+def test_no_key_is_zero_everywhere():
+    for use in (
+        key_words,
+        lambda k: host_rng(k, "a").random(3),
+        lambda k: jax.random.key_data(stream(k, "a")),
+    ):
+        np.testing.assert_array_equal(use(None), use(0))
 
 
 def test_streams_depend_on_key_name_and_number_only():

@@ -11,7 +11,7 @@ import pytest
 import jtruth
 
 TOLD = """Evaluation Estimate Assumption Check LabelerReport Prevalence Sensitivity JointPosterior NutsFit
-DawidSkene TableDraws SeveralTables GoldPosterior RangeEstimate PlanSearch CalibrationReport LeaveOneOut"""
+Fit TableDraws PredictiveTable Comparison RangeEstimate PlanSearch CalibrationReport LeaveOneOut"""
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 

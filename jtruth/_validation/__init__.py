@@ -5,33 +5,24 @@ that is out of range instead of complaining. Nothing is repaired: text stays tex
 value is never a class, and every message says where the trouble is, what was found and what to do.
 """
 
-from jtruth._validation.alignment import (
+from jtruth._validation.classes import class_codes, class_names, encode_classes, inferred_classes
+from jtruth._validation.columns import encode_columns, frame_columns, frame_counts, matrix_entries
+from jtruth._validation.ids import (
+    MISSING_TEXT,
     Aligned,
     Samples,
     TaskArray,
     align,
     align_table,
-    match_ids,
-    samples_of,
-    with_tasks,
-)
-from jtruth._validation.classes import (
-    class_names,
-    encode_classes,
-    inferred_classes,
-)
-from jtruth._validation.codes import class_codes
-from jtruth._validation.columns import encode_columns
-from jtruth._validation.ids import (
-    MISSING_TEXT,
     as_list,
     check_columns,
     encode_ids,
     is_frame,
+    match_ids,
     names_for,
+    samples_of,
+    with_tasks,
 )
-from jtruth._validation.lazy_frame import frame_columns
-from jtruth._validation.matrix import matrix_entries
 from jtruth._validation.rows import (
     check_entries,
     collapse_rows,

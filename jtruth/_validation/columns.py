@@ -1,26 +1,58 @@
-"""Three columns (task, worker, label), one row per label, as integer codes."""
+"""Labels as integer codes: three columns (task, worker, label) with a row per label, or a wide table.
 
-from collections.abc import Iterable
+A wide table has one row per sample, one column per labeler, class codes or class names inside.
+
+Tables that an engine holds (DuckDB, Polars, PySpark, whatever narwhals calls lazy) may be larger than memory.
+What comes here are their different ids and classes and, for each row, three whole numbers; joining, sorting
+and what does not fit into memory are the engine's work. A table of an engine has no order of rows, so
+samples, labelers and rows are in sorted order, and a row is named in messages by what it says.
+
+An engine also groups its table into distinct rows of labels, who gave what, and how often. It groups twice:
+the labels of a task by a worker become one row, the rows of a task become whole numbers in which every worker
+has some bits (label code + 1, so 0 is no label), and tasks of equal numbers become one row with a count. Ids
+of tasks are never numbered, joined or sorted, and what comes to Python has as many rows as there are distinct
+patterns, whatever the number of tasks. Powers of 2 are exact in every engine, also in those that raise to a
+power in floating point.
+"""
+
+from collections.abc import Container, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from jaxtyping import Int
+from scipy.special import bdtrc
 
-from jtruth._validation.classes import encode_classes, inferred_classes
-from jtruth._validation.ids import as_list, encode_ids, in_order
-from jtruth._validation.names import alike_note
-from jtruth._validation.rows import keep_one_label_each
-from jtruth._validation.words import Source, choose
+from jtruth._validation.classes import check_labelers, encode_classes, inferred_classes
+from jtruth._validation.coded import Coded, different
+from jtruth._validation.guess import unused_counts
+from jtruth._validation.ids import (
+    as_list,
+    check_columns,
+    check_ids,
+    encode_ids,
+    in_order,
+    is_frame,
+    is_missing,
+    names_for,
+    read_frame,
+)
+from jtruth._validation.names import alike_note, rounded_note, typing_note
+from jtruth._validation.rows import keep_one_label_each, unused
+from jtruth._validation.words import LOOK, Source, choose, quoted, shown, some
 
 
-class Columns(NamedTuple):
-    """Integer codes of the rows that are used, the names, and what was left out."""
+class Found(NamedTuple):
+    """What was read, in the order of the fields of `Labels`."""
 
-    sample: np.ndarray
+    sample: np.ndarray  # (labels,) int32
     labeler: np.ndarray
     label: np.ndarray
-    tasks: tuple
-    workers: tuple
-    classes: tuple
+    num_samples: int
+    num_labelers: int
+    num_classes: int
+    tasks: tuple | None
+    workers: tuple | None
+    classes: tuple | None
     notes: tuple
     inferred: tuple  # "tasks", "classes": whose order nobody gave and cannot be expected
 
@@ -32,11 +64,14 @@ def encode_columns(
     workers: Iterable | None,
     classes: Iterable | None,
     num_classes: int | None,
-    repeats: str,
-    missing: str,
+    rules: tuple[str, str, Iterable],
     source: Source,
-) -> Columns:
-    """Codes of the columns "task", "worker" and "label"; options as in `Labels.from_long`."""
+) -> Found:
+    """Codes of the columns "task", "worker" and "label"; options as in `Labels.from_long`.
+
+    `rules` are its `repeats`, `missing` and `abstain`.
+    """
+    repeats, missing, abstain = rules
     choose("repeats", repeats, ("error", "keep", "first", "last"))
     choose("missing", missing, ("error", "drop"))
     task, worker, label = (as_list(columns[name], name) for name in ("task", "worker", "label"))
@@ -48,11 +83,15 @@ def encode_columns(
     sample, task_ids = encode_ids(task, "task", tasks, source)
     labeler, worker_ids = encode_ids(worker, "worker", workers, source)
     advice = "Leave such rows out, or set missing='drop' to do so." if missing == "error" else None
-    codes, names, notes = encode_classes(label, classes, num_classes, source, advice)
-    notes += alike_note(worker_ids, "worker ids")
-    lost = np.flatnonzero(codes < 0)
-    if lost.size:
-        notes += (f"{lost.size} of {len(label)} rows have no label and were left out (missing='drop').",)
+    silent, said = _silent(label, abstain)
+    codes, names, notes = encode_classes(label, classes, num_classes, source, advice, silent=silent)
+    if classes is None and num_classes is None:
+        check_labelers(labeler, codes, worker_ids)
+        notes += typing_note(names, np.bincount(codes[codes >= 0], minlength=len(names)).tolist())
+    notes += alike_note(worker_ids, "worker ids") + rounded_note(task_ids, "task ids") + said
+    lost = np.count_nonzero(codes < 0) - (sum(map(silent.__contains__, label)) if silent else 0)
+    if lost:
+        notes += (f"{lost} of {len(label)} rows have no label and were left out (missing='drop').",)
     rows, more = keep_one_label_each(
         sample, labeler, np.flatnonzero(codes >= 0), repeats, (task_ids, worker_ids), source
     )
@@ -60,4 +99,395 @@ def encode_columns(
     inferred += inferred_classes(names, classes, num_classes)
     if rows.size < len(label):
         sample, labeler, codes = sample[rows], labeler[rows], codes[rows]
-    return Columns(sample, labeler, codes, task_ids, worker_ids, names, notes + more, inferred)
+    sizes = len(task_ids), len(worker_ids), len(names)
+    return Found(sample, labeler, codes, *sizes, task_ids, worker_ids, names, notes + more, inferred)
+
+
+def _silent(label: Sequence, abstain: Iterable) -> tuple[set, tuple[str, ...]]:
+    """The labels that say nothing, and a sentence of how many rows that is."""
+    words = {str(word).strip().casefold() for word in abstain}
+    if not words:
+        return set(), ()
+    found = {value for value in different(label) if str(value).strip().casefold() in words}
+    if not found:
+        return found, (f"Nobody gave a label that `abstain` names: {quoted(sorted(words))}.",)
+    number, names = sum(map(found.__contains__, label)), quoted(sorted(map(str, found)))
+    return found, (f"{number} of {len(label)} labels say nothing ({names}) and were left out.",)
+
+
+class _Contents(Sequence):
+    """Names of rows: what stands in them."""
+
+    def __init__(self, columns: dict[str, Coded]):
+        self._columns = columns
+
+    def __len__(self) -> int:
+        return len(next(iter(self._columns.values())))
+
+    def __getitem__(self, row: Any) -> str:
+        return f"({', '.join(f'{role} {shown(column[row])}' for role, column in self._columns.items())})"
+
+
+def frame_columns(frame: Any, columns: dict[str, str]) -> tuple[tuple, Source | None]:
+    """Columns of any data frame narwhals can read, and where they came from if that is an engine.
+
+    Args:
+        frame: of any kind.
+        columns: what each one holds and its name.
+    """
+    table = read_frame(frame, lazy=True)
+    if not hasattr(table, "collect"):
+        check_columns(table.columns, columns, Source())
+        return tuple(table[name].to_list() for name in columns.values()), None
+    return lazy_columns(table, columns)
+
+
+def frame_counts(frame: Any, used: Container[str]) -> tuple[str, ...]:
+    """What is said of a column of counts that is not among those `used`; of an engine's table nothing."""
+    table = read_frame(frame, lazy=True)
+    if hasattr(table, "collect"):
+        return ()
+    return unused_counts(table.columns, used, lambda name: table[name].to_list(), Source())
+
+
+def lazy_columns(table: Any, columns: dict[str, str]) -> tuple[tuple[Coded, ...], Source]:
+    """Columns of a lazy table of narwhals, coded by its engine; `columns` maps what each holds to its name.
+
+    Returns:
+        The columns in the order of `columns`, rows sorted by their codes, and where they came from.
+
+    Raises:
+        ValueError: a column that is not there.
+    """
+    import narwhals as nw
+
+    check_columns(table.collect_schema().names(), columns, Source())
+    picked = table.select(*(nw.col(name).alias(role) for role, name in columns.items()))
+    names, codes = {}, [f"code of {role}" for role in columns]
+    coded = picked
+    for role in columns:
+        names[role], numbered = names_of(picked, role)
+        coded = coded.join(numbered, on=role, how="left")
+    numbers = [nw.col(code).cast(nw.Int64).fill_null(-1) for code in codes]  # -1: a missing value
+    found = collected(coded.select(*numbers).sort(*codes))
+    made = {role: _column(found[c].to_numpy(), names[role]) for role, c in zip(columns, codes, strict=True)}
+    return tuple(made.values()), Source("", "row", 0, _Contents(made))
+
+
+def names_of(table: Any, role: str) -> tuple[list, Any]:
+    """The different values of a column, sorted, and a lazy table of them and of "code of" each."""
+    numbered = table.select(role).drop_nulls().unique().with_row_index(f"code of {role}", order_by=role)
+    return collected(numbered.sort(f"code of {role}"))[role].to_list(), numbered
+
+
+def collected(table: Any) -> Any:
+    """Run a query."""
+    return table.collect()
+
+
+def _column(codes: np.ndarray, names: list) -> Coded:
+    """A column; what is missing becomes None."""
+    if (codes < 0).any():
+        codes, names = np.where(codes < 0, len(names), codes), [*names, None]
+    return Coded(codes.astype(np.int32), names)
+
+
+_PLAIN = r"^[!-~](.*[!-~])?\z"  # text that begins and ends with what can be seen
+_BITS = 62  # of a whole number that holds labels, so that no sum reaches the sign
+
+
+class EnginePatterns(NamedTuple):
+    """Distinct rows of labels, the labels of row 0, then of row 1, ...; by labeler within a row."""
+
+    labeler: Int[np.ndarray, " labels"]
+    label: Int[np.ndarray, " labels"]
+    length: Int[np.ndarray, " patterns"]
+    number: Int[np.ndarray, " patterns"]  # tasks of each
+    workers: tuple
+    classes: tuple
+    unlabelled: int  # tasks that have no label at all
+    notes: tuple  # sentences about how labels were read, and what was left out
+
+
+def lazy_patterns(frame: Any, columns: dict[str, str], classes: Any, missing: str) -> EnginePatterns:
+    """Patterns of a lazy table.
+
+    Args:
+        frame: of any kind that narwhals calls lazy.
+        columns: the names of "task", "worker" and "label".
+        classes: names in order of their codes, or None.
+        missing: "error" or "drop", for rows without a label.
+
+    Raises:
+        ValueError: a table that is not lazy, a column that is not there, rows without an id or a label, a
+            worker who labelled a task twice.
+    """
+    choose("missing", missing, ("error", "drop"))
+    table = read_frame(frame, lazy=True)
+    if not hasattr(table, "collect"):
+        raise ValueError(
+            f"frame is a {type(frame).__name__}, which is in memory: "
+            "use begin_stream(Labels.from_frame(frame))"
+        )
+    check_columns(table.collect_schema().names(), columns, Source())
+    import narwhals as nw
+
+    picked = table.select(*(nw.col(name).alias(role) for role, name in columns.items()))
+    read = _read(picked, classes, missing)
+    bits = len(read.codes).bit_length()
+    found = collected(_grouped(read.coded, len(read.workers), bits))
+    if (found["most"].to_numpy() > 1).any():
+        times = nw.col("code of label").count().alias("times")
+        twice = read.coded.group_by("task", "worker").agg(times).filter(nw.col("times") > 1)
+        first = collected(twice.head(1)).rows(named=True)[0]
+        raise ValueError(
+            f"row {_said(first)}: labelled the task more than once: keep one label of each in the query"
+        )
+    numbers = np.stack([found[name].to_numpy() for name in found.columns[:-2]], axis=1)
+    place, labeler, value = _unpacked(numbers, len(read.workers), bits)
+    label = read.codes[value]
+    given, number = label >= 0, found["tasks"].to_numpy().astype(np.int64)
+    length = np.bincount(place[given], minlength=len(number)).astype(np.int32)
+    some, lost = length > 0, read.rows - int((length * number).sum())
+    notes = read.notes
+    notes += (f"{lost} of {read.rows} rows have no label and were left out (missing='drop').",) * (lost > 0)
+    notes += unused(
+        np.bincount(labeler[given], minlength=len(read.workers)), read.workers, "labelers gave no label"
+    )
+    notes += unused(
+        np.bincount(label[given], minlength=len(read.classes)), read.classes, "classes were never given"
+    )
+    return EnginePatterns(
+        labeler[given], label[given], length[some], number[some], read.workers, read.classes,
+        int(number[~some].sum()), notes,
+    )  # fmt: skip
+
+
+class _Read(NamedTuple):
+    """A table whose ids and labels passed the checks of `encode_columns`, and what they are."""
+
+    coded: Any  # the lazy table with "code of worker" and "code of label", a place in `codes`
+    rows: int
+    workers: tuple
+    codes: Int[np.ndarray, " labels"]  # the class of each different label, -1 for a word that means none
+    classes: tuple
+    notes: tuple
+
+
+def _read(picked: Any, classes: Any, missing: str) -> _Read:
+    """The different workers and labels, and what could be wrong with a task, through the readers' checks."""
+    import narwhals as nw
+
+    nulls = (nw.col(role).is_null().sum().alias(role) for role in ("task", "worker", "label"))
+    counted = collected(picked.select(nw.len().alias("rows"), *nulls)).rows(named=True)[0]
+    size = {name: int(number or 0) for name, number in counted.items()}
+    if not size["rows"]:
+        raise ValueError("no labels: the table has no rows")
+    suspects = _suspect_tasks(picked) + [None] * (size["task"] > 0)
+    encode_ids(suspects, "task", None, _rows_of(picked, "task", suspects))
+    (workers, of_worker), (values, of_label) = (names_of(picked, role) for role in ("worker", "label"))
+    different = workers + [None] * (size["worker"] > 0)
+    encode_ids(different, "worker", None, _rows_of(picked, "worker", different))
+    different = values + [None] * (size["label"] > 0)
+    advice = "Leave such rows out, or set missing='drop' to do so." if missing == "error" else None
+    found = encode_classes(
+        different, classes, None, _rows_of(picked, "label", different), advice, size["rows"]
+    )
+    if not (found.codes >= 0).any():
+        raise ValueError("no labels: the table has no rows with a label")
+    nothing = np.flatnonzero(found.codes[: len(values)] < 0).tolist()  # words that mean no label
+    of_label = of_label.filter(~nw.col("code of label").is_in(nothing)) if nothing else of_label
+    coded = picked.join(of_worker, on="worker", how="left").join(of_label, on="label", how="left")
+    notes = found.notes + alike_note(workers, "worker ids")
+    return _Read(coded, size["rows"], tuple(workers), found.codes[: len(values)], found.classes, notes)
+
+
+def _suspect_tasks(picked: Any) -> list:
+    """Task ids that the checks of ids refuse if they refuse any: these look at types, and at ends of text."""
+    import narwhals as nw
+
+    if picked.collect_schema()["task"] not in (nw.String, nw.Categorical, nw.Enum):
+        return collected(picked.select("task").drop_nulls().head(1))["task"].to_list()
+    task = nw.col("task").cast(nw.String)
+    ends = (task.str.head(1).alias("head"), task.str.tail(1).alias("tail"))
+    plain = task.str.contains(_PLAIN)  # found faster than ends
+    found = collected(picked.filter(~plain).select(*ends).unique().drop_nulls())
+    alone = sorted({end for name in ("head", "tail") for end in found[name].to_list()})
+    return [
+        collected(picked.filter((ends[0] == end) | (ends[1] == end)).select(task).head(1))["task"].to_list()[
+            0
+        ]
+        for end in alone
+        if not end or not end.isprintable()
+    ]
+
+
+class _OneOfEach(Sequence):
+    """Names of rows, one for each of the different values of a column; found when a message names it."""
+
+    def __init__(self, table: Any, role: str, values: list):
+        self._table, self._role, self._values = table, role, values
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __getitem__(self, k: Any) -> str:
+        import narwhals as nw
+
+        column, value = nw.col(self._role), self._values[k]
+        none = isinstance(value, float) and value != value
+        here = column.is_null() if value is None else column.is_nan() if none else column == value
+        found = collected(self._table.filter(here).head(1)).rows(named=True)
+        return _said(found[0] if found else {self._role: value})
+
+
+def _rows_of(table: Any, role: str, values: list) -> Source:
+    """Where the different values of a column stand."""
+    return Source("", "row", 0, _OneOfEach(table, role, values))
+
+
+def _grouped(coded: Any, num_workers: int, bits: int) -> Any:
+    """The query: numbers of a pattern, tasks of that pattern, and most labels by one worker of one task."""
+    import narwhals as nw
+
+    each = _BITS // bits  # workers in one number
+    worker, label = nw.col("code of worker").cast(nw.Int64), nw.col("code of label").cast(nw.Int64)
+    rows = coded.with_columns(worker.alias("who"), (label + 1).fill_null(0).alias("what"))
+    rows = rows.group_by("task", "who").agg(nw.col("what").max(), (nw.col("what") > 0).sum().alias("times"))
+    power = (nw.lit(2.0) ** (nw.col("who") % each * bits)).cast(nw.Int64)
+    names = [f"number {k}" for k in range(-(-num_workers // each))]
+    rows = rows.with_columns((nw.col("what") * power).alias("part"), (nw.col("who") // each).alias("which"))
+    parts = [
+        nw.when(nw.col("which") == k).then(nw.col("part")).otherwise(nw.lit(0)).alias(name)
+        for k, name in enumerate(names)
+    ]
+    tasks = rows.with_columns(*parts).group_by("task")
+    tasks = tasks.agg(*(nw.col(name).sum().cast(nw.Int64) for name in names), nw.col("times").max())
+    found = tasks.group_by(*names).agg(nw.len().alias("tasks"), nw.col("times").max().alias("most"))
+    return found.select(*names, "tasks", "most").sort(*names)
+
+
+def _unpacked(
+    numbers: Int[np.ndarray, "patterns numbers"], num_workers: int, bits: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(pattern, worker, code) of every label, in order of patterns, then of workers."""
+    each, places, workers, values = _BITS // bits, [], [], []
+    for t in range(num_workers):
+        value = numbers[:, t // each] >> (t % each * bits) & (1 << bits) - 1
+        here = np.flatnonzero(value).astype(np.int32)
+        places.append(here)
+        workers.append(np.full(here.size, t, np.int32))
+        values.append((value[here] - 1).astype(np.int32))
+    place, worker, value = (np.concatenate(parts) for parts in (places, workers, values))
+    order = np.argsort(place, kind="stable")
+    return place[order], worker[order], value[order]
+
+
+def _said(row: dict[str, Any]) -> str:
+    """What stands in a row."""
+    return (
+        f"({', '.join(f'{name} {shown(row[name])}' for name in ('task', 'worker', 'label') if name in row)})"
+    )
+
+
+_COUNTED, _USUAL = 30, 0.7  # rows before equal sums are odd, and how probable one sum is among labels
+
+
+class _Cells(Source):
+    """Cells of a matrix: entry k stands in row and column `numbers[k]`."""
+
+    def at(self, indices: Iterable[Any]) -> str:
+        """The place of some cells: "z[0, 1], z[4, 2]"."""
+        indices = [int(k) for k in indices]
+        cells = [list(self.numbers or ())[k] for k in indices[:5]]
+        return some([f"z[{cell[0]}, {cell[1]}]" for cell in cells], 5, len(indices))
+
+
+def matrix_entries(z: Any, num_classes: int | None, classes: Iterable | None, missing: Any) -> Found:
+    """The labels of a (samples, labelers) array or wide data frame; `missing` marks empty cells.
+
+    Numbers are class codes 0..num_classes-1; names, and numbers without `num_classes`, are read as
+    `encode_classes` does. None, and in data frames NaN, is no label either.
+    """
+    table, tasks, workers = _axes(z)
+    if table.ndim != 2 or table.size == 0 or table.dtype.kind not in "biufOU":
+        found = f"shape {table.shape}, dtype {table.dtype}"
+        raise ValueError(f"z must be a (samples, labelers) matrix of classes; got {found}")
+    notes = _like_counts(table)
+    if table.dtype.kind in "biuf" and classes is None and num_classes is not None:
+        if workers is not None and table.dtype.kind == "f":
+            table = np.where(np.isnan(table), missing, table)
+        sizes = len(table), table.shape[1], num_classes
+        return Found(*_coded(table, num_classes, missing), *sizes, tasks, workers, None, notes, ())
+    cells = table.tolist()
+    numbers = [(i, t) for i, row in enumerate(cells) for t, v in enumerate(row) if not _empty(v, missing)]
+    values = [cells[i][t] for i, t in numbers]
+    advice = "Where there is no label put None, or say what stands there by `missing`."
+    found = encode_classes(values, classes, num_classes, _Cells(numbers=numbers), advice)
+    sample, labeler = np.array(numbers, np.int32).reshape(-1, 2).T
+    if classes is None and num_classes is None:
+        check_labelers(labeler, found.codes, workers)
+    inferred = inferred_classes(found.classes, classes, num_classes)
+    sizes, notes = (len(table), table.shape[1], len(found.classes)), found.notes + notes
+    return Found(sample, labeler, found.codes, *sizes, tasks, workers, found.classes, notes, inferred)
+
+
+def _like_counts(table: np.ndarray) -> tuple[str, ...]:
+    """Said of whole numbers whose rows have one sum, but for a few, though they differ: votes by class.
+
+    Labels do that by chance in fewer than 1 of 10 000 tables, if a row has the commonest sum with probability
+    .7 at most, or if labelers agree in half of these rows: agreement on a common class makes equal sums too.
+    """
+    if table.dtype.kind not in "biuf" or len(table) < _COUNTED or not (table >= 0).all():
+        return ()
+    sums, place, times = np.unique(table.sum(axis=1), return_inverse=True, return_counts=True)
+    usual, most, size = table[place == times.argmax()] * 1.0, sums[times.argmax()], len(table)
+    agree = (usual == usual[:, :1]).all(axis=1).mean()
+    odd = bdtrc(len(usual) - 1.0, size, _USUAL) < 1e-4 and agree < 0.5
+    if not (odd and most >= 1 and np.ptp(usual, axis=0).any()):
+        return ()
+    rows = "every row of z sums" if len(usual) == size else f"{len(usual)} of {size} rows of z sum"
+    return (
+        f"{LOOK}{rows} to {most:g}, as counts of votes by class do; here a column is a labeler and a cell "
+        "the class he gave. Write a row task, worker, label for each vote (jt.Labels.from_long).",
+    )
+
+
+def _axes(z: Any) -> tuple[np.ndarray, tuple | None, tuple | None]:
+    """The cells, and the names of rows and columns where z is a data frame."""
+    if not is_frame(z):
+        try:
+            table = np.asarray(z)
+        except ValueError:
+            raise ValueError("z must be a (samples, labelers) matrix: its rows differ in length") from None
+        return (np.array(z, object) if table.dtype.kind == "U" else table), None, None
+    frame = read_frame(z, "z")
+    workers = None if list(frame.columns) == list(range(len(frame.columns))) else tuple(frame.columns)
+    if getattr(getattr(z, "index", None), "nlevels", 1) > 1:
+        raise ValueError("the index of z has several levels, and a task id is one value: keep one level")
+    index = z.index.tolist() if hasattr(z, "iloc") else list(range(len(frame)))
+    if index == list(range(len(index))):
+        return frame.to_numpy(), None, workers
+    check_ids(index, "task", Source("the index of z"))
+    return frame.to_numpy(), names_for(index, "the index of z", len(index)), workers
+
+
+def _empty(value: Any, missing: Any) -> bool:
+    return is_missing(value) or value == missing
+
+
+def _coded(z: np.ndarray, num_classes: int, missing: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(sample, labeler, label) of the cells of an array of numbers, int32."""
+    unmarked = isinstance(missing, float) and np.isnan(missing)
+    sample, labeler = np.nonzero(~np.isnan(z) if unmarked else z != missing)
+    label = z[sample, labeler]
+    with np.errstate(invalid="ignore"):
+        codes = label.astype(np.int32)
+    bad = np.flatnonzero((label != codes) | (codes < 0) | (codes >= num_classes))
+    if bad.size:
+        i, t = sample[bad[0]], labeler[bad[0]]
+        raise ValueError(
+            f"z[{i}, {t}] is {z[i, t]}, not a class code 0..{num_classes - 1} ({bad.size} such entries). "
+            f"Where there is no label put {missing}, or say what stands there by `missing`."
+        )
+    return sample.astype(np.int32), labeler.astype(np.int32), codes

@@ -2,24 +2,21 @@
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from jtruth._one_line import one_line
 from jtruth._validation.coded import Coded, different
 from jtruth._validation.ids import MISSING_TEXT
+from jtruth._validation.names import COLUMN_WORDS, column_called
 from jtruth._validation.terminal import plain
-from jtruth._validation.text import Table
-from jtruth._validation.words import SIDE, quoted
+from jtruth._validation.text import TextTable
+from jtruth._validation.words import LOOK, SIDE, Source, quoted
 
-# Other words for the three columns, most specific first; compared without case, signs and a final "id".
-_WORDS = {
-    "task": "task item question sample example document doc instance image sentence unit record case patient",
-    "worker": "worker rater annotator labeler labeller coder judge expert observer reader user assessor",
-    "label": "label rating answer response annotation category class judgment judgement vote value",
-}
-COUNT_WORDS = {"n", "count", "counts", "freq", "frequency", "weight"}
+COUNT_WORDS = {
+    "n", "count", "counts", "freq", "frequency", "weight", "votes", "num_votes", "n_votes", "num_labels",
+}  # fmt: skip
 _ASK = (
     "jtruth needs three columns: which task, which worker, which label.",
     "Say which they are: --task NAME --worker NAME --label NAME",
@@ -71,7 +68,7 @@ class FileLook:
         return "\n".join(lines + list(self.advice))
 
 
-def look_at(table: Table, given: Mapping[str, str] | None = None) -> FileLook:
+def look_at(table: TextTable, given: Mapping[str, str] | None = None) -> FileLook:
     """Describe a table; guesses are by the names of columns and by their values, nothing is converted.
 
     Args:
@@ -82,12 +79,12 @@ def look_at(table: Table, given: Mapping[str, str] | None = None) -> FileLook:
         _column(name, values) for name, values in zip(table.header, table.columns[:], strict=True)
     )
     said = {role: name for role, name in (given or {}).items() if name in table.header}
-    roles = {role: said.get(role) or _guess(role, table.header) for role in _WORDS}
+    roles = {role: said.get(role) or column_called(role, table.header) for role in COLUMN_WORDS}
     layout, advice, labelers, task = "unknown", _ASK, (), None
     wide = _label_columns(columns, len(table.columns[0]))
     if _is_data(table.header):
         advice += ("The first line looks like data. Put a line with the names of the columns before it.",)
-    elif all(roles.values()) and len(set(roles.values())) == 3:
+    elif all(roles.values()) and len(set(roles.values())) == 3 and not (wide and _one_row_each(table, roles)):
         layout, advice = "long", _long_advice(roles)
     elif len(wide) > 1:
         layout, labelers = "wide", tuple(name for name in wide if name != said.get("task"))
@@ -101,25 +98,44 @@ def look_at(table: Table, given: Mapping[str, str] | None = None) -> FileLook:
     )
 
 
+def _one_row_each(table: TextTable, roles: Mapping[str, Any]) -> bool:
+    """Whether no task has a second row, and the "worker" says what the label says: a wide table of both."""
+    task, worker, label = (different(table.columns[table.header.index(roles[r])]) for r in COLUMN_WORDS)
+    return len(task) == len(table.columns[0]) and bool(set(worker) & set(label))
+
+
+def unused_counts(
+    header: Sequence[str], used: Container[str], values_of: Callable[[str], Iterable], source: Source
+) -> tuple[str, ...]:
+    """Said of a column of counts that nobody read: whole numbers, some above 1, that do not number the rows.
+
+    Args:
+        header: names of all columns.
+        used: names of those that are read.
+        values_of: the values of a column.
+        source: of the table.
+    """
+    for name in (name for name in header if str(name).strip().casefold() in COUNT_WORDS and name not in used):
+        values = [str(value).strip().removesuffix(".0") for value in values_of(name)]
+        if not all(value.isascii() and value.isdigit() for value in values):
+            continue
+        whole = [int(value) for value in values]
+        if max(whole, default=0) > 1 and (len(set(whole)) < len(whole) or len(whole) == 1):
+            text = (
+                f"column {name!r} was not used, and it may count how often a label was given (up to "
+                f"{max(whole)}): here a row is one label. Write a row for each of them, with a worker of its "
+                "own, or remove the column."
+            )
+            return (LOOK + source.says(text),)
+    return ()
+
+
 def _column(name: str, values: Sequence[str]) -> ColumnLook:
     names = different(values)
     missing = {value for value in names if value.strip().casefold() in MISSING_TEXT - {"-1"}}
     examples = [value for value in names if value not in missing][:4]
     absent = sum(v in missing for v in values) if missing or not isinstance(values, Coded) else 0
     return ColumnLook(name, len(names) - len(missing), absent, tuple(examples))
-
-
-def _guess(role: str, header: tuple) -> str | None:
-    """The column that plays a role, by its name; None if no column or several of them could."""
-    if role in header:
-        return role
-    plain = {name: re.sub(r"[^a-z]", "", name.casefold()) for name in header}
-    plain = {name: word.removesuffix("id") or word for name, word in plain.items()}
-    for word in _WORDS[role].split():
-        fits = [name for name in header if plain[name] in (word, word + "s", word + "name")]
-        if fits:
-            return fits[0] if len(fits) == 1 else None
-    return None
 
 
 def _label_columns(columns: tuple[ColumnLook, ...], num_rows: int) -> list[str]:
@@ -142,7 +158,7 @@ def _long_advice(roles: dict) -> tuple:
 def _wide_task(header: tuple, workers: tuple, task: str | None) -> str | None:
     """The column of task ids of a wide table."""
     other = tuple(name for name in header if name not in workers and name.casefold() not in COUNT_WORDS)
-    return task or _guess("task", other) or next(iter(other), None)
+    return task or column_called("task", other) or next(iter(other), None)
 
 
 def _wide_advice(header: tuple, workers: tuple, task: str | None) -> tuple:
@@ -157,7 +173,7 @@ def _wide_advice(header: tuple, workers: tuple, task: str | None) -> tuple:
     return tuple(lines)
 
 
-def _pairs_advice(table: Table, roles: dict) -> tuple:
+def _pairs_advice(table: TextTable, roles: dict) -> tuple:
     tasks = table.columns[table.header.index(roles["task"])]
     if len(different(tasks)) < len(tasks):
         return (

@@ -1,16 +1,26 @@
-"""Columns of plain Python values, and task and worker ids as codes."""
+"""Columns of plain Python values, and task and worker ids as codes.
+
+Values that belong to tasks, put into the order of the samples: the one place where ids meet.
+
+Predictions, gold answers, times and chances come as a file, a Series, a dictionary or a frame with task ids,
+or as a plain sequence without. Ids are matched as text (1 and "1" are the same task; ids of one table are all
+text or all numbers, so nothing can collide), and every difference is an error with counts both ways. A plain
+sequence is taken in the order of the samples; where nobody chose that order, a note names the first three
+ids that it was matched with, because a sequence in another order gives confident wrong answers.
+"""
 
 import re
+import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import count, pairwise, takewhile
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from jtruth._validation.coded import Coded, kinds_of, recode
-from jtruth._validation.names import check_visible
-from jtruth._validation.words import Source, duplicates, quoted, shown
+from jtruth._validation.names import COLUMN_WORDS, check_visible, column_called
+from jtruth._validation.words import Entries, Source, duplicates, quoted, shown
 
 MISSING_TEXT = frozenset({"", "-1", "na", "n/a", "nan", "null", "none", "<na>"})  # compared in lower case
 MISSING_TYPES = frozenset({"NoneType", "NAType", "NaTType"})  # None; the missing values of pandas
@@ -65,14 +75,20 @@ class MissingColumn(ValueError):
 def check_columns(header: Iterable[str], columns: dict[str, str], source: Source, option: str = "--") -> None:
     """Refuse a table without the wanted columns; `option` and the role are what the shell calls them."""
     header = list(header)
-    for role, name in columns.items():
-        if name not in header:
-            raise MissingColumn(
-                source.says(
-                    f"no column {name!r}; the columns are {quoted(header, 12)}. "
-                    f"Say which one holds the {role} by {role}=... (at the command line {option}{role} ...)."
-                )
-            )
+    missing = {role: name for role, name in columns.items() if name not in header}
+    if not missing:
+        return
+    free = [str(name) for name in header if name not in columns.values()]
+    meant = {role: column_called(role, free) if role in COLUMN_WORDS else None for role in missing}
+    typed = " ".join(f"{option}{role} {shlex.quote(meant[role] or 'NAME')}" for role in missing)
+    named, what = quoted(missing.values()), "column" if len(missing) == 1 else "columns"
+    raise MissingColumn(
+        source.says(
+            f"no {what} {named}; the columns are {quoted(header, 12)}. Say which one holds the "
+            f"{' and the '.join(missing)} by {', '.join(f'{role}=...' for role in missing)} "
+            f"(at the command line {typed})."
+        )
+    )
 
 
 def is_missing(value: Any) -> bool:
@@ -195,3 +211,265 @@ def names_for(names: Iterable | None, what: str, size: int) -> tuple | None:
     if len(given) != size or duplicates(given):
         raise ValueError(f"{what} needs {size} different names; got {len(given)}: {quoted(given)}")
     return given
+
+
+class Samples(NamedTuple):
+    """The samples that values are to be matched with."""
+
+    tasks: tuple | None  # their ids; None: they are numbered
+    size: int
+    ordered: bool  # somebody chose the order of the ids, or they are sorted
+
+
+def samples_of(labels: Any) -> Samples:
+    """What values of a user are matched with: the ids of `Labels`, or the order of the samples."""
+    return Samples(labels.tasks, labels.num_samples, not labels.tasks or "tasks" not in labels.inferred)
+
+
+class Aligned(NamedTuple):
+    """Values of an argument, and the samples that they belong to (increasing)."""
+
+    values: np.ndarray
+    samples: np.ndarray
+    entries: Source  # names entries in messages
+    coded: bool  # whole numbers are class codes of these labels, whatever the classes are called
+    notes: tuple[str, ...]
+
+
+class TaskArray(np.ndarray):
+    """An array with one entry for each sample of some `Labels`, which remembers whose entries they are.
+
+    `read_gold`, `read_predictions`, `labels_of` and `split_rater` return it. It is an array like any other;
+    parts of it have no ids, and its whole numbers stay class codes.
+    """
+
+    tasks: tuple | None
+    notes: tuple
+
+    def __array_finalize__(self, _: Any) -> None:
+        self.tasks, self.notes = None, ()
+
+
+def with_tasks(values: Any, tasks: tuple | None, notes: tuple = ()) -> TaskArray:
+    """An array that knows the tasks of its entries, and sentences about how it was read."""
+    array = np.asarray(values).view(TaskArray)
+    array.tasks, array.notes = tasks, notes
+    return array
+
+
+def align(given: Any, samples: Samples, what: str, *, partial: bool = False) -> Aligned:
+    """What the user handed over as `what`, in the order of the samples.
+
+    Args:
+        given: a Series, dictionary or frame with task ids, or a plain sequence in the order of the samples.
+        samples: what to match it with.
+        what: the name of the argument.
+        partial: whether samples may be without an entry.
+
+    Raises:
+        ValueError: ids that are unknown, missing, doubled or ambiguous, or a sequence of another length.
+    """
+    ids, column = _split(given, samples, what)
+    values = _array(column, what)
+    coded = isinstance(given, TaskArray) and given.dtype.kind in "iu"
+    notes = getattr(given, "notes", ()) if isinstance(given, TaskArray) else ()
+    if ids is None:
+        if len(values) != samples.size:
+            unknown = " (-1: unknown)" if partial else "; they must match"
+            raise ValueError(
+                f"{what} has {len(values)} entries but there are {samples.size} samples{unknown}"
+            )
+        if not samples.ordered and not (isinstance(given, TaskArray) and given.tasks == samples.tasks):
+            notes += (_order_note(samples, what),)
+        return Aligned(values, np.arange(samples.size), Entries(what), coded, notes)
+    rows, found, problems = match_ids(ids, _names(samples), Entries(what), complete=not partial)
+    if problems:
+        known = quoted(_names(samples), 3)
+        raise ValueError(
+            f"{what}: {'; '.join(problems)}. It is matched by task id; the labels have {known}. "
+            "Correct the ids, or hand over a plain sequence (.to_numpy()) in the order of the samples."
+        )
+    return Aligned(values[rows], found, Entries(what, numbers=[ids[k] for k in rows]), coded, notes)
+
+
+def align_table(
+    given: Any, samples: Samples, columns: Sequence[Any], what: str
+) -> tuple[Any, tuple[str, ...]]:
+    """A number for each sample and class: of a frame, rows by task id and columns by their names.
+
+    Anything else is handed back as it is: its rows are in the order of the samples, its columns in that of
+    the classes.
+
+    Args:
+        given: a frame with a column for each class, and task ids as the index or in a column "task".
+        samples: what to match rows with.
+        columns: class names in their order.
+        what: the name of the argument.
+
+    Returns:
+        The table, and notes.
+
+    Raises:
+        ValueError: columns that are no classes, and what `align` refuses.
+    """
+    if not is_frame(given):
+        return given, ()
+    table = read_frame(given, what)
+    names = [name for name in table.columns if name != "task"]
+    if sorted(map(str, names)) != sorted(map(str, columns)):
+        raise ValueError(
+            f"{what} is a frame with the columns {quoted(names, 8)}, and the classes are "
+            f"{quoted(columns, 8)}: name its columns like the classes, or hand over .to_numpy() with columns "
+            "in their order"
+        )
+    if len(names) < len(table.columns):
+        ids = table["task"].to_list()
+    else:
+        ids = _index_ids(given, samples, what) if hasattr(given, "iloc") else None
+    rows = np.arange(len(table))
+    found = align(rows if ids is None else _Rows(ids, rows), samples, what)
+    of = {str(name): table[name].to_numpy() for name in names}
+    return np.stack([of[str(name)] for name in columns], axis=1)[found.values], found.notes
+
+
+class _Rows(NamedTuple):
+    """Row numbers of a table by task id."""
+
+    ids: list
+    rows: np.ndarray
+
+
+def match_ids(
+    ids: Any, tasks: Sequence[str], source: Source, *, complete: bool, noun: str = "entry", hint: str = ""
+) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """Rows of a table with one row per task in the order of the samples, these samples, and what differs.
+
+    Args:
+        ids: (rows,) task ids.
+        tasks: (samples,) ids of the samples, as text.
+        source: where the ids came from.
+        complete: whether every sample needs a row.
+        noun: what a row of the table is called.
+        hint: what to say of a task with several rows, after "One row per task is needed".
+
+    Raises:
+        ValueError: ids that are missing or of several types, or a task with several rows.
+    """
+    check_ids(ids, "task", source)
+    names = list(map(str, ids))
+    repeated = duplicates(names)
+    if repeated:
+        rows = [k for k, name in enumerate(names) if name == repeated[0]]
+        raise ValueError(
+            f"{source.at(rows)}: task {shown(ids[rows[0]])} has {len(rows)} rows ({len(repeated)} tasks do). "
+            f"One row per task is needed{hint}."
+        )
+    number = {name: i for i, name in enumerate(tasks)}
+    samples = np.fromiter((number.get(name, -1) for name in names), np.int64, len(names))
+    rows = np.argsort(samples, kind="stable")[np.count_nonzero(samples < 0) :]
+    problems = []
+    if complete and rows.size < len(tasks):
+        without = quoted(tasks[i] for i in np.setdiff1d(np.arange(len(tasks)), samples))
+        missing = len(tasks) - rows.size
+        problems.append(f"{missing} of {len(tasks)} labelled tasks have no {noun} in it ({without})")
+    if rows.size < len(ids):
+        unknown = quoted(ids[k] for k in np.flatnonzero(samples < 0))
+        plural = "entries" if noun == "entry" else f"{noun}s"
+        problems.append(f"{len(ids) - rows.size} of its {plural} are for tasks without labels ({unknown})")
+    return rows, samples[rows], problems
+
+
+def _names(samples: Samples) -> list[str]:
+    return [str(t) for t in (range(samples.size) if samples.tasks is None else samples.tasks)]
+
+
+def _order_note(samples: Samples, what: str) -> str:
+    first = quoted((samples.tasks or ())[:3])
+    return (
+        f"{what} has no task ids: its first entries were matched with the tasks {first}, the order in which "
+        "tasks first appear among the labels. Is it this order? A Series or dict by task id would be safe"
+    )
+
+
+def _split(given: Any, samples: Samples, what: str) -> tuple[list | None, Any]:
+    """Task ids and values; None for the ids of a plain sequence."""
+    if isinstance(given, Mapping):
+        return as_list(list(given), what), list(given.values())
+    if isinstance(given, str | bytes | Set):
+        raise ValueError(
+            f"{what} is a {type(given).__name__}; give a sequence in the order of the samples, or a Series, "
+            "dict or frame with task ids"
+        )
+    if isinstance(given, TaskArray):
+        same = given.tasks is None or given.tasks == samples.tasks
+        return (None if same else list(given.tasks or ())), given
+    if isinstance(given, _Rows):
+        return given
+    if is_frame(given):
+        return _split_frame(given, samples, what)
+    if hasattr(given, "iloc"):
+        return _index_ids(given, samples, what), given
+    return None, given
+
+
+def _split_frame(frame: Any, samples: Samples, what: str) -> tuple[list | None, Any]:
+    """One column (beside the index of a pandas frame), or two of which one is called "task"."""
+    table = read_frame(frame, what)
+    names = list(table.columns)
+    values = [name for name in names if name != "task"]
+    if len(values) != 1 or len(names) > 2:
+        raise ValueError(
+            f"{what} is a frame with the columns {quoted(names, 8)}; give one column, or two: 'task' with "
+            "the task ids, and the values"
+        )
+    column = table[values[0]].to_native()
+    if len(names) == 2:
+        return table["task"].to_list(), column
+    return (_index_ids(frame, samples, what) if hasattr(frame, "iloc") else None), column
+
+
+def _index_ids(series: Any, samples: Samples, what: str) -> list | None:
+    """Task ids from the index of a pandas object; None where the index is only a count 0, 1, ..."""
+    index = series.index
+    if getattr(index, "nlevels", 1) > 1:
+        raise ValueError(
+            f"{what} has an index of {index.nlevels} levels, and task ids are one value each: keep one level "
+            "(.droplevel), or hand over a dict by task id"
+        )
+    ids = index.tolist()
+    counted = ids == list(range(len(ids)))
+    if samples.tasks is None:
+        if counted:
+            return None
+        raise ValueError(
+            f"{what} has the index {quoted(ids, 3)}, but these labels have no task ids: hand over "
+            ".to_numpy() if its rows are in the order of the samples, or give the labels their ids"
+        )
+    names = _names(samples)
+    if not counted or index.name is not None or names == list(map(str, ids)):
+        return ids
+    if set(names) == set(map(str, ids)):
+        raise ValueError(
+            f"{what} has the index 0, 1, ..., and these numbers are task ids in another order "
+            f"({quoted(names, 3)}): hand over .to_numpy() if it is in that order, else a dict by task id"
+        )
+    return None
+
+
+def _array(column: Any, what: str) -> np.ndarray:
+    """The values as an array with one axis; numbers stay as they are, anything else is Python's own."""
+    if getattr(column, "ndim", 1) != 1:
+        raise ValueError(f"{what} has shape {tuple(column.shape)}; give one value for each sample")
+    if isinstance(column, np.ndarray) and column.dtype.kind in "biufM":
+        return np.asarray(column)
+    values = as_list(column, what)
+    if values and isinstance(values[0], list | tuple | np.ndarray):
+        raise ValueError(f"{what} has shape {np.shape(values[0])} inside; give one value for each sample")
+    kinds = set(map(type, values))
+    if kinds <= {int} or kinds <= {float} or kinds <= {bool}:
+        found = np.asarray(values)  # whole numbers beyond 64 bits become objects here
+        if found.ndim == 1:
+            return found
+    found = np.empty(len(values), object)
+    found[:] = values
+    return found

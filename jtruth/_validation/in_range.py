@@ -1,4 +1,4 @@
-"""Class codes and probabilities that a public function is given: in range, as many as there should be.
+"""Codes, probabilities and numbers that a public function is given: in range, as many as there should be.
 
 Of a traced array, and of one that is spread over devices, there is nothing to look at.
 """
@@ -17,52 +17,50 @@ def check_codes(
     num_codes: int,
     name: str,
     *,
-    size: int | None = None,
+    size: int | tuple[int, ...] | None = None,
     missing: bool = False,
     kinds: str = "iubf",
 ) -> None:
-    """ValueError unless `codes` are whole numbers 0..num_codes-1, in one axis of the right length.
+    """ValueError unless `codes` are whole numbers 0..num_codes-1, in one axis or in the shape asked for.
 
     Args:
-        codes: concrete; of a traced array there is nothing to look at.
+        codes: of a traced array only the shape is looked at, where it is asked for.
         num_codes: how many codes there are.
         name: of the argument, for the message.
-        size: how many entries there must be; any number if None.
+        size: how many entries there must be, or the whole shape; any number if None.
         missing: whether -1 stands for "not known".
         kinds: of NumPy's dtypes, those that are taken; without "f" 1.0 is refused.
     """
+    shape = (size,) if isinstance(size, int | np.integer) else size
+    if shape is not None and np.shape(codes) != shape:
+        each = ", one entry for each sample" if len(shape) == 1 else ", samples by labelers"
+        raise ValueError(f"{name} must have shape {shape}{each}; got shape {np.shape(codes)}")
     if not is_concrete(codes):
         return
     values = np.asarray(codes)
-    if values.ndim != 1 or (size is not None and values.shape != (size,)):
-        wanted = "one axis" if size is None else f"shape ({size},), one entry for each sample"
-        raise ValueError(f"{name} must have {wanted}; got shape {values.shape}")
+    if shape is None and values.ndim != 1:
+        raise ValueError(f"{name} must have one axis; got shape {values.shape}")
     if values.dtype.kind not in kinds:
         raise ValueError(f"{name} must hold class codes 0 to {num_codes - 1}; got dtype {values.dtype}")
     low = -1 if missing else 0
     if values.size and values.dtype.kind in "iu" and values.min() >= low and values.max() < num_codes:
         return
     good = (values >= low) & (values < num_codes) & (values == np.floor(values))  # NaN is not
-    bad = np.flatnonzero(~good)
-    if bad.size:
-        unknown = ", or -1 for not known" if missing else ""
+    bad = np.argwhere(~good)
+    if len(bad):
+        unknown, at = ", or -1 for not known" if missing else "", tuple(map(int, bad[0]))
+        where = some(bad[:, 0]) if shape is None or len(shape) == 1 else some(bad.tolist())
         raise ValueError(
-            f"{name}[{bad[0]}] is {values[bad[0]]} ({bad.size} such entries: {some(bad)}); give class codes "
+            f"{_entry(name, at)} is {values[at]} ({len(bad)} such entries: {where}); give class codes "
             f"0 to {num_codes - 1}{unknown}"
         )
 
 
 def check_probabilities(x: Any, name: str, *, slack: float = 0.0) -> None:
     """ValueError unless every entry of a NumPy array lies in [0, 1 + slack]; the first bad entry is named."""
-    if not isinstance(x, np.ndarray):
-        return
-    bad = np.argwhere(~((x >= 0) & (x <= 1 + slack)))  # NaN is bad too
-    if len(bad):
-        at = tuple(map(int, bad[0]))
-        raise ValueError(
-            f"{_entry(name, at)} is {x[at]}, not a probability ({len(bad)} bad of {x.size}); give numbers "
-            "from 0 to 1"
-        )
+    if isinstance(x, np.ndarray):
+        good = (x >= 0) & (x <= 1 + slack)  # NaN is not
+        _all(good, x, name, ", not a probability", "give numbers from 0 to 1 (not in per cent)")
 
 
 def sum_tolerance(x: Any) -> float:
@@ -86,6 +84,53 @@ def check_rows(
         at = tuple(map(int, bad[0]))
         many = f" ({len(bad)} such rows of {total.size})" if at else ""
         raise ValueError(f"{_entry(name, at)} sums to {total[at]:.9g}, not to 1{many}; {hint}")
+
+
+def check_finite(x: Any, name: str, advice: str) -> None:
+    """ValueError unless every entry of a NumPy array of numbers is finite; the first bad entry is named."""
+    _all(np.isfinite(x.astype(np.float64)), x, name, "", advice)
+
+
+def check_not_negative(value: Any, name: str) -> None:
+    """A number, or an array of numbers, that is finite and not below 0."""
+    if not is_concrete(value):
+        return
+    try:
+        numbers = np.atleast_1d(np.asarray(value, np.float64)).ravel()
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be a number of 0 or more, got {value!r}") from None
+    bad = np.flatnonzero(~(np.isfinite(numbers) & (numbers >= 0)))
+    if bad.size:
+        raise ValueError(f"{name} must be 0 or more, got {numbers[bad[0]]:g}")
+
+
+def check_no_nan(values: Any, name: str) -> None:
+    """Real numbers, none of them NaN; infinite ones may be meant."""
+    if not is_concrete(values):
+        return
+    numbers = np.asarray(values)
+    if numbers.dtype.kind not in "iuf" and str(numbers.dtype) != "bfloat16":
+        raise ValueError(f"{name} must be real numbers, got dtype {numbers.dtype}")
+    good = ~np.isnan(numbers.astype(np.float64))
+    _all(good, np.where(good, "", "NaN"), name, "", "the model diverged, or data are missing")
+
+
+def check_whole(least: int = 1, **numbers: Any) -> None:
+    """Whole numbers of at least `least`, by their names."""
+    for name, number in numbers.items():
+        whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
+        if not whole or number < least:
+            kind = "a positive whole number" if least == 1 else f"a whole number of at least {least}"
+            raise ValueError(f"{name} must be {kind}, got {number!r}")
+
+
+def _all(good: Any, values: np.ndarray, name: str, what: str, advice: str) -> None:
+    """ValueError that names the first entry that is not good."""
+    bad = np.argwhere(~np.asarray(good))
+    if len(bad):
+        at = tuple(map(int, bad[0]))
+        many = f"({len(bad)} such entries)"
+        raise ValueError(f"{_entry(name, at)} is {values[at]}{what} {many}; {advice}")
 
 
 def _entry(name: str, at: tuple[int, ...]) -> str:

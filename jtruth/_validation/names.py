@@ -6,6 +6,7 @@ they are kept and said.
 """
 
 import re
+import shlex
 import unicodedata
 from collections.abc import Iterable, Sequence
 from decimal import Decimal, InvalidOperation
@@ -13,9 +14,21 @@ from decimal import Decimal, InvalidOperation
 from jtruth._validation.words import Source, quoted, shown
 
 NO_ANSWER = {  # class names that read like no answer, in small letters
-    "?", "abstain", "cannot tell", "can't tell", "can not tell", "don't know", "dont know", "idk", "not sure",
-    "skip", "skipped", "uncertain", "unclear", "undecided", "unknown", "unsure",
+    "?", "abstain", "cannot tell", "can't tell", "can not tell", "don't know", "dont know", "dunno", "idk",
+    "n/a", "na", "no answer", "none", "not sure", "skip", "skipped", "uncertain", "unclear", "undecided",
+    "unknown", "unsure",
 }  # fmt: skip
+# Words for the three columns, the usual ones first; compared without case, signs and a final "id".
+COLUMN_WORDS = {
+    "task": "task item question sample example document doc instance image sentence unit record case patient "
+    "comment hit id",
+    "worker": "worker rater annotator labeler labeller coder judge expert observer reader user assessor",
+    "label": "label rating answer response annotation verdict sentiment category class judgment judgement "
+    "vote value",
+}
+_TEXTS = {"question", "sentence", "document", "comment"}  # the sample itself, where a column "id" has its id
+_DIGITS = 15  # that a spreadsheet keeps of a number
+_RARE, _LONG = 20, 5  # a name so many times rarer, of so many letters, may be a typing error
 _BETWEEN = re.compile(r"[;,|+&]")  # what stands between the classes of a list
 
 
@@ -60,6 +73,54 @@ def alike_note(names: Iterable, what: str) -> tuple[str, ...]:
     if not alike:
         return ()
     return (f"Some {what} differ only in case, spaces or leading zeros: {quoted(alike)}. Are they the same?",)
+
+
+def column_called(role: str, header: Sequence[str]) -> str | None:
+    """The column that plays a role, by its name; None if no column or several of them could."""
+    if role in header:
+        return role
+    plain = {name: re.sub(r"[^a-z]", "", name.casefold()) for name in header}
+    plain = {name: word.removesuffix("id") or word for name, word in plain.items()}
+    for word in COLUMN_WORDS[role].split():
+        fits = [name for name in header if plain[name] in (word, word + "s", word + "name")]
+        if word in _TEXTS and "id" in plain.values():
+            fits = [name for name in fits if name.casefold().endswith("id")]
+        if fits:
+            return fits[0] if len(fits) == 1 else None
+    return None
+
+
+def rounded_note(ids: Sequence, what: str) -> tuple[str, ...]:
+    """A sentence about long numbers that a spreadsheet would take for one."""
+    long = [name for name in map(str, ids) if len(name) > _DIGITS and name.isdecimal()]
+    alike = _groups(long, lambda name: (len(name), name[:_DIGITS]))
+    if not alike:
+        return ()
+    return (
+        f"{len(alike)} {what} differ only beyond {_DIGITS} digits ({quoted(alike, 2)}): a spreadsheet rounds "
+        "them there. Are they what they were?",
+    )
+
+
+def typing_note(names: Sequence[str], number: Sequence[int]) -> tuple[str, ...]:
+    """A sentence about a rare class that is one letter from a frequent one; `number` of labels of each."""
+    for name, rare in zip(names, number, strict=True):
+        for other, often in zip(names, number, strict=True) if len(name) >= _LONG and rare else ():
+            if often >= _RARE * rare and _one_letter(name, other):
+                return (
+                    f"Class {shown(name)} ({rare} labels) is one letter from {shown(other)} ({often}): a "
+                    f"typing error? Then correct it, or say --map {shlex.quote(f'{name}={other}')}.",
+                )
+    return ()
+
+
+def _one_letter(a: str, b: str) -> bool:
+    """Whether two words differ by one letter more, less, another or exchanged; digits are no letters."""
+    while a[:1] == b[:1] and a:
+        a, b = a[1:], b[1:]
+    while a[-1:] == b[-1:] and a:
+        a, b = a[:-1], b[:-1]
+    return (a + b).isalpha() and (max(len(a), len(b)) == 1 or (len(a) == 2 and a == b[::-1]))
 
 
 def _groups(names: Iterable[str], key) -> list[str]:

@@ -3,28 +3,108 @@
 Readers that guess turn a worker "NA" into a missing value and "001" into 1, and move all columns by one
 when a row has a field too many. Here every field stays the text it is and every row must fit the header.
 
-There are two readers and one result: long plain tables are read as bytes (`byte_table.py`), all others, and
-every table that has a fault, by the csv module.
+There are two readers and one result: long plain tables are split as whole blocks of text, all others, and
+every table that has a fault, are read by the csv module, so that there is one set of messages
+(`tests/io/test_long_tables.py` compares both on made-up files). A column of a long table is coded when it is
+first asked for.
 """
 
 import csv
 import gzip
 import io
+import os
 import sys
 import zlib
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
+from itertools import count
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from jtruth._files import unescaped
 from jtruth._one_line import one_line
-from jtruth._validation.byte_table import ByteColumns, byte_columns
-from jtruth._validation.coded import different
+from jtruth._validation.coded import Coded, different
 from jtruth._validation.ids import check_columns
 from jtruth._validation.names import check_visible
 from jtruth._validation.words import Source, duplicates, quoted, shown, some
+
+BLOCK = 1 << 20  # bytes that are looked at together: beside a file only its codes are kept
+_LIFT, _GIGABYTES = "JTRUTH_UNPACK_GB", 4.0  # what a compressed file may become
+_LIMIT = 131_072  # the csv module refuses longer fields
+_NEWLINE, _BOM = 10, b"\xef\xbb\xbf"
+
+
+def _is_escaped(data: bytes) -> bool:
+    """Whether some cell may be one that `write_table` wrote with an apostrophe."""
+    return b"'" in data and any(b"'" + mark in data for mark in (b"=", b"+", b"-", b"@", b"\t", b"\r"))
+
+
+class PlainColumns(Sequence):
+    """The columns of a plain table, each coded when it is asked for: what nobody reads costs nothing."""
+
+    def __init__(self, data: bytes, blocks: list[slice], sep: str, width: int):
+        self._data, self._blocks, self._sep, self._width = data, blocks, sep, width
+        self._done: dict[int, Coded] = {}
+
+    def __len__(self) -> int:
+        return self._width
+
+    def __getitem__(self, key: Any) -> Any:
+        wanted = range(self._width)[key]
+        self.load(wanted if isinstance(wanted, range) else [wanted])
+        return tuple(map(self._done.get, wanted)) if isinstance(wanted, range) else self._done[wanted]
+
+    def load(self, wanted: Iterable[int]) -> None:
+        """Code several columns in one pass."""
+        known = {k: (defaultdict(count().__next__), []) for k in wanted if k not in self._done}
+        for block in self._blocks if known else ():
+            fields = self._data[block].decode().replace("\n", self._sep).split(self._sep)
+            for k, (numbers, codes) in known.items():
+                column = fields[k :: self._width]
+                codes.append(np.fromiter(map(numbers.__getitem__, column), np.int32, len(column)))
+        for k, (numbers, codes) in known.items():
+            self._done[k] = Coded(np.concatenate(codes), list(numbers))
+
+
+def plain_columns(data: bytes, sep: str, block: int = BLOCK) -> tuple[list[str], PlainColumns] | None:
+    """(header, columns) of a plain table; None where the csv module has to look.
+
+    Plain is UTF-8 without quotation marks, lines that end alike, as many fields in each as in the header.
+    """
+    data = data.removeprefix(_BOM).replace(b"\r\n", b"\n") if b"\r" in data else data.removeprefix(_BOM)
+    if b'"' in data or b"\0" in data or b"\r" in data or not sep.isascii() or _is_escaped(data):
+        return None
+    begin, end = data.find(b"\n") + 1, len(data.rstrip(b"\n"))
+    width, blocks, start = data[:begin].count(sep.encode()) + 1, [], begin
+    if not 0 < begin < end or width < 2 or not _decodes(data):
+        return None
+    line = np.array([ord(sep)] * (width - 1) + [_NEWLINE])
+    while start < end:
+        stop = data.find(b"\n", min(start + block, end), end)
+        stop = end if stop < 0 else stop
+        raw = np.frombuffer(data, np.uint8, stop - start, start)
+        at = np.flatnonzero((raw == ord(sep)) | (raw == _NEWLINE))
+        marks = np.append(raw[at], _NEWLINE)
+        if marks.size % width or (marks.reshape(-1, width) != line).any():
+            return None
+        if np.diff(at, prepend=0, append=raw.size).max() > _LIMIT:
+            return None
+        blocks.append(slice(start, stop))
+        start = stop + 1
+    return data[: begin - 1].decode().split(sep), PlainColumns(data, blocks, sep, width)
+
+
+def _decodes(data: bytes) -> bool:
+    """Whether this is UTF-8."""
+    try:
+        return data.isascii() or bool(data.decode())
+    except UnicodeDecodeError:
+        return False
+
 
 _NO_TEXT = {  # first bytes of files that are no text tables
     b"PK\x03\x04": "an Excel or zip file. Save the table as CSV",
@@ -33,7 +113,6 @@ _NO_TEXT = {  # first bytes of files that are no text tables
     b"\xfe\xff": "UTF-16 text. Save it as UTF-8",
 }
 _SHORT = 1 << 16  # bytes: the csv module reads so many in the time that a second reader takes to begin
-_CHUNK = 500  # rows at a time: many lists alive at once keep the garbage collector busy
 
 
 class NoRows(ValueError):
@@ -49,21 +128,45 @@ class File(NamedTuple):
 
 
 def read_bytes(path: "str | PathLike | File") -> File:
-    """The whole file, once: pipes and standard input ("-") cannot be read a second time."""
+    """The whole file, once and unpacked: pipes and standard input ("-") cannot be read a second time."""
     if isinstance(path, File):
-        return path
-    if str(path) == "-":
-        return File("standard input", [], sys.stdin.buffer.read())
-    path = Path(path)
-    return File(path.name, path.suffixes, path.read_bytes())
+        file = path
+    elif str(path) == "-":
+        file = File("standard input", [], sys.stdin.buffer.read())
+    else:
+        file = File(Path(path).name, Path(path).suffixes, Path(path).read_bytes())
+    if not file.data.startswith(b"\x1f\x8b"):
+        return file
+    try:
+        with gzip.open(io.BytesIO(file.data)) as packed:
+            data = packed.read(largest() + 1)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as problem:
+        raise ValueError(f"{file.name}: the gzip file is damaged ({problem})") from None
+    check_size(len(data), file.name)
+    return file._replace(data=data)
 
 
-class Table(NamedTuple):
+def largest() -> int:
+    """Bytes that a compressed file may become."""
+    return int(float(os.environ.get(_LIFT, _GIGABYTES)) * 1e9)
+
+
+def check_size(size: int, name: str) -> None:
+    """Refuse a compressed file that becomes larger than that."""
+    if size > largest():
+        raise ValueError(
+            f"{name}: unpacked this is more than {largest() / 1e9:g} GB. If it is meant to be so large, say "
+            f"how large it may be: {_LIFT}=50 in the environment is 50 GB"
+        )
+
+
+class TextTable(NamedTuple):
     """A text table."""
 
     header: tuple  # column names
     columns: Sequence  # text of each column: a list, or `Coded`
     source: Source
+    decimal: str | None = None  # what stands before the decimals of numbers; None: found in them
 
     __repr__ = one_line
 
@@ -71,7 +174,7 @@ class Table(NamedTuple):
         """The wanted columns, by what they hold; fields with spaces around them are refused."""
         check_columns(self.header, columns, self.source)
         places = [self.header.index(name) for name in columns.values()]
-        if isinstance(self.columns, ByteColumns):
+        if isinstance(self.columns, PlainColumns):
             self.columns.load(places)
         picked = tuple(self.columns[place] for place in places)
         for name, column in zip(columns.values(), picked, strict=True):
@@ -88,49 +191,58 @@ class Table(NamedTuple):
         return picked
 
 
-def read_table(path: "str | PathLike | File", sep: str | None = None) -> Table:
-    """Read a whole text table; `sep` is a comma unless given (a tab for .tsv). "-" is standard input."""
+def read_table(path: "str | PathLike | File", sep: str | None = None) -> TextTable:
+    """Read a whole text table; "-" is standard input.
+
+    `sep` is a comma unless given (a tab for .tsv), or the only such mark that the header has.
+    """
     file = read_bytes(path)
-    sep = sep or ("\t" if ".tsv" in file.suffixes else ",")
+    if sep is None:
+        sep, header = "\t" if ".tsv" in file.suffixes else ",", file.data.partition(b"\n")[0]
+        other = [mark for mark in ",;\t|" if mark.encode() in header]
+        sep = other[0] if len(other) == 1 else sep
     return _long_table(file, sep) or _any_table(file, sep)
 
 
-def _long_table(file: File, sep: str) -> Table | None:
+def _long_table(file: File, sep: str) -> TextTable | None:
     """A long plain table; None where it is short or not plain."""
-    data = file.data
-    if data.startswith(b"\x1f\x8b"):
-        try:
-            data = gzip.decompress(data)
-        except (EOFError, gzip.BadGzipFile, zlib.error):
-            return None
-    if len(data) < _SHORT or data.startswith(tuple(_NO_TEXT)):
+    if len(file.data) < _SHORT or file.data.startswith(tuple(_NO_TEXT)):
         return None
-    found = byte_columns(data, sep, lambda: _any_table(file, sep).columns)
-    if found is None:
-        return None
-    names, columns = found
-    return Table(_header(names, file, sep), columns, Source(file.name, "line", 2))
+    found = plain_columns(file.data, sep)
+    return found and TextTable(header_of(found[0], file, sep), found[1], Source(file.name, "line", 2))
 
 
-def _any_table(file: File, sep: str) -> Table:
+def _any_table(file: File, sep: str) -> TextTable:
     """A table by the csv module, which also says what is wrong with it."""
+    rows: list[tuple[str, ...]] = []  # of tuples, which keep the garbage collector less busy than lists
     with _records(file, sep) as reader:
-        header = _header(next(reader, []), file, sep)
-        columns = tuple([] for _ in header)
-        while rows := list(islice(reader, _CHUNK)):
-            if set(map(len, rows)) != {len(header)}:
-                rows = _without_blank_end(rows, reader, file, sep, header, len(columns[0]))
-            for place, column in enumerate(columns):
-                column.extend([row[place] for row in rows])
-        last = reader.line_num
-    if not columns[0]:
+        header = header_of(next(reader, []), file, sep)
+        starts = [reader.line_num + 1]  # the line on which each record starts
+        for row in reader:
+            rows.append(tuple(row))
+            starts.append(reader.line_num + 1)
+    while rows and not rows[-1]:
+        rows.pop()
+    for row, line in zip(rows, starts, strict=False):
+        if not row:
+            raise ValueError(f"{file.name}, line {line} is empty. Delete the line.")
+        if len(row) != len(header):
+            raise ValueError(
+                f"{file.name}, line {line}: {len(row)} fields where the header has {len(header)} "
+                f"({some(header, 8)}): {quoted(row, 8)}. A field that contains {sep!r} must stand in "
+                "quotation marks."
+            )
+    if not rows:
         raise NoRows(f"{file.name}: the file has a header but no rows")
-    plain = last <= len(columns[0]) + 1  # no field contains a line break: row k is line k + 2
-    return Table(header, columns, Source(file.name, "line", 2, None if plain else _lines(file, sep)[1:]))
+    columns = tuple(map(list, zip(*rows, strict=True)))
+    if _is_escaped(file.data):
+        columns = tuple(list(map(unescaped, column)) for column in columns)
+    plain = starts[len(rows) - 1] == len(rows) + 1  # no field contains a line break: row k is line k + 2
+    return TextTable(header, columns, Source(file.name, "line", 2, None if plain else starts[: len(rows)]))
 
 
-def _header(fields: list[str], file: File, sep: str) -> tuple[str, ...]:
-    header = tuple(name.strip() for name in fields)
+def header_of(fields: list[str], file: File, sep: str) -> tuple[str, ...]:
+    header = tuple(unescaped(name.strip()) for name in fields)
     if not any(header):
         raise ValueError(
             f"{file.name}: the file is empty, or its first line is. It must start with column names"
@@ -148,31 +260,14 @@ def _header(fields: list[str], file: File, sep: str) -> tuple[str, ...]:
     return header
 
 
-def _without_blank_end(
-    rows: list, reader: Iterator, file: File, sep: str, header: tuple, done: int
-) -> list[list[str]]:
-    """Rows up to blank lines at the end of the file; any other misfit is an error."""
-    bad = next(k for k, row in enumerate(rows) if len(row) != len(header))
-    if not any(rows[bad:]) and not any(reader):
-        return rows[:bad]
-    place = f"{file.name}, line {_lines(file, sep)[done + bad + 1]}"
-    if not rows[bad]:
-        raise ValueError(f"{place} is empty. Delete the line.")
-    raise ValueError(
-        f"{place}: {len(rows[bad])} fields where the header has {len(header)} ({some(header, 8)}): "
-        f"{quoted(rows[bad], 8)}. A field that contains {sep!r} must stand in quotation marks."
-    )
-
-
 @contextmanager
 def _records(file: File, sep: str) -> Iterator:
     """A CSV reader of the file; whatever is wrong with the file as such becomes a ValueError."""
     for magic, what in _NO_TEXT.items():
         if file.data.startswith(magic):
             raise ValueError(f"{file.name}: this is {what}.")
-    raw: Any = io.BytesIO(file.data)
-    raw = gzip.GzipFile(fileobj=raw) if file.data.startswith(b"\x1f\x8b") else raw
-    reader = csv.reader(io.TextIOWrapper(raw, "utf-8-sig", newline=""), delimiter=sep, strict=True)
+    text = io.TextIOWrapper(io.BytesIO(file.data), "utf-8-sig", newline="")
+    reader = csv.reader(text, delimiter=sep, strict=True)
     try:
         yield reader
     except csv.Error as problem:
@@ -183,15 +278,3 @@ def _records(file: File, sep: str) -> Iterator:
         raise ValueError(
             f"{file.name}, after line {reader.line_num}: not UTF-8 text ({problem.reason}). Save it as UTF-8."
         ) from None
-    except (EOFError, gzip.BadGzipFile, zlib.error) as problem:
-        raise ValueError(f"{file.name}: the gzip file is damaged ({problem})") from None
-
-
-def _lines(file: File, sep: str) -> list[int]:
-    """The line on which each record starts, from 1; the header is the first record."""
-    starts, line = [], 1
-    with _records(file, sep) as reader:
-        for _ in reader:
-            starts.append(line)
-            line = reader.line_num + 1
-    return starts

@@ -7,6 +7,14 @@ from typing import Any, TypeVar
 from jtruth._one_line import one_line
 
 T = TypeVar("T")
+LOOK = "Look first: "  # begins a sentence that stands above the answer: numbers below it mean nothing
+
+
+class Read(str):
+    """A sentence about how a table was read: it doubts no number, and stands behind the sentences that do."""
+
+    __slots__ = ()
+
 
 YES_NO = (("no", "yes"), ("false", "true"), ("fail", "pass"), ("n", "y"), ("f", "t"), ("failed", "passed"))
 SIDE = {word: side for pair in YES_NO for side, word in enumerate(pair)}  # 0 for no, 1 for yes

@@ -4,32 +4,23 @@
 `ask_strata`        the same, at once and in strata of what is predicted and how sure the labels are
 `next_labels`       whose label of which sample, so that a metric becomes known soonest
 `expected_gain`     whose label of which sample, so that the classes become known soonest
-`acquire`           one label after another, until the risk of each sample's class is below a limit
 """
 
 from jtruth.asking.entropy import expected_gain, expected_gain_of_labels
-from jtruth.asking.gold import GoldRequest, ask_next, gold_to_halve
+from jtruth.asking.gold import GoldRequest, StratifiedRequest, ask_next, ask_strata, gold_to_halve
 from jtruth.asking.labels import Aim, LabelRequest, Prices, Rates, next_labels
-from jtruth.asking.sequential import Acquisition, Round, StoppingRule, Whom, acquire, next_asks
-from jtruth.asking.strata import StratifiedRequest, ask_strata
 
 __all__ = [
-    "Acquisition",
     "Aim",
     "GoldRequest",
     "LabelRequest",
     "Prices",
     "Rates",
-    "Round",
-    "StoppingRule",
     "StratifiedRequest",
-    "Whom",
-    "acquire",
     "ask_next",
     "ask_strata",
     "expected_gain",
     "expected_gain_of_labels",
     "gold_to_halve",
-    "next_asks",
     "next_labels",
 ]

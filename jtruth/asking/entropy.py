@@ -16,8 +16,7 @@ from jtruth._validation.in_range import check_rows, sum_tolerance
 from jtruth.information.law import LabelLaw, label_law
 from jtruth.labels import Labels
 from jtruth.noise import NoiseModel
-from jtruth.noise.base import sum_over_labels
-from jtruth.noise.parameters import as_parameter, current
+from jtruth.noise.base import as_parameter, current, sum_over_labels
 from jtruth.posterior import class_posterior, validate_prior
 
 

@@ -1,16 +1,19 @@
 """Which label should be cleaned next, and is it worth it? Dolatshah et al. 2018, and better advice."""
 
-from jtruth.cleaning.confusion import SharedConfusion, shared_confusion
-from jtruth.cleaning.expected_fall import Influence, best_batch, influence
-from jtruth.cleaning.issues import Issues, layer_draws, posterior_draws, suspicious_labels
-from jtruth.cleaning.labelers import labeler_gains, rate_sensitivity
+from jtruth.cleaning.expected_fall import Influence, influence, labeler_gains
+from jtruth.cleaning.issues import (
+    Issues,
+    SharedConfusion,
+    layer_draws,
+    posterior_draws,
+    shared_confusion,
+    suspicious_labels,
+)
 from jtruth.cleaning.learners import DifferentiableLearner, Learner, LinearLearner, SklearnLearner
-from jtruth.cleaning.loop import Request, answer, ask, clean, start
+from jtruth.cleaning.loop import STRATEGIES, Request, answer, ask, clean, start
 from jtruth.cleaning.request import Wanted, clean_request
-from jtruth.cleaning.splits import SplitOutcome, World, gold_splits
-from jtruth.cleaning.state import Problem, State, read_state, write_state
-from jtruth.cleaning.stopping import Advice, stopping_advice
-from jtruth.cleaning.strategies import STRATEGIES
+from jtruth.cleaning.state import Problem, State
+from jtruth.cleaning.stopping import Advice, SplitOutcome, World, gold_splits, stopping_advice
 
 __all__ = [
     "STRATEGIES",
@@ -30,7 +33,6 @@ __all__ = [
     "World",
     "answer",
     "ask",
-    "best_batch",
     "clean",
     "clean_request",
     "gold_splits",
@@ -38,11 +40,8 @@ __all__ = [
     "labeler_gains",
     "layer_draws",
     "posterior_draws",
-    "rate_sensitivity",
-    "read_state",
     "shared_confusion",
     "start",
     "stopping_advice",
     "suspicious_labels",
-    "write_state",
 ]

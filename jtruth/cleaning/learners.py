@@ -10,25 +10,29 @@ A sample that an oracle has cleaned is a row of certainty in all three. `LinearL
 regression by `jtruth.training`; `retrain` fits many copies of the data that differ in one row each as one
 vmapped program of Newton steps from the model at hand. `DifferentiableLearner` is any `apply(model, x)` and
 its training; `SklearnLearner` any scikit-learn estimator with `sample_weight`, in a loop on the host.
+
+Linear models of many copies of the data that differ in one row each, as one compiled program (float64).
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Bool, Float, Int
 from scipy.special import softmax
 
 from jtruth._host import log
 from jtruth._one_line import one_line
 from jtruth._random import stream
 from jtruth._validation import choose
-from jtruth.cleaning import _linear
-from jtruth.training import Recipe, fit, linear_objective, mmse
+from jtruth.training import Linear, Recipe, Stop, fit, linear_objective, mmse, solve_linear
+from jtruth.training.linear import zero_start
 
 KINDS = ("labels", "mmse", "ml")
 
@@ -105,20 +109,20 @@ class LinearLearner(Learner):
 
     def fit(self, x: Any, evidence: Any, where: Any, start: Any = None) -> Fitted:
         """L-BFGS from `start` (0 if None), which stops at a gradient of 1e-6."""
-        found = _linear.fit_in_float64(x, evidence, where, start, *self._options(evidence))
+        found = fit_in_float64(x, evidence, where, start, *self._options(evidence))
         return Fitted(jax.tree.map(np.asarray, found.model), bool(found.converged))
 
     def retrain(self, model: Any, x: Any, evidence: Any, where: Any, rows: Any, new: Any) -> Any:
-        """All copies at once (see `_linear.retrain`).
+        """All copies at once (see `retrain`).
 
         Raises:
             RuntimeError: a copy does not settle; its sample is named.
         """
         used, place = np.flatnonzero(where), np.cumsum(where) - 1  # samples held out cost nothing
         with jax.enable_x64(True):
-            start = _linear.as_linear(model, x, evidence)
-            data = _linear.arrays(np.asarray(x)[used], np.asarray(evidence)[used], np.ones(used.size, bool))
-            found, gradient = _linear.retrain(data, start, place[rows], new, *self._options(evidence))
+            start = as_linear(model, x, evidence)
+            data = arrays(np.asarray(x)[used], np.asarray(evidence)[used], np.ones(used.size, bool))
+            found, gradient = retrain(data, start, place[rows], new, *self._options(evidence))
         bad = np.flatnonzero(~(gradient < 1e-6))
         if bad.size:
             raise RuntimeError(f"retraining with sample {rows[bad[0]]} changed did not converge")
@@ -237,3 +241,151 @@ class SklearnLearner(Learner):
         if hasattr(model, "predict_proba"):
             return np.asarray(model.predict_proba(x), np.float64)
         return np.eye(len(model.classes_))[model.predict(x)]
+
+
+_SETTLED = 1e-8  # the gradient at which a retraining ends
+_FEW, _MANY = 6, 12  # most steps with one Hessian, and then most with new ones
+_BLOCK = 64  # copies that are retrained at a time
+_HALVINGS = 0.5 ** np.arange(8)
+_LEVEL = 1e-13  # differences of the objective (of order 1) that are rounding
+
+
+def arrays(x: Any, evidence: Any, where: Bool[np.ndarray, " samples"]) -> tuple[Any, Any, Any]:
+    """Features, evidence (both float64) and which samples count, on the device."""
+    with jax.enable_x64(True):
+        return jnp.asarray(x, jnp.float64), jnp.asarray(evidence, jnp.float64), jnp.asarray(where)
+
+
+def as_linear(start: Any, x: Any, evidence: Any) -> Linear:
+    """The model to start from, in float64."""
+    with jax.enable_x64(True):
+        if start is not None:
+            return jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float64), start)
+        classes = np.shape(evidence)[1]
+        return zero_start(
+            jnp.asarray(x, jnp.float64), classes, "logistic" if classes == 2 else "cross_entropy"
+        )
+
+
+def fit_in_float64(x, evidence, where, start, regularisation, objective, loss):
+    """`solve_linear` to a gradient of 1e-6."""
+    with jax.enable_x64(True):
+        rows, first = arrays(x, evidence, where), as_linear(start, x, evidence)
+        weight, options = jnp.asarray(regularisation, jnp.float64), {"objective": objective, "loss": loss}
+        return solve_linear(*rows[:2], weight, first, where=rows[2], stop=Stop(tol=1e-6), **options)
+
+
+def retrain(data, start, rows, new, *options):
+    """Every copy of `data`, see `arrays`, by Newton's method: (stacked models, largest gradients).
+
+    One row of N changes little, so the Hessian at the start serves for all steps and the error shrinks by
+    about 1/N a step, which costs a gradient: that of the original at the copy's model, and the changed row's.
+    Where that is not enough (an outlier changes its class) the copy starts again, with a new Hessian at every
+    step and steps halved until the objective falls: few copies, and each as dear as many of the others.
+
+    Copies go in blocks of 64, whose scores stay in the cache, and the last is filled by repeating copies:
+    with every answer there is a copy less, and each number of them would be a program to compile.
+
+    Args:
+        data, start: `arrays` and `as_linear`.
+        rows: (copies,) which row differs.
+        new: (copies, classes) evidence of that row.
+        options: regularisation, objective, loss.
+    """
+    models, slopes = _padded(_few_steps, data, start, rows, new, options)
+    left = np.flatnonzero(~(slopes <= _SETTLED))
+    if left.size:
+        models[left], slopes[left] = _padded(_many_steps, data, start, rows[left], new[left], options)
+    unravel = ravel_pytree(start)[1]
+    return jax.tree.map(np.asarray, jax.vmap(unravel)(jnp.asarray(models))), slopes
+
+
+def _padded(solve, data, start, rows, new, options):
+    """(flat models, largest gradients) in blocks of 64, or one of a power of two where there are fewer."""
+    size = min(_BLOCK, 1 << (len(rows) - 1).bit_length())
+    filled = np.resize(np.arange(len(rows)), (-(-len(rows) // size), size))
+    parts = [
+        solve(data, start, jnp.asarray(rows[some], jnp.int32), jnp.asarray(new[some], jnp.float64), *options)
+        for some in filled
+    ]
+    flat, slope = (np.concatenate(each)[: len(rows)] for each in zip(*parts, strict=True))
+    return flat, np.abs(slope).max(axis=1)
+
+
+def _functions(data, start, regularisation, objective, loss):
+    """The objective of the data as a function of flat parameters, and what one changed row adds to it."""
+    x, evidence, where = data
+    unravel = ravel_pytree(start)[1]
+    count = where.sum().astype(x.dtype)
+    options = {"objective": objective, "loss": loss}
+
+    def cost(theta):
+        return linear_objective(unravel(theta), x, evidence, regularisation, where=where, **options)
+
+    def change(theta, row, given):
+        old, new = (
+            linear_objective(unravel(theta), x[row][None], e[None], jnp.zeros_like(count), **options)
+            for e in (evidence[row], given)
+        )
+        return (new - old) / count
+
+    def gradient(theta, row, given):
+        return jax.grad(cost)(theta) + jax.grad(change)(theta, row, given)
+
+    return cost, change, gradient
+
+
+def _inverse(hessian, change, theta, rows, new):
+    # Intercepts of a softmax are known up to a constant: H is singular there, and the gradient 0.
+    own = jax.vmap(jax.hessian(change))(theta, rows, new)
+    return jnp.linalg.inv(hessian + own + 1e-6 * jnp.eye(theta.shape[1], dtype=theta.dtype)[None])
+
+
+def _until_settled(step, functions, start, rows, new, most):
+    """(flat models, gradients) after at most so many steps from `start`, until no gradient is large."""
+    cost, change, gradient = functions
+
+    def moved(state):
+        theta = step(*state[:2])
+        return theta, jax.vmap(gradient)(theta, rows, new), state[2] + 1
+
+    def unsettled(state):
+        return ~(jnp.abs(state[1]).max() <= _SETTLED) & (state[2] < most)
+
+    theta = jnp.repeat(start[None], rows.size, axis=0)
+    slope = jax.grad(cost)(start)[None] + jax.vmap(jax.grad(change))(theta, rows, new)
+    return jax.lax.while_loop(unsettled, moved, (theta, slope, jnp.zeros((), jnp.int32)))[:2]
+
+
+@partial(jax.jit, static_argnums=(5, 6))
+def _few_steps(data, start, rows, new, regularisation, objective, loss):
+    functions = cost, change, _ = _functions(data, start, regularisation, objective, loss)
+    flat, _ = ravel_pytree(start)
+    each = jnp.repeat(flat[None], rows.size, axis=0)
+    inverse = _inverse(jax.hessian(cost)(flat)[None], change, each, rows, new)
+
+    def step(theta, slope):
+        return theta - jnp.einsum("kp,kpq->kq", slope, inverse)
+
+    return _until_settled(step, functions, flat, rows, new, _FEW)
+
+
+@partial(jax.jit, static_argnums=(5, 6))
+def _many_steps(data, start, rows, new, regularisation, objective, loss):
+    functions = cost, change, _ = _functions(data, start, regularisation, objective, loss)
+
+    def value(theta, row, given):
+        return cost(theta) + change(theta, row, given)
+
+    def halved(theta, move, row, given):
+        """The longest of the move, its half, quarter, ... that does not lead up."""
+        tried = theta[None] - jnp.outer(_HALVINGS, move)
+        level = value(theta, row, given) + _LEVEL
+        falls = jax.vmap(value, in_axes=(0, None, None))(tried, row, given) <= level
+        return tried[jnp.argmax(falls)]  # the first that does; the full move at the minimum, where none does
+
+    def step(theta, slope):
+        inverse = _inverse(jax.vmap(jax.hessian(cost))(theta), change, theta, rows, new)
+        return jax.vmap(halved)(theta, jnp.einsum("kp,kpq->kq", slope, inverse), rows, new)
+
+    return _until_settled(step, functions, ravel_pytree(start)[0], rows, new, _MANY)

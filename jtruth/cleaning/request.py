@@ -12,8 +12,8 @@ import numpy as np
 from scipy.special import softmax
 
 from jtruth._host import log
-from jtruth.cleaning.confusion import shared_confusion
-from jtruth.cleaning.issues import layer_draws, posterior_draws, suspicious_labels
+from jtruth.answers import Column, Queue, Shown, Table, facts, how, warning_notes
+from jtruth.cleaning.issues import layer_draws, posterior_draws, shared_confusion, suspicious_labels
 from jtruth.cleaning.loop import answer, ask, followed, start
 from jtruth.cleaning.state import State, read_state, write_state
 from jtruth.cleaning.stopping import stopping_advice
@@ -22,7 +22,6 @@ from jtruth.learning import fit_noise_layer
 from jtruth.learning.joint.posterior import fit_joint
 from jtruth.noise import ConfusionMatrices, NoiseModel
 
-_SHOWN = 20  # rows of the printed queue
 _TOGETHER = 4.0  # design effect from which labels are ranked as if samples confused everybody (*)
 _ADVISED = 20  # answers that stopping advice looks ahead
 
@@ -53,8 +52,8 @@ def clean_request(
     gold: Any = None,
     costs: Any = None,
     wanted: Wanted = _USUAL,
-) -> tuple[str, dict[str, Any]]:
-    """(text, answer for JSON) of a queue of labels to check.
+) -> Shown:
+    """A queue of labels to check.
 
     Args:
         labels, noise, prior: as in `evaluate`; learned where noise is None.
@@ -90,12 +89,17 @@ def clean_request(
         for task, reason, score in zip(request.tasks, request.reasons, request.scores, strict=True)
     ]
     advice = stopping_advice(state, min(_ADVISED, left), key=seed)
-    answer_ = {
-        "strategy": strategy, "num_answers": len(state.answers), "queue": rows,
-        "estimated_accuracy": state.trail[-1].estimated if state.trail else None,
-        "advice": advice._asdict(), "warnings": list(notes),
-    }  # fmt: skip
-    return _queue_text(rows, advice.sentence, notes, len(state.answers)), answer_
+    accuracy = state.trail[-1].estimated if state.trail else None
+    columns = (Column("expected_gain", "expected gain", form=".2e"), Column("reason", "why"))
+    blocks = (
+        Queue("queue", "Check these tasks, in this order", "task", columns, rows),
+        warning_notes(notes),
+        how(("strategy", strategy), ("estimated accuracy", "" if accuracy is None else f"{accuracy:.3f}")),
+        facts(strategy=strategy, num_answers=len(state.answers), estimated_accuracy=accuracy,
+              advice=advice._asdict()),
+    )  # fmt: skip
+    about = f"{len(rows)} tasks to check, {len(state.answers)} answers so far"
+    return Shown("Which labels should an expert check?", about, f"{advice.sentence}.", blocks)
 
 
 def _answered(state: State, gold: Any) -> State:
@@ -125,9 +129,7 @@ def _rates(labels: Labels, noise: Any, prior: Any, seed: int) -> tuple[Any, Any,
     return ConfusionMatrices(fit.mean_matrices.astype(np.float64)), fit.prior.mean(axis=0), notes
 
 
-def _issues(
-    labels: Labels, rates: tuple[Any, Any], probabilities: Any, gold: Any, wanted: Wanted
-) -> tuple[str, dict[str, Any]]:
+def _issues(labels: Labels, rates: tuple[Any, Any], probabilities: Any, gold: Any, wanted: Wanted) -> Shown:
     """Label issues: the most suspicious labels, and how many are wrong; `rates` are noise and prior."""
     budget, seed, level = wanted.budget, wanted.seed, wanted.level
     posterior, prior, notes = _beliefs(labels, *rates, probabilities, seed)
@@ -144,22 +146,31 @@ def _issues(
          "low": float(found.low[k]), "high": float(found.high[k])}
         for k in range(budget)
     ]  # fmt: skip
+    for row in rows:
+        row["given"] = f"{row['task']}, {row['worker']}: {row['label']}"
     low, high = found.interval
-    number, share = found.label.size, f"{100 * level:g} %"
-    range_ = f"{share} {low:.0f} to {high:.0f}"
-    head = f"{found.expected:.1f} of {number} labels are expected to be wrong ({range_}).\n"
-    lines = [
-        f"{r['task']!s:>12}  {r['worker']!s:>10}  {r['label']:>10}  {r['p_wrong']:.3f}" for r in rows[:_SHOWN]
+    of_labelers = [
+        {"worker": _plain(w), "expected_wrong": float(v)}
+        for w, v in zip(workers, found.of_labelers, strict=True)
     ]
-    text = "\n".join(
-        [head, f"{'task':>12}  {'worker':>10}  {'label':>10}  wrong", *lines, *_more(rows), *notes]
+    of_classes = {str(c): float(v) for c, v in zip(labels.class_names, found.of_classes, strict=True)}
+    classes = [{"class": c, "expected_wrong": v} for c, v in of_classes.items()]
+    wrong = (Column("expected_wrong", "expected wrong labels", form=".1f"),)
+    blocks = (
+        Queue("queue", "Labels that may be wrong (task, labeler: label)", "given",
+              (Column("p_wrong", "P(wrong)", ("low", "high")),), rows, aside=("given",)),
+        Table("labelers", "Of which labeler", "worker", wrong, of_labelers,
+              order=np.argsort(-found.of_labelers, kind="stable").tolist()),
+        Table("", "Of which class", "class", wrong, classes),
+        warning_notes(notes),
+        facts(expected_wrong=found.expected, interval=[low, high], classes=of_classes),
+    )  # fmt: skip
+    sentence = (
+        f"{found.expected:.1f} of {found.label.size} labels are expected to be wrong "
+        f"({100 * level:g} % {low:.0f} to {high:.0f})."
     )
-    answer_ = {"expected_wrong": found.expected, "interval": [low, high], "queue": rows,
-               "labelers": [{"worker": _plain(w), "expected_wrong": float(v)}
-                            for w, v in zip(workers, found.of_labelers, strict=True)],
-               "classes": dict(zip(map(str, labels.class_names), found.of_classes.tolist(), strict=True)),
-               "warnings": list(notes)}  # fmt: skip
-    return text, answer_
+    about = f"the {len(rows)} most suspicious labels of {len(workers)} labelers"
+    return Shown("Which labels are wrong?", about, sentence, blocks)
 
 
 def _beliefs(
@@ -189,16 +200,6 @@ def _beliefs(
     note = f"labels of one sample err together ({effect:.1f} of them say what one independent label does): "
     first = {"shared_confusion": posteriors.pop("shared_confusion")}
     return first | posteriors, together.prior, (note + "ranked by 'shared_confusion'",)
-
-
-def _queue_text(rows: list[dict[str, Any]], advice: str, notes: tuple[str, ...], known: int) -> str:
-    lines = [f"{r['task']!s:>12}  {r['expected_gain']:9.2e}  {r['reason']}" for r in rows[:_SHOWN]]
-    head = [f"{known} answers so far; {advice}.", "", f"{'task':>12}  {'gain':>9}  why"]
-    return "\n".join([*head, *lines, *_more(rows), *notes])
-
-
-def _more(rows: list[dict[str, Any]]) -> list[str]:
-    return [f"... and {len(rows) - _SHOWN} more (--json)"] if len(rows) > _SHOWN else []
 
 
 def _plain(name: Any) -> Any:

@@ -1,13 +1,13 @@
 """Where a cleaning stands: what is fixed (`Problem`), what was answered so far (`State`), and a file of it.
 
-A `State` is never changed; asking and answering make new ones. It can be written (JSON, and the model's
-numbers beside it as .npz) and read again with the same data: a digest in the file says whether they are the
-same. Everything that is drawn depends on the seed and on the number of answers, so an interrupted run that is
-resumed asks for the same samples in the same order, to the bit.
+A `State` is never changed; asking and answering make new ones. It can be written (a checkpoint, one file with
+the answers and the model's numbers) and read again with the same data: a digest says whether they are the
+same. A state is written only over one whose answers and requests it knows, so none are lost. Everything that
+is drawn depends on the seed and on the number of answers, so an interrupted run that is resumed asks for the
+same samples in the same order, to the bit.
 """
 
 import hashlib
-import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,11 +20,15 @@ from jtruth._one_line import one_line
 from jtruth._pictures import picture
 from jtruth._random import as_key, host_rng
 from jtruth._validation import some
-from jtruth._validation.in_range import check_rows
+from jtruth._validation.in_range import check_finite, check_rows
+from jtruth._validation.words import present
 from jtruth.cleaning.learners import Fitted, Learner
 from jtruth.labels import Labels
 from jtruth.noise import NoiseModel
+from jtruth.sampling.checkpoint import Checkpoint
 from jtruth.testing import Consolidated, consolidate
+
+_MARK = "cleaning, format 1"
 
 
 class Problem(NamedTuple):
@@ -187,10 +191,7 @@ def _features(x: Any, labels: Labels) -> np.ndarray:
     if values.ndim != 2 or len(values) != labels.num_samples or values.dtype.kind not in "biuf":
         raise ValueError(f"x must be numbers of shape ({labels.num_samples}, features); got "
                          f"{values.shape} of {values.dtype}")  # fmt: skip
-    bad = np.argwhere(~np.isfinite(values.astype(np.float64)))
-    if len(bad):
-        raise ValueError(f"x[{bad[0][0]}, {bad[0][1]}] is {values[tuple(bad[0])]} ({len(bad)} such entries); "
-                         "impute or drop them")  # fmt: skip
+    check_finite(values, "x", "impute or drop them")
     return values.astype(np.float64)
 
 
@@ -219,47 +220,54 @@ def _validation(given: Any, label: Int[np.ndarray, " samples"], num_classes: int
 
 
 def write_state(path: str | Path, state: State) -> None:
-    """The state as JSON at `path`, and the model's numbers beside it in `path`.npz."""
+    """The state as one file, of which `read_state` makes it again.
+
+    Raises:
+        ValueError: the file holds answers or requests that this state does not know, or something else.
+    """
     leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(state.fitted.model)]
     if any(leaf.dtype == object for leaf in leaves):
         leaves = []  # scikit-learn's: fitted again when it is read
-    record = {
-        "format": 1, "digest": state.problem.digest, "learner": state.learner.described,
-        "strategy": state.strategy, "seed": state.seed,
-        "answers": state.answers, "pending": state.pending, "trail": state.trail,
-    }  # fmt: skip
-    Path(path).write_text(json.dumps(record, indent=1) + "\n")
-    stored: dict[str, Any] = {f"leaf{k}": leaf for k, leaf in enumerate(leaves)}
-    np.savez(f"{path}.npz", **stored)
+    words = {"answers": state.answers, "pending": state.pending, "trail": state.trail}
+    mine = {tuple(one) for one in state.answers}
+    known = {one.sample for one in state.answers} | set(state.pending)
+    Checkpoint(path, _MARK).write(
+        {f"leaf{k}": leaf for k, leaf in enumerate(leaves)},
+        words | _begun(state),
+        lambda old: set(map(tuple, old["answers"])) <= mine and set(old["pending"]) <= known,
+    )
+
+
+def _begun(state: State) -> dict[str, Any]:
+    """What a cleaning is begun with."""
+    return {"digest": state.problem.digest, "learner": state.learner.described, "strategy": state.strategy,
+            "seed": state.seed}  # fmt: skip
 
 
 def read_state(path: str | Path, fresh: State) -> State:
     """The state that was written, of the data, learner and strategy of a fresh one (from `start`).
 
     Raises:
-        ValueError: a file of other data, another learner, strategy or seed, or no such file.
+        ValueError: a file of other data, another learner, strategy or seed, one that was damaged or changed,
+            or no such file.
     """
     try:
-        record = json.loads(Path(path).read_text())
-        answers = tuple(Answer(int(i), int(c)) for i, c in record["answers"])
-        trail = tuple(Step(*step) for step in record["trail"])
-        pending = tuple(map(int, record["pending"]))
-    except (OSError, KeyError, TypeError, ValueError) as error:
+        arrays, words = present(Checkpoint(path, _MARK).read(), "the file")
+    except (RuntimeError, ValueError) as error:
         raise ValueError(f"{path} is no state of a cleaning: {error}") from None
-    now = {"digest": fresh.problem.digest, "learner": fresh.learner.described, "strategy": fresh.strategy,
-           "seed": fresh.seed}  # fmt: skip
-    for name, value in now.items():
-        if record[name] != value:
+    for name, value in _begun(fresh).items():
+        if words[name] != value:
             what = "data (digest)" if name == "digest" else name
-            raise ValueError(f"{path} is a state of other {what}: {record[name]}, and here it is {value}; "
+            raise ValueError(f"{path} is a state of other {what}: {words[name]}, and here it is {value}; "
                              "continue with what it was begun with, or begin anew")  # fmt: skip
+    answers = tuple(Answer(int(i), int(c)) for i, c in words["answers"])
     bad = [a.sample for a in answers if not 0 <= a.sample < len(fresh.problem.x)]
     if bad:
         raise ValueError(f"{path} has answers for samples {some(bad)}, which do not exist")
-    with np.load(f"{path}.npz") as stored:
-        leaves = [stored[f"leaf{k}"] for k in range(len(stored.files))]
-    state = fresh._replace(answers=answers, pending=pending, trail=trail)
-    if not leaves:
+    trail = tuple(Step(*step) for step in words["trail"])
+    state = fresh._replace(answers=answers, pending=tuple(words["pending"]), trail=trail)
+    if not arrays:
         return state.refitted()
+    leaves = [arrays[f"leaf{k}"] for k in range(len(arrays))]
     treedef = jax.tree.structure(fresh.fitted.model)
     return state._replace(fitted=Fitted(jax.tree.unflatten(treedef, leaves), True))

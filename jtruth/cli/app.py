@@ -1,10 +1,18 @@
-"""The commands, in the order in which a newcomer needs them."""
+"""The commands, in the order in which a newcomer needs them.
 
-from typing import Annotated
+The `--help` of commands: options in groups, commands in the order of their use, plain text for every pipe.
+
+No colours and no boxes: the same words reach a terminal, a file and a screen reader. How tables are read is
+the same in every command and seldom needed: `--help-reading` says it.
+"""
+
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from jtruth._version import __version__
+from jtruth.cli.agreement import agreement
 from jtruth.cli.ask import ask
 from jtruth.cli.calibrate import calibrate
 from jtruth.cli.clean import clean
@@ -12,15 +20,69 @@ from jtruth.cli.compare import compare
 from jtruth.cli.consensus import consensus
 from jtruth.cli.correct import correct
 from jtruth.cli.evaluate import evaluate
-from jtruth.cli.help import Ordered, Sectioned
 from jtruth.cli.inspect import inspect
 from jtruth.cli.labelers import labelers
 from jtruth.cli.models import models
-from jtruth.cli.options import flat
+from jtruth.cli.options import READING, flat
 from jtruth.cli.plan import plan
 from jtruth.cli.prevalence import prevalence
 from jtruth.cli.sensitivity import sensitivity
 from jtruth.cli.simulate import simulate
+
+SECTIONS = {  # of `jtruth --help`
+    "First": ("inspect", "agreement", "simulate"),
+    "How good?": ("evaluate", "compare", "labelers", "consensus", "prevalence", "calibrate", "correct"),
+    "What does it depend on?": ("sensitivity", "models"),
+    "What next?": ("ask", "plan", "clean"),
+}
+
+
+class Sectioned(TyperCommand):
+    """A command whose options stand in the groups of `jtruth.cli.options`."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Arguments, then each group of options under its name, but for those of reading."""
+        sections = self._sections(ctx)
+        sections.pop(READING, None)
+        for name, records in sections.items():
+            with formatter.section(name):
+                formatter.write_dl(records)
+
+    def say_reading(self, ctx: Any) -> None:
+        """Print the group that `format_options` leaves out."""
+        formatter = ctx.make_formatter()
+        with formatter.section(READING):
+            formatter.write_dl(self._sections(ctx)[READING])
+        typer.echo(formatter.getvalue().rstrip())
+
+    def _sections(self, ctx: Any) -> dict[str, list[tuple[str, str]]]:
+        """What is said of each option, by group."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if record is not None:
+                sections.setdefault(_panel(param), []).append(record)
+        return sections
+
+
+def _panel(param: Any) -> str:
+    """The group under which an option or argument stands."""
+    if param.param_type_name == "argument":
+        return "Arguments"
+    return getattr(param, "rich_help_panel", None) or "Other"
+
+
+class Ordered(TyperGroup):
+    """The program: its commands by what they answer."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Every command under the question it belongs to."""
+        for title, names in SECTIONS.items():
+            found = [(name, self.get_command(ctx, name)) for name in names]
+            rows = [(name, one.get_short_help_str(90)) for name, one in found if one is not None]
+            with formatter.section(title):
+                formatter.write_dl(rows)
+
 
 app = typer.Typer(
     cls=Ordered,
@@ -32,14 +94,15 @@ app = typer.Typer(
 )
 EXAMPLES = {  # in the order of `jtruth --help`
     inspect: "LABELS.csv",
-    evaluate: "LABELS.csv --predictions PRED.csv --report answer.html",
+    agreement: "LABELS.csv --weights quadratic --full",
+    evaluate: "LABELS.csv --predictions PRED.csv --report a.html",
     compare: "LABELS.csv A.csv B.csv --metric recall",
     labelers: "LABELS.csv --consensus consensus.csv",
     consensus: "LABELS.csv --method dawid_skene --out consensus.csv",
     prevalence: "LABELS.csv --gold GOLD.csv --positive pass",
     sensitivity: "LABELS.csv --predictions PRED.csv --threshold 0.8",
     ask: "LABELS.csv --predictions PRED.csv --metric precision",
-    clean: "LABELS.csv --features X.csv --noise psi.json --state queue.json",
+    clean: "LABELS.csv --features X.csv --noise psi.json --state queue.state",
     plan: "--width 0.05 --labeler crowd:0.2:0.05:5 --prior .7,.3",
     calibrate: "LABELS.csv --predictions PROBS.csv --out calibrated.csv",
     models: "LABELS.csv",

@@ -6,10 +6,19 @@ from typing import Annotated, Any
 
 import typer
 
-from jtruth.cli.options import Beside, Columns, CommonOnly, Draws, LabelsFile, MetricName, Positive
-from jtruth.cli.output import Output, check_writable, write_table
-
-_SHOWN = 20  # rows on the screen
+from jtruth._files import write_table
+from jtruth.cli.options import (
+    Beside,
+    Columns,
+    CommonOnly,
+    Draws,
+    LabelsFile,
+    MetricName,
+    Positive,
+    option,
+    written,
+)
+from jtruth.cli.output import Output
 
 
 @dataclass(frozen=True)
@@ -19,37 +28,29 @@ class Asking:
     predictions: Annotated[
         Path, typer.Option("--predictions", help="The classifier: a table task, label; or column:NAME.")
     ]
-    gold: Annotated[
-        Path | None, typer.Option("--gold", help="Labels known to be true, if there are some.")
-    ] = None
+    gold: Path | None = option("--gold", "Labels known to be true, if there are some.")
     metric: MetricName = "accuracy"
     positive: Positive = None
-    num: Annotated[int, typer.Option("--num", help="How many answers to ask for.")] = 10
-    truth: Annotated[
-        bool, typer.Option("--truth", help="Ask for true classes (gold), by chances that are written down.")
-    ] = False
-    stratified: Annotated[
-        bool,
-        typer.Option("--stratified", help="With --truth: in strata of prediction and margin of the labels."),
-    ] = False
+    num: int = option("--num", "How many answers to ask for.", 10)
+    truth: bool = option("--truth", "Ask for true classes (gold), by chances that are written down.", False)
+    stratified: bool = option(
+        "--stratified", "With --truth: in strata of prediction and margin of the labels.", False
+    )
     common_only: CommonOnly = False
-    out: Annotated[Path | None, typer.Option("--out", help="Write what to ask to this table.")] = None
-    inclusion: Annotated[
-        Path | None,
-        typer.Option("--inclusion", help="With --truth: write a row of every task; --gold if you ask again."),
-    ] = None
+    out: Path | None = written("--out", "Write what to ask to this table.")
+    inclusion: Path | None = written(
+        "--inclusion", "With --truth: write a row of every task; --gold if you ask again."
+    )
 
     def __post_init__(self) -> None:
-        check_writable("--out", self.out)
-        check_writable("--inclusion", self.inclusion)
         if self.inclusion is not None and not self.truth:
             raise ValueError("--inclusion holds the chances of asking for true classes: say --truth too")
         if self.stratified and not self.truth:
             raise ValueError("--stratified is about asking for true classes: say --truth too")
-        for option, given in (("--gold", self.gold), ("--inclusion", self.inclusion)):
+        for name, given in (("--gold", self.gold), ("--inclusion", self.inclusion)):
             if self.stratified and given is not None:
                 raise ValueError(
-                    f"--stratified asks once, and its --out has a row of every task: leave {option} out; to "
+                    f"--stratified asks once, and its --out has a row of every task: leave {name} out; to "
                     "ask again and again leave --stratified out instead"
                 )
 
@@ -60,13 +61,11 @@ def ask(
     """Which labels of whom, or (--truth) which true classes, to ask for next."""
     import numpy as np
 
-    from jtruth._validation.text import read_bytes
+    from jtruth.answers import Column, Note, Notes, Queue, Shown, facts
     from jtruth.asking.labels import Aim, next_labels
-    from jtruth.cli.reading import Given, class_code, gold_of, labels_of, one_stdin, predictions_of
+    from jtruth.cli.reading import begin, class_code, gold_of, predictions_of
 
-    one_stdin(source.file, asking.predictions, asking.gold)
-    given = Given(read_bytes(source.file), columns, beside)
-    labels = labels_of(given.file, columns, (asking.predictions, asking.gold))
+    given, labels = begin(source.file, columns, beside, asking.predictions, asking.gold)
     y_pred, labels, notes = predictions_of(asking.predictions, labels, given, asking.common_only)
     code = class_code(asking.positive, labels)
     tasks = [str(task) for task in (labels.tasks or range(labels.num_samples))]
@@ -90,15 +89,15 @@ def ask(
         )
     notes = tuple(dict.fromkeys((*labels.notes, *notes)))
     doubts = [text for text in doubts if text not in notes]
-    shown = [
-        "  ".join(f"{cell:.4g}" if isinstance(cell, float) else cell for cell in row) for row in rows[:_SHOWN]
-    ]
-    if len(rows) > _SHOWN:
-        shown.append(f"... and {len(rows) - _SHOWN} more, in {asking.out or '--out and --json'}")
-    lines = [head, "  ".join(header), *shown, *(f"! {text}" for text in (*notes, *doubts))]
-    answer = {"metric": asking.metric, "columns": header, "rows": rows, "warnings": [*notes, *doubts],
-              "key": draws.seed}  # fmt: skip
-    output.give("\n".join(lines), answer)
+    said = [Note("read" if text in notes else "warn", text) for text in (*notes, *doubts)]
+    listed = [dict(zip(header, row, strict=True)) for row in rows]
+    shown = tuple(Column(name, name, form=".4g") for name in header[1:])
+    blocks = (
+        Queue("", "Ask for these", "task", shown, listed),
+        Notes("warnings", "Warnings", said),
+        facts(metric=asking.metric, columns=header, rows=rows),
+    )  # fmt: skip
+    output.give(Shown("What to ask next?", f"{len(rows)} of {len(tasks)} tasks", head, blocks), draws.seed)
 
 
 def _truths(asking: Asking, labels: Any, y_pred: Any, given: Any, seed: int) -> tuple[str, list, Any]:
@@ -138,7 +137,7 @@ def _strata(asking: Asking, labels: Any, y_pred: Any, given: Any, seed: int) -> 
     """The same in strata: a row (task, stratum) for each, and doubts; writes a row of every task."""
     import numpy as np
 
-    from jtruth.asking.strata import ask_strata
+    from jtruth.asking.gold import ask_strata
     from jtruth.cli.reading import class_code
     from jtruth.evaluation.gold.answer import labels_only_posterior
     from jtruth.io.gold import ASKED, INCLUSION, STRATUM

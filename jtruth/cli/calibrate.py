@@ -6,8 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
-from jtruth.cli.options import Columns, CommonOnly, Draws, LabelsFile
-from jtruth.cli.output import Reported, check_writable, write_table
+from jtruth._files import write_table
+from jtruth.cli.options import Beside, Columns, CommonOnly, Draws, LabelsFile, option, written
+from jtruth.cli.output import Output
 
 
 @dataclass(frozen=True)
@@ -17,45 +18,29 @@ class Calibration:
     predictions: Annotated[
         Path, typer.Option("--predictions", help="Columns task, and a probability for each class.")
     ]
-    fit_on: Annotated[
-        Path | None, typer.Option("--fit-on", help="Column task: samples to fit on; the others are judged.")
-    ] = None
-    folds: Annotated[int, typer.Option("--folds", help="Without --fit-on: parts to cross-fit.")] = 5
-    method: Annotated[
-        str, typer.Option("--method", help="alpha, temperature, vector, matrix, dirichlet.")
-    ] = "alpha"
-    bins: Annotated[int, typer.Option("--bins", help="Bins of equal width for calibration losses.")] = 15
-    merge_bins: Annotated[
-        bool, typer.Option("--merge-bins", help="Merge bins until each holds two samples, and say so.")
-    ] = False
-    drop: Annotated[
-        bool, typer.Option("--drop", help="Leave samples with one label out of losses that need two.")
-    ] = False
+    fit_on: Path | None = option("--fit-on", "Column task: samples to fit on; the others are judged.")
+    folds: int = option("--folds", "Without --fit-on: parts to cross-fit.", 5)
+    method: str = option("--method", "alpha, temperature, vector, matrix, dirichlet.", "alpha")
+    bins: int = option("--bins", "Bins of equal width for calibration losses.", 15)
+    merge_bins: bool = option("--merge-bins", "Merge bins until each holds two samples, and say so.", False)
+    drop: bool = option("--drop", "Leave samples with one label out of losses that need two.", False)
     common_only: CommonOnly = False
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", help="Write task, probabilities, disagreement, alpha0 to this file."),
-    ] = None
-
-    def __post_init__(self) -> None:
-        check_writable("--out", self.out)
+    out: Path | None = written("--out", "Write task, probabilities, disagreement, alpha0 to this file.")
 
 
 def calibrate(
-    source: LabelsFile, calibration: Calibration, draws: Draws, columns: Columns, output: Reported
+    source: LabelsFile, calibration: Calibration, draws: Draws, columns: Columns, output: Output
 ) -> None:
     """Losses of class probabilities where experts disagree, before and after calibration."""
-    from jtruth.cli.reading import labels_of, one_stdin, with_notes
+    from jtruth.cli.reading import begin, table_of, with_notes
     from jtruth.evaluation.calibration import evaluate_calibration
     from jtruth.histograms import MergedBins
     from jtruth.io import read_scores
 
     given = calibration
-    one_stdin(source.file, given.predictions, given.fit_on)
-    labels = labels_of(source.file, columns)
-    read = read_scores(
-        given.predictions, labels, task=columns.task, sep=columns.sep, common_only=given.common_only
-    )
+    _, labels = begin(source.file, columns, Beside(), given.predictions, given.fit_on)
+    table = table_of(given.predictions, columns)
+    read = read_scores(table, labels, task=columns.task, common_only=given.common_only)
     if read.probabilities is None:
         names = ", ".join(f"p_{name}" for name in labels.class_names)
         raise ValueError(f"{given.predictions.name} has no class probabilities; give the columns {names}")
@@ -68,7 +53,7 @@ def calibrate(
     if given.out is not None:
         write_table(given.out, *report.rows())
     report = with_notes(report, (*labels.notes, *read.notes))
-    output.give_page(str(report), report.to_dict(), report.page, draws.seed)
+    output.give(report, draws.seed)
 
 
 def _split(given: Calibration, labels: Any, columns: Columns) -> Any:

@@ -6,8 +6,21 @@ from typing import Annotated
 
 import typer
 
-from jtruth.cli.options import Assume, Beside, Columns, Draws, LabelsFile, Noise, Positive, Prior
-from jtruth.cli.output import Reported, check_writable, progress
+from jtruth._pictures import write_picture
+from jtruth.cli.options import (
+    Assume,
+    Beside,
+    Columns,
+    Draws,
+    LabelersAre,
+    LabelsFile,
+    Noise,
+    Positive,
+    Prior,
+    option,
+    written,
+)
+from jtruth.cli.output import Output, progress
 
 
 @dataclass(frozen=True)
@@ -26,27 +39,17 @@ class Rivals:
 class Question:
     """What is compared, and by what."""
 
-    metric: Annotated[str, typer.Option("--metric", help="accuracy, recall, f1, kappa, ...")] = "accuracy"
-    margin: Annotated[float, typer.Option("--margin", help="Better means: by more than this.")] = 0.0
-    at_least: Annotated[
-        float | None, typer.Option("--at-least", help="A requirement, such as .9 of the recall.")
-    ] = None
-    gold: Annotated[
-        Path | None, typer.Option("--gold", help="Table task, label of labels known to be true.")
-    ] = None
+    metric: str = option("--metric", "accuracy, recall, f1, kappa, ...", "accuracy")
+    margin: float = option("--margin", "Better means: by more than this.", 0.0)
+    at_least: float | None = option("--at-least", "A requirement, such as .9 of the recall.")
+    gold: Path | None = option("--gold", "Table task, label of labels known to be true.")
     noise: Noise = None
     prior: Prior = None
     assume: Assume = None
+    labelers_are: LabelersAre = None
     positive: Positive = None
-    common_only: Annotated[
-        bool, typer.Option("--common-only", help="Use only tasks with labels and all predictions.")
-    ] = False
-    plot: Annotated[
-        Path | None, typer.Option("--plot", help="Also draw a picture: FILE.svg, .png, .pdf.")
-    ] = None
-
-    def __post_init__(self) -> None:
-        check_writable("--plot", self.plot)
+    common_only: bool = option("--common-only", "Use only tasks with labels and all predictions.", False)
+    plot: Path | None = written("--plot", "Also draw a picture: FILE.svg, .png, .pdf.")
 
 
 def compare(
@@ -56,38 +59,22 @@ def compare(
     draws: Draws,
     columns: Columns,
     beside: Beside,
-    output: Reported,
+    output: Output,
 ) -> None:
     """Which classifier is better, and with what probability: no label is taken as true."""
-    from jtruth._validation.text import read_bytes
     from jtruth.cli import reading
     from jtruth.evaluation import compare_classifiers
 
-    reading.one_stdin(source.file, *rivals.files, asked.gold, asked.noise)
-    with progress("sweeps") as advance:
-        given = reading.Given(read_bytes(source.file), columns, beside)
-        labels = reading.labels_of(given.file, columns, (*rivals.files, asked.gold))
+    with progress("answer") as advance:
+        files = *rivals.files, asked.gold, asked.noise
+        given, labels = reading.begin(source.file, columns, beside, *files)
         predictions, labels, notes = reading.rivals_of(rivals.files, labels, given, asked.common_only)
-        noise, prior = reading.noise_of(asked.noise, labels)
-        gold = reading.gold_sample_of(asked.gold, labels, given, asked.common_only)
         found = compare_classifiers(
-            predictions,
-            labels,
-            metric=asked.metric,
-            margin=asked.margin,
-            at_least=asked.at_least,
-            noise=noise,
-            prior=prior if asked.prior is None else reading.numbers(asked.prior),
-            gold=gold,
-            assume=asked.assume,
+            predictions, labels, metric=asked.metric, margin=asked.margin, at_least=asked.at_least,
             positive=None if asked.positive is None else reading.class_code(asked.positive, labels),
-            level=draws.level,
-            key=draws.seed,
-            progress=advance,
-        )
-    found = found.with_warnings(notes)
+            **reading.known(asked, draws, given, labels), progress=advance,
+        )  # fmt: skip
+    found = reading.with_notes(found, notes)
     if asked.plot is not None:
-        from jtruth.plots import plot_classifiers
-
-        plot_classifiers(found).figure.canvas.print_figure(asked.plot)
-    output.give_page(str(found), found.to_dict(), found.page, draws.seed)
+        write_picture(asked.plot, found.plot())
+    output.give(found, draws.seed)

@@ -1,11 +1,9 @@
 """`jtruth correct`: an error rate or a share from counts, corrected for labels that err."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from jtruth.cli.options import Draws
+from jtruth.cli.options import Draws, option
 from jtruth.cli.output import Output
 
 _PAIR = "such as 68/1000"
@@ -15,29 +13,17 @@ _PAIR = "such as 68/1000"
 class Counts:
     """What was counted."""
 
-    differ: Annotated[
-        str | None,
-        typer.Option("--differ", help="Predictions that differ from labels / test samples: 68/1000."),
-    ] = None
-    mislabeling: Annotated[
-        str | None,
-        typer.Option("--mislabeling", help="Share of wrong labels: 0.01, or wrong/audited: 2/200."),
-    ] = None
-    called: Annotated[str | None, typer.Option("--called", help="Called positive / judged: 680/1000.")] = None
-    sensitivity: Annotated[
-        str | None, typer.Option("--sensitivity", help="0.9, or called positive / gold positives: 45/50.")
-    ] = None
-    specificity: Annotated[
-        str | None, typer.Option("--specificity", help="0.8, or called negative / gold negatives: 40/50.")
-    ] = None
-    method: Annotated[
-        str | None,
-        typer.Option("--method", help="delta, bootstrap, exact; adjusted (the default of --called)."),
-    ] = None
+    differ: str | None = option("--differ", "Predictions that differ from labels / test samples: 68/1000.")
+    mislabeling: str | None = option("--mislabeling", "Share of wrong labels: 0.01, or wrong/audited: 2/200.")
+    called: str | None = option("--called", "Called positive / judged: 680/1000.")
+    sensitivity: str | None = option("--sensitivity", "0.9, or called positive / gold positives: 45/50.")
+    specificity: str | None = option("--specificity", "0.8, or called negative / gold negatives: 40/50.")
+    method: str | None = option("--method", "delta, bootstrap, exact; adjusted (the default of --called).")
 
 
 def correct(counts: Counts, draws: Draws, output: Output) -> None:
     """Error rate of a classifier (Lam and Stork) or share of positives (Rogan and Gladen) from counts."""
+    from jtruth.answers import Shown, facts, warning_notes
     from jtruth.lam_stork import estimate_error_rate, rogan_gladen
 
     method = counts.method or ("delta" if counts.called is None else "adjusted")
@@ -59,12 +45,14 @@ def correct(counts: Counts, draws: Draws, output: Output) -> None:
             _pair(str(counts.called), "called"), sensitivity=_known(counts.sensitivity, "sensitivity"),
             specificity=_known(counts.specificity, "specificity"), **options,
         )  # fmt: skip
-    ends = f"[{found.low:.4f}, {found.high:.4f}] ({100 * draws.level:g} %, {method})"
-    lines = [f"{what} {found.value:.4f} {ends}"]
-    lines += [f"! {text}" for text in found.warnings]
-    answer = {"what": what, "value": found.value, "low": found.low, "high": found.high, "level": draws.level,
-              "key": draws.seed, "method": method, "warnings": list(found.warnings)}  # fmt: skip
-    output.give("\n".join(lines), answer)
+    kind = f"{100 * draws.level:g} %, {method}"
+    values = {"value": found.value, "low": found.low, "high": found.high}
+    shown = Shown(
+        f"What is the {what}?", f"{100 * draws.level:g} % interval, {method}; key {draws.seed}",
+        f"{what} {found.value:.4f} [{found.low:.4f}, {found.high:.4f}] ({kind})",
+        (warning_notes(found.warnings), facts(what=what, **values, level=draws.level, method=method)),
+    )  # fmt: skip
+    output.give(shown, draws.seed)
 
 
 def _pair(text: str, option: str) -> tuple[int, int]:

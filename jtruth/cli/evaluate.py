@@ -3,9 +3,7 @@
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from jtruth.cli.options import (
     Assume,
@@ -13,46 +11,34 @@ from jtruth.cli.options import (
     Columns,
     CommonOnly,
     Draws,
+    LabelersAre,
     LabelsFile,
     Noise,
     Order,
     Positive,
     Prior,
+    option,
     typed,
+    written,
 )
-from jtruth.cli.output import Reported, check_writable, progress
+from jtruth.cli.output import Output, progress
 
 
 @dataclass(frozen=True)
 class Graded:
     """What to grade, by what, and how."""
 
-    predictions: Annotated[
-        Path | None,
-        typer.Option("--predictions", help="The classifier: a table task, label; or column:NAME."),
-    ] = None
-    rater: Annotated[
-        str | None, typer.Option("--rater", help="Grade this worker against the others instead.")
-    ] = None
-    gold: Annotated[
-        Path | None,
-        typer.Option("--gold", help="True labels: a table task, label (inclusion, stratum); or column:NAME."),
-    ] = None
+    predictions: Path | None = option("--predictions", "The classifier: a table task, label; or column:NAME.")
+    rater: str | None = option("--rater", "Grade this worker against the others instead.")
+    gold: Path | None = option("--gold", "True labels: a table task, label; or column:NAME.")
     noise: Noise = None
     prior: Prior = None
     assume: Assume = None
-    method: Annotated[str, typer.Option("--method", help="bayes, empirical_bayes, sampling, ...")] = "bayes"
+    labelers_are: LabelersAre = None
+    method: str = option("--method", "bayes, sampling, ...", "bayes")
     positive: Positive = None
-    fast: Annotated[
-        bool, typer.Option("--fast", help="A sensitivity range of fewer assumptions, sooner.")
-    ] = False
-    target: Annotated[
-        str | None, typer.Option("--target", help="in-sample (default), or population: new samples.")
-    ] = None
-    inclusion: Annotated[
-        Path | None,
-        typer.Option("--inclusion", help="A table task, inclusion of all, where --gold has no such column."),
-    ] = None
+    target: str | None = option("--target", "in-sample (default), or population: new samples.")
+    inclusion: Path | None = option("--inclusion", "A table task, inclusion: chances to be in gold.")
     order: Order = None
     common_only: CommonOnly = False
 
@@ -61,40 +47,17 @@ class Graded:
 class Scored:
     """Scores instead of classes."""
 
-    scores: Annotated[
-        bool,
-        typer.Option("--scores", help="Grade column score of the predictions: ROC, areas, two classes."),
-    ] = False
-    threshold: Annotated[
-        float | None, typer.Option("--threshold", help="With --scores: positive at or above this score.")
-    ] = None
-    cost: Annotated[
-        str | None,
-        typer.Option("--cost", help="With --scores: FP,FN, for example 1,5; finds the cheapest threshold."),
-    ] = None
-    plot: Annotated[
-        Path | None, typer.Option("--plot", help="With --scores: draw the curves, FILE.svg, .png, .pdf.")
-    ] = None
+    scores: bool = option("--scores", "Grade the column score: ROC curve, areas.", False)
+    threshold: float | None = option("--threshold", "With --scores: positive at or above this score.")
+    cost: str | None = option("--cost", "With --scores: FP,FN, as 1,5: cheapest threshold.")
+    plot: Path | None = written("--plot", "With --scores: draw the curves, FILE.svg, .png, .pdf.")
 
     def __post_init__(self) -> None:
-        check_writable("--plot", self.plot)
         if self.plot is not None and not self.scores:
             raise ValueError("--plot draws the curves of --scores; say --scores too, or leave it out")
-        for option, given in (("--threshold", self.threshold), ("--cost", self.cost)):
+        for name, given in (("--threshold", self.threshold), ("--cost", self.cost)):
             if given is not None and not self.scores:
-                raise ValueError(f"{option} is about scores; say --scores too, or leave it out")
-
-
-@dataclass(frozen=True)
-class Cache:
-    """Compiled programs on disk, and how much is printed."""
-
-    brief: Annotated[bool, typer.Option("--brief", help="Print the sentence and the table only.")] = False
-
-    cache: Annotated[
-        Path | None,
-        typer.Option("--compilation-cache", help="Folder that keeps compiled programs between runs."),
-    ] = None
+                raise ValueError(f"{name} is about scores; say --scores too, or leave it out")
 
 
 def evaluate(
@@ -104,69 +67,55 @@ def evaluate(
     draws: Draws,
     columns: Columns,
     beside: Beside,
-    output: Reported,
-    cache: Cache,
+    output: Output,
 ) -> None:
-    """Grade a classifier (or one labeler) with noisy labels: no label is taken as true."""
-    from jtruth._cache import use_compilation_cache
-
-    if cache.cache is not None:
-        use_compilation_cache(cache.cache)
+    """Grade a classifier, or one labeler: no label is taken as true."""
     if scored.scores:
         from jtruth.cli.scores import grade_scores
 
         return grade_scores(source, graded, scored, draws, columns, beside, output)
-    result, _ = judged(source, graded, draws, columns, beside)
+    result, _ = judged(source, graded, draws, columns, beside, what_if=output.whole)
     step = _next(source.file, (graded, draws, columns, beside), result.interval_kind)
-    text = result.summary(brief=cache.brief)
-    output.give_page(f"{text}\n\nnext: {step}", result.to_dict(), result.page, draws.seed)
+    output.give(result, draws.seed, step)
 
 
 def judged(
-    source: LabelsFile, graded: Graded, draws: Draws, columns: Columns, beside: Beside
-) -> tuple[Any, tuple[str, ...]]:
-    """The `Evaluation` of what was asked for, and what was said when its tables were read."""
+    source: LabelsFile, graded: Graded, draws: Draws, columns: Columns, beside: Beside,
+    *, what_if: bool = False,
+) -> tuple[Any, tuple[str, ...]]:  # fmt: skip
+    """The `Evaluation` of what was asked for, and what was said when its tables were read.
+
+    `what_if`: whether what each assumption says will be shown, so that the bar runs while it is fitted.
+    """
     if (graded.predictions is None) == (graded.rater is None):
         raise ValueError("say what to grade: either --predictions PRED.csv or --rater WORKER")
     from jtruth import evaluation
-    from jtruth._validation.text import read_bytes
+    from jtruth._validation.words import Read
     from jtruth.cli import reading
 
-    reading.one_stdin(source.file, graded.predictions, graded.gold, graded.noise)
-    with progress("sweeps") as advance:
-        given = reading.Given(read_bytes(source.file), columns, beside)
-        labels = reading.labels_of(given.file, columns, (graded.predictions, graded.gold))
+    with progress("part", 2 if what_if else 1) as advance:
+        files = graded.predictions, graded.gold, graded.noise
+        given, labels = reading.begin(source.file, columns, beside, *files)
         if graded.predictions is not None:
             found = reading.predictions_of(graded.predictions, labels, given, graded.common_only)
         else:
             found = reading.rater_of(str(graded.rater), labels)
         y_pred, labels, notes = found
-        noise, prior = reading.noise_of(graded.noise, labels)
-        gold = reading.gold_sample_of(graded.gold, labels, given, graded.common_only)
-        gold = reading.sampled(graded.inclusion, gold, labels)
         result = evaluation.evaluate(
-            y_pred,
-            labels,
-            noise=noise,
-            prior=prior if graded.prior is None else reading.numbers(graded.prior),
-            gold=gold,
-            assume=graded.assume,
-            method=graded.method,
+            y_pred, labels, method=graded.method, target=graded.target,
             order=None if graded.order is None else reading.order_of(graded.order, given, labels),
-            fast=graded.fast,
-            target=graded.target,
             positive=None if graded.positive is None else reading.class_code(graded.positive, labels),
-            level=draws.level,
-            key=draws.seed,
-            progress=advance,
-        )
-    return result.with_warnings(notes), (*labels.notes, *notes)
+            **reading.known(graded, draws, given, labels, graded.inclusion), progress=advance,
+        )  # fmt: skip
+        if what_if:
+            _ = result.assumptions
+    return result.with_warnings(map(Read, notes)), (*labels.notes, *notes)
 
 
 def _next(file: Path, given: tuple[Graded, Draws, Columns, Beside], kind: str) -> str:
     """The command worth running next: gold where only gold helps, else a look at the labels."""
     name, columns = shlex.quote(str(file)), given[2]
-    if kind != "sensitivity range":
+    if kind != "predictive":
         command = f"jtruth inspect {name} {typed(columns)}".strip()
         return f"{command}  # what the labels look like, and what is suspicious"
     command = f"jtruth evaluate {name} {typed(*given)} --gold GOLD.csv"

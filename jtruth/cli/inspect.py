@@ -21,6 +21,7 @@ def inspect(source: LabelsFile, columns: LooseColumns, output: Output) -> None:
     from jtruth.cli.reading import labels_of
     from jtruth.inspection import inspect_file, inspect_labels
     from jtruth.io.parsing import as_table, parsed
+    from jtruth.io.reading import beside_of
 
     file = parsed(source.file, columns.sep)  # once: a pipe cannot be read again, and a long file takes time
     try:
@@ -28,10 +29,11 @@ def inspect(source: LabelsFile, columns: LooseColumns, output: Output) -> None:
     except MissingColumn:
         roles = {"task": columns.task, "worker": columns.worker, "label": columns.label}
         look = inspect_file(as_table(file), **roles)
-        output.give(str(look), look.to_dict())
+        output.give(_file(look))
     else:
-        found = inspect_labels(labels, file=str(source.file), options=_needed(columns, labels))
-        output.give(str(found), found.to_dict())
+        beside = beside_of(file, label=columns.label)
+        needed = _needed(columns, labels)
+        output.give(inspect_labels(labels, file=str(source.file), options=needed, beside=beside))
 
 
 def _needed(columns: LooseColumns, labels: Any) -> str:
@@ -39,6 +41,26 @@ def _needed(columns: LooseColumns, labels: Any) -> str:
     options = [typed(columns)]
     if columns.repeats == "keep" and labels.has_repeats():
         options.append("--repeats keep")
-    if columns.missing == "drop" and any("missing='drop'" in note for note in labels.notes):
+    dropped = columns.missing == "drop" and any("missing='drop'" in note for note in labels.notes)
+    if dropped and not labels.notes[0].startswith("Read as wide"):
         options.append("--missing drop")
     return " ".join(filter(None, options))
+
+
+def _file(look: Any) -> Any:
+    """The columns of a file and how to read it, as an answer."""
+    from jtruth._validation import quoted
+    from jtruth._validation.terminal import plain
+    from jtruth.answers import Column, Fact, Facts, Shown, Table, sentence_notes
+
+    found = look.to_dict()
+    advice = found.pop("advice")
+    rows = [row | {"values": quoted(row["examples"], 4)} for row in found.pop("columns")]
+    columns = (Column("num_values", "values"), Column("num_missing", "missing"), Column("values", "such as"))
+    blocks = (
+        Table("columns", "Columns", "name", columns, rows, aside=("values",)),
+        sentence_notes("advice", "How to read it", advice, "do"),
+        Facts("", [Fact(name, value) for name, value in found.items()]),
+    )
+    sentence = f"{plain(look.file)}: {look.num_rows} rows, {len(look.columns)} columns"
+    return Shown("How to read this file?", "", sentence, blocks)

@@ -5,14 +5,39 @@ command is a function of groups; `flat` makes of it the function of single optio
 """
 
 import inspect
+import os
 import shlex
 from collections.abc import Callable
 from copy import copy
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import typer
+
+
+def option(name: str, text: str, default: Any = None, callback: Any = None) -> Any:
+    """A field of a group that is typed as `name`."""
+    return field(default=default, metadata={"option": typer.Option(name, help=text, callback=callback)})
+
+
+def written(name: str, text: str) -> Any:
+    """An option that names a file to write; a place that cannot be written is found before any work."""
+    return option(name, text, callback=lambda path: _writable(name, path))
+
+
+def _writable(option: str, path: Path | None) -> Path | None:
+    """Refuse a place that cannot be written; a file is replaced, so its folder must let us."""
+    if path is None:
+        return None
+    plain = not path.exists() or path.is_file()
+    if path.is_dir() or not path.parent.is_dir():
+        what = "this is a folder" if path.is_dir() else f"there is no folder {str(path.parent)!r}"
+        raise ValueError(f"{option} {str(path)!r}: {what}; name a file to write")
+    if not os.access(path.resolve().parent if plain else path, os.W_OK):
+        raise ValueError(f"{option} {str(path)!r}: no permission to write there")
+    return path
+
 
 # Options of several groups.
 MetricName = Annotated[str, typer.Option("--metric", help="accuracy, precision, recall, f1, ...")]
@@ -26,17 +51,19 @@ GoldCommonOnly = Annotated[
 Noise = Annotated[Path | None, typer.Option("--noise", help="JSON file with known error rates.")]
 Prior = Annotated[str | None, typer.Option("--prior", help="Class prior, for example .8,.2")]
 Assume = Annotated[
-    str | None,
-    typer.Option(
-        "--assume", help="unknown (default), independent, shared_difficulty, ...; a wrong word lists all."
-    ),
+    str | None, typer.Option("--assume", help="independent, ...; a wrong word lists all of them.")
+]
+LabelersAre = Annotated[
+    str | None, typer.Option("--labelers-are", help="Who labels: people, experts, or llm_judges (metrics).")
 ]
 KnownGold = Annotated[
     Path | None, typer.Option("--gold", help="Labels known to be true: a table task, label; or column:NAME.")
 ]
-Order = Annotated[
-    str | None, typer.Option("--order", help="Column that says when a task was labelled: finds drift.")
+By = Annotated[
+    str | None,
+    typer.Option("--by", help="Column of groups (systems, prompts, sites) to compare."),
 ]
+Order = Annotated[str | None, typer.Option("--order", help="Column of times of labelling, to find drift.")]
 Repeats = Annotated[
     str, typer.Option("--repeats", help="A worker labels a task again: error, keep, first, last.")
 ]
@@ -47,42 +74,36 @@ Missing = Annotated[str, typer.Option("--missing", help="Rows without a label: e
 class Columns:
     """How to read a table of labels."""
 
-    task: Annotated[str, typer.Option("--task", help="Name of the column of task ids.")] = "task"
-    worker: Annotated[str, typer.Option("--worker", help="Name of the column of worker ids.")] = "worker"
-    label: Annotated[str, typer.Option("--label", help="Name of the column of labels.")] = "label"
-    sep: Annotated[
-        str | None, typer.Option("--sep", help="Separator of all tables; a comma (in .tsv a tab) if unset.")
-    ] = None
-    classes: Annotated[
-        str | None, typer.Option("--classes", help="Class names in order, comma separated.")
-    ] = None
+    task: str = option("--task", "Name of the column of task ids.", "task")
+    worker: str = option("--worker", "Name of the column of worker ids.", "worker")
+    label: str = option("--label", "Name of the column of labels.", "label")
+    sep: str | None = option("--sep", "Separator of all tables; a comma (in .tsv a tab) if unset.")
+    classes: str | None = option("--classes", "Class names in order, comma separated.")
     repeats: Repeats = "error"
     missing: Missing = "error"
 
-    wide: Annotated[
-        bool, typer.Option("--wide", help="One row per task, every other column is a labeler.")
-    ] = False
-    map: Annotated[
-        str | None, typer.Option("--map", help="What labels mean: yes=pass,true=pass,no=fail,...")
-    ] = None
-    pass_at: Annotated[
-        float | None, typer.Option("--pass-at", help="Numbers of at least this are pass, others fail.")
-    ] = None
+    wide: bool = option("--wide", "One row per task, every other column is a labeler.", False)
+    map: str | None = option("--map", "What labels mean: yes=pass,true=pass,no=fail,...")
+    decimal: str | None = option("--decimal", "What stands before decimals: . or a comma.")
+    abstain: str | None = option("--abstain", "Labels that say nothing, left out: unsure,skip,...")
+    pass_at: float | None = option("--pass-at", "Numbers of at least this are pass, others fail.")
 
     def __post_init__(self) -> None:
         if self.sep is not None and len(self.sep) != 1:
             hint = "; for a tab type $'\\t'" if self.sep == "\\t" else ""
             raise ValueError(f"--sep {self.sep!r}: a separator is one character{hint}")
+        if self.decimal not in (None, ".", ","):
+            raise ValueError(f"--decimal {self.decimal!r}: decimals follow . or a comma; write --decimal ,")
 
 
 @dataclass(frozen=True)
 class Beside:
     """Columns of tables of predictions and gold, where they have names of their own."""
 
-    pred_task: Annotated[str | None, typer.Option("--pred-task", help="Column of tasks there.")] = None
-    pred_label: Annotated[str | None, typer.Option("--pred-label", help="Column of predictions.")] = None
-    gold_task: Annotated[str | None, typer.Option("--gold-task", help="Column of tasks in gold.")] = None
-    gold_label: Annotated[str | None, typer.Option("--gold-label", help="Column of gold labels.")] = None
+    pred_task: str | None = option("--pred-task", "Tasks in predictions.")
+    pred_label: str | None = option("--pred-label", "Column of predictions.")
+    gold_task: str | None = option("--gold-task", "Tasks in gold.")
+    gold_label: str | None = option("--gold-label", "Column of gold labels.")
 
 
 @dataclass(frozen=True)
@@ -90,8 +111,7 @@ class LabelsFile:
     """A table of labels that must be given."""
 
     file: Annotated[
-        Path,
-        typer.Argument(metavar="LABELS.csv", help="Columns task, worker, label; - reads a pipe."),
+        Path, typer.Argument(metavar="LABELS.csv", help="Columns task, worker, label; - reads a pipe.")
     ]
 
 
@@ -99,19 +119,33 @@ class LabelsFile:
 class Draws:
     """Level of the intervals, and the seed of whatever is drawn at random."""
 
-    level: Annotated[float, typer.Option("--level", help="Probability of the intervals.")] = 0.95
-    seed: Annotated[int, typer.Option("--seed", help="Seed of whatever is drawn at random.")] = 0
+    level: float = option("--level", "Probability of the intervals.", 0.95)
+    seed: int = option("--seed", "Seed of whatever is drawn at random.", 0)
 
 
+READING = "How tables are read"  # what `--help` leaves to `--help-reading`
 _PANELS = {  # what `--help` calls a group of options; those of one command alone are its question
-    "Columns": "How the table of labels is read",
-    "LooseColumns": "How the table of labels is read",
-    "Beside": "How tables beside it are read",
-    "Draws": "Intervals and chance",
+    "Columns": READING,
+    "LooseColumns": READING,
+    "Beside": READING,
     "Output": "What is written",
-    "Reported": "What is written",
-    "Cache": "What is written",
 }
+
+
+def _say_reading(ctx: Any, wanted: bool) -> None:
+    """Print how tables are read, and stop."""
+    if wanted and not ctx.resilient_parsing:
+        ctx.command.say_reading(ctx)  # a `Sectioned`
+        ctx.exit()
+
+
+HelpReading = Annotated[
+    bool,
+    typer.Option(
+        "--help-reading", is_eager=True, callback=_say_reading,
+        help="Columns, separators, wide tables, meaning of labels.",
+    ),
+]  # fmt: skip
 
 
 def _under(panel: str, hint: Any) -> Any:
@@ -121,27 +155,38 @@ def _under(panel: str, hint: Any) -> Any:
     return Annotated[hint.__origin__, option]
 
 
+def _hints(kind: type) -> dict[str, Any]:
+    """The type and the option of each field of a group."""
+    hints = get_type_hints(kind, include_extras=True)
+    own = {one.name: one.metadata["option"] for one in fields(kind) if one.metadata}
+    return {name: Annotated[hint, own[name]] if name in own else hint for name, hint in hints.items()}
+
+
 def flat(command: Callable[..., None]) -> Callable[..., None]:
     """A command of groups as a function with one parameter for each option, for Typer."""
     groups = {name: kind for name, kind in get_type_hints(command).items() if name != "return"}
-    options = [(group, field) for group, kind in groups.items() for field in fields(kind)]
-    hints = {group: get_type_hints(kind, include_extras=True) for group, kind in groups.items()}
+    options = [(group, one) for group, kind in groups.items() for one in fields(kind)]
+    hints = {group: _hints(kind) for group, kind in groups.items()}
 
     def run(**given: Any) -> None:
+        given.pop("help_reading", None)
         parts: dict[str, dict[str, Any]] = {group: {} for group in groups}
-        for group, field in options:
-            parts[group][field.name] = given[field.name]
+        for group, one in options:
+            parts[group][one.name] = given[one.name]
         command(**{group: groups[group](**values) for group, values in parts.items()})
 
     parameters = [
         inspect.Parameter(
-            field.name,
+            one.name,
             inspect.Parameter.KEYWORD_ONLY,
-            default=inspect.Parameter.empty if field.default is MISSING else field.default,
-            annotation=_under(_PANELS.get(groups[group].__name__, "Question"), hints[group][field.name]),
+            default=inspect.Parameter.empty if one.default is MISSING else one.default,
+            annotation=_under(_PANELS.get(groups[group].__name__, "Question"), hints[group][one.name]),
         )
-        for group, field in options
+        for group, one in options
     ]
+    if any(_PANELS.get(kind.__name__) == READING for kind in groups.values()):
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        parameters.append(inspect.Parameter("help_reading", keyword, default=False, annotation=HelpReading))
     run.__name__, run.__doc__ = command.__name__, command.__doc__
     run.__annotations__ = {one.name: one.annotation for one in parameters}
     run.__dict__["__signature__"] = inspect.Signature(parameters)
@@ -152,11 +197,11 @@ def typed(*groups: Any, without: tuple[str, ...] = ()) -> str:
     """The options of these groups that differ from their defaults, as they would be typed."""
     words = []
     for group in groups:
-        hints = get_type_hints(type(group), include_extras=True)
-        for field in fields(group):
-            value = getattr(group, field.name)
-            if value == field.default or field.default is MISSING or field.name in without:
+        hints = _hints(type(group))
+        for one in fields(group):
+            value = getattr(group, one.name)
+            if value == one.default or one.default is MISSING or one.name in without:
                 continue
-            option = hints[field.name].__metadata__[0].default  # Typer keeps the first name there
-            words += [option] if value is True else [option, str(value)]
+            name = hints[one.name].__metadata__[0].default  # Typer keeps the first name there
+            words += [name] if value is True else [name, str(value)]
     return shlex.join(words)

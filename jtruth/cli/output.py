@@ -1,19 +1,18 @@
 """What a command prints and writes, and how it shows that it is at work."""
 
-import csv
 import json
-import os
 import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
-from jtruth._version import __version__
+from jtruth._files import write_text
+from jtruth.cli.options import option, written
 from jtruth.cli.words import shell_words
 
 _DELAY = 1.0  # seconds before a bar appears
@@ -21,76 +20,68 @@ _DELAY = 1.0  # seconds before a bar appears
 
 @dataclass(frozen=True)
 class Output:
-    """Where the answer goes beside the terminal; a place that cannot be written is found before any work."""
+    """How much is printed, and where the answer goes; what cannot be written is found before any work."""
 
-    json_file: Annotated[
-        Path | None, typer.Option("--json", help="Also write the answer as JSON to this file.")
-    ] = None
-
-    def __post_init__(self) -> None:
-        check_writable("--json", self.json_file)
-
-    def give(self, text: str, answer: dict[str, Any]) -> None:
-        """Print the answer in the shell's words, and write it as JSON where that was asked for."""
-        from jtruth._validation.terminal import escaped
-
-        typer.echo(escaped(shell_words(text)))
-        if self.json_file is not None:
-            written = json.dumps({"jtruth": __version__} | answer, indent=1, allow_nan=False) + "\n"
-            self.json_file.write_text(written, encoding="utf-8")
-
-
-@dataclass(frozen=True)
-class Reported(Output):
-    """The same, and a page to forward."""
-
-    report_file: Annotated[
-        Path | None, typer.Option("--report", help="Also write a page to forward, one HTML file.")
-    ] = None
+    full: bool = option("--full", "Print all of the answer.", False)
+    json_file: Path | None = written("--json", "Also write the answer as JSON to this file.")
+    report_file: Path | None = written("--report", "Also write a page to forward, one HTML file.")
+    cache: Path | None = option("--compilation-cache", "Folder to keep compiled programs in.")
 
     def __post_init__(self) -> None:
-        super().__post_init__()
-        check_writable("--report", self.report_file)
+        if self.cache is not None:
+            from jtruth._cache import use_compilation_cache
 
-    def give_page(self, text: str, answer: dict[str, Any], page: Callable[[], Any], seed: int) -> None:
-        """`give`, and write the page with the command and the seed that made it."""
-        from jtruth._page import write_page
+            use_compilation_cache(self.cache)
 
+    @property
+    def whole(self) -> bool:
+        """Whether all of the answer is printed or written."""
+        return self.full or bool(self.json_file or self.report_file)
+
+    def give(self, shown: Any, seed: int | None = None, next: str = "") -> None:
+        """Print an answer in the shell's words, and write it as JSON and as a page where that was asked for.
+
+        Args:
+            shown: a `Shown`, or an `Answer`.
+            seed: of whatever was drawn.
+            next: the command worth running next.
+        """
+        from jtruth.answers import Shown, answer_dict, terminal_text, write_page
+
+        if not isinstance(shown, Shown):
+            shown = shown.blocks() if self.whole else shown.brief()
+        shown = shown.more(next=next)
         if self.report_file is not None:
-            facts = (("command", shlex.join(["jtruth", *sys.argv[1:]])), ("seed", str(seed)))
-            write_page(self.report_file, page(), facts=facts, words=shell_words)
-        self.give(text, {"key": seed} | answer)
-
-
-def check_writable(option: str, path: Path | None) -> None:
-    """Refuse a place that cannot be written, before any work is done."""
-    if path is None:
-        return
-    there = path.exists()
-    if path.is_dir() or not path.parent.is_dir():
-        what = "this is a folder" if path.is_dir() else f"there is no folder {str(path.parent)!r}"
-        raise ValueError(f"{option} {str(path)!r}: {what}; name a file to write")
-    if not os.access(path if there else path.parent, os.W_OK):
-        raise ValueError(f"{option} {str(path)!r}: no permission to write there")
+            made = (("command", shlex.join(["jtruth", *sys.argv[1:]])), ("seed", str(seed)))
+            write_page(self.report_file, shown, made=made, words=shell_words)
+        typer.echo(terminal_text(shown, full=self.full, words=shell_words))
+        if self.json_file is not None:
+            answer = answer_dict(shown) | ({} if seed is None else {"key": seed})
+            write_text(self.json_file, json.dumps(answer, indent=1, allow_nan=False) + "\n")
 
 
 @contextmanager
-def progress(unit: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar on a terminal's stderr after a second, no colours; yields what to call with (done, planned)."""
+def progress(unit: str, parts: int = 1) -> Iterator[Callable[[int, int], None]]:
+    """One bar for a whole answer, on a terminal's stderr after a second, no colours, gone at the end.
+
+    Args:
+        unit: what one of the parts is.
+        parts: how many runs follow one another; one begins where fewer steps are done than before.
+
+    Yields what to call with (done, planned) of a run; the bar never goes back, whatever is planned anew.
+    """
     from tqdm import tqdm
 
-    with tqdm(desc=unit, delay=_DELAY, leave=False, disable=None, file=sys.stderr) as bar:
+    shape = "{desc}: {percentage:3.0f}%|{bar}| [{elapsed}<{remaining}]"
+    part, last = 1, 0
+    with tqdm(desc=unit, total=parts, bar_format=shape, delay=_DELAY, leave=False, disable=None,
+              file=sys.stderr) as bar:  # fmt: skip
 
         def advance(done: int, planned: int) -> None:
-            bar.total = planned
-            bar.update(done - bar.n)
+            nonlocal part, last
+            part, last = min(part + (done < last), parts), done
+            if parts > 1:
+                bar.set_description(f"{unit} {part} of {parts}", refresh=False)
+            bar.update(max(0.0, part - 1 + done / max(planned, 1) - bar.n))
 
         yield advance
-
-
-def write_table(path: Path, header: list[str], rows: list[list[Any]]) -> None:
-    """Write a table of text (CSV)."""
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(header)
-        writer.writerows(rows)

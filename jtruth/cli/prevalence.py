@@ -3,12 +3,23 @@
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from jtruth.cli.options import Beside, Columns, Draws, GoldCommonOnly, KnownGold, LabelsFile, typed
-from jtruth.cli.output import Reported, check_writable, progress, write_table
+from jtruth._files import write_table
+from jtruth.cli.options import (
+    Beside,
+    By,
+    Columns,
+    Draws,
+    GoldCommonOnly,
+    KnownGold,
+    LabelersAre,
+    LabelsFile,
+    option,
+    typed,
+    written,
+)
+from jtruth.cli.output import Output, progress
 
 
 @dataclass(frozen=True)
@@ -17,51 +28,45 @@ class Share:
 
     gold: KnownGold = None
     common_only: GoldCommonOnly = False
-    assume: Annotated[
-        str | None, typer.Option("--assume", help="independent, if you can vouch that labelers err so.")
-    ] = None
-    positive: Annotated[str | None, typer.Option("--positive", help="The class whose rate is meant.")] = None
-    ask: Annotated[int, typer.Option("--ask", help="How many samples to name for more gold.")] = 10
-    ask_out: Annotated[
-        Path | None, typer.Option("--ask-out", help="Write task, inclusion of the samples to ask for.")
-    ] = None
-
-    def __post_init__(self) -> None:
-        check_writable("--ask-out", self.ask_out)
+    assume: str | None = option("--assume", "independent, if you can vouch that labelers err so.")
+    labelers_are: LabelersAre = None
+    positive: str | None = option("--positive", "The class whose rate is meant.")
+    by: By = None
+    ask: int = option("--ask", "How many samples to name for more gold.", 10)
+    ask_out: Path | None = written("--ask-out", "Write task, inclusion of the samples to ask for.")
 
 
 def prevalence(
-    source: LabelsFile, share: Share, draws: Draws, columns: Columns, beside: Beside, output: Reported
+    source: LabelsFile, share: Share, draws: Draws, columns: Columns, beside: Beside, output: Output
 ) -> None:
     """Share of each class (a pass rate) with its interval; which gold would make it narrower."""
-    from jtruth._validation.text import read_bytes
-    from jtruth.cli.reading import Given, class_code, gold_of, labels_of, one_stdin, with_notes
+    from jtruth.answers import facts, sentence_notes
+    from jtruth.cli.reading import begin, class_code, gold_of, groups_of, with_notes
     from jtruth.evaluation.gold.next_gold import gold_for_share
     from jtruth.evaluation.gold.shares import prevalence as shares_of
 
-    one_stdin(source.file, share.gold)
-    given = Given(read_bytes(source.file), columns, beside)
-    labels = labels_of(given.file, columns, (share.gold,))
+    given, labels = begin(source.file, columns, beside, share.gold, by=share.by)
     gold = gold_of(share.gold, labels, given, share.common_only)
     code = class_code(share.positive, labels)
     how: dict[str, Any] = {"gold": gold, "level": draws.level, "key": draws.seed}
-    with progress("sweeps") as advance:
-        found = shares_of(labels, assume=share.assume, progress=advance, **how)
+    with progress("answer") as advance:
+        kind, by = share.labelers_are, groups_of(given, labels, code)
+        found = shares_of(labels, assume=share.assume, labelers_are=kind, by=by, progress=advance, **how)
         num = min(share.ask, labels.num_samples - found.num_gold)
         asked = gold_for_share(labels, code, num, progress=advance, **how) if num else None
     found, name = with_notes(found, labels.notes), str(labels.class_names[code])
-    lines = [str(found), "", *_advice(asked, labels, name)]
     command = f"jtruth prevalence {shlex.quote(str(source.file))} {typed(share, draws, columns, beside)}"
-    if share.gold is None:
-        lines.append(f"next: {command.strip()} --gold GOLD.csv  # columns {columns.task}, {columns.label}")
-    answer = found.to_dict() | {
-        "positive": name,
-        "gold_to_halve": None if asked is None else asked.to_halve,
-        "ask": [] if asked is None else _tasks(asked.samples, labels),
-    }
+    named = ", ".join(filter(None, (columns.task, share.by, columns.label)))
+    step = f"{command.strip()} --gold GOLD.csv  # columns {named}"
+    shown = found.blocks().more(
+        sentence_notes("", "What to find out next", _advice(asked, labels, name), "do"),
+        facts(positive=name, gold_to_halve=None if asked is None else asked.to_halve,
+              ask=[] if asked is None else _tasks(asked.samples, labels)),
+    )  # fmt: skip
     if asked is not None and share.ask_out is not None:
-        _write(share.ask_out, asked, labels)
-    output.give_page("\n".join(lines), answer, lambda: found.page(), draws.seed)
+        rows = zip(_tasks(asked.samples, labels), asked.inclusion[asked.samples].tolist(), strict=True)
+        write_table(share.ask_out, ["task", "inclusion"], rows)
+    output.give(shown, draws.seed, "" if share.gold is not None else step)
 
 
 def _advice(asked: Any, labels: Any, name: str) -> list[str]:
@@ -74,20 +79,10 @@ def _advice(asked: Any, labels: Any, name: str) -> list[str]:
     if asked.to_halve:
         lines.append(f"about {asked.to_halve} more gold answers would halve the interval of class {name!r}")
     tasks = _tasks(asked.samples, labels)
-    return [
-        *lines,
-        f"find out next the truth of: {quoted(tasks, 10)} (chosen at random, doubtful ones rather)",
-    ]
+    lines.append(f"find out next the truth of: {quoted(tasks, 10)} (chosen at random, doubtful ones rather)")
+    return lines
 
 
 def _tasks(samples: Any, labels: Any) -> list[str]:
     tasks = labels.tasks or range(labels.num_samples)
     return [str(tasks[i]) for i in samples]
-
-
-def _write(path: Path, asked: Any, labels: Any) -> None:
-    rows = [
-        [task, float(asked.inclusion[i])]
-        for task, i in zip(_tasks(asked.samples, labels), asked.samples, strict=True)
-    ]
-    write_table(path, ["task", "inclusion"], rows)

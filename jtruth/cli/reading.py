@@ -1,6 +1,6 @@
 """From what a person typed to labels, predictions, gold and noise models."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from pathlib import Path
@@ -8,9 +8,11 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from jtruth._validation import check_columns, with_tasks
-from jtruth._validation.text import File
-from jtruth.cli.options import Beside, Columns
+from jtruth._validation import check_columns, quoted, with_tasks
+from jtruth._validation.names import column_called
+from jtruth._validation.text import TextTable
+from jtruth._validation.words import Read
+from jtruth.cli.options import Beside, Columns, Draws
 from jtruth.io import (
     Gold,
     Reading,
@@ -22,34 +24,75 @@ from jtruth.io import (
     read_scores,
     task_table,
 )
+from jtruth.io.exports import of_records
 from jtruth.io.gold import INCLUSION, STRATUM
-from jtruth.io.parsing import Parsed, as_table
-from jtruth.io.tables import probability_columns
+from jtruth.io.parsing import Parsed, as_table, parsed
+from jtruth.io.reading import export_table
+from jtruth.io.tables import probability_columns, tasks_by_group
 from jtruth.io.vocabulary import typed_map
 from jtruth.labels import Labels
 from jtruth.noise import ConfusionMatrices, DifficultyFallibility, DrawnMatrices, NoiseModel, Symmetric
 
 _STDIN = Path("-")
-_COLUMN = "column:"
+_COLUMN, _EXPORT = "column:", "export:"
 UNUSED = "column {!r} of the gold has no say in this answer"
+
+
+def table_of(path: Any, columns: Columns) -> TextTable:
+    """A table beside the labels, read as was typed."""
+    return as_table(path, columns.sep)._replace(decimal=columns.decimal)
 
 
 class Given(NamedTuple):
     """The file of labels, and how it and the tables beside it are to be read."""
 
-    file: Path | File | Parsed
+    file: Parsed
     columns: Columns
     beside: Beside = Beside()
+    by: str | None = None  # the column of groups
+    group_of: Mapping[str, tuple[str, str]] = {}  # group and item of every task
 
 
-def one_stdin(*paths: Path | None) -> None:
-    """Refuse to read two tables from standard input, which has one."""
-    if paths.count(_STDIN) > 1:
+def begin(
+    file: Path, columns: Columns, beside: Beside, *others: Path | None, by: str | None = None
+) -> tuple[Given, Labels]:
+    """The file of labels, read once, and its labels, of a command that reads these files beside it.
+
+    `by` is a column of groups: tasks that stand in several groups are a sample in each.
+    """
+    if [file, *others].count(_STDIN) > 1:
         raise ValueError("only one file can be '-': standard input is read once")
+    given = Given(parsed(file, columns.sep), columns, beside, by)
+    if by is not None:
+        if given.file.records is not None and of_records(given.file.records, given.file.source, None):
+            why = "this is an export of an annotation tool, in which --by finds no column; save it as a table"
+            raise ValueError(given.file.source.says(why))
+        table, group_of = tasks_by_group(table_of(given.file, columns), columns.task, by)
+        given = given._replace(file=Parsed(None, table, table.source), group_of=group_of)
+        others = (*others, Path(f"{_COLUMN}{by}"))
+    return given, labels_of(given.file, columns, others)
+
+
+def groups_of(given: Given, labels: Labels, positive: int) -> Any:
+    """The group and the item of each sample, as `Groups`; None without a column of groups."""
+    if given.by is None:
+        return None
+    from jtruth.evaluation.by_group import Groups
+
+    tasks = [str(task) for task in (labels.tasks or range(labels.num_samples))]
+    lost = [task for task in tasks if task not in given.group_of]
+    if lost:
+        raise ValueError(
+            f"the column {given.by!r} says no group of {quoted(lost, 3)}: groups are read from tables with a "
+            "column of tasks; say which by --task"
+        )
+    both = [given.group_of[task] for task in tasks]
+    group, item = (with_tasks(np.array(one), labels.tasks) for one in zip(*both, strict=True))
+    return Groups(group, item, positive)
 
 
 def labels_of(
-    file: Path | File | Parsed,
+    file: Path | Parsed,
     columns: Columns,
     beside: tuple[Path | None, ...] = (),
     classes: Sequence[str] | None = None,
@@ -68,19 +111,20 @@ def labels_of(
     return read_labels(
         file, task=columns.task, worker=columns.worker, label=columns.label, sep=columns.sep,
         classes=classes, repeats=columns.repeats, missing=columns.missing,
+        abstain=columns.abstain.split(",") if columns.abstain else (),
         how=Reading(columns.wide, leave_out, words_of(columns)),
     )  # fmt: skip
 
 
 def words_of(columns: Columns) -> Words:
     """What labels mean, as far as that was said."""
-    return Words(None if columns.map is None else typed_map(columns.map), columns.pass_at)
+    return Words(None if columns.map is None else typed_map(columns.map), columns.pass_at).with_silent(())
 
 
 def column_of(path: Path | None) -> str | None:
-    """The name in column:NAME; None for a file."""
-    text = "" if path is None else str(path)
-    return text.removeprefix(_COLUMN) if text.startswith(_COLUMN) else None
+    """The name in column:NAME or export:NAME; None for a file."""
+    begin, _, name = str(path).partition(":")
+    return name if f"{begin}:" in (_COLUMN, _EXPORT) else None
 
 
 def gold_of(path: Path | None, labels: Labels, given: Given, common_only: bool = False) -> np.ndarray | None:
@@ -99,6 +143,19 @@ def gold_sample_of(path: Path | None, labels: Labels, given: Given, common_only:
         return None
     table, options = _beside(path, given, "gold", labels)
     return read_gold_sample(table, labels, common_only=common_only, **options)
+
+
+def known(
+    asked: Any, draws: Draws, given: Given, labels: Labels, inclusion: Path | None = None
+) -> dict[str, Any]:
+    """What a question takes beside labels and predictions; `asked` has options of these names."""
+    noise, prior = noise_of(asked.noise, labels)
+    gold = gold_sample_of(asked.gold, labels, given, asked.common_only)
+    return {
+        "noise": noise, "prior": prior if asked.prior is None else numbers(asked.prior),
+        "gold": sampled(inclusion, gold, labels), "assume": asked.assume, "labelers_are": asked.labelers_are,
+        "level": draws.level, "key": draws.seed,
+    }  # fmt: skip
 
 
 def predictions_of(
@@ -199,17 +256,22 @@ def _beside(
     Of two columns that which is not the tasks' holds the classes, whatever its name (but a score or the
     chance to be gold is no class). Predictions may be probabilities of each class, without such a column.
     """
-    columns, name = given.columns, column_of(path)
-    options: dict[str, Any] = {"sep": columns.sep, "words": words_of(columns)}
-    if name is not None:
-        table = task_table(given.file, columns.task, name, sep=columns.sep)
+    columns, options = given.columns, {"words": words_of(given.columns)}
+    table = _inside(path, given)
+    if table is not None:
         return table, options | {"task": table.header[0], "label": table.header[1]}
     own = {role: getattr(given.beside, f"{kind}_{role}") for role in ("task", "label")}
     wanted = {"task": own["task"] or columns.task, "label": own["label"] or columns.label}
-    table = as_table(path, columns.sep)
+    table = table_of(path, columns)
+    if own["task"] is None and wanted["task"] == "task":
+        wanted["task"] = column_called("task", table.header) or "task"  # ids must agree
+    if given.by in table.header:
+        table, _ = tasks_by_group(table, wanted["task"], str(given.by))
     others = [one for one in table.header if one not in (wanted["task"], "score", INCLUSION, STRATUM)]
     if own["label"] is None and len(table.header) == 2 and len(others) == 1:
         wanted["label"] = others[0]
+    elif own["label"] is None and wanted["label"] == "label":
+        wanted["label"] = column_called("label", others) or "label"
     no_label = kind == "pred" and own["label"] is None and wanted["label"] not in table.header
     if no_label and probability_columns(table.header, labels) is not None:
         del wanted["label"]
@@ -224,13 +286,24 @@ def _beside(
 
 def _scored(path: Path, given: Given) -> tuple[Any, dict[str, Any]]:
     """A table of scores or probabilities, and how to read it: no column of classes is needed."""
-    columns, name = given.columns, column_of(path)
-    if name is not None:
-        table = task_table(given.file, columns.task, name, sep=columns.sep)
+    table = _inside(path, given)
+    if table is not None:
         return table, {"task": table.header[0], "score": table.header[1]}
-    table, wanted = as_table(path, columns.sep), {"task": given.beside.pred_task or columns.task}
+    table, wanted = table_of(path, given.columns), {"task": given.beside.pred_task or given.columns.task}
+    if wanted["task"] == "task":
+        wanted["task"] = column_called("task", table.header) or "task"
     check_columns(table.header, wanted, table.source, option="--pred-")
-    return table, {"task": wanted["task"], "sep": columns.sep}
+    return table, {"task": wanted["task"]}
+
+
+def _inside(path: Path, given: Given) -> TextTable | None:
+    """The table of column:NAME, or of export:NAME, both in the file of labels; None for a file."""
+    columns, name = given.columns, column_of(path)
+    if name is None:
+        return None
+    if str(path).startswith(_EXPORT):
+        return export_table(given.file, name, label=columns.label)
+    return task_table(table_of(given.file, columns), columns.task, name)
 
 
 def rater_of(worker: str, labels: Labels) -> tuple[np.ndarray, Labels, tuple[str, ...]]:
@@ -272,8 +345,10 @@ def numbers(text: str | None) -> list[float] | None:
 
 def with_notes(found: Any, notes: Sequence[str]) -> Any:
     """An answer with what was said when its tables were read, before its own warnings."""
-    every = {"warnings": tuple(dict.fromkeys((*notes, *found.warnings)))}
-    return found._replace(**every) if hasattr(found, "_replace") else replace(found, **every)
+    said = tuple(map(Read, notes))
+    if hasattr(found, "with_warnings"):  # its warnings are no field
+        return found.with_warnings(said) if said else found
+    return replace(found, warnings=tuple(dict.fromkeys((*said, *found.warnings))))
 
 
 def class_code(name: str | None, labels: Labels | None) -> int:

@@ -2,52 +2,35 @@
 
 from typing import Any
 
+from jtruth._pictures import write_picture
 from jtruth.cli.options import Beside, Columns, Draws, LabelsFile
-from jtruth.cli.output import Reported, progress
+from jtruth.cli.output import Output, progress
 
 
 def grade_scores(
     source: LabelsFile, graded: Any, scored: Any, draws: Draws, columns: Columns, beside: Beside,
-    output: Reported,
+    output: Output,
 ) -> None:  # fmt: skip
     """Areas and curves of two classes, or one against the rest; `graded`, `scored` are groups of `evaluate`.
 
     Raises:
         ValueError: an option that has no say here, or predictions without scores.
     """
-    from jtruth._validation.text import read_bytes
     from jtruth.cli import reading
 
     _check(graded)
-    reading.one_stdin(source.file, graded.predictions, graded.noise, graded.gold)
-    with progress("sweeps") as advance:
-        given = reading.Given(read_bytes(source.file), columns, beside)
-        labels = reading.labels_of(given.file, columns, (graded.predictions, graded.gold))
+    with progress("answer") as advance:
+        files = graded.predictions, graded.gold, graded.noise
+        given, labels = reading.begin(source.file, columns, beside, *files)
         scores, labels, notes = reading.scores_of(graded.predictions, labels, given, graded.common_only)
-        noise, prior = reading.noise_of(graded.noise, labels)
-        gold = reading.gold_sample_of(graded.gold, labels, given, graded.common_only)
-        gold = reading.sampled(graded.inclusion, gold, labels)
-        found = _judged(
-            scores,
-            labels,
-            (graded.positive, scored),
-            noise=noise,
-            prior=prior if graded.prior is None else reading.numbers(graded.prior),
-            gold=gold,
-            assume=graded.assume,
-            level=draws.level,
-            key=draws.seed,
-            progress=advance,
-        )
-    extra = [text for text in notes if text not in found.warnings]
+        known = reading.known(graded, draws, given, labels, graded.inclusion)
+        found = _judged(scores, labels, (graded.positive, scored), **known, progress=advance)
+    found = reading.with_notes(found, [text for text in notes if text not in found.warnings])
     if scored.plot is not None:
         from jtruth.plots import plot_curves
 
-        plot_curves(found).savefig(scored.plot)
-    answer = found.to_dict()
-    answer["warnings"] = [*found.warnings, *extra]
-    text = "\n".join([str(found), *(f"! {text}" for text in extra)])
-    output.give_page(text, answer, found.page, draws.seed)
+        write_picture(scored.plot, plot_curves(found))
+    output.give(found, draws.seed)
 
 
 def _judged(scores: Any, labels: Any, asked: tuple[Any, Any], **options: Any) -> Any:
@@ -94,7 +77,7 @@ def _check(graded: Any) -> None:
     """Refuse options that have no say."""
     if graded.predictions is None:
         raise ValueError("--scores grades the scores of a file: give --predictions PRED.csv")
-    idle = {"--rater": graded.rater, "--order": graded.order, "--fast": graded.fast or None}
+    idle = {"--rater": graded.rater, "--order": graded.order}
     idle |= {"--target": graded.target}
     idle["--method"] = None if graded.method == "bayes" else graded.method
     for option, given in idle.items():

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from jtruth.cli.options import Draws, Prior
+from jtruth.cli.options import Draws, Prior, option
 from jtruth.cli.output import Output
 
 
@@ -16,21 +16,22 @@ class World:
     """What is simulated."""
 
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the three tables are written.")]
-    samples: Annotated[int, typer.Option("--samples", help="How many samples.")] = 500
-    labelers: Annotated[int, typer.Option("--labelers", help="How many labelers.")] = 5
-    error: Annotated[float, typer.Option("--error", help="Share of wrong labels of every labeler.")] = 0.2
-    looks: Annotated[float, typer.Option("--looks", help="Share of samples that a labeler looks at.")] = 1.0
-    classes: Annotated[str, typer.Option("--classes", help="Names of the classes.")] = "no,yes"
+    samples: int = option("--samples", "How many samples.", 500)
+    labelers: int = option("--labelers", "How many labelers.", 5)
+    error: float = option("--error", "Share of wrong labels of every labeler.", 0.2)
+    looks: float = option("--looks", "Share of samples that a labeler looks at.", 1.0)
+    classes: str = option("--classes", "Names of the classes.", "no,yes")
     prior: Prior = None
-    accuracy: Annotated[float, typer.Option("--accuracy", help="Of the classifier, in every class.")] = 0.9
+    accuracy: float = option("--accuracy", "Of the classifier, in every class.", 0.9)
 
 
 def simulate(world: World, draws: Draws, output: Output) -> None:
     """Write labels.csv, predictions.csv and truth.csv, whose errors are independent given the class."""
     import numpy as np
 
+    from jtruth._files import write_table
     from jtruth._validation.in_range import check_probabilities
-    from jtruth.cli.output import write_table
+    from jtruth.answers import Shown, facts
     from jtruth.cli.reading import numbers
     from jtruth.io import write_labels
     from jtruth.noise import Symmetric
@@ -57,11 +58,11 @@ def simulate(world: World, draws: Draws, output: Output) -> None:
         write_table(world.folder / f"{name}.csv", ["task", "label"], rows)
     right = float((np.asarray(data.y) == np.asarray(data.y_pred)).mean())
     named = {name: shlex.quote(str(world.folder / f"{name}.csv")) for name in ("labels", "predictions")}
-    text = (
+    sentence = (
         f"{labels.num_samples} samples, {labels.num_labels} labels by {world.labelers} labelers; the "
-        f"classifier is right on {right:.3f}. Written to {world.folder}: labels.csv, predictions.csv, "
-        f"truth.csv\nnext: jtruth evaluate {named['labels']} --predictions {named['predictions']}"
+        f"classifier is right on {right:.3f}. Written to {world.folder}: labels.csv, "
+        "predictions.csv, truth.csv"
     )
-    answer = {"num_samples": labels.num_samples, "num_labels": labels.num_labels, "accuracy": right,
-              "prior": prior.tolist(), "key": draws.seed}  # fmt: skip
-    output.give(text, answer)
+    values = facts(num_samples=labels.num_samples, num_labels=labels.num_labels, accuracy=right, prior=prior)
+    step = f"jtruth evaluate {named['labels']} --predictions {named['predictions']}"
+    output.give(Shown("What was simulated?", "", sentence, (values,)), draws.seed, step)

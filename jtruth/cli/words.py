@@ -6,37 +6,20 @@ Python does. This is the one place that says what each is called on the command 
 
 import re
 
-_OPTIONS = {  # Python's name: the shell's
-    "assume": "assume",
-    "at_least": "at-least",
-    "classes": "classes",
-    "common_only": "common-only",
-    "cost": "cost",
-    "drop": "drop",
-    "gold": "gold",
-    "label": "label",
-    "level": "level",
-    "margin": "margin",
-    "method": "method",
-    "missing": "missing",
-    "noise": "noise",
-    "positive": "positive",
-    "prior": "prior",
-    "repeat": "repeats",
-    "repeats": "repeats",
-    "sep": "sep",
-    "split": "folds",
-    "target": "target",
-    "task": "task",
-    "threshold": "threshold",
-    "worker": "worker",
-}
+_OPTIONS = {
+    "abstain", "assume", "at_least", "classes", "common_only", "cost", "drop", "gold", "label",
+    "labelers_are", "level", "margin", "method", "missing", "noise", "positive", "prior", "repeats", "sep",
+    "target", "task", "threshold", "worker",
+}  # fmt: skip
+_OTHERWISE = {"repeat": "--repeats", "split": "--folds"}
 _FILL_IN = {"gold": "FILE", "noise": "FILE", "prior": ".8,.2"}
 _PHRASES = (
-    (r"[`(]?\b\w+=\.\.\. \(at the command line (--[^)]*)\)", r"\1"),  # said in both languages already
+    # said in both languages already
+    (r"[`(]?(?:\b\w+=\.\.\., )*\b\w+=\.\.\. \(at the command line (--[^)]*)\)", r"\1"),
     (r"\b\w+=\.\.\., (--\w)", r"\1"),
     (r"\bnum_samples and num_warmup\b", "--samples and --warmup"),
     (r"; key (\d+)", r"; seed \1"),
+    (r"\bsummary\(full=True\)", "--full"),
     (r" \(or set num_classes\)", ""),
     (r"bins=MergedBins\(15\)", "--merge-bins"),
     (r" \(in Python: [^)]*\)", ""),
@@ -61,7 +44,7 @@ def shell_words(text: str) -> str:
 
 
 def _named(name: str) -> str | None:
-    return f"--{_OPTIONS[name]}" if name in _OPTIONS else None
+    return f"--{name.replace('_', '-')}" if name in _OPTIONS else _OTHERWISE.get(name)
 
 
 def _given(found: re.Match[str]) -> str:

@@ -13,18 +13,16 @@ says so instead of naming a winner.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
-from jtruth._frames import frame
 from jtruth._one_line import one_line
-from jtruth._page import Bar, Bars, Note, Notes, Page, Part, number
-from jtruth._pictures import as_printed, picture
-from jtruth._random import Stated, required_key, stated, stream
-from jtruth._version import __version__
-from jtruth.labels import Labels
+from jtruth._random import Stated, as_key, stated, stream
+from jtruth.answers import Answer, Column, Shown, Table, facts, warning_notes
+from jtruth.labels import Labels, must_be_labels
 from jtruth.learning.annotation.spec import Spec
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.learning.pointwise import pointwise_of_joint
@@ -60,7 +58,8 @@ class LeaveOneOut(NamedTuple):
         return int((self.pareto_k > self.good_k).sum())
 
 
-class ModelComparison(NamedTuple):
+@dataclass(frozen=True, repr=False)
+class ModelComparison(Answer):
     """Models in order of elpd. `told_apart` says which are worse than the first beyond doubt."""
 
     names: tuple[str, ...]
@@ -71,67 +70,45 @@ class ModelComparison(NamedTuple):
     verdict: str
     warnings: tuple[str, ...]
     key: Stated
+    # log p(all labels) of each model, parameters integrated out, and its standard error; None: not computed
+    evidence: tuple[tuple[float, float] | None, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        rows = zip(self.names, self.loo, self.difference, self.difference_se, self.told_apart, strict=True)
-        return {
-            "jtruth": __version__,
-            "key": self.key,
-            "models": [
-                {"name": name, "elpd": loo.elpd, "se": loo.se, "p_loo": loo.p_loo, "num_bad": loo.num_bad,
-                 "worst_k": float(loo.pareto_k.max()), "difference": float(difference),
-                 "difference_se": float(se), "told_apart": bool(apart)}
-                for name, loo, difference, se, apart in rows
-            ],
-            "verdict": self.verdict,
-            "warnings": list(self.warnings),
-        }  # fmt: skip
-
-    plot = picture
-    _repr_html_ = as_printed
-    __repr__ = one_line
-
-    def to_frame(self, backend: str | None = None) -> Any:
-        """A row for each model as a data frame of pandas, polars or pyarrow (the first installed if None)."""
-        return frame(self.to_dict()["models"], backend)
-
-    def page(self) -> Page:
-        """The comparison as a page."""
-        rows = self.to_dict()["models"]
-        bars = [
-            Bar(r["name"], r["difference"], r["difference"] - 2 * r["difference_se"],
-                r["difference"] + 2 * r["difference_se"],
-                (number(r["elpd"], 1), f"{number(r['difference'], 1)} +- {number(r['difference_se'], 1)}",
-                 str(r["num_bad"])), strong=k == 0)
-            for k, r in enumerate(rows)
+    def blocks(self) -> Shown:
+        """The question, the answer and what stands behind it, for all faces."""
+        known = self.evidence or (None,) * len(self.names)
+        parts = zip(self.names, self.loo, self.difference, self.difference_se, self.told_apart, known,
+                    strict=True)  # fmt: skip
+        rows = [
+            {"name": name, "elpd": loo.elpd, "se": loo.se, "p_loo": loo.p_loo, "num_bad": loo.num_bad,
+             "worst_k": float(loo.pareto_k.max()), "difference": float(difference),
+             "difference_se": float(se), "told_apart": bool(apart),
+             "log_evidence": None if own is None else own[0],
+             "log_evidence_se": None if own is None else own[1],
+             "low": float(difference - 2 * se), "high": float(difference + 2 * se)}
+            for name, loo, difference, se, apart, own in parts
         ]  # fmt: skip
+        columns = [
+            Column("elpd", "elpd", form=".1f"), Column("difference", "difference", ("low", "high"), "+.1f"),
+            Column("se", "se", form=".1f"), Column("p_loo", "p_loo", form=".1f"),
+            Column("num_bad", "bad terms"), Column("worst_k", "worst k", form=".2f"),
+        ]  # fmt: skip
+        if any(self.evidence):
+            columns += [Column("log_evidence", "log evidence", form=".1f"),
+                        Column("log_evidence_se", "+-", form=".1f")]  # fmt: skip
         note = "Difference of elpd to the first model, with two standard errors; it picks no truth."
-        parts: tuple[Part, ...] = (
-            Bars("Models", ("", "", "elpd", "difference", "bad terms"), bars, note, unit=None),
-        )
-        if self.warnings:
-            parts += (Notes("Warnings", [Note("open", text) for text in self.warnings]),)
-        return Page("Which annotation model predicts the labels best?", f"{len(rows)} models, PSIS-LOO",
-                    self.verdict, "", parts)  # fmt: skip
-
-    def __str__(self) -> str:
-        """A table; differences are to the first model, with their standard errors."""
-        wide = max(len(name) for name in (*self.names, "model"))
-        lines = [f"{'model':<{wide}}      elpd      se   p_loo  difference      se  bad k  worst k"]
-        rows = zip(self.names, self.loo, self.difference, self.difference_se, strict=True)
-        for name, loo, difference, se in rows:
-            lines.append(
-                f"{name:<{wide}} {loo.elpd:9.1f} {loo.se:7.1f} {loo.p_loo:7.1f} {difference:11.1f} {se:7.1f} "
-                f"{loo.num_bad:6d} {loo.pareto_k.max():8.2f}"
-            )
-        return "\n".join([*lines, self.verdict, *(f"! {text}" for text in self.warnings)])
+        blocks = (
+            Table("models", "Models, the best first", "name", tuple(columns), rows, note, unit=None,
+                  aside=("low", "high")),
+            warning_notes(self.warnings), facts(verdict=self.verdict, key=self.key),
+        )  # fmt: skip
+        about = f"{len(rows)} models, PSIS-LOO"
+        return Shown("Which annotation model predicts the labels best?", about, self.verdict, blocks)
 
 
 def compare_models(
     labels: Labels,
     *,
-    key: Any,
+    key: Any = None,
     models: Sequence[Any] | Mapping[str, Any] = STANDARD_MODELS,
     settings: NutsSettings = NutsSettings(),
 ) -> ModelComparison:
@@ -139,7 +116,7 @@ def compare_models(
 
     Args:
         labels: noisy labels.
-        key: JAX random key.
+        key: of whatever is drawn: a whole number or a JAX key; 0 if None.
         models: names (see `jtruth.learning.annotation.bayes.MODELS`), models of your own (`Spec`), or fits of
             the same labels: `NutsFit`, or `JointPosterior` under independence without predictions or gold
             labels. A mapping gives them names of your own.
@@ -152,12 +129,12 @@ def compare_models(
         ValueError: fewer than two models, a model twice, or a fit of other labels.
         ImportError: without arviz-base and arviz-stats.
     """
-    given = models if isinstance(models, Mapping) else None
+    given, labels = models if isinstance(models, Mapping) else None, must_be_labels(labels)
     names = list(given) if given is not None else [_name(model) for model in models]
     fits = list(given.values()) if given is not None else list(models)
     if len(names) < 2 or len(set(names)) < len(names):
         raise ValueError(f"give two models or more, each once; got {', '.join(names) or 'none'}")
-    given_key, key = stated(key), required_key(key)
+    given_key, key = stated(key), as_key(key)
     for name, fit in zip(names, fits, strict=True):
         _check_labels(name, fit, labels)
     arviz()  # a missing package is found before anything is fitted
@@ -167,7 +144,8 @@ def compare_models(
             from jtruth.learning.annotation.bayes import fit_nuts
 
             fit = fit_nuts(fit, labels, key=stream(key, "model", k), settings=settings)
-        found.append((leave_one_out(fit, labels), fit.warnings))
+        evidence = fit.evidence if isinstance(fit, JointPosterior) else None
+        found.append((leave_one_out(fit, labels), fit.warnings, evidence))
     return _ordered(names, found, given_key, labels.tasks)
 
 
@@ -208,14 +186,17 @@ def _of_samples(terms, pareto_k, full, row_of_sample, good_k) -> LeaveOneOut:
 
 
 def _ordered(
-    names: list[str], found: list[tuple[LeaveOneOut, tuple[str, ...]]], key: Stated, tasks: tuple | None
+    names: list[str],
+    found: list[tuple[LeaveOneOut, tuple[str, ...], tuple[float, float] | None]],
+    key: Stated,
+    tasks: tuple | None,
 ) -> ModelComparison:
     """Models by elpd, differences to the first from pointwise values, and what they are worth."""
     order = sorted(range(len(names)), key=lambda k: -found[k][0].elpd)
     loo = tuple(found[k][0] for k in order)
     pairs = [sum_and_error(one.pointwise - loo[0].pointwise) for one in loo]
     apart = tuple(-d > max(_SMALL_DIFFERENCE, _STANDARD_ERRORS * se) for d, se in pairs)
-    doubts = [text for k in order for text in _doubts(names[k], *found[k], tasks)]
+    doubts = [text for k in order for text in _doubts(names[k], *found[k][:2], tasks)]
     if loo[0].pointwise.size < _FEW_SAMPLES:
         doubts.append(f"{loo[0].pointwise.size} samples are few: standard errors are probably too small.")
     named = tuple(names[k] for k in order)
@@ -228,7 +209,8 @@ def _ordered(
     if any(one.num_bad for one in loo):
         verdict += " Some terms cannot be trusted (see below), so neither can the order."
     difference, error = (np.array(x) for x in zip(*pairs, strict=True))
-    return ModelComparison(named, loo, difference, error, apart, verdict, tuple(doubts), key)
+    known = tuple(found[k][2] for k in order)
+    return ModelComparison(named, loo, difference, error, apart, verdict, tuple(doubts), key, known)
 
 
 def _needed(labels: Labels | None) -> Labels:

@@ -4,6 +4,7 @@ from jtruth.evaluation.agreement import LabelerAgreement, labeler_agreement
 from jtruth.evaluation.any_metric import MetricPosterior, metric_posterior
 from jtruth.evaluation.assumptions.sensitivity import Sensitivity
 from jtruth.evaluation.batch import BatchEvaluation, evaluate_batch
+from jtruth.evaluation.by_group import Groups, GroupShares
 from jtruth.evaluation.class_scores import ClassScores, evaluate_class_scores
 from jtruth.evaluation.classifier import evaluate
 from jtruth.evaluation.compare import compare_classifiers
@@ -26,6 +27,8 @@ __all__ = [
     "Comparison",
     "Consensus",
     "Evaluation",
+    "GroupShares",
+    "Groups",
     "Judging",
     "LabelerAgreement",
     "LabelerReport",

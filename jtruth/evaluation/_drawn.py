@@ -25,8 +25,8 @@ from jtruth.sampling import Effort
 from jtruth.tables.binary import BinaryTable
 from jtruth.tables.posterior import TableDraws, thinned
 from jtruth.testing.binary.unknown import Mixture
+from jtruth.testing.methods import converged_or_not
 from jtruth.testing.multiclass.count_draws import count_posterior
-from jtruth.testing.multiclass.methods import converged_or_not
 from jtruth.testing.tested import Tested
 
 _TWO_CLASSES, _MORE = 64, 24  # draws for which an answer is worked out: an exact one, one by sampling

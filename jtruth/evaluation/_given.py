@@ -4,30 +4,25 @@ A label matrix of whole numbers taken for a log-likelihood makes one class of ev
 answer to a question that nobody asked. Whole numbers, true/false and data frames are therefore never one.
 """
 
-from os import PathLike
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
 from jtruth import _validation as check
-from jtruth.labels import Labels
+from jtruth.labels import Labels, advice_on, must_be_labels
 
 
 def as_labels(given: Any, what: str = "labels") -> Labels:
     """The labels, or an error that says what was handed over and how to make `Labels` of it."""
-    if not isinstance(given, Labels):
-        raise ValueError(f"{what} is a {type(given).__name__}; {_advice_on(given)}")
-    check.check_entries(
-        given.arrays,
-        (given.num_samples, given.num_labelers, given.num_classes),
-    )
-    return given
+    labels = must_be_labels(given, what)
+    check.check_entries(labels.arrays, (labels.num_samples, labels.num_labelers, labels.num_classes))
+    return labels
 
 
 def read_log_likelihood(given: Any, noise: Any) -> np.ndarray:
     """(samples, classes) log p(z_i | y_i = c), float64; anything that is no such array is refused."""
-    listed = isinstance(given, list | tuple)
+    listed = isinstance(given, list | tuple) and not hasattr(given, "class_posterior")
     if not listed and (not hasattr(given, "dtype") or check.is_frame(given) or hasattr(given, "iloc")):
         as_labels(given)
     try:
@@ -41,13 +36,13 @@ def read_log_likelihood(given: Any, noise: Any) -> np.ndarray:
         )
     if not jnp.issubdtype(log_likelihood.dtype, np.floating):
         raise ValueError(f"labels is an array of {log_likelihood.dtype}, and a log-likelihood has decimal "
-                         f"numbers; {_advice_on(log_likelihood)}")  # fmt: skip
+                         f"numbers; {advice_on(log_likelihood)}")  # fmt: skip
     log_likelihood = log_likelihood.astype(np.float64)
     if noise is not None:
         raise ValueError("labels is already a log-likelihood array, so noise has nothing to act on; give one")
     finite = log_likelihood[np.isfinite(log_likelihood)]
     if (finite > 0).any() and (finite == np.floor(finite)).all():
-        raise ValueError(f"labels is an array of whole numbers; {_advice_on(np.nan_to_num(log_likelihood))}")
+        raise ValueError(f"labels is an array of whole numbers; {advice_on(np.nan_to_num(log_likelihood))}")
     bad = np.flatnonzero(np.isnan(log_likelihood).any(1) | (log_likelihood == np.inf).any(1))
     if bad.size:
         raise ValueError(
@@ -70,19 +65,3 @@ def read_positive(positive: Any, classes: tuple[str, ...]) -> int:
             f"to {len(classes) - 1}, or a class name"
         )
     return code
-
-
-def _advice_on(given: Any) -> str:
-    """How to make labels of something that is neither `Labels` nor a log-likelihood."""
-    if check.is_frame(given):
-        return (
-            "it looks like a label matrix or a table of labels: jt.Labels.from_matrix(frame) reads one row "
-            "per sample and one column per labeler, jt.Labels.from_frame(frame) one row per label"
-        )
-    if isinstance(given, str | PathLike):
-        return "read a file by jt.read_labels(path)"
-    if isinstance(given, list) or len(getattr(given, "shape", ())) == 2:
-        found = np.asarray(given)
-        most = int(found.max()) + 1 if found.dtype.kind in "biuf" and found.size else 2
-        return f"it looks like a label matrix: jt.Labels.from_matrix(z, {max(most, 2)})"
-    return "give jt.Labels"

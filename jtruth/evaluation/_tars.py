@@ -40,7 +40,7 @@ def tars_answer(data: Inputs, model: Model, noise: Any, key: Any) -> Tested:
     table = resampled_table(counts, key=key)
     if len(data.classes) == 2 and data.positive == 0:  # (negative, positive), as `tables_of` has it
         point, resamples = table.point[::-1, ::-1], table.resamples[:, ::-1, ::-1]
-        table = EstimatedTable(point, resamples, table.target, table.ends)
+        table = EstimatedTable(point, resamples, table.target)
     warnings = (_WARNING,)
     if found.error.max() > 0:
         warnings += (f"the error rates of consolidated labels are known within {found.error.max():.2g}",)

@@ -4,18 +4,18 @@ Agreement says how much labels can be trusted only as far as labelers do not mak
 no model and no truth, and is what most papers report. `jtruth.stats.agreement` has the coefficients.
 """
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from jtruth._one_line import one_line
-from jtruth._pictures import as_printed, picture
 from jtruth._random import as_key, stream
-from jtruth._validation.agreement import first_labels, labeler_pairs
 from jtruth._validation.terminal import plain
-from jtruth.labels import Labels
-from jtruth.stats.agreement import TITLES, Agreement, agreement, cohen, overall
+from jtruth.answers import Answer, Column, Shown, Table, facts, warning_notes
+from jtruth.labels import Labels, must_be_labels
+from jtruth.stats.agreement import TITLES, Agreement, agreement, cohen, first_labels, labeler_pairs, overall
 
 _MOST_PAIRS = 200
 
@@ -30,7 +30,8 @@ class PairAgreement(NamedTuple):
     __repr__ = one_line
 
 
-class LabelerAgreement(NamedTuple):
+@dataclass(frozen=True, repr=False)
+class LabelerAgreement(Answer):
     """Coefficients of all labelers together, and Cohen's kappa of every two who share samples."""
 
     overall: dict[str, Agreement]
@@ -38,22 +39,44 @@ class LabelerAgreement(NamedTuple):
     weights: str
     differences: str
     num_left_out: int  # pairs with one sample in common, and those beyond the 200 that share the most
+    warnings: tuple[str, ...] = ()
 
-    plot = picture
-    _repr_html_ = as_printed
-    __repr__ = one_line
+    def blocks(self) -> Shown:
+        """The question, the answer and what stands behind it, for all faces."""
+        together = [{"coefficient": name, **one._asdict()} for name, one in self.overall.items()]
+        pairs = [
+            {"pair": f"{plain(one.first)}, {plain(one.second)}", "first": one.first, "second": one.second,
+             **one.kappa._asdict()}
+            for one in self.pairs
+        ]  # fmt: skip
+        columns = (Column("value", "value", ("low", "high")), Column("num_samples", "samples"))
+        out = (
+            f"{self.num_left_out} pairs with fewer samples in common are not shown."
+            if self.num_left_out
+            else ""
+        )
+        first = next(iter(self.overall))
+        blocks = (
+            Table("overall", "All labelers together", "coefficient", columns, together,
+                  missing="undefined", by_name=True, say=lambda name: TITLES[name]),
+            Table("pairs", f"Cohen's kappa of two labelers ({self.weights} weights)", "pair", columns, pairs,
+                  out, missing="undefined", aside=("pair",), say=str),
+            warning_notes(self.warnings),
+            facts(weights=self.weights, differences=self.differences, num_left_out=self.num_left_out,
+                  level=self.overall[first].level),
+        )  # fmt: skip
+        about = f"{len(self.pairs)} pairs of labelers; {self.weights} weights, {self.differences} differences"
+        sentence = f"{TITLES[first]} {self.overall[first]}; 0 is chance, 1 is full agreement.{_range(pairs)}"
+        return Shown("How much do the labelers agree?", about, sentence, blocks)
 
-    def __str__(self) -> str:
-        lines = [f"{TITLES[name]:<22} {one}" for name, one in self.overall.items()]
-        if self.pairs:
-            lines += ["", f"Cohen's kappa of two labelers ({self.weights} weights)"]
-        for pair in self.pairs:
-            number = pair.kappa.num_samples
-            names = f"{plain(pair.first)}, {plain(pair.second)}"
-            lines.append(f"  {names}: {pair.kappa}, {number} samples")
-        if self.num_left_out:
-            lines.append(f"{self.num_left_out} pairs with fewer samples in common are not shown")
-        return "\n".join(lines)
+
+def _range(pairs: list[dict[str, Any]]) -> str:
+    """Which two agree least, and which most, of several."""
+    known = sorted((row for row in pairs if not np.isnan(row["value"])), key=lambda row: row["value"])
+    if len(known) < 2:
+        return ""
+    ends = [f"{row['value']:.3f} ({row['pair']})" for row in (known[0], known[-1])]
+    return f" Of two labelers Cohen's kappa is from {' to '.join(ends)}."
 
 
 def labeler_agreement(
@@ -64,7 +87,7 @@ def labeler_agreement(
     level: float = 0.95,
     key: Any = None,
 ) -> LabelerAgreement:
-    """Coefficients of agreement with percentile-t intervals over samples.
+    """Coefficients of agreement with percentile-t intervals over samples: the same as those of `inspect`.
 
     Args:
         labels: noisy labels; of several labels of a sample by one labeler the first counts in pairs.
@@ -86,8 +109,9 @@ def labeler_agreement(
         if weights == "linear":
             raise ValueError("alpha has no linear differences: say differences='ordinal' or 'interval'")
         differences = "interval" if weights == "quadratic" else "nominal"
+    labels = must_be_labels(labels)
     key, size = as_key(key), (labels.num_labelers, labels.num_samples)
-    together = overall(labels.counts(), stream(key, "overall agreement"), kind=weights,
+    together = overall(labels.counts(), key, kind=weights,
                        differences=differences, level=level)  # fmt: skip
     sample, labeler, label = labels.entries()
     shared = sparse.triu(labeler_pairs(sample, labeler, label, size).shared).tocoo()

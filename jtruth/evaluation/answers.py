@@ -79,7 +79,7 @@ def beyond_shares(metrics: Mapping[str, Estimate], level: float) -> tuple[str, .
     """A warning about intervals of normal laws of few samples that reach where no share can be."""
     asked = [name for name in ("accuracy", "precision") if name in metrics]
     ends = {name: metrics[name].interval(level) for name in asked if not np.isnan(metrics[name].mean)}
-    out = [name for name, (low, high, _) in ends.items() if low < -1e-9 or high > 1 + 1e-9]
+    out = [name for name, (low, high) in ends.items() if low < -1e-9 or high > 1 + 1e-9]
     if not out:
         return ()
     return (

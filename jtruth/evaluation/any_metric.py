@@ -5,19 +5,19 @@ function of a count table, but of the classes of all samples. So whole label vec
 posterior given labels and predictions (`label_vectors`), and the function is asked of each, many at once, in
 chunks of bounded memory. What a classifier said enters the posterior through its symbol: the predicted class,
 or for numbers the bin of the score (20 bins of equal mass and a smooth prior where one assumption is made,
-see `scores`; 8 bins where several are shown, see `score_ranges`).
+see `scores`; 12 bins where several are shown, see `score_ranges`).
 
 Where nobody vouches for independence the function is asked under every assumption that `evaluate` shows, and
-the answer is the hull. With gold it has to be said what is assumed: the pooled rule needs a metric that is a
-mean over samples to first order, and nothing is known of fn (`evaluate`, `evaluate_scores` and
-`compare_classifiers` pool).
+the answer is what-if, their hull: how far models of labels are off for a function that nobody saw before is
+not known, so no coverage is promised (`evaluate`, `evaluate_scores` and `compare_classifiers` know it for
+theirs). With gold it has to be said what is assumed.
 
 `fn(y, prediction)` gets a vector of codes. If JAX can trace it, it is compiled and mapped over draws;
 if not, as with scikit-learn's functions, it is called in a loop with NumPy arrays, and the answer says so.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Unpack
 
 import jax
@@ -27,23 +27,27 @@ from jaxtyping import Array, Float
 
 from jtruth import _validation as check
 from jtruth._one_line import one_line
-from jtruth._pictures import as_printed, picture
 from jtruth._random import Key, as_key
+from jtruth.answers import Answer, Column, Shown, Table, facts, how, law_row, warning_notes
+from jtruth.answers.blocks import cell_text
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions import ranges
+from jtruth.evaluation.assumptions.model_error import UNKNOWN_KIND, check_kind
 from jtruth.evaluation.assumptions.registry import INDEPENDENT, Progress, entries, granted
 from jtruth.evaluation.judging import Judged, Judging, read_judged
 from jtruth.evaluation.label_vectors import Said, Vectors, independent_vectors, member_vectors
 from jtruth.evaluation.score_ranges import BINS, score_members
 from jtruth.evaluation.score_tables import bin_edges, finite_scores
+from jtruth.evaluation.text import assumption_table
 from jtruth.labels import Labels
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.regions import check_level
-from jtruth.tables.several import NO_LAW, RangeEstimate
+from jtruth.tables.posterior import NO_LAW, RangeEstimate
 
 _BINS = 20
+WHAT_IF = "what-if range"
 SLOW = "the function is not one that JAX can trace, so it was called once for each draw: slow"
-NOBODY = "nothing about what labelers and classifier share: a sensitivity range"
+NOBODY = "nothing about what labelers and classifier share: lowest to highest under several assumptions"
 
 
 class MetricView(NamedTuple):
@@ -52,27 +56,23 @@ class MetricView(NamedTuple):
     name: str
     sentence: str
     draws: Float[np.ndarray, "draws ..."]
-    point: bool = True  # whether it is one of the middle ones
-    hull: bool = True
 
     __repr__ = one_line
 
 
-class MetricPosterior(NamedTuple):
+@dataclass(frozen=True, repr=False)
+class MetricPosterior(Answer):
     """A number, or an array of numbers, under one assumption or several."""
 
     views: tuple[MetricView, ...]
     level: float
     assumption: str
     warnings: tuple[str, ...]
-    plot = picture
-    _repr_html_ = as_printed
-    __repr__ = one_line
 
     @property
     def interval_kind(self) -> str:
-        """A posterior, or the sensitivity range of several assumptions."""
-        return "posterior" if len(self.views) == 1 else "sensitivity range"
+        """A posterior, or the range over several assumptions, which promises no coverage."""
+        return "posterior" if len(self.views) == 1 else WHAT_IF
 
     @property
     def draws(self) -> Float[np.ndarray, "draws ..."]:
@@ -90,26 +90,42 @@ class MetricPosterior(NamedTuple):
         laws = [DrawsEstimate(view.draws[(slice(None), *place)]) for view in self.views]
         if len(laws) == 1:
             return laws[0]
-        point, hull = (
-            tuple(law for law, view in zip(laws, self.views, strict=True) if getattr(view, kind))
-            for kind in ("point", "hull")
-        )
-        return RangeEstimate(point, hull)
+        return RangeEstimate(tuple(laws))
 
-    def __str__(self) -> str:
-        lines = []
-        for place in np.ndindex(*self.views[0].draws.shape[1:]):
-            law = self.estimate(*place)
-            low, high, _ = law.interval(self.level)
-            where = f"{list(place)} " if place else ""
-            missing = 1 - law.probability_defined
-            undefined = f" (undefined in {missing:.1%} of draws)" if missing else ""
-            lines.append(f"{where}{law.mean:.4f} [{low:.4f}, {high:.4f}]{undefined}")
-        kind = self.interval_kind + (
-            "s" if self.interval_kind.split()[-1] in ("interval", "range") else " intervals"
-        )
-        lines.append(f"{100 * self.level:g} % {kind}; assumed: {self.assumption}")
-        return "\n".join([*lines, *(f"! {text}" for text in self.warnings)])
+    def blocks(self) -> Shown:
+        """The question, the answer and what stands behind it, for all faces."""
+        places = list(np.ndindex(*self.views[0].draws.shape[1:]))
+        rows = [
+            {"place": str(list(place)) if place else "value", **law_row(self.estimate(*place), self.level)}
+            for place in places
+        ]
+        views = [
+            {"name": view.name, "sentence": view.sentence,
+             "values": {row["place"]: _mean(view.draws[(slice(None), *p)])
+                        for row, p in zip(rows, places, strict=True)}}
+            for view in self.views
+        ]  # fmt: skip
+        missing = max(1 - (row["probability_defined"] or 0.0) for row in rows)
+        note = f"Undefined in up to {missing:.1%} of draws." if missing else ""
+        percent = f"{100 * self.level:g} % posterior interval" if len(self.views) == 1 else WHAT_IF
+        columns = (Column("mean", "mean [interval]", ("low", "high"), ".4f"),)
+        blocks = (
+            Table("values", f"The number, with {percent}s", "place", columns, rows, note, unit=None,
+                  missing="undefined", by_name=True),
+            assumption_table("assumptions", views if len(views) > 1 else (),
+                             [Column(("values", row["place"]), row["place"], form=".4f") for row in rows]),
+            warning_notes(self.warnings), how(("assumed", self.assumption)),
+            facts(level=self.level, interval_kind=self.interval_kind, assumption=self.assumption),
+        )  # fmt: skip
+        ends = [rows[0][name] for name in ("mean", "low", "high")]
+        what = f"{rows[0]['place']} of {len(rows)}: " if len(rows) > 1 else ""
+        sentence = f"{what}{cell_text(ends, '.4f', 'undefined')} ({percent}; assumed: {self.assumption})."
+        return Shown("What is the posterior of this metric?", f"{len(self.views)} views", sentence, blocks)
+
+
+def _mean(draws: np.ndarray) -> float:
+    known = draws[~np.isnan(draws)]
+    return float(known.mean()) if known.size else float("nan")
 
 
 def metric_posterior(
@@ -164,6 +180,11 @@ def metric_posterior(
             "compare_classifiers); a function of your own it can only be clamped into: say "
             "assume='independent' if you can vouch for it, or leave gold out"
         )
+    if check_kind(told.labelers_are, nobody) != UNKNOWN_KIND:
+        raise ValueError(
+            f"labelers_are={told.labelers_are!r} says how far metrics of tables, curves and differences are "
+            "off; of a function of your own nobody knows: leave labelers_are out"
+        )
     key, (ask, doubts) = as_key(told.key), _asker(fn, given, data)
     if nobody:
         sources, more = _several(data, given, num_draws, key, progress)
@@ -200,7 +221,7 @@ def _several(
         raise ValueError(f"error rates cannot be learned, so nothing can be said: {why}")
     sources = [
         (
-            MetricView(one.name, one.entry.sentence, np.zeros(0), one.entry.point, one.entry.hull),
+            MetricView(one.name, one.entry.sentence, np.zeros(0)),
             member_vectors(one, data, said, num_draws, key),
         )
         for one in found

@@ -165,7 +165,7 @@ def _read(found: JointBatch, classes: int, level: float) -> BatchEvaluation:
             rhat[:, k] = np.nan_to_num(split_rhat(filled), nan=1.0)
         for s in range(len(counts)):
             law = DrawsEstimate(draws[:, :, s].ravel())
-            low, high, _ = law.interval(level)
+            low, high = law.interval(level)
             numbers[s, k] = law.mean, law.sd, low, high
     prior, matrices = np.asarray(found.prior), np.asarray(found.matrices)
     ok = (rhat.max(axis=1) < _MAX_RHAT) & (ess.min(axis=1) >= _MIN_ESS) & _beyond_chance(matrices)

@@ -10,27 +10,36 @@ Calibration is cross-fitted: no sample is calibrated by its own labels. The laws
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from os import PathLike
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
 import numpy as np
 
 from jtruth import histograms as hist
-from jtruth._one_line import one_line
-from jtruth._page import Page, write_page
-from jtruth._pictures import as_printed, picture
 from jtruth._random import Key, Stated, as_key, host_rng, stated, stream
 from jtruth._validation import align_table, samples_of, with_tasks
-from jtruth._version import __version__
-from jtruth.evaluation.as_json import estimate_dict
-from jtruth.evaluation.calibration_page import QUESTION, TITLES, calibration_page
+from jtruth._validation.terminal import plain
+from jtruth.answers import (
+    Answer,
+    Column,
+    Curve,
+    Series,
+    Shown,
+    Table,
+    check_notes,
+    facts,
+    law_row,
+    sentence_notes,
+    warning_notes,
+)
 from jtruth.evaluation.checks.exchangeability import exchangeability_check
 from jtruth.evaluation.classifier import evaluate
 from jtruth.evaluation.parts import Check
 from jtruth.evaluation.result import Evaluation
 from jtruth.evaluation.scores import ScoreEvaluation, evaluate_scores
+from jtruth.evaluation.text import interval_text, loudest
+from jtruth.histograms.calibration import Calibration
 from jtruth.histograms.calibrator import CALIBRATIONS, Calibrated, epistemic_after_one_label, fit_calibrator
 from jtruth.histograms.estimates import law_of_mean
 from jtruth.io import Predictions
@@ -40,9 +49,25 @@ from jtruth.posterior import class_posterior
 from jtruth.stats.estimates import Estimate
 from jtruth.stats.regions import check_level
 
+QUESTION = (
+    "These numbers say what labelers would say, not what is true: for that use judged_by_truth or "
+    "evaluate (jtruth evaluate) on the same labels, which take labelers to err about one true class."
+)
+TITLES = {
+    "squared_loss": "squared loss",
+    "epistemic_loss": "epistemic loss",
+    "calibration_loss": "calibration loss",
+    "dispersion_loss": "dispersion loss",
+    "log_loss": "log loss",
+    "disagreement_loss": "disagreement loss",
+    "disagreement_calibration_loss": "disagreement calibration loss",
+    "epistemic_loss_after_one_label": "epistemic loss after one label",
+}
+_MOST_CURVES = 4
 
-@dataclass(frozen=True)
-class CalibrationReport:
+
+@dataclass(frozen=True, repr=False)
+class CalibrationReport(Answer):
     """What `evaluate_calibration` found. `print` it; `to_dict` for JSON."""
 
     method: str
@@ -66,23 +91,53 @@ class CalibrationReport:
         p = p / p.sum(axis=1, keepdims=True)
         return Predictions(np.arange(len(p)), None, p, (), p.argmax(axis=1))
 
-    def to_dict(self, level: float | None = None) -> dict[str, Any]:
-        """Everything that is printed, as plain numbers, lists and strings."""
-        level = self.level if level is None else check_level(level)
-        return {
-            "jtruth": __version__,
-            "method": self.method,
-            "level": level,
-            "key": self.key,
-            "num_samples": len(self.gain),
-            "num_judged": int(self.judged.size),
-            "classes": list(self.classes),
-            "before": {name: estimate_dict(e, level) for name, e in self.before.items()},
-            "after": {name: estimate_dict(e, level) for name, e in self.after.items()},
-            "plugin": {k: (float(v) if np.isfinite(v) else None) for k, v in self.plugin.items()},
-            "checks": [check._asdict() for check in self.checks],
-            "warnings": list(self.warnings),
-        }
+    def at_level(self, level: float) -> "CalibrationReport":
+        """The same answer with intervals of another probability."""
+        return replace(self, level=check_level(level))
+
+    def blocks(self) -> Shown:
+        """The question, the answer and what stands behind it, for all faces."""
+        before, after = (
+            {name: law_row(law, self.level) for name, law in laws.items()}
+            for laws in (self.before, self.after)
+        )
+        rows = [
+            {"loss": n, "before": before.get(n), "after": after.get(n), "plugin": self.plugin.get(n)}
+            for n in TITLES if n in before or n in after
+        ]  # fmt: skip
+        columns = (
+            *(Column((n, "mean"), n, ((n, "low"), (n, "high")), ".4f") for n in ("before", "after")),
+            Column("plugin", "plugin, before", form=".4f"),
+        )
+        note = "Plugin losses are those of the histograms as they are: few labels bias them, mostly upwards."
+        e, f = (interval_text(laws["epistemic_loss"], self.level) for laws in (self.before, self.after))
+        blocks = (
+            Table("losses", f"Losses, debiased, with {100 * self.level:g} % intervals", "loss", columns, rows,
+                  note, unit=None, missing="undefined", by_name=True, say=lambda name: TITLES[name]),
+            *self._curves(), check_notes(self.checks), warning_notes(self.warnings),
+            sentence_notes("", "Which question this answers", (QUESTION,)),
+            facts(
+                method=self.method, level=self.level, key=self.key, num_samples=len(self.gain),
+                num_judged=int(self.judged.size), classes=self.classes, before=before, after=after,
+                plugin=self.plugin,
+            ),
+        )  # fmt: skip
+        sentence = f"Epistemic loss {e} before, {f} after method={self.method}."
+        about = f"{self.judged.size} samples, none calibrated by its own labels; {len(self.classes)} classes"
+        question = "Are class probabilities right where experts disagree?"
+        return Shown(question, about, sentence, blocks, doubt=loudest(self.checks))
+
+    def _curves(self) -> list[Curve]:
+        """Reliability of disagreement, and of the classes that are predicted most."""
+        before, after = self.tables
+        what, pair = "probability that two labels differ", (before.disagreement, after.disagreement)
+        found = [_reliability("Do experts disagree as often as predicted?", what, pair, 0)]
+        table = after.classes.table
+        share = (np.asarray(table.predicted) * np.asarray(table.count)).sum(axis=1)
+        for k in sorted(map(int, np.argsort(-share, kind="stable")[:_MOST_CURVES])):
+            what = f"probability of class {plain(self.classes[k])!r}"
+            found.append(_reliability(f"Is the {what} right?", what, (before.classes, after.classes), k))
+        return found
 
     def rows(self) -> tuple[list[str], list[list[Any]]]:
         """Header and rows of the table of calibrated samples; `read_predictions` reads it."""
@@ -94,44 +149,20 @@ class CalibrationReport:
         rows = [[t, self.classes[c], *map(float, q), *map(float, rest)] for t, c, q, *rest in columns]
         return header, rows
 
-    plot = picture
-    _repr_html_ = as_printed
-    __repr__ = one_line
 
-    def page(self) -> Page:
-        """The report as a page."""
-        return calibration_page(self.to_dict(), self.tables)
-
-    def report(self, path: str | PathLike) -> None:
-        """Write a page to forward: one HTML file with pictures, that loads nothing from anywhere."""
-        write_page(path, self.page())
-
-    def __str__(self) -> str:
-        return summary(self)
-
-
-def _loss(law: Estimate) -> str:
-    return "undefined" if np.isnan(law.mean) else f"{law.mean:.4f} +- {law.sd:.4f}"
-
-
-def summary(report: CalibrationReport) -> str:
-    """The report as text."""
-    e, f = report.before["epistemic_loss"], report.after["epistemic_loss"]
-    lines = [
-        f"Epistemic loss {_loss(e)} before, {_loss(f)} after "
-        f"method={report.method}; {report.judged.size} samples, none calibrated by its own labels.",
-        "",
-        f"{'':34}{'before':>20}{'after':>20}{'plugin, before':>16}",
-    ]
-    for name in (n for n in TITLES if n in report.before or n in report.after):
-        cells = [
-            "" if law is None else _loss(law) for law in (report.before.get(name), report.after.get(name))
-        ]
-        plain = f"{report.plugin[name]:.4f}" if name in report.plugin else ""
-        lines.append(f"{TITLES[name]:34}{cells[0]:>20}{cells[1]:>20}{plain:>16}")
-    lines += ["", *(f"{c.name}: {c.verdict}. {c.message}." for c in report.checks)]
-    lines += [f"Warning: {text}" for text in report.warnings]
-    return "\n".join([*lines, "", QUESTION])
+def _reliability(title: str, what: str, found: tuple[Calibration, Calibration], of: int) -> Curve:
+    """What was observed by what was predicted, before and after."""
+    series = []
+    for name, one in zip(("before", "after"), found, strict=True):
+        count = np.asarray(one.table.count)[of]
+        used = count > 0
+        parts = one.table.predicted, one.table.target, one.table.gap_spread
+        x, y, spread = (np.asarray(part)[of][used] for part in parts)
+        error = 2 * np.sqrt(np.where(count[used] > 1, spread / np.maximum(count[used] - 1, 1), 0.0))
+        points = {"x": x, "mean": y, "low": y - error, "high": y + error}
+        series.append(Series(name, {k: values.tolist() for k, values in points.items()}, line=False))
+    note = "Bins of predictions; bars: two standard errors. On the slanted line they are right."
+    return Curve("", title, f"predicted {what}", "share observed", tuple(series), note, diagonal=True)
 
 
 def evaluate_calibration(

@@ -10,37 +10,36 @@ are taken to move together entirely (the same quantile of every law), which make
 the widest that the single laws allow: cautious by up to the square root of the number of classes.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from os import PathLike
-from typing import Any, NamedTuple, Unpack
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from operator import attrgetter
+from typing import Any, Unpack
 
 import numpy as np
 from jaxtyping import Array, Float
 
-from jtruth._frames import frame
-from jtruth._one_line import one_line
-from jtruth._page import Page, write_page
-from jtruth._pictures import as_printed, picture
 from jtruth._random import Stated, as_key, stated, stream
-from jtruth._version import __version__
+from jtruth.answers import Answer, Column, Shown, Table, check_notes, facts, how, warning_notes
 from jtruth.evaluation import inputs
-from jtruth.evaluation.assumptions.ranges import first_and_rest
+from jtruth.evaluation.checks.first_look import look_at
+from jtruth.evaluation.checks.scores_look import backward_columns
 from jtruth.evaluation.judging import Judged, Judging, read_judged
-from jtruth.evaluation.score_page import class_score_page
-from jtruth.evaluation.score_result import AnyCurves, ScoreEvaluation, kind_text
-from jtruth.evaluation.scores import judged, read_asked
-from jtruth.evaluation.text import IN_SAMPLE, interval_text
+from jtruth.evaluation.parts import Check, first_lines
+from jtruth.evaluation.score_result import AREAS, AnyCurves, ScoreEvaluation, area_row, score_curves
+from jtruth.evaluation.scores import judged, nobody_says, read_asked
+from jtruth.evaluation.text import IN_SAMPLE, interval_text, interval_title
 from jtruth.labels import Labels
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Estimate
 from jtruth.tables.curves import Curves
-from jtruth.tables.several import RangeEstimate
 
 _QUANTILES = (np.arange(4000) + 0.5) / 4000
 AVERAGES = ("macro", "weighted")
+_MOST_CURVES = 6  # that can be told apart
 
 
-class ClassScores(NamedTuple):
+@dataclass(frozen=True, repr=False)
+class ClassScores(Answer):
     """What `evaluate_class_scores` found; print it."""
 
     each: Mapping[str, ScoreEvaluation]  # by class, against the rest
@@ -48,6 +47,7 @@ class ClassScores(NamedTuple):
     average_precision: Mapping[str, Estimate]
     weights: Mapping[str, float]  # of the weighted average: shares of the classes, posterior means
     key: Stated
+    checks: tuple[Check, ...] = ()  # alarms that stand above the answer
 
     @property
     def level(self) -> float:
@@ -59,67 +59,51 @@ class ClassScores(NamedTuple):
         """What is doubtful about any of the classes."""
         return tuple(dict.fromkeys(text for one in self.each.values() for text in one.warnings))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        row = lambda law: dict(zip(("low", "high"), law.interval(self.level)[:2], strict=True))  # noqa: E731
-        averages = {
-            name: {k: {"mean": law.mean, **row(law)} for k, law in laws.items()}
-            for name, laws in (("auc", self.auc), ("average_precision", self.average_precision))
+    def with_warnings(self, sentences: Iterable[str]) -> "ClassScores":
+        """The same answer with more warnings, before those of every class."""
+        more = tuple(sentences)
+        each = {
+            name: replace(one, warnings=tuple(dict.fromkeys((*more, *one.warnings))))
+            for name, one in self.each.items()
         }
-        each = {name: one.to_dict() for name, one in self.each.items()}
-        return {
-            "jtruth": __version__,
-            "key": self.key,
-            "averages": averages,
-            "weights": dict(self.weights),
-            "each": each,
-            "level": self.level,
-            "target": IN_SAMPLE,
-            "warnings": list(self.warnings),
-        }
+        return replace(self, each=each)
 
-    plot = picture
-    _repr_html_ = as_printed
-    __repr__ = one_line
-
-    def page(self) -> Page:
-        """The answer as a page."""
-        return class_score_page(self.to_dict(), str(self).partition("\n")[0])
-
-    def report(self, path: str | PathLike) -> None:
-        """Write a page to forward: one HTML file with pictures, that loads nothing from anywhere."""
-        write_page(path, self.page())
-
-    def to_frame(self, backend: str | None = None) -> Any:
-        """Areas of each class and of the averages as a data frame; backends as in `Evaluation.to_frame`."""
+    def blocks(self) -> Shown:
+        """The question, the answer and what stands behind it, for all faces."""
+        first = next(iter(self.each.values()))
+        kind = interval_title(self.level, first.interval_kind)
         laws = {name: (one.auc, one.average_precision) for name, one in self.each.items()}
         laws |= {f"{name} average": (self.auc[name], self.average_precision[name]) for name in AVERAGES}
-        rows = []
-        for name, pair in laws.items():
-            row: dict[str, Any] = {"class": name}
-            for what, law in zip(("auc", "average_precision"), pair, strict=True):
-                low, high, _ = law.interval(self.level)
-                row |= {what: law.mean, f"{what}_low": low, f"{what}_high": high}
-            rows.append(row)
-        return frame(rows, backend)
-
-    def __str__(self) -> str:
-        first, wide = next(iter(self.each.values())), max(len(name) for name in self.each)
-        told, rest = first_and_rest(self.warnings)
-        lines = [f"area under the ROC curve, one class against the rest; {first.truth}", *told]
-        rows = [(name, one.auc, one.average_precision) for name, one in self.each.items()]
-        rows += [(f"{name} average", self.auc[name], self.average_precision[name]) for name in AVERAGES]
-        wide = max(wide, len("weighted average"))
-        lines += [f"  {'':{wide}}  {'AUC':22}  average precision"]
-        lines += [
-            f"  {name:{wide}}  {interval_text(auc, self.level):22}  {interval_text(average, self.level)}"
-            for name, auc, average in rows
+        rows = [
+            {
+                "class": name,
+                **{what: area_row(law, self.level) for what, law in zip(AREAS, pair, strict=True)},
+            }
+            for name, pair in laws.items()
         ]
-        lines += [
-            f"{kind_text(first)}; averages as if all classes erred together",
-            f"assumed: {first.assumption}",
-        ]
-        return "\n".join([*lines, *rest])
+        columns = tuple(Column((n, "mean"), t, ((n, "low"), (n, "high"))) for n, t in AREAS.items())
+        note = f"{kind}s; averages as if all classes erred together"
+        averages = {
+            what: {name: area_row(law, self.level) for name, law in getattr(self, what).items()}
+            for what in AREAS
+        }
+        some = dict(list(self.each.items())[:_MOST_CURVES])
+        blocks = (
+            Table("areas", "One class against the rest", "class", columns, rows, note, by_name=True),
+            *(curve._replace(name="") for curve in score_curves(some)),
+            check_notes(self.checks), warning_notes(self.warnings),
+            how(("interval", kind), ("target", IN_SAMPLE), ("assumed", first.assumption)),
+            facts(
+                key=self.key, averages=averages, weights=dict(self.weights), level=self.level,
+                target=IN_SAMPLE, each={name: one.to_dict() for name, one in self.each.items()},
+            ),
+        )  # fmt: skip
+        text = interval_text(self.auc["macro"], self.level)
+        what = "Area under the ROC curve, one class against the rest"
+        sentence = f"{what}: {text} on average ({kind}s; {first.truth})."
+        alarms = tuple(first_lines(self.checks, self.warnings))
+        about = f"{len(self.each)} classes; key {self.key}"
+        return Shown("How well do the scores rank?", about, sentence, blocks, alarms)
 
 
 def evaluate_class_scores(
@@ -159,14 +143,17 @@ def evaluate_class_scores(
     for c, name in enumerate(data.classes):
         data.positive = c
         found[name] = judged(data, given[:, c], asked, stream(as_key(said.key), "scores of class", c))
-    weights = np.array([one.curves.law(_share).mean for one in found.values()])
+    alarms = (*look_at(data, {}, nobody_says(data, asked)), *backward_columns(given, data))
+    weights = np.array([one.curves.law(attrgetter("share")).mean for one in found.values()])
     laws = tuple(one.curves for one in found.values())
-    of = {"auc": _auc, "average_precision": _average_precision}
     share = {"macro": np.full(len(laws), 1 / len(laws)), "weighted": weights / weights.sum()}
-    averages = {k: {name: _average(laws, f, share[name]) for name in AVERAGES} for k, f in of.items()}
+    averages = {
+        k: {name: _average(laws, f, share[name]) for name in AVERAGES}
+        for k, f in zip(AREAS, map(attrgetter, AREAS), strict=True)
+    }
     return ClassScores(found, averages["auc"], averages["average_precision"],
                        dict(zip(found, share["weighted"].tolist(), strict=True)),
-                       stated(said.key))  # fmt: skip
+                       stated(said.key), alarms)  # fmt: skip
 
 
 def _columns(scores: Any, data: inputs.Inputs) -> Float[np.ndarray, "samples classes"]:
@@ -191,18 +178,8 @@ def _columns(scores: Any, data: inputs.Inputs) -> Float[np.ndarray, "samples cla
 def _average(
     parts: Sequence[AnyCurves], of: Callable[[Curves], DrawsEstimate], weights: Float[np.ndarray, " classes"]
 ) -> Estimate:
-    """The average of all classes; of several assumptions the average under each, as a range."""
-    views = [getattr(one, "views", ()) for one in parts]
-    if not all(views):
-        return _together([_draws(one.law(of)) for one in parts], weights)
-    names = [view.name for view in views[0] if all(any(v.name == view.name for v in each) for each in views)]
-    point, hull = [], []
-    for name in names:
-        same = [next(view for view in each if view.name == name) for each in views]
-        law = _together([of(view.curves) for view in same], weights)
-        point += [law] * any(view.point for view in same)
-        hull += [law] * any(view.hull for view in same)  # of some classes a model may be missing
-    return RangeEstimate(tuple(point), tuple(hull))
+    """The average of all classes."""
+    return _together([_draws(one.law(of)) for one in parts], weights)
 
 
 def _draws(law: Estimate) -> DrawsEstimate:
@@ -216,15 +193,3 @@ def _together(laws: Sequence[DrawsEstimate], weights: np.ndarray) -> DrawsEstima
     known = [law.draws[~np.isnan(law.draws)] for law in laws]
     columns = [np.quantile(d, _QUANTILES) if d.size else np.full(_QUANTILES.size, np.nan) for d in known]
     return DrawsEstimate(np.stack(columns, axis=1) @ weights)
-
-
-def _auc(c: Curves) -> DrawsEstimate:
-    return c.auc
-
-
-def _average_precision(c: Curves) -> DrawsEstimate:
-    return c.average_precision
-
-
-def _share(c: Curves) -> DrawsEstimate:
-    return c.share

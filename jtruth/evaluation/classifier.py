@@ -2,11 +2,11 @@
 
 Three situations. The noise model is given (or the log-likelihood array itself): the exact posterior. The
 noise model is given but the class prior is not: the prior is integrated out (two classes). Neither is given:
-both are learned from the labels, and unless somebody vouches for an assumption the answer is a sensitivity
-range over several (`ranges`).
+both are learned from the labels, and unless somebody vouches for an assumption the answer is predictive
+(`predictive`): what models of the labels say, widened by how far they were off on other data.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -28,27 +28,34 @@ from jtruth.evaluation.answers import (
     vote_metrics,  # fmt: skip
 )
 from jtruth.evaluation.assumptions.learned import joint_model, plug_in_model
+from jtruth.evaluation.assumptions.model_error import check_kind, rests_on
 from jtruth.evaluation.assumptions.registry import INDEPENDENT, UNKNOWN, Progress, check_assume, granted
 from jtruth.evaluation.assumptions.sensitivity import Basis
+from jtruth.evaluation.assumptions.what_if import Rows, WhatIf
+from jtruth.evaluation.checks.first_look import look_at
+from jtruth.evaluation.checks.groups import all_refused
 from jtruth.evaluation.checks.prior_driven import known_noise_check, prior_check
 from jtruth.evaluation.checks.verdicts import checks_of
 from jtruth.evaluation.gold.answer import gold_answer, without_gold
 from jtruth.evaluation.gold.measured import GoldSampling
 from jtruth.evaluation.labeler_rows import Labeler
+from jtruth.evaluation.labeler_words import odd_things
 from jtruth.evaluation.learned_answers import over_assumptions, vouched
 from jtruth.evaluation.order import read_order
-from jtruth.evaluation.parts import Assumption, Check, Provenance
+from jtruth.evaluation.parts import PREDICTIVE, Assumption, Check, Provenance
 from jtruth.evaluation.result import Evaluation
 from jtruth.evaluation.targets import target_of
-from jtruth.inspection import suspicions
 from jtruth.labels import Labels
-from jtruth.stats.estimates import Estimate
 from jtruth.stats.regions import check_level
 from jtruth.tables.posterior import estimates
 from jtruth.testing import binary_posterior, exact_posterior, unknown_prior
-from jtruth.testing.multiclass.methods import MULTICLASS_METHODS, multiclass_posterior
+from jtruth.testing.methods import MULTICLASS_METHODS, multiclass_posterior
 from jtruth.testing.tested import Tested
 
+REFUSED = (
+    "the checks refuse every model of these labels, so what each assumption says is not shown: what remains "
+    "is how far such labels misled elsewhere"
+)
 ONE_AGAINST_REST = (
     "there are more than two classes and this method knows two: the metrics are those of {!r} against all "
     "others, and take errors not to depend on which of the others is true"
@@ -63,10 +70,10 @@ def evaluate(
     prior: Sequence[float] | np.ndarray | None = None,
     gold: Any = None,
     assume: str | None = None,
+    labelers_are: str | None = None,
     method: str = "bayes",
     positive: int | str | None = None,
     order: Any = None,
-    fast: bool = False,
     target: str | None = None,
     level: float = 0.95,
     key: Any = None,
@@ -82,12 +89,14 @@ def evaluate(
         noise: a noise model (`jt.noise...`) of known parameters; learned from the labels if None.
         prior: (classes,) class prior. If None and the noise is given, it is integrated out (uniform prior).
         gold: (samples,) known classes, -1 where unknown. With learned error rates and assume "unknown" they
-            correct the answer by the pooled rule (`jtruth.evaluation.gold.pooled`); else they are clamped.
+            say what the labels are worth (`jtruth.evaluation.gold.tables`); else they are clamped.
             Gold that is not a random sample of all is a `jtruth.io.Gold`, as `read_gold_sample` reads it.
-        assume: what classifier and labelers share given the class: "unknown" (None means the same), a
-            sensitivity range over assumptions; "independent", nothing; "shared_difficulty", hard samples;
+        assume: what classifier and labelers share given the class: "unknown" (None means the same), as much
+            as on public data sets; "independent", nothing; "shared_difficulty", hard samples;
             "partly_shared", an unknown part of them (four or more labels a sample).
             Only with learned error rates and method "bayes"; other answers take errors as independent.
+        labelers_are: "people", "experts", "llm_judges" (automatic metrics too) or None, who labels: where
+            nobody vouches for an assumption and there is no gold it says how far models of labels may be off.
         method: "bayes" (exact posterior), "empirical_bayes", "sampling", "exact_means", "labels",
             "no_predictions", "prior_marginal" (see `jtruth.testing`), "majority_vote", "plug_in"
             (learned error rates taken as known), "smyth" (classes by EM taken as true), or "tars" (unbiased
@@ -97,7 +106,6 @@ def evaluate(
             "exact_means", "labels", "no_predictions" and "prior_marginal" test this class against all others
             and say so, accuracy too; else, and by the other methods always, the full table is tested.
         order: (samples,) when each sample was labelled, on any scale; adds a check for raters who change.
-        fast: a sensitivity range of fewer assumptions, in a second or two.
         target: "in-sample" (the default, but for "tars") or "population", see `jtruth.evaluation.targets`.
         level: probability of the printed intervals.
         key: of whatever is drawn at random: a whole number or a JAX key; 0 if None.
@@ -123,10 +131,15 @@ def evaluate(
     order = read_order(order, data)
     learned, nobody = data.model is None and method == "bayes", assume in (None, UNKNOWN)
     sampling = GoldSampling(*inputs.read_sampling(gold, data, learned and nobody))
-    asked = _Asked(method, assume, fast, level, as_key(key), stated(key), progress)
+    asked = _Asked(method, assume, level, as_key(key), stated(key), progress, order)
+    data.labelers_are = check_kind(labelers_are, learned and nobody)
     data.target = target_of(target, method, learned, bool(data.num_gold))
     found = _learned(data, asked, sampling) if learned else _known(data, asked, noise)
-    checks = checks_of(data, found.model, noise, order, asked.key)
+    alarms = look_at(data, {"": data.y_pred}, learned and nobody and sampling.unknown)
+    checks = (*alarms, *checks_of(data, found.model, noise, order, asked.key))
+    if found.kind == PREDICTIVE and all_refused(checks):  # no model's what-if means anything then
+        said = (REFUSED, *found.answer.warnings)
+        found = found._replace(what_if=Rows(), answer=found.answer._replace(warnings=said))
     return _evaluation(data, asked, found._replace(checks=(*checks, *found.checks)), noise)
 
 
@@ -135,11 +148,11 @@ class _Asked(NamedTuple):
 
     method: str
     assume: str | None
-    fast: bool
     level: float
     key: Array
     stated: Stated
     progress: Progress | None
+    order: np.ndarray | None
 
 
 class _Found(NamedTuple):
@@ -149,20 +162,18 @@ class _Found(NamedTuple):
     model: inputs.Model
     labelers: tuple[Labeler, ...]
     kind: str = "posterior"
-    rows: tuple[Assumption, ...] = ()
+    what_if: WhatIf | None = None  # None: the answer is that of one assumption
     advice: tuple[str, ...] = ()
     checks: tuple[Check, ...] = ()
-    predictive: Mapping[str, Estimate] | None = None
-    metrics: Mapping[str, Estimate] | None = None  # where the answer's laws are known already
 
 
 def _learned(data: inputs.Inputs, asked: _Asked, sampling: GoldSampling) -> _Found:
-    """Error rates are learned: a pool with gold, a range, or what somebody vouches for."""
+    """Error rates are learned: gold, a predictive law, or what somebody vouches for."""
     key, level, progress = asked.key, asked.level, asked.progress
     nobody = asked.assume in (None, UNKNOWN)
     pooled = nobody and data.num_gold > 0
     unaided = without_gold(data) if pooled else data
-    model = joint_model(unaided, key, level, progress, pointwise=nobody and not asked.fast and not pooled)
+    model = joint_model(unaided, key, level, progress)
     fit, answered = model.fit, model.refusal is None
     if pooled:
         fit = present(fit, "the joint posterior")
@@ -170,14 +181,13 @@ def _learned(data: inputs.Inputs, asked: _Asked, sampling: GoldSampling) -> _Fou
         pool = gold_answer(data, fit, sampling, level, key, progress)
         if not answered:  # labels alone say nothing of labelers, or exchange classes; gold names them
             model = joint_model(data, key, level, progress)
-        return _Found(model=model, kind="pooled interval", **pool._asdict())
+        return _Found(model=model, **pool._asdict())
     if nobody and fit is not None and fit.identified:
-        answer, rows, predictive, labelers = over_assumptions(data, fit, asked.fast, level, key, progress)
-        kind = "sensitivity range" if len(rows) > 1 else "posterior"
-        found = _Found(answer, model, labelers, kind, rows, predictive=predictive)
+        answer, what_if, labelers = over_assumptions(data, fit, level, key, progress)
+        found = _Found(answer, model, labelers, PREDICTIVE, what_if)
     elif answered and asked.assume != INDEPENDENT:  # what the joint posterior itself answers
         answer, rows, checks, labelers = vouched(data, str(asked.assume), level, key, progress)
-        return _Found(answer, model, labelers, rows=rows, checks=checks)
+        return _Found(answer, model, labelers, what_if=Rows(rows), checks=checks)
     else:
         found = _Found(_answer(data, model, key, asked.method), model, model.labelers)
     if answered:
@@ -202,11 +212,13 @@ def _known(data: inputs.Inputs, asked: _Asked, noise: Any) -> _Found:
 def _evaluation(data: inputs.Inputs, asked: _Asked, found: _Found, noise: Any) -> Evaluation:
     """Everything that was found, under its public names."""
     answer, model = found.answer, found.model
-    metrics = dict(found.metrics or estimates(answer.table, answer.classes, answer.positive))
+    metrics = estimates(answer.table, answer.classes, answer.positive)
     said = (*model.warnings, *inputs.warnings(data), *answer.warnings)
     if asked.method != _tars.TARS:  # its unbiased counts are not kept to [0, 1]
         said += beyond_shares(metrics, asked.level)
-    sentence = granted(INDEPENDENT) + (_tars.TARGET if asked.method == _tars.TARS else "")
+    learned = model.fit is not None and asked.assume == INDEPENDENT
+    sentence = granted(INDEPENDENT, learned=learned) + (_tars.TARGET if asked.method == _tars.TARS else "")
+    alone = Assumption(INDEPENDENT, sentence, metrics, None, answer.table)
     return Evaluation(
         provenance=Provenance(asked.method, data.target, asked.level, found.kind, asked.stated),
         metrics=metrics,
@@ -221,7 +233,7 @@ def _evaluation(data: inputs.Inputs, asked: _Asked, found: _Found, noise: Any) -
         prior=prior_of(data, model, answer.classes),
         labelers=found.labelers,
         baselines={"majority_vote": vote_metrics(data, answer)} if data.labels is not None else {},
-        assumptions=found.rows or (Assumption(INDEPENDENT, sentence, metrics, None, answer.table),),
+        what_if=found.what_if or Rows((alone,)),
         checks=found.checks,
         warnings=tuple(dict.fromkeys(said)),
         advice=found.advice,
@@ -229,8 +241,8 @@ def _evaluation(data: inputs.Inputs, asked: _Asked, found: _Found, noise: Any) -
         log_evidence=_log_evidence(answer, model, data),
         fit=answer.fit,
         basis=Basis(data, model, noise),
-        predictive=found.predictive or {},
-        suspicious=() if data.labels is None else suspicions(data.labels),
+        rests_on=rests_on(data.labelers_are) if found.kind == PREDICTIVE else "",
+        suspicious=odd_things(data, model, asked.order),
     )
 
 

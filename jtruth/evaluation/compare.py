@@ -2,10 +2,10 @@
 
 The tuple of all predictions of a sample is the symbol of the count table (`jtruth.tables.pairs`), so whatever
 one draw of the table says of one classifier it says of the others on the same true classes: the comparison is
-paired. `tuples` makes the posterior of that table, in the situations of `evaluate`: one for known error rates
-or an assumption that somebody vouches for, several that are shown side by side with their hull, or a pool
-with gold. Where classifiers are too many to be taken at once they are taken by twos, and the twos are put
-together by a normal copula (`compared.joined`).
+paired. `tuples` makes the posterior of that table, in the situations of `evaluate`: known error rates, an
+assumption that somebody vouches for, gold, or a predictive law of each number: what paired readings of labels
+missed of differences elsewhere. Where classifiers are too many to be taken at once they are taken by twos,
+and the twos are put together by a normal copula (`compared.joined`).
 """
 
 from collections.abc import Mapping
@@ -16,21 +16,21 @@ from typing import Any, Unpack
 import numpy as np
 from jaxtyping import Array
 
-from jtruth._random import Key, Stated, as_key, stated, stream
+from jtruth._random import Key, as_key, stated, stream
 from jtruth.evaluation import inputs
+from jtruth.evaluation.assumptions.model_error import DIFFERENCE, check_kind
+from jtruth.evaluation.assumptions.predictive import PredictiveTable
 from jtruth.evaluation.assumptions.registry import UNKNOWN, check_assume
-from jtruth.evaluation.compared import Chance, Comparison, Pair, View, chance, joined
+from jtruth.evaluation.checks.first_look import look_at
+from jtruth.evaluation.compared import Comparison, Laws, Pair, Wishes, joined
 from jtruth.evaluation.gold.measured import GoldSampling
 from jtruth.evaluation.judging import Judged, Judging
 from jtruth.evaluation.tuples import MOST_TUPLES, Held, Part, held_of, parts_of
 from jtruth.labels import Labels
 from jtruth.stats.draws import DrawsEstimate
-from jtruth.stats.estimates import Estimate
 from jtruth.stats.regions import check_level
 from jtruth.tables.metrics import Metric, named_metric
-from jtruth.tables.pairs import smaller_is_better
-from jtruth.tables.posterior import TableDraws, TablePosterior
-from jtruth.tables.several import RangeEstimate
+from jtruth.tables.posterior import TableDraws
 
 TIES = "{} and {} are equal with probability {:.2f}; a tie counts half for each"
 _RARELY = 0.005  # probability of a tie below which it is not worth a word
@@ -56,7 +56,7 @@ def compare_classifiers(
         at_least: a requirement; the answer holds the probability that each meets it. Where a smaller value
             is better (false_alarm_rate) it is what the metric may be at most.
         positive: as for `evaluate`.
-        how: noise, prior, gold, assume, level, key, progress, as for `evaluate`: see `Judging`.
+        how: noise, prior, gold, assume, labelers_are, level, key, progress, as for `evaluate`: see `Judging`.
 
     Raises:
         ValueError: fewer than two classifiers, unusable predictions or labels, a margin or requirement
@@ -69,7 +69,7 @@ def compare_classifiers(
     >>> labels, noise = jt.Labels.from_matrix(z, 2), jt.noise.Symmetric(0.1, 2)
     >>> two = {"good": [1, 0, 1, 0, 1, 0], "poor": [0, 0, 1, 1, 1, 0]}
     >>> found = jt.compare_classifiers(two, labels, noise=noise, prior=[0.5, 0.5])
-    >>> found.ranking, round(found.best["good"].mean, 2)
+    >>> found.ranking, round(found.best["good"], 2)
     (('good', 'poor'), 0.99)
     """
     given = Judged.of("compare_classifiers", how)
@@ -84,6 +84,7 @@ def compare_classifiers(
     _check_wishes(found, margin, at_least)
     nobody, learned = assume in (None, UNKNOWN), data.model is None
     sampling = GoldSampling(*inputs.read_sampling(given.gold, data, learned and nobody))
+    data.labelers_are = check_kind(given.labelers_are, learned and nobody)
     key, parts = as_key(given.key), parts_of(codes, data)
     held, doubts = [], list(inputs.warnings(replace(data, y_pred=codes.ravel())))
     if len(parts) > 1:
@@ -95,17 +96,15 @@ def compare_classifiers(
         each, texts = held_of(part, assume, sampling, stream(key, "compared", number), given.progress)
         held.append(each)
         doubts += texts
-    views = _views(held, parts, found, key)
-    return _comparison(
-        views,
-        data,
-        codes,
-        names,
-        found,
-        (margin, at_least, level),
-        tuple(dict.fromkeys(doubts)),
-        stated(given.key),
-    )
+    wishes = Wishes(found, float(margin), None if at_least is None else float(at_least), level)
+    laws = _laws(held, parts, found, key)
+    said = (*dict.fromkeys(doubts), *_undefined(laws, names, found), *_ties(laws, names, wishes.margin))
+    alarms = look_at(data, dict(zip(names, codes, strict=True)), nobody and learned and sampling.unknown)
+    return Comparison(
+        wishes, names, laws, held[0].kind, held[0].sentence, _rows(held, parts, found),
+        _agreement(codes, data, names), codes.shape[1], data.num_gold, data.classes[data.positive], said,
+        stated(given.key), alarms,
+    )  # fmt: skip
 
 
 def _names(predictions: Any) -> tuple[str, ...]:
@@ -133,92 +132,56 @@ def _check_wishes(metric: Metric, margin: float, at_least: float | None) -> None
         raise ValueError(f"at_least is {at_least}; {metric.name} lies in [{low:g}, {high:g}]")
 
 
-def _views(held: list[list[Held]], parts: list[Part], metric: Metric, key: Key) -> tuple[View, ...]:
-    """Laws of values and differences under every assumption that all parts could be judged by."""
-    shared = [one for one in held[0] if all(any(one.name == two.name for two in each) for each in held)]
-    views = []
-    for row in shared:
-        values: dict[int, DrawsEstimate] = {}
-        differences: dict[Pair, DrawsEstimate] = {}
-        columns = None
-        for part, each in zip(parts, held, strict=True):
-            table = next(two.table for two in each if two.name == row.name)
-            of = {k: part.what.of_one(metric, place) for place, k in enumerate(part.members)}
-            for k, one in of.items():
-                if k not in values:
-                    values[k] = _law(table, one)
-            for (a, first), (b, second) in combinations(enumerate(part.members), 2):
-                differences[first, second] = _law(table, part.what.difference(metric, a, b))
-            if len(parts) == 1 and isinstance(table, TableDraws):
-                columns = np.stack([values[k].draws for k in part.members], axis=1)
-        laws = tuple(values[k] for k in sorted(values))
-        if columns is None:
-            columns = joined(laws, differences, key)
-        views.append(View(row.name, row.sentence, laws, differences, columns, row.point, row.hull))
-    return tuple(views)
+def _laws(held: list[Held], parts: list[Part], metric: Metric, key: Key) -> Laws:
+    """Laws of values and differences, and draws of all values together."""
+    values: dict[int, DrawsEstimate] = {}
+    differences: dict[Pair, DrawsEstimate] = {}
+    for part, one in zip(parts, held, strict=True):
+        for place, k in enumerate(part.members):
+            if k not in values:
+                values[k] = _law(one, part.what.of_one(metric, place))
+        for (a, first), (b, second) in combinations(enumerate(part.members), 2):
+            differences[first, second] = _difference(one, part, metric, (a, b))
+    laws = tuple(values[k] for k in sorted(values))
+    if len(parts) == 1 and isinstance(held[0].table, TableDraws):
+        columns = np.stack([law.draws for law in laws], axis=1)
+    else:
+        columns = joined(laws, differences, key)
+    return Laws(laws, differences, columns)
 
 
-def _law(table: TablePosterior, metric: Metric) -> DrawsEstimate:
-    found = table.estimate(metric)
+def _difference(held: Held, part: Part, metric: Metric, pair: Pair) -> DrawsEstimate:
+    """Law of a difference; a predictive one within what samples allow on which predictions differ."""
+    found = part.what.difference(metric, *pair)
+    if not isinstance(held.table, PredictiveTable):
+        return _law(held, found)
+    means = np.mean([one.counts.mean(axis=0) for one in held.table.readings.values()], axis=0)
+    most = part.what.most(metric, *pair, means)
+    if most == 0:
+        return DrawsEstimate(np.zeros(1))
+    return held.table.law(found._replace(bounds=(-most, most)), DIFFERENCE)
+
+
+def _law(held: Held, metric: Metric) -> DrawsEstimate:
+    found = held.table.estimate(metric)
     if not isinstance(found, DrawsEstimate):
-        raise TypeError(f"a comparison needs draws, and {type(table).__name__} has none")
+        raise TypeError(f"a comparison needs draws, and {type(held.table).__name__} has none")
     return found
 
 
-def _comparison(
-    views: tuple[View, ...], data: inputs.Inputs, codes: np.ndarray, names: tuple[str, ...], metric: Metric,
-    wishes: tuple[float, float | None, float], warnings: tuple[str, ...], key: Stated,
-) -> Comparison:  # fmt: skip
-    """Everything that the views say, under the classifiers' names."""
-    margin, at_least, level = wishes
-    sign = -1.0 if smaller_is_better(metric) else 1.0
-    best = np.array([view.best(sign) for view in views])
-    every = range(len(names))
-
-    def better(a: int, b: int) -> Chance:
-        first, second = (a, b) if sign > 0 else (b, a)
-        return chance([view.better(first, second, margin) for view in views], views)
-
-    def meets(k: int) -> Chance:
-        found = [view.values[k].draws[~np.isnan(view.values[k].draws)] for view in views]
-        return chance([float((sign * d >= sign * float(at_least or 0)).mean()) if d.size else np.nan
-                       for d in found], views)  # fmt: skip
-
-    kind = "pooled interval" if views[0].name == "pooled" else (
-        "sensitivity range" if len(views) > 1 else "posterior")  # fmt: skip
-    values = {name: _one(tuple(view.values[k] for view in views), views) for k, name in enumerate(names)}
-    return Comparison(
-        metric=metric.name,
-        names=names,
-        level=level,
-        interval_kind=kind,
-        values=values,
-        differences={
-            (names[a], names[b]): _one(tuple(view.differences[a, b] for view in views), views)
-            for a, b in combinations(every, 2)
-        },
-        best={name: chance(best[:, k].tolist(), views) for k, name in enumerate(names)},
-        better={(names[a], names[b]): better(a, b) for a in every for b in every if a != b},
-        meets={} if at_least is None else {name: meets(k) for k, name in enumerate(names)},
-        margin=float(margin),
-        at_least=None if at_least is None else float(at_least),
-        smaller_is_better=sign < 0,
-        agreement=_agreement(codes, data, names),
-        assumptions=views,
-        num_samples=codes.shape[1],
-        num_gold=data.num_gold,
-        positive=data.classes[data.positive],
-        warnings=(*warnings, *_undefined(values, metric), *_ties(views, names, margin)),
-        key=key,
-    )
-
-
-def _one(laws: tuple[DrawsEstimate, ...], views: tuple[View, ...]) -> Estimate:
-    """One law, or the range of several."""
-    if len(laws) == 1:
-        return laws[0]
-    point = tuple(law for law, view in zip(laws, views, strict=True) if view.point)
-    return RangeEstimate(point, tuple(law for law, view in zip(laws, views, strict=True) if view.hull))
+def _rows(held: list[Held], parts: list[Part], metric: Metric) -> tuple[tuple[str, tuple[float, ...]], ...]:
+    """Under each assumption, in words, the metric of every classifier; of readings only."""
+    rows = []
+    for sentence, _ in held[0].readings:
+        values: dict[int, float] = {}
+        for part, one in zip(parts, held, strict=True):
+            table = next((table for text, table in one.readings if text == sentence), None)
+            for place, k in enumerate(part.members):
+                if table is not None and k not in values:
+                    values[k] = table.estimate(part.what.of_one(metric, place)).mean
+        size = 1 + max(k for part in parts for k in part.members)
+        rows.append((sentence, tuple(values.get(k, np.nan) for k in range(size))))
+    return tuple(rows)
 
 
 def _agreement(codes: np.ndarray, data: inputs.Inputs, names: tuple[str, ...]) -> dict[str, float]:
@@ -233,19 +196,19 @@ def _agreement(codes: np.ndarray, data: inputs.Inputs, names: tuple[str, ...]) -
     }
 
 
-def _ties(views: tuple[View, ...], names: tuple[str, ...], margin: float) -> list[str]:
+def _ties(laws: Laws, names: tuple[str, ...], margin: float) -> list[str]:
     """Which classifiers may be equal; where a margin is asked for nothing is halved."""
     if margin:
         return []
-    found = {pair: chance([view.tie(*pair) for view in views], views).mean for pair in views[0].differences}
+    found = {pair: laws.tie(*pair) for pair in laws.differences}
     return [TIES.format(names[a], names[b], p) for (a, b), p in found.items() if p > _RARELY]
 
 
-def _undefined(values: Mapping[str, Estimate], metric: Metric) -> list[str]:
+def _undefined(laws: Laws, names: tuple[str, ...], metric: Metric) -> list[str]:
     """What is to be said where a metric is not always defined."""
     return [
         f"{metric.name} of {name!r} is undefined with probability {1 - law.probability_defined:.2g}; "
         "probabilities are of the cases in which it is defined"
-        for name, law in values.items()
+        for name, law in zip(names, laws.values, strict=True)
         if law.probability_defined < 1 - 1e-9
     ]

@@ -1,70 +1,68 @@
 """The answer of `compare_classifiers`: metrics, differences, and who is the best, with what probability.
 
-Probabilities come from one posterior, or from several assumptions between which the labels cannot decide;
-then each is a range from the lowest to the highest member of the hull, with the mean over the middle ones.
+Where classifiers were compared by twos, or each number has a predictive law by itself, no draw holds all of
+them. `joined` puts their laws together again by a normal copula: each law keeps its shape, and the mean
+difference and correlation of any two are those that the law of their difference shows.
 
-Where classifiers were compared by twos (see `compare`) no draw holds all of them. `joined` puts their laws
-together again by a normal copula: each law keeps its shape, and the mean difference and correlation of any
-two are those that the law of their difference shows.
+Labels alone often cannot tell who is better: models were more certain of differences than right (11 of 20
+intervals that excluded 0 had the right sign). Predictive probabilities say so, and about how many gold
+answers would tell.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from os import PathLike
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 from scipy.special import ndtr
 
-from jtruth._frames import frame
 from jtruth._one_line import one_line
-from jtruth._page import Page, write_page
-from jtruth._pictures import as_printed, picture
 from jtruth._random import Key, Stated, host_rng
-from jtruth._version import __version__
-from jtruth.evaluation.as_json import estimate_dict
-from jtruth.evaluation.comparison_page import comparison_page
-from jtruth.evaluation.text import IN_SAMPLE
+from jtruth.answers import Answer, Shown
+from jtruth.evaluation.comparison_blocks import comparison_blocks
+from jtruth.evaluation.parts import Check
 from jtruth.stats.draws import DrawsEstimate
-from jtruth.stats.estimates import Estimate
+from jtruth.stats.regions import check_level
+from jtruth.tables.metrics import Metric
+from jtruth.tables.pairs import smaller_is_better
 
 _DRAWS = 4000
+TOLD = 0.95  # probability from which it can be told who is better
 Pair = tuple[int, int]
 
 
-class Chance(NamedTuple):
-    """A probability; of several assumptions the mean of the middle ones, the lowest and the highest."""
+class Wishes(NamedTuple):
+    """What was asked."""
 
-    mean: float
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        if self.high - self.low < 5e-3:
-            return f"{self.mean:.2f}"
-        return f"{self.low:.2f} to {self.high:.2f}"
-
-
-class View(NamedTuple):
-    """What one assumption says of K classifiers."""
-
-    name: str
-    sentence: str
-    values: tuple[DrawsEstimate, ...]
-    differences: Mapping[Pair, DrawsEstimate]  # first minus second, first < second
-    columns: Float[np.ndarray, "draws classifiers"]  # of the metric
-    point: bool = True  # whether it is one of the middle ones
-    hull: bool = True
+    metric: Metric
+    margin: float
+    at_least: float | None
+    level: float
 
     __repr__ = one_line
 
-    def best(self, sign: float) -> Float[np.ndarray, " classifiers"]:
-        """Probability of each to be the best; equal ones share it. `sign` is -1 if smaller is better."""
-        return self.ranks(sign)[:, 0]
+    @property
+    def sign(self) -> float:
+        """-1 if smaller is better."""
+        return -1.0 if smaller_is_better(self.metric) else 1.0
+
+
+class Laws(NamedTuple):
+    """What is known of K classifiers."""
+
+    values: tuple[DrawsEstimate, ...]
+    differences: Mapping[Pair, DrawsEstimate]  # first minus second, first < second
+    columns: Float[np.ndarray, "draws classifiers"]  # of the metric
+
+    __repr__ = one_line
 
     def ranks(self, sign: float) -> Float[np.ndarray, "classifiers ranks"]:
-        """Probability of each classifier to be first, second, ...; equal ones share their ranks."""
+        """Probability of each classifier to be first, second, ...; equal ones share their ranks.
+
+        `sign` is -1 if smaller is better.
+        """
         if self.columns.shape[1] == 2:  # the law of their difference, of which columns are an approximation
             first = self.better(0, 1, 0.0) if sign > 0 else self.better(1, 0, 0.0)
             return np.array([[first, 1 - first], [1 - first, first]])
@@ -78,159 +76,160 @@ class View(NamedTuple):
         inside = (rank >= above[..., None]) & (rank < (above + equal)[..., None])
         return (inside / equal[..., None]).mean(axis=0)
 
+    def difference(self, first: int, second: int) -> Float[np.ndarray, " draws"]:
+        """Draws of first minus second, in which it is defined."""
+        turned = first > second
+        draws = self.differences[(second, first) if turned else (first, second)].draws
+        return (-draws if turned else draws)[~np.isnan(draws)]
+
     def better(self, first: int, second: int, beyond: float) -> float:
         """P(first - second > beyond); a negative `beyond` asks whether it is not much worse.
 
         With `beyond` 0 the better one is meant, and equal ones share it: a tie counts half.
         """
-        turned = first > second
-        draws = self.differences[(second, first) if turned else (first, second)].draws
-        draws = (-draws if turned else draws)[~np.isnan(draws)]
+        draws = self.difference(first, second)
         if not draws.size:
             return float("nan")
         half = 0.5 if beyond == 0 else 0.0
         return float((draws > beyond).mean() + half * (draws == beyond).mean())
 
     def tie(self, first: int, second: int) -> float:
-        """P(first = second), for first < second."""
-        draws = self.differences[first, second].draws
-        return float((draws[~np.isnan(draws)] == 0).mean()) if not np.isnan(draws).all() else float("nan")
+        """P(first = second)."""
+        draws = self.difference(first, second)
+        return float((draws == 0).mean()) if draws.size else float("nan")
+
+    def meets(self, k: int, least: float, sign: float) -> float:
+        """P(the requirement is met)."""
+        draws = self.values[k].draws[~np.isnan(self.values[k].draws)]
+        return float((sign * draws >= sign * least).mean()) if draws.size else float("nan")
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison:
+class Comparison(Answer):
     """Which classifier is better, and how sure one may be. `print` it; `to_dict` for JSON."""
 
-    metric: str
+    wishes: Wishes
     names: tuple[str, ...]
-    level: float
-    interval_kind: str  # "posterior", "sensitivity range" or "pooled interval"
-    values: Mapping[str, Estimate]  # the metric of each
-    differences: Mapping[tuple[str, str], Estimate]  # first minus second
-    best: Mapping[str, Chance]
-    better: Mapping[
-        tuple[str, str], Chance
-    ]  # by more than `margin`; both orders of every two; ties are halves
-    meets: Mapping[str, Chance]  # the requirement `at_least`; empty without one
-    margin: float
-    at_least: float | None
-    smaller_is_better: bool
+    laws: Laws
+    interval_kind: str  # "posterior" or "predictive"
+    assumption: str  # what is taken for granted
+    assumptions: tuple[tuple[str, tuple[float, ...]], ...]  # a sentence, and each one's metric under it
     agreement: Mapping[str, float]  # share of all labels that each repeats; empty without labels
-    assumptions: tuple[View, ...]
     num_samples: int
     num_gold: int
     positive: str
     warnings: tuple[str, ...]
     key: Stated
+    checks: tuple[Check, ...] = ()  # alarms that stand above the answer
+
+    @property
+    def metric(self) -> str:
+        """Name of the metric."""
+        return self.wishes.metric.name
+
+    @property
+    def level(self) -> float:
+        """Probability of the intervals."""
+        return self.wishes.level
+
+    @property
+    def margin(self) -> float:
+        """By more than this a classifier counts as better."""
+        return self.wishes.margin
+
+    @property
+    def at_least(self) -> float | None:
+        """The requirement."""
+        return self.wishes.at_least
+
+    @property
+    def smaller_is_better(self) -> bool:
+        """Of this metric."""
+        return self.wishes.sign < 0
+
+    @property
+    def values(self) -> dict[str, DrawsEstimate]:
+        """The metric of each."""
+        return dict(zip(self.names, self.laws.values, strict=True))
+
+    @property
+    def differences(self) -> dict[tuple[str, str], DrawsEstimate]:
+        """First minus second."""
+        return {(self.names[a], self.names[b]): law for (a, b), law in self.laws.differences.items()}
+
+    @cached_property
+    def ranks(self) -> Float[np.ndarray, "classifiers ranks"]:
+        """Probability of each of `names` to be first, second, ..."""
+        return self.laws.ranks(self.wishes.sign)
+
+    @property
+    def best(self) -> dict[str, float]:
+        """Probability of each to be the best; equal ones share it."""
+        return dict(zip(self.names, self.ranks[:, 0].tolist(), strict=True))
+
+    @property
+    def better(self) -> dict[tuple[str, str], float]:
+        """By more than `margin`; both orders of every two; ties are halves."""
+        every = range(len(self.names))
+        turn = (lambda a, b: (a, b)) if self.wishes.sign > 0 else (lambda a, b: (b, a))
+        return {
+            (self.names[a], self.names[b]): self.laws.better(*turn(a, b), self.margin)
+            for a in every
+            for b in every
+            if a != b
+        }
+
+    @property
+    def meets(self) -> dict[str, float]:
+        """Probability that each meets `at_least`; empty without one."""
+        if self.at_least is None:
+            return {}
+        found = {k: self.laws.meets(k, self.at_least, self.wishes.sign) for k in range(len(self.names))}
+        return {self.names[k]: p for k, p in found.items()}
 
     @property
     def ranking(self) -> tuple[str, ...]:
-        """Names, the best posterior mean first."""
-        sign = 1.0 if self.smaller_is_better else -1.0
-        return tuple(sorted(self.names, key=lambda name: sign * np.nan_to_num(self.values[name].mean)))
+        """Names, the best mean first."""
+        sign, means = -self.wishes.sign, {name: law.mean for name, law in self.values.items()}
+        return tuple(sorted(self.names, key=lambda name: sign * np.nan_to_num(means[name])))
 
     @property
-    def ranks(self) -> Float[np.ndarray, "classifiers ranks"]:
-        """Probability of each of `names` to be first, second, ...: the mean over the middle assumptions."""
-        middle = [view for view in self.assumptions if view.point]
-        return np.mean([view.ranks(-1.0 if self.smaller_is_better else 1.0) for view in middle], axis=0)
+    def told(self) -> bool:
+        """Whether it can be told that the first of the ranking is better than the second."""
+        first, second = self.ranking[:2]
+        return self.better[first, second] >= TOLD
+
+    @property
+    def gold_to_tell(self) -> int | None:
+        """About how many random gold answers would tell the first two apart; None: not even all of them.
+
+        Of n gold answers a difference d has variance of about D/n, D the share of samples on which the two
+        differ; it is told apart where d is two standard errors.
+        """
+        first, second = (self.names.index(name) for name in self.ranking[:2])
+        low, high = sorted((first, second))
+        draws = self.laws.difference(low, high)
+        if not draws.size:
+            return None
+        d, apart = abs(float(draws.mean())), float(np.abs(draws).max())
+        needed = 4 * apart / d**2 if d > 0 else np.inf
+        return None if needed > self.num_samples else max(int(np.ceil(needed / 10) * 10), 10)
 
     def with_warnings(self, sentences: Iterable[str]) -> "Comparison":
         """The same answer with more warnings."""
         return replace(self, warnings=tuple(dict.fromkeys((*self.warnings, *sentences))))
 
-    def to_dict(self, level: float | None = None) -> dict[str, Any]:
-        """Plain values for JSON."""
-        at = self.level if level is None else level
-        chance = lambda one: {k: None if np.isnan(v) else v for k, v in one._asdict().items()}  # noqa: E731
-        return {
-            "jtruth": __version__,
-            "key": self.key,
-            "comparison": {
-                "metric": self.metric,
-                "positive": self.positive,
-                "level": at,
-                "target": IN_SAMPLE,
-                "interval_kind": self.interval_kind,
-                "num_samples": self.num_samples,
-                "num_gold": self.num_gold,
-                "smaller_is_better": self.smaller_is_better,
-                "margin": self.margin,
-                "at_least": self.at_least,
-                "ranking": list(self.ranking),
-                "classifiers": [
-                    {
-                        "name": name,
-                        **estimate_dict(self.values[name], at),
-                        "best": chance(self.best[name]),
-                        "meets": chance(self.meets[name]) if self.meets else None,
-                        "ranks": [None if np.isnan(p) else float(p) for p in row],
-                        "agreement_with_labels": self.agreement.get(name),
-                    }
-                    for name, row in zip(self.names, self.ranks, strict=True)
-                ],
-                "differences": [
-                    {
-                        "first": a,
-                        "second": b,
-                        **estimate_dict(law, at),
-                        "first_better": chance(self.better[a, b]),
-                        "second_better": chance(self.better[b, a]),
-                    }
-                    for (a, b), law in self.differences.items()
-                ],
-            },
-            "assumptions": [
-                {"name": v.name, "sentence": v.sentence, "values": [estimate_dict(e, at) for e in v.values]}
-                for v in self.assumptions
-            ],
-            "warnings": list(self.warnings),
-        }
+    def at_level(self, level: float) -> "Comparison":
+        """The same answer with intervals of another probability."""
+        return replace(self, wishes=self.wishes._replace(level=check_level(level)))
 
-    plot = picture
-    _repr_html_ = as_printed
-
-    def to_frame(self, backend: str | None = None) -> Any:
-        """A row for each classifier as a data frame, best first; backends as in `Evaluation.to_frame`."""
-        rows = [
-            {
-                "name": name,
-                **estimate_dict(self.values[name], self.level),
-                **_columns("best", self.best[name]),
-            }
-            for name in self.ranking
-        ]
-        return frame(rows, backend)
-
-    def page(self) -> Page:
-        """The comparison as a page."""
-        return comparison_page(self.to_dict(), str(self).partition("\n")[0])
-
-    def report(self, path: str | PathLike) -> None:
-        """Write a page to forward: one HTML file with pictures, that loads nothing from anywhere."""
-        write_page(path, self.page())
-
-    def __str__(self) -> str:
-        from jtruth.evaluation.comparison_text import comparison_text
-
-        return comparison_text(self)
+    def blocks(self) -> Shown:
+        """The question, the answer and what stands behind it, for all faces."""
+        return comparison_blocks(self)
 
     def __repr__(self) -> str:
-        """One line."""
         first = self.ranking[0]
-        return f"Comparison({self.metric}: {first!r} is best with probability {self.best[first]})"
-
-
-def _columns(what: str, one: Chance) -> dict[str, float]:
-    """A probability and its ends as columns of a frame."""
-    return {f"{what}_{name}": value for name, value in one._asdict().items()}
-
-
-def chance(found: Sequence[float], views: Sequence[View]) -> Chance:
-    """A probability of every assumption as one: its mean over the middle ones, and its hull."""
-    middle = [p for p, view in zip(found, views, strict=True) if view.point]
-    hull = [p for p, view in zip(found, views, strict=True) if view.hull]
-    return Chance(float(np.mean(middle)), float(min(hull)), float(max(hull)))
+        return f"Comparison({self.metric}: {first!r} is best with probability {self.best[first]:.2f})"
 
 
 def joined(

@@ -11,24 +11,21 @@ from typing import Any
 
 import numpy as np
 
-from jtruth._frames import frame
-from jtruth._one_line import one_line
-from jtruth._pictures import as_printed, picture
 from jtruth._random import Stated, as_key, stated
 from jtruth._validation.terminal import plain
-from jtruth._version import __version__
+from jtruth._validation.words import Read, number_of
+from jtruth.answers import Answer, Column, Shown, Table, facts, how, warning_notes
 from jtruth.evaluation._given import as_labels
 from jtruth.evaluation.inputs import read_gold
 from jtruth.labels import Labels
 from jtruth.learning.methods import Learned, deserted, method_called
 
 _TIE = 1e-9  # two classes whose probabilities differ by less are tied
-_SHOWN = 10  # samples, and labelers, in the text
 _NAMED = 6  # labelers who disagree, by name in a line of the text
 
 
-@dataclass(frozen=True)
-class Consensus:
+@dataclass(frozen=True, repr=False)
+class Consensus(Answer):
     """The consensus on every sample. The order of samples is that of the labels."""
 
     method: str
@@ -72,50 +69,48 @@ class Consensus:
             for t in order
         ]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        names = tuple(map(str, self.labels.class_names))
-        columns = zip(
-            self.labels.tasks or range(self.labels.num_samples),
-            self.label.tolist(),
-            self.probability.tolist(),
-            self.tied.tolist(),
-            self.labels.labels_per_sample().tolist(),
-            self.who_disagrees(),
-            strict=True,
-        )
-        return {
-            "jtruth": __version__,
-            "method": self.method,
-            "assumes": self.assumes,
-            "key": self.key,
-            "classes": list(names),
-            "num_labelers": self.labels.num_labelers,
-            "num_labels": self.labels.num_labels,
-            "prior": self.fit.prior.tolist(),
-            "converged": self.fit.converged,
-            "num_steps": self.fit.num_steps,
-            "log_likelihood": None if np.isnan(self.fit.log_likelihood) else self.fit.log_likelihood,
-            "samples": [
-                {"task": str(task), "label": names[c], "probability": p, "tied": tied, "num_labels": n,
-                 "disagree": list(who)}
-                for task, c, p, tied, n, who in columns
-            ],
-            "labelers": self.labelers(),
-            "warnings": list(self.warnings),
-        }  # fmt: skip
+    def blocks(self) -> Shown:
+        """The question, the answer and what stands behind it, for all faces."""
+        names, size = tuple(map(str, self.labels.class_names)), self.labels.num_samples
+        header, table = self.table()
+        given = (dict(zip(header, row, strict=True)) for row in table)
+        samples = [
+            {"task": str(row["task"]), "label": row["label"], "probability": p, "tied": tied,
+             "num_labels": row["labels"], "disagree": list(who), "who": _first(who),
+             **{name: row[name] for name in header[2:-2]}}
+            for row, p, tied, who in zip(
+                given, self.probability.tolist(), self.tied.tolist(), self.who_disagrees(), strict=True)
+        ]  # fmt: skip
+        labelers = self.labelers()
+        for row in labelers:
+            row["share"] = row["num_disagree"] / row["num_labels"] if row["num_labels"] else None
+        against, number = int(self.disagrees.sum()), self.labels.num_labels
+        share = f"{against} of {number} labels disagree with it ({100 * against / max(number, 1):.1f} %)"
+        sentence = f"Mean probability of the consensus {self.probability.mean():.3f}; {share}."
+        blocks = (
+            Table("samples", "The samples, least certain first", "task",
+                  (Column("label", "class"), Column("probability", "probability"),
+                   Column("num_labels", "labels"), Column("who", "who disagrees")), samples,
+                  aside=("who", *header[2:-2]), order=np.argsort(self.probability, kind="stable").tolist()),
+            Table("labelers", "Labelers, those whose labels disagree most often with it first", "worker",
+                  (Column("num_labels", "labels"), Column("share", "share that disagrees")), labelers,
+                  missing="no label", aside=("share",)),
+            warning_notes(self.warnings), how(("assumed", self.assumes)),
+            facts(
+                method=self.method, assumes=self.assumes, key=self.key, classes=names,
+                num_labelers=self.labels.num_labelers, num_labels=number, prior=self.fit.prior,
+                converged=self.fit.converged, num_steps=self.fit.num_steps,
+                log_likelihood=self.fit.log_likelihood,
+            ),
+        )  # fmt: skip
+        about = f"{number_of(size, 'sample')} by {self.method}; key {self.key}"
+        return Shown("Which class has each sample?", about, sentence, blocks)
 
-    plot = picture
-    _repr_html_ = as_printed
-    __repr__ = one_line
 
-    def to_frame(self, backend: str | None = None) -> Any:
-        """`table` as a data frame of "pandas", "polars" or "pyarrow"; the first installed if None."""
-        header, rows = self.table()
-        return frame([dict(zip(header, row, strict=True)) for row in rows], backend)
-
-    def __str__(self) -> str:
-        return consensus_text(self.to_dict())
+def _first(who: tuple[str, ...]) -> str:
+    """Some of those who disagree."""
+    more = f" and {len(who) - _NAMED} more" if len(who) > _NAMED else ""
+    return ", ".join(map(plain, who[:_NAMED])) + more
 
 
 def consensus(
@@ -169,7 +164,7 @@ def consensus(
         disagrees=(given >= 0) & (given != label[sample]),
         gold=known,
         fit=fit,
-        warnings=(*labels.notes, *notes, *fit.warnings, *deserted(p, labels), *said),
+        warnings=(*map(Read, labels.notes), *notes, *fit.warnings, *deserted(p, labels), *said),
         key=given_key,
     )
 
@@ -180,31 +175,3 @@ def consensus_table(labels: Labels, class_posterior: np.ndarray) -> tuple[list[s
     best = [names[c] for c in class_posterior.argmax(axis=1)]
     rows = zip(labels.tasks or range(labels.num_samples), best, class_posterior.tolist(), strict=True)
     return ["task", "label", *(f"p_{name}" for name in names)], [[task, name, *p] for task, name, p in rows]
-
-
-def consensus_text(d: dict[str, Any]) -> str:
-    """The whole text; `d` is what `Consensus.to_dict` returns."""
-    samples, against = d["samples"], sum(row["num_disagree"] for row in d["labelers"])
-    mean = sum(row["probability"] for row in samples) / len(samples)
-    lines = [
-        f"{len(samples)} samples by {d['method']}: mean probability of the consensus {mean:.3f}; "
-        f"{against} of {d['num_labels']} labels disagree with it ({100 * against / d['num_labels']:.1f} %).",
-        f"assumed: {d['assumes']}",
-        "",
-        "least certain: task, class, probability, labels, who disagrees",
-    ]
-    for row in sorted(samples, key=lambda row: row["probability"])[:_SHOWN]:
-        who = [plain(name) for name in row["disagree"]]
-        more = f" and {len(who) - _NAMED} more" if len(who) > _NAMED else ""
-        lines.append(
-            f"{plain(row['task']):>14}  {plain(row['label']):<14} {row['probability']:.3f} "
-            f"{row['num_labels']:>6}  {', '.join(who[:_NAMED]) or '-'}{more}"
-        )
-    lines += ["", "labelers whose labels disagree most often with it: labeler, labels, share"]
-    for row in d["labelers"][:_SHOWN]:
-        share = row["num_disagree"] / row["num_labels"] if row["num_labels"] else float("nan")
-        said = f"{share:.2f}" if row["num_labels"] else "no label"
-        lines.append(f"{plain(row['worker']):>14} {row['num_labels']:>6}  {said}")
-    if d["warnings"]:
-        lines += ["", "warnings", *(f"  {text}" for text in d["warnings"])]
-    return "\n".join(lines)

@@ -9,9 +9,10 @@ import numpy as np
 from jax.core import Tracer
 
 from jtruth import _validation as check
-from jtruth._host import known_classes, log, most_likely_prior
+from jtruth._host import known_classes, log, log_sum, most_likely_prior
 from jtruth._host import log_odds as class_log_odds
 from jtruth._one_line import one_line
+from jtruth._validation.words import Read
 from jtruth.evaluation._given import as_labels, read_log_likelihood, read_positive
 from jtruth.evaluation.checks.sets import Parameters
 from jtruth.evaluation.labeler_rows import Labeler
@@ -23,7 +24,7 @@ from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.noise import NoiseModel, check_known_labels
 from jtruth.posterior import check_not_contradictory, validate_prior
 from jtruth.tables.metrics import expected_table
-from jtruth.testing.binary.methods import BINARY_METHODS
+from jtruth.testing.methods import BINARY_METHODS
 
 AT_MEAN = (
     "error rates are known by draws; this answer takes them at their mean, so its intervals are too short"
@@ -78,6 +79,7 @@ class Inputs:
     target: str = IN_SAMPLE  # or POPULATION: what metrics are of
     missing: tuple[Check, ...] = ()  # the check that found labels missing by class: see `shares`
     drawn: NoiseModel | None = None  # the noise model, where its parameters are known by draws
+    labelers_are: str = "unknown"  # see `assumptions.model_error`
 
     __repr__ = one_line
 
@@ -187,7 +189,7 @@ def read(y_pred: Any, labels: Any, noise: Any, prior: Any, gold: Any, positive: 
     drawn = noise if noise is not None and next(noise.models(1), None) is not None else None
     if model is not None and drawn is not None:
         model.warnings = (*model.warnings, AT_MEAN)
-    notes = (*whose.notes, *predicted.notes, *notes)
+    notes = tuple(map(Read, (*whose.notes, *predicted.notes, *notes)))
     code = 1 if positive is None else read_positive(positive, classes)
     return Inputs(y, table, model, known, prior, code, classes, notes, positive is not None, drawn=drawn)
 
@@ -201,7 +203,7 @@ def aligned(given: Any, what: str, data: Inputs) -> check.Aligned:
     """One value for each sample; what was noticed goes to the notes."""
     whose = data.labels or _numbered(data.y_pred.size, len(data.classes))
     found = check.align(concrete(given, what), check.samples_of(whose), what)
-    data.notes += tuple(note for note in found.notes if note not in data.notes)
+    data.notes += tuple(Read(note) for note in found.notes if note not in data.notes)
     return found
 
 
@@ -209,7 +211,7 @@ def aligned_table(given: Any, what: str, data: Inputs) -> Any:
     """A number for each sample and class; a frame's rows by task id and its columns by class."""
     whose = data.labels or _numbered(data.y_pred.size, len(data.classes))
     found, notes = check.align_table(given, check.samples_of(whose), data.classes, what)
-    data.notes += tuple(note for note in notes if note not in data.notes)
+    data.notes += tuple(Read(note) for note in notes if note not in data.notes)
     return found
 
 
@@ -286,7 +288,7 @@ def log_odds(data: Inputs, model: Model) -> np.ndarray:
 
 def log_label_evidence(model: Model) -> float:
     """log p(z) = sum_i log sum_c prior[c] p(z_i | y_i = c)."""
-    return float(np.logaddexp.reduce(model.log_likelihood + log(model.prior)[None, :], axis=1).sum())
+    return float(log_sum(model.log_likelihood + log(model.prior)[None, :]).sum())
 
 
 def warnings(data: Inputs) -> list[str]:

@@ -21,7 +21,8 @@ class Judging(TypedDict, total=False):
     noise: Any  # a noise model of known parameters; learned from the labels if None
     prior: Any  # (classes,) class prior
     gold: Any  # (samples,) known classes, -1 where unknown; a `jtruth.io.Gold` if not chosen at random
-    assume: str | None  # "independent" where error rates are learned and you can vouch for it; else a range
+    assume: str | None  # "independent" where error rates are learned and you can vouch for it
+    labelers_are: str | None  # "people", "experts" or "llm_judges": how far learned rates may mislead
     level: float  # probability of the intervals, .95
     key: Any  # a whole number or a JAX key; 0 if None
     progress: Progress | None  # called with (sweeps done, sweeps planned) while error rates are sampled
@@ -34,6 +35,7 @@ class Judged(NamedTuple):
     prior: Any = None
     gold: Any = None
     assume: str | None = None
+    labelers_are: str | None = None
     level: float = 0.95
     key: Any = None
     progress: Progress | None = None

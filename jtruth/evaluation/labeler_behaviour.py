@@ -30,7 +30,23 @@ def with_behaviour(
     workers = [str(name) for name in labels.workers or range(labels.num_labelers)]
     place = {name: t for t, name in enumerate(workers)}
     more = tuple({**row, **_of_labeler(found, place[row["worker"]], workers)} for row in rows)
-    return more, tuple(_findings(found, workers))
+    return more, tuple(_findings(found, workers, _habits(matrices, labels.class_names)))
+
+
+def drift_findings(
+    labels: Labels, prior: np.ndarray, matrices: np.ndarray, order: np.ndarray, gold: np.ndarray | None
+) -> tuple[Finding, ...]:
+    """Labelers who changed, named, where the question is about a classifier."""
+    found = labeler_behaviour(labels, prior, matrices, order=order, gold=gold)
+    workers = [str(name) for name in labels.workers or range(labels.num_labelers)]
+    said = _findings(found, workers, _habits(matrices, labels.class_names))
+    return tuple(finding for finding in said if finding.name == "drift")
+
+
+def _habits(matrices: np.ndarray, classes: Sequence[str]) -> list[str]:
+    """What each labeler says most, whatever the class is."""
+    said = matrices.mean(axis=1)
+    return [f"says {classes[row.argmax()]!r} in {row.max():.0%}" for row in said]
 
 
 def _of_labeler(found: Behaviour, t: int, workers: list[str]) -> dict[str, Any]:
@@ -49,13 +65,13 @@ def _of_labeler(found: Behaviour, t: int, workers: list[str]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _findings(found: Behaviour, workers: list[str]) -> list[Finding]:
+def _findings(found: Behaviour, workers: list[str], habits: list[str]) -> list[Finding]:
     """One sentence for spam, drift and duplicates, with the most probable names."""
     said = []
     spam = _ranked(found.spam)
     if spam.size:
-        names = _listed(f"{workers[t]!r} ({found.spam[t]:.2f})" for t in spam)
-        text = f"Labels that do not depend on the class (spam), with probability: {names}. Leave them out."
+        names = _listed(f"{workers[t]!r} ({found.spam[t]:.2f}, {habits[t]})" for t in spam)
+        text = f"Answers by habit, whatever the class is (spam), with probability: {names}. Leave them out."
         said.append(Finding("spam", text))
     pairs = _likely(found.duplicates, workers)
     if pairs:

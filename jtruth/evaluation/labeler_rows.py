@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from jtruth.answers import Column, Table
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.learning.labeler_draws import LabelerDraws
+from jtruth.stats.estimates import Estimate
 
 _MOST_SAVED, _FEWEST_SAVED = 200_000, 50  # numbers in a file of error rates, and draws
 
@@ -43,7 +45,11 @@ def worst_first(
 
 
 def labeler_rows(
-    fit: LabelerDraws, workers: tuple, num_labels: np.ndarray, level: float
+    fit: LabelerDraws,
+    workers: tuple,
+    num_labels: np.ndarray,
+    level: float,
+    laws: Sequence[Estimate] | None = None,
 ) -> list[dict[str, Any]]:
     """A dictionary for each labeler, worst first, intervals between two quantiles of the draws.
 
@@ -52,10 +58,14 @@ def labeler_rows(
         workers: name of each labeler.
         num_labels: that each gave.
         level: probability of the intervals.
+        laws: of the accuracies, where they are others than the draws.
     """
     at = [(1 - level) / 2, (1 + level) / 2]
     low, high = np.quantile(fit.labeler_accuracy, at, axis=0)
     mean, (cell_low, cell_high) = fit.labeler_accuracy.mean(axis=0), np.quantile(fit.matrices, at, axis=0)
+    if laws is not None:
+        mean = np.array([law.mean for law in laws])
+        low, high = np.array([law.interval(level) for law in laws]).T
     rows = []
     for t in np.argsort(mean, kind="stable"):
         ends = {"low": float(low[t]), "high": float(high[t])}
@@ -66,13 +76,18 @@ def labeler_rows(
                 "num_labels": int(num_labels[t]),
                 "accuracy": float(mean[t]),
                 **ends,
-                "expected": {"mean": float(mean[t]), **ends},
-                "by_assumption": {"independent": {"mean": float(mean[t]), **ends}},
-                "right_by_gold": None,
+                "by_assumption": {"independent": float(mean[t])},
                 "confusion_matrix": {name: part.tolist() for name, part in matrix.items()},
             }
         )
     return rows
+
+
+def labeler_table(rows: Sequence[dict[str, Any]], level: float, what: str = "share right") -> Table:
+    """Accuracies of labelers as a block, the worst first."""
+    title = f"{what[0].upper()}{what[1:]}, worst first, with {100 * level:g} % intervals"
+    columns = (Column("accuracy", "accuracy", ("low", "high")), Column("num_labels", "labels"))
+    return Table("labelers", title, "worker", columns, rows, missing="no label given")
 
 
 def saved_draws(fit: LabelerDraws | JointPosterior, workers: list[str]) -> dict[str, Any]:

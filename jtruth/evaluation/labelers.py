@@ -1,50 +1,44 @@
-"""How good is every labeler? Accuracy and confusion matrix, as ranges over assumptions or by gold.
+"""How good is every labeler? Accuracy and confusion matrix, predictive or by gold.
 
-Without gold a labeler gets what a classifier gets: the hull of what every assumption says, for labels alone
-do not choose between them (`jtruth.evaluation.assumptions.of_labelers`). With gold, models fitted without it
-and prediction-powered inference are put together (`jtruth.evaluation.gold.labelers`); confusion matrices stay
-ranges over the models, which have not seen the gold.
+Without gold a labeler gets what a classifier gets: a predictive law, what readings of the labels say
+widened by how far they were off elsewhere (`jtruth.evaluation.assumptions.of_labelers`). With gold labelers
+are judged by it (`jtruth.evaluation.gold.labelers`). Confusion matrices are those of independent errors.
 """
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from jtruth._frames import frame
-from jtruth._one_line import one_line
-from jtruth._page import Page, write_page
-from jtruth._pictures import as_printed, picture
 from jtruth._random import Stated, as_key, stated, stream
 from jtruth._validation import choose
-from jtruth._validation.words import number_of
-from jtruth._version import __version__
+from jtruth.answers import Answer, Shown
 from jtruth.evaluation._given import as_labels
 from jtruth.evaluation.assumptions import learned, ranges
+from jtruth.evaluation.assumptions.model_error import check_kind, rests_on
 from jtruth.evaluation.assumptions.of_labelers import (
     labeler_draws,
-    labeler_ranges,
-    matrix_ranges,
+    labeler_laws,
+    matrix_ends,
 )
 from jtruth.evaluation.assumptions.registry import INDEPENDENT, entries, nobody_judged
+from jtruth.evaluation.checks.first_look import Look, first_look
 from jtruth.evaluation.checks.missing import missing_check
 from jtruth.evaluation.checks.prior_driven import labeler_check
 from jtruth.evaluation.checks.random_gold import random_gold_check
 from jtruth.evaluation.checks.verdicts import labeler_checks, refused
 from jtruth.evaluation.consensus_report import consensus_table
-from jtruth.evaluation.gold.answer import labels_posterior
-from jtruth.evaluation.gold.labelers import pooled_shares, right_shares
+from jtruth.evaluation.gold.answer import BY_GOLD, gold_warnings, labels_posterior
+from jtruth.evaluation.gold.labelers import labeler_laws_by_gold
 from jtruth.evaluation.gold.measured import GoldSampling
-from jtruth.evaluation.gold.pooled import LITTLE, LITTLE_GOLD, RANDOM_GOLD
 from jtruth.evaluation.inputs import read_gold, read_sampling
 from jtruth.evaluation.labeler_behaviour import with_behaviour
 from jtruth.evaluation.labeler_rows import saved_draws, worst_first
-from jtruth.evaluation.labelers_text import labelers_text
+from jtruth.evaluation.labeler_words import swap_findings
+from jtruth.evaluation.labelers_blocks import labelers_blocks
 from jtruth.evaluation.order import read_labelled
-from jtruth.evaluation.page import labelers_page
-from jtruth.evaluation.parts import Check
+from jtruth.evaluation.parts import PREDICTIVE, Check
 from jtruth.evaluation.text import IN_SAMPLE, MORE_RIGHT, OF_LABELERS
 from jtruth.inspection import Finding, suspicions
 from jtruth.io.gold import Gold
@@ -53,26 +47,20 @@ from jtruth.learning.joint.guard import check_identified
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.learning.labeler_draws import LabelerDraws
 from jtruth.sampling.watch import Watch
-from jtruth.stats.draws import DrawsEstimate
-from jtruth.stats.estimates import Estimate
 from jtruth.stats.regions import check_level
 
-_IN_A_FRAME = ("worker", "num_labels", "accuracy", "low", "high")
 ONLY_GOLD = (
-    "labels alone cannot show whether labelers are wrong together, and no range covers labelers who are by "
-    "themselves: ranges held real labelers in 28 to 100 % of the cases, by data set, what is to be expected "
-    '"if shared errors are like those of the public data sets" in 91 to 100 %. Only gold can tell: '
-    "find out the truth of 30 samples chosen at random (gold=...)"
+    "labels alone cannot show whether labelers are wrong together, hence the width: only gold can tell. Find "
+    "out the truth of 30 samples chosen at random (gold=...)"
 )
-POOLED = "models err as they did on public data sets, and gold corrects them"
 BY_GOLD_ONLY = "labels alone determine nothing ({}): gold alone answers, corrected by vote shares"
 GOLD_IS_IN_SAMPLE = (
     "target={!r} has no answer with gold: gold says which of the labels given are right. Leave target out"
 )
 
 
-@dataclass(frozen=True)
-class LabelerReport:
+@dataclass(frozen=True, repr=False)
+class LabelerReport(Answer):
     """Every labeler, worst first; `rows` are dictionaries ready for JSON."""
 
     level: float
@@ -86,27 +74,13 @@ class LabelerReport:
     assumed: tuple[str, ...] = ()  # what the numbers rest on, a sentence each
     suspicious: tuple[Finding, ...] = ()  # what is odd in the labels, as `inspect_labels` finds it
     target: str = IN_SAMPLE  # what accuracies are meant
-    interval_kind: str = "sensitivity range"  # or "pooled interval" (gold)
-    assumptions: tuple[tuple[str, str], ...] = ()  # name and sentence of those in the range
+    interval_kind: str = PREDICTIVE  # or "posterior" (gold)
+    rests_on: str = ""  # what the accuracies take for granted
+    assumptions: tuple[tuple[str, str], ...] = ()  # name and sentence of those of `by_assumption`
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            "jtruth": __version__,
-            "level": self.level,
-            "key": self.key,
-            "target": self.target,
-            "estimand": OF_LABELERS[self.target],
-            "interval_kind": self.interval_kind,
-            "classes": list(self.classes),
-            "prior": list(self.prior),
-            "labelers": list(self.rows),
-            "checks": [check._asdict() for check in self.checks],
-            "assumptions": [{"name": name, "sentence": text} for name, text in self.assumptions],
-            "assumed": list(self.assumed),
-            "suspicious": [asdict(finding) for finding in self.suspicious],
-            "warnings": list(self.warnings),
-        }
+    def blocks(self) -> Shown:
+        """The question, the answer and what stands behind it, for all faces."""
+        return labelers_blocks(self)
 
     def noise_dict(self, workers: Any = None) -> dict[str, Any]:
         """Error rates and prior as `read_noise` (and `--noise`) takes them: means, and draws beside them.
@@ -131,25 +105,6 @@ class LabelerReport:
         """Header and rows of a table: each task's most probable class and its class probabilities."""
         return consensus_table(labels, self.posterior.class_posterior)
 
-    plot = picture
-    _repr_html_ = as_printed
-    __repr__ = one_line
-
-    def to_frame(self, backend: str | None = None) -> Any:
-        """A row for each labeler as a data frame, worst first; backends as in `Evaluation.to_frame`."""
-        return frame([{name: row[name] for name in _IN_A_FRAME} for row in self.rows], backend)
-
-    def page(self) -> Page:
-        """The report as a page."""
-        return labelers_page(self.to_dict())
-
-    def report(self, path: str | PathLike) -> None:
-        """Write a page to forward: one HTML file with pictures, that loads nothing from anywhere."""
-        write_page(path, self.page())
-
-    def __str__(self) -> str:
-        return labelers_text(self.to_dict())
-
 
 def evaluate_labelers(
     labels: Labels,
@@ -158,6 +113,7 @@ def evaluate_labelers(
     gold: Any = None,
     order: Any = None,
     target: str = IN_SAMPLE,
+    labelers_are: str | None = None,
     level: float = 0.95,
     progress: Callable[[int, int], None] | None = None,
 ) -> LabelerReport:
@@ -167,13 +123,13 @@ def evaluate_labelers(
         labels: the noisy labels.
         key: a whole number or a JAX key; 0 if None.
         gold: (samples,) known classes, -1 where unknown; or a Series or dict by task id; a random part of all
-            samples, or a `jt.io.Gold` that says how they were chosen. They correct the answer;
-            `right_by_gold` is what they say without any model, by PPI++ or, below five labels of known
-            truth, by counting (`jtruth.evaluation.gold.labelers`).
+            samples, or a `jt.io.Gold` that says how they were chosen. They correct the answer
+            (`jtruth.evaluation.gold.labelers`).
         order: (samples,) when each sample was labelled, on any scale; adds a check for labelers who change,
             and to each row the probability that its labeler did, and when.
         target: "in-sample", the share of the labels given that are right, or "population", the chance that a
             label for a new sample is right (without gold).
+        labelers_are: "people", "experts", "llm_judges" or None: how far models of labels may be off.
         level: probability of the intervals.
         progress: called with (sweeps done, sweeps planned).
 
@@ -182,12 +138,13 @@ def evaluate_labelers(
     """
     level, given, key = check_level(level), stated(key), as_key(key)
     choose("target", target, tuple(OF_LABELERS))
-    labels = as_labels(labels)
+    labels, kind = as_labels(labels), check_kind(labelers_are)
     names = tuple(map(str, labels.class_names))
     known, notes = read_gold(gold.classes if isinstance(gold, Gold) else gold, labels)
     when, said = read_labelled(order, labels)
     named, odd = bool((known >= 0).any()), suspicions(labels)
     sampling = GoldSampling(*read_sampling(gold, replace(nobody_judged(labels), gold=known), named))
+    first = first_look(Look(labels, {}, known, named and sampling.unknown))
     if named and target != IN_SAMPLE:
         raise ValueError(GOLD_IS_IN_SAMPLE.format(target))
     fit, missing = learned.labels_fit(
@@ -196,7 +153,7 @@ def evaluate_labelers(
     found, doubts = _members(labels, None if named else fit, missing, key, progress)
     warnings = tuple(dict.fromkeys((*notes, *said, *doubts, *(fit.warnings if named else ()))))
     if not named and all(member.fit is None for member in found):
-        none = refused(fit.warnings[0])
+        none = (*first, *refused(fit.warnings[0]))
         return LabelerReport(level, names, (), (), warnings, fit, given, none, suspicious=odd)
     prior, aside = fit.prior.mean(0), stream(key, "labeler checks")
     checks = refused(fit.warnings[0]) if not fit.usable else labeler_checks(
@@ -206,23 +163,21 @@ def evaluate_labelers(
         checks += labeler_check(labels, fit, level)
     if fit.usable:
         checks += missing or missing_check(labels, fit.class_posterior)
-    how = _Asked(labels, known, named, sampling, labels_posterior(found, labels), target, level, key)
+    how = _Asked(labels, known, named, sampling, labels_posterior(found, labels), target, kind, level, key)
     rows = _rows(how, found, fit)
-    if named and sampling.unknown:
-        warnings += (RANDOM_GOLD,)
-        checks += random_gold_check(how.posterior, known, key, names)
-    if named and (few := int((known >= 0).sum())) < LITTLE:
-        warnings += (LITTLE_GOLD.format(number_of(few, "gold answer")),)
+    if named:
+        warnings += gold_warnings(sampling.unknown, int((known >= 0).sum()))
+        checks += random_gold_check(how.posterior, known, key, names) if sampling.unknown else ()
     if fit.usable:
         rows, behaviour = with_behaviour(
             rows, labels, prior, fit.mean_matrices, when, known if named else None
         )
-        odd = (*behaviour, *odd)
+        odd = (*swap_findings(rows, names), *behaviour, *odd)
     said_of = nobody_judged(labels)
     return LabelerReport(
         level, names, rows, tuple(prior.tolist()), (*warnings, *(() if named else (ONLY_GOLD,))), fit, given,
-        checks, (POOLED,) if named else (MORE_RIGHT,), odd, target,
-        "pooled interval" if named else "sensitivity range",
+        (*first, *checks), () if named else (MORE_RIGHT,), odd, target,
+        "posterior" if named else PREDICTIVE, BY_GOLD if named else rests_on(kind),
         tuple((member.name, member.entry.said_of(said_of)) for member in found),
     )  # fmt: skip
 
@@ -236,6 +191,7 @@ class _Asked(NamedTuple):
     sampling: GoldSampling
     posterior: np.ndarray  # (samples, classes) by labels alone
     target: str
+    labelers_are: str
     level: float
     key: Any
 
@@ -243,14 +199,14 @@ class _Asked(NamedTuple):
 def _members(
     labels: Labels, fit: JointPosterior | None, missing: tuple[Check, ...], key: Any, progress: Any
 ) -> tuple[list[ranges.Member], tuple[str, ...]]:
-    """Every assumption fitted to the labels without gold; `fit` is that of independence, where it exists."""
+    """Readings of the labels without gold; `fit` is that of independence, where it exists."""
     data = nobody_judged(labels)
     data.missing = missing
     doubt = check_identified(labels, None, None, False)
     if doubt is not None:
         return [], (doubt if fit is not None else BY_GOLD_ONLY.format(doubt),)
     known = {} if fit is None else {INDEPENDENT: fit}
-    some = [entry for entry in entries(data) if entry.shown]
+    some = [entry for entry in entries(data) if entry.reading]
     found, doubts = ranges.members(
         some, data, stream(key, "labelers"), progress=progress, known=known, keep_all=True
     )
@@ -261,23 +217,20 @@ def _rows(asked: _Asked, found: list[ranges.Member], fit: JointPosterior) -> tup
     """A dictionary for each labeler, the worst first."""
     labels, level = asked.labels, asked.level
     draws = labeler_draws(found, labels, asked.target, asked.key)
-    pooled = pooled_shares(draws, labels, asked.posterior, asked.gold, asked.sampling)
-    by_gold = right_shares(labels, asked.posterior, asked.gold, level, asked.sampling)
-    laws = pooled if asked.named else labeler_ranges(draws)
-    matrices = matrix_ranges([m.fit for m in found if m.fit is not None] or [fit], level)
+    laws = labeler_laws(draws, labels, asked.labelers_are)
+    if asked.named:
+        laws = labeler_laws_by_gold(laws, labels, asked.posterior, asked.gold, asked.sampling, asked.key)
+    alone = next((member.fit for member in found if member.fit is not None), fit)
+    matrices = matrix_ends(alone, level)
     rows = worst_first(labels, [(law.mean, *law.interval(level)[:2]) for law in laws])
     return tuple(
         asdict(row) | {
-            "expected": _ends(pooled[t], level),
-            "by_assumption": {k: _ends(DrawsEstimate(v[:, t]), level) for k, v in draws.items()},
-            "right_by_gold": None if (share := by_gold[t]) is None else share._asdict(),
+            "by_assumption": {k: _mean(v[:, t]) for k, v in draws.items()},
             "confusion_matrix": {name: part[t].tolist() for name, part in matrices.items()},
         }
         for t, row in rows
     )  # fmt: skip
 
 
-def _ends(law: Estimate, level: float) -> dict[str, float | None]:
-    low, high, _ = law.interval(level)
-    found = {"mean": law.mean, "low": low, "high": high}
-    return {name: None if np.isnan(value) else float(value) for name, value in found.items()}
+def _mean(draws: np.ndarray) -> float | None:
+    return None if np.isnan(draws).all() else float(np.nanmean(draws))

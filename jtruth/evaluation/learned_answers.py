@@ -1,6 +1,6 @@
 """Answers where error rates are learned: over all assumptions, or under one that somebody vouches for."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -8,16 +8,11 @@ import numpy as np
 from jtruth._random import Key, stream
 from jtruth.evaluation.answers import names_of, of_nothing
 from jtruth.evaluation.assumptions import ranges
-from jtruth.evaluation.assumptions.of_labelers import labeler_draws, labeler_ranges
-from jtruth.evaluation.assumptions.registry import (
-    ASSUMPTIONS,
-    INDEPENDENT,
-    Progress,
-    entries,
-    granted,
-)
+from jtruth.evaluation.assumptions.of_labelers import labeler_draws, labeler_laws
+from jtruth.evaluation.assumptions.predictive import PredictiveTable, readings_of
+from jtruth.evaluation.assumptions.registry import INDEPENDENT, Progress, entries, granted
+from jtruth.evaluation.assumptions.what_if import Rows, RowsOnDemand, WhatIf
 from jtruth.evaluation.checks.prior_driven import vouched_check
-from jtruth.evaluation.gold.pooled import GoldPosterior
 from jtruth.evaluation.inputs import Inputs
 from jtruth.evaluation.labeler_rows import Labeler, worst_first
 from jtruth.evaluation.parts import Assumption, Check
@@ -28,12 +23,11 @@ from jtruth.tables.posterior import estimates
 from jtruth.testing.tested import Tested
 
 
-class Ranged(NamedTuple):
-    """A line for each assumption, their hull, what to expect of it, and the labelers under all of them."""
+class Predicted(NamedTuple):
+    """The predictive answer, what each assumption says, and the labelers."""
 
     answer: Tested
-    rows: tuple[Assumption, ...]
-    predicted: Mapping[str, Estimate]
+    what_if: WhatIf
     labelers: tuple[Labeler, ...]
 
 
@@ -51,7 +45,7 @@ def vouched(
         return of_nothing(data, "bayes")._replace(warnings=tuple(doubts)), (), (), ()
     answer = ranges.pooled_answer(found, data)
     laws = estimates(answer.table, *names_of(data))
-    one = Assumption(assume, granted(assume), laws, None, answer.table)
+    one = Assumption(assume, granted(assume, learned=True), laws, None, answer.table)
     draws = list(
         labeler_draws(found, data.own_labels(), data.target, stream(key, "vouched labelers")).values()
     )
@@ -62,28 +56,23 @@ def vouched(
 
 
 def over_assumptions(
-    data: Inputs, fit: JointPosterior, fast: bool, level: float, key: Key, progress: Progress | None
-) -> Ranged:
-    """Nobody vouches for anything; where one model has no answer the others still do.
+    data: Inputs, fit: JointPosterior, level: float, key: Key, progress: Progress | None
+) -> Predicted:
+    """Nobody vouches for anything: readings of the labels, widened by what such readings missed elsewhere.
 
     `fit` is that of independence. If no model has an answer there is none, whatever the votes say.
     """
-    known = entries(data)
-    few = fast and all(entry in known for entry in ASSUMPTIONS.values() if entry.fast)
-    some = [entry for entry in known if (entry.fast if few else entry.shown)]
-    found, doubts = ranges.members(
-        some, data, key, progress=progress, known={INDEPENDENT: fit}, pointwise=not fast
-    )
-    if all(member.fit is None for member in found):
-        return Ranged(of_nothing(data, "bayes")._replace(warnings=tuple(doubts)), (), {}, ())
-    answer = ranges.range_answer(found, data, few=few)
-    rows = tuple(ranges.row(m, data, loo) for m, loo in zip(found, ranges.loo_of(found), strict=True))
-    models = {m.name: m.posterior for m in found if m.entry.gold}
-    expected = GoldPosterior(models, None, answer.table.shape, data.y_pred.size)
-    predicted = estimates(expected, *names_of(data))
-    draws = labeler_draws(found, data.own_labels(), data.target, stream(key, "labelers of a range"))
-    labelers = _labelers(data, labeler_ranges(draws), level)
-    return Ranged(answer._replace(warnings=(ranges.ONLY_GOLD, *doubts)), rows, predicted, labelers)
+    some = [entry for entry in entries(data) if entry.reading]
+    found, doubts = ranges.members(some, data, key, progress=progress, known={INDEPENDENT: fit})
+    what_if = RowsOnDemand(data, key, progress)
+    if all(member.fit is None for member in found) and len(what_if.rows) == len(found):
+        return Predicted(of_nothing(data, "bayes")._replace(warnings=tuple(doubts)), Rows(), ())
+    table = PredictiveTable(readings_of(found), data.labelers_are)
+    answer = Tested("bayes", table, None, float("nan"), (ranges.ONLY_GOLD, *doubts), *names_of(data))
+    labels = data.own_labels()
+    draws = labeler_draws(found, labels, data.target, stream(key, "labelers of a range"))
+    labelers = _labelers(data, labeler_laws(draws, labels, data.labelers_are), level)
+    return Predicted(answer, what_if, labelers)
 
 
 def _labelers(data: Inputs, laws: Sequence[Estimate], level: float) -> tuple[Labeler, ...]:

@@ -1,23 +1,20 @@
 """The answer of `evaluate`: posteriors of the metrics, with assumptions, checks and warnings."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from os import PathLike
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from jtruth._page import Page, write_page
-from jtruth._pictures import picture
 from jtruth._random import Stated
-from jtruth.evaluation.as_json import estimate_dict, plain_json
+from jtruth.answers import Answer, Shown
 from jtruth.evaluation.assumptions.registry import Progress
 from jtruth.evaluation.assumptions.sensitivity import Basis, Sensitivity, sensitivity
-from jtruth.evaluation.frames import metrics_frame, notebook_table
+from jtruth.evaluation.assumptions.what_if import Rows, WhatIf
+from jtruth.evaluation.evaluation_blocks import evaluation_blocks
 from jtruth.evaluation.labeler_rows import Labeler
-from jtruth.evaluation.page import evaluation_page
-from jtruth.evaluation.parts import Assumption, Check, Provenance
-from jtruth.evaluation.text import MORE_RIGHT, OF_ONE_CLASS, headline, summary_text
+from jtruth.evaluation.parts import PREDICTIVE, Assumption, Check, Provenance
+from jtruth.evaluation.text import MORE_RIGHT, OF_ONE_CLASS
 from jtruth.inspection import Finding
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.estimates import Estimate
@@ -27,11 +24,11 @@ from jtruth.tables.metrics import Metric, named_metric
 from jtruth.tables.posterior import Cells, TablePosterior
 from jtruth.testing.binary.empirical_bayes import OperatingPointFit
 from jtruth.testing.multiclass.count_draws import CountDraws
-from jtruth.testing.multiclass.methods import ConfusionFit
+from jtruth.testing.steps import ConfusionFit
 
 
 @dataclass(frozen=True, repr=False)
-class Evaluation:
+class Evaluation(Answer):
     """How good a classifier is, and how sure one may be. `print` it; `to_dict` for JSON.
 
     `metrics` maps names to `Estimate`s (mean, mode, sd, interval, region, density, sample). In binary
@@ -50,7 +47,7 @@ class Evaluation:
     prior: np.ndarray  # of the classes, in the order of `classes`
     labelers: tuple[Labeler, ...]  # worst first; empty if not modelled
     baselines: Mapping[str, Mapping[str, float]]
-    assumptions: tuple[Assumption, ...]
+    what_if: WhatIf  # what each assumption says
     checks: tuple[Check, ...]
     warnings: tuple[str, ...]
     advice: tuple[str, ...] = ()  # what would make the answer better
@@ -58,7 +55,7 @@ class Evaluation:
     log_evidence: float = float("nan")  # log p(y_pred, z | noise model, prior), where those are given
     fit: OperatingPointFit | ConfusionFit | CountDraws | JointPosterior | None = None  # of steps or draws
     basis: Basis | None = None  # what `sensitivity` moves
-    predictive: Mapping[str, Estimate] = field(default_factory=dict)  # of a range: see `PREDICTIVE`
+    rests_on: str = ""  # what a predictive law takes for granted
     suspicious: tuple[Finding, ...] = ()  # what is odd in the labels, as `inspect_labels` finds it
     headline: tuple[str, ...] = OF_ONE_CLASS  # metrics of the first sentence
 
@@ -79,13 +76,18 @@ class Evaluation:
 
     @property
     def interval_kind(self) -> str:
-        """One of "posterior", "sensitivity range", "pooled interval", "confidence interval"."""
+        """One of "posterior", "predictive", "confidence interval"."""
         return self.provenance.interval_kind
 
     @property
     def key(self) -> Stated:
         """Of whatever was drawn; given again it draws the same."""
         return self.provenance.key
+
+    @property
+    def assumptions(self) -> tuple[Assumption, ...]:
+        """What each assumption says, a row each; fitted when it is asked for the first time."""
+        return self.what_if.rows
 
     @property
     def accuracy(self) -> Estimate:
@@ -176,19 +178,19 @@ class Evaluation:
 
         Args:
             first, second: as in `estimate`.
-            assumption: name of one of `assumptions`; needed of a sensitivity range and of the pooled rule of
-                gold, which are no joint law themselves.
+            assumption: name of one of `assumptions`; needed where the answer is predictive, a law for each
+                metric by itself.
 
         Raises:
             ValueError: neither one law nor an assumption that has one, or counts that are not identified.
         """
         metrics = self._metric(first), self._metric(second)
-        if assumption is None and len(self._with_tables) < 2:
+        if assumption is None and self.interval_kind != PREDICTIVE:
             return self.posterior.joint(*metrics)
         if assumption not in self._with_tables:
             why = "has no joint posterior" if assumption is None else f"knows no {assumption!r}"
             names = ", ".join(self._with_tables)
-            raise ValueError(f"this {self.interval_kind} {why}; say under which assumption=...: {names}")
+            raise ValueError(f"this {self.interval_kind} law {why}; say under which assumption=...: {names}")
         return self._with_tables[assumption].joint(*metrics)
 
     @property
@@ -199,87 +201,29 @@ class Evaluation:
     @property
     def assumed(self) -> tuple[str, ...]:
         """What every row of `assumptions` takes for granted: without gold, labels do not name the classes."""
-        learned = self.labelers or self.interval_kind == "sensitivity range"
+        learned = self.labelers or self.interval_kind == PREDICTIVE
         return (MORE_RIGHT,) if learned and not self.num_gold else ()
 
     def with_warnings(self, sentences: Iterable[str]) -> "Evaluation":
         """The same answer with more warnings."""
         return replace(self, warnings=tuple(dict.fromkeys((*self.warnings, *sentences))))
 
-    def to_dict(self, level: float | None = None) -> dict[str, Any]:
-        """Everything that is printed, as plain numbers, lists and strings (NaN becomes None)."""
-        level = self.level if level is None else check_level(level)
-        return {
-            "jtruth": self.provenance.version,
-            "method": self.method,
-            "target": self.target,
-            "level": level,
-            "key": self.key,
-            "num_samples": self.num_samples,
-            "num_labelers": self.num_labelers,
-            "num_labels": self.num_labels,
-            "num_gold": self.num_gold,
-            "log_evidence": plain_json(self.log_evidence),
-            "classes": list(self.classes),
-            "positive": self.positive,
-            "headline": list(self.headline),
-            "prior": plain_json(self.prior),
-            "metrics": {name: estimate_dict(e, level) for name, e in self.metrics.items()},
-            "predictive": {name: estimate_dict(e, level) for name, e in self.predictive.items()},
-            "confusion_matrix": {
-                "mean": plain_json(self.confusion_matrix),
-                "low": plain_json(self.confusion_low),
-                "high": plain_json(self.confusion_high),
-            },
-            "labelers": [asdict(one) for one in self.labelers],
-            "baselines": {
-                name: {k: plain_json(v) for k, v in row.items()} for name, row in self.baselines.items()
-            },
-            "checks": [{k: plain_json(v) for k, v in check._asdict().items()} for check in self.checks],
-            "interval_kind": self.interval_kind,
-            "assumptions": [
-                {
-                    "name": a.name,
-                    "sentence": a.sentence,
-                    "metrics": {name: estimate_dict(e, level) for name, e in a.metrics.items()},
-                    "loo": None if a.loo is None else {k: plain_json(v) for k, v in a.loo._asdict().items()},
-                }
-                for a in self.assumptions
-            ],
-            "assumed": list(self.assumed),
-            "suspicious": [asdict(finding) for finding in self.suspicious],
-            "warnings": list(self.warnings),
-            "advice": list(self.advice),
-        }
+    def at_level(self, level: float) -> "Evaluation":
+        """The same answer with intervals of another probability (those of the counts stay)."""
+        return replace(self, provenance=self.provenance._replace(level=check_level(level)))
 
-    def summary(self, *, brief: bool = False) -> str:
-        """The answer as text: a sentence, the table, the labelers, checks and warnings, what to do next.
+    def blocks(self) -> Shown:
+        """The question, the answer and what stands behind it, for all faces."""
+        return evaluation_blocks(self, self.what_if.rows, self.what_if.doubts)
 
-        Args:
-            brief: the sentence and the table only, for a small terminal.
-        """
-        return summary_text(self.to_dict(), brief)
-
-    plot = picture
-
-    def page(self) -> Page:
-        """The answer as a page."""
-        return evaluation_page(self.to_dict())
-
-    def report(self, path: str | PathLike) -> None:
-        """Write a page to forward: one HTML file with pictures, that loads nothing from anywhere."""
-        write_page(path, self.page())
-
-    def to_frame(self, backend: str | None = None) -> Any:
-        """Metrics as a data frame of "pandas", "polars" or "pyarrow"; the first that is installed if None."""
-        return metrics_frame(self.to_dict(), backend)
-
-    def __str__(self) -> str:
-        return self.summary()
+    def brief(self) -> Shown:
+        """The same without what each assumption says, which may have to be fitted; one alone is named."""
+        shown, found = evaluation_blocks(self), self.what_if
+        if not (isinstance(found, Rows) and len(found.rows) == 1):
+            return shown
+        return shown._replace(about=f"{shown.about}; assumed: {found.rows[0].sentence}")
 
     def __repr__(self) -> str:
         """One line: the sentence with the answer."""
-        return f"Evaluation({headline(self.to_dict())})"
-
-    def _repr_html_(self) -> str:
-        return notebook_table(self.to_dict())
+        shown = self.brief()
+        return f"Evaluation({' '.join([*shown.alarms, shown.sentence])})"

@@ -1,37 +1,43 @@
 """The answer of `evaluate_scores`: areas and curves, and what a threshold brings, stated or best for a cost.
 
-Curves come from one posterior (`jtruth.tables.curves`), from several assumptions (`score_ranges`) or from
-models and gold together (`score_gold`). Each of them gives the law of any number that is a function of a
+Curves come from one posterior (`jtruth.tables.curves`), from readings of the labels or from gold
+(`score_ranges`). Each of them gives the law of any number that is a function of a
 curve, `law(of)`, and the two bands; all that stands here is asked of `law`.
 """
 
-from os import PathLike
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
 from jtruth._one_line import one_line
-from jtruth._page import Page, write_page
-from jtruth._pictures import as_printed, picture
 from jtruth._random import Stated
-from jtruth._version import __version__
-from jtruth.evaluation.as_json import estimate_dict
-from jtruth.evaluation.assumptions.ranges import first_and_rest
-from jtruth.evaluation.score_gold import GoldCurves
-from jtruth.evaluation.score_page import score_page
-from jtruth.evaluation.score_ranges import CurveRange, ScoreView
-from jtruth.evaluation.text import IN_SAMPLE, interval_text
+from jtruth.answers import (
+    Answer,
+    Column,
+    Curve,
+    Series,
+    Shown,
+    Table,
+    check_notes,
+    facts,
+    how,
+    law_row,
+    plain_json,
+    warning_notes,
+)
+from jtruth.answers.blocks import Block
+from jtruth.evaluation.parts import Check, first_lines
+from jtruth.evaluation.score_ranges import PredictiveCurves, ScoreView
+from jtruth.evaluation.text import IN_SAMPLE, assumption_table, interval_text, interval_title
 from jtruth.stats.estimates import Estimate
 from jtruth.tables.curves import Curves
 
-_KINDS = {
-    "posterior": "posterior intervals",
-    "sensitivity range": "sensitivity ranges",
-    "pooled interval": "pooled intervals",
-}
+AREAS = {"auc": "area under the ROC curve", "average_precision": "average precision"}
 Number = float | int
-AnyCurves = Curves | CurveRange | GoldCurves
+AnyCurves = Curves | PredictiveCurves
 
 
 class AtThreshold(NamedTuple):
@@ -46,28 +52,18 @@ class AtThreshold(NamedTuple):
 
     __repr__ = one_line
 
-    def to_dict(self, level: float) -> dict[str, Any]:
-        """Plain values for JSON; an infinite threshold is null."""
-        found: dict[str, Any] = {"threshold": _finite(self.threshold)}
+    def row(self, level: float) -> dict[str, Any]:
+        """Plain values; an infinite threshold is None."""
+        where = {np.inf: "nothing", -np.inf: "everything"}.get(self.threshold, f"{self.threshold:g}")
+        found: dict[str, Any] = {"threshold": self.threshold, "from": where}
         for name in ("false_alarm_rate", "recall", "precision", "cost"):
             law = getattr(self, name)
-            found[name] = None if law is None else estimate_dict(law, level)
-        found["cheapest"] = None if self.cheapest is None else [_finite(v) for v in self.cheapest]
-        return found
-
-    def sentence(self, level: float) -> str:
-        """One line."""
-        where = {np.inf: "nothing positive", -np.inf: "everything positive"}.get(self.threshold)
-        parts = [
-            f"{name.replace('_', ' ')} {interval_text(law, level)}"
-            for name in ("recall", "precision", "false_alarm_rate", "cost")
-            if (law := getattr(self, name)) is not None
-        ]
-        least = "cheapest, " if self.cheapest is not None else ""
-        return f"{least}{where or f'positive from {self.threshold:g} up'}: {', '.join(parts)}"
+            found[name] = None if law is None else law_row(law, level)
+        return found | {"cheapest": self.cheapest}
 
 
-class ScoreEvaluation(NamedTuple):
+@dataclass(frozen=True, repr=False)
+class ScoreEvaluation(Answer):
     """What `evaluate_scores` found; print it."""
 
     auc: Estimate  # area under the ROC curve, ties within a bin counted half
@@ -80,14 +76,15 @@ class ScoreEvaluation(NamedTuple):
     level: float
     warnings: tuple[str, ...]
     key: Stated
-    interval_kind: str = "posterior"  # or "sensitivity range", or "pooled interval" with gold
+    interval_kind: str = "posterior"  # or "predictive"
     num_gold: int = 0
     asked: tuple[AtThreshold, ...] = ()  # what a threshold and a cost that were stated bring
+    checks: tuple[Check, ...] = ()  # alarms that stand above the answer
 
     @property
     def assumptions(self) -> tuple[ScoreView, ...]:
-        """What every assumption says, where nobody vouched for one."""
-        return self.curves.views if isinstance(self.curves, CurveRange) else ()
+        """What each reading of the labels says, where the answer is predictive."""
+        return self.curves.views if isinstance(self.curves, PredictiveCurves) else ()
 
     @property
     def truth(self) -> str:
@@ -103,7 +100,7 @@ class ScoreEvaluation(NamedTuple):
     @property
     def auc_of_scores(self) -> tuple[float, float]:
         """Interval of the area of the scores themselves: that of the bins, widened by what bins can hide."""
-        low, high, _ = self.auc.interval(self.level)
+        low, high = self.auc.interval(self.level)
         return max(low - self.hidden, 0.0), min(high + self.hidden, 1.0)
 
     def partial_auc(self, most: Number) -> Estimate:
@@ -129,7 +126,7 @@ class ScoreEvaluation(NamedTuple):
         return self._at(int(place[-1]), None if cost is None else checked_cost(cost))
 
     def best_threshold(self, cost: tuple[Number, Number]) -> AtThreshold:
-        """The threshold of the lowest expected cost, by the law's mean (the middle of a range).
+        """The threshold of the lowest expected cost, by the law's mean.
 
         Args:
             cost: of a false positive and of a false negative.
@@ -141,14 +138,12 @@ class ScoreEvaluation(NamedTuple):
         law = self.curves.law
         means = [law(lambda c, k=k: c.cost_at(k, fp, fn), (0, max(fp, fn))).mean for k in each]
         found = self._at(int(np.argmin(means)), (fp, fn))
-        parts = [v.curves for v in self.assumptions if v.hull] or [self.curves]
-        single = [one for one in parts if isinstance(one, Curves)]
-        if not single:
-            return found  # models and gold have no draws of whole curves
-        drawn = [self.thresholds[one.best_thresholds(fp, fn)] for one in single]
+        if not isinstance(self.curves, Curves):
+            return found  # a predictive law has no draws of whole curves
+        drawn = self.thresholds[self.curves.best_thresholds(fp, fn)]
         tails = (1 - self.level) / 2, (1 + self.level) / 2
-        low, high = ([float(np.quantile(d, t, method="inverted_cdf")) for d in drawn] for t in tails)
-        return found._replace(cheapest=(min(low), max(high)))
+        low, high = (float(np.quantile(drawn, t, method="inverted_cdf")) for t in tails)
+        return found._replace(cheapest=(low, high))
 
     def _at(self, k: int, cost: tuple[Number, Number] | None) -> AtThreshold:
         law = self.curves.law
@@ -162,79 +157,78 @@ class ScoreEvaluation(NamedTuple):
             cost=law(lambda c: c.cost_at(k, *cost), (0, max(cost)))
         )  # fmt: skip
 
-    plot = picture
-    _repr_html_ = as_printed
-    __repr__ = one_line
+    def blocks(self) -> Shown:
+        """The question, the answer and what stands behind it, for all faces."""
+        laws, kind = (self.auc, self.average_precision), interval_title(self.level, self.interval_kind)
+        sentence = f"Area under the ROC curve {interval_text(laws[0], self.level)} ({kind}; {self.truth})."
+        about = f"positive {self.positive!r}; {self.edges.size + 1} bins of scores; key {self.key}"
+        alarms = tuple(first_lines(self.checks, self.warnings))
+        return Shown("How well do the scores rank?", about, sentence, tuple(self._blocks(kind)), alarms)
 
-    def page(self) -> Page:
-        """The answer as a page."""
-        return score_page(self.to_dict(), str(self).partition("\n")[0])
-
-    def report(self, path: str | PathLike) -> None:
-        """Write a page to forward: one HTML file with pictures, that loads nothing from anywhere."""
-        write_page(path, self.page())
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            "jtruth": __version__,
-            "key": self.key,
-            "interval_kind": self.interval_kind,
-            "assumptions": [
-                {
-                    "name": view.name,
-                    "sentence": view.sentence,
-                    "auc": self._row(view.curves.auc),
-                    "average_precision": self._row(view.curves.average_precision),
-                }
-                for view in self.assumptions
-            ],
-            "auc": self._row(self.auc),
-            "average_precision": self._row(self.average_precision),
-            "assumption": self.assumption,
-            "level": self.level,
-            "target": IN_SAMPLE,
-            "positive": self.positive,
-            "num_bins": self.edges.size + 1,
-            "num_gold": self.num_gold,
-            "hidden_by_bins": self.hidden,
-            "auc_of_scores": dict(zip(("low", "high"), self.auc_of_scores, strict=True)),
-            "thresholds": [one.to_dict(self.level) for one in self.asked],
-            "curves": {
-                name: {k: [None if np.isnan(v) else float(v) for v in values] for k, values in rows.items()}
-                for name, rows in (
-                    ("roc", self.curves.roc(self.level)._asdict()),
-                    ("precision_recall", self.curves.precision_recall(self.level)._asdict()),
-                )
-                if rows.pop("level")
-            },
-            "warnings": list(self.warnings),
-        }
-
-    def _row(self, law: Estimate) -> dict[str, float]:
-        low, high, _ = law.interval(self.level)
-        return {"mean": law.mean, "low": low, "high": high}
-
-    def __str__(self) -> str:
-        auc, average = (interval_text(law, self.level) for law in (self.auc, self.average_precision))
-        ends, bins = self.auc_of_scores, f"{self.edges.size + 1} bins of scores"
-        if np.isfinite(self.hidden):
-            bins += (
-                f", which hide at most {self.hidden:.3f} of the area: that of the scores themselves is in "
-                f"[{ends[0]:.3f}, {ends[1]:.3f}]"
-            )
-        first, rest = first_and_rest(self.warnings)
-        lines = [
-            f"area under the ROC curve {auc}; {self.truth}",
-            *first,
-            f"average precision {average}",
-            *(one.sentence(self.level) for one in self.asked),
-            f"positive: {self.positive}; {kind_text(self)}; {bins}; key {self.key}",
-            f"assumed: {self.assumption}",
+    def _blocks(self, kind: str) -> list[Block]:
+        """Areas, thresholds, curves, what each assumption says, doubts."""
+        rows = [
+            {"area": title, **area_row(law, self.level)}
+            for title, law in zip(AREAS.values(), (self.auc, self.average_precision), strict=True)
         ]
-        for view in self.assumptions:
-            lines.append(f"  {interval_text(view.curves.auc, self.level)}  {view.sentence}")
-        return "\n".join([*lines, *rest])
+        views = [
+            {"name": view.name, "sentence": view.sentence, "auc": area_row(view.curves.auc, self.level),
+             "average_precision": area_row(view.curves.average_precision, self.level)}
+            for view in self.assumptions
+        ]  # fmt: skip
+        (low, high), seen = self.auc_of_scores, np.isfinite(self.hidden)
+        note = (
+            f"Bins hide at most {self.hidden:.3f} of the area: that of the scores themselves is in "
+            f"[{low:.3f}, {high:.3f}]."
+        )
+        names = ("recall", "precision", "false_alarm_rate", "cost")
+        shown = [n for n in names if any(getattr(one, n) is not None for one in self.asked)]
+        columns = [Column((n, "mean"), n.replace("_", " "), ((n, "low"), (n, "high"))) for n in shown]
+        title = "Positive from this threshold up"
+        if any(one.cheapest is not None for one in self.asked):
+            title += " (cheapest for the cost)"
+        asked = [one.row(self.level) for one in self.asked]
+        return [
+            Table("", f"Areas, with {kind}s", "area", (Column("mean", "area [interval]", ("low", "high")),),
+                  rows, note if seen else ""),
+            Table("thresholds", title, "from", tuple(columns), asked, missing="undefined", aside=("from",)),
+            assumption_table("assumptions", views, [Column((n, "mean"), t) for n, t in AREAS.items()]),
+            *score_curves({"": self}), check_notes(self.checks), warning_notes(self.warnings),
+            how(("interval", kind), ("target", IN_SAMPLE), ("assumed", self.assumption)),
+            facts(
+                key=self.key, interval_kind=self.interval_kind, assumption=self.assumption,
+                auc=area_row(self.auc, self.level), target=IN_SAMPLE, level=self.level,
+                average_precision=area_row(self.average_precision, self.level), positive=self.positive,
+                num_bins=self.edges.size + 1, num_gold=self.num_gold, hidden_by_bins=self.hidden,
+                auc_of_scores={"low": low, "high": high},
+            ),
+        ]  # fmt: skip
+
+
+def score_curves(found: Mapping[str, ScoreEvaluation]) -> list[Curve]:
+    """Both curves, each with its bands."""
+    roc, pr = {}, {}
+    for name, one in found.items():
+        roc[name], pr[name] = one.curves.roc(one.level), one.curves.precision_recall(one.level)
+    note = "Bands hold each point of the curve with the stated probability."
+    return [
+        Curve("curves.roc", "ROC curve", "false alarm rate", "recall", _series(roc), note, diagonal=True),
+        Curve("curves.precision_recall", "Precision and recall", "recall", "precision", _series(pr), note),
+    ]
+
+
+def _series(bands: Mapping[str, Any]) -> tuple[Series, ...]:
+    rows = {name: band._asdict() for name, band in bands.items()}
+    return tuple(
+        Series(name, {k: plain_json(values) for k, values in row.items() if k != "level"})
+        for name, row in rows.items()
+    )
+
+
+def area_row(law: Estimate, level: float) -> dict[str, Any]:
+    """Mean and interval."""
+    row = law_row(law, level)
+    return {name: row[name] for name in ("mean", "low", "high")}
 
 
 def checked_cost(cost: tuple[Number, Number]) -> tuple[float, float]:
@@ -246,12 +240,3 @@ def checked_cost(cost: tuple[Number, Number]) -> tuple[float, float]:
             "negative and not both 0"
         )
     return float(given[0]), float(given[1])
-
-
-def kind_text(found: ScoreEvaluation) -> str:
-    """What the intervals are."""
-    return f"{100 * found.level:g} % {_KINDS[found.interval_kind]}"
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None

@@ -38,19 +38,32 @@ AGAINST_PRIOR = (
 Tables = Int[np.ndarray, "draws classes bins"]
 
 
-def bin_edges(scores: Float[np.ndarray, " samples"], bins: int) -> Float[np.ndarray, " inner_edges"]:
-    """Inner edges of at most `bins` bins of about equal numbers of samples; equal scores share a bin.
+def bin_edges(
+    scores: Float[np.ndarray, " samples"], bins: int, positive: Float[np.ndarray, " samples"] | None = None
+) -> Float[np.ndarray, " inner_edges"]:
+    """Inner edges of at most `bins` bins of about equal mass; equal scores share a bin.
+
+    Args:
+        scores: finite numbers.
+        bins: 2 to 200.
+        positive: how probable it is that each sample is positive. Half of the mass is theirs then, half that
+            of the others: bins of equal numbers of samples put few positives into one or two, and average
+            precision of such bins is not that of the scores. None: every sample is alike.
 
     Raises:
         ValueError: fewer than 2 bins, or more than 200.
     """
     if not 2 <= bins <= _MOST_BINS:
         raise ValueError(f"bins is {bins}; give 2 to {_MOST_BINS}")
-    distinct, counts = np.unique(scores, return_counts=True)
+    distinct, place, counts = np.unique(scores, return_inverse=True, return_counts=True)
     if distinct.size <= bins:
         return distinct[1:]
-    before = np.cumsum(counts) - counts
-    wanted = scores.size * np.arange(1, bins) / bins
+    mass = counts / scores.size
+    if positive is not None and 0 < positive.sum() < positive.size:
+        own = np.bincount(place, positive)
+        mass = 0.5 * own / own.sum() + 0.5 * (counts - own) / (scores.size - own.sum())
+    before = np.cumsum(mass) - mass + 1e-9
+    wanted = np.arange(1, bins) / bins
     return distinct[np.unique(np.clip(np.searchsorted(before, wanted), 1, distinct.size - 1))]
 
 
@@ -62,10 +75,8 @@ def finite_scores(found: check.Aligned) -> Float[np.ndarray, " samples"]:
         raise ValueError(f"scores must be numbers: {error}") from None
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size:
-        raise ValueError(
-            f"{found.entries.entry(bad, 'score', float(values[bad[0]]))} "
-            f"but scores must be finite ({bad.size} such)"
-        )
+        entry = found.entries.entry(bad, "score", float(values[bad[0]]))
+        raise ValueError(f"{entry} but scores must be finite ({bad.size} such)")
     return values
 
 
@@ -143,7 +154,7 @@ def prior_driven(
     area), one for which bins are pure moves them together (a larger one).
     """
     laws = [curves(against_rest(some, positive)).auc for some in (tables, others)]
-    (low, high, _), (a, b, _) = (law.interval(0.95) for law in laws)
+    (low, high), (a, b) = (law.interval(0.95) for law in laws)
     if not abs(laws[1].mean - laws[0].mean) > _MOVED * (high - low):
         return ()
     return (PRIOR_DRIVEN.format(laws[0].mean, low, high, laws[1].mean, a, b),)

@@ -5,10 +5,12 @@ that the classifier "predicts". Given error rates and class prior tables of bins
 posterior, with a prior for which neighbouring bins are alike (`jtruth.testing.binary.walk`). Learned error
 rates are drawn by `fit_joint`, with the score in four coarse bins as one more labeler, and every draw of them
 gives tables of the fine bins.
-Where nobody vouches for independence the answer is a range (`score_ranges`), and with gold a pool
-(`score_gold`). Two classes; more are judged one against the rest by `evaluate_class_scores`.
+Where nobody vouches for independence the answer is predictive, or by gold (`score_ranges`). Two classes;
+more are judged one against the rest by `evaluate_class_scores`.
 """
 
+from dataclasses import replace
+from operator import attrgetter
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
@@ -17,12 +19,16 @@ from jaxtyping import Array, Float
 from jtruth import _validation as check
 from jtruth._random import Key, as_key, stated
 from jtruth.evaluation import inputs
+from jtruth.evaluation.assumptions.model_error import check_kind, rests_on
 from jtruth.evaluation.assumptions.registry import INDEPENDENT, UNKNOWN, Progress, granted
+from jtruth.evaluation.checks.first_look import look_at
+from jtruth.evaluation.checks.scores_look import backward_scores, said_shares, threshold_outside
+from jtruth.evaluation.gold.answer import BY_GOLD
 from jtruth.evaluation.gold.measured import GoldSampling
 from jtruth.evaluation.judging import Judged, Judging, read_judged
-from jtruth.evaluation.score_gold import score_pool
+from jtruth.evaluation.parts import PREDICTIVE
 from jtruth.evaluation.score_ranges import BINS as RANGE_BINS
-from jtruth.evaluation.score_ranges import score_range
+from jtruth.evaluation.score_ranges import score_by_gold, score_range
 from jtruth.evaluation.score_result import (
     AnyCurves,
     AtThreshold,
@@ -32,12 +38,10 @@ from jtruth.evaluation.score_result import (
 )
 from jtruth.evaluation.score_tables import bin_edges, finite_scores, score_tables
 from jtruth.labels import Labels
-from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.regions import check_level
-from jtruth.tables.curves import Curves, against_rest, curves
+from jtruth.tables.curves import against_rest, curves
 
-_NOBODY = "nothing about what labelers and score share: a sensitivity range"
-_GOLD = "what models of the labels missed on other data, corrected by gold (PPI++)"
+AREAS = tuple(map(attrgetter, ("auc", "average_precision", "hidden")))  # of `Curves`
 
 
 class Asked(NamedTuple):
@@ -71,8 +75,8 @@ def evaluate_scores(
         threshold: a decision to judge: positive at or above this score.
         cost: of a false positive and of a false negative; the threshold of the lowest cost is looked for.
         positive: code or name of the class that high scores speak for; class 1 if None.
-        how: noise, prior (needed where the noise is known), gold, assume (by default a sensitivity range over
-            the assumptions of `evaluate` that can take score bins), level, key, progress: see `Judging`.
+        how: noise, prior (needed where the noise is known), gold, assume (by default the answer is
+            predictive), labelers_are, level, key, progress: see `Judging`.
 
     Raises:
         ValueError: scores that are no finite numbers, other than two classes, costs or a threshold that
@@ -101,10 +105,12 @@ def evaluate_scores(
         )
     values = finite_scores(inputs.aligned(scores, "scores", data))
     asked = read_asked(data, given, bins, threshold)
-    found = judged(data, values, asked, as_key(given.key))._replace(key=stated(given.key))
+    found = replace(judged(data, values, asked, as_key(given.key)), key=stated(given.key))
     chosen = () if threshold is None else (_stated(found, values, threshold, asked_cost),)
     best = () if asked_cost is None else (found.best_threshold(asked_cost),)
-    return found._replace(asked=(*chosen, *best))
+    odd = (*backward_scores(values, data), *threshold_outside(values, threshold))
+    alarms = (*look_at(data, {}, nobody_says(data, asked)), *odd)
+    return replace(found, asked=(*chosen, *best), checks=alarms)
 
 
 def read_asked(data: inputs.Inputs, given: Judged, bins: int, threshold: Number | None) -> Asked:
@@ -114,7 +120,13 @@ def read_asked(data: inputs.Inputs, given: Judged, bins: int, threshold: Number 
         raise ValueError(f"threshold is {threshold}; give a finite score")
     learned = data.model is None and given.assume != INDEPENDENT
     chosen = GoldSampling(*inputs.read_sampling(given.gold, data, learned))
+    data.labelers_are = check_kind(given.labelers_are, learned)
     return Asked(given.assume, bins, threshold, chosen, check_level(given.level), given.progress)
+
+
+def nobody_says(data: inputs.Inputs, asked: Asked) -> bool:
+    """Whether gold is taken to be a random part of the samples."""
+    return data.model is None and asked.assume != INDEPENDENT and asked.sampling.unknown
 
 
 def judged(
@@ -122,7 +134,8 @@ def judged(
 ) -> ScoreEvaluation:
     """The answer for the class `data.positive` against the rest."""
     nobody = data.model is None and asked.assume != INDEPENDENT
-    edges = bin_edges(values, min(asked.bins, RANGE_BINS) if nobody else asked.bins)
+    said = said_shares(data)[:, data.positive] if nobody else None
+    edges = bin_edges(values, min(asked.bins, RANGE_BINS) if nobody else asked.bins, said)
     if asked.threshold is not None:
         inner = _at_or_above(values, asked.threshold)
         edges = np.union1d(edges, [inner] if values.min() < inner < np.inf else [])
@@ -130,19 +143,16 @@ def judged(
     found: AnyCurves
     if not nobody:
         tables, doubts = score_tables(data, coded, values, key, asked.progress)
-        found, kind, assumed = (
-            curves(against_rest(tables, data.positive)),
-            "posterior",
-            granted(INDEPENDENT),
-        )
+        found = curves(against_rest(tables, data.positive))
+        kind, assumed = "posterior", granted(INDEPENDENT)
     elif data.num_gold:
-        found, doubts = score_pool(data, coded, asked.sampling, key, asked.progress)
-        kind, assumed = "pooled interval", _GOLD
+        found, doubts = score_by_gold(data, coded, asked.sampling, key, asked.progress)
+        kind, assumed = "posterior", BY_GOLD
     else:
         found, doubts = score_range(data, coded, key, asked.progress)
-        kind, assumed = "sensitivity range", _NOBODY
+        kind, assumed = PREDICTIVE, rests_on(data.labelers_are)
     equal = () if edges.size else ("all scores are equal: they rank nothing, and the area is 1/2",)
-    auc, average, hidden = (found.law(of) for of in (_auc, _average_precision, _hidden))
+    auc, average, hidden = map(found.law, AREAS)
     return ScoreEvaluation(
         auc, average, found, assumed, edges, hidden.mean, data.classes[data.positive], asked.level,
         (*doubts, *data.notes, *equal), stated(key), kind, data.num_gold,
@@ -160,15 +170,3 @@ def _stated(
     score = _at_or_above(values, threshold)
     place = -np.inf if score == values.min() else score
     return found.at_threshold(place, cost)._replace(threshold=float(threshold))
-
-
-def _auc(c: Curves) -> DrawsEstimate:
-    return c.auc
-
-
-def _average_precision(c: Curves) -> DrawsEstimate:
-    return c.average_precision
-
-
-def _hidden(c: Curves) -> DrawsEstimate:
-    return c.hidden

@@ -5,9 +5,9 @@ With many tuples and few samples in each the prior of a row would drive the answ
 (`benchmarks/comparison.py`). So all classifiers are taken at once while there are at most 16 tuples (four
 classifiers of two classes); more are taken by twos.
 
-Known error rates: exact by the chain for two classes, by Gibbs sampling for more. Learned ones: one posterior
-for each assumption of the registry that can take symbols that are no classes, or the one that somebody
-vouches for. Gold: the models fitted without it, and PPI++ once (`jtruth.evaluation.gold.pooled`).
+Known error rates: exact by the chain for two classes, by Gibbs sampling for more. Learned ones: the posterior
+under the assumption that somebody vouches for, or the readings of which a predictive law is made
+(`assumptions.predictive`). Gold: draws of the table of tuples (`gold.tables`).
 """
 
 from dataclasses import replace
@@ -20,15 +20,17 @@ from scipy.special import softmax
 from jtruth import _validation as check
 from jtruth._host import log, log_odds
 from jtruth._random import Key, host_rng, stream
-from jtruth._validation.words import number_of
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions import ranges
+from jtruth.evaluation.assumptions.model_error import of_no_effect, rests_on
+from jtruth.evaluation.assumptions.predictive import PredictiveTable, readings_of
 from jtruth.evaluation.assumptions.registry import INDEPENDENT, UNKNOWN, Progress, entries, granted
 from jtruth.evaluation.checks.prior_driven import doubts_of
 from jtruth.evaluation.checks.random_gold import random_gold_check
-from jtruth.evaluation.gold.answer import NO_MODEL, labels_posterior, without_gold
+from jtruth.evaluation.gold.answer import BY_GOLD, NO_MODEL, gold_warnings, labels_posterior, without_gold
 from jtruth.evaluation.gold.measured import GoldSampling, judged_samples
-from jtruth.evaluation.gold.pooled import LITTLE, LITTLE_GOLD, RANDOM_GOLD, GoldPosterior
+from jtruth.evaluation.gold.tables import gold_tables
+from jtruth.evaluation.parts import PREDICTIVE
 from jtruth.tables.pairs import Tuples, tuples
 from jtruth.tables.posterior import TableDraws, TablePosterior, thinned
 from jtruth.testing import exact_posterior, unknown_prior
@@ -36,6 +38,7 @@ from jtruth.testing.binary.chain import symbol_chain
 from jtruth.testing.multiclass.count_draws import count_posterior
 
 _DRAWS, MOST_TUPLES = 4000, 16
+POSTERIOR = "posterior"
 _RIGHT, _LEARNED_TOTAL = 2 / 3, 3.0  # of a classifier's row where error rates are learned: 2 right, 1 wrong
 
 
@@ -48,13 +51,12 @@ class Part(NamedTuple):
 
 
 class Held(NamedTuple):
-    """A posterior of a part under one assumption."""
+    """What is known of a part: one law of its table, or the readings of which predictive laws are made."""
 
-    name: str
-    sentence: str
     table: TablePosterior
-    point: bool = True
-    hull: bool = True
+    kind: str  # of interval
+    sentence: str  # what is assumed
+    readings: tuple[tuple[str, TableDraws], ...] = ()  # sentence and table of each
 
 
 def parts_of(codes: np.ndarray, data: inputs.Inputs) -> list[Part]:
@@ -73,16 +75,12 @@ def parts_of(codes: np.ndarray, data: inputs.Inputs) -> list[Part]:
 
 def held_of(
     part: Part, assume: str | None, sampling: GoldSampling, key: Key, progress: Progress | None
-) -> tuple[list[Held], list[str]]:
-    """Posteriors of the tuples' table, one for each assumption that is made, and what is doubtful."""
+) -> tuple[Held, list[str]]:
+    """What is known of the tuples' table, and what is doubtful."""
     data, nobody = part.data, assume in (None, UNKNOWN)
     if data.model is not None:
-        return [Held(INDEPENDENT, granted(INDEPENDENT), _known(part, key))], list(data.model.warnings)
-    known = entries(data)
-    if not nobody:
-        some = [entry for entry in known if entry.group == assume]
-    else:
-        some = [entry for entry in known if (entry.gold if data.num_gold else entry.shown)]
+        return Held(_known(part, key), POSTERIOR, granted(INDEPENDENT)), list(data.model.warnings)
+    some = [entry for entry in entries(data) if (entry.reading if nobody else entry.group == assume)]
     unaided = without_gold(data) if nobody and data.num_gold else data
     found, doubts = ranges.members(some, unaided, key, progress=progress)
     if not any(one.fit is not None for one in found):
@@ -92,14 +90,14 @@ def held_of(
         found, doubts = [], [NO_MODEL.format(why)]
     if not nobody:
         pooled = thinned([one.posterior for one in found])
-        return [Held(str(assume), granted(str(assume)), pooled)], doubts
+        return Held(pooled, POSTERIOR, granted(str(assume), learned=True)), doubts
     if data.num_gold:
         gold, more = _with_gold(found, part, sampling, key)
-        return [gold], [*more, *doubts]
-    rows = [
-        Held(one.name, one.entry.sentence, one.posterior, one.entry.point, one.entry.hull) for one in found
-    ]
-    return rows, [ranges.ONLY_GOLD, *doubts, *_prior_driven(part, found)]
+        return gold, [*more, *doubts]
+    table = PredictiveTable(readings_of(found), data.labelers_are)
+    rows = tuple((one.entry.sentence, one.posterior) for one in found)
+    held = Held(table, PREDICTIVE, rests_on(data.labelers_are), rows)
+    return held, [ranges.ONLY_GOLD, *doubts, *_prior_driven(part, found)]
 
 
 def _prior_driven(part: Part, found: list[ranges.Member]) -> tuple[str, ...]:
@@ -150,17 +148,14 @@ def _known(part: Part, key: Key) -> TableDraws:
 def _with_gold(
     found: list[ranges.Member], part: Part, sampling: GoldSampling, key: Key
 ) -> tuple[Held, list[str]]:
-    """Models fitted without gold, and PPI++ of the tuples."""
-    data, symbols = part.data, part.what.num_symbols
-    judged = judged_samples(data.y_pred, labels_posterior(found, data.own_labels()), data.gold, sampling)
-    judged = replace(judged, num_symbols=symbols)
-    random = [RANDOM_GOLD] if judged.taken_as_random else []
-    if random:
-        was = random_gold_check(judged.class_posterior, data.gold, key, data.classes)
-        random += [check.message for check in was if check.verdict != "fits"]
-    if data.num_gold < LITTLE:
-        random.append(LITTLE_GOLD.format(number_of(data.num_gold, "gold answer")))
-    models = {one.name: one.posterior for one in found}
-    pool = GoldPosterior(models, judged, (len(data.classes), symbols), data.y_pred.size)
-    sentence = "models that have not seen the gold, and what gold makes of the labels (PPI++)"
-    return Held("pooled", sentence, pool), random
+    """Draws of the table of tuples by gold."""
+    data, posterior = part.data, labels_posterior(found, part.data.own_labels())
+    judged = judged_samples(data.y_pred, posterior, data.gold, sampling)
+    said = [*of_no_effect(data.labelers_are), *gold_warnings(judged.taken_as_random, data.num_gold)]
+    if judged.taken_as_random:
+        was = random_gold_check(posterior, data.gold, key, data.classes)
+        said += [check.message for check in was if check.verdict != "fits"]
+    table = gold_tables(
+        data.y_pred, part.what.num_symbols, posterior, data.gold, judged.sample, stream(key, "tuples by gold")
+    )
+    return Held(table, POSTERIOR, BY_GOLD), said

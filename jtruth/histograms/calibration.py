@@ -20,9 +20,17 @@ their covariances. d-bar is noisy itself, which makes the first part larger than
 so, because the law is skewed there: 95 % intervals of CL cover 94.7 to 98.2 % (N = 150 and 400, true CL .0045
 to .07), 100 % at CL = 0, and less than 92 % if the excess is taken off. The targets of the intervals are
 losses with these bins held fixed.
+
+Bins of predicted probabilities, and what happened inside each: the material of calibration losses.
+
+Class k has its own bins [e_0, e_1), [e_1, e_2), ..., [e_{B-1}, e_B] (Mimori et al. 2021, section 3.2): of
+equal width, of equal mass, or given. Edges are made once and then fixed, so that everything after them is a
+smooth function of the labels. Sums run over blocks of samples, so float32 sums of millions of terms stay
+exact to rounding.
 """
 
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -33,9 +41,152 @@ from jaxtyping import Array, Bool, Float, Int
 from jtruth._arrays import as_array
 from jtruth._one_line import one_line
 from jtruth._validation import choose
-from jtruth.histograms.bins import BinTable, bin_sums, bin_table, bins_of, own_bin
-from jtruth.histograms.label_counts import samples_of
-from jtruth.histograms.losses import Mean, mean_of
+from jtruth.histograms.label_counts import mean_of, samples_of
+
+_BLOCK = 4096
+_FEW_EDGES = 65
+
+
+class MergedBins(NamedTuple):
+    """Bins of equal width, merged until each holds enough predictions: for few samples."""
+
+    number: int = 15
+    at_least: int = 2  # predictions in a bin; 2 rules out bins of one sample
+
+
+class BinTable(NamedTuple):
+    """Each bin of each class; means of empty bins are 0."""
+
+    count: Int[Array, "classes bins"]
+    target: Float[Array, "classes bins"]  # c-bar: mean of what was observed
+    predicted: Float[Array, "classes bins"]  # z-bar: mean prediction
+    spread: Float[Array, "classes bins"]  # mean of (target - c-bar)^2, sigma-bar^2 of (14)
+    gap_spread: Float[Array, "classes bins"]  # the same of target - prediction
+
+    __repr__ = one_line
+
+
+def equal_width_edges(num_bins: int, dtype: Any = None) -> Float[Array, " edges"]:
+    """0, 1/B, 2/B, ..., 1."""
+    if num_bins < 1:
+        raise ValueError(f"there must be at least one bin, got {num_bins}")
+    return jnp.asarray(np.linspace(0, 1, num_bins + 1), jnp.result_type(float) if dtype is None else dtype)
+
+
+@eqx.filter_jit
+def equal_mass_edges(
+    predicted: Float[Array | np.ndarray, "samples classes"], num_bins: int
+) -> Float[Array, "classes edges"]:
+    """Edges with equally many predictions between them, by class; equal predictions leave bins empty."""
+    z = as_array(predicted)
+    inner = jnp.quantile(z, jnp.linspace(0, 1, num_bins + 1, dtype=z.dtype), axis=0).T
+    return inner.at[:, 0].set(0.0).at[:, -1].set(1.0)
+
+
+def merged_edges(predicted: Any, edges: Any, at_least: int) -> np.ndarray:
+    """Edges of the same bins, merged from the left until each holds `at_least` predictions (on the host).
+
+    Args:
+        predicted: (samples,) of one class.
+        edges: (bins + 1,).
+        at_least: predictions that a bin needs; 2 rules out bins of one sample.
+    """
+    edges = check_edges(edges)
+    number = np.bincount(assign(np.asarray(predicted, np.float64), edges), minlength=edges.size - 1)
+    kept, held = [float(edges[0])], 0
+    for b, count in enumerate(number):
+        held += int(count)
+        if held >= at_least:
+            kept.append(float(edges[b + 1]))
+            held = 0
+    return np.array([*(kept[:-1] or kept), float(edges[-1])])  # what is left over joins the last bin
+
+
+def merged_by_class(predicted: Any, bins: MergedBins) -> tuple[np.ndarray, str]:
+    """`merged_edges` of every class, (classes, edges), and a sentence that says what was merged, if anything.
+
+    Classes keep different numbers of bins; rows of fewer begin with bins of no width, which stay empty.
+    """
+    edges = np.asarray(equal_width_edges(bins.number), np.float64)
+    found = [merged_edges(column, edges, bins.at_least) for column in np.asarray(predicted, np.float64).T]
+    most = max(one.size for one in found)
+    padded = np.stack([np.concatenate([np.zeros(most - one.size), one]) for one in found])
+    fewest, most = min(one.size - 1 for one in found), most - 1
+    if fewest == bins.number:
+        return padded, ""
+    number = f"{fewest}" if fewest == most else f"{fewest} to {most}"
+    text = f"{bins.number} bins were merged to {number}, so that each has {bins.at_least} samples or more."
+    return padded, text
+
+
+def check_edges(edges: Any) -> np.ndarray:
+    """Edges on the host: from 0 to 1, not decreasing."""
+    edges = np.asarray(edges, np.float64)
+    if edges.shape[-1] < 2 or not ((edges[..., 0] == 0) & (edges[..., -1] == 1)).all():
+        raise ValueError(f"bin edges must run from 0 to 1; got {edges.tolist()}")
+    if (np.diff(edges, axis=-1) < 0).any():
+        raise ValueError(f"bin edges must not decrease; got {edges.tolist()}")
+    return edges
+
+
+def assign(predicted: Any, edges: Any) -> Any:
+    """The bin of each prediction (samples,) on the host; the last bin holds its right end."""
+    edges = np.asarray(edges)
+    return np.clip(np.searchsorted(edges, np.asarray(predicted), side="right") - 1, 0, edges.size - 2)
+
+
+def bins_of(
+    predicted: Float[Array, "samples classes"], edges: Float[Array | np.ndarray, "*classes edges"]
+) -> Int[Array, "samples classes"]:
+    """`assign` for every class in JAX; edges of all classes, or (classes, edges) of their own."""
+    edges = jnp.asarray(edges, predicted.dtype)
+    both = jnp.broadcast_to(edges, (predicted.shape[1], edges.shape[-1]))
+    # Few edges are all compared at once, which is ten times as fast as the search of a million predictions.
+    how = "compare_all" if edges.shape[-1] <= _FEW_EDGES else "scan"
+    search = partial(jnp.searchsorted, side="right", method=how)
+    found = jax.vmap(search, (0, 1), 1)(both, predicted)
+    return jnp.clip(found - 1, 0, edges.shape[-1] - 2).astype(jnp.int32)
+
+
+def bin_sums(
+    values: Float[Array, "samples classes"] | Int[Array, "samples classes"],
+    bins: Int[Array, "samples classes"],
+    num_bins: int,
+) -> Array:
+    """(classes, bins) sums of `values`, first within blocks of samples."""
+    samples, classes = bins.shape
+    blocks = -(-samples // _BLOCK)
+    row = (jnp.arange(samples, dtype=jnp.int32) // _BLOCK)[:, None] * classes
+    row = row + jnp.arange(classes, dtype=jnp.int32)[None]
+    place = row * num_bins + bins
+    sums = jax.ops.segment_sum(values.ravel(), place.ravel(), blocks * classes * num_bins)
+    return sums.reshape(blocks, classes, num_bins).sum(axis=0)
+
+
+def own_bin(table: Float[Array, "classes bins"], bins: Int[Array, "samples classes"]) -> Array:
+    """The entry of a sample's own bin, (samples, classes)."""
+    return table[jnp.arange(bins.shape[1], dtype=jnp.int32)[None], bins]
+
+
+def bin_table(
+    target: Float[Array, "samples classes"],
+    predicted: Float[Array, "samples classes"],
+    bins: Int[Array, "samples classes"],
+    num_bins: int,
+    where: Bool[Array, " samples"],
+) -> BinTable:
+    """Counts, means and spreads of every bin, in two passes (means first), so that nothing cancels."""
+    there = jnp.broadcast_to(where[:, None], bins.shape)
+    count = bin_sums(there.astype(jnp.int32), bins, num_bins)
+    size = jnp.maximum(count, 1).astype(predicted.dtype)
+
+    def mean(values: Array) -> Array:
+        return bin_sums(jnp.where(there, values, 0.0), bins, num_bins) / size
+
+    c, z = mean(target), mean(predicted)
+    gap = target - predicted - own_bin(c - z, bins)
+    return BinTable(count, c, z, mean((target - own_bin(c, bins)) ** 2), mean(gap**2))
+
 
 DEBIASING = ("paper", "exact", "none")
 SINGLETONS = ("zero", "plugin")
@@ -75,9 +226,9 @@ def calibration_loss(
     """Calibration loss of predictions against unbiased observations of what they predict.
 
     Args:
-        target: shares of labels (`Histograms.shares`), or one column of mean statistics (`panels`).
+        target: shares of labels (`Histograms.shares`), or one column, such as how often two labels differ.
         predicted: of the same shape.
-        edges: (bins + 1,) or (classes, bins + 1); see `bins`.
+        edges: (bins + 1,) or (classes, bins + 1).
         debias: "paper" (14), "exact" or "none" (13).
         singletons: rule for bins of one sample, "zero" or "plugin".
         where: samples to use.
@@ -157,36 +308,3 @@ def _error(influence: Array, mask: Array, pairs: Array) -> Array:
     """Standard error from both orders; see the module docstring."""
     first = mean_of(influence, where=mask).standard_error ** 2
     return jnp.sqrt(first + pairs)
-
-
-@eqx.filter_jit
-def calibration_log_loss(
-    target: Float[Array | np.ndarray, "samples classes"],
-    predicted: Float[Array | np.ndarray, "samples classes"],
-    edges: Edges,
-    *,
-    where: Where = None,
-) -> Float[Array, "classes bins"]:
-    """m/N KL(c-bar | z-bar) of each bin for "this class or another", the plugin form.
-
-    An unbiased estimator does not exist, for the reason given at `epistemic_log_loss`; the bias is about
-    (variance of c-bar) / (2 c (1 - c)) in each bin, so it vanishes as bins fill.
-    """
-    z = as_array(predicted)
-    y, edges, mask = jnp.asarray(target, z.dtype), jnp.asarray(edges, z.dtype), samples_of(where, z.shape[0])
-    table = bin_table(y, z, bins_of(z, edges), edges.shape[-1] - 1, mask)
-    m = table.count.astype(z.dtype) / mask.sum().astype(z.dtype)
-    c, p = table.target, table.predicted
-    return m * (_xlogy_ratio(c, p) + _xlogy_ratio(1 - c, 1 - p))
-
-
-def _xlogy_ratio(c: Array, p: Array) -> Array:
-    """c log(c / p), 0 where c is 0, infinite where only p is."""
-    some = c > 0
-    ratio = jnp.where(some, c, 1.0) / jnp.where(some & (p > 0), p, 1.0)
-    return jnp.where(some, jnp.where(p > 0, c * jnp.log(ratio), jnp.inf), 0.0)
-
-
-def mean_total(terms: Float[Array, "samples classes"], *, where: Where = None) -> Mean:
-    """Mean over samples of a loss by class, summed over classes."""
-    return mean_of(terms.sum(axis=1), where=where)

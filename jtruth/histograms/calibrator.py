@@ -1,8 +1,20 @@
 """A fitted calibrator: scaling of the class probabilities, if any, and a concentration around them.
 
-`fit_calibrator` puts together `scaling` and `concentration`: first the class probabilities ("alpha" leaves
+`fit_calibrator` puts together scaling and `concentration`: first the class probabilities ("alpha" leaves
 them as they are), then alpha_0 by a linear head on their logarithms. The classifier's logits and its log
 probabilities are the same thing here, up to a constant of each sample, which softmax does not see.
+
+Calibrated class probabilities: softmax(W u + b) of a classifier's logits u, fitted on label histograms.
+
+Temperature (W = v I, b = 0), vector (W diagonal) and matrix scaling, and Dirichlet calibration, which is
+matrix scaling of u = log f, by maximum likelihood of the labels (46)-(47), (82):
+
+    - sum_i sum_k y_ik log p_ik / sum_i n_i  +  lambda_b mean_k b_k^2  +  lambda_w mean_{k != l} W_kl^2
+    (48), (49)
+
+L2 on b is the penalty of vector scaling, both together (ODIR) that of matrix scaling. All problems are
+convex. `fit_scaling` is pure JAX: penalties and data may be traced, so vmap runs it over seeds, folds and
+penalties.
 """
 
 from typing import Any, NamedTuple
@@ -11,22 +23,124 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from jtruth._arrays import as_array, safe_log
+from jtruth._arrays import as_array, is_concrete, safe_log
+from jtruth._minimise import minimise
 from jtruth._one_line import one_line
 from jtruth._validation import choose
-from jtruth.histograms.concentration import Head, Where, fit_concentration_head
-from jtruth.histograms.dirichlet import disagreement_probability, posterior_probabilities
-from jtruth.histograms.label_counts import Histograms, check_probabilities
-from jtruth.histograms.losses import epistemic_loss
-from jtruth.histograms.scaling import (
-    SCALINGS,
-    Scaling,
-    check_every_class,
-    fit_scaling,
-    scaled_log_probabilities,
+from jtruth.histograms.concentration import (
+    Head,
+    disagreement_probability,
+    fit_concentration_head,
+    posterior_probabilities,
 )
+from jtruth.histograms.label_counts import (
+    Histograms,
+    check_logits,
+    check_probabilities,
+    epistemic_loss,
+)
+
+_MOST_STEPS = 500
+SCALINGS = ("temperature", "vector", "matrix", "dirichlet")
+Logits = Float[Array | np.ndarray, "samples classes"]
+Number = float | Float[Array, ""]
+
+
+class Scaling(NamedTuple):
+    """Fitted W and b with the solver's report."""
+
+    weights: Float[Array, "classes classes"]  # row k makes the new logit k
+    bias: Float[Array, " classes"]
+    value: Float[Array, ""]  # loss with penalties
+    converged: Bool[Array, ""]
+    num_steps: Int[Array, ""]
+
+    __repr__ = one_line
+
+
+def scaled_log_probabilities(scaling: Scaling, logits: Logits) -> Float[Array, "samples classes"]:
+    """(46)-(47): log softmax(W u + b). For "dirichlet" the logits are log probabilities."""
+    u = as_array(logits)
+    moved = jnp.matmul(u, scaling.weights.T, precision="highest") + scaling.bias[None]
+    return jax.nn.log_softmax(moved, axis=1)
+
+
+def scaling_loss(
+    weights: Float[Array, "classes classes"],
+    bias: Float[Array, " classes"],
+    logits: Logits,
+    histograms: Histograms,
+    *,
+    bias_penalty: Number = 0.0,
+    weight_penalty: Number = 0.0,
+) -> Float[Array, ""]:
+    """(82) of the scaled probabilities, with (48) and (49)."""
+    u = as_array(logits)
+    log_p = scaled_log_probabilities(Scaling(weights, bias, *(jnp.zeros(()),) * 3), u)
+    y = jnp.asarray(histograms.counts).astype(u.dtype)
+    size = u.shape[1]
+    off = weights * (1 - jnp.eye(size, dtype=u.dtype))
+    penalty = bias_penalty * (bias**2).mean() + weight_penalty * (off**2).sum() / (size * (size - 1))
+    return -(y * log_p).sum() / y.sum() + penalty
+
+
+def _expand(params: dict[str, Array], size: int) -> tuple[Array, Array]:
+    """W and b of the free parameters."""
+    bias = params.get("bias", jnp.zeros(size, params["weights"].dtype))
+    w = params["weights"]
+    return (w if w.ndim == 2 else jnp.diag(jnp.broadcast_to(w, (size,)))), bias
+
+
+def fit_scaling(
+    logits: Logits,
+    histograms: Histograms,
+    *,
+    method: str = "temperature",
+    bias_penalty: Number = 0.0,
+    weight_penalty: Number = 0.0,
+) -> Scaling:
+    """Fit W and b by L-BFGS from W = I, b = 0.
+
+    Args:
+        logits: (samples, classes) of the classifier; for "dirichlet" log probabilities.
+        histograms: of the same samples.
+        method: one of `SCALINGS`.
+        bias_penalty, weight_penalty: lambda_b (48) and lambda_w (49).
+
+    Raises:
+        ValueError: (concrete input) logits that are not finite or of other classes; a class without any label
+            (only temperature scaling can do without, the others would send its probability to 0).
+    """
+    choose("method", method, SCALINGS)
+    check_logits(logits, histograms.num_classes)
+    u, size = as_array(logits), histograms.num_classes
+    if method != "temperature" and is_concrete(histograms):
+        check_every_class(histograms)
+    shape = {"temperature": (), "vector": (size,)}.get(method, (size, size))
+    first = jnp.eye(size, dtype=u.dtype) if len(shape) == 2 else jnp.ones(shape, u.dtype)
+    start = {"weights": first} | ({} if method == "temperature" else {"bias": jnp.zeros(size, u.dtype)})
+
+    given = {"bias_penalty": bias_penalty, "weight_penalty": weight_penalty}
+
+    def objective(params: dict) -> Array:
+        return scaling_loss(*_expand(params, size), u, histograms, **given)
+
+    tol = 0.1 * float(jnp.finfo(u.dtype).eps) ** 0.5
+    found = minimise(objective, start, max_steps=_MOST_STEPS, tol=tol)
+    return Scaling(*_expand(found.params, size), found.value, found.converged, found.num_steps)
+
+
+def check_every_class(histograms: Histograms) -> None:
+    """Every class occurs among the labels to fit on."""
+    absent = np.flatnonzero(np.asarray(histograms.counts).sum(axis=0) == 0)
+    if absent.size:
+        raise ValueError(
+            f"no label of class {absent[0]} in the samples to fit on ({absent.size} classes are missing): "
+            "use more samples, or method='temperature'"
+        )
+
 
 CALIBRATIONS = (*SCALINGS, "alpha")
 _FLOOR = -30.0  # of a log probability that is a feature of the head; the probabilities themselves stay
@@ -75,7 +189,6 @@ def fit_calibrator(
     bias_penalty: float = 0.1,
     weight_penalty: float = 1.0,
     penalty: float = 0.005,
-    normalise: str = "labels",
 ) -> Calibrator:
     """Fit on label histograms.
 
@@ -83,8 +196,8 @@ def fit_calibrator(
         key: of the validation split of the head.
         histograms, probabilities: of the same samples.
         method: "alpha" (class probabilities stay), "temperature", "vector", "matrix" or "dirichlet".
-        bias_penalty, weight_penalty: (48), (49), where the method has them; see `choose_penalties`.
-        penalty, normalise: of alpha-calibration, see `concentration`.
+        bias_penalty, weight_penalty: (48), (49), where the method has them.
+        penalty: of alpha-calibration, see `concentration`.
 
     Raises:
         ValueError: a probability of 0 where its logarithm is needed or its class was given, or a class
@@ -104,7 +217,7 @@ def fit_calibrator(
         )
     if method not in ("alpha", "temperature"):
         check_every_class(histograms)
-    return _fit(key, histograms, p, bias_penalty, weight_penalty, penalty, method, normalise)
+    return _fit(key, histograms, p, method, bias_penalty, weight_penalty, penalty)
 
 
 @eqx.filter_jit
@@ -112,33 +225,29 @@ def _fit(
     key: Array,
     histograms: Histograms,
     p: Any,
+    method: str,
     bias_penalty: Any,
     weight_penalty: Any,
     penalty: Any,
-    method: str,
-    normalise: str,
-) -> Calibrator:
+) -> Calibrator:  # fmt: skip
     scaling, scaled = None, as_array(p)
     if method != "alpha":
         log_p = safe_log(scaled)
         lambda_b = 0.0 if method == "temperature" else bias_penalty
         lambda_w = weight_penalty if method in ("matrix", "dirichlet") else 0.0
-        options: dict[str, Any] = {"bias_penalty": lambda_b, "weight_penalty": lambda_w}
-        scaling = fit_scaling(log_p, histograms, method=method, **options)
+        scaling = fit_scaling(
+            log_p, histograms, method=method, bias_penalty=lambda_b, weight_penalty=lambda_w
+        )
         scaled = jnp.exp(scaled_log_probabilities(scaling, log_p))
-    options = {"penalty": penalty, "normalise": normalise}
-    return Calibrator(
-        scaling, fit_concentration_head(key, _features(scaled), histograms, scaled, **options).head
-    )
+    fit = fit_concentration_head(key, _features(scaled), histograms, scaled, penalty=penalty)
+    return Calibrator(scaling, fit.head)
 
 
-def epistemic_after_one_label(
-    histograms: Histograms, law: Calibrated, *, where: Where = None
-) -> Float[Array, " samples"]:
+def epistemic_after_one_label(histograms: Histograms, law: Calibrated) -> Float[Array, " samples"]:
     """Unbiased epistemic loss (10) of the posterior (19) after one label, judged by the other labels.
 
     The mean over which label is seen: sum_k y_k / n EL(y - e_k, (alpha_0 f + e_k) / (alpha_0 + 1)). Samples
-    need three labels: NaN otherwise, and outside `where`.
+    need three labels: NaN otherwise.
     """
     y = jnp.asarray(histograms.counts)
     f = as_array(law.probabilities)
@@ -152,5 +261,4 @@ def epistemic_after_one_label(
         return jnp.where(share > 0, share * loss, 0.0)
 
     total = jax.lax.map(after, jnp.arange(y.shape[1])).sum(axis=0)
-    usable = (jnp.asarray(histograms.n) > 2) if where is None else (jnp.asarray(histograms.n) > 2) & where
-    return jnp.where(usable, total, jnp.nan)
+    return jnp.where(jnp.asarray(histograms.n) > 2, total, jnp.nan)

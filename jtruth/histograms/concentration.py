@@ -3,13 +3,19 @@
 log alpha_0 is fitted by maximum likelihood of the histograms under Dir(alpha_0 f), with a penalty that draws
 it to 0, where the law is broad:
 
-    "labels"     - sum_i log DirMult(y_i | alpha_i f_i) / sum_i n_i  +  lambda mean_i (log alpha_i)^2     (50)
-    "instances"  - sum_i log DirMult(y_i | alpha_i f_i) / N          +  lambda mean_i (log alpha_i)^2
+    - sum_i log DirMult(y_i | alpha_i f_i) / sum_i n_i  +  lambda mean_i (log alpha_i)^2     (50)
 
-The second is what the authors' program minimises: the same as (50) with lambda divided by the mean number of
-labels. f is never touched, so class probabilities and accuracy stay what they are. Three ways to alpha_0: one
-for each sample by Newton's method on (51), for the samples fitted only; one for all; or a head on features or
-logits.
+(The authors' program divides the first term by N: the same with lambda divided by the mean number of labels.)
+f is never touched, so class probabilities and accuracy stay what they are. Two ways to alpha_0: one
+for each sample by Newton's method on (51), for the samples fitted only; or a head on features or logits.
+
+Class probabilities with a Dirichlet law Dir(alpha_0 f): its likelihood, and what follows from it.
+
+f are the predicted class probabilities, alpha_0 (concentration) says how sure one is of them: at infinity
+every sample has exactly Q = f, near 0 labelers of one sample all say the same and f is which (Mimori et al.
+2021, 5.2). Labels of one sample then follow an urn: label j + 1 is class k with probability (alpha_0 f_k + l)
+/ (alpha_0 + j) if l of the first j were k. `log_dirichlet_multinomial` multiplies these; no logarithm of a
+Gamma function enters, whose differences in float32 are wrong at 1e6 already. All here is closed form.
 """
 
 from functools import partial
@@ -21,61 +27,221 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+from jax.scipy.special import digamma
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from jtruth._arrays import as_array, is_concrete
-from jtruth._minimise import minimise
+from jtruth._arrays import as_array, is_concrete, safe_log
 from jtruth._one_line import one_line
 from jtruth._random import stream
-from jtruth._validation import choose
-from jtruth.histograms.dirichlet import log_dirichlet_multinomial
 from jtruth.histograms.label_counts import Histograms, samples_of
 
-NORMALISE = ("labels", "instances")
-OPTIMISERS = ("lbfgs", "adam")
+Rows = Float[Array | np.ndarray, "samples classes"]
+Samples = Float[Array | np.ndarray, " samples"]
+
+
+@jax.custom_jvp
+def _log_step(alpha: Array, f: Array, before: Array, mine: Array) -> Array:
+    """log of (alpha f + mine) / (alpha + before + mine), `before` labels of other classes; -inf if 0.
+
+    Near 1 it is taken as log1p of the difference.
+    """
+    top, whole = alpha * f + mine, alpha + before + mine
+    rest = (alpha * (1 - f) + before) / whole
+    return jnp.where(rest < 0.5, jnp.log1p(-jnp.minimum(rest, 0.75)), safe_log(top / whole))
+
+
+@_log_step.defjvp
+def _log_step_jvp(primals: tuple, tangents: tuple) -> tuple:
+    """d/d alpha = (f before - mine (1 - f)) / (top whole): nearly equal terms, subtracted by hand.
+
+    d/d f = alpha / top. Both are 0 where the step is impossible, as for `safe_log`.
+    """
+    alpha, f, before, mine = primals
+    top, whole = alpha * f + mine, alpha + before + mine
+    possible = top > 0
+    safe = jnp.where(possible, top, 1.0)
+    by_alpha = jnp.where(possible, (f * before - mine * (1 - f)) / safe / whole, 0.0)
+    by_f = jnp.where(possible, alpha / safe, 0.0)
+    return _log_step(*primals), by_alpha * tangents[0] + by_f * tangents[1]
+
+
+@eqx.filter_jit
+def log_dirichlet_multinomial(
+    histograms: Histograms, probabilities: Rows, concentration: Samples, *, coefficient: bool = True
+) -> Float[Array, " samples"]:
+    """log DirMult(y | alpha_0 f), as in (50), accurate in float32 from alpha_0 = 1e-6 to 1e9.
+
+    Args:
+        histograms: label counts; memory grows with their largest count.
+        probabilities: f, (samples, classes). -inf where a class with f = 0 was given.
+        concentration: alpha_0 > 0, (samples,).
+        coefficient: with the multinomial coefficient; it does not depend on f and alpha_0.
+    """
+    f = as_array(probabilities)
+    alpha = jnp.asarray(concentration, f.dtype)
+    y = jnp.asarray(histograms.counts)
+    shape = (*y.shape, histograms.most)
+    mine = jnp.broadcast_to(jnp.arange(histograms.most, dtype=y.dtype), shape)
+    before = jnp.broadcast_to((jnp.cumsum(y, axis=1, dtype=y.dtype) - y)[..., None], shape)
+    used, own, others = mine < y[..., None], mine.astype(f.dtype), before.astype(f.dtype)
+    steps = _log_step(
+        jnp.broadcast_to(alpha[:, None, None], shape), jnp.broadcast_to(f[..., None], shape), others, own
+    )
+    if coefficient:
+        steps = steps + jnp.log1p(others / (own + 1))
+    return jnp.where(used, steps, 0.0).sum(axis=(1, 2))
+
+
+@eqx.filter_jit
+def disagreement_probability(
+    probabilities: Rows, concentration: Samples | None = None
+) -> Float[Array, " samples"]:
+    """(19), (71): alpha_0 / (alpha_0 + 1) (1 - sum f^2); without a concentration 1 - sum f^2."""
+    f = as_array(probabilities)
+    gini = (f * (1 - f)).sum(axis=1)
+    if concentration is None:
+        return gini
+    alpha = jnp.asarray(concentration, f.dtype)
+    return alpha / (alpha + 1) * gini
+
+
+@eqx.filter_jit
+def posterior_probabilities(
+    histograms: Histograms, probabilities: Rows, concentration: Samples
+) -> Float[Array, "samples classes"]:
+    """(19), (79): (alpha_0 f + y) / (alpha_0 + n), the class probabilities after these labels."""
+    f = as_array(probabilities)
+    alpha = jnp.asarray(concentration, f.dtype)[:, None]
+    n = jnp.asarray(histograms.n).astype(f.dtype)[:, None]
+    return (alpha * f + jnp.asarray(histograms.counts).astype(f.dtype)) / (alpha + n)
+
+
+def best_concentration(sum_squares_predicted: Any, sum_squares_true: Any, epistemic: Any) -> dict[str, Array]:
+    """Theorem 1: the alpha_0 that are best for disagreement and for the posterior after a label.
+
+    Args:
+        sum_squares_predicted: s_Z = sum_k z_k^2, one number or many.
+        sum_squares_true: u_Q = E sum_k Q_k^2 of the samples with this prediction.
+        epistemic: EL of these samples, E sum_k (z_k - Q_k)^2; if z = E Q it is v_Q = u_Q - s_Z, and both
+            agree (62).
+
+    Returns:
+        "disagreement" (61) and "posterior" (69), and the least alpha_0 that is no worse than infinity:
+        "disagreement_from" and "posterior_from". Infinite where u_Q <= s_Z, or epistemic <= 0.
+    """
+    s, u, el = (jnp.asarray(v) for v in (sum_squares_predicted, sum_squares_true, epistemic))
+
+    def ratio(top: Array, bottom: Array) -> Array:
+        return jnp.where(bottom > 0, top / jnp.where(bottom > 0, bottom, 1.0), jnp.inf)
+
+    return {
+        "disagreement": ratio(1 - u, u - s),
+        "disagreement_from": ratio(1 - 2 * u + s, 2 * (u - s)),
+        "posterior": ratio(1 - u, el),
+        "posterior_from": ratio(1 - u - el, 2 * el),
+    }
+
+
+@eqx.filter_jit
+def opinion_gain(
+    probabilities: Rows, concentration: Samples, *, unit: str = "squared"
+) -> Float[Array, " samples"]:
+    """What one more label should teach about class probabilities: who deserves another opinion.
+
+    Args:
+        probabilities: f, (samples, classes).
+        concentration: alpha_0, after the labels so far: `posterior_probabilities` and alpha_0 + n.
+        unit: "squared": expected fall of E |zeta - E zeta|^2, (1 - sum f^2) / (alpha_0 + 1)^2; "bits": mutual
+            information of the label and zeta.
+    """
+    f = as_array(probabilities)
+    alpha = jnp.asarray(concentration, f.dtype)[:, None]
+    if unit == "squared":
+        return (f * (1 - f)).sum(axis=1) / (alpha[:, 0] + 1) ** 2
+    if unit != "bits":
+        raise ValueError(f"unit must be 'squared' or 'bits', got {unit!r}")
+    log_f = jnp.where(f > 0, safe_log(f), 0.0)
+    inside = digamma(alpha * f + 1) - digamma(alpha + 1) - log_f  # -H(zeta) averages to sum f (psi - psi)
+    return (f * inside).sum(axis=1) / jnp.log(jnp.asarray(2.0, f.dtype))
+
+
+@eqx.filter_jit
+def ensemble_disagreement(
+    members: Float[Array | np.ndarray, "draws samples classes"],
+    concentration: Float[Array | np.ndarray, "draws samples"] | None = None,
+) -> Float[Array, " samples"]:
+    """(72), and (73) with a concentration for each draw: the mean over draws."""
+    f = as_array(members)
+    if concentration is None:
+        return jax.vmap(disagreement_probability)(f).mean(axis=0)
+    return jax.vmap(disagreement_probability)(f, jnp.asarray(concentration, f.dtype)).mean(axis=0)
+
+
+@eqx.filter_jit
+def ensemble_posterior(
+    histograms: Histograms,
+    members: Float[Array | np.ndarray, "draws samples classes"],
+    concentration: Float[Array | np.ndarray, "draws samples"] | None = None,
+) -> tuple[Float[Array, "samples classes"], Float[Array, "samples draws"]]:
+    """Class probabilities after labels, and the weights of the draws (dropout, ensembles) behind them.
+
+    (81) with w_s = prod_k f_sk^y_k (the paper's sum over s there is a slip: it makes all weights equal). With
+    a concentration the draws are Dirichlet laws, w_s their Dirichlet-multinomial probability of the labels,
+    and each is updated by (79), which is exact too.
+    """
+    f = as_array(members)
+    y = jnp.asarray(histograms.counts)
+    if concentration is None:
+        given = jnp.where(y[None] > 0, y.astype(f.dtype)[None] * safe_log(f), 0.0)
+        weights = jax.nn.softmax(given.sum(axis=2).T, axis=1)
+        return jnp.einsum("is,sik->ik", weights, f), weights
+    alpha = jnp.asarray(concentration, f.dtype)
+    logs = jax.vmap(lambda p, a: log_dirichlet_multinomial(histograms, p, a, coefficient=False))(f, alpha)
+    weights = jax.nn.softmax(logs.T, axis=1)
+    after = jax.vmap(lambda p, a: posterior_probabilities(histograms, p, a))(f, alpha)
+    return jnp.einsum("is,sik->ik", weights, after), weights
+
+
+def one_label(label: Int[Array | np.ndarray, " samples"], num_classes: int) -> Histograms:
+    """Histograms of one label each."""
+    counts = jax.nn.one_hot(jnp.asarray(label), num_classes, dtype=jnp.int32)
+    return Histograms(counts, counts.sum(axis=1), 1)
+
+
 PENALTY = 0.005  # the paper's lambda_alpha
 _FARTHEST = 40.0  # |log alpha_0| beyond which nothing is looked for
 
-Rows = Float[Array | np.ndarray, "samples classes"]
 Where = Bool[Array | np.ndarray, " samples"] | None
 
 
-@partial(jax.jit, static_argnames=("normalise", "coefficient"))
+@partial(jax.jit, static_argnames="coefficient")
 def concentration_loss(
     log_concentration: Float[Array, " samples"],
     histograms: Histograms,
     probabilities: Rows,
     *,
     penalty: Any = PENALTY,
-    normalise: str = "labels",
     coefficient: bool = True,
     where: Where = None,
 ) -> Float[Array, ""]:
-    """(50); with `normalise="instances"` as the authors' program has it."""
-    choose("normalise", normalise, NORMALISE)
+    """(50)."""
     t = as_array(log_concentration)
     f, mask = jnp.asarray(probabilities, t.dtype), samples_of(where, t.shape[0])
     log_p = log_dirichlet_multinomial(histograms, f, jnp.exp(t), coefficient=coefficient)
     number = mask.sum().astype(t.dtype)
     total = jnp.where(mask, jnp.asarray(histograms.n), 0).sum().astype(t.dtype)
-    size = total if normalise == "labels" else number
-    return -jnp.where(mask, log_p, 0.0).sum() / size + penalty * jnp.where(mask, t**2, 0.0).sum() / number
+    return -jnp.where(mask, log_p, 0.0).sum() / total + penalty * jnp.where(mask, t**2, 0.0).sum() / number
 
 
-@partial(jax.jit, static_argnames="normalise")
+@jax.jit
 def concentration_slope(
     log_concentration: Float[Array, " samples"],
     histograms: Histograms,
     probabilities: Rows,
     *,
     penalty: Any = PENALTY,
-    normalise: str = "labels",
 ) -> Float[Array, " samples"]:
-    """(51): derivative by log alpha_0 of one sample's - log DirMult / n + lambda (log alpha_0)^2.
-
-    With `normalise="instances"` without the division by n.
-    """
-    choose("normalise", normalise, NORMALISE)
+    """(51): derivative by log alpha_0 of one sample's - log DirMult / n + lambda (log alpha_0)^2."""
     t = as_array(log_concentration)
     f = jnp.asarray(probabilities, t.dtype)
 
@@ -83,8 +249,7 @@ def concentration_slope(
         return log_dirichlet_multinomial(histograms, f, jnp.exp(t), coefficient=False)
 
     slope = jax.jvp(log_p, (t,), (jnp.ones_like(t),))[1]
-    size = jnp.asarray(histograms.n).astype(t.dtype) if normalise == "labels" else jnp.ones_like(t)
-    return -slope / size + 2 * penalty * t
+    return -slope / jnp.asarray(histograms.n).astype(t.dtype) + 2 * penalty * t
 
 
 def free_concentration(
@@ -92,7 +257,6 @@ def free_concentration(
     probabilities: Rows,
     *,
     penalty: float | Float[Array, ""] = PENALTY,
-    normalise: str = "labels",
 ) -> Float[Array, " samples"]:
     """alpha_0 of each sample from its own labels alone: the root of (51) by Newton's method inside a bracket.
 
@@ -101,15 +265,15 @@ def free_concentration(
     if is_concrete(penalty) and not float(penalty) > 0:
         raise ValueError(f"penalty is {penalty}; alpha_0 of single samples diverges unless it is positive")
     f = as_array(probabilities)
-    return _roots(histograms, f, jnp.asarray(penalty, f.dtype), normalise)
+    return _roots(histograms, f, jnp.asarray(penalty, f.dtype))
 
 
-@partial(jax.jit, static_argnames="normalise")
-def _roots(histograms: Histograms, f: Array, penalty: Array, normalise: str) -> Float[Array, " samples"]:
+@jax.jit
+def _roots(histograms: Histograms, f: Array, penalty: Array) -> Float[Array, " samples"]:
     """`free_concentration` of a checked penalty."""
 
     def slope(t: Array) -> Array:
-        return concentration_slope(t, histograms, f, penalty=penalty, normalise=normalise)
+        return concentration_slope(t, histograms, f, penalty=penalty)
 
     def step(_: Any, state: tuple) -> tuple:
         t, low, high = state
@@ -121,27 +285,6 @@ def _roots(histograms: Histograms, f: Array, penalty: Array, normalise: str) -> 
 
     far = jnp.full(f.shape[0], _FARTHEST, f.dtype)
     return jnp.exp(jax.lax.fori_loop(0, 60, step, (jnp.zeros_like(far), -far, far))[0])
-
-
-@partial(jax.jit, static_argnames=("normalise", "max_steps"))
-def global_concentration(
-    histograms: Histograms,
-    probabilities: Rows,
-    *,
-    penalty: Any = PENALTY,
-    normalise: str = "labels",
-    where: Where = None,
-    max_steps: int = 200,
-) -> Float[Array, ""]:
-    """One alpha_0 for all samples: the minimum of (50)."""
-    f = as_array(probabilities)
-    options = {"penalty": penalty, "normalise": normalise, "where": where, "coefficient": False}
-
-    def objective(t: Array) -> Array:
-        return concentration_loss(jnp.broadcast_to(t, f.shape[:1]), histograms, f, **options)
-
-    tol = 0.1 * float(jnp.finfo(f.dtype).eps) ** 0.5
-    return jnp.exp(minimise(objective, jnp.zeros((), f.dtype), max_steps=max_steps, tol=tol).params)
 
 
 class Head(eqx.Module):
@@ -171,7 +314,6 @@ class HeadOptions(NamedTuple):
 
     width: int = 16
     depth: int = 0
-    optimiser: str = "lbfgs"  # or "adam" (step 0.01)
     max_steps: int = 300
     patience: int = 20  # steps without improvement
 
@@ -197,7 +339,6 @@ def fit_concentration_head(
     probabilities: Rows,
     *,
     penalty: float = PENALTY,
-    normalise: str = "labels",
     validation: Where = None,
     options: HeadOptions = _HEAD,
 ) -> HeadFit:
@@ -207,11 +348,10 @@ def fit_concentration_head(
         key: of first weights and of the validation split.
         features: (samples, features), of the classifier's last layer for instance, or its logits.
         histograms, probabilities: of the same samples.
-        penalty, normalise: see the module docstring.
+        penalty: lambda.
         validation: the samples to stop by; None: a fifth, at random (the paper's 80 to 20).
         options: the head's size and its solver.
     """
-    choose("optimiser", options.optimiser, OPTIMISERS)
     f = as_array(probabilities)
     x = jnp.asarray(features, f.dtype)
     first_key, split_key = jax.random.split(key)
@@ -224,8 +364,7 @@ def fit_concentration_head(
 
     def loss(layers: Any, where: Array) -> Array:
         t = Head(start.centre, start.scale, layers).log(x)
-        given = {"penalty": penalty, "normalise": normalise, "coefficient": False}
-        return concentration_loss(t, histograms, f, where=where, **given)
+        return concentration_loss(t, histograms, f, penalty=penalty, coefficient=False, where=where)
 
     held = jnp.asarray(held)
     best, value, steps = _early_stopped(
@@ -245,16 +384,14 @@ def _start(key: PRNGKeyArray, x: Array, width: int, depth: int) -> Head:
     return Head(x.mean(axis=0), jnp.where(sd > 0, sd, 1.0), tuple(layers))
 
 
-def _early_stopped(
-    train: Any, held_out: Any, start: Any, optimiser: str, max_steps: int, patience: int
-) -> tuple:
+def _early_stopped(train: Any, held_out: Any, start: Any, max_steps: int, patience: int) -> tuple:
     """Minimise `train`, keep the parameters that `held_out` likes best."""
-    solver = optax.lbfgs() if optimiser == "lbfgs" else optax.adam(0.01)
+    solver = optax.lbfgs()
 
     def step(carry: tuple) -> tuple:
         params, state, best, least, since, count = carry
         value, gradient = jax.value_and_grad(train)(params)
-        extra = {"value": value, "grad": gradient, "value_fn": train} if optimiser == "lbfgs" else {}
+        extra = {"value": value, "grad": gradient, "value_fn": train}
         with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):  # optax needs both
             updates, state = solver.update(gradient, state, params, **extra)
         params = optax.apply_updates(params, updates)

@@ -5,29 +5,40 @@ values and standard errors into Student laws with N - 1 degrees of freedom. Unbi
 negative, and the laws are not cut at 0: that would bias them again.
 """
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float
 
 from jtruth._arrays import as_array
 from jtruth._one_line import one_line
-from jtruth.histograms.bins import (
+from jtruth.histograms.calibration import (
+    Calibration,
+    Edges,
     MergedBins,
+    calibration_loss,
     check_edges,
+    dispersion_loss,
     equal_mass_edges,
     equal_width_edges,
     merged_by_class,
 )
-from jtruth.histograms.calibration import Calibration, Edges, calibration_loss, dispersion_loss, mean_total
-from jtruth.histograms.dirichlet import disagreement_probability
-from jtruth.histograms.label_counts import Histograms, check_probabilities, with_at_least
-from jtruth.histograms.losses import Mean, epistemic_loss, log_loss, squared_loss
-from jtruth.histograms.panels import PanelMoments, disagreement, statistic_loss
+from jtruth.histograms.concentration import disagreement_probability
+from jtruth.histograms.label_counts import (
+    Histograms,
+    Mean,
+    check_probabilities,
+    disagreement,
+    disagreement_loss,
+    epistemic_loss,
+    log_loss,
+    mean_of,
+    squared_loss,
+    with_at_least,
+)
 from jtruth.stats.estimates import Estimate
 from jtruth.stats.student import StudentEstimate
 
@@ -79,15 +90,17 @@ def loss_values(
     common = edges if edges.ndim == 1 else equal_width_edges(edges.shape[-1] - 1, z.dtype)
     common = common if disagreement_edges is None else jnp.asarray(disagreement_edges, z.dtype)
     pairs = calibration_loss(differ[:, None], phi[:, None], common, **options)
+
+    def total(by_class: Array) -> Mean:
+        return mean_of(by_class.sum(axis=1), where=where)
+
     values = {
-        "squared_loss": mean_total(squared_loss(histograms, z), where=where),
-        "epistemic_loss": mean_total(epistemic, where=where),
+        "squared_loss": total(squared_loss(histograms, z)),
+        "epistemic_loss": total(epistemic),
         "calibration_loss": Mean(classes.total, classes.standard_error),
         "dispersion_loss": Mean(spread.total, spread.standard_error),
-        "log_loss": mean_total(log_loss(histograms, z), where=where),
-        "disagreement_loss": mean_total(
-            statistic_loss(PanelMoments(differ, differ), phi)[:, None], where=where
-        ),
+        "log_loss": total(log_loss(histograms, z)),
+        "disagreement_loss": mean_of(disagreement_loss(differ, phi), where=where),
         "disagreement_calibration_loss": Mean(pairs.total, pairs.standard_error),
     }
     return values, classes, pairs
@@ -123,34 +136,20 @@ def loss_estimates(
     check_probabilities(histograms, probabilities)
     z = np.asarray(probabilities, np.float64)
     with jax.enable_x64(True):
-        return _loss_estimates(histograms, z, concentration, bins, debias, singletons, drop, tasks)
-
-
-def _loss_estimates(
-    histograms: Histograms,
-    z: np.ndarray,
-    concentration: Any,
-    bins: Any,
-    debias: str,
-    singletons: str,
-    drop: bool,
-    tasks: tuple | None,
-) -> LossTable:
-    """`loss_estimates` of checked probabilities, in float64."""
-    pairs, kept, note = with_at_least(histograms, 2, drop=drop, tasks=tasks)
-    alpha = None if concentration is None else np.asarray(concentration, np.float64)
-    phi = np.asarray(disagreement_probability(z, alpha))
-    edges, of_phi, merged = _edges(bins, z[kept], phi[kept])
-    options: dict[str, Any] = {"singletons": singletons, "disagreement_edges": of_phi}
-    values, classes, differ = loss_values(pairs, z[kept], edges, phi[kept], debias=debias, **options)
-    plugin, _, _ = loss_values(pairs, z[kept], edges, phi[kept], debias="none", **options)
-    if kept.size < histograms.num_samples:  # the losses that one label suffices for use all samples
-        whole, classes, _ = loss_values(histograms, z, edges, phi, debias=debias, **options)
-        naive, _, _ = loss_values(histograms, z, edges, phi, debias="none", **options)
-        values |= {name: whole[name] for name in _ONE_LABEL}
-        plugin |= {name: naive[name] for name in _ONE_LABEL}
-    notes = [text for text in (note, *merged) if text]
-    notes += _impossible(histograms, z) + _lonely(classes, differ, singletons, debias)
+        pairs, kept, note = with_at_least(histograms, 2, drop=drop, tasks=tasks)
+        alpha = None if concentration is None else np.asarray(concentration, np.float64)
+        phi = np.asarray(disagreement_probability(z, alpha))
+        edges, of_phi, merged = _edges(bins, z[kept], phi[kept])
+        options: dict[str, Any] = {"singletons": singletons, "disagreement_edges": of_phi}
+        values, classes, differ = loss_values(pairs, z[kept], edges, phi[kept], debias=debias, **options)
+        plugin, _, _ = loss_values(pairs, z[kept], edges, phi[kept], debias="none", **options)
+        if kept.size < histograms.num_samples:  # the losses that one label suffices for use all samples
+            whole, classes, _ = loss_values(histograms, z, edges, phi, debias=debias, **options)
+            naive, _, _ = loss_values(histograms, z, edges, phi, debias="none", **options)
+            values |= {name: whole[name] for name in _ONE_LABEL}
+            plugin |= {name: naive[name] for name in _ONE_LABEL}
+        notes = [text for text in (note, *merged) if text]
+        notes += _impossible(histograms, z) + _lonely(classes, differ, singletons, debias)
     laws: dict[str, Estimate] = {
         name: _law(mean, histograms.num_samples if name in _ONE_LABEL else kept.size)
         for name, mean in values.items()
@@ -210,31 +209,3 @@ def _lonely(classes: Calibration, differ: Calibration, singletons: str, debias: 
         f"{number} bins hold one sample: they {how} in the calibration loss. Fewer bins avoid them, or "
         "bins=MergedBins(15)."
     ]
-
-
-def bootstrap_draws(
-    key: PRNGKeyArray,
-    statistic: Callable[[Any], Any],
-    data: Any,
-    *,
-    num_resamples: int = 1000,
-    batch_size: int = 50,
-) -> Any:
-    """A statistic of resampled samples, in batches by vmap; the spread of the draws is its standard error.
-
-    Args:
-        key: PRNG key.
-        statistic: a JAX function of `data`.
-        data: a pytree of arrays whose first axis is samples (`Histograms` is one), resampled together.
-        num_resamples, batch_size: how many, and how many at once.
-
-    Draws of debiased losses are centred too high: a sample that was drawn twice looks like a pair that
-    agrees. Use their spread, not their mean.
-    """
-    samples = jax.tree.leaves(data)[0].shape[0]
-
-    def one(key: Array) -> Any:
-        chosen = jax.random.randint(key, (samples,), 0, samples)
-        return statistic(jax.tree.map(lambda leaf: jnp.take(jnp.asarray(leaf), chosen, axis=0), data))
-
-    return jax.lax.map(one, jax.random.split(key, num_resamples), batch_size=batch_size)

@@ -6,20 +6,33 @@ and class probabilities z predicted by a classifier are judged by how well they 
 every function of this room takes. Its factories check; inside JAX it is a pytree of two arrays.
 
 That labelers are interchangeable is an assumption: `jtruth.evaluation.calibration` tests it.
+
+Losses of class probabilities against histograms, each by sample and class, so that they add up.
+
+mu is the share of labels, z the predicted probability, n the number of labels. With Q the class probabilities
+behind the labels and Y one label, E denotes the mean over samples and labels (Mimori et al. 2021, section 3):
+
+    expected squared loss  L  = E |Y - z|^2        (8), (23): unbiased for any n >= 1
+    epistemic loss         EL = E |Q - z|^2        plugin (9), unbiased (10), (28): n >= 2
+    expected log loss           E -log z_Y         unbiased for any n >= 1
+
+L = EL + IL where IL = E |Y - Q|^2 is the labelers' own disagreement: nobody can predict better. The binary
+forms (3) are half of the sums over two classes. Means over samples and their standard errors (25)
+are in `mean_of`. Pure JAX; `where` masks are given to `mean_of`, and an empty row gives 0, not NaN.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
-from jtruth._arrays import is_concrete
+from jtruth._arrays import as_array, is_concrete, safe_log
 from jtruth._one_line import one_line
 from jtruth._validation import some
-from jtruth._validation.in_range import check_rows
+from jtruth._validation.in_range import check_finite, check_rows
 from jtruth.labels import Labels
 
 
@@ -157,14 +170,88 @@ def check_logits(logits: Any, classes: int) -> None:
     if np.ndim(logits) != 2 or np.shape(logits)[1] != classes:
         raise ValueError(f"logits have shape {np.shape(logits)} but there are {classes} classes")
     if is_concrete(logits):
-        bad = np.argwhere(~np.isfinite(np.asarray(logits)))
-        if len(bad):
-            at = tuple(map(int, bad[0]))
-            raise ValueError(
-                f"logits{list(at)} is {np.asarray(logits)[at]} ({len(bad)} such entries); logits are finite"
-            )
+        check_finite(np.asarray(logits), "logits", "logits are finite")
 
 
 def samples_of(mask: Any, samples: int) -> jax.Array:
     """The mask `where` as (samples,) booleans; None is everything."""
     return jnp.ones(samples, bool) if mask is None else jnp.asarray(mask)
+
+
+Probabilities = Float[Array | np.ndarray, "samples classes"]
+ByClass = Float[Array, "samples classes"]
+
+
+class Mean(NamedTuple):
+    """A mean over samples and its standard error."""
+
+    value: Float[Array, ""]
+    standard_error: Float[Array, ""]
+
+    __repr__ = one_line
+
+
+@eqx.filter_jit
+def squared_loss(histograms: Histograms, probabilities: Probabilities) -> ByClass:
+    """(23): (mu - z)^2 + mu (1 - mu), the mean over a sample's labels of (Y_k - z_k)^2, unbiased."""
+    z = as_array(probabilities)
+    mu = histograms.shares(z.dtype)
+    return (mu - z) ** 2 + mu * (1 - mu)
+
+
+@eqx.filter_jit
+def epistemic_loss(histograms: Histograms, probabilities: Probabilities, *, debias: bool = True) -> ByClass:
+    """(28): (mu - z)^2 - mu (1 - mu) / (n - 1), unbiased for (Q_k - z_k)^2; without `debias` the plugin (27).
+
+    A sample with one label says nothing about its disagreement: NaN, so that it cannot be overlooked (leave
+    it out by `with_at_least`, or by `where` in `mean_of`).
+    """
+    z = as_array(probabilities)
+    mu = histograms.shares(z.dtype)
+    plugin = (mu - z) ** 2
+    return plugin - mu_variance(histograms, z.dtype) if debias else plugin
+
+
+def mu_variance(histograms: Histograms, dtype) -> ByClass:
+    """mu (1 - mu) / (n - 1): unbiased for Q (1 - Q) / n, the variance of mu given Q. NaN if n = 1."""
+    mu, n = histograms.shares(dtype), jnp.asarray(histograms.n)[:, None]
+    value = mu * (1 - mu) / jnp.maximum(n - 1, 1).astype(dtype)
+    return jnp.where(n == 1, jnp.nan, value)
+
+
+@eqx.filter_jit
+def log_loss(histograms: Histograms, probabilities: Probabilities) -> ByClass:
+    """-mu log z: unbiased for -Q_k log z_k; infinite where a class that was predicted with 0 occurs."""
+    z = as_array(probabilities)
+    mu = histograms.shares(z.dtype)
+    return jnp.where(mu > 0, -mu * jnp.where(mu > 0, safe_log(z), 0.0), 0.0)
+
+
+@eqx.filter_jit
+def mean_of(
+    terms: Float[Array, " samples"],
+    *,
+    where: Bool[Array | np.ndarray, " samples"] | None = None,
+) -> Mean:
+    """Mean of one number for each sample, as in (23), and its standard error for samples at random, (25)."""
+    terms, mask = as_array(terms), samples_of(where, terms.shape[0])
+    number = mask.sum().astype(terms.dtype)
+    value = jnp.where(mask, terms, 0.0).sum() / number
+    spread = jnp.where(mask, (terms - value) ** 2, 0.0).sum() / (number * (number - 1))
+    return Mean(value, jnp.sqrt(spread))
+
+
+@eqx.filter_jit
+def disagreement(histograms: Histograms, dtype=None) -> Float[Array, " samples"]:
+    """(16) for "two labels differ": 1 - sum y (y - 1) / (n (n - 1)), the Gini-Simpson index; NaN if n = 1."""
+    dtype = jnp.result_type(float) if dtype is None else dtype
+    n = jnp.asarray(histograms.n).astype(dtype)
+    return (n * mu_variance(histograms, dtype).sum(axis=1)).astype(dtype)
+
+
+def disagreement_loss(
+    differ: Float[Array, " samples"], predicted: Float[Array | np.ndarray, " samples"]
+) -> Float[Array, " samples"]:
+    """(40): mean over pairs of labels of ([they differ] - prediction)^2, unbiased for (37)."""
+    p = jnp.asarray(predicted, differ.dtype)
+    return differ - 2 * p * differ + p**2

@@ -9,6 +9,8 @@ The stratum s is whatever makes the labels of a sample dependent: the shared dra
 difficulty of the sample. Without one there is a single stratum. A labeler who may stay silent has "no label"
 as one more symbol. If `observed`, somebody knows the stratum of each sample (a difficulty that is given in
 the noise model), and information is the average over strata.
+
+Entropy and mutual information of tables of probabilities, in bits; host side, float64.
 """
 
 from collections.abc import Sequence
@@ -16,13 +18,14 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
-from scipy.special import roots_jacobi
+from scipy.special import entr, kl_div
 
 from jtruth._arrays import is_concrete
 from jtruth._one_line import one_line
 from jtruth._validation.in_range import check_probabilities, check_rows
 from jtruth.noise import NoiseModel
-from jtruth.noise.parameters import as_parameter, check_matrix_rows, check_ndim
+from jtruth.noise.base import as_parameter, check_matrix_rows, check_ndim
+from jtruth.posterior import validate_prior
 
 
 class LabelLaw(NamedTuple):
@@ -87,7 +90,7 @@ def mixture(
     """A `LabelLaw` in which nobody knows which of several models a sample follows.
 
     The labels of a sample become dependent: a wrong one makes a difficult sample likely, where the others
-    are worth less. For instance a distribution of difficulty, from `beta_difficulty`.
+    are worth less.
 
     Args:
         models: what `label_law` accepts, all for the same labelers and classes.
@@ -113,26 +116,6 @@ def mixture(
         raise ValueError(f"the models differ in (labelers, classes, symbols): {sorted(shapes)}")
     rows = np.concatenate([law.rows for law in laws])
     return LabelLaw(rows, np.concatenate([w * law.weights for w, law in zip(weights, laws, strict=True)]))
-
-
-def beta_difficulty(a: float, b: float, count: int = 12) -> tuple[np.ndarray, np.ndarray]:
-    """Difficulties (count,) and weights (count,) that stand for delta ~ Beta(a, b) of Su 5.1.2.
-
-    Gauss-Jacobi quadrature: exact for polynomials of degree 2 count - 1 in delta. The probability of labels
-    of T labelers has degree T, so information is then limited by rounding only, up to T = 2 count - 1.
-
-    Raises:
-        ValueError: a or b is not positive, or count is less than 1.
-
-    Example:
-        >>> difficulty, weights = beta_difficulty(1, 5)
-        >>> round(float(weights @ difficulty), 12)
-        0.166666666667
-    """
-    if not (a > 0 and b > 0 and count >= 1):
-        raise ValueError(f"a and b must be positive and count at least 1; got a={a}, b={b}, count={count}")
-    x, w = roots_jacobi(count, b - 1, a - 1)
-    return (1 + x) / 2, w / w.sum()
 
 
 def _law_of(noise, num_labelers: int | None) -> LabelLaw:
@@ -179,3 +162,32 @@ def _with_participation(law: LabelLaw, participation) -> LabelLaw:
         silent = np.broadcast_to((1 - eta)[None, :, None, None], (*rows.shape[:3], 1))
         rows = np.concatenate([rows * eta[None, :, None, None], silent], axis=-1)
     return law._replace(rows=rows)
+
+
+BITS = 1.0 / np.log(2.0)  # nats to bits
+
+
+def checked_prior(prior, num_classes: int) -> Float[np.ndarray, " classes"]:
+    """The prior in float64 with sum exactly 1; ValueError if it is no distribution over the classes."""
+    prior = validate_prior(prior, num_classes).astype(np.float64)
+    return prior / prior.sum()
+
+
+def entropy(p: Float[np.ndarray, "*shape symbols"]) -> Float[np.ndarray, "*shape"]:
+    """H in bits of the distributions in the last axis."""
+    return np.asarray(entr(p).sum(axis=-1) * BITS)
+
+
+def table_information(
+    joint: Float[np.ndarray, "classes cells"], prior: Float[np.ndarray, " classes"]
+) -> float:
+    """What the columns of a joint table p(class, cell) add to I in bits, Su section 4; all of them: I itself.
+
+    The mean over cells of the divergence of posterior rho and prior, as a sum of rho log(rho / prior) - rho
+    + prior. The extra terms add to zero in every column, and each summand is non-negative, so that little
+    information is not lost between entropies that are large.
+    """
+    of_cell = joint.sum(axis=0)
+    possible = of_cell > 0
+    rho = joint[:, possible] / of_cell[possible]
+    return float(kl_div(rho, prior[:, None]).sum(axis=0) @ of_cell[possible] * BITS)

@@ -1,14 +1,12 @@
 """Files to labels, predictions, gold labels and noise models, and back."""
 
 from jtruth._validation.guess import FileLook
-from jtruth._validation.text import File, Table
-from jtruth.io.features import read_features
+from jtruth._validation.text import File, TextTable
 from jtruth.io.gold import Gold, read_gold, read_gold_sample
 from jtruth.io.noise import read_noise
 from jtruth.io.parsing import Parsed
-from jtruth.io.reading import Reading, read_labels, write_labels
-from jtruth.io.shards import read_shard
-from jtruth.io.tables import Predictions, Scores, read_predictions, read_scores, task_table
+from jtruth.io.reading import Reading, read_labels, read_shard, write_labels
+from jtruth.io.tables import Predictions, Scores, read_features, read_predictions, read_scores, task_table
 from jtruth.io.vocabulary import Words
 
 __all__ = [
@@ -19,7 +17,7 @@ __all__ = [
     "Predictions",
     "Reading",
     "Scores",
-    "Table",
+    "TextTable",
     "Words",
     "read_features",
     "read_gold",

@@ -14,7 +14,7 @@ from jaxtyping import Int
 from jtruth import _validation as check
 from jtruth._one_line import one_line
 from jtruth._validation.ids import MISSING_TEXT
-from jtruth._validation.text import File, Table
+from jtruth._validation.text import File, TextTable
 from jtruth.io.parsing import as_table
 from jtruth.io.tables import align_rows, class_codes, numbers, only_rows
 from jtruth.io.vocabulary import Words
@@ -55,28 +55,18 @@ class Gold(NamedTuple):
 
 
 def read_gold(
-    path: str | PathLike | File | Table,
-    labels: Labels,
-    *,
-    task: str = "task",
-    label: str = "label",
-    common_only: bool = False,
-    sep: str | None = None,
-    words: Words = _WORDS,
+    path: str | PathLike | File | TextTable, labels: Labels, **options: Any
 ) -> Int[np.ndarray, " samples"]:
     """Class codes that are known to be right, -1 for samples that are not in the file.
 
     Gold labels for tasks that nobody labelled are an error unless `common_only`; then the array's `notes` say
-    what was left out, and answers repeat it.
+    what was left out, and answers repeat it. Options are those of `read_gold_sample`.
     """
-    found = read_gold_sample(
-        path, labels, task=task, label=label, common_only=common_only, sep=sep, words=words
-    )
-    return found.classes
+    return read_gold_sample(path, labels, **options).classes
 
 
 def read_gold_sample(
-    path: str | PathLike | File | Table,
+    path: str | PathLike | File | TextTable,
     labels: Labels,
     *,
     task: str = "task",
@@ -91,11 +81,11 @@ def read_gold_sample(
         path: as for `read_gold`. A column `inclusion` holds each task's probability to be asked for, a column
             `stratum` the part of the tasks inside which gold is random. Beside such a column a row without a
             label is a task of unknown class: strata need a row for each task.
-        labels, task, label, common_only, sep, words: as for `read_gold`.
+        labels, task, label, common_only, sep, words: as for `read_predictions`.
 
     Raises:
-        ValueError: as for `read_gold`; no label at all, a probability outside [0, 1] or 0 where there is a
-            label, or a stratum that is not there for each task.
+        ValueError: as for `read_predictions`; no label at all, a probability outside [0, 1] or 0 where there
+            is a label, or a stratum that is not there for each task.
     """
     table = as_table(path, sep)
     ways = [name for name in (INCLUSION, STRATUM) if name in table.header and name not in (task, label)]
@@ -112,7 +102,7 @@ def read_gold_sample(
     return Gold(check.with_tasks(gold, labels.tasks, notes + said), chance, strata)
 
 
-def _labelled(table: Table, label: str) -> tuple[Table, int]:
+def _labelled(table: TextTable, label: str) -> tuple[TextTable, int]:
     """The rows of a table that have a label, and how many have none."""
     (values,) = table.pick({"label": label})
     kept = [k for k, v in enumerate(values) if v.strip().casefold() not in _NOTHING]
@@ -123,7 +113,7 @@ def _labelled(table: Table, label: str) -> tuple[Table, int]:
     return only_rows(table, kept), len(values) - len(kept)
 
 
-def _without_label(table: Table, label: str, empty: int) -> tuple[str, ...]:
+def _without_label(table: TextTable, label: str, empty: int) -> tuple[str, ...]:
     """What is to be said of rows without a label: nothing if the table says that they were not asked for."""
     values, asked = table.pick({"label": label, ASKED: ASKED if ASKED in table.header else label})
     left = [a.strip() for v, a in zip(values, asked, strict=True) if v.strip().casefold() in _NOTHING]
@@ -132,7 +122,7 @@ def _without_label(table: Table, label: str, empty: int) -> tuple[str, ...]:
     return (NOT_ANSWERED.format(left.count("yes")),) if "yes" in left else ()
 
 
-def _chances(table: Table, known: Table, whole: tuple, size: int) -> np.ndarray:
+def _chances(table: TextTable, known: TextTable, whole: tuple, size: int) -> np.ndarray:
     """(samples,) each sample's chance to be asked; NaN without a row."""
     for one, lowest in ((table, 0.0), (known, np.nextafter(0, 1))):
         p = numbers(one, INCLUSION)
@@ -146,7 +136,7 @@ def _chances(table: Table, known: Table, whole: tuple, size: int) -> np.ndarray:
     return chance
 
 
-def _strata(table: Table, whole: tuple, size: int) -> np.ndarray:
+def _strata(table: TextTable, whole: tuple, size: int) -> np.ndarray:
     """(samples,) number of each sample's stratum."""
     (names,) = table.pick({STRATUM: STRATUM})
     rows, samples, _ = whole

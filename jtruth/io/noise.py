@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from jtruth._validation import Source, duplicates, quoted
+from jtruth._validation import Source, quoted
 from jtruth._validation.text import read_bytes
+from jtruth.io.parsing import Refused, strict_json
 from jtruth.labels import Labels
 
 _KINDS = ("confusion_matrices", "symmetric", "fallibility", "model")
@@ -38,28 +39,14 @@ def read_noise(path: str | PathLike, labels: Labels) -> dict[str, Any]:
     file = read_bytes(path)
     source = Source(file.name)
     try:
-        data = json.loads(file.data.decode("utf-8-sig"), object_pairs_hook=_once)
+        data = strict_json(file.data.decode("utf-8-sig"))
         tasks = labels.tasks or range(labels.num_samples)
         workers = labels.workers or range(labels.num_labelers)
         return _parsed(data, tuple(map(str, tasks)), tuple(map(str, workers)), labels.class_names, source)
-    except RecursionError:
-        raise ValueError(source.says("brackets are nested too deeply for any noise model")) from None
-    except _Twice as problem:
+    except Refused as problem:
         raise ValueError(source.says(str(problem))) from None
     except (json.JSONDecodeError, UnicodeDecodeError) as problem:
         raise ValueError(source.says(f"this is not JSON text: {problem}")) from None
-
-
-class _Twice(ValueError):
-    """A name that occurs twice in a JSON object; the standard library would take the last."""
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object with every name once."""
-    twice = duplicates(name for name, _ in pairs)
-    if twice:
-        raise _Twice(f"{quoted(twice)} stands there more than once in one object. Keep one of them.")
-    return dict(pairs)
 
 
 def _parsed(

@@ -1,25 +1,29 @@
-"""Any file as objects or as a table of text: JSON, JSON lines, Parquet, zip of JSON lines, CSV and TSV.
+"""Any file as objects or as a table of text: JSON, JSON lines, Parquet, Excel, CSV and TSV, or a zip of one.
 
 What a file is, its first bytes say; its name is not asked. Objects whose values are plain become a table,
 so that everything that can be read from a table can be read from JSON and Parquet as well. Values become the
-text that a table would have: 1 stays "1" and 1.0 "1.0", which are different names.
+text that a table would have: 1 stays "1" and 1.0 "1.0", which are different names; what is in an object
+inside has the names of both ("verdicts.gpt").
 """
 
-import gzip
 import io
 import json
+import re
 import zipfile
+import zlib
 from collections.abc import Iterable, Sequence
+from datetime import date, time
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from jtruth._validation.coded import merged
-from jtruth._validation.text import File, Table, read_bytes, read_table
-from jtruth._validation.words import Source
+from jtruth._validation.text import File, TextTable, check_size, header_of, largest, read_bytes, read_table
+from jtruth._validation.words import Source, duplicates, present, quoted
 from jtruth.io.exports.rows import as_text
 
+_HIDDEN = re.compile(r"(^|/)(__MACOSX/|\._|\.DS_Store$)")  # what a Mac puts into a zip
 Records = dict[str, list[dict]]  # file in a zip ("" where there is one file) -> objects
 
 
@@ -27,7 +31,7 @@ class Parsed(NamedTuple):
     """A file that has been read: objects or a table."""
 
     records: Records | None  # of JSON
-    table: Table | None  # of anything else
+    table: TextTable | None  # of anything else
     source: Source
 
 
@@ -40,39 +44,98 @@ def parsed(path: Any, sep: str | None = None) -> Parsed:
     if isinstance(path, Parsed):
         return path
     file = read_bytes(path)
-    data = gzip.decompress(file.data) if _is_gzip(file) else file.data
-    start = data[:64].removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+    data, source = file.data, Source(file.name, "object")
+    table = None
     if data.startswith(b"PAR1"):
         table = _parquet(file.name, data)
-        return Parsed(None, table, table.source)
-    if data.startswith(b"PK\x03\x04") and (inside := _zipped(data)):
-        source = Source(file.name, "object")
-        return Parsed({name: _objects(text, source)[0] for name, text in inside.items()}, None, source)
-    if start in (b"{", b"["):
-        objects, source = _objects(data, Source(file.name, "object"))
+    elif data.startswith(b"PK\x03\x04") and (inside := _zipped(file)):
+        if len(inside) == 1 and (only := parsed(inside[0], sep)).table is not None:
+            return only
+        records = {Path(one.name).stem: parsed(one, sep).records for one in inside}
+        if all(records.values()):
+            return Parsed({stem: (found or {})[""] for stem, found in records.items()}, None, source)
+        names = quoted(Path(one.name).name for one in inside)
+        raise ValueError(source.says(f"a zip of {len(inside)} files ({names}): take out the one to read"))
+    elif data.startswith(b"PK\x03\x04") and b"xl/workbook.xml" in data:
+        table = _sheet(file)
+    elif data[:64].removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"["):
+        objects, source = _objects(data, source)
         return Parsed({"": objects}, None, source)
-    table = read_table(file, sep)
+    table = read_table(file, sep) if table is None else table
     return Parsed(None, table, table.source)
 
 
-def _is_gzip(file: File) -> bool:
-    """Whether this is gzipped JSON; gzipped tables are read, and refused, where tables are."""
-    if not file.data.startswith(b"\x1f\x8b"):
-        return False
+def _zipped(file: File) -> list[File]:
+    """The files of a zip but for those that a Mac adds; none where it is Excel's, or damaged.
+
+    Raises:
+        ValueError: two files of one name, since the name of a file is an annotator, or too much.
+    """
     try:
-        return gzip.open(io.BytesIO(file.data)).read(64).lstrip()[:1] in (b"{", b"[")
-    except (OSError, EOFError):
-        return False
+        with zipfile.ZipFile(io.BytesIO(file.data)) as archive:
+            inside = [one for one in archive.infolist() if not one.is_dir()]
+            check_size(sum(one.file_size for one in inside), file.name)
+            names = [one.filename for one in inside if not _HIDDEN.search(one.filename)]
+            if "xl/workbook.xml" in names:
+                return []
+            found = [File(f"{file.name}/{name}", Path(name).suffixes, archive.read(name)) for name in names]
+    except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError):  # encrypted ones, too
+        return []  # what is no table is refused where tables are read
+    if twice := duplicates(Path(name).stem for name in names):
+        alike = quoted(name for name in names if Path(name).stem in twice)
+        raise ValueError(
+            f"{file.name}: {alike} have one name, which is their annotator's. Rename one, or leave it out"
+        )
+    return found
 
 
-def _zipped(data: bytes) -> dict[str, bytes]:
-    """JSON files in a zip, by the stem of their names."""
+def _sheet(file: File) -> TextTable:
+    """The only sheet of an Excel file as a table of text; whole numbers have no point there."""
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            names = [name for name in archive.namelist() if name.endswith((".jsonl", ".json"))]
-            return {Path(name).stem: archive.read(name) for name in names}
-    except zipfile.BadZipFile:
-        return {}  # a table that is none is refused where tables are read
+        from openpyxl import load_workbook  # pyright: ignore[reportMissingModuleSource, reportMissingImports]
+    except ImportError:
+        why = "this is an Excel file, and reading it needs openpyxl (pip install openpyxl); or save it as CSV"
+        raise ValueError(f"{file.name}: {why}") from None
+    book = load_workbook(io.BytesIO(file.data), read_only=True, data_only=True)
+    sheets = {sheet.title: list(sheet.iter_rows(values_only=True)) for sheet in book.worksheets}
+    sheets = {name: rows for name, rows in sheets.items() if any(map(any, rows))}
+    if len(sheets) != 1:
+        names = quoted(sheets) if sheets else "none"
+        raise ValueError(f"{file.name}: one sheet with a table is read; there are {len(sheets)} ({names})")
+    rows = [[_cell(value) for value in row] for row in next(iter(sheets.values()))]
+    while not any(rows[-1]):
+        rows.pop()
+    width = max(k + 1 for row in rows for k, cell in enumerate(row) if cell)
+    columns = tuple(list(column) for column in zip(*(row[:width] for row in rows[1:]), strict=True))
+    return TextTable(header_of(rows[0][:width], file, ","), columns, Source(file.name, "row", 2))
+
+
+def _cell(value: Any) -> str:
+    """A cell of Excel, which has no whole numbers of its own, as text."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return value.isoformat() if isinstance(value, date | time) else as_text(value)
+
+
+class Refused(ValueError):
+    """JSON that says a thing twice, or is nested too deeply; the standard library would take the last."""
+
+
+def strict_json(text: str) -> Any:
+    """What a JSON text says, with every name of an object once (else `Refused`)."""
+    try:
+        return json.loads(text, object_pairs_hook=_once)
+    except RecursionError:
+        raise Refused("brackets are nested too deeply") from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object with every name once."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = quoted(duplicates(name for name, _ in pairs))
+        raise Refused(f"{twice} stands there more than once in one object. Keep one of them.")
+    return found
 
 
 def _objects(data: bytes, source: Source) -> tuple[list[dict], Source]:
@@ -83,11 +146,13 @@ def _objects(data: bytes, source: Source) -> tuple[list[dict], Source]:
         raise ValueError(source.says(f"not UTF-8 text ({problem.reason}). Save it as UTF-8.")) from None
     if text.lstrip().startswith("["):
         try:
-            found = json.loads(text)
+            found = strict_json(text)
         except json.JSONDecodeError as problem:
             raise ValueError(
                 f"{source.name}, line {problem.lineno}: this is no JSON ({problem.msg})"
             ) from None
+        except Refused as problem:
+            raise ValueError(source.says(str(problem))) from None
     else:
         found, lines = _lines(text, source.name)
         source = Source(source.name, "line", 1, lines)
@@ -108,25 +173,36 @@ def _lines(text: str, name: str) -> tuple[list[Any], list[int]]:
         if not line.strip():
             continue
         try:
-            found.append(json.loads(line))
+            found.append(strict_json(line))
+        except Refused as problem:
+            raise ValueError(f"{name}, line {number}: {problem}") from None
         except json.JSONDecodeError as problem:
             try:
-                return [json.loads(text)], [1]
-            except json.JSONDecodeError:
+                return [strict_json(text)], [1]
+            except ValueError:
                 raise ValueError(f"{name}, line {number}: this is no JSON ({problem.msg})") from None
         numbers.append(number)
     return found, numbers
 
 
-def table_of(records: Iterable[dict], source: Source) -> Table:
+def table_of(records: Iterable[dict], source: Source) -> TextTable:
     """Objects as a table of text; what an object lacks is missing."""
-    records = list(records)
+    records = list(map(_flat, records))
     header = tuple(dict.fromkeys(str(name) for one in records for name in one))
     columns = tuple([as_text(one.get(name)) for one in records] for name in header)
-    return Table(header, columns, source)
+    return TextTable(header, columns, source)
 
 
-def _parquet(name: str, data: bytes) -> Table:
+def _flat(record: dict, before: str = "") -> dict[str, Any]:
+    """An object whose objects inside are entries of its own: {"a": {"b": 1}} is {"a.b": 1}."""
+    found: dict[str, Any] = {}
+    for name, value in record.items():
+        deeper = isinstance(value, dict) and value
+        found |= _flat(value, f"{before}{name}.") if deeper else {f"{before}{name}": value}
+    return found
+
+
+def _parquet(name: str, data: bytes) -> TextTable:
     """A Parquet file as a table of text."""
     try:
         from pyarrow import parquet
@@ -135,10 +211,16 @@ def _parquet(name: str, data: bytes) -> Table:
             f"{name}: this is a Parquet file, and reading it needs pyarrow: pip install 'jtruth[frames]'"
         ) from None
     try:
-        found = parquet.read_table(io.BytesIO(data))
+        opened = parquet.ParquetFile(io.BytesIO(data))
+        about = opened.metadata
+        size = sum(about.row_group(k).total_byte_size for k in range(about.num_row_groups))
+        size = max(size, 4 * about.num_rows * about.num_columns)
+        found = opened.read() if size <= largest() else None
     except (ValueError, OSError) as problem:  # pyarrow's own are ValueErrors
         raise ValueError(f"{name}: this Parquet file cannot be read ({problem})") from None
-    return Table(tuple(found.column_names), tuple(map(_column, found.columns)), Source(name, "row"))
+    check_size(size, name)
+    found = present(found, "the table")
+    return TextTable(tuple(found.column_names), tuple(map(_column, found.columns)), Source(name, "row"))
 
 
 def _column(column: Any) -> Sequence[str]:
@@ -154,9 +236,21 @@ def _column(column: Any) -> Sequence[str]:
     return merged(codes, [as_text(value) for value in chunks[0].dictionary.to_pylist()])
 
 
-def as_table(path: Any, sep: str | None = None) -> Table:
+def as_table(path: Any, sep: str | None = None) -> TextTable:
     """A table, from a file of any kind or as it is."""
-    if isinstance(path, Table):
+    if isinstance(path, TextTable):
         return path
     records, table, source = parsed(path, sep)
-    return table_of((records or {"": []})[""], source) if table is None else table
+    return table_of(only_records(records, source), source) if table is None else table
+
+
+def only_records(records: Records | None, source: Source) -> list[dict]:
+    """The objects of the only file of a zip.
+
+    Raises:
+        ValueError: there are several.
+    """
+    if records is None or len(records) != 1:
+        names = quoted(records or ())
+        raise ValueError(source.says(f"{names} are files of one zip: take out the one to read"))
+    return next(iter(records.values()))

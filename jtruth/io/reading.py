@@ -4,10 +4,14 @@ Fields are read as text and every field stays what it is: "001" is not 1, a work
 row that does not fit the header is an error with its line number. Only the *label* can be missing: empty, or
 text such as "NA" or "null" that is not named in `classes`. How a file that is no table of task, worker, label
 was read is said in a note.
+
+Labels that lie on several machines: each process reads its own file, and all get one table of names.
+
+A shard holds all labels of some tasks. Which labelers and classes there are, the processes tell one
+another, so that a code means the same on each; its samples stay where they are. `fit_dawid_skene` takes
+such labels with a mesh over all devices (docs/many_devices.md). With one process this is `read_labels`.
 """
 
-import csv
-import gzip
 from collections.abc import Iterable
 from dataclasses import replace
 from os import PathLike
@@ -16,13 +20,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jtruth import _processes
 from jtruth import _validation as check
-from jtruth._validation.text import File
+from jtruth._files import write_table
+from jtruth._validation.coded import different
+from jtruth._validation.guess import look_at, unused_counts
+from jtruth._validation.names import column_called
+from jtruth._validation.text import File, NoRows, TextTable
 from jtruth.io import exports
-from jtruth.io.exports.rows import LabelRows
-from jtruth.io.parsing import Parsed, parsed, table_of
+from jtruth.io.exports.rows import GOLD, LabelRows
+from jtruth.io.parsing import Parsed, as_table, only_records, parsed, table_of
+from jtruth.io.tables import columns_beside, wide_rows
 from jtruth.io.vocabulary import Words, in_words
-from jtruth.io.wide import wide_rows
 from jtruth.labels import Labels
 
 
@@ -46,6 +55,7 @@ def read_labels(
     classes: Iterable | None = None,
     repeats: str = "error",
     missing: str = "error",
+    abstain: Iterable = (),
     sep: str | None = None,
     how: Reading = _READING,
 ) -> Labels:
@@ -63,7 +73,8 @@ def read_labels(
         classes: class names in order of their codes, for instance ("no", "yes").
         repeats: "error", "keep", "first" or "last", when a worker labelled a task more than once.
         missing: "error" or "drop", for rows without a label.
-        sep: separator, a comma (in .tsv files a tab) unless given.
+        abstain: labels that say nothing, such as ["unsure"]: left out, counted and said.
+        sep: separator; a comma (in .tsv files a tab), or what alone stands in the header, unless given.
         how: wide tables, and words for classes.
 
     Raises:
@@ -71,16 +82,19 @@ def read_labels(
     """
     if check.is_frame(path):
         return Labels.from_frame(path, task=task, worker=worker, label=label, classes=classes,
-                                 repeats=repeats, missing=missing)  # fmt: skip
+                                 repeats=repeats, missing=missing, abstain=abstain)  # fmt: skip
     if not isinstance(path, File | Parsed) and (matrix := _matrix(path)) is not None:
         return Labels.from_matrix(matrix, None if classes else int(matrix.max()) + 1, classes=classes)
     rows = label_rows(path, task=task, worker=worker, label=label, sep=sep, how=how)
-    words = how.words if classes is None or not how.words.silent else how.words._replace(recognise=False)
+    words = how.words.with_silent(abstain)
+    words = words if classes is None or not words.unsaid else words._replace(recognise=False)
     given, said = in_words(rows.label, words, rows.source)
     form = (f"Read as {rows.form}.",) if rows.form else ()
     found = Labels.from_long(
-        rows.task, rows.worker, given, classes=classes, repeats=repeats, missing=missing, source=rows.source
-    )
+        rows.task, rows.worker, given, classes=classes, repeats=repeats,
+        missing="drop" if rows.form.startswith("wide") else missing,  # a cell of who was not asked
+        abstain=words.silent, source=rows.source,
+    )  # fmt: skip
     return replace(found, notes=(*form, *rows.notes, *said, *found.notes))
 
 
@@ -94,18 +108,70 @@ def label_rows(
         found = exports.of_records(records, source, named)
         if found is not None:
             return found
-        table = table_of(records[""], source)
+        table = table_of(only_records(records, source), source)
     table = check.present(table, "the table")
-    wanted = {"task": task, "worker": worker, "label": label}
+    wanted, form = {"task": task, "worker": worker, "label": label}, ""
     there = set(wanted.values()) <= set(table.header)
     found = None if there and not how.wide else exports.of_table(table, named)
+    if found is None and not there and not how.wide:
+        wanted, form, there = _by_words(table, wanted)
     if found is None and (how.wide or not there):
         known = task if task in table.header else None
         found = wide_rows(table, known, forced=how.wide, leave_out=how.leave_out)
+    if found is None and not there and {task, worker, label} == {"task", "worker", "label"}:
+        found = _by_one(table)
     if found is not None:
         return found
     given = table.pick(wanted)
-    return LabelRows(given[0], given[1], given[2], table.source, "")
+    every = lambda name: table.columns[:][table.header.index(name)]  # noqa: E731
+    said = unused_counts(table.header, set(wanted.values()), every, table.source)
+    return LabelRows(given[0], given[1], given[2], table.source, form, said)
+
+
+def beside_of(path: Any, *, label: str = "label") -> dict[str, str]:
+    """Gold, predictions and scores that stand beside the labels of a file, as they are asked for there."""
+    records, table, source = parsed(path)
+    named = None if label == "label" else label
+    found = None if records is None else exports.of_records(records, source, named)
+    if found is None:
+        return columns_beside(as_table(path) if table is None else table)
+    models = [name for name in found.beside if name != GOLD]
+    asked = {"gold": [GOLD] if GOLD in found.beside else [], "predictions": models[:1]}
+    return {role: f"export:{names[0]}" for role, names in asked.items() if names}
+
+
+def export_table(path: Any, name: str, *, label: str = "label") -> TextTable:
+    """What a model or gold says beside the labels of an export, as a table task, label.
+
+    Raises:
+        ValueError: nothing of this name is there.
+    """
+    rows = label_rows(path, task="task", worker="worker", label=label)
+    if name not in rows.beside:
+        there = check.quoted(rows.beside) if rows.beside else "none"
+        raise ValueError(rows.source.says(f"no predictions or gold called {name!r} here; there are {there}"))
+    columns = list(rows.beside[name]), list(rows.beside[name].values())
+    return TextTable(("task", "label"), columns, check.Source(f"export:{name}", "entry"))
+
+
+def _by_words(table: TextTable, wanted: dict[str, str]) -> tuple[dict[str, str], str, bool]:
+    """The three columns by other words for them, how that is said, and whether all three are there."""
+    found = look_at(table, wanted).mapping
+    if found is None or any(found[role] != name != role for role, name in wanted.items()):
+        return wanted, "", False
+    said = ", ".join(f"{role} {name!r}" for role, name in found.items())
+    return found, f"{said}, by the names of the columns (task=..., worker=..., label=... say otherwise)", True
+
+
+def _by_one(table: TextTable) -> LabelRows | None:
+    """One label for each task and no column that says who gave it, as one labeler; None: not such a table."""
+    task, label = column_called("task", table.header), column_called("label", table.header)
+    if task is None or label is None or column_called("worker", table.header) is not None:
+        return None
+    tasks, labels = (table.columns[table.header.index(name)] for name in (task, label))
+    form = f"one label {label!r} for each task {task!r}, all by one labeler: no column says who gave them"
+    rows = LabelRows(tasks, [label] * len(tasks), labels, table.source, form)
+    return rows if len(different(tasks)) == len(tasks) else None
 
 
 def _matrix(path: Any) -> np.ndarray | None:
@@ -121,8 +187,74 @@ def write_labels(path: str | PathLike, labels: Labels) -> None:
     tasks = labels.tasks or range(labels.num_samples)
     workers = labels.workers or range(labels.num_labelers)
     entries = zip(*(a.tolist() for a in labels.arrays), strict=True)
-    opener: Any = gzip.open if Path(path).suffix == ".gz" else open
-    with opener(path, "wt", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(("task", "worker", "label"))
-        writer.writerows((tasks[i], workers[t], labels.class_names[c]) for i, t, c in entries if c >= 0)
+    rows = ((tasks[i], workers[t], labels.class_names[c]) for i, t, c in entries if c >= 0)
+    write_table(path, ("task", "worker", "label"), rows)
+
+
+def read_shard(
+    path: Any,
+    *,
+    classes: Iterable | None = None,
+    repeats: str = "error",
+    missing: str = "error",
+    how: Reading | None = None,
+    **columns: Any,
+) -> Labels:
+    """This process's part of the labels, with labelers and classes of all parts; every process must call it.
+
+    Args:
+        path: this process's file, of any kind that `read_labels` takes; it may be a header alone.
+        classes: names in the order of their codes, the same in every process. Otherwise all labels of all
+            parts are the classes, in the order that `read_labels` would give them.
+        repeats, missing: as in `read_labels`.
+        how: words for classes, only such as are said: nothing is recognised by what one part happens to hold.
+        columns: `task`, `worker`, `label`, `sep`, as in `read_labels`.
+
+    Returns:
+        The samples of this part, perhaps none; labelers of all parts in the order of the processes.
+
+    Raises:
+        ValueError: in every process, what one of them finds: bad rows, other classes than process 0 was given
+            (both are shown), a task of which two parts have labels.
+    """
+    how = how or Reading()
+    how = how._replace(words=how.words._replace(recognise=False))
+    rows, label = _processes.together(lambda: _rows(path, how, columns))
+    given = None if classes is None else [str(name) for name in classes]
+    _processes.same_everywhere("classes", given)
+    workers = _of_all(different(rows.worker))
+    names = [name for name in _of_all(different(label)) if name is not None]
+    order = tuple(given or _processes.together(lambda: _order(names, rows)))
+
+    def made() -> Labels:
+        if not len(rows.task):
+            nothing = np.zeros(0, np.int32)
+            return Labels(nothing, nothing, nothing, 0, len(workers), len(order), (), workers, order)
+        columns = rows.task, rows.worker, label
+        return Labels.from_long(*columns, workers=workers, classes=order, repeats=repeats, missing=missing,
+                                source=rows.source)  # fmt: skip
+
+    labels = _processes.together(made)
+    _processes.no_common("tasks", [str(name) for name in labels.tasks or ()])
+    kept = tuple(note for note in labels.notes if "gave no label" not in note and "never given" not in note)
+    return replace(labels, notes=(*rows.notes, *kept))
+
+
+def _rows(path: Any, how: Reading, columns: dict[str, Any]) -> tuple[LabelRows, Any]:
+    """Rows of a file, none of one that has only a header, and their labels in the words of the classes."""
+    named = {name: columns.get(name, name) for name in ("task", "worker", "label")}
+    try:
+        rows = label_rows(path, **named, sep=columns.get("sep"), how=how)
+    except NoRows:
+        rows = LabelRows([], [], [], check.Source(str(path)), "")
+    return rows, in_words(rows.label, how.words, rows.source)[0]
+
+
+def _of_all(names: list) -> tuple:
+    """The names of all processes, in order of the processes."""
+    return tuple(dict.fromkeys(name for some in _processes.told(names) for name in some))
+
+
+def _order(names: list, rows: LabelRows) -> tuple:
+    """Names of classes in order of their codes, and the refusals of names that are none."""
+    return check.encode_classes(names * 3, None, None, rows.source, None).classes

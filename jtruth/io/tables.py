@@ -3,9 +3,14 @@
 Task ids connect the files. They are compared as text, so labels built in Python with tasks 1, 2, 3 meet the
 ids "1", "2", "3" of a file; where labels have no ids, the number of the sample is its id. Predictions and
 gold may also be a column of the file of labels: `task_table` makes a table of it.
+
+Numbers of each task: features of samples, or what an answer about each costs.
+
+Wide tables: one row for each task, one column for each labeler, and empty cells where nobody looked.
 """
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
@@ -15,13 +20,18 @@ from jaxtyping import Float, Int
 
 from jtruth import _validation as check
 from jtruth._one_line import one_line
-from jtruth._validation.guess import look_at
+from jtruth._validation.coded import different
+from jtruth._validation.guess import COUNT_WORDS, look_at
 from jtruth._validation.ids import MISSING_TEXT
-from jtruth._validation.text import File, Table
+from jtruth._validation.text import File, TextTable
+from jtruth._validation.words import LOOK, Source, number_of, quoted
+from jtruth.io.exports.rows import LabelRows
 from jtruth.io.parsing import Parsed, as_table
 from jtruth.io.vocabulary import Words, in_words
 from jtruth.labels import Labels
 
+_MOST_CONTRADICT, _LEAST_ROWS, _LEAST_EACH = 0.5, 20, 5  # rows whose class is not the most probable one
+_THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}(,[0-9]{3})+")  # or decimals: 1,234
 _ROUNDING = 1e-6  # probabilities summing to 1 this closely are float32 arithmetic
 _WORDS = Words()
 _ROUNDED_TEXT = 1e-2  # ... and this closely they were rounded when written: rescaled, with a note
@@ -49,7 +59,7 @@ class Predictions(Scores):
 
 
 def read_scores(
-    path: str | PathLike | File | Table | Parsed,
+    path: str | PathLike | File | TextTable | Parsed,
     labels: Labels,
     *,
     task: str = "task",
@@ -67,7 +77,7 @@ def read_scores(
 
 
 def read_predictions(
-    path: str | PathLike | File | Table | Parsed,
+    path: str | PathLike | File | TextTable | Parsed,
     labels: Labels,
     *,
     task: str = "task",
@@ -107,16 +117,27 @@ def read_predictions(
         codes, said = class_codes(table, task, column, labels, words)
         read, rows = _scores(table, labels, task, score, common_only, label=column)
         y_pred = codes[rows]
+        said += _against_probabilities(table, column, y_pred, read.probabilities)
     number = np.bincount(y_pred, minlength=labels.num_classes)
     unused = check.unused(number, labels.class_names, "classes are never predicted")
+    if words.pass_at is not None and number.max() == y_pred.size > 1:
+        name = labels.class_names[y_pred[0]]
+        text = f"every prediction is {name!r} after the cut at {words.pass_at:g}: is this the labels' scale?"
+        unused = (LOOK + table.source.says(text),)
+    notes = read.notes + said + unused
     return Predictions(
-        read.samples, read.scores, read.probabilities, read.notes + said + unused,
-        check.with_tasks(y_pred, _tasks_of(labels, read.samples)),
+        read.samples, read.scores, read.probabilities, notes,
+        check.with_tasks(y_pred, _tasks_of(labels, read.samples), notes),
     )  # fmt: skip
 
 
 def _scores(
-    table: Table, labels: Labels, task: str, score: str | None, common_only: bool | None, label: str = "label"
+    table: TextTable,
+    labels: Labels,
+    task: str,
+    score: str | None,
+    common_only: bool | None,
+    label: str = "label",
 ) -> tuple[Scores, np.ndarray]:
     """What `read_scores` says, and the row of the table that each entry is of."""
     score = "score" if score is None and "score" in table.header else score
@@ -125,7 +146,9 @@ def _scores(
     rows, samples, notes = align_rows(table, task, labels, common_only, complete=True)
     found = Scores(
         samples,
-        None if scores is None else check.with_tasks(scores[rows], _tasks_of(labels, samples)),
+        None
+        if scores is None
+        else check.with_tasks(scores[rows], _tasks_of(labels, samples), notes + rounded),
         None if probabilities is None else probabilities[rows],
         notes + rounded,
     )
@@ -155,7 +178,28 @@ def _most_probable(
     )
 
 
-def task_table(path: Any, task: str, name: str, *, sep: str | None = None) -> Table:
+def _against_probabilities(
+    table: TextTable, label: str, y_pred: np.ndarray, probabilities: np.ndarray | None
+) -> tuple[str, ...]:
+    """Said of predicted classes that are not the most probable ones in most rows.
+
+    A threshold for a rare class moves rows one way only; the alarm needs rows of two classes that were moved.
+    """
+    if probabilities is None or len(y_pred) < _LEAST_ROWS:
+        return ()
+    best = probabilities.argmax(axis=1)
+    differ = (best != y_pred) & (probabilities[np.arange(len(best)), y_pred] < probabilities.max(axis=1))
+    ways = np.bincount(best[differ], minlength=probabilities.shape[1])
+    if differ.mean() <= _MOST_CONTRADICT or (ways >= _LEAST_EACH).sum() < 2:
+        return ()
+    text = (
+        f"column {label!r} is not the most probable class in {int(differ.sum())} of {len(best)} rows: do the "
+        "columns of probabilities have the right names? Correct them, or the column of classes."
+    )
+    return (LOOK + table.source.says(text),)
+
+
+def task_table(path: Any, task: str, name: str, *, sep: str | None = None) -> TextTable:
     """One column of a table beside its tasks, a row for each task that has a value there.
 
     Args:
@@ -168,8 +212,7 @@ def task_table(path: Any, task: str, name: str, *, sep: str | None = None) -> Ta
     """
     table = as_table(path, sep)
     (values,) = table.pick({"label": name})
-    wide_task = look_at(table).wide_task
-    column = task if task in table.header else wide_task
+    column = task if task in table.header else look_at(table).wide_task
     ids = [str(k) for k in range(len(values))] if column is None else table.pick({"task": column})[0]
     first: dict[str, int] = {}
     for k, (one, value) in enumerate(zip(ids, values, strict=True)):
@@ -182,11 +225,52 @@ def task_table(path: Any, task: str, name: str, *, sep: str | None = None) -> Ta
             )
     kept = list(first.values())
     source = only_rows(table, kept).source
-    return Table((task, name), ([ids[k] for k in kept], [values[k] for k in kept]), source)
+    columns = [ids[k] for k in kept], [values[k] for k in kept]
+    return table._replace(header=(task, name), columns=columns, source=source)
+
+
+def tasks_by_group(table: TextTable, task: str, name: str) -> tuple[TextTable, dict[str, tuple[str, str]]]:
+    """A table whose tasks lie in one group each, and the group and item of every task.
+
+    A task that stands in several groups (one question, several systems) is a sample in each: it is called
+    "task | group" then, and so are all others. The item is the task as it was.
+
+    Args:
+        table: the table.
+        task: column of task ids; where there is none, as tables are read without it.
+        name: column of groups.
+
+    Raises:
+        ValueError: no such column, or rows without a group.
+    """
+    if name not in table.header:
+        there = check.quoted(table.header, 12)
+        raise ValueError(table.source.says(f"no column {name!r} to group by; the columns are {there}"))
+    (groups,), look = table.pick({"group": name}), look_at(table, {"task": task})
+    column = task if task in table.header else (look.mapping or {}).get("task") or look.wide_task
+    if column in (None, name) and look.layout == "wide":  # its tasks are the numbers of the rows
+        ids = [str(k) for k in range(len(groups))]
+        table, column = table._replace(header=(task, *table.header), columns=(ids, *table.columns[:])), task
+    ids = list(groups) if column is None else table.pick({"task": column})[0]
+    empty = [k for k, one in enumerate(groups) if not one]
+    if empty:
+        raise ValueError(
+            f"{table.source.at(empty)}: no {name}; each row needs the group it is of. Fill it in, or leave "
+            "such rows out of the file"
+        )
+    pairs = dict.fromkeys(zip(ids, groups, strict=True))
+    if len(pairs) == len({one for one, _ in pairs}):
+        return table, {one: (group, one) for one, group in pairs}
+    named = {pair: f"{pair[0]} | {pair[1]}" for pair in pairs}
+    if len(set(named.values())) < len(named):
+        raise ValueError(table.source.says("tasks and groups with ' | ' in their names cannot be told apart"))
+    columns = list(table.columns[:])
+    columns[table.header.index(column)] = [named[pair] for pair in zip(ids, groups, strict=True)]
+    return table._replace(columns=tuple(columns)), {named[pair]: (pair[1], pair[0]) for pair in pairs}
 
 
 def class_codes(
-    table: Table, task: str, label: str, labels: Labels, words: Words
+    table: TextTable, task: str, label: str, labels: Labels, words: Words
 ) -> tuple[np.ndarray, tuple[str, ...]]:
     """Codes of the label column of a table with one row per task, and how its words were read."""
     tasks, values = table.pick({"task": task, "label": label})
@@ -200,16 +284,16 @@ def class_codes(
     return codes, said
 
 
-def only_rows(table: Table, kept: list[int]) -> Table:
+def only_rows(table: TextTable, kept: list[int]) -> TextTable:
     """These rows, which keep their line numbers."""
     old = table.source
     lines = [old.first + k if old.numbers is None else old.numbers[k] for k in kept]
     columns = tuple([column[k] for k in kept] for column in map(list, table.columns))
-    return Table(table.header, columns, check.Source(old.name, old.unit, old.first, lines))
+    return table._replace(columns=columns, source=check.Source(old.name, old.unit, old.first, lines))
 
 
 def align_rows(
-    table: Table, task: str, labels: Labels, common_only: bool | None, complete: bool
+    table: TextTable, task: str, labels: Labels, common_only: bool | None, complete: bool
 ) -> tuple[np.ndarray, np.ndarray, tuple]:
     """Rows of the table in the order of the samples they belong to, those samples, and notes.
 
@@ -237,11 +321,14 @@ def align_rows(
     return rows, samples, (f"{text}; the {rows.size} common tasks are used.",)
 
 
-def numbers(table: Table, name: str) -> np.ndarray:
+def numbers(table: TextTable, name: str) -> np.ndarray:
     """A column of finite numbers, float64."""
     (column,) = table.pick({name: name})
+    texts = column
+    if (table.decimal or _decimal_of(column)) == ",":
+        texts = [text if "." in text else text.replace(",", ".") for text in column]
     values = np.empty(len(column))
-    for k, text in enumerate(column):
+    for k, text in enumerate(texts):
         try:
             values[k] = float(text) if "_" not in text else np.nan
         except ValueError:
@@ -249,8 +336,17 @@ def numbers(table: Table, name: str) -> np.ndarray:
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size:
         found = table.source.entry(bad, f"{name} ", column[bad[0]])
-        raise ValueError(f"{found} not a finite number.")
+        hint = " If its comma stands before decimals, say --decimal ,." if "," in column[bad[0]] else ""
+        raise ValueError(f"{found} not a finite number.{hint}")
     return values
+
+
+def _decimal_of(column: Sequence[str]) -> str:
+    """A comma where numbers have commas that stand before decimals and not between thousands."""
+    commas = [text for text in different(column) if "," in text]
+    if not commas or any("." in text for text in different(column)):
+        return "."
+    return "," if any(not _THOUSANDS.fullmatch(text) for text in commas) else "."
 
 
 def probability_columns(header: Iterable[str], labels: Labels) -> tuple[str, list[str]] | None:
@@ -263,7 +359,7 @@ def probability_columns(header: Iterable[str], labels: Labels) -> tuple[str, lis
     return None
 
 
-def _probabilities(table: Table, labels: Labels, taken: tuple) -> tuple[np.ndarray | None, tuple]:
+def _probabilities(table: TextTable, labels: Labels, taken: tuple) -> tuple[np.ndarray | None, tuple]:
     """(rows, classes) probabilities if the table has a column for each class, and notes."""
     header = set(table.header) - set(taken)
     columns = probability_columns(header, labels)
@@ -297,3 +393,86 @@ def _probabilities(table: Table, labels: Labels, taken: tuple) -> tuple[np.ndarr
     rescaled = np.count_nonzero(off > _ROUNDING)
     note = f"Class probabilities of {rescaled} rows sum to 1 within {off.max():.1g}: divided by their sum."
     return p / p.sum(axis=1, keepdims=True), (note,) if rescaled else ()
+
+
+def read_features(
+    path: Any, labels: Labels, *, task: str = "task", sep: str | None = None
+) -> Float[np.ndarray, "samples columns"]:
+    """All columns of a table with one row per task but the task itself, as numbers, in the labels' order.
+
+    Raises:
+        ValueError: a column that is no finite numbers (categories must be encoded first), tasks that are not
+            those of the labels, or no column beside the task.
+    """
+    table = as_table(path, sep)
+    names = [name for name in table.header if name != task]
+    if not names:
+        raise ValueError(table.source.says(f"there is no column beside {task!r}"))
+    rows, _, _ = align_rows(table, task, labels, common_only=None, complete=True)
+    return np.stack([numbers(table, name) for name in names], axis=1)[rows]
+
+
+# A column of this name is the truth, a classifier or its score, and no labeler, unless somebody says so.
+_BESIDE = {
+    "gold": re.compile(r"(.*[_. -])?(gold|truth)|true|ground|expected|target|y(_?true)?$"),
+    "predictions": re.compile(r"pred|model|y_?pred$"),
+    "scores": re.compile(r"score|prob|confidence|p_"),
+}
+_JUDGED = re.compile(f"{_BESIDE['gold'].pattern}|{_BESIDE['predictions'].pattern}|consensus|majority")
+
+
+def columns_beside(table: TextTable) -> dict[str, str]:
+    """Columns that look like gold, predictions and scores by their names, the first of each, to ask for."""
+    names = tuple(reversed(table.header))
+    found = {role: name for role, like in _BESIDE.items() for name in names if like.match(name.casefold())}
+    return {role: f"column:{name}" for role, name in found.items()}
+
+
+def wide_rows(
+    table: TextTable, task: str | None, *, forced: bool = False, leave_out: Sequence[str] = ()
+) -> LabelRows | None:
+    """Rows of a wide table; None if it does not look like one and nobody said that it is.
+
+    Args:
+        table: the table.
+        task: column of task ids; None: guessed, or the number of the row.
+        forced: every column but `task` and `leave_out` is a labeler.
+        leave_out: columns of predictions and gold.
+
+    Raises:
+        ValueError: a table in which rows are counted, or (forced) without a labeler.
+    """
+    look = look_at(table, {} if task is None else {"task": task})
+    if not forced and look.layout != "wide":
+        return None
+    task = task if task in table.header else look.wide_task
+    out = {task, *leave_out}
+    names = (
+        [c for c in table.header if c not in out] if forced else [c for c in look.labelers if c not in out]
+    )
+    judged = [] if forced else [c for c in names if _JUDGED.match(c.casefold())]
+    names = [c for c in names if c not in judged]
+    counts = [c for c in table.header if c.casefold() in COUNT_WORDS and c not in leave_out]
+    if counts:
+        raise ValueError(
+            table.source.says(
+                f"{counts[0]!r} may count rows: first repeat each row, with a task id of its own"
+            )
+        )
+    if not names:
+        raise ValueError(table.source.says("there is no column of a labeler in this wide table"))
+    picked = dict(zip(names, map(list, table.pick({name: name for name in names})), strict=True))
+    size = len(table.columns[0])
+    ids = list(table.pick({"task": task})[0]) if task else [str(k) for k in range(size)]
+    rows = [(ids[k], name, column[k]) for k in range(size) for name, column in picked.items() if column[k]]
+    form = f"wide table, {number_of(len(names), 'labeler')}: {quoted(names, 8)}"
+    form += f", task {task!r}" if task else ", tasks are the numbers of the rows"
+    rest = [c for c in table.header if c not in names and c not in out]
+    notes = (f"{quoted(rest, 8)} was not read as a labeler (--wide does).",) if rest else ()
+    where = [k for k in range(size) for column in picked.values() if column[k]]
+    source = table.source
+    numbers = [source.first + k if source.numbers is None else source.numbers[k] for k in where]
+    task_of, worker, label = ([row[k] for row in rows] for k in range(3))
+    return LabelRows(
+        task_of, worker, label, Source(source.name, source.unit, source.first, numbers), form, notes
+    )

@@ -6,8 +6,9 @@ than one spelling is in use, they are read as two classes. Numbers are never wor
 apart until somebody says otherwise.
 """
 
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from jtruth._validation.coded import different, renamed
@@ -23,11 +24,23 @@ class Words(NamedTuple):
     map: Mapping[str, str] | None = None  # label in the file -> class; compared without case
     pass_at: float | None = None  # numbers of at least this are "pass", others "fail"
     recognise: bool = True  # yes, true, pass, ... as two classes where labels mix them
+    silent: tuple[str, ...] = ()  # labels that say nothing; what `map` maps to nothing joins them
 
     @property
-    def silent(self) -> bool:
-        """Whether nobody said anything about words."""
+    def unsaid(self) -> bool:
+        """Whether nobody said what labels mean."""
         return self.map is None and self.pass_at is None
+
+    def with_silent(self, abstain: Iterable[str]) -> "Words":
+        """The same, where these labels and those that the map maps to nothing say nothing."""
+        nothing = tuple(key for key, name in (self.map or {}).items() if not name)
+        kept = {key: name for key, name in (self.map or {}).items() if name} or None
+        return self._replace(map=kept, silent=(*self.silent, *map(str, abstain), *nothing))
+
+    def says_nothing(self, value: str) -> bool:
+        """Whether a label is missing or silent."""
+        word = value.strip().casefold()
+        return word in MISSING_TEXT or word in map(str.casefold, self.silent)
 
 
 def in_words(
@@ -44,9 +57,9 @@ def in_words(
     Raises:
         ValueError: a label that is no number where `pass_at` cuts numbers.
     """
-    if not words.silent:
+    if not words.unsaid:
         return _said(list(values), words, source)
-    given = [value for value in different(values) if value.strip().casefold() not in MISSING_TEXT]
+    given = [value for value in different(values) if not words.says_nothing(value)]
     usual = {value: value.casefold() for value in given if value not in known}
     if not words.recognise or not usual or not set(usual.values()) <= set(SIDE):
         return values, ()
@@ -80,21 +93,24 @@ def _said(values: list[str], words: Words, source: Source) -> tuple[list, tuple]
     """By `map` first, then by `pass_at`; what neither names stays, and is said."""
     table = {key.casefold(): name for key, name in (words.map or {}).items()}
     exact = dict(words.map or {})
-    found, left, cut = [], Counter(), 0
+    found, left, many, cut = [], Counter(), 0, {}  # cut: number -> its first place
     for k, value in enumerate(values):
         name = exact.get(value, table.get(value.casefold()))
-        if name is None and words.pass_at is not None and value.strip().casefold() not in MISSING_TEXT:
+        if name is None and words.pass_at is not None and not words.says_nothing(value):
             name = value if value in (FAIL, PASS, *table.values()) else None
             if name is None:
-                name, cut = _cut(value, words.pass_at, source, k), cut + 1
+                number = _number(value, words.pass_at, source, k)
+                name, many = (PASS if number >= words.pass_at else FAIL), many + 1
+                cut.setdefault(number, k)
         if name is None:
-            left[value] += value.strip().casefold() not in MISSING_TEXT
+            left[value] += not words.says_nothing(value)
         found.append(value if name is None else name)
     notes = []
     if words.pass_at is not None:
-        side = f": at least that is {PASS}, below it {FAIL}." if cut else ": none of them is a number."
+        _grades(cut, words.pass_at, values, source)
+        side = f": at least that is {PASS}, below it {FAIL}." if many else ": none of them is a number."
         notes.append(
-            f"{number_of(cut, 'label')} {'was' if cut == 1 else 'were'} cut at {words.pass_at:g}{side}"
+            f"{number_of(many, 'label')} {'was' if many == 1 else 'were'} cut at {words.pass_at:g}{side}"
         )
     left = {value: number for value, number in left.items() if number}
     if left and words.map is not None:
@@ -107,10 +123,11 @@ def _said(values: list[str], words: Words, source: Source) -> tuple[list, tuple]
     return found, tuple(notes)
 
 
-def _cut(value: str, at: float, source: Source, k: int) -> str:
-    """pass or fail of one number."""
+def _number(value: str, at: float, source: Source, k: int) -> float:
+    """The number that a label is; of a comma with one or two digits behind it (4,5) a decimal one."""
+    text = value.replace(",", ".") if re.fullmatch(r"\d+,\d\d?", value) else value
     try:
-        number = float(value) if "_" not in value else float("nan")
+        number = float(text) if "_" not in value else float("nan")
     except ValueError:
         number = float("nan")
     if number != number:
@@ -118,19 +135,34 @@ def _cut(value: str, at: float, source: Source, k: int) -> str:
             f"{source.entry([k], 'label ', value)} not a number, so it cannot be cut at {at:g}. Name it in "
             "the map."
         )
-    return PASS if number >= at else FAIL
+    return number
+
+
+def _grades(cut: Mapping[float, int], at: float, values: Sequence[str], source: Source) -> None:
+    """Refuse probabilities where grades are cut: decimals in (0, 1), and every number above 1 is whole.
+
+    Halves and quarters of a grade are grades.
+    """
+    between = [k for number, k in cut.items() if 0 < number < 1 and number * 4 % 1]
+    if between and (at >= 1 or max(cut) > 1) and all(number < 1 or number % 1 == 0 for number in cut):
+        k = between[0]
+        raise ValueError(
+            f"{source.entry([k], 'label ', values[k])} between 0 and 1, as a probability is, and grades are "
+            f"cut at {at:g}. Leave its labeler out, or write pass or fail there first (probabilities of a "
+            "classifier are graded by --scores)."
+        )
 
 
 def typed_map(text: str) -> dict[str, str]:
     """A map as it is typed: yes=pass,no=fail.
 
-    >>> typed_map("yes=pass, no=fail")
-    {'yes': 'pass', 'no': 'fail'}
+    >>> typed_map("yes=pass, no=fail, unsure=")
+    {'yes': 'pass', 'no': 'fail', 'unsure': ''}
     """
     found: dict[str, str] = {}
     for part in text.split(","):
         key, equals, name = (piece.strip() for piece in part.partition("="))
-        if not (key and equals and name):
+        if not (key and equals):
             raise ValueError(
                 f"map {text!r}: write label=class, separated by commas, such as yes=pass,no=fail"
             )

@@ -1,24 +1,177 @@
-"""What Lam & Stork (5), (6) give a user: confusion matrix, class shares and metrics with intervals.
+"""Lam & Stork (5) and (6): the classifier's confusion matrix and the class shares, by a linear solve.
 
-`recover_confusion` solves; `fit_confusion` maximises the likelihood over tables of probabilities. How much
-they differ: with three classes, labels that are right in 75 % and a classifier in 80 %, 71 % of the solutions
-from 100 samples are no tables of probabilities, and the fit halves the root mean square error of the
-confusion matrix; from 1000 samples 7 %, and the two are alike
-(`tests/lam_stork/test_lam_stork_confusion.py`).
+With F[a, b] the share of samples with label a and prediction b, L[c, a] = P(label a | true class c) and
+errors independent given the class, F = L' J, where J[c, b] = P(true class c, prediction b). So
+
+    J = solve(L', F),   shares = row sums of J (6),   confusion matrix = J / shares (5).
+
+Rows are true classes here; the paper has the transposes. Everything asked for is a ratio of two linear
+functions of J: a share J[c].sum(), an entry of the confusion matrix J[c, b] / J[c].sum(), the precision
+J[b, b] / J[:, b].sum(), the accuracy trace(J). So one delta method serves all: d(u.J / w.J) = h.dJ with
+h = (u - ratio * w)/(w.J), and dJ = A (dF - dL' J) with A = inv(L'), F multinomial over the samples, and each
+row of L multinomial over the gold of its class.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
+from scipy.special import ndtri
 
-from jtruth import _validation as check
 from jtruth._one_line import one_line
-from jtruth.lam_stork import fit as fitting
-from jtruth.lam_stork import matrix as algebra
-from jtruth.lam_stork.intervals import generator
-from jtruth.lam_stork.matrix import Recovered
+from jtruth._validation.in_range import check_rows
 from jtruth.stats.regions import check_level
+
+WARN_CONDITION = 10.0
+_SINGULAR = 1e12
+_TINY = 1e-12
+
+Matrix = Float[np.ndarray, "classes classes"]
+
+
+class Recovered(NamedTuple):
+    """Estimates of an array of rates with pointwise intervals; NaN where 0/0."""
+
+    value: Float[np.ndarray, "..."]
+    standard_error: Float[np.ndarray, "..."]
+    low: Float[np.ndarray, "..."]
+    high: Float[np.ndarray, "..."]
+
+    __repr__ = one_line
+
+
+class Problem(NamedTuple):
+    """What (5) and (6) start from."""
+
+    counts: Float[np.ndarray, "classes classes"]  # label given, prediction
+    labeler: Matrix  # rows true, columns given
+    gold: Float[np.ndarray, " classes"]  # gold answers behind each row; infinity: known
+    prior: Float[np.ndarray, " classes"] | None  # class shares, if known
+
+    @property
+    def joint_seen(self) -> Matrix:
+        """F: share of samples with label a and prediction b."""
+        return self.counts / self.counts.sum()
+
+
+def forms(size: int, prior: np.ndarray | None) -> list[tuple[np.ndarray, np.ndarray]]:
+    """(u, w), each (*shape, classes, classes): u.J / w.J are joint, shares, confusion, precision, accuracy.
+
+    With a known `prior` the confusion matrix is J divided by it, Lam & Stork (5); else by the shares (6).
+    """
+    unit = np.eye(size * size).reshape([size] * 4)  # one cell each
+    row, every = np.repeat(np.eye(size)[:, :, None], size, axis=2), np.ones((size, size))
+    of_row = (unit, np.repeat(row[:, None], size, axis=1))
+    if prior is not None:
+        of_row = unit / prior[:, None, None, None], np.broadcast_to(every, unit.shape)
+    diagonal = unit[np.arange(size), np.arange(size)]
+    return [
+        (unit, np.broadcast_to(every, unit.shape)),
+        (row, np.broadcast_to(every, row.shape)),
+        of_row,
+        (diagonal, row.swapaxes(1, 2)),
+        (np.eye(size), every),
+    ]
+
+
+def targets(joint: np.ndarray, prior: np.ndarray | None = None) -> tuple[np.ndarray, ...]:
+    """(joint, shares, confusion matrix, precision, accuracy) of J (true, predicted); NaN where 0/0."""
+    return tuple(_ratio(u, w, joint) for u, w in forms(len(joint), prior))
+
+
+def _ratio(u: np.ndarray, w: np.ndarray, joint: np.ndarray) -> np.ndarray:
+    top, bottom = ((part * joint).sum(axis=(-2, -1)) for part in (u, w))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(np.abs(bottom) < _TINY, np.nan, top / bottom)
+
+
+def _intervals(problem: Problem, level: float) -> tuple[Recovered, ...]:
+    """The targets at J = solve(L', F), with standard errors by the delta method."""
+    joint = np.linalg.solve(problem.labeler.T, problem.joint_seen)
+    z, found = float(ndtri(0.5 + level / 2)), []
+    for u, w in forms(len(joint), problem.prior):
+        value, error = _ratio(u, w, joint), np.sqrt(_variance(problem, joint, u, w))
+        found.append(Recovered(value, error, value - z * error, value + z * error))
+    return tuple(found)
+
+
+def _variance(problem: Problem, joint: np.ndarray, u: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Variances of u.J / w.J; see the module docstring."""
+    bottom = (w * joint).sum(axis=(-2, -1))
+    bottom = np.where(np.abs(bottom) < _TINY, np.nan, bottom)[..., None, None]
+    h = (u - _ratio(u, w, joint)[..., None, None] * w) / bottom
+    by_cell = np.linalg.solve(problem.labeler, h)  # A' h: what one sample with label a, prediction b adds
+    by_label = joint @ by_cell.swapaxes(-2, -1)  # (true, label): minus what one gold answer adds
+    of_gold = _multinomial(problem.labeler, by_label, (-1,)) / problem.gold
+    of_table = _multinomial(problem.joint_seen, by_cell, (-2, -1)) / problem.counts.sum()
+    return np.asarray(of_table + of_gold.sum(axis=-1))
+
+
+def _multinomial(p: np.ndarray, gradient: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
+    """Variance of gradient . p-hat, of one sample."""
+    mean = (p * gradient).sum(axis=axes, keepdims=True)
+    return np.asarray((p * (gradient - mean) ** 2).sum(axis=axes))
+
+
+def checked_problem(counts: Any, labeler: Any, gold: Any, prior: Any) -> Problem:
+    """Arrays of the right kind; see `recover_confusion` for what they are.
+
+    Raises:
+        ValueError: wrong shapes, negative or fractional counts, rows that do not sum to 1, no gold of a
+            class, neither or both of `labeler` and `gold`, or a labeler matrix that cannot be solved.
+    """
+    table = _counts(counts, "counts")
+    size = len(table)
+    if not table.sum():
+        raise ValueError("counts are all 0; there is nothing to learn from")
+    if (labeler is None) == (gold is None):
+        raise ValueError("give the labeler's confusion matrix either as `labeler` or as counts in `gold`")
+    if gold is None:
+        matrix, behind = _rows(labeler, size), np.full(size, np.inf)
+    else:
+        answers = _counts(gold, "gold")
+        _same_size("gold", answers.shape, size)
+        behind = answers.sum(axis=1)
+        if (behind == 0).any():
+            raise ValueError(
+                f"class {int(np.argmin(behind))} has no gold answer; every true class needs some"
+            )
+        matrix = answers / behind[:, None]
+    condition = np.linalg.cond(matrix)
+    if not condition < _SINGULAR:
+        raise ValueError(
+            f"the labeler's confusion matrix is singular (condition {condition:.3g}): its labels cannot tell "
+            f"some classes apart; its rows are {matrix.tolist()}"
+        )
+    return Problem(table, matrix, behind, None if prior is None else _prior(prior, size))
+
+
+def _counts(given: Any, name: str) -> np.ndarray:
+    table: Int[np.ndarray, "..."] = np.asarray(given)
+    if table.ndim != 2 or table.shape[0] != table.shape[1] or len(table) < 2:
+        raise ValueError(f"{name} has shape {table.shape}; give a square table, one row and column per class")
+    if not np.isfinite(table).all() or (table < 0).any() or (table != np.round(table)).any():
+        raise ValueError(f"{name} must hold whole numbers, 0 or more; got {table.tolist()}")
+    return table.astype(np.float64)
+
+
+def _same_size(name: str, shape: tuple[int, ...], size: int) -> None:
+    if shape != (size, size):
+        raise ValueError(f"{name} has shape {shape}, but counts are of {size} classes")
+
+
+def _rows(given: Any, size: int) -> np.ndarray:
+    matrix = np.asarray(given, np.float64)
+    _same_size("labeler", matrix.shape, size)
+    check_rows(matrix, "labeler", hint="rows are true classes (the paper's matrix is the transpose)")
+    return matrix
+
+
+def _prior(given: Any, size: int) -> np.ndarray:
+    prior = np.asarray(given, np.float64)
+    if prior.shape != (size,) or not (prior > 0).all() or not abs(prior.sum() - 1) < 1e-6:
+        raise ValueError(f"prior must hold {size} shares above 0 that sum to 1; got {prior.tolist()}")
+    return prior
 
 
 class ConfusionRecovery(NamedTuple):
@@ -32,8 +185,6 @@ class ConfusionRecovery(NamedTuple):
     labeler: Float[np.ndarray, "classes classes"]  # as used
     condition: float  # of the labeler's matrix: how much errors may be multiplied
     inside: bool  # is `joint` a table of probabilities?
-    converged: bool
-    method: str
     level: float
     warnings: tuple[str, ...]
 
@@ -46,10 +197,7 @@ def recover_confusion(
     *,
     gold: Any = None,
     prior: Any = None,
-    method: str = "delta",
     level: float = 0.95,
-    key: Any = None,
-    num_draws: int = 2000,
 ) -> ConfusionRecovery:
     """Confusion matrix of a classifier and class shares from noisy labels, by a linear solve.
 
@@ -58,16 +206,13 @@ def recover_confusion(
         labeler: (classes, classes) P(label a | true class c), rows true; or else
         gold: (classes, classes) counts of gold answers, true class c (row) and label a (column).
         prior: (classes,) class shares if they are known; by default those of (6).
-        method: "delta" or "bootstrap".
         level: of the intervals, each by itself.
-        key: JAX random key, for the bootstrap.
-        num_draws: of the bootstrap.
 
     Returns:
         `ConfusionRecovery`, as computed also where it is no table of probabilities.
 
     Raises:
-        ValueError: see `matrix.checked_problem`; an unknown method; no key for the bootstrap.
+        ValueError: see `checked_problem`.
 
     Source: Lam & Stork (5), (6). Predictions and labels err independently given the class.
 
@@ -76,69 +221,16 @@ def recover_confusion(
     >>> print(found.prior.value.round(3), found.confusion.value.round(3).tolist())
     [0.6 0.4] [[0.833, 0.167], [0.125, 0.875]]
     """
-    check.choose("method", method, ("delta", "bootstrap"))
     check_level(level)
-    problem = algebra.checked_problem(counts, labeler, gold, prior)
-    if method == "delta":
-        return _recovery(problem, algebra.delta_intervals(problem, level), method, level, ())
-    drawn_counts, drawn_labelers = algebra.redraw(problem, generator(key), num_draws)
-    seen = drawn_counts / drawn_counts.sum(axis=(1, 2), keepdims=True)
-    draws = algebra.targets(algebra.solve_joint(drawn_labelers, seen), problem.prior)
-    values = algebra.targets(algebra.solve_joint(problem.labeler, problem.joint_seen), problem.prior)
-    found = algebra.bootstrap_intervals(values, draws, level)
-    return _recovery(problem, found, method, level, _lost(draws[0]))
+    problem = checked_problem(counts, labeler, gold, prior)
+    return _recovery(problem, _intervals(problem, level), level)
 
 
-def fit_confusion(
-    counts: Any,
-    labeler: Any = None,
-    *,
-    gold: Any = None,
-    level: float = 0.95,
-    key: Any,
-    num_draws: int = 500,
-) -> ConfusionRecovery:
-    """The same by maximum likelihood over tables of probabilities, with bootstrap intervals.
-
-    Equal to `recover_confusion` where that is a table of probabilities. On the border of the simplex the
-    bootstrap is no more than a guide (it is not consistent there). A labeler estimated from `gold` is taken
-    as it is in each fit, and redrawn for each bootstrap sample. Arguments as in `recover_confusion`.
-
-    >>> import jax
-    >>> labeler = np.array([[0.9, 0.1], [0.2, 0.8]])
-    >>> found = fit_confusion([[60, 2], [8, 30]], labeler, key=jax.random.key(0))
-    >>> print(found.confusion.value.round(3).tolist(), recover_confusion([[60, 2], [8, 30]], labeler).inside)
-    [[1.0, 0.0], [0.051, 0.949]] False
-    """
-    check_level(level)
-    problem = algebra.checked_problem(counts, labeler, gold, None)
-    best = fitting.maximise(problem.counts, problem.labeler)
-    drawn = fitting.maximise(*algebra.redraw(problem, generator(key), num_draws), gap=1e-3)
-    found = algebra.bootstrap_intervals(algebra.targets(best.joint), algebra.targets(drawn.joint), level)
-    missed = int((drawn.gap > 1e-3).sum())
-    text = (f"{missed} of {num_draws} bootstrap fits stopped early",) if missed else ()
-    if best.gap > fitting.GAP:
-        text = (f"not converged: the log-likelihood may be {best.gap:.2g} higher", *text)
-    recovery = _recovery(problem, found, "maximum likelihood", level, text)
-    return recovery._replace(converged=bool(best.gap <= fitting.GAP))
-
-
-def _lost(joint: np.ndarray) -> tuple[str, ...]:
-    lost = int(np.isnan(joint).any(axis=(1, 2)).sum())
-    return (
-        (f"{lost} of {len(joint)} bootstrap labelers are singular: counted as beyond both ends",)
-        if lost
-        else ()
-    )
-
-
-def _recovery(
-    problem: algebra.Problem, found: tuple[Recovered, ...], method: str, level: float, extra: tuple[str, ...]
-) -> ConfusionRecovery:
+def _recovery(problem: Problem, found: tuple[Recovered, ...], level: float) -> ConfusionRecovery:
     """The result with its warnings."""
     condition = float(np.linalg.cond(problem.labeler))
-    warnings, outside = list(extra), int((found[0].value < -1e-12).sum())
-    if condition > algebra.WARN_CONDITION:
+    warnings, outside = [], int((found[0].value < -1e-12).sum())
+    if condition > WARN_CONDITION:
         warnings.append(
             f"the condition number of the labeler's confusion matrix is {condition:.3g}: errors of the "
             "counts may be multiplied by as much; some classes are hardly told apart by the labels"
@@ -146,7 +238,7 @@ def _recovery(
     if outside:
         warnings.append(
             f"{outside} of {problem.counts.size} joint probabilities are negative: no classifier has this "
-            "table; use fit_confusion for one that stays within probabilities"
+            "table; more samples, or better labels, are needed"
         )
     rows = found[2].value.sum(axis=1)
     if problem.prior is not None and np.abs(rows - 1).max() > 1e-6:
@@ -161,5 +253,5 @@ def _recovery(
     joint, prior, confusion, precision, accuracy = found
     return ConfusionRecovery(
         joint, prior, confusion, precision, accuracy,
-        problem.labeler, condition, not outside, True, method, level, tuple(warnings),
+        problem.labeler, condition, not outside, level, tuple(warnings),
     )  # fmt: skip

@@ -9,36 +9,247 @@ and three weak spots that the functions here name rather than hide:
 - m is known or it is not. `estimate_error_rate` takes a number or the counts of an audit and carries their
   uncertainty into the interval; `error_rate_posterior` does so by Bayes (section 7 leaves it open).
 - Estimates leave [0, 1]; nothing is clipped, `warnings` says so. For matrices of small samples it happens in
-  most samples: `fit_confusion` is the maximum of the likelihood over probabilities.
+  most samples: see `recover_confusion`.
 - Errors may not be independent. `error_bounds` and `estimate_bounds` need no such assumption, for any number
   of classes: |a - m| <= e <= a + m.
 
 The target is the error rate in the population of which the test samples are a random sample. Rates, bounds
 and breakeven points of (1) to (4) are in `rates`, tests of both tables of the paper in
-`tests/lam_stork/test_lam_stork.py`, its Table 3 in `benchmarks/lam_stork_table3.py`. For shares instead of
-error rates (the pass rate according to a judge) see `shares`.
+`tests/lam_stork/test_lam_stork.py`.
+
+Both numbers here are functions of shares, each known or seen in a binomial sample, that are monotone in each
+of them while the others stay. Intervals:
+
+- delta: value +- z standard errors, from the slopes. Textbook; too short near 0 and 1, empty if a sample was
+  all of one kind.
+- bootstrap: percentiles over samples redrawn from binomials with the shares as seen. The same weakness.
+- exact: Clopper-Pearson intervals of the shares with the risk divided among them (Bonferroni), and the least
+  and greatest value on their product. It holds its level for any sizes and even if the samples overlap; wide.
+
+`rogan_gladen` corrects a share for a test, a labeler or a judge that errs: Rogan and Gladen (1978). A judge
+calls some of N answers good. With sensitivity P(called good | good) and specificity P(called bad |
+bad), and errors that are the same everywhere,
+
+    called = share * sensitivity + (1 - share) (1 - specificity),
+    share = (called + specificity - 1)/(sensitivity + specificity - 1).
+
+It is Lam & Stork (6) for two classes, and with sensitivity = specificity = 1 - m, read for "prediction and
+label differ", their (2). In practice sensitivity and specificity come from gold answers; then they are as
+uncertain as a few dozen answers are, and the correction is worth only as much.
+
+The share is that of the population the N were drawn from. Gold must come from the same population as the
+answers that are corrected: a judge that is good on easy answers is not as good on hard ones. Where gold is a
+random part of the N, other rules use it better (`jtruth.stats.ppi`, `jtruth.evaluation.gold.shares`).
+
+It also has the "adjusted" interval of Lang and Reiczigel (2014): one right and one wrong answer added to the
+gold of each class, z^2/2 of each kind to the N, and a shift for the skewness. Measured coverage of all four:
+`tests/lam_stork/test_rogan_gladen.py`.
 """
 
+from collections.abc import Callable, Sequence
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
+from jaxtyping import Float
+from scipy.special import betaincinv, ndtri
 
+from jtruth import _validation as check
 from jtruth._one_line import one_line
-from jtruth.lam_stork.intervals import (
-    Corrected,
-    HowMany,
-    Known,
-    RateEstimate,
-    rate_estimate,
-    share,
-)
-from jtruth.lam_stork.rates import (
-    ErrorBounds,
-    error_bounds,
-    nonnegative_lower_bound,
-    true_error_rate,
-)
+from jtruth._random import host_rng
+from jtruth._validation.in_range import check_whole
+from jtruth.lam_stork.rates import ErrorBounds, error_bounds, nonnegative_lower_bound, true_error_rate
 from jtruth.stats.regions import check_level
+
+INTERVALS = ("delta", "bootstrap", "exact")
+_STEP = 1e-30j
+
+HowMany = tuple[Any, Any]  # whole numbers: how many, of how many
+Known = float | HowMany
+
+
+class Share(NamedTuple):
+    """A share, and how many observations it rests on (infinity: known)."""
+
+    name: str
+    value: float
+    size: float
+
+    @property
+    def variance(self) -> float:
+        """Of the share; 0 if it is known."""
+        return self.value * (1 - self.value) / self.size
+
+    @property
+    def one_sided(self) -> bool:
+        """Seen in a sample that was all of one kind: its variance looks like 0 and is not."""
+        return bool(np.isfinite(self.size)) and self.value in (0.0, 1.0)
+
+    def redraw(self, rng: np.random.Generator, number: int) -> Float[np.ndarray, " draws"]:
+        """Shares of new samples of the same size."""
+        if np.isinf(self.size):
+            return np.full(number, self.value)
+        return rng.binomial(int(self.size), self.value, number) / self.size
+
+    def ends(self, risk: float) -> tuple[float, float]:
+        """Clopper-Pearson interval that misses the share with a probability of at most `risk`."""
+        if np.isinf(self.size):
+            return self.value, self.value
+        k = round(self.value * self.size)
+        low = betaincinv(k, self.size - k + 1, risk / 2) if k > 0 else 0.0
+        high = betaincinv(k + 1, self.size - k, 1 - risk / 2) if k < self.size else 1.0
+        return float(low), float(high)
+
+
+def share(given: Known, name: str) -> Share:
+    """A known rate, or a pair (how many, of how many), checked."""
+    if isinstance(given, tuple):
+        count, size = given if len(given) == 2 else (-1, 0)
+        if size < 1 or not 0 <= count <= size or count != int(count) or size != int(size):
+            raise ValueError(
+                f"{name} is {given}; give a rate, or a pair of whole numbers (how many, of how many)"
+            )
+        return Share(name, int(count) / int(size), float(size))
+    if not 0 <= given <= 1:
+        raise ValueError(
+            f"{name} is {given}; a rate lies between 0 and 1; counts go in as (how many, of how many)"
+        )
+    return Share(name, float(given), np.inf)
+
+
+def _differ(given: HowMany) -> Share:
+    if not isinstance(given, tuple):
+        raise ValueError(f"differ is {given}; give the pair (predictions that differ, test samples)")
+    return share(given, "differ")
+
+
+class RateEstimate(NamedTuple):
+    """An estimated rate and its interval; may lie outside [0, 1], and `warnings` says so."""
+
+    value: float
+    standard_error: float  # delta method, or sd of the bootstrap
+    low: float
+    high: float
+    level: float
+    method: str
+    warnings: tuple[str, ...]
+
+    __repr__ = one_line
+
+    @property
+    def inside(self) -> bool:
+        """Does the estimate lie in [0, 1]?"""
+        return 0 <= self.value <= 1
+
+
+class Spread(NamedTuple):
+    """Standard error and ends of an interval."""
+
+    standard_error: float
+    low: float
+    high: float
+    warnings: tuple[str, ...] = ()
+
+
+Formula = Callable[..., tuple[Any, Any]]  # of the shares: what is above and what is below the line
+
+
+def _slopes(formula: Formula, shares: Sequence[Share]) -> list[float]:
+    """Derivatives of the quotient by each share, by a complex step: exact to rounding."""
+    at, found = [x.value for x in shares], []
+    for k in range(len(at)):
+        top, bottom = formula(*(v + (j == k) * _STEP for j, v in enumerate(at)))
+        found.append(float((top / bottom).imag / _STEP.imag))
+    return found
+
+
+def _delta(formula: Formula, value: float, shares: Sequence[Share], level: float) -> Spread:
+    """value +- z standard errors."""
+    slopes = _slopes(formula, shares)
+    error = float(np.sqrt(sum(g**2 * x.variance for g, x in zip(slopes, shares, strict=True))))
+    half = float(ndtri(0.5 + level / 2)) * error
+    return Spread(error, value - half, value + half, _one_sided(shares, "delta"))
+
+
+def _bootstrap(formula: Formula, shares: Sequence[Share], level: float, key: Any, num_draws: int) -> Spread:
+    """Percentiles of the quotient over redrawn shares; an undefined draw counts as beyond both ends."""
+    rng = host_rng(key, "bootstrap")
+    top, bottom = formula(*(x.redraw(rng, num_draws) for x in shares))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values = np.asarray(top / bottom)
+    lost, warnings = ~np.isfinite(values), _one_sided(shares, "bootstrap")
+    tail = (1 - level) / 2
+    low, high = (
+        float(np.quantile(np.where(lost, beyond, values), share, method="inverted_cdf"))
+        for beyond, share in ((-np.inf, tail), (np.inf, 1 - tail))
+    )
+    if lost.any():
+        warnings += (
+            f"{lost.sum()} of {num_draws} bootstrap samples leave the rate undefined: counted as beyond both "
+            "ends",
+        )
+    return Spread(float(values[~lost].std()) if not lost.all() else float("nan"), low, high, warnings)
+
+
+def _exact(formula: Formula, value: float, shares: Sequence[Share], level: float) -> Spread:
+    """Extremes of the quotient over the product of Clopper-Pearson intervals.
+
+    Where its divisor changes sign on that product the shares do not rule out labels that say nothing, and the
+    interval is the whole line.
+    """
+    uncertain = max(1, sum(np.isfinite(x.size) for x in shares))
+    corners = np.array(list(product(*(x.ends((1 - level) / uncertain) for x in shares)))).T
+    error = _delta(formula, value, shares, level).standard_error
+    top, bottom = formula(*corners)
+    signs = np.sign(bottom)
+    if not (signs == signs[0]).all() or signs[0] == 0:
+        text = "at this level the counts do not rule out labels that say nothing: the interval is unbounded"
+        return Spread(error, -np.inf, np.inf, (text,))
+    values = top / bottom
+    return Spread(error, float(np.min(values)), float(np.max(values)))
+
+
+def _one_sided(shares: Sequence[Share], method: str) -> tuple[str, ...]:
+    return tuple(
+        f"all {x.size:.0f} observations of {x.name} agree ({x.value:.0f}): the {method} interval takes that "
+        "for certain and is too short; use method='exact'"
+        for x in shares
+        if x.one_sided
+    )
+
+
+def rate_estimate(
+    formula: Formula,
+    shares: Sequence[Share],
+    why: str,
+    *,
+    method: str,
+    level: float,
+    key: Any,
+    num_draws: int,
+) -> RateEstimate:
+    """The quotient at the shares and one of the intervals; `why` it may lie outside [0, 1]."""
+    check_level(level)
+    check_whole(100, num_draws=num_draws)
+    top, bottom = formula(*(x.value for x in shares))
+    value = float(top / bottom)
+    if method == "delta":
+        spread = _delta(formula, value, shares, level)
+    elif method == "bootstrap":
+        spread = _bootstrap(formula, shares, level, key, num_draws)
+    elif method == "exact":
+        spread = _exact(formula, value, shares, level)
+    else:
+        spread = _adjusted(shares, level)
+    warnings = spread.warnings
+    if not 0 <= value <= 1:
+        warnings = (f"the estimate is {value:.4g}, outside [0, 1]: {why}", *warnings)
+    elif spread.low < 0 or spread.high > 1:
+        warnings += (
+            f"the interval [{spread.low:.4g}, {spread.high:.4g}] reaches beyond [0, 1]; shown as computed",
+        )
+    return RateEstimate(value, spread.standard_error, spread.low, spread.high, level, method, warnings)
+
 
 _WHY = (
     "chance, a mislabeling rate that is not that of these labels, or predictions that share the labels' "
@@ -63,14 +274,14 @@ def estimate_error_rate(
             random sample of their own; "delta" and "bootstrap" take it for independent of the test samples.
         method: "delta", "bootstrap" or "exact" (Clopper-Pearson; never too short).
         level: of the interval.
-        key: JAX random key, for the bootstrap.
+        key: for the bootstrap: a whole number or a JAX key; 0 if None.
         num_draws: of the bootstrap.
 
     Returns:
         `RateEstimate`: (2) and its interval, as computed also where they leave [0, 1].
 
     Raises:
-        ValueError: impossible counts or rates, an unknown method, no key for the bootstrap, or a mislabeling
+        ValueError: impossible counts or rates, an unknown method, or a mislabeling
             rate of exactly 1/2.
 
     Source: Lam & Stork (2) and the variance of its section 4; an audit of n labels adds
@@ -83,19 +294,12 @@ def estimate_error_rate(
     >>> print(f"{found.value:.4f} [{found.low:.4f}, {found.high:.4f}]")
     0.0592 [0.0390, 0.0794]
     """
-    if not isinstance(differ, tuple):
-        raise ValueError(f"differ is {differ}; give the pair (predictions that differ, test samples)")
-    seen, wrong = share(differ, "differ"), share(mislabeling, "mislabeling")
-    error = float(true_error_rate(seen.value, wrong.value))
-    slope = 1 - 2 * wrong.value
-    found = rate_estimate(
-        Corrected(
-            lambda a, m: (a - m) / (1 - 2 * m), lambda a, m: 1 - 2 * m + 0 * a,
-            (1 / slope, -(1 - 2 * error) / slope), _WHY,
-        ),
-        (seen, wrong), method=method, level=level, key=key, num_draws=num_draws,
-    )  # fmt: skip
-    if slope < 0:
+    check.choose("method", method, INTERVALS)
+    seen, wrong = _differ(differ), share(mislabeling, "mislabeling")
+    true_error_rate(seen.value, wrong.value)  # refuses 1/2
+    options: dict[str, Any] = {"method": method, "level": level, "key": key, "num_draws": num_draws}
+    found = rate_estimate(lambda a, m: (a - m, 1 - 2 * m + 0 * a), (seen, wrong), _WHY, **options)
+    if wrong.value > 0.5:
         text = f"mislabeling is {wrong.value:.3g}: labels are mostly wrong; are the classes swapped?"
         found = found._replace(warnings=(text, *found.warnings))
     return found
@@ -137,9 +341,7 @@ def estimate_bounds(
     [0.011, 0.128] (0.058, 0.078)
     """
     check_level(level)
-    if not isinstance(differ, tuple):
-        raise ValueError(f"differ is {differ}; give the pair (predictions that differ, test samples)")
-    seen, wrong = share(differ, "differ"), share(mislabeling, "mislabeling")
+    seen, wrong = _differ(differ), share(mislabeling, "mislabeling")
     plug_in = error_bounds(seen.value, wrong.value, num_classes=num_classes)
     risk = (1 - level) / (1 + np.isfinite(wrong.size))
     (a_low, a_high), (m_low, m_high) = seen.ends(risk), wrong.ends(risk)
@@ -155,3 +357,97 @@ def estimate_bounds(
     elif not warnings:
         warnings = (f"mislabeling may be as high as {m_high:.3g}: non-negative dependence adds no bound",)
     return BoundsEstimate(plug_in, float(low), float(high), float(least), level, warnings)
+
+
+OF_SHARES = (*INTERVALS, "adjusted")
+_WHY_OF_SHARES = (
+    "chance, or a judge that errs otherwise here than where its sensitivity and specificity come from; "
+    "read it as the nearest of 0 and 1 only with that in mind"
+)
+
+
+def corrected_share(called: Any, sensitivity: Any, specificity: Any) -> tuple[Any, Any]:
+    """Above and below the line: (called + specificity - 1)/(sensitivity + specificity - 1).
+
+    The divisor, which does not depend on `called`, says how far the judge is from guessing.
+    """
+    return called + specificity - 1, sensitivity + specificity - 1 + 0 * called
+
+
+def rogan_gladen(
+    called: HowMany,
+    *,
+    sensitivity: Known,
+    specificity: Known,
+    method: str = "adjusted",
+    level: float = 0.95,
+    key: Any = None,
+    num_draws: int = 10_000,
+) -> RateEstimate:
+    """Share of positives in the population, from what an erring judge calls positive.
+
+    Args:
+        called: (how many were called positive, how many were judged).
+        sensitivity: P(called positive | positive): a number if known, or (called positive, gold positives).
+        specificity: P(called negative | negative): a number, or (called negative, gold negatives).
+        method: "adjusted" (Lang and Reiczigel; good with little gold), "delta" (covers 78 to 92 % of shares
+            near 0 and 1), "bootstrap" or "exact" (never too short, wide).
+        level: of the interval.
+        key: for the bootstrap: a whole number or a JAX key; 0 if None.
+        num_draws: of the bootstrap.
+
+    Returns:
+        `RateEstimate`. The value and the ends are as computed, also where they leave [0, 1].
+
+    Raises:
+        ValueError: impossible counts or rates, an unknown method, or sensitivity +
+            specificity = 1, where the judge says nothing.
+
+    >>> found = rogan_gladen((680, 1000), sensitivity=(45, 50), specificity=(40, 50))
+    >>> print(f"{found.value:.3f} [{found.low:.3f}, {found.high:.3f}]")
+    0.686 [0.587, 0.809]
+    >>> found = rogan_gladen((50, 1000), sensitivity=0.9, specificity=0.9)
+    >>> print(f"{found.value:.4f}", found.warnings[0][:47])
+    -0.0625 the estimate is -0.0625, outside [0, 1]: chance
+    """
+    check.choose("method", method, OF_SHARES)
+    if not isinstance(called, tuple):
+        raise ValueError(f"called is {called}; give the pair (called positive, judged)")
+    given = {"called": called, "sensitivity": sensitivity, "specificity": specificity}
+    judged = [share(value, name) for name, value in given.items()]
+    youden = corrected_share(*(x.value for x in judged))[1]
+    if abs(youden) < 1e-12:
+        raise ValueError(
+            f"sensitivity {judged[1].value:.4g} and specificity {judged[2].value:.4g} add up to 1: this "
+            "judge says nothing of the truth, and nothing can be corrected; use another judge or more gold"
+        )
+    options: dict[str, Any] = {"method": method, "level": level, "key": key, "num_draws": num_draws}
+    found = rate_estimate(corrected_share, judged, _WHY_OF_SHARES, **options)
+    if youden < 0:
+        text = "the judge is worse than a guess (sensitivity + specificity < 1): are the classes swapped?"
+        found = found._replace(warnings=(text, *found.warnings))
+    return found
+
+
+def _adjusted(shares: Sequence[Share], level: float) -> Spread:
+    """Lang and Reiczigel (2014) (16), (17); a rate that is known exactly needs no added answers."""
+    z = float(ndtri(0.5 + level / 2))
+    size = shares[0].size + z**2
+    called = (shares[0].value * shares[0].size + z**2 / 2) / size
+    (sens, sens_var), (spec, spec_var) = (_one_more_of_each(x) for x in shares[1:])
+    youden = sens + spec - 1
+    if abs(youden) < 1e-12:
+        return Spread(np.inf, -np.inf, np.inf, ("with one more answer of each kind the judge says nothing",))
+    centre = (called + spec - 1) / youden
+    shift = 2 * z**2 * (centre * sens_var - (1 - centre) * spec_var)
+    variance = called * (1 - called) / size + centre**2 * sens_var + (1 - centre) ** 2 * spec_var
+    error = float(np.sqrt(variance)) / abs(youden)
+    return Spread(error, float(centre + shift - z * error), float(centre + shift + z * error))
+
+
+def _one_more_of_each(x: Share) -> tuple[float, float]:
+    """Share and its variance after one more answer of either kind."""
+    if np.isinf(x.size):
+        return x.value, 0.0
+    p = (x.value * x.size + 1) / (x.size + 2)
+    return p, p * (1 - p) / (x.size + 2)

@@ -20,7 +20,7 @@ import numpy as np
 from scipy.special import betaln, expit, logsumexp, xlog1py, xlogy
 
 from jtruth._one_line import one_line
-from jtruth.lam_stork.intervals import HowMany, Known, Share, share
+from jtruth.lam_stork.error_rate import HowMany, Known, Share, share
 from jtruth.stats.estimates import DensityEstimate
 
 _DROP = 40.0  # log density below the peak that no longer counts
@@ -65,7 +65,7 @@ def error_rate_posterior(
         ValueError: impossible counts, rates or parameters.
 
     >>> found = error_rate_posterior((68, 1000), mislabeling=(2, 200))
-    >>> print(f"{found.error.mean:.3f}", [round(end, 3) for end in found.error.interval(0.95)[:2]])
+    >>> print(f"{found.error.mean:.3f}", [round(end, 3) for end in found.error.interval(0.95)])
     0.058 [0.036, 0.079]
     """
     if not isinstance(differ, tuple):

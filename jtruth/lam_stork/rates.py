@@ -12,16 +12,15 @@ from jaxtyping import Bool, Float
 from scipy.optimize import brentq
 
 from jtruth._one_line import one_line
+from jtruth._validation.in_range import check_probabilities
 
 Rates = float | Float[np.ndarray, "..."]
 
 
 def check_rate(value: Rates, name: str, *, below: float | None = None) -> None:
     """Raise ValueError unless every rate lies in [0, 1], and under `below` if that is given."""
-    rates = np.atleast_1d(np.asarray(value, np.float64))
-    bad = rates[~((rates >= 0) & (rates <= 1))]
-    if bad.size:
-        raise ValueError(f"{name} is {bad[0]}; a rate lies between 0 and 1 (not in per cent)")
+    rates = np.asarray(value, np.float64)
+    check_probabilities(rates, name)
     if below is not None and (high := rates[rates >= below]).size:
         raise ValueError(f"{name} is {high[0]}; this needs a rate below {below}")
 
@@ -135,24 +134,6 @@ def policy_threshold() -> float:
     return float(root)
 
 
-def breakeven_matrix(value: float, share: float) -> Float[np.ndarray, "2 2"]:
-    """The confusion matrix (rows true) with precision = recall = `value` where class 1 has this `share`.
-
-    At breakeven as many are called positive as are. Lam & Stork 5.1.
-
-    Raises:
-        ValueError: rates outside [0, 1], a share of 0 or 1, or so few negatives that no matrix has it.
-    """
-    check_rate(value, "value")
-    odds = _odds(share)
-    if odds * (1 - value) > 1:
-        raise ValueError(
-            f"with a share of {share} precision = recall = {value} is impossible: more false alarms than "
-            "negatives; precision is at least 2 - 1/share there"
-        )
-    return np.array([[1 - odds * (1 - value), odds * (1 - value)], [1 - value, value]])
-
-
 def _odds(share: float) -> float:
     check_rate(share, "share", below=1.0)
     if share == 0:
@@ -171,16 +152,6 @@ def apparent_breakeven(classifier: Rates, labeler: Rates, share: float) -> Rates
     check_rate(classifier, "classifier")
     check_rate(labeler, "labeler")
     return classifier * labeler + _odds(share) * (1 - classifier) * (1 - labeler)
-
-
-def true_breakeven(apparent: Rates, labeler: Rates, share: float) -> Rates:
-    """The inverse of `apparent_breakeven`; outside [0, 1] where no classifier explains the numbers."""
-    check_rate(apparent, "apparent")
-    check_rate(labeler, "labeler")
-    chance = _odds(share) * (1 - labeler)
-    if (np.asarray(labeler) == chance).any():
-        raise ValueError(f"labeler is {share}, the share of positives: such labels are no better than chance")
-    return (apparent - chance) / (labeler - chance)
 
 
 class ErrorBounds(NamedTuple):

@@ -3,15 +3,21 @@
 from typing import TYPE_CHECKING
 from typing import Any as _Any
 
+from jtruth.learning._fit import Fit
 from jtruth.learning.annotation._fit import NutsFit
 from jtruth.learning.annotation.spec import Spec
 from jtruth.learning.em._steps import EMResult, dawid_skene_em
 from jtruth.learning.em.columns import LabelColumns, columns_from_labels, columns_from_matrix
-from jtruth.learning.em.dawid_skene import DawidSkene, Smoothing, fit_dawid_skene
-from jtruth.learning.em.engine import stream_of_table
-from jtruth.learning.em.one_coin import OneCoin, fit_one_coin
-from jtruth.learning.em.stream_file import read_stream, write_stream
-from jtruth.learning.em.streaming import Stream, begin_stream, close, update
+from jtruth.learning.em.dawid_skene import Smoothing, fit_dawid_skene, fit_one_coin
+from jtruth.learning.em.streaming import (
+    Stream,
+    begin_stream,
+    close,
+    read_stream,
+    stream_of_table,
+    update,
+    write_stream,
+)
 from jtruth.learning.joint._rows import Rows
 from jtruth.learning.joint.beliefs import Beliefs
 from jtruth.learning.joint.domains import ByDomain, fit_domains
@@ -19,19 +25,14 @@ from jtruth.learning.joint.hierarchical import Hierarchical, fit_hierarchical
 from jtruth.learning.joint.models import Built, Held, Priors
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
 from jtruth.learning.joint.random_effect import EffectModel, fit_random_effect
-from jtruth.learning.majority import MajorityVote, fit_majority_vote, majority_vote, majority_winner
+from jtruth.learning.majority import fit_majority_vote, majority_vote, majority_winner
 from jtruth.learning.methods import METHODS, Learned, Method
-from jtruth.learning.modes.difficulty_fallibility import (
-    DifficultyPriors,
-    LearnedDifficulty,
-    fit_difficulty_fallibility,
-)
-from jtruth.learning.modes.glad import Glad, GladPriors, fit_glad
-from jtruth.learning.modes.sequential import Sequential, SequentialPriors, fit_sequential
-from jtruth.learning.modes.welinder import Welinder, WelinderPriors, fit_welinder
+from jtruth.learning.modes.difficulty_fallibility import DifficultyPriors, fit_difficulty_fallibility
+from jtruth.learning.modes.glad import GladPriors, fit_glad
+from jtruth.learning.modes.sequential import SequentialPriors, fit_sequential
+from jtruth.learning.modes.welinder import WelinderPriors, fit_welinder
 from jtruth.learning.predicted.confident import (
     ConfidentCounts,
-    ConfidentFit,
     Pruned,
     confident_joint,
     fit_confident,
@@ -39,10 +40,9 @@ from jtruth.learning.predicted.confident import (
 )
 from jtruth.learning.predicted.noise_layer import LayerResult, NoiseLayer, fit_noise_layer, noise_layer_em
 from jtruth.learning.recalibration import Recalibration, recalibrate
-from jtruth.learning.spectral.kos import KargerOhShah, Messages, fit_kos, kos_messages
-from jtruth.learning.spectral.label_model import LabelModel, fit_label_model, triplet_moments
-from jtruth.learning.spectral.minimax_entropy import MinimaxEntropy, fit_minimax_entropy
-from jtruth.learning.spectral.triplets import TripletMoments
+from jtruth.learning.spectral.kos import Messages, fit_kos, kos_messages
+from jtruth.learning.spectral.label_model import TripletMoments, fit_label_model, triplet_moments
+from jtruth.learning.spectral.minimax_entropy import fit_minimax_entropy
 from jtruth.learning.supervised.consistency import Consistency, check_consistency
 from jtruth.learning.supervised.known_classes import KnownClasses, fit_known_classes
 
@@ -55,42 +55,32 @@ __all__ = [
     "Built",
     "ByDomain",
     "ConfidentCounts",
-    "ConfidentFit",
     "Consistency",
-    "DawidSkene",
     "DifficultyPriors",
     "EMResult",
     "EffectModel",
-    "Glad",
+    "Fit",
     "GladPriors",
     "Held",
     "Hierarchical",
     "JointPosterior",
-    "KargerOhShah",
     "KnownClasses",
     "LabelColumns",
-    "LabelModel",
     "LayerResult",
     "Learned",
-    "LearnedDifficulty",
-    "MajorityVote",
     "Messages",
     "Method",
-    "MinimaxEntropy",
     "NoiseLayer",
     "NutsFit",
-    "OneCoin",
     "Priors",
     "Pruned",
     "Recalibration",
     "Rows",
-    "Sequential",
     "SequentialPriors",
     "Smoothing",
     "Spec",
     "Stream",
     "TripletMoments",
-    "Welinder",
     "WelinderPriors",
     "begin_stream",
     "check_consistency",

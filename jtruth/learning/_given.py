@@ -12,7 +12,7 @@ import numpy as np
 from jtruth import _host
 from jtruth import _validation as check
 from jtruth._validation.in_range import check_codes
-from jtruth.labels import Labels
+from jtruth.labels import Labels, must_be_labels
 from jtruth.posterior import validate_prior
 
 
@@ -34,15 +34,6 @@ def read_given(labels: Any, gold: Any, prior: Any) -> tuple[np.ndarray, np.ndarr
     if prior is None:
         return known, None
     return known, known_prior(prior, labels.num_classes, known)
-
-
-def must_be_labels(labels: Any, name: str = "labels") -> Labels:
-    """The labels themselves; a matrix, a list or a frame is refused."""
-    if not isinstance(labels, Labels):
-        raise ValueError(
-            f"{name} is a {type(labels).__name__}; give jt.Labels, for instance jt.Labels.from_matrix(z, 2)"
-        )
-    return labels
 
 
 def known_prior(prior: Any, classes: int, known: np.ndarray) -> np.ndarray:
@@ -73,6 +64,15 @@ def first_guess(labels: Labels, known: np.ndarray) -> np.ndarray:
     """(samples, classes) vote shares, those of all votes where a sample has none, known classes clamped."""
     votes = labels.counts()
     return clamp(_host.vote_shares(votes, votes.sum(axis=0) / votes.sum()), known)
+
+
+def soft_counts(labels: Labels, p: np.ndarray, num_labelers: int | None = None) -> np.ndarray:
+    """(labelers, true classes, given classes) expected labels, if `p` (samples, classes) says the classes."""
+    sample, labeler, label = labels.entries()
+    labelers, classes = num_labelers or labels.num_labelers, labels.num_classes
+    place = labeler * classes + label
+    counts = [np.bincount(place, column[sample], labelers * classes) for column in p.T]
+    return np.stack(counts, axis=1).reshape(labelers, classes, -1).swapaxes(1, 2)
 
 
 def unlabelled(labels: Labels) -> Iterator[str]:

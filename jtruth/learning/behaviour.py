@@ -27,8 +27,8 @@ from scipy.special import betaln, digamma, expit, gammaln, logit, logsumexp, rel
 
 from jtruth import _host
 from jtruth._one_line import one_line
-from jtruth._validation.agreement import first_labels, labeler_pairs
 from jtruth.labels import Labels
+from jtruth.stats.agreement import first_labels, labeler_pairs
 
 _STEPS, _STILL = 200, 1e-8  # of the variational bound
 LEAST_EACH, LEAST_SHARED = 5, 10  # labels before and after a change; samples that a pair must share

@@ -1,7 +1,7 @@
 """Draws of class prior and labelers' matrices, whatever model and engine they are from.
 
 What a table of labelers needs. `fit_joint` gives draws with much beside them; the normal law around the mode
-of EM (`em.laplace`) and the annotation models by NUTS (`annotation.matrix_draws`) give these.
+of EM (`em.laplace`) and the annotation models by NUTS (`NutsFit.matrix_draws`) give these.
 """
 
 from typing import NamedTuple

@@ -7,35 +7,20 @@ computed from it counts a two-way tie as half right instead of depending on the 
 `fit_majority_vote` is the first reading, with the face of all consensus methods (`jtruth.learning.methods`).
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from jaxtyping import Array, Float, Int
 
 from jtruth import _host
-from jtruth._one_line import one_line
 from jtruth._validation.in_range import check_codes
 from jtruth.labels import Labels
+from jtruth.learning._fit import Fit
 from jtruth.learning._given import clamp, read_given
 
 
-class MajorityVote(NamedTuple):
-    """Vote shares in the place of a class posterior. There is no model, so nothing says how sure they are."""
-
-    prior: Float[np.ndarray, " classes"]  # mean vote share
-    class_posterior: Float[np.ndarray, "samples classes"]  # vote shares; equal without votes
-    converged: bool  # True: nothing is iterated
-    num_steps: int  # 0
-    log_likelihood: float  # NaN: there is no likelihood
-    warnings: tuple[str, ...]  # what is doubtful, one sentence each
-
-    __repr__ = one_line
-
-
-def fit_majority_vote(
-    labels: Labels, *, key: Any = None, gold: Any = None, prior: Any = None
-) -> MajorityVote:
-    """`majority_vote` with the face of a fit.
+def fit_majority_vote(labels: Labels, *, key: Any = None, gold: Any = None, prior: Any = None) -> Fit:
+    """`majority_vote` with the face of a fit: nothing says how sure the shares are.
 
     Args:
         labels: the noisy labels.
@@ -58,7 +43,7 @@ def fit_majority_vote(
     shares = clamp(_host.vote_shares(labels.counts()), known)
     none = np.count_nonzero((labels.labels_per_sample() == 0) & (known < 0))
     doubts = (f"{none} samples have no label; every class has the same share there.",) if none else ()
-    return MajorityVote(shares.mean(axis=0), shares, True, 0, float("nan"), doubts)
+    return Fit(shares.mean(axis=0), shares, float("nan"), warnings=doubts)
 
 
 def majority_vote(

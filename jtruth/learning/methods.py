@@ -6,20 +6,20 @@ whatever every method must do. A fit is called as
 
     fit(labels, *, key=None, gold=None, prior=None, ...)
 
-where `gold` holds known classes (-1 elsewhere) and `prior` class shares that are known; what it returns has
-at least the fields of `Learned`, and a method `noise_model()` where it estimates how labelers err.
+where `gold` holds known classes (-1 elsewhere) and `prior` class shares that are known; what it returns is a
+`Fit`, or has its fields.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from jtruth import _host
 from jtruth.labels import Labels
-from jtruth.learning.em.dawid_skene import fit_dawid_skene
-from jtruth.learning.em.one_coin import fit_one_coin
-from jtruth.learning.joint.hierarchical import fit_hierarchical
+from jtruth.learning._fit import Fit
+from jtruth.learning.em.dawid_skene import fit_dawid_skene, fit_one_coin
+from jtruth.learning.joint.hierarchical import Hierarchical, fit_hierarchical
 from jtruth.learning.majority import fit_majority_vote
 from jtruth.learning.modes.difficulty_fallibility import fit_difficulty_fallibility
 from jtruth.learning.modes.glad import fit_glad
@@ -29,39 +29,7 @@ from jtruth.learning.spectral import kos, label_model, minimax_entropy
 _VOTED, _LEFT = 2.0, 0.05  # samples of a class by votes, and the share of them below which it is deserted
 
 
-@runtime_checkable
-class Learned(Protocol):
-    """What every method returns, whatever else it has. Arrays are NumPy float64."""
-
-    @property
-    def prior(self) -> np.ndarray:
-        """(classes,) class shares."""
-        ...
-
-    @property
-    def class_posterior(self) -> np.ndarray:
-        """(samples, classes) how probable each class is; rows sum to 1, known classes have 1."""
-        ...
-
-    @property
-    def converged(self) -> bool:
-        """Whether an iteration came to its end; True where there is none."""
-        ...
-
-    @property
-    def num_steps(self) -> int:
-        """Steps of the iteration; 0 where there is none."""
-        ...
-
-    @property
-    def log_likelihood(self) -> float:
-        """log p(labels, known classes) at the estimate; NaN where the method has no likelihood."""
-        ...
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What is doubtful, one sentence each."""
-        ...
+Learned = Fit | Hierarchical  # what a method returns; both have the fields of `Fit`
 
 
 def deserted(class_posterior: np.ndarray, labels: Labels) -> Iterator[str]:
@@ -84,11 +52,6 @@ def deserted(class_posterior: np.ndarray, labels: Labels) -> Iterator[str]:
         )
 
 
-def anything(labels: Labels) -> str | None:
-    """No labels are refused."""
-    return None
-
-
 class Method(NamedTuple):
     """One consensus method: what it takes for granted, how it is fitted, and what it can be given."""
 
@@ -98,7 +61,9 @@ class Method(NamedTuple):
     takes_prior: bool = True  # a known class prior has a say; else it is refused
     estimates_noise: bool = True  # what it returns has `noise_model()`
     draws: bool = False  # answers are means over random draws: equal up to their Monte Carlo error
-    refuses: Callable[[Labels], str | None] = anything  # why labels cannot be used; the fit raises the same
+    refuses: Callable[[Labels], str | None] = lambda labels: (
+        None
+    )  # why labels cannot be used; the fit raises the same
 
 
 _METHODS = (

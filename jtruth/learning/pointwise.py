@@ -13,8 +13,15 @@ from jaxtyping import Float
 
 from jtruth._one_line import one_line
 from jtruth.labels import Labels
-from jtruth.learning.annotation.digest import Draws, digest, row_blocks, row_log_likelihood
-from jtruth.learning.annotation.rows import LabelRows, MergedRows, merged_rows
+from jtruth.learning.annotation.rows import (
+    Draws,
+    LabelRows,
+    MergedRows,
+    digest,
+    merged_rows,
+    row_blocks,
+    row_log_likelihood,
+)
 from jtruth.learning.annotation.spec import SPECS
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.chains import effective_sample_size
@@ -68,7 +75,7 @@ def pointwise_of_joint(fit: JointPosterior, labels: Labels) -> Pointwise:
     matrices = fit.matrices.astype(np.float64).reshape(*prior.shape[:2], *fit.matrices.shape[1:])
     samples = {"prior": prior, "matrices": matrices / matrices.sum(axis=-1, keepdims=True)}
     data, channel = merged_rows(labels), SPECS["dawid_skene"].channel
-    again = digest(channel, samples, data.rows, {}, labels.num_labelers).class_posterior[data.row_of_sample]
+    again = digest(channel, samples, data.rows, {}, labels.num_labelers)[0][data.row_of_sample]
     certain = ((fit.class_posterior == 1) & (again < 1 - 1e-9)).any()
     if certain or np.abs(again - fit.class_posterior).max() > _NOT_THE_SAME:
         raise ValueError(

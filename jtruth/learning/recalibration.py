@@ -61,7 +61,7 @@ def recalibrate(
     class_posterior: Float[np.ndarray, "samples classes"],
     gold: Int[np.ndarray, " samples"],
     *,
-    key: Any,
+    key: Any = None,
     num_draws: int = 4000,
 ) -> Recalibration:
     """Learn from gold how to read a class posterior, and draw the classes of all samples.
@@ -69,7 +69,7 @@ def recalibrate(
     Args:
         class_posterior: (samples, classes), made without the gold; rows sum to 1.
         gold: (samples,) known classes, -1 where unknown. Without any the draws are those of the prior.
-        key: JAX random key.
+        key: of whatever is drawn: a whole number or a JAX key; 0 if None.
         num_draws: how many draws.
 
     Raises:

@@ -17,12 +17,27 @@ true of any model ("not known"), and a model that answers them gets what is aske
 
 Build `log_likelihood` from `safe_log` and `sum_over_labels`, so that impossible labels give -inf (never NaN)
 and gradients stay finite.
+
+Parameters of noise models: checked and kept on the host, turned into JAX arrays inside methods.
+
+Why a model may check its parameters in `__init__`: JAX rebuilds an `equinox.Module` (under jit, vmap, scan,
+tree_map) by `tree_unflatten`, which sets the fields and never calls `__init__`. So placeholders, batched
+arrays and gradients pass unchecked, and the checks see only what a person or a program constructs. Inside
+a traced function the constructor may also receive tracers; these have no values to look at and are kept.
+
+Why float64 NumPy: with x64 off `jnp.asarray(.1)` is float32 for good. Kept in NumPy, the same model gives
+float64 results under `with jax.enable_x64(True)` and float32 results outside of it.
+
+Known labels: a sample whose correct class is known needs no noise model.
+
+Its row of the log-likelihood is 0 at the known class and -inf elsewhere (Su 2.2.2: "these expressions
+readily accommodate some correctly-labeled samples"), and nothing behind that array has to know about it.
 """
 
 import abc
 import inspect
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from typing import Any, NamedTuple
 
@@ -32,6 +47,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from jtruth._arrays import as_array, is_concrete
+from jtruth._validation import quoted, some
+from jtruth._validation.in_range import check_codes, check_rows, sum_tolerance
 from jtruth.labels import Labels
 
 _UNROLLED = 16  # classes of a row that are added up without a loop
@@ -230,3 +248,105 @@ def as_matrices(given: Any, num_labelers: int, what: str) -> Any:
 def one_stratum(rows: Float[np.ndarray, "labelers classes symbols"]) -> Strata:
     """Independent labelers."""
     return Strata(rows[None], np.ones((1, rows.shape[1])))
+
+
+Parameter = jax.Array | np.ndarray
+
+
+def as_parameter(x, name: str) -> Parameter:
+    """A float64 NumPy array if `x` is concrete; `x` as a JAX array if it is traced or spread over devices."""
+    if not is_concrete(x):
+        return jnp.asarray(x)
+    if isinstance(x, jax.Array) and len(x.sharding.device_set) > 1:
+        return x  # gathering a sharded array on the host would defeat its purpose
+    try:
+        return np.asarray(x, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be numbers in a rectangular array: {error}") from None
+
+
+def check_matrix_rows(x: Parameter, name: str, given: object = None) -> None:
+    """`check_rows` of confusion matrices; `given` is what they were before they became float64."""
+    hint = "rows are the true class, columns the given class: is it transposed, or were counts not divided?"
+    check_rows(x, name, sum_tolerance(x if given is None else given), hint)
+
+
+def check_ndim(x: Parameter, name: str, allowed: tuple[int, ...], axes: str) -> None:
+    """ValueError unless `x` (traced or not) has an allowed number of axes."""
+    if x.ndim not in allowed:
+        raise ValueError(f"{name} must have shape {axes}, got {x.shape}")
+
+
+def current(*parameters: Parameter) -> tuple[jax.Array, ...]:
+    """Parameters as JAX arrays of one floating dtype.
+
+    JAX arrays keep their dtype (the widest one, if they differ) and NumPy arrays follow it; where all are
+    NumPy the dtype is JAX's current default, float64 exactly when x64 is on.
+
+    The dtype is always said. `jnp.asarray(x)` of a NumPy array that a live jitted function has captured
+    under the other x64 setting returns that other dtype (jax 0.10.2 keeps such constants by identity).
+    """
+    traced = [p.dtype for p in parameters if isinstance(p, jax.Array)]
+    floating = [dtype for dtype in traced if jnp.issubdtype(dtype, jnp.floating)]
+    dtype = max(floating, key=lambda d: d.itemsize) if floating else jnp.result_type(float)
+    return tuple(jnp.asarray(p, dtype) for p in parameters)
+
+
+def with_known_labels(
+    log_likelihood: Float[Array | np.ndarray, "samples classes"],
+    known: Int[Array | np.ndarray, " samples"],
+) -> Float[Array, "samples classes"]:
+    """The log-likelihood with the rows of known samples replaced by 0 at the class and -inf elsewhere.
+
+    Args:
+        log_likelihood: (samples, classes), from a noise model.
+        known: (samples,) the correct class, or -1 where it is not known.
+
+    Raises:
+        ValueError: see `check_known_labels`, called when both arrays are concrete (not inside jit or vmap).
+
+    Example:
+        >>> import numpy as np
+        >>> from jtruth.noise import with_known_labels
+        >>> print(with_known_labels(np.array([[-1., -2.], [-1., -2.]]), np.array([-1, 1])))
+        [[ -1.  -2.]
+         [-inf   0.]]
+    """
+    if is_concrete(log_likelihood) and is_concrete(known):
+        check_known_labels(log_likelihood, known)
+    log_likelihood, known = as_array(log_likelihood), jnp.asarray(known, jnp.int32)
+    classes = jnp.arange(log_likelihood.shape[1], dtype=jnp.int32)
+    row = jnp.where(known[:, None] == classes[None, :], 0.0, -jnp.inf).astype(log_likelihood.dtype)
+    return jnp.where(known[:, None] >= 0, row, log_likelihood)
+
+
+def check_known_labels(
+    log_likelihood: Float[Array | np.ndarray, "samples classes"],
+    known: Int[Array | np.ndarray, " samples"],
+    tasks: Sequence | None = None,
+) -> None:
+    """Refuse known labels that the noise model calls impossible.
+
+    That happens when a labeler is certain (an entry of its matrix is 0, or delta = phi = 0) and gave another
+    label than the known one. Then either the known label or the certainty is wrong, and only the user knows
+    which.
+
+    Args:
+        log_likelihood: (samples, classes), concrete.
+        known: (samples,), -1 where not known.
+        tasks: names of the samples for the message; their numbers if None.
+
+    Raises:
+        ValueError: lengths differ, a known label outside -1..C-1, or a known class of likelihood 0; the
+            first five samples are named.
+    """
+    log_likelihood, known = np.asarray(jax.device_get(log_likelihood)), np.asarray(jax.device_get(known))
+    check_codes(known, log_likelihood.shape[1], "known", size=len(log_likelihood), missing=True)
+    rows = np.flatnonzero(known >= 0)
+    bad = rows[np.isneginf(log_likelihood[rows, known[rows]])]
+    if bad.size:
+        names = quoted(tasks[i] for i in bad) if tasks is not None else some(bad)
+        raise ValueError(
+            f"the known classes of {bad.size} sample(s) have likelihood 0, because a labeler that cannot err "
+            f"gave another label: {names}. Correct these, or give the labelers a small error probability"
+        )

@@ -18,11 +18,21 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from jtruth._validation.in_range import check_probabilities
+from jtruth._validation.in_range import check_probabilities, check_whole
 from jtruth.labels import Labels
-from jtruth.noise._symmetric_channel import channel_log_likelihood, channel_matrices, channel_sample
-from jtruth.noise.base import Given, Mask, NoiseModel, Strata, Truth, check_sizes, per_labeler
-from jtruth.noise.parameters import as_parameter, check_ndim, check_num_classes, current
+from jtruth.noise.base import (
+    Given,
+    Mask,
+    NoiseModel,
+    Strata,
+    Truth,
+    as_parameter,
+    check_ndim,
+    check_sizes,
+    current,
+    per_labeler,
+)
+from jtruth.noise.symmetric import channel_log_likelihood, channel_matrices, channel_sample
 
 
 def labeling_error(
@@ -59,8 +69,9 @@ class DifficultyFallibility(NoiseModel):
     num_classes: int = eqx.field(static=True)
 
     def __init__(self, difficulty, fallibility, num_classes: int):
-        # Runs only where a model is constructed, never when JAX rebuilds one (see parameters.py).
-        self.num_classes = check_num_classes(num_classes)
+        # Runs only where a model is constructed, never when JAX rebuilds one (see base.py).
+        check_whole(2, num_classes=num_classes)
+        self.num_classes = int(num_classes)
         self.difficulty = as_parameter(difficulty, "difficulty")
         self.fallibility = as_parameter(fallibility, "fallibility")
         check_ndim(self.difficulty, "difficulty", (0, 1), "() or (samples,)")

@@ -26,18 +26,16 @@ from jtruth.noise.base import (
     NoiseModel,
     Strata,
     Truth,
+    as_parameter,
+    check_matrix_rows,
+    check_ndim,
     check_sizes,
+    current,
     draw_rows,
     scale_errors,
     sum_over_labels,
 )
 from jtruth.noise.confusion_matrices import check_matrices
-from jtruth.noise.parameters import (
-    as_parameter,
-    check_matrix_rows,
-    check_ndim,
-    current,
-)
 
 
 class SharedErrors(NoiseModel):
@@ -71,7 +69,7 @@ class SharedErrors(NoiseModel):
     copying: Float[Array | np.ndarray, "*labelers"]
 
     def __init__(self, matrices, shared, copying):
-        # Runs only where a model is constructed, never when JAX rebuilds one (see parameters.py).
+        # Runs only where a model is constructed, never when JAX rebuilds one (see base.py).
         self.matrices = check_matrices(matrices, "matrices")
         self.shared = as_parameter(shared, "shared")
         self.copying = as_parameter(copying, "copying")

@@ -1,7 +1,7 @@
 """How wide will the interval be? Without simulation: Fisher information of the collapsed likelihood.
 
 With the true classes summed out, a sample with labels tells I_lab about the parameters, a sample with gold
-I_gold; both are sums over the few patterns of `_patterns`. N samples with G gold answers and the priors give
+I_gold; both are sums over the few patterns of labels. N samples with G gold answers and the priors give
 
     J = (N - G) I_lab + G I_gold + I_prior.
 
@@ -19,20 +19,133 @@ the prior to first order, gives the width of the shortest interval: that matters
 
 It is an approximation at the guessed rates. It is off where priors count as much as data (`share_of_prior`):
 a handful of samples of a class, labelers near chance, rates that the labels hardly identify.
+
+Everything that can be seen on one sample under a mix of labelers, with its probability and its scores.
+
+Labelers of one kind are exchangeable, so what matters of their labels is how many of them named each class:
+a pattern is one vector of such counts for every kind, and there are few of them. For a pattern, and for the
+predicted symbol u, the complete-data score of class c is e_k - p for every categorical law that was used (the
+prior, row c of K, row c of the labelers' matrices), in logits relative to class 0.
+
+Labelers of a kind share one parameter here although each is learned on his own. Nothing is lost: their scores
+are exchangeable, so what they tell of K they tell through their sum.
 """
 
+from itertools import product
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
-from scipy.special import betaincinv, ndtri
+from scipy.linalg import block_diag
+from scipy.special import betaincinv, gammaln, ndtri, xlogy
 
+from jtruth._host import diagonal_rows
 from jtruth._one_line import one_line
-from jtruth.planning._patterns import Patterns, patterns
+from jtruth.information.independent import compositions
 from jtruth.planning.settings import Plan, Setting, check_plan
 
+_MOST_PATTERNS = 60_000
+_EDGE = 1e-4  # a probability of 0 or 1 has no logit; the information is taken this far inside
+
+
+def inside(matrix: np.ndarray) -> np.ndarray:
+    """Rows of probabilities moved off 0 and 1."""
+    moved = np.maximum(matrix, _EDGE)
+    return moved / moved.sum(axis=-1, keepdims=True)
+
+
+def _kind(matrix: np.ndarray, people: int, share: float):
+    """Counts (X_g, C) of one kind's labels and log p(counts | class), (X_g, C)."""
+    classes = matrix.shape[0]
+    counts = compositions(people, classes + 1)[:, :classes]  # the rest gave no label
+    if share == 1:
+        counts = counts[counts.sum(axis=1) == people]
+    given = counts.sum(axis=1)
+    ways = gammaln(people + 1) - gammaln(counts + 1).sum(axis=1) - gammaln(people - given + 1)
+    log_p = ways + xlogy(given, share) + xlogy(people - given, 1 - share)
+    return counts, log_p[:, None] + counts @ np.log(matrix).T
+
+
+def _patterns(setting: Setting, labels: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """p(pattern, u, c) of all patterns of a mix, and the complete-data scores (..., parameters)."""
+    classes = setting.prior.size
+    matrices = [inside(kind.matrix) for kind in setting.labelers]
+    used = [g for g, count in enumerate(labels) if count > 0]
+    kinds = [_kind(matrices[g], _people(labels[g]), labels[g] / _people(labels[g])) for g in used]
+    number = prod(len(counts) for counts, _ in kinds) * classes
+    if number > _MOST_PATTERNS:
+        raise ValueError(f"{number} patterns of labels; put labelers of like error into one kind")
+    where = np.array(list(product(*(range(len(counts)) for counts, _ in kinds))), int)
+    where = where.reshape(number // classes, len(kinds))
+    log_p = np.zeros((len(where), classes))
+    for column, (_, of_kind) in enumerate(kinds):
+        log_p = log_p + of_kind[where[:, column]]
+    confusion = inside(setting.confusion)
+    joint = np.exp(log_p)[:, None, :] * (setting.prior[:, None] * confusion).T[None]
+    blocks = [_confusion_block(confusion)]
+    if setting.rates == "learned":
+        blocks.insert(0, (np.eye(classes) - setting.prior)[None, None, :, 1:])
+        blocks += [
+            _labeler_block(matrices[g], counts[where[:, column]])
+            for column, (g, (counts, _)) in enumerate(zip(used, kinds, strict=True))
+        ]
+    return joint, np.concatenate([np.broadcast_to(b, (*joint.shape, b.shape[-1])) for b in blocks], axis=-1)
+
+
+def _people(count: float) -> int:
+    """How many of a kind give so many labels a sample."""
+    return int(np.ceil(count - 1e-9))
+
+
+def _confusion_block(confusion: np.ndarray) -> np.ndarray:
+    """(1, U, C, C (U - 1)): in row c e_u - K[c], elsewhere 0."""
+    classes, symbols = confusion.shape
+    block = np.zeros((symbols, classes, classes, symbols))
+    for c in range(classes):
+        block[:, c, c] = np.eye(symbols) - confusion[c]
+    return block[..., 1:].reshape(1, symbols, classes, -1)
+
+
+def _labeler_block(matrix: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """(X, 1, C, C (C - 1)): in row c counts - (labels given) psi[c], elsewhere 0."""
+    classes = len(matrix)
+    block = np.zeros((len(counts), classes, classes, classes))
+    for c in range(classes):
+        block[:, c, c] = counts - counts.sum(axis=1, keepdims=True) * matrix[c]
+    return block[..., 1:].reshape(len(counts), 1, classes, -1)
+
+
+def row_prior(classes: int, learned: bool) -> np.ndarray:
+    """(C, C) Dirichlet concentrations of a matrix: those of `fit_joint`, or flat as in `exact`."""
+    if not learned:
+        return np.ones((classes, classes))
+    return diagonal_rows(classes, 2.0, 1.0)
+
+
+def _prior_terms(setting: Setting, labels: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Minus the Hessian, and the gradient, of the log prior in logits: a0 (diag p - p p'), a - a0 p.
+
+    In the order of the scores; people who share a parameter bring a prior each.
+    """
+    learned = setting.rates == "learned"
+    matrices = [(inside(setting.confusion), 1)]
+    rows = [(setting.prior, np.ones(setting.prior.size))] if learned else []
+    matrices += [
+        (inside(kind.matrix), _people(count))
+        for kind, count in zip(setting.labelers, labels, strict=True)
+        if count > 0 and learned
+    ]
+    for matrix, people in matrices:
+        rows += list(zip(matrix, people * row_prior(len(matrix), learned), strict=True))
+    information = [alpha.sum() * (np.diag(p) - np.outer(p, p))[1:, 1:] for p, alpha in rows]
+    return np.asarray(block_diag(*information)), np.concatenate(
+        [(alpha - alpha.sum() * p)[1:] for p, alpha in rows]
+    )
+
+
 _TAILS = 0.5 - 0.5 * np.cos(np.pi * np.arange(14) / 13)  # denser where a tail is empty
-_DOUBTFUL = 0.06  # above it predictions were off by more than 10 % (benchmarks/plans.py)
+_DOUBTFUL = 0.06  # above it predictions were off by more than 10 % in simulations
 _FEW = 10.0
 _NARROW = 1e5  # beta laws with larger a + b are normal to all digits shown
 
@@ -52,6 +165,7 @@ class ApproximateWidth(NamedTuple):
 class Information(NamedTuple):
     """What one sample tells, under one mix of labelers. P parameters."""
 
+    labels: tuple[float, ...]  # per sample, of every kind
     labelled: Float[np.ndarray, "parameters parameters"]  # I_lab
     gold: Float[np.ndarray, "parameters parameters"]  # I_gold
     prior: Float[np.ndarray, "parameters parameters"]  # I_prior, once
@@ -62,21 +176,26 @@ class Information(NamedTuple):
 
 
 def information(setting: Setting, labels: tuple[float, ...]) -> Information:
-    """Information of one sample about everything unknown, and the metric's slopes."""
-    table: Patterns = patterns(setting, labels)
-    joint = table.joint
+    """Information of one sample about everything unknown, and the metric's slopes.
+
+    Raises:
+        ValueError: more than 60 000 patterns of labels.
+    """
+    joint, score = _patterns(setting, labels)
     seen = joint.sum(axis=2)
     share = joint / np.where(seen > 0, seen, 1)[..., None]
-    observed = (share[..., None] * table.score).sum(axis=2)
+    observed = (share[..., None] * score).sum(axis=2)
     u = setting.influence.T[None]
     mean_u = (share * u).sum(axis=2)
-    slope = np.einsum("xuc,xucp->p", joint * u, table.score)
-    flat = table.score.reshape(-1, table.score.shape[-1])
+    slope = np.einsum("xuc,xucp->p", joint * u, score)
+    flat = score.reshape(-1, score.shape[-1])
+    prior, pull = _prior_terms(setting, labels)
     return Information(
+        labels=labels,
         labelled=np.einsum("xu,xup,xuq->pq", seen, observed, observed, optimize=True),
         gold=(flat * joint.reshape(-1, 1)).T @ flat,
-        prior=table.prior_information,
-        pull=table.prior_score,
+        prior=prior,
+        pull=pull,
         slope=slope,
         hidden_slope=slope - np.einsum("xu,xup->p", seen * mean_u, observed),
         hidden=float((joint * (u - mean_u[..., None]) ** 2).sum()),

@@ -17,6 +17,7 @@ from jaxtyping import Bool, Int
 
 from jtruth._one_line import one_line
 from jtruth._random import as_key, host_rng
+from jtruth._validation.in_range import check_whole
 
 _MOST_SWAPS = 200  # rounds of swaps; each one halves the number of repeats, or nearly
 
@@ -54,10 +55,7 @@ def regular_assignment(
     >>> found.labelers.shape, found.per_labeler.tolist()
     ((12, 3), [6, 6, 6, 6, 6, 6])
     """
-    sizes = {"num_samples": num_samples, "num_labelers": num_labelers, "labels_per_sample": labels_per_sample}
-    for name, value in sizes.items():
-        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
-            raise ValueError(f"{name} is {value!r}; give a whole number above 0")
+    check_whole(num_samples=num_samples, num_labelers=num_labelers, labels_per_sample=labels_per_sample)
     if labels_per_sample > num_labelers:
         raise ValueError(
             f"labels_per_sample is {labels_per_sample} but there are {num_labelers} labelers, and nobody "

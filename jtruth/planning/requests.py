@@ -14,8 +14,7 @@ import numpy as np
 from jtruth._random import as_key
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import fit_joint
-from jtruth.planning._candidates import MOST_MIXES
-from jtruth.planning.search import Limits, PlanSearch, cheapest_plan, narrowest_plan
+from jtruth.planning.search import MOST_MIXES, Limits, PlanSearch, cheapest_plan, narrowest_plan
 from jtruth.planning.settings import ACCURACY, FREE, Costs, Labeler, Question, labeler, setting
 
 _MOST_PEOPLE = 5  # labels per sample of one kind that a search tries, for labelers of a file

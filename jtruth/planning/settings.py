@@ -205,6 +205,16 @@ def check_plan(setting: Setting, plan: Plan) -> Plan:
     return plan
 
 
+class Row(NamedTuple):
+    """A plan with its price and its predicted width."""
+
+    plan: Plan
+    cost: float
+    width: float
+
+    __repr__ = one_line
+
+
 def plan_cost(setting: Setting, plan: Plan) -> float:
     """What the plan costs. With known rates samples with gold need no labels, and get none.
 

@@ -1,17 +1,25 @@
 """What a search for a plan found, what it prints, and what it writes."""
 
-from os import PathLike
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from jtruth._one_line import one_line
-from jtruth._page import Bar, Bars, Facts, Note, Notes, Page, Table, write_page
-from jtruth._pictures import as_printed, picture
 from jtruth._validation.terminal import plain
-from jtruth.planning._candidates import Row
+from jtruth.answers import (
+    Answer,
+    Column,
+    Curve,
+    Series,
+    Shown,
+    Table,
+    facts,
+    how,
+    sentence_notes,
+    warning_notes,
+)
 from jtruth.planning.approximation import ApproximateWidth
-from jtruth.planning.settings import Plan, Setting
+from jtruth.planning.settings import Plan, Row, Setting
 from jtruth.planning.simulation import SimulatedWidth
 
 _INDEPENDENT = (
@@ -20,7 +28,8 @@ _INDEPENDENT = (
 )
 
 
-class PlanSearch(NamedTuple):
+@dataclass(frozen=True, repr=False)
+class PlanSearch(Answer):
     """A plan, how it was confirmed, and what else there is."""
 
     best: Row  # its width is the simulated one
@@ -36,53 +45,60 @@ class PlanSearch(NamedTuple):
     num_mixes: int
     warnings: tuple[str, ...]
 
-    plot = picture
-    _repr_html_ = as_printed
-    __repr__ = one_line
-
-    def page(self) -> Page:
-        """The plan as a page."""
-        return search_page(self)
-
-    def report(self, path: str | PathLike) -> None:
-        """Write a page to forward: one HTML file with pictures, that loads nothing from anywhere."""
-        write_page(path, self.page())
-
-    def __str__(self) -> str:
-        """The plan in a sentence, a table of alternatives, how it was computed, doubts."""
-        return search_text(self)
+    def blocks(self) -> Shown:
+        """The question, the answer and what stands behind it, for all faces."""
+        return plan_blocks(self)
 
 
-def search_text(found: PlanSearch) -> str:
-    """Answer first, then alternatives, then how it was computed, then doubts."""
-    lines = [_sentence(found), "", *_table(found), "", _guesses(found.setting), _how(found), _INDEPENDENT]
-    lines += [f"warning: {text}" for text in found.warnings]
-    return "\n".join(lines)
-
-
-def search_page(found: PlanSearch) -> Page:
-    """The plan as a page: what to buy, what else there is, what was put in."""
-    head, *rows = _cells_of(found)
-    asked = found.setting
-    row = found.best
-    kinds = [
-        (plain(k.name), f"{c:g}", f"{k.cost:g}") for c, k in zip(row.plan.labels, asked.labelers, strict=True)
-    ]
-    bars = [
-        Bar(f"{name}: {one.plan.num_samples} samples, {one.plan.num_gold} gold", one.width, None, None,
-            (_money(one.cost), f"{one.width:.3f}"), strong=one is row)
-        for name, one in _rows(found)
+def plan_blocks(found: PlanSearch) -> Shown:
+    """The plan, what else there is, and what was put in, for all faces."""
+    asked, names = found.setting, [plain(kind.name) for kind in found.setting.labelers]
+    rows = [{"plan": name, **_row(found, one)} for name, one in _rows(found)]
+    columns = (
+        Column("num_samples", "samples"), *(Column(("labels_per_sample", k.name), name, form="g")
+                                            for k, name in zip(asked.labelers, names, strict=True)),
+        Column("num_gold", "gold"), Column("cost", "cost", form=",.2f"), Column("width", "width"),
+    )  # fmt: skip
+    labelers = [
+        {"name": k.name, "matrix": k.matrix.tolist(), "cost": k.cost, "people": k.people,
+         "labels": found.best.plan.labels[i]}
+        for i, k in enumerate(asked.labelers)
     ]  # fmt: skip
-    parts = [
-        Table("What to buy", ("labeler", "labels of each sample", "cost of a label"), kinds),
-        Bars("How wide the interval would be", ("", "", "cost", "width"), bars, unit=None),
-        Table("Alternatives", ("", *head[1:]), [tuple(cells) for cells in rows]),
-        Notes("What it takes for granted", [Note("open", _INDEPENDENT)]),
-    ]
-    parts += [Notes("Warnings", [Note("open", text) for text in found.warnings])] if found.warnings else []
-    how = Facts("How it was computed", [("put in", _guesses(asked)), ("computed", _how(found))])
+    kinds = (Column("labels", "labels of each sample", form="g"), Column("cost", "cost of a label", form="g"))
+    mine = sorted((found.best, *found.neighbours), key=lambda row: row.plan.num_samples)
+    points = {"x": [row.plan.num_samples for row in mine], "mean": [row.width for row in mine]}
+    blocks = (
+        Table("alternatives", "This plan, and what else there is", "plan", columns, rows, unit=None),
+        Curve("", "Width by the number of samples, this mix", "samples", "width", (Series("", points),)),
+        Table("labelers", "What to buy", "name", kinds, labelers, aside=("labels",)),
+        sentence_notes("", "What it takes for granted", (_INDEPENDENT,)), warning_notes(found.warnings),
+        how(("put in", _guesses(asked)), ("computed", _how(found))), _facts(found),
+    )  # fmt: skip
     about = f"{asked.metric}, {100 * asked.level:g} % interval, target {asked.target}"
-    return Page("Which labels to buy?", about, _sentence(found), "", (*parts, how))
+    return Shown("Which labels to buy?", about, _sentence(found), blocks)
+
+
+def _facts(found: PlanSearch) -> Any:
+    asked = found.setting
+    return facts(
+        wanted={found.wanted: found.amount}, metric=asked.metric, target=asked.target, level=asked.level,
+        rates=asked.rates, prior=asked.prior, classifier=asked.confusion, cost_sample=asked.cost_sample,
+        cost_gold=asked.cost_gold, plan=_row(found, found.best),
+        simulated={
+            "width": found.simulated.mean, "standard_error": found.simulated.standard_error,
+            "num_sets": int(found.simulated.widths.size), "method": found.simulated.method,
+        },
+        approximate_width=found.approximate.width, others=[_row(found, one) for one in found.others],
+        neighbours=[_row(found, one) for one in found.neighbours],
+    )  # fmt: skip
+
+
+def _row(found: PlanSearch, one: Row) -> dict[str, Any]:
+    labels = {k.name: c for k, c in zip(found.setting.labelers, one.plan.labels, strict=True)}
+    return {
+        "num_samples": one.plan.num_samples, "labels_per_sample": labels, "num_gold": one.plan.num_gold,
+        "cost": one.cost, "width": one.width,
+    }  # fmt: skip
 
 
 def _sentence(found: PlanSearch) -> str:
@@ -109,26 +125,6 @@ def _rows(found: PlanSearch) -> list[tuple[str, Row]]:
         ("half" if row.plan.num_samples < found.best.plan.num_samples else "twice", row)
         for row in found.neighbours
     ]
-
-
-def _cells_of(found: PlanSearch) -> list[list[str]]:
-    names = [plain(kind.name) for kind in found.setting.labelers]
-    head = ["", "samples", *names, "gold", "cost", "width"]
-    return [head, *([name, *_cells(row)] for name, row in _rows(found))]
-
-
-def _table(found: PlanSearch) -> list[str]:
-    cells = _cells_of(found)
-    head = cells[0]
-    wide = [max(len(row[i]) for row in cells) for i in range(len(head))]
-    return ["  ".join([row[0].ljust(wide[0]), *(c.rjust(w) for c, w in zip(row[1:], wide[1:], strict=True))])
-            for row in cells]  # fmt: skip
-
-
-def _cells(row: Row) -> list[str]:
-    plan = row.plan
-    labels = [f"{count:g}" for count in plan.labels]
-    return [str(plan.num_samples), *labels, str(plan.num_gold), _money(row.cost), f"{row.width:.3f}"]
 
 
 def _money(cost: float) -> str:
@@ -163,36 +159,3 @@ def _how(found: PlanSearch) -> str:
         f"{found.simulated.widths.size} sets, {found.simulated.method}; predicted "
         f"{found.approximate.width:.3f}). Widths of the other rows are predicted."
     )
-
-
-def search_dict(found: PlanSearch) -> dict[str, Any]:
-    """The answer as plain numbers and text, ready for JSON."""
-    asked = found.setting
-
-    def row(one: Row) -> dict[str, Any]:
-        labels = {k.name: c for k, c in zip(asked.labelers, one.plan.labels, strict=True)}
-        return {
-            "num_samples": one.plan.num_samples, "labels_per_sample": labels, "num_gold": one.plan.num_gold,
-            "cost": one.cost, "width": one.width,
-        }  # fmt: skip
-
-    labelers = [
-        {"name": k.name, "matrix": k.matrix.tolist(), "cost": k.cost, "people": k.people}
-        for k in asked.labelers
-    ]
-    return {
-        "wanted": {found.wanted: found.amount},
-        "metric": asked.metric, "target": asked.target, "level": asked.level, "rates": asked.rates,
-        "prior": asked.prior.tolist(), "classifier": asked.confusion.tolist(), "labelers": labelers,
-        "cost_sample": asked.cost_sample,
-        "cost_gold": asked.cost_gold if np.isfinite(asked.cost_gold) else None,
-        "plan": row(found.best),
-        "simulated": {
-            "width": found.simulated.mean, "standard_error": found.simulated.standard_error,
-            "num_sets": int(found.simulated.widths.size), "method": found.simulated.method,
-        },
-        "approximate_width": found.approximate.width,
-        "others": [row(one) for one in found.others],
-        "neighbours": [row(one) for one in found.neighbours],
-        "warnings": list(found.warnings),
-    }  # fmt: skip

@@ -11,8 +11,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from jtruth.histograms.calibration import Calibration
-from jtruth.histograms.estimates import LossTable
-from jtruth.plots._parts import BLUE, CYCLE, GREY, MARKERS, ORANGE, SMALL, new_axes
+from jtruth.plots._parts import BLUE, GREY, ORANGE, SMALL, new_axes
 
 
 def plot_reliability(
@@ -54,37 +53,6 @@ def plot_reliability(
     return ax
 
 
-def plot_calibration_map(
-    tables: Mapping[str, LossTable], *, level: float = 0.95, ax: Axes | None = None
-) -> Axes:
-    """Calibration loss against dispersion loss of several predictors (Figure 5), with intervals of both.
-
-    Lines join points of equal epistemic loss, the sum of both.
-
-    Args:
-        tables: name -> `loss_estimates`.
-        level: of the intervals.
-        ax: where to draw; a new figure if None.
-    """
-    ax = new_axes(ax)
-    looks = zip(CYCLE * len(tables), MARKERS * len(tables), strict=True)
-    for (name, table), (color, marker) in zip(tables.items(), looks, strict=False):
-        laws = [table.estimates[key] for key in ("dispersion_loss", "calibration_loss")]
-        centre = np.array([law.mean for law in laws])
-        ends = np.array([law.interval(level)[:2] for law in laws])
-        reach = np.abs(ends - centre[:, None])
-        ax.errorbar(*centre, xerr=reach[:1].T, yerr=reach[1:].T, fmt=marker, color=color, capsize=2,
-                    label=name)  # fmt: skip
-    low, high = ax.get_xlim()
-    bottom, top = ax.get_ylim()
-    for total in np.linspace(low + bottom, high + top, 7)[1:-1]:
-        ax.axline((total, 0), slope=-1, color=GREY, lw=0.5, ls=":", zorder=0)
-    ax.set(xlabel="dispersion loss", ylabel="calibration loss", xlim=(low, high), ylim=(bottom, top))
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(title="dotted: equal epistemic loss", **SMALL)
-    return ax
-
-
 def plot_concentrations(concentration: Any, *, name: str | None = None, ax: Axes | None = None) -> Axes:
     """Histogram of alpha_0 on a log scale: left, labelers of a sample agree; right, they draw from f."""
     ax = new_axes(ax)
@@ -116,7 +84,7 @@ def plot_second_opinion(
             (prior[name], GREY, "o", "before", -0.1),
             (posterior[name], ORANGE, "s", "after", 0.1),
         ):
-            low, high, _ = law.interval(level)
+            low, high = law.interval(level)
             ax.plot([low, high], [row + up] * 2, color=color, lw=2)
             ax.plot(
                 law.mean,

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from jtruth.evaluation.score_result import ScoreEvaluation
 from jtruth.plots._parts import BLUE, GREY, SMALL, TRUE, new_axes, percent, title
 from jtruth.tables.curves import Band, Curves, curves
-from jtruth.testing.binary.curve_density import CURVES, CurveDensity
+from jtruth.testing.binary.threshold_curves import CURVES, CurveDensity
 
 _CHANCE = {"color": GREY, "ls": ":", "lw": 1}
 
@@ -134,5 +134,5 @@ def _actual(y: Any, scores: Any) -> Curves:
 
 
 def _area(what: str, law: Any, level: float) -> str:
-    low, high, _ = law.interval(level)
+    low, high = law.interval(level)
     return f"{what} {law.mean:.3f} [{low:.3f}, {high:.3f}]"

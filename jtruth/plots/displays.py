@@ -11,10 +11,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 
-from jtruth.evaluation import Comparison, Evaluation, LabelerReport, ScoreEvaluation
+from jtruth.evaluation import ScoreEvaluation, evaluate
 from jtruth.plots._parts import BLUE, GREY, SMALL, TRUE, mark, new_axes, percent
-from jtruth.plots.answers import plot_confusion, plot_labelers
-from jtruth.plots.compare import plot_classifiers
+from jtruth.plots.answers import plot_block, table_of
+from jtruth.plots.rows import plot_metrics
 
 
 class _Display:
@@ -22,6 +22,7 @@ class _Display:
 
     ax_: Axes
     figure_: Figure | SubFigure | None
+    block = ""  # which of its blocks is drawn
 
     def __init__(self, found: Any):
         self.found = found
@@ -38,34 +39,25 @@ class _Display:
         return self
 
     def _draw(self, ax: Axes | None) -> Axes:
-        raise NotImplementedError
+        return plot_block(table_of(self.found.blocks(), self.block), ax=ax)
+
+
+class EvaluationDisplay(_Display):
+    """The metrics of an evaluation."""
+
+    @classmethod
+    def from_predictions(cls, y_pred: Any, labels: Any, **options: Any) -> "EvaluationDisplay":
+        """Evaluate, with the options of `jtruth.evaluate`, and keep the answer as `.found`."""
+        return cls(evaluate(y_pred, labels, **options))
+
+    def _draw(self, ax: Axes | None) -> Axes:
+        return plot_metrics(self.found, ax=ax)
 
 
 class ConfusionMatrixDisplay(_Display):
     """Mean counts by true and predicted class, with intervals; of `evaluate`."""
 
-    found: Evaluation
-
-    def _draw(self, ax: Axes | None) -> Axes:
-        return plot_confusion(self.found, ax=ax)
-
-
-class LabelersDisplay(_Display):
-    """Accuracies of the labelers, worst first; of `evaluate_labelers`."""
-
-    found: LabelerReport
-
-    def _draw(self, ax: Axes | None) -> Axes:
-        return plot_labelers(self.found, ax=ax)
-
-
-class ComparisonDisplay(_Display):
-    """Densities of differences to the best classifier, and P(best); of `compare_classifiers`."""
-
-    found: Comparison
-
-    def _draw(self, ax: Axes | None) -> Axes:
-        return plot_classifiers(self.found, ax=ax)
+    block = "confusion_matrix"
 
 
 class ReliabilityDisplay(_Display):
@@ -89,7 +81,7 @@ class ReliabilityDisplay(_Display):
         laws = [found.curves.law(lambda c, k=int(k): c.positives_in(k)) for k in used]
         self.predicted = np.array([p[coded == k].mean() for k in used])
         self.mean = np.array([law.mean for law in laws])
-        self.low, self.high = np.array([law.interval(found.level)[:2] for law in laws]).T
+        self.low, self.high = np.array([law.interval(found.level) for law in laws]).T
         self.actual = None if y is None else np.array([np.mean(np.asarray(y)[coded == k]) for k in used])
 
     @classmethod

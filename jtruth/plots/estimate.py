@@ -47,8 +47,8 @@ def plot_estimate(
         ax.text(0.5, 0.5, "not identified or not defined", ha="center", transform=ax.transAxes)
         return ax
     atoms = _stems(estimate)
-    if np.isnan(estimate.sd):  # a sensitivity range: ends, and no law between them
-        low, high, _ = estimate.interval(level)
+    if np.isnan(estimate.sd):  # a range over assumptions: ends, and no law between them
+        low, high = estimate.interval(level)
         ax.axvspan(low, high, color=color, alpha=0.25, label=f"{name}: range at {percent(level)}, no law")
         ax.axvline(estimate.mean, color=color, ls="--", label="its middle")
         ax.set(yticks=[], ylabel="")

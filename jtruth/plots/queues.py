@@ -5,55 +5,10 @@ The results come from rooms beside this one, which it does not import.
 
 from typing import Any
 
-import numpy as np
 from matplotlib.axes import Axes
 
 from jtruth.plots._parts import BLUE, GREY, ORANGE, SMALL, key, mark, new_axes
 from jtruth.plots.rows import legend_above, name_rows, note_row
-
-_MOST_ROWS = 20
-
-
-def plot_issues(found: Any, *, ax: Axes | None = None) -> Axes:
-    """The 20 labels that are most probably wrong; the line is the range over assumptions.
-
-    Args:
-        found: what `jtruth.cleaning.suspicious_labels` returned.
-        ax: where to draw; a new figure if None.
-    """
-    shown = min(found.p_wrong.size, _MOST_ROWS)
-    ax = new_axes(ax, shown)
-    for k in range(shown):
-        ax.plot([found.low[k], found.high[k]], [-k, -k], color=BLUE, lw=2)
-        mark(ax, found.p_wrong[k], -k, "o", BLUE)
-        note_row(ax, -k, f"{found.p_wrong[k]:.3f}")
-    parts = zip(found.sample[:shown], found.labeler[:shown], found.label[:shown], strict=True)
-    name_rows(ax, [f"sample {i}, labeler {t}: class {c}" for i, t, c in parts])
-    low, high = found.interval
-    ax.set(xlim=(0, 1), ylim=(0.4 - shown, 0.6), xlabel="probability that the label is wrong")
-    total = f"{found.expected:.1f} [{low:.0f}, {high:.0f}] of {found.p_wrong.size} labels are expected wrong"
-    ax.set_title(f"{total}\n{found.caution.split(':')[0]}", size="small")  # what it takes for granted
-    return ax
-
-
-def plot_label_request(found: Any, *, ax: Axes | None = None) -> Axes:
-    """What share of the metric's variance each label asked for is expected to remove.
-
-    Args:
-        found: what `jtruth.asking.next_labels` returned.
-        ax: where to draw; a new figure if None.
-    """
-    shown = min(found.drop.size, _MOST_ROWS)
-    ax = new_axes(ax, shown)
-    share = found.drop[:shown] / found.variance
-    ax.barh(-np.arange(shown), share, height=0.5, color=BLUE, alpha=0.45)
-    for k, value in enumerate(share):
-        note_row(ax, -k, f"{value:.2%}")
-    who = ["gold" if t < 0 else f"labeler {t}" for t in found.labelers[:shown]]
-    name_rows(ax, [f"sample {i}, {name}" for i, name in zip(found.samples[:shown], who, strict=True)])
-    ax.set(ylim=(0.4 - shown, 0.6), xlabel=f"share of the variance of {found.metric} that goes, each alone")
-    ax.set_title(f"posterior sd now {np.sqrt(found.variance):.4f}", size="small")
-    return ax
 
 
 def plot_cleaning(found: Any, *, ax: Axes | None = None) -> Axes:

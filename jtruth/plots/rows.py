@@ -13,7 +13,6 @@ from jtruth.plots._parts import (
     BLUE,
     CYCLE,
     GREY,
-    LINES,
     ORANGE,
     SMALL,
     TRUE,
@@ -32,7 +31,7 @@ _LINES = [
     *(color for color in CYCLE if color not in (BLUE, ORANGE)),
     "#444444",
 ]  # not the bar's, not the vote's
-_POINT = {"posterior": "posterior mean", "confidence interval": "estimate"}
+_TICKS = "|^vsD"  # of the assumptions
 
 
 def plot_metrics(
@@ -40,7 +39,7 @@ def plot_metrics(
 ) -> Axes:
     """Every metric of an evaluation as mean and interval, beside what majority vote says.
 
-    Under a sensitivity range the thin lines are the intervals under each assumption.
+    The small ticks below a bar are what each assumption alone says.
 
     Args:
         evaluation: what `jtruth.evaluate` returned; its `level` is that of the intervals.
@@ -56,16 +55,14 @@ def plot_metrics(
         if np.isnan(law.mean):
             note_row(ax, -k, "not identified" if nothing else "undefined")
         else:
-            low, high, _ = law.interval(evaluation.level)
+            low, high = law.interval(evaluation.level)
             least = min(least, low)
             ax.plot([low, high], [-k, -k], color=BLUE, lw=5, alpha=0.45, solid_capstyle="butt")
             mark(ax, law.mean, -k, "o", BLUE)
             note_row(ax, -k, f"{law.mean:.3f}  [{low:.3f}, {high:.3f}]")
             for j, assumption in enumerate(assumptions):
-                one, height = assumption.metrics[metric], -k - _FIRST - _STEP * j
-                ends, color = one.interval(evaluation.level), _LINES[j % len(_LINES)]
-                ax.plot(ends[:2], [height] * 2, color=color, lw=1.5, ls=_style(j))
-                ax.plot(one.mean, height, "|", color=color, ms=5)
+                mean, height = assumption.metrics[metric].mean, -k - _FIRST - _STEP * j
+                ax.plot(mean, height, _TICKS[j % len(_TICKS)], color=_LINES[j % len(_LINES)], ms=5)
         if metric in naive:
             mark(ax, naive[metric], -k, "x", ORANGE)
         if ideal is not None and metric in ideal:
@@ -74,18 +71,16 @@ def plot_metrics(
     for k in range(1, len(of_class)):
         if of_class[k] != of_class[k - 1]:
             ax.axhline(0.45 - k, color=GREY, lw=0.5, zorder=0)
-    posterior = evaluation.interval_kind == "posterior"
-    kind = f"{percent(evaluation.level)} {'interval' if posterior else evaluation.interval_kind}"
+    kind = f"{percent(evaluation.level)} {evaluation.interval_kind.removesuffix(' interval')} interval"
     name_rows(ax, [title(metric) for metric in metrics])
     lowest = max(0.4, _FIRST + _STEP * len(assumptions))  # below the last row's lines
     ax.set(xlim=(1.05 * least, 1), ylim=(1 - len(metrics) - lowest, 0.6), xlabel=f"value and {kind}")
-    keys = [key("o", _POINT.get(evaluation.interval_kind, "point in the middle"), BLUE)]
+    keys = [key("o", "mean", BLUE)]
     keys += [Patch(color=BLUE, alpha=0.45, label=kind)]
     keys += [key("x", "majority vote", ORANGE)] if naive else []
     keys += [Line2D([], [], color="black", ls=":", label=TRUE)] if ideal is not None else []
     lines = [
-        Line2D([], [], color=_LINES[j % len(_LINES)], lw=1.5, ls=_style(j), label=a.sentence)
-        for j, a in enumerate(assumptions)
+        key(_TICKS[j % len(_TICKS)], a.sentence, _LINES[j % len(_LINES)]) for j, a in enumerate(assumptions)
     ]
     legend_above(ax, keys + lines, columns=1 if lines else len(keys))
     return ax
@@ -101,7 +96,7 @@ def plot_comparison(
 ) -> Axes:
     """One metric by several methods, one a row (Su Figure 10): laws as density, mean, mode and region.
 
-    A sensitivity range is a bar without density.
+    A range without a law is a bar without density.
 
     Args:
         answers: name of the method -> its law, or one number or several (NaN: not drawn).
@@ -122,7 +117,7 @@ def plot_comparison(
         color = CYCLE[row % len(CYCLE)]
         if isinstance(answer, Estimate) and _is_range(answer):
             interval = answer.interval(level)
-            ax.plot(interval[:2], [-row] * 2, color=color, lw=4, alpha=0.5, solid_capstyle="butt")
+            ax.plot(interval, [-row] * 2, color=color, lw=4, alpha=0.5, solid_capstyle="butt")
             mark(ax, answer.mean, -row, "d", color)
             note_row(ax, -row, f"{interval.low:.3f} to {interval.high:.3f}, no law")
             continue
@@ -157,25 +152,9 @@ def plot_comparison(
     return ax
 
 
-def _style(j: int) -> str:
-    """Of the line of an assumption: more of them than colours, and readable in grey."""
-    return LINES[j % len(LINES)]
-
-
 def _is_range(answer: Estimate) -> bool:
     """Whether there are ends but no law: several assumptions between which nobody can choose."""
     return bool(np.isnan(answer.sd)) and not np.isnan(answer.mean)
-
-
-def draw_row(ax: Axes, y: float, law: Estimate | None, level: float) -> None:
-    """A law as bar, mean and numbers at its right; what is not identified says so."""
-    if law is None or np.isnan(law.mean):
-        note_row(ax, y, "not identified")
-        return
-    low, high, _ = law.interval(level)
-    ax.plot([low, high], [y, y], color=BLUE, lw=5, alpha=0.45, solid_capstyle="butt")
-    mark(ax, law.mean, y, "d" if np.isnan(law.sd) else "o", BLUE)
-    note_row(ax, y, f"{law.mean:.3f}  [{low:.3f}, {high:.3f}]")
 
 
 def note_row(ax: Axes, y: float, text: str) -> None:

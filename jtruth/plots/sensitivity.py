@@ -24,7 +24,7 @@ def plot_sensitivity(
     """
     ax = new_axes(ax, 4)
     laws = found.metrics[metric]
-    ends = np.array([law.interval(found.level)[:2] for law in laws])
+    ends = np.array([law.interval(found.level) for law in laws])
     ax.fill_between(found.values, ends[:, 0], ends[:, 1], color=BLUE, alpha=0.25, lw=0,
                     label=f"{percent(found.level)} interval")  # fmt: skip
     ax.plot(found.values, [law.mean for law in laws], color=BLUE, marker="o", ms=4, label="mean")

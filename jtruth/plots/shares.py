@@ -7,55 +7,8 @@ from matplotlib.axes import Axes
 
 from jtruth._validation.terminal import plain
 from jtruth.evaluation import Evaluation, Prevalence
-from jtruth.inspection import Inspection
-from jtruth.plots._parts import BLUE, GREY, ORANGE, SMALL, TRUE, key, mark, new_axes, percent, title
-from jtruth.plots.rows import draw_row, legend_above, name_rows, note_row
+from jtruth.plots._parts import BLUE, GREY, SMALL, TRUE, mark, new_axes, percent, title
 from jtruth.stats.estimates import Estimate
-
-
-def plot_prevalence(
-    found: Prevalence, *, ideal: dict[str, float] | None = None, ax: Axes | None = None
-) -> Axes:
-    """Share of each class with its interval, beside what counting labels says.
-
-    Args:
-        found: what `jtruth.prevalence` returned.
-        ideal: class name -> true share, where it is known.
-        ax: where to draw; a new figure if None.
-    """
-    names = list(found.label_shares)
-    ax = new_axes(ax, len(names))
-    for k, name in enumerate(names):
-        draw_row(ax, -k, found.shares.get(name), found.level)
-        mark(ax, found.label_shares[name], -k, "x", ORANGE)
-        if ideal is not None and name in ideal:
-            ax.vlines(ideal[name], -k - 0.3, -k + 0.3, color="black", ls=":")
-    name_rows(ax, [plain(name) for name in names])
-    ax.set(xlim=(0, 1), ylim=(0.4 - len(names), 0.6), xlabel=f"share of the {found.num_samples} samples")
-    legend_above(
-        ax, [key("o", f"mean and {percent(found.level)} interval", BLUE), key("x", "of the labels", ORANGE)]
-    )
-    return ax
-
-
-def plot_label_shares(found: Inspection, *, ax: Axes | None = None) -> Axes:
-    """Share of all labels that each class has: what was said, not what is true.
-
-    Args:
-        found: what `jtruth.inspection.inspect_labels` returned.
-        ax: where to draw; a new figure if None.
-    """
-    ax = new_axes(ax, len(found.classes))
-    for k, share in enumerate(found.class_shares):
-        ax.plot([0, share], [-k, -k], color=GREY, lw=1)
-        mark(ax, share, -k, "x", ORANGE)
-        note_row(ax, -k, f"{share:.1%}")
-    name_rows(ax, [plain(name) for name in found.classes])
-    ax.set(
-        xlim=(0, 1), ylim=(0.4 - len(found.classes), 0.6), xlabel=f"share of the {found.num_labels} labels"
-    )
-    ax.set_title(f"{found.num_samples} samples, {found.num_labelers} labelers", size="small")
-    return ax
 
 
 def plot_gold_progress(
@@ -88,7 +41,7 @@ def plot_gold_progress(
                 "not identified", (at, 0.02), xycoords=("data", "axes fraction"), rotation=90, color=GREY
             )
             continue
-        low, high, _ = law.interval(answer.level)
+        low, high = law.interval(answer.level)
         no_law = bool(np.isnan(law.sd))
         ax.plot([at, at], [low, high], color=BLUE, lw=2, ls="--" if no_law else "-")
         mark(ax, at, law.mean, "d" if no_law else "o", BLUE)

@@ -26,8 +26,8 @@ from jaxtyping import Float
 from jtruth._either import betaln, gammaln, log_gamma_draws, namespace
 
 _STEPS = 2  # Metropolis steps a sweep, for (mu, kappa) and for (alpha, g) each
-_SPREAD = 1.5  # of log kappa and log alpha a priori
-_KAPPA = np.log(10.0)  # a priori centre of log kappa
+SPREAD = 1.5  # of log kappa and log alpha a priori
+KAPPA = np.log(10.0)  # a priori centre of log kappa
 _FARTHEST = 12.0  # of logit mu, and of log kappa and log alpha from 0: nothing changes beyond
 
 
@@ -101,21 +101,21 @@ def centre(alike: Alike) -> np.ndarray:
 def first_state(alike: Alike, chains: int) -> np.ndarray:
     """(chains, families, 4): logit mu, log kappa, log alpha, g at the start."""
     wrong = np.log(max(alike.log_share.size - 1, 1))
-    return np.tile([1.0, _KAPPA, wrong, 0.5], (chains, alike.num_families, 1))
+    return np.tile([1.0, KAPPA, wrong, 0.5], (chains, alike.num_families, 1))
 
 
 def log_prior(alike: Alike, state: Float[np.ndarray, "*draws families 4"]) -> Float[np.ndarray, "*draws"]:
     """Log density of mu, log kappa, log alpha and g of all families, up to a constant: what is fixed.
 
-    Only this prior can be raised to a power (`jtruth.stats.power_scaling`): the law of rows given the four
+    Only this prior can be raised to a power (`jtruth.stats.loo`): the law of rows given the four
     is part of the model.
     """
     first, second = np.broadcast_to(alike.mean_prior, (alike.num_families, 2)).astype(np.float64).T
     odds, symbols = state[..., 0].astype(np.float64), alike.log_share.size
     found = -(first - 1) * np.logaddexp(0, -odds) - (second - 1) * np.logaddexp(0, odds)
-    found -= 0.5 * ((state[..., 1] - _KAPPA) / _SPREAD) ** 2
+    found -= 0.5 * ((state[..., 1] - KAPPA) / SPREAD) ** 2
     if symbols > 2:
-        found -= 0.5 * ((state[..., 2] - np.log(symbols - 1)) / _SPREAD) ** 2
+        found -= 0.5 * ((state[..., 2] - np.log(symbols - 1)) / SPREAD) ** 2
     return found.sum(axis=-1)
 
 
@@ -176,7 +176,7 @@ def _log_right(data: Seen, state: Any) -> Any:
     xp, families = namespace(state), data.alike.num_families
     first, second = np.broadcast_to(data.alike.mean_prior, (families, 2)).astype(np.float64).T[:, None, :]
     mu = 1 / (1 + xp.exp(-state[..., 0]))
-    prior = first * xp.log(mu) + second * xp.log1p(-mu) - 0.5 * ((state[..., 1] - _KAPPA) / _SPREAD) ** 2
+    prior = first * xp.log(mu) + second * xp.log1p(-mu) - 0.5 * ((state[..., 1] - KAPPA) / SPREAD) ** 2
     a, b = (p[:, data.family] for p in _beta(state))
     return prior + (betaln(a + data.hits, b + data.misses) - betaln(a, b)) @ data.member
 
@@ -185,7 +185,7 @@ def _log_wrong(data: Seen, state: Any) -> Any:
     """log p(wrong symbols, alpha, g) as a density of (log alpha, g), (chains, families)."""
     alpha = namespace(state).exp(state[..., 2])
     middle = np.log(data.alike.log_share.size - 1)
-    prior = -0.5 * ((state[..., 2] - middle) / _SPREAD) ** 2
+    prior = -0.5 * ((state[..., 2] - middle) / SPREAD) ** 2
     of_row = alpha[:, data.family]
     rows = gammaln(of_row) - gammaln(of_row + data.misses)
     chain, row, symbol = data.where

@@ -3,21 +3,30 @@
 A checkpoint is an npz file. It carries a *mark*, a digest of everything that the draws depend on: data,
 model, key and settings. Arrays are digested by their bytes, functions by module, qualified name and source,
 so the mark is the same in another process. A file whose mark differs belongs to another run and is refused;
-so is whatever is no checkpoint. Files are written beside the old one and then put in its place: a kill or a
-full disk leaves the old file or the new one, never half of one.
+so is whatever is no checkpoint, and one whose content is no longer what was written. Streams of labels and
+cleanings are such files too; there a mark says what kind it is.
 """
 
 import functools
 import hashlib
 import inspect
 import json
-import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
+
+from jtruth._files import kept_still, replacing
+
+Words = dict[str, Any]
+
+_LOST = (
+    "{} holds what this does not: another process wrote it meanwhile, or it is of something else. Nothing "
+    "was written; go on from what it holds (run the command again), or name another file"
+)
 
 
 class Checkpoint:
@@ -28,7 +37,7 @@ class Checkpoint:
         self.path = None if path is None else Path(path)
         self.mark, self.seconds, self.written = mark, seconds, time.monotonic()
 
-    def read(self) -> tuple[dict[str, np.ndarray], dict[str, Any]] | None:
+    def read(self) -> tuple[dict[str, np.ndarray], Words] | None:
         """Arrays and words of the file; None where there is none yet.
 
         Raises:
@@ -40,7 +49,7 @@ class Checkpoint:
             with open(self.path, "rb") as raw, np.load(raw) as file:  # so that it is closed whatever happens
                 arrays = {name: file[name] for name in file.files}
             about = json.loads(str(arrays.pop("about")))
-            mark, words = about["mark"], about["words"]
+            mark, words, content = about["mark"], about["words"], about["content"]
         except Exception as error:  # a damaged file can make the reader fail in any way
             raise ValueError(
                 f"{self.path} is not a checkpoint of a sampler, or it is damaged ({type(error).__name__}: "
@@ -51,29 +60,43 @@ class Checkpoint:
                 f"{self.path} belongs to another run (other data, model, priors, key or settings); "
                 "remove it, or give another checkpoint path"
             )
+        if content != _content(arrays, words):
+            raise ValueError(
+                f"{self.path} was changed after it was written (its digest differs): take a copy of it"
+            )
         return arrays, words
 
-    def write(self, arrays: dict[str, np.ndarray], words: dict[str, Any]) -> None:
-        """Put these into the file."""
+    def write(
+        self, arrays: dict[str, np.ndarray], words: Words, keeps: Callable[[Words], bool] | None = None
+    ) -> None:
+        """Put these into the file; `keeps` says of the words in it whether these hold all that they say.
+
+        Raises:
+            ValueError: they do not (another process was quicker), or (with `keeps`) a file of something else.
+        """
         if self.path is None:
             return
-        about = np.array(json.dumps({"mark": self.mark, "words": words}))
-        beside = self.path.with_name(self.path.name + ".part")
-        try:
-            with open(beside, "wb") as file:
-                np.savez(file, about=about, **arrays)  # pyright: ignore[reportArgumentType]
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(beside, self.path)
-        except OSError:
-            beside.unlink(missing_ok=True)  # what was written before stays as it is
-            raise
+        words = json.loads(json.dumps(words))  # as they will be read
+        about = np.array(json.dumps({"mark": self.mark, "words": words, "content": _content(arrays, words)}))
+        with kept_still(self.path) as there:
+            old = None if keeps is None else self.read()
+            if keeps is not None and old is not None and not keeps(old[1]):
+                raise ValueError(_LOST.format(self.path))
+            try:
+                with replacing(self.path, "wb", new=keeps is not None and not there) as file:
+                    np.savez(file, about=about, **arrays)  # pyright: ignore[reportArgumentType]
+            except FileExistsError:
+                raise ValueError(_LOST.format(self.path)) from None
         self.written = time.monotonic()
 
     @property
     def due(self) -> bool:
         """Whether there is a file, and the last writing is long enough ago."""
         return self.path is not None and time.monotonic() - self.written >= self.seconds
+
+
+def _content(arrays: dict[str, np.ndarray], words: Words) -> str:
+    return digest(arrays, json.dumps(words, sort_keys=True))
 
 
 def digest(*things: Any) -> str:

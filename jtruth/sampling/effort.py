@@ -103,7 +103,7 @@ def limits(
         ValueError: an effort that makes no sense.
         TooLarge: too few sweeps would be left, and the effort says to give up.
     """
-    _check(effort)
+    check_effort(effort)
     allowed = (effort.max_work - before) / (chains * max(numbers, 1.0))
     if effort.give_up and allowed < 2 * FEWEST:
         raise TooLarge(
@@ -147,20 +147,23 @@ def good(rhat: dict[str, float], ess: dict[str, float], effort: Effort) -> bool:
     return bool((np.isnan(r) | (r < effort.max_rhat)).all() and (np.isnan(e) | (e >= effort.min_ess)).all())
 
 
-def next_target(target: int, rhat: dict[str, float], ess: dict[str, float], effort: Effort) -> int:
+def next_target(
+    target: int, rhat: dict[str, float], ess: dict[str, float], effort: Effort, look: int = _LOOK
+) -> int:
     """Sweeps of a chain at the next look: what the worst ESS and R-hat ask for, at most three times as many.
 
     The ESS grows with the sweeps, and R-hat - 1 falls as one over them. Both are known roughly, so a look
-    comes a little late rather than often: each costs as much as some ten sweeps.
+    comes a little late rather than often: each costs as much as some ten sweeps. It is a multiple of `look`.
     """
     fewest = np.nanmin([effort.min_ess, *ess.values()])
     worst = np.nanmax([effort.max_rhat, *rhat.values()])
     more = max(effort.min_ess / max(fewest, 1.0), (worst - 1) / max(effort.max_rhat - 1, 1e-9))
-    wanted = max(target * min(1.1 * more, 3.0), target + _LOOK)
-    return _LOOK * int(np.ceil(wanted / _LOOK))
+    wanted = max(target * min(1.1 * more, 3.0), target + look)
+    return look * int(np.ceil(wanted / look))
 
 
-def _check(effort: Effort) -> None:
+def check_effort(effort: Effort) -> None:
+    """Refuse an effort that makes no sense."""
     chains = effort.chains or 4
     if (
         chains < 2

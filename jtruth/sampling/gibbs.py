@@ -48,10 +48,13 @@ class GibbsRun(NamedTuple):
     large: dict[str, np.ndarray]  # every `thin`-th sweep
     large_mean: dict[str, np.ndarray]  # over all sweeps
     thin: int
-    state_posterior: Float[np.ndarray, "rows states"]  # mean over sweeps of p(state | labels, probabilities)
+    state_posterior: Float[
+        np.ndarray, "rows states"
+    ]  # mean of p(state | labels, probabilities), or of p(class)
     convergence: Convergence
     em_steps: int
     apart: bool = False  # whether the second half of the chains started away from EM's mode
+    evidence: tuple[float, float] | None = None  # log p(everything seen) and its standard error
 
     __repr__ = one_line
 
@@ -60,7 +63,7 @@ def run_gibbs(
     model: LatentModel,
     observed: Observed,
     *,
-    key: Any,
+    key: Any = None,
     start: Float[np.ndarray, "states rows"],
     away: Callable[[np.ndarray], np.ndarray | None] | None = None,
     digest: Digest,
@@ -71,7 +74,7 @@ def run_gibbs(
 
     Args:
         model, observed: see `model`.
-        key: JAX random key.
+        key: of whatever is drawn: a whole number or a JAX key; 0 if None.
         start: state probabilities from which EM starts.
         away: from the mode that EM finds, (states, rows), to where the second half of the chains starts
             instead; None: all start at the mode.

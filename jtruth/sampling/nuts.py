@@ -29,7 +29,7 @@ from numpyro.distributions import biject_to
 from numpyro.infer.hmc import hmc
 from numpyro.infer.util import constrain_fn, potential_energy
 
-from jtruth._random import as_key, required_key
+from jtruth._random import as_key
 from jtruth.sampling import nuts_run as around
 from jtruth.sampling.checkpoint import digest
 from jtruth.sampling.nuts_run import NutsRun, NutsSettings, Settings
@@ -125,7 +125,7 @@ def program(model: Callable, static: tuple[tuple[str, Any], ...], settings: Sett
 def run_nuts(
     model: Callable,
     *args: Any,
-    key: Any,
+    key: Any = None,
     static: dict[str, Any] | None = None,
     init: dict[str, Any] | None = None,
     jitter: float | int = 0.5,
@@ -138,7 +138,7 @@ def run_nuts(
         model: function of `args` and the keywords of `static`. Reuse the same function object: a new closure
             compiles anew.
         args: arrays, or pytrees of them (None allowed).
-        key: JAX random key.
+        key: of whatever is drawn: a whole number or a JAX key; 0 if None.
         static: sizes and other hashable keywords of the model.
         init: site name -> value to start at (model space); other sites start at a prior draw. With
             `batched` values have a leading axis.
@@ -150,7 +150,6 @@ def run_nuts(
     Raises:
         ValueError: impossible arguments, a start of zero density, or a checkpoint of another run.
     """
-    required_key(key)
     made = settings.program(jitter, batched)
     num_warmup, num_samples, chunk = settings.num_warmup, settings.num_samples, settings.chunk
     compiled = program(model, _sorted(static), made)
@@ -201,7 +200,7 @@ def simulate(
 
     Args:
         model, args, static: as in `run_nuts`.
-        key: JAX random key.
+        key: of whatever is drawn: a whole number or a JAX key; 0 if None.
         num: number of runs from the prior.
         draws: instead of `num`, values (num, ...) of the unobserved sites, for the posterior predictive.
     """

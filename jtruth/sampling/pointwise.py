@@ -34,7 +34,7 @@ def row_likelihood(log_p: np.ndarray, row_of_sample: np.ndarray) -> RowLikelihoo
 
 def chosen_draws(chains: int, draws: int, rows: int) -> np.ndarray:
     """Numbers of the draws of each chain that are looked at, evenly spaced."""
-    most = max(50, min(_MOST_DRAWS, _MOST_NUMBERS // max(rows, 1)) // chains)
+    most = max(-(-200 // chains), 4, min(_MOST_DRAWS, _MOST_NUMBERS // max(rows, 1)) // chains)
     return np.unique(np.linspace(0, draws - 1, min(draws, most)).astype(int))
 
 

@@ -58,9 +58,8 @@ class Store:
 
     def pack(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """Everything as named arrays and words."""
-        arrays = {f"small/{k}": a for k, a in self.draws().items()}
-        arrays |= {f"large/{k}": a for k, a in self.thinned().items()}
-        arrays |= {f"sum/{k}": a for k, a in self.large_sum.items()}
+        kinds = {"small": self.draws(), "large": self.thinned(), "sum": self.large_sum}
+        arrays = {f"{kind}/{name}": a for kind, some in kinds.items() for name, a in some.items()}
         return arrays | {"state_sum": np.asarray(self.state_sum)}, {"kept": self.kept, "thin": self.thin}
 
     def unpack(self, arrays: dict[str, np.ndarray], words: dict[str, Any]) -> None:

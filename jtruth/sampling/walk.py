@@ -143,7 +143,7 @@ def walk(
             elif now.store.kept >= limits.most:
                 stopped_by = "max_work" if limits.by_work else "max_sweeps"
             else:
-                now.target = min(next_target(now.target, rhat, ess, effort), limits.most)
+                now.target = min(next_target(now.target, rhat, ess, effort, mover.block), limits.most)
     if file.path is not None:
         now.save(file)
     total, spent = now.store.kept * mover.num_chains, time.monotonic() - began

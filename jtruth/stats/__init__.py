@@ -8,21 +8,7 @@ from jtruth.stats.regions import Interval, Region
 from jtruth.stats.student import StudentEstimate
 
 __all__ = [
-    "DensityEstimate",
-    "DrawsEstimate",
-    "Estimate",
-    "FittedPower",
-    "GoldSample",
-    "Interval",
-    "PmfEstimate",
-    "PpiEstimate",
-    "Region",
-    "StudentEstimate",
-    "effective_sample_size",
-    "gold_sample",
-    "mean_error",
-    "ppi_mean",
-    "ppi_ratio",
-    "split_rhat",
-    "tail_sample_size",
-]
+    "DensityEstimate", "DrawsEstimate", "Estimate", "FittedPower", "GoldSample", "Interval", "PmfEstimate",
+    "PpiEstimate", "Region", "StudentEstimate", "effective_sample_size", "gold_sample", "mean_error",
+    "ppi_mean", "ppi_ratio", "split_rhat", "tail_sample_size",
+]  # fmt: skip

@@ -18,8 +18,6 @@ from jaxtyping import Float, Int
 from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import ndtri
 
-from jtruth.stats.student_t import mean_ranks
-
 Draws = Float[np.ndarray, "chains draws ..."]
 
 
@@ -96,6 +94,26 @@ def _normal_scores(draws: np.ndarray) -> np.ndarray:
     flat = draws.reshape(draws.shape[0] * draws.shape[1], -1)
     ranks = mean_ranks(flat)
     return ndtri((ranks - 0.375) / (flat.shape[0] + 0.25)).reshape(draws.shape)
+
+
+def mean_ranks(x: Float[np.ndarray, "rows columns"]) -> Float[np.ndarray, "rows columns"]:
+    """Ranks 1, 2, ... within each column; equal values share the mean of theirs. NaN ranks a column NaN.
+
+    >>> mean_ranks(np.array([[3.0], [1.0], [3.0], [2.0]])).ravel().tolist()
+    [3.5, 1.0, 3.5, 2.0]
+    """
+    order = np.argsort(x, axis=0)
+    ordered = np.take_along_axis(x, order, axis=0)
+    row = np.broadcast_to(np.arange(len(x))[:, None], x.shape)
+    apart, first, last = ordered[1:] != ordered[:-1], row, row
+    if not apart.all():
+        always = np.ones((1, x.shape[1]), bool)
+        first = np.maximum.accumulate(np.where(np.concatenate([always, apart]), row, 0), axis=0)
+        last = np.where(np.concatenate([apart, always]), row, len(x))
+        last = np.minimum.accumulate(last[::-1], axis=0)[::-1]
+    ranks = np.empty(x.shape)
+    np.put_along_axis(ranks, order, 0.5 * (first + last) + 1, axis=0)
+    return np.where(np.isnan(x).any(axis=0), np.nan, ranks)
 
 
 def _rhat(draws: np.ndarray) -> np.ndarray:

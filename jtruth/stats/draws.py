@@ -14,11 +14,13 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from jtruth.stats._smoothing import smooth_quantiles
 from jtruth.stats.estimates import Estimate, PmfEstimate
 from jtruth.stats.regions import WITH_MEAN, Interval, Region, check_level
 
 _ROUNDING = 8 * np.finfo(float).eps
+_QUANTILE_CELLS = 512  # on which draws are smoothed to choose the tails
+# Their kernel: with .2 laws of heavy tails held .948 with 400 draws, with .6 no more than with .3.
+_FOLDED = 0.3
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -77,7 +79,7 @@ class DrawsEstimate(Estimate):
             point = np.clip(self.mean, draws[0], draws[-1])
             starts = starts[(draws[:-beyond] <= point) & (point <= draws[beyond:])]
         below = (np.array([starts, starts + beyond]) + 0.5) / draws.size
-        ends = smooth_quantiles(draws, below)
+        ends = _smooth_quantiles(draws, below)
         first = starts[np.argmin(ends[1] - ends[0])]
         low, high = draws[first], draws[first + beyond]
         return Interval(float(low), float(high), float(((draws >= low) & (draws <= high)).mean()))
@@ -99,3 +101,21 @@ class DrawsEstimate(Estimate):
         if not self._defined.size:
             return np.full(n, np.nan)
         return np.asarray(jax.random.choice(key, self._defined, (n,)))
+
+
+def _smooth_quantiles(draws: Float[np.ndarray, " draws"], share: Float[np.ndarray, "..."]) -> np.ndarray:
+    """Quantiles of sorted draws smoothed by a normal kernel; what leaves their range is folded back."""
+    low, span, sd = draws[0], draws[-1] - draws[0], draws.std()
+    if not sd > 0 or not span > 0:
+        return np.full(np.shape(share), low)
+    edges = low + span * np.linspace(0, 1, _QUANTILE_CELLS + 1)
+    cell = np.minimum((_QUANTILE_CELLS * ((draws - low) / span)).astype(int), _QUANTILE_CELLS - 1)
+    mass = np.bincount(cell, minlength=_QUANTILE_CELLS)
+    reach = min(int(np.ceil(4 * _FOLDED * sd / span * _QUANTILE_CELLS)), _QUANTILE_CELLS - 1)
+    kernel = np.exp(-0.5 * (np.arange(-reach, reach + 1) * span / (_QUANTILE_CELLS * _FOLDED * sd)) ** 2)
+    spread = np.convolve(mass, kernel)  # `reach` cells more on either side
+    inside = spread[reach : reach + _QUANTILE_CELLS].copy()
+    inside[:reach] += spread[:reach][::-1]
+    inside[_QUANTILE_CELLS - reach :] += spread[reach + _QUANTILE_CELLS :][::-1]
+    upto = np.concatenate([[0.0], np.cumsum(inside)])
+    return np.interp(share, upto / upto[-1], edges)

@@ -28,7 +28,7 @@ the weight that it would have, which is large where gold was asked seldom: it co
 rather one whose class matters (`possible`). 0 is the textbook. A power fitted to ten points is noise, and the
 residuals that it leaves are too small; `pseudo_gold` adds so many answers that are as predicted, which pulls
 the power towards 1. On real label sets 10 random gold answers covered accuracy in 91 % without and 96 % with
-ten of them, at the same width (`benchmarks/shared_errors.py`). 0 is the textbook here too.
+ten of them, at the same width. 0 is the textbook here too.
 Measured coverage and width are in `tests/stats/test_ppi.py` and `benchmarks/judges.py`.
 """
 
@@ -171,7 +171,7 @@ def ppi_ratio(
 
     >>> y, gold = (np.arange(200) % 4 == 0) * 1.0, gold_sample(np.arange(200) < 40)
     >>> found = ppi_mean(y[:40], 0.8 * y, gold)
-    >>> print(round(found.value, 6), [round(end, 3) for end in found.law.interval()[:2]])
+    >>> print(round(found.value, 6), [round(end, 3) for end in found.law.interval()])
     0.25 [0.218, 0.282]
     """
     check.choose("target", target, TARGETS)

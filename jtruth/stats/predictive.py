@@ -1,17 +1,13 @@
-"""A law of a number between two bounds from several opinions, none of which is trusted, and one measurement.
+"""A law of a number between two bounds from several opinions, none of which is trusted.
 
 Opinion m says that the number's logit is near c_m. How far opinions of its kind were from the truth on other
-data is known: their errors are Student t with 3 degrees of freedom and scale s_m. The law before anything is
-measured is the robust meta-analytic predictive prior (Schmidli et al. 2014):
+data is known: their errors are Student t with 3 degrees of freedom and scale s_m. The law is the robust
+meta-analytic predictive prior (Schmidli et al. 2014):
 
     p(x) = (1 - flat) sum_m w_m t_3(logit x; c_m, s_m) |d logit x / dx| + flat / (high - low).
 
-A measurement is another Student t law (here PPI++), whose density is the likelihood; it enters once. What
-comes out is the same mixture with every part multiplied by the likelihood, and with weights times the
-integral of (part x likelihood), the part's evidence. Every part has heavy tails and one is flat, so no
-opinion outvotes a measurement that gets better and better: the law goes to the measurement's.
-
-All integrals are sums over a grid of logits that is dense around every part and around the measurement.
+Every part has heavy tails and one is flat. All integrals are sums over a grid of logits that is dense around
+every part.
 """
 
 from collections.abc import Sequence
@@ -21,9 +17,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import expit, logit
 
-from jtruth._one_line import one_line
 from jtruth.stats.draws import DrawsEstimate
-from jtruth.stats.student import StudentEstimate
 
 _REACH = 25.0  # logits looked at: 1e-11 to 1 - 1e-11
 _AWAY = np.concatenate([np.linspace(0.04, 5, 125), np.geomspace(5.1, 1e6, 100)])  # in scales
@@ -38,62 +32,36 @@ class Opinion(NamedTuple):
     weight: float = 1.0
 
 
-class Predictive(NamedTuple):
-    """The law, and what became of the parts."""
-
-    law: DrawsEstimate  # its evenly spaced quantiles
-    weights: Float[np.ndarray, " parts"]  # of the opinions, afterwards
-    flat: float  # of the flat part, afterwards
-
-    __repr__ = one_line
-
-
 def predictive(
     opinions: Sequence[Opinion],
     flat: float,
-    measured: StudentEstimate | None = None,
     bounds: tuple[float, float] = (0.0, 1.0),
     size: float = np.inf,
-    power: float = 1.0,
-) -> Predictive:
-    """The mixture, given what was measured.
+) -> DrawsEstimate:
+    """The mixture, as evenly spaced quantiles.
 
     Args:
         opinions: parts; their weights need not sum to 1.
         flat: weight of the flat part, above 0 and at most 1; it is all there is without opinions.
-        measured: the measurement, with these bounds; None: nothing was measured.
         bounds: of the number.
         size: of the count below the line, if the number is a ratio of counts; see `opinion`.
-        power: to which the mixture is raised before it is multiplied by the measurement's density, as a
-            density of the logit: what if opinions counted half, or twice (`jtruth.stats.power_scaling`)?
 
     Raises:
-        ValueError: a flat weight outside (0, 1], opinions of no scale or weight, or a power that is not
-            positive.
+        ValueError: a flat weight outside (0, 1], or opinions of no scale or weight.
 
-    >>> found = predictive([Opinion(1.4, 0.3)], 0.1, StudentEstimate(0.7, 0.02, 90.0, 0.0, 1.0))
-    >>> print(f"{found.law.mean:.2f} {found.weights[0] + found.flat:.2f}")
-    0.71 1.00
+    >>> low, high = predictive([Opinion(1.4, 0.3)], 0.02).equal_tails(0.9)
+    >>> print(f"{low:.2f} {high:.2f}")
+    0.65 0.89
     """
     parts = _checked(opinions, flat)
-    if not power > 0:
-        raise ValueError(f"power is {power}; it must be positive")
-    if measured is not None and measured.scale == 0:
-        return Predictive(DrawsEstimate(np.array([measured.mode])), parts[:, 2], flat)
-    z = _grid(parts, measured, bounds, size)
-    p = expit(z)
+    z = _grid(parts)
     away = (z - parts[:, :1]) / parts[:, 1:2]
-    pieces = parts[:, 2:] / parts[:, 1:2] * 2 / (np.pi * np.sqrt(3.0)) / (1 + away**2 / 3) ** 2  # t_3
-    pieces = np.concatenate([pieces, flat * (p * expit(-z))[None]])
-    pieces *= pieces.sum(axis=0) ** (power - 1)
-    if measured is not None:
-        pieces = pieces * measured.density(bounds[0] + (bounds[1] - bounds[0]) * _ratio(p, size))
-    cells = 0.5 * (pieces[:, 1:] + pieces[:, :-1]) * np.diff(z)
-    mass = cells.sum(axis=1) / cells.sum()
-    upto = np.concatenate([[0.0], np.cumsum(cells.sum(axis=0))])
+    t_3 = 2 / (np.pi * np.sqrt(3.0)) / (1 + away**2 / 3) ** 2
+    density = (parts[:, 2:] / parts[:, 1:2] * t_3).sum(axis=0)
+    density += flat * expit(z) * expit(-z)
+    upto = np.concatenate([[0.0], np.cumsum(0.5 * (density[1:] + density[:-1]) * np.diff(z))])
     place = _ratio(expit(np.interp(_DRAWS, upto / upto[-1], z)), size)
-    draws = bounds[0] + (bounds[1] - bounds[0]) * place
-    return Predictive(DrawsEstimate(draws), mass[:-1], float(mass[-1]))
+    return DrawsEstimate(bounds[0] + (bounds[1] - bounds[0]) * place)
 
 
 def opinion(
@@ -104,7 +72,7 @@ def opinion(
     A ratio k/size may be 0 or 1: half a count is added to either side, so logits stay finite. `predictive`
     with this size takes it away again, and what lies beyond the bounds is at them, as ratios of counts are.
     """
-    share = (draws[~np.isnan(draws)] - bounds[0]) / (bounds[1] - bounds[0])
+    share = np.clip((draws[~np.isnan(draws)] - bounds[0]) / (bounds[1] - bounds[0]), 0.0, 1.0)
     z = logit(_shrunk(share, size))
     return Opinion(float(z.mean()), float(z.std()))
 
@@ -133,15 +101,9 @@ def _checked(opinions: Sequence[Opinion], flat: float) -> np.ndarray:
     return parts
 
 
-def _grid(
-    parts: np.ndarray, measured: StudentEstimate | None, bounds: tuple[float, float], size: float
-) -> np.ndarray:
-    """Logits where the mixture and the measurement are looked at: dense around each, sparser further off."""
+def _grid(parts: np.ndarray) -> np.ndarray:
+    """Logits where the mixture is looked at: dense around each part, sparser further off."""
     away = np.concatenate([-_AWAY[::-1], [0.0], _AWAY])
     points = [np.linspace(-_REACH, _REACH, 1001), (parts[:, :1] + parts[:, 1:2] * away).ravel()]
-    if measured is not None and np.isfinite(measured.scale):
-        span = bounds[1] - bounds[0]
-        share = (np.clip(measured.centre, *bounds) + measured.scale * away - bounds[0]) / span
-        points.append(logit(_shrunk(share[(share > 0) & (share < 1)], size)))
     z = np.concatenate(points)
     return np.unique(z[np.abs(z) <= _REACH])

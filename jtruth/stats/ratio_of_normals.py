@@ -71,9 +71,9 @@ def _rounding(ratio: Ratio) -> float:
     return 64.0 * float(jnp.finfo(ratio.var_z.dtype).eps)
 
 
-def moments_exist(ratio: Ratio, threshold: float = MOMENT_CONDITION) -> Array:
-    """The moment-approximation condition (MAC): mean(W) > threshold * sd(W)."""
-    return ratio.mean_w > threshold * jnp.sqrt(ratio.var_w)
+def moments_exist(ratio: Ratio) -> Array:
+    """The moment-approximation condition (MAC): mean(W) > 4 sd(W)."""
+    return ratio.mean_w > MOMENT_CONDITION * jnp.sqrt(ratio.var_w)
 
 
 def marsaglia_mean(ratio: Ratio) -> Float[Array, "..."]:

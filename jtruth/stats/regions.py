@@ -16,12 +16,20 @@ WITH_MEAN = 0.9  # from this level on an interval contains the mean (see `estima
 _SLACK = 1e-12  # a level counts as attained within this much (sums of probabilities round)
 
 
-class Interval(NamedTuple):
-    """A closed interval and the probability inside it."""
+class Interval(NamedTuple("_Ends", [("low", float), ("high", float)])):
+    """A closed interval, the pair (low, high); `mass` is the probability inside it."""
 
-    low: float
-    high: float
     mass: float
+
+    def __new__(cls, low: float, high: float, mass: float = float("nan")) -> "Interval":
+        """Ends and the probability between them."""
+        pair = super().__new__(cls, low, high)
+        pair.mass = mass
+        return pair
+
+    def __repr__(self) -> str:
+        """The ends and the mass."""
+        return f"Interval(low={self.low}, high={self.high}, mass={self.mass})"
 
 
 class Region(NamedTuple):

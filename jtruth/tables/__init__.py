@@ -13,14 +13,6 @@ from jtruth.tables.metrics import (
 from jtruth.tables.posterior import TableDraws, TablePosterior
 
 __all__ = [
-    "METRICS",
-    "LinearRatio",
-    "Metric",
-    "OfTable",
-    "TableDraws",
-    "TablePosterior",
-    "Terms",
-    "binary_counts",
-    "named_metric",
-    "shown",
-]
+    "METRICS", "LinearRatio", "Metric", "OfTable", "TableDraws", "TablePosterior", "Terms", "binary_counts",
+    "named_metric", "shown",
+]  # fmt: skip

@@ -6,7 +6,7 @@ Of the N1 samples predicted positive A are positive, of the N0 others B: the tab
 
 so that every metric is a function of (A, B). A ratio of two sums of counts is a ratio of two linear forms of
 them, `linear_forms`; where its denominator is a constant its law is that of A, of B or of A - B, with equally
-spaced values. `exact` and `large` (in `jtruth.testing`) hold the law of (A, B) itself.
+spaced values. `exact` and `nodes` (in `jtruth.testing`) hold the law of (A, B) itself.
 """
 
 from abc import abstractmethod

@@ -6,7 +6,7 @@ NaN where it is undefined (0/0). There are two kinds of entries.
 `LinearRatio`: a ratio of two sums of counts, of one class against the rest; its weights of (tp, fp, fn, tn)
 above and below the line say it all (Su Tables 8 and 16):
 
-    specificity = tn / (fp + tn)    is    LinearRatio("specificity", num=(0, 0, 0, 1), den=(0, 1, 0, 1))
+    miss rate = fn / (tp + fn)    is    LinearRatio("miss_rate", num=(0, 0, 1, 0), den=(1, 0, 1, 0))
 
 From the weights follow its value, its terms for single samples (gold, planning), its law when the counts are
 normal, and the true positives at which it has a given value (a million samples).
@@ -18,7 +18,7 @@ table (the delta method), and says so there.
 `named_metric` finds the function behind a name, for two classes or any number of them:
 
     accuracy, kappa, mcc, ...        of the whole table
-    recall, f2, f0.5, ...            of the positive class
+    recall, f2, f0.5, npv, ...       of the positive class (sensitivity is recall, ppv is precision)
     recall[cat]                      of class cat against the rest
     macro_f1, micro_f1, weighted_f1  averages over classes; see `_of_tables`
 """
@@ -31,8 +31,9 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Num
 
+from jtruth._random import host_rng
 from jtruth.tables import _of_tables as of_tables
 from jtruth.tables._of_tables import binary_counts, class_counts, expected_table, ratio
 
@@ -112,6 +113,7 @@ class Metric(NamedTuple):
     position: int | None = None  # of its class; None: of the whole table, or the sum over all classes
     bounds: tuple[float, float] = (0.0, 1.0)
     joint: Terms | None = None  # of a table of tuples (`pairs`), where the ratio's terms are laid out on it
+    difference: bool = False  # of two classifiers
 
     @property
     def alone(self) -> "Metric":
@@ -176,11 +178,14 @@ _ENTRIES = (
     LinearRatio("false_alarm_rate", num=(0, 1, 0, 0), den=(0, 1, 0, 1), title="false alarms",
                 axis="false-alarm rate $P_{FA}$", smaller_is_better=True),
     f_entry(1, title="F1", averages=("macro", "weighted"), each_class=True),
+    LinearRatio("specificity", num=(0, 0, 0, 1), den=(0, 1, 0, 1), shown=ASKED),
+    LinearRatio("npv", num=(0, 0, 0, 1), den=(0, 0, 1, 1), title="NPV", shown=ASKED),
     OfTable("balanced_accuracy", of_tables.balanced_accuracy, shown=ASKED),
     OfTable("kappa", of_tables.kappa, title="Cohen's kappa", bounds=(-1.0, 1.0)),
     OfTable("mcc", of_tables.mcc, title="MCC", bounds=(-1.0, 1.0)),
 )  # fmt: skip
 METRICS: dict[str, LinearRatio | OfTable] = {entry.name: entry for entry in _ENTRIES}
+SYNONYMS = {"sensitivity": "recall", "ppv": "precision"}
 
 
 def shown(classes: Sequence[str]) -> tuple[str, ...]:
@@ -246,14 +251,15 @@ def named_metric(name: str, classes: Sequence[Any] = (0, 1), positive: int | Non
         function = partial(of_tables.AVERAGES[average[0]], found)
         return Metric(name, function, found._replace(overall=False) if average[0] == "micro" else None)
     raise ValueError(
-        f"unknown metric {name!r}; choose one of {', '.join(METRICS)}, or f<beta> with beta > 0 such as "
-        "f2; a metric of one class may be asked of each, recall[cat], or averaged: macro_, micro_, weighted_"
+        f"unknown metric {name!r}; choose one of {', '.join((*METRICS, *SYNONYMS))}, or f<beta> with "
+        "beta > 0 such as f2; a metric of one class may be asked of each, recall[cat], or averaged: macro_, "
+        "micro_, weighted_"
     )
 
 
 def _entry(name: str) -> LinearRatio | OfTable | None:
     """The entry of a name without class and average; None if there is none."""
-    entry = METRICS.get(name)
+    entry = METRICS.get(SYNONYMS.get(name, name))
     if isinstance(entry, LinearRatio):
         bad = [f"{n} / {d}" for n, d in zip(entry.num, entry.den, strict=True) if not 0 <= n <= d]
         if bad:
@@ -297,3 +303,34 @@ def _linear_terms(
     for part in laid:
         part.flags.writeable = False  # all who ask get the same ones
     return Terms(*laid)
+
+
+_PROBES, _SAME = 6, 1e-9  # tables at which a metric is asked whether it depends on the truth, and how much
+
+
+def settled(
+    metric: Metric, predicted: Num[np.ndarray, " symbols"], classes: int, gold: Int[np.ndarray, " samples"]
+) -> float | None:
+    """The value that a metric of these predictions has whatever the truth, NaN included, or None.
+
+    Recall of a class that is never predicted is 0 where it is defined, its precision never is, nor is MCC
+    where all predictions are one class. Asked at tables of truths drawn at random, of all classes and without
+    each of those that no gold has.
+
+    Args:
+        metric: of the samples at hand.
+        predicted: samples of each symbol; where all occur, the answer is None.
+        classes: how many.
+        gold: known classes, -1 where unknown; may be empty.
+    """
+    if np.all(predicted > 0):
+        return None
+    may_lack = np.setdiff1d(np.arange(classes), gold)
+    occur = np.concatenate([np.ones((_PROBES, classes)), 1.0 - np.eye(classes)[may_lack]])
+    truths = host_rng(0, "truths").dirichlet(np.ones(classes), (len(occur), predicted.size))
+    tables = (truths * occur[:, None]).swapaxes(1, 2)
+    values = metric.of_table(tables / tables.sum(axis=1, keepdims=True) * predicted)
+    known = values[~np.isnan(values)]
+    if not known.size:
+        return float("nan")
+    return float(known[0]) if np.ptp(known) < _SAME else None

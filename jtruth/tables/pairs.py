@@ -64,7 +64,8 @@ class Tuples(NamedTuple):
 
     def of_one(self, metric: Metric, classifier: int) -> Metric:
         """A metric of one classifier as a metric of the whole table."""
-        found = Metric(metric.name, partial(_of_one, self, metric, classifier), bounds=metric.bounds)
+        table = partial(_of_one, self, metric, classifier)
+        found = Metric(metric.name, table, position=metric.position, bounds=metric.bounds)
         return found._replace(joint=self._terms(metric, classifier)) if metric.is_ratio else found
 
     def difference(self, metric: Metric, first: int, second: int) -> Metric:
@@ -78,6 +79,7 @@ class Tuples(NamedTuple):
             f"{metric.name}: difference",
             partial(_difference, self, metric, first, second),
             bounds=(-widest, widest),
+            difference=True,
         )
         if not metric.is_ratio:
             return found
@@ -85,6 +87,24 @@ class Tuples(NamedTuple):
         if not (one.denominator == two.denominator).all():
             return found
         return found._replace(joint=Terms(one.numerator - two.numerator, one.denominator))
+
+    def most(self, metric: Metric, first: int, second: int, table: Any) -> float:
+        """The largest difference, either way, if wherever two predictions differ one of them is always right.
+
+        Args:
+            metric: of one classifier.
+            first, second: which.
+            table: (classes, symbols) where the samples are on which they agree.
+        """
+        found = []
+        for right in (first, second):
+            moved = np.array(table, np.float64)
+            for u, predicted in enumerate(self.predicted):
+                if predicted[first] != predicted[second]:
+                    moved[:, u] = np.eye(self.num_classes)[predicted[right]] * moved[:, u].sum()
+            found.append(abs(float(_difference(self, metric, first, second, moved))))
+        widest = metric.bounds[1] - metric.bounds[0]
+        return float(min(np.nanmax([*found, 0.0]), widest))
 
     def _terms(self, metric: Metric, classifier: int) -> Terms:
         """Terms of a ratio for each tuple; a tuple that never occurs adds nothing, whatever stands there."""

@@ -2,11 +2,10 @@
 
 `TablePosterior` says what may be asked of it, whoever made it. Those who hold one:
 
-- `CountTable`, `SmoothTable`, `NodeTable`, `Mixture` of `jtruth.testing`: exact, two classes (see `binary`);
+- `CountTable`, `NodeTable`, `Mixture` of `jtruth.testing`: exact, two classes (see `binary`);
 - `NormalTable` and `GivenMatrix` of `jtruth.testing`: ratios in closed form, given a point or a matrix;
 - `TableDraws`: equally weighted draws, any number of classes and symbols; `CountDraws` are the engine's;
-- `SeveralTables` (see `several`): one for each of several assumptions, and the hull of their answers;
-- `GoldPosterior` of `jtruth.evaluation`: models pooled with gold, a law for each metric by itself;
+- `PredictiveTable` of `jtruth.evaluation`: readings of labels, widened, a law for each metric by itself;
 - `EstimatedTable` of `jtruth.testing`: an estimated table and its resamples, which are no posterior.
 
 Symbols are classes as a rule; score bins or tuples of several classifiers' predictions work the same, as far
@@ -15,8 +14,8 @@ as a metric makes sense of them. Classes have numbers here, their names belong t
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -26,6 +25,7 @@ from jaxtyping import Array, Float, Int, Key
 from jtruth._one_line import one_line
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Estimate
+from jtruth.stats.regions import Interval, Region
 from jtruth.tables.joint import JointDensity, JointEstimate
 from jtruth.tables.metrics import Metric, named_metric, shown
 
@@ -126,10 +126,11 @@ class TableDraws(TablePosterior, eqx.Module):
 
 
 def estimates(
-    posterior: TablePosterior, classes: Sequence[str], positive: int | None = None
+    posterior: TablePosterior, classes: Sequence[str], positive: int | None = None, more: Iterable[str] = ()
 ) -> dict[str, Estimate]:
-    """Laws of the metrics that an answer about these classes shows."""
-    return {name: posterior.estimate(named_metric(name, classes, positive)) for name in shown(classes)}
+    """Laws of the metrics that an answer about these classes shows, and of `more`."""
+    names = (*shown(classes), *more)
+    return {name: posterior.estimate(named_metric(name, classes, positive)) for name in names}
 
 
 def thinned(posteriors: Sequence[TableDraws], most: int | None = None) -> TableDraws:
@@ -138,3 +139,59 @@ def thinned(posteriors: Sequence[TableDraws], most: int | None = None) -> TableD
     number = few if most is None else min(few, most)
     parts = [one.counts[np.linspace(0, len(one.counts) - 1, number).astype(int)] for one in posteriors]
     return TableDraws(np.concatenate(parts))
+
+
+NO_LAW = (
+    "a range over assumptions has no probability law; take one assumption's law from `assumptions`, or "
+    "evaluate with assume='independent' or 'shared_difficulty'"
+)
+
+
+class RangeEstimate(Estimate):
+    """What-if: mean of the means under several assumptions, hull of their intervals; it promises no coverage.
+
+    There is no law behind it, so mode, sd, density and samples do not exist: NaN, or an error that says so.
+    """
+
+    def __init__(self, members: tuple[Estimate, ...]):
+        self._members = members
+        self.probability_defined = min(e.probability_defined for e in members)
+
+    @property
+    def mean(self) -> float:
+        """Mean of the members' posterior means: a point in the middle of the assumptions."""
+        return float(np.mean([e.mean for e in self._members]))
+
+    @property
+    def sd(self) -> float:
+        """NaN: a range is not a law."""
+        return float("nan")
+
+    @property
+    def mode(self) -> float:
+        """NaN: a range is not a law."""
+        return float("nan")
+
+    def interval(self, level: float = 0.95) -> Interval:
+        """Hull of the members' shortest intervals."""
+        return self._hull_of([e.interval(level) for e in self._members])
+
+    def equal_tails(self, level: float = 0.95) -> Interval:
+        """Hull of the members' equal-tailed intervals."""
+        return self._hull_of([e.equal_tails(level) for e in self._members])
+
+    def region(self, level: float = 0.95) -> Region:
+        """Does not exist."""
+        raise ValueError(f"{NO_LAW}; use interval({level:g})")
+
+    def density(self, x: np.ndarray) -> np.ndarray:
+        """Does not exist."""
+        raise ValueError(NO_LAW)
+
+    def sample(self, key: Any, n: int) -> np.ndarray:
+        """Does not exist."""
+        raise ValueError(NO_LAW)
+
+    @staticmethod
+    def _hull_of(parts: list[Interval]) -> Interval:
+        return Interval(min(p.low for p in parts), max(p.high for p in parts), min(p.mass for p in parts))

@@ -1,13 +1,12 @@
-"""Testing by NUTS: the operating point (or matrix) sampled with the true classes summed out (Su 2.6, 2.7).
+"""Testing by NUTS: the operating matrix sampled with the true classes summed out (Su 2.6, 2.7).
 
-    binary:       p_D ~ Beta, p_FA ~ Beta,   p(y_pred_i | z_i) = sum_c rho_i(c) p(y_pred_i | c; p_D, p_FA)
-    multi-class:  K[c] ~ Dirichlet(alpha[c]), p(y_pred_i | z_i) = sum_c rho_i(c) K[c, y_pred_i]
+    K[c] ~ Dirichlet(alpha[c]),   p(y_pred_i | z_i) = sum_c rho_i(c) K[c, y_pred_i]
 
 with rho_i(c) = p(y_i = c | z_i) of (21). Metrics follow: given a draw of the parameters the classes y_i are
 independent with the law (10) = (25), a draw of them gives a count table, and metrics are functions of it.
 
 This is not how jtruth tests by default: `exact.count_table` has no Monte Carlo error and `count_posterior` is
-faster. The models are here because they can be read, changed and put into a larger model, and because two
+faster. The model is here because it can be read, changed and put into a larger model, and because two
 methods that share no code test each other.
 """
 
@@ -63,37 +62,16 @@ class PredictedSymbols(dist.Distribution):
         return jax.random.categorical(key_symbol, self.log_confusion[y], axis=1)
 
 
-def _observe(log_rho, confusion, y_pred, weight):
-    with numpyro.plate("samples", log_rho.shape[0]), numpyro.handlers.scale(scale=weight):
-        numpyro.sample("y_pred", PredictedSymbols(log_rho, safe_log(confusion)), obs=y_pred)
-
-
-def binary_testing_model(
-    log_odds: Float[Array, " samples"],
-    y_pred: Int[Array, " samples"] | None,
-    weight: Float[Array, " samples"],
-    prior: tuple,
-) -> None:
-    """Two classes: `log_odds` logit p(y_i = 1 | z_i), weights of merged samples, (a_d, b_d, a_f, b_f)."""
-    p_detection = numpyro.sample("p_detection", dist.Beta(prior[0], prior[1]))
-    p_false_alarm = numpyro.sample("p_false_alarm", dist.Beta(prior[2], prior[3]))
-    rows = jnp.stack([p_false_alarm, p_detection])
-    confusion = jnp.stack([1 - rows, rows], axis=1)
-    log_rho = jnp.stack([jax.nn.log_sigmoid(-log_odds), jax.nn.log_sigmoid(log_odds)], axis=1)
-    _observe(log_rho, confusion, y_pred, weight)
-
-
 def testing_model(
-    log_likelihood: Float[Array, "samples classes"],
-    prior: Float[Array, " classes"],
+    log_rho: Float[Array, "samples classes"],
     y_pred: Int[Array, " samples"] | None,
     weight: Float[Array, " samples"],
     alpha: Float[Array, "classes symbols"],
 ) -> None:
-    """Any number of classes and symbols: rows of K ~ Dirichlet(alpha)."""
+    """Rows of K ~ Dirichlet(alpha); log p(y_i = c | z_i) with weights of merged samples."""
     confusion = numpyro.sample("confusion", dist.Dirichlet(alpha).to_event(1))
-    log_rho = jax.nn.log_softmax(log_likelihood + safe_log(prior)[None, :], axis=1)
-    _observe(log_rho, confusion, y_pred, weight)
+    with numpyro.plate("samples", log_rho.shape[0]), numpyro.handlers.scale(scale=weight):
+        numpyro.sample("y_pred", PredictedSymbols(log_rho, safe_log(jnp.asarray(confusion))), obs=y_pred)
 
 
 class NutsTesting(NamedTuple):
@@ -118,7 +96,7 @@ def binary_nuts(
     operating_point_prior: BetaPrior = BetaPrior(),
     settings: NutsSettings = NutsSettings(),
 ) -> NutsTesting:
-    """Posterior of a binary classifier's count table by `binary_testing_model`.
+    """Posterior of a binary classifier's count table: `multiclass_nuts` with Beta priors as Dirichlet rows.
 
     Args:
         log_odds: (samples,) logit p(y_i = 1 | z_i); +-inf where certain.
@@ -127,18 +105,10 @@ def binary_nuts(
         operating_point_prior: Beta priors of p_D and p_FA.
         settings: of NUTS.
     """
-    x = np.asarray(log_odds, np.float64)
+    x, prior = np.asarray(log_odds, np.float64), operating_point_prior
     two = np.stack([-np.logaddexp(0, x), -np.logaddexp(0, -x)], axis=1)
-    log_lik, y, flat = checked_inputs(two, np.full(2, 0.5), y_pred, 2, 1.0)
-    model, observed = table_problem(class_law(log_lik, np.full(2, 0.5)), y, flat, learned=False)
-    log_rho, symbol, weight = _padded(observed)
-    odds = log_rho[:, 1] - log_rho[:, 0]
-    run = nuts.run_nuts(
-        binary_testing_model, odds, symbol, weight, tuple(map(float, operating_point_prior)),
-        key=stream(key, "binary nuts"), settings=settings,
-    )  # fmt: skip
-    rates = np.stack([run.samples["p_false_alarm"], run.samples["p_detection"]], axis=2)
-    return _with_counts(run, np.stack([1 - rates, rates], axis=3), kernel.flatten(model, observed), key)
+    alpha = np.array([[prior.b_f, prior.a_f], [prior.b_d, prior.a_d]])
+    return multiclass_nuts(two, np.full(2, 0.5), y_pred, key=key, alpha=alpha, settings=settings)
 
 
 def multiclass_nuts(
@@ -164,11 +134,15 @@ def multiclass_nuts(
     law = class_law(log_lik, np.asarray(prior, np.float64))
     model, observed = table_problem(law, y, concentration, learned=False)
     log_rho, symbol, weight = _padded(observed)
-    flat = np.full(log_rho.shape[1], 1 / log_rho.shape[1])  # the prior is inside log_rho already
     run = nuts.run_nuts(
-        testing_model, log_rho, flat, symbol, weight, concentration,
-        key=stream(key, "table nuts"), settings=settings,
-    )  # fmt: skip
+        testing_model,
+        log_rho,
+        symbol,
+        weight,
+        concentration,
+        key=stream(key, "table nuts"),
+        settings=settings,
+    )
     return _with_counts(run, run.samples["confusion"], kernel.flatten(model, observed), key)
 
 

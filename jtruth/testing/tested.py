@@ -9,7 +9,7 @@ from jtruth.tables.metrics import Metric, named_metric
 from jtruth.tables.posterior import TablePosterior
 from jtruth.testing.binary.empirical_bayes import OperatingPointFit
 from jtruth.testing.multiclass.count_draws import CountDraws
-from jtruth.testing.multiclass.steps import ConfusionFit
+from jtruth.testing.steps import ConfusionFit
 
 
 class Tested(NamedTuple):

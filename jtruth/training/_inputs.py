@@ -7,8 +7,9 @@ import numpy as np
 
 from jtruth._arrays import as_array, is_concrete
 from jtruth._validation import some
-from jtruth.labels import Labels
-from jtruth.noise.parameters import check_matrix_rows
+from jtruth._validation.in_range import check_finite, check_no_nan, check_not_negative, check_whole
+from jtruth.labels import Labels, must_be_labels
+from jtruth.noise.confusion_matrices import check_matrices as of_labelers
 from jtruth.posterior import check_not_contradictory, validate_prior
 
 
@@ -38,41 +39,20 @@ def as_features(x: Any) -> jax.Array:
         raise ValueError(f"x must have shape (samples, features), both at least 1; got {values.shape}")
     if not (np.issubdtype(values.dtype, np.number) or values.dtype == bool) or np.iscomplexobj(values):
         raise ValueError(f"x must be real numbers, got dtype {values.dtype}; encode categories first")
-    bad = np.argwhere(~np.isfinite(values.astype(np.float64)))
-    if len(bad):
-        row, column = bad[0]
-        raise ValueError(
-            f"x[{row}, {column}] is {values[row, column]} ({len(bad)} such entries); impute or drop them"
-        )
+    check_finite(values, "x", "impute or drop them")
     return as_array(x if np.issubdtype(values.dtype, np.floating) else values.astype(np.float64))
 
 
 def check_evidence(x: Any, log_likelihood: Any, prior: Any = None) -> None:
     """One row of `log_likelihood` for each sample, none of them impossible; a prior for its classes."""
-    if np.ndim(log_likelihood) != 2 or np.shape(log_likelihood)[0] != np.shape(x)[0]:
+    if np.shape(log_likelihood)[:1] != np.shape(x)[:1]:
         raise ValueError(
             f"log_likelihood has shape {np.shape(log_likelihood)} but x has {np.shape(x)[0]} samples; it "
             "must be (samples, classes)"
         )
-    if np.shape(log_likelihood)[1] < 2:
-        raise ValueError("log_likelihood has one class; give a column for each of at least 2 classes")
-    if prior is not None and is_concrete(prior):
-        validate_prior(prior, np.shape(log_likelihood)[1])
+    check_per_class({"log_likelihood": log_likelihood}, prior=prior)
     if is_concrete((log_likelihood, prior)):
         check_not_contradictory(log_likelihood, prior=prior)
-
-
-def check_not_negative(value: Any, name: str) -> None:
-    """A number, or an array of numbers, that is finite and not below 0."""
-    if not is_concrete(value):
-        return
-    try:
-        numbers = np.atleast_1d(np.asarray(value, np.float64)).ravel()
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must be a number of 0 or more, got {value!r}") from None
-    bad = np.flatnonzero(~(np.isfinite(numbers) & (numbers >= 0)))
-    if bad.size:
-        raise ValueError(f"{name} must be 0 or more, got {numbers[bad[0]]:g}")
 
 
 def check_per_class(rows: dict[str, Any], *, prior: Any = None, where: Any = None) -> None:
@@ -90,7 +70,12 @@ def check_per_class(rows: dict[str, Any], *, prior: Any = None, where: Any = Non
         if np.shape(values) != shape:
             first = next(iter(rows))
             raise ValueError(f"{name} has shape {np.shape(values)}, {first} {shape}; they must agree")
-    check_where(where, shape[0])
+    kind = None if where is None else where.dtype if hasattr(where, "dtype") else np.asarray(where).dtype
+    if where is not None and (np.shape(where) != shape[:1] or np.dtype(kind).kind != "b"):
+        raise ValueError(
+            f"where has shape {np.shape(where)} and dtype {kind}; it must be ({shape[0]},) of booleans, True "
+            "for a sample that counts"
+        )
     used = slice(None) if where is None else np.asarray(where, bool) if is_concrete(where) else slice(0)
     for name, values in rows.items():
         if is_concrete(values):
@@ -99,18 +84,6 @@ def check_per_class(rows: dict[str, Any], *, prior: Any = None, where: Any = Non
                 raise ValueError(f"{name} holds NaN in {bad.size} row(s) ({some(bad)})")
     if prior is not None and is_concrete(prior):
         validate_prior(prior, shape[1])
-
-
-def check_where(where: Any, num_samples: int) -> None:
-    """A mask (samples,) of booleans, or None."""
-    if where is None:
-        return
-    dtype = where.dtype if hasattr(where, "dtype") else np.asarray(where).dtype
-    if np.shape(where) != (num_samples,) or np.dtype(dtype).kind != "b":
-        raise ValueError(
-            f"where has shape {np.shape(where)} and dtype {dtype}; it must be ({num_samples},) of booleans, "
-            "True for a sample that counts"
-        )
 
 
 def check_outputs(outputs: Any, axes: tuple[int, ...] = (1, 2)) -> None:
@@ -122,58 +95,21 @@ def check_outputs(outputs: Any, axes: tuple[int, ...] = (1, 2)) -> None:
     check_no_nan(outputs, "outputs")
 
 
-def check_no_nan(values: Any, name: str) -> None:
-    """Real numbers, none of them NaN; infinite ones may be meant."""
-    if not is_concrete(values):
-        return
-    numbers = np.asarray(values)
-    if numbers.dtype.kind not in "iuf" and str(numbers.dtype) != "bfloat16":
-        raise ValueError(f"{name} must be real numbers, got dtype {numbers.dtype}")
-    bad = np.argwhere(np.isnan(numbers.astype(np.float64)))
-    if len(bad):
-        at = f"[{', '.join(map(str, bad[0]))}]" if bad.shape[1] else ""
-        raise ValueError(
-            f"{name}{at} is NaN ({len(bad)} such entries); the model diverged, or data are missing"
-        )
-
-
-def check_matrices(matrices: Any, num_classes: int | None = None, name: str = "matrices") -> None:
+def check_matrices(matrices: Any, num_classes: int | None = None) -> None:
     """p(label | class) of every labeler, (labelers, classes, classes), with rows that sum to 1."""
-    shape = np.shape(matrices)
-    classes = shape[-1] if num_classes is None and shape else num_classes
-    if len(shape) != 3 or 0 in shape or shape[1:] != (classes, classes):
-        size = "classes" if num_classes is None else num_classes
-        raise ValueError(f"{name} have shape {shape}; they must be (labelers, {size}, {size})")
-    if is_concrete(matrices):
-        check_matrix_rows(np.asarray(matrices), name)
-
-
-def check_label_matrix(z: Any, num_samples: int, num_labelers: int, num_classes: int) -> None:
-    """Labels (samples, labelers), class codes or -1."""
-    if np.shape(z) != (num_samples, num_labelers):
+    shape = of_labelers(matrices, "matrices").shape
+    if num_classes not in (None, shape[1]) or not shape[0]:
         raise ValueError(
-            f"z has shape {np.shape(z)}; it must be ({num_samples}, {num_labelers}), samples by labelers"
+            f"matrices have shape {shape}; they must be (labelers, {num_classes}, {num_classes})"
         )
-    check_labels(z, num_classes, "z")
 
 
 def as_labels(labels: Any, x: Any = None) -> Labels:
     """`labels` themselves, which must be `Labels`, of as many samples as there are features."""
-    if not isinstance(labels, Labels):
-        kind = type(labels).__name__
-        raise ValueError(f"labels is a {kind}; give Labels, for a matrix Labels.from_matrix(z, num_classes)")
+    labels = must_be_labels(labels)
     if x is not None and np.shape(x)[0] != labels.num_samples:
         raise ValueError(f"x has {np.shape(x)[0]} samples but the labels have {labels.num_samples}")
     return labels
-
-
-def check_whole(least: int = 1, **numbers: Any) -> None:
-    """Whole numbers of at least `least`, by their names."""
-    for name, number in numbers.items():
-        whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
-        if not whole or number < least:
-            kind = "a positive whole number" if least == 1 else f"a whole number of at least {least}"
-            raise ValueError(f"{name} must be {kind}, got {number!r}")
 
 
 def check_posterior(posterior: Any, where: Any = None) -> None:
@@ -188,19 +124,4 @@ def check_posterior(posterior: Any, where: Any = None) -> None:
         raise ValueError(
             f"posterior: row {bad[0]} is {p[bad[0]].tolist()} ({bad.size} bad rows); rows are class "
             "probabilities and sum to 1, see jtruth.class_posterior"
-        )
-
-
-def check_labels(z: Any, num_classes: int, name: str) -> None:
-    """Class codes 0..num_classes-1, or -1 for no label; the first bad entry is named."""
-    if not is_concrete(z):
-        return
-    codes = np.asarray(z)
-    if not np.issubdtype(codes.dtype, np.integer):
-        raise ValueError(f"{name} must hold whole numbers, got dtype {codes.dtype}")
-    bad = np.flatnonzero((codes.ravel() < -1) | (codes.ravel() >= num_classes))
-    if bad.size:
-        raise ValueError(
-            f"{name} holds {codes.ravel()[bad[0]]} ({bad.size} bad entries, {some(bad)} counted row by row) "
-            f"but classes are 0 to {num_classes - 1}, and -1 is no label"
         )

@@ -18,12 +18,12 @@ import numpyro.distributions as dist
 from jaxtyping import Array, Float
 
 from jtruth._one_line import one_line
-from jtruth._random import required_key
+from jtruth._random import as_key
+from jtruth._validation.in_range import check_no_nan, check_not_negative
 from jtruth.sampling import NutsSettings, nuts
-from jtruth.training._inputs import as_features, check_evidence, check_no_nan, check_not_negative
+from jtruth.training._inputs import as_features, check_evidence
 from jtruth.training.linear import Linear, fit_linear, linear_outputs
-from jtruth.training.losses import log_probabilities
-from jtruth.training.objectives import discriminative_ml
+from jtruth.training.objectives import discriminative_ml, log_probabilities
 
 _SETTINGS = NutsSettings(num_samples=500)
 
@@ -62,7 +62,7 @@ def fit_bayes(
     x: Any,
     log_likelihood: Float[Array | np.ndarray, "samples classes"],
     *,
-    key: Any,
+    key: Any = None,
     regularisation: float = 1.0,
     intercept_scale: float = 10.0,
     settings: NutsSettings = _SETTINGS,
@@ -72,7 +72,7 @@ def fit_bayes(
     Args:
         x: (samples, features), finite numbers; features of like scale help the sampler.
         log_likelihood: (samples, classes), from a noise model.
-        key: random key, or a whole number.
+        key: of whatever is drawn: a whole number or a JAX key; 0 if None.
         regularisation: lambda > 0; weights have variance 1/lambda.
         intercept_scale: standard deviation of the intercepts.
         settings: of NUTS.
@@ -80,7 +80,7 @@ def fit_bayes(
     Raises:
         ValueError: bad features or sizes, lambda or a scale that is not positive.
     """
-    key = required_key(key, "drawing at random")
+    key = as_key(key)
     x = as_features(x)
     check_evidence(x, log_likelihood)
     for name, value in {"regularisation": regularisation, "intercept_scale": intercept_scale}.items():

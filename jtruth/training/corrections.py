@@ -1,4 +1,4 @@
-"""Losses for noisy labels instead of estimates of the loss for correct ones (Su 3.6.1, 3.6.2).
+"""Losses for noisy labels instead of estimates of the loss for correct ones (Su 3.6.1 to 3.6.4).
 
 - *Weak loss* of partial labels (Cid-Sueiro 2012; Su (56)) and *proxy loss* (Natarajan et al. 2013): the loss
   of a noisy symbol z such that its mean over z, given the class, is the loss of that class: P L_weak = L. For
@@ -6,6 +6,13 @@
   taken of least norm. Unbiased without a prior, but it can be negative, so it need not have a minimum.
 - *Forward correction*: push the predicted probabilities through the labeler, sum_c p(c | x) P[c, z], and take
   the likelihood of the label. For one labeler that is exactly (32).
+- *Noise layer*: learn the matrices too, by gradient descent. On top of the base model p(y | x) every labeler
+  has a layer without input whose rows are p(z_t | y); both are trained on all labels at once, and afterwards
+  the layer is taken off. For one labeler it is that of Sukhbaatar et al. (2015) and Jindal et al. (2016).
+  Tanno et al. (2019) add a multiple of the trace of the matrices to the loss: many pairs of a model and
+  matrices predict the labels equally well, and a small trace says that labelers are as bad as the labels
+  allow, so that the model must be the one that explains what they have in common. `with_labelers` makes the
+  model, `layered` its `apply`, `predict_labels` the batch objective, `trace_penalty` the penalty.
 
 Matrices have rows of true classes, as everywhere. With several labelers `z` is (samples, labelers), -1 where
 there is no label, and every label counts alike.
@@ -13,7 +20,7 @@ there is no label, and every label counts alike.
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -21,84 +28,60 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from jtruth._arrays import is_concrete, safe_log
+from jtruth._one_line import one_line
 from jtruth._validation import choose
+from jtruth._validation.in_range import check_codes, check_no_nan, check_not_negative, check_whole
 from jtruth.posterior import validate_confusion
-from jtruth.training._inputs import (
-    check_label_matrix,
-    check_matrices,
-    check_no_nan,
-    check_not_negative,
-    check_per_class,
-    check_whole,
+from jtruth.training._inputs import check_matrices, check_per_class
+from jtruth.training.objectives import (
+    LOSSES,
+    BatchObjective,
+    Checked,
+    Mask,
+    PerClass,
+    discriminative_ml,
+    empirical_risk,
+    log_probabilities,
 )
-from jtruth.training.batch_objectives import BatchObjective, Checked
-from jtruth.training.losses import LOSSES, log_probabilities
-from jtruth.training.objectives import Mask, PerClass, discriminative_ml, empirical_risk
 
 Matrices = Float[Array | np.ndarray, "labelers classes classes"]
 LabelMatrix = Int[Array | np.ndarray, "samples labelers"]
 
 
-def proxy_losses(
-    losses: PerClass, confusion: Float[Array | np.ndarray, "classes classes"]
-) -> Float[Array, "samples classes"]:
-    """Natarajan et al. (2013) for C classes: L_proxy(s, z) with sum_z P[y, z] L_proxy(s, z) = L(s, y).
-
-    Args:
-        losses: (samples, classes), of the correct class.
-        confusion: P = p(z | y), rows of true classes; invertible. Labels worse than chance are fine.
-
-    Returns:
-        (samples, classes): the loss of every label z. Its entries may be negative.
-
-    Raises:
-        ValueError: the matrix is (nearly) singular, so labels do not tell classes apart.
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> from jtruth.training import proxy_losses
-        >>> print(proxy_losses(jnp.array([[0., 1.]]), jnp.array([[.9, .1], [.3, .7]])).round(3))
-        [[-0.167  1.5  ]]
-    """
-    _check_losses_and_channel(losses, confusion, "confusion")
-    losses = jnp.asarray(losses)
-    return jnp.linalg.solve(jnp.asarray(confusion, losses.dtype), losses.T).T
-
-
 def weak_losses(
     losses: PerClass, channel: Float[Array | np.ndarray, "classes symbols"]
 ) -> Float[Array, "samples symbols"]:
-    """Su (56): the loss of every noisy symbol, of least norm if there are more symbols than classes.
+    """Su (56): the loss of every noisy symbol z, with sum_z P[y, z] L_weak(s, z) = L(s, y).
 
     Args:
-        losses: (samples, classes).
-        channel: p(symbol | y), rows of true classes, which sum to 1; of full row rank.
-
-    Raises:
-        ValueError: some classes send (nearly) the same symbols.
-    """
-    _check_losses_and_channel(losses, channel, "channel")
-    losses = jnp.asarray(losses)
-    return jnp.linalg.lstsq(jnp.asarray(channel, losses.dtype), losses.T)[0].T
-
-
-def candidate_sets(
-    num_classes: int, p_extra: float
-) -> tuple[np.ndarray, Float[np.ndarray, "classes symbols"]]:
-    """Partial labels: a labeler names the correct class, and each other class with probability `p_extra`.
+        losses: (samples, classes), of the correct class.
+        channel: P = p(z | y), rows of true classes, which sum to 1; of full row rank. Labels worse than
+            chance are fine.
 
     Returns:
-        The 2**C - 1 non-empty sets as rows of booleans (symbols, classes), and p(set | y) (classes, symbols).
+        (samples, symbols). For as many symbols as classes the proxy loss of Natarajan et al. (2013), for more
+        of least norm. Entries may be negative.
+
+    Raises:
+        ValueError: labels do not tell classes apart: some send (nearly) the same symbols.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from jtruth.training.corrections import weak_losses
+        >>> print(weak_losses(jnp.array([[0., 1.]]), jnp.array([[.9, .1], [.3, .7]])).round(3))
+        [[-0.167  1.5  ]]
     """
-    check_whole(2, num_classes=num_classes)
-    check_not_negative(p_extra, "p_extra")
-    if not p_extra < 1 or num_classes > 16:
-        raise ValueError(f"need 0 <= p_extra < 1 and 2 to 16 classes, got {p_extra} and {num_classes}")
-    codes = np.arange(1, 2**num_classes)
-    sets = (codes[:, None] >> np.arange(num_classes)) & 1 == 1
-    size = sets.sum(axis=1)
-    chance = p_extra ** (size - 1.0) * (1 - p_extra) ** (num_classes - size)
-    return sets, (sets * chance[:, None]).T
+    check_per_class({"losses": losses})
+    shape, classes = np.shape(channel), np.shape(losses)[1]
+    if len(shape) != 2 or shape[0] != classes:
+        raise ValueError(f"channel has shape {shape}; it must be ({classes}, symbols), rows of true classes")
+    if is_concrete(channel):
+        validate_confusion(channel)
+        _check_invertible(channel)
+    losses = jnp.asarray(losses)
+    channel = jnp.asarray(channel, losses.dtype)
+    square = shape[1] == classes
+    return (jnp.linalg.solve(channel, losses.T) if square else jnp.linalg.lstsq(channel, losses.T)[0]).T
 
 
 def backward_risk(losses: PerClass, matrices: Matrices, z: LabelMatrix, *, where: Mask = None) -> Array:
@@ -117,9 +100,9 @@ def backward_risk(losses: PerClass, matrices: Matrices, z: LabelMatrix, *, where
     check_per_class({"losses": losses}, where=where)
     check_matrices(matrices, np.shape(losses)[1])
     _check_invertible(matrices)
-    check_label_matrix(z, np.shape(losses)[0], *np.shape(matrices)[:2])
+    _check_given(z, np.shape(losses)[0], matrices)
     losses, z = jnp.asarray(losses), jnp.asarray(z, jnp.int32)
-    solved = jax.vmap(proxy_losses, in_axes=(None, 0))
+    solved = jax.vmap(weak_losses, in_axes=(None, 0))
     by_labeler = solved(losses, jnp.asarray(matrices, losses.dtype))  # (labelers, samples, classes)
     rows = by_labeler.reshape(-1, losses.shape[1])
     return empirical_risk(rows, jnp.maximum(z, 0).T.ravel(), where=_given(z, where).T.ravel())
@@ -150,7 +133,7 @@ def forward_risk(
     check_matrices(
         np.exp(np.asarray(log_matrices)) if concrete else log_matrices, np.shape(log_probabilities)[1]
     )
-    check_label_matrix(z, np.shape(log_probabilities)[0], *np.shape(log_matrices)[:2])
+    _check_given(z, np.shape(log_probabilities)[0], log_matrices)
     log_p, z = jnp.asarray(log_probabilities), jnp.asarray(z, jnp.int32)
     by_label = jnp.swapaxes(jnp.asarray(log_matrices, log_p.dtype), 1, 2)  # (labelers, given, true)
     labelers = jnp.arange(z.shape[1], dtype=jnp.int32)
@@ -166,7 +149,7 @@ def _backward(loss: str, confusion: tuple) -> BatchObjective:
     def objective(outputs, evidence, *, where=None):
         return backward_risk(LOSSES[loss](outputs), np.array(confusion), evidence, where=where)
 
-    return Checked(objective, _label_check(np.shape(confusion)))
+    return Checked(objective, lambda z: _check_given(z, len(z), confusion))
 
 
 @cache
@@ -175,12 +158,13 @@ def _forward(confusion: tuple) -> BatchObjective:
         log_p = log_probabilities(outputs)
         return forward_risk(log_p, safe_log(jnp.array(confusion, log_p.dtype)), evidence, where=where)
 
-    return Checked(objective, _label_check(np.shape(confusion)))
+    return Checked(objective, lambda z: _check_given(z, len(z), confusion))
 
 
-def _label_check(shape: tuple[int, ...]) -> Callable[[Any], None]:
-    """What z must be for matrices of this shape."""
-    return lambda z: check_label_matrix(z, len(z), *shape[:2])
+def _check_given(z: Any, num_samples: int, matrices: Any) -> None:
+    """Labels (samples, labelers), class codes or -1, that fit the matrices."""
+    labelers, classes = np.shape(matrices)[:2]
+    check_codes(z, classes, "z", size=(num_samples, labelers), missing=True, kinds="iu")
 
 
 def backward(matrices: Any, loss: str = "cross_entropy") -> BatchObjective:
@@ -214,18 +198,6 @@ def _given(z: Array, where: Mask) -> Array:
     return z >= 0 if where is None else (z >= 0) & jnp.asarray(where)[:, None]
 
 
-def _check_losses_and_channel(losses: Any, channel: Any, name: str) -> None:
-    """Losses (samples, classes), and p(symbol | class) with a row for each class."""
-    check_per_class({"losses": losses})
-    shape, classes = np.shape(channel), np.shape(losses)[1]
-    if len(shape) != 2 or shape[0] != classes or (name == "confusion" and shape[1] != classes):
-        columns = classes if name == "confusion" else "symbols"
-        raise ValueError(f"{name} has shape {shape}; it must be ({classes}, {columns}), rows of true classes")
-    if is_concrete(channel):
-        validate_confusion(channel)
-        _check_invertible(channel)
-
-
 def _check_invertible(channel: Any) -> None:
     """Concrete matrices p(symbol | class) whose smallest singular value is away from 0."""
     if not is_concrete(channel):
@@ -239,3 +211,87 @@ def _check_invertible(channel: Any) -> None:
             f"the matrix p(label | class){which} does not tell all classes apart (smallest singular value "
             f"{smallest[bad[0]] if bad.size else 0:.2g}); no loss of labels can be unbiased: use mmse_risk"
         )
+
+
+class WithLabelers(NamedTuple):
+    """A base model and the labelers on top of it, trained together."""
+
+    base: Any
+    logits: Float[Array, "labelers classes classes"]  # the rows of A_t before the softmax
+
+    __repr__ = one_line
+
+
+def with_labelers(
+    base: Any, num_labelers: int, num_classes: int, *, diagonal: float = 0.9, dtype: Any = None
+) -> WithLabelers:
+    """A model with labelers that start out right with probability `diagonal`, their errors spread evenly.
+
+    The start matters: it says which class is which. It should say that labelers are better than chance, and
+    not much worse than they are.
+
+    Args:
+        base: any pytree of parameters.
+        num_labelers, num_classes: sizes.
+        diagonal: between 1/C and 1.
+        dtype: of the layer; JAX's default floating type if None.
+    """
+    check_whole(num_labelers=num_labelers)
+    check_whole(2, num_classes=num_classes)
+    if not 1 / num_classes < diagonal < 1:
+        raise ValueError(f"diagonal must lie between 1/{num_classes} and 1, got {diagonal}")
+    dtype = jnp.result_type(float) if dtype is None else dtype
+    wrong = (1 - diagonal) / (num_classes - 1)
+    eye = jnp.eye(num_classes, dtype=dtype)
+    logits = eye * (jnp.log(jnp.asarray(diagonal, dtype)) - jnp.log(jnp.asarray(wrong, dtype)))
+    return WithLabelers(base, jnp.broadcast_to(logits[None], (num_labelers, num_classes, num_classes)))
+
+
+def labeler_matrices(model: WithLabelers) -> Float[Array, "labelers classes classes"]:
+    """A_t: rows of true classes, which sum to 1. They make a `jtruth.noise.ConfusionMatrices`."""
+    shape = np.shape(model.logits) if isinstance(model, WithLabelers) else ()
+    if len(shape) != 3 or shape[1] != shape[2]:
+        raise ValueError(
+            f"give the model that with_labelers made, its logits (labelers, classes, classes): {shape}"
+        )
+    check_no_nan(model.logits, "logits")
+    return jax.nn.softmax(model.logits, axis=2)
+
+
+@cache
+def layered(apply: Callable[[Any, Any], Array]) -> Callable[[WithLabelers, Any], tuple[Array, Array]]:
+    """`apply` of the base model as that of the whole: log p(y | x) (samples, classes), and log A."""
+
+    def whole(model: WithLabelers, x: Any) -> tuple[Array, Array]:
+        return log_probabilities(apply(model.base, x)), jax.nn.log_softmax(model.logits, axis=2)
+
+    return whole
+
+
+@cache
+def predict_labels() -> BatchObjective:
+    """Mean of -log p(z_it | x_i) over all labels given; outputs are those of `layered`, evidence is z."""
+
+    def objective(outputs, evidence, *, where=None):
+        log_p, log_matrices = outputs
+        return forward_risk(log_p, log_matrices, evidence, where=where)
+
+    return objective
+
+
+@cache
+def trace_penalty(strength: float) -> Callable[[WithLabelers], Array]:
+    """Tanno et al. (2019): `strength` times the mean diagonal entry of the labelers' matrices.
+
+    Their sum over labels and samples is a mean here, so `strength` does not depend on either number; .01 to
+    .1 is a start. A single labeler that labels everything is not helped: its matrix is not identified.
+
+    Raises:
+        ValueError: a strength below 0.
+    """
+    check_not_negative(strength, "strength")
+
+    def penalty(model: WithLabelers) -> Array:
+        return strength * jnp.diagonal(labeler_matrices(model), axis1=1, axis2=2).mean()
+
+    return penalty

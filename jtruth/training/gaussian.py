@@ -13,7 +13,6 @@ The prior of MAP is on the spread, and is conjugate: `pseudo_count` samples of t
 samples support from collapsing onto one point, where the likelihood has no bound.
 """
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -25,11 +24,13 @@ from jaxtyping import Array, Bool, Float, Int
 from jtruth._arrays import as_array, from_here, is_concrete, safe_log
 from jtruth._one_line import one_line
 from jtruth._validation import choose, some
+from jtruth._validation.in_range import check_no_nan, check_not_negative
 from jtruth.posterior import class_posterior, validate_prior
-from jtruth.training._inputs import Stop, as_features, check_evidence, check_no_nan, check_not_negative
-from jtruth.training.objectives import generative_map
+from jtruth.training._inputs import Stop, as_features, check_evidence
+from jtruth.training.objectives import generative_ml
 
 Spread = Float[Array | np.ndarray, "classes features"] | Float[Array | np.ndarray, "features features"]
+Pseudo = tuple[Any, Any]  # number of the pseudo-samples of MAP, and their variance
 
 
 class Gaussians(NamedTuple):
@@ -55,96 +56,53 @@ class GaussianFit(NamedTuple):
     __repr__ = one_line
 
 
-class SpreadPrior(NamedTuple):
-    """Pseudo-samples of MAP training; none is maximum likelihood."""
-
-    pseudo_count: Any = 0.0
-    pseudo_spread: Any = 1.0  # their variance: a number, or (features,)
+FAMILIES = ("naive_bayes", "lda")
 
 
-MAXIMUM_LIKELIHOOD = SpreadPrior()
-
-
-def naive_bayes_log_densities(
-    model: Gaussians, x: Float[Array | np.ndarray, "samples features"]
+def log_densities(
+    model: Gaussians, x: Float[Array | np.ndarray, "samples features"], family: str
 ) -> Float[Array, "samples classes"]:
-    """log p(x_i | c) = sum_d log N(x_id; means[c, d], spread[c, d]).
+    """log N(x_i; means[c], spread of class c), of LDA by a Cholesky factor of its one covariance matrix.
 
     Raises:
-        ValueError: sizes that do not match, NaN, or a variance that is not positive.
+        ValueError: sizes that do not match, NaN, or a spread that is not positive (definite).
     """
-    _check_gaussians(model, x, np.shape(model.means), "variances")
-    means, variances = jnp.asarray(model.means), jnp.asarray(model.spread)
+    _check_gaussians(model, x, family)
+    means, spread = jnp.asarray(model.means), jnp.asarray(model.spread)
     x = jnp.asarray(x, means.dtype)
-    square = (x[:, None, :] - means[None]) ** 2 / variances[None]
-    return -0.5 * (square + jnp.log(2 * jnp.pi * variances)[None]).sum(axis=2)
+    if family == "naive_bayes":
+        sd = jnp.sqrt(spread)
+        apart, log_volume = (x[:, None, :] - means[None]) / sd[None], jnp.log(sd).sum(axis=1)[None]
+    else:
+        factor = jnp.linalg.cholesky(spread)
+        whiten = partial(jax.scipy.linalg.solve_triangular, factor, lower=True)
+        apart = whiten(x.T).T[:, None, :] - whiten(means.T).T[None]
+        log_volume = jnp.log(jnp.diagonal(factor)).sum()
+    constant = x.shape[1] * np.log(2 * np.pi) / 2
+    return -0.5 * (apart**2).sum(axis=2) - log_volume - constant
 
 
-def lda_log_densities(
-    model: Gaussians, x: Float[Array | np.ndarray, "samples features"]
-) -> Float[Array, "samples classes"]:
-    """log N(x_i; means[c], spread), by a Cholesky factor of the one covariance matrix.
-
-    Raises:
-        ValueError: sizes that do not match, NaN, or a matrix that is not positive definite.
-    """
-    _check_gaussians(model, x, np.shape(model.means)[1:] * 2, "covariances")
-    means = jnp.asarray(model.means)
-    x = jnp.asarray(x, means.dtype)
-    factor = jnp.linalg.cholesky(jnp.asarray(model.spread))
-    whiten = partial(jax.scipy.linalg.solve_triangular, factor, lower=True)
-    apart = whiten(x.T).T[:, None, :] - whiten(means.T).T[None]
-    constant = x.shape[1] * jnp.log(2 * jnp.pi) / 2 + jnp.log(jnp.diagonal(factor)).sum()
-    return -0.5 * (apart**2).sum(axis=2) - constant.astype(x.dtype)
-
-
-def naive_bayes_update(
-    x: Float[Array, "samples features"], weights: Float[Array, "samples classes"], spread_prior: SpreadPrior
+def update(
+    x: Float[Array, "samples features"], weights: Float[Array, "samples classes"], pseudo: Pseudo, family: str
 ) -> Gaussians:
-    """The M step of naive Bayes: weighted means, and variances about them with the pseudo-samples."""
-    total = weights.sum(axis=0)[:, None]
-    means = weights.T @ x / total
-    squares = jax.vmap(lambda w, mean: w @ (x - mean[None]) ** 2, in_axes=(1, 0))(weights, means)
-    count, spread = _pseudo(spread_prior, x)
-    return Gaussians(means, (squares + (count * spread)[None]) / (total + count))
-
-
-def lda_update(
-    x: Float[Array, "samples features"], weights: Float[Array, "samples classes"], spread_prior: SpreadPrior
-) -> Gaussians:
-    """The M step of LDA: weighted means, and one covariance matrix about them."""
-    means = weights.T @ x / weights.sum(axis=0)[:, None]
+    """The M step: weighted means, and the spread about them with the pseudo-samples."""
+    total, (count, spread) = weights.sum(axis=0), _pseudo(pseudo, x)
+    means = weights.T @ x / total[:, None]
+    if family == "naive_bayes":
+        squares = jax.vmap(lambda w, mean: w @ (x - mean[None]) ** 2, in_axes=(1, 0))(weights, means)
+        return Gaussians(means, (squares + (count * spread)[None]) / (total[:, None] + count))
     squares = jax.vmap(lambda w, mean: (x - mean[None]).T @ (w[:, None] * (x - mean[None])), in_axes=(1, 0))
-    count, spread = _pseudo(spread_prior, x)
     scatter = squares(weights, means).sum(axis=0) + jnp.diag(count * spread)
-    return Gaussians(means, scatter / (weights.sum() + count))
+    return Gaussians(means, scatter / (total.sum() + count))
 
 
-def naive_bayes_log_prior(model: Gaussians, spread_prior: SpreadPrior) -> Float[Array, ""]:
-    """log p(theta) up to a constant: every class has `pseudo_count` samples of that variance."""
-    count, spread = _pseudo(spread_prior, model.means)
-    variances = jnp.asarray(model.spread)
-    return -0.5 * (count * (jnp.log(variances) + spread[None] / variances)).sum()
-
-
-def lda_log_prior(model: Gaussians, spread_prior: SpreadPrior) -> Float[Array, ""]:
-    """log p(theta) up to a constant: `pseudo_count` samples with a diagonal covariance matrix."""
-    count, spread = _pseudo(spread_prior, model.means)
-    covariance = jnp.asarray(model.spread)
-    trace = (jnp.diagonal(jnp.linalg.inv(covariance)) * spread).sum()
-    return -0.5 * count * (jnp.linalg.slogdet(covariance)[1] + trace)
-
-
-class _Family(NamedTuple):
-    log_densities: Callable
-    update: Callable
-    log_prior: Callable
-
-
-FAMILIES = {
-    "naive_bayes": _Family(naive_bayes_log_densities, naive_bayes_update, naive_bayes_log_prior),
-    "lda": _Family(lda_log_densities, lda_update, lda_log_prior),
-}
+def log_prior(model: Gaussians, pseudo: Pseudo, family: str) -> Float[Array, ""]:
+    """log p(theta) up to a constant: that of the pseudo-samples, for every class or for the one matrix."""
+    (count, spread), own = _pseudo(pseudo, model.means), jnp.asarray(model.spread)
+    if family == "naive_bayes":
+        return -0.5 * (count * (jnp.log(own) + spread[None] / own)).sum()
+    trace = (jnp.diagonal(jnp.linalg.inv(own)) * spread).sum()
+    return -0.5 * count * (jnp.linalg.slogdet(own)[1] + trace)
 
 
 def gaussian_log_probabilities(
@@ -157,14 +115,13 @@ def gaussian_log_probabilities(
     """log p(y = c | x) of a fitted model: what it predicts for samples without labels.
 
     Raises:
-        ValueError: an unknown family, a bad prior, or a model or x as in `lda_log_densities`.
+        ValueError: an unknown family, a bad prior, or a model or x as in `log_densities`.
     """
-    choose("family", family, tuple(FAMILIES))
+    choose("family", family, FAMILIES)
     if is_concrete(prior):
         validate_prior(prior, np.shape(model.means)[0])
-    log_densities = FAMILIES[family].log_densities(model, x)
-    prior = jnp.asarray(prior, log_densities.dtype)
-    return jax.nn.log_softmax(log_densities + safe_log(prior)[None], axis=1)
+    density = log_densities(model, x, family)
+    return jax.nn.log_softmax(density + safe_log(jnp.asarray(prior, density.dtype))[None], axis=1)
 
 
 def fit_gaussians(
@@ -173,7 +130,8 @@ def fit_gaussians(
     prior: Float[Array | np.ndarray, " classes"],
     *,
     family: str = "naive_bayes",
-    spread_prior: SpreadPrior = MAXIMUM_LIKELIHOOD,
+    pseudo_count: Any = 0.0,
+    pseudo_spread: Any = 1.0,
     learn_prior: bool = False,
     stop: Stop = Stop(),
 ) -> GaussianFit:
@@ -184,7 +142,8 @@ def fit_gaussians(
         log_likelihood: (samples, classes), from a noise model.
         prior: (classes,), the class prior; with `learn_prior` only the start.
         family: "naive_bayes" or "lda".
-        spread_prior: pseudo-samples of MAP; by default maximum likelihood.
+        pseudo_count: pseudo-samples of MAP; none is maximum likelihood.
+        pseudo_spread: their variance: a number, or (features,).
         learn_prior: also estimate pi, by the mean responsibilities.
         stop: of EM; 0 steps are the fit to soft labels (one M step with the class posterior).
 
@@ -201,34 +160,33 @@ def fit_gaussians(
         >>> bool(fit.converged), np.asarray(fit.model.means, float).round(2).ravel().tolist()
         (True, [-1.9, 1.97])
     """
-    choose("family", family, tuple(FAMILIES))
+    choose("family", family, FAMILIES)
     x = as_features(x)
     check_evidence(x, log_likelihood, prior)
     max_steps, tol = stop.checked(x.dtype, least=0)
-    for name, value in zip(spread_prior._fields, spread_prior, strict=True):
-        check_not_negative(value, name)
+    check_not_negative(pseudo_count, "pseudo_count")
+    check_not_negative(pseudo_spread, "pseudo_spread")
     log_likelihood = as_array(log_likelihood).astype(x.dtype)
     prior = jnp.asarray(prior, x.dtype)
     weights = class_posterior(log_likelihood, prior)
     _check_supported(weights)
-    return _em(x, log_likelihood, prior, weights, spread_prior, tol, (family, learn_prior, max_steps))
+    pseudo = pseudo_count, pseudo_spread
+    return _em(x, log_likelihood, prior, weights, pseudo, tol, (family, learn_prior, max_steps))
 
 
 @partial(jax.jit, static_argnums=6)
-def _em(x, log_likelihood, prior, weights, spread_prior, tol, options):
+def _em(x, log_likelihood, prior, weights, pseudo, tol, options):
     """EM in one loop: M step, then E step and the objective at these parameters."""
     family, learn_prior, max_steps = options
-    which = FAMILIES[family]
 
     def e_step(model, prior):
-        log_densities = which.log_densities(model, x)
-        density = which.log_prior(model, spread_prior)
-        value = generative_map(log_densities, log_likelihood, prior, density)
-        joint = log_densities + log_likelihood + safe_log(prior)[None]
+        density = log_densities(model, x, family)
+        value = generative_ml(density, log_likelihood, prior) - log_prior(model, pseudo, family) / x.shape[0]
+        joint = density + log_likelihood + safe_log(prior)[None]
         return jax.nn.softmax(joint, axis=1), value
 
     def m_step(weights, prior):
-        return which.update(x, weights, spread_prior), weights.mean(axis=0) if learn_prior else prior
+        return update(x, weights, pseudo, family), weights.mean(axis=0) if learn_prior else prior
 
     def step(carry):
         _, prior, weights, path, count, _ = carry
@@ -256,10 +214,11 @@ def _check_supported(weights: Array) -> None:
             )
 
 
-def _check_gaussians(model: Gaussians, x: Any, spread: tuple[int, ...], what: str) -> None:
+def _check_gaussians(model: Gaussians, x: Any, family: str) -> None:
     """Means (classes, features), a spread of the family's shape that is one, and features without NaN."""
     means, features = np.shape(model.means), np.shape(x)
-    if len(means) != 2 or len(features) != 2 or means[1] != features[1] or np.shape(model.spread) != spread:
+    what, wanted = ("variances", means) if family == "naive_bayes" else ("covariances", means[1:] * 2)
+    if len(means) != 2 or len(features) != 2 or means[1] != features[1] or np.shape(model.spread) != wanted:
         raise ValueError(
             f"x has shape {features}, means {means}, {what} {np.shape(model.spread)}; they do not match"
         )
@@ -272,8 +231,7 @@ def _check_gaussians(model: Gaussians, x: Any, spread: tuple[int, ...], what: st
             raise ValueError(f"{what} must be positive (definite); the smallest is {least:g}")
 
 
-def _pseudo(spread_prior: SpreadPrior, like: Any) -> tuple[Array, Array]:
+def _pseudo(pseudo: Pseudo, like: Any) -> tuple[Array, Array]:
     """The pseudo-count () and pseudo-spread (features,) as arrays of the dtype of `like`."""
     dtype, features = jnp.asarray(like).dtype, np.shape(like)[1]
-    spread = jnp.asarray(spread_prior.pseudo_spread, dtype)
-    return jnp.asarray(spread_prior.pseudo_count, dtype), jnp.broadcast_to(spread, (features,))
+    return jnp.asarray(pseudo[0], dtype), jnp.broadcast_to(jnp.asarray(pseudo[1], dtype), (features,))

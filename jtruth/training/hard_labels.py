@@ -15,20 +15,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Float, Int
 
 from jtruth import _host
+from jtruth._validation.in_range import check_codes, check_no_nan, check_not_negative, check_whole
 from jtruth.labels import Labels
-from jtruth.training._inputs import (
-    Stop,
-    as_features,
-    as_labels,
-    check_labels,
-    check_no_nan,
-    check_not_negative,
-    check_posterior,
-    check_whole,
-)
+from jtruth.training._inputs import Stop, as_features, as_labels, check_posterior
 from jtruth.training.linear import LinearFit, check_options, solve_linear, zero_start
 
 Posterior = Float[Array | np.ndarray, "samples classes"]
@@ -54,7 +46,7 @@ def replication_counts(posterior: Posterior, num_copies: int) -> Int[np.ndarray,
 
     Example:
         >>> import numpy as np
-        >>> from jtruth.training import replication_counts
+        >>> from jtruth.training.hard_labels import replication_counts
         >>> replication_counts(np.array([[.2, .8], [.49, .51]]), 5).tolist()
         [[1, 4], [2, 3]]
     """
@@ -65,31 +57,6 @@ def replication_counts(posterior: Posterior, num_copies: int) -> Int[np.ndarray,
     left = num_copies - counts.sum(axis=1)
     place = np.argsort(np.argsort(-(wanted - counts), axis=1, kind="stable"), axis=1, kind="stable")
     return (counts + (place < left[:, None])).astype(np.int64)
-
-
-def replicated(
-    x: Any, posterior: Posterior, num_copies: int
-) -> tuple[np.ndarray, Int[np.ndarray, " copies"]]:
-    """The copies themselves: features (copies, ...) and labels (copies,), sample after sample."""
-    counts = replication_counts(posterior, num_copies)
-    if np.shape(x)[:1] != counts.shape[:1]:
-        raise ValueError(f"x has shape {np.shape(x)} but the posterior {counts.shape[0]} samples")
-    sample, label = np.indices(counts.shape)
-    repeats = counts.ravel()
-    return np.repeat(np.asarray(x)[sample.ravel()], repeats, axis=0), np.repeat(label.ravel(), repeats)
-
-
-def labels_of_each(
-    labels: Labels,
-) -> tuple[Float[np.ndarray, "labelers samples classes"], Bool[np.ndarray, "labelers samples"]]:
-    """Every labeler's labels taken for correct, one-hot, and which samples that labeler has labelled.
-
-    Raises:
-        ValueError: no `Labels`, or a labeler who labelled a sample twice.
-    """
-    z = as_labels(labels).to_matrix().T
-    one_hot = (z[:, :, None] == np.arange(labels.num_classes)).astype(np.float64)
-    return one_hot, z >= 0
 
 
 def fit_voters(
@@ -117,14 +84,15 @@ def fit_voters(
         raise ValueError(f"labeler {idle[0]} gave no label, so has no classifier; leave it out")
     loss = check_options("mmse", loss, labels.num_classes)
     check_not_negative(regularisation, "regularisation")
-    one_hot, given = labels_of_each(labels)
+    z = labels.to_matrix().T  # (labelers, samples), -1 where there is none
+    one_hot = (z[:, :, None] == np.arange(labels.num_classes)).astype(np.float64)
     stop = stop.checked(x.dtype)
     start, lam = zero_start(x, labels.num_classes, loss), jnp.asarray(regularisation, x.dtype)
 
     def one(evidence, where):
         return solve_linear(x, evidence, lam, start, loss=loss, where=where, stop=stop)
 
-    return jax.vmap(one)(jnp.asarray(one_hot, x.dtype), jnp.asarray(given))
+    return jax.vmap(one)(jnp.asarray(one_hot, x.dtype), jnp.asarray(z >= 0))
 
 
 def vote(
@@ -136,7 +104,8 @@ def vote(
         raise ValueError(
             f"predictions have shape {np.shape(predictions)}; give (labelers, samples), both 1 or more"
         )
-    check_labels(predictions, num_classes, "predictions")
+    shape = np.shape(predictions)
+    check_codes(predictions, num_classes, "predictions", size=shape, missing=True, kinds="iu")
     classes = jnp.arange(num_classes, dtype=jnp.int32)
     votes = jnp.asarray(predictions, jnp.int32)[:, :, None] == classes[None, None, :]
     return jnp.argmax(votes.sum(axis=0), axis=1).astype(jnp.int32)

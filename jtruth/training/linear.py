@@ -25,21 +25,21 @@ from jaxtyping import Array, Bool, Float, Int
 from jtruth._arrays import as_array, is_concrete
 from jtruth._minimise import minimise
 from jtruth._one_line import one_line
-from jtruth._random import required_key
+from jtruth._random import as_key
 from jtruth._validation import choose
+from jtruth._validation.in_range import check_no_nan, check_not_negative, check_whole
 from jtruth.posterior import class_posterior
-from jtruth.training._inputs import (
-    Stop,
-    as_features,
-    check_evidence,
-    check_no_nan,
-    check_not_negative,
-    check_per_class,
-    check_posterior,
-    check_whole,
+from jtruth.training._inputs import Stop, as_features, check_evidence, check_per_class, check_posterior
+from jtruth.training.objectives import (
+    BINARY_LOSSES,
+    LOSSES,
+    Mask,
+    Outputs,
+    discriminative_ml,
+    log_probabilities,
+    mmse_risk,
+    rounded_hinge,
 )
-from jtruth.training.losses import BINARY_LOSSES, LOSSES, Outputs, log_probabilities, rounded_hinge
-from jtruth.training.objectives import Mask, discriminative_ml, mmse_risk
 
 FITTED_LOSSES = ("logistic", "cross_entropy", "brier", "hinge", "squared_hinge")
 _PRECISE = Stop(tol=1e-6)
@@ -58,7 +58,7 @@ class Restarts(NamedTuple):
     """Starts at random, beside the default one."""
 
     num: int = 0
-    key: Any = None  # a random key or a whole number, where there are any
+    key: Any = None  # a random key or a whole number; 0 if None
 
 
 _NONE = Restarts()
@@ -231,7 +231,7 @@ def fit_linear(
         stop: of L-BFGS, per start.
 
     Raises:
-        ValueError: x is not a finite matrix, rows or classes do not match, an unknown option, no key.
+        ValueError: x is not a finite matrix, rows or classes do not match, an unknown option.
 
     Example:
         >>> import numpy as np
@@ -248,7 +248,7 @@ def fit_linear(
     check_not_negative(regularisation, "regularisation")
     check_whole(0, num_restarts=restarts.num)
     if restarts.num:
-        restarts = restarts._replace(key=required_key(restarts.key, "a random start"))
+        restarts = restarts._replace(key=as_key(restarts.key))
     lam = jnp.asarray(regularisation, x.dtype)
     log_likelihood = as_array(log_likelihood).astype(x.dtype)
     posterior = class_posterior(log_likelihood, jnp.asarray(prior, x.dtype))

@@ -1,7 +1,7 @@
 """Minibatch training of any JAX model on noisy labels: Adam, early stopping, learning curves.
 
 Nothing here knows what the model is: `apply(model, x)` gives outputs, its floating arrays are trained, and
-what a minibatch costs is a batch objective (`batch_objectives`). Nor is `fit` needed: the same objectives
+what a minibatch costs is a batch objective (`objectives`). Nor is `fit` needed: the same objectives
 drop into a loop of one's own (see the tests, for equinox and for a function of a dictionary of arrays, which
 is what flax's `apply` is).
 
@@ -9,6 +9,12 @@ is what flax's `apply` is).
 the padding masked. With `validation` samples a second number is followed: their estimated risk, or what
 `judge` says of them. Then the model of the best epoch is returned, and training stops `patience` epochs after
 it; without them it is the model of the last epoch.
+
+A small network to train on noisy labels: a multilayer perceptron.
+
+It is an `equinox` module, so a pytree of arrays: `fit` takes it, and so does any loop of one's own. Nothing
+in `jtruth.training` needs it; every loss takes the outputs of any model. `outputs_of(model, x)` runs a model
+of one sample over a batch.
 """
 
 from collections.abc import Callable
@@ -26,9 +32,9 @@ from tqdm.auto import tqdm
 from jtruth._arrays import as_array, is_concrete
 from jtruth._mesh import even_rows, mesh_axis
 from jtruth._one_line import one_line
-from jtruth._random import required_key, stream
-from jtruth.training._inputs import check_no_nan, check_whole
-from jtruth.training.batch_objectives import BatchObjective, Checked
+from jtruth._random import as_key, stream
+from jtruth._validation.in_range import check_no_nan, check_whole
+from jtruth.training.objectives import BatchObjective, Checked
 
 
 class MinibatchFit(NamedTuple):
@@ -113,7 +119,7 @@ def fit(
         >>> found.training.shape, bool(found.model.weights[0] > 0)
         ((3,), True)
     """
-    key = required_key(key, "minibatches")
+    key = as_key(key)
     judge = recipe.judge or recipe.objective
     for name, function in {"apply": apply, "objective": recipe.objective, "judge": judge}.items():
         if not callable(function):
@@ -275,3 +281,20 @@ def _check(x: Any, evidence: Any, validation: Any, recipe: Recipe) -> int:
                 f"{name}: x and evidence must have equally many samples, at least 1; got {sorted(sizes)}"
             )
     return _rows(x)
+
+
+def mlp(key: Any, num_features: int, num_classes: int, *, width: int = 64, depth: int = 2) -> eqx.nn.MLP:
+    """A multilayer perceptron with ReLU: features of one sample to logits.
+
+    Args:
+        key: of the first weights: a whole number or a JAX key.
+        num_features, num_classes: sizes of input and output.
+        width, depth: of the hidden layers.
+    """
+    check_whole(num_features=num_features, num_classes=num_classes, width=width, depth=depth)
+    return eqx.nn.MLP(num_features, num_classes, width, depth, key=as_key(key))
+
+
+def outputs_of(model: Any, x: Float[Array, " samples *features"]) -> Float[Array, "samples classes"]:
+    """Logits of a batch from a model of one sample."""
+    return jax.vmap(model)(x)

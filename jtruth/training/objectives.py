@@ -1,14 +1,17 @@
 """What to minimise when the labels are noisy: Table 9 of Su (2023), one function for each of its rows.
 
-Each function returns one number, the *primary term* of (28), from two arrays (samples, classes). One comes
-from the model (log-probabilities, log-densities or losses under every class) and one from the labels: their
-`log_likelihood` log p(z_i | y_i = c), or their class posterior p(y_i = c | z_i).
+*Losses* turn the outputs of a model into an array (samples, classes) whose entry [i, c] is the loss of sample
+i if its correct class were c: L(s, y) of Su (33) for all y at once. Outputs are one *score* for each sample,
+the log-odds of class 1 (`logistic`, `hinge`, `squared_hinge`), or *logits* (samples, classes)
+(`cross_entropy`, `brier`). For certain labels they are the losses of the same names in optax.
 
-    discriminative, ML     -1/N sum_i log sum_c p(z_i | c) p(c | x_i)               (31)-(32)
-    discriminative, MAP    the same - 1/N log p(theta)                              Appendix E.1
-    generative, ML         -1/N sum_i log sum_c p(x_i | c) p(z_i | c) pi(c)         Appendix E.2
-    generative, MAP        the same - 1/N log p(theta)                              Appendix E.3
-    MMSE                    1/N sum_i sum_c p(c | z_i) L(s_i, c)                    (40)
+*Objectives* are one number, the primary term of (28), from what the model says of every class and what the
+labels say of it: their `log_likelihood` log p(z_i | y_i = c), or their class posterior p(y_i = c | z_i).
+
+    discriminative ML     -1/N sum_i log sum_c p(z_i | c) p(c | x_i)               (31)-(32)
+    generative ML         -1/N sum_i log sum_c p(x_i | c) p(z_i | c) pi(c)         Appendix E.2
+    MAP                    either of them - 1/N log p(theta)                       Appendix E.1, E.3
+    MMSE                   1/N sum_i sum_c p(c | z_i) L(s_i, c)                    (40)
 
 Four things to know. (32) does not use the class prior, although the paper lists it among its arguments; (40)
 does, through the class posterior. (40) is as convex as its loss is, (32) is not convex: start it more than
@@ -21,7 +24,33 @@ model backwards once, however many classes there are.
 `where` (samples,) leaves samples out, for padding: they count neither in the sum nor in N, whatever their
 rows hold, and no gradient flows to them (pad features with zeros all the same: a model's own backward pass
 turns a NaN into NaN times 0). With nothing left a mean is 0. Pure JAX, of the dtype given.
+
+A *batch objective* is a function `objective(outputs, evidence, where=mask)` of the model's outputs and of the
+rows of the evidence, for `fit` or a loop of one's own. For the two of Su (2023) the evidence is
+
+    class_posterior(log_likelihood, prior)     with mmse("cross_entropy"), or any loss of `LOSSES`
+    log_likelihood                             with ml()
+
+Calling a maker twice gives the same function object, so that compiled programs are found again.
+
+The *area under the ROC curve* chooses a model without correct labels. Let rho_i = p(y_i = 1 | z_i) and r_i
+the rank of sample i's score. If scores and labels are independent given the class, and the noise model is
+right, ranks regress on rho with slope N (AUC - 1/2):
+
+    AUC = 1/2 + cov(rho, r) / (N var(rho)).
+
+(The mean of rho differs between the classes by var(rho) / (pi (1 - pi)), which is how much uncertain labels
+pull any contrast of the classes towards 0; dividing by it undoes that.) With certain labels this is the
+Mann-Whitney statistic exactly. With uncertain labels the right-hand side is an unbiased estimate that may
+leave [0, 1] in small samples; an area cannot, so `estimated_auc` is the nearest number in [0, 1], while
+`negative_auc`, by which models are chosen, leaves it as it is: several may be at 1.
+For the area with its uncertainty use `jtruth.testing`.
 """
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -29,9 +58,92 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from jtruth._arrays import is_concrete, safe_log
-from jtruth._validation.in_range import check_codes
-from jtruth.posterior import validate_confusion
-from jtruth.training._inputs import check_no_nan, check_per_class, check_posterior, check_whole
+from jtruth._validation import choose
+from jtruth._validation.in_range import check_codes, check_no_nan
+from jtruth.training._inputs import check_outputs, check_per_class, check_posterior
+
+Scores = Float[Array, " samples"]
+Logits = Float[Array, "samples classes"]
+Outputs = Scores | Logits
+ClassLosses = Float[Array, "samples classes"]
+
+
+def log_probabilities(outputs: Outputs) -> ClassLosses:
+    """log p(y_i = c | x_i; theta) from scores (a sigmoid, App. F) or logits (a softmax).
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from jtruth.training import log_probabilities
+        >>> print(jnp.exp(log_probabilities(jnp.array([0.0, 2.0]))).round(3))
+        [[0.5   0.5  ]
+         [0.119 0.881]]
+    """
+    check_outputs(outputs)
+    outputs = jnp.asarray(outputs)
+    if outputs.ndim == 1:
+        return _log_sigmoid(jnp.stack([-outputs, outputs], axis=1))
+    return jax.nn.log_softmax(outputs, axis=1)
+
+
+@jax.custom_jvp
+def _log_sigmoid(scores: Array) -> Array:
+    return jax.nn.log_sigmoid(scores)
+
+
+@_log_sigmoid.defjvp
+def _slope_of_log_sigmoid(primals, tangents):
+    # By its own rule every slope costs a logarithm and four exponentials; this is one sigmoid.
+    (scores,), (moves,) = primals, tangents
+    return _log_sigmoid(scores), jax.nn.sigmoid(-scores) * moves
+
+
+def logistic(scores: Scores) -> ClassLosses:
+    """log(1 + exp(s)) if the class is 0, log(1 + exp(-s)) if it is 1; the loss of Su F.2."""
+    check_outputs(scores, (1,))
+    return -log_probabilities(scores)
+
+
+def hinge(scores: Scores) -> ClassLosses:
+    """max(0, 1 + s) if the class is 0, max(0, 1 - s) if it is 1: the support vector machine."""
+    return jax.nn.relu(1 - _signed(scores))
+
+
+def rounded_hinge(scores: Scores, width: float) -> ClassLosses:
+    """The hinge with its kink replaced by a parabola of this width; below it by at most width / 2."""
+    gap = 1 - _signed(scores)
+    inside = jnp.clip(gap, 0, width)
+    return inside * (gap - inside / 2) / width
+
+
+def squared_hinge(scores: Scores) -> ClassLosses:
+    """The square of `hinge`; smooth, unlike the hinge itself."""
+    return hinge(scores) ** 2
+
+
+def cross_entropy(logits: Logits) -> ClassLosses:
+    """-log p(y_i = c | x_i) of a softmax."""
+    check_outputs(logits, (2,))
+    return -log_probabilities(logits)
+
+
+def brier(logits: Logits) -> ClassLosses:
+    """sum_k (p_k - [k = c])^2 of a softmax: between 0 and 2, a proper score that is bounded (Su 3.4.5)."""
+    check_outputs(logits, (2,))
+    p = jax.nn.softmax(jnp.asarray(logits), axis=1)
+    return (p**2).sum(axis=1, keepdims=True) - 2 * p + 1
+
+
+def _signed(scores: Scores) -> ClassLosses:
+    """The margin y s with y = -1 for class 0 and +1 for class 1."""
+    check_outputs(scores, (1,))
+    scores = jnp.asarray(scores)
+    return jnp.stack([-scores, scores], axis=1)
+
+
+LOSSES: dict[str, Callable[[Array], Array]] = {
+    f.__name__: f for f in (logistic, hinge, squared_hinge, cross_entropy, brier)
+}
+BINARY_LOSSES = ("logistic", "hinge", "squared_hinge")  # take scores (samples,); the others take logits
 
 PerClass = Float[Array | np.ndarray, "samples classes"]
 Prior = Float[Array | np.ndarray, " classes"]
@@ -61,26 +173,6 @@ def discriminative_ml(log_probabilities: PerClass, log_likelihood: PerClass, *, 
     return _mean(-_log_sum(log_probabilities + log_likelihood, where), where)
 
 
-def discriminative_map(
-    log_probabilities: PerClass,
-    log_likelihood: PerClass,
-    log_density: Float[Array, ""],
-    *,
-    where: Mask = None,
-    num_samples: int | None = None,
-) -> Scalar:
-    """Su E.1: (32) - log p(theta) / N.
-
-    Args:
-        log_probabilities, log_likelihood, where: as for `discriminative_ml`.
-        log_density: log p(theta), up to a constant. `-lam / 2 * sum(theta**2)` is a normal prior of
-            variance 1/lam, and the regulariser of App. F.
-        num_samples: N of the whole training set, when the arrays are a minibatch of it.
-    """
-    likelihood = discriminative_ml(log_probabilities, log_likelihood, where=where)
-    return likelihood - _share(log_density, log_probabilities, where, num_samples)
-
-
 def generative_ml(
     log_densities: PerClass, log_likelihood: PerClass, prior: Prior, *, where: Mask = None
 ) -> Scalar:
@@ -98,25 +190,11 @@ def generative_ml(
     return _mean(-_log_sum(log_densities + log_likelihood + safe_log(prior)[None, :], where), where)
 
 
-def generative_map(
-    log_densities: PerClass,
-    log_likelihood: PerClass,
-    prior: Prior,
-    log_density: Float[Array, ""],
-    *,
-    where: Mask = None,
-    num_samples: int | None = None,
-) -> Scalar:
-    """Su E.3: the objective of `generative_ml` - log p(theta) / N; see `discriminative_map`."""
-    likelihood = generative_ml(log_densities, log_likelihood, prior, where=where)
-    return likelihood - _share(log_density, log_densities, where, num_samples)
-
-
 def mmse_risk(losses: PerClass, posterior: PerClass, *, where: Mask = None) -> Scalar:
     """Su (40): the MMSE estimate of the empirical risk, 1/N sum_i sum_c p(c | z_i) L(s_i, c).
 
     Args:
-        losses: (samples, classes), the loss of every sample under every class (`jtruth.training.losses`,
+        losses: (samples, classes), the loss of every sample under every class (`jtruth.training.objectives`,
             or any other).
         posterior: (samples, classes), p(y_i = c | z_i) (41), from `jtruth.class_posterior`. With one-hot
             rows this is the empirical risk (33) of the correct labels.
@@ -129,11 +207,6 @@ def mmse_risk(losses: PerClass, posterior: PerClass, *, where: Mask = None) -> S
         >>> print(f"{mmse_risk(cross_entropy(logits), posterior):.4f}")
         0.5701
     """
-    return _mean(mmse_losses(losses, posterior, where=where), where)
-
-
-def mmse_losses(losses: PerClass, posterior: PerClass, *, where: Mask = None) -> Float[Array, " samples"]:
-    """Su (43): the MMSE estimate of every sample's loss; a class of probability 0 may have any loss."""
     if np.shape(losses) != np.shape(posterior):
         raise ValueError(
             f"losses have shape {np.shape(losses)}, posterior {np.shape(posterior)}; they must agree"
@@ -143,12 +216,12 @@ def mmse_losses(losses: PerClass, posterior: PerClass, *, where: Mask = None) ->
     if is_concrete((losses, posterior, where)):
         used = posterior > 0 if where is None else (posterior > 0) & jnp.asarray(where)[:, None]
         check_no_nan(np.where(np.asarray(used), np.asarray(losses), 0), "losses")
-    return _weighed(losses, posterior, where)
+    return _mean(_weighed(losses, posterior, where), where)
 
 
 @jax.jit
 def _weighed(losses: Array, posterior: Array, where: Mask = None) -> Float[Array, " samples"]:
-    """Su (43) of arrays that are known to be sound."""
+    """Su (43): the estimate of every sample's loss; a class of probability 0 may have any loss."""
     possible = posterior > 0
     if where is not None:
         possible = possible & jnp.asarray(where)[:, None]
@@ -173,47 +246,6 @@ def risk_variance(losses: PerClass, posterior: PerClass, *, where: Mask = None) 
     check_posterior(posterior, where)
     spread = _loss_variances(*_same_dtype(losses, posterior))
     return _mean(spread, where) / _count(spread, where)
-
-
-def expected_risk_variance(
-    losses: PerClass,
-    channel: Float[Array | np.ndarray, "*samples classes outcomes"],
-    prior: Prior,
-    *,
-    where: Mask = None,
-) -> Scalar:
-    """Su (47): the mean square error of (40) before labels are seen, 1/N^2 sum_i E[var(L(s_i, Y_i) | Z_i)].
-
-    Args:
-        losses: (samples, classes).
-        channel: p(z | y = c) of every outcome z that the labels of a sample can have, (classes, outcomes)
-            for all samples alike or (samples, classes, outcomes).
-        prior: (classes,).
-        where: (samples,), False for padding.
-    """
-    check_per_class({"losses": losses}, prior=prior, where=where)
-    _check_outcomes(channel, *np.shape(losses))
-    losses, channel, prior = _same_dtype(losses, channel, prior)
-    if channel.ndim == 2:
-        channel = jnp.broadcast_to(channel[None], (losses.shape[0], *channel.shape))
-    joint = prior[None, :, None] * channel  # p(y, z)
-    marginal = joint.sum(axis=1)
-    posterior = joint / jnp.where(marginal > 0, marginal, 1)[:, None, :]
-    by_outcome = jax.vmap(_loss_variances, in_axes=(None, 2), out_axes=1)(losses, posterior)
-    spread = (marginal * by_outcome).sum(axis=1)
-    return _mean(spread, where) / _count(spread, where)
-
-
-def _check_outcomes(channel: Array | np.ndarray, num_samples: int, num_classes: int) -> None:
-    """p(z | y = c), for all samples alike or for each, with rows that sum to 1."""
-    shape = np.shape(channel)
-    if shape[:-1] not in ((num_classes,), (num_samples, num_classes)):
-        raise ValueError(
-            f"channel has shape {shape}; it must be ({num_classes}, outcomes) or ({num_samples}, "
-            f"{num_classes}, outcomes), the probability of every outcome given the class"
-        )
-    if is_concrete(channel):
-        validate_confusion(np.asarray(channel).reshape(-1, shape[-1]))
 
 
 @jax.jit
@@ -248,17 +280,91 @@ def _count(values: Float[Array, " samples"], where: Mask) -> Scalar:
     return jnp.maximum(jnp.asarray(where).sum(), 1).astype(values.dtype)
 
 
-def _share(log_density: Array, rows: PerClass, where: Mask, num_samples: int | None) -> Array:
-    """log p(theta) / N, N being the training set's size, or else the number of samples that count."""
-    if np.ndim(log_density):
-        raise ValueError(f"log_density has shape {np.shape(log_density)}; log p(theta) is one number")
-    check_no_nan(log_density, "log_density")
-    if num_samples is not None and is_concrete(num_samples):
-        check_whole(num_samples=num_samples)
-    return log_density / (_count(jnp.asarray(rows)[:, 0], where) if num_samples is None else num_samples)
-
-
 def _same_dtype(first, *others) -> tuple[Array, ...]:
     """All as arrays of the dtype of the first, which is what the model computed."""
     first = jnp.asarray(first)
     return (first, *(jnp.asarray(x, first.dtype) for x in others))
+
+
+BatchObjective = Callable[..., Array]  # (outputs, evidence, *, where) -> scalar
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A batch objective with what `fit` asks of all its evidence once, before anything is compiled."""
+
+    objective: BatchObjective
+    check: Callable[[Any], None]
+
+    def __call__(self, outputs: Any, evidence: Any, *, where: Any = None) -> Array:
+        """The cost of a batch."""
+        return self.objective(outputs, evidence, where=where)
+
+
+@cache
+def mmse(loss: str = "cross_entropy") -> BatchObjective:
+    """(40) of a loss in `LOSSES`; the evidence is the class posterior."""
+    choose("loss", loss, tuple(LOSSES))
+
+    def objective(outputs, evidence, *, where=None):
+        return mmse_risk(LOSSES[loss](outputs), evidence, where=where)
+
+    return Checked(objective, check_posterior)
+
+
+@cache
+def ml() -> BatchObjective:
+    """(32) of scores or logits; the evidence is the `log_likelihood` of the labels."""
+
+    def objective(outputs, evidence, *, where=None):
+        return discriminative_ml(log_probabilities(outputs), evidence, where=where)
+
+    return Checked(objective, lambda evidence: check_per_class({"evidence": evidence}))
+
+
+def estimated_auc(outputs: Outputs, posterior: PerClass, *, where: Mask = None) -> Float[Array, ""]:
+    """Area under the ROC curve of class 1 against class 0, from scores and class posteriors, in [0, 1].
+
+    Args:
+        outputs: scores (samples,), or logits (samples, 2), whose difference is taken. Ties count half.
+        posterior: (samples, 2), p(y_i = c | z_i). NaN if it is the same for all samples: the labels then say
+            nothing about the order.
+        where: (samples,), False for padding.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from jtruth.training import estimated_auc
+        >>> rho = jnp.array([[.9, .1], [.2, .8], [.9, .1], [.2, .8]])
+        >>> print(f"{estimated_auc(jnp.array([0., 3., 1., 2.]), rho):.3f}")
+        1.000
+    """
+    return jnp.clip(_unbiased_auc(outputs, posterior, where=where), 0.0, 1.0)
+
+
+def _unbiased_auc(outputs: Outputs, posterior: PerClass, *, where: Mask = None) -> Float[Array, ""]:
+    """The formula of the module docstring, which may leave [0, 1]; arguments are those of `estimated_auc`."""
+    check_posterior(posterior, where)
+    if where is None:
+        check_outputs(outputs)
+    if np.shape(posterior) != (*np.shape(outputs)[:1], 2) or np.shape(outputs)[1:] not in ((), (2,)):
+        raise ValueError(
+            f"outputs have shape {np.shape(outputs)}, posterior {np.shape(posterior)}; the area is for two "
+            "classes: outputs (samples,) or (samples, 2), posterior (samples, 2)"
+        )
+    outputs = jnp.asarray(outputs)
+    scores = outputs if outputs.ndim == 1 else outputs[:, 1] - outputs[:, 0]
+    rho = jnp.asarray(posterior, scores.dtype)[:, 1]
+    used = jnp.ones(scores.shape, bool) if where is None else jnp.asarray(where)
+    ordered = jnp.sort(jnp.where(used, scores, jnp.inf))
+    below, upto = (jnp.searchsorted(ordered, scores, side=side) for side in ("left", "right"))
+    count = used.sum().astype(scores.dtype)
+    weight = used.astype(scores.dtype) / count
+    rank = (below + upto).astype(scores.dtype) / 2
+    apart = rho - (weight * rho).sum()
+    slope = (weight * apart * rank).sum() / (weight * apart**2).sum()
+    return 0.5 + slope / count
+
+
+def negative_auc(outputs: Outputs, evidence: PerClass, *, where: Mask = None) -> Float[Array, ""]:
+    """Minus the unbiased estimate, as a `judge` of `fit`: lower is better."""
+    return -_unbiased_auc(outputs, evidence, where=where)

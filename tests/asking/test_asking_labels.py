@@ -122,7 +122,7 @@ def test_asked_as_expected():
     truth = np.where(np.arange(400) < 100, y, -1)
     gold = next_labels(labels, y_pred, 20, **options, gold=truth, prices=Prices(gold=1.0))
     assert (gold.labelers == -1).all() and (gold.samples >= 100).all()
-    assert (gold.reductions[:100] == 0).all() and "gold" in str(gold)
+    assert (gold.reductions[:100] == 0).all() and "gold" in gold.summary(full=True)
     population = next_labels(labels, y_pred, 20, **options | {"aim": Aim("precision", target="population")})
     assert population.variance > found.variance
 
@@ -134,7 +134,7 @@ def test_learned_rates_are_near_known_ones():
     known = next_labels(labels, y_pred, 10, key=KEY, aim=Aim("recall"), rates=Rates(matrices, [0.7, 0.3]))
     assert learned.variance > known.variance and "learned" in learned.method
     assert np.corrcoef(learned.reductions.ravel(), known.reductions.ravel())[0, 1] > 0.8
-    assert "sd of" in str(learned)
+    assert "sd of" in learned.summary(full=True)
 
 
 def log_evidence(counts, alpha):

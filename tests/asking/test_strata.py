@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from jtruth.asking import ask_strata
-from jtruth.asking.gold import influences
-from jtruth.asking.strata import _allocated
+from jtruth.asking.gold import _EVEN, _allocated, gold_that_halves, influences
 from jtruth.evaluation.gold.measured import ppi_metric
 from jtruth.stats.ppi import gold_sample
 from jtruth.tables.metrics import METRICS, expected_table, named_metric
@@ -73,7 +72,7 @@ def test_every_metric_of_the_registry_can_be_asked_for():
 
 
 def test_covers_where_gold_is_in_strata():
-    """150 sets, 40 gold: 125 or fewer held at .95 have probability 4e-8; widths: benchmarks/asked_gold.py."""
+    """150 sets, 40 gold: 125 or fewer held at .95 have probability 4e-8."""
     held = 0
     for seed in range(150):
         y, y_pred, p = simulated([3, seed])
@@ -81,9 +80,9 @@ def test_covers_where_gold_is_in_strata():
         asked = ask_strata(y_pred, p, 40, key=seed, classes=CLASSES, metric="recall")
         chosen = np.isin(np.arange(400), asked.samples)
         sample = gold_sample(chosen, strata=asked.strata)
-        low, high, _ = ppi_metric(
-            "recall", y_pred, p, np.where(chosen, y, -1), sample=sample
-        ).law.equal_tails(0.95)
+        low, high = ppi_metric("recall", y_pred, p, np.where(chosen, y, -1), sample=sample).law.equal_tails(
+            0.95
+        )
         held += low <= true <= high
     assert held > 125
 
@@ -93,3 +92,20 @@ def test_refused(as_installed, num, message):
     _, y_pred, p = simulated(2)
     with pytest.raises(ValueError, match=message):
         ask_strata(y_pred, p, num, key=0, classes=CLASSES)
+
+
+def test_strata_are_by_the_margin_to_the_next_class():
+    """.55 before .45 is less certain than .5 before .25, although its probability is higher."""
+    p = np.repeat([[0.55, 0.45, 0.0], [0.5, 0.25, 0.25]], 60, axis=0)
+    asked = ask_strata(np.zeros(120, int), p, 60, classes=("a", "b", "c"))
+    assert asked.strata.tolist() == [0] * 60 + [1] * 60
+
+
+def test_what_halves_and_what_rounds():
+    """Without gold, and with all of it; two strata get what is nearest to their share."""
+    assert (gold_that_halves(0, 400), gold_that_halves(400, 400)) == (400, 0)
+    for spread in (0.3, 0.6, 0.9):
+        found = _allocated(np.array([500, 500]), np.array([1.0, spread]), 101)
+        weight = np.array([1.0, spread]) / (1 + spread)
+        real = 101 * (_EVEN * 0.5 + (1 - _EVEN) * weight)
+        np.testing.assert_array_equal(found, np.round(real))

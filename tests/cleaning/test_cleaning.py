@@ -14,16 +14,14 @@ from jtruth.cleaning import (
     SklearnLearner,
     answer,
     ask,
-    best_batch,
     clean,
     influence,
-    read_state,
     start,
     stopping_advice,
-    write_state,
 )
-from jtruth.cleaning.expected_fall import class_chances, possible_evidence, twin
-from jtruth.cleaning.strategies import chance_of_flip, label_posterior
+from jtruth.cleaning.expected_fall import best_batch, class_chances, possible_evidence, twin
+from jtruth.cleaning.loop import chance_of_flip, label_posterior
+from jtruth.cleaning.state import Answer, read_state, write_state
 
 OTHERS = (("labels", "risk"), ("ml", "emi"))
 N, A, B = 90, 0.4, 0.1
@@ -429,10 +427,7 @@ def test_bad_input_of_oracles_splits_and_advice(data, aware, tmp_path):
     sure = start(x, jt.Labels.from_matrix(y[:, None], 2), jt.noise.Symmetric(0.0, 2), PRIOR)
     request = ask(sure)
     i = int(request.samples[0])
-    write_state(tmp_path / "s.json", aware["ml"])
-    (tmp_path / "s.json").write_text(
-        (tmp_path / "s.json").read_text().replace('"answers": []', '"answers": [[900, 1]]')
-    )
+    write_state(tmp_path / "s.json", aware["ml"]._replace(answers=(Answer(900, 1),)))
     contradiction = jt.Labels.from_matrix(np.array([[0, 1]] * N), 2)
     for match, call in {
         "contradicts labelers that cannot err": lambda: answer(request.state, {i: int(1 - y[i])}),
@@ -445,3 +440,13 @@ def test_bad_input_of_oracles_splits_and_advice(data, aware, tmp_path):
     }.items():
         with pytest.raises(ValueError, match=match):
             call()
+
+
+def test_evidence_is_what_the_kind_of_learner_makes_of_labels():
+    """The posterior has the prior once, on the side of the frequent class; by hand, two samples."""
+    log_p, prior, label = np.log([[0.8, 0.2], [0.5, 0.5]]), np.array([0.9, 0.1]), np.array([0, 1])
+    np.testing.assert_allclose(
+        LinearLearner("mmse").evidence(log_p, prior, label), [[36 / 37, 1 / 37], prior]
+    )
+    np.testing.assert_array_equal(LinearLearner("ml").evidence(log_p, prior, label), log_p)
+    np.testing.assert_array_equal(LinearLearner("labels").evidence(log_p, prior, label), np.eye(2))

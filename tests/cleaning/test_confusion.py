@@ -6,8 +6,8 @@ import pytest
 
 import jtruth as jt
 from jtruth.cleaning import shared_confusion, suspicious_labels
-from jtruth.cleaning.confusion import _Counts
-from jtruth.histograms.dirichlet import log_dirichlet_multinomial
+from jtruth.cleaning.issues import _Counts
+from jtruth.histograms.concentration import log_dirichlet_multinomial
 from jtruth.histograms.label_counts import from_counts
 from jtruth.posterior import class_posterior
 

@@ -11,10 +11,10 @@ from jtruth.cleaning import (
     gold_splits,
     labeler_gains,
     posterior_draws,
-    rate_sensitivity,
     start,
     suspicious_labels,
 )
+from jtruth.cleaning.expected_fall import rate_sensitivity
 from jtruth.learning import fit_noise_layer
 from jtruth.learning.joint.posterior import fit_joint
 from jtruth.posterior import class_posterior

@@ -9,14 +9,17 @@ import pytest
 
 @pytest.fixture
 def run(monkeypatch, capsys, pytestconfig):
-    """Run `jtruth ARGUMENTS` in this process, in `folder` if given: (exit code, stdout, stderr)."""
+    """Run `jtruth ARGUMENTS --full` in this process, in `folder` if given: (exit code, stdout, stderr)."""
     from jtruth import (
         cli,
     )  # not above: the annotations of jtruth are executed if it is imported by tests alone
 
     monkeypatch.chdir(pytestconfig.rootpath)
 
-    def call(*arguments, folder=None):
+    def call(*arguments, folder=None, full=True):
+        words = [str(one) for one in arguments]
+        if full and words[:1] and not words[0].startswith("-") and not any("--help" in w for w in words):
+            arguments = (*arguments, "--full")
         if folder is not None:
             monkeypatch.chdir(folder)
         monkeypatch.setattr(sys, "argv", ["jtruth", *map(str, arguments)])

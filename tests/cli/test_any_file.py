@@ -56,11 +56,11 @@ def test_columns_of_their_own_and_maps(run, tmp_path):
     rows = [f"{k},{w},{5 if (k + len(w)) % 2 else 2}" for k in range(8) for w in ("ann", "bobby", "c")]
     (tmp_path / "labels.csv").write_text("\n".join(["task,worker,label", *rows]) + "\n")
     (tmp_path / "pred.csv").write_text(
-        "\n".join(["doc,says", *(f"{k},{5 - k % 2 * 3}" for k in range(8))]) + "\n"
+        "\n".join(["place,says", *(f"{k},{5 - k % 2 * 3}" for k in range(8))]) + "\n"
     )
     (tmp_path / "noise.json").write_text(json.dumps({"symmetric": 0.2, "prior": [0.5, 0.5]}))
     code, out, err = run(
-        "evaluate", tmp_path / "labels.csv", "--predictions", tmp_path / "pred.csv", "--pred-task", "doc",
+        "evaluate", tmp_path / "labels.csv", "--predictions", tmp_path / "pred.csv", "--pred-task", "place",
         "--pred-label", "says", "--pass-at", "4", "--noise", tmp_path / "noise.json", "--positive", "fail",
     )  # fmt: skip
     assert code == 0, err
@@ -68,12 +68,12 @@ def test_columns_of_their_own_and_maps(run, tmp_path):
     # of two columns the other one holds the predictions, whatever its name; of three it must be said
     known = ("--task", "task", "--pass-at", "4", "--noise", tmp_path / "noise.json", "--positive", "fail")
     asked = ("evaluate", tmp_path / "labels.csv", "--predictions", tmp_path / "pred.csv", *known)
-    assert run(*asked, "--pred-task", "doc")[1] == out
+    assert run(*asked, "--pred-task", "place")[1] == out
     assert (
-        "no column 'task'; the columns are 'doc', 'says'. Say which one holds the task by --pred-task"
-        in (run(*asked)[2])
+        "no columns 'task', 'label'; the columns are 'place', 'says'. Say which one holds the task and the "
+        "label by --pred-task NAME --pred-label NAME" in (run(*asked)[2])
     )
     (tmp_path / "pred.csv").write_text("task,guess,words\n0,pass,none\n")
-    assert "Say which one holds the label by --pred-label ..." in run(*asked)[2]
+    assert "Say which one holds the label by --pred-label NAME" in run(*asked)[2]
     code, _, err = run("inspect", tmp_path / "labels.csv", "--map", "5")
     assert code == 2 and "write label=class, separated by commas" in err

@@ -116,7 +116,7 @@ def test_label_issues_without_features(run, files):
     )
     assert answer["queue"][0]["p_wrong"] > 0.5
     page, low, high = (folder / "o.html").read_text(), *answer["interval"]
-    assert f"{answer['expected_wrong']:.1f} [{low:.0f}, {high:.0f}] labels are expected to be wrong" in page
+    assert f"labels are expected to be wrong (95 % {low:.0f} to {high:.0f})." in page
     assert all(f"{row['task']}, w: {row['label']}" in page for row in answer["queue"])
 
 

@@ -15,8 +15,7 @@ import numpy as np
 import pytest
 
 import jtruth as jt
-from jtruth.cli.app import EXAMPLES
-from jtruth.cli.help import SECTIONS
+from jtruth.cli.app import EXAMPLES, SECTIONS
 from jtruth.cli.options import Columns
 from jtruth.cli.output import progress
 from jtruth.cli.reading import Given, inclusion_of, noise_of, order_of
@@ -25,7 +24,7 @@ from jtruth.evaluation.assumptions.registry import ASSUMPTIONS
 from jtruth.evaluation.assumptions.sensitivity import ways
 from jtruth.io import read_gold, read_labels, read_noise
 from jtruth.learning import fit_joint
-from jtruth.sampling import Effort
+from jtruth.sampling import Effort, Watch
 
 
 @pytest.fixture(scope="module")
@@ -193,7 +192,9 @@ def test_models(run, small):
                          small / "m.html")  # fmt: skip
     assert code == 0, err
     found = json.loads((small / "m.json").read_text())
-    assert [row["name"] for row in found["models"]] == [line.split()[0] for line in out.splitlines()[1:3]]
+    names = [row["name"] for row in found["models"]]
+    shown = [line.split()[0] for line in out.splitlines() if line.startswith(("one_coin ", "pooled "))]
+    assert shown[:2] == names
     assert "Which annotation model" in (small / "m.html").read_text()
 
 
@@ -233,11 +234,12 @@ def test_help_groups_commands_and_options(run):
     code, out, _ = run("evaluate", "--help")
     assert code == 0 and "\x1b" not in out
     parts = out.split("\n\n")
-    (read,) = (part for part in parts if part.startswith("How the table of labels is read:"))
+    read = run("evaluate", "--help-reading")[1]
+    assert read.startswith("How tables are read:") and len(out.splitlines()) <= 40
     (written,) = (part for part in parts if part.startswith("What is written:"))
     (asked,) = (part for part in parts if part.startswith("Question:"))
-    assert "--sep" in read and "--report" in written and "--brief" in written and "--rater" in asked
-    assert "--sep" not in written + asked and out.count("--help") == 1
+    assert "--sep" in read and "--report" in written and "--full" in written and "--rater" in asked
+    assert "--sep" not in written + asked and out.count("--help ") == 1
 
 
 @pytest.mark.parametrize("command", [pytest.param("models", marks=pytest.mark.slow), "prevalence"])
@@ -246,13 +248,33 @@ def test_long_work_says_how_far_it_is(run, small, monkeypatch, command):
     calls = []
 
     @contextmanager
-    def spy(unit):
+    def spy(unit, parts=1):
         yield lambda done, planned: calls.append((done, planned))
 
     monkeypatch.setattr(f"jtruth.cli.{command}.progress", spy)
     quick = ("--models", "one_coin,pooled", "--warmup", 100, "--samples", 100)
     code, _, err = run(command, small / "labels.csv", *(quick if command == "models" else ()))
     assert code == 0 and calls[-1][0] == calls[-1][1] > 0, err
+
+
+def test_the_bar_of_models_is_told_by_the_sampler_and_counts_the_models(run, small, monkeypatch):
+    """What is sampled calls the bar that was made for as many models as were asked for."""
+    made, calls = [], []
+
+    @contextmanager
+    def spy(unit, parts=1):
+        made.append((unit, parts))
+        yield lambda done, planned: calls.append((done, planned))
+
+    def sampled(labels, *, models, key, settings):
+        settings.watch.progress(7, 9)
+        raise ValueError(f"asked for {models}")
+
+    monkeypatch.setattr("jtruth.cli.models.progress", spy)
+    monkeypatch.setattr("jtruth.comparison.compare_models", sampled)
+    code, _, err = run("models", small / "labels.csv", "--models", "one_coin, pooled,mace")
+    assert code == 2 and "['one_coin', 'pooled', 'mace']" in err
+    assert made == [("model", 3)] and calls == [(7, 9)]
 
 
 class Terminal(io.StringIO):
@@ -274,6 +296,41 @@ def test_bars_are_for_terminals_and_have_no_colour(monkeypatch, kind):
             time.sleep(0.11)
     drawn = screen.getvalue()
     assert ("sweeps" in drawn) == (kind is Terminal) and not re.search(r"\x1b\[[0-9;]*m", drawn)
+
+
+@pytest.mark.parametrize("kind", [Terminal, io.StringIO])
+def test_a_long_run_from_python_has_a_bar_on_a_terminal(monkeypatch, kind):
+    """Nobody asked: a bar after a while, gone at the end, and none into a pipe or a file."""
+    screen = kind()
+    monkeypatch.setattr("sys.stderr", screen)
+    monkeypatch.setattr("jtruth.sampling.watch._UNASKED", 0.05)
+    with Watch().telling() as tell:
+        for done in range(1, 4):
+            time.sleep(0.11)
+            tell(done, 3)
+    drawn = screen.getvalue()
+    assert ("3/3" in drawn) == (kind is Terminal) and (kind is not Terminal or drawn.endswith("\r"))
+
+
+def test_one_bar_for_all_models_never_goes_back_and_is_gone_at_the_end(monkeypatch):
+    """Three runs of ten steps, the second of which plans more when it is half done."""
+    screen = Terminal()
+    monkeypatch.setattr("sys.stderr", screen)
+    monkeypatch.setattr("jtruth.cli.output._DELAY", 0.0)
+    steps = (
+        [(k, 10) for k in range(1, 11)]
+        + [(k, 10 if k < 6 else 20) for k in range(1, 21)]
+        + [(3, 10), (10, 10)]
+    )
+    with progress("model", 3) as advance:
+        for done, planned in steps:
+            advance(done, planned)
+            time.sleep(0.11)
+    drawn = screen.getvalue()
+    shown = [int(x) for x in re.findall(r"(\d+)%", drawn)]
+    assert shown == sorted(shown) and shown[-1] == 100 and 33 in shown
+    assert all(f"model {k} of 3" in drawn for k in (1, 2, 3)) and "model 4" not in drawn
+    assert not drawn.rsplit("\r", 2)[-2].strip() or not drawn.rsplit("\r", 1)[-1].strip()
 
 
 IN_TURN = """

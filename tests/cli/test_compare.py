@@ -28,6 +28,10 @@ def test_compare(run, small, tmp_path):
     noise, prior = Symmetric(given["symmetric"], 2), np.array(given["prior"])
     options = {"metric": "recall", "margin": 0.01, "at_least": 0.9, "noise": noise, "prior": prior}
     found = compare_classifiers(said, labels, **options)
+    code, _, _ = run(*base, small / "worse.csv", *asked, "--at-least", ".9", "--json", tmp_path / "s.json",
+                     "--metric", "sensitivity")  # fmt: skip
+    again = json.loads((tmp_path / "s.json").read_text())["comparison"]
+    assert code == 0 and again == answer["comparison"] | {"metric": "sensitivity"}
     assert answer == found.to_dict() and "</svg>" in (tmp_path / "o.svg").read_text()
 
     code, _, err = run(*base, small / "part.csv", *asked)

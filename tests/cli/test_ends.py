@@ -1,6 +1,7 @@
 """How commands end: in the words of the shell, with one line and a code; and what they say comes next."""
 
 import ast
+import errno
 import io
 import os
 import re
@@ -76,11 +77,10 @@ def test_next_lines_run_as_printed(run, export, monkeypatch):
     columns = ["--task", "HITId", "--worker", "WorkerId", "--label", "Answer", "--sep", ";"]
     code, out, _ = run("inspect", "my labels.csv", *columns)
     assert code == 0
-    steps = [line.strip() for line in out.splitlines() if line.startswith("  jtruth")]
+    steps = [line.removeprefix(">  ") for line in out.splitlines() if line.startswith(">  jtruth")]
     assert len(steps) == 3
     for step in steps:
-        quick = ["--fast"] if "jtruth evaluate" in step else []
-        code, out, err = run(*shlex.split(step, comments=True)[1:], "--seed", "1", *quick)
+        code, out, err = run(*shlex.split(step, comments=True)[1:], "--seed", "1")
         assert code == 0, err
     (after,) = [line.removeprefix("next: ") for line in out.splitlines() if line.startswith("next: ")]
     words = shlex.split(after, comments=True)
@@ -223,3 +223,17 @@ def test_a_file_that_is_not_there_is_named_in_words(run, tmp_path):
     assert code == 2 and err.strip() == f"jtruth: {missing}: no such file or directory"
     code, _, err = run("inspect", tmp_path)
     assert code == 2 and err.strip() == f"jtruth: {tmp_path}: is a directory"
+
+
+@pytest.mark.parametrize("option", ["--json", "--report", "--consensus", "--save", "--update"])
+def test_a_full_disk_names_the_file_and_leaves_nothing_half_written(run, small, monkeypatch, option):
+    """The last kilobyte does not fit: whatever was to be written is not there, and nothing beside it."""
+
+    def full(_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    before = sorted(os.listdir(small))
+    monkeypatch.setattr(os, "fsync", full)
+    code, _, err = run("labelers", small / "labels.csv", "--fast", option, small / "out.x")
+    assert code == 2 and f"{small / 'out.x'}: no space left on device (nothing was changed)\n" in err
+    assert err.count("\n") == 1 and sorted(os.listdir(small)) == before

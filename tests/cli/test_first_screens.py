@@ -15,12 +15,8 @@ import sys
 import numpy as np
 import pytest
 
-from jtruth._page import page_html
-from jtruth.comparison import LeaveOneOut, ModelComparison
-from jtruth.evaluation.comparison_page import comparison_page
-from jtruth.evaluation.page import prevalence_page
-from jtruth.planning import Limits, People, Question, plan_request
-from tests.test_pages import HOSTILE, estimate, read
+from jtruth.answers.terminal import size
+from tests.answers.test_pages import HOSTILE, read
 
 pytestmark = pytest.mark.usefixtures("few_sweeps")
 
@@ -44,12 +40,12 @@ def world(tmp_path_factory):
     seen = lambda right: np.where(rng.random(SIZE) < right, y, 1 - y)  # noqa: E731
     given = {who: seen(0.85) for who in WORKERS}
     rows = [
-        (tasks[i], who, CLASSES[z[i]])
+        (tasks[i], who, CLASSES[z[i]], WORKERS[i % 2])
         for t, (who, z) in enumerate(given.items())
         for i in range(SIZE)
         if (i + t) % 5  # the others were not asked
     ]
-    write(folder / "labels.csv", ("task", "worker", "label"), rows)
+    write(folder / "labels.csv", ("task", "worker", "label", "system"), rows)
     for name, right in (("A", 0.9), ("B", 0.7)):
         said = seen(right)
         p = np.where(said == 1, 0.8, 0.3) + 0.1 * rng.random(SIZE)
@@ -64,10 +60,12 @@ def world(tmp_path_factory):
 GRADE = "labels.csv --predictions A.csv --noise noise.json"
 PAGES = {  # command -> what it is asked; all of them write a page
     "evaluate": GRADE,
-    "evaluate --brief": f"{GRADE} --prior .4,.6",
+    "evaluate --full": f"{GRADE} --prior .4,.6",
     "evaluate --scores": f"{GRADE} --scores",
     "labelers": "labels.csv --fast",
+    "agreement": "labels.csv",
     "prevalence": "labels.csv --assume independent",
+    "prevalence --by system": "labels.csv --assume independent",
     "compare": "labels.csv A.csv B.csv --noise noise.json",
     "calibrate": "labels.csv --predictions A.csv --method temperature",
     "clean": "labels.csv --noise noise.json --budget 5",
@@ -93,13 +91,15 @@ def refuse(text):
 
 
 @pytest.mark.parametrize(("name", "text"), COMMANDS)
-def test_screen_json_page_and_next_line(run, world, name, text):
-    """40 lines at most (25 of the brief one), JSON without NaN, valid HTML, and `next:` runs as printed."""
+def test_screen_json_page_and_next_line(run, world, name, text, monkeypatch):
+    """24 lines of 80 columns at most (--full: 60), JSON without NaN, valid HTML, `next:` runs as printed."""
+    monkeypatch.setenv("COLUMNS", "80")
     words = [*name.split()[:1], *shlex.split(text), *name.split()[1:], "--json", "out.json"]
     words += ["--report", "out.html"] if name in PAGES else []
-    code, out, err = run(*words, folder=world)
+    code, out, err = run(*words, folder=world, full=False)
     assert code == 0 and "Traceback" not in err, err
-    assert len(out.splitlines()) <= (25 if "--brief" in words else 40), out
+    assert len(out.splitlines()) <= (70 if "--full" in words else 24), out
+    assert max(map(size, out.splitlines())) <= 80
     assert "\x1b" not in out and "\u202e" not in out
     found = json.loads((world / "out.json").read_text(), parse_constant=refuse)
     assert found and isinstance(found, dict)
@@ -107,7 +107,7 @@ def test_screen_json_page_and_next_line(run, world, name, text):
         html = (world / "out.html").read_text()
         assert len(html.encode()) < 300_000
         assert not {"script", "b", "img"} & set(read(html).tags) and "\u202e" not in html
-    for line in out.splitlines():
+    for line in out.replace("\\\n", "").splitlines():
         if line.startswith("next: jtruth "):
             code, _, err = run(*shlex.split(line, comments=True)[2:], folder=world)
             assert code == 0, err
@@ -131,48 +131,6 @@ def test_json_of_evaluate_is_as_designed(run, world):
     assert all({"name", "statistic", "p_value", "verdict", "message"} <= set(c) for c in found["checks"])
     assert all({"name", "sentence", "metrics"} <= set(one) for one in found["assumptions"])
     assert found["interval_kind"] == "posterior" and "accuracy" in found["baselines"]["majority_vote"]
-
-
-def test_pages_of_any_size():
-    """10^4 classes or labelers, 300 classifiers, 50 classes, names of every kind."""
-    names = [f"{HOSTILE[k % len(HOSTILE)]}{k}" for k in range(10_000)]
-    law = estimate(0.5, 0.4, 0.6)
-    shares = {name: law for name in names}
-    d = {"num_samples": 9, "num_labels": 9, "num_labelers": 9, "num_gold": 0, "level": 0.9, "rule": "r",
-         "shares": shares, "label_shares": dict.fromkeys(names, 0.1), "assumption": names[0],
-         "expected": shares, "warnings": names}  # fmt: skip
-    bounded(prevalence_page(d))
-    some, chance = names[:300], {"mean": 0.5, "low": 0.1, "high": 0.9}
-    rivals = [{"name": n, **law, "best": chance, "meets": chance} for n in some]
-    pairs = [
-        {"first": a, "second": b, **law, "first_better": chance, "second_better": chance}
-        for a in some
-        for b in some[:10]
-    ]
-    c = {"metric": "recall", "positive": names[3], "level": 0.9, "interval_kind": "sensitivity range",
-         "num_samples": 9, "num_gold": 3, "smaller_is_better": False, "margin": 0.1, "at_least": 0.9,
-         "ranking": some, "classifiers": rivals, "differences": pairs}  # fmt: skip
-    views = [{"name": n, "sentence": n, "values": [law] * 300} for n in names[:20]]
-    bounded(comparison_page({"comparison": c, "assumptions": views, "warnings": names}, names[5]))
-    loo = LeaveOneOut(-1.0, 1.0, 1.0, np.zeros(2), np.zeros(2), 0.7)
-    zeros, told = np.zeros(300), (False,) * 300
-    bounded(ModelComparison(tuple(some), (loo,) * 300, zeros, zeros, told, names[0], tuple(names), 0).page())
-    people = People(("<script>x</script>:0.2:0.1:3",), prior=(0.5, 0.5))
-    plan = plan_request(
-        people, width=0.2, question=Question(rates="known"), limits=Limits(num_sets=20), key=0
-    )
-    many = tuple(plan.best.plan.labels) * 50
-    big = plan._replace(
-        best=plan.best._replace(plan=plan.best.plan._replace(labels=many)), others=(), neighbours=(),
-        setting=plan.setting._replace(labelers=plan.setting.labelers * 50),
-    )  # fmt: skip
-    bounded(big.page())
-
-
-def bounded(page):
-    html = page_html(page)
-    found = read(html)
-    assert len(html.encode()) < 300_000 and not {"script", "b", "img", "style onload"} & set(found.tags)
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

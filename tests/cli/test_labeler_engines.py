@@ -56,12 +56,32 @@ def test_two_days_are_the_whole_file(run, days):
     assert code == 2 and "maybe" in err
 
 
+@pytest.mark.usefixtures("few_sweeps")
+def test_fast_answers_the_same_question_and_finds_the_same_spammer(run, tmp_path):
+    """EM and its normal law against Gibbs sampling with other readings: one target, one law, one worst."""
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 2, 200)
+    z = np.where(rng.random((200, 5)) < (0.9, 0.8, 0.85, 0.5, 0.75), y[:, None], 1 - y[:, None])
+    rows = [(f"q{i}", f"w{t}", z[i, t]) for i in range(200) for t in range(5)]
+    with open(tmp_path / "l.csv", "w", newline="") as file:
+        csv.writer(file).writerows([("task", "worker", "label"), *rows])
+    (_, slow), (_, fast) = (answer(run, tmp_path / "l.csv", *o, folder=tmp_path) for o in ((), ("--fast",)))
+    for name in ("target", "interval_kind", "rests_on"):
+        assert slow[name] == fast[name]
+    one, other = ({row["worker"]: row for row in found["labelers"]} for found in (slow, fast))
+    assert slow["labelers"][0]["worker"] == fast["labelers"][0]["worker"] == "w3"
+    for worker, row in one.items():
+        assert other[worker]["accuracy"] == pytest.approx(row["accuracy"], abs=0.06)
+        widths = [found["high"] - found["low"] for found in (other[worker], row)]
+        assert widths[0] == pytest.approx(widths[1], rel=0.25)
+
+
 @pytest.mark.slow
 def test_very_many_labels_are_fast_unless_said_otherwise(run, days, monkeypatch):
     monkeypatch.setattr(engines, "QUICK_ABOVE", 400)
     out, found = answer(run, days / "all.csv", folder=days)
     assert "over 400 labels, so labelers are learned by EM" in out
-    assert found["interval_kind"] == "posterior interval" and found["assumptions"][0]["name"] == "independent"
+    assert found["interval_kind"] == "predictive" and found["assumptions"][0]["name"] == "independent"
     out, _ = answer(run, days / "one.csv", folder=days)
     assert "learned by EM" not in out
 
@@ -70,6 +90,7 @@ def test_very_many_labels_are_fast_unless_said_otherwise(run, days, monkeypatch)
     "options, said",
     [
         (("--fast", "--gold", "column:gold"), "--gold is for Gibbs sampling"),
+        (("--fast", "--labelers-are", "people"), "--labelers-are is for Gibbs sampling"),
         (("--fast", "--model", "mace"), "two ways to learn the labelers"),
         (("--model", "nothing"), "one_coin"),
         (("--update", "no/such/folder/state"), "there is no folder"),

@@ -7,9 +7,9 @@ from jtruth import compare_classifiers
 from jtruth._validation.words import Source, number_of
 from jtruth.cli.words import shell_words
 from jtruth.comparison import compare as models
-from jtruth.evaluation.compared import View
-from jtruth.evaluation.page import evaluation_page
-from jtruth.histograms import from_counts, with_at_least
+from jtruth.evaluation.compared import Laws
+from jtruth.evaluation.gold.answer import SENTENCES
+from jtruth.histograms.label_counts import from_counts, with_at_least
 from jtruth.inspection import inspect_labels
 from jtruth.io.vocabulary import Words, in_words
 from jtruth.labels import Labels
@@ -95,9 +95,9 @@ def test_two_classifiers_have_one_probability_to_be_better():
     rng = np.random.default_rng(1)
     columns = rng.normal(size=(500, 2))
     apart = DrawsEstimate(rng.normal(0.3, 1.0, 400))
-    view = View("pooled", "", tuple(map(DrawsEstimate, columns.T)), {(0, 1): apart}, columns)
-    for sign, first in ((1.0, view.better(0, 1, 0.0)), (-1.0, view.better(1, 0, 0.0))):
-        np.testing.assert_allclose(view.best(sign), [first, 1 - first])
+    laws = Laws(tuple(map(DrawsEstimate, columns.T)), {(0, 1): apart}, columns)
+    for sign, first in ((1.0, laws.better(0, 1, 0.0)), (-1.0, laws.better(1, 0, 0.0))):
+        np.testing.assert_allclose(laws.ranks(sign)[:, 0], [first, 1 - first])
 
 
 @pytest.fixture(scope="module")
@@ -111,9 +111,11 @@ def by_gold():
 
 
 def test_a_comparison_with_gold_does_not_say_that_there_is_none(by_gold):
-    text = str(by_gold)
+    text = by_gold.summary(full=True)
     assert "labels alone determine nothing" in text and "no gold label" not in text
-    assert "need not add up" in text
+    assert "need not add up" not in text  # one law of all: they do
+    a, b = (by_gold.values[name].draws for name in "ab")
+    np.testing.assert_allclose(by_gold.differences["a", "b"].draws, a - b, atol=1e-12)
 
 
 def test_a_page_with_gold_does_not_say_that_nobody_can_choose():
@@ -123,7 +125,6 @@ def test_a_page_with_gold_does_not_say_that_nobody_can_choose():
     y = rng.integers(0, 2, 100)
     z = np.where(rng.random((100, 3)) < 0.8, y[:, None], 1 - y[:, None])
     gold = np.where(np.arange(100) < 25, y, -1)
-    d = evaluate(z[:, 0], Labels.from_matrix(z[:, 1:], 2), gold=gold, key=0).to_dict()
-    parts = evaluation_page(d).parts
-    first = next(part for part in parts if getattr(part, "title", "").endswith(" depends on"))
-    assert first.rows[0].name == "models and gold together" and "no hull" in first.note
+    d = evaluate(z[:, 0], Labels.from_matrix(z[:, 1:], 2), gold=gold, key=0).blocks()
+    first = next(part for part in d.tables() if part.name == "assumptions")
+    assert [row["sentence"] for row in first.rows][-2:] == list(SENTENCES.values()) and first.note == ""

@@ -5,6 +5,8 @@ rounding, or a ValueError whose text says what is wrong. A plain sequence in ano
 its shape; there the answer begins with a doubt, and a warning names the ids it was matched with.
 """
 
+import re
+
 import jax.numpy as jnp
 import numpy as np
 import pandas as pd
@@ -13,9 +15,12 @@ import pyarrow as pa
 import pytest
 
 import jtruth as jt
-from jtruth.evaluation import inputs
+from jtruth.asking import next_labels
+from jtruth.evaluation import consensus, inputs, labeler_agreement, prevalence, quick_labelers
 from jtruth.evaluation.order import read_order
+from jtruth.inspection import inspect_labels
 from jtruth.io.gold import Gold
+from jtruth.learning import fit_dawid_skene, fit_nuts
 
 pytestmark = pytest.mark.usefixtures("few_sweeps")
 
@@ -75,7 +80,7 @@ def test_melted_table_with_predictions_in_the_order_of_the_file():
     assert "no better than chance" in first_line(wrong) and "is the order of y_pred" in first_line(wrong)
     ids = ", ".join(map(repr, LABELS.tasks[:3]))
     assert any(f"matched with the tasks {ids}" in text for text in wrong.warnings)
-    assert verdict(wrong) == "does not fit"
+    assert verdict(wrong) == "look first"
 
 
 def test_melted_table_with_a_series_by_task():
@@ -405,3 +410,44 @@ def test_arrays_of_the_library_know_their_tasks():
     assert same(jt.evaluate(split.y_pred, back, **KNOWN), result)
     part = split.labels.restrict(np.arange(50))
     assert jt.evaluate(split.y_pred[:50], part, **KNOWN).num_samples == 50
+
+
+def test_a_fit_says_how_it_is_evidence_and_what_it_says_is_right(as_installed):
+    """The advice against the known error rates that the fit has learned."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 40)
+    labels = jt.Labels.from_matrix(np.where(rng.random((40, 3)) < 0.8, y[:, None], 1 - y[:, None]), 2)
+    fit = fit_dawid_skene(labels)
+    with pytest.raises(ValueError, match=r"Fit; a fit is evidence .* as labels=") as said:
+        jt.evaluate(y, fit)
+    advice = re.search(r"labels=(.*), prior=(\S+)", str(said.value))
+    evidence, prior = (eval(text, {"np": np, "fit": fit}) for text in advice.groups())
+    found = jt.evaluate(y, evidence, prior=prior)
+    known = jt.evaluate(y, labels, noise=jt.noise.ConfusionMatrices(fit.matrices), prior=fit.prior)
+    assert found.accuracy.mean == pytest.approx(known.accuracy.mean, abs=1e-9)
+
+
+def test_every_function_of_labels_says_how_a_frame_becomes_labels(as_installed):
+    frame = pd.DataFrame({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "y"]})
+    y_pred = np.array([0])
+    advice = r"jt\.Labels\.from_frame\(frame, task=\.\.\., worker=\.\.\., label=\.\.\.\)"
+    for call in (
+        lambda: jt.evaluate(y_pred, frame), lambda: jt.evaluate_labelers(frame), lambda: prevalence(frame),
+        lambda: consensus(frame), lambda: labeler_agreement(frame), lambda: quick_labelers(frame),
+        lambda: fit_dawid_skene(frame), lambda: fit_nuts("one_coin", frame), lambda: inspect_labels(frame),
+        lambda: jt.compare_models(frame, models=["one_coin", "pooled"]),
+        lambda: next_labels(frame, y_pred, 1),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=advice):
+            call()
+
+
+def test_what_was_said_when_predictions_and_scores_were_read_reaches_the_answer(tmp_path):
+    labels = jt.Labels.from_long([1, 2, 1, 2], ["a", "a", "b", "b"], ["no", "yes", "no", "yes"])
+    (tmp_path / "p.csv").write_text("task,label,score,no,yes\n1,no,.3,.666,.333\n2,yes,.9,0,1\n3,no,.5,1,0\n")
+    found = jt.read_predictions(tmp_path / "p.csv", labels, common_only=True)
+    assert any("sum to 1 within" in note for note in found.notes) and len(found.notes) == 2
+    given = {"noise": jt.noise.Symmetric(0.1, 2), "prior": [0.5, 0.5]}
+    graded = jt.evaluate(found.y_pred, labels, **given), jt.evaluate_scores(found.scores, labels, **given)
+    for answer in graded:
+        assert set(found.notes) <= set(answer.warnings)

@@ -63,7 +63,7 @@ def test_scores_agree_with_the_curves_of_bins(case):
     law = found.estimate()
     assert abs(law.mean - curve.auc.mean) < 4.5 * law.sd / np.sqrt(1000) + curve.hidden
     assert abs(law.sd / curve.auc.sd - 1) < 0.15
-    assert asked[-1] == (1000, 1000) and "independently" in str(found)
+    assert asked[-1] == (1000, 1000) and "independently" in found.summary(full=True)
 
 
 def test_learned_error_rates_and_gold(case):
@@ -82,7 +82,7 @@ def test_learned_error_rates_and_gold(case):
 @pytest.mark.slow
 @pytest.mark.usefixtures("few_sweeps")
 def test_nobody_vouches(case):
-    """A metric of the table has the range of `evaluate`; another one is between its own members' ends."""
+    """Under each assumption it is what `evaluate` says; all together are a what-if range: mean and hull."""
     y, y_pred, score, labels = case
     whole = jt.evaluate(y_pred, labels)
     found = jt.metric_posterior(accuracy, y_pred, labels)
@@ -95,10 +95,14 @@ def test_nobody_vouches(case):
         else:
             assert abs(drawn.mean() - law.mean) < 5 * law.sd / np.sqrt(1000) + 5e-3
             assert abs(drawn.std() - law.sd) <= 0.15 * law.sd  # 0 of three labelers: no vote is tied
-    low, high, _ = found.estimate().interval(0.95)
-    hull = whole.accuracy.interval(0.95)
-    np.testing.assert_allclose([low, high], hull[:2], atol=0.02)
-    assert found.interval_kind == "sensitivity range" and "only gold can tell" in str(found)
+    low, high = found.estimate().interval(0.95)
+    ends = [one.metrics["accuracy"].interval(0.95) for one in whole.assumptions]
+    np.testing.assert_allclose([low, high], [min(e.low for e in ends), max(e.high for e in ends)], atol=0.02)
+    assert found.estimate().mean == pytest.approx(np.mean([view.draws.mean() for view in found.views]))
+    assert found.interval_kind == "what-if range" and "only gold can tell" in found.summary(full=True)
+    assert "what-if range; assumed: nothing" in found.summary(full=True) and "95 %" not in found.summary(
+        full=True
+    )
     with pytest.raises(ValueError, match="no probability law"):
         _ = found.draws
     area = jt.metric_posterior(of_labels.auc, score, labels, num_draws=200)
@@ -139,7 +143,7 @@ def test_a_function_that_is_sometimes_undefined_says_how_often(case):
     found = jt.metric_posterior(undefined, y_pred, labels, noise=NOISE, prior=PRIOR, num_draws=50)
     share = np.isnan(found.draws).mean()
     assert abs(found.estimate().probability_defined + share - 1) < 1e-12
-    assert f"undefined in {share:.1%}" in str(found)
+    assert f"Undefined in up to {share:.1%}" in found.summary(full=True)
 
 
 def test_three_classes():

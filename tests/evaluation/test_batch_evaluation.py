@@ -217,7 +217,8 @@ def test_sets_that_say_nothing_are_not_ok(sets, method):
 
 def test_em_that_guesses_or_did_not_arrive_is_not_ok():
     """Labels that hardly speak: some fits have raters below chance, and EM needs more than its thousand steps
-    in some. Whether it has them, `fit_dawid_skene` says by itself.
+    in some. Whether it has them, `fit_dawid_skene` says by itself; on flat ground the last digit decides
+    where jumps lead, so sets that need about a thousand steps are left out.
     """
     rng = np.random.default_rng(4)
     y, right = rng.integers(0, 2, (32, 200)), np.repeat([0.55, 0.5], 16)[:, None, None]
@@ -225,14 +226,12 @@ def test_em_that_guesses_or_did_not_arrive_is_not_ok():
     found = jt.evaluate_batch(seen[:, :, 3], seen[:, :, :3], method="em")
     own = np.diagonal(found.matrices, axis1=2, axis2=3).mean(axis=(1, 2))
     smoothing = jt.learning.Smoothing(0.01, 0.01, 0.01)
-    arrived = [
-        jt.learning.fit_dawid_skene(
-            jt.Labels.from_matrix(one, 2), smoothing=smoothing, tol=1e-8, max_steps=1000
-        ).converged
-        for one in seen
-    ]
-    assert 0 < np.sum(arrived) < 32 and (own <= 0.5).any()
-    np.testing.assert_array_equal(found.ok, np.array(arrived) & (own > 0.5))
+    each = (jt.Labels.from_matrix(one, 2) for one in seen)
+    fits = [jt.learning.fit_dawid_skene(one, smoothing=smoothing, tol=1e-8, max_steps=2000) for one in each]
+    steps = np.array([fit.num_steps for fit in fits])
+    arrived, clear = steps < 700, (steps < 700) | (steps == 2000)
+    assert 0 < arrived[clear].sum() < clear.sum() and clear.sum() > 25 and (own <= 0.5).any()
+    np.testing.assert_array_equal(found.ok[clear], (arrived & (own > 0.5))[clear])
 
 
 SYMBOLS = np.array([[[0.6, 0.3, 0.1], [0.1, 0.5, 0.4]], [[0.7, 0.1, 0.2], [0.2, 0.3, 0.5]]])

@@ -27,7 +27,7 @@ def test_class_probability_and_who_disagrees(votes):
         {"worker": "ann", "num_labels": 4, "num_disagree": 0},
     ]
     assert "1 samples are tied between classes; the first of these is given." in found.warnings
-    text = str(found)
+    text = found.summary(full=True)
     assert "4 samples by majority_vote" in text and "2 of 11 labels disagree with it (18.2 %)" in text
     json.dumps(found.to_dict(), allow_nan=False)
 

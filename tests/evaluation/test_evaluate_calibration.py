@@ -8,8 +8,8 @@ import pytest
 
 from jtruth import cli
 from jtruth import histograms as hist
-from jtruth._page.html import page_html
-from jtruth.evaluation.as_json import estimate_dict
+from jtruth.answers import law_row
+from jtruth.answers.html import page_html
 from jtruth.evaluation.calibration import evaluate_calibration, judged_by_truth, panel_probabilities
 from jtruth.evaluation.checks.exchangeability import exchangeability_check
 from jtruth.evaluation.scores import evaluate_scores
@@ -46,8 +46,8 @@ def test_report(report):
     assert found.plugin["epistemic_loss"] > found.before["epistemic_loss"].mean
     assert found.checks[0].verdict == "fits"
     plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
-    assert plain["before"]["epistemic_loss"] == estimate_dict(found.before["epistemic_loss"], 0.95)
-    text = str(found)
+    assert plain["before"]["epistemic_loss"] == law_row(found.before["epistemic_loss"], 0.95)
+    text = found.summary(full=True)
     assert "what labelers would say, not what is true" in text and "exchangeable labelers: fits" in text
     np.testing.assert_allclose(found.predictions().probabilities.sum(axis=1), 1)
 
@@ -183,8 +183,11 @@ def test_losses_that_few_second_labels_leave_undefined_are_called_so():
     found = evaluate_calibration(p, Labels.from_matrix(z, 2), method="alpha", drop=True, split=2)
     undefined = {name for name, law in found.before.items() if np.isnan(law.mean)}
     assert undefined == {"dispersion_loss", "epistemic_loss"}
-    assert str(found).count("undefined") == 2 + 2 * 2 and "nan" not in str(found)  # first line, two rows
+    assert found.summary(full=True).count("undefined") == 2 + 2 * 2 and "nan" not in found.summary(
+        full=True
+    )  # first line, two rows
     assert (
-        "undefined" in page_html(found.page()) and found.to_dict()["before"]["epistemic_loss"]["mean"] is None
+        "undefined" in page_html(found.blocks())
+        and found.to_dict()["before"]["epistemic_loss"]["mean"] is None
     )
     json.dumps(found.to_dict(), allow_nan=False)  # nor an infinite standard deviation

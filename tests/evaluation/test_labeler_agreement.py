@@ -29,14 +29,32 @@ def test_all_and_every_two(ratings):
         expected = cohen_kappa_score(a[both], b[both], weights="quadratic")
         assert abs(pair.kappa.value - expected) < 1e-12 and pair.kappa.num_samples == both.sum()
         assert pair.kappa.low < expected < pair.kappa.high
-    text = str(found)
-    assert "Fleiss' kappa" in text and "60 samples" in text and "quadratic" in text
+    text = found.summary(full=True)
+    assert "Fleiss' kappa" in text and " 60" in text and "quadratic" in text
     with pytest.raises(ValueError, match="no linear differences"):
         jt.labeler_agreement(labels, weights="linear")
 
 
 def test_undefined_is_said():
     found = jt.labeler_agreement(jt.Labels.from_matrix(np.ones((8, 2), int), 2))
-    assert np.isnan(found.pairs[0].kappa.value) and "undefined" in str(found)
+    assert np.isnan(found.pairs[0].kappa.value) and "undefined" in found.summary(full=True)
     alone = jt.labeler_agreement(jt.Labels.from_matrix(np.array([[1, -1], [-1, 0], [1, 0]]), 2))
     assert alone.pairs == () and alone.num_left_out == 1
+
+
+def test_one_number_has_one_interval_whoever_is_asked(ratings):
+    labels = jt.Labels.from_matrix(ratings, 3)
+    assert jt.inspect_labels(labels).coefficients == jt.labeler_agreement(labels).overall
+    assert jt.inspect_labels(labels, key=1).coefficients == jt.labeler_agreement(labels, key=1).overall
+    assert jt.inspect_labels(labels, key=1).coefficients != jt.labeler_agreement(labels).overall
+
+
+def test_who_agrees_least_and_most(ratings):
+    found = jt.labeler_agreement(jt.Labels.from_matrix(ratings, 3))
+    kappas = {f"{one.first}, {one.second}": one.kappa.value for one in found.pairs}
+    least, most = (
+        f"{kappas[k]:.3f} ({k})" for k in (min(kappas, key=kappas.get), max(kappas, key=kappas.get))
+    )
+    assert f"Of two labelers Cohen's kappa is from {least} to {most}." in " ".join(found.summary().split())
+    two = jt.labeler_agreement(jt.Labels.from_matrix(ratings[:, :2], 3))
+    assert "Of two labelers" not in two.blocks().sentence

@@ -1,6 +1,5 @@
 """How good is every labeler: checks, assumptions and gold, and text that no name can spoil."""
 
-import functools
 import json
 from pathlib import Path
 
@@ -9,11 +8,13 @@ import numpy as np
 import pytest
 
 import jtruth as jt
+from jtruth.answers.html import page_html
 from jtruth.evaluation.assumptions import ranges
+from jtruth.evaluation.assumptions.predictive import law_of
 from jtruth.evaluation.checks.verdicts import ALARM, labeler_checks
 from jtruth.evaluation.labelers import ONLY_GOLD
-from jtruth.evaluation.labelers_text import labelers_headline
-from jtruth.evaluation.text import MORE_RIGHT, summary_text
+from jtruth.evaluation.labelers_blocks import labelers_headline
+from jtruth.evaluation.text import MORE_RIGHT
 from jtruth.learning import Smoothing, fit_dawid_skene
 from jtruth.learning.joint.guard import check_switching
 from jtruth.sampling import Effort
@@ -43,33 +44,73 @@ def whole(monkeypatch):
     monkeypatch.setattr(ranges, "EFFORT", effort)
 
 
-def test_every_labeler_has_a_range_of_its_own(whole):
-    """Worst first; the hull of what the members say by their own draws; the target is named."""
+def test_every_labeler_has_a_law_of_its_own(whole):
+    """Worst first; by hand from what both readings say by their own draws; the target is named."""
     right = (0.9, 0.6, 0.8, 0.7)
     labels, y = crowd(3, size=200, right=right)
     report = jt.evaluate_labelers(labels, key=1)
     assert [row["worker"] for row in report.rows] == ["1", "3", "2", "0"]
     for row in report.rows:
         t = int(row["worker"])
-        said = row["by_assumption"]
-        assert list(said) == ["majority_vote", "independent", "shared_strata", "random_effect"]
-        assert row["accuracy"] == pytest.approx(np.mean([one["mean"] for one in said.values()]), abs=1e-12)
-        assert row["low"] == min(one["low"] for one in said.values())
-        assert row["high"] == max(one["high"] for one in said.values())
-        assert row["low"] < (labels.to_matrix()[:, t] == y).mean() < row["high"]
-        z = labels.to_matrix()[:, t]
+        said, z = row["by_assumption"], labels.to_matrix()[:, t]
+        assert list(said) == ["majority_vote", "independent"]
         own = report.posterior.class_posterior[np.arange(200), z].mean()
-        assert said["independent"]["mean"] == pytest.approx(own, abs=0.01)
+        assert said["independent"] == pytest.approx(own, abs=0.01)
         others = np.where(labels.counts()[:, 1] - (z == 1) >= 2, 1, 0)  # of three; their majority
-        assert said["majority_vote"]["mean"] == pytest.approx((others == z).mean())
-    assert ONLY_GOLD in report.warnings and ONLY_GOLD in str(report)
-    assert "share of the labels given that are right" in str(report).splitlines()[0]
+        assert said["majority_vote"] == pytest.approx((others == z).mean())
+        vote, draws = np.full(5, said["majority_vote"]), report.posterior.right[:, t] / 200
+        law = law_of({"majority_vote": vote, "independent": draws}, "overall", "unknown", 200.0)
+        assert row["accuracy"] == pytest.approx(law.mean, abs=1e-9)
+        np.testing.assert_allclose([row["low"], row["high"]], law.interval(0.95), atol=1e-9)
+        assert 0 <= row["low"] < (z == y).mean() < row["high"] <= 1
+        assert all(row["low"] < one < row["high"] for one in said.values())
+    assert ONLY_GOLD in report.warnings and ONLY_GOLD in report.summary(full=True)
+    assert "share of the labels given that are right" in report.summary(full=True).splitlines()[0]
+    assert f"rests on: {report.rests_on}" in report.summary(full=True) and report.rests_on in page_html(
+        report.blocks()
+    )
     other = jt.evaluate_labelers(labels, key=1, target="population")
-    assert "label for a new sample" in str(other) and "majority_vote" not in other.rows[0]["by_assumption"]
-    said = {row["worker"]: row["by_assumption"]["independent"]["mean"] for row in other.rows}
+    assert (
+        "label for a new sample" in other.summary(full=True)
+        and "majority_vote" not in other.rows[0]["by_assumption"]
+    )
+    said = {row["worker"]: row["by_assumption"]["independent"] for row in other.rows}
     assert said["0"] == pytest.approx(other.posterior.labeler_accuracy[:, 0].mean(), abs=1e-12)
     with pytest.raises(ValueError, match="target='population' has no answer with gold"):
         jt.evaluate_labelers(labels, gold=y, target="population")
+
+
+def test_who_labels_changes_the_width():
+    labels, _ = crowd(3, size=120, right=(0.9, 0.6, 0.8))
+    found = {who: jt.evaluate_labelers(labels, labelers_are=who) for who in (None, "people", "llm_judges")}
+    widths = {who: [row["high"] - row["low"] for row in one.rows] for who, one in found.items()}
+    assert np.less(widths["people"], widths["llm_judges"]).all()
+    assert np.less(widths["people"], widths[None]).all()
+    assert "labelled by people" in found["people"].rests_on and "half of them" in found[None].rests_on
+    with pytest.raises(ValueError, match=r"labelers_are.*'robots'"):
+        jt.evaluate_labelers(labels, labelers_are="robots")
+
+
+def row(name, low, high):
+    return {"worker": name, "accuracy": (low + high) / 2, "low": low, "high": high}
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([row("a", 0.1, 0.2), row("b", 0.3, 0.4), row("c", 0.5, 0.6)], ""),
+        ([row("a", 0.1, 0.3), row("b", 0.3, 0.4), row("c", 0.5, 0.6)], "Not told apart: a and b."),
+        ([row("a", 0.1, 0.35), row("b", 0.3, 0.5), row("c", 0.45, 0.6)],
+         "Intervals overlap: neighbours in this order are not told apart."),
+        ([row("a", 0.1, 0.5), row("b", 0.3, 0.55), row("c", 0.45, 0.6)],
+         "Intervals overlap: even the worst and the best are not told apart."),
+        ([*(row(f"{k}", k / 10, k / 10 + 0.11) for k in range(6)), row("x", 0.9, 0.95)],
+         "Not told apart: 0 and 1, 1 and 2, 2 and 3 and 2 more pairs."),
+    ],
+)  # fmt: skip
+def test_who_cannot_be_told_apart_is_said(rows, said):
+    sentence = labelers_headline(rows, "accuracy", "95 % predictive interval")
+    assert sentence.endswith(said or "(95 % predictive intervals).") and "predictive intervals)." in sentence
 
 
 def test_the_file_on_which_evaluate_reports_misfits(whole):
@@ -77,11 +118,11 @@ def test_the_file_on_which_evaluate_reports_misfits(whole):
     report = jt.evaluate_labelers(jt.read_labels(CARIES))
     loud = {c.name for c in report.checks if c.verdict == "does not fit"}
     assert loud >= {"label patterns", "labelers share errors"}
-    assert str(report).splitlines()[1].startswith("4 checks speak") and "fit: patterns" in str(report)
+    assert "!  4 checks speak" in report.summary(full=True) and "fit: patterns" in report.summary(full=True)
     answer = json.loads(json.dumps(report.to_dict(), allow_nan=False))
     assert {c["name"] for c in answer["checks"]} >= loud and answer["assumed"] == [MORE_RIGHT]
-    assert answer["target"] == "in-sample" and answer["interval_kind"] == "sensitivity range"
-    assert len(answer["assumptions"]) == 4
+    assert answer["target"] == "in-sample" and answer["interval_kind"] == "predictive"
+    assert [one["name"] for one in answer["assumptions"]] == ["majority_vote", "independent"]
     assert max(row["high"] - row["low"] for row in answer["labelers"]) > 0.08  # .03 by one model
     assert not any("classifier" in c.message for c in report.checks)
 
@@ -116,7 +157,11 @@ def test_gold_of_every_class_names_the_classes():
     labels, y = crowd(1, right=(0.2,) * 5)
     gold = np.where(np.arange(y.size) < 60, y, -1)
     report = jt.evaluate_labelers(labels, gold=gold)
-    assert len(report.rows) == 5 and MORE_RIGHT not in report.assumed and MORE_RIGHT not in str(report)
+    assert (
+        len(report.rows) == 5
+        and MORE_RIGHT not in report.assumed
+        and MORE_RIGHT not in report.summary(full=True)
+    )
     assert all(abs(row["accuracy"] - 0.2) < 0.1 for row in report.rows)
     answer = jt.evaluate(y, labels, gold=gold, assume="independent")
     assert answer.accuracy.mean > 0.9 and answer.assumed == ()
@@ -137,39 +182,28 @@ def test_what_every_answer_without_gold_assumes_is_printed():
     """All labelers at .2 and no gold: .138 was printed where .88 is true, with no word of it."""
     labels, y = crowd(2, size=120, right=(0.8, 0.7, 0.75))
     found = jt.evaluate(y, labels, assume="independent")
-    assert found.to_dict()["assumed"] == [MORE_RIGHT] and f"assumed throughout: {MORE_RIGHT}" in str(found)
+    assert found.to_dict()["assumed"] == [MORE_RIGHT] and f"assumed: {MORE_RIGHT}" in found.summary(full=True)
     known = jt.evaluate(y, labels, noise=jt.noise.Symmetric(0.2, 2))
-    assert known.assumed == () and "assumed throughout" not in str(known)
+    assert known.assumed == () and MORE_RIGHT not in known.summary(full=True)
     assert MORE_RIGHT in jt.prevalence(labels).assumption
     assert MORE_RIGHT not in jt.prevalence(labels, gold=np.where(np.arange(120) < 40, y, -1)).assumption
 
 
-@functools.cache
-def answer_of_three_classes():
+def test_names_cannot_move_the_cursor():
+    """Class and worker names go through one function; on cd70ba6 they reached the terminal as they are."""
     z = np.random.default_rng(0).integers(0, 3, (30, 3))
     labels, prior = jt.Labels.from_matrix(z, 3), [0.3, 0.3, 0.4]
-    return jt.evaluate(z[:, 0], labels, noise=jt.noise.Symmetric(0.2, 3), prior=prior).to_dict()
-
-
-@pytest.mark.parametrize("where", ["classes", "labelers", "metrics"])
-def test_names_cannot_move_the_cursor(where):
-    """Class and worker names go through one function; on cd70ba6 they reached the terminal as they are."""
-    answer = dict(answer_of_three_classes())
-    row = {"worker": f"ann{BAD}", "num_labels": 3, "accuracy": 0.5, "low": 0.4, "high": 0.6}
-    if where == "classes":
-        answer["classes"] = [f"no{BAD}", "yes\t", "\u202emaybe"]
-        answer["positive"] = f"no{BAD}"
-    elif where == "labelers":
-        answer["labelers"] = [row]
-    else:
-        metrics = answer["metrics"]
-        answer["metrics"] = {f"recall[my_class{BAD}]": metrics["recall"], **metrics}
-    text = summary_text(answer)
-    assert all(c.isprintable() for c in text.replace("\n", ""))
-    assert r"\x1b[2J" in text and ("my_class" in text or where != "metrics")
+    labels = labels.with_names(workers=[f"ann{BAD}", "b", "c"], classes=[f"no{BAD}", "yes\t", "my_class"])
+    found = jt.evaluate([labels.class_names[c] for c in z[:, 0]], labels, assume="independent", key=0)
+    for answer in (found, jt.evaluate(z[:, 0], labels, noise=jt.noise.Symmetric(0.2, 3), prior=prior)):
+        text = answer.summary(full=True)
+        assert all(c.isprintable() for c in text.replace("\n", ""))
+        assert r"\x1b[2J" in text and "my_class" in text
 
 
 def test_a_report_in_which_nobody_is_determined_can_be_printed():
     rows = [{"worker": name, "accuracy": 0.6, "low": 0.1, "high": 0.95} for name in "ab"]
-    said = {"labelers": rows, "level": 0.95, "interval_kind": "posterior interval", "estimand": "accuracy"}
-    assert labelers_headline(said) == "2 labelers: accuracy, not determined for 2 (95 % posterior intervals)."
+    assert labelers_headline(rows, "accuracy", "95 % posterior interval") == (
+        "2 labelers: accuracy, not determined for 2 (95 % posterior intervals). "
+        "Intervals overlap: neighbours in this order are not told apart."
+    )

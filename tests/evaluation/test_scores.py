@@ -7,6 +7,8 @@ import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 import jtruth as jt
+from jtruth.answers.html import page_html
+from jtruth.evaluation.assumptions.predictive import law_of
 from jtruth.evaluation.score_tables import bin_edges
 from jtruth.io.gold import Gold
 
@@ -40,7 +42,7 @@ def test_intervals_hold_the_area_when_the_noise_is_known(sets, least):
     for seed in range(sets):
         y, score, labels = scored(seed)
         found = jt.evaluate_scores(score, labels, noise=jt.noise.Symmetric(0.2, 2), prior=prior, key=seed)
-        low, high, _ = found.auc.interval(0.95)
+        low, high = found.auc.interval(0.95)
         bins = np.searchsorted(found.edges, score, side="right")
         held += low <= roc_auc_score(y, bins) <= high
         assert abs(roc_auc_score(y, bins) - roc_auc_score(y, score)) < 2 * found.hidden
@@ -54,7 +56,7 @@ def test_learned_error_rates_cover():
     held = 0
     for seed in range(12):
         found, truth = learned(seed)
-        low, high, _ = found.auc.interval(0.95)
+        low, high = found.auc.interval(0.95)
         held += low <= truth <= high
     assert held > 7
 
@@ -71,28 +73,41 @@ def test_learned_error_rates():
     found, truth = learned(11)
     assert abs(found.auc.mean - truth) < 5 * found.auc.sd < 0.25
     assert learned(11)[0].to_dict() == found.to_dict()
-    assert "independently" in str(found) and found.curves.roc().low.shape == (101,)
+    assert "independently" in found.summary(full=True) and found.curves.roc().low.shape == (101,)
 
 
 def test_nobody_vouches(enough_sweeps):
-    """The hull of the members holds each of them and the truth; the key is fixed."""
+    """A law for each number of the curve, of two readings; it holds the truth, the key is fixed."""
     y, score, labels = scored(3, size=200, labelers=4)
     found = jt.evaluate_scores(score, labels)
-    names = [view.name for view in found.assumptions]
-    assert names == ["majority_vote", "independent", "labeler_strata", "shared_strata"]
-    ends = [view.curves.auc.interval(0.95)[:2] for view in found.assumptions if view.hull]
-    low, high, _ = found.auc.interval(0.95)
-    assert (low, high) == (min(a for a, _ in ends), max(b for _, b in ends))
+    assert [view.name for view in found.assumptions] == ["majority_vote", "independent"]
+    low, high = found.auc.interval(0.95)
     assert low < roc_auc_score(y, np.searchsorted(found.edges, score, side="right")) < high
+    draws = {view.name: view.curves.auc.draws for view in found.assumptions}
+    np.testing.assert_array_equal(found.auc.draws, law_of(draws, "overall", "unknown", 200.0).draws)
     band = found.curves.roc()
-    for view in (view for view in found.assumptions if view.hull):
-        own = view.curves.roc()
-        assert (band.low <= own.low).all() and (band.high_all >= own.high_all).all()
+    assert (band.low_all >= 0).all() and (band.low_all <= band.low).all() and (band.low <= band.high).all()
+    assert (band.high <= band.high_all).all() and (band.high_all <= 1).all()
+    for view in found.assumptions:
+        own = view.curves.roc(points=51).mean
+        assert ((band.low <= own) & (own <= band.high))[1:-1].all()
     d = found.to_dict()
-    assert d["interval_kind"] == "sensitivity range" and len(d["assumptions"]) == 4 and d["num_bins"] == 8
-    assert "only gold can tell" in str(found).split("\n")[1] and "sensitivity ranges" in str(found)
-    mean = np.mean([view.curves.auc.mean for view in found.assumptions if view.point])
-    assert found.auc.mean == pytest.approx(mean)
+    assert d["interval_kind"] == "predictive" and len(d["assumptions"]) == 2 and d["num_bins"] == 12
+    text = found.summary(full=True)
+    assert "only gold can tell" in text and "95 % predictive interval" in text
+    assert d["assumption"] in found.summary(full=True) and d["assumption"] in page_html(found.blocks())
+    assert "half of them labelled by people" in d["assumption"]
+
+
+@pytest.mark.usefixtures("few_sweeps")
+def test_who_labels_widens_and_is_refused_where_it_means_nothing():
+    _, score, labels = scored(3, size=200, labelers=4)
+    widths = {who: np.diff(jt.evaluate_scores(score, labels, labelers_are=who).auc.interval())[0]
+              for who in ("people", "llm_judges")}  # fmt: skip
+    assert widths["people"] < 0.8 * widths["llm_judges"]
+    for how in ({"assume": "independent"}, {"noise": jt.noise.Symmetric(0.2, 2), "prior": [0.6, 0.4]}):
+        with pytest.raises(ValueError, match="labelers_are='people' says how far learned error rates may"):
+            jt.evaluate_scores(score, labels, labelers_are="people", **how)
 
 
 def test_a_stated_threshold_is_exact_and_the_cheapest_is_found():
@@ -142,25 +157,36 @@ def test_a_class_prior_that_labels_contradict_is_said():
     known = {"noise": jt.noise.Symmetric(0.1, 2), "bins": 10}
     far = jt.evaluate_scores(score, labels, prior=[0.98, 0.02], **known)
     near = jt.evaluate_scores(score, labels, prior=[0.6, 0.4], **known)
-    assert "far from the class prior" in str(far) and not near.warnings
+    assert "far from the class prior" in far.summary(full=True) and not near.warnings
 
 
 @pytest.mark.usefixtures("few_sweeps")
-def test_gold_pools():
-    """Models and PPI++: narrower than the range, and the decision's numbers are asked in the same way."""
+def test_gold_gives_draws_of_whole_curves():
+    """Every number follows from them, the cheapest threshold too; a score turned round says the same."""
     y, score, labels = scored(3, size=200, labelers=4)
     gold = np.where(np.arange(200) % 2, y, -1)
     found = jt.evaluate_scores(score, labels, gold=gold, cost=(1, 1))
     binned = roc_auc_score(y, np.searchsorted(found.edges, score, side="right"))
-    low, high, _ = found.auc.interval(0.95)
-    assert low < binned < high < low + 0.15 and found.interval_kind == "pooled interval"
-    assert "100 gold labels were taken as true" in str(found) and found.asked[0].cheapest is None
+    low, high = found.auc.interval(0.95)
+    assert low < binned < high < low + 0.15 and found.interval_kind == "posterior"
+    assert "100 gold labels were taken as true" in found.summary(full=True)
+    low, high = found.asked[0].cheapest
+    assert low <= found.asked[0].threshold <= high
     turned = jt.evaluate_scores(-score, labels, gold=gold, positive=0)
     assert abs(turned.auc.mean - found.auc.mean) < 0.02
     band = found.curves.roc(0.9, 5)
     assert (band.low_all <= band.low).all() and (band.low <= band.mean + 1e-9).all()
     with pytest.raises(ValueError, match="would not be used"):
         jt.evaluate_scores(score, labels, gold=Gold(gold, strata=np.zeros(200, int)), assume="independent")
+
+
+@pytest.mark.parametrize(("share", "rare"), [(0.06, True), (0.4, False)])
+def test_areas_by_gold_of_a_rare_class_are_doubtful_and_say_so(share, rare):
+    rng = np.random.default_rng(2)
+    y = (rng.random(200) < share).astype(int)
+    gold = np.where(np.arange(200) < 80, y, -1)
+    found = jt.evaluate_scores(y + rng.normal(size=200), jt.Labels.from_matrix(y[:, None], 2), gold=gold)
+    assert any("one class is rare" in text for text in found.warnings) == rare
 
 
 def test_scores_are_matched_by_task():
@@ -186,6 +212,19 @@ def test_bins_hold_about_equal_numbers_and_ties_stay_together():
     np.testing.assert_array_equal(bin_edges(tied, 2), [1.0])
     np.testing.assert_array_equal(bin_edges(tied, 20), [1.0, 2.0])
     assert bin_edges(np.zeros(5), 20).size == 0
+    assert bin_edges(score, 20, np.zeros(1000)).size == 19  # nobody is positive: equal numbers again
+
+
+def test_bins_are_finer_where_the_positives_are():
+    """A twentieth is positive: average precision of bins is near that of the scores, of equal ones not."""
+    rng = np.random.default_rng(1)
+    y = (rng.random(1000) < 0.05).astype(int)
+    score = rng.normal(size=1000) + 2.5 * y
+    edges = bin_edges(score, 12, y.astype(float))
+    found = {"fine": edges, "equal": bin_edges(score, 12)}
+    true = average_precision_score(y, score)
+    off = {k: true - average_precision_score(y, np.searchsorted(e, score, "right")) for k, e in found.items()}
+    assert edges.size == 11 and off["fine"] < 0.08 < 0.2 < off["equal"], off
 
 
 @pytest.mark.parametrize(

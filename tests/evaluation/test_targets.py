@@ -29,7 +29,7 @@ def test_population_is_the_law_of_prior_and_matrix(case):
         np.testing.assert_allclose(new.metrics[name].draws, expected, rtol=1e-9)
     assert new.accuracy.sd > here.accuracy.sd and abs(new.accuracy.mean - here.accuracy.mean) < 0.03
     assert (here.target, new.target) == ("in-sample", "population")
-    assert new.to_dict()["target"] == "population" and "target: population" in str(new)
+    assert new.to_dict()["target"] == "population" and "target: population" in new.summary(full=True)
     assert new.confusion_matrix.sum() == pytest.approx(80)
 
 
@@ -45,8 +45,8 @@ def test_every_member_of_a_range_answers_for_the_target(case, monkeypatch):
             assert (counts == np.rint(counts)).all() and (expected != np.rint(expected)).mean() > 0.9
         assert abs(other.metrics["accuracy"].mean - one.metrics["accuracy"].mean) < 0.05
     ends = here.labelers[0]
-    assert ends.low < ends.accuracy < ends.high and "share of the labels given" in str(here)
-    assert "label for a new sample" in str(new)
+    assert ends.low < ends.accuracy < ends.high and "Share of the labels given" in here.summary(full=True)
+    assert "label for a new sample" in new.summary(full=True)
 
 
 def test_refused_where_it_cannot_be_had(case):
@@ -64,8 +64,9 @@ def test_refused_where_it_cannot_be_had(case):
     assert found.target == "population"
 
 
-def test_where_independence_has_no_answer_the_others_have(case, monkeypatch):
-    """A fit whose classes have exchanged names is left out by name; it used to end the whole answer."""
+def test_where_independence_has_no_answer_it_is_left_out_by_name(case, monkeypatch):
+    """A fit whose classes have exchanged names: the law is that of the other reading. Of labelers nothing is
+    said: no other model of theirs was fitted."""
     from jtruth.evaluation.assumptions import learned, registry
 
     y_pred, labels, _ = case
@@ -84,10 +85,13 @@ def test_where_independence_has_no_answer_the_others_have(case, monkeypatch):
     found = jt.evaluate(y_pred, labels)
     names = [one.name for one in found.assumptions]
     assert "independent" not in names and "shared_strata" in names and found.accuracy.mean > 0.6
-    assert any("'independent' is left out" in w and "Class labels have switched" in w for w in found.warnings)
-    assert found.interval_kind == "sensitivity range" and found.assumed
+    said = (*found.warnings, *found.what_if.doubts)
+    assert any("'independent' is left out" in w and "Class labels have switched" in w for w in said)
+    assert found.interval_kind == "predictive" and found.assumed
+    assert list(found.posterior.readings) == ["majority_vote"]
     with pytest.MonkeyPatch.context() as patch:
         for room in (learned, registry):
             patch.setattr(room, "fit_joint", switched)
         report = jt.evaluate_labelers(labels)
-    assert len(report.rows) == 3 and "independent" not in report.rows[0]["by_assumption"]
+    assert report.rows == () and any("'independent' is left out" in text for text in report.warnings)
+    assert report.summary().startswith("No answer: ")

@@ -11,7 +11,13 @@ import pytest
 import scipy.special
 
 from jtruth import histograms as hist
-from jtruth.histograms import HeadOptions, Histograms
+from jtruth.histograms import Histograms, concentration
+from jtruth.histograms.concentration import (
+    HeadOptions,
+    best_concentration,
+    ensemble_posterior,
+    log_dirichlet_multinomial,
+)
 
 CASES = [([4, 1], [0.6, 0.4]), ([5, 0, 0], [0.3, 0.3, 0.4]), ([1, 1, 1, 2], [0.1, 0.2, 0.3, 0.4]),
          ([40, 10, 1], [0.7, 0.2, 0.1])]  # fmt: skip
@@ -34,10 +40,8 @@ def test_float32_from_1e_minus_6_to_1e9(y, f):
     f, grid = np.array(f, np.float32), 10.0 ** np.arange(-6, 10).astype(np.float32)
     h = hist.from_counts(np.tile(y, (16, 1)))
     rows = np.tile(f, (16, 1))
-    value = hist.log_dirichlet_multinomial(h, rows, grid)
-    slope = jax.jit(jax.grad(lambda t: hist.log_dirichlet_multinomial(h, rows, jnp.exp(t)).sum()))(
-        np.log(grid)
-    )
+    value = log_dirichlet_multinomial(h, rows, grid)
+    slope = jax.jit(jax.grad(lambda t: log_dirichlet_multinomial(h, rows, jnp.exp(t)).sum()))(np.log(grid))
     assert value.dtype == slope.dtype == jnp.float32
     expected = np.array([exact(y, f, a) for a in grid])
     np.testing.assert_allclose(np.asarray(value, np.float64), expected[:, 0], rtol=1e-6)
@@ -52,7 +56,7 @@ def test_lgamma_would_be_wrong():
     y, f, a = np.array([[4, 1]]), np.array([[0.6, 0.4]], np.float32), np.float32(1e6)
     g = jax.jit(jax.scipy.special.gammaln)
     bad = g(a) - g(a + 5) + (g(a * f + y.astype(np.float32)) - g(a * f)).sum()
-    good = hist.log_dirichlet_multinomial(hist.from_counts(y), f, a[None], coefficient=False)[0]
+    good = log_dirichlet_multinomial(hist.from_counts(y), f, a[None], coefficient=False)[0]
     truth = exact([4, 1], f[0], a)[0] - np.log(5)
     assert abs(float(good) - truth) < 1e-6 * abs(truth) and abs(float(bad) - truth) > 0.1
 
@@ -61,13 +65,13 @@ def test_probabilities_sum_to_one_and_impossible_labels_are_said():
     vectors = np.array([c for c in itertools.product(range(5), repeat=3) if sum(c) == 4])
     h = hist.from_counts(vectors)
     for alpha in (0.01, 3.0):
-        logs = hist.log_dirichlet_multinomial(
+        logs = log_dirichlet_multinomial(
             h, np.tile([0.2, 0.3, 0.5], (len(vectors), 1)), np.full(len(vectors), alpha)
         )
         np.testing.assert_allclose(np.exp(logs).sum(), 1, rtol=1e-12)
     one, never = hist.from_counts([[1, 1]]), np.array([[1.0, 0.0]])
-    assert hist.log_dirichlet_multinomial(one, never, np.ones(1))[0] == -np.inf
-    slope = jax.grad(lambda f: hist.log_dirichlet_multinomial(one, f, jnp.ones(1)).sum())(jnp.asarray(never))
+    assert log_dirichlet_multinomial(one, never, np.ones(1))[0] == -np.inf
+    slope = jax.grad(lambda f: log_dirichlet_multinomial(one, f, jnp.ones(1)).sum())(jnp.asarray(never))
     assert np.isfinite(slope).all()
 
 
@@ -80,7 +84,7 @@ def test_gradient_by_f_and_second_derivative():
         return (g(a * f + y) - g(a * f)).sum() + g(a) - g(a + 4.0)
 
     def ours(f, t):
-        return hist.log_dirichlet_multinomial(h, f, jnp.exp(t)[None], coefficient=False)[0]
+        return log_dirichlet_multinomial(h, f, jnp.exp(t)[None], coefficient=False)[0]
 
     t = jnp.asarray(0.7)
     # by f the gamma form moves sum f as well; ours holds the urn's alpha_0 fixed, and so does it
@@ -100,11 +104,9 @@ def simulated(alpha, samples, labels, seed=0):
 
 @pytest.mark.slow
 def test_a_dirichlet_truth_is_recovered():
-    """alpha_0 = 3.5 by likelihood and by Theorem 1 (both optima); 4 s.e. of 4000 samples are about .5."""
-    f, q, h = simulated(3.5, 4000, 5)
-    found = float(hist.global_concentration(h, f, penalty=0.0))
-    assert abs(found - 3.5) < 0.5
-    best = hist.best_concentration((f**2).sum(1).mean(), (q**2).sum(1).mean(), ((q - f) ** 2).sum(1).mean())
+    """alpha_0 = 3.5 by Theorem 1 (both optima); 4 s.e. of 4000 samples are about .5."""
+    f, q, _ = simulated(3.5, 4000, 5)
+    best = best_concentration((f**2).sum(1).mean(), (q**2).sum(1).mean(), ((q - f) ** 2).sum(1).mean())
     assert abs(best["disagreement"] - 3.5) < 0.5 and abs(best["posterior"] - 3.5) < 0.5
     # the loss after one label, measured, is least there too
     label = np.array([np.random.default_rng(i).choice(3, p=row) for i, row in enumerate(q)])
@@ -126,14 +128,14 @@ def test_heads_find_what_concentration_depends_on():
     q = np.stack([rng.dirichlet(a * row) for a, row in zip(alpha, f, strict=True)])
     h = hist.from_counts(np.stack([rng.multinomial(6, row) for row in q]))
     key = jax.random.key(0)
-    for options in (HeadOptions(), HeadOptions(width=8, depth=1, optimiser="adam")):
-        found = jax.jit(partial(hist.fit_concentration_head, options=options))(key, x, h, f)
+    for options in (HeadOptions(), HeadOptions(width=8, depth=1)):
+        found = jax.jit(partial(concentration.fit_concentration_head, options=options))(key, x, h, f)
         assert found.value < found.first
         correlation = np.corrcoef(found.head.log(x), np.log(alpha))[0, 1]
         assert correlation > 0.9, (options, correlation)
     seeds = jax.random.split(key, 2)
     short = HeadOptions(max_steps=20)
-    many = jax.jit(jax.vmap(lambda k: hist.fit_concentration_head(k, x, h, f, options=short)))(seeds)
+    many = jax.jit(jax.vmap(lambda k: concentration.fit_concentration_head(k, x, h, f, options=short)))(seeds)
     assert many.value.shape == (2,) and (many.value < many.first).all()
 
 
@@ -157,10 +159,10 @@ def test_posterior_of_an_ensemble_of_dirichlets_by_weights():
     rng = np.random.default_rng(2)
     members, alpha = rng.dirichlet(np.ones(3), (4, 2)), rng.uniform(0.5, 5, (4, 2))
     h = hist.from_counts([[2, 0, 1], [0, 1, 0]])
-    posterior, weights = hist.ensemble_posterior(h, members, alpha)
+    posterior, weights = ensemble_posterior(h, members, alpha)
     for i in range(2):
         single = Histograms(h.counts[i : i + 1], h.n[i : i + 1], h.most)
-        likelihood = [np.exp(hist.log_dirichlet_multinomial(single, f[i : i + 1], a[i : i + 1])[0])
+        likelihood = [np.exp(log_dirichlet_multinomial(single, f[i : i + 1], a[i : i + 1])[0])
                       for f, a in zip(members, alpha, strict=True)]  # fmt: skip
         np.testing.assert_allclose(weights[i], np.array(likelihood) / np.sum(likelihood), rtol=1e-10)
     np.testing.assert_allclose(posterior.sum(axis=1), 1, rtol=1e-12)

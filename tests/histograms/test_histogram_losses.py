@@ -9,8 +9,18 @@ import numpy as np
 import pytest
 
 from jtruth import histograms as hist
-from jtruth.histograms import Histograms
-from jtruth.histograms.bins import assign, bins_of
+from jtruth.histograms import Histograms, calibrator, concentration, estimates
+from jtruth.histograms.calibration import (
+    MergedBins,
+    assign,
+    bins_of,
+    equal_mass_edges,
+    equal_width_edges,
+    merged_by_class,
+    merged_edges,
+)
+from jtruth.histograms.concentration import free_concentration
+from jtruth.histograms.label_counts import mean_of
 from jtruth.labels import Labels
 
 Q, Z = np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.1, 0.7])
@@ -37,23 +47,11 @@ def test_losses_are_unbiased(n):
     np.testing.assert_allclose(plugin, (Q - Z) ** 2 + Q * (1 - Q) / n, **close)
 
 
-@pytest.mark.parametrize("n", [2, 4])
-def test_what_remains_of_the_bias_of_the_epistemic_log_loss(n):
-    h, p = every_vector(n)
-    z = np.tile(Z, (len(p), 1))
-    truth = (Q * np.log(Q / Z)).sum()
-    bias = p @ np.asarray(hist.epistemic_log_loss(h, z)).sum(axis=1) - truth
-    j = np.arange(n, 4000)[:, None]
-    np.testing.assert_allclose(bias, (Q * (1 - Q) ** j / j).sum(), rtol=1e-9)
-    plugin = p @ np.asarray(hist.epistemic_log_loss(h, z, debias=False)).sum(axis=1) - truth
-    assert 0 < bias < 0.7 * plugin
-
-
 def test_binary_form_is_half():
     h, z = hist.from_counts([[2, 1], [0, 4]]), np.array([[0.6, 0.4], [0.3, 0.7]])
     mu = np.array([1 / 3, 1.0])
     brier = (mu * (1 - z[:, 1]) ** 2 + (1 - mu) * z[:, 1] ** 2).mean()  # (3), by label
-    np.testing.assert_allclose(0.5 * hist.mean_of(hist.squared_loss(h, z).sum(axis=1)).value, brier)
+    np.testing.assert_allclose(0.5 * mean_of(hist.squared_loss(h, z).sum(axis=1)).value, brier)
 
 
 @pytest.mark.slow
@@ -68,18 +66,9 @@ def test_one_label_says_nothing_about_disagreement():
     np.testing.assert_allclose(table.estimates["squared_loss"].mean, 0.5)  # of both samples
 
 
-def test_weights_that_minimise_the_variance():
-    """b = variance within a sample, a between: known here, since all samples have Q and z alike (a = 0)."""
-    rng = np.random.default_rng(0)
-    n = np.repeat([2, 10], 2000)
-    h = hist.from_counts(np.stack([rng.multinomial(k, Q) for k in n]))
-    weights = np.asarray(hist.best_weights(h, np.tile(Z, (4000, 1))))
-    assert 3.5 < weights[-1] / weights[0] <= 5 + 1e-9  # n itself would be 5; a is estimated
-    equal = hist.best_weights(hist.from_counts([[1, 0, 0], [0, 1, 0]]), np.tile(Z, (2, 1)))
-    np.testing.assert_array_equal(equal, 1)
-    x = jnp.array([1.0, 2.0, 4.0])
-    given = hist.mean_of(x, weights=jnp.array([1.0, 1.0, 2.0]), where=jnp.array([True, True, False]))
-    np.testing.assert_allclose(given, [1.5, 0.5])
+def test_a_mean_of_some():
+    found = mean_of(jnp.array([1.0, 2.0, 4.0]), where=jnp.array([True, True, False]))
+    np.testing.assert_allclose(found, [1.5, 0.5])
 
 
 @partial(jax.jit, static_argnames=("samples", "labels"))
@@ -96,11 +85,13 @@ def simulated(key, samples, labels, power):
 @pytest.mark.slow
 def test_intervals_cover():
     """400 sets of 150 samples with 3 labels: 92.8 to 97.2 % of intervals hold the truth, 2 s.e."""
-    edges = hist.equal_width_edges(4)
+    edges = equal_width_edges(4)
 
     def one(key):
         h, _, z = simulated(key, 150, 3, 2.0)
-        values, _, _ = hist.loss_values(h, z, edges, hist.disagreement_probability(z), debias="exact")
+        values, _, _ = estimates.loss_values(
+            h, z, edges, concentration.disagreement_probability(z), debias="exact"
+        )
         return values
 
     values = jax.jit(jax.vmap(one))(jax.random.split(jax.random.key(5), 400))
@@ -122,7 +113,7 @@ def test_intervals_cover():
 @pytest.mark.slow
 def test_residual_bias_of_14_and_its_removal():
     """A perfect predictor of two classes: (14) is off by minus the variance of z in the bins over N."""
-    edges = hist.equal_width_edges(2)
+    edges = equal_width_edges(2)
 
     def one(key):
         first, second = jax.random.split(key)
@@ -142,8 +133,8 @@ def test_dispersion_and_masks_agree_with_loops():
     h, _, z = simulated(jax.random.key(1), 60, 4, 1.5)
     edges = jnp.asarray([[0, 0.2, 0.6, 1], [0, 0.5, 0.7, 1], [0, 0.1, 0.3, 1.0]])
     where = np.arange(60) % 3 > 0
-    phi = hist.disagreement_probability(z)
-    losses = jax.jit(partial(hist.loss_values, debias="exact"))
+    phi = concentration.disagreement_probability(z)
+    losses = jax.jit(partial(estimates.loss_values, debias="exact"))
     masked, classes, _ = losses(h, z, edges, phi, where=where)
     alone, _, _ = losses(h.take(where), z[where], edges, phi[where])
     for name, mean in masked.items():
@@ -163,11 +154,11 @@ def test_dispersion_and_masks_agree_with_loops():
 
 
 @pytest.mark.slow
-def test_float32_jit_gradient_and_bootstrap():
+def test_float32_jit_and_gradient():
     h, _, z = simulated(jax.random.key(2), 200, 3, 1.5)
-    edges = hist.equal_width_edges(5)
-    phi = hist.disagreement_probability(z)
-    losses = jax.jit(hist.loss_values, static_argnames="debias")
+    edges = equal_width_edges(5)
+    phi = concentration.disagreement_probability(z)
+    losses = jax.jit(estimates.loss_values, static_argnames="debias")
     values, _, _ = losses(h, z, edges, phi)
     short, _, _ = losses(h, z.astype(jnp.float32), edges, phi)
     assert short["dispersion_loss"].value.dtype == jnp.float32
@@ -175,32 +166,23 @@ def test_float32_jit_gradient_and_bootstrap():
         np.testing.assert_allclose(short[name].value, mean.value, atol=2e-6)
 
     def epistemic(z):
-        return hist.mean_of(hist.epistemic_loss(h, z).sum(axis=1)).value
+        return mean_of(hist.epistemic_loss(h, z).sum(axis=1)).value
 
     slope = jax.grad(epistemic)(z)
     np.testing.assert_allclose(slope, 2 * (z - h.shares()) / 200, atol=1e-15)
 
-    def statistic(data):
-        h, z = data
-        classes = hist.calibration_loss(h.shares(), z, edges, debias="exact")
-        epistemic = hist.mean_of(hist.epistemic_loss(h, z).sum(axis=1)).value
-        return jnp.stack([epistemic, classes.total, epistemic - classes.total])
 
-    draws = jax.jit(lambda key: hist.bootstrap_draws(key, statistic, (h, z)))(jax.random.key(3))
-    assert draws.shape == (1000, 3)
-    exact, _, _ = losses(h, z, edges, phi, debias="exact")
-    errors = [exact[f"{name}_loss"].standard_error for name in ("epistemic", "calibration", "dispersion")]
-    np.testing.assert_allclose(draws.std(axis=0), errors, rtol=0.15)
+FOUR = hist.from_counts([[2, 0], [1, 1], [0, 2], [2, 0]])
 
 
 def test_bins():
     z = np.array([[0.1, 0.9], [0.2, 0.8], [0.3, 0.7], [0.9, 0.1]])
-    mass = np.asarray(hist.equal_mass_edges(z, 2))
+    mass = np.asarray(equal_mass_edges(z, 2))
     np.testing.assert_allclose(mass, [[0, 0.25, 1], [0, 0.75, 1]])
-    merged, text = hist.merged_edges(z[:, 0], np.linspace(0, 1, 11), 2)
-    np.testing.assert_allclose(merged, [0, 1])
+    np.testing.assert_allclose(merged_edges(z[:, 0], np.linspace(0, 1, 11), 2), [0, 1])
+    text = merged_by_class(z[:, :1], MergedBins(10, 2))[1]
     assert text == "10 bins were merged to 1, so that each has 2 samples or more."
-    table = hist.loss_estimates(hist.from_counts([[2, 0], [1, 1], [0, 2], [2, 0]]), z, bins="mass")
+    table = hist.loss_estimates(FOUR, z, bins="mass")
     assert np.asarray(table.classes.table.count)[:, [0, -1]].sum() <= 4
     assert "bins hold one sample: they count 0" in table.notes[-1]
 
@@ -225,7 +207,7 @@ def test_few_samples_in_merged_bins_equal_those_bins_given():
     assert count[count > 0].min() >= 2 and (count.sum(axis=1) == 8).all()
     total = 0.0
     for k in range(3):  # each class in its own merged bins
-        edges, _ = hist.merged_edges(z[:, k], np.linspace(0, 1, 16), 2)
+        edges = merged_edges(z[:, k], np.linspace(0, 1, 16), 2)
         one = hist.calibration_loss(np.asarray(h.shares())[:, [k]], z[:, [k]], edges, debias="exact")
         total += float(one.total)
     assert table.estimates["calibration_loss"].mean == pytest.approx(total, abs=1e-12)
@@ -276,14 +258,15 @@ BAD = {
     "debias": (lambda: hist.loss_estimates(H, P, debias="exactly"), "debias"),
     "edges": (lambda: hist.loss_estimates(H, P, bins=[0, 0.7, 0.5, 1]), "must not decrease"),
     "bins": (lambda: hist.loss_estimates(H, P, bins=0), "at least one bin"),
-    "logits": (lambda: hist.fit_scaling(np.array([[0, np.nan], [1, 0.0]]), H), r"logits\[0, 1\] is nan"),
+    "logits": (
+        lambda: calibrator.fit_scaling(np.array([[0, np.nan], [1, 0.0]]), H),
+        r"logits\[0, 1\] is nan",
+    ),
     "no label of a class": (
-        lambda: hist.fit_scaling(np.zeros((1, 2)), hist.from_counts([[2, 0]]), method="vector"),
+        lambda: calibrator.fit_scaling(np.zeros((1, 2)), hist.from_counts([[2, 0]]), method="vector"),
         "no label of class 1 in the samples to fit on",
     ),
-    "no penalty": (lambda: hist.free_concentration(H, P, penalty=0.0), "diverges unless it is positive"),
-    "panel": (lambda: hist.unanimity(1), "two labels or more"),
-    "panel size": (lambda: hist.panel_moments(hist.unanimity(3), hist.label_weights(H, 2)), "size=3"),
+    "no penalty": (lambda: free_concentration(H, P, penalty=0.0), "diverges unless it is positive"),
 }
 
 
@@ -294,9 +277,8 @@ def test_bad_input(call, message, as_installed):
 
 
 def test_an_impossible_label_is_said():
-    table = hist.loss_estimates(H, np.array([[1.0, 0.0], [1.0, 0.0]]))
-    assert (
-        "log loss is infinite: sample 1 was given class 1, predicted with probability 0 (1 such)."
-        in table.notes
-    )
+    z = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
+    table = hist.loss_estimates(FOUR, z, bins="mass")
+    said = "log loss is infinite: sample 1 was given class 1, predicted with probability 0 (1 such)."
+    assert said in table.notes
     assert "log_loss" not in table.estimates and table.plugin["log_loss"] == np.inf

@@ -7,7 +7,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from jtruth.information import beta_difficulty, mixture, mutual_information
+from jtruth.information import mixture, mutual_information
 from jtruth.noise import ConfusionMatrices, DifficultyFallibility, SharedErrors, Symmetric
 
 PRIOR = [225 / 351, 126 / 351]  # Ionosphere, Su 5.5
@@ -50,8 +50,10 @@ def bsbc_mpmath(num_labelers, error, prior):
         return float(entropy - num_labelers * of_one)
 
 
-@pytest.mark.parametrize("num_classes", [2, 3])
-@pytest.mark.parametrize("num_labelers", [1, 2, 4, pytest.param(6, marks=pytest.mark.slow)])
+SLOW = [pytest.param(*size, marks=pytest.mark.slow) for size in ((6, 2), (4, 3), (6, 3))]
+
+
+@pytest.mark.parametrize(("num_labelers", "num_classes"), [(1, 2), (4, 2), (2, 3), *SLOW])
 def test_unequal_labelers_equal_loops(num_labelers, num_classes):
     rows = matrices(num_labelers, num_labelers, num_classes)
     prior = np.random.default_rng(9).dirichlet(np.ones(num_classes))
@@ -118,20 +120,6 @@ def test_difficulty_known_and_unknown_equal_loops():
     result = mutual_information(unknown, prior)
     assert result.bits == pytest.approx(by_loops(prior, likelihood, [range(2)] * 3), abs=1e-13)
     assert result.bits < known.bits  # not to know the difficulty never helps
-
-
-def test_beta_difficulty_is_a_quadrature():
-    difficulty, weights = beta_difficulty(2, 3, 8)
-    for power in range(16):
-        moment = math.gamma(2 + power) * math.gamma(5) / math.gamma(2) / math.gamma(5 + power)
-        assert weights @ difficulty**power == pytest.approx(moment, rel=1e-12)
-    few, many = (
-        mutual_information(
-            mixture([DifficultyFallibility(d, 0.2, 2) for d in x], w, num_labelers=9), [0.8, 0.2]
-        ).bits
-        for x, w in (beta_difficulty(1, 5, 5), beta_difficulty(1, 5, 20))
-    )
-    assert few == pytest.approx(many, abs=1e-12)  # degree 9 in the difficulty: 5 points are exact
 
 
 def test_golden_bsbc(golden):

@@ -1,5 +1,6 @@
 """Exports of annotation tools, wide tables and other forms: the same seven labels in every dress."""
 
+import gzip
 import json
 import zipfile
 from pathlib import Path
@@ -93,14 +94,15 @@ def test_parquet_frames_and_matrices(tmp_path):
 
 def test_wide_tables_are_long_ones_with_empty_cells(write):
     content = "key,NA,02,x\n007,0,1,\n7,1,1,0\n8,NA,0,1\n9,1,,0\n"
-    with pytest.raises(ValueError, match=r"line 4: no label \(got 'NA'\).*missing='drop'"):
-        read_labels(write(content), task="key")
-    labels = read_labels(write(content), task="key", missing="drop")
+    labels = read_labels(write(content), task="key")  # NA is a cell of who was not asked, and it is said
+    assert any("1 of 10 rows have no label and were left out" in note for note in labels.notes)
+    named = read_labels(write(content), task="key", classes=("0", "1", "NA"))
+    assert named.num_labels == 10 and named.counts()[2].tolist() == [1, 1, 1]
     assert labels.tasks == ("007", "7", "8", "9") and labels.workers == ("NA", "02", "x")
     expected = [[0, 1, -1], [1, 1, 0], [-1, 0, 1], [1, -1, 0]]
     assert labels.to_matrix().tolist() == expected
     many = "task," + ",".join("abc") + "\n" + "".join(f"{k},{k},{k + 1},{k}\n" for k in range(4))
-    with pytest.raises(ValueError, match="no column 'worker'"):
+    with pytest.raises(ValueError, match="no columns 'worker', 'label'"):
         read_labels(write(many))  # different values everywhere: does not look wide
     assert read_labels(write(many), how=Reading(wide=True)).num_labelers == 3
     with pytest.raises(ValueError, match="'count' may count rows"):
@@ -149,7 +151,9 @@ BAD = {
     "broken line": ('{"task": 1}\n{"task": ', "line 2: this is no JSON"),
     "broken list": ('[{"task": 1},\n{"task" 2}]', "line 2: this is no JSON"),
     "empty list": ("[]", "there is nothing in this file"),
-    "plain objects of another kind": ('{"a": 1}\n{"a": 2}', "no column 'task'; the columns are 'a'"),
+    "plain objects of another kind": (
+        '{"a": 1}\n{"a": 2}', "no columns 'task', 'worker', 'label'; the columns are 'a'"
+    ),
     "parts of a text": (
         '{"id": 1, "text": "t", "label": [[0, 3, "X"]]}', "its labels mark parts of the text"
     ),
@@ -168,3 +172,87 @@ def test_a_field_can_be_named(write):
     labels = read_labels(path, label="topic", classes=("neg", "pos"))
     assert names(labels) == [["pos"]]
     assert "6 annotations without 'topic' were left out." in labels.notes
+
+
+def zipped(path, **files):
+    """A zip of these texts by their names, __ for a slash."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in files.items():
+            archive.writestr(
+                name.replace("__", "/", 1).replace("_jsonl", ".jsonl").replace("_csv", ".csv"), text
+            )
+    return path
+
+
+def test_a_zip_is_what_is_inside(tmp_path):
+    ann, bob = ((FOLDER / f"doccano_{who}.jsonl").read_text() for who in ("ann", "bob"))
+    mac = zipped(tmp_path / "mac.zip", one__ann_jsonl=ann, one__bob_jsonl=bob)
+    with zipfile.ZipFile(mac, "a") as archive:
+        archive.writestr("__MACOSX/one/._ann.jsonl", b"\x00\x05\x16\x07")
+        archive.writestr("one/.DS_Store", b"\x00")
+    same(read_labels(mac))
+    for name in ("label_studio.json", "prodigy.jsonl", "mturk.csv", "wide.csv"):
+        with zipfile.ZipFile(tmp_path / "one.zip", "w") as archive:
+            archive.write(FOLDER / name, name)
+        same(read_labels(tmp_path / "one.zip"))
+    assert read_labels(zipped(tmp_path / "a.zip", ann_jsonl=ann)).workers == ("ann",)
+
+
+def test_what_collides_in_a_zip_is_refused(tmp_path):
+    ann, bob = ((FOLDER / f"doccano_{who}.jsonl").read_text() for who in ("ann", "bob"))
+    plain = '{"task": 1, "worker": "a", "label": "x"}\n'
+    no_id = ann.replace('"id": 1, ', "")
+    assert no_id != ann
+    path = tmp_path / "z.zip"
+    for files, said in (
+        ({"p__ann_jsonl": ann, "q__ann_jsonl": bob}, "'p/ann.jsonl', 'q/ann.jsonl' have one name"),
+        ({"ann_jsonl": no_id, "bob_jsonl": bob}, "some documents have no id"),
+        (
+            {"ann_jsonl": plain, "bob_jsonl": plain},
+            "'ann', 'bob' are files of one zip: take out the one to read",
+        ),
+        (
+            {"a_csv": "task,worker,label\n1,a,x\n", "b_csv": "task\n1\n"},
+            "a zip of 2 files .'a.csv', 'b.csv'.",
+        ),
+    ):
+        with pytest.raises(ValueError, match=rf"^z.zip: {said}"):
+            read_labels(zipped(path, **files))
+
+
+def test_compressed_files_have_a_limit(tmp_path, monkeypatch):
+    text = b"task,worker,label\n" + b"".join(b"%d,w,%d\n" % (k, k % 2) for k in range(5000))
+    frame = pd.DataFrame({"task": np.zeros(90_000, int), "worker": "w", "label": "x"})
+    frame.to_parquet(tmp_path / "a.parquet")
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(text))
+    zipped(tmp_path / "a.zip", a_csv=text.decode())
+    assert read_labels(tmp_path / "a.csv.gz").num_labels == read_labels(tmp_path / "a.zip").num_labels == 5000
+    monkeypatch.setenv("JTRUTH_UNPACK_GB", "0.00002")
+    for name in ("a.csv.gz", "a.zip", "a.parquet"):
+        with pytest.raises(
+            ValueError, match=rf"^{name}: unpacked this is more than 2e-05 GB.*JTRUTH_UNPACK_GB=50"
+        ):
+            read_labels(tmp_path / name)
+
+
+def test_json_that_says_a_thing_twice_or_nothing(write):
+    row = '{"task": 1, "worker": "a", "label": "x"}\n'
+    twice = '{"task": 2, "worker": "a", "label": "x", "label": "y"}\n'
+    with pytest.raises(
+        ValueError, match=r"a.jsonl, line 2: 'label' stands there more than once in one object"
+    ):
+        read_labels(write(row + twice, "a.jsonl"))
+    with pytest.raises(ValueError, match=r"line 2: no label"):
+        read_labels(write(row + twice.replace('"x", "label": "y"', "NaN"), "a.jsonl"))
+    with pytest.raises(ValueError, match=r"line 2: no task id"):
+        read_labels(write(row + row.replace("1", "NaN"), "a.jsonl"))
+    with pytest.raises(ValueError, match="nested too deeply"):
+        read_labels(write("[" * 100_000, "a.json"))
+
+
+def test_objects_inside_objects_have_names_of_both(write):
+    rows = [{"id": k, "verdicts": {"gpt": "yn"[k % 2], "claude": "y", "deep": {"er": "n"}}} for k in range(4)]
+    labels = read_labels(write("\n".join(map(json.dumps, rows)), "a.jsonl"))
+    assert (
+        labels.workers == ("verdicts.gpt", "verdicts.claude", "verdicts.deep.er") and labels.num_samples == 4
+    )

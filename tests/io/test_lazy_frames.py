@@ -7,7 +7,7 @@ import pytest
 from pyarrow import parquet
 
 import jtruth as jt
-from jtruth._validation import lazy_frame
+from jtruth._validation import columns as lazy_frame
 from jtruth._validation.coded import different
 from jtruth.io.exports.rows import as_text
 from jtruth.io.parsing import as_table

@@ -38,6 +38,9 @@ def test_labels_stay_the_text_they_are(write):
         (GOOD.replace("task,worker,label", " task , worker,label "), "header with spaces.csv"),
         (GOOD.replace("ann", '"ann"'), "quotes.csv"),
         (GOOD.replace(",", "\t"), "labels.tsv"),
+        (GOOD.replace(",", ";"), "labels.csv"),
+        (GOOD.replace(",", "\t"), "labels.csv"),
+        (GOOD.replace(",", "|"), "labels.tsv"),
         (gzip.compress(GOOD.encode(), mtime=0), "labels.csv.gz"),
         (gzip.compress(GOOD.replace(",", "\t").encode(), mtime=0), "labels.tsv.gz"),
     ],
@@ -72,22 +75,22 @@ def test_repeats_by_option(write):
 
 HEAD = "task,worker,label\n"
 BAD_LABELS = {
+    "separators ; and |": (
+        GOOD.replace(",", ";", 1).replace(",", "|", 1),
+        {},
+        "the header is one field, 'task;worker|label'. Is the separator ';'? Then say sep=';'",
+    ),
     "empty file": ("", {}, "labels.csv: the file is empty"),
     "header only": (HEAD, {}, "labels.csv: the file has a header but no rows"),
     "missing column": (
-        "item,worker,label\n1,a,0\n",
+        "where,worker,label\n1,a,0\n",
         {},
-        "labels.csv: no column 'task'; the columns are 'item', 'worker', 'label'. Say which one holds",
+        "labels.csv: no column 'task'; the columns are 'where', 'worker', 'label'. Say which one holds the "
+        "task by task=... (at the command line --task NAME)",
     ),
     "long row": (HEAD + "1,a,0\n1,b,0,7\n", {}, "labels.csv, line 3: 4 fields where the header has 3"),
     "short row": (HEAD + "1,a,0\n1,b\n", {}, "line 3: 2 fields where the header has 3 (task, worker, label)"),
     "blank line": (HEAD + "1,a,0\n\n1,b,0\n", {}, "labels.csv, line 3 is empty. Delete the line"),
-    "separator ;": (
-        GOOD.replace(",", ";"),
-        {},
-        "the header is one field, 'task;worker;label'. Is the separator ';'",
-    ),
-    "separator tab": (GOOD.replace(",", "\t"), {}, "Is the separator '\\t'? Then say sep='\\t'"),
     "header twice": ("task,task,label\n1,2,3\n", {}, "the header has 'task' more than once"),
     "no label": (HEAD + "1,a,0\n1,b,\n2,a,nan\n", {}, "labels.csv, lines 3, 4: no label (got '')"),
     "no worker": (HEAD + "1,,0\n", {}, "labels.csv, line 2: no worker id (got '')"),
@@ -391,3 +394,9 @@ def test_numbers_in_files_are_codes_only_where_the_order_is_known(write):
     said = LABELS.with_names(classes=["no", "yes"])
     found = read_predictions(path, said)
     assert found.y_pred.tolist() == [0, 1, 1] and found.y_pred.tasks == LABELS.tasks
+
+
+def test_a_negative_probability_is_refused_where_the_others_are_none(write):
+    labels = read_labels(write("task,worker,label\n1,a,x\n2,a,y\n3,a,z\n"))
+    with pytest.raises(ValueError, match=r"line 2: probabilities must lie in \[0, 1\]; got \[-0.1"):
+        read_predictions(write("task,x,y,z\n1,-.1,.6,.5\n2,0,1,0\n3,0,0,1\n", "p.csv"), labels)

@@ -2,8 +2,9 @@
 
 import pytest
 
+from jtruth._validation.words import Source
 from jtruth.io import Reading, Words, read_labels, read_predictions
-from jtruth.io.vocabulary import typed_map
+from jtruth.io.vocabulary import in_words, typed_map
 
 MIXED = "task,worker,label\n1,a,yes\n1,b,TRUE\n2,a,no\n2,b,false\n3,a,Yes\n3,b,true\n"
 PREDICTED = "task,label\n1,pass\n2,true\n3,NO\n"
@@ -64,7 +65,57 @@ def test_a_map_says_what_words_mean_and_what_it_leaves(write):
         read_labels(write(content), how=Reading(words=Words(None, 4)))
 
 
-@pytest.mark.parametrize("text", ["", "a", "a=", "=b", "a=b,,c=d", "a=b,a=c"])
+@pytest.mark.parametrize("text", ["", "a", "=", "=b", "a=b,,c=d", "a=b,a=c", "a=b,a="])
 def test_bad_maps(text):
     with pytest.raises(ValueError, match="map "):
         typed_map(text)
+
+
+@pytest.mark.parametrize(
+    "given, at, refused",
+    [
+        (["4", "5", "0.83", "2"], 4, True),  # grades of people, probabilities of a judge
+        (["4", "5", "0.83", "2"], 0.5, True),
+        (["0.2", "0.83", "1"], 1, True),
+        (["0.25", "4", "2"], 4, False),
+        (["0.2", "0.83"], 4, True),  # probabilities alone, and a grade as the cut
+        (["0.2", "0.83", "1.0", "0"], 0.5, False),  # nothing is a grade
+        (["0.5", "4.5", "2"], 4, False),  # half grades
+        (["0.83", "3.7", "4.2"], 4, False),  # means of grades
+    ],
+)
+def test_probabilities_are_never_cut_beside_grades(given, at, refused):
+    words = Words(pass_at=at)
+    if refused:
+        with pytest.raises(
+            ValueError, match=r"label '0\.\d+' is between 0 and 1, as a probability is, and gr"
+        ):
+            in_words(given, words, Source("x.csv", "line", 2))
+    else:
+        assert list(in_words(given, words, Source())[0]) == [
+            "pass" if float(x) >= at else "fail" for x in given
+        ]
+
+
+def test_grades_with_decimal_commas_are_cut():
+    assert list(in_words(["4,5", "3,75", "4"], Words(pass_at=4), Source())[0]) == ["pass", "fail", "pass"]
+    with pytest.raises(ValueError, match="'1,234' is not a number"):
+        in_words(["1,234"], Words(pass_at=4), Source())
+
+
+def test_predictions_that_a_cut_made_equal_come_first(write):
+    labels = read_labels(
+        write("task,worker,label\n1,a,5\n2,a,2\n1,b,5\n2,b,1\n"), how=Reading(words=Words(None, 4))
+    )
+    cut = lambda text: read_predictions(write(text, "pred.csv"), labels, words=Words(None, 4)).notes  # noqa: E731
+    assert (
+        "Look first: pred.csv: every prediction is 'fail' after the cut at 4: is"
+        in cut("task,label\n1,1\n2,0\n")[1]
+    )
+    assert not any("Look first" in note for note in cut("task,label\n1,5\n2,1\n"))
+
+
+def test_what_says_nothing_and_words_beside_classes_that_are_no_yes_and_no():
+    words = Words(silent=("Unsure",))
+    assert [words.says_nothing(value) for value in ("", " NA ", "unsure", "yes")] == [True, True, True, False]
+    assert in_words(["yes"], Words(), Source(), known=("cat", "dog")) == (["yes"], ())

@@ -7,21 +7,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jtruth.lam_stork import (
+from jtruth.lam_stork import error_bounds, estimate_bounds, estimate_error_rate, true_error_rate
+from jtruth.lam_stork.rates import (
     apparent_breakeven,
     apparent_error_rate,
-    breakeven_matrix,
-    error_bounds,
-    estimate_bounds,
-    estimate_error_rate,
     labels_per_perfect_label,
     more_samples_better,
     nonnegative_lower_bound,
     policy_boundary,
     policy_margin,
     policy_threshold,
-    true_breakeven,
-    true_error_rate,
     true_error_variance,
 )
 
@@ -103,11 +98,6 @@ def test_table_2(r, k):
     s = (0.99, 0.98, 0.95)[k]
     value = apparent_breakeven(r / 100, s, 0.1)
     assert f"{100 * value:.1f}" == f"{TABLE_2[r][k]:.1f}"
-    assert true_breakeven(value, s, 0.1) == pytest.approx(r / 100, rel=1e-12)
-    # Independently: from the two confusion matrices, precision and recall of the one against the other.
-    joint = np.einsum("y,ya,yb->ab", [0.9, 0.1], breakeven_matrix(s, 0.1), breakeven_matrix(r / 100, 0.1))
-    assert joint[1, 1] / joint[:, 1].sum() == pytest.approx(value, rel=1e-12)
-    assert joint[1, 1] / joint[1].sum() == pytest.approx(value, rel=1e-12)
 
 
 def test_arrays_broadcast():
@@ -322,12 +312,10 @@ def test_what_the_warnings_say():
     [
         (lambda: true_error_rate(0.1, 0.5), "mislabeling is 0.5"),
         (lambda: true_error_rate(6.8, 0.05), "apparent is 6.8.*not in per cent"),
-        (lambda: apparent_error_rate(np.array([0.1, np.nan]), 0.1), "error is nan"),
+        (lambda: apparent_error_rate(np.array([0.1, np.nan]), 0.1), r"error\[1\] is nan"),
         (lambda: policy_margin(0.6), "needs a rate below 0.5"),
         (lambda: true_error_variance(0.1, 0.1, 0), "num_samples is 0"),
-        (lambda: breakeven_matrix(0.2, 0.9), "impossible"),
         (lambda: apparent_breakeven(0.9, 0.9, 0.0), "share is 0"),
-        (lambda: true_breakeven(0.5, 0.1, 0.1), "no better than chance"),
         (lambda: error_bounds(0.1, 0.1, num_classes=1), "num_classes is 1"),
         (lambda: estimate_error_rate(0.1, mislabeling=0.1), "give the pair"),
         (lambda: estimate_error_rate((5, 3), mislabeling=0.1), r"differ is \(5, 3\)"),
@@ -335,7 +323,6 @@ def test_what_the_warnings_say():
         (lambda: estimate_error_rate((1, 3), mislabeling=5.0), "mislabeling is 5.0; a rate"),
         (lambda: estimate_error_rate((1, 9), mislabeling=(2, 4)), "mislabeling is 0.5"),
         (lambda: estimate_error_rate((1, 9), mislabeling=0.1, method="wald"), "method must be one of"),
-        (lambda: estimate_error_rate((1, 9), mislabeling=0.1, method="bootstrap"), "pass key="),
         (lambda: estimate_error_rate((1, 9), mislabeling=0.1, level=95.0), "level is 95"),
         (lambda: estimate_bounds(0.1, mislabeling=0.1), "give the pair"),
     ],

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy import integrate, special, stats
 
-from jtruth.lam_stork import apparent_error_rate, error_rate_posterior
+from jtruth.lam_stork import error_rate_posterior
+from jtruth.lam_stork.rates import apparent_error_rate
 
 
 @pytest.mark.parametrize("counts", [((8, 60), (2, 20)), ((0, 15), (0, 3)), ((40, 90), (9, 25))])

@@ -1,26 +1,12 @@
-"""Table 3 of Lam & Stork, as `benchmarks/lam_stork_table3.py` measures it, on the public digits."""
-
-import importlib.util
-import sys
-from pathlib import Path
+"""Table 3 of Lam & Stork on the public digits."""
 
 import numpy as np
 import pytest
 
-SCRIPT = Path(__file__).resolve().parents[2] / "benchmarks" / "lam_stork_table3.py"
+from benchmarks._papers import digits as script
 
 
-@pytest.fixture(scope="module")
-def script():
-    path = list(sys.path)
-    spec = importlib.util.spec_from_file_location("lam_stork_table3", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    sys.path[:] = path
-    return module
-
-
-def test_golden_counts(script, shared_data, golden):
+def test_golden_counts(shared_data, golden):
     for case in golden("lam_stork_table3")["cases"]:
         pair = tuple(int(digit) for digit in case["pair"].split("-"))
         found, expected = script.count(shared_data("optdigits"), pair), case["multinomial_alpha1"]
@@ -31,7 +17,7 @@ def test_golden_counts(script, shared_data, golden):
         assert np.abs(np.array(found[:2]) - case["paper_counts"][:2]).max() <= 1
 
 
-def test_printed_rates(script, shared_data):
+def test_printed_rates(shared_data):
     for pair, printed in script.PRINTED.items():
         found = script.count(shared_data("optdigits"), pair)
         assert f"{100 * found.mislabeled / found.size:.2f}" == f"{printed[4]:.2f}"
@@ -40,7 +26,7 @@ def test_printed_rates(script, shared_data):
         assert abs(found.differ - found.mislabeled) <= found.true <= found.differ + found.mislabeled
 
 
-def test_naive_bayes_is_that_of_scikit_learn(script, shared_data):
+def test_naive_bayes_is_that_of_scikit_learn(shared_data):
     naive_bayes = pytest.importorskip("sklearn.naive_bayes")
     neighbors = pytest.importorskip("sklearn.neighbors")
     for pair in script.PAIRS:

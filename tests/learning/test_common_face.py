@@ -5,6 +5,7 @@ method compiles few programs here. A method that cannot take a crowd says so by 
 the same words.
 """
 
+import pickle
 from dataclasses import replace
 
 import jax
@@ -83,12 +84,24 @@ def test_what_comes_back(fitted, name, classes):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_noise_model_where_noise_is_estimated(fitted, name):
     labels, _, fit = fitted(name)
-    assert hasattr(fit, "noise_model") == METHODS[name].estimates_noise
+    if not METHODS[name].estimates_noise:
+        with pytest.raises(ValueError, match="no error rates of codes"):
+            fit.noise_model()
     if METHODS[name].estimates_noise:
         model = fit.noise_model()
         assert isinstance(model, NoiseModel)
         given = model.log_likelihood(labels)
         assert given.shape == (SIZE, 2) and not np.isnan(given).any()
+
+
+def test_what_only_one_method_says_is_read_like_a_field(fitted):
+    fit = fitted("dawid_skene")[2]
+    assert fit.matrices is fit.own["matrices"] and "matrices" in dir(fit) and not hasattr(fit, "ability")
+    with pytest.raises(AttributeError, match=r"no 'ability'; it has prior, .*, matrices, row_labels"):
+        _ = fit.ability
+    again = pickle.loads(pickle.dumps(fit))
+    assert type(again) is type(fit) and again.warnings == fit.warnings
+    np.testing.assert_array_equal(again.matrices, fit.matrices)
 
 
 def named(name, labels, classes=2, **given):
@@ -99,7 +112,7 @@ def named(name, labels, classes=2, **given):
 
 
 REFUSED = {
-    "a matrix": ({"labels": np.zeros((3, 2), int)}, "labels is a ndarray; give jt.Labels"),
+    "a matrix": ({"labels": np.zeros((3, 2), int)}, "labels is a ndarray; it looks like a label matrix"),
     "no label": ({"labels": from_matrix(np.full((4, 3), -1), 2)}, "labels holds no label at all"),
     "short gold": ({"gold": np.array([0, 1])}, "gold must have shape (24,)"),
     "gold of no class": ({"gold": np.full(SIZE, 2)}, "gold[0] is 2 (24 such entries"),

@@ -134,9 +134,3 @@ def test_coverage_under_its_own_prior():
 def test_bad_input_is_named(h, gold, message, as_installed):
     with pytest.raises(ValueError, match=message):
         recalibrate(h, gold, key=KEY)
-
-
-def test_a_key_is_needed(as_installed):
-    h, _, known = example()
-    with pytest.raises(ValueError, match="needs a key"):
-        recalibrate(h, known, key=None)

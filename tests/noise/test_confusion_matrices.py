@@ -14,31 +14,9 @@ def from_matrix(z, num_classes):
     return Labels.from_matrix(z, num_classes, allow_unlabelled=True)
 
 
-def likelihood_by_loops(z, matrices):
-    """Su (58) as written: a product over the given labels."""
-    num_classes = len(matrices[0])
-    result = []
-    for row in z:
-        result.append([])
-        for c in range(num_classes):
-            product = 1.0
-            for t, label in enumerate(row):
-                if label != -1:
-                    product *= matrices[t][c][label]
-            result[-1].append(product)
-    return np.array(result)
-
-
 def random_problem(seed, n=30, t=4, c=3):
     rng = np.random.default_rng(seed)
     return rng.integers(-1, c, (n, t)), rng.dirichlet(np.ones(c), (t, c))
-
-
-def test_equals_loops():
-    for seed in range(3):
-        z, matrices = random_problem(seed)
-        result = ConfusionMatrices(matrices).log_likelihood(from_matrix(z, 3))
-        np.testing.assert_allclose(np.exp(result), likelihood_by_loops(z, matrices), rtol=1e-12)
 
 
 def test_relabelling_and_permuting():

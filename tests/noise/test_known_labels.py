@@ -1,21 +1,11 @@
 """Known labels through the waist, and known labels that certain labelers contradict."""
 
 import jax
-import jaxtyping
 import numpy as np
 import pytest
 
 from jtruth.labels import Labels
 from jtruth.noise import DifficultyFallibility, Symmetric, check_known_labels, with_known_labels
-
-
-@pytest.fixture
-def as_users_run_it():
-    """Without the executed annotations, which refuse sizes that do not match before our own message can."""
-    jaxtyping.config.update("jaxtyping_disable", True)
-    yield
-    jaxtyping.config.update("jaxtyping_disable", False)
-
 
 LOG_LIKELIHOOD = np.log(np.array([[0.2, 0.8], [0.5, 0.5], [0.9, 0.1]]))
 
@@ -57,6 +47,6 @@ def test_contradicted_known_labels_are_refused():
     ("known", "message"),
     [([0, 2, -1], r"known\[1\] is 2"), ([0, 1, -2], r"known\[2\] is -2"), ([0, 1], r"shape \(3,\)")],
 )
-def test_bad_known_labels(as_users_run_it, known, message):
+def test_bad_known_labels(as_installed, known, message):
     with pytest.raises(ValueError, match=message):
         check_known_labels(np.zeros((3, 2)), np.array(known))

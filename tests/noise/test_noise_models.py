@@ -62,6 +62,51 @@ def entries_with_missing(z):
     return Labels(sample, labeler, z.reshape(-1).astype(np.int32), n, t, NUM_CLASSES)
 
 
+def by_loops(z, rows, shared, copying):
+    """Su (58) as written, and all that is not seen: the shared draw and who copied; rows[i][t][c][k]."""
+    result = np.zeros((len(z), len(shared)))
+    for i, given in enumerate(z):
+        labelers = [t for t, label in enumerate(given) if label != -1]
+        for c, s in itertools.product(range(len(shared)), repeat=2):
+            for who in itertools.product((False, True), repeat=len(labelers)):
+                p = shared[c][s]
+                for t, copied in zip(labelers, who, strict=True):
+                    own = rows[i][t][c][given[t]]
+                    p *= copying[t] * (given[t] == s) if copied else (1 - copying[t]) * own
+                result[i, c] += p
+    return result
+
+
+@pytest.mark.parametrize("classes", [2, 3, 4])
+def test_likelihoods_equal_loops(classes):
+    rng = np.random.default_rng(classes)
+    z, none = rng.integers(-1, classes, (20, 4)), np.zeros(4)
+    labels = Labels.from_matrix(z, classes, allow_unlabelled=True)
+    right, shared = np.eye(classes), rng.dirichlet(np.ones(classes), classes)
+    own, delta, phi = (
+        rng.dirichlet(np.ones(classes), (4, classes)),
+        rng.beta(1, 5, 20),
+        rng.uniform(0, 0.4, 4),
+    )
+
+    def channel(error):
+        """(57): a wrong label names each of the wrong classes equally often."""
+        error = np.broadcast_to(error, (20, 4))[:, :, None, None]
+        return right * (1 - error) + (1 - right) * error / (classes - 1)
+
+    of_both = (delta[:, None] + phi - delta[:, None] * phi) * (classes - 1) / classes  # (60)
+    copying = np.array([0.1, 0.0, 0.7, 1.0])
+    for model, rows, copied in (
+        (ConfusionMatrices(own), [own] * 20, none),
+        (Symmetric(0.3, classes), channel(0.3), none),
+        (Symmetric(phi, classes), channel(phi), none),
+        (DifficultyFallibility(delta, phi, classes), channel(of_both), none),
+        (SharedErrors(own, shared, copying), [own] * 20, copying),
+    ):
+        found = np.exp(model.log_likelihood(labels))
+        np.testing.assert_allclose(found, by_loops(z, rows, shared, copied), rtol=1e-12)
+
+
 @every_model
 def test_likelihood_of_all_label_vectors_sums_to_one(model):
     log_likelihood = model.log_likelihood(Labels.from_matrix(ALL_VECTORS, NUM_CLASSES))

@@ -1,7 +1,5 @@
 """Dependent labelers: the sum over the shared draw by loops, and the two ends r = 0 and r = 1."""
 
-import itertools
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -18,32 +16,6 @@ def from_matrix(z, num_classes):
 RNG = np.random.default_rng(0)
 MATRICES = RNG.dirichlet(np.ones(3), (4, 3))
 SHARED = RNG.dirichlet(np.ones(3), 3)
-
-
-def likelihood_by_loops(z, matrices, shared, copying):
-    """Enumerates everything that is not seen: the shared draw and who copied."""
-    num_classes = len(shared)
-    result = np.zeros((len(z), num_classes))
-    for i, row in enumerate(z):
-        given = [t for t, label in enumerate(row) if label != -1]
-        for c, s in itertools.product(range(num_classes), repeat=2):
-            for who in itertools.product((False, True), repeat=len(given)):
-                p = shared[c][s]
-                for t, copied in zip(given, who, strict=True):
-                    if copied:
-                        p *= copying[t] * (row[t] == s)
-                    else:
-                        p *= (1 - copying[t]) * matrices[t][c][row[t]]
-                result[i, c] += p
-    return result
-
-
-def test_equals_loops():
-    z = np.random.default_rng(1).integers(-1, 3, (30, 4))
-    copying = [0.1, 0.0, 0.7, 1.0]
-    model = SharedErrors(MATRICES, SHARED, copying)
-    result = np.exp(model.log_likelihood(from_matrix(z, 3)))
-    np.testing.assert_allclose(result, likelihood_by_loops(z, MATRICES, SHARED, copying), rtol=1e-12)
 
 
 def test_without_copying_it_is_confusion_matrices():

@@ -1,5 +1,6 @@
 """The cheapest plan: against trying everything, confirmed by simulation, and what is refused."""
 
+import itertools
 import json
 from types import SimpleNamespace
 
@@ -15,17 +16,16 @@ from jtruth.planning import (
     People,
     Plan,
     Question,
-    approximate_width,
     cheapest_plan,
     labeler,
     narrowest_plan,
-    plan_cost,
     setting,
-    simulated_width,
 )
-from jtruth.planning._candidates import cheapest_of_mix, mixes, narrowest_of_mix
+from jtruth.planning.approximation import approximate_width, widths
 from jtruth.planning.requests import kinds_of, plan_request
-from jtruth.planning.text import search_dict
+from jtruth.planning.search import cheapest_of_mix, mixes, narrowest_of_mix
+from jtruth.planning.settings import plan_cost
+from jtruth.planning.simulation import simulated_width
 
 KEY, KNOWN = jax.random.key(0), Question(rates="known")
 
@@ -38,9 +38,17 @@ def made(target="population", gold=0.7, rates="known"):
     return setting([0.6, 0.4], 0.9, kinds, Question(rates=rates, target=target), Costs(0.02, gold))
 
 
-def affordable(asked, sizes, gold, mixes_too):
-    plans = [Plan(n, mix, g) for n in sizes for mix in mixes_too for g in gold if g <= n]
-    return [(plan, plan_cost(asked, plan), approximate_width(asked, plan).width) for plan in plans]
+def affordable(asked, sizes):
+    """Cost and width of every size and mix, with and without gold."""
+    found = []
+    for mix, gold in itertools.product([mix for mix in mixes(asked) if sum(mix.labels)], (0, 20, 100)):
+        n = np.array([size for size in sizes if size >= gold])
+        width = widths(asked, mix, n, gold)["width"]
+        assert width[-1] == approximate_width(asked, Plan(int(n[-1]), mix.labels, gold)).width
+        found += [
+            (plan_cost(asked, Plan(int(k), mix.labels, gold)), w) for k, w in zip(n, width, strict=True)
+        ]
+    return found
 
 
 def test_cost_by_hand():
@@ -56,10 +64,8 @@ def test_nothing_cheaper_on_the_grid(rates):
     found = [cheapest_of_mix(asked, mix, 0.12, 40, 400) for mix in mixes(asked)]
     best = min((row for row in found if row is not None), key=lambda row: row.cost)
     assert best.width <= 0.12
-    every = affordable(
-        asked, range(40, 401, 3), (0, 20, 100), [mix.labels for mix in mixes(asked) if sum(mix.labels)]
-    )
-    assert best.cost <= min(cost for _, cost, width in every if width <= 0.12) + 1e-9
+    every = affordable(asked, range(40, 401, 3))
+    assert best.cost <= min(cost for cost, width in every if width <= 0.12) + 1e-9
     smaller = best.plan._replace(num_samples=best.plan.num_samples - 1)
     if smaller.num_gold <= smaller.num_samples:
         assert approximate_width(asked, smaller).width > 0.12
@@ -83,10 +89,8 @@ def test_nothing_narrower_for_the_budget():
     found = [narrowest_of_mix(asked, mix, 60.0, 20, 2000) for mix in mixes(asked)]
     best = min((row for row in found if row is not None), key=lambda row: row.width)
     assert best.cost <= 60 + 1e-9
-    every = affordable(
-        asked, range(20, 900, 7), (0, 20, 100), [mix.labels for mix in mixes(asked) if sum(mix.labels)]
-    )
-    assert best.width <= min(width for _, cost, width in every if cost <= 60) + 1e-9
+    every = affordable(asked, range(20, 900, 7))
+    assert best.width <= min(width for cost, width in every if cost <= 60) + 1e-9
 
 
 @pytest.mark.parametrize(("rates", "gold"), [("known", 0.7), ("learned", 0.7), ("learned", 0.05)])
@@ -150,7 +154,7 @@ def test_cheapest_plan_is_confirmed():
     assert all(row.cost >= found.best.cost for row in found.others)
     half, twice = found.neighbours
     assert half.width > found.best.width > twice.width
-    text = str(found)
+    text = found.summary(full=True)
     for part in (
         "cheapest plan for accuracy",
         "crowd",
@@ -159,7 +163,7 @@ def test_cheapest_plan_is_confirmed():
         "err independently",
     ):
         assert part in text
-    written = json.loads(json.dumps(search_dict(found), allow_nan=False))
+    written = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert written["plan"]["num_samples"] == found.best.plan.num_samples and written["wanted"] == {
         "width": 0.08
     }
@@ -189,7 +193,7 @@ def test_fixed_samples_and_budget():
     found = cheapest_plan(asked, 0.06, key=KEY, limits=Limits(300, num_sets=20))
     assert found.best.plan.num_samples == 300 and found.neighbours == () and found.best.width <= 0.0604
     bought = narrowest_plan(made(), 40.0, key=KEY, limits=TEN)
-    assert bought.best.cost <= 40 and "narrowest" in str(bought)
+    assert bought.best.cost <= 40 and "narrowest" in bought.summary(full=True)
 
 
 @pytest.mark.slow

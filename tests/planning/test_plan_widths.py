@@ -7,22 +7,12 @@ import numpy as np
 import pytest
 from scipy.stats import beta, norm
 
-from jtruth.lam_stork import true_error_variance
-from jtruth.planning import (
-    Plan,
-    Question,
-    approximate_width,
-    labeler,
-    setting,
-    simulated_width,
-    simulated_widths,
-)
-from jtruth.planning._analysis import known_binary
-from jtruth.planning._data import draw, log_likelihood
-from jtruth.planning.approximation import beta_width, information
+from jtruth.lam_stork.rates import true_error_variance
+from jtruth.planning import Plan, Question, labeler, setting
+from jtruth.planning.approximation import approximate_width, beta_width, information
+from jtruth.planning.simulation import draw, known_binary, log_likelihood, simulated_width
 from jtruth.stats.draws import DrawsEstimate
-from jtruth.testing.binary.exact import count_table
-from jtruth.testing.binary.nodes import confusion_nodes
+from jtruth.testing.binary.exact import confusion_nodes, count_table
 from jtruth.testing.binary.operating_point import collapse
 
 KEY = jax.random.key(0)
@@ -273,9 +263,7 @@ def test_simulated_widths():
     asked = setting(
         [0.7, 0.3], EVEN, [labeler("a", 0.2, people=3)], Question(rates="known", target="in-sample")
     )
-    one, three = simulated_widths(asked, [Plan(400, (1,), 0), Plan(400, (3,), 0)], key=KEY, num_sets=30)
-    again = simulated_width(asked, Plan(400, (3,), 0), key=KEY, num_sets=30)
-    np.testing.assert_array_equal(again.widths, three.widths)
+    one, three = (simulated_width(asked, Plan(400, (n,), 0), key=KEY, num_sets=30) for n in (1, 3))
     for found, labels in ((one, 1), (three, 3)):
         assert found.mean == pytest.approx(approximate_width(asked, Plan(400, (labels,), 0)).width, rel=0.1)
         assert found.covered >= 0.8  # nominal .95 in 30 sets: false alarm 1e-4
@@ -325,7 +313,7 @@ def test_three_classes_known(target):
 @pytest.mark.slow
 @pytest.mark.parametrize("rates", ["known", "learned"])
 def test_random_plans_within_ten_per_cent(rates):
-    """A small version of benchmarks/plans.py; learned rates have an error of some 3 %, hence fewer plans."""
+    """Planned widths come true; learned rates have an error of some 3 %, hence fewer plans."""
     rng = np.random.default_rng(11)
     for number in range(20 if rates == "known" else 6):
         kinds = [labeler(n, rng.uniform(0.05, 0.35, 2).round(2), people=2) for n in "ab"]

@@ -16,11 +16,13 @@ from scipy.special import gammaln
 
 import jtruth as jt
 from jtruth._either import JaxGenerator
+from jtruth._host import vote_shares
 from jtruth.learning import Beliefs, fit_joint
 from jtruth.learning.joint.hierarchical import fit_hierarchical
 from jtruth.sampling import Effort, Watch, device, gibbs, kernel, states
 from jtruth.stats.chains import effective_sample_size
 
+KEY = jax.random.key(0)
 SHORT = Effort(chains=4, burn_in=20, min_sweeps=160, max_sweeps=160)
 
 
@@ -51,7 +53,8 @@ def problem_of(dependence):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gibbs, "kernel", type("kernel", (), {**vars(kernel), "flatten": staticmethod(stop)}))
         with pytest.raises(InterruptedError):
-            fit_joint(labels, y_pred=y_pred, gold=gold, dependence=dependence, key=jax.random.key(0))
+            beliefs = Beliefs(start=vote_shares(labels.counts()))  # Gibbs sampling goes on from a given start
+            fit_joint(labels, y_pred=y_pred, gold=gold, dependence=dependence, beliefs=beliefs, key=KEY)
     return seen[0]
 
 

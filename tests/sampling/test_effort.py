@@ -1,22 +1,18 @@
 """Effort is counted in work: what a clock says changes nothing, and data that are too large are refused."""
 
 import time
-import tracemalloc
 
 import jax
 import numpy as np
 import pytest
 
 import jtruth as jt
+from jtruth._host import vote_shares
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions import ranges, registry
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, entries
-from jtruth.learning import fit_joint, fit_random_effect
-from jtruth.learning.joint import random_effect as module
-from jtruth.learning.joint._random_effect_density import Density
-from jtruth.learning.joint._random_effect_scale import Arrow, Whole, curvature_scale, find_mode
-from jtruth.learning.joint._rows import merge_samples
-from jtruth.sampling import Convergence, Effort, TooLarge, Watch
+from jtruth.learning import Beliefs, fit_joint, fit_random_effect
+from jtruth.sampling import Convergence, Effort, TooLarge
 from jtruth.sampling.effort import FEWEST, diagnose, good, limits, next_target
 
 KEY = jax.random.key(3)
@@ -33,7 +29,7 @@ def crowd(size=60, labelers=4, seed=0):
 def test_a_slow_machine_gives_the_same_draws(fit, monkeypatch):
     """A clock on which every look takes an hour; on cd70ba6 it ended the run."""
     labels, y_pred = crowd()
-    effort = Effort(chains=4, min_sweeps=800, max_sweeps=1600, min_ess=1e9)
+    effort = Effort(min_sweeps=800, max_sweeps=16_000, min_ess=1e9)
     calm = fit(labels, y_pred=y_pred, key=KEY, effort=effort)
     now = iter(range(0, 10**9, 3600))
     monkeypatch.setattr(time, "monotonic", lambda: float(next(now)))
@@ -78,7 +74,8 @@ def test_the_next_look_is_where_the_worst_quantity_should_be_good():
 def test_burn_in_is_short_where_all_chains_start_at_the_mode():
     """Easy data: 50 sweeps, and looks at multiples of 50 from 200 on. Half of the chains elsewhere: 250."""
     labels, y_pred = crowd(size=200, labelers=6)
-    done = fit_joint(labels, y_pred=y_pred, key=KEY, effort=Effort(nuisance=False)).convergence
+    start = Beliefs(start=vote_shares(labels.counts()))  # Gibbs sampling goes on from a start that is given
+    done = fit_joint(labels, y_pred=y_pred, key=KEY, effort=Effort(nuisance=False), beliefs=start).convergence
     assert done.converged and done.burn_in == 50 and done.num_sweeps % 50 == 0
     assert min(done.ess.values()) >= 400
     assert limits(Effort(), 4, 10, elsewhere=True).burn_in == 250
@@ -88,7 +85,7 @@ def test_burn_in_is_short_where_all_chains_start_at_the_mode():
 @pytest.mark.parametrize("fit", [fit_joint, fit_random_effect])
 def test_spent_work_is_said(fit):
     labels, y_pred = crowd()
-    found = fit(labels, y_pred=y_pred, key=KEY, effort=Effort(max_work=1.0))
+    found = fit(labels, y_pred=y_pred, key=KEY, effort=Effort(max_work=1.0, min_ess=1e9))
     assert found.convergence.stopped_by == "max_work" and not found.converged
     assert "stopped by max_work" in found.warnings[-1]
     with pytest.raises(TooLarge, match="too large for this model"):
@@ -98,11 +95,11 @@ def test_spent_work_is_said(fit):
 def test_a_model_that_is_too_large_leaves_the_range_by_name(monkeypatch):
     labels, y_pred = crowd()
     data = inputs.read(y_pred, labels, None, None, None, 1)
-    monkeypatch.setattr(ranges, "EFFORT", Effort(max_work=2e7, min_sweeps=400, min_ess=1, max_rhat=9))
+    monkeypatch.setattr(ranges, "EFFORT", Effort(max_work=1e8, min_sweeps=400, min_ess=1, max_rhat=9))
     found, doubts = ranges.members([e for e in entries(data) if e.shown], data, KEY)
     assert [m.name for m in found] == ["majority_vote", "independent", "labeler_strata", "shared_strata"]
     (doubt,) = [text for text in doubts if "random_effect" in text]
-    assert "which may be narrower than with it: the data are too large for this model" in doubt
+    assert doubt.startswith("the model 'random_effect' is left out: the data are too large for this model")
 
 
 def test_members_whose_chains_disagree_leave_unless_nothing_else_is_left(monkeypatch):
@@ -123,87 +120,10 @@ def test_members_whose_chains_disagree_leave_unless_nothing_else_is_left(monkeyp
     names = ("majority_vote", "independent", "labeler_strata", "shared_strata")
     found, doubts = ranges.members([ASSUMPTIONS[name] for name in names], data, KEY)
     assert [m.name for m in found] == ["majority_vote", "independent"]
-    assert (
-        sum(
-            "is left out of the range, which may be narrower than with it: The sampler did not converge"
-            in text
-            for text in doubts
-        )
-        == 2
-    )
+    assert sum("is left out: The sampler did not converge" in text for text in doubts) == 2
     found, kept = ranges.members([ASSUMPTIONS[name] for name in names], data, KEY, keep_all=True)
     assert [m.name for m in found] == list(names) and not any("left out" in text for text in kept)
     assert sum(text.endswith("The sampler did not converge.") for text in kept) == 2
     found, doubts = ranges.members([ASSUMPTIONS[name] for name in ("majority_vote", *sorted(bad))], data, KEY)
     assert [m.name for m in found] == ["majority_vote", *sorted(bad)]
     assert [text.split(":")[0] for text in doubts] == ["model 'labeler_strata'", "model 'shared_strata'"]
-
-
-@pytest.mark.slow
-def test_one_sample_with_many_labelers_fits_into_memory():
-    """10 000 labelers were a MemoryError of 44.7 GiB on cd70ba6, which cut its arrays by rows only."""
-    rng = np.random.default_rng(0)
-    z = (rng.random((1, 300)) < 0.7).astype(int)
-    tracemalloc.start()
-    seen = []
-    fit = fit_random_effect(
-        jt.Labels.from_matrix(z, 2), y_pred=[1], key=KEY, watch=Watch(lambda d, p: seen.append(d)),
-        effort=Effort(chains=4, max_work=1.0, max_bytes=2_000_000),
-    )  # fmt: skip
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 3e7 and fit.convergence.stopped_by == "max_work"
-    assert seen == [100, 200, 300, 400]  # 25 transitions of 4 chains each
-
-
-def test_scale_of_many_labelers_is_close_to_the_whole_curvature(monkeypatch):
-    """The arrow leaves out what pairs of labelers have in common: widths stay within a factor of 3."""
-    labels, y_pred = crowd(size=300, labelers=6)
-    density = Density(merge_samples(labels, y_pred, None), None)
-    mode = find_mode(density)
-    whole = curvature_scale(density, mode)
-    monkeypatch.setattr("jtruth.learning.joint._random_effect_scale.MOST_WHOLE", 0)
-    arrow = curvature_scale(density, mode)
-    unit = np.eye(density.size)
-    root = arrow.apply(unit).T
-    np.testing.assert_allclose(arrow.apply_transposed(unit), root, atol=1e-12)  # R' is the transposed of R
-    assert isinstance(whole, Whole) and isinstance(arrow, Arrow)
-    inverse = np.linalg.inv(whole.root)
-    values = np.linalg.eigvalsh(root.T @ inverse.T @ inverse @ root)
-    assert values.min() > 1 / 9 and values.max() < 9
-
-
-@pytest.mark.slow
-def test_arrow_and_whole_scale_draw_from_one_law(monkeypatch):
-    """Means differ by less than 5 Monte Carlo errors: a false alarm in 1 of 10 000."""
-    labels, y_pred = crowd(size=200, labelers=4, seed=2)
-    effort = Effort(min_ess=200, max_rhat=1.05, nuisance=False)
-    found = []
-    for most in (100, 0):
-        monkeypatch.setattr("jtruth.learning.joint._random_effect_scale.MOST_WHOLE", most)
-        fit = fit_random_effect(labels, y_pred=y_pred, key=jax.random.key(most), effort=effort)
-        assert fit.converged
-        found.append(fit)
-    for part in (lambda f: f.prior[:, 1], lambda f: f.counts[:, 1, 1], lambda f: f.classifier[:, 0, 0]):
-        one, two = (part(f).astype(float) for f in found)
-        error = np.sqrt((one.var() + two.var()) / 200)
-        assert abs(one.mean() - two.mean()) < 5 * error
-
-
-def test_chains_that_start_in_the_mirror_go_on_from_the_others():
-    """On cd70ba6 one of 16 chains in the mirror image took the model out of the range, by luck of the key."""
-    labels, y_pred = crowd(size=40)
-    rows = merge_samples(labels, y_pred, None)
-    density = Density(rows, None)
-    mode = find_mode(density)
-    mover = module.HmcMover(density, rows, mode, curvature_scale(density, mode), 4, False, 100)
-    chain = mover.start(np.random.default_rng(0))
-    mirror = mode.copy()
-    mirror[-8:-6], mirror[-4:-2] = -3.0, -3.0  # everybody wrong
-    chain["state"][2] = mirror
-    settled = mover.settle(chain)
-    np.testing.assert_array_equal(settled["state"][2], chain["state"][0])
-    assert settled["value"][2] == chain["value"][0]
-    np.testing.assert_array_equal(settled["state"][[0, 1, 3]], chain["state"][[0, 1, 3]])
-    every = chain | {"state": np.tile(mirror, (4, 1))}
-    assert mover.settle(every) is every  # all of them: for the guard to say

@@ -1,5 +1,7 @@
 """The three kinds of law, and their intervals, against brute force and scipy."""
 
+import pickle
+
 import jax
 import numpy as np
 import pytest
@@ -25,8 +27,8 @@ def test_shortest_interval_by_brute_force(counts, level):
         for j in range(i, pmf.size)
         if pmf[i : j + 1].sum() >= level - 1e-12
     )
-    low, high, mass = shortest_interval(values, pmf, level)
-    assert high - low == best[0] and mass == pytest.approx(-best[1])
+    low, high = ends = shortest_interval(values, pmf, level)
+    assert high - low == best[0] and ends.mass == pytest.approx(-best[1])
 
 
 @given(masses, st.floats(0.05, 0.95))
@@ -40,9 +42,9 @@ def test_densest_cells_are_the_fewest(counts, level):
 
 def test_equal_tails_leave_no_more_than_they_should():
     pmf = np.full(10, 0.1)
-    low, high, mass = equal_tails(np.arange(10.0), pmf, 0.8)
+    low, high = ends = equal_tails(np.arange(10.0), pmf, 0.8)
     assert (low, high) == (0.0, 8.0) or (low, high) == (1.0, 8.0)
-    assert mass >= 0.8 - 1e-12
+    assert ends.mass >= 0.8 - 1e-12
 
 
 LAWS = {"normal": stats.norm(0.6, 0.05), "beta": stats.beta(8, 3), "skewed": stats.beta(2, 30)}
@@ -56,8 +58,8 @@ def test_density_estimate_against_scipy(name):
     estimate = DensityEstimate(grid, law.pdf(grid))
     np.testing.assert_allclose(estimate.grid_mass, 1, atol=1e-9)
     np.testing.assert_allclose([estimate.mean, estimate.sd], [law.mean(), law.std()], atol=1e-8)
-    np.testing.assert_allclose(estimate.equal_tails(0.9)[:2], law.ppf([0.05, 0.95]), atol=1e-7)
-    a, b, _ = estimate.interval(0.8)
+    np.testing.assert_allclose(estimate.equal_tails(0.9), law.ppf([0.05, 0.95]), atol=1e-7)
+    a, b = estimate.interval(0.8)
     np.testing.assert_allclose(law.cdf(b) - law.cdf(a), 0.8, atol=1e-7)
     np.testing.assert_allclose(law.pdf(a), law.pdf(b), rtol=1e-2)  # the shortest interval cuts at one height
     region = estimate.region(0.8)
@@ -102,19 +104,10 @@ def test_many_irregular_atoms_are_smoothed_for_mode_and_region():
     np.testing.assert_allclose(estimate.density(x).sum() / 1000, 1, atol=1e-3)
 
 
-def test_levels_and_undefined():
-    nothing = PmfEstimate(np.zeros(0), np.zeros(0), 0.0)
-    assert np.isnan([nothing.mean, nothing.sd, nothing.mode, *nothing.interval()]).all()
-    assert nothing.region().intervals == ()
-    for level in (0.0, 1.0, -1.0, 95.0):
-        with pytest.raises(ValueError, match="strictly between 0 and 1"):
-            nothing.interval(level)
-
-
 def test_draws_leave_undefined_ones_out():
     draws = DrawsEstimate(np.array([0.1, 0.2, np.nan, 0.3, 0.4]))
     assert draws.mean == pytest.approx(0.25) and draws.probability_defined == 0.8
-    assert draws.interval(0.5)[:2] == (0.1, 0.4)  # too few to leave one out
+    assert draws.interval(0.5) == (0.1, 0.4)  # too few to leave one out
     assert set(draws.sample(jax.random.key(0), 50)) <= {0.1, 0.2, 0.3, 0.4}
 
 
@@ -155,9 +148,9 @@ def test_a_law_that_is_highest_at_its_end():
     grid = np.linspace(0, 1, 2001)
     estimate = DensityEstimate(grid, 3 * grid**2)
     assert estimate.mode == 1
-    np.testing.assert_allclose(estimate.interval(0.9)[:2], (0.1 ** (1 / 3), 1), atol=1e-9)
+    np.testing.assert_allclose(estimate.interval(0.9), (0.1 ** (1 / 3), 1), atol=1e-9)
     np.testing.assert_allclose(estimate.region(0.9).intervals, [(0.1 ** (1 / 3), 1)], atol=1e-9)
-    np.testing.assert_allclose(estimate.equal_tails(0.9)[:2], np.cbrt([0.05, 0.95]), atol=1e-9)
+    np.testing.assert_allclose(estimate.equal_tails(0.9), np.cbrt([0.05, 0.95]), atol=1e-9)
     x = np.array([-0.1, 0.0, 0.25, 1.0, 1.1])
     np.testing.assert_allclose(estimate.density(x), [0, 0, 0.1875, 3, 0], atol=1e-9)
 
@@ -168,13 +161,13 @@ def test_a_density_is_divided_by_its_integral():
     kept = stats.truncnorm((0 - 0.9) / 0.2, (1 - 0.9) / 0.2, 0.9, 0.2)
     np.testing.assert_allclose(estimate.grid_mass, law.cdf(1) - law.cdf(0), rtol=1e-10)
     np.testing.assert_allclose([estimate.mean, estimate.sd], [kept.mean(), kept.std()], rtol=1e-8)
-    np.testing.assert_allclose(estimate.equal_tails(0.8)[:2], kept.ppf([0.1, 0.9]), rtol=1e-8)
+    np.testing.assert_allclose(estimate.equal_tails(0.8), kept.ppf([0.1, 0.9]), rtol=1e-8)
 
 
 def test_a_flat_density_has_no_smaller_region_than_its_plateau():
     law = DensityEstimate(np.linspace(0, 1, 101), np.ones(101))
     assert law.region(0.9).intervals == ((0.0, 1.0),) and law.region(0.9).mass == pytest.approx(1)
-    low, high, _ = law.interval(0.9)
+    low, high = law.interval(0.9)
     assert high - low == pytest.approx(0.9, abs=1e-12)
 
 
@@ -187,10 +180,10 @@ def test_pmf_estimate_by_direct_sums(counts, level):
     sd = sum((v - mean) ** 2 * p for v, p in zip(values, pmf, strict=True)) ** 0.5
     np.testing.assert_allclose([estimate.mean, estimate.sd], [mean, sd], rtol=1e-10, atol=1e-12)
     assert pmf[values == estimate.mode] == pmf.max()
-    low, high, mass = estimate.equal_tails(level)
+    low, high = ends = estimate.equal_tails(level)
     tail = (1 - level) / 2 + 1e-9
     assert pmf[values < low].sum() <= tail and pmf[values > high].sum() <= tail
-    assert mass == pytest.approx(pmf[(values >= low) & (values <= high)].sum())
+    assert ends.mass == pytest.approx(pmf[(values >= low) & (values <= high)].sum())
     region = estimate.region(level)
     inside = np.any([(values >= a) & (values <= b) for a, b in region.intervals], axis=0)
     assert region.mass == pytest.approx(pmf[inside].sum()) and region.mass >= level - 1e-12
@@ -204,6 +197,18 @@ def test_the_density_of_a_lattice_law_is_close_to_that_of_its_limit():
     x = np.linspace(0.2, 0.4, 333)
     limit = stats.norm(0.3, np.sqrt(0.3 * 0.7 / 400)).pdf(x)
     np.testing.assert_allclose(estimate.density(x), limit, atol=0.02 * limit.max())
+
+
+def test_an_interval_is_a_pair_and_knows_its_mass_also_when_copied():
+    atoms = PmfEstimate(np.array([0.0, 0.5, 1.0]), np.array([0.1, 0.6, 0.3]))
+    for law in (atoms, DrawsEstimate(np.arange(9.0))):
+        for ends in (law.interval(0.8), law.equal_tails(0.8), pickle.loads(pickle.dumps(law.interval(0.8)))):
+            low, high = ends
+            assert (ends.low, ends.high) == (low, high) and len(ends) == 2
+            values = getattr(law, "values", np.arange(9.0))
+            weights = getattr(law, "pmf", np.full(9, 1 / 9))
+            assert ends.mass == pytest.approx(weights[(values >= low) & (values <= high)].sum())
+    assert repr(law.interval(0.8)).endswith(f"mass={ends.mass})")
 
 
 def test_a_law_that_is_never_defined_is_nan_everywhere():
@@ -234,7 +239,7 @@ def test_draws_against_the_law_they_come_from():
     estimate = DrawsEstimate(law.rvs(20_000, random_state=np.random.default_rng(0)))
     assert abs(estimate.mean - law.mean()) < 6 * law.std() / 141
     assert abs(estimate.sd - law.std()) < 6 * law.std() / 200
-    np.testing.assert_allclose(estimate.equal_tails(0.9)[:2], law.ppf([0.05, 0.95]), atol=0.01)
+    np.testing.assert_allclose(estimate.equal_tails(0.9), law.ppf([0.05, 0.95]), atol=0.01)
     x = np.linspace(0.4, 0.95, 12)
     np.testing.assert_allclose(estimate.density(x), law.pdf(x), atol=0.1 * law.pdf(7 / 9))
     again = estimate.sample(jax.random.key(3), 3000)
@@ -263,10 +268,10 @@ def test_the_shortest_interval_of_draws_holds_its_level(name, number, repeats):
     inside = np.empty(repeats)
     for i in range(repeats):
         draws = law.rvs(number, random_state=rng).astype(float)
-        low, high, mass = DrawsEstimate(draws).interval()
+        low, high = ends = DrawsEstimate(draws).interval()
         inside[i] = law.cdf(high) - law.cdf(np.nextafter(low, -np.inf))
         assert {low, high} <= set(draws) and low <= draws.mean() <= high
-        assert mass == ((draws >= low) & (draws <= high)).mean()
+        assert ends.mass == ((draws >= low) & (draws <= high)).mean()
     error = inside.std() / np.sqrt(repeats)
     assert inside.mean() > 0.95 - 3.7 * error
     if "counts" not in name:
@@ -281,7 +286,7 @@ def test_draws_with_a_point_mass(share, number, repeats):
     inside = np.empty(repeats)
     for i in range(repeats):
         draws = np.where(rng.random(number) < share, 1.0, below.rvs(number, random_state=rng))
-        low, high, _ = DrawsEstimate(draws).interval()
+        low, high = DrawsEstimate(draws).interval()
         assert high == 1 and low <= draws.mean() <= high
         inside[i] = share + (1 - share) * (1 - below.cdf(low))
     assert inside.mean() > 0.95 - 3.7 * inside.std() / np.sqrt(repeats)
@@ -290,13 +295,13 @@ def test_draws_with_a_point_mass(share, number, repeats):
 def test_every_interval_contains_the_mean():
     """Recall .999 [1.000, 1.000] was printed: the shortest interval of all alone misses the mean."""
     atoms = PmfEstimate(np.array([0.5, 0.9, 1.0]), np.array([0.01, 0.02, 0.97]))
-    assert atoms.mean == pytest.approx(0.993) and atoms.interval()[:2] == (0.9, 1.0)
+    assert atoms.mean == pytest.approx(0.993) and atoms.interval() == (0.9, 1.0)
     assert atoms.interval().mass == pytest.approx(0.99)
-    assert atoms.interval(0.5)[:2] == (1.0, 1.0)  # at low levels the peak alone
+    assert atoms.interval(0.5) == (1.0, 1.0)  # at low levels the peak alone
     draws = DrawsEstimate(np.repeat(atoms.values, [10, 20, 970]))
-    assert draws.interval()[:2] == (0.9, 1.0)
+    assert draws.interval() == (0.9, 1.0)
     grid = np.linspace(0, 1, 20_001)
     heavy = DensityEstimate(grid, 0.97e3 * np.exp(-1e3 * grid) + 0.03)  # mean .016, 97 % within .007
-    low, high, mass = heavy.interval()
-    assert low <= heavy.mean <= high and mass == 0.95
+    low, high = ends = heavy.interval()
+    assert low <= heavy.mean <= high and ends.mass == 0.95
     assert heavy._cdf(high) - heavy._cdf(low) == pytest.approx(0.95, abs=1e-6)

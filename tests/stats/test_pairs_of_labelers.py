@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from jtruth._validation import agreement
+from jtruth.stats import agreement
 
 
 def labels_of(seed, num_samples, num_labelers, classes):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jtruth.stats.power_scaling import equal_draws, power_scaled
+from jtruth.stats.loo import equal_draws, power_scaled
 
 A, B, HITS, MISSES, DRAWS = 4.0, 2.0, 3, 9, 8000  # Beta prior and counts
 

@@ -1,4 +1,4 @@
-"""Mixtures of opinions times a measurement: by quadrature, by limits, and by simulation."""
+"""Mixtures of opinions: by quadrature, by limits, and by simulation."""
 
 from itertools import pairwise
 
@@ -8,7 +8,6 @@ from scipy.integrate import quad
 from scipy.special import expit, logit
 
 from jtruth.stats.predictive import Opinion, opinion, predictive
-from jtruth.stats.student import StudentEstimate
 
 PARTS = [Opinion(1.4, 0.3, 2.0), Opinion(-0.5, 0.8, 1.0)]
 
@@ -18,105 +17,56 @@ def student(z):
     return 6 * np.sqrt(3) / (np.pi * (3 + z**2) ** 2)
 
 
-def density(z, flat=0.1, measured=None):
+def density(z, flat=0.1):
     """As the docstring has it, as a density of the logit z."""
     x = expit(z)
     parts = [w * student((z - c) / s) / s for c, s, w in PARTS]
-    prior = sum(parts) * (1 - flat) / 3 + flat * x * (1 - x)
-    return prior if measured is None else prior * float(measured.density(np.array(x)))
+    return sum(parts) * (1 - flat) / 3 + flat * x * (1 - x)
 
 
-def by_quadrature(f, measured):
-    pieces = np.linspace(-25, 25, 101)  # the logit of one half is among them
-    parts = [
-        [quad(lambda z, g=g: g(expit(z)) * density(z, measured=measured), a, b)[0] for g in (f, np.ones_like)]
-        for a, b in pairwise(pieces)
-    ]
-    total = np.sum(parts, axis=0)
-    return total[0] / total[1]
+def below(place, flat=0.1):
+    """P(x < place), by adaptive quadrature in pieces."""
+    pieces = [*np.linspace(-25, 25, 101), logit(place)]
+    pieces = [z for z in sorted(set(pieces)) if z <= logit(place)]
+    return sum(quad(density, a, b, args=(flat,))[0] for a, b in pairwise(pieces))
 
 
-@pytest.mark.parametrize("measured", [None, StudentEstimate(0.6, 0.05, 7.0, 0.0, 1.0)])
-def test_mean_and_weights_by_quadrature(measured):
-    found = predictive(PARTS, 0.1, measured)
-    assert found.law.mean == pytest.approx(by_quadrature(lambda x: x, measured), abs=2e-4)
-    below = by_quadrature(lambda x: float(x < 0.5), measured)  # 0.5 is an end of a piece
-    assert (found.law.draws < 0.5).mean() == pytest.approx(below, abs=1e-3)
-    assert found.weights.sum() + found.flat == pytest.approx(1)
-    if measured is None:
-        np.testing.assert_allclose([*found.weights, found.flat], [0.6, 0.3, 0.1], atol=1e-3)
-        return
-    evidence = [
-        quad(lambda x, p=p: p(x) * float(measured.density(np.array(x))), 0, 1, points=[0.5, 0.6, 0.7])[0]
-        for p in (
-            *(lambda x, o=o: o.weight * 0.3 * student((logit(x) - o.centre) / o.scale)
-              / o.scale / (x * (1 - x)) for o in PARTS),
-            lambda x: 0.1,
-        )
-    ]  # fmt: skip
-    np.testing.assert_allclose([*found.weights, found.flat], np.array(evidence) / sum(evidence), rtol=2e-3)
+def test_mean_and_quantiles_by_quadrature():
+    law = predictive(PARTS, 0.1)
+    mean = sum(quad(lambda z: expit(z) * density(z), a, b)[0] for a, b in pairwise(np.linspace(-25, 25, 101)))
+    assert law.mean == pytest.approx(mean, abs=2e-4)
+    for p in (0.01, 0.025, 0.2, 0.5, 0.8, 0.975, 0.99):
+        assert below(np.quantile(law.draws, p)) == pytest.approx(p, abs=5e-4)
+    twice = predictive([one._replace(weight=7 * one.weight) for one in PARTS], 0.1)
+    np.testing.assert_array_equal(law.draws, twice.draws)  # only the proportions of weights count
 
 
-def test_opinions_that_count_half_or_twice():
-    """By a sum over an even grid; power 1 changes nothing, and the measurement is never raised."""
-    measured = StudentEstimate(0.6, 0.05, 7.0, 0.0, 1.0)
-    z = np.linspace(-25, 25, 100_001)
-    prior, likelihood = np.array([density(one) for one in z]), measured.density(expit(z))
-    for power in (0.5, 1.0, 2.0):
-        mass = prior**power * likelihood
-        found = predictive(PARTS, 0.1, measured, power=power)
-        assert found.law.mean == pytest.approx(mass @ expit(z) / mass.sum(), abs=2e-4)
-        assert found.weights.sum() + found.flat == pytest.approx(1)
-    with pytest.raises(ValueError, match="power is 0"):
-        predictive(PARTS, 0.1, measured, power=0.0)
-
-
-def test_a_good_measurement_has_the_last_word():
-    """Whatever opinions say, the law goes to the measurement's as it gets better."""
-    for centre in (0.1, 0.55, 0.97):
-        for scale in (0.02, 1e-3, 1e-5):
-            measured = StudentEstimate(centre, scale, 500.0, 0.0, 1.0)
-            found = predictive([Opinion(1.4, 0.2)], 0.1, measured).law
-            away = abs(found.mean - centre) / scale
-            if scale < 1e-2:
-                assert away < 0.1 and found.sd == pytest.approx(scale, rel=0.1)
-    certain = predictive(PARTS, 0.1, StudentEstimate(0.3, 0.0, 5.0, 0.0, 1.0))
-    assert certain.law.mean == 0.3 and certain.law.sd == 0 and certain.flat == 0.1
-
-
-def test_no_measurement_and_no_opinion_say_nothing():
-    flat = StudentEstimate(0.5, np.inf, 1.0, 0.0, 1.0)
-    for measured in (None, flat):
-        law = predictive((), 1.0, measured).law
-        assert law.mean == pytest.approx(0.5, abs=1e-3) and law.sd == pytest.approx(12**-0.5, abs=1e-3)
-    law, same = (predictive(PARTS, 0.1, m).law for m in (None, flat))
-    np.testing.assert_allclose(law.draws, same.draws, atol=2e-3)
-    alone = predictive((), 1.0, StudentEstimate(0.9, 0.1, 3.0, 0.0, 1.0)).law
-    expected = StudentEstimate(0.9, 0.1, 3.0, 0.0, 1.0)
-    assert alone.mean == pytest.approx(expected.mean, abs=1e-3)
-    assert alone.sd == pytest.approx(expected.sd, rel=0.01)
+def test_no_opinion_says_nothing_and_a_sure_one_all():
+    law = predictive((), 1.0)
+    np.testing.assert_allclose(law.draws, (np.arange(4000) + 0.5) / 4000, atol=1e-4)
+    for scale in (0.1, 1e-3, 1e-5):
+        low, high = predictive([Opinion(1.4, scale)], 0.02).equal_tails(0.9)
+        assert low < expit(1.4) < high < low + scale
+    # The flat part is felt outside of the opinion: 2 % of it below, in proportion.
+    assert (predictive([Opinion(1.4, 1e-5)], 0.02).draws < 0.5).mean() == pytest.approx(0.01, abs=5e-4)
 
 
 def test_other_bounds_are_the_same_law_stretched():
-    unit = predictive(PARTS, 0.1, StudentEstimate(0.7, 0.04, 9.0, 0.0, 1.0)).law
-    wide = predictive(PARTS, 0.1, StudentEstimate(0.4, 0.08, 9.0, -1.0, 1.0), (-1.0, 1.0)).law
-    np.testing.assert_allclose(wide.draws, 2 * unit.draws - 1, atol=1e-3)
+    unit = predictive(PARTS, 0.1)
+    for low, high in ((-1.0, 1.0), (-0.03, 0.03), (0.0, 7.5)):
+        wide = predictive(PARTS, 0.1, (low, high))
+        np.testing.assert_allclose(wide.draws, low + (high - low) * unit.draws, rtol=1e-12, atol=1e-15)
+        assert wide.draws.min() >= low and wide.draws.max() <= high
 
 
 def test_intervals_hold_what_the_model_says():
-    """Truths drawn from the prior, measured with known error: 600 sets, 4 standard errors of .95."""
-    rng, inside = np.random.default_rng(0), 0
-    for _ in range(600):
-        which = rng.choice(3, p=[0.6, 0.3, 0.1])
-        x = (
-            rng.random()
-            if which == 2
-            else expit(PARTS[which].centre + PARTS[which].scale * rng.standard_t(3))
-        )
-        seen = x + 0.05 * rng.standard_t(10)
-        low, high, _ = predictive(PARTS, 0.1, StudentEstimate(seen, 0.05, 10.0, 0.0, 1.0)).law.interval(0.95)
-        inside += low <= x <= high
-    assert abs(inside / 600 - 0.95) < 4 * np.sqrt(0.95 * 0.05 / 600)
+    """Truths drawn from the law: a fifth of 5000 outside of 80 %, within 4 standard errors (6e-5)."""
+    rng = np.random.default_rng(0)
+    which = rng.choice(3, 5000, p=[0.6, 0.3, 0.1])
+    centre, scale = np.array([PARTS[min(k, 1)][:2] for k in which]).T
+    x = np.where(which == 2, rng.random(5000), expit(centre + scale * rng.standard_t(3, 5000)))
+    low, high = predictive(PARTS, 0.1).equal_tails(0.8)
+    assert abs(((low <= x) & (x <= high)).mean() - 0.8) < 4 * np.sqrt(0.8 * 0.2 / 5000)
 
 
 def test_what_draws_say():
@@ -131,17 +81,15 @@ def test_what_draws_say():
 def test_a_ratio_of_counts_may_be_one():
     """Half a count is added and taken away again: what all draws say is in the interval."""
     said = opinion(np.ones(50), 40.0)._replace(scale=0.2)
-    law = predictive([said], 0.02, size=40.0).law
+    law = predictive([said], 0.02, size=40.0)
     assert law.interval(0.95).high == 1 and (law.draws == 1).mean() > 0.3
     half = opinion(np.full(50, 0.5), 40.0)._replace(scale=1e-4)
-    assert predictive([half], 1e-6, size=40.0).law.mean == pytest.approx(0.5, abs=1e-4)
-    sure = predictive([said], 0.02, StudentEstimate(0.8, 1e-4, 50.0, 0.0, 1.0), size=40.0).law
-    assert sure.mean == pytest.approx(0.8, abs=1e-5)
+    assert predictive([half], 1e-6, size=40.0).mean == pytest.approx(0.5, abs=1e-4)
 
 
 @pytest.mark.parametrize(
     ("parts", "flat"),
-    [(PARTS, 0.0), ([], 0.5), ([Opinion(0.0, 0.0)], 0.1), ([Opinion(np.inf, 1.0)], 0.1),
+    [(PARTS, 0.0), (PARTS, 1.1), ([], 0.5), ([Opinion(0.0, 0.0)], 0.1), ([Opinion(np.inf, 1.0)], 0.1),
      ([Opinion(0.0, 1.0, 0.0)], 0.1)],
 )  # fmt: skip
 def test_parts_that_cannot_be(parts, flat, as_installed):

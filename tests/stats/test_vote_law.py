@@ -9,7 +9,7 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jtruth.stats.vote_law import SignLaw, sign_law
+from jtruth.stats.poisson_binomial import SignLaw, sign_law
 
 EXACT = 1e-12
 

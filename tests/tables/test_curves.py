@@ -96,3 +96,13 @@ def test_a_class_without_samples_has_no_curve(rows):
         found.partial_auc(0)
     with pytest.raises(ValueError, match="2 bins or more"):
         curves(np.ones((1, 2, 1)))
+
+
+def test_positives_in_a_bin_are_counted_in_the_table():
+    """Bins from the lowest scores up; a bin without samples has no share."""
+    tables = np.random.default_rng(4).integers(0, 9, (7, 2, 5))
+    tables[:3, :, 2] = 0
+    for number in range(5):
+        of_bin = tables[:, :, number].sum(axis=1)
+        expected = np.where(of_bin > 0, tables[:, 1, number] / np.maximum(of_bin, 1), np.nan)
+        np.testing.assert_allclose(curves(tables).positives_in(number).draws, expected, atol=1e-12)

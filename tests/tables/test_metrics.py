@@ -94,6 +94,17 @@ def test_names():
             named_metric(name)
 
 
+def test_names_of_clinicians():
+    """tp, fp, fn, tn = 3, 1, 2, 5, by hand and by the class that is not asked about."""
+    expected = {"sensitivity": 3 / 5, "specificity": 5 / 6, "ppv": 3 / 4, "npv": 5 / 7}
+    assert {name: named_metric(name).of_counts(3, 1, 2, 5) for name in expected} == expected
+    table = np.random.default_rng(0).integers(1, 9, (2, 2))
+    for name, other in (("specificity", "recall[0]"), ("npv", "precision[0]"), ("Sensitivity", "recall[1]")):
+        assert named_metric(name).of_table(table) == named_metric(other).of_table(table)
+    with pytest.raises(ValueError, match=r"specificity, npv, .*sensitivity, ppv, or f<beta>"):
+        named_metric("accurcy")
+
+
 def test_names_as_answers_print_them():
     for printed, name in (("F1", "f1"), ("Macro F1", "macro_f1"), ("false alarm rate", "false_alarm_rate")):
         assert named_metric(printed, "abc", 1).name == name

@@ -1,43 +1,41 @@
-"""Several posteriors as one range: mean of some, hull of some, and the mean inside the hull."""
+"""What-if ranges: the mean and the hull of several laws, and no law; every holder of tables is told of."""
 
 from inspect import isabstract
 
+import jax
 import numpy as np
 import pytest
 
-import jtruth.evaluation.gold.pooled
+import jtruth.evaluation.assumptions.predictive
 import jtruth.testing
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.tables import posterior
-from jtruth.tables.posterior import TableDraws, TablePosterior
-from jtruth.tables.several import RangeEstimate, SeveralTables
+from jtruth.tables.posterior import RangeEstimate, TablePosterior
 
 
-def of_accuracy(right):
-    """Draws of tables of 100 samples of which so many are judged right."""
-    right = np.asarray(right)
-    wrong, zero = 100 - right, np.zeros_like(right)
-    return TableDraws(np.stack([np.stack([right, wrong], 1), np.stack([zero, zero], 1)], 1))
+def test_mean_and_hull_by_hand():
+    one, two = (DrawsEstimate(np.array(draws)) for draws in ([0.2, 0.3, 0.4, np.nan], [0.6, 0.7, 0.8]))
+    found = RangeEstimate((one, two))
+    assert found.mean == pytest.approx((0.3 + 0.7) / 2) and found.probability_defined == 0.75
+    assert found.interval(1 - 1e-9) == (0.2, 0.8) and found.equal_tails(0.5) == (
+        one.equal_tails(0.5).low,
+        two.equal_tails(0.5).high,
+    )
+    assert np.isnan(found.sd) and np.isnan(found.mode)
+    assert np.isnan(RangeEstimate((DrawsEstimate(np.full(3, np.nan)),) * 2).mean)
 
 
-def test_mean_of_the_one_and_hull_of_the_other_by_hand():
-    low, high = of_accuracy(np.arange(40, 60)), of_accuracy(np.arange(70, 90))
-    found = SeveralTables((low, high), (low,)).estimate("accuracy")
-    assert found.mean == pytest.approx((49.5 + 79.5) / 200)
-    assert found.interval(0.5) == low.estimate("accuracy").interval(0.5)
-
-
-def test_the_interval_contains_the_mean_from_ninety_per_cent_on():
-    parts = tuple(DrawsEstimate(np.full(50, v)) for v in (0.2, 0.6))
-    found = RangeEstimate(parts, parts[1:])
-    assert found.mean == pytest.approx(0.4)
-    assert found.interval(0.95)[:2] == pytest.approx((0.4, 0.6))
-    assert found.interval(0.8)[:2] == (0.6, 0.6)
-    assert np.isnan(RangeEstimate((DrawsEstimate(np.full(3, np.nan)),) * 2, parts).mean)
+@pytest.mark.parametrize(
+    "ask",
+    [lambda e: e.density(np.array([0.5])), lambda e: e.sample(jax.random.key(0), 3), lambda e: e.region(0.9)],
+)
+def test_a_range_has_no_law(ask):
+    with pytest.raises(ValueError, match="no probability law"):
+        ask(RangeEstimate((DrawsEstimate(np.array([0.2, 0.4])),) * 2))
 
 
 def test_every_holder_is_told_of_where_the_posterior_is_defined():
-    assert jtruth.testing.EstimatedTable and jtruth.evaluation.gold.pooled.GoldPosterior  # imported
+    assert jtruth.testing.EstimatedTable and jtruth.evaluation.assumptions.predictive  # imported
 
     def kinds(one):
         for below in one.__subclasses__():

@@ -1,4 +1,4 @@
-"""The binary reference cases as log-odds and predictions."""
+"""Binary data for tests: the reference cases as log-odds and predictions, and simulated ones."""
 
 import numpy as np
 
@@ -32,3 +32,17 @@ def check_law(law, expected, *, tolerance=1e-12):
         for v, p, k in zip(values, pmf, nearest, strict=True):
             found = law.pmf[k] if abs(law.values[k] - v) < 1e-12 else 0.0  # atoms below 1e-13 are left out
             np.testing.assert_allclose(found, p, rtol=0, atol=tolerance)
+
+
+def simulated(seed, n, *, share=0.3, d=0.8, f=0.25, error=0.2, labelers=2, equal=False):
+    """Log-odds and predictions of n samples by symmetric labelers.
+
+    `equal` labelers all err with probability `error`: few distinct log-odds; others around it.
+    """
+    rng = np.random.default_rng(seed)
+    truth = rng.random(n) < share
+    y = (rng.random(n) < np.where(truth, d, f)).astype(int)
+    around = 0.6 * error, min(1.4 * error, 0.499)
+    rates = np.full((n, labelers), error) if equal else rng.uniform(*around, (n, labelers))
+    vote = np.where(rng.random((n, labelers)) < rates, ~truth[:, None], truth[:, None])
+    return np.log(share / (1 - share)) + (np.where(vote, 1, -1) * np.log(1 / rates - 1)).sum(1), y

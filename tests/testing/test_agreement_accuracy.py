@@ -6,7 +6,7 @@ import pytest
 
 from jtruth.noise import SharedErrors
 from jtruth.testing import lehner_accuracy, weighted_vote_accuracy
-from jtruth.testing.agreement_accuracy import labeler_accuracy_by_agreement
+from jtruth.testing.baselines import labeler_accuracy_by_agreement
 from tests.learning.crowds import from_matrix, simulate
 
 

@@ -10,19 +10,17 @@ from jtruth.testing import (
     collapse,
     count_table,
     exact_step,
-    geometric_median,
     iterate,
-    labels_step,
     moments,
     normal_law,
-    plug_in_step,
-    precision_recall_density,
-    prior_marginal_table,
     ratio_step,
-    roc_density,
-    table_at,
+    steps,
 )
+from jtruth.testing.baselines import geometric_median, prior_marginal_table
+from jtruth.testing.binary.empirical_bayes import class_law, of_point, plug_in_step
+from jtruth.testing.binary.nodes import law_at
 from jtruth.testing.binary.operating_point import log_likelihood
+from jtruth.testing.binary.plug_in import precision_recall_density, roc_density
 from tests.testing.golden_cases import CASES, METRIC, check_law, log_odds
 
 SLOW = ("small12", "near_chance")  # like others, but of other sizes: programs of their own
@@ -36,7 +34,7 @@ STEPS = {
     "alg1_delta2": lambda x, y: ratio_step(x, y, mean="second_order_always"),
     "alg1_plugin": plug_in_step,
     "alg1_exact_means": exact_step,
-    "alg3": labels_step,
+    "alg3": lambda x, y: of_point(steps.labels_step(class_law(x), y)),
 }
 
 
@@ -66,7 +64,7 @@ def test_count_table(golden, name):
 
 def test_laws_at_an_operating_point_exact(golden, name):
     case = golden(f"su_{name}")
-    table = table_at(collapse(*log_odds(case)), 0.7, 0.2)
+    table = law_at(collapse(*log_odds(case)), 0.7, 0.2)
     for block, metric in METRIC.items():
         check_law(table.estimate(metric), case["eb_exact_at_(.7,.2)"][block])
 

@@ -70,7 +70,6 @@ def test_three_classes():
     [
         ({"regularisation": 0.0}, "regularisation must be positive"),
         ({"intercept_scale": -1.0}, "intercept_scale must be 0 or more"),
-        ({"key": None}, "needs a key"),
     ],
 )
 def test_bad_input(as_installed, options, message):

@@ -12,25 +12,14 @@ from sklearn.naive_bayes import GaussianNB
 from jtruth.noise import with_known_labels
 from jtruth.posterior import class_posterior
 from jtruth.training import (
-    Gaussians,
     Linear,
-    SpreadPrior,
     Stop,
     fit_gaussians,
     gaussian_log_probabilities,
-    generative_map,
     generative_ml,
-    lda_log_densities,
-    naive_bayes_log_densities,
     solve_linear,
 )
-from jtruth.training.gaussian import (
-    FAMILIES,
-    lda_log_prior,
-    lda_update,
-    naive_bayes_log_prior,
-    naive_bayes_update,
-)
+from jtruth.training.gaussian import Gaussians, log_densities, log_prior, update
 
 PRIOR = np.array([0.6, 0.4])
 
@@ -47,13 +36,13 @@ def test_golden(golden):
     x, log_likelihood = np.array(case["X"]), np.array(case["logpz"])
     prior = np.array([1 - case["pi1"], case["pi1"]])
     means, variances = np.array(case["mu"]), np.exp(case["logvar"])
-    log_densities = naive_bayes_log_densities(Gaussians(means, variances), x)
-    value = generative_ml(log_densities, log_likelihood, prior)
+    density = log_densities(Gaussians(means, variances), x, "naive_bayes")
+    value = generative_ml(density, log_likelihood, prior)
     np.testing.assert_allclose(value, case["J_noisy"], rtol=1e-9)
     known = with_known_labels(log_likelihood, np.array(case["y"]))
-    np.testing.assert_allclose(generative_ml(log_densities, known, prior), case["J_ideal"], rtol=1e-9)
-    log_densities = lda_log_densities(Gaussians(means, np.diag(variances[0])), x)
-    np.testing.assert_allclose(generative_ml(log_densities, log_likelihood, prior), case["J_lda"], rtol=1e-9)
+    np.testing.assert_allclose(generative_ml(density, known, prior), case["J_ideal"], rtol=1e-9)
+    density = log_densities(Gaussians(means, np.diag(variances[0])), x, "lda")
+    np.testing.assert_allclose(generative_ml(density, log_likelihood, prior), case["J_lda"], rtol=1e-9)
     fit = fit_gaussians(x, log_likelihood, prior, stop=Stop(tol=1e-12))
     assert fit.converged
     np.testing.assert_allclose(fit.objective, case["em_J"], rtol=1e-9)
@@ -66,11 +55,11 @@ def test_densities_equal_scipy():
     x, _, _ = problem()
     means, covariance = np.array([[0.0, 1.0], [2.0, -1.0]]), np.array([[1.0, 0.4], [0.4, 0.6]])
     expected = [scipy.stats.multivariate_normal(m, covariance).logpdf(x) for m in means]
-    found = lda_log_densities(Gaussians(means, covariance), x)
+    found = log_densities(Gaussians(means, covariance), x, "lda")
     np.testing.assert_allclose(found, np.array(expected).T, rtol=1e-11)
     variances = np.array([[1.0, 2.0], [0.5, 0.3]])
     expected = scipy.stats.norm(means, np.sqrt(variances)).logpdf(x[:, None, :]).sum(axis=2)
-    found = naive_bayes_log_densities(Gaussians(means, variances), x)
+    found = log_densities(Gaussians(means, variances), x, "naive_bayes")
     np.testing.assert_allclose(found, expected, rtol=1e-11)
 
 
@@ -92,19 +81,17 @@ def test_certain_labels_give_the_fits_of_scikit_learn():
 @pytest.mark.parametrize("family", ["naive_bayes", pytest.param("lda", marks=pytest.mark.slow)])
 def test_em_descends_to_a_stationary_point_of_the_map_objective(family):
     x, _, log_likelihood = problem(seed=1)
-    spread_prior = SpreadPrior(3.0, np.array([0.5, 2.0]))
-    fit = fit_gaussians(
-        x, log_likelihood, PRIOR, family=family, spread_prior=spread_prior, stop=Stop(tol=1e-11)
-    )
+    pseudo = 3.0, np.array([0.5, 2.0])
+    given = {"family": family, "pseudo_count": pseudo[0], "pseudo_spread": pseudo[1]}
+    fit = fit_gaussians(x, log_likelihood, PRIOR, **given, stop=Stop(tol=1e-11))
     path = np.asarray(fit.path)[: int(fit.num_steps) + 1]
     assert fit.converged and (np.diff(path) < 1e-13).all()
-    log_prior = naive_bayes_log_prior if family == "naive_bayes" else lda_log_prior
 
     def j(model):
-        log_densities = FAMILIES[family].log_densities(model, jnp.asarray(x))
-        return generative_map(log_densities, log_likelihood, PRIOR, log_prior(model, spread_prior))
+        ml = generative_ml(log_densities(model, jnp.asarray(x), family), log_likelihood, PRIOR)
+        return ml - log_prior(model, pseudo, family) / len(x)
 
-    value, gradient = jax.value_and_grad(j)(fit.model)
+    value, gradient = jax.jit(jax.value_and_grad(j))(fit.model)
     np.testing.assert_allclose(value, fit.objective, rtol=1e-12)
     for leaf in jax.tree.leaves(gradient):
         np.testing.assert_allclose(leaf, 0, atol=1e-9)
@@ -115,9 +102,9 @@ def test_updates_and_priors_of_both_families_by_loops():
     x, _, log_likelihood = problem(n=12)
     weights = np.asarray(class_posterior(log_likelihood, PRIOR))
     count, spread = 3.0, np.array([0.5, 2.0])
-    given = SpreadPrior(count, spread)
+    given = count, spread
     data = jnp.asarray(x), jnp.asarray(weights), given
-    own, common = naive_bayes_update(*data), lda_update(*data)
+    own, common = (update(*data, family) for family in ("naive_bayes", "lda"))
     scatter = np.diag(count * spread)
     for c in range(2):
         mean = np.average(x, axis=0, weights=weights[:, c])
@@ -131,7 +118,8 @@ def test_updates_and_priors_of_both_families_by_loops():
     expected = (
         -0.5 * count * (np.log(np.linalg.det(covariance)) + np.trace(np.linalg.inv(covariance) * spread))
     )
-    assert float(lda_log_prior(Gaussians(own.means, covariance), given)) == pytest.approx(expected, rel=1e-12)
+    found = float(log_prior(Gaussians(own.means, covariance), given, "lda"))
+    assert found == pytest.approx(expected, rel=1e-12)
 
 
 def test_em_has_converged_when_no_responsibility_moves_any_more():
@@ -198,7 +186,7 @@ def accuracy(intercepts, weights):
     ("options", "message"),
     [
         ({"family": "qda"}, "family must be one of"),
-        ({"spread_prior": SpreadPrior(-1.0)}, "pseudo_count must be 0 or more"),
+        ({"pseudo_count": -1.0}, "pseudo_count must be 0 or more"),
     ],
 )
 def test_bad_input(as_installed, options, message):

@@ -16,14 +16,14 @@ from jtruth.training import (
     fit_linear,
     fit_mbem,
     fit_raykar,
-    labeler_matrices,
     layered,
     linear_outputs,
     predict_labels,
-    raykar_objective,
     trace_penalty,
     with_labelers,
 )
+from jtruth.training.corrections import labeler_matrices
+from jtruth.training.raykar import raykar_objective
 
 GOOD = np.array([[0.9, 0.1], [0.15, 0.85]])
 POOR = np.array([[0.6, 0.4], [0.35, 0.65]])
@@ -155,8 +155,11 @@ def test_trace_regularisation_finds_matrices_that_the_likelihood_alone_does_not_
         (lambda x, labels: fit_raykar(x[:3], labels), "x has 3 samples but the labels have 10"),
         (lambda x, labels: fit_raykar(x, labels, regularisation=-1.0), "regularisation must be 0 or more"),
         (lambda x, labels: fit_raykar(x, labels, pseudo_counts=(1.0, -1.0)), "pseudo_counts must be 0 or"),
-        (lambda x, labels: fit_mbem(lambda rho: (None, np.zeros(3)), labels), r"y_pred of shape \(10,\)"),
-        (lambda x, labels: fit_mbem(lambda rho: (None, np.full(10, 2)), labels), "y_pred holds 2"),
+        (
+            lambda x, labels: fit_mbem(lambda rho: (None, np.zeros(3)), labels),
+            r"y_pred must have shape \(10,\)",
+        ),
+        (lambda x, labels: fit_mbem(lambda rho: (None, np.full(10, 2)), labels), r"y_pred\[0\] is 2"),
         (lambda x, labels: fit_mbem(train_linear(x), labels, num_rounds=0), "num_rounds must be a positive"),
         (lambda x, labels: with_labelers(None, 2, 2, diagonal=0.4), "diagonal must lie between"),
     ],

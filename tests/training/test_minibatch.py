@@ -11,11 +11,9 @@ from jtruth.posterior import class_posterior
 from jtruth.training import (
     Linear,
     Recipe,
-    conv_net,
     estimated_auc,
     fit,
     fit_linear,
-    l2,
     linear_outputs,
     ml,
     mlp,
@@ -23,6 +21,7 @@ from jtruth.training import (
     negative_auc,
     outputs_of,
 )
+from jtruth.training.linear import l2
 
 START = Linear(np.zeros(()), np.zeros(3))
 PRIOR = np.array([0.5, 0.5])
@@ -199,17 +198,6 @@ def test_losses_drop_into_a_loop_over_a_dictionary():
 
 
 @pytest.mark.slow
-def test_convolutional_network_shapes_and_gradients():
-    model = conv_net(jax.random.key(0), (1, 8, 9), 3, channels=(2, 3), width=4)
-    images = jax.random.normal(jax.random.key(1), (5, 1, 8, 9))
-    assert jax.eval_shape(outputs_of, model, images).shape == (5, 3)
-    rho = jnp.full((5, 3), 1 / 3)
-    gradient = eqx.filter_jit(eqx.filter_grad(lambda m: mmse()(outputs_of(m, images), rho)))(model)
-    assert all(jnp.isfinite(leaf).all() for leaf in jax.tree.leaves(gradient))
-    assert jnp.abs(gradient.first.weight).max() > 0
-
-
-@pytest.mark.slow
 def test_area_is_mann_whitney_with_certain_labels_and_unbiased_with_noisy_ones():
     from sklearn.metrics import roc_auc_score
 
@@ -256,7 +244,5 @@ def test_bad_input(as_installed, options, message):
 def test_bad_networks(as_installed):
     with pytest.raises(ValueError, match="width must be a positive whole number, got 0"):
         mlp(jax.random.key(0), 3, 2, width=0)
-    with pytest.raises(ValueError, match="sides of 4 or more"):
-        conv_net(jax.random.key(0), (1, 3, 9), 2)
     with pytest.raises(ValueError, match="loss must be one of"):
         mmse("zero_one")

@@ -21,7 +21,7 @@ from jtruth.evaluation.labeler_rows import worst_first
 from jtruth.evaluation.parts import Check
 from jtruth.labels import Labels
 from jtruth.learning import Smoothing, fit_dawid_skene
-from jtruth.learning.joint.beliefs import Beliefs
+from jtruth.learning.joint.beliefs import NOTHING, Beliefs
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
 from jtruth.sampling import STANDARD
 from jtruth.stats.draws import DrawsEstimate
@@ -73,15 +73,18 @@ def learn_shares(data: Inputs, fit: JointPosterior) -> bool:
     return bool(data.missing)
 
 
-def labels_fit(labels: Labels, **options: Any) -> tuple[JointPosterior, tuple[Check, ...]]:
+def labels_fit(
+    labels: Labels, *, beliefs: Beliefs = NOTHING, **options: Any
+) -> tuple[JointPosterior, tuple[Check, ...]]:
     """`fit_joint` of labels alone, with class shares for each number of labels where these go with the class.
 
     Returns:
         The fit, and the check that found that they do; empty if not.
     """
-    fit = fit_joint(labels, **options)
+    fit = fit_joint(labels, beliefs=beliefs, **options)
     missing = by_number(labels, fit.class_posterior) if fit.usable else ()
-    return fit_joint(labels, beliefs=Beliefs(shares="by_number"), **options) if missing else fit, missing
+    apart = beliefs._replace(shares="by_number")
+    return fit_joint(labels, beliefs=apart, **options) if missing else fit, missing
 
 
 def plug_in_model(data: Inputs, *, unaided: bool = False) -> Model:

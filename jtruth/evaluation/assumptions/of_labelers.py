@@ -1,15 +1,13 @@
-"""How good is each labeler, under every assumption that has an answer? Labelers as uncertain as classifiers.
+"""How good is each labeler, by labels alone? Labelers as uncertain as classifiers.
 
-Labels alone do not tell labelers who err independently from those who are wrong together on hard samples, so
-a labeler gets what a classifier gets: one answer for each assumption of the table, their hull and the mean of
-their points. Two targets can be meant. "in-sample" is the share of the labels given that are right; it ranks
-labelers better, since people label different samples. "population" is the chance that a label of theirs for a
-new sample is right, each class weighted by its learned share.
+Two targets can be meant. "in-sample" is the share of the labels given that are right; it ranks labelers
+better, since people label different samples. "population" is the chance that a label of theirs for a new
+sample is right, each class weighted by its learned share.
 
 The majority vote that judges a labeler is that of the others, ties broken by chance: with the own label in it
-a labeler of three is wrong only where both others agree. It says nothing of the population.
-
-Measured on six public sets with 3 and 5 labels a sample and on simulated families (`benchmarks/labelers.py`).
+a labeler of three is wrong only where both others agree. It says nothing of the population. The law of each
+is the predictive one (`predictive`), with the errors of metrics of the whole table: a labeler is judged by
+the others as a classifier is. Measured on sources left out: `benchmarks/kinds.py`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,12 +17,14 @@ from jaxtyping import Float
 
 from jtruth._random import Key, host_rng
 from jtruth._validation import choose
+from jtruth.evaluation.assumptions.model_error import OVERALL
+from jtruth.evaluation.assumptions.predictive import law_of
 from jtruth.evaluation.assumptions.ranges import Member
+from jtruth.evaluation.assumptions.registry import ASSUMPTIONS
 from jtruth.evaluation.text import IN_SAMPLE, OF_LABELERS, POPULATION
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.draws import DrawsEstimate
-from jtruth.tables.several import RangeEstimate
 
 _DRAWS = 1000  # of the majority vote, whose ties are all that is random
 
@@ -80,25 +80,34 @@ def others_vote(labels: Labels, rng: np.random.Generator) -> Draws:
     return total / number
 
 
-def labeler_ranges(draws: Mapping[str, Draws]) -> list[RangeEstimate]:
-    """Point and hull of each labeler, over the assumptions that say something of them."""
-    found = []
-    for each in zip(*(values.T for values in draws.values()), strict=True):
-        laws = tuple(DrawsEstimate(np.array(one)) for one in each if not np.isnan(one).all())
-        found.append(RangeEstimate(laws or _NOTHING, laws or _NOTHING))
+def labeler_laws(draws: Mapping[str, Draws], labels: Labels, labelers_are: str) -> list[DrawsEstimate]:
+    """Predictive law of each labeler's accuracy; NaN of whom no reading says anything.
+
+    Args:
+        draws: by the name of the assumption; those of readings have a say.
+        labels: that the fits are of.
+        labelers_are: their kind.
+    """
+    number, found = labels.labels_per_labeler(), []
+    for t in range(labels.num_labelers):
+        own = {
+            name: values[:, t]
+            for name, values in draws.items()
+            if ASSUMPTIONS[name].reading and not np.isnan(values[:, t]).all()
+        }
+        law = law_of(own, OVERALL, labelers_are, float(max(number[t], 1))) if own else _NOTHING
+        found.append(law)
     return found
 
 
-_NOTHING = (DrawsEstimate(np.array([np.nan])),)
+_NOTHING = DrawsEstimate(np.array([np.nan]))
 
 
-def matrix_ranges(fits: Sequence[JointPosterior], level: float) -> dict[str, np.ndarray]:
-    """Mean over fits, and hull of their equal tails, of all confusion matrices.
+def matrix_ends(fit: JointPosterior, level: float) -> dict[str, np.ndarray]:
+    """Mean and equal tails of all confusion matrices.
 
     Returns:
         "mean", "low" and "high", each (labelers, classes, classes).
     """
-    tails = [(1 - level) / 2, (1 + level) / 2]
-    ends = np.array([np.quantile(fit.matrices, tails, axis=0) for fit in fits], np.float64)
-    mean = np.mean([fit.mean_matrices for fit in fits], axis=0)
-    return {"mean": mean, "low": ends[:, 0].min(axis=0), "high": ends[:, 1].max(axis=0)}
+    low, high = np.quantile(fit.matrices, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    return {"mean": fit.mean_matrices, "low": low.astype(np.float64), "high": high.astype(np.float64)}

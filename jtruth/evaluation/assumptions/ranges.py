@@ -1,16 +1,14 @@
-"""What may be said when nobody vouches for independence: one answer per assumption, and their hull.
+"""Fits of several assumptions: the readings of which the answer is made, and what-if rows.
 
 Labels alone do not tell a good classifier whose labelers err independently from a poorer one that shares its
 mistakes with them: both worlds give the same labels. So every assumption that somebody could hold gives its
-own answer, all of them are shown, and the printed range is the hull of their intervals. The table of
-assumptions (`registry`) says who is shown, in the hull and in the point.
+own answer, a row each; the table of assumptions (`registry`) says which are shown.
 
 A member leaves, and a warning names it, if its classes have exchanged names, if the data are too large for
 it, or if its chains disagree (R-hat of 1.1 or more, or worth fewer than 50 draws): its interval would be
-luck. One that only missed the stricter standard of `EFFORT` stays in hull and point, with a warning: its
-error is small beside its width, and a narrower hull would be worse. If no other model is left, chains that
-disagree stay too. They also stay in ranges of labelers and class shares (`keep_all`), where every member is
-in the hull: draws of chains that tell different stories hold the truth more often (`benchmarks/labelers.py`).
+luck. One that only missed the stricter standard of `EFFORT` stays, with a warning: its error is small beside
+its width. If no other model is left, chains that disagree stay too. They also stay among what-if rows of
+labelers and class shares (`keep_all`): draws of chains that tell different stories hold the truth more often.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +21,6 @@ from jtruth.evaluation.answers import names_of, tables_of
 from jtruth.evaluation.assumptions.learned import learn_shares
 from jtruth.evaluation.assumptions.registry import (
     INDEPENDENT,
-    LABELER_STRATA,
     Entry,
     How,
     Progress,
@@ -36,29 +33,19 @@ from jtruth.sampling import Effort, TooLarge
 from jtruth.sampling.pointwise import RowLikelihood
 from jtruth.stats.loo import psis_loo, sum_and_error
 from jtruth.tables.posterior import TableDraws, estimates, thinned
-from jtruth.tables.several import SeveralTables
 from jtruth.testing.tested import Tested
 
-LEFT_OUT = "the model {!r} is left out of the range, which may be narrower than with it: {}"
+LEFT_OUT = "the model {!r} is left out: {}"
 
-# A range is wide: an end may have a standard error of a twentieth of it. Some 15 s a member, at most.
+# An end may have a standard error of a twentieth of the interval. Some 15 s a member, at most.
 EFFORT = Effort(max_rhat=1.02, min_ess=300, max_work=3e9, max_bytes=50_000_000, ends=True, nuisance=False)
 _WORST_RHAT, _FEWEST_DRAWS = 1.1, 50.0
 
 ONLY_GOLD = (
-    "labels alone cannot show whether labelers and classifier are wrong together, and no range covers "
-    "labelers who are wrong together by themselves, as where hard samples of one class look like another: "
-    "only gold can tell. Find out the truth of 30 samples chosen at random (gold=..., --gold FILE), or say "
-    "assume='independent' if you can vouch for it"
+    "labels alone cannot show whether all err together: only gold can tell, hence the width. Find out the "
+    "truth of 30 samples chosen at random (gold=..., --gold FILE), or say assume='independent' if you can "
+    "vouch for it"
 )
-
-
-def first_and_rest(warnings: tuple[str, ...]) -> tuple[list[str], list[str]]:
-    """Lines of warnings: what stands right under an answer, as only gold can tell, and all the others."""
-    first, rest = (
-        [f"! {text}" for text in warnings if (text == ONLY_GOLD) is wanted] for wanted in (True, False)
-    )
-    return first, rest
 
 
 class Member(NamedTuple):
@@ -90,35 +77,27 @@ def members(
     whether members stay whose chains disagree. Where a new fit of independence finds labels missing by class,
     it and all members after it have class shares for each number of labels.
     """
-    found, doubts, done = [], [], 0
-    for entry in entries:
+    found, doubts = [], []
+    for k, entry in enumerate(entries):
+        told = _part(progress, k, len(entries))
         fit = (known or {}).get(entry.name)
         counts = None if fit is None else fitted(fit, data).counts
         if fit is None:
             effort = EFFORT._replace(give_up=not entry.last_resort, pointwise=pointwise)
             try:
-                counts, fit = entry.fit(data, key, How(effort, _from(progress, done)))
+                counts, fit = entry.fit(data, key, How(effort, told))
                 if entry.name == INDEPENDENT and fit is not None and learn_shares(data, fit):
                     doubts += [check.message for check in data.missing]
-                    counts, fit = entry.fit(data, key, How(effort, _from(progress, done)))
+                    counts, fit = entry.fit(data, key, How(effort, told))
             except TooLarge as error:
                 doubts.append(LEFT_OUT.format(entry.name, error))
                 continue
-            done += 0 if fit is None else fit.convergence.num_sweeps
         if counts is None or not (fit is None or fit.usable):
             reason = fit.warnings[0] if fit is not None and fit.warnings else "it has no count tables"
             doubts.append(LEFT_OUT.format(entry.name, reason))
             continue
         found.append(Member(entry, tables_of(counts, data), fit))
-    left, doubts = _without_luck(found, doubts, keep_all)
-    return _independent_inside(left), doubts
-
-
-def _independent_inside(found: list[Member]) -> list[Member]:
-    """Independence is in the hull by itself where the model that has it as its easy case gave no answer."""
-    if any(m.name == LABELER_STRATA for m in found):
-        return found
-    return [m._replace(entry=m.entry._replace(hull=True)) if m.name == INDEPENDENT else m for m in found]
+    return _without_luck(found, doubts, keep_all)
 
 
 def _without_luck(found: list[Member], doubts: list[str], keep_all: bool) -> tuple[list[Member], list[str]]:
@@ -166,17 +145,11 @@ def _loo_terms(rows: RowLikelihood) -> tuple[np.ndarray, int]:
     return found.elpd[rows.row_of_sample], int(bad.sum())
 
 
-def _from(progress: Progress | None, before: int) -> Progress | None:
+def _part(progress: Progress | None, k: int, number: int) -> Progress | None:
+    """The progress of entry k of so many, as that of all of them."""
     if progress is None:
         return None
-    return lambda done, planned: progress(before + done, before + planned)
-
-
-def range_answer(found: list[Member], data: Inputs, *, few: bool = False) -> Tested:
-    """The members' answers as one: the mean of some, the hull of some; of all in the fast range (`few`)."""
-    point = tuple(m.posterior for m in found if m.entry.point)
-    hull = tuple(m.posterior for m in found if few or m.entry.hull)
-    return Tested("bayes", SeveralTables(point, hull), None, float("nan"), (), *names_of(data))
+    return lambda done, planned: progress(k * planned + done, number * planned)
 
 
 def pooled_answer(found: list[Member], data: Inputs) -> Tested:

@@ -11,7 +11,7 @@ Where nothing is known but how often labels may be wrong, the bounds of Lam & St
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -22,21 +22,22 @@ from jaxtyping import Float, Int
 from jtruth import _validation as check
 from jtruth._host import known_classes, labels_log_likelihood, majority
 from jtruth._one_line import one_line
-from jtruth._pictures import as_printed, picture
 from jtruth._random import Stated, as_key, stated, stream
+from jtruth.answers import Answer, Column, Curve, Series, Shown, Table, facts, law_row, warning_notes
 from jtruth.evaluation.answers import names_of, tables_of
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, INDEPENDENT, Entry, Fitted, How, Progress
 from jtruth.evaluation.inputs import Inputs, Model
-from jtruth.evaluation.text import interval_text
 from jtruth.lam_stork import error_bounds
 from jtruth.noise import NoiseModel, scale_errors
 from jtruth.sampling import Effort
 from jtruth.stats.estimates import Estimate
+from jtruth.tables.metrics import SYNONYMS
 from jtruth.tables.posterior import estimates
 from jtruth.testing.multiclass.count_draws import count_posterior
 
 EFFORT = Effort(max_rhat=1.03, min_ess=200, max_work=1.2e9, nuisance=False)
 _FACTORS = (0.25, 0.5, 0.75, 0.9, 1.0, 1.1, 1.25, 1.5)
+_ASKED = ("specificity", "npv", *SYNONYMS)  # metrics that are not printed, and may be asked for
 _RATE_DRAWS = 16  # draws of the learned error rates that are scaled
 _MISLABELED = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2)
 
@@ -51,7 +52,8 @@ class Bounds(NamedTuple):
     __repr__ = one_line
 
 
-class Sensitivity(NamedTuple):
+@dataclass(frozen=True, repr=False)
+class Sensitivity(Answer):
     """Posteriors along one assumption. `print` it for a table; `jtruth.plots.plot_sensitivity` draws it."""
 
     what: str
@@ -65,9 +67,6 @@ class Sensitivity(NamedTuple):
     shown: tuple[str, ...]  # metrics that are printed
     positive: str  # class of precision and recall
     key: Stated
-    plot = picture
-    _repr_html_ = as_printed
-    __repr__ = one_line
 
     def tipping_point(self, metric: str, threshold: float, *, surely: bool = False) -> float | None:
         """The value nearest to `base` at which the metric crosses a threshold.
@@ -94,7 +93,7 @@ class Sensitivity(NamedTuple):
         means = np.array([law.mean for law in laws])
         if not surely:
             return means - threshold
-        ends = np.array([law.interval(self.level)[:2] for law in laws])
+        ends = np.array([law.interval(self.level) for law in laws])
         above = np.interp(self.base, self.values, means) >= threshold
         return (ends[:, 0] if above else ends[:, 1]) - threshold
 
@@ -112,19 +111,53 @@ class Sensitivity(NamedTuple):
         beyond = "exceeds" if point >= self.base else "is less than"
         return f"{what} unless this {beyond} {point:.3g}: {self.axis}."
 
-    def __str__(self) -> str:
-        """A row for each value, with mean and interval of the main metrics; the bounds below."""
-        names = [n for n in self.shown if n in self.metrics]
+    def blocks(self) -> Shown:
+        """The question, the answer and what stands behind it, for all faces."""
+        laws = {name: [law_row(law, self.level) for law in every] for name, every in self.metrics.items()}
+        names = [name for name in self.shown if name in laws]
+        rows = [
+            {"value": f"{value:.3f}", **{name: laws[name][k] for name in names}}
+            for k, value in enumerate(self.values.tolist())
+        ]
+        columns = tuple(Column((n, "mean"), n.replace("_", " "), ((n, "low"), (n, "high"))) for n in names)
+        x, parts = self.values.tolist(), ("mean", "low", "high")
+        curves = [
+            Curve("", name.replace("_", " "), self.axis, name.replace("_", " "),
+                  (Series("", {"x": x, **{k: [row[k] for row in laws[name]] for k in parts}}),))
+            for name in names
+        ]  # fmt: skip
         of = f" (recall and precision of class {self.positive!r})" if "recall" in names else ""
-        lines = [self.axis + of, f"{'':>8}" + "".join(f"{name:>22}" for name in names)]
-        for k, value in enumerate(self.values):
-            row = [interval_text(self.metrics[name][k], self.level) for name in names]
-            lines.append(f"{value:8.3f}" + "".join(f"{cell:>22}" for cell in row))
-        if self.bounds is not None:
-            lines += ["", "accuracy whatever errors depend on (Lam & Stork), if of the majority votes"]
-            rows = zip(self.bounds.mislabeled, self.bounds.low, self.bounds.high, strict=True)
-            lines += [f"{m:8.3f} are wrong: between {low:.3f} and {high:.3f}" for m, low, high in rows]
-        return "\n".join([*lines, *(f"! {text}" for text in self.warnings)])
+        blocks = (
+            Table("by_value", self.axis + of, "value", columns, rows, missing="undefined"),
+            *self._bounds(), *curves, warning_notes(self.warnings),
+            facts(what=self.what, axis=self.axis, values=self.values, base=self.base, level=self.level,
+                  key=self.key, metrics=laws),
+        )  # fmt: skip
+        about = f"{100 * self.level:g} % intervals; key {self.key}"
+        return Shown(
+            "What would have to be true for the answer to change?", about, self._change(names), blocks
+        )
+
+    def _change(self, names: list[str]) -> str:
+        """How far the first metric moves."""
+        means = np.array([law.mean for law in self.metrics[names[0]]])
+        if np.isnan(means).all():
+            return f"{names[0]} is not identified, whatever this is: {self.axis}."
+        ends = f"from {np.nanmin(means):.3f} to {np.nanmax(means):.3f}"
+        return (
+            f"{names[0]} moves {ends} with this: {self.axis}, {self.values[0]:.3g} to {self.values[-1]:.3g}."
+        )
+
+    def _bounds(self) -> list[Table]:
+        """Lam and Stork's."""
+        if self.bounds is None:
+            return []
+        parts = zip(self.bounds.mislabeled, self.bounds.low, self.bounds.high, strict=True)
+        rows = [{"wrong": f"{m:g}", "low": low, "high": high} for m, low, high in parts]
+        title = (
+            "Accuracy whatever errors depend on (Lam & Stork), by the share of majority votes that are wrong"
+        )
+        return [Table("bounds", title, "wrong", (Column("low", "at least"), Column("high", "at most")), rows)]
 
 
 class Basis(NamedTuple):
@@ -195,7 +228,7 @@ def sensitivity(
             progress(k + 1, len(grid))
     moved.sort(key=lambda m: m.place)
     doubts = tuple(f"at {m.place:.3f}: {text}" for m in moved for text in m.warnings)
-    answers = [estimates(tables_of(m.counts, data), *names_of(data)) for m in moved]
+    answers = [estimates(tables_of(m.counts, data), *names_of(data), more=_ASKED) for m in moved]
     metrics = {name: tuple(a[name] for a in answers) for name in answers[0]}
     places, of = np.array([m.place for m in moved]), str(data.classes[data.positive])
     axis, votes = way.axis.format(of), vote_bounds(data)

@@ -7,12 +7,14 @@ unsure, where samples are difficult, or where one labeler errs? The last simulat
 labels at hand, with the classifier's own error rates estimated anew for every simulated set.
 """
 
+from collections.abc import Callable
+
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy.special import chdtrc, logsumexp, softmax
+from scipy.special import chdtrc
 
-from jtruth._host import log
+from jtruth._host import across, log, log_sum, softmax
 from jtruth._random import Key, host_rng, streams
 from jtruth.evaluation.checks._bootstrap import Component, component, largest
 from jtruth.labels import Labels
@@ -33,7 +35,7 @@ def prior_score(log_likelihood: np.ndarray, prior: np.ndarray) -> tuple[float, f
         log_likelihood: (samples, classes) log p(z_i | y_i = c) of samples whose class is not known.
         prior: (classes,) all of them positive.
     """
-    log_p = logsumexp(log_likelihood + log(prior), axis=1, keepdims=True)
+    log_p = log_sum(log_likelihood + log(prior))[:, None]
     ratio = np.exp(log_likelihood - log_p)
     score = ratio[:, :-1] - ratio[:, -1:]
     information = score.T @ score
@@ -80,7 +82,7 @@ def classifier_dependence(
     log_likelihood: np.ndarray,
     prior: np.ndarray,
     y_pred: np.ndarray,
-    covariates: dict[str, np.ndarray],
+    covariates: Callable[[np.ndarray], dict[str, np.ndarray]],
     key: Key,
 ) -> dict[str, Component | None]:
     """Does the classifier's error, given the class, go with a covariate of the sample?
@@ -89,25 +91,27 @@ def classifier_dependence(
         log_likelihood: (samples, classes).
         prior: (classes,).
         y_pred: (samples,) predicted classes.
-        covariates: by name, (covariates, samples, classes): of a sample, if it is of that class.
+        covariates: of samples with these numbers, by name, (covariates, samples, classes): of a sample, if
+            it is of that class.
         key: JAX random key.
     """
     rng = host_rng(key, "dependence")
+    chosen = np.arange(len(y_pred))
     if len(y_pred) > _SAMPLES:
         chosen = rng.choice(len(y_pred), _SAMPLES, replace=False)
         log_likelihood, y_pred = log_likelihood[chosen], y_pred[chosen]
-        covariates = {name: v[:, chosen] for name, v in covariates.items()}
-    h = softmax(log_likelihood + log(prior), axis=1)
+    held = covariates(chosen)
+    h = softmax(log_likelihood + log(prior))
     start = np.broadcast_to(np.full(prior.size, 1 / prior.size), (1, prior.size, prior.size))
     rows = _classifier_rows(h, y_pred[None], start, max_steps=200)
     below, rows_below = np.cumsum(h, axis=1)[:, :-1], np.cumsum(rows[0], axis=1)[:, :-1]
-    sets = [_dependence(h, y_pred[None], rows, covariates)]
+    sets = [_dependence(h, y_pred[None], rows, held)]
     for k in range(0, _SETS, _TOGETHER):
         shape = (min(_TOGETHER, _SETS - k), len(h), 1)
-        y = (rng.random(shape) >= below).sum(axis=2)
-        drawn = (rng.random(shape) >= rows_below[y]).sum(axis=2)
-        sets.append(_dependence(h, drawn, rows, covariates))
-    return {name: _component(np.concatenate([part[name] for part in sets])) for name in covariates}
+        y = across(np.add, (rng.random(shape) >= below).astype(int))
+        drawn = across(np.add, (rng.random(shape) >= rows_below[y]).astype(int))
+        sets.append(_dependence(h, drawn, rows, held))
+    return {name: _component(np.concatenate([part[name] for part in sets])) for name in held}
 
 
 def _classifier_rows(h: np.ndarray, y_pred: np.ndarray, start: np.ndarray, max_steps: int = 8) -> np.ndarray:
@@ -129,7 +133,7 @@ def _classifier_rows(h: np.ndarray, y_pred: np.ndarray, start: np.ndarray, max_s
 def _posterior(h: np.ndarray, rows: np.ndarray, y_pred: np.ndarray) -> np.ndarray:
     """p(class | labels, prediction), (sets, samples, classes)."""
     p = h * np.ascontiguousarray(rows.swapaxes(1, 2))[np.arange(len(rows))[:, None], y_pred]
-    return p / p.sum(axis=2, keepdims=True)
+    return p / across(np.add, p)[..., None]
 
 
 def _dependence(

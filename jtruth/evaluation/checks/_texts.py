@@ -35,7 +35,7 @@ LEARNED = {
         "difficulty",
         "the classifier's errors do not go with those of the labelers",
         "where the class is {}, the classifier errs {} often on samples that labelers get wrong",
-        "assume='independent' does not hold: take the sensitivity range, or " + GOLD_TELLS,
+        "assume='independent' does not hold: leave assume out, or " + GOLD_TELLS,
     ),
     "classifier and single labelers": (
         "single labelers",

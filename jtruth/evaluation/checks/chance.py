@@ -15,11 +15,11 @@ raise it in 97 %, classifiers of correlation .5 and more in fewer than 1 %.
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.special import softmax
 
-from jtruth._host import log
+from jtruth._host import across, log, softmax
 from jtruth.evaluation.inputs import Inputs, Model
-from jtruth.evaluation.parts import Check
+from jtruth.evaluation.parts import LOOK_FIRST, Check
+from jtruth.labels import Labels
 from jtruth.stats.agreement import krippendorff
 
 NAME = "better than chance"
@@ -33,17 +33,19 @@ ALARM = (
 def chance_check(data: Inputs, model: Model) -> tuple[Check, ...]:
     """The check of the classifier against chance; nothing where the data cannot tell."""
     if data.labels is not None and data.model is None:
-        counts = data.labels.counts()
-        votes, shared = (
-            counts.astype(np.float64),
-            max(float(np.nan_to_num(krippendorff(counts).point)), 0.0) ** 0.5,
-        )
+        votes, shared = votes_of(data.labels)
     else:
-        votes = softmax(model.log_likelihood + log(model.prior)[None, :], axis=1)
+        votes = softmax(model.log_likelihood + log(model.prior)[None, :])
         shares = votes.mean(axis=0)
         spread = 1 - shares @ shares
-        shared = 1 - float((votes * (1 - votes)).sum(axis=1).mean() / spread) if spread > 1e-12 else 0.0
+        shared = 1 - float(across(np.add, votes * (1 - votes)).mean() / spread) if spread > 1e-12 else 0.0
     return judged(votes, shared, data.y_pred)
+
+
+def votes_of(labels: Labels) -> tuple[Float[np.ndarray, "samples classes"], float]:
+    """Votes, and the correlation of truth and a vote by the agreement of the labels among themselves."""
+    counts = labels.counts()
+    return counts.astype(np.float64), max(float(np.nan_to_num(krippendorff(counts).point)), 0.0) ** 0.5
 
 
 def judged(
@@ -57,7 +59,7 @@ def judged(
     worse = value < -3 * error
     if worse or value < min(2 * error, USEFUL - 3 * error):
         text = ALARM.format("worse than" if worse else "no better than", value, error)
-        return (Check(NAME, float(value), None, "does not fit", text),)
+        return (Check(NAME, float(value), None, LOOK_FIRST, text),)
     if value < 2 * error:
         return ()
     text = f"correlation of predictions and truth about {min(value, 1):.2f} +- {error:.2f} by chance"
@@ -77,8 +79,9 @@ def correlation(
     number = np.bincount(y_pred, minlength=votes.shape[1]).astype(np.float64)
     by_sample, by_class = votes @ number / size, votes.mean(axis=0)
     mean = float(by_class @ number)
-    centred = votes - by_sample[:, None] - by_class + mean / size
-    variance = float((centred**2).sum(axis=0) @ number) / max(size - 1, 1)
+    centred = (votes[:, c] - by_sample - (by_class[c] - mean / size) for c in range(votes.shape[1]))
+    variance = sum(many * float(one @ one) for one, many in zip(centred, number, strict=True))
+    variance = variance / max(size - 1, 1)
     spread = (1 - (number**2).sum() / size**2) * (1 - (votes.sum(axis=0) ** 2).sum() / total**2)
     if variance <= 1e-12 * size or spread <= 1e-12:
         return None

@@ -12,7 +12,7 @@ histograms expect it, over its variance. Unanimous samples say nothing and are l
 
 import numpy as np
 
-from jtruth._random import Key, host_rng, required_key
+from jtruth._random import Key, host_rng
 from jtruth.evaluation.parts import Check
 from jtruth.labels import Labels
 
@@ -60,7 +60,7 @@ def exchangeability_check(
         return np.where(variance > 0, (observed - expected) ** 2 / np.where(variance > 0, variance, 1.0), 0.0)
 
     found = departures(label)
-    statistic, rng = float(found.sum()), host_rng(required_key(key), "exchangeability")
+    statistic, rng = float(found.sum()), host_rng(key, "exchangeability")
     above = 0
     for _ in range(permutations):
         shuffled = label[np.argsort(sample + rng.random(sample.size), kind="stable")]

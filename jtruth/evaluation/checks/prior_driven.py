@@ -1,7 +1,7 @@
 """Would the answer be another one if the prior counted half or twice as much?
 
 Where samples are few, or one class is rare, an interval may say what the prior of the error rates says rather
-than what the labels do. Power scaling (`jtruth.stats.power_scaling`) shows it without another fit: the draws
+than what the labels do. Power scaling (`jtruth.stats.loo`) shows it without another fit: the draws
 of the joint posterior are weighted as if its prior had been raised to the power 1/2 and 2. Where an end of a
 headline interval moves by more than a third of the interval's width the answer is called prior-driven, with
 both versions. Power 2 is left out where the squared Dirichlet priors would not be laws (concentrations of at
@@ -10,12 +10,11 @@ have in common is scaled; their law given that is part of the model. Of hard and
 their shares is scaled too, under the random effect that of what everybody feels. The likelihood is raised
 to a power too:
 an answer that the prior moves and the labels move as well is one about which they disagree, and one that the
-labels hardly move is one about which they say little. Under a sensitivity range all this speaks of the member
-of independent errors, whose prior is at hand. With gold the prior is what models of the
-labels say, and nothing has to be weighted: its density is raised to the power (`versions_check`). With known
-noise rows are alike, Dirichlet (score bins of many classes, `table_doubts`), or flat, and then there is
-nothing to scale. Where a class has a handful of samples the ends of its intervals are fractions of few, and
-one step between them can be a third of the width.
+labels hardly move is one about which they say little. Where the answer is predictive all this speaks of
+the reading of independent errors, whose prior is at hand. With known noise rows are alike, Dirichlet (score
+bins of many classes, `table_doubts`), or flat, and then there is nothing to scale. Where a class has a
+handful of samples the ends of its intervals are fractions of few, and one step between them can be a third of
+the width.
 
 Most sets whose interval misses are not prior-driven and should not be called so: intervals of 95 % miss in 5
 of 100 sets where the prior is the very law that the sets were drawn from (`benchmarks/honesty.py`).
@@ -37,7 +36,7 @@ from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.sampling.pointwise import RowLikelihood, chosen_draws
 from jtruth.stats.chains import effective_sample_size
 from jtruth.stats.draws import DrawsEstimate
-from jtruth.stats.power_scaling import equal_draws, power_scaled
+from jtruth.stats.loo import equal_draws, power_scaled
 from jtruth.tables.posterior import estimates
 from jtruth.testing.multiclass.count_draws import CountDraws
 from jtruth.testing.tested import Tested
@@ -265,9 +264,9 @@ def versions_check(versions: Versions, what: str, level: float) -> Check:
     """The verdict on laws, given what they would be if `what` counted half or twice."""
     most, sentence, powers = 0.0, "", {}
     for name, (law, others) in versions.items():
-        (low, high, _), powers = law.interval(level), others
+        (low, high), powers = law.interval(level), others
         for power, other in others.items():
-            a, b, _ = other.interval(level)
+            a, b = other.interval(level)
             moved = max(abs(a - low), abs(b - high))
             share = moved / (high - low) if high > low else 0.0
             if share > most:

@@ -9,12 +9,12 @@ A quiet check proves nothing: raters who make the same mistakes look like better
 hides in the learned error rates. What the checks see, and how often, is measured in `benchmarks/checks.py`.
 """
 
+from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.special import softmax
 
-from jtruth._host import log
+from jtruth._host import log, softmax
 from jtruth._random import Key, stream
 from jtruth._validation import present
 from jtruth.evaluation.assumptions.learned import with_classifier
@@ -22,6 +22,7 @@ from jtruth.evaluation.checks import _given as given
 from jtruth.evaluation.checks._bootstrap import Bootstrap, Component, bootstrap
 from jtruth.evaluation.checks._texts import ALIKE, CLASSIFIER, LEARNED, PRIOR, RATES, SATURATED
 from jtruth.evaluation.checks.chance import chance_check
+from jtruth.evaluation.checks.groups import groups_check
 from jtruth.evaluation.checks.missing import missing_check
 from jtruth.evaluation.checks.sets import Parameters
 from jtruth.evaluation.inputs import Inputs, Model
@@ -45,6 +46,7 @@ def checks_of(data: Inputs, model: Model, noise: Any, order: Any, key: Key) -> t
         return (*found, *by_chance)
     raters, start = with_classifier(data.own_labels(), data.y_pred), present(model.rates, "the learned rates")
     found, fit = learned_checks(raters, start, key, gold=gold, order=order, prior=data.prior), model.fit
+    found = (*found, *groups_check(data.own_labels(), key))
     if fit is None:
         return (*found, *by_chance)
     missing = data.missing or missing_check(data.own_labels(), fit.class_posterior)
@@ -111,7 +113,8 @@ def labeler_checks(
     start = Parameters(prior[None], np.concatenate([matrices, even])[None])
     known = None if gold is None else gold[seen]
     when = None if order is None else order[seen]
-    return learned_checks(with_classifier(labels.restrict(seen), nobody), start, key, gold=known, order=when)
+    raters = with_classifier(labels.restrict(seen), nobody)
+    return (*learned_checks(raters, start, key, gold=known, order=when), *groups_check(labels, key))
 
 
 def _learned(name: str, found: Bootstrap, raters: Labels, free: int) -> Check:
@@ -220,7 +223,7 @@ def given_checks(
             quiet.append(Check("given error rates", None, None, "cannot be seen", text))
         else:
             found.append(("given error rates", law.value, law.p_value, *RATES))
-    covariates = _covariates(log_likelihood, prior, labels, noise)
+    covariates = partial(_covariates, log_likelihood, prior, labels, noise)
     for name, one in given.classifier_dependence(log_likelihood, prior, y_pred, covariates, key).items():
         if one is None:
             quiet.append(Check(name, None, None, "cannot be seen", "labels leave no doubt to compare with"))
@@ -230,15 +233,19 @@ def given_checks(
 
 
 def _covariates(
-    log_likelihood: np.ndarray, prior: np.ndarray, labels: Labels | None, noise: NoiseModel | None
+    log_likelihood: np.ndarray,
+    prior: np.ndarray,
+    labels: Labels | None,
+    noise: NoiseModel | None,
+    chosen: np.ndarray,
 ) -> dict[str, np.ndarray]:
-    """What the classifier's errors are held against, (covariates, samples, classes) each."""
-    found = {"classifier and vote margin": softmax(log_likelihood + log(prior), axis=1)[None]}
+    """What the classifier's errors are held against, (covariates, chosen samples, classes) each."""
+    found = {"classifier and vote margin": softmax(log_likelihood[chosen] + log(prior))[None]}
     classes = prior.size
     if noise is not None and noise.hardness is not None:
-        found["classifier and difficulty"] = np.repeat(noise.hardness[None, :, None], classes, axis=2)
+        found["classifier and difficulty"] = np.repeat(noise.hardness[None, chosen, None], classes, axis=2)
     if labels is not None and not labels.has_repeats() and 1 < labels.num_labelers <= 30:
-        z = labels.to_matrix()
+        z = labels.restrict(chosen).to_matrix()
         wrong = (z[:, :, None] != np.arange(classes)) & (z >= 0)[:, :, None]
         found["classifier and single labelers"] = np.moveaxis(wrong, 1, 0).astype(np.float64)
     return found

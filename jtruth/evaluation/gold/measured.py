@@ -11,10 +11,9 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int, Num
+from jaxtyping import Float, Int
 
 from jtruth._one_line import one_line
-from jtruth._random import host_rng
 from jtruth.stats.ppi import (
     FittedPower,
     GoldSample,
@@ -25,10 +24,9 @@ from jtruth.stats.ppi import (
     ppi_ratio,
 )
 from jtruth.stats.student import StudentEstimate
-from jtruth.tables.metrics import Metric, Terms, named_metric
+from jtruth.tables.metrics import Metric, Terms, named_metric, settled
 
 POWER = FittedPower(pseudo_gold=10.0)  # of PPI++: pulled by ten answers as the labels foretell them
-_PROBES, _SETTLED = 6, 1e-9  # tables at which a metric is asked whether it depends on the truth, and how much
 
 
 class GoldSampling(NamedTuple):
@@ -141,7 +139,7 @@ def judged_samples(
     gold: Int[np.ndarray, " samples"],
     sampling: GoldSampling = AT_RANDOM,
 ) -> Judged:
-    """What `pooled_gold` judges by.
+    """What `Judged.ppi` judges by.
 
     Args:
         y_pred: (samples,) predicted classes.
@@ -154,34 +152,6 @@ def judged_samples(
     """
     sample = gold_sample(gold >= 0, **sampling._asdict())
     return Judged(np.asarray(y_pred), class_posterior, np.asarray(gold), sample, sampling.unknown)
-
-
-def settled(
-    metric: Metric, predicted: Num[np.ndarray, " symbols"], classes: int, gold: Int[np.ndarray, " samples"]
-) -> float | None:
-    """The value that a metric of these predictions has whatever the truth, NaN included, or None.
-
-    Recall of a class that is never predicted is 0 where it is defined, its precision never is, nor is MCC
-    where all predictions are one class. Asked at tables of truths drawn at random, of all classes and without
-    each of those that no gold has.
-
-    Args:
-        metric: of the samples at hand.
-        predicted: samples of each symbol; where all occur, the answer is None.
-        classes: how many.
-        gold: known classes, -1 where unknown; may be empty.
-    """
-    if np.all(predicted > 0):
-        return None
-    may_lack = np.setdiff1d(np.arange(classes), gold)
-    occur = np.concatenate([np.ones((_PROBES, classes)), 1.0 - np.eye(classes)[may_lack]])
-    truths = host_rng(0, "truths").dirichlet(np.ones(classes), (len(occur), predicted.size))
-    tables = (truths * occur[:, None]).swapaxes(1, 2)
-    values = metric.of_table(tables / tables.sum(axis=1, keepdims=True) * predicted)
-    known = values[~np.isnan(values)]
-    if not known.size:
-        return float("nan")
-    return float(known[0]) if np.ptp(known) < _SETTLED else None
 
 
 def point(value: float, metric: Metric) -> StudentEstimate:

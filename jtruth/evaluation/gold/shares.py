@@ -6,45 +6,66 @@ Counting labels counts the labelers' mistakes too. Three rules, in the order of 
   (`jtruth.learning.recalibration`). Survives labelers who copy each other or share mistakes.
 - assume="independent": the joint posterior of labelers and classes with gold clamped, if there is any. Much
   narrower, right if labelers err independently given the class, and badly wrong if they do not.
-- no gold: a range over the assumptions that have an answer (`jtruth.evaluation.assumptions.of_shares`). Only
-  gold can tell which holds. Where no sample has three labels it is "not identified", and no number is given.
+- no gold: a predictive law (`jtruth.evaluation.assumptions.of_shares`): what readings of the labels say,
+  widened by how far they were off elsewhere. Where no sample has three labels it is "not identified", and
+  no number is given.
 
 Measured coverage and width, beside raw shares, Rogan-Gladen and PPI++: `benchmarks/judges.py`. The target is
 the share in the samples at hand, not in a population from which they may come.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from os import PathLike
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from jtruth._frames import frame
-from jtruth._one_line import one_line
-from jtruth._page import Page, write_page
-from jtruth._pictures import as_printed, picture
 from jtruth._random import Key, Stated, as_key, stated, stream
 from jtruth._validation import present
-from jtruth._version import __version__
+from jtruth._validation.terminal import plain
+from jtruth._validation.words import number_of
+from jtruth.answers import Answer, Column, Shown, Table, check_notes, facts, how, law_row, warning_notes
+from jtruth.answers.blocks import cell_text
 from jtruth.evaluation._given import as_labels
-from jtruth.evaluation.as_json import estimate_dict
 from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.learned import labels_fit
-from jtruth.evaluation.assumptions.of_shares import expected_shares, share_laws, share_ranges
+from jtruth.evaluation.assumptions.model_error import CLASS, check_kind, of_no_effect, rests_on
+from jtruth.evaluation.assumptions.of_shares import predictive_shares, share_laws
+from jtruth.evaluation.assumptions.predictive import law_of
+from jtruth.evaluation.assumptions.registry import INDEPENDENT as INDEPENDENT_MODEL
 from jtruth.evaluation.assumptions.registry import Progress, entries, nobody_judged
+from jtruth.evaluation.by_group import (
+    BY_GOLD,
+    SAME_ERRORS,
+    WIDE,
+    GroupShares,
+    ReadGroups,
+    apart,
+    group_shares,
+    read_groups,
+)
+from jtruth.evaluation.checks.first_look import Look, first_look
 from jtruth.evaluation.checks.prior_driven import share_doubts
 from jtruth.evaluation.gold.answer import labels_only_posterior, labels_posterior, too_few_labels
+from jtruth.evaluation.gold.tables import gold_tables
 from jtruth.evaluation.inputs import read_gold
-from jtruth.evaluation.page import prevalence_page
-from jtruth.evaluation.parts import Check
-from jtruth.evaluation.text import IN_SAMPLE, INDEPENDENT, MORE_RIGHT, PREDICTIVE, undetermined
+from jtruth.evaluation.parts import PREDICTIVE, Check, first_lines
+from jtruth.evaluation.text import (
+    IN_SAMPLE,
+    INDEPENDENT,
+    MORE_RIGHT,
+    assumption_table,
+    counts_text,
+    interval_title,
+    undetermined,
+)
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.learning.recalibration import recalibrate
 from jtruth.sampling.watch import Watch
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Estimate
+from jtruth.stats.ppi import gold_sample
 from jtruth.stats.regions import check_level
 
 RECALIBRATED = (
@@ -52,8 +73,7 @@ RECALIBRATED = (
     "may share mistakes"
 )
 NO_GOLD = (
-    "without gold nothing shows whether labelers make the same mistakes, and no range covers labelers who "
-    "are wrong together by themselves, as where hard samples of one class look like another: only gold can "
+    "without gold nothing shows whether labelers make the same mistakes, so this is wide: only gold can "
     "tell. Find out the truth of 30 samples chosen at random (gold=...)"
 )
 NOT_IDENTIFIED = (
@@ -68,15 +88,16 @@ RARE = (
     "only {} of {} gold answers are of class {!r}: its interval may hold the truth less often than it says "
     "(86 to 98 % instead of 95 % in simulations). Ask for more gold, likely samples of this class more often"
 )
+_IN_A_SENTENCE = 3  # classes
 _LEAST = 5  # gold answers of a class below which that is said
 
 
-@dataclass(frozen=True)
-class Prevalence:
+@dataclass(frozen=True, repr=False)
+class Prevalence(Answer):
     """Share of each class in the samples; `print` it, `to_dict` for JSON."""
 
     level: float
-    rule: str  # "recalibration", "joint posterior", "sensitivity range" or "not identified"
+    rule: str  # "recalibration", "joint posterior", "predictive" or "not identified"
     shares: Mapping[str, Estimate]  # by class name; empty if not identified
     label_shares: Mapping[str, float]  # of the labels as given
     num_samples: int
@@ -88,82 +109,56 @@ class Prevalence:
     key: Stated
     class_posterior: np.ndarray | None  # (samples, classes) given everything
     source: Any = None  # Recalibration or JointPosterior
-    assumptions: Mapping[str, Mapping[str, Estimate]] = field(default_factory=dict)  # of a range, by sentence
-    expected: Mapping[str, Estimate] = field(default_factory=dict)  # of a range: see `PREDICTIVE`
+    assumptions: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # by sentence, without gold
+    checks: tuple[Check, ...] = ()  # alarms that stand above the answer
+    groups: GroupShares | None = None  # where the group of each sample was said
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            "jtruth": __version__,
-            "target": IN_SAMPLE,
-            "estimand": "share of each class in these samples",
-            "rule": self.rule,
-            "level": self.level,
-            "key": self.key,
-            "num_samples": self.num_samples,
-            "num_labelers": self.num_labelers,
-            "num_labels": self.num_labels,
-            "num_gold": self.num_gold,
-            "shares": {name: estimate_dict(law, self.level) for name, law in self.shares.items()},
-            "label_shares": dict(self.label_shares),
-            "assumption": self.assumption,
-            "assumptions": [
-                {
-                    "sentence": text,
-                    "shares": {name: estimate_dict(law, self.level) for name, law in one.items()},
-                }
-                for text, one in self.assumptions.items()
-            ],
-            "expected": {name: estimate_dict(law, self.level) for name, law in self.expected.items()},
-            "warnings": list(self.warnings),
-        }
-
-    plot = picture
-    _repr_html_ = as_printed
-    __repr__ = one_line
-
-    def to_frame(self, backend: str | None = None) -> Any:
-        """A row for each class as a data frame; backends as in `Evaluation.to_frame`."""
+    def blocks(self) -> Shown:
+        """The question, the answer and what stands behind it, for all faces."""
         rows = [
-            {"class": name, **estimate_dict(law, self.level), "label_share": self.label_shares.get(name)}
+            {"class": name, **law_row(law, self.level), "label_share": self.label_shares.get(name)}
             for name, law in self.shares.items()
         ]
-        return frame(rows, backend)
+        kind = interval_title(self.level, PREDICTIVE if self.assumptions else "posterior")
+        columns = (
+            Column("mean", "share [interval]", ("low", "high")),
+            Column("label_share", "of the labels"),
+        )
+        views = [{"sentence": text, "shares": dict(one)} for text, one in self.assumptions.items()]
+        heads = [Column(("shares", name), plain(name)) for name in self.shares]
+        of_groups = () if self.groups is None else self.groups.blocks(self.level)
+        blocks = (
+            *of_groups,
+            Table("shares", f"Share of each class in these samples, with {kind}s", "class", columns, rows,
+                  cross="label_share", by_name=True, aside=("label_share",)),
+            assumption_table("assumptions", views, heads),
+            check_notes(self.checks), warning_notes(self.warnings),
+            how(("rule", self.rule), ("rests on", self.assumption)),
+            facts(
+                target=IN_SAMPLE, estimand="share of each class in these samples", rule=self.rule,
+                level=self.level, key=self.key, num_samples=self.num_samples,
+                num_labelers=self.num_labelers, num_labels=self.num_labels, num_gold=self.num_gold,
+                label_shares=self.label_shares, assumption=self.assumption,
+            ),
+        )  # fmt: skip
+        about = f"{counts_text(self)}, {number_of(self.num_gold, 'gold label')}; {self.rule}; key {self.key}"
+        alarms = tuple(first_lines(self.checks, self.warnings))
+        if self.groups is not None:
+            question = f"Which group has the largest share of class {self.groups.positive!r}?"
+            return Shown(question, about, self.groups.sentence(kind, self.level), blocks, alarms)
+        return Shown("How many samples are of each class?", about, _sentence(rows, kind), blocks, alarms)
 
-    def page(self) -> Page:
-        """The shares as a page."""
-        return prevalence_page(self.to_dict())
 
-    def report(self, path: str | PathLike) -> None:
-        """Write a page to forward: one HTML file with pictures, that loads nothing from anywhere."""
-        write_page(path, self.page())
-
-    def __str__(self) -> str:
-        gold = f"{self.num_gold} gold labels" if self.num_gold else "no gold label"
-        gold += f"; key {self.key}"
-        size = f"{self.num_samples} samples, {self.num_labels} labels by {self.num_labelers} labelers, {gold}"
-        lines = []
-        for name, law in self.shares.items():
-            low, high, _ = law.interval(self.level)
-            mean = "not determined" if undetermined({"low": low, "high": high}) else f"{law.mean:.3f}"
-            lines.append(
-                f"class {name!r}: {mean} [{low:.3f}, {high:.3f}] of the samples; of the labels "
-                f"{self.label_shares[name]:.3f}"
-            )
-        if not lines:
-            lines = ["Not identified: these labels do not determine the share of any class."]
-        else:
-            kind = "ranges" if self.assumptions else "posterior intervals"
-            lines.append(f"{100 * self.level:g} % {kind} of the share in these samples; {self.rule}")
-            lines.append(f"assumed: {self.assumption}")
-            lines += [f"  {self._ends(one)}  {text}" for text, one in self.assumptions.items()]
-            lines += [f"{PREDICTIVE}: {self._ends(self.expected)}"] if self.expected else []
-        warnings = ["warnings", *(f"  {w}" for w in self.warnings)] if self.warnings else []
-        return "\n".join([*lines, size, *warnings])
-
-    def _ends(self, laws: Mapping[str, Estimate]) -> str:
-        ends = {name: law.interval(self.level) for name, law in laws.items()}
-        return ", ".join(f"{name!r} [{end.low:.3f}, {end.high:.3f}]" for name, end in ends.items())
+def _sentence(rows: list[dict[str, Any]], kind: str) -> str:
+    """The share of the largest classes, or that nothing is determined."""
+    if not rows:
+        return "Not identified: these labels do not determine the share of any class."
+    parts = []
+    for row in sorted(rows, key=lambda row: -row["mean"])[:_IN_A_SENTENCE]:
+        text = cell_text([row["mean"], row["low"], row["high"]])
+        wide = undetermined(row["low"], row["high"])
+        parts.append(f"class {row['class']!r} {'not determined' + text[5:] if wide else text}")
+    return f"Of the samples: {', '.join(parts)} ({kind}s)."
 
 
 def prevalence(
@@ -172,10 +167,12 @@ def prevalence(
     key: Any = None,
     gold: Any = None,
     assume: str | None = None,
+    labelers_are: str | None = None,
+    by: Any = None,
     level: float = 0.95,
     progress: Progress | None = None,
 ) -> Prevalence:
-    """Share of each class in the samples.
+    """Share of each class in the samples, and in each group of them.
 
     Args:
         labels: noisy labels of these samples.
@@ -183,8 +180,12 @@ def prevalence(
         gold: (samples,) known classes, -1 where unknown; or a Series or dict by task id. Gold samples
             should be a random sample; chosen by their labels they serve as far as one bias and one slope say
             how to read the labels.
-        assume: None, the rule that is safe with what there is: a range over assumptions, or gold; or
-            "independent", for those who can vouch that labelers err independently.
+        assume: None, the rule that is safe with what there is: a predictive law, or gold; or "independent",
+            for those who can vouch that labelers err independently.
+        labelers_are: "people", "experts", "llm_judges" or None: how far models of labels may be off where
+            there is no gold.
+        by: (samples,) the group of each sample, such as the system that made it, or `Groups`; then `groups`
+            of the answer has the share of one class in each group, and their differences.
         level: probability of the printed intervals.
         progress: called with (sweeps done, sweeps planned).
 
@@ -201,8 +202,11 @@ def prevalence(
     level, given, key, labels = check_level(level), stated(key), as_key(key), as_labels(labels)
     if assume not in (None, "independent"):
         raise ValueError(f"assume must be None or 'independent'; got {assume!r}")
+    kind = check_kind(labelers_are, assume is None)
     names = tuple(map(str, labels.class_names))
     known, notes = read_gold(gold, labels)
+    groups = None if by is None else read_groups(by, labels)
+    seen_too = {} if groups is None else groups.for_fit()
     num_gold = int((known >= 0).sum())
     votes = labels.counts().sum(axis=0)
     about: dict[str, Any] = {
@@ -213,57 +217,94 @@ def prevalence(
         "num_labels": labels.num_labels,
         "num_gold": num_gold,
         "key": given,
+        "checks": first_look(Look(labels, {}, known)),
     }
+    nothing: dict[str, Any] = {"rule": "not identified", "shares": {}, "assumption": "none",
+                               "class_posterior": None, **about}  # fmt: skip
     if num_gold and assume is None:
-        h, doubts = labels_only_posterior(labels, stream(key, "labels only"), progress)
-        doubts = (*notes, *doubts)
+        h, doubts = labels_only_posterior(labels, stream(key, "labels only"), progress, **seen_too)
+        doubts = (*notes, *of_no_effect(kind), *doubts)
         found = recalibrate(h, known, key=key)
         if not found.converged:
             doubts += (f"the importance sample is poor (effective size {found.ess:.0f})",)
         seen = np.bincount(known[known >= 0], minlength=len(names))
         doubts += tuple(RARE.format(seen[c], num_gold, names[c]) for c in np.flatnonzero(seen < _LEAST))
         laws = _laws(names, found.shares)
-        return Prevalence(rule="recalibration", shares=laws, assumption=RECALIBRATED, warnings=doubts,
-                          class_posterior=found.class_posterior, source=found, **about)  # fmt: skip
-    nothing: dict[str, Any] = {"rule": "not identified", "shares": {}, "assumption": "none",
-                               "class_posterior": None, **about}  # fmt: skip
+        answer = Prevalence(rule="recalibration", shares=laws, assumption=RECALIBRATED, warnings=doubts,
+                            class_posterior=found.class_posterior, source=found, **about)  # fmt: skip
+        return answer if groups is None else _by_gold(answer, groups, (labels, known, h), key)
     if not num_gold and too_few_labels(labels):
         return Prevalence(warnings=(*notes, NOT_IDENTIFIED), **nothing)
-    fit, missing = labels_fit(labels, gold=known if num_gold else None, key=key, watch=Watch(progress))
+    some = known if num_gold else None
+    fit, missing = labels_fit(labels, gold=some, key=key, watch=Watch(progress), **seen_too)
     if not num_gold and assume is None:
-        return _range(labels, (fit, missing), key, progress, notes, about)
+        return _predicted(labels, (fit, missing), kind, (key, progress), notes, about, groups)
     if not fit.usable:
         return Prevalence(warnings=(*notes, *fit.warnings), source=fit, **nothing)
     counts = present(fit.class_counts, "the class counts")
     doubt = CLAMPED if num_gold else NO_GOLD
-    return Prevalence(rule="joint posterior", shares=_laws(names, counts / labels.num_samples),
-                      assumption=INDEPENDENT if num_gold else f"{INDEPENDENT}; {MORE_RIGHT}",
-                      warnings=(*notes, doubt, *share_doubts(labels, fit, about["level"]), *fit.warnings),
-                      class_posterior=fit.class_posterior, source=fit, **about)  # fmt: skip
+    answer = Prevalence(rule="joint posterior", shares=_laws(names, counts / labels.num_samples),
+                        assumption=INDEPENDENT if num_gold else f"{INDEPENDENT}; {MORE_RIGHT}",
+                        warnings=(*notes, doubt, *share_doubts(labels, fit, about["level"]), *fit.warnings),
+                        class_posterior=fit.class_posterior, source=fit, **about)  # fmt: skip
+    if groups is None:
+        return answer
+    columns = groups.of_tables(present(fit.counts, "the counts of groups"))
+    return _with_groups(answer, groups, columns, (labels, known), key, SAME_ERRORS)
 
 
-def _range(
-    labels: Labels, fitted: tuple[JointPosterior, tuple[Check, ...]], key: Key, progress: Progress | None,
-    notes: tuple[str, ...], about: dict[str, Any],
+def _predicted(
+    labels: Labels, fitted: tuple[JointPosterior, tuple[Check, ...]], kind: str,
+    how: tuple[Key, Progress | None], notes: tuple[str, ...], about: dict[str, Any],
+    groups: ReadGroups | None,
 ) -> Prevalence:  # fmt: skip
-    """Nobody vouches for anything and there is no gold: what every assumption says."""
+    """Nobody vouches for anything and there is no gold."""
     data, names = nobody_judged(labels), tuple(map(str, labels.class_names))
+    if groups is not None:
+        data = replace(data, y_pred=groups.code, symbols=groups.symbols)
     fit, data.missing = fitted
-    some = [entry for entry in entries(data) if entry.shown]
-    found, doubts = ranges.members(
-        some, data, stream(key, "class shares"), progress=progress, known={"independent": fit}, keep_all=True
-    )
+    some = [entry for entry in entries(data) if entry.reading]
+    key, known = stream(how[0], "class shares"), {INDEPENDENT_MODEL: fit}
+    found, doubts = ranges.members(some, data, key, progress=how[1], known=known, keep_all=True)
     said = (check.message for check in data.missing)
     warnings = (*notes, NO_GOLD, *said, *share_doubts(labels, fit, about["level"]), *doubts)
     if all(member.fit is None for member in found):
         return Prevalence(rule="not identified", shares={}, assumption="none", class_posterior=None,
                           warnings=(*notes, *doubts), source=fit, **about)  # fmt: skip
-    return Prevalence(
-        rule="sensitivity range", shares=_named(names, share_ranges(found)), assumption=MORE_RIGHT,
-        warnings=warnings, class_posterior=labels_posterior(found, labels), source=fit,
-        assumptions={m.entry.said_of(data): _named(names, share_laws(m)) for m in found},
-        expected=_named(names, expected_shares(found, labels.num_samples)), **about,
+    each = {m.entry.said_of(data): _named(names, share_laws(m)) for m in found}
+    rows = {text: {name: law.mean for name, law in laws.items()} for text, laws in each.items()}
+    answer = Prevalence(
+        rule=PREDICTIVE, shares=_named(names, predictive_shares(found, labels.num_samples, kind)),
+        assumption=f"{rests_on(kind)}; {MORE_RIGHT}", warnings=warnings,
+        class_posterior=labels_posterior(found, labels), source=fit, assumptions=rows, **about,
     )  # fmt: skip
+    if groups is None:
+        return answer
+    draws = {m.name: groups.of_tables(m.posterior.counts) for m in found}
+    laws = [law_of({name: one[:, g] for name, one in draws.items()}, CLASS, kind, float(size))
+            for g, size in enumerate(groups.sizes)]  # fmt: skip
+    none = np.full(labels.num_samples, -1)
+    return _with_groups(answer, groups, apart(laws, key), (labels, none), key, SAME_ERRORS, WIDE)
+
+
+def _by_gold(
+    answer: Prevalence, groups: ReadGroups, seen: tuple[Labels, np.ndarray, np.ndarray], key: Key
+) -> Prevalence:
+    """Groups as symbols of the table that gold corrects; `seen` is (labels, gold, posterior without gold)."""
+    labels, known, h = seen
+    tables = gold_tables(groups.code, groups.symbols.number, h, known, gold_sample(known >= 0),
+                         stream(key, "groups by gold"))  # fmt: skip
+    return _with_groups(answer, groups, groups.of_tables(tables.counts), (labels, known), key, BY_GOLD)
+
+
+def _with_groups(
+    answer: Prevalence, groups: ReadGroups, columns: np.ndarray, seen: tuple[Labels, np.ndarray], key: Key,
+    *said: str,
+) -> Prevalence:  # fmt: skip
+    """The answer with the shares of groups, by draws (draws, groups); `seen` is (labels, gold)."""
+    p = present(answer.class_posterior, "the class posterior")[:, groups.positive]
+    found = group_shares(groups, columns, *seen, p, key)
+    return replace(answer, groups=found, warnings=(*groups.notes, *said, *found.little, *answer.warnings))
 
 
 def _named(names: tuple[str, ...], laws: Sequence[Estimate]) -> dict[str, Estimate]:

@@ -3,7 +3,7 @@
 Records with a "responses" object (question -> list of value and user_id); flat rows "question.responses"
 and "question.responses.users"; and the older rows in which a question is a list of objects with user_id and
 value.
-Discarded and draft responses are counted as left out.
+Discarded and draft responses are counted as left out. Suggestions are models' and stand beside the labels.
 """
 
 from collections.abc import Iterator
@@ -35,7 +35,21 @@ def of_records(records: list[dict], source: Source, label: str | None) -> LabelR
                 found.skip(f"{status} responses")
             else:
                 found.add(task, NOBODY if user is None else user, one_value(value, found, repr(question)))
+        for value, agent in _suggestions(record, question):
+            found.aside(agent or "suggestions", task, one_value(value, found, repr(question)))
     return found.done("Argilla export", f"question {question!r}")
+
+
+def _suggestions(record: dict, question: str) -> Iterator[tuple[Any, Any]]:
+    """Value and agent of every suggestion for the question, in an object, a list or keys of a flat row."""
+    given = record.get("suggestions") or {}
+    given = [given.get(question)] if isinstance(given, dict) else given
+    for one in given:
+        if isinstance(one, dict) and one.get("question_name", question) == question:
+            yield one.get("value"), one.get("agent")
+    flat = f"{question}.suggestion"
+    if flat in record:
+        yield record[flat], record.get(f"{flat}.agent")
 
 
 def _questions(record: dict) -> Iterator[str]:

@@ -21,6 +21,8 @@ def is_doccano(record: dict) -> bool:
 
 def of_documents(files: dict[str, list[dict]], source: Source) -> LabelRows:
     """Rows of documents, by the name of their file ("" where there is one file)."""
+    if len(files) > 1 and not all("id" in record for records in files.values() for record in records):
+        raise ValueError(source.says("some documents have no id: which are they in the other files?"))
     found, count = Collector(source), 0
     for user, records in files.items():
         for record in records:

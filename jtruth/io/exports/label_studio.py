@@ -1,27 +1,19 @@
 """Label Studio: JSON (tasks with annotations), JSON-MIN and CSV (one row for each annotation).
 
 In JSON the label is a result of type choices, rating, number or the like, called by the name of its control
-tag; cancelled annotations are counted as left out. JSON-MIN and CSV have a key for each control tag beside
-those of the data, so the label is the one with few values, or named by `label`.
+tag; cancelled annotations are counted as left out. Ground truth is gold and no label,
+and predictions are models': both stand beside the labels. JSON-MIN and CSV have a key for each control tag
+beside those of the data, so the label is the one with few values, or named by `label`.
 """
 
 from typing import Any
 
 from jtruth._validation.words import Source
-from jtruth.io.exports.rows import Collector, LabelRows, as_text, one_field, one_value
+from jtruth.io.exports.rows import GOLD, Collector, LabelRows, as_text, one_field, one_value
 
-_KINDS = {"choices": "choices", "rating": "rating", "number": "number", "taxonomy": "taxonomy"}
-_OWN = {
-    "id",
-    "annotation_id",
-    "annotator",
-    "created_at",
-    "updated_at",
-    "lead_time",
-    "agreement",
-    "completed_by",
-}
+_KINDS = {"choices", "rating", "number", "taxonomy"}  # of results; the value has the same name
 _MIN_KEYS = {"annotation_id", "annotator"}
+_OWN = _MIN_KEYS | {"id", "created_at", "updated_at", "lead_time", "agreement", "completed_by"}
 _FEW = 20  # values of a field of choices; texts and images have more
 
 
@@ -44,19 +36,30 @@ def of_tasks(records: list[dict], source: Source, label: str | None) -> LabelRow
     ]
     field = one_field(names, label, "choice field", source)
     for found.record, task in enumerate(records):
+        name = task.get("id", found.record)
         for annotation in _annotations(task):
             if annotation.get("was_cancelled"):
                 found.skip("cancelled annotations")
                 continue
-            mine = [r for r in annotation["result"] if _is_label(r) and r["from_name"] == field]
-            if not mine:
+            value = _value(annotation, field, found)
+            if value is None:
                 found.skip(f"annotations without {field!r}")
-            for result in mine[:1] if len(mine) == 1 else mine:
-                if len(mine) > 1:
-                    raise found.refuse(f"an annotation answers {field!r} {len(mine)} times")
-                value = one_value(result["value"][_KINDS[result["type"]]], found, repr(field))
-                found.add(task.get("id", found.record), _person(annotation.get("completed_by")), value)
+            elif annotation.get("ground_truth"):
+                found.aside(GOLD, name, value)
+            else:
+                found.add(name, _person(annotation.get("completed_by")), value)
+        for one in task.get("predictions") or []:
+            if isinstance(one, dict) and "result" in one:
+                found.aside(one.get("model_version") or "predictions", name, _value(one, field, found))
     return found.done("Label Studio export", f"choice field {field!r}")
+
+
+def _value(annotation: dict, field: str, found: Collector) -> Any:
+    """What an annotation, or a prediction, says of a field; None: nothing."""
+    mine = [r for r in annotation["result"] if _is_label(r) and r["from_name"] == field]
+    if len(mine) > 1:
+        raise found.refuse(f"an annotation answers {field!r} {len(mine)} times")
+    return one_value(mine[0]["value"][mine[0]["type"]], found, repr(field)) if mine else None
 
 
 def _annotations(task: dict) -> list[dict]:

@@ -8,19 +8,19 @@ Rejected assignments are counted as left out.
 import json
 from typing import Any
 
-from jtruth._validation.text import Table
+from jtruth._validation.text import TextTable
 from jtruth.io.exports.rows import Collector, LabelRows, as_text, one_field
 
-_KEYS = {"HITId", "WorkerId", "AssignmentStatus"}
+_KEYS = {"HITId", "WorkerId"}
 _ANSWER, _JSON = "Answer.", "Answer.taskAnswers"
 
 
 def is_mturk(header: set) -> bool:
     """Whether these are the columns of batch results."""
-    return header >= _KEYS
+    return header >= _KEYS and any(name.startswith(_ANSWER) for name in header)
 
 
-def of_batch(table: Table, label: str | None) -> LabelRows:
+def of_batch(table: TextTable, label: str | None) -> LabelRows:
     """Rows of the assignments."""
     found = Collector(table.source)
     columns = dict(zip(table.header, map(list, table.columns), strict=True))
@@ -29,7 +29,7 @@ def of_batch(table: Table, label: str | None) -> LabelRows:
     field = one_field([name for row in answers for name in row], wanted, "answer", table.source)
     for k, row in enumerate(answers):
         found.record = k
-        if columns["AssignmentStatus"][k] == "Rejected":
+        if columns.get("AssignmentStatus", {k: ""})[k] == "Rejected":
             found.skip("rejected assignments")
         elif row.get(field) in (None, ""):
             found.skip(f"assignments without an answer {field!r}")

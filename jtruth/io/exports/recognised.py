@@ -1,6 +1,6 @@
 """Which tool wrote a file, by the keys that only it uses."""
 
-from jtruth._validation.text import Table
+from jtruth._validation.text import TextTable
 from jtruth._validation.words import Source
 from jtruth.io.exports import argilla, doccano, label_studio, mturk, prodigy
 from jtruth.io.exports.rows import LabelRows
@@ -14,10 +14,11 @@ def of_records(files: dict[str, list[dict]], source: Source, label: str | None) 
         source: for messages.
         label: the field that the user named; None if none was.
     """
-    if len(files) > 1 or next(iter(files)):
-        return doccano.of_documents(files, source)
-    records = files[""]
+    records = next(iter(files.values()))
     first = records[0]
+    if len(files) > 1:
+        every = all(doccano.is_doccano(some[0]) for some in files.values())
+        return doccano.of_documents(files, source) if every else None
     if label_studio.is_tasks(first):
         return label_studio.of_tasks(records, source, label)
     if label_studio.is_min(set(first)):
@@ -31,7 +32,7 @@ def of_records(files: dict[str, list[dict]], source: Source, label: str | None) 
     return None
 
 
-def of_table(table: Table, label: str | None) -> LabelRows | None:
+def of_table(table: TextTable, label: str | None) -> LabelRows | None:
     """Rows of a text table that is an export; None: no known one."""
     header = set(table.header)
     if mturk.is_mturk(header):

@@ -1,12 +1,14 @@
 """What every reader of an export makes: rows of task, worker and label, and a sentence of what it was."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from jtruth._validation import quoted
 from jtruth._validation.words import Source
 
+GOLD = "ground_truth"  # what stands beside the labels and is true
 NOBODY = "export"  # the worker where a file does not say who labelled
 
 
@@ -19,6 +21,7 @@ class LabelRows(NamedTuple):
     source: Source
     form: str  # "Label Studio export, 2 annotators, choice field 'sentiment'"; "" for a plain table
     notes: tuple[str, ...] = ()
+    beside: Mapping[str, Mapping[str, str]] = MappingProxyType({})  # a model's or the truth: task -> class
 
 
 class Collector:
@@ -29,11 +32,17 @@ class Collector:
         self.rows: list[tuple[str, str, str]] = []
         self.records: list[int] = []
         self.skipped: dict[str, int] = {}
+        self.beside: dict[str, dict[str, str]] = {}
 
     def add(self, task: Any, worker: Any, label: Any) -> None:
         """A label of the current record."""
         self.rows.append((as_text(task), as_text(worker), as_text(label)))
         self.records.append(self.record)
+
+    def aside(self, name: Any, task: Any, label: Any) -> None:
+        """The class of a task by a model or by gold, which is no labeler."""
+        if label is not None:
+            self.beside.setdefault(as_text(name), {})[as_text(task)] = as_text(label)
 
     def skip(self, why: str) -> None:
         """Something without a label: counted, and said."""
@@ -57,19 +66,22 @@ class Collector:
         people = len(set(worker))
         form = f"{tool}, {people} annotator{'s' if people > 1 else ''}" + (f", {field}" if field else "")
         notes = tuple(f"{number} {why} were left out." for why, number in self.skipped.items())
+        if self.beside:
+            names = ", ".join(f"export:{name} ({len(found)} tasks)" for name, found in self.beside.items())
+            notes += (f"No labelers, but for --gold or --predictions: {names}.",)
         source = Source(self.source.name, self.source.unit, first, where)
-        return LabelRows(task, worker, label, source, form, notes)
+        return LabelRows(task, worker, label, source, form, notes, self.beside)
 
 
 def as_text(value: Any) -> str:
-    """A value of JSON as the text that a table would have; None is no label.
+    """A value of JSON as the text that a table would have; None and NaN are no label.
 
     >>> as_text(1), as_text(1.0), as_text(True), as_text(None), as_text("a")
     ('1', '1.0', 'true', '', 'a')
     """
     if isinstance(value, str):
         return value
-    return "" if value is None else json.dumps(value, ensure_ascii=False)
+    return "" if value is None or value != value else json.dumps(value, ensure_ascii=False)
 
 
 def one_field(found: Sequence[str], wanted: str | None, what: str, source: Source) -> str:

@@ -6,18 +6,20 @@ import numpy as np
 from jaxtyping import Float
 
 from jtruth._host import diagonal_rows
-from jtruth._random import required_key, stream
+from jtruth._random import stream
 from jtruth._validation import choose
-from jtruth.labels import Labels
+from jtruth.labels import Labels, must_be_labels
+from jtruth.learning._given import soft_counts
 from jtruth.learning.annotation._agreement import Agreement, labeler_agreement
-from jtruth.learning.annotation.digest import digest
-from jtruth.learning.annotation.rows import MergedRows
+from jtruth.learning.annotation.rows import MergedRows, digest, matrices_of
 from jtruth.learning.annotation.spec import Hyper, Spec
 from jtruth.learning.em.dawid_skene import Smoothing, fit_dawid_skene
 from jtruth.learning.joint.guard import Switching, check_identified, check_switching
+from jtruth.learning.labeler_draws import LabelerDraws, labeler_draws
 from jtruth.learning.pointwise import Pointwise
 from jtruth.sampling.nuts_run import NutsRun
 
+_MOST_CELLS, _FEWEST = 20_000_000, 100  # numbers of all matrices, and draws
 STARTS = ("majority", "em", "diagonal")
 
 
@@ -77,11 +79,24 @@ class NutsFit(NamedTuple):
         found = self.pointwise().of_samples()
         return found.reshape(-1, found.shape[2])
 
+    def matrix_draws(self) -> LabelerDraws:
+        """Class prior and a matrix for each labeler, of the draws, thinned where labelers are very many.
 
-def check_input(labels: Labels, key: Any, start: Any) -> None:
+        Where samples differ in difficulty a matrix is the mean over samples.
+        """
+        flat = {name: np.reshape(x, (-1, *x.shape[2:])) for name, x in self.run.samples.items()}
+        size, classes = self.labels.num_labelers, self.labels.num_classes
+        most = max(_FEWEST, _MOST_CELLS // (size * classes**2))
+        kept = np.unique(np.linspace(0, len(flat["prior"]) - 1, min(len(flat["prior"]), most)).astype(int))
+        chosen = {name: x[kept] for name, x in flat.items()}
+        matrices = matrices_of(self.spec.channel, chosen, self.hyper, size)
+        how = f"{kept.size} draws of the annotation model {self.model} by NUTS"
+        return labeler_draws(chosen["prior"], matrices, self.class_posterior, how, self.warnings)
+
+
+def check_input(labels: Labels, start: Any) -> None:
     """ValueError for what cannot be fitted."""
-    required_key(key)
-    if labels.num_labels == 0:
+    if must_be_labels(labels).num_labels == 0:
         raise ValueError("labels holds no label at all, so there is nothing to learn from")
     if isinstance(start, str):
         choose("start", start, STARTS)
@@ -105,14 +120,9 @@ def majority_matrices(
     labels: Labels,
 ) -> tuple[Float[np.ndarray, " classes"], Float[np.ndarray, "labelers classes classes"]]:
     """Class prior and matrices if vote shares were class probabilities; each row has a prior worth 3."""
-    sample, labeler, label = labels.entries()
-    classes, votes = labels.num_classes, labels.counts().astype(np.float64)
+    votes = labels.counts().astype(np.float64)
     share = votes / np.maximum(votes.sum(axis=1, keepdims=True), 1)
-    place = labeler * classes + label
-    counts = np.stack(
-        [np.bincount(place, share[sample, c], labels.num_labelers * classes) for c in range(classes)], axis=1
-    ).reshape(labels.num_labelers, classes, classes)  # (labelers, labels, classes)
-    rows = np.swapaxes(counts, 1, 2) + diagonal_rows(classes, 2.0, 1.0)
+    rows = soft_counts(labels, share) + diagonal_rows(labels.num_classes, 2.0, 1.0)
     prior = share.sum(axis=0) + 1
     return prior / prior.sum(), rows / rows.sum(axis=2, keepdims=True)
 
@@ -121,11 +131,11 @@ def gather(
     name: str, spec: Spec, labels: Labels, hyper: Hyper, data: MergedRows, run: NutsRun, key: Any
 ) -> NutsFit:
     """The run as a `NutsFit`, with its doubts."""
-    found = digest(spec.channel, run.samples, data.rows, hyper, labels.num_labelers)
+    posterior, matrices = digest(spec.channel, run.samples, data.rows, hyper, labels.num_labelers)
     key = stream(key, "agreement")
     agreement = labeler_agreement(spec.channel, run.samples, labels, hyper, key)
     active = labels.labels_per_labeler() > 0
-    switching = check_switching(found.mean_matrices[:, active], labels.class_names)
+    switching = check_switching(matrices[:, active], labels.class_names)
     doubt = check_identified(
         labels, None, None, informed=spec.rigid and bool(labels.labels_per_sample().max() > 1)
     )
@@ -137,9 +147,9 @@ def gather(
         hyper=hyper,
         data=data,
         run=run,
-        class_posterior=found.class_posterior[data.row_of_sample],
+        class_posterior=posterior[data.row_of_sample],
         prior=run.flat("prior").mean(axis=0),
-        mean_matrices=found.mean_matrices.mean(axis=0),
+        mean_matrices=matrices.mean(axis=0),
         agreement=agreement,
         switching=switching,
         identified=doubt is None,

@@ -59,55 +59,30 @@ class RowsOfLabels(dist.Distribution):
         return channels.draw_labels(self.channel, key, self.labeler)[1]
 
 
-def _observe(model: str, rows: LabelRows, parameters: dict[str, Any], hyper: Hyper, num_labelers: int):
-    _observe_labels(rows, SPECS[model].channel(parameters, hyper, num_labelers))
+def _drawn(laws: dict[str, dist.Distribution]) -> dict[str, Any]:
+    return {name: numpyro.sample(name, law) for name, law in laws.items()}
 
 
-def _observe_labels(rows: LabelRows, channel: channels.Channel) -> None:
-    with numpyro.plate("rows", rows.labeler.shape[0]), numpyro.handlers.scale(scale=rows.weight):
-        numpyro.sample("label", RowsOfLabels(channel, rows.labeler), obs=rows.label)
+def _many(law: dist.Distribution, *shape: int) -> Any:
+    """So many independent numbers or rows of one law, as one parameter."""
+    every = (*shape, *law.batch_shape)
+    return law.expand(every).to_event(len(every))
 
 
-def _draw(hyper: Hyper, **laws: dist.Distribution) -> dict[str, Any]:
-    """The class prior pi and the parameters with these laws."""
-    pi = dist.Dirichlet(hyper["class_concentration"])
-    return {name: numpyro.sample(name, law) for name, law in {"prior": pi, **laws}.items()}
-
-
-def dawid_skene(rows: LabelRows, hyper: Hyper, *, num_labelers: int) -> None:
-    """Dawid and Skene (1979): psi_t[c] ~ Dirichlet(row_concentration[c]) for every labeler."""
-    law = dist.Dirichlet(hyper["row_concentration"])
-    law = law.expand((num_labelers, *law.batch_shape)).to_event(2)
-    _observe("dawid_skene", rows, _draw(hyper, matrices=law), hyper, num_labelers)
-
-
-def pooled(rows: LabelRows, hyper: Hyper, *, num_labelers: int) -> None:
-    """One matrix for all labelers (the "multinomial" model)."""
-    law = dist.Dirichlet(hyper["row_concentration"]).to_event(1)
-    _observe("pooled", rows, _draw(hyper, matrix=law), hyper, num_labelers)
-
-
-def one_coin(rows: LabelRows, hyper: Hyper, *, num_labelers: int) -> None:
-    """One probability to be right for each labeler, for all classes."""
-    law = dist.Beta(*hyper["accuracy"]).expand([num_labelers]).to_event(1)
-    _observe("one_coin", rows, _draw(hyper, accuracy=law), hyper, num_labelers)
-
-
-def hierarchical_dawid_skene(rows: LabelRows, hyper: Hyper, *, num_labelers: int) -> None:
+def _hierarchical(hyper: Hyper, labelers: int) -> dict[str, dist.Distribution]:
     """Logit-normal rows around a population: logits population + spread * own, own ~ N(0, 1).
 
     Logits are those of the wrong labels against the right one, which has logit 0.
     """
     shape = hyper["logit_mean"].shape  # (classes, classes - 1)
-    laws = {
-        "population": dist.Normal(hyper["logit_mean"], hyper["logit_sd"]).to_event(2),
-        "spread": dist.HalfNormal(hyper["spread"]).expand(shape).to_event(2),
-        "own": dist.Normal(0.0, 1.0).expand((num_labelers, *shape)).to_event(3),
+    return {
+        "population": _many(dist.Normal(hyper["logit_mean"], hyper["logit_sd"])),
+        "spread": _many(dist.HalfNormal(hyper["spread"]), *shape),
+        "own": _many(dist.Normal(0.0, 1.0), labelers, *shape),
     }
-    _observe("hierarchical_dawid_skene", rows, _draw(hyper, **laws), hyper, num_labelers)
 
 
-def alike(rows: LabelRows, hyper: Hyper, *, num_labelers: int) -> None:
+def _alike(hyper: Hyper, labelers: int) -> dict[str, Any]:
     """Rows of one class alike over labelers, nothing fixed: the law of `jtruth.sampling.alike`, uncollapsed.
 
     right[t, c] ~ Beta(mean[c] kappa[c], (1 - mean[c]) kappa[c]), errors[t, c] ~ Dirichlet(alpha[c] q[c]) with
@@ -115,82 +90,77 @@ def alike(rows: LabelRows, hyper: Hyper, *, num_labelers: int) -> None:
     Rows are centred at what they share: with few labels of a labeler NUTS may need target_accept=.99.
     """
     classes = hyper["log_share"].shape[0]
-    laws = {
-        "mean": dist.Beta(*hyper["mean_prior"]).expand([classes]),
-        "log_kappa": dist.Normal(*hyper["log_kappa"]).expand([classes]),
-    }
+    laws = {"mean": dist.Beta(*hyper["mean_prior"]), "log_kappa": dist.Normal(*hyper["log_kappa"])}
     if classes > 2:
-        laws |= {
-            "log_alpha": dist.Normal(*hyper["log_alpha"]).expand([classes]),
-            "pull": dist.Uniform(0.0, 1.0).expand([classes]),
-        }
-    p = _draw(hyper, **{name: law.to_event(1) for name, law in laws.items()})
-    kappa, shape = jnp.exp(p["log_kappa"]), (num_labelers, classes)
+        laws |= {"log_alpha": dist.Normal(*hyper["log_alpha"]), "pull": dist.Uniform(0.0, 1.0)}
+    p = _drawn({name: _many(law, classes) for name, law in laws.items()})
+    kappa, shape = jnp.exp(p["log_kappa"]), (labelers, classes)
     right = dist.Beta(p["mean"] * kappa, (1 - p["mean"]) * kappa).expand(shape).to_event(2)
     p["right"] = numpyro.sample("right", right)
     if classes > 2:
         q = channels.wrong_shares(hyper["log_share"], p["pull"])
         wrong = dist.Dirichlet(jnp.exp(p["log_alpha"])[:, None] * q).expand(shape).to_event(2)
         p["errors"] = numpyro.sample("errors", wrong)
-    _observe("alike", rows, p, hyper, num_labelers)
+    return p
 
 
-def difficulty_fallibility(rows: LabelRows, hyper: Hyper, *, num_labelers: int) -> None:
+def _fallibility(hyper: Hyper, labelers: int) -> dict[str, dist.Distribution]:
     """Su 5.1.2: fallibility phi_t ~ high * Beta(a, b); difficulty delta_i ~ Beta, summed out exactly."""
     a, b, high = hyper["fallibility"]
     stretch = dist.transforms.AffineTransform(0.0, high, domain=constraints.unit_interval)
-    law = dist.TransformedDistribution(dist.Beta(a, b).expand([num_labelers]), stretch).to_event(1)
-    _observe("difficulty_fallibility", rows, _draw(hyper, fallibility=law), hyper, num_labelers)
+    law = dist.TransformedDistribution(dist.Beta(a, b).expand([labelers]), stretch)
+    return {"fallibility": law.to_event(1)}
 
 
-def item_difficulty(rows: LabelRows, hyper: Hyper, *, num_labelers: int) -> None:
-    """GLAD (Whitehill et al. 2009) for C classes: ability_t ~ Normal; log easiness_i ~ Normal, by nodes."""
-    law = dist.Normal(*hyper["ability"]).expand([num_labelers]).to_event(1)
-    _observe("item_difficulty", rows, _draw(hyper, ability=law), hyper, num_labelers)
+_LAWS: dict[str, Callable[[Hyper, int], dict[str, dist.Distribution]]] = {
+    # Dawid and Skene (1979): psi_t[c] ~ Dirichlet(row_concentration[c]) for every labeler.
+    "dawid_skene": lambda h, t: {"matrices": _many(dist.Dirichlet(h["row_concentration"]), t)},
+    # One matrix for all labelers (the "multinomial" model).
+    "pooled": lambda h, t: {"matrix": _many(dist.Dirichlet(h["row_concentration"]))},
+    # One probability to be right for each labeler, for all classes.
+    "one_coin": lambda h, t: {"accuracy": _many(dist.Beta(*h["accuracy"]), t)},
+    "hierarchical_dawid_skene": _hierarchical,
+    "difficulty_fallibility": _fallibility,
+    # GLAD (Whitehill et al. 2009) for C classes: ability_t ~ Normal; log easiness_i ~ Normal, by nodes.
+    "item_difficulty": lambda h, t: {"ability": _many(dist.Normal(*h["ability"]), t)},
+    # MACE (Hovy et al. 2013): competence_t ~ Beta, spam_t ~ Dirichlet.
+    "mace": lambda h, t: {
+        "competence": _many(dist.Beta(*h["competence"]), t), "spam": _many(dist.Dirichlet(h["spam"]), t)},
+    # Welinder et al. (2010), one dimension, two classes: w_t, tau_t ~ Normal; positions by nodes, where
+    # `fit_welinder` takes the most probable positions.
+    "welinder": lambda h, t: {name: _many(dist.Normal(*h[name]), t) for name in ("direction", "threshold")},
+}  # fmt: skip
 
 
-def mace(rows: LabelRows, hyper: Hyper, *, num_labelers: int) -> None:
-    """MACE (Hovy et al. 2013): competence_t ~ Beta, spam_t ~ Dirichlet."""
-    laws = {
-        "competence": dist.Beta(*hyper["competence"]).expand([num_labelers]).to_event(1),
-        "spam": dist.Dirichlet(hyper["spam"]).expand([num_labelers]).to_event(1),
-    }
-    _observe("mace", rows, _draw(hyper, **laws), hyper, num_labelers)
+@functools.lru_cache(maxsize=64)
+def numpyro_model(parameters: Callable, channel: Callable) -> Callable:
+    """The NumPyro model of a `Spec`; the same object for the same functions, so that it is compiled once.
 
-
-def welinder(rows: LabelRows, hyper: Hyper, *, num_labelers: int) -> None:
-    """Welinder et al. (2010), one dimension, two classes: w_t, tau_t ~ Normal; positions of samples by nodes.
-
-    `fit_welinder` takes the most probable positions instead of averaging over them.
+    The class prior is drawn first, then the parameters.
     """
-    laws = {
-        name: dist.Normal(*hyper[name]).expand([num_labelers]).to_event(1)
-        for name in ("direction", "threshold")
-    }
-    _observe("welinder", rows, _draw(hyper, **laws), hyper, num_labelers)
+
+    def model(rows: LabelRows, hyper: Hyper, *, num_labelers: int) -> None:
+        drawn = _drawn({"prior": dist.Dirichlet(hyper["class_concentration"])})
+        now = channel(drawn | parameters(hyper, num_labelers), hyper, num_labelers)
+        with numpyro.plate("rows", rows.labeler.shape[0]), numpyro.handlers.scale(scale=rows.weight):
+            numpyro.sample("label", RowsOfLabels(now, rows.labeler), obs=rows.label)
+
+    return model
 
 
-MODELS: dict[str, Callable] = {
-    f.__name__: f
-    for f in (
-        dawid_skene,
-        pooled,
-        one_coin,
-        hierarchical_dawid_skene,
-        alike,
-        difficulty_fallibility,
-        item_difficulty,
-        mace,
-        welinder,
-    )
-}
+def _shipped(name: str) -> Callable:
+    law = _LAWS.get(name)
+    return numpyro_model(_alike if law is None else lambda h, t: _drawn(law(h, t)), SPECS[name].channel)
+
+
+MODELS: dict[str, Callable] = {name: _shipped(name) for name in SPECS}
 
 
 def fit_nuts(
     model: str | Spec,
     labels: Labels,
     *,
-    key: Any,
+    key: Any = None,
     hyper: Hyper | None = None,
     start: str | dict[str, Any] = "majority",
     settings: NutsSettings = NutsSettings(),
@@ -200,7 +170,7 @@ def fit_nuts(
     Args:
         model: a name of `MODELS`, or a `Spec` of your own that holds its NumPyro model.
         labels: noisy labels; to have a classifier graded, append its predictions as one more labeler.
-        key: JAX random key; the same key gives the same draws.
+        key: of whatever is drawn: a whole number or a JAX key; 0 if None.
         hyper: prior settings that replace those of `_bayes_spec.SPECS`, e.g. {"class_concentration": 3.0}.
         start: where chains start, up to jitter: "majority" (labelers as majority vote sees them), "em" (Dawid
             and Skene's EM from there), "diagonal" (all labelers right with probability .7), or values by
@@ -219,7 +189,7 @@ def fit_nuts(
     (True, 0, (3, 2, 2), True)
     """
     name, spec, function = resolve(model)
-    check_input(labels, key, start)
+    check_input(labels, start)
     data = merged_rows(labels)
     prior = prepare(spec, labels.num_classes, data.rows.label.shape[1], hyper)
     run = nuts.run_nuts(
@@ -229,17 +199,6 @@ def fit_nuts(
     return gather(name, spec, labels, prior, data, run, key)
 
 
-@functools.lru_cache(maxsize=64)
-def own_model(parameters: Callable, channel: Callable) -> Callable:
-    """The NumPyro model of a `Spec` of your own; the same object for the same functions, compiled once."""
-
-    def own(rows: LabelRows, hyper: Hyper, *, num_labelers: int) -> None:
-        drawn = {**_draw(hyper), **parameters(hyper, num_labelers)}
-        _observe_labels(rows, channel(drawn, hyper, num_labelers))
-
-    return own
-
-
 def resolve(model: str | Spec) -> tuple[str, Spec, Callable]:
     """Name, specification and NumPyro model."""
     if isinstance(model, Spec):
@@ -247,7 +206,7 @@ def resolve(model: str | Spec) -> tuple[str, Spec, Callable]:
             raise ValueError(
                 "a Spec of your own needs its field `parameters`, the function that draws them with NumPyro"
             )
-        return model.name, model, own_model(model.parameters, model.channel)
+        return model.name, model, numpyro_model(model.parameters, model.channel)
     choose("model", model, tuple(MODELS))
     return model, SPECS[model], MODELS[model]
 
@@ -255,7 +214,7 @@ def resolve(model: str | Spec) -> tuple[str, Spec, Callable]:
 def simulate_from_prior(
     model: str | Spec,
     *,
-    key: Any,
+    key: Any = None,
     num: int,
     num_samples: int,
     num_labelers: int,

@@ -25,6 +25,7 @@ from jtruth._arrays import safe_log
 from jtruth._one_line import one_line
 
 AnyArray = Array | np.ndarray
+Parameters = dict[str, Any]
 
 
 class Channel(NamedTuple):
@@ -93,59 +94,41 @@ def one_coin_channel(prior: Float[AnyArray, " classes"], accuracy: Float[AnyArra
     )
 
 
-def difficulty_channel(
-    prior: Float[AnyArray, " classes"],
-    fallibility: Float[AnyArray, " labelers"],
-    difficulty: Float[AnyArray, " levels"],
-    log_weight: Float[AnyArray, " levels"],
-) -> Channel:
+def difficulty(p: Parameters, hyper: Parameters, num_labelers: int) -> Channel:
     """Su (59)-(60): error probability (delta + phi - delta phi) (C - 1) / C, errors spread evenly."""
-    wrong = prior.shape[0] - 1
-    phi, delta = fallibility[:, None], difficulty[None, :]
+    wrong = p["prior"].shape[0] - 1
+    phi, delta = p["fallibility"][:, None], hyper["difficulty"][None, :]
     error = (delta + phi - delta * phi) * wrong / (wrong + 1)
-    return even_errors(prior, log_weight, safe_log(1 - error), safe_log(error))
+    return even_errors(p["prior"], hyper["log_weight"], safe_log(1 - error), safe_log(error))
 
 
-def ability_channel(
-    prior: Float[AnyArray, " classes"],
-    ability: Float[AnyArray, " labelers"],
-    log_easiness: Float[AnyArray, " levels"],
-    log_weight: Float[AnyArray, " levels"],
-) -> Channel:
+def ability(p: Parameters, hyper: Parameters, num_labelers: int) -> Channel:
     """GLAD for C classes: logit of "right" is ability * easiness - log(C - 1), so ability 0 is chance.
 
     With two classes it is the model of Whitehill et al. (2009): sigmoid(ability * easiness).
     """
-    wrong = prior.shape[0] - 1
-    logit = ability[:, None] * jnp.exp(log_easiness)[None, :] - np.log(wrong)
-    return even_errors(prior, log_weight, jax.nn.log_sigmoid(logit), jax.nn.log_sigmoid(-logit))
+    logit = p["ability"][:, None] * jnp.exp(hyper["log_easiness"])[None, :] - np.log(p["prior"].shape[0] - 1)
+    log_right, log_wrong = jax.nn.log_sigmoid(logit), jax.nn.log_sigmoid(-logit)
+    return even_errors(p["prior"], hyper["log_weight"], log_right, log_wrong)
 
 
-def mace_channel(
-    prior: Float[AnyArray, " classes"],
-    competence: Float[AnyArray, " labelers"],
-    spam: Float[AnyArray, "labelers classes"],
-) -> Channel:
+def mace(p: Parameters, hyper: Parameters, num_labelers: int) -> Channel:
     """MACE (Hovy et al. 2013): the class with probability `competence`, else a draw from `spam`.
 
     Whether a label is spam is summed out.
     """
-    right = jnp.eye(prior.shape[0], dtype=prior.dtype)[None]  # (1, labels, classes)
-    table = competence[:, None, None] * right + ((1 - competence)[:, None] * spam)[:, :, None]
-    return Channel(safe_log(prior), jnp.zeros(1, prior.dtype), safe_log(table)[..., None])
+    look = p["competence"][:, None, None]
+    right = jnp.eye(p["prior"].shape[0], dtype=p["prior"].dtype)[None]  # (1, classes, labels)
+    return confusion_channel(p["prior"], look * right + (1 - look) * p["spam"][:, None, :])
 
 
-def welinder_channel(
-    prior: Float[AnyArray, " classes"],
-    direction: Float[AnyArray, " labelers"],
-    threshold: Float[AnyArray, " labelers"],
-    position: Float[AnyArray, " levels"],
-    log_weight: Float[AnyArray, " levels"],
-) -> Channel:
+def welinder(p: Parameters, hyper: Parameters, num_labelers: int) -> Channel:
     """Welinder et al. (2010), two classes: x = -1 or +1, plus `position`; p(label 1 | x) = Phi(w x - tau)."""
-    x = jnp.array([-1.0, 1.0], prior.dtype)[:, None] + position[None, :]  # (classes, levels)
-    z = direction[:, None, None] * x[None] - threshold[:, None, None]
-    return Channel(safe_log(prior), log_weight, jnp.stack([log_ndtr(-z), log_ndtr(z)], axis=1))
+    centre = jnp.array([-1.0, 1.0], p["prior"].dtype)
+    x = centre[:, None] + hyper["position"][None, :]  # (classes, levels)
+    z = p["direction"][:, None, None] * x[None] - p["threshold"][:, None, None]
+    table = jnp.stack([log_ndtr(-z), log_ndtr(z)], axis=1)
+    return Channel(safe_log(p["prior"]), hyper["log_weight"], table)
 
 
 def even_errors(prior: AnyArray, log_weight: AnyArray, log_right: Any, log_wrong: Any) -> Channel:

@@ -20,9 +20,8 @@ from scipy.special import ndtri
 from jtruth._host import diagonal_rows
 from jtruth._one_line import one_line
 from jtruth.learning.annotation import channels
-from jtruth.learning.annotation.channels import Channel
+from jtruth.learning.annotation.channels import Channel, Parameters
 
-Parameters = dict[str, Any]
 Hyper = dict[str, Any]
 
 
@@ -225,9 +224,7 @@ SPECS: dict[str, Spec] = {
         any_sign=("log_share", "log_kappa", "log_alpha"),
     ),
     "difficulty_fallibility": Spec(
-        channel=lambda p, h, t: channels.difficulty_channel(
-            p["prior"], p["fallibility"], h["difficulty"], h["log_weight"]
-        ),
+        channel=channels.difficulty,
         defaults=lambda c: {
             "fallibility": (1.0, 1.0, 1.0),  # a, b, high: high * Beta(a, b); (1, 1, .4) is U(0, .4)
             "difficulty_prior": (1.0, 5.0),  # Beta, as in Su 5.2.1
@@ -237,9 +234,7 @@ SPECS: dict[str, Spec] = {
         dims={"fallibility": ("labeler",)},
     ),
     "item_difficulty": Spec(
-        channel=lambda p, h, t: channels.ability_channel(
-            p["prior"], p["ability"], h["log_easiness"], h["log_weight"]
-        ),
+        channel=channels.ability,
         defaults=lambda c: {
             "ability": (1.0, 1.0),  # Normal: mean, sd
             "easiness_prior": (1.0, 1.0, 15.0),  # log easiness ~ Normal: mean, sd, nodes
@@ -250,15 +245,13 @@ SPECS: dict[str, Spec] = {
         any_sign=("ability", "easiness_prior"),
     ),
     "mace": Spec(
-        channel=lambda p, h, t: channels.mace_channel(p["prior"], p["competence"], p["spam"]),
+        channel=channels.mace,
         defaults=lambda c: {"competence": (0.5, 0.5), "spam": np.full(c, 10.0)},  # Beta, Dirichlet
         start=_mace_start,
         dims={"competence": ("labeler",), "spam": ("labeler", "given")},
     ),
     "welinder": Spec(
-        channel=lambda p, h, t: channels.welinder_channel(
-            p["prior"], p["direction"], p["threshold"], h["position"], h["log_weight"]
-        ),
+        channel=channels.welinder,
         defaults=_welinder_defaults,
         start=_welinder_start,
         dims={"direction": ("labeler",), "threshold": ("labeler",)},

@@ -126,7 +126,7 @@ def class_posterior(data: Any, parameters: Array, block: int, in_logs: Array) ->
 
 def _joint(part: Any, parameters: Array, of_code: Array) -> tuple[Array, Array]:
     """p(class, labels of a sample) as products, and their sum over the classes."""
-    joint = jnp.where(_other(part, parameters.shape[1]), 0, parameters[-1:])
+    joint = jnp.where(of_another_class(part.known, parameters.shape[1]), 0, parameters[-1:])
     joint = _over_labels(lambda p, code: p * of_code[code], joint, part.code)
     return joint, joint.sum(axis=1)
 
@@ -136,7 +136,7 @@ def posterior_in_logs(data: Any, parameters: Array) -> tuple[Array, Array]:
     classes = parameters.shape[1]
     logs = jnp.log(parameters)
     of_code = _of_code(logs, 0)
-    log_joint = jnp.where(_other(data, classes), -jnp.inf, logs[-1:])
+    log_joint = jnp.where(of_another_class(data.known, classes), -jnp.inf, logs[-1:])
     rows = log_joint if data.sample is None else jnp.zeros((data.code.shape[1], classes), logs.dtype)
     rows = _over_labels(lambda total, code: total + of_code[code], rows, data.code)
     log_joint = rows if data.sample is None else log_joint.at[data.sample].add(rows)
@@ -173,9 +173,9 @@ def _scattered(counts: Array, code: Any, rows: Array) -> Array:
     return _over_labels(lambda total, one: total.at[one].add(rows), counts, code)
 
 
-def _other(data: Any, classes: int) -> Array:
-    """(samples, classes) whether a sample is known to be of another class."""
-    known = data.known[:, None]
+def of_another_class(known: Any, classes: int) -> Array:
+    """(samples, classes) whether a sample is known to be of another class; -1 is unknown."""
+    known = jnp.asarray(known)[:, None]
     return (known >= 0) & (known != jnp.arange(classes, dtype=known.dtype)[None, :])
 
 

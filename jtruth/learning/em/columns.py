@@ -149,21 +149,15 @@ def _fill(shape, row, column, code, nothing):
     return dense
 
 
-def fill_up(columns: LabelColumns, devices: int, nothing: int) -> LabelColumns:
-    """More rows and samples, of weight 0, until the number of devices divides both."""
-    rows, samples = columns.code.shape[1], columns.weight.size
-    return _longer(columns, -rows % devices, -samples % devices, nothing)
-
-
 def _pad(columns, nothing):
     """Round the sizes up; `code` becomes (width, rows), C-contiguous."""
     rows, width = columns.code.shape
     more_rows, more = bucket(rows) - rows, bucket(columns.weight.size) - columns.weight.size
     code = np.pad(columns.code, ((0, 0), (0, bucket(width) - width)), constant_values=nothing).T
-    return _longer(columns._replace(code=code), more_rows, more, nothing)
+    return longer(columns._replace(code=code), more_rows, more, nothing)
 
 
-def _longer(columns, more_rows, more, nothing):
+def longer(columns: LabelColumns, more_rows: int, more: int, nothing: int) -> LabelColumns:
     """`more_rows` rows without labels and `more` samples of weight 0 at the end."""
     code = np.pad(columns.code, ((0, 0), (0, more_rows)), constant_values=nothing)
     return LabelColumns(

@@ -14,52 +14,56 @@ model takes labelers to err independently, several labels of one sample by one l
 does; where they do not, the class posterior is too sure of itself.
 """
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
-from jtruth._one_line import one_line
 from jtruth._processes import together
 from jtruth.labels import Labels
-from jtruth.learning._given import exchanged, not_converged, unlabelled
-from jtruth.learning.em.hosts import agree, is_shared
-from jtruth.learning.em.starts import (
-    MAXIMUM_LIKELIHOOD,
-    Smoothing,
-    Starts,
-    best_of_starts,
-    check_arguments,
+from jtruth.learning._fit import Fit
+from jtruth.learning._given import check_steps, exchanged, not_converged, read_given, unlabelled
+from jtruth.learning.em._steps import EMResult, dawid_skene_em
+from jtruth.learning.em.columns import (
+    LabelColumns,
+    bucket,
+    columns_from_labels,
+    random_trust,
+    starting_shares,
 )
+from jtruth.learning.em.hosts import agree, em_on, here, in_common, is_shared, place, place_owners
 
+_LEAST_TOL = 1e-5  # in float32
+_TIE = 1e-8  # relative; a start must win by more, because the swapped twin of an optimum is equally high
 _NO_LABELS = 1e-6  # a matrix row that rests on less than this expected number of labels was not learned
 
 
-class DawidSkene(NamedTuple):
-    """A fitted Dawid-Skene model. All arrays are NumPy float64."""
+class Smoothing(NamedTuple):
+    """Pseudo-counts: Dirichlet priors with concentration 1 + pseudo-count; all 0 is maximum likelihood.
 
-    prior: Float[np.ndarray, " classes"]
-    matrices: Float[np.ndarray, "labelers classes classes"]  # rows: true class; columns: given label
-    class_posterior: Float[np.ndarray, "samples classes"]  # p(y_i = c | labels, prior, matrices, gold)
-    log_likelihood: float  # log p(labels, gold classes | prior, matrices)
-    log_posterior: float  # log_likelihood + sum of pseudo-count * log probability (no normalising constant)
-    row_labels: Float[np.ndarray, "labelers classes"]  # expected number of labels behind each matrix row
-    converged: bool
-    num_steps: int
-    monotone: bool  # no step lowered the objective by more than rounding
-    path: Float[np.ndarray, " steps"]  # objective after each step of the start that won
-    start: int  # the start that won: 0 is majority vote, then the random ones
-    start_objectives: Float[np.ndarray, " starts"]  # final objective of each start
-    warnings: tuple[str, ...]  # what is doubtful, one sentence each
+    With them EM finds the mode of the posterior of (pi, psi). `Smoothing(0.01, 0.01)` only keeps
+    probabilities off 0; `Smoothing(diagonal=1, off_diagonal=0.5)` says labelers are better than chance.
+    """
 
-    __repr__ = one_line
+    diagonal: float = 0.0  # to every psi_t[c, c]
+    off_diagonal: float = 0.0  # to every psi_t[c, k], k != c
+    prior: float = 0.0  # to every pi[c]
 
-    def noise_model(self) -> Any:
-        """The matrices as `jtruth.noise.ConfusionMatrices`, the form that testing and training take."""
-        from jtruth.noise import ConfusionMatrices
 
-        return ConfusionMatrices(self.matrices)
+MAXIMUM_LIKELIHOOD = Smoothing()
+
+
+class Starts(NamedTuple):
+    """From where EM climbs, and how far."""
+
+    num_restarts: int = 0  # beside majority vote
+    key: Any = None
+    max_steps: int = 10_000
+    tol: float = 1e-8
+    mesh: jax.sharding.Mesh | None = None  # devices that share the samples
+    dtype: str = "float64"  # or "float32": half the memory
 
 
 def fit_dawid_skene(
@@ -74,7 +78,7 @@ def fit_dawid_skene(
     tol: float = 1e-8,
     mesh: jax.sharding.Mesh | None = None,
     dtype: str = "float64",
-) -> DawidSkene:
+) -> Fit:
     """Fit by EM from majority vote, and say what is doubtful about the result.
 
     Args:
@@ -86,13 +90,20 @@ def fit_dawid_skene(
         num_restarts: further starts, from votes in which each labeler has a random weight: they believe
             different labelers, and hardly ever swap classes, which wholly random starts often do. One of
             them wins only by an objective that is higher by more than rounding.
-        key: a whole number or a JAX key; needed with restarts.
+        key: of the restarts: a whole number or a JAX key; 0 if None.
         max_steps: most EM steps from each start.
-        tol: a start is done when EM changes no probability, and the objective per label, by this much.
+        tol: a start is done when EM would change no probability by this much.
         mesh: devices that share the samples; counts are added up once a step (docs/many_devices.md). Of
             several processes, each gives its part of the labels (`jtruth.io.read_shard`) and gets the class
             posterior of it; what is doubtful is then said of that part.
         dtype: "float32" computes with half the memory, to about 1e-4 in a probability; needs tol >= 1e-5.
+
+    Returns:
+        `Fit`. Its own: `matrices` (labelers, classes, classes), rows true class, columns given label;
+        `row_labels` (labelers, classes), the expected number of labels behind each row; `log_posterior`,
+        log-likelihood and sum of pseudo-count * log probability; `monotone`, no step lowered that by more
+        than rounding; `path` (steps,), its value after each step of the start that won; `start`, which won, 0
+        is majority vote, then the random ones; `start_objectives` (starts,), its value at their ends.
 
     Raises:
         ValueError: for input that cannot be used, before any JAX call.
@@ -106,9 +117,54 @@ def fit_dawid_skene(
     """
     starts = Starts(num_restarts, key, max_steps, tol, mesh, dtype)
     known, fixed = _read(labels, mesh, (smoothing, gold, prior, starts))
-    found = best_of_starts(labels, known, fixed, smoothing, starts)
-    fit = DawidSkene(**found._asdict(), warnings=())
+    fit = best_of_starts(labels, known, fixed, smoothing, starts)
     return fit._replace(warnings=tuple(_doubts(fit, labels, known, smoothing)))
+
+
+def fit_one_coin(
+    labels: Labels,
+    *,
+    smoothing: Smoothing = MAXIMUM_LIKELIHOOD,
+    gold: Any = None,
+    prior: Any = None,
+    num_restarts: int = 0,
+    key: Any = None,
+    max_steps: int = 10_000,
+    tol: float = 1e-8,
+) -> Fit:
+    """One coin for each labeler: right with probability q, and wrong towards every other class alike.
+
+        p(z_t = k | y = c) = q_t if k = c, else (1 - q_t) / (C - 1),
+
+    for crowds in which nobody has enough labels for a matrix. It is the same EM with rows that are tied: the
+    M step makes q_t the expected share of the labeler's right labels. Below 1 / C a labeler is worse than
+    chance, and the labels then speak against what they say. Arguments and errors are those of
+    `fit_dawid_skene`. Pseudo-counts are those of a matrix: `Smoothing(diagonal=1, off_diagonal=.5)` adds C
+    right labels to each labeler and C (C - 1) / 2 wrong ones.
+
+    Returns:
+        `Fit`. Its own: `accuracy` q (labelers,), 1 / C for a labeler without labels and pseudo-counts; and
+        `log_posterior`, `path`, `start`, `start_objectives` as of `fit_dawid_skene`.
+
+    >>> from jtruth.labels import Labels
+    >>> z = np.array([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 0], [0, 0, 0], [1, 1, 1]])
+    >>> fit = fit_one_coin(Labels.from_matrix(z, 2))
+    >>> print(fit.accuracy.round(3), fit.converged)
+    [1.    1.    0.667] True
+    """
+    starts = Starts(num_restarts, key, max_steps, tol)
+    known, fixed = check_arguments(labels, smoothing, gold, prior, starts)
+    fit = best_of_starts(labels, known, fixed, smoothing, starts, one_coin=True)
+    votes = np.einsum("tc,tck->ck", fit.row_labels, fit.matrices)
+    silent = np.count_nonzero(labels.labels_per_labeler() == 0)
+    doubts = (
+        *not_converged("EM", fit.converged, fit.num_steps),
+        *unlabelled(labels),
+        *([f"{silent} labelers gave no label; their accuracy means nothing."] if silent else []),
+        *exchanged(votes, labels.class_names),
+    )
+    kept = {name: fit.own[name] for name in ("log_posterior", "path", "start", "start_objectives")}
+    return fit._replace(warnings=doubts, own=kept | {"accuracy": fit.matrices[:, 0, 0]})
 
 
 def _read(labels, mesh, given):
@@ -157,3 +213,118 @@ def _doubts(fit, labels, gold, smoothing):
     pooled = np.einsum("tc,tck->ck", fit.row_labels, fit.matrices)
     pooled = pooled / np.maximum(pooled.sum(axis=1, keepdims=True), _NO_LABELS)
     yield from exchanged(pooled, classes)
+
+
+def best_of_starts(
+    labels: Labels,
+    gold: Int[np.ndarray, " samples"] | None,
+    prior: Float[np.ndarray, " classes"] | None,
+    smoothing: Smoothing,
+    starts: Starts,
+    *,
+    one_coin: bool = False,
+) -> Fit:
+    """Climb from each start, in the type of `starts`; a random one wins only by more than rounding.
+
+    Raises:
+        RuntimeError: if a step lowered the objective by more than rounding, which EM cannot do.
+    """
+    size, labelers = labels.num_labelers, bucket(labels.num_labelers)
+    columns, row = columns_from_labels(labels, gold=gold, num_labelers=labelers)
+    if starts.mesh is not None:
+        columns = in_common(columns, starts.mesh, labelers * labels.num_classes)
+    columns = columns._replace(weight=columns.weight.astype(starts.dtype))
+    prior = None if prior is None else prior.astype(starts.dtype)
+    run = partial(_climb, columns, _pseudo_counts(labels, labelers, smoothing, starts.dtype), prior, starts,
+                  one_coin)  # fmt: skip
+    with jax.enable_x64(True):
+        best, winner = run(np.ones(labelers)), 0
+        objectives = [float(best.objective)]
+        for k in range(1, starts.num_restarts + 1):
+            result = run(random_trust(starts.key, k, labelers))
+            objectives.append(float(result.objective))
+            if objectives[k] > objectives[winner] + _TIE * (1 + abs(objectives[winner])):
+                best, winner = result, k
+    return _on_host(best, size, row, winner, objectives)
+
+
+def _pseudo_counts(labels, labelers, smoothing, dtype):
+    """Those of the class prior, and of matrices (labelers, classes, classes); padding has none."""
+    classes = labels.num_classes
+    of_matrices = np.zeros((labelers, classes, classes), dtype)
+    every = np.where(np.eye(classes) > 0, smoothing.diagonal, smoothing.off_diagonal)
+    of_matrices[: labels.num_labelers] = every
+    return np.full(classes, smoothing.prior, dtype), of_matrices
+
+
+def _climb(columns, pseudo_counts, prior, starts, one_coin, trust):
+    """EM from votes in which each labeler has a weight."""
+    votes = starting_shares(columns, pseudo_counts[0].size, trust).astype(starts.dtype)
+    data, start = _placed(starts.mesh, columns, votes)
+    result = em_on(starts.mesh, dawid_skene_em)(
+        data, start, pseudo_counts, prior, max_steps=starts.max_steps, tol=starts.tol, one_coin=one_coin,
+        block=None if starts.mesh is None else 0,
+    )  # fmt: skip
+    if drop := float(result.largest_drop):
+        raise RuntimeError(
+            f"an EM step lowered the objective by {drop:.3g}, more than rounding. "
+            "EM cannot do that: this is a fault in jtruth. Please report it together with the labels."
+        )
+    return result
+
+
+def _on_host(best: EMResult, size: int, row: np.ndarray, winner: int, objectives: list[float]) -> Fit:
+    """The start that won, as NumPy arrays of the labelers and samples that there are."""
+    own = {
+        "matrices": np.asarray(best.matrices, np.float64)[:size],
+        "row_labels": np.asarray(best.row_labels, np.float64)[:size],
+        "log_posterior": float(best.objective),
+        "monotone": float(best.largest_drop) == 0,
+        "path": np.asarray(best.path, np.float64)[: int(best.num_steps)],
+        "start": winner,
+        "start_objectives": np.array(objectives),
+    }
+    prior, posterior = np.asarray(best.prior, np.float64), _of_samples(best.class_posterior, row)
+    converged, steps = bool(best.converged), int(best.num_steps)
+    return Fit(prior, posterior, float(best.log_likelihood), converged, steps, own=own)
+
+
+def _of_samples(rows: jax.Array, row: np.ndarray) -> Float[np.ndarray, "samples classes"]:
+    """Row `row` of the rows for every sample, float64; no copy where they are the samples."""
+    found = here(rows).astype(np.float64, copy=False)
+    return found[: row.size] if (row == np.arange(row.size)).all() else found[row]
+
+
+def _placed(mesh: jax.sharding.Mesh | None, columns: LabelColumns, start: np.ndarray) -> tuple:
+    """Columns and start with their samples shared over the mesh, if there is one."""
+    if mesh is None:
+        return columns, start
+    data = LabelColumns(
+        place(mesh, columns.code, 1),
+        place(mesh, columns.weight, 0),
+        place(mesh, columns.known, 0),
+        None if columns.sample is None else place_owners(mesh, columns.sample, columns.weight.size),
+    )
+    return data, place(mesh, start, 0)
+
+
+def check_arguments(labels, smoothing, gold, prior, starts):
+    """Refuse what cannot be used; gold and prior as NumPy arrays or None."""
+    known, fixed = read_given(labels, gold, prior)
+    for name, value in smoothing._asdict().items():
+        if not (np.isfinite(value) and value >= 0):
+            raise ValueError(
+                f"smoothing.{name} is a pseudo-count and must be finite and not negative; got {value}"
+            )
+    if fixed is not None and smoothing.prior:
+        raise ValueError("prior is held fixed, so smoothing.prior has nothing to act on; give one of the two")
+    check_steps(starts.max_steps, starts.tol)
+    if starts.num_restarts < 0:
+        raise ValueError(f"need num_restarts >= 0; got {starts.num_restarts}")
+    if starts.dtype not in ("float64", "float32"):
+        raise ValueError(f"dtype must be 'float64' or 'float32'; got {starts.dtype!r}")
+    if starts.dtype == "float32" and starts.tol < _LEAST_TOL:
+        raise ValueError(
+            f"float32 cannot tell changes below about {_LEAST_TOL}; give tol={_LEAST_TOL} or more"
+        )
+    return (None if gold is None else known), fixed

@@ -17,7 +17,7 @@ from jtruth import _processes
 from jtruth._mesh import as_auto, mesh_axis
 from jtruth.labels import Labels
 from jtruth.learning.em._steps import EMResult
-from jtruth.learning.em.columns import LabelColumns, fill_up
+from jtruth.learning.em.columns import LabelColumns, longer
 
 
 def is_shared(mesh: Any) -> bool:
@@ -47,22 +47,19 @@ def in_common(columns: LabelColumns, mesh: Any, nothing: int) -> LabelColumns:
     """Columns whose sizes the devices divide; on several processes, of one size and numbered through."""
     axis = mesh_axis(mesh, hosts=True)  # refuses what is no mesh
     devices = mesh.shape[axis]
-    if not is_shared(mesh):
-        return fill_up(columns, devices, nothing)
     (width, rows), samples = columns.code.shape, columns.weight.size
+    if not is_shared(mesh):
+        return longer(columns, -rows % devices, -samples % devices, nothing)
     every = _processes.told([width, rows, samples, columns.sample is not None])
     most = np.max(np.array(every, int), axis=0).tolist()
     local = devices // jax.process_count()
     rows_each, samples_each = (
         size + -size % local for size in (most[1], max(most[2], most[1] * (not most[3])))
     )
-    code = np.pad(columns.code, ((0, most[0] - width), (0, rows_each - rows)), constant_values=nothing)
-    sample = columns.sample
-    if most[3]:  # the sample of each row
-        sample = np.pad(np.arange(rows) if sample is None else sample, (0, rows_each - rows))
-    known = np.pad(columns.known, (0, samples_each - samples), constant_values=-1)
-    return LabelColumns(code, np.pad(columns.weight, (0, samples_each - samples)), known,
-                        None if sample is None else sample.astype(np.int32))  # fmt: skip
+    code = np.pad(columns.code, ((0, most[0] - width), (0, 0)), constant_values=nothing)
+    if most[3] and columns.sample is None:  # the sample of each row
+        columns = columns._replace(sample=np.arange(rows, dtype=np.int32))
+    return longer(columns._replace(code=code), rows_each - rows, samples_each - samples, nothing)
 
 
 def place(mesh: Any, array: np.ndarray, dimension: int) -> jax.Array:

@@ -92,7 +92,7 @@ def information(
     rows = np.concatenate([state.matrices.reshape(-1, classes), state.prior[None]])
     code = kinds.code[stretches((np.cumsum(kinds.length) - kinds.length)[kept], kinds.length[kept])]
     seen, rho = Kinds(code, kinds.length[kept], kinds.number[kept]), posterior[kept]
-    lost = class_products(seen, rho, size) - score_products(seen, rho, size)
+    lost = score_products(seen, rho, size, known=True) - score_products(seen, rho, size)
     found = -projected(lost * (kinds.number.sum() / max(seen.number.sum(), 1)), rows)
     counts, _ = expected_counts(kinds, posterior, size)
     complete = np.append(counts.sum(axis=2).ravel(), kinds.number.sum()) + _smoothing(state)
@@ -180,38 +180,23 @@ def _draw_alone(state: Stream, posterior: np.ndarray, num: int, rng: np.random.G
 
 
 def score_products(
-    kinds: Kinds, posterior: Float[np.ndarray, "kinds classes"], num_labelers: int
+    kinds: Kinds, posterior: Float[np.ndarray, "kinds classes"], num_labelers: int, *, known: bool = False
 ) -> Float[np.ndarray, "parameters parameters"]:
-    """sum_i x_i x_i^T: x_i[t, c, k] = rho_i[c] if t gave k to i; x_i[c] = rho_i[c] at the end."""
-    classes, size = posterior.shape[1], kinds.length.size
-    row = np.repeat(np.arange(size), kinds.length)
-    root = np.sqrt(kinds.number)[:, None] * posterior
-    labeler, label = np.divmod(kinds.code, classes)
-    cells = (labeler[:, None] * classes + np.arange(classes)) * classes + label[:, None]
-    last = num_labelers * classes**2 + np.arange(classes)
-    columns = np.concatenate([cells.ravel(), np.tile(last, size)])
-    rows = np.concatenate([np.repeat(row, classes), np.repeat(np.arange(size), classes)])
-    values = np.concatenate([root[row].ravel(), root.ravel()])
-    x = sparse.csr_array((values, (rows, columns)), shape=(size, last[-1] + 1))
-    return (x.T @ x).toarray()
+    """sum_i x_i x_i^T: x_i[t, c, k] = rho_i[c] if t gave k to i; x_i[c] = rho_i[c] at the end.
 
-
-def class_products(
-    kinds: Kinds, posterior: Float[np.ndarray, "kinds classes"], num_labelers: int
-) -> Float[np.ndarray, "parameters parameters"]:
-    """sum_i sum_c rho_i[c] x x^T, x as in `score_products` if the class of sample i were known to be c."""
+    Or, with `known`, sum_i sum_c rho_i[c] x x^T, x what it would be if the class of sample i were c.
+    """
     classes, size = posterior.shape[1], kinds.length.size
-    row = np.repeat(np.arange(size), kinds.length)
-    root = np.sqrt(kinds.number[:, None] * posterior)
+    row, each = np.repeat(np.arange(size), kinds.length), np.arange(classes)
+    root = np.sqrt(kinds.number[:, None] * posterior) if known else np.sqrt(kinds.number)[:, None] * posterior
     labeler, label = np.divmod(kinds.code, classes)
-    each = np.arange(classes)
     cells = (labeler[:, None] * classes + each) * classes + label[:, None]
     columns = np.concatenate([cells.ravel(), np.tile(num_labelers * classes**2 + each, size)])
-    rows = np.concatenate([(row[:, None] * classes + each).ravel(), np.arange(size * classes)])
+    at = np.arange(size)[:, None] * classes + each if known else np.tile(np.arange(size)[:, None], classes)
     values = np.concatenate([root[row].ravel(), root.ravel()])
-    x = sparse.csr_array(
-        (values, (rows, columns)), shape=(size * classes, (num_labelers * classes + 1) * classes)
-    )
+    shape = size * (classes if known else 1), (num_labelers * classes + 1) * classes
+    rows = np.concatenate([at[row].ravel(), at.ravel()])
+    x = sparse.csr_array((values, (rows, columns)), shape=shape)
     return (x.T @ x).toarray()
 
 

@@ -13,9 +13,19 @@ the matrices have however many they were (the incremental EM of Neal and Hinton 
 From then on an update takes memory and time by its own labels alone, and answers a little differently from a
 fit of all, since the closed samples never learn what later days teach; `benchmarks/streaming.py` has by how
 much. Labels of a closed sample that come later are taken for those of a new one: close what is finished.
+
+A table larger than memory is one query for whatever holds it (`stream_of_table`): an engine groups it, and
+only the distinct rows come here. Such samples have no names, as after `close`, so that labels of the same
+tasks that come later are taken for those of new ones; but they learn what later days teach.
+
+On disk a stream is a checkpoint (`jtruth.sampling.checkpoint`): an npz archive with the arrays, and the names
+and settings as JSON in one of them. A state is written only over one whose sets of labels it has counted, so
+that of two processes that update one file the slower is refused, and no labels are lost.
 """
 
+import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
@@ -25,14 +35,17 @@ from jaxtyping import Float, Int
 from jtruth import _host
 from jtruth import _validation as check
 from jtruth._one_line import one_line
-from jtruth.labels import Labels
-from jtruth.learning._given import must_be_labels
+from jtruth._validation.columns import lazy_patterns
+from jtruth.labels import Labels, must_be_labels
 from jtruth.learning.em._steps import dawid_skene_em
 from jtruth.learning.em.columns import bucket, columns_from_labels, starting_shares
 from jtruth.learning.em.dawid_skene import MAXIMUM_LIKELIHOOD, Smoothing
 from jtruth.learning.em.kinds import Kinds, expected_counts, merged_kinds, posterior_of, rows_of, stretches
-from jtruth.sampling.checkpoint import digest
+from jtruth.sampling.checkpoint import Checkpoint, digest
 
+_MARK = "stream of labels, Dawid and Skene's model, format 1"
+_ARRAYS = ("prior", "matrices", "kind")
+_WORDS = ("log_likelihood", "converged", "num_steps", "warnings", "classes", "smoothing", "batches")
 _DOUBT = 1e-4  # in yesterday's matrices: what they call impossible, EM could never find possible again
 
 
@@ -109,10 +122,10 @@ def begin_stream(
         ValueError: no label at all, or no names.
     """
     must_be_labels(labels)
-    return update(fresh_stream(labels.class_names, smoothing), labels, max_steps=max_steps, tol=tol)
+    return update(_fresh(labels.class_names, smoothing), labels, max_steps=max_steps, tol=tol)
 
 
-def fresh_stream(class_names: tuple, smoothing: Smoothing) -> Stream:
+def _fresh(class_names: tuple, smoothing: Smoothing) -> Stream:
     """A stream before its first day."""
     classes = len(class_names)
     none = np.zeros((0, classes, classes))
@@ -143,10 +156,56 @@ def update(state: Stream, new_labels: Labels, *, max_steps: int = 10_000, tol: f
     (('a', 'b', 'c', 'd'), ('x', 'y', 'z'), (3, 2, 2), True)
     """
     mark = _checked(state, new_labels, max_steps, tol)
-    return climbed(_joined(state, new_labels), mark, max_steps, tol)
+    return _climbed(_joined(state, new_labels), mark, max_steps, tol)
 
 
-def climbed(state: Stream, mark: str, max_steps: int = 10_000, tol: float = 1e-8) -> Stream:
+def stream_of_table(
+    frame: Any,
+    *,
+    task: str = "task",
+    worker: str = "worker",
+    label: str = "label",
+    classes: Any = None,
+    missing: str = "error",
+    smoothing: Smoothing = MAXIMUM_LIKELIHOOD,
+) -> Stream:
+    """The fit of all labels of a lazy table, as `begin_stream` would find it, from its distinct patterns.
+
+    Args:
+        frame: a Polars LazyFrame, a relation of DuckDB, a PySpark frame, or whatever narwhals calls lazy; a
+            row for each label, in any order.
+        task, worker, label: names of its columns.
+        classes: names in order of their codes; left out, the different labels, sorted.
+        missing: "error" or "drop", for rows without a label.
+        smoothing: as in `begin_stream`; intervals (`jt.evaluation.quick_labelers`) need some.
+
+    Returns:
+        A stream whose samples have no names: `tasks` and `class_posterior` are empty. Its warnings hold what
+        `Labels.from_frame` would note.
+
+    Raises:
+        ValueError: a table in memory, a worker who labelled a task twice, and what `Labels.from_frame`
+            refuses.
+
+    >>> import polars as pl
+    >>> rows = {"task": [1, 1, 1, 2, 2, 2, 3, 3, 3], "worker": list("abc" * 3), "label": list("xxxyyyxxy")}
+    >>> state = stream_of_table(pl.DataFrame(rows).lazy())
+    >>> state.workers, state.classes, state.kinds.number.tolist(), state.converged
+    (('a', 'b', 'c'), ('x', 'y'), [1, 1, 1], True)
+    """
+    found = lazy_patterns(frame, {"task": task, "worker": worker, "label": label}, classes, missing)
+    size = len(found.classes)
+    code = (found.labeler * size + found.label).astype(np.int32)
+    kinds, _ = merged_kinds(Kinds(code, found.length, found.number))
+    state = _fresh(found.classes, smoothing)._replace(workers=found.workers, kinds=kinds)
+    state = _first_matrices(state, len(found.workers))
+    state = _climbed(state, digest("patterns", found.workers, code, found.length, found.number))
+    lost = f"{found.unlabelled} tasks have no label at all and were left out"
+    notes = (lost,) if found.unlabelled else ()
+    return state._replace(warnings=(*state.warnings, *found.notes, *notes))
+
+
+def _climbed(state: Stream, mark: str, max_steps: int = 10_000, tol: float = 1e-8) -> Stream:
     """Parameters by EM, from those of `state`, on the first day from votes; `mark`: digest of new labels."""
     size, classes = len(state.workers), len(state.classes)
     padded = bucket(size)
@@ -193,6 +252,56 @@ def close(state: Stream) -> Stream:
     return state._replace(tasks=(), kind=state.kind[:0], kinds=empty, closed=closed)
 
 
+def write_stream(path: str | Path, state: Stream) -> None:
+    """Write the state to a file that `read_stream` reads.
+
+    Raises:
+        ValueError: the file holds sets of labels that the state has not counted, or something else.
+    """
+    arrays = {name: getattr(state, name) for name in _ARRAYS}
+    arrays |= {f"kinds_{name}": value for name, value in state.kinds._asdict().items()}
+    arrays |= {f"closed_{name}": np.asarray(value) for name, value in state.closed._asdict().items()}
+    arrays |= {"tasks": _text(state.tasks), "workers": _text(state.workers)}
+    words = {name: getattr(state, name) for name in _WORDS}
+    keeps = lambda old: state.batches[: len(old["batches"])] == tuple(old["batches"])  # noqa: E731
+    Checkpoint(path, _MARK).write(arrays, words, keeps)
+
+
+def read_stream(path: str | Path) -> Stream:
+    """The state that was written.
+
+    Raises:
+        ValueError: no such file, a file of something else, or one that was damaged or changed.
+    """
+    try:
+        found = Checkpoint(path, _MARK).read()
+    except ValueError as error:
+        raise ValueError(f"{path} is no state of a stream of labels: {error}") from None
+    if found is None:
+        raise ValueError(f"there is no file {str(path)!r}; begin_stream makes the first state")
+    arrays, words = found
+    kinds = Kinds(*(arrays[f"kinds_{name}"] for name in Kinds._fields))
+    *kept, samples, labels = (arrays[f"closed_{name}"] for name in Closed._fields)
+    for name in ("warnings", "classes", "batches"):
+        words[name] = tuple(words[name])
+    words["smoothing"] = Smoothing(*words["smoothing"])
+    return Stream(
+        **{name: arrays[name] for name in _ARRAYS},
+        **words,
+        tasks=tuple(json.loads(arrays["tasks"].tobytes())),
+        workers=tuple(json.loads(arrays["workers"].tobytes())),
+        kinds=kinds,
+        closed=Closed(kept[0], kept[1], kept[2], int(samples), int(labels)),
+    )
+
+
+def _text(names: tuple) -> np.ndarray:
+    """Names as the bytes of JSON text: text stays text and numbers numbers."""
+    return np.frombuffer(
+        json.dumps([n.item() if isinstance(n, np.generic) else n for n in names]).encode(), np.uint8
+    )
+
+
 def _checked(state: Stream, new: Labels, max_steps: int, tol: float) -> str:
     """Refuse labels that cannot be added; their digest."""
     if not must_be_labels(new, "new_labels").num_labels:
@@ -237,11 +346,11 @@ def _joined(state: Stream, new: Labels) -> Stream:
     kind = np.full(len(tasks), -1, np.int64)
     kind[:known] = row[state.kind]
     kind[sample_of] = row[kinds.length.size :]
-    state = first_matrices(state, len(workers) - len(state.workers))
+    state = _first_matrices(state, len(workers) - len(state.workers))
     return state._replace(workers=workers, tasks=tasks, kind=kind, kinds=merged)
 
 
-def first_matrices(state: Stream, more: int) -> Stream:
+def _first_matrices(state: Stream, more: int) -> Stream:
     """The state with matrices, and room in the closed counts, for so many new labelers."""
     closed, classes = state.closed, len(state.classes)
     closed = closed._replace(

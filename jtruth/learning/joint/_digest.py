@@ -49,8 +49,7 @@ class JointDigest:
             "right": self._right(draws["table0"]),
         }
         if "samples" in draws:
-            in_state = draws["samples"].sum(axis=-1).reshape(*size, model.num_classes, model.num_strata)
-            small["class_counts"] = np.rint(in_state.sum(axis=3)).astype(np.int32)
+            small["class_counts"] = np.rint(self._of_classes(draws["samples"])[..., 0]).astype(np.int32)
         if weights is not None:
             small["weights"] = weights
         if self.has_classifier:
@@ -58,9 +57,7 @@ class JointDigest:
             if self.labeler_share is not None and weights is not None:
                 copied = np.einsum("t,mstcu->mscu", self.labeler_share, matrices)
                 classifier = classifier + weights[:, :, 0, 1, None, None] * copied
-            table = draws["table1"]
-            shape = (*size, model.num_classes, model.num_strata, table.shape[-1])
-            small["counts"] = np.rint(table.reshape(shape).sum(axis=3)).astype(np.int64)
+            small["counts"] = np.rint(self._of_classes(draws["table1"])).astype(np.int64)
             small["classifier"] = classifier
             if self.same_symbols:
                 small |= population_metrics(prior, classifier)
@@ -80,11 +77,26 @@ class JointDigest:
         hierarchy = labelers.alike is not None or labelers.common_prior is not None
         return ("weights", "raters1") if hierarchy else ("weights", "raters0", "raters1")
 
+    def _of_classes(self, table: np.ndarray) -> np.ndarray:
+        """(chains, sweeps, classes, columns) from a table by state, or by class already."""
+        chains, sweeps, _, columns = table.shape
+        return table.reshape(chains, sweeps, self.model.num_classes, -1, columns).sum(axis=3)
+
     def _right(self, table: np.ndarray) -> np.ndarray:
         """How many labels of each labeler are right, (chains, sweeps, labelers), from "table0"."""
-        given = table.reshape(*table.shape[:3], -1, self.model.num_classes)
-        each = [given[:, :, s, :, c] for s, c in enumerate(self.model.state_class)]
-        return np.rint(np.sum(each, axis=0)).astype(np.int32)
+        of_class = self._of_classes(table)
+        given = of_class.reshape(*of_class.shape[:3], -1, self.model.num_classes)
+        return np.rint(np.einsum("mkctc->mkt", given)).astype(np.int32)
+
+    def mirrored(self, draws: dict[str, np.ndarray]) -> np.ndarray:
+        """(chains, sweeps) whether raters would be right more often if classes exchanged names."""
+        weights, parts = draws.get("weights"), [self._by_class(draws["raters0"], 0, draws.get("weights"))]
+        if self.has_classifier and self.same_symbols:
+            parts.append(self._by_class(draws["raters1"], 1, weights))
+        total = np.concatenate(parts, axis=2).sum(axis=2)  # (chains, sweeps, classes, classes)
+        right = np.diagonal(total, axis1=-2, axis2=-1)
+        gain = right[..., :, None] + right[..., None, :] - total - np.swapaxes(total, -1, -2)
+        return (gain < 0).any(axis=(-2, -1))
 
     def _by_class(self, theta: np.ndarray, group: int, weights: np.ndarray | None) -> np.ndarray:
         """Matrices (..., raters, classes, symbols) from rows: sum over strata h of w[c, h] theta[row(c, h)].

@@ -8,8 +8,8 @@ from scipy.special import softmax
 from jtruth._host import diagonal_rows, labels_log_likelihood, vote_shares
 from jtruth._validation import choose
 from jtruth._validation.in_range import check_codes
-from jtruth.labels import Labels
-from jtruth.learning._given import known_prior, must_be_labels
+from jtruth.labels import Labels, must_be_labels
+from jtruth.learning._given import known_prior
 from jtruth.learning.joint._rows import Rows, by_number
 from jtruth.learning.joint.beliefs import Beliefs
 from jtruth.learning.joint.models import Priors

@@ -25,7 +25,7 @@ from jaxtyping import Array, Float, Int
 from jtruth._arrays import as_array
 from jtruth._either import JaxGenerator, log_gamma_draws
 from jtruth._mesh import over_sets
-from jtruth._random import required_key, stream
+from jtruth._random import as_key, stream
 
 _AT_ONCE = 8  # sets, on a CPU: what stays in the cache
 
@@ -90,7 +90,7 @@ def joint_batch(
 
 def keys_of_sets(key: Any, numbers: int | Int[np.ndarray, " sets"], name: str) -> jax.Array:
     """A key for every set, by its number (the first so many, or these): the stream `name`."""
-    given = required_key(key)
+    given = as_key(key)
     chosen = jnp.asarray(np.arange(numbers) if isinstance(numbers, int) else numbers, jnp.uint32)
     return jax.vmap(lambda n: stream(given, name, n))(chosen)
 

@@ -43,7 +43,7 @@ class ByDomain(NamedTuple):
     def accuracy_interval(self, level: float = 0.95) -> Float[np.ndarray, "labelers domains 2"]:
         """Shortest interval of each labeler's accuracy in each domain."""
         draws = self.posterior.labeler_accuracy
-        ends = np.array([DrawsEstimate(column).interval(level)[:2] for column in draws.T])
+        ends = np.array([DrawsEstimate(column).interval(level) for column in draws.T])
         return ends.reshape(*self.accuracy.shape, 2)
 
 

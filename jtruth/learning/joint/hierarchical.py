@@ -57,7 +57,7 @@ class Hierarchical(NamedTuple):
     def accuracy_interval(self, level: float = 0.95) -> Float[np.ndarray, "labelers 2"]:
         """Shortest interval of each labeler's accuracy."""
         draws = self.posterior.labeler_accuracy
-        return np.array([DrawsEstimate(column).interval(level)[:2] for column in draws.T])
+        return np.array([DrawsEstimate(column).interval(level) for column in draws.T])
 
 
 def fit_hierarchical(

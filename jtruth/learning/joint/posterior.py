@@ -20,8 +20,8 @@ from jaxtyping import Float, Int
 
 from jtruth import _validation as check
 from jtruth._one_line import one_line
-from jtruth._random import required_key
 from jtruth.labels import Labels
+from jtruth.latent.fit import TemperedDigest
 from jtruth.learning.joint._away import away_from, several_modes
 from jtruth.learning.joint._digest import JointDigest, mean_share
 from jtruth.learning.joint._inputs import (
@@ -32,11 +32,20 @@ from jtruth.learning.joint._inputs import (
     vote_start,
 )
 from jtruth.learning.joint._rows import Rows, label_columns, merge_samples
+from jtruth.learning.joint._tempered import of_tempering, tempered_run
 from jtruth.learning.joint.beliefs import NOTHING, Beliefs
 from jtruth.learning.joint.guard import Switching, check_identified, check_switching
 from jtruth.learning.joint.log_prior import LogPrior, log_prior
 from jtruth.learning.joint.models import Build, Built, Held, hold_share, named_model
-from jtruth.sampling import STANDARD, Convergence, Digest, Effort, GibbsRun, Watch, run_gibbs
+from jtruth.sampling import (
+    STANDARD,
+    Convergence,
+    Digest,
+    Effort,
+    GibbsRun,
+    Watch,
+    run_gibbs,
+)
 from jtruth.sampling.model import Observed, prediction_columns
 from jtruth.sampling.pointwise import RowLikelihood, of_gibbs
 from jtruth.sampling.watch import UNWATCHED
@@ -66,6 +75,7 @@ class JointPosterior(NamedTuple):
     log_prior: LogPrior | None = None  # of every draw of `matrices`; None: a share is held
     right: Int[np.ndarray, "draws labelers"] | None = None  # how many of the labels that each gave are right
     class_counts: Int[np.ndarray, "draws classes"] | None = None  # samples of each class; None: prior given
+    evidence: tuple[float, float] | None = None  # log p(everything seen), its standard error; None: Gibbs
 
     __repr__ = one_line
 
@@ -97,7 +107,7 @@ class JointPosterior(NamedTuple):
 def fit_joint(
     labels: Labels,
     *,
-    key: Any,
+    key: Any = None,
     y_pred: Any = None,
     num_symbols: int | None = None,
     gold: Any = None,
@@ -112,7 +122,7 @@ def fit_joint(
 
     Args:
         labels: noisy labels. Several labels of a sample by one labeler count as independent.
-        key: JAX random key. The same key gives the same draws.
+        key: of whatever is drawn: a whole number or a JAX key; 0 if None.
         y_pred: (samples,) predicted symbols 0..U-1, -1 where there is none; None: only learn the labelers.
         num_symbols: U; the classes by default. Other symbols may be score bins or "abstain".
         gold: (samples,) known classes, -1 where unknown. They are certain.
@@ -138,30 +148,38 @@ def fit_joint(
     >>> fit.usable, fit.tables("in-sample").shape[1:], bool(fit.mean_matrices[0, 0, 0] > 0.9)
     (True, (2, 2), True)
     """
-    required_key(key)  # a missing key is found before anything is computed
     effort = effort if mesh is None else effort._replace(mesh=mesh)
     asked = _asked(labels, y_pred, num_symbols, gold, prior, beliefs, dependence)
     model, rows, given_start = asked.built.model, asked.rows, beliefs.start is not None
+    known = asked.gold
     digest = JointDigest(model, mean_share(labels) if asked.name == "copying" else None,
                          keep_states=effort.pointwise, group_share=asked.group_share)  # fmt: skip
-    run = run_gibbs(
-        model,
-        asked.observed,
-        key=key,
-        start=_start(asked, labels, beliefs),
-        away=None if given_start else away_from(model, rows),
-        digest=Digest(digest, digest.monitored if effort.nuisance else digest.essential),
-        effort=effort,
-        watch=watch,
-    )
+    kept = Digest(digest, digest.monitored if effort.nuisance else digest.essential)
+    run = None
+    if not (given_start or effort.device or effort.mesh is not None):
+        named = known is not None and np.unique(known[known >= 0]).size == labels.num_classes
+        wanted = TemperedDigest(kept, None if named else digest.mirrored, effort.pointwise)
+        run = tempered_run(model, asked.observed, wanted, key=key, effort=effort, watch=watch)
+    if run is None:
+        run = run_gibbs(
+            model,
+            asked.observed,
+            key=key,
+            start=_start(asked, labels, beliefs),
+            away=None if given_start else away_from(model, rows),
+            digest=kept,
+            effort=effort,
+            watch=watch,
+        )
     informed = beliefs.pseudo_counts is not None and bool(np.any(beliefs.pseudo_counts))
-    shape = (model.num_classes, model.num_strata)
-    found = gather(run, labels, rows, shape, asked.y_pred, asked.gold, informed, asked.name)
+    found = gather(run, labels, rows, asked.y_pred, asked.gold, informed, asked.name)
     if not isinstance(dependence, Held):
         scaled = model if asked.observed.group is None else model._replace(class_fixed=True)
         found = found._replace(log_prior=log_prior(scaled, found, run.large))
     if not effort.pointwise:
         return found
+    if run.evidence is not None:
+        return found._replace(pointwise=of_tempering(run, rows))
     return found._replace(pointwise=of_gibbs(model, asked.observed, run.large))
 
 
@@ -205,17 +223,16 @@ def _start(asked: _Asked, labels: Labels, beliefs: Beliefs) -> Float[np.ndarray,
 
 
 def gather(
-    run: GibbsRun, labels: Labels, rows: Rows, shape: tuple[int, int], y_pred: Any, gold: Any,
-    informed: bool, dependence: str,
+    run: GibbsRun, labels: Labels, rows: Rows, y_pred: Any, gold: Any, informed: bool, dependence: str
 ) -> JointPosterior:  # fmt: skip
-    """The run as a `JointPosterior`, with its doubts; `shape` is (classes, strata)."""
+    """The run as a `JointPosterior`, with its doubts."""
     draws = {name: values.reshape(-1, *values.shape[2:]) for name, values in run.draws.items()}
     chains, sweeps = run.draws["prior"].shape[:2]
     matrices = run.large["matrices"]
     kept = np.arange(matrices.shape[1]) * run.thin
     draw = np.arange(chains)[:, None] * sweeps + kept[None, :]
     by_state = run.state_posterior[rows.row_of_sample]
-    by_class = by_state.reshape(labels.num_samples, *shape).sum(axis=2)
+    by_class = by_state.reshape(labels.num_samples, labels.num_classes, -1).sum(axis=2)
     switching = check_switching(_rater_means(run, labels), labels.class_names, gold)
     not_identified = check_identified(labels, y_pred, gold, informed)
     several = several_modes({k: run.draws[k] for k in _SHOWN if k in run.draws}) if run.apart else None
@@ -238,14 +255,21 @@ def gather(
         warnings=tuple(text for text in doubts if text),
         right=draws["right"],
         class_counts=draws.get("class_counts"),
+        evidence=run.evidence,
     )
 
 
 def _rater_means(run, labels):
-    """Mean matrices of every chain, of raters who gave labels: (chains, raters, classes, classes)."""
+    """Mean matrices of raters who gave labels, of every chain, or of four groups where chains are short.
+
+    Returns:
+        (chains, raters, classes, classes).
+    """
     active = labels.labels_per_labeler() > 0
     means = run.large["matrices"].mean(axis=1, dtype=np.float64)[:, active]
     classifier = run.draws.get("classifier")
     if classifier is not None and classifier.shape[-1] == labels.num_classes:
         means = np.concatenate([means, classifier.mean(axis=1)[:, None]], axis=1)
-    return means
+    if run.evidence is None:
+        return means
+    return means.reshape(4, -1, *means.shape[1:]).mean(axis=1)

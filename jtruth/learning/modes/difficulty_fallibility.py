@@ -18,16 +18,12 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy.special import xlogy
-from jaxtyping import Float
 
-from jtruth._one_line import one_line
 from jtruth.labels import Labels
+from jtruth.learning._fit import Fit
 from jtruth.learning._given import check_steps, read_given
 from jtruth.learning.annotation.channels import beta_levels
-from jtruth.learning.modes import _long_form as lf
-from jtruth.learning.modes._climb import inside_unit
-from jtruth.learning.modes._em import Model, em, in_common, silent
+from jtruth.learning.modes import _em
 
 _MOST_LEVELS = 200  # levels times labels is the memory of one pass
 
@@ -42,30 +38,6 @@ class DifficultyPriors(NamedTuple):
 SU_5_1_2 = DifficultyPriors()
 
 
-class LearnedDifficulty(NamedTuple):
-    """A fitted difficulty-fallibility model. All arrays are NumPy float64."""
-
-    prior: Float[np.ndarray, " classes"]
-    fallibility: Float[np.ndarray, " labelers"]  # phi; 1/2 for a labeler without labels
-    difficulty: Float[np.ndarray, " samples"]  # posterior mean of delta_i, given all labels of the sample
-    difficulty_sd: Float[np.ndarray, " samples"]  # and its standard deviation, phi taken as known
-    class_posterior: Float[np.ndarray, "samples classes"]  # with difficulty summed out
-    label_log_likelihood: Float[np.ndarray, "samples classes"]  # log p(labels of i | class), the same
-    log_likelihood: float  # log p(labels, gold classes | prior, fallibility)
-    log_posterior: float  # log_likelihood + log density of the fallibilities' prior, without its constant
-    converged: bool
-    num_steps: int
-    warnings: tuple[str, ...]  # what is doubtful, one sentence each
-
-    __repr__ = one_line
-
-    def noise_model(self) -> Any:
-        """`jtruth.noise.DifficultyFallibility` at mean difficulties; `label_log_likelihood` sums them out."""
-        from jtruth.noise import DifficultyFallibility
-
-        return DifficultyFallibility(self.difficulty, self.fallibility, self.prior.size)
-
-
 def fit_difficulty_fallibility(
     labels: Labels,
     *,
@@ -75,13 +47,20 @@ def fit_difficulty_fallibility(
     key: Any = None,
     max_steps: int = 10_000,
     tol: float = 1e-8,
-) -> LearnedDifficulty:
+) -> Fit:
     """Most probable fallibilities and class prior, and what they say of each sample's difficulty.
 
     Args:
         labels: the noisy labels.
         priors: Beta laws of difficulty and fallibility.
         gold, prior, key, max_steps, tol: as for `fit_glad`.
+
+    Returns:
+        `Fit`. Its own: `fallibility` phi (labelers,), 1/2 for a labeler without labels; `difficulty` and
+        `difficulty_sd` (samples,), the posterior mean and standard deviation of delta given all labels of the
+        sample, phi taken as known; `label_log_likelihood` (samples, classes), log p(labels of a sample |
+        class) with difficulty summed out, as it is in the class posterior; `log_posterior`, log-likelihood
+        and log density of the fallibilities, without its constant.
 
     Raises:
         ValueError: for input that cannot be used, before any JAX call.
@@ -100,79 +79,55 @@ def fit_difficulty_fallibility(
         raise ValueError(
             f"a sample has {most} labels; a difficulty is summed out exactly for at most {2 * _MOST_LEVELS}"
         )
-    data = lf.long_form(labels, known)
+    data = _em.long_form(labels, known)
     levels = beta_levels(*priors.difficulty, most + 2)  # two more: for mean and variance of the difficulty
-    shares, prior = lf.start_shares(labels, fixed)
-    start = (np.full(lf.bucket(labels.num_labelers), 0.3), shares)
+    shares, prior = _em.start_shares(labels, fixed)
+    start = np.tile([0.3, 0.7], (_em.bucket(labels.num_labelers), 1)), shares
     counts = np.array(priors.fallibility) - 1.0
     with jax.enable_x64(True):
-        found, end, (mean, sd) = difficulty_em(
-            data, start, levels, counts, prior, max_steps=max_steps, tol=tol
-        )
-    size, heard = labels.num_samples, labels.labels_per_labeler() > 0
-    return LearnedDifficulty(
-        fallibility=np.where(heard, np.asarray(found.params[0])[: heard.size], 0.5),
-        difficulty=np.asarray(mean)[:size],
-        difficulty_sd=np.asarray(sd)[:size],
-        **in_common(found, end, labels, known, silent(labels, "their fallibility means nothing.")),
+        end = difficulty_em(data, start, levels, counts, prior, max_steps=max_steps, tol=tol)
+    heard = labels.labels_per_labeler() > 0
+    level = np.asarray(end.posterior)[: labels.num_samples].sum(axis=1)
+    mean = level @ levels[0]
+    return _em.fitted(
+        labels,
+        known,
+        end,
+        _em.silent(labels, "their fallibility means nothing."),
+        fallibility=np.where(heard, np.asarray(end.summit.params[0])[: heard.size, 0], 0.5),
+        difficulty=mean,
+        difficulty_sd=np.sqrt((level * (levels[0] - mean[:, None]) ** 2).sum(axis=1)),
     )
 
 
 @partial(jax.jit, static_argnames=("max_steps",))
-def difficulty_em(data, start, levels, counts, prior, *, max_steps: int, tol):
-    """EM, pure and jitted; `vmap` it over starts or `data.weight`: `Summit`, `End`, difficulties and sds.
-
-    A label is careful if neither the sample's difficulty (chance delta) nor the labeler's fallibility (chance
-    phi) makes it a guess. The M step makes phi the expected share of labels that fallibility made guesses.
+def difficulty_em(data, start, levels, counts, prior, *, max_steps: int, tol) -> _em.End:
+    """EM, pure and jitted; `vmap` it over starts or `data.weight`.
 
     Args:
         data: a `LongForm`.
-        start: fallibilities (labelers,), and the class prior (classes,).
+        start: fallibilities phi and 1 - phi (labelers, 2), class prior (classes,).
         levels: nodes and log weights of the difficulty.
-        counts: (2,) pseudo-counts of a labeler's guesses and of careful labels.
+        counts: (2,) pseudo-counts of phi and 1 - phi, for labelers who gave labels.
         prior: (classes,) a known class prior; -1 to learn it.
         max_steps, tol: see `climb`.
     """
     nodes, log_weight = (jnp.asarray(x) for x in levels)
-    classes, labelers = start[1].shape[0], start[0].shape[0]
-    counts = jnp.asarray(counts)
-    each = data.given * data.weight[data.sample]
-    number = jnp.zeros(labelers, each.dtype).at[data.labeler].add(each)
-    heard = number > 0
+    start = jax.tree.map(jnp.asarray, start)
+    classes, each = start[1].shape[0], data.each
+    number = jnp.zeros_like(start[0]).at[data.labeler].add(each[:, None])
 
-    def joint(params, shares, data):
-        careful = (1 - params[0])[data.labeler][:, None] * (1 - nodes)[None, :]
-        right, wrong = (1 + (classes - 1) * careful) / classes, (1 - careful) / classes
-        return lf.log_joint(data, jnp.log(right), jnp.log(wrong), shares) + log_weight[None, None, :]
+    def joint(params, data):
+        guess, able = params[0][data.labeler].T  # with fallibility; and if not, with difficulty
+        clear = able[:, None] * (1 - nodes)[None, :]
+        wrong = (guess[:, None] + able[:, None] * nodes[None, :]) / classes
+        return (
+            _em.even_errors(data, jnp.log(clear + wrong), jnp.log(wrong), params[1]) + log_weight[None, None]
+        )
 
-    def log_prior(params):
-        law = xlogy(counts[0], params[0]) + xlogy(counts[1], 1 - params[0])
-        return jnp.where(heard, law, 0).sum()
-
-    def m_step(params, posterior):
-        able = (1 - params[0])[data.labeler][:, None]  # fallibility does not make it a guess
-        clear = (1 - nodes)[None, :]  # nor does difficulty
-        guess = 1 - able * clear
-        own = posterior[data.sample, data.label]  # (labels, levels): the label is the class
-        both = own * (able * clear) / (able * clear + guess / classes)
-        level = posterior.sum(axis=1)[data.sample]
-        # Guesses that fallibility made, with difficulty or without; and what it did not, so that no rounding
-        # brings their share above 1.
-        fallible = ((level - both) * (1 - able) / guess).sum(axis=1)
-        careful = (both + (level - both) * able * (1 - clear) / guess).sum(axis=1)
-        sums = [jnp.zeros(labelers, each.dtype).at[data.labeler].add(each * x) for x in (fallible, careful)]
-        made, spared = sums[0] + counts[0], sums[1] + counts[1]
-        return (jnp.where(heard, made / jnp.where(heard, made + spared, 1), params[0]),)
-
-    def inside(far, plain):
-        return (inside_unit(far[0], plain[0]),)
-
-    model = Model(joint, m_step, log_prior, inside)
-    found, end, posterior = em(model, data, start, prior, max_steps=max_steps, tol=tol)
-    level = posterior.sum(axis=1)
-    mean = (level * nodes[None, :]).sum(axis=1)
-    spread = (level * (nodes[None, :] - mean[:, None]) ** 2).sum(axis=1)
-    return found, end, (mean, jnp.sqrt(spread))
+    pseudo = jnp.where(number > 0, jnp.asarray(counts)[None, :], 0)
+    model = _em.of_probabilities(joint, (pseudo,))
+    return _em.em(model, data, start, prior, max_steps=max_steps, tol=tol)
 
 
 def _check_priors(priors: DifficultyPriors) -> None:

@@ -20,14 +20,12 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float
 
-from jtruth._one_line import one_line
 from jtruth.labels import Labels
+from jtruth.learning._fit import Fit
 from jtruth.learning._given import check_steps, read_given
-from jtruth.learning.modes import _long_form as lf
-from jtruth.learning.modes._climb import Summit
-from jtruth.learning.modes._em import End, Model, em, in_common, silent
+from jtruth.learning.modes import _em
+from jtruth.learning.modes._em import End, bucket
 
 
 class GladPriors(NamedTuple):
@@ -40,37 +38,6 @@ class GladPriors(NamedTuple):
 WHITEHILL = GladPriors()
 
 
-class Glad(NamedTuple):
-    """A fitted GLAD model. All arrays are NumPy float64."""
-
-    prior: Float[np.ndarray, " classes"]
-    ability: Float[np.ndarray, " labelers"]  # alpha
-    ease: Float[np.ndarray, " samples"]  # beta; 1 / beta is the difficulty
-    accuracy: Float[np.ndarray, " labelers"]  # mean of r over all samples, at these parameters
-    class_posterior: Float[np.ndarray, "samples classes"]
-    label_log_likelihood: Float[
-        np.ndarray, "samples classes"
-    ]  # log p(labels of i | class) at these parameters
-    log_likelihood: float  # log p(labels, gold classes | prior, ability, ease)
-    log_posterior: float  # log_likelihood + log density of ability and log ease, without its constant
-    converged: bool
-    num_steps: int
-    warnings: tuple[str, ...]  # what is doubtful, one sentence each
-
-    __repr__ = one_line
-
-    @property
-    def difficulty(self) -> Float[np.ndarray, " samples"]:
-        """1 / ease of each sample."""
-        return 1.0 / self.ease
-
-    def noise_model(self) -> Any:
-        """`jtruth.noise.Symmetric` at mean accuracies; `label_log_likelihood` knows difficulties."""
-        from jtruth.noise import Symmetric
-
-        return Symmetric(1.0 - self.accuracy, self.prior.size)
-
-
 def fit_glad(
     labels: Labels,
     *,
@@ -80,7 +47,7 @@ def fit_glad(
     key: Any = None,
     max_steps: int = 10_000,
     tol: float = 1e-8,
-) -> Glad:
+) -> Fit:
     """Most probable abilities, difficulties and class shares, classes summed out.
 
     Args:
@@ -90,6 +57,12 @@ def fit_glad(
         prior: (classes,) a known class prior, held fixed; (1/C, ...) is the paper's.
         key: has no say: nothing is drawn.
         max_steps, tol: most steps of EM; it is done when a step changes no parameter by `tol`.
+
+    Returns:
+        `Fit`. Its own: `ability` alpha (labelers,); `ease` beta and `difficulty` 1 / beta (samples,);
+        `accuracy` (labelers,), the mean of r over all samples; `label_log_likelihood` (samples, classes), log
+        p(labels of a sample | class), which knows difficulties as `noise_model()` does not; `log_posterior`,
+        log-likelihood and log density of ability and log ease, without its constant.
 
     Raises:
         ValueError: for input that cannot be used, before any JAX call.
@@ -105,27 +78,23 @@ def fit_glad(
     for name, law in priors._asdict().items():
         if len(law) != 2 or not np.isfinite(law).all() or not law[1] > 0:
             raise ValueError(f"priors.{name} is {law}; give (mean, standard deviation), the second positive")
-    data = lf.long_form(labels, known)
+    data = _em.long_form(labels, known)
     size, labelers = labels.num_samples, labels.num_labelers
-    shares, prior = lf.start_shares(labels, fixed)
-    start = (
-        np.full(lf.bucket(labelers), float(priors.ability[0])),
-        np.full(data.known.size, float(priors.log_ease[0])),
-        shares,
-    )
+    shares, prior = _em.start_shares(labels, fixed)
+    able, clear = (float(mean) for mean, _ in priors)
+    start = np.full(bucket(labelers), able), np.full(data.known.size, clear), shares
     with jax.enable_x64(True):
-        found, end = glad_em(data, start, np.array(priors), prior, max_steps=max_steps, tol=tol)
-    ability, ease = np.asarray(found.params[0])[:labelers], np.exp(np.asarray(found.params[1])[:size])
-    return Glad(
-        ability=ability,
-        ease=ease,
-        accuracy=_mean_accuracy(ability, ease),
-        **in_common(found, end, labels, known, silent(labels, "their ability is that of the prior.")),
+        end = glad_em(data, start, np.array(priors), prior, max_steps=max_steps, tol=tol)
+    ability, ease = np.asarray(end.summit.params[0])[:labelers], np.exp(end.summit.params[1])[:size]
+    doubts = _em.silent(labels, "their ability is that of the prior.")
+    accuracy = _mean_accuracy(ability, ease)
+    return _em.fitted(
+        labels, known, end, doubts, ability=ability, ease=ease, difficulty=1 / ease, accuracy=accuracy
     )
 
 
 @partial(jax.jit, static_argnames=("max_steps",))
-def glad_em(data, start, laws, prior, *, max_steps: int, tol) -> tuple[Summit, End]:
+def glad_em(data, start, laws, prior, *, max_steps: int, tol) -> End:
     """EM, pure and jitted; `vmap` it over starts or `data.weight`.
 
     The M step is one Newton step for all abilities and then one for all log eases, each of which is alone in
@@ -140,19 +109,18 @@ def glad_em(data, start, laws, prior, *, max_steps: int, tol) -> tuple[Summit, E
     """
     (ability_mean, ability_sd), (ease_mean, ease_sd) = laws = jnp.asarray(laws)
     wrong_classes = jnp.log(jnp.asarray(start[2].shape[0] - 1, laws.dtype))
-    each = data.given * data.weight[data.sample]
+    each = data.each
 
-    def joint(params, shares, data):
+    def joint(params, data):
         logit = params[0][data.labeler] * jnp.exp(params[1])[data.sample]
-        return lf.log_joint(
-            data, jax.nn.log_sigmoid(logit), jax.nn.log_sigmoid(-logit) - wrong_classes, shares
-        )
+        wrong = jax.nn.log_sigmoid(-logit) - wrong_classes
+        return _em.even_errors(data, jax.nn.log_sigmoid(logit), wrong, params[-1])
 
     def newton(at, mean, sd, where, slope, bend):
         gradient = jnp.zeros_like(at).at[where].add(slope) - (at - mean) / sd**2
         return at + gradient / (jnp.zeros_like(at).at[where].add(bend) + 1 / sd**2)
 
-    def m_step(params, posterior):
+    def m_step(params, posterior, _):
         ability, log_ease, _ = params
         own = posterior[data.sample, data.label]  # (labels,) chance that the label is right
         ease = jnp.exp(log_ease)[data.sample]
@@ -166,13 +134,10 @@ def glad_em(data, start, laws, prior, *, max_steps: int, tol) -> tuple[Summit, E
         return able, newton(log_ease, ease_mean, ease_sd, data.sample, slope, bend)
 
     def log_prior(params):
-        able, clear = (
-            -0.5 * (((x - mean) / sd) ** 2).sum() for x, (mean, sd) in zip(params[:2], laws, strict=True)
-        )
-        return able + clear
+        return sum(-0.5 * (((x - mean) / sd) ** 2).sum() for x, (mean, sd) in zip(params, laws, strict=False))
 
-    model = Model(joint, m_step, log_prior, lambda far, plain: far)
-    return em(model, data, start, prior, max_steps=max_steps, tol=tol)[:2]
+    model = _em.Model(joint, m_step, log_prior, lambda far, plain: far)
+    return _em.em(model, data, start, prior, max_steps=max_steps, tol=tol)
 
 
 def _mean_accuracy(ability: np.ndarray, ease: np.ndarray, block: int = 2**22) -> np.ndarray:

@@ -23,17 +23,14 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float
 from scipy.special import ndtr
 
 from jtruth import _host
-from jtruth._arrays import safe_log
-from jtruth._one_line import one_line
 from jtruth._random import as_key, host_rng
 from jtruth.labels import Labels
+from jtruth.learning._fit import Fit
 from jtruth.learning._given import check_steps, not_converged, read_given
-from jtruth.learning.modes import _long_form as lf
-from jtruth.learning.modes._climb import Summit, climb
+from jtruth.learning.modes import _em
 
 
 class WelinderPriors(NamedTuple):
@@ -46,45 +43,6 @@ class WelinderPriors(NamedTuple):
 
 WELINDER = WelinderPriors()
 _AGAINST = 0.25  # share of samples whose class is not that of most votes, above which it is said
-
-
-class Welinder(NamedTuple):
-    """A fitted model of samples and labelers in a space. All arrays are NumPy float64."""
-
-    prior: Float[np.ndarray, " classes"]  # as given; not learned
-    position: Float[np.ndarray, "samples dimensions"]  # x; the classes are at -1 and +1 of the first axis
-    direction: Float[np.ndarray, "labelers dimensions"]  # w
-    threshold: Float[np.ndarray, " labelers"]  # tau
-    class_posterior: Float[np.ndarray, "samples classes"]  # p(class | x)
-    log_likelihood: float  # NaN: positions are not summed out
-    log_posterior: float  # of positions, directions and thresholds, up to a constant
-    spread: float  # sigma
-    converged: bool
-    num_steps: int
-    warnings: tuple[str, ...]  # what is doubtful, one sentence each
-
-    __repr__ = one_line
-
-    @property
-    def expertise(self) -> Float[np.ndarray, " labelers"]:
-        """|w|: one over the standard deviation of the labeler's noise."""
-        return np.linalg.norm(self.direction, axis=1)
-
-    @property
-    def bias(self) -> Float[np.ndarray, " labelers"]:
-        """tau / |w|: where the labeler draws the line; above 0 class 0 is favoured. NaN at expertise 0."""
-        return np.divide(
-            self.threshold, self.expertise, out=np.full(self.threshold.size, np.nan), where=self.expertise > 0
-        )
-
-    def noise_model(self) -> Any:
-        """Confusion matrices with x summed out: p(1 | z) = Phi((+-w_1 - tau) / sqrt(1 + sigma^2 |w|^2))."""
-        from jtruth.noise import ConfusionMatrices
-
-        width = np.sqrt(1 + self.spread**2 * self.expertise**2)
-        centre = np.stack([-self.direction[:, 0], self.direction[:, 0]], axis=1)
-        one = ndtr((centre - self.threshold[:, None]) / width[:, None])
-        return ConfusionMatrices(np.stack([1 - one, one], axis=2))
 
 
 def not_two_classes(labels: Labels) -> str | None:
@@ -107,7 +65,7 @@ def fit_welinder(
     key: Any = None,
     max_steps: int = 10_000,
     tol: float = 1e-8,
-) -> Welinder:
+) -> Fit:
     """Most probable positions, directions and thresholds, jointly; two classes.
 
     Args:
@@ -119,6 +77,15 @@ def fit_welinder(
             positions, which would all move to the more frequent class.
         key: PRNG key of the start in more dimensions; 0 if None.
         max_steps, tol: most steps; it is done when a step changes no parameter by `tol`.
+
+    Returns:
+        `Fit`; its prior is as given, its log-likelihood NaN, since positions are not summed out. Its own:
+        `position` x (samples, dimensions), the classes at -1 and +1 of the first axis; `direction` w
+        (labelers, dimensions) and `threshold` tau (labelers,); `expertise` |w|, one over the standard
+        deviation of the labeler's noise; `bias` tau / |w|, where the labeler draws the line, above 0 class 0
+        is favoured, NaN at expertise 0; `matrices` with x summed out, p(1 | z) = Phi((+-w_1 - tau) / sqrt(1 +
+        sigma^2 |w|^2)); `spread` sigma; `log_posterior` of positions, directions and thresholds, up to a
+        constant.
 
     Raises:
         ValueError: more than two classes, or input that cannot be used, before any JAX call.
@@ -135,44 +102,45 @@ def fit_welinder(
         raise ValueError(reason)
     if dimensions < 1 or not all(np.isfinite(sd) and sd > 0 for sd in priors):
         raise ValueError(f"need dimensions >= 1 and positive priors; got {dimensions}, {tuple(priors)}")
-    data = lf.long_form(labels, known)
+    data = _em.long_form(labels, known)
     start, shares = _start(labels, data, dimensions, key), np.full(2, 0.5) if fixed is None else fixed
     with jax.enable_x64(True):
         found = welinder_mode(data, start, np.array(priors), shares, max_steps=max_steps, tol=tol)
-        position, direction, threshold = (np.asarray(x) for x in found.params)
-    position = position[: labels.num_samples]
+        found = jax.tree.map(np.asarray, found)
+    position, labelers = found.params[0][: labels.num_samples], labels.num_labelers
     log_odds = _host.log(shares)[None, :] + np.array([[-1.0, 1.0]]) * position[:, :1] / priors.sample**2
-    joint = _host.known_classes(log_odds, known)
-    posterior = _host.softmax(joint, axis=1)
-    return Welinder(
-        prior=shares,
-        position=position,
-        direction=direction[: labels.num_labelers],
-        threshold=threshold[: labels.num_labelers],
-        class_posterior=posterior,
-        log_likelihood=float("nan"),
-        log_posterior=float(found.objective),
-        spread=float(priors.sample),
-        converged=bool(found.converged),
-        num_steps=int(found.num_steps),
-        warnings=(*_doubts(found, labels), *_against_votes(posterior, labels)),
-    )
+    posterior = _host.softmax(_host.known_classes(log_odds, known))
+    doubts = (*_doubts(found, labels), *_against_votes(posterior, labels))
+    own = _of_labelers(found.params[1][:labelers], found.params[2][:labelers], float(priors.sample))
+    own |= {"position": position, "log_posterior": float(found.objective)}
+    return Fit(shares, posterior, float("nan"), bool(found.converged), int(found.num_steps), doubts, own)
 
 
-def _start(labels: Labels, data: lf.LongForm, dimensions: int, key: Any) -> tuple[np.ndarray, ...]:
+def _of_labelers(direction: np.ndarray, threshold: np.ndarray, spread: float) -> dict[str, Any]:
+    """What w and tau say of labelers."""
+    expertise = np.linalg.norm(direction, axis=1)
+    nowhere = np.full(threshold.size, np.nan)
+    bias = np.divide(threshold, expertise, out=nowhere, where=expertise > 0)
+    centre = np.stack([-direction[:, 0], direction[:, 0]], axis=1)
+    one = ndtr((centre - threshold[:, None]) / np.sqrt(1 + spread**2 * expertise**2)[:, None])
+    return {"direction": direction, "threshold": threshold, "spread": spread, "expertise": expertise,
+            "bias": bias, "matrices": np.stack([1 - one, one], axis=2)}  # fmt: skip
+
+
+def _start(labels: Labels, data: _em.LongForm, dimensions: int, key: Any) -> tuple[np.ndarray, ...]:
     """Votes on the first axis, a little chance on the others, labelers who look along the first axis."""
     position = np.zeros((data.known.size, dimensions))
     position[: labels.num_samples, 0] = 2 * _host.vote_shares(labels.counts())[:, 1] - 1
     if dimensions > 1:
         drawn = host_rng(as_key(key), "welinder").standard_normal((labels.num_samples, dimensions - 1))
         position[: labels.num_samples, 1:] = 0.3 * drawn
-    direction = np.zeros((lf.bucket(labels.num_labelers), dimensions))
+    direction = np.zeros((_em.bucket(labels.num_labelers), dimensions))
     direction[:, 0] = 1.0
     return position, direction, np.zeros(direction.shape[0])
 
 
 @partial(jax.jit, static_argnames=("max_steps",))
-def welinder_mode(data, start, laws, prior, *, max_steps: int, tol) -> Summit:
+def welinder_mode(data, start, laws, prior, *, max_steps: int, tol) -> _em.Summit:
     """The climb, pure and jitted; `vmap` it over starts or `data.weight`. `params` are those of `start`.
 
     A step moves all positions, then all labelers, by Newton steps with a diagonal that bounds the curvature.
@@ -186,14 +154,11 @@ def welinder_mode(data, start, laws, prior, *, max_steps: int, tol) -> Summit:
     """
     sample_sd, direction_sd, threshold_sd = jnp.asarray(laws)
     dimensions = start[0].shape[1]
-    each = (data.given * data.weight[data.sample])[:, None]
+    each = data.each[:, None]
     sign = jnp.where(data.label == 1, 1.0, -1.0).astype(each.dtype)
     straight = jnp.zeros_like(jnp.asarray(start[1])).at[:, 0].set(1)
-    known = data.known[:, None]
-    other = (known >= 0) & (known != jnp.arange(2, dtype=known.dtype)[None, :])
-    shares = jnp.where(other, -jnp.inf, safe_log(jnp.asarray(prior))[None, :])
     centre = jnp.asarray([-1.0, 1.0], each.dtype)
-    mass = data.weight[:, None]
+    shares, mass = data.shares(jnp.asarray(prior)), data.weight[:, None]
 
     def seen(position, direction, threshold):
         """log p(label), its slope and -curvature in how far above the line a sample looks."""
@@ -202,13 +167,13 @@ def welinder_mode(data, start, laws, prior, *, max_steps: int, tol) -> Summit:
         mills = jnp.exp(jax.scipy.stats.norm.logpdf(far) - log_p)
         return log_p, each * (sign * mills)[:, None], each * (mills * (mills + sign * far))[:, None]
 
-    def improve(params):
+    def improve(params, _):
         position, direction, threshold = params
         apart = (position[:, :1] - centre[None, :]) ** 2 + (position[:, 1:] ** 2).sum(axis=1, keepdims=True)
-        of_class, evidence = lf.e_step(shares - 0.5 * apart / sample_sd**2)
+        of_class, evidence = _em.e_step(shares - 0.5 * apart / sample_sd**2)
         log_p, slope, bend = seen(position, direction, threshold)
         law = ((direction - straight) ** 2).sum() / direction_sd**2 + (threshold**2).sum() / threshold_sd**2
-        objective = (each[:, 0] * log_p).sum() + lf.total(data, evidence) - 0.5 * law
+        objective = (each[:, 0] * log_p).sum() + data.total(evidence) - 0.5 * law
 
         w, none = direction[data.labeler], jnp.zeros_like(position)
         pull = none.at[:, 0].set((of_class * centre[None, :]).sum(axis=1)) - position
@@ -223,9 +188,9 @@ def welinder_mode(data, start, laws, prior, *, max_steps: int, tol) -> Summit:
         none = jnp.zeros_like(threshold)
         lower = none.at[data.labeler].add(-slope[:, 0]) - threshold / threshold_sd**2
         firm = none.at[data.labeler].add(size * bend[:, 0]) + 1 / threshold_sd**2
-        return objective, (moved, direction + gradient / stiff, threshold + lower / firm)
+        return objective, (moved, direction + gradient / stiff, threshold + lower / firm), None
 
-    return climb(improve, start, lambda far, plain: far, max_steps=max_steps, tol=tol)
+    return _em.climb(improve, start, lambda far, plain: far, max_steps=max_steps, tol=tol)
 
 
 def _doubts(found, labels):

@@ -30,9 +30,10 @@ from jaxtyping import Array, Bool, Float, Int
 from jtruth import _validation as check
 from jtruth._host import vote_shares
 from jtruth._one_line import one_line
+from jtruth._validation.in_range import check_rows
 from jtruth.labels import Labels
-from jtruth.learning._given import clamp
-from jtruth.learning.predicted._inputs import one_label
+from jtruth.learning._fit import Fit
+from jtruth.learning._given import clamp, read_given
 
 RULES = ("argmax", "off_diagonal", "class", "noise_rate", "both")
 
@@ -46,35 +47,6 @@ class ConfidentCounts(NamedTuple):
     joint: Float[Array, "classes classes"]  # (3), sums to 1
 
     __repr__ = one_line
-
-
-class ConfidentFit(NamedTuple):
-    """Error rates of one label a sample by confident learning. All arrays are NumPy float64."""
-
-    prior: Float[np.ndarray, " classes"]  # p(y): row sums of the joint
-    matrices: Float[np.ndarray, "one classes classes"]  # p(label | y), one matrix for all labels
-    class_posterior: Float[np.ndarray, "samples classes"]  # p(y | x) p(label | y), normalised
-    thresholds: Float[np.ndarray, " classes"]
-    counts: Float[np.ndarray, "classes classes"]
-    joint: Float[np.ndarray, "classes classes"]
-    confident: Int[np.ndarray, " samples"]
-    log_likelihood: float  # NaN: thresholds maximise none
-    converged: bool
-    num_steps: int
-    warnings: tuple[str, ...]
-
-    __repr__ = one_line
-
-    @property
-    def expected_wrong(self) -> float:
-        """Number of wrong labels according to the joint."""
-        return float((1 - np.trace(self.joint)) * len(self.confident))
-
-    def noise_model(self) -> Any:
-        """The matrix as `jtruth.noise.ConfusionMatrices`."""
-        from jtruth.noise import ConfusionMatrices
-
-        return ConfusionMatrices(self.matrices)
 
 
 class Pruned(NamedTuple):
@@ -116,7 +88,28 @@ def confident_joint(
     return ConfidentCounts(thresholds, confident, counts, joint)
 
 
-def fit_confident(labels: Labels, probabilities: Any, *, gold: Any = None) -> ConfidentFit:
+def one_label(
+    labels: Labels, probabilities: Any, gold: Any
+) -> tuple[Int[np.ndarray, " samples"], Float[np.ndarray, "samples classes"], Int[np.ndarray, " samples"]]:
+    """(label, probabilities, known class or -1) of each sample, checked."""
+    known, _ = read_given(labels, gold, None)
+    number = labels.labels_per_sample()
+    bad = np.flatnonzero(number != 1)
+    if bad.size:
+        raise ValueError(
+            f"sample {bad[0]} has {number[bad[0]]} labels ({bad.size} such samples); this method takes one"
+            " for each. For several labelers use fit_joint, or choose one label (select_labelers)"
+        )
+    shape = (labels.num_samples, labels.num_classes)
+    q = np.asarray(probabilities, np.float64)
+    if q.shape != shape:
+        raise ValueError(f"probabilities has shape {q.shape}; it must be {shape}, samples by classes")
+    check_rows(q, "probabilities", tolerance=1e-4, hint="rows must be p(y | x) of every class")
+    label = labels.counts().argmax(axis=1).astype(np.int32)
+    return label, q / q.sum(axis=1, keepdims=True), known.astype(np.int32)
+
+
+def fit_confident(labels: Labels, probabilities: Any, *, gold: Any = None) -> Fit:
     """Confident learning for one noisy label a sample.
 
     Args:
@@ -124,6 +117,12 @@ def fit_confident(labels: Labels, probabilities: Any, *, gold: Any = None) -> Co
         probabilities: (samples, classes) p(y | x) of a classifier that was not fitted to these labels of
             these samples: trained elsewhere, or by cross-validation.
         gold: (samples,) known classes, -1 where unknown.
+
+    Returns:
+        `Fit`. Its prior holds the row sums of the joint, its class posterior p(y | x) p(label | y),
+        normalised; its log-likelihood is NaN, thresholds maximise none. Its own: `matrices` (1, classes,
+        classes), p(label | y), one for all labels; `expected_wrong`, the number of wrong labels according to
+        the joint; and the fields of `ConfidentCounts`.
 
     Raises:
         ValueError: a sample with no label or several, or rows that are no distributions.
@@ -141,19 +140,12 @@ def fit_confident(labels: Labels, probabilities: Any, *, gold: Any = None) -> Co
     matrix = vote_shares(found.joint)  # rows of a class that no sample is confidently of are uniform
     by_label = q * matrix[:, label].T
     posterior = clamp(vote_shares(by_label), known)
-    return ConfidentFit(
-        prior=prior,
-        matrices=matrix[None],
-        class_posterior=posterior,
-        **found._asdict(),
-        log_likelihood=float("nan"),
-        converged=True,
-        num_steps=1,
-        warnings=tuple(_doubts(found, labels, by_label)),
-    )
+    wrong = float((1 - np.trace(found.joint)) * label.size)
+    own = {"matrices": matrix[None], "expected_wrong": wrong, **found._asdict()}
+    return Fit(prior, posterior, float("nan"), True, 1, tuple(_doubts(found, labels, by_label)), own)
 
 
-def prune(labels: Labels, probabilities: Any, fit: ConfidentFit, rule: str = "both") -> Pruned:
+def prune(labels: Labels, probabilities: Any, fit: Fit, rule: str = "both") -> Pruned:
     """Which labels to take out: the five rules of section 3.2.
 
     Args:
@@ -180,8 +172,13 @@ def prune(labels: Labels, probabilities: Any, fit: ConfidentFit, rule: str = "bo
         found = (fit.confident >= 0) & (fit.confident != label)
     else:
         numbers = np.rint(fit.joint * label.size).astype(int)
-        by_class = _least_probable(own, label, numbers)
-        by_rate = _largest_margins(q, label, numbers)
+        classes = range(q.shape[1])
+        by_class, by_rate = np.zeros((2, label.size), bool)
+        for k in classes:
+            wrong = numbers[:, k].sum() - numbers[k, k]
+            by_class |= _lowest(own, label == k, int(wrong))
+            for c in classes:
+                by_rate |= _lowest(q[:, k] - q[:, c], label == k, int(numbers[c, k]) * (c != k))
         found = {"class": by_class, "noise_rate": by_rate, "both": by_class & by_rate}[rule]
     score = own - np.where(np.arange(q.shape[1])[None, :] == label[:, None], -np.inf, q).max(axis=1)
     rank = score if rule == "noise_rate" else own
@@ -189,25 +186,11 @@ def prune(labels: Labels, probabilities: Any, fit: ConfidentFit, rule: str = "bo
     return Pruned(found, order[np.argsort(rank[order], kind="stable")])
 
 
-def _least_probable(own: np.ndarray, label: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-    """Of each label as many as lie off the diagonal, the least probable first."""
-    found = np.zeros(label.size, bool)
-    for k in range(len(numbers)):
-        mine = np.flatnonzero(label == k)
-        wrong = numbers[:, k].sum() - numbers[k, k]
-        found[mine[np.argsort(own[mine], kind="stable")[:wrong]]] = True
-    return found
-
-
-def _largest_margins(q: np.ndarray, label: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-    """For each label k and class c != k as many as the joint says, by p(c | x) - p(k | x)."""
-    found = np.zeros(label.size, bool)
-    for k in range(len(numbers)):
-        mine = np.flatnonzero(label == k)
-        for c in np.flatnonzero(numbers[:, k]):
-            if c != k:
-                margin = q[mine, c] - q[mine, k]
-                found[mine[np.argsort(-margin, kind="stable")[: numbers[c, k]]]] = True
+def _lowest(score: np.ndarray, among: np.ndarray, number: int) -> np.ndarray:
+    """So many samples of lowest score among some; ties go to the first."""
+    mine = np.flatnonzero(among)
+    found = np.zeros(score.size, bool)
+    found[mine[np.argsort(score[mine], kind="stable")[:number]]] = True
     return found
 
 

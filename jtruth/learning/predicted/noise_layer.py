@@ -31,8 +31,9 @@ from jtruth._host import diagonal_rows
 from jtruth._one_line import one_line
 from jtruth._random import as_key, host_rng
 from jtruth.labels import Labels
+from jtruth.learning._fit import Fit
 from jtruth.learning._given import clamp
-from jtruth.learning.predicted._inputs import one_label
+from jtruth.learning.predicted.confident import one_label
 
 _JUDGED = 0.02  # share of the slope's error that must be left once psi is fitted
 _UNFIT = 3.0  # |slope| from which the probabilities do not fit: 27 of 10 000 that do
@@ -51,28 +52,8 @@ class LayerResult(NamedTuple):
     __repr__ = one_line
 
 
-class NoiseLayer(NamedTuple):
-    """Error rates of one label a sample by maximum likelihood. All arrays are NumPy float64."""
-
-    prior: Float[np.ndarray, " classes"]  # mean class posterior
-    matrices: Float[np.ndarray, "one classes classes"]  # p(label | y), one matrix for all labels
-    class_posterior: Float[np.ndarray, "samples classes"]  # p(y | x, label)
-    log_likelihood: float  # of the labels given x (and gold)
-    converged: bool
-    num_steps: int
-    slope: float  # in standard errors; far from 0 the probabilities do not fit; NaN: labels cannot tell
-    expected_wrong: float  # number of wrong labels
-    row_labels: Float[np.ndarray, " classes"]  # expected number of labels behind each row
-    bootstrap: Float[np.ndarray, "replicates classes classes"]  # psi of each bootstrap sample
-    warnings: tuple[str, ...]
-
-    __repr__ = one_line
-
-    def noise_model(self) -> Any:
-        """The matrix as `jtruth.noise.ConfusionMatrices`."""
-        from jtruth.noise import ConfusionMatrices
-
-        return ConfusionMatrices(self.matrices)
+class NoiseLayer(Fit):
+    """Error rates of one label a sample by maximum likelihood; see `fit_noise_layer`."""
 
     def interval(self, level: float = 0.95) -> Float[np.ndarray, "two classes classes"]:
         """Low and high ends of psi, entry by entry: percentiles of the bootstrap."""
@@ -189,6 +170,13 @@ def fit_noise_layer(
         num_bootstrap: bootstrap samples, at least 20.
         max_steps, tol: of EM.
 
+    Returns:
+        A `Fit`; its class posterior is p(y | x, label), its log-likelihood that of the labels given x (and
+        gold). Its own: `matrices` (1, classes, classes), p(label | y), one for all labels; `slope` in
+        standard errors, far from 0 the probabilities do not fit, NaN where labels cannot tell;
+        `expected_wrong`, a number of labels; `row_labels` (classes,), expected labels behind each row;
+        `bootstrap` (replicates, classes, classes), psi of each bootstrap sample.
+
     Raises:
         ValueError: a sample with no label or several, rows that are no distributions, options out of range.
 
@@ -221,18 +209,20 @@ def fit_noise_layer(
     spread, slope = float(slopes.std(ddof=1)), float(best.slope)
     each = ((best.class_posterior - q) * np.log(np.where(q > 0, q, 1))).sum(axis=1)
     judged = spread > _JUDGED * np.sqrt((each**2).sum())  # else psi fits whatever the factor is
+    own = {
+        "matrices": best.matrix[None],
+        "slope": slope / spread if judged else float("nan"),
+        "expected_wrong": float((1 - best.class_posterior[np.arange(size), label]).sum()),
+        "row_labels": best.class_posterior.sum(axis=0),
+        "bootstrap": matrices,
+    }
     fit = NoiseLayer(
-        prior=best.class_posterior.mean(axis=0),
-        matrices=best.matrix[None],
-        class_posterior=best.class_posterior,
-        log_likelihood=float(best.log_likelihood),
-        converged=bool(best.converged),
-        num_steps=int(best.num_steps),
-        slope=slope / spread if judged else float("nan"),
-        expected_wrong=float((1 - best.class_posterior[np.arange(size), label]).sum()),
-        row_labels=best.class_posterior.sum(axis=0),
-        bootstrap=matrices,
-        warnings=(),
+        best.class_posterior.mean(axis=0),
+        best.class_posterior,
+        float(best.log_likelihood),
+        bool(best.converged),
+        int(best.num_steps),
+        own=own,
     )
     return fit._replace(warnings=tuple(_doubts(fit, labels.class_names, int((~settled).sum()))))
 

@@ -29,8 +29,9 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from jtruth._one_line import one_line
-from jtruth._random import host_rng, required_key
+from jtruth._random import host_rng
 from jtruth.labels import Labels
+from jtruth.learning._fit import Fit
 from jtruth.learning._given import check_steps, clamp, not_converged, read_given
 
 _NO_PRIOR = "KOS has no use for a class prior; leave prior out, or choose another method"
@@ -43,21 +44,6 @@ class Messages(NamedTuple):
     weight: Float[Array, " labelers"]  # sum of A x over the labels of a labeler
     converged: Bool[Array, ""]
     num_steps: Int[Array, ""]
-
-    __repr__ = one_line
-
-
-class KargerOhShah(NamedTuple):
-    """Consensus of two classes by message passing. All arrays are NumPy float64."""
-
-    prior: Float[np.ndarray, " classes"]  # mean of the class posterior
-    class_posterior: Float[np.ndarray, "samples classes"]  # 1 at the class; 1/2 and 1/2 where messages cancel
-    score: Float[np.ndarray, " samples"]  # above 0 for class 1; its size has no unit
-    weight: Float[np.ndarray, " labelers"]  # how much a labeler is believed; below 0: says the opposite
-    converged: bool
-    num_steps: int
-    log_likelihood: float  # NaN: there is no likelihood
-    warnings: tuple[str, ...]
 
     __repr__ = one_line
 
@@ -132,16 +118,20 @@ def fit_kos(
     random_start: bool = False,
     max_steps: int = 1000,
     tol: float = 1e-10,
-) -> KargerOhShah:
+) -> Fit:
     """Consensus by message passing between samples and labelers (Karger, Oh and Shah 2014).
 
     Args:
         labels: of two classes. A labeler who labels a sample twice sends two messages.
-        key: of a random start.
+        key: of a random start; 0 if None.
         gold: (samples,) known classes, -1 where unknown.
         prior: refused: messages have none.
         random_start: first messages from N(1, 1) as in the paper, instead of 1.
         max_steps, tol: of the iteration.
+
+    Returns:
+        `Fit`. Its own: `score` (samples,), above 0 for class 1, its size has no unit; `weight` (labelers,),
+        how much a labeler is believed, below 0 who says the opposite.
 
     Raises:
         ValueError: input that cannot be used, a prior, or more classes.
@@ -163,19 +153,13 @@ def fit_kos(
     sign = np.where(label >= 0, 2.0 * label - 1, 0.0)
     start = np.ones(sign.size)
     if random_start:
-        start += host_rng(required_key(key, "a random start"), "KOS start").standard_normal(sign.size)
+        start += host_rng(key, "KOS start").standard_normal(sign.size)
     pushed = np.where(known >= 0, 2.0 * known - 1, 0.0)
     with jax.enable_x64(True):
         found = kos_messages(
-            sample,
-            labeler,
-            sign,
-            pushed,
-            start,
-            num_labelers=labels.num_labelers,
-            max_steps=max_steps,
-            tol=float(tol),
-        )
+            sample, labeler, sign, pushed, start,
+            num_labelers=labels.num_labelers, max_steps=max_steps, tol=float(tol),
+        )  # fmt: skip
     score = np.asarray(found.score)
     even = np.abs(score) <= 1e-12 * max(float(np.abs(score).max()), 1e-300)
     one = np.where(even, 0.5, score > 0)
@@ -183,7 +167,12 @@ def fit_kos(
     doubts = [*not_converged("Message passing", bool(found.converged), int(found.num_steps))]
     if tied := int((even & (known < 0)).sum()):
         doubts.append(f"Messages about {tied} samples cancel or are missing; both classes have 1/2 there.")
-    return KargerOhShah(
-        posterior.mean(axis=0), posterior, score, np.asarray(found.weight), bool(found.converged),
-        int(found.num_steps), float("nan"), tuple(doubts),
-    )  # fmt: skip
+    return Fit(
+        posterior.mean(axis=0),
+        posterior,
+        float("nan"),
+        bool(found.converged),
+        int(found.num_steps),
+        tuple(doubts),
+        {"score": score, "weight": np.asarray(found.weight)},
+    )

@@ -25,40 +25,113 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Array, Float, Int
 from scipy.special import softmax
 
 from jtruth import _validation as check
 from jtruth._host import log
 from jtruth._one_line import one_line
 from jtruth.labels import Labels
+from jtruth.learning._fit import Fit
 from jtruth.learning._given import clamp, exchanged, read_given, unlabelled
-from jtruth.learning.spectral.triplets import TripletMoments, triplet_moments
 
 _MOST_VOTERS = 20  # labelers whose third moments give the class prior: those with most labels
 
 
-class LabelModel(NamedTuple):
-    """Error rates and classes by moments. All arrays are NumPy float64."""
+class TripletMoments(NamedTuple):
+    """What `triplet_moments` returns. Symbols are class 0, class 1 and, last, the abstention."""
 
-    prior: Float[np.ndarray, " classes"]
-    matrices: Float[np.ndarray, "labelers classes classes"]  # p(label | class, a label is given)
-    abstention: Float[np.ndarray, "labelers classes"]  # p(no label | class); NaN where it was not modelled
-    class_posterior: Float[np.ndarray, "samples classes"]
-    strength: Float[np.ndarray, " labelers"]  # v; 0 for a labeler who says nothing of the class
-    log_likelihood: float  # log p(labels) at these rates; moments do not maximise it
-    converged: bool
-    num_steps: int
-    warnings: tuple[str, ...]
+    strength: Float[Array | np.ndarray, " labelers"]  # v
+    square: Float[Array | np.ndarray, " labelers"]  # v^2 as estimated; below 0 they contradict the model
+    prior: Float[Array | np.ndarray, ""]  # of class 1
+    shares: Float[Array | np.ndarray, "labelers symbols"]  # how often each symbol is given
+    shifts: Float[Array | np.ndarray, "labelers symbols"]  # p(symbol | 1) - p(symbol | 0)
+    pair_shares: Float[Array | np.ndarray, "edges symbols symbols"]
+    pair_shifts: Float[Array | np.ndarray, "edges symbols symbols"]
 
     __repr__ = one_line
 
-    def noise_model(self) -> Any:
-        """The matrices as `jtruth.noise.ConfusionMatrices`: labelers without edges, abstentions ignored."""
-        from jtruth.noise import ConfusionMatrices
 
-        return ConfusionMatrices(self.matrices)
+@jax.jit
+def triplet_moments(
+    symbol: Int[Array | np.ndarray, "samples labelers"],
+    seen: Float[Array | np.ndarray, "samples labelers"],
+    weight: Float[Array | np.ndarray, " samples"],
+    apart: Float[Array | np.ndarray, "labelers labelers"],
+    voters: Int[Array | np.ndarray, " voters"],
+    edges: Int[Array | np.ndarray, "edges two"],
+    prior: Float[Array | np.ndarray, ""],
+) -> TripletMoments:
+    """Moments of labels and what follows from them; pure, to be vmapped over weights.
+
+    Args:
+        symbol: 0 and 1 for the classes, 2 for an abstention.
+        seen: 1 where a labeler saw the sample; an unseen sample says nothing.
+        weight: how often each sample counts.
+        apart: 1 for pairs of labelers who are not connected by edges, 0 elsewhere and on the diagonal.
+        voters: labelers whose third moments are taken.
+        edges: connected pairs.
+        prior: of class 1, NaN if it is to be estimated.
+    """
+    weight = jnp.asarray(weight)[:, None]
+    seen, apart, symbol = jnp.asarray(seen), jnp.asarray(apart), jnp.asarray(symbol)
+    x = jnp.where(symbol == 2, 0, 2 * symbol - 1).astype(seen.dtype) * seen
+    shared = (weight * seen).T @ seen
+
+    def with_others(f, on):
+        """Cov(f, x_u) over the samples where both are there, for every u."""
+        number = (weight * on).T @ seen
+        safe = jnp.where(number > 0, number, 1)
+        return ((weight * f).T @ x) / safe - ((weight * f).T @ seen) * ((weight * on).T @ x) / safe**2
+
+    pairs = apart * shared
+    covariance = with_others(x, seen) * apart
+    weighted = pairs * covariance
+    cube = jnp.einsum("tu,ut->t", weighted @ weighted, weighted)
+    total = jnp.einsum("tu,ut->t", pairs @ (weighted * covariance), pairs)
+    square = cube / jnp.where(total > 0, total, 1)
+    side = jnp.linalg.eigh(weighted)[1][:, -1]
+    v = jnp.where(side < 0, -1.0, 1.0) * jnp.sqrt(jnp.maximum(square, 0))
+    v = jnp.where((shared.diagonal() * v).sum() < 0, -v, v)
+    number = (weight * seen).sum(axis=0)
+    number = jnp.where(number > 0, number, 1)
+    mean = (weight * x).sum(axis=0) / number
+
+    # Third moments of all triples of voters who are apart, by products of (voters, voters) blocks.
+    some, own = apart[voters][:, voters], v[voters]
+    along = (some[:, None, :] * some[None, :, :] * some[:, :, None]).reshape(-1, voters.shape[0])
+
+    def triples(a):
+        third = (a @ along.T).reshape(a.shape[0], voters.shape[0], voters.shape[0])
+        return (weight[:, 0] * (third * a[:, :, None] * a[:, None, :]).sum(axis=(1, 2))).sum()
+
+    here = seen[:, voters]
+    skew = triples(here * (x - mean[None, :])[:, voters] * own[None, :])
+    size = triples(here * own[None, :] ** 2)
+    ratio = skew / jnp.where(size > 0, size, 1)
+    p = jnp.where(jnp.isnan(prior), (1 - ratio / jnp.sqrt(4 + ratio**2)) / 2, prior)
+    p = jnp.where(jnp.isnan(prior) & ~(size > 0), jnp.nan, p)
+
+    def shift(f, on, free):
+        """p(f | 1) - p(f | 0) of an indicator, from its covariances with labelers that are free of it."""
+        use = ((weight * on).T @ seen) * free
+        power = (use * v[None, :] ** 2).sum(axis=1)
+        slope = (use * with_others(f, on) * v[None, :]).sum(axis=1) / jnp.where(power > 0, power, 1)
+        return slope / jnp.sqrt(p * (1 - p))
+
+    says = jnp.stack([(symbol == s).astype(seen.dtype) * seen for s in range(3)])
+    shares = (weight[None] * says).sum(axis=1).T / number[:, None]
+    shifts = jax.vmap(lambda f: shift(f, seen, apart), out_axes=1)(says)
+    a, b = edges[:, 0], edges[:, 1]
+    both, free = seen[:, a] * seen[:, b], apart[a] * apart[b]
+    count = (weight * both).sum(axis=0)
+    together = (says[:, None, :, a] * says[None, :, :, b]).reshape(9, *both.shape)
+    pair_shares = (weight[None] * together).sum(axis=1).T / jnp.where(count > 0, count, 1)[:, None]
+    pair_shifts = jax.vmap(lambda f: shift(f, both, free), out_axes=1)(together)
+    pair_shares, pair_shifts = (m.reshape(-1, 3, 3) for m in (pair_shares, pair_shifts))
+    return TripletMoments(v, square, p, shares, shifts, pair_shares, pair_shifts)
 
 
 def refuses(labels: Labels) -> str | None:
@@ -94,7 +167,7 @@ def fit_label_model(
     prior: Any = None,
     edges: Sequence[tuple[Any, Any]] = (),
     abstentions: str = "ignored",
-) -> LabelModel:
+) -> Fit:
     """Error rates of labelers, class prior and classes by the method of moments.
 
     Args:
@@ -105,6 +178,11 @@ def fit_label_model(
         edges: pairs of workers (ids, or numbers where there are none) who do not err independently.
         abstentions: "ignored", where a missing label says nothing; "informative", where every labeler saw
             every sample and to abstain is an answer whose probability depends on the class.
+
+    Returns:
+        `Fit`; moments do not maximise its log-likelihood. Its own: `matrices` (labelers, 2, 2), p(label |
+        class, a label is given); `abstention` (labelers, 2), p(no label | class), NaN where it was not
+        modelled; `strength` v (labelers,), 0 for a labeler who says nothing of the class.
 
     Raises:
         ValueError: input that cannot be used, fewer than three labelers, edges that are unknown or make a
@@ -144,18 +222,14 @@ def fit_label_model(
     joint = log(share)[None] + _log_likelihood(symbol, seen, given, pairs, linked.reshape(-1, 2, 3, 3))
     joint = np.where((known[:, None] >= 0) & (known[:, None] != np.arange(2)), -np.inf, joint)
     labelled = given[:, :, :2].sum(axis=2, keepdims=True)
-    fit = LabelModel(
-        prior=share,
-        matrices=given[:, :, :2] / labelled,
-        abstention=given[:, :, 2] if abstentions == "informative" else np.full(given.shape[:2], np.nan),
-        class_posterior=clamp(softmax(joint, axis=1), known),
-        strength=np.asarray(found.strength),
-        log_likelihood=float(np.logaddexp.reduce(joint, axis=1).sum()),
-        converged=True,
-        num_steps=0,
-        warnings=(),
-    )
-    return fit._replace(warnings=tuple(_doubts(fit, found, labels, moved + more)))
+    own = {
+        "matrices": given[:, :, :2] / labelled,
+        "abstention": given[:, :, 2] if abstentions == "informative" else np.full(given.shape[:2], np.nan),
+        "strength": np.asarray(found.strength),
+    }
+    doubts = tuple(_doubts(own["matrices"], found, labels, moved + more))
+    log_likelihood = float(np.logaddexp.reduce(joint, axis=1).sum())
+    return Fit(share, clamp(softmax(joint, axis=1), known), log_likelihood, warnings=doubts, own=own)
 
 
 def _edges(labels: Labels, edges: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -218,7 +292,7 @@ def _log_likelihood(symbol, seen, given, pairs, linked) -> np.ndarray:
     return found
 
 
-def _doubts(fit: LabelModel, found: TripletMoments, labels: Labels, moved: int) -> Any:
+def _doubts(matrices: np.ndarray, found: TripletMoments, labels: Labels, moved: int) -> Any:
     """Sentences about what moments could not settle."""
     workers = labels.workers or tuple(range(labels.num_labelers))
     odd = np.flatnonzero((np.asarray(found.square) <= 0) & (labels.labels_per_labeler() > 0))
@@ -227,6 +301,4 @@ def _doubts(fit: LabelModel, found: TripletMoments, labels: Labels, moved: int) 
     if moved:
         yield f"{moved} probabilities were estimated below what half a label allows, and moved there."
     yield from unlabelled(labels)
-    yield from exchanged(
-        np.einsum("t,tck->ck", labels.labels_per_labeler(), fit.matrices), labels.class_names
-    )
+    yield from exchanged(np.einsum("t,tck->ck", labels.labels_per_labeler(), matrices), labels.class_names)

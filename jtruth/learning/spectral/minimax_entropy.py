@@ -18,19 +18,19 @@ model with its class prior held fixed. The class prior is uniform unless it is g
 """
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Float, Int
 from scipy.special import softmax
 
 from jtruth import _validation as check
 from jtruth._host import log
-from jtruth._minimise import minimise
-from jtruth._one_line import one_line
+from jtruth._minimise import Minimum, minimise
 from jtruth.labels import Labels
+from jtruth.learning._fit import Fit
 from jtruth.learning._given import (
     check_steps,
     clamp,
@@ -38,46 +38,11 @@ from jtruth.learning._given import (
     first_guess,
     not_converged,
     read_given,
+    soft_counts,
     unlabelled,
 )
 
 FORMS = ("difficulty", "confusion")
-
-
-class EntropyResult(NamedTuple):
-    """What `minimax_entropy` returns."""
-
-    confusion: Float[Array, "labelers classes classes"]  # sigma
-    difficulty: Float[Array, "samples classes classes"]  # tau; no samples in the confusion form
-    class_posterior: Float[Array, "samples classes"]
-    log_likelihood: Float[Array, ""]
-    objective: Float[Array, ""]  # log_likelihood minus penalties
-    gradient: Float[Array, ""]  # largest entry, 0 at a maximum
-    converged: Bool[Array, ""]
-    num_steps: Int[Array, ""]
-
-
-class MinimaxEntropy(NamedTuple):
-    """A fitted model of labelers' confusion and samples' difficulty. All arrays are NumPy float64."""
-
-    prior: Float[np.ndarray, " classes"]  # as given, or uniform
-    matrices: Float[np.ndarray, "labelers classes classes"]  # on a sample of no difficulty of its own
-    class_posterior: Float[np.ndarray, "samples classes"]
-    confusion: Float[np.ndarray, "labelers classes classes"]  # sigma
-    difficulty: Float[np.ndarray, "samples classes classes"]  # tau; no samples in the confusion form
-    log_likelihood: float  # log p(labels, gold | sigma, tau)
-    objective: float  # log_likelihood minus penalties
-    converged: bool
-    num_steps: int
-    warnings: tuple[str, ...]
-
-    __repr__ = one_line
-
-    def noise_model(self) -> Any:
-        """The matrices as `jtruth.noise.ConfusionMatrices`: of samples without a difficulty of their own."""
-        from jtruth.noise import ConfusionMatrices
-
-        return ConfusionMatrices(self.matrices)
 
 
 @partial(jax.jit, static_argnames=("samples_differ", "max_steps"))
@@ -90,8 +55,10 @@ def minimax_entropy(
     samples_differ: bool,
     max_steps: int,
     tol: float | Float[Array, ""],
-) -> EntropyResult:
+) -> tuple[Minimum, Float[Array, "samples classes"]]:
     """Maximum of the dual from a first sigma; pure, to be vmapped over starts.
+
+    The parameters are sigma and tau; the second result is log p(class, labels) of each sample there.
 
     Args:
         labels: sample, labeler and class of each; a class of -1 counts nowhere.
@@ -103,7 +70,7 @@ def minimax_entropy(
         tol: largest entry of the gradient at the end.
     """
     sample, labeler, label = labels
-    start, penalties = jnp.asarray(start), jnp.asarray(penalties)
+    start, penalties, log_prior = jnp.asarray(start), jnp.asarray(penalties), jnp.asarray(log_prior)
     size, classes = log_prior.shape
     tau = jnp.zeros((size if samples_differ else 0, classes, classes), start.dtype)
     there = jnp.asarray(label) >= 0
@@ -121,13 +88,7 @@ def minimax_entropy(
         return -value + (penalties[0] * (params[0] ** 2).sum() + penalties[1] * (params[1] ** 2).sum()) / 2
 
     found = minimise(loss, (start, tau), max_steps=max_steps, tol=tol)
-    joint = log_joint(found.params)
-    sigma, tau = found.params
-    log_likelihood = jax.nn.logsumexp(joint, axis=1).sum()
-    return EntropyResult(
-        sigma, tau, jax.nn.softmax(joint, axis=1), log_likelihood, -found.value,
-        found.gradient, found.converged, found.num_steps,
-    )  # fmt: skip
+    return found, log_joint(found.params)
 
 
 def refuses(labels: Labels) -> str | None:
@@ -147,7 +108,7 @@ def fit_minimax_entropy(
     strength: float = 0.25,
     max_steps: int = 5000,
     tol: float = 1e-6,
-) -> MinimaxEntropy:
+) -> Fit:
     """Consensus by regularised minimax conditional entropy (Zhou et al. 2015).
 
     Args:
@@ -160,6 +121,11 @@ def fit_minimax_entropy(
             cross-validation. Where labelers gave few labels more of it makes all labelers, and then all
             classes, alike.
         max_steps, tol: of L-BFGS; `tol` is the largest entry of the gradient.
+
+    Returns:
+        `Fit`. Its own: `matrices` (labelers, classes, classes) on a sample of no difficulty of its own;
+        `confusion` sigma (labelers, classes, classes); `difficulty` tau (samples, classes, classes), no
+        samples in the confusion form; `objective`, log-likelihood minus penalties.
 
     Raises:
         ValueError: input that cannot be used.
@@ -187,36 +153,33 @@ def fit_minimax_entropy(
     alpha = strength * classes**2
     penalties = np.array([alpha, alpha * size / active])  # labels per labeler over labels per sample
     with jax.enable_x64(True):
-        found = minimax_entropy(
+        found, joint = minimax_entropy(
             given, log_prior, start, penalties,
             samples_differ=form == "difficulty", max_steps=max_steps, tol=float(tol),
         )  # fmt: skip
-        found = jax.tree.map(np.asarray, found)
-    fit = MinimaxEntropy(
-        prior=share,
-        matrices=softmax(found.confusion, axis=2),
-        class_posterior=found.class_posterior,
-        confusion=found.confusion,
-        difficulty=found.difficulty,
-        log_likelihood=float(found.log_likelihood),
-        objective=float(found.objective),
-        converged=bool(found.converged),
-        num_steps=int(found.num_steps),
-        warnings=(),
-    )
-    pooled = np.einsum("t,tck->ck", labels.labels_per_labeler(), fit.matrices)
+        (confusion, difficulty), joint = jax.tree.map(np.asarray, (found.params, joint))
+    matrices = softmax(confusion, axis=2)
+    converged, steps = bool(found.converged), int(found.num_steps)
+    pooled = np.einsum("t,tck->ck", labels.labels_per_labeler(), matrices)
     doubts = (
-        *not_converged("L-BFGS", fit.converged, fit.num_steps),
+        *not_converged("L-BFGS", converged, steps),
         *unlabelled(labels),
         *exchanged(pooled, labels.class_names),
     )
-    return fit._replace(warnings=doubts)
+    own = {"matrices": matrices, "confusion": confusion, "difficulty": difficulty,
+           "objective": -float(found.value)}  # fmt: skip
+    return Fit(
+        share,
+        softmax(joint, axis=1),
+        float(np.logaddexp.reduce(joint, axis=1).sum()),
+        converged,
+        steps,
+        doubts,
+        own,
+    )
 
 
 def _start(labels: Labels, shares: np.ndarray) -> np.ndarray:
     """sigma of the confusion counts by vote shares, one pseudo-label in each cell, rows centred."""
-    sample, labeler, label = labels.entries()
-    counts = np.ones((labels.num_labelers, labels.num_classes, labels.num_classes))
-    np.add.at(counts.swapaxes(1, 2), (labeler, label), shares[sample])
-    logs = np.log(counts)
+    logs = np.log(1.0 + soft_counts(labels, shares))
     return logs - logs.mean(axis=2, keepdims=True)

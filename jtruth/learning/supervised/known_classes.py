@@ -13,39 +13,21 @@ beliefs=Beliefs(pseudo_counts=fit.counts))` adds the counts to its own prior, so
 from both. Do not give the same gold samples there again as labels with `gold=`: they would count twice.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 from scipy.special import betaincinv, softmax
 
 from jtruth._host import diagonal_rows, labels_log_likelihood, log
-from jtruth._one_line import one_line
 from jtruth.labels import Labels
-from jtruth.learning._given import clamp, exchanged, read_given, unlabelled
+from jtruth.learning._fit import Fit
+from jtruth.learning._given import clamp, exchanged, one_hot, read_given, soft_counts, unlabelled
 from jtruth.stats.regions import check_level
 
 
-class KnownClasses(NamedTuple):
-    """Error rates by counting. All arrays are NumPy float64."""
-
-    prior: Float[np.ndarray, " classes"]
-    matrices: Float[np.ndarray, "labelers classes classes"]  # mean of the posterior
-    class_posterior: Float[np.ndarray, "samples classes"]  # of all samples, at these rates
-    counts: Float[np.ndarray, "labelers classes classes"]  # labels of gold samples, for `pseudo_counts=`
-    concentration: Float[np.ndarray, "labelers classes classes"]  # of the Dirichlet posterior of each row
-    log_likelihood: float  # log p(labels, gold classes) at these rates
-    converged: bool
-    num_steps: int
-    warnings: tuple[str, ...]
-
-    __repr__ = one_line
-
-    def noise_model(self) -> Any:
-        """The matrices as `jtruth.noise.ConfusionMatrices`."""
-        from jtruth.noise import ConfusionMatrices
-
-        return ConfusionMatrices(self.matrices)
+class KnownClasses(Fit):
+    """Error rates by counting; see `fit_known_classes`."""
 
     def interval(self, level: float = 0.95) -> Float[np.ndarray, "two labelers classes classes"]:
         """Low and high ends of every entry, equal tails of its beta law."""
@@ -72,6 +54,11 @@ def fit_known_classes(
         pseudo: pseudo-labels on the diagonal of each row, and as many spread over the rest; and `pseudo` in
             all, spread over the classes, for the prior.
 
+    Returns:
+        A `Fit` at the mean of the posterior. Its own, (labelers, classes, classes) each: `matrices`;
+        `counts`, labels of gold samples, for `pseudo_counts=`; `concentration` of the Dirichlet posterior of
+        each row.
+
     Raises:
         ValueError: input that cannot be used, or no known class.
 
@@ -86,10 +73,7 @@ def fit_known_classes(
     if not (np.isfinite(pseudo) and pseudo >= 0):
         raise ValueError(f"pseudo is {pseudo}; give a number of labels, 0 or more")
     classes = labels.num_classes
-    sample, labeler, label = labels.entries()
-    told = known[sample] >= 0
-    counts = np.zeros((labels.num_labelers, classes, classes))
-    np.add.at(counts, (labeler[told], known[sample[told]], label[told]), 1)
+    counts = soft_counts(labels, one_hot(known, classes))
     concentration = counts + diagonal_rows(classes, pseudo, pseudo)[None]
     total = concentration.sum(axis=2, keepdims=True)
     matrices = np.where(total > 0, concentration / np.where(total > 0, total, 1), 1 / classes)
@@ -99,23 +83,22 @@ def fit_known_classes(
     possible = np.asarray(np.isfinite(joint).any(axis=1))[:, None]
     posterior = softmax(np.where(possible, joint, 0), axis=1)
     joint = np.where(clamp(np.ones_like(joint), known) > 0, joint, -np.inf)
-    fit = KnownClasses(
-        share, matrices, clamp(posterior, known), counts, concentration,
-        float(np.logaddexp.reduce(joint, axis=1).sum()), True, 0, (),
-    )  # fmt: skip
-    return fit._replace(warnings=tuple(_doubts(fit, labels, known, ~possible[:, 0])))
+    log_likelihood = float(np.logaddexp.reduce(joint, axis=1).sum())
+    doubts = tuple(_doubts(counts, labels, known, ~possible[:, 0]))
+    own = {"matrices": matrices, "counts": counts, "concentration": concentration}
+    return KnownClasses(share, clamp(posterior, known), log_likelihood, warnings=doubts, own=own)
 
 
-def _doubts(fit: KnownClasses, labels: Labels, known: np.ndarray, contradicted: np.ndarray) -> Any:
+def _doubts(counts: np.ndarray, labels: Labels, known: np.ndarray, contradicted: np.ndarray) -> Any:
     """Sentences about what counting could not settle."""
     workers = labels.workers or tuple(range(labels.num_labelers))
     for c in np.flatnonzero(np.bincount(known[known >= 0], minlength=labels.num_classes) == 0):
         yield f"No sample is known to be of class {labels.class_names[c]!r}: its rows are the pseudo-counts."
-    none = np.flatnonzero(fit.counts.sum(axis=(1, 2)) == 0)
+    none = np.flatnonzero(counts.sum(axis=(1, 2)) == 0)
     if none.size:
         names = ", ".join(repr(workers[t]) for t in none[:5])
         yield f"{none.size} labelers labelled no sample of known class ({names}): only pseudo-counts speak."
     if contradicted.any():
         yield f"{contradicted.sum()} samples are impossible at these rates: equal shares are given there."
     yield from unlabelled(labels)
-    yield from exchanged(fit.counts.sum(axis=0), labels.class_names)
+    yield from exchanged(counts.sum(axis=0), labels.class_names)

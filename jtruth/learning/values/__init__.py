@@ -1,12 +1,11 @@
 """Labels that are not one class each: symbols, sets, probabilities, grades, ratings; one waist for all."""
 
-from jtruth.learning.values.fit import ValuesFit, fit_values
+from jtruth.learning.values.fit import fit_values
 from jtruth.learning.values.multilabel import MultiLabel, fit_multilabel
 from jtruth.learning.values.ordinal import OrdinalLink
 from jtruth.learning.values.probabilities import DirichletChannel
 from jtruth.learning.values.ratings import NormalRatings
-from jtruth.learning.values.sets import SetMatrices
-from jtruth.learning.values.symbols import SymbolMatrices
+from jtruth.learning.values.symbols import SetMatrices, SymbolMatrices
 from jtruth.learning.values.table import Values
 
 __all__ = [
@@ -17,7 +16,6 @@ __all__ = [
     "SetMatrices",
     "SymbolMatrices",
     "Values",
-    "ValuesFit",
     "fit_multilabel",
     "fit_values",
 ]

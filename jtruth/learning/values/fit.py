@@ -12,41 +12,16 @@ What comes back has `log_likelihood`, (samples, classes), the array that `jt.eva
 take: nothing behind it knows what the labels were.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 from scipy.special import softmax
 
 from jtruth import _host
-from jtruth._one_line import one_line
 from jtruth._validation.in_range import check_codes
+from jtruth.learning._fit import Fit
+from jtruth.learning._given import check_steps, clamp, not_converged
 from jtruth.learning.values.table import Values
-
-
-class ValuesFit(NamedTuple):
-    """The common face of learners, and the upper waist."""
-
-    prior: Float[np.ndarray, " classes"]
-    channel: Any  # the fitted channel
-    class_posterior: Float[np.ndarray, "samples classes"]
-    by_class: Float[np.ndarray, "samples classes"]  # log p(values of a sample | class), for jt.evaluate
-    log_likelihood: float
-    converged: bool
-    num_steps: int
-    path: Float[np.ndarray, " steps"]  # log-likelihood and log prior after each step
-    warnings: tuple[str, ...]
-
-    __repr__ = one_line
-
-    def noise_model(self) -> Any:
-        """The channel as a noise model; only matrices of symbols and grades are one."""
-        if not hasattr(self.channel, "noise_model"):
-            raise ValueError(
-                f"a {type(self.channel).__name__} gives no codes, so no model of `jtruth.noise` holds it; "
-                "hand over its array by_class instead"
-            )
-        return self.channel.noise_model()
 
 
 def fit_values(
@@ -58,18 +33,22 @@ def fit_values(
     max_steps: int = 2000,
     tol: float = 1e-8,
     **options: Any,
-) -> ValuesFit:
+) -> Fit:
     """Learn class shares and labelers from values of any kind.
 
     Args:
         values: what labelers gave.
         channel: `SymbolMatrices`, `SetMatrices`, `DirichletChannel`, `OrdinalLink`, `NormalRatings`, or a
-        class
-            with the same methods.
+            class with the same methods.
         num_classes: C.
         gold: (samples,) known classes, -1 where unknown, in the order of `values.tasks`.
         max_steps, tol: done when no class probability moves by `tol`.
         options: of `channel.before`.
+
+    Returns:
+        `Fit`. Its own: `channel`, fitted; `by_class` (samples, classes), log p(values of a sample | class),
+        for `jt.evaluate`; `path` (steps,), log-likelihood and log prior after each step; `matrices` where
+        values are codes, so that `noise_model()` holds them.
 
     Raises:
         ValueError: values that the channel cannot read; the row is named.
@@ -82,19 +61,17 @@ def fit_values(
     >>> bool((fit.class_posterior.argmax(axis=1) == np.arange(60) % 3).all()), fit.converged
     (True, True)
     """
-    if num_classes < 2 or max_steps < 1 or not tol >= 0:
-        raise ValueError(
-            f"need 2 classes or more, max_steps >= 1, tol >= 0; got {num_classes}, {max_steps}, {tol}"
-        )
+    if num_classes < 2:
+        raise ValueError(f"need 2 classes or more; got {num_classes}")
+    check_steps(max_steps, tol)
     size = len(values.tasks)
     known = np.full(size, -1) if gold is None else np.asarray(gold)
     check_codes(known, num_classes, "gold", size=size, missing=True, kinds="iu")
     now = channel.before(values, num_classes, **options)
-    certain = known[:, None] == np.arange(num_classes)
-    rho: np.ndarray = np.where(known[:, None] >= 0, certain, now.start(values))
+    rho = clamp(now.start(values), known)
     path: list[float] = []
     converged = False
-    by_class, prior = np.zeros_like(rho), np.full(num_classes, 1 / num_classes)
+    by_class, prior, total = np.zeros_like(rho), np.full(num_classes, 1 / num_classes), 0.0
     while not converged and len(path) < max_steps:
         now = now.refit(values, rho[values.sample])
         prior = (rho.sum(axis=0) + 1.0) / (size + num_classes)
@@ -103,17 +80,18 @@ def fit_values(
         new = np.asarray(softmax(joint, axis=1))
         converged = bool(np.abs(new - rho).max() < tol)
         rho = new
-        evidence = float(np.logaddexp.reduce(joint, axis=1).sum())
-        path.append(evidence + now.log_prior() + float(np.log(prior).sum()))
-    total = float(np.logaddexp.reduce(by_class + np.log(prior), axis=1).sum())
-    return ValuesFit(prior, now, rho, by_class, total, converged, len(path), np.array(path),
-                     tuple(_doubts(values, rho, converged, len(path))))  # fmt: skip
+        total = float(np.logaddexp.reduce(joint, axis=1).sum())
+        path.append(total + now.log_prior() + float(np.log(prior).sum()))
+    own = {"channel": now, "by_class": by_class, "path": np.array(path)}
+    if values.value.ndim == 1 and hasattr(now, "matrices"):  # codes
+        own["matrices"] = now.matrices
+    doubts = tuple(_doubts(values, rho, converged, len(path)))
+    return Fit(prior, rho, total, converged, len(path), doubts, own)
 
 
 def _doubts(values: Values, rho: np.ndarray, converged: bool, steps: int):
     """Sentences about what the values could not settle."""
-    if not converged:
-        yield f"EM did not converge in {steps} steps; raise max_steps."
+    yield from not_converged("EM", converged, steps)
     if np.bincount(values.sample).max() < 2:
         yield "No sample has two labels: nothing here checks a labeler."
     for c in np.flatnonzero(rho.sum(axis=0) < 1e-6):

@@ -14,7 +14,8 @@ from jaxtyping import Float
 
 from jtruth._one_line import one_line
 from jtruth.labels import Labels
-from jtruth.learning.em.dawid_skene import DawidSkene, Smoothing, fit_dawid_skene
+from jtruth.learning._fit import Fit
+from jtruth.learning.em.dawid_skene import Smoothing, fit_dawid_skene
 
 _USUAL = Smoothing(1.0, 0.5, 0.5)
 
@@ -29,7 +30,7 @@ class MultiLabel(NamedTuple):
     share: Float[np.ndarray, " classes"]  # of the samples where it holds
     sensitivity: Float[np.ndarray, "labelers classes"]  # named where it holds
     specificity: Float[np.ndarray, "labelers classes"]  # not named where it does not
-    fits: tuple[DawidSkene, ...]
+    fits: tuple[Fit, ...]
     warnings: tuple[str, ...]  # with the class in front
 
     __repr__ = one_line
@@ -83,7 +84,7 @@ def fit_multilabel(
     if unknown:
         raise ValueError(f"row {unknown[0][0]}: {unknown[0][1]!r} is none of the classes {list(classes)}")
     tasks, workers = tuple(dict.fromkeys(task)), tuple(dict.fromkeys(worker))
-    fits: list[DawidSkene] = []
+    fits: list[Fit] = []
     for name in classes:
         said = [int(name in one) for one in chosen]
         labels = Labels.from_long(task, worker, said, tasks=tasks, workers=workers, classes=["no", "yes"])

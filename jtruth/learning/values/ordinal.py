@@ -57,12 +57,12 @@ class OrdinalLink(NamedTuple):
 
     def refit(self, values: Values, weight: Float[np.ndarray, "labels classes"]) -> "OrdinalLink":
         """For each labeler the mode given expected counts, by BFGS from where he was."""
-        size, classes = len(values.workers), self.threshold.shape[1] + 1
-        cell = values.labeler * classes + values.value.astype(np.int64)
-        counts = np.stack([np.bincount(cell, w, size * classes) for w in weight.T], axis=1)
-        counts = counts.reshape(size, classes, classes).swapaxes(1, 2)
-        slope, threshold = self.slope.copy(), self.threshold.copy()
-        for t in range(size):
+        counts, slope, threshold = (
+            values.counts(weight, weight.shape[1]),
+            self.slope.copy(),
+            self.threshold.copy(),
+        )
+        for t in range(len(counts)):
             begin = np.concatenate([[np.log(slope[t])], threshold[t, :1], np.log(np.diff(threshold[t]))])
             found = minimize(_loss, begin, args=(counts[t],), method="BFGS", options={"gtol": 1e-7})
             slope[t], threshold[t] = _parts(found.x if found.fun <= _loss(begin, counts[t]) else begin)
@@ -78,12 +78,6 @@ class OrdinalLink(NamedTuple):
         far = (np.arange(prior.size)[:, None] - np.arange(prior.size)) ** 2
         chance = np.einsum("c,tk,ck->t", prior, joint.sum(axis=1), far)
         return 1 - (joint * far).sum(axis=(1, 2)) / chance
-
-    def noise_model(self):
-        """The matrices as `jtruth.noise.ConfusionMatrices`."""
-        from jtruth.noise import ConfusionMatrices
-
-        return ConfusionMatrices(self.matrices)
 
 
 def _rows(slope: np.ndarray, threshold: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import digamma, gammaln, polygamma
 
-from jtruth.learning.values.table import Values, shares_of_votes
+from jtruth.learning.values.table import Values, moving, shares_of_votes
 
 _WORTH, _ROUNDS, _NEWTON = 2.0, 60, 6  # labels that all labelers count as; steps of the fixed point
 
@@ -64,9 +64,7 @@ class DirichletChannel(NamedTuple):
             a = inverse_digamma(digamma(a.sum(axis=2, keepdims=True)) + mean)
         return DirichletChannel(a)
 
-    def log_prior(self) -> float:
-        """0: the lean on all labelers moves with them and has no density of its own."""
-        return 0.0
+    log_prior = moving
 
 
 def inverse_digamma(y: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:

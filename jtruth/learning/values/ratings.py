@@ -11,12 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from jtruth.learning.values.table import Values, shares_of_votes
+from jtruth.learning.values.table import Values, moving, shares_of_votes
 
 _WORTH = 2.0  # ratings that the mean of all labelers counts as
-_LEAST = (
-    1e-3  # sd, in units of the sd of all ratings: a class of equal ratings would have density without end
-)
+_LEAST = 1e-3  # sd, in units of that of all ratings: a class of equal ratings would have density without end
 
 
 class NormalRatings(NamedTuple):
@@ -77,6 +75,4 @@ class NormalRatings(NamedTuple):
         """Ratings in units of their labeler."""
         return (values.value - self.centre[values.labeler]) / self.scale[values.labeler]
 
-    def log_prior(self) -> float:
-        """0: the lean on all labelers moves with them and has no density of its own."""
-        return 0.0
+    log_prior = moving

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
+from jtruth import _host
 from jtruth import _validation as check
 
 
@@ -57,6 +58,22 @@ class Values(NamedTuple):
         """The sum over the labels of each labeler."""
         size = len(self.workers)
         return np.stack([np.bincount(self.labeler, one, size) for one in rows.T], axis=1)
+
+    def counts(self, weight: Float[np.ndarray, "labels classes"], symbols: int) -> Float[np.ndarray, "t c k"]:
+        """For each labeler and symbol: the sum of the weights of the classes."""
+        cell, size = self.labeler * symbols + self.value.astype(np.int64), len(self.workers) * symbols
+        sums = np.stack([np.bincount(cell, one, size) for one in weight.T], axis=1)
+        return sums.reshape(-1, symbols, weight.shape[1]).swapaxes(1, 2)
+
+
+def log_prior_of_rows(channel: Any) -> float:
+    """Sum of pseudo-count times log probability, of a channel with `matrices` and `pseudo`."""
+    return float((channel.pseudo * _host.log(channel.matrices)).sum())
+
+
+def moving(channel: Any) -> float:
+    """Log prior of a channel that leans on all labelers, who move with it: there is none, 0."""
+    return 0.0
 
 
 def shares_of_votes(

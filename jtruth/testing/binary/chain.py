@@ -72,27 +72,6 @@ class SymbolChain(eqx.Module):
         pmf = total * self.ahead[-1]
         return PmfEstimate((self.base[-1] + np.arange(pmf.size)).astype(float), pmf / pmf.sum(), lattice=True)
 
-    def given_sum(self, symbol: int, total: int) -> PmfEstimate:
-        """Law of the number of positives with this symbol, given that of all symbols together.
-
-        Raises:
-            ValueError: a total that is impossible, or far less probable than others (below e^-45 of them).
-        """
-        others = np.ones(1)
-        for u, part in enumerate(self.factor):
-            if u != symbol:
-                others = np.convolve(others, part)
-                others = others / others.max()
-        own = self.factor[symbol]
-        place = total - int(self.first.sum()) - np.arange(own.size)
-        inside = (place >= 0) & (place < others.size)
-        weight = own * np.where(inside, others[np.clip(place, 0, others.size - 1)], 0.0)
-        if not weight.sum() > 0:
-            low, high = self.base[-1], self.base[-1] + self.ahead[-1].size - 1
-            raise ValueError(f"total is {total}; numbers of positives are {low} to {high} here")
-        values = (self.first[symbol] + np.arange(own.size)).astype(float)
-        return PmfEstimate(values, weight / weight.sum(), lattice=True)
-
     def draws(self, key: Key, n: int) -> Int[np.ndarray, "draws symbols"]:
         """Independent draws of (a_1..a_B)."""
         rng = host_rng(key, "symbol chain")

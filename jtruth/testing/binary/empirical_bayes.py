@@ -1,36 +1,23 @@
-"""Empirical Bayes testing (Su 2.2-2.5, Algorithms 1, 2 and 3): find the operating point, then plug it in.
+"""Empirical Bayes testing of two classes (Su 2.2-2.5): find the operating point, then plug it in.
 
-Every algorithm iterates (p_D, p_FA) <- f(p_D, p_FA) from (1/2, 1/2), clips to [alpha, 1 - alpha] and stops
-when neither changes by more than `tol`. They differ in f, the `Step`:
-
-- `ratio_step`     Algorithm 1: means of ratios of normals, from the moments (12)-(16)
-- `exact_step`     the conditional means themselves: no sampling, no normality
-- `sampling_step`  Algorithm 2: averages over drawn label vectors
-- `labels_step`    Algorithm 3: hard labels by (22); not a posterior mean, kept for comparison
-- `plug_in_step`   E[A]/E[A+B]: the EM map of the likelihood of `operating_point`
-
-A data set enters through `log_odds` (samples,), the logit of (21), which may be infinite (known labels), and
-`y_pred` (samples,) of 0 and 1. Pure JAX: jit, vmap over data sets, any float dtype. What plugging in costs:
-the intervals ignore that the operating point is itself uncertain; `exact` does not.
+The algorithms of `jtruth.testing.steps` for (p_D, p_FA), the second column of the operating matrix, and
+Algorithm 1, whose step `ratio_step` is the means of ratios of normals, from the moments (12)-(16). All
+iterate from (1/2, 1/2). A data set enters through `log_odds` (samples,), the logit of (21), which may be
+infinite (known labels), and `y_pred` (samples,) of 0 and 1. What plugging in costs: the intervals ignore that
+the operating point is itself uncertain; `exact` does not.
 """
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int, Key
+from jaxtyping import Array, Bool, Float, Int
 
-from jtruth._arrays import from_here
 from jtruth._one_line import one_line
-from jtruth._random import stream
 from jtruth.stats import ratio_of_normals
 from jtruth.stats.ratio_of_normals import Ratio
-from jtruth.tables.metrics import METRICS, binary_counts
-from jtruth.testing.binary.conditional_means import mean_shares
-
-recall, false_alarm_rate = METRICS["recall"], METRICS["false_alarm_rate"]
-Step = Callable[[Float[Array, " 2"], Int[Array, ""]], Float[Array, " 2"]]
+from jtruth.testing import steps
+from jtruth.testing.steps import Step, fixed_point
 
 
 class OperatingPointFit(NamedTuple):
@@ -139,76 +126,29 @@ def ratio_step(
     return step
 
 
-def plug_in_step(log_odds: Array, y_pred: Array, *, weight: Array | None = None) -> Step:
-    """Ratio of means: one step of EM on the collapsed likelihood."""
-
-    def step(point, _):
-        d, f = detection_ratio(m := moments(log_odds, y_pred, point, weight)), false_alarm_ratio(m)
-        return jnp.stack([d.mean_z / d.mean_w, f.mean_z / f.mean_w])
-
-    return step
-
-
 def exact_step(log_odds: Array, y_pred: Array, *, weight: Array | None = None) -> Step:
     """Conditional means of P_D and P_FA given the operating point, each given that it is defined."""
-    one, small = y_pred == 1, jnp.exp(-jnp.abs(log_odds))  # the only exponential of all steps
-    for_1, for_0 = (jnp.where(side, 1, small) for side in (log_odds >= 0, log_odds < 0))
-
-    def step(point, _):
-        d, f = point[0], point[1]
-        heads = for_1 * jnp.where(one, d / f, (1 - d) / (1 - f))  # (10) as odds: p and 1 - p, no difference
-        both = heads + for_0
-        p = jnp.stack([heads / both, for_0 / both])
-        return mean_shares(p, one[None], weight, complementary=True)[:, 0]
-
-    return step
+    return of_point(steps.exact_step(class_law(log_odds), y_pred, weight))
 
 
-def labels_step(log_odds: Array, y_pred: Array) -> Step:
-    """Algorithm 3: metrics of the most probable labels (22); ties go to class 0."""
-
-    def step(point, _):
-        y = map_labels(log_odds, y_pred, point)
-        counts = binary_counts(y_pred, y)
-        return jnp.stack([recall(*counts), false_alarm_rate(*counts)]).astype(log_odds.dtype)
-
-    return step
+def plug_in_step(log_odds: Array, y_pred: Array, *, weight: Array | None = None) -> Step:
+    """Ratio of means: one step of EM on the collapsed likelihood."""
+    return of_point(steps.plug_in_step(class_law(log_odds), y_pred, weight))
 
 
-def map_labels(log_odds: Array, y_pred: Array, point: Array) -> Int[Array, " samples"]:
-    """Most probable labels (22)."""
-    return (posterior_log_odds(log_odds, y_pred, point) > 0).astype(y_pred.dtype)
+def class_law(log_odds: Float[Array, " samples"]) -> Float[Array, "samples 2"]:
+    """log p(y_i = c | z_i) (21)."""
+    return jnp.stack([jax.nn.log_sigmoid(-log_odds), jax.nn.log_sigmoid(log_odds)], axis=1)
 
 
-def draw_labels(
-    key: Key[Array, ""], log_odds: Array, y_pred: Array, point: Array, num_draws: int
-) -> Bool[Array, "draws samples"]:
-    """Label vectors drawn from (10)."""
-    p = jax.nn.sigmoid(posterior_log_odds(log_odds, y_pred, point))
-    return jax.random.uniform(key, (num_draws, *p.shape), p.dtype) < p[None, :]
+def matrix_of(point: Float[Array, " 2"]) -> Float[Array, "2 2"]:
+    """K at an operating point (p_D, p_FA)."""
+    return jnp.stack([1 - point[::-1], point[::-1]], axis=1)
 
 
-def draw_counts(key: Key[Array, ""], log_odds: Array, y_pred: Array, point: Array, num_draws: int) -> Array:
-    """(tp, fp, fn, tn) of `num_draws` label vectors drawn from (10), (draws, 4); a chunk of 100 at a time."""
-    chunk = min(100, num_draws)
-    keys = jax.random.split(key, -(-num_draws // chunk))
-
-    def draw(k):
-        y = draw_labels(k, log_odds, y_pred, point, chunk).astype(y_pred.dtype)
-        return jnp.stack(binary_counts(y_pred[None, :], y), axis=-1)
-
-    return jax.lax.map(draw, keys).reshape(-1, 4)[:num_draws]
-
-
-def sampling_step(key: Key[Array, ""], log_odds: Array, y_pred: Array, *, num_draws: int = 5000) -> Step:
-    """Algorithm 2; draws in which a rate is undefined are left out of its mean."""
-
-    def step(point, number):
-        counts = draw_counts(stream(key, "algorithm 2", number), log_odds, y_pred, point, num_draws)
-        tp, fp, fn, tn = (counts[:, i].astype(log_odds.dtype) for i in range(4))
-        return jnp.stack([jnp.nanmean(recall(tp, fp, fn, tn)), jnp.nanmean(false_alarm_rate(tp, fp, fn, tn))])
-
-    return step
+def of_point(step: Step) -> Step:
+    """A step of matrices as one of operating points."""
+    return lambda point, number: step(matrix_of(point), number)[::-1, 1]
 
 
 def iterate(
@@ -219,27 +159,3 @@ def iterate(
         step, jnp.asarray(start, dtype), lambda new: jnp.clip(new, alpha, 1.0 - alpha), max_steps, tol
     )
     return OperatingPointFit(path[number, 0], path[number, 1], change < tol, jnp.asarray(number), path)
-
-
-def fixed_point(step: Callable, start: Array, inside: Callable, max_steps: int, tol) -> tuple[Array, ...]:
-    """x <- inside(step(x, number)) until no element changes by `tol`; what a step leaves undefined stays.
-
-    Returns:
-        Path (max_steps + 1, ...), the number of steps, the last change.
-    """
-
-    def body(state):
-        old, path, number, _ = state
-        new = step(old, number)
-        new = inside(jnp.where(jnp.isnan(new), old, new))
-        return new, from_here(path, number + 1, new), number + 1, jnp.abs(new - old).max()
-
-    def unfinished(state):
-        _, _, number, change = state
-        return (number < max_steps) & (change >= tol)
-
-    # The point travels by itself: read out of the path, XLA would take its logarithms anew for each sample.
-    path = jnp.broadcast_to(start, (max_steps + 1, *start.shape))
-    state = (start, path, 0, jnp.asarray(jnp.inf, start.dtype))
-    _, path, number, change = jax.lax.while_loop(unfinished, body, state)
-    return path, jnp.asarray(number), change

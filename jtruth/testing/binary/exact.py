@@ -10,17 +10,21 @@ with gamma functions this is f_1(a) f_0(b) g(a + b). Its sum is the evidence p(y
 p(z). Every metric is a function of (a, b), so its law is a sum over this table. Host side, float64.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int, Num
-from scipy.special import betaln, gammaln
+from scipy.special import betaincinv, betaln, gammaln
 
+from jtruth._validation import present
 from jtruth.stats.estimates import PmfEstimate
 from jtruth.stats.poisson_binomial import log_pmf
 from jtruth.tables.binary import GridTable
 from jtruth.tables.metrics import Metric
-from jtruth.testing.binary.operating_point import BetaPrior, LogOdds, OperatingPoint, most_probable
+from jtruth.testing.binary.operating_point import BetaPrior, LogOdds, OperatingPoint, Side, most_probable
 
 _EDGE_MASS = 1e-14  # a window is wide enough when its edges hold less than this
 _FINE_BINS = 1 << 17  # large tables: atoms of a ratio closer than range/this are pooled
@@ -108,55 +112,136 @@ def _log_gamma(z: np.ndarray) -> np.ndarray:
     return (z - 0.5) * np.log(z) - z + (0.5 * np.log(2 * np.pi)) + series
 
 
-def log_prior_constant(prior: BetaPrior) -> float:
+def log_prior_constant(prior: BetaPrior | None) -> float:
     """log of the normalising constants of the two Beta priors."""
+    if prior is None:
+        return 0.0
     return float(betaln(prior.a_d, prior.b_d) + betaln(prior.a_f, prior.b_f))
 
 
-def _window(centre: float, sd: float, low: int, high: int, reach: float) -> tuple[int, int]:
-    half = reach * sd + 6
-    return max(low, int(np.floor(centre - half))), min(high, int(np.ceil(centre + half)))
+class Axis(NamedTuple):
+    """One side's counts at which the posterior is held, and log f_u there."""
+
+    count: Num[np.ndarray, " nodes"]
+    cells: Float[np.ndarray, " nodes"] | None  # how many whole numbers each stands for; None: itself
+    log_f: Float[np.ndarray, " nodes"]
 
 
-def _log_table(data: LogOdds, prior: BetaPrior, rows: tuple[int, int], columns: tuple[int, int]):
-    """Unnormalised log posterior on a window; rows and columns are inclusive ranges of A and B."""
-    n1, n0 = data.n1, data.n0
-    a, b = np.arange(rows[0], rows[1] + 1), np.arange(columns[0], columns[1] + 1)
-    f1 = log_pmf(data.x1, data.counts1, rows[0] - data.sure1, rows[1] - data.sure1)
-    f0 = log_pmf(data.x0, data.counts0, columns[0] - data.sure0, columns[1] - data.sure0)
-    f1 = f1 + log_side_factor(a, n1, prior.a_d, prior.a_f)
-    f0 = f0 + log_side_factor(b, n0, prior.b_d, prior.b_f)
-    g = log_sum_factor(np.arange(a[0] + b[0], a[-1] + b[-1] + 1), n1 + n0, prior)
-    return a, b, f1[:, None] + f0[None, :] + np.lib.stride_tricks.sliding_window_view(g, b.size)
+def whole_numbers(side: Side, end: np.ndarray) -> Axis:
+    """Every count between two ends, with the law of `side` by convolution."""
+    first, last = int(np.floor(end[0])), int(np.ceil(end[1]))
+    law = log_pmf(side.x, side.counts, first - side.sure, last - side.sure)
+    return Axis(np.arange(first, last + 1), None, law)
+
+
+def summed(
+    data: LogOdds, prior: BetaPrior | None, mode: OperatingPoint, axes: Callable[[np.ndarray], Any]
+) -> tuple[Axis, Axis, np.ndarray, float] | None:
+    """The posterior on a window, which grows until its edges hold no mass or are those of the possible range.
+
+    Both axes, the probabilities (a, b), and the logarithm of what these were divided by.
+
+    Args:
+        data: the samples.
+        prior: of the operating point; None where it is given, and inside the log-odds of `data` already.
+        mode: `most_probable` of the data.
+        axes: makes the two axes between given ends (2, 2); None if it cannot.
+    """
+    mean, sd = mode.count_mean, np.sqrt(np.diag(mode.count_covariance))
+    limits, reach = data.limits, np.full(2, 9.0)
+    while True:
+        ends = np.stack([mean - reach * sd - 6, mean + reach * sd + 6], 1)
+        if (found := axes(np.clip(ends, limits[:, :1], limits[:, 1:]))) is None:
+            return None
+        both = [_with_prior(part, data, k, prior) for k, part in enumerate(found)]
+        log_p = _log_joint(both, data.n1 + data.n0, prior)
+        top = log_p.max()
+        p = np.exp(np.subtract(log_p, top, out=log_p), out=log_p)
+        total = p.sum()
+        open_ends = [[part.count[e] != limits[k, e] for e in (0, -1)] for k, part in enumerate(both)]
+        edges = np.array([[p.take(e, axis=k).sum() for e in (0, -1)] for k in (0, 1)]) * open_ends
+        cut = (edges > _EDGE_MASS * total).any(axis=1)
+        if not cut.any():
+            p /= total
+            return both[0], both[1], p, float(top + np.log(total))
+        reach = reach * np.where(cut, 1.6, 1.0)
+
+
+def _with_prior(axis: Axis, data: LogOdds, side: int, prior: BetaPrior | None) -> Axis:
+    """log f_u of what held the law given the labels alone."""
+    if prior is None:
+        return axis
+    alpha = (prior.a_d, prior.a_f) if side == 0 else (prior.b_d, prior.b_f)
+    return axis._replace(log_f=axis.log_f + log_side_factor(axis.count, (data.n1, data.n0)[side], *alpha))
+
+
+def _log_joint(axes: list[Axis], total: int, prior: BetaPrior | None) -> Float[np.ndarray, "a b"]:
+    """log f_1(a) f_0(b) g(a + b), and of the cells that each node stands for."""
+    a, b = axes
+    logs = [part.log_f if part.cells is None else part.log_f + np.log(part.cells) for part in axes]
+    if prior is None:
+        return logs[0][:, None] + logs[1][None, :]
+    if a.cells is None and b.cells is None:  # sums of whole numbers come again and again
+        g = log_sum_factor(np.arange(a.count[0] + b.count[0], a.count[-1] + b.count[-1] + 1), total, prior)
+        log_p = np.lib.stride_tricks.sliding_window_view(g, b.count.size) + logs[0][:, None]
+    else:
+        log_p = log_sum_factor(a.count[:, None] + b.count[None, :], total, prior)
+        log_p += logs[0][:, None]
+    log_p += logs[1][None, :]
+    return log_p
 
 
 def count_table(
-    data: LogOdds, prior: BetaPrior = BetaPrior(), mode: OperatingPoint | None = None
+    data: LogOdds, prior: BetaPrior | None = BetaPrior(), mode: OperatingPoint | None = None
 ) -> CountTable:
-    """The exact posterior of the counts; `mode` is `most_probable`'s, where it has been found already.
+    """The exact posterior of the counts on whole numbers.
 
-    The window starts at 9 posterior standard deviations around the mode and grows until its edges hold no
-    mass (or reach the possible range). Cost: about the number of cells, 10 ms at N = 1000.
+    Args:
+        data: the samples.
+        prior: of the operating point; None: it is given, and inside the log-odds (`LogOdds.at`).
+        mode: `most_probable`'s, where it has been found already.
+
+    The window starts at 9 posterior standard deviations around the mode. Cost: about the number of cells,
+    10 ms at N = 1000.
     """
     mode = mode or most_probable(data, prior)
-    sd = np.sqrt(np.diag(mode.count_covariance))
-    limits = ((data.sure1, data.n1 - data.never1), (data.sure0, data.n0 - data.never0))
-    reach = [9.0, 9.0]
-    while True:
-        rows, columns = (
-            _window(m, s, *lim, r) for m, s, lim, r in zip(mode.count_mean, sd, limits, reach, strict=True)
-        )
-        a, b, log_p = _log_table(data, prior, rows, columns)
-        top = log_p.max()
-        p = np.exp(log_p - top)
-        total = p.sum()
-        enough = True
-        for axis, (used, limit) in enumerate(((rows, limits[0]), (columns, limits[1]))):
-            edges = [0] * (used[0] > limit[0]) + [-1] * (used[1] < limit[1])
-            if any(p.take(edge, axis=axis).sum() > _EDGE_MASS * total for edge in edges):
-                reach[axis] *= 1.6
-                enough = False
-        if enough:
-            break
-    log_evidence = float(top + np.log(total) - log_prior_constant(prior))
-    return CountTable(a, b, p / total, data.n1, data.n0, log_evidence)
+    found = summed(data, prior, mode, lambda ends: list(map(whole_numbers, data.sides, ends)))
+    a, b, probability, log_scale = present(found, "the window")
+    evidence = log_scale - log_prior_constant(prior)
+    return CountTable(a.count, b.count, probability, data.n1, data.n0, evidence)
+
+
+def confusion_nodes(table: CountTable, number: int) -> Float[np.ndarray, "nodes 2 2"]:
+    """Evenly spread, equally weighted nodes of the classifier's matrix: beta given the counts of `table`.
+
+    What is linear or a ratio in the matrix has little error with them where draws would need a hundred times
+    as many.
+    The count a is drawn by its own law and b given a, each by a coordinate of its own: one coordinate that
+    numbers the cells of both leaves b and the two rates dependent (sd 1.2 % too small). Sobol's sequence
+    keeps the sd of accuracy within .2 % of the exact one; powers of one irrational number miss it by 1 %.
+    """
+    place = _sobol(number)
+    i = _pick(np.cumsum(table.probability.sum(axis=1))[None], np.zeros(number, int), place[:, 0])
+    j = _pick(np.cumsum(table.probability, axis=1), i, place[:, 1])
+    a, b = table.a[i], table.b[j]
+    rows = [[table.n0 - b, table.n1 - a], [b, a]]  # true, predicted
+    counts = np.moveaxis(np.array(rows, np.float64), (0, 1), (-2, -1)) + 1
+    second = betaincinv(counts[:, :, 1], counts[:, :, 0], place[:, 2:])
+    return np.stack([1 - second, second], axis=-1)
+
+
+@lru_cache(maxsize=4)
+def _sobol(number: int) -> Float[np.ndarray, "nodes 4"]:
+    """Points of [0, 1]^4, in the middle of their finest cells: 0 and 1 are left out."""
+    from scipy.stats.qmc import Sobol  # half a second to import, and only here
+
+    finest = int(np.ceil(np.log2(number)))
+    return Sobol(4, scramble=False).random_base2(finest)[:number] + 0.5 / 2**finest
+
+
+def _pick(upto: Float[np.ndarray, "rows cells"], row: np.ndarray, place: np.ndarray) -> np.ndarray:
+    """The cell of `row` in which the share `place` falls; `upto` holds cumulative masses."""
+    total = upto[:, -1:]
+    flat = (upto / np.where(total > 0, total, 1) + np.arange(len(upto))[:, None]).ravel()
+    found = np.searchsorted(flat, place + row, side="right") - row * upto.shape[1]
+    return np.minimum(found, upto.shape[1] - 1)

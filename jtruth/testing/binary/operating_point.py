@@ -4,12 +4,26 @@ With the true labels summed out, the log-likelihood is a sum of logs of function
 (p_D, p_FA), hence concave: Newton finds its unique maximum (this settles Su 2.4.4 for the maximum-likelihood
 map). A binary data set enters only through the log-odds `x` of each sample being positive given its labels,
 logit(rho_i) of (21), and its prediction. Host side, float64.
+
+A million log-odds as weights on a grid: one pass over the samples, then nothing depends on their number.
+
+Given labels and predictions a binary data set enters every method of this room through sums over its samples,
+sum_i h(x_i + shift), in which h is a sigmoid, its logarithm or a product of such: smooth on the scale of 1.
+So a sample at x may be replaced by the four nearest nodes of a grid of step 1/128, with the weights of cubic
+(Lagrange) interpolation: those that leave the sums of 1, x, x^2 and x^3 as they are. The weights are cubics
+in the place t of x between its nodes, so four `bincount`s of 1, t, t^2 and t^3 are the whole pass.
+
+Error of a sum: for each sample at most 3/128 step^4 = 8.8e-11 times the largest fourth derivative of h. The
+mean of a count has h = sigmoid with .13: less than 1.2e-11 N in all, while its standard deviation grows with
+sqrt(N). At N = 10^7 that is 1e-7 sd. The log evidence is off by less than 1.2e-11 N. Weights are real numbers
+and a few may be negative, so a grid stands for sums only, never for single flips: `exact.count_table` needs
+the samples themselves. Host side, float64.
 """
 
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Num
 from scipy.special import expit
 
 from jtruth._one_line import one_line
@@ -20,12 +34,28 @@ _LOOK = 5_000  # values that show whether many are equal, before a million are s
 _FEW = 0.9  # share of distinct values above which nothing is merged
 
 
+class Side(NamedTuple):
+    """The samples of one prediction: finite log-odds and how often each occurs, and certain ones."""
+
+    x: np.ndarray
+    counts: np.ndarray
+    sure: int  # positive for certain
+    never: int  # negative for certain
+
+    __repr__ = one_line
+
+    @property
+    def total(self) -> int:
+        """Number of samples."""
+        return round(float(self.counts.sum())) + self.sure + self.never
+
+
 class LogOdds(NamedTuple):
     """A binary data set, split by prediction; equal log-odds collapsed to counts.
 
     `x1`, `counts1`: finite log-odds among samples predicted positive and how often each occurs; `sure1`: how
     many samples predicted positive are positive for certain, `never1`: negative for certain. Likewise for 0.
-    On a grid (`log_odds_grid`) the counts are real numbers, which add up to a whole one but for rounding.
+    On a grid (`on_grid`) the counts are real numbers, which add up to a whole one but for rounding.
     """
 
     x1: np.ndarray
@@ -40,14 +70,29 @@ class LogOdds(NamedTuple):
     __repr__ = one_line
 
     @property
+    def sides(self) -> tuple[Side, Side]:
+        """Samples predicted positive, and those predicted negative."""
+        return Side(*self[:4]), Side(*self[4:])
+
+    @property
     def n1(self) -> int:
         """Number of samples predicted positive."""
-        return round(float(self.counts1.sum())) + self.sure1 + self.never1
+        return self.sides[0].total
 
     @property
     def n0(self) -> int:
         """Number of samples predicted negative."""
-        return round(float(self.counts0.sum())) + self.sure0 + self.never0
+        return self.sides[1].total
+
+    @property
+    def limits(self) -> Float[np.ndarray, "2 2"]:
+        """Smallest and largest possible true positives, and false negatives."""
+        return np.array([[side.sure, side.total - side.never] for side in self.sides], np.float64)
+
+    def at(self, p_detection: float, p_false_alarm: float) -> "LogOdds":
+        """The same samples with log-odds (10), given the operating point as well."""
+        d, f = p_detection, p_false_alarm
+        return self._replace(x1=self.x1 + np.log(d / f), x0=self.x0 + np.log((1 - d) / (1 - f)))
 
 
 class BetaPrior(NamedTuple):
@@ -115,12 +160,10 @@ def log_likelihood(data: LogOdds, p_detection: float, p_false_alarm: float) -> f
         d1, f1 = np.log(p_detection), np.log(p_false_alarm)
         d0, f0 = np.log1p(-p_detection), np.log1p(-p_false_alarm)
     total = 0.0
-    for x, counts, sure, never, d, f in (
-        (data.x1, data.counts1, data.sure1, data.never1, d1, f1),
-        (data.x0, data.counts0, data.sure0, data.never0, d0, f0),
-    ):
-        mixed = np.logaddexp(d - np.logaddexp(0.0, -x), f - np.logaddexp(0.0, x))
-        total += float(counts @ mixed) + (sure * d if sure else 0.0) + (never * f if never else 0.0)
+    for side, d, f in zip(data.sides, (d1, d0), (f1, f0), strict=True):
+        mixed = np.logaddexp(d - np.logaddexp(0.0, -side.x), f - np.logaddexp(0.0, side.x))
+        total += float(side.counts @ mixed)
+        total += (side.sure * d if side.sure else 0.0) + (side.never * f if side.never else 0.0)
     return total
 
 
@@ -144,9 +187,17 @@ def _derivatives(data: LogOdds, d: float, f: float, prior: BetaPrior):
     return gradient, np.array([[dd, df], [df, ff]]), np.array([a, b]), np.array([va, vb])
 
 
-def most_probable(data: LogOdds, prior: BetaPrior = BetaPrior(), *, max_steps: int = 100) -> OperatingPoint:
-    """Mode of the posterior of (logit p_D, logit p_FA): damped Newton on a strictly concave function."""
+def most_probable(
+    data: LogOdds, prior: BetaPrior | None = BetaPrior(), *, max_steps: int = 100
+) -> OperatingPoint:
+    """Mode of the posterior of (logit p_D, logit p_FA): damped Newton on a strictly concave function.
+
+    Without a prior the operating point is given and inside the log-odds: (1/2, 1/2), which leaves them so.
+    """
     point = np.array([0.5, 0.5])
+    if prior is None:
+        _, _, mean, variance = _derivatives(data, 0.5, 0.5, BetaPrior())
+        return OperatingPoint(0.5, 0.5, np.zeros((2, 2)), mean, np.diag(variance), True, 0)
     converged, num_steps = False, 0
     while not converged and num_steps < max_steps:
         gradient, information, _, _ = _derivatives(data, float(point[0]), float(point[1]), prior)
@@ -161,3 +212,84 @@ def most_probable(data: LogOdds, prior: BetaPrior = BetaPrior(), *, max_steps: i
     slopes = np.array([[variance[0] / d, -variance[0] / f], [-variance[1] / (1 - d), variance[1] / (1 - f)]])
     spread = np.diag(variance) + slopes @ covariance @ slopes.T
     return OperatingPoint(float(d), float(f), covariance, mean, spread, converged, num_steps)
+
+
+FROM_VALUES = 20_000  # distinct log-odds of a side, below which a grid spares nothing
+STEP = 1.0 / 128
+_FARTHEST = 512.0  # log-odds beyond keep to themselves
+_BLOCK = 1 << 15  # samples whose arrays stay in the cache
+
+
+def on_grid(data: LogOdds) -> LogOdds:
+    """The same data with the log-odds of each large side on the grid; its counts are then real numbers."""
+    (x1, counts1), (x0, counts0) = (grid_weights(side.x, side.counts) for side in data.sides)
+    return data._replace(x1=x1, counts1=counts1, x0=x0, counts0=counts0)
+
+
+def grid_weights(
+    x: Float[np.ndarray, " values"], counts: Num[np.ndarray, " values"]
+) -> tuple[Float[np.ndarray, " nodes"], Num[np.ndarray, " nodes"]]:
+    """Nodes and their weights; `x` and `counts` as they are where there are fewer than 20 000 values.
+
+    Args:
+        x: finite log-odds.
+        counts: how often each occurs.
+
+    >>> x = np.linspace(-3, 3, 30_000)
+    >>> nodes, weights = grid_weights(x, np.ones(x.size))
+    >>> nodes.size, round(float(weights @ nodes**2 / (x @ x)), 12)
+    (771, 1.0)
+    """
+    if x.size < FROM_VALUES:
+        return x, counts
+    far = np.abs(x) > _FARTHEST if max(x.max(), -x.min()) > _FARTHEST else None
+    near, times = (x, counts) if far is None else (x[~far], counts[~far])
+    if not near.size:
+        return x, counts
+    first = int(np.floor(near.min() / STEP))
+    cells = int(np.floor(near.max() / STEP)) - first + 1
+    sums = _powers(near, times, first, cells)
+    weights = np.zeros(cells + 3)  # nodes first - 1, ..., first + cells + 1
+    for node, row in enumerate(_LAGRANGE @ sums):
+        weights[node : node + cells] += row
+    used = np.flatnonzero(weights)
+    nodes, weights = (used + (first - 1)) * STEP, weights[used]
+    if far is None:
+        return nodes, weights
+    return np.concatenate([nodes, x[far]]), np.concatenate([weights, counts[far]])
+
+
+def merged_samples(data: LogOdds) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(log-odds, predictions, weights) for the steps of `empirical_bayes`, which take weights.
+
+    Certain samples are infinite log-odds. Sizes are powers of two, so that other data of about as many nodes
+    find a compiled program; what fills them up has weight 0.
+    """
+    x = np.concatenate([data.x1, [np.inf, -np.inf], data.x0, [np.inf, -np.inf]])
+    weight = np.concatenate(
+        [data.counts1, [data.sure1, data.never1], data.counts0, [data.sure0, data.never0]]
+    ).astype(np.float64)
+    y_pred = np.repeat(np.array([1, 0], np.int32), [data.x1.size + 2, data.x0.size + 2])
+    more = (1 << (x.size - 1).bit_length()) - x.size
+    return np.pad(x, (0, more)), np.pad(y_pred, (0, more)), np.pad(weight, (0, more))
+
+
+# Weight of the nodes -1, 0, 1, 2 as polynomials in t (columns 1, t, t^2, t^3), t being the place from 0 to 1.
+_LAGRANGE = np.array([[0, -2, 3, -1], [6, -3, -6, 3], [0, 6, 3, -3], [0, -1, 0, 1]]) / 6.0
+
+
+def _powers(x: np.ndarray, counts: np.ndarray, first: int, cells: int) -> Float[np.ndarray, "4 cells"]:
+    """Sums of counts times t^0..t^3 in every cell."""
+    sums, once = np.zeros((4, cells)), bool((counts == 1).all())
+    block = max(_BLOCK, 2 * cells)
+    for k in range(0, x.size, block):
+        place = x[k : k + block] * (1 / STEP)
+        cell = np.floor(place)
+        t = place - cell
+        where = (cell - first).astype(np.intp)
+        weight = None if once else counts[k : k + block].astype(np.float64)
+        sums[0] += np.bincount(where, weight, cells)
+        for power in (1, 2, 3):
+            weight = t if weight is None else weight * t
+            sums[power] += np.bincount(where, weight, cells)
+    return sums

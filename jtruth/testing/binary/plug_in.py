@@ -1,11 +1,10 @@
 """Posteriors of the metrics when the operating point is plugged in (Su 2.2.2-2.3, 2.5).
 
 Two forms. `normal_law` is the paper's: U and V normal by the central limit theorem, so accuracy and
-precision are normal and P_D, P_FA, F_beta are ratios of normals, kept to [0, 1]. `table_at` is exact: A and
+precision are normal and P_D, P_FA, F_beta are ratios of normals, kept to [0, 1]. `law_at` is exact: A and
 B are independent Poisson-binomials. Joint densities (17) and (18) are the normal form. Host side, float64.
 """
 
-from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -14,22 +13,18 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
-from scipy.special import expit
 
 from jtruth.stats import ratio_of_normals
 from jtruth.stats.estimates import DensityEstimate, Estimate, PmfEstimate
-from jtruth.stats.poisson_binomial import log_pmf
 from jtruth.stats.ratio_of_normals import Ratio
 from jtruth.tables.binary import BinaryTable, linear_forms
 from jtruth.tables.joint import JointDensity
 from jtruth.tables.metrics import Metric, named_metric
 from jtruth.testing.binary.empirical_bayes import ShareMoments
 from jtruth.testing.binary.exact import CountTable
-from jtruth.testing.binary.large import NotSmooth, SmoothTable, smooth_table_at
-from jtruth.testing.binary.operating_point import LogOdds, log_likelihood
+from jtruth.testing.binary.nodes import NodeTable
 
 _POINTS = 2001
-_MANY = 100_000  # samples from which the law given the operating point is computed by quadrature
 _HEAVY = 12.0  # mean(W) / sd(W); above it less than 1e-30 of W is near 0 or below
 
 
@@ -118,7 +113,7 @@ class NormalTable(BinaryTable, eqx.Module):
     """
 
     moments: ShareMoments
-    exact: CountTable | SmoothTable
+    exact: CountTable | NodeTable
 
     @property
     def predicted(self) -> tuple[int, int]:
@@ -146,35 +141,6 @@ class NormalTable(BinaryTable, eqx.Module):
     def draws(self, key: Key[Array, ""], n: int) -> Float[np.ndarray, "n 2 2"]:
         """n draws of the exact table at the operating point."""
         return self.exact.draws(key, n)
-
-
-def law_at(data: LogOdds, p_detection: float, p_false_alarm: float) -> CountTable | SmoothTable:
-    """`table_at`, or the same law by quadrature where there are very many samples and the counts are wide."""
-    if data.n1 + data.n0 >= _MANY:
-        with suppress(NotSmooth):
-            return smooth_table_at(data, p_detection, p_false_alarm)
-    return table_at(data, p_detection, p_false_alarm)
-
-
-def table_at(data: LogOdds, p_detection: float, p_false_alarm: float) -> CountTable:
-    """Exact posterior of (A, B) given the operating point: two independent Poisson-binomial laws.
-
-    The window leaves out less than 1e-15 on each side. `log_evidence` is log p(y_pred | z; p_D, p_FA).
-    """
-    d, f = p_detection, p_false_alarm
-    a, p_a = _count_law(data.x1 + np.log(d / f), data.counts1, data.sure1)
-    b, p_b = _count_law(data.x0 + np.log((1 - d) / (1 - f)), data.counts0, data.sure0)
-    return CountTable(a, b, p_a[:, None] * p_b[None, :], data.n1, data.n0, log_likelihood(data, d, f))
-
-
-def _count_law(x: np.ndarray, counts: np.ndarray, sure: int) -> tuple[np.ndarray, np.ndarray]:
-    """Counts and their probabilities for flips of log-odds x plus `sure` certain heads."""
-    p = expit(x)
-    mean, sd = float(counts @ p), float(np.sqrt(counts @ (p * (1 - p))))
-    low = max(0, int(mean - 9 * sd - 20))
-    high = min(int(counts.sum()), int(mean + 9 * sd + 20))
-    pmf = np.exp(log_pmf(x, counts, low, high))
-    return np.arange(low, high + 1) + sure, pmf / pmf.sum()
 
 
 def roc_density(moments: ShareMoments, p_detection: Any, p_false_alarm: Any) -> Any:

@@ -1,7 +1,7 @@
-"""An unknown class prior, or an unknown common error rate, integrated out over exact tables.
+"""An unknown class prior integrated out over exact tables.
 
-The normaliser of the exact posterior is the evidence p(y_pred, z | parameter). So the posterior of one
-unknown parameter is the evidence times its prior on a quadrature grid, and the posterior of a metric is the
+The normaliser of the exact posterior is the evidence p(y_pred, z | prior). So the posterior of an unknown
+prior is the evidence times its prior on a quadrature grid, and the posterior of a metric is the
 mixture of its exact laws at the nodes. Host side, float64.
 """
 
@@ -67,11 +67,6 @@ class Mixture(BinaryTable, eqx.Module):
             out[nodes == k] = self.tables[k].draws(keys[k], int((nodes == k).sum()))
         return out
 
-    @property
-    def parameter_law(self) -> DensityEstimate | PmfEstimate:
-        """Posterior of the parameter, as atoms at the nodes."""
-        return PmfEstimate(self.parameter, self.weight)
-
 
 def mix(laws: Sequence[Estimate], weight: Float[np.ndarray, " laws"]) -> Estimate:
     """Mixture of laws: atoms are pooled, densities added on a common grid."""
@@ -93,65 +88,9 @@ def mix(laws: Sequence[Estimate], weight: Float[np.ndarray, " laws"]) -> Estimat
     return DensityEstimate(grid, pdf, float(defined.sum()))
 
 
-def integrate_out(
-    table_at: Callable[[float], tuple[Any, float]],
-    approximate: Callable[[float], float],
-    *,
-    log_prior: Callable[[float], float],
-    low: float,
-    high: float,
-    nodes: int = _NODES,
-) -> Mixture:
-    """Posterior of the counts with one parameter in (low, high) integrated out.
-
-    Args:
-        table_at: parameter -> (count table, log evidence of everything observed).
-        approximate: parameter -> roughly that log evidence, cheaply; only says where the nodes should lie.
-        log_prior: log density of the parameter.
-        low, high: range of the parameter.
-        nodes: Gauss-Legendre nodes on the range that holds the posterior (found by scanning twice).
-    """
-    scan = np.linspace(low, high, 27)[1:-1]
-    for _ in range(3):  # narrow the range to where the posterior is
-        height = np.array([approximate(float(v)) + log_prior(float(v)) for v in scan])
-        inside = np.flatnonzero(height > height.max() - 30.0)
-        first, last = max(inside[0] - 1, 0), min(inside[-1] + 1, scan.size - 1)
-        left = scan[first] if inside[0] > 0 else low
-        right = scan[last] if inside[-1] < scan.size - 1 else high
-        low, high = float(left), float(right)
-        scan = np.linspace(low, high, 27)[1:-1]
-    node, weight = np.polynomial.legendre.leggauss(nodes)
-    parameter = 0.5 * (high + low) + 0.5 * (high - low) * node
-    found = [table_at(float(v)) for v in parameter]
-    log_w = np.array([e + log_prior(v) for (_, e), v in zip(found, parameter, strict=True)])
-    mass = 0.5 * (high - low) * weight * np.exp(log_w - log_w.max())
-    evidence = float(log_w.max() + np.log(mass.sum()))
-    return Mixture(parameter, mass / mass.sum(), [table for table, _ in found], evidence)
-
-
 def log_beta_density(a: float, b: float) -> Callable[[float], float]:
     """Log density of Beta(a, b)."""
     return lambda v: float(xlogy(a - 1, v) + xlog1py(b - 1, -v) - betaln(a, b))
-
-
-def _mixture(log_odds_at, log_label_evidence, y_pred, log_prior, low, high, exact_posterior) -> Mixture:
-    """Integrate a parameter out, given the log-odds of the samples and log p(z) as functions of it."""
-
-    def data_at(value):
-        return collapse(log_odds_at(value), y_pred)
-
-    def table_at(value):
-        table = exact_posterior(data_at(value))
-        return table, table.log_evidence + log_label_evidence(value)
-
-    def roughly(value):  # Laplace's approximation of the same evidence
-        data = data_at(value)
-        mode = most_probable(data)
-        spread = 0.5 * np.linalg.slogdet(mode.covariance)[1]
-        height = log_likelihood(data, mode.p_detection, mode.p_false_alarm)
-        return height + spread + log_label_evidence(value)
-
-    return integrate_out(table_at, roughly, log_prior=log_prior, low=low, high=high)
 
 
 def unknown_prior(
@@ -173,57 +112,41 @@ def unknown_prior(
     Returns:
         A Mixture whose parameter is pi(1).
     """
+    log_prior = log_beta_density(*beta)
 
-    def log_odds_at(share):
-        return log_ratio + np.log(share) - np.log1p(-share)
+    def data_at(share):
+        return collapse(log_ratio + np.log(share) - np.log1p(-share), y_pred)
 
     def log_label_evidence(share):
         certain = np.isposinf(log_ratio)  # known positives: count log pi(1) alone
         terms = np.logaddexp(np.log1p(-share), np.log(share) + log_ratio[~certain])
         return float(terms.sum() + certain.sum() * np.log(share))
 
-    prior = log_beta_density(*beta)
-    return _mixture(log_odds_at, log_label_evidence, y_pred, prior, 0.0, 1.0, exact_posterior)
+    def roughly(share):  # Laplace's approximation of the evidence, which only says where the nodes should lie
+        data = data_at(share)
+        mode = most_probable(data)
+        spread = 0.5 * np.linalg.slogdet(mode.covariance)[1]
+        height = log_likelihood(data, mode.p_detection, mode.p_false_alarm)
+        return height + spread + log_label_evidence(share) + log_prior(share)
+
+    low, high = _narrowed(roughly, 0.0, 1.0)
+    node, weight = np.polynomial.legendre.leggauss(_NODES)
+    parameter = 0.5 * (high + low) + 0.5 * (high - low) * node
+    tables = [exact_posterior(data_at(float(v))) for v in parameter]
+    log_w = np.array([t.log_evidence + log_label_evidence(v) + log_prior(v)
+                      for t, v in zip(tables, parameter, strict=True)])  # fmt: skip
+    mass = 0.5 * (high - low) * weight * np.exp(log_w - log_w.max())
+    return Mixture(parameter, mass / mass.sum(), tables, float(log_w.max() + np.log(mass.sum())))
 
 
-def unknown_error(
-    votes: Int[np.ndarray, "samples 2"],
-    y_pred: Int[np.ndarray, " samples"],
-    prior: Float[np.ndarray, " 2"],
-    *,
-    beta: tuple[float, float] = (1.0, 1.0),
-    exact_posterior: Callable[..., Any] = count_table,
-) -> Mixture:
-    """One error probability eps < 1/2, common to all labelers (57) and unknown, integrated out.
-
-    2 eps ~ Beta(*beta). eps < 1/2 says that labelers are better than chance: without it eps and 1 - eps with
-    the classes swapped could not be told apart.
-
-    Args:
-        votes: (samples, 2), how many labels 0 and 1 each sample has, `labels.counts()`.
-        y_pred: predictions, 0 or 1.
-        prior: (2,) class prior.
-        beta: parameters of the Beta prior of 2 eps.
-        exact_posterior: how a table is made.
-
-    Returns:
-        A Mixture whose parameter is eps; `log_evidence` is log p(y_pred, z).
-    """
-    zeros, ones = np.asarray(votes, np.float64).T
-
-    def log_joint(error):
-        right, wrong = np.log1p(-error), np.log(error)
-        return np.log(prior[0]) + zeros * right + ones * wrong, np.log(
-            prior[1]
-        ) + ones * right + zeros * wrong
-
-    def log_odds_at(error):
-        negative, positive = log_joint(error)
-        return positive - negative
-
-    def log_label_evidence(error):
-        return float(np.logaddexp(*log_joint(error)).sum())
-
-    density = log_beta_density(*beta)
-    double = lambda error: density(2 * error) + float(np.log(2))  # noqa: E731
-    return _mixture(log_odds_at, log_label_evidence, y_pred, double, 0.0, 0.5, exact_posterior)
+def _narrowed(height: Callable[[float], float], low: float, high: float) -> tuple[float, float]:
+    """The part of (low, high) that holds the mass of exp(height), by scanning three times."""
+    for _ in range(3):
+        scan = np.linspace(low, high, 27)[1:-1]
+        found = np.array([height(float(v)) for v in scan])
+        inside = np.flatnonzero(found > found.max() - 30.0)
+        first, last = max(inside[0] - 1, 0), min(inside[-1] + 1, scan.size - 1)
+        left = scan[first] if inside[0] > 0 else low
+        right = scan[last] if inside[-1] < scan.size - 1 else high
+        low, high = float(left), float(right)
+    return low, high

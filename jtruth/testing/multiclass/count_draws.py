@@ -18,12 +18,10 @@ independent ones of the exact chain (`jtruth.testing.binary.chain`), up to 20 00
 
 from typing import Any
 
-import jax
 import numpy as np
 from jaxtyping import Array, Float, Int
 
 from jtruth import _validation as check
-from jtruth._arrays import safe_log
 from jtruth._host import log, log_odds
 from jtruth._random import stream
 from jtruth.posterior import check_not_contradictory, validate_prior
@@ -56,7 +54,7 @@ class CountDraws(TableDraws):
     converged: bool
     num_chains: int
     num_sweeps: int
-    # Of rows that are alike: log prior of what they have in common, for `jtruth.stats.power_scaling`.
+    # Of rows that are alike: log prior of what they have in common, for `jtruth.stats.loo`.
     log_prior: Float[np.ndarray, " draws"] | None = None
 
     @property
@@ -82,7 +80,7 @@ def count_posterior(
     prior: Float[Array | np.ndarray, " classes"],
     y_pred: Int[Array | np.ndarray, " samples"],
     *,
-    key: Any,
+    key: Any = None,
     num_symbols: int | None = None,
     alpha: Float[Array | np.ndarray, "classes symbols"] | float | int | None = None,
     effort: Effort = EFFORT,
@@ -93,7 +91,7 @@ def count_posterior(
         log_likelihood: (samples, classes), log p(z_i | y_i = c); a known class is a row with 0 and -inf.
         prior: (classes,), sums to 1.
         y_pred: (samples,) predicted symbols 0..num_symbols-1.
-        key: JAX random key; the same key gives the same draws.
+        key: of whatever is drawn: a whole number or a JAX key; 0 if None.
         num_symbols: number of symbols; the number of classes if None.
         alpha: concentration of the Dirichlet prior of each row of K, (classes, symbols) or one number. None:
             rows that are alike, with nothing fixed, for three classes and more whose symbols are the classes;
@@ -238,22 +236,3 @@ def checked_inputs(
     if not (np.isfinite(given) & (given >= _SMALLEST_ALPHA)).all():
         raise ValueError(f"alpha must be finite and at least {_SMALLEST_ALPHA}; its minimum is {given.min()}")
     return log_lik, y.astype(np.int64), np.broadcast_to(given, (classes, symbols)).copy()
-
-
-def collapsed_log_likelihood(
-    log_likelihood: Float[Array, "samples classes"],
-    log_prior: Float[Array, " classes"],
-    y_pred: Int[Array, " samples"],
-    confusion: Float[Array, "classes symbols"],
-) -> Float[Array, ""]:
-    """log p(y_pred | z; K) = sum_i log sum_c p(y_i = c | z_i) K[c, y_pred_i], concave in K.
-
-    With the true classes summed out. Pure JAX; jit, vmap and differentiate it. As a function of K this is
-    also log p(y_pred, z; K), up to the constant log p(z) = sum_i log sum_c prior[c] p(z_i | c), which is
-    taken off each sample because it would cost digits in float32; it must be added back where the noise
-    model varies too.
-    """
-    joint = log_likelihood + log_prior[None, :]
-    with_prediction = joint + safe_log(confusion).T[y_pred]
-    logsumexp = jax.scipy.special.logsumexp
-    return (logsumexp(with_prediction, axis=1) - logsumexp(joint, axis=1)).sum()

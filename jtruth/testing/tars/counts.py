@@ -17,25 +17,233 @@ Two things may be meant by "accuracy", and the target names which:
 
 - "population": of all samples that might have been drawn. Error of sampling and error of labels.
 - "in-sample": of these very samples. Error of labels alone.
+
+One label from many, and how often that one label is wrong: TARS (1)-(5).
+
+The labels of a sample become its most probable class given them (2). What is kept beside it is the law of
+this *rule*, r[y, k] = P(consolidated label k | true class y) (3)-(5): how often the rule, applied to labels
+that these labelers might have given, says k. It depends on who labelled the sample and on nothing that they
+said. That is what makes the estimators of `counts` unbiased.
+
+Samples labelled by equal sets of labelers share one law. Where it comes from:
+
+- two classes and independent labelers: the sign of a sum (`jtruth.stats.poisson_binomial`), exact up to 36
+  different labelers and any number of equal ones, certified bounds beyond (`error` says how far they are
+  apart);
+- more classes, or labelers that depend on each other through a hidden stratum: all label vectors, up to a
+  few million numbers, else draws (`error` is their largest standard error);
+- a difficulty that is known for each sample is a part of who labelled it.
+
+Ties (two reliable labelers who disagree) go to one of the tied classes at random, as in the paper, or to the
+first of them. Log-odds that are 0 up to rounding are a tie.
+
+The law of the most probable class given a set of labelers: by signs, by all label vectors, or by draws.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import jax
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from scipy.special import ndtri
 
+from jtruth._host import log
 from jtruth._one_line import one_line
+from jtruth._random import as_key, host_rng
 from jtruth._validation import choose, some
 from jtruth._validation.in_range import check_codes
+from jtruth.labels import Labels
+from jtruth.noise import NoiseModel
+from jtruth.noise.base import Strata
+from jtruth.posterior import check_not_contradictory, validate_prior
+from jtruth.stats.poisson_binomial import TOLERANCE, sign_law
 from jtruth.stats.regions import Interval, check_level
 from jtruth.tables.metrics import expected_table, named_metric
-from jtruth.testing.tars.consolidation import Consolidated
+
+_MOST_NUMBERS = 1 << 22  # strata x classes x label vectors that are enumerated
+_DRAWS = 20_000  # for each class, where they are too many
+
+Members = tuple[int | None, tuple[int, ...]]  # a known stratum, and the labelers
+
+
+def law_of_rule(
+    strata: Strata, members: Members, prior: np.ndarray, ties: str, key: Any
+) -> tuple[np.ndarray, float]:
+    """(classes, classes) P(rule says k | true class c), and how far that may be off."""
+    stratum, labelers = members
+    rows, weights = strata.rows[:, list(labelers)], strata.weights
+    if stratum is not None:
+        rows, weights = rows[stratum : stratum + 1], np.ones((1, prior.size))
+    if len(rows) == 1 and prior.size == 2:
+        return independent_law(rows[0], prior, ties)
+    count, symbols = rows.shape[1], rows.shape[3]
+    if len(rows) * prior.size * float(symbols) ** count <= _MOST_NUMBERS:
+        return enumerated_law(rows, weights, prior, ties), 0.0
+    return drawn_law(rows, weights, prior, ties, key)
+
+
+def independent_law(rows: np.ndarray, prior: np.ndarray, ties: str) -> tuple[np.ndarray, float]:
+    """Two classes, independent labelers: rows (labelers, classes, labels); the sign of the log-odds."""
+    kinds, counts = np.unique(rows.reshape(-1, 4), axis=0, return_counts=True)
+    kinds = kinds.reshape(-1, 2, 2)
+    possible = (kinds > 0).any(axis=1)  # (labelers, labels) that somebody can give
+    odds = log(kinds[:, 1]) - np.where(possible, log(kinds[:, 0]), 0.0)
+    odds = np.where(possible, odds, 0.0)
+    flip = odds[:, 1] < odds[:, 0]  # label 1 speaks for class 0
+    p = np.where(flip[:, None], kinds[:, :, 0], kinds[:, :, 1]).T
+    offset = float(np.log(prior[1]) - np.log(prior[0]))
+    law = sign_law(odds.min(axis=1), odds.max(axis=1), p, offset=offset, counts=counts)
+    says_1 = law.above + (0.5 * law.zero if ties == "random" else 0.0) + 0.5 * law.undecided
+    return np.stack([1 - says_1, says_1], axis=1), float(law.undecided.max() / 2)
+
+
+def enumerated_law(rows: np.ndarray, weights: np.ndarray, prior: np.ndarray, ties: str) -> np.ndarray:
+    """Any classes, any hidden strata: (3) as it stands, over all label vectors.
+
+    Args:
+        rows: (strata, labelers, classes, labels).
+        weights: (strata, classes), p(stratum | class).
+        prior: (classes,).
+        ties: "random" or "first".
+    """
+    p = np.ones((*rows.shape[:1], prior.size, 1))
+    for t in range(rows.shape[1]):
+        p = (p[..., None] * rows[:, t, :, None, :]).reshape(*p.shape[:2], -1)
+    of_class = np.einsum("sc,scv->cv", weights, p)
+    sizes = np.abs(np.where(rows > 0, log(rows), 0.0)).max(axis=(0, 2, 3)).sum()
+    return of_class @ _winners(log(prior)[:, None] + log(of_class), ties, float(sizes)).T
+
+
+def drawn_law(
+    rows: np.ndarray, weights: np.ndarray, prior: np.ndarray, ties: str, key: Any
+) -> tuple[np.ndarray, float]:
+    """The same by draws of labels, and the largest standard error."""
+    rng, law = host_rng(key, "laws of consolidated labels"), np.zeros((prior.size, prior.size))
+    top = np.cumsum(rows, axis=3)
+    for c in range(prior.size):
+        stratum = rng.choice(len(rows), _DRAWS, p=weights[:, c] / weights[:, c].sum())
+        u = rng.random((_DRAWS, rows.shape[1], 1)) * top[stratum][:, :, c, -1:]
+        z = (u >= top[stratum][:, :, c]).sum(axis=2)  # (draws, labelers)
+        each = log(rows[:, np.arange(rows.shape[1])[None, :], :, z])  # (draws, labelers, strata, classes)
+        given = each.sum(axis=1) + log(weights)[None]
+        of_class = np.logaddexp.reduce(given, axis=1).T
+        sizes = float(np.abs(np.where(np.isfinite(of_class), of_class, 0.0)).max())
+        law[c] = _winners(log(prior)[:, None] + of_class, ties, sizes).mean(axis=1)
+    return law, float(np.sqrt(law * (1 - law) / _DRAWS).max())
+
+
+def _winners(joint: np.ndarray, ties: str, sizes: float) -> np.ndarray:
+    """(classes, vectors) share of each class in the decision; tied classes share it, or the first has it."""
+    best = joint.max(axis=0, keepdims=True)
+    among = (joint >= best - TOLERANCE * max(1.0, sizes)) & np.isfinite(best)
+    if ties == "first":
+        among &= np.cumsum(among, axis=0) == 1
+    return among / np.maximum(among.sum(axis=0, keepdims=True), 1)
+
+
+TIES = ("random", "first")
+
+
+class Consolidated(NamedTuple):
+    """One label for each sample, and the law of the rule that made it."""
+
+    label: Int[np.ndarray, " samples"]
+    rates: Float[np.ndarray, "samples classes classes"]  # P(label | true class), rows true, sum to 1
+    error: Float[np.ndarray, " samples"]  # how far `rates` may be off: 0 exact; bounds; standard error
+    tied: Bool[np.ndarray, " samples"]
+    prior: Float[np.ndarray, " classes"]
+
+    __repr__ = one_line
+
+
+def consolidate(
+    labels: Labels, noise: NoiseModel, prior: Any, *, ties: str = "random", key: Any = None
+) -> Consolidated:
+    """The most probable class of each sample given its labels, and how often that rule errs (TARS (1)-(5)).
+
+    Args:
+        labels: of any number of classes.
+        noise: a noise model of known error rates that says the law of a sample's labels (`strata`).
+        prior: (classes,), positive. The estimators are unbiased whatever it is; a prior near 0 or 1 makes
+            rules that say the same class whatever the labels, from which nothing can be estimated.
+        ties: "random", or "first" of the tied classes.
+        key: of random ties and of laws by draws; 0 if None.
+
+    Raises:
+        ValueError: a model that does not say its law, a prior of 0, or labelers who cannot err and contradict
+            each other (the samples are named).
+
+    Example:
+        >>> import numpy as np
+        >>> from jtruth.labels import Labels
+        >>> from jtruth.noise import Symmetric
+        >>> labels = Labels.from_matrix(np.array([[1, 1, 0], [0, -1, -1]]), 2)
+        >>> found = consolidate(labels, Symmetric(0.2, 2), [0.5, 0.5])
+        >>> print(found.label, found.rates[:, 0, 1].round(3))
+        [1 0] [0.104 0.2  ]
+    """
+    choose("ties", ties, TIES)
+    prior = _positive_prior(prior, labels.num_classes)
+    strata = noise.strata(labels.num_labelers)
+    if strata is None:
+        raise ValueError(
+            f"{type(noise).__name__} does not say the law of the labels of one sample (method `strata`), so "
+            "how often a consolidated label is wrong is not known; method='bayes' needs no such law"
+        )
+    with jax.enable_x64(True):
+        log_likelihood = np.asarray(noise.log_likelihood(labels), np.float64)
+    check_not_contradictory(log_likelihood, labels.tasks)
+    key = as_key(key)
+    label, tied = _most_probable(log_likelihood + log(prior)[None, :], ties, key)
+    law_of, rates, error = {}, [], []
+    for members in _who_labelled(labels, strata):
+        if members not in law_of:
+            law_of[members] = law_of_rule(strata, members, prior, ties, key)
+        law, off = law_of[members]
+        rates.append(law)
+        error.append(off)
+    return Consolidated(label, np.stack(rates), np.array(error), tied, prior)
+
+
+def _positive_prior(prior: Any, num_classes: int) -> np.ndarray:
+    """The class prior, without zeros."""
+    found = validate_prior(np.asarray(prior, np.float64), num_classes)
+    if (found <= 0).any():
+        raise ValueError(f"prior is {found.tolist()}: a class of prior 0 is never the consolidated label")
+    return found
+
+
+def _most_probable(joint: np.ndarray, ties: str, key: Any) -> tuple[np.ndarray, np.ndarray]:
+    """(2): the class of largest log prior + log-likelihood, and where several are."""
+    best = joint.max(axis=1, keepdims=True)
+    sizes = np.where(np.isfinite(joint), np.abs(joint), 1.0).max(axis=1, keepdims=True)
+    among = joint >= best - TOLERANCE * np.maximum(sizes, 1.0)
+    tied = among.sum(axis=1) > 1
+    height = np.where(among, 1.0, 0.0)
+    if ties == "random":
+        height = height * host_rng(key, "ties of consolidated labels").uniform(0.5, 1.0, joint.shape)
+    return height.argmax(axis=1).astype(np.int32), tied
+
+
+def _who_labelled(labels: Labels, strata: Any) -> list[tuple[int | None, tuple[int, ...]]]:
+    """For each sample its known stratum, if any, and its labelers, the first of those that are equal."""
+    kinds = np.moveaxis(strata.rows, 1, 0).reshape(labels.num_labelers, -1)
+    _, first, kind = np.unique(kinds, axis=0, return_index=True, return_inverse=True)
+    sample, labeler, label = labels.arrays
+    given = label >= 0
+    order = np.lexsort((labeler[given], sample[given]))
+    alike = first[kind.ravel()][labeler[given]][order]
+    ends = np.cumsum(np.bincount(sample[given], minlength=labels.num_samples))
+    known = strata.of_sample
+    return [
+        (None if known is None else int(known[i]), tuple(sorted(alike[start:end].tolist())))
+        for i, (start, end) in enumerate(zip(np.concatenate([[0], ends[:-1]]), ends, strict=True))
+    ]
+
 
 LEAST_SIGNAL = 0.01  # of |1 - a - b|: below it the error is more than a hundred times that of true labels
 TARGETS = ("population", "in-sample")
 WEIGHTS = ("equal", "inverse_variance")
-SYSTEMS = ("joint", "one_against_rest")
 
 
 class CountEstimate(NamedTuple):
@@ -45,7 +253,6 @@ class CountEstimate(NamedTuple):
     truth: Float[np.ndarray, "samples classes"]  # W: in the place of "1 at the true class"
     weight: Float[np.ndarray, " samples"]  # of each sample; the mean is 1
     y_pred: Int[np.ndarray, " samples"]
-    system: str
 
     __repr__ = one_line
 
@@ -76,7 +283,6 @@ def estimate_counts(
     consolidated: Consolidated,
     *,
     weights: str = "equal",
-    system: str = "joint",
 ) -> CountEstimate:
     """Unbiased estimates of the count table (TARS (6)-(8)).
 
@@ -87,8 +293,6 @@ def estimate_counts(
             for populations whose samples differ in noise: the weight of a sample is 1 / (variance of its
             label's noise + 1/4). It depends on rates alone, so the estimate stays unbiased where who labelled
             a sample says nothing about whether its prediction is right.
-        system: more than two classes: "joint" solves for all of them; "one_against_rest" treats each by (7)
-            with rates averaged over the other classes by the prior, which is biased unless these err alike.
 
     Raises:
         ValueError: predictions that do not fit, or labels that say nothing about the class (|1 - a - b| below
@@ -104,71 +308,20 @@ def estimate_counts(
          [ 0.67  1.33]] 0.917
     """
     choose("weights", weights, WEIGHTS)
-    choose("system", system, SYSTEMS)
     y_pred, num_classes = np.asarray(y_pred), consolidated.rates.shape[-1]
     check_codes(y_pred, num_classes, "y_pred", size=consolidated.label.size)
     signal = _signal(consolidated.rates)
     weight = np.ones(y_pred.size) if weights == "equal" else _precisions(consolidated, signal)
     _check_signal(signal, weight)
-    one = system == "one_against_rest" and num_classes > 2
-    truth = (_one_by_one if one else _all_at_once)(consolidated, weight > 0)
+    truth = _truth(consolidated, weight > 0)
     table = expected_table(truth * weight[:, None], y_pred, num_classes)
-    return CountEstimate(table, truth, weight, y_pred, "one_against_rest" if one else "joint")
-
-
-def labels_as_truth(
-    y_pred: Int[np.ndarray, " samples"], consolidated: Consolidated
-) -> Int[np.ndarray, "classes classes"]:
-    """DirtyEval: the count table with the consolidated labels taken as the truth. Biased by their noise."""
-    table = np.zeros(consolidated.rates.shape[1:], np.int64)
-    np.add.at(table, (consolidated.label, np.asarray(y_pred)), 1)
-    return table
+    return CountEstimate(table, truth, weight, y_pred)
 
 
 def check_in_sample(counts: CountEstimate) -> None:
-    """Weights and averaged rates have no meaning for the samples at hand."""
-    if counts.system != "joint" or (counts.weight != 1).any():
-        raise ValueError("target 'in-sample' needs weights='equal' and system='joint'")
-
-
-class ErrorSources(NamedTuple):
-    """Where the error of an estimated accuracy comes from: half widths of what each would give alone."""
-
-    half_width: float  # (15)
-    sampling: float  # of the samples (Insight 1)
-    labels: float  # of the labels' noise (Insight 2)
-    share_of_labels: float  # of the variance
-
-
-def error_sources(theta: float, beta: float, num_samples: int, level: float = 0.95) -> ErrorSources:
-    """(15): half width of the interval of an accuracy `theta` from labels wrong with probability `beta`.
-
-        var = theta (1 - theta) / N + beta (1 - beta) / (1 - 2 beta)^2 / N
-
-    Both parts shrink with N: more samples help against noisy labels as well.
-
-    Raises:
-        ValueError: numbers outside [0, 1], fewer than one sample, or beta too near to 1/2.
-
-    Example:
-        >>> found = error_sources(0.8, 0.2, 100)
-        >>> round(found.half_width, 4), round(found.share_of_labels, 3)
-        (0.1524, 0.735)
-    """
-    for name, value in (("theta", theta), ("beta", beta)):
-        if not 0 <= value <= 1:
-            raise ValueError(f"{name} is {value}; it is a probability")
-    if num_samples < 1:
-        raise ValueError(f"num_samples is {num_samples}; give at least 1")
-    if abs(1 - 2 * beta) < LEAST_SIGNAL:
-        raise ValueError(f"beta is {beta}: such labels say nothing of the accuracy")
-    sampling, labels = (
-        theta * (1 - theta) / num_samples,
-        beta * (1 - beta) / (1 - 2 * beta) ** 2 / num_samples,
-    )
-    factor, total = float(ndtri(0.5 + check_level(level) / 2)), sampling + labels
-    share = labels / total if total > 0 else 0.0
-    return ErrorSources(factor * total**0.5, factor * sampling**0.5, factor * labels**0.5, share)
+    """Weights have no meaning for the samples at hand."""
+    if (counts.weight != 1).any():
+        raise ValueError("target 'in-sample' needs weights='equal'")
 
 
 def _signal(rates: np.ndarray) -> np.ndarray:
@@ -205,24 +358,10 @@ def _precisions(consolidated: Consolidated, signal: np.ndarray) -> np.ndarray:
     return weight
 
 
-def _all_at_once(consolidated: Consolidated, used: np.ndarray) -> np.ndarray:
+def _truth(consolidated: Consolidated, used: np.ndarray) -> np.ndarray:
     """Rows of R^-1 at the labels, one solve for each sample that counts."""
     truth = np.zeros((used.size, consolidated.rates.shape[-1]))
     chosen = np.eye(truth.shape[1])[consolidated.label[used]]
     transposed = np.swapaxes(consolidated.rates[used], 1, 2)
     truth[used] = np.linalg.solve(transposed, chosen[..., None])[..., 0]
-    return truth
-
-
-def _one_by_one(consolidated: Consolidated, used: np.ndarray) -> np.ndarray:
-    """(7) for each class against the rest, whose rates are averaged by the prior."""
-    prior, rates = consolidated.prior, consolidated.rates
-    truth = np.zeros(rates.shape[:2])
-    for c in range(prior.size):
-        others = np.delete(np.arange(prior.size), c)
-        a = rates[:, others, c] @ (prior[others] / prior[others].sum())
-        signal = rates[:, c, c] - a
-        _check_signal(np.abs(signal), used.astype(float))
-        said = consolidated.label == c
-        truth[:, c] = np.where(used, (said - a) / np.where(used, signal, 1.0), 0.0)
     return truth

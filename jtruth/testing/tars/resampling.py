@@ -29,8 +29,6 @@ from jtruth.tables.metrics import Metric
 from jtruth.tables.posterior import TableDraws, TablePosterior
 from jtruth.testing.tars.counts import TARGETS, CountEstimate, check_in_sample
 
-ENDS = ("percentile", "basic")
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Resampled(Estimate):
@@ -38,7 +36,6 @@ class Resampled(Estimate):
 
     point: float
     draws: Float[np.ndarray, " draws"]  # NaN where undefined
-    ends: str = "percentile"
 
     @property
     def _law(self) -> DrawsEstimate:
@@ -65,12 +62,9 @@ class Resampled(Estimate):
         return self._law.sd
 
     def interval(self, level: float = 0.95) -> Interval:
-        """Quantiles of the resamples ("percentile"), or these mirrored at the estimate ("basic")."""
+        """Quantiles of the resamples."""
         check_level(level)
-        low, high, mass = self._law.equal_tails(level)
-        if self.ends == "basic":
-            low, high = 2 * self.point - high, 2 * self.point - low
-        return Interval(low, high, mass)
+        return self._law.equal_tails(level)
 
     def equal_tails(self, level: float = 0.95) -> Interval:
         """The same as `interval`."""
@@ -78,8 +72,8 @@ class Resampled(Estimate):
 
     def region(self, level: float = 0.95) -> Region:
         """The interval."""
-        low, high, mass = self.interval(level)
-        return Region(((low, high),), mass)
+        low, high = ends = self.interval(level)
+        return Region(((low, high),), ends.mass)
 
     def density(self, x: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
         """Density of the resamples, smoothed."""
@@ -96,7 +90,6 @@ class EstimatedTable(TablePosterior, eqx.Module):
     point: Float[np.ndarray, "classes symbols"]
     resamples: Float[np.ndarray, "draws classes symbols"]
     target: str = eqx.field(static=True)
-    ends: str = eqx.field(static=True)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -107,7 +100,7 @@ class EstimatedTable(TablePosterior, eqx.Module):
         """A metric of the estimated table, and of the resamples."""
         metric = self.metric(metric)
         point = float(_value(metric, self.point[None])[0])
-        return Resampled(point, _value(metric, self.resamples), self.ends)
+        return Resampled(point, _value(metric, self.resamples))
 
     def joint(self, first: str | Metric, second: str | Metric) -> JointEstimate:
         """Joint law of two metrics over the resamples."""
@@ -115,7 +108,7 @@ class EstimatedTable(TablePosterior, eqx.Module):
 
     def cell(self, true: int, symbol: int) -> Resampled:
         """An estimated count."""
-        return Resampled(float(self.point[true, symbol]), self.resamples[:, true, symbol], self.ends)
+        return Resampled(float(self.point[true, symbol]), self.resamples[:, true, symbol])
 
     def draws(self, key: Key[Array, ""], n: int) -> Float[np.ndarray, "n classes symbols"]:
         """n resampled tables, drawn with replacement."""
@@ -126,7 +119,6 @@ def resampled_table(
     counts: CountEstimate,
     *,
     target: str = "population",
-    ends: str = "percentile",
     num: int = 2000,
     key: Any = None,
 ) -> EstimatedTable:
@@ -135,18 +127,16 @@ def resampled_table(
     Args:
         counts: from `estimate_counts`.
         target: "population" (bootstrap) or "in-sample" (labels' noise alone); see the module docstring.
-        ends: "percentile" (the paper's) or "basic".
         num: number of resamples.
         key: 0 if None.
 
     Raises:
-        ValueError: unknown words, or "in-sample" with weights or averaged rates.
+        ValueError: an unknown target, or "in-sample" with weights.
     """
     choose("target", target, TARGETS)
-    choose("ends", ends, ENDS)
     rng = host_rng(as_key(key), "resampled counts")
     draw = _bootstrap if target == "population" else _label_noise
-    return EstimatedTable(counts.table, draw(counts, num, rng), target, ends)
+    return EstimatedTable(counts.table, draw(counts, num, rng), target)
 
 
 def _bootstrap(counts: CountEstimate, num: int, rng: np.random.Generator) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The sensitivity range: members, hull, words; and what it does not pretend to be."""
+"""Without gold: a law made of two readings, the rows beside it, words, and what it does not pretend to be."""
 
 import json
 
@@ -8,10 +8,11 @@ import pytest
 
 import jtruth as jt
 from jtruth.evaluation import inputs
-from jtruth.evaluation.assumptions import ranges, registry
+from jtruth.evaluation.assumptions import registry
+from jtruth.evaluation.assumptions.model_error import group_of, size_of
+from jtruth.evaluation.assumptions.predictive import law_of
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS
-from jtruth.tables.metrics import shown
-from jtruth.tables.posterior import estimates
+from jtruth.tables.metrics import named_metric, shown
 
 pytestmark = pytest.mark.usefixtures("enough_sweeps")
 
@@ -32,54 +33,51 @@ def result():
     return jt.evaluate(y_pred, labels)
 
 
-def test_the_default_is_a_range_and_says_so_first(result):
-    first, *_ = str(result).splitlines()
-    assert result.interval_kind == "sensitivity range" and "sensitivity range" in first
+def test_the_default_is_a_predictive_law_and_says_so_first(result):
+    first, *_ = result.summary(full=True).splitlines()
+    assert result.interval_kind == "predictive" and "95 % predictive intervals" in first
+    assert f"They rest on this: {result.rests_on}." in result.summary(full=True)
     assert [a.name for a in result.assumptions] == [e.name for e in ASSUMPTIONS.values() if e.shown]
     for entry in ASSUMPTIONS.values():
-        assert (entry.sentence in str(result)) == entry.shown
+        assert (entry.sentence in result.summary(full=True)) == entry.shown
     assert any("only gold" in w for w in result.warnings)
     json.dumps(result.to_dict(), allow_nan=False)
 
 
-@pytest.mark.parametrize("metric", shown("01"))
-def test_range_is_the_hull_and_point_the_mean(result, metric):
-    by_name = {a.name: a.metrics[metric] for a in result.assumptions}
-    for level in (0.8, 0.95):
-        ends = [by_name[name].interval(level) for name, entry in ASSUMPTIONS.items() if entry.hull]
-        found = result.metrics[metric].interval(level)
-        assert found.low == min(e.low for e in ends) and found.high == max(e.high for e in ends)
-    point = np.mean([by_name[name].mean for name, entry in ASSUMPTIONS.items() if entry.point])
-    assert result.metrics[metric].mean == pytest.approx(point)
-    assert np.isnan(result.metrics[metric].sd)
+@pytest.mark.parametrize("metric", [*shown("01"), "kappa", "mcc", "f2"])
+def test_the_law_is_that_of_the_two_readings(result, metric):
+    """By hand from the rows; the other rows have no say. Intervals lie within the bounds of the metric."""
+    found = named_metric(metric, "01", 1)
+    rows = {a.name: a.posterior for a in result.assumptions}
+    readings = {name: rows[name] for name in ("majority_vote", "independent")}
+    size = np.mean([size_of(table, found) for table in readings.values()])
+    draws = {name: np.asarray(found.of_table(t.counts), float) for name, t in readings.items()}
+    expected = law_of(draws, group_of(found), "unknown", float(size), found.bounds)
+    law = result.estimate(metric)
+    np.testing.assert_array_equal(law.draws, expected.draws)
+    for level in (0.5, 0.95, 0.9999):
+        low, high = law.interval(level)
+        assert found.bounds[0] <= low < high <= found.bounds[1]
+        assert level == 0.5 or low < law.mean < high
 
 
-def test_independence_is_inside_where_the_model_that_contains_it_gives_no_answer():
-    """Else a range of vote and independence is the vote's alone: no width, and the point outside of it."""
-    _, y_pred, labels = crowd(0, n=60)
-    data = inputs.read(y_pred, labels, None, None, None, None)
-    two = [ASSUMPTIONS[name] for name in ("majority_vote", "independent")]
-    found, _ = ranges.members(two, data, jax.random.key(0))
-    assert [m.entry.hull for m in found] == [True, True] and not ASSUMPTIONS["independent"].hull
-    answer = ranges.range_answer(found, data)
-    law = estimates(answer.table, answer.classes, answer.positive)["accuracy"]
-    low, high, _ = law.interval(0.95)
-    assert low < law.mean < high
-    three, _ = ranges.members([*two, ASSUMPTIONS["labeler_strata"]], data, jax.random.key(0))
-    assert [m.entry.hull for m in three] == [True, False, True]
-
-
-def test_a_range_has_no_law(result):
-    for ask in (
-        lambda: result.recall.density(np.array([0.5])),
-        lambda: result.recall.sample(jax.random.key(0), 3),
-        lambda: result.recall.region(0.9),
-    ):
-        with pytest.raises(ValueError, match="no probability law"):
-            ask()
-    assert result.f_score(2.0).interval().low < result.f_score(2.0).mean
-    with pytest.raises(ValueError, match="no joint posterior"):
+def test_laws_of_different_numbers_are_not_laid_together(result):
+    with pytest.raises(ValueError, match=r"has no joint posterior; say under which assumption=\.\.\."):
         result.joint()
+    with pytest.raises(ValueError, match="no joint law of recall and precision"):
+        result.posterior.joint("recall", "precision")
+    with pytest.raises(ValueError, match="there are no draws of tables"):
+        result.posterior.draws(jax.random.key(0), 3)
+    assert result.joint(assumption="independent").mean.shape == (2,)
+    # Each metric has a law nevertheless, with all that a law has.
+    assert result.recall.sd > 0 and result.recall.density(np.array([0.5])) >= 0
+
+
+def test_cells_add_up_to_the_predictions(result):
+    _, y_pred, _ = crowd(0)
+    np.testing.assert_allclose(result.confusion_matrix.sum(axis=0), np.bincount(y_pred), rtol=1e-12)
+    assert (result.confusion_low <= result.confusion_matrix).all()
+    assert (result.confusion_matrix <= result.confusion_high).all() and (result.confusion_low >= 0).all()
 
 
 def test_members_are_the_answers_that_one_gets_by_asking_for_them(result):
@@ -98,16 +96,16 @@ def test_shared_difficulty_is_one_law_of_two_models(result):
         next(a for a in result.assumptions if a.name == name).metrics["accuracy"]
         for name in ("shared_strata", "random_effect")
     )
-    assert pooled.interval_kind == "posterior" and "samples differ in how hard" in str(pooled)
+    assert pooled.interval_kind == "posterior" and "samples differ in how hard" in pooled.summary(full=True)
     assert abs(pooled.accuracy.mean - 0.5 * (one.mean + two.mean)) < 0.02  # other random numbers
-    low, high = pooled.accuracy.interval()[:2]
+    low, high = pooled.accuracy.interval()
     assert low < one.mean < high and low < two.mean < high
 
 
 @pytest.mark.slow
 def test_majority_vote_draws_have_the_mean_of_the_counts():
     _, y_pred, labels = crowd(1, labelers=4)  # ties occur
-    result = jt.evaluate(y_pred, labels, fast=True)
+    result = jt.evaluate(y_pred, labels)
     vote = next(a for a in result.assumptions if a.name == "majority_vote")
     for metric in ("accuracy", "recall"):
         law, naive = vote.metrics[metric], result.baselines["majority_vote"][metric]
@@ -122,12 +120,22 @@ def test_majority_vote_draws_have_the_mean_of_the_counts():
     assert draws.std() == pytest.approx(expected, rel=0.1)
 
 
-@pytest.mark.slow
-def test_fast_has_fewer_members_and_both_directions():
-    _, y_pred, labels = crowd(2)
-    result = jt.evaluate(y_pred, labels, fast=True)
-    assert [a.name for a in result.assumptions] == ["majority_vote", "independent", "random_effect"]
-    assert result.interval_kind == "sensitivity range"
+def test_models_without_a_say_are_fitted_when_rows_are_asked_for(monkeypatch):
+    _, y_pred, labels = crowd(0)
+    asked = []
+    fit = registry.fit_joint
+    monkeypatch.setattr(
+        registry, "fit_joint", lambda *a, **how: (asked.append(how["dependence"]), fit(*a, **how))[1]
+    )
+    found = jt.evaluate(y_pred, labels)
+    assert asked == ["independent"]
+    assert "recall" in repr(found) and "recall" in str(found) and len(found.to_frame()) == 5
+    assert asked == ["independent"]
+    rows = found.assumptions
+    assert [row.name for row in rows][:2] == ["majority_vote", "independent"] and "shared_strata" in asked
+    number = len(asked)
+    assert found.assumptions is rows and len(found.to_dict()["assumptions"]) == len(rows)
+    assert len(asked) == number
 
 
 @pytest.mark.slow
@@ -162,7 +170,7 @@ def test_a_member_that_has_switched_is_left_out_by_name(monkeypatch):
     monkeypatch.setattr(registry, "fit_joint", spoiled)
     result = jt.evaluate(y_pred, labels)
     assert "labeler_strata" not in [a.name for a in result.assumptions]
-    assert any("'labeler_strata' is left out" in w for w in result.warnings)
+    assert any("'labeler_strata' is left out" in w for w in result.what_if.doubts)
 
 
 def test_majority_vote_of_many_classes_is_not_pulled_to_chance():

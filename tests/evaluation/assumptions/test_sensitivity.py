@@ -10,6 +10,7 @@ from scipy.special import comb
 from scipy.stats import norm
 
 import jtruth as jt
+from jtruth.evaluation.assumptions import registry
 from jtruth.evaluation.assumptions.sensitivity import Basis, Sensitivity, sensitivity
 from jtruth.lam_stork import error_bounds
 from jtruth.learning import Held, fit_joint
@@ -92,13 +93,14 @@ def made(means, base=0.0, values=(0.0, 0.1, 0.2)):
 
 def test_printed_metrics_are_those_of_the_answer(answer):
     """Of two classes recall and precision of a named class; of three nobody named one, so of all classes."""
-    two = str(answer.sensitivity("error_rates", values=[1.0, 1.1])).splitlines()
-    assert "recall and precision of class 1" in two[0].replace("'", "") and "precision" in two[1]
+    two = answer.sensitivity("error_rates", values=[1.0, 1.1]).summary(full=True).replace("'", "")
+    assert "recall and precision of class 1" in two and "precision" in two
     rng = np.random.default_rng(0)
     log_p = np.log(rng.dirichlet(np.ones(3), 20))
     three = jt.evaluate(log_p.argmax(axis=1), log_p, prior=np.full(3, 1 / 3))
-    shown = str(three.sensitivity("prior", values=[0.3, 0.4])).splitlines()
-    assert shown[1].split() == ["accuracy", "macro_recall", "macro_f1"] and "recall and" not in shown[0]
+    shown = three.sensitivity("prior", values=[0.3, 0.4]).summary(full=True).splitlines()
+    assert ["accuracy", "macro", "recall", "macro", "f1"] in [line.split() for line in shown]
+    assert "recall and" not in " ".join(shown)
 
 
 def test_tipping_points():
@@ -119,6 +121,15 @@ def test_tipping_points():
         found.tipping_point("accuracy", 0.9)
 
 
+def test_tipping_points_of_metrics_by_their_clinical_names(answer):
+    found = answer.sensitivity("error_rates", values=[0.8, 1.0, 1.3])
+    for name, other in (("sensitivity", "recall"), ("ppv", "precision")):
+        assert [a.mean for a in found.metrics[name]] == [a.mean for a in found.metrics[other]]
+    alarms = np.array([law.mean for law in found.metrics["false_alarm_rate"]])
+    np.testing.assert_allclose([law.mean for law in found.metrics["specificity"]], 1 - alarms)
+    assert found.tipping_point("specificity", 1 - alarms[:2].mean()) == pytest.approx(0.9)
+
+
 def test_bounds_hold_the_truth(answer):
     """At the share of votes that really are wrong; three labelers, so that no vote is tied."""
     y, y_pred, labels = crowd(labelers=3)
@@ -131,7 +142,7 @@ def test_bounds_hold_the_truth(answer):
     at = bounds.mislabeled.index(0.05)
     some = error_bounds(bounds.differ, 0.05)
     assert (bounds.low[at], bounds.high[at]) == (1 - some.upper, 1 - some.lower)
-    assert "Lam & Stork" in str(answer.sensitivity("prior")) and bounds.low[0] == bounds.high[0]
+    assert "Lam & Stork" in answer.sensitivity("prior").summary(full=True) and bounds.low[0] == bounds.high[0]
 
 
 def test_error_rates_of_every_noise_model():
@@ -186,8 +197,17 @@ def test_what_is_refused(answer):
             fit_joint(labels, y_pred=y_pred, key=KEY, dependence=held)
 
 
-def test_a_value_without_an_answer_is_undefined_and_its_doubt_names_the_place_that_is_printed():
-    """Few labels: chains switch classes at some values, and draws of those are not shown."""
+def test_a_value_without_an_answer_is_undefined_and_its_doubt_names_the_place_that_is_printed(monkeypatch):
+    """Draws of a fit in which classes have exchanged names are not shown."""
+    fit = registry.fit_joint
+
+    def switched(*args, dependence, **options):
+        found = fit(*args, dependence=dependence, **options)
+        if not isinstance(dependence, Held) or dependence.dependent_share == 0:
+            return found
+        return found._replace(identified=False, warnings=("Class labels have switched.",))
+
+    monkeypatch.setattr(registry, "fit_joint", switched)
     rng = np.random.default_rng(1)
     y = rng.integers(0, 2, 20)
     z = np.where(rng.random((20, 3)) < 0.28, 1 - y[:, None], y[:, None])
@@ -195,6 +215,6 @@ def test_a_value_without_an_answer_is_undefined_and_its_doubt_names_the_place_th
     moved = found.sensitivity("shared_errors", values=[0.0, 0.4, 0.6])
     empty = np.isnan([law.mean for law in moved.metrics["accuracy"]])
     assert empty.tolist() == [False, True, True]
-    assert "nan" not in str(moved) and str(moved).count("undefined") == 3 * 2
+    assert "nan" not in moved.summary(full=True) and moved.summary(full=True).count("undefined") == 3 * 2
     places = [float(warning.split(":")[0].removeprefix("at ")) for warning in moved.warnings]
     assert set(np.round(moved.values[empty], 3)) <= set(places) <= set(np.round(moved.values, 3))

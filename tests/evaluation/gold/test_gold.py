@@ -1,30 +1,20 @@
-"""The pooled rule: scikit-learn when all is gold, the terms of every metric, asking with known chances."""
+"""PPI++ of metrics: the terms of each, counting, strata; and asking with known chances."""
 
 import jax
 import numpy as np
 import pytest
 from scipy import stats
-from sklearn import metrics as sk
 
 from jtruth.asking.gold import ask_next, gold_to_halve
-from jtruth.evaluation.assumptions.missed import FLAT, kind_of, opinions, said_of
-from jtruth.evaluation.gold import pooled
 from jtruth.evaluation.gold.measured import GoldSampling, judged_samples, ppi_metric
-from jtruth.evaluation.gold.pooled import together
+from jtruth.evaluation.gold.next_gold import gold_for_share
 from jtruth.io.gold import Gold
+from jtruth.labels import Labels
 from jtruth.stats.ppi import FittedPower, gold_sample, ppi_mean
-from jtruth.stats.student import StudentEstimate
 from jtruth.tables.metrics import binary_counts, named_metric
-from jtruth.tables.posterior import TableDraws
 
 KEY = jax.random.key(5)
 NAMES = ("accuracy", "precision", "recall", "false_alarm_rate", "f1", "f2", "f0.5")
-
-
-def pooled_gold(draws, y_pred, h, gold, *, inclusion=None, strata=None, **options):
-    judged = judged_samples(y_pred, h, gold, GoldSampling(inclusion, strata))
-    models = dict(zip(("shared_strata", "independent"), map(TableDraws, draws), strict=False))
-    return pooled.pooled_gold(models, judged, **options)
 
 
 def example(seed=0, size=400, gold=40, classes=2):
@@ -40,12 +30,6 @@ def example(seed=0, size=400, gold=40, classes=2):
     return y, y_pred, h / h.sum(axis=1, keepdims=True), known
 
 
-def table(y, y_pred, classes=2):
-    n = np.zeros((classes, classes), int)
-    np.add.at(n, (y, y_pred), 1)
-    return n
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_terms_are_the_metric(name):
     y, y_pred, _, _ = example()
@@ -55,31 +39,6 @@ def test_terms_are_the_metric(name):
     assert found == pytest.approx(float(named_metric(name).of_counts(*binary_counts(y_pred, y))), abs=1e-15)
 
 
-def test_all_gold_gives_scikit_learn():
-    y, y_pred, h, _ = example(classes=3)
-    draws = [table(y, y_pred, 3)[None].repeat(10, 0)]
-    names = ["accuracy", "precision[b]", "recall[c]", "f1[a]"]
-    found = pooled_gold(draws, y_pred, h, y, classes=("a", "b", "c"), names=names)
-    precision, recall, f1, _ = sk.precision_recall_fscore_support(y, y_pred)
-    expected = [sk.accuracy_score(y, y_pred), precision[1], recall[2], f1[0]]
-    for name, value in zip(names, expected, strict=True):
-        assert found.metrics[name].mean == pytest.approx(value, abs=1e-12)
-        assert found.metrics[name].sd < 1e-12 and found.more_gold[name] == 0
-
-
-def test_what_is_reported_beside_the_pool():
-    """Gold alone counts; more gold halves the interval of the level that was asked for."""
-    y, y_pred, h, gold = example()
-    draws, known = [table(y, y_pred)[None].repeat(50, 0)], gold >= 0
-    for level in (0.5, 0.99):
-        found = pooled_gold(draws, y_pred, h, gold, classes=("a", "b"), level=level)
-        right = (y_pred[known] == gold[known]).mean()
-        assert found.gold_only["accuracy"].value == pytest.approx(right)
-        assert found.gold_only["accuracy"].power == 0 < found.ppi["accuracy"].power
-        assert halved(found, gold_sample(known), level)
-    assert found.more_gold["accuracy"] > 0
-
-
 def test_a_fifth_of_the_questions_is_spread_evenly():
     """Samples whose class is certain are asked for too: 40 questions for 400 samples, 8 of them at random."""
     _, y_pred, h, _ = example()
@@ -87,20 +46,6 @@ def test_a_fifth_of_the_questions_is_spread_evenly():
     asked = ask_next(y_pred, h, Gold(np.full(400, -1)), 40, key=KEY, classes=("a", "b"))
     np.testing.assert_allclose(asked.inclusion[:200], 8 / 400, rtol=1e-9)
     assert asked.inclusion.sum() == pytest.approx(40)
-
-
-def halved(found, sample, level):
-    """Whether PPI++ of the mean with the error of so much gold halves the width, and one less does not."""
-    law, corrected = found.metrics["accuracy"], found.ppi["accuracy"]
-    ends, widths = law.interval(level), []
-    for more in (found.more_gold["accuracy"], found.more_gold["accuracy"] - 1):
-        n = sample.chosen.size
-        freedom = corrected.law.freedom + more * corrected.num_informative / n
-        scale = corrected.standard_error * np.sqrt((1 / (n + more) - 1 / 400) / (1 / n - 1 / 400))
-        measured = StudentEstimate(law.mean, scale, freedom, 0.0, 1.0)
-        after = found.posterior.given(named_metric("accuracy"), measured).law.interval(level)
-        widths.append((after.high - after.low) / (ends.high - ends.low))
-    return widths[0] <= 0.5 < widths[1]
 
 
 def test_gold_only_is_counting():
@@ -116,116 +61,18 @@ def test_gold_only_is_counting():
     assert found.standard_error == pytest.approx(expected)
 
 
-def test_models_that_foretold_the_gold_weigh_more():
-    """A model that is certainly wrong loses its weight, and the answer is near PPI++ and not wider."""
-    y, y_pred, h, gold = example()
-    away = table(y, 1 - y_pred)
-    draws = [np.repeat(table(y, y_pred)[None], 500, 0), np.repeat(away[None], 3000, 0)]
-    found = pooled_gold(draws, y_pred, h, gold, classes=("a", "b"))
-    metric, corrected = named_metric("accuracy"), found.ppi["accuracy"]
-    weights = found.posterior.given(metric, corrected.law).weights
-    assert weights[0] > 20 * weights[1]
-    one, ppi = found.metrics["accuracy"], corrected.law
-    assert abs(one.mean - ppi.mean) < ppi.sd and one.sd < ppi.sd
-    assert "random sample" in found.warnings[0]
-    assert found.gold_only["accuracy"].standard_error > corrected.standard_error
-
-
-def test_models_against_gold_never_widen_the_answer():
-    """Models that gold contradicts: PPI++ alone answers. Without models it is all there is."""
-    accuracy, far = named_metric("accuracy"), 0
-    said = {"shared_strata": said_of(TableDraws(np.full((9, 2, 2), 100)), accuracy, 400.0)}
-    for centre in np.linspace(0.5, 0.995, 34):
-        for scale in (0.003, 0.02, 0.1):
-            measured = StudentEstimate(centre, scale, 28.0, 0.0, 1.0)
-            found = together(said, kind_of(accuracy), measured, (0.0, 1.0), 400.0).law
-            wide, alone = (law.interval(0.95) for law in (found, measured))
-            ratio = (wide.high - wide.low) / (alone.high - alone.low)
-            assert ratio <= 1.051
-            far += ratio > 0.98
-    assert far > 10
-    alone = together({}, kind_of(accuracy), measured, (0.0, 1.0), np.inf).law
-    assert alone.mean == pytest.approx(measured.mean, abs=1e-3)
-    assert alone.sd == pytest.approx(measured.sd, rel=0.01)
-
-
-def test_the_answer_goes_to_the_truth_whatever_the_models_say():
-    """20 000 samples, labelers and models wrong by .15: the more gold the nearer, never wider than PPI++."""
-    rng = np.random.default_rng(0)
-    y, away = (rng.random(20_000) < 0.4).astype(int), []
-    y_pred = np.where(rng.random(y.size) < 0.81, y, 1 - y)
-    wrong = table(y, y_pred) + np.array([[-1500, 1500], [1500, -1500]])
-    order = rng.permutation(y.size)
-    for number in (30, 300, 3000):
-        gold = np.full(y.size, -1)
-        gold[order[:number]] = y[order[:number]]
-        h = np.full((y.size, 2), 0.5)
-        found = pooled_gold(
-            [wrong[None].repeat(9, 0)], y_pred, h, gold, classes=("a", "b"), names=["accuracy"]
-        )
-        law, alone = found.metrics["accuracy"].interval(), found.ppi["accuracy"].law.interval()
-        assert law.high - law.low < 1.051 * (alone.high - alone.low)
-        away.append(abs(found.metrics["accuracy"].mean - (y == y_pred).mean()))
-    assert away[2] < 4 * np.sqrt(0.81 * 0.19 / 3000)
-    assert law.low < (y == y_pred).mean() < law.high  # one seed
-
-
-def test_a_model_that_leaves_a_metric_undefined_says_nothing():
-    tables = np.array([[[200, 200], [0, 0]]]).repeat(50, 0)
-    recall = named_metric("recall")
-    assert said_of(TableDraws(tables), recall, 9.0) is None
-    both = {"independent": None, "shared_strata": said_of(TableDraws(tables + 1), recall, 9.0)}
-    parts, flat = opinions(both, kind_of(recall))
-    assert len(parts) == 1 and flat == FLAT
-    assert opinions({"independent": None}, kind_of(recall)) == ([], 1.0)
-
-
-def test_cells_are_shares_of_the_samples():
-    """All gold: the cells are counted. Without gold they are those of the models, only wider."""
-    y, y_pred, h, gold = example()
-    found = pooled_gold([table(y, y_pred)[None].repeat(9, 0)], y_pred, h, y, classes=("a", "b"))
-    np.testing.assert_allclose(found.posterior.cells().mean, table(y, y_pred), atol=1e-9)
-    some = pooled_gold([table(y, y_pred)[None].repeat(9, 0)], y_pred, h, gold, classes=("a", "b")).posterior
-    none = pooled.GoldPosterior(some.models, None, (2, 2), 400)
-    cells, less = some.cells(), none.cells()
-    assert (cells.low < table(y, y_pred)).all() and (table(y, y_pred) < cells.high).all()
-    assert (less.high - less.low > cells.high - cells.low).all()
-
-
-def test_less_than_twenty_gold_answers_are_said():
-    y, y_pred, h, _ = example()
-    for number in (1, 2, 19, 20):
-        gold = np.where(np.arange(400) < number, y, -1)
-        found = pooled_gold([table(y, y_pred)[None].repeat(9, 0)], y_pred, h, gold, classes=("a", "b"))
-        assert any("the answer rests on what models" in w for w in found.warnings) == (number < 20)
-        low, high, _ = found.metrics["accuracy"].interval()
-        assert 0 <= low < (y == y_pred).mean() < high <= 1 and high - low < 0.6
-
-
-def test_a_class_that_gold_hardly_met_is_named():
-    y, y_pred, h, gold = example()
-    gold[(gold == 1)] = -1
-    gold[np.flatnonzero((y == 1) & (gold < 0))[:2]] = 1
-    found = pooled_gold([table(y, y_pred)[None].repeat(9, 0)], y_pred, h, gold, classes=("a", "b"))
-    assert any("2 of the" in w and "recall" in w for w in found.warnings)
-    assert found.ppi["recall"].law.freedom == 1
-    numbers = [w.split(" of the")[0] for w in found.warnings if "tell something about" in w]
-    assert len(numbers) == len(set(numbers))  # metrics that equally few answers tell of are one sentence
-
-
 def test_strata_and_inclusion_reach_ppi():
     _, y_pred, h, gold = example()
     strata = (h[:, 1] > 0.5).astype(int)
     chance = np.where(strata == 1, 0.2, 0.05)
-    draws = [np.ones((8, 2, 2), int)]
-    options = {"classes": ("a", "b"), "names": ["accuracy"]}
-    found = pooled_gold(draws, y_pred, h, gold, strata=strata, inclusion=chance, **options)
+    judged = judged_samples(y_pred, h, gold, GoldSampling(chance, strata))
     sample = gold_sample(gold >= 0, inclusion=chance, strata=strata)
     right = (y_pred == gold)[gold >= 0] * 1.0
     same = ppi_mean(right, h[np.arange(400), y_pred], sample, power=FittedPower(10.0))
-    assert found.ppi["accuracy"].value == pytest.approx(same.value)
-    assert found.ppi["accuracy"].standard_error == pytest.approx(same.standard_error)
-    assert not any("random sample" in w for w in found.warnings)
+    found = judged.ppi(named_metric("accuracy"))
+    assert found.value == pytest.approx(same.value) and not judged.taken_as_random
+    assert found.standard_error == pytest.approx(same.standard_error)
+    assert judged_samples(y_pred, h, gold).taken_as_random
 
 
 def test_gold_to_halve_is_what_a_larger_sample_has():
@@ -238,7 +85,7 @@ def test_gold_to_halve_is_what_a_larger_sample_has():
         has = np.isin(np.arange(1000), order[:40])
         found = ppi_mean(y[has], f, gold_sample(has), surprise=0.0)
         more.append(gold_to_halve(found, gold_sample(has)))
-        low, high, _ = found.law.interval(0.95)
+        low, high = found.law.interval(0.95)
         has = np.isin(np.arange(1000), order[: 40 + more[-1]])
         wide = ppi_mean(y[has], f, gold_sample(has), surprise=0.0).law.interval(0.95)
         widths.append((wide.high - wide.low) / (high - low))
@@ -291,8 +138,8 @@ def test_input_that_cannot_be_used(as_installed):
         named_metric("recall[z]", ("a", "b"))
     with pytest.raises(ValueError, match="num must be 1 to 360"):
         ask_next(y_pred, h, Gold(gold), 361, **options)
-    with pytest.raises(ValueError, match="needs a key"):
-        ask_next(y_pred, h, Gold(gold), 3, key=None, classes=("a", "b"))
+    asked = [ask_next(y_pred, h, Gold(gold), 3, classes=("a", "b"), **key) for key in ({}, {"key": 0})]
+    np.testing.assert_array_equal(asked[0].samples, asked[1].samples)
 
 
 def coverage(name, asked, sets=300):
@@ -307,7 +154,7 @@ def coverage(name, asked, sets=300):
             )
             gold[request.samples], inclusion = y[request.samples], request.inclusion
         sample = gold_sample(gold >= 0, inclusion=inclusion)
-        low, high, _ = ppi_metric(name, y_pred, h, gold, sample=sample).law.interval(0.95)
+        low, high = ppi_metric(name, y_pred, h, gold, sample=sample).law.interval(0.95)
         truth = float(named_metric(name).of_counts(*binary_counts(y_pred, y)))
         rows.append([low <= truth <= high, high - low])
     return np.mean(rows, axis=0)
@@ -325,3 +172,12 @@ def test_coverage_and_what_asking_gains(name):
     at_random, asked = coverage(name, False), coverage(name, True)
     assert at_random[0] > 0.9 and asked[0] > 0.888, (at_random, asked)
     assert asked[1] < (1.15 if name == "recall" else 1.0) * at_random[1], (at_random, asked)
+
+
+def test_gold_of_class_0_is_gold():
+    """Nobody asks for it again, and two answers are enough to say how many more halve the interval."""
+    z = np.repeat([[1, 1, 1], [0, 0, 0], [1, 1, 0], [0, 1, 0]], [10, 10, 5, 5], axis=0)
+    gold = np.full(30, -1)
+    gold[[10, 11, 12, 25]] = 0
+    asked = gold_for_share(Labels.from_matrix(z, 2), 1, 26, gold=gold)
+    assert set(asked.samples.tolist()) == set(range(30)) - {10, 11, 12, 25} and asked.to_halve is not None

@@ -182,7 +182,9 @@ def test_posterior_predictive_has_the_shape_of_the_labels():
     point, _ = random_parameters("item_difficulty", np.random.default_rng(0))
     hyper = prepare(SPECS["item_difficulty"], CLASSES, LABELERS, None)
     with nuts.numpyro_block():
-        predictive = Predictive(bayes.item_difficulty, {k: np.stack([v, v]) for k, v in point.items()})
+        predictive = Predictive(
+            bayes.MODELS["item_difficulty"], {k: np.stack([v, v]) for k, v in point.items()}
+        )
         drawn = predictive(jax.random.key(0), blank_rows(6, LABELERS), hyper, num_labelers=LABELERS)
     assert drawn["label"].shape == (2, 6, LABELERS) and (drawn["label"] >= 0).all()
 
@@ -299,7 +301,7 @@ def test_what_is_computed_from_the_draws(fitted):
 
 def test_second_data_set_compiles_nothing(fitted):
     program = nuts.program(
-        bayes.dawid_skene,
+        bayes.MODELS["dawid_skene"],
         (("num_labelers", 4),),
         nuts.Settings(200, 100, "vectorized", 0.8, 10, 0.5, False),
     )
@@ -371,8 +373,6 @@ def test_bad_input():
         bayes.fit_nuts("one_coin", labels, key=key, hyper={"accuracy": (0, 1)})
     with pytest.raises(ValueError, match="start must be one of 'majority'"):
         bayes.fit_nuts("one_coin", labels, key=key, start="random")
-    with pytest.raises(ValueError, match="needs a key"):
-        bayes.fit_nuts("dawid_skene", labels, key=None)
     nothing = Labels(labels.sample[:0], labels.labeler[:0], labels.label[:0], 5, 3, 3)
     with pytest.raises(ValueError, match="no label at all"):
         bayes.fit_nuts("dawid_skene", nothing, key=key)

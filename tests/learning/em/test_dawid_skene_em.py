@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import jtruth.learning.em._steps as em_module
-import jtruth.learning.em.starts as starts_module
+import jtruth.learning.em.dawid_skene as starts_module
 from jtruth.learning import (
     LabelColumns,
     columns_from_labels,

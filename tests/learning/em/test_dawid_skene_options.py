@@ -129,7 +129,6 @@ def test_doubts_are_said():
         ({"prior": np.full(3, 1 / 3), "smoothing": Smoothing(prior=1)}, "held fixed"),
         ({"smoothing": Smoothing(-0.1)}, "smoothing.diagonal"),
         ({"smoothing": Smoothing(prior=np.nan)}, "smoothing.prior"),
-        ({"num_restarts": 2}, "key"),
         ({"num_restarts": -1}, "num_restarts"),
         ({"max_steps": 0}, "max_steps"),
         ({"tol": np.nan}, "tol"),

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import jtruth as jt
-from jtruth._validation import lazy_frame, lazy_patterns
+from jtruth._validation import columns as lazy_frame
 from jtruth.learning import Smoothing, begin_stream, stream_of_table, update
 
 NAMES = {"task": "item", "worker": "rater", "label": "rating"}
@@ -79,8 +79,7 @@ def test_an_engine_gives_the_fit_of_the_labels_in_memory(engine, given, in_memor
         return found
 
     whole = lazy_frame.collected
-    for module in (lazy_frame, lazy_patterns):
-        monkeypatch.setattr(module, "collected", collected)
+    monkeypatch.setattr(lazy_frame, "collected", collected)
     state = stream_of_table(engine(given), **NAMES, smoothing=SMOOTH)
     assert (state.workers, state.classes) == (in_memory.workers, in_memory.classes)
     assert patterns(state) == patterns(in_memory)

@@ -3,17 +3,15 @@
 import jax
 import numpy as np
 import pytest
-from scipy.special import betaln, expit, logsumexp
+from scipy.special import betaln, logsumexp
 
 from jtruth.comparison import leave_one_out
 from jtruth.labels import Labels
 from jtruth.learning import fit_joint
 from jtruth.learning.joint._inputs import checked_priors
-from jtruth.learning.joint._random_effect_density import Density
 from jtruth.learning.joint._rows import label_columns, merge_samples
 from jtruth.learning.joint.beliefs import Beliefs
 from jtruth.learning.joint.models import MODELS
-from jtruth.learning.joint.random_effect import _pointwise
 from jtruth.sampling import Effort
 from jtruth.sampling.model import Observed, prediction_columns
 from jtruth.sampling.pointwise import chosen_draws, of_gibbs
@@ -65,29 +63,6 @@ def test_every_model_against_loops(name, classes):
             p *= one["raters1"][0, row, y_pred[i]] if row >= 0 else (votes == y_pred[i]).mean()
             total += p
         assert found.log_p[1, 2, rows.row_of_sample[i]] == pytest.approx(np.log(total), abs=1e-12)
-
-
-def test_random_effect_against_quadrature():
-    z, y_pred, _ = small()
-    labels = Labels.from_matrix(z, 2)
-    rows = merge_samples(labels, y_pred, None)
-    density = Density(rows, None)
-    points = np.random.default_rng(2).normal(0, 0.4, (1, 4, density.size))
-    found = _pointwise(density, rows, points)
-    p = density.split(points[0, :1])
-    ease, weight = np.polynomial.hermite_e.hermegauss(15)
-    for i in range(30):
-        total = 0.0
-        for c in (0, 1):
-            share = expit(p.logit_share[0, 0]) if c else expit(-p.logit_share[0, 0])
-            for e, w in zip(ease, weight / weight.sum(), strict=True):
-                product = share * w
-                for t in range(3):
-                    right = expit(p.a[0, t, c] + p.m[0, c] + p.lam[0, c] * e)
-                    product *= 1.0 if z[i, t] < 0 else right if z[i, t] == c else 1 - right
-                right = expit(p.k[0, c] + p.kap[0, c] * e)
-                total += product * (right if y_pred[i] == c else 1 - right)
-        assert found.log_p[0, 0, rows.row_of_sample[i]] == pytest.approx(np.log(total), abs=1e-12)
 
 
 def test_leave_one_out_of_one_labeler_and_a_known_class():

@@ -135,12 +135,12 @@ def test_order_of_samples_and_labelers_does_not_matter():
 
 def test_resume_through_fit_joint(tmp_path):
     labels, y_pred, _ = simulated()
-    options = {"y_pred": y_pred, "key": KEY, "effort": Effort(chains=4, burn_in=250, min_sweeps=1600)}
+    options = {"y_pred": y_pred, "key": KEY, "effort": Effort(min_sweeps=512 * 30)}
     whole, seen = fit_joint(labels, **options), []
 
     def stop(done, planned):
         seen.append((done, planned))
-        if len(seen) == 9:
+        if len(seen) == 3:
             raise KeyboardInterrupt
 
     path = tmp_path / "run.npz"
@@ -153,8 +153,8 @@ def test_resume_through_fit_joint(tmp_path):
 
 def test_thinned_matrices_know_their_draw():
     labels, y_pred, _ = simulated(labelers=4)
-    fit = fit_joint(labels, y_pred=y_pred, key=KEY, effort=QUICK._replace(max_bytes=10_000))
-    assert fit.matrices.dtype == np.float32 and fit.matrices.nbytes <= 10_000
+    fit = fit_joint(labels, y_pred=y_pred, key=KEY, effort=QUICK._replace(max_bytes=100_000))
+    assert fit.matrices.dtype == np.float32 and fit.matrices.nbytes <= 100_000
     assert len(fit.matrices) == len(fit.matrix_draw) < len(fit.prior)
     own = np.diagonal(fit.matrices, axis1=2, axis2=3)
     accuracy = np.einsum("dtc,dc->dt", own, fit.prior[fit.matrix_draw])
@@ -308,7 +308,6 @@ BAD = {
     ),
     "start": ({"beliefs": Beliefs(start=np.ones((20, 2)))}, "row 0 of start sums to 2"),
     "dependence": ({"dependence": "no"}, "dependence must be one of"),
-    "no key": ({"key": None}, "sampling needs a key"),
 }
 
 

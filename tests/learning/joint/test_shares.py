@@ -9,7 +9,6 @@ from scipy.special import betaln
 
 import jtruth as jt
 from jtruth.learning import fit_joint
-from jtruth.learning.joint._random_effect_density import Density
 from jtruth.learning.joint._rows import by_number, merge_samples
 from jtruth.learning.joint.beliefs import Beliefs
 from jtruth.learning.joint.random_effect import EffectModel, fit_random_effect
@@ -70,14 +69,14 @@ def test_groups_are_by_number_and_few():
 
 def test_the_random_effect_has_them_too():
     """Labels missing by class: what one share for all takes for errors is known by the number of labels."""
-    _, labels, y_pred = missing_by_class(1)
-    rows = merge_samples(labels, y_pred, None)
-    density = Density(rows, None, learned=True, group=by_number(labels, rows))
-    points = np.random.default_rng(2).normal(0, 0.5, (2, density.size))
-    _, gradient = density(points)
-    step = 1e-5 * np.eye(density.size)
-    slopes = np.stack([(density(points + e)[0] - density(points - e)[0]) / 2e-5 for e in step], 1)
-    np.testing.assert_allclose(gradient, slopes, rtol=1e-6, atol=1e-5)
+    y, labels, y_pred = missing_by_class(1)
+    effort = Effort(max_rhat=1.1, min_ess=50)
+    found = [
+        fit_random_effect(labels, y_pred=y_pred, key=0, model=EffectModel(shares=shares), effort=effort)
+        for shares in ("one", "by_number")
+    ]
+    error = [abs(f.class_counts[:, 1].mean() - y.sum()) for f in found]
+    assert found[1].usable and error[1] < error[0]
 
 
 def test_they_are_refused_beside_a_prior_and_by_another_name():

@@ -14,12 +14,12 @@ KEY = jax.random.key(4)
 
 @pytest.fixture(scope="module")
 def fitted():
-    """4 chains of 300 sweeps, of whose matrices every 8th is kept: blocks of 50 are no multiple of that."""
+    """512 lineages of 20 moves, of whose matrices every 8th is kept: blocks of 5 are no multiple of that."""
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 60)
     z = np.where(rng.random((60, 3)) < 0.8, y[:, None], 1 - y[:, None])
     labels = Labels.from_matrix(z, 2)
-    effort = Effort(chains=4, burn_in=20, min_sweeps=1200, max_sweeps=1200, max_bytes=4 * 300 * 12 * 4 // 6)
+    effort = Effort(max_sweeps=512 * 20, min_ess=1e9, max_bytes=512 * 20 * 12 * 4 // 6)
     return labels, fit_joint(labels, key=KEY, effort=effort)
 
 
@@ -27,8 +27,8 @@ def test_every_kept_matrix_belongs_to_the_draw_that_is_named(fitted):
     """sum_c pi[c] psi_t[c, c] of matrix k is the accuracy of draw `matrix_draw[k]`."""
     _, fit = fitted
     thin = fit.matrix_draw[1] - fit.matrix_draw[0]
-    assert thin == 8 and len(fit.matrices) == len(fit.matrix_draw) < len(fit.prior) / 7
-    np.testing.assert_array_equal(fit.matrix_draw[:38], np.arange(0, 300, 8))  # of the first chain
+    assert thin == 8 and len(fit.matrices) == len(fit.matrix_draw) < len(fit.prior) / 6
+    np.testing.assert_array_equal(fit.matrix_draw[:3], np.arange(0, 20, 8))  # of the first chain
     own = np.diagonal(fit.matrices, axis1=2, axis2=3).astype(float)
     expected = np.einsum("ktc,kc->kt", own, fit.prior[fit.matrix_draw])
     np.testing.assert_allclose(fit.labeler_accuracy[fit.matrix_draw], expected, atol=1e-6)

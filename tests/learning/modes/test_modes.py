@@ -15,7 +15,7 @@ from jtruth.learning import (
     fit_welinder,
 )
 from jtruth.learning.annotation.channels import beta_levels
-from jtruth.learning.modes import _long_form as lf
+from jtruth.learning.modes import _em as lf
 from jtruth.learning.modes.difficulty_fallibility import difficulty_em
 from tests.learning.crowds import from_matrix, simulate
 from tests.reference import annotation_models as oracle
@@ -122,13 +122,15 @@ def test_vmap_over_weights_is_one_fit_for_each():
     weights = np.random.default_rng(1).multinomial(24, np.full(24, 1 / 24), size=3)
     data = lf.long_form(labels, np.full(24, -1))
     shares, prior = lf.start_shares(labels, None)
-    start = (np.full(5, 0.3), shares)
+    start = (np.tile([0.3, 0.7], (5, 1)), shares)
     levels = lf_levels(labels)
 
     def em(weight):
         padded = np.zeros(data.weight.size)
         weighted = data._replace(weight=jax.numpy.asarray(padded).at[:24].set(weight))
-        return difficulty_em(weighted, start, levels, np.ones(2), prior, max_steps=500, tol=1e-10)[0].params
+        return difficulty_em(
+            weighted, start, levels, np.ones(2), prior, max_steps=500, tol=1e-10
+        ).summit.params
 
     together = jax.vmap(em)(weights.astype(float))
     for k, weight in enumerate(weights):
@@ -138,7 +140,7 @@ def test_vmap_over_weights_is_one_fit_for_each():
         number = np.repeat(np.arange(24), [p.size for p in parts])
         again = Labels(number, labels.labeler[entry], labels.label[entry], 24, 5, 2)
         fit = fit_difficulty_fallibility(again, priors=DifficultyPriors(fallibility=(2.0, 2.0)), tol=1e-10)
-        np.testing.assert_allclose(together[0][k], fit.fallibility, atol=1e-6)
+        np.testing.assert_allclose(together[0][k, :, 0], fit.fallibility, atol=1e-6)
         np.testing.assert_allclose(together[1][k], fit.prior, atol=1e-6)
 
 

@@ -195,7 +195,7 @@ def test_gold_is_kept_and_codes_are_needed_for_a_noise_model(fits):
     gold = np.where(np.arange(N) < 30, (Y + 1) % C, -1)
     fit = fit_values(values(RATINGS), NormalRatings, C, gold=gold)
     assert (fit.class_posterior[:30].argmax(axis=1) == gold[:30]).all()
-    with pytest.raises(ValueError, match="gives no codes, so no model"):
+    with pytest.raises(ValueError, match="no error rates of codes, so no model"):
         fits["ratings"].noise_model()
 
 

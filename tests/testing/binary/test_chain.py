@@ -43,13 +43,6 @@ def test_equal_to_all_label_vectors(symbols):
     law = chain.positives()
     expected = [sum(p for a, p in exact.items() if sum(a) == v) / evidence for v in law.values]
     np.testing.assert_allclose(law.pmf, expected, atol=1e-12)
-    for total in (2, 5):
-        some = {a: p for a, p in exact.items() if sum(a) == total}
-        law = chain.given_sum(0, total)
-        expected = [sum(p for a, p in some.items() if a[0] == v) / sum(some.values()) for v in law.values]
-        np.testing.assert_allclose(law.pmf, expected, atol=1e-12)
-    with pytest.raises(ValueError, match="total is 9; numbers of positives are 1 to 8 here"):
-        chain.given_sum(0, 9)
     draws = chain.draws(1, 20_000)
     for a, p in exact.items():
         share = (draws == np.array(a)).all(axis=1).mean()

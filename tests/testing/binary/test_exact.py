@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.special import betaln, expit
+from scipy.special import betaln
 
 from jtruth.tables.metrics import named_metric
 from jtruth.testing import METRICS, BetaPrior, collapse, count_table
 from jtruth.testing.binary.exact import law_of_atoms
-from tests.reference import su_binary as su
+from tests.testing.golden_cases import simulated
 
 
 def log_recursion(x):
@@ -37,17 +37,6 @@ def whole_table(x, y, prior):
     top = log_p.max()
     p = np.exp(log_p - top)
     return p / p.sum(), float(top + np.log(p.sum()))
-
-
-def simulated(seed, n, *, share=0.3, d=0.8, f=0.25, error=0.2, labelers=2):
-    """Log-odds and predictions of n samples with `labelers` symmetric labelers."""
-    rng = np.random.default_rng(seed)
-    truth = rng.random(n) < share
-    y = (rng.random(n) < np.where(truth, d, f)).astype(int)
-    rates = rng.uniform(0.6 * error, min(1.4 * error, 0.499), (n, labelers))
-    vote = np.where(rng.random((n, labelers)) < rates, ~truth[:, None], truth[:, None])
-    x = np.log(share / (1 - share)) + (np.where(vote, 1, -1) * np.log(1 / rates - 1)).sum(1)
-    return x, y
 
 
 EDGES = BetaPrior(0.05, 0.05, 0.05, 0.05)  # nearly all prior mass at rates of 0 and 1
@@ -149,17 +138,6 @@ def test_the_evidence_of_all_predictions_sums_to_one(prior):
     assert np.exp(evidence).sum() == pytest.approx(1, abs=1e-12)
 
 
-def test_the_evidence_with_the_labels_in_it():
-    """p(y_pred, z) of the reference is p(y_pred | z) times prod_i p(z_i)."""
-    rng = np.random.default_rng(9)
-    lik, prior = rng.random((12, 2)), np.array([0.3, 0.7])
-    y = [0, 1, 1, 0, 1, 1, 1, 0, 0, 1, 0, 1]
-    x = np.log(prior[1] * lik[:, 1]) - np.log(prior[0] * lik[:, 0])
-    _, expected = su.table_beta(lik, list(prior), y, 2, 1, 1, 3)
-    found = count_table(collapse(x, np.array(y)), BetaPrior(2.0, 1.0, 1.0, 3.0)).log_evidence
-    np.testing.assert_allclose(found + np.log(lik @ prior).sum(), expected, rtol=1e-12)
-
-
 def test_no_samples_at_all():
     table = count_table(collapse(np.zeros(0), np.zeros(0, int)))
     assert table.probability.tolist() == [[1.0]] and table.log_evidence == pytest.approx(0, abs=1e-12)
@@ -179,12 +157,4 @@ def test_atoms_of_a_large_table_are_pooled_without_moving_the_mean():
     np.testing.assert_allclose(law.sd, np.sqrt((values - mean) ** 2 @ pmf), rtol=1e-8)
     order = np.argsort(values)
     quantiles = np.interp([0.025, 0.975], np.cumsum(pmf[order]), values[order])
-    np.testing.assert_allclose(law.equal_tails(0.95)[:2], quantiles, atol=2e-5)
-
-
-def test_the_posterior_moves_with_the_predictions():
-    """What plugging in 1/2, 1/2 would miss: predictions that agree with the labels sharpen the labels."""
-    x, y = simulated(11, 300, d=0.98, f=0.02, error=0.3, labelers=1)
-    right = count_table(collapse(x, y)).estimate("accuracy")
-    alone = float(np.where(y == 1, expit(x), expit(-x)).mean())  # labels alone: no operating point
-    assert right.mean > 0.85 > alone
+    np.testing.assert_allclose(law.equal_tails(0.95), quantiles, atol=2e-5)

@@ -10,15 +10,18 @@ from sklearn import metrics
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from jtruth.testing import (
+    collapse,
+    count_table,
+    curve_density,
     curves_at_thresholds,
     exact_step,
     iterate,
-    plug_in_step,
     precision_recall_curve,
     ratio_step,
     roc_curve,
 )
 from jtruth.testing.binary import threshold_curves
+from jtruth.testing.binary.empirical_bayes import plug_in_step
 
 RNG = np.random.default_rng(0)
 Y = (RNG.random(80) < 0.4).astype(int)
@@ -135,3 +138,42 @@ def test_one_threshold_and_bad_input(as_installed):
     ):
         with pytest.raises(ValueError, match=message):
             curves_at_thresholds(odds, scores, step=step)
+
+
+@pytest.mark.parametrize(("curve", "pair"), [("roc", ("false_alarm_rate", "recall")),
+                                             ("precision_recall", ("recall", "precision"))])  # fmt: skip
+def test_average_of_joint_posteriors(curve, pair):
+    found = curve_density(ODDS, SCORES, curve=curve, thresholds=3, cells=20)
+    distinct = np.unique(SCORES)[1:]
+    assert found.threshold.tolist() == distinct[[0, round((distinct.size - 1) / 2), -1]].tolist()
+    expected = np.zeros((20, 20))
+    for threshold in found.threshold:
+        joint = count_table(collapse(ODDS, (threshold <= SCORES).astype(int))).joint(*pair)
+        place = np.minimum((joint.points * 20 + 1e-12).astype(int), 19)
+        np.add.at(expected, tuple(place.T), joint.weight * 400 / 3)
+    np.testing.assert_allclose(found.density.mean(), 1.0)
+    # A point on an edge between cells may fall to either side by rounding.
+    assert np.abs(found.density - expected).sum() < 0.05 * expected.sum()
+
+
+def test_known_classes_lie_on_the_curve():
+    found = curve_density(np.where(Y == 1, np.inf, -np.inf), SCORES, thresholds=5, cells=7)
+    expected = np.zeros((7, 7))
+    for threshold in found.threshold:
+        rates = [(threshold <= SCORES)[c == Y].mean() for c in (0, 1)]
+        expected[tuple(min(int(rate * 7), 6) for rate in rates)] += 49 / 5
+    np.testing.assert_allclose(found.density, expected)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"curve": "lift"}, "choose one of roc"),
+        ({"scores": np.zeros(80)}, "no curve between"),
+        ({"scores": SCORES[1:]}, "one size"),
+        ({"scores": np.full(80, np.inf)}, r"scores\[0\] is inf"),
+    ],
+)
+def test_a_density_that_cannot_be(as_installed, change, message):
+    with pytest.raises(ValueError, match=message):
+        curve_density(**{"log_odds": ODDS, "scores": SCORES, **change})

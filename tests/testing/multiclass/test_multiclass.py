@@ -5,14 +5,16 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jtruth.labels import Labels
 from jtruth.sampling import Effort
 from jtruth.tables.metrics import named_metric, shown
 from jtruth.tables.posterior import TableDraws
-from jtruth.testing.multiclass import methods as multiclass
-from jtruth.testing.multiclass import steps
-from jtruth.testing.multiclass._laws import GivenMatrix
-from jtruth.testing.multiclass.methods import MULTICLASS_METHODS, labeler_tables, multiclass_posterior
+from jtruth.testing import methods as multiclass
+from jtruth.testing import steps
+from jtruth.testing.methods import (
+    MULTICLASS_METHODS,
+    GivenMatrix,
+    multiclass_posterior,
+)
 from tests.reference import su_binary as su
 from tests.testing.multiclass.cases import random_case
 
@@ -79,15 +81,6 @@ def assert_law(law, values, p):
         expected = weight[np.abs(values[defined] - value) < 1e-12].sum()
         found = law.pmf[np.abs(law.values - value) < 1e-12].sum()
         np.testing.assert_allclose(found, expected, atol=1e-10)
-
-
-def test_exact_accuracy_law_equals_the_poisson_binomial(multi3):
-    _, lik, prior, y_pred = multi3
-    found = multiclass_posterior(np.log(lik), prior, y_pred, key=KEY, method="exact_means")
-    posterior = su.testing_posterior(lik, prior, y_pred, found.fit.confusion)
-    law = found.estimate("accuracy")
-    for value, p in su.accuracy_pmf(posterior, y_pred).items():
-        np.testing.assert_allclose(law.pmf[np.abs(law.values - float(value)) < 1e-12].sum(), p, atol=1e-12)
 
 
 @pytest.mark.slow
@@ -189,29 +182,6 @@ def test_a_known_label_and_a_class_that_never_occurs():
             assert found.estimate("recall[2]").probability_defined == 0
             assert 0 < found.estimate("macro_recall").mean < 1
             assert found.table.cell(0, int(y_pred[0])).interval(0.99).low >= 0
-
-
-def test_labeler_tables_equal_loops():
-    rng = np.random.default_rng(4)
-    z = rng.integers(-1, 3, (30, 4))
-    z[:, 2] = -1  # a labeler without labels
-    y_pred = rng.integers(0, 4, 30)
-    found = labeler_tables(y_pred, Labels.from_matrix(z, 3), num_symbols=4)
-    used = []
-    for t in (0, 1, 3):
-        table = np.zeros((3, 4))
-        for i in range(30):
-            if z[i, t] >= 0:
-                table[z[i, t], y_pred[i]] += 30 / (z[:, t] >= 0).sum()
-        np.testing.assert_allclose(found.each[t], table, rtol=1e-14)
-        used.append(table.ravel())
-    assert np.isnan(found.each[2]).all()
-    np.testing.assert_allclose(found.mean, np.mean(used, axis=0).reshape(3, 4), rtol=1e-13)
-    np.testing.assert_allclose(found.median.ravel(), su.geometric_median(used), atol=1e-9)
-    nobody = labeler_tables(
-        y_pred, Labels.from_matrix(np.full((30, 2), -1), 3, allow_unlabelled=True), num_symbols=4
-    )
-    assert np.isnan(nobody.mean).all() and np.isnan(nobody.median).all()
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jtruth.testing.multiclass import steps
+from jtruth.testing import steps
 from tests.reference import su_binary as su
 from tests.testing.multiclass.cases import random_case
 

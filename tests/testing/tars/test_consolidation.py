@@ -9,8 +9,7 @@ import pytest
 import jtruth as jt
 from jtruth.labels import Labels
 from jtruth.noise import ConfusionMatrices, DifficultyFallibility, SharedErrors, Symmetric
-from jtruth.testing.tars._laws import drawn_law, enumerated_law, independent_law
-from jtruth.testing.tars.consolidation import consolidate
+from jtruth.testing.tars.counts import consolidate, drawn_law, enumerated_law, independent_law
 
 EXACT = 1e-12
 

@@ -1,0 +1,870 @@
+"""How far are models of labels off, by who labels? The table of `model_error`, and what its laws hold.
+
+Run: python benchmarks/kinds.py fit DATA CACHE [SEEDS, 3] [PART/PARTS]  readings of every case, 40 CPU min
+     python benchmarks/kinds.py learn CACHE          the numbers of `model_error.ERRORS`
+     python benchmarks/kinds.py judge CACHE          no gold: every source left out of the learning in turn
+     python benchmarks/kinds.py gold CACHE [DRAWS]   3 to 300 gold answers: `gold_tables` beside PPI++; with a
+                                                     third argument, votes: no model, sets with ties only
+     python benchmarks/kinds.py pairs CACHE [DRAWS]  differences of two classifiers, P(better), with gold too
+     python benchmarks/kinds.py corners [SETS]       simulated: what real sets do not have
+     python benchmarks/kinds.py scores DATA [SEEDS, 2] [SETS, 100]   areas of scores, no gold; 10 CPU min
+
+Cases: 400 samples (108 bluebirds) of 24 public sets of 18 sources, labels of all judges or of 3 or 5 of a
+crowd; graded are up to four shipped classifiers, up to four labelers by the others, and the strongest
+classifier or labeler by the weakest labelers, in three subsamples: 464 cases; 136 pairs; labelers and class
+shares of 66 sets of labels. Sources are the units: every number is a mean over sources of means over cases,
+"least" is that of the worst source. pandalm_people is left out (its truth is the vote), and bluebirds' best
+by its three worst labelers (wrong more often than right, which every answer rules out). Monte Carlo error
+of a mean over nine sources: about .02, of one source .03 to .1.
+
+Measured: Intel Xeon, 2 shared cores, Python 3.11.7, jax 0.10, numpy 2.4. Held (least) / width / error.
+
+No gold, each source left out             its kind is said             nobody says who labels
+    accuracy               LLM judges  .949 (.73) / .522 / .103   .916 (.66) / .482 / .103
+    accuracy               people      .926 (.33) / .330 / .055   .995 (.95) / .457 / .080
+    labelers               LLM judges  .943 (.67) / .519 / .097   .896 (.67) / .478 / .094
+    labelers               people      .966 (.69) / .365 / .057   .991 (.92) / .478 / .083
+    macro_f1               LLM judges  .993 (.96) / .560 / .082   .971 (.86) / .523 / .092
+    macro_f1               people      1.00 (1.0) / .341 / .056   .988 (.95) / .465 / .071
+    macro_recall           LLM judges  .989 (.96) / .561 / .075   .979 (.89) / .527 / .085
+    macro_recall           people      1.00 (1.0) / .336 / .053   1.00 (1.0) / .464 / .068
+    precision              LLM judges  .904 (.67) / .656 / .169   .871 (.62) / .600 / .173
+    precision              people      .943 (.65) / .507 / .083   .979 (.85) / .601 / .093
+    recall                 LLM judges  .974 (.82) / .641 / .123   .960 (.81) / .581 / .113
+    recall                 people      .982 (.88) / .470 / .069   .994 (.96) / .573 / .091
+    f1                     LLM judges  .943 (.83) / .674 / .124   .917 (.72) / .614 / .126
+    f1                     people      .970 (.79) / .502 / .070   1.00 (1.0) / .604 / .086
+    class shares           LLM judges  .875 (.50) / .552 / .132   .875 (.50) / .502 / .124
+    class shares           people      .929 (.50) / .409 / .047   1.00 (1.0) / .493 / .053
+    difference of accuracy LLM judges  .958 (.83) / .421 / .070   .988 (.92) / .426 / .070
+    difference of accuracy people      .944 (.67) / .384 / .042   .944 (.67) / .379 / .042
+Posterior of independence (`assume="independent"`), accuracy: held .498 (people, 146 cases), .146 (LLM, 294)
+P(better), no gold, sources left out: said .55 .65 .75 .83 .98, right .58 .48 .66 .70 1.0 (83 75 59 30 6)
+
+Random gold                               tables of `gold_tables`      PPI++
+      3 accuracy           LLM judges  .959 (.86) / .532 / .098   1.00 (1.0) / .847 / .135
+      3 accuracy           people      .995 (.95) / .499 / .093   1.00 (1.0) / .817 / .160
+     10 accuracy           LLM judges  .966 (.93) / .372 / .072   .969 (.91) / .555 / .094
+     10 accuracy           people      .976 (.92) / .310 / .063   .976 (.92) / .420 / .081
+     30 accuracy           LLM judges  .973 (.91) / .242 / .054   .949 (.83) / .315 / .066
+     30 accuracy           people      .971 (.92) / .181 / .034   .969 (.92) / .203 / .039
+     30 precision          LLM judges  .934 (.91) / .297 / .075   .953 (.93) / .351 / .079
+     30 precision          people      .980 (.94) / .379 / .069   .978 (.89) / .535 / .119
+     30 recall             LLM judges  .951 (.89) / .270 / .062   .977 (.95) / .367 / .065
+     30 recall             people      .983 (.91) / .354 / .079   .935 (.72) / .508 / .114
+     30 f1                 LLM judges  .951 (.91) / .261 / .061   .945 (.91) / .314 / .065
+     30 f1                 people      .976 (.93) / .353 / .069   .948 (.89) / .444 / .090
+     30 macro_f1           LLM judges  .975 (.92) / .248 / .053   .903 (.81) / .327 / .074
+     30 macro_f1           people      .946 (.92) / .197 / .037   .979 (.92) / .216 / .041
+    100 accuracy           LLM judges  .961 (.92) / .129 / .026   .925 (.67) / .146 / .030
+    100 accuracy           people      .906 (.75) / .083 / .020   .903 (.75) / .084 / .020
+    100 precision          LLM judges  .949 (.86) / .160 / .036   .924 (.84) / .169 / .035
+    100 precision          people      .915 (.75) / .197 / .043   .946 (.83) / .292 / .068
+    100 recall             LLM judges  .935 (.88) / .153 / .032   .975 (.96) / .189 / .032
+    100 recall             people      .967 (.92) / .204 / .041   .979 (.92) / .306 / .059
+    100 f1                 LLM judges  .938 (.91) / .140 / .031   .949 (.89) / .153 / .030
+    100 f1                 people      .924 (.83) / .181 / .038   .958 (.83) / .225 / .046
+    100 macro_f1           LLM judges  .972 (.94) / .142 / .026   .879 (.67) / .159 / .033
+    100 macro_f1           people      .882 (.67) / .091 / .022   .965 (.92) / .092 / .019
+    300 accuracy           LLM judges  .970 (.93) / .045 / .008   .963 (.92) / .048 / .009
+    300 accuracy           people      .970 (.89) / .029 / .006   .952 (.88) / .029 / .006
+     30 diff. accuracy     LLM judges  .929 (.83) / .175 / .039   .944 (.78) / .321 / .056
+     30 diff. accuracy     people      .975 (.89) / .145 / .029   .980 (.95) / .233 / .042
+     30 diff. f1           LLM judges  .913 (.78) / .195 / .041   .944 (.89) / .307 / .061
+     30 diff. f1           people      .970 (.85) / .270 / .045   .876 (.67) / .268 / .055
+     30 diff. macro_f1     LLM judges  .935 (.83) / .180 / .037   1.00 (1.0) / .339 / .058
+     30 diff. macro_f1     people      .963 (.96) / .161 / .031   1.00 (1.0) / .355 / .069
+    100 diff. accuracy     LLM judges  .974 (.94) / .109 / .022   .929 (.72) / .151 / .032
+    100 diff. accuracy     people      .980 (.93) / .077 / .015   .929 (.86) / .098 / .021
+    100 diff. f1           LLM judges  .972 (.94) / .115 / .024   .910 (.78) / .143 / .032
+    100 diff. f1           people      .969 (.90) / .174 / .028   .879 (.83) / .187 / .040
+    100 diff. macro_f1     LLM judges  .926 (.89) / .122 / .024   .917 (.89) / .177 / .038
+    100 diff. macro_f1     people      .963 (.96) / .112 / .023   .963 (.96) / .169 / .040
+Where votes are tied (more than 2 % of a set; guesses by vote shares alone, 15 draws of gold a case, 13
+sources) ties go to the class that labels name most in all; beside it what they did when they went to the
+first class, and to the last one, which is the same data with the classes' names exchanged:
+    10 accuracy  LLM judges .962 / .376 / .075 (.958 / .378 / .076, .964 / .372 / .072)
+    10 accuracy  people     .956 / .310 / .067 (.951 / .311 / .068, .956 / .315 / .071)
+    10 f1        LLM judges .967 / .403 / .078 (.965 / .402 / .079, .969 / .406 / .078)
+    10 f1        people     .950 / .694 / .183 (.950 / .694 / .183, .833 / .717 / .210)
+    30 accuracy  LLM judges .956 / .242 / .047 (.939 / .244 / .048, .953 / .240 / .047)
+    30 accuracy  people     .954 / .181 / .040 (.954 / .180 / .039, .954 / .185 / .041)
+    30 f1        LLM judges .956 / .252 / .052 (.942 / .255 / .054, .948 / .252 / .050)
+    30 f1        people     .950 / .526 / .129 (.950 / .526 / .129, .958 / .557 / .145)
+Other ways that do not go by names: ties a stratum of their own (10 gold: accuracy .951 / .364 / .074 and
+.949 / .311 / .070, but F1 of people .825 / .679 / .206); ties to what the classifier says (.955 / .378 / .076
+and .975 / .312 / .066, F1 of people .958 / .723 / .184).
+P(better) with 30 gold: said .55 .65 .75 .86 .96, right .58 .64 .76 .77 .96; of 42 above .99 none wrong.
+
+Scores, no gold: do laws hold the areas of the scores themselves? People: 6 sources, 36 cases of two seeds;
+LLM judges: dl23 and cebab, whose scores are 4 and 5 levels, 12 cases; simulated, 70 sets of each regime.
+Twelve bins, half of their mass that of the positives by the votes; beside it eight bins of equal numbers of
+samples (35 sets of each regime). Where positives are few (restaurant .04, cifar10h .1) eight such bins have
+an average precision of .36 where that of the scores is 1.0: no widening knows that.
+                                          twelve, by positives        eight of equal numbers
+    area under the ROC  people, said      1.00 (1.0) / .241 / .038    1.00 (1.0) / .258 / .048
+    area under the ROC  people, not said  1.00 (1.0) / .374 / .084    1.00 (1.0) / .410 / .103
+    area under the ROC  LLM, said         1.00 (1.0) / .373 / .067    the same
+    area under the ROC  LLM, not said     1.00 (1.0) / .319 / .066    the same
+    area under the ROC  simulated         1.00 (1.0) / .489 / .119    1.00 (1.0) / .491 / .120
+    average precision   people, said      .979 (.88) / .397 / .102    .604 (.00) / .463 / .231
+    average precision   people, not said  .979 (.88) / .499 / .136    .625 (.00) / .537 / .242
+    average precision   LLM, said         1.00 (1.0) / .476 / .152    the same
+    average precision   LLM, not said     .875 (.75) / .432 / .134    the same
+    average precision   simulated         1.00 (1.0) / .529 / .105    1.00 (1.0) / .528 / .117
+With the law of metrics of one class average precision held 1.00 at .501 (people, said), 1.00 at .583 and
+.938 at .511 (LLM judges, said and not), so it keeps the law of the area. With gold areas of rare classes are
+too low (vote shares alone as the guess, 30 and 100 gold): people .69 and .74 of the areas under the ROC were
+held, restaurant, cifar10h and labelme .4 to .7, rte and sentiment all; simulated, shares of .08 to .5, .91
+and .87. A guess that may be worth more, or be sharper, and a smaller even part moved that to .81 at most.
+
+Simulated corners, 40 sets each; held / width    accuracy      precision     recall        f1
+    two labelers            no gold  1.00 / .510  1.00 / .673  1.00 / .656  1.00 / .657
+    two labelers            30 gold  .950 / .189  .950 / .291  .950 / .231  .975 / .230
+    2 % positives           no gold  1.00 / .469  1.00 / .521  .975 / .817  1.00 / .600
+    2 % positives           30 gold  1.00 / .114  1.00 / .355  1.00 / .764  1.00 / .469
+    half adversaries        no gold  1.00 / .521  1.00 / .671  1.00 / .669  1.00 / .669
+    half adversaries        30 gold  1.00 / .152  1.00 / .235  1.00 / .209  1.00 / .186
+    missing by class        no gold  1.00 / .487  1.00 / .628  1.00 / .634  1.00 / .631
+    missing by class        30 gold  1.00 / .160  1.00 / .256  1.00 / .220  1.00 / .205
+    copies one labeler      no gold  1.00 / .450  1.00 / .562  1.00 / .537  1.00 / .550
+    copies one labeler      30 gold  .975 / .165  .975 / .251  .975 / .207  .950 / .194
+    drift                   no gold  1.00 / .465  1.00 / .616  1.00 / .574  1.00 / .598
+    drift                   30 gold  1.00 / .143  1.00 / .230  1.00 / .191  1.00 / .180
+    two copying clusters    no gold  1.00 / .498  1.00 / .664  1.00 / .658  1.00 / .660
+    two copying clusters    30 gold  .975 / .185  1.00 / .282  .950 / .240  .975 / .228
+    difficulty felt by all  no gold  1.00 / .482  1.00 / .621  1.00 / .620  1.00 / .620
+    difficulty felt by all  30 gold  1.00 / .218  .925 / .334  1.00 / .278  .975 / .274
+"""
+
+import os
+
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[name] = "1"
+os.environ["JAX_PLATFORMS"] = "cpu"
+
+import csv  # noqa: E402
+import gzip  # noqa: E402
+import itertools  # noqa: E402
+import sys  # noqa: E402
+from collections import defaultdict  # noqa: E402
+from dataclasses import replace  # noqa: E402
+from pathlib import Path  # noqa: E402
+from typing import NamedTuple  # noqa: E402
+
+import jax  # noqa: E402
+import numpy as np  # noqa: E402
+from scipy.optimize import minimize  # noqa: E402
+from scipy.special import logit  # noqa: E402
+from scipy.stats import norm  # noqa: E402
+from scipy.stats import t as student  # noqa: E402
+from sklearn.feature_extraction.text import TfidfVectorizer  # noqa: E402
+from sklearn.linear_model import LogisticRegression  # noqa: E402
+from sklearn.metrics import average_precision_score, roc_auc_score  # noqa: E402
+
+import jtruth as jt  # noqa: E402
+from jtruth._host import smoothed_vote_shares  # noqa: E402
+from jtruth.evaluation import inputs  # noqa: E402
+from jtruth.evaluation.answers import tables_of  # noqa: E402
+from jtruth.evaluation.assumptions import model_error as me  # noqa: E402
+from jtruth.evaluation.assumptions.of_labelers import labeler_draws  # noqa: E402
+from jtruth.evaluation.assumptions.ranges import Member  # noqa: E402
+from jtruth.evaluation.assumptions.registry import How, entries, nobody_judged  # noqa: E402
+from jtruth.evaluation.gold.measured import judged_samples  # noqa: E402
+from jtruth.evaluation.gold.tables import gold_tables  # noqa: E402
+from jtruth.evaluation.tuples import parts_of  # noqa: E402
+from jtruth.sampling import Effort  # noqa: E402
+from jtruth.stats.predictive import predictive  # noqa: E402
+from jtruth.tables.metrics import named_metric  # noqa: E402
+from jtruth.tables.pairs import Tuples  # noqa: E402
+
+SIZE, KEPT = 400, 300
+EFFORT = Effort(max_rhat=1.05, min_ess=100, max_work=2.5e8, nuisance=False)
+SOURCE = {  # of each set; its kind follows
+    "cifar10h_a": "cifar10h", "cifar10h_b": "cifar10h", "alt_cebab_aspects": "cebab",
+    "alt_cebab_stars": "cebab", "alt_lgbteen": "lgbteen", "alt_summeval_consistency": "summeval",
+    "alt_summeval_cut": "summeval", "pandalm_judges": "pandalm", "autoj_pairwise": "autoj",
+    "frank_cnn": "frank", "frank_xsum": "frank", "code_python": "code", "code_java": "code",
+    "openqa_nq301": "openqa", "llmjudge_dl23": "dl23",
+}  # fmt: skip
+SETS = (*(s for s in me.SOURCES[me.PEOPLE] if s != "cifar10h"), *SOURCE)
+LEVEL = 0.95
+
+
+def source_of(name):
+    """Source and kind of a set."""
+    source = SOURCE.get(name, name)
+    return source, next(kind for kind, known in me.SOURCES.items() if source in known)
+
+
+# Cases
+
+
+def rows_of(folder, name):
+    """Rows of a table, header left out; none if there is no such file."""
+    for path, opener in ((folder / f"{name}.csv", open), (folder / f"{name}.csv.gz", gzip.open)):
+        if path.exists():
+            with opener(path, "rt", newline="") as file:
+                return list(csv.reader(file))[1:]
+    return []
+
+
+class Known(NamedTuple):
+    """A public set."""
+
+    truth: np.ndarray  # -1 unknown
+    models: dict  # name: predictions, -1 where there is none
+    labels: list  # of every sample (labeler, label)
+    classes: int
+    crowd: bool  # labelers are exchangeable
+
+
+def load(folder):
+    """A public set."""
+    rows = [(int(task), int(label)) for task, label, *_ in rows_of(folder, "truth")]
+    size = 1 + max(task for task, _ in rows)
+    truth, labels = np.full(size, -1), [[] for _ in range(size)]
+    for task, label in rows:
+        truth[task] = label
+    crowd = (folder / "histograms.npz").exists()
+    if crowd:
+        counts = np.load(folder / "histograms.npz")["counts"]
+        labels = [[(0, c) for c in np.repeat(np.arange(len(row)), row)] for row in counts]
+    else:
+        for task, worker, label, *_ in rows_of(folder, "labels"):
+            if int(task) < size:
+                labels[int(task)].append((int(worker), int(label)))
+    models = defaultdict(lambda: np.full(size, -1))
+    for model, task, label, *_ in rows_of(folder, "predictions"):
+        models[model][int(task)] = int(label)
+    said = [c for row in labels for _, c in row]
+    classes = 1 + max([truth.max(), *said, *(p.max() for p in models.values())])
+    return Known(truth, dict(models), labels, int(classes), crowd)
+
+
+def labels_of(rng, chosen, known, most, keep=None, without=None):
+    """Labels of these samples, at most so many each, of labelers in `keep` and not `without`."""
+    rows = []
+    for k, i in enumerate(chosen):
+        mine = [v for v in known.labels[i] if (keep is None or v[0] in keep) and v[0] != without]
+        for j, p in enumerate(rng.permutation(len(mine))[:most]):
+            rows.append((k, j if known.crowd else mine[p][0], mine[p][1]))
+    sample, worker, label = (np.array(v) for v in zip(*rows, strict=True))
+    worker = np.unique(worker, return_inverse=True)[1]
+    return jt.Labels.from_long(sample, worker, label, num_classes=known.classes, repeats="keep")
+
+
+def cases(name, folder, seed):
+    """(case, truth, labels, predictions) of one subsample."""
+    known, rng = load(folder / name), np.random.default_rng([seed, 28])
+    panel = source_of(name)[1] == me.LLM_JUDGES
+    usable = np.array([i for i in np.flatnonzero(known.truth >= 0) if len(known.labels[i]) >= 2])
+    workers, count = np.unique([w for i in usable for w, _ in known.labels[i]], return_counts=True)
+    dense = not known.crowd and workers.size <= 40 and count.min() > 0.5 * usable.size
+    most = 99 if panel else 3 + 2 * (seed % 2)
+
+    def right(w):
+        return np.mean([c == known.truth[i] for i in usable for v, c in known.labels[i] if v == w])
+
+    def sub(among):
+        return np.sort(rng.choice(among, min(SIZE, len(among)), replace=False))
+
+    weak = sorted(workers, key=right)[: max(2, min(3, workers.size - 1))] if dense or panel else ()
+    order = sorted(known.models, key=lambda m: np.mean((known.models[m] == known.truth)[usable]))
+    shown = order if len(order) <= 4 else [order[(k * 7 + seed * 3) % len(order)] for k in range(4)]
+    for m in shown:
+        chosen = sub([i for i in usable if known.models[m][i] >= 0])
+        yield f"model {m}", known.truth[chosen], labels_of(rng, chosen, known, most), known.models[m][chosen]
+    if dense and order and workers.size > 2:
+        p = known.models[order[-1]]
+        some = [i for i in usable if p[i] >= 0 and sum(w in weak for w, _ in known.labels[i]) > 1]
+        if len(some) >= 100:
+            chosen = sub(some)
+            given = labels_of(rng, chosen, known, most, keep=weak)
+            yield f"strong {order[-1]} by weak", known.truth[chosen], given, p[chosen]
+    if known.crowd:
+        chosen = sub([i for i in usable if len(known.labels[i]) >= 4])
+        place = {i: rng.integers(len(known.labels[i])) for i in chosen}
+        y_pred = np.array([known.labels[i][place[i]][1] for i in chosen])
+        rest = [[v for k, v in enumerate(row) if k != place.get(i)] for i, row in enumerate(known.labels)]
+        given = labels_of(rng, chosen, known._replace(labels=rest), most)
+        yield "labeler of many", known.truth[chosen], given, y_pred
+        return
+    own = defaultdict(dict)
+    for i in usable:
+        if len(known.labels[i]) >= 3:
+            for w, c in known.labels[i]:
+                own[w][i] = c
+    busy = sorted((w for w in own if len(own[w]) >= 80), key=lambda w: -len(own[w]))[:20]
+    busy.sort(key=right)
+    at = range(len(busy)) if len(busy) <= 4 else sorted({0, len(busy) - 1, *rng.integers(len(busy), size=2)})
+    for w in (busy[k] for k in at):
+        chosen = sub(sorted(own[w]))
+        given = labels_of(rng, chosen, known, most, without=w)
+        yield f"labeler {w}", known.truth[chosen], given, np.array([own[w][i] for i in chosen])
+    if dense and workers.size >= 4:
+        best = max(workers, key=right)
+        some = [i for i in own[best] if sum(w in weak for w, _ in known.labels[i]) > 1]
+        if len(some) >= 80:
+            chosen = sub(some)
+            given = labels_of(rng, chosen, known, most, keep=weak)
+            y_pred = np.array([own[best][i] for i in chosen])
+            yield f"strong labeler {best} by weak", known.truth[chosen], given, y_pred
+
+
+def pairs(name, folder, seed):
+    """(case, truth, labels, predictions of two) of one subsample: shipped classifiers, else labelers."""
+    known, rng = load(folder / name), np.random.default_rng([seed + 2000, 28])
+    usable = np.array([i for i in np.flatnonzero(known.truth >= 0) if len(known.labels[i]) >= 2])
+    panel = source_of(name)[1] == me.LLM_JUDGES
+    if len(known.models) >= 2:
+        found = list(itertools.combinations(sorted(known.models), 2))
+        for k in rng.permutation(len(found))[:4]:
+            codes = np.array([known.models[m] for m in found[k]])
+            some = usable[(codes[:, usable] >= 0).all(axis=0)]
+            if some.size >= 100:
+                chosen = np.sort(rng.choice(some, min(SIZE, some.size), replace=False))
+                given = labels_of(rng, chosen, known, 99 if panel else 3)
+                yield " and ".join(found[k]), known.truth[chosen], given, codes[:, chosen]
+        return
+    workers, count = np.unique([w for i in usable for w, _ in known.labels[i]], return_counts=True)
+    busy = workers[count > 0.5 * usable.size]
+    for _ in range(0 if known.crowd or busy.size < 4 else 3):
+        two = rng.choice(busy, 2, replace=False)
+        rest = [[v for v in row if v[0] not in two] for row in known.labels]
+        some = [i for i in usable if set(two) <= {w for w, _ in known.labels[i]} and len(rest[i]) > 1]
+        if len(some) >= 100:
+            chosen = np.sort(rng.choice(some, min(SIZE, len(some)), replace=False))
+            codes = np.array([[dict(known.labels[i])[w] for i in chosen] for w in two])
+            given = labels_of(rng, chosen, known._replace(labels=rest), 99 if panel else 5)
+            yield f"labelers {two[0]} and {two[1]}", known.truth[chosen], given, codes
+
+
+def fitted(data, key):
+    """Draws of the table of every reading, its members, and what labels say of the classes."""
+    out, found = {}, []
+    for entry in (e for e in entries(data) if e.reading):
+        counts, fit = entry.fit(data, key, How(EFFORT))
+        if counts is None or not (fit is None or fit.usable):
+            continue
+        out[f"tables {entry.name}"] = counts[np.linspace(0, len(counts) - 1, KEPT).astype(int)]
+        found.append(Member(entry, tables_of(counts, data), fit))
+        if fit is not None:
+            out["posterior"] = fit.class_posterior.astype(np.float32)
+    return out, found
+
+
+def fit(data, cache, seeds=3, part="0/1"):
+    """Every case once, into the folder `cache`."""
+    cache.mkdir(exist_ok=True, parents=True)
+    one, of = map(int, part.split("/"))
+    jobs = list(itertools.product(range(int(seeds)), SETS))
+    for seed, name in jobs[one::of]:
+        source, kind = source_of(name)
+        about = {"set": name, "source": source, "kind": kind}
+        if not (name == "bluebirds" and seed):
+            for case, y, labels, y_pred in cases(name, data, seed):
+                if y.size >= 60 and not (name == "bluebirds" and case.startswith("strong")):
+                    given = inputs.read(y_pred, labels, None, None, None, None)
+                    out, _ = fitted(given, jax.random.key(seed))
+                    save(cache, f"case {name} {seed} {case}", out | about, y, labels, y_pred=y_pred)
+        for case, y, labels, codes in pairs(name, data, seed):
+            given = inputs.read(codes[0], labels, None, None, None, None)
+            if len(given.classes) <= 5 and (codes[0] != codes[1]).any():
+                one_part = parts_of(codes.astype(np.int64), given)[0]
+                out, _ = fitted(one_part.data, jax.random.key(seed))
+                out |= {"symbols": one_part.data.y_pred, "predicted": one_part.what.predicted}
+                save(cache, f"pair {name} {seed} {case}", out | about, y, labels)
+        alone(cache, data, name, seed, about)
+
+
+def alone(cache, data, name, seed, about):
+    """Labels without a classifier: how good labelers are, and shares of classes."""
+    known, rng = load(data / name), np.random.default_rng([seed + 1000, 28])
+    usable = np.array([i for i in np.flatnonzero(known.truth >= 0) if len(known.labels[i]) >= 3])
+    if not usable.size:
+        return
+    chosen = np.sort(rng.choice(usable, min(SIZE, usable.size), replace=False))
+    labels = labels_of(rng, chosen, known, 99 if about["kind"] == me.LLM_JUDGES else 5)
+    asked, y = nobody_judged(labels), known.truth[chosen]
+    out, found = fitted(asked, jax.random.key(seed))
+    for reading, draws in labeler_draws(found, labels, "in-sample", jax.random.key(seed)).items():
+        out[f"labelers {reading}"] = draws[np.linspace(0, len(draws) - 1, KEPT).astype(int)]
+    sample, worker, label = labels.arrays
+    out["right"] = np.bincount(worker, label == y[sample], minlength=labels.num_labelers)
+    out["number"] = np.bincount(worker, minlength=labels.num_labelers)
+    save(cache, f"alone {name} {seed}", out | about, y, labels)
+
+
+def save(cache, name, out, y, labels, **more):
+    """One case as a file."""
+    np.savez_compressed(cache / f"{name.replace('/', '_')}.npz", **out, y=y, votes=labels.counts(), **more)
+    print(name, flush=True)
+
+
+# What readings missed
+
+
+class Row(NamedTuple):
+    """One number of one case."""
+
+    group: str
+    metric: str
+    kind: str
+    source: str
+    truth: float
+    bounds: tuple
+    size: float
+    said: dict  # by reading, an opinion
+
+
+def cached(cache, what):
+    """Every case of a kind: its arrays."""
+    for file in sorted(cache.glob(f"{what} *.npz")):
+        yield dict(np.load(file))
+
+
+def tables(case):
+    """By name of the reading, draws of its table."""
+    return {k.removeprefix("tables "): case[k].astype(float) for k in case if k.startswith("tables ")}
+
+
+def row_of(case, group, metric, truth, draws, size, bounds=(0.0, 1.0)):
+    """A row, or None where nothing is defined."""
+    said = {k: me.reading(v, size, bounds) for k, v in draws.items()}
+    said = {k: v for k, v in said.items() if v is not None}
+    if np.isnan(truth) or not said:
+        return None
+    return Row(group, metric, str(case["kind"]), str(case["source"]), truth, bounds, size, said)
+
+
+def all_rows(cache):
+    """Every number of every case."""
+    found = []
+    for case in cached(cache, "case"):
+        size, classes = case["y"].size, case["votes"].shape[1]
+        table = np.zeros((classes, classes))
+        np.add.at(table, (case["y"], case["y_pred"]), 1)
+        names = [("accuracy", me.OVERALL)]
+        names += [(n, me.OVERALL) for n in ("macro_recall", "macro_f1")] if classes > 2 else []
+        if classes <= 5:
+            each = itertools.product(("precision", "recall", "f1"), range(classes))
+            names += [(f"{metric}[{c}]", me.CLASS) for metric, c in each]
+        for name, group in names:
+            metric = named_metric(name, range(classes), 1)
+            draws = {k: np.asarray(metric.of_table(t)) for k, t in tables(case).items()}
+            truth = float(metric.of_table(table))
+            found.append(row_of(case, group, name.partition("[")[0], truth, draws, float(size)))
+    for case in cached(cache, "alone"):
+        for t in np.argsort(-case["number"])[:12]:
+            if case["number"][t] >= 20:
+                draws = {k: case[k][:, t] for k in case if k.startswith("labelers ")}
+                truth = case["right"][t] / case["number"][t]
+                found.append(row_of(case, me.OVERALL, "labelers", truth, draws, float(case["number"][t])))
+        for c in range(case["votes"].shape[1] if case["votes"].shape[1] <= 5 else 0):
+            draws = {k: t[:, c].sum(1) / t.sum((1, 2)) for k, t in tables(case).items()}
+            share = float(np.mean(case["y"] == c))
+            found.append(row_of(case, me.SHARE, "class shares", share, draws, float(case["y"].size)))
+    for case in cached(cache, "pair"):
+        for metric, truth, draws, most in differences(case):
+            if most > 0:
+                found.append(row_of(case, me.DIFFERENCE, f"difference of {metric}", truth, draws,
+                                    float(case["y"].size), (-most, most)))  # fmt: skip
+    return [row for row in found if row is not None]
+
+
+def differences(case):
+    """(metric, truth, draws by reading, most that it could be) of a pair."""
+    classes = case["votes"].shape[1]
+    what = Tuples(case["predicted"], classes)
+    table = np.zeros((classes, what.num_symbols))
+    np.add.at(table, (case["y"], case["symbols"]), 1)
+    for name in ("accuracy", "f1" if classes == 2 else "macro_f1"):
+        one = named_metric(name, range(classes), 1)
+        metric, found = what.difference(one, 0, 1), tables(case)
+        draws = {k: np.asarray(metric.of_table(t)) for k, t in found.items()}
+        means = np.mean([t.mean(0) for t in found.values()], 0)
+        yield name, float(metric.of_table(table)), draws, what.most(one, 0, 1, means)
+
+
+TAUS = np.geomspace(0.01, 1.6, 16)
+WEIGHT = 3.0  # so many independent cases a source is worth
+SLOPES = {me.OVERALL: (0.4, 0.5, 0.6, 0.75, 1.0), me.CLASS: (0.4, 0.5, 0.6, 0.75, 1.0),
+          me.SHARE: (0.75, 1.0), me.DIFFERENCE: (0.5,)}  # fmt: skip
+
+
+class Errors(NamedTuple):
+    """Log densities of the truths of some rows by slope and tau."""
+
+    source: np.ndarray
+    log_p: dict  # slope: (rows, taus)
+
+
+def errors_of(rows):
+    """The likelihood of every row under each slope and tau."""
+    log_p = {}
+    for slope in SLOPES[rows[0].group]:
+        each = []
+        for row in rows:
+            share = (row.truth - row.bounds[0]) / (row.bounds[1] - row.bounds[0])
+            z = logit((np.clip(share, 0, 1) * row.size + 0.5) / (row.size + 1))
+            p = sum(
+                student.pdf((z - slope * o.centre) / (s := np.hypot(slope * o.scale, TAUS)), 3) / s
+                for o in row.said.values()
+            ) / len(row.said)
+            x = 1 / (1 + np.exp(-z))
+            each.append(np.log((1 - me.FLAT) * p + me.FLAT * x * (1 - x)))
+        log_p[slope] = np.array(each)
+    return Errors(np.array([row.source for row in rows]), log_p)
+
+
+def most_likely(errors, where, towards=None):
+    """`ModelError` of these rows, sources weighing alike; `towards` a log tau, sd 1/4."""
+    best = None
+    for slope, log_p in errors.log_p.items():
+        sources = errors.source[where]
+        each = np.stack([WEIGHT * log_p[where][sources == s].mean(0) for s in np.unique(sources)])
+        top = each.max(axis=1, keepdims=True)
+
+        def negative(q, each=each, top=top):
+            w = norm.pdf(np.log(TAUS), q[0], np.exp(q[1])) + 1e-300
+            value = (np.log(np.exp(each - top) @ (w / w.sum())) + top[:, 0]).sum()
+            value -= 0.5 * ((q[1] - np.log(0.6)) / 0.4) ** 2
+            return -value + (0 if towards is None else 0.5 * ((q[0] - towards) / 0.25) ** 2)
+
+        found = minimize(negative, [np.log(0.2), np.log(0.6)], method="Nelder-Mead")
+        if best is None or found.fun < best[0]:
+            best = found.fun, me.ModelError(slope, float(found.x[0]), float(np.exp(found.x[1])))
+    return best[1]
+
+
+def both_kinds(rows, errors, out=None):
+    """The numbers of both kinds, each towards the middle of the two; a source left out."""
+    kind = np.array([row.kind for row in rows])
+    where = {k: np.flatnonzero((kind == k) & (errors.source != out)) for k in me.SOURCES}
+    alone_ = {k: most_likely(errors, w) for k, w in where.items()}
+    middle = np.mean([e.log_tau for e in alone_.values()])
+    return {k: most_likely(errors, w, middle) for k, w in where.items()}
+
+
+def learn(cache):
+    """Print the table."""
+    rows = all_rows(cache)
+    for group in (me.OVERALL, me.CLASS, me.SHARE, me.DIFFERENCE):
+        some = [row for row in rows if row.group == group]
+        for kind, found in both_kinds(some, errors_of(some)).items():
+            number = len({row.source for row in some if row.kind == kind})
+            print(f"{kind:<11}{group:<17} slope {found.slope:.2f}  log tau {found.log_tau:+.2f}  spread "
+                  f"{found.spread:.2f}   {number} sources")  # fmt: skip
+
+
+def law(row, kinds):
+    """The predictive law of a row under some kinds' numbers."""
+    parts = [p for error in kinds for p in me.parts_of(row.said.values(), error)]
+    return predictive(parts, me.FLAT, row.bounds, row.size)
+
+
+def judge(cache):
+    """Every source left out in turn: coverage, width, error; as its kind, and as of unknown kind."""
+    rows = all_rows(cache)
+    for group in (me.OVERALL, me.CLASS, me.SHARE, me.DIFFERENCE):
+        some = [row for row in rows if row.group == group]
+        errors, told, better = errors_of(some), Tally(), []
+        for source in np.unique(errors.source):
+            found = both_kinds(some, errors, source)
+            for row in (row for row in some if row.source == source):
+                for what, kinds in ((row.kind, [found[row.kind]]), (f"{row.kind}, unknown", found.values())):
+                    one = law(row, kinds)
+                    told.add((row.metric, what), row, one.interval(LEVEL), one.mean)
+                    if group == me.DIFFERENCE and what == row.kind and row.truth != 0:
+                        p = float((one.draws > 0).mean())
+                        better.append((max(p, 1 - p), (p > 0.5) == (row.truth > 0)))
+        told.show()
+        if better:
+            calibration(better)
+
+
+class Tally:
+    """Coverage, width and error by what and source."""
+
+    def __init__(self):
+        self.found = defaultdict(lambda: defaultdict(list))
+
+    def add(self, what, row, ends, mean, width_of=None):
+        """One interval."""
+        low, high = ends
+        held = low - 1e-9 <= row.truth <= high + 1e-9
+        self.found[what][row.source].append((held, high - low, abs(mean - row.truth)))
+
+    def show(self):
+        """A line each: means over sources, and the sources."""
+        for what, sources in sorted(self.found.items(), key=str):
+            each = {s: np.mean(v, axis=0) for s, v in sources.items()}
+            held, width, error = np.mean(list(each.values()), axis=0)
+            least = min(v[0] for v in each.values())
+            names = " ".join(f"{s[:8]} {v[0]:.2f}/{v[1]:.2f}" for s, v in each.items())
+            name = " | ".join(map(str, what))
+            print(
+                f"{name:<42} {held:.3f} (least {least:.2f}) / {width:.3f} / {error:.3f}   {names}", flush=True
+            )
+
+
+def calibration(found):
+    """Shares that are right beside the probabilities that were said."""
+    p, right = np.array(found, float).T
+    for low in np.arange(0.5, 1.0, 0.1):
+        here = (p >= low) & (p < low + 0.1 + 1e-9)
+        if here.any():
+            print(f"    P(better) {low:.1f} to {low + 0.1:.1f}: said {p[here].mean():.2f}, right "
+                  f"{right[here].mean():.2f} ({here.sum()})")  # fmt: skip
+    sure = p >= 0.99
+    print(f"    P(better) of .99 and more: {int(sure.sum())}, wrong {int((~right[sure].astype(bool)).sum())}")
+
+
+# Gold
+
+
+def guess_of(case):
+    """What labels alone say of the classes, as answers with gold take it."""
+    shares = smoothed_vote_shares(case["votes"])
+    return 0.5 * (shares + case["posterior"]) if "posterior" in case else shares
+
+
+def golds(y, number, seed):
+    """Random gold."""
+    gold = np.full(y.size, -1)
+    chosen = np.random.default_rng(seed).choice(y.size, number, replace=False)
+    gold[chosen] = y[chosen]
+    return gold
+
+
+def gold(cache, draws=3, guess_by="models"):
+    """Gold answers, beside PPI++; of "votes": sets where more than 2 % of the votes are tied."""
+    for number in (3, 10, 30, 100, 300):
+        told = Tally()
+        for k, case in enumerate(cached(cache, "case")):
+            y, classes, guess = case["y"], case["votes"].shape[1], guess_of(case)
+            if guess_by == "votes":
+                guess = smoothed_vote_shares(case["votes"])
+                tied = (guess == guess.max(axis=1, keepdims=True)).sum(axis=1) > 1
+            if number > 0.8 * y.size or (guess_by == "votes" and tied.mean() <= 0.02):
+                continue
+            table = np.zeros((classes, classes))
+            np.add.at(table, (y, case["y_pred"]), 1)
+            names = ("accuracy", "precision", "recall", "f1") if classes == 2 else ("accuracy", "macro_f1")
+            for r in range(int(draws)):
+                known = golds(y, number, [k, r, number])
+                judged = judged_samples(case["y_pred"], guess, known)
+                found = gold_tables(case["y_pred"], classes, guess, known, judged.sample, r)
+                for name in names:
+                    metric = named_metric(name, range(classes), 1)
+                    row = row_of(case, "", name, float(metric.of_table(table)), {"": np.array([0.5])}, 1.0)
+                    if row is not None:
+                        for what, one in (
+                            ("tables", found.estimate(metric)),
+                            ("PPI++", judged.ppi(metric).law),
+                        ):
+                            told.add((number, name, row.kind, what), row, one.interval(LEVEL), one.mean)
+        told.show()
+
+
+def gold_pairs(cache, draws=3):
+    """Differences given gold, beside PPI++; P(better) with 30."""
+    for number in (10, 30, 100):
+        told, better = Tally(), []
+        for k, case in enumerate(cached(cache, "pair")):
+            y, guess, what = case["y"], guess_of(case), Tuples(case["predicted"], case["votes"].shape[1])
+            if number > 0.8 * y.size:
+                continue
+            for r in range(int(draws)):
+                known = golds(y, number, [k, r, number])
+                judged = replace(judged_samples(case["symbols"], guess, known), num_symbols=what.num_symbols)
+                found = gold_tables(case["symbols"], what.num_symbols, guess, known, judged.sample, r)
+                for name, truth, _, _ in differences(case):
+                    metric = what.difference(named_metric(name, range(what.num_classes), 1), 0, 1)
+                    row = row_of(case, "", name, truth, {"": np.array([0.5])}, 1.0)
+                    for said, one in (("tables", found.estimate(metric)), ("PPI++", judged.ppi(metric).law)):
+                        told.add(
+                            (number, f"difference of {name}", row.kind, said),
+                            row,
+                            one.interval(LEVEL),
+                            one.mean,
+                        )
+                    if name == "accuracy" and truth != 0:
+                        p = float((found.estimate(metric).draws > 0).mean())
+                        better.append((max(p, 1 - p), (p > 0.5) == (truth > 0)))
+        told.show()
+        calibration(better)
+
+
+# Simulated corners
+
+
+def corner(name, seed, size=400):
+    """(truth, labels (samples, labelers), predictions) of two classes with what public sets do not have."""
+    rng = np.random.default_rng([CORNERS.index(name), seed])
+    labelers = {"two labelers": 2, "two copying clusters": 6, "half adversaries": 6}.get(name, 5)
+    share = 0.02 if name == "2 % positives" else rng.uniform(0.25, 0.6)
+    y = (rng.random(size) < share).astype(int)
+    right = np.clip(rng.uniform(0.75, 0.9) + 0.06 * rng.uniform(-1, 1, labelers + 1), 0.55, 0.97)
+    chance = np.repeat(right[:, None], size, axis=1)
+    ease = rng.standard_normal(size)
+    if name == "difficulty felt by all":
+        chance = 1 / (1 + np.exp(-(logit(chance) + 1.4 * ease)))
+    if name == "half adversaries":
+        chance[1 : 1 + labelers // 2 - 1] = 0.2  # two of six; three would exchange the classes
+    if name == "drift":
+        chance[1] = np.where(np.arange(size) < size // 2, 0.92, 0.55)
+    z = np.where(rng.random(chance.shape) < chance, y, 1 - y)
+    if name == "copies one labeler":
+        z[0] = np.where(rng.random(size) < 0.6, z[1], z[0])
+    if name == "two copying clusters":
+        for first in (1, 4):
+            for t in (first + 1, first + 2):
+                z[t] = np.where(rng.random(size) < 0.8, z[first], z[t])
+    given = z[1:].T.copy()
+    if name == "missing by class":
+        given[rng.random(given.shape) > np.where(y == 1, 0.85, 0.45)[:, None]] = -1
+        given[(given < 0).all(axis=1), 0] = z[1][(given < 0).all(axis=1)]
+    return y, given, z[0]
+
+
+CORNERS = ("two labelers", "2 % positives", "half adversaries", "missing by class", "copies one labeler",
+           "drift", "two copying clusters", "difficulty felt by all")  # fmt: skip
+
+
+def corners(sets=40):
+    """Coverage / width / error in corners, without gold (kind unknown) and with 30."""
+    for name in CORNERS:
+        told = Tally()
+        for seed in range(int(sets)):
+            y, z, y_pred = corner(name, seed)
+            table = np.zeros((2, 2))
+            np.add.at(table, (y, y_pred), 1)
+            labels = jt.Labels.from_matrix(z, 2)
+            for what, known in (("no gold", None), ("30 gold", golds(y, 30, seed))):
+                found = jt.evaluate(y_pred, labels, gold=known, key=seed)
+                for metric in ("accuracy", "precision", "recall", "f1"):
+                    truth = float(named_metric(metric, (0, 1), 1).of_table(table))
+                    law_ = found.metrics[metric]
+                    if not np.isnan(truth) and not np.isnan(law_.mean):
+                        row = Row("", metric, "", name, truth, (0.0, 1.0), 1.0, {})
+                        told.add((name, what, metric), row, law_.interval(LEVEL), law_.mean)
+        told.show()
+
+
+# Scores
+
+
+def scores_of(folder, name, seed):
+    """(case, scores of all samples, NaN where unknown; classes that are positive) of a public set."""
+    known, rng = load(folder / name), np.random.default_rng([seed, 77])
+    if (folder / name / "predictions.npz").exists():
+        said = np.load(folder / name / "predictions.npz")
+        classes = (1,) if known.classes == 2 else rng.choice(known.classes, 2, replace=False)
+        for model, c in itertools.product((k[:-5] for k in said if k.endswith("_prob")), classes):
+            value = np.full(known.truth.size, np.nan)
+            value[said[f"{model}_task"]] = said[f"{model}_prob"][:, c]
+            yield f"{model} {c}", value, (c,)
+    elif name == "labelme":
+        found = {k: v.astype(float) for k, v in np.load(folder / name / "X.npz").items()}
+        for used in (512, 20):  # features: a strong model, a weak one
+            model = LogisticRegression(C=0.1, max_iter=2000).fit(found["X_valid"][:, :used], found["y_valid"])
+            for c in rng.choice(8, 2, replace=False):
+                yield f"{used} features {c}", model.predict_proba(found["X"][:, :used])[:, c], (c,)
+    elif name in ("product", "sentiment_polarity"):
+        train = rng.choice(known.truth.size, 1000 if name == "product" else 2000, replace=False)
+        if name == "product":
+            found = np.load(folder / name / "X.npz")["X"].astype(float)
+        else:
+            with gzip.open(folder / name / "task_text.csv.gz", "rt", newline="") as file:
+                text = {int(task): words for task, words in list(csv.reader(file))[1:]}
+            found = TfidfVectorizer(min_df=2).fit_transform(text.get(i, "") for i in range(known.truth.size))
+        for used in (8, 2) if name == "product" else (found.shape[1],):
+            model = LogisticRegression(max_iter=2000).fit(found[train][:, :used], known.truth[train])
+            value = model.predict_proba(found[:, :used])[:, 1]
+            value[train] = np.nan
+            yield f"{used} features", value, (1,)
+    else:  # levels
+        names = sorted(known.models)
+        for k in rng.permutation(len(names))[:4]:
+            value = known.models[names[k]].astype(float)
+            yield names[k], np.where(value < 0, np.nan, value), LEVELS[name]
+
+
+LEVELS = {"llmjudge_dl23": (2, 3), "alt_cebab_stars": (3, 4)}  # that count as positive
+SCORED = (
+    "restaurant",
+    "rte",
+    "labelme",
+    "product",
+    "sentiment_polarity",
+    "cifar10h_a",
+    "cifar10h_b",
+    *LEVELS,
+)
+
+
+def simulated_scores(regime, seed, size=400):
+    """(truth, scores, labels): calibrated scores, or a logistic model's that does not see everything."""
+    rng = np.random.default_rng([REGIMES.index(regime), seed, 5])
+    share = rng.uniform(0.08, 0.5)
+    if regime == "calibrated":
+        much = rng.uniform(0.5, 4)
+        score = rng.beta(much * share, much * (1 - share), size)
+        y = (rng.random(size) < score).astype(int)
+    else:
+        weight = rng.standard_normal(6) * rng.uniform(0.4, 1.2)
+        z = (x := rng.standard_normal((size + 150, 6))) @ weight
+        y = (rng.random(size + 150) < 1 / (1 + np.exp(-2 * (z - np.quantile(z, 1 - share))))).astype(int)
+        model = LogisticRegression().fit(x[:150, :4], y[:150])
+        score, y = model.predict_proba(x[150:, :4])[:, 1], y[150:]
+    labelers = int(rng.integers(3, 7))
+    right = rng.uniform(0.68, 0.92, (labelers, 2))
+    given = np.where(rng.random((size, labelers)) < right[:, y].T, y[:, None], 1 - y[:, None])
+    given[(rng.random(given.shape) > 0.8) & (np.arange(labelers) > 1)] = -1
+    return y, score, jt.Labels.from_matrix(given, 2)
+
+
+REGIMES = ("calibrated", "logistic")
+
+
+def binary(known, value, cut, rng, most):
+    """(truth, scores, labels) of a subsample, the classes of `cut` against the others."""
+    two = known._replace(labels=[[(w, int(c in cut)) for w, c in row] for row in known.labels], classes=2)
+    usable = (known.truth >= 0) & np.isfinite(value) & (np.array([len(row) for row in known.labels]) > 1)
+    chosen = np.sort(rng.choice(np.flatnonzero(usable), min(SIZE, usable.sum()), replace=False))
+    y = np.isin(known.truth[chosen], cut).astype(int)
+    return y, value[chosen], labels_of(rng, chosen, two, most)
+
+
+def scores(data, seeds=2, sets=100):
+    """Areas of scores without gold, of public sets and simulated ones: do laws hold those of the scores?"""
+    told, areas = Tally(), {"auc": roc_auc_score, "average_precision": average_precision_score}
+
+    def judged(y, score, labels, kind, source, key):
+        if min(y.sum(), (1 - y).sum()) < 5:
+            return
+        for who in (None, kind) if kind in me.SOURCES else (None,):
+            found = jt.evaluate_scores(score, labels, key=key, labelers_are=who)
+            for what, area in areas.items():
+                row, law_ = Row("", what, kind, source, area(y, score), (), 1.0, {}), getattr(found, what)
+                told.add((what, kind, who or "unknown"), row, law_.interval(LEVEL), law_.mean)
+
+    for seed, name in itertools.product(range(int(seeds)), SCORED):
+        known, (source, kind) = load(data / name), source_of(name)
+        rng, most = np.random.default_rng([seed, 78]), 99 if kind == me.LLM_JUDGES else 3 + 2 * (seed % 2)
+        for _, value, cut in scores_of(data, name, seed):
+            judged(*binary(known, value, cut, rng, most), kind, source, seed)
+    for seed, regime in itertools.product(range(int(sets)), REGIMES):
+        judged(*simulated_scores(regime, seed), "simulated", regime, seed)
+    told.show()
+
+
+if __name__ == "__main__":
+    command, *rest = sys.argv[1:]
+    number = {"fit": 2, "corners": 0}.get(command, 1)  # arguments that are folders
+    arguments = [Path(a) if k < number else a for k, a in enumerate(rest)]
+    commands = {"fit": fit, "learn": learn, "judge": judge, "gold": gold, "pairs": gold_pairs,
+                "scores": scores}  # fmt: skip
+    (commands | {"corners": corners})[command](*arguments)

@@ -1,0 +1,44 @@
+"""The four papers beside ours: every table and figure, the paper's number, ours, the difference in errors.
+
+    python -m benchmarks papers [su|lam_stork|tars|mimori ...] [--quick] [--again] [--pages]
+
+Writes docs/papers/: a page, pictures and a JSON of results for each paper. What is kept there is not computed
+again (`--again` does), so a run that was stopped goes on; `--pages` computes nothing. `--quick` takes few
+simulated sets, says so by larger errors, and writes to .papers/ instead; all four take less than ten CPU
+minutes. Data that are public are read from ../shared/data; what needs them says so where they are absent.
+"""
+
+import sys
+from importlib import import_module
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[0] = str(ROOT)  # benchmarks/coverage.py would hide the package of that name
+NAMES = ("su", "lam_stork", "tars", "mimori")
+
+
+def paper_of(name):
+    """The paper of this name, its parts not computed yet."""
+    return import_module(f"benchmarks._papers.{name}").PAPER
+
+
+def main(arguments):
+    """Compute what is missing and write the pages."""
+    from benchmarks._papers import errata, harness
+
+    options = {one for one in arguments if one.startswith("--")}
+    quick = "--quick" in options
+    folder = ROOT / (".papers" if quick else "docs/papers")
+    only = next((one.partition("=")[2] for one in options if one.startswith("--only=")), "")
+    for name in [one for one in arguments if one not in options] or NAMES:
+        paper = paper_of(name)
+        parts = {} if "--pages" in options else paper.parts
+        harness.compute(paper._replace(parts=parts), folder, quick, "--again" in options, only)
+        found = harness.load(paper, folder)
+        harness.write(paper, found, folder)
+        print(name, harness.counts(found))
+    errata.write(folder)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,73 @@
+"""`Answer`: what every answer can do with its blocks. A room says `blocks`, and all faces follow."""
+
+from abc import ABC, abstractmethod
+from os import PathLike
+from typing import Any
+
+from jtruth._one_line import one_line
+from jtruth._pictures import picture
+from jtruth.answers.as_json import answer_dict
+from jtruth.answers.blocks import Shown
+from jtruth.answers.frames import answer_frame
+from jtruth.answers.html import notebook_html, write_page
+from jtruth.answers.terminal import terminal_text
+
+
+class Answer(ABC):
+    """A question with its answer. `print` it; or `summary`, `to_dict`, `to_frame`, `report`, `plot`."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def blocks(self) -> Shown:
+        """The question, the answer and what stands behind it, for all faces."""
+
+    def brief(self) -> Shown:
+        """At least what a brief text shows, where the rest would have to be computed first."""
+        return self.blocks()
+
+    plot = picture
+    __repr__ = one_line
+
+    def summary(self, *, full: bool = False, width: int | None = None) -> str:
+        """The answer as text.
+
+        Args:
+            full: all of it; else the sentence, the first table and the notes that matter most.
+            width: of a line; that of the terminal if None, or 80.
+        """
+        return terminal_text(self.blocks() if full else self.brief(), full=full, width=width)
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def to_dict(self, level: float | None = None) -> dict[str, Any]:
+        """Everything as plain numbers, lists and strings (NaN becomes None).
+
+        Args:
+            level: of the intervals, where the answer can change it; as it was asked for if None.
+        """
+        if level is None:
+            return answer_dict(self.blocks())
+        again = getattr(self, "at_level", None)
+        if again is None:
+            raise ValueError(
+                "the intervals of this answer were made at their level: ask again with level=..."
+            )
+        return again(level).to_dict()
+
+    def to_frame(self, backend: str | None = None, table: str | None = None) -> Any:
+        """A table, the first if None, as a data frame.
+
+        Args:
+            backend: "pandas", "polars" or "pyarrow"; the first that is installed if None.
+            table: its name in `to_dict`.
+        """
+        return answer_frame(self.blocks() if table else self.brief(), backend, table)
+
+    def report(self, path: str | PathLike) -> None:
+        """Write a page to forward: one HTML file with pictures, that loads nothing from anywhere."""
+        write_page(path, self.blocks())
+
+    def _repr_html_(self) -> str:
+        return notebook_html(self.brief())

@@ -1,0 +1,300 @@
+"""What an answer is made of: a question, a sentence, and named blocks of plain text and plain numbers.
+
+A room fills blocks once, from its numbers; the faces (`terminal`, `as_json`, `html`, `frames`, and the
+pictures of `jtruth.plots`) are written once, for all of them. A row of a table is what the JSON holds of it,
+and its columns choose what of it is shown, so that no face can say another number than another. No block
+holds markup, so that no name of a user can become some. Long lists are cut by `few`, with a word that says
+so; the JSON has all.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
+
+from jtruth._one_line import one_line
+from jtruth._validation.terminal import plain
+from jtruth._validation.words import LOOK, Read
+
+MOST_ROWS, LAST_ROWS = 40, 10
+
+Row = Mapping[str, Any]
+Path = str | tuple[str, ...]  # of a value in a row, or in what is inside it
+T = TypeVar("T")
+
+
+class Column(NamedTuple):
+    """A value of every row, with the ends of its interval if it has one."""
+
+    name: Path
+    title: str = ""
+    ends: tuple[Path, Path] | None = None
+    form: str = ".3f"
+
+    __repr__ = one_line
+
+
+class Table(NamedTuple):
+    """Rows named by their value at `key`, the one that matters most first.
+
+    In the JSON it is a list of its rows, or with `by_name` an object; without `name` it is not there, since
+    its numbers are in another block.
+    """
+
+    name: str
+    title: str
+    key: str
+    columns: tuple[Column, ...]
+    rows: Sequence[Row]
+    note: str = ""
+    cross: Path = ""  # of the number that a naive rule says: a cross in pictures
+    unit: tuple[float, float] | None = (0.0, 1.0)  # where the numbers live: no axis leaves it
+    missing: str = "-"  # what stands where there is no number
+    by_name: bool = False
+    aside: tuple[str, ...] = ()  # values that the JSON holds elsewhere
+    say: Callable[[Any], str] = plain  # from the name of a row to words
+    queue: bool = False  # rows are to be done, the first first
+    order: Sequence[int] = ()  # of the rows on a screen, where it is another than in the JSON
+
+    __repr__ = one_line
+
+    def label(self, row: Row) -> str:
+        """Name of a row in words."""
+        return self.say(row[self.key])
+
+    def ordered(self) -> Sequence[Row]:
+        """Rows as they are shown."""
+        return [self.rows[k] for k in self.order] if len(self.order) else self.rows
+
+    def bar(self) -> Column | None:
+        """The column that is drawn: the first with an interval."""
+        return next((one for one in self.columns if one.ends is not None), None)
+
+
+Queue = partial(Table, queue=True)  # what is to be done next
+
+
+class Matrix(NamedTuple):
+    """Counts by two names, each with an interval, shaded by size."""
+
+    name: str
+    title: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    cells: Mapping[str, Sequence[Sequence[Any]]]  # "mean", "low", "high"
+    note: str = ""
+
+    __repr__ = one_line
+
+    def text(self, a: int, b: int) -> str:
+        """A cell: mean [low, high]."""
+        return cell_text([self.cells[k][a][b] for k in ("mean", "low", "high")], ".0f")
+
+
+class Series(NamedTuple):
+    """Points of a curve, joined if `line`: x, mean, and perhaps low and high."""
+
+    name: str
+    points: Mapping[str, Sequence[Any]]
+    line: bool = True
+
+    __repr__ = one_line
+
+
+class Curve(NamedTuple):
+    """Lines or points over two axes."""
+
+    name: str
+    title: str
+    x: str  # what the axes show
+    y: str
+    series: tuple[Series, ...]
+    note: str = ""
+    diagonal: bool = False
+
+    __repr__ = one_line
+
+
+class Note(NamedTuple):
+    """A sentence to be heeded, and how much: see `SIGNS`."""
+
+    sign: str
+    text: str
+    name: str = ""
+    data: Any = None  # what the JSON holds of it; the text if None
+
+    __repr__ = one_line
+
+
+SIGNS = {  # in the order of what matters: (mark on a terminal, words)
+    "alarm": ("!", "look first"),
+    "bad": ("!", "does not fit"),
+    "open": ("?", "cannot be seen"),
+    "warn": ("!", ""),
+    "look": ("*", ""),
+    "do": (">", ""),
+    "say": ("-", "worth knowing"),
+    "read": ("-", ""),
+    "good": ("+", "fits"),
+}
+_OF_VERDICT = {words: sign for sign, (_, words) in SIGNS.items() if words}
+
+
+class Notes(NamedTuple):
+    """Sentences below one another: a list in the JSON."""
+
+    name: str
+    title: str
+    items: Sequence[Note]
+
+    __repr__ = one_line
+
+
+class Fact(NamedTuple):
+    """A value by its name in the JSON, and in words if it has a title; without a name in words only."""
+
+    name: str
+    value: Any
+    title: str = ""
+    text: str = ""  # in words; the value if empty
+
+    __repr__ = one_line
+
+
+class Facts(NamedTuple):
+    """Names and what they are, in small print."""
+
+    title: str
+    items: Sequence[Fact]
+
+    __repr__ = one_line
+
+
+Block = Table | Matrix | Curve | Notes | Facts
+
+
+class Shown(NamedTuple):
+    """A question, its answer, and what stands behind it."""
+
+    question: str
+    about: str  # the data in a line
+    sentence: str  # the answer
+    blocks: tuple[Block, ...]
+    alarms: tuple[str, ...] = ()  # stand above the answer: numbers below mean nothing
+    doubt: str = ""  # the loudest
+    next: str = ""  # the command worth running next
+
+    __repr__ = one_line
+
+    def tables(self) -> list[Table]:
+        """Those that have a row."""
+        return [one for one in self.blocks if isinstance(one, Table) and one.rows]
+
+    def notes(self) -> list[Note]:
+        """All of them, those that matter most first."""
+        found = [note for one in self.blocks if isinstance(one, Notes) for note in one.items]
+        return sorted(found, key=lambda note: list(SIGNS).index(note.sign))
+
+    def more(self, *blocks: Block, next: str = "") -> "Shown":
+        """The same answer with more blocks and a command."""
+        return self._replace(blocks=(*self.blocks, *blocks), next=next or self.next)
+
+
+def facts(**values: Any) -> Facts:
+    """Values of the JSON that no other face shows."""
+    return Facts("", [Fact(name, value) for name, value in values.items()])
+
+
+def how(*items: tuple[str, str]) -> Facts:
+    """How an answer was computed, in words; what is empty is left out."""
+    return Facts("How it was computed", [Fact("", None, name, text) for name, text in items if text])
+
+
+def check_notes(checks: Sequence[Any], title: str = "Do the labels contradict what this rests on?") -> Notes:
+    """Checks, the loud ones first; they have name, statistic, p_value, verdict and message."""
+    found = [_check_note(check._asdict()) for check in checks]
+    return Notes("checks", title, sorted(found, key=lambda note: list(SIGNS).index(note.sign)))
+
+
+def _check_note(row: Row) -> Note:
+    data = {name: None if _is_nan(value) else value for name, value in row.items()}
+    return Note(_OF_VERDICT.get(row["verdict"], "bad"), row["message"], row["name"], data)
+
+
+def warning_notes(warnings: Sequence[str]) -> Notes:
+    """Warnings, and what was said when tables were read; alarms stand above the answer (and in the JSON)."""
+
+    def sign(text: str) -> str:
+        return "alarm" if text.startswith(LOOK) else "read" if isinstance(text, Read) else "warn"
+
+    return Notes("warnings", "Warnings", [Note(sign(text), text) for text in warnings])
+
+
+def sentence_notes(name: str, title: str, sentences: Sequence[str], sign: str = "say") -> Notes:
+    """Sentences of one sign."""
+    return Notes(name, title, [Note(sign, text) for text in sentences])
+
+
+def finding_notes(findings: Sequence[Any], name: str = "suspicious") -> Notes:
+    """What is odd in the labels, in the words of `inspect_labels`."""
+    items = [
+        Note("look", one.message, one.name.replace("_", " "), {"name": one.name, "message": one.message})
+        for one in findings
+    ]
+    return Notes(name, "What is odd in the labels", items)
+
+
+def few(rows: Sequence[T], most: int = MOST_ROWS, last: int = LAST_ROWS) -> tuple[list[T], list[T], int]:
+    """(first rows, last rows, number left out between them) of a list that may be long.
+
+    >>> few([1, 2, 3, 4, 5, 6], most=3, last=1)
+    ([1, 2], [6], 3)
+    """
+    if len(rows) <= most:
+        return list(rows), [], 0
+    return list(rows[: most - last]), list(rows[len(rows) - last :]), len(rows) - most
+
+
+def at(row: Any, path: Path) -> Any:
+    """The value at a path; None where there is none."""
+    for name in (path,) if isinstance(path, str) else path:
+        row = row.get(name) if isinstance(row, Mapping) else None
+    return row
+
+
+def value_of(column: Column, row: Row) -> list[Any]:
+    """[value], or [value, low, high]."""
+    return [at(row, path) for path in (column.name, *(column.ends or ()))]
+
+
+def cell_text(values: Sequence[Any], form: str = ".3f", missing: str = "-") -> str:
+    """A value as text, with the ends of its interval.
+
+    >>> cell_text([0.5, 0.25, 0.75]), cell_text([3]), cell_text([None, None, None]), cell_text(["a"])
+    ('0.500 [0.250, 0.750]', '3', '-', 'a')
+    """
+    first, *ends = values
+    known = [end for end in ends if end is not None and not _is_nan(end)]
+    if first is None or _is_nan(first):
+        return missing
+    text = number(first, form)
+    return f"{text} [{', '.join(number(end, form) for end in known)}]" if known else text
+
+
+def number(value: Any, form: str = ".3f") -> str:
+    """A number in a form of `format`; a dash where there is none.
+
+    >>> number(0.5), number(None), number(float("nan")), number(True), number("text")
+    ('0.500', '-', '-', 'yes', 'text')
+    """
+    if value is None or _is_nan(value):
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int) and form[-1:] not in "d,%":
+        return str(value)
+    return format(value, form) if isinstance(value, int | float) else str(value)
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float) and math.isnan(value)

@@ -1,0 +1,237 @@
+"""A page as one HTML file: no network, no script, pictures inside, light, dark and on paper.
+
+Every text is escaped here, in one function, and what cannot be printed is written as an escape; a policy in
+the head forbids the browser to load or run anything, so that even a mistake here could not. Long sentences
+and lists are cut with a word that says so: a page stays below 300 kB whatever it is about.
+"""
+
+import platform
+import sys
+from collections.abc import Callable, Sequence
+from html import escape
+from importlib.metadata import PackageNotFoundError, version
+from os import PathLike
+
+from jtruth._files import write_text
+from jtruth._validation.terminal import escaped, plain
+from jtruth._version import __version__
+from jtruth.answers.blocks import (
+    SIGNS,
+    Block,
+    Curve,
+    Fact,
+    Facts,
+    Matrix,
+    Note,
+    Notes,
+    Row,
+    Shown,
+    Table,
+    at,
+    cell_text,
+    few,
+    number,
+    value_of,
+)
+from jtruth.answers.style import STYLE
+from jtruth.answers.svg import axis_of, axis_svg, bar_svg, curve_svg
+from jtruth.answers.terminal import off_diagonal
+
+Words = Callable[[str], str]  # from the library's sentences to the reader's, as the command line has its own
+
+_LONGEST, _MOST_NOTES, _BRIEF_NOTES = 1000, 30, 3
+_MOST_COLUMNS, _MOST_SQUARE, _MOST_ERRORS = 12, 12, 25
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+
+
+def page_html(shown: Shown, *, made: Sequence[tuple[str, str]] = (), words: Words = str) -> str:
+    """The answer as an HTML file.
+
+    Args:
+        shown: what is to be said.
+        made: more of how it was made, for instance the command and the seed.
+        words: how sentences of the library are put for this reader.
+    """
+    how = Facts("How it was made", [Fact("", v, n) for n, v in (*made, ("versions", _versions()))])
+    loud = (text for text in (*shown.alarms, shown.doubt) if text)
+    first = "".join(f'<p class="doubt">{_text(words(text))}</p>' for text in loud)
+    next_ = f'<p class="note">next: {_text(words(shown.next))}</p>' if shown.next else ""
+    parts = "".join(
+        f"<section><h2>{_text(words(block.title))}</h2>{inside}</section>"
+        for block in (*shown.blocks, how)
+        if (inside := _block(block, words))
+    )
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{_text(shown.question)}</title><style>{STYLE}</style></head>\n<body><main>"
+        f'<h1>{_text(shown.question)}</h1><p class="about">{_text(words(shown.about))}</p>'
+        f'<p class="answer">{_text(words(shown.sentence))}</p>{first}{parts}{next_}</main></body></html>\n'
+    )
+
+
+def write_page(
+    path: str | PathLike, shown: Shown, *, made: Sequence[tuple[str, str]] = (), words: Words = str
+) -> None:
+    """Write the page to a file."""
+    write_text(path, page_html(shown, made=made, words=words))
+
+
+def notebook_html(shown: Shown) -> str:
+    """The sentence, the first table and the notes that matter most, for the cell of a notebook."""
+    lines = [f"<p><b>{_text(text)}</b></p>" for text in (*shown.alarms, shown.sentence)]
+    lines += [_plain_table(table, few(table.ordered())) for table in shown.tables()[:1]]
+    notes = [note for note in shown.notes() if note.sign not in ("alarm", "good")]
+    return "".join(lines) + (_notes(notes[:_BRIEF_NOTES], str) if notes else "")
+
+
+def _text(text: str) -> str:
+    """Text of anybody as text and nothing else."""
+    text = escaped(str(text))
+    if len(text) > _LONGEST:
+        text = f"{text[:_LONGEST]} ... ({len(text) - _LONGEST} more characters)"
+    return escape(text, quote=True).replace("\n", " ")
+
+
+def _name(text: str) -> str:
+    """A name in a table, cut where it is long, with a direction of its own."""
+    return f"<bdi>{_text(plain(text))}</bdi>"
+
+
+def _versions() -> str:
+    found = [f"jtruth {__version__}", f"Python {platform.python_version()}"]
+    for name in ("jax", "numpy"):
+        try:
+            found.append(f"{name} {version(name)}")
+        except PackageNotFoundError:  # a build of its own without metadata
+            found.append(f"{name} {getattr(sys.modules.get(name), '__version__', 'of unknown version')}")
+    return ", ".join(found)
+
+
+def _block(block: Block, words: Words) -> str:
+    """A block as HTML; empty where it says nothing."""
+    match block:
+        case Table() if block.rows:
+            cut = few(block.ordered())
+            inside = _bars(block, cut) if block.bar() is not None else _plain_table(block, cut)
+        case Matrix():
+            inside = _matrix(block)
+        case Curve():
+            inside = _curve(block)
+        case Notes():
+            kept = [note for note in block.items if note.sign != "alarm"]
+            return _notes(kept, words) if kept else ""
+        case Facts():
+            return _facts([one for one in block.items if one.title], words)
+        case _:
+            return ""
+    return inside + (f'<p class="note">{_text(words(block.note))}</p>' if block.note else "")
+
+
+def _facts(items: Sequence[Fact], words: Words) -> str:
+    first, last, out = few(items)
+    kept = [*first, *([Fact("", None, "...", f"{out} more are left out here")] if out else []), *last]
+    said = ((_name(one.title), _text(words(one.text or number(one.value)))) for one in kept)
+    inside = "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in said)
+    return f'<dl class="facts">{inside}</dl>' if inside else ""
+
+
+def _row(cells, tag: str = "td") -> str:
+    return "<tr>" + "".join(f"<{tag}>{cell}</{tag}>" for cell in cells) + "</tr>"
+
+
+def _table(head: str, rows: Sequence[str], kind: str = "") -> str:
+    body = f"<table{kind}><thead>{head}</thead><tbody>{''.join(rows)}</tbody></table>"
+    return f'<div class="wide">{body}</div>'
+
+
+def _cells(table: Table, row: Row) -> list[str]:
+    some = table.columns[:_MOST_COLUMNS]
+    return [_text(cell_text(value_of(one, row), one.form, table.missing)) for one in some]
+
+
+def _heads(table: Table) -> list[str]:
+    return [_text(one.title) for one in table.columns[:_MOST_COLUMNS]]
+
+
+Cut = tuple[list[Row], list[Row], int]  # of `few`
+
+
+def _with_gap(rows: Callable[[Row], str], cut: Cut, columns: int) -> list[str]:
+    """Rows, and between the first and the last how many are left out."""
+    first, last, out = cut
+    gap = [f'<tr><td colspan="{columns}">... {out} more between these are left out</td></tr>'] if out else []
+    return [*map(rows, first), *gap, *map(rows, last)]
+
+
+def _left_out(table: Table) -> str:
+    """Columns for which a page has no room."""
+    out = len(table.columns) - _MOST_COLUMNS
+    return f'<p class="note">{out} more columns are left out here.</p>' if out > 0 else ""
+
+
+def _plain_table(table: Table, cut: Cut) -> str:
+    named = lambda row: _row([_name(table.label(row)), *_cells(table, row)])  # noqa: E731
+    rows = _with_gap(named, cut, len(table.columns) + 1)
+    return _table(_row(["", *_heads(table)], "th"), rows) + _left_out(table)
+
+
+def _bars(table: Table, cut: Cut) -> str:
+    """A table with a picture of its first interval in every row."""
+    ends, column = axis_of(table), table.bar()
+
+    def drawn(row: Row) -> str:
+        bar = bar_svg(
+            [
+                *([] if column is None else value_of(column, row)),
+                at(row, table.cross) if table.cross else None,
+            ],
+            ends,
+        )
+        cells = "".join(f"<td>{cell}</td>" for cell in _cells(table, row))
+        return f'<tr><td>{_name(table.label(row))}</td><td class="pic">{bar}</td>{cells}</tr>'
+
+    head = f'<tr><th></th><th class="pic">{axis_svg(ends)}</th>'
+    head += "".join(f"<th>{c}</th>" for c in _heads(table)) + "</tr>"
+    return _table(head, _with_gap(drawn, cut, len(table.columns) + 2), ' class="bars"') + _left_out(table)
+
+
+def _matrix(block: Matrix) -> str:
+    """The matrix, or of a large one its largest cells beside the diagonal."""
+    if max(len(block.rows), len(block.columns)) > _MOST_SQUARE:
+        pairs = off_diagonal(block)
+        rows = [_row([_name(block.rows[a]), _name(block.columns[b]), _text(block.text(a, b))])
+                for a, b in pairs[:_MOST_ERRORS]]  # fmt: skip
+        out = f"The largest beside the diagonal; {len(pairs) - len(rows)} smaller ones are left out here."
+        return _table(_row(["", "", ""], "th"), rows) + f'<p class="note">{out}</p>'
+    top = max((value for row in block.cells["mean"] for value in row), default=0.0) or 1.0
+    rows = []
+    for a, name in enumerate(block.rows):
+        shades = [round(10 * value / top) for value in block.cells["mean"][a]]
+        kinds = [f' class="w{shade}"' if shade else "" for shade in shades]
+        inside = (f"<td{kind}>{_text(block.text(a, b))}</td>" for b, kind in enumerate(kinds))
+        rows.append(f"<tr><td>{_name(name)}</td>{''.join(inside)}</tr>")
+    return _table(_row(["", *map(_name, block.columns)], "th"), rows, ' class="matrix"')
+
+
+def _curve(block: Curve) -> str:
+    keys = "; ".join(f"{name}: {s.name}" for name, s in zip(_SERIES, block.series, strict=False))
+    sides = f"Across: {block.x}. Up: {block.y}." + (f" {keys}." if len(block.series) > 1 else "")
+    return curve_svg(block) + f'<p class="note">{_text(sides)}</p>'
+
+
+_SERIES = ("blue, filled or solid", "orange, hollow or dashed", "green, dotted", "yellow")
+_KINDS = {"bad": "bad", "alarm": "bad", "open": "open", "warn": "open", "look": "open", "good": "good"}
+
+
+def _notes(items: Sequence[Note], words: Words) -> str:
+    first, last, out = few(items, _MOST_NOTES, 1)
+    more = [Note("say", f"{out} more are left out here")] if out else []
+    found = []
+    for one in (*first, *more, *last):
+        verdict = SIGNS[one.sign][1]
+        tag = ": ".join(filter(None, (plain(one.name), verdict))) if one.name else ""
+        mark = f'<span class="tag">{_text(tag)}.</span> ' if tag else ""
+        found.append(f'<li class="{_KINDS.get(one.sign, "say")}">{mark}{_text(words(one.text))}</li>')
+    return f"<ul>{''.join(found)}</ul>"

@@ -1,0 +1,307 @@
+"""An answer on a terminal: brief or in full, and never wider than the terminal.
+
+Brief is the sentence, the first table, the three notes that matter most and the next command; in full it is
+every block. A table that is too wide loses no number: sentences are wrapped, and columns that find no room
+stand in a second table below the first.
+"""
+
+import shutil
+from collections.abc import Callable, Sequence
+from unicodedata import east_asian_width
+
+from jtruth._validation.terminal import escaped, plain
+from jtruth.answers.blocks import (
+    SIGNS,
+    Block,
+    Curve,
+    Facts,
+    Matrix,
+    Note,
+    Notes,
+    Row,
+    Shown,
+    Table,
+    cell_text,
+    few,
+    number,
+    value_of,
+)
+
+Words = Callable[[str], str]  # from the library's sentences to the reader's, as the command line has its own
+Cells = list[str]
+
+_NOTES = 3  # of the brief answer, a line each
+_BRIEF, _FULL = (8, 2), (20, 5)  # rows of a table, and how many of them are its last
+_SQUARE, _ERRORS, _POINTS = 8, 6, 7
+_LEAST = 18  # characters that a column of sentences gets
+_LONG = 30  # a column with a longer text is one of sentences
+_GAP = "  "
+
+
+def terminal_text(shown: Shown, *, full: bool = False, width: int | None = None, words: Words = str) -> str:
+    """The answer as lines of at most `width` columns.
+
+    Args:
+        shown: the answer.
+        full: all of it, or the sentence, the table, three notes and the next command.
+        width: of the terminal; found out if None, 80 where there is none.
+        words: how sentences of the library are put for this reader.
+    """
+    width = shutil.get_terminal_size((80, 24)).columns if width is None else width
+    width = max(width, 2 * _LEAST)
+    say = lambda text, before="": wrapped(escaped(words(text)), width, before)  # noqa: E731
+    lines = [line for text in shown.alarms for line in say(text)]
+    lines += say(shown.sentence)
+    about = [shown.about] if shown.about else []
+    lines += say("; ".join(about if full else [*about, *_left(shown)]))
+    if full:
+        lines += say(shown.doubt, "!  ") if shown.doubt else []
+        for block in shown.blocks:
+            found = _block(block, width, words)
+            lines += ["", *found] if found else []
+    else:
+        lines += _brief(shown, width, words)
+    if shown.next:
+        command, _, comment = escaped(words(shown.next)).partition("  # ")
+        lines += [*([""] if full else []), *_command(f"next: {command}", width)]
+        short = comment and size(lines[-1]) + 4 + size(comment) <= width
+        lines[-1] += f"  # {comment}" if short else ""
+        lines += wrapped(comment, width, "  # ") if comment and not short else []
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _brief(shown: Shown, width: int, words: Words) -> list[str]:
+    """The first table, and the notes that matter most."""
+    lines, tables = [], shown.tables()
+    if tables:
+        lines += ["", *table_lines(tables[0], width, _BRIEF, whole=False)]
+    for note in _most_important(shown)[:_NOTES]:
+        first, *more = _note(note, width, words)
+        lines.append(_shortened(first, width) if more else first)
+    return lines
+
+
+def _left(shown: Shown) -> list[str]:
+    """What a brief answer leaves out, and how to see it."""
+    blocks = sum(not isinstance(one, Notes | Facts) for one in shown.blocks) - bool(shown.tables())
+    left = ((blocks, "table"), (len(_most_important(shown)) - _NOTES, "note"))
+    parts = [f"{count} more {what}{'s' if count > 1 else ''}" for count, what in left if count > 0]
+    return [f"{', '.join(parts)}: summary(full=True)"] if parts else []
+
+
+def _most_important(shown: Shown) -> list[Note]:
+    """Notes of a brief answer: misfits in one sentence, and none that the answer or an alarm says already."""
+    quiet = {"alarm", "good", *(["bad"] if shown.doubt else [])}
+    notes = [note for note in shown.notes() if note.sign not in quiet and note.text not in shown.sentence]
+    return [Note("bad", shown.doubt), *notes] if shown.doubt else notes
+
+
+def _shortened(line: str, width: int) -> str:
+    """A line that is the last of a text which goes on."""
+    while size(line) + 4 > width:
+        line = line.rpartition(" ")[0] or line[:-1]
+    return f"{line} ..."
+
+
+def _block(block: Block, width: int, words: Words) -> list[str]:
+    """All that a block says, under its title."""
+    match block:
+        case Table():
+            lines = table_lines(block, width, _FULL) if block.rows else []
+        case Matrix():
+            lines = _matrix_lines(block, width)
+        case Curve():
+            lines = [line for one in block.series for line in _series_lines(block, one, width)]
+        case Notes():
+            kept = [note for note in block.items if note.sign != "alarm"]
+            lines = [line for note in kept for line in _note(note, width, words)]
+        case Facts():
+            said = [f"{one.title}: {one.text or number(one.value)}" for one in block.items if one.title]
+            lines = [line for text in said for line in wrapped(escaped(words(text)), width, "  ")]
+    note = getattr(block, "note", "")
+    if not lines:
+        return []
+    title = wrapped(escaped(words(block.title)), width) if block.title else []
+    return [*title, *lines, *(wrapped(escaped(words(note)), width, "  ") if note else [])]
+
+
+def _note(note: Note, width: int, words: Words) -> list[str]:
+    mark, verdict = SIGNS[note.sign]
+    name = ": ".join(filter(None, (plain(note.name) if note.name else "", verdict if note.name else "")))
+    text = f"{name}: {note.text}" if name else note.text
+    return wrapped(escaped(words(text)), width, f"{mark:<2} ")
+
+
+def table_lines(table: Table, width: int, most: tuple[int, int] = _FULL, *, whole: bool = True) -> list[str]:
+    """A table as lines: name of the row, then its values; long names stand behind the values.
+
+    Args:
+        table: the block.
+        width: of a line.
+        most: rows, and how many of them are the last ones.
+        whole: whether columns that find no room stand in a second table.
+    """
+    first, last, out = few(table.ordered(), *most)
+    places = [*range(len(first)), *range(len(table.rows) - len(last), len(table.rows))]
+    ranks = [f"{k + 1} " if table.queue else "" for k in places]
+    names = [f"{rank}{table.label(row)}" for rank, row in zip(ranks, (*first, *last), strict=True)]
+    columns = [[plain(one.title), *_cells(table, k, (*first, *last))] for k, one in enumerate(table.columns)]
+    label = ["", *map(escaped, names)]
+    split = len(first) + 1 if out else None
+    return _laid_out(label, columns, width, (split, out), whole)
+
+
+def _cells(table: Table, k: int, rows: Sequence[Row]) -> Cells:
+    one = table.columns[k]
+    return [escaped(cell_text(value_of(one, row), one.form, table.missing)) for row in rows]
+
+
+def _laid_out(
+    label: Cells, columns: list[Cells], width: int, cut: tuple[int | None, int], whole: bool = True
+) -> list[str]:
+    """Rows under a head; columns that do not fit stand in a second table, or below the name of the row."""
+    long_names = max(map(size, label)) > _LONG
+    texts = [column for column in columns if max(map(size, column[1:]), default=0) > _LONG]
+    short = [column for column in columns if column not in texts]
+    sentences = [label, *texts] if long_names else texts
+    sizes = [max(map(size, column)) + len(_GAP) for column in short]
+    used = (len(_GAP) + _LEAST) * len(sentences) + (0 if long_names else max(map(size, label)))
+    if used + max(sizes, default=0) > width + (len(_GAP) if long_names else 0):
+        return _stacked(label, columns, width, cut)
+    fit = 0
+    while fit < len(short) and used + sizes[fit] <= width:
+        used += sizes[fit]
+        fit += 1
+    fit = max(fit, 1)
+    front, rest = short[:fit], short[fit:]
+    lines = _rows(None if long_names else label, front, sentences, width, cut)
+    return [*lines, "", *_laid_out(label, rest, width, cut)] if rest and whole else lines
+
+
+def _stacked(label: Cells, columns: list[Cells], width: int, cut: tuple[int | None, int]) -> list[str]:
+    """Every row as lines below its name, where a terminal is too narrow for a table."""
+    lines: list[str] = []
+    for k in range(1, len(label)):
+        lines += [_left_out(cut[1])] if k == cut[0] else []
+        lines += wrapped(label[k], width)
+        lines += [
+            line for one in columns for line in wrapped(f"{one[0]}: {one[k]}".strip(": "), width, "    ")
+        ]
+    return lines
+
+
+def _left_out(number: int) -> str:
+    return f"... {number} more between these (in the JSON)"
+
+
+def _rows(
+    label: Cells | None, front: list[Cells], sentences: list[Cells], width: int, cut: tuple[int | None, int]
+) -> list[str]:
+    """Lines of a table whose columns fit; sentences share what is left, and are wrapped."""
+    sizes = [max(map(size, column)) for column in front]
+    used = sum(sizes) + len(_GAP) * len(sizes)
+    used += 0 if label is None else max(map(size, label))
+    each = (width - used) // len(sentences) - len(_GAP) if sentences else 0
+    lines: list[str] = []
+    for k in range(len((front or sentences or [label or []])[0])):
+        if k == cut[0]:
+            lines.append(_left_out(cut[1]))
+        text = "" if label is None else _pad(label[k], max(map(size, label)))
+        text += "".join(_GAP + _aligned(c, k, w) for c, w in zip(front, sizes, strict=True))
+        parts = [wrapped(column[k], max(each, _LEAST)) for column in sentences]
+        for n in range(max([1, *map(len, parts)])):
+            start = text if n == 0 else " " * size(text)
+            tail = "".join(_GAP + _pad(p[n] if n < len(p) else "", max(each, _LEAST)) for p in parts)
+            lines.append((start + tail)[2 if label is None else 0 :])
+    return lines
+
+
+def _aligned(column: Cells, k: int, width: int) -> str:
+    """A cell of a column: words at the left, numbers at the right."""
+    words = sum(cell[:1].isalpha() or cell[:1] in "<'\"" for cell in column[1:] if cell)
+    blanks = " " * (width - size(column[k]))
+    return column[k] + blanks if 2 * words > len(column) - 1 else blanks + column[k]
+
+
+def _matrix_lines(block: Matrix, width: int) -> list[str]:
+    """The whole matrix, or of a large one its largest cells beside the diagonal."""
+    rows, columns = list(map(plain, block.rows)), list(map(plain, block.columns))
+    if max(len(rows), len(columns)) <= _SQUARE:
+        cells = [[name, *(block.text(a, b) for a in range(len(rows)))] for b, name in enumerate(columns)]
+        return _laid_out(["", *rows], cells, width, (None, 0))
+    pairs = off_diagonal(block)[:_ERRORS]
+    label = ["largest errors", *(f"{rows[a]} -> {columns[b]}" for a, b in pairs)]
+    return _laid_out(label, [["", *(block.text(a, b) for a, b in pairs)]], width, (None, 0))
+
+
+def off_diagonal(block: Matrix) -> list[tuple[int, int]]:
+    """Cells beside the diagonal, the largest first."""
+    mean = block.cells["mean"]
+    pairs = [(a, b) for a in range(len(block.rows)) for b in range(len(block.columns)) if a != b]
+    return sorted(pairs, key=lambda pair: -mean[pair[0]][pair[1]])
+
+
+def _series_lines(block: Curve, one, width: int) -> list[str]:
+    """Some points of a curve, evenly spread."""
+    points = one.points
+    known = [k for k, value in enumerate(points["mean"]) if value is not None]
+    step = max((len(known) - 1) / (_POINTS - 1), 1)
+    chosen = sorted({known[round(j * step)] for j in range(min(_POINTS, len(known)))}) if known else []
+    ends = [points[name] for name in ("low", "high") if name in points]
+    label = [plain(one.name) if one.name else "", *[""] * len(chosen)]
+    columns = [
+        [plain(block.x), *(number(points["x"][k]) for k in chosen)],
+        [plain(block.y), *(cell_text([points["mean"][k], *(end[k] for end in ends)]) for k in chosen)],
+    ]
+    return _laid_out(label, columns, width, (None, 0)) if chosen else []
+
+
+def _command(text: str, width: int) -> list[str]:
+    """A command in lines that a shell reads as one."""
+    lines = [""]
+    for word in text.split(" "):
+        if lines[-1] and size(lines[-1]) + size(word) + 3 > width:
+            lines[-1] += " \\"
+            lines.append("   ")
+        lines[-1] += f" {word}" if lines[-1] else word
+    return lines
+
+
+def wrapped(text: str, width: int, before: str = "") -> list[str]:
+    """A text in lines of at most `width` columns; `before` stands in front of the first, blanks of others.
+
+    >>> wrapped("a few words and an_unbreakable_name", 12, "! ")
+    ['! a few', '  words and', '  an_unbreak', '  able_name']
+    """
+    lines, start = [before], " " * len(before)
+    for word in text.replace("\n", " ").split(" "):
+        gap = "" if lines[-1] in (before, start) else " "
+        if gap and size(lines[-1]) + 1 + size(word) > width:
+            lines.append(start)
+            gap = ""
+        while size(lines[-1]) + len(gap) + size(word) > width:
+            cut = _fitting(word, width - size(lines[-1]) - len(gap))
+            lines[-1] += gap + word[:cut]
+            lines.append(start)
+            gap, word = "", word[cut:]
+        lines[-1] += gap + word
+    return lines
+
+
+def _fitting(word: str, room: int) -> int:
+    """How many characters of a word fit into so many columns; one at least."""
+    used = 0
+    for k, c in enumerate(word):
+        used += size(c)
+        if used > room:
+            return max(k, 1)
+    return len(word)
+
+
+def size(text: str) -> int:
+    """Columns that a text takes on a terminal."""
+    return len(text) if text.isascii() else sum(2 if east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def _pad(text: str, width: int) -> str:
+    return text + " " * (width - size(text))

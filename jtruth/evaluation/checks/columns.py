@@ -1,0 +1,161 @@
+"""Columns of labels that no labeler wrote: an aggregate written back, every labeler twice, the vote as one.
+
+`written_back`: no sample with several labels has two different ones. Labelers who are right with at most .95
+where the class is not the commonest one agree everywhere with probability .95^n, n their labels there.
+
+`standing_twice`: each column stands at least twice, label for label. Two labelers who agree as often as those
+of different columns do would be equal with probability agreement^n, n the labels that stand again.
+
+`vote_column`: a labeler never differs from the majority vote of the others, though by the others' own labels
+the vote is wrong at some rate, of which three quarters are taken: (1 - .75 rate)^n.
+
+`repeats_labels`: predictions (nearly) equal to the majority vote, or to a labeler who errs: at most 2 %
+differ, where three quarters of the errors that the labels show (half of a labeler's) would make more. These
+labels judge an echo.
+
+All ring where the probability is below 1e-4, for all labelers together.
+"""
+
+from collections.abc import Hashable
+
+import numpy as np
+from jaxtyping import Int
+from scipy.special import bdtr
+
+from jtruth._host import across
+from jtruth._validation.words import number_of, quoted
+from jtruth.evaluation.checks.learned_errors import learned_errors, winners
+from jtruth.evaluation.parts import LOOK_FIRST, Check
+from jtruth.labels import Labels
+
+LEVEL = 1e-4
+_MOST_RIGHT = 0.95
+_OF_VOTE, _OF_LABELER = 3 / 4, 1 / 2  # of an error rate by the labels, what is taken for true
+_ECHO = 0.02  # share of differences above which predictions are no echo
+_GLANCE = 1000  # samples that tell most columns apart
+_MOST_ASKED = 3  # labelers whose column is held against a fit of the others
+
+
+def written_back(labels: Labels) -> tuple[Check, ...]:
+    """Do labelers never disagree, on enough samples to be odd?"""
+    votes = labels.counts()
+    several = across(np.add, votes) >= 2
+    if labels.num_labelers < 2 or (across(np.maximum, votes) < across(np.add, votes)).any():
+        return ()
+    by_class = votes[several].sum(axis=0)
+    rare = int(by_class.sum() - by_class.max(initial=0))
+    p_value = _MOST_RIGHT**rare
+    if p_value > LEVEL:
+        return ()
+    text = (
+        f"labelers never disagree on any of {number_of(int(several.sum()), 'sample')}: was one answer (a "
+        "majority vote, say) written to all of them? Then there is one labeler, and nothing shows how good "
+        "he is. Hand over the labels that each labeler gave"
+    )
+    return (Check("labelers never disagree", float(rare), p_value, LOOK_FIRST, text),)
+
+
+def standing_twice(labels: Labels) -> tuple[Check, ...]:
+    """Does every labeler's column stand more than once?"""
+    sample, labeler, label = labels.entries()
+    for some in (sample < _GLANCE, slice(None)):
+        mark = np.bincount(labeler[some], (sample[some] + 1.0) * (label[some] + 2.0), labels.num_labelers)
+        if (np.unique(mark[mark > 0], return_counts=True)[1] < 2).any():
+            return ()  # no column like this one: nothing has to be sorted
+    same: dict[Hashable, list[int]] = {}
+    for t, column in enumerate(_columns(labels)):
+        if column:
+            same.setdefault(column, []).append(t)
+    groups = list(same.values())
+    if len(groups) < 2 or min(map(len, groups)) < 2:
+        return ()
+    number = labels.labels_per_labeler()
+    again = int(sum(number[group[1:]].sum() for group in groups))
+    votes = labels.select_labelers([group[0] for group in groups]).counts()
+    pairs = (votes * (votes.sum(axis=1, keepdims=True) - 1)).sum()
+    agreement = (votes * (votes - 1)).sum() / pairs if pairs else 1.0
+    p_value = float(agreement**again)
+    if p_value > LEVEL:
+        return ()
+    names = "; ".join(quoted(_names(labels)[t] for t in group) for group in groups[:2])
+    text = (
+        f"every labeler stands more than once, label for label ({names}): was the table put together from "
+        "the same labels twice? Intervals count them twice. Keep one of each"
+    )
+    return (Check("labelers stand twice", float(again), p_value, LOOK_FIRST, text),)
+
+
+def _columns(labels: Labels) -> list[bytes]:
+    """Samples and labels of each labeler, to be compared."""
+    sample, labeler, label = labels.entries()
+    order = np.lexsort((label, sample, labeler))
+    both = np.stack([sample[order], label[order]], axis=1)
+    ends = np.cumsum(np.bincount(labeler, minlength=labels.num_labelers))[:-1]
+    return [part.tobytes() for part in np.split(both, ends)]
+
+
+def vote_column(labels: Labels) -> tuple[Check, ...]:
+    """Is one labeler the majority vote of the others?"""
+    if labels.num_labelers < 4:
+        return ()
+    sample, labeler, label = labels.entries()
+    votes, size = labels.counts(), labels.num_labelers
+    without = [winners(votes - one) for one in np.eye(labels.num_classes, dtype=votes.dtype)]
+    # Of the others who label a sample: 0 no vote, 1 the class that is taken away, 2 another.
+    state = np.stack([np.where(vote < 0, 0, 1 + (vote != c)) for c, vote in enumerate(without)], axis=1)
+    state = state.astype(np.int8).ravel()[sample * labels.num_classes + label]
+    found = np.bincount(labeler * 3 + state, minlength=3 * size).reshape(size, 3)
+    met, differ = found[:, 1] + found[:, 2], found[:, 2]
+    usual = differ.sum() / max(met.sum(), 1)
+    odd = np.flatnonzero((differ == 0) & ((1 - _OF_VOTE * usual) ** met * size < LEVEL))
+    for t in odd[np.argsort(-met[odd], kind="stable")][:_MOST_ASKED]:
+        mine = (labeler == t) & (state > 0)
+        right, _ = learned_errors(labels.select_labelers(np.delete(np.arange(size), t)))
+        error = 1 - float(right[sample[mine]].mean())
+        p_value = (1 - _OF_VOTE * error) ** met[t] * size
+        if p_value < LEVEL:
+            text = (
+                f"labeler {_names(labels)[t]!r} never differs from the majority vote of the others, on "
+                f"{number_of(int(met[t]), 'sample')} of which the vote is wrong on about {error:.0%}: is "
+                "this column the vote itself? Leave it out"
+            )
+            return (Check("a labeler is the vote", float(met[t]), float(p_value), LOOK_FIRST, text),)
+    return ()
+
+
+def repeats_labels(labels: Labels, y_pred: Int[np.ndarray, " samples"], name: str = "") -> tuple[Check, ...]:
+    """Are predictions an echo of the majority vote, or of one labeler?"""
+    if labels.num_labelers < 2 or labels.labels_per_sample().max() < 3:
+        return ()
+    sample, labeler, label = labels.entries()
+    vote, size = winners(labels.counts()), labels.num_labelers
+    differ = np.bincount(labeler, y_pred[sample] != label, size + 1)
+    met = np.bincount(labeler, minlength=size + 1)
+    met[size], differ[size] = (vote >= 0).sum(), ((vote >= 0) & (vote != y_pred)).sum()
+    near = (differ <= _ECHO * met) & (met >= 30)
+    if not near.any():
+        return ()
+    right, errors = learned_errors(labels)
+    of_vote = 1 - right[vote >= 0].mean() if (vote >= 0).any() else 0.0
+    granted = np.clip([*_OF_LABELER * errors, _OF_VOTE * of_vote], 0, 1)
+    p_values = bdtr(differ, met, granted) * (size + 1)
+    t = int(np.argmin(np.where(near, p_values, np.inf)))
+    if p_values[t] > LEVEL:
+        return ()
+    whom = "the majority vote" if t == size else f"labeler {_names(labels)[t]!r}"
+    error = of_vote if t == size else errors[t]
+    what = f"predictions of {name!r}" if name else "predictions"
+    equal = f"are equal to {whom} on all of" if not differ[t] else (
+        f"differ from {whom} on {int(differ[t])} of"
+    )  # fmt: skip
+    text = (
+        f"{what} {equal} {number_of(int(met[t]), 'sample')}, mistakes included (about {error:.0%} by the "
+        "labels): were they learned on these labels, or copied? Then the labels cannot judge them. Judge "
+        "predictions for samples that were not "
+        "learned on" + ("" if t == size else ", or leave this labeler out")
+    )
+    return (Check("predictions repeat labels", float(differ[t]), float(p_values[t]), LOOK_FIRST, text),)
+
+
+def _names(labels: Labels) -> list[str]:
+    return [str(name) for name in labels.workers or range(labels.num_labelers)]

@@ -1,0 +1,89 @@
+"""A few true classes: the posterior of the count table of all samples.
+
+Samples are cut by what the classifier predicts and by which class the labels make most probable
+(`jtruth.stats.poststratified`); in each stratum the labels guess the classes, and gold says what the guess is
+worth. So gold is used once, models never see it, and nothing has to be believed of what labelers share. What
+comes out are draws of the count table: every metric, difference, area and joint law follows from them, and
+they hang together (F1 lies between precision and recall).
+"""
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from jtruth._random import Key, host_rng
+from jtruth.stats.poststratified import class_counts, strata_of, tilted
+from jtruth.stats.ppi import GoldSample
+from jtruth.tables.posterior import TableDraws
+
+_DRAWS = 4000
+_MOVED = {0.35: 0.2, 0.7: 0.2}  # the classifier may know better: share of the prediction, how probable
+_TILTED = {1.0: 0.15, 2.0: 0.2, 4.0: 0.2, 8.0: 0.15}  # so may a score: log odds at its last rank
+_TIED = 1e-9  # probabilities that differ by less are equal
+_FULLY_CROSSED = 5  # classes, above which it is only told whether the labels agree with the prediction
+
+
+def gold_tables(
+    symbols: Int[np.ndarray, " samples"],
+    num_symbols: int,
+    class_posterior: Float[np.ndarray, "samples classes"],
+    gold: Int[np.ndarray, " samples"],
+    sample: GoldSample,
+    key: Key,
+    *,
+    rising: int | None = None,
+) -> TableDraws:
+    """Draws of the count table (classes, symbols).
+
+    Args:
+        symbols: what the classifier says of each sample: classes, or tuples of predictions, or score bins.
+        num_symbols: how many there are.
+        class_posterior: by labels alone, made without the gold.
+        gold: known classes, -1 where unknown.
+        sample: how gold was chosen.
+        key: of the draws.
+        rising: of bins of a score: the class that higher bins speak for.
+
+    >>> from jtruth.stats.ppi import gold_sample
+    >>> y = np.repeat([0, 1], 50)
+    >>> gold = np.where(np.arange(100) % 5 == 0, y, -1)
+    >>> found = gold_tables(y, 2, np.full((100, 2), 0.5), gold, gold_sample(gold >= 0), 0)
+    >>> bool(found.estimate("accuracy").mean > 0.9)
+    True
+    """
+    classes, chance = class_posterior.shape[1], None
+    labels_say = _labels_say(symbols, num_symbols, class_posterior)
+    kinds = int(labels_say.max()) + 1
+    if np.ptp(sample.inclusion) > 0:
+        chance = np.full(gold.size, np.nan)
+        chance[sample.chosen] = sample.inclusion
+    strata, names = strata_of(symbols * kinds + labels_say, class_posterior, gold, chance)
+    said = names // kinds
+    others = []
+    if rising is not None:
+        others = [(p, tilted(strata, said, by, rising)) for by, p in _TILTED.items()]
+    elif num_symbols == classes:
+        others = [(p, (1 - by) * strata.guess + by * np.eye(classes)[said]) for by, p in _MOVED.items()]
+    draws = class_counts(strata, host_rng(key, "classes given gold"), others=others, num_draws=_DRAWS)
+    tables = np.zeros((_DRAWS, classes, num_symbols), np.int64)
+    for k, symbol in enumerate(said):
+        tables[:, :, symbol] += draws[:, k]
+    return TableDraws(tables)
+
+
+def _labels_say(
+    symbols: Int[np.ndarray, " samples"],
+    num_symbols: int,
+    class_posterior: Float[np.ndarray, "samples classes"],
+) -> Int[np.ndarray, " samples"]:
+    """What the labels make most probable, or, of many classes, whether that is what the classifier says.
+
+    Of tied classes the one that is commonest in all samples; if they are as common too, all of them together.
+    """
+    classes = class_posterior.shape[1]
+    common = np.unique(np.round(class_posterior.sum(axis=0), 6), return_inverse=True)[1]
+    tied = class_posterior >= class_posterior.max(axis=1, keepdims=True) - _TIED
+    rank = np.where(tied, common, -1)
+    said = rank == rank.max(axis=1, keepdims=True)
+    if classes <= _FULLY_CROSSED or num_symbols != classes:
+        return np.unique(said @ 2.0 ** np.arange(classes), return_inverse=True)[1]
+    return said[np.arange(symbols.size), symbols] * (1 + (said.sum(axis=1) == 1))

@@ -1,0 +1,70 @@
+"""log p(row, class, level | parameters): the one place where labels meet parameters.
+
+A sample has a class c and, inside it, a level h (easy or hard; a node of a difficulty that is integrated),
+together a state s. Given its parameters a model is a `Channel`: log p(class), log p(level | class) and, for
+everything that may be seen (rater t gives symbol k), log p(seen | state). With a matrix of how often each was
+seen on each row,
+
+    log p(row, s) = log p(c(s)) + log p(h(s) | c(s)) + sum of log p(seen | s) + offset(row, s),
+
+one product of matrices for all parameters at once. They are the last axis, P of them, since that is the one
+that a processor works on side by side. Class posteriors, terms of leave-one-out and tables of counts are
+functions of this array.
+
+A log-likelihood of a million labels has few digits left in float32. So it is taken relative to the saturated
+model, which gives every row its own share of the samples: what is left is half of the statistic G2, hundreds
+where the log-likelihood is millions. `Seen.saturated` is what was taken off.
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+_HIGHEST = jax.lax.Precision.HIGHEST  # accelerators round float32 products to 10 bits otherwise
+
+
+class Channel(NamedTuple):
+    """What parameters say about one sample. S states, V groups of samples, K things that may be seen."""
+
+    log_class: Any  # (V, S, P) log prior of the class of each state
+    log_level: Any  # (S, P) log weight of the state inside its class
+    log_seen: Any  # (K, S, P)
+
+
+class Seen(NamedTuple):
+    """Rows; those of filling stand for no sample."""
+
+    design: Any  # (rows, K + V) how often each thing was seen, and which group the row is of
+    offset: Any  # (rows, S) what else is known, such as the class of gold samples
+    times: Any  # (rows,) samples that it stands for
+    saturated: Any  # (rows,) log share of the samples
+
+
+def log_joint(channel: Channel, seen: Seen) -> Float[Array, "rows states P"]:
+    """log p(row, state) of every row."""
+    of_state = channel.log_class + channel.log_level[None]
+    table = jnp.concatenate([channel.log_seen, of_state])
+    flat = jnp.matmul(seen.design, table.reshape(len(table), -1), precision=_HIGHEST)
+    return flat.reshape(-1, *table.shape[1:]) + seen.offset[:, :, None]
+
+
+def total(joint: Float[Array | np.ndarray, "rows states P"]) -> Float[Array, "rows P"]:
+    """log p(row): the states summed out."""
+    top = jax.lax.stop_gradient(joint.max(axis=1))
+    return top + jnp.log(jnp.exp(joint - top[:, None]).sum(axis=1))
+
+
+def log_likelihood(channel: Channel, seen: Seen) -> Float[Array, " P"]:
+    """log p(all samples), less that of the saturated model."""
+    terms = total(log_joint(channel, seen)) - seen.saturated[:, None]
+    return jnp.matmul(seen.times, terms, precision=_HIGHEST)
+
+
+def class_law(joint: Float[Array, "rows states P"], classes: int) -> Float[Array, "rows classes P"]:
+    """p(class | row) of every row; states are ordered by class."""
+    rows, states, size = joint.shape
+    law = jnp.exp(joint - total(joint)[:, None])
+    return law.reshape(rows, classes, states // classes, size).sum(axis=2)

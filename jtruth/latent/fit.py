@@ -1,0 +1,223 @@
+"""Draws of the posterior of a latent-class model by tempering, and what they say of samples and tables.
+
+Parameters are drawn with the classes summed out; given parameters the classes of the samples of a row are
+multinomial, and tables of counts are sums of these. So nothing has to forget the classes of the last draw.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from jtruth._cache import keep_programs
+from jtruth._random import host_rng, key_words
+from jtruth.latent.infer import moves, temper
+from jtruth.latent.model import Kind, Model
+from jtruth.latent.rows import seen_of
+from jtruth.sampling.checkpoint import digest as digest_of
+from jtruth.sampling.effort import Effort, Limits, TooLarge, check_effort
+from jtruth.sampling.gibbs import Digest, GibbsRun
+from jtruth.sampling.model import Observed
+from jtruth.sampling.walk import Arrays, Chain, Kept, walk
+from jtruth.sampling.watch import UNWATCHED, Watch
+
+MOST_WORK, MOST_COORDINATES = 1e6, 120  # of a model that is tempered: numbers of an evaluation, coordinates
+_FIRST, _USUAL = 20, 100  # moves of every lineage before the first look, and before anything is kept
+_COMMUNICATE = 0.1  # share of the smaller part that must change sides in a move
+
+
+class TemperedDigest(NamedTuple):
+    """What is kept of draws, and which of them are mirror images."""
+
+    digest: Digest
+    mirrored: Callable[[Arrays], Bool[np.ndarray, "chains draws"]] | None = None
+    pointwise: bool = False
+
+
+def model_of(kind: Kind, arrays: Any, observed: Observed, classes: int) -> Model:
+    """A model and what was observed, put together."""
+    return Model(kind, arrays, seen_of(observed), classes, observed.multiplicity.size)
+
+
+def temperable(model: Model) -> bool:
+    """Whether tempering takes seconds."""
+    return model.work <= MOST_WORK and model.size <= MOST_COORDINATES
+
+
+def run_tempered(
+    model: Model,
+    observed: Observed,
+    wanted: TemperedDigest,
+    *,
+    key: Any,
+    effort: Effort,
+    watch: Watch = UNWATCHED,
+) -> GibbsRun:
+    """Sample a model.
+
+    Args:
+        model: with the rows of `observed`.
+        observed: what was seen.
+        wanted: what is kept of a block of draws; "pi", "weights", "raters0", ... as the model names them, and
+            "table0", ... (chains, draws, classes, raters * symbols), "samples" (chains, draws, classes, 1).
+        key: JAX random key.
+        effort: when to stop; how many lineages there are follows from the size of the data.
+        watch: whom to tell how far it is, and a checkpoint.
+    """
+    keep_programs()
+    lineages = temper.lineages_for(model.work)
+    mover = TemperMover(model, observed, wanted, lineages)
+    words = (key_words(key), model.arrays, model.seen, lineages, effort.max_bytes)
+    store, convergence = walk(
+        mover,
+        host_rng(key, "temper"),
+        monitored=lambda draws: {name: draws[name] for name in wanted.digest.monitored},
+        effort=effort,
+        limits=_limits(effort, lineages, model.work),
+        watch=watch,
+        mark=digest_of("temper", *words) if watch.checkpoint else "",
+    )
+    total = convergence.num_sweeps
+    return GibbsRun(
+        draws=store.draws(),
+        large=store.thinned(),
+        large_mean={name: a / total for name, a in store.large_sum.items()},
+        thin=store.thin,
+        state_posterior=(np.asarray(store.state_sum) / total).T,
+        convergence=convergence,
+        em_steps=0,
+        evidence=mover.evidence,
+    )
+
+
+def _limits(effort: Effort, lineages: int, work: float) -> Limits:
+    """Looks come after whole blocks. A number of a compiled program costs a sixteenth of one of NumPy's."""
+    check_effort(effort)
+    block, move = temper.MOVES, lineages * work * (temper.STEPS + 1) / 16
+    wanted = max(_FIRST, block * -(-effort.min_sweeps // (lineages * block)))
+    affordable = int(effort.max_work / move) - _USUAL
+    if effort.give_up and affordable < _FIRST:
+        raise TooLarge(
+            f"the data are too large for this model: {_USUAL + _FIRST} moves of {lineages} points compute "
+            f"{(_USUAL + _FIRST) * move:.2g} numbers and {effort.max_work:.2g} are allowed"
+        )
+    most = max(wanted, block * (min(effort.max_sweeps // lineages, affordable) // block))
+    return Limits(0, wanted, most, affordable < effort.max_sweeps // lineages)
+
+
+@dataclass
+class TemperMover:
+    """Lineages of one model, each a chain."""
+
+    model: Model
+    observed: Observed
+    wanted: TemperedDigest
+    num_chains: int
+    block: int = temper.MOVES
+    evidence: tuple[float, float] | None = None
+
+    def start(self, rng: np.random.Generator) -> Chain:
+        """Points of the posterior; mirror images that the others never meet are replaced by them."""
+        state = temper.temper(self.model, rng, self.num_chains)
+        if self.wanted.mirrored is not None:
+            state = self._assumed_away(state, rng)
+        self.evidence = state.evidence.log, state.evidence.error
+        return {"x": state.x, "step": np.asarray(state.step), "root": state.root,
+                "evidence": np.array(state.evidence)}  # fmt: skip
+
+    def _assumed_away(self, state: temper.Tempered, rng: np.random.Generator) -> temper.Tempered:
+        """Without lineages in a mode in which the classes have exchanged names, where that is one apart."""
+        moved = temper.kept(self.model, rng, state)
+        draws = self._named(self._laws(moved.path, rng))
+        mirrored = self.wanted.mirrored(draws)  # type: ignore[misc]
+        state = state._replace(x=temper.folded(self.model, moved.path[-1]))
+        wrong, right = np.flatnonzero(mirrored[:, -1]), np.flatnonzero(~mirrored[:, -1])
+        crossing = (mirrored[:, 1:] != mirrored[:, :-1]).mean()
+        if not (wrong.size and right.size):
+            return state
+        if crossing > _COMMUNICATE * min(wrong.size, right.size) / self.num_chains:
+            return state
+        x = state.x.copy()
+        x[:, wrong] = x[:, right[np.arange(wrong.size) % right.size]]
+        return temper.settled(
+            self.model, rng, state._replace(x=x, root=temper.root_of(self.model, x[:, right]))
+        )
+
+    def settle(self, chain: Chain) -> Chain:
+        """Nothing is left to do once burn-in is over."""
+        return chain
+
+    def advance(
+        self, chain: Chain, rng: np.random.Generator, sweeps: int, burning: bool
+    ) -> tuple[Chain, Kept | None]:
+        """Some moves of all lineages."""
+        evidence = temper.Evidence(*chain["evidence"].tolist())
+        self.evidence = evidence.log, evidence.error
+        state = temper.Tempered(chain["x"], float(chain["step"]), chain["root"], evidence)
+        moved = temper.kept(self.model, rng, state)
+        laws = self._laws(moved.path, rng)
+        draws, p = self._named(laws), np.asarray(laws.classes)[:, : self.model.rows]
+        draws |= tables(self.observed, class_counts(p, self.observed.multiplicity, rng))
+        small, large = self.wanted.digest.keep(draws)
+        if self.wanted.pointwise:
+            large["log_p"] = np.asarray(laws.log_p)[:, : self.model.rows].transpose(2, 0, 1)
+        behind = p.sum(axis=(0, 3), dtype=np.float64).T
+        return chain | {"x": temper.folded(self.model, moved.path[-1])}, Kept(small, large, behind)
+
+    def _laws(self, path: Any, rng: np.random.Generator) -> moves.Laws:
+        model, u = self.model, self._uniform(path, rng)
+        return moves.laws(model.kind, model.arrays, model.seen, path, u, classes=model.classes)
+
+    def _uniform(self, path: Any, rng: np.random.Generator) -> np.ndarray:
+        """One number for each class of each point."""
+        return 1 - rng.random((path.shape[0], self.model.classes, path.shape[2]), dtype=np.float32)
+
+    def _named(self, laws: moves.Laws) -> Arrays:
+        """Natural parameters, (chains, draws, ...) in float64."""
+        draws = {
+            name: np.moveaxis(np.asarray(a, np.float64), (-1, 0), (0, 1)) for name, a in laws.named.items()
+        }
+        for name in draws:
+            if name.startswith(("pi", "weights", "raters")):  # to the last digit, as sums are looked at
+                draws[name] /= draws[name].sum(axis=-1, keepdims=True)
+        if "pi" in draws and self.observed.group is None:
+            draws["pi"] = draws["pi"][:, :, 0]
+        return draws
+
+
+def class_counts(
+    p: Float[np.ndarray, "draws rows classes chains"],
+    multiplicity: Float[np.ndarray, " rows"],
+    rng: np.random.Generator,
+) -> Int[np.ndarray, "rows classes chains draws"]:
+    """Samples of each class behind every row, drawn given the probabilities."""
+    p = np.asarray(p, np.float64).transpose(1, 2, 3, 0)
+    found = np.zeros(p.shape, np.int64)
+    one = multiplicity == 1
+    upto = np.cumsum(p[one], axis=1)
+    below = (upto[:, :-1] < (1.0 - rng.random(upto[:, 0].shape))[:, None] * upto[:, -1:]).sum(axis=1)
+    found[one] = below[:, None] == np.arange(p.shape[1])[None, :, None, None]
+    several = p[~one]
+    tail = np.cumsum(several[:, ::-1], axis=1)[:, ::-1]
+    share = np.divide(several, tail, out=np.ones_like(several), where=tail > 0)
+    left = np.broadcast_to(multiplicity[~one].astype(np.int64)[:, None, None], several[:, 0].shape).copy()
+    drawn = np.empty(several.shape, np.int64)
+    for c in range(p.shape[1] - 1):
+        drawn[:, c] = rng.binomial(left, np.clip(share[:, c], 0, 1))
+        left -= drawn[:, c]
+    drawn[:, -1] = left
+    found[~one] = drawn
+    return found
+
+
+def tables(observed: Observed, counts: Int[np.ndarray, "rows classes chains draws"]) -> Arrays:
+    """How many samples of each class got each symbol, by group of raters, and how many there are."""
+    rows, classes, chains, draws = counts.shape
+    flat, found = counts.reshape(rows, -1).astype(np.float64), {}
+    for k, symbols in enumerate(observed.symbols):
+        table = (symbols.T @ flat).reshape(-1, classes, chains, draws)
+        found[f"table{k}"] = table.transpose(2, 3, 1, 0)
+    found["samples"] = flat.sum(axis=0).reshape(classes, chains, draws).transpose(1, 2, 0)[..., None]
+    return found

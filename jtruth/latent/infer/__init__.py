@@ -1,0 +1,1 @@
+"""Samplers of latent-class models."""

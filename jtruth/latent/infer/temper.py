@@ -1,0 +1,240 @@
+"""From the prior to the posterior by temperatures: adaptive sequential Monte Carlo that wastes nothing.
+
+Points of prior^1 likelihood^b are moved on to a larger b: each gets the weight likelihood^(b' - b), with b'
+such that the weights are worth half of the points; some points are drawn by these weights, and each of them
+makes a few Hamiltonian moves, all of which are points of the next temperature ("waste-free": Dau and Chopin
+2022). A mode that a chain started elsewhere would hardly visit gets the weight that it has. The mean of the
+weights estimates the ratio of two normalising constants, and their product the evidence, p(labels).
+
+Where evaluations are heavy, points come from a law near the posterior instead of the prior (`laplace`).
+
+Points live on `ISLANDS`: they are drawn on each island by itself, so islands are independent estimates of the
+same thing (of the evidence, and of R-hat between them), until the last drawing, which weighs an island by its
+evidence. Work is counted, clocks are not looked at, and a key gives the same points to the last bit.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from jtruth.latent.infer import laplace
+from jtruth.latent.infer.laplace import Start
+from jtruth.latent.infer.moves import Moved, Random, Setting, moves
+from jtruth.latent.model import Model
+from jtruth.latent.rows import saturated
+from jtruth.sampling.effort import TooLarge
+
+ISLANDS = 4
+MOVES = 5  # of each point at a temperature
+STEPS = 6  # leapfrog steps of a move
+_WORTH = 0.5  # of the points that weights keep
+_FIRST_STEP = 0.4
+_SETTLING = 3  # times that all move at the last temperature before anything is kept
+_MOST = 100  # temperatures
+_RUNS, _DOUBT = 3, 0.5  # runs, and the standard error of the log evidence that asks for another
+HEAVY = 6e4  # numbers of an evaluation, from which the prior is too far away
+_SIZES, _NUMBERS = (128, 256, 512), 8e6  # lineages, and numbers of an evaluation that are cheap
+
+
+class Evidence(NamedTuple):
+    """log p(everything seen), the parameters integrated out; classes are as the prior alone names them."""
+
+    log: float
+    error: float  # Monte Carlo standard error, by islands
+    temperatures: int
+
+
+class Tempered(NamedTuple):
+    """Points of the posterior, and how to go on moving them."""
+
+    x: Float[np.ndarray, "size lineages"]
+    step: float
+    root: Float[np.ndarray, "size size"]
+    evidence: Evidence
+
+
+def lineages_for(work: float) -> int:
+    """How many points move side by side: more where an evaluation is cheap."""
+    if work > HEAVY:
+        return 64 if work <= 5 * HEAVY else 32
+    return max([size for size in _SIZES if size * work <= _NUMBERS] or [_SIZES[0]])
+
+
+def far(model: Model) -> bool:
+    """Whether the prior is too far away to start there, and the posterior is a hill or a few."""
+    return model.work > HEAVY and model.seen.offset.shape[1] == model.classes
+
+
+def any_start(model: Model) -> Start | None:
+    """What moves at the last temperature are given: the law that they began at has no say there."""
+    return laplace.beside(model) if far(model) else None
+
+
+class _Ended(NamedTuple):
+    """Points of the last temperature but one, weighted for the last."""
+
+    points: Float[np.ndarray, "islands points size"]
+    log_w: Float[np.ndarray, "islands points"]
+    log_z: Float[np.ndarray, " islands"]
+    step: float
+    temperatures: int
+
+
+def temper(model: Model, rng: np.random.Generator, lineages: int) -> Tempered:
+    """Points of the posterior of a model; once more where islands tell different stories of the evidence."""
+    runs = [_whole(model, rng, lineages)]
+    while len(runs) < _RUNS and _evidence(runs).error > _DOUBT:
+        runs.append(_whole(model, rng, lineages))
+    points, log_w, log_z = (np.concatenate([run[k] for run in runs]) for k in (0, 1, 2))
+    x, root = _drawn(model, points, log_w, log_z, lineages, rng)
+    return settled(model, rng, Tempered(x, runs[0].step, root, _evidence(runs)))
+
+
+def _whole(model: Model, rng: np.random.Generator, lineages: int) -> _Ended:
+    """From the prior; or, where evaluations are heavy, from a law about the modes."""
+    if not far(model):
+        return _run(model, rng, folded(model, model.kind.draw(model.arrays, rng, lineages)))
+    start = laplace.start_of(model, rng)
+    return _run(model, rng, folded(model, start.draw(rng, lineages)), start)
+
+
+def settled(model: Model, rng: np.random.Generator, state: Tempered) -> Tempered:
+    """The same after moves of which nothing is kept; scales and step have learned from them."""
+    x, step, root, evidence = state
+    for _ in range(_SETTLING):
+        moved = advance(model, rng, x, Setting(1.0, step, root, STEPS, 1.0), any_start(model))
+        pool, step = _folded_path(model, moved.path), float(moved.step)
+        x, root = np.ascontiguousarray(pool[-1]), root_of(model, pool.transpose(1, 0, 2).reshape(len(x), -1))
+    return Tempered(x, step, root, evidence)
+
+
+def _run(model: Model, rng: np.random.Generator, x: Any, start: Start | None = None) -> _Ended:
+    """From points of temperature 0 to weights for temperature 1."""
+    root, step, b, log_z = root_of(model, x), _FIRST_STEP, 0.0, np.full(ISLANDS, saturated(model.seen))
+    for temperature in range(1, _MOST):
+        moved = advance(model, rng, x, Setting(b, step, root, STEPS, 1.0), start)
+        ratio, step = np.asarray(moved.log_ratio, np.float64), float(moved.step)
+        points = _by_island(_folded_path(model, moved.path).transpose(0, 2, 1))
+        rise = _next(ratio.ravel(), 1 - b)
+        log_w = rise * _by_island(ratio)
+        log_z = log_z + np.logaddexp.reduce(log_w, axis=1) - np.log(log_w.shape[1])
+        b += rise
+        if b >= 1:
+            return _Ended(points, log_w, log_z, step, temperature)
+        x, root = _drawn(model, points, log_w, None, x.shape[1], rng)
+    raise TooLarge(f"the data are too large for this model: {_MOST} temperatures did not reach its posterior")
+
+
+def folded(model: Model, x: Any) -> Float[np.ndarray, "size points"]:
+    """One of the images of each point: those whose scales are alike."""
+    return np.ascontiguousarray(model.kind.fold(model.arrays, np.asarray(x)))
+
+
+def _folded_path(model: Model, path: Any) -> Float[np.ndarray, "moves size points"]:
+    moves, size, points = path.shape
+    flat = folded(model, np.asarray(path).transpose(1, 0, 2).reshape(size, -1))
+    return flat.reshape(size, moves, points).transpose(1, 0, 2)
+
+
+def advance(
+    model: Model, rng: np.random.Generator, x: Any, setting: Setting, start: Start | None = None
+) -> Moved:
+    """`MOVES` moves of all points."""
+    size, points = x.shape
+    random = Random(
+        rng.standard_normal((MOVES, size, points), dtype=np.float32),
+        rng.random((MOVES, points), dtype=np.float32),
+        rng.random((MOVES, points), dtype=np.float32) * np.float32(0.6) + np.float32(0.5),
+    )
+    b, step, root, steps, learning = setting
+    given = Setting(np.float32(b), np.float32(step), root, np.int32(steps), np.float32(learning))
+    return moves(model.kind, model.arrays, model.seen, x, random, given, start)
+
+
+def kept(model: Model, rng: np.random.Generator, state: Tempered) -> Moved:
+    """`MOVES` moves at the posterior, whose steps learn no more."""
+    return advance(model, rng, state.x, Setting(1.0, state.step, state.root, STEPS, 0.0), any_start(model))
+
+
+def _by_island(values: Float[np.ndarray, "moves lineages ..."]) -> Float[np.ndarray, "islands points ..."]:
+    moves, lineages = values.shape[:2]
+    apart = values.reshape(moves, ISLANDS, lineages // ISLANDS, *values.shape[2:])
+    return np.moveaxis(apart, 1, 0).reshape(ISLANDS, -1, *values.shape[2:])
+
+
+def _next(ratio: Float[np.ndarray, " points"], most: float) -> float:
+    """The largest rise of b, at most `most`, whose weights are worth enough; by bisection."""
+    centred = ratio - ratio.max()
+
+    def worth(rise: float) -> float:
+        w = np.exp(rise * centred)
+        return float(w.sum() ** 2 / (w**2).sum() / w.size)
+
+    if worth(most) >= _WORTH:
+        return most
+    low, high = 0.0, most
+    for _ in range(40):
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if worth(middle) < _WORTH else (middle, high)
+    return max(low, 1e-12)
+
+
+def _drawn(
+    model: Model,
+    points: Float[np.ndarray, "islands points size"],
+    log_w: Float[np.ndarray, "islands points"],
+    log_z: Float[np.ndarray, " islands"] | None,
+    number: int,
+    rng: np.random.Generator,
+) -> tuple[Float[np.ndarray, "size lineages"], Float[np.ndarray, "size size"]]:
+    """Points drawn by their weights, on each island or (with `log_z`) from all; and a root of their spread.
+
+    Those from all islands are dealt out, so that the groups that are compared later are alike.
+    """
+    w = np.exp(log_w - log_w.max(axis=1, keepdims=True))
+    w /= w.sum(axis=1, keepdims=True)
+    if log_z is None:
+        each = number // len(points)
+        chosen = [p[_systematic(weight, each, rng)] for p, weight in zip(points, w, strict=True)]
+    else:
+        w *= np.exp(log_z - np.logaddexp.reduce(log_z))[:, None]
+        every = points.reshape(-1, points.shape[2])[_systematic(w.ravel(), number, rng)]
+        chosen = [every[k::ISLANDS] for k in range(ISLANDS)]
+    root = root_of(model, points.reshape(-1, points.shape[2]).T, w.ravel() / w.sum())
+    return np.ascontiguousarray(np.concatenate(chosen).T), root
+
+
+def _systematic(
+    weight: Float[np.ndarray, " points"], number: int, rng: np.random.Generator
+) -> Int[np.ndarray, " chosen"]:
+    heights = (rng.random() + np.arange(number)) / number * weight.sum()
+    return np.minimum(np.searchsorted(np.cumsum(weight), heights), weight.size - 1)
+
+
+def root_of(
+    model: Model, x: Float[np.ndarray, "size points"], weight: Float[np.ndarray, " points"] | None = None
+) -> Float[np.ndarray, "size size"]:
+    """A root of the covariance of points, drawn to its diagonal the more so the fewer they are.
+
+    It is the same for all images of the points: a move that crosses to another image and is folded back would
+    else have a reverse of another length, and the posterior would not be what the moves leave as it is.
+    """
+    size, number = x.shape
+    weight = np.full(number, 1 / number) if weight is None else weight
+    centred = x.astype(np.float64) - (x.astype(np.float64) @ weight)[:, None]
+    covariance = (centred * weight) @ centred.T
+    worth = 1 / (weight**2).sum() / MOVES
+    shrunk = worth / (worth + size)
+    for place, sign in model.kind.images(model.arrays):
+        covariance = 0.5 * (covariance + sign[:, None] * covariance[np.ix_(place, place)] * sign)
+    covariance = shrunk * covariance + (1 - shrunk) * np.diag(np.diag(covariance)) + 1e-8 * np.eye(size)
+    return np.linalg.cholesky(covariance).astype(np.float32)
+
+
+def _evidence(runs: list[_Ended]) -> Evidence:
+    log_z = np.concatenate([run.log_z for run in runs])
+    top = log_z.max()
+    z = np.exp(log_z - top)
+    error = float(z.std(ddof=1) / z.mean() / np.sqrt(z.size))
+    return Evidence(float(top + np.log(z.mean())), error, sum(run.temperatures for run in runs))

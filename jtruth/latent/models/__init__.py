@@ -1,0 +1,1 @@
+"""Models as log densities, one kind a file."""

@@ -1,0 +1,188 @@
+"""Gradual difficulty that labelers and classifier feel, two classes: its levels are nodes of a Gauss rule.
+
+Two classes. A sample of class c has a hidden ease e ~ N(0, 1), and given both everybody errs independently:
+
+  P(labeler t is right | c, e)    = sigmoid(a[t, c] + m[c] + lam[c] e)
+  P(classifier is right | c, e)   = sigmoid(k[c] + kap[c] e)
+
+with a ~ N(0, .8), m ~ N(1.2, 1), lam ~ N+(0, 1), kap ~ N+(lam, .5), k ~ N(1.2, 1.2) and a uniform class
+share. Where labels are few, the spread of labelers is not fixed at .8: a = spread[c] u with u ~ N(0, 1) and
+log spread ~ N(log .8, .75), so that labelers who gave little are known by the others.
+
+Coordinates are logit of the share of class 1, [log spread,] a or u, m, soft lam, k, soft kap. A slope is
+log(1 + exp(3 soft)) / 3: near 0 its logarithm is the coordinate, so that 0 is no border, and beyond a third
+it is the coordinate itself. With the logarithm everywhere the posterior is a horn: a class that swallows hard
+samples of the other one needs large slopes, in a narrow range of the logarithm, beside the wide range of
+slopes near 0 that all do the same.
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.special import erfc
+from scipy.special import ndtr, ndtri
+
+from jtruth.latent.bijections import log_sigmoid
+from jtruth.latent.density import Channel
+from jtruth.latent.model import Kind
+
+A_SD, M, M_SD, K, K_SD, KAP_SD = 0.8, 1.2, 1.0, 1.2, 1.2, 0.5
+SPREAD_SD = 0.75  # of log spread, where it is learned
+NODES = 15
+_SHARP = 3.0  # slopes of more than about 1/3 are their own coordinates
+_NORMAL = float(0.5 * np.log(2 * np.pi))
+
+
+class Effect(NamedTuple):
+    """Arrays of the model. V groups of samples, T labelers."""
+
+    groups: Any  # (V,) zeros
+    labelers: Any  # (T,) zeros
+    fixed: Any  # () logit of the known class share; None: drawn
+    learned: Any  # () anything where the spread of labelers is learned; None: fixed
+    ease: Any  # (nodes,)
+    log_node: Any  # (nodes,)
+
+
+class Parameters(NamedTuple):
+    """Natural parameters."""
+
+    logit_share: Any  # (V, P)
+    a: Any  # (T, 2, P)
+    m: Any  # (2, P), and so the others
+    lam: Any
+    k: Any
+    kap: Any
+    log_spread: Any  # (2, P) of a, where it is learned
+
+
+def arrays_of(labelers: int, prior: np.ndarray | None, *, groups: int, learned: bool) -> Effect:
+    """The arrays; `prior` (2,): the known class share."""
+    x, w = np.polynomial.hermite_e.hermegauss(NODES)
+    fixed = None if prior is None else np.asarray(np.log(prior[1]) - np.log(prior[0]), np.float32)
+    return Effect(
+        np.zeros(groups, np.float32), np.zeros(labelers, np.float32), fixed,
+        np.zeros((), np.float32) if learned else None,
+        x.astype(np.float32), np.log(w / w.sum()).astype(np.float32),
+    )  # fmt: skip
+
+
+def size_of(arrays: Effect) -> int:
+    """Number of coordinates."""
+    return _first(arrays) + 2 * arrays.labelers.size + 8
+
+
+def _first(arrays: Effect) -> int:
+    """Where the labelers' own numbers begin."""
+    shares = 0 if arrays.fixed is not None else arrays.groups.size
+    return shares + (2 if arrays.learned is not None else 0)
+
+
+def split(arrays: Effect, x: Any) -> tuple[Parameters, Any]:
+    """Parameters, and log |d parameters / d x|."""
+    first, last, points = _first(arrays), _first(arrays) + 2 * arrays.labelers.size, x.shape[1]
+    groups = arrays.groups.size
+    share = x[:groups] if arrays.fixed is None else jnp.broadcast_to(arrays.fixed, (groups, points))
+    own, rest = x[first:last].reshape(-1, 2, points), x[last:].reshape(4, 2, points)
+    log_spread = None if arrays.learned is None else x[first - 2 : first]
+    if log_spread is not None:
+        own = own * jnp.exp(log_spread)[None]
+    soft = _SHARP * rest[1::2]
+    lam, kap = jax.nn.softplus(soft) / _SHARP
+    jacobian = log_sigmoid(soft).sum(axis=(0, 1))
+    return Parameters(share, own, rest[0], lam, rest[2], kap, log_spread), jacobian
+
+
+def log_prior(arrays: Effect, x: Any) -> Any:
+    """Log density of the coordinates a priori, (P,)."""
+    p, density = split(arrays, x)
+    if arrays.fixed is None:
+        odds = x[: arrays.groups.size]
+        density = density + (log_sigmoid(odds) + log_sigmoid(-odds)).sum(axis=0)
+    first = _first(arrays)
+    own, sd = x[first : first + 2 * arrays.labelers.size], A_SD if arrays.learned is None else 1.0
+    density = density + _normal(own, 0.0, sd).sum(axis=0) + population(p)
+    if p.log_spread is None:
+        return density
+    return density + _normal(p.log_spread, float(np.log(A_SD)), SPREAD_SD).sum(axis=0)
+
+
+def population(p: Parameters) -> Any:
+    """Log density of m, lam, k and kap, (P,)."""
+    each = _normal(p.m, M, M_SD) + _normal(p.k, K, K_SD) + _normal(p.lam, 0.0, 1.0) + np.float32(np.log(2))
+    each = each + _normal(p.kap, p.lam, KAP_SD) - jnp.log1p(-0.5 * erfc(p.lam / KAP_SD / float(np.sqrt(2))))
+    return each.sum(axis=0)
+
+
+def natural_log_prior(arrays: Effect, x: Any) -> Any:
+    """(P,) log density of what has a fixed prior (`jtruth.stats.loo`), in natural parameters.
+
+    The class share is uniform there. Of labelers whose spread is learned it is the spread's; their law given
+    that is part of the model.
+    """
+    p, _ = split(arrays, x)
+    if p.log_spread is None:
+        return population(p) + _normal(p.a, 0.0, A_SD).sum(axis=(0, 1))
+    return population(p) + _normal(p.log_spread, float(np.log(A_SD)), SPREAD_SD).sum(axis=0)
+
+
+def _normal(x: Any, mean: Any, sd: float) -> Any:
+    return -0.5 * ((x - mean) / sd) ** 2 - float(np.log(sd)) - _NORMAL
+
+
+def _logits(arrays: Effect, p: Parameters) -> Any:
+    """Logits of being right, (T + 1, 2, nodes, P), the classifier's last."""
+    ease = arrays.ease[:, None]
+    labelers = (p.a + p.m[None])[:, :, None] + (p.lam[:, None] * ease[None])[None]
+    return jnp.concatenate([labelers, (p.k[:, None] + p.kap[:, None] * ease[None])[None]])
+
+
+def channel(arrays: Effect, x: Any) -> Channel:
+    """What the coordinates mean: symbol k is right in the states of class k."""
+    p, _ = split(arrays, x)
+    logits = _logits(arrays, p)
+    raters, _, nodes, points = logits.shape
+    sign = (2 * np.eye(2) - 1).astype(np.float32)[None, :, :, None, None]  # (1, symbols, classes, 1, 1)
+    seen = log_sigmoid(sign * logits[:, None]).reshape(2 * raters, 2 * nodes, points)
+    share = jnp.stack([log_sigmoid(-p.logit_share), log_sigmoid(p.logit_share)], axis=1)
+    level = jnp.broadcast_to(jnp.tile(arrays.log_node, 2)[:, None], (2 * nodes, points))
+    return Channel(jnp.repeat(share, nodes, axis=1), level, seen)
+
+
+def named(arrays: Effect, x: Any) -> dict[str, Any]:
+    """Class shares and matrices averaged over ease, by the names of a model without levels."""
+    p, _ = split(arrays, x)
+    weight = jnp.exp(arrays.log_node)[:, None]
+    right = (jax.nn.sigmoid(_logits(arrays, p)) * weight[None, None]).sum(axis=2)  # (T + 1, 2, P)
+    sides = [jnp.stack([right[:, 0], 1 - right[:, 0]], 1), jnp.stack([1 - right[:, 1], right[:, 1]], 1)]
+    rows, share = jnp.stack(sides, axis=1), jax.nn.sigmoid(p.logit_share)
+    shared = jnp.concatenate([p.m, p.lam, p.k, p.kap])
+    return {
+        "pi": jnp.stack([1 - share, share], axis=1), "raters0": rows[:-1], "raters1": rows[-1:],
+        "shared": shared, "log_prior": natural_log_prior(arrays, x)[None],
+    }  # fmt: skip
+
+
+def draw(arrays: Effect, rng: np.random.Generator, number: int) -> np.ndarray:
+    """Points of the prior, (size, P)."""
+    groups, labelers = arrays.groups.size, arrays.labelers.size
+    parts = [] if arrays.fixed is not None else [rng.logistic(size=(groups, number))]
+    if arrays.learned is not None:
+        parts.append(np.log(A_SD) + SPREAD_SD * rng.standard_normal((2, number)))
+    own = rng.standard_normal((2 * labelers, number))
+    parts.append(own if arrays.learned is not None else A_SD * own)
+    lam = np.abs(rng.standard_normal((2, number)))
+    below = ndtr(-lam / KAP_SD)  # of kap below 0, before it is cut
+    kap = lam + KAP_SD * ndtri(below + rng.random((2, number)) * (1 - below))
+    slopes = [_soft(lam), _soft(np.maximum(kap, 1e-6))]
+    m, k = (mean + sd * rng.standard_normal((2, number)) for mean, sd in ((M, M_SD), (K, K_SD)))
+    return np.concatenate([*parts, m, slopes[0], k, slopes[1]]).astype(np.float32)
+
+
+def _soft(slope: np.ndarray) -> np.ndarray:
+    return np.log(np.expm1(_SHARP * slope)) / _SHARP
+
+
+KIND = Kind(log_prior, channel, named, draw, size_of)

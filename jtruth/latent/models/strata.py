@@ -1,0 +1,262 @@
+"""Samples of several strata: independence, labeler strata, shared strata, partly shared, copying.
+
+One array program for all of them (`jtruth.sampling.model` says what they mean): which row of its matrix a
+rater uses in a state is an array, and so are the priors. Rows have fixed Dirichlet laws, Dirichlet laws
+around rows that all raters have in common, or are `alike`.
+
+Where a class has two strata with rows and weights of their own, the strata may exchange names: the likelihood
+stays, and only the prior says which one is easy. Each class can do so by itself, so 2^C modes are images of
+one another, with weights that a chain in one of them never learns. The prior is a product over classes of
+what depends on names, so the density of all images together is
+
+    log prior = rest + sum_c log( named_c + exchanged_c ),
+
+points stay where easy samples are easier (`fold`), and a draw gets its names by the prior (`unfold`).
+"""
+
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+
+from jtruth._either import log_gamma_draws
+from jtruth._validation import present
+from jtruth.latent import bijections
+from jtruth.latent.density import Channel
+from jtruth.latent.model import Kind
+from jtruth.latent.models import alike
+
+_LEAST = 1e-6  # of a concentration
+
+
+class Simplex(NamedTuple):
+    """Rows of probabilities that are drawn, Dirichlet with these concentrations."""
+
+    concentration: Any  # (L, R, U): L tables of R rows
+    constant: Any  # () of the density
+    exchanged: Any = None  # the same if the strata of every class had exchanged names; None: they cannot
+
+
+class Group(NamedTuple):
+    """Raters with the same symbols. T raters, R rows, U symbols, S states; one of the laws is given."""
+
+    uses: Any  # (R, S) one-hot: the row of each state; nothing where the offset explains the symbol
+    size: Any  # (T, R, U) zeros
+    rows: Simplex | None = None  # (T, R, U)
+    common: Simplex | None = None  # (1, R, U) the rows that all have in common
+    strength: Any = None  # () of the raters' rows around these
+    families: alike.Families | None = None
+
+
+class Names(NamedTuple):
+    """How points change when a class's strata exchange names."""
+
+    of_class: Any  # (C, size) one-hot: coordinates that go with the strata of a class
+    place: Any  # (size,) where a coordinate comes from then
+    sign: Any  # (size,)
+    better: Any  # (C, size) >= 0 where the first stratum is the easier one
+
+
+class Strata(NamedTuple):
+    """Arrays of the model. C classes, V groups of samples, W rows of weights, H strata."""
+
+    of_class: Any  # (C, S) one-hot
+    prior: Simplex | None  # (1, V, C); None: known
+    log_prior: Any  # (C,) where it is known
+    weights: Simplex | None  # (1, W, H); None: held, or one stratum
+    held: Any  # (W, H) log weights where they are not drawn
+    of_weight: Any  # (W, H, S) one-hot
+    raters: tuple[Group, ...]
+    names: Names | None = None
+
+
+class Parts:
+    """Coordinates, taken one part after the other."""
+
+    def __init__(self, x: Any):
+        self.x, self.first = x, 0
+
+    def take(self, *shape: int) -> Any:
+        """The next coordinates, (*shape, P)."""
+        first, self.first = self.first, self.first + int(np.prod(shape))
+        return self.x[first : self.first].reshape(*shape, self.x.shape[1])
+
+
+class _Density:
+    """Log density of coordinates: what does not depend on the names of strata, and what does, by class."""
+
+    def __init__(self, classes: int, points: int):
+        self.classes, self.rest = classes, jnp.zeros(points, jnp.float32)
+        self.named = jnp.zeros((2, classes, points), jnp.float32)  # names as they are, and exchanged
+
+    def rows(self, x: Any, law: Simplex) -> Any:
+        """Logs of Dirichlet rows (L, R, U, P) from coordinates (L, R, U - 1, P)."""
+        logs = self.logs(x)
+        if law.exchanged is None:
+            self.rest = self.rest + (law.concentration[..., None] * logs).sum(axis=(0, 1, 2))
+        else:
+            both = jnp.stack([law.concentration, law.exchanged])[..., None] * logs[None]
+            of_rows = both.sum(axis=(1, 3))  # (2, R, P); the rows of a class follow each other
+            of_class = of_rows.reshape(2, self.classes, -1, logs.shape[-1]).sum(axis=2)
+            self.named = self.named + of_class
+        self.rest = self.rest + law.constant
+        return logs
+
+    def logs(self, x: Any) -> Any:
+        """Logs of rows whose law is not yet added, only the derivative."""
+        u, slope = bijections.stretched(x)
+        self.rest = self.rest + slope.reshape(-1, x.shape[-1]).sum(axis=0)
+        return bijections.log_rows(u)
+
+
+class _Unpacked(NamedTuple):
+    """Logs of everything, and the log density of the coordinates."""
+
+    prior: Any  # (V, C, P) or None
+    weights: Any  # (W, H, P)
+    raters: list[Any]  # (T, R, U, P)
+    common: list[Any]  # (R, U, P) or None
+    families: list[Any]  # (F, 4, P) or None
+    density: _Density
+
+
+def _unpacked(arrays: Strata, x: Any) -> _Unpacked:
+    part, density = Parts(x), _Density(arrays.of_class.shape[0], x.shape[1])
+    prior = None if arrays.prior is None else _simplex(part, density, arrays.prior)[0]
+    weights = jnp.broadcast_to(arrays.held[:, :, None], (*arrays.held.shape, x.shape[1]))
+    if arrays.weights is not None:
+        weights = _simplex(part, density, arrays.weights)[0]
+    found = [_group(part, density, group) for group in arrays.raters]
+    logs, common, families = ([each[k] for each in found] for k in range(3))
+    return _Unpacked(prior, weights, logs, common, families, density)
+
+
+def _simplex(part: Parts, density: _Density, law: Simplex) -> Any:
+    tables, rows, symbols = law.concentration.shape
+    return density.rows(part.take(tables, rows, symbols - 1), law)
+
+
+def _group(part: Parts, density: _Density, group: Group) -> tuple[Any, Any, Any]:
+    """Logs of a group's rows, of its common rows, and its families."""
+    raters, rows, symbols = group.size.shape
+    if group.rows is not None:
+        return _simplex(part, density, group.rows), None, None
+    if group.families is not None:
+        f = part.take(group.families.mean.shape[0], alike.number_of(group.families))
+        logs, more = alike.rows(group.families, f, part.take(raters, rows, symbols - 1))
+        density.rest = density.rest + more + alike.log_families(group.families, f)
+        return logs, None, alike.state(group.families, f)
+    common = _simplex(part, density, present(group.common, "a law of the rows"))[0]
+    logs = density.logs(part.take(raters, rows, symbols - 1))
+    a = group.strength * jnp.exp(common) + _LEAST
+    each = bijections.log_gamma(a.sum(axis=1)) - bijections.log_gamma(a).sum(axis=1)
+    constant = np.float32(rows * 0.5 * np.log(symbols))
+    law = (a * logs.sum(axis=0)).sum(axis=(0, 1)) + raters * (each.sum(axis=0) + constant)
+    density.rest = density.rest + law
+    return logs, common, None
+
+
+def log_prior(arrays: Strata, x: Any) -> Any:
+    """Log density of the coordinates a priori, of all images together, (P,)."""
+    found = _unpacked(arrays, x).density
+    if arrays.names is None:
+        return found.rest
+    one, other = found.named
+    return found.rest + (one - bijections.log_sigmoid(one - other)).sum(axis=0)
+
+
+def fold(arrays: Strata, x: np.ndarray) -> np.ndarray:
+    """The image of every point whose easy samples are easier."""
+    if arrays.names is None:
+        return x
+    of_class, place, sign, better = (np.asarray(a) for a in arrays.names)
+    exchange = (of_class.T @ (better @ x < 0)) > 0
+    return np.where(exchange, x[place] * sign[:, None], x)
+
+
+def images(arrays: Strata) -> list[tuple[np.ndarray, np.ndarray]]:
+    """What an exchange of the names of one class's strata does to coordinates: x -> sign * x[place]."""
+    if arrays.names is None:
+        return []
+    of_class, place, sign, _ = (np.asarray(a) for a in arrays.names)
+    own = np.arange(place.size)
+    return [(np.where(mine > 0, place, own), np.where(mine > 0, sign, 1.0)) for mine in of_class]
+
+
+def unfold(arrays: Strata, x: Any, u: Any) -> Any:
+    """An image of every point, drawn by its prior density with uniform numbers u (C, P)."""
+    if arrays.names is None:
+        return x
+    of_class, place, sign, _ = arrays.names
+    one, other = _unpacked(arrays, x).density.named
+    chosen = (jnp.log(u) < bijections.log_sigmoid(other - one)).astype(x.dtype)
+    return jnp.where(of_class.T @ chosen > 0, x[place] * sign[:, None], x)
+
+
+def channel(arrays: Strata, x: Any) -> Channel:
+    """What the coordinates mean."""
+    found, states = _unpacked(arrays, x), arrays.of_class.shape[1]
+    known = jnp.broadcast_to(arrays.log_prior[None, :, None], (1, arrays.log_prior.size, x.shape[1]))
+    prior = known if found.prior is None else found.prior
+    of_class = jnp.einsum("vcp,cs->vsp", prior, arrays.of_class)
+    level = jnp.einsum("whp,whs->sp", found.weights, arrays.of_weight)
+    seen = [
+        jnp.einsum("trup,rs->tusp", logs, group.uses).reshape(-1, states, x.shape[1])
+        for logs, group in zip(found.raters, arrays.raters, strict=True)
+    ]
+    return Channel(of_class, level, jnp.concatenate(seen))
+
+
+def named(arrays: Strata, x: Any) -> dict[str, Any]:
+    """Natural parameters by the names that a Gibbs sampler gives them."""
+    found = _unpacked(arrays, x)
+    out = {} if found.prior is None else {"pi": jnp.exp(found.prior)}
+    if found.weights.shape[1] > 1:
+        out["weights"] = jnp.exp(found.weights)
+    for k, logs in enumerate(found.raters):
+        out[f"raters{k}"] = jnp.exp(logs)
+        if found.common[k] is not None:
+            out[f"common{k}"] = jnp.exp(found.common[k])
+        if found.families[k] is not None:
+            out[f"families{k}"] = found.families[k]
+    return out
+
+
+def draw(arrays: Strata, rng: np.random.Generator, number: int) -> np.ndarray:
+    """Points of the prior, (size, P)."""
+    laws = [law for law in (arrays.prior, arrays.weights) if law is not None]
+    parts = [_drawn(law, rng, number)[1] for law in laws]
+    for group in arrays.raters:
+        if group.rows is not None:
+            parts.append(_drawn(group.rows, rng, number)[1])
+        elif group.families is not None:
+            parts += alike.draw(group.families, rng, number)
+        else:
+            logs, x = _drawn(group.common, rng, number)
+            logs = logs - np.logaddexp.reduce(logs, axis=2, keepdims=True)
+            a = np.tile(float(group.strength) * np.exp(logs) + _LEAST, (group.size.shape[0], 1, 1, 1))
+            parts += [x, bijections.unstretched(bijections.ratios(log_gamma_draws(a, rng)))]
+    return np.concatenate([np.asarray(part).reshape(-1, number) for part in parts])
+
+
+def _drawn(law: Any, rng: np.random.Generator, number: int) -> tuple[np.ndarray, np.ndarray]:
+    """Logs of rows, up to a constant, and their coordinates."""
+    a = np.asarray(law.concentration, np.float64)[..., None]
+    logs = log_gamma_draws(np.tile(a, number), rng)
+    return logs, bijections.unstretched(bijections.ratios(logs))
+
+
+def size_of(arrays: Strata) -> int:
+    """Number of coordinates."""
+    laws = [law for law in (arrays.prior, arrays.weights) if law is not None]
+    size = sum(law.concentration[..., 1:].size for law in laws)
+    for group in arrays.raters:
+        size += group.size[..., 1:].size
+        if group.common is not None:
+            size += group.common.concentration[..., 1:].size
+        if group.families is not None:
+            size += group.families.mean.shape[0] * alike.number_of(group.families)
+    return size
+
+
+KIND = Kind(log_prior, channel, named, draw, size_of, fold, unfold, images)

@@ -1,0 +1,235 @@
+"""One data set in, the posterior of its metrics out: the methods of Su under their names.
+
+Two classes (2.1-2.6):
+
+`method`            what it is
+"bayes"             exact posterior; the operating point is integrated out (default)
+"empirical_bayes"   Algorithm 1: operating point by ratios of normals, then plugged in
+"sampling"          Algorithm 2: operating point by sampling, metrics of 5000 drawn label vectors
+"exact_means"       operating point by exact conditional means, then exact laws given it
+"labels"            Algorithm 3: hard labels; no uncertainty
+"no_predictions"    predictions not exploited (operating point 1/2, 1/2); exact laws given it
+"prior_marginal"    the paper's 2.6.2, weighted by the prior of the operating point; a baseline
+
+Any number of classes (2.7), where K is the operating matrix:
+
+"bayes"             draws from the exact posterior; K is integrated out (default)
+"sampling"          Algorithm 4: K by sampling, then plugged in; normal laws (2.7.2)
+"exact_means"       what "sampling" tends to with many draws, without sampling; exact laws given K
+"plug_in"           K by EM (expected counts divided by their row sums); exact laws given K
+"labels"            multi-class Algorithm 3: hard labels; no uncertainty
+"no_predictions"    predictions not exploited (K uniform); exact laws given it
+
+Plugging in leaves out that the point or K is itself uncertain: intervals are too short where a class is rare
+or the labels are poor. Majority vote and single labelers need the votes and live in `baselines`.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from jtruth._host import log
+from jtruth._random import as_key, stream
+from jtruth.tables.posterior import TableDraws
+from jtruth.testing import steps
+from jtruth.testing.baselines import prior_marginal_table
+from jtruth.testing.binary import empirical_bayes as eb
+from jtruth.testing.binary.nodes import exact_posterior, law_at
+from jtruth.testing.binary.operating_point import (
+    FROM_VALUES,
+    BetaPrior,
+    LogOdds,
+    collapse,
+    merged_samples,
+    on_grid,
+)
+from jtruth.testing.binary.plug_in import NormalTable
+from jtruth.testing.multiclass.count_draws import EFFORT, CountDraws, checked_inputs, count_posterior
+from jtruth.testing.multiclass.given_matrix import GivenMatrix
+from jtruth.testing.tested import Tested
+
+BINARY_METHODS = (
+    "bayes",
+    "empirical_bayes",
+    "sampling",
+    "exact_means",
+    "labels",
+    "no_predictions",
+    "prior_marginal",
+)
+MULTICLASS_METHODS = ("bayes", "sampling", "exact_means", "plug_in", "labels", "no_predictions")
+_DRAWS = 4000  # of the count table given K; "bayes" takes as many as it needs
+_NO_PREDICTIONS = "no_predictions ignores what the predictions say about the labels; it is a baseline"
+_PRIOR_MARGINAL = "prior_marginal weights operating points by their prior, not by the data; it is a baseline"
+
+
+def binary_posterior(
+    log_odds: Float[np.ndarray, " samples"],
+    y_pred: Int[np.ndarray, " samples"],
+    *,
+    method: str = "bayes",
+    operating_point_prior: BetaPrior = BetaPrior(),
+    mean: str = "second_order",
+    key: Any = None,
+) -> Tested:
+    """Posterior of the metrics by a named method.
+
+    Args:
+        log_odds: (samples,) logit p(y_i = 1 | z_i), float64, +-inf where certain.
+        y_pred: (samples,) predictions, 0 or 1.
+        method: see the module docstring.
+        operating_point_prior: Beta priors of p_D and p_FA ("bayes" only).
+        mean: of "empirical_bayes": see `empirical_bayes.ratio_mean`.
+        key: of whatever is drawn: a whole number or a JAX key; 0 if None.
+
+    Raises:
+        ValueError: unknown method.
+    """
+    if method not in BINARY_METHODS:
+        raise ValueError(f"method={method!r}; choose one of {', '.join(BINARY_METHODS)}")
+    data = collapse(np.asarray(log_odds, np.float64), np.asarray(y_pred))
+    if method in ("bayes", "prior_marginal", "no_predictions"):
+        table, warnings = {
+            "bayes": lambda: (exact_posterior(data, operating_point_prior), ()),
+            "prior_marginal": lambda: (prior_marginal_table(data), (_PRIOR_MARGINAL,)),
+            "no_predictions": lambda: (law_at(data, 0.5, 0.5), (_NO_PREDICTIONS,)),
+        }[method]()
+        return Tested(method, table, None, table.log_evidence, warnings)
+    key = as_key(key)
+    with jax.enable_x64(True):
+        x, y, weight = jnp.asarray(log_odds, jnp.float64), jnp.asarray(y_pred, jnp.int32), None
+        if method in ("empirical_bayes", "exact_means") and max(data.x1.size, data.x0.size) >= FROM_VALUES:
+            x, y, weight = merged_samples(on_grid(data))
+        fit = jax.tree.map(np.asarray, _fit_point(x, y, key, method, mean, weight))
+        return _plugged_in(method, data, x, y, fit, key, weight)
+
+
+def _plugged_in(method, data: LogOdds, x, y, fit: eb.OperatingPointFit, key, weight) -> Tested:
+    d, f = float(fit.p_detection), float(fit.p_false_alarm)
+    point = jnp.stack([jnp.asarray(d, x.dtype), jnp.asarray(f, x.dtype)])
+    exact = law_at(data, d, f)
+    table = exact
+    if method in ("labels", "sampling"):
+        table = _drawn(method, stream(key, "binary draws"), eb.class_law(x), y, eb.matrix_of(point), 5000)
+    elif method == "empirical_bayes":
+        table = NormalTable(eb.ShareMoments(*(float(v) for v in eb.moments(x, y, point, weight))), exact)
+    return Tested(method, table, fit, exact.log_evidence, _warnings(method, fit, "point"))
+
+
+def multiclass_posterior(
+    log_likelihood: Float[Array | np.ndarray, "samples classes"],
+    prior: Float[Array | np.ndarray, " classes"],
+    y_pred: Int[Array | np.ndarray, " samples"],
+    *,
+    key: Any = None,
+    method: str = "bayes",
+    num_symbols: int | None = None,
+    alpha: Float[Array | np.ndarray, "classes symbols"] | float | int | None = None,
+    classes: Sequence[Any] | None = None,
+) -> Tested:
+    """Posterior of the metrics by a named method.
+
+    Args:
+        log_likelihood: (samples, classes), log p(z_i | y_i = c); a known class is a row with 0 and -inf.
+        prior: (classes,), sums to 1.
+        y_pred: (samples,) predicted symbols 0..num_symbols-1.
+        key: of whatever is drawn: a whole number or a JAX key; 0 if None.
+        method: see the module docstring.
+        num_symbols: number of symbols; the number of classes if None.
+        alpha: Dirichlet concentration of the rows of K, (classes, symbols) or one number; None as in
+            `count_posterior` ("bayes" only).
+        classes: names of the classes in metric names, "recall[cat]"; 0, 1, ... if None.
+
+    Raises:
+        ValueError: unknown method, bad prior, predictions, alpha or sizes, or impossible samples.
+
+    Example:
+        >>> import jax, numpy as np
+        >>> log_lik = np.log([[.8, .1, .1], [.1, .8, .1], [.1, .1, .8], [.8, .1, .1]])
+        >>> prior, y_pred, key = np.full(3, 1 / 3), np.array([0, 1, 2, 1]), jax.random.key(0)
+        >>> found = multiclass_posterior(log_lik, prior, y_pred, key=key, method="exact_means")
+        >>> print(f"{found.estimate('accuracy').mean:.3f}")
+        0.799
+    """
+    if method not in MULTICLASS_METHODS:
+        raise ValueError(f"method={method!r}; choose one of {', '.join(MULTICLASS_METHODS)}")
+    log_lik, y, concentration = checked_inputs(log_likelihood, prior, y_pred, num_symbols, alpha)
+    num_classes, symbols = concentration.shape
+    names = tuple(map(str, range(num_classes) if classes is None else classes))
+    if len(names) != num_classes:
+        raise ValueError(f"{len(names)} class names for {num_classes} classes")
+    if method == "bayes":
+        found = count_posterior(log_lik, prior, y, key=key, num_symbols=symbols, alpha=alpha, effort=EFFORT)
+        return Tested(method, found, found, float("nan"), converged_or_not(found), names)
+    key, log_rho = as_key(key), log_lik + log(np.asarray(prior, np.float64))
+    with jax.enable_x64(True):
+        x, y_jax = jnp.asarray(log_rho, jnp.float64), jnp.asarray(y, jnp.int32)
+        if method == "no_predictions":
+            fit, confusion = None, jnp.full((num_classes, symbols), 1.0 / symbols, jnp.float64)
+        else:
+            fit = _fit(key, x, y_jax, method=method, num_symbols=symbols)
+            confusion = fit.confusion
+        log_p = np.asarray(steps.log_testing_posterior(x, y_jax, confusion))
+        table = _drawn(method, stream(key, "table draws"), x, y_jax, confusion, _DRAWS)
+    fit = jax.tree.map(np.asarray, fit)
+    if method != "labels":
+        table = GivenMatrix(log_p, y, method == "sampling", np.asarray(confusion), table.counts)
+    return Tested(method, table, fit, float("nan"), _warnings(method, fit, "matrix"), names)
+
+
+def _step(method: str, key: Any, log_rho: Array, y_pred: Array, weight: Array | None = None) -> steps.Step:
+    """Of matrices."""
+    return {
+        "sampling": lambda: steps.sampling_step(key, log_rho, y_pred),
+        "exact_means": lambda: steps.exact_step(log_rho, y_pred, weight),
+        "plug_in": lambda: steps.plug_in_step(log_rho, y_pred, weight),
+        "labels": lambda: steps.labels_step(log_rho, y_pred),
+    }[method]()
+
+
+def _fit_one(key, log_rho, y_pred, *, method: str, num_symbols: int) -> steps.ConfusionFit:
+    step = _step(method, key, log_rho, y_pred)
+    return steps.iterate(step, num_classes=log_rho.shape[1], num_symbols=num_symbols, dtype=log_rho.dtype)
+
+
+def _fit_one_point(x, y, key, method, mean, weight) -> eb.OperatingPointFit:
+    if method == "empirical_bayes":
+        return eb.iterate(eb.ratio_step(x, y, mean=mean, weight=weight), dtype=x.dtype)
+    return eb.iterate(eb.of_point(_step(method, key, eb.class_law(x), y, weight)), dtype=x.dtype)
+
+
+_fit = jax.jit(_fit_one, static_argnames=("method", "num_symbols"))
+_fit_point = jax.jit(_fit_one_point, static_argnames=("method", "mean"))
+_draw = jax.jit(steps.draw_tables, static_argnames="num_draws")
+
+
+def _drawn(method: str, key: Any, log_rho: Array, y_pred: Array, confusion: Array, num: int) -> TableDraws:
+    """Tables of `num` label vectors drawn from (25), or for "labels" that of the most probable labels."""
+    if method == "labels":
+        return TableDraws(np.asarray(steps.labels_table(log_rho, y_pred, confusion)[None], np.int64))
+    return TableDraws(np.asarray(_draw(key, log_rho, y_pred, confusion, num_draws=num), np.int64))
+
+
+def _warnings(method: str, fit: Any, what: str) -> tuple[str, ...]:
+    if fit is None:
+        return (_NO_PREDICTIONS,)
+    first = f"intervals take the operating {what} as known; use method='bayes' for intervals that cover"
+    if method == "labels":
+        first = "method='labels' takes its label estimates as true: it has no uncertainty"
+    if bool(fit.converged):
+        return (first,)
+    return (first, f"the operating {what} did not converge in {int(fit.num_steps)} steps")
+
+
+def converged_or_not(found: CountDraws) -> tuple[str, ...]:
+    """What is to be said of draws that did not converge; nothing of good ones."""
+    if found.converged:
+        return ()
+    return (
+        f"the draws did not converge in {found.num_sweeps} sweeps: largest R-hat "
+        f"{np.nanmax(found.rhat):.3f}, smallest effective sample size {np.nanmin(found.ess):.0f}",
+    )

@@ -1,0 +1,329 @@
+"""Algorithms 1 to 4 and their relatives: find the operating matrix K of a classifier (Su 2.2-2.5, 2.7.1).
+
+Every algorithm iterates K <- f(K) from uniform rows; each row is clipped to [alpha, 1 - alpha] and divided by
+its sum, and the loop stops when no element changes by `tol`. The `Step` f:
+
+- `exact_step`     the conditional means of (23) themselves: no sampling, no normality
+- `sampling_step`  Algorithms 2 and 4: averages of (23) over drawn label vectors
+- `plug_in_step`   E[C] with each row divided by its sum: EM on the collapsed likelihood, which is concave
+- `labels_step`    Algorithm 3: (23) of the most probable labels; not a posterior mean, kept for comparison
+
+Algorithm 1, ratios of normals, is for two classes and in `binary.empirical_bayes`, where (p_D, p_FA) are the
+second column of K. A data set enters as `log_rho` (samples, classes), the logarithm of (21) (an additive
+constant per sample does not matter, -inf marks impossible classes), and `y_pred` (samples,), symbols
+0..symbols-1; `weight` says how many samples of each there are, where equal ones are merged (or on a grid).
+Pure JAX: jit, vmap over data sets, any float dtype. A row of K for which a step finds no sample keeps its
+value.
+
+E[A/(A+B) | A+B > 0] of independent coins, some of them chosen, is what the conditional means are made of:
+with y_1, y_2, ... independent given the matrix, the share of the samples of a class that are predicted one
+way is such a ratio of two Poisson-binomial counts (Su 2.2).
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, Key
+from scipy.special import comb
+
+from jtruth._arrays import from_here, safe_log
+from jtruth._one_line import one_line
+from jtruth._random import stream
+from jtruth.tables.metrics import ratio
+
+LogRho = Float[Array, "samples classes"]
+Predictions = Int[Array, " samples"]
+Confusion = Float[Array, "classes symbols"]
+Weight = Float[Array, " samples"] | None
+Step = Callable[[Confusion, Int[Array, ""]], Confusion]
+
+_CHUNK = 500_000  # label draws held at a time: what fits a cache is three times as fast on a CPU
+
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(32)
+_POWERS = 8
+_ENOUGH = 64.0  # expected count above which 8 power sums give 1e-10 (at 50: 4e-10)
+_BLOCK = 4096  # samples whose powers stay in the cache
+_RARE = 1e-3  # share of tails below which the sums of their powers are not taken from those of heads
+# (1 - p)^k = 1 - k p + ...: rows k = 0..9, columns the powers of p
+_BINOMIAL = comb(np.arange(_POWERS + 2)[:, None], np.arange(_POWERS + 2)) * (-1.0) ** np.arange(_POWERS + 2)
+
+
+def mean_shares(
+    p: Float[Array, "sets samples"],
+    chosen: Bool[Array, "choices samples"],
+    weight: Float[Array, " samples"] | None = None,
+    *,
+    complementary: bool = False,
+) -> Float[Array, "sets choices"]:
+    """E[A/(A+B) | A+B > 0], A (B) the number of heads among (not) chosen coins with probabilities p.
+
+    `weight` is how many coins of each there are, where equal ones are merged (or on a grid).
+    E[A/(A+B); A+B > 0] = integral_0^1 G_A'(t) G_B(t) dt with the probability generating functions G; with
+    t = 1 - u both are expanded in u when the expected count is large, else evaluated node by node. Sets that
+    are all large are expanded together. `complementary`: the two sets are heads and tails of the same coins.
+    Power sums of the tails are then binomials of those of the heads; their rounding, N 2^k 1e-16 u^k in the
+    k-th, stays below 1e-10 while u < 40/expected is small where N is large.
+    """
+    power_sums = _sums_of_both if complementary and p.dtype == jnp.float64 else _power_sums
+    sums = power_sums(p, chosen, weight)
+    expected = sums[:, 0, 0]
+    reach = jnp.minimum(1.0, 40.0 / jnp.maximum(expected, 1e-30))[:, None]
+    u = 0.5 * reach * (1.0 + jnp.asarray(_NODES, p.dtype)[None, :])
+    gauss = 0.5 * reach * jnp.asarray(_WEIGHTS, p.dtype)[None, :]
+
+    def by_nodes(p, u, sums):
+        heads = p * u[0][:, None]
+        logs, nobody = jnp.log1p(-heads), jnp.log1p(-p[0])
+        if weight is not None:  # none of a coin: 0 times the log of 0
+            logs = logs * weight[None]
+            nobody = jnp.where(weight == 0, 0, weight * jnp.where(weight == 0, 0, nobody))
+        slope = _product(_columns(chosen, weight, p.dtype)[1:], p / (1.0 - heads))
+        return slope[None], logs.sum(1)[None], nobody.sum()[None]
+
+    def by_powers(p, u, sums):
+        log_g = jnp.zeros_like(u)
+        slope = jnp.zeros_like(u)[:, None, :]
+        for k in range(_POWERS, 0, -1):  # Horner
+            log_g = (log_g - sums[:, k - 1, :1] / k) * u
+            slope = (slope + sums[:, k, 1:, None]) * u[:, None, :]
+        nobody = -sums[:, 0, 0]  # P(no head) <= exp(-expected) < 2e-28: as good as 0
+        return slope + sums[:, 0, 1:, None], log_g, nobody
+
+    def one_by_one(p, u, sums):
+        def one(of_set):
+            alone = [part[None] for part in of_set]
+            found = jax.lax.cond(of_set[2][0, 0] > _ENOUGH, by_powers, by_nodes, *alone)
+            return tuple(part[0] for part in found)
+
+        return jax.lax.map(one, (p, u, sums))
+
+    many = (expected > _ENOUGH).all()
+    slope, log_g, log_no_head = jax.lax.cond(many, by_powers, one_by_one, p, u, sums)
+    inside = (gauss * jnp.exp(log_g))[:, None, :]
+    return (inside * slope).sum(axis=2) / -jnp.expm1(log_no_head)[:, None]
+
+
+def _power_sums(
+    p: Float[Array, "sets samples"],
+    chosen: Bool[Array, "choices samples"],
+    weight: Float[Array, " samples"] | None,
+) -> Float[Array, "sets powers all_and_choices"]:
+    """Sums of p, p^2, ... over all samples and over the chosen, block by block where samples are many."""
+
+    def of_block(k, size):
+        def part(x: Array) -> Array:
+            return jax.lax.dynamic_slice_in_dim(x, k * _BLOCK, size, x.ndim - 1)
+
+        mine, often = part(p), None if weight is None else part(weight)
+        powers = [mine]
+        for _ in range(_POWERS):
+            powers.append(powers[-1] * mine)
+        sums = _product(jnp.concatenate(powers), _columns(part(chosen), often, p.dtype))
+        return sums.reshape(_POWERS + 1, len(p), -1).swapaxes(0, 1)
+
+    whole, rest = divmod(p.shape[1], _BLOCK)
+    if not whole:
+        return of_block(0, rest)
+    return jax.lax.fori_loop(0, whole, lambda k, sums: sums + of_block(k, _BLOCK), of_block(whole, rest))
+
+
+def _columns(
+    chosen: Bool[Array, "choices samples"], weight: Float[Array, " samples"] | None, dtype
+) -> Float[Array, "all_and_choices samples"]:
+    """How often each sample counts: in all, and among the chosen."""
+    every = jnp.ones((1, chosen.shape[1]), dtype) if weight is None else weight[None]
+    return jnp.concatenate([every, chosen.astype(dtype) * every])
+
+
+def _sums_of_both(
+    p: Float[Array, "2 samples"],
+    chosen: Bool[Array, "choices samples"],
+    weight: Float[Array, " samples"] | None,
+) -> Float[Array, "2 powers all_and_choices"]:
+    """Those of heads, and from them those of tails, p[1] = 1 - p[0], unless these are rare."""
+    heads, total = _power_sums(p[:1], chosen, weight), _columns(chosen, weight, p.dtype).sum(axis=1)
+    known = jnp.concatenate([total[None], heads[0]])
+    tails = jnp.matmul(_BINOMIAL, known, precision=jax.lax.Precision.HIGHEST)[None, 1:]
+    rare = tails[0, 0, 0] < jnp.maximum(_ENOUGH, _RARE * total[0])
+    tails = jax.lax.cond(rare, lambda: _power_sums(p[1:], chosen, weight), lambda: tails)
+    return jnp.concatenate([heads, tails])
+
+
+def _product(
+    a: Float[Array, "rows samples"], b: Float[Array, "columns samples"]
+) -> Float[Array, "rows columns"]:
+    """a @ b.T in full precision: accelerators may round float32 products to 10 bits otherwise."""
+    return jnp.matmul(a, b.T, precision=jax.lax.Precision.HIGHEST)
+
+
+class ConfusionFit(NamedTuple):
+    """Result of an iteration; `path[j]` is K after j steps; the last is repeated beyond `num_steps`."""
+
+    confusion: Float[Array, "classes symbols"]
+    converged: Bool[Array, ""]
+    num_steps: Int[Array, ""]
+    path: Float[Array, "steps_and_start classes symbols"]
+
+    __repr__ = one_line
+
+
+def log_testing_posterior(log_rho: LogRho, y_pred: Predictions, confusion: Confusion) -> LogRho:
+    """log p(y_i = c | y_pred_i, z_i; K), (25)."""
+    return jax.nn.log_softmax(log_rho + safe_log(confusion).T[y_pred], axis=1)
+
+
+def expected_counts(
+    log_rho: LogRho, y_pred: Predictions, confusion: Confusion, weight: Weight = None
+) -> tuple[Confusion, Confusion]:
+    """Means and variances of the elements of the confusion matrix given K (2.7.2).
+
+    E[C[l, n]] is the sum over y_pred_i = n of p(y_i = l | .), and the variance that of p (1 - p). The paper
+    prints p(y_pred_i | .), which is the class l = n only.
+    """
+    log_p = log_testing_posterior(log_rho, y_pred, confusion)
+    p, not_p = jnp.exp(log_p), -jnp.expm1(log_p)
+    chosen = _columns(_said(y_pred, range(confusion.shape[1])), weight, p.dtype)[1:]
+    return _product(p.T, chosen), _product((p * not_p).T, chosen)
+
+
+def _said(y_pred: Predictions, symbols: range) -> Bool[Array, "symbols samples"]:
+    """Who was predicted which symbol."""
+    return y_pred[None] == jnp.arange(symbols.start, symbols.stop, dtype=y_pred.dtype)[:, None]
+
+
+def plug_in_step(log_rho: LogRho, y_pred: Predictions, weight: Weight = None) -> Step:
+    """Ratio of means: one step of EM on the collapsed likelihood."""
+
+    def step(confusion, _):
+        mean, _variance = expected_counts(log_rho, y_pred, confusion, weight)
+        return ratio(mean, mean.sum(1, keepdims=True))
+
+    return step
+
+
+def exact_step(log_rho: LogRho, y_pred: Predictions, weight: Weight = None) -> Step:
+    """E[K[l, n] | K], given that class l occurs: for one l the counts of the symbols are independent.
+
+    K has no zeros, as `iterate` keeps it: (25) is then a product with class posteriors whose largest is 1,
+    and the exponentials are those of the first step.
+    """
+    rho = jnp.exp(log_rho - log_rho.max(axis=1, keepdims=True)).T
+
+    def step(confusion, _):
+        classes, symbols = confusion.shape
+        one = y_pred[None] == 1  # faster than to gather
+        p = rho * (
+            jnp.where(one, confusion[:, 1:], confusion[:, :1]) if symbols == 2 else confusion[:, y_pred]
+        )
+        p, chosen = p / p.sum(axis=0, keepdims=True), _said(y_pred, range(1, symbols))
+        shares = mean_shares(p, chosen, weight, complementary=classes == 2)
+        return jnp.concatenate([1 - shares.sum(axis=1, keepdims=True), shares], axis=1)
+
+    return step
+
+
+def labels_table(log_rho: LogRho, y_pred: Predictions, confusion: Confusion) -> Int[Array, "classes symbols"]:
+    """Count table of the most probable labels (22); ties go to the first class."""
+    y = log_testing_posterior(log_rho, y_pred, confusion).argmax(1)
+    return count_tables(y[None, :].astype(y_pred.dtype), y_pred, *confusion.shape)[0]
+
+
+def labels_step(log_rho: LogRho, y_pred: Predictions) -> Step:
+    """Algorithm 3: (23) of the most probable labels."""
+
+    def step(confusion, _):
+        table = labels_table(log_rho, y_pred, confusion)
+        return ratio(table, table.sum(1, keepdims=True)).astype(confusion.dtype)
+
+    return step
+
+
+def count_tables(
+    y: Int[Array, "draws samples"], y_pred: Predictions, num_classes: int, num_symbols: int
+) -> Int[Array, "draws classes symbols"]:
+    """Count tables of label vectors."""
+    cell = y * num_symbols + y_pred[None, :]
+    size = num_classes * num_symbols
+    counts = jax.vmap(lambda c: jnp.bincount(c, length=size))(cell)
+    return counts.reshape(-1, num_classes, num_symbols)
+
+
+def draw_tables(
+    key: Key[Array, ""], log_rho: LogRho, y_pred: Predictions, confusion: Confusion, num_draws: int
+) -> Int[Array, "draws classes symbols"]:
+    """Count tables of `num_draws` label vectors drawn from (25), by inverting cumulative probabilities."""
+    samples, classes = log_rho.shape
+    below = jnp.cumsum(jnp.exp(log_testing_posterior(log_rho, y_pred, confusion)), axis=1)
+    below = below / below[:, -1:]  # the last one is exactly 1, above every uniform draw
+    chunk = max(1, min(num_draws, _CHUNK // max(samples, 1)))
+
+    def draw(k):
+        u = jax.random.uniform(k, (chunk, samples), below.dtype)
+        y = jnp.zeros(u.shape, y_pred.dtype)
+        for c in range(classes - 1):
+            y = y + (below[:, c][None, :] <= u).astype(y.dtype)
+        return count_tables(y, y_pred, *confusion.shape)
+
+    tables = jax.lax.map(draw, jax.random.split(key, -(-num_draws // chunk)))
+    return tables.reshape(-1, *confusion.shape)[:num_draws]
+
+
+def sampling_step(
+    key: Key[Array, ""], log_rho: LogRho, y_pred: Predictions, *, num_draws: int | None = None
+) -> Step:
+    """Algorithm 4; `num_draws` is 2500 a class if None. Draws without a class are left out of its row."""
+    draws = 2500 * log_rho.shape[1] if num_draws is None else num_draws
+
+    def step(confusion, number):
+        tables = draw_tables(stream(key, "algorithm 4", number), log_rho, y_pred, confusion, draws)
+        return jnp.nanmean(ratio(tables, tables.sum(2, keepdims=True)), axis=0).astype(confusion.dtype)
+
+    return step
+
+
+def iterate(
+    step: Step,
+    *,
+    num_classes: int,
+    num_symbols: int,
+    dtype,
+    max_steps: int = 50,
+    tol: float = 1e-3,
+    alpha: float = 1e-3,
+) -> ConfusionFit:
+    """The loop of Algorithms 3 and 4, from uniform rows; the change is that of the adjusted matrix."""
+
+    def inside(new):
+        new = jnp.clip(new, alpha, 1.0 - alpha)
+        return new / new.sum(1, keepdims=True)
+
+    start = jnp.full((num_classes, num_symbols), 1.0 / num_symbols, dtype)
+    path, number, change = fixed_point(step, start, inside, max_steps, tol)
+    return ConfusionFit(path[number], change < tol, jnp.asarray(number), path)
+
+
+def fixed_point(step: Callable, start: Array, inside: Callable, max_steps: int, tol) -> tuple[Array, ...]:
+    """x <- inside(step(x, number)) until no element changes by `tol`; what a step leaves undefined stays.
+
+    Returns:
+        Path (max_steps + 1, ...), the number of steps, the last change.
+    """
+
+    def body(state):
+        old, path, number, _ = state
+        new = step(old, number)
+        new = inside(jnp.where(jnp.isnan(new), old, new))
+        return new, from_here(path, number + 1, new), number + 1, jnp.abs(new - old).max()
+
+    def unfinished(state):
+        _, _, number, change = state
+        return (number < max_steps) & (change >= tol)
+
+    # The point travels by itself: read out of the path, XLA would take its logarithms anew for each sample.
+    path = jnp.broadcast_to(start, (max_steps + 1, *start.shape))
+    state = (start, path, 0, jnp.asarray(jnp.inf, start.dtype))
+    _, path, number, change = jax.lax.while_loop(unfinished, body, state)
+    return path, jnp.asarray(number), change

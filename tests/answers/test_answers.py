@@ -1,0 +1,195 @@
+"""Every answer x every face: what one shows all show, no line is wider than the terminal, brief is brief."""
+
+import json
+
+import jax
+import numpy as np
+import pytest
+
+import jtruth as jt
+from jtruth.answers import Curve, Facts, Matrix, Notes, Table
+from jtruth.answers.blocks import cell_text, few, value_of
+from jtruth.answers.frames import answer_frame, table_rows
+from jtruth.answers.html import page_html
+from jtruth.answers.terminal import size, terminal_text
+from jtruth.asking.labels import Rates, next_labels
+from jtruth.cleaning import suspicious_labels
+from jtruth.comparison import LeaveOneOut, ModelComparison
+from jtruth.evaluation import quick_labelers
+from jtruth.evaluation.calibration import evaluate_calibration
+from jtruth.planning import Limits, People, Question, plan_request
+from jtruth.testing.of_labels import brier
+from tests.answers.test_pages import read
+
+N, KEY = 60, jax.random.key(0)
+RNG = np.random.default_rng(0)
+Y = RNG.integers(0, 2, N)
+Z = np.where(RNG.random((N, 3)) < 0.8, Y[:, None], 1 - Y[:, None])
+PRED, WORSE = (np.where(RNG.random(N) < right, Y, 1 - Y) for right in (0.9, 0.6))
+SCORES = np.clip(0.5 + (Y - 0.5) * 0.4 + RNG.normal(0, 0.2, N), 0.01, 0.99)
+GOLD = np.where(np.arange(N) < 40, Y, -1)
+LABELS = jt.Labels.from_matrix(Z, 2)
+NOISE, EVEN = jt.noise.Symmetric(0.2, 2), [0.5, 0.5]
+KNOWN = {"noise": NOISE, "prior": EVEN}
+THREE = jt.Labels.from_matrix(RNG.integers(0, 3, (N, 3)), 3)
+THREE_NOISE = {"noise": jt.noise.Symmetric(0.25, 3), "prior": [0.3, 0.3, 0.4]}
+
+
+def models():
+    loo = LeaveOneOut(-10.0, 1.0, 2.0, np.zeros(4), np.zeros(4), 0.7)
+    zeros = np.array([0.0, -2.0])
+    return ModelComparison(("m", "n"), (loo, loo), zeros, np.ones(2), (False, True), "told", ("doubt",), 0)
+
+
+def plan():
+    people = People(("crowd:0.2:0.1:3",), prior=(0.5, 0.5))
+    return plan_request(people, width=0.2, question=Question(rates="known"), limits=Limits(num_sets=5), key=0)
+
+
+def issues():
+    return suspicious_labels(LABELS, 0.2 + 0.6 * np.eye(2)[Y], key=0)
+
+
+ANSWERS = {
+    "Evaluation": lambda: jt.evaluate(PRED, LABELS, **KNOWN),
+    "Evaluation of three classes": lambda: jt.evaluate(Z[:, 0], THREE, **THREE_NOISE),
+    "Evaluation by what-if": lambda: jt.evaluate(PRED, LABELS, key=KEY),
+    "Evaluation by votes": lambda: jt.evaluate(PRED, LABELS, method="majority_vote"),
+    "Evaluation of nothing": lambda: jt.evaluate([1, 0], jt.Labels.from_matrix(np.array([[1], [0]]), 2)),
+    "Comparison": lambda: jt.compare_classifiers({"a": PRED, "b": WORSE}, LABELS, **KNOWN, at_least=0.8),
+    "LabelerReport": lambda: quick_labelers(LABELS),
+    "Prevalence": lambda: jt.prevalence(LABELS, gold=GOLD, assume="independent"),
+    "Prevalence by group": lambda: jt.prevalence(LABELS, gold=GOLD, by=np.arange(N) % 3),
+    "ScoreEvaluation": lambda: jt.evaluate_scores(SCORES, LABELS, **KNOWN, threshold=0.5),
+    "ClassScores": lambda: jt.evaluate_class_scores(RNG.random((N, 3)), THREE, **THREE_NOISE),
+    "MetricPosterior": lambda: jt.metric_posterior(brier, SCORES, LABELS, **KNOWN),
+    "Consensus": lambda: jt.consensus(LABELS, "majority_vote"),
+    "LabelerAgreement": lambda: jt.labeler_agreement(LABELS),
+    "Issues": issues,
+    "PlanSearch": plan,
+    "LabelRequest": lambda: next_labels(
+        jt.Labels.from_matrix(np.where(np.arange(N)[:, None] % 3 == np.arange(3), -1, Z), 2), PRED, 5,
+        rates=Rates(np.tile([[0.8, 0.2], [0.2, 0.8]], (3, 1, 1)), EVEN)),
+    "Sensitivity": lambda: jt.evaluate(PRED, LABELS, **KNOWN).sensitivity("prior", values=[0.3, 0.5]),
+    "ModelComparison": models,
+    "CalibrationReport": lambda: evaluate_calibration(np.stack([1 - SCORES, SCORES], 1), LABELS, key=KEY),
+    "Inspection": lambda: jt.inspect_labels(LABELS),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module", params=ANSWERS)
+def answer(request):
+    return ANSWERS[request.param]()
+
+
+def flat(text):
+    return " ".join(text.split())
+
+
+def kept(table, most, last):
+    first, rest, _ = few(table.ordered(), most, last)
+    return [*first, *rest]
+
+
+def said_by(block, rows):
+    """Every label and every value of a block in words."""
+    match block:
+        case Table():
+            return [block.label(row) for row in rows] + [
+                cell_text(value_of(one, row), one.form, block.missing)
+                for row in rows
+                for one in block.columns
+            ]
+        case Matrix():
+            pairs = [(a, b) for a in range(len(block.rows)) for b in range(len(block.columns))]
+            return [*block.rows, *block.columns, *(block.text(a, b) for a, b in pairs)]
+        case Notes():
+            return [note.text for note in block.items if note.sign != "alarm"]
+        case Facts():
+            return [one.title for one in block.items if one.title]
+    return []
+
+
+def test_what_one_face_shows_all_show(answer):
+    """Labels and values of every block are in the text, on the page, and in the JSON by their names."""
+    shown = answer.blocks()
+    text, page = answer.summary(full=True), flat(" ".join(read(page_html(shown)).texts))
+    lines, found = flat(text), json.loads(json.dumps(answer.to_dict(), allow_nan=False))
+    assert shown.sentence in lines and shown.sentence in page and found["sentence"] == shown.sentence
+    assert found["schema"] == 1 and found["jtruth"] == jt.__version__ and found["question"] == shown.question
+    for block in shown.blocks:
+        long, short = ((), ())
+        if isinstance(block, Table):
+            long, short = (kept(block, *most) for most in ((40, 10), (20, 5)))
+        assert all(flat(one) in page for one in said_by(block, long)), block
+        assert all(flat(one) in lines for one in said_by(block, short)), block
+        if getattr(block, "name", "") and not isinstance(block, Facts):
+            held = found
+            for name in block.name.split("."):
+                held = held[name]
+            in_json(block, held)
+
+
+def in_json(block, held):
+    match block:
+        case Table():
+            names = [row[block.key] for row in block.rows]
+            assert set(names) <= set(held) if block.by_name else len(held) == len(names)
+        case Notes():
+            assert held == [note.text if note.data is None else note.data for note in block.items]
+        case Matrix():
+            assert set(held) == {"mean", "low", "high"}
+        case Curve():
+            assert held["x"]
+
+
+def test_every_table_is_a_frame(answer):
+    pytest.importorskip("polars")
+    shown = answer.blocks()
+    for table in shown.tables():
+        if table.name:
+            frame = answer_frame(shown, "polars", table.name)
+            assert frame[table.key].to_list() == [row[table.key] for row in table_rows(table)]
+            one = table.columns[0]
+            if isinstance(one.name, str):
+                values = [row.get(one.name) for row in table.rows]
+                assert frame[one.name].to_list() == [None if v != v else v for v in values]
+    with pytest.raises(ValueError, match="no table 'none such'"):
+        answer.to_frame(table="none such")
+
+
+@pytest.mark.parametrize("width", [44, 60, 80, 132])
+def test_no_line_is_wider_than_the_terminal(answer, width):
+    for full in (False, True):
+        shown = answer.blocks().more(next="jtruth evaluate " + "--option value " * 9)
+        lines = terminal_text(shown, full=full, width=width).splitlines()
+        assert max(map(size, lines)) <= width
+    assert "\n  " not in answer.blocks().next
+
+
+def test_brief_is_brief_and_the_default(answer, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert str(answer) == answer.summary() and len(str(answer).splitlines()) <= 28
+    assert "\n" not in repr(answer)
+    html = answer._repr_html_()
+    assert "<p><b>" in html and "<script" not in html
+
+
+def test_answers_can_be_drawn(answer):
+    plt = pytest.importorskip("matplotlib.pyplot")
+    figure = answer.plot()
+    figure.canvas.draw()
+    plt.close(figure)
+
+
+def test_three_notes_that_matter_most_and_they_look_different():
+    from jtruth._validation.words import Read
+    from jtruth.answers import Note, Shown, warning_notes
+
+    said = [Read("it was read as a wide table"), "numbers are doubtful", "Look first: stop"]
+    shown = Shown("q", "", "s", (warning_notes(said), Notes("", "", [Note("bad", "against")] * 4)),
+                  alarms=("Look first: stop",))  # fmt: skip
+    lines = terminal_text(shown, width=80).splitlines()
+    assert lines[0] == "Look first: stop" and lines[3:6] == ["!  against"] * 3
+    full = terminal_text(shown, full=True, width=80)
+    assert "-  it was read" in full and "!  numbers are doubtful" in full and full.count("stop") == 1

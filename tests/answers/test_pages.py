@@ -1,0 +1,194 @@
+"""Pages to forward: valid HTML whatever the names, nothing loaded, bounded, and true to the answer."""
+
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from jtruth.answers import (
+    Column,
+    Curve,
+    Fact,
+    Facts,
+    Matrix,
+    Note,
+    Notes,
+    Queue,
+    Series,
+    Shown,
+    Table,
+    terminal_text,
+)
+from jtruth.answers.html import page_html
+from jtruth.answers.svg import axis_of, bar_svg, curve_svg, ticks
+
+HOSTILE = (
+    "<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "'; DROP TABLE", "&lt;b&gt;&amp;",
+    "\u202eevil", "</style><svg onload=x>", "a\x00b\x1b[2J", "عربي", "]]>-->", "{{7*7}}${7*7}", "😀" * 40,
+    "<" * 500, "%s%n", "", "javascript:alert(1)", "http://example.com/x.js", "line\nbreak",
+)  # fmt: skip
+VOID = {"meta", "circle", "rect", "path", "polygon", "br"}
+KNOWN = VOID | {
+    "html", "head", "title", "style", "body", "main", "h1", "h2", "p", "section", "div", "table", "thead",
+    "tbody", "tr", "th", "td", "bdi", "svg", "text", "g", "ul", "li", "span", "dl", "dt", "dd",
+}  # fmt: skip
+ATTRIBUTES = {
+    "lang", "charset", "http-equiv", "content", "name", "class", "colspan", "viewbox", "aria-hidden", "role",
+    "d", "x", "y", "cx", "cy", "r", "width", "height", "text-anchor", "points",
+}  # fmt: skip
+
+
+class Reader(HTMLParser):
+    """Every tag known, closed in order, with harmless attributes; keeps the text."""
+
+    def __init__(self):
+        super().__init__(convert_charrefs=True)
+        self.open, self.texts, self.tags = [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        assert tag in KNOWN, tag
+        for name, value in attrs:
+            assert name in ATTRIBUTES, name
+            assert tag == "meta" or not re.search(r"[<>:]|script", value or ""), value
+        self.tags.append(tag)
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        assert tag in VOID
+        self.handle_starttag(tag, attrs)
+
+    def handle_endtag(self, tag):
+        assert tag in VOID or self.open.pop() == tag  # a browser closes <path> by a tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] != "style":
+            self.texts.append(data)
+
+    def handle_comment(self, data):
+        raise AssertionError(data)
+
+
+def read(html):
+    found = Reader()
+    found.feed(html)
+    found.close()
+    assert found.open == []
+    assert "url(" not in html and "@import" not in html
+    return found
+
+
+LAW = {"mean": 0.7, "low": 0.6, "high": 0.8}
+VALUE = Column("mean", "mean", ("low", "high"))
+
+
+def law_table(names, kind=Table, **options):
+    return kind("laws", "Laws", "name", (VALUE, Column("other", "other")),
+                [{"name": n, **LAW, "other": 0.75} for n in names], cross="other", **options)  # fmt: skip
+
+
+def shown(names, size=None):
+    """An answer whose names are all of these, with every kind of block."""
+    some = names[:size]
+    grid = np.arange(len(some) ** 2, dtype=float).reshape(len(some), -1)
+    cells = {k: (grid + d).tolist() for k, d in (("mean", 0), ("low", -1), ("high", 1))}
+    signs = ("good", "bad", "open", "warn", "look", "do", "say", "read")
+    notes = [Note(signs[k % len(signs)], f"about {n}", n) for k, n in enumerate(names)]
+    points = {"x": [0.0, 0.5, 1.0], "mean": [0.0, 0.6, 1.0], "low": [0.0, 0.5, 1.0], "high": [0.1, 0.7, 1.0]}
+    blocks = (
+        law_table(names), law_table(names, Queue),
+        Table("wide", names[0], "name", tuple(Column((n, "mean"), n) for n in names),
+              [{"name": "a", **{n: LAW for n in names}}]),
+        Matrix("counts", names[1], tuple(some), tuple(some), cells), Notes("notes", names[2], notes),
+        Curve("curve", names[0], names[1], names[2], tuple(Series(n, points) for n in names[:3])),
+        Facts("", [Fact("fact", n, n) for n in names]),
+    )  # fmt: skip
+    return Shown(names[0], names[1], names[2], blocks, tuple(names[:3]), names[3], f"jtruth {names[0]}")
+
+
+def test_hostile_names_stay_text():
+    html = page_html(shown(HOSTILE), made=[(HOSTILE[0], HOSTILE[1])])
+    found = read(html)
+    said = "".join(found.texts)
+    assert "<script>alert(1)</script>" in said and "'; DROP TABLE" in said and "عربي" in said
+    assert "\u202e" not in html and "\x1b" not in html and "\x00" not in html and "\\u202eevil" in said
+    assert "default-src 'none'" in html
+    for full in (False, True):
+        text = terminal_text(shown(HOSTILE), full=full, width=80)
+        assert all(c.isprintable() for c in text.replace("\n", ""))
+
+
+@pytest.mark.parametrize("name", ["plain", "<&\"'>" * 30, "😀" * 100])
+def test_pages_are_bounded(name):
+    html = page_html(shown([f"{k} {name}" for k in range(10_000)], 50))
+    read(html)
+    assert len(html.encode()) < 300_000
+    assert "9960 more between these are left out" in html and "smaller ones are left out here" in html
+    assert "9988 more columns are left out here" in html and "more are left out here" in html
+
+
+def test_bars_lie_where_their_numbers_are():
+    rows = [{"name": "a", "mean": 0.5, "low": 0.2, "high": 0.6, "other": 0.9}, {"name": "b"}]
+    block = Table("", "", "name", (VALUE,), rows, cross="other")
+    low, high = axis_of(block)
+    assert low == pytest.approx(0.2 - 0.028) and high == pytest.approx(0.9 + 0.028)
+    place = lambda v: 14 + 260 * (v - low) / (high - low)  # noqa: E731
+    drawn = bar_svg([0.5, 0.2, 0.6, 0.9], (low, high))
+    left, width = map(
+        float, re.search(r'<rect class="bar" x="([\d.]+)" y="8" width="([\d.]+)"', drawn).groups()
+    )
+    assert left == pytest.approx(place(0.2), abs=0.06)
+    assert left + width == pytest.approx(place(0.6), abs=0.11)
+    assert float(re.search(r'class="dot" cx="([\d.]+)"', drawn)[1]) == pytest.approx(place(0.5), abs=0.06)
+    cross = float(re.search(r'class="cross" d="M([\d.]+)', drawn)[1])
+    assert cross == pytest.approx(place(0.9) - 4, abs=0.06)
+    assert "rect" not in bar_svg([None] * 4, (low, high))
+
+
+@pytest.mark.parametrize("ends", [(0.0, 1.0), (-3.0, 12.0), (0.8412, 0.8419), (0, 1e6), (1e-9, 2e-9)])
+def test_ticks_are_round_and_inside(ends):
+    found = np.array(ticks(*ends))
+    assert 2 <= found.size <= 8 and (found >= ends[0] - 1e-12).all() and (found <= ends[1] + 1e-12).all()
+    steps = np.diff(found)
+    np.testing.assert_allclose(steps, steps[0], rtol=1e-6)
+
+
+def test_curves_leave_out_what_is_not_finite():
+    nan = float("nan")
+    points = {"x": [0, 1, 2], "mean": [0.0, nan, 1.0], "low": [0.0, nan, 0.5], "high": [0.5, nan, 1.0]}
+    one = Series("one", points)
+    drawn = curve_svg(Curve("", "", "x", "y", (one, one._replace(line=False))))
+    assert "nan" not in drawn and drawn.count("<circle") == 2 and drawn.count("<polygon") == 1
+    none = Curve("", "", "x", "y", (Series("none", {"x": [nan], "mean": [nan]}),), diagonal=True)
+    assert "nan" not in curve_svg(none)
+
+
+def test_every_block_is_valid_when_it_is_empty():
+    empty = {"mean": [], "low": [], "high": []}
+    nothing = Table("", "", "a", (VALUE,), [])
+    parts = (nothing, Matrix("", "", (), (), empty), Notes("", "", []), Facts("", []),
+             Notes("", "", [Note("say", "text", "name")]))  # fmt: skip
+    answer = Shown("title", "", "", parts)
+    assert "name: worth knowing" in "".join(read(page_html(answer)).texts)
+    assert "name: worth knowing: text" in terminal_text(answer, full=True)
+
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(CHROMIUM is None, reason="no headless Chromium is installed")
+def test_a_browser_reads_it_as_it_was_meant(tmp_path):
+    path = tmp_path / "page.html"
+    html = page_html(shown(HOSTILE))
+    path.write_text(html, encoding="utf-8")
+    done = subprocess.run(
+        [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}",
+         "--dump-dom", path.as_uri()], capture_output=True, text=True, timeout=120, check=True,
+    )  # fmt: skip
+    mine, browsers = read(html), read(done.stdout.replace("<!DOCTYPE html>", ""))
+    assert browsers.tags == mine.tags
+    assert "".join(browsers.texts).split() == "".join(mine.texts).split()

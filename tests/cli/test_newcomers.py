@@ -1,0 +1,146 @@
+"""Six newcomers with files as their tools write them: two commands at most, no refusal, a short screen."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from jtruth.answers.terminal import size
+
+pytestmark = pytest.mark.usefixtures("few_sweeps")
+
+SIZE = 60
+RNG = np.random.default_rng(5)
+TRUTH = RNG.integers(0, 2, SIZE)
+RIGHT = {"ann": 0.9, "bob": 0.85, "cy": 0.8, "dora": 0.85, "spammer": 0.5}
+GIVEN = {who: np.where(RNG.random(SIZE) < p, TRUTH, 1 - TRUTH) for who, p in RIGHT.items()}
+MODEL = np.where(RNG.random(SIZE) < 0.9, TRUTH, 1 - TRUTH)
+SCORE = np.clip(np.where(MODEL == 1, 0.7, 0.3) + RNG.normal(0, 0.15, SIZE), 0.02, 0.98)
+PASS = ("fail", "pass")
+JUDGES = ("ann", "bob", "cy", "dora")
+
+
+def table(path, header, rows, sep=","):
+    with path.open("w", newline="", encoding="utf-8-sig" if sep == ";" else "utf-8") as file:
+        csv.writer(file, delimiter=sep, lineterminator="\r\n" if sep == ";" else "\n").writerows(
+            [header, *rows]
+        )
+
+
+def judges(folder):
+    """A line for each answer, the judges' verdicts in an object, a person's beside 20 of them."""
+    lines = [
+        {"id": f"q{i}", "question": f"Why {i}?", "answer": f"Because {i}.",
+         "verdicts": {f"{who}-4": PASS[GIVEN[who][i]] for who in JUDGES},
+         "human_gold": PASS[TRUTH[i]] if i < 20 else None}
+        for i in range(SIZE)
+    ]  # fmt: skip
+    (folder / "judges.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+def spreadsheet(folder):
+    """As a spreadsheet of a German writes it: a mark at the beginning, semicolons, decimal commas."""
+    rows = [(f"K{i:03}", who, ("nein", "ja")[z[i]], "") for who, z in GIVEN.items() for i in range(SIZE)]
+    table(folder / "urteile.csv", ("Item", "Rater", "Rating", "Bemerkung"), rows, ";")
+    said = [(f"K{i:03}", ("nein", "ja")[MODEL[i]], f"{SCORE[i]:.3f}".replace(".", ",")) for i in range(SIZE)]
+    table(folder / "modell.csv", ("Item", "Rating", "score"), said, ";")
+
+
+def label_studio(folder):
+    """Annotations of four people, one of them ground truth in places, and a model's predictions."""
+
+    def result(value):
+        return [{"id": "a", "from_name": "sentiment", "to_name": "text", "type": "choices",
+                 "value": {"choices": [("Negative", "Positive")[value]]}, "origin": "manual"}]  # fmt: skip
+
+    tasks = []
+    for i in range(SIZE):
+        given = [
+            {"id": 10 * i + t, "completed_by": {"id": t, "email": f"{who}@x.org"},
+             "result": result(GIVEN[who][i]), "was_cancelled": False, "ground_truth": False, "lead_time": 4.2}
+            for t, who in enumerate(JUDGES)
+        ]  # fmt: skip
+        if i < 20:
+            given.append(given[0] | {"id": 10 * i + 9, "ground_truth": True, "result": result(TRUTH[i])})
+        said = {"id": i, "model_version": "v2", "score": 0.9, "result": result(MODEL[i]), "task": i}
+        tasks.append({"id": i, "data": {"text": f"text {i}"}, "annotations": given, "predictions": [said]})
+    (folder / "project-1.json").write_text(json.dumps(tasks))
+
+
+def argilla(folder):
+    """Records with responses, and suggestions of a model."""
+    records = [
+        {"id": f"r{i}", "status": "completed", "fields": {"text": f"text {i}"}, "metadata": {}, "vectors": {},
+         "suggestions": {"label": {"value": PASS[MODEL[i]], "score": 0.8, "agent": "gpt"}},
+         "responses": {"label": [{"value": PASS[GIVEN[who][i]], "user_id": who} for who in JUDGES]}}
+        for i in range(SIZE)
+    ]  # fmt: skip
+    (folder / "argilla.json").write_text(json.dumps(records))
+
+
+def mturk(folder):
+    """A batch with the true or false columns of a form's buttons."""
+    rows = [
+        (f"H{i}", "T", f"A{i}{who}", f"W{who}", "Approved", f"text {i}", "TRUE" if z[i] else "FALSE",
+         "FALSE" if z[i] else "TRUE")
+        for who, z in GIVEN.items() for i in range(SIZE)
+    ]  # fmt: skip
+    header = ("HITId", "HITTypeId", "AssignmentId", "WorkerId", "AssignmentStatus", "Input.text",
+              "Answer.cat.yes", "Answer.cat.no")  # fmt: skip
+    table(folder / "Batch_1_batch_results.csv", header, rows)
+
+
+def wide(folder):
+    """A statistician's: one row for each case, a column for each rater, NA, and the reference."""
+    rows = [
+        (i + 1, *("NA" if (i + t) % 9 == 0 else GIVEN[who][i] for t, who in enumerate(JUDGES)), MODEL[i],
+         TRUTH[i] if i < 20 else "NA")
+        for i in range(SIZE)
+    ]  # fmt: skip
+    table(folder / "ratings.csv", ("case", "rater1", "rater2", "rater3", "rater4", "model", "truth"), rows)
+
+
+def one_label(folder):
+    """A training set: one noisy label for each row and nobody's name, and a model's probabilities."""
+    table(folder / "train.csv", ("id", "label"), [(i, ("cat", "dog")[GIVEN["bob"][i]]) for i in range(SIZE)])
+    table(
+        folder / "probs.csv",
+        ("id", "cat", "dog"),
+        [(i, f"{1 - p:.4f}", f"{p:.4f}") for i, p in enumerate(SCORE)],
+    )
+    (folder / "noise.json").write_text(json.dumps({"symmetric": 0.15}))
+
+
+def annotators(folder):
+    """Who is the bad annotator?"""
+    rows = [(f"d{i}", who, PASS[z[i]], "2024-01-02") for who, z in GIVEN.items() for i in range(SIZE)]
+    table(folder / "export.csv", ("document_id", "annotator", "category", "created_at"), rows)
+
+
+PATHS = [
+    (judges, "inspect judges.jsonl", "4 labelers, 240 labels"),
+    (judges, "prevalence judges.jsonl --gold column:human_gold --positive pass", "truth of: 'q"),
+    (spreadsheet, "labelers urteile.csv", "spammer"),
+    (spreadsheet, "evaluate urteile.csv --predictions modell.csv --scores --positive ja", "ROC"),
+    (label_studio, "inspect project-1.json", "--predictions export:v2 --gold"),
+    (label_studio, "evaluate project-1.json --predictions export:v2 --gold export:ground_truth", "accuracy"),
+    (argilla, "evaluate argilla.json --predictions export:gpt --positive pass", "accuracy"),
+    (mturk, "labelers Batch_1_batch_results.csv", "Wspammer"),
+    (wide, "inspect ratings.csv", "column:model"),
+    (wide, "evaluate ratings.csv --predictions column:model --gold column:truth", "accuracy"),
+    (one_label, "inspect train.csv", "1 labeler"),
+    (one_label, "evaluate train.csv --predictions probs.csv --noise noise.json --prior .5,.5", "accuracy"),
+    (annotators, "labelers export.csv", "spammer"),
+]
+
+
+@pytest.mark.parametrize(("files", "line", "says"), PATHS, ids=[line for _, line, _ in PATHS])
+def test_a_path_is_short_and_not_refused(run, tmp_path, monkeypatch, files, line, says):
+    monkeypatch.setenv("COLUMNS", "80")
+    files(tmp_path)
+    code, out, err = run(*line.split(), folder=tmp_path, full=False)
+    print(out, err)
+    assert code == 0, err
+    assert says in out
+    assert len(out.splitlines()) <= 20 and max(map(size, out.splitlines())) <= 80, out

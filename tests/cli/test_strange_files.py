@@ -1,0 +1,201 @@
+"""Files as strangers have them: other words for columns, semicolons, exports with models and gold in them."""
+
+import json
+import sys
+import types
+import zipfile
+
+import numpy as np
+import pytest
+
+WORKERS = ("ann", "bob", "cy")
+
+
+def answers(size=40, seed=0):
+    """(tasks, workers, labels, truth) of three people who are right four times in five."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, size)
+    z = np.where(rng.random((size, 3)) < 0.8, y[:, None], 1 - y[:, None])
+    word = np.array(["negative", "positive"])
+    return word[z], word[y]
+
+
+def write(path, header, rows, sep=","):
+    path.write_text("\n".join(sep.join(map(str, row)) for row in [header, *rows]) + "\n")
+    return path
+
+
+def long(z):
+    return [(f"c{i}", w, z[i, t]) for i in range(len(z)) for t, w in enumerate(WORKERS)]
+
+
+def answer_of(run, folder, *arguments):
+    code, out, err = run(*arguments, "--json", folder / "a.json")
+    assert code == 0, err
+    return json.loads((folder / "a.json").read_text()), out
+
+
+@pytest.mark.parametrize(
+    "header",
+    [("item", "annotator", "verdict"), ("comment_id", "rater", "sentiment"), ("id", "judge", "rating"),
+     ("HITId", "WorkerId", "answer"), ("question", "user", "label")],
+)  # fmt: skip
+def test_other_words_for_columns_are_understood_and_said(run, tmp_path, header):
+    path = write(tmp_path / "l.csv", header, long(answers()[0]))
+    found, out = answer_of(run, tmp_path, "inspect", path)
+    said = (
+        f"Read as task {header[0]!r}, worker {header[1]!r}, label {header[2]!r}, by the names of the columns"
+    )
+    assert said in out
+    assert found["num_samples"] == 40 and found["num_labelers"] == 3
+    truth = write(
+        tmp_path / "p.csv", (header[0], "class"), [(f"c{i}", c) for i, c in enumerate(answers()[1])]
+    )
+    code, _, err = run("evaluate", path, "--predictions", truth, "--method", "majority_vote")
+    assert code == 0, err
+
+
+def test_a_name_that_was_typed_is_no_guess(run, tmp_path):
+    path = write(tmp_path / "l.csv", ("item", "rater", "verdict"), long(answers()[0]))
+    code, _, err = run("labelers", path, "--fast", "--label", "grade")
+    assert code == 2 and "no columns 'task', 'worker', 'grade'" in err
+
+
+def test_all_missing_columns_in_one_sentence_with_what_to_type(run, tmp_path):
+    path = write(tmp_path / "l.csv", ("item", "who", "says"), long(answers()[0]))
+    code, _, err = run("labelers", path, "--fast")
+    assert code == 2 and err.count("\n") == 1
+    assert "no columns 'task', 'worker', 'label'" in err
+    assert (
+        "Say which one holds the task and the worker and the label by --task item --worker NAME --label NAME"
+        in err
+    )
+
+
+def test_semicolons_and_decimal_commas(tmp_path):
+    """By what every command reads its tables with."""
+    from jtruth.cli import reading
+    from jtruth.cli.options import Beside, Columns
+
+    z, y = answers()
+    path = write(tmp_path / "l.csv", ("task", "worker", "label"), long(z), sep=";")
+
+    def scores(texts, sep=";", decimal=None):
+        rows = [(f"c{i}", y[i], text) for i, text in enumerate(texts)]
+        one = write(tmp_path / "p.csv", ("task", "label", "score"), rows, sep)
+        given, labels = reading.begin(path, Columns(decimal=decimal), Beside(), one)
+        return reading.scores_of(one, labels, given, False)[0]
+
+    numbers = np.random.default_rng(1).uniform(0.1, 0.9, 40).round(2)
+    texts = [f"{x:.2f}" for x in numbers]
+    np.testing.assert_array_equal(scores(texts, ","), numbers)
+    np.testing.assert_array_equal(scores([text.replace(".", ",") for text in texts]), numbers)
+    unclear = [f"1,{k:03}" for k in range(40)]  # 1234, or 1.234?
+    with pytest.raises(
+        ValueError, match=r"not a finite number\. If its comma stands before decimals, say --decimal ,"
+    ):
+        scores(unclear)
+    np.testing.assert_allclose(scores(unclear, decimal=","), 1 + np.arange(40) / 1000)
+
+
+def test_labels_that_say_nothing_are_left_out_counted_and_proposed(run, tmp_path):
+    z, _ = answers()
+    rows = [(task, w, "unsure" if k % 10 == 0 else c) for k, (task, w, c) in enumerate(long(z))]
+    path = write(tmp_path / "l.csv", ("task", "worker", "label"), rows)
+    _, out = answer_of(run, tmp_path, "inspect", path)
+    assert "Class 'unsure' reads like no answer" in out and "--abstain unsure" in out
+    for option in (("--abstain", "Unsure,skip"), ("--map", "unsure=")):
+        found, out = answer_of(run, tmp_path, "inspect", path, *option)
+        assert found["classes"] == ["negative", "positive"] and found["num_labels"] == 108
+        assert "12 of 120 labels say nothing ('unsure') and were left out." in out
+        assert f"evaluate {path} {option[0]} {option[1]} " in out
+    _, out = answer_of(run, tmp_path, "inspect", path, "--abstain", "skip")
+    assert "Nobody gave a label that" in out and "'skip'" in out
+
+
+def test_columns_of_gold_predictions_and_scores_are_named(run, tmp_path):
+    z, y = answers()
+    rows = [(f"c{i}", *z[i], y[i], y[i], f"{0.1 + i / 50:.3f}") for i in range(40)]
+    path = write(tmp_path / "wide.csv", ("task", *WORKERS, "gold", "model_v2", "score"), rows)
+    found, _ = answer_of(run, tmp_path, "inspect", path)
+    commands = [step["command"] for step in found["next_steps"]]
+    assert f"jtruth evaluate {path} --predictions column:model_v2 --gold column:gold" in commands
+    assert f"jtruth evaluate {path} --predictions column:score --scores" in commands
+    assert found["num_labelers"] == 3
+
+
+def test_a_column_of_ids_is_no_labeler(run, tmp_path):
+    z, _ = answers(300)
+    rows = [(f"c{i}", *z[i], 1000 + i) for i in range(300)]
+    path = write(tmp_path / "wide.csv", ("task", *WORKERS, "row"), rows)
+    code, _, err = run("labelers", path, "--wide", "--fast")
+    assert code == 2 and err.count("\n") == 1
+    assert "labeler 'row' gave 300 labels, most of them classes that nobody gives again: ids" in err
+    assert "Leave it out, or read it as the task (--task row)" in err
+
+
+def test_typing_errors_and_rounded_ids_are_said(run, tmp_path):
+    z, _ = answers()
+    rows = [(f"12345678901234{task[1:]:0>4}", w, c) for task, w, c in long(z)]
+    rows[4] = (*rows[4][:2], "postive")
+    path = write(tmp_path / "l.csv", ("task", "worker", "label"), rows)
+    _, out = answer_of(run, tmp_path, "inspect", path)
+    assert (
+        "Class 'postive' (1 labels) is one letter from 'positive'" in out and "--map postive=positive" in out
+    )
+    assert "40 task ids differ only beyond 15 digits" in out
+
+
+def studio(k, z, y):
+    """A task of Label Studio's export: three people, an annotation that is true, and a prediction."""
+    result = lambda c: [{"type": "choices", "from_name": "q", "value": {"choices": [str(c)]}}]  # noqa: E731
+    people = [{"completed_by": t, "result": result(c)} for t, c in enumerate(z)]
+    true = [{"completed_by": 9, "ground_truth": True, "result": result(y)}] if k % 2 else []
+    predicted = [{"model_version": "bert", "result": result(y)}]
+    return {"id": k, "data": {"text": "x"}, "annotations": people + true, "predictions": predicted}
+
+
+def argilla(k, z, y):
+    given = [{"value": str(c), "user_id": f"u{t}"} for t, c in enumerate(z)]
+    return {"id": k, "fields": {"text": "x"}, "responses": {"q": given},
+            "suggestions": {"q": {"value": str(y), "agent": "bert"}}}  # fmt: skip
+
+
+@pytest.mark.parametrize("record", [studio, argilla])
+def test_models_and_gold_of_an_export_stand_beside_the_labels(run, tmp_path, record):
+    z, y = answers()
+    path = tmp_path / "export.json"
+    path.write_text(json.dumps([record(k, z[k], y[k]) for k in range(40)]))
+    found, out = answer_of(run, tmp_path, "inspect", path)
+    assert found["num_labelers"] == 3 and "export:bert (40 tasks)" in out
+    arguments = ["evaluate", path, "--predictions", "export:bert", "--method", "majority_vote"]
+    if record is studio:
+        assert "export:ground_truth (20 tasks)" in out
+        gold = answer_of(run, tmp_path, "consensus", path, "--gold", "export:ground_truth")[0]
+        assert "20" in json.dumps(gold)
+    metrics = answer_of(run, tmp_path, *arguments)[0]["metrics"]
+    z01, y01 = (np.asarray(a == "positive") for a in (z, y))
+    agree = float((y01 == (z01.sum(axis=1) > 1)).mean())
+    assert metrics["accuracy"]["mean"] == pytest.approx(agree, abs=0.06)
+    code, _, err = run("evaluate", path, "--predictions", "export:gpt")
+    assert code == 2 and "no predictions or gold called 'gpt' here; there are" in err and "'bert'" in err
+
+
+def test_an_excel_file_needs_openpyxl_or_is_read(run, tmp_path, monkeypatch):
+    """Where openpyxl is not installed, one that reads what this test wrote stands in its place."""
+    z, _ = answers()
+    path = tmp_path / "l.xlsx"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("xl/workbook.xml", "<workbook/>")
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    code, _, err = run("labelers", path, "--fast")
+    assert code == 2 and "reading it needs openpyxl (pip install openpyxl); or save it as CSV" in err
+    rows = [(float(i // 3), w, c, None) for i, (_, w, c) in enumerate(long(z))]
+    rows = [("task", "worker", "label", None), *rows]
+    sheet = types.SimpleNamespace(title="one", iter_rows=lambda values_only: [*rows, (None,) * 4])
+    empty = types.SimpleNamespace(title="two", iter_rows=lambda values_only: [(None,)])
+    fake = types.ModuleType("openpyxl")
+    fake.load_workbook = lambda *_, **__: types.SimpleNamespace(worksheets=[sheet, empty])
+    monkeypatch.setitem(sys.modules, "openpyxl", fake)
+    found, _ = answer_of(run, tmp_path, "inspect", path)
+    assert found["num_samples"] == 40 and found["num_labelers"] == 3

@@ -1,0 +1,163 @@
+"""How far labels mislead models: mixtures by simulation, kinds of labelers, and where they are refused."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+import jtruth as jt
+from jtruth.answers.html import page_html
+from jtruth.evaluation.assumptions.model_error import ERRORS, FLAT, KINDS, rests_on, widened
+from jtruth.evaluation.assumptions.predictive import PredictiveTable, law_of
+from jtruth.stats.predictive import Opinion, predictive
+from jtruth.tables.metrics import named_metric
+from jtruth.tables.posterior import TableDraws
+
+GROUPS = sorted({group for _, group in ERRORS})
+SAID = {"majority_vote": Opinion(1.8, 0.1), "independent": Opinion(2.4, 0.2)}
+
+
+def law(kind, group, said=SAID):
+    return predictive(*widened(said, group, kind))
+
+
+@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("kind", ["people", "llm_judges"])
+def test_the_law_is_that_of_a_new_source(kind, group):
+    """Drawn as the docstring has it: a source, its scale, a reading, its error. Scales are seven nodes of
+    their law, which moves probabilities by less than .01; 200 000 draws by .001."""
+    rng, n, error = np.random.default_rng(0), 200_000, ERRORS[kind, group]
+    which = rng.integers(0, 2, n)
+    centre, scale = (
+        np.array([getattr(one, name) for one in SAID.values()])[which] for name in Opinion._fields[:2]
+    )
+    tau = np.exp(error.log_tau + error.spread * rng.standard_normal(n))
+    z = error.slope * centre + np.hypot(error.slope * scale, tau) * rng.standard_t(3, n)
+    x = np.where(rng.random(n) < FLAT, rng.random(n), expit(z))
+    found = law(kind, group).draws
+    for p in (0.025, 0.1, 0.5, 0.9, 0.975):
+        assert (found < np.quantile(x, p)).mean() == pytest.approx(p, abs=0.012)
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_whoever_does_not_say_gets_half_of_each(group):
+    """The distribution functions, at a hundred places; experts get the same, and say so."""
+    places = np.linspace(0.01, 0.99, 100)
+    unknown, experts, people, judges = (
+        (law(kind, group).draws[:, None] < places).mean(axis=0)
+        for kind in ("unknown", "experts", "people", "llm_judges")
+    )
+    np.testing.assert_allclose(unknown, 0.5 * (people + judges), atol=1.5e-3)
+    np.testing.assert_array_equal(unknown, experts)
+    assert "say who labels" in rests_on("unknown") and "of experts there is no public source" in rests_on(
+        "experts"
+    )
+
+
+@pytest.mark.parametrize("group", ["overall", "one class", "share of samples"])
+def test_judges_are_wider_than_people(group):
+    widths = {kind: np.diff(law(kind, group).equal_tails())[0] for kind in KINDS}
+    assert widths["people"] < widths["unknown"] and widths["people"] < 0.8 * widths["llm_judges"]
+    assert (
+        law("llm_judges", group).mean < law("people", group).mean
+    )  # their slope: claims are believed in part
+
+
+def test_a_reading_that_says_nothing_has_no_say():
+    one = law("people", "overall", {"majority_vote": SAID["majority_vote"], "independent": None})
+    same = law("people", "overall", {"majority_vote": SAID["majority_vote"]})
+    np.testing.assert_array_equal(one.draws, same.draws)
+    none = law_of({"independent": np.full(5, np.nan)}, "overall", "people", np.inf)
+    assert none.mean == pytest.approx(0.5, abs=1e-3) and none.sd == pytest.approx(12**-0.5, abs=1e-3)
+
+
+def test_what_predictions_settle_is_a_point():
+    """Nobody is ever predicted positive: recall 0, no precision, no samples in the column."""
+    counts = np.zeros((9, 2, 2), int)
+    counts[:, 0, 0], counts[:, 1, 0] = np.arange(60, 69), np.arange(40, 31, -1)
+    table = PredictiveTable({"independent": TableDraws(counts)}, "people")
+    recall, alarm, precision = (table.estimate(n) for n in ("recall", "false_alarm_rate", "precision"))
+    assert (recall.mean, recall.sd) == (0, 0) and (alarm.mean, alarm.sd) == (0, 0)
+    assert np.isnan(precision.mean) and precision.probability_defined == 0
+    assert table.estimate("accuracy").sd > 0.01
+    assert table.cell(1, 1).interval() == (0, 0)
+    np.testing.assert_allclose(table.cells().mean.sum(axis=0), [100, 0])
+
+
+def crowd(n=150):
+    rng = np.random.default_rng(0)
+    y = (rng.random(n) < 0.4).astype(int)
+    given = np.where(
+        rng.random((n, 4)) < np.where(rng.random(n) < 0.3, 0.55, 0.93)[:, None], y[:, None], 1 - y[:, None]
+    )
+    return y, given[:, 0], jt.Labels.from_matrix(given[:, 1:], 2)
+
+
+@pytest.fixture(scope="module")
+def by_kind(few_sweeps):
+    _, y_pred, labels = crowd()
+    return {kind: jt.evaluate(y_pred, labels, labelers_are=kind) for kind in ("people", "llm_judges", None)}
+
+
+def test_evaluate_is_wider_for_judges_and_inside_the_bounds(by_kind):
+    for name in ("accuracy", "recall", "precision", "f1", "false_alarm_rate", "kappa", "mcc"):
+        bounds = named_metric(name).bounds
+        ends = {kind: found.estimate(name).interval(0.99) for kind, found in by_kind.items()}
+        assert all(bounds[0] <= e.low < e.high <= bounds[1] for e in ends.values())
+        widths = {kind: np.diff(found.estimate(name).equal_tails(0.8))[0] for kind, found in by_kind.items()}
+        assert widths["people"] < min(widths["llm_judges"], widths[None])
+    for found in by_kind.values():
+        assert (found.confusion_low >= 0).all() and (found.confusion_high <= found.num_samples).all()
+    for one, other in zip(by_kind["people"].labelers, by_kind["llm_judges"].labelers, strict=True):
+        assert one.high - one.low < other.high - other.low
+
+
+def test_what_a_law_rests_on_is_said_everywhere_and_what_if_never_looks_like_an_answer(by_kind):
+    said = {kind: found.rests_on for kind, found in by_kind.items()}
+    assert "9 public sources labelled by people (each left out in turn, 95 %" in said["people"]
+    assert "LLM judges and automatic metrics" in said["llm_judges"] and "half of them" in said[None]
+    for kind, found in by_kind.items():
+        d = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+        text, page = found.summary(full=True), page_html(found.blocks())
+        assert d["rests_on"] == said[kind] and d["interval_kind"] == "predictive"
+        assert f"rests on: {said[kind]}" in text and said[kind] in page
+        for row in found.assumptions:
+            (line,) = (line for line in text.splitlines() if row.sentence in line)
+            assert "95 %" not in line and "[" not in line and f"{row.metrics['recall'].mean:.3f}" in line
+        table = page.split("What each assumption says")[1].split("Nobody can choose")[0]
+        assert "95 %" not in table and not any(f">{mark}" in table for mark in ("[", "("))
+
+
+CALLS = {
+    "evaluate": lambda y_pred, labels, **how: jt.evaluate(y_pred, labels, **how),
+    "compare": lambda y_pred, labels, **how: jt.compare_classifiers(
+        {"a": y_pred, "b": 1 - y_pred}, labels, **how
+    ),
+    "scores": lambda y_pred, labels, **how: jt.evaluate_scores(y_pred + 0.5, labels, **how),
+    "class scores": lambda y_pred, labels, **how: jt.evaluate_class_scores(np.eye(2)[y_pred], labels, **how),
+    "metric": lambda y_pred, labels, **how: jt.metric_posterior(
+        lambda y, p: (y == p).mean(), y_pred, labels, **how
+    ),
+    "labelers": lambda y_pred, labels, **how: jt.evaluate_labelers(labels, **how),
+    "prevalence": lambda y_pred, labels, **how: jt.prevalence(labels, **how),
+}
+
+
+@pytest.mark.parametrize("asked", CALLS)
+def test_unknown_words_are_refused_by_everybody(asked, as_installed):
+    _, y_pred, labels = crowd(20)
+    with pytest.raises(ValueError, match=r"labelers_are must be one of .*'llm_judges'; got 'robots'"):
+        CALLS[asked](y_pred, labels, labelers_are="robots")
+
+
+@pytest.mark.parametrize("asked", ["evaluate", "compare", "scores", "class scores", "metric", "prevalence"])
+def test_kinds_are_refused_where_nothing_is_learned_or_somebody_vouches(asked):
+    _, y_pred, labels = crowd(20)
+    known = {"noise": jt.noise.Symmetric(0.2, 2), "prior": [0.5, 0.5]}
+    for how in ([] if asked == "prevalence" else [known]) + [{"assume": "independent"}]:
+        with pytest.raises(ValueError, match="labelers_are='people' says how far"):
+            CALLS[asked](y_pred, labels, labelers_are="people", **how)
+    if asked == "evaluate":
+        with pytest.raises(ValueError, match="labelers_are='experts' says how far learned error rates"):
+            jt.evaluate(y_pred, labels, labelers_are="experts", method="plug_in")

@@ -1,0 +1,300 @@
+"""Alarms above the answer: the whole first line of each, JSON, page and frame, and quiet on clean data."""
+
+import numpy as np
+import pytest
+
+import jtruth as jt
+from jtruth.evaluation.checks.columns import repeats_labels, standing_twice, vote_column, written_back
+from jtruth.evaluation.checks.first_look import Look, first_look
+from jtruth.evaluation.checks.gold_gone_wrong import (
+    chosen_gold,
+    exchanged_codes,
+    gold_is_predictions,
+    gold_is_vote,
+)
+from jtruth.evaluation.checks.learned_errors import learned_errors, winners
+
+KNOWN = {"noise": jt.noise.Symmetric(0.2, 2), "prior": [0.5, 0.5]}
+CLASSES = ("no", "yes")
+
+
+def drawn(seed=0, size=300, labelers=5, right=0.8, classes=2, good=0.88):
+    """Truth, labels by independent labelers, predictions."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, classes, size)
+    other = (y[:, None] + rng.integers(1, classes, (size, labelers))) % classes
+    z = np.where(rng.random((size, labelers)) < right, y[:, None], other)
+    return y, z, np.where(rng.random(size) < good, y, (y + rng.integers(1, classes, size)) % classes)
+
+
+def labels_of(z, classes=2):
+    names = CLASSES if classes == 2 else tuple("abcdefgh"[:classes])
+    workers = [f"w{t}" for t in range(z.shape[1])]
+    return jt.Labels.from_matrix(z, classes).with_names(workers=workers, classes=names)
+
+
+def some_gold(truth, known):
+    return np.where(np.isin(np.arange(truth.size), known), truth, -1)
+
+
+def first_line(answer):
+    return str(answer).splitlines()[0]
+
+
+EXCHANGED = (
+    "Look first: gold contradicts {} on most samples: it fits the majority vote on 6 of 60, and on 54 if "
+    "its 'no' and 'yes' are exchanged. Its codes, or those of the labels, are probably not what you think: "
+    "hand over class names instead of codes, or correct the order of the classes."
+)
+
+
+def test_exchanged_codes_stand_above_every_answer():
+    y, z, y_pred = drawn()
+    labels, gold = labels_of(z), some_gold(1 - y, np.arange(60))
+    found = jt.evaluate(y_pred, labels, gold=gold, **KNOWN)
+    line = EXCHANGED.format("labels and predictions")
+    assert first_line(found) == line and repr(found).startswith(f"Evaluation({line}")
+    assert "look_first" in list(found.to_dict())[:6] and found.to_dict()["look_first"] == [line]
+    assert found.blocks().alarms == (line,) and line.replace("'", "&#x27;") in found._repr_html_()
+    pytest.importorskip("pandas")
+    assert found.to_frame("pandas").columns[0] == "look_first"
+    share = jt.prevalence(labels, gold=gold)
+    assert first_line(share) == EXCHANGED.format("labels") == share.blocks().alarms[0]
+    two = jt.compare_classifiers({"a": y_pred, "b": y}, labels, gold=gold, **KNOWN)
+    assert first_line(two) == line == two.to_dict()["look_first"][0] == two.blocks().alarms[0]
+    assert two.blocks().sentence.startswith("b has the better accuracy")
+    scores = jt.evaluate_scores(y + 0.5 * y_pred, labels, gold=gold, **KNOWN)
+    assert first_line(scores) == EXCHANGED.format("labels") == scores.blocks().alarms[0]
+    assert scores.blocks().sentence.startswith("Area under the ROC curve")
+
+
+def test_exchanged_codes_of_some_of_many_classes():
+    y, z, y_pred = drawn(classes=5, size=400)
+    turned = np.array([0, 1, 4, 2, 3])[y]  # a cycle of three
+    (found,) = exchanged_codes(turned, labels_of(z, 5).counts(), {"": y_pred}, tuple("abcde"))
+    assert "if its 'c' is read as 'd', 'd' is read as 'e', 'e' is read as 'c'" in found.message
+    assert exchanged_codes(y, labels_of(z, 5).counts(), {"": y_pred}, tuple("abcde")) == ()
+    lenient = np.where(y == 0, np.arange(400) % 5, 0)  # one class is called by another's name, one way only
+    assert exchanged_codes(y, np.eye(5, dtype=int)[lenient], {}, tuple("abcde")) == ()
+
+
+def test_gold_that_is_the_vote():
+    _, z, y_pred = drawn(labelers=3, right=0.75)
+    labels = labels_of(z)
+    gold = some_gold(winners(labels.counts()), np.arange(100))
+    line = first_line(jt.evaluate(y_pred, labels, gold=gold, **KNOWN))
+    p_value = gold_is_vote(gold, labels)[0].p_value
+    assert line == (
+        "Look first: gold is the majority vote on each of 100 samples, where by the labels the vote should "
+        f"sometimes be wrong (p = {p_value:.1g}): was it made from these labels? Then it proves nothing. "
+        "Find out the truth by other means, or leave gold out."
+    )
+    right, _ = learned_errors(labels)
+    assert p_value == pytest.approx(np.prod(right[:100]), rel=1e-9)
+    assert p_value < 1e-4
+    few = some_gold(gold, np.arange(20))
+    assert all(check.verdict != "look first" for check in gold_is_vote(few, labels))
+
+
+def test_gold_that_is_the_predictions():
+    _, z, y_pred = drawn()
+    labels = labels_of(z)
+    line = first_line(jt.evaluate(y_pred, labels, gold=y_pred, **KNOWN))
+    error = learned_errors(labels, y_pred)[1][-1]
+    assert line == (
+        "Look first: gold is equal to the predictions on each of 300 samples, and by the labels about "
+        f"{error:.0%} of the predictions are wrong: was gold filled in from the predictions? Then it proves "
+        "nothing. Find out the truth by other means, or leave gold out."
+    )
+    (found,) = gold_is_predictions(y_pred, labels, {"": y_pred})
+    assert found.p_value == pytest.approx((1 - error / 3) ** 300)
+    assert gold_is_predictions(some_gold(y_pred, np.arange(30)), labels, {"": y_pred}) == ()
+
+
+@pytest.mark.parametrize(("easy", "words"), [(True, "agree on 40 of 40"), (False, "disagree on 40 of 40")])
+def test_chosen_gold(easy, words):
+    y, z, _ = drawn(size=400)
+    labels = labels_of(z)
+    same = labels.counts().max(axis=1) == 5
+    gold = some_gold(y, np.flatnonzero(same == easy)[:40])
+    (found,) = chosen_gold(gold, labels.counts())
+    rest = (same == easy)[gold < 0].mean()
+    line = first_line(jt.evaluate_labelers(labels, gold=gold))
+    assert line == (
+        f"Look first: labelers {words} gold samples and on {rest:.0%} of the others: gold was chosen among "
+        f"{'easy' if easy else 'doubtful'} samples (p = {found.p_value:.1g}), and what it says does not hold "
+        "for the rest. Say how it was chosen (gold=jt.io.Gold(classes, inclusion or strata)), or ask for "
+        "the truth of samples drawn at random."
+    )
+    told = jt.io.Gold(gold, np.where(same == easy, 0.5, 0.1))
+    assert not first_line(jt.evaluate_labelers(labels, gold=told)).startswith("Look first")
+
+
+def test_an_aggregate_written_back():
+    _, z, y_pred = drawn()
+    labels = labels_of(np.repeat(z[:, :1], 3, axis=1))
+    assert first_line(jt.evaluate(y_pred, labels, **KNOWN)) == (
+        "Look first: labelers never disagree on any of 300 samples: was one answer (a majority vote, say) "
+        "written to all of them? Then there is one labeler, and nothing shows how good he is. Hand over the "
+        "labels that each labeler gave."
+    )
+    once = np.repeat(z[:, :1], 3, axis=1)
+    once[7, 0] = 1 - once[7, 0]
+    assert written_back(labels_of(once)) == ()
+    assert written_back(labels_of(np.repeat(z[:40, :1], 3, axis=1))) == ()  # too few to be odd
+
+
+def test_every_labeler_twice():
+    _, z, y_pred = drawn(labelers=3)
+    labels = labels_of(z[:, [0, 1, 2, 1, 0, 2]])
+    assert first_line(jt.evaluate(y_pred, labels, **KNOWN)) == (
+        "Look first: every labeler stands more than once, label for label ('w0', 'w4'; 'w1', 'w3'): was the "
+        "table put together from the same labels twice? Intervals count them twice. Keep one of each."
+    )
+    assert standing_twice(labels_of(z[:, [0, 1, 2, 1, 0]])) == ()
+
+
+def test_a_labeler_who_is_the_vote():
+    _, z, y_pred = drawn(right=0.75)
+    vote = winners(labels_of(z).counts())
+    labels = labels_of(np.column_stack([z, vote]))
+    line = first_line(jt.evaluate(y_pred, labels, **KNOWN))
+    number = int(vote_column(labels)[0].statistic)
+    assert line.startswith(
+        f"Look first: labeler 'w5' never differs from the majority vote of the others, on {number} samples "
+        "of which the vote is wrong on about "
+    )
+    assert line.endswith("%: is this column the vote itself? Leave it out.")
+
+
+@pytest.mark.parametrize("column", [2, "vote"])
+def test_predictions_that_repeat_labels(column):
+    _, z, _ = drawn(right=0.7)
+    labels = labels_of(z)
+    y_pred = winners(labels.counts()) if column == "vote" else z[:, column].copy()
+    y_pred[:3] = 1 - y_pred[:3]
+    right, errors = learned_errors(labels)
+    error = 1 - right.mean() if column == "vote" else errors[2]
+    whom, more = ("the majority vote", "") if column == "vote" else (
+        "labeler 'w2'", ", or leave this labeler out")  # fmt: skip
+    assert first_line(jt.evaluate(y_pred, labels, **KNOWN)) == (
+        f"Look first: predictions differ from {whom} on 3 of 300 samples, mistakes included (about "
+        f"{error:.0%} by the labels): were they learned on these labels, or copied? Then the labels cannot "
+        f"judge them. Judge predictions for samples that were not learned on{more}."
+    )
+
+
+def test_scores_that_point_the_other_way_and_a_threshold_outside():
+    y, z, _ = drawn()
+    scores = np.random.default_rng(1).normal(size=300) - y
+    lines = str(jt.evaluate_scores(scores, labels_of(z), threshold=50, **KNOWN)).splitlines()
+    assert lines[0] == (
+        "Look first: scores point the other way: samples with high scores are labelled 'no' (area under the "
+        "ROC curve 0.33 by the labels as they are). Hand over 1 - score (or -score), or say positive=... "
+        "for the class that high scores speak for."
+    )
+    assert lines[1] == (
+        f"Look first: threshold 50 lies outside of the scores ({scores.min():g} to {scores.max():g}), so "
+        "nothing is predicted positive: give one on the scale of the scores."
+    )
+    right = jt.evaluate_scores(-scores, labels_of(z), threshold=0.5, **KNOWN)
+    assert right.checks == () and not first_line(right).startswith("Look first")
+
+
+def test_columns_of_scores_in_another_order():
+    y, z, _ = drawn(classes=3, labelers=3)
+    scores = np.random.default_rng(1).dirichlet(np.ones(3), 300) + np.eye(3)[y]
+    known = {"noise": jt.noise.Symmetric(0.2, 3), "prior": np.full(3, 1 / 3), "bins": 4}
+    line = first_line(jt.evaluate_class_scores(scores[:, [1, 2, 0]], labels_of(z, 3), **known))
+    assert line.startswith(
+        "Look first: the columns of scores speak against their own classes (of 'b', 'c'; mean area "
+        "under the ROC curve 0."
+    )
+    assert line.endswith(
+        "by the labels as they are): are the columns in the order of the classes? Hand over a frame whose "
+        "columns are called by the classes."
+    )
+    assert jt.evaluate_class_scores(scores, labels_of(z, 3), **known).checks == ()
+
+
+def test_one_of_several_classifiers_is_worse_than_chance():
+    _, z, y_pred = drawn()
+    two = jt.compare_classifiers({"good": y_pred, "bad": 1 - y_pred}, labels_of(z), **KNOWN)
+    assert first_line(two) == (
+        "Look first: 'bad': predictions agree with the labels worse than chance (correlation with the truth "
+        "about -0.76 +- 0.07): is the order of y_pred, or the coding of classes, right? Hand over "
+        "predictions by task id and as class names."
+    )
+
+
+def test_what_readers_saw_stands_above_the_answer(tmp_path):
+    _, z, y_pred = drawn(size=60)
+    rows = [f"{i},w{t},{CLASSES[z[i, t]]},{1 + (i + t) % 3}" for i in range(60) for t in range(5)]
+    (tmp_path / "labels.csv").write_text("\n".join(["task,worker,label,votes", *rows]) + "\n")
+    labels = jt.read_labels(tmp_path / "labels.csv", classes=CLASSES)
+    line = (
+        "Look first: labels.csv: column 'votes' was not used, and it may count how often a "
+        "label was given (up to 3): here a row is one label. Write a row for each of them, with a worker of "
+        "its own, or remove the column."
+    )
+    assert first_line(jt.evaluate(y_pred, labels, **KNOWN)) == line
+    counts = jt.Labels.from_matrix(np.stack([(z == 0).sum(axis=1), (z == 1).sum(axis=1)], axis=1), 6)
+    assert counts.notes[0] == (
+        "Look first: every row of z sums to 5, as counts of votes by class do; here a column is a labeler "
+        "and a cell the class he gave. Write a row task, worker, label for each vote (jt.Labels.from_long)."
+    )
+    known = {"noise": jt.noise.Symmetric(0.2, 6), "prior": np.full(6, 1 / 6)}
+    assert first_line(jt.evaluate(y_pred, counts, **known)) == counts.notes[0]
+
+
+def test_counts_of_votes_are_told_although_a_few_are_missing():
+    """5 of 60 rows have a vote less. Labels whose rows mostly have one sum because all agree are none."""
+    votes = np.random.default_rng(0).multinomial(5, [0.5, 0.3, 0.2], 60)
+    votes[:5, 0] = np.maximum(votes[:5, 0] - 1, 0)
+    missing = int((votes.sum(axis=1) < 5).sum())
+    said = jt.Labels.from_matrix(votes, 6).notes[0]
+    assert f"{60 - missing} of 60 rows of z sum to 5, as counts of votes" in said and 0 < missing <= 5
+    agreed = np.where(np.arange(60)[:, None] < 55, 1, np.random.default_rng(1).integers(0, 3, (60, 3)))
+    constant = np.stack([np.full(60, 1), (np.arange(60) < 5).astype(int)], axis=1)  # one always says 1
+    for table in (agreed, constant, votes[:25], np.where(votes == 2, -1, votes)):
+        notes = jt.Labels.from_matrix(table, 6, allow_unlabelled=True).notes
+        assert not any("counts of votes" in note for note in notes)
+
+
+def test_a_column_of_classes_against_its_own_probabilities(tmp_path):
+    _, z, y_pred = drawn(size=60)
+    share = np.where(y_pred == 1, 0.9, 0.2)
+    head, file = "task,label,p_no,p_yes", tmp_path / "pred.csv"
+    labels = labels_of(z).with_names(tasks=range(60))
+    for first, second, wrong in ((share, 1 - share, 60), (1 - share, share, 0)):
+        rows = [f"{i},{CLASSES[y_pred[i]]},{first[i]:.3f},{second[i]:.3f}" for i in range(60)]
+        file.write_text("\n".join([head, *rows]) + "\n")
+        found = jt.read_predictions(file, labels)
+        told = jt.evaluate(found.y_pred, labels, **KNOWN).with_warnings(found.notes)
+        assert first_line(told).startswith("Look first: ") == bool(wrong)
+        if wrong:
+            assert first_line(told).endswith(
+                "column 'label' is not the most probable class in 60 of 60 rows: do the columns of "
+                "probabilities have the right names? Correct them, or the column of classes."
+            )
+
+
+@pytest.mark.parametrize("shape", [(300, 5, 2), (100, 3, 2), (60, 4, 3), (200, 8, 4)])
+def test_clean_data_raise_nothing(shape):
+    """50 sets, gold of a random tenth to a third: no alarm (each rings in at most 1e-4 of such sets)."""
+    size, labelers, classes = shape
+    for seed in range(50):
+        rng = np.random.default_rng(1000 + seed)
+        y, z, y_pred = drawn(seed, size, labelers, rng.uniform(0.6, 0.98), classes, rng.uniform(0.6, 1.0))
+        gold = some_gold(y, rng.choice(size, rng.integers(size // 10, size // 3), replace=False))
+        look = Look(labels_of(z, classes), {"a": y_pred, "perfect": y}, gold, True)
+        alarms = [check for check in first_look(look) if check.verdict == "look first"]
+        assert [a for a in alarms if a.name != "the same predictions"] == []
+
+
+@pytest.mark.parametrize("shape", [(300, 1), (300, 2), (12, 5)])
+def test_few_labels_are_no_trouble(shape):
+    y, z, y_pred = drawn(size=shape[0], labelers=shape[1])
+    look = Look(labels_of(z), {"": y_pred}, y, True)
+    assert all(check.verdict != "look first" for check in first_look(look))
+    assert repeats_labels(labels_of(z), z[:, 0]) == ()

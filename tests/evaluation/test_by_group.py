@@ -1,0 +1,173 @@
+"""Shares of groups and their differences: enumeration, perfect labels, new items, what cannot be asked."""
+
+import itertools
+
+import jax
+import numpy as np
+import pytest
+from scipy.special import gammaln
+
+import jtruth as jt
+from jtruth.evaluation.by_group import Groups, apart, group_shares, read_groups
+from jtruth.evaluation.gold.shares import prevalence
+from jtruth.learning.joint.posterior import fit_joint
+from jtruth.stats.draws import DrawsEstimate
+
+KEY = jax.random.key(3)
+N = 60
+RNG = np.random.default_rng(0)
+Y = RNG.integers(0, 2, N)
+Z = np.where(RNG.random((N, 3)) < 0.8, Y[:, None], 1 - Y[:, None])
+LABELS = jt.Labels.from_matrix(Z, 2)
+GROUP = np.array(["a", "b", "c"])[np.arange(N) % 3]
+
+
+def test_counts_of_groups_are_the_joint_posterior():
+    """Against the sum over all label vectors, with class shares, groups and matrices integrated out.
+
+    Two samples are gold, or a chain that exchanges the classes would be turned back.
+    """
+    z = np.array([[1, 1], [0, 0], [1, 0], [1, 1], [0, 1], [0, 0]])
+    group, gold = np.array([0, 0, 0, 1, 1, 1]), np.array([-1, 0, -1, 1, -1, -1])
+    row = np.array([[2.0, 1.0], [1.0, 2.0]])
+    law, unaware = np.zeros((4, 4)), np.zeros((4, 4))
+    for y in itertools.product([0, 1], repeat=6):
+        y = np.array(y)
+        if y[1] != 0 or y[3] != 1:
+            continue
+        log_p = gammaln(1 + np.bincount(y, minlength=2)).sum()
+        for given, prior in ((z[:, 0], row), (z[:, 1], row), (group, np.full((2, 3), 0.5))):
+            counts = np.zeros(prior.shape)
+            np.add.at(counts, (y, given), 1)
+            if given is group:
+                unaware[y[:3].sum(), y[3:].sum()] += np.exp(log_p)
+            log_p += (gammaln(prior + counts).sum(1) - gammaln((prior + counts).sum(1))).sum()
+        law[y[:3].sum(), y[3:].sum()] += np.exp(log_p)
+    labels = jt.Labels.from_matrix(z, 2)
+    groups = read_groups(group, labels)
+    given = groups.for_fit()
+    given["beliefs"] = given["beliefs"]._replace(diagonal=2.0, off_diagonal_total=1.0)
+    shares = groups.of_tables(fit_joint(labels, gold=gold, key=KEY, **given).counts)
+    found = np.zeros((4, 4))
+    np.add.at(found, tuple(np.rint(3 * shares).astype(int).T), 1 / len(shares))
+    expected = law / law.sum()
+    # The fit has at least 400 effective draws: 4.5 standard errors of a probability.
+    most = 4.5 * np.sqrt(expected * (1 - expected) / 400) + 1e-3
+    assert (np.abs(found - expected) < most).all()
+    assert (np.abs(unaware / unaware.sum() - expected) > most).any()  # groups do say something
+
+
+@pytest.mark.parametrize("how", [{"assume": "independent"}, {"gold": Y}])
+def test_labels_that_are_right_give_the_shares_as_they_are(how):
+    labels = jt.Labels.from_matrix(np.tile(Y[:, None], (1, 5)), 2)
+    found = prevalence(labels, key=0, by=GROUP, **how).groups
+    truth = {name: Y[name == GROUP].mean() for name in "abc"}
+    for name in "abc":
+        assert found.shares[name].mean == pytest.approx(truth[name], abs=0.01)
+    for (a, b), law in found.differences.items():
+        assert law.mean == pytest.approx(truth[a] - truth[b], abs=0.02)
+        assert found.better(a, b) == pytest.approx(0.5 + 0.5 * np.sign(truth[a] - truth[b]), abs=0.03)
+        assert truth[a] == truth[b] or abs(found.better(a, b, new=True) - 0.5) < abs(found.better(a, b) - 0.5)
+    assert found.ranking == tuple(sorted(truth, key=lambda name: -truth[name]))
+    assert found.label_shares == pytest.approx([truth[name] for name in "abc"])
+
+
+def test_probabilities_of_a_table_hang_together():
+    found = prevalence(LABELS, key=0, by=Groups(GROUP, positive="0"), gold=np.where(np.arange(N) < 30, Y, -1))
+    groups = found.groups
+    assert groups is not None and groups.positive == "0" and groups.num_gold == (10, 10, 10)
+    assert sum(groups.best.values()) == pytest.approx(1)
+    draws = groups.laws.columns
+    for a, b in itertools.permutations("abc", 2):
+        first, second = (draws[:, "abc".index(name)] for name in (a, b))
+        expected = (first > second).mean() + 0.5 * (first == second).mean()
+        assert groups.better(a, b) == pytest.approx(expected, abs=1e-12)
+        assert groups.better(a, b) + groups.better(b, a) == pytest.approx(1)
+    rows = groups.blocks(0.95)[1].rows
+    assert [row["first"] + row["second"] for row in rows[:2]] == [
+        "".join(groups.ranking[:2]),
+        "".join(groups.ranking[1:]),
+    ]
+    assert all(row["low"] <= row["mean"] <= row["high"] and row["mean"] >= 0 for row in rows)
+    # Class 1 is the other side of class 0: the same law turned round.
+    other = prevalence(LABELS, key=0, by=GROUP, gold=np.where(np.arange(N) < 30, Y, -1)).groups
+    for name in "abc":
+        assert other.shares[name].mean == pytest.approx(1 - groups.shares[name].mean, abs=1e-12)
+
+
+def test_errors_of_groups_add_up_where_nobody_knows_that_they_cancel():
+    rng = np.random.default_rng(1)
+    laws = [DrawsEstimate(np.sort(rng.beta(a, 3, 20_000))) for a in (2, 6)]
+    columns = apart(laws, KEY)
+    np.testing.assert_array_equal(np.sort(columns, axis=0), np.stack([law.draws for law in laws], axis=1))
+    gap = columns[:, 0] - columns[:, 1]
+    assert gap.mean() == pytest.approx(laws[0].mean - laws[1].mean)
+    # A correlation of 20 000 draws has a standard error of .007.
+    assert gap.var() == pytest.approx(laws[0].sd ** 2 + laws[1].sd ** 2, rel=0.04)
+    free = prevalence(LABELS, key=0, by=GROUP)
+    sure = prevalence(LABELS, key=0, by=GROUP, assume="independent")
+    assert free.rule == "predictive"
+    for pair, law in free.groups.differences.items():
+        assert law.sd > sure.groups.differences[pair].sd
+    assert any("kinder" in text for text in free.warnings)
+
+
+@pytest.mark.parametrize("common", [40, 15, 0])
+def test_new_items_move_groups_as_items_drawn_again_do(common):
+    """Known classes: the spread of differences against items drawn again, common ones together."""
+    rng = np.random.default_rng(2)
+    size = (40, 50)
+    hard = rng.random(100)
+    item = np.concatenate([np.arange(40), np.arange(40 - common, 90 - common)])
+    group = np.repeat([0, 1], size)
+    y = (rng.random(90) < 0.15 + 0.7 * hard[item]).astype(int)
+    labels = jt.Labels.from_matrix(y[:, None], 2)
+    groups = read_groups(Groups(group, item), labels)
+    share = np.array([y[group == g].mean() for g in (0, 1)])
+    found = group_shares(groups, np.tile(share, (20_000, 1)), labels, y, y.astype(float), KEY)
+    assert found.in_common == {(0, 1): common}
+    drawn = []
+    for _ in range(20_000):
+        weight = rng.poisson(1.0, 100)[item]  # an item comes as often in both groups
+        drawn.append(np.diff([np.average(y[group == g], weights=weight[group == g]) for g in (0, 1)])[0])
+    # Sds of 20 000 draws: .005 each, relative; weights of 40 or 50 items cost two or three per cent.
+    assert found.new.differences[0, 1].sd == pytest.approx(np.std(drawn), rel=0.06)
+    assert found.laws.differences[0, 1].sd == 0
+
+
+@pytest.mark.parametrize(
+    ("by", "message"),
+    [
+        (["a"] * N, "by says one group, 'a'; give 2 to 50"),
+        ([f"g{k}" for k in range(51)] + ["g0"] * (N - 51), "by says 51 groups; give 2 to 50"),
+        ([None, "", *["a", "b"] * 29], "samples without a group: 0, 1"),
+        (["a", "b"], f"by has 2 entries but there are {N} samples"),
+        (Groups(GROUP, ["q"] * N), "an item stands twice in one group"),
+        (Groups(GROUP, positive=2), "positive is 2, but there are 2 classes"),
+        (Groups(GROUP, positive="maybe"), "maybe"),
+    ],
+)
+def test_groups_that_cannot_be_asked_about(by, message):
+    with pytest.raises(ValueError, match=message):
+        prevalence(LABELS, by=by)
+
+
+def test_small_groups_and_labels_that_tell_nothing_are_said():
+    by = np.where(np.arange(N) < 2, "tiny", GROUP)
+    found = prevalence(LABELS, key=0, by=by, gold=np.where(np.arange(N) % 3 == 0, Y, -1))
+    assert "'tiny' have fewer than 5 samples: little is known of their shares" in found.warnings
+    assert any("'b', 'c', 'tiny' have fewer than 5 gold answers" in text for text in found.warnings)
+    nothing = prevalence(jt.Labels.from_matrix(Z[:, :2], 2), by=GROUP)
+    assert nothing.rule == "not identified" and nothing.groups is None
+
+
+def test_fifty_groups_and_groups_by_task():
+    by = {f"t{k}": f"g{k % 50}" for k in range(400)}
+    z = np.random.default_rng(4).integers(0, 2, (400, 3))
+    labels = jt.Labels.from_long(
+        [f"t{k}" for k in range(400) for _ in range(3)], list("xyz") * 400, z.ravel().tolist(), classes=[0, 1]
+    )
+    found = prevalence(labels, key=0, by=by, assume="independent").groups
+    assert len(found.differences) == 50 * 49 // 2 and found.sizes == (8,) * 50
+    mine = np.array([by[str(task)] == "g7" for task in labels.tasks])
+    assert found.label_shares[found.names.index("g7")] == pytest.approx(labels.to_matrix()[mine].mean())

@@ -1,0 +1,72 @@
+"""Labelers who swap classes, answer by habit or change, in words; classes that read like no answer."""
+
+import numpy as np
+import pytest
+
+import jtruth as jt
+from jtruth.evaluation.labeler_words import certain_cells, swap_findings
+from jtruth.inspection import suspicions
+
+CLASSES = ("fine", "toxic", "very toxic")
+
+
+@pytest.fixture(scope="module")
+def panel():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 400)
+    other = (y[:, None] + rng.integers(1, 3, (400, 6))) % 3
+    z = np.where(rng.random((400, 6)) < 0.85, y[:, None], other)
+    z[:, 4] = np.where(rng.random(400) < 0.9, np.array([0, 2, 1])[y], 0)
+    z[:, 5] = rng.choice(3, 400, p=[0.9, 0.05, 0.05])
+    z[200:, 3] = rng.integers(0, 3, 200)
+    labels = jt.Labels.from_matrix(z, 3).with_names(workers=list("abcdef"), classes=CLASSES)
+    return labels, np.where(rng.random(400) < 0.85, y, 0)
+
+
+def test_swaps_and_habits_are_named_and_stand_in_the_page(panel):
+    found = jt.evaluate_labelers(panel[0])
+    said = {one.name: one.message for one in found.suspicious}
+    share = {row["worker"]: row["confusion_matrix"]["mean"] for row in found.rows}["e"]
+    assert said["swaps"] == (
+        "Another class instead of the right one: 'e' exchanges 'toxic' and 'very toxic': says 'very toxic' "
+        f"for 'toxic' in {share[1][2]:.0%}, says 'toxic' for 'very toxic' in {share[2][1]:.0%}. Ask what "
+        "they understood, or correct their labels."
+    )
+    assert said["spam"].startswith(
+        "Answers by habit, whatever the class is (spam), with probability: 'f' (1.00, says"
+    )
+    assert said["swaps"] in found.summary(full=True)
+    (table,) = (one for one in found.blocks().tables() if one.title == "What labelers say instead")
+    assert ("e", "toxic", "very toxic") in [(row["worker"], row["class"], row["says"]) for row in table.rows]
+
+
+def test_a_labeler_who_changed_is_named_in_evaluate(panel):
+    labels, y_pred = panel
+    found = jt.evaluate(y_pred, labels, order=np.arange(400), method="plug_in")
+    (drift,) = [one.message for one in found.suspicious if one.name == "drift"]
+    assert drift.startswith(
+        "Labelers who changed, with probability: 'd' (1.00) after "
+    ) and drift in found.summary(full=True)
+    plain = jt.evaluate(y_pred, labels, method="plug_in")
+    assert all(one.name != "drift" for one in plain.suspicious)
+
+
+def test_cells_are_named_only_where_intervals_are_apart():
+    matrix = {
+        "low": [[0.1, 0.6], [0.2, 0.4]],
+        "high": [[0.4, 0.9], [0.6, 0.8]],
+        "mean": [[0.25, 0.75], [0.4, 0.6]],
+    }
+    assert certain_cells(matrix) == [(0, 1)]
+    row = {"worker": "a", "confusion_matrix": matrix}
+    assert "says 'yes' for 'no' in 75%" in swap_findings([row], ("no", "yes"))[0].message
+    assert swap_findings([row | {"spam": 0.9}], ("no", "yes")) == ()
+    wide = {"low": [[0.1, 0.3], [0.2, 0.4]], "high": matrix["high"], "mean": matrix["mean"]}
+    assert swap_findings([row | {"confusion_matrix": wide}], ("no", "yes")) == ()
+
+
+@pytest.mark.parametrize("word", ["unsure", "Don't know", "n/a", "none", "skip", "unknown"])
+def test_no_answer_is_said_to_count_as_wrong(word):
+    labels = jt.Labels.from_matrix([[0, 1, 2], [1, 1, 0]], 3).with_names(classes=("no", "yes", word))
+    (text,) = [one.message for one in suspicions(labels) if one.name == "abstention"]
+    assert "counts as a wrong answer wherever another class is the truth: leave it out (--abstain " in text

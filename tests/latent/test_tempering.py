@@ -1,0 +1,292 @@
+"""Tempering against enumeration of all vectors of states: tables, class posteriors, and the evidence."""
+
+import itertools
+
+import jax
+import numpy as np
+import pytest
+from scipy.special import expit, logsumexp
+from scipy.stats import truncnorm
+
+import jtruth as jt
+from jtruth._random import host_rng
+from jtruth.latent.fit import TemperedDigest, class_counts, model_of, run_tempered
+from jtruth.latent.infer import laplace, moves, temper
+from jtruth.latent.models import random_effect as effect
+from jtruth.latent.models import strata
+from jtruth.latent.models.strata_arrays import arrays_of
+from jtruth.learning import fit_joint
+from jtruth.learning.joint.random_effect import fit_random_effect
+from jtruth.sampling import Digest, Effort
+from jtruth.stats.chains import mean_error
+from tests.learning.joint.test_gibbs import CASES, build, dirichlet_multinomial, pooled_rows, tiny
+
+ERRORS = 5.0  # Monte Carlo errors that a mean may be off: each comparison fails by chance in 6e-7
+EFFORT = Effort(min_sweeps=16_000, max_sweeps=32_000)
+
+
+def enumerated(model, symbols, offset):
+    """All state vectors of the samples, and the log of p(everything seen, states)."""
+    states, size = offset.shape
+    vectors = np.array(list(itertools.product(range(states), repeat=size)))
+    log_p = np.empty(len(vectors))
+    for k, s in enumerate(vectors):
+        y = model.state_class[s]
+        value = offset[s, np.arange(size)].sum()
+        if model.class_fixed:
+            value += np.log(model.class_prior[y]).sum()
+        else:
+            value += dirichlet_multinomial(np.bincount(y, minlength=model.num_classes), model.class_prior)
+        stratum = np.zeros((len(model.stratum_prior), model.num_strata))
+        np.add.at(stratum, (model.weight_row[y], model.state_stratum[s]), 1)
+        value += dirichlet_multinomial(stratum, model.stratum_prior)
+        for group, seen in zip(model.raters, symbols, strict=True):
+            raters, rows, width = group.prior.shape
+            counts = np.zeros((raters, rows, width))
+            used = group.row_of_state[s] >= 0
+            given = seen.toarray().reshape(size, raters, width)[used]
+            np.add.at(counts.transpose(1, 0, 2), group.row_of_state[s][used], given)
+            pooled = group.strength > 0
+            value += pooled_rows(counts, group) if pooled else dirichlet_multinomial(counts, group.prior)
+        log_p[k] = value
+    return vectors, log_p
+
+
+def everything(draws):
+    return dict(draws), {"none": draws["table0"][..., :0]}
+
+
+def tempered(model, observed, key=1):
+    found = model_of(strata.KIND, arrays_of(model), observed, model.num_classes)
+    asked = TemperedDigest(Digest(everything, ("table1",)))
+    return run_tempered(found, observed, asked, key=jax.random.key(key), effort=EFFORT)
+
+
+SLOW = ("fixed prior", "concentrated prior", "three classes", "more symbols than classes")
+
+
+@pytest.mark.parametrize("case", [pytest.param(c, marks=[pytest.mark.slow] * (c in SLOW)) for c in CASES])
+def test_equal_to_enumeration(case):
+    """About 20 comparisons a case at 5 Monte Carlo errors; the evidence within 4 of its own, and .15."""
+    name, size, options = CASES[case]
+    labels, y_pred = tiny(*size, symbols=options.get("symbols"))
+    model, observed, _ = build(name, labels, y_pred, **options)
+    run = tempered(model, observed)
+    row = observed.row_of_sample
+    seen = [s[row] for s in observed.symbols]
+    vectors, log_p = enumerated(model, seen, observed.offset[:, row])
+    log, error = run.evidence
+    assert abs(log - logsumexp(log_p)) < 4 * error + 0.15
+    p, y = np.exp(log_p - logsumexp(log_p)), model.state_class[vectors]
+    table = run.draws["table1"]  # (chains, draws, classes, symbols)
+    onehot = np.eye(table.shape[2])[y]  # (vectors, samples, classes)
+    exact = np.einsum("vic,iu->vcu", onehot, seen[1].toarray())
+    for c, u in np.ndindex(table.shape[2:]):
+        for drawn, wanted in (
+            (table[:, :, c, u], p @ exact[:, c, u]),
+            ((table[:, :, c, u] == 0).astype(float), p @ (exact[:, c, u] == 0)),
+        ):
+            error = mean_error(drawn)
+            assert abs(drawn.mean() - wanted) <= ERRORS * (0 if np.isnan(error) else error) + 2e-4, (c, u)
+    by_class = np.stack([p @ (y == c) for c in range(table.shape[2])], axis=1)
+    np.testing.assert_allclose(run.state_posterior[row], by_class, atol=0.02)
+
+
+@pytest.mark.parametrize(
+    "case", ["two classes", "gold", pytest.param("three classes", marks=pytest.mark.slow)]
+)
+def test_from_a_law_about_the_modes_equal_to_enumeration(case, monkeypatch):
+    """The law is far too narrow for six samples; weights and moves must mend all of it."""
+    monkeypatch.setattr(temper, "HEAVY", 0.0)
+    test_equal_to_enumeration(case)
+
+
+def test_both_starts_tell_the_same_evidence(monkeypatch):
+    """Three classes, where six exchanges of names are modes of almost no weight."""
+    labels, y_pred = tiny(3, 150, 4, 3)
+    model, observed, _ = build("independent", labels, y_pred)
+    found = model_of(strata.KIND, arrays_of(model), observed, 3)
+    from_prior = temper.temper(found, np.random.default_rng(1), 256)
+    monkeypatch.setattr(temper, "HEAVY", 0.0)
+    from_modes = temper.temper(found, np.random.default_rng(2), 256)
+    assert from_modes.evidence.temperatures < from_prior.evidence.temperatures
+    error = np.hypot(from_prior.evidence.error, from_modes.evidence.error)
+    assert abs(from_prior.evidence.log - from_modes.evidence.log) < 5 * error + 0.05
+
+
+def test_a_mixture_of_t_laws_has_the_density_that_its_draws_have():
+    """One coordinate, two modes: the density integrates to 1, and shares of draws are its integrals."""
+    start = laplace._mixture([(0.0, np.array([-2.0]), np.array([[0.5]])), (1.0, np.array([3.0]), np.eye(1))])
+    grid = np.linspace(-60, 60, 20_001)
+    p = np.exp(np.asarray(start.log_density(jax.numpy.asarray(grid[None], np.float32)), np.float64))
+    assert abs(p.sum() * (grid[1] - grid[0]) - 1) < 1e-3
+    x = start.draw(np.random.default_rng(0), 40_000)[0]
+    share = p[grid < 0.5].sum() / p.sum()
+    assert abs((x < 0.5).mean() - share) < 5 * np.sqrt(share * (1 - share) / x.size)
+
+
+def test_same_key_same_points_to_the_last_bit():
+    labels, y_pred = tiny(8, 5, 3, 2)
+    model, observed, _ = build("shared_strata", labels, y_pred)
+    one, two, other = (tempered(model, observed, key) for key in (1, 1, 2))
+    np.testing.assert_array_equal(one.draws["table1"], two.draws["table1"])
+    np.testing.assert_array_equal(one.draws["raters0"], two.draws["raters0"])
+    assert one.evidence == two.evidence and one.evidence != other.evidence
+
+
+def test_strata_that_exchange_names_have_the_same_likelihood():
+    """Images of a point: equal likelihoods, priors of their own; a fold is one of them, and its own."""
+    labels, y_pred = tiny(8, 30, 3, 3)
+    model, observed, _ = build("shared_strata", labels, y_pred)
+    arrays = arrays_of(model)
+    found = model_of(strata.KIND, arrays, observed, 3)
+    x = strata.draw(arrays, np.random.default_rng(0), 50)
+    assert len(x) == strata.size_of(arrays)
+    folded = strata.fold(arrays, x)
+    assert (folded != x).any() and (np.abs(np.sort(np.abs(folded), 0) - np.sort(np.abs(x), 0)) < 1e-6).all()
+    np.testing.assert_allclose(strata.fold(arrays, folded), folded)
+    images = strata.unfold(arrays, folded, np.random.default_rng(1).random((3, 50), dtype=np.float32))
+    values = [np.asarray(moves.density.log_likelihood(strata.channel(arrays, a), found.seen))
+              for a in (x, folded, images)]  # fmt: skip
+    np.testing.assert_allclose(values[1], values[0], rtol=1e-4)
+    np.testing.assert_allclose(values[2], values[0], rtol=1e-4)
+    np.testing.assert_allclose(strata.log_prior(arrays, folded), strata.log_prior(arrays, x), rtol=1e-4)
+
+
+def test_classes_are_multinomial_given_the_parameters():
+    rng = host_rng(0, "test")
+    p = np.array([[0.2, 0.5, 0.3], [0.0, 1.0, 0.0], [0.6, 0.1, 0.3]])
+    drawn = class_counts(np.tile(p[None, :, :, None], (1, 1, 1, 20_000)), np.array([7.0, 5.0, 1.0]), rng)
+    assert (drawn.sum(axis=1)[:, :, 0].T == [7, 5, 1]).all() and (drawn[1, 1] == 5).all()
+    np.testing.assert_allclose(drawn[..., 0].mean(axis=2), p * [[7], [5], [1]], atol=0.05)
+    np.testing.assert_allclose(drawn[0, :, :, 0].var(axis=1), 7 * p[0] * (1 - p[0]), atol=0.08)
+
+
+def test_random_effect_against_draws_of_its_prior():
+    """Evidence and class shares of 12 samples, by the likelihoods of 200 000 draws of the prior."""
+    rng = np.random.default_rng(0)
+    z, y_pred = rng.integers(0, 2, (12, 3)), rng.integers(0, 2, 12)
+    size = 200_000
+    share, a = rng.random(size), rng.normal(0, 0.8, (size, 3, 2))
+    m, k = rng.normal(1.2, 1, (size, 2)), rng.normal(1.2, 1.2, (size, 2))
+    lam = np.abs(rng.normal(0, 1, (size, 2)))
+    kap = truncnorm.rvs((0 - lam) / 0.5, np.inf, lam, 0.5, random_state=rng)
+    x, w = np.polynomial.hermite_e.hermegauss(15)
+    given = expit((a + m[:, None])[..., None] + (lam[..., None] * x)[:, None])
+    own, log_p = expit(k[..., None] + kap[..., None] * x), np.zeros(size)
+    for i in range(12):
+        value = 0.0
+        for c in (0, 1):
+            term = w / w.sum() * np.where(c, share, 1 - share)[:, None]
+            for t in range(3):
+                term = term * (given[:, t, c] if z[i, t] == c else 1 - given[:, t, c])
+            value = value + (term * (own[:, c] if y_pred[i] == c else 1 - own[:, c])).sum(axis=1)
+        log_p += np.log(value)
+    weight = np.exp(log_p - logsumexp(log_p))
+    fit = fit_random_effect(jt.Labels.from_matrix(z, 2), y_pred=y_pred, key=0,
+                            model=jt.learning.EffectModel(spread="fixed"), effort=EFFORT)  # fmt: skip
+    log, error = fit.evidence
+    assert abs(log - (logsumexp(log_p) - np.log(size))) < 4 * error + 0.1
+    mean = weight @ share
+    assert abs(fit.prior[:, 1].mean() - mean) < 0.02
+    assert abs(fit.classifier[:, 1, 1].mean() - weight @ (own[:, 1] @ (w / w.sum()))) < 0.02
+
+
+def test_random_effect_is_that_of_loops():
+    """log p(row) of a channel against sums over classes and nodes."""
+    arrays = effect.arrays_of(3, None, groups=1, learned=True)
+    x = effect.draw(arrays, np.random.default_rng(1), 4)
+    assert len(x) == effect.size_of(arrays)
+    p, _ = jax.tree.map(np.asarray, effect.split(arrays, x))
+    channel = effect.channel(arrays, x)
+    nodes, weight = np.polynomial.hermite_e.hermegauss(effect.NODES)
+    seen = np.zeros(8)
+    z = np.array([1, 0, 1, 0])  # three labelers and the classifier
+    seen[2 * np.arange(4) + z] = 1
+    joint = np.einsum("k,ksp->sp", seen, np.asarray(channel.log_seen, float))
+    joint += np.asarray(channel.log_class[0] + channel.log_level)
+    for d in range(4):
+        value = 0.0
+        for c in (0, 1):
+            share = expit(p.logit_share[0, d])
+            for e, w in zip(nodes, weight / weight.sum(), strict=True):
+                right = [expit(p.a[t, c, d] + p.m[c, d] + p.lam[c, d] * e) for t in range(3)]
+                right.append(expit(p.k[c, d] + p.kap[c, d] * e))
+                each = [r if label == c else 1 - r for r, label in zip(right, z, strict=True)]
+                value += (share if c else 1 - share) * w * np.prod(each)
+        assert logsumexp(joint[:, d]) == pytest.approx(np.log(value), abs=2e-5)
+
+
+def test_gold_of_every_class_names_the_classes():
+    """Labelers who are wrong more often than right are then a finding, not a mirror image."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 200)
+    z = np.where(rng.random((200, 4)) < 0.2, y[:, None], 1 - y[:, None])
+    gold = np.where(np.arange(200) < 20, y, -1)
+    fit = fit_joint(jt.Labels.from_matrix(z, 2), gold=gold, key=0)
+    assert fit.usable and (fit.labeler_accuracy.mean(axis=0) < 0.35).all()
+
+
+def test_a_mirror_image_is_assumed_away():
+    """Weak labelers whose rows are alike: the prior hardly tells the images apart, and one is kept."""
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 2, 300)
+    z = np.where(rng.random((300, 5)) < 0.7, y[:, None], 1 - y[:, None])
+    for key in range(3):
+        fit = fit_joint(jt.Labels.from_matrix(z, 2), key=key)
+        assert fit.usable and (fit.class_posterior.argmax(axis=1) == y).mean() > 0.7
+
+
+def test_lineages_and_rows_come_in_few_sizes():
+    assert [temper.lineages_for(work) for work in (10, 20_000, 1e6)] == [512, 256, 32]
+    from jtruth.latent.rows import rounded
+
+    assert [rounded(n) for n in (1, 32, 33, 49, 65, 97, 129)] == [32, 32, 48, 64, 96, 128, 192]
+
+
+@pytest.fixture(scope="module")
+def exchanging():
+    """Shared strata of 45 samples, whose strata may exchange names."""
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 2, 45)
+    z = np.where(rng.random((45, 4)) < 0.8, y[:, None], 1 - y[:, None])
+    model, observed, _ = build("shared_strata", jt.Labels.from_matrix(z[:, :3], 2), z[:, 3])
+    return model_of(strata.KIND, arrays_of(model), observed, model.num_classes)
+
+
+def test_moves_go_by_the_same_covariance_from_every_image(exchanging):
+    x = strata.draw(exchanging.arrays, np.random.default_rng(0), 200)
+    root = temper.root_of(exchanging, temper.folded(exchanging, x))
+    images = strata.images(exchanging.arrays)
+    assert len(images) == 2
+    for place, sign in images:
+        covariance = root @ root.T
+        np.testing.assert_allclose(
+            sign[:, None] * covariance[np.ix_(place, place)] * sign, covariance, rtol=2e-3, atol=1e-4
+        )
+        exchanged = x[place] * sign[:, None]
+        np.testing.assert_allclose(
+            strata.log_prior(exchanging.arrays, exchanged), strata.log_prior(exchanging.arrays, x), atol=1e-3
+        )
+
+
+@pytest.mark.slow
+def test_moves_that_are_folded_leave_the_posterior_as_it_is(exchanging):
+    """Whatever the moves: three kinds of them agree with draws of the prior weighted by the likelihood.
+
+    Log odds of a stratum: .917 (standard error .027) and, of the other class, 1.451 (.015), by 1.5 million
+    draws of the prior, worth 2845. Means of 2048 lineages have errors of .03 and .018; each of the six
+    comparisons fails by chance in 1e-5. Without equal covariances short moves gave .71.
+    """
+    rng = np.random.default_rng(11)
+    state = temper.temper(exchanging, rng, 2048)
+    for steps, factor in ((6, 1.0), (6, 0.5), (20, 0.5)):
+        x, found = state.x, []
+        setting = moves.Setting(1.0, factor * state.step, state.root, steps, 0.0)
+        for _ in range(25):
+            moved = temper.advance(exchanging, rng, x, setting)
+            x = temper.folded(exchanging, moved.path[-1])
+            found.append(x[1:3].mean(axis=1))
+        mean = np.mean(found[5:], axis=0)
+        assert abs(mean[0] - 1.451) < 4.4 * np.hypot(0.018, 0.015)
+        assert abs(mean[1] - 0.917) < 4.4 * np.hypot(0.03, 0.027)

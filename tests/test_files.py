@@ -1,0 +1,221 @@
+"""Files that jtruth writes: nothing is lost by a kill, a full disk or a second process."""
+
+import csv
+import errno
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import jtruth as jt
+from jtruth import _files
+from jtruth.cleaning.loop import start
+from jtruth.cleaning.state import Answer, read_state, write_state
+from jtruth.io import read_labels, write_labels
+from jtruth.learning import begin_stream, read_stream, update, write_stream
+
+ROOT = Path(jt.__file__).parents[1]
+HERE = os.environ | {"PYTHONPATH": str(ROOT)}
+
+
+def day(k):
+    """Labels of day k: six tasks by three workers."""
+    tasks = [f"d{k}t{i}" for i in range(6) for _ in range(3)]
+    return jt.Labels.from_long(
+        tasks, list("xyz") * 6, [(i // 3 + (i == k)) % 2 for i in range(18)], num_classes=2
+    )
+
+
+def queue():
+    """A cleaning of twelve samples."""
+    z = np.array([0, 1] * 6)
+    x = np.stack([z + 0.1, np.arange(12) / 12], axis=1)
+    return start(x, jt.Labels.from_matrix(z[:, None], 2), jt.noise.Symmetric(0.2, 2), [0.5, 0.5], seed=1)
+
+
+def test_a_full_disk_names_the_file_and_leaves_the_old_one(tmp_path, monkeypatch):
+    path = tmp_path / "table.csv"
+    _files.write_table(path, ["a"], [[1]])
+
+    def rows():
+        yield [2]
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(OSError, match="nothing was changed") as caught:
+        _files.write_table(path, ["a"], rows())
+    assert caught.value.filename == str(path) and caught.value.errno == errno.ENOSPC
+    assert path.read_text() == "a\n1\n" and os.listdir(tmp_path) == ["table.csv"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("option", ["--json", "--report", "--update"])
+def test_commands_on_a_full_disk_end_with_the_file_and_no_half_of_it(tmp_path, option):
+    """No file may be larger than a kilobyte."""
+    write_labels(tmp_path / "labels.csv", day(0))
+    limited = f"trap '' XFSZ; ulimit -f 1; exec {sys.executable} -m jtruth.cli labelers labels.csv --fast"
+    done = subprocess.run(
+        ["bash", "-c", f"{limited} {option} out.x"], cwd=tmp_path, env=HERE, capture_output=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr.decode().splitlines()[-1] == "jtruth: out.x: file too large (nothing was changed)"
+    assert os.listdir(tmp_path) == ["labels.csv"]
+
+
+def test_pipes_links_and_modes_stay_what_they_are(tmp_path):
+    path, link = tmp_path / "a.txt", tmp_path / "b.txt"
+    path.write_text("old")
+    path.chmod(0o640)
+    link.symlink_to(path)
+    _files.write_text(link, "new")
+    assert link.is_symlink() and path.read_text() == "new" and path.stat().st_mode & 0o777 == 0o640
+    _files.write_text("/dev/null", "gone")
+    left = tmp_path / "a.txt.77-0123abcd.part"
+    left.write_text("half")
+    _files.write_text(path, "newer")
+    assert left.exists()  # perhaps of a process that is at work
+    os.utime(left, (0, 0))
+    _files.write_text(path, "newest")
+    assert sorted(os.listdir(tmp_path)) == ["a.txt", "b.txt"]
+
+
+def test_cells_that_a_spreadsheet_would_compute(tmp_path):
+    names = ["=1+1", "+cmd", "-x", "@ann", "'=x", "-0.5", "it's", "plain", "''", "'"]
+    _files.write_table(tmp_path / "t.csv", ["task", "n"], [[name, -0.5] for name in names])
+    with (tmp_path / "t.csv").open(newline="") as file:
+        cells = [row[0] for row in csv.reader(file)][1:]
+    assert cells == ["'=1+1", "'+cmd", "'-x", "'@ann", "''=x", "-0.5", "it's", "plain", "''", "'"]
+    assert ",-0.5\n" in (tmp_path / "t.csv").read_text()
+    labels = jt.Labels.from_long(names, ["=w"] * len(names), [0, 1] * 5, num_classes=2)
+    write_labels(tmp_path / "labels.csv.gz", labels)
+    back = read_labels(tmp_path / "labels.csv.gz")
+    assert back.tasks == labels.tasks and back.workers == ("=w",)
+
+
+def test_of_two_processes_that_update_a_stream_one_is_refused(tmp_path):
+    path = tmp_path / "state"
+    write_stream(path, begin_stream(day(0)))
+    states = [update(read_stream(path), day(k)) for k in (1, 2)]
+    write_stream(path, states[0])
+    with pytest.raises(ValueError, match=r"another process wrote it meanwhile.*Nothing was written"):
+        write_stream(path, states[1])
+    assert read_stream(path).batches == states[0].batches
+    write_stream(path, update(read_stream(path), day(2)))
+    assert len(read_stream(path).batches) == 3
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(ValueError, match="not a checkpoint"):
+        write_stream(tmp_path / "notes.txt", states[0])
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+def test_a_state_of_a_cleaning_keeps_answers_and_requests(tmp_path):
+    path, fresh = tmp_path / "queue.state", queue()
+    one, two = (fresh._replace(answers=(Answer(k, 1),), pending=(4,)) for k in (2, 3))
+    write_state(path, one)
+    for worse in (two, one._replace(pending=(5,)), fresh):
+        with pytest.raises(ValueError, match="Nothing was written"):
+            write_state(path, worse)
+    assert read_state(path, fresh).answers == one.answers
+    write_state(path, one._replace(answers=(Answer(2, 1), Answer(4, 0)), pending=()))
+    arrays = dict(np.load(path))
+    words = json.loads(str(arrays.pop("about")))
+    words["words"]["answers"] = [[2, 0]]  # answers of one with the model of another
+    with open(path, "wb") as file:
+        np.savez(file, about=np.array(json.dumps(words)), **arrays)
+    with pytest.raises(ValueError, match="its digest differs"):
+        read_state(path, fresh)
+    assert os.listdir(tmp_path) == ["queue.state"]
+
+
+_ONE = """
+import sys
+from jtruth.learning import begin_stream, read_stream, update, write_stream
+from tests.test_files import day
+k, path = int(sys.argv[1]), sys.argv[2]
+state = read_stream(path)
+state = update(state, day(k))
+print("ready", flush=True)
+sys.stdin.readline()
+write_stream(path, state)
+"""
+
+
+def process(code, *arguments):
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    return subprocess.Popen(command, cwd=ROOT, env=HERE, text=True, **pipes)
+
+
+@pytest.mark.slow
+def test_two_real_processes_at_the_same_moment(tmp_path):
+    path = tmp_path / "state"
+    write_stream(path, begin_stream(day(0)))
+    both = [process(_ONE, k, path) for k in (1, 2)]
+    for one in both:
+        assert one.stdout.readline() == "ready\n"
+    for one in both:
+        one.stdin.write("\n")
+        one.stdin.flush()
+    ends = sorted((one.communicate()[1], one.returncode) for one in both)
+    assert [code for _, code in ends] == [0, 1] and "another process wrote it meanwhile" in ends[1][0]
+    assert len(read_stream(path).batches) == 2 and os.listdir(tmp_path) == ["state"]
+
+
+_WRITER = """
+import sys
+import numpy as np
+from jtruth import _files
+from jtruth.cleaning.state import Answer, write_state
+from jtruth.learning import begin_stream, write_stream
+from tests.test_files import day, queue
+stream, cleaning, folder = begin_stream(day(0)), queue(), sys.argv[1]
+print("ready", flush=True)
+for k in range(1_000_000):
+    stream = stream._replace(batches=(*stream.batches, f"set {k}"))
+    write_stream(f"{folder}/stream", stream)
+    cleaning = cleaning._replace(answers=(*cleaning.answers, Answer(k % 12, k % 2)))
+    write_state(f"{folder}/queue", cleaning)
+    _files.write_text(f"{folder}/report.html", f"<p>{k}</p>" * 2000 + f"end {k}")
+    print(k, flush=True)
+"""
+
+
+def kill_and_look(folder, moments, seed):
+    """Kill a process that writes all three again and again, and read what it left."""
+    rng = np.random.default_rng(seed)
+    for _ in range(moments):
+        for old in folder.iterdir():
+            old.unlink()
+        one = process(_WRITER, folder)
+        assert one.stdout.readline() == "ready\n", one.stderr.read()
+        assert one.stdout.readline() == "0\n"  # all three exist
+        time.sleep(rng.uniform(0, 0.05))
+        one.send_signal(signal.SIGKILL)
+        told = 1 + len(one.communicate()[0].split())  # rounds that were said to be done
+        assert len(read_stream(folder / "stream").batches) - 1 >= told
+        assert len(read_state(folder / "queue", queue()).answers) >= told
+        text = (folder / "report.html").read_text()
+        k = int(text.rpartition("end ")[2])
+        assert k >= told - 1 and text == f"<p>{k}</p>" * 2000 + f"end {k}"
+
+
+def test_a_kill_at_any_moment_loses_nothing(tmp_path):
+    kill_and_look(tmp_path, 2, seed=0)
+
+
+@pytest.mark.slow
+def test_kills_at_fifty_moments_lose_nothing(tmp_path):
+    kill_and_look(tmp_path, 50, seed=1)
+
+
+def test_a_packed_table_is_packed_and_the_same_bytes_whenever_it_is_written(tmp_path):
+    _files.write_table(tmp_path / "a.csv.gz", ("task", "label"), [("1", "=x"), ("2", "no")])
+    data = (tmp_path / "a.csv.gz").read_bytes()
+    assert data[:2] == b"\x1f\x8b" and data[4:8] == bytes(4)  # no time of writing
+    assert gzip.decompress(data).decode() == "task,label\n1,'=x\n2,no\n"

@@ -1,0 +1,97 @@
+"""How large the house is, and that nobody keeps what nobody uses: numbers that may only fall.
+
+A name that a room exports is used where another file of the package, a page, a notebook, a benchmark or the
+README says it; tests and pages made from the source do not count. A type may also be what an exported
+function takes or returns. Whoever makes one of the numbers smaller writes the new one here.
+"""
+
+import ast
+import re
+from collections import Counter
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "jtruth"
+
+AT_MOST = {"lines": 57_637, "files": 375, "classes": 455, "exported names": 466, "unused names": 0}
+LONGEST_FILE = 500
+
+
+def words(text: str) -> set[str]:
+    return set(re.findall(r"[A-Za-z_]\w*", text))
+
+
+@cache
+def sources() -> dict[Path, str]:
+    return {path: path.read_text() for path in sorted(PACKAGE.rglob("*.py"))}
+
+
+@cache
+def exported() -> dict[Path, list[str]]:
+    """The `__all__` of every room, by its `__init__.py`."""
+    found = {}
+    for path, text in sources().items():
+        for node in ast.parse(text).body if path.name == "__init__.py" else []:
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+                found[path] = ast.literal_eval(node.value)
+    return found
+
+
+def home(name: str, room: Path) -> tuple[Path | None, bool]:
+    """The file of a room, or of the package, that defines a name; and whether it is a type."""
+    within = sorted(sources(), key=lambda path: room not in path.parents)
+    for path in within:
+        for node in ast.parse(sources()[path]).body:
+            if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == name:
+                return path, isinstance(node, ast.ClassDef)
+            targets = getattr(node, "targets", [getattr(node, "target", None)])
+            if any(isinstance(one, ast.Name) and one.id == name for one in targets):
+                return path, False
+    return None, False
+
+
+UNDER_WORK = {"learning"}
+
+
+def unused() -> list[str]:
+    """Exported names that nobody uses."""
+    inside = {path: words(text) for path, text in sources().items() if path.name != "__init__.py"}
+    outside = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "docs").glob("*.py")]
+    outside += [*(ROOT / "notebooks").glob("*.ipynb"), *(ROOT / "benchmarks").glob("*.py")]
+    elsewhere = set().union(*(words(path.read_text()) for path in outside if path.name != "results.md"))
+    found = []
+    for init, names in exported().items():
+        for name in names if init.parent.name not in UNDER_WORK and init.parent.name[0] != "_" else []:
+            path, is_type = home(name, init.parent)
+            text = sources().get(path, "")
+            used = name in elsewhere or any(name in said for file, said in inside.items() if file != path)
+            taken = is_type and len(re.findall(rf"\b{name}\b", text)) > 1
+            if path is not None and not used and not taken:
+                found.append(f"{init.parent.name}.{name}")
+    return found
+
+
+@cache
+def sizes() -> dict[str, int]:
+    count = Counter()
+    for text in sources().values():
+        count["lines"] += text.count("\n")
+        count["files"] += 1
+        count["classes"] += sum(isinstance(node, ast.ClassDef) for node in ast.walk(ast.parse(text)))
+    count["exported names"] = len({name for names in exported().values() for name in names})
+    count["unused names"] = len(unused())
+    return dict(count)
+
+
+@pytest.mark.parametrize("what", AT_MOST)
+def test_the_house_does_not_grow(what):
+    more = unused() if what == "unused names" else sizes()
+    assert sizes()[what] <= AT_MOST[what], more
+
+
+def test_no_file_is_too_long_to_read():
+    long = {path.name: text.count("\n") for path, text in sources().items()}
+    assert {name: size for name, size in long.items() if size > LONGEST_FILE} == {}
