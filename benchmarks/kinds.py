@@ -170,9 +170,9 @@ from jtruth.evaluation.assumptions import model_error as me  # noqa: E402
 from jtruth.evaluation.assumptions.of_labelers import labeler_draws  # noqa: E402
 from jtruth.evaluation.assumptions.ranges import Member  # noqa: E402
 from jtruth.evaluation.assumptions.registry import How, entries, nobody_judged  # noqa: E402
+from jtruth.evaluation.compare import parts_of  # noqa: E402
 from jtruth.evaluation.gold.measured import judged_samples  # noqa: E402
 from jtruth.evaluation.gold.tables import gold_tables  # noqa: E402
-from jtruth.evaluation.tuples import parts_of  # noqa: E402
 from jtruth.sampling import Effort  # noqa: E402
 from jtruth.stats.predictive import predictive  # noqa: E402
 from jtruth.tables.metrics import named_metric  # noqa: E402

@@ -33,7 +33,7 @@ import time
 import numpy as np
 
 import jtruth.learning.em.laplace as laplace
-from jtruth.evaluation.other_labelers import quick_labelers, the_prior
+from jtruth.evaluation.labelers import quick_labelers, the_prior
 from jtruth.labels import Labels
 from jtruth.learning import Beliefs, begin_stream, close, fit_joint, update
 from jtruth.sampling import Effort

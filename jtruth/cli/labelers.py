@@ -108,7 +108,7 @@ def _by_engine(
 ) -> tuple[Any, Any]:
     """The report of another engine, and the labels (or the stream) that it is of."""
     from jtruth.cli.reading import labels_of
-    from jtruth.evaluation.other_labelers import labelers_by_model, quick_labelers
+    from jtruth.evaluation.labelers import labelers_by_model, quick_labelers
 
     idle = {"--target": known.target != "in-sample", "--gold": known.gold, "--order": known.order}
     for name in (name for name, given in (idle | {"--labelers-are": known.labelers_are}).items() if given):
@@ -130,7 +130,7 @@ def _updated(source: LabelsFile, path: Path, columns: Columns, options: dict[str
     """Labels added to a state; the file is written when the report stands."""
     from jtruth._validation.words import Read
     from jtruth.cli.reading import labels_of
-    from jtruth.evaluation.other_labelers import quick_labelers, the_prior
+    from jtruth.evaluation.labelers import quick_labelers, the_prior
     from jtruth.learning.em.streaming import begin_stream, read_stream, update, write_stream
 
     old = read_stream(path) if path.exists() else None

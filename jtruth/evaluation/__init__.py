@@ -5,19 +5,17 @@ from jtruth.evaluation.any_metric import MetricPosterior, metric_posterior
 from jtruth.evaluation.assumptions.sensitivity import Sensitivity
 from jtruth.evaluation.batch import BatchEvaluation, evaluate_batch
 from jtruth.evaluation.by_group import Groups, GroupShares
-from jtruth.evaluation.class_scores import ClassScores, evaluate_class_scores
 from jtruth.evaluation.classifier import evaluate
 from jtruth.evaluation.compare import compare_classifiers
 from jtruth.evaluation.compared import Comparison
 from jtruth.evaluation.consensus_report import Consensus, consensus
 from jtruth.evaluation.gold.shares import Prevalence, prevalence
-from jtruth.evaluation.judging import Judging
-from jtruth.evaluation.labelers import LabelerReport, evaluate_labelers
-from jtruth.evaluation.other_labelers import labelers_by_model, quick_labelers
+from jtruth.evaluation.inputs import Judging
+from jtruth.evaluation.labelers import LabelerReport, evaluate_labelers, labelers_by_model, quick_labelers
 from jtruth.evaluation.parts import Assumption, Check
 from jtruth.evaluation.result import Evaluation
-from jtruth.evaluation.score_result import ScoreEvaluation
-from jtruth.evaluation.scores import evaluate_scores
+from jtruth.evaluation.score_result import ClassScores, ScoreEvaluation
+from jtruth.evaluation.scores import evaluate_class_scores, evaluate_scores
 
 __all__ = [
     "Assumption",

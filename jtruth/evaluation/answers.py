@@ -10,7 +10,7 @@ import numpy as np
 
 from jtruth._host import majority
 from jtruth.evaluation.inputs import Inputs, Model
-from jtruth.evaluation.text import OF_ALL_CLASSES, OF_ONE_CLASS
+from jtruth.evaluation.parts import OF_ALL_CLASSES, OF_ONE_CLASS
 from jtruth.stats.estimates import Estimate
 from jtruth.tables.metrics import named_metric, shown
 from jtruth.tables.posterior import TableDraws

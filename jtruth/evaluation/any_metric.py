@@ -34,11 +34,10 @@ from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.model_error import UNKNOWN_KIND, check_kind
 from jtruth.evaluation.assumptions.registry import INDEPENDENT, Progress, entries, granted
-from jtruth.evaluation.judging import Judged, Judging, read_judged
+from jtruth.evaluation.inputs import Judged, Judging, read_judged
 from jtruth.evaluation.label_vectors import Said, Vectors, independent_vectors, member_vectors
-from jtruth.evaluation.score_ranges import BINS, score_members
-from jtruth.evaluation.score_tables import bin_edges, finite_scores
-from jtruth.evaluation.text import assumption_table
+from jtruth.evaluation.parts import assumption_table
+from jtruth.evaluation.score_tables import BINS, bin_edges, finite_scores, score_members
 from jtruth.labels import Labels
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.regions import check_level

@@ -37,10 +37,9 @@ from jtruth._validation.terminal import plain
 from jtruth._validation.words import quoted
 from jtruth.answers import Column, Facts, Table, facts, law_row
 from jtruth.answers.blocks import cell_text
-from jtruth.evaluation.compared import TOLD, Laws, Pair
-from jtruth.evaluation.comparison_blocks import difference_rows
+from jtruth.evaluation.compared import TOLD, Laws, Pair, difference_rows
 from jtruth.evaluation.inputs import Symbols, concrete
-from jtruth.evaluation.text import taken_as_true
+from jtruth.evaluation.parts import taken_as_true
 from jtruth.labels import Labels
 from jtruth.learning.joint.beliefs import Beliefs
 from jtruth.learning.joint.hierarchical import named

@@ -35,10 +35,9 @@ from jtruth.answers import (
 )
 from jtruth.evaluation.checks.exchangeability import exchangeability_check
 from jtruth.evaluation.classifier import evaluate
-from jtruth.evaluation.parts import Check
+from jtruth.evaluation.parts import Check, interval_text, loudest
 from jtruth.evaluation.result import Evaluation
 from jtruth.evaluation.scores import ScoreEvaluation, evaluate_scores
-from jtruth.evaluation.text import interval_text, loudest
 from jtruth.histograms.calibration import Calibration
 from jtruth.histograms.calibrator import CALIBRATIONS, Calibrated, epistemic_after_one_label, fit_calibrator
 from jtruth.histograms.estimates import law_of_mean

@@ -7,58 +7,69 @@ both are learned from the labels, and unless somebody vouches for an assumption 
 """
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Array
 
-from jtruth._random import Stated, as_key, stated
+from jtruth._random import Stated, as_key, stated, stream
 from jtruth._validation import present
-from jtruth.evaluation import _smyth, _tars, inputs
-from jtruth.evaluation._drawn import drawn_answer
+from jtruth.evaluation import inputs
 from jtruth.evaluation.answers import (
-    answer_of,
     beyond_shares,
     headline_of,
     names_of,
     of_nothing,
-    of_votes,
     prior_of,
     vote_metrics,  # fmt: skip
 )
+from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.learned import joint_model, plug_in_model
 from jtruth.evaluation.assumptions.model_error import check_kind, rests_on
-from jtruth.evaluation.assumptions.registry import INDEPENDENT, UNKNOWN, Progress, check_assume, granted
+from jtruth.evaluation.assumptions.of_labelers import labeler_draws, labeler_laws
+from jtruth.evaluation.assumptions.predictive import PredictiveTable, readings_of
+from jtruth.evaluation.assumptions.registry import (
+    INDEPENDENT,
+    UNKNOWN,
+    Progress,
+    check_assume,
+    entries,
+    granted,
+)
 from jtruth.evaluation.assumptions.sensitivity import Basis
-from jtruth.evaluation.assumptions.what_if import Rows, WhatIf
+from jtruth.evaluation.assumptions.what_if import Rows, RowsOnDemand, WhatIf
 from jtruth.evaluation.checks.first_look import look_at
 from jtruth.evaluation.checks.groups import all_refused
-from jtruth.evaluation.checks.prior_driven import known_noise_check, prior_check
+from jtruth.evaluation.checks.prior_driven import known_noise_check, prior_check, vouched_check
 from jtruth.evaluation.checks.verdicts import checks_of
 from jtruth.evaluation.gold.answer import gold_answer, without_gold
 from jtruth.evaluation.gold.measured import GoldSampling
-from jtruth.evaluation.labeler_rows import Labeler
-from jtruth.evaluation.labeler_words import odd_things
-from jtruth.evaluation.learned_answers import over_assumptions, vouched
-from jtruth.evaluation.order import read_order
-from jtruth.evaluation.parts import PREDICTIVE, Assumption, Check, Provenance
+from jtruth.evaluation.labeler_findings import odd_things
+from jtruth.evaluation.methods import (
+    SMYTH,
+    TARS,
+    TARS_KIND,
+    TARS_TARGET,
+    answer_by,
+    check_noise,
+    log_evidence_of,
+    smyth_model,
+    target_of,
+    tars_answer,
+)
+from jtruth.evaluation.parts import PREDICTIVE, Assumption, Check, Labeler, Provenance, worst_first
 from jtruth.evaluation.result import Evaluation
-from jtruth.evaluation.targets import target_of
 from jtruth.labels import Labels
+from jtruth.learning.joint.posterior import JointPosterior
+from jtruth.stats.draws import DrawsEstimate
+from jtruth.stats.estimates import Estimate
 from jtruth.stats.regions import check_level
 from jtruth.tables.posterior import estimates
-from jtruth.testing import binary_posterior, exact_posterior, unknown_prior
-from jtruth.testing.methods import MULTICLASS_METHODS, multiclass_posterior
 from jtruth.testing.tested import Tested
 
 REFUSED = (
     "the checks refuse every model of these labels, so what each assumption says is not shown: what remains "
     "is how far such labels misled elsewhere"
-)
-ONE_AGAINST_REST = (
-    "there are more than two classes and this method knows two: the metrics are those of {!r} against all "
-    "others, and take errors not to depend on which of the others is true"
 )
 
 
@@ -106,7 +117,7 @@ def evaluate(
             "exact_means", "labels", "no_predictions" and "prior_marginal" test this class against all others
             and say so, accuracy too; else, and by the other methods always, the full table is tested.
         order: (samples,) when each sample was labelled, on any scale; adds a check for raters who change.
-        target: "in-sample" (the default, but for "tars") or "population", see `jtruth.evaluation.targets`.
+        target: "in-sample" (the default, but for "tars") or "population", see `jtruth.evaluation.methods`.
         level: probability of the printed intervals.
         key: of whatever is drawn at random: a whole number or a JAX key; 0 if None.
         progress: called with (sweeps done, sweeps planned) while learned error rates are sampled.
@@ -128,7 +139,7 @@ def evaluate(
     check_assume(assume)
     inputs.check_method(method)
     data = inputs.read(y_pred, labels, noise, prior, gold, positive)
-    order = read_order(order, data)
+    order = inputs.read_order(order, data)
     learned, nobody = data.model is None and method == "bayes", assume in (None, UNKNOWN)
     sampling = GoldSampling(*inputs.read_sampling(gold, data, learned and nobody))
     asked = _Asked(method, assume, level, as_key(key), stated(key), progress, order)
@@ -183,13 +194,11 @@ def _learned(data: inputs.Inputs, asked: _Asked, sampling: GoldSampling) -> _Fou
             model = joint_model(data, key, level, progress)
         return _Found(model=model, **pool._asdict())
     if nobody and fit is not None and fit.identified:
-        answer, what_if, labelers = over_assumptions(data, fit, level, key, progress)
-        found = _Found(answer, model, labelers, PREDICTIVE, what_if)
+        found = _over_assumptions(data, fit, model, asked)
     elif answered and asked.assume != INDEPENDENT:  # what the joint posterior itself answers
-        answer, rows, checks, labelers = vouched(data, str(asked.assume), level, key, progress)
-        return _Found(answer, model, labelers, what_if=Rows(rows), checks=checks)
+        return _vouched(data, model, asked)
     else:
-        found = _Found(_answer(data, model, key, asked.method), model, model.labelers)
+        found = _Found(answer_by(data, model, key, asked.method), model, model.labelers)
     if answered:
         found = found._replace(checks=prior_check(data, fit, level))
     return found
@@ -199,11 +208,11 @@ def _known(data: inputs.Inputs, asked: _Asked, noise: Any) -> _Found:
     """Error rates are given, or taken as known once they are learned."""
     model, method = data.model, asked.method
     if model is None:
-        _tars.check_noise(method)
-        model = _smyth.smyth_model(data) if method == _smyth.SMYTH else plug_in_model(data)
-    if method == _tars.TARS:
-        return _Found(_tars.tars_answer(data, model, noise, asked.key), model, model.labelers, _tars.KIND)
-    answer = _answer(data, model, asked.key, method)
+        check_noise(method)
+        model = smyth_model(data) if method == SMYTH else plug_in_model(data)
+    if method == TARS:
+        return _Found(tars_answer(data, model, noise, asked.key), model, model.labelers, TARS_KIND)
+    answer = answer_by(data, model, asked.key, method)
     return _Found(
         answer, model, model.labelers, checks=known_noise_check(answer, headline_of(data), asked.level)
     )
@@ -214,10 +223,10 @@ def _evaluation(data: inputs.Inputs, asked: _Asked, found: _Found, noise: Any) -
     answer, model = found.answer, found.model
     metrics = estimates(answer.table, answer.classes, answer.positive)
     said = (*model.warnings, *inputs.warnings(data), *answer.warnings)
-    if asked.method != _tars.TARS:  # its unbiased counts are not kept to [0, 1]
+    if asked.method != TARS:  # its unbiased counts are not kept to [0, 1]
         said += beyond_shares(metrics, asked.level)
     learned = model.fit is not None and asked.assume == INDEPENDENT
-    sentence = granted(INDEPENDENT, learned=learned) + (_tars.TARGET if asked.method == _tars.TARS else "")
+    sentence = granted(INDEPENDENT, learned=learned) + (TARS_TARGET if asked.method == TARS else "")
     alone = Assumption(INDEPENDENT, sentence, metrics, None, answer.table)
     return Evaluation(
         provenance=Provenance(asked.method, data.target, asked.level, found.kind, asked.stated),
@@ -238,7 +247,7 @@ def _evaluation(data: inputs.Inputs, asked: _Asked, found: _Found, noise: Any) -
         warnings=tuple(dict.fromkeys(said)),
         advice=found.advice,
         num_gold=data.num_gold,
-        log_evidence=_log_evidence(answer, model, data),
+        log_evidence=log_evidence_of(answer, model, data),
         fit=answer.fit,
         basis=Basis(data, model, noise),
         rests_on=rests_on(data.labelers_are) if found.kind == PREDICTIVE else "",
@@ -246,64 +255,48 @@ def _evaluation(data: inputs.Inputs, asked: _Asked, found: _Found, noise: Any) -
     )
 
 
-def _answer(data: inputs.Inputs, model: inputs.Model, key: Array, method: str) -> Tested:
-    """Posterior of the table, by the method and by what is known."""
-    if model.refusal is not None:
-        return of_nothing(data, method)
-    if method == "majority_vote":
-        return of_votes(data)
-    if data.drawn is not None and method == "bayes":
-        model.warnings = tuple(warning for warning in model.warnings if warning != inputs.AT_MEAN)
-        return drawn_answer(data, data.drawn, key, partial(_answer, method=method))
-    if model.count_draws is not None:
-        return answer_of(model.count_draws, data)._replace(fit=model.fit)
-    if method != "bayes" and model.prior_unknown:
-        raise ValueError(
-            f"method={method!r} takes the class prior as known: give prior=[...], or use 'bayes'"
-        )
-    if method == _smyth.SMYTH:
-        return _smyth.smyth_answer(data, model)
-    known = "bayes" if method == "plug_in" else method
-    if len(data.classes) > 2 and (known == "bayes" or not data.one_against_rest):
-        return _any_classes(data, model, known, key)
-    y = (data.y_pred == data.positive).astype(np.int32)
-    if model.prior_unknown:
-        return _prior_integrated_out(data, model, y)
-    found = binary_posterior(inputs.log_odds(data, model), y, method=known, key=key)
-    found = found._replace(classes=data.binary_classes)
-    if len(data.classes) == 2:
-        return found
-    return found._replace(warnings=(*found.warnings, ONE_AGAINST_REST.format(data.classes[data.positive])))
-
-
-def _any_classes(data: inputs.Inputs, model: inputs.Model, method: str, key: Array) -> Tested:
-    """More than two classes, known noise: the full table."""
-    if method not in MULTICLASS_METHODS:
-        raise ValueError(
-            f"method={method!r} knows two classes: say positive=... for one class against all others, or use "
-            f"{', '.join(MULTICLASS_METHODS)}"
-        )
-    classes, positive = names_of(data)
-    found = multiclass_posterior(
-        model.log_likelihood, model.prior, data.y_pred, key=key, method=method, classes=classes
+def _vouched(data: inputs.Inputs, model: inputs.Model, asked: _Asked) -> _Found:
+    """Somebody vouches for an assumption: one law, of equally many draws of every model that makes it."""
+    assume, level, key, progress = str(asked.assume), asked.level, asked.key, asked.progress
+    some = [entry for entry in entries(data) if entry.group == assume]
+    found, doubts = ranges.members(some, data, key, progress=progress)
+    if not found:
+        none = of_nothing(data, "bayes")._replace(warnings=tuple(doubts))
+        return _Found(none, model, (), what_if=Rows())
+    answer = ranges.pooled_answer(found, data)
+    laws = estimates(answer.table, *names_of(data))
+    one = Assumption(assume, granted(assume, learned=True), laws, None, answer.table)
+    draws = list(
+        labeler_draws(found, data.own_labels(), data.target, stream(key, "vouched labelers")).values()
     )
-    return found._replace(positive=positive)
+    size = min(map(len, draws))
+    alike = np.concatenate([part[np.linspace(0, len(part) - 1, size).astype(int)] for part in draws])
+    labelers = _labelers(data, [DrawsEstimate(column) for column in alike.T], level)
+    answer = answer._replace(warnings=tuple(doubts))
+    checks = vouched_check(found, data, level)
+    return _Found(answer, model, labelers, what_if=Rows((one,)), checks=checks)
 
 
-def _prior_integrated_out(data: inputs.Inputs, model: inputs.Model, y: np.ndarray) -> Tested:
-    """Two classes, known noise, unknown prior: a mixture of exact tables over a uniform prior."""
-    positive = data.positive
-    ratio = model.log_likelihood[:, positive] - model.log_likelihood[:, 1 - positive]
-    mixture = unknown_prior(ratio, y, exact_posterior=exact_posterior)
-    model.prior_found(float(mixture.parameter @ mixture.weight), positive)
-    negative = model.log_likelihood[:, 1 - positive]
-    log_evidence = mixture.log_evidence + float(negative[np.isfinite(negative)].sum())
-    note = "the class prior was not given; it is integrated out over a uniform prior"
-    return Tested("bayes", mixture, None, log_evidence, (note,), data.binary_classes, 1)
+def _over_assumptions(data: inputs.Inputs, fit: JointPosterior, model: inputs.Model, asked: _Asked) -> _Found:
+    """Nobody vouches for anything: readings of the labels, widened by what such readings missed elsewhere.
+
+    `fit` is that of independence. If no model has an answer there is none, whatever the votes say.
+    """
+    level, key, progress = asked.level, asked.key, asked.progress
+    some = [entry for entry in entries(data) if entry.reading]
+    found, doubts = ranges.members(some, data, key, progress=progress, known={INDEPENDENT: fit})
+    what_if = RowsOnDemand(data, key, progress)
+    if all(member.fit is None for member in found) and len(what_if.rows) == len(found):
+        none = of_nothing(data, "bayes")._replace(warnings=tuple(doubts))
+        return _Found(none, model, (), PREDICTIVE, Rows())
+    table = PredictiveTable(readings_of(found), data.labelers_are)
+    answer = Tested("bayes", table, None, float("nan"), (ranges.ONLY_GOLD, *doubts), *names_of(data))
+    labels = data.own_labels()
+    draws = labeler_draws(found, labels, data.target, stream(key, "labelers of a range"))
+    labelers = _labelers(data, labeler_laws(draws, labels, data.labelers_are), level)
+    return _Found(answer, model, labelers, PREDICTIVE, what_if)
 
 
-def _log_evidence(answer: Tested, model: inputs.Model, data: inputs.Inputs) -> float:
-    """log p(y_pred, z) of a known noise model (several classes: of the collapsed predictions); else NaN."""
-    if data.model is None or model.prior_unknown:
-        return answer.log_evidence
-    return answer.log_evidence + inputs.log_label_evidence(model)
+def _labelers(data: inputs.Inputs, laws: Sequence[Estimate], level: float) -> tuple[Labeler, ...]:
+    rows = worst_first(data.own_labels(), [(law.mean, *law.interval(level)[:2]) for law in laws])
+    return tuple(one for _, one in rows)

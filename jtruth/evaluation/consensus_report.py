@@ -15,8 +15,7 @@ from jtruth._random import Stated, as_key, stated
 from jtruth._validation.terminal import plain
 from jtruth._validation.words import Read, number_of
 from jtruth.answers import Answer, Column, Shown, Table, facts, how, warning_notes
-from jtruth.evaluation._given import as_labels
-from jtruth.evaluation.inputs import read_gold
+from jtruth.evaluation.inputs import as_labels, read_gold
 from jtruth.labels import Labels
 from jtruth.learning.methods import Learned, deserted, method_called
 

@@ -1,10 +1,15 @@
-"""What the user handed to `evaluate`, checked on the host and turned into arrays before any JAX call."""
+"""What the user handed over, checked on the host and turned into arrays before any JAX call.
 
-from collections.abc import Mapping
+A label matrix of whole numbers taken for a log-likelihood makes one class of every labeler, and a confident
+answer to a question that nobody asked. Whole numbers, true/false and data frames are therefore never one.
+"""
+
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
@@ -13,18 +18,70 @@ from jtruth._host import known_classes, log, log_sum, most_likely_prior
 from jtruth._host import log_odds as class_log_odds
 from jtruth._one_line import one_line
 from jtruth._validation.words import Read
-from jtruth.evaluation._given import as_labels, read_log_likelihood, read_positive
 from jtruth.evaluation.checks.sets import Parameters
-from jtruth.evaluation.labeler_rows import Labeler
-from jtruth.evaluation.parts import Check
-from jtruth.evaluation.text import IN_SAMPLE
+from jtruth.evaluation.parts import IN_SAMPLE, Check, Labeler
 from jtruth.io.gold import Gold
-from jtruth.labels import Labels
+from jtruth.labels import Labels, advice_on, must_be_labels
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.noise import NoiseModel, check_known_labels
 from jtruth.posterior import check_not_contradictory, validate_prior
 from jtruth.tables.metrics import expected_table
 from jtruth.testing.methods import BINARY_METHODS
+
+
+def as_labels(given: Any, what: str = "labels") -> Labels:
+    """The labels, or an error that says what was handed over and how to make `Labels` of it."""
+    labels = must_be_labels(given, what)
+    check.check_entries(labels.arrays, (labels.num_samples, labels.num_labelers, labels.num_classes))
+    return labels
+
+
+def read_log_likelihood(given: Any, noise: Any) -> np.ndarray:
+    """(samples, classes) log p(z_i | y_i = c), float64; anything that is no such array is refused."""
+    listed = isinstance(given, list | tuple) and not hasattr(given, "class_posterior")
+    if not listed and (not hasattr(given, "dtype") or check.is_frame(given) or hasattr(given, "iloc")):
+        as_labels(given)
+    try:
+        log_likelihood = np.asarray(given)
+    except ValueError:
+        raise ValueError("labels has rows of different lengths; give jt.Labels") from None
+    if log_likelihood.ndim != 2 or log_likelihood.shape[1] < 2:
+        raise ValueError(
+            f"labels is an array of shape {log_likelihood.shape}; give jt.Labels, or log p(z_i | y_i = c) of "
+            "shape (samples, classes)"
+        )
+    if not jnp.issubdtype(log_likelihood.dtype, np.floating):
+        raise ValueError(f"labels is an array of {log_likelihood.dtype}, and a log-likelihood has decimal "
+                         f"numbers; {advice_on(log_likelihood)}")  # fmt: skip
+    log_likelihood = log_likelihood.astype(np.float64)
+    if noise is not None:
+        raise ValueError("labels is already a log-likelihood array, so noise has nothing to act on; give one")
+    finite = log_likelihood[np.isfinite(log_likelihood)]
+    if (finite > 0).any() and (finite == np.floor(finite)).all():
+        raise ValueError(f"labels is an array of whole numbers; {advice_on(np.nan_to_num(log_likelihood))}")
+    bad = np.flatnonzero(np.isnan(log_likelihood).any(1) | (log_likelihood == np.inf).any(1))
+    if bad.size:
+        raise ValueError(
+            f"the log-likelihood of samples {check.some(bad)} is NaN or infinite; check the noise model"
+        )
+    if (log_likelihood > 1e-9).any() and np.allclose(log_likelihood.sum(1), 1):
+        raise ValueError("the rows of labels sum to 1: these are probabilities; give log p(z_i | y_i = c)")
+    return log_likelihood
+
+
+def read_positive(positive: Any, classes: tuple[str, ...]) -> int:
+    """Code of the class that is called positive, by its name or code."""
+    if isinstance(positive, str) and positive in classes:
+        return classes.index(positive)
+    number = isinstance(positive, int | np.integer) and not isinstance(positive, bool)
+    code = int(positive) if number else -1
+    if not 0 <= code < len(classes):
+        raise ValueError(
+            f"positive={positive!r} is not one of the classes {check.quoted(classes)}; give a class code 0 "
+            f"to {len(classes) - 1}, or a class name"
+        )
+    return code
+
 
 AT_MEAN = (
     "error rates are known by draws; this answer takes them at their mean, so its intervals are too short"
@@ -300,3 +357,94 @@ def warnings(data: Inputs) -> list[str]:
             f"every prediction is {name!r}: metrics that need another prediction are undefined or trivial"
         )
     return out
+
+
+def read_order(order: Any, data: Inputs) -> np.ndarray | None:
+    """(samples,) finite numbers, or None; dates become microseconds."""
+    if order is None:
+        return None
+    return _numbers_or_dates(aligned(order, "order", data).values)
+
+
+def read_labelled(order: Any, labels: Labels) -> tuple[np.ndarray | None, tuple[str, ...]]:
+    """The same where no classifier is judged, and notes."""
+    if order is None:
+        return None, ()
+    found = check.align(concrete(order, "order"), check.samples_of(labels), "order")
+    return _numbers_or_dates(found.values), tuple(found.notes)
+
+
+def _numbers_or_dates(found: np.ndarray) -> np.ndarray:
+    if found.dtype == object and all(hasattr(v, "timestamp") for v in found):
+        found = np.array([v.timestamp() for v in found])
+    if found.dtype.kind == "M":
+        found = found.astype("datetime64[us]").astype(np.int64)
+    if found.dtype.kind not in "iuf" or not np.isfinite(found).all():
+        raise ValueError(
+            f"order has dtype {found.dtype}; give one finite number or date for each of {found.size} samples"
+        )
+    return found
+
+
+class Judging(TypedDict, total=False):
+    """How something is to be judged by noisy labels."""
+
+    noise: Any  # a noise model of known parameters; learned from the labels if None
+    prior: Any  # (classes,) class prior
+    gold: Any  # (samples,) known classes, -1 where unknown; a `jtruth.io.Gold` if not chosen at random
+    assume: str | None  # "independent" where error rates are learned and you can vouch for it
+    labelers_are: str | None  # "people", "experts" or "llm_judges": how far learned rates may mislead
+    level: float  # probability of the intervals, .95
+    key: Any  # a whole number or a JAX key; 0 if None
+    progress: (
+        Callable[[int, int], None] | None
+    )  # called with (sweeps done, sweeps planned) while error rates are sampled
+
+
+class Judged(NamedTuple):
+    """The same with what is taken where nothing is said."""
+
+    noise: Any = None
+    prior: Any = None
+    gold: Any = None
+    assume: str | None = None
+    labelers_are: str | None = None
+    level: float = 0.95
+    key: Any = None
+    progress: Callable[[int, int], None] | None = None
+
+    @classmethod
+    def of(cls, asked: str, how: Mapping[str, Any]) -> "Judged":
+        """What was said, by the name of the function that was asked.
+
+        Raises:
+            TypeError: a keyword that there is not.
+        """
+        unknown = [name for name in how if name not in cls._fields]
+        if unknown:
+            raise TypeError(
+                f"{asked}() got an unexpected keyword argument {unknown[0]!r}; beside its own it takes "
+                f"{', '.join(cls._fields)}"
+            )
+        return cls(**how)
+
+
+def read_judged(y_pred: Any, labels: Any, given: Judged, positive: Any = None) -> Inputs:
+    """Checked input; where `y_pred` is None its predictions are still empty.
+
+    Raises:
+        ValueError: unusable input, or known error rates without a class prior.
+    """
+    empty = y_pred is None
+    if empty:
+        size = labels.num_samples if isinstance(labels, Labels) else len(labels)
+        tasks = labels.tasks if isinstance(labels, Labels) else None
+        y_pred = check.with_tasks(np.zeros(size, np.int32), tasks)
+    data = read(y_pred, labels, given.noise, given.prior, given.gold, positive)
+    if data.model is not None and given.prior is None:
+        raise ValueError(
+            "known error rates need the class prior too: give prior=[p(class 0), p(class 1), ...]"
+        )
+    if empty:
+        data.notes = tuple(note for note in data.notes if "y_pred" not in note)
+    return data

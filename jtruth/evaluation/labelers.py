@@ -1,48 +1,61 @@
 """How good is every labeler? Accuracy and confusion matrix, predictive or by gold.
 
-Without gold a labeler gets what a classifier gets: a predictive law, what readings of the labels say
-widened by how far they were off elsewhere (`jtruth.evaluation.assumptions.of_labelers`). With gold labelers
-are judged by it (`jtruth.evaluation.gold.labelers`). Confusion matrices are those of independent errors.
+`evaluate_labelers`: without gold a labeler gets what a classifier gets: a predictive law, what readings of
+the labels say widened by how far they were off elsewhere (`jtruth.evaluation.assumptions.of_labelers`). With
+gold labelers are judged by it (`jtruth.evaluation.gold.labelers`). Confusion matrices are those of
+independent errors.
+
+`quick_labelers`: Dawid and Skene's model by EM, with the normal law around its mode. Millions of labels take
+seconds, and a stream of labels (`jtruth.learning.update`) is reported each day. `labelers_by_model`: an
+annotation model by NUTS, for instance one in which labelers with few labels lean on the others. Neither runs
+the checks against independent errors that `evaluate_labelers` runs; both say so.
 """
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from jtruth._random import Stated, as_key, stated, stream
 from jtruth._validation import choose
-from jtruth.answers import Answer, Shown
-from jtruth.evaluation._given import as_labels
+from jtruth._validation.words import Read
 from jtruth.evaluation.assumptions import learned, ranges
-from jtruth.evaluation.assumptions.model_error import check_kind, rests_on
+from jtruth.evaluation.assumptions.model_error import OVERALL, check_kind, rests_on
 from jtruth.evaluation.assumptions.of_labelers import (
     labeler_draws,
     labeler_laws,
     matrix_ends,
 )
+from jtruth.evaluation.assumptions.predictive import law_of
 from jtruth.evaluation.assumptions.registry import INDEPENDENT, entries, nobody_judged
 from jtruth.evaluation.checks.first_look import Look, first_look
 from jtruth.evaluation.checks.missing import missing_check
 from jtruth.evaluation.checks.prior_driven import labeler_check
 from jtruth.evaluation.checks.random_gold import random_gold_check
 from jtruth.evaluation.checks.verdicts import labeler_checks, refused
-from jtruth.evaluation.consensus_report import consensus_table
 from jtruth.evaluation.gold.answer import BY_GOLD, gold_warnings, labels_posterior
 from jtruth.evaluation.gold.labelers import labeler_laws_by_gold
 from jtruth.evaluation.gold.measured import GoldSampling
-from jtruth.evaluation.inputs import read_gold, read_sampling
-from jtruth.evaluation.labeler_behaviour import with_behaviour
-from jtruth.evaluation.labeler_rows import saved_draws, worst_first
-from jtruth.evaluation.labeler_words import swap_findings
-from jtruth.evaluation.labelers_blocks import labelers_blocks
-from jtruth.evaluation.order import read_labelled
-from jtruth.evaluation.parts import PREDICTIVE, Check
-from jtruth.evaluation.text import IN_SAMPLE, MORE_RIGHT, OF_LABELERS
-from jtruth.inspection import Finding, suspicions
+from jtruth.evaluation.inputs import as_labels, read_gold, read_labelled, read_sampling
+from jtruth.evaluation.labeler_findings import swap_findings, with_behaviour
+from jtruth.evaluation.labeler_report import LabelerReport, labeler_rows
+from jtruth.evaluation.parts import (
+    IN_SAMPLE,
+    INDEPENDENT_ERRORS,
+    MORE_RIGHT,
+    OF_LABELERS,
+    POPULATION,
+    PREDICTIVE,
+    Check,
+    worst_first,
+)
+from jtruth.inspection import suspicions
 from jtruth.io.gold import Gold
 from jtruth.labels import Labels
+from jtruth.learning.em.kinds import expected_counts, posterior_of
+from jtruth.learning.em.laplace import laplace_draws
+from jtruth.learning.em.streaming import Smoothing, Stream, begin_stream
 from jtruth.learning.joint.guard import check_identified
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.learning.labeler_draws import LabelerDraws
@@ -57,53 +70,6 @@ BY_GOLD_ONLY = "labels alone determine nothing ({}): gold alone answers, correct
 GOLD_IS_IN_SAMPLE = (
     "target={!r} has no answer with gold: gold says which of the labels given are right. Leave target out"
 )
-
-
-@dataclass(frozen=True, repr=False)
-class LabelerReport(Answer):
-    """Every labeler, worst first; `rows` are dictionaries ready for JSON."""
-
-    level: float
-    classes: tuple[str, ...]
-    rows: tuple[dict[str, Any], ...]  # worker, num_labels, accuracy, low, high, ...: see to_dict
-    prior: tuple[float, ...]
-    warnings: tuple[str, ...]
-    posterior: JointPosterior | LabelerDraws  # of independent errors, gold clamped
-    key: Stated
-    checks: tuple[Check, ...] = ()
-    assumed: tuple[str, ...] = ()  # what the numbers rest on, a sentence each
-    suspicious: tuple[Finding, ...] = ()  # what is odd in the labels, as `inspect_labels` finds it
-    target: str = IN_SAMPLE  # what accuracies are meant
-    interval_kind: str = PREDICTIVE  # or "posterior" (gold)
-    rests_on: str = ""  # what the accuracies take for granted
-    assumptions: tuple[tuple[str, str], ...] = ()  # name and sentence of those of `by_assumption`
-
-    def blocks(self) -> Shown:
-        """The question, the answer and what stands behind it, for all faces."""
-        return labelers_blocks(self)
-
-    def noise_dict(self, workers: Any = None) -> dict[str, Any]:
-        """Error rates and prior as `read_noise` (and `--noise`) takes them: means, and draws beside them.
-
-        Whoever takes the means for known forgets how well they are known: intervals become narrower.
-
-        Args:
-            workers: names of the labelers in the order of `posterior`; left out, no draws are written.
-
-        Raises:
-            ValueError: labels that determine nothing.
-        """
-        if not self.rows:
-            raise ValueError("these labels do not determine error rates: there is nothing to save")
-        matrices = {row["worker"]: row["confusion_matrix"]["mean"] for row in self.rows}
-        found = {"classes": list(self.classes), "prior": list(self.prior), "confusion_matrices": matrices}
-        if workers is None:
-            return found
-        return found | {"draws": saved_draws(self.posterior, list(map(str, workers)))}
-
-    def consensus(self, labels: Labels) -> tuple[list[str], list[list[Any]]]:
-        """Header and rows of a table: each task's most probable class and its class probabilities."""
-        return consensus_table(labels, self.posterior.class_posterior)
 
 
 def evaluate_labelers(
@@ -234,3 +200,111 @@ def _rows(asked: _Asked, found: list[ranges.Member], fit: JointPosterior) -> tup
 
 def _mean(draws: np.ndarray) -> float | None:
     return None if np.isnan(draws).all() else float(np.nanmean(draws))
+
+
+QUICK = (
+    "the one reading of the labels is {}, not sampled. No check was made whether the labels contradict "
+    "independent errors; without --fast they are, and other readings have a say (evaluate_labelers)"
+)
+BY_MODEL = "{}. No check was made whether the labels contradict independent errors (evaluate_labelers does)"
+
+BY_ONE_MODEL = (
+    "labels alone cannot show whether labelers are wrong together: these intervals take errors to be "
+    "independent, and held real labelers in 18 to 80 % where samples differ in difficulty. Only gold can "
+    "tell: find out the truth of 30 samples chosen at random (gold=...)"
+)
+
+
+def the_prior(num_classes: int) -> Smoothing:
+    """Pseudo-counts that stand for the prior of `fit_joint` in the basis of the normal law."""
+    return Smoothing(2.0, 1.0 / (num_classes - 1), 1.0)
+
+
+def quick_labelers(labels: Labels | Stream, *, key: Any = None, level: float = 0.95) -> LabelerReport:
+    """What `evaluate_labelers` says of each labeler, by one reading of them: EM and the law at its mode.
+
+    The share of the labels given that are right, expected at the mode, has the spread of the chance that a
+    new label is right, and then the predictive law of `jtruth.evaluation.assumptions.of_labelers`.
+
+    Args:
+        labels: the noisy labels; or a stream of them, begun with `Smoothing` above 0 (`the_prior`).
+        key: a whole number or a JAX key; 0 if None.
+        level: probability of the intervals.
+
+    Raises:
+        ValueError: no label, or a stream without pseudo-counts.
+
+    >>> z = np.repeat([[0, 0, 0], [1, 1, 1], [0, 1, 0], [1, 0, 1]], [400, 300, 60, 50], axis=0)
+    >>> report = quick_labelers(Labels.from_matrix(z, 2))
+    >>> report.rows[0]["worker"], report.rows[0]["low"] < 0.87 < report.rows[0]["high"]
+    ('1', True)
+    """
+    check_level(level)
+    odd, notes = (), ()
+    if isinstance(labels, Stream):
+        state = labels
+    else:
+        named = as_labels(labels)
+        odd, notes = suspicions(named), tuple(map(Read, named.notes))
+        if named.tasks is None or named.workers is None:
+            named = named.with_names(tasks=range(named.num_samples), workers=range(named.num_labelers))
+        state = begin_stream(named, smoothing=the_prior(named.num_classes))
+    posterior = posterior_of(state.kinds, state.prior, state.matrices)
+    draws = laplace_draws(state, as_key(key), posterior)
+    counts = expected_counts(state.kinds, posterior, len(state.workers))[0] + state.closed.matrices
+    given, kind = counts.sum(axis=(1, 2)), check_kind(None)
+    right = np.trace(counts, axis1=1, axis2=2) / np.maximum(given, 1)
+    values = np.clip(draws.labeler_accuracy - draws.labeler_accuracy.mean(axis=0) + right, 0, 1)
+    sizes = np.maximum(given, 1.0)
+    laws = [law_of({"independent": x}, OVERALL, kind, n) for x, n in zip(values.T, sizes, strict=True)]
+    rows = labeler_rows(draws, state.workers, np.rint(given), level, laws)
+    said = (*notes, *draws.warnings, QUICK.format(draws.how), ONLY_GOLD)
+    found = _report((level, stated(key)), state.classes, rows, draws, said, odd)
+    return replace(found, target=IN_SAMPLE, interval_kind=PREDICTIVE, rests_on=rests_on(kind))
+
+
+def labelers_by_model(
+    labels: Labels, model: str, *, key: Any = None, level: float = 0.95, settings: Any = None
+) -> LabelerReport:
+    """Accuracy and confusion matrix of each labeler by an annotation model (NUTS).
+
+    Args:
+        labels: the noisy labels.
+        model: a name of `jtruth.learning.annotation.bayes.MODELS`, such as "hierarchical_dawid_skene".
+        key: a whole number or a JAX key; 0 if None.
+        level: probability of the intervals.
+        settings: `jtruth.sampling.NutsSettings`.
+
+    Raises:
+        ValueError: an unknown model, or no label.
+    """
+    from jtruth.learning.annotation.bayes import MODELS, fit_nuts
+    from jtruth.sampling import NutsSettings
+
+    check_level(level)
+    choose("model", model, tuple(MODELS))
+    labels = as_labels(labels)
+    fit = fit_nuts(model, labels, key=as_key(key), settings=settings or NutsSettings())
+    draws, odd = fit.matrix_draws(), suspicions(labels)
+    names = tuple(map(str, labels.class_names))
+    if not fit.usable:
+        none = refused(fit.warnings[0])
+        return replace(
+            _report((level, stated(key)), names, [], draws, (*map(Read, labels.notes), *fit.warnings), odd),
+            checks=none,
+        )
+    workers = labels.workers or tuple(range(labels.num_labelers))
+    rows = labeler_rows(draws, workers, labels.labels_per_labeler(), level)
+    said = (*map(Read, labels.notes), *draws.warnings, BY_MODEL.format(draws.how), BY_ONE_MODEL)
+    return _report((level, stated(key)), names, rows, draws, said, odd)
+
+
+def _report(
+    asked: tuple[float, Stated], classes: tuple, rows: list, draws: LabelerDraws, warnings: tuple, odd: tuple
+) -> LabelerReport:
+    prior = tuple(draws.prior.mean(axis=0).tolist())
+    return LabelerReport(
+        asked[0], tuple(map(str, classes)), tuple(rows), prior, warnings, draws, asked[1],
+        assumed=(INDEPENDENT_ERRORS, MORE_RIGHT), suspicious=odd, target=POPULATION,
+        interval_kind="posterior", assumptions=(("independent", INDEPENDENT_ERRORS),),
+    )  # fmt: skip

@@ -1,13 +1,20 @@
-"""What an `Evaluation` is made of: checks, assumptions, and how it was made."""
+"""What answers of this room are made of: checks, assumptions, labelers, and the words they share."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from jtruth._one_line import one_line
 from jtruth._random import Stated
-from jtruth._validation.words import LOOK
+from jtruth._validation.terminal import plain
+from jtruth._validation.words import LOOK, number_of, some
 from jtruth._version import __version__
+from jtruth.answers import Column, Table
+from jtruth.labels import Labels
 from jtruth.stats.estimates import Estimate
+from jtruth.tables.metrics import title
 from jtruth.tables.posterior import TablePosterior
 
 WORTH_KNOWING = "worth knowing"  # the verdict on what is so and spoils no answer
@@ -69,3 +76,112 @@ class Provenance(NamedTuple):
     interval_kind: str  # "posterior", "predictive", "confidence interval"
     key: Stated  # of whatever was drawn: the number that makes it, 0 if none was given, or its words
     version: str = __version__  # of jtruth
+
+
+INDEPENDENT_ERRORS = "given the true class, the labelers err independently of one another"
+MORE_RIGHT = "labelers are more often right than wrong (else the same labels would mean the opposite)"
+IN_SAMPLE, POPULATION = "in-sample", "population"
+TARGETS = (IN_SAMPLE, POPULATION)
+OF_LABELERS = {
+    IN_SAMPLE: "share of the labels given that are right",
+    POPULATION: "chance that a label for a new sample is right",
+}
+OF_ONE_CLASS = ("recall", "precision", "accuracy")
+OF_ALL_CLASSES = ("accuracy", "macro_recall", "macro_f1")
+BY_ASSUMPTION = "What each assumption says"
+_DETERMINED = 0.5  # width of an interval above which nothing is determined
+_MOST_NAMES = 12
+
+
+def metric_title(name: str) -> str:
+    """A metric as people call it; the name of a class, recall[my_class], stays what it is."""
+    metric, bracket, of_class = name.partition("[")
+    return title(metric) + (f"[{plain(of_class[:-1])}]" if bracket else "")
+
+
+def undetermined(low: float | None, high: float | None) -> bool:
+    """Whether an interval is so wide that its middle is no answer, and no headline."""
+    return low is not None and high is not None and high - low > _DETERMINED
+
+
+def interval_title(level: float, kind: str) -> str:
+    """Intervals of a kind: "95 % predictive interval"."""
+    return f"{100 * level:g} % {kind.removesuffix(' interval')} interval"
+
+
+def loudest(checks: Sequence[Any]) -> str:
+    """How many checks speak against what the answer rests on, in a sentence; empty if none does."""
+    against = [check.name for check in checks if check.verdict == "does not fit"]
+    if not against:
+        return ""
+    number = f"{len(against)} checks speak" if len(against) > 1 else "1 check speaks"
+    return f"{number} against independent errors: {some(against, 3)}."
+
+
+def interval_text(law: Estimate, level: float) -> str:
+    """Mean and interval of a law that may be undefined."""
+    if np.isnan(law.mean):
+        return "undefined"
+    low, high = law.interval(level)
+    return f"{law.mean:.3f} [{low:.3f}, {high:.3f}]"
+
+
+def listed(names: Sequence[Any], more: Sequence[str] = ()) -> str:
+    """The first names, each with what stands beside it."""
+    said = [f"{name!r} {text}".strip() for name, text in zip(names, more or [""] * len(names), strict=False)]
+    left = f" and {len(said) - _MOST_NAMES} more" if len(said) > _MOST_NAMES else ""
+    return ", ".join(said[:_MOST_NAMES]) + left
+
+
+def counts_text(found: Any) -> str:
+    """How many samples, labels and labelers."""
+    labels = f"{number_of(found.num_samples, 'sample')}, {number_of(found.num_labels, 'label')}"
+    return f"{labels} by {number_of(found.num_labelers, 'labeler')}"
+
+
+def taken_as_true(num_gold: int) -> str:
+    """How many labels were taken as true."""
+    if not num_gold:
+        return "no label was taken as true"
+    return f"{number_of(num_gold, 'gold label')} {'was' if num_gold == 1 else 'were'} taken as true"
+
+
+def assumption_table(name: str, rows: Sequence[dict], columns: Sequence[Column], note: str = "") -> Table:
+    """What each assumption says: means, for none of them is the answer."""
+    return Table(name, BY_ASSUMPTION, "sentence", tuple(columns), rows, note, say=str)
+
+
+@dataclass(frozen=True)
+class Labeler:
+    """How often one labeler is right; None where nothing says so."""
+
+    worker: str
+    num_labels: int
+    accuracy: float | None
+    low: float | None  # ends of the interval; None where error rates were plugged in
+    high: float | None
+
+
+def worst_first(
+    labels: Labels, accuracies: Sequence[tuple[float, float, float]]
+) -> list[tuple[int, Labeler]]:
+    """Number of each labeler, and what is known of it; the worst first, who gave no labels last.
+
+    Args:
+        labels: the labels that they gave.
+        accuracies: of each labeler, mean and the two ends of its interval; NaN where there is none.
+    """
+    counts = labels.labels_per_labeler()
+    workers = labels.workers or tuple(range(labels.num_labelers))
+    found = []
+    for t in np.argsort([mean for mean, _, _ in accuracies], kind="stable"):
+        known = (None if np.isnan(value) else float(value) for value in accuracies[t])
+        found.append((int(t), Labeler(str(workers[t]), int(counts[t]), *known)))
+    return found
+
+
+def labeler_table(rows: Sequence[dict[str, Any]], level: float, what: str = "share right") -> Table:
+    """Accuracies of labelers as a block, the worst first."""
+    title = f"{what[0].upper()}{what[1:]}, worst first, with {100 * level:g} % intervals"
+    columns = (Column("accuracy", "accuracy", ("low", "high")), Column("num_labels", "labels"))
+    return Table("labelers", title, "worker", columns, rows, missing="no label given")

@@ -1,12 +1,12 @@
-"""The answer of `evaluate_scores`: areas and curves, and what a threshold brings, stated or best for a cost.
+"""The answers of `evaluate_scores` and `evaluate_class_scores`: areas, curves, what a threshold brings.
 
 Curves come from one posterior (`jtruth.tables.curves`), from readings of the labels or from gold
-(`score_ranges`). Each of them gives the law of any number that is a function of a
-curve, `law(of)`, and the two bands; all that stands here is asked of `law`.
+(`score_tables`). Each of them gives the law of any number that is a function of a curve, `law(of)`, and the
+two bands; all that stands here is asked of `law`.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,9 +29,15 @@ from jtruth.answers import (
     warning_notes,
 )
 from jtruth.answers.blocks import Block
-from jtruth.evaluation.parts import Check, first_lines
-from jtruth.evaluation.score_ranges import PredictiveCurves, ScoreView
-from jtruth.evaluation.text import IN_SAMPLE, assumption_table, interval_text, interval_title
+from jtruth.evaluation.parts import (
+    IN_SAMPLE,
+    Check,
+    assumption_table,
+    first_lines,
+    interval_text,
+    interval_title,
+)
+from jtruth.evaluation.score_tables import PredictiveCurves, ScoreView
 from jtruth.stats.estimates import Estimate
 from jtruth.tables.curves import Curves
 
@@ -240,3 +246,75 @@ def checked_cost(cost: tuple[Number, Number]) -> tuple[float, float]:
             "negative and not both 0"
         )
     return float(given[0]), float(given[1])
+
+
+AVERAGES = ("macro", "weighted")
+_MOST_CURVES = 6  # that can be told apart
+
+
+@dataclass(frozen=True, repr=False)
+class ClassScores(Answer):
+    """What `evaluate_class_scores` found; print it."""
+
+    each: Mapping[str, ScoreEvaluation]  # by class, against the rest
+    auc: Mapping[str, Estimate]  # "macro" and "weighted" averages over the classes
+    average_precision: Mapping[str, Estimate]
+    weights: Mapping[str, float]  # of the weighted average: shares of the classes, posterior means
+    key: Stated
+    checks: tuple[Check, ...] = ()  # alarms that stand above the answer
+
+    @property
+    def level(self) -> float:
+        """Probability of the intervals."""
+        return next(iter(self.each.values())).level
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is doubtful about any of the classes."""
+        return tuple(dict.fromkeys(text for one in self.each.values() for text in one.warnings))
+
+    def with_warnings(self, sentences: Iterable[str]) -> "ClassScores":
+        """The same answer with more warnings, before those of every class."""
+        more = tuple(sentences)
+        each = {
+            name: replace(one, warnings=tuple(dict.fromkeys((*more, *one.warnings))))
+            for name, one in self.each.items()
+        }
+        return replace(self, each=each)
+
+    def blocks(self) -> Shown:
+        """The question, the answer and what stands behind it, for all faces."""
+        first = next(iter(self.each.values()))
+        kind = interval_title(self.level, first.interval_kind)
+        laws = {name: (one.auc, one.average_precision) for name, one in self.each.items()}
+        laws |= {f"{name} average": (self.auc[name], self.average_precision[name]) for name in AVERAGES}
+        rows = [
+            {
+                "class": name,
+                **{what: area_row(law, self.level) for what, law in zip(AREAS, pair, strict=True)},
+            }
+            for name, pair in laws.items()
+        ]
+        columns = tuple(Column((n, "mean"), t, ((n, "low"), (n, "high"))) for n, t in AREAS.items())
+        note = f"{kind}s; averages as if all classes erred together"
+        averages = {
+            what: {name: area_row(law, self.level) for name, law in getattr(self, what).items()}
+            for what in AREAS
+        }
+        some = dict(list(self.each.items())[:_MOST_CURVES])
+        blocks = (
+            Table("areas", "One class against the rest", "class", columns, rows, note, by_name=True),
+            *(curve._replace(name="") for curve in score_curves(some)),
+            check_notes(self.checks), warning_notes(self.warnings),
+            how(("interval", kind), ("target", IN_SAMPLE), ("assumed", first.assumption)),
+            facts(
+                key=self.key, averages=averages, weights=dict(self.weights), level=self.level,
+                target=IN_SAMPLE, each={name: one.to_dict() for name, one in self.each.items()},
+            ),
+        )  # fmt: skip
+        text = interval_text(self.auc["macro"], self.level)
+        what = "Area under the ROC curve, one class against the rest"
+        sentence = f"{what}: {text} on average ({kind}s; {first.truth})."
+        alarms = tuple(first_lines(self.checks, self.warnings))
+        about = f"{len(self.each)} classes; key {self.key}"
+        return Shown("How well do the scores rank?", about, sentence, blocks, alarms)

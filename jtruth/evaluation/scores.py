@@ -1,14 +1,23 @@
-"""`evaluate_scores`: how well does a score rank, judged by noisy labels? ROC, precision-recall, their areas.
+"""How well does a score rank, judged by noisy labels? ROC, precision-recall, their areas.
 
-Scores are cut into bins of about equal numbers of samples, equal scores together, and the bin is the symbol
-that the classifier "predicts". Given error rates and class prior tables of bins are drawn from their
-posterior, with a prior for which neighbouring bins are alike (`jtruth.testing.binary.walk`). Learned error
-rates are drawn by `fit_joint`, with the score in four coarse bins as one more labeler, and every draw of them
-gives tables of the fine bins.
-Where nobody vouches for independence the answer is predictive, or by gold (`score_ranges`). Two classes;
-more are judged one against the rest by `evaluate_class_scores`.
+`evaluate_scores`, two classes. Scores are cut into bins of about equal numbers of samples, equal scores
+together, and the bin is the symbol that the classifier "predicts". Given error rates and class prior tables
+of bins are drawn from their posterior, with a prior for which neighbouring bins are alike
+(`jtruth.testing.binary.walk`). Learned error rates are drawn by `fit_joint`, with the score in four coarse
+bins as one more labeler, and every draw of them gives tables of the fine bins. Where nobody vouches for
+independence the answer is predictive, or by gold (`score_tables`).
+
+`evaluate_class_scores`, a column of scores for each class, judged one against the rest, and averages. Every
+column is cut into bins too, and the bins are the symbols of a table with a row for each class: labels of
+"dog" and of "plane" speak differently of a high score for "cat". Its rows of all other classes are then added
+up. Each class has its own posterior of its area. Averages need more, how the areas of the classes vary
+together. A sample that is of class a rather than b raises both areas if its scores say so, so they tend to
+vary together, but no draw holds all of them. They are taken to move together entirely (the same quantile of
+every law), which makes the interval of an average the widest that the single laws allow: cautious by up to
+the square root of the number of classes.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from operator import attrgetter
 from typing import Any, NamedTuple, Unpack
@@ -17,31 +26,40 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jtruth import _validation as check
-from jtruth._random import Key, as_key, stated
+from jtruth._random import Key, as_key, stated, stream
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions.model_error import check_kind, rests_on
 from jtruth.evaluation.assumptions.registry import INDEPENDENT, UNKNOWN, Progress, granted
 from jtruth.evaluation.checks.first_look import look_at
-from jtruth.evaluation.checks.scores_look import backward_scores, said_shares, threshold_outside
+from jtruth.evaluation.checks.scores_look import (
+    backward_columns,
+    backward_scores,
+    said_shares,
+    threshold_outside,
+)
 from jtruth.evaluation.gold.answer import BY_GOLD
 from jtruth.evaluation.gold.measured import GoldSampling
-from jtruth.evaluation.judging import Judged, Judging, read_judged
+from jtruth.evaluation.inputs import Judged, Judging, read_judged
 from jtruth.evaluation.parts import PREDICTIVE
-from jtruth.evaluation.score_ranges import BINS as RANGE_BINS
-from jtruth.evaluation.score_ranges import score_by_gold, score_range
 from jtruth.evaluation.score_result import (
+    AREAS,
+    AVERAGES,
     AnyCurves,
     AtThreshold,
+    ClassScores,
     Number,
     ScoreEvaluation,
     checked_cost,
 )
-from jtruth.evaluation.score_tables import bin_edges, finite_scores, score_tables
+from jtruth.evaluation.score_tables import BINS as RANGE_BINS
+from jtruth.evaluation.score_tables import bin_edges, finite_scores, score_by_gold, score_range, score_tables
 from jtruth.labels import Labels
+from jtruth.stats.draws import DrawsEstimate
+from jtruth.stats.estimates import Estimate
 from jtruth.stats.regions import check_level
-from jtruth.tables.curves import against_rest, curves
+from jtruth.tables.curves import Curves, against_rest, curves
 
-AREAS = tuple(map(attrgetter, ("auc", "average_precision", "hidden")))  # of `Curves`
+_OF_CURVES = tuple(map(attrgetter, ("auc", "average_precision", "hidden")))  # of `Curves`
 
 
 class Asked(NamedTuple):
@@ -152,7 +170,7 @@ def judged(
         found, doubts = score_range(data, coded, key, asked.progress)
         kind, assumed = PREDICTIVE, rests_on(data.labelers_are)
     equal = () if edges.size else ("all scores are equal: they rank nothing, and the area is 1/2",)
-    auc, average, hidden = map(found.law, AREAS)
+    auc, average, hidden = map(found.law, _OF_CURVES)
     return ScoreEvaluation(
         auc, average, found, assumed, edges, hidden.mean, data.classes[data.positive], asked.level,
         (*doubts, *data.notes, *equal), stated(key), kind, data.num_gold,
@@ -170,3 +188,95 @@ def _stated(
     score = _at_or_above(values, threshold)
     place = -np.inf if score == values.min() else score
     return found.at_threshold(place, cost)._replace(threshold=float(threshold))
+
+
+_QUANTILES = (np.arange(4000) + 0.5) / 4000
+
+
+def evaluate_class_scores(
+    scores: Any,
+    labels: Labels | np.ndarray | Array,
+    *,
+    bins: int = 8,
+    **how: Unpack[Judging],
+) -> ClassScores:
+    """How well does a column of scores for each class separate it from the rest, judged by noisy labels?
+
+    Args:
+        scores: (samples, classes) finite numbers, such as probabilities, in the order of the classes; rows of
+            a frame are matched by task id, its columns by class.
+        labels: `Labels`, or the array log p(z_i | y_i = c) of shape (samples, classes).
+        bins: most bins of a column.
+        how: noise, prior, gold, assume, level, key, progress, as for `evaluate_scores`: see `Judging`.
+
+    Raises:
+        ValueError: scores of another shape or not finite, or unusable labels.
+
+    Each class is fitted by itself: without known noise that takes as long as `evaluate` for every class.
+
+    >>> import jtruth as jt
+    >>> z = np.array([[0, 0], [1, 1], [2, 2], [0, 1], [1, 1], [2, 0]])
+    >>> labels, noise = jt.Labels.from_matrix(z, 3), jt.noise.Symmetric(0.1, 3)
+    >>> p = np.eye(3)[[0, 1, 2, 0, 1, 2]] * 0.7 + 0.1
+    >>> found = jt.evaluate_class_scores(p, labels, noise=noise, prior=np.full(3, 1 / 3))
+    >>> list(found.each), bool(found.auc["macro"].mean > 0.8)
+    (['0', '1', '2'], True)
+    """
+    said = Judged.of("evaluate_class_scores", how)
+    data = read_judged(None, labels, said)
+    given = _columns(scores, data)
+    asked = read_asked(data, said, bins, None)
+    found = {}
+    for c, name in enumerate(data.classes):
+        data.positive = c
+        found[name] = judged(data, given[:, c], asked, stream(as_key(said.key), "scores of class", c))
+    alarms = (*look_at(data, {}, nobody_says(data, asked)), *backward_columns(given, data))
+    weights = np.array([one.curves.law(attrgetter("share")).mean for one in found.values()])
+    laws = tuple(one.curves for one in found.values())
+    share = {"macro": np.full(len(laws), 1 / len(laws)), "weighted": weights / weights.sum()}
+    averages = {
+        k: {name: _average(laws, f, share[name]) for name in AVERAGES}
+        for k, f in zip(AREAS, map(attrgetter, AREAS), strict=True)
+    }
+    return ClassScores(found, averages["auc"], averages["average_precision"],
+                       dict(zip(found, share["weighted"].tolist(), strict=True)),
+                       stated(said.key), alarms)  # fmt: skip
+
+
+def _columns(scores: Any, data: inputs.Inputs) -> Float[np.ndarray, "samples classes"]:
+    """The scores as they can be used, or ValueError."""
+    try:
+        given = np.asarray(inputs.aligned_table(scores, "scores", data), np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"scores must be numbers: {error}") from None
+    shape = (data.y_pred.size, len(data.classes))
+    if given.shape != shape:
+        raise ValueError(f"scores have shape {given.shape}; give ({shape[0]} samples, {shape[1]} classes)")
+    bad = np.argwhere(~np.isfinite(given))
+    if len(bad):
+        i, c = bad[0]
+        raise ValueError(
+            f"the score of sample {i} for class {data.classes[c]!r} is {given[i, c]}; scores must be finite "
+            f"({len(bad)} such)"
+        )
+    return given
+
+
+def _average(
+    parts: Sequence[AnyCurves], of: Callable[[Curves], DrawsEstimate], weights: Float[np.ndarray, " classes"]
+) -> Estimate:
+    """The average of all classes."""
+    return _together([_draws(one.law(of)) for one in parts], weights)
+
+
+def _draws(law: Estimate) -> DrawsEstimate:
+    if not isinstance(law, DrawsEstimate):
+        raise TypeError(f"an average needs draws, and {type(law).__name__} has none")
+    return law
+
+
+def _together(laws: Sequence[DrawsEstimate], weights: np.ndarray) -> DrawsEstimate:
+    """Weighted mean of the same quantile of every law; NaN where one is never defined."""
+    known = [law.draws[~np.isnan(law.draws)] for law in laws]
+    columns = [np.quantile(d, _QUANTILES) if d.size else np.full(_QUANTILES.size, np.nan) for d in known]
+    return DrawsEstimate(np.stack(columns, axis=1) @ weights)

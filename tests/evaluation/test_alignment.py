@@ -17,7 +17,7 @@ import pytest
 import jtruth as jt
 from jtruth.asking import next_labels
 from jtruth.evaluation import consensus, inputs, labeler_agreement, prevalence, quick_labelers
-from jtruth.evaluation.order import read_order
+from jtruth.evaluation.inputs import read_order
 from jtruth.inspection import inspect_labels
 from jtruth.io.gold import Gold
 from jtruth.learning import fit_dawid_skene, fit_nuts

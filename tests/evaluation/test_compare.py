@@ -11,9 +11,9 @@ from sklearn.metrics import cohen_kappa_score, f1_score, precision_score, recall
 import jtruth as jt
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS
+from jtruth.evaluation.compare import held_of, parts_of
 from jtruth.evaluation.compared import Laws, joined
 from jtruth.evaluation.gold.measured import GoldSampling
-from jtruth.evaluation.tuples import held_of, parts_of
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.testing.binary.chain import symbol_chain
 

@@ -69,7 +69,7 @@ def test_methods_that_take_one_set_of_matrices_say_so():
 
 @pytest.mark.slow
 def test_more_classes_are_drawn_from_every_draw(monkeypatch):
-    monkeypatch.setattr("jtruth.evaluation._drawn._MORE", 4)
+    monkeypatch.setattr("jtruth.evaluation.methods._MORE", 4)
     rng = np.random.default_rng(1)
     y, size = rng.integers(0, 3, 60), 60
     wide = rng.dirichlet([1.0, 1, 1], (DRAWS, 2, 3)) * 0.5 + 0.5 * np.eye(3)

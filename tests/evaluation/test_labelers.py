@@ -12,9 +12,9 @@ from jtruth.answers.html import page_html
 from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.predictive import law_of
 from jtruth.evaluation.checks.verdicts import ALARM, labeler_checks
+from jtruth.evaluation.labeler_report import labelers_headline
 from jtruth.evaluation.labelers import ONLY_GOLD
-from jtruth.evaluation.labelers_blocks import labelers_headline
-from jtruth.evaluation.text import MORE_RIGHT
+from jtruth.evaluation.parts import MORE_RIGHT
 from jtruth.learning import Smoothing, fit_dawid_skene
 from jtruth.learning.joint.guard import check_switching
 from jtruth.sampling import Effort

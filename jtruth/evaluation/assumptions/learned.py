@@ -17,8 +17,7 @@ from jtruth.evaluation.assumptions.registry import INDEPENDENT, How, fitted, sam
 from jtruth.evaluation.checks.missing import by_number
 from jtruth.evaluation.checks.sets import Parameters
 from jtruth.evaluation.inputs import Inputs, Model
-from jtruth.evaluation.labeler_rows import worst_first
-from jtruth.evaluation.parts import Check
+from jtruth.evaluation.parts import Check, worst_first
 from jtruth.labels import Labels
 from jtruth.learning import Smoothing, fit_dawid_skene
 from jtruth.learning.joint.beliefs import NOTHING, Beliefs

@@ -21,7 +21,7 @@ from jtruth.evaluation.assumptions.model_error import OVERALL
 from jtruth.evaluation.assumptions.predictive import law_of
 from jtruth.evaluation.assumptions.ranges import Member
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS
-from jtruth.evaluation.text import IN_SAMPLE, OF_LABELERS, POPULATION
+from jtruth.evaluation.parts import IN_SAMPLE, OF_LABELERS, POPULATION
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.draws import DrawsEstimate

@@ -37,7 +37,7 @@ from jtruth._host import majority
 from jtruth._random import Key, host_rng, stream
 from jtruth._validation import present
 from jtruth.evaluation.inputs import Inputs, Symbols
-from jtruth.evaluation.text import POPULATION
+from jtruth.evaluation.parts import POPULATION
 from jtruth.labels import Labels
 from jtruth.learning.joint.beliefs import Beliefs
 from jtruth.learning.joint.models import Build, Held

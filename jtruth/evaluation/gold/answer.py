@@ -20,9 +20,7 @@ from jtruth.evaluation.gold.labelers import labeler_laws_by_gold
 from jtruth.evaluation.gold.measured import GoldSampling, judged_samples
 from jtruth.evaluation.gold.tables import gold_tables
 from jtruth.evaluation.inputs import Inputs
-from jtruth.evaluation.labeler_rows import Labeler, worst_first
-from jtruth.evaluation.parts import Assumption, Check
-from jtruth.evaluation.text import IN_SAMPLE
+from jtruth.evaluation.parts import IN_SAMPLE, Assumption, Check, Labeler, worst_first
 from jtruth.io.gold import Gold
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior

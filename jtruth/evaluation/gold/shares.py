@@ -26,7 +26,6 @@ from jtruth._validation.terminal import plain
 from jtruth._validation.words import number_of
 from jtruth.answers import Answer, Column, Shown, Table, check_notes, facts, how, law_row, warning_notes
 from jtruth.answers.blocks import cell_text
-from jtruth.evaluation._given import as_labels
 from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.learned import labels_fit
 from jtruth.evaluation.assumptions.model_error import CLASS, check_kind, of_no_effect, rests_on
@@ -48,14 +47,16 @@ from jtruth.evaluation.checks.first_look import Look, first_look
 from jtruth.evaluation.checks.prior_driven import share_doubts
 from jtruth.evaluation.gold.answer import labels_only_posterior, labels_posterior, too_few_labels
 from jtruth.evaluation.gold.tables import gold_tables
-from jtruth.evaluation.inputs import read_gold
-from jtruth.evaluation.parts import PREDICTIVE, Check, first_lines
-from jtruth.evaluation.text import (
+from jtruth.evaluation.inputs import as_labels, read_gold
+from jtruth.evaluation.parts import (
     IN_SAMPLE,
-    INDEPENDENT,
+    INDEPENDENT_ERRORS,
     MORE_RIGHT,
+    PREDICTIVE,
+    Check,
     assumption_table,
     counts_text,
+    first_lines,
     interval_title,
     undetermined,
 )
@@ -244,7 +245,7 @@ def prevalence(
     counts = present(fit.class_counts, "the class counts")
     doubt = CLAMPED if num_gold else NO_GOLD
     answer = Prevalence(rule="joint posterior", shares=_laws(names, counts / labels.num_samples),
-                        assumption=INDEPENDENT if num_gold else f"{INDEPENDENT}; {MORE_RIGHT}",
+                        assumption=INDEPENDENT_ERRORS if num_gold else f"{INDEPENDENT_ERRORS}; {MORE_RIGHT}",
                         warnings=(*notes, doubt, *share_doubts(labels, fit, about["level"]), *fit.warnings),
                         class_posterior=fit.class_posterior, source=fit, **about)  # fmt: skip
     if groups is None:

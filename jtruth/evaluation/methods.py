@@ -1,0 +1,256 @@
+"""The posterior of the count table by each method of `evaluate`, of known error rates, or taken as known.
+
+Error rates known by draws: one exact answer for each draw, mixed.
+
+    p(table | predictions, labels) = sum_r w_r p(table | predictions, labels, psi_r),
+    w_r  proportional to  p(predictions | labels, psi_r)
+
+where psi_r are draws of error rates and class prior. With draws that were learned from these very labels this
+is the posterior with the error rates integrated out: the labels have had their say, and the weights are what
+the predictions add (two classes; for more the predictions move nothing, and the weights are equal). Draws
+that come from other labels are not moved by these: what the new labels know of their labelers is left out,
+which makes the answer wider, not wrong.
+
+`method="smyth"` takes the most probable classes by EM as the truth. To grade one scientist Smyth et al.
+(1994) ran Dawid and Skene's EM on the labels of all others and counted against its most probable classes:
+`jtruth evaluate --rater NAME --method smyth`. It is a baseline: estimated classes are wrong in places, and a
+number without an interval does not say so. `method="tars"` has unbiased counts with confidence intervals.
+
+What an answer is about is one word in every answer. "in-sample": how good the predictions are on these
+samples, of whose classes draws of the count table speak. "population": how good they would be on new samples,
+pi[c] K[c, u], with wider intervals. It can be answered for where error rates were learned and there is no
+gold: its parameters are then drawn too. Gold says which of these samples are right, and known error rates
+which classes they are of.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import jax
+import numpy as np
+from jaxtyping import Array
+from scipy.special import softmax
+
+from jtruth._host import majority
+from jtruth._random import stream
+from jtruth._validation import choose, present
+from jtruth.evaluation.answers import answer_of, names_of, of_nothing, of_votes
+from jtruth.evaluation.assumptions.learned import plug_in_model
+from jtruth.evaluation.inputs import AT_MEAN, Inputs, Model, log_label_evidence, log_odds
+from jtruth.evaluation.parts import IN_SAMPLE, POPULATION, TARGETS
+from jtruth.learning import check_consistency
+from jtruth.noise import NoiseModel
+from jtruth.posterior import class_posterior
+from jtruth.sampling import Effort
+from jtruth.tables.binary import BinaryTable
+from jtruth.tables.posterior import TableDraws, thinned
+from jtruth.testing import (
+    EstimatedTable,
+    binary_posterior,
+    consolidate,
+    estimate_counts,
+    exact_posterior,
+    resampled_table,
+    unknown_prior,
+)
+from jtruth.testing.binary.unknown import Mixture
+from jtruth.testing.methods import MULTICLASS_METHODS, converged_or_not, multiclass_posterior
+from jtruth.testing.multiclass.count_draws import count_posterior
+from jtruth.testing.tested import Tested
+
+_TWO_CLASSES, _MORE = 64, 24  # draws for which an answer is worked out: an exact one, one by sampling
+_FEW = 10.0
+_EACH = Effort(chains=4, burn_in=50, min_sweeps=240, max_rhat=1.05, min_ess=60.0)  # one of many draws
+TARS, SMYTH = "tars", "smyth"
+ONE_AGAINST_REST = (
+    "there are more than two classes and this method knows two: the metrics are those of {!r} against all "
+    "others, and take errors not to depend on which of the others is true"
+)
+TARS_KIND = "confidence interval"
+TARS_TARGET = "; the intervals are for the population that the samples were drawn from, not for these samples"
+_UNBIASED = (
+    "TARS corrects each label by its error rates and counts: unbiased, but estimates may leave [0, 1], and "
+    "predictions tell it nothing about labels; method='bayes' uses both and is for these samples"
+)
+_TAKEN = "the most probable classes by EM are taken as the truth (method='smyth'): there is no uncertainty"
+
+
+def target_of(target: str | None, method: str, learned: bool, gold: bool) -> str:
+    """What the answer is about; an error where it cannot be had.
+
+    Args:
+        target: as asked for; None: what the method answers.
+        method: of `evaluate`.
+        learned: whether error rates are learned and drawn.
+        gold: whether there is some.
+    """
+    own = POPULATION if method == TARS else IN_SAMPLE
+    if target is None or target == own:
+        return own
+    choose("target", target, TARGETS)
+    if method == TARS:
+        raise ValueError("method='tars' answers for the population only; leave target out, or use 'bayes'")
+    if not learned:
+        raise ValueError(
+            "target='population' needs error rates that are learned, and method 'bayes': known ones say "
+            "which classes these samples are of. Use method='tars', or leave target out"
+        )
+    if gold:
+        raise ValueError(
+            "target='population' has no answer with gold, which is of these samples. Leave target out"
+        )
+    return target
+
+
+def check_noise(method: str) -> None:
+    """Called where no error rates were given."""
+    if method == TARS:
+        raise ValueError("method='tars' takes error rates as known: give noise=... and prior=[...]")
+
+
+def tars_answer(data: Inputs, model: Model, noise: Any, key: Any) -> Tested:
+    """Estimated table of an evaluation; known classes (gold) count as labels that cannot err.
+
+    Raises:
+        ValueError: no prior, or labels that say nothing of the class.
+    """
+    if model.prior_unknown:
+        raise ValueError("method='tars' takes the class prior as known: give prior=[...], or use 'bayes'")
+    found = consolidate(data.own_labels(), noise, model.prior, key=key)
+    known = data.gold >= 0
+    rates = np.where(known[:, None, None], np.eye(len(data.classes))[None], found.rates)
+    found = found._replace(label=np.where(known, data.gold, found.label), rates=rates)
+    counts = estimate_counts(data.y_pred, found)
+    table = resampled_table(counts, key=key)
+    if len(data.classes) == 2 and data.positive == 0:  # (negative, positive), as `tables_of` has it
+        point, resamples = table.point[::-1, ::-1], table.resamples[:, ::-1, ::-1]
+        table = EstimatedTable(point, resamples, table.target)
+    warnings = (_UNBIASED,)
+    if found.error.max() > 0:
+        warnings += (f"the error rates of consolidated labels are known within {found.error.max():.2g}",)
+    return Tested(TARS, table, None, float("nan"), warnings, *names_of(data))
+
+
+def smyth_model(data: Inputs) -> Model:
+    """Dawid and Skene's EM on the labels alone; whether its rates can be believed is in the warnings."""
+    model = plug_in_model(data, unaided=True)
+    if model.refusal is not None:
+        return model
+    labels, rates = data.own_labels(), present(model.rates, "the learned rates")
+    found = check_consistency(
+        model.prior,
+        rates.matrices[0][:-1],
+        labels.labels_per_labeler(),
+        num_samples=labels.num_samples,
+        workers=labels.workers,
+    )
+    return replace(model, warnings=(*model.warnings, *found.sentences))
+
+
+def smyth_answer(data: Inputs, model: Model) -> Tested:
+    """Counts of the predictions against the most probable classes; tied classes share a sample."""
+    posterior = np.asarray(class_posterior(model.log_likelihood, model.prior), np.float64)
+    return answer_of(data.table(majority(posterior))[None], data, SMYTH, (_TAKEN,))
+
+
+def drawn_answer(data: Inputs, noise: NoiseModel, key: jax.Array) -> Tested:
+    """Posterior of the table, with error rates and class prior integrated out over their draws.
+
+    Args:
+        data: as read; a class prior that was given holds for every draw.
+        noise: a model with draws (`NoiseModel.models`).
+        key: JAX random key.
+    """
+    two, data = len(data.classes) == 2 or data.one_against_rest, replace(data, drawn=None)
+    keys = jax.random.split(stream(key, "drawn error rates"), _TWO_CLASSES)
+    given = enumerate(noise.models(_TWO_CLASSES if two else _MORE))
+    answer = answer_by if two else _by_sampling
+    answers = [answer(data, data.known_model(model, prior), keys[r]) for r, (model, prior) in given]
+    first, number = answers[0], len(answers)
+    notes = [note for answer in answers for note in answer.warnings]
+    said = f"error rates are known by {number} draws, over which every number is averaged"
+    if isinstance(first.table, BinaryTable):
+        evidence = np.array([answer.log_evidence for answer in answers])
+        weight, tables = softmax(evidence), [answer.table for answer in answers]
+        table = Mixture(np.arange(number, dtype=np.float64), weight, tables, float("nan"))
+        count = 1.0 / (weight**2).sum()
+        if count < _FEW:
+            notes.append(
+                f"the predictions agree with few of the {number} draws of error rates ({count:.1f} count): "
+                "learn them again with the predictions, by leaving noise out"
+            )
+    else:
+        table = thinned([answer.table for answer in answers if isinstance(answer.table, TableDraws)])
+    return first._replace(
+        table=table, fit=None, log_evidence=float("nan"), warnings=tuple(dict.fromkeys((*notes, said)))
+    )
+
+
+def _by_sampling(data: Inputs, model: Model, key: jax.Array) -> Tested:
+    """More than two classes, error rates known: few draws, as there are many answers."""
+    found = count_posterior(model.log_likelihood, model.prior, data.y_pred, key=key, effort=_EACH)
+    classes, positive = names_of(data)
+    return Tested("bayes", found, None, float("nan"), converged_or_not(found), classes, positive)
+
+
+def answer_by(data: Inputs, model: Model, key: Array, method: str = "bayes") -> Tested:
+    """Posterior of the table, by the method and by what is known."""
+    if model.refusal is not None:
+        return of_nothing(data, method)
+    if method == "majority_vote":
+        return of_votes(data)
+    if data.drawn is not None and method == "bayes":
+        model.warnings = tuple(warning for warning in model.warnings if warning != AT_MEAN)
+        return drawn_answer(data, data.drawn, key)
+    if model.count_draws is not None:
+        return answer_of(model.count_draws, data)._replace(fit=model.fit)
+    if method != "bayes" and model.prior_unknown:
+        raise ValueError(
+            f"method={method!r} takes the class prior as known: give prior=[...], or use 'bayes'"
+        )
+    if method == SMYTH:
+        return smyth_answer(data, model)
+    known = "bayes" if method == "plug_in" else method
+    if len(data.classes) > 2 and (known == "bayes" or not data.one_against_rest):
+        return _any_classes(data, model, known, key)
+    y = (data.y_pred == data.positive).astype(np.int32)
+    if model.prior_unknown:
+        return _prior_integrated_out(data, model, y)
+    found = binary_posterior(log_odds(data, model), y, method=known, key=key)
+    found = found._replace(classes=data.binary_classes)
+    if len(data.classes) == 2:
+        return found
+    return found._replace(warnings=(*found.warnings, ONE_AGAINST_REST.format(data.classes[data.positive])))
+
+
+def _any_classes(data: Inputs, model: Model, method: str, key: Array) -> Tested:
+    """More than two classes, known noise: the full table."""
+    if method not in MULTICLASS_METHODS:
+        raise ValueError(
+            f"method={method!r} knows two classes: say positive=... for one class against all others, or use "
+            f"{', '.join(MULTICLASS_METHODS)}"
+        )
+    classes, positive = names_of(data)
+    found = multiclass_posterior(
+        model.log_likelihood, model.prior, data.y_pred, key=key, method=method, classes=classes
+    )
+    return found._replace(positive=positive)
+
+
+def _prior_integrated_out(data: Inputs, model: Model, y: np.ndarray) -> Tested:
+    """Two classes, known noise, unknown prior: a mixture of exact tables over a uniform prior."""
+    positive = data.positive
+    ratio = model.log_likelihood[:, positive] - model.log_likelihood[:, 1 - positive]
+    mixture = unknown_prior(ratio, y, exact_posterior=exact_posterior)
+    model.prior_found(float(mixture.parameter @ mixture.weight), positive)
+    negative = model.log_likelihood[:, 1 - positive]
+    log_evidence = mixture.log_evidence + float(negative[np.isfinite(negative)].sum())
+    note = "the class prior was not given; it is integrated out over a uniform prior"
+    return Tested("bayes", mixture, None, log_evidence, (note,), data.binary_classes, 1)
+
+
+def log_evidence_of(answer: Tested, model: Model, data: Inputs) -> float:
+    """log p(y_pred, z) of a known noise model (several classes: of the collapsed predictions); else NaN."""
+    if data.model is None or model.prior_unknown:
+        return answer.log_evidence
+    return answer.log_evidence + log_label_evidence(model)
