@@ -33,29 +33,42 @@ def sources() -> dict[Path, str]:
 def exported() -> dict[Path, list[str]]:
     """The `__all__` of every room, by its `__init__.py`."""
     found = {}
-    for path, text in sources().items():
-        for node in ast.parse(text).body if path.name == "__init__.py" else []:
+    for path in sources():
+        for node in trees()[path].body if path.name == "__init__.py" else []:
             if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
                 found[path] = ast.literal_eval(node.value)
     return found
 
 
+@cache
+def trees() -> dict[Path, ast.Module]:
+    return {path: ast.parse(text) for path, text in sources().items()}
+
+
+@cache
+def defined() -> dict[str, dict[Path, bool]]:
+    """The files that define a name at their top, and whether it is a type there."""
+    found: dict[str, dict[Path, bool]] = {}
+    for path, tree in trees().items():
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef | ast.FunctionDef):
+                found.setdefault(node.name, {})[path] = isinstance(node, ast.ClassDef)
+            for one in getattr(node, "targets", [getattr(node, "target", None)]):
+                if isinstance(one, ast.Name):
+                    found.setdefault(one.id, {}).setdefault(path, False)
+    return found
+
+
 def home(name: str, room: Path) -> tuple[Path | None, bool]:
     """The file of a room, or of the package, that defines a name; and whether it is a type."""
-    within = sorted(sources(), key=lambda path: room not in path.parents)
-    for path in within:
-        for node in ast.parse(sources()[path]).body:
-            if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == name:
-                return path, isinstance(node, ast.ClassDef)
-            targets = getattr(node, "targets", [getattr(node, "target", None)])
-            if any(isinstance(one, ast.Name) and one.id == name for one in targets):
-                return path, False
-    return None, False
+    files = sorted(defined().get(name, {}), key=lambda path: room not in path.parents)
+    return (files[0], defined()[name][files[0]]) if files else (None, False)
 
 
 UNDER_WORK = {"learning"}
 
 
+@cache
 def unused() -> list[str]:
     """Exported names that nobody uses."""
     inside = {path: words(text) for path, text in sources().items() if path.name != "__init__.py"}
@@ -77,10 +90,10 @@ def unused() -> list[str]:
 @cache
 def sizes() -> dict[str, int]:
     count = Counter()
-    for text in sources().values():
+    for path, text in sources().items():
         count["lines"] += text.count("\n")
         count["files"] += 1
-        count["classes"] += sum(isinstance(node, ast.ClassDef) for node in ast.walk(ast.parse(text)))
+        count["classes"] += sum(isinstance(node, ast.ClassDef) for node in ast.walk(trees()[path]))
     count["exported names"] = len({name for names in exported().values() for name in names})
     count["unused names"] = len(unused())
     return dict(count)
