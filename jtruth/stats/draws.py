@@ -25,9 +25,14 @@ _FOLDED = 0.3
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DrawsEstimate(Estimate):
-    """A law given by equally weighted draws; NaN draws are those where the number is undefined."""
+    """A law given by equally weighted draws; NaN draws are those where the number is undefined.
+
+    With a `point` it is a number estimated from data, and the draws are its values in resamples of these:
+    confidence, not probability. Mean and mode are then the point, and intervals lie between two quantiles.
+    """
 
     draws: Float[np.ndarray, " draws"]
+    point: float | None = None
 
     @property
     def _defined(self) -> np.ndarray:
@@ -35,7 +40,9 @@ class DrawsEstimate(Estimate):
 
     @property
     def probability_defined(self) -> float:
-        """Share of draws that are not NaN."""
+        """Share of draws that are not NaN; 0 if the point is."""
+        if self.point is not None and np.isnan(self.point):
+            return 0.0
         return self._defined.size / max(self.draws.size, 1)
 
     def _as_atoms(self) -> PmfEstimate:
@@ -49,8 +56,8 @@ class DrawsEstimate(Estimate):
 
     @property
     def mean(self) -> float:
-        """Mean of the draws."""
-        return self._as_atoms().mean
+        """Mean of the draws, or the point."""
+        return self._as_atoms().mean if self.point is None else self.point
 
     @property
     def sd(self) -> float:
@@ -59,8 +66,8 @@ class DrawsEstimate(Estimate):
 
     @property
     def mode(self) -> float:
-        """Peak of the draws smoothed by a normal kernel of sd/5."""
-        return self._as_atoms().mode
+        """Peak of the draws smoothed by a normal kernel of sd/5, or the point."""
+        return self._as_atoms().mode if self.point is None else self.point
 
     def interval(self, level: float = 0.95) -> Interval:
         """Shortest interval by the smoothed draws; its ends are draws.
@@ -68,6 +75,8 @@ class DrawsEstimate(Estimate):
         `mass` is the share of the draws inside, a little more than `level` on average.
         """
         check_level(level)
+        if self.point is not None:
+            return self.equal_tails(level)
         draws = np.sort(self._defined)
         if not draws.size:
             return Interval(float("nan"), float("nan"), float("nan"))
@@ -89,7 +98,10 @@ class DrawsEstimate(Estimate):
         return self._as_atoms().equal_tails(level)
 
     def region(self, level: float = 0.95) -> Region:
-        """Highest-density region of the smoothed draws."""
+        """Highest-density region of the smoothed draws; of resamples the interval."""
+        if self.point is not None:
+            low, high = ends = self.interval(level)
+            return Region(((low, high),), ends.mass)
         return self._as_atoms().region(level)
 
     def density(self, x: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:

@@ -36,13 +36,8 @@ from jtruth.testing.binary.threshold_curves import (
 from jtruth.testing.binary.unknown import Mixture, unknown_prior
 from jtruth.testing.methods import BINARY_METHODS, binary_posterior, multiclass_posterior
 from jtruth.testing.multiclass.count_draws import CountDraws, count_posterior
-from jtruth.testing.tars.counts import (
-    Consolidated,
-    CountEstimate,
-    consolidate,
-    estimate_counts,
-)
-from jtruth.testing.tars.resampling import EstimatedTable, Resampled, resampled_table
+from jtruth.testing.tars.consolidated import Consolidated, consolidate
+from jtruth.testing.tars.counts import CountEstimate, EstimatedTable, estimate_counts, resampled_table
 from jtruth.testing.tested import Tested
 
 __all__ = [
@@ -65,7 +60,6 @@ __all__ = [
     "OperatingPoint",
     "OperatingPointFit",
     "PrecisionRecallPoints",
-    "Resampled",
     "RocPoints",
     "ShareMoments",
     "SymbolChain",

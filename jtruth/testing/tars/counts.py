@@ -18,228 +18,37 @@ Two things may be meant by "accuracy", and the target names which:
 - "population": of all samples that might have been drawn. Error of sampling and error of labels.
 - "in-sample": of these very samples. Error of labels alone.
 
-One label from many, and how often that one label is wrong: TARS (1)-(5).
+Confidence intervals of any metric by resamples (TARS 4.2.2): confidence, not probability.
 
-The labels of a sample become its most probable class given them (2). What is kept beside it is the law of
-this *rule*, r[y, k] = P(consolidated label k | true class y) (3)-(5): how often the rule, applied to labels
-that these labelers might have given, says k. It depends on who labelled the sample and on nothing that they
-said. That is what makes the estimators of `counts` unbiased.
+The bootstrap draws the samples with replacement. Samples that add the same to the counts are interchangeable,
+so a resample is one multinomial draw of how often each kind of sample occurs, and all resamples are one
+matrix product: nothing is looped over. That is for the target "population". For "in-sample" the samples stay
+as they are and only the labels' noise varies: tables are drawn from a normal law whose covariance is that of
+W given the true class,
 
-Samples labelled by equal sets of labelers share one law. Where it comes from:
+    cov(W(c), W(d) | y)  estimated by  W(c) W(d) - [c = d] W(c)      (unbiased; negative eigenvalues are 0).
 
-- two classes and independent labelers: the sign of a sum (`jtruth.stats.poisson_binomial`), exact up to 36
-  different labelers and any number of equal ones, certified bounds beyond (`error` says how far they are
-  apart);
-- more classes, or labelers that depend on each other through a hidden stratum: all label vectors, up to a
-  few million numbers, else draws (`error` is their largest standard error);
-- a difficulty that is known for each sample is a part of who labelled it.
-
-Ties (two reliable labelers who disagree) go to one of the tied classes at random, as in the paper, or to the
-first of them. Log-odds that are 0 up to rounding are a tie.
-
-The law of the most probable class given a set of labelers: by signs, by all label vectors, or by draws.
+A resample in which a metric's denominator is not positive has no value; `probability_defined` says how many
+have one. Estimates are outside of [0, 1] where the data say so; nothing is cut.
 """
 
 from typing import Any, NamedTuple
 
-import jax
+import equinox as eqx
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Array, Float, Int, Key
 from scipy.special import ndtri
 
-from jtruth._host import log
 from jtruth._one_line import one_line
 from jtruth._random import as_key, host_rng
 from jtruth._validation import choose, some
 from jtruth._validation.in_range import check_codes
-from jtruth.labels import Labels
-from jtruth.noise import NoiseModel
-from jtruth.noise.base import Strata
-from jtruth.posterior import check_not_contradictory, validate_prior
-from jtruth.stats.poisson_binomial import TOLERANCE, sign_law
+from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.regions import Interval, check_level
-from jtruth.tables.metrics import expected_table, named_metric
-
-_MOST_NUMBERS = 1 << 22  # strata x classes x label vectors that are enumerated
-_DRAWS = 20_000  # for each class, where they are too many
-
-Members = tuple[int | None, tuple[int, ...]]  # a known stratum, and the labelers
-
-
-def law_of_rule(
-    strata: Strata, members: Members, prior: np.ndarray, ties: str, key: Any
-) -> tuple[np.ndarray, float]:
-    """(classes, classes) P(rule says k | true class c), and how far that may be off."""
-    stratum, labelers = members
-    rows, weights = strata.rows[:, list(labelers)], strata.weights
-    if stratum is not None:
-        rows, weights = rows[stratum : stratum + 1], np.ones((1, prior.size))
-    if len(rows) == 1 and prior.size == 2:
-        return independent_law(rows[0], prior, ties)
-    count, symbols = rows.shape[1], rows.shape[3]
-    if len(rows) * prior.size * float(symbols) ** count <= _MOST_NUMBERS:
-        return enumerated_law(rows, weights, prior, ties), 0.0
-    return drawn_law(rows, weights, prior, ties, key)
-
-
-def independent_law(rows: np.ndarray, prior: np.ndarray, ties: str) -> tuple[np.ndarray, float]:
-    """Two classes, independent labelers: rows (labelers, classes, labels); the sign of the log-odds."""
-    kinds, counts = np.unique(rows.reshape(-1, 4), axis=0, return_counts=True)
-    kinds = kinds.reshape(-1, 2, 2)
-    possible = (kinds > 0).any(axis=1)  # (labelers, labels) that somebody can give
-    odds = log(kinds[:, 1]) - np.where(possible, log(kinds[:, 0]), 0.0)
-    odds = np.where(possible, odds, 0.0)
-    flip = odds[:, 1] < odds[:, 0]  # label 1 speaks for class 0
-    p = np.where(flip[:, None], kinds[:, :, 0], kinds[:, :, 1]).T
-    offset = float(np.log(prior[1]) - np.log(prior[0]))
-    law = sign_law(odds.min(axis=1), odds.max(axis=1), p, offset=offset, counts=counts)
-    says_1 = law.above + (0.5 * law.zero if ties == "random" else 0.0) + 0.5 * law.undecided
-    return np.stack([1 - says_1, says_1], axis=1), float(law.undecided.max() / 2)
-
-
-def enumerated_law(rows: np.ndarray, weights: np.ndarray, prior: np.ndarray, ties: str) -> np.ndarray:
-    """Any classes, any hidden strata: (3) as it stands, over all label vectors.
-
-    Args:
-        rows: (strata, labelers, classes, labels).
-        weights: (strata, classes), p(stratum | class).
-        prior: (classes,).
-        ties: "random" or "first".
-    """
-    p = np.ones((*rows.shape[:1], prior.size, 1))
-    for t in range(rows.shape[1]):
-        p = (p[..., None] * rows[:, t, :, None, :]).reshape(*p.shape[:2], -1)
-    of_class = np.einsum("sc,scv->cv", weights, p)
-    sizes = np.abs(np.where(rows > 0, log(rows), 0.0)).max(axis=(0, 2, 3)).sum()
-    return of_class @ _winners(log(prior)[:, None] + log(of_class), ties, float(sizes)).T
-
-
-def drawn_law(
-    rows: np.ndarray, weights: np.ndarray, prior: np.ndarray, ties: str, key: Any
-) -> tuple[np.ndarray, float]:
-    """The same by draws of labels, and the largest standard error."""
-    rng, law = host_rng(key, "laws of consolidated labels"), np.zeros((prior.size, prior.size))
-    top = np.cumsum(rows, axis=3)
-    for c in range(prior.size):
-        stratum = rng.choice(len(rows), _DRAWS, p=weights[:, c] / weights[:, c].sum())
-        u = rng.random((_DRAWS, rows.shape[1], 1)) * top[stratum][:, :, c, -1:]
-        z = (u >= top[stratum][:, :, c]).sum(axis=2)  # (draws, labelers)
-        each = log(rows[:, np.arange(rows.shape[1])[None, :], :, z])  # (draws, labelers, strata, classes)
-        given = each.sum(axis=1) + log(weights)[None]
-        of_class = np.logaddexp.reduce(given, axis=1).T
-        sizes = float(np.abs(np.where(np.isfinite(of_class), of_class, 0.0)).max())
-        law[c] = _winners(log(prior)[:, None] + of_class, ties, sizes).mean(axis=1)
-    return law, float(np.sqrt(law * (1 - law) / _DRAWS).max())
-
-
-def _winners(joint: np.ndarray, ties: str, sizes: float) -> np.ndarray:
-    """(classes, vectors) share of each class in the decision; tied classes share it, or the first has it."""
-    best = joint.max(axis=0, keepdims=True)
-    among = (joint >= best - TOLERANCE * max(1.0, sizes)) & np.isfinite(best)
-    if ties == "first":
-        among &= np.cumsum(among, axis=0) == 1
-    return among / np.maximum(among.sum(axis=0, keepdims=True), 1)
-
-
-TIES = ("random", "first")
-
-
-class Consolidated(NamedTuple):
-    """One label for each sample, and the law of the rule that made it."""
-
-    label: Int[np.ndarray, " samples"]
-    rates: Float[np.ndarray, "samples classes classes"]  # P(label | true class), rows true, sum to 1
-    error: Float[np.ndarray, " samples"]  # how far `rates` may be off: 0 exact; bounds; standard error
-    tied: Bool[np.ndarray, " samples"]
-    prior: Float[np.ndarray, " classes"]
-
-    __repr__ = one_line
-
-
-def consolidate(
-    labels: Labels, noise: NoiseModel, prior: Any, *, ties: str = "random", key: Any = None
-) -> Consolidated:
-    """The most probable class of each sample given its labels, and how often that rule errs (TARS (1)-(5)).
-
-    Args:
-        labels: of any number of classes.
-        noise: a noise model of known error rates that says the law of a sample's labels (`strata`).
-        prior: (classes,), positive. The estimators are unbiased whatever it is; a prior near 0 or 1 makes
-            rules that say the same class whatever the labels, from which nothing can be estimated.
-        ties: "random", or "first" of the tied classes.
-        key: of random ties and of laws by draws; 0 if None.
-
-    Raises:
-        ValueError: a model that does not say its law, a prior of 0, or labelers who cannot err and contradict
-            each other (the samples are named).
-
-    Example:
-        >>> import numpy as np
-        >>> from jtruth.labels import Labels
-        >>> from jtruth.noise import Symmetric
-        >>> labels = Labels.from_matrix(np.array([[1, 1, 0], [0, -1, -1]]), 2)
-        >>> found = consolidate(labels, Symmetric(0.2, 2), [0.5, 0.5])
-        >>> print(found.label, found.rates[:, 0, 1].round(3))
-        [1 0] [0.104 0.2  ]
-    """
-    choose("ties", ties, TIES)
-    prior = _positive_prior(prior, labels.num_classes)
-    strata = noise.strata(labels.num_labelers)
-    if strata is None:
-        raise ValueError(
-            f"{type(noise).__name__} does not say the law of the labels of one sample (method `strata`), so "
-            "how often a consolidated label is wrong is not known; method='bayes' needs no such law"
-        )
-    with jax.enable_x64(True):
-        log_likelihood = np.asarray(noise.log_likelihood(labels), np.float64)
-    check_not_contradictory(log_likelihood, labels.tasks)
-    key = as_key(key)
-    label, tied = _most_probable(log_likelihood + log(prior)[None, :], ties, key)
-    law_of, rates, error = {}, [], []
-    for members in _who_labelled(labels, strata):
-        if members not in law_of:
-            law_of[members] = law_of_rule(strata, members, prior, ties, key)
-        law, off = law_of[members]
-        rates.append(law)
-        error.append(off)
-    return Consolidated(label, np.stack(rates), np.array(error), tied, prior)
-
-
-def _positive_prior(prior: Any, num_classes: int) -> np.ndarray:
-    """The class prior, without zeros."""
-    found = validate_prior(np.asarray(prior, np.float64), num_classes)
-    if (found <= 0).any():
-        raise ValueError(f"prior is {found.tolist()}: a class of prior 0 is never the consolidated label")
-    return found
-
-
-def _most_probable(joint: np.ndarray, ties: str, key: Any) -> tuple[np.ndarray, np.ndarray]:
-    """(2): the class of largest log prior + log-likelihood, and where several are."""
-    best = joint.max(axis=1, keepdims=True)
-    sizes = np.where(np.isfinite(joint), np.abs(joint), 1.0).max(axis=1, keepdims=True)
-    among = joint >= best - TOLERANCE * np.maximum(sizes, 1.0)
-    tied = among.sum(axis=1) > 1
-    height = np.where(among, 1.0, 0.0)
-    if ties == "random":
-        height = height * host_rng(key, "ties of consolidated labels").uniform(0.5, 1.0, joint.shape)
-    return height.argmax(axis=1).astype(np.int32), tied
-
-
-def _who_labelled(labels: Labels, strata: Any) -> list[tuple[int | None, tuple[int, ...]]]:
-    """For each sample its known stratum, if any, and its labelers, the first of those that are equal."""
-    kinds = np.moveaxis(strata.rows, 1, 0).reshape(labels.num_labelers, -1)
-    _, first, kind = np.unique(kinds, axis=0, return_index=True, return_inverse=True)
-    sample, labeler, label = labels.arrays
-    given = label >= 0
-    order = np.lexsort((labeler[given], sample[given]))
-    alike = first[kind.ravel()][labeler[given]][order]
-    ends = np.cumsum(np.bincount(sample[given], minlength=labels.num_samples))
-    known = strata.of_sample
-    return [
-        (None if known is None else int(known[i]), tuple(sorted(alike[start:end].tolist())))
-        for i, (start, end) in enumerate(zip(np.concatenate([[0], ends[:-1]]), ends, strict=True))
-    ]
-
+from jtruth.tables.joint import JointEstimate
+from jtruth.tables.metrics import Metric, expected_table, named_metric
+from jtruth.tables.posterior import TableDraws, TablePosterior
+from jtruth.testing.tars.consolidated import Consolidated
 
 LEAST_SIGNAL = 0.01  # of |1 - a - b|: below it the error is more than a hundred times that of true labels
 TARGETS = ("population", "in-sample")
@@ -365,3 +174,91 @@ def _truth(consolidated: Consolidated, used: np.ndarray) -> np.ndarray:
     transposed = np.swapaxes(consolidated.rates[used], 1, 2)
     truth[used] = np.linalg.solve(transposed, chosen[..., None])[..., 0]
     return truth
+
+
+class EstimatedTable(TablePosterior, eqx.Module):
+    """An estimated count table with resamples of it: confidence statements, not a posterior."""
+
+    point: Float[np.ndarray, "classes symbols"]
+    resamples: Float[np.ndarray, "draws classes symbols"]
+    target: str = eqx.field(static=True)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of classes and symbols."""
+        return self.point.shape[0], self.point.shape[1]
+
+    def estimate(self, metric: str | Metric) -> DrawsEstimate:
+        """A metric of the estimated table, and of the resamples."""
+        metric = self.metric(metric)
+        return DrawsEstimate(_value(metric, self.resamples), float(_value(metric, self.point[None])[0]))
+
+    def joint(self, first: str | Metric, second: str | Metric) -> JointEstimate:
+        """Joint law of two metrics over the resamples."""
+        return TableDraws(self.resamples).joint(first, second)
+
+    def cell(self, true: int, symbol: int) -> DrawsEstimate:
+        """An estimated count."""
+        return DrawsEstimate(self.resamples[:, true, symbol], float(self.point[true, symbol]))
+
+    def draws(self, key: Key[Array, ""], n: int) -> Float[np.ndarray, "n classes symbols"]:
+        """n resampled tables, drawn with replacement."""
+        return TableDraws(self.resamples).draws(key, n)
+
+
+def resampled_table(
+    counts: CountEstimate,
+    *,
+    target: str = "population",
+    num: int = 2000,
+    key: Any = None,
+) -> EstimatedTable:
+    """The estimated table with `num` resamples, for confidence intervals of any metric.
+
+    Args:
+        counts: from `estimate_counts`.
+        target: "population" (bootstrap) or "in-sample" (labels' noise alone); see the module docstring.
+        num: number of resamples.
+        key: 0 if None.
+
+    Raises:
+        ValueError: an unknown target, or "in-sample" with weights.
+    """
+    choose("target", target, TARGETS)
+    rng = host_rng(as_key(key), "resampled counts")
+    draw = _bootstrap if target == "population" else _label_noise
+    return EstimatedTable(counts.table, draw(counts, num, rng), target)
+
+
+def _bootstrap(counts: CountEstimate, num: int, rng: np.random.Generator) -> np.ndarray:
+    """Tables of resamples: multinomial numbers of each kind of sample times what it adds."""
+    classes = counts.table.shape[0]
+    what = np.column_stack([counts.y_pred, counts.weight, counts.truth])
+    kinds, often = np.unique(what, axis=0, return_counts=True)
+    chosen = np.eye(counts.table.shape[1])[kinds[:, 0].astype(int)]
+    adds = (kinds[:, 1, None] * kinds[:, 2:])[:, :, None] * chosen[:, None, :]
+    total = counts.y_pred.size
+    drawn = rng.multinomial(total, often / total, num).astype(np.float64)
+    tables = (drawn @ adds.reshape(len(kinds), -1)).reshape(num, classes, -1)
+    return tables * (total / (drawn @ kinds[:, 1]))[:, None, None]
+
+
+def _label_noise(counts: CountEstimate, num: int, rng: np.random.Generator) -> np.ndarray:
+    """Tables from the normal law of the labels' noise; columns are independent."""
+    check_in_sample(counts)
+    tables = np.repeat(counts.table[None], num, axis=0)
+    for symbol in range(counts.table.shape[1]):
+        w = counts.truth[counts.y_pred == symbol]
+        values, vectors = np.linalg.eigh(w.T @ w - np.diag(w.sum(axis=0)))
+        root = vectors * np.sqrt(np.maximum(values, 0.0))[None, :]
+        tables[:, :, symbol] += rng.standard_normal((num, len(root))) @ root.T
+    return tables
+
+
+def _value(metric: Metric, tables: np.ndarray) -> np.ndarray:
+    """(draws,) the metric, NaN where its denominator is not positive."""
+    value = np.asarray(metric.of_table(tables), np.float64)
+    if not metric.is_ratio:
+        return value
+    below = (tables * metric.terms(np.ones(tables.shape[1:])).denominator[None]).sum(axis=(1, 2))
+    return np.where(below > 0, value, np.nan)

@@ -9,7 +9,7 @@ import pytest
 import jtruth as jt
 from jtruth.labels import Labels
 from jtruth.noise import ConfusionMatrices, DifficultyFallibility, SharedErrors, Symmetric
-from jtruth.testing.tars.counts import consolidate, drawn_law, enumerated_law, independent_law
+from jtruth.testing.tars.consolidated import consolidate, drawn_law, enumerated_law, independent_law
 
 EXACT = 1e-12
 
@@ -24,9 +24,8 @@ def test_every_consolidation_of_the_reference_values(golden):
     assert len(cases) == 31
     for case in cases:
         rows = matrices(*np.array(case["q"]).T)
-        law, error = independent_law(rows, np.array([1 - case["prior"], case["prior"]]), "random")
+        law = independent_law(rows, np.array([1 - case["prior"], case["prior"]]), "random")
         np.testing.assert_allclose([law[0, 1], law[1, 0]], [case["a"], case["b"]], atol=1e-10)
-        assert error == 0
 
 
 @pytest.mark.parametrize("size", [1, 4, 11, 20])
@@ -35,8 +34,27 @@ def test_signs_equal_label_vectors(size, ties):
     rng = np.random.default_rng(size)
     rows, prior = matrices(*rng.uniform(0.05, 0.6, (2, size))), np.array([0.35, 0.65])
     rows[: size // 2] = rows[0]  # equal labelers are grouped, and two of them tie
-    law, _ = independent_law(rows, prior, ties)
+    law = independent_law(rows, prior, ties)
     np.testing.assert_allclose(law, enumerated_law(rows[None], np.ones((1, 2)), prior, ties), atol=EXACT)
+
+
+@pytest.mark.parametrize("ties", ["random", "first"])
+def test_labelers_who_cannot_err_decide(ties):
+    """Log-odds of +inf and -inf, labels that nobody of a kind gives, and ties of the others."""
+    rows, prior = matrices([0.0, 0.0, 0.3, 0.3, 1.0], [0.4, 0.0, 0.3, 0.3, 0.5]), np.array([0.5, 0.5])
+    for some in ([0, 2, 3], [0, 1, 2], [2, 3, 4], [0, 4], [2, 3]):
+        law = independent_law(rows[some], prior, ties)
+        expected = enumerated_law(rows[some][None], np.ones((1, 2)), prior, ties)
+        np.testing.assert_allclose(law, expected, atol=EXACT)
+
+
+def test_more_different_labelers_than_can_be_enumerated_are_drawn():
+    rows = matrices(*np.random.default_rng(1).uniform(0.3, 0.45, (2, 37)))
+    assert independent_law(rows, np.array([0.5, 0.5]), "random") is None
+    found = consolidate(Labels.from_matrix(np.ones((1, 37), int), 2), ConfusionMatrices(rows), [0.5, 0.5])
+    exact = independent_law(rows[:36], np.array([0.5, 0.5]), "random")
+    assert 0 < found.error[0] < 0.004
+    assert (np.abs(found.rates[0] - exact) < 5 * found.error[0] + 0.01).all()  # one labeler more is little
 
 
 def test_the_rule_itself_by_hand():
@@ -56,9 +74,9 @@ def test_the_rule_itself_by_hand():
 def test_known_numbers_of_equal_workers():
     votes = {1: 0.2, 3: 0.104, 5: 0.05792, 7: 0.033344, 9: 0.01958144, 11: 0.0116542054, 15: 0.0042397497}
     for number, noise in votes.items():
-        law, _ = independent_law(matrices([0.2] * number, [0.2] * number), np.array([0.5, 0.5]), "random")
+        law = independent_law(matrices([0.2] * number, [0.2] * number), np.array([0.5, 0.5]), "random")
         np.testing.assert_allclose([law[0, 1], law[1, 0]], noise, rtol=1e-8)
-    law, _ = independent_law(matrices([0.45] * 399, [0.45] * 399), np.array([0.359, 0.641]), "random")
+    law = independent_law(matrices([0.45] * 399, [0.45] * 399), np.array([0.359, 0.641]), "random")
     np.testing.assert_allclose([law[0, 1], law[1, 0]], [0.0284822492507, 0.0176909843741], rtol=3e-12)
 
 

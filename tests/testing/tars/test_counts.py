@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from jtruth.tables.metrics import METRICS
-from jtruth.testing.tars.counts import Consolidated, estimate_counts
-from jtruth.testing.tars.resampling import resampled_table
+from jtruth.testing.tars.consolidated import Consolidated
+from jtruth.testing.tars.counts import estimate_counts, resampled_table
 
 
 def consolidated(label, a, b, prior=(0.5, 0.5)) -> Consolidated:
