@@ -29,8 +29,8 @@ import jax
 import numpy as np
 
 import jtruth as jt
+from jtruth.latent import Effort
 from jtruth.learning import fit_joint
-from jtruth.sampling import Effort
 from jtruth.stats.chains import effective_sample_size
 
 

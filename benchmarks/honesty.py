@@ -161,11 +161,12 @@ from jtruth.evaluation import evaluate  # noqa: E402
 from jtruth.evaluation.checks.prior_driven import POWERS, prior_check  # noqa: E402
 from jtruth.evaluation.inputs import read  # noqa: E402
 from jtruth.labels import Labels  # noqa: E402
+from jtruth.latent import Effort  # noqa: E402
+from jtruth.latent.models import alike  # noqa: E402
 from jtruth.learning import Beliefs  # noqa: E402
 from jtruth.learning.joint.models import independent  # noqa: E402
 from jtruth.learning.joint.posterior import fit_joint  # noqa: E402
 from jtruth.noise import ConfusionMatrices  # noqa: E402
-from jtruth.sampling import Effort, alike  # noqa: E402
 from jtruth.stats.loo import equal_draws, power_scaled  # noqa: E402
 from jtruth.tables.metrics import named_metric  # noqa: E402
 from jtruth.tables.posterior import TableDraws  # noqa: E402

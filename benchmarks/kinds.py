@@ -173,7 +173,7 @@ from jtruth.evaluation.assumptions.registry import How, entries, nobody_judged  
 from jtruth.evaluation.compare import parts_of  # noqa: E402
 from jtruth.evaluation.gold.measured import judged_samples  # noqa: E402
 from jtruth.evaluation.gold.tables import gold_tables  # noqa: E402
-from jtruth.sampling import Effort  # noqa: E402
+from jtruth.latent import Effort  # noqa: E402
 from jtruth.stats.predictive import predictive  # noqa: E402
 from jtruth.tables.metrics import named_metric  # noqa: E402
 from jtruth.tables.pairs import Tuples  # noqa: E402

@@ -57,14 +57,14 @@ import numpyro.distributions as dist
 from numpyro.infer import NUTS, init_to_value
 
 import jtruth as jt
-from jtruth.learning.annotation._fit import majority_matrices
-from jtruth.learning.annotation.bayes import fit_nuts
-from jtruth.learning.joint.posterior import fit_joint
-from jtruth.sampling import (
+from jtruth.latent import (
     Effort,
     NutsSettings,
     Watch,
 )
+from jtruth.learning.annotation._fit import majority_matrices
+from jtruth.learning.annotation.bayes import fit_nuts
+from jtruth.learning.joint.posterior import fit_joint
 from jtruth.stats.chains import effective_sample_size
 
 CHAINS = 4

@@ -35,8 +35,8 @@ import numpy as np
 import jtruth.learning.em.laplace as laplace
 from jtruth.evaluation.labelers import quick_labelers, the_prior
 from jtruth.labels import Labels
+from jtruth.latent import Effort
 from jtruth.learning import Beliefs, begin_stream, close, fit_joint, update
-from jtruth.sampling import Effort
 
 WAYS = ("together", "alone", "gibbs")
 DIAGONAL = Beliefs(diagonal=2.0, off_diagonal_total=1.0)  # the prior that `the_prior` stands for

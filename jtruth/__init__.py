@@ -29,7 +29,6 @@ if TYPE_CHECKING:  # the same names for editors and type checkers
         planning,
         plots,
         posterior,
-        sampling,
         simulation,
         stats,
         tables,
@@ -83,7 +82,7 @@ __all__ = [
     "evaluate_scores", "evaluation", "histograms", "information", "inspect_file", "inspect_labels",
     "inspection", "io", "labeler_agreement", "labels", "lam_stork", "latent", "learning", "metric_posterior",
     "noise", "planning", "plots", "posterior", "prevalence", "read_gold", "read_labels", "read_noise",
-    "read_predictions", "sampling", "simulate", "simulate_difficulty_fallibility", "simulation", "stats",
+    "read_predictions", "simulate", "simulate_difficulty_fallibility", "simulation", "stats",
     "tables", "testing", "training", "use_compilation_cache",
 ]  # fmt: skip
 

@@ -1,6 +1,6 @@
 """One formula for NumPy on the host and for a traced program of JAX: what has another name in the two.
 
-The Gibbs sweep (`jtruth/sampling`) runs on the host for small problems and as one XLA program for large ones.
+The Gibbs sweep (`jtruth/latent`) runs on the host for small problems and as one XLA program for large ones.
 Its steps ask these functions, so that each law is written once; a `JaxGenerator` has the methods of a
 `numpy.random.Generator` that they use, for a JAX key.
 """

@@ -180,8 +180,8 @@ def enough_sweeps() -> Iterator[None]:
 
 def _effort(**options: Any) -> Iterator[None]:
     from jtruth.evaluation.assumptions import learned, ranges, sensitivity
+    from jtruth.latent import Effort
     from jtruth.learning.joint.posterior import fit_joint
-    from jtruth.sampling import Effort
 
     with pytest.MonkeyPatch.context() as patch:
         for room in (learned, ranges, sensitivity):

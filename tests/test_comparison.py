@@ -13,9 +13,9 @@ from scipy.special import betaln, gammaln, logsumexp
 
 from jtruth.comparison import compare_models, leave_one_out, to_datatree
 from jtruth.labels import Labels
+from jtruth.latent import NutsSettings
 from jtruth.learning.annotation.bayes import fit_nuts
 from jtruth.learning.joint.posterior import fit_joint
-from jtruth.sampling import NutsSettings
 
 SETTINGS = NutsSettings(num_warmup=300, num_samples=500)
 

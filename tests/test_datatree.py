@@ -17,12 +17,12 @@ import pytest
 
 from jtruth.comparison import compare_models, leave_one_out, to_datatree, to_inference_data
 from jtruth.labels import Labels
+from jtruth.latent import NutsRun
+from jtruth.latent.infer.nuts_run import gather
 from jtruth.learning.annotation.bayes import MODELS
 from jtruth.learning.annotation.rows import merged_rows
 from jtruth.learning.annotation.spec import SPECS, prepare
 from jtruth.learning.joint.posterior import fit_joint
-from jtruth.sampling import NutsRun
-from jtruth.sampling.nuts_run import gather
 from jtruth.training.bayes import BayesFit
 from jtruth.training.linear import Linear
 

@@ -24,8 +24,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "jtruth"
 LAYERS: list[set[str]] = [
     {"_*"},
     {"stats", "labels", "answers"},
-    {"noise", "lam_stork", "io", "posterior", "inspection", "sampling", "tables"},
-    {"latent"},
+    {"noise", "lam_stork", "io", "posterior", "inspection", "latent", "tables"},
     {"simulation", "testing", "learning", "information", "histograms"},
     {"asking"},  # below evaluation, whose answers name the samples to ask for
     {"training", "evaluation", "comparison"},
@@ -186,8 +185,8 @@ def wrong_library(part: str, path: Path, name: str, eager: bool) -> str | None:
         return f"imports {library} at module level"
     if library == "matplotlib" and part != "plots":
         return "imports matplotlib outside plots"
-    if library == "numpyro" and path.name != "bayes.py" and (part, path.name) != ("sampling", "nuts.py"):
-        return "imports numpyro outside bayes.py and sampling/nuts.py"
+    if library == "numpyro" and path.name != "bayes.py" and (part, path.name) != ("latent", "nuts.py"):
+        return "imports numpyro outside bayes.py and latent/infer/nuts.py"
     return None
 
 
@@ -268,7 +267,7 @@ CLEAN = {
     "__init__.py": '"""Names."""\n\nfrom typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n'
     '    from jtruth import plots\n\n_HOMES = {}\n__all__ = ["plots"]\n\ndef __getattr__(name): pass\n',
     "_validation.py": "import numpy as np\n",
-    "sampling/nuts.py": "import numpyro\n",
+    "latent/infer/nuts.py": "import numpyro\n",
     "labels.py": "from jtruth import _validation\n\nclass Labels: pass\n",
     "noise/__init__.py": "from jtruth.noise.symmetric import Symmetric\n",
     "noise/symmetric.py": "from ..labels import Labels\nfrom jax.core import Tracer\n",

@@ -12,7 +12,8 @@ import numpyro
 import numpyro.distributions as dist
 import pytest
 
-from jtruth.sampling import NutsSettings, Watch, nuts
+from jtruth.latent import NutsSettings, Watch
+from jtruth.latent.infer import nuts
 from jtruth.stats.chains import mean_error
 
 TRACES = []  # one entry for every time that the model is traced

@@ -640,12 +640,12 @@ def appendix_f(quick):
 
 def tempered(x, y_pred):
     """Draws of the count table by tempering, and log evidence with its error."""
+    from jtruth.latent import Effort
     from jtruth.latent.fit import TemperedDigest, model_of, run_tempered
+    from jtruth.latent.infer.gibbs import Digest
     from jtruth.latent.models import strata
-    from jtruth.latent.models.strata_arrays import arrays_of
+    from jtruth.latent.models.strata import arrays_of
     from jtruth.latent.rows import number_of_groups
-    from jtruth.sampling import Effort
-    from jtruth.sampling.gibbs import Digest
     from jtruth.testing.multiclass.count_draws import _TableDigest, table_problem
 
     two = np.stack([-np.logaddexp(0, x), -np.logaddexp(0, -x)], axis=1)

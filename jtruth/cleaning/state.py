@@ -24,8 +24,8 @@ from jtruth._validation.in_range import check_finite, check_rows
 from jtruth._validation.words import present
 from jtruth.cleaning.learners import Fitted, Learner
 from jtruth.labels import Labels
+from jtruth.latent.checkpoint import Checkpoint
 from jtruth.noise import NoiseModel
-from jtruth.sampling.checkpoint import Checkpoint
 from jtruth.testing import Consolidated, consolidate
 
 _MARK = "cleaning, format 1"

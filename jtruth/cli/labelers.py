@@ -119,7 +119,7 @@ def _by_engine(
     labels = labels_of(source.file, columns)
     if engine.model is not None:
         with progress("steps of the model") as advance:
-            from jtruth.sampling import NutsSettings, Watch
+            from jtruth.latent import NutsSettings, Watch
 
             settings = NutsSettings(watch=Watch(advance))
             return labelers_by_model(labels, engine.model, settings=settings, **options), labels

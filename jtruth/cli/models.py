@@ -19,7 +19,7 @@ def models(source: LabelsFile, models: Models, draws: Draws, columns: Columns, o
     """Annotation models by how well they predict the labels of a sample left out (PSIS-LOO)."""
     from jtruth.cli.reading import labels_of, with_notes
     from jtruth.comparison import STANDARD_MODELS, compare_models
-    from jtruth.sampling import NutsSettings, Watch
+    from jtruth.latent import NutsSettings, Watch
 
     names = STANDARD_MODELS if models.models is None else [n.strip() for n in models.models.split(",")]
     labels = labels_of(source.file, columns)

@@ -23,10 +23,10 @@ from jtruth._one_line import one_line
 from jtruth._random import Stated, as_key, stated, stream
 from jtruth.answers import Answer, Column, Shown, Table, facts, warning_notes
 from jtruth.labels import Labels, must_be_labels
+from jtruth.latent import NutsSettings
 from jtruth.learning.annotation.spec import Spec
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.learning.pointwise import pointwise_of_joint
-from jtruth.sampling import NutsSettings
 from jtruth.stats.loo import arviz, psis_loo, sum_and_error
 
 if TYPE_CHECKING:

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from jtruth.labels import Labels
+from jtruth.latent import NutsRun
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.learning.pointwise import pointwise_of_joint
-from jtruth.sampling import NutsRun
 from jtruth.stats.loo import arviz
 
 if TYPE_CHECKING:

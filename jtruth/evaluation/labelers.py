@@ -53,13 +53,13 @@ from jtruth.evaluation.parts import (
 from jtruth.inspection import suspicions
 from jtruth.io.gold import Gold
 from jtruth.labels import Labels
+from jtruth.latent.watch import Watch
 from jtruth.learning.em.kinds import expected_counts, posterior_of
 from jtruth.learning.em.laplace import laplace_draws
 from jtruth.learning.em.streaming import Smoothing, Stream, begin_stream
 from jtruth.learning.joint.guard import check_identified
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.learning.labeler_draws import LabelerDraws
-from jtruth.sampling.watch import Watch
 from jtruth.stats.regions import check_level
 
 ONLY_GOLD = (
@@ -273,13 +273,13 @@ def labelers_by_model(
         model: a name of `jtruth.learning.annotation.bayes.MODELS`, such as "hierarchical_dawid_skene".
         key: a whole number or a JAX key; 0 if None.
         level: probability of the intervals.
-        settings: `jtruth.sampling.NutsSettings`.
+        settings: `jtruth.latent.NutsSettings`.
 
     Raises:
         ValueError: an unknown model, or no label.
     """
+    from jtruth.latent import NutsSettings
     from jtruth.learning.annotation.bayes import MODELS, fit_nuts
-    from jtruth.sampling import NutsSettings
 
     check_level(level)
     choose("model", model, tuple(MODELS))

@@ -38,10 +38,10 @@ from jtruth.evaluation.answers import answer_of, names_of, of_nothing, of_votes
 from jtruth.evaluation.assumptions.learned import plug_in_model
 from jtruth.evaluation.inputs import AT_MEAN, Inputs, Model, log_label_evidence, log_odds
 from jtruth.evaluation.parts import IN_SAMPLE, POPULATION, TARGETS
+from jtruth.latent import Effort
 from jtruth.learning import check_consistency
 from jtruth.noise import NoiseModel
 from jtruth.posterior import class_posterior
-from jtruth.sampling import Effort
 from jtruth.tables.binary import BinaryTable
 from jtruth.tables.posterior import TableDraws, thinned
 from jtruth.testing import (

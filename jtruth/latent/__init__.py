@@ -1,7 +1,31 @@
 """Latent-class models whose error rates are not known, as pure log densities, and samplers for them.
 
-A model is a few arrays and two functions: the log prior of its coordinates, and the `Channel` that they mean
+A model is a few arrays and pure functions: the log prior of its coordinates, and the `Channel` that they mean
 (how likely each class, each level inside a class, and each label there is). `density` turns channels and
 `rows` (equal samples merged) into log p(row, class, level | parameters), which everything else follows from.
-`models` are short files, `infer` are samplers that know coordinates only.
+`models` are short files, `infer` are samplers: tempering, Gibbs, and NUTS for models of NumPyro. How long
+they run is an `Effort`; who is told and which file is kept, a `Watch`.
 """
+
+from jtruth.latent.effort import STANDARD, Convergence, Effort, TooLarge, diagnose
+from jtruth.latent.infer.gibbs import Digest, GibbsRun, run_gibbs
+from jtruth.latent.infer.nuts_run import NutsRun, NutsSettings
+from jtruth.latent.model import LatentModel, Observed, Raters
+from jtruth.latent.watch import Watch
+
+__all__ = [
+    "STANDARD",
+    "Convergence",
+    "Digest",
+    "Effort",
+    "GibbsRun",
+    "LatentModel",
+    "NutsRun",
+    "NutsSettings",
+    "Observed",
+    "Raters",
+    "TooLarge",
+    "Watch",
+    "diagnose",
+    "run_gibbs",
+]

@@ -13,15 +13,14 @@ from jaxtyping import Bool, Float, Int
 
 from jtruth._cache import keep_programs
 from jtruth._random import host_rng, key_words
+from jtruth.latent.checkpoint import digest as digest_of
+from jtruth.latent.effort import Effort, Limits, TooLarge, check_effort
 from jtruth.latent.infer import moves, temper
-from jtruth.latent.model import Kind, Model
+from jtruth.latent.infer.gibbs import Digest, GibbsRun
+from jtruth.latent.model import Kind, Model, Observed
 from jtruth.latent.rows import seen_of
-from jtruth.sampling.checkpoint import digest as digest_of
-from jtruth.sampling.effort import Effort, Limits, TooLarge, check_effort
-from jtruth.sampling.gibbs import Digest, GibbsRun
-from jtruth.sampling.model import Observed
-from jtruth.sampling.walk import Arrays, Chain, Kept, walk
-from jtruth.sampling.watch import UNWATCHED, Watch
+from jtruth.latent.walk import Arrays, Chain, Kept, walk
+from jtruth.latent.watch import UNWATCHED, Watch
 
 MOST_WORK, MOST_COORDINATES = 1e6, 120  # of a model that is tempered: numbers of an evaluation, coordinates
 _FIRST, _USUAL = 20, 100  # moves of every lineage before the first look, and before anything is kept

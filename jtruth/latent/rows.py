@@ -1,15 +1,77 @@
-"""What was observed, as arrays for `density`: the rows of a merge, their number rounded up.
+"""Equal samples as one row: labels, predictions and gold, merged; and rows as arrays for `density`.
 
 A program is compiled for each number of rows, so it is rounded up to a few sizes, and what is filled up
 stands for no samples.
 """
 
-import numpy as np
+from typing import NamedTuple
 
+import numpy as np
+from scipy import sparse
+
+from jtruth import _validation as check
+from jtruth.labels import Labels
 from jtruth.latent.density import Seen
-from jtruth.sampling.model import Observed
+from jtruth.latent.model import Observed
 
 _IMPOSSIBLE = -1e30  # a log probability that float32 can subtract from itself
+_GROUPS = 5  # of samples by their number of labels, at most
+
+
+class Rows(NamedTuple):
+    """Labels, predictions and gold classes with equal samples merged."""
+
+    labels: Labels  # one sample per row
+    y_pred: np.ndarray  # (rows,) -1 where there is none
+    gold: np.ndarray  # (rows,) -1 where unknown
+    multiplicity: np.ndarray  # (rows,)
+    row_of_sample: np.ndarray  # (samples,)
+
+
+def merge_samples(labels: Labels, y_pred: np.ndarray | None, gold: np.ndarray | None) -> Rows:
+    """Samples with the same labels by the same labelers, prediction and gold class as one."""
+    size = labels.num_samples
+    unknown = np.full(size, -1, np.int64)
+    extra = [unknown if a is None else np.asarray(a, np.int64) for a in (y_pred, gold)]
+    first, row, count = check.collapse_rows(np.column_stack([labels.patterns().inverse, *extra]))
+    # Rows that stand for one sample come first: the sampler draws them in a cheaper way.
+    order = np.argsort(count > 1, kind="stable")
+    place = np.empty_like(order)
+    place[order] = np.arange(order.size)
+    first = first[order]
+    return Rows(labels.restrict(first), extra[0][first], extra[1][first], count[order], place[row])
+
+
+def by_number(labels: Labels, rows: Rows) -> np.ndarray:
+    """(rows,) 0..V-1: rows with equally many labels are a group, at most `_GROUPS` of about equal sizes."""
+    number = labels.labels_per_sample()
+    first = np.zeros(rows.multiplicity.size, np.int64)
+    first[rows.row_of_sample] = number
+    ends = np.unique(number)
+    if ends.size > _GROUPS:
+        ends = np.unique(np.quantile(number, np.arange(1, _GROUPS + 1) / _GROUPS, method="higher"))
+    return np.unique(np.searchsorted(ends, first), return_inverse=True)[1].ravel()
+
+
+def label_columns(labels: Labels) -> sparse.csr_array:
+    """(samples, labelers * classes) how often each labeler gave each class to each sample."""
+    sample, labeler, label = labels.arrays
+    given = label >= 0
+    code = labeler[given] * labels.num_classes + label[given]
+    shape = (labels.num_samples, labels.num_labelers * labels.num_classes)
+    return sparse.csr_array((np.ones(code.size), (sample[given], code)), shape=shape)
+
+
+def gold_offset(gold: np.ndarray, state_class: np.ndarray) -> np.ndarray:
+    """(states, rows): 0 where the state may be, -inf where its class is not the gold class."""
+    wrong = (gold[None, :] >= 0) & (gold[None, :] != state_class[:, None])
+    return np.where(wrong, -np.inf, 0.0)
+
+
+def prediction_columns(y_pred: np.ndarray, num_symbols: int) -> sparse.csr_array:
+    """(samples, symbols) one-hot; a row without a prediction is empty."""
+    rows = np.flatnonzero(y_pred >= 0)
+    return sparse.csr_array((np.ones(rows.size), (rows, y_pred[rows])), shape=(y_pred.size, num_symbols))
 
 
 def seen_of(observed: Observed) -> Seen:

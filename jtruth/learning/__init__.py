@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 from typing import Any as _Any
 
+from jtruth.latent.rows import Rows
 from jtruth.learning._fit import Fit
 from jtruth.learning.annotation._fit import NutsFit
 from jtruth.learning.annotation.spec import Spec
@@ -18,7 +19,6 @@ from jtruth.learning.em.streaming import (
     update,
     write_stream,
 )
-from jtruth.learning.joint._rows import Rows
 from jtruth.learning.joint.beliefs import Beliefs
 from jtruth.learning.joint.domains import ByDomain, fit_domains
 from jtruth.learning.joint.hierarchical import Hierarchical, fit_hierarchical

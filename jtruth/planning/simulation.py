@@ -30,10 +30,10 @@ from jtruth._host import known_classes, labels_log_likelihood, picked
 from jtruth._one_line import one_line
 from jtruth._random import as_key, host_rng, stream
 from jtruth.labels import Labels
+from jtruth.latent import Effort
 from jtruth.learning.joint.posterior import fit_joint
 from jtruth.planning.approximation import row_prior
 from jtruth.planning.settings import Plan, Setting, check_plan
-from jtruth.sampling import Effort
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Estimate
 from jtruth.testing.binary.exact import confusion_nodes, count_table

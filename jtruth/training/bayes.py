@@ -20,7 +20,8 @@ from jaxtyping import Array, Float
 from jtruth._one_line import one_line
 from jtruth._random import as_key
 from jtruth._validation.in_range import check_no_nan, check_not_negative
-from jtruth.sampling import NutsSettings, nuts
+from jtruth.latent import NutsSettings
+from jtruth.latent.infer import nuts
 from jtruth.training._inputs import as_features, check_evidence
 from jtruth.training.linear import Linear, fit_linear, linear_outputs
 from jtruth.training.objectives import discriminative_ml, log_probabilities
@@ -33,7 +34,7 @@ class BayesFit(NamedTuple):
 
     model: Linear  # intercept (draws, *outputs), weights (draws, features, *outputs)
     mode: Linear  # the MAP estimate, where the chains start
-    run: Any  # `jtruth.sampling.nuts.NutsRun`: R-hat, effective sample sizes, divergences
+    run: Any  # `jtruth.latent.infer.nuts.NutsRun`: R-hat, effective sample sizes, divergences
     converged: bool
     warnings: tuple[str, ...]
 

@@ -9,7 +9,7 @@ import pytest
 from jtruth.evaluation import evaluate
 from jtruth.evaluation.assumptions import ranges
 from jtruth.io import read_labels
-from jtruth.sampling import Effort
+from jtruth.latent import Effort
 
 pytestmark = pytest.mark.usefixtures("few_sweeps")
 

@@ -23,8 +23,8 @@ from jtruth.evaluation.assumptions import learned
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS
 from jtruth.evaluation.assumptions.sensitivity import ways
 from jtruth.io import read_gold, read_labels, read_noise
+from jtruth.latent import Effort, Watch
 from jtruth.learning import fit_joint
-from jtruth.sampling import Effort, Watch
 
 
 @pytest.fixture(scope="module")
@@ -303,7 +303,7 @@ def test_a_long_run_from_python_has_a_bar_on_a_terminal(monkeypatch, kind):
     """Nobody asked: a bar after a while, gone at the end, and none into a pipe or a file."""
     screen = kind()
     monkeypatch.setattr("sys.stderr", screen)
-    monkeypatch.setattr("jtruth.sampling.watch._UNASKED", 0.05)
+    monkeypatch.setattr("jtruth.latent.watch._UNASKED", 0.05)
     with Watch().telling() as tell:
         for done in range(1, 4):
             time.sleep(0.11)

@@ -9,7 +9,7 @@ import pytest
 import jtruth as jt
 from jtruth.evaluation.assumptions import learned, ranges
 from jtruth.inspection import inspect_labels
-from jtruth.sampling import Effort
+from jtruth.latent import Effort
 
 ODD = ("vocabularies", "separate_groups", "opposed", "constant", "copies", "few_labels", "single_label",
        "repeats")  # fmt: skip

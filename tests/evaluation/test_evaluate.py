@@ -14,7 +14,7 @@ from sklearn import metrics as sk
 
 import jtruth as jt
 from jtruth.evaluation.assumptions import ranges
-from jtruth.sampling import Effort
+from jtruth.latent import Effort
 from jtruth.tables.metrics import shown
 from jtruth.testing import BINARY_METHODS
 from tests.reference import su_binary as su

@@ -15,9 +15,9 @@ from jtruth.evaluation.checks.verdicts import ALARM, labeler_checks
 from jtruth.evaluation.labeler_report import labelers_headline
 from jtruth.evaluation.labelers import ONLY_GOLD
 from jtruth.evaluation.parts import MORE_RIGHT
+from jtruth.latent import Effort
 from jtruth.learning import Smoothing, fit_dawid_skene
 from jtruth.learning.joint.guard import check_switching
-from jtruth.sampling import Effort
 
 pytestmark = pytest.mark.usefixtures("few_sweeps")
 

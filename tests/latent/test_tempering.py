@@ -10,14 +10,14 @@ from scipy.stats import truncnorm
 
 import jtruth as jt
 from jtruth._random import host_rng
+from jtruth.latent import Digest, Effort
 from jtruth.latent.fit import TemperedDigest, class_counts, model_of, run_tempered
 from jtruth.latent.infer import laplace, moves, temper
 from jtruth.latent.models import random_effect as effect
 from jtruth.latent.models import strata
-from jtruth.latent.models.strata_arrays import arrays_of
+from jtruth.latent.models.strata import arrays_of
 from jtruth.learning import fit_joint
 from jtruth.learning.joint.random_effect import fit_random_effect
-from jtruth.sampling import Digest, Effort
 from jtruth.stats.chains import mean_error
 from tests.learning.joint.test_gibbs import CASES, build, dirichlet_multinomial, pooled_rows, tiny
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import jtruth as jt
+from jtruth.latent import Effort
 from jtruth.learning.methods import METHODS, deserted
-from jtruth.sampling import Effort
 
 SETS = (
     "bluebirds",

@@ -10,7 +10,7 @@ from numpyro.handlers import seed, trace
 from numpyro.infer.util import log_density
 from scipy import stats
 
-from jtruth.sampling import NutsSettings
+from jtruth.latent import NutsSettings
 from jtruth.stats.chains import mean_error
 from jtruth.tables.metrics import named_metric
 from jtruth.testing import bayes, binary_posterior

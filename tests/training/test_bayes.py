@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy.special import expit, logsumexp
 
-from jtruth.sampling import NutsSettings
+from jtruth.latent import NutsSettings
 from jtruth.training import fit_linear
 from jtruth.training.bayes import fit_bayes, predictive_probabilities
 

@@ -19,10 +19,10 @@ from jtruth.evaluation.checks.sets import Parameters
 from jtruth.evaluation.inputs import Inputs, Model
 from jtruth.evaluation.parts import Check, worst_first
 from jtruth.labels import Labels
+from jtruth.latent import STANDARD
 from jtruth.learning import Smoothing, fit_dawid_skene
 from jtruth.learning.joint.beliefs import NOTHING, Beliefs
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
-from jtruth.sampling import STANDARD
 from jtruth.stats.draws import DrawsEstimate
 
 # Some 30 s at most: a model that wants more says that it did not converge.

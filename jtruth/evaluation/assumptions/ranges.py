@@ -28,9 +28,9 @@ from jtruth.evaluation.assumptions.registry import (
 )
 from jtruth.evaluation.inputs import Inputs
 from jtruth.evaluation.parts import Assumption, Loo
+from jtruth.latent import Effort, TooLarge
+from jtruth.latent.pointwise import RowLikelihood
 from jtruth.learning.joint.posterior import JointPosterior
-from jtruth.sampling import Effort, TooLarge
-from jtruth.sampling.pointwise import RowLikelihood
 from jtruth.stats.loo import psis_loo, sum_and_error
 from jtruth.tables.posterior import TableDraws, estimates, thinned
 from jtruth.testing.tested import Tested

@@ -39,13 +39,13 @@ from jtruth._validation import present
 from jtruth.evaluation.inputs import Inputs, Symbols
 from jtruth.evaluation.parts import POPULATION
 from jtruth.labels import Labels
+from jtruth.latent import Effort
+from jtruth.latent.watch import Watch
 from jtruth.learning.joint.beliefs import Beliefs
 from jtruth.learning.joint.models import Build, Held
 from jtruth.learning.joint.partly_shared import partly_shared
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
 from jtruth.learning.joint.random_effect import EffectModel, fit_random_effect
-from jtruth.sampling import Effort
-from jtruth.sampling.watch import Watch
 
 _VOTE_DRAWS = 4000
 _SHARES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)

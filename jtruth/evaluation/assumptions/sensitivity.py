@@ -28,8 +28,8 @@ from jtruth.evaluation.answers import names_of, tables_of
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, INDEPENDENT, Entry, Fitted, How, Progress
 from jtruth.evaluation.inputs import Inputs, Model
 from jtruth.lam_stork import error_bounds
+from jtruth.latent import Effort
 from jtruth.noise import NoiseModel, scale_errors
-from jtruth.sampling import Effort
 from jtruth.stats.estimates import Estimate
 from jtruth.tables.metrics import SYNONYMS
 from jtruth.tables.posterior import estimates

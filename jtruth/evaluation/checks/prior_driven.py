@@ -5,7 +5,7 @@ than what the labels do. Power scaling (`jtruth.stats.loo`) shows it without ano
 of the joint posterior are weighted as if its prior had been raised to the power 1/2 and 2. Where an end of a
 headline interval moves by more than a third of the interval's width the answer is called prior-driven, with
 both versions. Power 2 is left out where the squared Dirichlet priors would not be laws (concentrations of at
-most 1/2: more than two classes). Of rows that are alike (`jtruth.sampling.alike`) the prior of what they
+most 1/2: more than two classes). Of rows that are alike (`jtruth.latent.models.alike`) the prior of what they
 have in common is scaled; their law given that is part of the model. Of hard and easy samples the prior of
 their shares is scaled too, under the random effect that of what everybody feels. The likelihood is raised
 to a power too:
@@ -31,9 +31,9 @@ from jtruth.evaluation.assumptions.registry import fitted
 from jtruth.evaluation.inputs import Inputs
 from jtruth.evaluation.parts import Check
 from jtruth.labels import Labels
+from jtruth.latent.pointwise import RowLikelihood, chosen_draws
 from jtruth.learning.joint.log_prior import ALIKE_ROWS, LogPrior, row_prior
 from jtruth.learning.joint.posterior import JointPosterior
-from jtruth.sampling.pointwise import RowLikelihood, chosen_draws
 from jtruth.stats.chains import effective_sample_size
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.loo import equal_draws, power_scaled

@@ -23,8 +23,8 @@ from jtruth.evaluation.inputs import Inputs
 from jtruth.evaluation.parts import IN_SAMPLE, Assumption, Check, Labeler, worst_first
 from jtruth.io.gold import Gold
 from jtruth.labels import Labels
+from jtruth.latent.watch import Watch
 from jtruth.learning.joint.posterior import JointPosterior
-from jtruth.sampling.watch import Watch
 from jtruth.tables.metrics import named_metric, shown
 from jtruth.testing.tested import Tested
 

@@ -61,9 +61,9 @@ from jtruth.evaluation.parts import (
     undetermined,
 )
 from jtruth.labels import Labels
+from jtruth.latent.watch import Watch
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.learning.recalibration import recalibrate
-from jtruth.sampling.watch import Watch
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Estimate
 from jtruth.stats.ppi import gold_sample

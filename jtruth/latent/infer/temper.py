@@ -18,12 +18,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
+from jtruth.latent.effort import TooLarge
 from jtruth.latent.infer import laplace
 from jtruth.latent.infer.laplace import Start
 from jtruth.latent.infer.moves import Moved, Random, Setting, moves
 from jtruth.latent.model import Model
 from jtruth.latent.rows import saturated
-from jtruth.sampling.effort import TooLarge
 
 ISLANDS = 4
 MOVES = 5  # of each point at a temperature

@@ -19,9 +19,9 @@ from jaxtyping import Float, Int
 from jtruth._one_line import one_line
 from jtruth._random import host_rng, stream
 from jtruth.labels import Labels
+from jtruth.latent.infer.nuts_run import arithmetic
 from jtruth.learning.annotation import channels
 from jtruth.learning.em.columns import bucket
-from jtruth.sampling.nuts_run import arithmetic
 
 REPLICATES = 200
 _MOST_PAIRS = 2_000_000  # pairs of labels in one simulated set; larger data are checked on some samples

@@ -26,11 +26,12 @@ from numpyro.distributions import constraints
 
 from jtruth._validation import choose
 from jtruth.labels import Labels
+from jtruth.latent import NutsSettings
+from jtruth.latent.infer import nuts
 from jtruth.learning.annotation import channels
 from jtruth.learning.annotation._fit import NutsFit, check_input, gather, start_values
 from jtruth.learning.annotation.rows import LabelRows, blank_rows, merged_rows
 from jtruth.learning.annotation.spec import SPECS, Spec, prepare
-from jtruth.sampling import NutsSettings, nuts
 
 Hyper = dict[str, Any]
 
@@ -83,7 +84,7 @@ def _hierarchical(hyper: Hyper, labelers: int) -> dict[str, dist.Distribution]:
 
 
 def _alike(hyper: Hyper, labelers: int) -> dict[str, Any]:
-    """Rows of one class alike over labelers, nothing fixed: the law of `jtruth.sampling.alike`, uncollapsed.
+    """Rows of one class alike over labelers, nothing fixed: the law of `latent.models.alike`, uncollapsed.
 
     right[t, c] ~ Beta(mean[c] kappa[c], (1 - mean[c]) kappa[c]), errors[t, c] ~ Dirichlet(alpha[c] q[c]) with
     q[c, u] proportional to share[u]^pull[c]. With two classes there is one wrong label and no pattern.

@@ -16,9 +16,9 @@ from jaxtyping import Float, Int
 
 from jtruth._one_line import one_line
 from jtruth.labels import Labels
+from jtruth.latent.infer.nuts_run import arithmetic
 from jtruth.learning.annotation import channels
 from jtruth.learning.em.columns import bucket
-from jtruth.sampling.nuts_run import arithmetic
 
 Draws = dict[str, np.ndarray]
 BLOCK = 4096  # rows at a time: the log-likelihood of all draws for all rows of a large set fits nowhere

@@ -205,7 +205,7 @@ SPECS: dict[str, Spec] = {
         channel=lambda p, h, t: channels.confusion_channel(
             p["prior"], channels.right_and_wrong_rows(p["right"], p.get("errors"))
         ),
-        # As `jtruth.sampling.alike`, where log_share is that of the labels.
+        # As `jtruth.latent.models.alike`, where log_share is that of the labels.
         defaults=lambda c: {
             "log_share": np.zeros(c),
             "mean_prior": (2.0, 1.0),

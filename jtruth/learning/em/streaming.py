@@ -18,7 +18,7 @@ A table larger than memory is one query for whatever holds it (`stream_of_table`
 only the distinct rows come here. Such samples have no names, as after `close`, so that labels of the same
 tasks that come later are taken for those of new ones; but they learn what later days teach.
 
-On disk a stream is a checkpoint (`jtruth.sampling.checkpoint`): an npz archive with the arrays, and the names
+On disk a stream is a checkpoint (`jtruth.latent.checkpoint`): an npz archive with the arrays, and the names
 and settings as JSON in one of them. A state is written only over one whose sets of labels it has counted, so
 that of two processes that update one file the slower is refused, and no labels are lost.
 """
@@ -37,11 +37,11 @@ from jtruth import _validation as check
 from jtruth._one_line import one_line
 from jtruth._validation.columns import lazy_patterns
 from jtruth.labels import Labels, must_be_labels
+from jtruth.latent.checkpoint import Checkpoint, digest
 from jtruth.learning.em._steps import dawid_skene_em
 from jtruth.learning.em.columns import bucket, columns_from_labels, starting_shares
 from jtruth.learning.em.dawid_skene import MAXIMUM_LIKELIHOOD, Smoothing
 from jtruth.learning.em.kinds import Kinds, expected_counts, merged_kinds, posterior_of, rows_of, stretches
-from jtruth.sampling.checkpoint import Checkpoint, digest
 
 _MARK = "stream of labels, Dawid and Skene's model, format 1"
 _ARRAYS = ("prior", "matrices", "kind")

@@ -3,7 +3,7 @@
 import numpy as np
 
 from jtruth.labels import Labels
-from jtruth.sampling.model import LatentModel
+from jtruth.latent.model import LatentModel
 
 FAMILIES = ("families0", "families1")  # of rows that are alike: the labelers', the classifier's
 COMMON = ("common0", "common1")  # rows around which others are drawn

@@ -9,11 +9,11 @@ from jtruth._host import diagonal_rows, labels_log_likelihood, vote_shares
 from jtruth._validation import choose
 from jtruth._validation.in_range import check_codes
 from jtruth.labels import Labels, must_be_labels
+from jtruth.latent.models.alike import alike_classes, alike_raters
+from jtruth.latent.rows import Rows, by_number
 from jtruth.learning._given import known_prior
-from jtruth.learning.joint._rows import Rows, by_number
 from jtruth.learning.joint.beliefs import Beliefs
 from jtruth.learning.joint.models import Priors
-from jtruth.sampling.alike import alike_classes, alike_raters
 from jtruth.stats.agreement import brennan_prediger
 
 # A fixed prior of the rows would decide the answer where a cell of a matrix has fewer labels than this, on

@@ -4,15 +4,13 @@ from typing import Any
 
 import numpy as np
 
+from jtruth.latent import Effort, GibbsRun, TooLarge, Watch
 from jtruth.latent.fit import TemperedDigest, model_of, run_tempered, temperable
-from jtruth.latent.model import Model
+from jtruth.latent.model import LatentModel, Model, Observed
 from jtruth.latent.models import strata
-from jtruth.latent.models.strata_arrays import arrays_of
-from jtruth.latent.rows import number_of_groups
-from jtruth.learning.joint._rows import Rows
-from jtruth.sampling import Effort, GibbsRun, TooLarge, Watch
-from jtruth.sampling.model import LatentModel, Observed
-from jtruth.sampling.pointwise import RowLikelihood, chosen_draws, row_likelihood
+from jtruth.latent.models.strata import arrays_of
+from jtruth.latent.pointwise import RowLikelihood, chosen_draws, row_likelihood
+from jtruth.latent.rows import Rows, number_of_groups
 
 
 def tempered_model(model: LatentModel, observed: Observed) -> Model | None:

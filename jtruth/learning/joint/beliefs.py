@@ -9,7 +9,7 @@ class Beliefs(NamedTuple):
     Where neither `diagonal` nor `off_diagonal_total` is given and a cell holds fewer than ten labels on
     average, or labelers hardly agree more than if they guessed (Brennan and Prediger's coefficient below .1),
     nothing is fixed: rows of one class are alike over labelers, and those of a classifier with fewer than ten
-    samples a cell, or with such labelers, over classes (`jtruth.sampling.alike`); in models of strata those
+    samples a cell, or with such labelers, over classes (`latent.models.alike`); in models of strata those
     of each stratum by themselves. Labelers of two classes with ten labels a cell keep the fixed prior: alike
     rows would move such answers by .17 of their standard deviation (`benchmarks/honesty.py dense`).
     """

@@ -17,10 +17,10 @@ from jaxtyping import Float
 
 from jtruth._one_line import one_line
 from jtruth.labels import Labels
+from jtruth.latent import STANDARD, Effort
 from jtruth.learning._given import read_given
 from jtruth.learning.joint.hierarchical import fit_hierarchical, named
 from jtruth.learning.joint.posterior import JointPosterior
-from jtruth.sampling import STANDARD, Effort
 from jtruth.stats.draws import DrawsEstimate
 
 

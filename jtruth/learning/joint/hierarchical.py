@@ -3,7 +3,7 @@
 Most labelers of a crowd give few labels. A matrix of their own, with a prior that is fixed, is then mostly
 that prior, and the prior decides the answer. Here the rows of one class are alike over labelers: how often
 they are right, how much labelers differ, and where errors go is learned from all labels
-(`jtruth.sampling.alike`), together with every matrix, the class shares and the classes, by the Gibbs sampler
+(`latent.models.alike`), together with every matrix, the class shares and the classes, by the Gibbs sampler
 of `fit_joint`. A labeler without labels has the population's matrix and an interval as wide as labelers
 differ; one with a thousand has their own.
 
@@ -22,13 +22,13 @@ from jtruth._one_line import one_line
 from jtruth._random import as_key, stream
 from jtruth._validation import quoted
 from jtruth.labels import Labels
+from jtruth.latent import STANDARD, Effort, Watch
+from jtruth.latent.models.alike import alike_raters
+from jtruth.latent.rows import Rows
+from jtruth.latent.watch import UNWATCHED
 from jtruth.learning._given import clamp, read_given
-from jtruth.learning.joint._rows import Rows
 from jtruth.learning.joint.models import Build, Built, Priors, independent
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
-from jtruth.sampling import STANDARD, Effort, Watch
-from jtruth.sampling.alike import alike_raters
-from jtruth.sampling.watch import UNWATCHED
 from jtruth.stats.draws import DrawsEstimate
 
 

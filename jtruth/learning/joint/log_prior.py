@@ -1,6 +1,6 @@
 """The log prior of the draws of a latent-class model, for `jtruth.stats.loo`.
 
-Of rows with a Dirichlet prior it is their density; of rows that are alike (`jtruth.sampling.alike`) that of
+Of rows with a Dirichlet prior it is their density; of rows that are alike (`latent.models.alike`) that of
 what their families have in common. The law of such rows given the family is part of the model.
 """
 
@@ -11,10 +11,10 @@ import numpy as np
 from jaxtyping import Float
 
 from jtruth._one_line import one_line
+from jtruth.latent.model import LatentModel
+from jtruth.latent.models import alike
+from jtruth.latent.models.alike import Alike
 from jtruth.learning.joint._digest import COMMON, FAMILIES
-from jtruth.sampling import alike
-from jtruth.sampling.alike import Alike
-from jtruth.sampling.model import LatentModel
 
 _LEAST = 1e-38  # a probability that float32 cannot hold
 ALIKE_ROWS = {"labelers": "the population of labelers", "classifier": "what the classifier's rows share"}

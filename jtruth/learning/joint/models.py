@@ -17,9 +17,9 @@ import numpy as np
 
 from jtruth import _validation as check
 from jtruth._host import diagonal_rows, log
-from jtruth.learning.joint._rows import Rows, gold_offset
-from jtruth.sampling.alike import Alike, alike_in_strata
-from jtruth.sampling.model import LatentModel, Raters
+from jtruth.latent.model import LatentModel, Raters
+from jtruth.latent.models.alike import Alike, alike_in_strata
+from jtruth.latent.rows import Rows, gold_offset
 
 # Beta laws of how often rows are right, easy and hard, where rows are alike.
 _LABELERS = np.array([[9.0, 1.0], [3.0, 3.0]])
@@ -64,7 +64,7 @@ def shared_strata(priors: Priors, rows: Rows, *, tie_classifier: bool = False) -
     Labelers share mean rows: theta[t] ~ Dirichlet(6 G), G ~ Dirichlet(9 on the diagonal, 1 off it) for easy
     and (3, 3) for hard samples; the classifier's rows have (3, 1) and (1.5, 1.5). Share of hard samples:
     weights ~ Dirichlet(10, 1) for two classes, (2, 1) for more. Where labels are few, rows are alike
-    (`jtruth.sampling.alike`): those of one class and stratum over labelers, those of one stratum over the
+    (`latent.models.alike`): those of one class and stratum over labelers, those of one stratum over the
     classifier's classes; the means of these families have the laws that the concentrations above give.
     """
     classes = priors.class_prior.size

@@ -26,9 +26,9 @@ assume="partly_shared".
 
 import numpy as np
 
-from jtruth.learning.joint._rows import Rows
+from jtruth.latent.model import Raters
+from jtruth.latent.rows import Rows
 from jtruth.learning.joint.models import Built, Priors, shared_strata
-from jtruth.sampling.model import Raters
 
 FELT = 0.5  # prior mean of rho; learned on 14 public sets it was .3 to .6
 _EASY, _HARD = 0, 1

@@ -21,7 +21,20 @@ from jaxtyping import Float, Int
 from jtruth import _validation as check
 from jtruth._one_line import one_line
 from jtruth.labels import Labels
+from jtruth.latent import (
+    STANDARD,
+    Convergence,
+    Digest,
+    Effort,
+    GibbsRun,
+    Watch,
+    run_gibbs,
+)
 from jtruth.latent.fit import TemperedDigest
+from jtruth.latent.model import Observed
+from jtruth.latent.pointwise import RowLikelihood, of_gibbs
+from jtruth.latent.rows import Rows, label_columns, merge_samples, prediction_columns
+from jtruth.latent.watch import UNWATCHED
 from jtruth.learning.joint._away import away_from, several_modes
 from jtruth.learning.joint._digest import JointDigest, mean_share
 from jtruth.learning.joint._inputs import (
@@ -31,24 +44,11 @@ from jtruth.learning.joint._inputs import (
     share_groups,
     vote_start,
 )
-from jtruth.learning.joint._rows import Rows, label_columns, merge_samples
 from jtruth.learning.joint._tempered import of_tempering, tempered_run
 from jtruth.learning.joint.beliefs import NOTHING, Beliefs
 from jtruth.learning.joint.guard import Switching, check_identified, check_switching
 from jtruth.learning.joint.log_prior import LogPrior, log_prior
 from jtruth.learning.joint.models import Build, Built, Held, hold_share, named_model
-from jtruth.sampling import (
-    STANDARD,
-    Convergence,
-    Digest,
-    Effort,
-    GibbsRun,
-    Watch,
-    run_gibbs,
-)
-from jtruth.sampling.model import Observed, prediction_columns
-from jtruth.sampling.pointwise import RowLikelihood, of_gibbs
-from jtruth.sampling.watch import UNWATCHED
 
 _SHOWN = ("prior", "mean_diagonal", "classifier")  # where several modes are looked for
 

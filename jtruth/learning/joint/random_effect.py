@@ -11,9 +11,19 @@ import numpy as np
 
 from jtruth import _validation as check
 from jtruth.labels import Labels, must_be_labels
+from jtruth.latent import STANDARD, Digest, Effort, LatentModel, Observed, Raters, Watch
 from jtruth.latent.fit import TemperedDigest, model_of, run_tempered
 from jtruth.latent.models import random_effect as effect
-from jtruth.latent.rows import number_of_groups
+from jtruth.latent.rows import (
+    Rows,
+    gold_offset,
+    label_columns,
+    merge_samples,
+    number_of_groups,
+    prediction_columns,
+)
+from jtruth.latent.walk import Arrays
+from jtruth.latent.watch import UNWATCHED
 from jtruth.learning._given import known_prior
 from jtruth.learning.joint._digest import JointDigest
 from jtruth.learning.joint._inputs import (
@@ -22,14 +32,9 @@ from jtruth.learning.joint._inputs import (
     prior_decides,
     share_groups,
 )
-from jtruth.learning.joint._rows import Rows, gold_offset, label_columns, merge_samples
 from jtruth.learning.joint._tempered import of_tempering
 from jtruth.learning.joint.log_prior import EFFECT, LogPrior
 from jtruth.learning.joint.posterior import JointPosterior, gather
-from jtruth.sampling import STANDARD, Digest, Effort, LatentModel, Observed, Raters, Watch
-from jtruth.sampling.model import prediction_columns
-from jtruth.sampling.walk import Arrays
-from jtruth.sampling.watch import UNWATCHED
 
 
 class EffectModel(NamedTuple):

@@ -5,13 +5,13 @@ prior and a prior of the rows of the operating matrix K,
 
     p(n, K | y_pred, z)  is sampled by Gibbs: y given K by (25), K given y conjugate,
 
-on the engine of `jtruth.sampling`: the log-likelihood of the labels is the offset of the states, and the
+on the engine of `jtruth.latent`: the log-likelihood of the labels is the offset of the states, and the
 classifier is the only rater. Every metric of hard predictions is a function of n, so joint draws of all
 metrics come with it. The symbol need not be a class: score bins, pairs of predictions and "abstain" work the
 same. For Dirichlet rows with alpha >= 1 the likelihood of K with y summed out is log-concave, so there is one
 mode, and chains cannot stick in others.
 
-The prior of the rows matters where classes are many: see `jtruth.sampling.alike`, the default for three
+The prior of the rows matters where classes are many: see `jtruth.latent.models.alike`, the default for three
 classes and more. With two classes nothing has to be sampled step by step: whatever the symbols, the draws are
 independent ones of the exact chain (`jtruth.testing.binary.chain`), up to 20 000 samples.
 """
@@ -24,11 +24,11 @@ from jaxtyping import Array, Float, Int
 from jtruth import _validation as check
 from jtruth._host import log, log_odds
 from jtruth._random import stream
+from jtruth.latent import Digest, Effort, LatentModel, Observed, Raters, run_gibbs
+from jtruth.latent.infer.kernel import Problem, count_drawn, draw_states, state_probabilities
+from jtruth.latent.models.alike import alike_classes, centre, log_prior
+from jtruth.latent.rows import prediction_columns
 from jtruth.posterior import check_not_contradictory, validate_prior
-from jtruth.sampling import Digest, Effort, LatentModel, Observed, Raters, run_gibbs
-from jtruth.sampling.alike import alike_classes, centre, log_prior
-from jtruth.sampling.kernel import Problem, count_drawn, draw_states, state_probabilities
-from jtruth.sampling.model import prediction_columns
 from jtruth.stats.chains import effective_sample_size, split_rhat
 from jtruth.tables.posterior import TableDraws
 from jtruth.testing.binary.chain import SymbolChain, symbol_chain

@@ -16,8 +16,8 @@ import jtruth as jt
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions import ranges, registry, sensitivity
 from jtruth.evaluation.assumptions.predictive import PredictiveTable
+from jtruth.latent import Effort
 from jtruth.learning import fit_joint
-from jtruth.sampling import Effort
 from jtruth.tables.metrics import Metric, expected_table, named_metric
 from jtruth.tables.posterior import TableDraws
 

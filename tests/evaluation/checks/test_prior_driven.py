@@ -7,13 +7,14 @@ from scipy import stats
 
 import jtruth as jt
 from jtruth.evaluation.checks.prior_driven import NAME, judged, labels_say, likelihood_of_draws, table_doubts
+from jtruth.latent import Effort
+from jtruth.latent.models import alike
 from jtruth.latent.models import alike as tempered_alike
 from jtruth.learning import Beliefs
 from jtruth.learning.joint import _inputs
 from jtruth.learning.joint.log_prior import ALIKE_ROWS, HARD, LogPrior
 from jtruth.learning.joint.models import shared_strata
 from jtruth.learning.joint.posterior import fit_joint
-from jtruth.sampling import Effort, alike
 from jtruth.stats.chains import effective_sample_size
 from jtruth.stats.loo import power_scaled
 from jtruth.testing.multiclass.count_draws import CountDraws

@@ -25,6 +25,9 @@ from scipy.integrate import quad
 from scipy.special import betaln, expit
 
 from jtruth.labels import Labels
+from jtruth.latent import Effort, NutsSettings
+from jtruth.latent.infer import nuts
+from jtruth.latent.models.alike import alike_raters
 from jtruth.learning.annotation import bayes
 from jtruth.learning.annotation._agreement import labeler_agreement
 from jtruth.learning.annotation._fit import majority_matrices, start_values
@@ -34,8 +37,6 @@ from jtruth.learning.annotation.spec import SPECS, prepare
 from jtruth.learning.joint.models import independent
 from jtruth.learning.joint.posterior import fit_joint
 from jtruth.learning.modes.welinder import fit_welinder
-from jtruth.sampling import Effort, NutsSettings, nuts
-from jtruth.sampling.alike import alike_raters
 from jtruth.stats.chains import mean_error
 from tests.learning import crowds
 
@@ -382,7 +383,7 @@ FROM_FLOAT32 = """
 import jax, numpy as np
 from jtruth.labels import Labels
 from jtruth.learning.annotation.bayes import fit_nuts
-from jtruth.sampling import NutsSettings
+from jtruth.latent import NutsSettings
 z = np.repeat([[0, 0, 0], [1, 1, 1], [0, 1, 0], [1, 0, 1]], [40, 30, 6, 5], axis=0)
 fit = fit_nuts("one_coin", Labels.from_matrix(z, 2), key=0, settings=NutsSettings(50, 20))
 assert jax.numpy.ones(1).dtype == "float32"

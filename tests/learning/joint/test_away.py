@@ -4,14 +4,14 @@ import jax
 import numpy as np
 
 from jtruth.labels import Labels
+from jtruth.latent import Digest, Effort, run_gibbs
+from jtruth.latent.model import Observed
+from jtruth.latent.rows import label_columns, merge_samples
 from jtruth.learning.joint._away import SEVERAL, away_from, several_modes
 from jtruth.learning.joint._digest import JointDigest
 from jtruth.learning.joint._inputs import checked_priors
-from jtruth.learning.joint._rows import label_columns, merge_samples
 from jtruth.learning.joint.beliefs import Beliefs
 from jtruth.learning.joint.models import MODELS
-from jtruth.sampling import Digest, Effort, run_gibbs
-from jtruth.sampling.model import Observed
 
 SHORT = Effort(chains=4, burn_in=20, min_sweeps=200, max_sweeps=200)
 

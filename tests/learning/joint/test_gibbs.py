@@ -9,12 +9,13 @@ from scipy.special import gammaln, logsumexp
 
 from jtruth._host import diagonal_rows
 from jtruth.labels import Labels
+from jtruth.latent import Digest, Effort, Watch, diagnose, run_gibbs
+from jtruth.latent.infer import kernel
+from jtruth.latent.model import Observed
+from jtruth.latent.rows import label_columns, merge_samples, prediction_columns
 from jtruth.learning.em.dawid_skene import Smoothing, fit_dawid_skene
 from jtruth.learning.joint import models
-from jtruth.learning.joint._rows import label_columns, merge_samples
 from jtruth.learning.joint.partly_shared import partly_shared
-from jtruth.sampling import Digest, Effort, Watch, diagnose, kernel, run_gibbs
-from jtruth.sampling.model import Observed, prediction_columns
 from jtruth.stats.chains import mean_error
 from tests.learning import crowds
 

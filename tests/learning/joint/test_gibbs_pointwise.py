@@ -7,14 +7,14 @@ from scipy.special import betaln, logsumexp
 
 from jtruth.comparison import leave_one_out
 from jtruth.labels import Labels
+from jtruth.latent import Effort
+from jtruth.latent.model import Observed
+from jtruth.latent.pointwise import chosen_draws, of_gibbs
+from jtruth.latent.rows import label_columns, merge_samples, prediction_columns
 from jtruth.learning import fit_joint
 from jtruth.learning.joint._inputs import checked_priors
-from jtruth.learning.joint._rows import label_columns, merge_samples
 from jtruth.learning.joint.beliefs import Beliefs
 from jtruth.learning.joint.models import MODELS
-from jtruth.sampling import Effort
-from jtruth.sampling.model import Observed, prediction_columns
-from jtruth.sampling.pointwise import chosen_draws, of_gibbs
 
 KEY = jax.random.key(0)
 

@@ -5,9 +5,9 @@ import pytest
 
 from jtruth._random import as_key, stream
 from jtruth.labels import Labels
+from jtruth.latent import Effort
 from jtruth.learning import fit_domains, fit_hierarchical, fit_joint
 from jtruth.learning.joint.log_prior import ALIKE_ROWS
-from jtruth.sampling import Effort
 
 SHORT = Effort(chains=4, burn_in=100, min_sweeps=800, max_sweeps=800)
 

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 from jtruth.labels import Labels
+from jtruth.latent import STANDARD, Effort, Watch
 from jtruth.learning import Beliefs, Held
 from jtruth.learning.joint.guard import check_switching
 from jtruth.learning.joint.posterior import fit_joint
-from jtruth.sampling import STANDARD, Effort, Watch
 from jtruth.stats.chains import mean_error
 from tests.learning import crowds
 

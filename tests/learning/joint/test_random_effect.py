@@ -9,8 +9,8 @@ from scipy.special import expit
 from scipy.stats import chisquare, truncnorm
 
 import jtruth as jt
+from jtruth.latent import Effort
 from jtruth.learning.joint.random_effect import fit_random_effect
-from jtruth.sampling import Effort
 
 rng = np.random.default_rng(0)
 Z = rng.integers(-1, 2, (14, 3))

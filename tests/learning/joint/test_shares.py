@@ -8,11 +8,11 @@ import pytest
 from scipy.special import betaln
 
 import jtruth as jt
+from jtruth.latent import Effort
+from jtruth.latent.rows import by_number, merge_samples
 from jtruth.learning import fit_joint
-from jtruth.learning.joint._rows import by_number, merge_samples
 from jtruth.learning.joint.beliefs import Beliefs
 from jtruth.learning.joint.random_effect import EffectModel, fit_random_effect
-from jtruth.sampling import Effort
 from jtruth.stats.chains import effective_sample_size
 
 

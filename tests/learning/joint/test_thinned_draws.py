@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from jtruth.labels import Labels
+from jtruth.latent import Effort
 from jtruth.learning.joint.posterior import fit_joint
 from jtruth.learning.joint.random_effect import fit_random_effect
-from jtruth.sampling import Effort
 
 KEY = jax.random.key(4)
 

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 from scipy.special import logit
 
-from jtruth.sampling import Effort, kernel
+from jtruth.latent import Effort
+from jtruth.latent.infer import kernel
 from jtruth.stats.chains import effective_sample_size
 from jtruth.tables.metrics import named_metric
 from jtruth.testing.binary.exact import count_table

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jtruth.sampling import Effort
+from jtruth.latent import Effort
 from jtruth.tables.metrics import named_metric, shown
 from jtruth.tables.posterior import TableDraws
 from jtruth.testing import methods as multiclass

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from jtruth.sampling import gathered, kernel
+from jtruth.latent.infer import gathered, kernel
 from jtruth.testing.multiclass.count_draws import class_law, table_problem
 
 

@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int, Shaped
 
-from jtruth.sampling.laid_out import Part
+from jtruth.latent.infer.laid_out import Part
 
 MOST = 100  # things seen on one sample whose probabilities are multiplied
 LEAST, LARGEST = 1e-280, 1e280  # total over the states of a sample

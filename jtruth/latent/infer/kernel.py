@@ -21,8 +21,8 @@ import numpy as np
 from scipy import sparse
 
 from jtruth._either import log_gamma_draws
-from jtruth.sampling.alike import Alike
-from jtruth.sampling.model import LatentModel, Observed
+from jtruth.latent.model import LatentModel, Observed
+from jtruth.latent.models.alike import Alike
 
 
 class Problem(NamedTuple):

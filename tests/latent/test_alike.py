@@ -11,9 +11,9 @@ import pytest
 from scipy import stats
 
 from jtruth.labels import Labels
+from jtruth.latent import Effort
+from jtruth.latent.models.alike import Alike, alike_classes, draw_rows, first_state, move, seen
 from jtruth.learning.joint.posterior import fit_joint
-from jtruth.sampling import Effort
-from jtruth.sampling.alike import Alike, alike_classes, draw_rows, first_state, move, seen
 from jtruth.stats.chains import effective_sample_size
 from jtruth.testing.multiclass.count_draws import count_posterior
 

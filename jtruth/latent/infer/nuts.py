@@ -30,9 +30,9 @@ from numpyro.infer.hmc import hmc
 from numpyro.infer.util import constrain_fn, potential_energy
 
 from jtruth._random import as_key
-from jtruth.sampling import nuts_run as around
-from jtruth.sampling.checkpoint import digest
-from jtruth.sampling.nuts_run import NutsRun, NutsSettings, Settings
+from jtruth.latent.checkpoint import digest
+from jtruth.latent.infer import nuts_run as around
+from jtruth.latent.infer.nuts_run import NutsRun, NutsSettings, Settings
 
 LOCK = threading.RLock()
 CHAINS = PartitionSpec("chains")

@@ -17,9 +17,10 @@ from scipy.special import gammaln
 import jtruth as jt
 from jtruth._either import JaxGenerator
 from jtruth._host import vote_shares
+from jtruth.latent import Effort, Watch
+from jtruth.latent.infer import device, gibbs, kernel, states
 from jtruth.learning import Beliefs, fit_joint
 from jtruth.learning.joint.hierarchical import fit_hierarchical
-from jtruth.sampling import Effort, Watch, device, gibbs, kernel, states
 from jtruth.stats.chains import effective_sample_size
 
 KEY = jax.random.key(0)
@@ -300,8 +301,9 @@ import jax, numpy as np
 from functools import partial
 from jax.sharding import AxisType
 from jtruth.learning import fit_joint
-from jtruth.sampling import Effort, device
-from tests.sampling.test_device import crowd, mover_of, problem_of
+from jtruth.latent import Effort
+from jtruth.latent.infer import device
+from tests.latent.test_device import crowd, mover_of, problem_of
 out = {"devices": jax.device_count()}
 for kind in ("shared_strata",):
     problem = problem_of(kind)

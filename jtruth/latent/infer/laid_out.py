@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Int
 from scipy import sparse
 
-from jtruth.sampling import kernel
+from jtruth.latent.infer import kernel
 
 _PADDING = 3.0  # times as many places as things seen, at most; else rows are parted by how much was seen
 _FEW = 32  # samples of a row that are drawn one by one

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import jtruth as jt
+from jtruth.latent import Effort, Watch
+from jtruth.latent.checkpoint import Checkpoint, digest
 from jtruth.learning import fit_joint, fit_random_effect
-from jtruth.sampling import Effort, Watch
-from jtruth.sampling.checkpoint import Checkpoint, digest
 from tests import test_nuts
 
 ROOT = Path(jt.__file__).parents[1]
@@ -167,8 +167,8 @@ def test_a_mark_depends_on_everything_and_on_no_address():
 def test_another_process_finds_the_same_mark():
     """On cd70ba6 the mark held the memory address of the model."""
     code = (
-        "from tests.sampling.test_checkpoint import a_function; from tests.test_nuts import normal_model\n"
-        "from jtruth.sampling.checkpoint import digest; import numpy as np\n"
+        "from tests.latent.test_checkpoint import a_function; from tests.test_nuts import normal_model\n"
+        "from jtruth.latent.checkpoint import digest; import numpy as np\n"
         "print(digest(a_function, normal_model, np.arange(3)))"
     )
     about = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "7"}
@@ -181,7 +181,7 @@ def test_another_process_finds_the_same_mark():
 SCRIPT = """
 import sys, jax, numpy as np
 jax.config.update("jax_enable_x64", True)
-from jtruth.sampling import Watch
+from jtruth.latent import Watch
 from tests import test_nuts
 found = test_nuts.run([1.0, 2.0, 4.0], [1, 3, 0], num_samples=int(sys.argv[2]),
                       watch=Watch(lambda d, t: print(d, flush=True), sys.argv[1], seconds=0))

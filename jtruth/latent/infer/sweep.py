@@ -9,8 +9,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from jtruth._either import namespace, replaced
-from jtruth.sampling import alike
-from jtruth.sampling.pooled import draw_common_rows
+from jtruth.latent.infer.pooled import draw_common_rows
+from jtruth.latent.models import alike
 
 
 @runtime_checkable

@@ -11,7 +11,7 @@ them.
 import numpy as np
 from jaxtyping import Float, Int
 
-from jtruth.sampling import kernel
+from jtruth.latent.infer import kernel
 
 _BESIDES = 10.0
 

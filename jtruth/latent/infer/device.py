@@ -19,10 +19,10 @@ from jax.sharding import NamedSharding, PartitionSpec
 from jtruth._either import JaxGenerator, log_gamma_draws
 from jtruth._mesh import mesh_axis
 from jtruth._random import stream
-from jtruth.sampling import kernel, states
-from jtruth.sampling.checkpoint import digest
-from jtruth.sampling.laid_out import Part, laid_out
-from jtruth.sampling.sweep import sweep
+from jtruth.latent.checkpoint import digest
+from jtruth.latent.infer import kernel, states
+from jtruth.latent.infer.laid_out import Part, laid_out
+from jtruth.latent.infer.sweep import sweep
 
 FROM_ROWS = 100_000  # below, 3 s of compiling are more than a thousand sweeps save
 _KEYS = 128  # of a sweep: the next one's, the samples', and one for each draw of rows

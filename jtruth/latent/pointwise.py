@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from jtruth._one_line import one_line
-from jtruth.sampling.model import LatentModel, Observed
+from jtruth.latent.model import LatentModel, Observed
 from jtruth.stats.chains import effective_sample_size
 
 _MOST_DRAWS = 1000

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from jtruth.sampling.checkpoint import Checkpoint
+from jtruth.latent.checkpoint import Checkpoint
 
 _UNASKED = 5.0  # seconds before a bar appears that nobody asked for
 Told = Callable[[int, int], None]  # (steps done, steps planned so far), all chains together

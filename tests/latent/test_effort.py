@@ -11,9 +11,9 @@ from jtruth._host import vote_shares
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions import ranges, registry
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, entries
+from jtruth.latent import Convergence, Effort, TooLarge
+from jtruth.latent.effort import FEWEST, diagnose, good, limits, next_target
 from jtruth.learning import Beliefs, fit_joint, fit_random_effect
-from jtruth.sampling import Convergence, Effort, TooLarge
-from jtruth.sampling.effort import FEWEST, diagnose, good, limits, next_target
 
 KEY = jax.random.key(3)
 

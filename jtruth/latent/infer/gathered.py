@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from jtruth.sampling import kernel
+from jtruth.latent.infer import kernel
 
 FEWEST = 8  # states, from which this is faster
 _BLOCK = 16  # states that are added up together, at most
