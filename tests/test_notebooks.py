@@ -1,6 +1,7 @@
 """Every notebook runs from top to bottom without a warning, and is stored without outputs."""
 
 import os
+import re
 from pathlib import Path
 
 import nbclient
@@ -30,6 +31,14 @@ def problems(notebook: nbformat.NotebookNode) -> list[str]:
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebook_is_stored_clean(path):
     assert problems(nbformat.read(path, as_version=4)) == []
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebook_ends_with_what_would_change_its_answer(path):
+    last = nbformat.read(path, as_version=4).cells[-1].source
+    assert last.startswith("## What would change this answer\n")
+    pages = re.findall(r"\]\(([^)\s]+)\)", last)
+    assert pages and all((FOLDER / page).is_file() for page in pages)
 
 
 def test_stored_outputs_are_found():
