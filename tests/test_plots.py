@@ -131,7 +131,7 @@ def test_metrics(results):
     result = results["bayes"]
     ax = plots.plot_metrics(result, ideal={"accuracy": 0.85})
     names = [text.get_text() for text in ax.get_yticklabels()]
-    assert names == ["accuracy", "precision", "recall $P_D$", "false-alarm rate $P_{FA}$", "$F_{1}$"]
+    assert names == ["accuracy", "precision", "recall", "false alarms", "F1"]
     rows = -np.arange(5)
     means = [law.mean for law in result.metrics.values()]
     np.testing.assert_allclose(marks(ax, "o"), np.stack([means, rows], 1))
@@ -139,10 +139,10 @@ def test_metrics(results):
     np.testing.assert_allclose(marks(ax, "x"), np.stack([votes, rows], 1))
     bars = [line.get_xdata() for line in ax.get_lines() if line.get_marker() == "None"]
     np.testing.assert_allclose(bars, [law.interval(0.95) for law in result.metrics.values()])
-    assert "95 %" in ax.get_xlabel() and ax.get_xlim() == (0, 1)
-    assert legend(ax) == ["mean", "95 % posterior interval", "majority vote", "true value"]
+    assert "95 %" in ax.get_legend().get_title().get_text() and ax.get_xlim()[1] <= 1.01
+    assert legend(ax) == ["mean [interval]", "majority vote", "true value"]
     interval = result.accuracy.interval(0.95)
-    assert notes(ax)[0] == f"{result.accuracy.mean:.3f}  [{interval.low:.3f}, {interval.high:.3f}]"
+    assert notes(ax)[0] == f"{result.accuracy.mean:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
 
 
 def test_every_assumption_of_every_metric_is_in_the_picture_with_its_own_colour(results):
@@ -156,6 +156,7 @@ def test_every_assumption_of_every_metric_is_in_the_picture_with_its_own_colour(
     ticks = [line for line in ax.lines if line.get_markersize() == 5 and len(line.get_xdata()) == 1]
     assert len(ticks) == 5 * len(law)
     assert [line.get_xdata()[0] for line in ticks] == [one.mean for one in law.values() for _ in parts]
+    assert legend(ax)[2:] == [f"if {j}" for j in range(5)]
     bar = next(line for line in ax.lines if line.get_linewidth() == 5)
     assert len({line.get_color() for line in ticks} | {bar.get_color()}) == 6
     assert len([line for line in ax.lines if line.get_linewidth() == 5]) == len(law)  # one bar a metric
@@ -170,7 +171,7 @@ def test_metrics_that_are_not_identified(results):
 def test_metrics_below_zero_are_in_sight(results):
     law = PmfEstimate(np.array([-0.4, -0.2, 0.0]), np.array([0.3, 0.4, 0.3]), lattice=True)
     ax = plots.plot_metrics(replace(results["bayes"], metrics={"macro_kappa": law}))
-    assert ax.get_xlim()[0] < -0.4 and ax.get_yticklabels()[0].get_text() == "macro kappa"
+    assert ax.get_xlim()[0] < -0.4 and "kappa" in ax.get_yticklabels()[0].get_text()
 
 
 def test_comparison(results):
@@ -304,15 +305,6 @@ def test_path(results):
 def test_path_of_one_fit(results):
     ax = plots.plot_path(results["empirical_bayes"].fit)
     assert len(ax.get_lines()) == 2
-
-
-def test_sensitivity_and_its_tipping_point(results):
-    found = results["bayes"].sensitivity("error_rates", values=[0.5, 1.0, 1.5])
-    means = [law.mean for law in found.metrics["accuracy"]]
-    ax = plots.plot_sensitivity(found, "accuracy", threshold=(means[0] + means[1]) / 2)
-    np.testing.assert_allclose(ax.lines[0].get_ydata(), means)
-    assert ax.get_xlabel() == "labelers' error rates, times" and ax.get_ylabel() == "accuracy"
-    assert legend(ax) == ["95 % interval", "mean", "the answer as it is", "tipping point 0.75"]
 
 
 def test_axes_are_named_by_the_registry_of_metrics(monkeypatch):

@@ -65,8 +65,8 @@ def test_labelers_and_checks():
     np.testing.assert_allclose(bars, [[[0.5, 0], [0.65, 0]], [[0.7, -1], [0.85, -1]]])
     assert [t.get_text() for t in ax.get_yticklabels()] == ["bob", "'ann\\n'"]
     assert notes(ax)[0] == "0.600 [0.500, 0.650]" and "90 %" in ax.get_title()
-    ax = plots.plot_checks(report)
+    ax = plots.plot_block(next(b for b in report.blocks().blocks if getattr(b, "name", "") == "checks"))
     points = {line.get_marker(): line.get_xydata()[0].tolist() for line in ax.lines[:-1]}
-    assert points == {"o": [0.4, 0], "x": [1e-4, -1], "^": [0.01, -2]}
-    assert notes(ax) == ["fits", "does not fit", "worth knowing", "cannot be seen"]
-    assert [t.get_text() for t in ax.get_legend().get_texts()] == ["fits", "does not fit", "worth knowing"]
+    assert points == {"x": [1e-4, 0], "^": [0.01, -2], "o": [0.4, -3]}
+    assert notes(ax) == ["does not fit", "cannot be seen", "worth knowing", "fits"]
+    assert [t.get_text() for t in ax.get_legend().get_texts()] == ["does not fit", "worth knowing", "fits"]

@@ -7,6 +7,7 @@ import pytest
 from sklearn.metrics import precision_recall_curve, roc_curve
 
 import jtruth as jt
+from jtruth import histograms as hist
 from jtruth.answers import Matrix, Shown
 from jtruth.plots import (
     ConfusionMatrixDisplay,
@@ -15,6 +16,7 @@ from jtruth.plots import (
     RocDisplay,
     plot_curve_density,
     plot_curves,
+    plot_reliability,
 )
 from jtruth.testing import curve_density
 
@@ -46,8 +48,9 @@ def test_displays(case):
         whole, each = shown.ax_.collections
         assert ends(whole) == (band.low_all.min(), band.high_all.max())
         assert ends(each) == (band.low.min(), band.high.max())
-        np.testing.assert_allclose(shown.ax_.lines[0].get_ydata(), band.mean)
-        assert shown.figure_ is shown.ax_.figure and "[" in shown.ax_.get_legend_handles_labels()[1][2]
+        line = next(one for one in shown.ax_.lines if len(one.get_xdata()) == len(band.mean))
+        np.testing.assert_allclose(line.get_ydata(), band.mean)
+        assert shown.figure_ is shown.ax_.figure and "[" in shown.ax_.get_legend().get_title().get_text()
         plt.close(shown.figure_)
     fa, d, _ = roc_curve(y, score, drop_intermediate=False)
     actual = RocDisplay.from_evaluation(found, y=y, scores=score).actual
@@ -60,7 +63,7 @@ def test_displays(case):
 def test_both_and_refused(case):
     y, score, found = case
     figure = plot_curves(found)
-    assert [ax.get_ylabel() for ax in figure.axes] == ["recall $P_D$", "precision"]
+    assert [ax.get_ylabel() for ax in figure.axes] == ["recall", "precision"]
     plt.close(figure)
     with pytest.raises(ValueError, match="needs the scores"):
         RocDisplay.from_evaluation(found, y=y)
@@ -118,3 +121,19 @@ def test_a_display_is_the_picture():
     shown = ConfusionMatrixDisplay.from_evaluation(Made()).plot(ax)
     assert shown.ax_ is ax and shown.figure_ is ax.figure and (ax.lines or ax.images)
     plt.close(shown.figure_)
+
+
+def test_reliability_by_counts_draws_the_numbers():
+    rng = np.random.default_rng(0)
+    q = rng.dirichlet(np.ones(2), 100)
+    h = hist.from_counts(np.stack([rng.multinomial(3, row) for row in q]))
+    table = hist.loss_estimates(h, q, bins=5)
+
+    ax = plot_reliability(table.disagreement, name="x", what="disagreement")
+    points = np.asarray(ax.collections[-1].get_offsets())
+    bins = table.disagreement.table
+    used = np.asarray(bins.count)[0] > 0
+    np.testing.assert_allclose(points, np.stack([bins.predicted[0], bins.target[0]], 1)[used])
+    assert ax.get_xlabel() == "predicted disagreement"
+    assert "100 samples" in ax.get_legend().get_title().get_text()
+    plt.close("all")

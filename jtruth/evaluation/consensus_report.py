@@ -14,12 +14,13 @@ import numpy as np
 from jtruth._random import Stated, as_key, stated
 from jtruth._validation.terminal import plain
 from jtruth._validation.words import Read, number_of
-from jtruth.answers import Answer, Column, Shown, Table, facts, how, warning_notes
+from jtruth.answers import Answer, Column, Curve, Series, Shown, Table, facts, how, warning_notes
 from jtruth.evaluation.inputs import as_labels, read_gold
 from jtruth.labels import Labels
 from jtruth.learning.methods import Learned, deserted, method_called
 
 _TIE = 1e-9  # two classes whose probabilities differ by less are tied
+_POINTS = 51  # of a curve
 _NAMED = 6  # labelers who disagree, by name in a line of the text
 
 
@@ -94,7 +95,7 @@ class Consensus(Answer):
             Table("labelers", "Labelers, those whose labels disagree most often with it first", "worker",
                   (Column("num_labels", "labels"), Column("share", "share that disagrees")), labelers,
                   missing="no label", aside=("share",)),
-            warning_notes(self.warnings), how(("assumed", self.assumes)),
+            _certainty(self.probability), warning_notes(self.warnings), how(("assumed", self.assumes)),
             facts(
                 method=self.method, assumes=self.assumes, key=self.key, classes=names,
                 num_labelers=self.labels.num_labelers, num_labels=number, prior=self.fit.prior,
@@ -104,6 +105,17 @@ class Consensus(Answer):
         )  # fmt: skip
         about = f"{number_of(size, 'sample')} by {self.method}; key {self.key}"
         return Shown("Which class has each sample?", about, sentence, blocks)
+
+
+def _certainty(probability: np.ndarray) -> Curve:
+    """What share of the samples has a consensus of this probability or more."""
+    x = np.linspace(probability.min(), 1.0, _POINTS)
+    share = (np.clip(probability, 0, 1)[None, :] >= x[:, None] - _TIE).mean(axis=1)
+    title = "Samples whose consensus is at least so probable"
+    note = "What the method believes is no share that is right: only gold can judge that."
+    points = {"x": x.tolist(), "mean": share.tolist()}
+    series = (Series("", points),)
+    return Curve("certainty", title, "probability of the consensus", "share of samples", series, note)
 
 
 def _first(who: tuple[str, ...]) -> str:

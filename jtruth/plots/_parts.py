@@ -29,7 +29,7 @@ def title(metric: str) -> str:
     return (entry.axis if entry else "") or in_words(metric)
 
 
-def new_axes(ax: Axes | None, rows: int | None = None) -> Axes:
+def new_axes(ax: Axes | None, rows: float | None = None) -> Axes:
     """`ax`, or the Axes of a new figure, as high as `rows` rows need."""
     if ax is not None:
         return ax
@@ -59,3 +59,30 @@ def density_curve(estimate: Estimate) -> tuple[np.ndarray, np.ndarray]:
     ends = np.array(estimate.region(0.999).intervals)
     x = np.linspace(max(ends.min(), 0.0), min(ends.max(), 1.0), 801)
     return x, np.asarray(estimate.density(x))
+
+
+def note_row(ax: Axes, y: float, text: str) -> None:
+    """Numbers at the right edge of a row."""
+    ax.text(1.02, y, text, va="center", fontsize="small", transform=ax.get_yaxis_transform())
+
+
+def name_rows(ax: Axes, names: list[str]) -> None:
+    """Names of rows at 0, -1, -2, ... instead of a frame."""
+    ax.set_yticks([-k for k in range(len(names))], labels=names)
+    ax.tick_params(axis="y", length=0)
+    ax.spines[["top", "right", "left"]].set_visible(False)
+
+
+def legend_above(ax: Axes, handles: list[Any], columns: int | None = None, title: str | None = None) -> None:
+    """A legend over the picture, where no row is."""
+    columns = len(handles) if columns is None else columns
+    ax.legend(
+        handles=handles,
+        loc="lower left",
+        bbox_to_anchor=(0, 1),
+        ncols=columns,
+        title=title,
+        title_fontsize="small",
+        alignment="left",
+        **SMALL,
+    )

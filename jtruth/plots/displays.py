@@ -1,36 +1,46 @@
-"""Displays as in scikit-learn, over the pictures of this room: `from_evaluation`, `.plot(ax=)`, `.figure_`.
+"""Displays as in scikit-learn: `from_evaluation`, `.plot(ax=)`, `.ax_`, `.figure_`; and curves by name.
 
-`ReliabilityDisplay` is drawn here: what share of the samples of a bin of probabilities is positive, judged by
-noisy labels, beside the mean probability of the bin. The laws are those of `evaluate_scores`, so they are
-posterior intervals, ranges or pooled with gold, as the curves are.
+A display draws a block of an answer, and what is known beside it: the actual curve, where classes are known.
+Of a curve the line is the posterior mean; the dark band holds each point by itself with the stated
+probability, the light one the whole curve. `ReliabilityDisplay` is drawn here: what share of the samples of a
+bin of probabilities is positive, judged by noisy labels, beside the mean probability of the bin. The laws are
+those of `evaluate_scores`, so they are posterior intervals, predictive or by gold, as the curves are.
 """
 
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure, SubFigure
 
-from jtruth.evaluation import ScoreEvaluation, evaluate
-from jtruth.plots._parts import BLUE, GREY, SMALL, TRUE, mark, new_axes, percent
-from jtruth.plots.answers import plot_block, table_of
-from jtruth.plots.rows import plot_metrics
+from jtruth.evaluation import ScoreEvaluation
+from jtruth.histograms.calibration import Calibration
+from jtruth.plots._parts import BLUE, GREY, SMALL, TRUE, mark, new_axes, percent, title
+from jtruth.plots.blocks import block_of, plot_block
+from jtruth.tables.curves import Curves, curves
+from jtruth.testing.binary.threshold_curves import CURVES, CurveDensity
 
 
 class _Display:
-    """An answer and, once it is drawn, where."""
+    """A block of an answer and, once it is drawn, where."""
 
     ax_: Axes
     figure_: Figure | SubFigure | None
     block = ""  # which of its blocks is drawn
 
-    def __init__(self, found: Any):
-        self.found = found
+    def __init__(self, found: Any, actual: Any = None):
+        self.found, self.actual = found, actual
 
     @classmethod
-    def from_evaluation(cls, found: Any) -> Any:
-        """Of an answer."""
-        return cls(found)
+    def from_evaluation(cls, found: Any, *, y: Any = None, scores: Any = None) -> Any:
+        """Of an answer; of curves `y` and `scores`, where the classes are known, add the actual curve."""
+        return cls(found, None if y is None else cls._actual(_known_curves(y, scores)))
+
+    @staticmethod
+    def _actual(one: Curves) -> tuple[np.ndarray, np.ndarray] | None:
+        """x and y of the curve of known classes."""
+        return None
 
     def plot(self, ax: Axes | None = None) -> Any:
         """Draw on `ax`, or on a new figure; the display itself."""
@@ -39,19 +49,10 @@ class _Display:
         return self
 
     def _draw(self, ax: Axes | None) -> Axes:
-        return plot_block(table_of(self.found.blocks(), self.block), ax=ax)
-
-
-class EvaluationDisplay(_Display):
-    """The metrics of an evaluation."""
-
-    @classmethod
-    def from_predictions(cls, y_pred: Any, labels: Any, **options: Any) -> "EvaluationDisplay":
-        """Evaluate, with the options of `jtruth.evaluate`, and keep the answer as `.found`."""
-        return cls(evaluate(y_pred, labels, **options))
-
-    def _draw(self, ax: Axes | None) -> Axes:
-        return plot_metrics(self.found, ax=ax)
+        ax = plot_block(block_of(self.found.blocks(), self.block), ax=ax)
+        if self.actual is not None:
+            ax.plot(*self.actual, color="black", ls="--", lw=1.2, label=TRUE)
+        return ax
 
 
 class ConfusionMatrixDisplay(_Display):
@@ -60,16 +61,41 @@ class ConfusionMatrixDisplay(_Display):
     block = "confusion_matrix"
 
 
+class RocDisplay(_Display):
+    """Recall by false-alarm rate; of `evaluate_scores`."""
+
+    block, law, words = "curves.roc", "auc", "AUC"
+
+    @staticmethod
+    def _actual(one: Curves) -> tuple[np.ndarray, np.ndarray]:
+        return one.false_alarm[0], one.detection[0]
+
+    def _draw(self, ax: Axes | None) -> Axes:
+        ax, law = super()._draw(ax), getattr(self.found, self.law)
+        low, high = law.interval(self.found.level)
+        area = f"{percent(self.found.level)}: {self.words} {law.mean:.3f} [{low:.3f}, {high:.3f}]"
+        ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.03))
+        ax.legend(title=area, title_fontsize="small", **SMALL)
+        return ax
+
+
+class PrecisionRecallDisplay(RocDisplay):
+    """Precision by recall; of `evaluate_scores`."""
+
+    block, law, words = "curves.precision_recall", "average_precision", "average precision"
+
+    @staticmethod
+    def _actual(one: Curves) -> tuple[np.ndarray, np.ndarray]:
+        return one.detection[0, 1:], one.precision[0, 1:]
+
+
 class ReliabilityDisplay(_Display):
     """Share of positives by predicted probability, judged by noisy labels; of `evaluate_scores`.
 
     `predicted`, `mean`, `low`, `high` are the points: one for each bin of probabilities that has samples.
     """
 
-    found: ScoreEvaluation
-
     def __init__(self, found: ScoreEvaluation, probabilities: Any, y: Any = None):
-        super().__init__(found)
         p = np.asarray(probabilities, np.float64)
         if p.ndim != 1 or not ((p >= 0) & (p <= 1)).all():
             raise ValueError(
@@ -82,7 +108,8 @@ class ReliabilityDisplay(_Display):
         self.predicted = np.array([p[coded == k].mean() for k in used])
         self.mean = np.array([law.mean for law in laws])
         self.low, self.high = np.array([law.interval(found.level) for law in laws]).T
-        self.actual = None if y is None else np.array([np.mean(np.asarray(y)[coded == k]) for k in used])
+        actual = None if y is None else np.array([np.mean(np.asarray(y)[coded == k]) for k in used])
+        super().__init__(found, actual)
 
     @classmethod
     def from_evaluation(
@@ -109,3 +136,96 @@ class ReliabilityDisplay(_Display):
                ylabel=f"share that is {self.found.positive}")  # fmt: skip
         ax.legend(loc="upper left", **SMALL)
         return ax
+
+
+def plot_curves(found: ScoreEvaluation, *, y: Any = None, scores: Any = None) -> Figure:
+    """ROC and precision-recall curves with their bands, side by side.
+
+    Args:
+        found: of `evaluate_scores`.
+        y: (samples,) true classes, where they are known; they add the actual curves.
+        scores: (samples,) of the classifier, with `y`.
+    """
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(1, 2, figsize=(9.6, 4.4), layout="constrained")
+    for display, ax in zip((RocDisplay, PrecisionRecallDisplay), axes, strict=True):
+        display.from_evaluation(found, y=y, scores=scores).plot(ax)
+    return figure
+
+
+def _known_curves(y: Any, scores: Any) -> Curves:
+    """The curves of known classes; every distinct score is a bin."""
+    if scores is None:
+        raise ValueError("the actual curve needs the scores too: give y=... and scores=...")
+    truth, given = np.asarray(y).astype(int), np.asarray(scores, np.float64)
+    if truth.shape != given.shape:
+        raise ValueError(f"y has shape {truth.shape} and scores {given.shape}; give one of each a sample")
+    distinct, place = np.unique(given, return_inverse=True)
+    table = np.zeros((1, 2, max(distinct.size, 2)))
+    np.add.at(table[0], (truth, place), 1)
+    return curves(table)
+
+
+def plot_curve_density(
+    found: CurveDensity, *, ax: Axes | None = None, actual: tuple[np.ndarray, np.ndarray] | None = None
+) -> Axes:
+    """The density of a curve in the plane (Su Figures 22 to 25): log10 from 1e-3 to 1e4, dark is high.
+
+    Args:
+        found: of `jtruth.testing.curve_density`.
+        ax: where to draw; a new figure if None.
+        actual: x and y of the actual curve, where it is known; dashed.
+
+    Returns:
+        The Axes.
+    """
+    ax = new_axes(ax)
+    scale = LogNorm(1e-3, 1e4)
+    shown = np.ma.masked_less(found.density.T, 1e-3)
+    image = ax.pcolormesh(found.x_edges, found.y_edges, shown, norm=scale, cmap="Blues", rasterized=True)
+    ax.figure.colorbar(image, ax=ax, label="mean density over thresholds")
+    if actual is not None:
+        ax.plot(*actual, color="black", ls="--", lw=1.2, label=TRUE)
+        ax.legend(loc="lower center", **SMALL)
+    x, y = (title(name) for name in CURVES[found.curve])
+    ax.set(xlabel=x, ylabel=y, xlim=(0, 1), ylim=(0, 1))
+    return ax
+
+
+def plot_reliability(
+    found: Calibration,
+    *,
+    of: int = 0,
+    name: str | None = None,
+    what: str = "class probability",
+    color: str = BLUE,
+    ax: Axes | None = None,
+) -> Axes:
+    """What was observed against what was predicted, by bin, with two standard errors of the gap and counts.
+
+    Args:
+        found: `LossTable.classes`, or `.disagreement` (Mimori et al. 2021, Figure 1), of
+            `jtruth.histograms.loss_estimates`.
+        of: which class, 0 for disagreement.
+        name: legend entry.
+        what: name of the axes.
+        color: of points and band.
+        ax: where to draw; a new figure if None.
+    """
+    ax = new_axes(ax)
+    table = found.table
+    used = np.asarray(table.count)[of] > 0
+    m = np.asarray(table.count)[of][used]
+    x, y = (np.asarray(values)[of][used] for values in (table.predicted, table.target))
+    error = np.sqrt(np.asarray(table.gap_spread)[of][used] / np.maximum(m - 1, 1))
+    error = np.where(m > 1, error, np.nan)  # one sample has no error
+    ax.plot([0, 1], [0, 1], ls="--", color=GREY, lw=1, zorder=0)
+    ax.fill_between(x, y - 2 * error, y + 2 * error, color=color, alpha=0.2, lw=0)
+    ax.plot(x, y, color=color, lw=1.2, zorder=3)
+    ax.scatter(x, y, s=10 + 90 * m / m.max(), color=color, zorder=4, label=name)
+    ax.set(xlabel=f"predicted {what}", ylabel=f"observed {what}", xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
+    ax.spines[["top", "right"]].set_visible(False)
+    if name is not None:
+        ax.legend(title=f"{int(m.sum())} samples; area: share in bin; band: 2 s.e.", **SMALL)
+    return ax

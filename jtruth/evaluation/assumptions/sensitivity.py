@@ -54,7 +54,7 @@ class Bounds(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Sensitivity(Answer):
-    """Posteriors along one assumption. `print` it for a table; `jtruth.plots.plot_sensitivity` draws it."""
+    """Posteriors along one assumption. `print` it for a table; `plot` draws it."""
 
     what: str
     axis: str  # what `values` are, in words

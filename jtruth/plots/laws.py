@@ -1,10 +1,29 @@
-"""One posterior: density or probabilities, mean, mode and highest-density region (Su Figures 11, 18)."""
+"""Posteriors as curves: one law with mean, mode and region (Su Figures 11, 18), or several in rows (10)."""
+
+from collections.abc import Mapping
 
 import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
-from jtruth.plots._parts import BLUE, GREY, SMALL, TRUE, density_curve, mark, new_axes, percent, title
+from jtruth.plots._parts import (
+    BLUE,
+    CYCLE,
+    GREY,
+    SMALL,
+    TRUE,
+    density_curve,
+    key,
+    legend_above,
+    mark,
+    name_rows,
+    new_axes,
+    note_row,
+    percent,
+    title,
+)
 from jtruth.stats.estimates import Estimate, PmfEstimate
 from jtruth.stats.regions import check_level
 
@@ -104,3 +123,82 @@ def _draw_stems(ax, estimate, visible, level, name, draws, color) -> None:
     mark(ax, estimate.mean, 0.03 * pmf.max(), "o", color, label="mean")
     mark(ax, estimate.mode, pmf.max(), "^", color, label="mode")
     ax.set_ylabel("posterior probability")
+
+
+def plot_comparison(
+    answers: Mapping[str, Estimate | float | np.ndarray],
+    *,
+    level: float = 0.95,
+    ax: Axes | None = None,
+    ideal: float | None = None,
+    metric: str = "metric",
+) -> Axes:
+    """One metric by several methods, one a row (Su Figure 10): laws as density, mean, mode and region.
+
+    A range without a law is a bar without density.
+
+    Args:
+        answers: name of the method -> its law, or one number or several (NaN: not drawn).
+        level: probability of the highest-density regions.
+        ax: where to draw; a new figure if None.
+        ideal: the true value, where it is known; a dotted line.
+        metric: name of the metric, for the axis.
+
+    Raises:
+        ValueError: level not in (0, 1).
+    """
+    check_level(level)
+    ax = new_axes(ax, len(answers))
+    wide = [a for a in answers.values() if isinstance(a, Estimate) and a.sd > 0]
+    highest = max((density_curve(law)[1].max() for law in wide), default=1.0)  # one scale for all
+    ranges = 0
+    for row, answer in enumerate(answers.values()):
+        color = CYCLE[row % len(CYCLE)]
+        if isinstance(answer, Estimate) and answer.sd > 0:
+            _law_row(ax, answer, row, level, 0.6 / highest, color)
+        elif isinstance(answer, Estimate) and _is_range(answer):
+            ranges += 1
+            low, high = answer.interval(level)
+            ax.plot([low, high], [-row] * 2, color=color, lw=4, alpha=0.5, solid_capstyle="butt")
+            mark(ax, answer.mean, -row, "d", color)
+            note_row(ax, -row, f"{low:.3f} to {high:.3f}, no law")
+        else:
+            _number_row(ax, answer.mean if isinstance(answer, Estimate) else answer, row, color)
+    keys = [key("o", "mean"), key("^", "mode"), Patch(color=GREY, alpha=0.5, label=percent(level))]
+    keys += [key("d", "the middle of a range")] if ranges else []
+    keys += [key("d", "a number alone")] if len(wide) + ranges < len(answers) else []
+    if ideal is not None:
+        ax.axvline(ideal, color="black", ls=":")
+        keys += [Line2D([], [], color="black", ls=":", label=TRUE)]
+    name_rows(ax, list(answers))
+    ax.set(ylim=(0.5 - len(answers), 0.75), xlabel=title(metric))
+    legend_above(ax, keys)
+    return ax
+
+
+def _law_row(ax: Axes, law: Estimate, row: int, level: float, unit: float, color: str) -> None:
+    """Density, region, mean and mode of a law."""
+    x, density = density_curve(law)
+    ax.fill_between(x, -row, -row + unit * density, color=color, alpha=0.25, lw=0)
+    ax.plot(x, -row + unit * density, color=color, lw=1)
+    for low, high in law.region(level).intervals:
+        ax.plot([low, high], [-row - 0.1] * 2, color=color, lw=4, alpha=0.5, solid_capstyle="butt")
+    mark(ax, law.mean, -row - 0.1, "o", color)
+    mark(ax, law.mode, -row - 0.26, "^", color)
+    low, high = law.interval(level)
+    note_row(ax, -row, f"{law.mean:.3f}  [{low:.3f}, {high:.3f}]")
+
+
+def _number_row(ax: Axes, answer: float | np.ndarray, row: int, color: str) -> None:
+    """Numbers without a law, each as a diamond."""
+    numbers = np.atleast_1d(np.asarray(answer, np.float64))
+    numbers = numbers[~np.isnan(numbers)]
+    for number in numbers:
+        mark(ax, number, -row, "d", color)
+    ends = f"{numbers.min():.3f} to {numbers.max():.3f}" if numbers.size else "not defined"
+    note_row(ax, -row, f"{numbers[0]:.3f}" if numbers.size == 1 else ends)
+
+
+def _is_range(answer: Estimate) -> bool:
+    """Whether there are ends but no law: several assumptions between which nobody can choose."""
+    return bool(np.isnan(answer.sd)) and not np.isnan(answer.mean)

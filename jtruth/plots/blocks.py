@@ -1,0 +1,356 @@
+"""Any answer as a picture: a bar with its interval for each row, a matrix, a curve, what the checks say.
+
+`result.plot()` draws every block of an answer that has a picture, the first above the others. A few results
+that are no answers are put into blocks here, and laws have a picture of their own.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from jtruth._validation.terminal import plain
+from jtruth.answers import Answer, Column, Curve, Matrix, Notes, Series, Shown, Table
+from jtruth.answers.blocks import at, cell_text, few, value_of
+from jtruth.plots._parts import (
+    BLUE,
+    CYCLE,
+    GREY,
+    LINES,
+    MARKERS,
+    ORANGE,
+    SMALL,
+    TRUE,
+    key,
+    legend_above,
+    mark,
+    name_rows,
+    new_axes,
+    note_row,
+)
+from jtruth.plots.joint import plot_joint
+from jtruth.plots.laws import plot_estimate
+from jtruth.stats.estimates import Estimate
+
+Drawn = Table | Matrix | Curve | Notes
+_MOST_ROWS, _LAST_ROWS, _MOST_BARS = 20, 5, 4
+_MOST_WRITTEN = 12  # classes; of more the shades remain
+_WIDE, _SIDE, _ACROSS = 8.4, 6.2, 2  # inches of a panel alone and beside another; panels in a row
+_LEAST_P = 1e-4
+_MARKS = {"fits": ("o", BLUE), "does not fit": ("x", ORANGE), "worth knowing": ("^", GREY)}
+_BELOW, _STEP = 0.14, 0.09  # ticks of assumptions below their row
+_TICKS = "|^vsD"
+_TICK_COLORS = [*(color for color in CYCLE if color not in (BLUE, ORANGE)), "#444444"]
+
+
+def plot_block(block: Drawn, *, ax: Axes | None = None, ideal: Mapping[str, float] | None = None) -> Axes:
+    """A table, a matrix, a curve or the checks of an answer.
+
+    Args:
+        block: one of `answer.blocks().blocks`.
+        ax: where to draw; a new figure if None.
+        ideal: name of a row of a table -> its true value, where it is known.
+    """
+    match block:
+        case Table():
+            return _rows(block, ax, ideal or {})
+        case Matrix():
+            return _matrix(block, ax)
+        case Curve():
+            return _curve(block, ax)
+        case Notes():
+            return _checks(block, ax)
+
+
+def plot_metrics(
+    evaluation: Any, *, ax: Axes | None = None, ideal: Mapping[str, float] | None = None
+) -> Axes:
+    """Every metric of an evaluation as mean and interval, beside what majority vote says.
+
+    The small ticks below a bar are what each assumption alone says.
+
+    Args:
+        evaluation: what `jtruth.evaluate` returned.
+        ax: where to draw; a new figure if None.
+        ideal: metric name -> true value, where it is known.
+    """
+    shown = evaluation.blocks()
+    several = block_of(shown, "assumptions")
+    rows = [] if several is None else several.rows
+    ticks = {row["sentence"]: {m: law["mean"] for m, law in row["metrics"].items()} for row in rows}
+    return _rows(block_of(shown, "metrics"), ax, ideal or {}, ticks)
+
+
+def plot_result(result: Any, *, ax: Axes | None = None) -> Figure:
+    """Any answer as a picture; what `result.plot()` calls.
+
+    Args:
+        result: an answer of jtruth.
+        ax: where to draw its first panel; None: a new figure with all of them.
+
+    Raises:
+        ValueError: something of which there is no picture.
+    """
+    name = "Estimate" if isinstance(result, Estimate) else type(result).__name__
+    if name == "Evaluation":
+        below = [one for one in drawn_blocks(result.blocks()) if one.name not in ("metrics", "assumptions")]
+        panels = [partial(_draw, plot_metrics, result), *(partial(_draw, plot_block, one) for one in below)]
+        height = height_of(block_of(result.blocks(), "metrics")) + 0.6
+    elif name in _LAWS:
+        panels, below, height = [partial(_draw, _LAWS[name], result)], [], 4.2
+    else:
+        if name not in _NO_ANSWERS and not isinstance(result, Answer):
+            others = ", ".join((*_LAWS, *_NO_ANSWERS))
+            raise ValueError(f"there is no picture of a {name}; there is one of answers and of {others}")
+        shown = _NO_ANSWERS[name](result) if name in _NO_ANSWERS else drawn_blocks(result.blocks())
+        if not shown:
+            raise ValueError(f"this {name} has no number that could be drawn")
+        panels = [partial(_draw, plot_block, one) for one in shown]
+        below, height = shown[1:], height_of(shown[0])
+    if ax is not None:
+        panels[0](ax)
+        return ax.figure  # type: ignore[return-value]
+    return _on_a_figure(panels, [height, *map(height_of, below)])
+
+
+def block_of(shown: Shown, name: str) -> Any:
+    """The block of an answer that has this name in the JSON; None if there is none with something in it."""
+    return next((one for one in shown.blocks if getattr(one, "name", None) == name), None)
+
+
+def drawn_blocks(shown: Shown) -> list[Any]:
+    """Blocks that have a picture: tables of numbers, matrices, curves, checks with p-values."""
+    return [
+        one
+        for one in shown.blocks
+        if isinstance(one, Matrix | Curve)
+        or (isinstance(one, Table) and any(_has(one, c, kind) for c in one.columns for kind in (int, float)))
+        or (isinstance(one, Notes) and one.name == "checks" and one.items)
+    ]
+
+
+def height_of(block: Drawn) -> float:
+    """Inches."""
+    if isinstance(block, Notes):
+        return 1.3 + 0.4 * len(block.items)
+    if not isinstance(block, Table):
+        return 4.2
+    return 1.5 + 0.4 * min(len(block.rows), _MOST_ROWS) * max(1, 0.55 * len(_bars(block)))
+
+
+def _on_a_figure(panels: Sequence[Callable[[Axes], Any]], heights: Sequence[float]) -> Figure:
+    """The first panel above, the others below it side by side."""
+    below = [heights[k : k + _ACROSS] for k in range(1, len(heights), _ACROSS)]
+    rows = [heights[0], *map(max, below)]
+    width = _WIDE if len(panels) == 1 else _SIDE * min(len(panels) - 1, _ACROSS)
+    figure = plt.figure(figsize=(max(width, _WIDE), sum(rows)), layout="constrained")
+    grid = figure.add_gridspec(len(rows), _ACROSS, height_ratios=rows)
+    panels[0](figure.add_subplot(grid[0, :]))
+    for k, panel in enumerate(panels[1:]):
+        alone = k == len(panels) - 2 and k % _ACROSS == 0
+        place = grid[1 + k // _ACROSS, :] if alone else grid[1 + k // _ACROSS, k % _ACROSS]
+        panel(figure.add_subplot(place))
+    return figure
+
+
+def _draw(how: Any, what: Any, ax: Axes) -> Any:
+    return how(what, ax=ax)
+
+
+def _bars(table: Table) -> list[Column]:
+    """Columns that are drawn: those with an interval, or the first of numbers."""
+    return [one for one in table.columns if one.ends is not None][:_MOST_BARS] or [_numbers(table)]
+
+
+def _numbers(table: Table) -> Any:
+    """The first column of numbers that are no counts; of counts if there is none."""
+    return next((one for one in table.columns if _has(table, one, float)), None) or next(
+        (one for one in table.columns if _has(table, one, int)), table.columns[0]
+    )
+
+
+def _has(table: Table, one: Column, kind: Any) -> bool:
+    return any(isinstance(at(row, one.name), kind) for row in table.rows)
+
+
+def _rows(
+    table: Table,
+    ax: Axes | None,
+    ideal: Mapping[str, float],
+    ticks: Mapping[str, Mapping[str, float | None]] | None = None,
+) -> Axes:
+    """A row for each name: bar from end to end, mean, a cross where a naive rule is, ticks of assumptions."""
+    first, last, out = few(table.ordered(), _MOST_ROWS, _LAST_ROWS)
+    rows, bars, ticks = [*first, *last], _bars(table), ticks or {}
+    ax = new_axes(ax, len(rows) * max(1.0, 0.55 * len(bars)) + len(ticks))
+    up = 0.8 / len(bars)
+    for k, row in enumerate(rows):
+        for j, column in enumerate(bars):
+            _bar(ax, value_of(column, row), column, -k + up * ((len(bars) - 1) / 2 - j), j, table.missing)
+        other = at(row, table.cross) if table.cross else None
+        if other is not None:
+            mark(ax, other, -k, "x", ORANGE)
+        for j, values in enumerate(ticks.values()):
+            if values.get(row[table.key]) is not None:
+                ax.plot(values[row[table.key]], -k - _BELOW - _STEP * j, _TICKS[j % 5],
+                        color=_TICK_COLORS[j % len(_TICK_COLORS)], ms=5)  # fmt: skip
+        if row[table.key] in ideal:
+            ax.vlines(ideal[row[table.key]], -k - 0.3, -k + 0.3, color="black", ls=":", label=TRUE)
+    name_rows(ax, [table.label(row) for row in rows])
+    more = f" ({out} more rows are left out)" if out else ""
+    below = max(0.5, _BELOW + _STEP * (len(ticks) + 0.5))
+    ax.set(ylim=(1 - below - max(len(rows), 1), 0.6), xlabel=_axis(table, bars) + more)
+    if table.unit is not None and any(one.ends for one in bars):
+        left, right = ax.get_xlim()
+        ax.set_xlim(max(left, min(0.0, ax.dataLim.x0) - 0.005), min(right, max(1.0, ax.dataLim.x1) + 0.005))
+    _key_of_rows(ax, table, bars, list(ticks), bool(ideal))
+    return ax
+
+
+def _axis(table: Table, bars: Sequence[Column]) -> str:
+    return bars[0].title if len(bars) == 1 and bars[0].title else ""
+
+
+def _bar(ax: Axes, values: Sequence[Any], column: Column, y: float, j: int, missing: str) -> None:
+    """One number of a row with its interval, and in words at the right."""
+    mean, low, high = (*values, None, None)[:3]
+    color = CYCLE[(j if j < 1 else j + 1) % len(CYCLE)]  # orange is the cross
+    if low is not None and high is not None:
+        ax.plot([low, high], [y, y], color=color, lw=5, alpha=0.45, solid_capstyle="butt")
+    elif mean is not None and column.ends is None:
+        ax.plot([0, mean], [y, y], color=GREY, lw=1)
+    if mean is not None:
+        mark(ax, mean, y, MARKERS[0] if j == 0 else MARKERS[j % len(MARKERS)], color)
+    note_row(ax, y, cell_text(values, column.form, missing))
+
+
+def _key_of_rows(ax: Axes, table: Table, bars: Sequence[Column], ticks: Sequence[str], ideal: bool) -> None:
+    """What the marks are, above the picture, where there is more than one kind."""
+    colors = [CYCLE[(j if j < 1 else j + 1) % len(CYCLE)] for j in range(len(bars))]
+    keys = [key(MARKERS[j], one.title, colors[j]) for j, one in enumerate(bars)]
+    if table.cross:
+        named = next((one.title for one in table.columns if one.name == table.cross), plain(table.cross))
+        keys.append(key("x", named, ORANGE))
+    keys += [key("$\\vdots$", TRUE, "black")] if ideal else []
+    lines = [key(_TICKS[j % 5], text, _TICK_COLORS[j % len(_TICK_COLORS)]) for j, text in enumerate(ticks)]
+    if len(keys) + len(lines) > 1:
+        legend_above(ax, [*keys, *lines], columns=1 if lines else len(keys), title=table.title)
+    else:
+        ax.set_title(table.title, size="small")
+
+
+def _matrix(block: Matrix, ax: Axes | None) -> Axes:
+    """Means as shades of grey, by the share of their row, so that a rare class can be read."""
+    mean = np.asarray(block.cells["mean"], float)
+    ax = new_axes(ax, len(block.rows))
+    share = np.nan_to_num(mean / np.maximum(mean.sum(axis=1, keepdims=True), 1e-12))
+    ax.imshow(share, cmap="Greys", vmin=0, vmax=1.0, aspect="auto")
+    for i, j in np.ndindex(mean.shape) if max(mean.shape) <= _MOST_WRITTEN else ():
+        color = "white" if share[i, j] > 0.5 else "black"
+        text = block.text(i, j).replace(" [", "\n[")
+        ax.text(j, i, text, ha="center", va="center", color=color, fontsize="small")
+    turned = 45 if len(block.columns) > 4 else 0
+    ax.set_xticks(range(len(block.columns)), labels=[plain(n) for n in block.columns], rotation=turned)
+    ax.set_yticks(range(len(block.rows)), labels=[plain(name) for name in block.rows])
+    ax.set(xlabel="predicted", ylabel="true")
+    ax.set_title(f"{block.title}; shade: share of the row", size="small")
+    return ax
+
+
+def _curve(block: Curve, ax: Axes | None) -> Axes:
+    """Lines with bands, or points with bars; the paler band holds the whole curve."""
+    ax = new_axes(ax)
+    if block.diagonal:
+        ax.plot([0, 1], [0, 1], color=GREY, ls=":", lw=1)
+    for k, one in enumerate(block.series):
+        color, line, marker = CYCLE[k % len(CYCLE)], LINES[k % len(LINES)], MARKERS[k % len(MARKERS)]
+        x, y = (np.array(one.points[name], float) for name in ("x", "mean"))
+        for low, high, said in (("low_all", "high_all", "whole curve"), ("low", "high", "each point")):
+            if low in one.points:
+                bottom, top = (np.array(one.points[name], float) for name in (low, high))
+                if one.line:
+                    said = said if "low_all" in one.points and len(block.series) == 1 else None
+                    ax.fill_between(x, bottom, top, color=color, alpha=0.2, lw=0, label=said)
+                else:
+                    ax.vlines(x, bottom, top, color=color, lw=1.5)
+        style: dict[str, Any] = {"ls": line} if one.line else {"ls": "none"}
+        style |= {} if one.line and len(x) > 12 else {"marker": marker}
+        ax.plot(x, y, color=color, label=one.name or None, **style)
+    ax.set(xlabel=block.x, ylabel=block.y)
+    ax.set_title(block.title, size="small")
+    ax.spines[["top", "right"]].set_visible(False)
+    if ax.get_legend_handles_labels()[1]:
+        ax.legend(**SMALL)
+    return ax
+
+
+def _checks(block: Notes, ax: Axes | None) -> Axes:
+    """The p-value of every check on a logarithmic axis; a cross speaks against what the answer rests on.
+
+    Verdicts hold for all checks together, so that a single p below .05 may still fit. A check without a
+    p-value says so in its row.
+    """
+    ax, found = new_axes(ax, len(block.items)), [note.data for note in block.items]
+    seen: dict[str, None] = {}
+    for k, check in enumerate(found):
+        note_row(ax, -k, check["verdict"])
+        if check["p_value"] is not None:
+            seen[check["verdict"]] = None
+            mark(ax, max(check["p_value"], _LEAST_P), -k, *_MARKS.get(check["verdict"], ("x", ORANGE)))
+    ax.axvline(0.05, color="black", ls=":")
+    name_rows(ax, [check["name"] for check in found])
+    ax.set_xscale("log")
+    label = f"{block.title}\np-value ({_LEAST_P:g}: that or less); dotted: .05"
+    ax.set(xlim=(0.5 * _LEAST_P, 1.5), ylim=(0.5 - max(len(found), 1), 0.5), xlabel=label)
+    marks = {verdict: _MARKS.get(verdict, ("x", ORANGE)) for verdict in seen}
+    if marks:
+        legend_above(ax, [key(shape, verdict, color) for verdict, (shape, color) in marks.items()])
+    return ax
+
+
+def _bits(found: Any) -> list[Drawn]:
+    """Bits of each labeler: alone, and beyond all others."""
+    rows = [
+        {"labeler": f"labeler {t}", "alone": float(alone), "last": float(last)}
+        for t, (alone, last) in enumerate(zip(found.alone, found.last, strict=True))
+    ]
+    columns = (Column("alone", "bits alone"), Column("last", "beyond all others"))
+    title = f"Bits of a sample that each labeler gives; all together {found.total:.3f}"
+    return [Table("", title, "labeler", columns, rows, cross="last", unit=None, say=str)]
+
+
+def _team(found: Any) -> list[Drawn]:
+    """Bits of a growing team by what it costs."""
+    who = ", ".join(map(str, np.asarray(found.order).tolist()))
+    points = {"x": np.asarray(found.cost).tolist(), "mean": np.asarray(found.bits).tolist()}
+    title = f"A growing team; labelers in the order of joining: {who}"
+    return [Curve("", title, "cost of the team", "bits of a sample", (Series("", points),))]
+
+
+def _cleaning(found: Any) -> list[Drawn]:
+    """Accuracy of the model by the number of an expert's answers: estimated, and true where it is known."""
+    if not found.trail:
+        raise ValueError("this cleaning has no trail: `jtruth.cleaning.clean` judges the model on the way")
+    x = [step.num_answers for step in found.trail]
+    lines = {"estimated from noisy labels": [step.estimated for step in found.trail]}
+    if all(step.true is not None for step in found.trail):
+        lines["true"] = [step.true for step in found.trail]
+    series = tuple(Series(name, {"x": x, "mean": y}) for name, y in lines.items())
+    title = f"strategy {found.strategy}"
+    return [Curve("", title, "answers of the expert", "accuracy of the model", series)]
+
+
+_LAWS: dict[str, Callable[..., Axes]] = {
+    "Estimate": partial(plot_estimate, metric="value"),
+    "JointDensity": plot_joint,
+    "JointEstimate": plot_joint,
+}
+_NO_ANSWERS: dict[str, Callable[[Any], list[Drawn]]] = {
+    "LabelerInformation": _bits,
+    "LabelerOrder": _team,
+    "State": _cleaning,
+}
