@@ -39,7 +39,7 @@ from jtruth.labels import Labels, must_be_labels
 from jtruth.learning.joint.posterior import fit_joint
 from jtruth.noise import ConfusionMatrices
 from jtruth.posterior import check_not_contradictory, validate_prior
-from jtruth.tables.metrics import Metric, Terms, expected_table, named_metric
+from jtruth.tables.metrics import Metric, expected_table, named_metric
 from jtruth.testing.binary.exact import confusion_nodes, count_table
 from jtruth.testing.binary.operating_point import collapse
 from jtruth.testing.multiclass.count_draws import count_posterior
@@ -60,13 +60,6 @@ class Rows(NamedTuple):
     first: Int[np.ndarray, " rows"]  # a sample of the row
     row_of_sample: Int[np.ndarray, " samples"]
     size: Int[np.ndarray, " rows"]
-
-
-class Asked(NamedTuple):
-    """The metric that is to become known, and its terms: exact for a ratio, else to first order."""
-
-    metric: Metric
-    terms: Terms
 
 
 def merged(labels: Labels, y_pred: np.ndarray, gold: np.ndarray) -> Rows:
@@ -126,7 +119,7 @@ def drawn_values(
     matrices: Float[np.ndarray, "draws labelers classes classes"],
     y_pred: Int[np.ndarray, " rows"],
     rows: Rows,
-    asked: Asked,
+    metric: Metric,
     target: str,
 ) -> Values:
     """Any number of classes, known or learned rates: from draws of what is unknown beside the classes.
@@ -137,9 +130,9 @@ def drawn_values(
     p = softmax(log_likelihood + log(prior)[:, None] + log(np.swapaxes(confusion, 1, 2))[:, y_pred], axis=2)
     if target == "population":
         table = prior[:, :, None] * confusion
-        found = np.asarray(asked.metric.of_table(table))
+        found = np.asarray(metric.of_table(table))
         return Values(p, np.broadcast_to(found[:, None, None], p.shape), matrices, float(found.var()))
-    parts = asked.terms.of_samples(y_pred)  # (rows, classes)
+    parts = metric.terms(None).of_samples(y_pred)  # (rows, classes)
     above, below = (((p * part).sum(2) * rows.size).sum(1) for part in parts)
     centre = above / below
     influence = (parts[0] - centre[:, None, None] * parts[1]) / below[:, None, None]
@@ -263,7 +256,9 @@ def next_labels(
     classes = labels.num_classes
     voted = expected_table(majority(labels.counts()), y, classes)
     named = named_metric(metric, range(classes), positive)
-    asked = Asked(named, named.terms(voted + 1 / voted.size))
+    asked = named._replace(
+        joint=named.terms(voted + 1 / voted.size)
+    )  # exact for a ratio, else to first order
     rows = merged(labels, y, known)
     num_draws = min(num_draws, max(_FEWEST_DRAWS, _MOST_CELLS // len(rows.first)))
     if (matrices is None) != (prior is None):
@@ -324,7 +319,7 @@ def _log_likelihood(labels: Labels, gold: np.ndarray, matrices: np.ndarray) -> n
     return known_classes(labels_log_likelihood(matrices, *labels.arrays, labels.num_samples), gold)
 
 
-def _known(labels, y, gold, rows: Rows, asked: Asked, target, key, rates: Rates) -> tuple[Values, str]:
+def _known(labels, y, gold, rows: Rows, asked: Metric, target, key, rates: Rates) -> tuple[Values, str]:
     """Rates known: exact tables, or draws of the classifier's matrix."""
     matrices, prior, num_draws = rates
     pi = np.asarray(validate_prior(prior, labels.num_classes), np.float64)
@@ -334,7 +329,7 @@ def _known(labels, y, gold, rows: Rows, asked: Asked, target, key, rates: Rates)
     log_lik = _log_likelihood(labels, gold, psi[None])[0]
     check_not_contradictory(log_lik, prior=pi)
     if labels.num_classes == 2 and target == "in-sample" and len(rows.first) <= _MOST_TABLES:
-        return exact_values(log_odds(log_lik, pi), y, asked.metric, rows, psi), "exact, rates known"
+        return exact_values(log_odds(log_lik, pi), y, asked, rows, psi), "exact, rates known"
     if labels.num_classes == 2:
         k = confusion_nodes(count_table(collapse(log_odds(log_lik, pi), y)), num_draws)
     else:
@@ -349,7 +344,7 @@ def _known(labels, y, gold, rows: Rows, asked: Asked, target, key, rates: Rates)
     return values, f"{len(k)} draws of the classifier's matrix, rates known"
 
 
-def _learned(labels, y, gold, rows: Rows, asked: Asked, target, key, num_draws):
+def _learned(labels, y, gold, rows: Rows, asked: Metric, target, key, num_draws):
     """Rates learned: draws of the joint posterior."""
     fit = fit_joint(labels, y_pred=y, gold=gold, key=key)
     if not fit.usable or fit.classifier is None:

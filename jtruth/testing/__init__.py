@@ -25,13 +25,9 @@ from jtruth.testing.binary.operating_point import BetaPrior, LogOdds, OperatingP
 from jtruth.testing.binary.plug_in import normal_law
 from jtruth.testing.binary.threshold_curves import (
     CurveDensity,
-    PrecisionRecallPoints,
-    RocPoints,
     ThresholdCurves,
     curve_density,
     curves_at_thresholds,
-    precision_recall_curve,
-    roc_curve,
 )
 from jtruth.testing.binary.unknown import Mixture, unknown_prior
 from jtruth.testing.methods import BINARY_METHODS, binary_posterior, multiclass_posterior
@@ -59,8 +55,6 @@ __all__ = [
     "NodeTable",
     "OperatingPoint",
     "OperatingPointFit",
-    "PrecisionRecallPoints",
-    "RocPoints",
     "ShareMoments",
     "SymbolChain",
     "Tested",
@@ -85,10 +79,8 @@ __all__ = [
     "multiclass_posterior",
     "named_metric",
     "normal_law",
-    "precision_recall_curve",
     "ratio_step",
     "resampled_table",
-    "roc_curve",
     "symbol_chain",
     "unknown_prior",
     "weighted_vote_accuracy",

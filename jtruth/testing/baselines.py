@@ -18,17 +18,10 @@ Both take all raters to err independently of each other, with errors spread even
 - `weighted_vote_accuracy`: the classifier votes with the labelers, votes weigh C w - 1 where w is the share
   of a rater's votes that won, and so on until nothing changes.
 
-Holodnak, Matterer and Streilein (2018, MIT Lincoln Laboratory, Technical Report 1225) compare ways to
-estimate accuracy from noisy labels. The report was not to be had. What is known of it: Su says that it has an
-empirical study on real and simulated data, two models of dependent labelers, and the finding that estimates
-which take labelers to be independent get worse the more they depend; no formula of it. A package of the same
-laboratory and contract (StatSWAG, 2019) has five such estimates: majority vote, one
-error rate for each rater by EM (`jtruth.learning.fit_one_coin`), moments (Jaffe, Nadler and Kluger 2015; by
-triplets in `jtruth.learning.fit_label_model`), and the two of this file. That these are the report's is
-likely and not certain. Its two models of dependence stand neither there (labelers are simulated
-independently, its examples say) nor in Su, so nothing here bears their name. Models of dependence that jtruth
-has: `jtruth.noise.SharedErrors` and, learned, those of `jtruth.evaluation.assumptions.registry`, over which
-`evaluate` ranges by default.
+Both are likely, not certainly, among the estimates that Holodnak, Matterer and Streilein (2018, MIT Lincoln
+Laboratory, Technical Report 1225) compare: a package of the same laboratory (StatSWAG, 2019) has them beside
+majority vote, EM (`jtruth.learning.fit_one_coin`) and moments (`jtruth.learning.fit_label_model`). The report
+was not to be had; its two models of dependent labelers stand nowhere else, so nothing here bears their name.
 """
 
 from typing import Any, NamedTuple

@@ -11,6 +11,8 @@ import jax.numpy as jnp
 from jax.scipy.special import betaln, gammaln
 from jaxtyping import Array
 
+from jtruth.testing.binary.operating_point import curvature
+
 _MAX_STEPS = 100  # Newton steps
 
 
@@ -30,19 +32,9 @@ def _information(x, one, size, point, prior):
     q = jax.nn.sigmoid(x + jnp.where(one, t1, t0))
     v = q * jax.nn.sigmoid(-(x + jnp.where(one, t1, t0)))
     n1, n = one.sum(dtype=x.dtype), size.astype(x.dtype)
-    a, b = jnp.where(one, q, 0).sum(), jnp.where(one, 0, q).sum()
-    va, vb = jnp.where(one, v, 0).sum(), jnp.where(one, 0, v).sum()
-    gradient = jnp.stack(
-        [
-            (a + prior.a_d) / d - (b + prior.b_d) / (1 - d),
-            (n1 - a + prior.a_f) / f - (n - n1 - b + prior.b_f) / (1 - f),
-        ]
-    )
-    dd = (a + prior.a_d - va) / d**2 + (b + prior.b_d - vb) / (1 - d) ** 2
-    ff = (n1 - a + prior.a_f - va) / f**2 + (n - n1 - b + prior.b_f - vb) / (1 - f) ** 2
-    df = va / (d * f) + vb / ((1 - d) * (1 - f))
-    slopes = jnp.stack([jnp.stack([va / d, -va / f]), jnp.stack([-vb / (1 - d), vb / (1 - f)])])
-    return gradient, (dd, ff, df), slopes, jnp.stack([va, vb])
+    mean, variance = ((jnp.where(one, p, 0).sum(), jnp.where(one, 0, p).sum()) for p in (q, v))
+    found, hessian, slopes = curvature(d, f, (n1, n - n1), mean, variance, prior)
+    return jnp.stack(found), hessian, jnp.stack([jnp.stack(row) for row in slopes]), jnp.stack(variance)
 
 
 def most_probable(x, one, size, prior):

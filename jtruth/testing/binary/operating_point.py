@@ -20,7 +20,7 @@ and a few may be negative, so a grid stands for sums only, never for single flip
 the samples themselves. Host side, float64.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Num
@@ -167,24 +167,37 @@ def log_likelihood(data: LogOdds, p_detection: float, p_false_alarm: float) -> f
     return total
 
 
-def _derivatives(data: LogOdds, d: float, f: float, prior: BetaPrior):
-    """Gradient, minus Hessian, and (mean, variance) of A and B at the operating point (d, f)."""
-    q1 = expit(data.x1 + np.log(d) - np.log(f))
-    q0 = expit(data.x0 + np.log1p(-d) - np.log1p(-f))
-    a, b = data.counts1 @ q1 + data.sure1, data.counts0 @ q0 + data.sure0
-    va, vb = data.counts1 @ (q1 * (1 - q1)), data.counts0 @ (q0 * (1 - q0))
-    n1, n0 = data.n1, data.n0
-    gradient = np.array(
-        [
-            (a + prior.a_d) / d - (b + prior.b_d) / (1 - d),
-            (n1 - a + prior.a_f) / f - (n0 - b + prior.b_f) / (1 - f),
-        ]
+def curvature(d: Any, f: Any, sizes: Any, mean: Any, variance: Any, prior: BetaPrior) -> tuple[Any, Any, Any]:
+    """Derivatives of the log posterior of the operating point (d, f); NumPy, JAX or numbers.
+
+    Args:
+        d, f: p_D and p_FA.
+        sizes: numbers of samples predicted positive, and negative.
+        mean, variance: of (A, B) at this operating point.
+        prior: of the operating point.
+
+    Returns:
+        The gradient (2,); minus the Hessian as (dd, ff, df); slopes of E[A] and of E[B], two of each.
+    """
+    (n1, n0), (a, b), (va, vb) = sizes, mean, variance
+    gradient = (
+        (a + prior.a_d) / d - (b + prior.b_d) / (1 - d),
+        (n1 - a + prior.a_f) / f - (n0 - b + prior.b_f) / (1 - f),
     )
     # Complete-data information minus what the unknown labels take away.
     dd = (a + prior.a_d - va) / d**2 + (b + prior.b_d - vb) / (1 - d) ** 2
     ff = (n1 - a + prior.a_f - va) / f**2 + (n0 - b + prior.b_f - vb) / (1 - f) ** 2
     df = va / (d * f) + vb / ((1 - d) * (1 - f))
-    return gradient, np.array([[dd, df], [df, ff]]), np.array([a, b]), np.array([va, vb])
+    return gradient, (dd, ff, df), ((va / d, -va / f), (-vb / (1 - d), vb / (1 - f)))
+
+
+def _count_moments(data: LogOdds, d: float, f: float) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and variance of (A, B) at the operating point (d, f)."""
+    tilts = np.log(d) - np.log(f), np.log1p(-d) - np.log1p(-f)
+    shares = [expit(side.x + tilt) for side, tilt in zip(data.sides, tilts, strict=True)]
+    both = list(zip(data.sides, shares, strict=True))
+    mean = [side.counts @ q + side.sure for side, q in both]
+    return np.array(mean), np.array([side.counts @ (q * (1 - q)) for side, q in both])
 
 
 def most_probable(
@@ -194,24 +207,25 @@ def most_probable(
 
     Without a prior the operating point is given and inside the log-odds: (1/2, 1/2), which leaves them so.
     """
-    point = np.array([0.5, 0.5])
+    point, sizes = np.array([0.5, 0.5]), (data.n1, data.n0)
+    mean, variance = _count_moments(data, 0.5, 0.5)
     if prior is None:
-        _, _, mean, variance = _derivatives(data, 0.5, 0.5, BetaPrior())
         return OperatingPoint(0.5, 0.5, np.zeros((2, 2)), mean, np.diag(variance), True, 0)
     converged, num_steps = False, 0
     while not converged and num_steps < max_steps:
-        gradient, information, _, _ = _derivatives(data, float(point[0]), float(point[1]), prior)
-        step = np.linalg.solve(information, gradient)
+        gradient, (dd, ff, df), _ = curvature(*point, sizes, mean, variance, prior)
+        step = np.linalg.solve(np.array([[dd, df], [df, ff]]), np.array(gradient))
         room = np.where(step > 0, (1 - point) / np.maximum(step, 1e-300), -point / np.minimum(step, -1e-300))
         point = point + step * min(1.0, 0.9 * float(np.min(np.where(step == 0, np.inf, room))))
         num_steps += 1
         converged = bool(np.max(np.abs(step)) < 1e-7)
-    _, information, mean, variance = _derivatives(data, float(point[0]), float(point[1]), prior)
-    covariance = np.linalg.inv(information)
-    d, f = point
-    slopes = np.array([[variance[0] / d, -variance[0] / f], [-variance[1] / (1 - d), variance[1] / (1 - f)]])
-    spread = np.diag(variance) + slopes @ covariance @ slopes.T
-    return OperatingPoint(float(d), float(f), covariance, mean, spread, converged, num_steps)
+        mean, variance = _count_moments(data, float(point[0]), float(point[1]))
+    _, (dd, ff, df), slopes = curvature(*point, sizes, mean, variance, prior)
+    covariance = np.linalg.inv(np.array([[dd, df], [df, ff]]))
+    spread = np.diag(variance) + np.array(slopes) @ covariance @ np.array(slopes).T
+    return OperatingPoint(
+        float(point[0]), float(point[1]), covariance, mean, spread, converged, num_steps
+    )  # fmt: skip
 
 
 FROM_VALUES = 20_000  # distinct log-odds of a side, below which a grid spares nothing

@@ -41,7 +41,11 @@ _AT_ONCE = 4_000_000  # numbers in one array
 
 
 class ThresholdCurves(NamedTuple):
-    """Points from the highest threshold (nothing positive) to the lowest (everything)."""
+    """Points from the highest threshold (nothing positive) to the lowest (everything).
+
+    `false_alarm`, `detection` and `threshold` are what scikit-learn's `roc_curve` gives where classes are
+    known; `precision` and `detection`, without the first, are its `precision_recall_curve` read backwards.
+    """
 
     threshold: Float[np.ndarray, " thresholds"]  # the first is infinite
     false_alarm: Float[np.ndarray, " thresholds"]  # conditional means
@@ -66,51 +70,6 @@ class ThresholdCurves(NamedTuple):
     def average_precision(self) -> float:
         """Sum of precision times the step of detection; steps may be negative."""
         return float((np.diff(self.detection) * self.precision[1:]).sum())
-
-
-class RocPoints(NamedTuple):
-    """Points of a ROC curve from (0, 0) to (1, 1), in scikit-learn's order."""
-
-    false_alarm: Float[np.ndarray, " thresholds"]
-    detection: Float[np.ndarray, " thresholds"]
-    threshold: Float[np.ndarray, " thresholds"]  # the first is infinite
-
-    __repr__ = one_line
-
-
-class PrecisionRecallPoints(NamedTuple):
-    """Points of a precision-recall curve from the highest score down; none where nothing is predicted."""
-
-    precision: Float[np.ndarray, " thresholds"]
-    recall: Float[np.ndarray, " thresholds"]
-    threshold: Float[np.ndarray, " thresholds"]
-
-    __repr__ = one_line
-
-
-Values = Float[Array | np.ndarray, " samples"]
-
-
-def roc_curve(log_odds: Values, scores: Values, *, step: str = "ratio") -> RocPoints:
-    """The ROC curve by noisy labels; arguments and errors are those of `curves_at_thresholds`.
-
-    >>> found = roc_curve(np.array([3.0, 2.0, -2.0, -3.0]), np.array([0.9, 0.6, 0.7, 0.1]), step="plug_in")
-    >>> found.threshold.tolist(), found.false_alarm[[0, -1]].tolist()
-    ([inf, 0.9, 0.7, 0.6, 0.1], [0.0, 1.0])
-    """
-    found = curves_at_thresholds(log_odds, scores, step=step)
-    return RocPoints(found.false_alarm, found.detection, found.threshold)
-
-
-def precision_recall_curve(log_odds: Values, scores: Values, *, step: str = "ratio") -> PrecisionRecallPoints:
-    """The precision-recall curve by noisy labels; arguments and errors as for `curves_at_thresholds`.
-
-    >>> found = precision_recall_curve(np.array([3.0, -3.0]), np.array([0.9, 0.1]), step="plug_in")
-    >>> found.threshold.tolist(), float(found.recall[-1]), round(float(found.precision[-1]), 2)
-    ([0.9, 0.1], 1.0, 0.5)
-    """
-    found = curves_at_thresholds(log_odds, scores, step=step)
-    return PrecisionRecallPoints(found.precision[1:], found.detection[1:], found.threshold[1:])
 
 
 def curves_at_thresholds(
