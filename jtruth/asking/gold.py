@@ -249,10 +249,10 @@ def _cut(
     each, others = np.arange(y_pred.size), class_posterior.copy()
     others[each, y_pred] = -1.0
     margin = class_posterior[each, y_pred] - others.max(axis=1)
-    said = np.unique(y_pred)
-    cuts = int(np.clip(num // (_ANSWERS * said.size), 1, _MOST_CUTS))
+    predicted = np.unique(y_pred)
+    cuts = int(np.clip(num // (_ANSWERS * predicted.size), 1, _MOST_CUTS))
     strata, names = np.empty(y_pred.size, np.int64), []
-    for u in said:
+    for u in predicted:
         rows = np.flatnonzero(y_pred == u)
         part = _joined(np.searchsorted(_edges(margin[rows], cuts), margin[rows], side="right"))
         found = np.unique(part)

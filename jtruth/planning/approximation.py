@@ -265,13 +265,13 @@ def beta_width(mean: np.ndarray, variance: np.ndarray, level: float) -> np.ndarr
 
 def _named(setting: Setting, plan: Plan, found: dict) -> ApproximateWidth:
     width, sd, mean, share = (float(found[k][0]) for k in ("width", "sd", "mean", "share_of_prior"))
-    said = []
+    warnings = []
     if share > _DOUBTFUL:
-        said.append(
+        warnings.append(
             f"{share:.0%} of what would be known of the rates comes from the priors, not from the data: "
             "predicted widths are rough"
         )
     rarest = plan.num_samples * float(setting.prior.min())
     if rarest < _FEW:
-        said.append(f"about {rarest:.0f} samples of the rarest class: predicted widths are rough")
-    return ApproximateWidth(width, sd, mean, share, tuple(said))
+        warnings.append(f"about {rarest:.0f} samples of the rarest class: predicted widths are rough")
+    return ApproximateWidth(width, sd, mean, share, tuple(warnings))

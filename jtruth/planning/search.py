@@ -286,16 +286,18 @@ def _result(setting, rows, best, simulated, asked, number, limit, free) -> PlanS
     sizes = {max(plan.num_samples // 2, 1), 2 * plan.num_samples} if free else set()
     ratio = simulated.mean / approximate.width if approximate.width > 0 else 1.0
     near = [_resized(setting, plan, size, ratio) for size in sorted(sizes)]
-    said = list(approximate.warnings) + list(simulated.warnings)
+    warnings = list(approximate.warnings) + list(simulated.warnings)
     if abs(ratio - 1) > 0.1:
-        said.append(f"the simulated width is {ratio:.2f} times the approximate one; trust the simulated one")
+        warnings.append(
+            f"the simulated width is {ratio:.2f} times the approximate one; trust the simulated one"
+        )
     if limit is not None and simulated.mean > limit:
-        said.append(
+        warnings.append(
             f"the simulated width {simulated.mean:.3g} misses the {amount:g} asked for: allow a margin"
         )
     return PlanSearch(
         row, simulated, approximate, tuple(order[:4]), tuple(near), setting, wanted, float(amount), number,
-        tuple(said),
+        tuple(warnings),
     )  # fmt: skip
 
 

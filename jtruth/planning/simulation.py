@@ -232,13 +232,15 @@ def _summary(setting: Setting, plan: Plan, rows: list[SetInterval]) -> Simulated
     low, high, truth = (np.array([row[i] for row in rows]) for i in range(3))
     width = high - low
     defined = np.isfinite(width)
-    said = []
+    warnings = []
     if not defined.all():
-        said.append(f"the metric was undefined in {(~defined).sum()} of {len(rows)} sets; they are left out")
+        warnings.append(
+            f"the metric was undefined in {(~defined).sum()} of {len(rows)} sets; they are left out"
+        )
     doubts = sorted({text for row in rows for text in row[3]})
-    said += [f"{sum(d in row[3] for row in rows)} of {len(rows)} sets {d}" for d in doubts]
+    warnings += [f"{sum(d in row[3] for row in rows)} of {len(rows)} sets {d}" for d in doubts]
     width, inside = width[defined], ((low <= truth + 1e-9) & (truth <= high + 1e-9))[defined]
     error = float(width.std(ddof=1) / np.sqrt(width.size)) if width.size > 1 else float("nan")
     mean = float(width.mean()) if width.size else float("nan")
     covered = float(inside.mean()) if width.size else float("nan")
-    return SimulatedWidth(plan, mean, error, width, covered, _ANALYSED[setting.rates], tuple(said))
+    return SimulatedWidth(plan, mean, error, width, covered, _ANALYSED[setting.rates], tuple(warnings))

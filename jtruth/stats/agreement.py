@@ -356,8 +356,8 @@ def _table(sample: np.ndarray, labeler: np.ndarray, label: np.ndarray, size: tup
     by_class, shared = np.zeros((classes, size[0], size[0])), np.zeros((size[0], size[0]))
     for first in range(0, size[1], _BLOCK):
         part = z[:, first : first + _BLOCK]
-        for table, said in ((shared, part >= 0), *((by_class[c], part == c) for c in range(classes))):
-            table += said.astype(np.float32) @ said.astype(np.float32).T  # exact below 2^24
+        for table, given in ((shared, part >= 0), *((by_class[c], part == c) for c in range(classes))):
+            table += given.astype(np.float32) @ given.astype(np.float32).T  # exact below 2^24
     for table in (shared, *by_class):
         np.fill_diagonal(table, 0)
     tables = (shared, by_class.sum(axis=0), (by_class > 0).sum(axis=0))

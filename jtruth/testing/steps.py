@@ -185,11 +185,11 @@ def expected_counts(
     """
     log_p = log_testing_posterior(log_rho, y_pred, confusion)
     p, not_p = jnp.exp(log_p), -jnp.expm1(log_p)
-    chosen = _columns(_said(y_pred, range(confusion.shape[1])), weight, p.dtype)[1:]
+    chosen = _columns(_predicted(y_pred, range(confusion.shape[1])), weight, p.dtype)[1:]
     return _product(p.T, chosen), _product((p * not_p).T, chosen)
 
 
-def _said(y_pred: Predictions, symbols: range) -> Bool[Array, "symbols samples"]:
+def _predicted(y_pred: Predictions, symbols: range) -> Bool[Array, "symbols samples"]:
     """Who was predicted which symbol."""
     return y_pred[None] == jnp.arange(symbols.start, symbols.stop, dtype=y_pred.dtype)[:, None]
 
@@ -218,7 +218,7 @@ def exact_step(log_rho: LogRho, y_pred: Predictions, weight: Weight = None) -> S
         p = rho * (
             jnp.where(one, confusion[:, 1:], confusion[:, :1]) if symbols == 2 else confusion[:, y_pred]
         )
-        p, chosen = p / p.sum(axis=0, keepdims=True), _said(y_pred, range(1, symbols))
+        p, chosen = p / p.sum(axis=0, keepdims=True), _predicted(y_pred, range(1, symbols))
         shares = mean_shares(p, chosen, weight, complementary=classes == 2)
         return jnp.concatenate([1 - shares.sum(axis=1, keepdims=True), shares], axis=1)
 

@@ -169,7 +169,10 @@ def test_command_line_and_picture(tmp_path):
         str(tmp_path / "labels.csv"),
         "--predictions",
         str(tmp_path / "pred.csv"),
+        "--noise",
+        str(tmp_path / "noise.json"),
     ]
+    (tmp_path / "noise.json").write_text('{"symmetric": 0.2, "prior": [0.6, 0.4]}')
     shown = CliRunner().invoke(app, [*arguments, "--json", str(tmp_path / "out.json")])
     assert shown.exit_code == 0, shown.output
     assert "miss rate" in shown.output and '"miss_rate"' in (tmp_path / "out.json").read_text()

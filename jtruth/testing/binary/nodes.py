@@ -154,11 +154,11 @@ class NodeTable(GridTable):
             return self._atoms(values, 1e-13 / values.size, _BINS)
         mean = float((values * self.probability).sum())
         sd = float(np.sqrt(((values - mean) ** 2 * self.probability).sum()))
-        held = self.probability > 1e-17
-        if not metric.is_ratio or self._in_steps(smooth, metric) or np.isnan(values[held]).any():
+        inside = self.probability > 1e-17
+        if not metric.is_ratio or self._in_steps(smooth, metric) or np.isnan(values[inside]).any():
             return self._atoms(values, 1e-18)
         grid = np.linspace(
-            max(mean - 9 * sd, values[held].min()), min(mean + 9 * sd, values[held].max()), _POINTS
+            max(mean - 9 * sd, values[inside].min()), min(mean + 9 * sd, values[inside].max()), _POINTS
         )
         a, fn, eps = self._true_positives(metric, grid[:, None]), self.b[None, :], 1e-4
         ends = (metric.of_counts(c, self.n1 - c, fn, self.n0 - fn) for c in (a + eps, a - eps))

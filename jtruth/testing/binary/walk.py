@@ -111,15 +111,15 @@ def symbol_walk(
         sure = np.stack([np.bincount(u, weights=x > 0, minlength=num_bins) for x in rows]).astype(np.int64)
         sure = np.tile(sure, (n // len(rows), 1))
         return WalkDraws(sizes, (sure + 0.5) / (sizes + 1), sure, 1.0)
-    held = [_bin([x[u == b] for x in rows], share, cells) for b in range(num_bins)]
+    laws = [_bin([x[u == b] for x in rows], share, cells) for b in range(num_bins)]
     middle = ndtri((np.cumsum(sizes) - sizes / 2 + 1e-3) / (sizes.sum() + 2e-3))
-    walk = _Walk(held, middle, logit(share))
+    walk = _Walk(laws, middle, logit(share))
     each = n // len(rows)
     place = walk.draws(_SPARE * each, rng)
-    shares = expit(np.stack([one.cells[at] for one, at in zip(held, place, strict=True)], axis=2))
+    shares = expit(np.stack([one.cells[at] for one, at in zip(laws, place, strict=True)], axis=2))
     kept, power = _with_prior(shares, sizes, share, each, rng)
     taken = [np.take_along_axis(at, kept, axis=1) for at in place]
-    counts = np.stack([_positives(one, at, share, rng) for one, at in zip(held, taken, strict=True)], axis=2)
+    counts = np.stack([_positives(one, at, share, rng) for one, at in zip(laws, taken, strict=True)], axis=2)
     chosen = np.take_along_axis(shares, kept[:, :, None], axis=1)
     chosen, counts = (np.swapaxes(part, 0, 1).reshape(n, num_bins) for part in (chosen, counts))
     return WalkDraws(sizes, chosen, counts, power)
