@@ -14,8 +14,10 @@ How many labels are wrong cannot be told from labels alone. Where everybody make
 sees none, and neither more labels nor another assumption shows it: on six crowds 2 to 53 % more labels were
 wrong than expected, and on MNIST, whose classifier has learned the mistakes, four times as many. The interval
 of the model holds if the model is right; `caution` says so in every answer. With `gold`, true classes of
-samples chosen at random, number and interval rest on these (`_known`), whatever labelers share. Numbers:
-benchmarks/label_issues.py.
+samples chosen at random, number and interval rest on these, whatever labelers share. The share of wrong
+labels is a ratio of sums over samples, whose terms the model guesses and gold knows for some; inference by
+predictions (`jtruth.stats.ppi`) is right on average whatever the model is. Labels of one sample are right or
+wrong together, so samples are what is counted. Numbers: benchmarks/label_issues.py.
 
 Samples that confuse everybody alike: what the labels of one sample say when they are not independent.
 
@@ -53,13 +55,18 @@ from jtruth._host import labels_log_likelihood, log
 from jtruth._one_line import one_line
 from jtruth._random import as_key, host_rng
 from jtruth._validation import align_table, samples_of
+from jtruth._validation.in_range import check_codes
 from jtruth.answers import Answer, Column, Queue, Shown, facts, sentence_notes
-from jtruth.cleaning._known import Known, wrong_share
+from jtruth.evaluation.gold.measured import POWER
+from jtruth.io import Gold
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.learning.predicted.noise_layer import NoiseLayer
+from jtruth.stats.ppi import gold_sample, ppi_ratio
 from jtruth.stats.regions import check_level
+from jtruth.stats.student import StudentEstimate
 
+_FEWEST = 5  # known classes
 _MOST_DRAWS = 200
 _LAYER_DRAWS = 50
 _OF_MODEL = (
@@ -158,7 +165,7 @@ def suspicious_labels(
         hull = float(min(e[0] for e in ends)), float(max(e[1] for e in ends))
         number = float(rows[0].sum()), hull, _OF_MODEL
     else:
-        known = Known.of(gold, labels.num_samples, labels.num_classes)
+        known = checked_gold(gold, labels.num_samples, labels.num_classes)
         number = _by_gold(_counts(means[0].shape, sample, label), means[0], known, level)
         sure = known.classes[sample]
         rows = [np.where(sure >= 0, sure != label, row) for row in rows]
@@ -172,7 +179,7 @@ def suspicious_labels(
 
 
 def _by_gold(
-    counts: np.ndarray, posterior: np.ndarray, known: Known, level: float
+    counts: np.ndarray, posterior: np.ndarray, known: Gold, level: float
 ) -> tuple[float, tuple[float, float], str]:
     """Expected number, interval and caution where some classes are known."""
     law, total = wrong_share(counts, posterior, known), counts.sum()
@@ -180,6 +187,48 @@ def _by_gold(
     chosen = "at random" if known.inclusion is None and known.strata is None else "as their table says"
     caution = _OF_GOLD.format((known.classes >= 0).sum(), chosen)
     return float(law.mean * total), (float(low * total), float(high * total)), caution
+
+
+def checked_gold(gold: Any, num_samples: int, num_classes: int) -> Gold:
+    """Codes of true classes, -1 where unknown, and how their samples were chosen.
+
+    Raises:
+        ValueError: no codes of classes, or fewer than five known.
+    """
+    given = gold if isinstance(gold, Gold) else Gold(gold)
+    classes = np.asarray(given.classes)
+    check_codes(classes, num_classes, "gold", size=num_samples, missing=True, kinds="iu")
+    if (classes >= 0).sum() < _FEWEST:
+        raise ValueError(f"gold has {(classes >= 0).sum()} known classes; {_FEWEST} are the least from "
+                         "which the number of wrong labels can be told")  # fmt: skip
+    return given._replace(classes=classes)
+
+
+def wrong_share(
+    counts: Float[np.ndarray, "samples classes"],
+    posterior: Float[np.ndarray, "samples classes"],
+    known: Gold,
+) -> StudentEstimate:
+    """Law of the share of all labels that are wrong.
+
+    Args:
+        counts: how many labels of each class every sample has.
+        posterior: the model's class posterior, made without the known classes.
+        known: true classes, `checked_gold`.
+    """
+    counts = counts / counts.sum(axis=1).mean()  # then a surprise is all labels of a sample, not one of them
+    labels = counts.sum(axis=1)
+    wrong = labels[:, None] - counts  # of a sample, for each class it may have
+    sample = gold_sample(known.classes >= 0, inclusion=known.inclusion, strata=known.strata)
+    rows = sample.chosen
+    found = wrong[rows, known.classes[rows]]
+    most = labels.sum() - (labels[rows] - found).sum()  # all but what is known to be right
+    bounds = (float(found.sum() / labels.sum()), float(most / labels.sum()))
+    expected = (wrong * posterior).sum(axis=1)
+    return ppi_ratio(
+        (found, labels[rows]), (expected, labels), sample, bounds=bounds, power=POWER,
+        possible=(wrong[rows], np.repeat(labels[rows, None], counts.shape[1], axis=1)),
+    ).law  # fmt: skip
 
 
 def posterior_draws(labels: Labels, fit: JointPosterior) -> Float[np.ndarray, "draws samples classes"]:

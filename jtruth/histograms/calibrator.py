@@ -239,8 +239,8 @@ def _fit(
             log_p, histograms, method=method, bias_penalty=lambda_b, weight_penalty=lambda_w
         )
         scaled = jnp.exp(scaled_log_probabilities(scaling, log_p))
-    fit = fit_concentration_head(key, _features(scaled), histograms, scaled, penalty=penalty)
-    return Calibrator(scaling, fit.head)
+    head = fit_concentration_head(key, _features(scaled), histograms, scaled, penalty=penalty)
+    return Calibrator(scaling, head)
 
 
 def epistemic_after_one_label(histograms: Histograms, law: Calibrated) -> Float[Array, " samples"]:

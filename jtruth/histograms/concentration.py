@@ -7,7 +7,7 @@ it to 0, where the law is broad:
 
 (The authors' program divides the first term by N: the same with lambda divided by the mean number of labels.)
 f is never touched, so class probabilities and accuracy stay what they are. Two ways to alpha_0: one
-for each sample by Newton's method on (51), for the samples fitted only; or a head on features or logits.
+for each sample by Newton's method on (51), for the samples fitted only; or a head linear in features.
 
 Class probabilities with a Dirichlet law Dir(alpha_0 f): its likelihood, and what follows from it.
 
@@ -19,8 +19,7 @@ Gamma function enters, whose differences in float32 are wrong at 1e6 already. Al
 """
 
 from functools import partial
-from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -32,7 +31,6 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from jtruth._arrays import as_array, is_concrete, safe_log
 from jtruth._one_line import one_line
-from jtruth._random import stream
 from jtruth.histograms.label_counts import Histograms, samples_of
 
 Rows = Float[Array | np.ndarray, "samples classes"]
@@ -166,18 +164,6 @@ def opinion_gain(
 
 
 @eqx.filter_jit
-def ensemble_disagreement(
-    members: Float[Array | np.ndarray, "draws samples classes"],
-    concentration: Float[Array | np.ndarray, "draws samples"] | None = None,
-) -> Float[Array, " samples"]:
-    """(72), and (73) with a concentration for each draw: the mean over draws."""
-    f = as_array(members)
-    if concentration is None:
-        return jax.vmap(disagreement_probability)(f).mean(axis=0)
-    return jax.vmap(disagreement_probability)(f, jnp.asarray(concentration, f.dtype)).mean(axis=0)
-
-
-@eqx.filter_jit
 def ensemble_posterior(
     histograms: Histograms,
     members: Float[Array | np.ndarray, "draws samples classes"],
@@ -209,6 +195,7 @@ def one_label(label: Int[Array | np.ndarray, " samples"], num_classes: int) -> H
 
 
 PENALTY = 0.005  # the paper's lambda_alpha
+_HEAD_STEPS, _PATIENCE = 300, 20  # of the solver of heads, and steps without improvement
 _FARTHEST = 40.0  # |log alpha_0| beyond which nothing is looked for
 
 Where = Bool[Array | np.ndarray, " samples"] | None
@@ -288,11 +275,12 @@ def _roots(histograms: Histograms, f: Array, penalty: Array) -> Float[Array, " s
 
 
 class Head(eqx.Module):
-    """log alpha_0 from features: standardised, then linear or a small network with ReLU."""
+    """log alpha_0 as a linear function of standardised features."""
 
     centre: Float[Array, " features"]
     scale: Float[Array, " features"]
-    layers: Any  # (weights, bias) of each layer; arrays only, so that a head passes through jit and vmap
+    weights: Float[Array, " features"]
+    bias: Float[Array, ""]
 
     __repr__ = one_line
 
@@ -303,33 +291,7 @@ class Head(eqx.Module):
     def log(self, features: Float[Array | np.ndarray, "samples features"]) -> Float[Array, " samples"]:
         """log alpha_0 of each sample."""
         x = (jnp.asarray(features, self.centre.dtype) - self.centre[None]) / self.scale[None]
-        for weights, bias in self.layers[:-1]:
-            x = jax.nn.relu(x @ weights + bias[None])
-        weights, bias = self.layers[-1]
-        return (x @ weights + bias[None])[:, 0]
-
-
-class HeadOptions(NamedTuple):
-    """Hidden layers of a head (depth 0: linear), and how it is fitted, full batch."""
-
-    width: int = 16
-    depth: int = 0
-    max_steps: int = 300
-    patience: int = 20  # steps without improvement
-
-
-_HEAD = HeadOptions()
-
-
-class HeadFit(NamedTuple):
-    """The head of the step with the least held-out loss."""
-
-    head: Head
-    value: Float[Array, ""]  # (50) on the validation samples, there
-    first: Float[Array, ""]  # and at the start, where alpha_0 = 1
-    num_steps: Int[Array, ""]
-
-    __repr__ = one_line
+        return x @ self.weights + self.bias
 
 
 def fit_concentration_head(
@@ -339,53 +301,34 @@ def fit_concentration_head(
     probabilities: Rows,
     *,
     penalty: float = PENALTY,
-    validation: Where = None,
-    options: HeadOptions = _HEAD,
-) -> HeadFit:
-    """Fit alpha_0(x) = exp(head(x)) until (50) on the validation samples has not improved for a while.
+) -> Head:
+    """Fit alpha_0(x) = exp(head(x)) until (50) on held-out samples has not improved for a while.
 
     Args:
-        key: of first weights and of the validation split.
+        key: of the split: a fifth is held out, as in the paper.
         features: (samples, features), of the classifier's last layer for instance, or its logits.
         histograms, probabilities: of the same samples.
         penalty: lambda.
-        validation: the samples to stop by; None: a fifth, at random (the paper's 80 to 20).
-        options: the head's size and its solver.
     """
     f = as_array(probabilities)
     x = jnp.asarray(features, f.dtype)
-    first_key, split_key = jax.random.split(key)
-    held = (
-        jax.random.permutation(split_key, jnp.arange(f.shape[0]) % 5 == 0)
-        if validation is None
-        else validation
-    )
-    start = _start(first_key, x, options.width, options.depth)
+    held_out = jax.random.permutation(jax.random.split(key)[1], jnp.arange(f.shape[0]) % 5 == 0)
+    sd = x.std(axis=0)
+    head = Head(x.mean(axis=0), jnp.where(sd > 0, sd, 1.0), jnp.zeros_like(sd), jnp.zeros((), f.dtype))
 
-    def loss(layers: Any, where: Array) -> Array:
-        t = Head(start.centre, start.scale, layers).log(x)
+    def with_params(params: tuple) -> Head:
+        return Head(head.centre, head.scale, *params)
+
+    def loss(params: tuple, where: Array) -> Array:
+        t = with_params(params).log(x)
         return concentration_loss(t, histograms, f, penalty=penalty, coefficient=False, where=where)
 
-    held = jnp.asarray(held)
-    best, value, steps = _early_stopped(
-        lambda p: loss(p, ~held), lambda p: loss(p, held), start.layers, *options[2:]
-    )
-    return HeadFit(Head(start.centre, start.scale, best), value, loss(start.layers, held), steps)
+    best = _early_stopped(lambda p: loss(p, ~held_out), lambda p: loss(p, held_out), head.weights, head.bias)
+    return with_params(best)
 
 
-def _start(key: PRNGKeyArray, x: Array, width: int, depth: int) -> Head:
-    """A head that says alpha_0 = 1: its last layer is 0."""
-    sizes, layers = (x.shape[1], *(width,) * depth), []
-    for k, (before, after) in enumerate(pairwise(sizes)):
-        weights = jax.random.normal(stream(key, "layer", k), (before, after), x.dtype)
-        layers.append((weights * (2 / before) ** 0.5, jnp.zeros(after, x.dtype)))
-    layers.append((jnp.zeros((sizes[-1], 1), x.dtype), jnp.zeros(1, x.dtype)))
-    sd = x.std(axis=0)
-    return Head(x.mean(axis=0), jnp.where(sd > 0, sd, 1.0), tuple(layers))
-
-
-def _early_stopped(train: Any, held_out: Any, start: Any, max_steps: int, patience: int) -> tuple:
-    """Minimise `train`, keep the parameters that `held_out` likes best."""
+def _early_stopped(train: Any, held_out: Any, *start: Array) -> tuple:
+    """Minimise `train`; the parameters that `held_out` likes best."""
     solver = optax.lbfgs()
 
     def step(carry: tuple) -> tuple:
@@ -401,9 +344,8 @@ def _early_stopped(train: Any, held_out: Any, start: Any, max_steps: int, patien
         return params, state, best, jnp.minimum(now, least), jnp.where(better, 0, since + 1), count + 1
 
     def unfinished(carry: tuple) -> Array:
-        return (carry[-1] < max_steps) & (carry[-2] < patience)
+        return (carry[-1] < _HEAD_STEPS) & (carry[-2] < _PATIENCE)
 
     zero = jnp.zeros((), jnp.int32)
     first = (start, solver.init(start), start, held_out(start), zero, zero)
-    _, _, best, least, _, count = jax.lax.while_loop(unfinished, step, first)
-    return best, least, count
+    return jax.lax.while_loop(unfinished, step, first)[2]

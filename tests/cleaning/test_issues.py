@@ -125,7 +125,7 @@ def test_bad_input():
         suspicious_labels(labels, np.full((3, 2), 0.5))
     with pytest.raises(ValueError, match="sample 0 is no distribution"):
         suspicious_labels(labels, np.full((10, 2), 0.7))
-    for match, gold in {"for each of 10 samples": np.zeros(3, int), "codes are 0..1": np.full(10, 2),
+    for match, gold in {r"gold must have shape \(10,\)": np.zeros(3, int), r"gold\[0\] is 2": np.full(10, 2),
                         "^gold has 4 known classes": np.repeat([-1, 1], [6, 4])}.items():  # fmt: skip
         with pytest.raises(ValueError, match=match):
             suspicious_labels(labels, np.full((10, 2), 0.5), gold=gold)
