@@ -20,6 +20,7 @@ import json
 import os
 import platform
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -129,13 +130,35 @@ def _processor() -> str:
     return hashlib.sha256(f"{platform.machine()} {features}".encode()).hexdigest()[:12]
 
 
-@pytest.fixture
-def optimized() -> Iterator[None]:
-    """Programs are compiled as for users: for tests that compute for longer than they compile."""
+@contextmanager
+def _optimizations() -> Iterator[None]:
     before = jax.config.read("jax_disable_most_optimizations")
     jax.config.update("jax_disable_most_optimizations", False)
     yield
     jax.config.update("jax_disable_most_optimizations", before)
+
+
+@pytest.fixture
+def optimized() -> Iterator[None]:
+    """Programs are compiled as for users: for tests that compute for longer than they compile."""
+    with _optimizations():
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def moves_are_optimized() -> Iterator[None]:
+    """Tempering computes for longer than it compiles: a third of the CPU time of a test that fits models."""
+    from jtruth.latent.infer import temper
+
+    moves = temper.moves
+
+    def optimized(*given: Any) -> Any:
+        with _optimizations():
+            return moves(*given)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(temper, "moves", optimized)
+        yield
 
 
 def pytest_collection_finish() -> None:
