@@ -33,7 +33,7 @@ from jtruth.answers import (
     sentence_notes,
     warning_notes,
 )
-from jtruth.evaluation.checks.exchangeability import exchangeability_check
+from jtruth.evaluation.checks.of_labels import exchangeability_check
 from jtruth.evaluation.classifier import evaluate
 from jtruth.evaluation.parts import Check, interval_text, loudest
 from jtruth.evaluation.result import Evaluation

@@ -39,7 +39,7 @@ from jtruth.evaluation.assumptions.registry import (
 from jtruth.evaluation.assumptions.sensitivity import Basis
 from jtruth.evaluation.assumptions.what_if import Rows, RowsOnDemand, WhatIf
 from jtruth.evaluation.checks.first_look import look_at
-from jtruth.evaluation.checks.groups import all_refused
+from jtruth.evaluation.checks.of_labels import all_refused
 from jtruth.evaluation.checks.prior_driven import known_noise_check, prior_check, vouched_check
 from jtruth.evaluation.checks.verdicts import checks_of
 from jtruth.evaluation.gold.answer import gold_answer, without_gold

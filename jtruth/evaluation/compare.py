@@ -39,8 +39,8 @@ from jtruth.evaluation.assumptions.registry import (
     granted,
 )
 from jtruth.evaluation.checks.first_look import look_at
+from jtruth.evaluation.checks.of_gold import random_gold_check
 from jtruth.evaluation.checks.prior_driven import doubts_of
-from jtruth.evaluation.checks.random_gold import random_gold_check
 from jtruth.evaluation.compared import Comparison, Laws, Pair, Wishes, joined
 from jtruth.evaluation.gold.answer import BY_GOLD, NO_MODEL, gold_warnings, labels_posterior, without_gold
 from jtruth.evaluation.gold.measured import GoldSampling, judged_samples

@@ -18,7 +18,7 @@ from jtruth._host import known_classes, log, log_sum, most_likely_prior
 from jtruth._host import log_odds as class_log_odds
 from jtruth._one_line import one_line
 from jtruth._validation.words import Read
-from jtruth.evaluation.checks.sets import Parameters
+from jtruth.evaluation.checks.label_sets import Parameters
 from jtruth.evaluation.parts import IN_SAMPLE, Check, Labeler
 from jtruth.io.gold import Gold
 from jtruth.labels import Labels, advice_on, must_be_labels

@@ -29,10 +29,10 @@ from jtruth.evaluation.assumptions.of_labelers import (
 )
 from jtruth.evaluation.assumptions.predictive import law_of
 from jtruth.evaluation.assumptions.registry import INDEPENDENT, entries, nobody_judged
-from jtruth.evaluation.checks.first_look import Look, first_look
-from jtruth.evaluation.checks.missing import missing_check
+from jtruth.evaluation.checks.first_look import first_look
+from jtruth.evaluation.checks.of_gold import random_gold_check
+from jtruth.evaluation.checks.of_labels import missing_check
 from jtruth.evaluation.checks.prior_driven import labeler_check
-from jtruth.evaluation.checks.random_gold import random_gold_check
 from jtruth.evaluation.checks.verdicts import labeler_checks, refused
 from jtruth.evaluation.gold.answer import BY_GOLD, gold_warnings, labels_posterior
 from jtruth.evaluation.gold.labelers import labeler_laws_by_gold
@@ -110,7 +110,7 @@ def evaluate_labelers(
     when, said = read_labelled(order, labels)
     named, odd = bool((known >= 0).any()), suspicions(labels)
     sampling = GoldSampling(*read_sampling(gold, replace(nobody_judged(labels), gold=known), named))
-    first = first_look(Look(labels, {}, known, named and sampling.unknown))
+    first = first_look(labels, known, {}, named and sampling.unknown)
     if named and target != IN_SAMPLE:
         raise ValueError(GOLD_IS_IN_SAMPLE.format(target))
     fit, missing = learned.labels_fit(

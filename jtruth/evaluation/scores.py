@@ -30,10 +30,10 @@ from jtruth._random import Key, as_key, stated, stream
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions.model_error import check_kind, rests_on
 from jtruth.evaluation.assumptions.registry import INDEPENDENT, UNKNOWN, Progress, granted
-from jtruth.evaluation.checks.first_look import look_at
-from jtruth.evaluation.checks.scores_look import (
+from jtruth.evaluation.checks.first_look import (
     backward_columns,
     backward_scores,
+    look_at,
     said_shares,
     threshold_outside,
 )

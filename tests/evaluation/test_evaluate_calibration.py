@@ -11,7 +11,7 @@ from jtruth import histograms as hist
 from jtruth.answers import law_row
 from jtruth.answers.html import page_html
 from jtruth.evaluation.calibration import evaluate_calibration, judged_by_truth, panel_probabilities
-from jtruth.evaluation.checks.exchangeability import exchangeability_check
+from jtruth.evaluation.checks.of_labels import exchangeability_check
 from jtruth.evaluation.scores import evaluate_scores
 from jtruth.io import read_predictions, write_labels
 from jtruth.labels import Labels

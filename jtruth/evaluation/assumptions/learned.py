@@ -14,8 +14,8 @@ from jtruth._host import known_classes, labels_log_likelihood, vote_shares
 from jtruth._random import Key
 from jtruth._validation import present
 from jtruth.evaluation.assumptions.registry import INDEPENDENT, How, fitted, sampled
-from jtruth.evaluation.checks.missing import by_number
-from jtruth.evaluation.checks.sets import Parameters
+from jtruth.evaluation.checks.label_sets import Parameters
+from jtruth.evaluation.checks.of_labels import by_number
 from jtruth.evaluation.inputs import Inputs, Model
 from jtruth.evaluation.parts import Check, worst_first
 from jtruth.labels import Labels
@@ -44,7 +44,7 @@ def joint_model(
 ) -> Model:
     """The joint posterior (`jtruth.learning.joint.posterior`) of labelers, classifier and true classes.
 
-    Where labels are missing by class (`jtruth.evaluation.checks.missing`) it is fitted again, with class
+    Where labels are missing by class (`jtruth.evaluation.checks.of_labels`) it is fitted again, with class
     shares for each number of labels, and `data` says so to all other models.
     """
     labels = data.own_labels()

@@ -1,37 +1,86 @@
 """Do the labels contradict what an answer rests on? Every check has a p-value, a verdict and what to do.
 
 Learned error rates are checked against the model of independent errors by parametric bootstrap
-(`_check_bootstrap`): labelers against the model, and the classifier against the labelers. Their verdicts hold
+(`checks.bootstrap`): labelers against the model, and the classifier against the labelers. Their verdicts hold
 together: labels that fit raise one alarm or more in 5 of 100 sets. Given error rates and a given prior are
-checked in `_check_given`, with Holm's correction.
+checked in `checks.of_given`, with Holm's correction.
 
 A quiet check proves nothing: raters who make the same mistakes look like better raters, and much dependence
 hides in the learned error rates. What the checks see, and how often, is measured in `benchmarks/checks.py`.
 """
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from jtruth._host import log, softmax
 from jtruth._random import Key, stream
 from jtruth._validation import present
 from jtruth.evaluation.assumptions.learned import with_classifier
-from jtruth.evaluation.checks import _given as given
-from jtruth.evaluation.checks._bootstrap import Bootstrap, Component, bootstrap
-from jtruth.evaluation.checks._texts import ALIKE, CLASSIFIER, LEARNED, PRIOR, RATES, SATURATED
-from jtruth.evaluation.checks.chance import chance_check
-from jtruth.evaluation.checks.groups import groups_check
-from jtruth.evaluation.checks.missing import missing_check
-from jtruth.evaluation.checks.sets import Parameters
+from jtruth.evaluation.checks.bootstrap import Bootstrap, Component, bootstrap
+from jtruth.evaluation.checks.first_look import chance_check
+from jtruth.evaluation.checks.label_sets import Parameters
+from jtruth.evaluation.checks.of_given import GOLD_TELLS, given_checks
+from jtruth.evaluation.checks.of_labels import groups_check, missing_check
 from jtruth.evaluation.inputs import Inputs, Model
 from jtruth.evaluation.parts import WORTH_KNOWING, Check
 from jtruth.labels import Labels
-from jtruth.noise import NoiseModel
 
 ALARM = 0.05
 FEW_LABELS = 10  # of a labeler
+
+SATURATED = (
+    "with {} raters and {} classes any labels fit the model of independent errors, so nothing can contradict "
+    "it. Get labels of one more labeler, or find out the truth of 30 samples chosen at random"
+)
+# By name of the check: what fits, what does not, what to do.
+LEARNED = {
+    "label patterns": (
+        "patterns of labels occur as often as independent errors make them",
+        "patterns of labels do not occur as often as independent errors make them",
+        "Intervals that assume independence are too narrow and may be off centre: " + GOLD_TELLS,
+    ),
+    "pairwise agreement": (
+        "no two raters agree more or less often than the model says",
+        "{} agree {} often than independent errors make them",
+        "Ask whether one saw the other's answers, or whether some samples are hard for both",
+    ),
+    "labeler misfit": (
+        "no rater's agreements with the others are off",
+        "the agreements of {} with the other raters are off",
+        "Look at this rater's labels, and evaluate once without them",
+    ),
+    "labelers share errors": (
+        "labelers do not err together more or less often than the model says",
+        "where the class is {}, labelers err together {} often than the model says",
+        "Labels are worth less than their number: evaluate with assume='shared_difficulty', or " + GOLD_TELLS,
+    ),
+    "classifier and hard samples": (
+        "the classifier's errors do not go with those of the labelers",
+        "where the class is {}, the classifier errs {} often on samples that labelers get wrong",
+        "assume='independent' does not hold: leave assume out, or " + GOLD_TELLS,
+    ),
+    "classifier and single labelers": (
+        "the classifier's errors do not go with those of any one labeler",
+        "the classifier errs {1} often where {0} errs",
+        "Ask whether the classifier was trained on this labeler's labels; evaluate once without them",
+    ),
+    "given prior": (
+        "the labels do not contradict the given class prior",
+        "the labels contradict the given class prior",
+        "Leave prior out to have it learned, or look whether the samples are from elsewhere",
+    ),
+    "drift": (
+        "raters err as often late as early",
+        "{} errs {} often late than early",
+        "Evaluate early and late samples apart",
+    ),
+}
+ALIKE = "labelers alike"
+SAME, DIFFERENT = (
+    "labelers are equally good as far as can be seen",
+    "labelers are not equally good (farthest off is {}). Learned error rates take that into account; "
+    "majority vote does not, so trust it less",
+)
 
 
 def checks_of(data: Inputs, model: Model, noise: Any, order: Any, key: Key) -> tuple[Check, ...]:
@@ -82,9 +131,9 @@ def learned_checks(
         rank = np.argsort(np.argsort(order, kind="stable"), kind="stable")
         when = 2.0 * rank / max(len(rank) - 1, 1) - 1
     found = bootstrap(raters, start, key, gold=gold, order=when, prior=prior)
-    checks = [_learned(name, found, raters, free) for name in LEARNED if LEARNED[name][0] in found.checks]
-    if "alike" in found.checks:
-        checks.append(_alike(found.checks["alike"], raters))
+    checks = [_learned(name, found, raters, free) for name in LEARNED if name in found.checks]
+    if ALIKE in found.checks:
+        checks.append(_alike(found.checks[ALIKE], raters))
     return (*checks, *few_labels(raters))
 
 
@@ -118,17 +167,17 @@ def labeler_checks(
 
 
 def _learned(name: str, found: Bootstrap, raters: Labels, free: int) -> Check:
-    key, fits, misfit, to_do = LEARNED[name]
-    one, adjusted = found.checks[key], found.adjusted[key]
+    fits, misfit, to_do = LEARNED[name]
+    one, adjusted = found.checks[name], found.adjusted[name]
     more = "more" if one.value > 0 else "less"
     size = f"p = {one.p_value:.2g}"
     if one.p_value < ALARM <= adjusted:
         size += f", {adjusted:.2g} for all checks together"
-    if key == "patterns":
+    if name == "label patterns":
         kinds = present(found.design.kind_size, "the number of rows of a kind").size
         freedom = found.design.known.size - kinds - free
         size = f"G2 = {one.value:.1f} on {freedom} degrees of freedom, {size}"
-    elif key == "prior":
+    elif name == "given prior":
         size = f"likelihood ratio {one.value:.1f}, {size}"
     else:
         size = f"{abs(one.value):.1f} standard deviations off, {size}"
@@ -136,15 +185,15 @@ def _learned(name: str, found: Bootstrap, raters: Labels, free: int) -> Check:
         size += f"; seen on {found.num_samples} of {raters.num_samples} samples"
     if adjusted >= ALARM:
         return Check(name, one.value, one.p_value, "fits", f"{fits} ({size})")
-    what = misfit.format(_component_name(key, one.worst, found, raters), more)
+    what = misfit.format(_component_name(name, one.worst, found, raters), more)
     return Check(name, one.value, one.p_value, "does not fit", f"{what} ({size}). {to_do}")
 
 
-def _component_name(key: str, worst: int, found: Bootstrap, raters: Labels) -> str:
+def _component_name(name: str, worst: int, found: Bootstrap, raters: Labels) -> str:
     """The class, rater or pair behind a component."""
-    if key in ("labelers together", "difficulty"):
+    if name in ("labelers share errors", "classifier and hard samples"):
         return repr(str(raters.class_names[worst]))
-    if key == "agreement":
+    if name == "pairwise agreement":
         return " and ".join(_rater(t, raters) for t in found.pairs[worst])
     return _rater(worst, raters)
 
@@ -157,10 +206,11 @@ def _rater(t: int | np.integer, raters: Labels) -> str:
 
 def _alike(one: Component, raters: Labels) -> Check:
     """Are labelers exchangeable? If not it is no misfit: learned error rates take it into account."""
-    verdict = WORTH_KNOWING if one.p_value < ALARM else "fits"
-    text = ALIKE[1].format(_rater(one.worst % (raters.num_labelers - 1), raters))
-    text = text if verdict == WORTH_KNOWING else ALIKE[0]
-    return Check("labelers alike", one.value, one.p_value, verdict, f"{text} (p = {one.p_value:.2g})")
+    verdict, text = "fits", SAME
+    if one.p_value < ALARM:
+        verdict = WORTH_KNOWING
+        text = DIFFERENT.format(_rater(one.worst % (raters.num_labelers - 1), raters))
+    return Check(ALIKE, one.value, one.p_value, verdict, f"{text} (p = {one.p_value:.2g})")
 
 
 def few_labels(raters: Labels) -> tuple[Check, ...]:
@@ -183,90 +233,6 @@ def few_labels(raters: Labels) -> tuple[Check, ...]:
             "their error rates are mostly prior. Get more labels of fewer labelers, or gold answers"
         )
     return (Check("enough labels", per_sample, None, "cannot be seen", ". ".join(parts)),)
-
-
-def given_checks(
-    log_likelihood: np.ndarray,
-    prior: np.ndarray,
-    y_pred: np.ndarray,
-    key: Key,
-    *,
-    prior_given: bool,
-    labels: Labels | None = None,
-    noise: NoiseModel | None = None,
-    gold: np.ndarray | None = None,
-) -> tuple[Check, ...]:
-    """Checks of given error rates (and of a given prior), where the answer takes them as known.
-
-    Args:
-        log_likelihood: (samples, classes) of the labels, without gold.
-        prior: (classes,) given, or found from the labels.
-        y_pred: (samples,) predicted classes.
-        key: JAX random key.
-        prior_given: whether to check the prior.
-        labels, noise: where known, for the checks that need single labels.
-        gold: (samples,) known classes, -1 elsewhere.
-    """
-    free = np.ones(len(y_pred), bool) if gold is None else gold < 0
-    found: list[tuple[str, float, float, str, str]] = []
-    if prior_given and (prior > 0).all():
-        score = given.prior_score(log_likelihood[free], prior)
-        if score is not None:
-            found.append(("given prior", *score, *PRIOR))
-    quiet: list[Check] = []
-    if labels is not None and noise is not None:
-        law = None
-        if labels.num_labels <= given.MOST_LABELS and not labels.has_repeats():
-            law = given.label_law(labels, noise, prior, key)
-        if law is None:
-            text = f"not checked: over {given.MOST_LABELS} labels, repeated labels, or none to compare"
-            quiet.append(Check("given error rates", None, None, "cannot be seen", text))
-        else:
-            found.append(("given error rates", law.value, law.p_value, *RATES))
-    covariates = partial(_covariates, log_likelihood, prior, labels, noise)
-    for name, one in given.classifier_dependence(log_likelihood, prior, y_pred, covariates, key).items():
-        if one is None:
-            quiet.append(Check(name, None, None, "cannot be seen", "labels leave no doubt to compare with"))
-        else:
-            found.append((name, one.value, one.p_value, *CLASSIFIER))
-    return (*_holm(found), *quiet)
-
-
-def _covariates(
-    log_likelihood: np.ndarray,
-    prior: np.ndarray,
-    labels: Labels | None,
-    noise: NoiseModel | None,
-    chosen: np.ndarray,
-) -> dict[str, np.ndarray]:
-    """What the classifier's errors are held against, (covariates, chosen samples, classes) each."""
-    found = {"classifier and vote margin": softmax(log_likelihood[chosen] + log(prior))[None]}
-    classes = prior.size
-    if noise is not None and noise.hardness is not None:
-        found["classifier and difficulty"] = np.repeat(noise.hardness[None, chosen, None], classes, axis=2)
-    if labels is not None and not labels.has_repeats() and 1 < labels.num_labelers <= 30:
-        z = labels.restrict(chosen).to_matrix()
-        wrong = (z[:, :, None] != np.arange(classes)) & (z >= 0)[:, :, None]
-        found["classifier and single labelers"] = np.moveaxis(wrong, 1, 0).astype(np.float64)
-    return found
-
-
-def _holm(found: list[tuple[str, float, float, str, str]]) -> list[Check]:
-    """Verdicts that hold together (Holm), in the order of `found`."""
-    order = np.argsort([f[2] for f in found], kind="stable")
-    worst, adjusted = 0.0, {}
-    for rank, k in enumerate(order):
-        worst = max(worst, min(1.0, found[k][2] * (len(found) - rank)))
-        adjusted[int(k)] = worst
-    checks = []
-    for k, (name, statistic, p_value, fits, misfit) in enumerate(found):
-        bad = adjusted[k] < ALARM
-        size = f"p = {p_value:.2g}"
-        if p_value < ALARM <= adjusted[k]:
-            size += f", {adjusted[k]:.2g} for all checks together"
-        text = f"{misfit if bad else fits} ({size})"
-        checks.append(Check(name, statistic, p_value, "does not fit" if bad else "fits", text))
-    return checks
 
 
 def refused(refusal: str) -> tuple[Check, ...]:

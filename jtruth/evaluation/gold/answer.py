@@ -15,7 +15,7 @@ from jtruth.evaluation.assumptions.learned import labels_fit
 from jtruth.evaluation.assumptions.of_labelers import labeler_draws, labeler_laws
 from jtruth.evaluation.assumptions.registry import INDEPENDENT, Progress, entries
 from jtruth.evaluation.assumptions.what_if import Rows
-from jtruth.evaluation.checks.random_gold import random_gold_check
+from jtruth.evaluation.checks.of_gold import random_gold_check
 from jtruth.evaluation.gold.labelers import labeler_laws_by_gold
 from jtruth.evaluation.gold.measured import GoldSampling, judged_samples
 from jtruth.evaluation.gold.tables import gold_tables

@@ -43,7 +43,7 @@ from jtruth.evaluation.by_group import (
     group_shares,
     read_groups,
 )
-from jtruth.evaluation.checks.first_look import Look, first_look
+from jtruth.evaluation.checks.first_look import first_look
 from jtruth.evaluation.checks.prior_driven import share_doubts
 from jtruth.evaluation.gold.answer import labels_only_posterior, labels_posterior, too_few_labels
 from jtruth.evaluation.gold.tables import gold_tables
@@ -218,7 +218,7 @@ def prevalence(
         "num_labels": labels.num_labels,
         "num_gold": num_gold,
         "key": given,
-        "checks": first_look(Look(labels, {}, known)),
+        "checks": first_look(labels, known, {}),
     }
     nothing: dict[str, Any] = {"rule": "not identified", "shares": {}, "assumption": "none",
                                "class_posterior": None, **about}  # fmt: skip

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import jtruth as jt
-from jtruth.evaluation.checks.chance import NAME, correlation, judged
+from jtruth.evaluation.checks.first_look import CHANCE, chance_verdict, correlation
 from jtruth.stats.agreement import krippendorff
 
 
@@ -49,7 +49,7 @@ def drawn(rng, n=300, share=0.5, error=0.2, right=0.85, classes=2):
 def alarm(z, y_pred, classes=2):
     votes = np.stack([(z == c).sum(axis=1) for c in range(classes)], axis=1)
     shared = max(krippendorff(votes).point, 0) ** 0.5
-    return any(check.verdict == "look first" for check in judged(votes.astype(float), shared, y_pred))
+    return any(check.verdict == "look first" for check in chance_verdict(votes.astype(float), shared, y_pred))
 
 
 @pytest.mark.parametrize("classes", [2, 4])
@@ -93,7 +93,7 @@ def test_known_noise_is_taken_into_account():
     z, y_pred = drawn(rng, error=0.8)
     labels, noise = jt.Labels.from_matrix(z, 2), jt.noise.Symmetric(0.8, 2)
     good = jt.evaluate(y_pred, labels, noise=noise, prior=[0.5, 0.5])
-    assert good.checks[-1].name == NAME and good.checks[-1].verdict == "fits"
+    assert good.checks[-1].name == CHANCE and good.checks[-1].verdict == "fits"
     assert good.checks[-1].statistic == pytest.approx(0.7, abs=0.2)  # 2 * .85 - 1
     array = np.asarray(noise.log_likelihood(labels), np.float64)
     swapped = jt.evaluate(1 - y_pred, array, prior=[0.5, 0.5])

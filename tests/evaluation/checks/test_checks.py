@@ -12,13 +12,11 @@ from scipy.stats import binomtest, kstest
 
 import jtruth as jt
 from jtruth.evaluation.assumptions.learned import with_classifier
-from jtruth.evaluation.checks import _bootstrap
-from jtruth.evaluation.checks import _given as given
-from jtruth.evaluation.checks import _statistics as statistics
-from jtruth.evaluation.checks._bootstrap import _adjusted, _by_rater, bootstrap, largest, p_values
-from jtruth.evaluation.checks._fit import PSEUDO_COUNT, Modes
-from jtruth.evaluation.checks.sets import Parameters, observed, simulate
-from jtruth.evaluation.checks.verdicts import _holm, given_checks, learned_checks
+from jtruth.evaluation.checks import bootstrap as boot
+from jtruth.evaluation.checks import of_given
+from jtruth.evaluation.checks.label_sets import PSEUDO_COUNT, Modes, Parameters, observed, simulate
+from jtruth.evaluation.checks.of_given import _holm, given_checks
+from jtruth.evaluation.checks.verdicts import learned_checks
 from jtruth.learning import Smoothing, fit_dawid_skene
 from jtruth.noise import ConfusionMatrices, Symmetric
 
@@ -75,7 +73,7 @@ def test_pattern_statistic_is_the_likelihood_ratio():
         seen = int((z == pattern).all(axis=1).sum())
         p = sum(prior[c] * np.prod([matrices[t, c, k] for t, k in enumerate(pattern)]) for c in (0, 1))
         total += 2 * seen * np.log(seen / (300 * p)) if seen else 0.0
-    assert statistics.patterns(sets, fit)[0, 0] == pytest.approx(total, abs=1e-8)
+    assert boot.patterns(sets, fit)[0, 0] == pytest.approx(total, abs=1e-8)
 
 
 @pytest.mark.parametrize("present", [1.0, 0.7])
@@ -96,7 +94,7 @@ def test_statistics_against_loops(present):
     for i, t, c in itertools.product(range(60), range(4), range(3)):
         if z[i, t] >= 0:
             e[i, t, c] = float(z[i, t] != c) - (1 - theta[t, c, c])
-    pairs = statistics.rater_pairs(sets)
+    pairs = boot.rater_pairs(sets)
     agree, variance = np.zeros(len(pairs.raters)), np.zeros(len(pairs.raters))
     for k, (t, u) in enumerate(pairs.raters):
         for i in np.flatnonzero((z[:, t] >= 0) & (z[:, u] >= 0)):
@@ -104,7 +102,7 @@ def test_statistics_against_loops(present):
             chance = chance[gold[i]] if gold[i] >= 0 else prior @ chance
             agree[k] += (z[i, t] == z[i, u]) - chance
             variance[k] += chance * (1 - chance)
-    r = statistics.residuals(sets, fit)
+    r = boot.residuals(sets, fit)
     number = np.maximum((z[:, :3] >= 0).sum(axis=1), 1)
     pairwise = sum(e[:, t] * e[:, u] for t in range(3) for u in range(t))
     mean = e[:, 3] * e[:, :3].sum(axis=1) / number[:, None]
@@ -117,12 +115,12 @@ def test_statistics_against_loops(present):
     late = [sum((p[:, c] * np.arange(60) / 60) @ e[:, t, c] for c in range(3)) for t in range(4)]
     alike = [p[:, c] @ e[:, t, c] for c in range(3) for t in range(3)]
     for found, expected in (
-        (statistics.agreement(sets, fit, pairs), agree / np.sqrt(variance)),
-        (statistics.labelers_together(sets, r), together),
-        (statistics.classifier_with_difficulty(sets, r), hard),
-        (statistics.classifier_with_labeler(sets, r), single),
-        (statistics.drift(sets, r), late),
-        (statistics.alike(sets, r), alike),
+        (boot.agreement(sets, fit, pairs), agree / np.sqrt(variance)),
+        (boot.labelers_together(sets, r), together),
+        (boot.classifier_with_difficulty(sets, r), hard),
+        (boot.classifier_with_labeler(sets, r), single),
+        (boot.drift(sets, r), late),
+        (boot.alike(sets, r), alike),
     ):
         np.testing.assert_allclose(found[0], expected, atol=1e-9)
 
@@ -144,7 +142,7 @@ def test_simulated_sets_follow_the_model(collapse):
         posterior=posterior,
         log_p=log_p,
     )
-    gap = statistics.agreement(drawn, held, statistics.rater_pairs(sets))
+    gap = boot.agreement(drawn, held, boot.rater_pairs(sets))
     z = gap.mean(axis=0) / gap.std(axis=0) * np.sqrt(800)
     assert np.abs(z).max() < 5
 
@@ -155,7 +153,7 @@ def test_pairs_of_raters_take_memory_by_labels():
     many = with_classifier(jt.Labels.from_matrix(rng.integers(0, 2, (1, 3000)), 2), np.ones(1, int))
     sets = observed(many, np.array([-1]), None)
     tracemalloc.start()
-    assert not len(statistics.rater_pairs(sets).raters)
+    assert not len(boot.rater_pairs(sets).raters)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 36e6  # one column of all those pairs
@@ -176,14 +174,13 @@ def test_simulated_labels_of_gold_samples_are_of_their_class():
 
 def test_p_values_are_ranks():
     values = np.random.default_rng(0).normal(size=(200, 3))
-    size, worst, value = largest(values)
+    p, worst, value = boot.largest(values)
     scaled = (values - values.mean(axis=0)) / values.std(axis=0)
     assert worst == np.abs(scaled[0]).argmax() and value == pytest.approx(scaled[0, worst])
-    p = p_values(size)
     assert p.min() == 1 / 200 and p.max() == 1.0
     assert p[0] == np.mean(np.abs(scaled).max(axis=1) >= np.abs(scaled[0]).max() - 1e-12)
-    assert _adjusted({"one": p})["one"] == pytest.approx(p[0])
-    assert largest(np.zeros((5, 2))) is None
+    assert boot._adjusted({"one": p})["one"] == pytest.approx(p[0])
+    assert boot.largest(np.zeros((5, 2))) is None
 
 
 def test_adjusted_p_values_against_the_smallest_of_each_set():
@@ -192,7 +189,7 @@ def test_adjusted_p_values_against_the_smallest_of_each_set():
     ranks = {name: rng.permutation(100) / 100 + 0.01 for name in ("one", "two", "three")}
     for name, p in ranks.items():
         as_small = [min(ranks[other][s] for other in ranks) <= p[0] + 1e-12 for s in range(100)]
-        assert _adjusted(ranks)[name] == pytest.approx(np.mean(as_small))
+        assert boot._adjusted(ranks)[name] == pytest.approx(np.mean(as_small))
     found = _holm([("b", 0.0, 0.03, "fine", "bad"), ("a", 0.0, 0.01, "fine", "bad")])
     assert [(c.name, c.verdict) for c in found] == [("b", "does not fit"), ("a", "does not fit")]
     found = _holm([("a", 0.0, 0.03, "fine", "bad"), ("b", 0.0, 0.04, "fine", "bad")])
@@ -206,7 +203,7 @@ def test_misfit_of_a_rater_is_that_of_all_its_pairs():
     agreement, pairs = rng.normal(size=(50, 4)), np.array([[0, 1], [0, 2], [1, 2], [2, 3]])
     z = (agreement - agreement.mean(axis=0)) / agreement.std(axis=0)
     expected = [sum(z[:, k] ** 2 for k, pair in enumerate(pairs) if t in pair) for t in range(4)]
-    np.testing.assert_allclose(_by_rater(agreement, pairs, 4), np.transpose(expected))
+    np.testing.assert_allclose(boot._by_rater(agreement, pairs, 4), np.transpose(expected))
 
 
 def test_caries_is_found_out():
@@ -281,7 +278,7 @@ def test_few_labels_are_said():
 
 
 def test_a_part_of_many_samples_is_looked_at(monkeypatch):
-    monkeypatch.setattr("jtruth.evaluation.checks._bootstrap._ENTRIES", 99 * 500)
+    monkeypatch.setattr("jtruth.evaluation.checks.bootstrap._ENTRIES", 99 * 500)
     labels, y_pred, y = raters(5, size=400, labelers=9, present=0.5)
     gold = np.where(np.arange(400) < 40, y, -1)
     table = with_classifier(labels, y_pred)
@@ -295,20 +292,20 @@ def test_false_alarms(labelers, present, monkeypatch):
     """200 sets for which the model holds; binomial tests at 1e-4 that a p-value is below .05 in 5 %.
 
     The observed set is one of all that are compared, so .05 is held with 99 simulated sets as with 399: these
-    200 sets say nothing finer. `alike`, which is compared with as few, is not looked at here.
+    200 sets say nothing finer. `labelers alike`, which is compared with as few, is not looked at here.
     """
-    monkeypatch.setattr(_bootstrap, "_MOST", 99)
-    monkeypatch.setattr(_bootstrap, "_FEWEST", 19)
+    monkeypatch.setattr(boot, "_MOST", 99)
+    monkeypatch.setattr(boot, "_FEWEST", 19)
     small, loud = {}, []
     for seed in range(200):
         labels, y_pred, _ = raters(100 + seed, size=250, labelers=labelers, present=present)
         table = with_classifier(labels, y_pred)
-        found = bootstrap(table, fitted(table), jax.random.key(seed))
+        found = boot.bootstrap(table, fitted(table), jax.random.key(seed))
         for name, one in found.checks.items():
             small.setdefault(name, []).append(one.p_value <= 0.05)
         loud.append(min(found.adjusted.values()) < 0.05)
     for name, values in {**small, "any": loud}.items():
-        if name != "alike":  # these labelers are not
+        if name != "labelers alike":  # these labelers are not
             assert binomtest(int(np.sum(values)), 200, 0.05).pvalue > 1e-4, (name, np.mean(values))
 
 
@@ -333,11 +330,11 @@ def test_prior_score_is_the_derivative():
         return logsumexp(log_p + np.log([share, 1 - share]), axis=1)
 
     score = (value(0.55 + step) - value(0.55 - step)) / (2 * step)
-    statistic, p = given.prior_score(log_p, prior)
+    statistic, p = of_given.prior_score(log_p, prior)
     assert statistic == pytest.approx(score.sum() ** 2 / (score**2).sum(), rel=1e-6) and 0 < p < 1
-    found = [given.prior_score(known(seed)[2], np.array([0.6, 0.4]))[1] for seed in range(300)]
+    found = [of_given.prior_score(known(seed)[2], np.array([0.6, 0.4]))[1] for seed in range(300)]
     assert kstest(found, "uniform").pvalue > 1e-4
-    assert given.prior_score(np.zeros((5, 2)), prior) is None
+    assert of_given.prior_score(np.zeros((5, 2)), prior) is None
 
 
 @pytest.mark.parametrize(
@@ -377,7 +374,7 @@ def test_given_checks_without_labels_and_without_doubt():
 @pytest.mark.slow
 def test_false_alarms_of_given_things(monkeypatch):
     """200 sets, each against 99 (as above); binomial tests at 1e-4."""
-    monkeypatch.setattr(given, "_SETS", 99)
+    monkeypatch.setattr(of_given, "_SETS", 99)
     small = {}
     for seed in range(200):
         labels, noise, log_p, y_pred = known(1000 + seed, size=200)

@@ -4,15 +4,21 @@ import numpy as np
 import pytest
 
 import jtruth as jt
-from jtruth.evaluation.checks.columns import repeats_labels, standing_twice, vote_column, written_back
-from jtruth.evaluation.checks.first_look import Look, first_look
-from jtruth.evaluation.checks.gold_gone_wrong import (
+from jtruth.evaluation.checks.columns import (
+    learned_errors,
+    repeats_labels,
+    standing_twice,
+    vote_column,
+    winners,
+    written_back,
+)
+from jtruth.evaluation.checks.first_look import first_look
+from jtruth.evaluation.checks.of_gold import (
     chosen_gold,
     exchanged_codes,
     gold_is_predictions,
     gold_is_vote,
 )
-from jtruth.evaluation.checks.learned_errors import learned_errors, winners
 
 KNOWN = {"noise": jt.noise.Symmetric(0.2, 2), "prior": [0.5, 0.5]}
 CLASSES = ("no", "yes")
@@ -287,14 +293,14 @@ def test_clean_data_raise_nothing(shape):
         rng = np.random.default_rng(1000 + seed)
         y, z, y_pred = drawn(seed, size, labelers, rng.uniform(0.6, 0.98), classes, rng.uniform(0.6, 1.0))
         gold = some_gold(y, rng.choice(size, rng.integers(size // 10, size // 3), replace=False))
-        look = Look(labels_of(z, classes), {"a": y_pred, "perfect": y}, gold, True)
-        alarms = [check for check in first_look(look) if check.verdict == "look first"]
+        found = first_look(labels_of(z, classes), gold, {"a": y_pred, "perfect": y}, True)
+        alarms = [check for check in found if check.verdict == "look first"]
         assert [a for a in alarms if a.name != "the same predictions"] == []
 
 
 @pytest.mark.parametrize("shape", [(300, 1), (300, 2), (12, 5)])
 def test_few_labels_are_no_trouble(shape):
     y, z, y_pred = drawn(size=shape[0], labelers=shape[1])
-    look = Look(labels_of(z), {"": y_pred}, y, True)
-    assert all(check.verdict != "look first" for check in first_look(look))
+    found = first_look(labels_of(z), y, {"": y_pred}, True)
+    assert all(check.verdict != "look first" for check in found)
     assert repeats_labels(labels_of(z), z[:, 0]) == ()

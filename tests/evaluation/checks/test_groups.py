@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import jtruth as jt
-from jtruth.evaluation.checks.groups import EVERYBODY, NAME, all_refused, excess, groups_check
+from jtruth.evaluation.checks.of_labels import EVERYBODY, GROUPS, all_refused, excess, groups_check
 from jtruth.evaluation.parts import Check
 
 
@@ -48,7 +48,7 @@ def test_two_panels_are_named_and_refuse_every_model(seed):
 def test_a_pair_is_named_and_refuses_nothing():
     _, labels = copying(0, (2, 1, 1, 1, 1))
     found = check(labels.with_names(workers=["gpt-a", "gpt-b", "c", "d", "e", "f"]))
-    assert found.name == NAME and not all_refused((found,))
+    assert found.name == GROUPS and not all_refused((found,))
     assert found.message.startswith("labelers 'gpt-a', 'gpt-b' agree with one another more often than any")
     assert "they repeat each other's mistakes. Count such a group as one labeler" in found.message
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import jtruth as jt
-from jtruth.evaluation.checks.missing import LEVEL, NAME, missing_check
+from jtruth.evaluation.checks.of_labels import _LEVEL, MISSING, missing_check
 from jtruth.learning import Smoothing, fit_dawid_skene
 
 
@@ -23,11 +23,11 @@ def verdict(seed, kept):
 @pytest.mark.slow
 def test_false_alarms_and_power():
     """At 1 % seven or more of 60 sets have probability 2e-6; the effect is seen in every set."""
-    assert LEVEL == 0.01
+    assert _LEVEL == 0.01
     assert sum(verdict(seed, (0.8, 0.8))[0].verdict == "does not fit" for seed in range(60)) < 7
     for seed in range(5):
         (found,) = verdict(seed, (0.35, 0.85))
-        assert found.name == NAME and found.verdict == "does not fit" and found.p_value < 1e-4
+        assert found.name == MISSING and found.verdict == "does not fit" and found.p_value < 1e-4
         assert "class '1' have more" in found.message or "class '0' have fewer" in found.message
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import jtruth as jt
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS
-from jtruth.evaluation.checks.missing import missing_check
+from jtruth.evaluation.checks.of_labels import missing_check
 from jtruth.io.gold import Gold
 from jtruth.learning import fit_joint
 

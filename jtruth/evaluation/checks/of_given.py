@@ -8,6 +8,7 @@ labels at hand, with the classifier's own error rates estimated anew for every s
 """
 
 from collections.abc import Callable
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -16,10 +17,28 @@ from scipy.special import chdtrc
 
 from jtruth._host import across, log, log_sum, softmax
 from jtruth._random import Key, host_rng, streams
-from jtruth.evaluation.checks._bootstrap import Component, component, largest
+from jtruth.evaluation.checks.bootstrap import Component, largest
+from jtruth.evaluation.parts import Check
 from jtruth.labels import Labels
 from jtruth.noise import NoiseModel
 
+GOLD_TELLS = "find out the truth of 30 or more samples chosen at random, and compare"
+PRIOR = (
+    "the labels do not contradict the given class prior",
+    "another class prior would make these labels far more likely. Leave prior out to have it integrated out, "
+    "or look whether the samples are from elsewhere",
+)
+RATES = (
+    "labelers use the classes and agree with one another as often as the given error rates say",
+    "labelers do not use the classes and agree with one another as often as the given error rates say. Leave "
+    "noise out to have them learned, or " + GOLD_TELLS,
+)
+CLASSIFIER = (
+    "given the class, the classifier's errors do not go with it",
+    "given the class, the classifier's errors go with it, so they are not independent of the labels: "
+    + GOLD_TELLS,
+)
+ALARM = 0.05
 MOST_LABELS = 500_000  # more are not simulated
 _SETS = 199
 _LABELS = 20_000_000  # of all simulated sets together; more labels, fewer sets
@@ -61,7 +80,7 @@ def label_law(labels: Labels, noise: NoiseModel, prior: np.ndarray, key: Key) ->
     for one in streams(key, "label law", repetitions):
         y = rng.choice(prior.size, size=len(z), p=prior).astype(np.int32)
         sets.append(_label_statistics(np.asarray(_drawn(noise, one, y, where)), labels.num_classes, pairs))
-    return _component(np.array(sets))
+    return largest(np.array(sets))
 
 
 @jax.jit
@@ -111,7 +130,7 @@ def classifier_dependence(
         y = across(np.add, (rng.random(shape) >= below).astype(int))
         drawn = across(np.add, (rng.random(shape) >= rows_below[y]).astype(int))
         sets.append(_dependence(h, drawn, rows, held))
-    return {name: _component(np.concatenate([part[name] for part in sets])) for name in held}
+    return {name: largest(np.concatenate([part[name] for part in sets])) for name in held}
 
 
 def _classifier_rows(h: np.ndarray, y_pred: np.ndarray, start: np.ndarray, max_steps: int = 8) -> np.ndarray:
@@ -153,7 +172,85 @@ def _dependence(
     return out
 
 
-def _component(values: np.ndarray) -> Component | None:
-    """The observed set is the first."""
-    found = largest(values)
-    return None if found is None else component(found)
+def given_checks(
+    log_likelihood: np.ndarray,
+    prior: np.ndarray,
+    y_pred: np.ndarray,
+    key: Key,
+    *,
+    prior_given: bool,
+    labels: Labels | None = None,
+    noise: NoiseModel | None = None,
+    gold: np.ndarray | None = None,
+) -> tuple[Check, ...]:
+    """Checks of given error rates (and of a given prior), where the answer takes them as known.
+
+    Args:
+        log_likelihood: (samples, classes) of the labels, without gold.
+        prior: (classes,) given, or found from the labels.
+        y_pred: (samples,) predicted classes.
+        key: JAX random key.
+        prior_given: whether to check the prior.
+        labels, noise: where known, for the checks that need single labels.
+        gold: (samples,) known classes, -1 elsewhere.
+    """
+    free = np.ones(len(y_pred), bool) if gold is None else gold < 0
+    found: list[tuple[str, float, float, str, str]] = []
+    if prior_given and (prior > 0).all():
+        score = prior_score(log_likelihood[free], prior)
+        if score is not None:
+            found.append(("given prior", *score, *PRIOR))
+    quiet: list[Check] = []
+    if labels is not None and noise is not None:
+        law = None
+        if labels.num_labels <= MOST_LABELS and not labels.has_repeats():
+            law = label_law(labels, noise, prior, key)
+        if law is None:
+            text = f"not checked: over {MOST_LABELS} labels, repeated labels, or none to compare"
+            quiet.append(Check("given error rates", None, None, "cannot be seen", text))
+        else:
+            found.append(("given error rates", law.value, law.p_value, *RATES))
+    covariates = partial(_covariates, log_likelihood, prior, labels, noise)
+    for name, one in classifier_dependence(log_likelihood, prior, y_pred, covariates, key).items():
+        if one is None:
+            quiet.append(Check(name, None, None, "cannot be seen", "labels leave no doubt to compare with"))
+        else:
+            found.append((name, one.value, one.p_value, *CLASSIFIER))
+    return (*_holm(found), *quiet)
+
+
+def _covariates(
+    log_likelihood: np.ndarray,
+    prior: np.ndarray,
+    labels: Labels | None,
+    noise: NoiseModel | None,
+    chosen: np.ndarray,
+) -> dict[str, np.ndarray]:
+    """What the classifier's errors are held against, (covariates, chosen samples, classes) each."""
+    found = {"classifier and vote margin": softmax(log_likelihood[chosen] + log(prior))[None]}
+    classes = prior.size
+    if noise is not None and noise.hardness is not None:
+        found["classifier and difficulty"] = np.repeat(noise.hardness[None, chosen, None], classes, axis=2)
+    if labels is not None and not labels.has_repeats() and 1 < labels.num_labelers <= 30:
+        z = labels.restrict(chosen).to_matrix()
+        wrong = (z[:, :, None] != np.arange(classes)) & (z >= 0)[:, :, None]
+        found["classifier and single labelers"] = np.moveaxis(wrong, 1, 0).astype(np.float64)
+    return found
+
+
+def _holm(found: list[tuple[str, float, float, str, str]]) -> list[Check]:
+    """Verdicts that hold together (Holm), in the order of `found`."""
+    order = np.argsort([f[2] for f in found], kind="stable")
+    worst, adjusted = 0.0, {}
+    for rank, k in enumerate(order):
+        worst = max(worst, min(1.0, found[k][2] * (len(found) - rank)))
+        adjusted[int(k)] = worst
+    checks = []
+    for k, (name, statistic, p_value, fits, misfit) in enumerate(found):
+        bad = adjusted[k] < ALARM
+        size = f"p = {p_value:.2g}"
+        if p_value < ALARM <= adjusted[k]:
+            size += f", {adjusted[k]:.2g} for all checks together"
+        text = f"{misfit if bad else fits} ({size})"
+        checks.append(Check(name, statistic, p_value, "does not fit" if bad else "fits", text))
+    return checks
