@@ -167,7 +167,7 @@ from jtruth._host import smoothed_vote_shares  # noqa: E402
 from jtruth.evaluation import inputs  # noqa: E402
 from jtruth.evaluation.answers import tables_of  # noqa: E402
 from jtruth.evaluation.assumptions import model_error as me  # noqa: E402
-from jtruth.evaluation.assumptions.of_labelers import labeler_draws  # noqa: E402
+from jtruth.evaluation.assumptions.predictive import labeler_draws  # noqa: E402
 from jtruth.evaluation.assumptions.ranges import Member  # noqa: E402
 from jtruth.evaluation.assumptions.registry import How, entries, nobody_judged  # noqa: E402
 from jtruth.evaluation.compare import parts_of  # noqa: E402

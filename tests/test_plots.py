@@ -12,7 +12,7 @@ from scipy import stats
 
 import jtruth as jt
 from jtruth import plots
-from jtruth.evaluation.assumptions.what_if import Rows
+from jtruth.evaluation.assumptions.ranges import Rows
 from jtruth.evaluation.parts import Assumption
 from jtruth.plots._parts import title
 from jtruth.plots.joint import _joint_regions

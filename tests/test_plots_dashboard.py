@@ -11,7 +11,7 @@ from jtruth import plots
 from jtruth.comparison import LeaveOneOut, ModelComparison
 from jtruth.evaluation import MetricPosterior, Prevalence
 from jtruth.evaluation.any_metric import MetricView
-from jtruth.evaluation.assumptions.what_if import Rows
+from jtruth.evaluation.assumptions.ranges import Rows
 from jtruth.planning import Limits, People, Question, plan_request
 from jtruth.stats.draws import DrawsEstimate
 

@@ -42,7 +42,7 @@ def prevalence(
     """Share of each class (a pass rate) with its interval; which gold would make it narrower."""
     from jtruth.answers import facts, sentence_notes
     from jtruth.cli.reading import begin, class_code, gold_of, groups_of, with_notes
-    from jtruth.evaluation.gold.next_gold import gold_for_share
+    from jtruth.evaluation.gold.shares import gold_for_share
     from jtruth.evaluation.gold.shares import prevalence as shares_of
 
     given, labels = begin(source.file, columns, beside, share.gold, by=share.by)

@@ -26,8 +26,8 @@ from jtruth.evaluation.answers import (
 from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.learned import joint_model, plug_in_model
 from jtruth.evaluation.assumptions.model_error import check_kind, rests_on
-from jtruth.evaluation.assumptions.of_labelers import labeler_draws, labeler_laws
-from jtruth.evaluation.assumptions.predictive import PredictiveTable, readings_of
+from jtruth.evaluation.assumptions.predictive import PredictiveTable, labeler_draws, labeler_laws, readings_of
+from jtruth.evaluation.assumptions.ranges import Rows, RowsOnDemand, WhatIf
 from jtruth.evaluation.assumptions.registry import (
     INDEPENDENT,
     UNKNOWN,
@@ -37,9 +37,8 @@ from jtruth.evaluation.assumptions.registry import (
     granted,
 )
 from jtruth.evaluation.assumptions.sensitivity import Basis
-from jtruth.evaluation.assumptions.what_if import Rows, RowsOnDemand, WhatIf
 from jtruth.evaluation.checks.first_look import look_at
-from jtruth.evaluation.checks.of_labels import all_refused
+from jtruth.evaluation.checks.of_labels import REFUSED, all_refused
 from jtruth.evaluation.checks.prior_driven import known_noise_check, prior_check, vouched_check
 from jtruth.evaluation.checks.verdicts import checks_of
 from jtruth.evaluation.gold.answer import gold_answer, without_gold
@@ -66,11 +65,6 @@ from jtruth.stats.estimates import Estimate
 from jtruth.stats.regions import check_level
 from jtruth.tables.posterior import estimates
 from jtruth.testing.tested import Tested
-
-REFUSED = (
-    "the checks refuse every model of these labels, so what each assumption says is not shown: what remains "
-    "is how far such labels misled elsewhere"
-)
 
 
 def evaluate(

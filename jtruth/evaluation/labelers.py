@@ -1,8 +1,8 @@
 """How good is every labeler? Accuracy and confusion matrix, predictive or by gold.
 
 `evaluate_labelers`: without gold a labeler gets what a classifier gets: a predictive law, what readings of
-the labels say widened by how far they were off elsewhere (`jtruth.evaluation.assumptions.of_labelers`). With
-gold labelers are judged by it (`jtruth.evaluation.gold.labelers`). Confusion matrices are those of
+the labels say widened by how far they were off elsewhere (`jtruth.evaluation.assumptions.predictive`). With
+gold labelers are judged by it (`jtruth.evaluation.gold.tables`). Confusion matrices are those of
 independent errors.
 
 `quick_labelers`: Dawid and Skene's model by EM, with the normal law around its mode. Millions of labels take
@@ -22,21 +22,21 @@ from jtruth._validation import choose
 from jtruth._validation.words import Read
 from jtruth.evaluation.assumptions import learned, ranges
 from jtruth.evaluation.assumptions.model_error import OVERALL, check_kind, rests_on
-from jtruth.evaluation.assumptions.of_labelers import (
+from jtruth.evaluation.assumptions.predictive import (
     labeler_draws,
     labeler_laws,
+    law_of,
     matrix_ends,
 )
-from jtruth.evaluation.assumptions.predictive import law_of
 from jtruth.evaluation.assumptions.registry import INDEPENDENT, entries, nobody_judged
 from jtruth.evaluation.checks.first_look import first_look
 from jtruth.evaluation.checks.of_gold import random_gold_check
-from jtruth.evaluation.checks.of_labels import missing_check
+from jtruth.evaluation.checks.of_labels import REFUSED, all_refused, missing_check
 from jtruth.evaluation.checks.prior_driven import labeler_check
 from jtruth.evaluation.checks.verdicts import labeler_checks, refused
 from jtruth.evaluation.gold.answer import BY_GOLD, gold_warnings, labels_posterior
-from jtruth.evaluation.gold.labelers import labeler_laws_by_gold
 from jtruth.evaluation.gold.measured import GoldSampling
+from jtruth.evaluation.gold.tables import labeler_laws_by_gold
 from jtruth.evaluation.inputs import as_labels, read_gold, read_labelled, read_sampling
 from jtruth.evaluation.labeler_findings import swap_findings, with_behaviour
 from jtruth.evaluation.labeler_report import LabelerReport, labeler_rows
@@ -90,7 +90,7 @@ def evaluate_labelers(
         key: a whole number or a JAX key; 0 if None.
         gold: (samples,) known classes, -1 where unknown; or a Series or dict by task id; a random part of all
             samples, or a `jt.io.Gold` that says how they were chosen. They correct the answer
-            (`jtruth.evaluation.gold.labelers`).
+            (`jtruth.evaluation.gold.tables`).
         order: (samples,) when each sample was labelled, on any scale; adds a check for labelers who change,
             and to each row the probability that its labeler did, and when.
         target: "in-sample", the share of the labels given that are right, or "population", the chance that a
@@ -130,7 +130,11 @@ def evaluate_labelers(
     if fit.usable:
         checks += missing or missing_check(labels, fit.class_posterior)
     how = _Asked(labels, known, named, sampling, labels_posterior(found, labels), target, kind, level, key)
-    rows = _rows(how, found, fit)
+    rows, nobody = _rows(how, found, fit), nobody_judged(labels)
+    readings = tuple((member.name, member.entry.sentence_for(nobody)) for member in found)
+    if not named and all_refused(checks):  # what each assumption says means nothing then
+        rows, readings = tuple(row | {"by_assumption": {}} for row in rows), ()
+        warnings = (REFUSED, *warnings)
     if named:
         warnings += gold_warnings(sampling.unknown, int((known >= 0).sum()))
         checks += random_gold_check(how.posterior, known, key, names) if sampling.unknown else ()
@@ -139,12 +143,11 @@ def evaluate_labelers(
             rows, labels, prior, fit.mean_matrices, when, known if named else None
         )
         odd = (*swap_findings(rows, names), *behaviour, *odd)
-    said_of = nobody_judged(labels)
     return LabelerReport(
         level, names, rows, tuple(prior.tolist()), (*warnings, *(() if named else (ONLY_GOLD,))), fit, given,
         (*first, *checks), () if named else (MORE_RIGHT,), odd, target,
         "posterior" if named else PREDICTIVE, BY_GOLD if named else rests_on(kind),
-        tuple((member.name, member.entry.said_of(said_of)) for member in found),
+        readings,
     )  # fmt: skip
 
 
@@ -224,7 +227,7 @@ def quick_labelers(labels: Labels | Stream, *, key: Any = None, level: float = 0
     """What `evaluate_labelers` says of each labeler, by one reading of them: EM and the law at its mode.
 
     The share of the labels given that are right, expected at the mode, has the spread of the chance that a
-    new label is right, and then the predictive law of `jtruth.evaluation.assumptions.of_labelers`.
+    new label is right, and then the predictive law of `jtruth.evaluation.assumptions.predictive`.
 
     Args:
         labels: the noisy labels; or a stream of them, begun with `Smoothing` above 0 (`the_prior`).

@@ -25,9 +25,9 @@ from jtruth.answers import (
     warning_notes,
 )
 from jtruth.answers.blocks import Block, Row, cell_text
+from jtruth.evaluation.assumptions.ranges import Rows, WhatIf
 from jtruth.evaluation.assumptions.registry import Progress
 from jtruth.evaluation.assumptions.sensitivity import Basis, Sensitivity, sensitivity
-from jtruth.evaluation.assumptions.what_if import Rows, WhatIf
 from jtruth.evaluation.parts import (
     MORE_RIGHT,
     OF_LABELERS,

@@ -66,7 +66,7 @@ SOURCES = {
 _MIXED = (PEOPLE, LLM_JUDGES)  # for labelers of whom nobody says who they are
 _NODES = ndtri((np.arange(7) + 0.5) / 7)  # of the mixture over tau
 # By kind: how the law did on sources left out, accuracy, and for what that speaks.
-_HELD = {PEOPLE: ("people", 93), LLM_JUDGES: ("LLM judges and automatic metrics", 95)}
+_COVERAGE = {PEOPLE: ("people", 93), LLM_JUDGES: ("LLM judges and automatic metrics", 95)}
 
 
 def check_kind(labelers_are: str | None, learned: bool = True) -> str:
@@ -93,8 +93,8 @@ def of_no_effect(labelers_are: str) -> tuple[str, ...]:
 
 def rests_on(labelers_are: str) -> str:
     """What the predictive law takes for granted, in a sentence."""
-    if labelers_are in _HELD:
-        name, held = _HELD[labelers_are]
+    if labelers_are in _COVERAGE:
+        name, held = _COVERAGE[labelers_are]
         return (
             f"labels mislead models here as on {len(SOURCES[labelers_are])} public sources labelled by "
             f"{name} (each left out in turn, 95 % intervals of accuracy held {held} %)"

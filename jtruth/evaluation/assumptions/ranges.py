@@ -9,22 +9,32 @@ it, or if its chains disagree (R-hat of 1.1 or more, or worth fewer than 50 draw
 luck. One that only missed the stricter standard of `EFFORT` stays, with a warning: its error is small beside
 its width. If no other model is left, chains that disagree stay too. They also stay among what-if rows of
 labelers and class shares (`keep_all`): draws of chains that tell different stories hold the truth more often.
+
+The predictive answer is made of the majority vote and independence alone (`predictive`). Models that have no
+say in it take most of the time, so they wait until rows are asked for (`RowsOnDemand`): by
+`Evaluation.assumptions`, a picture, a page, JSON or the long text.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
+from jtruth._one_line import one_line
 from jtruth._random import Key
 from jtruth.evaluation.answers import names_of, tables_of
+from jtruth.evaluation.assumptions import learned
 from jtruth.evaluation.assumptions.learned import learn_shares
 from jtruth.evaluation.assumptions.registry import (
     INDEPENDENT,
     Entry,
     How,
     Progress,
+    entries,
     fitted,
+    sampled,
 )
 from jtruth.evaluation.inputs import Inputs
 from jtruth.evaluation.parts import Assumption, Loo
@@ -122,7 +132,7 @@ def _disagree(fit: JointPosterior) -> bool:
 def row(member: Member, data: Inputs, loo: Loo | None = None) -> Assumption:
     """A member's line in the answer."""
     laws = estimates(member.posterior, *names_of(data))
-    return Assumption(member.name, member.entry.said_of(data), laws, loo, member.posterior)
+    return Assumption(member.name, member.entry.sentence_for(data), laws, loo, member.posterior)
 
 
 def loo_of(found: list[Member]) -> list[Loo | None]:
@@ -156,3 +166,48 @@ def pooled_answer(found: list[Member], data: Inputs) -> Tested:
     """Equal numbers of draws of every member, as one law."""
     pooled = thinned([m.posterior for m in found])
     return Tested("bayes", pooled, None, float("nan"), (), *names_of(data))
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows that are there already."""
+
+    rows: tuple[Assumption, ...] = ()
+    doubts: tuple[str, ...] = ()
+
+    __repr__ = one_line
+
+
+@dataclass
+class RowsOnDemand:
+    """Rows of all assumptions that are shown."""
+
+    data: Inputs
+    key: Key  # of the answer: independence draws here what it drew there
+    progress: Progress | None = None
+
+    __repr__ = one_line
+
+    @cached_property
+    def _found(self) -> Rows:
+        effort = learned.EFFORT._replace(pointwise=True)
+        alone = sampled(self.data, INDEPENDENT, self.key, How(effort, self.progress))
+        some = [entry for entry in entries(self.data) if entry.shown]
+        found, doubts = members(
+            some, self.data, self.key, progress=self.progress, known={INDEPENDENT: alone}, pointwise=True
+        )
+        each = zip(found, loo_of(found), strict=True)
+        return Rows(tuple(row(member, self.data, loo) for member, loo in each), tuple(doubts))
+
+    @property
+    def rows(self) -> tuple[Assumption, ...]:
+        """A row for each assumption that has an answer."""
+        return self._found.rows
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """Sentences on models that are left out or did not converge."""
+        return self._found.doubts
+
+
+WhatIf = Rows | RowsOnDemand

@@ -206,12 +206,12 @@ class Entry(NamedTuple):
     lever: Lever | None = None
     of_labelers: str = ""  # the sentence where labelers alone are the question
 
-    def said_of(self, data: Inputs) -> str:
+    def sentence_for(self, data: Inputs) -> str:
         """The sentence that fits the question."""
         return self.sentence if data.judged else self.of_labelers or self.sentence
 
 
-HELD = {
+_COVERAGE = {
     "independent": " (on public data of known truth such an interval held the accuracy in .50 of the cases "
     "where people label, in .15 where LLM judges do)"
 }
@@ -273,7 +273,7 @@ def granted(word: str, *, learned: bool = False) -> str:
     """
     found = [entry for entry in ASSUMPTIONS.values() if entry.group == word]
     sentence = next((e.assumed for e in found if e.assumed), found[0].sentence.removeprefix("if "))
-    return sentence + (HELD.get(word, "") if learned else "")
+    return sentence + (_COVERAGE.get(word, "") if learned else "")
 
 
 def check_assume(assume: str | None) -> None:

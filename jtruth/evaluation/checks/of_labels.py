@@ -55,6 +55,10 @@ from jtruth._validation.words import quoted
 from jtruth.evaluation.parts import LOOK_FIRST, WORTH_KNOWING, Check
 from jtruth.labels import Labels
 
+REFUSED = (
+    "the checks refuse every model of these labels, so what each assumption says is not shown: what remains "
+    "is how far such labels misled elsewhere"
+)
 MISSING = "labels missing by class"
 _LEVEL = 0.01
 _UNRELATED = "the number of labels of a sample does not go with its class"

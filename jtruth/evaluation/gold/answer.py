@@ -12,13 +12,12 @@ from jtruth.asking.gold import ask_next, gold_that_halves
 from jtruth.evaluation.answers import answer_of, names_of
 from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.learned import labels_fit
-from jtruth.evaluation.assumptions.of_labelers import labeler_draws, labeler_laws
+from jtruth.evaluation.assumptions.predictive import labeler_draws, labeler_laws
+from jtruth.evaluation.assumptions.ranges import Rows
 from jtruth.evaluation.assumptions.registry import INDEPENDENT, Progress, entries
-from jtruth.evaluation.assumptions.what_if import Rows
 from jtruth.evaluation.checks.of_gold import random_gold_check
-from jtruth.evaluation.gold.labelers import labeler_laws_by_gold
 from jtruth.evaluation.gold.measured import GoldSampling, judged_samples
-from jtruth.evaluation.gold.tables import gold_tables
+from jtruth.evaluation.gold.tables import gold_tables, labeler_laws_by_gold
 from jtruth.evaluation.inputs import Inputs
 from jtruth.evaluation.parts import IN_SAMPLE, Assumption, Check, Labeler, worst_first
 from jtruth.io.gold import Gold

@@ -6,19 +6,24 @@ Counting labels counts the labelers' mistakes too. Three rules, in the order of 
   (`jtruth.learning.recalibration`). Survives labelers who copy each other or share mistakes.
 - assume="independent": the joint posterior of labelers and classes with gold clamped, if there is any. Much
   narrower, right if labelers err independently given the class, and badly wrong if they do not.
-- no gold: a predictive law (`jtruth.evaluation.assumptions.of_shares`): what readings of the labels say,
+- no gold: a predictive law (`jtruth.evaluation.assumptions.predictive`): what readings of the labels say,
   widened by how far they were off elsewhere. Where no sample has three labels it is "not identified", and
   no number is given.
 
 Measured coverage and width, beside raw shares, Rogan-Gladen and PPI++: `benchmarks/judges.py`. The target is
 the share in the samples at hand, not in a population from which they may come.
+
+Gold to ask for (`gold_for_share`): the share of class c is the accuracy of somebody who always says c, so
+what is known of gold for metrics (`jtruth.asking.gold`) is known of shares. How much is needed is what PPI++
+would need; the interval of the recalibrated answer is narrower and shrinks about as fast.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from jaxtyping import Float, Int
 
 from jtruth._random import Key, Stated, as_key, stated, stream
 from jtruth._validation import present
@@ -26,11 +31,11 @@ from jtruth._validation.terminal import plain
 from jtruth._validation.words import number_of
 from jtruth.answers import Answer, Column, Shown, Table, check_notes, facts, how, law_row, warning_notes
 from jtruth.answers.blocks import cell_text
+from jtruth.asking.gold import ask_next, gold_to_halve
 from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.learned import labels_fit
 from jtruth.evaluation.assumptions.model_error import CLASS, check_kind, of_no_effect, rests_on
-from jtruth.evaluation.assumptions.of_shares import predictive_shares, share_laws
-from jtruth.evaluation.assumptions.predictive import law_of
+from jtruth.evaluation.assumptions.predictive import law_of, predictive_shares, share_laws
 from jtruth.evaluation.assumptions.registry import INDEPENDENT as INDEPENDENT_MODEL
 from jtruth.evaluation.assumptions.registry import Progress, entries, nobody_judged
 from jtruth.evaluation.by_group import (
@@ -44,8 +49,10 @@ from jtruth.evaluation.by_group import (
     read_groups,
 )
 from jtruth.evaluation.checks.first_look import first_look
+from jtruth.evaluation.checks.of_labels import REFUSED, all_refused, groups_check
 from jtruth.evaluation.checks.prior_driven import share_doubts
 from jtruth.evaluation.gold.answer import labels_only_posterior, labels_posterior, too_few_labels
+from jtruth.evaluation.gold.measured import ppi_metric
 from jtruth.evaluation.gold.tables import gold_tables
 from jtruth.evaluation.inputs import as_labels, read_gold
 from jtruth.evaluation.parts import (
@@ -60,6 +67,7 @@ from jtruth.evaluation.parts import (
     interval_title,
     undetermined,
 )
+from jtruth.io.gold import Gold
 from jtruth.labels import Labels
 from jtruth.latent.watch import Watch
 from jtruth.learning.joint.posterior import JointPosterior
@@ -272,8 +280,10 @@ def _predicted(
     if all(member.fit is None for member in found):
         return Prevalence(rule="not identified", shares={}, assumption="none", class_posterior=None,
                           warnings=(*notes, *doubts), source=fit, **about)  # fmt: skip
-    each = {m.entry.said_of(data): _named(names, share_laws(m)) for m in found}
+    each = {m.entry.sentence_for(data): _named(names, share_laws(m)) for m in found}
     rows = {text: {name: law.mean for name, law in laws.items()} for text, laws in each.items()}
+    if all_refused(groups_check(labels, key)):  # no model's what-if means anything then
+        rows, warnings = {}, (REFUSED, *warnings)
     answer = Prevalence(
         rule=PREDICTIVE, shares=_named(names, predictive_shares(found, labels.num_samples, kind)),
         assumption=f"{rests_on(kind)}; {MORE_RIGHT}", warnings=warnings,
@@ -314,3 +324,56 @@ def _named(names: tuple[str, ...], laws: Sequence[Estimate]) -> dict[str, Estima
 
 def _laws(names: tuple[str, ...], shares: np.ndarray) -> dict[str, DrawsEstimate]:
     return {name: DrawsEstimate(shares[:, c].copy()) for c, name in enumerate(names)}
+
+
+_SPREAD = 2  # gold answers below which a spread cannot be seen
+
+
+class ShareRequest(NamedTuple):
+    """Samples to find the truth of, for the share of one class."""
+
+    samples: Int[np.ndarray, " asked"]  # the most useful first
+    inclusion: Float[np.ndarray, " samples"]  # chance of each sample to be among old and new gold
+    to_halve: int | None  # more random gold answers that would halve the interval; None: too few to say
+
+
+def gold_for_share(
+    labels: Labels,
+    code: int,
+    num: int,
+    *,
+    gold: Any = None,
+    level: float = 0.95,
+    key: Any = None,
+    progress: Progress | None = None,
+) -> ShareRequest:
+    """Which samples to find the truth of next, for the share of one class.
+
+    Args:
+        labels: noisy labels.
+        code: of the class.
+        num: how many samples to ask for.
+        gold: (samples,) known classes, -1 where unknown; a Series or dict by task id.
+        level: of the interval that is to be halved.
+        key: a whole number or a JAX key; 0 if None.
+        progress: called with (sweeps done, sweeps planned).
+
+    Raises:
+        ValueError: more samples wanted than there are without gold, or a class that there is not.
+
+    >>> z = np.repeat([[1, 1, 1], [0, 0, 0], [1, 1, 0], [0, 1, 0]], [10, 10, 5, 5], axis=0)
+    >>> asked = gold_for_share(Labels.from_matrix(z, 2), 1, 5)
+    >>> asked.samples.size, asked.to_halve
+    (5, None)
+    """
+    if not 0 <= code < labels.num_classes:
+        raise ValueError(f"code is {code}, but there are {labels.num_classes} classes")
+    key, (known, _) = as_key(key), read_gold(gold, labels)
+    h, _ = labels_only_posterior(labels, stream(key, "labels only, for gold to ask"), progress)
+    always, names = np.full(labels.num_samples, code), tuple(map(str, labels.class_names))
+    halve = None
+    if (known >= 0).sum() >= _SPREAD:
+        found = ppi_metric("accuracy", always, h, known, classes=names, positive=code)
+        halve = gold_to_halve(found, gold_sample(known >= 0), level)
+    asked = ask_next(always, h, Gold(known), num, key=key, classes=names, positive=code)
+    return ShareRequest(asked.samples, asked.inclusion, halve)

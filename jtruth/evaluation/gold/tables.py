@@ -1,18 +1,29 @@
-"""A few true classes: the posterior of the count table of all samples.
+"""A few true classes: the posterior of the count table of all samples, and of each labeler.
 
 Samples are cut by what the classifier predicts and by which class the labels make most probable
 (`jtruth.stats.poststratified`); in each stratum the labels guess the classes, and gold says what the guess is
 worth. So gold is used once, models never see it, and nothing has to be believed of what labelers share. What
 comes out are draws of the count table: every metric, difference, area and joint law follows from them, and
 they hang together (F1 lies between precision and recall).
+
+Gold clamped into the joint posterior hardly moves it: the likelihood of all labels outweighs a few known
+classes, and where labelers err together their accuracies stay wrong. So a labeler is judged as a classifier
+is: the labels given are its predictions. Of whom fewer than five labels have a known truth, the law without
+gold stands. The share is that of the labels given, in these samples. Gold is taken to be a random part of all
+samples, unless it is said how it was chosen.
 """
+
+from collections.abc import Sequence
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from jtruth._random import Key, host_rng
+from jtruth._random import Key, host_rng, stream
+from jtruth.evaluation.gold.measured import AT_RANDOM, GoldSampling
+from jtruth.labels import Labels
+from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.poststratified import class_counts, strata_of, tilted
-from jtruth.stats.ppi import GoldSample
+from jtruth.stats.ppi import GoldSample, gold_sample
 from jtruth.tables.posterior import TableDraws
 
 _DRAWS = 4000
@@ -87,3 +98,52 @@ def _labels_say(
     if classes <= _FULLY_CROSSED or num_symbols != classes:
         return np.unique(said @ 2.0 ** np.arange(classes), return_inverse=True)[1]
     return said[np.arange(symbols.size), symbols] * (1 + (said.sum(axis=1) == 1))
+
+
+_FEW = 5  # labels of known truth, below which gold says too little of a labeler
+
+
+def labeler_laws_by_gold(
+    without: Sequence[DrawsEstimate],
+    labels: Labels,
+    class_posterior: Float[np.ndarray, "samples classes"],
+    gold: Int[np.ndarray, " samples"],
+    sampling: GoldSampling = AT_RANDOM,
+    key: Key = 0,
+) -> list[DrawsEstimate]:
+    """For each labeler the law of the share of right labels.
+
+    Args:
+        without: the laws without gold (`of_labelers.labeler_laws`).
+        labels: the labels of all.
+        class_posterior: by labels alone, made without the gold.
+        gold: (samples,) known classes, -1 where unknown.
+        sampling: how the gold samples were chosen.
+        key: of the draws.
+
+    >>> labels = Labels.from_matrix(np.repeat([[0, 1], [0, 0], [1, 1]], 10, axis=0), 2)
+    >>> gold = np.where(np.arange(30) % 3 == 0, 0, -1)
+    >>> flat = [DrawsEstimate(np.linspace(0, 1, 9))] * 2
+    >>> one, two = labeler_laws_by_gold(flat, labels, np.full((30, 2), 0.5), gold)
+    >>> bool(one.mean > two.mean)
+    True
+    """
+    sample, labeler, label = labels.arrays
+    chance = None
+    if not sampling.unknown and (gold >= 0).any():  # strata too: of one labeler each may have no gold
+        chosen = gold_sample(gold >= 0, **sampling._asdict())
+        chance = np.full(gold.size, np.nan)
+        chance[chosen.chosen] = chosen.inclusion
+    found = []
+    for t, law in enumerate(without):
+        own = np.flatnonzero((labeler == t) & (label >= 0))
+        truth = gold[sample[own]]
+        if (truth >= 0).sum() < _FEW:
+            found.append(law)
+            continue
+        how = gold_sample(truth >= 0, inclusion=None if chance is None else chance[sample[own]])
+        guess = class_posterior[sample[own]]
+        draws = stream(key, "labeler by gold", t)
+        tables = gold_tables(label[own], labels.num_classes, guess, truth, how, draws)
+        found.append(tables.estimate("accuracy"))
+    return found

@@ -123,10 +123,17 @@ def test_majority_vote_draws_have_the_mean_of_the_counts():
 def test_models_without_a_say_are_fitted_when_rows_are_asked_for(monkeypatch):
     _, y_pred, labels = crowd(0)
     asked = []
-    fit = registry.fit_joint
-    monkeypatch.setattr(
-        registry, "fit_joint", lambda *a, **how: (asked.append(how["dependence"]), fit(*a, **how))[1]
-    )
+
+    def quick(fit):  # who is asked, not what he says
+        def asks(*args, effort, **how):
+            asked.append(how.get("dependence", "random_effect"))
+            few = effort._replace(burn_in=40, min_sweeps=400, max_rhat=9.0, min_ess=1.0)
+            return fit(*args, effort=few, **how)
+
+        return asks
+
+    for name in ("fit_joint", "fit_random_effect"):
+        monkeypatch.setattr(registry, name, quick(getattr(registry, name)))
     found = jt.evaluate(y_pred, labels)
     assert asked == ["independent"]
     assert "recall" in repr(found) and "recall" in str(found) and len(found.to_frame()) == 5

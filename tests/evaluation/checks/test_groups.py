@@ -59,6 +59,7 @@ def test_of_four_labelers_two_pairs_cannot_be_told_apart():
     assert "'0', '1'" in text and "'2', '3'" in text and "the labels cannot say which" in text
 
 
+@pytest.mark.slow
 def test_false_alarms_are_rare():
     """60 sets: at most 5 alarms of 1 % (false-alarm rate of this test below 1e-4)."""
     alarms = 0
@@ -78,7 +79,16 @@ def test_nothing_is_said_where_nothing_can_be():
     assert all_refused((Check("labelers never disagree", 1.0, 0.0, "look first", ""),))
 
 
-def test_it_stands_in_the_answers():
-    _, labels = copying(0, (3, 3), size=300)
+@pytest.mark.usefixtures("few_sweeps")
+def test_where_every_model_is_refused_no_answer_says_what_assumptions_say():
+    y, labels = copying(0, (3, 3), size=300)
     found = jt.evaluate_labelers(labels)
     assert any(one.name == EVERYBODY for one in found.checks) and all_refused(found.checks)
+    assert found.assumptions == () and all(row["by_assumption"] == {} for row in found.rows)
+    share, two = (
+        jt.prevalence(labels),
+        jt.compare_classifiers({"a": y, "b": labels.to_matrix()[:, 0]}, labels),
+    )
+    assert share.rule == "predictive" and not share.assumptions and two.assumptions == ()
+    for answer in (found, share, two):
+        assert any(text.startswith("the checks refuse every model") for text in answer.warnings)

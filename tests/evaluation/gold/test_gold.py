@@ -7,7 +7,7 @@ from scipy import stats
 
 from jtruth.asking.gold import ask_next, gold_to_halve
 from jtruth.evaluation.gold.measured import GoldSampling, judged_samples, ppi_metric
-from jtruth.evaluation.gold.next_gold import gold_for_share
+from jtruth.evaluation.gold.shares import gold_for_share
 from jtruth.io.gold import Gold
 from jtruth.labels import Labels
 from jtruth.stats.ppi import FittedPower, gold_sample, ppi_mean

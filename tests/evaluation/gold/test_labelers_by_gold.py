@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import jtruth as jt
-from jtruth.evaluation.gold.labelers import labeler_laws_by_gold
 from jtruth.evaluation.gold.measured import GoldSampling
+from jtruth.evaluation.gold.tables import labeler_laws_by_gold
 from jtruth.stats.draws import DrawsEstimate
 
 pytestmark = pytest.mark.usefixtures("few_sweeps")

@@ -121,7 +121,7 @@ def test_one_labeler_with_gold_gets_numbers():
     assert low <= (y == y_pred).mean() <= high and high - low < 0.35
 
 
-@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("classes", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_what_predictions_settle_is_said_without_doubt(classes):
     """A class that is never predicted has recall 0 and no precision, whatever gold and models say."""
     rng = np.random.default_rng(0)
