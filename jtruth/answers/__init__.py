@@ -1,7 +1,6 @@
 """What an answer is made of, and its faces: terminal, JSON, HTML, data frames. Pictures: `jtruth.plots`."""
 
 from jtruth.answers.answer import Answer
-from jtruth.answers.as_json import answer_dict, law_row, plain_json
 from jtruth.answers.blocks import (
     Column,
     Curve,
@@ -21,6 +20,7 @@ from jtruth.answers.blocks import (
     sentence_notes,
     warning_notes,
 )
+from jtruth.answers.data import answer_dict, law_row, plain_json
 from jtruth.answers.html import write_page
 from jtruth.answers.terminal import terminal_text
 

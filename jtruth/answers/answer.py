@@ -6,9 +6,8 @@ from typing import Any
 
 from jtruth._one_line import one_line
 from jtruth._pictures import picture
-from jtruth.answers.as_json import answer_dict
 from jtruth.answers.blocks import Shown
-from jtruth.answers.frames import answer_frame
+from jtruth.answers.data import answer_dict, answer_frame
 from jtruth.answers.html import notebook_html, write_page
 from jtruth.answers.terminal import terminal_text
 

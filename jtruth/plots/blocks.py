@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from jtruth._validation.terminal import plain
-from jtruth.answers import Answer, Column, Curve, Matrix, Notes, Series, Shown, Table
+from jtruth.answers import Answer, Column, Curve, Matrix, Note, Notes, Series, Shown, Table
 from jtruth.answers.blocks import at, cell_text, few, value_of
 from jtruth.plots._parts import (
     BLUE,
@@ -129,8 +129,15 @@ def drawn_blocks(shown: Shown) -> list[Any]:
         for one in shown.blocks
         if isinstance(one, Matrix | Curve)
         or (isinstance(one, Table) and any(_has(one, c, kind) for c in one.columns for kind in (int, float)))
-        or (isinstance(one, Notes) and one.name == "checks" and one.items)
+        or (
+            isinstance(one, Notes)
+            and any((note.data or {}).get("p_value") is not None for note in _of_checks(one))
+        )
     ]
+
+
+def _of_checks(block: Notes) -> Sequence[Note]:
+    return block.items if block.name == "checks" else ()
 
 
 def height_of(block: Drawn) -> float:

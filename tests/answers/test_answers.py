@@ -9,7 +9,7 @@ import pytest
 import jtruth as jt
 from jtruth.answers import Curve, Facts, Matrix, Notes, Table
 from jtruth.answers.blocks import cell_text, few, value_of
-from jtruth.answers.frames import answer_frame, table_rows
+from jtruth.answers.data import answer_frame, table_rows
 from jtruth.answers.html import page_html
 from jtruth.answers.terminal import size, terminal_text
 from jtruth.asking.labels import Rates, next_labels

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import jtruth as jt
-from jtruth.answers.frames import BACKENDS, frame
+from jtruth.answers.data import BACKENDS, frame
 from jtruth.comparison import LeaveOneOut, ModelComparison
 from jtruth.evaluation import quick_labelers
 
