@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from jtruth._validation.terminal import plain
-from jtruth.answers import Answer, Column, Curve, Matrix, Note, Notes, Series, Shown, Table
+from jtruth.answers import Answer, Column, Curve, Matrix, Notes, Series, Shown, Table
 from jtruth.answers.blocks import at, cell_text, few, value_of
 from jtruth.plots._parts import (
     BLUE,
@@ -136,8 +136,9 @@ def drawn_blocks(shown: Shown) -> list[Any]:
     ]
 
 
-def _of_checks(block: Notes) -> Sequence[Note]:
-    return block.items if block.name == "checks" else ()
+def _has_p_value(block: Notes) -> bool:
+    """Whether these are checks, and one of them has a p-value."""
+    return block.name == "checks" and any(note.data["p_value"] is not None for note in block.items)
 
 
 def height_of(block: Drawn) -> float:
