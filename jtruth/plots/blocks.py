@@ -95,7 +95,7 @@ def plot_result(result: Any, *, ax: Axes | None = None) -> Figure:
     Raises:
         ValueError: something of which there is no picture.
     """
-    name = "Estimate" if isinstance(result, Estimate) else type(result).__name__
+    name: str = _name_of(result)
     if name == "Evaluation":
         below = [one for one in drawn_blocks(result.blocks()) if one.name not in ("metrics", "assumptions")]
         panels = [partial(_draw, plot_metrics, result), *(partial(_draw, plot_block, one) for one in below)]
@@ -117,6 +117,11 @@ def plot_result(result: Any, *, ax: Axes | None = None) -> Figure:
     return _on_a_figure(panels, [height, *map(height_of, below)])
 
 
+def _name_of(result: Any) -> str:
+    """Of its type; every law is an estimate."""
+    return "Estimate" if isinstance(result, Estimate) else type(result).__name__
+
+
 def block_of(shown: Shown, name: str) -> Any:
     """The block of an answer that has this name in the JSON; None if there is none with something in it."""
     return next((one for one in shown.blocks if getattr(one, "name", None) == name), None)
@@ -129,10 +134,7 @@ def drawn_blocks(shown: Shown) -> list[Any]:
         for one in shown.blocks
         if isinstance(one, Matrix | Curve)
         or (isinstance(one, Table) and any(_has(one, c, kind) for c in one.columns for kind in (int, float)))
-        or (
-            isinstance(one, Notes)
-            and any((note.data or {}).get("p_value") is not None for note in _of_checks(one))
-        )
+        or (isinstance(one, Notes) and _has_p_value(one))
     ]
 
 
@@ -203,8 +205,9 @@ def _rows(
         if other is not None:
             mark(ax, other, -k, "x", ORANGE)
         for j, values in enumerate(ticks.values()):
-            if values.get(row[table.key]) is not None:
-                ax.plot(values[row[table.key]], -k - _BELOW - _STEP * j, _TICKS[j % 5],
+            value = values.get(row[table.key])
+            if value is not None:
+                ax.plot(value, -k - _BELOW - _STEP * j, _TICKS[j % 5],
                         color=_TICK_COLORS[j % len(_TICK_COLORS)], ms=5)  # fmt: skip
         if row[table.key] in ideal:
             ax.vlines(ideal[row[table.key]], -k - 0.3, -k + 0.3, color="black", ls=":", label=TRUE)
