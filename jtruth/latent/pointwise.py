@@ -6,11 +6,13 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from jtruth._one_line import one_line
+from jtruth.latent.infer import kernel
 from jtruth.latent.model import LatentModel, Observed
 from jtruth.stats.chains import effective_sample_size
 
 _MOST_DRAWS = 1000
 _MOST_NUMBERS = 20_000_000  # draws x rows
+_LEAST = 1e-38  # a probability that float32 cannot hold
 _BLOCK = 4_000_000  # states x draws x rows handled at once
 
 
@@ -41,43 +43,12 @@ def chosen_draws(chains: int, draws: int, rows: int) -> np.ndarray:
 def of_gibbs(model: LatentModel, observed: Observed, large: dict[str, np.ndarray]) -> RowLikelihood:
     """From draws of class prior, strata weights and rows, (chains, draws, ...) each."""
     chains, draws = large["raters0"].shape[:2]
-    chosen = chosen_draws(chains, draws, observed.offset.shape[1])
-    one = {name: values[:, chosen].astype(np.float64) for name, values in large.items()}
-    flat = {name: values.reshape(-1, *values.shape[2:]) for name, values in one.items()}
-    size = chains * chosen.size
-    with np.errstate(divide="ignore"):
-        pi = flat["pi"] if "pi" in flat else model.class_prior[None]
-        pi = pi if observed.group is None else np.ones((1, model.num_classes))  # by rows, see there
-        log_state = np.log(pi)[:, model.state_class]
-        log_state = np.broadcast_to(log_state, (size, model.state_class.size))
-        if "weights" in flat:
-            of_state = flat["weights"][:, model.weight_row[model.state_class], model.state_stratum]
-            log_state = log_state + np.log(of_state)
-    parts = []
+    problem, chosen = kernel.flatten(model, observed), chosen_draws(chains, draws, observed.offset.shape[1])
+    size, parts = chains * chosen.size, []
+    flat = [large[name][:, chosen].reshape(size, -1).astype(np.float64) for name in problem.blocks]
+    log_theta = np.log(np.maximum(np.concatenate(flat, axis=1), _LEAST))
     step = max(1, _BLOCK // observed.offset.size)
     for begin in range(0, size, step):
-        block = slice(begin, begin + step)
-        parts.append(_rows(model, observed, flat, log_state[block], block))
+        parts.append(kernel.log_rows(problem, log_theta[begin : begin + step]))
     log_p = np.concatenate(parts).reshape(chains, chosen.size, -1)
     return row_likelihood(log_p, observed.row_of_sample)
-
-
-def _rows(
-    model: LatentModel, observed: Observed, flat: dict[str, np.ndarray], log_state: np.ndarray, block: slice
-) -> np.ndarray:
-    """(draws, rows) for a block of draws."""
-    num, states = log_state.shape
-    total = log_state[:, :, None] + observed.offset[None]
-    if observed.group is not None:
-        of_rows = np.log(flat["pi"][block])[:, observed.group]  # (draws, rows, classes)
-        total = total + of_rows[:, :, model.state_class].swapaxes(1, 2)
-    for group, raters in enumerate(model.raters):
-        theta = flat[f"raters{group}"][block]  # (draws, raters, rows, symbols)
-        log_theta = np.log(np.maximum(theta, 1e-38))[:, :, np.maximum(raters.row_of_state, 0)]
-        log_theta = log_theta * (raters.row_of_state >= 0)[None, None, :, None]
-        table = np.moveaxis(log_theta, 0, -1)  # (raters, states, symbols, draws)
-        table = np.moveaxis(table, 2, 1).reshape(-1, states * num)  # columns: (rater, symbol)
-        found = (observed.symbols[group] @ table).reshape(-1, states, num)
-        total = total + np.moveaxis(found, 2, 0).swapaxes(1, 2)
-    top = total.max(axis=1)
-    return top + np.log(np.exp(total - top[:, None]).sum(axis=1))

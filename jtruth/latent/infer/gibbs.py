@@ -17,13 +17,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from jtruth._one_line import one_line
 from jtruth._random import host_rng, key_words
 from jtruth.latent.checkpoint import digest
 from jtruth.latent.effort import STANDARD, Convergence, Effort, limits
-from jtruth.latent.infer import device, gathered, kernel, modes
+from jtruth.latent.infer import device, kernel
 from jtruth.latent.infer.sweep import sweep
 from jtruth.latent.model import LatentModel, Observed
 from jtruth.latent.models import alike
@@ -33,6 +33,7 @@ from jtruth.latent.watch import UNWATCHED, Watch
 _BLOCK = 50  # sweeps between two looks at progress and checkpoint
 _BLOCK_NUMBERS = 1_000_000  # ... fewer where a block of draws would hold more numbers than this
 _CHEAP = 80_000
+_BESIDES = 10.0  # log-likelihood below the best, besides half of the free probabilities
 
 
 class Digest(NamedTuple):
@@ -105,7 +106,7 @@ def run_gibbs(
     shards = 0 if program is None else len(program.data.parts[0].total)
     mark = _mark(problem, key, start, chains, allowed.burn_in, effort.max_bytes, shards)
     store, convergence = walk(
-        GibbsMover(problem, mode, chains, digest.keep, program, gathered.gathered(problem), other),
+        GibbsMover(problem, mode, chains, digest.keep, program, other),
         host_rng(key, "gibbs"),
         monitored=lambda draws: {name: draws[name] for name in digest.monitored},
         effort=effort,
@@ -135,7 +136,6 @@ class GibbsMover:
     num_chains: int
     digest: Callable[[Arrays], tuple[Arrays, Arrays]]
     program: device.Program | None = None  # where XLA sweeps
-    one_symbol: gathered.Gathered | None = None  # where each shows one symbol
     other: np.ndarray | None = None  # (states, rows) where the second half of the chains starts
 
     @property
@@ -165,10 +165,10 @@ class GibbsMover:
         return chain
 
     def settle(self, chain: Chain) -> Chain:
-        """Chains from another start go on from the others where their mode has no weight (`modes`)."""
+        """Chains from another start go on from the others where their mode has no weight."""
         if self.other is None:
             return chain
-        source = modes.sources(self.problem, chain["symbols"])
+        source = sources(self.problem, chain["symbols"])
         moved = {name: a[source] for name, a in chain.items() if name not in ("symbols", "key")}
         return chain | moved | {"symbols": chain["symbols"][..., source]}
 
@@ -184,7 +184,7 @@ class GibbsMover:
             common = [[seen[f"common{k}"][i] for k in range(pooled)] for i in range(sweeps)]
         else:
             logs, tables, families, common, states = [], [], [], [], np.zeros(())
-            engine = HostEngine(self.problem, self.one_symbol)
+            engine = HostEngine(self.problem)
             for _ in range(sweeps):
                 chain, log_theta, p = sweep(engine, chain, rng)
                 if not burning:
@@ -202,9 +202,9 @@ class GibbsMover:
 class HostEngine:
     """NumPy's sides of `sweep.Engine`."""
 
-    def __init__(self, problem: kernel.Problem, one_symbol: gathered.Gathered | None):
-        """`one_symbol`: where each sample shows one symbol."""
-        self.problem, self.one_symbol = problem, one_symbol
+    def __init__(self, problem: kernel.Problem):
+        """Of one problem."""
+        self.problem = problem
         self.concentration, self.pooled, self.alike = problem.concentration, problem.pooled, problem.alike
 
     def count_probabilities(self, symbols: np.ndarray) -> np.ndarray:
@@ -217,8 +217,6 @@ class HostEngine:
 
     def draw_samples(self, log_theta: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Samples behind every (column, state, chain), and p(state) of every row summed over the chains."""
-        if self.one_symbol is not None:
-            return gathered.draw(self.one_symbol, log_theta, rng)
         p = kernel.state_probabilities(self.problem, log_theta)
         return kernel.count_drawn(self.problem, kernel.draw_states(self.problem, p, rng)), p.sum(axis=1)
 
@@ -241,6 +239,31 @@ def named_draws(problem: kernel.Problem, logs: list, symbols: list, families: li
         name = named[group.first].replace("raters", "common")
         draws[name] = np.exp(np.stack([each[k] for each in common], axis=1))
     return draws
+
+
+def sources(
+    problem: kernel.Problem, symbols: Float[np.ndarray, "columns states chains"]
+) -> Int[np.ndarray, " chains"]:
+    """The chain that each one goes on from: itself, or one in the best mode where its own has no weight.
+
+    The weight of a mode is its height times its volume. Heights are at hand, the likelihood with the states
+    summed out; of the volume it is known that each of P free probabilities adds half a log of a ratio of
+    widths, about P / 2 where widths differ by e. So a chain whose log-likelihood lies more than P / 2 + 10
+    below the best one sits where nothing is, by a factor of e^10 or so, and goes on from where the best one
+    is; the start of the chain had no say in what the posterior is. Modes that are nearer than that are left
+    alone, and R-hat speaks of them.
+    """
+    counts = kernel.count_probabilities(problem, symbols)
+    means = kernel.posterior_means(problem, problem.concentration + counts)
+    height = kernel.log_rows(problem, means) @ problem.multiplicity
+    seen = counts.sum(axis=0) > 0
+    rows = np.add.reduceat(seen.astype(np.int64), problem.starts)
+    free = int(np.maximum(rows - 1, 0).sum())
+    good = np.flatnonzero(height >= height.max() - (0.5 * free + _BESIDES))
+    found = np.arange(height.size)
+    poor = np.setdiff1d(found, good)
+    found[poor] = good[np.arange(poor.size) % good.size]
+    return found
 
 
 def numbers_of(problem: kernel.Problem) -> float:

@@ -160,40 +160,36 @@ def log_probabilities(problem: Problem, log_theta: np.ndarray) -> np.ndarray:
     return np.vstack([log_theta.T, nothing])[problem.place]
 
 
+def log_states(problem: Problem, log_theta: np.ndarray) -> np.ndarray:
+    """log p(row, state) (states, chains, rows)."""
+    table = log_probabilities(problem, log_theta)
+    _, states, chains = table.shape
+    log_p = problem.design @ table.reshape(len(table), states * chains)
+    log_p = np.ascontiguousarray(log_p.T).reshape(states, chains, -1)
+    log_p += problem.offset[:, None, :]
+    return log_p
+
+
+def log_rows(problem: Problem, log_theta: np.ndarray) -> np.ndarray:
+    """log p(row), the state summed out, (chains, rows), from log_theta (chains, P)."""
+    return np.logaddexp.reduce(log_states(problem, log_theta), axis=0)
+
+
 def state_probabilities(problem: Problem, log_theta: np.ndarray) -> np.ndarray:
     """p(state | the rest) of every row, (states, chains, rows), from log_theta (chains, P).
 
     Where every row has one column only, they are products of two numbers, and logs are not needed.
     """
-    chains, states = log_theta.shape[0], problem.place.shape[1]
-    table = log_probabilities(problem, log_theta)
     if problem.only_symbol is not None:
-        p = np.exp(table.transpose(1, 2, 0)).take(problem.only_symbol, axis=2)
+        p = np.exp(log_probabilities(problem, log_theta).transpose(1, 2, 0)).take(problem.only_symbol, axis=2)
         p *= problem.weight[:, None, :]
         p /= p.sum(axis=0)
         return p
-    log_p = problem.design @ table.reshape(table.shape[0], states * chains)
-    log_p = np.ascontiguousarray(log_p.T).reshape(states, chains, -1)
-    log_p += problem.offset[:, None, :]
+    log_p = log_states(problem, log_theta)
     log_p -= log_p.max(axis=0)
     p = np.exp(log_p, out=log_p)
     p /= p.sum(axis=0)
     return p
-
-
-def of_several(problem: Problem, rows: np.ndarray) -> Problem:
-    """The problem of some rows that stand for several samples each."""
-    only = problem.only_symbol
-    return problem._replace(
-        design=sparse.csr_array(problem.design[rows]),
-        single=problem.single[:, :0],
-        repeated=sparse.csr_array(problem.design[rows].T),
-        multiplicity=problem.multiplicity[rows],
-        num_single=0,
-        offset=problem.offset[:, rows],
-        only_symbol=None if only is None else only[rows],
-        weight=problem.weight[:, rows],
-    )
 
 
 class Drawn(NamedTuple):

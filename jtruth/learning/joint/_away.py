@@ -6,7 +6,7 @@ poorer one. There half of the chains start where one labeler is believed: the on
 most among those whom the other labelers confirm more often than chance. An adversary is not confirmed, and
 the mirror image in which all classes have exchanged names, a mode of its own that only the prior knows to
 be wrong, is not where these chains begin. Where gold names the classes, all chains start at the mode. What
-comes of a start that leads to a mode without weight is told in `jtruth.latent.infer.modes`.
+comes of a start that leads to a mode without weight is told in `jtruth.latent.infer.gibbs` (`sources`).
 
 Models of strata have several modes too (who is hard, and what the hard ones are). Started in this way on
 3869 X-rays of five dentists, chains of shared strata stayed in different ones and the model was left out of
