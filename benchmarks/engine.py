@@ -141,10 +141,10 @@ def nuts() -> None:
     from numpyro.infer import MCMC, NUTS
 
     from jtruth.latent import density
+    from jtruth.latent.fit import tempered_model
     from jtruth.latent.infer import temper
     from jtruth.latent.models import strata
-    from jtruth.learning.joint._tempered import tempered_model
-    from jtruth.learning.joint.beliefs import NOTHING
+    from jtruth.learning.joint.inputs import NOTHING
     from jtruth.learning.joint.posterior import _asked
     from jtruth.stats.chains import mean_error
 

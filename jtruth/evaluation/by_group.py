@@ -41,8 +41,8 @@ from jtruth.evaluation.compared import TOLD, Laws, Pair, difference_rows
 from jtruth.evaluation.inputs import Symbols, concrete
 from jtruth.evaluation.parts import taken_as_true
 from jtruth.labels import Labels
-from jtruth.learning.joint.beliefs import Beliefs
 from jtruth.learning.joint.hierarchical import named
+from jtruth.learning.joint.inputs import Beliefs
 from jtruth.stats.draws import DrawsEstimate
 
 MOST, FEW = 50, 5  # groups; samples and gold answers of a group below which that is said

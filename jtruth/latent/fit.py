@@ -17,8 +17,9 @@ from jtruth.latent.checkpoint import digest as digest_of
 from jtruth.latent.effort import Effort, Limits, TooLarge, check_effort
 from jtruth.latent.infer import moves, temper
 from jtruth.latent.infer.gibbs import Digest, GibbsRun
-from jtruth.latent.model import Kind, Model, Observed
-from jtruth.latent.rows import seen_of
+from jtruth.latent.model import Kind, LatentModel, Model, Observed
+from jtruth.latent.models import strata
+from jtruth.latent.rows import number_of_groups, seen_of
 from jtruth.latent.walk import Arrays, Chain, Kept, walk
 from jtruth.latent.watch import UNWATCHED, Watch
 
@@ -89,6 +90,28 @@ def run_tempered(
         em_steps=0,
         evidence=mover.evidence,
     )
+
+
+def tempered_model(model: LatentModel, observed: Observed) -> Model | None:
+    """The model as a log density; None where tempering it would not take seconds."""
+    arrays = strata.arrays_of(model, number_of_groups(observed))
+    found = model_of(strata.KIND, arrays, observed, model.num_classes)
+    return found if temperable(found) else None
+
+
+def tempered_run(
+    model: LatentModel, observed: Observed, wanted: TemperedDigest, *, key: Any, effort: Effort, watch: Watch
+) -> GibbsRun | None:
+    """A run by tempering; None where it would take too long, or does not get to the posterior."""
+    found = tempered_model(model, observed)
+    if found is None:
+        return None
+    try:
+        return run_tempered(found, observed, wanted, key=key, effort=effort, watch=watch)
+    except TooLarge:
+        if effort.give_up:
+            raise
+        return None
 
 
 def _limits(effort: Effort, lineages: int, work: float) -> Limits:

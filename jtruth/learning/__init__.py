@@ -19,9 +19,8 @@ from jtruth.learning.em.streaming import (
     update,
     write_stream,
 )
-from jtruth.learning.joint.beliefs import Beliefs
-from jtruth.learning.joint.domains import ByDomain, fit_domains
-from jtruth.learning.joint.hierarchical import Hierarchical, fit_hierarchical
+from jtruth.learning.joint.hierarchical import ByDomain, Hierarchical, fit_domains, fit_hierarchical
+from jtruth.learning.joint.inputs import Beliefs
 from jtruth.learning.joint.models import Built, Held, Priors
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
 from jtruth.learning.joint.random_effect import EffectModel, fit_random_effect

@@ -11,7 +11,7 @@ from scipy.special import gammaln
 from jtruth.asking import Aim, Prices, Rates, next_labels
 from jtruth.asking import labels as asking
 from jtruth.labels import Labels
-from jtruth.learning.joint.beliefs import Beliefs
+from jtruth.learning.joint.inputs import Beliefs
 from jtruth.learning.joint.posterior import fit_joint
 from jtruth.tables.metrics import named_metric
 from jtruth.testing.multiclass.count_draws import count_posterior

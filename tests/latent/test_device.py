@@ -277,7 +277,7 @@ def test_a_run_goes_on_where_it_was_stopped(tmp_path, dependence):
 
 def mover_of(problem, program, chains=4):
     start = np.full((problem.place.shape[1], problem.multiplicity.size), 1 / problem.place.shape[1])
-    return gibbs.GibbsMover(problem, start, chains, lambda draws: (draws, {}), program, None, None)
+    return gibbs.GibbsMover(problem, start, chains, lambda draws: (draws, {}), program, None)
 
 
 def test_nothing_goes_to_the_host_within_a_block():

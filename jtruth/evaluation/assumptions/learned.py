@@ -21,7 +21,7 @@ from jtruth.evaluation.parts import Check, worst_first
 from jtruth.labels import Labels
 from jtruth.latent import STANDARD
 from jtruth.learning import Smoothing, fit_dawid_skene
-from jtruth.learning.joint.beliefs import NOTHING, Beliefs
+from jtruth.learning.joint.inputs import NOTHING, Beliefs
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
 from jtruth.stats.draws import DrawsEstimate
 

@@ -41,9 +41,8 @@ from jtruth.evaluation.parts import POPULATION
 from jtruth.labels import Labels
 from jtruth.latent import Effort
 from jtruth.latent.watch import Watch
-from jtruth.learning.joint.beliefs import Beliefs
-from jtruth.learning.joint.models import Build, Held
-from jtruth.learning.joint.partly_shared import partly_shared
+from jtruth.learning.joint.inputs import Beliefs
+from jtruth.learning.joint.models import Build, Held, partly_shared
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
 from jtruth.learning.joint.random_effect import EffectModel, fit_random_effect
 

@@ -30,23 +30,23 @@ from jtruth.latent import (
     Watch,
     run_gibbs,
 )
-from jtruth.latent.fit import TemperedDigest
+from jtruth.latent.fit import TemperedDigest, tempered_run
 from jtruth.latent.model import Observed
-from jtruth.latent.pointwise import RowLikelihood, of_gibbs
+from jtruth.latent.pointwise import RowLikelihood, of_gibbs, of_tempering
 from jtruth.latent.rows import Rows, label_columns, merge_samples, prediction_columns
 from jtruth.latent.watch import UNWATCHED
 from jtruth.learning.joint._away import away_from, several_modes
 from jtruth.learning.joint._digest import JointDigest, mean_share
-from jtruth.learning.joint._inputs import (
+from jtruth.learning.joint.guard import Switching, check_identified, check_switching
+from jtruth.learning.joint.inputs import (
+    NOTHING,
+    Beliefs,
     checked_gold,
     checked_predictions,
     checked_priors,
     share_groups,
     vote_start,
 )
-from jtruth.learning.joint._tempered import of_tempering, tempered_run
-from jtruth.learning.joint.beliefs import NOTHING, Beliefs
-from jtruth.learning.joint.guard import Switching, check_identified, check_switching
 from jtruth.learning.joint.log_prior import LogPrior, log_prior
 from jtruth.learning.joint.models import Build, Built, Held, hold_share, named_model
 
@@ -179,7 +179,7 @@ def fit_joint(
     if not effort.pointwise:
         return found
     if run.evidence is not None:
-        return found._replace(pointwise=of_tempering(run, rows))
+        return found._replace(pointwise=of_tempering(run.large["log_p"], rows.row_of_sample))
     return found._replace(pointwise=of_gibbs(model, asked.observed, run.large))
 
 

@@ -14,6 +14,7 @@ from jtruth.labels import Labels, must_be_labels
 from jtruth.latent import STANDARD, Digest, Effort, LatentModel, Observed, Raters, Watch
 from jtruth.latent.fit import TemperedDigest, model_of, run_tempered
 from jtruth.latent.models import random_effect as effect
+from jtruth.latent.pointwise import of_tempering
 from jtruth.latent.rows import (
     Rows,
     gold_offset,
@@ -26,13 +27,12 @@ from jtruth.latent.walk import Arrays
 from jtruth.latent.watch import UNWATCHED
 from jtruth.learning._given import known_prior
 from jtruth.learning.joint._digest import JointDigest
-from jtruth.learning.joint._inputs import (
+from jtruth.learning.joint.inputs import (
     checked_gold,
     checked_predictions,
     prior_decides,
     share_groups,
 )
-from jtruth.learning.joint._tempered import of_tempering
 from jtruth.learning.joint.log_prior import EFFECT, LogPrior
 from jtruth.learning.joint.posterior import JointPosterior, gather
 
@@ -111,7 +111,11 @@ def fit_random_effect(
     found = gather(run, labels, rows, predicted, known, False, "random_effect")
     values = run.draws["log_prior"].reshape(-1)[found.matrix_draw]
     found = found._replace(log_prior=LogPrior(values, 1.0, (EFFECT,)))
-    return found._replace(pointwise=of_tempering(run, rows)) if effort.pointwise else found
+    return (
+        found._replace(pointwise=of_tempering(run.large["log_p"], rows.row_of_sample))
+        if effort.pointwise
+        else found
+    )
 
 
 def observed_of(rows: Rows, group: np.ndarray | None) -> Observed:

@@ -11,7 +11,7 @@ from jtruth.latent import Effort
 from jtruth.latent.models import alike
 from jtruth.latent.models import alike as tempered_alike
 from jtruth.learning import Beliefs
-from jtruth.learning.joint import _inputs
+from jtruth.learning.joint import inputs as joint_inputs
 from jtruth.learning.joint.log_prior import ALIKE_ROWS, HARD, LogPrior
 from jtruth.learning.joint.models import shared_strata
 from jtruth.learning.joint.posterior import fit_joint
@@ -75,7 +75,7 @@ def test_as_if_families_had_the_squared_prior(monkeypatch):
     def squared(*given):
         return once(*given)._replace(mean_prior=(3.0, 1.0))
 
-    monkeypatch.setattr(_inputs, "alike_raters", squared)
+    monkeypatch.setattr(joint_inputs, "alike_raters", squared)
     again = fit_joint(labels, y_pred=y_pred, key=1)
     jax.clear_caches()
     for ours, theirs in ((fit.labeler_accuracy[fit.matrix_draw, 0], again.labeler_accuracy[:, 0]),

@@ -9,8 +9,7 @@ from jtruth.latent.model import Observed
 from jtruth.latent.rows import label_columns, merge_samples
 from jtruth.learning.joint._away import SEVERAL, away_from, several_modes
 from jtruth.learning.joint._digest import JointDigest
-from jtruth.learning.joint._inputs import checked_priors
-from jtruth.learning.joint.beliefs import Beliefs
+from jtruth.learning.joint.inputs import Beliefs, checked_priors
 from jtruth.learning.joint.models import MODELS
 
 SHORT = Effort(chains=4, burn_in=20, min_sweeps=200, max_sweeps=200)

@@ -15,7 +15,7 @@ from jtruth.latent.model import Observed
 from jtruth.latent.rows import label_columns, merge_samples, prediction_columns
 from jtruth.learning.em.dawid_skene import Smoothing, fit_dawid_skene
 from jtruth.learning.joint import models
-from jtruth.learning.joint.partly_shared import partly_shared
+from jtruth.learning.joint.models import partly_shared
 from jtruth.stats.chains import mean_error
 from tests.learning import crowds
 

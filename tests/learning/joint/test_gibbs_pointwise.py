@@ -12,8 +12,7 @@ from jtruth.latent.model import Observed
 from jtruth.latent.pointwise import chosen_draws, of_gibbs
 from jtruth.latent.rows import label_columns, merge_samples, prediction_columns
 from jtruth.learning import fit_joint
-from jtruth.learning.joint._inputs import checked_priors
-from jtruth.learning.joint.beliefs import Beliefs
+from jtruth.learning.joint.inputs import Beliefs, checked_priors
 from jtruth.learning.joint.models import MODELS
 
 KEY = jax.random.key(0)

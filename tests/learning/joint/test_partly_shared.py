@@ -14,9 +14,8 @@ from jtruth.evaluation.assumptions.registry import ASSUMPTIONS
 from jtruth.latent import Effort
 from jtruth.latent.rows import merge_samples
 from jtruth.learning import fit_joint
-from jtruth.learning.joint.beliefs import Beliefs
-from jtruth.learning.joint.models import Priors, shared_strata
-from jtruth.learning.joint.partly_shared import partly_shared
+from jtruth.learning.joint.inputs import Beliefs
+from jtruth.learning.joint.models import Priors, partly_shared, shared_strata
 
 KEY = jax.random.key(0)
 EFFORT = Effort(burn_in=200, min_sweeps=6000, max_sweeps=12_000, max_rhat=1.1, min_ess=60, nuisance=False)

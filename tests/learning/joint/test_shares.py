@@ -11,7 +11,7 @@ import jtruth as jt
 from jtruth.latent import Effort
 from jtruth.latent.rows import by_number, merge_samples
 from jtruth.learning import fit_joint
-from jtruth.learning.joint.beliefs import Beliefs
+from jtruth.learning.joint.inputs import Beliefs
 from jtruth.learning.joint.random_effect import EffectModel, fit_random_effect
 from jtruth.stats.chains import effective_sample_size
 

@@ -1,6 +1,6 @@
-"""Arguments of `fit_joint`, checked before anything is sampled."""
+"""Arguments of `fit_joint`: what is believed before any label, and all of them checked before sampling."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import softmax
@@ -12,7 +12,6 @@ from jtruth.labels import Labels, must_be_labels
 from jtruth.latent.models.alike import alike_classes, alike_raters
 from jtruth.latent.rows import Rows, by_number
 from jtruth.learning._given import known_prior
-from jtruth.learning.joint.beliefs import Beliefs
 from jtruth.learning.joint.models import Priors
 from jtruth.stats.agreement import brennan_prediger
 
@@ -21,6 +20,35 @@ from jtruth.stats.agreement import brennan_prediger
 # where two classes are told apart in less than 66 %. Fleiss' kappa is as low where a class is rare, and there
 # the labels do tell. Five labelers of .53 to .60 were taken for .67, whatever 300 samples said.
 FEW, WEAK = 10.0, 0.1
+
+
+class Beliefs(NamedTuple):
+    """Dirichlet concentrations of everything that is drawn, and where the chains start.
+
+    Where neither `diagonal` nor `off_diagonal_total` is given and a cell holds fewer than ten labels on
+    average, or labelers hardly agree more than if they guessed (Brennan and Prediger's coefficient below .1),
+    nothing is fixed: rows of one class are alike over labelers, and those of a classifier with fewer than ten
+    samples a cell, or with such labelers, over classes (`latent.models.alike`); in models of strata those
+    of each stratum by themselves. Labelers of two classes with ten labels a cell keep the fixed prior: alike
+    rows would move such answers by .17 of their standard deviation (`benchmarks/honesty.py dense`).
+    """
+
+    prior_concentration: Any = 1.0  # of the class prior pi, a number or (classes,)
+    # (labelers, classes, classes) earlier labels of known class (gold questions, history), rows true, columns
+    # given; added to the prior. Strata models have their own row priors and refuse them.
+    pseudo_counts: Any = None
+    diagonal: float | int | None = None  # of a row, on the diagonal; 2 by default
+    off_diagonal_total: float | int | None = None  # in all off the diagonal; 1 by default
+    # (classes, U) of the classifier; by default as the labelers, or 2/U everywhere, two samples a row, if its
+    # symbols are not the classes. "shared_strata" takes only the proportions, and only of such symbols.
+    classifier_concentration: Any = None
+    # "one" class prior for all samples, or "by_number": samples with equally many labels (up to five groups)
+    # have one of their own, as labels missing by class ask for. Not with a known prior.
+    shares: str = "one"
+    start: Any = None  # (samples, classes) class probabilities to start from instead of vote shares
+
+
+NOTHING = Beliefs()
 
 
 def checked_predictions(labels: Labels, y_pred: Any, num_symbols: int | None) -> tuple[Any, int]:
