@@ -26,10 +26,10 @@ from jtruth.learning.joint.posterior import JointPosterior, fit_joint
 from jtruth.learning.joint.random_effect import EffectModel, fit_random_effect
 from jtruth.learning.majority import fit_majority_vote, majority_vote, majority_winner
 from jtruth.learning.methods import METHODS, Learned, Method
-from jtruth.learning.modes.difficulty_fallibility import DifficultyPriors, fit_difficulty_fallibility
-from jtruth.learning.modes.glad import GladPriors, fit_glad
-from jtruth.learning.modes.sequential import SequentialPriors, fit_sequential
-from jtruth.learning.modes.welinder import WelinderPriors, fit_welinder
+from jtruth.learning.modes.difficulty_fallibility import fit_difficulty_fallibility
+from jtruth.learning.modes.glad import fit_glad
+from jtruth.learning.modes.sequential import fit_sequential
+from jtruth.learning.modes.welinder import fit_welinder
 from jtruth.learning.predicted.confident import (
     ConfidentCounts,
     Pruned,
@@ -55,11 +55,9 @@ __all__ = [
     "ByDomain",
     "ConfidentCounts",
     "Consistency",
-    "DifficultyPriors",
     "EMResult",
     "EffectModel",
     "Fit",
-    "GladPriors",
     "Held",
     "Hierarchical",
     "JointPosterior",
@@ -75,12 +73,10 @@ __all__ = [
     "Pruned",
     "Recalibration",
     "Rows",
-    "SequentialPriors",
     "Smoothing",
     "Spec",
     "Stream",
     "TripletMoments",
-    "WelinderPriors",
     "begin_stream",
     "check_consistency",
     "close",

@@ -12,36 +12,24 @@ Gauss-Jacobi rule integrates it without error. What is maximised is the posterio
 prior, and delta_i is returned as its posterior mean and standard deviation at that maximum.
 """
 
-from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jtruth.labels import Labels
 from jtruth.learning._fit import Fit
-from jtruth.learning._given import check_steps, read_given
 from jtruth.learning.annotation.channels import beta_levels
-from jtruth.learning.modes import _em
+from jtruth.learning.em import long_form as lf
 
 _MOST_LEVELS = 200  # levels times labels is the memory of one pass
-
-
-class DifficultyPriors(NamedTuple):
-    """Beta laws, of Su 5.1.2 unless said. Beta(1, 1) of the fallibility is maximum likelihood."""
-
-    difficulty: tuple[float, float] = (1.0, 5.0)
-    fallibility: tuple[float, float] = (1.0, 1.0)  # each at least 1, so that there is a mode
-
-
-SU_5_1_2 = DifficultyPriors()
 
 
 def fit_difficulty_fallibility(
     labels: Labels,
     *,
-    priors: DifficultyPriors = SU_5_1_2,
+    difficulty: tuple[float, float] = (1.0, 5.0),
+    fallibility: tuple[float, float] = (1.0, 1.0),
     gold: Any = None,
     prior: Any = None,
     key: Any = None,
@@ -52,7 +40,8 @@ def fit_difficulty_fallibility(
 
     Args:
         labels: the noisy labels.
-        priors: Beta laws of difficulty and fallibility.
+        difficulty, fallibility: (a, b) of Beta laws. Beta(1, 1) of the fallibility is maximum likelihood;
+            both of its numbers are at least 1, so that there is a mode.
         gold, prior, key, max_steps, tol: as for `fit_glad`.
 
     Returns:
@@ -71,72 +60,52 @@ def fit_difficulty_fallibility(
     >>> print(fit.difficulty.round(2))
     [0.14 0.16 0.14 0.16 0.14 0.14]
     """
-    known, fixed = read_given(labels, gold, prior)
-    check_steps(max_steps, tol)
-    _check_priors(priors)
+    data, known, (shares, prior) = lf.read(labels, gold, prior, max_steps, tol)
+    _check_law("difficulty", difficulty, 0.0)
+    _check_law("fallibility", fallibility, 1.0)
     most = int(labels.labels_per_sample().max())
     if most > 2 * _MOST_LEVELS:
         raise ValueError(
             f"a sample has {most} labels; a difficulty is summed out exactly for at most {2 * _MOST_LEVELS}"
         )
-    data = _em.long_form(labels, known)
-    levels = beta_levels(*priors.difficulty, most + 2)  # two more: for mean and variance of the difficulty
-    shares, prior = _em.start_shares(labels, fixed)
-    start = np.tile([0.3, 0.7], (_em.bucket(labels.num_labelers), 1)), shares
-    counts = np.array(priors.fallibility) - 1.0
-    with jax.enable_x64(True):
-        end = difficulty_em(data, start, levels, counts, prior, max_steps=max_steps, tol=tol)
-    heard = labels.labels_per_labeler() > 0
-    level = np.asarray(end.posterior)[: labels.num_samples].sum(axis=1)
-    mean = level @ levels[0]
-    return _em.fitted(
-        labels,
-        known,
-        end,
-        _em.silent(labels, "their fallibility means nothing."),
-        fallibility=np.where(heard, np.asarray(end.summit.params[0])[: heard.size, 0], 0.5),
-        difficulty=mean,
-        difficulty_sd=np.sqrt((level * (levels[0] - mean[:, None]) ** 2).sum(axis=1)),
-    )
+    levels = beta_levels(*difficulty, most + 2)  # two more: for mean and variance of the difficulty
+    start = np.tile([0.3, 0.7], (lf.bucket(labels.num_labelers), 1)), shares
+    settings = (*levels, np.tile(np.array(fallibility) - 1.0, (len(start[0]), 1)))
+    end = lf.run(difficulty_fallibility, data, start, settings, prior, max_steps=max_steps, tol=tol)
+    heard, (nodes, _) = labels.labels_per_labeler() > 0, levels
+    level = end.posterior[: labels.num_samples].sum(axis=1)
+    mean = level @ nodes
+    own = {
+        "fallibility": np.where(heard, end.summit.params[0][: heard.size, 0], 0.5),
+        "difficulty": mean,
+        "difficulty_sd": np.sqrt((level * (nodes - mean[:, None]) ** 2).sum(axis=1)),
+    }
+    return lf.fitted(labels, known, end, lf.not_heard(labels, "their fallibility means nothing."), **own)
 
 
-@partial(jax.jit, static_argnames=("max_steps",))
-def difficulty_em(data, start, levels, counts, prior, *, max_steps: int, tol) -> _em.End:
-    """EM, pure and jitted; `vmap` it over starts or `data.weight`.
+def difficulty_fallibility(data: lf.LongForm, settings: Any) -> lf.Model:
+    """The model for `em`: its parameters are fallibilities phi and 1 - phi (labelers, 2).
 
-    Args:
-        data: a `LongForm`.
-        start: fallibilities phi and 1 - phi (labelers, 2), class prior (classes,).
-        levels: nodes and log weights of the difficulty.
-        counts: (2,) pseudo-counts of phi and 1 - phi, for labelers who gave labels.
-        prior: (classes,) a known class prior; -1 to learn it.
-        max_steps, tol: see `climb`.
+    `settings` are nodes and log weights of the difficulty, and pseudo-counts (labelers, 2) of phi and
+    1 - phi, which count where a labeler gave labels.
     """
-    nodes, log_weight = (jnp.asarray(x) for x in levels)
-    start = jax.tree.map(jnp.asarray, start)
-    classes, each = start[1].shape[0], data.each
-    number = jnp.zeros_like(start[0]).at[data.labeler].add(each[:, None])
+    nodes, log_weight, counts = settings
 
-    def joint(params, data):
+    def joint(params):
+        classes = params[1].shape[0]
         guess, able = params[0][data.labeler].T  # with fallibility; and if not, with difficulty
         clear = able[:, None] * (1 - nodes)[None, :]
         wrong = (guess[:, None] + able[:, None] * nodes[None, :]) / classes
         return (
-            _em.even_errors(data, jnp.log(clear + wrong), jnp.log(wrong), params[1]) + log_weight[None, None]
+            lf.even_errors(data, jnp.log(clear + wrong), jnp.log(wrong), params[1]) + log_weight[None, None]
         )
 
-    pseudo = jnp.where(number > 0, jnp.asarray(counts)[None, :], 0)
-    model = _em.of_probabilities(joint, (pseudo,))
-    return _em.em(model, data, start, prior, max_steps=max_steps, tol=tol)
+    number = jnp.zeros_like(counts).at[data.labeler].add(data.each[:, None])
+    return lf.of_probabilities(joint, (jnp.where(number > 0, counts, 0),))
 
 
-def _check_priors(priors: DifficultyPriors) -> None:
-    """Refuse Beta laws that are none, and those of the fallibility that have no mode."""
-    for name, law in priors._asdict().items():
-        least = 1 if name == "fallibility" else 0
-        good = len(law) == 2 and all(np.isfinite(x) and (x >= 1 if least else x > 0) for x in law)
-        if not good:
-            raise ValueError(
-                f"priors.{name} is {law}; give (a, b) of a Beta law, both "
-                + ("at least 1" if least else "positive")
-            )
+def _check_law(name: str, law: tuple[float, float], least: float) -> None:
+    """Refuse a Beta law that is none, or has no mode."""
+    if len(law) != 2 or not all(np.isfinite(x) and (x >= least if least else x > 0) for x in law):
+        must = f"at least {least:.0f}" if least else "positive"
+        raise ValueError(f"{name} is {law}; give (a, b) of a Beta law, both {must}")

@@ -14,8 +14,7 @@ With two classes and r = 1/2 a label says nothing. With C > 2 that is so at r = 
 below 0: at ability 0 the right class is still named more often than any wrong one.
 """
 
-from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -23,25 +22,14 @@ import numpy as np
 
 from jtruth.labels import Labels
 from jtruth.learning._fit import Fit
-from jtruth.learning._given import check_steps, read_given
-from jtruth.learning.modes import _em
-from jtruth.learning.modes._em import End, bucket
-
-
-class GladPriors(NamedTuple):
-    """(mean, standard deviation) of normal laws, as in the authors' program."""
-
-    ability: tuple[float, float] = (1.0, 1.0)
-    log_ease: tuple[float, float] = (1.0, 1.0)
-
-
-WHITEHILL = GladPriors()
+from jtruth.learning.em import long_form as lf
 
 
 def fit_glad(
     labels: Labels,
     *,
-    priors: GladPriors = WHITEHILL,
+    ability: tuple[float, float] = (1.0, 1.0),
+    log_ease: tuple[float, float] = (1.0, 1.0),
     gold: Any = None,
     prior: Any = None,
     key: Any = None,
@@ -52,7 +40,7 @@ def fit_glad(
 
     Args:
         labels: the noisy labels.
-        priors: normal laws of ability and log ease.
+        ability, log_ease: (mean, standard deviation) of normal laws, as in the authors' program.
         gold: (samples,) known classes, -1 where unknown.
         prior: (classes,) a known class prior, held fixed; (1/C, ...) is the paper's.
         key: has no say: nothing is drawn.
@@ -73,52 +61,40 @@ def fit_glad(
     >>> print(fit.ability.round(2), fit.converged)
     [1.32 1.32 0.47] True
     """
-    known, fixed = read_given(labels, gold, prior)
-    check_steps(max_steps, tol)
-    for name, law in priors._asdict().items():
+    data, known, (shares, prior) = lf.read(labels, gold, prior, max_steps, tol)
+    for name, law in (("ability", ability), ("log_ease", log_ease)):
         if len(law) != 2 or not np.isfinite(law).all() or not law[1] > 0:
-            raise ValueError(f"priors.{name} is {law}; give (mean, standard deviation), the second positive")
-    data = _em.long_form(labels, known)
-    size, labelers = labels.num_samples, labels.num_labelers
-    shares, prior = _em.start_shares(labels, fixed)
-    able, clear = (float(mean) for mean, _ in priors)
-    start = np.full(bucket(labelers), able), np.full(data.known.size, clear), shares
-    with jax.enable_x64(True):
-        end = glad_em(data, start, np.array(priors), prior, max_steps=max_steps, tol=tol)
-    ability, ease = np.asarray(end.summit.params[0])[:labelers], np.exp(end.summit.params[1])[:size]
-    doubts = _em.silent(labels, "their ability is that of the prior.")
-    accuracy = _mean_accuracy(ability, ease)
-    return _em.fitted(
-        labels, known, end, doubts, ability=ability, ease=ease, difficulty=1 / ease, accuracy=accuracy
+            raise ValueError(f"{name} is {law}; give (mean, standard deviation), the second positive")
+    labelers = labels.num_labelers
+    able, clear = (
+        np.full(lf.bucket(labelers), float(ability[0])),
+        np.full(data.known.size, float(log_ease[0])),
     )
+    laws = np.array([ability, log_ease], np.float64)
+    end = lf.run(glad, data, (able, clear, shares), laws, prior, max_steps=max_steps, tol=tol)
+    able, ease = end.summit.params[0][:labelers], np.exp(end.summit.params[1])[: labels.num_samples]
+    own = {"ability": able, "ease": ease, "difficulty": 1 / ease, "accuracy": _mean_accuracy(able, ease)}
+    return lf.fitted(labels, known, end, lf.not_heard(labels, "their ability is that of the prior."), **own)
 
 
-@partial(jax.jit, static_argnames=("max_steps",))
-def glad_em(data, start, laws, prior, *, max_steps: int, tol) -> End:
-    """EM, pure and jitted; `vmap` it over starts or `data.weight`.
+def glad(data: lf.LongForm, laws: Any) -> lf.Model:
+    """The model for `em`: its parameters are ability (labelers,) and log ease (samples,).
 
     The M step is one Newton step for all abilities and then one for all log eases, each of which is alone in
-    its terms; curvature is never taken below that of the prior.
-
-    Args:
-        data: a `LongForm`.
-        start: ability (labelers,), log ease (samples,), class prior (classes,).
-        laws: (2, 2) means and standard deviations of ability and of log ease.
-        prior: (classes,) a known class prior; -1 to learn it.
-        max_steps, tol: see `climb`.
+    its terms; curvature is never taken below that of the prior. `laws` (2, 2) are means and standard
+    deviations of ability and of log ease.
     """
-    (ability_mean, ability_sd), (ease_mean, ease_sd) = laws = jnp.asarray(laws)
-    wrong_classes = jnp.log(jnp.asarray(start[2].shape[0] - 1, laws.dtype))
     each = data.each
 
-    def joint(params, data):
+    def joint(params):
         logit = params[0][data.labeler] * jnp.exp(params[1])[data.sample]
+        wrong_classes = jnp.log(jnp.asarray(params[-1].shape[0] - 1, logit.dtype))
         wrong = jax.nn.log_sigmoid(-logit) - wrong_classes
-        return _em.even_errors(data, jax.nn.log_sigmoid(logit), wrong, params[-1])
+        return lf.even_errors(data, jax.nn.log_sigmoid(logit), wrong, params[-1])
 
-    def newton(at, mean, sd, where, slope, bend):
-        gradient = jnp.zeros_like(at).at[where].add(slope) - (at - mean) / sd**2
-        return at + gradient / (jnp.zeros_like(at).at[where].add(bend) + 1 / sd**2)
+    def newton(at, law, where, slope, bend):
+        gradient = jnp.zeros_like(at).at[where].add(slope) - (at - law[0]) / law[1] ** 2
+        return at + gradient / (jnp.zeros_like(at).at[where].add(bend) + 1 / law[1] ** 2)
 
     def m_step(params, posterior, _):
         ability, log_ease, _ = params
@@ -126,18 +102,17 @@ def glad_em(data, start, laws, prior, *, max_steps: int, tol) -> End:
         ease = jnp.exp(log_ease)[data.sample]
         r = jax.nn.sigmoid(ability[data.labeler] * ease)
         slope, bend = each * (own - r) * ease, each * r * (1 - r) * ease**2
-        able = newton(ability, ability_mean, ability_sd, data.labeler, slope, bend)
+        able = newton(ability, laws[0], data.labeler, slope, bend)
         logit = able[data.labeler] * ease
         r = jax.nn.sigmoid(logit)
         slope = each * (own - r) * logit
         bend = each * r * (1 - r) * logit**2 + jnp.maximum(-slope, 0)
-        return able, newton(log_ease, ease_mean, ease_sd, data.sample, slope, bend)
+        return able, newton(log_ease, laws[1], data.sample, slope, bend)
 
     def log_prior(params):
-        return sum(-0.5 * (((x - mean) / sd) ** 2).sum() for x, (mean, sd) in zip(params, laws, strict=False))
+        return sum(-0.5 * (((x - law[0]) / law[1]) ** 2).sum() for x, law in zip(params, laws, strict=False))
 
-    model = _em.Model(joint, m_step, log_prior, lambda far, plain: far)
-    return _em.em(model, data, start, prior, max_steps=max_steps, tol=tol)
+    return lf.Model(joint, m_step, log_prior, lambda far, plain: far)
 
 
 def _mean_accuracy(ability: np.ndarray, ease: np.ndarray, block: int = 2**22) -> np.ndarray:

@@ -13,39 +13,28 @@ that repeats what was shown is a copy with probability a / (a + (1 - a) psi[c, k
 psi, and a_t is the expected share of copies. Without the order of labels nothing is learned of influence.
 """
 
-from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jtruth.labels import Labels
 from jtruth.learning._fit import Fit
-from jtruth.learning._given import check_steps, exchanged, first_guess, read_given, soft_counts
-from jtruth.learning.modes import _em
+from jtruth.learning._given import exchanged, first_guess, soft_counts, unlabelled
+from jtruth.learning.em import long_form as lf
+from jtruth.learning.em.dawid_skene import Smoothing
 
-
-class SequentialPriors(NamedTuple):
-    """Pseudo-counts, so that rows and influences that rest on little stay off 0 and 1."""
-
-    diagonal: float = 0.5  # to every psi_t[c, c]
-    off_diagonal: float = 0.1  # to every psi_t[c, k], k != c
-    copied: float = 0.1  # of labels shown, to those that were repeated unseen
-    own: float = 0.5  # and to those that were not
-
-
-DEFAULT = SequentialPriors()
+_USUAL = Smoothing(0.5, 0.1)
 
 
 def fit_sequential(
     labels: Labels,
     order: Any,
     *,
-    priors: SequentialPriors = DEFAULT,
+    smoothing: Smoothing = _USUAL,
+    influence: tuple[float, float] = (0.1, 0.5),
     gold: Any = None,
     prior: Any = None,
-    key: Any = None,
     max_steps: int = 10_000,
     tol: float = 1e-8,
 ) -> Fit:
@@ -55,8 +44,10 @@ def fit_sequential(
         labels: the noisy labels.
         order: (labels,) when each entry of `labels` was given, on any scale; equal times are refused within a
             sample, because nobody can tell then who was shown what.
-        priors: pseudo-counts.
-        gold, prior, key, max_steps, tol: as for `fit_glad`.
+        smoothing: pseudo-counts of the matrices; of its numbers the first two are used.
+        influence: pseudo-counts of labels shown, to those that were repeated unseen and to those that were
+            not. All keep rows and influences that rest on little off 0 and 1.
+        gold, prior, max_steps, tol: as for `fit_glad`.
 
     Returns:
         `Fit`. Its own: `matrices` (labelers, classes, classes) of labels that are no copies; `influence` a
@@ -67,39 +58,27 @@ def fit_sequential(
     Raises:
         ValueError: for input that cannot be used, before any JAX call.
     """
-    known, fixed = read_given(labels, gold, prior)
-    check_steps(max_steps, tol)
-    if not all(np.isfinite(x) and x > 0 for x in priors):
-        raise ValueError(f"priors are pseudo-counts and must be positive; got {tuple(priors)}")
-    shown, given = last_shown(labels, order), labels.arrays[2] >= 0
-    data = _em.long_form(labels, known)
-    shown_padded = np.full(data.label.size, -1, np.int32)
-    shown_padded[: given.sum()] = shown[given]
-    labelers, size = labels.num_labelers, _em.bucket(labels.num_labelers)
-    pseudo = np.where(np.eye(labels.num_classes) > 0, priors.diagonal, priors.off_diagonal)
-    pseudo, rest = np.tile(pseudo, (size, 1, 1)), np.tile([priors.copied, priors.own], (size, 1))
-    matrices = pseudo + soft_counts(labels, first_guess(labels, known), size)
-    matrices /= matrices.sum(axis=2, keepdims=True)
-    shares, prior = _em.start_shares(labels, fixed)
-    start = matrices, np.tile([0.1, 0.9], (size, 1)), shares
-    with jax.enable_x64(True):
-        end, copies = sequential_em(
-            data, shown_padded, start, (pseudo, rest), prior, max_steps=max_steps, tol=tol
+    data, known, (shares, prior) = lf.read(labels, gold, prior, max_steps, tol)
+    pseudo_counts = (*smoothing[:2], *influence)
+    if len(pseudo_counts) != 4 or not all(np.isfinite(x) and x > 0 for x in pseudo_counts):
+        raise ValueError(
+            f"smoothing and influence are pseudo-counts and must be positive; got {pseudo_counts}"
         )
-    matrices, influence, shares = (np.asarray(x) for x in end.summit.params)
+    shown, given = last_shown(labels, order), labels.arrays[2] >= 0
+    more = data.sample.size - given.sum()
+    filled = np.pad(shown[given], (0, more), constant_values=-1).astype(np.int32)
+    labelers, size = labels.num_labelers, lf.bucket(labels.num_labelers)
+    pseudo = np.where(np.eye(labels.num_classes) > 0, smoothing.diagonal, smoothing.off_diagonal)
+    pseudo, rest = np.tile(pseudo, (size, 1, 1)), np.tile(np.array(influence, np.float64), (size, 1))
+    matrices = pseudo + soft_counts(labels, first_guess(labels, known), size)
+    start = matrices / matrices.sum(axis=2, keepdims=True), np.tile([0.1, 0.9], (size, 1)), shares
+    end = lf.run(sequential, data, start, (filled, pseudo, rest), prior, max_steps=max_steps, tol=tol)
+    matrices, repeats, shares = end.summit.params
     copied = np.zeros(given.size)
-    copied[given] = np.asarray(copies)[: given.sum()]
+    copied[given] = _copies(end, data, filled)[: given.sum()]
     votes = np.einsum("t,c,tck->ck", labels.labels_per_labeler(), shares, matrices[:labelers])
-    doubts = tuple(exchanged(votes, labels.class_names))
-    return _em.fitted(
-        labels,
-        known,
-        end,
-        doubts,
-        matrices=matrices[:labelers],
-        influence=influence[:labelers, 0],
-        copied=copied,
-    )
+    own = {"matrices": matrices[:labelers], "influence": repeats[:labelers, 0], "copied": copied}
+    return lf.fitted(labels, known, end, (*unlabelled(labels), *exchanged(votes, labels.class_names)), **own)
 
 
 def last_shown(labels: Labels, order: Any) -> np.ndarray:
@@ -127,31 +106,29 @@ def last_shown(labels: Labels, order: Any) -> np.ndarray:
     return shown
 
 
-@partial(jax.jit, static_argnames=("max_steps",))
-def sequential_em(data, shown, start, pseudo, prior, *, max_steps: int, tol):
-    """EM, pure and jitted; `vmap` it over starts or `data.weight`: its end, and (labels,) chances of copies.
+def _parts(params: Any, data: lf.LongForm, shown: Any) -> tuple[Any, Any]:
+    """(labels, classes) chance of a label that is no copy, and (labels, 1) that of a copy."""
+    own, (kept, looked) = params[0][data.labeler, :, data.label], params[1][data.labeler].T
+    here = jnp if isinstance(own, jnp.ndarray) else np
+    free, copy = here.where(shown >= 0, looked, 1), here.where(shown == data.label, kept, 0)
+    return free[:, None] * own, copy[:, None]
 
-    Args:
-        data: a `LongForm`.
-        shown: (labels,) the label shown, -1 for none.
-        start: matrices (labelers, classes, classes), influences a and 1 - a (labelers, 2), class prior.
-        pseudo: pseudo-counts of matrices and influences.
-        prior: (classes,) a known class prior; -1 to learn it.
-        max_steps, tol: see `climb`.
+
+def sequential(data: lf.LongForm, settings: Any) -> lf.Model:
+    """The model for `em`: its parameters are matrices, and influences a and 1 - a (labelers, 2).
+
+    `settings` are the label shown with each label (labels,), -1 for none, and pseudo-counts of both.
     """
-    shown = jnp.asarray(shown)
-    sees, repeats = shown >= 0, shown == data.label
+    shown, *pseudo = settings
 
-    def parts(params):
-        """(labels, classes) chance of a label that is no copy, and (labels, 1) that of a copy."""
-        own, (kept, looked) = params[0][data.labeler, :, data.label], params[1][data.labeler].T
-        return jnp.where(sees, looked, 1)[:, None] * own, jnp.where(repeats, kept, 0)[:, None]
+    def joint(params):
+        own, copy = _parts(params, data, shown)
+        return data.shares(params[2]) + data.by_sample(jnp.log(own + copy))
 
-    def joint(params, data):
-        log_p = jnp.where(data.given[:, None] > 0, jnp.log(sum(parts(params))), 0)
-        return data.shares(params[2]).at[data.sample].add(log_p)
+    return lf.of_probabilities(joint, tuple(pseudo))
 
-    model = _em.of_probabilities(joint, jax.tree.map(jnp.asarray, pseudo))
-    end = _em.em(model, data, start, prior, max_steps=max_steps, tol=tol)
-    own, copy = parts(end.summit.params)
-    return end, (end.posterior[data.sample] * copy / (own + copy)).sum(axis=1)
+
+def _copies(end: lf.End, data: lf.LongForm, shown: np.ndarray) -> np.ndarray:
+    """(labels,) the chance that each is a copy."""
+    own, copy = _parts(end.summit.params, data, shown)
+    return (end.posterior[data.sample] * copy / (own + copy)).sum(axis=1)

@@ -17,8 +17,7 @@ sample the class probabilities are too sure or too shy (`benchmarks/learners.py`
 rest, the class prior too.
 """
 
-from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -29,19 +28,8 @@ from jtruth import _host
 from jtruth._random import as_key, host_rng
 from jtruth.labels import Labels
 from jtruth.learning._fit import Fit
-from jtruth.learning._given import check_steps, not_converged, read_given
-from jtruth.learning.modes import _em
+from jtruth.learning.em import long_form as lf
 
-
-class WelinderPriors(NamedTuple):
-    """Standard deviations of normal laws."""
-
-    sample: float = 0.8  # sigma, of x around the mean of its class
-    direction: float = 1.0  # of w around the first axis
-    threshold: float = 3.0  # of tau around 0
-
-
-WELINDER = WelinderPriors()
 _AGAINST = 0.25  # share of samples whose class is not that of most votes, above which it is said
 
 
@@ -59,7 +47,7 @@ def fit_welinder(
     labels: Labels,
     *,
     dimensions: int = 1,
-    priors: WelinderPriors = WELINDER,
+    sds: tuple[float, float, float] = (0.8, 1.0, 3.0),
     gold: Any = None,
     prior: Any = None,
     key: Any = None,
@@ -71,7 +59,8 @@ def fit_welinder(
     Args:
         labels: the noisy labels.
         dimensions: of the space. With more than one the start of the other axes is drawn.
-        priors: standard deviations.
+        sds: standard deviations of normal laws: of x around the mean of its class, of w around the first
+            axis, of tau around 0.
         gold: (samples,) known classes, -1 where unknown.
         prior: (2,) class shares; (1/2, 1/2) if None, as in the paper: they cannot be learned beside
             positions, which would all move to the more frequent class.
@@ -96,24 +85,23 @@ def fit_welinder(
     >>> print(fit.class_posterior.argmax(axis=1), fit.expertise.argmin())
     [0 0 1 1 0 1] 2
     """
-    known, fixed = read_given(labels, gold, prior)
-    check_steps(max_steps, tol)
+    data, known, (shares, _) = lf.read(labels, gold, prior, max_steps, tol)
     if reason := not_two_classes(labels):
         raise ValueError(reason)
-    if dimensions < 1 or not all(np.isfinite(sd) and sd > 0 for sd in priors):
-        raise ValueError(f"need dimensions >= 1 and positive priors; got {dimensions}, {tuple(priors)}")
-    data = _em.long_form(labels, known)
-    start, shares = _start(labels, data, dimensions, key), np.full(2, 0.5) if fixed is None else fixed
-    with jax.enable_x64(True):
-        found = welinder_mode(data, start, np.array(priors), shares, max_steps=max_steps, tol=tol)
-        found = jax.tree.map(np.asarray, found)
-    position, labelers = found.params[0][: labels.num_samples], labels.num_labelers
-    log_odds = _host.log(shares)[None, :] + np.array([[-1.0, 1.0]]) * position[:, :1] / priors.sample**2
-    posterior = _host.softmax(_host.known_classes(log_odds, known))
-    doubts = (*_doubts(found, labels), *_against_votes(posterior, labels))
-    own = _of_labelers(found.params[1][:labelers], found.params[2][:labelers], float(priors.sample))
-    own |= {"position": position, "log_posterior": float(found.objective)}
-    return Fit(shares, posterior, float("nan"), bool(found.converged), int(found.num_steps), doubts, own)
+    shares = np.full(2, 0.5) if prior is None else shares
+    if dimensions < 1 or not all(np.isfinite(sd) and sd > 0 for sd in sds):
+        raise ValueError(f"need dimensions >= 1 and positive standard deviations; got {dimensions}, {sds}")
+    start = (*_start(labels, data, dimensions, key), shares)
+    end = lf.run(welinder, data, start, np.array(sds, np.float64), shares, max_steps=max_steps, tol=tol)
+    doubts = (
+        *_unlabelled(labels),
+        *lf.silent(labels, "their direction and threshold are those of the prior."),
+    )
+    fit = lf.fitted(labels, known, end, (*doubts, *_against_votes(end.posterior, labels)))
+    position, labelers = end.summit.params[0][: labels.num_samples], labels.num_labelers
+    own = _of_labelers(end.summit.params[1][:labelers], end.summit.params[2][:labelers], float(sds[0]))
+    own |= {"position": position, "log_posterior": fit.log_posterior}
+    return fit._replace(log_likelihood=float("nan"), own=own)
 
 
 def _of_labelers(direction: np.ndarray, threshold: np.ndarray, spread: float) -> dict[str, Any]:
@@ -127,38 +115,28 @@ def _of_labelers(direction: np.ndarray, threshold: np.ndarray, spread: float) ->
             "bias": bias, "matrices": np.stack([1 - one, one], axis=2)}  # fmt: skip
 
 
-def _start(labels: Labels, data: _em.LongForm, dimensions: int, key: Any) -> tuple[np.ndarray, ...]:
+def _start(labels: Labels, data: lf.LongForm, dimensions: int, key: Any) -> tuple[np.ndarray, ...]:
     """Votes on the first axis, a little chance on the others, labelers who look along the first axis."""
     position = np.zeros((data.known.size, dimensions))
     position[: labels.num_samples, 0] = 2 * _host.vote_shares(labels.counts())[:, 1] - 1
     if dimensions > 1:
         drawn = host_rng(as_key(key), "welinder").standard_normal((labels.num_samples, dimensions - 1))
         position[: labels.num_samples, 1:] = 0.3 * drawn
-    direction = np.zeros((_em.bucket(labels.num_labelers), dimensions))
+    direction = np.zeros((lf.bucket(labels.num_labelers), dimensions))
     direction[:, 0] = 1.0
     return position, direction, np.zeros(direction.shape[0])
 
 
-@partial(jax.jit, static_argnames=("max_steps",))
-def welinder_mode(data, start, laws, prior, *, max_steps: int, tol) -> _em.Summit:
-    """The climb, pure and jitted; `vmap` it over starts or `data.weight`. `params` are those of `start`.
+def welinder(data: lf.LongForm, sds: Any) -> lf.Model:
+    """The model for `em`: its parameters are position (samples, d), direction (labelers, d), threshold.
 
-    A step moves all positions, then all labelers, by Newton steps with a diagonal that bounds the curvature.
-
-    Args:
-        data: a `LongForm` of two classes.
-        start: position (samples, dimensions), direction (labelers, dimensions), threshold (labelers,).
-        laws: (3,) standard deviations, `WelinderPriors`.
-        prior: (2,) class shares.
-        max_steps, tol: see `climb`.
+    Positions are parameters, so what is climbed is the joint density of all but the classes. A step moves all
+    positions, then all labelers, by Newton steps with a diagonal that bounds the curvature.
     """
-    sample_sd, direction_sd, threshold_sd = jnp.asarray(laws)
-    dimensions = start[0].shape[1]
+    sample_sd, direction_sd, threshold_sd = sds
     each = data.each[:, None]
     sign = jnp.where(data.label == 1, 1.0, -1.0).astype(each.dtype)
-    straight = jnp.zeros_like(jnp.asarray(start[1])).at[:, 0].set(1)
-    centre = jnp.asarray([-1.0, 1.0], each.dtype)
-    shares, mass = data.shares(jnp.asarray(prior)), data.weight[:, None]
+    centre, mass = jnp.asarray([-1.0, 1.0], each.dtype), data.weight[:, None]
 
     def seen(position, direction, threshold):
         """log p(label), its slope and -curvature in how far above the line a sample looks."""
@@ -167,46 +145,49 @@ def welinder_mode(data, start, laws, prior, *, max_steps: int, tol) -> _em.Summi
         mills = jnp.exp(jax.scipy.stats.norm.logpdf(far) - log_p)
         return log_p, each * (sign * mills)[:, None], each * (mills * (mills + sign * far))[:, None]
 
-    def improve(params, _):
-        position, direction, threshold = params
-        apart = (position[:, :1] - centre[None, :]) ** 2 + (position[:, 1:] ** 2).sum(axis=1, keepdims=True)
-        of_class, evidence = _em.e_step(shares - 0.5 * apart / sample_sd**2)
-        log_p, slope, bend = seen(position, direction, threshold)
-        law = ((direction - straight) ** 2).sum() / direction_sd**2 + (threshold**2).sum() / threshold_sd**2
-        objective = (each[:, 0] * log_p).sum() + data.total(evidence) - 0.5 * law
+    def from_straight(direction):
+        return direction - jnp.zeros_like(direction).at[:, 0].set(1)
 
+    def joint(params):
+        position = params[0]
+        apart = (position[:, :1] - centre[None, :]) ** 2 + (position[:, 1:] ** 2).sum(axis=1, keepdims=True)
+        of_labels = data.by_sample(seen(*params[:3])[0])
+        return data.shares(params[3]) - 0.5 * apart / sample_sd**2 + of_labels[:, None]
+
+    def m_step(params, of_class, _):
+        position, direction, threshold, _ = params
+        _, slope, bend = seen(position, direction, threshold)
         w, none = direction[data.labeler], jnp.zeros_like(position)
         pull = none.at[:, 0].set((of_class * centre[None, :]).sum(axis=1)) - position
         gradient = none.at[data.sample].add(slope * w) + mass * pull / sample_sd**2
-        stiff = none.at[data.sample].add(dimensions * bend * w**2) + jnp.maximum(mass, 1) / sample_sd**2
+        stiff = none.at[data.sample].add(w.shape[1] * bend * w**2) + jnp.maximum(mass, 1) / sample_sd**2
         moved = position + gradient / stiff
 
         _, slope, bend = seen(moved, direction, threshold)
-        x, none, size = moved[data.sample], jnp.zeros_like(direction), dimensions + 1
-        gradient = none.at[data.labeler].add(slope * x) - (direction - straight) / direction_sd**2
+        x, none, size = moved[data.sample], jnp.zeros_like(direction), w.shape[1] + 1
+        gradient = none.at[data.labeler].add(slope * x) - from_straight(direction) / direction_sd**2
         stiff = none.at[data.labeler].add(size * bend * x**2) + 1 / direction_sd**2
         none = jnp.zeros_like(threshold)
         lower = none.at[data.labeler].add(-slope[:, 0]) - threshold / threshold_sd**2
         firm = none.at[data.labeler].add(size * bend[:, 0]) + 1 / threshold_sd**2
-        return objective, (moved, direction + gradient / stiff, threshold + lower / firm), None
+        return moved, direction + gradient / stiff, threshold + lower / firm
 
-    return _em.climb(improve, start, lambda far, plain: far, max_steps=max_steps, tol=tol)
+    def log_prior(params):
+        off = (from_straight(params[1]) ** 2).sum() / direction_sd**2
+        return -0.5 * (off + (params[2] ** 2).sum() / threshold_sd**2)
+
+    return lf.Model(joint, m_step, log_prior, lambda far, plain: far)
 
 
-def _doubts(found, labels):
-    """Sentences about what the data could not settle."""
-    yield from not_converged("The climb", bool(found.converged), int(found.num_steps))
-    none = np.count_nonzero(labels.labels_per_sample() == 0)
-    if none:
+def _unlabelled(labels):
+    """A sentence if some samples have no label."""
+    if none := np.count_nonzero(labels.labels_per_sample() == 0):
         yield f"{none} samples have no label; their position is that of the more frequent class."
-    silent = np.count_nonzero(labels.labels_per_labeler() == 0)
-    if silent:
-        yield f"{silent} labelers gave no label; their direction and threshold are those of the prior."
 
 
 def _against_votes(posterior, labels):
     """A sentence where most probable positions have followed few labelers against all others."""
-    votes = labels.counts()
+    votes, posterior = labels.counts(), posterior[: labels.num_samples]
     clear = (votes[:, 0] != votes[:, 1]) & (posterior[:, 0] != posterior[:, 1])
     against = (posterior.argmax(axis=1) != votes.argmax(axis=1)) & clear
     if against.sum() > _AGAINST * clear.sum():

@@ -6,17 +6,14 @@ import pytest
 
 from jtruth.labels import Labels
 from jtruth.learning import (
-    DifficultyPriors,
-    GladPriors,
-    WelinderPriors,
     fit_difficulty_fallibility,
     fit_glad,
     fit_one_coin,
     fit_welinder,
 )
 from jtruth.learning.annotation.channels import beta_levels
-from jtruth.learning.modes import _em as lf
-from jtruth.learning.modes.difficulty_fallibility import difficulty_em
+from jtruth.learning.em import long_form as lf
+from jtruth.learning.modes.difficulty_fallibility import difficulty_fallibility
 from tests.learning.crowds import from_matrix, simulate
 from tests.reference import annotation_models as oracle
 
@@ -87,7 +84,7 @@ def test_welinder_is_at_a_maximum_of_the_loops(dimensions):
     labels, entries, _ = small()
     fit = fit_welinder(labels, dimensions=dimensions, tol=1e-11)
     at = (fit.position, fit.direction, fit.threshold)
-    value = lambda parts: oracle.welinder_log_posterior(entries, *parts, fit.prior, WelinderPriors())  # noqa: E731
+    value = lambda parts: oracle.welinder_log_posterior(entries, *parts, fit.prior, (0.8, 1.0, 3.0))  # noqa: E731
     assert fit.converged and fit.log_posterior == pytest.approx(value(at), abs=1e-8)
     for part in range(3):  # every derivative is 0, by differences of both sides
         for place in list(np.ndindex(at[part].shape))[:8]:
@@ -120,17 +117,15 @@ def test_vmap_over_weights_is_one_fit_for_each():
     """A bootstrap: weights of samples, as many fits in one program."""
     labels, _, _ = small()
     weights = np.random.default_rng(1).multinomial(24, np.full(24, 1 / 24), size=3)
-    data = lf.long_form(labels, np.full(24, -1))
-    shares, prior = lf.start_shares(labels, None)
+    data, _, (shares, prior) = lf.read(labels, None, None, 500, 1e-10)
     start = (np.tile([0.3, 0.7], (5, 1)), shares)
-    levels = lf_levels(labels)
+    settings = (*lf_levels(labels), np.ones((5, 2)))
 
     def em(weight):
         padded = np.zeros(data.weight.size)
         weighted = data._replace(weight=jax.numpy.asarray(padded).at[:24].set(weight))
-        return difficulty_em(
-            weighted, start, levels, np.ones(2), prior, max_steps=500, tol=1e-10
-        ).summit.params
+        steps = {"max_steps": 500, "tol": 1e-10}
+        return lf.em(difficulty_fallibility, weighted, start, settings, prior, **steps).summit.params
 
     together = jax.vmap(em)(weights.astype(float))
     for k, weight in enumerate(weights):
@@ -139,7 +134,7 @@ def test_vmap_over_weights_is_one_fit_for_each():
         entry = np.concatenate(parts)
         number = np.repeat(np.arange(24), [p.size for p in parts])
         again = Labels(number, labels.labeler[entry], labels.label[entry], 24, 5, 2)
-        fit = fit_difficulty_fallibility(again, priors=DifficultyPriors(fallibility=(2.0, 2.0)), tol=1e-10)
+        fit = fit_difficulty_fallibility(again, fallibility=(2.0, 2.0), tol=1e-10)
         np.testing.assert_allclose(together[0][k, :, 0], fit.fallibility, atol=1e-6)
         np.testing.assert_allclose(together[1][k], fit.prior, atol=1e-6)
 
@@ -173,12 +168,12 @@ def test_difficulty_and_fallibility_of_5_1_2_are_found():
 @pytest.mark.parametrize(
     ("fit", "priors", "said"),
     [
-        (fit_difficulty_fallibility, DifficultyPriors(fallibility=(0.5, 1.0)), "both at least 1"),
-        (fit_difficulty_fallibility, DifficultyPriors(difficulty=(0.0, 1.0)), "both positive"),
-        (fit_glad, GladPriors(ability=(1.0, 0.0)), "the second positive"),
-        (fit_welinder, WelinderPriors(sample=-1.0), "positive priors"),
+        (fit_difficulty_fallibility, {"fallibility": (0.5, 1.0)}, "both at least 1"),
+        (fit_difficulty_fallibility, {"difficulty": (0.0, 1.0)}, "both positive"),
+        (fit_glad, {"ability": (1.0, 0.0)}, "the second positive"),
+        (fit_welinder, {"sds": (-1.0, 1.0, 3.0)}, "positive standard deviations"),
     ],
 )
 def test_priors_that_are_none_are_refused(fit, priors, said):
     with pytest.raises(ValueError, match=said):
-        fit(small()[0], priors=priors)
+        fit(small()[0], **priors)

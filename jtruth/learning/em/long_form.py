@@ -1,4 +1,4 @@
-"""EM for labels in long form: what the models of this folder have in common.
+"""EM for labels in long form, whatever a label is: one loop for every model that says E and M.
 
 A model says how probable the labels of a sample are in each class (and level of difficulty), and where an M
 step goes. The E step is one pass with its gradient: class posterior, and slopes of the log-likelihood. The
@@ -13,6 +13,7 @@ Entries and sizes of labels are padded (weight 0) to a few sizes, so that progra
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -26,7 +27,7 @@ from jtruth._squarem import inside_simplex
 from jtruth.labels import Labels
 from jtruth.learning._climb import Summit, climb
 from jtruth.learning._fit import Fit
-from jtruth.learning._given import clamp, not_converged, unlabelled
+from jtruth.learning._given import check_steps, clamp, not_converged, read_given, unlabelled
 from jtruth.learning.em._pass import of_another_class
 from jtruth.learning.em.columns import bucket
 
@@ -38,7 +39,7 @@ class LongForm(NamedTuple):
 
     sample: Any  # (labels,) int
     labeler: Any  # (labels,) int
-    label: Any  # (labels,) int
+    label: Any  # (labels, ...): class codes, or whatever a model reads
     given: Any  # (labels,) float: 1, or 0 for padding
     known: Any  # (samples,) int: the class where it is known, -1 elsewhere
     weight: Any  # (samples,) float: how often a sample counts; a bootstrap is a `vmap` over it
@@ -52,29 +53,46 @@ class LongForm(NamedTuple):
         """(samples, classes) log prior, -inf where the class is known to be another."""
         return jnp.where(of_another_class(self.known, prior.size), -jnp.inf, safe_log(prior)[None, :])
 
+    def by_sample(self, log_p: Any) -> Array:
+        """(samples, ...) the sum over the labels of each sample, Su (58); padding adds nothing."""
+        kept = jnp.where(self.given.reshape(-1, *[1] * (log_p.ndim - 1)) > 0, log_p, 0)
+        return jnp.zeros((self.known.shape[0], *log_p.shape[1:]), log_p.dtype).at[self.sample].add(kept)
+
     def total(self, evidence: Any) -> Array:
         """Sum over samples, each as often as its weight says."""
         return jnp.where(self.weight > 0, self.weight * evidence, 0).sum()
 
 
-def long_form(labels: Labels, known: np.ndarray) -> LongForm:
-    """The entries that are labels, and known classes, padded; float64."""
-    sample, labeler, label = labels.entries()
-    more = bucket(sample.size) - sample.size
-    samples = bucket(labels.num_samples) - labels.num_samples
-    sample, labeler, label = (np.pad(each, (0, more)).astype(np.int32) for each in (sample, labeler, label))
-    given = np.pad(np.ones(sample.size - more), (0, more))
-    known = np.pad(known.astype(np.int32), (0, samples), constant_values=-1)
-    return LongForm(sample, labeler, label, given, known, np.pad(np.ones(labels.num_samples), (0, samples)))
+def long_form(entries: tuple[np.ndarray, ...], known: np.ndarray) -> LongForm:
+    """Sample, labeler and label of every entry, and known classes, padded; float64."""
+    number, size = len(entries[0]), known.size
+    more, samples = bucket(number) - number, bucket(size) - size
+    sample, labeler, label = (
+        np.pad(part, [(0, more), *[(0, 0)] * (part.ndim - 1)], mode="edge") for part in entries
+    )
+    return LongForm(
+        sample.astype(np.int32),
+        labeler.astype(np.int32),
+        label.astype(np.int32) if label.dtype.kind == "i" else label,
+        np.pad(np.ones(number), (0, more)),
+        np.pad(known.astype(np.int32), (0, samples), constant_values=-1),
+        np.pad(np.ones(size), (0, samples)),
+    )
 
 
-def start_shares(labels: Labels, fixed: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """(classes,) the class prior at the start, and `prior` for `em`: -1 to learn it.
+def read(
+    labels: Labels, gold: Any, prior: Any, max_steps: int, tol: float
+) -> tuple[LongForm, np.ndarray, tuple[np.ndarray, np.ndarray]]:
+    """What a method was given, checked: labels in long form, known classes, and the class prior.
 
-    At the start it is the known one, or the shares of all labels, of half a label at least.
+    The last are (classes,) shares to start at, those of all labels (of half a label at least) or the known
+    ones, and `prior` for `em`: -1 to learn it.
     """
+    known, fixed = read_given(labels, gold, prior)
+    check_steps(max_steps, tol)
     votes = np.maximum(labels.counts().sum(axis=0), 0.5)
-    return (votes / votes.sum(), np.full(votes.size, -1.0)) if fixed is None else (fixed, fixed)
+    shares = (votes / votes.sum(), np.full(votes.size, -1.0)) if fixed is None else (fixed, fixed)
+    return long_form(labels.entries(), known), known, shares
 
 
 def even_errors(data: LongForm, log_right: Any, log_wrong: Any, prior: Any) -> Array:
@@ -90,25 +108,24 @@ def even_errors(data: LongForm, log_right: Any, log_wrong: Any, prior: Any) -> A
     """
     size, classes, levels = data.known.shape[0], prior.shape[0], log_right.shape[1:]
     given = data.given.reshape(-1, *[1] * len(levels))
-    every = jnp.zeros((size, *levels), log_right.dtype).at[data.sample].add(given * log_wrong)
     own = jnp.zeros((size * classes, *levels), log_right.dtype)
     own = own.at[data.sample * classes + data.label].add(given * (log_right - log_wrong))
     shares = data.shares(prior).reshape(size, classes, *[1] * len(levels))
-    return shares + every[:, None] + own.reshape(size, classes, *levels)
+    return shares + data.by_sample(log_wrong)[:, None] + own.reshape(size, classes, *levels)
 
 
 class Model(NamedTuple):
     """A model of labels with parameters `(*own, class prior)`."""
 
-    joint: Callable[
-        [Params, LongForm], Array
-    ]  # log p(labels of a sample, class): (.., ..) or (.., .., levels)
+    joint: Callable[[Params], Array]  # log p(labels of a sample, class): (.., ..) or (.., .., levels)
     m_step: Callable[[Params, Array, Params], Params]  # params, posterior, slopes -> own
     log_prior: Callable[[Params], Any]
     inside: Callable[[Any, Any], Any]  # one of own after a jump, and after a step -> the former, allowed
+    terms: float = 0.0  # above 0: a step may lower the objective and is taken all the same (see `climb`)
+    pseudo: float = 0.0  # pseudo-count of each class in the class prior
 
 
-def of_probabilities(joint: Callable[[Params, LongForm], Array], pseudo_counts: Params) -> Model:
+def of_probabilities(joint: Callable[[Params], Array], pseudo_counts: Params) -> Model:
     """A model whose own parameters are distributions (last axis); pseudo-counts have their shapes.
 
     A row without counts and pseudo-counts stays as it is.
@@ -141,50 +158,72 @@ def e_step(joint: Array) -> tuple[Array, Array]:
     return jnp.exp(joint - evidence), evidence.reshape(-1)
 
 
-def em(model: Model, data: LongForm, start: Params, prior: Any, *, max_steps: int, tol: Any) -> End:
-    """EM from `start`; pure.
+@partial(jax.jit, static_argnames=("model_of", "max_steps"))
+def em(
+    model_of: Callable[[LongForm, Any], Model],
+    data: LongForm,
+    start: Params,
+    settings: Any,
+    prior: Any,
+    *,
+    max_steps: int,
+    tol: Any,
+) -> End:
+    """EM from `start`; pure and jitted; `vmap` it over starts or `data.weight`.
 
     Args:
-        model, data, start: the model, the labels, and its first parameters.
+        model_of: (labels, settings) -> the model; one function object for each model.
+        data, start: the labels, and first parameters.
+        settings: arrays of the model: priors, nodes.
         prior: (classes,) a known class prior; -1 to learn it.
         max_steps, tol: see `climb`.
     """
+    data, start, settings = jax.tree.map(jnp.asarray, (data, start, settings))
+    model = model_of(data, settings)
 
     def evidence(params: Params) -> tuple[Array, Array]:
-        posterior, each = e_step(model.joint(params, data))
+        posterior, each = e_step(model.joint(params))
         return data.total(each), posterior
 
     def improve(params: Params, _: Any) -> tuple[Array, Params, None]:
         (log_likelihood, posterior), slopes = jax.value_and_grad(evidence, has_aux=True)(params)
         by_class = posterior.sum(axis=tuple(range(2, posterior.ndim)))
-        mean = (data.weight[:, None] * by_class).sum(axis=0) / data.weight.sum()
+        mass = (data.weight[:, None] * by_class).sum(axis=0) + model.pseudo
         own = model.m_step(params, posterior, slopes)
-        return log_likelihood + model.log_prior(params), (*own, jnp.where(prior < 0, mean, prior)), None
+        objective = log_likelihood + model.log_prior(params)
+        if model.pseudo:
+            objective = objective + model.pseudo * jnp.log(params[-1]).sum()
+        return objective, (*own, jnp.where(prior < 0, mass / mass.sum(), prior)), None
 
     def inside(far: Params, plain: Params) -> Params:
         return *map(model.inside, far[:-1], plain[:-1]), inside_simplex(far[-1], plain[-1])
 
-    found = climb(improve, jax.tree.map(jnp.asarray, start), inside, max_steps=max_steps, tol=tol)
+    found = climb(improve, start, inside, max_steps=max_steps, tol=tol, terms=model.terms)
     log_likelihood, posterior = evidence(found.params)
-    params = (*found.params[:-1], jnp.ones_like(found.params[-1]))
-    alone = model.joint(params, data._replace(known=jnp.full_like(data.known, -1)))
+    free = model_of(data._replace(known=jnp.full_like(data.known, -1)), settings)
+    alone = free.joint((*found.params[:-1], jnp.ones_like(found.params[-1])))
     alone = jax.nn.logsumexp(alone, axis=2) if alone.ndim == 3 else alone
     return End(found, posterior, alone, log_likelihood)
+
+
+def run(model_of: Any, data: LongForm, start: Params, settings: Any, prior: Any, **steps: Any) -> End:
+    """`em` in float64, its end as NumPy arrays."""
+    with jax.enable_x64(True):
+        return jax.tree.map(np.asarray, em(model_of, data, start, settings, prior, **steps))
 
 
 def fitted(labels: Labels, known: np.ndarray, end: End, doubts: tuple[str, ...], **own: Any) -> Fit:
     """The end of EM as a result, NumPy float64; `doubts` and `own` are the model's own."""
     size, found = labels.num_samples, end.summit
     converged, steps = bool(found.converged), int(found.num_steps)
-    posterior = np.asarray(end.posterior)[:size]
     return Fit(
-        np.asarray(found.params[-1]),
-        clamp(posterior.reshape(*posterior.shape[:2], -1).sum(axis=2), known),
+        found.params[-1],
+        clamp(end.posterior[:size].reshape(size, labels.num_classes, -1).sum(axis=2), known),
         float(end.log_likelihood),
         converged,
         steps,
-        (*not_converged("EM", converged, steps), *unlabelled(labels), *doubts),
-        own | {"label_log_likelihood": np.asarray(end.alone)[:size], "log_posterior": float(found.objective)},
+        (*not_converged("EM", converged, steps), *doubts),
+        own | {"label_log_likelihood": end.alone[:size], "log_posterior": float(found.objective)},
     )
 
 
@@ -192,3 +231,8 @@ def silent(labels: Labels, what: str) -> tuple[str, ...]:
     """A sentence if some labelers gave no label; `what` says what that does."""
     none = np.count_nonzero(labels.labels_per_labeler() == 0)
     return (f"{none} labelers gave no label; {what}",) if none else ()
+
+
+def not_heard(labels: Labels, what: str) -> tuple[str, ...]:
+    """Sentences about samples and labelers without labels; `what` says what the latter does."""
+    return (*unlabelled(labels), *silent(labels, what))
