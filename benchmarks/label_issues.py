@@ -84,7 +84,7 @@ import numpy as np
 import jtruth as jt
 from jtruth.cleaning import layer_draws, posterior_draws, shared_confusion, suspicious_labels
 from jtruth.learning import fit_confident, fit_dawid_skene, fit_joint, fit_noise_layer, prune
-from jtruth.learning.predicted.confident import RULES
+from jtruth.learning.predicted import RULES
 
 CLEANLAB = """
 import sys, json, numpy as np

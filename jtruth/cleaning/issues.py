@@ -61,7 +61,7 @@ from jtruth.evaluation.gold.measured import POWER
 from jtruth.io import Gold
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior
-from jtruth.learning.predicted.noise_layer import NoiseLayer
+from jtruth.learning.predicted import NoiseLayer
 from jtruth.stats.ppi import gold_sample, ppi_ratio
 from jtruth.stats.regions import check_level
 from jtruth.stats.student import StudentEstimate

@@ -24,26 +24,31 @@ from jtruth.learning.joint.inputs import Beliefs
 from jtruth.learning.joint.models import Built, Held, Priors
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
 from jtruth.learning.joint.random_effect import EffectModel, fit_random_effect
+from jtruth.learning.known_classes import (
+    Consistency,
+    KnownClasses,
+    check_consistency,
+    fit_known_classes,
+)
 from jtruth.learning.majority import fit_majority_vote, majority_vote, majority_winner
 from jtruth.learning.methods import METHODS, Learned, Method
 from jtruth.learning.modes.difficulty_fallibility import fit_difficulty_fallibility
 from jtruth.learning.modes.glad import fit_glad
 from jtruth.learning.modes.sequential import fit_sequential
 from jtruth.learning.modes.welinder import fit_welinder
-from jtruth.learning.predicted.confident import (
+from jtruth.learning.predicted import (
     ConfidentCounts,
+    NoiseLayer,
     Pruned,
     confident_joint,
     fit_confident,
+    fit_noise_layer,
     prune,
 )
-from jtruth.learning.predicted.noise_layer import LayerResult, NoiseLayer, fit_noise_layer, noise_layer_em
 from jtruth.learning.recalibration import Recalibration, recalibrate
 from jtruth.learning.spectral.kos import Messages, fit_kos, kos_messages
 from jtruth.learning.spectral.label_model import TripletMoments, fit_label_model, triplet_moments
 from jtruth.learning.spectral.minimax_entropy import fit_minimax_entropy
-from jtruth.learning.supervised.consistency import Consistency, check_consistency
-from jtruth.learning.supervised.known_classes import KnownClasses, fit_known_classes
 
 if TYPE_CHECKING:
     from jtruth.learning.annotation.bayes import fit_nuts
@@ -63,7 +68,6 @@ __all__ = [
     "JointPosterior",
     "KnownClasses",
     "LabelColumns",
-    "LayerResult",
     "Learned",
     "Messages",
     "Method",
@@ -105,7 +109,6 @@ __all__ = [
     "kos_messages",
     "majority_vote",
     "majority_winner",
-    "noise_layer_em",
     "prune",
     "read_stream",
     "recalibrate",

@@ -47,7 +47,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from jtruth._arrays import as_array, is_concrete
+from jtruth._arrays import as_array, is_concrete, safe_log
 from jtruth._validation import quoted, some
 from jtruth._validation.in_range import check_codes, check_rows, sum_tolerance
 from jtruth.labels import Labels
@@ -142,6 +142,54 @@ class NoiseModel(eqx.Module):
                 f"unknown: {sorted(found - wanted)}"
             )
         return model(**{name: given[name] for name in wanted})
+
+
+class IndependentLabelers(NoiseModel):
+    """Labelers who err independently given the class: every question follows from their matrices."""
+
+    @abc.abstractmethod
+    def rows(self) -> Float[Array, "labelers classes symbols"]:
+        """p(label | class) of each labeler, in JAX's current dtype (`current`)."""
+
+    def log_likelihood(self, labels: Labels) -> Float[Array, "samples classes"]:
+        """Su (58). ValueError if `labels` has other numbers of symbols or labelers."""
+        rows = self.rows()
+        check_sizes("classes", labels.num_classes, rows.shape[2], "the model")
+        check_sizes("labelers", labels.num_labelers, rows.shape[0], "the model")
+        return rows_log_likelihood(rows, labels)
+
+    def sample(self, key: PRNGKeyArray, y: Truth, mask: Mask) -> Given:
+        """Draw labels for samples of class `y`; -1 where `mask` is False."""
+        rows, mask = self.rows(), jnp.asarray(mask)
+        check_sizes("labelers", mask.shape[1], rows.shape[0], "the model")
+        return sample_rows(key, rows, jnp.asarray(y, jnp.int32), mask)
+
+    def strata(self, num_labelers: int | None) -> Strata:
+        """Independent labelers."""
+        with jax.enable_x64(True):
+            return one_stratum(np.asarray(self.rows(), np.float64))
+
+
+@jax.jit
+def rows_log_likelihood(
+    matrices: Float[Array, "labelers classes symbols"], labels: Labels
+) -> Float[Array, "samples classes"]:
+    """Su (58), compiled as a whole."""
+    by_label = safe_log(jnp.swapaxes(matrices, 1, 2))  # (labelers, given, true): one row per lookup
+    log_p = by_label[jnp.asarray(labels.labeler), jnp.asarray(labels.label)]
+    return sum_over_labels(log_p, labels)
+
+
+@jax.jit
+def sample_rows(
+    key: PRNGKeyArray,
+    matrices: Float[Array, "labelers classes symbols"],
+    y: Int[Array, " samples"],
+    mask: Bool[Array, "samples labelers"],
+) -> Int[Array, "samples labelers"]:
+    """One draw from row y of every labeler's matrix."""
+    rows = jnp.swapaxes(matrices, 0, 1)[y]  # (samples, labelers, symbols)
+    return jnp.where(mask, draw_rows(key, rows), -1)
 
 
 def _kinds(model: type[NoiseModel]) -> Iterator[type[NoiseModel]]:
@@ -290,6 +338,12 @@ def current(*parameters: Parameter) -> tuple[jax.Array, ...]:
     floating = [dtype for dtype in traced if jnp.issubdtype(dtype, jnp.floating)]
     dtype = max(floating, key=lambda d: d.itemsize) if floating else jnp.result_type(float)
     return tuple(jnp.asarray(p, dtype) for p in parameters)
+
+
+def as_current(model: Any) -> Any:
+    """A model whose parameters are JAX arrays (`current`), to hand to a compiled function."""
+    leaves, tree = jax.tree.flatten(model)
+    return jax.tree.unflatten(tree, current(*leaves))
 
 
 def with_known_labels(

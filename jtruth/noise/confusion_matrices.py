@@ -17,29 +17,18 @@ each of them and mixed (`jtruth.evaluation`). A question that takes one set of m
 
 from collections.abc import Iterator
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float
 
-from jtruth._arrays import safe_log
-from jtruth.labels import Labels
 from jtruth.noise.base import (
-    Given,
-    Mask,
+    IndependentLabelers,
     NoiseModel,
     Parameter,
-    Strata,
-    Truth,
     as_parameter,
     check_matrix_rows,
     check_ndim,
-    check_sizes,
     current,
-    draw_rows,
-    one_stratum,
     scale_errors,
-    sum_over_labels,
 )
 
 
@@ -56,7 +45,7 @@ def check_matrices(given, name: str, *, symbols: bool = False) -> Parameter:
     return matrices
 
 
-class ConfusionMatrices(NoiseModel):
+class ConfusionMatrices(IndependentLabelers):
     """Conditionally independent labelers, each with a confusion matrix (Dawid-Skene).
 
     Args:
@@ -107,51 +96,15 @@ class ConfusionMatrices(NoiseModel):
             )
         return ConfusionMatrices(scale_errors(np.asarray(self.matrices, np.float64), factor))
 
-    def strata(self, num_labelers: int | None) -> Strata:
-        """Independent labelers."""
-        return one_stratum(np.asarray(self.matrices, np.float64))
-
-    def log_likelihood(self, labels: Labels) -> Float[Array, "samples classes"]:
-        """Su (58). ValueError if `labels` has other numbers of symbols or labelers."""
-        check_sizes("classes", labels.num_classes, self.num_symbols, "matrices")
-        check_sizes("labelers", labels.num_labelers, self.matrices.shape[0], "matrices")
-        (matrices,) = current(self.matrices)
-        return rows_log_likelihood(matrices, labels)
-
-    def sample(self, key: PRNGKeyArray, y: Truth, mask: Mask) -> Given:
-        """Draw labels for samples of class `y`; -1 where `mask` is False."""
-        y, mask = jnp.asarray(y, jnp.int32), jnp.asarray(mask)
-        check_sizes("labelers", mask.shape[1], self.matrices.shape[0], "matrices")
-        (matrices,) = current(self.matrices)
-        return sample_rows(key, matrices, y, mask)
-
-
-@jax.jit
-def rows_log_likelihood(
-    matrices: Float[Array, "labelers classes symbols"], labels: Labels
-) -> Float[Array, "samples classes"]:
-    """Su (58), compiled as a whole."""
-    by_label = safe_log(jnp.swapaxes(matrices, 1, 2))  # (labelers, given, true): one row per lookup
-    log_p = by_label[jnp.asarray(labels.labeler), jnp.asarray(labels.label)]
-    return sum_over_labels(log_p, labels)
-
-
-@jax.jit
-def sample_rows(
-    key: PRNGKeyArray,
-    matrices: Float[Array, "labelers classes symbols"],
-    y: Int[Array, " samples"],
-    mask: Bool[Array, "samples labelers"],
-) -> Int[Array, "samples labelers"]:
-    """One draw from row y of every labeler's matrix."""
-    rows = jnp.swapaxes(matrices, 0, 1)[y]  # (samples, labelers, symbols)
-    return jnp.where(mask, draw_rows(key, rows), -1)
+    def rows(self) -> Float[Array, "labelers classes symbols"]:
+        """The matrices."""
+        return current(self.matrices)[0]
 
 
 _FEWEST = 20
 
 
-class DrawnMatrices(NoiseModel):
+class DrawnMatrices(IndependentLabelers):
     """Conditionally independent labelers whose matrices, with the class prior, are known by draws.
 
     Args:
@@ -219,23 +172,7 @@ class DrawnMatrices(NoiseModel):
         """Entries off the diagonal of every draw times `factor`."""
         return DrawnMatrices(scale_errors(np.asarray(self.matrices, np.float64), factor), self.prior)
 
-    def strata(self, num_labelers: int | None) -> Strata | None:
-        """Independent labelers, at the mean of the draws."""
-        return self.mean.strata(num_labelers)
-
-    def log_likelihood(self, labels: Labels) -> Float[Array, "samples classes"]:
-        """Su (58) at the mean of the draws. ValueError if `labels` has other classes or labelers."""
-        check_sizes("classes", labels.num_classes, self.num_classes, "matrices")
-        check_sizes("labelers", labels.num_labelers, self.num_labelers, "matrices")
-        return rows_log_likelihood(self._at_mean(), labels)
-
-    def sample(self, key: PRNGKeyArray, y: Truth, mask: Mask) -> Given:
-        """Draw labels at the mean of the draws; -1 where `mask` is False."""
-        y, mask = jnp.asarray(y, jnp.int32), jnp.asarray(mask)
-        check_sizes("labelers", mask.shape[1], self.num_labelers, "matrices")
-        return sample_rows(key, self._at_mean(), y, mask)
-
-    def _at_mean(self) -> Float[Array, "labelers classes classes"]:
-        (matrices,) = current(self.matrices)
-        rows = matrices.mean(axis=0)
+    def rows(self) -> Float[Array, "labelers classes classes"]:
+        """The mean of the draws."""
+        rows = current(self.matrices)[0].mean(axis=0)
         return rows / rows.sum(axis=-1, keepdims=True)

@@ -26,11 +26,11 @@ from jtruth.noise.base import (
     NoiseModel,
     Strata,
     Truth,
+    as_current,
     as_parameter,
     check_matrix_rows,
     check_ndim,
     check_sizes,
-    current,
     draw_rows,
     scale_errors,
     sum_over_labels,
@@ -112,58 +112,44 @@ class SharedErrors(NoiseModel):
     def log_likelihood(self, labels: Labels) -> Float[Array, "samples classes"]:
         """The sum over the shared draw above. ValueError if `labels` has other sizes."""
         check_sizes("classes", labels.num_classes, self.num_classes, "matrices")
-        return _log_likelihood(*self._arrays(labels.num_labelers), labels)
+        check_sizes("labelers", labels.num_labelers, self.num_labelers, "matrices")
+        return _log_likelihood(as_current(self), labels)
 
     def sample(self, key: PRNGKeyArray, y: Truth, mask: Mask) -> Given:
         """Draw labels for samples of class `y`; -1 where `mask` is False."""
         y, mask = jnp.asarray(y, jnp.int32), jnp.asarray(mask)
-        matrices, shared, copying = self._arrays(mask.shape[1])
-        return _sample(key, matrices, shared, copying, y, mask)
-
-    def _arrays(self, num_labelers: int):
-        """Matrices, shared matrix and (labelers,) copying probabilities, in the current dtype."""
-        check_sizes("labelers", num_labelers, self.matrices.shape[0], "matrices")
-        matrices, shared, copying = current(self.matrices, self.shared, self.copying)
-        return matrices, shared, jnp.broadcast_to(copying, (num_labelers,))
+        check_sizes("labelers", mask.shape[1], self.num_labelers, "matrices")
+        return _sample(as_current(self), key, y, mask)
 
 
 @jax.jit
-def _log_likelihood(
-    matrices: Float[Array, "labelers classes classes"],
-    shared: Float[Array, "classes classes"],
-    copying: Float[Array, " labelers"],
-    labels: Labels,
-) -> Float[Array, "samples classes"]:
+def _log_likelihood(model: SharedErrors, labels: Labels) -> Float[Array, "samples classes"]:
     """Log of the sum over the shared draw.
 
     One pass over the labels for each value s of the shared draw, so that memory stays at labels x classes
     (and samples x classes^2 for the result before the sum).
     """
     labeler, label = jnp.asarray(labels.labeler), jnp.asarray(labels.label)
-    copies = copying[labeler]
-    own = (1 - copies)[:, None] * jnp.swapaxes(matrices, 1, 2)[labeler, label]  # (labels, classes)
+    copies = jnp.broadcast_to(model.copying, (model.num_labelers,))[labeler]
+    own = (1 - copies)[:, None] * jnp.swapaxes(model.matrices, 1, 2)[labeler, label]  # (labels, classes)
 
     def given_shared(s):
         copied = jnp.where(label == s, copies, 0.0)
         return sum_over_labels(safe_log(own + copied[:, None]), labels)
 
-    parts = jax.lax.map(given_shared, jnp.arange(shared.shape[0], dtype=label.dtype))
-    return _log_sum_exp(parts + safe_log(shared.T)[:, None, :])
+    parts = jax.lax.map(given_shared, jnp.arange(model.num_classes, dtype=label.dtype))
+    return _log_sum_exp(parts + safe_log(model.shared.T)[:, None, :])
 
 
 @jax.jit
 def _sample(
-    key: PRNGKeyArray,
-    matrices: Float[Array, "labelers classes classes"],
-    shared: Float[Array, "classes classes"],
-    copying: Float[Array, " labelers"],
-    y: Int[Array, " samples"],
-    mask: Bool[Array, "samples labelers"],
+    model: SharedErrors, key: PRNGKeyArray, y: Int[Array, " samples"], mask: Bool[Array, "samples labelers"]
 ) -> Int[Array, "samples labelers"]:
     """The shared draw of each sample, every labeler's own draw, and who copies."""
     key_shared, key_own, key_copy = jax.random.split(key, 3)
-    common = draw_rows(key_shared, shared[y])
-    own = draw_rows(key_own, jnp.swapaxes(matrices, 0, 1)[y])
+    common = draw_rows(key_shared, model.shared[y])
+    own = draw_rows(key_own, jnp.swapaxes(model.matrices, 0, 1)[y])
+    copying = jnp.broadcast_to(model.copying, (model.num_labelers,))
     copies = jax.random.bernoulli(key_copy, jnp.broadcast_to(copying[None, :], mask.shape))
     return jnp.where(mask, jnp.where(copies, common[:, None], own), -1)
 

@@ -9,7 +9,7 @@ import pytest
 
 from jtruth.labels import Labels
 from jtruth.noise import ConfusionMatrices, DifficultyFallibility, Symmetric
-from jtruth.noise.difficulty_fallibility import labeling_error
+from jtruth.noise.even_errors import labeling_error
 
 
 def from_matrix(z, num_classes):

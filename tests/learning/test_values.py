@@ -2,6 +2,7 @@
 
 import itertools
 
+import jax
 import numpy as np
 import pytest
 import scipy.stats
@@ -139,7 +140,7 @@ def test_em_of_sets_and_ratings_is_that_of_the_loops():
 
 def test_sets_by_a_loop(fits):
     fit = fits["sets"]
-    found = fit.channel.log_p(values(SETS))
+    found = fit.channel.log_p(LABELER, SETS)
     for e in range(0, 40, 7):
         for c in range(C):
             total = sum(fit.channel.matrices[LABELER[e], c, k] for k in range(C) if SETS[e, k])
@@ -151,7 +152,7 @@ def test_sets_by_a_loop(fits):
 
 def test_densities_of_probabilities_and_ratings_are_those_of_scipy(fits):
     channel, ratings = fits["probabilities"].channel, fits["ratings"].channel
-    log_p, log_r = channel.log_p(values(P)), ratings.log_p(values(RATINGS))
+    log_p, log_r = channel.log_p(LABELER, P), ratings.log_p(LABELER, RATINGS)
     for e in range(0, 60, 11):
         t = LABELER[e]
         for c in range(C):
@@ -168,7 +169,8 @@ def test_densities_of_probabilities_and_ratings_are_those_of_scipy(fits):
 def test_concentrations_have_the_mean_log_of_what_they_fit(fits):
     """The likelihood equation of a Dirichlet law, with labels whose class is certain."""
     certain = (TRUE[:, None] == np.arange(C)).astype(float)
-    channel = DirichletChannel.before(values(P), C).refit(values(P), certain)
+    with jax.enable_x64(True):
+        channel = DirichletChannel.before(values(P), C).refit(LABELER, P, certain)
     mine = (LABELER == 4) & (TRUE == 1)
     pooled, own = np.log(P[TRUE == 1]).mean(axis=0), np.log(P[mine]).mean(axis=0)
     wanted = (mine.sum() * own + 2 * pooled) / (mine.sum() + 2)

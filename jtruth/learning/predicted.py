@@ -1,0 +1,408 @@
+"""One label a sample, and a classifier's probabilities that never saw it: how often are the labels wrong?
+
+Two answers. Confident learning counts the labels that a classifier contradicts; the noise layer is the
+likelihood of the same data, with intervals, and its `against` says where thresholds mislead by more than
+chance.
+
+**Confident learning** (Northcutt, Jiang and Chuang 2021). A sample is *confidently* of class c where its
+probability of c reaches the threshold t_c, the mean probability of c over the samples labelled c (2); of
+several such classes it is the most probable one. Counting gives
+
+    counts[c, k]    samples labelled k that are confidently of class c                                   (1)
+    joint[c, k]     counts[c, k] / sum_c counts[c, k] * (share of the labels that are k)                  (3)
+
+and from the joint follow p(y), p(label | y), and how many labels to distrust. Rows are true classes here,
+as everywhere in jtruth; the paper's rows are given labels.
+
+Thresholds take the place of a likelihood. They are right where every sample is clear cut, and a threshold
+forgives a classifier that is too sure or too timid as long as it is so in the same way for a whole class.
+They mislead where classes overlap: a sample halfway between two classes counts as a wrong label or not at
+all.
+`prune` holds the five rules of section 3.2 that say which labels to take out.
+
+**The noise layer** (Sukhbaatar et al. 2015, Jindal et al. 2016, its base held fixed). If labels z_i err in a
+way that depends on the class alone, and q_i[c] = p(y_i = c | x_i),
+
+    p(z_i = k | x_i) = sum_c q_i[c] psi[c, k].
+
+The log-likelihood is concave in psi, so EM finds its maximum: the E-step is r_i[c] proportional to
+q_i[c] psi[c, z_i], the M-step counts. Nothing is thresholded: a sample halfway between two classes counts
+half.
+
+Three things are said besides psi. Intervals: EM of bootstrap samples, which are weights. Whether q fits:
+the slope of the log-likelihood when all log q are multiplied by a factor, at factor 1, in units of its
+bootstrap error (`slope`). Far above 0 the classifier is too timid about the TRUE class, far below too sure;
+psi then shows too few or too many errors. What no computation on these data can find: a classifier that was
+trained to predict noisy labels, and does, explains them by psi = identity. And `against` compares the error
+rates of confident learning with these, and says where thresholds mislead.
+"""
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.special import xlogy
+from jaxtyping import Array, Bool, Float, Int
+from scipy.special import ndtri
+
+from jtruth import _validation as check
+from jtruth._host import diagonal_rows, vote_shares
+from jtruth._one_line import one_line
+from jtruth._random import as_key, host_rng
+from jtruth._squarem import inside_simplex
+from jtruth._validation.in_range import check_rows
+from jtruth.labels import Labels
+from jtruth.learning._climb import climb
+from jtruth.learning._fit import Fit
+from jtruth.learning._given import clamp, read_given
+
+RULES = ("argmax", "off_diagonal", "class", "noise_rate", "both")
+_JUDGED = 0.02  # share of the slope's error that must be left once psi is fitted
+_UNFIT = 3.0  # |slope| from which the probabilities do not fit: 27 of 10 000 that do
+
+
+class ConfidentCounts(NamedTuple):
+    """What `confident_joint` returns; C x C arrays have rows of true classes."""
+
+    thresholds: Float[Array, " classes"]  # inf where no sample has this label
+    confident: Int[Array, " samples"]  # the class a sample is confidently of, -1 where none
+    counts: Float[Array, "classes classes"]  # (1)
+    joint: Float[Array, "classes classes"]  # (3), sums to 1
+
+    __repr__ = one_line
+
+
+class Pruned(NamedTuple):
+    """Labels to take out."""
+
+    found: Bool[np.ndarray, " samples"]
+    order: Int[np.ndarray, " found"]  # those samples, the least believable label first
+
+    __repr__ = one_line
+
+
+@jax.jit
+def confident_joint(
+    probabilities: Float[Array | np.ndarray, "samples classes"],
+    label: Int[Array | np.ndarray, " samples"],
+    weight: Float[Array | np.ndarray, " samples"],
+    known: Int[Array | np.ndarray, " samples"],
+) -> ConfidentCounts:
+    """Thresholds (2), confident joint (1) and its calibration (3); pure, to be vmapped over weights.
+
+    Args:
+        probabilities: p(y | x), rows sum to 1.
+        label: 0..C-1.
+        weight: how often each sample counts; 0 leaves it out.
+        known: true class where it is known, else -1: such a sample is of that class, no threshold asked.
+    """
+    classes = probabilities.shape[1]
+    given = jax.nn.one_hot(label, classes, dtype=probabilities.dtype) * weight[:, None]
+    number = given.sum(axis=0)
+    mean = (given * probabilities).sum(axis=0) / jnp.where(number > 0, number, 1)
+    thresholds = jnp.where(number > 0, mean, jnp.inf)
+    # A mean of equal numbers may be rounded up past them, and a sample must not fall below itself.
+    reached = probabilities >= (thresholds * (1 - 64 * jnp.finfo(mean.dtype).eps))[None, :]
+    best = jnp.where(reached, probabilities, -1).argmax(axis=1).astype(jnp.int32)
+    confident = jnp.where(known >= 0, known, jnp.where(reached.any(axis=1), best, -1))
+    counts = jax.nn.one_hot(confident, classes, dtype=given.dtype).T @ given  # -1 has a row of zeros
+    column = counts.sum(axis=0)
+    joint = counts * (number / number.sum() / jnp.where(column > 0, column, 1))[None, :]
+    return ConfidentCounts(thresholds, confident, counts, joint)
+
+
+def one_label(
+    labels: Labels, probabilities: Any, gold: Any
+) -> tuple[Int[np.ndarray, " samples"], Float[np.ndarray, "samples classes"], Int[np.ndarray, " samples"]]:
+    """(label, probabilities, known class or -1) of each sample, checked."""
+    known, _ = read_given(labels, gold, None)
+    number = labels.labels_per_sample()
+    bad = np.flatnonzero(number != 1)
+    if bad.size:
+        raise ValueError(
+            f"sample {bad[0]} has {number[bad[0]]} labels ({bad.size} such samples); this method takes one"
+            " for each. For several labelers use fit_joint, or choose one label (select_labelers)"
+        )
+    shape = (labels.num_samples, labels.num_classes)
+    q = np.asarray(probabilities, np.float64)
+    if q.shape != shape:
+        raise ValueError(f"probabilities has shape {q.shape}; it must be {shape}, samples by classes")
+    check_rows(q, "probabilities", tolerance=1e-4, hint="rows must be p(y | x) of every class")
+    label = labels.counts().argmax(axis=1).astype(np.int32)
+    return label, q / q.sum(axis=1, keepdims=True), known.astype(np.int32)
+
+
+def fit_confident(labels: Labels, probabilities: Any, *, gold: Any = None) -> Fit:
+    """Confident learning for one noisy label a sample.
+
+    Args:
+        labels: exactly one label for each sample, by one labeler or by many who are taken as one.
+        probabilities: (samples, classes) p(y | x) of a classifier that was not fitted to these labels of
+            these samples: trained elsewhere, or by cross-validation.
+        gold: (samples,) known classes, -1 where unknown.
+
+    Returns:
+        `Fit`. Its prior holds the row sums of the joint, its class posterior p(y | x) p(label | y),
+        normalised; its log-likelihood is NaN, thresholds maximise none. Its own: `matrices` (1, classes,
+        classes), p(label | y), one for all labels; `expected_wrong`, the number of wrong labels according to
+        the joint; and the fields of `ConfidentCounts`.
+
+    Raises:
+        ValueError: a sample with no label or several, or rows that are no distributions.
+
+    >>> labels = Labels.from_matrix(np.array([[0], [0], [0], [1], [1], [1]]), 2)
+    >>> p = np.array([0.1, 0.2, 0.9, 0.8, 0.9, 0.7])
+    >>> fit = fit_confident(labels, np.stack([1 - p, p], axis=1))
+    >>> print(fit.thresholds.round(3), fit.counts.tolist(), round(fit.expected_wrong, 2))
+    [0.6 0.8] [[2.0, 0.0], [1.0, 2.0]] 1.0
+    """
+    label, q, known = one_label(labels, probabilities, gold)
+    with jax.enable_x64(True):
+        found = jax.tree.map(np.asarray, confident_joint(q, label, np.ones(label.size), known))
+    prior = found.joint.sum(axis=1)
+    matrix = vote_shares(found.joint)  # rows of a class that no sample is confidently of are uniform
+    by_label = q * matrix[:, label].T
+    posterior = clamp(vote_shares(by_label), known)
+    wrong = float((1 - np.trace(found.joint)) * label.size)
+    own = {"matrices": matrix[None], "expected_wrong": wrong, **found._asdict()}
+    return Fit(
+        prior, posterior, float("nan"), True, 1, tuple(_doubts_of_counts(found, labels, by_label)), own
+    )
+
+
+def prune(labels: Labels, probabilities: Any, fit: Fit, rule: str = "both") -> Pruned:
+    """Which labels to take out: the five rules of section 3.2.
+
+    Args:
+        labels, probabilities: those of the fit.
+        fit: of `fit_confident`.
+        rule: "argmax", where the most probable class is another (C_confusion); "off_diagonal", the samples
+            counted off the diagonal of the confident joint; "class", of each label as many as the joint calls
+            wrong, the least probable first (PBC); "noise_rate", for each pair of label and other class as
+            many as the joint says, by the margin between the two (PBNR); "both" of the last two (C+NR).
+
+    Numbers are rounded to whole labels; ties go to the sample that comes first.
+    """
+    check.choose("rule", rule, RULES)
+    label, q, _ = one_label(labels, probabilities, None)
+    if fit.confident.shape != label.shape or fit.prior.size != q.shape[1]:
+        raise ValueError(
+            f"this fit is of {fit.confident.size} samples and {fit.prior.size} classes; the labels have "
+            f"{label.size} and {q.shape[1]}: give the labels and probabilities that were fitted"
+        )
+    own = q[np.arange(label.size), label]
+    if rule == "argmax":
+        found = q.max(axis=1) > own
+    elif rule == "off_diagonal":
+        found = (fit.confident >= 0) & (fit.confident != label)
+    else:
+        numbers = np.rint(fit.joint * label.size).astype(int)
+        classes = range(q.shape[1])
+        by_class, by_rate = np.zeros((2, label.size), bool)
+        for k in classes:
+            wrong = numbers[:, k].sum() - numbers[k, k]
+            by_class |= _lowest(own, label == k, int(wrong))
+            for c in classes:
+                by_rate |= _lowest(q[:, k] - q[:, c], label == k, int(numbers[c, k]) * (c != k))
+        found = {"class": by_class, "noise_rate": by_rate, "both": by_class & by_rate}[rule]
+    score = own - np.where(np.arange(q.shape[1])[None, :] == label[:, None], -np.inf, q).max(axis=1)
+    rank = score if rule == "noise_rate" else own
+    order = np.flatnonzero(found)
+    return Pruned(found, order[np.argsort(rank[order], kind="stable")])
+
+
+def _lowest(score: np.ndarray, among: np.ndarray, number: int) -> np.ndarray:
+    """So many samples of lowest score among some; ties go to the first."""
+    mine = np.flatnonzero(among)
+    found = np.zeros(score.size, bool)
+    found[mine[np.argsort(score[mine], kind="stable")[:number]]] = True
+    return found
+
+
+def _doubts_of_counts(found: Any, labels: Labels, by_label: np.ndarray) -> Any:
+    """Sentences about what the counts could not settle."""
+    names = labels.class_names
+    for c in np.flatnonzero(np.isinf(found.thresholds)):
+        yield f"No sample is labelled {names[c]!r}, so nothing says how sure is sure enough of that class."
+    for c in np.flatnonzero((found.counts.sum(axis=1) == 0) & np.isfinite(found.thresholds)):
+        yield f"No sample is confidently of class {names[c]!r}: its row is uniform and means nothing."
+    if (none := (found.confident < 0).mean()) > 0.5:
+        yield f"{none:.0%} of the samples are confidently of no class: the counts rest on the others."
+    if stray := int((by_label.sum(axis=1) == 0).sum()):
+        yield f"{stray} labels are impossible by probabilities and counts; their class posterior is uniform."
+
+
+class NoiseLayer(Fit):
+    """Error rates of one label a sample by maximum likelihood; see `fit_noise_layer`."""
+
+    def interval(self, level: float = 0.95) -> Float[np.ndarray, "two classes classes"]:
+        """Low and high ends of psi, entry by entry: percentiles of the bootstrap."""
+        return np.quantile(self.bootstrap, [(1 - level) / 2, (1 + level) / 2], axis=0)
+
+    def against(self, matrix: Any, classes: Any = None, *, level: float = 0.99) -> tuple[str, ...]:
+        """Classes whose rate of right labels in another matrix (confident learning's) is unlikely.
+
+        Args:
+            matrix: (classes, classes), rows of true classes.
+            classes: names, for the sentences.
+            level: probability that no class of all is named if `matrix` is right.
+
+        Returns:
+            One sentence for each class that is further off than chance, counting all classes, allows.
+        """
+        other, own = np.diag(np.asarray(matrix, np.float64)), np.diag(self.matrices[0])
+        error = np.maximum(
+            np.diagonal(self.bootstrap, axis1=1, axis2=2).std(axis=0), 1 / (self.row_labels + 2)
+        )
+        far = np.abs(other - own) > -ndtri((1 - level) / (2 * own.size)) * error
+        names = range(own.size) if classes is None else classes
+        return tuple(
+            f"Thresholds mislead for class {names[c]!r}: they say that {other[c]:.1%} of its labels are "
+            f"right, the likelihood {own[c]:.1%} +- {error[c]:.1%}."
+            for c in np.flatnonzero(far)
+        )
+
+
+@partial(jax.jit, static_argnames="max_steps")
+def _layer_em(q, label, weight, start, pseudo, *, max_steps, tol) -> dict[str, Array]:
+    """Psi, class posterior, log-likelihood and its slope in the factor of all log q, at 1; pure."""
+    given = jax.nn.one_hot(label, q.shape[1], dtype=q.dtype)
+
+    def e_step(matrix: Array) -> tuple[Array, Array]:
+        joint = q * (given @ matrix.T)
+        total = joint.sum(axis=1)
+        return joint / jnp.where(total > 0, total, 1)[:, None], total
+
+    def improve(matrix: Array, _: Any) -> tuple[Array, Array, None]:
+        posterior, total = e_step(matrix)
+        rows = (
+            weight[:, None] * posterior
+        ).T @ given + pseudo  # weights on one side: one product of matrices
+        number = rows.sum(axis=1, keepdims=True)
+        new = jnp.where(number > 0, rows / jnp.where(number > 0, number, 1), 1 / q.shape[1])
+        height = (weight * jnp.log(jnp.where(total > 0, total, 1))).sum() + xlogy(pseudo, matrix).sum()
+        return height, new, None
+
+    found = climb(improve, start, inside_simplex, max_steps=max_steps, tol=tol)
+    posterior, total = e_step(found.params)
+    return {
+        "matrix": found.params,
+        "posterior": posterior,
+        "log_likelihood": jnp.where(weight > 0, weight * jnp.log(total), 0).sum(),
+        "slope": (weight[:, None] * (posterior - q) * jnp.log(jnp.where(q > 0, q, 1))).sum(),
+        "converged": found.converged,
+        "num_steps": found.num_steps,
+    }
+
+
+@partial(jax.jit, static_argnames="max_steps")
+def _replicates(q, label, weights, start, pseudo, *, max_steps, tol):
+    """(psi, slope, converged) of each row of weights."""
+
+    def one(weight):
+        found = _layer_em(q, label, weight, start, pseudo, max_steps=max_steps, tol=tol)
+        return found["matrix"], found["slope"], found["converged"]
+
+    return jax.lax.map(one, weights)  # on a CPU faster than vmap and its batch of small matrices
+
+
+def fit_noise_layer(
+    labels: Labels,
+    probabilities: Any,
+    *,
+    key: Any = None,
+    gold: Any = None,
+    pseudo: float = 1.0,
+    num_bootstrap: int = 200,
+    max_steps: int = 5000,
+    tol: float = 1e-8,
+) -> NoiseLayer:
+    """Error rates of one noisy label a sample, from out-of-sample probabilities of the true class.
+
+    Args:
+        labels: exactly one label for each sample, by one labeler or by many who are taken as one.
+        probabilities: (samples, classes) p(y | x) of the TRUE class by a classifier that has not seen these
+            labels of these samples.
+        key: of the bootstrap; 0 if None.
+        gold: (samples,) known classes, -1 where unknown.
+        pseudo: labels added to the diagonal, and as many spread over the rest of each row; 0 is maximum
+            likelihood.
+        num_bootstrap: bootstrap samples, at least 20.
+        max_steps, tol: of EM.
+
+    Returns:
+        A `Fit`; its class posterior is p(y | x, label), its log-likelihood that of the labels given x (and
+        gold). Its own: `matrices` (1, classes, classes), p(label | y), one for all labels; `slope` in
+        standard errors, far from 0 the probabilities do not fit, NaN where labels cannot tell;
+        `expected_wrong`, a number of labels; `row_labels` (classes,), expected labels behind each row;
+        `bootstrap` (replicates, classes, classes), psi of each bootstrap sample.
+
+    Raises:
+        ValueError: a sample with no label or several, rows that are no distributions, options out of range.
+
+    >>> rng = np.random.default_rng(1)
+    >>> y = rng.integers(0, 2, 3000)
+    >>> p = 1 / (1 + np.exp(-3 * (rng.standard_normal(3000) + 3 * y - 1.5)))  # p(y = 1 | x)
+    >>> z = np.where(rng.random(3000) < np.where(y == 1, 0.05, 0.2), 1 - y, y)
+    >>> q, labels = np.stack([1 - p, p], axis=1), Labels.from_matrix(z[:, None], 2)
+    >>> fit = fit_noise_layer(labels, q, num_bootstrap=50)
+    >>> low, high = fit.interval()
+    >>> bool(low[0, 1] < 0.2 < high[0, 1]), bool(low[1, 0] < 0.05 < high[1, 0]), fit.warnings
+    (True, True, ())
+    """
+    label, q, known = one_label(labels, probabilities, gold)
+    classes, size = q.shape[1], label.size
+    if not (np.isfinite(pseudo) and pseudo >= 0) or num_bootstrap < 20 or max_steps < 1 or not tol > 0:
+        raise ValueError(
+            f"need pseudo >= 0, num_bootstrap >= 20, max_steps >= 1, tol > 0; got {pseudo}, {num_bootstrap}, "
+            f"{max_steps}, {tol}"
+        )
+    q = clamp(q, known)
+    added, start = diagonal_rows(classes, pseudo, pseudo), diagonal_rows(classes, 0.8, 0.2)
+    rng = host_rng(as_key(key), "noise layer bootstrap")
+    weights = rng.multinomial(size, np.full(size, 1 / size), num_bootstrap).astype(np.float64)
+    with jax.enable_x64(True):
+        best = _layer_em(q, label, np.ones(size), start, added, max_steps=max_steps, tol=tol)
+        best = {name: np.asarray(value) for name, value in best.items()}
+        again = _replicates(q, label, weights, best["matrix"], added, max_steps=max_steps, tol=max(tol, 1e-6))
+        matrices, slopes, settled = map(np.asarray, again)
+    spread, slope, posterior = float(slopes.std(ddof=1)), float(best["slope"]), best["posterior"]
+    each = ((posterior - q) * np.log(np.where(q > 0, q, 1))).sum(axis=1)
+    judged = spread > _JUDGED * np.sqrt((each**2).sum())  # else psi fits whatever the factor is
+    own = {
+        "matrices": best["matrix"][None],
+        "slope": slope / spread if judged else float("nan"),
+        "expected_wrong": float((1 - posterior[np.arange(size), label]).sum()),
+        "row_labels": posterior.sum(axis=0),
+        "bootstrap": matrices,
+    }
+    fit = NoiseLayer(
+        posterior.mean(axis=0),
+        posterior,
+        float(best["log_likelihood"]),
+        bool(best["converged"]),
+        int(best["num_steps"]),
+        own=own,
+    )
+    return fit._replace(warnings=tuple(_doubts_of_layer(fit, labels.class_names, int((~settled).sum()))))
+
+
+def _doubts_of_layer(fit: NoiseLayer, names: Any, unsettled: int) -> Any:
+    """Sentences about what the likelihood could not settle."""
+    if not fit.converged or unsettled:
+        yield f"EM did not converge ({unsettled} of {len(fit.bootstrap)} bootstrap samples); raise max_steps."
+    if np.isnan(fit.slope):
+        yield "Whether the probabilities fit the true class cannot be told from these labels."
+    elif abs(fit.slope) > _UNFIT:
+        way, errors = ("timid", "few") if fit.slope > 0 else ("sure", "many")
+        yield (
+            f"The probabilities are too {way} about the true class (slope {fit.slope:+.1f} standard errors), "
+            f"so too {errors} errors are found; calibrate the classifier on samples of known class."
+        )
+    for c in np.flatnonzero(fit.row_labels < 1):
+        yield f"Less than one sample seems to be of class {names[c]!r}; its row comes from pseudo-counts."
+    impossible = int((fit.class_posterior.sum(axis=1) < 0.5).sum())
+    if impossible:
+        yield f"{impossible} labels are impossible under all classes of probability above 0; give pseudo > 0."

@@ -1,1 +1,0 @@
-"""One label a sample, and a classifier's probabilities that never saw it: how often are the labels wrong?"""
