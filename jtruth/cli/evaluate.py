@@ -8,6 +8,7 @@ from typing import Any
 from jtruth.cli.options import (
     Assume,
     Beside,
+    By,
     Columns,
     CommonOnly,
     Draws,
@@ -60,9 +61,22 @@ class Scored:
                 raise ValueError(f"{name} is about scores; say --scores too, or leave it out")
 
 
+@dataclass(frozen=True)
+class Grouped:
+    """One metric in every group instead of all metrics of all samples."""
+
+    by: By = None
+    metric: str = option("--metric", "With --by: recall, f1, ...", "accuracy")
+
+    def __post_init__(self) -> None:
+        if self.by is None and self.metric != "accuracy":
+            raise ValueError("--metric is what groups are compared by: say --by COLUMN too, or leave it out")
+
+
 def evaluate(
     source: LabelsFile,
     graded: Graded,
+    grouped: Grouped,
     scored: Scored,
     draws: Draws,
     columns: Columns,
@@ -74,9 +88,37 @@ def evaluate(
         from jtruth.cli.scores import grade_scores
 
         return grade_scores(source, graded, scored, draws, columns, beside, output)
+    if grouped.by is not None:
+        found = _groups(source, graded, grouped, draws, columns, beside)
+        return output.give(found, draws.seed)
     result, _ = judged(source, graded, draws, columns, beside, what_if=output.whole)
     step = _next(source.file, (graded, draws, columns, beside), result.interval_kind)
     output.give(result, draws.seed, step)
+
+
+def _groups(
+    source: LabelsFile, graded: Graded, grouped: Grouped, draws: Draws, columns: Columns, beside: Beside
+) -> Any:
+    """Which group has the better metric."""
+    idle = {"--rater": graded.rater, "--target": graded.target, "--order": graded.order}
+    idle["--method"] = None if graded.method == "bayes" else graded.method
+    for name in (name for name, given in idle.items() if given is not None):
+        raise ValueError(f"{name} has no say where groups are compared (--by); leave it out")
+    if graded.predictions is None:
+        raise ValueError("say what to grade in every group: --predictions PRED.csv")
+    from jtruth.cli import reading
+    from jtruth.evaluation import compare_groups
+
+    with progress("answer") as advance:
+        files = graded.predictions, graded.gold, graded.noise
+        given, labels = reading.begin(source.file, columns, beside, *files, by=grouped.by)
+        y_pred, labels, notes = reading.predictions_of(graded.predictions, labels, given, graded.common_only)
+        found = compare_groups(
+            y_pred, labels, reading.groups_of(given, labels, 1), metric=grouped.metric,
+            positive=None if graded.positive is None else reading.class_code(graded.positive, labels),
+            **reading.known(graded, draws, given, labels, graded.inclusion), progress=advance,
+        )  # fmt: skip
+    return reading.with_notes(found, (*labels.notes, *notes))
 
 
 def judged(

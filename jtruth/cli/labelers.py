@@ -8,6 +8,7 @@ from typing import Any
 from jtruth._files import write_table, write_text
 from jtruth.cli.options import (
     Beside,
+    By,
     Columns,
     Draws,
     GoldCommonOnly,
@@ -28,6 +29,7 @@ class Known:
     gold: KnownGold = None
     common_only: GoldCommonOnly = False
     order: Order = None
+    by: By = None
     target: str = option("--target", "in-sample (labels given), or population: new samples.", "in-sample")
     labelers_are: LabelersAre = None
     consensus: Path | None = written("--consensus", "Write each task's class probabilities to this table.")
@@ -76,6 +78,8 @@ def labelers(
     from jtruth.cli.reading import begin, gold_sample_of, order_of, with_notes
     from jtruth.evaluation import evaluate_labelers, quick_labelers
 
+    if known.by is not None:
+        return _by_group(source, known, engine, draws, columns, beside, output)
     if engine.chosen:
         report, labels = _by_engine(source, known, engine, draws, columns)
     else:
@@ -101,6 +105,28 @@ def labelers(
         workers = labels.workers or tuple(range(len(report.rows)))
         write_text(known.save, json.dumps(report.noise_dict(workers), indent=1, allow_nan=False) + "\n")
     output.give(report, draws.seed)
+
+
+def _by_group(
+    source: LabelsFile, known: Known, engine: Engine, draws: Draws, columns: Columns, beside: Beside,
+    output: Output,
+) -> None:  # fmt: skip
+    """Every labeler in each group."""
+    from jtruth.cli.reading import begin, gold_of, groups_of, with_notes
+    from jtruth.evaluation import labelers_by_group
+
+    idle = {"--fast, --update and --model": engine.chosen, "--order": known.order, "--save": known.save,
+            "--consensus": known.consensus, "--target": known.target != "in-sample"}  # fmt: skip
+    for name in (name for name, given in idle.items() if given):
+        raise ValueError(f"{name} and --by do not go together; leave one out")
+    given, labels = begin(source.file, columns, beside, known.gold, by=known.by)
+    gold, groups = gold_of(known.gold, labels, given, known.common_only), groups_of(given, labels, 1)
+    with progress("group", len(set(groups.group))) as advance:
+        found = labelers_by_group(
+            labels, groups, gold=gold, key=draws.seed, level=draws.level, labelers_are=known.labelers_are,
+            progress=advance,
+        )  # fmt: skip
+    output.give(with_notes(found, labels.notes), draws.seed)
 
 
 def _by_engine(

@@ -39,6 +39,8 @@ def simulate(world: World, draws: Draws, output: Output) -> None:
 
     names = [name.strip() for name in world.classes.split(",")]
     size = len(names)
+    if min(world.samples, world.labelers) < 1:
+        raise ValueError(f"--samples {world.samples}, --labelers {world.labelers}: give 1 or more of both")
     check_probabilities(np.array([world.error, world.accuracy, world.looks]), "error, accuracy, looks")
     given = numbers(world.prior)
     prior = np.full(size, 1 / size) if given is None else np.array(given)

@@ -10,6 +10,7 @@ from jtruth.evaluation.compare import compare_classifiers
 from jtruth.evaluation.compared import Comparison
 from jtruth.evaluation.consensus_report import Consensus, consensus
 from jtruth.evaluation.gold.shares import Prevalence, prevalence
+from jtruth.evaluation.group_metrics import LabelersByGroup, compare_groups, labelers_by_group
 from jtruth.evaluation.inputs import Judging
 from jtruth.evaluation.labelers import LabelerReport, evaluate_labelers, labelers_by_model, quick_labelers
 from jtruth.evaluation.parts import Assumption, Check
@@ -30,11 +31,13 @@ __all__ = [
     "Judging",
     "LabelerAgreement",
     "LabelerReport",
+    "LabelersByGroup",
     "MetricPosterior",
     "Prevalence",
     "ScoreEvaluation",
     "Sensitivity",
     "compare_classifiers",
+    "compare_groups",
     "consensus",
     "evaluate",
     "evaluate_batch",
@@ -42,6 +45,7 @@ __all__ = [
     "evaluate_labelers",
     "evaluate_scores",
     "labeler_agreement",
+    "labelers_by_group",
     "labelers_by_model",
     "metric_posterior",
     "prevalence",

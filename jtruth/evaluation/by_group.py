@@ -265,17 +265,18 @@ def group_shares(
     label_shares = said / np.maximum(np.bincount(given, minlength=number), 1)
     return GroupShares(
         groups.names, groups.classes[groups.positive], tuple(size.tolist()), tuple(gold_of.tolist()),
-        tuple(label_shares.tolist()), common, _laws(columns), _laws(new),
+        tuple(label_shares.tolist()), common, laws_of(columns), laws_of(new),
     )  # fmt: skip
 
 
 def apart(laws: Sequence[DrawsEstimate], key: Key) -> Float[np.ndarray, "draws groups"]:
     """Draws of laws whose errors are taken as independent, together."""
-    rng = host_rng(key, "groups apart")
-    return np.stack([rng.permutation(law.draws) for law in laws], axis=1)
+    rng, size = host_rng(key, "groups apart"), max(law.draws.size for law in laws)
+    return np.stack([rng.permutation(np.resize(law.draws, size)) for law in laws], axis=1)
 
 
-def _laws(columns: Float[np.ndarray, "draws groups"]) -> Laws:
+def laws_of(columns: Float[np.ndarray, "draws groups"]) -> Laws:
+    """Values and differences of groups, by draws of all of them together."""
     each = [np.ascontiguousarray(column) for column in columns.T]
     differences = {(a, b): DrawsEstimate(each[a] - each[b]) for a, b in combinations(range(len(each)), 2)}
     return Laws(tuple(map(DrawsEstimate, each)), differences, columns)

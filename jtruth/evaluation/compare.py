@@ -70,7 +70,7 @@ class Part(NamedTuple):
 
     members: tuple[int, ...]
     data: inputs.Inputs  # predictions are tuples
-    what: Tuples
+    what: Any  # `Tuples`, or its like: which columns of the table are whose
 
 
 class Held(NamedTuple):
@@ -144,7 +144,7 @@ def compare_classifiers(
         doubts += texts
     wishes = Wishes(found, float(margin), None if at_least is None else float(at_least), level)
     laws = _laws(held, parts, found, key)
-    said = (*dict.fromkeys(doubts), *_undefined(laws, names, found), *_ties(laws, names, wishes.margin))
+    said = (*dict.fromkeys(doubts), *undefined(laws, names, found), *_ties(laws, names, wishes.margin))
     refused = held[0].kind == PREDICTIVE and all_refused(groups_check(data.own_labels(), key))
     if refused:  # what each assumption says means nothing then
         said = (REFUSED, *said)
@@ -188,7 +188,7 @@ def _laws(held: list[Held], parts: list[Part], metric: Metric, key: Key) -> Laws
     for part, one in zip(parts, held, strict=True):
         for place, k in enumerate(part.members):
             if k not in values:
-                values[k] = _law(one, part.what.of_one(metric, place))
+                values[k] = law_in(one, part.what.of_one(metric, place))
         for (a, first), (b, second) in combinations(enumerate(part.members), 2):
             differences[first, second] = _difference(one, part, metric, (a, b))
     laws = tuple(values[k] for k in sorted(values))
@@ -203,7 +203,7 @@ def _difference(held: Held, part: Part, metric: Metric, pair: Pair) -> DrawsEsti
     """Law of a difference; a predictive one within what samples allow on which predictions differ."""
     found = part.what.difference(metric, *pair)
     if not isinstance(held.table, PredictiveTable):
-        return _law(held, found)
+        return law_in(held, found)
     means = np.mean([one.counts.mean(axis=0) for one in held.table.readings.values()], axis=0)
     most = part.what.most(metric, *pair, means)
     if most == 0:
@@ -211,7 +211,8 @@ def _difference(held: Held, part: Part, metric: Metric, pair: Pair) -> DrawsEsti
     return held.table.law(found._replace(bounds=(-most, most)), DIFFERENCE)
 
 
-def _law(held: Held, metric: Metric) -> DrawsEstimate:
+def law_in(held: Held, metric: Metric) -> DrawsEstimate:
+    """Law of a metric of the table."""
     found = held.table.estimate(metric)
     if not isinstance(found, DrawsEstimate):
         raise TypeError(f"a comparison needs draws, and {type(held.table).__name__} has none")
@@ -253,7 +254,7 @@ def _ties(laws: Laws, names: tuple[str, ...], margin: float) -> list[str]:
     return [TIES.format(names[a], names[b], p) for (a, b), p in found.items() if p > _RARELY]
 
 
-def _undefined(laws: Laws, names: tuple[str, ...], metric: Metric) -> list[str]:
+def undefined(laws: Laws, names: tuple[str, ...], metric: Metric) -> list[str]:
     """What is to be said where a metric is not always defined."""
     return [
         f"{metric.name} of {name!r} is undefined with probability {1 - law.probability_defined:.2g}; "
@@ -307,7 +308,7 @@ def held_of(
 def _prior_driven(part: Part, found: list[ranges.Member]) -> tuple[str, ...]:
     """What power scaling says of the classifiers' differences in accuracy, where errors are independent."""
     fit = next((one.fit for one in found if one.name == INDEPENDENT), None)
-    if fit is None or fit.counts is None:
+    if fit is None or fit.counts is None or not isinstance(part.what, Tuples):
         return ()
     counts, size = fit.counts[fit.matrix_draw], part.data.y_pred.size
     number = part.what.num_classifiers

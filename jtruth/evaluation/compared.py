@@ -130,6 +130,7 @@ class Comparison(Answer):
     warnings: tuple[str, ...]
     key: Stated
     checks: tuple[Check, ...] = ()  # alarms that stand above the answer
+    sizes: tuple[int, ...] = ()  # samples of each, where they are groups of samples and no classifiers
 
     @property
     def metric(self) -> str:
@@ -213,7 +214,8 @@ class Comparison(Answer):
         """About how many random gold answers would tell the first two apart; None: not even all of them.
 
         Of n gold answers a difference d has variance of about D/n, D the share of samples on which the two
-        differ; it is told apart where d is two standard errors.
+        differ; it is told apart where d is two standard errors. Of G groups each has n/G of the answers, and
+        d the variances p (1 - p) G/n of both.
         """
         first, second = (self.names.index(name) for name in self.ranking[:2])
         low, high = sorted((first, second))
@@ -221,8 +223,16 @@ class Comparison(Answer):
         if not draws.size:
             return None
         d, apart = abs(float(draws.mean())), float(np.abs(draws).max())
+        if self.sizes:
+            p = np.array([self.laws.values[k].mean for k in (low, high)])
+            apart = len(self.sizes) * float((p * (1 - p)).sum())
         needed = 4 * apart / d**2 if d > 0 else np.inf
         return None if needed > self.num_samples else max(int(np.ceil(needed / 10) * 10), 10)
+
+    @property
+    def noun(self) -> str:
+        """What is compared."""
+        return "group" if self.sizes else "classifier"
 
     def with_warnings(self, sentences: Iterable[str]) -> "Comparison":
         """The same answer with more warnings."""
@@ -297,11 +307,11 @@ def comparison_blocks(found: Comparison) -> Shown:
         facts(**{f"comparison.{name}": value for name, value in _facts(found).items()}, key=found.key),
     )  # fmt: skip
     gold = number_of(found.num_gold, "gold label")
-    about = f"{len(found.names)} classifiers, {number_of(found.num_samples, 'sample')}, {gold}; "
+    about = f"{number_of(len(found.names), found.noun)}, {number_of(found.num_samples, 'sample')}, {gold}; "
     about += f"positive {found.positive!r}; key {found.key}"
     alarms = tuple(first_lines(found.checks, found.warnings))
     sentence = _sentence(found, better, metric)
-    return Shown(f"Which classifier has the better {metric}?", about, sentence, blocks, alarms)
+    return Shown(f"Which {found.noun} has the better {metric}?", about, sentence, blocks, alarms)
 
 
 def _facts(found: Comparison) -> dict[str, Any]:
@@ -349,6 +359,7 @@ def _classifiers(found: Comparison, metric: str) -> Table:
             "meets": meets.get(name),
             "ranks": found.ranks[place(name)],
             "agreement_with_labels": found.agreement.get(name),
+            **({"num_samples": found.sizes[place(name)]} if found.sizes else {}),
         }
         for name in found.ranking
     ]
@@ -357,8 +368,16 @@ def _classifiers(found: Comparison, metric: str) -> Table:
         side = "at most" if found.smaller_is_better else "at least"
         columns.append(Column("meets", f"P({side} {found.at_least:g})", form=".2f"))
     columns += [Column("agreement_with_labels", "labels repeated")] if found.agreement else []
+    columns += [Column("num_samples", "samples")] if found.sizes else []
     note = _AGREEMENT if found.agreement else ""
-    return Table("comparison.classifiers", "Classifiers, the best first", "name", tuple(columns), rows, note)
+    return Table(
+        "comparison.classifiers",
+        f"{found.noun.capitalize()}s, the best first",
+        "name",
+        tuple(columns),
+        rows,
+        note,
+    )
 
 
 def _differences(found: Comparison, better: Any) -> Table:

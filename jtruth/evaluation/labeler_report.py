@@ -3,8 +3,8 @@
 The estimand is named in the sentence. An interval wider than one half determines nothing and is not in it.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -32,6 +32,7 @@ from jtruth.inspection import Finding
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.learning.labeler_draws import LabelerDraws
+from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Estimate
 
 
@@ -53,6 +54,9 @@ class LabelerReport(Answer):
     interval_kind: str = PREDICTIVE  # or "posterior" (gold)
     rests_on: str = ""  # what the accuracies take for granted
     assumptions: tuple[tuple[str, str], ...] = ()  # name and sentence of those of `by_assumption`
+    laws: Mapping[str, DrawsEstimate] = field(
+        default_factory=dict
+    )  # of the accuracies, by worker; not of --fast
 
     def blocks(self) -> Shown:
         """The question, the answer and what stands behind it, for all faces."""

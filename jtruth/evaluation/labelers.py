@@ -60,6 +60,7 @@ from jtruth.learning.em.streaming import Smoothing, Stream, begin_stream
 from jtruth.learning.joint.guard import check_identified
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.learning.labeler_draws import LabelerDraws
+from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.regions import check_level
 
 ONLY_GOLD = (
@@ -130,7 +131,7 @@ def evaluate_labelers(
     if fit.usable:
         checks += missing or missing_check(labels, fit.class_posterior)
     how = _Asked(labels, known, named, sampling, labels_posterior(found, labels), target, kind, level, key)
-    rows, nobody = _rows(how, found, fit), nobody_judged(labels)
+    (rows, laws), nobody = _rows(how, found, fit), nobody_judged(labels)
     readings = tuple((member.name, member.entry.sentence_for(nobody)) for member in found)
     if not named and all_refused(checks):  # what each assumption says means nothing then
         rows, readings = tuple(row | {"by_assumption": {}} for row in rows), ()
@@ -147,7 +148,7 @@ def evaluate_labelers(
         level, names, rows, tuple(prior.tolist()), (*warnings, *(() if named else (ONLY_GOLD,))), fit, given,
         (*first, *checks), () if named else (MORE_RIGHT,), odd, target,
         "posterior" if named else PREDICTIVE, BY_GOLD if named else rests_on(kind),
-        readings,
+        readings, laws,
     )  # fmt: skip
 
 
@@ -182,8 +183,10 @@ def _members(
     return found, tuple(doubts)
 
 
-def _rows(asked: _Asked, found: list[ranges.Member], fit: JointPosterior) -> tuple[dict[str, Any], ...]:
-    """A dictionary for each labeler, the worst first."""
+def _rows(
+    asked: _Asked, found: list[ranges.Member], fit: JointPosterior
+) -> tuple[tuple[dict[str, Any], ...], dict[str, DrawsEstimate]]:
+    """A dictionary for each labeler, the worst first, and the laws of their accuracies."""
     labels, level = asked.labels, asked.level
     draws = labeler_draws(found, labels, asked.target, asked.key)
     laws = labeler_laws(draws, labels, asked.labelers_are)
@@ -192,13 +195,14 @@ def _rows(asked: _Asked, found: list[ranges.Member], fit: JointPosterior) -> tup
     alone = next((member.fit for member in found if member.fit is not None), fit)
     matrices = matrix_ends(alone, level)
     rows = worst_first(labels, [(law.mean, *law.interval(level)[:2]) for law in laws])
-    return tuple(
+    made = tuple(
         asdict(row) | {
             "by_assumption": {k: _mean(v[:, t]) for k, v in draws.items()},
             "confusion_matrix": {name: part[t].tolist() for name, part in matrices.items()},
         }
         for t, row in rows
     )  # fmt: skip
+    return made, {asdict(row)["worker"]: laws[t] for t, row in rows}
 
 
 def _mean(draws: np.ndarray) -> float | None:

@@ -19,7 +19,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jtruth._validation.coded import merged
-from jtruth._validation.text import File, TextTable, check_size, header_of, largest, read_bytes, read_table
+from jtruth._validation.text import (
+    File,
+    TextTable,
+    TooLargeUnpacked,
+    check_size,
+    header_of,
+    largest,
+    read_bytes,
+    read_table,
+)
 from jtruth._validation.words import Source, duplicates, present, quoted
 from jtruth.io.exports.rows import as_text
 
@@ -74,12 +83,16 @@ def _zipped(file: File) -> list[File]:
     try:
         with zipfile.ZipFile(io.BytesIO(file.data)) as archive:
             inside = [one for one in archive.infolist() if not one.is_dir()]
-            check_size(sum(one.file_size for one in inside), file.name)
+            size = sum(one.file_size for one in inside)
             names = [one.filename for one in inside if not _HIDDEN.search(one.filename)]
             if "xl/workbook.xml" in names:
                 return []
+            check_size(size, file.name)
             found = [File(f"{file.name}/{name}", Path(name).suffixes, archive.read(name)) for name in names]
-    except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError):  # encrypted ones, too
+    except TooLargeUnpacked:
+        raise
+    except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, ValueError, EOFError, OSError):
+        # damaged, or encrypted
         return []  # what is no table is refused where tables are read
     if twice := duplicates(Path(name).stem for name in names):
         alike = quoted(name for name in names if Path(name).stem in twice)
@@ -96,8 +109,11 @@ def _sheet(file: File) -> TextTable:
     except ImportError:
         why = "this is an Excel file, and reading it needs openpyxl (pip install openpyxl); or save it as CSV"
         raise ValueError(f"{file.name}: {why}") from None
-    book = load_workbook(io.BytesIO(file.data), read_only=True, data_only=True)
-    sheets = {sheet.title: list(sheet.iter_rows(values_only=True)) for sheet in book.worksheets}
+    try:
+        book = load_workbook(io.BytesIO(file.data), read_only=True, data_only=True)
+        sheets = {sheet.title: list(sheet.iter_rows(values_only=True)) for sheet in book.worksheets}
+    except Exception as problem:  # of a damaged file openpyxl raises whatever its parts did
+        raise ValueError(f"{file.name}: this Excel file is damaged ({problem})") from None
     sheets = {name: rows for name, rows in sheets.items() if any(map(any, rows))}
     if len(sheets) != 1:
         names = quoted(sheets) if sheets else "none"
@@ -189,6 +205,8 @@ def table_of(records: Iterable[dict], source: Source) -> TextTable:
     """Objects as a table of text; what an object lacks is missing."""
     records = list(map(_flat, records))
     header = tuple(dict.fromkeys(str(name) for one in records for name in one))
+    if not header:
+        raise ValueError(source.says("the objects are empty: there are no names and values to read"))
     columns = tuple([as_text(one.get(name)) for one in records] for name in header)
     return TextTable(header, columns, source)
 

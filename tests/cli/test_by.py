@@ -129,3 +129,39 @@ def test_tasks_get_the_names_of_their_groups_only_where_they_stand_in_several(fo
     path = write(tmp_path / "odd.csv", ("task", "system", "worker", "label"), odd)
     with pytest.raises(ValueError, match="cannot be told apart"):
         tasks_by_group(as_table(path), "task", "system")
+
+
+def test_a_classifier_in_every_group(run, folder, tmp_path):
+    """Its predictions name question and system, as the labels do."""
+    rng = np.random.default_rng(1)
+    truth = {(task, system): label for task, system, label in rows_of(folder / "gold.csv")}
+    votes = {}
+    for task, system, _, label in rows_of(folder / "labels.csv"):
+        votes.setdefault((task, system), []).append(label)
+    rows = []
+    for (task, system), given in votes.items():
+        label = truth.get((task, system), max(set(given), key=given.count))
+        wrong = rng.random() < (0.4 if system == "base" else 0.0)
+        rows.append((task, system, label if not wrong else {"fail": "pass", "pass": "fail"}[label]))
+    write(tmp_path / "pred.csv", ("task", "system", "label"), rows)
+    words = ["evaluate", folder / "labels.csv", "--predictions", tmp_path / "pred.csv", "--by", "system"]
+    code, out, err = run(*words, "--gold", folder / "gold.csv", "--json", tmp_path / "a.json", full=False)
+    assert code == 0, err
+    found = json.loads((tmp_path / "a.json").read_text())["comparison"]
+    assert found["ranking"] == ["tuned", "base"]
+    assert [row["num_samples"] for row in found["classifiers"]] == [40, 40] and "2 groups" in out
+    assert len(out.splitlines()) <= 20 and max(map(len, out.splitlines())) <= 80
+    code, _, err = run(*words[:2], "--rater", "j1", "--by", "system")
+    assert code == 2 and "--rater has no say" in err
+
+
+def test_labelers_in_every_group(run, folder, tmp_path):
+    words = ["labelers", folder / "labels.csv", "--by", "system", "--gold", folder / "gold.csv"]
+    code, out, err = run(*words, "--json", tmp_path / "a.json", full=False)
+    assert code == 0, err
+    found = json.loads((tmp_path / "a.json").read_text())["by"]
+    assert len(found["labelers"]) == 6 and {row["group"] for row in found["labelers"]} == set(SYSTEMS)
+    assert {row["worker"] for row in found["differences"]} == set(JUDGES)
+    assert len(out.splitlines()) <= 20 and max(map(len, out.splitlines())) <= 80
+    code, _, err = run(*words, "--fast")
+    assert code == 2 and "--fast, --update and --model and --by do not go together" in err

@@ -256,3 +256,36 @@ def test_objects_inside_objects_have_names_of_both(write):
     assert (
         labels.workers == ("verdicts.gpt", "verdicts.claude", "verdicts.deep.er") and labels.num_samples == 4
     )
+
+
+DAMAGED = {
+    "label_studio.json": ('"type": "choices"', '"type": ["choices"]'),
+    "doccano_old.jsonl": ('"label": ', '"lebal": '),
+    "prodigy.jsonl": ('"_input_hash": ', '"_hash": '),
+    "argilla_flat.json": (".responses.users", ".responses.usars"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_an_entry_that_the_tool_would_not_write_is_named(tmp_path, name):
+    """Only the last entry is damaged; no reader ends in a TypeError or KeyError."""
+    old, new = DAMAGED[name]
+    text = (FOLDER / name).read_text()
+    before, found, after = text.rpartition(old)
+    assert found
+    (tmp_path / name).write_text(before + new + after)
+    try:
+        read_labels(tmp_path / name, repeats="keep")
+    except ValueError as problem:
+        assert name in str(problem)
+
+
+def test_an_entry_that_is_no_entry_says_where(tmp_path):
+    lines = (FOLDER / "prodigy.jsonl").read_text().splitlines()
+    lines[2] = lines[2].replace('"answer"', '"anser"')
+    (tmp_path / "p.jsonl").write_text("\n".join(lines))
+    with pytest.raises(ValueError, match=r"p.jsonl, line 3: not as an export of prodigy has it \('answer'"):
+        read_labels(tmp_path / "p.jsonl")
+    (tmp_path / "e.json").write_text("[{}, {}]")
+    with pytest.raises(ValueError, match="the objects are empty"):
+        read_labels(tmp_path / "e.json")

@@ -9,7 +9,6 @@ Discarded and draft responses are counted as left out. Suggestions are models' a
 from collections.abc import Iterator
 from typing import Any
 
-from jtruth._validation.words import Source
 from jtruth.io.exports.rows import NOBODY, Collector, LabelRows, one_field, one_value
 
 _ENDING = ".responses"
@@ -24,10 +23,9 @@ def is_argilla(record: dict) -> bool:
     )
 
 
-def of_records(records: list[dict], source: Source, label: str | None) -> LabelRows:
+def of_records(found: Collector, records: list[dict], label: str | None) -> LabelRows:
     """Rows of the responses to one question."""
-    found = Collector(source)
-    question = one_field([q for r in records for q in _questions(r)], label, "question", source)
+    question = one_field([q for r in records for q in _questions(r)], label, "question", found.source)
     for found.record, record in enumerate(records):
         task = record.get("id", record.get("external_id", found.record))
         for value, user, status in _responses(record, question):

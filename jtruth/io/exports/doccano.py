@@ -5,7 +5,6 @@ the worker. Older versions write annotations with the user's number instead. A f
 not say who labelled them is one worker.
 """
 
-from jtruth._validation.words import Source
 from jtruth.io.exports.rows import NOBODY, Collector, LabelRows, one_value
 
 _TEXTS = ("text", "data", "filename")
@@ -19,11 +18,11 @@ def is_doccano(record: dict) -> bool:
     return any(key in record for key in _TEXTS) and (isinstance(labels, list) or (named and old is not None))
 
 
-def of_documents(files: dict[str, list[dict]], source: Source) -> LabelRows:
+def of_documents(found: Collector, files: dict[str, list[dict]], _: str | None) -> LabelRows:
     """Rows of documents, by the name of their file ("" where there is one file)."""
     if len(files) > 1 and not all("id" in record for records in files.values() for record in records):
-        raise ValueError(source.says("some documents have no id: which are they in the other files?"))
-    found, count = Collector(source), 0
+        raise ValueError(found.source.says("some documents have no id: which are they in the other files?"))
+    count = 0
     for user, records in files.items():
         for record in records:
             found.record = count

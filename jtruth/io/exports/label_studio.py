@@ -6,9 +6,9 @@ and predictions are models': both stand beside the labels. JSON-MIN and CSV have
 beside those of the data, so the label is the one with few values, or named by `label`.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
-from jtruth._validation.words import Source
 from jtruth.io.exports.rows import GOLD, Collector, LabelRows, as_text, one_field, one_value
 
 _KINDS = {"choices", "rating", "number", "taxonomy"}  # of results; the value has the same name
@@ -20,21 +20,24 @@ _FEW = 20  # values of a field of choices; texts and images have more
 def is_tasks(record: dict) -> bool:
     """Whether this is a task of the JSON export."""
     given = record.get("annotations", record.get("completions"))
-    return "data" in record and isinstance(given, list) and all("result" in a for a in given)
+    return (
+        "data" in record
+        and isinstance(given, list)
+        and all(isinstance(a, dict) and "result" in a for a in given)
+    )
 
 
-def is_min(keys: set) -> bool:
+def is_min(record: Iterable[str]) -> bool:
     """Whether these are the keys of JSON-MIN, or the columns of CSV."""
-    return keys >= _MIN_KEYS
+    return set(record) >= _MIN_KEYS
 
 
-def of_tasks(records: list[dict], source: Source, label: str | None) -> LabelRows:
+def of_tasks(found: Collector, records: list[dict], label: str | None) -> LabelRows:
     """The JSON export."""
-    found = Collector(source)
-    names = [
-        r["from_name"] for task in records for a in _annotations(task) for r in a["result"] if _is_label(r)
-    ]
-    field = one_field(names, label, "choice field", source)
+    names: list[str] = []
+    for found.record, task in enumerate(records):
+        names += [r["from_name"] for a in _annotations(task) for r in a["result"] if _is_label(r)]
+    field = one_field(names, label, "choice field", found.source)
     for found.record, task in enumerate(records):
         name = task.get("id", found.record)
         for annotation in _annotations(task):
@@ -67,7 +70,7 @@ def _annotations(task: dict) -> list[dict]:
 
 
 def _is_label(result: dict) -> bool:
-    return result.get("type") in _KINDS and "from_name" in result
+    return str(result.get("type")) in _KINDS and isinstance(result.get("from_name"), str)
 
 
 def _person(given: Any) -> Any:
@@ -75,10 +78,9 @@ def _person(given: Any) -> Any:
     return given.get("email", given.get("id")) if isinstance(given, dict) else given
 
 
-def of_min(records: list[dict], source: Source, label: str | None) -> LabelRows:
+def of_min(found: Collector, records: list[dict], label: str | None) -> LabelRows:
     """JSON-MIN, or CSV as records."""
-    found = Collector(source)
-    field = one_field(_candidates(records, label), label, "choice field", source)
+    field = one_field(_candidates(records, label), label, "choice field", found.source)
     for found.record, row in enumerate(records):
         value = one_value(_choices(row.get(field)), found, repr(field))
         if as_text(value) == "":

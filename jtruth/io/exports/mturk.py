@@ -20,9 +20,8 @@ def is_mturk(header: set) -> bool:
     return header >= _KEYS and any(name.startswith(_ANSWER) for name in header)
 
 
-def of_batch(table: TextTable, label: str | None) -> LabelRows:
+def of_batch(found: Collector, table: TextTable, label: str | None) -> LabelRows:
     """Rows of the assignments."""
-    found = Collector(table.source)
     columns = dict(zip(table.header, map(list, table.columns), strict=True))
     answers = [_answers(columns, k, found) for k in range(len(table.columns[0]))]
     wanted = None if label is None else label.removeprefix(_ANSWER)

@@ -5,7 +5,6 @@ line asks whether one label fits: the task is input and label (`_task_hash`), th
 Ignored questions are counted as left out.
 """
 
-from jtruth._validation.words import Source
 from jtruth.io.exports.rows import NOBODY, Collector, LabelRows, one_value
 
 
@@ -14,9 +13,8 @@ def is_prodigy(record: dict) -> bool:
     return {"_input_hash", "_task_hash", "answer"} <= set(record)
 
 
-def of_lines(records: list[dict], source: Source) -> LabelRows:
+def of_lines(found: Collector, records: list[dict], _: str | None) -> LabelRows:
     """Rows of the lines."""
-    found = Collector(source)
     choice = any("options" in line for line in records)
     for found.record, line in enumerate(records):
         who = line.get("_annotator_id") or line.get("_session_id") or NOBODY

@@ -1,0 +1,288 @@
+"""In which group (site, system, language) is a classifier better, and in which does a labeler err more?
+
+`compare_groups`: the symbol of a sample is the pair of its group and what the classifier says of it, so the
+table of one group is a part of the count table, and whoever holds that table (exact, by gold, vouched for, or
+readings of labels; see `compare.held_of`) answers for every group. Labelers' error rates are learned from all
+groups together; shares of classes and errors of the classifier are free in each. Predictive laws of groups
+are taken as independent, as in `by_group`.
+
+`labelers_by_group`: each group is judged by itself, since that labelers err alike in all of them is what is
+asked. So nothing ties two groups together, and their laws are independent.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import combinations
+from typing import Any, NamedTuple, Unpack
+
+import numpy as np
+from jaxtyping import Array, Float
+
+from jtruth._random import Stated, as_key, stated, stream
+from jtruth._validation.terminal import plain
+from jtruth._validation.words import number_of
+from jtruth.answers import Answer, Column, Shown, Table, facts, how, law_row, warning_notes
+from jtruth.evaluation import inputs
+from jtruth.evaluation.assumptions.model_error import check_kind
+from jtruth.evaluation.assumptions.registry import UNKNOWN, check_assume
+from jtruth.evaluation.by_group import SAME_ERRORS, WIDE, ReadGroups, apart, laws_of, read_groups
+from jtruth.evaluation.checks.first_look import look_at
+from jtruth.evaluation.compare import Held, Part, held_of, law_in, undefined
+from jtruth.evaluation.compared import Comparison, Wishes
+from jtruth.evaluation.gold.measured import GoldSampling
+from jtruth.evaluation.inputs import Judged, Judging
+from jtruth.evaluation.labeler_report import LabelerReport
+from jtruth.evaluation.labelers import evaluate_labelers
+from jtruth.evaluation.parts import interval_title
+from jtruth.labels import Labels
+from jtruth.stats.draws import DrawsEstimate
+from jtruth.stats.regions import check_level
+from jtruth.tables.metrics import Metric, Terms, named_metric
+from jtruth.tables.posterior import TableDraws
+
+_RIGHT = 2 / 3  # of a row of the classifier in a group, whose prior is worth one sample
+
+
+class _GroupTables(NamedTuple):
+    """What symbols say: group g and class u is symbol g C + u. The face of `tables.pairs.Tuples`."""
+
+    num_classifiers: int  # groups
+    num_classes: int
+
+    @property
+    def num_symbols(self) -> int:
+        """Columns of the table."""
+        return self.num_classifiers * self.num_classes
+
+    @property
+    def predicted(self) -> np.ndarray:
+        """(symbols, 1) the class that each says."""
+        return np.tile(np.arange(self.num_classes), self.num_classifiers)[:, None]
+
+    def prior(self, total: float, right: float) -> Float[np.ndarray, "classes symbols"]:
+        """Dirichlet concentrations that sum to `total` in the row of each group."""
+        classes = self.num_classes
+        one = np.where(np.eye(classes, dtype=bool), right, (1 - right) / (classes - 1))
+        return np.tile(total * one, self.num_classifiers)
+
+    def marginal(self, table: Any, group: int) -> Any:
+        """The (..., classes, classes) table of one group."""
+        return table[..., group * self.num_classes : (group + 1) * self.num_classes]
+
+    def of_one(self, metric: Metric, group: int) -> Metric:
+        """A metric of one group as a metric of the whole table."""
+        found = Metric(metric.name, partial(_of_group, self, metric, group),
+                       position=metric.position, bounds=metric.bounds)  # fmt: skip
+        if not metric.is_ratio:
+            return found
+        laid = []
+        for alone in metric.terms(np.ones((self.num_classes, self.num_classes))):
+            whole = np.zeros((self.num_classes, self.num_symbols))
+            self.marginal(whole, group)[:] = alone
+            laid.append(whole)
+        return found._replace(joint=Terms(*laid))
+
+
+def _of_group(what: _GroupTables, metric: Metric, group: int, table: Any) -> Any:
+    return metric.of_table(what.marginal(table, group))
+
+
+def compare_groups(
+    y_pred: Any,
+    labels: Labels | np.ndarray | Array,
+    by: Any,
+    *,
+    metric: str = "accuracy",
+    positive: int | str | None = None,
+    **judging: Unpack[Judging],
+) -> Comparison:
+    """In which group of the samples is a classifier better, and with what probability?
+
+    Args:
+        y_pred: predictions, as for `evaluate`.
+        labels: `Labels`, or the array log p(z_i | y_i = c) of shape (samples, classes).
+        by: (samples,) the group of each sample, 2 to 50 of them; or a Series or dict by task id.
+        metric: any metric of hard predictions by name, see `jtruth.tables.metrics`.
+        positive: as for `evaluate`.
+        judging: noise, prior, gold, assume, labelers_are, level, key, progress, as for `evaluate`.
+
+    Returns:
+        A `Comparison` whose names are the groups.
+
+    Raises:
+        ValueError: what `evaluate` refuses, groups of other samples, fewer than 2 groups or above 50.
+
+    >>> import jtruth as jt
+    >>> y = np.arange(60) % 2
+    >>> labels, noise = jt.Labels.from_matrix(np.stack([y, y], axis=1), 2), jt.noise.Symmetric(0.1, 2)
+    >>> site, y_pred = np.repeat(["a", "b"], 30), np.where(np.arange(60) < 30, y, 1 - y)
+    >>> found = compare_groups(y_pred, labels, site, noise=noise, prior=[0.5, 0.5])
+    >>> found.ranking, found.best["a"] > 0.99
+    (('a', 'b'), True)
+    """
+    given = Judged.of("compare_groups", judging)
+    level, assume = check_level(given.level), given.assume
+    check_assume(assume)
+    data = inputs.read(y_pred, labels, given.noise, given.prior, given.gold, positive)
+    groups = _groups(by, data)
+    found = named_metric(metric, data.classes, data.positive)
+    nobody, learned = assume in (None, UNKNOWN), data.model is None
+    sampling = GoldSampling(*inputs.read_sampling(given.gold, data, learned and nobody))
+    data.labelers_are = check_kind(given.labelers_are, learned and nobody)
+    what, key = _GroupTables(len(groups.names), len(data.classes)), as_key(given.key)
+    symbols = inputs.Symbols(what.num_symbols, what.prior(1.0, _RIGHT))
+    codes = groups.code * what.num_classes + data.y_pred
+    part = Part((0,), replace(data, y_pred=codes, symbols=symbols, positive=1), what)
+    held, doubts = held_of(part, assume, sampling, stream(key, "groups"), given.progress)
+    each = [law_in(held, what.of_one(found, g)) for g in range(len(groups.names))]
+    whole = isinstance(held.table, TableDraws)
+    laws = laws_of(np.stack([law.draws for law in each], axis=1) if whole else apart(each, key))
+    said = (*groups.notes, *([SAME_ERRORS] if learned else []), *([] if whole else [WIDE]), *doubts)
+    said += tuple(undefined(laws, groups.names, found))
+    alarms = look_at(data, {"predictions": data.y_pred}, nobody and learned and sampling.unknown)
+    return Comparison(
+        Wishes(found, 0.0, None, level), groups.names, laws, held.kind, held.sentence,
+        _rows(held, what, found), {}, data.y_pred.size, data.num_gold, data.classes[data.positive],
+        tuple(dict.fromkeys((*inputs.warnings(data), *said))), stated(given.key), alarms,
+        sizes=tuple(groups.sizes.tolist()),
+    )  # fmt: skip
+
+
+def _groups(by: Any, data: inputs.Inputs) -> ReadGroups:
+    """Groups of the samples; where there is a log-likelihood alone, by their order."""
+    labels = data.labels
+    if labels is None:
+        numbered = np.zeros((data.y_pred.size, 1), int)
+        labels = Labels.from_matrix(numbered, classes=data.classes)
+    return read_groups(by, labels)
+
+
+def _rows(held: Held, what: _GroupTables, metric: Metric) -> tuple[tuple[str, tuple[float, ...]], ...]:
+    """Under each reading, in words, the metric in every group."""
+    every = range(what.num_classifiers)
+    return tuple(
+        (sentence, tuple(table.estimate(what.of_one(metric, g)).mean for g in every))
+        for sentence, table in held.readings
+    )
+
+
+@dataclass(frozen=True, repr=False)
+class LabelersByGroup(Answer):
+    """How good every labeler is in each group, and where one errs more than elsewhere."""
+
+    reports: Mapping[str, LabelerReport]  # by group
+    level: float
+    key: Stated
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def rows(self) -> tuple[dict[str, Any], ...]:
+        """A row for each labeler in each group, the worst first."""
+        rows = [row | {"group": name} for name, report in self.reports.items() for row in report.rows]
+        return tuple(sorted(rows, key=lambda row: row["accuracy"]))
+
+    @property
+    def differences(self) -> dict[str, dict[tuple[str, str], DrawsEstimate]]:
+        """By labeler: the accuracy in the first group minus that in the second."""
+        laws: dict[str, dict[str, DrawsEstimate]] = {}
+        for name, report in self.reports.items():
+            for worker, law in report.laws.items():
+                if not np.isnan(law.draws).all():
+                    laws.setdefault(worker, {})[name] = law
+        return {worker: _differences(worker, mine, as_key(self.key)) for worker, mine in laws.items()}
+
+    def blocks(self) -> Shown:
+        """The question, the answer and what stands behind it, for all faces."""
+        first = next(iter(self.reports.values()))
+        rows = [{**row, "name": f"{plain(row['worker'])} in {plain(row['group'])}"} for row in self.rows]
+        table = Table("by.labelers", "Labelers in each group, the worst first", "name", (
+            Column("accuracy", "accuracy", ("low", "high")), Column("num_labels", "labels"),
+        ), rows)  # fmt: skip
+        gaps = self._gaps()
+        columns = (Column("mean", "difference", ("low", "high"), "+.3f"),
+                   Column("first_better", "P(better in the first)", form=".2f"))  # fmt: skip
+        differences = Table("by.differences", "Differences of a labeler, the clearest first", "difference",
+                            columns, gaps, unit=None, aside=("difference",), say=str)  # fmt: skip
+        said = dict.fromkeys(
+            (*self.warnings, *(text for one in self.reports.values() for text in one.warnings))
+        )
+        kind = interval_title(self.level, first.interval_kind)
+        blocks = (
+            table, differences, warning_notes(tuple(said)),
+            how(("rests on", first.rests_on), ("groups", "each is judged by its own labels")),
+            facts(groups=list(self.reports), level=self.level, key=self.key),
+        )  # fmt: skip
+        about = f"{number_of(len(self.reports), 'group')}, {number_of(len(rows), 'row')}; key {self.key}"
+        question = "Does a labeler err more in one group than elsewhere?"
+        return Shown(question, about, self._sentence(gaps, kind), blocks)
+
+    def _gaps(self) -> list[dict[str, Any]]:
+        """Differences of two groups for each labeler, the clearest first."""
+        rows = []
+        for worker, pairs in self.differences.items():
+            for (a, b), law in pairs.items():
+                better = float((law.draws > 0).mean() + 0.5 * (law.draws == 0).mean())
+                if better < 0.5:
+                    a, b, law, better = b, a, DrawsEstimate(-law.draws), 1 - better
+                rows.append({"worker": worker, "first": a, "second": b, **law_row(law, self.level),
+                             "difference": f"{plain(worker)}: {plain(a)} - {plain(b)}",
+                             "first_better": better})  # fmt: skip
+        return sorted(rows, key=lambda row: -row["first_better"])
+
+    def _sentence(self, gaps: list[dict[str, Any]], kind: str) -> str:
+        if not gaps:
+            return "No labeler has labels in two groups that determine how good he is: nothing to compare."
+        one = gaps[0]
+        text = (
+            f"{plain(one['worker'])} is better in {plain(one['first'])} than in {plain(one['second'])} with "
+            f"probability {one['first_better']:.2f}"
+        )
+        clear = sum(row["low"] > 0 for row in gaps)
+        if clear:
+            are = "is" if clear == 1 else "are"
+            return f"{text}; so clear {are} {clear} of {len(gaps)} differences ({kind}s)."
+        return f"No difference is clear; the clearest: {text} ({kind}s)."
+
+
+def _differences(
+    worker: str, laws: Mapping[str, DrawsEstimate], key: Any
+) -> dict[tuple[str, str], DrawsEstimate]:
+    """Of every two groups; their laws are independent."""
+    if len(laws) < 2:
+        return {}
+    columns, names = apart(list(laws.values()), stream(key, f"labelers apart, {worker}")), list(laws)
+    return {
+        (names[a], names[b]): DrawsEstimate(columns[:, a] - columns[:, b])
+        for a, b in combinations(range(len(names)), 2)
+    }
+
+
+def labelers_by_group(
+    labels: Labels, by: Any, *, gold: Any = None, key: Any = None, level: float = 0.95, **options: Any
+) -> LabelersByGroup:
+    """How good is every labeler in each group, and does one err more in one of them?
+
+    Args:
+        labels: the noisy labels.
+        by: (samples,) the group of each sample, 2 to 50 of them; or a Series or dict by task id.
+        gold: (samples,) known classes, -1 where unknown; each group is corrected by its own.
+        key: a whole number or a JAX key; 0 if None.
+        level: probability of the intervals.
+        options: labelers_are and progress of `evaluate_labelers`.
+
+    Raises:
+        ValueError: what `evaluate_labelers` refuses; fewer than 2 groups or above 50.
+    """
+    level, groups = check_level(level), read_groups(by, labels)
+    known = inputs.read_gold(gold, labels)[0]
+    reports = {}
+    for g, name in enumerate(groups.names):
+        here = np.flatnonzero(groups.code == g)
+        mine = labels.restrict(here)
+        mine = mine.select_labelers(np.flatnonzero(mine.labels_per_labeler()))
+        reports[str(name)] = evaluate_labelers(
+            mine, gold=known[here] if (known[here] >= 0).any() else None, key=stream(as_key(key), "group", g),
+            level=level, **options,
+        )  # fmt: skip
+    return LabelersByGroup(reports, level, stated(key), groups.notes)
