@@ -88,6 +88,16 @@ def sort_noise(key: Any, state: State) -> Scores:
     return chance_of_flip(state)
 
 
+def wrong_label(key: Any, state: State) -> Scores:
+    """P(the class is another than the label) by the features alone, of a model that did not see the label.
+
+    The order of cleanlab, by a model trained with the error rates known (`benchmarks/label_issues.py`).
+    """
+    p = state.problem
+    chances = answer_chances(state) if p.probabilities is None else p.probabilities
+    return 1 - chances[np.arange(len(p.x)), state.consolidated.label]
+
+
 def expected_error(key: Any, state: State) -> Scores:
     """Roy, McCallum (2001): minus the error expected after the answer, measured on the noisy labels.
 
@@ -137,8 +147,8 @@ def risk(key: Any, state: State) -> Scores:
 
 STRATEGIES: dict[str, Callable[[Any, State], Scores]] = {
     function.__name__: function
-    for function in (risk, masked_tars, emi_split_uncertainty, emi_split, emi, sort_noise, expected_error,
-                     active_clean, uncertainty, random)
+    for function in (risk, masked_tars, emi_split_uncertainty, emi_split, emi, sort_noise, wrong_label,
+                     expected_error, active_clean, uncertainty, random)
 }  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 With features, a cleaning (`loop`) is begun, or continued from a state file with the answers of a gold table.
 Without, every label's probability of being wrong (`issues`). Error rates that are not given are learned from
-the labels; one label a sample teaches nothing of them, unless out-of-sample probabilities come along.
+the labels; of one label a sample from out-of-sample probabilities, or from features by cross-validation.
 """
 
 from pathlib import Path
@@ -12,8 +12,10 @@ import numpy as np
 from scipy.special import softmax
 
 from jtruth._host import log
+from jtruth._random import host_rng
 from jtruth.answers import Column, Queue, Shown, Table, facts, how, warning_notes
 from jtruth.cleaning.issues import layer_draws, posterior_draws, shared_confusion, suspicious_labels
+from jtruth.cleaning.learners import LinearLearner
 from jtruth.cleaning.loop import answer, ask, followed, start
 from jtruth.cleaning.state import State, read_state, write_state
 from jtruth.cleaning.stopping import stopping_advice
@@ -23,6 +25,11 @@ from jtruth.learning.joint.posterior import fit_joint
 from jtruth.noise import ConfusionMatrices, NoiseModel
 
 _TOGETHER = 4.0  # design effect from which labels are ranked as if samples confused everybody (*)
+FROM_PROBABILITIES = (
+    "error rates are learned from one label a sample and probabilities of a model that did not see it, which "
+    "are taken as calibrated"
+)
+_FOLDS, _LEAST = 5, 1e-9  # of the cross-validation; probability of an error that was not seen
 _ADVISED = 20  # answers that stopping advice looks ahead
 
 # (*) Of the crowds in benchmarks/label_issues.py five have 1.1 to 2.5, where independence ranks as well or
@@ -33,7 +40,7 @@ class Wanted(NamedTuple):
     """What queue it should be."""
 
     budget: int = 50  # its length
-    strategy: str = "risk"  # of the cleaning
+    strategy: str | None = None  # of the cleaning; None: "risk", of one label a sample "wrong_label"
     state_file: str | Path | None = None  # where the cleaning is remembered
     seed: int = 0  # of whatever is drawn
     level: float = 0.95  # of the interval of the number of wrong labels
@@ -70,7 +77,14 @@ def clean_request(
     if features is None:
         return _issues(labels, (noise, prior), probabilities, gold, wanted)
     budget, strategy, state_file, seed, _ = wanted
-    known, prior, notes = _rates(labels, noise, prior, seed)
+    if noise is None and _one_label_each(labels):
+        if probabilities is None:
+            probabilities = _crossed(features, labels, seed)
+        known, prior, notes = _layer_rates(labels, probabilities, seed)
+        strategy = strategy or "wrong_label"
+    else:
+        known, prior, notes = _rates(labels, noise, prior, seed)
+        strategy = strategy or "risk"
     held = 1 / 3 if "split" in strategy or strategy == "masked_tars" else 0.0
     price = None if costs is None else np.asarray(costs)[:, 0]
     state = start(features, labels, known, prior, strategy=strategy, seed=seed, validation=held, costs=price,
@@ -109,6 +123,45 @@ def _answered(state: State, gold: Any) -> State:
     tasks = state.problem.tasks or tuple(range(len(state.problem.x)))
     known = {tasks[i]: int(gold[i]) for i in np.flatnonzero(np.asarray(gold) >= 0)}
     return answer(state, known)
+
+
+def _one_label_each(labels: Labels) -> bool:
+    return bool((labels.labels_per_sample() == 1).all())
+
+
+def _crossed(features: Any, labels: Labels, seed: int) -> np.ndarray:
+    """(samples, classes) probabilities by features, of logistic regression that did not see these labels.
+
+    Folds hold equal parts of each label, and features are scaled. A first model of the labels teaches the error
+    rates, and the second is trained with these rates known.
+    """
+    sample, _, label = labels.entries()
+    given = np.empty(labels.num_samples, np.int64)
+    given[sample] = label
+    x = np.asarray(features, np.float64)
+    x = (x - x.mean(axis=0)) / np.where(x.std(axis=0) > 0, x.std(axis=0), 1.0)
+    mixed = host_rng(seed, "folds of cleaning").permutation(given.size)
+    fold = np.empty(given.size, np.int64)
+    fold[mixed[np.argsort(given[mixed], kind="stable")]] = np.arange(given.size) % _FOLDS
+    found = _out_of_fold(LinearLearner("labels"), x, np.eye(labels.num_classes)[given], fold)
+    rates = np.asarray(fit_noise_layer(labels, found, key=seed, num_bootstrap=20).matrices[0])
+    return _out_of_fold(LinearLearner("ml"), x, log(np.maximum(rates, _LEAST))[:, given].T, fold)
+
+
+def _out_of_fold(learner: LinearLearner, x: Any, evidence: Any, fold: np.ndarray) -> np.ndarray:
+    """(samples, classes) probabilities of models that each saw all folds but the sample's."""
+    found = np.empty(evidence.shape)
+    for k in range(_FOLDS):
+        model = learner.fit(x, evidence, fold != k).model
+        found[fold == k] = learner.probabilities(model, x[fold == k])
+    return found
+
+
+def _layer_rates(labels: Labels, probabilities: Any, seed: int) -> tuple[Any, Any, tuple[str, ...]]:
+    """Error rates, one matrix for all labelers, and prior of one label a sample."""
+    layer = fit_noise_layer(labels, probabilities, key=seed)
+    matrices = np.repeat(np.asarray(layer.matrices, np.float64), labels.num_labelers, axis=0)
+    return ConfusionMatrices(matrices), layer.prior, (FROM_PROBABILITIES, *layer.warnings)
 
 
 def _rates(labels: Labels, noise: Any, prior: Any, seed: int) -> tuple[Any, Any, tuple[str, ...]]:
@@ -181,10 +234,9 @@ def _beliefs(
         _, prior, _ = _rates(labels, noise, prior, seed)
         given = np.asarray(noise.log_likelihood(labels), np.float64)
         return softmax(given + log(np.asarray(prior))[None], axis=1), np.asarray(prior, np.float64), ()
-    if probabilities is not None and labels.num_labelers == 1 and len(labels.label) == labels.num_samples:
+    if probabilities is not None and _one_label_each(labels):
         layer = fit_noise_layer(labels, probabilities, key=seed)
-        learned = "error rates are learned from the probabilities, which are taken as calibrated"
-        return layer_draws(labels, layer), layer.prior, (learned, *layer.warnings)
+        return layer_draws(labels, layer), layer.prior, (FROM_PROBABILITIES, *layer.warnings)
     alone = fit_joint(labels, key=seed)
     if not alone.usable:
         raise ValueError("one label a sample does not say which are wrong: give --predictions or --noise")

@@ -31,7 +31,7 @@ class Queue:
         "model that did not see these labels; beside --features: which answers to expect.",
     )
     budget: int = option("--budget", "How many labels to ask about.", 50)
-    strategy: str = option("--strategy", "risk (default), masked_tars, ...", "risk")
+    strategy: str | None = option("--strategy", "risk, masked_tars, ...; of one label a task: wrong_label.")
     costs: Path | None = option("--costs", "Table with columns task, cost.")
     state: Path | None = written("--state", "File that remembers what was asked.")
     gold: Path | None = option(

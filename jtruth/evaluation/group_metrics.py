@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 from jaxtyping import Array, Float
 
+from jtruth import _validation as check
 from jtruth._random import Stated, as_key, stated, stream
 from jtruth._validation.terminal import plain
 from jtruth._validation.words import number_of
@@ -282,7 +283,7 @@ def labelers_by_group(
         mine = labels.restrict(here)
         mine = mine.select_labelers(np.flatnonzero(mine.labels_per_labeler()))
         reports[str(name)] = evaluate_labelers(
-            mine, gold=known[here] if (known[here] >= 0).any() else None, key=stream(as_key(key), "group", g),
+            mine, gold=check.with_tasks(known[here], mine.tasks) if (known[here] >= 0).any() else None, key=stream(as_key(key), "group", g),
             level=level, **options,
         )  # fmt: skip
     return LabelersByGroup(reports, level, stated(key), groups.notes)

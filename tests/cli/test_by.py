@@ -131,8 +131,9 @@ def test_tasks_get_the_names_of_their_groups_only_where_they_stand_in_several(fo
         tasks_by_group(as_table(path), "task", "system")
 
 
-def test_a_classifier_in_every_group(run, folder, tmp_path):
+def test_a_classifier_in_every_group(run, folder, tmp_path, monkeypatch):
     """Its predictions name question and system, as the labels do."""
+    monkeypatch.setenv("COLUMNS", "80")
     rng = np.random.default_rng(1)
     truth = {(task, system): label for task, system, label in rows_of(folder / "gold.csv")}
     votes = {}
@@ -155,7 +156,8 @@ def test_a_classifier_in_every_group(run, folder, tmp_path):
     assert code == 2 and "--rater has no say" in err
 
 
-def test_labelers_in_every_group(run, folder, tmp_path):
+def test_labelers_in_every_group(run, folder, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
     words = ["labelers", folder / "labels.csv", "--by", "system", "--gold", folder / "gold.csv"]
     code, out, err = run(*words, "--json", tmp_path / "a.json", full=False)
     assert code == 0, err

@@ -150,3 +150,32 @@ def test_what_it_refuses(run, files, arguments, part):
     given = [str(folder / a) if a.endswith((".csv", ".json")) else a for a in arguments]
     code, _, err = run("clean", folder / "labels.csv", *given)
     assert code == 2 and part in err and err.count("\n") == 1
+
+
+def test_one_noisy_label_a_row_and_features_find_wrong_labels(run, tmp_path):
+    """No worker column, no error rates: one command."""
+    rng = np.random.default_rng(2)
+    y = rng.integers(0, 2, 200)
+    x = rng.standard_normal((200, 2)) + 2.2 * np.stack([y, -y], axis=1)
+    z = np.where(rng.random(200) < np.where(y == 1, 0.35, 0.1), 1 - y, y)
+    names = ("cat", "dog")
+    write = lambda name, lines: (tmp_path / name).write_text("\n".join(lines) + "\n")  # noqa: E731
+    write("train.csv", ["id,label", *(f"{i},{names[c]}" for i, c in enumerate(z))])
+    write("x.csv", ["task,a,b", *(f"{i},{row[0]:.4f},{row[1]:.4f}" for i, row in enumerate(x))])
+    out = tmp_path / "out.json"
+    words = ["clean", tmp_path / "train.csv", "--features", tmp_path / "x.csv", "--budget", "30"]
+    code, text, err = run(*words, "--json", out, "--state", tmp_path / "state", full=False)
+    assert code == 0, err
+    found = json.loads(out.read_text())
+    wrong = [z[int(row["task"])] != y[int(row["task"])] for row in found["queue"]]
+    assert sum(wrong) >= 25 and found["strategy"] == "wrong_label"
+    gains = [row["expected_gain"] for row in found["queue"]]
+    assert gains == sorted(gains, reverse=True) and "error rates are learned from one label" in " ".join(
+        text.split()
+    )
+    (tmp_path / "gold.csv").write_text(
+        "task,label\n" + "".join(f"{row['task']},{names[y[int(row['task'])]]}\n" for row in found["queue"])
+    )
+    code, _, err = run(*words, "--json", out, "--state", tmp_path / "state", "--gold", tmp_path / "gold.csv")
+    assert code == 0, err
+    assert json.loads(out.read_text())["num_answers"] == 30
