@@ -45,10 +45,13 @@ the 95 % interval holds the number (standard error .020 at most), and the median
     cifar10h_a, 1 label  249    1.00  [3, 491]       .970  [103, 395]
     MNIST              10 or 15 1.00  [0, 484]       1.00  [0, 142]
 
-Features alone (`python -m benchmarks label_issues features`), one noisy label a sample, a fifth of them wrong
-(of two classes 10 and 30 %): wrong labels among the 60 that `jtruth clean --features` asks for first, and that
-out-of-fold self-confidence of scikit-learn's logistic regression names (cleanlab's order); the share times 60
-where fewer are wrong; FEATURES_TABLE
+Features alone (`python -m benchmarks label_issues features`), one noisy label a sample, a fifth wrong (of two
+classes 10 and 30 %): wrong labels among the 60 that `jtruth clean --features` asks for first, and among the 60
+of least self-confidence by scikit-learn's logistic regression out of fold (cleanlab's order); where fewer are
+wrong, the share times 60. Mean of three seeds:
+
+TABLE_HERE
+
 
 What does not hold, without gold. On MNIST the expected number is too low: five of the ten wrong labels have
 p(wrong) < .01, because the classifier, trained on such labels, believes them too. On CIFAR-10H the sum is

@@ -132,8 +132,8 @@ def _one_label_each(labels: Labels) -> bool:
 def _crossed(features: Any, labels: Labels, seed: int) -> np.ndarray:
     """(samples, classes) probabilities by features, of logistic regression that did not see these labels.
 
-    Folds hold equal parts of each label, and features are scaled. A first model of the labels teaches the error
-    rates, and the second is trained with these rates known.
+    Folds hold equal parts of each label, and features are scaled. A first model of the labels teaches the
+    error rates, and the second is trained with these rates known.
     """
     sample, _, label = labels.entries()
     given = np.empty(labels.num_samples, np.int64)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from jtruth._pictures import write_picture
 from jtruth.cli.options import (
     Assume,
     Beside,
@@ -85,9 +86,7 @@ def evaluate(
 ) -> None:
     """Grade a classifier, or one labeler: no label is taken as true."""
     if scored.scores:
-        from jtruth.cli.scores import grade_scores
-
-        return grade_scores(source, graded, scored, draws, columns, beside, output)
+        return _grade_scores(source, graded, scored, draws, columns, beside, output)
     if grouped.by is not None:
         found = _groups(source, graded, grouped, draws, columns, beside)
         return output.give(found, draws.seed)
@@ -162,3 +161,81 @@ def _next(file: Path, given: tuple[Graded, Draws, Columns, Beside], kind: str) -
         return f"{command}  # what the labels look like, and what is suspicious"
     command = f"jtruth evaluate {name} {typed(*given)} --gold GOLD.csv"
     return f"{command}  # columns {columns.task}, {columns.label}: the truth of 30 random samples"
+
+
+def _grade_scores(
+    source: LabelsFile, graded: Any, scored: Any, draws: Draws, columns: Columns, beside: Beside,
+    output: Output,
+) -> None:  # fmt: skip
+    """Areas and curves of two classes, or one against the rest; `graded`, `scored` are groups of `evaluate`.
+
+    Raises:
+        ValueError: an option that has no say here, or predictions without scores.
+    """
+    from jtruth.cli import reading
+
+    _check_scored(graded)
+    with progress("answer") as advance:
+        files = graded.predictions, graded.gold, graded.noise
+        given, labels = reading.begin(source.file, columns, beside, *files)
+        scores, labels, notes = reading.scores_of(graded.predictions, labels, given, graded.common_only)
+        known = reading.known(graded, draws, given, labels, graded.inclusion)
+        found = _judged_scores(scores, labels, (graded.positive, scored), **known, progress=advance)
+    found = reading.with_notes(found, [text for text in notes if text not in found.warnings])
+    if scored.plot is not None:
+        from jtruth.plots import plot_curves
+
+        write_picture(scored.plot, plot_curves(found))
+    output.give(found, draws.seed)
+
+
+def _judged_scores(scores: Any, labels: Any, asked: tuple[Any, Any], **options: Any) -> Any:
+    """The answer for two classes, or for each of more."""
+    from jtruth.cli import reading
+    from jtruth.evaluation import evaluate_class_scores, evaluate_scores
+
+    named, scored = asked
+    if labels.num_classes > 2:
+        idle = {"--threshold": scored.threshold, "--cost": scored.cost, "--plot": scored.plot}
+        for name, given in {**idle, "--positive": named}.items():
+            if given is not None:
+                raise ValueError(
+                    f"{name} is for two classes and there are {labels.num_classes}, which are judged one "
+                    "against the rest; leave it out"
+                )
+        if scores.ndim == 1:
+            raise ValueError(
+                f"one score a sample ranks two classes and there are {labels.num_classes}; give a column of "
+                "probabilities for each"
+            )
+        return evaluate_class_scores(scores, labels, **options)
+    positive = reading.class_code(named, labels)
+    return evaluate_scores(
+        scores if scores.ndim == 1 else scores[:, positive],
+        labels,
+        positive=None if named is None else positive,
+        threshold=scored.threshold,
+        cost=None if scored.cost is None else _cost(scored.cost),
+        **options,
+    )
+
+
+def _cost(text: str) -> tuple[float, float]:
+    """Costs as they are typed: of a false positive, of a false negative."""
+    try:
+        false_alarm, miss = (float(part) for part in text.split(","))
+    except ValueError:
+        raise ValueError(f"--cost {text!r}: give two numbers, FP,FN, such as 1,5") from None
+    return false_alarm, miss
+
+
+def _check_scored(graded: Any) -> None:
+    """Refuse options that have no say."""
+    if graded.predictions is None:
+        raise ValueError("--scores grades the scores of a file: give --predictions PRED.csv")
+    idle = {"--rater": graded.rater, "--order": graded.order}
+    idle |= {"--target": graded.target}
+    idle["--method"] = None if graded.method == "bayes" else graded.method
+    for name, given in idle.items():
+        if given is not None:
+            raise ValueError(f"{name} has no say where scores are graded; leave it out")

@@ -282,8 +282,7 @@ def labelers_by_group(
         here = np.flatnonzero(groups.code == g)
         mine = labels.restrict(here)
         mine = mine.select_labelers(np.flatnonzero(mine.labels_per_labeler()))
-        reports[str(name)] = evaluate_labelers(
-            mine, gold=check.with_tasks(known[here], mine.tasks) if (known[here] >= 0).any() else None, key=stream(as_key(key), "group", g),
-            level=level, **options,
-        )  # fmt: skip
+        own = check.with_tasks(known[here], mine.tasks) if (known[here] >= 0).any() else None
+        key_here = stream(as_key(key), "group", g)
+        reports[str(name)] = evaluate_labelers(mine, gold=own, key=key_here, level=level, **options)
     return LabelersByGroup(reports, level, stated(key), groups.notes)

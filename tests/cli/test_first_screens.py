@@ -62,6 +62,7 @@ PAGES = {  # command -> what it is asked; all of them write a page
     "evaluate": GRADE,
     "evaluate --full": f"{GRADE} --prior .4,.6",
     "evaluate --scores": f"{GRADE} --scores",
+    "evaluate --by system": GRADE,
     "labelers": "labels.csv --fast",
     "agreement": "labels.csv",
     "prevalence": "labels.csv --assume independent",
