@@ -79,8 +79,8 @@ def clean_request(
     budget, strategy, state_file, seed, _ = wanted
     if noise is None and _one_label_each(labels):
         if probabilities is None:
-            probabilities = _crossed(features, labels, seed)
-        known, prior, notes = _layer_rates(labels, probabilities, seed)
+            probabilities = crossed_probabilities(features, labels, seed)
+        known, prior, notes = rates_of_one_label(labels, probabilities, seed)
         strategy = strategy or "wrong_label"
     else:
         known, prior, notes = _rates(labels, noise, prior, seed)
@@ -129,7 +129,7 @@ def _one_label_each(labels: Labels) -> bool:
     return bool((labels.labels_per_sample() == 1).all())
 
 
-def _crossed(features: Any, labels: Labels, seed: int) -> np.ndarray:
+def crossed_probabilities(features: Any, labels: Labels, seed: int) -> np.ndarray:
     """(samples, classes) probabilities by features, of logistic regression that did not see these labels.
 
     Folds hold equal parts of each label, and features are scaled. A first model of the labels teaches the
@@ -157,7 +157,7 @@ def _out_of_fold(learner: LinearLearner, x: Any, evidence: Any, fold: np.ndarray
     return found
 
 
-def _layer_rates(labels: Labels, probabilities: Any, seed: int) -> tuple[Any, Any, tuple[str, ...]]:
+def rates_of_one_label(labels: Labels, probabilities: Any, seed: int) -> tuple[Any, Any, tuple[str, ...]]:
     """Error rates, one matrix for all labelers, and prior of one label a sample."""
     layer = fit_noise_layer(labels, probabilities, key=seed)
     matrices = np.repeat(np.asarray(layer.matrices, np.float64), labels.num_labelers, axis=0)
