@@ -59,8 +59,7 @@ are wrong, the share times 60. Mean of three seeds:
     made, 2 classes   52.3        48.0
     mean              53.8        51.7
 
-The posterior of label and features together (the noise layer's) finds 51.7 and is worse where classes overlap.
-
+The posterior of label and features together (the noise layer) finds 51.7; it is worse where classes overlap.
 
 What does not hold, without gold. On MNIST the expected number is too low: five of the ten wrong labels have
 p(wrong) < .01, because the classifier, trained on such labels, believes them too. On CIFAR-10H the sum is
