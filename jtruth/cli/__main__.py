@@ -1,6 +1,6 @@
 """`python -m jtruth.cli`."""
 
-from jtruth.cli import main
+from jtruth.cli.entry import main
 
 if __name__ == "__main__":
     main()
