@@ -111,8 +111,8 @@ def fit_values(
     falls = np.float64(first.leans)
     end = lf.run(_model, data, start, falls, free, max_steps=max_steps - 1, tol=tol)
     found, prior = end.summit.params
-    rho, steps = clamp(end.posterior[:size], known), int(end.summit.num_steps) + 1
-    own = {"channel": found, "by_class": _host.known_classes(end.alone[:size], known),
+    rho, steps = clamp(np.asarray(end.posterior[:size]), known), int(end.summit.num_steps) + 1
+    own = {"channel": found, "by_class": _host.known_classes(np.asarray(end.alone[:size]), known),
            "path": end.summit.path[:steps]}  # fmt: skip
     if values.value.ndim == 1 and hasattr(found, "matrices"):  # codes
         own["matrices"] = found.matrices

@@ -97,7 +97,7 @@ def _sample(
     return jnp.where(mask, z, -1)
 
 
-def _picked(parameter: Array, index: Array) -> Array:
+def _picked(parameter: Array | np.ndarray, index: Array) -> Array | np.ndarray:
     """The entries of an index, or the one number that stands for all."""
     return parameter[index] if parameter.ndim else parameter
 
@@ -155,7 +155,7 @@ class Symmetric(EvenErrors):
 
     def at(self, sample: Array, labeler: Array) -> Float[Array, "*cells"]:
         """The error of the labeler."""
-        return _picked(self.error, labeler)
+        return jnp.asarray(_picked(self.error, labeler))
 
     def check_fits(self, num_samples: int, num_labelers: int) -> None:
         """As many errors as labelers, or one."""

@@ -218,7 +218,7 @@ def fitted(labels: Labels, known: np.ndarray, end: End, doubts: tuple[str, ...],
     converged, steps = bool(found.converged), int(found.num_steps)
     return Fit(
         found.params[-1],
-        clamp(end.posterior[:size].reshape(size, labels.num_classes, -1).sum(axis=2), known),
+        clamp(np.asarray(end.posterior[:size]).reshape(size, labels.num_classes, -1).sum(axis=2), known),
         float(end.log_likelihood),
         converged,
         steps,

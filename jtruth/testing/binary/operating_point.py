@@ -213,14 +213,14 @@ def most_probable(
         return OperatingPoint(0.5, 0.5, np.zeros((2, 2)), mean, np.diag(variance), True, 0)
     converged, num_steps = False, 0
     while not converged and num_steps < max_steps:
-        gradient, (dd, ff, df), _ = curvature(*point, sizes, mean, variance, prior)
+        gradient, (dd, ff, df), _ = curvature(point[0], point[1], sizes, mean, variance, prior)
         step = np.linalg.solve(np.array([[dd, df], [df, ff]]), np.array(gradient))
         room = np.where(step > 0, (1 - point) / np.maximum(step, 1e-300), -point / np.minimum(step, -1e-300))
         point = point + step * min(1.0, 0.9 * float(np.min(np.where(step == 0, np.inf, room))))
         num_steps += 1
         converged = bool(np.max(np.abs(step)) < 1e-7)
         mean, variance = _count_moments(data, float(point[0]), float(point[1]))
-    _, (dd, ff, df), slopes = curvature(*point, sizes, mean, variance, prior)
+    _, (dd, ff, df), slopes = curvature(point[0], point[1], sizes, mean, variance, prior)
     covariance = np.linalg.inv(np.array([[dd, df], [df, ff]]))
     spread = np.diag(variance) + np.array(slopes) @ covariance @ np.array(slopes).T
     return OperatingPoint(
