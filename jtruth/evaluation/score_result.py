@@ -29,6 +29,7 @@ from jtruth.answers import (
     warning_notes,
 )
 from jtruth.answers.blocks import Block
+from jtruth.evaluation.checks.of_labels import REFUSED
 from jtruth.evaluation.parts import (
     IN_SAMPLE,
     Check,
@@ -89,8 +90,10 @@ class ScoreEvaluation(Answer):
 
     @property
     def assumptions(self) -> tuple[ScoreView, ...]:
-        """What each reading of the labels says, where the answer is predictive."""
-        return self.curves.views if isinstance(self.curves, PredictiveCurves) else ()
+        """What each reading of the labels says, where the answer is predictive and not all are refused."""
+        if not isinstance(self.curves, PredictiveCurves) or REFUSED in self.warnings:
+            return ()
+        return self.curves.views
 
     @property
     def truth(self) -> str:

@@ -89,6 +89,8 @@ def test_where_every_model_is_refused_no_answer_says_what_assumptions_say():
         jt.prevalence(labels),
         jt.compare_classifiers({"a": y, "b": labels.to_matrix()[:, 0]}, labels),
     )
-    assert share.rule == "predictive" and not share.assumptions and two.assumptions == ()
-    for answer in (found, share, two):
+    scores = jt.evaluate_scores(y + np.random.default_rng(0).random(300), labels)
+    assert share.rule == "predictive" and not share.assumptions
+    assert two.assumptions == scores.assumptions == ()
+    for answer in (found, share, two, scores):
         assert any(text.startswith("the checks refuse every model") for text in answer.warnings)
