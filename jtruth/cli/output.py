@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
@@ -17,6 +17,9 @@ from jtruth.cli.words import shell_words
 
 _DELAY = 1.0  # seconds before a bar appears
 
+# Nobody needs it who has a cache folder of his own, so `--help` leaves it to docs/large_data.md.
+Cache = Annotated[Path | None, typer.Option("--compilation-cache", hidden=True)]
+
 
 @dataclass(frozen=True)
 class Output:
@@ -25,7 +28,7 @@ class Output:
     full: bool = option("--full", "Print all of the answer.", False)
     json_file: Path | None = written("--json", "Also write the answer as JSON to this file.")
     report_file: Path | None = written("--report", "Also write a page to forward, one HTML file.")
-    cache: Path | None = option("--compilation-cache", "Folder to keep compiled programs in.")
+    cache: Cache = None
 
     def __post_init__(self) -> None:
         if self.cache is not None:
