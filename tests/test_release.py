@@ -40,6 +40,7 @@ def test_requirements_are_every_one_with_its_floor(monkeypatch, capsys, sign):
 def test_one_version_everywhere():
     citation = (ROOT / "CITATION.cff").read_text()
     assert re.search(r"^version: (.*)$", citation, re.MULTILINE)[1] == jt.__version__ == "0.1.0"
-    assert f"## [{jt.__version__}]" in (ROOT / "CHANGELOG.md").read_text()
     assert (ROOT / "SECURITY.md").is_file() and (ROOT / "jtruth" / "py.typed").is_file()
-    assert "DeprecationWarning" in (ROOT / "CONTRIBUTING.md").read_text()
+    dated = rf"^## \[{jt.__version__}\] - \d{{4}}-\d\d-\d\d$"
+    assert re.search(dated, (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert "DeprecationWarning" in (ROOT / "docs" / "stability.md").read_text()
