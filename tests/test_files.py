@@ -205,6 +205,7 @@ def kill_and_look(folder, moments, seed):
         assert k >= told - 1 and text == f"<p>{k}</p>" * 2000 + f"end {k}"
 
 
+@pytest.mark.slow
 def test_a_kill_at_any_moment_loses_nothing(tmp_path):
     kill_and_look(tmp_path, 2, seed=0)
 

@@ -66,6 +66,7 @@ def test_scores_agree_with_the_curves_of_bins(case):
     assert asked[-1] == (1000, 1000) and "independently" in found.summary(full=True)
 
 
+@pytest.mark.slow
 def test_learned_error_rates_and_gold(case):
     """The same posterior as `evaluate`: means within .4 of an interval's half width; the keys are fixed."""
     y, y_pred, score, labels = case

@@ -66,6 +66,7 @@ def test_gold_is_the_truth_of_the_majority_votes_member():
     np.testing.assert_allclose(found, expected, atol=2)
 
 
+@pytest.mark.slow
 def test_every_member_keeps_to_the_prior_and_to_the_gold_that_were_given():
     """Each model is fitted with both: its draws of the prior are the given one, its gold samples certain."""
     y, y_pred, z = crowd()

@@ -132,6 +132,7 @@ def test_weighted_draws_have_the_law_that_enumeration_gives():
     assert (draws.sum(axis=(1, 2)) == 11).all() and (draws.sum(axis=1) == np.bincount(y_pred)).all()
 
 
+@pytest.mark.slow
 def test_sets_that_are_no_hill_are_sampled_by_chains(sets):
     """Labels that say nothing, beside sets that do: the classes might as well exchange their names."""
     y_pred, z = (a.copy() for a in sets)
@@ -183,6 +184,7 @@ def three():
     return (y_pred, z), jt.evaluate_batch(y_pred, z, key=3)
 
 
+@pytest.mark.slow
 def test_three_classes_have_the_metrics_that_evaluate_prints(three):
     """Those of one class by its name. Every mean is that of `fit_joint`'s draws: 6 standard errors, of the
     smallest effective number here and 300 there, are a false alarm with probability 1e-7 for 2 x 20 numbers.

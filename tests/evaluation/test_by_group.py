@@ -161,6 +161,7 @@ def test_small_groups_and_labels_that_tell_nothing_are_said():
     assert nothing.rule == "not identified" and nothing.groups is None
 
 
+@pytest.mark.slow
 def test_fifty_groups_and_groups_by_task():
     by = {f"t{k}": f"g{k % 50}" for k in range(400)}
     z = np.random.default_rng(4).integers(0, 2, (400, 3))

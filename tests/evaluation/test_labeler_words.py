@@ -40,6 +40,7 @@ def test_swaps_and_habits_are_named_and_stand_in_the_page(panel):
     assert ("e", "toxic", "very toxic") in [(row["worker"], row["class"], row["says"]) for row in table.rows]
 
 
+@pytest.mark.slow
 def test_a_labeler_who_changed_is_named_in_evaluate(panel):
     labels, y_pred = panel
     found = jt.evaluate(y_pred, labels, order=np.arange(400), method="plug_in")

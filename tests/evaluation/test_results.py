@@ -232,6 +232,7 @@ def test_all_gold_gives_the_metrics_themselves():
     np.testing.assert_allclose(result.confusion_low, table)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gold", [0, 25])
 def test_joint_laws_of_named_classes_under_an_assumption(gold):
     """A predictive law has none, that by gold has; so have their readings, by the names of the answer."""

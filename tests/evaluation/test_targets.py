@@ -33,6 +33,7 @@ def test_population_is_the_law_of_prior_and_matrix(case):
     assert new.confusion_matrix.sum() == pytest.approx(80)
 
 
+@pytest.mark.slow
 def test_every_member_of_a_range_answers_for_the_target(case, monkeypatch):
     monkeypatch.setattr(ranges, "_FEWEST_DRAWS", 0.0)
     monkeypatch.setattr(ranges, "_WORST_RHAT", np.inf)
@@ -64,6 +65,7 @@ def test_refused_where_it_cannot_be_had(case):
     assert found.target == "population"
 
 
+@pytest.mark.slow
 def test_where_independence_has_no_answer_it_is_left_out_by_name(case, monkeypatch):
     """A fit whose classes have exchanged names: the law is that of the other reading. Of labelers nothing is
     said: no other model of theirs was fitted."""

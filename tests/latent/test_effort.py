@@ -102,6 +102,7 @@ def test_a_model_that_is_too_large_leaves_the_range_by_name(monkeypatch):
     assert doubt.startswith("the model 'random_effect' is left out: the data are too large for this model")
 
 
+@pytest.mark.slow
 def test_members_whose_chains_disagree_leave_unless_nothing_else_is_left(monkeypatch):
     labels, y_pred = crowd()
     data = inputs.read(y_pred, labels, None, None, None, 1)

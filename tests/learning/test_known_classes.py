@@ -37,6 +37,7 @@ def test_rates_and_classes_are_dawid_and_skenes_with_known_classes():
     )
 
 
+@pytest.mark.slow
 def test_its_counts_are_what_gold_says_to_the_joint_posterior():
     """Gold samples as pseudo-counts beside the other labels, or as gold among all: the same posterior of
     rates.

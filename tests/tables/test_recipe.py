@@ -74,6 +74,7 @@ def test_every_binary_method(method):
     )
 
 
+@pytest.mark.slow
 def test_prior_integrated_out_and_a_sensitivity_range():
     _, y_pred, labels = crowd()
     assert_mirrored(jt.evaluate(y_pred, labels, noise=GIVEN["noise"]))

@@ -197,6 +197,7 @@ def test_what_is_refused(answer):
             fit_joint(labels, y_pred=y_pred, key=KEY, dependence=held)
 
 
+@pytest.mark.slow
 def test_a_value_without_an_answer_is_undefined_and_its_doubt_names_the_place_that_is_printed(monkeypatch):
     """Draws of a fit in which classes have exchanged names are not shown."""
     fit = registry.fit_joint

@@ -59,6 +59,7 @@ def test_as_if_fitted_with_the_squared_prior(few):
         agree(ours, scaled.weights, theirs)
 
 
+@pytest.mark.slow
 def test_as_if_families_had_the_squared_prior(monkeypatch):
     """Rows alike: Beta(2, 1) squared is Beta(3, 1), N(m, s^2) squared N(m, s^2 / 2). Five standard errors."""
     y_pred, labels = simulated(36, 0.3, seed=2)  # fewer than ten labels a cell

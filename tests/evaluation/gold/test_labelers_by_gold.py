@@ -91,6 +91,7 @@ def test_the_report_goes_to_gold_where_labelers_are_wrong_together():
     assert "share of the labels given that are right" in report.summary(full=True)
 
 
+@pytest.mark.slow
 def test_gold_of_known_chances_is_weighted():
     """Gold is asked where labelers disagree: taken as random it makes them worse than they are.
 

@@ -77,6 +77,7 @@ def test_groups_that_are_none_are_refused(sparse):
         fit_hierarchical(sparse, groups=["a"] * 3 + [None] + ["b"] * 76)
 
 
+@pytest.mark.slow
 def test_what_a_labeler_does_in_one_domain_says_something_of_the_next():
     """Ten labelers of .55 to .95, three domains, the last with 8 samples and few labels."""
     rng = np.random.default_rng(2)

@@ -44,6 +44,7 @@ def accuracy(fit):
     return np.trace(fit.counts, axis1=1, axis2=2) / fit.counts[0].sum()
 
 
+@pytest.mark.slow
 def test_it_is_between_its_ends_and_as_wide_as_their_distance_asks(fits):
     """Measured .802, .771, .745 here; Monte Carlo errors of the means are below .004."""
     low, middle, high = (accuracy(fits[name]) for name in ("shared_strata", "partly", "labeler_strata"))

@@ -67,6 +67,7 @@ def test_groups_are_by_number_and_few():
             < np.array([number[group == g].min() for g in np.unique(group)[1:]])).all()  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_random_effect_has_them_too():
     """Labels missing by class: what one share for all takes for errors is known by the number of labels."""
     y, labels, y_pred = missing_by_class(1)
