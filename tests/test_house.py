@@ -16,7 +16,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "jtruth"
 
-AT_MOST = {"lines": 57_637, "files": 375, "classes": 455, "exported names": 466, "unused names": 0}
+AT_MOST = {"lines": 56_752, "files": 308, "classes": 442, "exported names": 434, "unused names": 0}
 LONGEST_FILE = 500
 
 
@@ -65,7 +65,7 @@ def home(name: str, room: Path) -> tuple[Path | None, bool]:
     return (files[0], defined()[name][files[0]]) if files else (None, False)
 
 
-UNDER_WORK = {"learning"}
+UNDER_WORK: set[str] = set()
 
 
 @cache

@@ -30,7 +30,7 @@ from jtruth.learning.known_classes import (
     check_consistency,
     fit_known_classes,
 )
-from jtruth.learning.majority import fit_majority_vote, majority_vote, majority_winner
+from jtruth.learning.majority import fit_majority_vote, majority_vote
 from jtruth.learning.methods import METHODS, Learned, Method
 from jtruth.learning.modes.difficulty_fallibility import fit_difficulty_fallibility
 from jtruth.learning.modes.glad import fit_glad
@@ -40,14 +40,13 @@ from jtruth.learning.predicted import (
     ConfidentCounts,
     NoiseLayer,
     Pruned,
-    confident_joint,
     fit_confident,
     fit_noise_layer,
     prune,
 )
 from jtruth.learning.recalibration import Recalibration, recalibrate
-from jtruth.learning.spectral.kos import Messages, fit_kos, kos_messages
-from jtruth.learning.spectral.label_model import TripletMoments, fit_label_model, triplet_moments
+from jtruth.learning.spectral.kos import fit_kos
+from jtruth.learning.spectral.label_model import fit_label_model
 from jtruth.learning.spectral.minimax_entropy import fit_minimax_entropy
 
 if TYPE_CHECKING:
@@ -69,7 +68,6 @@ __all__ = [
     "KnownClasses",
     "LabelColumns",
     "Learned",
-    "Messages",
     "Method",
     "NoiseLayer",
     "NutsFit",
@@ -80,13 +78,11 @@ __all__ = [
     "Smoothing",
     "Spec",
     "Stream",
-    "TripletMoments",
     "begin_stream",
     "check_consistency",
     "close",
     "columns_from_labels",
     "columns_from_matrix",
-    "confident_joint",
     "dawid_skene_em",
     "fit_confident",
     "fit_dawid_skene",
@@ -106,14 +102,11 @@ __all__ = [
     "fit_random_effect",
     "fit_sequential",
     "fit_welinder",
-    "kos_messages",
     "majority_vote",
-    "majority_winner",
     "prune",
     "read_stream",
     "recalibrate",
     "stream_of_table",
-    "triplet_moments",
     "update",
     "write_stream",
 ]

@@ -4,8 +4,8 @@ import numpy as np
 
 from jtruth.learning import (
     majority_vote,
-    majority_winner,
 )
+from jtruth.learning.majority import majority_winner
 from tests.learning.crowds import (
     from_matrix,
 )

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from jtruth.labels import Labels
-from jtruth.learning import confident_joint, fit_confident, fit_noise_layer, prune
+from jtruth.learning import fit_confident, fit_noise_layer, prune
+from jtruth.learning.predicted import confident_joint
 from jtruth.training.corrections import forward_risk
 from tests.reference import predicted as oracle
 

@@ -11,8 +11,8 @@ from jtruth.learning import (
     Smoothing,
     columns_from_labels,
     fit_dawid_skene,
-    majority_winner,
 )
+from jtruth.learning.majority import majority_winner
 from tests.learning.crowds import (
     ANAESTHETISTS,
     anaesthetists,

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from jtruth.learning import fit_kos, majority_winner
+from jtruth.learning import fit_kos
+from jtruth.learning.majority import majority_winner
 from jtruth.learning.methods import METHODS
 from jtruth.planning import regular_assignment
 from tests.learning.crowds import from_matrix, real_set, simulate
