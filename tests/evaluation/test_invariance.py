@@ -77,7 +77,7 @@ SCRIPT = """
 import json
 import jtruth as jt
 from jtruth.evaluation.assumptions import learned, ranges
-learned.EFFORT = ranges.EFFORT = jt.sampling.Effort(min_sweeps=600, max_rhat=9, min_ess=1)
+learned.EFFORT = ranges.EFFORT = jt.latent.Effort(min_sweeps=600, max_rhat=9, min_ess=1)
 labels = jt.Labels.from_long(*zip(*{rows}), classes=["0", "1"])
 result = jt.evaluate({pred}, labels, assume="independent", key=3)
 print([repr(law.mean) for law in result.metrics.values()], labels.tasks[:5])
