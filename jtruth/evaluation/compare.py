@@ -40,7 +40,7 @@ from jtruth.evaluation.assumptions.registry import (
 )
 from jtruth.evaluation.checks.first_look import look_at
 from jtruth.evaluation.checks.of_gold import random_gold_check
-from jtruth.evaluation.checks.of_labels import REFUSED, all_refused, groups_check
+from jtruth.evaluation.checks.of_labels import refusal
 from jtruth.evaluation.checks.prior_driven import doubts_of
 from jtruth.evaluation.compared import Comparison, Laws, Pair, Wishes, joined
 from jtruth.evaluation.gold.answer import BY_GOLD, NO_MODEL, gold_warnings, labels_posterior, without_gold
@@ -144,10 +144,9 @@ def compare_classifiers(
         doubts += texts
     wishes = Wishes(found, float(margin), None if at_least is None else float(at_least), level)
     laws = _laws(held, parts, found, key)
-    said = (*dict.fromkeys(doubts), *undefined(laws, names, found), *_ties(laws, names, wishes.margin))
-    refused = held[0].kind == PREDICTIVE and all_refused(groups_check(data.own_labels(), key))
-    if refused:  # what each assumption says means nothing then
-        said = (REFUSED, *said)
+    refused = refusal(data.own_labels(), key) if held[0].kind == PREDICTIVE else ()
+    said = (*refused, *dict.fromkeys(doubts), *undefined(laws, names, found),
+            *_ties(laws, names, wishes.margin))  # fmt: skip
     alarms = look_at(data, dict(zip(names, codes, strict=True)), nobody and learned and sampling.unknown)
     return Comparison(
         wishes, names, laws, held[0].kind, held[0].sentence, () if refused else _rows(held, parts, found),

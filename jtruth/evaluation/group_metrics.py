@@ -29,17 +29,19 @@ from jtruth.evaluation.assumptions.model_error import check_kind
 from jtruth.evaluation.assumptions.registry import UNKNOWN, check_assume
 from jtruth.evaluation.by_group import SAME_ERRORS, WIDE, ReadGroups, apart, laws_of, read_groups
 from jtruth.evaluation.checks.first_look import look_at
+from jtruth.evaluation.checks.of_labels import refusal
 from jtruth.evaluation.compare import Held, Part, held_of, law_in, undefined
 from jtruth.evaluation.compared import Comparison, Wishes
 from jtruth.evaluation.gold.measured import GoldSampling
 from jtruth.evaluation.inputs import Judged, Judging
 from jtruth.evaluation.labeler_report import LabelerReport
 from jtruth.evaluation.labelers import evaluate_labelers
-from jtruth.evaluation.parts import interval_title
+from jtruth.evaluation.parts import PREDICTIVE, interval_title
 from jtruth.labels import Labels
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.regions import check_level
 from jtruth.tables.metrics import Metric, Terms, named_metric
+from jtruth.tables.pairs import metric_of_one
 from jtruth.tables.posterior import TableDraws
 
 _RIGHT = 2 / 3  # of a row of the classifier in a group, whose prior is worth one sample
@@ -73,7 +75,7 @@ class _GroupTables(NamedTuple):
 
     def of_one(self, metric: Metric, group: int) -> Metric:
         """A metric of one group as a metric of the whole table."""
-        found = Metric(metric.name, partial(_of_group, self, metric, group),
+        found = Metric(metric.name, partial(metric_of_one, self, metric, group),
                        position=metric.position, bounds=metric.bounds)  # fmt: skip
         if not metric.is_ratio:
             return found
@@ -83,10 +85,6 @@ class _GroupTables(NamedTuple):
             self.marginal(whole, group)[:] = alone
             laid.append(whole)
         return found._replace(joint=Terms(*laid))
-
-
-def _of_group(what: _GroupTables, metric: Metric, group: int, table: Any) -> Any:
-    return metric.of_table(what.marginal(table, group))
 
 
 def compare_groups(
@@ -140,13 +138,14 @@ def compare_groups(
     whole = isinstance(held.table, TableDraws)
     laws = laws_of(np.stack([law.draws for law in each], axis=1) if whole else apart(each, key))
     said = (*groups.notes, *([SAME_ERRORS] if learned else []), *([] if whole else [WIDE]), *doubts)
-    said += tuple(undefined(laws, groups.names, found))
+    refused = refusal(data.own_labels(), key) if held.kind == PREDICTIVE else ()
+    said = (*refused, *said, *undefined(laws, groups.names, found))
     alarms = look_at(data, {"predictions": data.y_pred}, nobody and learned and sampling.unknown)
     return Comparison(
         Wishes(found, 0.0, None, level), groups.names, laws, held.kind, held.sentence,
-        _rows(held, what, found), {}, data.y_pred.size, data.num_gold, data.classes[data.positive],
-        tuple(dict.fromkeys((*inputs.warnings(data), *said))), stated(given.key), alarms,
-        sizes=tuple(groups.sizes.tolist()),
+        () if refused else _rows(held, what, found), {}, data.y_pred.size, data.num_gold,
+        data.classes[data.positive], tuple(dict.fromkeys((*inputs.warnings(data), *said))),
+        stated(given.key), alarms, sizes=tuple(groups.sizes.tolist()),
     )  # fmt: skip
 
 
@@ -250,8 +249,6 @@ def _differences(
     worker: str, laws: Mapping[str, DrawsEstimate], key: Any
 ) -> dict[tuple[str, str], DrawsEstimate]:
     """Of every two groups; their laws are independent."""
-    if len(laws) < 2:
-        return {}
     columns, names = apart(list(laws.values()), stream(key, f"labelers apart, {worker}")), list(laws)
     return {
         (names[a], names[b]): DrawsEstimate(columns[:, a] - columns[:, b])

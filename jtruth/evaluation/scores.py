@@ -37,7 +37,7 @@ from jtruth.evaluation.checks.first_look import (
     said_shares,
     threshold_outside,
 )
-from jtruth.evaluation.checks.of_labels import REFUSED, all_refused, groups_check
+from jtruth.evaluation.checks.of_labels import refusal
 from jtruth.evaluation.gold.answer import BY_GOLD
 from jtruth.evaluation.gold.measured import GoldSampling
 from jtruth.evaluation.inputs import Judged, Judging, read_judged
@@ -169,8 +169,7 @@ def judged(
         kind, assumed = "posterior", BY_GOLD
     else:
         found, doubts = score_range(data, coded, key, asked.progress)
-        if all_refused(groups_check(data.own_labels(), key)):
-            doubts = (REFUSED, *doubts)
+        doubts = (*refusal(data.own_labels(), key), *doubts)
         kind, assumed = PREDICTIVE, rests_on(data.labelers_are)
     equal = () if edges.size else ("all scores are equal: they rank nothing, and the area is 1/2",)
     auc, average, hidden = map(found.law, _OF_CURVES)

@@ -64,7 +64,7 @@ class Tuples(NamedTuple):
 
     def of_one(self, metric: Metric, classifier: int) -> Metric:
         """A metric of one classifier as a metric of the whole table."""
-        table = partial(_of_one, self, metric, classifier)
+        table = partial(metric_of_one, self, metric, classifier)
         found = Metric(metric.name, table, position=metric.position, bounds=metric.bounds)
         return found._replace(joint=self._terms(metric, classifier)) if metric.is_ratio else found
 
@@ -137,9 +137,10 @@ def smaller_is_better(metric: Metric) -> bool:
     return isinstance(metric.entry, LinearRatio | OfTable) and metric.entry.smaller_is_better
 
 
-def _of_one(what: Tuples, metric: Metric, classifier: int, table: Any) -> Any:
+def metric_of_one(what: Any, metric: Metric, classifier: int, table: Any) -> Any:
+    """The metric of one of those whose tables `what.marginal` finds in the whole one."""
     return metric.of_table(what.marginal(table, classifier))
 
 
 def _difference(what: Tuples, metric: Metric, first: int, second: int, table: Any) -> Any:
-    return _of_one(what, metric, first, table) - _of_one(what, metric, second, table)
+    return metric_of_one(what, metric, first, table) - metric_of_one(what, metric, second, table)

@@ -179,6 +179,7 @@ def test_answers_can_be_drawn(answer):
     plt = pytest.importorskip("matplotlib.pyplot")
     figure = answer.plot()
     figure.canvas.draw()
+    assert any(ax.has_data() or ax.texts for ax in figure.axes)
     plt.close(figure)
 
 

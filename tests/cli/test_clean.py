@@ -168,7 +168,10 @@ def test_one_noisy_label_a_row_and_features_find_wrong_labels(run, tmp_path):
     assert code == 0, err
     found = json.loads(out.read_text())
     wrong = [z[int(row["task"])] != y[int(row["task"])] for row in found["queue"]]
-    assert sum(wrong) >= 20 > 2 * 30 * (y != z).mean() and found["strategy"] == "wrong_label"
+    # 24 here; 30 by the posterior of who knows all rates, 6 by chance: how good it is, is measured in
+    # benchmarks/label_issues.py
+    assert len(wrong) == 30 and sum(wrong) >= 20 > 2 * 30 * (y != z).mean()
+    assert found["strategy"] == "wrong_label"
     gains = [row["expected_gain"] for row in found["queue"]]
     assert gains == sorted(gains, reverse=True) and "error rates are learned from one label" in " ".join(
         text.split()

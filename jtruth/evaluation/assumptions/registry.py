@@ -247,7 +247,7 @@ _ENTRIES = (
 )  # fmt: skip
 ASSUMPTIONS: dict[str, Entry] = {entry.name: entry for entry in _ENTRIES}
 
-INDEPENDENT, LABELER_STRATA, UNKNOWN = "independent", "labeler_strata", "unknown"
+INDEPENDENT, UNKNOWN = "independent", "unknown"
 
 
 def entries(data: Inputs) -> list[Entry]:

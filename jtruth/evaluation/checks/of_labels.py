@@ -342,6 +342,11 @@ def _left(
     return beyond - np.outer(f, f)
 
 
+def refusal(labels: Labels, key: Any) -> tuple[str, ...]:
+    """`REFUSED` where checks that need labels alone refuse every model, so that no what-if means anything."""
+    return (REFUSED,) if all_refused(groups_check(labels, key)) else ()
+
+
 def all_refused(checks: Sequence[Any]) -> bool:
     """Whether the labels contradict every model of labelers, so that no assumption's answer means anything.
 

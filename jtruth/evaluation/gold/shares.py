@@ -49,7 +49,7 @@ from jtruth.evaluation.by_group import (
     read_groups,
 )
 from jtruth.evaluation.checks.first_look import first_look
-from jtruth.evaluation.checks.of_labels import REFUSED, all_refused, groups_check
+from jtruth.evaluation.checks.of_labels import refusal
 from jtruth.evaluation.checks.prior_driven import share_doubts
 from jtruth.evaluation.gold.answer import labels_only_posterior, labels_posterior, too_few_labels
 from jtruth.evaluation.gold.measured import ppi_metric
@@ -281,12 +281,11 @@ def _predicted(
         return Prevalence(rule="not identified", shares={}, assumption="none", class_posterior=None,
                           warnings=(*notes, *doubts), source=fit, **about)  # fmt: skip
     each = {m.entry.sentence_for(data): _named(names, share_laws(m)) for m in found}
-    rows = {text: {name: law.mean for name, law in laws.items()} for text, laws in each.items()}
-    if all_refused(groups_check(labels, key)):  # no model's what-if means anything then
-        rows, warnings = {}, (REFUSED, *warnings)
+    refused = refusal(labels, key)
+    rows = {} if refused else {t: {name: law.mean for name, law in laws.items()} for t, laws in each.items()}
     answer = Prevalence(
         rule=PREDICTIVE, shares=_named(names, predictive_shares(found, labels.num_samples, kind)),
-        assumption=f"{rests_on(kind)}; {MORE_RIGHT}", warnings=warnings,
+        assumption=f"{rests_on(kind)}; {MORE_RIGHT}", warnings=(*refused, *warnings),
         class_posterior=labels_posterior(found, labels), source=fit, assumptions=rows, **about,
     )  # fmt: skip
     if groups is None:

@@ -90,7 +90,8 @@ def test_where_every_model_is_refused_no_answer_says_what_assumptions_say():
         jt.compare_classifiers({"a": y, "b": labels.to_matrix()[:, 0]}, labels),
     )
     scores = jt.evaluate_scores(y + np.random.default_rng(0).random(300), labels)
+    groups = jt.evaluation.compare_groups(y, labels, np.arange(300) % 2)
     assert share.rule == "predictive" and not share.assumptions
-    assert two.assumptions == scores.assumptions == ()
-    for answer in (found, share, two, scores):
+    assert two.assumptions == scores.assumptions == groups.assumptions == ()
+    for answer in (found, share, two, scores, groups):
         assert any(text.startswith("the checks refuse every model") for text in answer.warnings)
