@@ -178,7 +178,7 @@ def pages() -> dict[str, str]:
 
 
 def write() -> None:
-    """All of them, and copies of the notebooks."""
+    """All of them, and copies of the notebooks, whose links to pages of docs/ are links beside them here."""
     for name in GENERATED:
         path = HERE / name
         shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
@@ -186,7 +186,7 @@ def write() -> None:
         (HERE / name).parent.mkdir(exist_ok=True)
         (HERE / name).write_text(text)
     for notebook in (ROOT / "notebooks").glob("*.ipynb"):
-        shutil.copy(notebook, HERE / "tutorials" / notebook.name)
+        (HERE / "tutorials" / notebook.name).write_text(notebook.read_text().replace("](../docs/", "](../"))
 
 
 if __name__ == "__main__":
