@@ -54,11 +54,13 @@ def test_scores_of_every_class_and_their_averages():
 def test_doubtful_labels_most_doubtful_on_top(labels):
     p = jt.class_posterior(jt.noise.Symmetric(0.2, 2).log_likelihood(labels), np.array([0.5, 0.5]))
     found = cleaning.suspicious_labels(labels, {"one": p, "other": 0.5 * p + 0.25})
-    (ax,) = found.plot().axes
+    ax, of_labelers, of_classes = found.plot().axes
+    assert marks(of_labelers) == sorted(found.of_labelers, reverse=True)
+    assert marks(of_classes) == found.of_classes.tolist()
     assert marks(ax) == found.p_wrong.tolist() and marks(ax) == sorted(marks(ax), reverse=True)
     lines = [line.get_xdata() for line in ax.lines if len(line.get_xdata()) == 2]
     np.testing.assert_array_equal(lines, np.stack([found.low, found.high], axis=1))
-    assert ax.get_yticklabels()[0].get_text().startswith("sample")
+    assert ax.get_yticklabels()[0].get_text() == "0, cy: 1"
 
 
 def test_a_request_is_a_share_of_the_variance():

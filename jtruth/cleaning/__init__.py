@@ -1,6 +1,6 @@
 """Which label should be cleaned next, and is it worth it? Dolatshah et al. 2018, and better advice."""
 
-from jtruth.cleaning.expected_fall import Influence, influence, labeler_gains
+from jtruth.cleaning.expected_fall import Influence, influence
 from jtruth.cleaning.issues import (
     Issues,
     SharedConfusion,
@@ -9,7 +9,7 @@ from jtruth.cleaning.issues import (
     shared_confusion,
     suspicious_labels,
 )
-from jtruth.cleaning.learners import DifferentiableLearner, Learner, LinearLearner, SklearnLearner
+from jtruth.cleaning.learners import Learner, LinearLearner, SklearnLearner
 from jtruth.cleaning.loop import STRATEGIES, Request, answer, ask, clean, start
 from jtruth.cleaning.request import Wanted, clean_request
 from jtruth.cleaning.state import Problem, State
@@ -18,7 +18,6 @@ from jtruth.cleaning.stopping import Advice, SplitOutcome, World, gold_splits, s
 __all__ = [
     "STRATEGIES",
     "Advice",
-    "DifferentiableLearner",
     "Influence",
     "Issues",
     "Learner",
@@ -37,7 +36,6 @@ __all__ = [
     "clean_request",
     "gold_splits",
     "influence",
-    "labeler_gains",
     "layer_draws",
     "posterior_draws",
     "shared_confusion",

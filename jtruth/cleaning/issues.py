@@ -56,7 +56,7 @@ from jtruth._one_line import one_line
 from jtruth._random import as_key, host_rng
 from jtruth._validation import align_table, samples_of
 from jtruth._validation.in_range import check_codes
-from jtruth.answers import Answer, Column, Queue, Shown, facts, sentence_notes
+from jtruth.answers import Answer, Column, Queue, Shown, Table, facts, warning_notes
 from jtruth.evaluation.gold.measured import POWER
 from jtruth.io import Gold
 from jtruth.labels import Labels
@@ -92,25 +92,51 @@ class Issues(Answer):
     of_labelers: Float[np.ndarray, " labelers"]  # expected number of wrong labels of each labeler
     of_classes: Float[np.ndarray, " classes"]  # and of each class as it was given; both by the model
     caution: str  # what the interval takes for granted
+    labels: Labels  # that were judged
+    level: float  # of the interval
 
     def blocks(self) -> Shown:
         """The question, the answer and what stands behind it, for all faces."""
+        return self.screen()
+
+    def screen(self, num: int | None = None, notes: tuple[str, ...] = ()) -> Shown:
+        """The same with a queue of the `num` most suspicious labels, and notes on where rates come from."""
+        labels, num = self.labels, self.label.size if num is None else num
+        tasks = labels.tasks or tuple(range(labels.num_samples))
+        workers = list(map(_plain, labels.workers or range(labels.num_labelers)))
         columns = self.sample, self.labeler, self.label, self.p_wrong, self.low, self.high
-        rows = [
-            {"given": f"sample {i}, labeler {t}: class {c}", "sample": i, "labeler": t, "label": c,
-             "p_wrong": p, "low": low, "high": high}
-            for i, t, c, p, low, high in zip(*(column.tolist() for column in columns), strict=True)
+        rows: list[dict[str, Any]] = [
+            {"task": _plain(tasks[i]), "worker": workers[t], "label": labels.class_names[c], "p_wrong": p,
+             "low": low, "high": high}
+            for i, t, c, p, low, high in zip(*(column[:num].tolist() for column in columns), strict=True)
         ]  # fmt: skip
+        for row in rows:
+            row["given"] = f"{row['task']}, {row['worker']}: {row['label']}"
+        classes = dict(zip(map(str, labels.class_names), self.of_classes.tolist(), strict=True))
         low, high = self.interval
+        wrong = (Column("expected_wrong", "expected wrong labels", form=".1f"),)
         blocks = (
-            Queue("queue", "Labels that may be wrong", "given",
+            Queue("queue", "Labels that may be wrong (task, labeler: label)", "given",
                   (Column("p_wrong", "P(wrong)", ("low", "high")),), rows, aside=("given",)),
-            sentence_notes("warnings", "Warnings", (self.caution,), "warn"),
-            facts(expected_wrong=self.expected, interval=[low, high], of_labelers=self.of_labelers,
-                  of_classes=self.of_classes),
+            Table("labelers", "Of which labeler", "worker", wrong,
+                  [{"worker": w, "expected_wrong": v}
+                   for w, v in zip(workers, self.of_labelers.tolist(), strict=True)],
+                  order=np.argsort(-self.of_labelers, kind="stable").tolist()),
+            Table("", "Of which class", "class", wrong,
+                  [{"class": c, "expected_wrong": v} for c, v in classes.items()]),
+            warning_notes((self.caution, *notes)),
+            facts(expected_wrong=self.expected, interval=[low, high], classes=classes),
         )  # fmt: skip
-        sentence = f"{self.expected:.1f} [{low:.0f}, {high:.0f}] of {len(rows)} labels are expected wrong."
-        return Shown("Which labels are wrong?", f"{len(rows)} labels", sentence, blocks)
+        sentence = (
+            f"{self.expected:.1f} of {self.label.size} labels are expected to be wrong "
+            f"({100 * self.level:g} % {low:.0f} to {high:.0f})."
+        )
+        about = f"the {len(rows)} most suspicious labels of {len(workers)} labelers"
+        return Shown("Which labels are wrong?", about, sentence, blocks)
+
+
+def _plain(name: Any) -> Any:
+    return name.item() if isinstance(name, np.generic) else name
 
 
 def suspicious_labels(
@@ -174,7 +200,7 @@ def suspicious_labels(
     return Issues(
         sample[order], labeler[order], label[order], wrong[order], low[order], high[order], *number[:2],
         np.bincount(labeler, wrong, labels.num_labelers), np.bincount(label, wrong, labels.num_classes),
-        number[2],
+        number[2], labels, level,
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""What is trained on the labels while they are being cleaned: one face for three kinds of learners.
+"""What is trained on the labels while they are being cleaned: one face for two kinds of learners.
 
 A learner turns labels into *evidence* (one row for each sample) and evidence into a model:
 
@@ -8,14 +8,13 @@ A learner turns labels into *evidence* (one row for each sample) and evidence in
 
 A sample that an oracle has cleaned is a row of certainty in all three. `LinearLearner` is logistic (softmax)
 regression by `jtruth.training`; `retrain` fits many copies of the data that differ in one row each as one
-vmapped program of Newton steps from the model at hand. `DifferentiableLearner` is any `apply(model, x)` and
-its training; `SklearnLearner` any scikit-learn estimator with `sample_weight`, in a loop on the host.
+vmapped program of Newton steps from the model at hand. `SklearnLearner` is any scikit-learn estimator with
+`sample_weight`, in a loop on the host.
 
 Linear models of many copies of the data that differ in one row each, as one compiled program (float64).
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -29,9 +28,8 @@ from scipy.special import softmax
 
 from jtruth._host import log
 from jtruth._one_line import one_line
-from jtruth._random import stream
 from jtruth._validation import choose
-from jtruth.training import Linear, Recipe, Stop, fit, linear_objective, mmse, solve_linear
+from jtruth.training import Linear, Stop, linear_objective, solve_linear
 from jtruth.training.linear import zero_start
 
 KINDS = ("labels", "mmse", "ml")
@@ -50,11 +48,6 @@ class Learner(ABC):
     """How a model is trained on evidence, (samples, classes), of the samples where `where` is True."""
 
     kind: str
-
-    @property
-    def described(self) -> str:
-        """What a written state compares."""
-        return repr(self)
 
     @abstractmethod
     def fit(self, x: Any, evidence: Any, where: Any, start: Any = None) -> Fitted:
@@ -89,7 +82,7 @@ class Learner(ABC):
         """Loss of one sample, differentiable in the model; what influence functions need."""
         raise ValueError(
             f"{type(self).__name__} has no derivatives, which strategy 'risk' and stopping advice need; use "
-            "LinearLearner or DifferentiableLearner, or another strategy"
+            "LinearLearner, or another strategy"
         )
 
     def penalty(self, model: Any, num_samples: Any) -> Any:
@@ -152,57 +145,6 @@ class LinearLearner(Learner):
     def _options(self, evidence: Any) -> tuple[float, str, str]:
         objective = "ml" if self.kind == "ml" else "mmse"
         return self.regularisation, objective, "logistic" if np.shape(evidence)[1] == 2 else "cross_entropy"
-
-
-@dataclass(frozen=True, eq=False)
-class DifferentiableLearner(Learner):
-    """Any `apply(model, x)`: scores (samples,) or logits (samples, classes), trained by minibatches.
-
-    Args:
-        start: the model that every training starts from.
-        apply: its outputs.
-        recipe: of `jtruth.training.fit`; its objective must fit `kind`.
-        kind: "labels" or "mmse".
-        loss: name of the loss in `jtruth.training.LOSSES` that `recipe` minimises.
-        seed: of the order of the samples.
-    """
-
-    start: Any
-    apply: Callable[[Any, Any], Any]
-    recipe: Recipe
-    kind: str = "mmse"
-    loss: str = "cross_entropy"
-    seed: int = 0
-
-    __repr__ = one_line
-
-    def __post_init__(self) -> None:
-        choose("kind", self.kind, ("labels", "mmse"))
-
-    @property
-    def described(self) -> str:
-        """What can be said of functions and networks."""
-        return f"DifferentiableLearner(kind={self.kind!r}, loss={self.loss!r}, seed={self.seed})"
-
-    def fit(self, x: Any, evidence: Any, where: Any, start: Any = None) -> Fitted:
-        """`jtruth.training.fit` on the samples that count, always from `self.start`."""
-        with jax.enable_x64(True):
-            key = stream(self.seed, "training while cleaning")
-            found = fit(
-                key, self.start, self.apply, np.asarray(x)[where], np.asarray(evidence)[where], self.recipe
-            )
-        finite = all(np.isfinite(leaf).all() for leaf in map(np.asarray, jax.tree.leaves(found.model)))
-        return Fitted(found.model, finite)
-
-    def probabilities(self, model: Any, x: Any) -> Float[np.ndarray, "samples classes"]:
-        """Sigmoid or softmax of the outputs."""
-        with jax.enable_x64(True):
-            scores = np.asarray(self.apply(model, jnp.asarray(x)), np.float64)
-        return softmax(np.stack([np.zeros_like(scores), scores], 1) if scores.ndim == 1 else scores, axis=1)
-
-    def sample_loss(self, model: Any, x: Any, evidence: Any) -> Any:
-        """Expected loss of one sample."""
-        return mmse(self.loss)(self.apply(model, x[None]), evidence[None], where=None)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from scipy.special import softmax
 
 from jtruth._host import log
 from jtruth._random import host_rng
-from jtruth.answers import Column, Queue, Shown, Table, facts, how, warning_notes
+from jtruth.answers import Column, Queue, Shown, facts, how, warning_notes
 from jtruth.cleaning.issues import layer_draws, posterior_draws, shared_confusion, suspicious_labels
 from jtruth.cleaning.learners import LinearLearner
 from jtruth.cleaning.loop import answer, ask, followed, start
@@ -99,7 +99,7 @@ def clean_request(
     if state_file is not None:
         write_state(state_file, request.state)
     rows = [
-        {"task": _plain(task), "reason": reason, "expected_gain": float(score)}
+        {"task": task, "reason": reason, "expected_gain": float(score)}
         for task, reason, score in zip(request.tasks, request.reasons, request.scores, strict=True)
     ]
     advice = stopping_advice(state, min(_ADVISED, left), key=seed)
@@ -188,42 +188,9 @@ def _issues(labels: Labels, rates: tuple[Any, Any], probabilities: Any, gold: An
     posterior, prior, notes = _beliefs(labels, *rates, probabilities, seed)
     features = {} if probabilities is None else {"probabilities": probabilities, "prior": prior}
     found = suspicious_labels(labels, posterior, gold=gold, level=level, key=seed, **features)
-    notes = (found.caution, *notes)
     if budget > found.label.size:
         raise ValueError(f"--budget {budget} is more than the {found.label.size} labels that there are")
-    tasks = labels.tasks or tuple(range(labels.num_samples))
-    workers = labels.workers or tuple(range(labels.num_labelers))
-    rows = [
-        {"task": _plain(tasks[found.sample[k]]), "worker": _plain(workers[found.labeler[k]]),
-         "label": labels.class_names[found.label[k]], "p_wrong": float(found.p_wrong[k]),
-         "low": float(found.low[k]), "high": float(found.high[k])}
-        for k in range(budget)
-    ]  # fmt: skip
-    for row in rows:
-        row["given"] = f"{row['task']}, {row['worker']}: {row['label']}"
-    low, high = found.interval
-    of_labelers = [
-        {"worker": _plain(w), "expected_wrong": float(v)}
-        for w, v in zip(workers, found.of_labelers, strict=True)
-    ]
-    of_classes = {str(c): float(v) for c, v in zip(labels.class_names, found.of_classes, strict=True)}
-    classes = [{"class": c, "expected_wrong": v} for c, v in of_classes.items()]
-    wrong = (Column("expected_wrong", "expected wrong labels", form=".1f"),)
-    blocks = (
-        Queue("queue", "Labels that may be wrong (task, labeler: label)", "given",
-              (Column("p_wrong", "P(wrong)", ("low", "high")),), rows, aside=("given",)),
-        Table("labelers", "Of which labeler", "worker", wrong, of_labelers,
-              order=np.argsort(-found.of_labelers, kind="stable").tolist()),
-        Table("", "Of which class", "class", wrong, classes),
-        warning_notes(notes),
-        facts(expected_wrong=found.expected, interval=[low, high], classes=of_classes),
-    )  # fmt: skip
-    sentence = (
-        f"{found.expected:.1f} of {found.label.size} labels are expected to be wrong "
-        f"({100 * level:g} % {low:.0f} to {high:.0f})."
-    )
-    about = f"the {len(rows)} most suspicious labels of {len(workers)} labelers"
-    return Shown("Which labels are wrong?", about, sentence, blocks)
+    return found.screen(budget, notes)
 
 
 def _beliefs(
@@ -252,7 +219,3 @@ def _beliefs(
     note = f"labels of one sample err together ({effect:.1f} of them say what one independent label does): "
     first = {"shared_confusion": posteriors.pop("shared_confusion")}
     return first | posteriors, together.prior, (note + "ranked by 'shared_confusion'",)
-
-
-def _plain(name: Any) -> Any:
-    return name.item() if isinstance(name, np.generic) else name

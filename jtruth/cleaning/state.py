@@ -240,7 +240,7 @@ def write_state(path: str | Path, state: State) -> None:
 
 def _begun(state: State) -> dict[str, Any]:
     """What a cleaning is begun with."""
-    return {"digest": state.problem.digest, "learner": state.learner.described, "strategy": state.strategy,
+    return {"digest": state.problem.digest, "learner": repr(state.learner), "strategy": state.strategy,
             "seed": state.seed}  # fmt: skip
 
 

@@ -42,7 +42,6 @@ from scipy.special import softmax
 from jtruth._host import known_classes, log
 from jtruth._one_line import one_line
 from jtruth._random import as_key, host_rng
-from jtruth._validation import present
 from jtruth.cleaning.expected_fall import Influence, best_batch, curvature_change, influence
 from jtruth.cleaning.learners import LinearLearner
 from jtruth.cleaning.state import State
@@ -102,8 +101,6 @@ def simulated_gains(
 ) -> np.ndarray:
     """(draws,) gain of accuracy by answers about the chosen samples."""
     p, learner = state.problem, state.learner
-    if found.inverse is None:
-        raise ValueError("stopping advice needs the Hessian written down: a model of at most 500 parameters")
     flat, unravel = ravel_pytree(jax.tree.map(np.asarray, state.fitted.model))
     flat = np.asarray(flat, np.float64)
     centre, spread = _believed(state, found)
@@ -134,8 +131,8 @@ def _believed(state: State, found: Influence) -> tuple[np.ndarray, np.ndarray]:
     if isinstance(state.learner, LinearLearner):
         weak = LinearLearner("ml", _WEAK * state.learner.regularisation)
         state = state._replace(learner=weak).refitted()
-        found = influence(state, solver="dense")
-    used, inverse = found.gradients[~state.problem.validation], present(found.inverse, "the inverse Hessian")
+        found = influence(state)
+    used, inverse = found.gradients[~state.problem.validation], found.inverse
     flat, _ = ravel_pytree(jax.tree.map(np.asarray, state.fitted.model))
     covariance = inverse / len(used)
     if state.learner.kind != "ml":  # a loss that is no likelihood

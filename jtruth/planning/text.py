@@ -68,7 +68,8 @@ def plan_blocks(found: PlanSearch) -> Shown:
     mine = sorted((found.best, *found.neighbours), key=lambda row: row.plan.num_samples)
     points = {"x": [row.plan.num_samples for row in mine], "mean": [row.width for row in mine]}
     blocks = (
-        Table("alternatives", "This plan, and what else there is", "plan", columns, rows, unit=None),
+        Table("alternatives", "This plan, and what else there is", "plan", columns, rows, unit=None,
+              draw="cost" if found.wanted == "width" else "width"),
         Curve("", "Width by the number of samples, this mix", "samples", "width", (Series("", points),)),
         Table("labelers", "What to buy", "name", kinds, labelers, aside=("labels",)),
         sentence_notes("", "What it takes for granted", (_INDEPENDENT,)), warning_notes(found.warnings),

@@ -177,9 +177,12 @@ def _bars(table: Table) -> list[Column]:
 
 
 def _numbers(table: Table) -> Any:
-    """The first column of numbers that are no counts; of counts if there is none."""
-    return next((one for one in table.columns if _has(table, one, float)), None) or next(
-        (one for one in table.columns if _has(table, one, int)), table.columns[0]
+    """The column that is asked for; else the first of numbers that are no counts; else of counts."""
+    asked = [one for one in table.columns if table.draw and one.name == table.draw]
+    return (
+        next(iter(asked), None)
+        or next((one for one in table.columns if _has(table, one, float)), None)
+        or next((one for one in table.columns if _has(table, one, int)), table.columns[0])
     )
 
 

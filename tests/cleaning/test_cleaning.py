@@ -9,7 +9,6 @@ from scipy.stats import spearmanr
 import jtruth as jt
 from jtruth.cleaning import (
     STRATEGIES,
-    DifferentiableLearner,
     LinearLearner,
     SklearnLearner,
     answer,
@@ -248,13 +247,6 @@ def test_logistic_likelihood_has_the_closed_form(aware):
     np.testing.assert_allclose(found.falls, p * (1 - p) * leverage / (2 * N**2), rtol=1e-8)
 
 
-def test_conjugate_gradients_solve_the_same(aware):
-    dense, cg = influence(aware["mmse"]), influence(aware["mmse"], solver="cg")
-    np.testing.assert_allclose(cg.falls, dense.falls, rtol=1e-5)
-    assert cg.inverse is None
-    assert best_batch(cg, np.ones(N), 3) == np.argsort(-dense.falls)[:3].tolist()
-
-
 def test_a_batch_sees_its_overlap(aware):
     """Two copies of the best sample: the greedy batch does not spend itself on both."""
     state = aware["ml"]
@@ -324,24 +316,12 @@ def test_a_resumed_run_asks_the_same(tmp_path, data, strategy):
 def test_other_learners(data):
     from sklearn.naive_bayes import GaussianNB
 
-    from jtruth.training import Linear, Recipe, mmse
-
     x, y, labels = data
     given = start(x, labels, NOISE, PRIOR, learner=SklearnLearner(GaussianNB()), strategy="uncertainty")
     state = clean(given, lambda i: int(y[i]), 2)
     assert (SklearnLearner(GaussianNB()).probabilities(state.fitted.model, x).argmax(1) == y).mean() > 0.7
     with pytest.raises(ValueError, match="has no derivatives"):
         ask(given._replace(strategy="risk"))
-
-    def apply(model, rows):
-        return rows @ model.weights + model.intercept
-
-    recipe = Recipe(mmse("logistic"), num_epochs=60)
-    net = DifferentiableLearner(Linear(jnp.zeros(()), jnp.zeros(2)), apply, recipe, loss="logistic")
-    state = start(x, labels, NOISE, PRIOR, learner=net)
-    dense, cg = (influence(state, solver=s, damping=0.01).falls for s in ("dense", "cg"))
-    np.testing.assert_allclose(cg, dense, rtol=1e-4)
-    assert len(ask(state, 2).samples) == 2
 
 
 def test_stopping_advice_falls_silent_where_everything_is_known(data, aware):

@@ -1,20 +1,15 @@
 """Label issues: probabilities, their sum and its interval, learned rates, labelers, and splits of gold."""
 
-import jax
 import numpy as np
 import pytest
 
 import jtruth as jt
 from jtruth.cleaning import (
-    LinearLearner,
     World,
     gold_splits,
-    labeler_gains,
     posterior_draws,
-    start,
     suspicious_labels,
 )
-from jtruth.cleaning.expected_fall import rate_sensitivity
 from jtruth.learning import fit_noise_layer
 from jtruth.learning.joint.posterior import fit_joint
 from jtruth.posterior import class_posterior
@@ -131,33 +126,6 @@ def test_bad_input():
             suspicious_labels(labels, np.full((10, 2), 0.5), gold=gold)
     with pytest.raises(ValueError, match="with the class prior beside them"):
         suspicious_labels(labels, np.full((10, 2), 0.5), probabilities=np.full((10, 2), 0.5))
-
-
-@pytest.mark.parametrize("kind", ["mmse", "ml"])
-def test_rates_move_the_model_as_retraining_says(kind):
-    """-H^-1 G against the model trained with one rate moved."""
-    from jtruth.cleaning import influence
-
-    rng = np.random.default_rng(2)
-    y = rng.integers(0, 2, 90)
-    x = rng.standard_normal((90, 2)) + np.outer(y, [2.5, 0])
-    z = np.where(rng.random((90, 2)) < 0.25, 1 - y[:, None], y[:, None])
-    labels, matrices = (
-        jt.Labels.from_matrix(z, 2),
-        np.array([[[0.8, 0.2], [0.3, 0.7]], [[0.75, 0.25], [0.25, 0.75]]]),
-    )
-    state = start(x, labels, jt.noise.ConfusionMatrices(matrices), [0.5, 0.5], learner=LinearLearner(kind))
-    moved, step = matrices.copy(), 1e-3
-    moved[1, 0] += [-step, step]
-    other = start(x, labels, jt.noise.ConfusionMatrices(moved), [0.5, 0.5], learner=LinearLearner(kind))
-    flat = lambda s: np.concatenate([np.atleast_1d(leaf).ravel() for leaf in jax.tree.leaves(s.fitted.model)])  # noqa: E731
-    sensitivity = rate_sensitivity(state, labels, matrices)
-    expected = -influence(state).inverse @ (sensitivity[1, 0, 1] - sensitivity[1, 0, 0]) * step
-    np.testing.assert_allclose(flat(other) - flat(state), expected, rtol=0.03, atol=3e-6)
-    few = labeler_gains(state, labels, matrices, np.array([[5.0, 5.0], [500.0, 500.0]]))
-    assert few[0] > 10 * few[1] > 0
-    with pytest.raises(ValueError, match="ignores error rates"):
-        labeler_gains(state._replace(learner=LinearLearner("labels")), labels, matrices, np.ones((2, 2)))
 
 
 def test_splits_of_gold_are_compared_on_the_same_sets():
