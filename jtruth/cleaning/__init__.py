@@ -4,14 +4,12 @@ from jtruth.cleaning.expected_fall import Influence, influence
 from jtruth.cleaning.issues import (
     Issues,
     SharedConfusion,
-    layer_draws,
-    posterior_draws,
     shared_confusion,
     suspicious_labels,
 )
 from jtruth.cleaning.learners import Learner, LinearLearner, SklearnLearner
 from jtruth.cleaning.loop import STRATEGIES, Request, answer, ask, clean, start
-from jtruth.cleaning.request import Wanted, clean_request
+from jtruth.cleaning.request import Wanted, clean_request, layer_draws, posterior_draws
 from jtruth.cleaning.state import Problem, State
 from jtruth.cleaning.stopping import Advice, SplitOutcome, World, gold_splits, stopping_advice
 

@@ -60,15 +60,11 @@ from jtruth.answers import Answer, Column, Queue, Shown, Table, facts, warning_n
 from jtruth.evaluation.gold.measured import POWER
 from jtruth.io import Gold
 from jtruth.labels import Labels
-from jtruth.learning.joint.posterior import JointPosterior
-from jtruth.learning.predicted import NoiseLayer
 from jtruth.stats.ppi import gold_sample, ppi_ratio
 from jtruth.stats.regions import check_level
 from jtruth.stats.student import StudentEstimate
 
 _FEWEST = 5  # known classes
-_MOST_DRAWS = 200
-_LAYER_DRAWS = 50
 _OF_MODEL = (
     "the interval holds if the model of the labels does: mistakes that all labelers, or labels and "
     "classifier, make alike are not in it, and labels alone cannot tell how many these are; known classes of "
@@ -255,35 +251,6 @@ def wrong_share(
         (found, labels[rows]), (expected, labels), sample, bounds=bounds, power=POWER,
         possible=(wrong[rows], np.repeat(labels[rows, None], counts.shape[1], axis=1)),
     ).law  # fmt: skip
-
-
-def posterior_draws(labels: Labels, fit: JointPosterior) -> Float[np.ndarray, "draws samples classes"]:
-    """Class posteriors under the draws of error rates and prior of a `fit_joint`, at most 200 of them.
-
-    Raises:
-        ValueError: a fit of dependent labelers, whose rates depend on strata; take its `class_posterior`.
-    """
-    if fit.dependence != "independent":
-        raise ValueError(
-            f"this fit is {fit.dependence!r}; hand its class_posterior over, beside that of 'independent', "
-            "as a mapping of assumptions"
-        )
-    some = np.unique(np.linspace(0, len(fit.matrices) - 1, min(_MOST_DRAWS, len(fit.matrices))).astype(int))
-    sample, labeler, label = labels.arrays
-    matrices = fit.matrices[some].astype(np.float64)
-    given = labels_log_likelihood(matrices, sample, labeler, label, labels.num_samples)
-    return softmax(given + log(fit.prior[fit.matrix_draw[some]])[:, None, :], axis=2)
-
-
-def layer_draws(labels: Labels, fit: NoiseLayer) -> Float[np.ndarray, "draws samples classes"]:
-    """Class posteriors given each sample's one label alone, under 50 bootstrap samples of `fit_noise_layer`.
-
-    Give the probabilities of the fit and `fit.prior` to `suspicious_labels` beside them.
-    """
-    label = labels.counts().argmax(axis=1)
-    rows = fit.prior[None, :, None] * fit.bootstrap[:_LAYER_DRAWS]
-    draws = rows[:, :, label].swapaxes(1, 2)
-    return draws / draws.sum(axis=2, keepdims=True)
 
 
 def _posterior(given: Any, labels: Labels, name: str) -> np.ndarray:

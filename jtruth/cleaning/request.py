@@ -9,19 +9,21 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from jaxtyping import Float
 from scipy.special import softmax
 
-from jtruth._host import log
+from jtruth._host import labels_log_likelihood, log
 from jtruth._random import host_rng
 from jtruth.answers import Column, Queue, Shown, facts, how, warning_notes
-from jtruth.cleaning.issues import layer_draws, posterior_draws, shared_confusion, suspicious_labels
+from jtruth.cleaning.issues import shared_confusion, suspicious_labels
 from jtruth.cleaning.learners import LinearLearner
 from jtruth.cleaning.loop import answer, ask, followed, start
 from jtruth.cleaning.state import State, read_state, write_state
 from jtruth.cleaning.stopping import stopping_advice
 from jtruth.labels import Labels
 from jtruth.learning import fit_noise_layer
-from jtruth.learning.joint.posterior import fit_joint
+from jtruth.learning.joint.posterior import JointPosterior, fit_joint
+from jtruth.learning.predicted import NoiseLayer
 from jtruth.noise import ConfusionMatrices, NoiseModel
 
 _TOGETHER = 4.0  # design effect from which labels are ranked as if samples confused everybody (*)
@@ -31,6 +33,7 @@ FROM_PROBABILITIES = (
 )
 _FOLDS, _LEAST = 5, 1e-9  # of the cross-validation; probability of an error that was not seen
 _ADVISED = 20  # answers that stopping advice looks ahead
+_MOST_DRAWS, _LAYER_DRAWS = 200, 50  # of class posteriors
 
 # (*) Of the crowds in benchmarks/label_issues.py five have 1.1 to 2.5, where independence ranks as well or
 # better, and one, fifty labels a picture, has 7.8, where it ranks much worse: nothing lies between.
@@ -219,3 +222,32 @@ def _beliefs(
     note = f"labels of one sample err together ({effect:.1f} of them say what one independent label does): "
     first = {"shared_confusion": posteriors.pop("shared_confusion")}
     return first | posteriors, together.prior, (note + "ranked by 'shared_confusion'",)
+
+
+def posterior_draws(labels: Labels, fit: JointPosterior) -> Float[np.ndarray, "draws samples classes"]:
+    """Class posteriors under the draws of error rates and prior of a `fit_joint`, at most 200 of them.
+
+    Raises:
+        ValueError: a fit of dependent labelers, whose rates depend on strata; take its `class_posterior`.
+    """
+    if fit.dependence != "independent":
+        raise ValueError(
+            f"this fit is {fit.dependence!r}; hand its class_posterior over, beside that of 'independent', "
+            "as a mapping of assumptions"
+        )
+    some = np.unique(np.linspace(0, len(fit.matrices) - 1, min(_MOST_DRAWS, len(fit.matrices))).astype(int))
+    sample, labeler, label = labels.arrays
+    matrices = fit.matrices[some].astype(np.float64)
+    given = labels_log_likelihood(matrices, sample, labeler, label, labels.num_samples)
+    return softmax(given + log(fit.prior[fit.matrix_draw[some]])[:, None, :], axis=2)
+
+
+def layer_draws(labels: Labels, fit: NoiseLayer) -> Float[np.ndarray, "draws samples classes"]:
+    """Class posteriors given each sample's one label alone, under 50 bootstrap samples of `fit_noise_layer`.
+
+    Give the probabilities of the fit and `fit.prior` to `suspicious_labels` beside them.
+    """
+    label = labels.counts().argmax(axis=1)
+    rows = fit.prior[None, :, None] * fit.bootstrap[:_LAYER_DRAWS]
+    draws = rows[:, :, label].swapaxes(1, 2)
+    return draws / draws.sum(axis=2, keepdims=True)

@@ -30,7 +30,7 @@ from jtruth._validation.text import (
     read_table,
 )
 from jtruth._validation.words import Source, duplicates, present, quoted
-from jtruth.io.exports.rows import as_text
+from jtruth.io.exports import as_text
 
 _HIDDEN = re.compile(r"(^|/)(__MACOSX/|\._|\.DS_Store$)")  # what a Mac puts into a zip
 Records = dict[str, list[dict]]  # file in a zip ("" where there is one file) -> objects

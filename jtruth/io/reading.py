@@ -28,7 +28,7 @@ from jtruth._validation.guess import look_at, unused_counts
 from jtruth._validation.names import column_called
 from jtruth._validation.text import File, NoRows, TextTable
 from jtruth.io import exports
-from jtruth.io.exports.rows import GOLD, LabelRows
+from jtruth.io.exports import GOLD, LabelRows
 from jtruth.io.parsing import Parsed, as_table, only_records, parsed, table_of
 from jtruth.io.tables import columns_beside, wide_rows
 from jtruth.io.vocabulary import Words, in_words

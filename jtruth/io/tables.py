@@ -25,7 +25,7 @@ from jtruth._validation.guess import COUNT_WORDS, look_at
 from jtruth._validation.ids import MISSING_TEXT
 from jtruth._validation.text import File, TextTable
 from jtruth._validation.words import LOOK, Source, number_of, quoted
-from jtruth.io.exports.rows import LabelRows
+from jtruth.io.exports import LabelRows
 from jtruth.io.parsing import Parsed, as_table
 from jtruth.io.vocabulary import Words, in_words
 from jtruth.labels import Labels

@@ -9,7 +9,7 @@ from pyarrow import parquet
 import jtruth as jt
 from jtruth._validation import columns as lazy_frame
 from jtruth._validation.coded import different
-from jtruth.io.exports.rows import as_text
+from jtruth.io.exports import as_text
 from jtruth.io.parsing import as_table
 
 OPEN = []  # connections: a relation of DuckDB 1.4 does not keep its own open

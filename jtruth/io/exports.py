@@ -1,0 +1,480 @@
+"""Exports of annotation tools as rows of task, worker and label.
+
+A tool is two functions: one that recognises its files by keys that only it uses, and one that hands rows to a
+`Collector`; which tool wrote a file is found by `of_records` and `of_table` at the end. What is left out is
+counted, what cannot be one class is refused.
+
+- Label Studio: JSON (tasks with annotations), JSON-MIN and CSV (one row for each annotation). In JSON the
+  label is a result of type choices, rating, number or the like, called by the name of its control tag;
+  cancelled annotations are left out, ground truth is gold, and predictions are models': both stand beside
+  the labels. JSON-MIN and CSV have a key for each control tag beside those of the data: the label is the
+  one of few values.
+- Prodigy: JSONL with one line for each annotation. With options the label is the accepted one and the task
+  the input (`_input_hash`); without, the task is input and label (`_task_hash`), the answer accept or
+  reject.
+- Argilla: records with a "responses" object (question -> list of value and user_id); flat rows
+  "question.responses" and "question.responses.users"; older rows in which a question is a list of objects
+  with user_id and value. Discarded and draft responses are left out; suggestions stand beside the labels.
+- doccano: documents with a list of labels. Annotators who work apart are a zip with one JSONL file for
+  each, whose name is the worker; older versions name a user in each annotation; otherwise all is one
+  worker's.
+- Mechanical Turk: batch results as CSV, one row for each assignment. The label is a column Answer.*: a
+  value, a group of columns Answer.question.choice that are true or false, or the JSON of
+  `Answer.taskAnswers`.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from jtruth._validation import quoted
+from jtruth._validation.text import TextTable
+from jtruth._validation.words import Source
+
+GOLD = "ground_truth"  # what stands beside the labels and is true
+NOBODY = "export"  # the worker where a file does not say who labelled
+
+
+class LabelRows(NamedTuple):
+    """One row for each label."""
+
+    task: Sequence[str]
+    worker: Sequence[str]
+    label: Sequence[str]
+    source: Source
+    form: str  # "Label Studio export, 2 annotators, choice field 'sentiment'"; "" for a plain table
+    notes: tuple[str, ...] = ()
+    beside: Mapping[str, Mapping[str, str]] = MappingProxyType({})  # a model's or the truth: task -> class
+
+
+class Collector:
+    """Rows while they are collected, with the record that each came from."""
+
+    def __init__(self, source: Source):
+        self.source, self.record = source, 0
+        self.rows: list[tuple[str, str, str]] = []
+        self.records: list[int] = []
+        self.skipped: dict[str, int] = {}
+        self.beside: dict[str, dict[str, str]] = {}
+
+    def add(self, task: Any, worker: Any, label: Any) -> None:
+        """A label of the current record."""
+        self.rows.append((as_text(task), as_text(worker), as_text(label)))
+        self.records.append(self.record)
+
+    def aside(self, name: Any, task: Any, label: Any) -> None:
+        """The class of a task by a model or by gold, which is no labeler."""
+        if label is not None:
+            self.beside.setdefault(as_text(name), {})[as_text(task)] = as_text(label)
+
+    def skip(self, why: str) -> None:
+        """Something without a label: counted, and said."""
+        self.skipped[why] = self.skipped.get(why, 0) + 1
+
+    def refuse(self, problem: str) -> ValueError:
+        """An error that names the current record."""
+        return ValueError(f"{self.source.at([self.record])}: {problem}")
+
+    def done(self, tool: str, field: str = "") -> LabelRows:
+        """The rows, and what they were read as."""
+        if not self.rows:
+            raise ValueError(
+                self.source.says(
+                    f"this is a {tool}, and it holds no labels" + (f" of {field}" if field else "")
+                )
+            )
+        task, worker, label = (list(column) for column in zip(*self.rows, strict=True))
+        first, numbers = self.source.first, self.source.numbers
+        where = [first + k if numbers is None else numbers[k] for k in self.records]
+        people = len(set(worker))
+        form = f"{tool}, {people} annotator{'s' if people > 1 else ''}" + (f", {field}" if field else "")
+        notes = tuple(f"{number} {why} were left out." for why, number in self.skipped.items())
+        if self.beside:
+            names = ", ".join(f"export:{name} ({len(found)} tasks)" for name, found in self.beside.items())
+            notes += (f"No labelers, but for --gold or --predictions: {names}.",)
+        source = Source(self.source.name, self.source.unit, first, where)
+        return LabelRows(task, worker, label, source, form, notes, self.beside)
+
+
+def as_text(value: Any) -> str:
+    """A value of JSON as the text that a table would have; None and NaN are no label.
+
+    >>> as_text(1), as_text(1.0), as_text(True), as_text(None), as_text("a")
+    ('1', '1.0', 'true', '', 'a')
+    """
+    if isinstance(value, str):
+        return value
+    return "" if value is None or value != value else json.dumps(value, ensure_ascii=False)
+
+
+def one_field(found: Sequence[str], wanted: str | None, what: str, source: Source) -> str:
+    """The field that holds the labels: the one that was asked for, or the only one there is."""
+    names = list(dict.fromkeys(found))
+    if wanted is not None and wanted in names:
+        return wanted
+    if wanted is None and len(names) == 1:
+        return names[0]
+    if not names:
+        raise ValueError(source.says(f"there is no {what} here to read labels from"))
+    if wanted is None:
+        raise ValueError(
+            source.says(f"several {what}s could be the label: {quoted(names, 8)}. Say label=...")
+        )
+    raise ValueError(source.says(f"there is no {what} {wanted!r}; there are {quoted(names, 8)}"))
+
+
+def one_value(values: Any, collector: Collector, what: str) -> Any:
+    """The value of a choice that may be a list of one; several at once are no class."""
+    if not isinstance(values, list):
+        return values
+    if len(values) > 1:
+        raise collector.refuse(
+            f"{what} has {len(values)} values at once ({quoted(values, 3)}); jtruth reads one class a label: "
+            "make a file for each question that can be answered yes or no"
+        )
+    return values[0] if values else None
+
+
+_KINDS = {"choices", "rating", "number", "taxonomy"}  # of results; the value has the same name
+_MIN_KEYS = {"annotation_id", "annotator"}
+_OWN = _MIN_KEYS | {"id", "created_at", "updated_at", "lead_time", "agreement", "completed_by"}
+_FEW = 20  # values of a field of choices; texts and images have more
+
+
+def is_label_studio(record: dict) -> bool:
+    """Whether this is a task of the JSON export."""
+    given = record.get("annotations", record.get("completions"))
+    return (
+        "data" in record
+        and isinstance(given, list)
+        and all(isinstance(a, dict) and "result" in a for a in given)
+    )
+
+
+def is_label_studio_rows(record: Iterable[str]) -> bool:
+    """Whether these are the keys of JSON-MIN, or the columns of CSV."""
+    return set(record) >= _MIN_KEYS
+
+
+def label_studio(found: Collector, records: list[dict], label: str | None) -> LabelRows:
+    """The JSON export."""
+    names: list[str] = []
+    for found.record, task in enumerate(records):
+        names += [r["from_name"] for a in _annotations(task) for r in a["result"] if _is_label(r)]
+    field = one_field(names, label, "choice field", found.source)
+    for found.record, task in enumerate(records):
+        name = task.get("id", found.record)
+        for annotation in _annotations(task):
+            if annotation.get("was_cancelled"):
+                found.skip("cancelled annotations")
+                continue
+            value = _said(annotation, field, found)
+            if value is None:
+                found.skip(f"annotations without {field!r}")
+            elif annotation.get("ground_truth"):
+                found.aside(GOLD, name, value)
+            else:
+                found.add(name, _person(annotation.get("completed_by")), value)
+        for one in task.get("predictions") or []:
+            if isinstance(one, dict) and "result" in one:
+                found.aside(one.get("model_version") or "predictions", name, _said(one, field, found))
+    return found.done("Label Studio export", f"choice field {field!r}")
+
+
+def _said(annotation: dict, field: str, found: Collector) -> Any:
+    """What an annotation, or a prediction, says of a field; None: nothing."""
+    mine = [r for r in annotation["result"] if _is_label(r) and r["from_name"] == field]
+    if len(mine) > 1:
+        raise found.refuse(f"an annotation answers {field!r} {len(mine)} times")
+    return one_value(mine[0]["value"][mine[0]["type"]], found, repr(field)) if mine else None
+
+
+def _annotations(task: dict) -> list[dict]:
+    return task.get("annotations", task.get("completions")) or []
+
+
+def _is_label(result: dict) -> bool:
+    return str(result.get("type")) in _KINDS and isinstance(result.get("from_name"), str)
+
+
+def _person(given: Any) -> Any:
+    """Who annotated: a number, or an object with an address."""
+    return given.get("email", given.get("id")) if isinstance(given, dict) else given
+
+
+def label_studio_rows(found: Collector, records: list[dict], label: str | None) -> LabelRows:
+    """JSON-MIN, or CSV as records."""
+    field = one_field(_choice_fields(records, label), label, "choice field", found.source)
+    for found.record, row in enumerate(records):
+        value = one_value(_choices(row.get(field)), found, repr(field))
+        if as_text(value) == "":
+            found.skip(f"annotations without {field!r}")
+        else:
+            found.add(row.get("id", found.record), _person(row["annotator"]), value)
+    return found.done("Label Studio export (one row for each annotation)", f"choice field {field!r}")
+
+
+def _choices(value: Any) -> Any:
+    """JSON-MIN writes several choices as {"choices": [...]}."""
+    return value["choices"] if isinstance(value, dict) and "choices" in value else value
+
+
+def _choice_fields(records: list[dict], label: str | None) -> list[str]:
+    """Keys that may hold a choice: few values, used again and again."""
+    keys = dict.fromkeys(key for row in records for key in row if key not in _OWN)
+    if label is not None:
+        return list(keys)
+    values = {key: {as_text(_choices(row.get(key))) for row in records} - {""} for key in keys}
+    return [key for key, some in values.items() if 0 < len(some) <= min(_FEW, max(1, len(records) // 2))]
+
+
+def is_prodigy(record: dict) -> bool:
+    """Whether this line was written by Prodigy."""
+    return {"_input_hash", "_task_hash", "answer"} <= set(record)
+
+
+def prodigy(found: Collector, records: list[dict], _: str | None) -> LabelRows:
+    """Rows of the lines."""
+    choice = any("options" in line for line in records)
+    for found.record, line in enumerate(records):
+        who = line.get("_annotator_id") or line.get("_session_id") or NOBODY
+        if line["answer"] == "ignore":
+            found.skip("ignored questions")
+        elif not choice:
+            found.add(line["_task_hash"], who, line["answer"])
+        elif line["answer"] == "reject":
+            found.skip("rejected questions")
+        else:
+            value = one_value(line.get("accept", []), found, "'accept'")
+            if value is None:
+                found.skip("questions without a choice")
+            else:
+                found.add(line["_input_hash"], who, value)
+    return found.done("Prodigy export", "choices" if choice else "accept or reject of each label")
+
+
+_RESPONSES = ".responses"
+
+
+def is_argilla(record: dict) -> bool:
+    """Whether this is a record of Argilla, in any of its forms."""
+    return bool(list(_questions(record))) or (
+        isinstance(record.get("fields"), dict) and isinstance(record.get("responses"), dict)
+    )
+
+
+def argilla(found: Collector, records: list[dict], label: str | None) -> LabelRows:
+    """Rows of the responses to one question."""
+    question = one_field([q for r in records for q in _questions(r)], label, "question", found.source)
+    for found.record, record in enumerate(records):
+        task = record.get("id", record.get("external_id", found.record))
+        for value, user, status in _answers_of(record, question):
+            if status not in ("", "submitted"):
+                found.skip(f"{status} responses")
+            else:
+                found.add(task, NOBODY if user is None else user, one_value(value, found, repr(question)))
+        for value, agent in _suggestions(record, question):
+            found.aside(agent or "suggestions", task, one_value(value, found, repr(question)))
+    return found.done("Argilla export", f"question {question!r}")
+
+
+def _suggestions(record: dict, question: str) -> Iterator[tuple[Any, Any]]:
+    """Value and agent of every suggestion for the question, in an object, a list or keys of a flat row."""
+    given = record.get("suggestions") or {}
+    given = [given.get(question)] if isinstance(given, dict) else given
+    for one in given:
+        if isinstance(one, dict) and one.get("question_name", question) == question:
+            yield one.get("value"), one.get("agent")
+    flat = f"{question}.suggestion"
+    if flat in record:
+        yield record[flat], record.get(f"{flat}.agent")
+
+
+def _questions(record: dict) -> Iterator[str]:
+    """Questions that this record has responses to, or could have."""
+    if isinstance(record.get("responses"), dict):
+        yield from record["responses"]
+    for key, value in record.items():
+        if key.endswith(_RESPONSES):
+            yield key.removesuffix(_RESPONSES)
+        elif isinstance(value, list) and value and all(_is_answer(one) for one in value):
+            yield key
+
+
+def _is_answer(value: Any) -> bool:
+    return isinstance(value, dict) and {"user_id", "value"} <= set(value)
+
+
+def _answers_of(record: dict, question: str) -> Iterator[tuple[Any, Any, str]]:
+    """Value, user and status of every response to the question."""
+    given = record.get("responses")
+    given = given.get(question) if isinstance(given, dict) else record.get(question)
+    for one in given if isinstance(given, list) else []:
+        if _is_answer(one):
+            yield one["value"], one["user_id"], one.get("status") or ""
+    values = record.get(question + _RESPONSES) or []
+    users = record.get(f"{question}{_RESPONSES}.users") or [None] * len(values)
+    states = record.get(f"{question}{_RESPONSES}.status") or [""] * len(values)
+    yield from zip(values, users, states, strict=True)
+
+
+_TEXTS = ("text", "data", "filename")
+
+
+def is_doccano(record: dict) -> bool:
+    """Whether this is a document with its labels."""
+    labels = record.get("label", record.get("labels"))
+    old = record.get("annotations")
+    named = isinstance(old, list) and all({"label", "user"} <= set(a) for a in old if isinstance(a, dict))
+    return any(key in record for key in _TEXTS) and (isinstance(labels, list) or (named and old is not None))
+
+
+def doccano(found: Collector, files: dict[str, list[dict]], _: str | None) -> LabelRows:
+    """Rows of documents, by the name of their file ("" where there is one file)."""
+    if len(files) > 1 and not all("id" in record for records in files.values() for record in records):
+        raise ValueError(found.source.says("some documents have no id: which are they in the other files?"))
+    count = 0
+    for user, records in files.items():
+        for record in records:
+            found.record = count
+            count += 1
+            task = record.get("id", found.record)
+            for who, value in _labels_of(record, user, found):
+                found.add(task, who, value)
+    return found.done("doccano export", "a file for each annotator" if len(files) > 1 else "")
+
+
+def _labels_of(record: dict, user: str, found: Collector) -> list[tuple]:
+    """(worker, label) of one document."""
+    old = record.get("annotations")
+    if isinstance(old, list) and old and "user" in old[0]:
+        return [(one["user"], one["label"]) for one in old]
+    value = one_value(record.get("label", record.get("labels")) or [], found, "'label'")
+    if isinstance(value, list):
+        raise found.refuse("its labels mark parts of the text; jtruth reads one class for the whole")
+    if value is None:
+        found.skip("documents without a label")
+        return []
+    return [(user or NOBODY, value)]
+
+
+_TURK = {"HITId", "WorkerId"}
+_ANSWER, _ALL_ANSWERS = "Answer.", "Answer.taskAnswers"
+
+
+def is_mechanical_turk(header: set) -> bool:
+    """Whether these are the columns of batch results."""
+    return header >= _TURK and any(name.startswith(_ANSWER) for name in header)
+
+
+def mechanical_turk(found: Collector, table: TextTable, label: str | None) -> LabelRows:
+    """Rows of the assignments."""
+    columns = dict(zip(table.header, map(list, table.columns), strict=True))
+    answers = [_assignment(columns, k, found) for k in range(len(table.columns[0]))]
+    wanted = None if label is None else label.removeprefix(_ANSWER)
+    field = one_field([name for row in answers for name in row], wanted, "answer", table.source)
+    for k, row in enumerate(answers):
+        found.record = k
+        if columns.get("AssignmentStatus", {k: ""})[k] == "Rejected":
+            found.skip("rejected assignments")
+        elif row.get(field) in (None, ""):
+            found.skip(f"assignments without an answer {field!r}")
+        else:
+            found.add(columns["HITId"][k], columns["WorkerId"][k], row[field])
+    return found.done("Mechanical Turk batch", f"answer {field!r}")
+
+
+def _assignment(columns: dict[str, list], k: int, found: Collector) -> dict[str, str]:
+    """Question -> answer of one assignment."""
+    found.record = k
+    if _ALL_ANSWERS in columns:
+        try:
+            given = json.loads(columns[_ALL_ANSWERS][k] or "[]")
+        except json.JSONDecodeError as problem:
+            raise found.refuse(f"{_ALL_ANSWERS} is no JSON ({problem})") from None
+        first = given[0] if isinstance(given, list) and given else given
+        if not isinstance(first, dict):
+            return {}
+        return {name: _chosen(value, found) for name, value in first.items()}
+    flat: dict[str, Any] = {}
+    for name, values in columns.items():
+        if name.startswith(_ANSWER):
+            question, dot, choice = name.removeprefix(_ANSWER).rpartition(".")
+            if dot and values[k].casefold() in ("true", "false", ""):
+                flat.setdefault(question, {})[choice] = values[k].casefold() == "true"
+            else:
+                flat[question if choice == "label" and dot else name.removeprefix(_ANSWER)] = values[k]
+    return {name: _chosen(value, found) for name, value in flat.items()}
+
+
+def _chosen(value: Any, found: Collector) -> str:
+    """The answer in a value: itself, {"label": it}, or the choice that is true."""
+    if not isinstance(value, dict):
+        return as_text(value)
+    if set(value) == {"label"}:
+        return as_text(value["label"])
+    true = [name for name, on in value.items() if on is True]
+    if len(true) > 1:
+        raise found.refuse(f"{len(true)} choices are true at once; jtruth reads one class a label")
+    return true[0] if true else ""
+
+
+Reader = Callable[[Collector, Any, str | None], LabelRows]
+_TOOLS: tuple[tuple[Callable[[dict], bool], Reader], ...] = (  # of one file of objects
+    (is_label_studio, label_studio),
+    (is_label_studio_rows, label_studio_rows),
+    (is_prodigy, prodigy),
+)
+
+
+def of_records(files: dict[str, list[dict]], source: Source, label: str | None) -> LabelRows | None:
+    """Rows of objects, by the file in a zip that holds them ("" where there is one); None: no known export.
+
+    Args:
+        files: name -> objects.
+        source: for messages.
+        label: the field that the user named; None if none was.
+
+    Raises:
+        ValueError: entries that are not as the tool writes them, or hold no single class.
+    """
+    return _read(Collector(source), _tool(files), label)
+
+
+def _tool(files: dict[str, list[dict]]) -> tuple[Reader, Any] | None:
+    """What reads these files, and what it is given."""
+    records = next(iter(files.values()))
+    if len(files) > 1:
+        every = all(is_doccano(some[0]) for some in files.values())
+        return (doccano, files) if every else None
+    for recognises, reader in _TOOLS:
+        if recognises(records[0]):
+            return reader, records
+    if any(map(is_argilla, records)):
+        return argilla, records
+    return (doccano, files) if is_doccano(records[0]) else None
+
+
+def of_table(table: TextTable, label: str | None) -> LabelRows | None:
+    """Rows of a text table that is an export; None: no known one."""
+    tool: tuple[Reader, Any] | None = None
+    if is_mechanical_turk(set(table.header)):
+        tool = mechanical_turk, table
+    elif is_label_studio_rows(table.header):
+        rows = zip(*table.columns, strict=True)
+        tool = label_studio_rows, [dict(zip(table.header, row, strict=True)) for row in rows]
+    return _read(Collector(table.source), tool, label)
+
+
+def _read(found: Collector, tool: tuple[Reader, Any] | None, label: str | None) -> LabelRows | None:
+    """What the reader makes of it; of an entry that its tool would not write so, an error with the place."""
+    if tool is None:
+        return None
+    reader, given = tool
+    try:
+        return reader(found, given, label)
+    except (TypeError, KeyError, AttributeError, IndexError) as problem:
+        name = reader.__name__.removesuffix("_rows").replace("_", " ")
+        why = f"{problem} is missing" if isinstance(problem, KeyError) else str(problem)
+        raise found.refuse(f"not as an export of {name} has it ({why}); is the file damaged?") from None
