@@ -14,7 +14,7 @@ import numpy as np
 
 from jtruth._validation import quoted
 from jtruth._validation.guess import FileLook, look_at
-from jtruth._validation.names import NO_ANSWER, is_list
+from jtruth._validation.names import NO_ANSWER, is_list, typing_error
 from jtruth._validation.text import File, TextTable, read_table
 from jtruth._validation.words import number_of
 from jtruth.answers import Answer, Column, Fact, Facts, Note, Notes, Shown, Table, facts, finding_notes
@@ -240,6 +240,16 @@ def _of_classes(labels: Labels) -> Iterator[Finding]:
             "about each class by itself (docs/labels_of_other_kinds.md)."
         )
         yield Finding("lists", text)
+    number = labels.counts().sum(axis=0).tolist()
+    names = list(map(str, labels.class_names))
+    if "classes" in labels.inferred and (found := typing_error(names, number)):
+        wrong, right = (names[k] for k in found)
+        few, many = (number_of(int(number[k]), "label") for k in found)
+        text = (
+            f"Class {wrong!r} ({few}) is one letter from {right!r} ({many}): a typing error? Correct it, "
+            f"or say --map {shlex.quote(f'{wrong}={right}')}."
+        )
+        yield Finding("typing_error", text)
     unsure = [str(name) for name in labels.class_names if str(name).strip().casefold() in NO_ANSWER]
     if unsure:
         text = (

@@ -36,7 +36,7 @@ from jtruth._validation.ids import (
     names_for,
     read_frame,
 )
-from jtruth._validation.names import alike_note, rounded_note, typing_note
+from jtruth._validation.names import alike_note, rounded_note
 from jtruth._validation.rows import keep_one_label_each, unused
 from jtruth._validation.words import LOOK, Source, choose, quoted, shown, some
 
@@ -87,7 +87,6 @@ def encode_columns(
     codes, names, notes = encode_classes(label, classes, num_classes, source, advice, silent=silent)
     if classes is None and num_classes is None:
         check_labelers(labeler, codes, worker_ids)
-        notes += typing_note(names, np.bincount(codes[codes >= 0], minlength=len(names)).tolist())
     notes += alike_note(worker_ids, "worker ids") + rounded_note(task_ids, "task ids") + said
     lost = np.count_nonzero(codes < 0) - (sum(map(silent.__contains__, label)) if silent else 0)
     if lost:

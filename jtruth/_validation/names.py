@@ -6,7 +6,6 @@ they are kept and said.
 """
 
 import re
-import shlex
 import unicodedata
 from collections.abc import Iterable, Sequence
 from decimal import Decimal, InvalidOperation
@@ -28,7 +27,7 @@ COLUMN_WORDS = {
 }
 _TEXTS = {"question", "sentence", "document", "comment"}  # the sample itself, where a column "id" has its id
 _DIGITS = 15  # that a spreadsheet keeps of a number
-_RARE, _LONG = 20, 5  # a name so many times rarer, of so many letters, may be a typing error
+_RARE, _LONG = 20, 3  # a name so many times rarer, of so many letters, may be a typing error
 _BETWEEN = re.compile(r"[;,|+&]")  # what stands between the classes of a list
 
 
@@ -102,16 +101,13 @@ def rounded_note(ids: Sequence, what: str) -> tuple[str, ...]:
     )
 
 
-def typing_note(names: Sequence[str], number: Sequence[int]) -> tuple[str, ...]:
-    """A sentence about a rare class that is one letter from a frequent one; `number` of labels of each."""
-    for name, rare in zip(names, number, strict=True):
-        for other, often in zip(names, number, strict=True) if len(name) >= _LONG and rare else ():
-            if often >= _RARE * rare and _one_letter(name, other):
-                return (
-                    f"Class {shown(name)} ({rare} labels) is one letter from {shown(other)} ({often}): a "
-                    f"typing error? Then correct it, or say --map {shlex.quote(f'{name}={other}')}.",
-                )
-    return ()
+def typing_error(names: Sequence[str], number: Sequence[int]) -> tuple[int, int] | None:
+    """A rare class, and the frequent one from which it is one letter; `number` of labels of each."""
+    for k, (name, rare) in enumerate(zip(names, number, strict=True)):
+        for j, often in enumerate(number) if len(name) >= _LONG and rare else ():
+            if often >= _RARE * rare and _one_letter(name, names[j]):
+                return k, j
+    return None
 
 
 def _one_letter(a: str, b: str) -> bool:

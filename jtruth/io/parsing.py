@@ -58,11 +58,12 @@ def parsed(path: Any, sep: str | None = None) -> Parsed:
     if data.startswith(b"PAR1"):
         table = _parquet(file.name, data)
     elif data.startswith(b"PK\x03\x04") and (inside := _zipped(file)):
-        if len(inside) == 1 and (only := parsed(inside[0], sep)).table is not None:
+        read = {Path(one.name).stem: parsed(one, sep) for one in inside}
+        if len(read) == 1 and (only := next(iter(read.values()))).table is not None:
             return only
-        records = {Path(one.name).stem: parsed(one, sep).records for one in inside}
-        if all(records.values()):
-            return Parsed({stem: (found or {})[""] for stem, found in records.items()}, None, source)
+        alone = {stem: found.records[""] for stem, found in read.items() if "" in (found.records or ())}
+        if len(alone) == len(read):
+            return Parsed(alone, None, source)
         names = quoted(Path(one.name).name for one in inside)
         raise ValueError(source.says(f"a zip of {len(inside)} files ({names}): take out the one to read"))
     elif data.startswith(b"PK\x03\x04") and b"xl/workbook.xml" in data:

@@ -140,9 +140,8 @@ def test_typing_errors_and_rounded_ids_are_said(run, tmp_path):
     rows[4] = (*rows[4][:2], "postive")
     path = write(tmp_path / "l.csv", ("task", "worker", "label"), rows)
     _, out = answer_of(run, tmp_path, "inspect", path)
-    assert (
-        "Class 'postive' (1 labels) is one letter from 'positive'" in out and "--map postive=positive" in out
-    )
+    assert "Class 'postive' (1 label) is one letter from 'positive'" in out
+    assert "--map postive=positive" in out and "1 thing to look at" in out
     assert "40 task ids differ only beyond 15 digits" in out
 
 

@@ -215,6 +215,7 @@ def test_what_collides_in_a_zip_is_refused(tmp_path):
             {"a_csv": "task,worker,label\n1,a,x\n", "b_csv": "task\n1\n"},
             "a zip of 2 files .'a.csv', 'b.csv'.",
         ),
+        ({"a_csv": zipped(path, ann_jsonl=ann, bob_jsonl=bob).read_bytes()}, "a zip of 1 files .'a.csv'."),
     ):
         with pytest.raises(ValueError, match=rf"^z.zip: {said}"):
             read_labels(zipped(path, **files))

@@ -67,6 +67,7 @@ from jtruth.evaluation.parts import (
     interval_title,
     undetermined,
 )
+from jtruth.inspection import suspicions
 from jtruth.io.gold import Gold
 from jtruth.labels import Labels
 from jtruth.latent.watch import Watch
@@ -214,6 +215,7 @@ def prevalence(
     kind = check_kind(labelers_are, assume is None)
     names = tuple(map(str, labels.class_names))
     known, notes = read_gold(gold, labels)
+    notes += tuple(odd.message for odd in suspicions(labels) if odd.name == "typing_error")
     groups = None if by is None else read_groups(by, labels)
     seen_too = {} if groups is None else groups.for_fit()
     num_gold = int((known >= 0).sum())
