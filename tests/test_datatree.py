@@ -20,7 +20,7 @@ from jtruth.labels import Labels
 from jtruth.latent import NutsRun
 from jtruth.latent.infer.nuts_run import gather
 from jtruth.learning.annotation.bayes import MODELS
-from jtruth.learning.annotation.rows import merged_rows
+from jtruth.learning.annotation.rows import merged_rows, pointwise
 from jtruth.learning.annotation.spec import SPECS, prepare
 from jtruth.learning.joint.posterior import fit_joint
 from jtruth.training.bayes import BayesFit
@@ -49,10 +49,8 @@ def made_up(model, classes=3, labelers=4):
     draws = {n: rng.random((2, 60, *s)) * 0.8 + 0.1 for n, s in sizes.items()}
     draws = {n: d / d.sum(-1, keepdims=True) if n in simplex else d for n, d in draws.items()}
     fit = SimpleNamespace(labels=labels, spec=SPECS[model], run=run_of(draws))
-    from jtruth.learning.pointwise import Pointwise
-
-    rows = Pointwise(SPECS[model].channel, draws, hyper, labelers, data, 1.0)
-    fit.log_likelihood = lambda: rows.of_samples().reshape(120, -1)
+    rows = pointwise(SPECS[model].channel, draws, data, hyper, labelers)
+    fit.log_likelihood = lambda: rows.log_p[:, :, rows.row_of_sample].reshape(120, -1)
     return fit
 
 

@@ -154,35 +154,16 @@ def leave_one_out(fit: "NutsFit | JointPosterior", labels: Labels | None = None)
 
     A `JointPosterior` needs `Effort(pointwise=True)` when it is fitted, or the labels it was fitted to.
     """
-    if isinstance(fit, JointPosterior) and fit.pointwise is not None:
-        rows = fit.pointwise
-        found = psis_loo(rows.log_p, rows.relative_ess)
-        full = _log_mean(rows.log_p.reshape(-1, rows.log_p.shape[2]))
-        return _of_samples(found.elpd, found.pareto_k, full, rows.row_of_sample, found.good_k)
-    source = pointwise_of_joint(fit, _needed(labels)) if isinstance(fit, JointPosterior) else fit.pointwise()
-    terms, pareto_k, everything, good, left = [], [], [], 0.7, source.data.size
-    for block in source.blocks():
-        rows = source.of_rows(block)[:, :, :left]
-        left -= rows.shape[2]
-        found = psis_loo(rows, source.relative_ess)
-        good = found.good_k
-        terms.append(found.elpd)
-        pareto_k.append(found.pareto_k)
-        everything.append(_log_mean(rows.reshape(-1, rows.shape[2])))
-    own, k, full = (np.concatenate(x) for x in (terms, pareto_k, everything))
-    return _of_samples(own, k, full, source.data.row_of_sample, good)
-
-
-def _log_mean(log_p: np.ndarray) -> np.ndarray:
-    """log of the mean over draws, (draws, rows) to (rows,)."""
-    return np.logaddexp.reduce(log_p, axis=0) - np.log(log_p.shape[0])
-
-
-def _of_samples(terms, pareto_k, full, row_of_sample, good_k) -> LeaveOneOut:
-    """Terms of rows as terms of samples, with their sum."""
-    own, k, everything = (x[row_of_sample] for x in (terms, pareto_k, full))
+    if not isinstance(fit, JointPosterior):
+        rows = fit.pointwise()
+    else:
+        rows = fit.pointwise or pointwise_of_joint(fit, _needed(labels))
+    terms = psis_loo(rows.log_p, rows.relative_ess)
+    full = np.logaddexp.reduce(rows.log_p.reshape(-1, rows.log_p.shape[2]), axis=0)
+    full = full - np.log(rows.log_p.shape[0] * rows.log_p.shape[1])
+    own, k, everything = (x[rows.row_of_sample] for x in (terms.elpd, terms.pareto_k, full))
     elpd, se = sum_and_error(own)
-    return LeaveOneOut(elpd, se, float(everything.sum() - elpd), own, k, good_k)
+    return LeaveOneOut(elpd, se, float(everything.sum() - elpd), own, k, terms.good_k)
 
 
 def _ordered(

@@ -142,7 +142,8 @@ def _of_joint(fit: JointPosterior, labels: Labels | None) -> _Groups:
     groups: dict[str, dict[str, np.ndarray]] = {"posterior": posterior}
     if labels is None:
         return _Groups(groups, _named(_OF_JOINT, tuple(values)), {})
-    groups["log_likelihood"] = {"labels": pointwise_of_joint(fit, labels).of_samples()}
+    rows = pointwise_of_joint(fit, labels)
+    groups["log_likelihood"] = {"labels": rows.log_p[:, :, rows.row_of_sample]}
     groups["observed_data"] = {"votes": labels.counts()}
     dims = {**_OF_JOINT, **_OBSERVED}
     return _Groups(groups, _named(dims, (*values, *_OBSERVED)), _coords(labels))

@@ -7,9 +7,10 @@ seen on each row,
 
     log p(row, s) = log p(c(s)) + log p(h(s) | c(s)) + sum of log p(seen | s) + offset(row, s),
 
-one product of matrices for all parameters at once. They are the last axis, P of them, since that is the one
-that a processor works on side by side. Class posteriors, terms of leave-one-out and tables of counts are
-functions of this array.
+one product of matrices for all parameters at once. Where rows hardly merge a row is instead the numbers of
+what was seen on it, and the product is a sum of entries of the table. Parameters are the last axis, P of
+them, since that is the one that a processor works on side by side. Class posteriors, terms of leave-one-out
+and tables of counts are functions of this array.
 
 A log-likelihood of a million labels has few digits left in float32. So it is taken relative to the saturated
 model, which gives every row its own share of the samples: what is left is half of the statistic G2, hundreds
@@ -37,7 +38,9 @@ class Channel(NamedTuple):
 class Seen(NamedTuple):
     """Rows; those of filling stand for no sample."""
 
-    design: Any  # (rows, K + V) how often each thing was seen, and which group the row is of
+    # (rows, K + V) how often each thing was seen, and which group the row is of; or whole numbers, (rows,
+    # most): which things were, and K + group; K + V and above says nothing
+    design: Any
     offset: Any  # (rows, S) what else is known, such as the class of gold samples
     times: Any  # (rows,) samples that it stands for
     saturated: Any  # (rows,) log share of the samples
@@ -47,8 +50,12 @@ def log_joint(channel: Channel, seen: Seen) -> Float[Array, "rows states P"]:
     """log p(row, state) of every row."""
     of_state = channel.log_class + channel.log_level[None]
     table = jnp.concatenate([channel.log_seen, of_state])
-    flat = jnp.matmul(seen.design, table.reshape(len(table), -1), precision=_HIGHEST)
-    return flat.reshape(-1, *table.shape[1:]) + seen.offset[:, :, None]
+    if jnp.issubdtype(seen.design.dtype, jnp.integer):
+        found = table.at[seen.design].get(mode="fill", fill_value=0).sum(axis=1)
+    else:
+        flat = jnp.matmul(seen.design, table.reshape(len(table), -1), precision=_HIGHEST)
+        found = flat.reshape(-1, *table.shape[1:])
+    return found + seen.offset[:, :, None]
 
 
 def total(joint: Float[Array | np.ndarray, "rows states P"]) -> Float[Array, "rows P"]:

@@ -126,7 +126,7 @@ def simulated_labels(channel, draws, labeler, hyper, num_labelers, key, replicat
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def _draw(channel, num_labelers, key, draw, labeler, hyper):
-    return channels.draw_labels(channel(draw, hyper, num_labelers), key, labeler)[1]
+    return channels.draw_labels(channel(draw, hyper, num_labelers), key, labeler, num_labelers)
 
 
 def _some_samples(labeler: np.ndarray, label: np.ndarray, key: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -10,14 +10,14 @@ from jtruth._random import stream
 from jtruth._validation import choose
 from jtruth.labels import Labels, must_be_labels
 from jtruth.latent.infer.nuts_run import NutsRun
+from jtruth.latent.pointwise import RowLikelihood
 from jtruth.learning._given import soft_counts
 from jtruth.learning.annotation._agreement import Agreement, labeler_agreement
-from jtruth.learning.annotation.rows import MergedRows, digest, matrices_of
+from jtruth.learning.annotation.rows import MergedRows, digest, matrices_of, pointwise
 from jtruth.learning.annotation.spec import Hyper, Spec
 from jtruth.learning.em.dawid_skene import Smoothing, fit_dawid_skene
 from jtruth.learning.joint.guard import Switching, check_identified, check_switching
 from jtruth.learning.labeler_draws import LabelerDraws, labeler_draws
-from jtruth.learning.pointwise import Pointwise
 
 _MOST_CELLS, _FEWEST = 20_000_000, 100  # numbers of all matrices, and draws
 STARTS = ("majority", "em", "diagonal")
@@ -65,19 +65,15 @@ class NutsFit(NamedTuple):
         """Identified, and no class has exchanged its name."""
         return self.identified and not self.switching.switched
 
-    def pointwise(self) -> Pointwise:
-        """What the pointwise log-likelihood is computed from."""
-        ess = np.concatenate([e.ravel() for e in self.run.ess.values()])
-        draws = self.run.samples["prior"].shape[:2]
-        relative = float(np.clip(np.nanmean(ess) / (draws[0] * draws[1]), 1e-3, 1.0))
-        return Pointwise(
-            self.spec.channel, self.run.samples, self.hyper, self.labels.num_labelers, self.data, relative
-        )
+    def pointwise(self, *, thin: bool = True) -> RowLikelihood:
+        """log p(labels of a sample | draw); equal samples are one row, and large sets are thinned."""
+        size = self.labels.num_labelers
+        return pointwise(self.spec.channel, self.run.samples, self.data, self.hyper, size, thin=thin)
 
     def log_likelihood(self) -> Float[np.ndarray, "draws samples"]:
         """log p(labels of the sample | draw), one column for every sample: 8 bytes each, so mind the size."""
-        found = self.pointwise().of_samples()
-        return found.reshape(-1, found.shape[2])
+        found = self.pointwise(thin=False)
+        return found.log_p.reshape(-1, found.log_p.shape[2])[:, found.row_of_sample]
 
     def matrix_draws(self) -> LabelerDraws:
         """Class prior and a matrix for each labeler, of the draws, thinned where labelers are very many.

@@ -26,7 +26,8 @@ from numpyro.distributions import constraints
 
 from jtruth._validation import choose
 from jtruth.labels import Labels
-from jtruth.latent import NutsSettings
+from jtruth.latent import NutsSettings, density
+from jtruth.latent.density import Channel
 from jtruth.latent.infer import nuts
 from jtruth.learning.annotation import channels
 from jtruth.learning.annotation._fit import NutsFit, check_input, gather, start_values
@@ -39,25 +40,26 @@ Hyper = dict[str, Any]
 class RowsOfLabels(dist.Distribution):
     """Labels of each row given a `Channel`: log-probability with the class summed out; samples draw it."""
 
-    def __init__(self, channel: channels.Channel, labeler: Any):
-        self.channel, self.labeler = channel, labeler
+    def __init__(self, channel: Channel, labeler: Any, num_labelers: int):
+        self.channel, self.labeler, self.num_labelers = channel, labeler, num_labelers
         super().__init__(batch_shape=labeler.shape[:1], event_shape=labeler.shape[1:])
 
     @property
     def support(self):
         """Classes 0..C-1, or -1 for no label."""
-        classes = self.channel.log_table.shape[1]
+        classes = len(self.channel.log_seen) // self.num_labelers
         return constraints.independent(constraints.integer_interval(-1, classes - 1), 1)
 
     def log_prob(self, value):
         """(rows,) log p(labels of the row)."""
-        return channels.log_likelihood(self.channel, self.labeler, value)
+        joint = channels.log_joint(self.channel, self.labeler, value, self.num_labelers)
+        return density.total(joint)[:, 0]
 
     def sample(self, key: Any, sample_shape=()):
         """Labels (rows, width); the classes behind them are drawn and forgotten."""
         if sample_shape != ():
             raise NotImplementedError("draw labels once for each draw of the parameters")
-        return channels.draw_labels(self.channel, key, self.labeler)[1]
+        return channels.draw_labels(self.channel, key, self.labeler, self.num_labelers)
 
 
 def _drawn(laws: dict[str, dist.Distribution]) -> dict[str, Any]:
@@ -144,7 +146,7 @@ def numpyro_model(parameters: Callable, channel: Callable) -> Callable:
         drawn = _drawn({"prior": dist.Dirichlet(hyper["class_concentration"])})
         now = channel(drawn | parameters(hyper, num_labelers), hyper, num_labelers)
         with numpyro.plate("rows", rows.labeler.shape[0]), numpyro.handlers.scale(scale=rows.weight):
-            numpyro.sample("label", RowsOfLabels(now, rows.labeler), obs=rows.label)
+            numpyro.sample("label", RowsOfLabels(now, rows.labeler, num_labelers), obs=rows.label)
 
     return model
 

@@ -2,17 +2,18 @@
 
 Every model in `bayes` says the same thing: a sample has a class c ~ pi and, in some models, a difficulty
 level h with probability w[h], both unknown; given them labeler t names class k with probability
-table[t, k, c, h], independently of everything else. So a model is a function that fills `log_table`, and the
-likelihood of a sample,
+table[t, k, c, h], independently of everything else. So a model is a function that fills a table, and what
+it returns is a `Channel` of one point (`jtruth.latent.density`), whose states are the pairs of class and
+level. The likelihood of a sample,
 
     p(labels) = sum_c sum_h pi[c] w[h] prod_t table[t, z_t, c, h],
 
-is written once. Difficulty is summed out as well as the class: samples with equal labels then stay equal, and
-no parameter belongs to a single sample, which leave-one-out comparison needs. The levels are the nodes of a
-Gauss rule of the difficulty's prior. Everything here is pure JAX (NumPy for the nodes).
+is that of all latent-class models. Difficulty is summed out as well as the class: samples with equal labels
+then stay equal, and no parameter belongs to a single sample, which leave-one-out comparison needs. The levels
+are the nodes of a Gauss rule of the difficulty's prior. Everything here is pure JAX (NumPy for the nodes).
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -22,60 +23,68 @@ from jaxtyping import Array, Float, Int
 from scipy.special import roots_hermitenorm, roots_jacobi
 
 from jtruth._arrays import safe_log
-from jtruth._one_line import one_line
+from jtruth.latent import density
+from jtruth.latent.density import Channel, Seen
 
 AnyArray = Array | np.ndarray
 Parameters = dict[str, Any]
 
 
-class Channel(NamedTuple):
-    """What a model says about one sample."""
+def as_channel(log_prior: Any, log_weight: Any, log_table: Any) -> Channel:
+    """A channel of one point.
 
-    log_prior: Any  # (classes,) log pi
-    log_weight: Any  # (levels,) log w
-    log_table: Any  # (labelers, labels, classes, levels)
-
-    __repr__ = one_line
-
-    def matrices(self) -> Float[AnyArray, "labelers classes classes"]:
-        """p(label | class) of each labeler with the difficulty summed out; rows = true class."""
-        return jnp.einsum("tkch,h->tck", jnp.exp(self.log_table), jnp.exp(self.log_weight))
-
-
-def log_joint(
-    channel: Channel,
-    labeler: Int[AnyArray, "rows width"],
-    label: Int[AnyArray, "rows width"],
-) -> Float[AnyArray, "rows classes"]:
-    """log p(class = c, labels) of each row, difficulty summed out; entries with label -1 say nothing."""
-    labelers, labels, classes, levels = channel.log_table.shape
-    flat = channel.log_table.reshape(labelers * labels, classes, levels)
-    nothing = jnp.zeros((1, classes, levels), flat.dtype)
-    code = jnp.where(label >= 0, labeler * labels + label, labelers * labels)
-    given = jnp.concatenate([flat, nothing])[code].sum(axis=1) + channel.log_weight[None, None, :]
-    return jax.nn.logsumexp(given, axis=2) + channel.log_prior[None, :]
+    Args:
+        log_prior: (classes,) log pi.
+        log_weight: (levels,) log w.
+        log_table: (labelers, labels, classes, levels).
+    """
+    labelers, labels, classes, levels = log_table.shape
+    return Channel(
+        jnp.repeat(jnp.asarray(log_prior), levels)[None, :, None],
+        jnp.tile(jnp.asarray(log_weight), classes)[:, None],
+        log_table.reshape(labelers * labels, classes * levels, 1),
+    )
 
 
-def log_likelihood(
-    channel: Channel,
-    labeler: Int[AnyArray, "rows width"],
-    label: Int[AnyArray, "rows width"],
-) -> Float[AnyArray, " rows"]:
-    """log p(labels) of each row, class and difficulty summed out."""
-    return jax.nn.logsumexp(log_joint(channel, labeler, label), axis=1)
+def table_of(channel: Channel, num_labelers: int) -> Float[Array, "labelers labels classes levels"]:
+    """The log table of a channel of one point; there are as many labels as classes."""
+    labels = len(channel.log_seen) // num_labelers
+    return channel.log_seen.reshape(num_labelers, labels, labels, -1)
+
+
+def matrices(channel: Channel, num_labelers: int) -> Float[Array, "labelers classes classes"]:
+    """p(label | class) of each labeler with the difficulty summed out; rows = true class."""
+    table = table_of(channel, num_labelers)
+    weight = jnp.exp(channel.log_level).reshape(table.shape[2:])
+    return jnp.einsum("tkch,ch->tck", jnp.exp(table), weight)
+
+
+def seen_labels(labeler: Any, label: Any, num_labelers: int, num_classes: int) -> Seen:
+    """Rows of labels (rows, width) as `density` takes them; entries with label -1 say nothing."""
+    things = num_labelers * num_classes
+    code = jnp.where(label >= 0, labeler * num_classes + label, things + 1)
+    prior = jnp.full((len(code), 1), things, code.dtype)
+    zero = jnp.zeros((len(code), 1))
+    return Seen(jnp.concatenate([code, prior], axis=1), zero, zero, zero)
+
+
+def log_joint(channel: Channel, labeler: Any, label: Any, num_labelers: int) -> Float[Array, "rows states 1"]:
+    """log p(state, labels) of each row, by `density`."""
+    classes = len(channel.log_seen) // num_labelers
+    return density.log_joint(channel, seen_labels(labeler, label, num_labelers, classes))
 
 
 def draw_labels(
-    channel: Channel, key: Array, labeler: Int[AnyArray, "rows width"]
-) -> tuple[Int[AnyArray, " rows"], Int[AnyArray, "rows width"]]:
-    """Classes and labels drawn from the model, label -1 where `labeler` is -1."""
-    key_class, key_level, key_label = jax.random.split(key, 3)
-    rows = labeler.shape[0]
-    y = jax.random.categorical(key_class, channel.log_prior, shape=(rows,))
-    level = jax.random.categorical(key_level, channel.log_weight, shape=(rows,))
-    law = channel.log_table[jnp.maximum(labeler, 0), :, y[:, None], level[:, None]]
+    channel: Channel, key: Array, labeler: Int[AnyArray, "rows width"], num_labelers: int
+) -> Int[AnyArray, "rows width"]:
+    """Labels drawn from the model, -1 where `labeler` is -1."""
+    key_state, key_label = jax.random.split(key)
+    of_state = channel.log_class[0, :, 0] + channel.log_level[:, 0]
+    state = jax.random.categorical(key_state, of_state, shape=(labeler.shape[0],))
+    table = table_of(channel, num_labelers).reshape(num_labelers, -1, of_state.size)
+    law = table[jnp.maximum(labeler, 0), :, state[:, None]]
     label = jax.random.categorical(key_label, law, axis=2).astype(labeler.dtype)
-    return y.astype(labeler.dtype), jnp.where(labeler >= 0, label, -1)
+    return jnp.where(labeler >= 0, label, -1)
 
 
 def confusion_channel(
@@ -84,7 +93,7 @@ def confusion_channel(
 ) -> Channel:
     """Dawid and Skene: a matrix for every labeler."""
     table = jnp.swapaxes(safe_log(matrices), 1, 2)[..., None]
-    return Channel(safe_log(prior), jnp.zeros(1, prior.dtype), table)
+    return as_channel(safe_log(prior), jnp.zeros(1, prior.dtype), table)
 
 
 def one_coin_channel(prior: Float[AnyArray, " classes"], accuracy: Float[AnyArray, " labelers"]) -> Channel:
@@ -128,7 +137,7 @@ def welinder(p: Parameters, hyper: Parameters, num_labelers: int) -> Channel:
     x = centre[:, None] + hyper["position"][None, :]  # (classes, levels)
     z = p["direction"][:, None, None] * x[None] - p["threshold"][:, None, None]
     table = jnp.stack([log_ndtr(-z), log_ndtr(z)], axis=1)
-    return Channel(safe_log(p["prior"]), hyper["log_weight"], table)
+    return as_channel(safe_log(p["prior"]), hyper["log_weight"], table)
 
 
 def even_errors(prior: AnyArray, log_weight: AnyArray, log_right: Any, log_wrong: Any) -> Channel:
@@ -137,7 +146,7 @@ def even_errors(prior: AnyArray, log_weight: AnyArray, log_right: Any, log_wrong
     right = jnp.eye(classes, dtype=bool)[None, :, :, None]
     each = log_wrong - np.log(classes - 1)
     table = jnp.where(right, log_right[:, None, None, :], each[:, None, None, :])
-    return Channel(safe_log(prior), log_weight, table)
+    return as_channel(safe_log(prior), log_weight, table)
 
 
 def logit_rows(

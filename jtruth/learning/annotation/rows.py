@@ -16,12 +16,15 @@ from jaxtyping import Float, Int
 
 from jtruth._one_line import one_line
 from jtruth.labels import Labels
+from jtruth.latent import density
 from jtruth.latent.infer.nuts_run import arithmetic
+from jtruth.latent.pointwise import RowLikelihood, row_likelihood
 from jtruth.learning.annotation import channels
 from jtruth.learning.em.columns import bucket
 
 Draws = dict[str, np.ndarray]
-BLOCK = 4096  # rows at a time: the log-likelihood of all draws for all rows of a large set fits nowhere
+BLOCK = 4096  # rows at a time
+_MOST = 40_000_000  # draws x rows
 
 
 class LabelRows(NamedTuple):
@@ -86,32 +89,31 @@ def matrices_of(
         return np.asarray(_matrices(channel, num_labelers, *jax.tree.map(jnp.asarray, (draws, hyper))))
 
 
-def row_log_likelihood(
-    channel: Callable, draws: Draws, rows: LabelRows, hyper: dict, num_labelers: int
-) -> Float[np.ndarray, "chains draws rows"]:
-    """log p(labels of the row | draw): the pointwise log-likelihood of any sample with these labels."""
-    with arithmetic():
-        data = jax.tree.map(jnp.asarray, (draws, rows.labeler, rows.label, hyper))
-        return np.asarray(_pointwise(channel, num_labelers, *data))
+def pointwise(
+    channel: Callable, draws: Draws, data: MergedRows, hyper: dict, num_labelers: int, *, thin: bool = True
+) -> RowLikelihood:
+    """log p(labels of the row | draw): the pointwise log-likelihood of any sample with these labels.
 
-
-def row_blocks(rows: LabelRows, size: int) -> list[LabelRows]:
-    """The rows in blocks of `BLOCK`, the last one padded; `size` rows are no padding."""
-    if size <= BLOCK:
-        return [rows]
-    blocks = []
-    for k in range(0, size, BLOCK):
-        part = LabelRows(*(np.asarray(a)[k : min(k + BLOCK, size)] for a in rows))
-        pad = BLOCK - part.weight.size
-        labeler, label = (np.pad(a, ((0, pad), (0, 0)), constant_values=-1) for a in part[:2])
-        blocks.append(LabelRows(labeler, label, np.pad(part.weight, (0, pad))))
-    return blocks
+    Of large sets at every second, third, ... draw, so that it fits in memory, unless `thin` is False.
+    """
+    chains, length = next(iter(draws.values())).shape[:2]
+    step = -(-chains * length * data.size // _MOST) if thin else 1
+    chosen, parts = {name: x[:, ::step] for name, x in draws.items()}, []
+    for first in range(0, data.size, BLOCK):
+        labeler, label = (np.asarray(a)[first : first + BLOCK] for a in data.rows[:2])
+        more = BLOCK - len(labeler) if data.size > BLOCK else 0
+        labeler, label = (np.pad(a, ((0, more), (0, 0)), constant_values=-1) for a in (labeler, label))
+        with arithmetic():
+            given = jax.tree.map(jnp.asarray, (chosen, labeler, label, hyper))
+            parts.append(np.asarray(_pointwise(channel, num_labelers, *given)))
+    return row_likelihood(np.concatenate(parts, axis=2)[:, :, : data.size], data.row_of_sample)
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def _pointwise(channel, num_labelers, draws, labeler, label, hyper):
     def one(draw):
-        return channels.log_likelihood(channel(draw, hyper, num_labelers), labeler, label)
+        joint = channels.log_joint(channel(draw, hyper, num_labelers), labeler, label, num_labelers)
+        return density.total(joint)[:, 0]
 
     return jax.lax.map(lambda chain: jax.lax.map(one, chain, batch_size=16), draws)
 
@@ -120,8 +122,9 @@ def _pointwise(channel, num_labelers, draws, labeler, label, hyper):
 def _digest(channel, num_labelers, draws, rows, hyper):
     def one(draw):
         now = channel(draw, hyper, num_labelers)
-        joint = channels.log_joint(now, rows.labeler, rows.label)
-        return jax.nn.softmax(joint, axis=1), now.matrices()
+        joint = channels.log_joint(now, rows.labeler, rows.label, num_labelers)
+        matrices = channels.matrices(now, num_labelers)
+        return density.class_law(joint, matrices.shape[1])[:, :, 0], matrices
 
     def step(sums, draw):
         posterior, matrices = jax.vmap(one)(draw)
@@ -137,4 +140,4 @@ def _digest(channel, num_labelers, draws, rows, hyper):
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def _matrices(channel, num_labelers, draws, hyper):
-    return jax.lax.map(lambda draw: channel(draw, hyper, num_labelers).matrices(), draws)
+    return jax.lax.map(lambda p: channels.matrices(channel(p, hyper, num_labelers), num_labelers), draws)

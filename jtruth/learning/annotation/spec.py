@@ -19,8 +19,9 @@ from scipy.special import ndtri
 
 from jtruth._host import diagonal_rows
 from jtruth._one_line import one_line
+from jtruth.latent.density import Channel
 from jtruth.learning.annotation import channels
-from jtruth.learning.annotation.channels import Channel, Parameters
+from jtruth.learning.annotation.channels import Parameters
 
 Hyper = dict[str, Any]
 

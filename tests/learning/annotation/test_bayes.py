@@ -25,13 +25,13 @@ from scipy.integrate import quad
 from scipy.special import betaln, expit
 
 from jtruth.labels import Labels
-from jtruth.latent import Effort, NutsSettings
+from jtruth.latent import Effort, NutsSettings, density
 from jtruth.latent.infer import nuts
 from jtruth.latent.models.alike import alike_raters
-from jtruth.learning.annotation import bayes
+from jtruth.learning.annotation import bayes, channels
 from jtruth.learning.annotation._agreement import labeler_agreement
 from jtruth.learning.annotation._fit import majority_matrices, start_values
-from jtruth.learning.annotation.channels import beta_levels, draw_labels, log_likelihood
+from jtruth.learning.annotation.channels import beta_levels, draw_labels
 from jtruth.learning.annotation.rows import blank_rows, merged_rows
 from jtruth.learning.annotation.spec import SPECS, prepare
 from jtruth.learning.joint.models import independent
@@ -159,6 +159,11 @@ def test_density_is_that_of_the_definitions(model):
             assert float(joint) == pytest.approx(log_prior + sum(by_hand), rel=1e-9)
 
 
+def log_p_rows(channel, labeler, label, labelers):
+    """log p(labels of each row), by the density of all latent-class models."""
+    return density.total(channels.log_joint(channel, labeler, label, labelers))[:, 0]
+
+
 def joint_and_rows(model, rows, hyper, num_labelers, p):
     """log p(parameters, labels), and log p(labels of each row)."""
     joint, trace = log_density(model, (rows, hyper), {"num_labelers": LABELERS}, p)
@@ -215,13 +220,12 @@ def test_simulated_labels_have_the_probabilities_of_the_model():
     hyper = prepare(SPECS["difficulty_fallibility"], 2, 2, None)
     p = {"prior": np.array([0.3, 0.7]), "fallibility": np.array([0.2, 0.6])}
     channel = SPECS["difficulty_fallibility"].channel(jax.tree.map(jnp.asarray, p), hyper, 2)
-    channel = jax.tree.map(jnp.asarray, channel)
     labeler = jnp.asarray(np.tile(np.array([[0, 1, -1]], np.int32), (20_000, 1)))
-    label = np.asarray(draw_labels(channel, jax.random.key(0), labeler)[1])
+    label = np.asarray(draw_labels(channel, jax.random.key(0), labeler, 2))
     assert (label[:, 2] == -1).all()
     seen = np.bincount(label[:, :2] @ [2, 1], minlength=4)
     patterns = np.array(list(itertools.product([0, 1], repeat=2)), np.int32)
-    expected = np.exp(log_likelihood(channel, labeler[:4, :2], jnp.asarray(patterns)))
+    expected = np.exp(log_p_rows(channel, labeler[:4, :2], jnp.asarray(patterns), 2))
     assert expected.sum() == pytest.approx(1)
     assert stats.chisquare(seen, expected * 20_000).pvalue > 1e-4  # the false-alarm rate
 
@@ -243,8 +247,9 @@ def test_starts():
         spec = SPECS[model]
         hyper = prepare(spec, CLASSES, 2, None)
         channel = spec.channel(jax.tree.map(jnp.asarray, spec.start(prior, psi, hyper)), hyper, LABELERS)
-        np.testing.assert_allclose(np.exp(channel.log_prior), prior)
-        found = np.einsum("c,tcc->t", prior, channel.matrices())
+        levels = channel.log_class.shape[1] // CLASSES
+        np.testing.assert_allclose(np.exp(channel.log_class[0, ::levels, 0]), prior)
+        found = np.einsum("c,tcc->t", prior, channels.matrices(channel, LABELERS))
         if model in ("dawid_skene", "alike", "one_coin", "difficulty_fallibility"):
             np.testing.assert_allclose(found, right)
         elif model in ("pooled", "hierarchical_dawid_skene"):
@@ -469,8 +474,8 @@ def test_welinder_against_quadrature_over_positions():
 
     exact = [sum(p[c] * quad(both, -9, 9, (c, row), epsabs=1e-12)[0] for c in (0, 1)) for row in z]
     labeler = np.where(z >= 0, np.arange(4), -1)
-    np.testing.assert_allclose(log_likelihood(channel, labeler, z), np.log(exact), atol=1e-6)
-    begun = SPECS["welinder"].start(p, np.asarray(channel.matrices()), hyper)
+    np.testing.assert_allclose(log_p_rows(channel, labeler, z, 4), np.log(exact), atol=1e-6)
+    begun = SPECS["welinder"].start(p, np.asarray(channels.matrices(channel, 4)), hyper)
     inside = np.abs(w) < 1.5  # what is steeper starts less steep
     assert inside.sum() >= 2
     np.testing.assert_allclose(begun["direction"][inside], w[inside], atol=1e-3)
