@@ -17,7 +17,8 @@ from jtruth._validation.words import Read, number_of
 from jtruth.answers import Answer, Column, Curve, Series, Shown, Table, facts, how, warning_notes
 from jtruth.evaluation.inputs import as_labels, read_gold
 from jtruth.labels import Labels
-from jtruth.learning.methods import Learned, deserted, method_called
+from jtruth.learning import Fit
+from jtruth.learning.methods import deserted, method_called
 
 _TIE = 1e-9  # two classes whose probabilities differ by less are tied
 _POINTS = 51  # of a curve
@@ -37,7 +38,7 @@ class Consensus(Answer):
     tied: np.ndarray  # (samples,) whether another class is as probable
     disagrees: np.ndarray  # (labels,) whether an entry of `labels` differs from the consensus; False at -1
     gold: np.ndarray  # (samples,) known classes, -1 where unknown
-    fit: Learned  # what the method returned
+    fit: Fit  # what the method returned
     warnings: tuple[str, ...]
     key: Stated
 

@@ -19,7 +19,7 @@ from jtruth.learning.em.streaming import (
     update,
     write_stream,
 )
-from jtruth.learning.joint.hierarchical import ByDomain, Hierarchical, fit_domains, fit_hierarchical
+from jtruth.learning.joint.hierarchical import Hierarchical, fit_domains, fit_hierarchical
 from jtruth.learning.joint.inputs import Beliefs
 from jtruth.learning.joint.models import Built, Held, Priors
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
@@ -31,7 +31,7 @@ from jtruth.learning.known_classes import (
     fit_known_classes,
 )
 from jtruth.learning.majority import fit_majority_vote, majority_vote
-from jtruth.learning.methods import METHODS, Learned, Method
+from jtruth.learning.methods import METHODS, Method
 from jtruth.learning.modes.difficulty_fallibility import fit_difficulty_fallibility
 from jtruth.learning.modes.glad import fit_glad
 from jtruth.learning.modes.sequential import fit_sequential
@@ -56,7 +56,6 @@ __all__ = [
     "METHODS",
     "Beliefs",
     "Built",
-    "ByDomain",
     "ConfidentCounts",
     "Consistency",
     "EMResult",
@@ -67,7 +66,6 @@ __all__ = [
     "JointPosterior",
     "KnownClasses",
     "LabelColumns",
-    "Learned",
     "Method",
     "NoiseLayer",
     "NutsFit",

@@ -6,8 +6,7 @@ whatever every method must do. A fit is called as
 
     fit(labels, *, key=None, gold=None, prior=None, ...)
 
-where `gold` holds known classes (-1 elsewhere) and `prior` class shares that are known; what it returns is a
-`Fit`, or has its fields.
+where `gold` holds known classes (-1 elsewhere) and `prior` class shares that are known; it returns a `Fit`.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,9 +16,8 @@ import numpy as np
 
 from jtruth import _host
 from jtruth.labels import Labels
-from jtruth.learning._fit import Fit
 from jtruth.learning.em.dawid_skene import fit_dawid_skene, fit_one_coin
-from jtruth.learning.joint.hierarchical import Hierarchical, fit_hierarchical
+from jtruth.learning.joint.hierarchical import fit_hierarchical
 from jtruth.learning.majority import fit_majority_vote
 from jtruth.learning.modes.difficulty_fallibility import fit_difficulty_fallibility
 from jtruth.learning.modes.glad import fit_glad
@@ -27,9 +25,6 @@ from jtruth.learning.modes.welinder import fit_welinder, not_two_classes
 from jtruth.learning.spectral import kos, label_model, minimax_entropy
 
 _VOTED, _LEFT = 2.0, 0.05  # samples of a class by votes, and the share of them below which it is deserted
-
-
-Learned = Fit | Hierarchical  # what a method returns; both have the fields of `Fit`
 
 
 def deserted(class_posterior: np.ndarray, labels: Labels) -> Iterator[str]:

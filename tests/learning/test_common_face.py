@@ -14,6 +14,7 @@ import pytest
 
 from jtruth.labels import Labels
 from jtruth.learning import (
+    Fit,
     begin_stream,
     fit_domains,
     fit_joint,
@@ -22,7 +23,7 @@ from jtruth.learning import (
     fit_sequential,
     update,
 )
-from jtruth.learning.methods import METHODS, Learned, method_called
+from jtruth.learning.methods import METHODS, method_called
 from jtruth.noise import NoiseModel
 from tests.learning.crowds import from_matrix, simulate
 
@@ -68,7 +69,7 @@ def test_what_comes_back(fitted, name, classes):
             again(name, labels)
         assert METHODS[name].refuses(labels) in str(error.value)
         return
-    assert isinstance(fit, Learned) and {"prior", "class_posterior", "log_likelihood"} <= set(fit._fields)
+    assert isinstance(fit, Fit)
     assert fit.prior.shape == (classes,) and fit.class_posterior.shape == (SIZE, classes)
     assert fit.prior.dtype == fit.class_posterior.dtype == np.float64
     np.testing.assert_allclose(fit.class_posterior.sum(axis=1), 1, atol=1e-12)

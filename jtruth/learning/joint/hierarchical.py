@@ -22,12 +22,11 @@ labeler gave two labels then has that labeler's mean matrix and a wide interval.
 all domains, unlike there.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from jtruth._one_line import one_line
 from jtruth._random import as_key, stream
 from jtruth._validation import quoted
 from jtruth.labels import Labels
@@ -35,38 +34,21 @@ from jtruth.latent import STANDARD, Effort, Watch
 from jtruth.latent.models.alike import alike_raters
 from jtruth.latent.rows import Rows
 from jtruth.latent.watch import UNWATCHED
+from jtruth.learning._fit import Fit
 from jtruth.learning._given import clamp, read_given
 from jtruth.learning.joint.models import Build, Built, Priors, independent
-from jtruth.learning.joint.posterior import JointPosterior, fit_joint
+from jtruth.learning.joint.posterior import fit_joint
 from jtruth.stats.draws import DrawsEstimate
 
 
-class Hierarchical(NamedTuple):
-    """Posterior means of a population of labelers, and the draws behind them. Arrays are NumPy float64."""
+class Hierarchical(Fit):
+    """Posterior means of a population of labelers; see `fit_hierarchical` and `fit_domains`."""
 
-    prior: Float[np.ndarray, " classes"]  # posterior mean of the class shares
-    matrices: Float[np.ndarray, "labelers classes classes"]  # posterior means; rows: true class
-    accuracy: Float[np.ndarray, " labelers"]  # posterior mean of sum_c pi[c] psi_t[c, c]
-    class_posterior: Float[np.ndarray, "samples classes"]  # error rates and class shares averaged over
-    log_likelihood: float  # NaN: nothing is maximised
-    converged: bool  # every monitored quantity passed split R-hat and effective sample size
-    num_steps: int  # sweeps of all chains
-    posterior: JointPosterior  # the draws
-    groups: tuple[str, ...]  # names of the groups; ("all",) if none were given
-    warnings: tuple[str, ...]  # what is doubtful, one sentence each
-
-    __repr__ = one_line
-
-    def noise_model(self) -> Any:
-        """Mean matrices as `jtruth.noise.ConfusionMatrices`; taken for known, they forget their spread."""
-        from jtruth.noise import ConfusionMatrices
-
-        return ConfusionMatrices(self.matrices)
-
-    def accuracy_interval(self, level: float = 0.95) -> Float[np.ndarray, "labelers 2"]:
-        """Shortest interval of each labeler's accuracy."""
+    def accuracy_interval(self, level: float = 0.95) -> Float[np.ndarray, "labelers *domains 2"]:
+        """Shortest interval of each labeler's accuracy, in each domain where there are several."""
         draws = self.posterior.labeler_accuracy
-        return np.array([DrawsEstimate(column).interval(level) for column in draws.T])
+        ends = np.array([DrawsEstimate(column).interval(level) for column in draws.T])
+        return ends.reshape(*self.accuracy.shape, 2)
 
 
 def fit_hierarchical(
@@ -90,6 +72,11 @@ def fit_hierarchical(
         effort: when to stop sampling.
         watch: whom to tell how far it is, and a checkpoint.
 
+    Returns:
+        A `Fit` of posterior means, with `accuracy_interval()`. Its own: `matrices` (labelers, classes,
+        classes); `accuracy` (labelers,), sum_c pi[c] psi_t[c, c]; `groups`, their names, ("all",) if none were given;
+        `posterior`, the draws, a `JointPosterior`. `log_likelihood` is NaN: nothing is maximised.
+
     Raises:
         ValueError: for input that cannot be used, before any sampling.
 
@@ -111,17 +98,20 @@ def fit_hierarchical(
         effort=effort,
         watch=watch,
     )
+    own = {
+        "matrices": found.mean_matrices.astype(np.float64),
+        "accuracy": found.labeler_accuracy.mean(axis=0),
+        "groups": names,
+        "posterior": found,
+    }
     return Hierarchical(
-        prior=found.prior.mean(axis=0) if fixed is None else fixed,
-        matrices=found.mean_matrices.astype(np.float64),
-        accuracy=found.labeler_accuracy.mean(axis=0),
-        class_posterior=clamp(found.class_posterior, known),
-        log_likelihood=float("nan"),
-        converged=bool(found.converged),
-        num_steps=int(found.convergence.num_sweeps),
-        posterior=found,
-        groups=names,
-        warnings=found.warnings,
+        found.prior.mean(axis=0) if fixed is None else fixed,
+        clamp(found.class_posterior, known),
+        float("nan"),
+        bool(found.converged),
+        int(found.convergence.num_sweeps),
+        found.warnings,
+        own,
     )
 
 
@@ -162,29 +152,6 @@ def named(
     return tuple(found.tolist()), number.ravel()
 
 
-class ByDomain(NamedTuple):
-    """Posterior means for each labeler in each domain, and the draws. Arrays are NumPy float64."""
-
-    domains: tuple[str, ...]  # names, in the order of the axis
-    prior: Float[np.ndarray, " classes"]  # class shares, of all domains together
-    matrices: Float[np.ndarray, "labelers domains classes classes"]  # posterior means; rows: true class
-    accuracy: Float[np.ndarray, "labelers domains"]  # posterior mean of sum_c pi[c] psi[c, c]
-    class_posterior: Float[np.ndarray, "samples classes"]
-    log_likelihood: float  # NaN: nothing is maximised
-    converged: bool
-    num_steps: int  # sweeps of all chains
-    posterior: JointPosterior  # of labels in which labeler t of domain d is labeler t * domains + d
-    warnings: tuple[str, ...]
-
-    __repr__ = one_line
-
-    def accuracy_interval(self, level: float = 0.95) -> Float[np.ndarray, "labelers domains 2"]:
-        """Shortest interval of each labeler's accuracy in each domain."""
-        draws = self.posterior.labeler_accuracy
-        ends = np.array([DrawsEstimate(column).interval(level) for column in draws.T])
-        return ends.reshape(*self.accuracy.shape, 2)
-
-
 def fit_domains(
     labels: Labels,
     domains: Any,
@@ -193,13 +160,18 @@ def fit_domains(
     prior: Any = None,
     key: Any = None,
     effort: Effort = STANDARD,
-) -> ByDomain:
+) -> Hierarchical:
     """Sample matrices of each labeler in each domain, class shares and classes.
 
     Args:
         labels: the noisy labels.
         domains: (samples,) the domain of each sample, a name or number.
         gold, prior, key, effort: see `fit_hierarchical`.
+
+    Returns:
+        As `fit_hierarchical`, with `domains`, their names, and another axis: `matrices` (labelers, domains,
+        classes, classes), `accuracy` (labelers, domains). Class shares are those of all domains together; in
+        `posterior` labeler t of domain d is labeler t * domains + d.
 
     Raises:
         ValueError: for input that cannot be used, before any sampling.
@@ -215,15 +187,10 @@ def fit_domains(
     groups = np.repeat(np.arange(labels.num_labelers), size)
     fit = fit_hierarchical(apart, groups=groups, gold=gold, prior=prior, key=key, effort=effort)
     shape = (labels.num_labelers, size)
-    return ByDomain(
-        domains=names,
-        prior=fit.prior,
-        matrices=fit.matrices.reshape(*shape, labels.num_classes, labels.num_classes),
-        accuracy=fit.accuracy.reshape(shape),
-        class_posterior=fit.class_posterior,
-        log_likelihood=fit.log_likelihood,
-        converged=fit.converged,
-        num_steps=fit.num_steps,
-        posterior=fit.posterior,
-        warnings=fit.warnings,
-    )
+    own = {
+        "matrices": fit.matrices.reshape(*shape, labels.num_classes, labels.num_classes),
+        "accuracy": fit.accuracy.reshape(shape),
+        "domains": names,
+        "posterior": fit.posterior,
+    }
+    return fit._replace(own=own)
