@@ -74,8 +74,8 @@ def fit_hierarchical(
 
     Returns:
         A `Fit` of posterior means, with `accuracy_interval()`. Its own: `matrices` (labelers, classes,
-        classes); `accuracy` (labelers,), sum_c pi[c] psi_t[c, c]; `groups`, their names, ("all",) if none were given;
-        `posterior`, the draws, a `JointPosterior`. `log_likelihood` is NaN: nothing is maximised.
+        classes); `accuracy` (labelers,), sum_c pi[c] psi_t[c, c]; `groups`, their names, ("all",) if there
+        are none; `posterior`, the draws, a `JointPosterior`. `log_likelihood` is NaN: nothing is maximised.
 
     Raises:
         ValueError: for input that cannot be used, before any sampling.
