@@ -328,7 +328,7 @@ def test_no_labels():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["bluebirds", "dogs", "rte", "anaesthetists"])
 def test_default_never_switches(name, shared_data):
-    """10 keys each (dogs, whose rows are alike, is the largest: 3); classes as good as by EM's.
+    """4 keys each (dogs, whose rows are alike, is the largest: 2); classes as good as by EM's.
 
     The first key samples until the draws are good. Whether names are exchanged a chain decides where it
     starts, so the other keys keep a few hundred sweeps of every chain after the same burn-in.
@@ -338,7 +338,7 @@ def test_default_never_switches(name, shared_data):
     else:
         labels, y = crowds.real_set(shared_data(name))
     known = {"bluebirds": 0.88, "dogs": 0.83, "rte": 0.92}
-    for seed in range(3 if name == "dogs" else 10):
+    for seed in range(2 if name == "dogs" else 4):
         effort = SHORT if seed else STANDARD
         fit = fit_joint(labels, key=jax.random.key(seed), effort=effort)
         assert fit.usable and not fit.switching.chains.any()
