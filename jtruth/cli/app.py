@@ -12,22 +12,22 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from jtruth._version import __version__
-from jtruth.cli.agreement import agreement
-from jtruth.cli.ask import ask
-from jtruth.cli.calibrate import calibrate
-from jtruth.cli.clean import clean
-from jtruth.cli.compare import compare
-from jtruth.cli.consensus import consensus
-from jtruth.cli.correct import correct
-from jtruth.cli.evaluate import evaluate
-from jtruth.cli.inspect import inspect
-from jtruth.cli.labelers import labelers
-from jtruth.cli.models import models
+from jtruth.cli.agreement import Agreement
+from jtruth.cli.ask import Ask
+from jtruth.cli.calibrate import Calibrate
+from jtruth.cli.clean import Clean
+from jtruth.cli.compare import Compare
+from jtruth.cli.consensus import Consensus
+from jtruth.cli.correct import Correct
+from jtruth.cli.evaluate import Evaluate
+from jtruth.cli.inspect import Inspect
+from jtruth.cli.labelers import Labelers
+from jtruth.cli.models import Models
 from jtruth.cli.options import READING, flat
-from jtruth.cli.plan import plan
-from jtruth.cli.prevalence import prevalence
-from jtruth.cli.sensitivity import sensitivity
-from jtruth.cli.simulate import simulate
+from jtruth.cli.plan import Plan
+from jtruth.cli.prevalence import Prevalence
+from jtruth.cli.sensitivity import Sensitivity
+from jtruth.cli.simulate import Simulate
 
 SECTIONS = {  # of `jtruth --help`
     "First": ("inspect", "agreement", "simulate"),
@@ -93,25 +93,25 @@ app = typer.Typer(
     help="How good are your classifier, your labelers and your labels, when nobody knows the true labels?",
 )
 EXAMPLES = {  # in the order of `jtruth --help`
-    inspect: "LABELS.csv",
-    agreement: "LABELS.csv --weights quadratic --full",
-    evaluate: "LABELS.csv --predictions PRED.csv --report a.html",
-    compare: "LABELS.csv A.csv B.csv --metric recall",
-    labelers: "LABELS.csv --consensus consensus.csv",
-    consensus: "LABELS.csv --method dawid_skene --out consensus.csv",
-    prevalence: "LABELS.csv --gold GOLD.csv --positive pass",
-    sensitivity: "LABELS.csv --predictions PRED.csv --threshold 0.8",
-    ask: "LABELS.csv --predictions PRED.csv --metric precision",
-    clean: "LABELS.csv --features X.csv --noise psi.json --state queue.state",
-    plan: "--width 0.05 --labeler crowd:0.2:0.05:5 --prior .7,.3",
-    calibrate: "LABELS.csv --predictions PROBS.csv --out calibrated.csv",
-    models: "LABELS.csv",
-    correct: "--called 680/1000 --sensitivity 45/50 --specificity 40/50",
-    simulate: "FOLDER --samples 500 --labelers 5",
+    Inspect: "LABELS.csv",
+    Agreement: "LABELS.csv --weights quadratic --full",
+    Evaluate: "LABELS.csv --predictions PRED.csv --report a.html",
+    Compare: "LABELS.csv A.csv B.csv --metric recall",
+    Labelers: "LABELS.csv --consensus consensus.csv",
+    Consensus: "LABELS.csv --method dawid_skene --out consensus.csv",
+    Prevalence: "LABELS.csv --gold GOLD.csv --positive pass",
+    Sensitivity: "LABELS.csv --predictions PRED.csv --threshold 0.8",
+    Ask: "LABELS.csv --predictions PRED.csv --metric precision",
+    Clean: "LABELS.csv --features X.csv --noise psi.json --state queue.state",
+    Plan: "--width 0.05 --labeler crowd:0.2:0.05:5 --prior .7,.3",
+    Calibrate: "LABELS.csv --predictions PROBS.csv --out calibrated.csv",
+    Models: "LABELS.csv",
+    Correct: "--called 680/1000 --sensitivity 45/50 --specificity 40/50",
+    Simulate: "FOLDER --samples 500 --labelers 5",
 }
 for command, example in EXAMPLES.items():
-    example = f"Example: jtruth {command.__name__} {example}"
-    app.command(epilog=example, cls=Sectioned)(flat(command))
+    run = flat(command)
+    app.command(epilog=f"Example: jtruth {run.__name__} {example}", cls=Sectioned)(run)
 
 
 def _version(wanted: bool) -> bool:

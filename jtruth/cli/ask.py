@@ -9,7 +9,6 @@ import typer
 from jtruth._files import write_table
 from jtruth.cli.options import (
     Beside,
-    Columns,
     CommonOnly,
     Draws,
     LabelsFile,
@@ -21,9 +20,9 @@ from jtruth.cli.options import (
 from jtruth.cli.output import Output
 
 
-@dataclass(frozen=True)
-class Asking:
-    """For which metric of which classifier, and how many answers."""
+@dataclass(frozen=True, kw_only=True)
+class Ask(LabelsFile, Draws, Beside, Output):
+    """Which labels of whom, or (--truth) which true classes, to ask for next."""
 
     predictions: Annotated[
         Path, typer.Option("--predictions", help="The classifier: a table task, label; or column:NAME.")
@@ -42,7 +41,8 @@ class Asking:
         "--inclusion", "With --truth: write a row of every task; --gold if you ask again."
     )
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """Refuse options of asking for the truth where labels are asked for, and those of another way."""
         if self.inclusion is not None and not self.truth:
             raise ValueError("--inclusion holds the chances of asking for true classes: say --truth too")
         if self.stratified and not self.truth:
@@ -54,115 +54,118 @@ class Asking:
                     "ask again and again leave --stratified out instead"
                 )
 
+    def run(self) -> None:
+        """Name what to ask for."""
+        import numpy as np
 
-def ask(
-    source: LabelsFile, asking: Asking, draws: Draws, columns: Columns, beside: Beside, output: Output
-) -> None:
-    """Which labels of whom, or (--truth) which true classes, to ask for next."""
-    import numpy as np
+        from jtruth.answers import Column, Note, Notes, Queue, Shown, facts
+        from jtruth.cli.reading import begin, predictions_of
 
-    from jtruth.answers import Column, Note, Notes, Queue, Shown, facts
-    from jtruth.asking.labels import Aim, next_labels
-    from jtruth.cli.reading import begin, class_code, gold_of, predictions_of
+        given, labels = begin(self, self.predictions, self.gold)
+        y_pred, labels, notes = predictions_of(self.predictions, labels, given, self.common_only)
+        way = self._labels if not self.truth else self._strata if self.stratified else self._truths
+        head, header, rows, doubts = way(labels, np.asarray(y_pred), given)
+        notes = tuple(dict.fromkeys((*labels.notes, *notes)))
+        doubts = [text for text in doubts if text not in notes]
+        said = [Note("read" if text in notes else "warn", text) for text in (*notes, *doubts)]
+        listed = [dict(zip(header, row, strict=True)) for row in rows]
+        shown = tuple(Column(name, name, form=".4g") for name in header[1:])
+        blocks = (
+            Queue("", "Ask for these", "task", shown, listed),
+            Notes("warnings", "Warnings", said),
+            facts(metric=self.metric, columns=header, rows=rows),
+        )  # fmt: skip
+        self.give(Shown("What to ask next?", f"{len(rows)} of {labels.num_samples} tasks", head, blocks))
 
-    given, labels = begin(source.file, columns, beside, asking.predictions, asking.gold)
-    y_pred, labels, notes = predictions_of(asking.predictions, labels, given, asking.common_only)
-    code = class_code(asking.positive, labels)
-    tasks = [str(task) for task in (labels.tasks or range(labels.num_samples))]
-    if asking.truth:
-        way = _strata if asking.stratified else _truths
-        head, rows, doubts = way(asking, labels, np.asarray(y_pred), given, draws.seed)
-        header = ["task", "stratum" if asking.stratified else "inclusion"]
-    else:
-        gold = gold_of(asking.gold, labels, given, asking.common_only)
-        found = next_labels(labels, np.asarray(y_pred), asking.num, key=draws.seed,
-                            aim=Aim(asking.metric, code), gold=gold)  # fmt: skip
-        names, doubts = labels.workers or range(labels.num_labelers), found.warnings
+    def _labels(self, labels: Any, y_pred: Any, given: Any) -> tuple[str, list, list, Any]:
+        """What is asked for, its columns, rows (task, worker, drop), and doubts; writes the table."""
+        from jtruth.asking.labels import Aim, next_labels
+        from jtruth.cli.reading import class_code, gold_of
+
+        gold = gold_of(self.gold, labels, given, self.common_only)
+        aim = Aim(self.metric, class_code(self.positive, labels))
+        found = next_labels(labels, y_pred, self.num, key=self.seed, aim=aim, gold=gold)
+        tasks, names = _tasks(labels), labels.workers or range(labels.num_labelers)
         header = ["task", "worker", "drop"]
         rows = [[tasks[i], str(names[t]), float(d / found.variance)]
                 for i, t, d in zip(found.samples, found.labelers, found.drop, strict=True)]  # fmt: skip
-        if asking.out is not None:
-            write_table(asking.out, header, rows)
+        if self.out is not None:
+            write_table(self.out, header, rows)
         head = (
-            f"{asking.metric} has a posterior sd of {np.sqrt(found.variance):.4f}; ask for these labels "
+            f"{self.metric} has a posterior sd of {found.variance**0.5:.4f}; ask for these labels "
             "(drop: share of the variance that the answer is expected to remove; ask for some, then again)"
         )
-    notes = tuple(dict.fromkeys((*labels.notes, *notes)))
-    doubts = [text for text in doubts if text not in notes]
-    said = [Note("read" if text in notes else "warn", text) for text in (*notes, *doubts)]
-    listed = [dict(zip(header, row, strict=True)) for row in rows]
-    shown = tuple(Column(name, name, form=".4g") for name in header[1:])
-    blocks = (
-        Queue("", "Ask for these", "task", shown, listed),
-        Notes("warnings", "Warnings", said),
-        facts(metric=asking.metric, columns=header, rows=rows),
-    )  # fmt: skip
-    output.give(Shown("What to ask next?", f"{len(rows)} of {len(tasks)} tasks", head, blocks), draws.seed)
+        return head, header, rows, found.warnings
+
+    def _asked(self, labels: Any) -> dict[str, Any]:
+        """What both ways to ask for the truth take."""
+        from jtruth.cli.reading import class_code
+
+        return {"key": self.seed, "metric": self.metric, "classes": tuple(map(str, labels.class_names)),
+                "positive": class_code(self.positive, labels)}  # fmt: skip
+
+    def _truths(self, labels: Any, y_pred: Any, given: Any) -> tuple[str, list, list, Any]:
+        """The same with a row (task, inclusion)."""
+        import numpy as np
+
+        from jtruth.asking.gold import ask_next
+        from jtruth.cli.reading import gold_sample_of
+        from jtruth.evaluation.gold.answer import labels_only_posterior
+        from jtruth.io.gold import INCLUSION, Gold
+
+        old = gold_sample_of(self.gold, labels, given, self.common_only)
+        known = np.full(labels.num_samples, -1) if old is None else np.asarray(old.classes)
+        posterior, doubts = labels_only_posterior(labels, self.seed)
+        gold = Gold(known, _before(old))
+        wanted = ask_next(y_pred, posterior, gold, self.num, **self._asked(labels))
+        names = [str(labels.class_names[c]) if c >= 0 else "" for c in known]
+        every = [list(row) for row in zip(_tasks(labels), names, map(float, wanted.inclusion), strict=True)]
+        header = [self.gold_task or self.task, self.gold_label or self.label, INCLUSION]
+        filed = [*wanted.samples, *np.flatnonzero(known >= 0)]
+        for path, samples in ((self.out, filed), (self.inclusion, range(len(every)))):
+            if path is not None:
+                write_table(path, header, [every[i] for i in samples])
+        doubts = (*getattr(old.classes, "notes", ()), *doubts) if old is not None else doubts
+        head = (
+            f"find out the truth of these {self.num}, all of them, and fill in column {header[1]} of --out: "
+            "then it is --gold for evaluate. They are no simple random sample, and its column inclusion says "
+            "so"
+        )
+        rows = [[every[i][0], every[i][2]] for i in wanted.samples]
+        return head, ["task", "inclusion"], rows, doubts
+
+    def _strata(self, labels: Any, y_pred: Any, given: Any) -> tuple[str, list, list, Any]:
+        """The same in strata, with a row (task, stratum); writes a row of every task."""
+        import numpy as np
+
+        from jtruth.asking.gold import ask_strata
+        from jtruth.evaluation.gold.answer import labels_only_posterior
+        from jtruth.io.gold import ASKED, INCLUSION, STRATUM
+
+        posterior, doubts = labels_only_posterior(labels, self.seed)
+        wanted = ask_strata(y_pred, posterior, self.num, **self._asked(labels))
+        tasks, names = _tasks(labels), wanted.names
+        rest = np.setdiff1d(np.arange(len(tasks)), wanted.samples)
+        header = [self.gold_task or self.task, self.gold_label or self.label, INCLUSION, STRATUM, ASKED]
+        if self.out is not None:
+            rows = [
+                [tasks[i], "", float(wanted.inclusion[i]), names[wanted.strata[i]], asked]
+                for some, asked in ((wanted.samples, "yes"), (rest, "no"))
+                for i in some
+            ]
+            write_table(self.out, header, rows)
+        head = (
+            f"find out the truth of these {self.num}, all of them, and fill in column {header[1]} of the "
+            "first rows of --out (asked: yes); leave the other rows as they are, they say how large strata "
+            "are: then it is --gold for evaluate. Inside a stratum gold is a random sample, and its column "
+            "stratum says so"
+        )
+        rows = [[tasks[i], names[wanted.strata[i]]] for i in wanted.samples]
+        return head, ["task", "stratum"], rows, doubts
 
 
-def _truths(asking: Asking, labels: Any, y_pred: Any, given: Any, seed: int) -> tuple[str, list, Any]:
-    """What is to be found out, a row (task, inclusion) for each, and doubts; writes the tables."""
-    import numpy as np
-
-    from jtruth.asking.gold import ask_next
-    from jtruth.cli.reading import class_code, gold_sample_of
-    from jtruth.evaluation.gold.answer import labels_only_posterior
-    from jtruth.io.gold import INCLUSION, Gold
-
-    old = gold_sample_of(asking.gold, labels, given, asking.common_only)
-    known = np.full(labels.num_samples, -1) if old is None else np.asarray(old.classes)
-    posterior, doubts = labels_only_posterior(labels, seed)
-    wanted = ask_next(
-        y_pred, posterior, Gold(known, _before(old)), asking.num, key=seed, metric=asking.metric,
-        classes=tuple(map(str, labels.class_names)), positive=class_code(asking.positive, labels),
-    )  # fmt: skip
-    names = [str(labels.class_names[c]) if c >= 0 else "" for c in known]
-    tasks = map(str, labels.tasks or range(labels.num_samples))
-    every = [list(row) for row in zip(tasks, names, map(float, wanted.inclusion), strict=True)]
-    beside, columns = given.beside, given.columns
-    header = [beside.gold_task or columns.task, beside.gold_label or columns.label, INCLUSION]
-    filed = [*wanted.samples, *np.flatnonzero(known >= 0)]
-    for path, samples in ((asking.out, filed), (asking.inclusion, range(len(every)))):
-        if path is not None:
-            write_table(path, header, [every[i] for i in samples])
-    doubts = (*getattr(old.classes, "notes", ()), *doubts) if old is not None else doubts
-    head = (
-        f"find out the truth of these {asking.num}, all of them, and fill in column {header[1]} of --out: "
-        "then it is --gold for evaluate. They are no simple random sample, and its column inclusion says so"
-    )
-    return head, [[every[i][0], every[i][2]] for i in wanted.samples], doubts
-
-
-def _strata(asking: Asking, labels: Any, y_pred: Any, given: Any, seed: int) -> tuple[str, list, Any]:
-    """The same in strata: a row (task, stratum) for each, and doubts; writes a row of every task."""
-    import numpy as np
-
-    from jtruth.asking.gold import ask_strata
-    from jtruth.cli.reading import class_code
-    from jtruth.evaluation.gold.answer import labels_only_posterior
-    from jtruth.io.gold import ASKED, INCLUSION, STRATUM
-
-    posterior, doubts = labels_only_posterior(labels, seed)
-    wanted = ask_strata(
-        y_pred, posterior, asking.num, key=seed, metric=asking.metric,
-        classes=tuple(map(str, labels.class_names)), positive=class_code(asking.positive, labels),
-    )  # fmt: skip
-    tasks, names = list(map(str, labels.tasks or range(labels.num_samples))), wanted.names
-    rest = np.setdiff1d(np.arange(len(tasks)), wanted.samples)
-    header = [given.beside.gold_task or given.columns.task, given.beside.gold_label or given.columns.label]
-    if asking.out is not None:
-        rows = [
-            [tasks[i], "", float(wanted.inclusion[i]), names[wanted.strata[i]], asked]
-            for some, asked in ((wanted.samples, "yes"), (rest, "no"))
-            for i in some
-        ]
-        write_table(asking.out, [*header, INCLUSION, STRATUM, ASKED], rows)
-    head = (
-        f"find out the truth of these {asking.num}, all of them, and fill in column {header[1]} of the first "
-        "rows of --out (asked: yes); leave the other rows as they are, they say how large strata are: then "
-        "it is --gold for evaluate. Inside a stratum gold is a random sample, and its column stratum says so"
-    )
-    return head, [[tasks[i], names[wanted.strata[i]]] for i in wanted.samples], doubts
+def _tasks(labels: Any) -> list[str]:
+    return [str(task) for task in (labels.tasks or range(labels.num_samples))]
 
 
 def _before(gold: Any) -> Any:

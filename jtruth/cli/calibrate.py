@@ -7,13 +7,13 @@ from typing import Annotated, Any
 import typer
 
 from jtruth._files import write_table
-from jtruth.cli.options import Beside, Columns, CommonOnly, Draws, LabelsFile, option, written
+from jtruth.cli.options import CommonOnly, Draws, LabelsFile, option, written
 from jtruth.cli.output import Output
 
 
-@dataclass(frozen=True)
-class Calibration:
-    """What to calibrate, on what, and how."""
+@dataclass(frozen=True, kw_only=True)
+class Calibrate(LabelsFile, Draws, Output):
+    """Losses of class probabilities where experts disagree, before and after calibration."""
 
     predictions: Annotated[
         Path, typer.Option("--predictions", help="Columns task, and a probability for each class.")
@@ -27,48 +27,42 @@ class Calibration:
     common_only: CommonOnly = False
     out: Path | None = written("--out", "Write task, probabilities, disagreement, alpha0 to this file.")
 
+    def run(self) -> None:
+        """Calibrate and judge."""
+        from jtruth.cli.reading import begin, table_of, with_notes
+        from jtruth.evaluation.calibration import evaluate_calibration
+        from jtruth.histograms import MergedBins
+        from jtruth.io import read_scores
 
-def calibrate(
-    source: LabelsFile, calibration: Calibration, draws: Draws, columns: Columns, output: Output
-) -> None:
-    """Losses of class probabilities where experts disagree, before and after calibration."""
-    from jtruth.cli.reading import begin, table_of, with_notes
-    from jtruth.evaluation.calibration import evaluate_calibration
-    from jtruth.histograms import MergedBins
-    from jtruth.io import read_scores
+        _, labels = begin(self, self.predictions, self.fit_on)
+        table = table_of(self.predictions, self)
+        read = read_scores(table, labels, task=self.task, common_only=self.common_only)
+        if read.probabilities is None:
+            names = ", ".join(f"p_{name}" for name in labels.class_names)
+            raise ValueError(f"{self.predictions.name} has no class probabilities; give the columns {names}")
+        bins = MergedBins(self.bins) if self.merge_bins else self.bins
+        labels = labels if read.samples.size == labels.num_samples else labels.restrict(read.samples)
+        report = evaluate_calibration(
+            read.probabilities, labels, method=self.method, split=self._split(labels), bins=bins,
+            level=self.level, drop=self.drop, key=self.seed,
+        )  # fmt: skip
+        if self.out is not None:
+            write_table(self.out, *report.rows())
+        self.give(with_notes(report, (*labels.notes, *read.notes)))
 
-    given = calibration
-    _, labels = begin(source.file, columns, Beside(), given.predictions, given.fit_on)
-    table = table_of(given.predictions, columns)
-    read = read_scores(table, labels, task=columns.task, common_only=given.common_only)
-    if read.probabilities is None:
-        names = ", ".join(f"p_{name}" for name in labels.class_names)
-        raise ValueError(f"{given.predictions.name} has no class probabilities; give the columns {names}")
-    bins = MergedBins(given.bins) if given.merge_bins else given.bins
-    labels = labels if read.samples.size == labels.num_samples else labels.restrict(read.samples)
-    report = evaluate_calibration(
-        read.probabilities, labels, method=given.method, split=_split(given, labels, columns),
-        bins=bins, level=draws.level, drop=given.drop, key=draws.seed,
-    )  # fmt: skip
-    if given.out is not None:
-        write_table(given.out, *report.rows())
-    report = with_notes(report, (*labels.notes, *read.notes))
-    output.give(report, draws.seed)
+    def _split(self, labels: Any) -> Any:
+        """Mask of the samples that a file names; without one the number of folds."""
+        import numpy as np
 
+        from jtruth._validation import quoted
+        from jtruth._validation.text import read_table
 
-def _split(given: Calibration, labels: Any, columns: Columns) -> Any:
-    """Mask of the samples that a file names; without one the number of folds."""
-    import numpy as np
-
-    from jtruth._validation import quoted
-    from jtruth._validation.text import read_table
-
-    file = given.fit_on
-    if file is None:
-        return given.folds
-    (chosen,) = read_table(file, columns.sep).pick({"task": columns.task})
-    tasks = [str(task) for task in (labels.tasks or range(labels.num_samples))]
-    unknown = sorted(set(chosen) - set(tasks))
-    if unknown:
-        raise ValueError(f"{file.name}: {len(unknown)} tasks have no labels here ({quoted(unknown)})")
-    return np.isin(tasks, list(chosen))
+        if self.fit_on is None:
+            return self.folds
+        (chosen,) = read_table(self.fit_on, self.sep).pick({"task": self.task})
+        tasks = [str(task) for task in (labels.tasks or range(labels.num_samples))]
+        unknown = sorted(set(chosen) - set(tasks))
+        if unknown:
+            name = self.fit_on.name
+            raise ValueError(f"{name}: {len(unknown)} tasks have no labels here ({quoted(unknown)})")
+        return np.isin(tasks, list(chosen))

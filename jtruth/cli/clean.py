@@ -4,23 +4,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jtruth.cli.options import (
-    Beside,
-    Columns,
-    Draws,
-    GoldCommonOnly,
-    LabelsFile,
-    Noise,
-    Prior,
-    option,
-    written,
-)
+from jtruth.cli.options import Beside, Draws, GoldCommonOnly, LabelsFile, Noise, Prior, option, written
 from jtruth.cli.output import Output
 
 
-@dataclass(frozen=True)
-class Queue:
-    """What is cleaned, how, and how far it went."""
+@dataclass(frozen=True, kw_only=True)
+class Clean(LabelsFile, Draws, Beside, Output):
+    """Which labels should an expert check? With features those that help a model, else label issues."""
 
     features: Path | None = option(
         "--features", "Table with a column task and numbers: which label helps a model most."
@@ -43,40 +33,38 @@ class Queue:
     noise: Noise = None
     prior: Prior = None
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """Answers belong to a queue."""
         if self.gold is not None and self.features is not None and self.state is None:
             raise ValueError("--gold continues a queue: give the --state file it was asked with")
 
+    def run(self) -> None:
+        """Make the queue, or go on with it."""
+        from jtruth.answers import Note, Notes
+        from jtruth.cleaning.request import Wanted, clean_request
+        from jtruth.cli import reading
+        from jtruth.io import read_features, read_scores
 
-def clean(
-    source: LabelsFile, queue: Queue, draws: Draws, columns: Columns, beside: Beside, output: Output
-) -> None:
-    """Which labels should an expert check? With features those that help a model, else label issues."""
-    from jtruth.answers import Note, Notes
-    from jtruth.cleaning.request import Wanted, clean_request
-    from jtruth.cli import reading
-    from jtruth.io import read_features, read_scores
-
-    files = queue.gold, queue.features, queue.predictions, queue.costs, queue.noise
-    given, labels = reading.begin(source.file, columns, beside, *files)
-    noise, prior = reading.noise_of(queue.noise, labels)
-    features, costs = (
-        None if one is None else read_features(reading.table_of(one, columns), labels, task=columns.task)
-        for one in (queue.features, queue.costs)
-    )
-    probabilities: Any = None
-    if queue.predictions is not None:
-        table = reading.table_of(queue.predictions, columns)
-        probabilities = read_scores(table, labels, task=columns.task, common_only=None).probabilities
-        if probabilities is None:
-            raise ValueError(f"{queue.predictions} has no column of probabilities for each class")
-    prior = prior if queue.prior is None else reading.numbers(queue.prior)
-    # Answers to a queue are no random sample, so how they were chosen has a say only without one.
-    known = reading.gold_of if queue.features is not None else reading.gold_sample_of
-    shown = clean_request(
-        labels, noise, prior, features=features,
-        probabilities=probabilities, gold=known(queue.gold, labels, given, queue.common_only), costs=costs,
-        wanted=Wanted(queue.budget, queue.strategy, queue.state, draws.seed, draws.level),
-    )  # fmt: skip
-    notes = [Note("read", text) for text in labels.notes]
-    output.give(shown.more(Notes("notes", "How it was read", notes)), draws.seed)
+        files = self.gold, self.features, self.predictions, self.costs, self.noise
+        given, labels = reading.begin(self, *files)
+        noise, prior = reading.noise_of(self.noise, labels)
+        features, costs = (
+            None if one is None else read_features(reading.table_of(one, self), labels, task=self.task)
+            for one in (self.features, self.costs)
+        )
+        probabilities: Any = None
+        if self.predictions is not None:
+            table = reading.table_of(self.predictions, self)
+            probabilities = read_scores(table, labels, task=self.task, common_only=None).probabilities
+            if probabilities is None:
+                raise ValueError(f"{self.predictions} has no column of probabilities for each class")
+        prior = prior if self.prior is None else reading.numbers(self.prior)
+        # Answers to a queue are no random sample, so how they were chosen has a say only without one.
+        known = reading.gold_of if self.features is not None else reading.gold_sample_of
+        shown = clean_request(
+            labels, noise, prior, features=features, probabilities=probabilities,
+            gold=known(self.gold, labels, given, self.common_only), costs=costs,
+            wanted=Wanted(self.budget, self.strategy, self.state, self.seed, self.level),
+        )  # fmt: skip
+        notes = [Note("read", text) for text in labels.notes]
+        self.give(shown.more(Notes("notes", "How it was read", notes)))

@@ -10,7 +10,6 @@ from jtruth._pictures import write_picture
 from jtruth.cli.options import (
     Assume,
     Beside,
-    Columns,
     Draws,
     LabelersAre,
     LabelsFile,
@@ -23,9 +22,9 @@ from jtruth.cli.options import (
 from jtruth.cli.output import Output, progress
 
 
-@dataclass(frozen=True)
-class Rivals:
-    """The classifiers, one file each, called by the names of the files."""
+@dataclass(frozen=True, kw_only=True)
+class Compare(LabelsFile, Draws, Beside, Output):
+    """Which classifier is better, and with what probability: no label is taken as true."""
 
     files: Annotated[
         list[Path],
@@ -33,12 +32,6 @@ class Rivals:
             metavar="A.csv B.csv [C.csv ...]", help="Predictions: columns task, label; or column:NAME."
         ),
     ]
-
-
-@dataclass(frozen=True)
-class Question:
-    """What is compared, and by what."""
-
     metric: str = option("--metric", "accuracy, recall, f1, kappa, ...", "accuracy")
     margin: float = option("--margin", "Better means: by more than this.", 0.0)
     at_least: float | None = option("--at-least", "A requirement, such as .9 of the recall.")
@@ -51,30 +44,20 @@ class Question:
     common_only: bool = option("--common-only", "Use only tasks with labels and all predictions.", False)
     plot: Path | None = written("--plot", "Also draw a picture: FILE.svg, .png, .pdf.")
 
+    def run(self) -> None:
+        """Compare them; a classifier is called by the name of its file."""
+        from jtruth.cli import reading
+        from jtruth.evaluation import compare_classifiers
 
-def compare(
-    source: LabelsFile,
-    rivals: Rivals,
-    asked: Question,
-    draws: Draws,
-    columns: Columns,
-    beside: Beside,
-    output: Output,
-) -> None:
-    """Which classifier is better, and with what probability: no label is taken as true."""
-    from jtruth.cli import reading
-    from jtruth.evaluation import compare_classifiers
-
-    with progress("answer") as advance:
-        files = *rivals.files, asked.gold, asked.noise
-        given, labels = reading.begin(source.file, columns, beside, *files)
-        predictions, labels, notes = reading.rivals_of(rivals.files, labels, given, asked.common_only)
-        found = compare_classifiers(
-            predictions, labels, metric=asked.metric, margin=asked.margin, at_least=asked.at_least,
-            positive=None if asked.positive is None else reading.class_code(asked.positive, labels),
-            **reading.known(asked, draws, given, labels), progress=advance,
-        )  # fmt: skip
-    found = reading.with_notes(found, notes)
-    if asked.plot is not None:
-        write_picture(asked.plot, found.plot())
-    output.give(found, draws.seed)
+        with progress("answer") as advance:
+            given, labels = reading.begin(self, *self.files, self.gold, self.noise)
+            predictions, labels, notes = reading.rivals_of(self.files, labels, given, self.common_only)
+            found = compare_classifiers(
+                predictions, labels, metric=self.metric, margin=self.margin, at_least=self.at_least,
+                positive=None if self.positive is None else reading.class_code(self.positive, labels),
+                **reading.known(self, given, labels), progress=advance,
+            )  # fmt: skip
+        found = reading.with_notes(found, notes)
+        if self.plot is not None:
+            write_picture(self.plot, found.plot())
+        self.give(found)

@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from jtruth._files import write_table
-from jtruth.cli.options import Beside, Columns, GoldCommonOnly, KnownGold, LabelsFile, option, written
+from jtruth.cli.options import Beside, GoldCommonOnly, KnownGold, LabelsFile, option, written
 from jtruth.cli.output import Output
 
 
-@dataclass(frozen=True)
-class How:
-    """By which method, and what is known already."""
+@dataclass(frozen=True, kw_only=True)
+class Consensus(LabelsFile, Beside, Output):
+    """The most probable class of each task, its probability, and the labelers who say otherwise."""
 
     method: str = option(
         "--method", "majority_vote, dawid_skene, ...; a wrong name lists all.", "dawid_skene"
@@ -23,17 +23,16 @@ class How:
         "--out", "Write each task's class, probabilities and who disagrees to this table."
     )
 
+    def run(self) -> None:
+        """Find one class for each task."""
+        from jtruth.cli.reading import begin, gold_of, numbers
+        from jtruth.evaluation import consensus
+        from jtruth.learning.methods import method_called
 
-def consensus(source: LabelsFile, how: How, columns: Columns, beside: Beside, output: Output) -> None:
-    """The most probable class of each task, its probability, and the labelers who say otherwise."""
-    from jtruth.cli.reading import begin, gold_of, numbers
-    from jtruth.evaluation import consensus as find
-    from jtruth.learning.methods import method_called
-
-    method_called(how.method)
-    given, labels = begin(source.file, columns, beside, how.gold)
-    gold = gold_of(how.gold, labels, given, how.common_only)
-    found = find(labels, how.method, gold=gold, prior=numbers(how.prior), key=how.seed)
-    if how.out is not None:
-        write_table(how.out, *found.table())
-    output.give(found, how.seed)
+        method_called(self.method)
+        given, labels = begin(self, self.gold)
+        gold = gold_of(self.gold, labels, given, self.common_only)
+        found = consensus(labels, self.method, gold=gold, prior=numbers(self.prior), key=self.seed)
+        if self.out is not None:
+            write_table(self.out, *found.table())
+        self.give(found)

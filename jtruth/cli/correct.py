@@ -9,9 +9,9 @@ from jtruth.cli.output import Output
 _PAIR = "such as 68/1000"
 
 
-@dataclass(frozen=True)
-class Counts:
-    """What was counted."""
+@dataclass(frozen=True, kw_only=True)
+class Correct(Draws, Output):
+    """Error rate of a classifier (Lam and Stork) or share of positives (Rogan and Gladen) from counts."""
 
     differ: str | None = option("--differ", "Predictions that differ from labels / test samples: 68/1000.")
     mislabeling: str | None = option("--mislabeling", "Share of wrong labels: 0.01, or wrong/audited: 2/200.")
@@ -20,39 +20,36 @@ class Counts:
     specificity: str | None = option("--specificity", "0.8, or called negative / gold negatives: 40/50.")
     method: str | None = option("--method", "delta, bootstrap, exact; adjusted (the default of --called).")
 
+    def run(self) -> None:
+        """Correct one or the other."""
+        from jtruth.answers import Shown, facts, warning_notes
+        from jtruth.lam_stork import estimate_error_rate, rogan_gladen
 
-def correct(counts: Counts, draws: Draws, output: Output) -> None:
-    """Error rate of a classifier (Lam and Stork) or share of positives (Rogan and Gladen) from counts."""
-    from jtruth.answers import Shown, facts, warning_notes
-    from jtruth.lam_stork import estimate_error_rate, rogan_gladen
-
-    method = counts.method or ("delta" if counts.called is None else "adjusted")
-    options: dict[str, Any] = {"method": method, "level": draws.level, "key": draws.seed}
-    if (counts.differ is None) == (counts.called is None):
-        raise ValueError("give --differ 68/1000 and --mislabeling, or --called 680/1000 and two rates")
-    if counts.differ is not None:
-        if counts.mislabeling is None:
-            raise ValueError("--differ needs --mislabeling: the share of wrong labels, or wrong/audited")
-        what = "error rate of the classifier"
-        found = estimate_error_rate(
-            _pair(counts.differ, "differ"), mislabeling=_known(counts.mislabeling, "mislabeling"), **options
-        )
-    else:
-        if counts.sensitivity is None or counts.specificity is None:
-            raise ValueError("--called needs --sensitivity and --specificity of the judge")
-        what = "share of positives"
-        found = rogan_gladen(
-            _pair(str(counts.called), "called"), sensitivity=_known(counts.sensitivity, "sensitivity"),
-            specificity=_known(counts.specificity, "specificity"), **options,
-        )  # fmt: skip
-    kind = f"{100 * draws.level:g} %, {method}"
-    values = {"value": found.value, "low": found.low, "high": found.high}
-    shown = Shown(
-        f"What is the {what}?", f"{100 * draws.level:g} % interval, {method}; key {draws.seed}",
-        f"{what} {found.value:.4f} [{found.low:.4f}, {found.high:.4f}] ({kind})",
-        (warning_notes(found.warnings), facts(what=what, **values, level=draws.level, method=method)),
-    )  # fmt: skip
-    output.give(shown, draws.seed)
+        method = self.method or ("delta" if self.called is None else "adjusted")
+        options: dict[str, Any] = {"method": method, "level": self.level, "key": self.seed}
+        if (self.differ is None) == (self.called is None):
+            raise ValueError("give --differ 68/1000 and --mislabeling, or --called 680/1000 and two rates")
+        if self.differ is not None:
+            if self.mislabeling is None:
+                raise ValueError("--differ needs --mislabeling: the share of wrong labels, or wrong/audited")
+            what = "error rate of the classifier"
+            wrong = _known(self.mislabeling, "mislabeling")
+            found = estimate_error_rate(_pair(self.differ, "differ"), mislabeling=wrong, **options)
+        else:
+            if self.sensitivity is None or self.specificity is None:
+                raise ValueError("--called needs --sensitivity and --specificity of the judge")
+            what = "share of positives"
+            found = rogan_gladen(
+                _pair(str(self.called), "called"), sensitivity=_known(self.sensitivity, "sensitivity"),
+                specificity=_known(self.specificity, "specificity"), **options,
+            )  # fmt: skip
+        kind = f"{100 * self.level:g} %, {method}"
+        values = {"value": found.value, "low": found.low, "high": found.high}
+        self.give(Shown(
+            f"What is the {what}?", f"{100 * self.level:g} % interval, {method}; key {self.seed}",
+            f"{what} {found.value:.4f} [{found.low:.4f}, {found.high:.4f}] ({kind})",
+            (warning_notes(found.warnings), facts(what=what, **values, level=self.level, method=method)),
+        ))  # fmt: skip
 
 
 def _pair(text: str, option: str) -> tuple[int, int]:

@@ -26,8 +26,8 @@ from jtruth.cli.options import (
 from jtruth.cli.output import Output, progress
 
 
-@dataclass(frozen=True)
-class Graded:
+@dataclass(frozen=True, kw_only=True)
+class Graded(LabelsFile, Draws, Beside, Output):
     """What to grade, by what, and how."""
 
     predictions: Path | None = option("--predictions", "The classifier: a table task, label; or column:NAME.")
@@ -44,180 +44,146 @@ class Graded:
     order: Order = None
     common_only: CommonOnly = False
 
+    def judged(self, *, what_if: bool = False) -> tuple[Any, tuple[str, ...]]:
+        """The `Evaluation` of what was asked for, and what was said when its tables were read.
 
-@dataclass(frozen=True)
-class Scored:
-    """Scores instead of classes."""
+        `what_if`: whether what each assumption says will be shown, so that the bar runs while it is fitted.
+        """
+        if (self.predictions is None) == (self.rater is None):
+            raise ValueError("say what to grade: either --predictions PRED.csv or --rater WORKER")
+        from jtruth import evaluation
+        from jtruth._validation.words import Read
+        from jtruth.cli import reading
 
+        with progress("part", 2 if what_if else 1) as advance:
+            given, labels = reading.begin(self, self.predictions, self.gold, self.noise)
+            if self.predictions is not None:
+                found = reading.predictions_of(self.predictions, labels, given, self.common_only)
+            else:
+                found = reading.rater_of(str(self.rater), labels)
+            y_pred, labels, notes = found
+            result = evaluation.evaluate(
+                y_pred, labels, method=self.method, target=self.target,
+                order=None if self.order is None else reading.order_of(self.order, given, labels),
+                positive=None if self.positive is None else reading.class_code(self.positive, labels),
+                **reading.known(self, given, labels, self.inclusion), progress=advance,
+            )  # fmt: skip
+            if what_if:
+                _ = result.assumptions
+        return result.with_warnings(map(Read, notes)), (*labels.notes, *notes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluate(Graded):
+    """Grade a classifier, or one labeler: no label is taken as true."""
+
+    by: By = None
+    metric: str = option("--metric", "With --by: recall, f1, ...", "accuracy")
     scores: bool = option("--scores", "Grade the column score: ROC curve, areas.", False)
     threshold: float | None = option("--threshold", "With --scores: positive at or above this score.")
     cost: str | None = option("--cost", "With --scores: FP,FN, as 1,5: cheapest threshold.")
     plot: Path | None = written("--plot", "With --scores: draw the curves, FILE.svg, .png, .pdf.")
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """Refuse options of groups and of scores where neither is asked for."""
+        if self.by is None and self.metric != "accuracy":
+            raise ValueError("--metric is what groups are compared by: say --by COLUMN too, or leave it out")
         if self.plot is not None and not self.scores:
             raise ValueError("--plot draws the curves of --scores; say --scores too, or leave it out")
         for name, given in (("--threshold", self.threshold), ("--cost", self.cost)):
             if given is not None and not self.scores:
                 raise ValueError(f"{name} is about scores; say --scores too, or leave it out")
 
+    def run(self) -> None:
+        """Grade classes, groups or scores."""
+        if self.scores:
+            return self._grade_scores()
+        if self.by is not None:
+            return self.give(self._groups())
+        result, _ = self.judged(what_if=self.whole)
+        self.give(result, self._next(result.interval_kind))
 
-@dataclass(frozen=True)
-class Grouped:
-    """One metric in every group instead of all metrics of all samples."""
+    def _next(self, kind: str) -> str:
+        """The command worth running next: gold where only gold helps, else a look at the labels."""
+        name = shlex.quote(str(self.file))
+        if kind != "predictive":
+            command = f"jtruth inspect {name} {typed(self, Columns)}".strip()
+            return f"{command}  # what the labels look like, and what is suspicious"
+        command = f"jtruth evaluate {name} {typed(self)} --gold GOLD.csv"
+        return f"{command}  # columns {self.task}, {self.label}: the truth of 30 random samples"
 
-    by: By = None
-    metric: str = option("--metric", "With --by: recall, f1, ...", "accuracy")
+    def _refuse_idle(self, where: str) -> None:
+        """Refuse options that have no say."""
+        idle = {"--rater": self.rater, "--target": self.target, "--order": self.order,
+                "--method": None if self.method == "bayes" else self.method}  # fmt: skip
+        for name in (name for name, value in idle.items() if value is not None):
+            raise ValueError(f"{name} has no say where {where}; leave it out")
 
-    def __post_init__(self) -> None:
-        if self.by is None and self.metric != "accuracy":
-            raise ValueError("--metric is what groups are compared by: say --by COLUMN too, or leave it out")
+    def _groups(self) -> Any:
+        """Which group has the better metric."""
+        self._refuse_idle("groups are compared (--by)")
+        if self.predictions is None:
+            raise ValueError("say what to grade in every group: --predictions PRED.csv")
+        from jtruth.cli import reading
+        from jtruth.evaluation import compare_groups
 
+        with progress("answer") as advance:
+            given, labels = reading.begin(self, self.predictions, self.gold, self.noise, by=self.by)
+            y_pred, labels, notes = reading.predictions_of(self.predictions, labels, given, self.common_only)
+            found = compare_groups(
+                y_pred, labels, reading.groups_of(given, labels, 1), metric=self.metric,
+                positive=None if self.positive is None else reading.class_code(self.positive, labels),
+                **reading.known(self, given, labels, self.inclusion), progress=advance,
+            )  # fmt: skip
+        return reading.with_notes(found, (*labels.notes, *notes))
 
-def evaluate(
-    source: LabelsFile,
-    graded: Graded,
-    grouped: Grouped,
-    scored: Scored,
-    draws: Draws,
-    columns: Columns,
-    beside: Beside,
-    output: Output,
-) -> None:
-    """Grade a classifier, or one labeler: no label is taken as true."""
-    if scored.scores:
-        return _grade_scores(source, graded, scored, draws, columns, beside, output)
-    if grouped.by is not None:
-        found = _groups(source, graded, grouped, draws, columns, beside)
-        return output.give(found, draws.seed)
-    result, _ = judged(source, graded, draws, columns, beside, what_if=output.whole)
-    step = _next(source.file, (graded, draws, columns, beside), result.interval_kind)
-    output.give(result, draws.seed, step)
+    def _grade_scores(self) -> None:
+        """Areas and curves of two classes, or one against the rest."""
+        from jtruth.cli import reading
 
+        if self.predictions is None:
+            raise ValueError("--scores grades the scores of a file: give --predictions PRED.csv")
+        self._refuse_idle("scores are graded")
+        with progress("answer") as advance:
+            given, labels = reading.begin(self, self.predictions, self.gold, self.noise)
+            scores, labels, notes = reading.scores_of(self.predictions, labels, given, self.common_only)
+            known = reading.known(self, given, labels, self.inclusion)
+            found = self._judged_scores(scores, labels, **known, progress=advance)
+        found = reading.with_notes(found, [text for text in notes if text not in found.warnings])
+        if self.plot is not None:
+            from jtruth.plots import plot_curves
 
-def _groups(
-    source: LabelsFile, graded: Graded, grouped: Grouped, draws: Draws, columns: Columns, beside: Beside
-) -> Any:
-    """Which group has the better metric."""
-    idle = {"--rater": graded.rater, "--target": graded.target, "--order": graded.order}
-    idle["--method"] = None if graded.method == "bayes" else graded.method
-    for name in (name for name, given in idle.items() if given is not None):
-        raise ValueError(f"{name} has no say where groups are compared (--by); leave it out")
-    if graded.predictions is None:
-        raise ValueError("say what to grade in every group: --predictions PRED.csv")
-    from jtruth.cli import reading
-    from jtruth.evaluation import compare_groups
+            write_picture(self.plot, plot_curves(found))
+        self.give(found)
 
-    with progress("answer") as advance:
-        files = graded.predictions, graded.gold, graded.noise
-        given, labels = reading.begin(source.file, columns, beside, *files, by=grouped.by)
-        y_pred, labels, notes = reading.predictions_of(graded.predictions, labels, given, graded.common_only)
-        found = compare_groups(
-            y_pred, labels, reading.groups_of(given, labels, 1), metric=grouped.metric,
-            positive=None if graded.positive is None else reading.class_code(graded.positive, labels),
-            **reading.known(graded, draws, given, labels, graded.inclusion), progress=advance,
-        )  # fmt: skip
-    return reading.with_notes(found, (*labels.notes, *notes))
+    def _judged_scores(self, scores: Any, labels: Any, **options: Any) -> Any:
+        """The answer for two classes, or for each of more."""
+        from jtruth.cli import reading
+        from jtruth.evaluation import evaluate_class_scores, evaluate_scores
 
-
-def judged(
-    source: LabelsFile, graded: Graded, draws: Draws, columns: Columns, beside: Beside,
-    *, what_if: bool = False,
-) -> tuple[Any, tuple[str, ...]]:  # fmt: skip
-    """The `Evaluation` of what was asked for, and what was said when its tables were read.
-
-    `what_if`: whether what each assumption says will be shown, so that the bar runs while it is fitted.
-    """
-    if (graded.predictions is None) == (graded.rater is None):
-        raise ValueError("say what to grade: either --predictions PRED.csv or --rater WORKER")
-    from jtruth import evaluation
-    from jtruth._validation.words import Read
-    from jtruth.cli import reading
-
-    with progress("part", 2 if what_if else 1) as advance:
-        files = graded.predictions, graded.gold, graded.noise
-        given, labels = reading.begin(source.file, columns, beside, *files)
-        if graded.predictions is not None:
-            found = reading.predictions_of(graded.predictions, labels, given, graded.common_only)
-        else:
-            found = reading.rater_of(str(graded.rater), labels)
-        y_pred, labels, notes = found
-        result = evaluation.evaluate(
-            y_pred, labels, method=graded.method, target=graded.target,
-            order=None if graded.order is None else reading.order_of(graded.order, given, labels),
-            positive=None if graded.positive is None else reading.class_code(graded.positive, labels),
-            **reading.known(graded, draws, given, labels, graded.inclusion), progress=advance,
-        )  # fmt: skip
-        if what_if:
-            _ = result.assumptions
-    return result.with_warnings(map(Read, notes)), (*labels.notes, *notes)
-
-
-def _next(file: Path, given: tuple[Graded, Draws, Columns, Beside], kind: str) -> str:
-    """The command worth running next: gold where only gold helps, else a look at the labels."""
-    name, columns = shlex.quote(str(file)), given[2]
-    if kind != "predictive":
-        command = f"jtruth inspect {name} {typed(columns)}".strip()
-        return f"{command}  # what the labels look like, and what is suspicious"
-    command = f"jtruth evaluate {name} {typed(*given)} --gold GOLD.csv"
-    return f"{command}  # columns {columns.task}, {columns.label}: the truth of 30 random samples"
-
-
-def _grade_scores(
-    source: LabelsFile, graded: Any, scored: Any, draws: Draws, columns: Columns, beside: Beside,
-    output: Output,
-) -> None:  # fmt: skip
-    """Areas and curves of two classes, or one against the rest; `graded`, `scored` are groups of `evaluate`.
-
-    Raises:
-        ValueError: an option that has no say here, or predictions without scores.
-    """
-    from jtruth.cli import reading
-
-    _check_scored(graded)
-    with progress("answer") as advance:
-        files = graded.predictions, graded.gold, graded.noise
-        given, labels = reading.begin(source.file, columns, beside, *files)
-        scores, labels, notes = reading.scores_of(graded.predictions, labels, given, graded.common_only)
-        known = reading.known(graded, draws, given, labels, graded.inclusion)
-        found = _judged_scores(scores, labels, (graded.positive, scored), **known, progress=advance)
-    found = reading.with_notes(found, [text for text in notes if text not in found.warnings])
-    if scored.plot is not None:
-        from jtruth.plots import plot_curves
-
-        write_picture(scored.plot, plot_curves(found))
-    output.give(found, draws.seed)
-
-
-def _judged_scores(scores: Any, labels: Any, asked: tuple[Any, Any], **options: Any) -> Any:
-    """The answer for two classes, or for each of more."""
-    from jtruth.cli import reading
-    from jtruth.evaluation import evaluate_class_scores, evaluate_scores
-
-    named, scored = asked
-    if labels.num_classes > 2:
-        idle = {"--threshold": scored.threshold, "--cost": scored.cost, "--plot": scored.plot}
-        for name, given in {**idle, "--positive": named}.items():
-            if given is not None:
+        if labels.num_classes > 2:
+            idle = {"--threshold": self.threshold, "--cost": self.cost, "--plot": self.plot,
+                    "--positive": self.positive}  # fmt: skip
+            for name in (name for name, given in idle.items() if given is not None):
                 raise ValueError(
                     f"{name} is for two classes and there are {labels.num_classes}, which are judged one "
                     "against the rest; leave it out"
                 )
-        if scores.ndim == 1:
-            raise ValueError(
-                f"one score a sample ranks two classes and there are {labels.num_classes}; give a column of "
-                "probabilities for each"
-            )
-        return evaluate_class_scores(scores, labels, **options)
-    positive = reading.class_code(named, labels)
-    return evaluate_scores(
-        scores if scores.ndim == 1 else scores[:, positive],
-        labels,
-        positive=None if named is None else positive,
-        threshold=scored.threshold,
-        cost=None if scored.cost is None else _cost(scored.cost),
-        **options,
-    )
+            if scores.ndim == 1:
+                raise ValueError(
+                    f"one score a sample ranks two classes and there are {labels.num_classes}; give a column "
+                    "of probabilities for each"
+                )
+            return evaluate_class_scores(scores, labels, **options)
+        positive = reading.class_code(self.positive, labels)
+        return evaluate_scores(
+            scores if scores.ndim == 1 else scores[:, positive],
+            labels,
+            positive=None if self.positive is None else positive,
+            threshold=self.threshold,
+            cost=None if self.cost is None else _cost(self.cost),
+            **options,
+        )
 
 
 def _cost(text: str) -> tuple[float, float]:
@@ -227,15 +193,3 @@ def _cost(text: str) -> tuple[float, float]:
     except ValueError:
         raise ValueError(f"--cost {text!r}: give two numbers, FP,FN, such as 1,5") from None
     return false_alarm, miss
-
-
-def _check_scored(graded: Any) -> None:
-    """Refuse options that have no say."""
-    if graded.predictions is None:
-        raise ValueError("--scores grades the scores of a file: give --predictions PRED.csv")
-    idle = {"--rater": graded.rater, "--order": graded.order}
-    idle |= {"--target": graded.target}
-    idle["--method"] = None if graded.method == "bayes" else graded.method
-    for name, given in idle.items():
-        if given is not None:
-            raise ValueError(f"{name} has no say where scores are graded; leave it out")

@@ -3,48 +3,46 @@
 from dataclasses import dataclass
 from typing import Any
 
-from jtruth.cli.options import Columns, LabelsFile, Missing, Repeats, typed
+from jtruth.cli.options import LabelsFile, Missing, Repeats, typed
 from jtruth.cli.output import Output
 
 
-@dataclass(frozen=True)
-class LooseColumns(Columns):
-    """A first look takes repeated labels and missing ones as they are."""
+@dataclass(frozen=True, kw_only=True)
+class Inspect(LabelsFile, Output):
+    """Say what a label file looks like, what can be estimated from it, and what is suspicious."""
 
+    # A first look takes repeated labels and missing ones as they are.
     repeats: Repeats = "keep"
     missing: Missing = "drop"
 
+    def run(self) -> None:
+        """Look at it."""
+        from jtruth._validation.ids import MissingColumn
+        from jtruth.cli.reading import labels_of
+        from jtruth.inspection import inspect_file, inspect_labels
+        from jtruth.io.parsing import as_table, parsed
+        from jtruth.io.reading import beside_of
 
-def inspect(source: LabelsFile, columns: LooseColumns, output: Output) -> None:
-    """Say what a label file looks like, what can be estimated from it, and what is suspicious."""
-    from jtruth._validation.ids import MissingColumn
-    from jtruth.cli.reading import labels_of
-    from jtruth.inspection import inspect_file, inspect_labels
-    from jtruth.io.parsing import as_table, parsed
-    from jtruth.io.reading import beside_of
+        file = parsed(self.file, self.sep)  # once: a pipe cannot be read again, and a long file takes time
+        try:
+            labels = labels_of(file, self)
+        except MissingColumn:
+            look = inspect_file(as_table(file), task=self.task, worker=self.worker, label=self.label)
+            self.give(_file(look))
+        else:
+            beside = beside_of(file, label=self.label)
+            needed = self._needed(labels)
+            self.give(inspect_labels(labels, file=str(self.file), options=needed, beside=beside))
 
-    file = parsed(source.file, columns.sep)  # once: a pipe cannot be read again, and a long file takes time
-    try:
-        labels = labels_of(file, columns)
-    except MissingColumn:
-        roles = {"task": columns.task, "worker": columns.worker, "label": columns.label}
-        look = inspect_file(as_table(file), **roles)
-        output.give(_file(look))
-    else:
-        beside = beside_of(file, label=columns.label)
-        needed = _needed(columns, labels)
-        output.give(inspect_labels(labels, file=str(source.file), options=needed, beside=beside))
-
-
-def _needed(columns: LooseColumns, labels: Any) -> str:
-    """The options that other commands need to read this file; they are stricter than a first look."""
-    options = [typed(columns)]
-    if columns.repeats == "keep" and labels.has_repeats():
-        options.append("--repeats keep")
-    dropped = columns.missing == "drop" and any("missing='drop'" in note for note in labels.notes)
-    if dropped and not labels.notes[0].startswith("Read as wide"):
-        options.append("--missing drop")
-    return " ".join(filter(None, options))
+    def _needed(self, labels: Any) -> str:
+        """The options that other commands need to read this file; they are stricter than a first look."""
+        options = [typed(self)]
+        if self.repeats == "keep" and labels.has_repeats():
+            options.append("--repeats keep")
+        dropped = self.missing == "drop" and any("missing='drop'" in note for note in labels.notes)
+        if dropped and not labels.notes[0].startswith("Read as wide"):
+            options.append("--missing drop")
+        return " ".join(filter(None, options))
 
 
 def _file(look: Any) -> Any:

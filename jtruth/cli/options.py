@@ -1,7 +1,8 @@
-"""Options that commands share, each written once, and how groups of options become a command.
+"""Options that commands share, each written once, and how a class of options becomes a command.
 
-A group is a dataclass whose fields are what a person types: name, type, help and default in one place. A
-command is a function of groups; `flat` makes of it the function of single options that Typer reads.
+A command is a dataclass whose fields are what a person types (name, type, help and default in one place) and
+whose `run` does it; what commands share are its bases. A class may have `check`, which sees the options
+before any work. `flat` makes of a command the function of single options that Typer reads.
 """
 
 import inspect
@@ -9,7 +10,7 @@ import os
 import shlex
 from collections.abc import Callable
 from copy import copy
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, Field, dataclass, field, fields
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
@@ -17,7 +18,7 @@ import typer
 
 
 def option(name: str, text: str, default: Any = None, callback: Any = None) -> Any:
-    """A field of a group that is typed as `name`."""
+    """A field of a command that is typed as `name`."""
     return field(default=default, metadata={"option": typer.Option(name, help=text, callback=callback)})
 
 
@@ -39,7 +40,7 @@ def _writable(option: str, path: Path | None) -> Path | None:
     return path
 
 
-# Options of several groups.
+# Options of several commands.
 MetricName = Annotated[str, typer.Option("--metric", help="accuracy, precision, recall, f1, ...")]
 Positive = Annotated[str | None, typer.Option("--positive", help="Name of the positive class.")]
 CommonOnly = Annotated[
@@ -70,7 +71,7 @@ Repeats = Annotated[
 Missing = Annotated[str, typer.Option("--missing", help="Rows without a label: error or drop.")]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Columns:
     """How to read a table of labels."""
 
@@ -88,7 +89,8 @@ class Columns:
     abstain: str | None = option("--abstain", "Labels that say nothing, left out: unsure,skip,...")
     pass_at: float | None = option("--pass-at", "Numbers of at least this are pass, others fail.")
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """Refuse what cannot stand between columns, or before decimals."""
         if self.sep is not None and len(self.sep) != 1:
             hint = "; for a tab type $'\\t'" if self.sep == "\\t" else ""
             raise ValueError(f"--sep {self.sep!r}: a separator is one character{hint}")
@@ -96,7 +98,7 @@ class Columns:
             raise ValueError(f"--decimal {self.decimal!r}: decimals follow . or a comma; write --decimal ,")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Beside:
     """Columns of tables of predictions and gold, where they have names of their own."""
 
@@ -106,16 +108,16 @@ class Beside:
     gold_label: str | None = option("--gold-label", "Column of gold labels.")
 
 
-@dataclass(frozen=True)
-class LabelsFile:
-    """A table of labels that must be given."""
+@dataclass(frozen=True, kw_only=True)
+class LabelsFile(Columns):
+    """A table of labels that must be given, and how it is read."""
 
     file: Annotated[
         Path, typer.Argument(metavar="LABELS.csv", help="Columns task, worker, label; - reads a pipe.")
     ]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Draws:
     """Level of the intervals, and the seed of whatever is drawn at random."""
 
@@ -124,9 +126,11 @@ class Draws:
 
 
 READING = "How tables are read"  # what `--help` leaves to `--help-reading`
-_PANELS = {  # what `--help` calls a group of options; those of one command alone are its question
+_SHARED = {  # the part of `--help` in which options stand, in the order in which they are said
+    "LabelsFile": "Arguments",
+    "": "Question",  # a command's own
+    "Draws": "Question",
     "Columns": READING,
-    "LooseColumns": READING,
     "Beside": READING,
     "Output": "What is written",
 }
@@ -155,53 +159,64 @@ def _under(panel: str, hint: Any) -> Any:
     return Annotated[hint.__origin__, option]
 
 
-def _hints(kind: type) -> dict[str, Any]:
-    """The type and the option of each field of a group."""
-    hints = get_type_hints(kind, include_extras=True)
-    own = {one.name: one.metadata["option"] for one in fields(kind) if one.metadata}
-    return {name: Annotated[hint, own[name]] if name in own else hint for name, hint in hints.items()}
+def _options(command: type) -> dict[str, tuple[Field, Any, str]]:
+    """Field, annotation and part of `--help` of each option."""
+    known = {one.name: one for one in fields(command)}
+    hints, found = get_type_hints(command, include_extras=True), {}
+    for kind in sorted(reversed(command.__mro__), key=lambda kind: list(_SHARED).index(_shared(kind))):
+        for name in (name for name in vars(kind).get("__annotations__", ()) if name in known):
+            own = known[name].metadata.get("option")
+            hint = hints[name] if own is None else Annotated[hints[name], own]
+            found[name] = known[name], hint, _SHARED[_shared(kind)]
+    return found
 
 
-def flat(command: Callable[..., None]) -> Callable[..., None]:
-    """A command of groups as a function with one parameter for each option, for Typer."""
-    groups = {name: kind for name, kind in get_type_hints(command).items() if name != "return"}
-    options = [(group, one) for group, kind in groups.items() for one in fields(kind)]
-    hints = {group: _hints(kind) for group, kind in groups.items()}
+def _shared(kind: type) -> str:
+    """The name of a class that commands share; nothing for others."""
+    return kind.__name__ if kind.__name__ in _SHARED else ""
+
+
+def flat(command: Any) -> Callable[..., None]:
+    """A command as a function with one parameter for each option, for Typer."""
+    options, keyword = _options(command), inspect.Parameter.KEYWORD_ONLY
 
     def run(**given: Any) -> None:
         given.pop("help_reading", None)
-        parts: dict[str, dict[str, Any]] = {group: {} for group in groups}
-        for group, one in options:
-            parts[group][one.name] = given[one.name]
-        command(**{group: groups[group](**values) for group, values in parts.items()})
+        asked = command(**given)
+        for kind in command.__mro__:
+            if "check" in vars(kind):
+                kind.check(asked)
+        asked.run()
 
     parameters = [
         inspect.Parameter(
-            one.name,
-            inspect.Parameter.KEYWORD_ONLY,
+            name,
+            keyword,
             default=inspect.Parameter.empty if one.default is MISSING else one.default,
-            annotation=_under(_PANELS.get(groups[group].__name__, "Question"), hints[group][one.name]),
+            annotation=_under(panel, hint),
         )
-        for group, one in options
+        for name, (one, hint, panel) in options.items()
     ]
-    if any(_PANELS.get(kind.__name__) == READING for kind in groups.values()):
-        keyword = inspect.Parameter.KEYWORD_ONLY
+    if any(panel == READING for *_, panel in options.values()):
         parameters.append(inspect.Parameter("help_reading", keyword, default=False, annotation=HelpReading))
-    run.__name__, run.__doc__ = command.__name__, command.__doc__
+    run.__name__, run.__doc__ = command.__name__.lower(), command.__doc__
     run.__annotations__ = {one.name: one.annotation for one in parameters}
     run.__dict__["__signature__"] = inspect.Signature(parameters)
     return run
 
 
-def typed(*groups: Any, without: tuple[str, ...] = ()) -> str:
-    """The options of these groups that differ from their defaults, as they would be typed."""
-    words = []
-    for group in groups:
-        hints = _hints(type(group))
-        for one in fields(group):
-            value = getattr(group, one.name)
-            if value == one.default or one.default is MISSING or one.name in without:
-                continue
-            name = hints[one.name].__metadata__[0].default  # Typer keeps the first name there
+def typed(command: Any, *kinds: Any) -> str:
+    """Options that differ from their defaults, as they would be typed; none of the output.
+
+    Args:
+        command: what was typed.
+        kinds: bases of it whose options are meant; all if none is given.
+    """
+    words, meant = [], {one.name for kind in kinds or (type(command),) for one in fields(kind)}
+    for key, (one, hint, panel) in _options(type(command)).items():
+        value = getattr(command, key)
+        known = key in meant and one.default is not MISSING and panel != _SHARED["Output"]
+        if known and value != one.default:
+            name = hint.__metadata__[0].default  # Typer keeps the first name there
             words += [name] if value is True else [name, str(value)]
     return shlex.join(words)

@@ -21,7 +21,7 @@ _DELAY = 1.0  # seconds before a bar appears
 Cache = Annotated[Path | None, typer.Option("--compilation-cache", hidden=True)]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Output:
     """How much is printed, and where the answer goes; what cannot be written is found before any work."""
 
@@ -30,7 +30,8 @@ class Output:
     report_file: Path | None = written("--report", "Also write a page to forward, one HTML file.")
     cache: Cache = None
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """Begin to use the cache of compiled programs."""
         if self.cache is not None:
             from jtruth._cache import use_compilation_cache
 
@@ -41,19 +42,18 @@ class Output:
         """Whether all of the answer is printed or written."""
         return self.full or bool(self.json_file or self.report_file)
 
-    def give(self, shown: Any, seed: int | None = None, next: str = "") -> None:
+    def give(self, shown: Any, next: str = "") -> None:
         """Print an answer in the shell's words, and write it as JSON and as a page where that was asked for.
 
         Args:
             shown: a `Shown`, or an `Answer`.
-            seed: of whatever was drawn.
             next: the command worth running next.
         """
         from jtruth.answers import Shown, answer_dict, terminal_text, write_page
 
         if not isinstance(shown, Shown):
             shown = shown.blocks() if self.whole else shown.brief()
-        shown = shown.more(next=next)
+        shown, seed = shown.more(next=next), getattr(self, "seed", None)
         if self.report_file is not None:
             made = (("command", shlex.join(["jtruth", *sys.argv[1:]])), ("seed", str(seed)))
             write_page(self.report_file, shown, made=made, words=shell_words)

@@ -10,9 +10,9 @@ from jtruth.cli.options import Columns, Draws, MetricName, Positive, Prior, opti
 from jtruth.cli.output import Output, progress
 
 
-@dataclass(frozen=True)
-class Wish:
-    """What is wanted: a width or a budget, of which metric, of which classifier."""
+@dataclass(frozen=True, kw_only=True)
+class Plan(Columns, Draws, Output):
+    """The cheapest number of samples, labels and gold answers for an interval of a given width."""
 
     file: Annotated[
         Path | None, typer.Argument(metavar="[LABELS.csv]", help="Labels to learn the labelers from.")
@@ -27,12 +27,6 @@ class Wish:
     rates: str = option("--rates", "learned (from the same labels, default) or known error rates.", "learned")
     target: str = option("--target", "population, or in-sample (--samples).", "population")
     positive: Positive = None
-
-
-@dataclass(frozen=True)
-class Market:
-    """Who labels, at what price, and how many samples there are."""
-
     labeler: list[str] | None = option(
         "--labeler", "name:error:cost[:people]; again for every kind. File: name::cost."
     )
@@ -43,21 +37,20 @@ class Market:
     max_samples: int = option("--max-samples", "How many there are.", 100_000)
     sets: int | None = option("--sets", "Data sets that a plan is simulated in.")
 
+    def run(self) -> None:
+        """Search for it."""
+        from jtruth.cli.reading import class_code, labels_of, numbers
+        from jtruth.planning import Costs, Limits, People, Question, plan_request
 
-def plan(wish: Wish, market: Market, draws: Draws, columns: Columns, output: Output) -> None:
-    """The cheapest number of samples, labels and gold answers for an interval of a given width."""
-    from jtruth.cli.reading import class_code, labels_of, numbers
-    from jtruth.planning import Costs, Limits, People, Question, plan_request
-
-    labels = None if wish.file is None else labels_of(wish.file, columns)
-    with progress("sets") as advance:
-        found = plan_request(
-            People(market.labeler or (), labels, numbers(wish.prior), wish.classifier, market.cost_label),
-            key=draws.seed, width=wish.width, budget=wish.budget,
-            question=Question(
-                wish.metric, class_code(wish.positive, labels), wish.rates, wish.target, draws.level
-            ),
-            costs=Costs(market.cost_sample, market.cost_gold),
-            limits=Limits(market.samples, market.max_samples, market.sets, advance),
-        )  # fmt: skip
-    output.give(found, draws.seed)
+        labels = None if self.file is None else labels_of(self.file, self)
+        with progress("sets") as advance:
+            found = plan_request(
+                People(self.labeler or (), labels, numbers(self.prior), self.classifier, self.cost_label),
+                key=self.seed, width=self.width, budget=self.budget,
+                question=Question(
+                    self.metric, class_code(self.positive, labels), self.rates, self.target, self.level
+                ),
+                costs=Costs(self.cost_sample, self.cost_gold),
+                limits=Limits(self.samples, self.max_samples, self.sets, advance),
+            )  # fmt: skip
+        self.give(found)

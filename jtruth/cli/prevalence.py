@@ -9,7 +9,6 @@ from jtruth._files import write_table
 from jtruth.cli.options import (
     Beside,
     By,
-    Columns,
     Draws,
     GoldCommonOnly,
     KnownGold,
@@ -22,9 +21,9 @@ from jtruth.cli.options import (
 from jtruth.cli.output import Output, progress
 
 
-@dataclass(frozen=True)
-class Share:
-    """Of which class, by what, and what to ask next."""
+@dataclass(frozen=True, kw_only=True)
+class Prevalence(LabelsFile, Draws, Beside, Output):
+    """Share of each class (a pass rate) with its interval; which gold would make it narrower."""
 
     gold: KnownGold = None
     common_only: GoldCommonOnly = False
@@ -35,38 +34,34 @@ class Share:
     ask: int = option("--ask", "How many samples to name for more gold.", 10)
     ask_out: Path | None = written("--ask-out", "Write task, inclusion of the samples to ask for.")
 
+    def run(self) -> None:
+        """Say the shares, and what to find out next."""
+        from jtruth.answers import facts, sentence_notes
+        from jtruth.cli.reading import begin, class_code, gold_of, groups_of, with_notes
+        from jtruth.evaluation.gold.shares import gold_for_share, prevalence
 
-def prevalence(
-    source: LabelsFile, share: Share, draws: Draws, columns: Columns, beside: Beside, output: Output
-) -> None:
-    """Share of each class (a pass rate) with its interval; which gold would make it narrower."""
-    from jtruth.answers import facts, sentence_notes
-    from jtruth.cli.reading import begin, class_code, gold_of, groups_of, with_notes
-    from jtruth.evaluation.gold.shares import gold_for_share
-    from jtruth.evaluation.gold.shares import prevalence as shares_of
-
-    given, labels = begin(source.file, columns, beside, share.gold, by=share.by)
-    gold = gold_of(share.gold, labels, given, share.common_only)
-    code = class_code(share.positive, labels)
-    how: dict[str, Any] = {"gold": gold, "level": draws.level, "key": draws.seed}
-    with progress("answer") as advance:
-        kind, by = share.labelers_are, groups_of(given, labels, code)
-        found = shares_of(labels, assume=share.assume, labelers_are=kind, by=by, progress=advance, **how)
-        num = min(share.ask, labels.num_samples - found.num_gold)
-        asked = gold_for_share(labels, code, num, progress=advance, **how) if num else None
-    found, name = with_notes(found, labels.notes), str(labels.class_names[code])
-    command = f"jtruth prevalence {shlex.quote(str(source.file))} {typed(share, draws, columns, beside)}"
-    named = ", ".join(filter(None, (columns.task, share.by, columns.label)))
-    step = f"{command.strip()} --gold GOLD.csv  # columns {named}"
-    shown = found.blocks().more(
-        sentence_notes("", "What to find out next", _advice(asked, labels, name), "do"),
-        facts(positive=name, gold_to_halve=None if asked is None else asked.to_halve,
-              ask=[] if asked is None else _tasks(asked.samples, labels)),
-    )  # fmt: skip
-    if asked is not None and share.ask_out is not None:
-        rows = zip(_tasks(asked.samples, labels), asked.inclusion[asked.samples].tolist(), strict=True)
-        write_table(share.ask_out, ["task", "inclusion"], rows)
-    output.give(shown, draws.seed, "" if share.gold is not None else step)
+        given, labels = begin(self, self.gold, by=self.by)
+        gold = gold_of(self.gold, labels, given, self.common_only)
+        code = class_code(self.positive, labels)
+        how: dict[str, Any] = {"gold": gold, "level": self.level, "key": self.seed}
+        with progress("answer") as advance:
+            kind, by = self.labelers_are, groups_of(given, labels, code)
+            found = prevalence(labels, assume=self.assume, labelers_are=kind, by=by, progress=advance, **how)
+            num = min(self.ask, labels.num_samples - found.num_gold)
+            asked = gold_for_share(labels, code, num, progress=advance, **how) if num else None
+        found, name = with_notes(found, labels.notes), str(labels.class_names[code])
+        command = f"jtruth prevalence {shlex.quote(str(self.file))} {typed(self)}"
+        named = ", ".join(filter(None, (self.task, self.by, self.label)))
+        step = f"{command.strip()} --gold GOLD.csv  # columns {named}"
+        shown = found.blocks().more(
+            sentence_notes("", "What to find out next", _advice(asked, labels, name), "do"),
+            facts(positive=name, gold_to_halve=None if asked is None else asked.to_halve,
+                  ask=[] if asked is None else _tasks(asked.samples, labels)),
+        )  # fmt: skip
+        if asked is not None and self.ask_out is not None:
+            rows = zip(_tasks(asked.samples, labels), asked.inclusion[asked.samples].tolist(), strict=True)
+            write_table(self.ask_out, ["task", "inclusion"], rows)
+        self.give(shown, "" if self.gold is not None else step)
 
 
 def _advice(asked: Any, labels: Any, name: str) -> list[str]:

@@ -12,7 +12,7 @@ from jtruth._validation import check_columns, quoted, with_tasks
 from jtruth._validation.names import column_called
 from jtruth._validation.text import TextTable
 from jtruth._validation.words import Read
-from jtruth.cli.options import Beside, Columns, Draws
+from jtruth.cli.options import Beside, Columns
 from jtruth.io import (
     Gold,
     Reading,
@@ -22,13 +22,12 @@ from jtruth.io import (
     read_noise,
     read_predictions,
     read_scores,
-    task_table,
 )
 from jtruth.io.exports import of_records
 from jtruth.io.gold import INCLUSION, STRATUM
 from jtruth.io.parsing import Parsed, as_table, parsed
 from jtruth.io.reading import export_table
-from jtruth.io.tables import probability_columns, tasks_by_group
+from jtruth.io.tables import probability_columns, task_table, tasks_by_group
 from jtruth.io.vocabulary import typed_map
 from jtruth.labels import Labels
 from jtruth.noise import ConfusionMatrices, DifficultyFallibility, DrawnMatrices, NoiseModel, Symmetric
@@ -53,15 +52,18 @@ class Given(NamedTuple):
     group_of: Mapping[str, tuple[str, str]] = {}  # group and item of every task
 
 
-def begin(
-    file: Path, columns: Columns, beside: Beside, *others: Path | None, by: str | None = None
-) -> tuple[Given, Labels]:
-    """The file of labels, read once, and its labels, of a command that reads these files beside it.
+def begin(asked: Any, *others: Path | None, by: str | None = None) -> tuple[Given, Labels]:
+    """The file of labels, read once, and its labels.
 
-    `by` is a column of groups: tasks that stand in several groups are a sample in each.
+    Args:
+        asked: a command that reads a `LabelsFile`.
+        others: the files that it reads beside it.
+        by: a column of groups: tasks that stand in several groups are a sample in each.
     """
+    file, columns = asked.file, asked
     if [file, *others].count(_STDIN) > 1:
         raise ValueError("only one file can be '-': standard input is read once")
+    beside = asked if isinstance(asked, Beside) else Beside()
     given = Given(parsed(file, columns.sep), columns, beside, by)
     if by is not None:
         if given.file.records is not None and of_records(given.file.records, given.file.source, None):
@@ -145,16 +147,14 @@ def gold_sample_of(path: Path | None, labels: Labels, given: Given, common_only:
     return read_gold_sample(table, labels, common_only=common_only, **options)
 
 
-def known(
-    asked: Any, draws: Draws, given: Given, labels: Labels, inclusion: Path | None = None
-) -> dict[str, Any]:
-    """What a question takes beside labels and predictions; `asked` has options of these names."""
+def known(asked: Any, given: Given, labels: Labels, inclusion: Path | None = None) -> dict[str, Any]:
+    """What a question takes beside labels and predictions; the command has options of these names."""
     noise, prior = noise_of(asked.noise, labels)
     gold = gold_sample_of(asked.gold, labels, given, asked.common_only)
     return {
         "noise": noise, "prior": prior if asked.prior is None else numbers(asked.prior),
         "gold": sampled(inclusion, gold, labels), "assume": asked.assume, "labelers_are": asked.labelers_are,
-        "level": draws.level, "key": draws.seed,
+        "level": asked.level, "key": asked.seed,
     }  # fmt: skip
 
 

@@ -40,8 +40,8 @@ from jtruth.evaluation.result import Evaluation
 from jtruth.evaluation.scores import ScoreEvaluation, evaluate_scores
 from jtruth.histograms.calibration import Calibration
 from jtruth.histograms.calibrator import CALIBRATIONS, Calibrated, epistemic_after_one_label, fit_calibrator
-from jtruth.histograms.estimates import law_of_mean
-from jtruth.io import Predictions
+from jtruth.histograms.estimates import LossTable, law_of_mean
+from jtruth.io.tables import Predictions
 from jtruth.labels import Labels
 from jtruth.noise import ConfusionMatrices
 from jtruth.posterior import class_posterior
@@ -79,7 +79,7 @@ class CalibrationReport(Answer):
     gain: np.ndarray  # (samples,) bits that another label is expected to bring
     classes: tuple[str, ...]
     tasks: tuple
-    tables: tuple[hist.LossTable, hist.LossTable]  # before and after, with bins for pictures
+    tables: tuple[LossTable, LossTable]  # before and after, with bins for pictures
     checks: tuple[Check, ...]
     warnings: tuple[str, ...]
     key: Stated

@@ -1,9 +1,6 @@
 """Which labelers are worth what? Information about the class in bits (Su sections 4, 5.5 and 6.3.1)."""
 
 from jtruth.information.labelers import (
-    EquivalentLabeler,
-    LabelerInformation,
-    LabelerOrder,
     best_labelers,
     bsbc_information,
     equivalent_error,
@@ -12,10 +9,9 @@ from jtruth.information.labelers import (
     smallest_team,
 )
 from jtruth.information.law import LabelLaw, label_law, mixture
-from jtruth.information.mutual import Information, mutual_information
+from jtruth.information.mutual import mutual_information
 
 __all__ = [
-    "EquivalentLabeler", "Information", "LabelLaw", "LabelerInformation", "LabelerOrder", "best_labelers",
-    "bsbc_information", "equivalent_error", "equivalent_labeler", "label_law", "labeler_information",
-    "mixture", "mutual_information", "smallest_team",
+    "LabelLaw", "best_labelers", "bsbc_information", "equivalent_error", "equivalent_labeler", "label_law",
+    "labeler_information", "mixture", "mutual_information", "smallest_team",
 ]  # fmt: skip

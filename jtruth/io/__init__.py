@@ -1,22 +1,18 @@
 """Files to labels, predictions, gold labels and noise models, and back."""
 
-from jtruth._validation.guess import FileLook
 from jtruth._validation.text import File, TextTable
 from jtruth.io.gold import Gold, read_gold, read_gold_sample
 from jtruth.io.noise import read_noise
 from jtruth.io.parsing import Parsed
 from jtruth.io.reading import Reading, read_labels, read_shard, write_labels
-from jtruth.io.tables import Predictions, Scores, read_features, read_predictions, read_scores, task_table
+from jtruth.io.tables import read_features, read_predictions, read_scores
 from jtruth.io.vocabulary import Words
 
 __all__ = [
     "File",
-    "FileLook",
     "Gold",
     "Parsed",
-    "Predictions",
     "Reading",
-    "Scores",
     "TextTable",
     "Words",
     "read_features",
@@ -27,6 +23,5 @@ __all__ = [
     "read_predictions",
     "read_scores",
     "read_shard",
-    "task_table",
     "write_labels",
-]
+]  # fmt: skip

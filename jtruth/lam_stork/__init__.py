@@ -3,19 +3,16 @@
 Counts in, no labels: what disagreements say of a classifier, and a judge's pass rate of the true one.
 """
 
-from jtruth.lam_stork.confusion import ConfusionRecovery, Recovered, recover_confusion
+from jtruth.lam_stork.confusion import recover_confusion
 from jtruth.lam_stork.error_rate import (
-    BoundsEstimate,
-    RateEstimate,
     estimate_bounds,
     estimate_error_rate,
     rogan_gladen,
 )
-from jtruth.lam_stork.posterior import ErrorPosterior, error_rate_posterior
-from jtruth.lam_stork.rates import ErrorBounds, error_bounds, true_error_rate
+from jtruth.lam_stork.posterior import error_rate_posterior
+from jtruth.lam_stork.rates import error_bounds, true_error_rate
 
 __all__ = [
-    "BoundsEstimate", "ConfusionRecovery", "ErrorBounds", "ErrorPosterior", "RateEstimate", "Recovered",
     "error_bounds", "error_rate_posterior", "estimate_bounds", "estimate_error_rate", "recover_confusion",
     "rogan_gladen", "true_error_rate",
 ]  # fmt: skip

@@ -101,8 +101,8 @@ class Share(NamedTuple):
         return float(low), float(high)
 
 
-def share(given: Known, name: str) -> Share:
-    """A known rate, or a pair (how many, of how many), checked."""
+def share(given: Known, name: str, pair: str = "") -> Share:
+    """A known rate, or a pair (how many, of how many), checked; `pair` says what a pair must be given of."""
     if isinstance(given, tuple):
         count, size = given if len(given) == 2 else (-1, 0)
         if size < 1 or not 0 <= count <= size or count != int(count) or size != int(size):
@@ -110,6 +110,8 @@ def share(given: Known, name: str) -> Share:
                 f"{name} is {given}; give a rate, or a pair of whole numbers (how many, of how many)"
             )
         return Share(name, int(count) / int(size), float(size))
+    if pair:
+        raise ValueError(f"{name} is {given}; give the pair ({pair})")
     if not 0 <= given <= 1:
         raise ValueError(
             f"{name} is {given}; a rate lies between 0 and 1; counts go in as (how many, of how many)"
@@ -117,10 +119,7 @@ def share(given: Known, name: str) -> Share:
     return Share(name, float(given), np.inf)
 
 
-def _differ(given: HowMany) -> Share:
-    if not isinstance(given, tuple):
-        raise ValueError(f"differ is {given}; give the pair (predictions that differ, test samples)")
-    return share(given, "differ")
+DIFFER = "predictions that differ, test samples"
 
 
 class RateEstimate(NamedTuple):
@@ -142,15 +141,7 @@ class RateEstimate(NamedTuple):
         return 0 <= self.value <= 1
 
 
-class Spread(NamedTuple):
-    """Standard error and ends of an interval."""
-
-    standard_error: float
-    low: float
-    high: float
-    warnings: tuple[str, ...] = ()
-
-
+Spread = tuple[float, float, float, tuple[str, ...]]  # standard error, ends, warnings
 Formula = Callable[..., tuple[Any, Any]]  # of the shares: what is above and what is below the line
 
 
@@ -168,7 +159,7 @@ def _delta(formula: Formula, value: float, shares: Sequence[Share], level: float
     slopes = _slopes(formula, shares)
     error = float(np.sqrt(sum(g**2 * x.variance for g, x in zip(slopes, shares, strict=True))))
     half = float(ndtri(0.5 + level / 2)) * error
-    return Spread(error, value - half, value + half, _one_sided(shares, "delta"))
+    return error, value - half, value + half, _one_sided(shares, "delta")
 
 
 def _bootstrap(formula: Formula, shares: Sequence[Share], level: float, key: Any, num_draws: int) -> Spread:
@@ -188,7 +179,7 @@ def _bootstrap(formula: Formula, shares: Sequence[Share], level: float, key: Any
             f"{lost.sum()} of {num_draws} bootstrap samples leave the rate undefined: counted as beyond both "
             "ends",
         )
-    return Spread(float(values[~lost].std()) if not lost.all() else float("nan"), low, high, warnings)
+    return float(values[~lost].std()) if not lost.all() else float("nan"), low, high, warnings
 
 
 def _exact(formula: Formula, value: float, shares: Sequence[Share], level: float) -> Spread:
@@ -199,14 +190,14 @@ def _exact(formula: Formula, value: float, shares: Sequence[Share], level: float
     """
     uncertain = max(1, sum(np.isfinite(x.size) for x in shares))
     corners = np.array(list(product(*(x.ends((1 - level) / uncertain) for x in shares)))).T
-    error = _delta(formula, value, shares, level).standard_error
+    error = _delta(formula, value, shares, level)[0]
     top, bottom = formula(*corners)
     signs = np.sign(bottom)
     if not (signs == signs[0]).all() or signs[0] == 0:
         text = "at this level the counts do not rule out labels that say nothing: the interval is unbounded"
-        return Spread(error, -np.inf, np.inf, (text,))
+        return error, -np.inf, np.inf, (text,)
     values = top / bottom
-    return Spread(error, float(np.min(values)), float(np.max(values)))
+    return error, float(np.min(values)), float(np.max(values)), ()
 
 
 def _one_sided(shares: Sequence[Share], method: str) -> tuple[str, ...]:
@@ -233,22 +224,16 @@ def rate_estimate(
     check_whole(100, num_draws=num_draws)
     top, bottom = formula(*(x.value for x in shares))
     value = float(top / bottom)
-    if method == "delta":
-        spread = _delta(formula, value, shares, level)
-    elif method == "bootstrap":
-        spread = _bootstrap(formula, shares, level, key, num_draws)
-    elif method == "exact":
-        spread = _exact(formula, value, shares, level)
+    if method == "bootstrap":
+        error, low, high, warnings = _bootstrap(formula, shares, level, key, num_draws)
     else:
-        spread = _adjusted(shares, level)
-    warnings = spread.warnings
+        way = {"delta": _delta, "exact": _exact, "adjusted": _adjusted}[method]
+        error, low, high, warnings = way(formula, value, shares, level)
     if not 0 <= value <= 1:
         warnings = (f"the estimate is {value:.4g}, outside [0, 1]: {why}", *warnings)
-    elif spread.low < 0 or spread.high > 1:
-        warnings += (
-            f"the interval [{spread.low:.4g}, {spread.high:.4g}] reaches beyond [0, 1]; shown as computed",
-        )
-    return RateEstimate(value, spread.standard_error, spread.low, spread.high, level, method, warnings)
+    elif low < 0 or high > 1:
+        warnings += (f"the interval [{low:.4g}, {high:.4g}] reaches beyond [0, 1]; shown as computed",)
+    return RateEstimate(value, error, low, high, level, method, warnings)
 
 
 _WHY = (
@@ -295,7 +280,7 @@ def estimate_error_rate(
     0.0592 [0.0390, 0.0794]
     """
     check.choose("method", method, INTERVALS)
-    seen, wrong = _differ(differ), share(mislabeling, "mislabeling")
+    seen, wrong = share(differ, "differ", DIFFER), share(mislabeling, "mislabeling")
     true_error_rate(seen.value, wrong.value)  # refuses 1/2
     options: dict[str, Any] = {"method": method, "level": level, "key": key, "num_draws": num_draws}
     found = rate_estimate(lambda a, m: (a - m, 1 - 2 * m + 0 * a), (seen, wrong), _WHY, **options)
@@ -341,7 +326,7 @@ def estimate_bounds(
     [0.011, 0.128] (0.058, 0.078)
     """
     check_level(level)
-    seen, wrong = _differ(differ), share(mislabeling, "mislabeling")
+    seen, wrong = share(differ, "differ", DIFFER), share(mislabeling, "mislabeling")
     plug_in = error_bounds(seen.value, wrong.value, num_classes=num_classes)
     risk = (1 - level) / (1 + np.isfinite(wrong.size))
     (a_low, a_high), (m_low, m_high) = seen.ends(risk), wrong.ends(risk)
@@ -411,10 +396,8 @@ def rogan_gladen(
     -0.0625 the estimate is -0.0625, outside [0, 1]: chance
     """
     check.choose("method", method, OF_SHARES)
-    if not isinstance(called, tuple):
-        raise ValueError(f"called is {called}; give the pair (called positive, judged)")
-    given = {"called": called, "sensitivity": sensitivity, "specificity": specificity}
-    judged = [share(value, name) for name, value in given.items()]
+    judged = [share(called, "called", "called positive, judged"), share(sensitivity, "sensitivity"),
+              share(specificity, "specificity")]  # fmt: skip
     youden = corrected_share(*(x.value for x in judged))[1]
     if abs(youden) < 1e-12:
         raise ValueError(
@@ -429,20 +412,20 @@ def rogan_gladen(
     return found
 
 
-def _adjusted(shares: Sequence[Share], level: float) -> Spread:
-    """Lang and Reiczigel (2014) (16), (17); a rate that is known exactly needs no added answers."""
+def _adjusted(_: Formula, value: float, shares: Sequence[Share], level: float) -> Spread:
+    """Lang and Reiczigel (2014) (16), (17) of `corrected_share`; a known rate needs no added answers."""
     z = float(ndtri(0.5 + level / 2))
     size = shares[0].size + z**2
     called = (shares[0].value * shares[0].size + z**2 / 2) / size
     (sens, sens_var), (spec, spec_var) = (_one_more_of_each(x) for x in shares[1:])
     youden = sens + spec - 1
     if abs(youden) < 1e-12:
-        return Spread(np.inf, -np.inf, np.inf, ("with one more answer of each kind the judge says nothing",))
+        return np.inf, -np.inf, np.inf, ("with one more answer of each kind the judge says nothing",)
     centre = (called + spec - 1) / youden
     shift = 2 * z**2 * (centre * sens_var - (1 - centre) * spec_var)
     variance = called * (1 - called) / size + centre**2 * sens_var + (1 - centre) ** 2 * spec_var
     error = float(np.sqrt(variance)) / abs(youden)
-    return Spread(error, float(centre + shift - z * error), float(centre + shift + z * error))
+    return error, float(centre + shift - z * error), float(centre + shift + z * error), ()
 
 
 def _one_more_of_each(x: Share) -> tuple[float, float]:

@@ -20,7 +20,7 @@ import numpy as np
 from scipy.special import betaln, expit, logsumexp, xlog1py, xlogy
 
 from jtruth._one_line import one_line
-from jtruth.lam_stork.error_rate import HowMany, Known, Share, share
+from jtruth.lam_stork.error_rate import DIFFER, HowMany, Known, Share, share
 from jtruth.stats.estimates import DensityEstimate
 
 _DROP = 40.0  # log density below the peak that no longer counts
@@ -68,11 +68,9 @@ def error_rate_posterior(
     >>> print(f"{found.error.mean:.3f}", [round(end, 3) for end in found.error.interval(0.95)])
     0.058 [0.036, 0.079]
     """
-    if not isinstance(differ, tuple):
-        raise ValueError(f"differ is {differ}; give the pair (predictions that differ, test samples)")
     _check_beta("prior", prior, 1.0)
     _check_beta("mislabeling_prior", mislabeling_prior, 0.0)
-    seen, audit = share(differ, "differ"), share(mislabeling, "mislabeling")
+    seen, audit = share(differ, "differ", DIFFER), share(mislabeling, "mislabeling")
     model = _Model(seen, audit, prior, mislabeling_prior)
     low, high = _zoom(lambda e: model.moments(e)[0], 0.0, 1.0, _COARSE)
     grid, (log_density, first, second, reversed_) = _fine_grid(model.moments, low, high)

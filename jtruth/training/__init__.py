@@ -10,18 +10,17 @@ from jtruth.training.corrections import (
     trace_penalty,
     with_labelers,
 )
-from jtruth.training.gaussian import GaussianFit, Gaussians, fit_gaussians, gaussian_log_probabilities
+from jtruth.training.gaussian import Gaussians, fit_gaussians, gaussian_log_probabilities
 from jtruth.training.hard_labels import fit_voters, label_estimates, median_scores, vote, vote_shares
 from jtruth.training.linear import (
     Linear,
-    LinearFit,
     Restarts,
     fit_linear,
     linear_objective,
     linear_outputs,
     solve_linear,
 )
-from jtruth.training.minibatch import MinibatchFit, Recipe, fit, mlp, outputs_of
+from jtruth.training.minibatch import Recipe, fit, mlp, outputs_of
 from jtruth.training.objectives import (
     LOSSES,
     brier,
@@ -36,14 +35,13 @@ from jtruth.training.objectives import (
     mmse_risk,
     negative_auc,
 )
-from jtruth.training.raykar import MBEMFit, RaykarFit, fit_mbem, fit_raykar
+from jtruth.training.raykar import fit_mbem, fit_raykar
 
 __all__ = [
-    "LOSSES", "GaussianFit", "Gaussians", "Linear", "LinearFit", "MBEMFit", "MinibatchFit", "RaykarFit",
-    "Recipe", "Restarts", "Stop", "WithLabelers", "backward", "brier", "cross_entropy", "discriminative_ml",
-    "estimated_auc", "fit", "fit_gaussians", "fit_linear", "fit_mbem", "fit_raykar", "fit_voters", "forward",
-    "gaussian_log_probabilities", "generative_ml", "label_estimates", "layered", "linear_objective",
-    "linear_outputs", "log_probabilities", "logistic", "median_scores", "ml", "mlp", "mmse", "mmse_risk",
-    "negative_auc", "outputs_of", "predict_labels", "solve_linear", "trace_penalty", "vote", "vote_shares",
-    "with_labelers",
+    "LOSSES", "Gaussians", "Linear", "Recipe", "Restarts", "Stop", "WithLabelers", "backward", "brier",
+    "cross_entropy", "discriminative_ml", "estimated_auc", "fit", "fit_gaussians", "fit_linear", "fit_mbem",
+    "fit_raykar", "fit_voters", "forward", "gaussian_log_probabilities", "generative_ml", "label_estimates",
+    "layered", "linear_objective", "linear_outputs", "log_probabilities", "logistic", "median_scores", "ml",
+    "mlp", "mmse", "mmse_risk", "negative_auc", "outputs_of", "predict_labels", "solve_linear",
+    "trace_penalty", "vote", "vote_shares", "with_labelers",
 ]  # fmt: skip

@@ -9,16 +9,19 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 import pytest
+import typer
 
 import jtruth as jt
-from jtruth.cli.app import EXAMPLES, SECTIONS
-from jtruth.cli.options import Columns
-from jtruth.cli.output import progress
-from jtruth.cli.reading import Given, inclusion_of, noise_of, order_of
+from jtruth.answers import Shown, facts
+from jtruth.cli.app import EXAMPLES, SECTIONS, Sectioned
+from jtruth.cli.options import Columns, LabelsFile, flat, option
+from jtruth.cli.output import Output, progress
+from jtruth.cli.reading import Given, inclusion_of, labels_of, noise_of, order_of
 from jtruth.evaluation.assumptions import learned
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS
 from jtruth.evaluation.assumptions.sensitivity import ways
@@ -174,14 +177,14 @@ def test_sensitivity_and_its_tipping_point(run, small):
 
 
 def test_names_in_a_help_are_in_the_table_and_a_wrong_one_lists_all(run, small, monkeypatch):
-    monkeypatch.setattr("jtruth.cli.sensitivity.judged", lambda *given: pytest.fail("the fit was begun"))
+    monkeypatch.setattr("jtruth.cli.evaluate.Graded.judged", lambda *given: pytest.fail("the fit was begun"))
     graded = ("sensitivity", small / "labels.csv", "--predictions", small / "pred.csv")
     code, _, err = run(*graded, "--what", "mine")
     assert code == 2 and all(repr(name) in err for name in ways())
     _, out, _ = run("sensitivity", "--help")
     lines = " ".join(out.split())
-    for option, known in (("--what", [*ways()]), ("--assume", [e.group for e in ASSUMPTIONS.values()])):
-        said = re.search(rf"{option} \S+ (.*?), \.\.\.; a wrong", lines)[1]
+    for typed, known in (("--what", [*ways()]), ("--assume", [e.group for e in ASSUMPTIONS.values()])):
+        said = re.search(rf"{typed} \S+ (.*?), \.\.\.; a wrong", lines)[1]
         assert set(said.removeprefix("unknown (default), ").split(", ")) <= set(known), said
 
 
@@ -205,9 +208,9 @@ def test_version(run):
 
 def test_every_command_has_an_example_that_its_options_know(run):
     for command, example in EXAMPLES.items():
-        code, out, _ = run(command.__name__, "--help")
+        code, out, _ = run(command.__name__.lower(), "--help")
         shown = " ".join(out.split())
-        assert code == 0 and f"Example: jtruth {command.__name__} {example}" in shown
+        assert code == 0 and f"Example: jtruth {command.__name__.lower()} {example}" in shown
         options = shown.partition("Example: ")[0]
         assert all(word in options for word in example.split() if word.startswith("--")), command
 
@@ -229,8 +232,8 @@ def test_help_groups_commands_and_options(run):
     code, out, _ = run("--help")
     heads = [line for line in out.splitlines() if line.endswith(":") and not line.startswith(" ")]
     assert code == 0 and [f"{title}:" for title in SECTIONS] == heads[-len(SECTIONS) :]
-    assert sorted(sum(SECTIONS.values(), ())) == sorted(command.__name__ for command in EXAMPLES)
-    assert all(out.count(f"\n  {command.__name__} ") == 1 for command in EXAMPLES)
+    assert sorted(sum(SECTIONS.values(), ())) == sorted(command.__name__.lower() for command in EXAMPLES)
+    assert all(out.count(f"\n  {command.__name__.lower()} ") == 1 for command in EXAMPLES)
     code, out, _ = run("evaluate", "--help")
     assert code == 0 and "\x1b" not in out
     parts = out.split("\n\n")
@@ -355,3 +358,37 @@ def test_neither_terminals_nor_pipes_get_colours(small):
         said = done.stdout + done.stderr
         assert all(part in said for part in ("3 labelers", "Show this message", "No such option", "end 2"))
         assert "\x1b" not in said
+
+
+def test_a_command_is_one_class(capsys, small):
+    """The recipe of CONTRIBUTING.md: options of its own and shared ones, a check, the help and all faces."""
+
+    @dataclass(frozen=True, kw_only=True)
+    class Count(LabelsFile, Output):
+        """How many labels there are."""
+
+        twice: bool = option("--twice", "Count each two times.", False)
+        least: int = option("--least", "Refuse fewer.", 0)
+
+        def check(self):
+            if self.least < 0:
+                raise ValueError("--least is below 0")
+
+        def run(self):
+            number = labels_of(self.file, self).num_labels * (1 + self.twice)
+            self.give(Shown("How many?", "", f"{number} labels", (facts(number=number),)))
+
+    program = typer.Typer(rich_markup_mode=None)
+    program.command(cls=Sectioned)(flat(Count))
+
+    def call(*words):
+        program(list(map(str, words)), standalone_mode=False)
+        return capsys.readouterr().out
+
+    told = call("--help")
+    assert "How many labels there are." in told and "--least" in told and "--sep" not in told
+    assert "--sep" in call("--help-reading")
+    assert call(small / "labels.csv", "--twice", "--json", small / "n.json").strip() == "240 labels"
+    assert json.loads((small / "n.json").read_text())["number"] == 240
+    with pytest.raises(ValueError, match="below 0"):
+        call(small / "labels.csv", "--least", -1)

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from jtruth.io import Reading, read_gold, read_labels, read_predictions, task_table
+from jtruth.io import Reading, read_gold, read_labels, read_predictions
+from jtruth.io.tables import task_table
 
 FOLDER = Path(__file__).parent / "exports"
 ANN, BOB = ["pos", "pos", "neg", "neg"], ["pos", "neg", "neg", None]  # of the tasks 1 to 4
