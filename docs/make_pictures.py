@@ -1,6 +1,6 @@
-"""The pictures of README.md and of the gallery. Run: python docs/make_pictures.py [NAMES of the gallery]
+"""The pictures of README.md ("metrics") and of the gallery. Run: python docs/make_pictures.py [NAMES]
 
-docs/caries.svg is the same file every time; the gallery's are small PNG files in docs/pictures.
+They are small PNG files in docs/pictures.
 """
 
 import sys
@@ -18,18 +18,6 @@ from jtruth.planning import Limits, People, Question, plan_request
 FOLDER = Path(__file__).parent
 EXAMPLES = FOLDER.parent / "examples"
 RNG = np.random.default_rng(0)
-
-
-def main() -> None:
-    """Write docs/caries.svg; the same file every time."""
-    mpl.rcParams["svg.hashsalt"] = "jtruth"
-    mpl.rcParams["svg.fonttype"] = "none"
-    caries = jt.read_labels(EXAMPLES / "caries.csv").split_rater("5")
-    answer = jt.evaluate(caries.y_pred, caries.labels)
-    with plt.style.context("default"):
-        ax = plots.plot_metrics(answer)
-        ax.figure.patch.set_facecolor("white")
-        ax.figure.savefig(FOLDER / "caries.svg", bbox_inches="tight", metadata={"Date": None})
 
 
 def judges() -> tuple:
@@ -104,6 +92,7 @@ def doubtful() -> object:
 
 
 GALLERY: dict[str, Callable[[], object]] = {
+    "metrics": lambda: plots.plot_metrics(graded()).figure,
     "evaluation": lambda: graded().plot(),
     "assumptions": lambda: plots.plot_joints(graded()).figure,
     "labelers": lambda: jt.evaluate_labelers(judges()[0], key=0).plot(),
@@ -134,5 +123,3 @@ def gallery(names: list[str]) -> None:
 if __name__ == "__main__":
     mpl.use("agg")
     gallery(sys.argv[1:])
-    if not sys.argv[1:]:
-        main()

@@ -61,8 +61,10 @@ table{{border-collapse:collapse;width:100%;font-size:.92rem;font-variant-numeric
 th,td{{padding:.22rem .5rem;border-bottom:1px solid var(--line);text-align:right;vertical-align:middle}}
 th{{font-weight:600;color:var(--soft)}}
 td:first-child,th:first-child{{text-align:left;overflow-wrap:anywhere;color:var(--fg)}}
-.bars td.pic,.bars th.pic{{text-align:left;padding:0 .4rem;width:19rem}}
-.bars svg{{display:block;width:18rem;height:1.6rem}}
+.bars td.pic,.bars th.pic{{text-align:left;padding:0 .4rem;width:36%}}
+.bars svg{{display:block;width:100%;min-width:9rem}}
+.stack td:first-child{{min-width:6rem}}
+.is{{display:none;color:var(--soft)}}
 .strong td{{font-weight:600}}
 svg{{color:var(--fg)}}
 .axis{{stroke:var(--line);stroke-width:1}}
@@ -95,7 +97,11 @@ code{{font-family:ui-monospace,Menlo,Consolas,monospace;font-size:.95em}}
 @media print{{:root{{color-scheme:light;{_LIGHT}}}body{{padding:0;max-width:none;font-size:11px}}
 tr,svg,.answer,.doubt{{break-inside:avoid}}
 *{{-webkit-print-color-adjust:exact;print-color-adjust:exact}}.wide{{overflow:visible}}}}
-@media (max-width:40rem){{.bars td.pic,.bars th.pic{{width:9rem}}.bars svg{{width:9rem}}}}
+@media (max-width:44rem){{.stack tr{{display:flex;flex-wrap:wrap;border-bottom:1px solid var(--line)}}
+.stack thead th:not(.pic){{display:none}}.stack th,.stack td{{border:0}}
+.stack td:first-child,.stack td.pic,.stack th.pic{{flex:0 0 100%;width:100%}}
+.stack td:first-child{{font-weight:600}}
+.stack .is{{display:inline}}}}
 """.strip()
 
 
@@ -209,8 +215,13 @@ def _table(head: str, rows: Sequence[str], kind: str = "") -> str:
 
 
 def _cells(table: Table, row: Row) -> list[str]:
-    some = table.columns[:_MOST_COLUMNS]
-    return [_text(cell_text(value_of(one, row), one.form, table.missing)) for one in some]
+    """The cells of a row but for its name."""
+    found = []
+    for head, one in zip(_heads(table), table.columns, strict=False):
+        text = _text(cell_text(value_of(one, row), one.form, table.missing))
+        text = text.replace(", ", ",&nbsp;")  # an interval stays in one line
+        found.append(f'<td><span class="is">{head} </span>{text}</td>')  # a narrow page has no head
+    return found
 
 
 def _heads(table: Table) -> list[str]:
@@ -234,9 +245,9 @@ def _left_out(table: Table) -> str:
 
 
 def _plain_table(table: Table, cut: Cut) -> str:
-    named = lambda row: _row([_name(table.label(row)), *_cells(table, row)])  # noqa: E731
+    named = lambda row: f"<tr><td>{_name(table.label(row))}</td>{''.join(_cells(table, row))}</tr>"  # noqa: E731
     rows = _with_gap(named, cut, len(table.columns) + 1)
-    return _table(_row(["", *_heads(table)], "th"), rows) + _left_out(table)
+    return _table(_row(["", *_heads(table)], "th"), rows, ' class="stack"') + _left_out(table)
 
 
 def _bars(table: Table, cut: Cut) -> str:
@@ -251,12 +262,15 @@ def _bars(table: Table, cut: Cut) -> str:
             ],
             ends,
         )
-        cells = "".join(f"<td>{cell}</td>" for cell in _cells(table, row))
+        cells = "".join(_cells(table, row))
         return f'<tr><td>{_name(table.label(row))}</td><td class="pic">{bar}</td>{cells}</tr>'
 
     head = f'<tr><th></th><th class="pic">{axis_svg(ends)}</th>'
     head += "".join(f"<th>{c}</th>" for c in _heads(table)) + "</tr>"
-    return _table(head, _with_gap(drawn, cut, len(table.columns) + 2), ' class="bars"') + _left_out(table)
+    body = _table(head, _with_gap(drawn, cut, len(table.columns) + 2), ' class="bars stack"')
+    near = table.unit is not None and ends[0] > table.unit[0] < table.unit[1] > ends[1]
+    zoom = f"The axis is a part of {table.unit[0]:g} to {table.unit[1]:g}." if near and table.unit else ""
+    return body + (f'<p class="note">{zoom}</p>' if zoom else "") + _left_out(table)
 
 
 def _matrix(block: Matrix) -> str:

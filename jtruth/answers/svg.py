@@ -10,11 +10,15 @@ from typing import Any, TypeGuard
 from jtruth.answers.blocks import Curve, Series, Table, at, value_of
 
 _WIDTH, _HEIGHT, _SIDE = 288, 26, 14
+_ZOOM = 0.3  # of the unit
 _CHART = (560, 360, 56, 42)  # width, height, room for the axes at the left and below
 
 
 def axis_of(block: Table) -> tuple[float, float]:
-    """Ends of an axis that holds every number of the block's bars, inside its unit."""
+    """Ends of an axis that holds every number of the block's bars: its unit, or the part that is used.
+
+    A part is shown where the numbers lie in less than `_ZOOM` of the unit.
+    """
     column = block.bar()
     crosses = [at(row, block.cross) for row in block.rows] if block.cross else []
     drawn = [v for row in block.rows for v in value_of(column, row)] if column is not None else []
@@ -22,9 +26,11 @@ def axis_of(block: Table) -> tuple[float, float]:
     if not values:
         return block.unit or (0.0, 1.0)
     low, high = min(values), max(values)
+    if block.unit is not None and high - low >= _ZOOM * (block.unit[1] - block.unit[0]):
+        return min(low, block.unit[0]), max(high, block.unit[1])  # kappa below 0 still shows
     margin = 0.04 * (high - low) or 0.05
     low, high = low - margin, high + margin
-    if block.unit is not None:  # numbers outside the unit (kappa below 0) still show
+    if block.unit is not None:
         low, high = max(low, min(block.unit[0], min(values))), min(high, max(block.unit[1], max(values)))
     return (low, high) if high > low else (low - 0.5, high + 0.5)
 

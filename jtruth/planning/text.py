@@ -64,14 +64,13 @@ def plan_blocks(found: PlanSearch) -> Shown:
          "labels": found.best.plan.labels[i]}
         for i, k in enumerate(asked.labelers)
     ]  # fmt: skip
-    kinds = (Column("labels", "labels of each sample", form="g"), Column("cost", "cost of a label", form="g"))
     mine = sorted((found.best, *found.neighbours), key=lambda row: row.plan.num_samples)
     points = {"x": [row.plan.num_samples for row in mine], "mean": [row.width for row in mine]}
     blocks = (
         Table("alternatives", "This plan, and what else there is", "plan", columns, rows, unit=None,
               draw="cost" if found.wanted == "width" else "width"),
         Curve("", "Width by the number of samples, this mix", "samples", "width", (Series("", points),)),
-        Table("labelers", "What to buy", "name", kinds, labelers, aside=("labels",)),
+        facts(labelers=labelers),
         sentence_notes("", "What it takes for granted", (_INDEPENDENT,)), warning_notes(found.warnings),
         how(("put in", _guesses(asked)), ("computed", _how(found))), _facts(found),
     )  # fmt: skip

@@ -12,10 +12,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from jtruth._validation.terminal import plain
 from jtruth.answers import Answer, Column, Curve, Matrix, Notes, Series, Shown, Table
 from jtruth.answers.blocks import at, cell_text, few, value_of
+from jtruth.answers.svg import axis_of
 from jtruth.plots._parts import (
     BLUE,
     CYCLE,
@@ -219,8 +221,10 @@ def _rows(
     below = max(0.5, _BELOW + _STEP * (len(ticks) + 0.5))
     ax.set(ylim=(1 - below - max(len(rows), 1), 0.6), xlabel=_axis(table, bars) + more)
     if table.unit is not None and any(one.ends for one in bars):
-        left, right = ax.get_xlim()
-        ax.set_xlim(max(left, min(0.0, ax.dataLim.x0) - 0.005), min(right, max(1.0, ax.dataLim.x1) + 0.005))
+        (left, right), drawn = axis_of(table), ax.dataLim
+        ax.set_xlim(min(left, drawn.x0) - 0.005, max(right, drawn.x1) + 0.005)
+    elif all(_has(table, one, int) for one in bars):
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     _key_of_rows(ax, table, bars, list(ticks), bool(ideal))
     return ax
 
@@ -283,17 +287,20 @@ def _curve(block: Curve, ax: Axes | None) -> Axes:
     for k, one in enumerate(block.series):
         color, line, marker = CYCLE[k % len(CYCLE)], LINES[k % len(LINES)], MARKERS[k % len(MARKERS)]
         x, y = (np.array(one.points[name], float) for name in ("x", "mean"))
-        for low, high, said in (("low_all", "high_all", "whole curve"), ("low", "high", "each point")):
+        bands = ("low_all", "high_all", "whole curve", 0.15), ("low", "high", "each point", 0.35)
+        for low, high, said, shade in bands:
             if low in one.points:
                 bottom, top = (np.array(one.points[name], float) for name in (low, high))
                 if one.line:
                     said = said if "low_all" in one.points and len(block.series) == 1 else None
-                    ax.fill_between(x, bottom, top, color=color, alpha=0.2, lw=0, label=said)
+                    ax.fill_between(x, bottom, top, color=color, alpha=shade, lw=0, label=said)
                 else:
                     ax.vlines(x, bottom, top, color=color, lw=1.5)
         style: dict[str, Any] = {"ls": line} if one.line else {"ls": "none"}
         style |= {} if one.line and len(x) > 12 else {"marker": marker}
         ax.plot(x, y, color=color, label=one.name or None, **style)
+    if all(isinstance(value, int) for one in block.series for value in one.points["x"]):
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set(xlabel=block.x, ylabel=block.y)
     ax.set_title(block.title, size="small")
     ax.spines[["top", "right"]].set_visible(False)

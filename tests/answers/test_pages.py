@@ -133,7 +133,12 @@ def test_pages_are_bounded(name):
 def test_bars_lie_where_their_numbers_are():
     rows = [{"name": "a", "mean": 0.5, "low": 0.2, "high": 0.6, "other": 0.9}, {"name": "b"}]
     block = Table("", "", "name", (VALUE,), rows, cross="other")
-    low, high = axis_of(block)
+    assert axis_of(block) == (0.0, 1.0)
+    near = Table("", "", "name", (VALUE,), [{"name": "a", "mean": 0.5, "low": 0.4, "high": 0.6}])
+    assert axis_of(near) == pytest.approx((0.392, 0.608)) and "part of 0 to 1" in page_html(
+        Shown("", "", "", (near,))
+    )
+    low, high = axis_of(block._replace(unit=None))
     assert low == pytest.approx(0.2 - 0.028) and high == pytest.approx(0.9 + 0.028)
     place = lambda v: 14 + 260 * (v - low) / (high - low)  # noqa: E731
     drawn = bar_svg([0.5, 0.2, 0.6, 0.9], (low, high))
