@@ -8,6 +8,7 @@ Sums and maxima over few columns go column by column; log-softmax and logits are
 import math
 
 import numpy as np
+import scipy  # loads its rooms when they are first asked for
 from jaxtyping import Float, Int, Num, Shaped
 from scipy import sparse
 
@@ -104,6 +105,13 @@ def labels_log_likelihood(
 def diagonal_rows(classes: int, diagonal: float, off_total: float) -> Float[np.ndarray, "classes classes"]:
     """Dirichlet concentrations: `diagonal` on it, and `off_total` spread evenly over the rest of a row."""
     return np.where(np.eye(classes) > 0, float(diagonal), off_total / max(classes - 1, 1))
+
+
+def best_matching(table: Num[np.ndarray, "classes classes"]) -> Int[np.ndarray, " classes"]:
+    """The column of each row, each once, of the largest sum; itself where no entry is larger."""
+    if (np.diagonal(table) >= table.max(axis=1)).all():
+        return np.arange(len(table))
+    return scipy.optimize.linear_sum_assignment(table, maximize=True)[1]
 
 
 def picked(

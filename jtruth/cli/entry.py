@@ -1,5 +1,6 @@
 """The entry point: run a command, and end with one line and an exit code whatever happens."""
 
+import gc
 import os
 import sys
 from typing import NoReturn
@@ -9,6 +10,7 @@ UNUSABLE, FAILED, STOPPED = 2, 1, 130
 
 def main() -> None:
     """Entry point of the console script."""
+    gc.set_threshold(100_000, 20, 50)  # modules and programs are made by the million, and stay
     try:
         from jtruth.cli.app import app  # here, so that Ctrl-C while it loads ends like any other
 

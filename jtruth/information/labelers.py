@@ -18,8 +18,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 from jaxtyping import Array, Bool, Float, Int
-from scipy.optimize import root_scalar
 
 from jtruth._one_line import one_line
 from jtruth._pictures import picture
@@ -335,7 +335,7 @@ def _bsbc(num_labelers: int, error: float, share: float) -> float:
 
 def _root(gap, high: float) -> float:
     """Where a decreasing function of [0, high] is 0."""
-    return float(root_scalar(gap, bracket=(0.0, high), method="brentq", xtol=1e-15, rtol=1e-14).root)
+    return float(scipy.optimize.brentq(gap, 0.0, high, xtol=1e-15, rtol=1e-14))
 
 
 def _symmetric(error: float, prior: np.ndarray, num_labelers: int) -> float:

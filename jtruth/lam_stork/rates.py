@@ -8,8 +8,8 @@ arrays of rates in [0, 1] that broadcast against each other.
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 from jaxtyping import Bool, Float
-from scipy.optimize import brentq
 
 from jtruth._one_line import one_line
 from jtruth._validation.in_range import check_probabilities
@@ -130,7 +130,7 @@ def policy_threshold() -> float:
     >>> print(f"{policy_threshold():.6f}")
     0.165911
     """
-    root: Any = brentq(policy_margin, 0.1, 0.2, xtol=1e-15)
+    root: Any = scipy.optimize.brentq(policy_margin, 0.1, 0.2, xtol=1e-15)
     return float(root)
 
 

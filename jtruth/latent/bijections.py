@@ -29,7 +29,7 @@ def basis(symbols: int) -> Float[np.ndarray, "symbols others"]:
 
 def log_rows(u: Float[AnyArray, "*rows others P"]) -> Float[AnyArray, "*rows symbols P"]:
     """Logs of probabilities from isometric log ratios."""
-    logits = jnp.einsum("ko,...op->...kp", basis(u.shape[-2] + 1), u, precision=jax.lax.Precision.HIGHEST)
+    logits = jnp.matmul(basis(u.shape[-2] + 1), u, precision=jax.lax.Precision.HIGHEST)
     return jax.nn.log_softmax(logits, axis=-2)
 
 

@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int, Num
+from scipy import sparse
 from scipy.special import betaln, digamma, expit, gammaln, logit, logsumexp, rel_entr, softmax
 
 from jtruth import _host
@@ -259,19 +260,15 @@ def _duplicates(labels: Labels, without: np.ndarray, matrices: np.ndarray, befor
     same = np.asarray(agreed[one, two]).ravel() if one.size else np.zeros(0, np.int64)
     close = np.flatnonzero(same >= _ALIKE * number)
     alone = np.log((without * matrices[labeler, :, label]).sum(axis=1))  # log p(label | all other labels)
-    place = {t: first[labeler[first] == t] for t in np.unique([one[close], two[close]])}
-    log_odds = np.empty(close.size)
-    for j, k in enumerate(close):
-        a, b = place[one[k]], place[two[k]]
-        _, at_a, at_b = np.intersect1d(sample[a], sample[b], assume_unique=True, return_indices=True)
-        by_itself = max(alone[a[at_a]].sum(), alone[b[at_b]].sum())
-        slips = number[k] - same[k]
-        copied = betaln(_COPY[0] + same[k], _COPY[1] + slips) - betaln(*_COPY)
-        chance = before / max(1, min(partners[one[k]], partners[two[k]]))
-        log_odds[j] = copied - slips * np.log(max(1, labels.num_classes - 1)) - by_itself + logit(chance)
+    one, two, number, same = one[close], two[close], number[close], same[close]
+    at = labeler[first], sample[first]
+    said, seen = (sparse.csr_array((a, at), shape=size) for a in (alone[first], np.ones(first.size)))
+    on_both = sparse.csr_matrix(said @ seen.T)  # log p of the labels of one on the samples of both
+    by_itself = np.maximum(*(np.asarray(on_both[pair]).ravel() for pair in ((one, two), (two, one))))
+    slips = number - same
+    copied = betaln(_COPY[0] + same, _COPY[1] + slips) - betaln(*_COPY)
+    chance = before / np.maximum(1, np.minimum(partners[one], partners[two]))
+    log_odds = copied - slips * np.log(max(1, labels.num_classes - 1)) - by_itself + logit(chance)
     order = np.argsort(-log_odds, kind="stable")
-    kept = close[order]
-    return Duplicates(
-        np.stack([one[kept], two[kept]], axis=1).astype(np.int64), expit(log_odds[order]),
-        number[kept].astype(np.int64), same[kept].astype(np.int64),
-    )  # fmt: skip
+    pair = np.stack([one, two], axis=1)[order].astype(np.int64)
+    return Duplicates(pair, expit(log_odds[order]), *(a[order].astype(np.int64) for a in (number, same)))

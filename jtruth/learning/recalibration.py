@@ -22,8 +22,8 @@ chosen at random, or by h itself as far as bias and slope say all: given h the c
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 from jaxtyping import Float, Int
-from scipy.optimize import minimize
 from scipy.special import softmax
 
 from jtruth._one_line import one_line
@@ -133,7 +133,7 @@ def _parameters(gold: _Gold, num_draws: int, rng: np.random.Generator) -> tuple[
     def negative(v):
         return -_log_density(v[None], gold)[0]
 
-    best = minimize(negative, np.zeros(size), method="BFGS", options={"gtol": 1e-4})
+    best = scipy.optimize.minimize(negative, np.zeros(size), method="BFGS", options={"gtol": 1e-4})
     root = np.linalg.cholesky(np.linalg.inv(_curvature(best.x, gold)))
     stretch = np.sqrt(rng.chisquare(_FREEDOM, _PROPOSALS) / _FREEDOM)
     offset = rng.standard_normal((_PROPOSALS, size)) / stretch[:, None]

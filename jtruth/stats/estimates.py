@@ -20,9 +20,8 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
+import scipy  # loads its rooms when they are first asked for
 from jaxtyping import Array, Float, Key
-from scipy.interpolate import CubicSpline
-from scipy.optimize import brentq
 
 from jtruth._pictures import picture
 from jtruth.stats.regions import (
@@ -226,9 +225,12 @@ class DensityEstimate(Estimate):
     probability_defined: float = 1.0
 
     @cached_property
-    def _spline(self) -> CubicSpline:
-        raw = CubicSpline(self.grid, self.pdf)
-        return CubicSpline(self.grid, self.pdf / raw.integrate(self.grid[0], self.grid[-1]))
+    def _spline(self) -> Any:
+        return scipy.interpolate.CubicSpline(self.grid, self.pdf / self.grid_mass)
+
+    def _integral(self, values: np.ndarray) -> float:
+        spline = scipy.interpolate.CubicSpline(self.grid, values)
+        return float(spline.integrate(self.grid[0], self.grid[-1]))
 
     @cached_property
     def _cdf(self):
@@ -237,11 +239,11 @@ class DensityEstimate(Estimate):
     @property
     def grid_mass(self) -> float:
         """Integral of the density as given, before it is divided by it."""
-        return float(CubicSpline(self.grid, self.pdf).integrate(self.grid[0], self.grid[-1]))
+        return self._integral(self.pdf)
 
     def _moment(self, power: int, about: float) -> float:
         values = (self.grid - about) ** power * self._spline(self.grid)
-        return float(CubicSpline(self.grid, values).integrate(self.grid[0], self.grid[-1]))
+        return self._integral(values)
 
     @cached_property
     def mean(self) -> float:
@@ -307,7 +309,9 @@ class DensityEstimate(Estimate):
         top, bounds = float(self._spline(self.mode)), reach(self._spline)
         height: Any = top * (1 - 1e-12)
         if self._above(height, bounds)[1] < level:  # otherwise a plateau: no height separates part of it
-            height = brentq(lambda h: self._above(h, bounds)[1] - level, 0.0, height, xtol=top * 1e-13)
+            height = scipy.optimize.brentq(
+                lambda h: self._above(h, bounds)[1] - level, 0.0, height, xtol=top * 1e-13
+            )
         return Region(*self._above(float(height), bounds))
 
     def density(self, x: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:

@@ -4,11 +4,11 @@ For atoms, the mass attained is at least the level and is reported, because a di
 level exactly. Host side, float64.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 from jaxtyping import Bool, Float
-from scipy.interpolate import CubicSpline, PPoly
 
 from jtruth._one_line import one_line
 
@@ -108,7 +108,7 @@ def merge_cells(
     return tuple((float(low[i]), float(high[j - 1])) for i, j in zip(edges[::2], edges[1::2], strict=True))
 
 
-def reach(spline: CubicSpline) -> tuple[np.ndarray, np.ndarray]:
+def reach(spline: Any) -> tuple[np.ndarray, np.ndarray]:
     """Bounds of a spline on each of its pieces: a cubic stays within its Bernstein coefficients."""
     step = np.diff(spline.x)
     third, second, first, start = (c * step**k for c, k in zip(spline.c, (3, 2, 1, 0), strict=True))
@@ -118,14 +118,15 @@ def reach(spline: CubicSpline) -> tuple[np.ndarray, np.ndarray]:
     return hull.min(axis=0) - slack, hull.max(axis=0) + slack
 
 
-def crossings(spline: CubicSpline, bounds: tuple[np.ndarray, np.ndarray], height: float) -> np.ndarray:
+def crossings(spline: Any, bounds: tuple[np.ndarray, np.ndarray], height: float) -> np.ndarray:
     """Where a spline is `height`; only the pieces that may reach it are solved."""
     pieces = np.flatnonzero((bounds[0] <= height) & (height <= bounds[1]))
     if not pieces.size:
         return np.zeros(0)
     left, width = spline.x[pieces], np.diff(spline.x)[pieces]
     ends = np.concatenate([[0.0], np.cumsum(width)])  # the pieces side by side, whatever lay between them
-    found = PPoly(spline.c[:, pieces], ends).solve(height, discontinuity=False, extrapolate=False)
+    side_by_side = scipy.interpolate.PPoly(spline.c[:, pieces], ends)
+    found = side_by_side.solve(height, discontinuity=False, extrapolate=False)
     found = found[np.isfinite(found)]
     own = np.clip(np.searchsorted(ends, found, side="right") - 1, 0, pieces.size - 1)
     return left[own] + (found - ends[own])

@@ -10,8 +10,8 @@ from collections.abc import Callable
 import equinox as eqx
 import jax
 import numpy as np
+import scipy
 from jaxtyping import Array, Bool, Float, Key
-from scipy.optimize import minimize
 
 from jtruth._one_line import one_line
 from jtruth._pictures import picture
@@ -89,7 +89,7 @@ class JointDensity(eqx.Module):
         """Where the density is highest."""
         x, y, height = self.on_grid()
         i, j = np.unravel_index(int(np.argmax(height)), height.shape)
-        found = minimize(
+        found = scipy.optimize.minimize(
             lambda p: -float(self.density(p[0], p[1])), [x[i], y[j]], method="Nelder-Mead",
             options={"xatol": 1e-9, "fatol": 1e-12}, bounds=self.box,
         )  # fmt: skip

@@ -106,7 +106,7 @@ def check_draws(problem, log_theta, draws=400):
 def rows_of(problem, chains=3, seed=0):
     """Log rows from a flattened prior."""
     alpha = np.repeat(problem.concentration[None] + 2.0, chains, axis=0)
-    return kernel.draw_dirichlet_logs(problem, alpha, np.random.default_rng(seed))
+    return kernel.draw_dirichlet_logs((problem.starts, problem.length), alpha, np.random.default_rng(seed))
 
 
 def test_states_and_counts(problem):

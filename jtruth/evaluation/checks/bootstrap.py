@@ -31,7 +31,8 @@ from jtruth.evaluation.checks.label_sets import (
 )
 from jtruth.labels import Labels
 
-_ENTRIES = 3_000_000  # labels of all simulated sets together
+_ENTRIES = 3_000_000  # labels of all simulated sets together, of up to four classes
+_USUAL, _MANY = 4, 16  # classes: beyond the first a label counts as more; beyond the second more is allowed
 _FEWEST, _MOST = 99, 399  # simulated sets
 _BATCH = 400_000  # labels handled at once
 _RATIOS = ("label patterns", "given prior")  # large is bad, small is good
@@ -92,7 +93,7 @@ def bootstrap(
     rng = host_rng(key, "model bootstrap")
     raters, gold, order = _some_samples(raters, gold, order, rng)
     real = observed(raters, gold, order)
-    num = int(np.clip(_ENTRIES // real.design.row.size, _FEWEST, _MOST))
+    num = int(np.clip(_ENTRIES // _size(real.design), _FEWEST, _MOST))
     pairs = rater_pairs(real)
 
     def every(sets: Sets, fitted: Fitted) -> dict[str, np.ndarray]:
@@ -128,12 +129,18 @@ def _sets(
     """Statistics of the observed set and, below it, of `num` sets drawn from its mode."""
     mode = Modes(real, prior, alike=alike).fit(start, max_cycles=300, tol=1e-6)
     parts = [measure(real, mode)]
-    left, step = num, max(1, _BATCH // real.design.row.size)
+    left, step = num, max(1, _BATCH // _size(real.design))
     while left > 0:
         drawn = simulate(real, mode.parameters, np.exp(mode.log_p[0]), min(step, left), rng)
         parts.append(measure(drawn, Modes(drawn, prior, alike=alike).fit(mode.parameters)))
         left -= step
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def _size(design: Design) -> int:
+    """Labels of a set, or rows of matrices; all is done to each of them once for every class."""
+    number = max(design.row.size, design.num_raters * design.num_classes)
+    return int(number * max(design.num_classes / _USUAL, 1))
 
 
 def _alike(sets: Sets, fitted: Fitted) -> dict[str, np.ndarray]:
@@ -204,7 +211,8 @@ def _some_samples(
     raters: Labels, gold: np.ndarray | None, order: np.ndarray | None, rng: np.random.Generator
 ) -> tuple[Labels, np.ndarray | None, np.ndarray | None]:
     """A random part of the samples, where labels are so many that the bootstrap would take long."""
-    most = _ENTRIES // _FEWEST
+    classes = raters.num_classes
+    most = int(_ENTRIES / _FEWEST / max(classes / _USUAL, 1) * max(classes / _MANY, 1))
     complete = raters.num_classes ** min(raters.num_labelers, 30) <= raters.num_samples and order is None
     if len(raters.sample) <= most or complete:
         return raters, gold, order

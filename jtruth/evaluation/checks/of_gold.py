@@ -25,9 +25,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.optimize import linear_sum_assignment
 from scipy.special import bdtrc, gammaln
 
+from jtruth._host import best_matching
 from jtruth._random import Key, host_rng
 from jtruth._validation.words import number_of
 from jtruth.evaluation.checks.columns import learned_errors, winners
@@ -61,7 +61,7 @@ def exchanged_codes(
     size, known = votes.shape[1], gold >= 0
     said = [winners(votes), *predictions.values()]
     tables = np.array([_table(gold[known], codes[known], size) for codes in said])
-    _, becomes = linear_sum_assignment(-tables.sum(axis=0))
+    becomes = best_matching(tables.sum(axis=0))
     moved = np.flatnonzero((becomes != np.arange(size)) & (tables[0].sum(axis=1) >= _LEAST))
     if moved.size < 2 or set(becomes[moved]) != set(moved):
         return ()

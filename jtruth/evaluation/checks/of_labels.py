@@ -47,7 +47,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
-from scipy.sparse.csgraph import connected_components
+from scipy import sparse
 from scipy.special import chdtrc
 
 from jtruth._random import Key, host_rng
@@ -272,7 +272,7 @@ def _groups(
     linked: Bool[np.ndarray, "raters raters"], size: Float[np.ndarray, "raters raters"]
 ) -> list[Int[np.ndarray, " members"]]:
     """Labelers whom pairs connect, the group of the largest first."""
-    _, part = connected_components(linked, directed=False)
+    _, part = sparse.csgraph.connected_components(linked, directed=False)
     groups = [np.flatnonzero(part == k) for k in np.unique(part) if (part == k).sum() > 1]
     return sorted(groups, key=lambda group: -size[np.ix_(group, group)].max())
 
@@ -300,20 +300,19 @@ def excess(
     z: Int[np.ndarray, "samples raters"], classes: int, key: Key, aside: Bool[np.ndarray, "raters raters"]
 ) -> Excess | None:
     """What one factor leaves of the agreement of pairs, without those `aside`; None where pairs are few."""
-    said = np.array([z == c for c in range(classes)], np.float64)  # (classes, samples, raters)
-    seen = (z >= 0).astype(np.float64)
-    shared = seen.T @ seen
+    rows, times = np.unique(z, axis=0, return_counts=True)
+    said = np.array([rows == c for c in range(classes)], np.float64)  # (classes, rows, raters)
+    seen = (rows >= 0).astype(np.float64)
+    shared = seen.T @ (seen * times[:, None])
     use = (shared >= _LEAST_SHARED) & ~np.eye(len(shared), dtype=bool) & ~aside
     if use.sum() / 2 <= len(shared) or (use.sum(axis=1) < 2).any():
         return None
     rng, weights = host_rng(key, "groups: again"), np.where(use, shared, 0.0)
-    shares = said.sum(axis=(1, 2)) / max(said.sum(), 1)
+    shares = (said.sum(axis=2) @ times) / max(seen.sum(axis=1) @ times, 1)
     most = float(1 - (0.5 * shares + 0.5 / classes) @ (0.5 * shares + 0.5 / classes))
-    lefts = [_left(said, seen, np.ones(len(z)), weights, most)]
-    for _ in range(_AGAIN):
-        again = rng.multinomial(len(z), np.full(len(z), 1 / len(z))).astype(np.float64)
-        lefts.append(_left(said, seen, again, weights, most))
-    left, others = lefts[0], np.array(lefts[1:])
+    again = [times, *rng.multinomial(len(z), times / len(z), size=_AGAIN)]
+    lefts = np.array([_left(said, seen, number, weights, most) for number in again])
+    left, others = lefts[0], lefts[1:]
     spread = np.where(use, others.std(axis=0), np.inf)
     spread = np.maximum(spread, 1e-9)
     size = np.where(use, left / spread, 0.0)

@@ -33,6 +33,7 @@ from jtruth.latent.watch import UNWATCHED, Watch
 _BLOCK = 50  # sweeps between two looks at progress and checkpoint
 _BLOCK_NUMBERS = 1_000_000  # ... fewer where a block of draws would hold more numbers than this
 _CHEAP = 80_000
+_GAMMA, _BETA = 20, 60  # numbers that a gamma draw and the moves of a probability's family are worth
 _BESIDES = 10.0  # log-likelihood below the best, besides half of the free probabilities
 
 
@@ -154,7 +155,7 @@ class GibbsMover:
         chain = {"symbols": symbols}
         if problem.pooled:
             alpha = problem.concentration + kernel.count_probabilities(problem, symbols)
-            chain["log_theta"] = kernel.draw_dirichlet_logs(problem, alpha, rng)
+            chain["log_theta"] = kernel.draw_dirichlet_logs((problem.starts, problem.length), alpha, rng)
         for k, group in enumerate(problem.pooled):
             mean = group.common_prior / group.common_prior.sum(axis=-1, keepdims=True)
             chain[f"common{k}"] = np.repeat(np.log(mean)[None], self.num_chains, axis=0)
@@ -203,8 +204,13 @@ class HostEngine:
     """NumPy's sides of `sweep.Engine`."""
 
     def __init__(self, problem: kernel.Problem):
-        """Of one problem."""
+        """Of one problem. Rows that are alike are drawn elsewhere (`alike.draw_rows`), all others here."""
         self.problem = problem
+        own = np.ones(problem.concentration.size, bool)
+        for first, shape, _ in problem.alike:
+            own[first : first + int(np.prod(shape))] = False
+        length = problem.length[own[problem.starts]]
+        self._own, self._rows = np.flatnonzero(own), (np.cumsum(length) - length, length)
         self.concentration, self.pooled, self.alike = problem.concentration, problem.pooled, problem.alike
 
     def count_probabilities(self, symbols: np.ndarray) -> np.ndarray:
@@ -212,8 +218,10 @@ class HostEngine:
         return kernel.count_probabilities(self.problem, symbols)
 
     def draw_dirichlet_logs(self, concentration: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Log of one draw of every Dirichlet row, (chains, P)."""
-        return kernel.draw_dirichlet_logs(self.problem, concentration, rng)
+        """Log of one draw of every Dirichlet row that is not alike to others, (chains, P)."""
+        logs = np.zeros_like(concentration)
+        logs[:, self._own] = kernel.draw_dirichlet_logs(self._rows, concentration[:, self._own], rng)
+        return logs
 
     def draw_samples(self, log_theta: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Samples behind every (column, state, chain), and p(state) of every row summed over the chains."""
@@ -267,11 +275,16 @@ def sources(
 
 
 def numbers_of(problem: kernel.Problem) -> float:
-    """Numbers that one sweep of one chain computes: two sparse products, the states, the rows by gammas."""
+    """Numbers that one sweep of one chain computes: two sparse products, the states, the rows by gammas.
+
+    Rows that are alike have Beta functions besides, each of them worth dozens of numbers.
+    """
     states, rows = problem.place.shape[1], problem.multiplicity.size
+    families = sum(int(np.prod(group.shape)) for group in problem.alike)
     return float(
         states * (2 * problem.design.nnz + 6 * rows + problem.place.shape[0])
-        + 20 * problem.concentration.size
+        + _GAMMA * problem.concentration.size
+        + _BETA * families
     )
 
 

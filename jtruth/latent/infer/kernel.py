@@ -256,13 +256,18 @@ def draw_states(problem: Problem, p: np.ndarray, rng: np.random.Generator) -> Dr
     return Drawn(state, counts)
 
 
-def draw_dirichlet_logs(problem: Problem, concentration: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Log of one draw of every Dirichlet row, (chains, P), given the concentrations (chains, P)."""
+def draw_dirichlet_logs(
+    rows: tuple[np.ndarray, np.ndarray], concentration: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
+    """Log of one draw of every Dirichlet row, (chains, P), given the concentrations (chains, P).
+
+    `rows`: where each of them starts, and its length.
+    """
+    starts, length = rows
     logs = log_gamma_draws(concentration, rng)
-    top = np.repeat(np.maximum.reduceat(logs, problem.starts, axis=1), problem.length, axis=1)
-    logs -= top
-    total = np.add.reduceat(np.exp(logs), problem.starts, axis=1)
-    logs -= np.repeat(np.log(total), problem.length, axis=1)
+    logs -= np.repeat(np.maximum.reduceat(logs, starts, axis=1), length, axis=1)
+    total = np.add.reduceat(np.exp(logs), starts, axis=1)
+    logs -= np.repeat(np.log(total), length, axis=1)
     return logs
 
 

@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+import scipy
 from jaxtyping import Array, Float
-from scipy.optimize import minimize
 from scipy.special import gammaln, softmax
 
 from jtruth.latent import density
@@ -131,7 +131,7 @@ class _Slopes:
             return -float(value.sum()), -slope.ravel()
 
         options = {"maxiter": _STEPS, "maxfun": 2 * _STEPS, "maxcor": 20, "ftol": 1e-8}
-        found = minimize(negative, x.ravel(), jac=True, method="L-BFGS-B", options=options)
+        found = scipy.optimize.minimize(negative, x.ravel(), jac=True, method="L-BFGS-B", options=options)
         return found.x.reshape(x.shape)
 
     def polished(self, x: Float[np.ndarray, " size"]) -> tuple[np.ndarray, np.ndarray]:

@@ -188,8 +188,10 @@ def _log_right(data: Seen, state: Any) -> Any:
     first, second = np.broadcast_to(data.alike.mean_prior, (families, 2)).astype(np.float64).T[:, None, :]
     mu = 1 / (1 + xp.exp(-state[..., 0]))
     prior = first * xp.log(mu) + second * xp.log1p(-mu) - 0.5 * ((state[..., 1] - KAPPA) / SPREAD) ** 2
-    a, b = (p[:, data.family] for p in _beta(state))
-    return prior + (betaln(a + data.hits, b + data.misses) - betaln(a, b)) @ data.member
+    each = _beta(state)
+    a, b = (p[:, data.family] for p in each)
+    given = betaln(a + data.hits, b + data.misses) @ data.member
+    return prior + given - betaln(*each) * data.member.sum(axis=0)[None]
 
 
 def _log_wrong(data: Seen, state: Any) -> Any:

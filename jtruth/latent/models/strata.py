@@ -16,6 +16,7 @@ points stay where easy samples are easier (`fold`), and a draw gets its names by
 
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -118,9 +119,11 @@ class _Unpacked(NamedTuple):
     raters: list[Any]  # (T, R, U, P)
     common: list[Any]  # (R, U, P) or None
     families: list[Any]  # (F, 4, P) or None
-    density: _Density
+    rest: Any  # (P,) log density of what does not depend on the names of strata
+    named: Any  # (2, C, P) of what does, by class: as the names are, and exchanged
 
 
+@jax.jit  # traced once where several questions are asked of the same points
 def _unpacked(arrays: Strata, x: Any) -> _Unpacked:
     part, density = Parts(x), _Density(arrays.of_class.shape[0], x.shape[1])
     prior = None if arrays.prior is None else _simplex(part, density, arrays.prior)[0]
@@ -129,7 +132,7 @@ def _unpacked(arrays: Strata, x: Any) -> _Unpacked:
         weights = _simplex(part, density, arrays.weights)[0]
     found = [_group(part, density, group) for group in arrays.raters]
     logs, common, families = ([each[k] for each in found] for k in range(3))
-    return _Unpacked(prior, weights, logs, common, families, density)
+    return _Unpacked(prior, weights, logs, common, families, density.rest, density.named)
 
 
 def _simplex(part: Parts, density: _Density, law: Simplex) -> Any:
@@ -159,7 +162,7 @@ def _group(part: Parts, density: _Density, group: Group) -> tuple[Any, Any, Any]
 
 def log_prior(arrays: Strata, x: Any) -> Any:
     """Log density of the coordinates a priori, of all images together, (P,)."""
-    found = _unpacked(arrays, x).density
+    found = _unpacked(arrays, x)
     if arrays.names is None:
         return found.rest
     one, other = found.named
@@ -189,7 +192,7 @@ def unfold(arrays: Strata, x: Any, u: Any) -> Any:
     if arrays.names is None:
         return x
     of_class, place, sign, _ = arrays.names
-    one, other = _unpacked(arrays, x).density.named
+    one, other = _unpacked(arrays, x).named
     chosen = (jnp.log(u) < bijections.log_sigmoid(other - one)).astype(x.dtype)
     return jnp.where(of_class.T @ chosen > 0, x[place] * sign[:, None], x)
 

@@ -21,9 +21,9 @@ intervals hold 90 to 93 % of the accuracies (`benchmarks/streaming.py`). What Gi
 from typing import Any
 
 import numpy as np
+import scipy
 from jaxtyping import Float
 from scipy import sparse
-from scipy.linalg import solve_triangular
 from scipy.special import softmax
 
 from jtruth import _host
@@ -112,7 +112,7 @@ def _drawn(
     """
     noise = rng.standard_normal((rows.size, num))
     try:
-        step = solve_triangular(np.linalg.cholesky(found).T, noise)
+        step = scipy.linalg.solve_triangular(np.linalg.cholesky(found).T, noise)
     except np.linalg.LinAlgError:
         value, vector = np.linalg.eigh(found)
         step = vector @ (noise / np.sqrt(np.maximum(value, _FLAT))[:, None])

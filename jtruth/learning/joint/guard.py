@@ -11,8 +11,8 @@ identity. Gold labels of every class name the classes, and this check has then n
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
+from jtruth._host import best_matching
 from jtruth._one_line import one_line
 from jtruth.labels import Labels
 
@@ -42,7 +42,7 @@ def check_switching(
     chains = np.array([not named and _is_switched(m) for m in mean_matrices])
     switched = not named and bool(_is_switched(overall) or chains.any())
     diagonal = float(np.einsum("tcc->", overall) / (overall.shape[0] * overall.shape[1]))
-    _, best = linear_sum_assignment(overall.sum(axis=0), maximize=True)
+    best = best_matching(overall.sum(axis=0))
     sentence = None
     if switched:
         order = ", ".join(f"{class_names[c]!r} as {class_names[k]!r}" for c, k in enumerate(best) if c != k)
@@ -59,7 +59,7 @@ def check_switching(
 def _is_switched(matrices: np.ndarray) -> bool:
     if matrices.shape[1] == 2:
         return bool(np.diagonal(matrices, axis1=1, axis2=2).mean() < 0.5)
-    _, best = linear_sum_assignment(matrices.sum(axis=0), maximize=True)
+    best = best_matching(matrices.sum(axis=0))
     return bool((best != np.arange(best.size)).any())
 
 

@@ -26,12 +26,12 @@ sd within 1e-4, widths of intervals within .6 %; laws are pooled within a thousa
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 from jaxtyping import Float
 from numpy.polynomial import Chebyshev
-from scipy.interpolate import CubicSpline
 from scipy.special import gammaln
 
 from jtruth._one_line import one_line
@@ -104,7 +104,7 @@ def _table_or_nodes(data: LogOdds, prior: BetaPrior | None) -> "CountTable | Nod
 class Smooth(NamedTuple):
     """What the density of counts between nodes is made of."""
 
-    log_a: CubicSpline  # log f_1 at real counts, through its values at the nodes
+    log_a: Any  # log f_1 at real counts, through its values at the nodes
     log_b: Float[np.ndarray, " b_nodes"]  # log f_0 at the nodes
     log_scale: float  # what log f_1 + log f_0 + log g must lose
     prior: BetaPrior | None  # None: the operating point was given, A and B are independent
@@ -216,7 +216,7 @@ def _lattice_law(grid: np.ndarray, mass: np.ndarray) -> PmfEstimate:
     used = np.flatnonzero(mass > 1e-290)
     grid, mass = grid[used[0] : used[-1] + 1], mass[used[0] : used[-1] + 1]
     whole = np.arange(int(np.ceil(grid[0])), int(np.floor(grid[-1])) + 1)
-    pmf = np.exp(CubicSpline(grid, np.log(np.maximum(mass, 1e-300)))(whole))
+    pmf = np.exp(scipy.interpolate.CubicSpline(grid, np.log(np.maximum(mass, 1e-300)))(whole))
     return PmfEstimate(whole.astype(np.float64), pmf / pmf.sum(), lattice=True)
 
 
@@ -252,7 +252,8 @@ def node_table(
     a, b, probability, log_scale = found
     evidence, smooth = log_scale - log_prior_constant(prior), None
     if not to_the_ends:
-        smooth = Smooth(CubicSpline(a.count, a.log_f), b.log_f, log_scale, prior, b.cells is None)
+        log_a = scipy.interpolate.CubicSpline(a.count, a.log_f)
+        smooth = Smooth(log_a, b.log_f, log_scale, prior, b.cells is None)
     nodes_a, nodes_b = (np.asarray(axis.count, np.float64) for axis in (a, b))
     return NodeTable(nodes_a, nodes_b, probability, data.n1, data.n0, evidence, smooth)
 

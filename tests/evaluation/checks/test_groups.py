@@ -81,7 +81,7 @@ def test_nothing_is_said_where_nothing_can_be():
 
 @pytest.mark.usefixtures("few_sweeps")
 def test_where_every_model_is_refused_no_answer_says_what_assumptions_say():
-    y, labels = copying(0, (3, 3), size=300)
+    y, labels = copying(0, (3, 3), size=400)
     found = jt.evaluate_labelers(labels)
     assert any(one.name == EVERYBODY for one in found.checks) and all_refused(found.checks)
     assert found.assumptions == () and all(row["by_assumption"] == {} for row in found.rows)
@@ -89,8 +89,8 @@ def test_where_every_model_is_refused_no_answer_says_what_assumptions_say():
         jt.prevalence(labels),
         jt.compare_classifiers({"a": y, "b": labels.to_matrix()[:, 0]}, labels),
     )
-    scores = jt.evaluate_scores(y + np.random.default_rng(0).random(300), labels)
-    groups = jt.evaluation.compare_groups(y, labels, np.arange(300) % 2)
+    scores = jt.evaluate_scores(y + np.random.default_rng(0).random(400), labels)
+    groups = jt.evaluation.compare_groups(y, labels, np.arange(400) % 2)
     assert share.rule == "predictive" and not share.assumptions
     assert two.assumptions == scores.assumptions == groups.assumptions == ()
     for answer in (found, share, two, scores, groups):
