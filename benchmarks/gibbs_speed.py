@@ -12,14 +12,17 @@ Measured: AMD EPYC, 2 quiet cores, Python 3.11.7, jax 0.10.2, numpy 2.4.6; one t
            .4 standard errors
     C = 4: NumPy 4.4 s, XLA 2.6 s (4.7 the first time), ratio 1.71; 800 sweeps, least ESS 558, 1.4 errors
 
-Before, XLA drew the samples only and NumPy the rest between two sweeps: in turn on one machine 1.88 and
-2.97 s (2.45 and 3.62 the first time), the whole sweep 1.71 and 3.00 (4.9 and 6.0). So on a CPU a sweep costs
-the same (ratios .91 and 1.01), 2.4 s more are compiled once, and on an accelerator nothing waits for the
-host. The goal, 4 s, is met once compiled and not the first time. Of 2.8 s of compiling for C = 4 gamma
-numbers and keys take 1, states by products .2, by logs (where products underflow) .25, the rest is random
-bits and counts; so XLA is taken from 100 000 different samples on (it was 30 000), where compiling is paid
-back by 900 to 2100 sweeps. A sweep of four chains, C = 4, takes 10 ms: 5 for 7.2 million probabilities
+The goal, 4 s, is met once compiled and not the first time. Of 2.8 s of compiling for C = 4 gamma numbers
+and keys take 1, states by products .2, by logs (where products underflow) .25, the rest is random bits and
+counts. On a CPU whole sweeps by XLA save nothing over XLA for the samples and NumPy for the rows; on an
+accelerator nothing waits for the host. XLA is taken from 100 000 different samples on, where compiling is
+paid back by 900 to 2100 sweeps. A sweep of four chains, C = 4, takes 10 ms: 5 for 7.2 million probabilities
 gathered and states, 2 for random bits, 2 for counts, .6 for rows.
+
+NumPy sweeps small sets because XLA would compile first: noise of three classes takes .65 s of NumPy and some
+16 s of XLA the first time (rows that are alike: Metropolis steps by log gamma functions and their branches,
+binomial numbers for equal samples, gamma numbers). So the sweep is written once for both
+(`latent.infer.sweep`), and only the drawing of the samples twice.
 """
 
 import argparse
