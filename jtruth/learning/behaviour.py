@@ -257,14 +257,14 @@ def _duplicates(labels: Labels, without: np.ndarray, matrices: np.ndarray, befor
     partners = np.bincount(shared.row[shared.data >= LEAST_SHARED], minlength=size[0])
     upper = (shared.row < shared.col) & (shared.data >= LEAST_SHARED)
     one, two, number = shared.row[upper], shared.col[upper], shared.data[upper]
-    same = np.asarray(agreed[one, two]).ravel() if one.size else np.zeros(0, np.int64)
+    same = _entries(agreed, one, two)
     close = np.flatnonzero(same >= _ALIKE * number)
     alone = np.log((without * matrices[labeler, :, label]).sum(axis=1))  # log p(label | all other labels)
     one, two, number, same = one[close], two[close], number[close], same[close]
     at = labeler[first], sample[first]
     said, seen = (sparse.csr_array((a, at), shape=size) for a in (alone[first], np.ones(first.size)))
-    on_both = sparse.csr_matrix(said @ seen.T)  # log p of the labels of one on the samples of both
-    by_itself = np.maximum(*(np.asarray(on_both[pair]).ravel() for pair in ((one, two), (two, one))))
+    on_both = (said @ seen.T).tocsr()  # log p of the labels of one on the samples of both
+    by_itself = np.maximum(_entries(on_both, one, two), _entries(on_both, two, one))
     slips = number - same
     copied = betaln(_COPY[0] + same, _COPY[1] + slips) - betaln(*_COPY)
     chance = before / np.maximum(1, np.minimum(partners[one], partners[two]))
@@ -272,3 +272,8 @@ def _duplicates(labels: Labels, without: np.ndarray, matrices: np.ndarray, befor
     order = np.argsort(-log_odds, kind="stable")
     pair = np.stack([one, two], axis=1)[order].astype(np.int64)
     return Duplicates(pair, expit(log_odds[order]), *(a[order].astype(np.int64) for a in (number, same)))
+
+
+def _entries(table: sparse.csr_array, row: np.ndarray, column: np.ndarray) -> np.ndarray:
+    """Entries of a sparse table."""
+    return np.asarray(table[row, column]).ravel() if row.size else np.zeros(0, table.dtype)

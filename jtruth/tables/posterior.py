@@ -15,6 +15,7 @@ as a metric makes sense of them. Classes have numbers here, their names belong t
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -93,6 +94,11 @@ class TableDraws(TablePosterior, eqx.Module):
     def shape(self) -> tuple[int, int]:
         """Numbers of classes and symbols."""
         return self.counts.shape[1], self.counts.shape[2]
+
+    @cached_property
+    def mean_counts(self) -> Float[np.ndarray, "classes symbols"]:
+        """The mean table."""
+        return self.counts.mean(axis=0)
 
     def estimate(self, metric: str | Metric) -> DrawsEstimate:
         """Law of a metric; NaN draws are those in which it is undefined."""

@@ -120,7 +120,7 @@ def size_of(model: TableDraws, metric: Metric) -> float:
     if not metric.is_ratio and metric.joint is None:
         return float(model.counts[0].sum())
     below = metric.terms(np.ones(model.shape)).denominator
-    return max(float((below * model.counts).sum((1, 2)).mean()), 1.0)
+    return max(float((below * model.mean_counts).sum()), 1.0)
 
 
 def reading(draws: np.ndarray, size: float, bounds: tuple[float, float] = (0.0, 1.0)) -> Opinion | None:

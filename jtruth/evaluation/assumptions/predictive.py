@@ -114,18 +114,26 @@ class PredictiveTable(TablePosterior, eqx.Module):
 
     def cell(self, true: int, symbol: int) -> DrawsEstimate:
         """Law of n[true, symbol], given how many samples have this symbol."""
+        return self._cell(
+            true, symbol, {k: one.counts[:, :, symbol].sum(1) for k, one in self.readings.items()}
+        )
+
+    def _cell(self, true: int, symbol: int, predicted: dict[str, np.ndarray]) -> DrawsEstimate:
+        """The same, given by reading how many samples have the symbol in each draw."""
         size = float(self._predicted[symbol])
         if size == 0:
             return DrawsEstimate(np.zeros(1))
-        draws = {
-            name: one.counts[:, true, symbol] / one.counts[:, :, symbol].sum(axis=1)
-            for name, one in self.readings.items()
-        }
+        draws = {k: one.counts[:, true, symbol] / predicted[k] for k, one in self.readings.items()}
         return DrawsEstimate(law_of(draws, CLASS, self.labelers_are, size).draws * size)
 
     def cells(self, level: float = 0.95) -> Cells:
         """Every cell, each column times one factor: then the means add up to the predictions."""
-        found = cells_of([self.cell(c, u) for c, u in np.ndindex(*self.shape)], self.shape, level)
+        totals = {k: one.counts.sum(axis=1) for k, one in self.readings.items()}
+        laws = [
+            self._cell(c, u, {k: total[:, u] for k, total in totals.items()})
+            for c, u in np.ndindex(*self.shape)
+        ]
+        found = cells_of(laws, self.shape, level)
         factor = self._predicted / np.maximum(found.mean.sum(axis=0), 1e-300)
         return Cells(*(part * factor[None, :] for part in found))
 
