@@ -22,7 +22,7 @@ p the probabilities of the class at these items: what is easy for both tells not
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -58,6 +58,9 @@ WIDE = (
 BY_GOLD = (
     "gold of all groups together says what the labels are worth; the gold of a group, where there is some, "
     "corrects that group"
+)
+PAIRED = (
+    "differences of groups that have the same items are paired, item by item: narrower than their shares tell"
 )
 LITTLE = "{} have fewer than {} {}: little is known of their shares"
 
@@ -174,6 +177,12 @@ class GroupShares:
         """P(the share of the first is larger), ties halved; of new items like these if `new`."""
         laws = self.new if new else self.laws
         return laws.better(self.names.index(first), self.names.index(second), 0.0)
+
+    def with_pairs(self, pairs: dict[Pair, tuple[DrawsEstimate, DrawsEstimate]]) -> "GroupShares":
+        """The same with other laws of differences: of these samples, of new items."""
+        here, new = ({pair: laws[k] for pair, laws in pairs.items()} for k in (0, 1))
+        return replace(self, laws=self.laws._replace(differences={**self.laws.differences, **here}),
+                       new=self.new._replace(differences={**self.new.differences, **new}))  # fmt: skip
 
     @property
     def little(self) -> tuple[str, ...]:

@@ -83,6 +83,7 @@ def read_positive(positive: Any, classes: tuple[str, ...]) -> int:
     return code
 
 
+AS_KNOWN = "what the fit learned of labelers and classes counts as known: intervals are too short by that"
 AT_MEAN = (
     "error rates are known by draws; this answer takes them at their mean, so its intervals are too short"
 )
@@ -221,6 +222,9 @@ def read_gold(gold: Any, labels: Labels) -> tuple[np.ndarray, tuple[str, ...]]:
 
 def read(y_pred: Any, labels: Any, noise: Any, prior: Any, gold: Any, positive: Any) -> Inputs:
     """Check everything and build the known noise model, if one was given."""
+    fitted = prior is None and noise is None and not isinstance(labels, Labels) and _of_fit(labels)
+    if fitted:
+        labels, prior = fitted
     if isinstance(labels, Labels):
         whose = table = as_labels(labels)
         log_likelihood = None
@@ -246,9 +250,20 @@ def read(y_pred: Any, labels: Any, noise: Any, prior: Any, gold: Any, positive: 
     drawn = noise if noise is not None and next(noise.models(1), None) is not None else None
     if model is not None and drawn is not None:
         model.warnings = (*model.warnings, AT_MEAN)
-    notes = tuple(map(Read, (*whose.notes, *predicted.notes, *notes)))
+    notes = (*([AS_KNOWN] if fitted else []), *map(Read, (*whose.notes, *predicted.notes, *notes)))
     code = 1 if positive is None else read_positive(positive, classes)
     return Inputs(y, table, model, known, prior, code, classes, notes, positive is not None, drawn=drawn)
+
+
+def _of_fit(fit: Any) -> tuple[np.ndarray, np.ndarray] | None:
+    """Log-likelihood of each class and class prior of a fit; None if it is none."""
+    posterior, prior = (getattr(fit, name, None) for name in ("class_posterior", "prior"))
+    if posterior is None or prior is None:
+        return None
+    posterior, prior = np.asarray(posterior, np.float64), np.asarray(prior, np.float64)
+    prior = prior.mean(axis=0) if prior.ndim == 2 else prior  # draws of it
+    prior = prior / prior.sum()  # float32
+    return log(posterior) - log(prior), prior
 
 
 def _log_likelihood(noise: NoiseModel, labels: Labels) -> np.ndarray:

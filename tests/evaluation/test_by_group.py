@@ -8,7 +8,7 @@ import pytest
 from scipy.special import gammaln
 
 import jtruth as jt
-from jtruth.evaluation.by_group import Groups, apart, group_shares, read_groups
+from jtruth.evaluation.by_group import PAIRED, Groups, apart, group_shares, read_groups
 from jtruth.evaluation.gold.shares import prevalence
 from jtruth.learning.joint.posterior import fit_joint
 from jtruth.stats.draws import DrawsEstimate
@@ -133,6 +133,27 @@ def test_new_items_move_groups_as_items_drawn_again_do(common):
     # Sds of 20 000 draws: .005 each, relative; weights of 40 or 50 items cost two or three per cent.
     assert found.new.differences[0, 1].sd == pytest.approx(np.std(drawn), rel=0.06)
     assert found.laws.differences[0, 1].sd == 0
+
+
+def test_the_same_items_in_two_groups_are_paired():
+    """Whoever passes an item as `a` passes it as `b`: their differences are narrower than their shares."""
+    rng = np.random.default_rng(5)
+    y = (rng.random(120)[:, None] < [0.5, 0.7]).astype(int).ravel()
+    labels = jt.Labels.from_matrix(np.where(rng.random((240, 3)) < 0.8, y[:, None], 1 - y[:, None]), 2)
+    group, item = np.tile(["a", "b"], 120), np.repeat(np.arange(120), 2)
+    some = np.where(item < 40, y, -1)
+    paired = prevalence(labels, key=0, by=Groups(group, item), gold=some)
+    alone = prevalence(labels, key=0, by=group, gold=some)
+    assert PAIRED in paired.warnings and PAIRED not in alone.warnings
+    for kind in ("laws", "new"):
+        one, other = (getattr(found.groups, kind).differences[0, 1] for found in (paired, alone))
+        low, high = one.interval()
+        assert one.sd < 0.95 * other.sd and low <= y[::2].mean() - y[1::2].mean() <= high
+    sure = prevalence(labels, key=0, by=Groups(group, item), gold=y).groups
+    assert sure.differences["a", "b"].mean == pytest.approx(y[::2].mean() - y[1::2].mean())
+    assert sure.differences["a", "b"].sd == pytest.approx(0, abs=1e-12)
+    differ = (y[::2] != y[1::2]).mean() - (y[::2].mean() - y[1::2].mean()) ** 2
+    assert sure.new.differences[0, 1].sd == pytest.approx(np.sqrt(differ / 120), rel=0.05)  # of 4000 draws
 
 
 @pytest.mark.parametrize(

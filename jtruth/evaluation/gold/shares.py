@@ -20,12 +20,13 @@ would need; the interval of the recalibrated answer is narrower and shrinks abou
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from jtruth._random import Key, Stated, as_key, stated, stream
+from jtruth._random import Key, Stated, as_key, host_rng, stated, stream
 from jtruth._validation import present
 from jtruth._validation.terminal import plain
 from jtruth._validation.words import number_of
@@ -40,6 +41,9 @@ from jtruth.evaluation.assumptions.registry import INDEPENDENT as INDEPENDENT_MO
 from jtruth.evaluation.assumptions.registry import Progress, entries, nobody_judged
 from jtruth.evaluation.by_group import (
     BY_GOLD,
+    FEW,
+    MOST,
+    PAIRED,
     SAME_ERRORS,
     WIDE,
     GroupShares,
@@ -51,6 +55,7 @@ from jtruth.evaluation.by_group import (
 from jtruth.evaluation.checks.first_look import first_look
 from jtruth.evaluation.checks.of_labels import refusal
 from jtruth.evaluation.checks.prior_driven import share_doubts
+from jtruth.evaluation.compared import Pair
 from jtruth.evaluation.gold.answer import labels_only_posterior, labels_posterior, too_few_labels
 from jtruth.evaluation.gold.measured import ppi_metric
 from jtruth.evaluation.gold.tables import gold_tables
@@ -306,7 +311,38 @@ def _by_gold(
     labels, known, h = seen
     tables = gold_tables(groups.code, groups.symbols.number, h, known, gold_sample(known >= 0),
                          stream(key, "groups by gold"))  # fmt: skip
-    return _with_groups(answer, groups, groups.of_tables(tables.counts), (labels, known), key, BY_GOLD)
+    answer = _with_groups(answer, groups, groups.of_tables(tables.counts), (labels, known), key, BY_GOLD)
+    pairs = _paired(groups, known, h, key)
+    found = present(answer.groups, "the groups").with_pairs(pairs)
+    return replace(answer, groups=found, warnings=(*((PAIRED,) if pairs else ()), *answer.warnings))
+
+
+def _paired(
+    groups: ReadGroups, known: np.ndarray, h: np.ndarray, key: Key
+) -> dict[Pair, tuple[DrawsEstimate, DrawsEstimate]]:
+    """Differences of groups that have the same items: of these, and of as many new ones.
+
+    Both answers to an item are one of four classes, whose counts gold of both corrects: what is hard for
+    both cancels. New items are drawn together, so their variance is (share that differs - difference^2) / n.
+    """
+    order = [np.flatnonzero(groups.code == g) for g in range(len(groups.names))]
+    order = [rows[np.argsort(groups.item[rows])] for rows in order]
+    sure, p, found = known == groups.positive, h[:, groups.positive], {}
+    for pair in combinations(range(len(order)), 2):
+        a, b = (order[g] for g in pair)
+        if not np.array_equal(groups.item[a], groups.item[b]):
+            continue
+        gold = np.where((known[a] >= 0) & (known[b] >= 0), 2 * sure[a] + sure[b], -1)
+        if (gold >= 0).sum() < FEW:
+            continue
+        guess = np.stack([1 - p[a], p[a]], axis=1)[:, :, None] * np.stack([1 - p[b], p[b]], axis=1)[:, None]
+        draw = stream(key, "paired groups", pair[0] * MOST + pair[1])
+        one = gold_tables(np.zeros(a.size, int), 1, guess.reshape(-1, 4), gold, gold_sample(gold >= 0), draw)
+        counts = one.counts[:, :, 0] / a.size
+        gap, differ = counts[:, 2] - counts[:, 1], counts[:, 2] + counts[:, 1]
+        chance = host_rng(draw, "new items").standard_normal(gap.size) * np.sqrt((differ - gap**2) / a.size)
+        found[pair] = DrawsEstimate(gap), DrawsEstimate(gap + chance)
+    return found
 
 
 def _with_groups(
