@@ -3,6 +3,7 @@
 Run: python benchmarks/groups.py simulate [SETS, 60]
      python benchmarks/groups.py real DATA [DRAWS of gold, 3]
      python benchmarks/groups.py narrow DATA         no gold, with the errors of shares of all samples
+     python benchmarks/groups.py paired [SETS, 50]   two systems, the same questions; beside truescore
 
 Nominal 95 % intervals of `prevalence(labels, by=...)`, of the shares of groups and of the differences of
 every two. Each cell: held / mean width. Then: of the twos of which P(the first is larger) is at least .95
@@ -97,6 +98,55 @@ def simulated(seed, size, kinder):
         y[:, None] == 1, RATES[1], np.array(RATES[0]) + KINDER * (kinder & (group < 2))[:, None]
     )
     return (rng.random(chance.shape) < chance).astype(int), y, group
+
+
+def same_questions(seed, size, kinder):
+    """Labels (size, 2, 3), classes (size, 2), pass rates of two systems; what is hard is hard for both."""
+    rng = np.random.default_rng(seed)
+    rate, hard = rng.uniform(0.5, 0.8, 2), rng.random(size)
+    own, odd = rng.random((size, 2)), rng.random(size) < 0.15  # odd: judges misjudge both answers more often
+    y = (np.where(rng.random((size, 2)) < 0.7, hard[:, None], own) < rate).astype(int)
+    kind = np.array(RATES[0]) + KINDER * (kinder & (np.arange(2) == 0))[:, None]
+    chance = np.where(y[..., None] == 1, RATES[1], kind)
+    chance = np.where(odd[:, None, None], 0.5 * chance + 0.25, chance)
+    return (rng.random(chance.shape) < chance).astype(int), y, rate
+
+
+def paired(sets=50):
+    try:
+        from truescore.compare import ppi_compare
+    except ImportError:
+        ppi_compare = None
+    for kinder in (False, True):
+        for size in (50, 150, 500):
+            found, known = {}, min(size // 2, 60)
+            for seed in range(sets):
+                z, y, rate = same_questions(1000 * size + seed, size, kinder)
+                some = np.sort(np.random.default_rng(seed).choice(size, known, replace=False))
+                gold = np.full((size, 2), -1)
+                gold[some] = y[some]
+                by = Groups(np.tile([0, 1], size), np.repeat(np.arange(size), 2))
+                labels = jt.Labels.from_matrix(z.reshape(-1, 3), 2)
+                answer = jt.prevalence(labels, by=by, gold=gold.ravel(), key=seed).groups
+                sign = 1 if answer.names[0] == "0" else -1
+                gap, vote = y[some, 0] - y[some, 1], (z.sum(axis=2) > 1).astype(float)
+                half = 1.96 * gap.std(ddof=1) / np.sqrt(known)
+                here, everywhere = (y[:, 0] - y[:, 1]).mean(), rate[0] - rate[1]
+                rules = {
+                    "these items": (*answer.laws.differences[0, 1].interval(), sign * here),
+                    "new items": (*answer.new.differences[0, 1].interval(), sign * everywhere),
+                    "gold alone, new": (gap.mean() - half, gap.mean() + half, everywhere),
+                }
+                if ppi_compare is not None:
+                    theirs = ppi_compare(vote[:, 0], vote[:, 1], y[some, 0], y[some, 1], some)
+                    rules["truescore, new"] = (theirs.low, theirs.high, everywhere)
+                for name, (low, high, truth) in rules.items():
+                    found.setdefault(name, []).append((low - 1e-9 <= truth <= high + 1e-9, high - low))
+            cells = (
+                f"{name} {np.mean(one, axis=0)[0]:.2f} / {np.mean(one, axis=0)[1]:.3f}"
+                for name, one in found.items()
+            )
+            print(f"{'kinder' if kinder else 'alike':6} n = {size:3}  {'  '.join(cells)}", flush=True)
 
 
 def judged(answer, y, group):
@@ -204,6 +254,6 @@ def column(path):
 
 if __name__ == "__main__":
     what, *rest = sys.argv[1:] or ["simulate"]
-    {"simulate": simulate, "real": real, "narrow": narrow}[what](
+    {"simulate": simulate, "real": real, "narrow": narrow, "paired": paired}[what](
         *(int(x) if x.isdigit() else x for x in rest)
     )

@@ -389,8 +389,8 @@ def advice_on(given: Any) -> str:
     """How to make labels of something that is neither `Labels` nor a log-likelihood."""
     if hasattr(given, "class_posterior") and hasattr(given, "prior"):
         return (
-            "a fit is evidence for a classifier where no noise or prior stands beside it (jt.evaluate(y_pred, "
-            "fit)); else give its jt.Labels"
+            "a fit is evidence for a classifier where no noise or prior is given, jt.evaluate(y_pred, fit); "
+            "else give its jt.Labels"
         )
     if check.is_frame(given):
         return (
