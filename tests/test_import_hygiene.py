@@ -89,6 +89,16 @@ def test_every_name_is_there_when_it_is_used_and_none_loads_a_heavy_library():
     assert [name for name in [*HEAVY, "scipy.stats"] if name in found["modules"]] == []
 
 
+def test_the_shell_waits_for_no_room_of_scipy_that_few_answers_need():
+    """Each is a tenth of a second before anything is read; `scipy` loads them when somebody asks for them."""
+    found = probe(
+        "import json, sys, jtruth.cli.app, jtruth.evaluation, jtruth.cli.reading\n"
+        "print(json.dumps(sorted(name for name in sys.modules if name.count('.') == 1)))"
+    )
+    slow = {f"scipy.{room}" for room in ("interpolate", "linalg", "optimize", "spatial", "stats")}
+    assert "scipy.special" in found and not slow & set(found)
+
+
 def test_a_room_needs_no_import_of_its_own():
     """On cd70ba6 three of them are AttributeErrors. Every room is asked for in a package imported anew."""
     rooms = ["plots", "training", "planning", "inspection", "stats", "simulation", "posterior", "labels"]

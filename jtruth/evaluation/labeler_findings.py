@@ -33,7 +33,10 @@ def with_behaviour(
     found = labeler_behaviour(labels, prior, matrices, order=order, gold=gold)
     workers = [str(name) for name in labels.workers or range(labels.num_labelers)]
     place = {name: t for t, name in enumerate(workers)}
-    more = tuple({**row, **_of_labeler(found, place[row["worker"]], workers)} for row in rows)
+    number, pairs = len(found.duplicates.pairs), found.duplicates.pairs.ravel()
+    first = np.full(len(workers), number)  # of the pairs that a labeler is in, the most probable
+    np.minimum.at(first, pairs, np.repeat(np.arange(number), 2))
+    more = tuple({**row, **_of_labeler(found, place[row["worker"]], workers, first)} for row in rows)
     return more, tuple(_findings(found, workers, _habits(matrices, labels.class_names)))
 
 
@@ -53,11 +56,10 @@ def _habits(matrices: np.ndarray, classes: Sequence[str]) -> list[str]:
     return [f"says {classes[row.argmax()]!r} in {row.max():.0%}" for row in said]
 
 
-def _of_labeler(found: Behaviour, t: int, workers: list[str]) -> dict[str, Any]:
+def _of_labeler(found: Behaviour, t: int, workers: list[str], first: np.ndarray) -> dict[str, Any]:
     """Probabilities of one labeler, ready for JSON; None where the labels cannot tell."""
     copies = found.duplicates
-    mine = np.flatnonzero((copies.pairs == t).any(axis=1))
-    best = int(mine[0]) if mine.size else None
+    best = int(first[t]) if first[t] < len(copies.pairs) else None
     return {
         "spam": _number(found.spam[t]),
         "drift": None if found.change is None or np.isnan(found.change.probability[t]) else {

@@ -57,7 +57,10 @@ class DrawsEstimate(Estimate):
     @property
     def mean(self) -> float:
         """Mean of the draws, or the point."""
-        return self._as_atoms().mean if self.point is None else self.point
+        if self.point is not None:
+            return self.point
+        draws = self._defined
+        return float(draws.mean()) if draws.size else float("nan")
 
     @property
     def sd(self) -> float:

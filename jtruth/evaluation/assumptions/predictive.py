@@ -15,6 +15,7 @@ only where both others agree. It says nothing of the population. Measured on sou
 """
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import equinox as eqx
@@ -38,7 +39,7 @@ from jtruth.evaluation.parts import IN_SAMPLE, OF_LABELERS, POPULATION
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.draws import DrawsEstimate
-from jtruth.stats.predictive import predictive
+from jtruth.stats.predictive import Opinion, predictive
 from jtruth.tables.joint import JointEstimate
 from jtruth.tables.metrics import Metric, settled
 from jtruth.tables.posterior import Cells, TableDraws, TablePosterior, cells_of
@@ -72,7 +73,16 @@ def law_of(
         bounds: of the number.
     """
     said = {name: reading(values, size, bounds) for name, values in draws.items()}
-    return predictive(*widened(said, group, labelers_are), bounds, size)
+    parts, flat = widened(said, group, labelers_are)
+    return _same_again(tuple(parts), flat, bounds, size)
+
+
+@lru_cache(maxsize=256)
+def _same_again(
+    parts: tuple[Opinion, ...], flat: float, bounds: tuple[float, float], size: float
+) -> DrawsEstimate:
+    """The law; of a hundred classes most cells are empty in all draws, and their laws the same."""
+    return predictive(parts, flat, bounds, size)
 
 
 class PredictiveTable(TablePosterior, eqx.Module):
