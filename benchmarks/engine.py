@@ -35,6 +35,12 @@ of four classes (8.9), (5.5), from the prior (15), (11.6); 600 x 3 of three 5.6 
 9.8 (5.1), 3.3 (2.3). Default `evaluate_labelers` of the last two converges: 2.3 (.9) and 10 (4.9), next 1.1
 and 4.8 (2.8).
 
+Sizes for which nothing is made, default answers, CPU seconds beside ten processes (two to three times as
+long on the wall; before, none within 150 s of wall but the first): 2000 labelers x 10 samples, `evaluate` 37
+(65) and `evaluate_labelers` 25; 100 classes, 2000 x 5, `evaluate` 46; one sample x 10 000 labels some 60.
+10^6 samples with known rates 1.9: reading .35, first look .45, checks .6, suspicions of labels .25; the goal,
+.3, needs checks that count equal rows once.
+
 Caries, dentist 5: shared strata accuracy .653 [.625, .680], precision .200 [.128, .275] (Gibbs .653 [.625,
 .679], .198 [.126, .271]); ten keys: accuracy's ends within .003, precision's .010 and .012.
 Labeler strata .791 [.768, .821], ten keys: ends within .002. Gibbs says .797 [.774, .828]: it stays
