@@ -17,6 +17,11 @@ processes and say nothing of seconds:
        4000        5       2    (.5) .5       (.5) .8          (.5) .5         (.7) 1.3   programs were there
         600        3       3    3.4  .7       5.8 1.5          5.4 1.7
 
+Between two programs of moves tempering is on the host (folding, temperature, drawing, root): wall beside ten
+processes, of a block of five moves 12.9 ms are program and random numbers and 2.2 the rest (caries,
+independence), 48 and 4 (shared strata), 72 and 7 (4000 x 5), 263 and 13 (600 x 3, three classes). One loop on
+the device would save 5 to 15 % and compile random numbers, bisection, drawing and a Cholesky root: left.
+
 100 coordinates and more (400 x 6, three classes) have an ESS of two or three for each lineage; models of
 strata with four classes, 4000 x 5 (175), are Gibbs sampling's.
 
@@ -29,7 +34,13 @@ these start at the prior. With the law forced on six samples (enumeration): all 
 
 README's first command prints what needs independence alone; models behind "what each assumption says" are
 fitted when they are shown (`--full`, a page, JSON). CPU seconds: 4.9, with an empty cache, 2.5 from then on
-(20 and 8.2 when all were fitted; `--full` still takes 17 and 8). Default `evaluate`, first and next,
+(20 and 8.2 when all were fitted; `--full` still takes 17 and 8). Later, on another machine and beside ten
+processes, 621324e and this in turn, from the second time on: 4.8 and 4.2, medians of nine (the first time
+9.6 and 9.4); beside fewer 4.3 and 3.4. Of the 3.4: modules 1.7 (JAX .65, SciPy .3, equinox .2), tracing,
+lowering and loading two programs .6, moves .5, checks and laws .5. Exporting programs would save .4 and needs
+flatbuffers, which is no dependency. A clone run without Python's compiled files takes a second more.
+
+Default `evaluate`, first and next,
 wall beside other work (CPU): 400 x 5 5.4 (3.4), 1.0 (.7); 4000 x 5 1.2 (.8); 40 000 x 5 1.6 (1.1); 4000 x 5
 of four classes (8.9), (5.5), from the prior (15), (11.6); 600 x 3 of three 5.6 (4.2), 1.5; 400 x 6 of three
 9.8 (5.1), 3.3 (2.3). Default `evaluate_labelers` of the last two converges: 2.3 (.9) and 10 (4.9), next 1.1
@@ -37,7 +48,7 @@ and 4.8 (2.8).
 
 Sizes for which nothing is made, default answers, CPU seconds beside ten processes (two to three times as
 long on the wall; before, none within 150 s of wall but the first): 2000 labelers x 10 samples, `evaluate` 37
-(65) and `evaluate_labelers` 25; 100 classes, 2000 x 5, `evaluate` 46; one sample x 10 000 labels some 60.
+(65) and `evaluate_labelers` 25; 100 classes, 2000 x 5, `evaluate` 46; one sample x 10 000 labels 54.
 10^6 samples with known rates 1.9: reading .35, first look .45, checks .6, suspicions of labels .25; the goal,
 .3, needs checks that count equal rows once.
 
