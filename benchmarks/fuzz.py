@@ -8,7 +8,12 @@ elsewhere ("NA", "1e400", "=1+1", nested brackets), are cut, packed and packed a
 answer or refuse with a ValueError or OSError. Commands are drawn from all of them with options at random, on
 such files and on whole ones, with short chains: they must end by themselves with exit code 0 or 2.
 
-What is printed is a line for everything else, with the seed that makes it again, and the count.
+What is printed is a line for everything else, with the seed that makes it again, and counts.
+
+Measured: 2 shared cores, Python 3.11.7, jax 0.10.2. Files 0 to 9999: 17 of 10 000 ended in a KeyError (a packed file
+in a zip), which is mended. Files 10 000 to 29 999: none; 3908 were answered, 16 092 refused. Commands
+200 to 1999: 459 were answered, 1341 refused, and nothing else. Of the first 200 two took more than ten minutes at a
+load of 12 and were stopped: `plan` by simulation and `models` by NUTS, which are drawn seldom since.
 """
 
 # ruff: noqa: E501
