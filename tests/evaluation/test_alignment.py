@@ -5,7 +5,6 @@ rounding, or a ValueError whose text says what is wrong. A plain sequence in ano
 its shape; there the answer begins with a doubt, and a warning names the ids it was matched with.
 """
 
-
 import jax.numpy as jnp
 import numpy as np
 import pandas as pd
