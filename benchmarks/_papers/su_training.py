@@ -642,7 +642,7 @@ def appendix_f(quick):
 def tempered(x, y_pred):
     """Draws of the count table by tempering, and log evidence with its error."""
     from jtruth.latent import Effort
-    from jtruth.latent.fit import TemperedDigest, model_of, run_tempered
+    from jtruth.latent.fit import model_of, run_tempered
     from jtruth.latent.infer.gibbs import Digest
     from jtruth.latent.models import strata
     from jtruth.latent.models.strata import arrays_of
@@ -655,7 +655,7 @@ def tempered(x, y_pred):
     return run_tempered(
         found,
         observed,
-        TemperedDigest(Digest(_TableDigest(2, 2, x.size), ("counts",))),
+        Digest(_TableDigest(2, 2, x.size), ("counts",)),
         key=0,
         effort=Effort(),
     )

@@ -4,12 +4,11 @@ Parameters are drawn with the classes summed out; given parameters the classes o
 multinomial, and tables of counts are sums of these. So nothing has to forget the classes of the last draw.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 
 from jtruth._cache import keep_programs
 from jtruth._random import host_rng, key_words
@@ -28,14 +27,6 @@ _FIRST, _USUAL = 20, 100  # moves of every lineage before the first look, and be
 _COMMUNICATE = 0.1  # share of the smaller part that must change sides in a move
 
 
-class TemperedDigest(NamedTuple):
-    """What is kept of draws, and which of them are mirror images."""
-
-    digest: Digest
-    mirrored: Callable[[Arrays], Bool[np.ndarray, "chains draws"]] | None = None
-    pointwise: bool = False
-
-
 def model_of(kind: Kind, arrays: Any, observed: Observed, classes: int) -> Model:
     """A model and what was observed, put together."""
     return Model(kind, arrays, seen_of(observed), classes, observed.multiplicity.size)
@@ -49,7 +40,7 @@ def temperable(model: Model) -> bool:
 def run_tempered(
     model: Model,
     observed: Observed,
-    wanted: TemperedDigest,
+    wanted: Digest,
     *,
     key: Any,
     effort: Effort,
@@ -73,7 +64,7 @@ def run_tempered(
     store, convergence = walk(
         mover,
         host_rng(key, "temper"),
-        monitored=lambda draws: {name: draws[name] for name in wanted.digest.monitored},
+        monitored=lambda draws: {name: draws[name] for name in wanted.monitored},
         effort=effort,
         limits=_limits(effort, lineages, model.work),
         watch=watch,
@@ -100,7 +91,7 @@ def tempered_model(model: LatentModel, observed: Observed) -> Model | None:
 
 
 def tempered_run(
-    model: LatentModel, observed: Observed, wanted: TemperedDigest, *, key: Any, effort: Effort, watch: Watch
+    model: LatentModel, observed: Observed, wanted: Digest, *, key: Any, effort: Effort, watch: Watch
 ) -> GibbsRun | None:
     """A run by tempering; None where it would take too long, or does not get to the posterior."""
     found = tempered_model(model, observed)
@@ -135,7 +126,7 @@ class TemperMover:
 
     model: Model
     observed: Observed
-    wanted: TemperedDigest
+    wanted: Digest
     num_chains: int
     block: int = temper.MOVES
     evidence: tuple[float, float] | None = None
@@ -182,7 +173,7 @@ class TemperMover:
         laws = self._laws(moved.path, rng)
         draws, p = self._named(laws), np.asarray(laws.classes)[:, : self.model.rows]
         draws |= tables(self.observed, class_counts(p, self.observed.multiplicity, rng))
-        small, large = self.wanted.digest.keep(draws)
+        small, large = self.wanted.keep(draws)
         if self.wanted.pointwise:
             large["log_p"] = np.asarray(laws.log_p)[:, : self.model.rows].transpose(2, 0, 1)
         behind = p.sum(axis=(0, 3), dtype=np.float64).T

@@ -1,10 +1,11 @@
 """Sample until good enough: the one loop of all chains that run on the host.
 
-A `Mover` knows one model: how to start its chains, and how to move them by some sweeps. All that the next
-sweep depends on is what it says the chain is, a few arrays, and the state of the random stream. `walk` lets
-it burn in, keeps draws, looks at split R-hat and effective sample size of what is monitored, and goes on
-until they are good or the effort is spent. A checkpoint holds chain, stream and draws so far, so a run that
-was killed goes on from there as if nothing had happened, to the last bit.
+A mover (`GibbsMover`, `TemperMover`) knows one model: how to `start` its `num_chains` chains, to `advance`
+them by some sweeps (at most `block` between two looks), and what to do once burn-in is over (`settle`). All
+that the next sweep depends on is what it says the chain is, a few arrays, and the state of the random stream.
+`walk` lets it burn in, keeps draws, looks at split R-hat and effective sample size of what is monitored, and
+goes on until they are good or the effort is spent. A checkpoint holds chain, stream and draws so far, so a
+run that was killed goes on from there as if nothing had happened, to the last bit.
 
 `Store` holds the draws after burn-in, block by block. Large arrays (the matrices) are thinned: once they
 outgrow `max_bytes` only every second, then every fourth, ... sweep is kept, while their mean is taken over
@@ -14,7 +15,7 @@ all sweeps.
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -97,40 +98,11 @@ class Store:
         self.large_sum, self.state_sum = named("sum"), arrays["state_sum"]
 
 
-@runtime_checkable
-class Mover(Protocol):
-    """One model, ready to move."""
-
-    @property
-    def num_chains(self) -> int:
-        """Chains side by side."""
-        ...
-
-    @property
-    def block(self) -> int:
-        """Most sweeps between two looks at progress and checkpoint."""
-        ...
-
-    def start(self, rng: np.random.Generator) -> Chain:
-        """Where the chains begin."""
-        ...
-
-    def advance(
-        self, chain: Chain, rng: np.random.Generator, sweeps: int, burning: bool
-    ) -> tuple[Chain, Kept | None]:
-        """Some sweeps; what they leave, or None while `burning` in."""
-        ...
-
-    def settle(self, chain: Chain) -> Chain:
-        """Called once, when burn-in is over."""
-        ...
-
-
 @dataclass
 class Walk:
     """Where the chains are and what they have seen. Sweeps are counted per chain."""
 
-    mover: Mover
+    mover: Any
     rng: np.random.Generator
     store: Store
     burn_in: int
@@ -171,7 +143,7 @@ class Walk:
 
 
 def walk(
-    mover: Mover,
+    mover: Any,
     rng: np.random.Generator,
     *,
     monitored: Callable[[Arrays], Arrays],

@@ -18,30 +18,20 @@ from jtruth._squarem import squarem
 
 
 class Summit(NamedTuple):
-    """Where the climb stopped."""
+    """Where the climb is, and at its end where it stopped."""
 
     params: Any
+    before: Any  # the point before
+    mapped: Any  # where a step from `params` goes
     objective: Float[Array, ""]
+    damping: Array  # part of a step that is taken
+    plain: Array  # steps since the start or the last jump
+    longest: Array  # jump allowed; changes by 4 when one of this length pays or does not
     converged: Bool[Array, ""]  # one more step would change no parameter by `tol`
     num_steps: Int[Array, ""]
     path: Float[Array, " steps"]  # objective at the start and after each step; the last is repeated
     largest_drop: Float[Array, ""]  # of the objective by a plain step, if more than rounding; else 0
     kept: Any  # what `improve` said beside
-
-
-class _State(NamedTuple):
-    params: Any
-    before: Any  # the point before
-    mapped: Any  # where a step from `params` goes
-    objective: Array
-    damping: Array  # part of a step that is taken
-    plain: Array  # steps since the start or the last jump
-    longest: Array  # jump allowed; changes by 4 when one of this length pays or does not
-    converged: Array
-    num_steps: Array
-    path: Array
-    largest_drop: Array
-    kept: Any
 
 
 def climb(
@@ -69,7 +59,7 @@ def climb(
         kept: what `improve` gets first; later what it said at the point that it starts from.
     """
 
-    def step(old: _State) -> _State:
+    def step(old: Summit) -> Summit:
         jumped = (old.plain >= 1) & (old.num_steps >= plain_steps)
         far, length = _jump(old, inside)
         near = jax.tree.map(lambda a, b: (1 - old.damping) * a + old.damping * b, old.params, old.mapped)
@@ -85,7 +75,7 @@ def climb(
         pairs = zip(jax.tree.leaves(after), jax.tree.leaves(params), strict=True)
         moved = jnp.stack([jnp.abs(a - b).max() for a, b in pairs])
         highest = jnp.where(good, objective, old.objective)
-        return _State(
+        return Summit(
             params=params,
             before=_where(good, old.params, old.before),
             mapped=after,
@@ -104,14 +94,13 @@ def climb(
     objective, mapped, kept = improve(start, kept)
     one, none = jnp.ones((), objective.dtype), jnp.zeros((), jnp.int32)
     path = jnp.broadcast_to(objective, max_steps + 1)
-    state = _State(
+    state = Summit(
         start, start, mapped, objective, one, none, 4 * one, jnp.array(False), none, path, 0 * one, kept
     )
-    state = jax.lax.while_loop(lambda s: ~s.converged & (s.num_steps < max_steps), step, state)
-    return Summit(*(getattr(state, name) for name in Summit._fields))
+    return jax.lax.while_loop(lambda s: ~s.converged & (s.num_steps < max_steps), step, state)
 
 
-def _jump(state: _State, inside: Callable[[Any, Any], Any]) -> tuple[Any, Array]:
+def _jump(state: Summit, inside: Callable[[Any, Any], Any]) -> tuple[Any, Array]:
     """Go on along the curve of three successive points; second, the length: 1 is where EM goes."""
     before, now, after = (jax.tree.leaves(p) for p in (state.before, state.params, state.mapped))
     far, length = squarem(before, now, after, state.longest)

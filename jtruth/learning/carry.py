@@ -32,9 +32,9 @@ from scipy.special import logsumexp, softmax
 
 from jtruth import _host
 from jtruth import _validation as check
-from jtruth._one_line import one_line
 from jtruth.labels import Labels
 from jtruth.learning._given import read_given
+from jtruth.learning.joint.inputs import Beliefs
 from jtruth.stats.loo import good_shape, smoothed_weights
 
 _BLOCK = 4_000_000  # samples x classes x draws handled at once
@@ -59,15 +59,6 @@ def _of(
     )
 
 
-class Carried(NamedTuple):
-    """Arguments of `fit_joint` for labels of the same classes."""
-
-    pseudo_counts: Float[np.ndarray, "labelers classes classes"]  # 0 for a labeler who is new
-    prior_concentration: Float[np.ndarray, " classes"]
-
-    __repr__ = one_line
-
-
 def carried(
     prior: Float[np.ndarray, "draws classes"],
     matrices: Any,
@@ -75,7 +66,7 @@ def carried(
     labels: Labels,
     *,
     same_prior: bool = True,
-) -> Carried:
+) -> Beliefs:
     """Pseudo-counts and class prior for new labels from draws of a fit to other labels.
 
     The labels must be others: to carry a fit to the labels that it is of counts them twice.
@@ -86,6 +77,9 @@ def carried(
         workers: who the labelers of the draws are.
         labels: the new labels; labelers are known by their names.
         same_prior: whether the new samples have the class shares of the old ones; else Dirichlet(1).
+
+    Returns:
+        `Beliefs` for `fit_joint`: `pseudo_counts`, 0 for a labeler who is new, and `prior_concentration`.
 
     Raises:
         ValueError: fewer than 20 draws, other classes, or no worker in common.
@@ -110,7 +104,8 @@ def carried(
     old = concentration(matrices)
     for t in known:
         found[t] = np.maximum(old[place[names[t]]] - own, 0.0)  # never less than the prior of a stranger
-    return Carried(found, concentration(prior) if same_prior else np.ones(classes))
+    shares = concentration(prior) if same_prior else np.ones(classes)
+    return Beliefs(prior_concentration=shares, pseudo_counts=found)
 
 
 def concentration(draws: Float[np.ndarray, "draws *rows classes"]) -> Float[np.ndarray, "*rows classes"]:

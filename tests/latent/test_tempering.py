@@ -11,7 +11,7 @@ from scipy.stats import truncnorm
 import jtruth as jt
 from jtruth._random import host_rng
 from jtruth.latent import Digest, Effort
-from jtruth.latent.fit import TemperedDigest, class_counts, model_of, run_tempered
+from jtruth.latent.fit import class_counts, model_of, run_tempered
 from jtruth.latent.infer import laplace, moves, temper
 from jtruth.latent.models import random_effect as effect
 from jtruth.latent.models import strata
@@ -58,7 +58,7 @@ def everything(draws):
 
 def tempered(model, observed, key=1):
     found = model_of(strata.KIND, arrays_of(model), observed, model.num_classes)
-    asked = TemperedDigest(Digest(everything, ("table1",)))
+    asked = Digest(everything, ("table1",))
     return run_tempered(found, observed, asked, key=jax.random.key(key), effort=EFFORT)
 
 

@@ -32,7 +32,7 @@ from jtruth.evaluation.inputs import Inputs
 from jtruth.evaluation.parts import Check
 from jtruth.labels import Labels
 from jtruth.latent.pointwise import RowLikelihood, chosen_draws
-from jtruth.learning.joint.log_prior import ALIKE_ROWS, LogPrior, row_prior
+from jtruth.learning.joint.draws import ALIKE_ROWS, LogPrior, row_prior
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.chains import effective_sample_size
 from jtruth.stats.draws import DrawsEstimate

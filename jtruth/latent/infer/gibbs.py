@@ -42,6 +42,9 @@ class Digest(NamedTuple):
 
     keep: Callable[[Arrays], tuple[Arrays, Arrays]]  # of a block: arrays, and large ones to keep thinned
     monitored: tuple[str, ...]  # names of the former
+    # of tempering: which draws (chains, draws) are mirror images, and whether log p(row | draw) is kept too
+    mirrored: Callable[[Arrays], np.ndarray] | None = None
+    pointwise: bool = False
 
 
 class GibbsRun(NamedTuple):

@@ -58,7 +58,7 @@ class Parameters(NamedTuple):
     log_spread: Any  # (2, P) of a, where it is learned
 
 
-def arrays_of(labelers: int, prior: np.ndarray | None, *, groups: int, learned: bool) -> Effect:
+def arrays_of(labelers: int, prior: np.ndarray | None, groups: int, learned: bool) -> Effect:
     """The arrays; `prior` (2,): the known class share."""
     x, w = np.polynomial.hermite_e.hermegauss(NODES)
     fixed = None if prior is None else np.asarray(np.log(prior[1]) - np.log(prior[0]), np.float32)

@@ -35,7 +35,7 @@ assume="partly_shared".
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -70,6 +70,9 @@ class Built(NamedTuple):
     model: LatentModel
     offset: np.ndarray  # (states, rows)
     start_strata: np.ndarray  # (strata, rows) where EM starts
+    # of a model that is no table of states: groups of samples -> its `latent.model.Kind` and arrays; `model`
+    # then says what its raters and classes are, and `offset` has the states of its channel
+    other: Callable[[int], tuple[Any, Any]] | None = None
 
 
 def independent(priors: Priors, rows: Rows) -> Built:

@@ -30,14 +30,13 @@ from jtruth.latent import (
     Watch,
     run_gibbs,
 )
-from jtruth.latent.fit import TemperedDigest, tempered_run
+from jtruth.latent.fit import model_of, run_tempered, tempered_run
 from jtruth.latent.model import Observed
 from jtruth.latent.pointwise import RowLikelihood, of_gibbs, of_tempering
-from jtruth.latent.rows import Rows, label_columns, merge_samples, prediction_columns
+from jtruth.latent.rows import Rows, label_columns, merge_samples, number_of_groups, prediction_columns
 from jtruth.latent.watch import UNWATCHED
-from jtruth.learning.joint._away import away_from, several_modes
-from jtruth.learning.joint._digest import JointDigest, mean_share
-from jtruth.learning.joint.guard import Switching, check_identified, check_switching
+from jtruth.learning.joint.draws import EFFECT, JointDigest, LogPrior, log_prior, mean_share
+from jtruth.learning.joint.guard import Switching, away_from, check_identified, check_switching, several_modes
 from jtruth.learning.joint.inputs import (
     NOTHING,
     Beliefs,
@@ -47,7 +46,6 @@ from jtruth.learning.joint.inputs import (
     share_groups,
     vote_start,
 )
-from jtruth.learning.joint.log_prior import LogPrior, log_prior
 from jtruth.learning.joint.models import Build, Built, Held, hold_share, named_model
 
 _SHOWN = ("prior", "mean_diagonal", "classifier")  # where several modes are looked for
@@ -150,30 +148,17 @@ def fit_joint(
     """
     effort = effort if mesh is None else effort._replace(mesh=mesh)
     asked = _asked(labels, y_pred, num_symbols, gold, prior, beliefs, dependence)
-    model, rows, given_start = asked.built.model, asked.rows, beliefs.start is not None
-    known = asked.gold
+    model, rows = asked.built.model, asked.rows
     digest = JointDigest(model, mean_share(labels) if asked.name == "copying" else None,
-                         keep_states=effort.pointwise, group_share=asked.group_share)  # fmt: skip
-    kept = Digest(digest, digest.monitored if effort.nuisance else digest.essential)
-    run = None
-    if not (given_start or effort.device or effort.mesh is not None):
-        named = known is not None and np.unique(known[known >= 0]).size == labels.num_classes
-        wanted = TemperedDigest(kept, None if named else digest.mirrored, effort.pointwise)
-        run = tempered_run(model, asked.observed, wanted, key=key, effort=effort, watch=watch)
-    if run is None:
-        run = run_gibbs(
-            model,
-            asked.observed,
-            key=key,
-            start=_start(asked, labels, beliefs),
-            away=None if given_start else away_from(model, rows),
-            digest=kept,
-            effort=effort,
-            watch=watch,
-        )
+                         keep_states=effort.pointwise, group_share=asked.group_share,
+                         shared=asked.built.other is not None)  # fmt: skip
+    run = _run(asked, digest, labels, beliefs, key, effort, watch)
     informed = beliefs.pseudo_counts is not None and bool(np.any(beliefs.pseudo_counts))
     found = gather(run, labels, rows, asked.y_pred, asked.gold, informed, asked.name)
-    if not isinstance(dependence, Held):
+    if asked.built.other is not None:
+        values = run.draws["log_prior"].reshape(-1)[found.matrix_draw]
+        found = found._replace(log_prior=LogPrior(values, 1.0, (EFFECT,)))
+    elif not isinstance(dependence, Held):
         scaled = model if asked.observed.group is None else model._replace(class_fixed=True)
         found = found._replace(log_prior=log_prior(scaled, found, run.large))
     if not effort.pointwise:
@@ -181,6 +166,31 @@ def fit_joint(
     if run.evidence is not None:
         return found._replace(pointwise=of_tempering(run.large["log_p"], rows.row_of_sample))
     return found._replace(pointwise=of_gibbs(model, asked.observed, run.large))
+
+
+def _run(asked: "_Asked", digest: JointDigest, labels, beliefs: Beliefs, key, effort, watch) -> GibbsRun:
+    """Draws by tempering where that takes seconds, else by Gibbs from the mode that EM finds."""
+    named = asked.gold is not None and np.unique(asked.gold[asked.gold >= 0]).size == labels.num_classes
+    monitored = digest.monitored if effort.nuisance else digest.essential
+    kept = Digest(digest, monitored, None if named else digest.mirrored, effort.pointwise)
+    observed, model, given_start = asked.observed, asked.built.model, beliefs.start is not None
+    if asked.built.other is not None:
+        made = model_of(*asked.built.other(number_of_groups(observed)), observed, labels.num_classes)
+        return run_tempered(made, observed, kept, key=key, effort=effort, watch=watch)
+    if not (given_start or effort.device or effort.mesh is not None):
+        run = tempered_run(model, observed, kept, key=key, effort=effort, watch=watch)
+        if run is not None:
+            return run
+    return run_gibbs(
+        model,
+        observed,
+        key=key,
+        start=_start(asked, labels, beliefs),
+        away=None if given_start else away_from(model, asked.rows),
+        digest=kept,
+        effort=effort,
+        watch=watch,
+    )
 
 
 class _Asked(NamedTuple):
@@ -208,8 +218,8 @@ def _asked(labels, y_pred, num_symbols, gold, prior, beliefs, dependence) -> _As
     if share is not None:
         built = built._replace(model=hold_share(built.model, share))
     seen = [label_columns(rows.labels)]
-    if predicted is not None:
-        seen.append(prediction_columns(rows.y_pred, symbols))
+    if predicted is not None or built.other is not None:
+        seen.append(prediction_columns(rows.y_pred, symbols or labels.num_classes))
     observed = Observed(tuple(seen), rows.multiplicity.astype(np.float64), built.offset, rows.row_of_sample,
                         group)  # fmt: skip
     return _Asked(name, built, rows, observed, group_share, predicted, known)

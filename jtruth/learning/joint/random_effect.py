@@ -11,30 +11,13 @@ import numpy as np
 
 from jtruth import _validation as check
 from jtruth.labels import Labels, must_be_labels
-from jtruth.latent import STANDARD, Digest, Effort, LatentModel, Observed, Raters, Watch
-from jtruth.latent.fit import TemperedDigest, model_of, run_tempered
+from jtruth.latent import STANDARD, Effort, Watch
 from jtruth.latent.models import random_effect as effect
-from jtruth.latent.pointwise import of_tempering
-from jtruth.latent.rows import (
-    Rows,
-    gold_offset,
-    label_columns,
-    merge_samples,
-    number_of_groups,
-    prediction_columns,
-)
-from jtruth.latent.walk import Arrays
+from jtruth.latent.rows import Rows, gold_offset
 from jtruth.latent.watch import UNWATCHED
-from jtruth.learning._given import known_prior
-from jtruth.learning.joint._digest import JointDigest
-from jtruth.learning.joint.inputs import (
-    checked_gold,
-    checked_predictions,
-    prior_decides,
-    share_groups,
-)
-from jtruth.learning.joint.log_prior import EFFECT, LogPrior
-from jtruth.learning.joint.posterior import JointPosterior, gather
+from jtruth.learning.joint.inputs import Beliefs, prior_decides
+from jtruth.learning.joint.models import Built, Priors, independent
+from jtruth.learning.joint.posterior import JointPosterior, fit_joint
 
 
 class EffectModel(NamedTuple):
@@ -88,79 +71,21 @@ def fit_random_effect(
             f"the random-effect model is for two classes, these labels have {labels.num_classes}; "
             'use dependence="shared_strata"'
         )
-    predicted, _ = checked_predictions(labels, y_pred, None if y_pred is None else 2)
-    known = checked_gold(labels, gold)
-    rows = merge_samples(labels, predicted, known)
-    fixed = None if prior is None else known_prior(prior, 2, np.zeros(0, int) if known is None else known)
-    group, group_share = share_groups(model.shares, labels, rows, prior)
-    observed = observed_of(rows, group)
-    arrays = effect.arrays_of(
-        labels.num_labelers, fixed, groups=number_of_groups(observed), learned=_learns_spread(model, labels)
-    )
-    digest = _EffectDigest(labels, fixed, group_share, judged=predicted is not None)
-    named = known is not None and np.unique(known[known >= 0]).size == 2
-    run = run_tempered(
-        model_of(effect.KIND, arrays, observed, 2),
-        observed,
-        TemperedDigest(Digest(digest, digest.monitored(effort.nuisance)), None if named else digest.mirrored,
-              effort.pointwise),
-        key=key,
-        effort=effort,
-        watch=watch,
-    )  # fmt: skip
-    found = gather(run, labels, rows, predicted, known, False, "random_effect")
-    values = run.draws["log_prior"].reshape(-1)[found.matrix_draw]
-    found = found._replace(log_prior=LogPrior(values, 1.0, (EFFECT,)))
-    return (
-        found._replace(pointwise=of_tempering(run.large["log_p"], rows.row_of_sample))
-        if effort.pointwise
-        else found
-    )
-
-
-def observed_of(rows: Rows, group: np.ndarray | None) -> Observed:
-    """Labels and predictions, and the states that the gold class allows."""
-    seen = (label_columns(rows.labels), prediction_columns(rows.y_pred, 2))
-    offset = gold_offset(rows.gold, np.repeat([0, 1], effect.NODES))
-    return Observed(seen, rows.multiplicity.astype(np.float64), offset, rows.row_of_sample, group)
-
-
-def _learns_spread(model: EffectModel, labels: Labels) -> bool:
     check.choose("spread", model.spread or "fixed", ("fixed", "learned"))
-    return prior_decides(labels) if model.spread is None else model.spread == "learned"
+    learned = prior_decides(labels) if model.spread is None else model.spread == "learned"
 
+    def random_effect(priors: Priors, rows: Rows) -> Built:
+        fixed = priors.class_prior if priors.class_fixed else None
+        by_class = independent(priors, rows)
+        return Built(
+            by_class.model,
+            gold_offset(rows.gold, np.repeat([0, 1], effect.NODES)),
+            by_class.start_strata,
+            lambda groups: (effect.KIND, effect.arrays_of(labels.num_labelers, fixed, groups, learned)),
+        )
 
-class _EffectDigest:
-    """What is kept of draws: as of independence, ease averaged over, and what everybody feels."""
-
-    def __init__(self, labels: Labels, prior: np.ndarray | None, group_share: Any, *, judged: bool):
-        """`judged`: whether there is a classifier; `group_share`: of the samples in each group of shares."""
-        every, rows = np.arange(2), np.ones((labels.num_labelers, 2, 2))
-        raters = [Raters(rows, every), *([Raters(rows[:1], every)] if judged else [])]
-        fixed = prior is not None
-        model = LatentModel(
-            every, np.zeros(2, int), np.ones(2) if prior is None else prior, fixed, every * 0,
-            np.ones((1, 1)), tuple(raters),
-        )  # fmt: skip
-        self.judged, self.by_class = judged, JointDigest(model, group_share=group_share)
-        self.fixed = fixed
-
-    def monitored(self, nuisance: bool) -> tuple[str, ...]:
-        """What must converge: of a classifier its metrics, of labelers alone the samples of class 1."""
-        asked = ("prior", "counts", "accuracy", "recall") if self.judged else ("prior", "class_counts")
-        return (*asked, "shared") if nuisance else asked
-
-    def mirrored(self, draws: Arrays) -> np.ndarray:
-        """Draws whose raters would be right more often if the classes exchanged names."""
-        return self.by_class.mirrored(draws)
-
-    def __call__(self, draws: Arrays) -> tuple[Arrays, Arrays]:
-        """One block of draws, (chains, draws, ...)."""
-        given = dict(draws)
-        if self.fixed:
-            given.pop("pi")
-        elif self.by_class.group_share is None:
-            given["pi"] = given["pi"].reshape(*given["pi"].shape[:2], 2)
-        small, large = self.by_class(given)
-        small["shared"], small["log_prior"] = given["shared"], given["log_prior"][..., 0]
-        return small, large
+    beliefs = Beliefs(shares=model.shares)
+    return fit_joint(
+        labels, key=key, y_pred=y_pred, gold=gold, prior=prior, beliefs=beliefs, dependence=random_effect,
+        effort=effort, watch=watch,
+    )  # fmt: skip

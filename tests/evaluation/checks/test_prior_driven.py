@@ -12,7 +12,7 @@ from jtruth.latent.models import alike
 from jtruth.latent.models import alike as tempered_alike
 from jtruth.learning import Beliefs
 from jtruth.learning.joint import inputs as joint_inputs
-from jtruth.learning.joint.log_prior import ALIKE_ROWS, HARD, LogPrior
+from jtruth.learning.joint.draws import ALIKE_ROWS, HARD, LogPrior
 from jtruth.learning.joint.models import shared_strata
 from jtruth.learning.joint.posterior import fit_joint
 from jtruth.stats.chains import effective_sample_size

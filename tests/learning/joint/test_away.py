@@ -7,8 +7,8 @@ from jtruth.labels import Labels
 from jtruth.latent import Digest, Effort, run_gibbs
 from jtruth.latent.model import Observed
 from jtruth.latent.rows import label_columns, merge_samples
-from jtruth.learning.joint._away import SEVERAL, away_from, several_modes
-from jtruth.learning.joint._digest import JointDigest
+from jtruth.learning.joint.draws import JointDigest
+from jtruth.learning.joint.guard import SEVERAL, away_from, several_modes
 from jtruth.learning.joint.inputs import Beliefs, checked_priors
 from jtruth.learning.joint.models import MODELS
 

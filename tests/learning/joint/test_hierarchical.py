@@ -7,7 +7,7 @@ from jtruth._random import as_key, stream
 from jtruth.labels import Labels
 from jtruth.latent import Effort
 from jtruth.learning import fit_domains, fit_hierarchical, fit_joint
-from jtruth.learning.joint.log_prior import ALIKE_ROWS
+from jtruth.learning.joint.draws import ALIKE_ROWS
 
 SHORT = Effort(chains=4, burn_in=100, min_sweeps=800, max_sweeps=800)
 
