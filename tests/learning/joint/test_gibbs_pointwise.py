@@ -37,7 +37,7 @@ def test_every_model_against_loops(name, classes):
     own = name in ("shared_strata", "labeler_strata")
     priors = checked_priors(labels, None, classes, gold, None, Beliefs(diagonal=2.0), own_rows=own)
     rows = merge_samples(labels, y_pred, gold)
-    model, offset, _ = MODELS[name](priors, rows)
+    model, offset, *_ = MODELS[name](priors, rows)
     seen = (label_columns(rows.labels), prediction_columns(rows.y_pred, classes))
     observed = Observed(seen, rows.multiplicity.astype(float), offset, rows.row_of_sample)
     rng = np.random.default_rng(1)
