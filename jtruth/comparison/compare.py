@@ -10,6 +10,10 @@ labels better, which is not the same as which model gives better metrics: on rea
 choosing one model by LOO was no better than ignoring dependence, so look at the checks of every fit too.
 Models that differ by less than their standard errors, or by less than 4, are not told apart, and the result
 says so instead of naming a winner.
+
+Beside it stands the evidence, log p(all labels) with everything unknown integrated out, by tempering the same
+density from the prior. It compares models with their priors: a wide prior costs. Where tempering would take
+long, and of a Gibbs sampler's fit, there is none.
 """
 
 from collections.abc import Mapping, Sequence
@@ -70,7 +74,7 @@ class ModelComparison(Answer):
     verdict: str
     warnings: tuple[str, ...]
     key: Stated
-    # log p(all labels) of each model, parameters integrated out, and its standard error; None: not computed
+    # log p(all labels) of each model, parameters integrated out, and its standard error; None: too large
     evidence: tuple[tuple[float, float] | None, ...] = ()
 
     def blocks(self) -> Shown:
@@ -96,6 +100,8 @@ class ModelComparison(Answer):
             columns += [Column("log_evidence", "log evidence", form=".1f"),
                         Column("log_evidence_se", "+-", form=".1f")]  # fmt: skip
         note = "Difference of elpd to the first model, with two standard errors; it picks no truth."
+        if None in known:
+            note += " Log evidence: not of fits that are too large to be tempered."
         blocks = (
             Table("models", "Models, the best first", "name", tuple(columns), rows, note, unit=None,
                   aside=("low", "high")),
@@ -144,7 +150,12 @@ def compare_models(
             from jtruth.learning.annotation.bayes import fit_nuts
 
             fit = fit_nuts(fit, labels, key=stream(key, "model", k), settings=settings)
-        evidence = fit.evidence if isinstance(fit, JointPosterior) else None
+        if isinstance(fit, JointPosterior):
+            evidence = fit.evidence
+        else:
+            from jtruth.learning.annotation.bayes import evidence_of
+
+            evidence = evidence_of(fit, stream(key, "evidence", k))
         found.append((leave_one_out(fit, labels), fit.warnings, evidence))
     return _ordered(names, found, given_key, labels.tasks)
 

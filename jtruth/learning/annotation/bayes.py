@@ -16,25 +16,35 @@ in a mirror image of the posterior in which classes have exchanged names, and no
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
-from numpyro.distributions import constraints
+from jax.flatten_util import ravel_pytree
+from numpyro import handlers
+from numpyro.distributions import biject_to, constraints
+from numpyro.infer.util import constrain_fn, potential_energy
 
+from jtruth._cache import keep_programs
+from jtruth._random import host_rng
 from jtruth._validation import choose
 from jtruth.labels import Labels
-from jtruth.latent import NutsSettings, density
+from jtruth.latent import NutsSettings, TooLarge, density
 from jtruth.latent.density import Channel
-from jtruth.latent.infer import nuts
+from jtruth.latent.fit import model_of, temperable
+from jtruth.latent.infer import nuts, temper
+from jtruth.latent.model import Kind, Observed
+from jtruth.latent.rows import label_columns, merge_samples
 from jtruth.learning.annotation import channels
 from jtruth.learning.annotation._fit import NutsFit, check_input, gather, start_values
 from jtruth.learning.annotation.rows import LabelRows, blank_rows, merged_rows
 from jtruth.learning.annotation.spec import SPECS, Spec, prepare
 
 Hyper = dict[str, Any]
+_FARTHEST = 30.0  # coordinates of draws from the prior
 
 
 class RowsOfLabels(dist.Distribution):
@@ -153,10 +163,11 @@ def numpyro_model(parameters: Callable, channel: Callable) -> Callable:
 
 def _shipped(name: str) -> Callable:
     law = _LAWS.get(name)
-    return numpyro_model(_alike if law is None else lambda h, t: _drawn(law(h, t)), SPECS[name].channel)
+    return _alike if law is None else lambda h, t: _drawn(law(h, t))
 
 
-MODELS: dict[str, Callable] = {name: _shipped(name) for name in SPECS}
+_PARAMETERS: dict[str, Callable] = {name: _shipped(name) for name in SPECS}
+MODELS: dict[str, Callable] = {n: numpyro_model(p, SPECS[n].channel) for n, p in _PARAMETERS.items()}
 
 
 def fit_nuts(
@@ -212,6 +223,94 @@ def resolve(model: str | Spec) -> tuple[str, Spec, Callable]:
         return model.name, model, numpyro_model(model.parameters, model.channel)
     choose("model", model, tuple(MODELS))
     return model, SPECS[model], MODELS[model]
+
+
+class Prior(NamedTuple):
+    """What the coordinates of a `Spec` depend on: the arrays of its `Kind`."""
+
+    hyper: Hyper  # float32
+    labelers: Any  # (labelers,) zeros
+
+
+@functools.lru_cache(maxsize=64)
+def kind_of(parameters: Callable, channel: Callable) -> Kind:
+    """An annotation model as all models of `jtruth.latent` are: a log density of coordinates without bounds.
+
+    Coordinates are NumPyro's of all sites, one after the other.
+    """
+
+    def drawn(hyper: Hyper, labelers: int) -> dict[str, Any]:
+        prior = numpyro.sample("prior", dist.Dirichlet(hyper["class_concentration"]))
+        return {"prior": prior} | parameters(hyper, labelers)
+
+    def point(arrays: Prior, key: Any) -> dict[str, Any]:
+        runner = handlers.seed(drawn, key)
+        sites = handlers.trace(runner).get_trace(arrays.hyper, arrays.labelers.size)
+        unknown = {name: site for name, site in sites.items() if site["type"] == "sample"}
+        return {name: biject_to(s["fn"].support).inv(s["value"]) for name, s in unknown.items()}
+
+    def sites_of(arrays: Prior, x: Any) -> Any:
+        like = jax.eval_shape(point, arrays, jax.random.key(0))
+        return ravel_pytree(jax.tree.map(lambda a: jnp.zeros(a.shape, x.dtype), like))[1](x)
+
+    def log_prior(arrays: Prior, x: Any) -> Any:
+        args = arrays.hyper, arrays.labelers.size
+        return jax.vmap(lambda one: -potential_energy(drawn, args, {}, sites_of(arrays, one)), -1)(x)
+
+    def named(arrays: Prior, x: Any) -> dict[str, Any]:
+        args = arrays.hyper, arrays.labelers.size
+        return jax.vmap(lambda one: constrain_fn(drawn, args, {}, sites_of(arrays, one)), -1, -1)(x)
+
+    def meaning(arrays: Prior, x: Any) -> Channel:
+        def one(p: dict[str, Any]) -> Channel:
+            return jax.tree.map(lambda a: a[..., 0], channel(p, arrays.hyper, arrays.labelers.size))
+
+        return jax.vmap(one, -1, -1)(named(arrays, x))
+
+    def draw(arrays: Prior, rng: np.random.Generator, number: int) -> np.ndarray:
+        keys = jax.random.split(jax.random.key(rng.integers(2**31)), number)
+        found = jax.vmap(lambda key: ravel_pytree(point(arrays, key))[0])(keys)
+        return np.clip(np.nan_to_num(np.asarray(found, np.float32).T), -_FARTHEST, _FARTHEST)
+
+    def size(arrays: Prior) -> int:
+        like = jax.eval_shape(point, arrays, jax.random.key(0))
+        return sum(int(np.prod(a.shape)) for a in jax.tree.leaves(like))
+
+    return Kind(log_prior, meaning, named, draw, size)
+
+
+def evidence_of(fit: NutsFit, key: Any = None) -> tuple[float, float] | None:
+    """log p(all labels) of a fitted model, everything unknown integrated out, by tempering from the prior.
+
+    Args:
+        fit: of `fit_nuts`; its draws have no say, its model, prior settings and labels have.
+        key: of whatever is drawn: a whole number or a JAX key; 0 if None.
+
+    Returns:
+        It and its standard error; None where tempering would take long, or does not get to the posterior.
+    """
+    labels, classes = fit.labels, fit.labels.num_classes
+    parameters = fit.spec.parameters or _PARAMETERS[fit.model]
+    with nuts.numpyro_block(), jax.enable_x64(False):
+        arrays = Prior(
+            {name: np.asarray(value, np.float32) for name, value in fit.hyper.items()},
+            np.zeros(labels.num_labelers, np.float32),
+        )
+        rows = merge_samples(labels, None, None)
+        levels = len(fit.hyper.get("log_weight", (0.0,)))
+        observed = Observed(
+            (label_columns(rows.labels),), rows.multiplicity.astype(np.float64),
+            np.zeros((classes * levels, rows.multiplicity.size)), rows.row_of_sample,
+        )  # fmt: skip
+        model = model_of(kind_of(parameters, fit.spec.channel), arrays, observed, classes)
+        if not temperable(model):
+            return None
+        keep_programs()
+        try:
+            found = temper.temper(model, host_rng(key, "evidence"), temper.lineages_for(model.work))
+        except TooLarge:
+            return None
+    return found.evidence.log, found.evidence.error
 
 
 def simulate_from_prior(

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
@@ -22,7 +23,7 @@ from numpyro.infer import Predictive
 from numpyro.infer.util import log_density
 from scipy import stats
 from scipy.integrate import quad
-from scipy.special import betaln, expit
+from scipy.special import betaln, expit, gammaln, logsumexp
 
 from jtruth.labels import Labels
 from jtruth.latent import Effort, NutsSettings, density
@@ -32,7 +33,7 @@ from jtruth.learning.annotation import bayes, channels
 from jtruth.learning.annotation._agreement import labeler_agreement
 from jtruth.learning.annotation._fit import majority_matrices, start_values
 from jtruth.learning.annotation.channels import beta_levels, draw_labels
-from jtruth.learning.annotation.rows import blank_rows, merged_rows
+from jtruth.learning.annotation.rows import blank_rows, merged_rows, pointwise
 from jtruth.learning.annotation.spec import SPECS, prepare
 from jtruth.learning.joint.models import independent
 from jtruth.learning.joint.posterior import fit_joint
@@ -205,6 +206,55 @@ def test_prior_predictive_means():
     assert abs(drawn["accuracy"].mean() - 2 / 3) < 5 * np.sqrt(1 / 18 / 4000)
     same = (drawn["label"][..., 0] == drawn["label"][..., 1]).mean(axis=1)
     assert abs(same.mean() - (4 / 9 + 1 / 9 / 2)) < 5 * same.std() / np.sqrt(2000)
+
+
+def sequence(counts, concentration):
+    """log p of labels with these counts, row after row, given Dirichlet laws of the rows."""
+    law = lambda a: gammaln(a).sum(axis=-1) - gammaln(a.sum(axis=-1))  # noqa: E731
+    return float((law(counts + concentration) - law(np.broadcast_to(concentration, counts.shape))).sum())
+
+
+def enumerated(model, z):
+    """log p(labels) of two classes: a sum over all vectors of classes, rates integrated in closed form."""
+    terms = []
+    for y in itertools.product([0, 1], repeat=len(z)):
+        counts = np.zeros((z.shape[1], 2, 2))
+        for t in range(z.shape[1]):
+            np.add.at(counts[t], (list(y), z[:, t]), 1)
+        value = sequence(np.bincount(y, minlength=2)[None], np.ones(2))
+        if model == "one_coin":
+            right = np.einsum("tcc->t", counts)
+            value += sequence(np.stack([right, len(z) - right], axis=1), np.array([2.0, 1.0]))
+        else:
+            value += sequence(counts.sum(axis=0) if model == "pooled" else counts, 1 + np.eye(2))
+        terms.append(value)
+    return logsumexp(terms)
+
+
+def evidence_by_draws(model, labels, hyper, number):
+    """log of the mean likelihood of draws of the prior, and its standard error."""
+    sizes = {"num_samples": 1, "num_labelers": labels.num_labelers, "num_classes": 2}
+    drawn = bayes.simulate_from_prior(model, key=3, num=number, **sizes)
+    drawn = {name: value[None] for name, value in drawn.items() if name != "label"}
+    rows = pointwise(SPECS[model].channel, drawn, merged_rows(labels), hyper, labels.num_labelers)
+    likelihood = np.exp(rows.log_p[0][:, rows.row_of_sample].sum(axis=1))
+    return np.log(likelihood.mean()), likelihood.std() / likelihood.mean() / np.sqrt(number)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [pytest.param(m, marks=[pytest.mark.slow] * (m not in ("one_coin", "mace"))) for m in bayes.MODELS],
+)
+def test_evidence_is_that_of_enumeration(model):
+    """Six samples; also against draws of the prior, the only way for some. Four errors of both, and .1."""
+    labels = Labels.from_matrix(np.random.default_rng(0).integers(0, 2, (6, 3)), 2)
+    hyper = prepare(SPECS[model], 2, 3, None)
+    fit = SimpleNamespace(model=model, spec=SPECS[model], labels=labels, hyper=hyper)
+    log, error = bayes.evidence_of(fit, 1)
+    if model in ("dawid_skene", "pooled", "one_coin"):
+        assert abs(log - enumerated(model, labels.to_matrix())) < 4 * error + 0.1
+    other, its = evidence_by_draws(model, labels, hyper, 40_000)
+    assert its < 0.05 and abs(log - other) < 4 * np.hypot(error, its) + 0.1
 
 
 def test_gauss_jacobi_levels_are_exact_for_polynomials():
