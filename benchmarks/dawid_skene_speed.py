@@ -10,7 +10,7 @@ bincount; gathers column by column, since one gather of all labels was slower; f
 CSC view, since converting the transpose to CSR was slower.
 
 Measured: AMD EPYC, one of 2 quiet cores, Python 3.11.7, jax 0.10.2, numpy 2.4.6, scipy 1.17.1. Steps in
-blocks (`jtruth.learning.em._pass`), 10 of them, so that a tenth of the first counts and of the last class
+blocks (`jtruth.learning.em._steps`), 10 of them, so that a tenth of the first counts and of the last class
 posterior is in each:
 
     samples labels/sample labelers classes | jtruth  numpy  scipy | numpy/jtruth scipy/jtruth   (ms per step)

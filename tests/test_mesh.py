@@ -21,7 +21,7 @@ from jax.sharding import AxisType
 import jtruth as jt
 from jtruth.learning import fit_dawid_skene
 from jtruth.learning.joint.batch import BatchEffort, joint_batch
-from jtruth.learning.joint.weighted_batch import weighted_batch
+from jtruth.learning.joint.batch import weighted_batch
 from jtruth.simulation import simulate_difficulty_fallibility
 from jtruth.testing.binary.batch import exact_batch
 from jtruth.training import Linear, Recipe, fit, linear_outputs, mmse

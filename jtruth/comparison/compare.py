@@ -28,9 +28,9 @@ from jtruth._random import Stated, as_key, stated, stream
 from jtruth.answers import Answer, Column, Shown, Table, facts, warning_notes
 from jtruth.labels import Labels, must_be_labels
 from jtruth.latent import NutsSettings
+from jtruth.learning.annotation.rows import pointwise_of_joint
 from jtruth.learning.annotation.spec import Spec
 from jtruth.learning.joint.posterior import JointPosterior
-from jtruth.learning.pointwise import pointwise_of_joint
 from jtruth.stats.loo import arviz, psis_loo, sum_and_error
 
 if TYPE_CHECKING:

@@ -21,8 +21,8 @@ import numpy as np
 
 from jtruth.labels import Labels
 from jtruth.latent import NutsRun
+from jtruth.learning.annotation.rows import pointwise_of_joint
 from jtruth.learning.joint.posterior import JointPosterior
-from jtruth.learning.pointwise import pointwise_of_joint
 from jtruth.stats.loo import arviz
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ size, in a few compiled programs, and the answer is arrays with one row for each
 "bayes"             known       the exact posterior of the count table (`testing.binary.batch`); two classes
 "empirical_bayes"   known       operating point by exact conditional means, then plugged in; two classes
 "joint"             unknown     joint posterior of classes, labelers, classifier: weighted draws where they
-                                do (`learning.joint.weighted_batch`, two classes), else chains (`.batch`)
+                                do (two classes), else chains (`learning.joint.batch`)
 "em"                unknown     Dawid and Skene's EM, labelers and classifier, then plugged in; two classes
 
 Known labelers may use more symbols than there are classes ("cannot tell"): their matrices are (2, symbols).
@@ -36,8 +36,7 @@ from jtruth._validation.in_range import check_codes, check_rows
 from jtruth._validation.words import some
 from jtruth.learning import dawid_skene_em
 from jtruth.learning.em.columns import columns_from_matrix
-from jtruth.learning.joint.batch import JointBatch, joint_batch
-from jtruth.learning.joint.weighted_batch import few_enough, weighted_batch
+from jtruth.learning.joint.batch import JointBatch, few_enough, joint_batch, weighted_batch
 from jtruth.noise.base import NoiseModel, as_matrices
 from jtruth.stats.chains import effective_sample_size, split_rhat
 from jtruth.stats.draws import DrawsEstimate

@@ -30,8 +30,8 @@ from jtruth.evaluation.parts import (
 )
 from jtruth.inspection import Finding
 from jtruth.labels import Labels
+from jtruth.learning import LabelerDraws
 from jtruth.learning.joint.posterior import JointPosterior
-from jtruth.learning.labeler_draws import LabelerDraws
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Estimate
 

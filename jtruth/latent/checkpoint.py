@@ -1,20 +1,26 @@
-"""The file that outlives a run, whatever sampler made it: named arrays, and a few words about them.
+"""What a long run does beside its sampling: it tells how far it is, and keeps a file to go on from.
 
-A checkpoint is an npz file. It carries a *mark*, a digest of everything that the draws depend on: data,
-model, key and settings. Arrays are digested by their bytes, functions by module, qualified name and source,
-so the mark is the same in another process. A file whose mark differs belongs to another run and is refused;
-so is whatever is no checkpoint, and one whose content is no longer what was written. Streams of labels and
-cleanings are such files too; there a mark says what kind it is.
+One `Watch` serves every sampler, Gibbs, Hamiltonian and NUTS. It changes no draw: the same key gives the same
+numbers watched or not, and a run that was killed goes on from its file as if nothing had happened.
+
+A checkpoint is an npz file of named arrays, and a few words about them. It carries a *mark*, a digest of
+everything that the draws depend on: data, model, key and settings. Arrays are digested by their bytes,
+functions by module, qualified name and source, so the mark is the same in another process. A file whose mark
+differs belongs to another run and is refused; so is whatever is no checkpoint, and one whose content is no
+longer what was written. Streams of labels and cleanings are such files too; there a mark says what kind it
+is.
 """
 
+import contextlib
 import functools
 import hashlib
 import inspect
 import json
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -22,6 +28,8 @@ import numpy as np
 from jtruth._files import kept_still, replacing
 
 Words = dict[str, Any]
+_UNASKED = 5.0  # seconds before a bar appears that nobody asked for
+Told = Callable[[int, int], None]  # (steps done, steps planned so far), all chains together
 
 _LOST = (
     "{} holds what this does not: another process wrote it meanwhile, or it is of something else. Nothing "
@@ -93,6 +101,43 @@ class Checkpoint:
     def due(self) -> bool:
         """Whether there is a file, and the last writing is long enough ago."""
         return self.path is not None and time.monotonic() - self.written >= self.seconds
+
+
+class Watch(NamedTuple):
+    """Whom to tell, and what to write."""
+
+    progress: bool | Told | None = None  # called after every block of steps; True: a bar
+    checkpoint: str | Path | None = None  # a file to resume from if it exists, and to write
+    seconds: float = 10.0  # least time between two writings; what is finished is always written
+
+    def file(self, mark: str) -> Checkpoint:
+        """The file of the run with this mark; nothing at all without `checkpoint`."""
+        return Checkpoint(self.checkpoint, mark, self.seconds)
+
+    @contextlib.contextmanager
+    def telling(self) -> Iterator[Told]:
+        """A function of (done, planned): the caller's, a tqdm bar's, or one that does nothing.
+
+        Where nobody says anything a run of more than five seconds has a bar on a terminal, gone at its end.
+        """
+        if callable(self.progress):
+            yield self.progress
+        elif not (sys.stderr.isatty() if self.progress is None else self.progress):
+            yield lambda done, planned: None
+        else:
+            from tqdm.auto import tqdm  # here: in a notebook without ipywidgets its import prints a warning
+
+            unasked = {"delay": _UNASKED, "leave": False} if self.progress is None else {}
+            with tqdm(unit="step", **unasked) as bar:
+
+                def show(done: int, planned: int) -> None:
+                    bar.total = planned
+                    bar.update(done - bar.n)
+
+                yield show
+
+
+UNWATCHED = Watch()
 
 
 def _content(arrays: dict[str, np.ndarray], words: Words) -> str:

@@ -12,6 +12,7 @@ from jaxtyping import Float, Int
 
 from jtruth._cache import keep_programs
 from jtruth._random import host_rng, key_words
+from jtruth.latent.checkpoint import UNWATCHED, Watch
 from jtruth.latent.checkpoint import digest as digest_of
 from jtruth.latent.effort import Effort, Limits, TooLarge, check_effort
 from jtruth.latent.infer import moves, temper
@@ -20,7 +21,6 @@ from jtruth.latent.model import Kind, LatentModel, Model, Observed
 from jtruth.latent.models import strata
 from jtruth.latent.rows import number_of_groups, seen_of
 from jtruth.latent.walk import Arrays, Chain, Kept, walk
-from jtruth.latent.watch import UNWATCHED, Watch
 
 MOST_WORK, MOST_COORDINATES = 1e6, 120  # of a model that is tempered: numbers of an evaluation, coordinates
 _FIRST, _USUAL = 20, 100  # moves of every lineage before the first look, and before anything is kept

@@ -19,9 +19,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jtruth.latent.checkpoint import Checkpoint
+from jtruth.latent.checkpoint import UNWATCHED, Checkpoint, Told, Watch
 from jtruth.latent.effort import Convergence, Effort, Limits, diagnose, good, next_target
-from jtruth.latent.watch import UNWATCHED, Told, Watch
 
 Chain = dict[str, np.ndarray]
 Arrays = dict[str, np.ndarray]

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 from typing import Any as _Any
 
 from jtruth.latent.rows import Rows
-from jtruth.learning._fit import Fit
+from jtruth.learning._fit import Fit, LabelerDraws
 from jtruth.learning.annotation._fit import NutsFit
 from jtruth.learning.annotation.spec import Spec
 from jtruth.learning.em._steps import EMResult, dawid_skene_em
@@ -66,6 +66,7 @@ __all__ = [
     "JointPosterior",
     "KnownClasses",
     "LabelColumns",
+    "LabelerDraws",
     "Method",
     "NoiseLayer",
     "NutsFit",

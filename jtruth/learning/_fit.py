@@ -63,3 +63,34 @@ class Fit(NamedTuple):
             "this fit has no error rates of codes, so no model of `jtruth.noise` holds it; choose a method "
             "that estimates how labelers err, or hand over its array by_class, where it has one"
         )
+
+
+class LabelerDraws(NamedTuple):
+    """Draws of class prior and labelers' matrices, whatever model and engine they are from.
+
+    What a table of labelers needs, by the names of `JointPosterior`: of the normal law around the mode of EM
+    (`em.laplace`) and of annotation models by NUTS (`NutsFit.matrix_draws`).
+    """
+
+    prior: Float[np.ndarray, "draws classes"]
+    matrices: Float[np.ndarray, "draws labelers classes classes"]  # float32
+    mean_matrices: Float[np.ndarray, "labelers classes classes"]
+    labeler_accuracy: Float[np.ndarray, "draws labelers"]  # sum_c pi[c] psi_t[c, c]
+    class_posterior: Float[np.ndarray, "samples classes"]
+    how: str  # a sentence: what the draws are of
+    warnings: tuple[str, ...] = ()
+
+    __repr__ = one_line
+
+
+def labeler_draws(
+    prior: Float[np.ndarray, "draws classes"],
+    matrices: Float[np.ndarray, "draws labelers classes classes"],
+    class_posterior: Float[np.ndarray, "samples classes"],
+    how: str,
+    warnings: tuple[str, ...] = (),
+) -> LabelerDraws:
+    """The draws with what follows from them."""
+    right = np.einsum("mc,mtcc->mt", prior, matrices, dtype=np.float64)
+    mean = matrices.mean(axis=0, dtype=np.float64)
+    return LabelerDraws(prior, matrices.astype(np.float32), mean, right, class_posterior, how, warnings)

@@ -306,7 +306,7 @@ def test_a_long_run_from_python_has_a_bar_on_a_terminal(monkeypatch, kind):
     """Nobody asked: a bar after a while, gone at the end, and none into a pipe or a file."""
     screen = kind()
     monkeypatch.setattr("sys.stderr", screen)
-    monkeypatch.setattr("jtruth.latent.watch._UNASKED", 0.05)
+    monkeypatch.setattr("jtruth.latent.checkpoint._UNASKED", 0.05)
     with Watch().telling() as tell:
         for done in range(1, 4):
             time.sleep(0.11)

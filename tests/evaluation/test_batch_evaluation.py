@@ -8,9 +8,8 @@ from scipy.special import gammaln, logsumexp
 
 import jtruth as jt
 from jtruth.learning import Beliefs
-from jtruth.learning.joint.batch import BatchEffort, joint_batch
+from jtruth.learning.joint.batch import BatchEffort, joint_batch, weighted_batch
 from jtruth.learning.joint.posterior import fit_joint
-from jtruth.learning.joint.weighted_batch import weighted_batch
 from jtruth.tables.metrics import named_metric
 from jtruth.testing import binary_posterior
 

@@ -39,8 +39,7 @@ from jtruth._validation import present
 from jtruth.evaluation.inputs import Inputs, Symbols
 from jtruth.evaluation.parts import POPULATION
 from jtruth.labels import Labels
-from jtruth.latent import Effort
-from jtruth.latent.watch import Watch
+from jtruth.latent import Effort, Watch
 from jtruth.learning.joint.inputs import Beliefs
 from jtruth.learning.joint.models import Build, Held, partly_shared
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint

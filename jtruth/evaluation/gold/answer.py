@@ -22,7 +22,7 @@ from jtruth.evaluation.inputs import Inputs
 from jtruth.evaluation.parts import IN_SAMPLE, Assumption, Check, Labeler, worst_first
 from jtruth.io.gold import Gold
 from jtruth.labels import Labels
-from jtruth.latent.watch import Watch
+from jtruth.latent import Watch
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.tables.metrics import named_metric, shown
 from jtruth.testing.tested import Tested

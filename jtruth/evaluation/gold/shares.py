@@ -75,7 +75,7 @@ from jtruth.evaluation.parts import (
 from jtruth.inspection import suspicions
 from jtruth.io.gold import Gold
 from jtruth.labels import Labels
-from jtruth.latent.watch import Watch
+from jtruth.latent import Watch
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.learning.recalibration import recalibrate
 from jtruth.stats.draws import DrawsEstimate

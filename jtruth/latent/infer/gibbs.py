@@ -21,14 +21,13 @@ from jaxtyping import Float, Int
 
 from jtruth._one_line import one_line
 from jtruth._random import host_rng, key_words
-from jtruth.latent.checkpoint import digest
+from jtruth.latent.checkpoint import UNWATCHED, Watch, digest
 from jtruth.latent.effort import STANDARD, Convergence, Effort, limits
 from jtruth.latent.infer import device, kernel
 from jtruth.latent.infer.sweep import sweep
 from jtruth.latent.model import LatentModel, Observed
 from jtruth.latent.models import alike
 from jtruth.latent.walk import Arrays, Chain, Kept, walk
-from jtruth.latent.watch import UNWATCHED, Watch
 
 _BLOCK = 50  # sweeps between two looks at progress and checkpoint
 _BLOCK_NUMBERS = 1_000_000  # ... fewer where a block of draws would hold more numbers than this

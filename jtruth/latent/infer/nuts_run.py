@@ -10,8 +10,7 @@ import numpy as np
 from jax.sharding import AxisType
 
 from jtruth._one_line import one_line
-from jtruth.latent.checkpoint import Checkpoint
-from jtruth.latent.watch import UNWATCHED, Watch
+from jtruth.latent.checkpoint import UNWATCHED, Checkpoint, Watch
 from jtruth.stats.chains import effective_sample_size, split_rhat
 
 # One program, all chains in step (for accelerators and short chains); one chain after the other; or spread

@@ -11,13 +11,13 @@ from jtruth._validation import choose
 from jtruth.labels import Labels, must_be_labels
 from jtruth.latent.infer.nuts_run import NutsRun
 from jtruth.latent.pointwise import RowLikelihood
+from jtruth.learning._fit import LabelerDraws, labeler_draws
 from jtruth.learning._given import soft_counts
 from jtruth.learning.annotation._agreement import Agreement, labeler_agreement
 from jtruth.learning.annotation.rows import MergedRows, digest, matrices_of, pointwise
 from jtruth.learning.annotation.spec import Hyper, Spec
 from jtruth.learning.em.dawid_skene import Smoothing, fit_dawid_skene
 from jtruth.learning.joint.guard import Switching, check_identified, check_switching
-from jtruth.learning.labeler_draws import LabelerDraws, labeler_draws
 
 _MOST_CELLS, _FEWEST = 20_000_000, 100  # numbers of all matrices, and draws
 STARTS = ("majority", "em", "diagonal")

@@ -20,11 +20,14 @@ from jtruth.latent import density
 from jtruth.latent.infer.nuts_run import arithmetic
 from jtruth.latent.pointwise import RowLikelihood, row_likelihood
 from jtruth.learning.annotation import channels
+from jtruth.learning.annotation.spec import SPECS
 from jtruth.learning.em.columns import bucket
+from jtruth.learning.joint.posterior import JointPosterior
 
 Draws = dict[str, np.ndarray]
 BLOCK = 4096  # rows at a time
 _MOST = 40_000_000  # draws x rows
+_NOT_THE_SAME = 0.3  # a class probability of the same labels and draws does not differ by this
 
 
 class LabelRows(NamedTuple):
@@ -107,6 +110,36 @@ def pointwise(
             given = jax.tree.map(jnp.asarray, (chosen, labeler, label, hyper))
             parts.append(np.asarray(_pointwise(channel, num_labelers, *given)))
     return row_likelihood(np.concatenate(parts, axis=2)[:, :, : data.size], data.row_of_sample)
+
+
+def pointwise_of_joint(fit: JointPosterior, labels: Labels) -> RowLikelihood:
+    """The same of a fit of the joint posterior that was made without it (`Effort(pointwise=True)`).
+
+    Raises:
+        ValueError: a fit with another dependence, a classifier or gold labels, or of other labels.
+    """
+    if fit.dependence != "independent" or fit.classifier is not None:
+        raise ValueError(
+            "a JointPosterior gives a pointwise log-likelihood under dependence='independent' and without "
+            f"y_pred; this one has {fit.dependence!r}{'' if fit.classifier is None else ' and y_pred'}. "
+            "Append predictions to the labels as one more labeler."
+        )
+    sizes = labels.num_labelers, labels.num_classes, labels.num_samples
+    if (*fit.mean_matrices.shape[:2], len(fit.class_posterior)) != sizes:
+        raise ValueError("the JointPosterior is of other labels: it has other numbers of samples or labelers")
+    chains = int(fit.chain.max()) + 1
+    prior = fit.prior[fit.matrix_draw].reshape(chains, -1, labels.num_classes)
+    matrices = fit.matrices.astype(np.float64).reshape(*prior.shape[:2], *fit.matrices.shape[1:])
+    samples = {"prior": prior, "matrices": matrices / matrices.sum(axis=-1, keepdims=True)}
+    data, channel = merged_rows(labels), SPECS["dawid_skene"].channel
+    again = digest(channel, samples, data.rows, {}, labels.num_labelers)[0][data.row_of_sample]
+    certain = ((fit.class_posterior == 1) & (again < 1 - 1e-9)).any()
+    if certain or np.abs(again - fit.class_posterior).max() > _NOT_THE_SAME:
+        raise ValueError(
+            "the class posterior of this JointPosterior is not that of these labels alone: it was fitted to "
+            "other labels, or with gold labels, whose samples are no observations of labels only"
+        )
+    return pointwise(channel, samples, data, {}, labels.num_labelers)
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))

@@ -28,9 +28,9 @@ from scipy.special import softmax
 
 from jtruth import _host
 from jtruth._random import host_rng
+from jtruth.learning._fit import LabelerDraws, labeler_draws
 from jtruth.learning.em.kinds import Kinds, expected_counts, posterior_of, stretches
 from jtruth.learning.em.streaming import Stream
-from jtruth.learning.labeler_draws import LabelerDraws, labeler_draws
 
 MOST_TOGETHER = 2500  # parameters whose joint information matrix is made
 _MOST_ROWS, _PLENTY = 200_000, 1000  # rows that the information is taken from; labels of a labeler there

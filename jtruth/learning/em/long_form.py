@@ -28,7 +28,7 @@ from jtruth.labels import Labels
 from jtruth.learning._climb import Summit, climb
 from jtruth.learning._fit import Fit
 from jtruth.learning._given import check_steps, clamp, not_converged, read_given, unlabelled
-from jtruth.learning.em._pass import of_another_class
+from jtruth.learning.em._steps import of_another_class
 from jtruth.learning.em.columns import bucket
 
 Params = tuple[Any, ...]

@@ -31,9 +31,9 @@ from jtruth._random import as_key, stream
 from jtruth._validation import quoted
 from jtruth.labels import Labels
 from jtruth.latent import STANDARD, Effort, Watch
+from jtruth.latent.checkpoint import UNWATCHED
 from jtruth.latent.models.alike import alike_raters
 from jtruth.latent.rows import Rows
-from jtruth.latent.watch import UNWATCHED
 from jtruth.learning._fit import Fit
 from jtruth.learning._given import clamp, read_given
 from jtruth.learning.joint.models import Build, Built, Priors, independent

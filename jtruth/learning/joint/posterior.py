@@ -30,11 +30,11 @@ from jtruth.latent import (
     Watch,
     run_gibbs,
 )
+from jtruth.latent.checkpoint import UNWATCHED
 from jtruth.latent.fit import model_of, run_tempered, tempered_run
 from jtruth.latent.model import Observed
 from jtruth.latent.pointwise import RowLikelihood, of_gibbs, of_tempering
 from jtruth.latent.rows import Rows, label_columns, merge_samples, number_of_groups, prediction_columns
-from jtruth.latent.watch import UNWATCHED
 from jtruth.learning.joint.draws import EFFECT, JointDigest, LogPrior, log_prior, mean_share
 from jtruth.learning.joint.guard import Switching, away_from, check_identified, check_switching, several_modes
 from jtruth.learning.joint.inputs import (

@@ -12,9 +12,9 @@ import numpy as np
 from jtruth import _validation as check
 from jtruth.labels import Labels, must_be_labels
 from jtruth.latent import STANDARD, Effort, Watch
+from jtruth.latent.checkpoint import UNWATCHED
 from jtruth.latent.models import random_effect as effect
 from jtruth.latent.rows import Rows, gold_offset
-from jtruth.latent.watch import UNWATCHED
 from jtruth.learning.joint.inputs import Beliefs, prior_decides
 from jtruth.learning.joint.models import Built, Priors, independent
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint

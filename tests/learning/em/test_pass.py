@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from jtruth.learning import LabelColumns, columns_from_labels, dawid_skene_em, fit_dawid_skene
-from jtruth.learning.em._pass import class_posterior, counts_of, expected
+from jtruth.learning.em._steps import class_posterior, counts_of, expected
 from tests.learning.crowds import from_matrix, simulate
 
 NO = jnp.array(False)
