@@ -279,11 +279,11 @@ def kind_of(parameters: Callable, channel: Callable) -> Kind:
     return Kind(log_prior, meaning, named, draw, size)
 
 
-def evidence_of(fit: NutsFit, key: Any = None) -> tuple[float, float] | None:
+def evidence_of(fit: Any, key: Any = None) -> tuple[float, float] | None:
     """log p(all labels) of a fitted model, everything unknown integrated out, by tempering from the prior.
 
     Args:
-        fit: of `fit_nuts`; its draws have no say, its model, prior settings and labels have.
+        fit: a `NutsFit`; its draws have no say, its model, prior settings and labels have.
         key: of whatever is drawn: a whole number or a JAX key; 0 if None.
 
     Returns:
