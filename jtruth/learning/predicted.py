@@ -48,13 +48,13 @@ from jaxtyping import Array, Bool, Float, Int
 from scipy.special import ndtri
 
 from jtruth import _validation as check
+from jtruth._climb import climb
 from jtruth._host import diagonal_rows, vote_shares
 from jtruth._one_line import one_line
 from jtruth._random import as_key, host_rng
 from jtruth._squarem import inside_simplex
 from jtruth._validation.in_range import check_rows
 from jtruth.labels import Labels
-from jtruth.learning._climb import climb
 from jtruth.learning._fit import Fit
 from jtruth.learning._given import clamp, read_given
 

@@ -21,8 +21,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from jtruth._arrays import as_array, from_here, is_concrete, safe_log
+from jtruth._arrays import as_array, is_concrete, safe_log
+from jtruth._climb import climb
 from jtruth._one_line import one_line
+from jtruth._squarem import inside_simplex
 from jtruth._validation import choose, some
 from jtruth._validation.in_range import check_no_nan, check_not_negative
 from jtruth.posterior import class_posterior, validate_prior
@@ -176,7 +178,7 @@ def fit_gaussians(
 
 @partial(jax.jit, static_argnums=6)
 def _em(x, log_likelihood, prior, weights, pseudo, tol, options):
-    """EM in one loop: M step, then E step and the objective at these parameters."""
+    """EM from responsibilities: M step, then E step and the objective at these parameters."""
     family, learn_prior, max_steps = options
 
     def e_step(model, prior):
@@ -185,23 +187,15 @@ def _em(x, log_likelihood, prior, weights, pseudo, tol, options):
         joint = density + log_likelihood + safe_log(prior)[None]
         return jax.nn.softmax(joint, axis=1), value
 
-    def m_step(weights, prior):
-        return update(x, weights, pseudo, family), weights.mean(axis=0) if learn_prior else prior
+    def improve(weights, _):
+        model = update(x, weights, pseudo, family), weights.mean(axis=0) if learn_prior else prior
+        new, value = e_step(*model)
+        return -value, new, model
 
-    def step(carry):
-        _, prior, weights, path, count, _ = carry
-        model, prior = m_step(weights, prior)
-        new, value = e_step(model, prior)
-        converged, weights = jnp.abs(new - weights).max() < tol, new
-        return model, prior, weights, from_here(path, count + 1, value), count + 1, converged
-
-    model, prior = m_step(weights, prior)
-    responsibilities, value = e_step(model, prior)
-    path = jnp.full(max_steps + 1, value)
-    carry = model, prior, responsibilities, path, jnp.zeros((), jnp.int32), jnp.array(False)
-    carry = jax.lax.while_loop(lambda c: ~c[5] & (c[4] < max_steps), step, carry)
-    model, prior, responsibilities, path, count, converged = carry
-    return GaussianFit(model, prior, path[count], responsibilities, converged, count, path)
+    end = climb(
+        improve, weights, inside_simplex, max_steps=max_steps, tol=tol, plain_steps=max_steps + 1, terms=1.0
+    )
+    return GaussianFit(*end.kept, -end.objective, end.mapped, end.converged, end.num_steps, -end.path)
 
 
 def _check_supported(weights: Array) -> None:

@@ -35,8 +35,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from jtruth._arrays import from_here, safe_log
+from jtruth._arrays import safe_log
+from jtruth._climb import climb
 from jtruth._one_line import one_line
+from jtruth._squarem import inside_simplex
 from jtruth._validation.in_range import check_codes, check_not_negative, check_whole
 from jtruth.labels import Labels
 from jtruth.noise import ConfusionMatrices
@@ -166,41 +168,22 @@ def _check_numbers(regularisation: Any, pseudo_counts: Any) -> None:
 
 @partial(jax.jit, static_argnames=("loss", "max_steps"))
 def _em(x, labels, rho, lam, pseudo_counts, tol, *, loss, max_steps) -> RaykarFit:
-    """EM in one loop; L-BFGS inside starts from the last theta, so J cannot rise."""
+    """EM from responsibilities; L-BFGS inside starts from the last theta, so J cannot rise."""
 
-    def m_step(model, rho):
-        fit = solve_linear(x, rho, lam, model, loss=loss, stop=Stop(200, tol))
-        return fit.model, counted_matrices(labels, rho, pseudo_counts)
-
-    def e_step(model, matrices):
+    def improve(rho, last):
+        model = solve_linear(x, rho, lam, last[0], loss=loss, stop=Stop(200, tol)).model
+        matrices = counted_matrices(labels, rho, pseudo_counts)
         log_p = log_probabilities(linear_outputs(model, x))
         joint = log_p + ConfusionMatrices(matrices).log_likelihood(labels)
-        return jax.nn.softmax(joint, axis=1)
-
-    def step(carry: RaykarFit) -> RaykarFit:
-        model, matrices = m_step(carry.model, carry.class_posterior)
-        rho = e_step(model, matrices)
         value = raykar_objective(model, matrices, x, labels, lam, pseudo_counts)
-        return RaykarFit(
-            model=model,
-            matrices=matrices,
-            class_posterior=rho,
-            objective=value,
-            converged=jnp.abs(rho - carry.class_posterior).max() < tol,
-            num_steps=carry.num_steps + 1,
-            path=from_here(carry.path, carry.num_steps, value),
-        )
+        return -value, jax.nn.softmax(joint, axis=1), (model, matrices)
 
-    start = RaykarFit(
-        model=zero_start(x, labels.num_classes, loss),
-        matrices=counted_matrices(labels, rho, pseudo_counts),
-        class_posterior=rho,
-        objective=jnp.array(jnp.inf, x.dtype),
-        converged=jnp.array(False),
-        num_steps=jnp.zeros((), jnp.int32),
-        path=jnp.zeros(max_steps, x.dtype),
-    )
-    return jax.lax.while_loop(lambda c: ~c.converged & (c.num_steps < max_steps), step, start)
+    first = zero_start(x, labels.num_classes, loss), counted_matrices(labels, rho, pseudo_counts)
+    end = climb(
+        improve, rho, inside_simplex, max_steps=max_steps - 1, tol=tol, plain_steps=max_steps, terms=1.0,
+        kept=first,
+    )  # fmt: skip
+    return RaykarFit(*end.kept, end.mapped, -end.objective, end.converged, end.num_steps + 1, -end.path)
 
 
 Train = Callable[[np.ndarray], tuple[Any, Any]]

@@ -105,10 +105,17 @@ def one_coin_channel(prior: Float[AnyArray, " classes"], accuracy: Float[AnyArra
 
 def difficulty(p: Parameters, hyper: Parameters, num_labelers: int) -> Channel:
     """Su (59)-(60): error probability (delta + phi - delta phi) (C - 1) / C, errors spread evenly."""
-    wrong = p["prior"].shape[0] - 1
-    phi, delta = p["fallibility"][:, None], hyper["difficulty"][None, :]
-    error = (delta + phi - delta * phi) * wrong / (wrong + 1)
-    return even_errors(p["prior"], hyper["log_weight"], safe_log(1 - error), safe_log(error))
+    classes, phi = p["prior"].shape[0], p["fallibility"]
+    right, wrong = chances(phi, 1 - phi, hyper["difficulty"], classes)
+    return even_errors(p["prior"], hyper["log_weight"], safe_log(right), safe_log(wrong * (classes - 1)))
+
+
+def chances(
+    phi: Float[AnyArray, " labels"], able: Float[AnyArray, " labels"], delta: AnyArray, classes: int
+) -> tuple[Float[Array, "labels levels"], Float[Array, "labels levels"]]:
+    """Probability of the right class and of each wrong one, (59)-(60), from phi, 1 - phi and delta (levels,)."""
+    wrong = (phi[:, None] + able[:, None] * delta[None, :]) / classes
+    return able[:, None] * (1 - delta)[None, :] + wrong, wrong
 
 
 def ability(p: Parameters, hyper: Parameters, num_labelers: int) -> Channel:

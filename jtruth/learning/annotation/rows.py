@@ -19,6 +19,7 @@ from jtruth.labels import Labels
 from jtruth.latent import density
 from jtruth.latent.infer.nuts_run import arithmetic
 from jtruth.latent.pointwise import RowLikelihood, row_likelihood
+from jtruth.latent.rows import merge_samples
 from jtruth.learning.annotation import channels
 from jtruth.learning.annotation.spec import SPECS
 from jtruth.learning.em.columns import bucket
@@ -53,9 +54,9 @@ class MergedRows(NamedTuple):
 def merged_rows(labels: Labels, *, merge: bool = True) -> MergedRows:
     """Padded rows; sizes are rounded up so that data sets of about the same size share a program."""
     if merge:
-        patterns = labels.patterns()
-        labeler, label = patterns.labels.padded()
-        row_of_sample, weight = patterns.inverse, patterns.counts.astype(np.float64)
+        merged = merge_samples(labels, None, None)
+        labeler, label = merged.labels.padded()
+        row_of_sample, weight = merged.row_of_sample, merged.multiplicity.astype(np.float64)
     else:
         labeler, label = labels.padded()
         row_of_sample, weight = np.arange(labels.num_samples), np.ones(labels.num_samples)

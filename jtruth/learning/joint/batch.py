@@ -44,6 +44,8 @@ from jtruth._arrays import as_array
 from jtruth._either import JaxGenerator, log_gamma_draws
 from jtruth._mesh import over_sets
 from jtruth._random import as_key, stream
+from jtruth.latent import density
+from jtruth.latent.density import Channel, Seen
 from jtruth.stats.loo import good_shape, smoothed_weights
 
 _AT_ONCE = 8  # sets, on a CPU: what stays in the cache
@@ -298,50 +300,52 @@ class _Law:
     """Log density in the coordinates: log odds of the class prior, then of all rows, against the last."""
 
     def __init__(self, rows, times, classes):
-        self.classes, self.raters, self.times = classes, rows.shape[1], times
+        self.classes, self.raters = classes, rows.shape[1]
         codes = jnp.arange(classes, dtype=rows.dtype)
-        one_hot = (rows.T[:, None, :] == codes[None, :, None]).astype(times.dtype)
-        self.votes = one_hot.sum(axis=0)  # (classes, rows)
-        self.x = one_hot.reshape(self.raters * classes, -1)
-        self.alpha = row_prior(classes, times.dtype)[:, None, :]  # (classes, 1, classes)
+        one_hot = (rows[:, :, None] == codes[None, None, :]).astype(times.dtype)
+        self.votes, self.x = one_hot.sum(axis=1), one_hot.reshape(len(rows), -1)
+        one, none = jnp.ones((len(rows), 1), times.dtype), jnp.zeros((len(rows), 1), times.dtype)
+        self.seen = Seen(jnp.concatenate([self.x, one], axis=1), none, times, none[:, 0])
+        self.alpha = row_prior(classes, times.dtype)
 
     def logs(self, v):
-        """Log class prior (..., classes) and log rows (..., classes, raters, classes)."""
-        shape = (*v.shape[:-1], self.classes, self.raters, self.classes - 1)
-        odds = v[..., : self.classes - 1], v[..., self.classes - 1 :].reshape(shape)
-        return tuple(jax.nn.log_softmax(jnp.pad(a, [(0, 0)] * (a.ndim - 1) + [(0, 1)])) for a in odds)
+        """Log class prior (classes, P) and log rows (classes, raters, symbols, P) at points (size, P)."""
+        shape = self.classes, self.raters, self.classes - 1, v.shape[1]
+        prior, rows = v[: self.classes - 1], v[self.classes - 1 :].reshape(shape)
+        rows = jnp.pad(rows, [(0, 0), (0, 0), (0, 1), (0, 0)])
+        return jax.nn.log_softmax(jnp.pad(prior, [(0, 1), (0, 0)]), axis=0), jax.nn.log_softmax(rows, axis=2)
 
     def joint(self, log_prior, log_rows):
-        """log p(class, row's labels), (..., classes, rows)."""
-        return log_rows.reshape(*log_rows.shape[:-2], -1) @ self.x + log_prior[..., None]
-
-    def density(self, v):
-        """Up to a constant, (...,): Dirichlet laws of probabilities, as densities of log odds."""
-        log_prior, log_rows = self.logs(v)
-        labels = jax.nn.logsumexp(self.joint(log_prior, log_rows), axis=-2) @ self.times
-        return labels + self.prior_density(log_prior, log_rows)
+        """log p(class, row's labels), (rows, classes, P)."""
+        seen = log_rows.transpose(1, 2, 0, 3).reshape(-1, self.classes, log_rows.shape[3])
+        return density.log_joint(Channel(log_prior[None], jnp.zeros_like(log_prior), seen), self.seen)
 
     def prior_density(self, log_prior, log_rows):
-        """The part of it that does not depend on labels."""
-        alpha = self.alpha.reshape((1,) * (log_rows.ndim - 3) + self.alpha.shape)
-        return log_prior.sum(axis=-1) + (alpha * log_rows).sum(axis=(-3, -2, -1))
+        """Dirichlet laws of probabilities, as densities of log odds, up to a constant, (P,)."""
+        return log_prior.sum(axis=0) + (self.alpha[:, None, :, None] * log_rows).sum(axis=(0, 1, 2))
+
+    def density(self, v):
+        """Log density at points (size, P), up to a constant, (P,)."""
+        logs = self.logs(v)
+        return self.seen.times @ density.total(self.joint(*logs)) + self.prior_density(*logs)
+
+    def at(self, v):
+        """Of one point (size,)."""
+        return self.density(v[:, None])[0]
 
     def climb(self, shares):
-        """Coordinates after EM from class probabilities (classes, rows)."""
+        """Coordinates after EM from class probabilities (rows, classes)."""
 
-        def means(p):
-            counts = (p * self.times[None]) @ self.x.T
-            rows = counts.reshape(self.classes, self.raters, self.classes) + self.alpha
-            return jnp.log(p @ self.times + 1), jnp.log(rows)
+        def point(p):
+            weighted = p * self.seen.times[:, None]
+            counts = (weighted.T @ self.x).reshape(self.classes, self.raters, self.classes)
+            prior, rows = jnp.log(weighted.sum(axis=0) + 1), jnp.log(counts + self.alpha[:, None])
+            return jnp.concatenate([prior[:-1] - prior[-1], (rows[..., :-1] - rows[..., -1:]).ravel()])
 
         def step(_, p):
-            prior, rows = means(p)
-            return jax.nn.softmax(
-                self.joint(jax.nn.log_softmax(prior), jax.nn.log_softmax(rows, axis=-1)), axis=0
-            )
+            return density.class_law(self.joint(*self.logs(point(p)[:, None])), self.classes)[:, :, 0]
 
-        prior, rows = means(jax.lax.fori_loop(0, _EM_STEPS, step, shares))
-        return jnp.concatenate([prior[:-1] - prior[-1], (rows[..., :-1] - rows[..., -1:]).ravel()])
+        return point(jax.lax.fori_loop(0, _EM_STEPS, step, shares))
 
 
 def _freedom(size: int) -> int:
@@ -352,28 +356,29 @@ def _freedom(size: int) -> int:
 def _axes(law, top):
     """Axes (coordinates, coordinates) of the curvature in standard deviations, and both ways' spreads."""
     size, freedom = top.size, _freedom(top.size)
-    values, vectors = jnp.linalg.eigh(-jax.hessian(law.density)(top))
+    values, vectors = jnp.linalg.eigh(-jax.hessian(law.at)(top))
     axes = vectors.T / jnp.sqrt(values)[:, None]  # NaN where it is no top
-    at = jnp.asarray([_AT, [-a for a in _AT]], axes.dtype)[:, :, None, None]  # (ways, steps, 1, 1)
-    fall = law.density(top) - law.density(top[None, None, None] + at * axes[None, None])
+    at = jnp.asarray([_AT, [-a for a in _AT]], axes.dtype)
+    points = top[:, None, None, None] + at[None, :, :, None] * axes.T[:, None, None, :]
+    fall = law.at(top) - law.density(points.reshape(size, -1)).reshape(*at.shape, size)
     in_t = jnp.sqrt(freedom * jnp.expm1(2 * fall / (freedom + size)))  # where the t law has fallen as much
-    return axes, (jnp.abs(at[..., 0]) / in_t).max(axis=1)
+    return axes, (jnp.abs(at)[:, :, None] / in_t).max(axis=1)
 
 
 def _weigh(key, rows, times, of_sample, y_pred, classes) -> _Weighed:
     """One set."""
     law = _Law(rows, times, classes)
-    slope, curvature = jax.grad(law.density), jax.hessian(law.density)
-    total = law.votes.sum(axis=0)
-    shares = jnp.where(total[None] > 0, law.votes / jnp.maximum(total, 1.0)[None], 1 / classes)
+    slope, curvature = jax.grad(law.at), jax.hessian(law.at)
+    total = law.votes.sum(axis=1, keepdims=True)
+    shares = jnp.where(total > 0, law.votes / jnp.maximum(total, 1.0), 1 / classes)
 
     def newton(_, v):
         return v - jnp.linalg.solve(curvature(v), slope(v))
 
     top = jax.lax.fori_loop(0, _NEWTON_STEPS, newton, law.climb(shares))
-    exchanged = law.climb(shares[::-1])
+    exchanged = law.climb(shares[:, ::-1])
     apart = jnp.abs(exchanged - top).max() > _SAME
-    elsewhere = jnp.where(apart, law.density(exchanged) - law.density(top), -jnp.inf)
+    elsewhere = jnp.where(apart, law.at(exchanged) - law.at(top), -jnp.inf)
 
     axes, spreads = _axes(law, top)
     size, freedom = top.size, _freedom(top.size)
@@ -383,27 +388,29 @@ def _weigh(key, rows, times, of_sample, y_pred, classes) -> _Weighed:
     normal = jax.random.normal(key_normal, (_DRAWS, size), times.dtype)
     t = normal / jnp.sqrt(2 * gamma / freedom)[:, None]
     spread = jnp.where(t > 0, spreads[0][None], spreads[1][None])
-    v = top[None] + (t * spread) @ axes
-    log_prior, log_rows = law.logs(v)
+    log_prior, log_rows = law.logs((top[None] + (t * spread) @ axes).T)
     joint = law.joint(log_prior, log_rows)
-    evidence = jax.nn.logsumexp(joint, axis=1)
-    density = evidence @ times + law.prior_density(log_prior, log_rows)
+    evidence = density.total(joint)
+    height = times @ evidence + law.prior_density(log_prior, log_rows)
     log_t = jnp.log(spread).sum(axis=1) + (freedom + size) / 2 * jnp.log1p((t * t).sum(axis=1) / freedom)
-    log_weight = density + log_t
+    log_weight = height + log_t
     weight = jax.nn.softmax(log_weight)
 
     # Draws by their weights, at even distances of their sum; then a class for each sample.
     heights = (jnp.arange(_KEPT, dtype=times.dtype) + jax.random.uniform(key_kept, dtype=times.dtype)) / _KEPT
     kept = jnp.minimum(jnp.searchsorted(jnp.cumsum(weight), heights), _DRAWS - 1)
-    p = jnp.exp(joint - evidence[:, None])  # (draws, classes, rows)
-    upto = jnp.cumsum(p[kept].astype(jnp.float32), axis=1)
+    p = jnp.exp(joint - evidence[:, None])  # (rows, classes, draws)
+    upto = jnp.cumsum(p[..., kept].astype(jnp.float32), axis=1)
     u = jax.random.uniform(key_class, (_KEPT, of_sample.size), jnp.float32)
     symbols = (y_pred[:, None] == jnp.arange(classes, dtype=y_pred.dtype)[None]).astype(jnp.float32)
-    above = [(u >= upto[:, c][:, of_sample]).astype(jnp.float32) @ symbols for c in range(classes - 1)]
+    above = [(u >= upto[of_sample, c].T).astype(jnp.float32) @ symbols for c in range(classes - 1)]
     at_least = jnp.stack([jnp.broadcast_to(symbols.sum(axis=0), (_KEPT, classes)), *above], axis=1)
     counts = at_least - jnp.concatenate([at_least[:, 1:], jnp.zeros_like(at_least[:, :1])], axis=1)
 
-    matrices = jnp.tensordot(weight, jnp.exp(log_rows), 1).swapaxes(0, 1)
-    posterior = jnp.tensordot(weight, p, 1)[:, of_sample].T
-    found = JointBatch(counts[None], weight @ jnp.exp(log_prior), matrices, posterior)
+    found = JointBatch(
+        counts[None],
+        jnp.exp(log_prior) @ weight,
+        (jnp.exp(log_rows) @ weight).swapaxes(0, 1),
+        (p @ weight)[of_sample],
+    )
     return _Weighed(found, log_weight, jnp.abs(slope(top)).max(), elsewhere)

@@ -19,7 +19,7 @@ import numpy as np
 
 from jtruth.labels import Labels
 from jtruth.learning._fit import Fit
-from jtruth.learning.annotation.channels import beta_levels
+from jtruth.learning.annotation.channels import beta_levels, chances
 from jtruth.learning.em import long_form as lf
 
 _MOST_LEVELS = 200  # levels times labels is the memory of one pass
@@ -92,13 +92,8 @@ def difficulty_fallibility(data: lf.LongForm, settings: Any) -> lf.Model:
     nodes, log_weight, counts = settings
 
     def joint(params):
-        classes = params[1].shape[0]
-        guess, able = params[0][data.labeler].T  # with fallibility; and if not, with difficulty
-        clear = able[:, None] * (1 - nodes)[None, :]
-        wrong = (guess[:, None] + able[:, None] * nodes[None, :]) / classes
-        return (
-            lf.even_errors(data, jnp.log(clear + wrong), jnp.log(wrong), params[1]) + log_weight[None, None]
-        )
+        right, wrong = chances(*params[0][data.labeler].T, nodes, params[1].shape[0])
+        return lf.even_errors(data, jnp.log(right), jnp.log(wrong), params[1]) + log_weight[None, None]
 
     number = jnp.zeros_like(counts).at[data.labeler].add(data.each[:, None])
     return lf.of_probabilities(joint, (jnp.where(number > 0, counts, 0),))
