@@ -112,8 +112,8 @@ def difficulty(p: Parameters, hyper: Parameters, num_labelers: int) -> Channel:
 
 def chances(
     phi: Float[AnyArray, " labels"], able: Float[AnyArray, " labels"], delta: AnyArray, classes: int
-) -> tuple[Float[Array, "labels levels"], Float[Array, "labels levels"]]:
-    """Probability of the right class and of each wrong one, (59)-(60), from phi, 1 - phi and delta (levels,)."""
+) -> tuple[Float[AnyArray, "labels levels"], Float[AnyArray, "labels levels"]]:
+    """Probability of the right class and of each wrong one, (59)-(60), by phi, 1 - phi, delta (levels,)."""
     wrong = (phi[:, None] + able[:, None] * delta[None, :]) / classes
     return able[:, None] * (1 - delta)[None, :] + wrong, wrong
 
