@@ -42,7 +42,7 @@ def everything(mesh):
             for labels, steps in ((jt.Labels.from_matrix(z[0], 2), 25), (uneven, 10))]
     exact = exact_batch(x, y_pred, window=(64, 64), mesh=mesh)
     joint = joint_batch(0, z, y_pred, 2, effort=BatchEffort(2, 5, 20), mesh=mesh)
-    weighed = weighted_batch(0, z, y_pred, 2, mesh=mesh).found
+    weighed = weighted_batch(0, z, y_pred, 2, mesh=mesh)
     arrays = [leaf for fit in fits for leaf in (fit.prior, fit.matrices, fit.class_posterior, fit.path)]
     prior, K, eta = np.array([.7, .3]), np.eye(2) * .6 + .2, np.array([1., .5, .2])
     drawn = [jt.simulate(0, 64, prior, K, model, eta, mesh=mesh)
@@ -55,7 +55,7 @@ def everything(mesh):
     trained = fit(0, Linear(np.zeros(()), np.zeros(1)), linear_outputs, x[0][:, None], rho, recipe)
     arrays += [leaf for data in drawn for leaf in (data.y, data.y_pred, data.z)]
     arrays += [trained.model.weights, trained.training]
-    return [np.asarray(leaf, float) for leaf in (*arrays, *exact, *joint, *weighed)]
+    return [np.asarray(leaf, float) for leaf in (*arrays, *exact, *joint[:4], *weighed[:4])]
 
 one, out = everything(None), {"devices": jax.device_count()}
 for name, mesh in meshes.items():

@@ -134,7 +134,7 @@ def _joint(y, z, classes, level, key, mesh) -> BatchEvaluation:
     if few_enough(z.shape[2] + 1, classes):
         weighed = weighted_batch(key, z, y, classes, mesh=mesh)
         good = weighed.ok & (weighed.ess >= _MIN_ESS)
-        numbers = _read(jax.tree.map(lambda a: a[good], weighed.found), classes, level)
+        numbers = _read(jax.tree.map(lambda a: a[good], weighed), classes, level)
         found.append((np.flatnonzero(good), numbers._replace(ess=weighed.ess[good])))
         chosen = np.flatnonzero(~good)
     if chosen.size:

@@ -124,10 +124,10 @@ def test_weighted_draws_have_the_law_that_enumeration_gives():
     y_pred = np.array([0, 0, 0, 0, 1, 1, 1, 1, 0, 1, 1])
     found = weighted_batch(3, np.tile(z, (64, 1, 1)), np.tile(y_pred, (64, 1)), 2)
     assert found.ok.mean() > 0.9
-    means = np.asarray(found.found.counts).mean(axis=(1, 2))
+    means = np.asarray(found.counts).mean(axis=(1, 2))
     error = means.std(axis=0, ddof=1) / 8
     assert (np.abs(means.mean(axis=0) - enumerated(z, y_pred)) < 6 * error).all() and error.max() < 0.03
-    draws = np.asarray(found.found.counts).reshape(-1, 2, 2)
+    draws = np.asarray(found.counts).reshape(-1, 2, 2)
     assert (draws.sum(axis=(1, 2)) == 11).all() and (draws.sum(axis=1) == np.bincount(y_pred)).all()
 
 
@@ -142,13 +142,13 @@ def test_sets_that_are_no_hill_are_sampled_by_chains(sets):
     found = jt.evaluate_batch(y_pred, z, key=1)
     chains = joint_batch(1, z, y_pred, 2)
     np.testing.assert_allclose(found.prior[3], chains.prior[3], rtol=1e-5)
-    np.testing.assert_allclose(found.prior[0], weighed.found.prior[0], rtol=1e-12)
+    np.testing.assert_allclose(found.prior[0], weighed.prior[0], rtol=1e-12)
     assert not np.allclose(found.prior[0], chains.prior[0], rtol=1e-5)
 
 
 def test_weighted_means_are_those_of_a_long_run(sets):
     y_pred, labels = single(sets, 2)
-    found = weighted_batch(5, np.tile(sets[1][2], (16, 1, 1)), np.tile(sets[0][2], (16, 1)), 2).found
+    found = weighted_batch(5, np.tile(sets[1][2], (16, 1, 1)), np.tile(sets[0][2], (16, 1)), 2)
     fit = fit_joint(labels, y_pred=y_pred, key=4, beliefs=FIXED)
     each = np.asarray(found.matrices)[:, :3]
     error = np.hypot(each.std(axis=0, ddof=1) / 4, fit.matrices.std(axis=0) / np.sqrt(300))

@@ -78,6 +78,11 @@ class JointBatch(NamedTuple):
     prior: Float[Array, "sets classes"]  # posterior means from here on
     matrices: Float[Array, "sets raters classes symbols"]  # the classifier's is the last
     class_posterior: Float[Array, "sets samples classes"]  # of filled-up samples: the class prior
+    # of weighted draws, else None: effective draws behind `counts`, shape of the largest weights, and whether
+    # they are to be trusted
+    ess: Float[np.ndarray, " sets"] | None = None
+    pareto_k: Float[np.ndarray, " sets"] | None = None
+    ok: Bool[np.ndarray, " sets"] | None = None
 
 
 def joint_batch(
@@ -214,24 +219,6 @@ def _log_dirichlet(key: Array, alpha: Float[Array, "*shape symbols"]) -> Float[A
     return jax.nn.log_softmax(logs, axis=-1)
 
 
-class WeightedBatch(NamedTuple):
-    """Draws of every set, and whether they are to be trusted."""
-
-    found: JointBatch  # of one chain; `counts` of `_KEPT` draws
-    ess: Float[np.ndarray, " sets"]  # of `counts`
-    pareto_k: Float[np.ndarray, " sets"]
-    ok: Bool[np.ndarray, " sets"]
-
-
-class _Weighed(NamedTuple):
-    """What a device returns of a set."""
-
-    found: JointBatch
-    log_weight: Float[Array, " draws"]
-    slope: Float[Array, ""]  # largest, at the top
-    elsewhere: Float[Array, ""]  # log density where classes have exchanged names less that at the top
-
-
 def few_enough(raters: int, classes: int) -> bool:
     """Whether such draws are worth trying."""
     return classes == 2 and 1 + 2 * raters <= _MOST_COORDINATES
@@ -244,7 +231,7 @@ def weighted_batch(
     num_classes: int,
     *,
     mesh: jax.sharding.Mesh | None = None,
-) -> WeightedBatch:
+) -> JointBatch:
     """Weigh draws of every set.
 
     Args:
@@ -256,7 +243,7 @@ def weighted_batch(
 
     >>> z = np.repeat([[0, 0, 0], [1, 1, 1], [0, 1, 0], [1, 0, 1]], [40, 30, 6, 5], axis=0)
     >>> weighed = weighted_batch(0, z[None], z[None, :, 0], 2)
-    >>> weighed.found.counts.shape, bool(weighed.found.matrices[0, 0, 0, 0] > 0.9)
+    >>> weighed.counts.shape, bool(weighed.matrices[0, 0, 0, 0] > 0.9)
     ((1, 1, 500, 2, 2), True)
     """
     seen = np.concatenate([np.asarray(labels), np.asarray(y_pred)[:, :, None]], axis=2).astype(np.int32)
@@ -272,7 +259,7 @@ def weighted_batch(
     effective = weight.sum(axis=1) ** 2 / (weight**2).sum(axis=1)
     ess = 1 / (1 / effective + 1 / _KEPT)
     one_hill = (slope < _FLAT) & (elsewhere < -_FAR_BELOW)
-    return WeightedBatch(found, ess, k, known & one_hill & (k < good_shape(_DRAWS)))
+    return found._replace(ess=ess, pareto_k=k, ok=known & one_hill & (k < good_shape(_DRAWS)))
 
 
 def _merged(seen: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -288,7 +275,7 @@ def _merged(seen: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 @partial(jax.jit, static_argnames=("classes",))
-def _weigh_all(keys, rows, times, of_sample, y_pred, *, classes) -> _Weighed:
+def _weigh_all(keys, rows, times, of_sample, y_pred, *, classes):
     def one(data):
         key, rows, times, of_sample, y_pred = data
         return _weigh(jax.random.wrap_key_data(key), rows, times, of_sample, y_pred, classes)
@@ -365,8 +352,8 @@ def _axes(law, top):
     return axes, (jnp.abs(at)[:, :, None] / in_t).max(axis=1)
 
 
-def _weigh(key, rows, times, of_sample, y_pred, classes) -> _Weighed:
-    """One set."""
+def _weigh(key, rows, times, of_sample, y_pred, classes):
+    """One set: what is found, log weights, the slope at the top, and how high the exchanged top is."""
     law = _Law(rows, times, classes)
     slope, curvature = jax.grad(law.at), jax.hessian(law.at)
     total = law.votes.sum(axis=1, keepdims=True)
@@ -413,4 +400,4 @@ def _weigh(key, rows, times, of_sample, y_pred, classes) -> _Weighed:
         (jnp.exp(log_rows) @ weight).swapaxes(0, 1),
         (p @ weight)[of_sample],
     )
-    return _Weighed(found, log_weight, jnp.abs(slope(top)).max(), elsewhere)
+    return found, log_weight, jnp.abs(slope(top)).max(), elsewhere
