@@ -177,7 +177,7 @@ class TemperMover:
         if self.wanted.pointwise:
             large["log_p"] = np.asarray(laws.log_p)[:, : self.model.rows].transpose(2, 0, 1)
         behind = p.sum(axis=(0, 3), dtype=np.float64).T
-        return chain | {"x": temper.folded(self.model, moved.path[-1])}, Kept(small, large, behind)
+        return chain | {"x": temper.folded(self.model, moved.path[-1])}, (small, large, behind)
 
     def _laws(self, path: Any, rng: np.random.Generator) -> moves.Laws:
         model, u = self.model, self._uniform(path, rng)

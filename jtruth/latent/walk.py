@@ -15,7 +15,7 @@ all sweeps.
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -26,12 +26,9 @@ Chain = dict[str, np.ndarray]
 Arrays = dict[str, np.ndarray]
 
 
-class Kept(NamedTuple):
-    """What one block of sweeps leaves: (chains, sweeps, ...) each, and sums of state probabilities."""
-
-    small: Arrays  # every sweep is kept
-    large: Arrays  # thinned
-    states: np.ndarray  # (states, rows), over chains and sweeps
+# What one block of sweeps leaves, (chains, sweeps, ...) each: small arrays of every sweep, large ones to be
+# thinned, and sums of state probabilities (states, rows) over chains and sweeps.
+Kept = tuple[Arrays, Arrays, np.ndarray]
 
 
 @dataclass

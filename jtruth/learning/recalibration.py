@@ -88,8 +88,8 @@ def recalibrate(
     score = np.log(np.maximum(h, FLOOR))
     known = np.flatnonzero(gold >= 0)
     answers, times = np.unique(np.column_stack([score, gold])[known], axis=0, return_counts=True)
-    seen = _Gold(answers[:, :-1], answers[:, -1].astype(int), times)
-    points, ess, found = _parameters(seen, num_draws, rng)
+    seen = answers[:, :-1], answers[:, -1].astype(int), times
+    points, ess, found = _parameters(*seen, num_draws, rng)
     counts = np.bincount(gold[known], minlength=h.shape[1])[None, :] + np.zeros((num_draws, 1), np.int64)
     rows, row_of_sample, size = np.unique(score[gold < 0], axis=0, return_inverse=True, return_counts=True)
     total = np.zeros(rows.shape)
@@ -111,35 +111,29 @@ def _log_probability(points: np.ndarray, score: np.ndarray) -> np.ndarray:
     return logits - np.logaddexp.reduce(logits, axis=-1, keepdims=True)
 
 
-class _Gold(NamedTuple):
-    """Different gold answers."""
-
-    score: np.ndarray  # (answers, classes) log h
-    truth: np.ndarray  # (answers,)
-    times: np.ndarray  # (answers,) how often
-
-
-def _log_density(points: np.ndarray, gold: _Gold) -> np.ndarray:
-    """log prior + log likelihood of the gold, up to a constant, (points,)."""
+def _log_density(points: np.ndarray, score: np.ndarray, truth: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """log prior + log likelihood of gold answers of these log h and classes, up to a constant, (points,)."""
     prior = -0.5 * (points[:, :-1] ** 2).sum(1) / BIAS_SD**2 - 0.5 * (points[:, -1] / LOG_SLOPE_SD) ** 2
-    log_p = _log_probability(points, gold.score)
-    return prior + log_p[:, np.arange(gold.truth.size), gold.truth] @ gold.times
+    log_p = _log_probability(points, score)
+    return prior + log_p[:, np.arange(truth.size), truth] @ times
 
 
-def _parameters(gold: _Gold, num_draws: int, rng: np.random.Generator) -> tuple[np.ndarray, float, bool]:
+def _parameters(
+    score: np.ndarray, truth: np.ndarray, times: np.ndarray, num_draws: int, rng: np.random.Generator
+) -> tuple[np.ndarray, float, bool]:
     """Draws (draws, classes + 1), effective size of the importance sample, whether the mode was found."""
-    size = gold.score.shape[1] + 1
+    size, gold = score.shape[1] + 1, (score, truth, times)
 
     def negative(v):
-        return -_log_density(v[None], gold)[0]
+        return -_log_density(v[None], *gold)[0]
 
     best = scipy.optimize.minimize(negative, np.zeros(size), method="BFGS", options={"gtol": 1e-4})
-    root = np.linalg.cholesky(np.linalg.inv(_curvature(best.x, gold)))
+    root = np.linalg.cholesky(np.linalg.inv(_curvature(best.x, score, times)))
     stretch = np.sqrt(rng.chisquare(_FREEDOM, _PROPOSALS) / _FREEDOM)
     offset = rng.standard_normal((_PROPOSALS, size)) / stretch[:, None]
     points = best.x + offset @ root.T
-    step = max(1, _CHUNK // max(gold.score.size, 1))
-    parts = [_log_density(points[k : k + step], gold) for k in range(0, _PROPOSALS, step)]
+    step = max(1, _CHUNK // max(score.size, 1))
+    parts = [_log_density(points[k : k + step], *gold) for k in range(0, _PROPOSALS, step)]
     proposal = -0.5 * (_FREEDOM + size) * np.log1p((offset**2).sum(1) / _FREEDOM)
     weight = softmax(np.concatenate(parts) - proposal)
     # Systematic resampling: every point about as often as its weight says.
@@ -149,14 +143,14 @@ def _parameters(gold: _Gold, num_draws: int, rng: np.random.Generator) -> tuple[
     return rng.permutation(points[drawn]), float(1 / (weight**2).sum()), bool(np.abs(best.jac).max() < 1e-2)
 
 
-def _curvature(mode: np.ndarray, gold: _Gold) -> np.ndarray:
+def _curvature(mode: np.ndarray, score: np.ndarray, times: np.ndarray) -> np.ndarray:
     """Expected curvature of minus the log density at the mode: prior plus Fisher information, positive."""
-    classes = gold.score.shape[1]
-    p = np.exp(_log_probability(mode, gold.score))  # (answers, classes)
+    classes = score.shape[1]
+    p = np.exp(_log_probability(mode, score))  # (answers, classes)
     one = np.broadcast_to(np.eye(classes), (*p.shape, classes))
-    jacobian = np.concatenate([one, np.exp(mode[-1]) * gold.score[:, :, None]], axis=2)
+    jacobian = np.concatenate([one, np.exp(mode[-1]) * score[:, :, None]], axis=2)
     centred = jacobian - (p[:, :, None] * jacobian).sum(axis=1, keepdims=True)
-    information = np.einsum("i,ic,icj,ick->jk", gold.times.astype(float), p, centred, centred)
+    information = np.einsum("i,ic,icj,ick->jk", times.astype(float), p, centred, centred)
     return information + np.diag([*np.full(classes, BIAS_SD**-2), LOG_SLOPE_SD**-2])
 
 

@@ -199,7 +199,7 @@ class GibbsMover:
         if burning:
             return chain, None
         drawn = named_draws(self.problem, logs, tables, families, common)
-        return chain, Kept(*self.digest(drawn), states)
+        return chain, (*self.digest(drawn), states)
 
 
 class HostEngine:
