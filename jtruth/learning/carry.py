@@ -27,12 +27,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
-from scipy import sparse
 from scipy.special import logsumexp, softmax
 
 from jtruth import _host
 from jtruth import _validation as check
 from jtruth.labels import Labels
+from jtruth.latent.rows import gold_offset, label_columns
 from jtruth.learning._given import read_given
 from jtruth.learning.joint.inputs import Beliefs
 from jtruth.stats.loo import good_shape, smoothed_weights
@@ -175,16 +175,13 @@ def reweighted(
         )
     order = [place[name] for name in names]
     num, classes, samples = len(prior), labels.num_classes, labels.num_samples
-    sample, labeler, label = labels.entries()
-    shape = samples, labels.num_labelers * classes
-    given = sparse.csr_array((np.ones(sample.size), (sample, labeler * classes + label)), shape=shape)
-    barred = np.where((known[:, None] >= 0) & (known[:, None] != np.arange(classes)), -np.inf, 0.0)
+    given, barred = label_columns(labels), gold_offset(known, np.arange(classes)).T
     log_p, step = np.empty(num), max(1, _BLOCK // (samples * classes))
 
     def joint(block):
         """log p(class, labels | draw), (samples, classes, draws)."""
         table = _host.log(matrices[block][:, order])  # (draws, labelers, classes, given)
-        table = np.moveaxis(table, 0, -1).swapaxes(1, 2).reshape(shape[1], -1)
+        table = np.moveaxis(table, 0, -1).swapaxes(1, 2).reshape(given.shape[1], -1)
         found = (given @ table).reshape(samples, classes, -1) + _host.log(prior[block]).T[None]
         return found + barred[:, :, None]
 

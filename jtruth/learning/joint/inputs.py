@@ -11,7 +11,7 @@ from jtruth._validation.in_range import check_codes
 from jtruth.labels import Labels, must_be_labels
 from jtruth.latent.models.alike import alike_classes, alike_raters
 from jtruth.latent.rows import Rows, by_number
-from jtruth.learning._given import known_prior
+from jtruth.learning._given import known_prior, read_given
 from jtruth.learning.joint.models import Priors
 from jtruth.stats.agreement import brennan_prediger
 
@@ -61,7 +61,9 @@ def checked_predictions(labels: Labels, y_pred: Any, num_symbols: int | None) ->
     symbols = labels.num_classes if num_symbols is None else num_symbols
     if symbols < 2:
         raise ValueError(f"num_symbols must be at least 2; got {symbols}")
-    codes = _codes("y_pred", y_pred, labels.num_samples, symbols)
+    codes = np.asarray(y_pred)
+    check_codes(codes, symbols, "y_pred", size=labels.num_samples, missing=True, kinds="iu")
+    codes = codes.astype(np.int64)
     if not (codes >= 0).any():
         raise ValueError("y_pred holds no prediction at all (every entry is -1); leave it out")
     return codes, symbols
@@ -69,11 +71,8 @@ def checked_predictions(labels: Labels, y_pred: Any, num_symbols: int | None) ->
 
 def checked_gold(labels: Labels, gold: Any) -> np.ndarray | None:
     """Known classes as int64, or None."""
-    if not (np.asarray(labels.label) >= 0).any():
-        raise ValueError("labels holds no label at all, so there is nothing to learn from")
-    if gold is None:
-        return None
-    return _codes("gold", gold, labels.num_samples, labels.num_classes)
+    known, _ = read_given(labels, gold, None)
+    return None if gold is None else known
 
 
 def checked_priors(
@@ -198,12 +197,6 @@ def _read_by_gold(rows: Rows, classes: int) -> np.ndarray:
     certain = rows.gold >= 0
     share = np.bincount(rows.gold[certain], weights=rows.multiplicity[certain], minlength=classes)
     return softmax(found + np.log(share), axis=1)
-
-
-def _codes(name: str, values: Any, size: int, limit: int) -> np.ndarray:
-    codes = np.asarray(values)
-    check_codes(codes, limit, name, size=size, missing=True, kinds="iu")
-    return codes.astype(np.int64)
 
 
 def _numbers(name: str, values: Any, shape: tuple, *, positive: bool) -> np.ndarray:
