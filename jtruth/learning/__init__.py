@@ -32,8 +32,7 @@ from jtruth.learning.known_classes import (
 )
 from jtruth.learning.majority import fit_majority_vote, majority_vote
 from jtruth.learning.methods import METHODS, Method
-from jtruth.learning.modes.difficulty_fallibility import fit_difficulty_fallibility
-from jtruth.learning.modes.glad import fit_glad
+from jtruth.learning.modes.difficulty import fit_difficulty_fallibility, fit_glad
 from jtruth.learning.modes.sequential import fit_sequential
 from jtruth.learning.modes.welinder import fit_welinder
 from jtruth.learning.predicted import (

@@ -33,7 +33,7 @@ from jtruth import _host
 from jtruth import _validation as check
 from jtruth.labels import Labels
 from jtruth.latent.rows import gold_offset, label_columns
-from jtruth.learning._given import read_given
+from jtruth.learning._fit import read_given
 from jtruth.learning.joint.inputs import Beliefs
 from jtruth.stats.loo import good_shape, smoothed_weights
 

@@ -36,8 +36,7 @@ from jtruth._host import diagonal_rows, labels_log_likelihood, log
 from jtruth._one_line import one_line
 from jtruth._validation import quoted
 from jtruth.labels import Labels
-from jtruth.learning._fit import Fit
-from jtruth.learning._given import clamp, exchanged, one_hot, read_given, soft_counts, unlabelled
+from jtruth.learning._fit import Fit, clamp, exchanged, one_hot, read_given, soft_counts, unlabelled
 from jtruth.stats.regions import check_level
 
 

@@ -15,8 +15,7 @@ from jaxtyping import Array, Float, Int
 from jtruth import _host
 from jtruth._validation.in_range import check_codes
 from jtruth.labels import Labels
-from jtruth.learning._fit import Fit
-from jtruth.learning._given import clamp, read_given
+from jtruth.learning._fit import Fit, clamp, read_given
 
 
 def fit_majority_vote(labels: Labels, *, key: Any = None, gold: Any = None, prior: Any = None) -> Fit:

@@ -19,8 +19,7 @@ from jtruth.labels import Labels
 from jtruth.learning.em.dawid_skene import fit_dawid_skene, fit_one_coin
 from jtruth.learning.joint.hierarchical import fit_hierarchical
 from jtruth.learning.majority import fit_majority_vote
-from jtruth.learning.modes.difficulty_fallibility import fit_difficulty_fallibility
-from jtruth.learning.modes.glad import fit_glad
+from jtruth.learning.modes.difficulty import fit_difficulty_fallibility, fit_glad
 from jtruth.learning.modes.welinder import fit_welinder, not_two_classes
 from jtruth.learning.spectral import kos, label_model, minimax_entropy
 

@@ -55,8 +55,7 @@ from jtruth._random import as_key, host_rng
 from jtruth._squarem import inside_simplex
 from jtruth._validation.in_range import check_rows
 from jtruth.labels import Labels
-from jtruth.learning._fit import Fit
-from jtruth.learning._given import clamp, read_given
+from jtruth.learning._fit import Fit, clamp, read_given
 
 RULES = ("argmax", "off_diagonal", "class", "noise_rate", "both")
 _JUDGED = 0.02  # share of the slope's error that must be left once psi is fitted

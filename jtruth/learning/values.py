@@ -31,8 +31,7 @@ from jtruth import _host
 from jtruth._one_line import one_line
 from jtruth._validation.in_range import check_codes
 from jtruth.labels import Labels
-from jtruth.learning._fit import Fit
-from jtruth.learning._given import check_steps, clamp, not_converged
+from jtruth.learning._fit import Fit, check_steps, clamp, not_converged
 from jtruth.learning.em import long_form as lf
 from jtruth.learning.em.dawid_skene import Smoothing, fit_dawid_skene
 from jtruth.learning.value_channels import (

@@ -1,26 +1,77 @@
-"""What surrounds a NUTS run of an annotation model: where it starts, and what is made of its draws."""
+"""What surrounds a NUTS run of an annotation model: where it starts, and what is made of its draws.
 
+Do pairs of labelers agree as often as the model says? A posterior predictive check.
+
+The model fills in the labels anew, at some draws of its parameters: the same labelers label the same number
+of samples. How often each pair of labelers agrees is compared with how often it agrees in the simulated sets
+(Gelman, Meng and Stern 1996). Labelers who share errors agree too often; so do most pairs where the model
+forgets that samples differ in difficulty. A p-value near 0 speaks against the model; one that is not small
+says little where the model has about as many parameters as there are pairs (up to four labelers).
+"""
+
+import functools
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import jax
+import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from jtruth._host import diagonal_rows
-from jtruth._random import stream
+from jtruth._one_line import one_line
+from jtruth._random import host_rng, stream
 from jtruth._validation import choose
 from jtruth.labels import Labels, must_be_labels
-from jtruth.latent.infer.nuts_run import NutsRun
+from jtruth.latent.infer.nuts_run import NutsRun, arithmetic
 from jtruth.latent.pointwise import RowLikelihood
-from jtruth.learning._fit import LabelerDraws, labeler_draws
-from jtruth.learning._given import soft_counts
-from jtruth.learning.annotation._agreement import Agreement, labeler_agreement
+from jtruth.learning._fit import LabelerDraws, labeler_draws, soft_counts
+from jtruth.learning.annotation import channels
 from jtruth.learning.annotation.rows import MergedRows, digest, matrices_of, pointwise
 from jtruth.learning.annotation.spec import Hyper, Spec
+from jtruth.learning.em.columns import bucket
 from jtruth.learning.em.dawid_skene import Smoothing, fit_dawid_skene
 from jtruth.learning.joint.guard import Switching, check_identified, check_switching
 
 _MOST_CELLS, _FEWEST = 20_000_000, 100  # numbers of all matrices, and draws
 STARTS = ("majority", "em", "diagonal")
+REPLICATES = 200
+_MOST_PAIRS = 2_000_000  # pairs of labels in one simulated set; larger data are checked on some samples
+_ALARM = 0.01
+
+
+class Agreement(NamedTuple):
+    """Agreement of pairs of labelers, seen and expected.
+
+    A p-value is (1 + r) / (1 + R) where r of R simulated sets are as far off as the labels.
+    """
+
+    pair: Int[np.ndarray, "pairs 2"]  # labelers s < t with a sample in common
+    shared: Int[np.ndarray, " pairs"]  # pairs of labels of a same sample
+    agreed: Int[np.ndarray, " pairs"]
+    expected: Float[np.ndarray, " pairs"]  # mean of `agreed` in simulated sets
+    sd: Float[np.ndarray, " pairs"]
+    pair_p_value: Float[np.ndarray, " pairs"]  # of each pair, two-sided
+    overall_p_value: float  # of the agreements of all pairs together, two-sided; NaN without pairs
+    p_value: float  # of sum over pairs of ((agreed - expected) / sd)^2; NaN without pairs
+    samples_checked: int
+
+    __repr__ = one_line
+
+    def sentence(self, workers: tuple | None = None) -> str | None:
+        """What to say when the labelers agree otherwise than the model expects; None if they do not."""
+        if np.isnan(self.p_value) or min(self.p_value, self.overall_p_value) >= _ALARM:
+            return None
+        surplus = 100 * (self.agreed - self.expected).sum() / self.shared.sum()
+        k = int(np.argmax(np.abs(self.agreed - self.expected) / np.where(self.sd > 0, self.sd, 1.0)))
+        first, second = (int(t) if workers is None else workers[int(t)] for t in self.pair[k])
+        return (
+            "Pairs of labelers do not agree as this model says (posterior predictive p = "
+            f"{min(self.p_value, self.overall_p_value):.3f}): over all pairs {abs(surplus):.1f} points "
+            f"{'more' if surplus > 0 else 'less'} often; farthest off are {first!r} and {second!r}, who "
+            f"agree {self.agreed[k]} times in {self.shared[k]} where {self.expected[k]:.0f} are expected. "
+            "Labelers may share errors, or samples differ in difficulty: compare other models."
+        )
 
 
 class NutsFit(NamedTuple):
@@ -151,3 +202,86 @@ def gather(
         identified=doubt is None,
         warnings=tuple(text for text in texts if text),
     )
+
+
+def labeler_agreement(
+    channel: Callable,
+    draws: dict[str, np.ndarray],
+    labels: Labels,
+    hyper: dict,
+    key: Any,
+    *,
+    replicates: int = REPLICATES,
+) -> Agreement:
+    """Compare agreement of all pairs of labelers with label sets simulated from (chains, draws, ...)."""
+    labeler, label = _some_samples(*labels.padded(), key)
+    first, second = np.triu_indices(labeler.shape[1], 1)
+    low, high = np.sort([labeler[:, first], labeler[:, second]], axis=0)
+    both = (low >= 0) & (low != high)  # a labeler's repeated labels say nothing about pairs
+    code = low[both].astype(np.int64) * labels.num_labelers + high[both]
+    kinds, kind, shared = np.unique(code, return_inverse=True, return_counts=True)
+    pair = np.stack(np.divmod(kinds, labels.num_labelers), axis=1)
+    row, column = np.nonzero(both)
+    one, other = first[column], second[column]
+
+    def agreements(given: np.ndarray) -> np.ndarray:
+        return np.bincount(kind.ravel()[given[row, one] == given[row, other]], minlength=kinds.size)
+
+    agreed = agreements(label)
+    if not kinds.size:
+        none, nothing = np.zeros(0), float("nan")
+        return Agreement(pair, shared, agreed, none, none, none, nothing, nothing, labeler.shape[0])
+    sets = simulated_labels(channel, draws, labeler, hyper, labels.num_labelers, key, replicates)
+    simulated = np.stack([agreements(given) for given in sets])
+    mean, sd = simulated.mean(axis=0), simulated.std(axis=0)
+    scale = np.where(sd > 0, sd, 1.0)
+    far = (((simulated - mean) / scale) ** 2).sum(axis=1)
+    seen = float((((agreed - mean) / scale) ** 2).sum())
+    return Agreement(
+        pair,
+        shared,
+        agreed,
+        mean,
+        sd,
+        pair_p_value=_two_sided(simulated, agreed),
+        overall_p_value=float(_two_sided(simulated.sum(axis=1), np.asarray(agreed.sum()))),
+        p_value=float((1 + (far >= seen).sum()) / (1 + far.size)),
+        samples_checked=labeler.shape[0],
+    )
+
+
+def simulated_labels(channel, draws, labeler, hyper, num_labelers, key, replicates):
+    """Label sets (samples, width) drawn at `replicates` draws spread over all, one after the other."""
+    chains, length = next(iter(draws.values())).shape[:2]
+    total, size = chains * length, labeler.shape[0]
+    used = np.linspace(0, total - 1, min(replicates, total)).astype(int)
+    pad = ((0, bucket(size) - size), (0, bucket(labeler.shape[1]) - labeler.shape[1]))
+    padded = np.pad(labeler, pad, constant_values=-1)  # for few compiled programs
+    for k, place in enumerate(used):
+        draw = {name: x[place // length, place % length] for name, x in draws.items()}
+        with arithmetic():
+            now = stream(key, "replicate", k)
+            data = jax.tree.map(jnp.asarray, (draw, padded, hyper))
+            given = np.asarray(_draw(channel, num_labelers, now, *data))
+        yield given[:size, : labeler.shape[1]]
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _draw(channel, num_labelers, key, draw, labeler, hyper):
+    return channels.draw_labels(channel(draw, hyper, num_labelers), key, labeler, num_labelers)
+
+
+def _some_samples(labeler: np.ndarray, label: np.ndarray, key: Any) -> tuple[np.ndarray, np.ndarray]:
+    """All samples, or as many as make `_MOST_PAIRS` pairs, picked at random."""
+    pairs = labeler.shape[1] * (labeler.shape[1] - 1) // 2
+    if labeler.shape[0] * pairs <= _MOST_PAIRS:
+        return labeler, label
+    rng = host_rng(key, "some samples")
+    some = rng.choice(labeler.shape[0], max(_MOST_PAIRS // pairs, 1), replace=False)
+    return labeler[some], label[some]
+
+
+def _two_sided(simulated: np.ndarray, seen: np.ndarray) -> np.ndarray:
+    """2 min(P(simulated >= seen), P(simulated <= seen)), at most 1."""
+    above, below = ((1 + c.sum(axis=0)) / (1 + len(c)) for c in (simulated >= seen, simulated <= seen))
+    return np.asarray(np.minimum(2 * np.minimum(above, below), 1.0))

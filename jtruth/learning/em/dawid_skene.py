@@ -32,8 +32,7 @@ from jtruth import _processes
 from jtruth._mesh import as_auto, mesh_axis
 from jtruth._processes import together
 from jtruth.labels import Labels
-from jtruth.learning._fit import Fit
-from jtruth.learning._given import check_steps, exchanged, not_converged, read_given, unlabelled
+from jtruth.learning._fit import Fit, check_steps, exchanged, not_converged, read_given, unlabelled
 from jtruth.learning.em._steps import EMResult, dawid_skene_em
 from jtruth.learning.em.columns import (
     LabelColumns,

@@ -26,8 +26,7 @@ from jtruth._arrays import safe_log
 from jtruth._climb import Summit, climb
 from jtruth._squarem import inside_simplex
 from jtruth.labels import Labels
-from jtruth.learning._fit import Fit
-from jtruth.learning._given import check_steps, clamp, not_converged, read_given, unlabelled
+from jtruth.learning._fit import Fit, check_steps, clamp, not_converged, read_given, unlabelled
 from jtruth.learning.em._steps import of_another_class
 from jtruth.learning.em.columns import bucket
 

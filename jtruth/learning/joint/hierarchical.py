@@ -34,8 +34,7 @@ from jtruth.latent import STANDARD, Effort, Watch
 from jtruth.latent.checkpoint import UNWATCHED
 from jtruth.latent.models.alike import alike_raters
 from jtruth.latent.rows import Rows
-from jtruth.learning._fit import Fit
-from jtruth.learning._given import clamp, read_given
+from jtruth.learning._fit import Fit, clamp, read_given
 from jtruth.learning.joint.models import Build, Built, Priors, independent
 from jtruth.learning.joint.posterior import fit_joint
 from jtruth.stats.draws import DrawsEstimate

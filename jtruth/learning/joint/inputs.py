@@ -11,7 +11,7 @@ from jtruth._validation.in_range import check_codes
 from jtruth.labels import Labels, must_be_labels
 from jtruth.latent.models.alike import alike_classes, alike_raters
 from jtruth.latent.rows import Rows, by_number
-from jtruth.learning._given import known_prior, read_given
+from jtruth.learning._fit import known_prior, read_given
 from jtruth.learning.joint.models import Priors
 from jtruth.stats.agreement import brennan_prediger
 

@@ -19,8 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jtruth.labels import Labels
-from jtruth.learning._fit import Fit
-from jtruth.learning._given import exchanged, first_guess, soft_counts, unlabelled
+from jtruth.learning._fit import Fit, exchanged, first_guess, soft_counts, unlabelled
 from jtruth.learning.em import long_form as lf
 from jtruth.learning.em.dawid_skene import Smoothing
 

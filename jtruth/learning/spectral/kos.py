@@ -31,8 +31,7 @@ from jaxtyping import Array, Bool, Float, Int
 from jtruth._one_line import one_line
 from jtruth._random import host_rng
 from jtruth.labels import Labels
-from jtruth.learning._fit import Fit
-from jtruth.learning._given import check_steps, clamp, not_converged, read_given
+from jtruth.learning._fit import Fit, check_steps, clamp, not_converged, read_given
 
 _NO_PRIOR = "KOS has no use for a class prior; leave prior out, or choose another method"
 

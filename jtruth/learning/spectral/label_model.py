@@ -34,8 +34,7 @@ from jtruth import _validation as check
 from jtruth._host import log
 from jtruth._one_line import one_line
 from jtruth.labels import Labels
-from jtruth.learning._fit import Fit
-from jtruth.learning._given import clamp, exchanged, read_given, unlabelled
+from jtruth.learning._fit import Fit, clamp, exchanged, read_given, unlabelled
 
 _MOST_VOTERS = 20  # labelers whose third moments give the class prior: those with most labels
 

@@ -30,8 +30,8 @@ from jtruth import _validation as check
 from jtruth._host import log
 from jtruth._minimise import Minimum, minimise
 from jtruth.labels import Labels
-from jtruth.learning._fit import Fit
-from jtruth.learning._given import (
+from jtruth.learning._fit import (
+    Fit,
     check_steps,
     clamp,
     exchanged,

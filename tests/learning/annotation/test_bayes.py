@@ -30,8 +30,7 @@ from jtruth.latent import Effort, NutsSettings, density
 from jtruth.latent.infer import nuts
 from jtruth.latent.models.alike import alike_raters
 from jtruth.learning.annotation import bayes, channels
-from jtruth.learning.annotation._agreement import labeler_agreement
-from jtruth.learning.annotation._fit import majority_matrices, start_values
+from jtruth.learning.annotation._fit import labeler_agreement, majority_matrices, start_values
 from jtruth.learning.annotation.channels import beta_levels, draw_labels
 from jtruth.learning.annotation.rows import blank_rows, merged_rows, pointwise
 from jtruth.learning.annotation.spec import SPECS, prepare

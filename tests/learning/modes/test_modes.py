@@ -13,7 +13,7 @@ from jtruth.learning import (
 )
 from jtruth.learning.annotation.channels import beta_levels
 from jtruth.learning.em import long_form as lf
-from jtruth.learning.modes.difficulty_fallibility import difficulty_fallibility
+from jtruth.learning.modes.difficulty import difficulty_fallibility
 from tests.learning.crowds import from_matrix, simulate
 from tests.reference import annotation_models as oracle
 
