@@ -21,6 +21,7 @@ SCORES, JUDGES = "docs/scikit_learn.md", "docs/llm_judges.md"
 SPEED = "10^7: 2.5, 12.6, 28.9, 40.3, 159 ms"
 MEASURED = [  # page, what it says, benchmark, where it comes from
     ("README.md", "a million samples in less than a second", "speed", SPEED),
+    ("README.md", "is learned from 18 public sources", "kinds", "24 public sets of 18 sources"),
     (LARGE, "take less than a second", "speed", SPEED),
     (LARGE, "takes 5 seconds", "streaming", "update by 10^5 labels 0.7 s 4.6 s"),
     (LARGE, "a fifth of a second", "streaming", "all before closed 0.1 s 0.15 s"),
@@ -98,6 +99,25 @@ def test_what_the_readme_says_of_dentist_5():
     split = labels.split_rater("5")
     found = jt.evaluate(split.y_pred, split.labels, assume="independent", key=0)
     assert found.precision.mean == pytest.approx(float(independent), abs=0.006)  # two digits, and the chains
+
+
+OTHER = (  # numbers that nobody measured
+    r"Python 3\.\d+", r"dentist 5", r"Exit code 2", r"Algorithms 1, 2 and 3", r"\(?(19|20)\d\d\)?", r"F1",
+    r"JMLR 25:1-91", r"Su section 3", r"Apache-2\.0", r"\b20 lines", r"30 true answers",
+    r"5 to 15 minutes on two cores, by how fast they are",
+)  # fmt: skip
+
+
+def test_every_number_of_the_readme_has_a_source():
+    """What is left of its sentences without those above holds no digit; who adds a number adds its source."""
+    text = re.sub(r"```.*?```|`[^`]*`|\]\([^)]*\)", "", (ROOT / "README.md").read_text(), flags=re.DOTALL)
+    text = flat(text)
+    for said in (SAID.search(text)[0], *(said for page, said, *_ in MEASURED if page == "README.md")):
+        assert said in text
+        text = text.replace(said, "")
+    for pattern in OTHER:
+        text = re.sub(pattern, "", text)
+    assert re.findall(r".{0,40}\d.{0,40}", text) == []
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from benchmarks._papers import errata, harness, lam_stork, mimori, su, su_formulas, su_testing, tars
 from jtruth import testing
@@ -68,6 +69,73 @@ def test_the_head_counts_the_rows(name):
 @BY_NAME
 def test_pages_are_those_of_the_results(name):
     assert harness.page(PAPERS[name], found(name), name) == (FOLDER / f"{name}.md").read_text()
+
+
+def test_nineteen_of_twenty_cells_are_within_two_errors():
+    counts = [harness.counts(found(name)) for name in PAPERS]
+    within, compared = (sum(one[what] for one in counts) for what in ("within", "compared"))
+    assert within >= 0.95 * compared and compared > 480
+
+
+def test_a_run_that_was_stopped_goes_on(tmp_path):
+    """What was computed is kept, and not computed again unless somebody asks."""
+    asked = []
+
+    def part(name):
+        asked.append(name)
+        return harness.Part(name, [harness.Cell("row", "column", 1.0, 1.0)])
+
+    def stopped(quick):
+        asked.append("b")
+        raise KeyboardInterrupt
+
+    parts = {"Table 1": lambda quick: part("a"), "Table 2": stopped, "Table 3": lambda quick: part("c")}
+    paper = harness.Paper("one", "", "", parts)
+    with pytest.raises(KeyboardInterrupt):
+        harness.compute(paper, tmp_path, quick=True)
+    assert list(harness.load(paper, tmp_path)) == ["Table 1"] and asked == ["a", "b"]
+    whole = paper._replace(parts=parts | {"Table 2": lambda quick: part("b")})
+    harness.compute(whole, tmp_path, quick=True)
+    assert list(harness.load(whole, tmp_path)) == ["Table 1", "Table 2", "Table 3"]
+    assert asked == ["a", "b", "b", "c"]
+    harness.compute(whole, tmp_path, quick=True)
+    harness.compute(whole, tmp_path, quick=True, again=True, only="Table 1,Table 3")
+    assert asked == ["a", "b", "b", "c", "a", "c"]
+
+
+def test_the_whole_takes_less_than_two_hours():
+    """CPU seconds by part are kept, so one core is enough."""
+    assert sum(part["seconds"] for name in PAPERS for part in found(name).values()) < 7200
+
+
+def test_reasons_of_cells_that_differ_are_facts():
+    """What the pages say of single cells, from the stored cells."""
+    su_10, su_11 = (
+        {(c["row"], c["column"]): c for c in found("su")[n]["cells"]} for n in ("Table 10", "Table 11")
+    )
+    # the printed joint MAP of 2.6.2 is the conditional mean; ours of the two pairs agree, the paper's do not
+    joint, mean = "2.6.2, joint MAP", "2.6.2, conditional mean"
+    for pair, scalar in (("P_D of (P_D, P_FA)", "P_D"), ("P_FA of (P_D, P_FA)", "P_FA")):
+        assert su_10[joint, pair]["paper"] == pytest.approx(su_10[mean, scalar]["paper"], abs=0.0011)
+    recalls = [su_10[joint, pair] for pair in ("P_D of (P_D, P_FA)", "REC of (PREC, REC)")]
+    assert (
+        abs(recalls[0]["ours"] - recalls[1]["ours"]) < 0.01 < abs(recalls[0]["paper"] - recalls[1]["paper"])
+    )
+    # no set of ours has limits of Algorithm 3 as far apart as the paper's
+    spread = su_11["error of p_D, standard deviation", "Est. labels"]["paper"]
+    assert su_11["largest deviation of p_D in any set", "Est. labels"]["ours"] < spread
+    # the public file has the digits of the printed number, exchanged
+    cancer = next(
+        c for c in found("tars")["Table 1"]["cells"] if (c["row"], c["column"]) == ("Cancer", "negative")
+    )
+    assert sorted(f"{cancer['ours']:.0f}") == sorted(f"{cancer['paper']:.0f}")
+
+
+def test_two_errors_of_a_skewed_law_are_where_one_of_44_lies():
+    values = np.random.default_rng(0).exponential(size=4000)
+    high, low = (harness.over_sets("", "", paper, values) for paper in (5.0, 0.0))
+    assert high.ours + 2 * high.error == pytest.approx(-np.log(stats.norm.sf(2)), rel=0.08)
+    assert low.ours - 2 * low.error == pytest.approx(-np.log(stats.norm.cdf(2)), abs=0.02)
 
 
 def test_pages_lead_somewhere():

@@ -55,12 +55,18 @@ class Counts(NamedTuple):
     both: int  # both wrong
     size: int
 
+    def rates(self):
+        """Shares by name."""
+        counts = {"true": self.true, "apparent": self.differ, "mislabeling": self.mislabeled}
+        return {name: count / self.size for name, count in counts.items()}
 
-def count(folder, pair):
-    """Train both on one pair and count on its test digits."""
+
+def count(folder, pair, levels=1):
+    """Train both on one pair and count on its test digits; naive Bayes sees grey levels // `levels`."""
     train, label = load(folder, "train", pair)
     test, truth = load(folder, "test", pair)
-    noisy, predicted = nearest_neighbour(train, label, test), naive_bayes(train, label, test)
+    noisy = nearest_neighbour(train, label, test)
+    predicted = naive_bayes(train.astype(int) // levels, label, test.astype(int) // levels)
     wrong, mislabeled, differ = predicted != truth, noisy != truth, predicted != noisy
     totals = (int(v.sum()) for v in (wrong, differ, mislabeled, wrong & mislabeled))
     return Counts(*totals, truth.size)

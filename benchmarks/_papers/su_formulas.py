@@ -114,8 +114,7 @@ def table_9(quick):
         "Training objectives",
         cells,
         says="The entry, evaluated as printed with a sum over all 64 label vectors of six samples, beside "
-        "ours "
-        "(MAP: a normal prior of one parameter at .7 is added to both).",
+        "ours (MAP: a normal prior of one parameter at .7 is added to both).",
     )
 
 
@@ -213,8 +212,8 @@ def bits_of_section_5_5():
 LISTS = {  # a table or a figure without numbers: why there is nothing to compare
     "Table 1": Part(
         "Notation by an example",
-        says="Five rows of the labels of Section 5.4, whose set is not printed "
-        "in full: nothing to compute. `jtruth.Labels.from_matrix` takes such a table, -1 for no label.",
+        says="Five rows of the labels of Section 5.4, whose set is not printed in full: nothing to "
+        "compute. `jtruth.Labels.from_matrix` takes such a table, -1 for no label.",
     ),
     "Table 2": None,
     "Table 3": None,

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import jtruth as jt
-from benchmarks._papers.harness import DATA, Cell, Panel, Part, over_sets
+from benchmarks._papers.harness import DATA, Cell, Panel, Part, average
 from benchmarks._papers.su_formulas import bits_of_section_5_5
 from benchmarks._papers.su_testing import COLUMNS, ETA, NAMES, PHI, draw_labels, main_sets, true_metrics
 from jtruth import testing
@@ -81,20 +81,16 @@ def table_2(quick):
     for name, values in rows.items():
         for column, each in zip(columns, np.array(values).T, strict=True):
             if np.isfinite(each).any():
-                cell = over_sets(name, column, None, each, 2 if column == "seconds" else 3)
-                cells.append(cell._replace(error=float(np.nanstd(each, ddof=1) / np.sqrt(len(each)))))
+                cells.append(average(name, column, each, 2 if column == "seconds" else 3))
     return Part(
         "Related work on learning labelers",
         cells,
-        says="The paper's table names methods and has no numbers. Here each that can be computed learns from "
-        f"{len(sets)} sets of the main example (1000 samples, about 2.8 labels each; ± is the standard "
-        f"error): "
-        "classes right, error of the share of class 1, mean difference of learned from counted matrices. "
-        "Donmez et "
-        "al. (2010) is EM of the same model as Dawid and Skene's; Branson (2017) and Van Horn et al. (2018) "
-        "ask for "
-        "labels in sequence (`jtruth.learning.fit_sequential`); Northcutt et al. (2021) needs a trained "
-        "classifier's "
+        says="The paper's table names methods and has no numbers. Here each that can be computed learns "
+        f"from {len(sets)} sets of the main example (1000 samples, about 2.8 labels each; ± is the "
+        "standard error): classes right, error of the share of class 1, mean difference of learned "
+        "from counted matrices. Donmez et al. (2010) is EM of the same model as Dawid and Skene's; "
+        "Branson (2017) and Van Horn et al. (2018) ask for labels in sequence "
+        "(`jtruth.learning.fit_sequential`); Northcutt et al. (2021) needs a trained classifier's "
         "probabilities (`jtruth.learning.fit_confident`), Table 3 trains some.",
     )
 
@@ -232,13 +228,11 @@ def table_3(quick):
     from sklearn.metrics import roc_auc_score
 
     says = (
-        "The paper's table names methods and has no numbers. Here each trains logistic regression (lambda = "
-        "5) on "
-        "Ionosphere with the labelers of Section 5.4; area under the ROC curve against correct labels, test "
-        "part, "
-        "± standard error over draws. Convolutional networks of the papers are replaced by the same linear "
-        "model: "
-        "what is compared is what each makes of the labels. van Rooyen and Williamson (2018) is a framework."
+        "The paper's table names methods and has no numbers. Here each trains logistic regression (lambda "
+        "= 5) on Ionosphere with the labelers of Section 5.4; area under the ROC curve against correct "
+        "labels, test part, ± standard error over draws. Convolutional networks of the papers are "
+        "replaced by the same linear model: what is compared is what each makes of the labels. van Rooyen "
+        "and Williamson (2018) is a framework."
     )
     if not (DATA / "ionosphere").exists():
         return Part("Related work on training", [Cell("all", "", None, None, reason=NO_DATA)], says=says)
@@ -250,8 +244,7 @@ def table_3(quick):
             for name, s in scores.items():
                 rows.setdefault(name, []).append(roc_auc_score(y, s))
         for name, values in rows.items():
-            error = float(np.std(values, ddof=1) / np.sqrt(draws))
-            cells.append(Cell(name, f"area, T = {labelers}", None, float(np.mean(values)), error))
+            cells.append(average(name, f"area, T = {labelers}", values))
     return Part("Related work on training", cells, says=says + f" {draws} draws.")
 
 
@@ -291,15 +284,14 @@ def table_4(quick):
     cells = []
     for name, off in rows.items():
         off = np.array(off)
-        cells.append(Cell(name, "mean error", None, off.mean(), off.std(ddof=1) / np.sqrt(off.size), 4))
+        cells.append(average(name, "mean error", off, 4))
         cells.append(Cell(name, "root mean squared error", None, float(np.sqrt((off**2).mean())), 0.0, 4))
     return Part(
         "Related work on testing",
         cells,
         says="The paper's table names methods and has no numbers. Here each estimates the accuracy of the "
-        "main "
-        f"example's classifier on {len(sets)} sets. The report of Holodnak et al. was not to be had "
-        "(`jtruth/testing/baselines.py` says what is known of it).",
+        f"main example's classifier on {len(sets)} sets. The report of Holodnak et al. was not to be "
+        "had (`jtruth/testing/baselines.py` says what is known of it).",
     )
 
 
@@ -360,29 +352,25 @@ def _figure_19(quick):
         for method, scores in chosen.items():
             y_pred = (scores > 0).astype(int)
             table = testing.binary_posterior(log_odds, y_pred, method="empirical_bayes").table
-            mean = [table.estimate(name).mean for name in ("recall", "precision")]
+            (x, low, high), (p, down, up) = (
+                (law.mean, *law.interval(0.95)[:2]) for law in map(table.estimate, ("recall", "precision"))
+            )
             true = true_metrics(y_pred, y)
-            series.append((f"{method}: estimated", "points", [mean[0]], [mean[1]]))
-            for name, column, value in zip(("recall", "precision"), ("REC", "PREC"), mean, strict=True):
-                cells.append(
-                    Cell(
-                        f"T = {t}, {method}",
-                        f"{column}, estimated - actual",
-                        None,
-                        float(value - true[name]),
-                        0.0,
-                    )
-                )
+            series.append((f"{method}: estimated", "error", [x], [p], [x - low, high - x, p - down, up - p]))
+            series.append((f"{method}: actual", "cross", [true["recall"]], [true["precision"]]))
+            for name, column, value in (("recall", "REC", x), ("precision", "PREC", p)):
+                gap = float(value - true[name])
+                cells.append(Cell(f"T = {t}, {method}", f"{column}, estimated - actual", None, gap, 0.0))
         at = true_metrics((ideal > 0).astype(int), y)
         series.append(("ideal classifier", "points", [at["recall"]], [at["precision"]]))
-        panels.append(Panel("recall", "precision", series, f"T = {t}", (0.4, 1, 0.4, 1)))
+        panels.append(Panel("recall", "precision", series, f"T = {t}", (0.2, 1.05, 0.4, 1.05)))
     return Part(
         "",
         cells,
         panels,
-        "contours of (PREC, REC) at threshold 1/2 for four trainings and T = 1, 5, 9, 13; "
-        "regions shrink with T and the estimates meet the actual points.",
-        ONE_DRAW,
+        "contours of (PREC, REC) at threshold 1/2 for four trainings and T = 1, 5, 9, 13; regions shrink "
+        "with T and the estimates meet the actual points.",
+        ONE_DRAW + " Bars are 95 % intervals by Algorithm 1.",
     )
 
 
@@ -485,8 +473,8 @@ def _posterior_figure(quick, method, curve, shows):
         [],
         panels,
         shows,
-        ONE_DRAW + " Grey is log10 of the density from -3 to 4, averages of exact joint "
-        "posteriors over thresholds (the paper's are the normal ones of Algorithm 1).",
+        ONE_DRAW + " Grey is log10 of the density from -3 to 4, averages of exact joint posteriors over "
+        "thresholds (the paper's are the normal ones of Algorithm 1).",
     )
 
 
@@ -528,21 +516,9 @@ def _teams_figure(quick, names, curve, shows):
     cells = [cell for cell in bits_of_section_5_5() if any(name in cell.row for name in names)]
     for team in names:
         for objective in ("ML", "MMSE"):
-            each = np.array(areas[team, objective])
-            cells.append(
-                Cell(team, f"area, {objective}", None, each.mean(), each.std(ddof=1) / np.sqrt(draws))
-            )
+            cells.append(average(team, f"area, {objective}", areas[team, objective]))
     gap = np.array(areas[names[1], "ML"]) - areas[names[0], "ML"]
-    cells.append(
-        Cell(
-            f"{names[1]} less {names[0]}, paired",
-            "area, ML",
-            None,
-            gap.mean(),
-            gap.std(ddof=1) / np.sqrt(draws),
-            4,
-        )
-    )
+    cells.append(average(f"{names[1]} less {names[0]}, paired", "area, ML", gap, 4))
     panels = [_heat(*first[team, o][:2], curve, f"{team}, {o}", _points(*first[team, o], curve), quick)
               for o in ("ML", "MMSE") for team in names]  # fmt: skip
     return Part(
@@ -710,6 +686,6 @@ def empirical_and_full_bayes(quick):
         "",
         cells,
         says="Not in the paper: the same model (operating point uniform) five ways on our first set of "
-        "the main example. Errors of tempering and NUTS are those of 400 effective draws, which both have "
-        "at least.",
+        "the main example. Errors of tempering and NUTS are those of 400 effective draws, which both "
+        "have at least.",
     )._replace(title="one model five ways")

@@ -26,6 +26,19 @@ def test_printed_rates(shared_data):
         assert abs(found.differ - found.mislabeled) <= found.true <= found.differ + found.mislabeled
 
 
+def test_what_the_page_says_of_the_cells_that_differ(shared_data):
+    """The printed bounds are sums of printed rates; halved grey levels have the paper's other two pairs."""
+    halved = {}
+    for pair, (upper, true, apparent, lower, mislabeling) in script.PRINTED.items():
+        assert (apparent + mislabeling, apparent - mislabeling) == pytest.approx((upper, lower), abs=1e-9)
+        found = script.count(shared_data("optdigits"), pair, levels=2)
+        halved[pair] = found.true, found.differ
+        if pair != (7, 8):
+            printed = (round(found.size * rate / 100) for rate in (true, apparent))
+            assert halved[pair] == tuple(printed)
+    assert halved[7, 8] == (4, 4)
+
+
 def test_naive_bayes_is_that_of_scikit_learn(shared_data):
     naive_bayes = pytest.importorskip("sklearn.naive_bayes")
     neighbors = pytest.importorskip("sklearn.neighbors")

@@ -1,0 +1,175 @@
+"""Formulas of docs/papers/beyond.md, computed as they are written there, beside enumeration and jtruth.
+
+What stands in other tests (the page names them) is not repeated; here are the arguments that a reader would
+have to take on trust: evidence with any Beta prior, the recursion over symbols, errors of convolution and of
+the Fourier transform, concavity, the example that is not identified, the bound of the flat part, and that the
+evidence by tempering is unbiased.
+"""
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.special import betaln, expit, gammaln, logsumexp
+from scipy.stats import norm, t
+
+from jtruth import testing
+from jtruth.stats.poisson_binomial import pmf
+from jtruth.stats.predictive import Opinion, predictive
+from jtruth.testing import BetaPrior
+
+RHO = np.array([0.9, 0.7, 0.35, 0.2, 0.6, 0.15, 0.5])
+SYMBOL = np.array([1, 1, 0, 0, 1, 0, 0])
+VECTORS = np.array(list(itertools.product((0, 1), repeat=7)))
+LOG_P = (VECTORS * np.log(RHO) + (1 - VECTORS) * np.log1p(-RHO)).sum(axis=1)
+
+
+def flips(p):
+    """The Poisson-binomial law of independent flips, from 0 on."""
+    law, start = pmf(p, np.ones(p.size, int))
+    assert start == 0 and law.size == p.size + 1
+    return law
+
+
+def counts(symbol, size):
+    """(vectors, symbols): positives among the samples of each symbol."""
+    return VECTORS @ (symbol[:, None] == np.arange(size))
+
+
+def test_the_posterior_of_counts_and_its_evidence_with_any_beta_prior():
+    """(1), over all 128 class vectors."""
+    a_d, b_d, a_f, b_f = 2.5, 0.7, 1.2, 3.0
+    b, a = counts(SYMBOL, 2).T
+    n0, n1 = (SYMBOL == 0).sum(), (SYMBOL == 1).sum()
+    constant = betaln(a_d, b_d) + betaln(a_f, b_f)
+    log_z = logsumexp(LOG_P + betaln(a + a_d, b + b_d) + betaln(n1 - a + a_f, n0 - b + b_f)) - constant
+    pb1, pb0 = flips(RHO[SYMBOL == 1]), flips(RHO[SYMBOL == 0])
+    i, j = np.arange(n1 + 1)[:, None], np.arange(n0 + 1)[None, :]
+    table = np.log(pb1)[:, None] + np.log(pb0)[None, :] + betaln(i + a_d, j + b_d)
+    table = table + betaln(n1 - i + a_f, n0 - j + b_f)
+    assert logsumexp(table) - constant == pytest.approx(log_z, abs=1e-12)
+    found = testing.binary_posterior(
+        np.log(RHO / (1 - RHO)), SYMBOL, operating_point_prior=BetaPrior(a_d, b_d, a_f, b_f)
+    )
+    assert found.log_evidence == pytest.approx(log_z, abs=1e-12)
+    accuracy = (np.exp(table - logsumexp(table)) * (i + n0 - j)).sum() / 7
+    assert found.table.estimate("accuracy").mean == pytest.approx(accuracy, abs=1e-12)
+
+
+def test_the_recursion_over_symbols_gives_the_normaliser():
+    """M_u(s) of three symbols against all class vectors."""
+    symbol = np.array([0, 2, 1, 1, 2, 0, 2])
+    alpha = np.array([[0.5, 1.0, 2.0], [1.5, 0.8, 1.0]])  # of class 0, of class 1
+    size = np.bincount(symbol)
+    a = counts(symbol, 3)
+    total = gammaln(a + alpha[1]).sum(1) - gammaln(a.sum(1) + alpha[1].sum())
+    total = total + gammaln(size - a + alpha[0]).sum(1) - gammaln(7 - a.sum(1) + alpha[0].sum())
+    f = [flips(RHO[symbol == u]) * np.exp(gammaln(k + alpha[1, u]) + gammaln(size[u] - k + alpha[0, u]))
+         for u, k in enumerate(map(np.arange, size + 1))]  # fmt: skip
+    s = np.arange(8)
+    m = np.exp(-gammaln(s + alpha[1].sum()) - gammaln(7 - s + alpha[0].sum()))
+    for u in (2, 1, 0):
+        m = np.array([sum(f[u][k] * m[at + k] for k in range(size[u] + 1)) for at in range(m.size - size[u])])
+    assert m == pytest.approx([np.exp(logsumexp(LOG_P + total))], rel=1e-12)
+
+
+def test_a_convolution_keeps_relative_errors_and_a_fourier_transform_does_not():
+    """(1 + 3u)^N - 1 against exact fractions, N = 120."""
+    rho = np.round(np.random.default_rng(0).random(120), 6)
+    exact, law = [Fraction(1)], np.ones(1)
+    for p in rho:
+        q = Fraction(float(p))
+        exact = [(1 - q) * x + q * y for x, y in zip([*exact, 0], [0, *exact], strict=True)]
+        law = np.append(law, 0) * (1 - p) + np.insert(law, 0, 0) * p
+    off = [abs(float(Fraction(float(x)) / e - 1)) for x, e in zip(law, exact, strict=True)]
+    assert max(off) < (1 + 3 * 2.0**-53) ** 120 - 1
+    assert law == pytest.approx(flips(rho), rel=1e-12)
+    phase = np.exp(2j * np.pi * np.arange(121) / 121)
+    fourier = np.fft.fft(np.prod(1 - rho[:, None] + rho[:, None] * phase, axis=0)).real / 121
+    assert np.abs(fourier - law).max() < 1e-15  # absolute; but the ends of the law are far smaller:
+    assert np.abs(fourier / law - 1).max() > 1
+
+
+def test_the_log_likelihood_of_the_operating_point_is_concave():
+    """On every chord, strictly: the samples have different rho."""
+
+    def log_likelihood(point):
+        positive = RHO * point[0] + (1 - RHO) * point[1]
+        return np.where(SYMBOL == 1, np.log(positive), np.log1p(-positive)).sum()
+
+    rng = np.random.default_rng(0)
+    for one, other in rng.random((200, 2, 2)):
+        middle = log_likelihood((one + other) / 2)
+        assert middle > (log_likelihood(one) + log_likelihood(other)) / 2
+
+
+def test_the_example_of_section_2_is_not_identified():
+    """Labelers who copy one label: all (r, e) of a line give each (label, prediction) the same chance."""
+    seen = 0.8
+
+    def law(r, e):
+        return {(z, p): sum(0.5 * (1 - e if z == y else e) * (r if p == y else 1 - r) for y in (0, 1))
+                for z, p in itertools.product((0, 1), repeat=2)}  # fmt: skip
+
+    first = law(seen, 0.0)
+    for r in (0.85, 0.9, 1.0):
+        e = (r - seen) / (2 * r - 1)
+        assert 0 <= e < 0.5 and r * (1 - e) + (1 - r) * e == pytest.approx(seen)
+        assert law(r, e) == pytest.approx(first, abs=1e-15)
+
+
+def test_the_law_of_section_2_is_a_density_that_never_loses_more_than_its_flat_part():
+    """(2) by quadrature over log tau, beside `predictive`."""
+    at, sd, mu, sigma, w0 = 1.2, 0.3, np.log(0.4), 0.5, 0.02
+    logits = np.linspace(-30, 30, 120_001)
+    step = np.linspace(-6, 6, 401)
+    scale = np.sqrt(sd**2 + np.exp(2 * (mu + sigma * step)))
+    weight = norm.pdf(step) / norm.pdf(step).sum()
+    law = sum(w * t.pdf((logits - at) / s, 3) / s for w, s in zip(weight, scale, strict=True))
+    assert np.trapezoid(law, logits) == pytest.approx(1.0, abs=1e-3)
+    theta = expit(logits)
+    density = (1 - w0) * law / (theta * (1 - theta)) + w0
+    assert (-np.log(density)).max() <= -np.log(w0)
+    opinions = [Opinion(at, s, (1 - w0) * w) for w, s in zip(weight, scale, strict=True)]
+    upto = np.cumsum(density * theta * (1 - theta)) * (logits[1] - logits[0])
+    ends = np.interp([0.05, 0.95], upto / upto[-1], theta)
+    assert predictive(opinions, flat=w0).equal_tails(0.9) == pytest.approx(ends, abs=1e-3)
+
+
+def test_evidence_by_tempering_is_unbiased():
+    """(5): every history of two points, three temperatures, two states, with its probability."""
+    prior, like, beta = np.array([0.7, 0.3]), np.array([0.2, 1.5]), (0.0, 0.3, 1.0)
+    bridge = prior * like ** beta[1]
+    bridge = bridge / bridge.sum()
+    accept = [min(1.0, bridge[1 - k] / bridge[k]) for k in (0, 1)]
+    move = np.array([[1 - accept[0], accept[0]], [accept[1], 1 - accept[1]]])  # Metropolis, leaves p_1
+    assert bridge @ move == pytest.approx(bridge)
+    mean = 0.0
+    for points in itertools.product((0, 1), repeat=2):
+        w = like[list(points)] ** (beta[1] - beta[0])
+        for parents in itertools.product((0, 1), repeat=2):  # indices of resampled points
+            for moved in itertools.product((0, 1), repeat=2):
+                chance = prior[list(points)].prod() * (w[list(parents)] / w.sum()).prod()
+                chance *= np.prod([move[points[j], m] for j, m in zip(parents, moved, strict=True)])
+                mean += chance * w.mean() * (like[list(moved)] ** (beta[2] - beta[1])).mean()
+    assert mean == pytest.approx(prior @ like, abs=1e-14)
+
+
+def test_gold_of_any_weight_is_unbiased_with_the_stated_variance():
+    """(3) over all 20 gold samples of 3 from 6, and its least variance."""
+    rng = np.random.default_rng(0)
+    u, n, size = rng.random(6), 3, 6
+    f = 0.5 * u + 0.5 * rng.random(6)
+    samples = [list(s) for s in itertools.combinations(range(size), n)]
+    covariance = np.cov(u, f)
+    best = covariance[0, 1] / covariance[1, 1]
+    variances = {}
+    for power in (-0.5, 0.0, best, best + 0.2, 1.0):
+        found = np.array([power * f.mean() + (u - power * f)[s].mean() for s in samples])
+        assert found.mean() == pytest.approx(u.mean(), abs=1e-14)
+        stated = (1 - n / size) * (u - power * f).var(ddof=1) / n
+        assert found.var() == pytest.approx(stated, rel=1e-12)
+        variances[power] = stated
+    assert min(variances, key=variances.get) == best
+    assert variances[best] == pytest.approx((1 - np.corrcoef(u, f)[0, 1] ** 2) * variances[0.0])
