@@ -121,9 +121,9 @@ def test_reasons_of_cells_that_differ_are_facts():
     assert (
         abs(recalls[0]["ours"] - recalls[1]["ours"]) < 0.01 < abs(recalls[0]["paper"] - recalls[1]["paper"])
     )
-    # no set of ours has limits of Algorithm 3 as far apart as the paper's
-    spread = su_11["error of p_D, standard deviation", "Est. labels"]["paper"]
-    assert su_11["largest deviation of p_D in any set", "Est. labels"]["ours"] < spread
+    # limits of Algorithm 3 are further apart on the paper's set than on 97.7 % of ours
+    spread = su_11["error of p_D, standard deviation", "Est. labels"]
+    assert spread["ours"] + 2 * spread["error"] < spread["paper"]
     # the public file has the digits of the printed number, exchanged
     cancer = next(
         c for c in found("tars")["Table 1"]["cells"] if (c["row"], c["column"]) == ("Cancer", "negative")

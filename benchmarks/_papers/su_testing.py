@@ -18,7 +18,6 @@ from jtruth.noise import DifficultyFallibility
 from jtruth.simulation import sample_difficulty, sample_participation, to_labels
 from jtruth.testing.binary import empirical_bayes as eb
 from jtruth.testing.binary.plug_in import NormalTable, joint_density, metric_ratio
-from jtruth.testing.multiclass.given_matrix import GivenMatrix  # noqa: F401  (the laws of Algorithm 4)
 
 NAMES = ("accuracy", "precision", "recall", "false_alarm_rate", "f1")
 COLUMNS = ("ACC", "PREC", "P_D", "P_FA", "F_1")
@@ -349,47 +348,35 @@ def table_12(quick):
     )
 
 
-CLAIMS_14 = {"Alg. 1, mean": (0.012, 0.011)}
-
-
-def _errors_figure(quick, title, pairs, number):
+def _errors_figure(quick, pairs=None, column=""):
+    """Panels and cells of the errors of all metrics, or of a pair of them."""
     _, errors, many, _ = swept(quick)
     panels, cells = [], []
     for method in errors[0]:
-        off = errors[0][method]
+        off, each = errors[0][method], [e[method] for e in errors]
         lim = (-0.05, 0.05) if method == "Alg. 1, mean" else (-0.5, 0.5)
         if pairs is None:
             series = [("", "points", off[:, k], [c] * len(off)) for k, c in enumerate(COLUMNS)]
             panels.append(Panel("error", "", series, method, (*lim, -0.7, 4.7)))
-            for k, column in enumerate(COLUMNS):
-                cells.append(
-                    over_sets(
-                        f"{method}, mean error", column, None, [np.nanmean(e[method][:, k]) for e in errors]
-                    )
-                )
-                cells.append(
-                    over_sets(
-                        f"{method}, standard deviation",
-                        column,
-                        None,
-                        [np.nanstd(e[method][:, k]) for e in errors],
-                    )
-                )
-        else:
-            i, j = (NAMES.index(name) for name in pairs)
-            panels.append(Panel(f"error of {COLUMNS[i]}", f"error of {COLUMNS[j]}",
-                                [("", "points", off[:, i], off[:, j])], method, lim * 2))  # fmt: skip
-            whole = [e[method][~np.isnan(e[method]).any(axis=1)] for e in errors]
-            covariance = [np.cov(e[:, [i, j]].T) for e in whole]
-            roots = np.sqrt(np.linalg.eigvalsh(covariance))
-            cells.append(over_sets(f"{method}, larger root of the covariance", number, None, roots[:, 1]))
-            cells.append(over_sets(f"{method}, smaller root", number, None, roots[:, 0]))
+            for name, of in (("mean error", np.nanmean), ("standard deviation", np.nanstd)):
+                values = np.array([of(e, axis=0) for e in each])
+                cells += [
+                    over_sets(f"{method}, {name}", c, None, v) for c, v in zip(COLUMNS, values.T, strict=True)
+                ]
+            continue
+        i, j = (NAMES.index(name) for name in pairs)
+        series = [("", "points", off[:, i], off[:, j])]
+        panels.append(Panel(f"error of {COLUMNS[i]}", f"error of {COLUMNS[j]}", series, method, lim * 2))
+        whole = [e[~np.isnan(e).any(axis=1)] for e in each]
+        roots = np.sqrt(np.linalg.eigvalsh([np.cov(e[:, [i, j]].T) for e in whole]))
+        cells.append(over_sets(f"{method}, larger root of the covariance", column, None, roots[:, 1]))
+        cells.append(over_sets(f"{method}, smaller root", column, None, roots[:, 0]))
     return panels, cells, many
 
 
 def figure_14(quick):
     """Errors of scalar metrics."""
-    panels, cells, many = _errors_figure(quick, "", None, "")
+    panels, cells, many = _errors_figure(quick)
     _, errors, *_ = swept(quick)
     mean = [np.abs(e["Alg. 1, mean"].mean(axis=0)).mean() for e in errors]
     spread = [e["Alg. 1, mean"].std(axis=0).mean() for e in errors]
@@ -411,7 +398,7 @@ def figure_14(quick):
 
 def figure_15(quick):
     """Errors in the precision-recall plane."""
-    panels, cells, many = _errors_figure(quick, "", ("precision", "recall"), "P-R")
+    panels, cells, many = _errors_figure(quick, ("precision", "recall"), "P-R")
     return Part(
         "Errors in precision-recall analysis",
         cells,
@@ -424,7 +411,7 @@ def figure_15(quick):
 
 def figure_16(quick):
     """Errors in the ROC plane."""
-    panels, cells, many = _errors_figure(quick, "", ("false_alarm_rate", "recall"), "ROC")
+    panels, cells, many = _errors_figure(quick, ("false_alarm_rate", "recall"), "ROC")
     return Part(
         "Errors in ROC analysis",
         cells,
@@ -807,38 +794,20 @@ def table_14(quick):
     """Confusion matrices."""
     cells = []
     for name, printed in PAPER_14.items():
-        digits = 0 if name == "Alg. 3" else 1
         found = four_labelers(quick) if "labelers" in name else four_classes(quick)
-        cells += [
-            over_sets(
-                f"{name}, class {c}",
-                f"predicted {u}",
-                printed[c][u],
-                [one[name][c, u] for one in found],
-                digits,
-            )
-            for c in range(4)
-            for u in range(4)
-        ]
+        for c, u in np.ndindex(4, 4):
+            values, digits = [one[name][c, u] for one in found], 0 if name == "Alg. 3" else 1
+            cells.append(over_sets(f"{name}, class {c}", f"predicted {u}", printed[c][u], values, digits))
     return four_part("Confusion matrices, four classes", cells, quick)
 
 
 def table_15(quick):
     """Regions of single elements."""
     found, cells = four_classes(quick), []
-    for c in range(4):
-        for u in range(4):
-            for k, end in enumerate(("low", "high")):
-                values = [one[end][c, u] for one in found]
-                cells.append(
-                    over_sets(
-                        f"class {c}, {('lower', 'upper')[k]} end",
-                        f"predicted {u}",
-                        PAPER_15[c][u][k],
-                        values,
-                        2,
-                    )
-                )
+    for c, u in np.ndindex(4, 4):
+        for k, (end, name) in enumerate((("low", "lower"), ("high", "upper"))):
+            values = [one[end][c, u] for one in found]
+            cells.append(over_sets(f"class {c}, {name} end", f"predicted {u}", PAPER_15[c][u][k], values, 2))
     held = [((one["low"] <= MULTI) & (one["high"] >= MULTI)).mean() for one in found]
     cells.append(over_sets("share of the 16 regions that hold (paper: all)", "all", 1.0, held, 2))
     return four_part("95 % regions of elements, four classes", cells, quick)

@@ -683,9 +683,9 @@ def empirical_and_full_bayes(quick):
     cells.append(Cell("full Bayes, exact: log evidence", "value", None, float(evidence), 0.0, 3))
     cells.append(Cell("full Bayes, tempering: log evidence", "value", None, *map(float, run.evidence), 3))
     return Part(
-        "",
+        "one model five ways",
         cells,
         says="Not in the paper: the same model (operating point uniform) five ways on our first set of "
         "the main example. Errors of tempering and NUTS are those of 400 effective draws, which both "
         "have at least.",
-    )._replace(title="one model five ways")
+    )
