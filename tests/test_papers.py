@@ -152,7 +152,7 @@ def test_a_cell_is_within_two_errors_and_half_a_printed_unit():
     assert harness.status(cell) == "within" and harness.difference(cell) == "+2.4"
     assert harness.status(cell | {"ours": 0.4251}) == "beyond"
     assert harness.status(cell | {"ours": None}) == "not attempted"
-    few, many = (harness.over_sets("", "", 0.0, [0.0, 1.0] * k) for k in (1, 500))
+    few, many = (harness.over_sets("", "", None, [0.0, 1.0] * k) for k in (1, 500))
     assert few.error > 7 * many.error and many.error == pytest.approx(0.5, rel=0.01)
 
 
