@@ -204,7 +204,7 @@ def test_kills_at_fifty_moments_lose_nothing(tmp_path):
             old.unlink()
         one.stdin.write("\n")
         one.stdin.flush()
-        # The number of the child, and the round after which all three exist: two processes print, in any order.
+        # The number of the child, and the round after which all three exist, in any order.
         first = {one.stdout.readline(), one.stdout.readline()}
         assert "0\n" in first, one.stderr.read()
         (child,) = first - {"0\n"}
