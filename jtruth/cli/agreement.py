@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from jtruth.cli.options import Draws, LabelsFile, option
+from jtruth.cli.options import Columns, Draws, LabelsFile, next_step, option
 from jtruth.cli.output import Output
 
 
@@ -21,4 +21,5 @@ class Agreement(LabelsFile, Draws, Output):
         labels = labels_of(self.file, self)
         found = labeler_agreement(labels, weights=self.weights, differences=self.differences,
                                   level=self.level, key=self.seed)  # fmt: skip
-        self.give(with_notes(found, labels.notes))
+        step = next_step(self, "", "how good each labeler is", "labelers", Columns)
+        self.give(with_notes(found, labels.notes), step)

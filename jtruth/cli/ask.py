@@ -14,6 +14,7 @@ from jtruth.cli.options import (
     LabelsFile,
     MetricName,
     Positive,
+    next_step,
     option,
     written,
 )
@@ -75,7 +76,10 @@ class Ask(LabelsFile, Draws, Beside, Output):
             Notes("warnings", "Warnings", said),
             facts(metric=self.metric, columns=header, rows=rows),
         )  # fmt: skip
-        self.give(Shown("What to ask next?", f"{len(rows)} of {labels.num_samples} tasks", head, blocks))
+        step = "" if self.out is not None else next_step(self, "--out ask.csv", "write them to a table")
+        self.give(
+            Shown("What to ask next?", f"{len(rows)} of {labels.num_samples} tasks", head, blocks), step
+        )
 
     def _labels(self, labels: Any, y_pred: Any, given: Any) -> tuple[str, list, list, Any]:
         """What is asked for, its columns, rows (task, worker, drop), and doubts; writes the table."""

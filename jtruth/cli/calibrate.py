@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from jtruth._files import write_table
-from jtruth.cli.options import CommonOnly, Draws, LabelsFile, option, written
+from jtruth.cli.options import CommonOnly, Draws, LabelsFile, next_step, option, written
 from jtruth.cli.output import Output
 
 
@@ -48,7 +48,8 @@ class Calibrate(LabelsFile, Draws, Output):
         )  # fmt: skip
         if self.out is not None:
             write_table(self.out, *report.rows())
-        self.give(with_notes(report, (*labels.notes, *read.notes)))
+        step = next_step(self, "--out calibrated.csv", "write the calibrated probabilities")
+        self.give(with_notes(report, (*labels.notes, *read.notes)), "" if self.out is not None else step)
 
     def _split(self, labels: Any) -> Any:
         """Mask of the samples that a file names; without one the number of folds."""

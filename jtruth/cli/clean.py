@@ -4,7 +4,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jtruth.cli.options import Beside, Draws, GoldCommonOnly, LabelsFile, Noise, Prior, option, written
+from jtruth.cli.options import (
+    Beside,
+    Draws,
+    GoldCommonOnly,
+    LabelsFile,
+    Noise,
+    Prior,
+    next_step,
+    option,
+    written,
+)
 from jtruth.cli.output import Output
 
 
@@ -67,4 +77,10 @@ class Clean(LabelsFile, Draws, Beside, Output):
             wanted=Wanted(self.budget, self.strategy, self.state, self.seed, self.level),
         )  # fmt: skip
         notes = [Note("read", text) for text in labels.notes]
-        self.give(shown.more(Notes("notes", "How it was read", notes)))
+        if self.features is None:
+            more, why = "--gold GOLD.csv", f"columns {self.task}, {self.label}: how many are wrong"
+            step = "" if self.gold is not None else next_step(self, more, why)
+        else:
+            why = "remember what was asked; answers come as --gold"
+            step = "" if self.state is not None else next_step(self, "--state cleaning.state", why)
+        self.give(shown.more(Notes("notes", "How it was read", notes)), step)

@@ -1,5 +1,6 @@
 """`jtruth compare`: which of several classifiers is better?"""
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -16,6 +17,7 @@ from jtruth.cli.options import (
     Noise,
     Positive,
     Prior,
+    next_step,
     option,
     written,
 )
@@ -60,4 +62,6 @@ class Compare(LabelsFile, Draws, Beside, Output):
         found = reading.with_notes(found, notes)
         if self.plot is not None:
             write_picture(self.plot, found.plot())
-        self.give(found)
+        more = f"{shlex.join(map(str, self.files))} --gold GOLD.csv"
+        step = next_step(self, more, f"columns {self.task}, {self.label}: the truth of 30 random samples")
+        self.give(found, "" if self.gold is not None else step)

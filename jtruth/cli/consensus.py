@@ -4,7 +4,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from jtruth._files import write_table
-from jtruth.cli.options import Beside, GoldCommonOnly, KnownGold, LabelsFile, option, written
+from jtruth.cli.options import (
+    Beside,
+    Columns,
+    GoldCommonOnly,
+    KnownGold,
+    LabelsFile,
+    next_step,
+    option,
+    written,
+)
 from jtruth.cli.output import Output
 
 
@@ -35,4 +44,5 @@ class Consensus(LabelsFile, Beside, Output):
         found = consensus(labels, self.method, gold=gold, prior=numbers(self.prior), key=self.seed)
         if self.out is not None:
             write_table(self.out, *found.table())
-        self.give(found)
+        step = next_step(self, "", "which labels may be wrong, and how many", "clean", Columns)
+        self.give(found, step)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from jtruth.cli.options import Draws, option
+from jtruth.cli.options import Draws, next_step, option
 from jtruth.cli.output import Output
 
 _PAIR = "such as 68/1000"
@@ -45,11 +45,12 @@ class Correct(Draws, Output):
             )  # fmt: skip
         kind = f"{100 * self.level:g} %, {method}"
         values = {"value": found.value, "low": found.low, "high": found.high}
+        exact = next_step(self, "--method exact", "an interval that is never too short")
         self.give(Shown(
             f"What is the {what}?", f"{100 * self.level:g} % interval, {method}; key {self.seed}",
             f"{what} {found.value:.4f} [{found.low:.4f}, {found.high:.4f}] ({kind})",
             (warning_notes(found.warnings), facts(what=what, **values, level=self.level, method=method)),
-        ))  # fmt: skip
+        ), exact if self.method is None else "")  # fmt: skip
 
 
 def _pair(text: str, option: str) -> tuple[int, int]:

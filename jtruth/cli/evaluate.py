@@ -1,6 +1,5 @@
 """`jtruth evaluate`: grade a classifier, or one labeler by the others."""
 
-import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,8 +18,8 @@ from jtruth.cli.options import (
     Order,
     Positive,
     Prior,
+    next_step,
     option,
-    typed,
     written,
 )
 from jtruth.cli.output import Output, progress
@@ -99,18 +98,16 @@ class Evaluate(Graded):
         if self.scores:
             return self._grade_scores()
         if self.by is not None:
-            return self.give(self._groups())
+            return self.give(self._groups(), self._next("of groups"))
         result, _ = self.judged(what_if=self.whole)
         self.give(result, self._next(result.interval_kind))
 
     def _next(self, kind: str) -> str:
         """The command worth running next: gold where only gold helps, else a look at the labels."""
-        name = shlex.quote(str(self.file))
-        if kind != "predictive":
-            command = f"jtruth inspect {name} {typed(self, Columns)}".strip()
-            return f"{command}  # what the labels look like, and what is suspicious"
-        command = f"jtruth evaluate {name} {typed(self)} --gold GOLD.csv"
-        return f"{command}  # columns {self.task}, {self.label}: the truth of 30 random samples"
+        if kind == "predictive":
+            why = f"columns {self.task}, {self.label}: the truth of 30 random samples"
+            return next_step(self, "--gold GOLD.csv", why)
+        return next_step(self, "", "what the labels look like, and what is suspicious", "inspect", Columns)
 
     def _refuse_idle(self, where: str) -> None:
         """Refuse options that have no say."""
@@ -154,7 +151,7 @@ class Evaluate(Graded):
             from jtruth.plots import plot_curves
 
             write_picture(self.plot, plot_curves(found))
-        self.give(found)
+        self.give(found, self._next("of scores"))
 
     def _judged_scores(self, scores: Any, labels: Any, **options: Any) -> Any:
         """The answer for two classes, or for each of more."""

@@ -9,12 +9,14 @@ from jtruth._files import write_table, write_text
 from jtruth.cli.options import (
     Beside,
     By,
+    Columns,
     Draws,
     GoldCommonOnly,
     KnownGold,
     LabelersAre,
     LabelsFile,
     Order,
+    next_step,
     option,
     written,
 )
@@ -67,7 +69,7 @@ class Labelers(LabelsFile, Draws, Beside, Output):
         if self.save is not None:
             workers = labels.workers or tuple(range(len(report.rows)))
             write_text(self.save, json.dumps(report.noise_dict(workers), indent=1, allow_nan=False) + "\n")
-        self.give(report)
+        self.give(report, self._next())
 
     def _sampled(self) -> tuple[Any, Any]:
         """The report by Gibbs sampling (of very many labels by EM), and the labels."""
@@ -103,7 +105,10 @@ class Labelers(LabelsFile, Draws, Beside, Output):
                 labels, groups, gold=gold, key=self.seed, level=self.level, labelers_are=self.labelers_are,
                 progress=advance,
             )  # fmt: skip
-        self.give(with_notes(found, labels.notes))
+        self.give(with_notes(found, labels.notes), self._next())
+
+    def _next(self) -> str:
+        return next_step(self, "", "the class of each task, and who says otherwise", "consensus", Columns)
 
     def _by_engine(self) -> tuple[Any, Any]:
         """The report of another engine, and the labels (or the stream) that it is of."""

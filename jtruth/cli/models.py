@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from jtruth.cli.options import Draws, LabelsFile, option
+from jtruth.cli.options import Columns, Draws, LabelsFile, next_step, option
 from jtruth.cli.output import Output, progress
 
 
@@ -25,4 +25,6 @@ class Models(LabelsFile, Draws, Output):
         with progress("model", len(names)) as advance:
             settings = NutsSettings(num_warmup=self.warmup, num_samples=self.samples, watch=Watch(advance))
             found = compare_models(labels, models=names, key=self.seed, settings=settings)
-        self.give(with_notes(found, labels.notes))
+        best = f"--model {found.names[0]}"
+        step = next_step(self, best, "how good each labeler is, by the first model", "labelers", Columns)
+        self.give(with_notes(found, labels.notes), step)

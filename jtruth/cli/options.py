@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import typer
+from typer.models import OptionInfo
 
 
 def option(name: str, text: str, default: Any = None, callback: Any = None) -> Any:
@@ -214,9 +215,20 @@ def typed(command: Any, *kinds: Any) -> str:
     """
     words, meant = [], {one.name for kind in kinds or (type(command),) for one in fields(kind)}
     for key, (one, hint, panel) in _options(type(command)).items():
-        value = getattr(command, key)
-        known = key in meant and one.default is not MISSING and panel != _SHARED["Output"]
+        value, said = getattr(command, key), hint.__metadata__[0]
+        known = key in meant and isinstance(said, OptionInfo) and panel != _SHARED["Output"]
         if known and value != one.default:
-            name = hint.__metadata__[0].default  # Typer keeps the first name there
-            words += [name] if value is True else [name, str(value)]
+            yes, _, no = said.default.partition("/")  # Typer keeps the first name there
+            several = value if isinstance(value, list) else [value]
+            words += [yes if value else no] if isinstance(value, bool) else [
+                word for each in several for word in (yes, str(each))
+            ]  # fmt: skip
     return shlex.join(words)
+
+
+def next_step(command: Any, more: str, why: str, name: str = "", *kinds: Any) -> str:
+    """A command worth running next: the same with more options, or (`name`) another with those of `kinds`."""
+    file = getattr(command, "file", None)
+    name, given = name or type(command).__name__.lower(), "" if file is None else shlex.quote(str(file))
+    words = filter(None, ("jtruth", name, given, typed(command, *kinds), more))
+    return f"{' '.join(words)}  # {why}"

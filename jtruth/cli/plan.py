@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from jtruth.cli.options import Columns, Draws, MetricName, Positive, Prior, option
+from jtruth.cli.options import Columns, Draws, MetricName, Positive, Prior, next_step, option
 from jtruth.cli.output import Output, progress
 
 
@@ -53,4 +53,5 @@ class Plan(Columns, Draws, Output):
                 costs=Costs(self.cost_sample, self.cost_gold),
                 limits=Limits(self.samples, self.max_samples, self.sets, advance),
             )  # fmt: skip
-        self.give(found)
+        step = next_step(self, "--cost-gold 1", "what answers of an expert at that price would save")
+        self.give(found, step if self.cost_gold == float("inf") else "")

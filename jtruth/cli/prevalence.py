@@ -1,6 +1,5 @@
 """`jtruth prevalence`: how many of the samples are of a class; the pass rate."""
 
-import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,8 @@ from jtruth.cli.options import (
     KnownGold,
     LabelersAre,
     LabelsFile,
+    next_step,
     option,
-    typed,
     written,
 )
 from jtruth.cli.output import Output, progress
@@ -50,9 +49,8 @@ class Prevalence(LabelsFile, Draws, Beside, Output):
             num = min(self.ask, labels.num_samples - found.num_gold)
             asked = gold_for_share(labels, code, num, progress=advance, **how) if num else None
         found, name = with_notes(found, labels.notes), str(labels.class_names[code])
-        command = f"jtruth prevalence {shlex.quote(str(self.file))} {typed(self)}"
         named = ", ".join(filter(None, (self.task, self.by, self.label)))
-        step = f"{command.strip()} --gold GOLD.csv  # columns {named}"
+        step = next_step(self, "--gold GOLD.csv", f"columns {named}")
         shown = found.blocks().more(
             sentence_notes("", "What to find out next", _advice(asked, labels, name), "do"),
             facts(positive=name, gold_to_halve=None if asked is None else asked.to_halve,

@@ -1,9 +1,9 @@
 """`jtruth sensitivity`: what would have to be true for the answer to change?"""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from jtruth.cli.evaluate import Graded
-from jtruth.cli.options import option
+from jtruth.cli.options import next_step, option
 from jtruth.cli.output import progress
 
 
@@ -32,4 +32,7 @@ class Sensitivity(Graded):
         if self.threshold is not None:
             said = found.sentence(self.metric, self.threshold)
             shown = shown._replace(sentence=f"{said} {shown.sentence}")
-        self.give(shown.more(facts(tipping=said)))
+        # Shared errors and hard samples learn error rates, and refuse any that are given.
+        pair = ("shared_errors", "hard_samples") if self.noise is None else ("prior", "error_rates")
+        other = replace(self, what=pair[self.what == pair[0]])
+        self.give(shown.more(facts(tipping=said)), next_step(other, "", "another assumption"))

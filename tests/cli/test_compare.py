@@ -32,6 +32,7 @@ def test_compare(run, small, tmp_path):
                      "--metric", "sensitivity")  # fmt: skip
     again = json.loads((tmp_path / "s.json").read_text())["comparison"]
     assert code == 0 and again == answer["comparison"] | {"metric": "sensitivity"}
+    assert answer.pop("next").startswith("jtruth compare")
     assert answer == found.to_dict() and "</svg>" in (tmp_path / "o.svg").read_text()
 
     code, _, err = run(*base, small / "part.csv", *asked)

@@ -93,13 +93,13 @@ def refuse(text):
 
 @pytest.mark.parametrize(("name", "text"), COMMANDS)
 def test_screen_json_page_and_next_line(run, world, name, text, monkeypatch):
-    """24 lines of 80 columns at most (--full: 60), JSON without NaN, valid HTML, `next:` runs as printed."""
+    """20 lines of 80 columns at most (--full: 70), JSON without NaN, valid HTML, `next:` runs as printed."""
     monkeypatch.setenv("COLUMNS", "80")
     words = [*name.split()[:1], *shlex.split(text), *name.split()[1:], "--json", "out.json"]
     words += ["--report", "out.html"] if name in PAGES else []
     code, out, err = run(*words, folder=world, full=False)
     assert code == 0 and "Traceback" not in err, err
-    assert len(out.splitlines()) <= (70 if "--full" in words else 24), out
+    assert len(out.splitlines()) <= (70 if "--full" in words else 20), out
     assert max(map(size, out.splitlines())) <= 80
     assert "\x1b" not in out and "\u202e" not in out
     found = json.loads((world / "out.json").read_text(), parse_constant=refuse)
@@ -108,10 +108,9 @@ def test_screen_json_page_and_next_line(run, world, name, text, monkeypatch):
         html = (world / "out.html").read_text()
         assert len(html.encode()) < 300_000
         assert not {"script", "b", "img"} & set(read(html).tags) and "\u202e" not in html
-    for line in out.replace("\\\n", "").splitlines():
-        if line.startswith("next: jtruth "):
-            code, _, err = run(*shlex.split(line, comments=True)[2:], folder=world)
-            assert code == 0, err
+    (step,) = (line for line in out.replace("\\\n", "").splitlines() if line.startswith("next: jtruth "))
+    code, _, err = run(*shlex.split(step, comments=True)[2:], folder=world)
+    assert code == 0, err
 
 
 def test_json_of_evaluate_is_as_designed(run, world):
