@@ -9,7 +9,7 @@ would be confidently wrong: such numbers are refused.
 
 import re
 from collections.abc import Container, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -123,14 +123,6 @@ _MANY = 50  # labels of a labeler, of which some class would come twice
 MOST_UNNAMED = 1000  # classes that nobody named; more of them are ids or free text
 
 
-class Encoded(NamedTuple):
-    """A column of labels as class codes."""
-
-    codes: np.ndarray  # (rows,) int32, -1 where the label is missing
-    classes: tuple  # name of each class, text
-    notes: tuple  # sentences about how labels were read
-
-
 def encode_classes(
     values: Sequence,
     classes: Iterable | None,
@@ -139,8 +131,8 @@ def encode_classes(
     if_missing: str | None,
     length: int | None = None,
     silent: Container = (),
-) -> Encoded:
-    """Class codes of a column of labels, -1 where a label is missing.
+) -> tuple[np.ndarray, tuple, tuple]:
+    """(int32 codes of a column of labels, -1 where one is missing; class names; notes on how it was read).
 
     Missing labels are refused with the advice `if_missing`, or accepted if it is None. `length` is that
     of the column where `values` are only its different ones. Labels that are `silent` are as missing, and
@@ -174,7 +166,7 @@ def encode_classes(
         )
     codes = {value: code[name] for value, name in names.items() if name is not None}
     notes += alike_note(order, "class names")
-    return Encoded(recode(values, lambda value: codes.get(value, -1)), order, notes)
+    return recode(values, lambda value: codes.get(value, -1)), order, notes
 
 
 def check_labelers(labeler: np.ndarray, codes: np.ndarray, workers: Sequence | None) -> None:

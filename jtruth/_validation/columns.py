@@ -15,7 +15,7 @@ patterns, whatever the number of tasks. Powers of 2 are exact in every engine, a
 power in floating point.
 """
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -114,17 +114,17 @@ def _silent(label: Sequence, abstain: Iterable) -> tuple[set, tuple[str, ...]]:
     return found, (f"{number} of {len(label)} labels say nothing ({names}) and were left out.",)
 
 
-class _Contents(Sequence):
-    """Names of rows: what stands in them."""
+class _Named(Sequence):
+    """Names of rows, made when a message asks for one."""
 
-    def __init__(self, columns: dict[str, Coded]):
-        self._columns = columns
+    def __init__(self, size: int, name_of: Callable[[Any], str]):
+        self._size, self._name_of = size, name_of
 
     def __len__(self) -> int:
-        return len(next(iter(self._columns.values())))
+        return self._size
 
     def __getitem__(self, row: Any) -> str:
-        return f"({', '.join(f'{role} {shown(column[row])}' for role, column in self._columns.items())})"
+        return self._name_of(row)
 
 
 def frame_columns(frame: Any, columns: dict[str, str]) -> tuple[tuple, Source | None]:
@@ -170,7 +170,9 @@ def lazy_columns(table: Any, columns: dict[str, str]) -> tuple[tuple[Coded, ...]
     numbers = [nw.col(code).cast(nw.Int64).fill_null(-1) for code in codes]  # -1: a missing value
     found = collected(coded.select(*numbers).sort(*codes))
     made = {role: _column(found[c].to_numpy(), names[role]) for role, c in zip(columns, codes, strict=True)}
-    return tuple(made.values()), Source("", "row", 0, _Contents(made))
+    size = len(next(iter(made.values())))
+    rows = _Named(size, lambda row: _said({role: column[row] for role, column in made.items()}))
+    return tuple(made.values()), Source("", "row", 0, rows)
 
 
 def names_of(table: Any, role: str) -> tuple[list, Any]:
@@ -289,16 +291,16 @@ def _read(picked: Any, classes: Any, missing: str) -> _Read:
     encode_ids(different, "worker", None, _rows_of(picked, "worker", different))
     different = values + [None] * (size["label"] > 0)
     advice = "Leave such rows out, or set missing='drop' to do so." if missing == "error" else None
-    found = encode_classes(
+    codes, names, notes = encode_classes(
         different, classes, None, _rows_of(picked, "label", different), advice, size["rows"]
     )
-    if not (found.codes >= 0).any():
+    if not (codes >= 0).any():
         raise ValueError("no labels: the table has no rows with a label")
-    nothing = np.flatnonzero(found.codes[: len(values)] < 0).tolist()  # words that mean no label
+    nothing = np.flatnonzero(codes[: len(values)] < 0).tolist()  # words that mean no label
     of_label = of_label.filter(~nw.col("code of label").is_in(nothing)) if nothing else of_label
     coded = picked.join(of_worker, on="worker", how="left").join(of_label, on="label", how="left")
-    notes = found.notes + alike_note(workers, "worker ids")
-    return _Read(coded, size["rows"], tuple(workers), found.codes[: len(values)], found.classes, notes)
+    notes += alike_note(workers, "worker ids")
+    return _Read(coded, size["rows"], tuple(workers), codes[: len(values)], names, notes)
 
 
 def _suspect_tasks(picked: Any) -> list:
@@ -321,28 +323,18 @@ def _suspect_tasks(picked: Any) -> list:
     ]
 
 
-class _OneOfEach(Sequence):
-    """Names of rows, one for each of the different values of a column; found when a message names it."""
+def _rows_of(table: Any, role: str, values: list) -> Source:
+    """Where the different values of a column stand: one row of each, found when a message names it."""
+    import narwhals as nw
 
-    def __init__(self, table: Any, role: str, values: list):
-        self._table, self._role, self._values = table, role, values
-
-    def __len__(self) -> int:
-        return len(self._values)
-
-    def __getitem__(self, k: Any) -> str:
-        import narwhals as nw
-
-        column, value = nw.col(self._role), self._values[k]
+    def row_with(k: Any) -> str:
+        column, value = nw.col(role), values[k]
         none = isinstance(value, float) and value != value
         here = column.is_null() if value is None else column.is_nan() if none else column == value
-        found = collected(self._table.filter(here).head(1)).rows(named=True)
-        return _said(found[0] if found else {self._role: value})
+        found = collected(table.filter(here).head(1)).rows(named=True)
+        return _said(found[0] if found else {role: value})
 
-
-def _rows_of(table: Any, role: str, values: list) -> Source:
-    """Where the different values of a column stand."""
-    return Source("", "row", 0, _OneOfEach(table, role, values))
+    return Source("", "row", 0, _Named(len(values), row_with))
 
 
 def _grouped(coded: Any, num_workers: int, bits: int) -> Any:
@@ -422,13 +414,13 @@ def matrix_entries(z: Any, num_classes: int | None, classes: Iterable | None, mi
     numbers = [(i, t) for i, row in enumerate(cells) for t, v in enumerate(row) if not _empty(v, missing)]
     values = [cells[i][t] for i, t in numbers]
     advice = "Where there is no label put None, or say what stands there by `missing`."
-    found = encode_classes(values, classes, num_classes, _Cells(numbers=numbers), advice)
+    codes, names, said = encode_classes(values, classes, num_classes, _Cells(numbers=numbers), advice)
     sample, labeler = np.array(numbers, np.int32).reshape(-1, 2).T
     if classes is None and num_classes is None:
-        check_labelers(labeler, found.codes, workers)
-    inferred = inferred_classes(found.classes, classes, num_classes)
-    sizes, notes = (len(table), table.shape[1], len(found.classes)), found.notes + notes
-    return Found(sample, labeler, found.codes, *sizes, tasks, workers, found.classes, notes, inferred)
+        check_labelers(labeler, codes, workers)
+    inferred = inferred_classes(names, classes, num_classes)
+    sizes, notes = (len(table), table.shape[1], len(names)), said + notes
+    return Found(sample, labeler, codes, *sizes, tasks, workers, names, notes, inferred)
 
 
 def _like_counts(table: np.ndarray) -> tuple[str, ...]:

@@ -257,4 +257,4 @@ def _of_all(names: list) -> tuple:
 
 def _order(names: list, rows: LabelRows) -> tuple:
     """Names of classes in order of their codes, and the refusals of names that are none."""
-    return check.encode_classes(names * 3, None, None, rows.source, None).classes
+    return check.encode_classes(names * 3, None, None, rows.source, None)[1]
