@@ -13,9 +13,9 @@ from jaxtyping import Array, Float, Int
 
 from jtruth._arrays import as_array, is_concrete, safe_log
 from jtruth._validation.in_range import check_rows, sum_tolerance
-from jtruth.information.law import LabelLaw, label_law
+from jtruth.information.law import label_law
 from jtruth.labels import Labels
-from jtruth.noise import NoiseModel
+from jtruth.noise import NoiseModel, Strata
 from jtruth.noise.base import as_parameter, current, sum_over_labels
 from jtruth.posterior import class_posterior, validate_prior
 
@@ -115,7 +115,7 @@ def _observed(noise, labels: Labels, prior: np.ndarray) -> tuple[Array, Array]:
     return posterior[:, None, :], jnp.asarray(stratum, jnp.int32)
 
 
-def _unobserved(law: LabelLaw, labels: Labels, prior: np.ndarray) -> Float[Array, "samples strata classes"]:
+def _unobserved(law: Strata, labels: Labels, prior: np.ndarray) -> Float[Array, "samples strata classes"]:
     """p(stratum, class | labels of the sample): Bayes' rule with pairs of both as the classes."""
     strata, _, classes, _ = law.rows.shape
     (rows, weights, share) = current(law.rows, law.weights, prior)

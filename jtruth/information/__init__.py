@@ -8,10 +8,10 @@ from jtruth.information.labelers import (
     labeler_information,
     smallest_team,
 )
-from jtruth.information.law import LabelLaw, label_law, mixture
+from jtruth.information.law import label_law, mixture
 from jtruth.information.mutual import mutual_information
 
 __all__ = [
-    "LabelLaw", "best_labelers", "bsbc_information", "equivalent_error", "equivalent_labeler", "label_law",
+    "best_labelers", "bsbc_information", "equivalent_error", "equivalent_labeler", "label_law",
     "labeler_information", "mixture", "mutual_information", "smallest_team",
 ]  # fmt: skip

@@ -42,7 +42,8 @@ from jaxtyping import Float, Int
 from scipy.special import gamma, gammaln, logsumexp
 
 from jtruth._host import log
-from jtruth.information.law import BITS, LabelLaw, table_information
+from jtruth.information.law import BITS, table_information
+from jtruth.noise import Strata
 
 MOST_CLASSES = 3
 _DIGITS = 37.0  # both errors of the trapezoidal rule, step and range, are about exp(-37)
@@ -50,7 +51,7 @@ _BLOCK = 1 << 21  # complex numbers held at once
 
 
 def independent_information(
-    law: LabelLaw, prior: Float[np.ndarray, " classes"], teams: Int[np.ndarray, "teams labelers"]
+    law: Strata, prior: Float[np.ndarray, " classes"], teams: Int[np.ndarray, "teams labelers"]
 ) -> Float[np.ndarray, " teams"]:
     """I(Z; Y) in bits of teams of conditionally independent labelers, exact up to rounding.
 
@@ -146,7 +147,7 @@ MOST_TERMS = 1 << 26  # cells times strata times classes that `counts_informatio
 _INNER = 1 << 16  # cells handled in one NumPy call
 
 
-def counts_information(law: LabelLaw, prior: Float[np.ndarray, " classes"]) -> float:
+def counts_information(law: Strata, prior: Float[np.ndarray, " classes"]) -> float:
     """I(Z; Y) in bits by the sum over the counts of each group of equal labelers, Su section 4.
 
     Args:
@@ -196,7 +197,7 @@ def equal_labelers(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return rows[:, first], sizes
 
 
-def num_terms(law: LabelLaw) -> int:
+def num_terms(law: Strata) -> int:
     """Number of terms of the sum: cells times strata times classes."""
     rows, sizes = equal_labelers(law.rows)
     cells = (math.comb(int(m) + _used(rows[:, g]).sum() - 1, int(m)) for g, m in enumerate(sizes))
@@ -233,7 +234,7 @@ def _group_log_pmf(rows: np.ndarray, size: int) -> np.ndarray:
     return log_p - logsumexp(log_p, axis=-1, keepdims=True)
 
 
-def _split(groups: list[np.ndarray], law: LabelLaw) -> tuple[np.ndarray, list[np.ndarray]]:
+def _split(groups: list[np.ndarray], law: Strata) -> tuple[np.ndarray, list[np.ndarray]]:
     """The combined table of as many groups as fit in one call, and the groups that are looped over."""
     inner = np.zeros((law.rows.shape[0], law.num_classes, 1))
     outer = []

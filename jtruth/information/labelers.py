@@ -25,9 +25,9 @@ from jtruth._one_line import one_line
 from jtruth._pictures import picture
 from jtruth._validation.in_range import check_probabilities
 from jtruth.information.independent import MOST_CLASSES, independent_information
-from jtruth.information.law import LabelLaw, checked_prior, entropy, label_law, table_information
+from jtruth.information.law import checked_prior, entropy, label_law, table_information
 from jtruth.information.mutual import Prior, average_over_strata, mutual_information
-from jtruth.noise import NoiseModel, Symmetric
+from jtruth.noise import NoiseModel, Strata, Symmetric
 from jtruth.stats.poisson_binomial import binomial_pmf
 
 
@@ -149,7 +149,7 @@ def _greedy(
 
 
 def _teams(
-    law: LabelLaw, prior: np.ndarray, teams: Bool[np.ndarray, "teams labelers"], participation, key
+    law: Strata, prior: np.ndarray, teams: Bool[np.ndarray, "teams labelers"], participation, key
 ) -> Float[np.ndarray, " teams"]:
     """Information of each team; the same key for all, so that simulated differences keep little noise."""
     if len(law.rows) == 1 and np.count_nonzero(prior) <= MOST_CLASSES:
@@ -160,7 +160,7 @@ def _teams(
     return np.array([average_over_strata(one, prior, "auto", key, 20_000).bits for one in laws])
 
 
-def _taking_part(law: LabelLaw, participation) -> np.ndarray:
+def _taking_part(law: Strata, participation) -> np.ndarray:
     """Which labelers `label_law` keeps."""
     eta = 1.0 if participation is None else np.asarray(participation, float)
     return np.broadcast_to(eta, (law.num_labelers,)) > 0

@@ -1,66 +1,37 @@
 """The law of the labels of one sample in a form that sums can be taken over.
 
 Information needs more than the array `log_likelihood`: it averages over labels that nobody has given yet.
-`LabelLaw` holds what that takes; every noise model that answers `strata` has one:
+`Strata` holds what that takes; every noise model that answers `strata` has one:
 
     p(z | y) = sum_s weights[s, y] prod_t rows[s, t, y, z_t].
 
 The stratum s is whatever makes the labels of a sample dependent: the shared draw of `SharedErrors`, or the
 difficulty of the sample. Without one there is a single stratum. A labeler who may stay silent has "no label"
-as one more symbol. If `observed`, somebody knows the stratum of each sample (a difficulty that is given in
-the noise model), and information is the average over strata.
+as one more symbol. Where somebody knows the stratum of each sample (a difficulty that is given in the noise
+model), information is the average over strata.
 
 Entropy and mutual information of tables of probabilities, in bits; host side, float64.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 from scipy.special import entr, kl_div
 
 from jtruth._arrays import is_concrete
-from jtruth._one_line import one_line
 from jtruth._validation.in_range import check_probabilities, check_rows
-from jtruth.noise import NoiseModel
-from jtruth.noise.base import as_parameter, check_matrix_rows, check_ndim
+from jtruth.noise import NoiseModel, Strata
+from jtruth.noise.base import as_parameter, check_matrix_rows, check_ndim, one_stratum
 from jtruth.posterior import validate_prior
 
 
-class LabelLaw(NamedTuple):
-    """Law of the labels of one sample; rows and weights are float64 NumPy arrays."""
-
-    rows: Float[np.ndarray, "strata labelers classes symbols"]  # p(symbol | class, stratum), sums to 1
-    weights: Float[np.ndarray, "strata classes"]  # p(stratum | class), columns sum to 1
-    observed: bool = False  # whether the stratum of a sample is known to whoever reads the labels
-
-    __repr__ = one_line
-
-    @property
-    def num_labelers(self) -> int:
-        """Number of labelers T."""
-        return self.rows.shape[1]
-
-    @property
-    def num_classes(self) -> int:
-        """Number of classes C."""
-        return self.rows.shape[2]
-
-    def strata(self) -> list[tuple[float, "LabelLaw"]]:
-        """(weight, law) of each observed stratum; the law itself, with weight 1, if none is observed."""
-        if not self.observed:
-            return [(1.0, self)]
-        one = np.ones((1, self.num_classes))
-        return [(float(w[0]), LabelLaw(r[None], one)) for r, w in zip(self.rows, self.weights, strict=True)]
-
-
-def label_law(noise, *, num_labelers: int | None = None, participation=None) -> LabelLaw:
+def label_law(noise, *, num_labelers: int | None = None, participation=None) -> Strata:
     """The law of a sample's labels under a noise model, matrices, or a law.
 
     Args:
         noise: a noise model, an array (labelers, classes, symbols) whose rows sum to 1 (symbols need not be
-            classes: score bins, "don't know"), or a `LabelLaw`. Strata that the model knows for each sample
+            classes: score bins, "don't know"), or a `Strata`. Strata that the model knows for each sample
             are observed: each sample is equally likely, and its stratum known.
         num_labelers: T, needed where one error or fallibility stands for all labelers.
         participation: eta, a number or (labelers,): probability that a labeler labels a sample, independent
@@ -75,7 +46,7 @@ def label_law(noise, *, num_labelers: int | None = None, participation=None) -> 
         >>> law.rows.shape, law.rows[0, 0, 1].round(3)
         ((1, 3, 2, 3), array([0.05, 0.45, 0.5 ]))
     """
-    law = noise if isinstance(noise, LabelLaw) else _law_of(noise, num_labelers)
+    law = noise if isinstance(noise, Strata) else _law_of(noise, num_labelers)
     if num_labelers is not None and law.num_labelers != num_labelers:
         raise ValueError(
             f"num_labelers is {num_labelers} but the noise model is for {law.num_labelers} labelers; leave "
@@ -86,8 +57,8 @@ def label_law(noise, *, num_labelers: int | None = None, participation=None) -> 
 
 def mixture(
     models: Sequence, weights: Sequence[float] | np.ndarray, *, num_labelers: int | None = None
-) -> LabelLaw:
-    """A `LabelLaw` in which nobody knows which of several models a sample follows.
+) -> Strata:
+    """A `Strata` in which nobody knows which of several models a sample follows.
 
     The labels of a sample become dependent: a wrong one makes a difficult sample likely, where the others
     are worth less.
@@ -115,22 +86,22 @@ def mixture(
     if len(shapes) > 1:
         raise ValueError(f"the models differ in (labelers, classes, symbols): {sorted(shapes)}")
     rows = np.concatenate([law.rows for law in laws])
-    return LabelLaw(rows, np.concatenate([w * law.weights for w, law in zip(weights, laws, strict=True)]))
+    return Strata(rows, np.concatenate([w * law.weights for w, law in zip(weights, laws, strict=True)]))
 
 
-def _law_of(noise, num_labelers: int | None) -> LabelLaw:
+def _law_of(noise, num_labelers: int | None) -> Strata:
     """The law of one kind of model."""
     if not is_concrete(noise):
         raise ValueError("information is computed on the host; call it outside of jit, vmap and grad")
     if not isinstance(noise, NoiseModel):
-        return _one_stratum(_checked_array(noise))
+        return one_stratum(_checked_array(noise))
     found = noise.strata(num_labelers)
     if found is None:
         raise ValueError(
             f"{type(noise).__name__} does not say the law of the labels of one sample (method `strata` of "
             "NoiseModel); only mutual_information does without, by method='enumerate' or 'monte_carlo'"
         )
-    return LabelLaw(found.rows, found.weights, observed=found.of_sample is not None)
+    return found
 
 
 def _checked_array(given) -> np.ndarray:
@@ -143,11 +114,7 @@ def _checked_array(given) -> np.ndarray:
     return np.asarray(rows)
 
 
-def _one_stratum(rows: np.ndarray) -> LabelLaw:
-    return LabelLaw(rows[None], np.ones((1, rows.shape[1])))
-
-
-def _with_participation(law: LabelLaw, participation) -> LabelLaw:
+def _with_participation(law: Strata, participation) -> Strata:
     """The law with "no label" as last symbol; labelers who never take part are left out."""
     eta = as_parameter(participation, "participation")
     check_ndim(eta, "participation", (0, 1), "() or (labelers,)")

@@ -43,15 +43,15 @@ from jtruth.information.independent import (
     independent_information,
     num_terms,
 )
-from jtruth.information.law import BITS, LabelLaw, checked_prior, label_law, table_information
+from jtruth.information.law import BITS, checked_prior, label_law, table_information
 from jtruth.labels import Labels
-from jtruth.noise import NoiseModel
+from jtruth.noise import NoiseModel, Strata
 
 _BLOCK = 1 << 22  # random numbers held at once
 
 
 def monte_carlo_information(
-    key: Any, law: LabelLaw, prior: Float[np.ndarray, " classes"], num_draws: int
+    key: Any, law: Strata, prior: Float[np.ndarray, " classes"], num_draws: int
 ) -> tuple[float, float]:
     """I(Z; Y) in bits and its standard error, from `num_draws` samples of any law.
 
@@ -93,7 +93,7 @@ def average_information(
 
 
 def _draw(
-    rng: np.random.Generator, law: LabelLaw, prior: np.ndarray, size: int
+    rng: np.random.Generator, law: Strata, prior: np.ndarray, size: int
 ) -> Int[np.ndarray, "draws labelers"]:
     """Symbols of `size` samples: class, stratum given the class, symbols given both."""
     y = rng.choice(prior.size, size, p=prior)
@@ -102,7 +102,7 @@ def _draw(
 
 
 def _log_likelihood_of(
-    law: LabelLaw, z: Int[np.ndarray, "draws labelers"]
+    law: Strata, z: Int[np.ndarray, "draws labelers"]
 ) -> Float[np.ndarray, "draws classes"]:
     """log p(z | y) in float64, summed over the strata, (draws, classes)."""
     log_rows, log_weights = log(law.rows), log(law.weights)
@@ -142,7 +142,7 @@ def mutual_information(
     for each sample it is the mean over samples, difficulty known; if nobody knows it see `mixture`.
 
     Args:
-        noise: a noise model, an array (labelers, classes, symbols) with rows = true class, or a `LabelLaw`.
+        noise: a noise model, an array (labelers, classes, symbols) with rows = true class, or a `Strata`.
         prior: (classes,), sums to 1.
         num_labelers: T, where the model has one number for all labelers.
         participation: eta, a number or (labelers,): how likely a labeler labels a sample. Samples without any
@@ -175,11 +175,9 @@ def mutual_information(
     return average_over_strata(law, checked, method, key, num_draws)
 
 
-def average_over_strata(
-    law: LabelLaw, prior: np.ndarray, method: str, key: Any, num_draws: int
-) -> Information:
+def average_over_strata(law: Strata, prior: np.ndarray, method: str, key: Any, num_draws: int) -> Information:
     """The mean over the observed strata, or the one value of a law without them."""
-    strata = law.strata()
+    strata = law.known()
     keys = streams(key, "strata", len(strata))
     parts = [_one_law(s, prior, method, k, num_draws) for (_, s), k in zip(strata, keys, strict=True)]
     weights = np.array([w for w, _ in strata])
@@ -189,7 +187,7 @@ def average_over_strata(
     return Information(bits, float(np.sqrt((weights**2) @ errors**2)), used)
 
 
-def chosen_method(law: LabelLaw, prior: np.ndarray) -> str:
+def chosen_method(law: Strata, prior: np.ndarray) -> str:
     """What "auto" does for a law without observed strata."""
     terms = num_terms(law)
     if terms <= _CHEAP_TERMS:
@@ -199,7 +197,7 @@ def chosen_method(law: LabelLaw, prior: np.ndarray) -> str:
     return "counts" if terms <= MOST_TERMS else "monte_carlo"
 
 
-def _one_law(law: LabelLaw, prior: np.ndarray, method: str, key, num_draws: int) -> Information:
+def _one_law(law: Strata, prior: np.ndarray, method: str, key, num_draws: int) -> Information:
     """One law without observed strata."""
     if law.num_labelers == 0:
         return Information(0.0, 0.0, "counts")
@@ -246,7 +244,7 @@ def _participation(num_labelers: int | None, participation) -> np.ndarray:
     return eta
 
 
-def _check_integral(law: LabelLaw, prior: np.ndarray) -> None:
+def _check_integral(law: Strata, prior: np.ndarray) -> None:
     if len(law.rows) > 1 or np.count_nonzero(prior) > MOST_CLASSES:
         raise ValueError(
             f"the integral is for independent labelers and at most {MOST_CLASSES} classes; here are "

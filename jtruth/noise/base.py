@@ -48,6 +48,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from jtruth._arrays import as_array, is_concrete, safe_log
+from jtruth._one_line import one_line
 from jtruth._validation import quoted, some
 from jtruth._validation.in_range import check_codes, check_rows, sum_tolerance
 from jtruth.labels import Labels
@@ -68,6 +69,25 @@ class Strata(NamedTuple):
     rows: Float[np.ndarray, "strata labelers classes symbols"]  # p(symbol | class, stratum), sums to 1
     weights: Float[np.ndarray, "strata classes"]  # p(stratum | class), columns sum to 1
     of_sample: Int[np.ndarray, " samples"] | None = None
+
+    __repr__ = one_line
+
+    @property
+    def num_labelers(self) -> int:
+        """Number of labelers T."""
+        return self.rows.shape[1]
+
+    @property
+    def num_classes(self) -> int:
+        """Number of classes C."""
+        return self.rows.shape[2]
+
+    def known(self) -> list[tuple[float, "Strata"]]:
+        """(weight, law) of each stratum where samples say theirs; the law itself, with weight 1, if not."""
+        if self.of_sample is None:
+            return [(1.0, self)]
+        one = np.ones((1, self.num_classes))
+        return [(float(w[0]), Strata(r[None], one)) for r, w in zip(self.rows, self.weights, strict=True)]
 
 
 class NoiseModel(eqx.Module):

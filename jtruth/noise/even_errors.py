@@ -54,8 +54,21 @@ class EvenErrors(NoiseModel):
         """Probability of a wrong label by the labeler on the sample; one number where all are equal."""
 
     @abc.abstractmethod
+    def axes(self) -> dict[str, tuple[Array | np.ndarray, str]]:
+        """Name of a parameter -> (its numbers, "samples" or "labelers")."""
+
+    @property
+    def num_labelers(self) -> int | None:
+        """Number of labelers T; None where one number stands for all."""
+        found = [of for of, what in self.axes().values() if what == "labelers" and of.ndim]
+        return found[0].shape[0] if found else None
+
     def check_fits(self, num_samples: int, num_labelers: int) -> None:
         """ValueError if parameters are for other numbers of samples or labelers."""
+        size = {"samples": num_samples, "labelers": num_labelers}
+        for name, (parameter, what) in self.axes().items():
+            if parameter.ndim == 1:
+                check_sizes(what, size[what], parameter.shape[0], name)
 
     def log_likelihood(self, labels: Labels) -> Float[Array, "samples classes"]:
         """Su (58)-(59). ValueError if `labels` has other numbers of samples, labelers or classes."""
@@ -102,9 +115,12 @@ def _picked(parameter: Array | np.ndarray, index: Array) -> Array | np.ndarray:
     return parameter[index] if parameter.ndim else parameter
 
 
-def _check_axis(parameter: Array | np.ndarray, size: int, what: str, name: str) -> None:
-    if parameter.ndim == 1:
-        check_sizes(what, size, parameter.shape[0], name)
+def _checked(given, name: str, what: str) -> Array | np.ndarray:
+    """A probability, or one for each of `what`."""
+    found = as_parameter(given, name)
+    check_ndim(found, name, (0, 1), f"() or ({what},)")
+    check_probabilities(found, name)
+    return found
 
 
 def labeling_error(
@@ -149,22 +165,15 @@ class Symmetric(EvenErrors):
         # Runs only where a model is constructed, never when JAX rebuilds one (see base.py).
         check_whole(2, num_classes=num_classes)
         self.num_classes = int(num_classes)
-        self.error = as_parameter(error, "error")
-        check_ndim(self.error, "error", (0, 1), "() or (labelers,)")
-        check_probabilities(self.error, "error")
+        self.error = _checked(error, "error", "labelers")
 
     def at(self, sample: Array, labeler: Array) -> Float[Array, "*cells"]:
         """The error of the labeler."""
         return jnp.asarray(_picked(self.error, labeler))
 
-    def check_fits(self, num_samples: int, num_labelers: int) -> None:
+    def axes(self) -> dict[str, tuple[Array | np.ndarray, str]]:
         """As many errors as labelers, or one."""
-        _check_axis(self.error, num_labelers, "labelers", "error")
-
-    @property
-    def num_labelers(self) -> int | None:
-        """Number of labelers T; None if one error stands for all."""
-        return self.error.shape[0] if self.error.ndim else None
+        return {"error": (self.error, "labelers")}
 
     def scaled(self, factor: float) -> "Symmetric":
         """The error times `factor`, at most 1."""
@@ -205,17 +214,8 @@ class DifficultyFallibility(EvenErrors):
         # Runs only where a model is constructed, never when JAX rebuilds one (see base.py).
         check_whole(2, num_classes=num_classes)
         self.num_classes = int(num_classes)
-        self.difficulty = as_parameter(difficulty, "difficulty")
-        self.fallibility = as_parameter(fallibility, "fallibility")
-        check_ndim(self.difficulty, "difficulty", (0, 1), "() or (samples,)")
-        check_ndim(self.fallibility, "fallibility", (0, 1), "() or (labelers,)")
-        check_probabilities(self.difficulty, "difficulty")
-        check_probabilities(self.fallibility, "fallibility")
-
-    @property
-    def num_labelers(self) -> int | None:
-        """Number of labelers T; None if one fallibility stands for all."""
-        return self.fallibility.shape[0] if self.fallibility.ndim else None
+        self.difficulty = _checked(difficulty, "difficulty", "samples")
+        self.fallibility = _checked(fallibility, "fallibility", "labelers")
 
     @property
     def hardness(self) -> Float[np.ndarray, " samples"] | None:
@@ -246,7 +246,6 @@ class DifficultyFallibility(EvenErrors):
         difficulty, fallibility = jnp.broadcast_arrays(difficulty, fallibility)
         return labeling_error(difficulty, fallibility, self.num_classes)
 
-    def check_fits(self, num_samples: int, num_labelers: int) -> None:
+    def axes(self) -> dict[str, tuple[Array | np.ndarray, str]]:
         """As many difficulties as samples and fallibilities as labelers, or one."""
-        _check_axis(self.difficulty, num_samples, "samples", "difficulty")
-        _check_axis(self.fallibility, num_labelers, "labelers", "fallibility")
+        return {"difficulty": (self.difficulty, "samples"), "fallibility": (self.fallibility, "labelers")}
