@@ -5,7 +5,7 @@ import pytest
 
 from jtruth import compare_classifiers
 from jtruth._validation.words import Source, number_of
-from jtruth.cli.output import shell_words
+from jtruth.cli.words import shell_words
 from jtruth.comparison import compare as models
 from jtruth.evaluation.compared import Laws
 from jtruth.evaluation.gold.answer import SENTENCES
