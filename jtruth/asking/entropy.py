@@ -96,7 +96,7 @@ def expected_gain_of_labels(
     law = label_law(noise, num_labelers=labels.num_labelers)
     if law.num_classes != labels.num_classes:
         raise ValueError(f"the labels have {labels.num_classes} classes but the model has {law.num_classes}")
-    if law.observed:
+    if law.of_sample is not None:
         states, stratum = _observed(noise, labels, prior)
     else:
         states, stratum = _unobserved(law, labels, prior), None
