@@ -376,7 +376,7 @@ def main_learned(asked):
                 begin = time.process_time()
                 beliefs = OWN if kind == PRIOR else Beliefs(shares=shares)
                 fit = fit_joint(labels, y_pred=y_pred, key=number, effort=EFFORT, beliefs=beliefs)
-                checks = prior_check(read(y_pred, labels, None, None, None, None), fit, 0.95)
+                checks = prior_check(read(y_pred, labels, None, None, None, None), fit)
                 spent += time.process_time() - begin
                 rows.append(np.full((len(ASKED), 3), np.nan))
                 if fit.counts is not None:

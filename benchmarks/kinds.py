@@ -169,10 +169,11 @@ from jtruth.evaluation.answers import tables_of  # noqa: E402
 from jtruth.evaluation.assumptions import model_error as me  # noqa: E402
 from jtruth.evaluation.assumptions.predictive import labeler_draws  # noqa: E402
 from jtruth.evaluation.assumptions.ranges import Member  # noqa: E402
-from jtruth.evaluation.assumptions.registry import How, entries, nobody_judged  # noqa: E402
+from jtruth.evaluation.assumptions.registry import entries, nobody_judged  # noqa: E402
 from jtruth.evaluation.compare import parts_of  # noqa: E402
 from jtruth.evaluation.gold.measured import judged_samples  # noqa: E402
 from jtruth.evaluation.gold.tables import gold_tables  # noqa: E402
+from jtruth.io.gold import Gold  # noqa: E402
 from jtruth.latent import Effort  # noqa: E402
 from jtruth.stats.predictive import predictive  # noqa: E402
 from jtruth.tables.metrics import named_metric  # noqa: E402
@@ -344,7 +345,7 @@ def fitted(data, key):
     """Draws of the table of every reading, its members, and what labels say of the classes."""
     out, found = {}, []
     for entry in (e for e in entries(data) if e.reading):
-        counts, fit = entry.fit(data, key, How(EFFORT))
+        counts, fit = entry.fit(data, key, EFFORT)
         if counts is None or not (fit is None or fit.usable):
             continue
         out[f"tables {entry.name}"] = counts[np.linspace(0, len(counts) - 1, KEPT).astype(int)]
@@ -371,9 +372,9 @@ def fit(data, cache, seeds=3, part="0/1"):
         for case, y, labels, codes in pairs(name, data, seed):
             given = inputs.read(codes[0], labels, None, None, None, None)
             if len(given.classes) <= 5 and (codes[0] != codes[1]).any():
-                one_part = parts_of(codes.astype(np.int64), given)[0]
-                out, _ = fitted(one_part.data, jax.random.key(seed))
-                out |= {"symbols": one_part.data.y_pred, "predicted": one_part.what.predicted}
+                _, part, what = parts_of(codes.astype(np.int64), given)[0]
+                out, _ = fitted(part, jax.random.key(seed))
+                out |= {"symbols": part.y_pred, "predicted": what.predicted}
                 save(cache, f"pair {name} {seed} {case}", out | about, y, labels)
         alone(cache, data, name, seed, about)
 
@@ -654,7 +655,7 @@ def gold(cache, draws=3, guess_by="models"):
             names = ("accuracy", "precision", "recall", "f1") if classes == 2 else ("accuracy", "macro_f1")
             for r in range(int(draws)):
                 known = golds(y, number, [k, r, number])
-                judged = judged_samples(case["y_pred"], guess, known)
+                judged = judged_samples(case["y_pred"], guess, Gold(known))
                 found = gold_tables(case["y_pred"], classes, guess, known, judged.sample, r)
                 for name in names:
                     metric = named_metric(name, range(classes), 1)
@@ -678,7 +679,9 @@ def gold_pairs(cache, draws=3):
                 continue
             for r in range(int(draws)):
                 known = golds(y, number, [k, r, number])
-                judged = replace(judged_samples(case["symbols"], guess, known), num_symbols=what.num_symbols)
+                judged = replace(
+                    judged_samples(case["symbols"], guess, Gold(known)), num_symbols=what.num_symbols
+                )
                 found = gold_tables(case["symbols"], what.num_symbols, guess, known, judged.sample, r)
                 for name, truth, _, _ in differences(case):
                     metric = what.difference(named_metric(name, range(what.num_classes), 1), 0, 1)

@@ -10,8 +10,8 @@ import jtruth as jt
 from jtruth import plots
 from jtruth.comparison import LeaveOneOut, ModelComparison
 from jtruth.evaluation import MetricPosterior, Prevalence
-from jtruth.evaluation.any_metric import MetricView
-from jtruth.evaluation.assumptions.ranges import Rows
+from jtruth.evaluation.answers import WhatIf
+from jtruth.evaluation.parts import View
 from jtruth.planning import Limits, People, Question, plan_request
 from jtruth.stats.draws import DrawsEstimate
 
@@ -106,7 +106,7 @@ def test_models_agreement_and_any_number():
     points = [line.get_xdata()[0] for line in ax.lines if line.get_marker() == "o"]
     assert points == [one.value for one in agreed.overall.values()]
     draws = np.random.default_rng(0).normal(0.5, 0.1, (300, 2))
-    (ax,) = MetricPosterior((MetricView("one", "", draws),), 0.9, "", ()).plot().axes
+    (ax,) = MetricPosterior((View("one", "", draws),), 0.9, "", ()).plot().axes
     assert [text.get_text() for text in ax.get_yticklabels()] == ["[0]", "[1]"]
 
 
@@ -136,11 +136,11 @@ def test_regions_of_every_assumption(result):
     part = result.assumptions[0]
     parts = (part._replace(sentence="if this"), part._replace(sentence="if that"),
              part._replace(sentence="by vote", posterior=None))  # fmt: skip
-    several = replace(result, what_if=Rows(parts))
+    several = replace(result, what_if=WhatIf(parts))
     texts = [text.get_text() for text in plots.plot_joints(several).get_legend().get_texts()]
     assert texts[0] == "if this" and "if that" in texts and texts[-1] == "no region: by vote"
     with pytest.raises(ValueError, match="no assumption of this answer"):
-        plots.plot_joints(replace(result, what_if=Rows(parts[2:])))
+        plots.plot_joints(replace(result, what_if=WhatIf(parts[2:])))
 
 
 def test_what_has_no_picture(result):

@@ -7,7 +7,7 @@
 """
 
 from jtruth.asking.entropy import expected_gain, expected_gain_of_labels
-from jtruth.asking.gold import GoldRequest, StratifiedRequest, ask_next, ask_strata, gold_to_halve
+from jtruth.asking.gold import GoldRequest, ask_next, ask_strata, gold_to_halve
 from jtruth.asking.labels import Aim, LabelRequest, Prices, Rates, next_labels
 
 __all__ = [
@@ -16,7 +16,6 @@ __all__ = [
     "LabelRequest",
     "Prices",
     "Rates",
-    "StratifiedRequest",
     "ask_next",
     "ask_strata",
     "expected_gain",

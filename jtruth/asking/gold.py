@@ -23,13 +23,15 @@ chance of its own: strata fix how much gold falls on each kind of sample, and le
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from jtruth._one_line import one_line
 from jtruth._random import host_rng
+from jtruth._validation.words import number_of
+from jtruth.answers import Answer, Column, Queue, Shown, facts
 from jtruth.io.gold import Gold
 from jtruth.stats.ppi import GoldSample, PpiEstimate
 from jtruth.stats.student import t_quantile
@@ -38,14 +40,33 @@ from jtruth.tables.metrics import expected_table, named_metric
 _UNIFORM = 0.2  # share of the samples to ask that is spread evenly, whatever the model thinks
 
 
-class GoldRequest(NamedTuple):
-    """Samples to ask for, and what to remember about the asking."""
+@dataclass(frozen=True, repr=False)
+class GoldRequest(Answer):
+    """Samples to find out the truth of, all of them, and what to remember about the asking."""
 
-    samples: Int[np.ndarray, " asked"]  # indices, the most useful first
-    inclusion: Float[np.ndarray, " samples"]  # of old and new gold together: hand it over with the gold
+    samples: Int[np.ndarray, " asked"]  # indices; one by one the most useful first
+    inclusion: Float[np.ndarray, " samples"]  # chance of each to be among old and new gold: hand it over
     reduction: Float[np.ndarray, " samples"]  # expected drop of the metric's variance by asking this sample
+    strata: Int[np.ndarray, " samples"] | None = None  # in which the asked ones are a random sample
+    names: tuple[str, ...] = ()  # what each stratum is
+    to_halve: int | None = None  # more random gold answers that would halve the interval, where that is known
 
-    __repr__ = one_line
+    def blocks(self) -> Shown:
+        """The question, the answer and what stands behind it, for all faces."""
+        rows = [{"sample": int(i), "inclusion": float(self.inclusion[i]), "drop": float(self.reduction[i])}
+                for i in self.samples]  # fmt: skip
+        columns = [Column("inclusion", "chance to be asked"), Column("drop", "drop of variance", form=".2e")]
+        if self.strata is not None:
+            rows = [row | {"stratum": self.names[self.strata[row["sample"]]]} for row in rows]
+            columns.append(Column("stratum", "stratum"))
+        how = "uncertain ones more often" if self.strata is None else "inside strata of the same chance"
+        sentence = f"Find out the truth of these {number_of(len(rows), 'sample')}, drawn at random, {how}."
+        if self.to_halve:
+            sentence += f" About {self.to_halve} more gold answers would halve the interval."
+        given = facts(chances=self.inclusion, to_halve=self.to_halve)
+        blocks = (Queue("samples", "The truth of these is asked for", "sample", tuple(columns), rows), given)
+        about = "hand the chances (or strata) over with the answers: jt.io.Gold(classes, inclusion, strata)"
+        return Shown("Which true classes to find out next?", about, sentence, blocks)
 
 
 def gold_to_halve(found: PpiEstimate, sample: GoldSample, level: float = 0.95) -> int:
@@ -180,17 +201,6 @@ _WORDS = {  # by the number of parts of a predicted class
 }
 
 
-class StratifiedRequest(NamedTuple):
-    """Samples to ask for, all of them, and the strata in which they are a random sample."""
-
-    samples: Int[np.ndarray, " asked"]
-    strata: Int[np.ndarray, " samples"]
-    inclusion: Float[np.ndarray, " samples"]  # share of its stratum that is asked for
-    names: tuple[str, ...]  # what each stratum is
-
-    __repr__ = one_line
-
-
 def ask_strata(
     y_pred: Int[np.ndarray, " samples"],
     class_posterior: Float[np.ndarray, "samples classes"],
@@ -200,7 +210,7 @@ def ask_strata(
     classes: Sequence[str],
     positive: int = 1,
     metric: str = "accuracy",
-) -> StratifiedRequest:
+) -> GoldRequest:
     """Choose samples to get gold for, at random inside strata of prediction and margin.
 
     Args:
@@ -210,7 +220,7 @@ def ask_strata(
         classes, positive, metric: see `jtruth.tables.metrics.named_metric`; any metric of the registry.
 
     Returns:
-        `StratifiedRequest`. Ask for all of `samples`, and hand `strata` over with the gold.
+        `GoldRequest`. Ask for all of `samples`, and hand `strata` over with the gold.
 
     Raises:
         ValueError: fewer answers than three for each predicted class, or more than there are samples.
@@ -239,7 +249,7 @@ def ask_strata(
     numbers = _allocated(sizes, spread, num)
     rng = host_rng(key, "ask in strata")
     chosen = [rng.permutation(np.flatnonzero(own))[:n] for own, n in zip(inside, numbers, strict=True)]
-    return StratifiedRequest(np.concatenate(chosen), strata, (numbers / sizes)[strata], names)
+    return GoldRequest(np.concatenate(chosen), (numbers / sizes)[strata], variances, strata, names)
 
 
 def _cut(

@@ -44,39 +44,22 @@ from jtruth.testing.binary.exact import confusion_nodes, count_table
 from jtruth.testing.binary.operating_point import collapse
 from jtruth.testing.multiclass.count_draws import count_posterior
 
-
-class Values(NamedTuple):
-    """p(y_i = c | data, draw) and E[M | data, draw, y_i = c] of distinct samples."""
-
-    probability: Float[np.ndarray, "draws rows classes"]
-    metric: Float[np.ndarray, "draws rows classes"]
-    matrices: Float[np.ndarray, "draws labelers classes classes"]
-    variance: float  # of the metric now
+# p(y_i = c | data, draw) and E[M | data, draw, y_i = c] of distinct samples, both (draws, rows, classes);
+# matrices (draws, labelers, classes, classes); and the variance of the metric now.
+Values = tuple[np.ndarray, np.ndarray, np.ndarray, float]
 
 
-class Rows(NamedTuple):
-    """Samples with the same labels, prediction and gold are one row."""
-
-    first: Int[np.ndarray, " rows"]  # a sample of the row
-    row_of_sample: Int[np.ndarray, " samples"]
-    size: Int[np.ndarray, " rows"]
-
-
-def merged(labels: Labels, y_pred: np.ndarray, gold: np.ndarray) -> Rows:
-    """Distinct samples."""
-    code = np.column_stack([labels.patterns().inverse, y_pred, gold])
-    return Rows(*collapse_rows(code))
-
-
-def reductions(values: Values) -> Float[np.ndarray, "rows labelers"]:
+def reductions(
+    probability: Float[np.ndarray, "draws rows classes"], metric: Float[np.ndarray, "draws rows classes"],
+    matrices: Float[np.ndarray, "draws labelers classes classes"],
+) -> Float[np.ndarray, "rows labelers"]:  # fmt: skip
     """Expected drop of the variance of the metric for every row and labeler."""
-    draws = len(values.probability)
-    metric = values.metric - (values.probability * values.metric).sum(2).mean()  # centred: nothing cancels
-    weighted = values.probability * metric
-    drop = np.zeros((values.probability.shape[1], values.matrices.shape[1]))
+    draws = len(probability)
+    weighted = probability * (metric - (probability * metric).sum(2).mean())  # centred: nothing cancels
+    drop = np.zeros((probability.shape[1], matrices.shape[1]))
     for t in range(drop.shape[1]):
-        rows = values.matrices[:, t]  # (draws, classes, answers)
-        chance = np.einsum("dic,dck->ik", values.probability, rows, optimize=True) / draws
+        rows = matrices[:, t]  # (draws, classes, answers)
+        chance = np.einsum("dic,dck->ik", probability, rows, optimize=True) / draws
         moment = np.einsum("dic,dck->ik", weighted, rows, optimize=True) / draws
         by_answer = moment**2 / np.where(chance > 0, chance, 1)
         drop[:, t] = by_answer.sum(axis=1) - moment.sum(axis=1) ** 2
@@ -87,17 +70,17 @@ def exact_values(
     log_odds: Float[np.ndarray, " samples"],
     y_pred: np.ndarray,
     metric: Metric,
-    rows: Rows,
+    first: Int[np.ndarray, " rows"],
     matrices: np.ndarray,
 ) -> Values:
     """Two classes, known rates: by exact tables in which one sample is certain, twice for every row.
 
-    The probability of the class follows from the evidence of those tables. All given that the metric is
-    defined.
+    `first` is a sample of each row. The probability of the class follows from the evidence of those tables.
+    All given that the metric is defined.
     """
     now = count_table(collapse(log_odds, y_pred)).estimate(metric)
-    log_p, mean = np.empty((len(rows.first), 2)), np.empty((len(rows.first), 2))
-    for r, i in enumerate(rows.first):
+    log_p, mean = np.empty((2, len(first), 2))
+    for r, i in enumerate(first):
         for c, sign in enumerate((-1.0, 1.0)):
             if log_odds[i] == -sign * np.inf:
                 log_p[r, c], mean[r, c] = -np.inf, 0.0
@@ -109,7 +92,7 @@ def exact_values(
             defined = float(log(np.array(law.probability_defined)))
             log_p[r, c] = table.log_evidence - np.logaddexp(0.0, -sign * log_odds[i]) + defined
             mean[r, c] = law.mean if law.probability_defined > 0 else 0.0
-    return Values(softmax(log_p, axis=1)[None], mean[None], matrices[None], now.sd**2)
+    return softmax(log_p, axis=1)[None], mean[None], matrices[None], now.sd**2
 
 
 def drawn_values(
@@ -118,28 +101,27 @@ def drawn_values(
     confusion: Float[np.ndarray, "draws classes symbols"],
     matrices: Float[np.ndarray, "draws labelers classes classes"],
     y_pred: Int[np.ndarray, " rows"],
-    rows: Rows,
+    size: Int[np.ndarray, " rows"],
     metric: Metric,
     target: str,
 ) -> Values:
     """Any number of classes, known or learned rates: from draws of what is unknown beside the classes.
 
     Given a draw the samples are independent, and the metric is linearised at its expected table, which is
-    exact for accuracy and of relative order 1/N for ratios.
+    exact for accuracy and of relative order 1/N for ratios. `size` samples are in each row.
     """
     p = softmax(log_likelihood + log(prior)[:, None] + log(np.swapaxes(confusion, 1, 2))[:, y_pred], axis=2)
     if target == "population":
         table = prior[:, :, None] * confusion
         found = np.asarray(metric.of_table(table))
-        return Values(p, np.broadcast_to(found[:, None, None], p.shape), matrices, float(found.var()))
+        return p, np.broadcast_to(found[:, None, None], p.shape), matrices, float(found.var())
     parts = metric.terms(None).of_samples(y_pred)  # (rows, classes)
-    above, below = (((p * part).sum(2) * rows.size).sum(1) for part in parts)
+    above, below = (((p * part).sum(2) * size).sum(1) for part in parts)
     centre = above / below
     influence = (parts[0] - centre[:, None, None] * parts[1]) / below[:, None, None]
     influence = influence - (p * influence).sum(2, keepdims=True)
-    within = ((p * influence**2).sum(2) * rows.size).sum(1)
-    values = centre[:, None, None] + influence
-    return Values(p, values, matrices, float(centre.var() + within.mean()))
+    within = ((p * influence**2).sum(2) * size).sum(1)
+    return p, centre[:, None, None] + influence, matrices, float(centre.var() + within.mean())
 
 
 _MOST_TABLES = 150  # distinct samples up to which every table is computed exactly
@@ -259,8 +241,9 @@ def next_labels(
     asked = named._replace(
         joint=named.terms(voted + 1 / voted.size)
     )  # exact for a ratio, else to first order
-    rows = merged(labels, y, known)
-    num_draws = min(num_draws, max(_FEWEST_DRAWS, _MOST_CELLS // len(rows.first)))
+    # Samples with the same labels, prediction and gold are one row.
+    rows = collapse_rows(np.column_stack([labels.patterns().inverse, y, known]))
+    num_draws = min(num_draws, max(_FEWEST_DRAWS, _MOST_CELLS // len(rows[0])))
     if (matrices is None) != (prior is None):
         raise ValueError("known matrices need the known prior, and the other way round")
     if matrices is None:
@@ -270,14 +253,12 @@ def next_labels(
             labels, y, known, rows, asked, target, key, rates._replace(num_draws=num_draws)
         )
         doubts = ()
-    truth = np.eye(classes)[None, None]
-    some = values._replace(matrices=np.concatenate(
-        [values.matrices, np.broadcast_to(truth, (len(values.matrices), 1, classes, classes))], axis=1
-    ))  # fmt: skip
-    drop = reductions(some)[rows.row_of_sample]
+    probability, of_class, psi, variance = values
+    truth = np.broadcast_to(np.eye(classes)[None, None], (len(psi), 1, classes, classes))
+    drop = reductions(probability, of_class, np.concatenate([psi, truth], axis=1))[rows[1]]
     drop[:, :-1][labels.has_labelled()] = 0.0
     drop[known >= 0] = 0.0
-    return _chosen(drop, price, num, values.variance, metric, method, doubts)
+    return _chosen(drop, price, num, variance, metric, method, doubts)
 
 
 def _chosen(drop, price, num, variance, metric, method, doubts) -> LabelRequest:
@@ -319,7 +300,7 @@ def _log_likelihood(labels: Labels, gold: np.ndarray, matrices: np.ndarray) -> n
     return known_classes(labels_log_likelihood(matrices, *labels.arrays, labels.num_samples), gold)
 
 
-def _known(labels, y, gold, rows: Rows, asked: Metric, target, key, rates: Rates) -> tuple[Values, str]:
+def _known(labels, y, gold, rows, asked: Metric, target, key, rates: Rates) -> tuple[Values, str]:
     """Rates known: exact tables, or draws of the classifier's matrix."""
     matrices, prior, num_draws = rates
     pi = np.asarray(validate_prior(prior, labels.num_classes), np.float64)
@@ -328,23 +309,24 @@ def _known(labels, y, gold, rows: Rows, asked: Metric, target, key, rates: Rates
         raise ValueError(f"matrices are for {len(psi)} labelers; the labels have {labels.num_labelers}")
     log_lik = _log_likelihood(labels, gold, psi[None])[0]
     check_not_contradictory(log_lik, prior=pi)
-    if labels.num_classes == 2 and target == "in-sample" and len(rows.first) <= _MOST_TABLES:
-        return exact_values(log_odds(log_lik, pi), y, asked, rows, psi), "exact, rates known"
+    first, _, size = rows
+    if labels.num_classes == 2 and target == "in-sample" and len(first) <= _MOST_TABLES:
+        return exact_values(log_odds(log_lik, pi), y, asked, first, psi), "exact, rates known"
     if labels.num_classes == 2:
         k = confusion_nodes(count_table(collapse(log_odds(log_lik, pi), y)), num_draws)
     else:
         found = count_posterior(log_lik, pi, y, key=key)
         at = np.linspace(0, len(found.counts) - 1, min(num_draws, len(found.counts))).astype(int)
         k = found.confusion[at]
-    same, every = log_lik[rows.first], (len(k),)
+    same, every = log_lik[first], (len(k),)
     values = drawn_values(
         np.broadcast_to(same, every + same.shape), np.broadcast_to(pi, every + pi.shape), k,
-        np.broadcast_to(psi, every + psi.shape), y[rows.first], rows, asked, target,
+        np.broadcast_to(psi, every + psi.shape), y[first], size, asked, target,
     )  # fmt: skip
     return values, f"{len(k)} draws of the classifier's matrix, rates known"
 
 
-def _learned(labels, y, gold, rows: Rows, asked: Metric, target, key, num_draws):
+def _learned(labels, y, gold, rows, asked: Metric, target, key, num_draws):
     """Rates learned: draws of the joint posterior."""
     fit = fit_joint(labels, y_pred=y, gold=gold, key=key)
     if not fit.usable or fit.classifier is None:
@@ -352,9 +334,7 @@ def _learned(labels, y, gold, rows: Rows, asked: Metric, target, key, num_draws)
     at = np.unique(np.linspace(0, len(fit.matrix_draw) - 1, num_draws).astype(int))
     psi = fit.matrices[at].astype(np.float64)
     psi /= psi.sum(axis=3, keepdims=True)
-    draw = fit.matrix_draw[at]
-    log_lik = _log_likelihood(labels.restrict(rows.first), gold[rows.first], psi)
-    values = drawn_values(
-        log_lik, fit.prior[draw], fit.classifier[draw], psi, y[rows.first], rows, asked, target
-    )
+    draw, (first, _, size) = fit.matrix_draw[at], rows
+    log_lik = _log_likelihood(labels.restrict(first), gold[first], psi)
+    values = drawn_values(log_lik, fit.prior[draw], fit.classifier[draw], psi, y[first], size, asked, target)
     return values, f"{len(at)} draws of the joint posterior, rates learned", fit.warnings

@@ -15,7 +15,7 @@ labelers said is "given": `arviz_stats.summary` makes a dimension called "label"
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -38,12 +38,8 @@ _OF_JOINT = {
 }
 
 
-class _Groups(NamedTuple):
-    """What becomes a tree: groups of variables (chains, draws, ...), dimensions and their names."""
-
-    groups: dict[str, dict[str, np.ndarray]]
-    dims: dict[str, list[str]]
-    coords: dict[str, list[Any]]
+# What becomes a tree: groups of variables (chains, draws, ...), dimensions of these, and their names.
+_Groups = tuple[dict[str, dict[str, np.ndarray]], dict[str, list[str]], dict[str, list[Any]]]
 
 
 def to_datatree(fit: Any, labels: Labels | None = None) -> Any:
@@ -62,8 +58,8 @@ def to_datatree(fit: Any, labels: Labels | None = None) -> Any:
         ValueError: something without draws, or labels that do not belong to the fit.
     """
     from_dict, _ = arviz()
-    found = _groups(fit, labels)
-    return from_dict(_wide_first(found.groups), coords=found.coords, dims=found.dims)
+    groups, dims, coords = _groups(fit, labels)
+    return from_dict(_wide_first(groups), coords=coords, dims=dims)
 
 
 def to_inference_data(fit: Any, labels: Labels | None = None) -> Any:
@@ -84,8 +80,8 @@ def to_inference_data(fit: Any, labels: Labels | None = None) -> Any:
             "to_inference_data is for arviz 0.22 and 0.23 (pip install 'arviz<1'), and "
             "none is installed here. Everything newer takes to_datatree(fit)"
         ) from error
-    found = _groups(fit, labels)
-    return make(**_wide_first(found.groups), coords=found.coords, dims=found.dims)
+    groups, dims, coords = _groups(fit, labels)
+    return make(**_wide_first(groups), coords=coords, dims=dims)
 
 
 def _wide_first(groups: dict[str, dict[str, np.ndarray]]) -> dict[str, dict[str, np.ndarray]]:
@@ -114,7 +110,7 @@ def _groups(fit: Any, labels: Labels | None) -> _Groups:
     groups = {"posterior": dict(run.samples), "sample_stats": dict(run.statistics)}
     dims = {"confusion": ["class", "predicted"]} if "confusion" in run.samples else {}
     coords = {"class": list(range(run.samples["confusion"].shape[2]))} if dims else {}
-    return _Groups(groups, dims, coords)
+    return groups, dims, coords
 
 
 def _of_annotation(fit: "NutsFit") -> _Groups:
@@ -127,7 +123,7 @@ def _of_annotation(fit: "NutsFit") -> _Groups:
         "observed_data": {"votes": fit.labels.counts()},
     }
     dims = {"prior": ("class",), **fit.spec.dims, **_OBSERVED}
-    return _Groups(groups, _named(dims, (*run.samples, *_OBSERVED)), _coords(fit.labels))
+    return groups, _named(dims, (*run.samples, *_OBSERVED)), _coords(fit.labels)
 
 
 def _of_joint(fit: JointPosterior, labels: Labels | None) -> _Groups:
@@ -141,12 +137,12 @@ def _of_joint(fit: JointPosterior, labels: Labels | None) -> _Groups:
     posterior = {name: np.asarray(x).reshape(chains, -1, *x.shape[1:]) for name, x in values.items()}
     groups: dict[str, dict[str, np.ndarray]] = {"posterior": posterior}
     if labels is None:
-        return _Groups(groups, _named(_OF_JOINT, tuple(values)), {})
+        return groups, _named(_OF_JOINT, tuple(values)), {}
     rows = pointwise_of_joint(fit, labels)
     groups["log_likelihood"] = {"labels": rows.log_p[:, :, rows.row_of_sample]}
     groups["observed_data"] = {"votes": labels.counts()}
     dims = {**_OF_JOINT, **_OBSERVED}
-    return _Groups(groups, _named(dims, (*values, *_OBSERVED)), _coords(labels))
+    return groups, _named(dims, (*values, *_OBSERVED)), _coords(labels)
 
 
 def _named(dims: Any, variables: tuple[str, ...]) -> dict[str, list[str]]:

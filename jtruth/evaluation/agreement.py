@@ -5,12 +5,11 @@ no model and no truth, and is what most papers report. `jtruth.stats.agreement` 
 """
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from jtruth._one_line import one_line
 from jtruth._random import as_key, stream
 from jtruth._validation.terminal import plain
 from jtruth.answers import Answer, Column, Shown, Table, facts, warning_notes
@@ -20,22 +19,12 @@ from jtruth.stats.agreement import TITLES, Agreement, agreement, cohen, first_la
 _MOST_PAIRS = 200
 
 
-class PairAgreement(NamedTuple):
-    """Cohen's kappa of two labelers."""
-
-    first: str
-    second: str
-    kappa: Agreement
-
-    __repr__ = one_line
-
-
 @dataclass(frozen=True, repr=False)
 class LabelerAgreement(Answer):
     """Coefficients of all labelers together, and Cohen's kappa of every two who share samples."""
 
     overall: dict[str, Agreement]
-    pairs: tuple[PairAgreement, ...]
+    pairs: dict[tuple[str, str], Agreement]  # the most samples in common first
     weights: str
     differences: str
     num_left_out: int  # pairs with one sample in common, and those beyond the 200 that share the most
@@ -45,9 +34,8 @@ class LabelerAgreement(Answer):
         """The question, the answer and what stands behind it, for all faces."""
         together = [{"coefficient": name, **one._asdict()} for name, one in self.overall.items()]
         pairs = [
-            {"pair": f"{plain(one.first)}, {plain(one.second)}", "first": one.first, "second": one.second,
-             **one.kappa._asdict()}
-            for one in self.pairs
+            {"pair": f"{plain(a)}, {plain(b)}", "first": a, "second": b, **kappa._asdict()}
+            for (a, b), kappa in self.pairs.items()
         ]  # fmt: skip
         columns = (Column("value", "value", ("low", "high")), Column("num_samples", "samples"))
         out = (
@@ -102,7 +90,7 @@ def labeler_agreement(
             takes.
 
     >>> found = labeler_agreement(Labels.from_matrix([[0, 0], [1, 1], [0, 0], [1, 1], [0, 1], [1, 1]], 2))
-    >>> round(found.pairs[0].kappa.value, 3), round(found.overall["gwet_ac1"].value, 3)
+    >>> round(found.pairs["0", "1"].value, 3), round(found.overall["gwet_ac1"].value, 3)
     (0.667, 0.676)
     """
     if differences is None:
@@ -119,14 +107,12 @@ def labeler_agreement(
     order = np.argsort(-np.asarray(shared.data, np.int64)[enough], kind="stable")[:_MOST_PAIRS]
     columns = _first_labels(sample, labeler, label, size)
     names = tuple(map(str, labels.workers or range(labels.num_labelers)))
-    pairs = []
+    pairs = {}
     for a, b in zip(shared.row[enough][order].tolist(), shared.col[enough][order].tolist(), strict=True):
         one, two = (columns[[t]].toarray()[0] - 1 for t in (a, b))
-        kappa = agreement(
-            cohen(one, two, labels.num_classes, weights), stream(key, "agreement of two", a, b), level
-        )
-        pairs.append(PairAgreement(names[a], names[b], kappa))
-    return LabelerAgreement(together, tuple(pairs), weights, differences, shared.data.size - len(pairs))
+        kappa = cohen(one, two, labels.num_classes, weights)
+        pairs[names[a], names[b]] = agreement(kappa, stream(key, "agreement of two", a, b), level)
+    return LabelerAgreement(together, pairs, weights, differences, shared.data.size - len(pairs))
 
 
 def _first_labels(

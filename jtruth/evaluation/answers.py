@@ -4,17 +4,73 @@ With two classes rows and columns are (negative, positive), whatever the classes
 the order of the classes, and `positive` is the one that precision and recall mean.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from jtruth._host import majority
+from jtruth._one_line import one_line
 from jtruth.evaluation.inputs import Inputs, Model
-from jtruth.evaluation.parts import OF_ALL_CLASSES, OF_ONE_CLASS
+from jtruth.evaluation.parts import (
+    OF_ALL_CLASSES,
+    OF_ONE_CLASS,
+    Assumption,
+    Check,
+    Labeler,
+    worst_first,
+)
 from jtruth.stats.estimates import Estimate
 from jtruth.tables.metrics import named_metric, shown
 from jtruth.tables.posterior import TableDraws
-from jtruth.testing.tested import Tested
+from jtruth.testing.methods import Tested
+
+
+@dataclass
+class WhatIf:
+    """What each assumption says: rows that are there, or are made when somebody asks for them."""
+
+    there: Sequence[Assumption] = ()
+    make: Callable[[], tuple[Sequence[Assumption], Sequence[str]]] | None = None  # rows, and doubts of them
+
+    __repr__ = one_line
+
+    @cached_property
+    def _found(self) -> tuple[tuple[Assumption, ...], tuple[str, ...]]:
+        rows, doubts = (self.there, ()) if self.make is None else self.make()
+        return tuple(rows), tuple(doubts)
+
+    @property
+    def rows(self) -> tuple[Assumption, ...]:
+        """A row for each assumption that has an answer."""
+        return self._found[0]
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """Sentences on models that are left out or did not converge."""
+        return self._found[1]
+
+
+class Found(NamedTuple):
+    """What `evaluate` found, and what it rests on."""
+
+    answer: Tested
+    model: Model
+    labelers: tuple[Labeler, ...]
+    kind: str = "posterior"
+    what_if: WhatIf | None = None  # None: the answer is that of one assumption
+    advice: tuple[str, ...] = ()
+    checks: tuple[Check, ...] = ()
+
+
+def labelers_of(data: Inputs, laws: Sequence[Estimate]) -> tuple[Labeler, ...]:
+    """Labelers with the laws of their accuracies, the worst first."""
+    ends = [(law.mean, *law.interval(data.level)[:2]) for law in laws]
+    labels = data.own_labels()
+    found = worst_first(labels.workers or range(labels.num_labelers), labels.labels_per_labeler(), ends)
+    return tuple(one for _, one in found)
 
 
 def answer_of(

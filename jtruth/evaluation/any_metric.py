@@ -18,7 +18,7 @@ if not, as with scikit-learn's functions, it is called in a loop with NumPy arra
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Unpack
+from typing import Any, Unpack
 
 import jax
 import jax.numpy as jnp
@@ -26,21 +26,18 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jtruth import _validation as check
-from jtruth._one_line import one_line
-from jtruth._random import Key, as_key
 from jtruth.answers import Answer, Column, Shown, Table, facts, how, law_row, warning_notes
 from jtruth.answers.blocks import cell_text
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions import ranges
-from jtruth.evaluation.assumptions.model_error import UNKNOWN_KIND, check_kind
-from jtruth.evaluation.assumptions.registry import INDEPENDENT, Progress, entries, granted
-from jtruth.evaluation.inputs import Judged, Judging, read_judged
-from jtruth.evaluation.label_vectors import Said, Vectors, independent_vectors, member_vectors
-from jtruth.evaluation.parts import assumption_table
-from jtruth.evaluation.score_tables import BINS, bin_edges, finite_scores, score_members
+from jtruth.evaluation.assumptions.model_error import UNKNOWN_KIND
+from jtruth.evaluation.assumptions.registry import INDEPENDENT, entries, granted
+from jtruth.evaluation.inputs import Judging
+from jtruth.evaluation.label_vectors import Vectors, independent_vectors, member_vectors
+from jtruth.evaluation.parts import View, assumption_table
+from jtruth.evaluation.score_tables import BINS, bin_edges, finite_scores, with_bins
 from jtruth.labels import Labels
 from jtruth.stats.draws import DrawsEstimate
-from jtruth.stats.regions import check_level
 from jtruth.tables.posterior import NO_LAW, RangeEstimate
 
 _BINS = 20
@@ -49,21 +46,11 @@ SLOW = "the function is not one that JAX can trace, so it was called once for ea
 NOBODY = "nothing about what labelers and classifier share: lowest to highest under several assumptions"
 
 
-class MetricView(NamedTuple):
-    """What one assumption says."""
-
-    name: str
-    sentence: str
-    draws: Float[np.ndarray, "draws ..."]
-
-    __repr__ = one_line
-
-
 @dataclass(frozen=True, repr=False)
 class MetricPosterior(Answer):
     """A number, or an array of numbers, under one assumption or several."""
 
-    views: tuple[MetricView, ...]
+    views: tuple[View, ...]
     level: float
     assumption: str
     warnings: tuple[str, ...]
@@ -78,29 +65,29 @@ class MetricPosterior(Answer):
         """One value, or array of values, for each drawn vector of classes; a range has none."""
         first, *others = self.views
         if others:
-            raise ValueError(f"{NO_LAW}; those of one are views[0].draws")
-        return first.draws
+            raise ValueError(f"{NO_LAW}; those of one are views[0].drawn")
+        return first.drawn
 
     def estimate(self, *place: int) -> DrawsEstimate | RangeEstimate:
         """Law, or range, of one entry; of the number itself without `place`."""
-        shape = self.views[0].draws.shape[1:]
+        shape = self.views[0].drawn.shape[1:]
         if len(place) != len(shape):
             raise ValueError(f"the function's values have shape {shape}; give {len(shape)} indices")
-        laws = [DrawsEstimate(view.draws[(slice(None), *place)]) for view in self.views]
+        laws = [DrawsEstimate(view.drawn[(slice(None), *place)]) for view in self.views]
         if len(laws) == 1:
             return laws[0]
         return RangeEstimate(tuple(laws))
 
     def blocks(self) -> Shown:
         """The question, the answer and what stands behind it, for all faces."""
-        places = list(np.ndindex(*self.views[0].draws.shape[1:]))
+        places = list(np.ndindex(*self.views[0].drawn.shape[1:]))
         rows = [
             {"place": str(list(place)) if place else "value", **law_row(self.estimate(*place), self.level)}
             for place in places
         ]
         views = [
             {"name": view.name, "sentence": view.sentence,
-             "values": {row["place"]: _mean(view.draws[(slice(None), *p)])
+             "values": {row["place"]: _mean(view.drawn[(slice(None), *p)])
                         for row, p in zip(rows, places, strict=True)}}
             for view in self.views
         ]  # fmt: skip
@@ -165,82 +152,71 @@ def metric_posterior(
             f"fn is {fn!r}; give a function of (true classes, prediction), or ask by a metric's name: "
             "evaluate(...).estimate('accuracy')"
         )
-    told = Judged.of("metric_posterior", how)
-    level, assume, progress = check_level(told.level), told.assume, told.progress
     if num_draws < 2:
         raise ValueError(f"num_draws is {num_draws}; give 2 or more")
-    check.choose("assume", "unknown" if assume is None else assume, ("unknown", INDEPENDENT))
-    data, given = _read(prediction, labels, told)
-    inputs.read_sampling(told.gold, data, learned=False)
-    nobody = data.model is None and assume != INDEPENDENT
-    if nobody and data.num_gold:
+    data, given = _read(prediction, labels, how)
+    if data.open and data.num_gold:
         raise ValueError(
             "gold corrects metrics of tables, curves and differences (evaluate, evaluate_scores, "
             "compare_classifiers); a function of your own it can only be clamped into: say "
             "assume='independent' if you can vouch for it, or leave gold out"
         )
-    if check_kind(told.labelers_are, nobody) != UNKNOWN_KIND:
+    if data.labelers_are != UNKNOWN_KIND:
         raise ValueError(
-            f"labelers_are={told.labelers_are!r} says how far metrics of tables, curves and differences are "
+            f"labelers_are={data.labelers_are!r} says how far metrics of tables, curves and differences are "
             "off; of a function of your own nobody knows: leave labelers_are out"
         )
-    key, (ask, doubts) = as_key(told.key), _asker(fn, given, data)
-    if nobody:
-        sources, more = _several(data, given, num_draws, key, progress)
+    ask, doubts = _asker(fn, given, data)
+    told = _told(data, given, BINS if data.open else _BINS)
+    if data.open:
+        sources, more = _several(data, told, num_draws)
         doubts, assumed = (*more, *doubts), NOBODY
     else:
         assumed = granted(INDEPENDENT)
-        vectors = independent_vectors(data, _said(data, given, _BINS), num_draws, key)
-        sources = [(MetricView(INDEPENDENT, assumed, np.zeros(0)), vectors)]
-    views: list[MetricView] = []
+        vectors = independent_vectors(told, num_draws)
+        sources = [(View(INDEPENDENT, assumed, np.zeros(0)), vectors)]
+    views: list[View] = []
     for view, vectors in sources:
         found: list[np.ndarray] = []
         for some in vectors:
             found.append(_checked(ask(some), found))
-            if progress is not None:
+            if data.progress is not None:
                 done = len(views) * num_draws + sum(map(len, found))
-                progress(done, len(sources) * num_draws)
-        views.append(view._replace(draws=np.concatenate(found)))
-    return MetricPosterior(tuple(views), level, assumed, (*data.notes, *doubts))
+                data.progress(done, len(sources) * num_draws)
+        views.append(view._replace(drawn=np.concatenate(found)))
+    return MetricPosterior(tuple(views), data.level, assumed, (*told.notes, *doubts))
 
 
 def _several(
-    data: inputs.Inputs, given: np.ndarray, num_draws: int, key: Key, progress: Progress | None
-) -> tuple[list[tuple[MetricView, Iterator[Vectors]]], list[str]]:
+    data: inputs.Inputs, told: inputs.Inputs, num_draws: int
+) -> tuple[list[tuple[View, Iterator[Vectors]]], list[str]]:
     """A view, still empty, and label vectors for every assumption that is shown, and what is doubtful."""
-    said = _said(data, given, BINS)
-    if said.scored:
-        found, _, doubts = score_members(data, said.symbols, lambda entry: entry.shown, key, progress)
-    else:
-        asked = replace(data, y_pred=said.symbols)
-        some = [entry for entry in entries(asked) if entry.shown]
-        found, doubts = ranges.members(some, asked, key, progress=progress)
+    asked = told if told.symbols is None else with_bins(data, told.y_pred)
+    found, doubts = ranges.members([e for e in entries(asked) if e.shown], asked, data.key)
     if not any(one.fit is not None for one in found):
         why = next(iter(doubts), "no model can be fitted to these labels")
         raise ValueError(f"error rates cannot be learned, so nothing can be said: {why}")
     sources = [
-        (
-            MetricView(one.name, one.entry.sentence, np.zeros(0)),
-            member_vectors(one, data, said, num_draws, key),
-        )
+        (View(one.name, one.entry.sentence, np.zeros(0)), member_vectors(one, told, num_draws))
         for one in found
     ]
     return sources, [ranges.ONLY_GOLD, *doubts]
 
 
-def _read(prediction: Any, labels: Any, told: Judged) -> tuple[inputs.Inputs, np.ndarray]:
+def _read(prediction: Any, labels: Any, how: Judging) -> tuple[inputs.Inputs, np.ndarray]:
     """Checked input, and the prediction as codes or floats in the order of the samples."""
     shape, kind = _look_of(prediction)
+    classes = len(shape) != 2 and kind != "f"
+    data = inputs.read_judged("metric_posterior", prediction if classes else None, labels, how)
+    inputs.need_prior(data)
+    check.choose("assume", "unknown" if data.assume is None else data.assume, ("unknown", INDEPENDENT))
     if len(shape) == 2:
-        data = read_judged(None, labels, told)
         values = _probabilities(np.asarray(prediction, np.float64), data.y_pred.size, len(data.classes))
     elif kind == "f":
-        data = read_judged(None, labels, told)
         if len(data.classes) != 2:
             raise ValueError(f"one score a sample ranks two classes, and there are {len(data.classes)}")
         values = finite_scores(inputs.aligned(prediction, "scores", data))
     else:
-        data = read_judged(prediction, labels, told)
         values = np.asarray(data.y_pred, np.int32)
     return data, values
 
@@ -268,16 +244,16 @@ def _probabilities(p: np.ndarray, size: int, classes: int) -> np.ndarray:
     return p.astype(np.float64)
 
 
-def _said(data: inputs.Inputs, given: np.ndarray, bins: int) -> Said:
-    """What the labels are told of the prediction: its class, or the bin of its score."""
-    classes = len(data.classes)
+def _told(data: inputs.Inputs, given: np.ndarray, bins: int) -> inputs.Inputs:
+    """The input with what labels are told of the prediction: its class, or the bin of its score."""
     if given.dtype.kind != "f":
-        return Said(given.astype(np.int64), classes, False)
-    if given.ndim == 2 and classes > 2:
-        return Said(given.argmax(axis=1), classes, False)
+        return replace(data, y_pred=given.astype(np.int64))
+    if given.ndim == 2 and len(data.classes) > 2:
+        return replace(data, y_pred=given.argmax(axis=1))
     scores = given if given.ndim == 1 else given[:, 1]
     coded = np.searchsorted(bin_edges(scores, bins), scores, side="right")
-    return Said(coded, max(int(coded.max()) + 1, 2), True)
+    number = max(int(coded.max()) + 1, 2)
+    return replace(data, y_pred=coded, symbols=np.ones((2, number)))
 
 
 def _asker(fn: Callable, given: np.ndarray, data: inputs.Inputs) -> tuple[Callable, tuple[str, ...]]:

@@ -247,6 +247,21 @@ def _whole(codes: Any) -> np.ndarray:
     return codes.astype(np.int64) if whole else codes
 
 
+def _checked_noise(noise, prior, sets: int, labelers: int) -> tuple[np.ndarray, np.ndarray]:
+    """Matrices and class prior of known labelers, or ValueError."""
+    noise = np.asarray(as_matrices(noise, labelers, "noise"), np.float64)
+    prior = np.asarray(prior, np.float64)
+    fits = noise.shape[:-2] in ((labelers,), (sets, labelers)) and noise.shape[-2] == 2 <= noise.shape[-1]
+    if not fits or prior.shape != (2,):
+        raise ValueError(
+            f"noise has shape {noise.shape} and prior {prior.shape}; known labelers are of two classes: "
+            f"give ({labelers}, 2, symbols), or one for each of the {sets} sets, and (2,)"
+        )
+    check_rows(noise, "noise")
+    check_rows(prior, "prior")
+    return noise, prior
+
+
 def _checked(y_pred, labels, noise, prior, method):
     """Arrays on the host, the number of classes, noise and prior; or ValueError."""
     y, z = _whole(y_pred), _whole(labels)
@@ -262,17 +277,7 @@ def _checked(y_pred, labels, noise, prior, method):
             f"{'leave out' if unknown else 'give'} noise and prior"
         )
     if noise is not None:
-        noise = np.asarray(as_matrices(noise, z.shape[2], "noise"), np.float64)
-        prior = np.asarray(prior, np.float64)
-        shapes = (z.shape[2:], (*y.shape[:1], *z.shape[2:]))
-        fits = noise.shape[:-2] in shapes and noise.shape[-2] == 2 <= noise.shape[-1]
-        if not fits or prior.shape != (2,):
-            raise ValueError(
-                f"noise has shape {noise.shape} and prior {prior.shape}; known labelers are of two classes: "
-                f"give ({z.shape[2]}, 2, symbols), or one for each of the {len(y)} sets, and (2,)"
-            )
-        check_rows(noise, "noise")
-        check_rows(prior, "prior")
+        noise, prior = _checked_noise(noise, prior, len(y), z.shape[2])
     given = [int(codes.max()) + 1 if codes.dtype.kind in "iu" else 2 for codes in (y, z)]
     classes = max(2, *given) if method == "joint" else 2
     if method == "em" and max(given) > 2:

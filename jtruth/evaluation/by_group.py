@@ -38,11 +38,10 @@ from jtruth._validation.words import quoted
 from jtruth.answers import Column, Facts, Table, facts, law_row
 from jtruth.answers.blocks import cell_text
 from jtruth.evaluation.compared import TOLD, Laws, Pair, difference_rows
-from jtruth.evaluation.inputs import Symbols, concrete
+from jtruth.evaluation.inputs import concrete
 from jtruth.evaluation.parts import taken_as_true
 from jtruth.labels import Labels
 from jtruth.learning.joint.hierarchical import named
-from jtruth.learning.joint.inputs import Beliefs
 from jtruth.stats.draws import DrawsEstimate
 
 MOST, FEW = 50, 5  # groups; samples and gold answers of a group below which that is said
@@ -88,21 +87,15 @@ class ReadGroups(NamedTuple):
     __repr__ = one_line
 
     @property
-    def symbols(self) -> Symbols:
-        """What models take groups for; one that never occurs keeps them from passing for the classes."""
+    def symbols(self) -> Float[np.ndarray, "classes symbols"]:
+        """Prior of groups as predictions; one that never occurs keeps them from passing for the classes."""
         number = len(self.names) + (len(self.names) == len(self.classes))
-        return Symbols(number, np.full((len(self.classes), number), _JEFFREYS))
+        return np.full((len(self.classes), number), _JEFFREYS)
 
     @property
     def sizes(self) -> Int[np.ndarray, " groups"]:
         """Samples of each."""
         return np.bincount(self.code, minlength=len(self.names))
-
-    def for_fit(self) -> dict[str, Any]:
-        """What `fit_joint` takes of them."""
-        number, concentration = self.symbols
-        return {"y_pred": self.code, "num_symbols": number,
-                "beliefs": Beliefs(classifier_concentration=concentration)}  # fmt: skip
 
     def of_tables(self, counts: Num[np.ndarray, "draws classes symbols"]) -> np.ndarray:
         """Draws of the share in each group, (draws, groups)."""

@@ -7,42 +7,37 @@ both are learned from the labels, and unless somebody vouches for an assumption 
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
 import numpy as np
 from jaxtyping import Array
 
-from jtruth._random import Stated, as_key, stated, stream
+from jtruth._random import stream
 from jtruth._validation import present
 from jtruth.evaluation import inputs
 from jtruth.evaluation.answers import (
+    Found,
+    WhatIf,
     beyond_shares,
     headline_of,
+    labelers_of,
     names_of,
     of_nothing,
     prior_of,
-    vote_metrics,  # fmt: skip
+    vote_metrics,
 )
 from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.learned import joint_model, plug_in_model
-from jtruth.evaluation.assumptions.model_error import check_kind, rests_on
+from jtruth.evaluation.assumptions.model_error import rests_on
 from jtruth.evaluation.assumptions.predictive import PredictiveTable, labeler_draws, labeler_laws, readings_of
-from jtruth.evaluation.assumptions.ranges import Rows, RowsOnDemand, WhatIf
-from jtruth.evaluation.assumptions.registry import (
-    INDEPENDENT,
-    UNKNOWN,
-    Progress,
-    check_assume,
-    entries,
-    granted,
-)
-from jtruth.evaluation.assumptions.sensitivity import Basis
+from jtruth.evaluation.assumptions.registry import INDEPENDENT, check_assume, entries, granted
 from jtruth.evaluation.checks.first_look import look_at
 from jtruth.evaluation.checks.of_labels import REFUSED, all_refused
 from jtruth.evaluation.checks.prior_driven import known_noise_check, prior_check, vouched_check
 from jtruth.evaluation.checks.verdicts import checks_of
-from jtruth.evaluation.gold.answer import gold_answer, without_gold
-from jtruth.evaluation.gold.measured import GoldSampling
+from jtruth.evaluation.gold.answer import gold_answer
+from jtruth.evaluation.inputs import Inputs, Judging, Model, Progress
 from jtruth.evaluation.labeler_findings import odd_things
 from jtruth.evaluation.methods import (
     SMYTH,
@@ -56,15 +51,13 @@ from jtruth.evaluation.methods import (
     target_of,
     tars_answer,
 )
-from jtruth.evaluation.parts import PREDICTIVE, Assumption, Check, Labeler, Provenance, worst_first
+from jtruth.evaluation.parts import PREDICTIVE, Assumption
 from jtruth.evaluation.result import Evaluation
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.draws import DrawsEstimate
-from jtruth.stats.estimates import Estimate
-from jtruth.stats.regions import check_level
-from jtruth.tables.posterior import estimates
-from jtruth.testing.tested import Tested
+from jtruth.tables.posterior import estimates, thinned
+from jtruth.testing.methods import Tested
 
 
 def evaluate(
@@ -129,104 +122,76 @@ def evaluate(
     >>> round(result.accuracy.mean, 3)
     0.961
     """
-    level = check_level(level)
     check_assume(assume)
     inputs.check_method(method)
-    data = inputs.read(y_pred, labels, noise, prior, gold, positive)
-    order = inputs.read_order(order, data)
-    learned, nobody = data.model is None and method == "bayes", assume in (None, UNKNOWN)
-    sampling = GoldSampling(*inputs.read_sampling(gold, data, learned and nobody))
-    asked = _Asked(method, assume, level, as_key(key), stated(key), progress, order)
-    data.labelers_are = check_kind(labelers_are, learned and nobody)
-    data.target = target_of(target, method, learned, bool(data.num_gold))
-    found = _learned(data, asked, sampling) if learned else _known(data, asked, noise)
-    alarms = look_at(data, {"": data.y_pred}, learned and nobody and sampling.unknown)
-    checks = (*alarms, *checks_of(data, found.model, noise, order, asked.key))
+    how = Judging(
+        noise=noise, prior=prior, gold=gold, assume=assume if method == "bayes" else INDEPENDENT,
+        labelers_are=labelers_are, level=level, key=key, progress=progress,
+    )  # fmt: skip
+    data = inputs.read_judged("evaluate", y_pred, labels, how, positive)
+    when = inputs.read_order(order, data)
+    learned = data.model is None and method == "bayes"
+    data.target = target_of(target, method, data)
+    found = _learned(data) if learned else _known(data, method)
+    checks = (*look_at(data, {"": data.y_pred}), *checks_of(data, found.model, when))
     if found.kind == PREDICTIVE and all_refused(checks):  # no model's what-if means anything then
         said = (REFUSED, *found.answer.warnings)
-        found = found._replace(what_if=Rows(), answer=found.answer._replace(warnings=said))
-    return _evaluation(data, asked, found._replace(checks=(*checks, *found.checks)), noise)
+        found = found._replace(what_if=WhatIf(), answer=found.answer._replace(warnings=said))
+    return _evaluation(data, method, when, found._replace(checks=(*checks, *found.checks)))
 
 
-class _Asked(NamedTuple):
-    """How `evaluate` was asked."""
-
-    method: str
-    assume: str | None
-    level: float
-    key: Array
-    stated: Stated
-    progress: Progress | None
-    order: np.ndarray | None
-
-
-class _Found(NamedTuple):
-    """What came of it."""
-
-    answer: Tested
-    model: inputs.Model
-    labelers: tuple[Labeler, ...]
-    kind: str = "posterior"
-    what_if: WhatIf | None = None  # None: the answer is that of one assumption
-    advice: tuple[str, ...] = ()
-    checks: tuple[Check, ...] = ()
-
-
-def _learned(data: inputs.Inputs, asked: _Asked, sampling: GoldSampling) -> _Found:
+def _learned(data: Inputs) -> Found:
     """Error rates are learned: gold, a predictive law, or what somebody vouches for."""
-    key, level, progress = asked.key, asked.level, asked.progress
-    nobody = asked.assume in (None, UNKNOWN)
-    pooled = nobody and data.num_gold > 0
-    unaided = without_gold(data) if pooled else data
-    model = joint_model(unaided, key, level, progress)
+    pooled = data.open and data.num_gold > 0
+    unaided = data.without_gold() if pooled else data
+    model = joint_model(unaided)
     fit, answered = model.fit, model.refusal is None
     if pooled:
-        fit = present(fit, "the joint posterior")
         data.missing = unaided.missing
-        pool = gold_answer(data, fit, sampling, level, key, progress)
         if not answered:  # labels alone say nothing of labelers, or exchange classes; gold names them
-            model = joint_model(data, key, level, progress)
-        return _Found(model=model, **pool._asdict())
-    if nobody and fit is not None and fit.identified:
-        found = _over_assumptions(data, fit, model, asked)
-    elif answered and asked.assume != INDEPENDENT:  # what the joint posterior itself answers
-        return _vouched(data, model, asked)
+            model = joint_model(data)
+        return gold_answer(data, model, present(fit, "the joint posterior"))
+    if data.open and fit is not None and fit.identified:
+        found = _over_assumptions(data, fit, model)
+    elif answered and data.assume != INDEPENDENT:  # what the joint posterior itself answers
+        return _vouched(data, model)
     else:
-        found = _Found(answer_by(data, model, key, asked.method), model, model.labelers)
-    if answered:
-        found = found._replace(checks=prior_check(data, fit, level))
-    return found
+        found = Found(answer_by(data, model, data.key), model, model.labelers)
+    return found._replace(checks=prior_check(data, fit)) if answered else found
 
 
-def _known(data: inputs.Inputs, asked: _Asked, noise: Any) -> _Found:
+def _known(data: Inputs, method: str) -> Found:
     """Error rates are given, or taken as known once they are learned."""
-    model, method = data.model, asked.method
+    model = data.model
     if model is None:
         check_noise(method)
         model = smyth_model(data) if method == SMYTH else plug_in_model(data)
     if method == TARS:
-        return _Found(tars_answer(data, model, noise, asked.key), model, model.labelers, TARS_KIND)
-    answer = answer_by(data, model, asked.key, method)
-    return _Found(
-        answer, model, model.labelers, checks=known_noise_check(answer, headline_of(data), asked.level)
-    )
+        return Found(tars_answer(data, model), model, model.labelers, TARS_KIND)
+    answer = answer_by(data, model, data.key, method)
+    checks = known_noise_check(answer, headline_of(data), data.level)
+    return Found(answer, model, model.labelers, checks=checks)
 
 
-def _evaluation(data: inputs.Inputs, asked: _Asked, found: _Found, noise: Any) -> Evaluation:
+def _evaluation(data: Inputs, method: str, order: np.ndarray | None, found: Found) -> Evaluation:
     """Everything that was found, under its public names."""
     answer, model = found.answer, found.model
     metrics = estimates(answer.table, answer.classes, answer.positive)
     said = (*model.warnings, *inputs.warnings(data), *answer.warnings)
-    if asked.method != TARS:  # its unbiased counts are not kept to [0, 1]
-        said += beyond_shares(metrics, asked.level)
-    learned = model.fit is not None and asked.assume == INDEPENDENT
-    sentence = granted(INDEPENDENT, learned=learned) + (TARS_TARGET if asked.method == TARS else "")
+    if method != TARS:  # its unbiased counts are not kept to [0, 1]
+        said += beyond_shares(metrics, data.level)
+    learned = model.fit is not None and data.assume == INDEPENDENT
+    sentence = granted(INDEPENDENT, learned=learned) + (TARS_TARGET if method == TARS else "")
     alone = Assumption(INDEPENDENT, sentence, metrics, None, answer.table)
     return Evaluation(
-        provenance=Provenance(asked.method, data.target, asked.level, found.kind, asked.stated),
+        method=method,
+        target=data.target,
+        level=data.level,
+        interval_kind=found.kind,
+        key=data.stated,
         metrics=metrics,
         posterior=answer.table,
-        cells=answer.table.cells(asked.level),
+        cells=answer.table.cells(data.level),
         num_samples=data.y_pred.size,
         num_labelers=data.num_labelers,
         num_labels=data.num_labels,
@@ -236,61 +201,53 @@ def _evaluation(data: inputs.Inputs, asked: _Asked, found: _Found, noise: Any) -
         prior=prior_of(data, model, answer.classes),
         labelers=found.labelers,
         baselines={"majority_vote": vote_metrics(data, answer)} if data.labels is not None else {},
-        what_if=found.what_if or Rows((alone,)),
+        what_if=found.what_if or WhatIf([alone]),
         checks=found.checks,
         warnings=tuple(dict.fromkeys(said)),
         advice=found.advice,
         num_gold=data.num_gold,
         log_evidence=log_evidence_of(answer, model, data),
         fit=answer.fit,
-        basis=Basis(data, model, noise),
+        basis=(data, model),
         rests_on=rests_on(data.labelers_are) if found.kind == PREDICTIVE else "",
-        suspicious=odd_things(data, model, asked.order),
+        suspicious=odd_things(data, model, order),
     )
 
 
-def _vouched(data: inputs.Inputs, model: inputs.Model, asked: _Asked) -> _Found:
+def _vouched(data: Inputs, model: Model) -> Found:
     """Somebody vouches for an assumption: one law, of equally many draws of every model that makes it."""
-    assume, level, key, progress = str(asked.assume), asked.level, asked.key, asked.progress
+    assume = str(data.assume)
     some = [entry for entry in entries(data) if entry.group == assume]
-    found, doubts = ranges.members(some, data, key, progress=progress)
+    found, doubts = ranges.members(some, data, data.key)
     if not found:
         none = of_nothing(data, "bayes")._replace(warnings=tuple(doubts))
-        return _Found(none, model, (), what_if=Rows())
-    answer = ranges.pooled_answer(found, data)
+        return Found(none, model, (), what_if=WhatIf())
+    pooled = thinned([one.posterior for one in found])
+    answer = Tested("bayes", pooled, None, float("nan"), tuple(doubts), *names_of(data))
     laws = estimates(answer.table, *names_of(data))
     one = Assumption(assume, granted(assume, learned=True), laws, None, answer.table)
-    draws = list(
-        labeler_draws(found, data.own_labels(), data.target, stream(key, "vouched labelers")).values()
-    )
+    key = stream(data.key, "vouched labelers")
+    draws = list(labeler_draws(found, data.own_labels(), data.target, key).values())
     size = min(map(len, draws))
     alike = np.concatenate([part[np.linspace(0, len(part) - 1, size).astype(int)] for part in draws])
-    labelers = _labelers(data, [DrawsEstimate(column) for column in alike.T], level)
-    answer = answer._replace(warnings=tuple(doubts))
-    checks = vouched_check(found, data, level)
-    return _Found(answer, model, labelers, what_if=Rows((one,)), checks=checks)
+    labelers = labelers_of(data, [DrawsEstimate(column) for column in alike.T])
+    return Found(answer, model, labelers, what_if=WhatIf([one]), checks=vouched_check(found, data))
 
 
-def _over_assumptions(data: inputs.Inputs, fit: JointPosterior, model: inputs.Model, asked: _Asked) -> _Found:
+def _over_assumptions(data: Inputs, fit: JointPosterior, model: Model) -> Found:
     """Nobody vouches for anything: readings of the labels, widened by what such readings missed elsewhere.
 
     `fit` is that of independence. If no model has an answer there is none, whatever the votes say.
     """
-    level, key, progress = asked.level, asked.key, asked.progress
     some = [entry for entry in entries(data) if entry.reading]
-    found, doubts = ranges.members(some, data, key, progress=progress, known={INDEPENDENT: fit})
-    what_if = RowsOnDemand(data, key, progress)
-    if all(member.fit is None for member in found) and len(what_if.rows) == len(found):
+    found, doubts = ranges.members(some, data, data.key, known={INDEPENDENT: fit})
+    later = WhatIf(make=partial(ranges.what_if, data))
+    if all(member.fit is None for member in found) and len(later.rows) == len(found):
         none = of_nothing(data, "bayes")._replace(warnings=tuple(doubts))
-        return _Found(none, model, (), PREDICTIVE, Rows())
+        return Found(none, model, (), PREDICTIVE, WhatIf())
     table = PredictiveTable(readings_of(found), data.labelers_are)
     answer = Tested("bayes", table, None, float("nan"), (ranges.ONLY_GOLD, *doubts), *names_of(data))
     labels = data.own_labels()
-    draws = labeler_draws(found, labels, data.target, stream(key, "labelers of a range"))
-    labelers = _labelers(data, labeler_laws(draws, labels, data.labelers_are), level)
-    return _Found(answer, model, labelers, PREDICTIVE, what_if)
-
-
-def _labelers(data: inputs.Inputs, laws: Sequence[Estimate], level: float) -> tuple[Labeler, ...]:
-    rows = worst_first(data.own_labels(), [(law.mean, *law.interval(level)[:2]) for law in laws])
-    return tuple(one for _, one in rows)
+    draws = labeler_draws(found, labels, data.target, stream(data.key, "labelers of a range"))
+    labelers = labelers_of(data, labeler_laws(draws, labels, data.labelers_are))
+    return Found(answer, model, labelers, PREDICTIVE, later)

@@ -16,6 +16,7 @@ classifiers of two classes); more are taken by twos, and the twos are put togeth
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import combinations
 from typing import Any, NamedTuple, Unpack
 
@@ -25,32 +26,28 @@ from scipy.special import softmax
 
 from jtruth import _validation as check
 from jtruth._host import log, log_odds
-from jtruth._random import Key, as_key, host_rng, stated, stream
+from jtruth._random import Key, host_rng, stream
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions import ranges
-from jtruth.evaluation.assumptions.model_error import DIFFERENCE, check_kind, of_no_effect, rests_on
+from jtruth.evaluation.assumptions.model_error import DIFFERENCE, of_no_effect, rests_on
 from jtruth.evaluation.assumptions.predictive import PredictiveTable, readings_of
-from jtruth.evaluation.assumptions.registry import (
-    INDEPENDENT,
-    UNKNOWN,
-    Progress,
-    check_assume,
-    entries,
-    granted,
-)
+from jtruth.evaluation.assumptions.registry import INDEPENDENT, check_assume, entries, granted
 from jtruth.evaluation.checks.first_look import look_at
-from jtruth.evaluation.checks.of_gold import random_gold_check
 from jtruth.evaluation.checks.of_labels import refusal
 from jtruth.evaluation.checks.prior_driven import doubts_of
-from jtruth.evaluation.compared import Comparison, Laws, Pair, Wishes, joined
-from jtruth.evaluation.gold.answer import BY_GOLD, NO_MODEL, gold_warnings, labels_posterior, without_gold
-from jtruth.evaluation.gold.measured import GoldSampling, judged_samples
-from jtruth.evaluation.gold.tables import gold_tables
-from jtruth.evaluation.inputs import Judged, Judging
+from jtruth.evaluation.compared import Comparison, Laws, Pair, joined
+from jtruth.evaluation.gold.answer import (
+    BY_GOLD,
+    NO_MODEL,
+    gold_warnings,
+    labels_posterior,
+    random_gold_checks,
+    tables_by_gold,
+)
+from jtruth.evaluation.inputs import Judging
 from jtruth.evaluation.parts import PREDICTIVE
 from jtruth.labels import Labels
 from jtruth.stats.draws import DrawsEstimate
-from jtruth.stats.regions import check_level
 from jtruth.tables.metrics import Metric, named_metric
 from jtruth.tables.pairs import Tuples, tuples
 from jtruth.tables.posterior import TableDraws, TablePosterior, thinned
@@ -65,17 +62,11 @@ _RIGHT, _LEARNED_TOTAL = 2 / 3, 3.0  # of a classifier's row where error rates a
 _RARELY = 0.005  # probability of a tie below which it is not worth a word
 
 
-class Part(NamedTuple):
-    """Classifiers taken at once."""
+class Compared(NamedTuple):
+    """What is known of classifiers taken at once: a law of their table, or readings of the labels."""
 
     members: tuple[int, ...]
-    data: inputs.Inputs  # predictions are tuples
-    what: Any  # `Tuples`, or its like: which columns of the table are whose
-
-
-class Held(NamedTuple):
-    """What is known of a part: one law of its table, or the readings of which predictive laws are made."""
-
+    what: Tuples  # which columns of the table are whose
     table: TablePosterior
     kind: str  # of interval
     sentence: str  # what is assumed
@@ -118,40 +109,35 @@ def compare_classifiers(
     >>> found.ranking, round(found.best["good"], 2)
     (('good', 'poor'), 0.99)
     """
-    given = Judged.of("compare_classifiers", how)
-    level, assume = check_level(given.level), given.assume
-    check_assume(assume)
     names = _names(predictions)
     first, *others = names
-    data = inputs.read(predictions[first], labels, given.noise, given.prior, given.gold, positive)
+    data = inputs.read_judged("compare_classifiers", predictions[first], labels, how, positive)
+    check_assume(data.assume)
     rest = inputs.read_others({name: predictions[name] for name in others}, data)
     codes = np.concatenate([data.y_pred[None], rest]).astype(np.int64)
     found = named_metric(metric, data.classes, data.positive)
     _check_wishes(found, margin, at_least)
-    nobody, learned = assume in (None, UNKNOWN), data.model is None
-    sampling = GoldSampling(*inputs.read_sampling(given.gold, data, learned and nobody))
-    data.labelers_are = check_kind(given.labelers_are, learned and nobody)
-    key, parts = as_key(given.key), parts_of(codes, data)
-    held, doubts = [], list(inputs.warnings(replace(data, y_pred=codes.ravel())))
+    parts, compared = parts_of(codes, data), []
+    doubts = list(inputs.warnings(replace(data, y_pred=codes.ravel())))
     if len(parts) > 1:
         doubts.append(
             f"{len(names)} classifiers make more than {MOST_TUPLES} tuples of predictions: they are compared "
             "by twos, and who is best of all is put together from the twos by a normal copula"
         )
-    for number, part in enumerate(parts):
-        each, texts = held_of(part, assume, sampling, stream(key, "compared", number), given.progress)
-        held.append(each)
+    for number, (members, part, what) in enumerate(parts):
+        part.key = stream(data.key, "compared", number)
+        each, texts = judged_together(members, part, what)
+        compared.append(each)
         doubts += texts
-    wishes = Wishes(found, float(margin), None if at_least is None else float(at_least), level)
-    laws = _laws(held, parts, found, key)
-    refused = refusal(data.own_labels(), key) if held[0].kind == PREDICTIVE else ()
-    said = (*refused, *dict.fromkeys(doubts), *undefined(laws, names, found),
-            *_ties(laws, names, wishes.margin))  # fmt: skip
-    alarms = look_at(data, dict(zip(names, codes, strict=True)), nobody and learned and sampling.unknown)
+    laws, kind = _laws(compared, found, data.key), compared[0].kind
+    refused = refusal(data.own_labels(), data.key) if kind == PREDICTIVE else ()
+    said = (*refused, *dict.fromkeys(doubts), *undefined(laws, names, found), *_ties(laws, names, margin))
     return Comparison(
-        wishes, names, laws, held[0].kind, held[0].sentence, () if refused else _rows(held, parts, found),
-        _agreement(codes, data, names), codes.shape[1], data.num_gold, data.classes[data.positive], said,
-        stated(given.key), alarms,
+        measure=found, margin=float(margin), at_least=None if at_least is None else float(at_least),
+        level=data.level, names=names, laws=laws, interval_kind=kind, assumption=compared[0].sentence,
+        assumptions=() if refused else rows_of(compared, found), agreement=_agreement(codes, data, names),
+        num_samples=codes.shape[1], num_gold=data.num_gold, positive=data.classes[data.positive],
+        warnings=said, key=data.stated, checks=look_at(data, dict(zip(names, codes, strict=True))),
     )  # fmt: skip
 
 
@@ -180,55 +166,54 @@ def _check_wishes(metric: Metric, margin: float, at_least: float | None) -> None
         raise ValueError(f"at_least is {at_least}; {metric.name} lies in [{low:g}, {high:g}]")
 
 
-def _laws(held: list[Held], parts: list[Part], metric: Metric, key: Key) -> Laws:
+def _laws(compared: list[Compared], metric: Metric, key: Key) -> Laws:
     """Laws of values and differences, and draws of all values together."""
     values: dict[int, DrawsEstimate] = {}
     differences: dict[Pair, DrawsEstimate] = {}
-    for part, one in zip(parts, held, strict=True):
-        for place, k in enumerate(part.members):
+    for one in compared:
+        for place, k in enumerate(one.members):
             if k not in values:
-                values[k] = law_in(one, part.what.of_one(metric, place))
-        for (a, first), (b, second) in combinations(enumerate(part.members), 2):
-            differences[first, second] = _difference(one, part, metric, (a, b))
+                values[k] = law_in(one.table, one.what.of_one(metric, place))
+        for (a, first), (b, second) in combinations(enumerate(one.members), 2):
+            differences[first, second] = _difference(one, metric, (a, b))
     laws = tuple(values[k] for k in sorted(values))
-    if len(parts) == 1 and isinstance(held[0].table, TableDraws):
+    if len(compared) == 1 and isinstance(compared[0].table, TableDraws):
         columns = np.stack([law.draws for law in laws], axis=1)
     else:
         columns = joined(laws, differences, key)
     return Laws(laws, differences, columns)
 
 
-def _difference(held: Held, part: Part, metric: Metric, pair: Pair) -> DrawsEstimate:
+def _difference(one: Compared, metric: Metric, pair: Pair) -> DrawsEstimate:
     """Law of a difference; a predictive one within what samples allow on which predictions differ."""
-    found = part.what.difference(metric, *pair)
-    if not isinstance(held.table, PredictiveTable):
-        return law_in(held, found)
-    means = np.mean([one.counts.mean(axis=0) for one in held.table.readings.values()], axis=0)
-    most = part.what.most(metric, *pair, means)
+    found = one.what.difference(metric, *pair)
+    if not isinstance(one.table, PredictiveTable):
+        return law_in(one.table, found)
+    means = np.mean([table.counts.mean(axis=0) for table in one.table.readings.values()], axis=0)
+    most = one.what.most(metric, *pair, means)
     if most == 0:
         return DrawsEstimate(np.zeros(1))
-    return held.table.law(found._replace(bounds=(-most, most)), DIFFERENCE)
+    return one.table.law(found._replace(bounds=(-most, most)), DIFFERENCE)
 
 
-def law_in(held: Held, metric: Metric) -> DrawsEstimate:
+def law_in(table: TablePosterior, metric: Metric) -> DrawsEstimate:
     """Law of a metric of the table."""
-    found = held.table.estimate(metric)
+    found = table.estimate(metric)
     if not isinstance(found, DrawsEstimate):
-        raise TypeError(f"a comparison needs draws, and {type(held.table).__name__} has none")
+        raise TypeError(f"a comparison needs draws, and {type(table).__name__} has none")
     return found
 
 
-def _rows(held: list[Held], parts: list[Part], metric: Metric) -> tuple[tuple[str, tuple[float, ...]], ...]:
+def rows_of(compared: list[Compared], metric: Metric) -> tuple[tuple[str, tuple[float, ...]], ...]:
     """Under each assumption, in words, the metric of every classifier; of readings only."""
-    rows = []
-    for sentence, _ in held[0].readings:
+    rows, size = [], 1 + max(k for one in compared for k in one.members)
+    for sentence, _ in compared[0].readings:
         values: dict[int, float] = {}
-        for part, one in zip(parts, held, strict=True):
-            table = next((table for text, table in one.readings if text == sentence), None)
-            for place, k in enumerate(part.members):
+        for one in compared:
+            table = dict(one.readings).get(sentence)
+            for place, k in enumerate(one.members):
                 if table is not None and k not in values:
-                    values[k] = table.estimate(part.what.of_one(metric, place)).mean
-        size = 1 + max(k for part in parts for k in part.members)
+                    values[k] = table.estimate(one.what.of_one(metric, place)).mean
         rows.append((sentence, tuple(values.get(k, np.nan) for k in range(size))))
     return tuple(rows)
 
@@ -263,65 +248,65 @@ def undefined(laws: Laws, names: tuple[str, ...], metric: Metric) -> list[str]:
     ]
 
 
-def parts_of(codes: np.ndarray, data: inputs.Inputs) -> list[Part]:
-    """All classifiers at once, or by twos."""
+def parts_of(codes: np.ndarray, data: inputs.Inputs) -> list[tuple[tuple[int, ...], inputs.Inputs, Tuples]]:
+    """All classifiers at once, or by twos: who, the input with tuples as predictions, and what these say."""
     classes, size = len(data.classes), len(codes)
     every = tuple(range(size))
     groups = [every] if size == 2 or classes**size <= MOST_TUPLES else list(combinations(every, 2))
     parts = []
     for group in groups:
         symbols, what = tuples(codes[list(group)], classes)
-        learned = inputs.Symbols(what.num_symbols, what.prior(_LEARNED_TOTAL, _RIGHT))
+        learned = what.prior(_LEARNED_TOTAL, _RIGHT)
         # Tables stay in the order of the codes, whatever class is positive: the metric knows which it is.
-        parts.append(Part(group, replace(data, y_pred=symbols, symbols=learned, positive=1), what))
+        parts.append((group, replace(data, y_pred=symbols, symbols=learned, positive=1), what))
     return parts
 
 
-def held_of(
-    part: Part, assume: str | None, sampling: GoldSampling, key: Key, progress: Progress | None
-) -> tuple[Held, list[str]]:
+def judged_together(
+    members: tuple[int, ...], data: inputs.Inputs, what: Tuples
+) -> tuple[Compared, list[str]]:
     """What is known of the tuples' table, and what is doubtful."""
-    data, nobody = part.data, assume in (None, UNKNOWN)
+    found = partial(Compared, members, what)
     if data.model is not None:
-        return Held(_known(part, key), POSTERIOR, granted(INDEPENDENT)), list(data.model.warnings)
-    some = [entry for entry in entries(data) if (entry.reading if nobody else entry.group == assume)]
-    unaided = without_gold(data) if nobody and data.num_gold else data
-    found, doubts = ranges.members(some, unaided, key, progress=progress)
-    if not any(one.fit is not None for one in found):
-        why = next((text for text in doubts), "no model can be fitted to these labels")
-        if not (nobody and data.num_gold):
+        return found(_known(data, what), POSTERIOR, granted(INDEPENDENT)), list(data.model.warnings)
+    some = [entry for entry in entries(data) if (entry.reading if data.open else entry.group == data.assume)]
+    by_gold = data.open and data.num_gold > 0
+    found_members, doubts = ranges.members(some, data.without_gold() if by_gold else data, data.key)
+    if not any(one.fit is not None for one in found_members):
+        why = next(iter(doubts), "no model can be fitted to these labels")
+        if not by_gold:
             raise ValueError(f"error rates cannot be learned, so nothing can be compared: {why}")
-        found, doubts = [], [NO_MODEL.format(why)]
-    if not nobody:
-        pooled = thinned([one.posterior for one in found])
-        return Held(pooled, POSTERIOR, granted(str(assume), learned=True)), doubts
-    if data.num_gold:
-        gold, more = _with_gold(found, part, sampling, key)
-        return gold, [*more, *doubts]
-    table = PredictiveTable(readings_of(found), data.labelers_are)
-    rows = tuple((one.entry.sentence, one.posterior) for one in found)
-    held = Held(table, PREDICTIVE, rests_on(data.labelers_are), rows)
-    return held, [ranges.ONLY_GOLD, *doubts, *_prior_driven(part, found)]
+        found_members, doubts = [], [NO_MODEL.format(why)]
+    if not data.open:
+        pooled = thinned([one.posterior for one in found_members])
+        return found(pooled, POSTERIOR, granted(str(data.assume), learned=True)), doubts
+    if by_gold:
+        posterior = labels_posterior(found_members, data.own_labels())
+        was = [check.message for check in random_gold_checks(data, posterior) if check.verdict != "fits"]
+        said = [*of_no_effect(data.labelers_are), *gold_warnings(data), *was]
+        return found(tables_by_gold(data, posterior, "tuples by gold"), POSTERIOR, BY_GOLD), [*said, *doubts]
+    table = PredictiveTable(readings_of(found_members), data.labelers_are)
+    rows = tuple((one.entry.sentence, one.posterior) for one in found_members)
+    doubts = [ranges.ONLY_GOLD, *doubts, *_prior_driven(data, what, found_members)]
+    return found(table, PREDICTIVE, rests_on(data.labelers_are), rows), doubts
 
 
-def _prior_driven(part: Part, found: list[ranges.Member]) -> tuple[str, ...]:
+def _prior_driven(data: inputs.Inputs, what: Tuples, found: list[ranges.Member]) -> tuple[str, ...]:
     """What power scaling says of the classifiers' differences in accuracy, where errors are independent."""
-    fit = next((one.fit for one in found if one.name == INDEPENDENT), None)
-    if fit is None or fit.counts is None or not isinstance(part.what, Tuples):
+    fit, number = next((one.fit for one in found if one.name == INDEPENDENT), None), what.num_classifiers
+    if fit is None or fit.counts is None or what.apart:
         return ()
-    counts, size = fit.counts[fit.matrix_draw], part.data.y_pred.size
-    number = part.what.num_classifiers
-    share = [np.trace(part.what.marginal(counts, k), axis1=1, axis2=2) / size for k in range(number)]
+    counts, size = fit.counts[fit.matrix_draw], data.y_pred.size
+    share = [np.trace(what.marginal(counts, k), axis1=1, axis2=2) / size for k in range(number)]
     named = {
         f"difference in accuracy of classifiers 1 and {k + 1}": share[0] - share[k] for k in range(1, number)
     }
     return doubts_of(named, fit, 0.95)
 
 
-def _known(part: Part, key: Key) -> TableDraws:
+def _known(data: inputs.Inputs, what: Tuples) -> TableDraws:
     """The error rates are given."""
-    data, what = part.data, part.what
-    model, classes = check.present(data.model, "the noise model"), what.num_classes
+    model, classes, key = check.present(data.model, "the noise model"), what.num_classes, data.key
     alpha = what.prior(float(classes), 1 / classes)  # each classifier alone: flat rows, as in `evaluate`
     if classes > 2:
         return count_posterior(model.log_likelihood, model.prior, data.y_pred, key=key,
@@ -332,7 +317,7 @@ def _known(part: Part, key: Key) -> TableDraws:
         return chain.tables(stream(key, "tuples of predictions"), _DRAWS)
     # The prior is integrated out at the nodes of one classifier's answer, with the evidence of all.
     ratio = model.log_likelihood[:, 1] - model.log_likelihood[:, 0]
-    one = what.predicted[data.y_pred, 0]
+    one = what.predicted[data.y_pred].max(axis=1) if what.apart else what.predicted[data.y_pred, 0]
     mixture = unknown_prior(ratio, one, exact_posterior=exact_posterior)
     chains = [
         symbol_chain(ratio + np.log(share) - np.log1p(-share), data.y_pred, what.num_symbols, alpha)
@@ -347,19 +332,3 @@ def _known(part: Part, key: Key) -> TableDraws:
         if n
     ]
     return TableDraws(np.concatenate(drawn))
-
-
-def _with_gold(
-    found: list[ranges.Member], part: Part, sampling: GoldSampling, key: Key
-) -> tuple[Held, list[str]]:
-    """Draws of the table of tuples by gold."""
-    data, posterior = part.data, labels_posterior(found, part.data.own_labels())
-    judged = judged_samples(data.y_pred, posterior, data.gold, sampling)
-    said = [*of_no_effect(data.labelers_are), *gold_warnings(judged.taken_as_random, data.num_gold)]
-    if judged.taken_as_random:
-        was = random_gold_check(posterior, data.gold, key, data.classes)
-        said += [check.message for check in was if check.verdict != "fits"]
-    table = gold_tables(
-        data.y_pred, part.what.num_symbols, posterior, data.gold, judged.sample, stream(key, "tuples by gold")
-    )
-    return Held(table, POSTERIOR, BY_GOLD), said

@@ -42,22 +42,6 @@ TOLD = 0.95  # probability from which it can be told who is better
 Pair = tuple[int, int]
 
 
-class Wishes(NamedTuple):
-    """What was asked."""
-
-    metric: Metric
-    margin: float
-    at_least: float | None
-    level: float
-
-    __repr__ = one_line
-
-    @property
-    def sign(self) -> float:
-        """-1 if smaller is better."""
-        return -1.0 if smaller_is_better(self.metric) else 1.0
-
-
 class Laws(NamedTuple):
     """What is known of K classifiers."""
 
@@ -117,7 +101,10 @@ class Laws(NamedTuple):
 class Comparison(Answer):
     """Which classifier is better, and how sure one may be. `print` it; `to_dict` for JSON."""
 
-    wishes: Wishes
+    measure: Metric
+    margin: float  # by more than this a classifier counts as better
+    at_least: float | None  # the requirement
+    level: float  # probability of the intervals
     names: tuple[str, ...]
     laws: Laws
     interval_kind: str  # "posterior" or "predictive"
@@ -135,27 +122,12 @@ class Comparison(Answer):
     @property
     def metric(self) -> str:
         """Name of the metric."""
-        return self.wishes.metric.name
+        return self.measure.name
 
     @property
-    def level(self) -> float:
-        """Probability of the intervals."""
-        return self.wishes.level
-
-    @property
-    def margin(self) -> float:
-        """By more than this a classifier counts as better."""
-        return self.wishes.margin
-
-    @property
-    def at_least(self) -> float | None:
-        """The requirement."""
-        return self.wishes.at_least
-
-    @property
-    def smaller_is_better(self) -> bool:
-        """Of this metric."""
-        return self.wishes.sign < 0
+    def sign(self) -> float:
+        """-1 if smaller is better."""
+        return -1.0 if smaller_is_better(self.measure) else 1.0
 
     @property
     def values(self) -> dict[str, DrawsEstimate]:
@@ -170,7 +142,7 @@ class Comparison(Answer):
     @cached_property
     def ranks(self) -> Float[np.ndarray, "classifiers ranks"]:
         """Probability of each of `names` to be first, second, ..."""
-        return self.laws.ranks(self.wishes.sign)
+        return self.laws.ranks(self.sign)
 
     @property
     def best(self) -> dict[str, float]:
@@ -181,7 +153,7 @@ class Comparison(Answer):
     def better(self) -> dict[tuple[str, str], float]:
         """By more than `margin`; both orders of every two; ties are halves."""
         every = range(len(self.names))
-        turn = (lambda a, b: (a, b)) if self.wishes.sign > 0 else (lambda a, b: (b, a))
+        turn = (lambda a, b: (a, b)) if self.sign > 0 else (lambda a, b: (b, a))
         return {
             (self.names[a], self.names[b]): self.laws.better(*turn(a, b), self.margin)
             for a in every
@@ -194,13 +166,13 @@ class Comparison(Answer):
         """Probability that each meets `at_least`; empty without one."""
         if self.at_least is None:
             return {}
-        found = {k: self.laws.meets(k, self.at_least, self.wishes.sign) for k in range(len(self.names))}
+        found = {k: self.laws.meets(k, self.at_least, self.sign) for k in range(len(self.names))}
         return {self.names[k]: p for k, p in found.items()}
 
     @property
     def ranking(self) -> tuple[str, ...]:
         """Names, the best mean first."""
-        sign, means = -self.wishes.sign, {name: law.mean for name, law in self.values.items()}
+        sign, means = -self.sign, {name: law.mean for name, law in self.values.items()}
         return tuple(sorted(self.names, key=lambda name: sign * np.nan_to_num(means[name])))
 
     @property
@@ -240,7 +212,7 @@ class Comparison(Answer):
 
     def at_level(self, level: float) -> "Comparison":
         """The same answer with intervals of another probability."""
-        return replace(self, wishes=self.wishes._replace(level=check_level(level)))
+        return replace(self, level=check_level(level))
 
     def blocks(self) -> Shown:
         """The question, the answer and what stands behind it, for all faces."""
@@ -319,7 +291,7 @@ def _facts(found: Comparison) -> dict[str, Any]:
         "metric": found.metric, "positive": found.positive, "level": found.level, "target": IN_SAMPLE,
         "interval_kind": found.interval_kind, "assumption": found.assumption,
         "num_samples": found.num_samples, "num_gold": found.num_gold,
-        "smaller_is_better": found.smaller_is_better, "margin": found.margin, "at_least": found.at_least,
+        "smaller_is_better": found.sign < 0, "margin": found.margin, "at_least": found.at_least,
         "ranking": found.ranking, "told": found.told,
         "gold_to_tell": None if found.told else found.gold_to_tell,
     }  # fmt: skip
@@ -365,7 +337,7 @@ def _classifiers(found: Comparison, metric: str) -> Table:
     ]
     columns = [Column("mean", metric, _ENDS), Column("best", "P(best)", form=".2f")]
     if meets:
-        side = "at most" if found.smaller_is_better else "at least"
+        side = "at most" if found.sign < 0 else "at least"
         columns.append(Column("meets", f"P({side} {found.at_least:g})", form=".2f"))
     columns += [Column("agreement_with_labels", "labels repeated")] if found.agreement else []
     columns += [Column("num_samples", "samples")] if found.sizes else []

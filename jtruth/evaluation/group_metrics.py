@@ -2,7 +2,7 @@
 
 `compare_groups`: the symbol of a sample is the pair of its group and what the classifier says of it, so the
 table of one group is a part of the count table, and whoever holds that table (exact, by gold, vouched for, or
-readings of labels; see `compare.held_of`) answers for every group. Labelers' error rates are learned from all
+readings of labels: `compare`) answers for every group. Labelers' error rates are learned from all
 groups together; shares of classes and errors of the classifier are free in each. Predictive laws of groups
 are taken as independent, as in `by_group`.
 
@@ -12,12 +12,11 @@ asked. So nothing ties two groups together, and their laws are independent.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import combinations
-from typing import Any, NamedTuple, Unpack
+from typing import Any, Unpack
 
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array
 
 from jtruth import _validation as check
 from jtruth._random import Stated, as_key, stated, stream
@@ -25,66 +24,24 @@ from jtruth._validation.terminal import plain
 from jtruth._validation.words import number_of
 from jtruth.answers import Answer, Column, Shown, Table, facts, how, law_row, warning_notes
 from jtruth.evaluation import inputs
-from jtruth.evaluation.assumptions.model_error import check_kind
-from jtruth.evaluation.assumptions.registry import UNKNOWN, check_assume
+from jtruth.evaluation.assumptions.registry import check_assume
 from jtruth.evaluation.by_group import SAME_ERRORS, WIDE, ReadGroups, apart, laws_of, read_groups
 from jtruth.evaluation.checks.first_look import look_at
 from jtruth.evaluation.checks.of_labels import refusal
-from jtruth.evaluation.compare import Held, Part, held_of, law_in, undefined
-from jtruth.evaluation.compared import Comparison, Wishes
-from jtruth.evaluation.gold.measured import GoldSampling
-from jtruth.evaluation.inputs import Judged, Judging
+from jtruth.evaluation.compare import judged_together, law_in, rows_of, undefined
+from jtruth.evaluation.compared import Comparison
+from jtruth.evaluation.inputs import Judging
 from jtruth.evaluation.labeler_report import LabelerReport
 from jtruth.evaluation.labelers import evaluate_labelers
 from jtruth.evaluation.parts import PREDICTIVE, interval_title
 from jtruth.labels import Labels
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.regions import check_level
-from jtruth.tables.metrics import Metric, Terms, named_metric
-from jtruth.tables.pairs import metric_of_one
+from jtruth.tables.metrics import named_metric
+from jtruth.tables.pairs import group_symbols
 from jtruth.tables.posterior import TableDraws
 
 _RIGHT = 2 / 3  # of a row of the classifier in a group, whose prior is worth one sample
-
-
-class _GroupTables(NamedTuple):
-    """What symbols say: group g and class u is symbol g C + u. The face of `tables.pairs.Tuples`."""
-
-    num_classifiers: int  # groups
-    num_classes: int
-
-    @property
-    def num_symbols(self) -> int:
-        """Columns of the table."""
-        return self.num_classifiers * self.num_classes
-
-    @property
-    def predicted(self) -> np.ndarray:
-        """(symbols, 1) the class that each says."""
-        return np.tile(np.arange(self.num_classes), self.num_classifiers)[:, None]
-
-    def prior(self, total: float, right: float) -> Float[np.ndarray, "classes symbols"]:
-        """Dirichlet concentrations that sum to `total` in the row of each group."""
-        classes = self.num_classes
-        one = np.where(np.eye(classes, dtype=bool), right, (1 - right) / (classes - 1))
-        return np.tile(total * one, self.num_classifiers)
-
-    def marginal(self, table: Any, group: int) -> Any:
-        """The (..., classes, classes) table of one group."""
-        return table[..., group * self.num_classes : (group + 1) * self.num_classes]
-
-    def of_one(self, metric: Metric, group: int) -> Metric:
-        """A metric of one group as a metric of the whole table."""
-        found = Metric(metric.name, partial(metric_of_one, self, metric, group),
-                       position=metric.position, bounds=metric.bounds)  # fmt: skip
-        if not metric.is_ratio:
-            return found
-        laid = []
-        for alone in metric.terms(np.ones((self.num_classes, self.num_classes))):
-            whole = np.zeros((self.num_classes, self.num_symbols))
-            self.marginal(whole, group)[:] = alone
-            laid.append(whole)
-        return found._replace(joint=Terms(*laid))
 
 
 def compare_groups(
@@ -120,32 +77,25 @@ def compare_groups(
     >>> found.ranking, found.best["a"] > 0.99
     (('a', 'b'), True)
     """
-    given = Judged.of("compare_groups", judging)
-    level, assume = check_level(given.level), given.assume
-    check_assume(assume)
-    data = inputs.read(y_pred, labels, given.noise, given.prior, given.gold, positive)
-    groups = _groups(by, data)
-    found = named_metric(metric, data.classes, data.positive)
-    nobody, learned = assume in (None, UNKNOWN), data.model is None
-    sampling = GoldSampling(*inputs.read_sampling(given.gold, data, learned and nobody))
-    data.labelers_are = check_kind(given.labelers_are, learned and nobody)
-    what, key = _GroupTables(len(groups.names), len(data.classes)), as_key(given.key)
-    symbols = inputs.Symbols(what.num_symbols, what.prior(1.0, _RIGHT))
-    codes = groups.code * what.num_classes + data.y_pred
-    part = Part((0,), replace(data, y_pred=codes, symbols=symbols, positive=1), what)
-    held, doubts = held_of(part, assume, sampling, stream(key, "groups"), given.progress)
-    each = [law_in(held, what.of_one(found, g)) for g in range(len(groups.names))]
-    whole = isinstance(held.table, TableDraws)
-    laws = laws_of(np.stack([law.draws for law in each], axis=1) if whole else apart(each, key))
-    said = (*groups.notes, *([SAME_ERRORS] if learned else []), *([] if whole else [WIDE]), *doubts)
-    refused = refusal(data.own_labels(), key) if held.kind == PREDICTIVE else ()
-    said = (*refused, *said, *undefined(laws, groups.names, found))
-    alarms = look_at(data, {"predictions": data.y_pred}, nobody and learned and sampling.unknown)
+    data = inputs.read_judged("compare_groups", y_pred, labels, judging, positive)
+    check_assume(data.assume)
+    groups, found = _groups(by, data), named_metric(metric, data.classes, data.positive)
+    every, what = range(len(groups.names)), group_symbols(len(groups.names), len(data.classes))
+    codes, symbols = groups.code * what.num_classes + data.y_pred, what.prior(1.0, _RIGHT)
+    part = replace(data, y_pred=codes, symbols=symbols, positive=1, key=stream(data.key, "groups"))
+    one, doubts = judged_together(tuple(every), part, what)
+    each = [law_in(one.table, what.of_one(found, g)) for g in every]
+    whole = isinstance(one.table, TableDraws)
+    laws = laws_of(np.stack([law.draws for law in each], axis=1) if whole else apart(each, data.key))
+    said = (*groups.notes, *([] if data.model else [SAME_ERRORS]), *([] if whole else [WIDE]), *doubts)
+    refused = refusal(data.own_labels(), data.key) if one.kind == PREDICTIVE else ()
+    said = (*inputs.warnings(data), *refused, *said, *undefined(laws, groups.names, found))
     return Comparison(
-        Wishes(found, 0.0, None, level), groups.names, laws, held.kind, held.sentence,
-        () if refused else _rows(held, what, found), {}, data.y_pred.size, data.num_gold,
-        data.classes[data.positive], tuple(dict.fromkeys((*inputs.warnings(data), *said))),
-        stated(given.key), alarms, sizes=tuple(groups.sizes.tolist()),
+        measure=found, margin=0.0, at_least=None, level=data.level, names=groups.names, laws=laws,
+        interval_kind=one.kind, assumption=one.sentence, assumptions=() if refused else rows_of([one], found),
+        agreement={}, num_samples=data.y_pred.size, num_gold=data.num_gold,
+        positive=data.classes[data.positive], warnings=tuple(dict.fromkeys(said)), key=data.stated,
+        checks=look_at(data, {"predictions": data.y_pred}), sizes=tuple(groups.sizes.tolist()),
     )  # fmt: skip
 
 
@@ -156,15 +106,6 @@ def _groups(by: Any, data: inputs.Inputs) -> ReadGroups:
         numbered = np.zeros((data.y_pred.size, 1), int)
         labels = Labels.from_matrix(numbered, classes=data.classes)
     return read_groups(by, labels)
-
-
-def _rows(held: Held, what: _GroupTables, metric: Metric) -> tuple[tuple[str, tuple[float, ...]], ...]:
-    """Under each reading, in words, the metric in every group."""
-    every = range(what.num_classifiers)
-    return tuple(
-        (sentence, tuple(table.estimate(what.of_one(metric, g)).mean for g in every))
-        for sentence, table in held.readings
-    )
 
 
 @dataclass(frozen=True, repr=False)

@@ -5,8 +5,8 @@ answer to a question that nobody asked. Whole numbers, true/false and data frame
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, NamedTuple, TypedDict
+from dataclasses import dataclass, replace
+from typing import Any, TypedDict
 
 import jax
 import jax.numpy as jnp
@@ -17,7 +17,9 @@ from jtruth import _validation as check
 from jtruth._host import known_classes, log, log_sum, most_likely_prior
 from jtruth._host import log_odds as class_log_odds
 from jtruth._one_line import one_line
+from jtruth._random import Key, Stated, as_key, stated
 from jtruth._validation.words import Read
+from jtruth.evaluation.assumptions.model_error import check_kind
 from jtruth.evaluation.checks.label_sets import Parameters
 from jtruth.evaluation.parts import IN_SAMPLE, Check, Labeler
 from jtruth.io.gold import Gold
@@ -25,6 +27,7 @@ from jtruth.labels import Labels, advice_on, must_be_labels
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.noise import NoiseModel, check_known_labels
 from jtruth.posterior import check_not_contradictory, validate_prior
+from jtruth.stats.regions import check_level
 from jtruth.tables.metrics import expected_table
 from jtruth.testing.methods import BINARY_METHODS
 
@@ -111,20 +114,15 @@ class Model:
         self.prior[positive] = share
 
 
-class Symbols(NamedTuple):
-    """What a classifier says where that is no class: tuples of predictions, or score bins."""
-
-    number: int
-    concentration: np.ndarray  # (classes, symbols) of the Dirichlet prior of its rows
-
-    __repr__ = one_line
+_AT_RANDOM = Gold(None)
+Progress = Callable[[int, int], None]  # told (sweeps done, sweeps planned)
 
 
 @dataclass
 class Inputs:
-    """Checked input; `model` is None when the noise model has to be learned."""
+    """Checked input, and how it is to be judged; `model` is None when the noise model has to be learned."""
 
-    y_pred: np.ndarray  # (samples,) codes of classes, or of `symbols`
+    y_pred: np.ndarray  # (samples,) codes of classes, or of other symbols
     labels: Labels | None
     model: Model | None
     gold: np.ndarray  # (samples,) codes, -1 unknown
@@ -133,11 +131,19 @@ class Inputs:
     classes: tuple[str, ...]
     notes: tuple[str, ...]
     one_against_rest: bool = False  # a positive class was asked for
-    symbols: Symbols | None = None  # of `y_pred`; None: they are the classes
+    # Where predictions are no classes but tuples, score bins or groups: (classes, symbols) concentrations of
+    # the Dirichlet prior of the classifier's rows.
+    symbols: np.ndarray | None = None
     target: str = IN_SAMPLE  # or POPULATION: what metrics are of
     missing: tuple[Check, ...] = ()  # the check that found labels missing by class: see `shares`
-    drawn: NoiseModel | None = None  # the noise model, where its parameters are known by draws
+    noise: NoiseModel | None = None  # as it was given
+    assume: str | None = None  # as it was asked for
     labelers_are: str = "unknown"  # see `assumptions.model_error`
+    sampling: Gold = _AT_RANDOM  # how gold was chosen
+    level: float = 0.95
+    key: Key = 0
+    stated: Stated = 0  # the key as it was given
+    progress: Progress | None = None
 
     __repr__ = one_line
 
@@ -146,6 +152,25 @@ class Inputs:
         labels = self.own_labels()
         shares = prior if self.prior is None else self.prior
         return _known_model(_log_likelihood(noise, labels), shares, self.gold, labels.tasks)
+
+    @property
+    def open(self) -> bool:
+        """Whether error rates are learned and nobody vouches for an assumption."""
+        return self.model is None and self.assume in (None, "unknown")
+
+    @property
+    def random_gold(self) -> bool:
+        """Whether gold is taken to be a random part of the samples, because nobody said how it was chosen."""
+        return self.open and self.sampling.at_random
+
+    @property
+    def known(self) -> Gold:
+        """Known classes, and how they were chosen."""
+        return self.sampling._replace(classes=self.gold)
+
+    def without_gold(self) -> "Inputs":
+        """The same with no class known: what models are fitted to, so that gold is used once."""
+        return replace(self, gold=np.full_like(self.gold, -1))
 
     def own_labels(self) -> Labels:
         """The labels, where the question is about single labels."""
@@ -161,7 +186,7 @@ class Inputs:
     @property
     def num_symbols(self) -> int:
         """How many different predictions there can be."""
-        return len(self.classes) if self.symbols is None else self.symbols.number
+        return len(self.classes) if self.symbols is None else self.symbols.shape[1]
 
     def table(self, truth: np.ndarray) -> np.ndarray:
         """Counts (classes, symbols) of the predictions, if samples belong to the classes by these shares."""
@@ -247,12 +272,16 @@ def read(y_pred: Any, labels: Any, noise: Any, prior: Any, gold: Any, positive: 
         log_likelihood = _log_likelihood(noise, table)
     shares = noise.mean_prior if prior is None and noise is not None else prior
     model = None if log_likelihood is None else _known_model(log_likelihood, shares, known, whose.tasks)
-    drawn = noise if noise is not None and next(noise.models(1), None) is not None else None
-    if model is not None and drawn is not None:
+    if model is not None and known_by_draws(noise):
         model.warnings = (*model.warnings, AT_MEAN)
     notes = (*([AS_KNOWN] if fitted else []), *map(Read, (*whose.notes, *predicted.notes, *notes)))
     code = 1 if positive is None else read_positive(positive, classes)
-    return Inputs(y, table, model, known, prior, code, classes, notes, positive is not None, drawn=drawn)
+    return Inputs(y, table, model, known, prior, code, classes, notes, positive is not None, noise=noise)
+
+
+def known_by_draws(noise: NoiseModel | None) -> bool:
+    """Whether the parameters of a noise model are known by draws."""
+    return noise is not None and next(noise.models(1), None) is not None
 
 
 def _of_fit(fit: Any) -> tuple[np.ndarray, np.ndarray] | None:
@@ -294,12 +323,12 @@ def read_others(predictions: Mapping[str, Any], data: Inputs) -> np.ndarray:
     return np.array([_codes(one, whose, if_missing="Every sample needs a prediction.") for one in found])
 
 
-def read_sampling(gold: Any, data: Inputs, learned: bool) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """How gold was chosen, in the order of the samples; an error where it would have no say."""
+def read_sampling(gold: Any, data: Inputs) -> None:
+    """Keep how gold was chosen, in the order of the samples; an error where it would have no say."""
     if not isinstance(gold, Gold):
-        return None, None
+        return
     _, inclusion, strata = gold
-    if not (data.num_gold and learned):
+    if not (data.num_gold and data.open):
         gold.refuse_sampling(
             "error rates are given, an assumption was named, or the method takes them as known"
             if data.num_gold
@@ -308,7 +337,8 @@ def read_sampling(gold: Any, data: Inputs, learned: bool) -> tuple[np.ndarray | 
     chance = None if inclusion is None else aligned(inclusion, "inclusion of gold", data).values
     if chance is not None and chance.dtype.kind not in "iuf":
         raise ValueError(f"inclusion of gold has dtype {chance.dtype}; give one probability for each sample")
-    return chance, None if strata is None else aligned(strata, "strata of gold", data).values
+    inside = None if strata is None else aligned(strata, "strata of gold", data).values
+    data.sampling = Gold(data.gold, chance, inside)
 
 
 def _numbered(num_samples: int, num_classes: int) -> Labels:
@@ -416,50 +446,50 @@ class Judging(TypedDict, total=False):
     )  # called with (sweeps done, sweeps planned) while error rates are sampled
 
 
-class Judged(NamedTuple):
-    """The same with what is taken where nothing is said."""
-
-    noise: Any = None
-    prior: Any = None
-    gold: Any = None
-    assume: str | None = None
-    labelers_are: str | None = None
-    level: float = 0.95
-    key: Any = None
-    progress: Callable[[int, int], None] | None = None
-
-    @classmethod
-    def of(cls, asked: str, how: Mapping[str, Any]) -> "Judged":
-        """What was said, by the name of the function that was asked.
-
-        Raises:
-            TypeError: a keyword that there is not.
-        """
-        unknown = [name for name in how if name not in cls._fields]
-        if unknown:
-            raise TypeError(
-                f"{asked}() got an unexpected keyword argument {unknown[0]!r}; beside its own it takes "
-                f"{', '.join(cls._fields)}"
-            )
-        return cls(**how)
+_JUDGING = Judging(
+    noise=None, prior=None, gold=None, assume=None, labelers_are=None, level=0.95, key=None, progress=None
+)
 
 
-def read_judged(y_pred: Any, labels: Any, given: Judged, positive: Any = None) -> Inputs:
-    """Checked input; where `y_pred` is None its predictions are still empty.
+def read_judged(asked: str, y_pred: Any, labels: Any, how: Judging, positive: Any = None) -> Inputs:
+    """Checked input, and how it is to be judged.
+
+    Args:
+        asked: name of the function that was asked.
+        y_pred: predictions; None: there are none yet.
+        labels: `Labels` or log-likelihoods.
+        how: what was said.
+        positive: as for `evaluate`.
 
     Raises:
-        ValueError: unusable input, or known error rates without a class prior.
+        TypeError: a keyword that there is not.
+        ValueError: unusable input.
     """
-    empty = y_pred is None
+    unknown = [name for name in how if name not in _JUDGING]
+    if unknown:
+        raise TypeError(
+            f"{asked}() got an unexpected keyword argument {unknown[0]!r}; beside its own it takes "
+            f"{', '.join(_JUDGING)}"
+        )
+    given = _JUDGING | how
+    level, empty = check_level(given["level"]), y_pred is None
     if empty:
         size = labels.num_samples if isinstance(labels, Labels) else len(labels)
         tasks = labels.tasks if isinstance(labels, Labels) else None
         y_pred = check.with_tasks(np.zeros(size, np.int32), tasks)
-    data = read(y_pred, labels, given.noise, given.prior, given.gold, positive)
-    if data.model is not None and given.prior is None:
+    data = read(y_pred, labels, given["noise"], given["prior"], given["gold"], positive)
+    if empty:
+        data.notes = tuple(note for note in data.notes if "y_pred" not in note)
+    data.assume, data.level, data.progress = given["assume"], level, given["progress"]
+    data.key, data.stated = as_key(given["key"]), stated(given["key"])
+    read_sampling(given["gold"], data)
+    data.labelers_are = check_kind(given["labelers_are"], data.open)
+    return data
+
+
+def need_prior(data: Inputs) -> None:
+    """Refuse known error rates without a class prior."""
+    if data.model is not None and data.prior is None:
         raise ValueError(
             "known error rates need the class prior too: give prior=[p(class 0), p(class 1), ...]"
         )
-    if empty:
-        data.notes = tuple(note for note in data.notes if "y_pred" not in note)
-    return data

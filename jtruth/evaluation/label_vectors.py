@@ -16,7 +16,6 @@ symbol share beyond their numbers. The majority vote has no posterior: its vecto
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -40,46 +39,38 @@ _COARSE, _RATES = 4, 50
 Vectors = Int[np.ndarray, "draws samples"]  # of classes
 
 
-class Said(NamedTuple):
-    """What the labels are told of the predictions."""
-
-    symbols: Int[np.ndarray, " samples"]
-    number: int
-    scored: bool  # bins of a score, in order
+# log p(z_i | c) prior[c] (samples, classes) and draws of the classifier's rows (draws, classes, symbols), for
+# one state of knowledge of the labelers.
+State = tuple[Float[np.ndarray, "samples classes"], Float[np.ndarray, "draws classes symbols"]]
 
 
-class _Rows(NamedTuple):
-    """The classifier's rows, drawn, for one state of knowledge of the labelers."""
-
-    log_joint: Float[np.ndarray, "samples classes"]  # log p(z_i | c) prior[c]
-    rows: Float[np.ndarray, "draws classes symbols"]
-
-
-def independent_vectors(data: inputs.Inputs, said: Said, num_draws: int, key: Key) -> Iterator[Vectors]:
+def independent_vectors(data: inputs.Inputs, num_draws: int) -> Iterator[Vectors]:
     """Vectors if errors are independent, in chunks of bounded memory; notes are added to `data`.
+
+    Args:
+        data: with what the labels are told of predictions: classes, or bins of a score as `symbols`.
+        num_draws: how many.
 
     Raises:
         ValueError: labels from which error rates cannot be learned.
     """
-    states = (_known if data.model is not None else _learned)(data, said, num_draws, key)
-    for k, joint in enumerate(_chunks(states, said.symbols)):
-        yield _drawn(joint, stream(key, "label vectors", k))
+    states = (_known if data.model is not None else _learned)(data, num_draws, data.key)
+    for k, joint in enumerate(_chunks(states, data.y_pred)):
+        yield _drawn(joint, stream(data.key, "label vectors", k))
 
 
-def member_vectors(
-    member: ranges.Member, data: inputs.Inputs, said: Said, num_draws: int, key: Key
-) -> Iterator[Vectors]:
+def member_vectors(member: ranges.Member, data: inputs.Inputs, num_draws: int) -> Iterator[Vectors]:
     """Vectors under one assumption that was fitted with these symbols, in chunks of bounded memory."""
-    rng = host_rng(stream(key, member.name), "label vectors of one assumption")
+    rng = host_rng(stream(data.key, member.name), "label vectors of one assumption")
     counts = np.asarray(member.posterior.counts)
     chosen = np.linspace(0, len(counts) - 1, num_draws).astype(int)
-    size = max(_AT_ONCE // max(said.symbols.size, 1), 1)
+    size = max(_AT_ONCE // max(data.y_pred.size, 1), 1)
     for k in range(0, num_draws, size):
         few = chosen[k : k + size]
         if member.fit is None:
             yield _voted(data, len(few), rng)
         else:
-            yield tied_vectors(member.fit.class_posterior, said.symbols, counts[few], rng)
+            yield tied_vectors(member.fit.class_posterior, data.y_pred, counts[few], rng)
 
 
 def tied_vectors(
@@ -154,54 +145,52 @@ def _voted(data: inputs.Inputs, number: int, rng: np.random.Generator) -> Vector
     return y.astype(np.int32)
 
 
-def _known(data: inputs.Inputs, said: Said, num_draws: int, key: Key) -> Iterator[_Rows]:
+def _known(data: inputs.Inputs, num_draws: int, key: Key) -> Iterator[State]:
     """The error rates are given."""
     model = check.present(data.model, "the noise model")
     joint = model.log_likelihood + log(model.prior)[None, :]
     if len(data.classes) > 2:
         key = stream(key, "rows of a metric, many classes")
-        found = count_posterior(model.log_likelihood, model.prior, said.symbols, key=key)
+        found = count_posterior(model.log_likelihood, model.prior, data.y_pred, key=key)
         chosen = np.linspace(0, len(found.confusion) - 1, num_draws).astype(int)
-        yield _Rows(joint, found.confusion[chosen])
+        yield joint, found.confusion[chosen]
         return
     odds = log_odds(model.log_likelihood, model.prior)
-    if said.scored:
-        yield _Rows(joint, _bin_rows(odds, said, float(model.prior[1]), num_draws, key))
+    if data.symbols is not None:
+        yield joint, _bin_rows(odds, data, float(model.prior[1]), num_draws, key)
         return
-    law = symbol_chain(odds, said.symbols, said.number)
+    law = symbol_chain(odds, data.y_pred, data.num_symbols)
     drawn = law.draws(stream(key, "tables of a metric"), num_draws)
-    yield _Rows(joint, law.shares(drawn, stream(key, "rows given bins")))
+    yield joint, law.shares(drawn, stream(key, "rows given bins"))
 
 
 def _bin_rows(
-    odds: Float[np.ndarray, "*rates samples"], said: Said, prior: Float[np.ndarray, " rates"] | float,
-    draws: int, key: Key,
+    odds: Float[np.ndarray, "*rates samples"], data: inputs.Inputs,
+    prior: Float[np.ndarray, " rates"] | float, draws: int, key: Key,
 ) -> Float[np.ndarray, "draws classes bins"]:  # fmt: skip
     """Rows of K by a walk along the bins, up to a factor for each bin; draw d is of row d mod rates."""
-    found = symbol_walk(odds, said.symbols, said.number, prior, stream(key, "rows of a metric"), draws)
+    found = symbol_walk(odds, data.y_pred, data.num_symbols, prior, stream(key, "rows of a metric"), draws)
     p = np.resize(prior, draws)[:, None]
     return np.stack([(1 - found.shares) / (1 - p), found.shares / p], axis=1)
 
 
-def _learned(data: inputs.Inputs, said: Said, num_draws: int, key: Key) -> Iterator[_Rows]:
+def _learned(data: inputs.Inputs, num_draws: int, key: Key) -> Iterator[State]:
     """Error rates and prior are drawn too; scores inform them through four coarse bins."""
-    labels = data.own_labels()
-    coarse = min(_COARSE, said.number)
-    rough = said.symbols * coarse // said.number if said.scored else said.symbols
+    labels, scored, number = data.own_labels(), data.symbols is not None, data.num_symbols
+    coarse = min(_COARSE, number)
+    rough = data.y_pred * coarse // number if scored else data.y_pred
     fit = fit_joint(labels, y_pred=rough, gold=data.some_gold, prior=data.prior,
-                    key=stream(key, "rates of a metric"),
-                    num_symbols=coarse if said.scored else None)  # fmt: skip
+                    key=stream(key, "rates of a metric"), num_symbols=coarse if scored else None)  # fmt: skip
     if not fit.usable:
         raise ValueError(fit.warnings[0])
     data.notes += fit.warnings
-    if said.scored:
+    if scored:
         odds, prior = odds_given_rates(fit, labels, data.gold, min(num_draws, _RATES))
         few, planned = len(odds), -(-num_draws // len(odds)) * len(odds)
-        rows = _bin_rows(odds, said, prior, planned, key)[:num_draws]
+        rows = _bin_rows(odds, data, prior, planned, key)[:num_draws]
         for k in range(few):
             # log p(z_i | c) prior[c] up to a factor for each sample
-            joint = np.stack([-np.logaddexp(0, odds[k]), -np.logaddexp(0, -odds[k])], axis=1)
-            yield _Rows(joint, rows[k::few])
+            yield np.stack([-np.logaddexp(0, odds[k]), -np.logaddexp(0, -odds[k])], axis=1), rows[k::few]
         return
     few = min(num_draws, len(fit.matrices))
     chosen = np.linspace(0, len(fit.matrices) - 1, few).astype(int)
@@ -212,10 +201,10 @@ def _learned(data: inputs.Inputs, said: Said, num_draws: int, key: Key) -> Itera
         log_p = labels_log_likelihood(matrices, *labels.arrays, labels.num_samples)
         log_p = known_classes(log_p, data.gold)
         rows = np.repeat(check.present(fit.classifier, "the classifier")[at][None], draws, axis=0)
-        yield _Rows(log_p + log(fit.prior[at])[None, :], rows)
+        yield log_p + log(fit.prior[at])[None, :], rows
 
 
-def _chunks(states: Iterator[_Rows], symbols: np.ndarray) -> Iterator[Float[np.ndarray, "_ samples classes"]]:
+def _chunks(states: Iterator[State], symbols: np.ndarray) -> Iterator[Float[np.ndarray, "_ samples classes"]]:
     """log p(z_i | c) prior[c] K[c, symbol_i] of as many draws as memory is meant for, in equal pieces."""
     waiting: list[np.ndarray] = []
     for log_joint, rows in states:

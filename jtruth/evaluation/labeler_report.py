@@ -4,7 +4,7 @@ The estimand is named in the sentence. An interval wider than one half determine
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -27,13 +27,13 @@ from jtruth.evaluation.parts import (
     listed,
     loudest,
     undetermined,
+    worst_first,
 )
 from jtruth.inspection import Finding
 from jtruth.labels import Labels
 from jtruth.learning import LabelerDraws
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.draws import DrawsEstimate
-from jtruth.stats.estimates import Estimate
 
 
 @dataclass(frozen=True, repr=False)
@@ -90,42 +90,35 @@ _MOST_SAVED, _FEWEST_SAVED = 200_000, 50  # numbers in a file of error rates, an
 
 
 def labeler_rows(
-    fit: LabelerDraws,
-    workers: tuple,
-    num_labels: np.ndarray,
-    level: float,
-    laws: Sequence[Estimate] | None = None,
-) -> list[dict[str, Any]]:
-    """A dictionary for each labeler, worst first, intervals between two quantiles of the draws.
+    workers: Sequence[Any], num_labels: np.ndarray, accuracies: Sequence[tuple[float, float, float]],
+    matrices: Mapping[str, np.ndarray], by_assumption: Mapping[str, np.ndarray],
+) -> tuple[dict[str, Any], ...]:  # fmt: skip
+    """A dictionary for each labeler, the worst first, who gave no labels last.
 
     Args:
-        fit: the draws.
         workers: name of each labeler.
         num_labels: that each gave.
-        level: probability of the intervals.
-        laws: of the accuracies, where they are others than the draws.
+        accuracies: mean and the two ends of the interval of each; NaN where there is none.
+        matrices: "mean", "low" and "high", each (labelers, classes, classes).
+        by_assumption: mean accuracies under each assumption, (labelers,).
     """
-    at = [(1 - level) / 2, (1 + level) / 2]
-    low, high = np.quantile(fit.labeler_accuracy, at, axis=0)
-    mean, (cell_low, cell_high) = fit.labeler_accuracy.mean(axis=0), np.quantile(fit.matrices, at, axis=0)
-    if laws is not None:
-        mean = np.array([law.mean for law in laws])
-        low, high = np.array([law.interval(level) for law in laws]).T
-    rows = []
-    for t in np.argsort(mean, kind="stable"):
-        ends = {"low": float(low[t]), "high": float(high[t])}
-        matrix = {"mean": fit.mean_matrices[t], "low": cell_low[t], "high": cell_high[t]}
-        rows.append(
-            {
-                "worker": str(workers[t]),
-                "num_labels": int(num_labels[t]),
-                "accuracy": float(mean[t]),
-                **ends,
-                "by_assumption": {"independent": float(mean[t])},
-                "confusion_matrix": {name: part.tolist() for name, part in matrix.items()},
-            }
-        )
-    return rows
+    return tuple(
+        asdict(row) | {
+            "by_assumption": {name: _known(values[t]) for name, values in by_assumption.items()},
+            "confusion_matrix": {name: part[t].tolist() for name, part in matrices.items()},
+        }
+        for t, row in worst_first(workers, num_labels, accuracies)
+    )  # fmt: skip
+
+
+def _known(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+def ends_of(draws: np.ndarray, level: float) -> dict[str, np.ndarray]:
+    """Mean and equal tails of draws along their first axis: "mean", "low" and "high"."""
+    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    return {"mean": draws.mean(axis=0), "low": low.astype(np.float64), "high": high.astype(np.float64)}
 
 
 def saved_draws(fit: LabelerDraws | JointPosterior, workers: list[str]) -> dict[str, Any]:

@@ -12,8 +12,8 @@ the checks against independent errors that `evaluate_labelers` runs; both say so
 """
 
 from collections.abc import Callable
-from dataclasses import asdict, replace
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -26,20 +26,17 @@ from jtruth.evaluation.assumptions.predictive import (
     labeler_draws,
     labeler_laws,
     law_of,
-    matrix_ends,
 )
 from jtruth.evaluation.assumptions.registry import INDEPENDENT, entries, nobody_judged
 from jtruth.evaluation.checks.first_look import first_look
-from jtruth.evaluation.checks.of_gold import random_gold_check
 from jtruth.evaluation.checks.of_labels import REFUSED, all_refused, missing_check
 from jtruth.evaluation.checks.prior_driven import labeler_check
 from jtruth.evaluation.checks.verdicts import labeler_checks, refused
-from jtruth.evaluation.gold.answer import BY_GOLD, gold_warnings, labels_posterior
-from jtruth.evaluation.gold.measured import GoldSampling
+from jtruth.evaluation.gold.answer import BY_GOLD, gold_warnings, labels_posterior, random_gold_checks
 from jtruth.evaluation.gold.tables import labeler_laws_by_gold
-from jtruth.evaluation.inputs import as_labels, read_gold, read_labelled, read_sampling
+from jtruth.evaluation.inputs import Inputs, as_labels, read_gold, read_labelled, read_sampling
 from jtruth.evaluation.labeler_findings import swap_findings, with_behaviour
-from jtruth.evaluation.labeler_report import LabelerReport, labeler_rows
+from jtruth.evaluation.labeler_report import LabelerReport, ends_of, labeler_rows
 from jtruth.evaluation.parts import (
     IN_SAMPLE,
     INDEPENDENT_ERRORS,
@@ -48,17 +45,15 @@ from jtruth.evaluation.parts import (
     POPULATION,
     PREDICTIVE,
     Check,
-    worst_first,
 )
 from jtruth.inspection import suspicions
 from jtruth.io.gold import Gold
 from jtruth.labels import Labels
-from jtruth.latent import Watch
-from jtruth.learning import LabelerDraws
 from jtruth.learning.em.kinds import expected_counts, posterior_of
 from jtruth.learning.em.laplace import laplace_draws
 from jtruth.learning.em.streaming import Smoothing, Stream, begin_stream
 from jtruth.learning.joint.guard import check_identified
+from jtruth.learning import LabelerDraws
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.regions import check_level
@@ -103,110 +98,104 @@ def evaluate_labelers(
     Returns:
         A LabelerReport; print it. Without rows when the labels determine nothing, with the reason.
     """
-    level, given, key = check_level(level), stated(key), as_key(key)
     choose("target", target, tuple(OF_LABELERS))
-    labels, kind = as_labels(labels), check_kind(labelers_are)
-    names = tuple(map(str, labels.class_names))
-    known, notes = read_gold(gold.classes if isinstance(gold, Gold) else gold, labels)
-    when, said = read_labelled(order, labels)
-    named, odd = bool((known >= 0).any()), suspicions(labels)
-    sampling = GoldSampling(*read_sampling(gold, replace(nobody_judged(labels), gold=known), named))
-    first = first_look(labels, known, {}, named and sampling.unknown)
-    if named and target != IN_SAMPLE:
+    data, when = _read(labels, gold, order, level, key)
+    data.labelers_are, data.target, data.progress = check_kind(labelers_are), target, progress
+    labels, names, gold_given = data.own_labels(), data.classes, data.num_gold > 0
+    first = first_look(labels, data.gold, {}, gold_given and data.sampling.at_random)
+    if gold_given and target != IN_SAMPLE:
         raise ValueError(GOLD_IS_IN_SAMPLE.format(target))
-    fit, missing = learned.labels_fit(
-        labels, gold=known if named else None, key=key, effort=learned.EFFORT, watch=Watch(progress)
-    )
-    found, doubts = _members(labels, None if named else fit, missing, key, progress)
-    warnings = tuple(dict.fromkeys((*notes, *said, *doubts, *(fit.warnings if named else ()))))
-    if not named and all(member.fit is None for member in found):
+    fit = learned.labels_fit(data, learned.EFFORT)
+    found, doubts = _members(data, fit)
+    warnings = tuple(dict.fromkeys((*data.notes, *doubts, *(fit.warnings if gold_given else ()))))
+    odd = suspicions(labels)
+    if not gold_given and all(member.fit is None for member in found):
         none = (*first, *refused(fit.warnings[0]))
-        return LabelerReport(level, names, (), (), warnings, fit, given, none, suspicious=odd)
-    prior, aside = fit.prior.mean(0), stream(key, "labeler checks")
-    checks = refused(fit.warnings[0]) if not fit.usable else labeler_checks(
-        labels, prior, fit.mean_matrices, aside, gold=known, order=when
-    )  # fmt: skip
-    if fit.usable and target == IN_SAMPLE and not named:
-        checks += labeler_check(labels, fit, level)
-    if fit.usable:
-        checks += missing or missing_check(labels, fit.class_posterior)
-    how = _Asked(labels, known, named, sampling, labels_posterior(found, labels), target, kind, level, key)
-    (rows, laws), nobody = _rows(how, found, fit), nobody_judged(labels)
-    readings = tuple((member.name, member.entry.sentence_for(nobody)) for member in found)
-    if not named and all_refused(checks):  # what each assumption says means nothing then
+        return LabelerReport(data.level, names, (), (), warnings, fit, data.stated, none, suspicious=odd)
+    checks = _checks(data, fit, when)
+    posterior = labels_posterior(found, labels)
+    rows, laws = _rows(data, posterior, found, fit)
+    readings = tuple((member.name, member.entry.sentence_for(data)) for member in found)
+    if gold_given:
+        warnings += gold_warnings(data)
+        checks += random_gold_checks(data, posterior)
+    elif all_refused(checks):  # what each assumption says means nothing then
         rows, readings = tuple(row | {"by_assumption": {}} for row in rows), ()
         warnings = (REFUSED, *warnings)
-    if named:
-        warnings += gold_warnings(sampling.unknown, int((known >= 0).sum()))
-        checks += random_gold_check(how.posterior, known, key, names) if sampling.unknown else ()
+    prior = fit.prior.mean(0)
     if fit.usable:
-        rows, behaviour = with_behaviour(
-            rows, labels, prior, fit.mean_matrices, when, known if named else None
-        )
+        rows, behaviour = with_behaviour(rows, labels, prior, fit.mean_matrices, when, data.some_gold)
         odd = (*swap_findings(rows, names), *behaviour, *odd)
     return LabelerReport(
-        level, names, rows, tuple(prior.tolist()), (*warnings, *(() if named else (ONLY_GOLD,))), fit, given,
-        (*first, *checks), () if named else (MORE_RIGHT,), odd, target,
-        "posterior" if named else PREDICTIVE, BY_GOLD if named else rests_on(kind),
-        readings, laws,
+        level=data.level, classes=names, rows=rows, prior=tuple(prior.tolist()),
+        warnings=warnings if gold_given else (*warnings, ONLY_GOLD), posterior=fit, key=data.stated,
+        checks=(*first, *checks), assumed=() if gold_given else (MORE_RIGHT,), suspicious=odd, target=target,
+        interval_kind="posterior" if gold_given else PREDICTIVE,
+        rests_on=BY_GOLD if gold_given else rests_on(data.labelers_are), assumptions=readings, laws=laws,
     )  # fmt: skip
 
 
-class _Asked(NamedTuple):
-    """What the rows are of."""
-
-    labels: Labels
-    gold: np.ndarray
-    named: bool  # whether there is gold
-    sampling: GoldSampling
-    posterior: np.ndarray  # (samples, classes) by labels alone
-    target: str
-    labelers_are: str
-    level: float
-    key: Any
-
-
-def _members(
-    labels: Labels, fit: JointPosterior | None, missing: tuple[Check, ...], key: Any, progress: Any
-) -> tuple[list[ranges.Member], tuple[str, ...]]:
-    """Readings of the labels without gold; `fit` is that of independence, where it exists."""
+def _read(labels: Any, gold: Any, order: Any, level: float, key: Any) -> tuple[Inputs, np.ndarray | None]:
+    """Checked input without a classifier, and when each sample was labelled."""
+    level, labels = check_level(level), as_labels(labels)
     data = nobody_judged(labels)
-    data.missing = missing
-    doubt = check_identified(labels, None, None, False)
+    known, notes = read_gold(gold.classes if isinstance(gold, Gold) else gold, labels)
+    when, said = read_labelled(order, labels)
+    data.gold, data.notes, data.level = known, (*notes, *said), level
+    data.key, data.stated = as_key(key), stated(key)
+    read_sampling(gold, data)
+    return data, when
+
+
+def _checks(data: Inputs, fit: JointPosterior, when: np.ndarray | None) -> tuple[Check, ...]:
+    """What the labels say against independent errors of the labelers."""
+    labels, aside = data.own_labels(), stream(data.key, "labeler checks")
+    if not fit.usable:
+        return refused(fit.warnings[0])
+    prior = fit.prior.mean(0)
+    checks = labeler_checks(labels, prior, fit.mean_matrices, aside, gold=data.gold, order=when)
+    if data.target == IN_SAMPLE and not data.num_gold:
+        checks += labeler_check(labels, fit, data.level)
+    return (*checks, *(data.missing or missing_check(labels, fit.class_posterior)))
+
+
+def _members(data: Inputs, fit: JointPosterior) -> tuple[list[ranges.Member], tuple[str, ...]]:
+    """Readings of the labels without gold; `fit` is that of independence, with gold if there is some."""
+    doubt = check_identified(data.own_labels(), None, None, False)
     if doubt is not None:
-        return [], (doubt if fit is not None else BY_GOLD_ONLY.format(doubt),)
-    known = {} if fit is None else {INDEPENDENT: fit}
+        return [], (BY_GOLD_ONLY.format(doubt) if data.num_gold else doubt,)
     some = [entry for entry in entries(data) if entry.reading]
     found, doubts = ranges.members(
-        some, data, stream(key, "labelers"), progress=progress, known=known, keep_all=True
-    )
+        some, data.without_gold(), stream(data.key, "labelers"),
+        known={} if data.num_gold else {INDEPENDENT: fit}, keep_all=True,
+    )  # fmt: skip
     return found, tuple(doubts)
 
 
 def _rows(
-    asked: _Asked, found: list[ranges.Member], fit: JointPosterior
+    data: Inputs, posterior: np.ndarray, found: list[ranges.Member], fit: JointPosterior
 ) -> tuple[tuple[dict[str, Any], ...], dict[str, DrawsEstimate]]:
     """A dictionary for each labeler, the worst first, and the laws of their accuracies."""
-    labels, level = asked.labels, asked.level
-    draws = labeler_draws(found, labels, asked.target, asked.key)
-    laws = labeler_laws(draws, labels, asked.labelers_are)
-    if asked.named:
-        laws = labeler_laws_by_gold(laws, labels, asked.posterior, asked.gold, asked.sampling, asked.key)
+    labels, level = data.own_labels(), data.level
+    draws = labeler_draws(found, labels, data.target, data.key)
+    laws = labeler_laws(draws, labels, data.labelers_are)
+    if data.num_gold:
+        laws = labeler_laws_by_gold(laws, labels, posterior, data.known, data.key)
     alone = next((member.fit for member in found if member.fit is not None), fit)
-    matrices = matrix_ends(alone, level)
-    rows = worst_first(labels, [(law.mean, *law.interval(level)[:2]) for law in laws])
-    made = tuple(
-        asdict(row) | {
-            "by_assumption": {k: _mean(v[:, t]) for k, v in draws.items()},
-            "confusion_matrix": {name: part[t].tolist() for name, part in matrices.items()},
-        }
-        for t, row in rows
+    workers = labels.workers or tuple(range(labels.num_labelers))
+    rows = labeler_rows(
+        workers, labels.labels_per_labeler(), [(law.mean, *law.interval(level)[:2]) for law in laws],
+        ends_of(alone.matrices, level) | {"mean": alone.mean_matrices},
+        {name: _mean(values) for name, values in draws.items()},
     )  # fmt: skip
-    return made, {asdict(row)["worker"]: laws[t] for t, row in rows}
+    return rows, {str(name): law for name, law in zip(workers, laws, strict=True)}
 
 
-def _mean(draws: np.ndarray) -> float | None:
-    return None if np.isnan(draws).all() else float(np.nanmean(draws))
+def _mean(draws: np.ndarray) -> np.ndarray:
+    """Means of the draws that are no NaN; NaN where all are."""
+    known = ~np.isnan(draws)
+    total = np.where(known, draws, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    return np.where(known.any(axis=0), total, np.nan)
 
 
 QUICK = (
@@ -264,7 +253,8 @@ def quick_labelers(labels: Labels | Stream, *, key: Any = None, level: float = 0
     values = np.clip(draws.labeler_accuracy - draws.labeler_accuracy.mean(axis=0) + right, 0, 1)
     sizes = np.maximum(given, 1.0)
     laws = [law_of({"independent": x}, OVERALL, kind, n) for x, n in zip(values.T, sizes, strict=True)]
-    rows = labeler_rows(draws, state.workers, np.rint(given), level, laws)
+    accuracies = [(law.mean, *law.interval(level)[:2]) for law in laws]
+    rows = _by_draws(draws, state.workers, np.rint(given), accuracies, level)
     said = (*notes, *draws.warnings, QUICK.format(draws.how), ONLY_GOLD)
     found = _report((level, stated(key)), state.classes, rows, draws, said, odd)
     return replace(found, target=IN_SAMPLE, interval_kind=PREDICTIVE, rests_on=rests_on(kind))
@@ -297,21 +287,31 @@ def labelers_by_model(
     if not fit.usable:
         none = refused(fit.warnings[0])
         return replace(
-            _report((level, stated(key)), names, [], draws, (*map(Read, labels.notes), *fit.warnings), odd),
+            _report((level, stated(key)), names, (), draws, (*map(Read, labels.notes), *fit.warnings), odd),
             checks=none,
         )
     workers = labels.workers or tuple(range(labels.num_labelers))
-    rows = labeler_rows(draws, workers, labels.labels_per_labeler(), level)
+    accuracies = list(zip(*ends_of(draws.labeler_accuracy, level).values(), strict=True))
+    rows = _by_draws(draws, workers, labels.labels_per_labeler(), accuracies, level)
     said = (*map(Read, labels.notes), *draws.warnings, BY_MODEL.format(draws.how), BY_ONE_MODEL)
     return _report((level, stated(key)), names, rows, draws, said, odd)
 
 
+def _by_draws(
+    draws: LabelerDraws, workers: tuple, num_labels: np.ndarray, accuracies: list, level: float
+) -> tuple[dict[str, Any], ...]:
+    """Rows of a report by one reading of the labels."""
+    alone = {"independent": np.array([one[0] for one in accuracies])}
+    matrices = ends_of(draws.matrices, level) | {"mean": draws.mean_matrices}
+    return labeler_rows(workers, num_labels, accuracies, matrices, alone)
+
+
 def _report(
-    asked: tuple[float, Stated], classes: tuple, rows: list, draws: LabelerDraws, warnings: tuple, odd: tuple
+    asked: tuple[float, Stated], classes: tuple, rows: tuple, draws: LabelerDraws, warnings: tuple, odd: tuple
 ) -> LabelerReport:
     prior = tuple(draws.prior.mean(axis=0).tolist())
     return LabelerReport(
-        asked[0], tuple(map(str, classes)), tuple(rows), prior, warnings, draws, asked[1],
+        asked[0], tuple(map(str, classes)), rows, prior, warnings, draws, asked[1],
         assumed=(INDEPENDENT_ERRORS, MORE_RIGHT), suspicious=odd, target=POPULATION,
         interval_kind="posterior", assumptions=(("independent", INDEPENDENT_ERRORS),),
     )  # fmt: skip

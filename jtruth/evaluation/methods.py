@@ -24,7 +24,6 @@ which classes they are of.
 """
 
 from dataclasses import replace
-from typing import Any
 
 import jax
 import numpy as np
@@ -36,7 +35,14 @@ from jtruth._random import stream
 from jtruth._validation import choose, present
 from jtruth.evaluation.answers import answer_of, names_of, of_nothing, of_votes
 from jtruth.evaluation.assumptions.learned import plug_in_model
-from jtruth.evaluation.inputs import AT_MEAN, Inputs, Model, log_label_evidence, log_odds
+from jtruth.evaluation.inputs import (
+    AT_MEAN,
+    Inputs,
+    Model,
+    known_by_draws,
+    log_label_evidence,
+    log_odds,
+)
 from jtruth.evaluation.parts import IN_SAMPLE, POPULATION, TARGETS
 from jtruth.latent import Effort
 from jtruth.learning import check_consistency
@@ -45,7 +51,6 @@ from jtruth.posterior import class_posterior
 from jtruth.tables.binary import BinaryTable
 from jtruth.tables.posterior import TableDraws, thinned
 from jtruth.testing import (
-    EstimatedTable,
     binary_posterior,
     consolidate,
     estimate_counts,
@@ -54,9 +59,8 @@ from jtruth.testing import (
     unknown_prior,
 )
 from jtruth.testing.binary.unknown import Mixture
-from jtruth.testing.methods import MULTICLASS_METHODS, converged_or_not, multiclass_posterior
+from jtruth.testing.methods import MULTICLASS_METHODS, Tested, converged_or_not, multiclass_posterior
 from jtruth.testing.multiclass.count_draws import count_posterior
-from jtruth.testing.tested import Tested
 
 _TWO_CLASSES, _MORE = 64, 24  # draws for which an answer is worked out: an exact one, one by sampling
 _FEW = 10.0
@@ -75,14 +79,13 @@ _UNBIASED = (
 _TAKEN = "the most probable classes by EM are taken as the truth (method='smyth'): there is no uncertainty"
 
 
-def target_of(target: str | None, method: str, learned: bool, gold: bool) -> str:
+def target_of(target: str | None, method: str, data: Inputs) -> str:
     """What the answer is about; an error where it cannot be had.
 
     Args:
         target: as asked for; None: what the method answers.
         method: of `evaluate`.
-        learned: whether error rates are learned and drawn.
-        gold: whether there is some.
+        data: what is judged.
     """
     own = POPULATION if method == TARS else IN_SAMPLE
     if target is None or target == own:
@@ -90,12 +93,12 @@ def target_of(target: str | None, method: str, learned: bool, gold: bool) -> str
     choose("target", target, TARGETS)
     if method == TARS:
         raise ValueError("method='tars' answers for the population only; leave target out, or use 'bayes'")
-    if not learned:
+    if data.model is not None or method != "bayes":
         raise ValueError(
             "target='population' needs error rates that are learned, and method 'bayes': known ones say "
             "which classes these samples are of. Use method='tars', or leave target out"
         )
-    if gold:
+    if data.num_gold:
         raise ValueError(
             "target='population' has no answer with gold, which is of these samples. Leave target out"
         )
@@ -108,7 +111,7 @@ def check_noise(method: str) -> None:
         raise ValueError("method='tars' takes error rates as known: give noise=... and prior=[...]")
 
 
-def tars_answer(data: Inputs, model: Model, noise: Any, key: Any) -> Tested:
+def tars_answer(data: Inputs, model: Model) -> Tested:
     """Estimated table of an evaluation; known classes (gold) count as labels that cannot err.
 
     Raises:
@@ -116,15 +119,16 @@ def tars_answer(data: Inputs, model: Model, noise: Any, key: Any) -> Tested:
     """
     if model.prior_unknown:
         raise ValueError("method='tars' takes the class prior as known: give prior=[...], or use 'bayes'")
-    found = consolidate(data.own_labels(), noise, model.prior, key=key)
+    noise = present(data.noise, "the noise model")
+    found = consolidate(data.own_labels(), noise, model.prior, key=data.key)
     known = data.gold >= 0
     rates = np.where(known[:, None, None], np.eye(len(data.classes))[None], found.rates)
     found = found._replace(label=np.where(known, data.gold, found.label), rates=rates)
     counts = estimate_counts(data.y_pred, found)
-    table = resampled_table(counts, key=key)
+    table = resampled_table(counts, key=data.key)
     if len(data.classes) == 2 and data.positive == 0:  # (negative, positive), as `tables_of` has it
-        point, resamples = table.point[::-1, ::-1], table.resamples[:, ::-1, ::-1]
-        table = EstimatedTable(point, resamples, table.target)
+        point = present(table.point, "the estimated table")[::-1, ::-1]
+        table = TableDraws(table.counts[:, ::-1, ::-1], point=point)
     warnings = (_UNBIASED,)
     if found.error.max() > 0:
         warnings += (f"the error rates of consolidated labels are known within {found.error.max():.2g}",)
@@ -161,7 +165,7 @@ def drawn_answer(data: Inputs, noise: NoiseModel, key: jax.Array) -> Tested:
         noise: a model with draws (`NoiseModel.models`).
         key: JAX random key.
     """
-    two, data = len(data.classes) == 2 or data.one_against_rest, replace(data, drawn=None)
+    two, data = len(data.classes) == 2 or data.one_against_rest, replace(data, noise=None)
     keys = jax.random.split(stream(key, "drawn error rates"), _TWO_CLASSES)
     given = enumerate(noise.models(_TWO_CLASSES if two else _MORE))
     answer = answer_by if two else _by_sampling
@@ -199,9 +203,9 @@ def answer_by(data: Inputs, model: Model, key: Array, method: str = "bayes") -> 
         return of_nothing(data, method)
     if method == "majority_vote":
         return of_votes(data)
-    if data.drawn is not None and method == "bayes":
+    if data.noise is not None and method == "bayes" and known_by_draws(data.noise):
         model.warnings = tuple(warning for warning in model.warnings if warning != AT_MEAN)
-        return drawn_answer(data, data.drawn, key)
+        return drawn_answer(data, data.noise, key)
     if model.count_draws is not None:
         return answer_of(model.count_draws, data)._replace(fit=model.fit)
     if method != "bayes" and model.prior_unknown:

@@ -7,12 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jtruth._one_line import one_line
-from jtruth._random import Stated
 from jtruth._validation.terminal import plain
 from jtruth._validation.words import LOOK, number_of, some
-from jtruth._version import __version__
 from jtruth.answers import Column, Table
-from jtruth.labels import Labels
 from jtruth.stats.estimates import Estimate
 from jtruth.tables.metrics import title
 from jtruth.tables.posterior import TablePosterior
@@ -67,15 +64,14 @@ class Assumption(NamedTuple):
     __repr__ = one_line
 
 
-class Provenance(NamedTuple):
-    """How an answer was made."""
+class View(NamedTuple):
+    """What one assumption says of something else than metrics of the table."""
 
-    method: str
-    target: str  # "in-sample" or "population": what the metrics are of
-    level: float  # probability of the printed intervals
-    interval_kind: str  # "posterior", "predictive", "confidence interval"
-    key: Stated  # of whatever was drawn: the number that makes it, 0 if none was given, or its words
-    version: str = __version__  # of jtruth
+    name: str
+    sentence: str
+    drawn: Any  # draws of a number (draws, ...), or `Curves`
+
+    __repr__ = one_line
 
 
 INDEPENDENT_ERRORS = "given the true class, the labelers err independently of one another"
@@ -163,20 +159,19 @@ class Labeler:
 
 
 def worst_first(
-    labels: Labels, accuracies: Sequence[tuple[float, float, float]]
+    workers: Sequence[Any], num_labels: np.ndarray, accuracies: Sequence[tuple[float, float, float]]
 ) -> list[tuple[int, Labeler]]:
     """Number of each labeler, and what is known of it; the worst first, who gave no labels last.
 
     Args:
-        labels: the labels that they gave.
+        workers: their names.
+        num_labels: that each gave.
         accuracies: of each labeler, mean and the two ends of its interval; NaN where there is none.
     """
-    counts = labels.labels_per_labeler()
-    workers = labels.workers or tuple(range(labels.num_labelers))
     found = []
     for t in np.argsort([mean for mean, _, _ in accuracies], kind="stable"):
         known = (None if np.isnan(value) else float(value) for value in accuracies[t])
-        found.append((int(t), Labeler(str(workers[t]), int(counts[t]), *known)))
+        found.append((int(t), Labeler(str(workers[t]), int(num_labels[t]), *known)))
     return found
 
 

@@ -25,9 +25,9 @@ from jtruth.answers import (
     warning_notes,
 )
 from jtruth.answers.blocks import Block, Row, cell_text
-from jtruth.evaluation.assumptions.ranges import Rows, WhatIf
-from jtruth.evaluation.assumptions.registry import Progress
+from jtruth.evaluation.answers import WhatIf
 from jtruth.evaluation.assumptions.sensitivity import Basis, Sensitivity, sensitivity
+from jtruth.evaluation.inputs import Progress
 from jtruth.evaluation.parts import (
     MORE_RIGHT,
     OF_LABELERS,
@@ -36,7 +36,6 @@ from jtruth.evaluation.parts import (
     Assumption,
     Check,
     Labeler,
-    Provenance,
     assumption_table,
     counts_text,
     first_lines,
@@ -68,7 +67,11 @@ class Evaluation(Answer):
     problems: accuracy, precision, recall, false_alarm_rate, f1 of class `positive`.
     """
 
-    provenance: Provenance
+    method: str  # as `evaluate` was asked: "bayes", "majority_vote", ...
+    target: str  # "in-sample" or "population": what the metrics are of
+    level: float  # probability of the printed intervals
+    interval_kind: str  # "posterior", "predictive" or "confidence interval"
+    key: Stated  # of whatever was drawn; given again it draws the same
     metrics: Mapping[str, Estimate]
     posterior: TablePosterior  # of the count table, rows and columns in the order of `classes`
     cells: Cells  # mean and ends of the interval at `level` of each count
@@ -87,35 +90,10 @@ class Evaluation(Answer):
     num_gold: int = 0
     log_evidence: float = float("nan")  # log p(y_pred, z | noise model, prior), where those are given
     fit: OperatingPointFit | ConfusionFit | CountDraws | JointPosterior | None = None  # of steps or draws
-    basis: Basis | None = None  # what `sensitivity` moves
+    basis: Basis | None = None  # input and model, which `sensitivity` moves
     rests_on: str = ""  # what a predictive law takes for granted
     suspicious: tuple[Finding, ...] = ()  # what is odd in the labels, as `inspect_labels` finds it
     headline: tuple[str, ...] = OF_ONE_CLASS  # metrics of the first sentence
-
-    @property
-    def method(self) -> str:
-        """As `evaluate` was asked: "bayes", "majority_vote", ..."""
-        return self.provenance.method
-
-    @property
-    def target(self) -> str:
-        """What the metrics are of: "in-sample" or "population"."""
-        return self.provenance.target
-
-    @property
-    def level(self) -> float:
-        """Probability of the printed intervals."""
-        return self.provenance.level
-
-    @property
-    def interval_kind(self) -> str:
-        """One of "posterior", "predictive", "confidence interval"."""
-        return self.provenance.interval_kind
-
-    @property
-    def key(self) -> Stated:
-        """Of whatever was drawn; given again it draws the same."""
-        return self.provenance.key
 
     @property
     def assumptions(self) -> tuple[Assumption, ...]:
@@ -243,7 +221,7 @@ class Evaluation(Answer):
 
     def at_level(self, level: float) -> "Evaluation":
         """The same answer with intervals of another probability (those of the counts stay)."""
-        return replace(self, provenance=self.provenance._replace(level=check_level(level)))
+        return replace(self, level=check_level(level))
 
     def blocks(self) -> Shown:
         """The question, the answer and what stands behind it, for all faces."""
@@ -252,7 +230,7 @@ class Evaluation(Answer):
     def brief(self) -> Shown:
         """The same without what each assumption says, which may have to be fitted; one alone is named."""
         shown, found = evaluation_blocks(self), self.what_if
-        if not (isinstance(found, Rows) and len(found.rows) == 1):
+        if found.make is not None or len(found.rows) != 1:
             return shown
         return shown._replace(about=f"{shown.about}; assumed: {found.rows[0].sentence}")
 

@@ -33,12 +33,13 @@ from jtruth.evaluation.checks.of_labels import REFUSED
 from jtruth.evaluation.parts import (
     IN_SAMPLE,
     Check,
+    View,
     assumption_table,
     first_lines,
     interval_text,
     interval_title,
 )
-from jtruth.evaluation.score_tables import PredictiveCurves, ScoreView
+from jtruth.evaluation.score_tables import PredictiveCurves
 from jtruth.stats.estimates import Estimate
 from jtruth.tables.curves import Curves
 
@@ -89,7 +90,7 @@ class ScoreEvaluation(Answer):
     checks: tuple[Check, ...] = ()  # alarms that stand above the answer
 
     @property
-    def assumptions(self) -> tuple[ScoreView, ...]:
+    def assumptions(self) -> tuple[View, ...]:
         """What each reading of the labels says, where the answer is predictive and not all are refused."""
         if not isinstance(self.curves, PredictiveCurves) or REFUSED in self.warnings:
             return ()
@@ -181,8 +182,8 @@ class ScoreEvaluation(Answer):
             for title, law in zip(AREAS.values(), (self.auc, self.average_precision), strict=True)
         ]
         views = [
-            {"name": view.name, "sentence": view.sentence, "auc": area_row(view.curves.auc, self.level),
-             "average_precision": area_row(view.curves.average_precision, self.level)}
+            {"name": view.name, "sentence": view.sentence, "auc": area_row(view.drawn.auc, self.level),
+             "average_precision": area_row(view.drawn.average_precision, self.level)}
             for view in self.assumptions
         ]  # fmt: skip
         (low, high), seen = self.auc_of_scores, np.isfinite(self.hidden)

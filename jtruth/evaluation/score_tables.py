@@ -22,16 +22,15 @@ from jaxtyping import Float, Int
 from jtruth import _validation as check
 from jtruth._host import known_classes, labels_log_likelihood, log_odds
 from jtruth._one_line import one_line
-from jtruth._random import Key, stream
+from jtruth._random import stream
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.model_error import OVERALL, of_no_effect
 from jtruth.evaluation.assumptions.predictive import law_of
-from jtruth.evaluation.assumptions.registry import INDEPENDENT, Entry, Progress, entries
+from jtruth.evaluation.assumptions.registry import INDEPENDENT, Entry, entries
 from jtruth.evaluation.checks.prior_driven import doubts_of, table_doubts
-from jtruth.evaluation.gold.answer import NO_MODEL, gold_warnings, labels_posterior, without_gold
-from jtruth.evaluation.gold.measured import GoldSampling, judged_samples
-from jtruth.evaluation.gold.tables import gold_tables
+from jtruth.evaluation.gold.answer import NO_MODEL, gold_warnings, labels_posterior, tables_by_gold
+from jtruth.evaluation.parts import View
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
 from jtruth.stats.draws import DrawsEstimate
@@ -51,20 +50,10 @@ RARE = (
 )
 
 
-class ScoreView(NamedTuple):
-    """What one reading of the labels says of a score."""
-
-    name: str
-    sentence: str
-    curves: Curves
-
-    __repr__ = one_line
-
-
 class PredictiveCurves(NamedTuple):
     """Readings of the labels, asked for one number of the curve at a time."""
 
-    views: tuple[ScoreView, ...]
+    views: tuple[View, ...]
     labelers_are: str
     num_samples: int
 
@@ -73,13 +62,13 @@ class PredictiveCurves(NamedTuple):
     @property
     def num_thresholds(self) -> int:
         """One more than there are bins."""
-        return self.views[0].curves.num_thresholds
+        return self.views[0].drawn.num_thresholds
 
     def law(
         self, of: Callable[[Curves], DrawsEstimate], bounds: tuple[float | int, float | int] = (0, 1)
     ) -> DrawsEstimate:
         """Predictive law of a number of the curve."""
-        draws = {view.name: of(view.curves).draws for view in self.views}
+        draws = {view.name: of(view.drawn).draws for view in self.views}
         ends = (float(bounds[0]), float(bounds[1]))
         return law_of(draws, OVERALL, self.labelers_are, float(self.num_samples), ends)
 
@@ -102,72 +91,60 @@ class PredictiveCurves(NamedTuple):
 
 
 def score_members(
-    data: inputs.Inputs,
-    coded: Int[np.ndarray, " samples"],
-    wanted: Callable[[Entry], bool],
-    key: Key,
-    progress: Progress | None = None,
-    needed: bool = True,
-) -> tuple[list[ranges.Member], inputs.Inputs, list[str]]:
-    """Fits of the wanted assumptions with the bins as symbols, the input they saw, and what is doubtful.
+    data: inputs.Inputs, coded: Int[np.ndarray, " samples"], wanted: Callable[[Entry], bool]
+) -> tuple[list[ranges.Member], list[str]]:
+    """Fits of the wanted assumptions to the bins, and what is doubtful; without a fit, first of all why.
 
-    Where no model can learn error rates and they are not `needed` there is no fit, and the first doubt says
-    why.
-
-    Raises:
-        ValueError: labels from which no model can learn error rates that are needed.
+    Args:
+        data: with the labels.
+        coded: bins, which are the symbols of the fits.
+        wanted: which of the assumptions.
     """
+    asked = with_bins(data, coded)
+    found, doubts = ranges.members([e for e in entries(asked) if wanted(e)], asked, asked.key)
+    if not any(one.fit is not None for one in found):
+        return [], [next(iter(doubts), "no model can be fitted to these labels")]
+    return found, doubts
+
+
+def with_bins(data: inputs.Inputs, coded: Int[np.ndarray, " samples"]) -> inputs.Inputs:
+    """The same input with bins of a score as predictions."""
     classes = len(data.classes)
     number = max(int(coded.max()) + 1, classes + 1)  # never as many as classes: bins are no classes
-    flat = inputs.Symbols(number, np.full((classes, number), 2.0 / number))
-    asked = replace(data, y_pred=coded, symbols=flat, positive=1)
-    some = [entry for entry in entries(asked) if wanted(entry)]
-    found, doubts = ranges.members(some, asked, key, progress=progress)
-    if not any(one.fit is not None for one in found):
-        why = next(iter(doubts), "no model can be fitted to these labels")
-        if needed:
-            raise ValueError(f"error rates cannot be learned, so scores cannot be judged: {why}")
-        return [], asked, [why]
-    return found, asked, doubts
+    flat = np.full((classes, number), 2.0 / number)
+    return replace(data, y_pred=coded, symbols=flat, positive=1)
+
+
+def _needed(found: list[ranges.Member], doubts: list[str]) -> None:
+    if not found:
+        raise ValueError(f"error rates cannot be learned, so scores cannot be judged: {doubts[0]}")
 
 
 def score_range(
-    data: inputs.Inputs, coded: Int[np.ndarray, " samples"], key: Key, progress: Progress | None = None
+    data: inputs.Inputs, coded: Int[np.ndarray, " samples"]
 ) -> tuple[PredictiveCurves, tuple[str, ...]]:
-    """Predictive curves, and what is doubtful."""
-    found, _, doubts = score_members(data, coded, lambda entry: entry.reading, key, progress)
+    """Predictive curves, and what is doubtful; ValueError where no error rates can be learned."""
+    found, doubts = score_members(data, coded, lambda entry: entry.reading)
+    _needed(found, doubts)
     views = []
     for one in found:
         counts = np.asarray(thinned([one.posterior], DRAWS).counts)
         of_class = curves(against_rest(counts, data.positive))
-        views.append(ScoreView(one.name, one.entry.sentence, of_class))
+        views.append(View(one.name, one.entry.sentence, of_class))
     return PredictiveCurves(tuple(views), data.labelers_are, coded.size), (ranges.ONLY_GOLD, *doubts)
 
 
-def score_by_gold(
-    data: inputs.Inputs,
-    coded: Int[np.ndarray, " samples"],
-    sampling: GoldSampling,
-    key: Key,
-    progress: Progress | None = None,
-) -> tuple[Curves, tuple[str, ...]]:
+def score_by_gold(data: inputs.Inputs, coded: Int[np.ndarray, " samples"]) -> tuple[Curves, tuple[str, ...]]:
     """Curves of the tables of bins that gold and labels give, and what is doubtful."""
-    unaided = without_gold(data)
-    found, asked, doubts = score_members(
-        unaided, coded, lambda entry: entry.reading, key, progress, needed=False
-    )
+    found, doubts = score_members(data.without_gold(), coded, lambda entry: entry.reading)
     if not found:
         doubts = [NO_MODEL.format(doubts[0])]
-    posterior = labels_posterior(found, asked.own_labels())
-    judged = judged_samples(coded, posterior, data.gold, sampling)
-    drawn = gold_tables(
-        coded, asked.num_symbols, posterior, data.gold, judged.sample, stream(key, "curves by gold"),
-        rising=data.positive,
-    )  # fmt: skip
-    said = (*of_no_effect(data.labelers_are), *gold_warnings(judged.taken_as_random, data.num_gold))
-    found = curves(against_rest(drawn.counts[::2], data.positive))
-    rare = (RARE,) if min(found.share.mean, 1 - found.share.mean) < _RARE_SHARE else ()
-    return found, (*said, *rare, *doubts)
+    posterior = labels_posterior(found, data.own_labels())
+    drawn = tables_by_gold(with_bins(data, coded), posterior, "curves by gold", rising=data.positive)
+    said = (*of_no_effect(data.labelers_are), *gold_warnings(data))
+    of_class = curves(against_rest(drawn.counts[::2], data.positive))
+    rare = (RARE,) if min(of_class.share.mean, 1 - of_class.share.mean) < _RARE_SHARE else ()
+    return of_class, (*said, *rare, *doubts)
 
 
 _DRAWS, _WALKS, _RATE_DRAWS, _COARSE = 4000, 2000, 50, 4
@@ -231,8 +208,6 @@ def score_tables(
     data: inputs.Inputs,
     coded: Int[np.ndarray, " samples"],
     values: Float[np.ndarray, " samples"],
-    key: Key,
-    progress: Progress | None,
 ) -> tuple[Tables, tuple[str, ...]]:
     """Draws of tables if errors are independent, and what is doubtful.
 
@@ -240,29 +215,26 @@ def score_tables(
         data: error rates given, or to be learned.
         coded: (samples,) bins of the scores.
         values: (samples,) the scores.
-        key: random.
-        progress: called while error rates are sampled.
 
     Raises:
         ValueError: labels from which error rates cannot be learned.
     """
     if len(data.classes) > 2:
-        return _many_classes(data, coded, key, progress)
-    return _exact(data, coded, key) if data.model is not None else _learned(data, coded, values, key)
+        return _many_classes(data, coded)
+    return _exact(data, coded) if data.model is not None else _learned(data, coded, values)
 
 
-def _many_classes(
-    data: inputs.Inputs, coded: Int[np.ndarray, " samples"], key: Key, progress: Progress | None
-) -> tuple[Tables, tuple[str, ...]]:
+def _many_classes(data: inputs.Inputs, coded: Int[np.ndarray, " samples"]) -> tuple[Tables, tuple[str, ...]]:
     """Rows of bins are Dirichlet(2/bins)."""
     if data.model is None:
-        found, _, doubts = score_members(data, coded, lambda e: e.group == INDEPENDENT, key, progress)
+        found, doubts = score_members(data, coded, lambda e: e.group == INDEPENDENT)
+        _needed(found, doubts)
         driven = [d for one in found for d in doubts_of(_area(one.fit, data.positive), one.fit, 0.95)]
         return np.asarray(thinned([one.posterior for one in found], _DRAWS).counts), (*doubts, *driven)
     number = max(int(coded.max()) + 1, 2)
     drawn = count_posterior(
-        data.model.log_likelihood, data.model.prior, coded, key=stream(key, "score tables, many classes"),
-        num_symbols=number, alpha=2.0 / number,
+        data.model.log_likelihood, data.model.prior, coded, num_symbols=number, alpha=2.0 / number,
+        key=stream(data.key, "score tables, many classes"),
     )  # fmt: skip
     doubts = () if drawn.converged else ("the draws of the tables of score bins did not converge",)
     area = curves(against_rest(drawn.counts, data.positive)).auc.draws
@@ -271,11 +243,10 @@ def _many_classes(
     return np.asarray(thinned([drawn], _DRAWS).counts), doubts
 
 
-def _exact(
-    data: inputs.Inputs, coded: Int[np.ndarray, " samples"], key: Key
-) -> tuple[Tables, tuple[str, ...]]:
+def _exact(data: inputs.Inputs, coded: Int[np.ndarray, " samples"]) -> tuple[Tables, tuple[str, ...]]:
     """Draws given log-likelihood and prior."""
     model, number = check.present(data.model, "the noise model"), max(int(coded.max()) + 1, 2)
+    key = data.key
     odds = log_odds(model.log_likelihood, model.prior)
     found = symbol_walk(odds, coded, number, float(model.prior[1]), stream(key, "score tables"), _WALKS)
     pure = symbol_chain(odds, coded, number, _PURE).tables(stream(key, "another prior"), _WALKS // 2)
@@ -308,10 +279,10 @@ def prior_driven(
 
 
 def _learned(
-    data: inputs.Inputs, coded: Int[np.ndarray, " samples"], values: Float[np.ndarray, " samples"], key: Key
+    data: inputs.Inputs, coded: Int[np.ndarray, " samples"], values: Float[np.ndarray, " samples"]
 ) -> tuple[Tables, tuple[str, ...]]:
     """Draws given draws of error rates and prior, and what is doubtful about those."""
-    labels = data.own_labels()
+    labels, key = data.own_labels(), data.key
     coarse = bin_edges(values, _COARSE)
     symbols = max(coarse.size + 1, 2)
     rough = np.searchsorted(coarse, values, side="right")

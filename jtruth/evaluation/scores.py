@@ -20,16 +20,16 @@ the square root of the number of classes.
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from operator import attrgetter
-from typing import Any, NamedTuple, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 from jaxtyping import Array, Float
 
 from jtruth import _validation as check
-from jtruth._random import Key, as_key, stated, stream
+from jtruth._random import stated, stream
 from jtruth.evaluation import inputs
-from jtruth.evaluation.assumptions.model_error import check_kind, rests_on
-from jtruth.evaluation.assumptions.registry import INDEPENDENT, UNKNOWN, Progress, granted
+from jtruth.evaluation.assumptions.model_error import rests_on
+from jtruth.evaluation.assumptions.registry import INDEPENDENT, UNKNOWN, granted
 from jtruth.evaluation.checks.first_look import (
     backward_columns,
     backward_scores,
@@ -39,8 +39,7 @@ from jtruth.evaluation.checks.first_look import (
 )
 from jtruth.evaluation.checks.of_labels import refusal
 from jtruth.evaluation.gold.answer import BY_GOLD
-from jtruth.evaluation.gold.measured import GoldSampling
-from jtruth.evaluation.inputs import Judged, Judging, read_judged
+from jtruth.evaluation.inputs import Judging
 from jtruth.evaluation.parts import PREDICTIVE
 from jtruth.evaluation.score_result import (
     AREAS,
@@ -57,21 +56,9 @@ from jtruth.evaluation.score_tables import bin_edges, finite_scores, score_by_go
 from jtruth.labels import Labels
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Estimate
-from jtruth.stats.regions import check_level
 from jtruth.tables.curves import Curves, against_rest, curves
 
 _OF_CURVES = tuple(map(attrgetter, ("auc", "average_precision", "hidden")))  # of `Curves`
-
-
-class Asked(NamedTuple):
-    """How scores are to be judged."""
-
-    assume: str | None
-    bins: int
-    threshold: Number | None
-    sampling: GoldSampling
-    level: float
-    progress: Progress | None
 
 
 def evaluate_scores(
@@ -115,67 +102,57 @@ def evaluate_scores(
     (True, 5, True)
     """
     asked_cost = None if cost is None else checked_cost(cost)
-    given = Judged.of("evaluate_scores", how)
-    data = read_judged(None, labels, given, positive)
+    data = _read("evaluate_scores", labels, how, positive)
     if len(data.classes) != 2:
         raise ValueError(
             f"scores rank two classes and there are {len(data.classes)}: {data.classes}; give one column of "
             "scores for each class to evaluate_class_scores"
         )
+    if threshold is not None and not np.isfinite(threshold):
+        raise ValueError(f"threshold is {threshold}; give a finite score")
     values = finite_scores(inputs.aligned(scores, "scores", data))
-    asked = read_asked(data, given, bins, threshold)
-    found = replace(judged(data, values, asked, as_key(given.key)), key=stated(given.key))
+    found = judged(data, values, bins, threshold)
     chosen = () if threshold is None else (_stated(found, values, threshold, asked_cost),)
     best = () if asked_cost is None else (found.best_threshold(asked_cost),)
     odd = (*backward_scores(values, data), *threshold_outside(values, threshold))
-    alarms = (*look_at(data, {}, nobody_says(data, asked)), *odd)
-    return replace(found, asked=(*chosen, *best), checks=alarms)
+    return replace(found, asked=(*chosen, *best), checks=(*look_at(data, {}), *odd))
 
 
-def read_asked(data: inputs.Inputs, given: Judged, bins: int, threshold: Number | None) -> Asked:
-    """Options, or ValueError."""
-    check.choose("assume", UNKNOWN if given.assume is None else given.assume, (UNKNOWN, INDEPENDENT))
-    if threshold is not None and not np.isfinite(threshold):
-        raise ValueError(f"threshold is {threshold}; give a finite score")
-    learned = data.model is None and given.assume != INDEPENDENT
-    chosen = GoldSampling(*inputs.read_sampling(given.gold, data, learned))
-    data.labelers_are = check_kind(given.labelers_are, learned)
-    return Asked(given.assume, bins, threshold, chosen, check_level(given.level), given.progress)
-
-
-def nobody_says(data: inputs.Inputs, asked: Asked) -> bool:
-    """Whether gold is taken to be a random part of the samples."""
-    return data.model is None and asked.assume != INDEPENDENT and asked.sampling.unknown
+def _read(asked: str, labels: Any, how: Judging, positive: Any = None) -> inputs.Inputs:
+    """Input as scores need it, or ValueError."""
+    data = inputs.read_judged(asked, None, labels, how, positive)
+    inputs.need_prior(data)
+    check.choose("assume", UNKNOWN if data.assume is None else data.assume, (UNKNOWN, INDEPENDENT))
+    return data
 
 
 def judged(
-    data: inputs.Inputs, values: Float[np.ndarray, " samples"], asked: Asked, key: Key
+    data: inputs.Inputs, values: Float[np.ndarray, " samples"], bins: int, threshold: Number | None = None
 ) -> ScoreEvaluation:
     """The answer for the class `data.positive` against the rest."""
-    nobody = data.model is None and asked.assume != INDEPENDENT
-    said = said_shares(data)[:, data.positive] if nobody else None
-    edges = bin_edges(values, min(asked.bins, RANGE_BINS) if nobody else asked.bins, said)
-    if asked.threshold is not None:
-        inner = _at_or_above(values, asked.threshold)
+    said = said_shares(data)[:, data.positive] if data.open else None
+    edges = bin_edges(values, min(bins, RANGE_BINS) if data.open else bins, said)
+    if threshold is not None:
+        inner = _at_or_above(values, threshold)
         edges = np.union1d(edges, [inner] if values.min() < inner < np.inf else [])
     coded = np.searchsorted(edges, values, side="right")
     found: AnyCurves
-    if not nobody:
-        tables, doubts = score_tables(data, coded, values, key, asked.progress)
+    if not data.open:
+        tables, doubts = score_tables(data, coded, values)
         found = curves(against_rest(tables, data.positive))
         kind, assumed = "posterior", granted(INDEPENDENT)
     elif data.num_gold:
-        found, doubts = score_by_gold(data, coded, asked.sampling, key, asked.progress)
+        found, doubts = score_by_gold(data, coded)
         kind, assumed = "posterior", BY_GOLD
     else:
-        found, doubts = score_range(data, coded, key, asked.progress)
-        doubts = (*refusal(data.own_labels(), key), *doubts)
+        found, doubts = score_range(data, coded)
+        doubts = (*refusal(data.own_labels(), data.key), *doubts)
         kind, assumed = PREDICTIVE, rests_on(data.labelers_are)
     equal = () if edges.size else ("all scores are equal: they rank nothing, and the area is 1/2",)
     auc, average, hidden = map(found.law, _OF_CURVES)
     return ScoreEvaluation(
-        auc, average, found, assumed, edges, hidden.mean, data.classes[data.positive], asked.level,
-        (*doubts, *data.notes, *equal), stated(key), kind, data.num_gold,
+        auc, average, found, assumed, edges, hidden.mean, data.classes[data.positive], data.level,
+        (*doubts, *data.notes, *equal), data.stated, kind, data.num_gold,
     )  # fmt: skip
 
 
@@ -224,15 +201,12 @@ def evaluate_class_scores(
     >>> list(found.each), bool(found.auc["macro"].mean > 0.8)
     (['0', '1', '2'], True)
     """
-    said = Judged.of("evaluate_class_scores", how)
-    data = read_judged(None, labels, said)
-    given = _columns(scores, data)
-    asked = read_asked(data, said, bins, None)
-    found = {}
+    data = _read("evaluate_class_scores", labels, how)
+    given, found = _columns(scores, data), {}
     for c, name in enumerate(data.classes):
-        data.positive = c
-        found[name] = judged(data, given[:, c], asked, stream(as_key(said.key), "scores of class", c))
-    alarms = (*look_at(data, {}, nobody_says(data, asked)), *backward_columns(given, data))
+        key = stream(data.key, "scores of class", c)
+        found[name] = judged(replace(data, positive=c, key=key, stated=stated(key)), given[:, c], bins)
+    alarms = (*look_at(data, {}), *backward_columns(given, data))
     weights = np.array([one.curves.law(attrgetter("share")).mean for one in found.values()])
     laws = tuple(one.curves for one in found.values())
     share = {"macro": np.full(len(laws), 1 / len(laws)), "weighted": weights / weights.sum()}
@@ -242,7 +216,7 @@ def evaluate_class_scores(
     }
     return ClassScores(found, averages["auc"], averages["average_precision"],
                        dict(zip(found, share["weighted"].tolist(), strict=True)),
-                       stated(said.key), alarms)  # fmt: skip
+                       data.stated, alarms)  # fmt: skip
 
 
 def _columns(scores: Any, data: inputs.Inputs) -> Float[np.ndarray, "samples classes"]:

@@ -47,6 +47,11 @@ class Gold(NamedTuple):
 
     __repr__ = one_line
 
+    @property
+    def at_random(self) -> bool:
+        """Whether nothing else is said, so that gold is taken as a random part of the samples."""
+        return self.inclusion is None and self.strata is None
+
     def refuse_sampling(self, why: str) -> None:
         """An error where it is said how gold was chosen."""
         for name, given in zip(self._fields[1:], self[1:], strict=True):

@@ -16,7 +16,7 @@ it is defined, `probability_defined` says how probable that is, and if it never 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import numpy as np
@@ -96,16 +96,11 @@ def _uniform(key: Key[Array, ""], n: int) -> np.ndarray:
         return np.asarray(jax.random.uniform(key, (n,)), np.float64)
 
 
-class _Smoothed(NamedTuple):
-    """Atoms on equal cells, as they are and spread by a normal kernel."""
+def _smoothed(values: np.ndarray, pmf: np.ndarray, sd: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The law of atoms on cells of sd/40 over their range and a little more.
 
-    edges: np.ndarray  # (cells + 1,)
-    raw: np.ndarray  # (cells,) mass
-    smooth: np.ndarray  # (cells,) mass
-
-
-def _smoothed(values: np.ndarray, pmf: np.ndarray, sd: float) -> _Smoothed:
-    """The law of atoms on cells of sd/40 over their range and a little more, smoothed."""
+    Edges of the cells (cells + 1,), the mass in each, and that mass spread by a normal kernel.
+    """
     width = max(sd / _CELLS_PER_SD, float(np.ptp(values)) / 20_000)
     margin = int(np.ceil(4 * _BANDWIDTH * sd / width))
     number = int(np.ceil(np.ptp(values) / width)) + 2 * margin + 1
@@ -113,7 +108,7 @@ def _smoothed(values: np.ndarray, pmf: np.ndarray, sd: float) -> _Smoothed:
     where = np.clip(((values - edges[0]) / width).astype(int), 0, number - 1)
     raw = np.bincount(where, weights=pmf, minlength=number)
     kernel = np.exp(-0.5 * (np.arange(-margin, margin + 1) * width / (_BANDWIDTH * sd)) ** 2)
-    return _Smoothed(edges, raw, np.convolve(raw, kernel / kernel.sum(), "same"))
+    return edges, raw, np.convolve(raw, kernel / kernel.sum(), "same")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -143,7 +138,7 @@ class PmfEstimate(Estimate):
         return float(np.sqrt(max(((self.values - self.mean) ** 2) @ self.pmf, 0.0)))
 
     @cached_property
-    def _smooth(self) -> _Smoothed:
+    def _smooth(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return _smoothed(self.values, self.pmf, self.sd)
 
     @property
@@ -157,9 +152,9 @@ class PmfEstimate(Estimate):
             return float("nan")
         if self._by_atom:
             return float(self.values[np.argmax(self.pmf)])
-        law = self._smooth
-        peak = int(np.argmax(law.smooth))
-        centre = 0.5 * (law.edges[peak] + law.edges[peak + 1])
+        edges, _, smooth = self._smooth
+        peak = int(np.argmax(smooth))
+        centre = 0.5 * (edges[peak] + edges[peak + 1])
         return float(np.clip(centre, self.values[0], self.values[-1]))
 
     def interval(self, level: float = 0.95) -> Interval:
@@ -185,13 +180,13 @@ class PmfEstimate(Estimate):
         if self._by_atom:
             inside = densest_cells(self.pmf, level)
             return Region(merge_cells(self.values, self.values, inside), float(self.pmf[inside].sum()))
-        law = self._smooth
-        order = np.argsort(-law.smooth, kind="stable")
-        needed = int(np.searchsorted(np.cumsum(law.raw[order]), level - 1e-12)) + 1
+        edges, raw, smooth = self._smooth
+        order = np.argsort(-smooth, kind="stable")
+        needed = int(np.searchsorted(np.cumsum(raw[order]), level - 1e-12)) + 1
         inside = np.zeros(order.size, bool)
         inside[order[:needed]] = True
-        ends = np.clip(law.edges, self.values[0], self.values[-1])
-        return Region(merge_cells(ends[:-1], ends[1:], inside), float(law.raw[inside].sum()))
+        ends = np.clip(edges, self.values[0], self.values[-1])
+        return Region(merge_cells(ends[:-1], ends[1:], inside), float(raw[inside].sum()))
 
     def density(self, x: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
         """Lattice: probability over spacing, linear in between; else the law smoothed over sd/5."""
@@ -200,9 +195,9 @@ class PmfEstimate(Estimate):
         if self.lattice:
             spacing = (self.values[-1] - self.values[0]) / (self.values.size - 1)
             return np.interp(x, self.values, self.pmf / spacing, left=0.0, right=0.0)
-        law = self._smooth
-        centres = 0.5 * (law.edges[1:] + law.edges[:-1])
-        return np.interp(x, centres, law.smooth / np.diff(law.edges), left=0.0, right=0.0)
+        edges, _, smooth = self._smooth
+        centres = 0.5 * (edges[1:] + edges[:-1])
+        return np.interp(x, centres, smooth / np.diff(edges), left=0.0, right=0.0)
 
     def sample(self, key: Key[Array, ""], n: int) -> Float[np.ndarray, " n"]:
         """Draws by inverting the cumulative probabilities."""

@@ -4,7 +4,7 @@ Opinion m says that the number's logit is near c_m. How far opinions of its kind
 data is known: their errors are Student t with 3 degrees of freedom and scale s_m. The law is the robust
 meta-analytic predictive prior (Schmidli et al. 2014):
 
-    p(x) = (1 - flat) sum_m w_m t_3(logit x; c_m, s_m) |d logit x / dx| + flat / (high - low).
+    p(x) = (1 - flat) mean_m t_3(logit x; c_m, s_m) |d logit x / dx| + flat / (high - low).
 
 Every part has heavy tails and one is flat. All integrals are sums over a grid of logits that is dense around
 every part.
@@ -29,7 +29,6 @@ class Opinion(NamedTuple):
 
     centre: float  # logit of the place in the range
     scale: float  # of its errors, on the logit scale
-    weight: float = 1.0
 
 
 def predictive(
@@ -41,13 +40,13 @@ def predictive(
     """The mixture, as evenly spaced quantiles.
 
     Args:
-        opinions: parts; their weights need not sum to 1.
+        opinions: parts, of equal weight.
         flat: weight of the flat part, above 0 and at most 1; it is all there is without opinions.
         bounds: of the number.
         size: of the count below the line, if the number is a ratio of counts; see `opinion`.
 
     Raises:
-        ValueError: a flat weight outside (0, 1], or opinions of no scale or weight.
+        ValueError: a flat weight outside (0, 1], or opinions of no scale.
 
     >>> low, high = predictive([Opinion(1.4, 0.3)], 0.02).equal_tails(0.9)
     >>> print(f"{low:.2f} {high:.2f}")
@@ -55,9 +54,9 @@ def predictive(
     """
     parts = _checked(opinions, flat)
     z = _grid(parts)
-    away = (z - parts[:, :1]) / parts[:, 1:2]
+    away = (z - parts[:, :1]) / parts[:, 1:]
     t_3 = 2 / (np.pi * np.sqrt(3.0)) / (1 + away**2 / 3) ** 2
-    density = (parts[:, 2:] / parts[:, 1:2] * t_3).sum(axis=0)
+    density = ((1 - flat) / max(len(parts), 1) / parts[:, 1:] * t_3).sum(axis=0)
     density += flat * expit(z) * expit(-z)
     upto = np.concatenate([[0.0], np.cumsum(0.5 * (density[1:] + density[:-1]) * np.diff(z))])
     place = _ratio(expit(np.interp(_DRAWS, upto / upto[-1], z)), size)
@@ -88,22 +87,19 @@ def _ratio(p: np.ndarray, size: float) -> np.ndarray:
 
 
 def _checked(opinions: Sequence[Opinion], flat: float) -> np.ndarray:
-    """(parts, 3) centre, scale, weight; the weights sum to 1 - flat."""
-    parts = np.array(opinions, np.float64).reshape(-1, 3)
+    """(parts, 2) centre and scale."""
+    parts = np.array(opinions, np.float64).reshape(-1, 2)
     if not 0 < flat <= 1 or (flat < 1 and not len(parts)):
         raise ValueError(f"flat is {flat}; it must be above 0 and at most 1, and 1 without opinions")
-    bad = np.flatnonzero(~(np.isfinite(parts).all(axis=1) & (parts[:, 1] > 0) & (parts[:, 2] >= 0)))
-    if bad.size or (len(parts) and not parts[:, 2].any()):
-        which = opinions[bad[0]] if bad.size else opinions
-        raise ValueError(f"{which}: an opinion needs a finite centre, a scale above 0 and a weight")
-    if len(parts):
-        parts[:, 2] *= (1 - flat) / parts[:, 2].sum()
+    bad = np.flatnonzero(~(np.isfinite(parts).all(axis=1) & (parts[:, 1] > 0)))
+    if bad.size:
+        raise ValueError(f"{opinions[bad[0]]}: an opinion needs a finite centre and a scale above 0")
     return parts
 
 
 def _grid(parts: np.ndarray) -> np.ndarray:
     """Logits where the mixture is looked at: dense around each part, sparser further off."""
     away = np.concatenate([-_AWAY[::-1], [0.0], _AWAY])
-    points = [np.linspace(-_REACH, _REACH, 1001), (parts[:, :1] + parts[:, 1:2] * away).ravel()]
+    points = [np.linspace(-_REACH, _REACH, 1001), (parts[:, :1] + parts[:, 1:] * away).ravel()]
     z = np.concatenate(points)
     return np.unique(z[np.abs(z) <= _REACH])

@@ -47,16 +47,11 @@ def second_order_variance(ratio: Ratio) -> Any:
     return (ratio.var_z - 2.0 * q * ratio.cov + q**2 * ratio.var_w) / ratio.mean_w**2
 
 
-class _Regression(NamedTuple):
-    """Z = k + s W + h X', X' standard normal and independent of W: all that Appendix B needs, and finite."""
+def _regression(ratio: Ratio) -> tuple[Array, Array, Array, Array]:
+    """(k, s, h, sd_w) of Z = k + s W + h X', X' standard normal and independent of W: finite.
 
-    k: Array
-    s: Array
-    h: Array  # not negative; 0 when Z is a linear function of W
-    sd_w: Array  # 1 when W is constant; then s = 0
-
-
-def _regression(ratio: Ratio) -> _Regression:
+    h is not negative, and 0 where Z is a linear function of W; of a constant W s = 0 and sd_w = 1.
+    """
     constant = ratio.var_w == 0
     var_w = jnp.where(constant, 1.0, ratio.var_w)
     s = jnp.where(constant, 0.0, ratio.cov / var_w)
@@ -64,7 +59,7 @@ def _regression(ratio: Ratio) -> _Regression:
     # What is left of var_z after a subtraction that should give 0 is rounding.
     linear = residual <= _rounding(ratio) * ratio.var_z
     h = jnp.where(linear, 0.0, jnp.sqrt(jnp.where(linear, 1.0, residual)))
-    return _Regression(k, s, h, jnp.sqrt(var_w))
+    return k, s, h, jnp.sqrt(var_w)
 
 
 def _rounding(ratio: Ratio) -> float:

@@ -10,7 +10,7 @@ spaced values. `exact` and `nodes` (in `jtruth.testing`) hold the law of (A, B) 
 """
 
 from abc import abstractmethod
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import numpy as np
@@ -21,13 +21,7 @@ from jtruth.tables.joint import JointEstimate
 from jtruth.tables.metrics import Metric
 from jtruth.tables.posterior import TablePosterior
 
-
-class Form(NamedTuple):
-    """of_a A + of_b B + constant."""
-
-    of_a: float
-    of_b: float
-    constant: float
+Form = tuple[Any, Any, Any]  # (a, b, c) of a A + b B + c
 
 
 def linear_forms(metric: Metric, n1: Any, n0: Any) -> tuple[Form, Form]:
@@ -35,10 +29,10 @@ def linear_forms(metric: Metric, n1: Any, n0: Any) -> tuple[Form, Form]:
 
     n1, n0: samples predicted positive and negative; as shares of all, A and B are shares too (U and V).
     """
-    forms = [
-        Form(tp - fp, fn - tn, fp * n1 + tn * n0) for tp, fp, fn, tn in metric.terms(np.ones((2, 2))).weights
-    ]
-    return forms[0], forms[1]
+    above, below = (
+        (tp - fp, fn - tn, fp * n1 + tn * n0) for tp, fp, fn, tn in metric.terms(np.ones((2, 2))).weights
+    )
+    return above, below
 
 
 def moved(law: PmfEstimate, scale: float, shift: float, divisor: float = 1.0) -> PmfEstimate:
@@ -107,16 +101,14 @@ class GridTable(BinaryTable):
         """The law where it is that of A, of B or of A - B: nothing to sort; else None."""
         if not metric.is_ratio:
             return None
-        above, below = linear_forms(metric, *self.predicted)
-        if below.of_a != 0 or below.of_b != 0 or below.constant <= 0:
+        (a, b, shift), (below_a, below_b, divisor) = linear_forms(metric, *self.predicted)
+        if below_a != 0 or below_b != 0 or divisor <= 0:
             return None
-        if above.of_b == 0 and above.of_a != 0:
-            return moved(self.count_law(0), above.of_a, above.constant, below.constant)
-        if above.of_a == 0 and above.of_b != 0:
-            return moved(self.count_law(1), above.of_b, above.constant, below.constant)
-        if above.of_a == -above.of_b and above.of_a != 0:
-            return moved(self.difference_law(), above.of_a, above.constant, below.constant)
-        return None
+        if b == 0 and a != 0:
+            return moved(self.count_law(0), a, shift, divisor)
+        if a == 0 and b != 0:
+            return moved(self.count_law(1), b, shift, divisor)
+        return moved(self.difference_law(), a, shift, divisor) if a == -b and a != 0 else None
 
     def values(self, metric: str | Metric) -> Float[np.ndarray, "a b"]:
         """The metric in every cell, NaN where it is undefined."""

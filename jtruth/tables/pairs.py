@@ -25,7 +25,11 @@ Number = float | int
 
 
 class Tuples(NamedTuple):
-    """What each symbol says: the class that every classifier predicts."""
+    """What each symbol says: the class that every classifier predicts; -1 where it says nothing of one.
+
+    Symbols that are a group of samples and the class predicted there (`group_symbols`) say something of one
+    "classifier" only: each group has a table of its own, which is a part of the whole one.
+    """
 
     predicted: Int[np.ndarray, "seen classifiers"]
     num_classes: int
@@ -36,9 +40,14 @@ class Tuples(NamedTuple):
         return self.predicted.shape[1]
 
     @property
+    def apart(self) -> bool:
+        """Whether each symbol is of one classifier, or group, only."""
+        return bool((self.predicted < 0).any())
+
+    @property
     def num_empty(self) -> int:
         """Last symbols, which stand for the tuples that do not occur."""
-        if len(self.predicted) == self.num_classes**self.num_classifiers:
+        if self.apart or len(self.predicted) == self.num_classes**self.num_classifiers:
             return 0
         return 2 if len(self.predicted) + 1 == self.num_classes else 1
 
@@ -48,10 +57,10 @@ class Tuples(NamedTuple):
         return len(self.predicted) + self.num_empty
 
     def prior(self, total: Number, right: Number) -> Float[np.ndarray, "classes symbols"]:
-        """Dirichlet concentrations that sum to `total` in a row: each classifier is right with `right`."""
+        """Concentrations that sum to `total` in a row (of each group); each is right with `right`."""
         classes = self.num_classes
         one = np.where(np.eye(classes, dtype=bool), right, (1 - right) / (classes - 1))
-        share = one[:, self.predicted].prod(axis=2)
+        share = np.where(self.predicted >= 0, one[:, self.predicted], 1.0).prod(axis=2)
         rest = (1 - share.sum(axis=1)) / max(self.num_empty, 1)
         return total * np.column_stack([share, *[rest] * self.num_empty])
 
@@ -64,7 +73,7 @@ class Tuples(NamedTuple):
 
     def of_one(self, metric: Metric, classifier: int) -> Metric:
         """A metric of one classifier as a metric of the whole table."""
-        table = partial(metric_of_one, self, metric, classifier)
+        table = partial(_of_one, self, metric, classifier)
         found = Metric(metric.name, table, position=metric.position, bounds=metric.bounds)
         return found._replace(joint=self._terms(metric, classifier)) if metric.is_ratio else found
 
@@ -109,7 +118,8 @@ class Tuples(NamedTuple):
     def _terms(self, metric: Metric, classifier: int) -> Terms:
         """Terms of a ratio for each tuple; a tuple that never occurs adds nothing, whatever stands there."""
         alone = metric.terms(np.ones((self.num_classes, self.num_classes)))
-        laid = [np.asarray(part)[:, self.predicted[:, classifier]] for part in alone]
+        mine = self.predicted[:, classifier]
+        laid = [np.where(mine >= 0, np.asarray(part)[:, mine], 0.0) for part in alone]
         empty = np.zeros((self.num_classes, self.num_empty))
         return Terms(*(np.column_stack([part, empty]) for part in laid))
 
@@ -132,15 +142,20 @@ def tuples(
     return np.ravel(symbols).astype(np.int64), Tuples(seen.astype(np.int64), num_classes)
 
 
+def group_symbols(num_groups: int, num_classes: int) -> Tuples:
+    """What symbols say that are a group g and a predicted class u, numbered g C + u."""
+    groups, classes = np.divmod(np.arange(num_groups * num_classes), num_classes)
+    return Tuples(np.where(groups[:, None] == np.arange(num_groups), classes[:, None], -1), num_classes)
+
+
 def smaller_is_better(metric: Metric) -> bool:
     """Whether a smaller value is the better one, by the metric's entry."""
     return isinstance(metric.entry, LinearRatio | OfTable) and metric.entry.smaller_is_better
 
 
-def metric_of_one(what: Any, metric: Metric, classifier: int, table: Any) -> Any:
-    """The metric of one of those whose tables `what.marginal` finds in the whole one."""
+def _of_one(what: Tuples, metric: Metric, classifier: int, table: Any) -> Any:
     return metric.of_table(what.marginal(table, classifier))
 
 
 def _difference(what: Tuples, metric: Metric, first: int, second: int, table: Any) -> Any:
-    return metric_of_one(what, metric, first, table) - metric_of_one(what, metric, second, table)
+    return _of_one(what, metric, first, table) - _of_one(what, metric, second, table)

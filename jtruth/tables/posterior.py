@@ -6,7 +6,9 @@
 - `NormalTable` and `GivenMatrix` of `jtruth.testing`: ratios in closed form, given a point or a matrix;
 - `TableDraws`: equally weighted draws, any number of classes and symbols; `CountDraws` are the engine's;
 - `PredictiveTable` of `jtruth.evaluation`: readings of labels, widened, a law for each metric by itself;
-- `EstimatedTable` of `jtruth.testing`: an estimated table and its resamples, which are no posterior.
+
+An estimated table with resamples of it (`testing.resampled_table`) is held by `TableDraws` with a point: such
+draws are confidence, no posterior.
 
 Symbols are classes as a rule; score bins or tuples of several classifiers' predictions work the same, as far
 as a metric makes sense of them. Classes have numbers here, their names belong to whoever asks: hand over
@@ -21,7 +23,7 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import numpy as np
-from jaxtyping import Array, Float, Int, Key
+from jaxtyping import Array, Float, Key, Num
 
 from jtruth._one_line import one_line
 from jtruth.stats.draws import DrawsEstimate
@@ -86,9 +88,13 @@ class TablePosterior(ABC):
 
 
 class TableDraws(TablePosterior, eqx.Module):
-    """Equally weighted draws of the table; a single one is without uncertainty, one of NaN not identified."""
+    """Equally weighted draws of the table; a single one is without uncertainty, one of NaN not identified.
 
-    counts: Int[np.ndarray, "draws classes symbols"] | Float[np.ndarray, "draws classes symbols"]
+    With a `point` it is a table estimated from data, and the draws are its values in resamples of these.
+    """
+
+    counts: Num[np.ndarray, "draws classes symbols"]
+    point: Float[np.ndarray, "classes symbols"] | None = eqx.field(default=None, kw_only=True)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -102,7 +108,10 @@ class TableDraws(TablePosterior, eqx.Module):
 
     def estimate(self, metric: str | Metric) -> DrawsEstimate:
         """Law of a metric; NaN draws are those in which it is undefined."""
-        return DrawsEstimate(np.asarray(self.metric(metric).of_table(self.counts), np.float64))
+        found = self.metric(metric)
+        if self.point is None:
+            return DrawsEstimate(np.asarray(found.of_table(self.counts), np.float64))
+        return DrawsEstimate(_resampled(found, self.counts), float(_resampled(found, self.point[None])[0]))
 
     def joint(self, first: str | Metric, second: str | Metric) -> JointEstimate:
         """Joint draws of two metrics, both defined."""
@@ -118,7 +127,8 @@ class TableDraws(TablePosterior, eqx.Module):
 
     def cell(self, true: int, symbol: int) -> DrawsEstimate:
         """Law of n[true, symbol]."""
-        return DrawsEstimate(self.counts[:, true, symbol].astype(np.float64))
+        point = None if self.point is None else float(self.point[true, symbol])
+        return DrawsEstimate(self.counts[:, true, symbol].astype(np.float64), point)
 
     def rate(self, true: int, symbol: int) -> DrawsEstimate:
         """Law of n[true, symbol] / n[true, :], of the conditional matrix of the samples; may be undefined."""
@@ -129,6 +139,15 @@ class TableDraws(TablePosterior, eqx.Module):
     def draws(self, key: Key[Array, ""], n: int) -> Float[np.ndarray, "n classes symbols"]:
         """n draws with replacement."""
         return self.counts[np.asarray(jax.random.choice(key, len(self.counts), (n,)))].astype(np.float64)
+
+
+def _resampled(metric: Metric, tables: np.ndarray) -> Float[np.ndarray, " draws"]:
+    """The metric of estimated tables, NaN where its denominator is not positive."""
+    value = np.asarray(metric.of_table(tables), np.float64)
+    if not metric.is_ratio:
+        return value
+    below = (tables * metric.terms(np.ones(tables.shape[1:])).denominator[None]).sum(axis=(1, 2))
+    return np.where(below > 0, value, np.nan)
 
 
 def estimates(

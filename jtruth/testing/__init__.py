@@ -30,11 +30,10 @@ from jtruth.testing.binary.threshold_curves import (
     curves_at_thresholds,
 )
 from jtruth.testing.binary.unknown import Mixture, unknown_prior
-from jtruth.testing.methods import BINARY_METHODS, binary_posterior, multiclass_posterior
+from jtruth.testing.methods import BINARY_METHODS, Tested, binary_posterior, multiclass_posterior
 from jtruth.testing.multiclass.count_draws import CountDraws, count_posterior
 from jtruth.testing.tars.consolidated import Consolidated, consolidate
-from jtruth.testing.tars.counts import CountEstimate, EstimatedTable, estimate_counts, resampled_table
-from jtruth.testing.tested import Tested
+from jtruth.testing.tars.counts import CountEstimate, estimate_counts, resampled_table
 
 __all__ = [
     "BINARY_METHODS",
@@ -46,7 +45,6 @@ __all__ = [
     "CountEstimate",
     "CountTable",
     "CurveDensity",
-    "EstimatedTable",
     "JointDensity",
     "JointEstimate",
     "LabelerMetrics",

@@ -25,7 +25,7 @@ or the labels are poor. Majority vote and single labelers need the votes and liv
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -33,8 +33,12 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from jtruth._host import log
+from jtruth._one_line import one_line
 from jtruth._random import as_key, stream
-from jtruth.tables.posterior import TableDraws
+from jtruth.stats.estimates import Estimate
+from jtruth.tables.joint import JointDensity, JointEstimate
+from jtruth.tables.metrics import Metric, named_metric
+from jtruth.tables.posterior import TableDraws, TablePosterior
 from jtruth.testing import steps
 from jtruth.testing.baselines import prior_marginal_table
 from jtruth.testing.binary import empirical_bayes as eb
@@ -50,7 +54,6 @@ from jtruth.testing.binary.operating_point import (
 from jtruth.testing.binary.plug_in import NormalTable
 from jtruth.testing.multiclass.count_draws import EFFORT, CountDraws, checked_inputs, count_posterior
 from jtruth.testing.multiclass.given_matrix import GivenMatrix
-from jtruth.testing.tested import Tested
 
 BINARY_METHODS = (
     "bayes",
@@ -65,6 +68,36 @@ MULTICLASS_METHODS = ("bayes", "sampling", "exact_means", "plug_in", "labels", "
 _DRAWS = 4000  # of the count table given K; "bayes" takes as many as it needs
 _NO_PREDICTIONS = "no_predictions ignores what the predictions say about the labels; it is a baseline"
 _PRIOR_MARGINAL = "prior_marginal weights operating points by their prior, not by the data; it is a baseline"
+
+
+class Tested(NamedTuple):
+    """Posterior of the count table of one data set by one method.
+
+    `estimate` and `joint` take names of metrics with the names of the classes in them; everything else is
+    asked of `table`.
+    """
+
+    method: str
+    table: TablePosterior
+    # of steps or draws: converged, num_steps, path
+    fit: eb.OperatingPointFit | steps.ConfusionFit | CountDraws | None
+    log_evidence: float  # log p(y_pred | z): operating point integrated out, or plugged in; NaN if neither
+    warnings: tuple[str, ...]
+    classes: tuple[str, ...] = ("0", "1")  # names of the rows of the table
+    positive: int | None = None  # the class that "recall" means; the second of two if None
+
+    __repr__ = one_line
+
+    def estimate(self, metric: str | Metric) -> Estimate:
+        """Law of a metric by name ("accuracy", "f2", "macro_f1", "recall[cat]")."""
+        return self.table.estimate(self._metric(metric) if isinstance(metric, str) else metric)
+
+    def joint(self, first: str, second: str) -> JointEstimate | JointDensity:
+        """Joint law of two metrics by name."""
+        return self.table.joint(self._metric(first), self._metric(second))
+
+    def _metric(self, name: str) -> Metric:
+        return named_metric(name, self.classes, self.positive)
 
 
 def binary_posterior(

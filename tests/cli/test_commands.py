@@ -10,7 +10,6 @@ import sys
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 import pytest
@@ -22,7 +21,7 @@ from jtruth.cli.app import EXAMPLES, SECTIONS, Sectioned
 from jtruth.cli.options import Columns, LabelsFile, flat, option
 from jtruth.cli.output import Output, progress
 from jtruth.cli.reading import Given, inclusion_of, labels_of, noise_of, order_of
-from jtruth.evaluation.assumptions import learned
+from jtruth.evaluation.assumptions import registry
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS
 from jtruth.evaluation.assumptions.sensitivity import ways
 from jtruth.io import read_gold, read_labels, read_noise
@@ -137,7 +136,7 @@ def test_correct_refuses(run, arguments, said):
 @pytest.mark.parametrize("truth", [False, True])
 def test_ask(run, tmp_path, monkeypatch, truth):
     few = Effort(min_sweeps=600, max_rhat=9.0, min_ess=1.0)
-    monkeypatch.setattr(learned, "fit_joint", partial(fit_joint, effort=few))
+    monkeypatch.setattr(registry, "fit_joint", lambda *a, **k: fit_joint(*a, **k | {"effort": few}))
     run("simulate", tmp_path, "--samples", 60, "--labelers", 4, "--looks", 0.6, "--seed", 2)
     extra = ("--truth",) if truth else ()
     code, out, err = run("ask", tmp_path / "labels.csv", "--predictions", tmp_path / "predictions.csv",

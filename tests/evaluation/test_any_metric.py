@@ -89,7 +89,7 @@ def test_nobody_vouches(case):
     found = jt.metric_posterior(accuracy, y_pred, labels)
     laws = {one.name: one.metrics["accuracy"] for one in whole.assumptions}
     for view in found.views:
-        drawn, law = view.draws, laws[view.name]
+        drawn, law = view.drawn, laws[view.name]
         # The same fits, and vectors that count what their tables say; the vote's ties are drawn again.
         if view.name != "majority_vote":
             np.testing.assert_allclose([drawn.mean(), drawn.std()], [law.mean, law.sd], rtol=0.1)
@@ -99,7 +99,7 @@ def test_nobody_vouches(case):
     low, high = found.estimate().interval(0.95)
     ends = [one.metrics["accuracy"].interval(0.95) for one in whole.assumptions]
     np.testing.assert_allclose([low, high], [min(e.low for e in ends), max(e.high for e in ends)], atol=0.02)
-    assert found.estimate().mean == pytest.approx(np.mean([view.draws.mean() for view in found.views]))
+    assert found.estimate().mean == pytest.approx(np.mean([view.drawn.mean() for view in found.views]))
     assert found.interval_kind == "what-if range" and "only gold can tell" in found.summary(full=True)
     assert "what-if range; assumed: nothing" in found.summary(full=True) and "95 %" not in found.summary(
         full=True
@@ -107,7 +107,7 @@ def test_nobody_vouches(case):
     with pytest.raises(ValueError, match="no probability law"):
         _ = found.draws
     area = jt.metric_posterior(of_labels.auc, score, labels, num_draws=200)
-    single = next(view.draws for view in area.views if view.name == "independent")
+    single = next(view.drawn for view in area.views if view.name == "independent")
     assert abs(single.mean() - metrics.roc_auc_score(y, score)) < 4 * single.std() < 0.12
 
 

@@ -11,9 +11,8 @@ from sklearn.metrics import cohen_kappa_score, f1_score, precision_score, recall
 import jtruth as jt
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS
-from jtruth.evaluation.compare import held_of, parts_of
+from jtruth.evaluation.compare import judged_together, parts_of
 from jtruth.evaluation.compared import Laws, joined
-from jtruth.evaluation.gold.measured import GoldSampling
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.testing.binary.chain import symbol_chain
 
@@ -116,14 +115,14 @@ def test_an_unknown_prior_is_integrated_out():
     """Numbers of positives against a sum over 400 shares, each with the evidence of labels and tuples."""
     _, said, labels = rivals(3)
     data = inputs.read(said["a"], labels, NOISE, None, None, None)
-    (part,) = parts_of(np.stack([said["a"], said["b"]]), data)
-    held, _ = held_of(part, None, GoldSampling(), jax.random.key(0), None)
-    positives = held.table.counts[:, 1].sum(axis=1)
+    ((who, part, what),) = parts_of(np.stack([said["a"], said["b"]]), data)
+    found, _ = judged_together(who, part, what)
+    positives = found.table.counts[:, 1].sum(axis=1)
     ratio, share = np.diff(data.model.log_likelihood, axis=1)[:, 0], (np.arange(400) + 0.5) / 400
     evidence, mean = np.empty(400), np.empty(400)
     for k, one in enumerate(share):
         odds = ratio + np.log(one / (1 - one))
-        chain = symbol_chain(odds, part.data.y_pred, part.what.num_symbols, part.what.prior(2.0, 0.5))
+        chain = symbol_chain(odds, part.y_pred, what.num_symbols, what.prior(2.0, 0.5))
         evidence[k] = chain.log_evidence + np.logaddexp(np.log1p(-one), np.log(one) + ratio).sum()
         mean[k] = chain.positives().mean
     weight = np.exp(evidence - evidence.max())

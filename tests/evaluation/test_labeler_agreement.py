@@ -23,12 +23,12 @@ def test_all_and_every_two(ratings):
     assert found.differences == "interval" and found.num_left_out == 0 and len(found.pairs) == 3
     assert found.overall["krippendorff"].value == krippendorff(labels.counts(), "interval").point
     assert found.overall["gwet_ac1"].value == gwet_ac1(labels.counts(), "quadratic").point
-    for pair in found.pairs:
-        a, b = (ratings[:, int(name)] for name in pair[:2])
+    for pair, kappa in found.pairs.items():
+        a, b = (ratings[:, int(name)] for name in pair)
         both = (a >= 0) & (b >= 0)
         expected = cohen_kappa_score(a[both], b[both], weights="quadratic")
-        assert abs(pair.kappa.value - expected) < 1e-12 and pair.kappa.num_samples == both.sum()
-        assert pair.kappa.low < expected < pair.kappa.high
+        assert abs(kappa.value - expected) < 1e-12 and kappa.num_samples == both.sum()
+        assert kappa.low < expected < kappa.high
     text = found.summary(full=True)
     assert "Fleiss' kappa" in text and " 60" in text and "quadratic" in text
     with pytest.raises(ValueError, match="no linear differences"):
@@ -37,9 +37,9 @@ def test_all_and_every_two(ratings):
 
 def test_undefined_is_said():
     found = jt.labeler_agreement(jt.Labels.from_matrix(np.ones((8, 2), int), 2))
-    assert np.isnan(found.pairs[0].kappa.value) and "undefined" in found.summary(full=True)
+    assert np.isnan(next(iter(found.pairs.values())).value) and "undefined" in found.summary(full=True)
     alone = jt.labeler_agreement(jt.Labels.from_matrix(np.array([[1, -1], [-1, 0], [1, 0]]), 2))
-    assert alone.pairs == () and alone.num_left_out == 1
+    assert alone.pairs == {} and alone.num_left_out == 1
 
 
 def test_one_number_has_one_interval_whoever_is_asked(ratings):
@@ -51,7 +51,7 @@ def test_one_number_has_one_interval_whoever_is_asked(ratings):
 
 def test_who_agrees_least_and_most(ratings):
     found = jt.labeler_agreement(jt.Labels.from_matrix(ratings, 3))
-    kappas = {f"{one.first}, {one.second}": one.kappa.value for one in found.pairs}
+    kappas = {f"{a}, {b}": kappa.value for (a, b), kappa in found.pairs.items()}
     least, most = (
         f"{kappas[k]:.3f} ({k})" for k in (min(kappas, key=kappas.get), max(kappas, key=kappas.get))
     )

@@ -50,7 +50,7 @@ def test_the_learned_log_likelihood_is_one():
     """With the prior it gives back the class posterior; it was the log posterior itself."""
     labels, y_pred = crowd(200)
     data = read(y_pred, labels, None, None, None, 1)
-    model = joint_model(data, jax.random.key(0), 0.95)
+    model = joint_model(data)
     fit = model.fit
     rho = softmax(model.log_likelihood + np.log(model.prior), axis=1)
     with_prediction = rho * fit.classifier.mean(axis=0)[:, y_pred].T

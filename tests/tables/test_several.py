@@ -35,7 +35,7 @@ def test_a_range_has_no_law(ask):
 
 
 def test_every_holder_is_told_of_where_the_posterior_is_defined():
-    assert jtruth.testing.EstimatedTable and jtruth.evaluation.assumptions.predictive  # imported
+    assert jtruth.testing.CountDraws and jtruth.evaluation.assumptions.predictive  # imported
 
     def kinds(one):
         for below in one.__subclasses__():

@@ -4,25 +4,22 @@
 the answer; `plug_in_model` takes the most probable error rates as known, which is fast and too sure.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from jtruth._host import known_classes, labels_log_likelihood, vote_shares
-from jtruth._random import Key
 from jtruth._validation import present
-from jtruth.evaluation.assumptions.registry import INDEPENDENT, How, fitted, sampled
+from jtruth.evaluation.assumptions.registry import INDEPENDENT, sampled, tables_in
 from jtruth.evaluation.checks.label_sets import Parameters
 from jtruth.evaluation.checks.of_labels import by_number
 from jtruth.evaluation.inputs import Inputs, Model
-from jtruth.evaluation.parts import Check, worst_first
+from jtruth.evaluation.parts import worst_first
 from jtruth.labels import Labels
-from jtruth.latent import STANDARD
+from jtruth.latent import STANDARD, Effort
 from jtruth.learning import Smoothing, fit_dawid_skene
-from jtruth.learning.joint.inputs import NOTHING, Beliefs
-from jtruth.learning.joint.posterior import JointPosterior, fit_joint
+from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.draws import DrawsEstimate
 
 # Some 30 s at most: a model that wants more says that it did not converge.
@@ -34,31 +31,21 @@ PLUG_IN_WARNING = (
 )
 
 
-def joint_model(
-    data: Inputs,
-    key: Key,
-    level: float,
-    progress: Callable[[int, int], None] | None = None,
-    *,
-    pointwise: bool = False,
-) -> Model:
+def joint_model(data: Inputs) -> Model:
     """The joint posterior (`jtruth.learning.joint.posterior`) of labelers, classifier and true classes.
 
-    Where labels are missing by class (`jtruth.evaluation.checks.of_labels`) it is fitted again, with class
-    shares for each number of labels, and `data` says so to all other models.
+    Where labels are missing by class (`jtruth.evaluation.checks.of_labels`) `data` says so to all other
+    models.
     """
-    labels = data.own_labels()
-    fit = sampled(data, INDEPENDENT, key, How(EFFORT._replace(pointwise=pointwise), progress))
-    if learn_shares(data, fit):
-        return joint_model(data, key, level, progress, pointwise=pointwise)
+    labels, fit = data.own_labels(), labels_fit(data, EFFORT)
     if not fit.usable:
         return replace(_refused(labels, *fit.warnings), fit=fit)
     laws = [DrawsEstimate(fit.labeler_accuracy[:, t]) for t in range(labels.num_labelers)]
-    accuracies = [(law.mean, *law.interval(level)[:2]) for law in laws]
+    accuracies = [(law.mean, *law.interval(data.level)[:2]) for law in laws]
     classifier = present(fit.classifier, "the classifier's matrix").mean(0)
     matrices = np.concatenate([fit.mean_matrices, classifier[None]])
     found = _learned(data, fit.prior.mean(0), matrices, accuracies)
-    return replace(found, warnings=fit.warnings, count_draws=fitted(fit, data).counts, fit=fit)
+    return replace(found, warnings=fit.warnings, count_draws=tables_in(fit, data), fit=fit)
 
 
 def learn_shares(data: Inputs, fit: JointPosterior) -> bool:
@@ -72,18 +59,10 @@ def learn_shares(data: Inputs, fit: JointPosterior) -> bool:
     return bool(data.missing)
 
 
-def labels_fit(
-    labels: Labels, *, beliefs: Beliefs = NOTHING, **options: Any
-) -> tuple[JointPosterior, tuple[Check, ...]]:
-    """`fit_joint` of labels alone, with class shares for each number of labels where these go with the class.
-
-    Returns:
-        The fit, and the check that found that they do; empty if not.
-    """
-    fit = fit_joint(labels, beliefs=beliefs, **options)
-    missing = by_number(labels, fit.class_posterior) if fit.usable else ()
-    apart = beliefs._replace(shares="by_number")
-    return fit_joint(labels, beliefs=apart, **options) if missing else fit, missing
+def labels_fit(data: Inputs, effort: Effort = STANDARD) -> JointPosterior:
+    """The joint posterior of independence, with class shares for each number of labels where they differ."""
+    fit = sampled(data, INDEPENDENT, data.key, effort)
+    return sampled(data, INDEPENDENT, data.key, effort) if learn_shares(data, fit) else fit
 
 
 def plug_in_model(data: Inputs, *, unaided: bool = False) -> Model:
@@ -117,7 +96,8 @@ def _learned(
     labels = data.own_labels()
     log_likelihood = labels_log_likelihood(matrices[:-1], *labels.arrays, labels.num_samples)
     rates = Parameters(prior[None], matrices[None])
-    labelers = tuple(one for _, one in worst_first(labels, accuracies))
+    found = worst_first(labels.workers or range(labels.num_labelers), labels.labels_per_labeler(), accuracies)
+    labelers = tuple(one for _, one in found)
     return Model(known_classes(log_likelihood, data.gold), prior, labelers=labelers, rates=rates)
 
 

@@ -37,7 +37,6 @@ from jtruth.evaluation.assumptions.ranges import Member
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS
 from jtruth.evaluation.parts import IN_SAMPLE, OF_LABELERS, POPULATION
 from jtruth.labels import Labels
-from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.predictive import Opinion, predictive
 from jtruth.tables.joint import JointEstimate
@@ -244,13 +243,3 @@ def labeler_laws(draws: Mapping[str, Draws], labels: Labels, labelers_are: str) 
 
 
 _NOTHING = DrawsEstimate(np.array([np.nan]))
-
-
-def matrix_ends(fit: JointPosterior, level: float) -> dict[str, np.ndarray]:
-    """Mean and equal tails of all confusion matrices.
-
-    Returns:
-        "mean", "low" and "high", each (labelers, classes, classes).
-    """
-    low, high = np.quantile(fit.matrices, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    return {"mean": fit.mean_matrices, "low": low.astype(np.float64), "high": high.astype(np.float64)}

@@ -11,18 +11,16 @@ its width. If no other model is left, chains that disagree stay too. They also s
 labelers and class shares (`keep_all`): draws of chains that tell different stories hold the truth more often.
 
 The predictive answer is made of the majority vote and independence alone (`predictive`). Models that have no
-say in it take most of the time, so they wait until rows are asked for (`RowsOnDemand`): by
+say in it take most of the time, so they wait until rows are asked for (`what_if`): by
 `Evaluation.assumptions`, a picture, a page, JSON or the long text.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from jtruth._one_line import one_line
 from jtruth._random import Key
 from jtruth.evaluation.answers import names_of, tables_of
 from jtruth.evaluation.assumptions import learned
@@ -30,20 +28,17 @@ from jtruth.evaluation.assumptions.learned import learn_shares
 from jtruth.evaluation.assumptions.registry import (
     INDEPENDENT,
     Entry,
-    How,
-    Progress,
     entries,
-    fitted,
     sampled,
+    tables_in,
 )
-from jtruth.evaluation.inputs import Inputs
+from jtruth.evaluation.inputs import Inputs, Progress
 from jtruth.evaluation.parts import Assumption, Loo
 from jtruth.latent import Effort, TooLarge
 from jtruth.latent.pointwise import RowLikelihood
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.loo import psis_loo, sum_and_error
-from jtruth.tables.posterior import TableDraws, estimates, thinned
-from jtruth.testing.tested import Tested
+from jtruth.tables.posterior import TableDraws, estimates
 
 LEFT_OUT = "the model {!r} is left out: {}"
 
@@ -76,7 +71,6 @@ def members(
     data: Inputs,
     key: Key,
     *,
-    progress: Progress | None = None,
     known: Mapping[str, JointPosterior] | None = None,
     pointwise: bool = False,
     keep_all: bool = False,
@@ -89,16 +83,16 @@ def members(
     """
     found, doubts = [], []
     for k, entry in enumerate(entries):
-        told = _part(progress, k, len(entries))
+        part = replace(data, progress=_part(data.progress, k, len(entries)))
         fit = (known or {}).get(entry.name)
-        counts = None if fit is None else fitted(fit, data).counts
+        counts = None if fit is None else tables_in(fit, data)
         if fit is None:
             effort = EFFORT._replace(give_up=not entry.last_resort, pointwise=pointwise)
             try:
-                counts, fit = entry.fit(data, key, How(effort, told))
+                counts, fit = entry.fit(part, key, effort)
                 if entry.name == INDEPENDENT and fit is not None and learn_shares(data, fit):
                     doubts += [check.message for check in data.missing]
-                    counts, fit = entry.fit(data, key, How(effort, told))
+                    counts, fit = entry.fit(replace(part, missing=data.missing), key, effort)
             except TooLarge as error:
                 doubts.append(LEFT_OUT.format(entry.name, error))
                 continue
@@ -162,52 +156,10 @@ def _part(progress: Progress | None, k: int, number: int) -> Progress | None:
     return lambda done, planned: progress(k * planned + done, number * planned)
 
 
-def pooled_answer(found: list[Member], data: Inputs) -> Tested:
-    """Equal numbers of draws of every member, as one law."""
-    pooled = thinned([m.posterior for m in found])
-    return Tested("bayes", pooled, None, float("nan"), (), *names_of(data))
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Rows that are there already."""
-
-    rows: tuple[Assumption, ...] = ()
-    doubts: tuple[str, ...] = ()
-
-    __repr__ = one_line
-
-
-@dataclass
-class RowsOnDemand:
-    """Rows of all assumptions that are shown."""
-
-    data: Inputs
-    key: Key  # of the answer: independence draws here what it drew there
-    progress: Progress | None = None
-
-    __repr__ = one_line
-
-    @cached_property
-    def _found(self) -> Rows:
-        effort = learned.EFFORT._replace(pointwise=True)
-        alone = sampled(self.data, INDEPENDENT, self.key, How(effort, self.progress))
-        some = [entry for entry in entries(self.data) if entry.shown]
-        found, doubts = members(
-            some, self.data, self.key, progress=self.progress, known={INDEPENDENT: alone}, pointwise=True
-        )
-        each = zip(found, loo_of(found), strict=True)
-        return Rows(tuple(row(member, self.data, loo) for member, loo in each), tuple(doubts))
-
-    @property
-    def rows(self) -> tuple[Assumption, ...]:
-        """A row for each assumption that has an answer."""
-        return self._found.rows
-
-    @property
-    def doubts(self) -> tuple[str, ...]:
-        """Sentences on models that are left out or did not converge."""
-        return self._found.doubts
-
-
-WhatIf = Rows | RowsOnDemand
+def what_if(data: Inputs) -> tuple[list[Assumption], list[str]]:
+    """Rows of all assumptions that are shown, and doubts; independence draws what it drew in the answer."""
+    effort = learned.EFFORT._replace(pointwise=True)
+    alone = sampled(data, INDEPENDENT, data.key, effort)
+    some = [entry for entry in entries(data) if entry.shown]
+    found, doubts = members(some, data, data.key, known={INDEPENDENT: alone}, pointwise=True)
+    return [row(member, data, loo) for member, loo in zip(found, loo_of(found), strict=True)], doubts

@@ -2,9 +2,10 @@
 
 What-if rows (`ranges`), predictive laws, `sensitivity`, `evaluate(assume=...)` and every text take from the
 entry what they need, so a new assumption is one entry here and the file of its model. A fit is a function
-(inputs, key, how) -> `Fitted`: `latent_classes(model)`, where the model is a name that `fit_joint` knows or a
-function that builds one as those of `jtruth.learning.joint.models` do, or anything else that gives draws of
-the count table, as `majority_votes`. The key is that of the whole answer; a fit takes a stream of its own.
+(inputs, key, effort) -> (draws of the count table, fit or None): `latent_classes(model)`, where the model is
+a name that `fit_joint` knows or a function that builds one as those of `jtruth.learning.joint.models` do, or
+anything else that gives such draws, as `majority_votes`. The key is that of the whole answer; a fit takes a
+stream of its own.
 
 - "majority_vote": most labelers are right on every sample (of these samples only ties are open);
 - "independent": given the class everybody errs independently. Always shown;
@@ -31,12 +32,12 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Num
 
 from jtruth._host import majority
 from jtruth._random import Key, host_rng, stream
 from jtruth._validation import present
-from jtruth.evaluation.inputs import Inputs, Symbols
+from jtruth.evaluation.inputs import Inputs
 from jtruth.evaluation.parts import POPULATION
 from jtruth.labels import Labels
 from jtruth.latent import Effort, Watch
@@ -49,76 +50,65 @@ _VOTE_DRAWS = 4000
 _SHARES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
 
 
-Progress = Callable[[int, int], None]
-
-
-class How(NamedTuple):
-    """How long to sample, and what else is wanted."""
-
-    effort: Effort
-    progress: Progress | None = None
-    share: float | None = None  # of the dependent samples, held at this number (`sensitivity`)
-
-
-class Fitted(NamedTuple):
-    """Draws of the count table in the order of the codes, and the sampler's result, where there was one."""
-
-    counts: Int[np.ndarray, "draws classes symbols"] | Float[np.ndarray, "draws classes symbols"] | None
-    fit: JointPosterior | None = None
-
-
-Fitter = Callable[[Inputs, Key, How], Fitted]
+# Draws of the count table in the order of the codes, and the sampler's result, where there was one.
+Fitted = tuple[Num[np.ndarray, "draws classes symbols"] | None, JointPosterior | None]
+Fitter = Callable[..., Fitted]  # of (data, key, effort); a latent-class model takes `share` too
 
 
 def latent_classes(model: str | Build) -> Fitter:
     """Fit by `fit_joint` of a model that it knows by name, or of a function that builds one."""
     name = model if isinstance(model, str) else model.__name__
 
-    return lambda data, key, how: fitted(sampled(data, model, stream(key, name), how), data)
+    def fit(data: Inputs, key: Key, effort: Effort, share: float | None = None) -> Fitted:
+        found = sampled(data, model, stream(key, name), effort, share)
+        return tables_in(found, data), found
+
+    return fit
 
 
-def sampled(data: Inputs, model: str | Build, key: Key, how: How) -> JointPosterior:
-    """`fit_joint` of this input."""
-    number, concentration = data.symbols if data.symbols is not None and data.judged else (None, None)
+def sampled(
+    data: Inputs, model: str | Build, key: Key, effort: Effort, share: float | None = None
+) -> JointPosterior:
+    """`fit_joint` of this input; `share`: of the dependent samples, where it is fixed (`sensitivity`)."""
+    given = data.symbols if data.judged else None
     return fit_joint(
-        data.own_labels(), y_pred=data.y_pred if data.judged else None, num_symbols=number,
+        data.own_labels(), y_pred=data.y_pred if data.judged else None,
+        num_symbols=None if given is None else given.shape[1],
         gold=data.some_gold, prior=data.prior,
-        beliefs=Beliefs(classifier_concentration=concentration, shares=data.shares),
-        dependence=model if how.share is None else Held(model, how.share), key=key,
-        effort=how.effort, watch=Watch(how.progress),
+        beliefs=Beliefs(classifier_concentration=given, shares=data.shares),
+        dependence=model if share is None else Held(model, share), key=key,
+        effort=effort, watch=Watch(data.progress),
     )  # fmt: skip
 
 
-def random_effect(data: Inputs, key: Key, how: How) -> Fitted:
+def random_effect(data: Inputs, key: Key, effort: Effort) -> Fitted:
     """Difficulty on a continuous scale, felt by everybody."""
     found = fit_random_effect(
         data.own_labels(), y_pred=data.y_pred if data.judged else None, gold=data.some_gold,
         prior=data.prior, model=EffectModel(shares=data.shares), key=stream(key, "random_effect"),
-        effort=how.effort, watch=Watch(how.progress),
+        effort=effort, watch=Watch(data.progress),
     )  # fmt: skip
-    return fitted(found, data)
+    return tables_in(found, data), found
 
 
-def fitted(fit: JointPosterior, data: Inputs) -> Fitted:
-    """A fit with its tables, in-sample or as expected of as many new samples.
+def tables_in(fit: JointPosterior, data: Inputs) -> Any:
+    """Draws of the count table of a fit, in-sample or as expected of as many new samples; None: none.
 
     Where there is no classifier, they are the class counts, one symbol wide.
     """
     if fit.classifier is None or fit.counts is None:
-        return Fitted(None if fit.class_counts is None else fit.class_counts[:, :, None], fit)
+        return None if fit.class_counts is None else fit.class_counts[:, :, None]
     if data.target == POPULATION:
-        return Fitted(fit.tables(POPULATION) * data.y_pred.size, fit)
-    return Fitted(fit.counts, fit)
+        return fit.tables(POPULATION) * data.y_pred.size
+    return fit.counts
 
 
-def majority_votes(data: Inputs, key: Key, how: How) -> Fitted:
+def majority_votes(data: Inputs, key: Key, effort: Effort) -> Fitted:
     """No model: see `vote_draws`."""
-    return Fitted(vote_draws(data, key))
+    return vote_draws(data, key), None
 
 
-def vote_draws(
-    data: Inputs, key: Key
-) -> Float[np.ndarray, "draws classes symbols"] | Int[np.ndarray, "draws classes symbols"]:
+def vote_draws(data: Inputs, key: Key) -> Num[np.ndarray, "draws classes symbols"]:
     """Draws of the count table if the majority vote (gold where known) is right.
 
     Of these samples nothing is open then but ties, which chance breaks, and samples without a label, who are
@@ -260,7 +250,7 @@ def nobody_judged(labels: Labels) -> Inputs:
     classes = tuple(map(str, labels.class_names))
     return Inputs(
         np.zeros(labels.num_samples, np.int64), labels, None, np.full(labels.num_samples, -1), None, 1,
-        classes, (), symbols=Symbols(1, np.ones((len(classes), 1))),
+        classes, (), symbols=np.ones((len(classes), 1)),
     )  # fmt: skip
 
 

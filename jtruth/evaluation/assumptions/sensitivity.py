@@ -17,19 +17,19 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Num
 
 from jtruth import _validation as check
 from jtruth._host import known_classes, labels_log_likelihood, majority
-from jtruth._one_line import one_line
 from jtruth._random import Stated, as_key, stated, stream
 from jtruth.answers import Answer, Column, Curve, Series, Shown, Table, facts, law_row, warning_notes
 from jtruth.evaluation.answers import names_of, tables_of
-from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, INDEPENDENT, Entry, Fitted, How, Progress
-from jtruth.evaluation.inputs import Inputs, Model
+from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, INDEPENDENT, Entry, sampled, tables_in
+from jtruth.evaluation.inputs import Inputs, Model, Progress
 from jtruth.lam_stork import error_bounds
 from jtruth.latent import Effort
-from jtruth.noise import NoiseModel, scale_errors
+from jtruth.learning.joint.posterior import JointPosterior
+from jtruth.noise import scale_errors
 from jtruth.stats.estimates import Estimate
 from jtruth.tables.metrics import SYNONYMS
 from jtruth.tables.posterior import estimates
@@ -42,16 +42,6 @@ _RATE_DRAWS = 16  # draws of the learned error rates that are scaled
 _MISLABELED = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2)
 
 
-class Bounds(NamedTuple):
-    """Lam & Stork's bounds of the accuracy, whatever errors depend on: one row for each mislabeling rate."""
-
-    differ: float  # share of samples whose prediction differs from the majority vote
-    mislabeled: tuple[float, ...]  # share of majority votes that are wrong
-    low: tuple[float, ...]
-    high: tuple[float, ...]
-    __repr__ = one_line
-
-
 @dataclass(frozen=True, repr=False)
 class Sensitivity(Answer):
     """Posteriors along one assumption. `print` it for a table; `plot` draws it."""
@@ -62,7 +52,9 @@ class Sensitivity(Answer):
     base: float  # the value that stands for the answer as it is: nothing shared, the prior found, factor 1
     metrics: Mapping[str, tuple[Estimate, ...]]  # one law for each value
     level: float
-    bounds: Bounds | None
+    bounds: tuple[
+        tuple[float, float, float], ...
+    ]  # share of votes that are wrong, accuracy at least, at most
     warnings: tuple[str, ...]
     shown: tuple[str, ...]  # metrics that are printed
     positive: str  # class of precision and recall
@@ -129,7 +121,7 @@ class Sensitivity(Answer):
         of = f" (recall and precision of class {self.positive!r})" if "recall" in names else ""
         blocks = (
             Table("by_value", self.axis + of, "value", columns, rows, missing="undefined"),
-            *self._bounds(), *curves, warning_notes(self.warnings),
+            *self._bounds_table(), *curves, warning_notes(self.warnings),
             facts(what=self.what, axis=self.axis, values=self.values, base=self.base, level=self.level,
                   key=self.key, metrics=laws),
         )  # fmt: skip
@@ -148,33 +140,20 @@ class Sensitivity(Answer):
             f"{names[0]} moves {ends} with this: {self.axis}, {self.values[0]:.3g} to {self.values[-1]:.3g}."
         )
 
-    def _bounds(self) -> list[Table]:
+    def _bounds_table(self) -> list[Table]:
         """Lam and Stork's."""
-        if self.bounds is None:
+        if not self.bounds:
             return []
-        parts = zip(self.bounds.mislabeled, self.bounds.low, self.bounds.high, strict=True)
-        rows = [{"wrong": f"{m:g}", "low": low, "high": high} for m, low, high in parts]
+        rows = [{"wrong": f"{m:g}", "low": low, "high": high} for m, low, high in self.bounds]
         title = (
             "Accuracy whatever errors depend on (Lam & Stork), by the share of majority votes that are wrong"
         )
         return [Table("bounds", title, "wrong", (Column("low", "at least"), Column("high", "at most")), rows)]
 
 
-class Basis(NamedTuple):
-    """What an answer rests on: the checked input, and what is known or was learned of the labels' noise."""
-
-    data: Inputs
-    model: Model
-    noise: NoiseModel | None
-    __repr__ = one_line
-
-
-class Moved(NamedTuple):
-    """The count table with the assumption at one value, where that is on the axis, and doubts."""
-
-    counts: Float[np.ndarray, "draws classes symbols"] | Int[np.ndarray, "draws classes symbols"]
-    place: float
-    warnings: tuple[str, ...] = ()
+Basis = tuple[Inputs, Model]  # the checked input, and what is known or was learned of the labels' noise
+# Where an assumption at one value is on the axis, draws of the count table then, and doubts.
+Moved = tuple[float, Num[np.ndarray, "draws classes symbols"], tuple[str, ...]]
 
 
 class Way(NamedTuple):
@@ -197,7 +176,7 @@ def ways() -> dict[str, Way]:
         if entry.lever is not None
     }
     return found | {
-        "prior": Way("share of class {!r}", _prior, _around, lambda b: float(b.model.prior[b.data.positive])),
+        "prior": Way("share of class {!r}", _prior, _around, lambda b: float(b[1].prior[b[0].positive])),
         "error_rates": Way("labelers' error rates, times", _scaled, partial(_constant, _FACTORS),
                            lambda basis: 1.0, np.inf),
     }  # fmt: skip
@@ -214,10 +193,10 @@ def sensitivity(
     shown: tuple[str, ...],
 ) -> Sensitivity:
     """Move one assumption and keep the rest; see `Evaluation.sensitivity`, which calls this."""
-    known, data = ways(), basis.data
+    known, (data, model) = ways(), basis
     check.choose("what", what, tuple(known))
-    if basis.model.refusal is not None:
-        raise ValueError(basis.model.refusal)
+    if model.refusal is not None:
+        raise ValueError(model.refusal)
     way, given, key = known[what], stated(key), as_key(key)
     base = way.base(basis)
     grid = _grid(what, values, way, float(np.clip(base, 0.01, 0.99)))
@@ -226,18 +205,18 @@ def sensitivity(
         moved.append(way.move(basis, value, stream(key, "sensitivity", k)))
         if progress is not None:
             progress(k + 1, len(grid))
-    moved.sort(key=lambda m: m.place)
-    doubts = tuple(f"at {m.place:.3f}: {text}" for m in moved for text in m.warnings)
-    answers = [estimates(tables_of(m.counts, data), *names_of(data), more=_ASKED) for m in moved]
+    moved.sort(key=lambda one: one[0])
+    doubts = tuple(f"at {place:.3f}: {text}" for place, _, said in moved for text in said)
+    answers = [estimates(tables_of(n, data), *names_of(data), more=_ASKED) for _, n, _ in moved]
     metrics = {name: tuple(a[name] for a in answers) for name in answers[0]}
-    places, of = np.array([m.place for m in moved]), str(data.classes[data.positive])
+    places, of = np.array([place for place, _, _ in moved]), str(data.classes[data.positive])
     axis, votes = way.axis.format(of), vote_bounds(data)
     return Sensitivity(what, axis, places, base, metrics, level, votes, doubts, shown, of, given)
 
 
 def _share(entry: Entry, basis: Basis, value: float, key: jax.Array) -> Moved:
     """The model of an entry with its share of dependent samples held at `value`."""
-    data, lever = basis.data, entry.lever
+    data, lever = basis[0], entry.lever
     what = None if lever is None else lever.what
     if lever is None or data.model is not None:
         others = " and ".join(name for name, way in ways().items() if way.move in (_prior, _scaled))
@@ -247,27 +226,25 @@ def _share(entry: Entry, basis: Basis, value: float, key: jax.Array) -> Moved:
         )
     if not entry.takes(len(data.classes), len(data.classes)):
         raise ValueError(f"sensitivity to {what!r} knows no model of {len(data.classes)} classes")
-    found = entry.fit(data, key, How(EFFORT, share=value))
-    if found.fit is None:
-        raise ValueError(f"the assumption {entry.name!r} has no model, so there is no share to move")
-    return Moved(_usable(found), lever.place(found.fit, data, value), found.fit.warnings)
+    counts, fit = entry.fit(replace(data, progress=None), key, EFFORT, share=value)
+    fit = check.present(fit, "the fit")
+    return lever.place(fit, data, value), _usable(counts, fit), fit.warnings
 
 
 def _prior(basis: Basis, share: float, key: jax.Array) -> Moved:
     """The share of the positive class; other classes keep their proportions."""
-    data, model = basis.data, basis.model
+    data, model = basis
     rest = np.maximum(np.delete(model.prior, data.positive), 1e-9)
     prior = np.insert(rest / rest.sum() * (1 - share), data.positive, share)
     if data.model is not None:
-        return Moved(_drawn(model.log_likelihood, prior, data, key), share)
-    found = ASSUMPTIONS[INDEPENDENT].fit(replace(data, prior=prior), key, How(EFFORT))
-    return Moved(_usable(found), share, () if found.fit is None else found.fit.warnings)
+        return share, _drawn(model.log_likelihood, prior, data, key), ()
+    fit = sampled(replace(data, prior=prior, progress=None), INDEPENDENT, stream(key, INDEPENDENT), EFFORT)
+    return share, _usable(tables_in(fit, data), fit), fit.warnings
 
 
-def _usable(found: Fitted) -> np.ndarray:
-    counts = check.present(found.counts, "draws of the count table")
-    usable = found.fit is None or found.fit.usable
-    return counts if usable else np.full_like(counts, np.nan, dtype=np.float64)
+def _usable(counts: np.ndarray | None, fit: JointPosterior) -> np.ndarray:
+    counts = check.present(counts, "draws of the count table")
+    return counts if fit.usable else np.full_like(counts, np.nan, dtype=np.float64)
 
 
 def _drawn(
@@ -279,14 +256,14 @@ def _drawn(
 
 def _scaled(basis: Basis, factor: float, key: jax.Array) -> Moved:
     """Error rates times a factor: the given ones, or draws of the learned ones, each with its own prior."""
-    data, model, noise, fit = basis.data, basis.model, basis.noise, basis.model.fit
-    labels = data.own_labels()
+    (data, model), labels = basis, basis[0].own_labels()
+    noise, fit = data.noise, model.fit
     if data.model is not None:
         if noise is None:
             raise ValueError("sensitivity to 'error_rates' needs a noise model or learned error rates")
         with jax.enable_x64(True):
             log_p = np.asarray(noise.scaled(factor).log_likelihood(labels), np.float64)
-        return Moved(_drawn(known_classes(log_p, data.gold), model.prior, data, key), factor)
+        return factor, _drawn(known_classes(log_p, data.gold), model.prior, data, key), ()
     if fit is None:
         raise ValueError("sensitivity to 'error_rates' needs the joint posterior: evaluate by method 'bayes'")
     chosen = np.linspace(0, len(fit.matrices) - 1, _RATE_DRAWS).astype(int)
@@ -296,17 +273,17 @@ def _scaled(basis: Basis, factor: float, key: jax.Array) -> Moved:
         log_p = known_classes(labels_log_likelihood(rates, *labels.arrays, labels.num_samples), data.gold)
         shares = fit.prior[fit.matrix_draw[k]]
         parts.append(_drawn(log_p, shares, data, stream(key, "rates", int(k)), num=400))
-    return Moved(np.concatenate(parts), factor)
+    return factor, np.concatenate(parts), ()
 
 
-def vote_bounds(data: Inputs) -> Bounds | None:
-    """Lam & Stork's bounds of the accuracy with the majority vote as the label; None without labels."""
+def vote_bounds(data: Inputs) -> tuple[tuple[float, float, float], ...]:
+    """Lam & Stork's bounds of the accuracy, whatever errors depend on; labels are the majority vote."""
     if data.labels is None:
-        return None
+        return ()
     right = majority(data.labels.counts())[np.arange(data.y_pred.size), data.y_pred]
     differ = float(1 - right[data.labels.labels_per_sample() > 0].mean())
-    found = [error_bounds(differ, m, num_classes=len(data.classes)) for m in _MISLABELED]
-    return Bounds(differ, _MISLABELED, tuple(1 - f.upper for f in found), tuple(1 - f.lower for f in found))
+    found = [(m, error_bounds(differ, m, num_classes=len(data.classes))) for m in _MISLABELED]
+    return tuple((m, 1 - errors.upper, 1 - errors.lower) for m, errors in found)
 
 
 def _constant(values: tuple[float, ...], base: float) -> Sequence[float]:

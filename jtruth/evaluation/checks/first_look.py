@@ -51,9 +51,9 @@ _ALARM = (
 )
 
 
-def look_at(data: Inputs, predictions: Predictions, random_gold: bool) -> tuple[Check, ...]:
+def look_at(data: Inputs, predictions: Predictions) -> tuple[Check, ...]:
     """The first look at checked input; nothing where there are no labels."""
-    return () if data.labels is None else first_look(data.labels, data.gold, predictions, random_gold)
+    return () if data.labels is None else first_look(data.labels, data.gold, predictions, data.random_gold)
 
 
 def first_look(

@@ -27,7 +27,7 @@ import numpy as np
 from jtruth._validation import present
 from jtruth.evaluation.answers import answer_of, headline_of
 from jtruth.evaluation.assumptions.ranges import Member
-from jtruth.evaluation.assumptions.registry import fitted
+from jtruth.evaluation.assumptions.registry import tables_in
 from jtruth.evaluation.inputs import Inputs
 from jtruth.evaluation.parts import Check
 from jtruth.labels import Labels
@@ -38,8 +38,8 @@ from jtruth.stats.chains import effective_sample_size
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.loo import equal_draws, power_scaled
 from jtruth.tables.posterior import estimates
+from jtruth.testing.methods import Tested
 from jtruth.testing.multiclass.count_draws import CountDraws
-from jtruth.testing.tested import Tested
 
 NAME = "prior-driven"
 POWERS = {0.5: "half", 2.0: "twice"}
@@ -56,32 +56,20 @@ _MORE, _SPEAKS = (
 )  # power of the likelihood; posterior sds that it moves a mean which labels speak of
 
 
-def prior_check(data: Inputs, fit: JointPosterior | None, level: float) -> tuple[Check, ...]:
-    """The check of a joint posterior of one model; nothing where no prior is fixed or can be scaled.
-
-    Args:
-        data: what was judged.
-        fit: with its log prior.
-        level: of the intervals.
-    """
+def prior_check(data: Inputs, fit: JointPosterior | None) -> tuple[Check, ...]:
+    """The check of a joint posterior of one model; nothing where no prior is fixed or can be scaled."""
     if fit is None or fit.counts is None or fit.log_prior is None:
         return ()
-    return check_of(_numbers(fit, data), fit, level)
+    return check_of(_numbers(fit, data), fit, data.level)
 
 
-def vouched_check(found: Sequence[Member], data: Inputs, level: float) -> tuple[Check, ...]:
-    """The check of models that somebody vouches for: as many draws of each as one law, each with its prior.
-
-    Args:
-        found: the models of the answer.
-        data: what was judged.
-        level: of the intervals.
-    """
+def vouched_check(found: Sequence[Member], data: Inputs) -> tuple[Check, ...]:
+    """The check of models that somebody vouches for: equally many draws of each, each with its own prior."""
     fits = [m.fit for m in found if m.fit is not None and m.fit.usable]
     if len(fits) < max(len(found), 1) or not all(_long(fit.log_prior) for fit in fits):
         return ()
     if len(fits) == 1:
-        return prior_check(data, fits[0], level)
+        return prior_check(data, fits[0])
     what, laws, others = f"the prior of {' and of '.join(m.name for m in found)}", [], []
     for fit in fits:
         prior = present(fit.log_prior, "the log prior")
@@ -98,7 +86,7 @@ def vouched_check(found: Sequence[Member], data: Inputs, level: float) -> tuple[
     for n in names:
         scaled = {p: _as_one([e[n][p] for e in others], size) for p in powers}
         versions[n] = (_as_one([e[n] for e in laws], size), scaled)
-    return (versions_check(versions, what, level),)
+    return (versions_check(versions, what, data.level),)
 
 
 def _as_one(laws: Sequence[DrawsEstimate], size: int) -> DrawsEstimate:
@@ -109,7 +97,7 @@ def _as_one(laws: Sequence[DrawsEstimate], size: int) -> DrawsEstimate:
 
 def _numbers(fit: JointPosterior, data: Inputs) -> dict[str, np.ndarray]:
     """Draws of the headline metrics of the answer's target, one for each of `fit.matrix_draw`."""
-    answer = answer_of(present(fitted(fit, data).counts, "the count tables")[fit.matrix_draw], data)
+    answer = answer_of(present(tables_in(fit, data), "the count tables")[fit.matrix_draw], data)
     laws = estimates(answer.table, answer.classes, answer.positive)
     return {n: law.draws for n in headline_of(data) if isinstance(law := laws.get(n), DrawsEstimate)}
 

@@ -9,8 +9,6 @@ A quiet check proves nothing: raters who make the same mistakes look like better
 hides in the learned error rates. What the checks see, and how often, is measured in `benchmarks/checks.py`.
 """
 
-from typing import Any
-
 import numpy as np
 
 from jtruth._random import Key, stream
@@ -83,15 +81,15 @@ SAME, DIFFERENT = (
 )
 
 
-def checks_of(data: Inputs, model: Model, noise: Any, order: Any, key: Key) -> tuple[Check, ...]:
+def checks_of(data: Inputs, model: Model, order: np.ndarray | None) -> tuple[Check, ...]:
     """What the labels say against the assumptions of independent errors, or against what was given."""
-    key, gold, by_chance = stream(key, "checks"), data.gold, chance_check(data, model)
+    key, gold, by_chance = stream(data.key, "checks"), data.gold, chance_check(data, model)
     if model.refusal is not None:
         return (*refused(model.refusal), *by_chance)
     if data.model is not None:
         prior_given = data.prior is not None
         found = given_checks(model.log_likelihood, model.prior, data.y_pred, key, prior_given=prior_given,
-                             labels=data.labels, noise=noise, gold=gold)  # fmt: skip
+                             labels=data.labels, noise=data.noise, gold=gold)  # fmt: skip
         return (*found, *by_chance)
     raters, start = with_classifier(data.own_labels(), data.y_pred), present(model.rates, "the learned rates")
     found, fit = learned_checks(raters, start, key, gold=gold, order=order, prior=data.prior), model.fit

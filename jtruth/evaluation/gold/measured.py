@@ -8,12 +8,13 @@ F1) is taken to first order around the table of PPI++, whose cells are means (th
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from jtruth._one_line import one_line
+from jtruth.io.gold import Gold
 from jtruth.stats.ppi import (
     FittedPower,
     GoldSample,
@@ -29,21 +30,6 @@ from jtruth.tables.metrics import Metric, Terms, named_metric, settled
 POWER = FittedPower(pseudo_gold=10.0)  # of PPI++: pulled by ten answers as the labels foretell them
 
 
-class GoldSampling(NamedTuple):
-    """How the gold samples were chosen; at random if both are None. See `jtruth.stats.ppi.gold_sample`."""
-
-    inclusion: np.ndarray | None = None  # (samples,) probability of each to be asked
-    strata: np.ndarray | None = None  # (samples,) inside which gold is random
-
-    @property
-    def unknown(self) -> bool:
-        """Whether nobody said, so that gold is taken as random."""
-        return self.inclusion is None and self.strata is None
-
-
-AT_RANDOM = GoldSampling()
-
-
 @dataclass(frozen=True)
 class Judged:
     """Samples with predictions, class posteriors made without the gold, and gold for some of them."""
@@ -52,7 +38,6 @@ class Judged:
     class_posterior: Float[np.ndarray, "samples classes"]
     gold: Int[np.ndarray, " samples"]  # -1 where unknown
     sample: GoldSample  # how gold was chosen
-    taken_as_random: bool = False  # because nobody said
     num_symbols: int | None = None  # of predictions; None: they are the classes
 
     __repr__ = one_line
@@ -96,8 +81,7 @@ class Judged:
         a, b = (part[rows, self.gold[rows]] for part in terms)
         f, g = ((part * self.class_posterior).sum(axis=1) for part in terms)
         possible = (terms.numerator[rows], terms.denominator[rows])
-        options = {"power": POWER, **options}
-        return ppi_ratio((a, b), (f, g), self.sample, possible=possible, **options)
+        return ppi_ratio((a, b), (f, g), self.sample, possible=possible, **{"power": POWER, **options})
 
 
 def ppi_metric(
@@ -134,24 +118,21 @@ def ppi_metric(
 
 
 def judged_samples(
-    y_pred: Int[np.ndarray, " samples"],
-    class_posterior: Float[np.ndarray, "samples classes"],
-    gold: Int[np.ndarray, " samples"],
-    sampling: GoldSampling = AT_RANDOM,
+    y_pred: Int[np.ndarray, " samples"], class_posterior: Float[np.ndarray, "samples classes"], gold: Gold
 ) -> Judged:
     """What `Judged.ppi` judges by.
 
     Args:
         y_pred: (samples,) predicted classes.
-        class_posterior: (samples, classes) for PPI++, made without the gold (`ranges.class_posterior`).
-        gold: (samples,) known classes, -1 where unknown.
-        sampling: how gold was chosen.
+        class_posterior: (samples, classes) for PPI++, made without the gold (`labels_posterior`).
+        gold: known classes, -1 where unknown, and how they were chosen.
 
     Raises:
         ValueError: no gold, or a sampling that cannot be.
     """
-    sample = gold_sample(gold >= 0, **sampling._asdict())
-    return Judged(np.asarray(y_pred), class_posterior, np.asarray(gold), sample, sampling.unknown)
+    known = np.asarray(gold.classes)
+    sample = gold_sample(known >= 0, inclusion=gold.inclusion, strata=gold.strata)
+    return Judged(np.asarray(y_pred), class_posterior, known, sample)
 
 
 def point(value: float, metric: Metric) -> StudentEstimate:

@@ -18,27 +18,26 @@ what is known of gold for metrics (`jtruth.asking.gold`) is known of shares. How
 would need; the interval of the recalibrated answer is narrower and shrinks about as fast.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int
 
-from jtruth._random import Key, Stated, as_key, host_rng, stated, stream
+from jtruth._random import Stated, as_key, host_rng, stated, stream
 from jtruth._validation import present
 from jtruth._validation.terminal import plain
 from jtruth._validation.words import number_of
 from jtruth.answers import Answer, Column, Shown, Table, check_notes, facts, how, law_row, warning_notes
 from jtruth.answers.blocks import cell_text
-from jtruth.asking.gold import ask_next, gold_to_halve
+from jtruth.asking.gold import GoldRequest, ask_next, gold_to_halve
 from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.learned import labels_fit
 from jtruth.evaluation.assumptions.model_error import CLASS, check_kind, of_no_effect, rests_on
 from jtruth.evaluation.assumptions.predictive import law_of, predictive_shares, share_laws
 from jtruth.evaluation.assumptions.registry import INDEPENDENT as INDEPENDENT_MODEL
-from jtruth.evaluation.assumptions.registry import Progress, entries, nobody_judged
+from jtruth.evaluation.assumptions.registry import entries, nobody_judged
 from jtruth.evaluation.by_group import (
     BY_GOLD,
     FEW,
@@ -56,10 +55,15 @@ from jtruth.evaluation.checks.first_look import first_look
 from jtruth.evaluation.checks.of_labels import refusal
 from jtruth.evaluation.checks.prior_driven import share_doubts
 from jtruth.evaluation.compared import Pair
-from jtruth.evaluation.gold.answer import labels_only_posterior, labels_posterior, too_few_labels
+from jtruth.evaluation.gold.answer import (
+    labels_posterior,
+    tables_by_gold,
+    too_few_labels,
+    unaided_posterior,
+)
 from jtruth.evaluation.gold.measured import ppi_metric
 from jtruth.evaluation.gold.tables import gold_tables
-from jtruth.evaluation.inputs import as_labels, read_gold
+from jtruth.evaluation.inputs import Inputs, Progress, as_labels, read_gold
 from jtruth.evaluation.parts import (
     IN_SAMPLE,
     INDEPENDENT_ERRORS,
@@ -75,7 +79,6 @@ from jtruth.evaluation.parts import (
 from jtruth.inspection import suspicions
 from jtruth.io.gold import Gold
 from jtruth.labels import Labels
-from jtruth.latent import Watch
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.learning.recalibration import recalibrate
 from jtruth.stats.draws import DrawsEstimate
@@ -122,7 +125,7 @@ class Prevalence(Answer):
     assumption: str
     warnings: tuple[str, ...]
     key: Stated
-    class_posterior: np.ndarray | None  # (samples, classes) given everything
+    class_posterior: np.ndarray | None = None  # (samples, classes) given everything
     source: Any = None  # Recalibration or JointPosterior
     assumptions: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # by sentence, without gold
     checks: tuple[Check, ...] = ()  # alarms that stand above the answer
@@ -214,111 +217,104 @@ def prevalence(
     >>> print(found.rule, f"{found.shares['1'].mean:.1f}")
     recalibration 0.6
     """
-    level, given, key, labels = check_level(level), stated(key), as_key(key), as_labels(labels)
     if assume not in (None, "independent"):
         raise ValueError(f"assume must be None or 'independent'; got {assume!r}")
-    kind = check_kind(labelers_are, assume is None)
-    names = tuple(map(str, labels.class_names))
-    known, notes = read_gold(gold, labels)
-    notes += tuple(odd.message for odd in suspicions(labels) if odd.name == "typing_error")
-    groups = None if by is None else read_groups(by, labels)
-    seen_too = {} if groups is None else groups.for_fit()
-    num_gold = int((known >= 0).sum())
-    votes = labels.counts().sum(axis=0)
-    about: dict[str, Any] = {
-        "level": level,
-        "label_shares": dict(zip(names, (votes / max(votes.sum(), 1)).tolist(), strict=True)),
-        "num_samples": labels.num_samples,
-        "num_labelers": labels.num_labelers,
-        "num_labels": labels.num_labels,
-        "num_gold": num_gold,
-        "key": given,
-        "checks": first_look(labels, known, {}),
-    }
-    nothing: dict[str, Any] = {"rule": "not identified", "shares": {}, "assumption": "none",
-                               "class_posterior": None, **about}  # fmt: skip
-    if num_gold and assume is None:
-        h, doubts = labels_only_posterior(labels, stream(key, "labels only"), progress, **seen_too)
-        doubts = (*notes, *of_no_effect(kind), *doubts)
-        found = recalibrate(h, known, key=key)
-        if not found.converged:
-            doubts += (f"the importance sample is poor (effective size {found.ess:.0f})",)
-        seen = np.bincount(known[known >= 0], minlength=len(names))
-        doubts += tuple(RARE.format(seen[c], num_gold, names[c]) for c in np.flatnonzero(seen < _LEAST))
-        laws = _laws(names, found.shares)
-        answer = Prevalence(rule="recalibration", shares=laws, assumption=RECALIBRATED, warnings=doubts,
-                            class_posterior=found.class_posterior, source=found, **about)  # fmt: skip
-        return answer if groups is None else _by_gold(answer, groups, (labels, known, h), key)
-    if not num_gold and too_few_labels(labels):
-        return Prevalence(warnings=(*notes, NOT_IDENTIFIED), **nothing)
-    some = known if num_gold else None
-    fit, missing = labels_fit(labels, gold=some, key=key, watch=Watch(progress), **seen_too)
-    if not num_gold and assume is None:
-        return _predicted(labels, (fit, missing), kind, (key, progress), notes, about, groups)
+    data = nobody_judged(as_labels(labels))
+    data.assume, data.level, data.progress = assume, check_level(level), progress
+    data.key, data.stated = as_key(key), stated(key)
+    data.labelers_are = check_kind(labelers_are, assume is None)
+    data.gold, data.notes = read_gold(gold, data.labels)
+    data.notes += tuple(odd.message for odd in suspicions(data.labels) if odd.name == "typing_error")
+    groups = None if by is None else read_groups(by, data.labels)
+    if groups is not None:
+        data.y_pred, data.symbols = groups.code, groups.symbols
+    if data.num_gold and data.open:
+        return _recalibrated(data, groups)
+    if not data.num_gold and too_few_labels(labels):
+        return _answer(data, warnings=(*data.notes, NOT_IDENTIFIED))
+    fit = labels_fit(data)
+    if data.open:
+        return _predicted(data, fit, groups)
     if not fit.usable:
-        return Prevalence(warnings=(*notes, *fit.warnings), source=fit, **nothing)
-    counts = present(fit.class_counts, "the class counts")
-    doubt = CLAMPED if num_gold else NO_GOLD
-    answer = Prevalence(rule="joint posterior", shares=_laws(names, counts / labels.num_samples),
-                        assumption=INDEPENDENT_ERRORS if num_gold else f"{INDEPENDENT_ERRORS}; {MORE_RIGHT}",
-                        warnings=(*notes, doubt, *share_doubts(labels, fit, about["level"]), *fit.warnings),
-                        class_posterior=fit.class_posterior, source=fit, **about)  # fmt: skip
+        return _answer(data, warnings=(*data.notes, *fit.warnings), source=fit)
+    answer = _answer(
+        data, "joint posterior", present(fit.class_counts, "the class counts") / labels.num_samples,
+        INDEPENDENT_ERRORS if data.num_gold else f"{INDEPENDENT_ERRORS}; {MORE_RIGHT}",
+        (*data.notes, CLAMPED if data.num_gold else NO_GOLD, *share_doubts(labels, fit, data.level),
+         *fit.warnings),
+        class_posterior=fit.class_posterior, source=fit,
+    )  # fmt: skip
     if groups is None:
         return answer
     columns = groups.of_tables(present(fit.counts, "the counts of groups"))
-    return _with_groups(answer, groups, columns, (labels, known), key, SAME_ERRORS)
+    return _with_groups(answer, data, groups, columns, SAME_ERRORS)
 
 
-def _predicted(
-    labels: Labels, fitted: tuple[JointPosterior, tuple[Check, ...]], kind: str,
-    how: tuple[Key, Progress | None], notes: tuple[str, ...], about: dict[str, Any],
-    groups: ReadGroups | None,
+def _answer(
+    data: Inputs, rule: str = "not identified", shares: Any = (), assumption: str = "none",
+    warnings: tuple[str, ...] = (), **found: Any,
 ) -> Prevalence:  # fmt: skip
+    """The answer about these labels; `shares` are draws (draws, classes), or the law of each class."""
+    labels, names = data.own_labels(), data.classes
+    votes = labels.counts().sum(axis=0)
+    laws = map(DrawsEstimate, map(np.array, shares.T)) if isinstance(shares, np.ndarray) else shares
+    return Prevalence(
+        level=data.level, rule=rule, shares=dict(zip(names, laws, strict=False)),
+        label_shares=dict(zip(names, (votes / max(votes.sum(), 1)).tolist(), strict=True)),
+        num_samples=labels.num_samples, num_labelers=labels.num_labelers, num_labels=labels.num_labels,
+        num_gold=data.num_gold, assumption=assumption, warnings=warnings, key=data.stated,
+        checks=first_look(labels, data.gold, {}), **found,
+    )  # fmt: skip
+
+
+def _recalibrated(data: Inputs, groups: ReadGroups | None) -> Prevalence:
+    """How to read what labels say is learned from the gold."""
+    h, doubts = unaided_posterior(replace(data.without_gold(), key=stream(data.key, "labels only")))
+    doubts = (*data.notes, *of_no_effect(data.labelers_are), *doubts)
+    found = recalibrate(h, data.gold, key=data.key)
+    if not found.converged:
+        doubts += (f"the importance sample is poor (effective size {found.ess:.0f})",)
+    seen = np.bincount(data.gold[data.gold >= 0], minlength=len(data.classes))
+    few = np.flatnonzero(seen < _LEAST)
+    doubts += tuple(RARE.format(seen[c], data.num_gold, data.classes[c]) for c in few)
+    answer = _answer(data, "recalibration", found.shares, RECALIBRATED, doubts,
+                     class_posterior=found.class_posterior, source=found)  # fmt: skip
+    if groups is None:
+        return answer
+    tables = tables_by_gold(data, h, "groups by gold")
+    pairs = _paired(data, groups, h)
+    answer = _with_groups(answer, data, groups, groups.of_tables(tables.counts), BY_GOLD)
+    found = present(answer.groups, "the groups").with_pairs(pairs)
+    return replace(answer, groups=found, warnings=(*((PAIRED,) if pairs else ()), *answer.warnings))
+
+
+def _predicted(data: Inputs, fit: JointPosterior, groups: ReadGroups | None) -> Prevalence:
     """Nobody vouches for anything and there is no gold."""
-    data, names = nobody_judged(labels), tuple(map(str, labels.class_names))
-    if groups is not None:
-        data = replace(data, y_pred=groups.code, symbols=groups.symbols)
-    fit, data.missing = fitted
+    labels, kind, key = data.own_labels(), data.labelers_are, stream(data.key, "class shares")
     some = [entry for entry in entries(data) if entry.reading]
-    key, known = stream(how[0], "class shares"), {INDEPENDENT_MODEL: fit}
-    found, doubts = ranges.members(some, data, key, progress=how[1], known=known, keep_all=True)
-    said = (check.message for check in data.missing)
-    warnings = (*notes, NO_GOLD, *said, *share_doubts(labels, fit, about["level"]), *doubts)
+    found, doubts = ranges.members(some, data, key, known={INDEPENDENT_MODEL: fit}, keep_all=True)
     if all(member.fit is None for member in found):
-        return Prevalence(rule="not identified", shares={}, assumption="none", class_posterior=None,
-                          warnings=(*notes, *doubts), source=fit, **about)  # fmt: skip
-    each = {m.entry.sentence_for(data): _named(names, share_laws(m)) for m in found}
+        return _answer(data, warnings=(*data.notes, *doubts), source=fit)
+    said = (check.message for check in data.missing)
+    warnings = (*data.notes, NO_GOLD, *said, *share_doubts(labels, fit, data.level), *doubts)
     refused = refusal(labels, key)
-    rows = {} if refused else {t: {name: law.mean for name, law in laws.items()} for t, laws in each.items()}
-    answer = Prevalence(
-        rule=PREDICTIVE, shares=_named(names, predictive_shares(found, labels.num_samples, kind)),
-        assumption=f"{rests_on(kind)}; {MORE_RIGHT}", warnings=(*refused, *warnings),
-        class_posterior=labels_posterior(found, labels), source=fit, assumptions=rows, **about,
+    means = {m.entry.sentence_for(data): [law.mean for law in share_laws(m)] for m in found}
+    rows = {text: dict(zip(data.classes, each, strict=True)) for text, each in means.items()}
+    shares, assumed = predictive_shares(found, labels.num_samples, kind), f"{rests_on(kind)}; {MORE_RIGHT}"
+    answer = _answer(
+        data, PREDICTIVE, shares, assumed, (*refused, *warnings), source=fit,
+        class_posterior=labels_posterior(found, labels), assumptions={} if refused else rows,
     )  # fmt: skip
     if groups is None:
         return answer
     draws = {m.name: groups.of_tables(m.posterior.counts) for m in found}
     laws = [law_of({name: one[:, g] for name, one in draws.items()}, CLASS, kind, float(size))
             for g, size in enumerate(groups.sizes)]  # fmt: skip
-    none = np.full(labels.num_samples, -1)
-    return _with_groups(answer, groups, apart(laws, key), (labels, none), key, SAME_ERRORS, WIDE)
-
-
-def _by_gold(
-    answer: Prevalence, groups: ReadGroups, seen: tuple[Labels, np.ndarray, np.ndarray], key: Key
-) -> Prevalence:
-    """Groups as symbols of the table that gold corrects; `seen` is (labels, gold, posterior without gold)."""
-    labels, known, h = seen
-    tables = gold_tables(groups.code, groups.symbols.number, h, known, gold_sample(known >= 0),
-                         stream(key, "groups by gold"))  # fmt: skip
-    answer = _with_groups(answer, groups, groups.of_tables(tables.counts), (labels, known), key, BY_GOLD)
-    pairs = _paired(groups, known, h, key)
-    found = present(answer.groups, "the groups").with_pairs(pairs)
-    return replace(answer, groups=found, warnings=(*((PAIRED,) if pairs else ()), *answer.warnings))
+    return _with_groups(answer, replace(data, key=key), groups, apart(laws, key), SAME_ERRORS, WIDE)
 
 
 def _paired(
-    groups: ReadGroups, known: np.ndarray, h: np.ndarray, key: Key
+    data: Inputs, groups: ReadGroups, h: np.ndarray
 ) -> dict[Pair, tuple[DrawsEstimate, DrawsEstimate]]:
     """Differences of groups that have the same items: of these, and of as many new ones.
 
@@ -327,7 +323,8 @@ def _paired(
     """
     order = [np.flatnonzero(groups.code == g) for g in range(len(groups.names))]
     order = [rows[np.argsort(groups.item[rows])] for rows in order]
-    sure, p, found = known == groups.positive, h[:, groups.positive], {}
+    known, p, found = data.gold, h[:, groups.positive], {}
+    sure = known == groups.positive
     for pair in combinations(range(len(order)), 2):
         a, b = (order[g] for g in pair)
         if not np.array_equal(groups.item[a], groups.item[b]):
@@ -336,7 +333,7 @@ def _paired(
         if (gold >= 0).sum() < FEW:
             continue
         guess = np.stack([1 - p[a], p[a]], axis=1)[:, :, None] * np.stack([1 - p[b], p[b]], axis=1)[:, None]
-        draw = stream(key, "paired groups", pair[0] * MOST + pair[1])
+        draw = stream(data.key, "paired groups", pair[0] * MOST + pair[1])
         one = gold_tables(np.zeros(a.size, int), 1, guess.reshape(-1, 4), gold, gold_sample(gold >= 0), draw)
         counts = one.counts[:, :, 0] / a.size
         gap, differ = counts[:, 2] - counts[:, 1], counts[:, 2] + counts[:, 1]
@@ -346,32 +343,15 @@ def _paired(
 
 
 def _with_groups(
-    answer: Prevalence, groups: ReadGroups, columns: np.ndarray, seen: tuple[Labels, np.ndarray], key: Key,
-    *said: str,
-) -> Prevalence:  # fmt: skip
-    """The answer with the shares of groups, by draws (draws, groups); `seen` is (labels, gold)."""
+    answer: Prevalence, data: Inputs, groups: ReadGroups, columns: np.ndarray, *said: str
+) -> Prevalence:
+    """The answer with the shares of groups, by draws (draws, groups)."""
     p = present(answer.class_posterior, "the class posterior")[:, groups.positive]
-    found = group_shares(groups, columns, *seen, p, key)
+    found = group_shares(groups, columns, data.own_labels(), data.gold, p, data.key)
     return replace(answer, groups=found, warnings=(*groups.notes, *said, *found.little, *answer.warnings))
 
 
-def _named(names: tuple[str, ...], laws: Sequence[Estimate]) -> dict[str, Estimate]:
-    return dict(zip(names, laws, strict=True))
-
-
-def _laws(names: tuple[str, ...], shares: np.ndarray) -> dict[str, DrawsEstimate]:
-    return {name: DrawsEstimate(shares[:, c].copy()) for c, name in enumerate(names)}
-
-
 _SPREAD = 2  # gold answers below which a spread cannot be seen
-
-
-class ShareRequest(NamedTuple):
-    """Samples to find the truth of, for the share of one class."""
-
-    samples: Int[np.ndarray, " asked"]  # the most useful first
-    inclusion: Float[np.ndarray, " samples"]  # chance of each sample to be among old and new gold
-    to_halve: int | None  # more random gold answers that would halve the interval; None: too few to say
 
 
 def gold_for_share(
@@ -383,7 +363,7 @@ def gold_for_share(
     level: float = 0.95,
     key: Any = None,
     progress: Progress | None = None,
-) -> ShareRequest:
+) -> GoldRequest:
     """Which samples to find the truth of next, for the share of one class.
 
     Args:
@@ -405,12 +385,13 @@ def gold_for_share(
     """
     if not 0 <= code < labels.num_classes:
         raise ValueError(f"code is {code}, but there are {labels.num_classes} classes")
-    key, (known, _) = as_key(key), read_gold(gold, labels)
-    h, _ = labels_only_posterior(labels, stream(key, "labels only, for gold to ask"), progress)
+    key, (known, _), data = as_key(key), read_gold(gold, labels), nobody_judged(labels)
+    data.key, data.progress = stream(key, "labels only, for gold to ask"), progress
+    h, _ = unaided_posterior(data)
     always, names = np.full(labels.num_samples, code), tuple(map(str, labels.class_names))
     halve = None
     if (known >= 0).sum() >= _SPREAD:
         found = ppi_metric("accuracy", always, h, known, classes=names, positive=code)
         halve = gold_to_halve(found, gold_sample(known >= 0), level)
     asked = ask_next(always, h, Gold(known), num, key=key, classes=names, positive=code)
-    return ShareRequest(asked.samples, asked.inclusion, halve)
+    return replace(asked, to_halve=halve)

@@ -19,7 +19,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from jtruth._random import Key, host_rng, stream
-from jtruth.evaluation.gold.measured import AT_RANDOM, GoldSampling
+from jtruth.io.gold import Gold
 from jtruth.labels import Labels
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.poststratified import class_counts, strata_of, tilted
@@ -107,37 +107,35 @@ def labeler_laws_by_gold(
     without: Sequence[DrawsEstimate],
     labels: Labels,
     class_posterior: Float[np.ndarray, "samples classes"],
-    gold: Int[np.ndarray, " samples"],
-    sampling: GoldSampling = AT_RANDOM,
+    gold: Gold,
     key: Key = 0,
 ) -> list[DrawsEstimate]:
     """For each labeler the law of the share of right labels.
 
     Args:
-        without: the laws without gold (`of_labelers.labeler_laws`).
+        without: the laws without gold (`predictive.labeler_laws`).
         labels: the labels of all.
         class_posterior: by labels alone, made without the gold.
-        gold: (samples,) known classes, -1 where unknown.
-        sampling: how the gold samples were chosen.
+        gold: known classes, -1 where unknown, and how they were chosen.
         key: of the draws.
 
     >>> labels = Labels.from_matrix(np.repeat([[0, 1], [0, 0], [1, 1]], 10, axis=0), 2)
     >>> gold = np.where(np.arange(30) % 3 == 0, 0, -1)
     >>> flat = [DrawsEstimate(np.linspace(0, 1, 9))] * 2
-    >>> one, two = labeler_laws_by_gold(flat, labels, np.full((30, 2), 0.5), gold)
+    >>> one, two = labeler_laws_by_gold(flat, labels, np.full((30, 2), 0.5), Gold(gold))
     >>> bool(one.mean > two.mean)
     True
     """
-    sample, labeler, label = labels.arrays
+    (sample, labeler, label), known = labels.arrays, gold.classes
     chance = None
-    if not sampling.unknown and (gold >= 0).any():  # strata too: of one labeler each may have no gold
-        chosen = gold_sample(gold >= 0, **sampling._asdict())
-        chance = np.full(gold.size, np.nan)
+    if not gold.at_random and (known >= 0).any():  # strata too: of one labeler each may have no gold
+        chosen = gold_sample(known >= 0, inclusion=gold.inclusion, strata=gold.strata)
+        chance = np.full(known.size, np.nan)
         chance[chosen.chosen] = chosen.inclusion
     found = []
     for t, law in enumerate(without):
         own = np.flatnonzero((labeler == t) & (label >= 0))
-        truth = gold[sample[own]]
+        truth = known[sample[own]]
         if (truth >= 0).sum() < _FEW:
             found.append(law)
             continue

@@ -35,7 +35,8 @@ class CountTable(GridTable):
     """Posterior of (A, B) on a window of the integer lattice.
 
     probability[i, j] = P(A = a[i], B = b[j] | y_pred, z), summing to 1 over the window; what lies outside
-    holds less than about 1e-12. `log_evidence` = log p(y_pred | z) under the priors.
+    holds less than about 1e-12. `log_evidence` = log p(y_pred | z) under the priors. Counts may be nodes
+    (`nodes`, to the ends), each of which stands for several numbers.
     """
 
     a: Num[np.ndarray, " true_positives"]
@@ -44,26 +45,37 @@ class CountTable(GridTable):
     n1: int
     n0: int
     log_evidence: float
-    _bins = _FINE_BINS  # in which very many atoms are pooled
+    bins: int = _FINE_BINS  # of its range, in which very many atoms of a law are pooled
+    whole: bool = True  # every count of the window, or nodes
 
     def count_law(self, axis: int) -> PmfEstimate:
         """Law of the number of true positives (axis 0) or of false negatives (axis 1)."""
         values = (self.a, self.b)[axis].astype(np.float64)
-        return PmfEstimate(values, self.probability.sum(1 - axis), lattice=True)
+        return PmfEstimate(values, self.probability.sum(1 - axis), lattice=self.whole)
 
     def difference_law(self) -> PmfEstimate:
         """Law of A - B."""
+        if not self.whole:
+            return law_of_cells(self.a[:, None] - self.b[None, :], self.probability, self.bins)
         key = (self.a[:, None] - self.a[0]) - (self.b[None, :] - self.b[-1])
         pmf = np.bincount(key.ravel(), weights=self.probability.ravel())
         values = self.a[0] - self.b[-1] + np.arange(pmf.size)
         return PmfEstimate(values.astype(np.float64), pmf, lattice=True)
 
     def ratio_law(self, metric: Metric) -> PmfEstimate:
-        """The exact law of any metric: its values in the cells, sorted."""
-        values, pmf = self.values(metric).ravel(), self.probability.ravel()
-        keep = (pmf > 1e-13 / pmf.size) & ~np.isnan(values)
-        undefined = float(pmf[np.isnan(values)].sum())
-        return law_of_atoms(values[keep], pmf[keep], 1.0 - undefined, self._bins)
+        """The law of any metric: its values in the cells, sorted."""
+        return law_of_cells(self.values(metric), self.probability, self.bins)
+
+
+def law_of_cells(
+    values: Float[np.ndarray, "a b"], probability: Float[np.ndarray, "a b"], bins: int = _FINE_BINS,
+    least: float | None = None,
+) -> PmfEstimate:  # fmt: skip
+    """Law of what has these values in the cells; of cells of probability below `least` nothing is kept."""
+    undefined = np.isnan(values)
+    kept = (probability > (1e-13 / probability.size if least is None else least)) & ~undefined
+    defined = 1.0 - float(probability[undefined].sum())
+    return law_of_atoms(values[kept], probability[kept], defined, bins)
 
 
 def law_of_atoms(

@@ -26,7 +26,7 @@ sd within 1e-4, widths of intervals within .6 %; laws are pooled within a thousa
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy
@@ -34,7 +34,6 @@ from jaxtyping import Float
 from numpy.polynomial import Chebyshev
 from scipy.special import gammaln
 
-from jtruth._one_line import one_line
 from jtruth.stats.estimates import DensityEstimate, Estimate, PmfEstimate
 from jtruth.stats.poisson_binomial import cumulants, saddlepoint_log_pmf, tilt_for_mean
 from jtruth.tables.binary import GridTable, linear_forms
@@ -43,7 +42,7 @@ from jtruth.testing.binary.exact import (
     Axis,
     CountTable,
     count_table,
-    law_of_atoms,
+    law_of_cells,
     log_prior_constant,
     log_sum_factor,
     summed,
@@ -101,21 +100,9 @@ def _table_or_nodes(data: LogOdds, prior: BetaPrior | None) -> "CountTable | Nod
     return count_table(data, prior, mode if as_it_was else None)
 
 
-class Smooth(NamedTuple):
-    """What the density of counts between nodes is made of."""
-
-    log_a: Any  # log f_1 at real counts, through its values at the nodes
-    log_b: Float[np.ndarray, " b_nodes"]  # log f_0 at the nodes
-    log_scale: float  # what log f_1 + log f_0 + log g must lose
-    prior: BetaPrior | None  # None: the operating point was given, A and B are independent
-    b_is_lattice: bool  # b holds whole numbers
-
-    __repr__ = one_line
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class NodeTable(GridTable):
-    """Posterior of (A, B) at nodes; `probability[i, j]` is what node (a[i], b[j]) stands for."""
+    """Smooth posterior of (A, B) at nodes; `probability[i, j]` is what node (a[i], b[j]) stands for."""
 
     a: Float[np.ndarray, " a_nodes"]
     b: Float[np.ndarray, " b_nodes"]
@@ -123,92 +110,78 @@ class NodeTable(GridTable):
     n1: int
     n0: int
     log_evidence: float
-    smooth: Smooth | None  # None to the ends, where laws are pooled within a thousandth of their range
+    log_a: Any  # log f_1 at real counts, through its values at the nodes
+    log_b: Float[np.ndarray, " b_nodes"]  # log f_0 at the nodes
+    log_scale: float  # what log f_1 + log f_0 + log g must lose
+    prior: BetaPrior | None  # None: the operating point was given, A and B are independent
+    b_is_lattice: bool  # b holds whole numbers
 
     def count_law(self, axis: int) -> PmfEstimate:
         """Law of the number of true positives (axis 0) or of false negatives (axis 1)."""
         nodes, mass = (self.a, self.b)[axis], self.probability.sum(1 - axis)
-        whole = self.smooth is not None and axis == 1 and self.smooth.b_is_lattice
-        if self.smooth is None or whole:
-            return PmfEstimate(nodes, mass, lattice=whole)
+        if axis == 1 and self.b_is_lattice:
+            return PmfEstimate(nodes, mass, lattice=True)
         return _lattice_law(nodes, mass)
 
-    def _density(
-        self, smooth: Smooth, a: Float[np.ndarray, "rows b_nodes"]
-    ) -> Float[np.ndarray, "rows b_nodes"]:
+    def _density(self, a: Float[np.ndarray, "rows b_nodes"]) -> Float[np.ndarray, "rows b_nodes"]:
         """Posterior mass per unit of a, with the step of b included, at (a[i, j], b[j]); 0 off the window."""
         inside = (a >= self.a[0]) & (a <= self.a[-1])
         here, column = a[inside], np.broadcast_to(np.arange(self.b.size), a.shape)[inside]
-        step = 1.0 if smooth.b_is_lattice else self.b[1] - self.b[0]
-        log_p = smooth.log_a(here) + (smooth.log_b - smooth.log_scale)[column]
-        if smooth.prior is not None:
-            log_p += log_sum_factor(here + self.b[column], self.n1 + self.n0, smooth.prior)
+        step = 1.0 if self.b_is_lattice else self.b[1] - self.b[0]
+        log_p = self.log_a(here) + (self.log_b - self.log_scale)[column]
+        if self.prior is not None:
+            log_p += log_sum_factor(here + self.b[column], self.n1 + self.n0, self.prior)
         out = np.zeros(a.shape)
         out[inside] = step * np.exp(log_p)
         return out
 
     def ratio_law(self, metric: Metric) -> Estimate:
         """Law of a metric: a density for a ratio that varies with A, else atoms at the nodes."""
-        smooth, values = self.smooth, self.values(metric)
-        if smooth is None:
-            return self._atoms(values, 1e-13 / values.size, _BINS)
+        values = self.values(metric)
         mean = float((values * self.probability).sum())
         sd = float(np.sqrt(((values - mean) ** 2 * self.probability).sum()))
         inside = self.probability > 1e-17
-        if not metric.is_ratio or self._in_steps(smooth, metric) or np.isnan(values[inside]).any():
-            return self._atoms(values, 1e-18)
+        if not metric.is_ratio or self._in_steps(metric) or np.isnan(values[inside]).any():
+            return law_of_cells(values, self.probability, least=1e-18)
         grid = np.linspace(
             max(mean - 9 * sd, values[inside].min()), min(mean + 9 * sd, values[inside].max()), _POINTS
         )
         a, fn, eps = self._true_positives(metric, grid[:, None]), self.b[None, :], 1e-4
         ends = (metric.of_counts(c, self.n1 - c, fn, self.n0 - fn) for c in (a + eps, a - eps))
-        return DensityEstimate(
-            grid, (self._density(smooth, a) * 2 * eps / np.abs(next(ends) - next(ends))).sum(1)
-        )
+        return DensityEstimate(grid, (self._density(a) * 2 * eps / np.abs(next(ends) - next(ends))).sum(1))
 
-    def _atoms(self, values: np.ndarray, least: float, *bins: int) -> PmfEstimate:
-        """Law of what has these values at the nodes, but for nodes of probability below `least`."""
-        kept, undefined = (self.probability > least) & ~np.isnan(values), np.isnan(values)
-        defined = 1.0 - float(self.probability[undefined].sum())
-        return law_of_atoms(values[kept], self.probability[kept], defined, *bins)
-
-    def _in_steps(self, smooth: Smooth, metric: Metric) -> bool:
+    def _in_steps(self, metric: Metric) -> bool:
         """Whether a step of the lattice of B moves the metric further than A does: steps, no density.
 
         So it is where for some B the metric does not depend on A at all: recall without false negatives.
         """
-        if not smooth.b_is_lattice:
+        if not self.b_is_lattice:
             return False
         top, bottom = linear_forms(metric, self.n1, self.n0)
         ends = np.array([self.b[0] - 1, self.b[-1] + 1])
-        turns = top.of_a * (bottom.of_b * ends + bottom.constant)
-        turns -= bottom.of_a * (top.of_b * ends + top.constant)
+        turns = top[0] * (bottom[1] * ends + bottom[2]) - bottom[0] * (top[1] * ends + top[2])
         if turns.min() <= 0 <= turns.max():
             return True
         p_a, p_b = self.probability.sum(1), self.probability.sum(0)
         a, b = float(self.a @ p_a), float(self.b @ p_b)
-        above, below = (f.of_a * a + f.of_b * b + f.constant for f in (top, bottom))
+        above, below = (f[0] * a + f[1] * b + f[2] for f in (top, bottom))
         sd = float(np.sqrt((self.a - a) ** 2 @ p_a))
         by_a, by_b = (abs(n * below - d * above) for n, d in zip(top[:2], bottom[:2], strict=True))
         return by_a * sd < _RIDGES * by_b
 
     def _true_positives(self, metric: Metric, q: np.ndarray) -> np.ndarray:
         """The true positives at which the metric equals q, for every number of false negatives."""
-        top, bottom = linear_forms(metric, self.n1, self.n0)
+        (top_a, top_b, top), (below_a, below_b, below) = linear_forms(metric, self.n1, self.n0)
         b = self.b[None, :]
-        return (top.of_b * b + top.constant - q * (bottom.of_b * b + bottom.constant)) / (
-            q * bottom.of_a - top.of_a
-        )
+        return (top_b * b + top - q * (below_b * b + below)) / (q * below_a - top_a)
 
     def difference_law(self) -> PmfEstimate:
         """Law of A - B."""
         difference = self.a[:, None] - self.b[None, :]
-        if self.smooth is None:
-            return self._atoms(difference, 1e-13 / difference.size, _BINS)
         mean = float((difference * self.probability).sum())
         sd = float(np.sqrt(((difference - mean) ** 2 * self.probability).sum()))
         grid = mean + sd * np.arange(-9 * _STEPS_PER_SD, 9 * _STEPS_PER_SD + 1) / _STEPS_PER_SD
-        return _lattice_law(grid, self._density(self.smooth, grid[:, None] + self.b[None, :]).sum(1))
+        return _lattice_law(grid, self._density(grid[:, None] + self.b[None, :]).sum(1))
 
 
 def _lattice_law(grid: np.ndarray, mass: np.ndarray) -> PmfEstimate:
@@ -230,7 +203,7 @@ def node_table(
     mode: OperatingPoint | None = None,
     *,
     to_the_ends: bool = False,
-) -> NodeTable | None:
+) -> "CountTable | NodeTable | None":
     """The posterior of the counts at nodes; None where the true positives are confined, or reach an end.
 
     Args:
@@ -250,12 +223,12 @@ def node_table(
     if found is None:
         return None
     a, b, probability, log_scale = found
-    evidence, smooth = log_scale - log_prior_constant(prior), None
-    if not to_the_ends:
-        log_a = scipy.interpolate.CubicSpline(a.count, a.log_f)
-        smooth = Smooth(log_a, b.log_f, log_scale, prior, b.cells is None)
-    nodes_a, nodes_b = (np.asarray(axis.count, np.float64) for axis in (a, b))
-    return NodeTable(nodes_a, nodes_b, probability, data.n1, data.n0, evidence, smooth)
+    nodes = (np.asarray(axis.count, np.float64) for axis in (a, b))
+    table = (*nodes, probability, data.n1, data.n0, log_scale - log_prior_constant(prior))
+    if to_the_ends:
+        return CountTable(*table, bins=_BINS, whole=False)
+    log_a = scipy.interpolate.CubicSpline(a.count, a.log_f)
+    return NodeTable(*table, log_a, b.log_f, log_scale, prior, b.cells is None)
 
 
 def _smooth_axes(

@@ -113,9 +113,8 @@ def symbol_walk(
         return WalkDraws(sizes, (sure + 0.5) / (sizes + 1), sure, 1.0)
     laws = [_bin([x[u == b] for x in rows], share, cells) for b in range(num_bins)]
     middle = ndtri((np.cumsum(sizes) - sizes / 2 + 1e-3) / (sizes.sum() + 2e-3))
-    walk = _Walk(laws, middle, logit(share))
     each = n // len(rows)
-    place = walk.draws(_SPARE * each, rng)
+    place = _walked(laws, middle, logit(share), _SPARE * each, rng)
     shares = expit(np.stack([one.cells[at] for one, at in zip(laws, place, strict=True)], axis=2))
     kept, power = _with_prior(shares, sizes, share, each, rng)
     taken = [np.take_along_axis(at, kept, axis=1) for at in place]
@@ -159,57 +158,57 @@ def _log_terms(
     return sums, total - one.size * (np.logaddexp(0, f) + np.log1p(-prior))
 
 
-class _Walk(NamedTuple):
-    """The hidden Markov chain."""
+def _walked(
+    bins: list[_Bin], middle: Float[np.ndarray, " bins"], start: Float[np.ndarray, " rates"], number: int,
+    rng: np.random.Generator,
+) -> list[Int[np.ndarray, "rates number"]]:  # fmt: skip
+    """Cells of every bin by the hidden Markov chain, `number` of each row of rates.
 
-    bins: list[_Bin]
-    middle: Float[np.ndarray, " bins"]
-    start: Float[np.ndarray, " rates"]  # logit of the class prior, around which f begins
+    `middle` holds u of the bins, `start` the logit of the class prior, around which f begins.
+    """
+    grid = [(slope, step) for slope in _SLOPES for step in _STEPS]
+    slope_weight = np.gradient(_SLOPES) * np.exp(-0.5 * (_SLOPES / _SLOPE_SD) ** 2)
+    weight = np.outer(slope_weight, np.gradient(_STEPS) / (1 + _STEPS**2))
+    evidence = np.stack([_back(bins, middle, start, *one)[0] for one in grid], axis=1)  # (rates, grid)
+    p = softmax(evidence + np.log(weight.ravel()), axis=1).cumsum(axis=1)
+    picked = (p[:, None, :-1] < rng.random((len(p), number))[..., None]).sum(axis=2)
+    found = [np.zeros(picked.shape, np.int64) for _ in bins]
+    for k in np.unique(picked):
+        rate, place = np.nonzero(picked == k)
+        _, first, ahead, kernels = _back(bins, middle, start, *grid[k])
+        at = _chosen(first[rate], rng)
+        found[0][rate, place] = at
+        for b, kernel in enumerate(kernels):
+            at = _chosen(kernel[at] * ahead[b + 1][rate], rng)
+            found[b + 1][rate, place] = at
+    return found
 
-    def draws(self, number: int, rng: np.random.Generator) -> list[Int[np.ndarray, "rates number"]]:
-        """Cells of every bin, `number` of each row of rates."""
-        grid = [(slope, step) for slope in _SLOPES for step in _STEPS]
-        slope_weight = np.gradient(_SLOPES) * np.exp(-0.5 * (_SLOPES / _SLOPE_SD) ** 2)
-        weight = np.outer(slope_weight, np.gradient(_STEPS) / (1 + _STEPS**2))
-        evidence = np.stack([self._back(*one)[0] for one in grid], axis=1)  # (rates, grid)
-        log_weight = evidence + np.log(weight.ravel())
-        p = softmax(log_weight, axis=1).cumsum(axis=1)
-        picked = (p[:, None, :-1] < rng.random((len(p), number))[..., None]).sum(axis=2)
-        found = [np.zeros(picked.shape, np.int64) for _ in self.bins]
-        for k in np.unique(picked):
-            rate, place = np.nonzero(picked == k)
-            _, first, ahead, kernels = self._back(*grid[k])
-            at = _chosen(first[rate], rng)
-            found[0][rate, place] = at
-            for b, kernel in enumerate(kernels):
-                at = _chosen(kernel[at] * ahead[b + 1][rate], rng)
-                found[b + 1][rate, place] = at
-        return found
 
-    def _back(self, slope: float, step: float) -> tuple[np.ndarray, np.ndarray, list, list]:
-        """(log evidence (rates,), weights of the first bin's cells, messages of all bins, kernels)."""
-        gaps = np.diff(self.middle)
-        kernels = [
-            _kernel(one, two, slope * gap, step**2 * gap)
-            for one, two, gap in zip(self.bins[:-1], self.bins[1:], gaps, strict=True)
-        ]
-        scale, message = np.zeros(self.start.size), np.ones((self.start.size, self.bins[-1].cells.size))
-        ahead = []
-        for b in range(len(self.bins) - 1, -1, -1):
-            log_p = self.bins[b].log_likelihood
-            top = log_p.max(axis=1, keepdims=True)
-            message = message * np.exp(log_p - top)
-            if b == 0:
-                u = self.middle[0]
-                sd = np.sqrt(_MIDDLE_SD**2 + step**2 * abs(u))
-                reach = (self.bins[0].edges - self.start[:, None] - slope * u) / sd
-                message = message * np.diff(ndtr(reach), axis=1)
-            most = np.maximum(message.max(axis=1, keepdims=True), 1e-300)
-            message, scale = message / most, scale + (top + np.log(most))[:, 0]
-            ahead.insert(0, message)
-            if b:
-                message = message @ kernels[b - 1].T
-        return scale + log(message.sum(axis=1)), message, ahead, kernels
+def _back(
+    bins: list[_Bin], middle: np.ndarray, start: np.ndarray, slope: float, step: float
+) -> tuple[np.ndarray, np.ndarray, list, list]:
+    """(log evidence (rates,), weights of the first bin's cells, messages of all bins, kernels)."""
+    kernels = [
+        _kernel(one, two, slope * gap, step**2 * gap)
+        for one, two, gap in zip(bins[:-1], bins[1:], np.diff(middle), strict=True)
+    ]
+    scale, message = np.zeros(start.size), np.ones((start.size, bins[-1].cells.size))
+    ahead = []
+    for b in range(len(bins) - 1, -1, -1):
+        log_p = bins[b].log_likelihood
+        top = log_p.max(axis=1, keepdims=True)
+        message = message * np.exp(log_p - top)
+        if b == 0:
+            sd = np.sqrt(_MIDDLE_SD**2 + step**2 * abs(middle[0]))
+            message = message * np.diff(
+                ndtr((bins[0].edges - start[:, None] - slope * middle[0]) / sd), axis=1
+            )
+        most = np.maximum(message.max(axis=1, keepdims=True), 1e-300)
+        message, scale = message / most, scale + (top + np.log(most))[:, 0]
+        ahead.insert(0, message)
+        if b:
+            message = message @ kernels[b - 1].T
+    return scale + log(message.sum(axis=1)), message, ahead, kernels
 
 
 def _kernel(one: _Bin, two: _Bin, drift: float, variance: float) -> Float[np.ndarray, "cells next_cells"]:

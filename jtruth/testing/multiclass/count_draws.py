@@ -116,10 +116,9 @@ def count_posterior(
     log_rho = class_law(log_lik, np.asarray(prior, np.float64))
     model, observed = table_problem(log_rho, y, concentration, learned=learns_rows(concentration, alpha))
     classes, symbols = concentration.shape
-    digest = _TableDigest(classes, symbols, y.size)
     with np.errstate(under="ignore"):
         start = np.exp(observed.offset)
-    run = run_gibbs(model, observed, key=key, start=start, digest=Digest(digest, digest.monitored),
+    run = run_gibbs(model, observed, key=key, start=start, digest=_digest(classes, symbols, y.size),
                     effort=effort)  # fmt: skip
     counts = run.draws["counts"] if "counts" in run.draws else run.large["counts"].astype(np.int64)
     confusion = run.large["confusion"].astype(np.float64)
@@ -195,22 +194,20 @@ def draw_tables(
     return np.rint(tables.transpose(2, 1, 0)).astype(np.int64)
 
 
-class _TableDigest:
-    """What is kept of a block of sweeps; `monitored` must converge."""
+def _digest(classes: int, symbols: int, samples: int) -> Digest:
+    """What is kept of a block of sweeps, and what of it must converge."""
+    thinned = classes * symbols > _MANY_CELLS and samples < _EXACT
 
-    def __init__(self, classes: int, symbols: int, samples: int):
-        self.square = classes == symbols
-        self.thinned = classes * symbols > _MANY_CELLS and samples < _EXACT
-        self.monitored = ("right", "class") if self.thinned else ("counts",)
-
-    def __call__(self, draws: dict[str, np.ndarray]) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    def kept(draws: dict[str, np.ndarray]) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
         counts = np.rint(draws["table0"]).astype(np.int64)
         large = {"confusion": draws["raters0"][:, :, 0]}
         large |= {name: draws[name] for name in ("families0",) if name in draws}
-        if not self.thinned:
+        if not thinned:
             return {"counts": counts}, large
-        right = np.diagonal(counts, axis1=-2, axis2=-1).copy() if self.square else counts[..., 0]
+        right = counts[..., 0] if classes != symbols else np.diagonal(counts, axis1=-2, axis2=-1).copy()
         return {"right": right, "class": counts.sum(axis=-1)}, large | {"counts": counts}
+
+    return Digest(kept, ("right", "class") if thinned else ("counts",))
 
 
 def checked_inputs(

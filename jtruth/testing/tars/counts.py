@@ -34,20 +34,17 @@ have one. Estimates are outside of [0, 1] where the data say so; nothing is cut.
 
 from typing import Any, NamedTuple
 
-import equinox as eqx
 import numpy as np
-from jaxtyping import Array, Float, Int, Key
+from jaxtyping import Float, Int
 from scipy.special import ndtri
 
 from jtruth._one_line import one_line
 from jtruth._random import as_key, host_rng
 from jtruth._validation import choose, some
 from jtruth._validation.in_range import check_codes
-from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.regions import Interval, check_level
-from jtruth.tables.joint import JointEstimate
-from jtruth.tables.metrics import Metric, expected_table, named_metric
-from jtruth.tables.posterior import TableDraws, TablePosterior
+from jtruth.tables.metrics import expected_table, named_metric
+from jtruth.tables.posterior import TableDraws
 from jtruth.testing.tars.consolidated import Consolidated
 
 LEAST_SIGNAL = 0.01  # of |1 - a - b|: below it the error is more than a hundred times that of true labels
@@ -176,44 +173,14 @@ def _truth(consolidated: Consolidated, used: np.ndarray) -> np.ndarray:
     return truth
 
 
-class EstimatedTable(TablePosterior, eqx.Module):
-    """An estimated count table with resamples of it: confidence statements, not a posterior."""
-
-    point: Float[np.ndarray, "classes symbols"]
-    resamples: Float[np.ndarray, "draws classes symbols"]
-    target: str = eqx.field(static=True)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Numbers of classes and symbols."""
-        return self.point.shape[0], self.point.shape[1]
-
-    def estimate(self, metric: str | Metric) -> DrawsEstimate:
-        """A metric of the estimated table, and of the resamples."""
-        metric = self.metric(metric)
-        return DrawsEstimate(_value(metric, self.resamples), float(_value(metric, self.point[None])[0]))
-
-    def joint(self, first: str | Metric, second: str | Metric) -> JointEstimate:
-        """Joint law of two metrics over the resamples."""
-        return TableDraws(self.resamples).joint(first, second)
-
-    def cell(self, true: int, symbol: int) -> DrawsEstimate:
-        """An estimated count."""
-        return DrawsEstimate(self.resamples[:, true, symbol], float(self.point[true, symbol]))
-
-    def draws(self, key: Key[Array, ""], n: int) -> Float[np.ndarray, "n classes symbols"]:
-        """n resampled tables, drawn with replacement."""
-        return TableDraws(self.resamples).draws(key, n)
-
-
 def resampled_table(
     counts: CountEstimate,
     *,
     target: str = "population",
     num: int = 2000,
     key: Any = None,
-) -> EstimatedTable:
-    """The estimated table with `num` resamples, for confidence intervals of any metric.
+) -> TableDraws:
+    """The estimated table with `num` resamples, for confidence intervals of any metric: no posterior.
 
     Args:
         counts: from `estimate_counts`.
@@ -227,7 +194,7 @@ def resampled_table(
     choose("target", target, TARGETS)
     rng = host_rng(as_key(key), "resampled counts")
     draw = _bootstrap if target == "population" else _label_noise
-    return EstimatedTable(counts.table, draw(counts, num, rng), target)
+    return TableDraws(draw(counts, num, rng), point=counts.table)
 
 
 def _bootstrap(counts: CountEstimate, num: int, rng: np.random.Generator) -> np.ndarray:
@@ -253,12 +220,3 @@ def _label_noise(counts: CountEstimate, num: int, rng: np.random.Generator) -> n
         root = vectors * np.sqrt(np.maximum(values, 0.0))[None, :]
         tables[:, :, symbol] += rng.standard_normal((num, len(root))) @ root.T
     return tables
-
-
-def _value(metric: Metric, tables: np.ndarray) -> np.ndarray:
-    """(draws,) the metric, NaN where its denominator is not positive."""
-    value = np.asarray(metric.of_table(tables), np.float64)
-    if not metric.is_ratio:
-        return value
-    below = (tables * metric.terms(np.ones(tables.shape[1:])).denominator[None]).sum(axis=(1, 2))
-    return np.where(below > 0, value, np.nan)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import jtruth as jt
-from jtruth.evaluation.gold.measured import GoldSampling
 from jtruth.evaluation.gold.tables import labeler_laws_by_gold
+from jtruth.io.gold import Gold
 from jtruth.stats.draws import DrawsEstimate
 
 pytestmark = pytest.mark.usefixtures("few_sweeps")
@@ -33,7 +33,8 @@ def truths(seed, size=400):
 
 
 def laws(labels, h, gold, **options):
-    return labeler_laws_by_gold([FLAT] * labels.num_labelers, labels, h, gold, **options)
+    known = gold if isinstance(gold, Gold) else Gold(gold)
+    return labeler_laws_by_gold([FLAT] * labels.num_labelers, labels, h, known, **options)
 
 
 def test_intervals_hold_where_labelers_are_wrong_together():
@@ -105,8 +106,8 @@ def test_gold_of_known_chances_is_weighted():
         chance = np.where(labels.counts().min(axis=1) > 0, 0.4, 0.1)
         gold = np.where(rng.random(400) < chance, truths(seed), -1)
         half = np.full_like(h, 0.5)  # what the labels say is of no help, so that weights alone decide
-        for k, how in enumerate((GoldSampling(), GoldSampling(inclusion=chance))):
-            off[seed, k] = laws(labels, half, gold, sampling=how, key=seed)[4].mean - truth[4]
+        for k, known in enumerate((Gold(gold), Gold(gold, inclusion=chance))):
+            off[seed, k] = laws(labels, half, known, key=seed)[4].mean - truth[4]
     error = off.std(axis=0) / np.sqrt(60)
     assert abs(off[:, 1].mean()) < abs(off[:, 0].mean()) / 2
     assert off[:, 0].mean() < -4 * error[0]
@@ -120,8 +121,7 @@ def test_strata_and_their_chances_are_one():
         chosen = np.flatnonzero(stratum == s)[:many]
         gold[chosen] = truths(3)[chosen]
     chance = np.where(stratum == 1, 50 / (stratum == 1).sum(), 20 / (stratum == 0).sum())
-    by = [laws(labels, h, gold, sampling=how) for how in
-          (GoldSampling(strata=stratum), GoldSampling(inclusion=chance))]  # fmt: skip
+    by = [laws(labels, h, one) for one in (Gold(gold, strata=stratum), Gold(gold, inclusion=chance))]
     np.testing.assert_allclose([one.mean for one in by[0]], [one.mean for one in by[1]], rtol=1e-12)
 
 
