@@ -49,11 +49,11 @@ from jtruth.evaluation.parts import (
 from jtruth.inspection import suspicions
 from jtruth.io.gold import Gold
 from jtruth.labels import Labels
+from jtruth.learning import LabelerDraws
 from jtruth.learning.em.kinds import expected_counts, posterior_of
 from jtruth.learning.em.laplace import laplace_draws
 from jtruth.learning.em.streaming import Smoothing, Stream, begin_stream
 from jtruth.learning.joint.guard import check_identified
-from jtruth.learning import LabelerDraws
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.regions import check_level
