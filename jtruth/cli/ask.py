@@ -148,12 +148,12 @@ class Ask(LabelsFile, Draws, Beside, Output):
 
         posterior, doubts = labels_only_posterior(labels, self.seed)
         wanted = ask_strata(y_pred, posterior, self.num, **self._asked(labels))
-        tasks, names = _tasks(labels), wanted.names
+        tasks, strata = _tasks(labels), [wanted.names[k] for k in np.asarray(wanted.strata)]
         rest = np.setdiff1d(np.arange(len(tasks)), wanted.samples)
         header = [self.gold_task or self.task, self.gold_label or self.label, INCLUSION, STRATUM, ASKED]
         if self.out is not None:
             rows = [
-                [tasks[i], "", float(wanted.inclusion[i]), names[wanted.strata[i]], asked]
+                [tasks[i], "", float(wanted.inclusion[i]), strata[i], asked]
                 for some, asked in ((wanted.samples, "yes"), (rest, "no"))
                 for i in some
             ]
@@ -164,7 +164,7 @@ class Ask(LabelsFile, Draws, Beside, Output):
             "are: then it is --gold for evaluate. Inside a stratum gold is a random sample, and its column "
             "stratum says so"
         )
-        rows = [[tasks[i], names[wanted.strata[i]]] for i in wanted.samples]
+        rows = [[tasks[i], strata[i]] for i in wanted.samples]
         return head, ["task", "stratum"], rows, doubts
 
 

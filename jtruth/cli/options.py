@@ -218,7 +218,7 @@ def typed(command: Any, *kinds: Any) -> str:
         value, said = getattr(command, key), hint.__metadata__[0]
         known = key in meant and isinstance(said, OptionInfo) and panel != _SHARED["Output"]
         if known and value != one.default:
-            yes, _, no = said.default.partition("/")  # Typer keeps the first name there
+            yes, _, no = str(said.default).partition("/")  # Typer keeps the first name there
             several = value if isinstance(value, list) else [value]
             words += [yes if value else no] if isinstance(value, bool) else [
                 word for each in several for word in (yes, str(each))

@@ -17,7 +17,7 @@ from jtruth import _validation as check
 from jtruth._host import known_classes, log, log_sum, most_likely_prior
 from jtruth._host import log_odds as class_log_odds
 from jtruth._one_line import one_line
-from jtruth._random import Key, Stated, as_key, stated
+from jtruth._random import Stated, as_key, stated
 from jtruth._validation.words import Read
 from jtruth.evaluation.assumptions.model_error import check_kind
 from jtruth.evaluation.checks.label_sets import Parameters
@@ -141,7 +141,7 @@ class Inputs:
     labelers_are: str = "unknown"  # see `assumptions.model_error`
     sampling: Gold = _AT_RANDOM  # how gold was chosen
     level: float = 0.95
-    key: Key = 0
+    key: Any = 0  # of JAX, as `as_key` makes it
     stated: Stated = 0  # the key as it was given
     progress: Progress | None = None
 
@@ -471,7 +471,7 @@ def read_judged(asked: str, y_pred: Any, labels: Any, how: Judging, positive: An
             f"{asked}() got an unexpected keyword argument {unknown[0]!r}; beside its own it takes "
             f"{', '.join(_JUDGING)}"
         )
-    given = _JUDGING | how
+    given: dict[str, Any] = {**_JUDGING, **how}
     level, empty = check_level(given["level"]), y_pred is None
     if empty:
         size = labels.num_samples if isinstance(labels, Labels) else len(labels)

@@ -61,7 +61,9 @@ def parsed(path: Any, sep: str | None = None) -> Parsed:
         read = {Path(one.name).stem: parsed(one, sep) for one in inside}
         if len(read) == 1 and (only := next(iter(read.values()))).table is not None:
             return only
-        alone = {stem: found.records[""] for stem, found in read.items() if "" in (found.records or ())}
+        alone = {
+            stem: found.records[""] for stem, found in read.items() if found.records and "" in found.records
+        }
         if len(alone) == len(read):
             return Parsed(alone, None, source)
         names = quoted(Path(one.name).name for one in inside)

@@ -181,7 +181,8 @@ def reweighted(
     def joint(block):
         """log p(class, labels | draw), (samples, classes, draws)."""
         table = _host.log(matrices[block][:, order])  # (draws, labelers, classes, given)
-        table = np.moveaxis(table, 0, -1).swapaxes(1, 2).reshape(given.shape[1], -1)
+        table = np.moveaxis(table, 0, -1).swapaxes(1, 2)  # (labelers, given, classes, draws)
+        table = table.reshape(table.shape[0] * table.shape[1], -1)
         found = (given @ table).reshape(samples, classes, -1) + _host.log(prior[block]).T[None]
         return found + barred[:, :, None]
 

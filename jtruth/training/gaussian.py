@@ -195,7 +195,8 @@ def _em(x, log_likelihood, prior, weights, pseudo, tol, options):
     end = climb(
         improve, weights, inside_simplex, max_steps=max_steps, tol=tol, plain_steps=max_steps + 1, terms=1.0
     )
-    return GaussianFit(*end.kept, -end.objective, end.mapped, end.converged, end.num_steps, -end.path)
+    model, found = end.kept
+    return GaussianFit(model, found, -end.objective, end.mapped, end.converged, end.num_steps, -end.path)
 
 
 def _check_supported(weights: Array) -> None:

@@ -183,7 +183,8 @@ def _em(x, labels, rho, lam, pseudo_counts, tol, *, loss, max_steps) -> RaykarFi
         improve, rho, inside_simplex, max_steps=max_steps - 1, tol=tol, plain_steps=max_steps, terms=1.0,
         kept=first,
     )  # fmt: skip
-    return RaykarFit(*end.kept, end.mapped, -end.objective, end.converged, end.num_steps + 1, -end.path)
+    model, rates = end.kept
+    return RaykarFit(model, rates, end.mapped, -end.objective, end.converged, end.num_steps + 1, -end.path)
 
 
 Train = Callable[[np.ndarray], tuple[Any, Any]]

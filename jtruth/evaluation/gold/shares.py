@@ -219,13 +219,14 @@ def prevalence(
     """
     if assume not in (None, "independent"):
         raise ValueError(f"assume must be None or 'independent'; got {assume!r}")
-    data = nobody_judged(as_labels(labels))
+    labels = as_labels(labels)
+    data = nobody_judged(labels)
     data.assume, data.level, data.progress = assume, check_level(level), progress
     data.key, data.stated = as_key(key), stated(key)
     data.labelers_are = check_kind(labelers_are, assume is None)
-    data.gold, data.notes = read_gold(gold, data.labels)
-    data.notes += tuple(odd.message for odd in suspicions(data.labels) if odd.name == "typing_error")
-    groups = None if by is None else read_groups(by, data.labels)
+    data.gold, data.notes = read_gold(gold, labels)
+    data.notes += tuple(odd.message for odd in suspicions(labels) if odd.name == "typing_error")
+    groups = None if by is None else read_groups(by, labels)
     if groups is not None:
         data.y_pred, data.symbols = groups.code, groups.symbols
     if data.num_gold and data.open:

@@ -108,7 +108,8 @@ def difficulty_fallibility(data: lf.LongForm, settings: Any) -> lf.Model:
     nodes, log_weight, counts = settings
 
     def joint(params):
-        right, wrong = chances(*params[0][data.labeler].T, nodes, params[1].shape[0])
+        phi, other = params[0][data.labeler].T
+        right, wrong = chances(phi, other, nodes, params[1].shape[0])
         return lf.even_errors(data, jnp.log(right), jnp.log(wrong), params[1]) + log_weight[None, None]
 
     number = jnp.zeros_like(counts).at[data.labeler].add(data.each[:, None])

@@ -223,8 +223,8 @@ def node_table(
     if found is None:
         return None
     a, b, probability, log_scale = found
-    nodes = (np.asarray(axis.count, np.float64) for axis in (a, b))
-    table = (*nodes, probability, data.n1, data.n0, log_scale - log_prior_constant(prior))
+    first, second = (np.asarray(axis.count, np.float64) for axis in (a, b))
+    table = (first, second, probability, data.n1, data.n0, log_scale - log_prior_constant(prior))
     if to_the_ends:
         return CountTable(*table, bins=_BINS, whole=False)
     log_a = scipy.interpolate.CubicSpline(a.count, a.log_f)
