@@ -24,6 +24,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from jtruth._one_line import one_line
+
 _HIGHEST = jax.lax.Precision.HIGHEST  # accelerators round float32 products to 10 bits otherwise
 
 
@@ -33,6 +35,8 @@ class Channel(NamedTuple):
     log_class: Any  # (V, S, P) log prior of the class of each state
     log_level: Any  # (S, P) log weight of the state inside its class
     log_seen: Any  # (K, S, P)
+
+    __repr__ = one_line
 
 
 class Seen(NamedTuple):

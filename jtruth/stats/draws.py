@@ -60,7 +60,9 @@ class DrawsEstimate(Estimate):
         if self.point is not None:
             return self.point
         draws = self._defined
-        return float(draws.mean()) if draws.size else float("nan")
+        if draws.size and np.ptp(draws) > 1e-9 * np.abs(draws).max():  # else equal up to rounding: an atom
+            return float(draws.mean())
+        return self._as_atoms().mean
 
     @property
     def sd(self) -> float:

@@ -33,6 +33,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int, Num
 
+from jtruth._one_line import one_line
 from jtruth._random import host_rng
 from jtruth.tables import _of_tables as of_tables
 from jtruth.tables._of_tables import binary_counts, class_counts, expected_table, ratio
@@ -114,6 +115,8 @@ class Metric(NamedTuple):
     bounds: tuple[float, float] = (0.0, 1.0)
     joint: Terms | None = None  # of a table of tuples (`pairs`), where the ratio's terms are laid out on it
     difference: bool = False  # of two classifiers
+
+    __repr__ = one_line
 
     @property
     def alone(self) -> "Metric":

@@ -338,7 +338,9 @@ def _paired(
         one = gold_tables(np.zeros(a.size, int), 1, guess.reshape(-1, 4), gold, gold_sample(gold >= 0), draw)
         counts = one.counts[:, :, 0] / a.size
         gap, differ = counts[:, 2] - counts[:, 1], counts[:, 2] + counts[:, 1]
-        chance = host_rng(draw, "new items").standard_normal(gap.size) * np.sqrt((differ - gap**2) / a.size)
+        chance = host_rng(draw, "new pairs of items").standard_normal(gap.size) * np.sqrt(
+            (differ - gap**2) / a.size
+        )
         found[pair] = DrawsEstimate(gap), DrawsEstimate(gap + chance)
     return found
 

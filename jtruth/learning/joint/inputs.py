@@ -6,6 +6,7 @@ import numpy as np
 from scipy.special import softmax
 
 from jtruth._host import diagonal_rows, labels_log_likelihood, vote_shares
+from jtruth._one_line import one_line
 from jtruth._validation import choose
 from jtruth._validation.in_range import check_codes
 from jtruth.labels import Labels, must_be_labels
@@ -46,6 +47,8 @@ class Beliefs(NamedTuple):
     # have one of their own, as labels missing by class ask for. Not with a known prior.
     shares: str = "one"
     start: Any = None  # (samples, classes) class probabilities to start from instead of vote shares
+
+    __repr__ = one_line
 
 
 NOTHING = Beliefs()
