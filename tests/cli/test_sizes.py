@@ -34,12 +34,3 @@ def test_python_answers_and_says_how_far_it_is(size):
         y_pred, jt.Labels.from_matrix(z, SIZES[size][2]), progress=lambda *done: told.append(done)
     )
     assert str(found) and told
-
-
-def test_the_shell_answers(run, tmp_path):
-    z, _ = crowd(*SIZES["many labelers"])
-    rows = [f"s{i},w{t},c{label}" for i, row in enumerate(z) for t, label in enumerate(row)]
-    (tmp_path / "labels.csv").write_text("\n".join(["task,worker,label", *rows]) + "\n")
-    code, out, err = run("labelers", "labels.csv", folder=tmp_path, full=False)
-    assert "Traceback" not in err
-    assert (code == 0 and out) or (code == 2 and len(err.strip().split("\n")) == 1)
