@@ -56,6 +56,12 @@ def as_key(key: Any = None) -> jax.Array:
     return key_of((0, number)) if is_default() else jax.random.key(number)
 
 
+def uniforms(key: Any, n: int) -> np.ndarray:
+    """`n` numbers between 0 and 1 of a user's key, float64 whatever JAX's default is."""
+    with jax.enable_x64(True):
+        return np.asarray(jax.random.uniform(as_key(key), (n,)), np.float64)
+
+
 def stated(key: Any = None) -> Stated:
     """A user's key as results hold it: the whole number that makes it (0 for None), else its words.
 

@@ -153,5 +153,8 @@ def test_key_is_a_number_a_key_or_absent_where_users_call():
         for given in ({}, {"key": 0}, {"key": jax.random.PRNGKey(0)})
     ]
     assert str(results[0]) == str(results[1]) == str(results[2])
+    draws = [noise.sample(key, z[:, 0], z >= 0) for key in (0, jax.random.PRNGKey(0))]
+    np.testing.assert_array_equal(*draws)
+    np.testing.assert_array_equal(*[results[0].recall.sample(key, 5) for key in (0, jax.random.key(0))])
     with pytest.raises(ValueError, match="key is 'seed' of type str"):
         jt.evaluate(z[:, 0], labels, noise=noise, prior=[0.5, 0.5], key="seed")

@@ -49,6 +49,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from jtruth._arrays import as_array, is_concrete, safe_log
 from jtruth._one_line import one_line
+from jtruth._random import Key, as_key
 from jtruth._validation import quoted, some
 from jtruth._validation.in_range import check_codes, check_rows, sum_tolerance
 from jtruth.labels import Labels
@@ -100,7 +101,7 @@ class NoiseModel(eqx.Module):
         """log p(z_i | y_i = c; psi_i) for every sample i and class c; 0 where a sample has no label."""
 
     @abc.abstractmethod
-    def sample(self, key: PRNGKeyArray, y: Truth, mask: Mask) -> Given:
+    def sample(self, key: Key, y: Truth, mask: Mask) -> Given:
         """Draw labels for samples of class `y`; -1 where `mask` is False (that labeler gives no label)."""
 
     @property
@@ -178,11 +179,11 @@ class IndependentLabelers(NoiseModel):
         check_sizes("labelers", labels.num_labelers, rows.shape[0], "the model")
         return rows_log_likelihood(rows, labels)
 
-    def sample(self, key: PRNGKeyArray, y: Truth, mask: Mask) -> Given:
+    def sample(self, key: Key, y: Truth, mask: Mask) -> Given:
         """Draw labels for samples of class `y`; -1 where `mask` is False."""
         rows, mask = self.rows(), jnp.asarray(mask)
         check_sizes("labelers", mask.shape[1], rows.shape[0], "the model")
-        return sample_rows(key, rows, jnp.asarray(y, jnp.int32), mask)
+        return sample_rows(as_key(key), rows, jnp.asarray(y, jnp.int32), mask)
 
     def strata(self, num_labelers: int | None) -> Strata:
         """Independent labelers."""

@@ -25,6 +25,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from jtruth._arrays import safe_log, safe_log1m
+from jtruth._random import Key, as_key
 from jtruth._validation.in_range import check_probabilities, check_whole
 from jtruth.labels import Labels
 from jtruth.noise.base import (
@@ -76,11 +77,11 @@ class EvenErrors(NoiseModel):
         self.check_fits(labels.num_samples, labels.num_labelers)
         return _log_likelihood(as_current(self), labels)
 
-    def sample(self, key: PRNGKeyArray, y: Truth, mask: Mask) -> Given:
+    def sample(self, key: Key, y: Truth, mask: Mask) -> Given:
         """Draw labels for samples of class `y`; -1 where `mask` is False."""
         y, mask = jnp.asarray(y, jnp.int32), jnp.asarray(mask)
         self.check_fits(*mask.shape)
-        return _sample(as_current(self), key, y, mask)
+        return _sample(as_current(self), as_key(key), y, mask)
 
 
 @jax.jit

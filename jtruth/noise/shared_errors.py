@@ -18,6 +18,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from jtruth._arrays import safe_log
+from jtruth._random import Key, as_key
 from jtruth._validation.in_range import check_probabilities
 from jtruth.labels import Labels
 from jtruth.noise.base import (
@@ -115,11 +116,11 @@ class SharedErrors(NoiseModel):
         check_sizes("labelers", labels.num_labelers, self.num_labelers, "matrices")
         return _log_likelihood(as_current(self), labels)
 
-    def sample(self, key: PRNGKeyArray, y: Truth, mask: Mask) -> Given:
+    def sample(self, key: Key, y: Truth, mask: Mask) -> Given:
         """Draw labels for samples of class `y`; -1 where `mask` is False."""
         y, mask = jnp.asarray(y, jnp.int32), jnp.asarray(mask)
         check_sizes("labelers", mask.shape[1], self.num_labelers, "matrices")
-        return _sample(as_current(self), key, y, mask)
+        return _sample(as_current(self), as_key(key), y, mask)
 
 
 @jax.jit

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 import jax
 import numpy as np
-from jaxtyping import Array, Float, Key
+from jaxtyping import Float
 
+from jtruth._random import Key, as_key
 from jtruth.stats.estimates import Estimate, PmfEstimate
 from jtruth.stats.regions import WITH_MEAN, Interval, Region, check_level
 
@@ -113,11 +114,11 @@ class DrawsEstimate(Estimate):
         """Density of the draws smoothed by a normal kernel of sd/5."""
         return self._as_atoms().density(x)
 
-    def sample(self, key: Key[Array, ""], n: int) -> Float[np.ndarray, " n"]:
+    def sample(self, key: Key, n: int) -> Float[np.ndarray, " n"]:
         """n draws with replacement."""
         if not self._defined.size:
             return np.full(n, np.nan)
-        return np.asarray(jax.random.choice(key, self._defined, (n,)))
+        return np.asarray(jax.random.choice(as_key(key), self._defined, (n,)))
 
 
 def _smooth_quantiles(draws: Float[np.ndarray, " draws"], share: Float[np.ndarray, "..."]) -> np.ndarray:

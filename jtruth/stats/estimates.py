@@ -18,12 +18,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import jax
 import numpy as np
 import scipy  # loads its rooms when they are first asked for
-from jaxtyping import Array, Float, Key
+from jaxtyping import Float
 
 from jtruth._pictures import picture
+from jtruth._random import Key, uniforms
 from jtruth.stats.regions import (
     WITH_MEAN,
     Interval,
@@ -82,18 +82,13 @@ class Estimate(ABC):
         """Posterior density at x (for atoms: see PmfEstimate)."""
 
     @abstractmethod
-    def sample(self, key: Key[Array, ""], n: int) -> Float[np.ndarray, " n"]:
+    def sample(self, key: Key, n: int) -> Float[np.ndarray, " n"]:
         """n independent draws from the law (DrawsEstimate: with replacement from its draws)."""
 
     def __repr__(self) -> str:
         """One line: kind of law, mean, sd and interval."""
         low, high = self.interval(0.95)
         return f"{type(self).__name__}(mean {self.mean:.4g}, sd {self.sd:.3g}, 95 % [{low:.4g}, {high:.4g}])"
-
-
-def _uniform(key: Key[Array, ""], n: int) -> np.ndarray:
-    with jax.enable_x64(True):
-        return np.asarray(jax.random.uniform(key, (n,)), np.float64)
 
 
 def _smoothed(values: np.ndarray, pmf: np.ndarray, sd: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -199,12 +194,12 @@ class PmfEstimate(Estimate):
         centres = 0.5 * (edges[1:] + edges[:-1])
         return np.interp(x, centres, smooth / np.diff(edges), left=0.0, right=0.0)
 
-    def sample(self, key: Key[Array, ""], n: int) -> Float[np.ndarray, " n"]:
+    def sample(self, key: Key, n: int) -> Float[np.ndarray, " n"]:
         """Draws by inverting the cumulative probabilities."""
         if not self.values.size:
             return np.full(n, np.nan)
         cumulative = np.cumsum(self.pmf)
-        where = np.searchsorted(cumulative, _uniform(key, n) * cumulative[-1], side="right")
+        where = np.searchsorted(cumulative, uniforms(key, n) * cumulative[-1], side="right")
         return self.values[np.minimum(where, self.values.size - 1)]
 
 
@@ -315,6 +310,6 @@ class DensityEstimate(Estimate):
         inside = (x >= self.grid[0]) & (x <= self.grid[-1])
         return np.where(inside, np.maximum(self._spline(np.clip(x, self.grid[0], self.grid[-1])), 0.0), 0.0)
 
-    def sample(self, key: Key[Array, ""], n: int) -> Float[np.ndarray, " n"]:
+    def sample(self, key: Key, n: int) -> Float[np.ndarray, " n"]:
         """Draws by inverting the cumulative density."""
-        return self._quantile(_uniform(key, n))
+        return self._quantile(uniforms(key, n))

@@ -10,10 +10,11 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-from jaxtyping import Array, Float, Key
+from jaxtyping import Float
 from scipy.special import gammaln, stdtr, stdtrit
 
-from jtruth.stats.estimates import Estimate, _uniform
+from jtruth._random import Key, uniforms
+from jtruth.stats.estimates import Estimate
 from jtruth.stats.regions import Interval, Region, check_level
 
 
@@ -134,9 +135,9 @@ class StudentEstimate(Estimate):
         height = t_density((x - self.centre) / self.scale, self.freedom) / self.scale
         return np.where(inside, height / abs(upto - below), 0.0)
 
-    def sample(self, key: Key[Array, ""], n: int) -> Float[np.ndarray, " n"]:
+    def sample(self, key: Key, n: int) -> Float[np.ndarray, " n"]:
         """Draws by inverting the cumulative probability."""
-        return self._quantile(_uniform(key, n))
+        return self._quantile(uniforms(key, n))
 
 
 def t_quantile(p: Float[np.ndarray, "..."] | float, freedom: float | np.ndarray) -> Float[np.ndarray, "..."]:

@@ -12,10 +12,10 @@ spaced values. `exact` and `nodes` (in `jtruth.testing`) hold the law of (A, B) 
 from abc import abstractmethod
 from typing import Any
 
-import jax
 import numpy as np
-from jaxtyping import Array, Float, Key
+from jaxtyping import Float
 
+from jtruth._random import Key, uniforms
 from jtruth.stats.estimates import Estimate, PmfEstimate
 from jtruth.tables.joint import JointEstimate
 from jtruth.tables.metrics import Metric
@@ -124,10 +124,9 @@ class GridTable(BinaryTable):
         points, total = np.stack([x[keep], y[keep]], 1), weight[keep].sum()
         return JointEstimate(names[0], names[1], points, weight[keep] / total, float(weight[defined].sum()))
 
-    def draws(self, key: Key[Array, ""], n: int) -> Float[np.ndarray, "n 2 2"]:
+    def draws(self, key: Key, n: int) -> Float[np.ndarray, "n 2 2"]:
         """n draws of the table; of a smooth one, nodes of its grid, which are no whole numbers."""
-        with jax.enable_x64(True):
-            u = np.asarray(jax.random.uniform(key, (n,)))
+        u = uniforms(key, n)
         upto = np.cumsum(self.probability.ravel())
         where = np.minimum(np.searchsorted(upto, u * upto[-1], side="right"), upto.size - 1)
         tp, fp, fn, tn = (np.broadcast_to(c, self.probability.shape).ravel()[where] for c in self.counts())

@@ -8,13 +8,13 @@ the highest-density region at a level; `on_grid` gives a density to draw. Host s
 from collections.abc import Callable
 
 import equinox as eqx
-import jax
 import numpy as np
 import scipy
-from jaxtyping import Array, Bool, Float, Key
+from jaxtyping import Bool, Float
 
 from jtruth._one_line import one_line
 from jtruth._pictures import picture
+from jtruth._random import Key, uniforms
 from jtruth.stats.regions import check_level, densest_cells
 
 
@@ -65,10 +65,9 @@ class JointEstimate(eqx.Module):
         mass, _, _ = np.histogram2d(*self.points.T, bins=[x_edges, y_edges], weights=self.weight)
         return mass / np.outer(np.diff(x_edges), np.diff(y_edges))
 
-    def sample(self, key: Key[Array, ""], n: int) -> Float[np.ndarray, "n 2"]:
+    def sample(self, key: Key, n: int) -> Float[np.ndarray, "n 2"]:
         """n draws of the pair."""
-        with jax.enable_x64(True):
-            u = np.asarray(jax.random.uniform(key, (n,)))
+        u = uniforms(key, n)
         return self.points[np.searchsorted(np.cumsum(self.weight), u * self.weight.sum(), side="right")]
 
 

@@ -23,9 +23,10 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import numpy as np
-from jaxtyping import Array, Float, Key, Num
+from jaxtyping import Float, Num
 
 from jtruth._one_line import one_line
+from jtruth._random import Key, as_key
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Estimate
 from jtruth.stats.regions import Interval, Region
@@ -71,7 +72,7 @@ class TablePosterior(ABC):
         """Law of n[true, symbol], an element of the confusion matrix."""
 
     @abstractmethod
-    def draws(self, key: Key[Array, ""], n: int) -> Float[np.ndarray, "n classes symbols"]:
+    def draws(self, key: Key, n: int) -> Float[np.ndarray, "n classes symbols"]:
         """n independent draws of the table (of `TableDraws`: with replacement from its draws)."""
 
     def metric(self, metric: str | Metric) -> Metric:
@@ -136,9 +137,11 @@ class TableDraws(TablePosterior, eqx.Module):
         share = np.divide(self.counts[:, true, symbol], row, out=np.full(row.shape, np.nan), where=row > 0)
         return DrawsEstimate(share)
 
-    def draws(self, key: Key[Array, ""], n: int) -> Float[np.ndarray, "n classes symbols"]:
+    def draws(self, key: Key, n: int) -> Float[np.ndarray, "n classes symbols"]:
         """n draws with replacement."""
-        return self.counts[np.asarray(jax.random.choice(key, len(self.counts), (n,)))].astype(np.float64)
+        return self.counts[np.asarray(jax.random.choice(as_key(key), len(self.counts), (n,)))].astype(
+            np.float64
+        )
 
 
 def _resampled(metric: Metric, tables: np.ndarray) -> Float[np.ndarray, " draws"]:
