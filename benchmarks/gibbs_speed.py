@@ -6,23 +6,30 @@ Each sample has five labels by a hundred labelers, so hardly two samples are equ
 ways and the numbers are not; printed are processor seconds of the whole fit, the first time (compiling) and
 the median of the later ones, and how far posterior means of the class shares are apart in standard errors.
 
-Measured: AMD EPYC, 2 quiet cores, Python 3.11.7, jax 0.10.2, numpy 2.4.6; one thread of BLAS:
+Measured: AMD EPYC, 2 cores, Python 3.11.7, jax 0.10.2, numpy 2.4.6; one thread of BLAS, load 2:
 
-    C = 2: NumPy 2.3 s, XLA 1.3 s (3.7 the first time), ratio 1.76; 800 sweeps, least ESS 501, means apart by
-           .4 standard errors
-    C = 4: NumPy 4.4 s, XLA 2.6 s (4.7 the first time), ratio 1.71; 800 sweeps, least ESS 558, 1.4 errors
+    C = 2: NumPy 7.8 s, XLA 16.7 s (19.4 the first time), ratio .47; 800 sweeps, least ESS 422, means apart
+           by .6 standard errors
+    C = 4: NumPy 13.4 s, XLA 27.3 s (26.8 the first time), ratio .49; 800 sweeps, least ESS 503, 1.3 errors
 
-The goal, 4 s, is met once compiled and not the first time. Of 2.8 s of compiling for C = 4 gamma numbers
-and keys take 1, states by products .2, by logs (where products underflow) .25, the rest is random bits and
-counts. On a CPU whole sweeps by XLA save nothing over XLA for the samples and NumPy for the rows; on an
-accelerator nothing waits for the host. XLA is taken from 100 000 different samples on, where compiling is
-paid back by 900 to 2100 sweeps. A sweep of four chains, C = 4, takes 10 ms: 5 for 7.2 million probabilities
-gathered and states, 2 for random bits, 2 for counts, .6 for rows.
+(On two quiet cores of another day NumPy took 2.3 and 4.4 s.) So a CPU is NumPy's, whatever the size, and XLA
+is for accelerators and for samples that devices share. A layout of the samples of its own, with products
+instead of sums of logs and counts in packed bytes, made XLA 1.7 times as fast as NumPy on a CPU, once it was
+compiled, and 1.05 times slower the first time; its 250 lines are gone.
 
-NumPy sweeps small sets because XLA would compile first: noise of three classes takes .65 s of NumPy and some
-16 s of XLA the first time (rows that are alike: Metropolis steps by log gamma functions and their branches,
-binomial numbers for equal samples, gamma numbers). So the sweep is written once for both
-(`latent.infer.sweep`), and only the drawing of the samples twice.
+One program for all sizes, so that NumPy's twin could go, was tried and is not worth it. Compiling costs, CPU
+seconds with tracing (600 x 3 of three classes, fixed rows; 400 x 5, shared strata; 4000 x 5, two classes;
+60 x 6 of three classes, rows that are alike):
+
+    as it was: a row for many samples by binomial numbers, Metropolis steps unrolled      9.9   19    8.4   -
+    as it is: rows for one sample each, random numbers of all steps at once, rbg keys     3.6   5.4   3.9   13
+    leanest: dense tables, one gamma loop for everything, uniform numbers in stretches    3.8   5.1   3.4   -
+    the same with binomial numbers in one loop (inversion and BTRS side by side)          4.5   7.9   5.7   -
+
+A sweep of 32 chains, ms: NumPy 1.1 to 1.5, 2.0, 1.0; leanest 2.1, 2.3, 4.6; with binomial numbers 3.8, 14,
+5.5; as it is 1.8, 3.0, 9.2. A whole run of usual size is .65 s of NumPy. Every new shape would compile for
+four seconds or more, and load for half a second where the cache has it. What costs is one call for random
+numbers each: threefry .5 to 1.8 s, rbg .25; `jax.random.binomial` 2.6; a loop of gamma numbers 1.
 """
 
 import argparse

@@ -61,18 +61,6 @@ def constant(concentration: Float[np.ndarray, "*rows symbols"]) -> Float[np.ndar
     return gammaln(a.sum(axis=-1)) - gammaln(a).sum(axis=-1) + 0.5 * np.log(a.shape[-1])
 
 
-def log_gamma(a: Float[AnyArray, "*shape"]) -> Float[AnyArray, "*shape"]:
-    """log Gamma(a) of positive a by Stirling's series at a + 4, to 2e-8.
-
-    XLA's own has a branch for negative numbers, and its derivative is another program: a good part of the
-    time that a density takes to compile, and to run.
-    """
-    z = a + 4
-    series = (1 / 12 - (1 / 360 - 1 / (1260 * z**2)) / z**2) / z
-    stirling = (z - 0.5) * jnp.log(z) - z + float(0.5 * np.log(2 * np.pi)) + series
-    return stirling - jnp.log(a * (a + 1)) - jnp.log((a + 2) * (a + 3))
-
-
 def log_sigmoid(x: Float[AnyArray, "*shape"]) -> Float[AnyArray, "*shape"]:
     """log(1 / (1 + exp(-x))), in fewer operations than `jax.nn.log_sigmoid` has."""
     size = jnp.abs(x)  # of derivative 0 at 0

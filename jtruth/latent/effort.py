@@ -49,7 +49,7 @@ class Effort(NamedTuple):
     give_up: bool = False  # True: refuse data that are too large, instead of making too few sweeps
     max_seconds: float | None = None  # a wall limit makes answers depend on the machine
     pointwise: bool = False  # True: log p(one sample | draw) too, for `jtruth.comparison.leave_one_out`
-    device: bool | None = None  # XLA sweeps; None: from 100 000 different samples, or on a GPU
+    device: bool | None = None  # XLA sweeps; None: on an accelerator
     mesh: Any = None  # devices that share the samples, a `jax.sharding.Mesh`; XLA sweeps then
 
 

@@ -1,11 +1,16 @@
-"""Gibbs sweeps as one XLA program, for problems too large for NumPy's many passes, on any device of JAX.
+"""Gibbs sweeps as one XLA program, for accelerators and for samples that several devices share.
 
 A block of sweeps is one loop of a compiled program: Dirichlet rows, rows that are pooled or alike, states of
 all samples and their counts. Nothing goes to the host before the block is over. The law is that of the host's
-sweep (`sweep`, which both run); the numbers are others, of a JAX key that the chain carries.
+sweep (`sweep`, which both run); the numbers are others, of a JAX key that the chain carries. On a CPU NumPy's
+sweeps are as quick, and nothing has to be compiled for them (`benchmarks/gibbs_speed.py`).
+
+A row that stands for m samples is m rows here: a state then takes one uniform number and no binomial one,
+whose loops compile for seconds.
 
 With a mesh its devices share the samples: each draws those of its shard by a key into which the shard's
 number is folded, and counts are added up once a sweep. All else is small, and every device does the same.
+Every array of samples has a leading axis of shards, filled up with samples on which nothing was seen.
 """
 
 from functools import partial
@@ -15,16 +20,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec
+from scipy import sparse
 
 from jtruth._either import JaxGenerator, log_gamma_draws
 from jtruth._mesh import mesh_axis
 from jtruth._random import stream
 from jtruth.latent.checkpoint import digest
-from jtruth.latent.infer import kernel, states
-from jtruth.latent.infer.laid_out import Part, laid_out
+from jtruth.latent.infer import kernel
 from jtruth.latent.infer.sweep import sweep
 
-FROM_ROWS = 100_000  # below, 3 s of compiling are more than a thousand sweeps save
+_PADDING = 3.0  # times as many places as things seen, at most; else rows are parted by how much was seen
 _KEYS = 128  # of a sweep: the next one's, the samples', and one for each draw of rows
 
 
@@ -49,6 +54,13 @@ class Shapes:
 def _structure(alike: Any) -> Any:
     """Without what follows the labels: that is an argument of the program, not part of it."""
     return alike._replace(log_share=np.zeros(alike.log_share.size), known=None)
+
+
+class Part(NamedTuple):
+    """Some samples, S shards of them."""
+
+    columns: Any  # (S, seen, samples) what was seen on a sample; padded with the number of columns
+    offset: Any  # (S, states, samples) log weight of each state
 
 
 class Data(NamedTuple):
@@ -94,15 +106,50 @@ class _Engine(NamedTuple):
         return jnp.concatenate(found, axis=1)
 
     def draw_samples(self, log_theta: Any, rng: Any) -> tuple[Any, tuple[Any, ...]]:
-        logs = states.relative(self.data.place, log_theta)
+        nothing = jnp.zeros((1, len(log_theta)))  # of a column that uses no probability in a state
+        table = jnp.concatenate([log_theta.T, nothing])[self.data.place]
+        table = jnp.concatenate([table, jnp.zeros((1, *table.shape[1:]))]).transpose(2, 1, 0)
         symbols, p = jnp.zeros((*self.data.place.shape, len(log_theta))), []
         for k, part in enumerate(self.data.parts):
-            draw = states.draw_single if part.times is None else states.draw_several
-            key = stream(self.key, "part", k) if k else self.key
-            more, mean = draw(part, logs, key)
+            more, mean = draw_part(part, table, stream(self.key, "part", k) if k else self.key)
             symbols = symbols + more
             p.append(mean)
         return symbols if self.axis is None else jax.lax.psum(symbols, self.axis), tuple(p)
+
+
+def draw_part(part: Part, table: Any, key: Any) -> tuple[Any, Any]:
+    """States of the samples of one shard, given log p(column | state), (chains, states, columns and none).
+
+    Returns:
+        Samples behind every (column, state, chain), and p(state) of each summed over the chains.
+    """
+    chains, states, width = table.shape
+    bits = jax.random.bits(key, (chains, part.columns.shape[1]), jnp.uint32)
+    u = (bits.astype(table.dtype) + 0.5) * 2.0**-32  # chances are right to 2.3e-10, at half the time
+
+    def chain(p_sum: Any, given: tuple[Any, Any]) -> tuple[Any, Any]:
+        table, u = given
+        logs, _ = jax.lax.scan(lambda logs, seen: (logs + table[:, seen], None), part.offset, part.columns)
+        p = jax.nn.softmax(logs, axis=0)
+        height = u * p.sum(axis=0)
+        # The total is added up in another order than `below`; so no state after the last one that may be.
+        last = states - 1 - jnp.argmax(jnp.flip(p > 0, axis=0), axis=0)
+
+        def pass_by(so_far: tuple[Any, Any], p: Any) -> tuple[tuple[Any, Any], None]:
+            below, state = so_far
+            below = below + p
+            return (below, state + (below < height).astype(state.dtype)), None
+
+        def count(counts: Any, seen: Any) -> tuple[Any, None]:
+            return counts.at[seen, state].add(1.0), None
+
+        first = jnp.zeros_like(height), jnp.zeros(height.shape, last.dtype)
+        state = jnp.minimum(jax.lax.scan(pass_by, first, p[:-1])[0][1], last)
+        counts, _ = jax.lax.scan(count, jnp.zeros((width, states)), part.columns)
+        return p_sum + p, counts[:-1]
+
+    p, counts = jax.lax.scan(chain, jnp.zeros_like(part.offset), (table, u))
+    return counts.transpose(1, 2, 0), p
 
 
 def program_of(problem: kernel.Problem, wanted: bool | None = None, mesh: Any = None) -> Program | None:
@@ -110,7 +157,7 @@ def program_of(problem: kernel.Problem, wanted: bool | None = None, mesh: Any = 
 
     Args:
         problem: model and data.
-        wanted: True or False to choose; None for "from `FROM_ROWS` samples on, or on an accelerator".
+        wanted: True or False to choose; None for "on an accelerator".
         mesh: devices that share the samples; XLA sweeps then, whatever the size.
 
     Raises:
@@ -120,7 +167,7 @@ def program_of(problem: kernel.Problem, wanted: bool | None = None, mesh: Any = 
     if mesh is not None and wanted is False:
         raise ValueError("device=False asks for NumPy, which has no mesh; leave one of them out")
     if wanted is None:
-        wanted = problem.num_single >= FROM_ROWS or jax.default_backend() != "cpu"
+        wanted = jax.default_backend() != "cpu"
     if mesh is None and not wanted:
         return None
     parts, row = laid_out(problem, 1 if mesh is None else mesh.shape[axis])
@@ -133,6 +180,35 @@ def program_of(problem: kernel.Problem, wanted: bool | None = None, mesh: Any = 
             where = jax.tree.map(lambda spec: NamedSharding(mesh, spec), _specs(data, axis))
             data = jax.device_put(data, where)
     return Program(Shapes(problem), data, mesh, row, problem.multiplicity.size)
+
+
+def laid_out(problem: kernel.Problem, shards: int) -> tuple[tuple[Part, ...], tuple[np.ndarray, ...]]:
+    """All samples in parts, and the row of the problem at each place (S * samples) of a part; -1: filling."""
+    rows = np.repeat(np.arange(problem.multiplicity.size), problem.multiplicity.astype(np.int64))
+    seen = np.asarray(problem.design.sum(axis=1)).ravel()[rows]
+    kind = np.zeros(rows.size, np.int64)
+    if seen.max(initial=0) * rows.size > _PADDING * seen.sum():
+        kind = np.ceil(np.log2(np.maximum(seen, 1)) / 2).astype(np.int64)
+    groups = [rows[kind == k] for k in np.unique(kind)]
+    groups = [np.pad(group, (0, -group.size % shards), constant_values=-1) for group in groups]
+    return tuple(_part(problem, group, shards) for group in groups), tuple(groups)
+
+
+def _part(problem: kernel.Problem, rows: np.ndarray, shards: int) -> Part:
+    """Samples like these rows of the problem; -1 is one on which nothing was seen."""
+    design = sparse.csr_array(problem.design[rows[rows >= 0]])
+    often = design.data.astype(np.int64)
+    seen = np.add.reduceat(np.append(often, 0), design.indptr[:-1]) * (np.diff(design.indptr) > 0)
+    row, width = np.repeat(np.arange(seen.size), seen), problem.place.shape[0]
+    columns = np.full((int(seen.max(initial=0)), rows.size), width, np.int32)
+    places = np.arange(row.size) - np.repeat(np.cumsum(seen) - seen, seen)
+    columns[places, row] = np.repeat(design.indices, often)
+    offset = np.where(rows >= 0, problem.offset[:, rows], 0.0)
+
+    def shared(values: np.ndarray) -> np.ndarray:
+        return np.ascontiguousarray(np.moveaxis(values.reshape(len(values), shards, -1), 1, 0))
+
+    return Part(shared(columns), shared(offset))
 
 
 def first_key(rng: np.random.Generator) -> np.ndarray:
@@ -206,8 +282,9 @@ def block(shapes: Shapes, data: Data, chain: dict, sweeps: Any, most: int, axis:
 
     def one(step: Any, carry: Any) -> Any:
         chain, kept, p = carry
-        words = jax.random.wrap_key_data(chain["key"], impl="threefry2x32")
-        key, samples, *rows = jax.random.split(words, _KEYS)
+        keys = jax.random.split(jax.random.wrap_key_data(chain["key"], impl="threefry2x32"), _KEYS)
+        words, key, samples = jax.random.key_data(keys), keys[0], keys[1]
+        rows = jax.random.wrap_key_data(jnp.tile(words[2:], 2), impl="rbg")  # less to compile than threefry
         samples = samples if axis is None else stream(samples, "shard", jax.lax.axis_index(axis))
         engine = _Engine(shapes, data, samples, axis, data.concentration, shapes.pooled, alike)
         new, log_theta, more = sweep(engine, chain, JaxGenerator(rows))
@@ -219,5 +296,5 @@ def block(shapes: Shapes, data: Data, chain: dict, sweeps: Any, most: int, axis:
     shape = (chain["symbols"].shape[2], data.concentration.size)
     held = {name: a.shape for name, a in chain.items() if name.startswith(("symbols", "alike", "common"))}
     kept = {name: jnp.zeros((most, *size)) for name, size in (held | {"log_theta": shape}).items()}
-    p = tuple(jnp.zeros_like(part.weight) for part in data.parts)
+    p = tuple(jnp.zeros_like(part.offset) for part in data.parts)
     return jax.lax.fori_loop(0, sweeps, one, (jax.tree.map(jnp.asarray, chain), kept, p))

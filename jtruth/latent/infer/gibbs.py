@@ -3,7 +3,7 @@
 The model is conjugate (see `model`): given the states every row of probabilities is Dirichlet, given the
 probabilities the states of the samples are independent. A sweep draws both in turn, in NumPy on the host:
 nothing is compiled, equal samples are one row, and 4 to 32 chains run side by side: as many as cost little
-more than four. From 100 000 different samples on, with a mesh or on an accelerator, XLA does it (`device`).
+more than four. With a mesh or on an accelerator XLA does it (`device`).
 
 `run_gibbs` starts the chains at a mode found by EM, half of them elsewhere if it is told to, leaves out a
 burn-in, and then goes on until split R-hat is below 1.01 and the effective sample size is at least 400 for
@@ -106,7 +106,7 @@ def run_gibbs(
     if other is not None:  # one step: the rows that it means, and no state that cannot be
         other, _ = kernel.em(problem, other, max_steps=1)
     program = device.program_of(problem, effort.device, effort.mesh)
-    shards = 0 if program is None else len(program.data.parts[0].total)
+    shards = 0 if program is None else len(program.data.parts[0].columns)
     mark = _mark(problem, key, start, chains, allowed.burn_in, effort.max_bytes, shards)
     store, convergence = walk(
         GibbsMover(problem, mode, chains, digest.keep, program, other),

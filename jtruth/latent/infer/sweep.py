@@ -18,7 +18,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from jtruth._either import gammaln, namespace, replaced
+from jtruth._either import gammaln, metropolis, namespace, replaced
 from jtruth.latent.models import alike
 
 _STEPS = 4  # Metropolis steps a sweep
@@ -96,7 +96,7 @@ def draw_common_rows(
         seen = counts[:, here].reshape(shape).sum(axis=(2, 3)) > 0  # (chains, raters): the same in all chains
         seen = seen.astype(np.float64)
         total = xp.einsum("mtrk,mt->mrk", log_theta[:, here].reshape(shape), seen)
-        log_g = metropolis(rng, start, total, seen.sum(axis=1)[:, None], group)
+        log_g = move_common(rng, start, total, seen.sum(axis=1)[:, None], group)
         spread = xp.broadcast_to(group.strength * xp.exp(log_g)[:, None], shape)
         values = spread.reshape(log_theta.shape[0], -1)
         concentration = replaced(concentration, (slice(None), here), values)
@@ -104,19 +104,20 @@ def draw_common_rows(
     return concentration, moved
 
 
-def metropolis(rng: Any, log_g: Any, total: Any, raters: Any, group: Any) -> Any:
+def move_common(rng: Any, log_g: Any, total: Any, raters: Any, group: Any) -> Any:
     """log G (chains, rows, symbols) after `_STEPS` moves, given the sums L of log theta and their number."""
-    xp, density = namespace(log_g), _log_density(log_g, total, raters, group)
-    for _ in range(_STEPS):
-        scale = 10.0 ** -rng.uniform(0.0, 2.0, (*log_g.shape[:-1], 1))
-        new = log_g + scale * rng.standard_normal(log_g.shape)
+    xp, shape = namespace(log_g), (_STEPS, *log_g.shape)
+    moves = 10.0 ** -rng.uniform(0.0, 2.0, (*shape[:-1], 1)) * rng.standard_normal(shape)
+
+    def propose(log_g: Any, move: Any) -> Any:
+        new = log_g + move
         new = new - new.max(axis=-1, keepdims=True)
-        new = new - xp.log(xp.exp(new).sum(axis=-1, keepdims=True))
-        proposed = xp.where(new.min(axis=-1) > _SMALLEST, _log_density(new, total, raters, group), -np.inf)
-        better = xp.log1p(-rng.random(density.shape)) < proposed - density
-        log_g = xp.where(better[..., None], new, log_g)
-        density = xp.where(better, proposed, density)
-    return log_g
+        return new - xp.log(xp.exp(new).sum(axis=-1, keepdims=True))
+
+    def density(log_g: Any) -> Any:
+        return xp.where(log_g.min(axis=-1) > _SMALLEST, _log_density(log_g, total, raters, group), -np.inf)
+
+    return metropolis(propose, density, log_g, moves, rng.random(shape[:-1]))
 
 
 def _log_density(log_g: Any, total: Any, raters: Any, group: Any) -> Any:

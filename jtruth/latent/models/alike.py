@@ -32,9 +32,9 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import betaln as host_betaln
 
-from jtruth._either import betaln, gammaln, log_gamma_draws, namespace
+from jtruth._either import betaln, gammaln, log_gamma_draws, metropolis, namespace
 from jtruth.latent import bijections
-from jtruth.latent.bijections import log_gamma, log_sigmoid
+from jtruth.latent.bijections import log_sigmoid
 
 _STEPS = 2  # Metropolis steps a sweep, for (mu, kappa) and for (alpha, g) each
 SPREAD = 1.5  # of log kappa and log alpha a priori
@@ -167,19 +167,21 @@ def move(data: Seen, state: Any, rng: Any) -> Any:
     return _metropolis(data, state, rng, _log_wrong, slice(2, 4))
 
 
-def _metropolis(data: Seen, state: Any, rng: Any, density, part: slice) -> Any:
-    xp, now, others = namespace(state), density(data, state), np.zeros((*state.shape[:2], 2))
-    for _ in range(_STEPS):
-        scale = 2.0 * 10.0 ** -rng.uniform(0.0, 1.5, (*state.shape[:2], 1))
-        step = scale * rng.standard_normal((*state.shape[:2], 2))
-        new = state + xp.concatenate([others, step] if part.start else [step, others], axis=2)
-        g = xp.abs((new[..., 3:] + 1) % 2 - 1)  # reflected at 0 and 1
-        new = xp.concatenate([new[..., :3], g], axis=2)
+def _metropolis(data: Seen, state: Any, rng: Any, log_density, part: slice) -> Any:
+    xp, shape = namespace(state), (_STEPS, *state.shape[:2])
+    moves, others = 2.0 * 10.0 ** -rng.uniform(0.0, 1.5, (*shape, 1)), np.zeros((*shape, 2))
+    moves = moves * rng.standard_normal((*shape, 2))
+    moves = xp.concatenate([others, moves] if part.start else [moves, others], axis=3)
+
+    def propose(state: Any, move: Any) -> Any:
+        new = state + move
+        return xp.concatenate([new[..., :3], xp.abs((new[..., 3:] + 1) % 2 - 1)], axis=2)  # g in [0, 1]
+
+    def density(new: Any) -> Any:
         inside = xp.abs(new[..., part]).max(axis=-1) < _FARTHEST
-        then = xp.where(inside, density(data, xp.where(inside[..., None], new, state)), -np.inf)
-        better = xp.log1p(-rng.random(now.shape)) < then - now
-        state, now = xp.where(better[..., None], new, state), xp.where(better, then, now)
-    return state
+        return xp.where(inside, log_density(data, xp.where(inside[..., None], new, state)), -np.inf)
+
+    return metropolis(propose, density, state, moves, rng.random(shape))
 
 
 def _log_right(data: Seen, state: Any) -> Any:
@@ -233,20 +235,22 @@ def _pattern(data: Seen, state: Any):
 
 def draw_rows(data: Seen, state: Any, rng: Any) -> Any:
     """Log of one draw of every row given counts and families, (chains, R, symbols)."""
-    xp = namespace(state)
+    xp, symbols = namespace(state), data.counts.shape[2]
     a, b = (p[:, data.family] for p in _beta(state))
-    right, wrong = log_gamma_draws(a + data.hits, rng), log_gamma_draws(b + data.misses, rng)
-    chains, size, symbols = data.counts.shape
-    total = xp.logaddexp(right, wrong)
-    logs = xp.zeros(data.counts.shape)
+    concentration = xp.stack([a + data.hits, b + data.misses], axis=2)
     if symbols > 2:
-        q = _pattern(data, state)(*np.ogrid[:chains, :size, :symbols])
-        q = xp.where(data.is_right, 1.0, q)  # replaced below
+        q = _pattern(data, state)(*np.ogrid[tuple(slice(n) for n in data.counts.shape)])
         alpha = xp.exp(state[..., 2])[:, data.family, None]
-        logs = xp.where(data.is_right, -np.inf, log_gamma_draws(alpha * q + data.counts, rng))
+        wrong = xp.where(data.is_right, 1.0, alpha * q + data.counts)  # 1: replaced below
+        concentration = xp.concatenate([concentration, wrong], axis=2)
+    drawn = log_gamma_draws(concentration, rng)  # once, as it compiles for a second
+    odds, logs = drawn[..., :2], xp.zeros(data.counts.shape)
+    if symbols > 2:
+        logs = xp.where(data.is_right, -np.inf, drawn[..., 2:])
         logs = logs - logs.max(axis=2, keepdims=True)
         logs = logs - xp.log(xp.exp(logs).sum(axis=2, keepdims=True))
-    return xp.where(data.is_right, (right - total)[..., None], logs + (wrong - total)[..., None])
+    odds = odds - xp.logaddexp(odds[..., :1], odds[..., 1:])
+    return xp.where(data.is_right, odds[..., :1], logs + odds[..., 1:])
 
 
 _LEAST = 1e-6  # of a concentration: the gamma function of float32 needs one
@@ -343,7 +347,7 @@ def rows(group: Families, f: Any, z: Any) -> tuple[Any, Any]:
     logit = spread(law.centre) + spread(law.scale) * z[:, :, 0]
     right, miss = log_sigmoid(logit), log_sigmoid(-logit)
     density = (spread(law.a) * right + spread(law.b) * miss).sum(axis=(0, 1))
-    each = log_gamma(law.a + law.b) - log_gamma(law.a) - log_gamma(law.b) + jnp.log(law.scale)
+    each = gammaln(law.a + law.b) - gammaln(law.a) - gammaln(law.b) + jnp.log(law.scale)
     wrong = miss[:, :, None]
     if law.q is not None:
         scales = spread(law.scales)[:, :, None]
@@ -351,7 +355,7 @@ def rows(group: Families, f: Any, z: Any) -> tuple[Any, Any]:
         w = bijections.log_rows(u)
         q = jnp.einsum("trf,frop->trop", group.member, law.q)
         density = density + (q * w).sum(axis=(0, 1, 2))
-        norm = log_gamma(law.q.sum(axis=2)) - log_gamma(law.q).sum(axis=2)  # (F, R, P)
+        norm = gammaln(law.q.sum(axis=2)) - gammaln(law.q).sum(axis=2)  # (F, R, P)
         free = w.shape[2] - 1
         norm = norm + free * jnp.log(law.scales)[:, None] + np.float32(0.5 * np.log(w.shape[2]))
         density = density + (group.of_rows[:, :, None] * norm).sum(axis=(0, 1))

@@ -20,7 +20,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jtruth._either import log_gamma_draws
+from jtruth._either import gammaln, log_gamma_draws
 from jtruth._host import log
 from jtruth._validation import present
 from jtruth.latent import bijections
@@ -153,7 +153,7 @@ def _group(part: Parts, density: _Density, group: Group) -> tuple[Any, Any, Any]
     common = _simplex(part, density, present(group.common, "a law of the rows"))[0]
     logs = density.logs(part.take(raters, rows, symbols - 1))
     a = group.strength * jnp.exp(common) + _LEAST
-    each = bijections.log_gamma(a.sum(axis=1)) - bijections.log_gamma(a).sum(axis=1)
+    each = gammaln(a.sum(axis=1)) - gammaln(a).sum(axis=1)
     constant = np.float32(rows * 0.5 * np.log(symbols))
     law = (a * logs.sum(axis=0)).sum(axis=(0, 1)) + raters * (each.sum(axis=0) + constant)
     density.rest = density.rest + law
