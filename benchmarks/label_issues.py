@@ -120,7 +120,7 @@ import numpy as np
 import jtruth as jt
 from jtruth.cleaning import layer_draws, posterior_draws, shared_confusion, suspicious_labels
 from jtruth.learning import fit_confident, fit_dawid_skene, fit_joint, fit_noise_layer, prune
-from jtruth.learning.predicted import RULES
+from jtruth.learning.predicted import RULES, thresholds_mislead
 
 CLEANLAB = """
 import sys, json, numpy as np
@@ -218,9 +218,9 @@ def single(name, labels, q, sets, python):
               f"confident joint {confident.expected_wrong:.1f}; slope {layer.slope:+.1f}")  # fmt: skip
         print(f"  expected/found, by p(wrong)  {calibration(p, wrong)}")
         for rule in RULES:
-            mine = np.flatnonzero(prune(labels, q, confident, rule).found)
+            mine = prune(labels, q, confident, rule)
             print(f"    {rule:13s} {mine.size:5d} taken out, {wrong[mine].sum():4d} of them wrong")
-    print("  " + " ".join((*layer.warnings, *layer.against(confident.matrices[0]))))
+    print("  " + " ".join((*layer.warnings, *thresholds_mislead(layer, confident.matrices[0]))))
     if theirs:
         same(confident, theirs, labels, q)
 
@@ -234,11 +234,10 @@ def same(confident, theirs, labels, q):
     print(f"  confident joint: {np.abs(counts).sum():.0f} of {confident.counts.sum():.0f} counts differ")
     print(f"  joint differs by {joint:.1e}, calibrated counts by {whole:.2f}")
     for rule in RULES:
-        mine, other = prune(labels, q, confident, rule), set(theirs[rule])
-        here = set(np.flatnonzero(mine.found))
+        here, other = set(prune(labels, q, confident, rule).tolist()), set(theirs[rule])
         alone = f"jtruth alone {len(here - other)}, cleanlab alone {len(other - here)}"
         print(f"    {rule:13s} {alone}, both {len(here & other)}")
-    order = [i for i in prune(labels, q, confident, "both").order if i in set(theirs["order"])]
+    order = [i for i in prune(labels, q, confident, "both").tolist() if i in set(theirs["order"])]
     equal = order == [i for i in theirs["order"] if i in order]
     print(f"  ranking of those both name: {'equal' if equal else 'differs'}")
 

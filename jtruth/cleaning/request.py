@@ -21,9 +21,8 @@ from jtruth.cleaning.loop import answer, ask, followed, start
 from jtruth.cleaning.state import State, read_state, write_state
 from jtruth.cleaning.stopping import stopping_advice
 from jtruth.labels import Labels
-from jtruth.learning import fit_noise_layer
+from jtruth.learning import Fit, fit_noise_layer
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
-from jtruth.learning.predicted import NoiseLayer
 from jtruth.noise import ConfusionMatrices, NoiseModel
 
 _TOGETHER = 4.0  # design effect from which labels are ranked as if samples confused everybody (*)
@@ -242,7 +241,7 @@ def posterior_draws(labels: Labels, fit: JointPosterior) -> Float[np.ndarray, "d
     return softmax(given + log(fit.prior[fit.matrix_draw[some]])[:, None, :], axis=2)
 
 
-def layer_draws(labels: Labels, fit: NoiseLayer) -> Float[np.ndarray, "draws samples classes"]:
+def layer_draws(labels: Labels, fit: Fit) -> Float[np.ndarray, "draws samples classes"]:
     """Class posteriors given each sample's one label alone, under 50 bootstrap samples of `fit_noise_layer`.
 
     Give the probabilities of the fit and `fit.prior` to `suspicious_labels` beside them.

@@ -15,7 +15,7 @@ from jtruth._validation.words import number_of
 from jtruth.evaluation.inputs import Inputs, Model
 from jtruth.inspection import Finding, suspicions
 from jtruth.labels import Labels
-from jtruth.learning.behaviour import Behaviour, Duplicates, labeler_behaviour
+from jtruth.learning.behaviour import Behaviour, labeler_behaviour
 
 NAMED = 0.5  # probability above which a labeler is named
 _SHOWN = 3
@@ -33,7 +33,7 @@ def with_behaviour(
     found = labeler_behaviour(labels, prior, matrices, order=order, gold=gold)
     workers = [str(name) for name in labels.workers or range(labels.num_labelers)]
     place = {name: t for t, name in enumerate(workers)}
-    number, pairs = len(found.duplicates.pairs), found.duplicates.pairs.ravel()
+    number, pairs = len(found.pairs), found.pairs.ravel()
     first = np.full(len(workers), number)  # of the pairs that a labeler is in, the most probable
     np.minimum.at(first, pairs, np.repeat(np.arange(number), 2))
     more = tuple({**row, **_of_labeler(found, place[row["worker"]], workers, first)} for row in rows)
@@ -58,15 +58,15 @@ def _habits(matrices: np.ndarray, classes: Sequence[str]) -> list[str]:
 
 def _of_labeler(found: Behaviour, t: int, workers: list[str], first: np.ndarray) -> dict[str, Any]:
     """Probabilities of one labeler, ready for JSON; None where the labels cannot tell."""
-    copies = found.duplicates
-    best = int(first[t]) if first[t] < len(copies.pairs) else None
+    best = int(first[t]) if first[t] < len(found.pairs) else None
+    changed = {"moment": found.moment, "before": found.before, "after": found.after}
     return {
         "spam": _number(found.spam[t]),
-        "drift": None if found.change is None or np.isnan(found.change.probability[t]) else {
-            name: float(values[t]) for name, values in found.change._asdict().items()
+        "drift": None if found.drift is None or np.isnan(found.drift[t]) else {
+            "probability": float(found.drift[t]), **{name: float(x[t]) for name, x in changed.items()}
         },
         "duplicate": None if best is None else {
-            "of": workers[int(copies.pairs[best].sum() - t)], "probability": float(copies.probability[best])
+            "of": workers[int(found.pairs[best].sum() - t)], "probability": float(found.duplicate[best])
         },
     }  # fmt: skip
 
@@ -79,16 +79,15 @@ def _findings(found: Behaviour, workers: list[str], habits: list[str]) -> list[F
         names = _listed(f"{workers[t]!r} ({found.spam[t]:.2f}, {habits[t]})" for t in spam)
         text = f"Answers by habit, whatever the class is (spam), with probability: {names}. Leave them out."
         said.append(Finding("spam", text))
-    pairs = _likely(found.duplicates, workers)
+    pairs = _likely(found, workers)
     if pairs:
         text = f"Labelers who repeat one another, with probability: {_listed(pairs)}. Keep one of each pair."
         said.append(Finding("duplicates", text))
-    if found.change is not None:
-        change = found.change
+    if found.drift is not None:
         names = _listed(
-            f"{workers[t]!r} ({change.probability[t]:.2f}) after {change.moment[t]:g}, accuracy "
-            f"{change.before[t]:.2f} before and {change.after[t]:.2f} since"
-            for t in _ranked(change.probability)
+            f"{workers[t]!r} ({found.drift[t]:.2f}) after {found.moment[t]:g}, accuracy "
+            f"{found.before[t]:.2f} before and {found.after[t]:.2f} since"
+            for t in _ranked(found.drift)
         )
         if names:
             said.append(
@@ -97,10 +96,10 @@ def _findings(found: Behaviour, workers: list[str], habits: list[str]) -> list[F
     return said
 
 
-def _likely(found: Duplicates, workers: list[str]) -> list[str]:
+def _likely(found: Behaviour, workers: list[str]) -> list[str]:
     return [
         f"{workers[a]!r} and {workers[b]!r} ({p:.2f}; {same} of {shared} alike)"
-        for (a, b), p, shared, same in zip(*found, strict=True)
+        for (a, b), p, shared, same in zip(*found[-4:], strict=True)
         if p > NAMED
     ]
 

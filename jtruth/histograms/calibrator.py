@@ -26,7 +26,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from jtruth._arrays import as_array, is_concrete, safe_log
-from jtruth._minimise import minimise
+from jtruth._iterate import minimise
 from jtruth._one_line import one_line
 from jtruth._validation import choose
 from jtruth.histograms.concentration import (

@@ -26,7 +26,6 @@ from jtruth.learning.joint.posterior import JointPosterior, fit_joint
 from jtruth.learning.joint.random_effect import EffectModel, fit_random_effect
 from jtruth.learning.known_classes import (
     Consistency,
-    KnownClasses,
     check_consistency,
     fit_known_classes,
 )
@@ -36,9 +35,6 @@ from jtruth.learning.modes.difficulty import fit_difficulty_fallibility, fit_gla
 from jtruth.learning.modes.sequential import fit_sequential
 from jtruth.learning.modes.welinder import fit_welinder
 from jtruth.learning.predicted import (
-    ConfidentCounts,
-    NoiseLayer,
-    Pruned,
     fit_confident,
     fit_noise_layer,
     prune,
@@ -55,7 +51,6 @@ __all__ = [
     "METHODS",
     "Beliefs",
     "Built",
-    "ConfidentCounts",
     "Consistency",
     "EMResult",
     "EffectModel",
@@ -63,14 +58,11 @@ __all__ = [
     "Held",
     "Hierarchical",
     "JointPosterior",
-    "KnownClasses",
     "LabelColumns",
     "LabelerDraws",
     "Method",
-    "NoiseLayer",
     "NutsFit",
     "Priors",
-    "Pruned",
     "Recalibration",
     "Rows",
     "Smoothing",

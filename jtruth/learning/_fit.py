@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
+from scipy.special import betaincinv
 
 from jtruth import _host
 from jtruth import _validation as check
@@ -20,6 +21,7 @@ from jtruth._one_line import one_line
 from jtruth._validation.in_range import check_codes
 from jtruth.labels import Labels, must_be_labels
 from jtruth.posterior import validate_prior
+from jtruth.stats.regions import check_level
 
 
 class Fit(NamedTuple):
@@ -49,6 +51,25 @@ class Fit(NamedTuple):
     def __reduce__(self) -> tuple:
         """Plain data, so that fits are saved and sent to other processes."""
         return type(self), (*self[:-1], dict(self.own))
+
+    def interval(self, level: float = 0.95) -> Float[np.ndarray, "two *rows classes"]:
+        """Low and high ends of every entry of the labelers' matrices, equal tails.
+
+        Percentiles of a bootstrap, or of the beta law of each entry where rows are counts of known classes.
+
+        Raises:
+            ValueError: a level outside (0, 1), or a method that has neither.
+        """
+        check_level(level)
+        tails = (1 - level) / 2, (1 + level) / 2
+        if "bootstrap" in self.own:
+            return np.quantile(self.own["bootstrap"], tails, axis=0)
+        if "concentration" not in self.own:
+            raise ValueError("this fit has no intervals; quick_labelers, fit_joint and fit_nuts have")
+        a = self.own["concentration"]
+        b = a.sum(axis=2, keepdims=True) - a
+        ends = np.array([betaincinv(np.maximum(a, 1e-300), np.maximum(b, 1e-300), p) for p in tails])
+        return np.where(a > 0, np.where(b > 0, ends, 1.0), 0.0)
 
     def noise_model(self) -> Any:
         """How labelers err, in the form that testing and training take: a model of `jtruth.noise`.

@@ -7,7 +7,7 @@ A fit of independent labelers is asked how probable a labeler's labels are if he
 - *duplicate*: he repeats another labeler, up to slips, on the samples that both labelled.
 
 Rows have Dirichlet priors and are integrated out, so a labeler with few labels gets no probability far
-from where it began (`Odds`). A labeler who looks has rows like those of the others: the prior of his rows
+from where it began (`BEFORE`). A labeler who looks has rows like those of the others: the prior of his rows
 has their mean and spread (`population`). The class of a sample is judged by the labels of the others; what
 that leaves open is integrated out by a variational bound (exact where classes are certain; below the truth
 elsewhere, so doubt about classes never makes a labeler good). What is named here is named under
@@ -19,6 +19,8 @@ Of 25 spammers 25 were named, of 25 labelers right with .9 who guessed in the la
 labeler right with .65 (3 % slips) 20.
 """
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -37,45 +39,21 @@ _ALIKE = 0.8  # share of common samples with the same label, below which nobody 
 _COPY = 19.0, 1.0  # Dirichlet concentrations of a copier's label: the same, and all others together
 
 
-class Odds(NamedTuple):
-    """How probable each is before any label is seen."""
-
-    spam: float = 0.05
-    drift: float = 0.1
-    duplicate: float = 0.05  # of anybody; spread over those with whom a labeler shares samples
-
-
-BEFORE = Odds()
-
-
-class Change(NamedTuple):
-    """When labelers changed, and from what to what."""
-
-    probability: Float[np.ndarray, " labelers"]  # NaN where too few labels to tell
-    moment: Float[np.ndarray, " labelers"]  # most probable last moment of the first matrix
-    before: Float[np.ndarray, " labelers"]  # accuracy there, each class weighted by its share
-    after: Float[np.ndarray, " labelers"]
-
-    __repr__ = one_line
-
-
-class Duplicates(NamedTuple):
-    """Pairs of whom one may repeat the other, the most probable first."""
-
-    pairs: Int[np.ndarray, "pairs 2"]
-    probability: Float[np.ndarray, " pairs"]
-    shared: Int[np.ndarray, " pairs"]  # samples that both labelled
-    agreed: Int[np.ndarray, " pairs"]
-
-    __repr__ = one_line
+BEFORE = MappingProxyType({"spam": 0.05, "drift": 0.1, "duplicate": 0.05})  # of anybody, any label unseen
 
 
 class Behaviour(NamedTuple):
-    """What `labeler_behaviour` found."""
+    """What `labeler_behaviour` found; a probability is NaN where too few labels tell."""
 
-    spam: Float[np.ndarray, " labelers"]  # probability; NaN without labels
-    change: Change | None  # None without an order
-    duplicates: Duplicates
+    spam: Float[np.ndarray, " labelers"]  # probability
+    drift: Float[np.ndarray, " labelers"] | None  # probability of a change; None without an order
+    moment: Float[np.ndarray, " labelers"]  # most probable last moment of the first matrix
+    before: Float[np.ndarray, " labelers"]  # accuracy there, each class weighted by its share
+    after: Float[np.ndarray, " labelers"]
+    pairs: Int[np.ndarray, "pairs 2"]  # of whom one may repeat the other, the most probable first
+    duplicate: Float[np.ndarray, " pairs"]  # probability
+    shared: Int[np.ndarray, " pairs"]  # samples that both labelled
+    agreed: Int[np.ndarray, " pairs"]
 
     __repr__ = one_line
 
@@ -87,7 +65,7 @@ def labeler_behaviour(
     *,
     order: Num[np.ndarray, " samples"] | None = None,
     gold: Int[np.ndarray, " samples"] | None = None,
-    odds: Odds = BEFORE,
+    odds: Mapping[str, float] = BEFORE,
 ) -> Behaviour:
     """Probabilities of spam, drift and duplicates, by a fit of independent labelers.
 
@@ -96,7 +74,8 @@ def labeler_behaviour(
         prior, matrices: learned from them; a row of a matrix may not hold an exact 0.
         order: when each sample was labelled, on any scale; without it drift is not asked.
         gold: known classes, -1 where unknown.
-        odds: probabilities before any label.
+        odds: probabilities before any label, by the names of `BEFORE`; that of a duplicate is spread over
+            those with whom a labeler shares samples.
 
     Returns:
         `Behaviour`. A probability at its value in `odds` means that the labels say nothing.
@@ -107,9 +86,9 @@ def labeler_behaviour(
     >>> labeler_behaviour(Labels.from_matrix(z, 2), np.array([0.5, 0.5]), rates).spam.round(2).tolist()
     [0.0, 0.0, 0.0, 1.0]
     """
-    for name, value in odds._asdict().items():
+    for name, value in odds.items():
         if not 0 < value < 1:
-            raise ValueError(f"odds.{name} is {value}; give a probability between 0 and 1")
+            raise ValueError(f"odds[{name!r}] is {value}; give a probability between 0 and 1")
     if (matrices <= 0).any():
         t = int(np.argwhere((matrices <= 0).any(axis=(1, 2)))[0, 0])
         raise ValueError(
@@ -119,9 +98,14 @@ def labeler_behaviour(
     without = _without_own(labels, prior, matrices, gold)
     rows = population(matrices, labels.labels_per_labeler())
     q, bound = one_matrix(without, labeler, label, labels.num_labelers, rows)
-    spam = _spam(labels, bound, odds.spam)
-    change = None if order is None else _change(labels, q, prior, order, odds.drift, rows)
-    return Behaviour(spam, change, _duplicates(labels, without, matrices, odds.duplicate))
+    nothing = np.full((4, labels.num_labelers), np.nan)
+    change = nothing if order is None else _change(labels, q, prior, order, odds["drift"], rows)
+    return Behaviour(
+        _spam(labels, bound, odds["spam"]),
+        None if order is None else change[0],
+        *change[1:],
+        *_duplicates(labels, without, matrices, odds["duplicate"]),
+    )
 
 
 def population(
@@ -222,12 +206,15 @@ def _spam(labels: Labels, bound: np.ndarray, before: float) -> Float[np.ndarray,
 
 def _change(
     labels: Labels, q: np.ndarray, prior: np.ndarray, order: np.ndarray, before: float, rows: np.ndarray
-) -> Change:
-    """Two matrices, one up to a moment and one after it, against one; every moment is equally probable."""
+) -> Float[np.ndarray, "four labelers"]:
+    """Two matrices, one up to a moment and one after it, against one; every moment is equally probable.
+
+    Returns:
+        Probability, moment, and accuracy before and after it.
+    """
     sample, labeler, label = labels.entries()
     classes, size = labels.num_classes, labels.num_labelers
-    when = order[sample]
-    found = Change(*np.full((4, size), np.nan))
+    when, found = order[sample], np.full((4, size), np.nan)
     by_time = np.lexsort((when, labeler))
     ends = np.searchsorted(labeler[by_time], np.arange(size + 1))
     for t in range(size):
@@ -241,13 +228,13 @@ def _change(
         two = (_evidence(early, rows[t]) + _evidence(late, rows[t])).sum(axis=1)
         gain = logsumexp(two) - np.log(last.size) - _evidence(counts[-1], rows[t]).sum()
         best = int(two.argmax())
-        found.probability[t], found.moment[t] = expit(gain + logit(before)), when[mine][last[best]]
-        for part, n in ((found.before, early[best]), (found.after, late[best])):
-            part[t] = prior @ np.diag((n + rows[t]) / (n + rows[t]).sum(axis=1, keepdims=True))
+        found[:2, t] = expit(gain + logit(before)), when[mine][last[best]]
+        for part, n in ((2, early[best]), (3, late[best])):
+            found[part, t] = prior @ np.diag((n + rows[t]) / (n + rows[t]).sum(axis=1, keepdims=True))
     return found
 
 
-def _duplicates(labels: Labels, without: np.ndarray, matrices: np.ndarray, before: float) -> Duplicates:
+def _duplicates(labels: Labels, without: np.ndarray, matrices: np.ndarray, before: float) -> tuple:
     """The second repeats the first but for slips, against both judging by themselves."""
     sample, labeler, label = labels.entries()
     first = first_labels(sample, labeler, labels.num_labelers)
@@ -271,7 +258,7 @@ def _duplicates(labels: Labels, without: np.ndarray, matrices: np.ndarray, befor
     log_odds = copied - slips * np.log(max(1, labels.num_classes - 1)) - by_itself + logit(chance)
     order = np.argsort(-log_odds, kind="stable")
     pair = np.stack([one, two], axis=1)[order].astype(np.int64)
-    return Duplicates(pair, expit(log_odds[order]), *(a[order].astype(np.int64) for a in (number, same)))
+    return pair, expit(log_odds[order]), *(a[order].astype(np.int64) for a in (number, same))
 
 
 def _entries(table: sparse.csr_array, row: np.ndarray, column: np.ndarray) -> np.ndarray:

@@ -30,34 +30,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float, Num
-from scipy.special import betaincinv, ndtri, softmax
+from scipy.special import ndtri, softmax
 
 from jtruth._host import diagonal_rows, labels_log_likelihood, log
 from jtruth._one_line import one_line
 from jtruth._validation import quoted
 from jtruth.labels import Labels
 from jtruth.learning._fit import Fit, clamp, exchanged, one_hot, read_given, soft_counts, unlabelled
-from jtruth.stats.regions import check_level
-
-
-class KnownClasses(Fit):
-    """Error rates by counting; see `fit_known_classes`."""
-
-    def interval(self, level: float = 0.95) -> Float[np.ndarray, "two labelers classes classes"]:
-        """Low and high ends of every entry, equal tails of its beta law."""
-        check_level(level)
-        a = self.concentration
-        b = a.sum(axis=2, keepdims=True) - a
-        ends = [
-            betaincinv(np.maximum(a, 1e-300), np.maximum(b, 1e-300), p)
-            for p in ((1 - level) / 2, (1 + level) / 2)
-        ]
-        return np.where(a > 0, np.where(b > 0, np.array(ends), 1.0), 0.0)
 
 
 def fit_known_classes(
     labels: Labels, *, key: Any = None, gold: Any = None, prior: Any = None, pseudo: float = 1.0
-) -> KnownClasses:
+) -> Fit:
     """Error rates of labelers from the samples whose class is known.
 
     Args:
@@ -69,9 +53,9 @@ def fit_known_classes(
             all, spread over the classes, for the prior.
 
     Returns:
-        A `Fit` at the mean of the posterior. Its own, (labelers, classes, classes) each: `matrices`;
-        `counts`, labels of gold samples, for `pseudo_counts=`; `concentration` of the Dirichlet posterior of
-        each row.
+        A `Fit` with `interval`, at the mean of the posterior. Its own, (labelers, classes, classes) each:
+        `matrices`; `counts`, labels of gold samples, for `pseudo_counts=`; `concentration` of the Dirichlet
+        posterior of each row.
 
     Raises:
         ValueError: input that cannot be used, or no known class.
@@ -100,7 +84,7 @@ def fit_known_classes(
     log_likelihood = float(np.logaddexp.reduce(joint, axis=1).sum())
     doubts = tuple(_doubts(counts, labels, known, ~possible[:, 0]))
     own = {"matrices": matrices, "counts": counts, "concentration": concentration}
-    return KnownClasses(share, clamp(posterior, known), log_likelihood, warnings=doubts, own=own)
+    return Fit(share, clamp(posterior, known), log_likelihood, warnings=doubts, own=own)
 
 
 def _doubts(counts: np.ndarray, labels: Labels, known: np.ndarray, contradicted: np.ndarray) -> Any:

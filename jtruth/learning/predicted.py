@@ -1,7 +1,7 @@
 """One label a sample, and a classifier's probabilities that never saw it: how often are the labels wrong?
 
 Two answers. Confident learning counts the labels that a classifier contradicts; the noise layer is the
-likelihood of the same data, with intervals, and its `against` says where thresholds mislead by more than
+likelihood of the same data, with intervals, and `thresholds_mislead` says where thresholds do by more than
 chance.
 
 **Confident learning** (Northcutt, Jiang and Chuang 2021). A sample is *confidently* of class c where its
@@ -33,26 +33,24 @@ Three things are said besides psi. Intervals: EM of bootstrap samples, which are
 the slope of the log-likelihood when all log q are multiplied by a factor, at factor 1, in units of its
 bootstrap error (`slope`). Far above 0 the classifier is too timid about the TRUE class, far below too sure;
 psi then shows too few or too many errors. What no computation on these data can find: a classifier that was
-trained to predict noisy labels, and does, explains them by psi = identity. And `against` compares the error
-rates of confident learning with these, and says where thresholds mislead.
+trained to predict noisy labels, and does, explains them by psi = identity. And `thresholds_mislead` compares
+the error rates of confident learning with these.
 """
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import xlogy
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Float, Int
 from scipy.special import ndtri
 
 from jtruth import _validation as check
-from jtruth._climb import climb
 from jtruth._host import diagonal_rows, vote_shares
-from jtruth._one_line import one_line
+from jtruth._iterate import climb, inside_simplex
 from jtruth._random import as_key, host_rng
-from jtruth._squarem import inside_simplex
 from jtruth._validation.in_range import check_rows
 from jtruth.labels import Labels
 from jtruth.learning._fit import Fit, clamp, read_given
@@ -62,33 +60,13 @@ _JUDGED = 0.02  # share of the slope's error that must be left once psi is fitte
 _UNFIT = 3.0  # |slope| from which the probabilities do not fit: 27 of 10 000 that do
 
 
-class ConfidentCounts(NamedTuple):
-    """What `confident_joint` returns; C x C arrays have rows of true classes."""
-
-    thresholds: Float[Array, " classes"]  # inf where no sample has this label
-    confident: Int[Array, " samples"]  # the class a sample is confidently of, -1 where none
-    counts: Float[Array, "classes classes"]  # (1)
-    joint: Float[Array, "classes classes"]  # (3), sums to 1
-
-    __repr__ = one_line
-
-
-class Pruned(NamedTuple):
-    """Labels to take out."""
-
-    found: Bool[np.ndarray, " samples"]
-    order: Int[np.ndarray, " found"]  # those samples, the least believable label first
-
-    __repr__ = one_line
-
-
 @jax.jit
 def confident_joint(
     probabilities: Float[Array | np.ndarray, "samples classes"],
     label: Int[Array | np.ndarray, " samples"],
     weight: Float[Array | np.ndarray, " samples"],
     known: Int[Array | np.ndarray, " samples"],
-) -> ConfidentCounts:
+) -> dict[str, Array]:
     """Thresholds (2), confident joint (1) and its calibration (3); pure, to be vmapped over weights.
 
     Args:
@@ -96,6 +74,11 @@ def confident_joint(
         label: 0..C-1.
         weight: how often each sample counts; 0 leaves it out.
         known: true class where it is known, else -1: such a sample is of that class, no threshold asked.
+
+    Returns:
+        By name: "thresholds" (classes,), inf where no sample has this label; "confident" (samples,), the
+        class a sample is confidently of, -1 where none; "counts" (1) and "joint" (3) (classes, classes), rows
+        of true classes, the latter sums to 1.
     """
     classes = probabilities.shape[1]
     given = jax.nn.one_hot(label, classes, dtype=probabilities.dtype) * weight[:, None]
@@ -109,7 +92,7 @@ def confident_joint(
     counts = jax.nn.one_hot(confident, classes, dtype=given.dtype).T @ given  # -1 has a row of zeros
     column = counts.sum(axis=0)
     joint = counts * (number / number.sum() / jnp.where(column > 0, column, 1))[None, :]
-    return ConfidentCounts(thresholds, confident, counts, joint)
+    return {"thresholds": thresholds, "confident": confident, "counts": counts, "joint": joint}
 
 
 def one_label(
@@ -146,7 +129,7 @@ def fit_confident(labels: Labels, probabilities: Any, *, gold: Any = None) -> Fi
         `Fit`. Its prior holds the row sums of the joint, its class posterior p(y | x) p(label | y),
         normalised; its log-likelihood is NaN, thresholds maximise none. Its own: `matrices` (1, classes,
         classes), p(label | y), one for all labels; `expected_wrong`, the number of wrong labels according to
-        the joint; and the fields of `ConfidentCounts`.
+        the joint; `thresholds`, `confident`, `counts`, `joint` of `confident_joint`.
 
     Raises:
         ValueError: a sample with no label or several, or rows that are no distributions.
@@ -160,19 +143,18 @@ def fit_confident(labels: Labels, probabilities: Any, *, gold: Any = None) -> Fi
     label, q, known = one_label(labels, probabilities, gold)
     with jax.enable_x64(True):
         found = jax.tree.map(np.asarray, confident_joint(q, label, np.ones(label.size), known))
-    prior = found.joint.sum(axis=1)
-    matrix = vote_shares(found.joint)  # rows of a class that no sample is confidently of are uniform
+    joint = found["joint"]
+    matrix = vote_shares(joint)  # rows of a class that no sample is confidently of are uniform
     by_label = q * matrix[:, label].T
     posterior = clamp(vote_shares(by_label), known)
-    wrong = float((1 - np.trace(found.joint)) * label.size)
-    own = {"matrices": matrix[None], "expected_wrong": wrong, **found._asdict()}
-    return Fit(
-        prior, posterior, float("nan"), True, 1, tuple(_doubts_of_counts(found, labels, by_label)), own
-    )
+    wrong = float((1 - np.trace(joint)) * label.size)
+    own = {"matrices": matrix[None], "expected_wrong": wrong, **found}
+    doubts = tuple(_doubts_of_counts(found, labels, by_label))
+    return Fit(joint.sum(axis=1), posterior, float("nan"), True, 1, doubts, own)
 
 
-def prune(labels: Labels, probabilities: Any, fit: Fit, rule: str = "both") -> Pruned:
-    """Which labels to take out: the five rules of section 3.2.
+def prune(labels: Labels, probabilities: Any, fit: Fit, rule: str = "both") -> Int[np.ndarray, " found"]:
+    """Which labels to take out, the least believable first: the five rules of section 3.2.
 
     Args:
         labels, probabilities: those of the fit.
@@ -182,7 +164,8 @@ def prune(labels: Labels, probabilities: Any, fit: Fit, rule: str = "both") -> P
             wrong, the least probable first (PBC); "noise_rate", for each pair of label and other class as
             many as the joint says, by the margin between the two (PBNR); "both" of the last two (C+NR).
 
-    Numbers are rounded to whole labels; ties go to the sample that comes first.
+    Returns:
+        Samples. Numbers are rounded to whole labels; ties go to the sample that comes first.
     """
     check.choose("rule", rule, RULES)
     label, q, _ = one_label(labels, probabilities, None)
@@ -209,7 +192,7 @@ def prune(labels: Labels, probabilities: Any, fit: Fit, rule: str = "both") -> P
     score = own - np.where(np.arange(q.shape[1])[None, :] == label[:, None], -np.inf, q).max(axis=1)
     rank = score if rule == "noise_rate" else own
     order = np.flatnonzero(found)
-    return Pruned(found, order[np.argsort(rank[order], kind="stable")])
+    return order[np.argsort(rank[order], kind="stable")]
 
 
 def _lowest(score: np.ndarray, among: np.ndarray, number: int) -> np.ndarray:
@@ -223,45 +206,14 @@ def _lowest(score: np.ndarray, among: np.ndarray, number: int) -> np.ndarray:
 def _doubts_of_counts(found: Any, labels: Labels, by_label: np.ndarray) -> Any:
     """Sentences about what the counts could not settle."""
     names = labels.class_names
-    for c in np.flatnonzero(np.isinf(found.thresholds)):
+    for c in np.flatnonzero(np.isinf(found["thresholds"])):
         yield f"No sample is labelled {names[c]!r}, so nothing says how sure is sure enough of that class."
-    for c in np.flatnonzero((found.counts.sum(axis=1) == 0) & np.isfinite(found.thresholds)):
+    for c in np.flatnonzero((found["counts"].sum(axis=1) == 0) & np.isfinite(found["thresholds"])):
         yield f"No sample is confidently of class {names[c]!r}: its row is uniform and means nothing."
-    if (none := (found.confident < 0).mean()) > 0.5:
+    if (none := (found["confident"] < 0).mean()) > 0.5:
         yield f"{none:.0%} of the samples are confidently of no class: the counts rest on the others."
     if stray := int((by_label.sum(axis=1) == 0).sum()):
         yield f"{stray} labels are impossible by probabilities and counts; their class posterior is uniform."
-
-
-class NoiseLayer(Fit):
-    """Error rates of one label a sample by maximum likelihood; see `fit_noise_layer`."""
-
-    def interval(self, level: float = 0.95) -> Float[np.ndarray, "two classes classes"]:
-        """Low and high ends of psi, entry by entry: percentiles of the bootstrap."""
-        return np.quantile(self.bootstrap, [(1 - level) / 2, (1 + level) / 2], axis=0)
-
-    def against(self, matrix: Any, classes: Any = None, *, level: float = 0.99) -> tuple[str, ...]:
-        """Classes whose rate of right labels in another matrix (confident learning's) is unlikely.
-
-        Args:
-            matrix: (classes, classes), rows of true classes.
-            classes: names, for the sentences.
-            level: probability that no class of all is named if `matrix` is right.
-
-        Returns:
-            One sentence for each class that is further off than chance, counting all classes, allows.
-        """
-        other, own = np.diag(np.asarray(matrix, np.float64)), np.diag(self.matrices[0])
-        error = np.maximum(
-            np.diagonal(self.bootstrap, axis1=1, axis2=2).std(axis=0), 1 / (self.row_labels + 2)
-        )
-        far = np.abs(other - own) > -ndtri((1 - level) / (2 * own.size)) * error
-        names = range(own.size) if classes is None else classes
-        return tuple(
-            f"Thresholds mislead for class {names[c]!r}: they say that {other[c]:.1%} of its labels are "
-            f"right, the likelihood {own[c]:.1%} +- {error[c]:.1%}."
-            for c in np.flatnonzero(far)
-        )
 
 
 @partial(jax.jit, static_argnames="max_steps")
@@ -317,7 +269,7 @@ def fit_noise_layer(
     num_bootstrap: int = 200,
     max_steps: int = 5000,
     tol: float = 1e-8,
-) -> NoiseLayer:
+) -> Fit:
     """Error rates of one noisy label a sample, from out-of-sample probabilities of the true class.
 
     Args:
@@ -332,9 +284,9 @@ def fit_noise_layer(
         max_steps, tol: of EM.
 
     Returns:
-        A `Fit`; its class posterior is p(y | x, label), its log-likelihood that of the labels given x (and
-        gold). Its own: `matrices` (1, classes, classes), p(label | y), one for all labels; `slope` in
-        standard errors, far from 0 the probabilities do not fit, NaN where labels cannot tell;
+        A `Fit` with `interval`; its class posterior is p(y | x, label), its log-likelihood that of the labels
+        given x (and gold). Its own: `matrices` (1, classes, classes), p(label | y), one for all labels;
+        `slope` in standard errors, far from 0 the probabilities do not fit, NaN where labels cannot tell;
         `expected_wrong`, a number of labels; `row_labels` (classes,), expected labels behind each row;
         `bootstrap` (replicates, classes, classes), psi of each bootstrap sample.
 
@@ -377,7 +329,7 @@ def fit_noise_layer(
         "row_labels": posterior.sum(axis=0),
         "bootstrap": matrices,
     }
-    fit = NoiseLayer(
+    fit = Fit(
         posterior.mean(axis=0),
         posterior,
         float(best["log_likelihood"]),
@@ -388,7 +340,30 @@ def fit_noise_layer(
     return fit._replace(warnings=tuple(_doubts_of_layer(fit, labels.class_names, int((~settled).sum()))))
 
 
-def _doubts_of_layer(fit: NoiseLayer, names: Any, unsettled: int) -> Any:
+def thresholds_mislead(fit: Fit, matrix: Any, classes: Any = None, *, level: float = 0.99) -> tuple[str, ...]:
+    """Classes whose rate of right labels in another matrix (confident learning's) is unlikely.
+
+    Args:
+        fit: of `fit_noise_layer`.
+        matrix: (classes, classes), rows of true classes.
+        classes: names, for the sentences.
+        level: probability that no class of all is named if `matrix` is right.
+
+    Returns:
+        One sentence for each class that is further off than chance, counting all classes, allows.
+    """
+    other, own = np.diag(np.asarray(matrix, np.float64)), np.diag(fit.matrices[0])
+    error = np.maximum(np.diagonal(fit.bootstrap, axis1=1, axis2=2).std(axis=0), 1 / (fit.row_labels + 2))
+    far = np.abs(other - own) > -ndtri((1 - level) / (2 * own.size)) * error
+    names = range(own.size) if classes is None else classes
+    return tuple(
+        f"Thresholds mislead for class {names[c]!r}: they say that {other[c]:.1%} of its labels are "
+        f"right, the likelihood {own[c]:.1%} +- {error[c]:.1%}."
+        for c in np.flatnonzero(far)
+    )
+
+
+def _doubts_of_layer(fit: Fit, names: Any, unsettled: int) -> Any:
     """Sentences about what the likelihood could not settle."""
     if not fit.converged or unsettled:
         yield f"EM did not converge ({unsettled} of {len(fit.bootstrap)} bootstrap samples); raise max_steps."

@@ -36,7 +36,7 @@ from jaxtyping import Array, Float, Int
 from jtruth import _host
 from jtruth import _validation as check
 from jtruth._arrays import safe_log
-from jtruth._squarem import inside_simplex
+from jtruth._iterate import inside_simplex
 
 AnyArray = Array | np.ndarray
 Weights = Float[AnyArray, "labels classes"]

@@ -22,9 +22,8 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from jtruth._arrays import as_array, is_concrete, safe_log
-from jtruth._climb import climb
+from jtruth._iterate import climb, inside_simplex
 from jtruth._one_line import one_line
-from jtruth._squarem import inside_simplex
 from jtruth._validation import choose, some
 from jtruth._validation.in_range import check_no_nan, check_not_negative
 from jtruth.posterior import class_posterior, validate_prior

@@ -23,7 +23,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from jtruth._arrays import as_array, is_concrete
-from jtruth._minimise import minimise
+from jtruth._iterate import minimise
 from jtruth._one_line import one_line
 from jtruth._random import as_key
 from jtruth._validation import choose

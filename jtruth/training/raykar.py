@@ -36,9 +36,8 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from jtruth._arrays import safe_log
-from jtruth._climb import climb
+from jtruth._iterate import climb, inside_simplex
 from jtruth._one_line import one_line
-from jtruth._squarem import inside_simplex
 from jtruth._validation.in_range import check_codes, check_not_negative, check_whole
 from jtruth.labels import Labels
 from jtruth.noise import ConfusionMatrices

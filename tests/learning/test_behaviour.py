@@ -63,8 +63,8 @@ def test_probabilities_by_plain_sums_where_classes_are_known():
     cuts = [c for c in range(2, 30, 2) if LEAST_EACH <= c <= 30 - LEAST_EACH]
     two = [one_matrix_log_p(y[:c], z[:c]) + one_matrix_log_p(y[c:], z[c:]) for c in cuts]
     odds = np.mean(np.exp(np.array(two) - whole)) * 0.1 / 0.9
-    assert found.change.probability[0] == pytest.approx(odds / (1 + odds), abs=1e-10)
-    assert found.change.moment[0] == order[17] and found.change.before[0] > 0.8 > 0.3 > found.change.after[0]
+    assert found.drift[0] == pytest.approx(odds / (1 + odds), abs=1e-10)
+    assert found.moment[0] == order[17] and found.before[0] > 0.8 > 0.3 > found.after[0]
 
 
 def crowd(seed, bad=None, size=300, labelers=6):
@@ -88,18 +88,16 @@ def test_who_is_named_and_who_is_not():
     named = np.zeros(3, int)
     for seed in range(20):
         found = crowd(seed)
-        named += [(found.spam > 0.5).sum(), (found.change.probability > 0.5).sum(),
-                  (found.duplicates.probability > 0.5).sum()]  # fmt: skip
+        named += [(found.spam > 0.5).sum(), (found.drift > 0.5).sum(),
+                  (found.duplicate > 0.5).sum()]  # fmt: skip
     assert (named <= (2, 2, 1)).all(), named
     hits = np.zeros(3, int)
     for seed in range(10):
         hits[0] += crowd(seed, "spam").spam.argmax() == 0 and crowd(seed, "spam").spam[0] > 0.5
-        change = crowd(seed, "drift").change
-        hits[1] += change.probability[5] > 0.5 and abs(change.moment[5] - 200) < 60
-        pair = crowd(seed, "duplicate").duplicates
-        hits[2] += (
-            bool(pair.probability.size) and pair.pairs[0].tolist() == [0, 1] and pair.probability[0] > 0.5
-        )
+        change = crowd(seed, "drift")
+        hits[1] += change.drift[5] > 0.5 and abs(change.moment[5] - 200) < 60
+        pair = crowd(seed, "duplicate")
+        hits[2] += bool(pair.duplicate.size) and pair.pairs[0].tolist() == [0, 1] and pair.duplicate[0] > 0.5
     assert (hits >= (9, 4, 7)).all(), hits
 
 
@@ -107,7 +105,7 @@ def test_few_labels_tell_nothing_and_bad_input_is_refused():
     labels = Labels.from_matrix([[0, 0, 1], [1, 1, -1], [0, 0, -1]], 2)
     rates = np.tile([[0.8, 0.2], [0.2, 0.8]], (3, 1, 1))
     found = labeler_behaviour(labels, np.full(2, 0.5), rates, order=np.arange(3))
-    assert np.isnan(found.change.probability).all() and found.duplicates.pairs.shape == (0, 2)
+    assert np.isnan(found.drift).all() and found.pairs.shape == (0, 2)
     assert 0.03 < found.spam[2] < 0.1
     with pytest.raises(ValueError, match="matrix of labeler 0 holds a 0"):
         labeler_behaviour(labels, np.full(2, 0.5), np.tile(np.eye(2), (3, 1, 1)))

@@ -18,8 +18,8 @@ from scipy import sparse
 
 from jtruth import _validation as check
 from jtruth._host import log
+from jtruth._iterate import squarem
 from jtruth._one_line import one_line
-from jtruth._squarem import squarem
 from jtruth.labels import Labels
 
 

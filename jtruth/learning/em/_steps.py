@@ -35,9 +35,8 @@ import numpy as np
 from jax.scipy.special import xlogy
 from jaxtyping import Array, Bool, Float, Int
 
-from jtruth._climb import climb
+from jtruth._iterate import climb, inside_simplex
 from jtruth._one_line import one_line
-from jtruth._squarem import inside_simplex
 from jtruth.learning.em.columns import LabelColumns
 
 _PLAIN_STEPS = 20  # of EM before the first jump: most problems are done by then

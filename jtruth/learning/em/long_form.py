@@ -23,8 +23,7 @@ from jax.scipy.special import xlogy
 from jaxtyping import Array
 
 from jtruth._arrays import safe_log
-from jtruth._climb import Summit, climb
-from jtruth._squarem import inside_simplex
+from jtruth._iterate import Summit, climb, inside_simplex
 from jtruth.labels import Labels
 from jtruth.learning._fit import Fit, check_steps, clamp, not_converged, read_given, unlabelled
 from jtruth.learning.em._steps import of_another_class

@@ -21,30 +21,18 @@ Oh and Shah (2013) take another way for many classes, by low-rank approximation,
 """
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from jtruth._one_line import one_line
 from jtruth._random import host_rng
 from jtruth.labels import Labels
 from jtruth.learning._fit import Fit, check_steps, clamp, not_converged, read_given
 
 _NO_PRIOR = "KOS has no use for a class prior; leave prior out, or choose another method"
-
-
-class Messages(NamedTuple):
-    """What `kos_messages` returns."""
-
-    score: Float[Array, " samples"]  # sum of A y over the labels of a sample
-    weight: Float[Array, " labelers"]  # sum of A x over the labels of a labeler
-    converged: Bool[Array, ""]
-    num_steps: Int[Array, ""]
-
-    __repr__ = one_line
 
 
 @partial(jax.jit, static_argnames=("num_labelers", "max_steps"))
@@ -58,7 +46,7 @@ def kos_messages(
     num_labelers: int,
     max_steps: int,
     tol: float | Float[Array, ""],
-) -> Messages:
+) -> tuple[Float[Array, " samples"], Float[Array, " labelers"], Bool[Array, ""], Int[Array, ""]]:
     """The messages until they change no more; pure, to be vmapped over starts.
 
     Args:
@@ -68,6 +56,10 @@ def kos_messages(
         start: first messages of labelers to samples.
         num_labelers, max_steps: static.
         tol: largest change of a scaled message at the end.
+
+    Returns:
+        Sum of A y over the labels of each sample, sum of A x over those of each labeler, whether messages
+        came to rest, and number of steps.
     """
     sign, known = jnp.asarray(sign), jnp.asarray(known)
     fixed = known[sample]
@@ -95,7 +87,7 @@ def kos_messages(
     y, weight, moved, count = jax.lax.while_loop(
         lambda s: (s[2] >= tol) & (s[3] < max_steps), step, (*first, jnp.array(0, jnp.int32))
     )
-    return Messages(others(y, sample, known.shape[0])[1], weight, moved < tol, count)
+    return others(y, sample, known.shape[0])[1], weight, moved < tol, count
 
 
 def refuses(labels: Labels) -> str | None:
@@ -155,23 +147,22 @@ def fit_kos(
         start += host_rng(key, "KOS start").standard_normal(sign.size)
     pushed = np.where(known >= 0, 2.0 * known - 1, 0.0)
     with jax.enable_x64(True):
-        found = kos_messages(
+        score, weight, converged, steps = map(np.asarray, kos_messages(
             sample, labeler, sign, pushed, start,
             num_labelers=labels.num_labelers, max_steps=max_steps, tol=float(tol),
-        )  # fmt: skip
-    score = np.asarray(found.score)
+        ))  # fmt: skip
     even = np.abs(score) <= 1e-12 * max(float(np.abs(score).max()), 1e-300)
     one = np.where(even, 0.5, score > 0)
     posterior = clamp(np.stack([1 - one, one], axis=1), known)
-    doubts = [*not_converged("Message passing", bool(found.converged), int(found.num_steps))]
+    doubts = [*not_converged("Message passing", bool(converged), int(steps))]
     if tied := int((even & (known < 0)).sum()):
         doubts.append(f"Messages about {tied} samples cancel or are missing; both classes have 1/2 there.")
     return Fit(
         posterior.mean(axis=0),
         posterior,
         float("nan"),
-        bool(found.converged),
-        int(found.num_steps),
+        bool(converged),
+        int(steps),
         tuple(doubts),
-        {"score": score, "weight": np.asarray(found.weight)},
+        {"score": score, "weight": weight},
     )

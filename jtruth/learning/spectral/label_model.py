@@ -22,7 +22,7 @@ given the class do not given "one of the others".
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -32,25 +32,10 @@ from scipy.special import softmax
 
 from jtruth import _validation as check
 from jtruth._host import log
-from jtruth._one_line import one_line
 from jtruth.labels import Labels
 from jtruth.learning._fit import Fit, clamp, exchanged, read_given, unlabelled
 
 _MOST_VOTERS = 20  # labelers whose third moments give the class prior: those with most labels
-
-
-class TripletMoments(NamedTuple):
-    """What `triplet_moments` returns. Symbols are class 0, class 1 and, last, the abstention."""
-
-    strength: Float[Array | np.ndarray, " labelers"]  # v
-    square: Float[Array | np.ndarray, " labelers"]  # v^2 as estimated; below 0 they contradict the model
-    prior: Float[Array | np.ndarray, ""]  # of class 1
-    shares: Float[Array | np.ndarray, "labelers symbols"]  # how often each symbol is given
-    shifts: Float[Array | np.ndarray, "labelers symbols"]  # p(symbol | 1) - p(symbol | 0)
-    pair_shares: Float[Array | np.ndarray, "edges symbols symbols"]
-    pair_shifts: Float[Array | np.ndarray, "edges symbols symbols"]
-
-    __repr__ = one_line
 
 
 @jax.jit
@@ -62,7 +47,7 @@ def triplet_moments(
     voters: Int[Array | np.ndarray, " voters"],
     edges: Int[Array | np.ndarray, "edges two"],
     prior: Float[Array | np.ndarray, ""],
-) -> TripletMoments:
+) -> dict[str, Array]:
     """Moments of labels and what follows from them; pure, to be vmapped over weights.
 
     Args:
@@ -73,6 +58,12 @@ def triplet_moments(
         voters: labelers whose third moments are taken.
         edges: connected pairs.
         prior: of class 1, NaN if it is to be estimated.
+
+    Returns:
+        By name, symbols being class 0, class 1 and, last, the abstention: "strength" v and "square" v^2 as
+        estimated (labelers,), which contradict the model below 0; "prior" of class 1; "shares" (labelers,
+        symbols), how often each is given, "shifts", p(symbol | 1) - p(symbol | 0); "pair_shares" and
+        "pair_shifts" (edges, symbols, symbols).
     """
     weight = jnp.asarray(weight)[:, None]
     seen, apart, symbol = jnp.asarray(seen), jnp.asarray(apart), jnp.asarray(symbol)
@@ -130,7 +121,8 @@ def triplet_moments(
     pair_shares = (weight[None] * together).sum(axis=1).T / jnp.where(count > 0, count, 1)[:, None]
     pair_shifts = jax.vmap(lambda f: shift(f, both, free), out_axes=1)(together)
     pair_shares, pair_shifts = (m.reshape(-1, 3, 3) for m in (pair_shares, pair_shifts))
-    return TripletMoments(v, square, p, shares, shifts, pair_shares, pair_shifts)
+    return {"strength": v, "square": square, "prior": p, "shares": shares, "shifts": shifts,
+            "pair_shares": pair_shares, "pair_shifts": pair_shifts}  # fmt: skip
 
 
 def refuses(labels: Labels) -> str | None:
@@ -209,24 +201,25 @@ def fit_label_model(
     with jax.enable_x64(True):
         p1 = np.float64(np.nan if fixed is None else fixed[1])
         found = triplet_moments(symbol, seen, np.ones(len(z)), apart, voters, pairs, p1)
-        found = TripletMoments(*map(np.asarray, found))
-    if np.isnan(found.prior):
+        found = {name: np.asarray(value) for name, value in found.items()}
+    if np.isnan(found["prior"]):
         raise ValueError(
             "no three labelers share a sample, so third moments do not give the class prior; give prior"
         )
-    share = np.array([1 - found.prior, found.prior])
-    given, moved = _laws(found.shares, found.shifts, share, seen.sum(axis=0))
+    share = np.array([1 - found["prior"], found["prior"]])
+    given, moved = _laws(found["shares"], found["shifts"], share, seen.sum(axis=0))
     both = np.array([(seen[:, a] * seen[:, b]).sum() for a, b in pairs.tolist()])
-    linked, more = _laws(found.pair_shares.reshape(-1, 9), found.pair_shifts.reshape(-1, 9), share, both)
+    pair = (found[name].reshape(-1, 9) for name in ("pair_shares", "pair_shifts"))
+    linked, more = _laws(*pair, share, both)
     joint = log(share)[None] + _log_likelihood(symbol, seen, given, pairs, linked.reshape(-1, 2, 3, 3))
     joint = np.where((known[:, None] >= 0) & (known[:, None] != np.arange(2)), -np.inf, joint)
     labelled = given[:, :, :2].sum(axis=2, keepdims=True)
     own = {
         "matrices": given[:, :, :2] / labelled,
         "abstention": given[:, :, 2] if abstentions == "informative" else np.full(given.shape[:2], np.nan),
-        "strength": np.asarray(found.strength),
+        "strength": found["strength"],
     }
-    doubts = tuple(_doubts(own["matrices"], found, labels, moved + more))
+    doubts = tuple(_doubts(own["matrices"], found["square"], labels, moved + more))
     log_likelihood = float(np.logaddexp.reduce(joint, axis=1).sum())
     return Fit(share, clamp(softmax(joint, axis=1), known), log_likelihood, warnings=doubts, own=own)
 
@@ -291,10 +284,10 @@ def _log_likelihood(symbol, seen, given, pairs, linked) -> np.ndarray:
     return found
 
 
-def _doubts(matrices: np.ndarray, found: TripletMoments, labels: Labels, moved: int) -> Any:
+def _doubts(matrices: np.ndarray, square: np.ndarray, labels: Labels, moved: int) -> Any:
     """Sentences about what moments could not settle."""
     workers = labels.workers or tuple(range(labels.num_labelers))
-    odd = np.flatnonzero((np.asarray(found.square) <= 0) & (labels.labels_per_labeler() > 0))
+    odd = np.flatnonzero((square <= 0) & (labels.labels_per_labeler() > 0))
     if odd.size:
         yield f"Triplets contradict each other for {check.quoted(workers[t] for t in odd)}: chance, or edges."
     if moved:

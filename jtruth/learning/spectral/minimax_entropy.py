@@ -28,7 +28,7 @@ from scipy.special import softmax
 
 from jtruth import _validation as check
 from jtruth._host import log
-from jtruth._minimise import Minimum, minimise
+from jtruth._iterate import Minimum, minimise
 from jtruth.labels import Labels
 from jtruth.learning._fit import (
     Fit,

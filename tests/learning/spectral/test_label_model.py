@@ -52,14 +52,14 @@ def test_exact_moments_give_the_exact_law(linked, known):
         symbols, np.ones(symbols.shape), chance, apart, np.arange(5, dtype=np.int32), edges, prior
     )
     found = jax.tree.map(np.asarray, found)
-    assert found.prior == pytest.approx(PRIOR, abs=1e-8)
+    assert found["prior"] == pytest.approx(PRIOR, abs=1e-8)
     if linked:
         laws = laws.copy()
         laws[4] = 0.6 * laws[0] + 0.4 * laws[4]
         pair = 0.4 * LAWS[0][:, :, None] * LAWS[1][:, None, :] + 0.6 * LAWS[0][:, :, None] * np.eye(3)[None]
-        np.testing.assert_allclose(found.pair_shifts[0], pair[1] - pair[0], atol=1e-8)
-    np.testing.assert_allclose(found.shifts, laws[:, 1] - laws[:, 0], atol=1e-8)
-    np.testing.assert_allclose(found.shares, (1 - PRIOR) * laws[:, 0] + PRIOR * laws[:, 1], atol=1e-12)
+        np.testing.assert_allclose(found["pair_shifts"][0], pair[1] - pair[0], atol=1e-8)
+    np.testing.assert_allclose(found["shifts"], laws[:, 1] - laws[:, 0], atol=1e-8)
+    np.testing.assert_allclose(found["shares"], (1 - PRIOR) * laws[:, 0] + PRIOR * laws[:, 1], atol=1e-12)
 
 
 def test_formulas_by_loops():
@@ -74,10 +74,10 @@ def test_formulas_by_loops():
         np.arange(5, dtype=np.int32), none, np.float64(np.nan),
     )  # fmt: skip
     expected = oracle.squares(x.tolist(), seen.tolist(), apart.tolist())
-    np.testing.assert_allclose(found.square, expected, atol=1e-10)
-    v = np.asarray(found.strength)
+    np.testing.assert_allclose(found["square"], expected, atol=1e-10)
+    v = np.asarray(found["strength"])
     np.testing.assert_allclose(v**2, np.maximum(expected, 0), atol=1e-10)
-    assert float(found.prior) == pytest.approx(oracle.prior_of_class_1(x, seen, apart, v), abs=1e-10)
+    assert float(found["prior"]) == pytest.approx(oracle.prior_of_class_1(x, seen, apart, v), abs=1e-10)
 
 
 def drawn(size, linked, seed=0):

@@ -1,12 +1,17 @@
-"""Uphill by the steps of an EM algorithm, with jumps: one loop for every model that is fitted by EM.
+"""Until it is good enough: the loops of the package for everything that is fitted by an optimum.
 
-A model says where one step of EM goes from a point, and how high the point is. With labelers near chance EM
-crawls, for ten thousand steps and more. So after the first steps every second one is a jump along the way the
-last ones took (SQUAREM, Varadhan and Roland 2008, scheme S3), kept only if the objective does not fall. The
-fixed points are those of EM, and convergence is measured by what one step of EM would change.
+`climb` goes uphill by the steps of an EM algorithm, with jumps. A model says where one step of EM goes from a
+point, and how high the point is. With labelers near chance EM crawls, for ten thousand steps and more. So
+after the first steps every second one is a jump along the way the last ones took (`squarem`: Varadhan and
+Roland 2008, scheme S3), kept only if the objective does not fall. The fixed points are those of EM, and
+convergence is measured by what one step of EM would change.
+
+`minimise` is L-BFGS until the gradient is small, as one loop that can be jitted and vmapped. Convergence is
+judged by the gradient alone. In float32 an objective is flat at 1e-7 and its differences say nothing; and a
+line search that finds no better point there is an end, not a failure.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -14,7 +19,34 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from jtruth._arrays import from_here
-from jtruth._squarem import squarem
+
+
+def squarem(
+    before: Sequence[Any], now: Sequence[Any], after: Sequence[Any], longest: Any, *, batch: int = 0
+) -> tuple[list[Any], Any]:
+    """The point that a jump would reach, and the length of the jump: 1 is `after`, where EM goes.
+
+    It asks arrays for nothing but arithmetic, so NumPy's (the bootstrap of the checks) will do.
+
+    Args:
+        before, now, after: float arrays, the parameters at three successive iterates.
+        longest: jump allowed.
+        batch: this many leading axes, the same in all arrays, number independent problems, each with its own
+            length.
+    """
+    speed = [b - a for a, b in zip(before, now, strict=True)]
+    bend = [(c - b) - s for b, c, s in zip(now, after, speed, strict=True)]
+    fast, bent = (sum((d**2).sum(tuple(range(batch, d.ndim))) for d in part) ** 0.5 for part in (speed, bend))
+    length = (fast / (bent + 1e-30)).clip(1, longest)  # at a fixed point both are 0, and the length is 1
+    wide = [length.reshape(*length.shape, *[1] * (a.ndim - batch)) for a in before]
+    curve = zip(before, speed, bend, wide, strict=True)
+    return [a + 2 * step * s + step**2 * d for a, s, d, step in curve], length
+
+
+def inside_simplex(far: Any, plain: Any) -> Any:
+    """A distribution after a jump, above a tenth of where EM would go: EM never leaves an exact 0 again."""
+    far = far.clip(0.1 * plain)
+    return far / far.sum(-1, keepdims=True)
 
 
 class Summit(NamedTuple):
@@ -109,3 +141,49 @@ def _jump(state: Summit, inside: Callable[[Any, Any], Any]) -> tuple[Any, Array]
 
 def _where(condition: Array, yes: Any, no: Any) -> Any:
     return jax.tree.map(lambda a, b: jnp.where(condition, a, b), yes, no)
+
+
+class Minimum(NamedTuple):
+    """Where the solver stopped. The value is never above that at the start."""
+
+    params: Any
+    value: Float[Array, ""]
+    gradient: Float[Array, ""]  # largest absolute entry of the gradient
+    converged: Bool[Array, ""]  # gradient < tol
+    num_steps: Int[Array, ""]
+
+
+def minimise(
+    objective: Callable[[Any], Float[Array, ""]], start: Any, *, max_steps: int, tol: Any
+) -> Minimum:
+    """Minimise a smooth function of a pytree of floats from `start`."""
+    import optax  # a fifth of a second to import, and only here
+
+    def largest_of(gradient):
+        return optax.tree.norm(gradient, ord="inf")
+
+    solver = optax.lbfgs()
+    value_and_grad = optax.value_and_grad_from_state(objective)
+
+    def step(carry):
+        params, state, count = carry
+        value, gradient = value_and_grad(params, state=state)
+        with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):  # optax needs both
+            updates, state = solver.update(
+                gradient, state, params, value=value, grad=gradient, value_fn=objective
+            )
+        return optax.apply_updates(params, updates), state, count + 1
+
+    def unfinished(carry):
+        _, state, count = carry
+        moved = (count == 0) | (optax.tree.get(state, "learning_rate") > 0)
+        return (
+            (count < max_steps) & ((count == 0) | (largest_of(optax.tree.get(state, "grad")) >= tol)) & moved
+        )
+
+    params, _, count = jax.lax.while_loop(
+        unfinished, step, (start, solver.init(start), jnp.zeros((), jnp.int32))
+    )
+    value, gradient = jax.value_and_grad(objective)(params)
+    largest = largest_of(gradient)
+    return Minimum(params, value, largest, largest < tol, count)
