@@ -50,7 +50,7 @@ from jtruth.inspection import suspicions
 from jtruth.io.gold import Gold
 from jtruth.labels import Labels
 from jtruth.learning import LabelerDraws
-from jtruth.learning.em.kinds import expected_counts, posterior_of
+from jtruth.learning.em.columns import expected_counts, posterior_of
 from jtruth.learning.em.laplace import laplace_draws
 from jtruth.learning.em.streaming import Smoothing, Stream, begin_stream
 from jtruth.learning.joint.guard import check_identified

@@ -1,32 +1,148 @@
-"""How EM sees labels: by columns, with equal samples merged and sizes rounded up.
+"""Labels as EM sees them: equal samples are one row, rows lie in columns, and sizes are rounded up.
 
-The long form is the right form to read and check, and a slow one to sum over. Here entry (l, r) of `code` is
-the l-th label of row r as one number: labeler * classes + label, or labelers * classes for no label. A row is
-a sample. Two things are done to make rows few and programs reusable:
+The long form is the right form to read and check, and a slow one to sum over. Two forms are made of it.
 
-- samples with the same labels by the same labelers (and the same known class) become one row with a weight;
-  five dentists who looked at 3869 X-rays wrote 32 patterns;
-- sizes are rounded up (at most by a quarter, large ones by a 16th), so that a second data set of about the
-  same size finds the compiled program of the first. Padding has weight 0 and no labels.
+`Kinds` are the distinct rows and how many samples have each: for Dawid and Skene's model no fit can tell more
+from the samples one by one, and five dentists who looked at 3869 X-rays wrote 32 of them. A row is a stretch
+of `code` (labeler * classes + label, in increasing order), so that rows of any length cost what they hold,
+and rows of two sets can be merged without decoding them. Rows are found equal by a hash of 64 bits and then
+compared label by label; two different rows of one hash stay two rows.
 
-Where a few samples have far more labels than the rest, filling up every row to the longest would waste
-memory; then a sample takes several rows, and `sample` says which rows belong together.
+In `LabelColumns` entry (l, r) of `code` is the l-th label of row r, or labelers * classes for no label. Sizes
+are rounded up (at most by a quarter, large ones by a 16th), so that a second data set of about the same size
+finds the compiled program of the first; padding has weight 0 and no labels. Where a few samples have far more
+labels than the rest, filling up every row to the longest would waste memory; then a sample takes several
+rows, and `sample` says which rows belong together.
 """
 
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int
+from jaxtyping import Array, Float, Int
+from scipy.special import softmax
 
 from jtruth import _host
-from jtruth import _validation as check
 from jtruth._one_line import one_line
 from jtruth._random import host_rng
 from jtruth.labels import Labels
 
-_LOOK = 5000  # samples that show whether many are equal
 _MOST_PADDING = 4  # cells per label, above which long samples are split into several rows
+
+
+class Kinds(NamedTuple):
+    """Rows of labels and how many samples have each; NumPy."""
+
+    code: Int[np.ndarray, " labels"]  # labels of row 0, then of row 1, ...; increasing within a row
+    length: Int[np.ndarray, " kinds"]  # labels of each row
+    number: Int[np.ndarray, " kinds"]  # samples of each row
+
+    __repr__ = one_line
+
+    def labels(self, num_labelers: int, num_classes: int) -> Labels:
+        """One sample for each row."""
+        row = np.repeat(np.arange(self.length.size, dtype=np.int32), self.length)
+        labeler, label = np.divmod(self.code, num_classes)
+        return Labels(row, labeler, label, self.length.size, num_labelers, num_classes)
+
+
+def rows_of(labels: Labels) -> Kinds:
+    """Every sample of the labels as a row of its own, in the order of the samples."""
+    sample, labeler, label = labels.entries(None)
+    code = labeler.astype(np.int32) * np.int32(labels.num_classes) + label.astype(np.int32)
+    length = np.bincount(sample, minlength=labels.num_samples).astype(np.int32)
+    same = sample[1:] == sample[:-1]
+    if not ((sample[1:] > sample[:-1]) | (same & (code[1:] >= code[:-1]))).all():
+        place = sample.astype(np.int64) * (labels.num_labelers * labels.num_classes) + code
+        code = code[np.argsort(place, kind="stable")]
+    return Kinds(code, length, np.ones(length.size, np.int64))
+
+
+def merged_kinds(
+    rows: Kinds, known: Int[np.ndarray, " rows"] | None = None
+) -> tuple[Kinds, Int[np.ndarray, " rows"]]:
+    """Equal rows made one, rows of number 0 left out; and the new row of each old one (-1 if left out).
+
+    Where classes are known, rows are equal only if these are, too.
+    """
+    start = np.cumsum(rows.length) - rows.length
+    mark = _hash(rows.code, start, rows.length)
+    if known is not None:
+        mark = _scrambled(mark + _scrambled(known))
+    order = np.argsort(mark, kind="stable")
+    opens = np.ones(order.size, bool)
+    opens[1:] = mark[order[1:]] != mark[order[:-1]]
+    first = np.empty(order.size, np.int64)  # the first row of the same hash
+    first[order] = order[opens][np.cumsum(opens) - 1]
+    same = _same(rows, start, first)
+    if known is not None:
+        same &= known == known[first]
+    first = np.where(same, first, np.arange(order.size))
+    number = np.bincount(first, rows.number, order.size).astype(np.int64)
+    kept = np.flatnonzero(number > 0)
+    new = np.full(order.size, -1, np.int64)
+    new[kept] = np.arange(kept.size)
+    code = rows.code[stretches(start[kept], rows.length[kept])]
+    return Kinds(code, rows.length[kept], number[kept]), new[first]
+
+
+def posterior_of(kinds: Kinds, prior: np.ndarray, matrices: np.ndarray) -> Float[np.ndarray, "kinds classes"]:
+    """p(class | labels) of each row."""
+    labels = kinds.labels(len(matrices), prior.size)
+    joint = _host.labels_log_likelihood(matrices, *labels.arrays, labels.num_samples) + _host.log(prior)
+    return softmax(joint, axis=1)
+
+
+def expected_counts(
+    kinds: Kinds, posterior: Float[np.ndarray, "kinds classes"], num_labelers: int
+) -> tuple[
+    Float[np.ndarray, "labelers classes classes"], Float[np.ndarray, "labelers classes classes classes"]
+]:
+    """For each labeler and label k: the sum of rho[c] as [t, c, k], and of rho[c] rho[d] as [t, k, c, d]."""
+    classes = posterior.shape[1]
+    row, size = np.repeat(np.arange(kinds.length.size), kinds.length), num_labelers * classes
+    mass = kinds.number[:, None] * posterior
+    counts, products = np.empty((size, classes)), np.empty((size, classes, classes))
+    for c in range(classes):
+        counts[:, c] = np.bincount(kinds.code, mass[row, c], size)
+        for d in range(c, classes):
+            products[:, c, d] = np.bincount(kinds.code, (mass[:, c] * posterior[:, d])[row], size)
+            products[:, d, c] = products[:, c, d]
+    shape = (num_labelers, classes, classes)
+    return counts.reshape(shape).swapaxes(1, 2), products.reshape(*shape, classes)
+
+
+def stretches(
+    start: Int[np.ndarray, " rows"], length: Int[np.ndarray, " rows"]
+) -> Int[np.ndarray, " labels"]:
+    """start[0], start[0] + 1, ... for length[0] places, then start[1], ..."""
+    ends = np.cumsum(length)
+    return np.arange(ends[-1] if ends.size else 0) + np.repeat(start - (ends - length), length)
+
+
+def _scrambled(code: np.ndarray) -> np.ndarray:
+    """64 bits for each number: the last steps of splitmix64."""
+    x = (code.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+def _hash(code: np.ndarray, start: np.ndarray, length: np.ndarray) -> np.ndarray:
+    """64 bits for each row: the sum of its scrambled codes, 0 for none."""
+    total = np.concatenate([np.zeros(1, np.uint64), np.cumsum(_scrambled(code), dtype=np.uint64)])
+    return total[start + length] - total[start]  # sums wrap around, and so do their differences
+
+
+def _same(rows: Kinds, start: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Whether each row holds the same labels as row `other` of the same set."""
+    alike = rows.length == rows.length[other]
+    look = np.flatnonzero(alike & (other != np.arange(other.size)))
+    mine = stretches(start[look], rows.length[look])
+    theirs = stretches(start[other[look]], rows.length[look])
+    wrong = rows.code[mine] != rows.code[theirs]
+    alike[np.repeat(look, rows.length[look])[wrong]] = False
+    return alike
 
 
 class LabelColumns(NamedTuple):
@@ -69,39 +185,36 @@ def columns_from_labels(
         labels: the labels; -1 entries are left out.
         gold: (samples,) known classes, -1 where unknown.
         num_labelers: count labelers up to this number, which sets the code of "no label".
-        merge: merge equal samples where that at least halves their number.
+        merge: merge equal samples (of the same known class) where that at least halves their number.
     """
-    size, classes = labels.num_samples, labels.num_classes
-    nothing = (num_labelers or labels.num_labelers) * classes
-    sample, code, per_sample = _sorted_entries(labels)
+    size, rows = labels.num_samples, rows_of(labels)
     known = np.full(size, -1, np.int32) if gold is None else np.asarray(gold, np.int32)
-    index = np.int32 if sample.size < 2**31 else np.int64
-    place = np.arange(sample.size, dtype=index)  # to become 0, 1, ... in each sample
-    place -= (np.cumsum(per_sample) - per_sample).astype(index)[sample]
-    width = max(int(per_sample.max(initial=0)), 1)
-    if width * size > _MOST_PADDING * max(sample.size, size):
-        width = max(-(-sample.size // size), 1)
-        rows_of = np.maximum(-(-per_sample // width), 1)
-        row = (np.cumsum(rows_of) - rows_of)[sample] + place // width
-        dense = _fill((int(rows_of.sum()), width), row, place % width, code, nothing)
-        owner = np.repeat(np.arange(size, dtype=np.int32), rows_of)
-        return _pad(LabelColumns(dense, np.ones(size), known, owner), nothing), np.arange(size)
-    dense = _fill((size, width), sample, place, code, nothing)
-    first = inverse = np.arange(size)
-    if merge and _many_equal(np.column_stack([dense, known])[:: max(size // _LOOK, 1)]):
-        kinds, kind, _ = check.collapse_rows(np.column_stack([dense, known]))
-        if 2 * kinds.size <= size:
-            first, inverse = kinds, kind
-    weight = np.bincount(inverse, minlength=first.size).astype(np.float64)
-    return _pad(LabelColumns(dense[first], weight, known[first]), nothing), inverse
+    row = np.arange(size)
+    if merge:
+        merged, kind = merged_kinds(rows, None if gold is None else known)
+        if 2 * merged.number.size <= size:
+            rows, row, of_sample = merged, kind, known
+            known = np.empty(merged.number.size, np.int32)
+            known[row] = of_sample
+    return columns_of(rows, known, (num_labelers or labels.num_labelers) * labels.num_classes), row
 
 
-def _many_equal(rows: np.ndarray) -> bool:
-    """Whether merging may be worth a pass over all samples, judged by 5000 of them (always by fewer).
-
-    Where hardly any of these has an equal no row is frequent, and a pass would find next to nothing.
-    """
-    return len(rows) < _LOOK or len(check.collapse_rows(rows)[0]) < 0.99 * len(rows)
+def columns_of(rows: Kinds, known: Int[np.ndarray, " rows"], nothing: int) -> LabelColumns:
+    """Rows by columns, NumPy; `nothing` is the code of no label."""
+    size, number = rows.length.size, rows.code.size
+    owner, width = None, max(int(rows.length.max(initial=0)), 1)
+    if width * size > _MOST_PADDING * max(number, size):
+        width = max(-(-number // size), 1)
+        owner = np.repeat(np.arange(size, dtype=np.int32), np.maximum(-(-rows.length // width), 1))
+    index = np.int32 if number < 2**31 else np.int64
+    place = np.arange(number, dtype=index)  # to become 0, 1, ... in each sample
+    place -= np.repeat((np.cumsum(rows.length) - rows.length).astype(index), rows.length)
+    first = np.arange(size) if owner is None else np.searchsorted(owner, np.arange(size))
+    dense = np.full((size if owner is None else owner.size, width), nothing, np.int32)
+    dense[np.repeat(first, rows.length) + place // width, place % width] = rows.code
+    more_rows, more = bucket(len(dense)) - len(dense), bucket(size) - size
+    code = np.pad(dense, ((0, 0), (0, bucket(width) - width)), constant_values=nothing).T
+    return longer(LabelColumns(code, rows.number.astype(np.float64), known, owner), more_rows, more, nothing)
 
 
 def starting_shares(columns: LabelColumns, num_classes: int, trust: np.ndarray) -> np.ndarray:
@@ -127,34 +240,6 @@ def random_trust(key: Any, number: int, num_labelers: int) -> np.ndarray:
     """Positive weights of labelers that differ a lot; NumPy, so that nothing is compiled for them."""
     rng = host_rng(key, "restart", number)
     return rng.standard_exponential(num_labelers) ** 2 + 1e-6
-
-
-def _sorted_entries(labels):
-    """Entries in order of sample, then code, so that equal samples give equal rows; and labels per sample."""
-    sample, labeler, label = labels.entries(None)
-    code = labeler.astype(np.int32) * np.int32(labels.num_classes) + label.astype(np.int32)
-    per_sample = np.bincount(sample, minlength=labels.num_samples)
-    same = sample[1:] == sample[:-1]
-    if ((sample[1:] > sample[:-1]) | (same & (code[1:] >= code[:-1]))).all():
-        return sample, code, per_sample
-    order = np.argsort(
-        sample.astype(np.int64) * (labels.num_labelers * labels.num_classes) + code, kind="stable"
-    )
-    return sample[order], code[order], per_sample
-
-
-def _fill(shape, row, column, code, nothing):
-    dense = np.full(shape, nothing, np.int32)
-    dense[row, column] = code
-    return dense
-
-
-def _pad(columns, nothing):
-    """Round the sizes up; `code` becomes (width, rows), C-contiguous."""
-    rows, width = columns.code.shape
-    more_rows, more = bucket(rows) - rows, bucket(columns.weight.size) - columns.weight.size
-    code = np.pad(columns.code, ((0, 0), (0, bucket(width) - width)), constant_values=nothing).T
-    return longer(columns._replace(code=code), more_rows, more, nothing)
 
 
 def longer(columns: LabelColumns, more_rows: int, more: int, nothing: int) -> LabelColumns:

@@ -29,7 +29,7 @@ from scipy.special import softmax
 from jtruth import _host
 from jtruth._random import host_rng
 from jtruth.learning._fit import LabelerDraws, labeler_draws
-from jtruth.learning.em.kinds import Kinds, expected_counts, posterior_of, stretches
+from jtruth.learning.em.columns import Kinds, expected_counts, posterior_of, stretches
 from jtruth.learning.em.streaming import Stream
 
 MOST_TOGETHER = 2500  # parameters whose joint information matrix is made

@@ -39,9 +39,18 @@ from jtruth._validation.columns import lazy_patterns
 from jtruth.labels import Labels, must_be_labels
 from jtruth.latent.checkpoint import Checkpoint, digest
 from jtruth.learning.em._steps import dawid_skene_em
-from jtruth.learning.em.columns import bucket, columns_from_labels, starting_shares
+from jtruth.learning.em.columns import (
+    Kinds,
+    bucket,
+    columns_of,
+    expected_counts,
+    merged_kinds,
+    posterior_of,
+    rows_of,
+    starting_shares,
+    stretches,
+)
 from jtruth.learning.em.dawid_skene import MAXIMUM_LIKELIHOOD, Smoothing
-from jtruth.learning.em.kinds import Kinds, expected_counts, merged_kinds, posterior_of, rows_of, stretches
 
 _MARK = "stream of labels, Dawid and Skene's model, format 1"
 _ARRAYS = ("prior", "matrices", "kind")
@@ -209,10 +218,8 @@ def _climbed(state: Stream, mark: str, max_steps: int = 10_000, tol: float = 1e-
     """Parameters by EM, from those of `state`, on the first day from votes; `mark`: digest of new labels."""
     size, classes = len(state.workers), len(state.classes)
     padded = bucket(size)
-    columns, _ = columns_from_labels(state.kinds.labels(size, classes), num_labelers=padded, merge=False)
-    weight = np.zeros_like(columns.weight)
-    weight[: state.kinds.number.size] = state.kinds.number
-    columns = columns._replace(weight=weight)
+    unknown = np.full(state.kinds.number.size, -1, np.int32)
+    columns = columns_of(state.kinds, unknown, padded * classes)
     start = starting_shares(columns, classes, np.ones(padded))
     if state.batches:
         likely = (1 - _DOUBT) * state.matrices + _DOUBT / classes
