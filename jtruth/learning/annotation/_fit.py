@@ -81,7 +81,7 @@ class NutsFit(NamedTuple):
     spec: Spec
     labels: Labels
     hyper: Hyper  # the prior settings used
-    data: MergedRows  # the rows that NUTS saw
+    data: MergedRows  # the rows that NUTS saw, and the row of each sample
     run: NutsRun  # samples (chains, draws, ...), R-hat, ESS, divergences
     class_posterior: Float[np.ndarray, "samples classes"]  # mean over draws of p(y_i = c | z_i, draw)
     prior: Float[np.ndarray, " classes"]  # posterior mean of pi
@@ -178,7 +178,7 @@ def gather(
     name: str, spec: Spec, labels: Labels, hyper: Hyper, data: MergedRows, run: NutsRun, key: Any
 ) -> NutsFit:
     """The run as a `NutsFit`, with its doubts."""
-    posterior, matrices = digest(spec.channel, run.samples, data.rows, hyper, labels.num_labelers)
+    posterior, matrices = digest(spec.channel, run.samples, data[0], hyper, labels.num_labelers)
     key = stream(key, "agreement")
     agreement = labeler_agreement(spec.channel, run.samples, labels, hyper, key)
     active = labels.labels_per_labeler() > 0
@@ -194,7 +194,7 @@ def gather(
         hyper=hyper,
         data=data,
         run=run,
-        class_posterior=posterior[data.row_of_sample],
+        class_posterior=posterior[data[1]],
         prior=run.flat("prior").mean(axis=0),
         mean_matrices=matrices.mean(axis=0),
         agreement=agreement,

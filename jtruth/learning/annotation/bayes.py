@@ -16,7 +16,7 @@ in a mirror image of the posterior in which classes have exchanged names, and no
 
 import functools
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -205,9 +205,9 @@ def fit_nuts(
     name, spec, function = resolve(model)
     check_input(labels, start)
     data = merged_rows(labels)
-    prior = prepare(spec, labels.num_classes, data.rows.label.shape[1], hyper)
+    prior = prepare(spec, labels.num_classes, data[0].label.shape[1], hyper)
     run = nuts.run_nuts(
-        function, data.rows, prior, key=key, static={"num_labelers": labels.num_labelers},
+        function, data[0], prior, key=key, static={"num_labelers": labels.num_labelers},
         init=start_values(spec, labels, prior, start), settings=settings,
     )  # fmt: skip
     return gather(name, spec, labels, prior, data, run, key)
@@ -225,54 +225,48 @@ def resolve(model: str | Spec) -> tuple[str, Spec, Callable]:
     return model, SPECS[model], MODELS[model]
 
 
-class Prior(NamedTuple):
-    """What the coordinates of a `Spec` depend on: the arrays of its `Kind`."""
-
-    hyper: Hyper  # float32
-    labelers: Any  # (labelers,) zeros
-
-
 @functools.lru_cache(maxsize=64)
 def kind_of(parameters: Callable, channel: Callable) -> Kind:
     """An annotation model as all models of `jtruth.latent` are: a log density of coordinates without bounds.
 
-    Coordinates are NumPyro's of all sites, one after the other.
+    Coordinates are NumPyro's of all sites, one after the other. Its arrays are the prior settings (float32)
+    and (labelers,) zeros.
     """
 
     def drawn(hyper: Hyper, labelers: int) -> dict[str, Any]:
         prior = numpyro.sample("prior", dist.Dirichlet(hyper["class_concentration"]))
         return {"prior": prior} | parameters(hyper, labelers)
 
-    def point(arrays: Prior, key: Any) -> dict[str, Any]:
+    def point(arrays: Any, key: Any) -> dict[str, Any]:
         runner = handlers.seed(drawn, key)
-        sites = handlers.trace(runner).get_trace(arrays.hyper, arrays.labelers.size)
+        sites = handlers.trace(runner).get_trace(arrays[0], arrays[1].size)
         unknown = {name: site for name, site in sites.items() if site["type"] == "sample"}
         return {name: biject_to(s["fn"].support).inv(s["value"]) for name, s in unknown.items()}
 
-    def sites_of(arrays: Prior, x: Any) -> Any:
+    def sites_of(arrays: Any, x: Any) -> Any:
         like = jax.eval_shape(point, arrays, jax.random.key(0))
         return ravel_pytree(jax.tree.map(lambda a: jnp.zeros(a.shape, x.dtype), like))[1](x)
 
-    def log_prior(arrays: Prior, x: Any) -> Any:
-        args = arrays.hyper, arrays.labelers.size
+    def log_prior(arrays: Any, x: Any) -> Any:
+        args = arrays[0], arrays[1].size
         return jax.vmap(lambda one: -potential_energy(drawn, args, {}, sites_of(arrays, one)), -1)(x)
 
-    def named(arrays: Prior, x: Any) -> dict[str, Any]:
-        args = arrays.hyper, arrays.labelers.size
+    def named(arrays: Any, x: Any) -> dict[str, Any]:
+        args = arrays[0], arrays[1].size
         return jax.vmap(lambda one: constrain_fn(drawn, args, {}, sites_of(arrays, one)), -1, -1)(x)
 
-    def meaning(arrays: Prior, x: Any) -> Channel:
+    def meaning(arrays: Any, x: Any) -> Channel:
         def one(p: dict[str, Any]) -> Channel:
-            return jax.tree.map(lambda a: a[..., 0], channel(p, arrays.hyper, arrays.labelers.size))
+            return jax.tree.map(lambda a: a[..., 0], channel(p, arrays[0], arrays[1].size))
 
         return jax.vmap(one, -1, -1)(named(arrays, x))
 
-    def draw(arrays: Prior, rng: np.random.Generator, number: int) -> np.ndarray:
+    def draw(arrays: Any, rng: np.random.Generator, number: int) -> np.ndarray:
         keys = jax.random.split(jax.random.key(rng.integers(2**31)), number)
         found = jax.vmap(lambda key: ravel_pytree(point(arrays, key))[0])(keys)
         return np.clip(np.nan_to_num(np.asarray(found, np.float32).T), -_FARTHEST, _FARTHEST)
 
-    def size(arrays: Prior) -> int:
+    def size(arrays: Any) -> int:
         like = jax.eval_shape(point, arrays, jax.random.key(0))
         return sum(int(np.prod(a.shape)) for a in jax.tree.leaves(like))
 
@@ -292,7 +286,7 @@ def evidence_of(fit: Any, key: Any = None) -> tuple[float, float] | None:
     labels, classes = fit.labels, fit.labels.num_classes
     parameters = fit.spec.parameters or _PARAMETERS[fit.model]
     with nuts.numpyro_block(), jax.enable_x64(False):
-        arrays = Prior(
+        arrays = (
             {name: np.asarray(value, np.float32) for name, value in fit.hyper.items()},
             np.zeros(labels.num_labelers, np.float32),
         )

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
 from jtruth._one_line import one_line
 from jtruth.labels import Labels
@@ -41,33 +41,21 @@ class LabelRows(NamedTuple):
     __repr__ = one_line
 
 
-class MergedRows(NamedTuple):
-    """The rows of a data set. Sample i is row `row_of_sample[i]`; rows from `size` on are padding."""
-
-    rows: LabelRows
-    row_of_sample: Int[np.ndarray, " samples"]
-    size: int
-
-    __repr__ = one_line
+MergedRows = tuple[LabelRows, np.ndarray]  # padded rows, and the row of each sample
 
 
-def merged_rows(labels: Labels, *, merge: bool = True) -> MergedRows:
+def merged_rows(labels: Labels) -> MergedRows:
     """Padded rows; sizes are rounded up so that data sets of about the same size share a program."""
-    if merge:
-        merged = merge_samples(labels, None, None)
-        labeler, label = merged.labels.padded()
-        row_of_sample, weight = merged.row_of_sample, merged.multiplicity.astype(np.float64)
-    else:
-        labeler, label = labels.padded()
-        row_of_sample, weight = np.arange(labels.num_samples), np.ones(labels.num_samples)
+    merged = merge_samples(labels, None, None)
+    labeler, label = merged.labels.padded()
     size, width = labeler.shape
     pad = ((0, bucket(size) - size), (0, bucket(width) - width))
     rows = LabelRows(
         np.pad(labeler, pad, constant_values=-1).astype(np.int32),
         np.pad(label, pad, constant_values=-1).astype(np.int32),
-        np.pad(weight, pad[0]),
+        np.pad(merged.multiplicity.astype(np.float64), pad[0]),
     )
-    return MergedRows(rows, row_of_sample, size)
+    return rows, merged.row_of_sample
 
 
 def blank_rows(num_samples: int, num_labelers: int) -> LabelRows:
@@ -100,17 +88,19 @@ def pointwise(
 
     Of large sets at every second, third, ... draw, so that it fits in memory, unless `thin` is False.
     """
+    rows, row_of_sample = data
+    size = int(row_of_sample.max()) + 1
     chains, length = next(iter(draws.values())).shape[:2]
-    step = -(-chains * length * data.size // _MOST) if thin else 1
+    step = -(-chains * length * size // _MOST) if thin else 1
     chosen, parts = {name: x[:, ::step] for name, x in draws.items()}, []
-    for first in range(0, data.size, BLOCK):
-        labeler, label = (np.asarray(a)[first : first + BLOCK] for a in data.rows[:2])
-        more = BLOCK - len(labeler) if data.size > BLOCK else 0
+    for first in range(0, size, BLOCK):
+        labeler, label = (np.asarray(a)[first : first + BLOCK] for a in rows[:2])
+        more = BLOCK - len(labeler) if size > BLOCK else 0
         labeler, label = (np.pad(a, ((0, more), (0, 0)), constant_values=-1) for a in (labeler, label))
         with arithmetic():
             given = jax.tree.map(jnp.asarray, (chosen, labeler, label, hyper))
             parts.append(np.asarray(_pointwise(channel, num_labelers, *given)))
-    return row_likelihood(np.concatenate(parts, axis=2)[:, :, : data.size], data.row_of_sample)
+    return row_likelihood(np.concatenate(parts, axis=2)[:, :, :size], row_of_sample)
 
 
 def pointwise_of_joint(fit: JointPosterior, labels: Labels) -> RowLikelihood:
@@ -133,7 +123,7 @@ def pointwise_of_joint(fit: JointPosterior, labels: Labels) -> RowLikelihood:
     matrices = fit.matrices.astype(np.float64).reshape(*prior.shape[:2], *fit.matrices.shape[1:])
     samples = {"prior": prior, "matrices": matrices / matrices.sum(axis=-1, keepdims=True)}
     data, channel = merged_rows(labels), SPECS["dawid_skene"].channel
-    again = digest(channel, samples, data.rows, {}, labels.num_labelers)[0][data.row_of_sample]
+    again = digest(channel, samples, data[0], {}, labels.num_labelers)[0][data[1]]
     certain = ((fit.class_posterior == 1) & (again < 1 - 1e-9)).any()
     if certain or np.abs(again - fit.class_posterior).max() > _NOT_THE_SAME:
         raise ValueError(
