@@ -12,22 +12,12 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from jtruth._version import __version__
-from jtruth.cli.agreement import Agreement
-from jtruth.cli.ask import Ask
-from jtruth.cli.calibrate import Calibrate
-from jtruth.cli.clean import Clean
-from jtruth.cli.compare import Compare
-from jtruth.cli.consensus import Consensus
-from jtruth.cli.correct import Correct
-from jtruth.cli.evaluate import Evaluate
-from jtruth.cli.inspect import Inspect
-from jtruth.cli.labelers import Labelers
-from jtruth.cli.models import Models
+from jtruth.cli.classifier import Compare, Evaluate, Sensitivity
+from jtruth.cli.first import Agreement, Inspect, Simulate
+from jtruth.cli.later import Ask, Clean, Plan
 from jtruth.cli.options import READING, flat
-from jtruth.cli.plan import Plan
-from jtruth.cli.prevalence import Prevalence
-from jtruth.cli.sensitivity import Sensitivity
-from jtruth.cli.simulate import Simulate
+from jtruth.cli.people import Consensus, Labelers, Models
+from jtruth.cli.shares import Calibrate, Correct, Prevalence
 
 SECTIONS = {  # of `jtruth --help`
     "First": ("inspect", "agreement", "simulate"),

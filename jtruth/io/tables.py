@@ -292,6 +292,11 @@ def only_rows(table: TextTable, kept: list[int]) -> TextTable:
     return table._replace(columns=columns, source=check.Source(old.name, old.unit, old.first, lines))
 
 
+def task_names(labels: Labels) -> list[str]:
+    """The ids of all samples as text, their numbers where labels have none."""
+    return [str(task) for task in (labels.tasks or range(labels.num_samples))]
+
+
 def align_rows(
     table: TextTable, task: str, labels: Labels, common_only: bool | None, complete: bool
 ) -> tuple[np.ndarray, np.ndarray, tuple]:
@@ -300,7 +305,7 @@ def align_rows(
     `common_only` is None where every sample needs its row, so that there is no such choice.
     """
     (ids,) = table.pick({"task": task})
-    tasks = [str(t) for t in (labels.tasks or range(labels.num_samples))]
+    tasks = task_names(labels)
     hint = f"; the columns are {check.quoted(table.header, 12)}"
     rows, samples, problems = check.match_ids(
         ids, tasks, table.source, complete=complete, noun="row", hint=hint

@@ -176,7 +176,9 @@ def test_sensitivity_and_its_tipping_point(run, small):
 
 
 def test_names_in_a_help_are_in_the_table_and_a_wrong_one_lists_all(run, small, monkeypatch):
-    monkeypatch.setattr("jtruth.cli.evaluate.Graded.judged", lambda *given: pytest.fail("the fit was begun"))
+    monkeypatch.setattr(
+        "jtruth.cli.classifier.Graded.judged", lambda *given: pytest.fail("the fit was begun")
+    )
     graded = ("sensitivity", small / "labels.csv", "--predictions", small / "pred.csv")
     code, _, err = run(*graded, "--what", "mine")
     assert code == 2 and all(repr(name) in err for name in ways())
@@ -253,7 +255,8 @@ def test_long_work_says_how_far_it_is(run, small, monkeypatch, command):
     def spy(unit, parts=1):
         yield lambda done, planned: calls.append((done, planned))
 
-    monkeypatch.setattr(f"jtruth.cli.{command}.progress", spy)
+    module = {"models": "people", "prevalence": "shares"}[command]
+    monkeypatch.setattr(f"jtruth.cli.{module}.progress", spy)
     quick = ("--models", "one_coin,pooled", "--warmup", 100, "--samples", 100)
     code, _, err = run(command, small / "labels.csv", *(quick if command == "models" else ()))
     assert code == 0 and calls[-1][0] == calls[-1][1] > 0, err
@@ -272,7 +275,7 @@ def test_the_bar_of_models_is_told_by_the_sampler_and_counts_the_models(run, sma
         settings.watch.progress(7, 9)
         raise ValueError(f"asked for {models}")
 
-    monkeypatch.setattr("jtruth.cli.models.progress", spy)
+    monkeypatch.setattr("jtruth.cli.people.progress", spy)
     monkeypatch.setattr("jtruth.comparison.compare_models", sampled)
     code, _, err = run("models", small / "labels.csv", "--models", "one_coin, pooled,mace")
     assert code == 2 and "['one_coin', 'pooled', 'mace']" in err

@@ -1,4 +1,4 @@
-"""`jtruth labelers`: how good is each labeler?"""
+"""How good are the labelers (`jtruth labelers`), what do they say (`consensus`), by which of the `models`?"""
 
 import json
 from dataclasses import dataclass, replace
@@ -155,3 +155,58 @@ class Labelers(LabelsFile, Draws, Beside, Output):
         )
         write_stream(path, state)
         return replace(report, warnings=(said, *map(Read, labels.notes), *report.warnings)), state.labels()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Consensus(LabelsFile, Beside, Output):
+    """The most probable class of each task, its probability, and the labelers who say otherwise."""
+
+    method: str = option(
+        "--method", "majority_vote, dawid_skene, ...; a wrong name lists all.", "dawid_skene"
+    )
+    gold: KnownGold = None
+    common_only: GoldCommonOnly = False
+    prior: str | None = option("--prior", "Known class shares, comma separated, such as .8,.2")
+    seed: int = option("--seed", "Seed of methods that draw at random.", 0)
+    out: Path | None = written(
+        "--out", "Write each task's class, probabilities and who disagrees to this table."
+    )
+
+    def run(self) -> None:
+        """Find one class for each task."""
+        from jtruth.cli.reading import begin, gold_of, numbers
+        from jtruth.evaluation import consensus
+        from jtruth.learning.methods import method_called
+
+        method_called(self.method)
+        given, labels = begin(self, self.gold)
+        gold = gold_of(self.gold, labels, given, self.common_only)
+        found = consensus(labels, self.method, gold=gold, prior=numbers(self.prior), key=self.seed)
+        if self.out is not None:
+            write_table(self.out, *found.table())
+        step = next_step(self, "", "which labels may be wrong, and how many", "clean", Columns)
+        self.give(found, step)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Models(LabelsFile, Draws, Output):
+    """Annotation models by how well they predict the labels of a sample left out (PSIS-LOO)."""
+
+    models: str | None = option("--models", "Names, comma separated; the usual ones if unset.")
+    warmup: int = option("--warmup", "NUTS steps before the draws of a chain.", 500)
+    samples: int = option("--samples", "NUTS draws of a chain.", 500)
+
+    def run(self) -> None:
+        """Fit and compare them."""
+        from jtruth.cli.reading import labels_of, with_notes
+        from jtruth.comparison import STANDARD_MODELS, compare_models
+        from jtruth.latent import NutsSettings, Watch
+
+        names = STANDARD_MODELS if self.models is None else [n.strip() for n in self.models.split(",")]
+        labels = labels_of(self.file, self)
+        with progress("model", len(names)) as advance:
+            settings = NutsSettings(num_warmup=self.warmup, num_samples=self.samples, watch=Watch(advance))
+            found = compare_models(labels, models=names, key=self.seed, settings=settings)
+        best = f"--model {found.names[0]}"
+        step = next_step(self, best, "how good each labeler is, by the first model", "labelers", Columns)
+        self.give(with_notes(found, labels.notes), step)

@@ -1,8 +1,11 @@
-"""`jtruth evaluate`: grade a classifier, or one labeler by the others."""
+"""How good is a classifier (`jtruth evaluate`), which is better (`compare`), and what if (`sensitivity`)?"""
 
-from dataclasses import dataclass
+import shlex
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from jtruth._pictures import write_picture
 from jtruth.cli.options import (
@@ -190,3 +193,77 @@ def _cost(text: str) -> tuple[float, float]:
     except ValueError:
         raise ValueError(f"--cost {text!r}: give two numbers, FP,FN, such as 1,5") from None
     return false_alarm, miss
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sensitivity(Graded):
+    """Posteriors along one assumption that is moved by hand, and its tipping point."""
+
+    what: str = option(
+        "--what", "shared_errors, hard_samples, prior, ...; a wrong name lists all.", "shared_errors"
+    )
+    metric: str = option("--metric", "Of the claim.", "accuracy")
+    threshold: float | None = option("--threshold", "When would the metric cross this number?")
+
+    def run(self) -> None:
+        """Move it."""
+        from jtruth._validation import choose
+        from jtruth.answers import facts
+        from jtruth.cli.reading import with_notes
+        from jtruth.evaluation.assumptions.sensitivity import ways
+
+        choose("--what", self.what, tuple(ways()))
+        with progress("values") as advance:
+            result, notes = self.judged()
+            found = with_notes(result.sensitivity(self.what, key=self.seed, progress=advance), notes)
+        shown, said = found.blocks(), None
+        if self.threshold is not None:
+            said = found.sentence(self.metric, self.threshold)
+            shown = shown._replace(sentence=f"{said} {shown.sentence}")
+        # Shared errors and hard samples learn error rates, and refuse any that are given.
+        pair = ("shared_errors", "hard_samples") if self.noise is None else ("prior", "error_rates")
+        other = replace(self, what=pair[self.what == pair[0]])
+        self.give(shown.more(facts(tipping=said)), next_step(other, "", "another assumption"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compare(LabelsFile, Draws, Beside, Output):
+    """Which classifier is better, and with what probability: no label is taken as true."""
+
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="A.csv B.csv [C.csv ...]", help="Predictions: columns task, label; or column:NAME."
+        ),
+    ]
+    metric: str = option("--metric", "accuracy, recall, f1, kappa, ...", "accuracy")
+    margin: float = option("--margin", "Better means: by more than this.", 0.0)
+    at_least: float | None = option("--at-least", "A requirement, such as .9 of the recall.")
+    gold: Path | None = option("--gold", "Table task, label of labels known to be true.")
+    noise: Noise = None
+    prior: Prior = None
+    assume: Assume = None
+    labelers_are: LabelersAre = None
+    positive: Positive = None
+    common_only: bool = option("--common-only", "Use only tasks with labels and all predictions.", False)
+    plot: Path | None = written("--plot", "Also draw a picture: FILE.svg, .png, .pdf.")
+
+    def run(self) -> None:
+        """Compare them; a classifier is called by the name of its file."""
+        from jtruth.cli import reading
+        from jtruth.evaluation import compare_classifiers
+
+        with progress("answer") as advance:
+            given, labels = reading.begin(self, *self.files, self.gold, self.noise)
+            predictions, labels, notes = reading.rivals_of(self.files, labels, given, self.common_only)
+            found = compare_classifiers(
+                predictions, labels, metric=self.metric, margin=self.margin, at_least=self.at_least,
+                positive=None if self.positive is None else reading.class_code(self.positive, labels),
+                **reading.known(self, given, labels), progress=advance,
+            )  # fmt: skip
+        found = reading.with_notes(found, notes)
+        if self.plot is not None:
+            write_picture(self.plot, found.plot())
+        more = f"{shlex.join(map(str, self.files))} --gold GOLD.csv"
+        step = next_step(self, more, f"columns {self.task}, {self.label}: the truth of 30 random samples")
+        self.give(found, "" if self.gold is not None else step)

@@ -1,4 +1,4 @@
-"""`jtruth ask`: which labels, or which true classes, would make a metric known soonest?"""
+"""What to do next: which labels to `jtruth ask` for, what to buy (`plan`), what to check (`clean`)."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,16 +9,20 @@ import typer
 from jtruth._files import write_table
 from jtruth.cli.options import (
     Beside,
+    Columns,
     CommonOnly,
     Draws,
+    GoldCommonOnly,
     LabelsFile,
     MetricName,
+    Noise,
     Positive,
+    Prior,
     next_step,
     option,
     written,
 )
-from jtruth.cli.output import Output
+from jtruth.cli.output import Output, progress
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,12 +88,12 @@ class Ask(LabelsFile, Draws, Beside, Output):
     def _labels(self, labels: Any, y_pred: Any, given: Any) -> tuple[str, list, list, Any]:
         """What is asked for, its columns, rows (task, worker, drop), and doubts; writes the table."""
         from jtruth.asking.labels import Aim, next_labels
-        from jtruth.cli.reading import class_code, gold_of
+        from jtruth.cli.reading import class_code, gold_of, task_names
 
         gold = gold_of(self.gold, labels, given, self.common_only)
         aim = Aim(self.metric, class_code(self.positive, labels))
         found = next_labels(labels, y_pred, self.num, key=self.seed, aim=aim, gold=gold)
-        tasks, names = _tasks(labels), labels.workers or range(labels.num_labelers)
+        tasks, names = task_names(labels), labels.workers or range(labels.num_labelers)
         header = ["task", "worker", "drop"]
         rows = [[tasks[i], str(names[t]), float(d / found.variance)]
                 for i, t, d in zip(found.samples, found.labelers, found.drop, strict=True)]  # fmt: skip
@@ -113,7 +117,7 @@ class Ask(LabelsFile, Draws, Beside, Output):
         import numpy as np
 
         from jtruth.asking.gold import ask_next
-        from jtruth.cli.reading import gold_sample_of
+        from jtruth.cli.reading import gold_sample_of, task_names
         from jtruth.evaluation.gold.answer import labels_only_posterior
         from jtruth.io.gold import INCLUSION, Gold
 
@@ -123,7 +127,9 @@ class Ask(LabelsFile, Draws, Beside, Output):
         gold = Gold(known, _before(old))
         wanted = ask_next(y_pred, posterior, gold, self.num, **self._asked(labels))
         names = [str(labels.class_names[c]) if c >= 0 else "" for c in known]
-        every = [list(row) for row in zip(_tasks(labels), names, map(float, wanted.inclusion), strict=True)]
+        every = [
+            list(row) for row in zip(task_names(labels), names, map(float, wanted.inclusion), strict=True)
+        ]
         header = [self.gold_task or self.task, self.gold_label or self.label, INCLUSION]
         filed = [*wanted.samples, *np.flatnonzero(known >= 0)]
         for path, samples in ((self.out, filed), (self.inclusion, range(len(every)))):
@@ -143,12 +149,13 @@ class Ask(LabelsFile, Draws, Beside, Output):
         import numpy as np
 
         from jtruth.asking.gold import ask_strata
+        from jtruth.cli.reading import task_names
         from jtruth.evaluation.gold.answer import labels_only_posterior
         from jtruth.io.gold import ASKED, INCLUSION, STRATUM
 
         posterior, doubts = labels_only_posterior(labels, self.seed)
         wanted = ask_strata(y_pred, posterior, self.num, **self._asked(labels))
-        tasks, strata = _tasks(labels), [wanted.names[k] for k in np.asarray(wanted.strata)]
+        tasks, strata = task_names(labels), [wanted.names[k] for k in np.asarray(wanted.strata)]
         rest = np.setdiff1d(np.arange(len(tasks)), wanted.samples)
         header = [self.gold_task or self.task, self.gold_label or self.label, INCLUSION, STRATUM, ASKED]
         if self.out is not None:
@@ -168,10 +175,6 @@ class Ask(LabelsFile, Draws, Beside, Output):
         return head, ["task", "stratum"], rows, doubts
 
 
-def _tasks(labels: Any) -> list[str]:
-    return [str(task) for task in (labels.tasks or range(labels.num_samples))]
-
-
 def _before(gold: Any) -> Any:
     """The chance of each task to be among the gold that there is; None: gold is random."""
     if gold is None or (gold.inclusion is None and gold.strata is None):
@@ -183,3 +186,118 @@ def _before(gold: Any) -> Any:
             "the first asking writes it), or ask for more at once"
         )
     return gold.inclusion
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan(Columns, Draws, Output):
+    """The cheapest number of samples, labels and gold answers for an interval of a given width."""
+
+    file: Annotated[
+        Path | None, typer.Argument(metavar="[LABELS.csv]", help="Labels to learn the labelers from.")
+    ] = None
+    width: float | None = option("--width", "How wide the interval may be.")
+    budget: float | None = option("--budget", "Or: what may be spent.")
+    metric: MetricName = "accuracy"
+    prior: Prior = None
+    classifier: str = option(
+        "--classifier", "Guessed accuracy, .9; or detection and false alarms, .85,.1", "0.9"
+    )
+    rates: str = option("--rates", "learned (from the same labels, default) or known error rates.", "learned")
+    target: str = option("--target", "population, or in-sample (--samples).", "population")
+    positive: Positive = None
+    labeler: list[str] | None = option(
+        "--labeler", "name:error:cost[:people]; again for every kind. File: name::cost."
+    )
+    cost_label: float = option("--cost-label", "Of a label by the file's people.", 1.0)
+    cost_sample: float = option("--cost-sample", "Of a sample without labels.", 0.0)
+    cost_gold: float = option("--cost-gold", "Of a gold answer; no gold if unset.", float("inf"))
+    samples: int | None = option("--samples", "Fix the number of samples.")
+    max_samples: int = option("--max-samples", "How many there are.", 100_000)
+    sets: int | None = option("--sets", "Data sets that a plan is simulated in.")
+
+    def run(self) -> None:
+        """Search for it."""
+        from jtruth.cli.reading import class_code, labels_of, numbers
+        from jtruth.planning import Costs, Limits, People, Question, plan_request
+
+        labels = None if self.file is None else labels_of(self.file, self)
+        with progress("sets") as advance:
+            found = plan_request(
+                People(self.labeler or (), labels, numbers(self.prior), self.classifier, self.cost_label),
+                key=self.seed, width=self.width, budget=self.budget,
+                question=Question(
+                    self.metric, class_code(self.positive, labels), self.rates, self.target, self.level
+                ),
+                costs=Costs(self.cost_sample, self.cost_gold),
+                limits=Limits(self.samples, self.max_samples, self.sets, advance),
+            )  # fmt: skip
+        step = next_step(self, "--cost-gold 1", "what answers of an expert at that price would save")
+        self.give(found, step if self.cost_gold == float("inf") else "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clean(LabelsFile, Draws, Beside, Output):
+    """Which labels should an expert check? With features those that help a model, else label issues."""
+
+    features: Path | None = option(
+        "--features", "Table with a column task and numbers: which label helps a model most."
+    )
+    predictions: Path | None = option(
+        "--predictions",
+        "Table task and a probability column for each class, of a "
+        "model that did not see these labels; beside --features: which answers to expect.",
+    )
+    budget: int = option("--budget", "How many labels to ask about.", 50)
+    strategy: str | None = option("--strategy", "risk, masked_tars, ...; of one label a task: wrong_label.")
+    costs: Path | None = option("--costs", "Table with columns task, cost.")
+    state: Path | None = written("--state", "File that remembers what was asked.")
+    gold: Path | None = option(
+        "--gold",
+        "Table task, label: the expert's answers; without --features true classes of tasks chosen "
+        "at random (or a column inclusion or stratum), which say how many labels are wrong.",
+    )
+    common_only: GoldCommonOnly = False
+    noise: Noise = None
+    prior: Prior = None
+
+    def check(self) -> None:
+        """Answers belong to a queue."""
+        if self.gold is not None and self.features is not None and self.state is None:
+            raise ValueError("--gold continues a queue: give the --state file it was asked with")
+
+    def run(self) -> None:
+        """Make the queue, or go on with it."""
+        from jtruth.answers import Note, Notes
+        from jtruth.cleaning.request import Wanted, clean_request
+        from jtruth.cli import reading
+        from jtruth.io import read_features, read_scores
+
+        files = self.gold, self.features, self.predictions, self.costs, self.noise
+        given, labels = reading.begin(self, *files)
+        noise, prior = reading.noise_of(self.noise, labels)
+        features, costs = (
+            None if one is None else read_features(reading.table_of(one, self), labels, task=self.task)
+            for one in (self.features, self.costs)
+        )
+        probabilities: Any = None
+        if self.predictions is not None:
+            table = reading.table_of(self.predictions, self)
+            probabilities = read_scores(table, labels, task=self.task, common_only=None).probabilities
+            if probabilities is None:
+                raise ValueError(f"{self.predictions} has no column of probabilities for each class")
+        prior = prior if self.prior is None else reading.numbers(self.prior)
+        # Answers to a queue are no random sample, so how they were chosen has a say only without one.
+        known = reading.gold_of if self.features is not None else reading.gold_sample_of
+        shown = clean_request(
+            labels, noise, prior, features=features, probabilities=probabilities,
+            gold=known(self.gold, labels, given, self.common_only), costs=costs,
+            wanted=Wanted(self.budget, self.strategy, self.state, self.seed, self.level),
+        )  # fmt: skip
+        notes = [Note("read", text) for text in labels.notes]
+        if self.features is None:
+            more, why = "--gold GOLD.csv", f"columns {self.task}, {self.label}: how many are wrong"
+            step = "" if self.gold is not None else next_step(self, more, why)
+        else:
+            why = "remember what was asked; answers come as --gold"
+            step = "" if self.state is not None else next_step(self, "--state cleaning.state", why)
+        self.give(shown.more(Notes("notes", "How it was read", notes)), step)
