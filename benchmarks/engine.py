@@ -80,7 +80,7 @@ import numpy as np  # noqa: E402
 
 import jtruth as jt  # noqa: E402
 from jtruth.evaluation.assumptions.ranges import EFFORT  # noqa: E402
-from jtruth.learning import fit_joint, fit_random_effect  # noqa: E402
+from jtruth.learning import fit_joint  # noqa: E402
 
 SIZES = ((400, 5, 2), (4000, 5, 2), (40_000, 5, 2), (600, 3, 3))
 MODELS = ("independent", "labeler_strata", "shared_strata")
@@ -101,8 +101,6 @@ def crowd(samples: int, labelers: int, classes: int) -> tuple[jt.Labels, np.ndar
 
 def fitted(name: str, labels: jt.Labels, y_pred: np.ndarray, key: int):
     """A fit of one member."""
-    if name == "random_effect":
-        return fit_random_effect(labels, y_pred=y_pred, key=key, effort=EFFORT)
     return fit_joint(labels, y_pred=y_pred, key=key, dependence=name, effort=EFFORT)
 
 

@@ -31,7 +31,7 @@ from jtruth import _host
 from jtruth._mesh import over_sets
 from jtruth._one_line import one_line
 from jtruth._random import as_key
-from jtruth._validation import choose
+from jtruth._validation import choose, present
 from jtruth._validation.in_range import check_codes, check_rows
 from jtruth._validation.words import some
 from jtruth.learning import dawid_skene_em
@@ -133,9 +133,10 @@ def _joint(y, z, classes, level, key, mesh) -> BatchEvaluation:
     found, chosen = [], np.arange(len(y))
     if few_enough(z.shape[2] + 1, classes):
         weighed = weighted_batch(key, z, y, classes, mesh=mesh)
-        good = weighed.ok & (weighed.ess >= _MIN_ESS)
+        ess = np.asarray(present(weighed.ess, "effective draws"))
+        good = np.asarray(weighed.ok) & (ess >= _MIN_ESS)
         numbers = _read(jax.tree.map(lambda a: a[good], weighed), classes, level)
-        found.append((np.flatnonzero(good), numbers._replace(ess=weighed.ess[good])))
+        found.append((np.flatnonzero(good), numbers._replace(ess=ess[good])))
         chosen = np.flatnonzero(~good)
     if chosen.size:
         # Filled up to a few sizes, since each is compiled for itself.

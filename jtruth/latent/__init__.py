@@ -8,10 +8,10 @@ they run is an `Effort`; who is told and which file is kept, a `Watch`.
 """
 
 from jtruth.latent.checkpoint import Watch
-from jtruth.latent.effort import STANDARD, Convergence, Effort, TooLarge, diagnose
 from jtruth.latent.infer.gibbs import Digest, GibbsRun, run_gibbs
 from jtruth.latent.infer.nuts_run import NutsRun, NutsSettings
 from jtruth.latent.model import LatentModel, Observed, Raters
+from jtruth.latent.walk import STANDARD, Convergence, Effort, TooLarge, diagnose
 
 __all__ = [
     "STANDARD",

@@ -2,29 +2,37 @@
 
 Parameters are drawn with the classes summed out; given parameters the classes of the samples of a row are
 multinomial, and tables of counts are sums of these. So nothing has to forget the classes of the last draw.
+
+And log p(labels, prediction and known class of one sample | draw), the state summed out, for PSIS-LOO, of
+draws by tempering and by Gibbs.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from jtruth._cache import keep_programs
+from jtruth._one_line import one_line
 from jtruth._random import host_rng, key_words
 from jtruth.latent.checkpoint import UNWATCHED, Watch
 from jtruth.latent.checkpoint import digest as digest_of
-from jtruth.latent.effort import Effort, Limits, TooLarge, check_effort
-from jtruth.latent.infer import moves, temper
+from jtruth.latent.infer import kernel, temper
 from jtruth.latent.infer.gibbs import Digest, GibbsRun
 from jtruth.latent.model import Kind, LatentModel, Model, Observed
 from jtruth.latent.models import strata
 from jtruth.latent.rows import number_of_groups, seen_of
-from jtruth.latent.walk import Arrays, Chain, Kept, walk
+from jtruth.latent.walk import Arrays, Chain, Effort, Kept, Limits, TooLarge, check_effort, walk
+from jtruth.stats.chains import effective_sample_size
 
 MOST_WORK, MOST_COORDINATES = 1e6, 120  # of a model that is tempered: numbers of an evaluation, coordinates
 _FIRST, _USUAL = 20, 100  # moves of every lineage before the first look, and before anything is kept
 _COMMUNICATE = 0.1  # share of the smaller part that must change sides in a move
+_MOST_DRAWS = 1000
+_MOST_NUMBERS = 20_000_000  # draws x rows
+_LEAST = 1e-38  # a probability that float32 cannot hold
+_BLOCK = 4_000_000  # states x draws x rows handled at once
 
 
 def model_of(kind: Kind, arrays: Any, observed: Observed, classes: int) -> Model:
@@ -179,15 +187,15 @@ class TemperMover:
         behind = p.sum(axis=(0, 3), dtype=np.float64).T
         return chain | {"x": temper.folded(self.model, moved.path[-1])}, (small, large, behind)
 
-    def _laws(self, path: Any, rng: np.random.Generator) -> moves.Laws:
+    def _laws(self, path: Any, rng: np.random.Generator) -> temper.Laws:
         model, u = self.model, self._uniform(path, rng)
-        return moves.laws(model.kind, model.arrays, model.seen, path, u, classes=model.classes)
+        return temper.laws(model.kind, model.arrays, model.seen, path, u, classes=model.classes)
 
     def _uniform(self, path: Any, rng: np.random.Generator) -> np.ndarray:
         """One number for each class of each point."""
         return 1 - rng.random((path.shape[0], self.model.classes, path.shape[2]), dtype=np.float32)
 
-    def _named(self, laws: moves.Laws) -> Arrays:
+    def _named(self, laws: temper.Laws) -> Arrays:
         """Natural parameters, (chains, draws, ...) in float64."""
         draws = {
             name: np.moveaxis(np.asarray(a, np.float64), (-1, 0), (0, 1)) for name, a in laws.named.items()
@@ -234,3 +242,47 @@ def tables(observed: Observed, counts: Int[np.ndarray, "rows classes chains draw
         found[f"table{k}"] = table.transpose(2, 3, 1, 0)
     found["samples"] = flat.sum(axis=0).reshape(classes, chains, draws).transpose(1, 2, 0)[..., None]
     return found
+
+
+class RowLikelihood(NamedTuple):
+    """Samples with equal labels are one row."""
+
+    log_p: Float[np.ndarray, "chains draws rows"]
+    row_of_sample: Int[np.ndarray, " samples"]
+    relative_ess: float  # mean over rows of effective sample size over draws
+
+    __repr__ = one_line
+
+
+def row_likelihood(log_p: np.ndarray, row_of_sample: np.ndarray) -> RowLikelihood:
+    """With the effective sample size of the (chains, draws, rows) values themselves."""
+    some = log_p[:, :, np.unique(np.linspace(0, log_p.shape[2] - 1, 200).astype(int))]
+    ess = effective_sample_size(some) / (log_p.shape[0] * log_p.shape[1])
+    finite = ess[np.isfinite(ess)]
+    return RowLikelihood(log_p, row_of_sample, float(np.clip(finite.mean(), 1e-3, 1)) if finite.size else 1.0)
+
+
+def chosen_draws(chains: int, draws: int, rows: int) -> np.ndarray:
+    """Numbers of the draws of each chain that are looked at, evenly spaced."""
+    most = max(-(-200 // chains), 4, min(_MOST_DRAWS, _MOST_NUMBERS // max(rows, 1)) // chains)
+    return np.unique(np.linspace(0, draws - 1, min(draws, most)).astype(int))
+
+
+def of_gibbs(model: LatentModel, observed: Observed, large: dict[str, np.ndarray]) -> RowLikelihood:
+    """From draws of class prior, strata weights and rows, (chains, draws, ...) each."""
+    chains, draws = large["raters0"].shape[:2]
+    problem, chosen = kernel.flatten(model, observed), chosen_draws(chains, draws, observed.offset.shape[1])
+    size, parts = chains * chosen.size, []
+    flat = [large[name][:, chosen].reshape(size, -1).astype(np.float64) for name in problem.blocks]
+    log_theta = np.log(np.maximum(np.concatenate(flat, axis=1), _LEAST))
+    step = max(1, _BLOCK // observed.offset.size)
+    for begin in range(0, size, step):
+        parts.append(kernel.log_rows(problem, log_theta[begin : begin + step]))
+    log_p = np.concatenate(parts).reshape(chains, chosen.size, -1)
+    return row_likelihood(log_p, observed.row_of_sample)
+
+
+def of_tempering(log_p: np.ndarray, row_of_sample: np.ndarray) -> RowLikelihood:
+    """At evenly spaced ones of the draws (chains, draws, rows) of log p(row | draw)."""
+    chosen = chosen_draws(*log_p.shape)
+    return row_likelihood(log_p[:, chosen].astype(np.float64), row_of_sample)

@@ -1,4 +1,16 @@
-"""Sample until good enough: the one loop of all chains that run on the host.
+"""Sample until good enough: how long that is, and the one loop of all chains that run on the host.
+
+An answer must not depend on how busy the machine is. So a run stops when its draws are good, or when it has
+made its sweeps, or when it has done its work: the numbers that its sweeps compute, which follow the size of
+the data (about 5 nanoseconds each on one core, so the default is about two minutes). A wall limit exists
+as an option for who must have one; it is off by default, and `stopped_by` says when it struck.
+
+The rule: chains that all start at the mode burn in for 50 sweeps, chains of which half start elsewhere for
+250. After 200 more of each chain, and then after multiples of 50, effective sample size and R-hat are looked
+at (`benchmarks/burn_in.py` measures what this does to intervals). Of `max_work` a chain gets its burn-in, at
+most a third of it, and then as many sweeps as the rest pays for. Where that is fewer than `FEWEST` of each of
+four chains the data are too large for this model: `TooLarge` with `give_up`, otherwise the `FEWEST` are made
+all the same, and the result says that they were too few.
 
 A mover (`GibbsMover`, `TemperMover`) knows one model: how to `start` its `num_chains` chains, to `advance`
 them by some sweeps (at most `block` between two looks), and what to do once burn-in is over (`settle`). All
@@ -15,12 +27,174 @@ all sweeps.
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from jtruth._one_line import one_line
 from jtruth.latent.checkpoint import UNWATCHED, Checkpoint, Told, Watch
-from jtruth.latent.effort import Convergence, Effort, Limits, diagnose, good, next_target
+from jtruth.stats.chains import effective_sample_size, split_rhat, tail_sample_size
+
+FEWEST = 50  # sweeps of each chain, burn-in and kept each, below which nothing can be said
+_AT_ONCE = 1_000_000  # numbers that are ranked and transformed together
+_SHORTEST = 200  # sweeps to keep of every chain before the first look, however many chains there are
+_LOOK = 50  # sweeps of every chain between two looks, at least
+_AT_MODE, _ELSEWHERE = 50, 250  # burn-in by where chains start
+
+
+class TooLarge(ValueError):
+    """The data ask for more work than was allowed."""
+
+
+class Effort(NamedTuple):
+    """How long to sample. Sweeps are counted over all chains, burn-in left out unless said otherwise."""
+
+    chains: int | None = None  # a multiple of 4; None: 4 to 32, as the size of a sweep allows
+    burn_in: int | None = None  # sweeps of each chain that are thrown away; None: 50, or 250 (see above)
+    min_sweeps: int = 400
+    max_sweeps: int = 200_000
+    max_work: float = 2.4e10  # numbers computed by all sweeps together
+    max_rhat: float = 1.01
+    min_ess: float = 400.0
+    max_bytes: int = 200_000_000  # of large arrays; they are thinned to stay below
+    ends: bool = (
+        False  # True: the ESS at both ends of 95 % intervals must be enough too, not only the middle's
+    )
+    nuisance: bool = True  # False: only what people ask of a classifier must converge, not weights of strata
+    give_up: bool = False  # True: refuse data that are too large, instead of making too few sweeps
+    max_seconds: float | None = None  # a wall limit makes answers depend on the machine
+    pointwise: bool = False  # True: log p(one sample | draw) too, for `jtruth.comparison.leave_one_out`
+    device: bool | None = None  # XLA sweeps; None: on an accelerator
+    mesh: Any = None  # devices that share the samples, a `jax.sharding.Mesh`; XLA sweeps then
+
+
+STANDARD = Effort()
+
+
+class Limits(NamedTuple):
+    """An effort in sweeps of one chain, for data of one size."""
+
+    burn_in: int
+    first: int  # sweeps to keep before the first look
+    most: int  # sweeps to keep
+    by_work: bool  # whether it is the work that ends them
+
+
+class Convergence(NamedTuple):
+    """Whether to trust the draws."""
+
+    converged: bool
+    stopped_by: str  # "converged", "max_sweeps", "max_work" or "max_seconds"
+    rhat: dict[str, float]  # split R-hat of every monitored quantity; NaN where it never changed
+    ess: dict[str, float]  # effective sample size of the bulk, or of the ends where it is smaller
+    num_sweeps: int  # kept, over all chains
+    burn_in: int  # thrown away, each chain
+    seconds: float  # of this call
+
+    __repr__ = one_line
+
+    def sentence(self) -> str | None:
+        """What to say when it did not converge."""
+        if self.converged:
+            return None
+        worst = max(self.rhat, key=lambda k: np.nan_to_num(self.rhat[k]), default="nothing")
+        fewest = min(self.ess, key=lambda k: np.nan_to_num(self.ess[k], nan=np.inf), default="nothing")
+        return (
+            f"The sampler did not converge: stopped by {self.stopped_by} after {self.num_sweeps} sweeps with "
+            f"split R-hat {self.rhat.get(worst, np.nan):.3f} for {worst} and effective sample size "
+            f"{self.ess.get(fewest, np.nan):.0f} for {fewest}. Intervals may be off; allow more work or "
+            "sweeps."
+        )
+
+
+def limits(
+    effort: Effort, chains: int, numbers: float, before: float = 0.0, *, elsewhere: bool = False
+) -> Limits:
+    """What an effort allows for `chains` chains that compute `numbers` a sweep, after work done `before`.
+
+    `elsewhere`: half of the chains start away from the mode.
+
+    Raises:
+        ValueError: an effort that makes no sense.
+        TooLarge: too few sweeps would be left, and the effort says to give up.
+    """
+    check_effort(effort)
+    allowed = (effort.max_work - before) / (chains * max(numbers, 1.0))
+    if effort.give_up and allowed < 2 * FEWEST:
+        raise TooLarge(
+            f"the data are too large for this model: {2 * FEWEST} sweeps of {chains} chains compute "
+            f"{before + 2 * FEWEST * chains * numbers:.2g} numbers and {effort.max_work:.2g} are allowed"
+        )
+    usual = _ELSEWHERE if elsewhere else _AT_MODE
+    burn_in = usual if effort.burn_in is None else effort.burn_in
+    burn_in = min(burn_in, max(int(allowed / 3), FEWEST))
+    affordable, wanted = max(int(allowed) - burn_in, FEWEST), effort.max_sweeps // chains
+    first = min(max(-(-effort.min_sweeps // chains), _SHORTEST), affordable, wanted)
+    return Limits(burn_in, first, min(affordable, wanted), affordable < wanted)
+
+
+def diagnose(draws: dict[str, np.ndarray], ends: bool = False) -> tuple[dict[str, float], dict[str, float]]:
+    """Split R-hat and ESS of every number in these arrays, named like "prior[1]".
+
+    ESS is that of the bulk; with `ends` the smaller one of it and of both ends of the 95 % interval.
+    """
+    rhat, ess = {}, {}
+    for name, values in draws.items():
+        flat = values.reshape(*values.shape[:2], int(np.prod(values.shape[2:])))
+        parts = np.array_split(flat, np.clip(flat.size // _AT_ONCE, 1, max(flat.shape[2], 1)), axis=2)
+        found = [_of_part(part, ends) for part in parts]
+        r, e = (np.concatenate(a).reshape(values.shape[2:]) for a in zip(*found, strict=True))
+        for index in np.ndindex(r.shape):
+            label = f"{name}[{','.join(map(str, index))}]" if index else name
+            rhat[label], ess[label] = float(r[index]), float(e[index])
+    return rhat, ess
+
+
+def _of_part(draws: np.ndarray, ends: bool) -> tuple[np.ndarray, np.ndarray]:
+    """R-hat and ESS of some quantities, (chains, draws, quantities)."""
+    ess = effective_sample_size(draws)
+    return split_rhat(draws, groups=4), np.fmin(ess, tail_sample_size(draws)) if ends else ess
+
+
+def good(rhat: dict[str, float], ess: dict[str, float], effort: Effort) -> bool:
+    """NaN means that a quantity never changed, in no chain: there is nothing to converge."""
+    r, e = np.array(list(rhat.values())), np.array(list(ess.values()))
+    return bool((np.isnan(r) | (r < effort.max_rhat)).all() and (np.isnan(e) | (e >= effort.min_ess)).all())
+
+
+def next_target(
+    target: int, rhat: dict[str, float], ess: dict[str, float], effort: Effort, look: int = _LOOK
+) -> int:
+    """Sweeps of a chain at the next look: what the worst ESS and R-hat ask for, at most three times as many.
+
+    The ESS grows with the sweeps, and R-hat - 1 falls as one over them. Both are known roughly, so a look
+    comes a little late rather than often: each costs as much as some ten sweeps. It is a multiple of `look`.
+    """
+    fewest = np.nanmin([effort.min_ess, *ess.values()])
+    worst = np.nanmax([effort.max_rhat, *rhat.values()])
+    more = max(effort.min_ess / max(fewest, 1.0), (worst - 1) / max(effort.max_rhat - 1, 1e-9))
+    wanted = max(target * min(1.1 * more, 3.0), target + look)
+    return look * int(np.ceil(wanted / look))
+
+
+def check_effort(effort: Effort) -> None:
+    """Refuse an effort that makes no sense."""
+    chains = effort.chains or 4
+    if (
+        chains < 2
+        or (chains > 4 and chains % 4)
+        or (effort.burn_in or 0) < 0
+        or effort.min_sweeps < 4 * chains
+    ):
+        raise ValueError(
+            "effort needs 2 to 4 chains, or a multiple of 4, and 4 sweeps or more of each in min_sweeps; got "
+            f"{effort}"
+        )
+    if not (effort.max_work > 0 and effort.max_sweeps >= effort.min_sweeps):
+        raise ValueError(f"effort needs max_work > 0 and max_sweeps >= min_sweeps; got {effort}")
+    if effort.max_seconds is not None and not effort.max_seconds > 0:
+        raise ValueError(f"effort needs max_seconds > 0, or None for no wall limit; got {effort}")
+
 
 Chain = dict[str, np.ndarray]
 Arrays = dict[str, np.ndarray]
@@ -154,7 +328,7 @@ def walk(
         mover: the model.
         rng: the stream of random numbers.
         monitored: the kept arrays -> those that must converge.
-        effort, limits: when to stop; `limits` are the effort's for these data (`effort.limits`).
+        effort, limits: when to stop; `limits` are the effort's for these data (`limits`).
         watch: whom to tell, and the file to resume from and to write.
         mark: what that file must carry: a digest of all that the draws depend on.
     """

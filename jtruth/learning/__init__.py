@@ -23,7 +23,6 @@ from jtruth.learning.joint.hierarchical import Hierarchical, fit_domains, fit_hi
 from jtruth.learning.joint.inputs import Beliefs
 from jtruth.learning.joint.models import Built, Held, Priors
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
-from jtruth.learning.joint.random_effect import EffectModel, fit_random_effect
 from jtruth.learning.known_classes import (
     Consistency,
     check_consistency,
@@ -53,7 +52,6 @@ __all__ = [
     "Built",
     "Consistency",
     "EMResult",
-    "EffectModel",
     "Fit",
     "Held",
     "Hierarchical",
@@ -89,7 +87,6 @@ __all__ = [
     "fit_noise_layer",
     "fit_nuts",
     "fit_one_coin",
-    "fit_random_effect",
     "fit_sequential",
     "fit_welinder",
     "majority_vote",

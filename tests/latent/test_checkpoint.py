@@ -16,7 +16,7 @@ import pytest
 import jtruth as jt
 from jtruth.latent import Effort, Watch
 from jtruth.latent.checkpoint import Checkpoint, digest
-from jtruth.learning import fit_joint, fit_random_effect
+from jtruth.learning import fit_joint
 from tests import test_nuts
 
 ROOT = Path(jt.__file__).parents[1]
@@ -39,9 +39,8 @@ def gibbs(path, key=0):
 
 def random_effect(path, key=0, **watch):
     labels, y_pred = small()
-    return fit_random_effect(
-        labels, y_pred=y_pred, key=key, effort=EFFORT, watch=Watch(checkpoint=path, **watch)
-    )
+    return fit_joint(labels, y_pred=y_pred, key=key, effort=EFFORT, watch=Watch(checkpoint=path, **watch),
+                     dependence="random_effect")  # fmt: skip
 
 
 def run_nuts(path, key=0):

@@ -1,6 +1,7 @@
 """Effort is counted in work: what a clock says changes nothing, and data that are too large are refused."""
 
 import time
+from functools import partial
 
 import jax
 import numpy as np
@@ -12,8 +13,8 @@ from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions import ranges, registry
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, entries
 from jtruth.latent import Convergence, Effort, TooLarge
-from jtruth.latent.effort import FEWEST, diagnose, good, limits, next_target
-from jtruth.learning import Beliefs, fit_joint, fit_random_effect
+from jtruth.latent.walk import FEWEST, diagnose, good, limits, next_target
+from jtruth.learning import Beliefs, fit_joint
 
 KEY = jax.random.key(3)
 
@@ -25,7 +26,7 @@ def crowd(size=60, labelers=4, seed=0):
     return jt.Labels.from_matrix(z, 2), np.where(rng.random(size) < 0.85, y, 1 - y)
 
 
-@pytest.mark.parametrize("fit", [fit_joint, fit_random_effect])
+@pytest.mark.parametrize("fit", [fit_joint, partial(fit_joint, dependence="random_effect")])
 def test_a_slow_machine_gives_the_same_draws(fit, monkeypatch):
     """A clock on which every look takes an hour; on cd70ba6 it ended the run."""
     labels, y_pred = crowd()
@@ -82,7 +83,7 @@ def test_burn_in_is_short_where_all_chains_start_at_the_mode():
     assert limits(Effort(burn_in=20), 4, 10, elsewhere=True).burn_in == 20
 
 
-@pytest.mark.parametrize("fit", [fit_joint, fit_random_effect])
+@pytest.mark.parametrize("fit", [fit_joint, partial(fit_joint, dependence="random_effect")])
 def test_spent_work_is_said(fit):
     labels, y_pred = crowd()
     found = fit(labels, y_pred=y_pred, key=KEY, effort=Effort(max_work=1.0, min_ess=1e9))

@@ -1,6 +1,7 @@
 """Tempering against enumeration of all vectors of states: tables, class posteriors, and the evidence."""
 
 import itertools
+from functools import partial
 
 import jax
 import numpy as np
@@ -12,12 +13,12 @@ import jtruth as jt
 from jtruth._random import host_rng
 from jtruth.latent import Digest, Effort
 from jtruth.latent.fit import class_counts, model_of, run_tempered
-from jtruth.latent.infer import laplace, moves, temper
+from jtruth.latent.infer import laplace, temper
 from jtruth.latent.models import random_effect as effect
 from jtruth.latent.models import strata
 from jtruth.latent.models.strata import arrays_of
 from jtruth.learning import fit_joint
-from jtruth.learning.joint.random_effect import fit_random_effect
+from jtruth.learning.joint.models import random_effect
 from jtruth.stats.chains import mean_error
 from tests.learning.joint.test_gibbs import CASES, build, dirichlet_multinomial, pooled_rows, tiny
 
@@ -146,7 +147,7 @@ def test_strata_that_exchange_names_have_the_same_likelihood():
     assert (folded != x).any() and (np.abs(np.sort(np.abs(folded), 0) - np.sort(np.abs(x), 0)) < 1e-6).all()
     np.testing.assert_allclose(strata.fold(arrays, folded), folded)
     images = strata.unfold(arrays, folded, np.random.default_rng(1).random((3, 50), dtype=np.float32))
-    values = [np.asarray(moves.density.log_likelihood(strata.channel(arrays, a), found.seen))
+    values = [np.asarray(temper.density.log_likelihood(strata.channel(arrays, a), found.seen))
               for a in (x, folded, images)]  # fmt: skip
     np.testing.assert_allclose(values[1], values[0], rtol=1e-4)
     np.testing.assert_allclose(values[2], values[0], rtol=1e-4)
@@ -183,8 +184,8 @@ def test_random_effect_against_draws_of_its_prior():
             value = value + (term * (own[:, c] if y_pred[i] == c else 1 - own[:, c])).sum(axis=1)
         log_p += np.log(value)
     weight = np.exp(log_p - logsumexp(log_p))
-    fit = fit_random_effect(jt.Labels.from_matrix(z, 2), y_pred=y_pred, key=0,
-                            model=jt.learning.EffectModel(spread="fixed"), effort=EFFORT)  # fmt: skip
+    fit = fit_joint(jt.Labels.from_matrix(z, 2), y_pred=y_pred, key=0, effort=EFFORT,
+                    dependence=partial(random_effect, spread="fixed"))  # fmt: skip
     log, error = fit.evidence
     assert abs(log - (logsumexp(log_p) - np.log(size))) < 4 * error + 0.1
     mean = weight @ share
@@ -282,7 +283,7 @@ def test_moves_that_are_folded_leave_the_posterior_as_it_is(exchanging):
     state = temper.temper(exchanging, rng, 2048)
     for steps, factor in ((6, 1.0), (6, 0.5), (20, 0.5)):
         x, found = state.x, []
-        setting = moves.Setting(1.0, factor * state.step, state.root, steps, 0.0)
+        setting = temper.Setting(1.0, factor * state.step, state.root, steps, 0.0)
         for _ in range(25):
             moved = temper.advance(exchanging, rng, x, setting)
             x = temper.folded(exchanging, moved.path[-1])

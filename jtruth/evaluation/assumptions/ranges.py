@@ -35,7 +35,7 @@ from jtruth.evaluation.assumptions.registry import (
 from jtruth.evaluation.inputs import Inputs, Progress
 from jtruth.evaluation.parts import Assumption, Loo
 from jtruth.latent import Effort, TooLarge
-from jtruth.latent.pointwise import RowLikelihood
+from jtruth.latent.fit import RowLikelihood
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.loo import psis_loo, sum_and_error
 from jtruth.tables.posterior import TableDraws, estimates

@@ -44,7 +44,6 @@ from jtruth.latent import Effort, Watch
 from jtruth.learning.joint.inputs import Beliefs
 from jtruth.learning.joint.models import Build, Held, partly_shared
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
-from jtruth.learning.joint.random_effect import EffectModel, fit_random_effect
 
 _VOTE_DRAWS = 4000
 _SHARES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
@@ -79,16 +78,6 @@ def sampled(
         dependence=model if share is None else Held(model, share), key=key,
         effort=effort, watch=Watch(data.progress),
     )  # fmt: skip
-
-
-def random_effect(data: Inputs, key: Key, effort: Effort) -> Fitted:
-    """Difficulty on a continuous scale, felt by everybody."""
-    found = fit_random_effect(
-        data.own_labels(), y_pred=data.y_pred if data.judged else None, gold=data.some_gold,
-        prior=data.prior, model=EffectModel(shares=data.shares), key=stream(key, "random_effect"),
-        effort=effort, watch=Watch(data.progress),
-    )  # fmt: skip
-    return tables_in(found, data), found
 
 
 def tables_in(fit: JointPosterior, data: Inputs) -> Any:
@@ -221,7 +210,7 @@ _ENTRIES = (
           lever=Lever("hard_samples", "share of samples that are hard for labelers and classifier"),
           of_labelers="if hard samples fool all labelers alike"),
     Entry("random_effect", "if difficulty is gradual and fools labelers and classifier alike",
-          random_effect, takes=lambda classes, symbols: classes == 2 and symbols < 3,
+          latent_classes("random_effect"), takes=lambda classes, symbols: classes == 2 and symbols < 3,
           group="shared_difficulty",
           of_labelers="if difficulty is gradual and fools all labelers alike"),
     Entry("copying", "if the classifier repeats labels of the labelers", latent_classes("copying"),

@@ -31,7 +31,7 @@ from jtruth.evaluation.assumptions.registry import tables_in
 from jtruth.evaluation.inputs import Inputs
 from jtruth.evaluation.parts import Check
 from jtruth.labels import Labels
-from jtruth.latent.pointwise import RowLikelihood, chosen_draws
+from jtruth.latent.fit import RowLikelihood, chosen_draws
 from jtruth.learning.joint.draws import ALIKE_ROWS, LogPrior, row_prior
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.chains import effective_sample_size

@@ -2,8 +2,8 @@
 
 A block of sweeps is one loop of a compiled program: Dirichlet rows, rows that are pooled or alike, states of
 all samples and their counts. Nothing goes to the host before the block is over. The law is that of the host's
-sweep (`sweep`, which both run); the numbers are others, of a JAX key that the chain carries. On a CPU NumPy's
-sweeps are as quick, and nothing has to be compiled for them (`benchmarks/gibbs_speed.py`).
+(`kernel.sweep`, which both run); the numbers are others, of a JAX key that the chain carries. On a CPU sweeps
+of NumPy are quicker, and nothing has to be compiled for them (`benchmarks/gibbs_speed.py`).
 
 A row that stands for m samples is m rows here: a state then takes one uniform number and no binomial one,
 whose loops compile for seconds.
@@ -27,7 +27,6 @@ from jtruth._mesh import mesh_axis
 from jtruth._random import stream
 from jtruth.latent.checkpoint import digest
 from jtruth.latent.infer import kernel
-from jtruth.latent.infer.sweep import sweep
 
 _PADDING = 3.0  # times as many places as things seen, at most; else rows are parted by how much was seen
 _KEYS = 128  # of a sweep: the next one's, the samples', and one for each draw of rows
@@ -83,7 +82,7 @@ class Program(NamedTuple):
 
 
 class _Engine(NamedTuple):
-    """The traced sides of `sweep.Engine`, of one shard: no leading axis."""
+    """What `kernel.sweep` asks for, of one shard: no leading axis."""
 
     shapes: Shapes
     data: Data
@@ -287,7 +286,7 @@ def block(shapes: Shapes, data: Data, chain: dict, sweeps: Any, most: int, axis:
         rows = jax.random.wrap_key_data(jnp.tile(words[2:], 2), impl="rbg")  # less to compile than threefry
         samples = samples if axis is None else stream(samples, "shard", jax.lax.axis_index(axis))
         engine = _Engine(shapes, data, samples, axis, data.concentration, shapes.pooled, alike)
-        new, log_theta, more = sweep(engine, chain, JaxGenerator(rows))
+        new, log_theta, more = kernel.sweep(engine, chain, JaxGenerator(rows))
         seen = new | {"log_theta": log_theta}
         kept = {name: a.at[step].set(seen[name]) for name, a in kept.items()}
         new["key"] = jax.random.key_data(key)

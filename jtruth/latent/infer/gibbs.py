@@ -22,12 +22,10 @@ from jaxtyping import Float, Int
 from jtruth._one_line import one_line
 from jtruth._random import host_rng, key_words
 from jtruth.latent.checkpoint import UNWATCHED, Watch, digest
-from jtruth.latent.effort import STANDARD, Convergence, Effort, limits
 from jtruth.latent.infer import device, kernel
-from jtruth.latent.infer.sweep import sweep
 from jtruth.latent.model import LatentModel, Observed
 from jtruth.latent.models import alike
-from jtruth.latent.walk import Arrays, Chain, Kept, walk
+from jtruth.latent.walk import STANDARD, Arrays, Chain, Convergence, Effort, Kept, limits, walk
 
 _BLOCK = 50  # sweeps between two looks at progress and checkpoint
 _BLOCK_NUMBERS = 1_000_000  # ... fewer where a block of draws would hold more numbers than this
@@ -187,9 +185,9 @@ class GibbsMover:
             common = [[seen[f"common{k}"][i] for k in range(pooled)] for i in range(sweeps)]
         else:
             logs, tables, families, common, states = [], [], [], [], np.zeros(())
-            engine = HostEngine(self.problem)
+            engine = kernel.HostEngine(self.problem)
             for _ in range(sweeps):
-                chain, log_theta, p = sweep(engine, chain, rng)
+                chain, log_theta, p = kernel.sweep(engine, chain, rng)
                 if not burning:
                     logs.append(log_theta)
                     tables.append(chain["symbols"])
@@ -200,35 +198,6 @@ class GibbsMover:
             return chain, None
         drawn = named_draws(self.problem, logs, tables, families, common)
         return chain, (*self.digest(drawn), states)
-
-
-class HostEngine:
-    """NumPy's sides of `sweep.Engine`."""
-
-    def __init__(self, problem: kernel.Problem):
-        """Of one problem. Rows that are alike are drawn elsewhere (`alike.draw_rows`), all others here."""
-        self.problem = problem
-        own = np.ones(problem.concentration.size, bool)
-        for first, shape, _ in problem.alike:
-            own[first : first + int(np.prod(shape))] = False
-        length = problem.length[own[problem.starts]]
-        self._own, self._rows = np.flatnonzero(own), (np.cumsum(length) - length, length)
-        self.concentration, self.pooled, self.alike = problem.concentration, problem.pooled, problem.alike
-
-    def count_probabilities(self, symbols: np.ndarray) -> np.ndarray:
-        """Counts that belong to each probability, (chains, P)."""
-        return kernel.count_probabilities(self.problem, symbols)
-
-    def draw_dirichlet_logs(self, concentration: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Log of one draw of every Dirichlet row that is not alike to others, (chains, P)."""
-        logs = np.zeros_like(concentration)
-        logs[:, self._own] = kernel.draw_dirichlet_logs(self._rows, concentration[:, self._own], rng)
-        return logs
-
-    def draw_samples(self, log_theta: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Samples behind every (column, state, chain), and p(state) of every row summed over the chains."""
-        p = kernel.state_probabilities(self.problem, log_theta)
-        return kernel.count_drawn(self.problem, kernel.draw_states(self.problem, p, rng)), p.sum(axis=1)
 
 
 def named_draws(problem: kernel.Problem, logs: list, symbols: list, families: list, common: list) -> Arrays:

@@ -1,4 +1,7 @@
-"""One Gibbs sweep, and EM for the start, for any `LatentModel`; NumPy, all chains at once.
+"""One Gibbs sweep, and EM for the start, for any `LatentModel`; all chains at once.
+
+What is drawn in a sweep and in which order is written once (`sweep`). Whoever can count, draw Dirichlet rows
+and draw states, an engine, makes it: `HostEngine` in NumPy, and one in a traced program of JAX (`device`).
 
 All probabilities of a model lie in one flat vector of Dirichlet rows: pi, the stratum weights, the matrices.
 All observations lie in one sparse matrix `design` (rows, columns): a column is "rater t gave symbol k", or
@@ -13,16 +16,30 @@ so the time of a sweep follows the number of labels in distinct rows, and tied r
 The states of a row that stands for m samples are multinomial counts, drawn as conditional binomials; those
 of a row for one sample come from one uniform number. Nothing else is random but the Dirichlet rows. Gammas
 are drawn in the log domain (log G(a+1) - E/a), so that a small concentration cannot give log 0.
+
+Rows that raters have in common, theta[t, r] ~ Dirichlet(a G[r]), G[r] ~ Dirichlet(g[r]).
+
+Given the raters' rows, everything about G[r] is in n raters and L[k] = sum_t log theta[t, r, k]:
+
+  log p(G[r] | theta) = n log Gamma(a) + sum_k [(a G_k - 1) L_k - n log Gamma(a G_k) + (g_k - 1) log G_k]
+
+so the cost follows neither samples nor raters. Metropolis steps move log G at random, at a scale that is
+drawn anew each time over two powers of ten and so fits whatever the data say. Raters without labels are left
+out: their rows are drawn from the prior and would only slow G down.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from jtruth._either import log_gamma_draws
+from jtruth._either import gammaln, log_gamma_draws, metropolis, namespace, replaced
 from jtruth.latent.model import LatentModel, Observed
+from jtruth.latent.models import alike
 from jtruth.latent.models.alike import Alike
+
+_STEPS = 4  # Metropolis steps a sweep
+_SMALLEST = -230.0  # of log G: a G that rounds to 0 would forbid a symbol for ever
 
 
 class Problem(NamedTuple):
@@ -67,7 +84,7 @@ class Family(NamedTuple):
 def flatten(model: LatentModel, observed: Observed) -> Problem:
     """Lay a model and its data out for the sampler."""
     rows, layout, offset = observed.offset.shape[1], _Layout(), observed.offset
-    columns, pooled, alike = {}, [], []
+    columns, pooled, families = {}, [], []
     if model.class_fixed:
         with np.errstate(divide="ignore"):
             offset = offset + np.log(model.class_prior)[model.state_class][:, None]
@@ -93,8 +110,8 @@ def flatten(model: LatentModel, observed: Observed) -> Problem:
         if group.strength and group.common_prior is not None:
             pooled.append(Pooled(first, group.prior.shape, float(group.strength), group.common_prior))
         if group.alike is not None:
-            alike.append(Family(first, group.prior.shape, group.alike))
-    return layout.problem(observed.multiplicity, offset, tuple(pooled), tuple(alike), columns)
+            families.append(Family(first, group.prior.shape, group.alike))
+    return layout.problem(observed.multiplicity, offset, tuple(pooled), tuple(families), columns)
 
 
 class _Layout:
@@ -122,7 +139,7 @@ class _Layout:
         self.places.append(place)
         return first, first + len(place)
 
-    def problem(self, multiplicity, offset, pooled, alike, columns) -> Problem:
+    def problem(self, multiplicity, offset, pooled, families, columns) -> Problem:
         """Everything, put together."""
         place = np.concatenate(self.places)
         place = np.where(place < 0, self.size, place)
@@ -148,7 +165,7 @@ class _Layout:
             length=length,
             concentration=np.concatenate([a.ravel() for a in self.priors]),
             pooled=pooled,
-            alike=alike,
+            alike=families,
             blocks=self.blocks,
             columns=columns,
         )
@@ -296,3 +313,102 @@ def em(
         if change < tol:
             break
     return p[:, 0], step
+
+
+def sweep(engine: Any, chain: dict, rng: Any) -> tuple[dict, Any, Any]:
+    """The chain after a sweep, the log rows (chains, P) that it drew, and p as `draw_samples` gives it."""
+    common = [chain[f"common{k}"] for k in range(len(engine.pooled))]
+    counts = engine.count_probabilities(chain["symbols"])
+    last = chain.get("log_theta", counts)
+    concentration, common = draw_common_rows(engine, last, counts, common, rng)
+    log_theta = namespace(counts).zeros(counts.shape)
+    if sum(int(np.prod(group.shape)) for group in engine.alike) < counts.shape[1]:
+        log_theta = engine.draw_dirichlet_logs(concentration + counts, rng)
+    families = {}
+    for k, (first, shape, group) in enumerate(engine.alike):
+        here = slice(first, first + int(np.prod(shape)))
+        data = alike.seen(group, counts[:, here].reshape(-1, *shape))
+        families[f"alike{k}"] = state = alike.move(data, chain[f"alike{k}"], rng)
+        rows = alike.draw_rows(data, state, rng).reshape(len(log_theta), -1)
+        log_theta = replaced(log_theta, (slice(None), here), rows)
+    symbols, p = engine.draw_samples(log_theta, rng)
+    new = {"symbols": symbols} | {f"common{k}": g for k, g in enumerate(common)} | families
+    if len(engine.pooled):
+        new["log_theta"] = log_theta
+    return new, log_theta, p
+
+
+def draw_common_rows(
+    problem: Any, log_theta: Any, counts: Any, log_common: list, rng: Any
+) -> tuple[Any, list[Any]]:
+    """Concentrations (chains, P) of all rows, after a move of every log G (chains, rows, symbols).
+
+    `problem` has `concentration` (P,) and `pooled`; `log_theta` (chains, P) are the rows as last drawn,
+    `counts` (chains, P) what they were drawn from.
+    """
+    xp = namespace(log_theta)
+    concentration, moved = xp.broadcast_to(problem.concentration, log_theta.shape), []
+    for group, start in zip(problem.pooled, log_common, strict=True):
+        here = slice(group.first, group.first + int(np.prod(group.shape)))
+        shape = (log_theta.shape[0], *group.shape)
+        seen = counts[:, here].reshape(shape).sum(axis=(2, 3)) > 0  # (chains, raters): the same in all chains
+        seen = seen.astype(np.float64)
+        total = xp.einsum("mtrk,mt->mrk", log_theta[:, here].reshape(shape), seen)
+        log_g = move_common(rng, start, total, seen.sum(axis=1)[:, None], group)
+        spread = xp.broadcast_to(group.strength * xp.exp(log_g)[:, None], shape)
+        values = spread.reshape(log_theta.shape[0], -1)
+        concentration = replaced(concentration, (slice(None), here), values)
+        moved.append(log_g)
+    return concentration, moved
+
+
+def move_common(rng: Any, log_g: Any, total: Any, raters: Any, group: Any) -> Any:
+    """log G (chains, rows, symbols) after `_STEPS` moves, given the sums L of log theta and their number."""
+    xp, shape = namespace(log_g), (_STEPS, *log_g.shape)
+    moves = 10.0 ** -rng.uniform(0.0, 2.0, (*shape[:-1], 1)) * rng.standard_normal(shape)
+
+    def propose(log_g: Any, move: Any) -> Any:
+        new = log_g + move
+        new = new - new.max(axis=-1, keepdims=True)
+        return new - xp.log(xp.exp(new).sum(axis=-1, keepdims=True))
+
+    def density(log_g: Any) -> Any:
+        return xp.where(log_g.min(axis=-1) > _SMALLEST, _log_density(log_g, total, raters, group), -np.inf)
+
+    return metropolis(propose, density, log_g, moves, rng.random(shape[:-1]))
+
+
+def _log_density(log_g: Any, total: Any, raters: Any, group: Any) -> Any:
+    """log p(G | theta) as a density of log G, (chains, rows): the Jacobian adds sum_k log G_k."""
+    a = group.strength * namespace(log_g).exp(log_g)
+    labels = -raters * gammaln(a).sum(axis=-1) + ((a - 1) * total).sum(axis=-1)
+    return labels + (group.common_prior[None] * log_g).sum(axis=-1)
+
+
+class HostEngine:
+    """NumPy's sides of a sweep."""
+
+    def __init__(self, problem: Problem):
+        """Of one problem. Rows that are alike are drawn elsewhere (`alike.draw_rows`), all others here."""
+        self.problem = problem
+        own = np.ones(problem.concentration.size, bool)
+        for first, shape, _ in problem.alike:
+            own[first : first + int(np.prod(shape))] = False
+        length = problem.length[own[problem.starts]]
+        self._own, self._rows = np.flatnonzero(own), (np.cumsum(length) - length, length)
+        self.concentration, self.pooled, self.alike = problem.concentration, problem.pooled, problem.alike
+
+    def count_probabilities(self, symbols: np.ndarray) -> np.ndarray:
+        """Counts that belong to each probability, (chains, P)."""
+        return count_probabilities(self.problem, symbols)
+
+    def draw_dirichlet_logs(self, concentration: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Log of one draw of every Dirichlet row that is not alike to others, (chains, P)."""
+        logs = np.zeros_like(concentration)
+        logs[:, self._own] = draw_dirichlet_logs(self._rows, concentration[:, self._own], rng)
+        return logs
+
+    def draw_samples(self, log_theta: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Samples behind every (column, state, chain), and p(state) of every row summed over the chains."""
+        p = state_probabilities(self.problem, log_theta)
+        return count_drawn(self.problem, draw_states(self.problem, p, rng)), p.sum(axis=1)

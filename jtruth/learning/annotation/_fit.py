@@ -23,8 +23,8 @@ from jtruth._one_line import one_line
 from jtruth._random import host_rng, stream
 from jtruth._validation import choose
 from jtruth.labels import Labels, must_be_labels
+from jtruth.latent.fit import RowLikelihood
 from jtruth.latent.infer.nuts_run import NutsRun, arithmetic
-from jtruth.latent.pointwise import RowLikelihood
 from jtruth.learning._fit import LabelerDraws, labeler_draws, soft_counts
 from jtruth.learning.annotation import channels
 from jtruth.learning.annotation.rows import MergedRows, digest, matrices_of, pointwise

@@ -17,8 +17,8 @@ from jaxtyping import Float
 from jtruth._one_line import one_line
 from jtruth.labels import Labels
 from jtruth.latent import density
+from jtruth.latent.fit import RowLikelihood, row_likelihood
 from jtruth.latent.infer.nuts_run import arithmetic
-from jtruth.latent.pointwise import RowLikelihood, row_likelihood
 from jtruth.latent.rows import merge_samples
 from jtruth.learning.annotation import channels
 from jtruth.learning.annotation.spec import SPECS

@@ -37,7 +37,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from jtruth import _validation as check
 from jtruth._arrays import as_array
@@ -80,9 +80,9 @@ class JointBatch(NamedTuple):
     class_posterior: Float[Array, "sets samples classes"]  # of filled-up samples: the class prior
     # of weighted draws, else None: effective draws behind `counts`, shape of the largest weights, and whether
     # they are to be trusted
-    ess: Any = None  # (sets,)
-    pareto_k: Any = None
-    ok: Any = None
+    ess: Float[Array | np.ndarray, " sets"] | None = None
+    pareto_k: Float[Array | np.ndarray, " sets"] | None = None
+    ok: Bool[Array | np.ndarray, " sets"] | None = None
 
 
 def joint_batch(

@@ -101,7 +101,7 @@ def checked_priors(
     labelers, known = np.tile(row, (labels.num_labelers, 1, 1)), None
     if pseudo_counts is not None:
         if own_rows:
-            raise ValueError("models with strata have no room for pseudo_counts; give the labels as gold")
+            raise ValueError("models of difficulty have no room for pseudo_counts; give the labels as gold")
         known = _numbers("pseudo_counts", pseudo_counts, labelers.shape, positive=False)
         labelers = labelers + known
     classifier = None

@@ -3,6 +3,9 @@
 - independent: given the class, labelers and classifier err independently; one stratum.
 - shared_strata: a sample is easy or hard for everybody, labelers and classifier alike.
 - labeler_strata: easy or hard for the labelers; the classifier does not notice.
+- random_effect: difficulty is gradual, two classes, and everybody feels it (`latent.models.random_effect`,
+  where independence is lam = kap = 0). It fits data in which hard samples fool everybody, and pulls the
+  estimate of the classifier down where independence pulls it up. Matrices are averaged over ease.
 - copying: with an unknown probability the classifier repeats one of the sample's labels, picked at random;
   the stratum says whether it did, and is as likely in one class as in another.
 
@@ -42,6 +45,7 @@ import numpy as np
 from jtruth import _validation as check
 from jtruth._host import diagonal_rows, log
 from jtruth.latent.model import LatentModel, Raters
+from jtruth.latent.models import random_effect as effect
 from jtruth.latent.models.alike import Alike, alike_in_strata
 from jtruth.latent.rows import Rows, gold_offset
 
@@ -152,6 +156,35 @@ def copying(priors: Priors, rows: Rows) -> Built:
     return Built(model, offset, np.tile([[0.8], [0.2]], (1, total.size)))
 
 
+def random_effect(priors: Priors, rows: Rows, *, spread: str | None = None) -> Built:
+    """Every sample has an ease that labelers and classifier feel.
+
+    Args:
+        priors, rows: as for the others; the logit of the class share is drawn, with a uniform share.
+        spread: "fixed": labelers' logits spread by .8; "learned"; None: learned where labels say little of
+            each labeler, as rows are alike there in other models.
+
+    Raises:
+        ValueError: more than two classes, or symbols that are no classes.
+    """
+    classes = priors.class_prior.size
+    if classes != 2 or (priors.classifier is not None and priors.classifier.shape[1] != 2):
+        raise ValueError(
+            f"the random-effect model is for two classes, these labels have {classes}; "
+            'use dependence="shared_strata"'
+        )
+    check.choose("spread", spread or "fixed", ("fixed", "learned"))
+    learned = priors.labelers_alike is not None if spread is None else spread == "learned"
+    by_class, fixed = independent(priors, rows), priors.class_prior if priors.class_fixed else None
+    labelers, nodes = len(priors.labelers), np.repeat([0, 1], effect.NODES)
+    return Built(
+        by_class.model,
+        gold_offset(rows.gold, nodes),
+        by_class.start_strata,
+        lambda groups: (effect.KIND, effect.arrays_of(labelers, fixed, groups, learned)),
+    )
+
+
 def partly_shared(priors: Priors, rows: Rows, *, felt: float = FELT) -> Built:
     """Easy samples, hard ones that the classifier does not feel, and hard ones that it feels.
 
@@ -196,6 +229,7 @@ MODELS: dict[str, Build] = {
     "independent": independent,
     "shared_strata": shared_strata,
     "labeler_strata": labeler_strata,
+    "random_effect": random_effect,
     "copying": copying,
 }
 
@@ -211,7 +245,7 @@ def named_model(dependence: str | Build | Held) -> tuple[Build, str, float | Non
     """The function that builds it, its name, and the share that is held."""
     model, share = dependence if isinstance(dependence, Held) else (dependence, None)
     if not isinstance(model, str):
-        return model, model.__name__, share
+        return model, getattr(model, "func", model).__name__, share  # a partial has no name
     check.choose("dependence", model, tuple(MODELS))
     return MODELS[model], model, share
 

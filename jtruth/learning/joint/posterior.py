@@ -31,9 +31,8 @@ from jtruth.latent import (
     run_gibbs,
 )
 from jtruth.latent.checkpoint import UNWATCHED
-from jtruth.latent.fit import model_of, run_tempered, tempered_run
+from jtruth.latent.fit import RowLikelihood, model_of, of_gibbs, of_tempering, run_tempered, tempered_run
 from jtruth.latent.model import Observed
-from jtruth.latent.pointwise import RowLikelihood, of_gibbs, of_tempering
 from jtruth.latent.rows import Rows, label_columns, merge_samples, number_of_groups, prediction_columns
 from jtruth.learning.joint.draws import EFFECT, JointDigest, LogPrior, log_prior, mean_share
 from jtruth.learning.joint.guard import Switching, away_from, check_identified, check_switching, several_modes
@@ -127,8 +126,9 @@ def fit_joint(
         prior: (classes,) known class prior, held fixed; by default it is drawn too.
         beliefs: Dirichlet concentrations, earlier counts, and where to start.
         dependence: "independent"; "shared_strata" (samples easy or hard for all), "labeler_strata" (for the
-            labelers only), "copying" (the classifier repeats labels). Or a function that builds another
-            model, as those of `models` do; or one of these `Held` at a share of dependent samples.
+            labelers only), "random_effect" (difficulty is gradual, two classes), "copying" (the classifier
+            repeats labels). Or a function that builds another model, as those of `models` do; or one of these
+            `Held` at a share of dependent samples.
         effort: when to stop, and whether to compute log p(one sample | draw) too.
         watch: whom to tell how far it is, in sweeps, and a checkpoint.
         mesh: a `jax.sharding.Mesh` over one axis, whose devices share the samples (docs/many_devices.md). The
@@ -210,7 +210,7 @@ def _asked(labels, y_pred, num_symbols, gold, prior, beliefs, dependence) -> _As
     build, name, share = named_model(dependence)
     predicted, symbols = checked_predictions(labels, y_pred, num_symbols)
     known = checked_gold(labels, gold)
-    own_rows = name in ("shared_strata", "labeler_strata", "partly_shared")
+    own_rows = name in ("shared_strata", "labeler_strata", "partly_shared", "random_effect")
     priors = checked_priors(labels, predicted, symbols, known, prior, beliefs, own_rows=own_rows)
     rows = merge_samples(labels, predicted, known)
     group, group_share = share_groups(beliefs.shares, labels, rows, prior)

@@ -126,14 +126,13 @@ def test_models_without_a_say_are_fitted_when_rows_are_asked_for(monkeypatch):
 
     def quick(fit):  # who is asked, not what he says
         def asks(*args, effort, **how):
-            asked.append(how.get("dependence", "random_effect"))
+            asked.append(how["dependence"])
             few = effort._replace(burn_in=40, min_sweeps=400, max_rhat=9.0, min_ess=1.0)
             return fit(*args, effort=few, **how)
 
         return asks
 
-    for name in ("fit_joint", "fit_random_effect"):
-        monkeypatch.setattr(registry, name, quick(getattr(registry, name)))
+    monkeypatch.setattr(registry, "fit_joint", quick(registry.fit_joint))
     found = jt.evaluate(y_pred, labels)
     assert asked == ["independent"]
     assert "recall" in repr(found) and "recall" in str(found) and len(found.to_frame()) == 5

@@ -1,5 +1,6 @@
 """The random-effect model: posterior by other sampling; its density is tested in tests/latent."""
 
+from functools import partial
 from pathlib import Path
 
 import jax
@@ -10,7 +11,9 @@ from scipy.stats import chisquare, truncnorm
 
 import jtruth as jt
 from jtruth.latent import Effort
-from jtruth.learning.joint.random_effect import fit_random_effect
+from jtruth.learning import fit_joint
+
+fit_random_effect = partial(fit_joint, dependence="random_effect")
 
 rng = np.random.default_rng(0)
 Z = rng.integers(-1, 2, (14, 3))

@@ -12,7 +12,6 @@ from jtruth.latent import Effort
 from jtruth.latent.rows import by_number, merge_samples
 from jtruth.learning import fit_joint
 from jtruth.learning.joint.inputs import Beliefs
-from jtruth.learning.joint.random_effect import EffectModel, fit_random_effect
 from jtruth.stats.chains import effective_sample_size
 
 
@@ -73,7 +72,14 @@ def test_the_random_effect_has_them_too():
     y, labels, y_pred = missing_by_class(1)
     effort = Effort(max_rhat=1.1, min_ess=50)
     found = [
-        fit_random_effect(labels, y_pred=y_pred, key=0, model=EffectModel(shares=shares), effort=effort)
+        fit_joint(
+            labels,
+            y_pred=y_pred,
+            key=0,
+            beliefs=Beliefs(shares=shares),
+            dependence="random_effect",
+            effort=effort,
+        )
         for shares in ("one", "by_number")
     ]
     error = [abs(f.class_counts[:, 1].mean() - y.sum()) for f in found]
@@ -85,5 +91,3 @@ def test_they_are_refused_beside_a_prior_and_by_another_name():
     for shares, message in (("by_number", "leave one of them out"), ("all", "shares")):
         with pytest.raises(ValueError, match=message):
             fit_joint(labels, key=0, prior=[0.5, 0.5], beliefs=Beliefs(shares=shares))
-        with pytest.raises(ValueError, match=message):
-            fit_random_effect(labels, key=0, prior=[0.5, 0.5], model=EffectModel(shares=shares))

@@ -7,7 +7,6 @@ import pytest
 from jtruth.labels import Labels
 from jtruth.latent import Effort
 from jtruth.learning.joint.posterior import fit_joint
-from jtruth.learning.joint.random_effect import fit_random_effect
 
 KEY = jax.random.key(4)
 
@@ -41,10 +40,8 @@ def test_class_counts_and_right_labels_are_those_of_the_class_posterior(fitted, 
     """Draws of both have the mean that p(y_i = c | labels) gives them: 5 Monte Carlo errors of 300 draws."""
     labels, fit = fitted
     few = Effort(chains=4, burn_in=60, min_sweeps=1200, max_sweeps=6000, max_rhat=1.05, min_ess=300)
-    if model == "shared_strata":
+    if model in ("shared_strata", "random_effect"):
         fit = fit_joint(labels, key=KEY, effort=few, dependence=model)
-    elif model == "random_effect":
-        fit = fit_random_effect(labels, key=KEY, effort=few)
     p, (sample, labeler, label) = fit.class_posterior, labels.arrays
     assert (fit.class_counts.sum(axis=1) == 60).all() and fit.counts is None and fit.classifier is None
     right = np.bincount(labeler, p[sample, label], 3)
