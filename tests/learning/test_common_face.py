@@ -19,7 +19,6 @@ from jtruth.learning import (
     fit_domains,
     fit_joint,
     fit_known_classes,
-    fit_random_effect,
     fit_sequential,
     update,
 )
@@ -142,7 +141,6 @@ OTHERS = {  # learners that are no consensus method of the table
     "domains": lambda labels, **given: fit_domains(labels, np.zeros(SIZE, int), **given),
     "known_classes": lambda labels, **given: fit_known_classes(labels, **({"gold": ZEROS} | given)),
     "joint": lambda labels, **given: fit_joint(labels, key=0, **given),
-    "random_effect": lambda labels, **given: fit_random_effect(labels, key=0, **given),
 }
 ZEROS = np.zeros(SIZE, int)
 

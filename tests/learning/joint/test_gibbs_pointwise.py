@@ -30,7 +30,7 @@ def rows_like(rng, *shape):
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("name", [name for name in MODELS if name != "random_effect"])  # no table of states
+@pytest.mark.parametrize("name", [name for name in MODELS if name != "random_effect"])
 def test_every_model_against_loops(name, classes):
     z, y_pred, gold = small(classes)
     labels = Labels.from_matrix(z, classes)

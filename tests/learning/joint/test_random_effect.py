@@ -13,7 +13,7 @@ import jtruth as jt
 from jtruth.latent import Effort
 from jtruth.learning import fit_joint
 
-fit_random_effect = partial(fit_joint, dependence="random_effect")
+fit_effect = partial(fit_joint, dependence="random_effect")
 
 rng = np.random.default_rng(0)
 Z = rng.integers(-1, 2, (14, 3))
@@ -56,7 +56,7 @@ def test_posterior_means_by_importance_sampling_from_the_prior():
     ess = 1 / (weight**2).sum()
     assert ess > 1500
     classifier = own @ w
-    fit = fit_random_effect(jt.Labels.from_matrix(Z, 2), y_pred=Y_PRED, gold=GOLD, key=jax.random.key(0))
+    fit = fit_effect(jt.Labels.from_matrix(Z, 2), y_pred=Y_PRED, gold=GOLD, key=jax.random.key(0))
     assert fit.converged and fit.classifier is not None
     pairs = [(share, fit.prior[:, 1])]
     pairs += [(classifier[:, c], fit.classifier[:, c, c]) for c in (0, 1)]
@@ -72,14 +72,14 @@ def test_posterior_means_by_importance_sampling_from_the_prior():
 def test_dentist_5_under_gradual_difficulty():
     """Six keys: .251 [.157, .376], means within .003, ends within .002 and .013 of these."""
     split = jt.read_labels(Path(__file__).parents[3] / "examples" / "caries.csv").split_rater("5")
-    fit = fit_random_effect(split.labels, y_pred=split.y_pred, key=jax.random.key(1))
+    fit = fit_effect(split.labels, y_pred=split.y_pred, key=jax.random.key(1))
     table = fit.tables("in-sample")
     precision = table[:, 1, 1] / table[:, :, 1].sum(1)
     low, high = np.quantile(precision, [0.025, 0.975])
     assert fit.usable and fit.converged and fit.dependence == "random_effect"
     assert abs(precision.mean() - 0.251) < 0.012 and abs(low - 0.157) < 0.015 and abs(high - 0.376) < 0.035
     assert table.sum() == pytest.approx(3869 * len(table))
-    again = fit_random_effect(split.labels, y_pred=split.y_pred, key=jax.random.key(1))
+    again = fit_effect(split.labels, y_pred=split.y_pred, key=jax.random.key(1))
     np.testing.assert_array_equal(again.counts, fit.counts)
 
 
@@ -91,18 +91,18 @@ def test_lineages_reach_the_tails():
     z = np.where(draw.random((300, 5)) < 0.8, y[:, None], 1 - y[:, None])
     y_pred = np.where(draw.random(300) < 0.87, y, 1 - y)
     effort = Effort(min_sweeps=6400, max_sweeps=6400, min_ess=1e9, ends=True, nuisance=False)
-    fit = fit_random_effect(jt.Labels.from_matrix(z, 2), y_pred=y_pred, key=jax.random.key(2), effort=effort)
+    fit = fit_effect(jt.Labels.from_matrix(z, 2), y_pred=y_pred, key=jax.random.key(2), effort=effort)
     assert fit.convergence.num_sweeps <= 6400 and min(fit.convergence.ess.values()) > 140
 
 
 def test_what_it_cannot_take():
     three = jt.Labels.from_matrix(np.array([[0, 1, 2], [2, 1, 0]]), 3)
     with pytest.raises(ValueError, match="two classes"):
-        fit_random_effect(three, y_pred=[0, 1], key=jax.random.key(0))
+        fit_effect(three, y_pred=[0, 1], key=jax.random.key(0))
 
 
 def test_one_labeler_is_not_identified():
-    fit = fit_random_effect(jt.Labels.from_matrix(abs(Z[:, :1]), 2), y_pred=Y_PRED, key=jax.random.key(0))
+    fit = fit_effect(jt.Labels.from_matrix(abs(Z[:, :1]), 2), y_pred=Y_PRED, key=jax.random.key(0))
     assert not fit.usable and "Not identified" in fit.warnings[0]
 
 
@@ -119,7 +119,7 @@ def test_ranks_of_the_truth_are_uniform():
         right = draw.random((50, 4)) < expit(a[:, y].T + m[y][:, None] + (lam[y] * e)[:, None])
         z = np.where(right, y[:, None], 1 - y[:, None])
         y_pred = np.where(draw.random(50) < expit(k[y] + kap[y] * e), y, 1 - y)
-        fit = fit_random_effect(
+        fit = fit_effect(
             jt.Labels.from_matrix(z, 2), y_pred=y_pred, key=jax.random.key(len(ranks)), effort=effort
         )
         table = fit.tables("in-sample").astype(float)
