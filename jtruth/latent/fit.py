@@ -19,7 +19,7 @@ from jtruth._random import host_rng, key_words
 from jtruth.latent.checkpoint import UNWATCHED, Watch
 from jtruth.latent.checkpoint import digest as digest_of
 from jtruth.latent.infer import kernel, temper
-from jtruth.latent.infer.gibbs import Digest, GibbsRun
+from jtruth.latent.infer.gibbs import Digest, GibbsRun, run_of
 from jtruth.latent.model import Kind, LatentModel, Model, Observed
 from jtruth.latent.models import strata
 from jtruth.latent.rows import number_of_groups, seen_of
@@ -78,17 +78,7 @@ def run_tempered(
         watch=watch,
         mark=digest_of("temper", *words) if watch.checkpoint else "",
     )
-    total = convergence.num_sweeps
-    return GibbsRun(
-        draws=store.draws(),
-        large=store.thinned(),
-        large_mean={name: a / total for name, a in store.large_sum.items()},
-        thin=store.thin,
-        state_posterior=(np.asarray(store.state_sum) / total).T,
-        convergence=convergence,
-        em_steps=0,
-        evidence=mover.evidence,
-    )
+    return run_of(store, convergence, evidence=mover.evidence)
 
 
 def tempered_model(model: LatentModel, observed: Observed) -> Model | None:

@@ -25,7 +25,7 @@ from jtruth.latent.checkpoint import UNWATCHED, Watch, digest
 from jtruth.latent.infer import device, kernel
 from jtruth.latent.model import LatentModel, Observed
 from jtruth.latent.models import alike
-from jtruth.latent.walk import STANDARD, Arrays, Chain, Convergence, Effort, Kept, limits, walk
+from jtruth.latent.walk import STANDARD, Arrays, Chain, Convergence, Effort, Kept, Store, limits, walk
 
 _BLOCK = 50  # sweeps between two looks at progress and checkpoint
 _BLOCK_NUMBERS = 1_000_000  # ... fewer where a block of draws would hold more numbers than this
@@ -55,7 +55,7 @@ class GibbsRun(NamedTuple):
         np.ndarray, "rows states"
     ]  # mean of p(state | labels, probabilities), or of p(class)
     convergence: Convergence
-    em_steps: int
+    em_steps: int = 0
     apart: bool = False  # whether the second half of the chains started away from EM's mode
     evidence: tuple[float, float] | None = None  # log p(everything seen) and its standard error
 
@@ -115,17 +115,15 @@ def run_gibbs(
         watch=watch,
         mark=mark,
     )
+    return run_of(store, convergence, em_steps=em_steps, apart=other is not None)
+
+
+def run_of(store: Store, convergence: Convergence, **more: Any) -> GibbsRun:
+    """What was kept, and how it came about."""
     total = convergence.num_sweeps
-    return GibbsRun(
-        draws=store.draws(),
-        large=store.thinned(),
-        large_mean={name: a / total for name, a in store.large_sum.items()},
-        thin=store.thin,
-        state_posterior=(np.asarray(store.state_sum) / total).T,
-        convergence=convergence,
-        em_steps=em_steps,
-        apart=other is not None,
-    )
+    means = {name: a / total for name, a in store.large_sum.items()}
+    states = (np.asarray(store.state_sum) / total).T
+    return GibbsRun(store.draws(), store.thinned(), means, store.thin, states, convergence, **more)
 
 
 @dataclass
@@ -177,46 +175,38 @@ class GibbsMover:
         self, chain: Chain, rng: np.random.Generator, sweeps: int, burning: bool
     ) -> tuple[Chain, Kept | None]:
         """Some sweeps of all chains."""
-        number, pooled = len(self.problem.alike), len(self.problem.pooled)
         if self.program is not None:
             chain, seen, states = device.run(self.program, chain, sweeps, self.block)
-            logs, tables = list(seen["log_theta"]), list(seen["symbols"])
-            families = [[seen[f"alike{k}"][i] for k in range(number)] for i in range(sweeps)]
-            common = [[seen[f"common{k}"][i] for k in range(pooled)] for i in range(sweeps)]
         else:
-            logs, tables, families, common, states = [], [], [], [], np.zeros(())
-            engine = kernel.HostEngine(self.problem)
+            each, states, engine = [], np.zeros(()), kernel.HostEngine(self.problem)
             for _ in range(sweeps):
                 chain, log_theta, p = kernel.sweep(engine, chain, rng)
                 if not burning:
-                    logs.append(log_theta)
-                    tables.append(chain["symbols"])
-                    families.append([chain[f"alike{k}"] for k in range(number)])
-                    common.append([chain[f"common{k}"] for k in range(pooled)])
+                    each.append(chain | {"log_theta": log_theta})
                     states = states + p
-        if burning:
-            return chain, None
-        drawn = named_draws(self.problem, logs, tables, families, common)
-        return chain, (*self.digest(drawn), states)
+            seen = {} if burning else {name: np.stack([one[name] for one in each]) for name in each[0]}
+        return chain, None if burning else (*self.digest(named_draws(self.problem, seen)), states)
 
 
-def named_draws(problem: kernel.Problem, logs: list, symbols: list, families: list, common: list) -> Arrays:
-    """A block of draws by name, (chains, sweeps, ...): "pi", "weights", "raters0", "table0", "families0".."""
-    theta = np.exp(np.stack(logs, axis=1))
-    draws = {}
+def named_draws(problem: kernel.Problem, seen: Arrays) -> Arrays:
+    """A block of draws by name, (chains, sweeps, ...): "pi", "weights", "raters0", "table0", "families0"..
+
+    `seen` are the arrays of every sweep, (sweeps, ...), as a chain names them, and "log_theta".
+    """
+    theta, draws = np.exp(np.moveaxis(seen["log_theta"], 0, 1)), {}
     for name, (first, shape) in problem.blocks.items():
         part = theta[:, :, first : first + int(np.prod(shape))]
         draws[name] = part.reshape(*part.shape[:2], *shape)
     for name, (first, last) in problem.columns.items():
-        tables = np.stack([a[first:last] for a in symbols])  # (sweeps, columns, states, chains)
+        tables = seen["symbols"][:, first:last]  # (sweeps, columns, states, chains)
         draws[name.replace("raters", "table")] = tables.transpose(3, 0, 2, 1)
     named = {first: name for name, (first, _) in problem.blocks.items()}
     for k, group in enumerate(problem.alike):
         name = named[group.first].replace("raters", "families")
-        draws[name] = np.stack([each[k] for each in families], axis=1)
+        draws[name] = np.moveaxis(seen[f"alike{k}"], 0, 1)
     for k, group in enumerate(problem.pooled):
         name = named[group.first].replace("raters", "common")
-        draws[name] = np.exp(np.stack([each[k] for each in common], axis=1))
+        draws[name] = np.exp(np.moveaxis(seen[f"common{k}"], 0, 1))
     return draws
 
 
