@@ -77,7 +77,8 @@ from scipy.optimize import minimize
 from scipy.special import expit
 from tars_cleaning import BATCH, BUDGET, NOISES, data_set, lead, noisy, standard_error
 
-from jtruth._random import as_key, host_rng
+import jtruth as jt
+from jtruth.cleaning import LinearLearner, start
 
 SETS = {"gaussian": 60, "heart": 100, "cancer": 100, "wide": 40, "german": 10}  # splits
 POOLS = ("all", "two-thirds")
@@ -119,8 +120,11 @@ def split(name, seed, pool):
     z = noisy(y, ONE_SIDED, rng)[0][train].astype(float)
     odds = np.where(z[:, None] == 1, [0.4, 1.0], [0.6, 0.0])
     if pool == "two-thirds":
-        drawn = host_rng(as_key(seed), "validation of a cleaning").permutation(train.size)
-        kept = np.sort(drawn[round(train.size / 3) :])  # those of `tars_cleaning`
+        noise = jt.noise.ConfusionMatrices([[[0.6, 0.4], [0.0, 1.0]]])
+        given = jt.Labels.from_matrix(z[:, None].astype(int), 2)
+        state = start(x[train], given, noise, [0.5, 0.5], seed=seed, learner=LinearLearner("labels"),
+                      validation=1 / 3)  # fmt: skip
+        kept = np.flatnonzero(~state.validation)  # those of `tars_cleaning`
         train, z, odds = train[kept], z[kept], odds[kept]
     return x[train], z, odds, y[train], x[test], y[test], y.mean()
 

@@ -1,9 +1,9 @@
 """Seconds and answers of the engine for unknown error rates (`jtruth.latent`).
 
-Run: python benchmarks/engine.py            (one process; `first` holds tracing, compiling or loading)
-     python benchmarks/engine.py ends       (ends of caries under both kinds of strata, ten keys)
-     python benchmarks/engine.py command    (README's first command in fresh processes, cache empty and full)
-     python benchmarks/engine.py nuts       (z of means against long chains of NUTS on the same density)
+Run: python -m benchmarks engine            (one process; `first` holds tracing, compiling or loading)
+     python -m benchmarks engine ends       (ends of caries under both kinds of strata, ten keys)
+     python -m benchmarks engine command    (README's first command in fresh processes, cache empty and full)
+     python -m benchmarks engine nuts       (z of means against long chains of NUTS on the same density)
 
 Simulated: labelers .8, classifier .85, a quarter of the samples hard for everybody (.5). Members of the
 default range one after the other, `first` with a cold program, `next` with another key.
@@ -158,9 +158,11 @@ def nuts() -> None:
     from jtruth.latent import density
     from jtruth.latent.fit import tempered_model
     from jtruth.latent.infer import temper
+    from jtruth.latent.model import Observed
     from jtruth.latent.models import strata
-    from jtruth.learning.joint.inputs import NOTHING
-    from jtruth.learning.joint.posterior import _asked
+    from jtruth.latent.rows import label_columns, merge_samples, prediction_columns
+    from jtruth.learning.joint.inputs import NOTHING, checked_priors
+    from jtruth.learning.joint.models import named_model
     from jtruth.stats.chains import mean_error
 
     for seed in range(4):
@@ -168,8 +170,14 @@ def nuts() -> None:
         y = rng.integers(0, 2, 300)
         z = np.where(rng.random((300, 4)) < 0.8, y[:, None], 1 - y[:, None])
         labels, name = jt.Labels.from_matrix(z[:, :3], 2), ("independent", "shared_strata")[seed % 2]
-        asked = _asked(labels, z[:, 3], None, None, None, NOTHING, name)
-        model = tempered_model(asked.built.model, asked.observed)
+        own_rows, rows = name == "shared_strata", merge_samples(labels, z[:, 3], None)
+        priors = checked_priors(labels, z[:, 3], 2, None, None, NOTHING, own_rows=own_rows)
+        built = named_model(name)[0](priors, rows)
+        columns = (label_columns(rows.labels), prediction_columns(rows.y_pred, 2))
+        observed = Observed(
+            columns, rows.multiplicity.astype(np.float64), built.offset, rows.row_of_sample, None
+        )
+        model = tempered_model(built.model, observed)
 
         def potential(point, model=model):
             x = point[:, None]

@@ -163,7 +163,6 @@ from sklearn.linear_model import LogisticRegression  # noqa: E402
 from sklearn.metrics import average_precision_score, roc_auc_score  # noqa: E402
 
 import jtruth as jt  # noqa: E402
-from jtruth._host import smoothed_vote_shares  # noqa: E402
 from jtruth.evaluation import inputs  # noqa: E402
 from jtruth.evaluation.answers import tables_of  # noqa: E402
 from jtruth.evaluation.assumptions import model_error as me  # noqa: E402
@@ -623,6 +622,11 @@ def calibration(found):
 
 
 # Gold
+
+
+def smoothed_vote_shares(votes):
+    """Vote shares after one more vote, spread evenly over the classes."""
+    return (votes + 1 / votes.shape[1]) / (votes.sum(axis=1, keepdims=True) + 1)
 
 
 def guess_of(case):

@@ -2,9 +2,9 @@
 
     python -m benchmarks papers [su|lam_stork|tars|mimori ...] [--quick] [--again] [--pages]
 
-Writes docs/papers/: a page, pictures and a JSON of results for each paper. What is kept there is not computed
-again (`--again` does), so a run that was stopped goes on; `--pages` computes nothing. `--quick` takes few
-simulated sets, says so by larger errors, and writes to .papers/ instead; all four take less than ten CPU
+Writes docs/papers/: a page, pictures and a JSON of results for each paper. What this code has made already is
+not computed again (`--again` does), so a run that was stopped goes on; `--pages` computes nothing. `--quick`
+takes few simulated sets, says so by larger errors, and writes to .papers/ instead; it takes less than ten CPU
 minutes. Data that are public are read from ../shared/data; what needs them says so where they are absent.
 """
 

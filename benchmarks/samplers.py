@@ -62,7 +62,6 @@ from jtruth.latent import (
     NutsSettings,
     Watch,
 )
-from jtruth.learning.annotation._fit import majority_matrices
 from jtruth.learning.annotation.bayes import fit_nuts
 from jtruth.learning.joint.posterior import fit_joint
 from jtruth.stats.chains import effective_sample_size
@@ -183,6 +182,18 @@ def plain_model(labeler, label, labelers):
         y = numpyro.sample("y", dist.Categorical(prior), infer={"enumerate": "parallel"})
         with numpyro.plate("positions", labeler.shape[0]):
             numpyro.sample("label", dist.Categorical(matrices[labeler, y]), obs=label)
+
+
+def majority_matrices(labels):
+    """Class prior and matrices if vote shares were class probabilities; each row has a prior worth 3."""
+    share = labels.counts() / labels.counts().sum(axis=1, keepdims=True)
+    sample, labeler, label = labels.entries()
+    classes = labels.num_classes
+    off = 1 / (classes - 1)
+    rows = np.tile(off + (2 - off) * np.eye(classes), (labels.num_labelers, 1, 1))
+    np.add.at(rows.transpose(0, 2, 1), (labeler, label), share[sample])
+    prior = share.sum(axis=0) + 1
+    return prior / prior.sum(), rows / rows.sum(axis=2, keepdims=True)
 
 
 def numpyro_enumerated(labels, limit, plan):

@@ -191,42 +191,42 @@ Cancer, symmetric, 10 repetitions, 5 of the paper's TARS:
     ml           random          68.6 +- 1.5   69.0 +- 1.3   70.6 +- 1.4   71.4 +- 1.5   69.9 +- 1.1
     ml           risk            68.6 +- 1.5   70.0 +- 1.6   69.7 +- 1.5   70.6 +- 1.1   70.2 +- 1.3
 
-German, symmetric, 10 repetitions, 2 of the paper's TARS:
+German, symmetric, 10 repetitions:
 
     labels       random          70.5 +- 0.8   70.3 +- 0.9   70.3 +- 0.8   70.6 +- 0.8   70.5 +- 0.8
     labels       sort_noise      70.5 +- 0.8   70.6 +- 0.9   71.4 +- 0.9   72.7 +- 0.8   71.6 +- 0.8
     labels       active_clean    70.5 +- 0.8   70.2 +- 1.0   70.4 +- 1.1   71.2 +- 0.8   70.4 +- 1.0
     labels       uncertainty     70.5 +- 0.8   70.4 +- 0.8   70.6 +- 0.8   71.3 +- 0.8   70.7 +- 0.8
     labels       risk            70.5 +- 0.8   69.8 +- 0.8   70.4 +- 1.0   71.9 +- 0.8   70.7 +- 0.8
-    labels       paper's TARS    66.0 +- 0.4   66.2 +- 0.0   69.3 +- 0.1   67.8 +- 0.7   67.4 +- 0.3
+    labels       paper's TARS    69.3 +- 0.7   68.9 +- 0.9   70.1 +- 0.6   70.7 +- 0.8   69.8 +- 0.7
     ml           random          68.7 +- 1.2   69.3 +- 1.0   69.7 +- 1.0   70.7 +- 0.8   69.8 +- 0.9
     ml           risk            68.7 +- 1.2   69.1 +- 1.1   70.2 +- 1.0   71.7 +- 0.8   70.1 +- 0.9
 
-German, 50:50, 10 repetitions, 2 of the paper's TARS:
+German, 50:50, 10 repetitions:
 
     labels       random          65.4 +- 1.0   66.3 +- 0.9   66.4 +- 0.9   68.5 +- 0.9   66.7 +- 0.9
     labels       sort_noise      65.4 +- 1.0   66.8 +- 1.2   68.9 +- 0.9   71.7 +- 1.0   68.8 +- 1.0
     labels       active_clean    65.4 +- 1.0   66.4 +- 1.0   67.0 +- 0.9   69.3 +- 0.9   67.4 +- 0.9
     labels       uncertainty     65.4 +- 1.0   66.9 +- 0.9   68.1 +- 0.9   69.5 +- 0.8   67.6 +- 0.9
     labels       risk            65.4 +- 1.0   67.5 +- 1.1   69.6 +- 0.8   71.0 +- 0.8   68.9 +- 0.9
-    labels       paper's TARS    62.7 +- 4.6   64.1 +- 4.8   65.7 +- 3.7   68.6 +- 4.8   65.5 +- 4.2
+    labels       paper's TARS    63.1 +- 1.1   64.0 +- 1.2   65.0 +- 1.1   67.5 +- 1.1   65.3 +- 1.0
     ml           random          69.3 +- 0.5   70.6 +- 0.7   70.7 +- 0.8   71.4 +- 0.7   70.7 +- 0.6
     ml           risk            69.3 +- 0.5   69.8 +- 0.5   71.0 +- 0.6   71.9 +- 0.3   70.8 +- 0.4
 
-German, 90:10, 10 repetitions, 2 of the paper's TARS:
+German, 90:10, 10 repetitions:
 
     labels       random          56.5 +- 1.1   57.5 +- 1.2   58.6 +- 1.0   61.9 +- 1.0   59.0 +- 1.1
     labels       sort_noise      56.5 +- 1.1   58.8 +- 1.0   61.5 +- 1.1   65.8 +- 1.2   61.4 +- 1.0
     labels       active_clean    56.5 +- 1.1   57.8 +- 1.2   58.5 +- 1.2   62.7 +- 1.2   59.1 +- 1.2
     labels       uncertainty     56.5 +- 1.1   57.2 +- 1.2   60.0 +- 0.8   63.3 +- 0.9   59.8 +- 0.9
     labels       risk            56.5 +- 1.1   59.7 +- 1.1   63.9 +- 1.0   67.3 +- 1.2   62.8 +- 1.0
-    labels       paper's TARS    53.1 +- 0.4   56.0 +- 3.9   59.7 +- 5.5   60.3 +- 3.4   58.9 +- 4.1
+    labels       paper's TARS    56.8 +- 0.9   58.7 +- 1.1   60.0 +- 1.1   62.5 +- 1.1   60.2 +- 1.0
     ml           random          70.6 +- 0.8   70.8 +- 0.6   71.6 +- 0.7   71.4 +- 0.8   71.0 +- 0.6
     ml           risk            70.6 +- 0.8   71.0 +- 0.7   70.9 +- 0.7   71.6 +- 0.5   71.2 +- 0.6
 
 At (.2, .2) little is to be gained, and ActiveClean alone harms: on Gaussian it is 2 points lower after 50
 answers. The paper's TARS on Gaussian, 2 repetitions, has 93.4 +- .3 and 93.9 +- 1.0 after 0 and 100 answers.
-Two repetitions are two splits: compare with where they start.
+Fewer repetitions are other splits: compare with where they start.
 
 The paper's claims for noise (.4, 0). "TARS takes accuracy from .77 to .94 with 100 answers": not
 reproduced, 88.1 +- .3 (91.6 where labels that cannot be wrong are left out). "TARS is above SortNoise on

@@ -5,6 +5,7 @@ changes one of them meets the other. What can be computed here is computed.
 """
 
 import ast
+import importlib.util
 import re
 import runpy
 from pathlib import Path
@@ -98,6 +99,40 @@ def test_what_the_readme_says_of_dentist_5():
     split = labels.split_rater("5")
     found = jt.evaluate(split.y_pred, split.labels, assume="independent", key=0)
     assert found.precision.mean == pytest.approx(float(independent), abs=0.006)  # two digits, and the chains
+
+
+def of_jtruth(tree):
+    """(line, module, name) of what a script takes from jtruth, by import or as an attribute of a module."""
+    nodes = list(ast.walk(tree))
+    rebound = {one.id for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+    modules = {}
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "jtruth":
+            for one in node.names:
+                yield node.lineno, node.module, one.name
+                modules[one.asname or one.name] = f"{node.module}.{one.name}"
+        elif isinstance(node, ast.Import):
+            modules |= {one.asname: one.name for one in node.names if one.name == "jtruth" and one.asname}
+    for node in nodes:
+        name = node.value.id if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) else ""
+        if name in modules.keys() - rebound:
+            yield node.lineno, modules[name], node.attr
+
+
+SCRIPTS = [path for path in sorted((ROOT / "benchmarks").rglob("*.py")) if path.stem != "__main__"]
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
+def test_a_benchmark_takes_public_names_that_exist(path):
+    """No default test runs benchmarks; what they take from jtruth is looked up: a rename meets them here."""
+    for line, module, name in of_jtruth(ast.parse(path.read_text())):
+        where = f"{path.name}, line {line}: {module}.{name}"
+        assert "._" not in f"{module}.{name}" or name.startswith("__"), f"{where} is private"
+        try:
+            home = importlib.import_module(module)
+        except ModuleNotFoundError:
+            continue  # an attribute of a class or function, not of a module
+        assert hasattr(home, name) or importlib.util.find_spec(f"{module}.{name}"), f"{where} is not there"
 
 
 OTHER = (  # numbers that nobody measured

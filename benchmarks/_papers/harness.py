@@ -3,7 +3,8 @@
 A part is a table or a figure of a paper. Its cells hold the paper's number, ours, and the combined Monte
 Carlo error of the two; where a paper shows one simulated data set, its error is the spread over data sets. A
 cell is within 2 errors if the two differ by no more than twice that and half a unit of the last printed
-digit. Results are kept as JSON, a file for each paper, so that pages are made again without computing.
+digit. Results are kept as JSON, a file for each paper, so that pages are made again without computing; beside
+the numbers of a part stands the mark of the code that made them (`source.py`).
 """
 
 import json
@@ -15,6 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import stats
+
+from benchmarks._papers.source import mark
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT.parent / "shared" / "data"
@@ -116,9 +119,9 @@ def _rounded(value: Any, digits: int = 4) -> Any:
     return [_rounded(one, digits) for one in value] if isinstance(value, list | tuple) else value
 
 
-def as_dict(part: Part, seconds: float) -> dict:
+def as_dict(part: Part, seconds: float, code: str) -> dict:
     """A part as it is kept."""
-    found = part._asdict() | {"seconds": round(seconds, 1)}
+    found = part._asdict() | {"seconds": round(seconds, 1), "code": code}
     found["cells"] = [_rounded(cell._asdict(), 12 if not cell.error else 6) for cell in part.cells]
     found["panels"] = [_rounded(panel._asdict()) for panel in part.panels]
     return found
@@ -131,17 +134,20 @@ def load(paper: Paper, folder: Path) -> dict:
     return {number: kept[number] for number in [*paper.parts, *kept] if number in kept}
 
 
-def compute(paper: Paper, folder: Path, quick: bool, again: bool = False, only: str = "") -> None:
-    """All parts, those that are kept already left as they are; the file is written after each."""
+def compute(
+    paper: Paper, folder: Path, quick: bool, again: bool = False, only: str = "", code: Any = mark
+) -> None:
+    """All parts, those that this code has made already left as they are; the file is written after each."""
     path, kept = folder / f"{paper.name}.json", load(paper, folder)
     for number, make in paper.parts.items():
-        if (number in kept and not again) or (only and number not in only.split(",")):
+        made_by = code(paper.name, number)
+        done = number in kept and kept[number].get("code") == made_by
+        if (done and not again) or (only and number not in only.split(",")):
             continue
         start = time.process_time()
         part = make if isinstance(make, Part) else make(quick)
-        kept = load(paper, folder) | {
-            number: as_dict(part, time.process_time() - start)
-        }  # others may have written
+        made = as_dict(part, time.process_time() - start, made_by)
+        kept = load(paper, folder) | {number: made}  # others may have written
         print(f"{paper.name} {number}: {kept[number]['seconds']} s", flush=True)
         kept = {one: kept[one] for one in [*paper.parts, *kept] if one in kept}
         folder.mkdir(parents=True, exist_ok=True)

@@ -619,21 +619,17 @@ def tempered(x, y_pred):
     """Draws of the count table by tempering, and log evidence with its error."""
     from jtruth.latent import Effort
     from jtruth.latent.fit import model_of, run_tempered
+    from jtruth.latent.infer.gibbs import Digest
     from jtruth.latent.models import strata
     from jtruth.latent.models.strata import arrays_of
     from jtruth.latent.rows import number_of_groups
-    from jtruth.testing.multiclass.count_draws import _digest, table_problem
+    from jtruth.testing.multiclass.count_draws import table_problem
 
     two = np.stack([-np.logaddexp(0, x), -np.logaddexp(0, -x)], axis=1)
     model, observed = table_problem(two, y_pred, np.ones((2, 2)), learned=False)
     found = model_of(strata.KIND, arrays_of(model, number_of_groups(observed)), observed, 2)
-    return run_tempered(
-        found,
-        observed,
-        _digest(2, 2, x.size),
-        key=0,
-        effort=Effort(),
-    )
+    counts = Digest(lambda draws: ({"counts": np.rint(draws["table0"])}, {}), ("counts",))
+    return run_tempered(found, observed, counts, key=0, effort=Effort())
 
 
 def empirical_and_full_bayes(quick):
