@@ -23,13 +23,14 @@ from jtruth.cleaning.stopping import stopping_advice
 from jtruth.labels import Labels
 from jtruth.learning import Fit, fit_noise_layer
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
-from jtruth.noise import ConfusionMatrices, NoiseModel
+from jtruth.noise import ConfusionMatrices, DrawnMatrices, NoiseModel
 
 _TOGETHER = 4.0  # design effect from which labels are ranked as if samples confused everybody (*)
 FROM_PROBABILITIES = (
     "error rates are learned from one label a sample and probabilities of a model that did not see it, which "
     "are taken as calibrated"
 )
+_AT_MEAN = "error rates are known by draws; the queue takes them at their mean"
 _FOLDS, _LEAST = 5, 1e-9  # of the cross-validation; probability of an error that was not seen
 _ADVISED = 20  # answers that stopping advice looks ahead
 _MOST_DRAWS, _LAYER_DRAWS = 200, 50  # of class posteriors
@@ -169,11 +170,13 @@ def rates_of_one_label(labels: Labels, probabilities: Any, seed: int) -> tuple[A
 def _rates(labels: Labels, noise: Any, prior: Any, seed: int) -> tuple[Any, Any, tuple[str, ...]]:
     """Error rates and prior, learned where they are not given."""
     if noise is not None:
+        prior = noise.mean_prior if prior is None else prior
         if prior is None:
             raise ValueError(
                 "known error rates need the class prior beside them: --prior, or in the noise file"
             )
-        return noise, prior, ()
+        drawn = isinstance(noise, DrawnMatrices)
+        return (noise.mean, prior, (_AT_MEAN,)) if drawn else (noise, prior, ())
     fit = fit_joint(labels, key=seed)
     if not fit.usable:
         raise ValueError(
@@ -200,9 +203,10 @@ def _beliefs(
 ) -> tuple[Any, Any, tuple[str, ...]]:
     """What is believed of the classes (draws, or several assumptions), the class prior, and notes."""
     if noise is not None:
-        _, prior, _ = _rates(labels, noise, prior, seed)
-        given = np.asarray(noise.log_likelihood(labels), np.float64)
-        return softmax(given + log(np.asarray(prior))[None], axis=1), np.asarray(prior, np.float64), ()
+        known, shares, _ = _rates(labels, noise, prior, seed)
+        drawn = [(one, own if prior is None else shares) for one, own in noise.models(_LAYER_DRAWS)]
+        found = np.stack([_class_posterior(labels, *one) for one in drawn or [(known, shares)]])
+        return found if drawn else found[0], np.asarray(shares, np.float64), ()
     if probabilities is not None and _one_label_each(labels):
         layer = fit_noise_layer(labels, probabilities, key=seed)
         return layer_draws(labels, layer), layer.prior, (FROM_PROBABILITIES, *layer.warnings)
@@ -221,6 +225,11 @@ def _beliefs(
     note = f"labels of one sample err together ({effect:.1f} of them say what one independent label does): "
     first = {"shared_confusion": posteriors.pop("shared_confusion")}
     return first | posteriors, together.prior, (note + "ranked by 'shared_confusion'",)
+
+
+def _class_posterior(labels: Labels, noise: NoiseModel, prior: Any) -> Float[np.ndarray, "samples classes"]:
+    given = np.asarray(noise.log_likelihood(labels), np.float64)
+    return softmax(given + log(np.asarray(prior))[None], axis=1)
 
 
 def posterior_draws(labels: Labels, fit: JointPosterior) -> Float[np.ndarray, "draws samples classes"]:

@@ -489,7 +489,8 @@ def read_judged(asked: str, y_pred: Any, labels: Any, how: Judging, positive: An
 
 def need_prior(data: Inputs) -> None:
     """Refuse known error rates without a class prior."""
-    if data.model is not None and data.prior is None:
+    shares = data.prior if data.noise is None or data.prior is not None else data.noise.mean_prior
+    if data.model is not None and shares is None:
         raise ValueError(
             "known error rates need the class prior too: give prior=[p(class 0), p(class 1), ...]"
         )

@@ -101,6 +101,8 @@ def test_labelers_consensus_and_error_rates_go_on(run, made):
     code, out, err = run("evaluate", made / "labels.csv", "--predictions", made / "c.csv", "--noise",
                          made / "psi.json")  # fmt: skip
     assert code == 0 and "error rates are known by 64 draws" in out, err
+    code, out, err = run("clean", made / "labels.csv", "--noise", made / "psi.json", "--budget", "5")
+    assert code == 0 and "the 5 most suspicious labels" in out, (out, err)
 
 
 @pytest.mark.parametrize(
