@@ -112,7 +112,7 @@ STATE_IT = {
 @pytest.mark.parametrize("call", STATE_IT.values(), ids=STATE_IT)
 def test_an_answer_can_be_repeated_from_its_json(call):
     """Its key is in the JSON: 0 if none was given, and the words of a key that no number makes do too."""
-    for given, said in ((jax.random.split(jax.random.key(5))[0], None), (jax.random.key(5), 5), (5, 5)):
+    for given, said in ((jax.random.split(jax.random.key(5))[0], None), (jax.random.key(5), 5)):
         told = json.loads(json.dumps(call(key=given).to_dict()))
         again = json.loads(json.dumps(call(key=told["key"]).to_dict()))
         assert told == again and told["jtruth"]

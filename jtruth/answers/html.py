@@ -44,6 +44,15 @@ _SHADES = "".join(
     f".w{k}{{background:color-mix(in srgb,var(--blue) {5 * k}%,transparent)}}" for k in range(1, 11)
 )
 
+
+def _stacked(of: str) -> str:
+    """A row under the other: name, bar, and the numbers with the words of their columns."""
+    return f"""{of} tr{{display:flex;flex-wrap:wrap;border-bottom:1px solid var(--line)}}
+{of} thead th:not(.pic){{display:none}}{of} th,{of} td{{border:0}}
+{of} td:first-child,{of} td.pic,{of} th.pic{{flex:0 0 100%;width:100%}}
+{of} td:first-child{{font-weight:600}}{of} svg{{max-width:26rem}}{of} .is{{display:inline}}"""
+
+
 STYLE = f"""
 :root{{color-scheme:light dark;{_LIGHT}}}
 @media (prefers-color-scheme:dark){{:root{{{_DARK}}}}}
@@ -63,7 +72,8 @@ th{{font-weight:600;color:var(--soft)}}
 td:first-child,th:first-child{{text-align:left;overflow-wrap:anywhere;color:var(--fg)}}
 .bars td.pic,.bars th.pic{{text-align:left;padding:0 .4rem;width:36%}}
 .bars svg{{display:block;width:100%;min-width:9rem}}
-.stack td:first-child{{min-width:6rem}}
+.stack td:first-child{{min-width:6rem}}.many td:first-child{{min-width:10.5rem}}
+.bars.many td.pic,.bars.many th.pic{{width:22%}}
 .is{{display:none;color:var(--soft)}}
 .strong td{{font-weight:600}}
 svg{{color:var(--fg)}}
@@ -97,17 +107,15 @@ code{{font-family:ui-monospace,Menlo,Consolas,monospace;font-size:.95em}}
 @media print{{:root{{color-scheme:light;{_LIGHT}}}body{{padding:0;max-width:none;font-size:11px}}
 tr,svg,.answer,.doubt{{break-inside:avoid}}
 *{{-webkit-print-color-adjust:exact;print-color-adjust:exact}}.wide{{overflow:visible}}}}
-@media (max-width:44rem){{.stack tr{{display:flex;flex-wrap:wrap;border-bottom:1px solid var(--line)}}
-.stack thead th:not(.pic){{display:none}}.stack th,.stack td{{border:0}}
-.stack td:first-child,.stack td.pic,.stack th.pic{{flex:0 0 100%;width:100%}}
-.stack td:first-child{{font-weight:600}}
-.stack .is{{display:inline}}}}
+@media (max-width:44rem){{{_stacked(".stack")}.chart .tick{{font-size:18px}}}}
+@media (max-width:60rem){{{_stacked(".many")}}}
 """.strip()
 
 
 Words = Callable[[str], str]  # from the library's sentences to the reader's, as the command line has its own
 
 _LONGEST, _MOST_NOTES, _BRIEF_NOTES = 1000, 30, 3
+_MANY = 6  # columns of numbers that stand beside each other only on a wide screen
 _MOST_COLUMNS, _MOST_SQUARE, _MOST_ERRORS = 12, 12, 25
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
@@ -267,7 +275,11 @@ def _bars(table: Table, cut: Cut) -> str:
 
     head = f'<tr><th></th><th class="pic">{axis_svg(ends)}</th>'
     head += "".join(f"<th>{c}</th>" for c in _heads(table)) + "</tr>"
-    body = _table(head, _with_gap(drawn, cut, len(table.columns) + 2), ' class="bars stack"')
+    body = _table(
+        head,
+        _with_gap(drawn, cut, len(table.columns) + 2),
+        f' class="bars stack{" many" * (len(table.columns) > _MANY)}"',
+    )
     near = table.unit is not None and ends[0] > table.unit[0] < table.unit[1] > ends[1]
     zoom = f"The axis is a part of {table.unit[0]:g} to {table.unit[1]:g}." if near and table.unit else ""
     return body + (f'<p class="note">{zoom}</p>' if zoom else "") + _left_out(table)

@@ -87,12 +87,13 @@ def _known(value: Any) -> TypeGuard[float]:
 def curve_svg(block: Curve) -> str:
     """Lines, points, bands and axes of a chart; points that are not finite are left out."""
     width, height, left, below = _CHART
-    x_ends = _ends([x for s in block.series for x in s.points["x"]])
-    y_ends = _ends([y for s in block.series for k in ("mean", "low", "high") for y in s.points.get(k, ())])
+    across = _ends([x for s in block.series for x in s.points["x"]])
+    up = _ends([y for s in block.series for k in ("mean", "low", "high") for y in s.points.get(k, ())])
+    x_ends, y_ends = _with_margin(across), _with_margin(up)
 
     def at(x: float, y: float) -> tuple[float, float]:
-        across = left + (width - left - 12) * (x - x_ends[0]) / (x_ends[1] - x_ends[0])
-        return across, height - below - (height - below - 12) * (y - y_ends[0]) / (y_ends[1] - y_ends[0])
+        along = left + (width - left - 12) * (x - x_ends[0]) / (x_ends[1] - x_ends[0])
+        return along, height - below - (height - below - 12) * (y - y_ends[0]) / (y_ends[1] - y_ends[0])
 
     parts = []
     for t in ticks(*x_ends):
@@ -104,7 +105,7 @@ def curve_svg(block: Curve) -> str:
         parts.append(f'<path class="axis" d="M{x:.1f} {y:.1f}H{width - 12}"/>')
         parts.append(f'<text class="tick" x="{x - 6:.1f}" y="{y + 4:.1f}" text-anchor="end">{t:g}</text>')
     if block.diagonal:
-        low, high = max(x_ends[0], y_ends[0]), min(x_ends[1], y_ends[1])
+        low, high = max(across[0], up[0]), min(across[1], up[1])
         parts.append(f'<path class="diagonal" d="M{_pair(at(low, low))}L{_pair(at(high, high))}"/>')
     for k, one in enumerate(block.series):
         parts.append(f'<g class="s{k % 4}">{_series(one, at)}</g>')
@@ -136,6 +137,9 @@ def _pair(point: tuple[float, float]) -> str:
 
 def _ends(values: Sequence[float]) -> tuple[float, float]:
     known = [v for v in values if _known(v)] or [0.0, 1.0]
-    low, high = min(known), max(known)
-    margin = 0.04 * (high - low) or 0.5
-    return low - margin, high + margin
+    return min(known), max(known)
+
+
+def _with_margin(ends: tuple[float, float]) -> tuple[float, float]:
+    margin = 0.04 * (ends[1] - ends[0]) or 0.5
+    return ends[0] - margin, ends[1] + margin

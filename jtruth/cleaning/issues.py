@@ -110,10 +110,14 @@ class Issues(Answer):
             row["given"] = f"{row['task']}, {row['worker']}: {row['label']}"
         classes = dict(zip(map(str, labels.class_names), self.of_classes.tolist(), strict=True))
         low, high = self.interval
+        several = bool((self.low < self.high).any())
+        title = "Labels that may be wrong (task, labeler: label)"
+        title += ", with the least and most that assumptions say" * several
         wrong = (Column("expected_wrong", "expected wrong labels", form=".1f"),)
         blocks = (
-            Queue("queue", "Labels that may be wrong (task, labeler: label)", "given",
-                  (Column("p_wrong", "P(wrong)", ("low", "high")),), rows, aside=("given",)),
+            Queue("queue", title, "given",
+                  (Column("p_wrong", "P(wrong)", ("low", "high") if several else None),), rows,
+                  aside=("given",)),
             Table("labelers", "Of which labeler", "worker", wrong,
                   [{"worker": w, "expected_wrong": v}
                    for w, v in zip(workers, self.of_labelers.tolist(), strict=True)],

@@ -315,7 +315,7 @@ def test_three_classes_known(target):
 def test_random_plans_within_ten_per_cent(rates):
     """Planned widths come true; learned rates have an error of some 3 %, hence fewer plans."""
     rng = np.random.default_rng(11)
-    for number in range(20 if rates == "known" else 6):
+    for number in range(20 if rates == "known" else 4):
         kinds = [labeler(n, rng.uniform(0.05, 0.35, 2).round(2), people=2) for n in "ab"]
         right = rng.uniform(0.7, 0.95, 2)
         share = rng.uniform(0.3, 0.7)
