@@ -104,6 +104,15 @@ def check_not_negative(value: Any, name: str) -> None:
         raise ValueError(f"{name} must be 0 or more, got {numbers[bad[0]]:g}")
 
 
+def check_positive(value: Any, name: str, what: str, *, size: int | None = None, least: float = 0.0) -> None:
+    """Numbers, `size` of them if said, that are finite and above 0, or at least `least`; `what` they are."""
+    numbers = np.atleast_1d(np.asarray(value, np.float64))
+    good = np.isfinite(numbers) & (numbers >= least if least else numbers > 0)
+    if not good.all() or numbers.shape != (numbers.size if size is None else size,):
+        must = f"at least {least:g}" if least else "above 0"
+        raise ValueError(f"{name} is {value}; give {what}, {must}")
+
+
 def check_no_nan(values: Any, name: str) -> None:
     """Real numbers, none of them NaN; infinite ones may be meant."""
     if not is_concrete(values):

@@ -148,7 +148,7 @@ def smyth_model(data: Inputs) -> Model:
         num_samples=labels.num_samples,
         workers=labels.workers,
     )
-    return replace(model, warnings=(*model.warnings, *found.sentences))
+    return replace(model, warnings=(*model.warnings, *found))
 
 
 def smyth_answer(data: Inputs, model: Model) -> Tested:

@@ -20,6 +20,7 @@ import numpy as np
 from scipy.special import betaln, expit, logsumexp, xlog1py, xlogy
 
 from jtruth._one_line import one_line
+from jtruth._validation.in_range import check_positive
 from jtruth.lam_stork.error_rate import DIFFER, HowMany, Known, Share, share
 from jtruth.stats.estimates import DensityEstimate
 
@@ -68,8 +69,8 @@ def error_rate_posterior(
     >>> print(f"{found.error.mean:.3f}", [round(end, 3) for end in found.error.interval(0.95)])
     0.058 [0.036, 0.079]
     """
-    _check_beta("prior", prior, 1.0)
-    _check_beta("mislabeling_prior", mislabeling_prior, 0.0)
+    check_positive(prior, "prior", "two Beta parameters", size=2, least=1)
+    check_positive(mislabeling_prior, "mislabeling_prior", "two Beta parameters", size=2)
     seen, audit = share(differ, "differ", DIFFER), share(mislabeling, "mislabeling")
     model = _Model(seen, audit, prior, mislabeling_prior)
     low, high = _zoom(lambda e: model.moments(e)[0], 0.0, 1.0, _COARSE)
@@ -108,13 +109,6 @@ def _conflict(model: "_Model", mean: float) -> list[str]:
         "not that of these labels; see estimate_bounds"
     )
     return [text] if tail < 1e-3 else []
-
-
-def _check_beta(name: str, given: tuple[float, float], least: float) -> None:
-    allowed = len(given) == 2 and all(np.isfinite(v) and (v >= least if least else v > 0) for v in given)
-    if not allowed:
-        bound = f"at least {least:g}" if least else "above 0"
-        raise ValueError(f"{name} is {given}; give two finite Beta parameters, {bound}")
 
 
 class _Model(NamedTuple):

@@ -24,11 +24,9 @@ from jtruth.learning.joint.inputs import Beliefs
 from jtruth.learning.joint.models import Built, Held, Priors
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
 from jtruth.learning.known_classes import (
-    Consistency,
     check_consistency,
     fit_known_classes,
 )
-from jtruth.learning.majority import fit_majority_vote, majority_vote
 from jtruth.learning.methods import METHODS, Method
 from jtruth.learning.modes.difficulty import fit_difficulty_fallibility, fit_glad
 from jtruth.learning.modes.sequential import fit_sequential
@@ -50,7 +48,6 @@ __all__ = [
     "METHODS",
     "Beliefs",
     "Built",
-    "Consistency",
     "EMResult",
     "Fit",
     "Held",
@@ -82,14 +79,12 @@ __all__ = [
     "fit_known_classes",
     "fit_kos",
     "fit_label_model",
-    "fit_majority_vote",
     "fit_minimax_entropy",
     "fit_noise_layer",
     "fit_nuts",
     "fit_one_coin",
     "fit_sequential",
     "fit_welinder",
-    "majority_vote",
     "prune",
     "read_stream",
     "recalibrate",

@@ -169,10 +169,19 @@ def clamp(p: np.ndarray, known: np.ndarray) -> np.ndarray:
     return np.where(known[:, None] >= 0, one_hot(known, p.shape[1]), p)
 
 
-def first_guess(labels: Labels, known: np.ndarray) -> np.ndarray:
-    """(samples, classes) vote shares, those of all votes where a sample has none, known classes clamped."""
+def first_guess(labels: Labels, known: np.ndarray | None, trust: np.ndarray | None = None) -> np.ndarray:
+    """(samples, classes) vote shares, those of all votes where a sample has none, known classes clamped.
+
+    With `trust` a vote counts as much as its labeler is trusted.
+    """
     votes = labels.counts()
-    return clamp(_host.vote_shares(votes, votes.sum(axis=0) / votes.sum()), known)
+    if trust is not None:
+        sample, labeler, label = labels.entries()
+        code = sample * labels.num_classes + label
+        votes = np.bincount(code, trust[labeler], votes.size).reshape(votes.shape)
+    pooled = votes.sum(axis=0) if votes.any() else np.ones(labels.num_classes)  # a shard without samples
+    shares = _host.vote_shares(votes, pooled / pooled.sum())
+    return shares if known is None else clamp(shares, known)
 
 
 def soft_counts(labels: Labels, p: np.ndarray, num_labelers: int | None = None) -> np.ndarray:

@@ -26,15 +26,15 @@ is consistent (goes to the truth as samples grow)
 is no proof: the rates themselves come from the model.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float, Num
+from jaxtyping import Float, Num
 from scipy.special import ndtri, softmax
 
 from jtruth._host import diagonal_rows, labels_log_likelihood, log
-from jtruth._one_line import one_line
 from jtruth._validation import quoted
+from jtruth._validation.in_range import check_not_negative
 from jtruth.labels import Labels
 from jtruth.learning._fit import Fit, clamp, exchanged, one_hot, read_given, soft_counts, unlabelled
 
@@ -68,8 +68,7 @@ def fit_known_classes(
     known, fixed = read_given(labels, gold, prior)
     if not (known >= 0).any():
         raise ValueError("gold holds no known class: counting needs samples of known class; use fit_joint")
-    if not (np.isfinite(pseudo) and pseudo >= 0):
-        raise ValueError(f"pseudo is {pseudo}; give a number of labels, 0 or more")
+    check_not_negative(pseudo, "pseudo")
     classes = labels.num_classes
     counts = soft_counts(labels, one_hot(known, classes))
     concentration = counts + diagonal_rows(classes, pseudo, pseudo)[None]
@@ -102,23 +101,6 @@ def _doubts(counts: np.ndarray, labels: Labels, known: np.ndarray, contradicted:
     yield from exchanged(counts.sum(axis=0), labels.class_names)
 
 
-class Consistency(NamedTuple):
-    """What holds of the conditions, at estimated rates."""
-
-    accuracy: Float[np.ndarray, " labelers"]  # sum of prior * diagonal
-    weak_learner: Bool[np.ndarray, " labelers"]  # above chance by more than the error
-    even: bool  # the prior cannot be told from an even one
-    compared: bool  # three labelers or more that are weak learners
-    sentences: tuple[str, ...]  # one for each condition that is not met
-
-    __repr__ = one_line
-
-    @property
-    def holds(self) -> bool:
-        """Whether error rates learned without gold go to the truth, as far as these conditions say."""
-        return bool(self.weak_learner.all()) and (self.compared or not self.even)
-
-
 def check_consistency(
     prior: Float[np.ndarray, " classes"],
     matrices: Float[np.ndarray, "labelers classes classes"],
@@ -127,8 +109,8 @@ def check_consistency(
     num_samples: int,
     workers: Any = None,
     level: float = 0.95,
-) -> Consistency:
-    """Check the conditions at estimated rates.
+) -> tuple[str, ...]:
+    """Check the conditions at estimated rates; a sentence for each that is not met.
 
     Args:
         prior, matrices: estimates.
@@ -139,8 +121,8 @@ def check_consistency(
 
     >>> matrices = np.array([[[0.9, 0.1], [0.2, 0.8]], [[0.6, 0.4], [0.5, 0.5]]])
     >>> found = check_consistency(np.array([0.5, 0.5]), matrices, np.array([100, 100]), num_samples=100)
-    >>> found.weak_learner.tolist(), found.even, found.holds
-    ([True, False], True, False)
+    >>> [text[:31] for text in found]
+    ['Labelers 1 are not clearly bett', 'The class prior is even and the']
     """
     classes = prior.size
     accuracy = np.einsum("c,tcc->t", prior, matrices)
@@ -162,4 +144,4 @@ def check_consistency(
             "The class prior is even and there are no three labelers better than chance to compare: error "
             "rates cannot be learned without gold (Donmez et al. 2010)."
         )
-    return Consistency(accuracy, weak, even, compared, tuple(said))
+    return tuple(said)

@@ -16,9 +16,9 @@ import numpy as np
 
 from jtruth import _host
 from jtruth.labels import Labels
+from jtruth.learning._fit import Fit, clamp, read_given
 from jtruth.learning.em.dawid_skene import fit_dawid_skene, fit_one_coin
 from jtruth.learning.joint.hierarchical import fit_hierarchical
-from jtruth.learning.majority import fit_majority_vote
 from jtruth.learning.modes.difficulty import fit_difficulty_fallibility, fit_glad
 from jtruth.learning.modes.welinder import fit_welinder, not_two_classes
 from jtruth.learning.spectral import kos, label_model, minimax_entropy
@@ -44,6 +44,35 @@ def deserted(class_posterior: np.ndarray, labels: Labels) -> Iterator[str]:
             f"shares of votes it would be {expected[c]:.1f}: the method may have collapsed onto the other "
             "classes. Compare with another method, or give gold labels for a few samples."
         )
+
+
+def fit_majority_vote(labels: Labels, *, key: Any = None, gold: Any = None, prior: Any = None) -> Fit:
+    """Share of a sample's votes that each class has; nothing says how sure the shares are.
+
+    Three votes for class 1 out of five are .6. A sample without any vote has equal shares.
+
+    Args:
+        labels: the noisy labels; a labeler who labels a sample twice has two votes.
+        key: has no say: nothing is drawn.
+        gold: (samples,) known classes, -1 where unknown.
+        prior: refused: votes have no prior.
+
+    Raises:
+        ValueError: input that cannot be used, or a prior.
+
+    >>> from jtruth.labels import Labels
+    >>> print(fit_majority_vote(Labels.from_matrix(np.array([[0, 1, 1, 1], [0, 1, -1, -1]]), 2)).prior)
+    [0.375 0.625]
+    """
+    known, prior = read_given(labels, gold, prior)
+    if prior is not None:
+        raise ValueError(
+            "majority vote has no use for a class prior; leave prior out, or choose another method"
+        )
+    shares = clamp(_host.vote_shares(labels.counts()), known)
+    none = np.count_nonzero((labels.labels_per_sample() == 0) & (known < 0))
+    doubts = (f"{none} samples have no label; every class has the same share there.",) if none else ()
+    return Fit(shares.mean(axis=0), shares, float("nan"), warnings=doubts)
 
 
 class Method(NamedTuple):

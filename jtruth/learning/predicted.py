@@ -51,9 +51,9 @@ from jtruth import _validation as check
 from jtruth._host import diagonal_rows, vote_shares
 from jtruth._iterate import climb, inside_simplex
 from jtruth._random import as_key, host_rng
-from jtruth._validation.in_range import check_rows
+from jtruth._validation.in_range import check_not_negative, check_rows, check_whole
 from jtruth.labels import Labels
-from jtruth.learning._fit import Fit, clamp, read_given
+from jtruth.learning._fit import Fit, check_steps, clamp, read_given
 
 RULES = ("argmax", "off_diagonal", "class", "noise_rate", "both")
 _JUDGED = 0.02  # share of the slope's error that must be left once psi is fitted
@@ -305,11 +305,9 @@ def fit_noise_layer(
     """
     label, q, known = one_label(labels, probabilities, gold)
     classes, size = q.shape[1], label.size
-    if not (np.isfinite(pseudo) and pseudo >= 0) or num_bootstrap < 20 or max_steps < 1 or not tol > 0:
-        raise ValueError(
-            f"need pseudo >= 0, num_bootstrap >= 20, max_steps >= 1, tol > 0; got {pseudo}, {num_bootstrap}, "
-            f"{max_steps}, {tol}"
-        )
+    check_not_negative(pseudo, "pseudo")
+    check_whole(20, num_bootstrap=num_bootstrap)
+    check_steps(max_steps, tol)
     q = clamp(q, known)
     added, start = diagonal_rows(classes, pseudo, pseudo), diagonal_rows(classes, 0.8, 0.2)
     rng = host_rng(as_key(key), "noise layer bootstrap")

@@ -61,22 +61,18 @@ class Values(NamedTuple):
 
     @classmethod
     def from_long(cls, task: Iterable, worker: Iterable, value: Any) -> "Values":
-        """Values from three columns; ids are numbered in the order in which they first appear.
+        """Values from three columns; ids are numbered as by `Labels.from_long`.
 
         Raises:
-            ValueError: columns of different lengths, no row, or a worker who gave a task two values.
+            ValueError: columns of different lengths, no row, no id, or a worker who gave a task two values.
         """
         tasks, workers, value = list(task), list(worker), np.asarray(value)
         if not tasks or not len(tasks) == len(workers) == len(value):
             sizes = f"{len(tasks)}, {len(workers)}, {len(value)}"
             raise ValueError(f"task, worker and value need one entry a row each; got {sizes}")
-        found = []
-        for column in (tasks, workers):
-            place: dict = {}
-            codes = [place.setdefault(name, len(place)) for name in column]
-            found.append((np.array(codes), tuple(place)))
-        (sample, task_names), (labeler, worker_names) = found
-        pair = sample * len(worker_names) + labeler
+        sample, task_names = check.encode_ids(tasks, "task", None, check.Source())
+        labeler, worker_names = check.encode_ids(workers, "worker", None, check.Source())
+        pair = sample.astype(np.int64) * len(worker_names) + labeler
         if check.has_duplicates(pair):
             order = np.argsort(pair, kind="stable")
             again = order[1:][np.diff(pair[order]) == 0].min()

@@ -22,7 +22,7 @@ from jtruth.learning import (
     fit_sequential,
     update,
 )
-from jtruth.learning.methods import METHODS, method_called
+from jtruth.learning.methods import METHODS, fit_majority_vote, method_called
 from jtruth.noise import NoiseModel
 from tests.learning.crowds import from_matrix, simulate
 
@@ -262,3 +262,13 @@ def test_an_unknown_method_is_refused_with_those_there_are():
     with pytest.raises(ValueError, match=r"method='vote' is not available; choose one of majority_vote, "):
         method_called("vote")
     assert all(name == method.name and not method.sentence.endswith(".") for name, method in METHODS.items())
+
+
+def test_majority_vote_is_the_share_of_votes():
+    labels = Labels.from_matrix(
+        [[0, 1, 1, 2], [2, 2, -1, -1], [0, 1, -1, -1], [-1, -1, -1, -1]], 3, allow_unlabelled=True
+    )
+    shares = [[0.25, 0.5, 0.25], [0, 0, 1], [0.5, 0.5, 0], [1 / 3, 1 / 3, 1 / 3]]
+    np.testing.assert_allclose(fit_majority_vote(labels).class_posterior, shares, rtol=1e-15)
+    fit = fit_majority_vote(labels, gold=np.array([-1, 0, 1, 2]))
+    np.testing.assert_allclose(fit.class_posterior, [shares[0], *np.eye(3)], rtol=1e-15)

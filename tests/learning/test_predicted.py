@@ -138,7 +138,7 @@ def test_bad_input(case):
             fit(labels, np.minimum(2 * q, 1))
         with pytest.raises(ValueError, match="gold must have shape"):
             fit(labels, q, gold=[0, 1])
-    with pytest.raises(ValueError, match="need pseudo >= 0"):
+    with pytest.raises(ValueError, match="pseudo must be 0 or more"):
         fit_noise_layer(labels, q, pseudo=-1)
     with pytest.raises(ValueError, match="rule must be one of"):
         prune(labels, q, fit_confident(labels, q), "all")

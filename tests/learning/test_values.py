@@ -223,6 +223,8 @@ def test_values_that_cannot_be_read(case):
 def test_tables_and_classes_that_cannot_be_read():
     with pytest.raises(ValueError, match="row 2: worker 'x' gave task 0 a second value"):
         Values.from_long([0, 1, 0], ["x", "x", "x"], [1, 1, 1])
+    with pytest.raises(ValueError, match="row 1: no worker id"):
+        Values.from_long([0, 1], ["x", None], [1, 1])
     with pytest.raises(ValueError, match="one entry a row each; got 1, 2, 1"):
         Values.from_long([0], ["x", "y"], [1])
     with pytest.raises(ValueError, match="2 grades have no order that matters"):

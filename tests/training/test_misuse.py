@@ -11,7 +11,7 @@ import pytest
 
 from jtruth import training as tr
 from jtruth.labels import Labels
-from jtruth.learning.majority import majority_vote
+from jtruth.learning.methods import fit_majority_vote
 from jtruth.posterior import class_posterior
 from jtruth.testing import binary_counts, binary_posterior, collapse, labeler_metrics, unknown_prior
 from jtruth.training.bayes import fit_bayes, predictive_probabilities
@@ -258,8 +258,8 @@ SAID = {
     "binary_counts, truth": (lambda: binary_counts(np.array([0, 1]), np.array([0, 0.5])), r"y\[1\] is 0.5"),
     "binary_counts, sizes": (lambda: binary_counts(np.array([0, 1, 1]), np.array([0, 1])), "3 predictions"),
     "labeler_metrics, sizes": (lambda: labeler_metrics(np.zeros(5, int), LABELS), r"shape \(3,\)"),
-    "majority_vote": (lambda: majority_vote(LABELS, gold=np.array([0, 1, 2])), r"gold\[2\] is 2"),
-    "majority_vote, sizes": (lambda: majority_vote(LABELS, gold=np.array([0, 1])), r"shape \(3,\)"),
+    "majority vote": (lambda: fit_majority_vote(LABELS, gold=np.array([0, 1, 2])), r"gold\[2\] is 2"),
+    "majority vote, sizes": (lambda: fit_majority_vote(LABELS, gold=np.array([0, 1])), r"shape \(3,\)"),
     "class_posterior": (lambda: class_posterior(np.array([[0, -1], [0, 0]]), PRIOR), "matrix of labels"),
     "discriminative_ml": (lambda: tr.discriminative_ml(LOG, LOG[:2]), "must agree"),
     "discriminative_ml, NaN": (lambda: tr.discriminative_ml(HOLE, LOG), "holds NaN in 2"),

@@ -217,25 +217,6 @@ def columns_of(rows: Kinds, known: Int[np.ndarray, " rows"], nothing: int) -> La
     return longer(LabelColumns(code, rows.number.astype(np.float64), known, owner), more_rows, more, nothing)
 
 
-def starting_shares(columns: LabelColumns, num_classes: int, trust: np.ndarray) -> np.ndarray:
-    """Where EM starts: each sample's vote shares, a vote counting as much as its labeler is trusted. NumPy.
-
-    A sample without votes gets the shares of all votes, and one of a known class that class.
-    """
-    size, nothing = columns.weight.size, trust.size * num_classes
-    sample = np.arange(size) if columns.sample is None else columns.sample
-    votes = np.zeros(size * num_classes)
-    for code in columns.code:
-        given = code != nothing
-        labeler, label = np.divmod(code[given], num_classes)
-        votes += np.bincount(sample[given] * num_classes + label, trust[labeler], votes.size)
-    votes = votes.reshape(size, num_classes)
-    pooled = columns.weight @ votes
-    pooled = pooled if pooled.any() else np.ones(num_classes)  # a shard without rows
-    shares = _host.vote_shares(votes, pooled / pooled.sum())
-    return np.where(columns.known[:, None] < 0, shares, np.arange(num_classes) == columns.known[:, None])
-
-
 def random_trust(key: Any, number: int, num_labelers: int) -> np.ndarray:
     """Positive weights of labelers that differ a lot; NumPy, so that nothing is compiled for them."""
     rng = host_rng(key, "restart", number)

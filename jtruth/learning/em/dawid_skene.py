@@ -31,8 +31,18 @@ from jaxtyping import Float, Int
 from jtruth import _processes
 from jtruth._mesh import as_auto, mesh_axis
 from jtruth._processes import together
+from jtruth._validation import choose
+from jtruth._validation.in_range import check_not_negative, check_whole
 from jtruth.labels import Labels
-from jtruth.learning._fit import Fit, check_steps, exchanged, not_converged, read_given, unlabelled
+from jtruth.learning._fit import (
+    Fit,
+    check_steps,
+    exchanged,
+    first_guess,
+    not_converged,
+    read_given,
+    unlabelled,
+)
 from jtruth.learning.em._steps import EMResult, dawid_skene_em
 from jtruth.learning.em.columns import (
     LabelColumns,
@@ -40,7 +50,6 @@ from jtruth.learning.em.columns import (
     columns_from_labels,
     longer,
     random_trust,
-    starting_shares,
 )
 
 _LEAST_TOL = 1e-5  # in float32
@@ -117,7 +126,9 @@ def fit_dawid_skene(
         ValueError: for input that cannot be used, before any JAX call.
         RuntimeError: if a step lowered the objective by more than rounding, which EM cannot do.
 
-    >>> from jtruth.labels import Labels
+    >>> from jtruth._validation import choose
+    from jtruth._validation.in_range import check_not_negative, check_whole
+    from jtruth.labels import Labels
     >>> z = np.array([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 0], [0, 0, 0], [1, 1, 1]])
     >>> fit = fit_dawid_skene(Labels.from_matrix(z, 2))
     >>> print(fit.prior.round(3), fit.matrices[2].round(3).tolist(), fit.converged)
@@ -154,7 +165,9 @@ def fit_one_coin(
         `Fit`. Its own: `accuracy` q (labelers,), 1 / C for a labeler without labels and pseudo-counts; and
         `log_posterior`, `path`, `start`, `start_objectives` as of `fit_dawid_skene`.
 
-    >>> from jtruth.labels import Labels
+    >>> from jtruth._validation import choose
+    from jtruth._validation.in_range import check_not_negative, check_whole
+    from jtruth.labels import Labels
     >>> z = np.array([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 0], [0, 0, 0], [1, 1, 1]])
     >>> fit = fit_one_coin(Labels.from_matrix(z, 2))
     >>> print(fit.accuracy.round(3), fit.converged)
@@ -243,13 +256,19 @@ def best_of_starts(
         columns = in_common(columns, starts.mesh, labelers * labels.num_classes)
     columns = columns._replace(weight=columns.weight.astype(starts.dtype))
     prior = None if prior is None else prior.astype(starts.dtype)
+
+    def at_votes(trust: np.ndarray | None) -> np.ndarray:
+        shares = np.zeros((columns.weight.size, labels.num_classes), starts.dtype)
+        shares[row] = first_guess(labels, gold, trust)
+        return shares
+
     run = partial(_climb, columns, _pseudo_counts(labels, labelers, smoothing, starts.dtype), prior, starts,
                   one_coin)  # fmt: skip
     with jax.enable_x64(True):
-        best, winner = run(np.ones(labelers)), 0
+        best, winner = run(at_votes(None)), 0
         objectives = [float(best.objective)]
         for k in range(1, starts.num_restarts + 1):
-            result = run(random_trust(starts.key, k, labelers))
+            result = run(at_votes(random_trust(starts.key, k, labelers)))
             objectives.append(float(result.objective))
             if objectives[k] > objectives[winner] + _TIE * (1 + abs(objectives[winner])):
                 best, winner = result, k
@@ -265,10 +284,9 @@ def _pseudo_counts(labels, labelers, smoothing, dtype):
     return np.full(classes, smoothing.prior, dtype), of_matrices
 
 
-def _climb(columns, pseudo_counts, prior, starts, one_coin, trust):
-    """EM from votes in which each labeler has a weight."""
-    votes = starting_shares(columns, pseudo_counts[0].size, trust).astype(starts.dtype)
-    data, start = _placed(starts.mesh, columns, votes)
+def _climb(columns, pseudo_counts, prior, starts, one_coin, shares):
+    """EM from shares of votes."""
+    data, start = _placed(starts.mesh, columns, shares)
     result = em_on(starts.mesh, dawid_skene_em)(
         data, start, pseudo_counts, prior, max_steps=starts.max_steps, tol=starts.tol, one_coin=one_coin,
         block=None if starts.mesh is None else 0,
@@ -320,17 +338,12 @@ def check_arguments(labels, smoothing, gold, prior, starts):
     """Refuse what cannot be used; gold and prior as NumPy arrays or None."""
     known, fixed = read_given(labels, gold, prior)
     for name, value in smoothing._asdict().items():
-        if not (np.isfinite(value) and value >= 0):
-            raise ValueError(
-                f"smoothing.{name} is a pseudo-count and must be finite and not negative; got {value}"
-            )
+        check_not_negative(value, f"smoothing.{name}")
     if fixed is not None and smoothing.prior:
         raise ValueError("prior is held fixed, so smoothing.prior has nothing to act on; give one of the two")
     check_steps(starts.max_steps, starts.tol)
-    if starts.num_restarts < 0:
-        raise ValueError(f"need num_restarts >= 0; got {starts.num_restarts}")
-    if starts.dtype not in ("float64", "float32"):
-        raise ValueError(f"dtype must be 'float64' or 'float32'; got {starts.dtype!r}")
+    check_whole(0, num_restarts=starts.num_restarts)
+    choose("dtype", starts.dtype, ("float64", "float32"))
     if starts.dtype == "float32" and starts.tol < _LEAST_TOL:
         raise ValueError(
             f"float32 cannot tell changes below about {_LEAST_TOL}; give tol={_LEAST_TOL} or more"

@@ -38,6 +38,7 @@ from jtruth._one_line import one_line
 from jtruth._validation.columns import lazy_patterns
 from jtruth.labels import Labels, must_be_labels
 from jtruth.latent.checkpoint import Checkpoint, digest
+from jtruth.learning._fit import check_steps, first_guess
 from jtruth.learning.em._steps import dawid_skene_em
 from jtruth.learning.em.columns import (
     Kinds,
@@ -47,7 +48,6 @@ from jtruth.learning.em.columns import (
     merged_kinds,
     posterior_of,
     rows_of,
-    starting_shares,
     stretches,
 )
 from jtruth.learning.em.dawid_skene import MAXIMUM_LIKELIHOOD, Smoothing
@@ -220,10 +220,13 @@ def _climbed(state: Stream, mark: str, max_steps: int = 10_000, tol: float = 1e-
     padded = bucket(size)
     unknown = np.full(state.kinds.number.size, -1, np.int32)
     columns = columns_of(state.kinds, unknown, padded * classes)
-    start = starting_shares(columns, classes, np.ones(padded))
-    if state.batches:
-        likely = (1 - _DOUBT) * state.matrices + _DOUBT / classes
-        start[: state.kinds.number.size] = posterior_of(state.kinds, state.prior, likely)
+    start = np.zeros((columns.weight.size, classes))
+    likely = (1 - _DOUBT) * state.matrices + _DOUBT / classes
+    start[: unknown.size] = (
+        posterior_of(state.kinds, state.prior, likely)
+        if state.batches
+        else first_guess(state.kinds.labels(size, classes), None)
+    )
     pseudo_prior, rows = state.pseudo_counts
     pseudo_matrices = np.zeros((padded, classes, classes))
     pseudo_matrices[:size] = rows
@@ -326,8 +329,7 @@ def _checked(state: Stream, new: Labels, max_steps: int, tol: float) -> str:
             raise ValueError(
                 f"{what} are {kinds[0]} in the state and {kinds[1]} in new_labels ({theirs[0]!r})"
             )
-    if max_steps < 1 or not tol >= 0:
-        raise ValueError(f"need max_steps >= 1, tol >= 0; got {max_steps}, {tol}")
+    check_steps(max_steps, tol)
     mark = digest(new.tasks, new.workers, *new.entries())
     if mark in state.batches:
         raise ValueError(

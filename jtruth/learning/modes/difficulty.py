@@ -33,6 +33,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jtruth._validation.in_range import check_finite, check_positive
 from jtruth.labels import Labels
 from jtruth.learning._fit import Fit
 from jtruth.learning.annotation.channels import beta_levels, chances
@@ -70,15 +71,16 @@ def fit_difficulty_fallibility(
     Raises:
         ValueError: for input that cannot be used, before any JAX call.
 
-    >>> from jtruth.labels import Labels
+    >>> from jtruth._validation.in_range import check_finite, check_positive
+    from jtruth.labels import Labels
     >>> z = np.array([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 0], [0, 0, 0], [1, 1, 1]])
     >>> fit = fit_difficulty_fallibility(Labels.from_matrix(z, 2))
     >>> print(fit.difficulty.round(2))
     [0.14 0.16 0.14 0.16 0.14 0.14]
     """
     data, known, (shares, prior) = lf.read(labels, gold, prior, max_steps, tol)
-    _check_law("difficulty", difficulty, 0.0)
-    _check_law("fallibility", fallibility, 1.0)
+    check_positive(difficulty, "difficulty", "(a, b) of a Beta law", size=2)
+    check_positive(fallibility, "fallibility", "(a, b) of a Beta law", size=2, least=1)
     most = int(labels.labels_per_sample().max())
     if most > 2 * _MOST_LEVELS:
         raise ValueError(
@@ -116,13 +118,6 @@ def difficulty_fallibility(data: lf.LongForm, settings: Any) -> lf.Model:
     return lf.of_probabilities(joint, (jnp.where(number > 0, counts, 0),))
 
 
-def _check_law(name: str, law: tuple[float, float], least: float) -> None:
-    """Refuse a Beta law that is none, or has no mode."""
-    if len(law) != 2 or not all(np.isfinite(x) and (x >= least if least else x > 0) for x in law):
-        must = f"at least {least:.0f}" if least else "positive"
-        raise ValueError(f"{name} is {law}; give (a, b) of a Beta law, both {must}")
-
-
 def fit_glad(
     labels: Labels,
     *,
@@ -153,7 +148,8 @@ def fit_glad(
     Raises:
         ValueError: for input that cannot be used, before any JAX call.
 
-    >>> from jtruth.labels import Labels
+    >>> from jtruth._validation.in_range import check_finite, check_positive
+    from jtruth.labels import Labels
     >>> z = np.array([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 0], [0, 0, 0], [1, 1, 1]])
     >>> fit = fit_glad(Labels.from_matrix(z, 2))
     >>> print(fit.ability.round(2), fit.converged)
@@ -161,8 +157,8 @@ def fit_glad(
     """
     data, known, (shares, prior) = lf.read(labels, gold, prior, max_steps, tol)
     for name, law in (("ability", ability), ("log_ease", log_ease)):
-        if len(law) != 2 or not np.isfinite(law).all() or not law[1] > 0:
-            raise ValueError(f"{name} is {law}; give (mean, standard deviation), the second positive")
+        check_finite(np.asarray(law), name, "give (mean, standard deviation)")
+        check_positive(law[1:], f"{name}[1:]", "one standard deviation", size=1)
     labelers = labels.num_labelers
     able, clear = (
         np.full(lf.bucket(labelers), float(ability[0])),

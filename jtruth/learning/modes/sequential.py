@@ -18,6 +18,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from jtruth._validation.in_range import check_positive
 from jtruth.labels import Labels
 from jtruth.learning._fit import Fit, exchanged, first_guess, soft_counts, unlabelled
 from jtruth.learning.em import long_form as lf
@@ -59,10 +60,7 @@ def fit_sequential(
     """
     data, known, (shares, prior) = lf.read(labels, gold, prior, max_steps, tol)
     pseudo_counts = (*smoothing[:2], *influence)
-    if len(pseudo_counts) != 4 or not all(np.isfinite(x) and x > 0 for x in pseudo_counts):
-        raise ValueError(
-            f"smoothing and influence are pseudo-counts and must be positive; got {pseudo_counts}"
-        )
+    check_positive(pseudo_counts, "smoothing and influence", "two pseudo-counts of each", size=4)
     shown, given = last_shown(labels, order), labels.arrays[2] >= 0
     more = data.sample.size - given.sum()
     filled = np.pad(shown[given], (0, more), constant_values=-1).astype(np.int32)

@@ -26,6 +26,7 @@ from scipy.special import ndtr
 
 from jtruth import _host
 from jtruth._random import as_key, host_rng
+from jtruth._validation.in_range import check_positive, check_whole
 from jtruth.labels import Labels
 from jtruth.learning._fit import Fit
 from jtruth.learning.em import long_form as lf
@@ -79,7 +80,8 @@ def fit_welinder(
     Raises:
         ValueError: more than two classes, or input that cannot be used, before any JAX call.
 
-    >>> from jtruth.labels import Labels
+    >>> from jtruth._validation.in_range import check_positive, check_whole
+    from jtruth.labels import Labels
     >>> z = np.array([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 0], [0, 0, 0], [1, 1, 1]])
     >>> fit = fit_welinder(Labels.from_matrix(z, 2))
     >>> print(fit.class_posterior.argmax(axis=1), fit.expertise.argmin())
@@ -89,8 +91,8 @@ def fit_welinder(
     if reason := not_two_classes(labels):
         raise ValueError(reason)
     shares = np.full(2, 0.5) if prior is None else shares
-    if dimensions < 1 or not all(np.isfinite(sd) and sd > 0 for sd in sds):
-        raise ValueError(f"need dimensions >= 1 and positive standard deviations; got {dimensions}, {sds}")
+    check_whole(dimensions=dimensions)
+    check_positive(sds, "sds", "three standard deviations", size=3)
     start = (*_start(labels, data, dimensions, key), shares)
     end = lf.run(welinder, data, start, np.array(sds, np.float64), shares, max_steps=max_steps, tol=tol)
     doubts = (

@@ -29,6 +29,7 @@ from scipy.special import softmax
 from jtruth import _validation as check
 from jtruth._host import log
 from jtruth._iterate import Minimum, minimise
+from jtruth._validation.in_range import check_positive
 from jtruth.labels import Labels
 from jtruth.learning._fit import (
     Fit,
@@ -142,8 +143,7 @@ def fit_minimax_entropy(
         raise ValueError(reason)
     check.choose("form", form, FORMS)
     check_steps(max_steps, tol)
-    if not (np.isfinite(strength) and strength > 0):
-        raise ValueError(f"strength is {strength}; give a number above 0, such as 1")
+    check_positive(strength, "strength", "a number", size=1)
     size, classes = labels.num_samples, labels.num_classes
     share = np.full(classes, 1 / classes) if fixed is None else fixed
     log_prior = log(clamp(np.ones((size, classes)), known)) + log(share)[None, :]

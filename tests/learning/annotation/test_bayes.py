@@ -241,7 +241,7 @@ def evidence_by_draws(model, labels, hyper, number):
 
 @pytest.mark.parametrize(
     "model",
-    [pytest.param(m, marks=[pytest.mark.slow] * (m not in ("one_coin", "mace"))) for m in bayes.MODELS],
+    [pytest.param(m, marks=[pytest.mark.slow] * (m != "one_coin")) for m in bayes.MODELS],
 )
 def test_evidence_is_that_of_enumeration(model):
     """Six samples; also against draws of the prior, the only way for some. Four errors of both, and .1."""

@@ -13,9 +13,9 @@ from jtruth.learning import (
     columns_from_matrix,
     dawid_skene_em,
     fit_dawid_skene,
-    majority_vote,
 )
 from jtruth.learning.em.columns import bucket
+from jtruth.learning.methods import fit_majority_vote
 from tests.learning.crowds import (
     CARIES,
     as_counts,
@@ -50,7 +50,7 @@ def test_vmap_over_data_sets_equals_one_by_one():
 def test_vmap_over_weights_is_a_bootstrap():
     z, _ = simulate(12, size=30, labelers=4, present=1.0)
     columns, _ = columns_from_labels(from_matrix(z), merge=False)
-    start, pseudo = np.asarray(majority_vote(from_matrix(z))), np.full((4, 3, 3), 0.1)
+    start, pseudo = fit_majority_vote(from_matrix(z)).class_posterior, np.full((4, 3, 3), 0.1)
     start = np.pad(start, ((0, columns.weight.size - 30), (0, 0)), constant_values=1 / 3)
     draws = np.random.default_rng(0).integers(0, 30, (3, 30))
     weights = np.stack([np.bincount(d, minlength=columns.weight.size).astype(float) for d in draws])
@@ -87,9 +87,7 @@ def test_a_step_that_lowers_the_objective_is_noticed(monkeypatch):
     assert drops.max() > 0.1
     assert float(result.largest_drop) == pytest.approx(drops.max(), rel=1e-12)
     monkeypatch.setattr(starts_module, "dawid_skene_em", em)
-    monkeypatch.setattr(
-        starts_module, "starting_shares", lambda *_: np.eye(3)[np.append(y, [0] * 4)]
-    )  # 60 is 64
+    monkeypatch.setattr(starts_module, "first_guess", lambda *_: np.eye(3)[y])
     with pytest.raises(RuntimeError, match="lowered the objective"):
         fit_dawid_skene(from_matrix(z))
 
@@ -113,7 +111,7 @@ def test_jumps_reach_the_maximum_of_plain_em(monkeypatch):
 def test_float32():
     z, _ = simulate(13, size=200, labelers=5, present=1.0)
     with jax.enable_x64(False):
-        start = majority_vote(from_matrix(z))
+        start = fit_majority_vote(from_matrix(z)).class_posterior
         zeros = jnp.zeros((5, 3, 3))
         result = dawid_skene_em(
             columns_from_matrix(z, 3), start, (zeros[0, 0], zeros), max_steps=500, tol=1e-5
