@@ -17,9 +17,9 @@ from jtruth.evaluation.parts import Assumption
 from jtruth.plots._parts import title
 from jtruth.plots.joint import _joint_regions
 from jtruth.stats.estimates import DensityEstimate, PmfEstimate
+from jtruth.tables.joint import JointDensity, JointEstimate
 from jtruth.tables.metrics import METRICS
 from jtruth.tables.posterior import RangeEstimate
-from jtruth.testing import JointDensity, JointEstimate
 from jtruth.testing.binary.empirical_bayes import OperatingPointFit
 from jtruth.testing.binary.plug_in import point_estimate
 

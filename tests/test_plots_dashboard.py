@@ -8,9 +8,10 @@ import pytest
 
 import jtruth as jt
 from jtruth import plots
-from jtruth.comparison import LeaveOneOut, ModelComparison
-from jtruth.evaluation import MetricPosterior, Prevalence
+from jtruth.comparison.compare import LeaveOneOut, ModelComparison
 from jtruth.evaluation.answers import WhatIf
+from jtruth.evaluation.any_metric import MetricPosterior
+from jtruth.evaluation.gold.shares import Prevalence
 from jtruth.evaluation.parts import View
 from jtruth.planning import Limits, People, Question, plan_request
 from jtruth.stats.draws import DrawsEstimate

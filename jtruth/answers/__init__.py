@@ -20,9 +20,7 @@ from jtruth.answers.blocks import (
     sentence_notes,
     warning_notes,
 )
-from jtruth.answers.data import answer_dict, law_row, plain_json
-from jtruth.answers.html import write_page
-from jtruth.answers.terminal import terminal_text
+from jtruth.answers.data import law_row
 
 __all__ = [
     "Answer",
@@ -37,15 +35,11 @@ __all__ = [
     "Series",
     "Shown",
     "Table",
-    "answer_dict",
     "check_notes",
     "facts",
     "finding_notes",
     "how",
     "law_row",
-    "plain_json",
     "sentence_notes",
-    "terminal_text",
     "warning_notes",
-    "write_page",
 ]

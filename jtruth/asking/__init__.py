@@ -6,19 +6,16 @@
 `expected_gain`     whose label of which sample, so that the classes become known soonest
 """
 
-from jtruth.asking.entropy import expected_gain, expected_gain_of_labels
-from jtruth.asking.gold import GoldRequest, ask_next, ask_strata, gold_to_halve
-from jtruth.asking.labels import Aim, LabelRequest, Prices, Rates, next_labels
+from jtruth.asking.entropy import expected_gain_of_labels
+from jtruth.asking.gold import ask_next, ask_strata, gold_to_halve
+from jtruth.asking.labels import Aim, Prices, Rates, next_labels
 
 __all__ = [
     "Aim",
-    "GoldRequest",
-    "LabelRequest",
     "Prices",
     "Rates",
     "ask_next",
     "ask_strata",
-    "expected_gain",
     "expected_gain_of_labels",
     "gold_to_halve",
     "next_labels",

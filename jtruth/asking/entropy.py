@@ -15,8 +15,8 @@ from jtruth._arrays import as_array, is_concrete, safe_log
 from jtruth._validation.in_range import check_rows, sum_tolerance
 from jtruth.information.law import label_law
 from jtruth.labels import Labels
-from jtruth.noise import NoiseModel, Strata
-from jtruth.noise.base import as_parameter, current, sum_over_labels
+from jtruth.noise import NoiseModel
+from jtruth.noise.base import Strata, as_parameter, current, sum_over_labels
 from jtruth.posterior import class_posterior, validate_prior
 
 

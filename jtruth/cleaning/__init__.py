@@ -7,13 +7,12 @@ from jtruth.cleaning.issues import (
     suspicious_labels,
 )
 from jtruth.cleaning.learners import Learner, LinearLearner, SklearnLearner
-from jtruth.cleaning.loop import STRATEGIES, answer, ask, clean, start
+from jtruth.cleaning.loop import answer, ask, clean, start
 from jtruth.cleaning.request import layer_draws, posterior_draws
-from jtruth.cleaning.state import State
 from jtruth.cleaning.stopping import World, gold_splits, stopping_advice
 
 __all__ = [
-    "STRATEGIES", "Issues", "Learner", "LinearLearner", "SklearnLearner", "State", "World", "answer", "ask",
-    "clean", "gold_splits", "influence", "layer_draws", "posterior_draws", "shared_confusion", "start",
-    "stopping_advice", "suspicious_labels",
+    "Issues", "Learner", "LinearLearner", "SklearnLearner", "World", "answer", "ask", "clean", "gold_splits",
+    "influence", "layer_draws", "posterior_draws", "shared_confusion", "start", "stopping_advice",
+    "suspicious_labels",
 ]  # fmt: skip

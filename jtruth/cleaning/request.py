@@ -5,6 +5,7 @@ Without, every label's probability of being wrong (`issues`). Error rates that a
 the labels; of one label a sample from out-of-sample probabilities, or from features by cross-validation.
 """
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -113,7 +114,7 @@ def clean_request(
         warning_notes(notes),
         how(("strategy", strategy), ("estimated accuracy", "" if accuracy is None else f"{accuracy:.3f}")),
         facts(strategy=strategy, num_answers=len(state.answers), estimated_accuracy=accuracy,
-              advice=advice._asdict()),
+              advice=asdict(advice)),
     )  # fmt: skip
     about = f"{len(rows)} tasks to check, {len(state.answers)} answers so far"
     return Shown("Which labels should an expert check?", about, f"{advice.sentence}.", blocks)

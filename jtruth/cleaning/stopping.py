@@ -31,6 +31,7 @@ rates are those of `guess`.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import jax
@@ -42,6 +43,7 @@ from scipy.special import softmax
 from jtruth._host import known_classes, log
 from jtruth._one_line import one_line
 from jtruth._random import as_key, host_rng
+from jtruth.answers import Answer, Column, Shown, Table, facts
 from jtruth.cleaning.expected_fall import Influence, best_batch, curvature_change, influence
 from jtruth.cleaning.learners import LinearLearner
 from jtruth.cleaning.state import State
@@ -50,7 +52,8 @@ _WEAK = 0.1  # of the penalty is left where the truth is drawn: see the module d
 _SURE = 0.9  # chance that a gain stays below what is worth asking, from which on "not worth it" is said
 
 
-class Advice(NamedTuple):
+@dataclass(frozen=True, repr=False)
+class Advice(Answer):
     """What cleaning on would bring."""
 
     gain: float  # expected gain of accuracy by the next `num` answers
@@ -61,6 +64,19 @@ class Advice(NamedTuple):
     num: int
     worth_it: bool
     sentence: str
+
+    def blocks(self) -> Shown:
+        """The question, the answer and what stands behind it, for all faces."""
+        row = {"of": f"the next {self.num} answers", "gain": self.gain, "low": self.low, "high": self.high,
+               "chance": self.chance, "error": self.error}  # fmt: skip
+        columns = (
+            Column("gain", "gain of accuracy [90 %]", ("low", "high"), "+.4f"),
+            Column("chance", "P(worth asking)", form=".2f"),
+            Column("error", "Monte Carlo error", form=".1e"),
+        )
+        table = Table("gains", "Expected gain", "of", columns, (row,), unit=None)
+        given = facts(num=self.num, worth_it=self.worth_it)
+        return Shown("Is more cleaning worth it?", "", self.sentence, (table, given))
 
 
 def stopping_advice(

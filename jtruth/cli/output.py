@@ -49,7 +49,10 @@ class Output:
             shown: a `Shown`, or an `Answer`.
             next: the command worth running next.
         """
-        from jtruth.answers import Shown, answer_dict, terminal_text, write_page
+        from jtruth.answers import Shown
+        from jtruth.answers.data import answer_dict
+        from jtruth.answers.html import write_page
+        from jtruth.answers.terminal import terminal_text
 
         if not isinstance(shown, Shown):
             shown = shown.blocks() if self.whole else shown.brief()

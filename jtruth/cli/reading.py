@@ -13,18 +13,9 @@ from jtruth._validation.names import column_called
 from jtruth._validation.text import TextTable
 from jtruth._validation.words import Read
 from jtruth.cli.options import Beside, Columns
-from jtruth.io import (
-    Gold,
-    Reading,
-    Words,
-    read_gold_sample,
-    read_labels,
-    read_noise,
-    read_predictions,
-    read_scores,
-)
+from jtruth.io import Gold, Reading, Words, read_labels, read_noise, read_predictions, read_scores
 from jtruth.io.exports import of_records
-from jtruth.io.gold import INCLUSION, STRATUM
+from jtruth.io.gold import INCLUSION, STRATUM, read_gold_sample
 from jtruth.io.parsing import Parsed, as_table, parsed
 from jtruth.io.reading import export_table
 from jtruth.io.tables import probability_columns, task_names, task_table, tasks_by_group

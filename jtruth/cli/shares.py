@@ -154,7 +154,6 @@ class Correct(Draws, Output):
 
     def run(self) -> None:
         """Correct one or the other."""
-        from jtruth.answers import Shown, facts, warning_notes
         from jtruth.lam_stork import estimate_error_rate, rogan_gladen
 
         method = self.method or ("delta" if self.called is None else "adjusted")
@@ -164,25 +163,17 @@ class Correct(Draws, Output):
         if self.differ is not None:
             if self.mislabeling is None:
                 raise ValueError("--differ needs --mislabeling: the share of wrong labels, or wrong/audited")
-            what = "error rate of the classifier"
             wrong = _known(self.mislabeling, "mislabeling")
             found = estimate_error_rate(_pair(self.differ, "differ"), mislabeling=wrong, **options)
         else:
             if self.sensitivity is None or self.specificity is None:
                 raise ValueError("--called needs --sensitivity and --specificity of the judge")
-            what = "share of positives"
             found = rogan_gladen(
                 _pair(str(self.called), "called"), sensitivity=_known(self.sensitivity, "sensitivity"),
                 specificity=_known(self.specificity, "specificity"), **options,
             )  # fmt: skip
-        kind = f"{100 * self.level:g} %, {method}"
-        values = {"value": found.value, "low": found.low, "high": found.high}
         exact = next_step(self, "--method exact", "an interval that is never too short")
-        self.give(Shown(
-            f"What is the {what}?", f"{100 * self.level:g} % interval, {method}; key {self.seed}",
-            f"{what} {found.value:.4f} [{found.low:.4f}, {found.high:.4f}] ({kind})",
-            (warning_notes(found.warnings), facts(what=what, **values, level=self.level, method=method)),
-        ), exact if self.method is None else "")  # fmt: skip
+        self.give(found, exact if self.method is None else "")
 
 
 def _pair(text: str, option: str) -> tuple[int, int]:

@@ -51,8 +51,9 @@ from jtruth.stats.draws import DrawsEstimate
 from jtruth.tables.metrics import Metric, named_metric
 from jtruth.tables.pairs import Tuples, tuples
 from jtruth.tables.posterior import TableDraws, TablePosterior, thinned
-from jtruth.testing import exact_posterior, unknown_prior
+from jtruth.testing import exact_posterior
 from jtruth.testing.binary.chain import symbol_chain
+from jtruth.testing.binary.unknown import unknown_prior
 from jtruth.testing.multiclass.count_draws import count_posterior
 
 TIES = "{} and {} are equal with probability {:.2f}; a tie counts half for each"

@@ -25,7 +25,8 @@ from jtruth.evaluation.parts import IN_SAMPLE, Check, Labeler
 from jtruth.io.gold import Gold
 from jtruth.labels import Labels, advice_on, must_be_labels
 from jtruth.learning.joint.posterior import JointPosterior
-from jtruth.noise import NoiseModel, check_known_labels
+from jtruth.noise import NoiseModel
+from jtruth.noise.base import check_known_labels
 from jtruth.posterior import check_not_contradictory, validate_prior
 from jtruth.stats.regions import check_level
 from jtruth.tables.metrics import expected_table

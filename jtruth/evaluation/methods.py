@@ -50,15 +50,8 @@ from jtruth.noise import NoiseModel
 from jtruth.posterior import class_posterior
 from jtruth.tables.binary import BinaryTable
 from jtruth.tables.posterior import TableDraws, thinned
-from jtruth.testing import (
-    binary_posterior,
-    consolidate,
-    estimate_counts,
-    exact_posterior,
-    resampled_table,
-    unknown_prior,
-)
-from jtruth.testing.binary.unknown import Mixture
+from jtruth.testing import binary_posterior, consolidate, estimate_counts, exact_posterior, resampled_table
+from jtruth.testing.binary.unknown import Mixture, unknown_prior
 from jtruth.testing.methods import MULTICLASS_METHODS, Tested, converged_or_not, multiclass_posterior
 from jtruth.testing.multiclass.count_draws import count_posterior
 

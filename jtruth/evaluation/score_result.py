@@ -25,10 +25,10 @@ from jtruth.answers import (
     facts,
     how,
     law_row,
-    plain_json,
     warning_notes,
 )
 from jtruth.answers.blocks import Block
+from jtruth.answers.data import plain_json
 from jtruth.evaluation.checks.of_labels import REFUSED
 from jtruth.evaluation.parts import (
     IN_SAMPLE,

@@ -13,12 +13,11 @@ from jtruth.histograms.calibration import (
     calibration_loss,
     dispersion_loss,
 )
-from jtruth.histograms.calibrator import Calibrated, Calibrator, epistemic_after_one_label, fit_calibrator
+from jtruth.histograms.calibrator import epistemic_after_one_label, fit_calibrator
 from jtruth.histograms.concentration import one_label, opinion_gain, posterior_probabilities
 from jtruth.histograms.estimates import loss_estimates
 from jtruth.histograms.label_counts import (
     Histograms,
-    check_probabilities,
     disagreement,
     epistemic_loss,
     from_counts,
@@ -28,8 +27,7 @@ from jtruth.histograms.label_counts import (
 )
 
 __all__ = [
-    "Calibrated", "Calibration", "Calibrator", "Histograms", "MergedBins", "calibration_loss",
-    "check_probabilities", "disagreement", "dispersion_loss", "epistemic_after_one_label", "epistemic_loss",
-    "fit_calibrator", "from_counts", "from_labels", "log_loss", "loss_estimates", "one_label", "opinion_gain",
-    "posterior_probabilities", "squared_loss",
+    "Calibration", "Histograms", "MergedBins", "calibration_loss", "disagreement", "dispersion_loss",
+    "epistemic_after_one_label", "epistemic_loss", "fit_calibrator", "from_counts", "from_labels", "log_loss",
+    "loss_estimates", "one_label", "opinion_gain", "posterior_probabilities", "squared_loss",
 ]  # fmt: skip

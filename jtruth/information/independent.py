@@ -43,7 +43,7 @@ from scipy.special import gamma, gammaln, logsumexp
 
 from jtruth._host import log
 from jtruth.information.law import BITS, table_information
-from jtruth.noise import Strata
+from jtruth.noise.base import Strata
 
 MOST_CLASSES = 3
 _DIGITS = 37.0  # both errors of the trapezoidal rule, step and range, are about exp(-37)

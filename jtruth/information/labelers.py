@@ -27,7 +27,8 @@ from jtruth._validation.in_range import check_probabilities
 from jtruth.information.independent import MOST_CLASSES, independent_information
 from jtruth.information.law import checked_prior, entropy, label_law, table_information
 from jtruth.information.mutual import Prior, average_over_strata, mutual_information
-from jtruth.noise import NoiseModel, Strata, Symmetric
+from jtruth.noise import NoiseModel, Symmetric
+from jtruth.noise.base import Strata
 from jtruth.stats.poisson_binomial import binomial_pmf
 
 

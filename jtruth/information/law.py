@@ -21,8 +21,8 @@ from scipy.special import entr, kl_div
 
 from jtruth._arrays import is_concrete
 from jtruth._validation.in_range import check_probabilities, check_rows
-from jtruth.noise import NoiseModel, Strata
-from jtruth.noise.base import as_parameter, check_matrix_rows, check_ndim, one_stratum
+from jtruth.noise import NoiseModel
+from jtruth.noise.base import Strata, as_parameter, check_matrix_rows, check_ndim, one_stratum
 from jtruth.posterior import validate_prior
 
 

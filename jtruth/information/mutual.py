@@ -45,7 +45,8 @@ from jtruth.information.independent import (
 )
 from jtruth.information.law import BITS, checked_prior, label_law, table_information
 from jtruth.labels import Labels
-from jtruth.noise import NoiseModel, Strata
+from jtruth.noise import NoiseModel
+from jtruth.noise.base import Strata
 
 _BLOCK = 1 << 22  # random numbers held at once
 

@@ -1,27 +1,12 @@
 """Files to labels, predictions, gold labels and noise models, and back."""
 
-from jtruth._validation.text import File, TextTable
-from jtruth.io.gold import Gold, read_gold, read_gold_sample
+from jtruth.io.gold import Gold, read_gold
 from jtruth.io.noise import read_noise
-from jtruth.io.parsing import Parsed
 from jtruth.io.reading import Reading, read_labels, read_shard, write_labels
 from jtruth.io.tables import read_features, read_predictions, read_scores
 from jtruth.io.vocabulary import Words
 
 __all__ = [
-    "File",
-    "Gold",
-    "Parsed",
-    "Reading",
-    "TextTable",
-    "Words",
-    "read_features",
-    "read_gold",
-    "read_gold_sample",
-    "read_labels",
-    "read_noise",
-    "read_predictions",
-    "read_scores",
-    "read_shard",
-    "write_labels",
+    "Gold", "Reading", "Words", "read_features", "read_gold", "read_labels", "read_noise", "read_predictions",
+    "read_scores", "read_shard", "write_labels",
 ]  # fmt: skip

@@ -47,6 +47,7 @@ gold of each class, z^2/2 of each kind to the N, and a shift for the skewness. M
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -56,8 +57,9 @@ from scipy.special import betaincinv, ndtri
 
 from jtruth import _validation as check
 from jtruth._one_line import one_line
-from jtruth._random import host_rng
+from jtruth._random import Stated, host_rng, stated
 from jtruth._validation.in_range import check_whole
+from jtruth.answers import Answer, Column, Shown, Table, facts, warning_notes
 from jtruth.lam_stork.rates import ErrorBounds, error_bounds, nonnegative_lower_bound, true_error_rate
 from jtruth.stats.regions import check_level
 
@@ -122,9 +124,11 @@ def share(given: Known, name: str, pair: str = "") -> Share:
 DIFFER = "predictions that differ, test samples"
 
 
-class RateEstimate(NamedTuple):
+@dataclass(frozen=True, repr=False)
+class RateEstimate(Answer):
     """An estimated rate and its interval; may lie outside [0, 1], and `warnings` says so."""
 
+    what: str  # is estimated
     value: float
     standard_error: float  # delta method, or sd of the bootstrap
     low: float
@@ -132,13 +136,24 @@ class RateEstimate(NamedTuple):
     level: float
     method: str
     warnings: tuple[str, ...]
-
-    __repr__ = one_line
+    key: Stated
 
     @property
     def inside(self) -> bool:
         """Does the estimate lie in [0, 1]?"""
         return 0 <= self.value <= 1
+
+    def blocks(self) -> Shown:
+        """The question, the answer and what stands behind it, for all faces."""
+        values = {"what": self.what, "value": self.value, "low": self.low, "high": self.high}
+        column = Column("value", "estimate [interval]", ("low", "high"), ".4f")
+        table = Table("", "The estimate", "what", (column,), (values,))
+        kind = f"{100 * self.level:g} %, {self.method}"
+        sentence = f"{self.what} {self.value:.4f} [{self.low:.4f}, {self.high:.4f}] ({kind})"
+        given = facts(**values, level=self.level, method=self.method)
+        about = f"{100 * self.level:g} % interval, {self.method}; key {self.key}"
+        blocks = (table, warning_notes(self.warnings), given)
+        return Shown(f"What is the {self.what}?", about, sentence, blocks)
 
 
 Spread = tuple[float, float, float, tuple[str, ...]]  # standard error, ends, warnings
@@ -212,6 +227,7 @@ def _one_sided(shares: Sequence[Share], method: str) -> tuple[str, ...]:
 def rate_estimate(
     formula: Formula,
     shares: Sequence[Share],
+    what: str,
     why: str,
     *,
     method: str,
@@ -219,7 +235,7 @@ def rate_estimate(
     key: Any,
     num_draws: int,
 ) -> RateEstimate:
-    """The quotient at the shares and one of the intervals; `why` it may lie outside [0, 1]."""
+    """The quotient at the shares, `what` it is, one of the intervals, and `why` it may lie outside [0, 1]."""
     check_level(level)
     check_whole(100, num_draws=num_draws)
     top, bottom = formula(*(x.value for x in shares))
@@ -233,9 +249,10 @@ def rate_estimate(
         warnings = (f"the estimate is {value:.4g}, outside [0, 1]: {why}", *warnings)
     elif low < 0 or high > 1:
         warnings += (f"the interval [{low:.4g}, {high:.4g}] reaches beyond [0, 1]; shown as computed",)
-    return RateEstimate(value, error, low, high, level, method, warnings)
+    return RateEstimate(what, value, error, low, high, level, method, warnings, stated(key))
 
 
+_ERROR, _SHARE = "error rate of the classifier", "share of positives"
 _WHY = (
     "chance, a mislabeling rate that is not that of these labels, or predictions that share the labels' "
     "errors; `estimate_bounds` needs no independence"
@@ -283,10 +300,10 @@ def estimate_error_rate(
     seen, wrong = share(differ, "differ", DIFFER), share(mislabeling, "mislabeling")
     true_error_rate(seen.value, wrong.value)  # refuses 1/2
     options: dict[str, Any] = {"method": method, "level": level, "key": key, "num_draws": num_draws}
-    found = rate_estimate(lambda a, m: (a - m, 1 - 2 * m + 0 * a), (seen, wrong), _WHY, **options)
+    found = rate_estimate(lambda a, m: (a - m, 1 - 2 * m + 0 * a), (seen, wrong), _ERROR, _WHY, **options)
     if wrong.value > 0.5:
         text = f"mislabeling is {wrong.value:.3g}: labels are mostly wrong; are the classes swapped?"
-        found = found._replace(warnings=(text, *found.warnings))
+        found = replace(found, warnings=(text, *found.warnings))
     return found
 
 
@@ -405,10 +422,10 @@ def rogan_gladen(
             "judge says nothing of the truth, and nothing can be corrected; use another judge or more gold"
         )
     options: dict[str, Any] = {"method": method, "level": level, "key": key, "num_draws": num_draws}
-    found = rate_estimate(corrected_share, judged, _WHY_OF_SHARES, **options)
+    found = rate_estimate(corrected_share, judged, _SHARE, _WHY_OF_SHARES, **options)
     if youden < 0:
         text = "the judge is worse than a guess (sensitivity + specificity < 1): are the classes swapped?"
-        found = found._replace(warnings=(text, *found.warnings))
+        found = replace(found, warnings=(text, *found.warnings))
     return found
 
 

@@ -1,11 +1,11 @@
 """How many samples, labels and gold answers, and by whom? (Su 6.3.2, Lam & Stork 4.1)."""
 
-from jtruth.planning.assignment import Assignment, regular_assignment
-from jtruth.planning.requests import People, kinds_of, plan_request
-from jtruth.planning.search import Limits, PlanSearch, cheapest_plan, narrowest_plan
+from jtruth.planning.assignment import regular_assignment
+from jtruth.planning.requests import People, plan_request
+from jtruth.planning.search import Limits, cheapest_plan, narrowest_plan
 from jtruth.planning.settings import Costs, Labeler, Plan, Question, Setting, labeler, setting
 
 __all__ = [
-    "Assignment", "Costs", "Labeler", "Limits", "People", "Plan", "PlanSearch", "Question", "Setting",
-    "cheapest_plan", "kinds_of", "labeler", "narrowest_plan", "plan_request", "regular_assignment", "setting",
+    "Costs", "Labeler", "Limits", "People", "Plan", "Question", "Setting", "cheapest_plan", "labeler",
+    "narrowest_plan", "plan_request", "regular_assignment", "setting",
 ]  # fmt: skip

@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure, SubFigure
 
-from jtruth.evaluation import ScoreEvaluation
+from jtruth.evaluation.score_result import ScoreEvaluation
 from jtruth.histograms.calibration import Calibration
 from jtruth.plots._parts import BLUE, GREY, SMALL, TRUE, mark, new_axes, percent, title
 from jtruth.plots.blocks import block_of, plot_block

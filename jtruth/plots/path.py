@@ -9,7 +9,8 @@ from matplotlib.ticker import MaxNLocator
 
 from jtruth._validation.terminal import plain
 from jtruth.answers import Curve, Series
-from jtruth.evaluation import Evaluation, Prevalence
+from jtruth.evaluation import Evaluation
+from jtruth.evaluation.gold.shares import Prevalence
 from jtruth.plots._parts import CYCLE, GREY, SMALL, TRUE, new_axes, percent, title
 from jtruth.plots.blocks import plot_block
 from jtruth.stats.estimates import Estimate

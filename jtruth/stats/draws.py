@@ -9,6 +9,7 @@ on average, whatever the law is, and no end is a number that was not drawn. The 
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import jax
 import numpy as np
@@ -46,7 +47,8 @@ class DrawsEstimate(Estimate):
             return 0.0
         return self._defined.size / max(self.draws.size, 1)
 
-    def _as_atoms(self) -> PmfEstimate:
+    @cached_property
+    def _atoms(self) -> PmfEstimate:
         """Equal draws as one; differences of shares, numbers near 1, are equal up to their rounding."""
         values, counts = np.unique(self._defined, return_counts=True)
         apart = np.diff(values) > _ROUNDING * np.abs(values).max(initial=1.0)
@@ -58,22 +60,17 @@ class DrawsEstimate(Estimate):
     @property
     def mean(self) -> float:
         """Mean of the draws, or the point."""
-        if self.point is not None:
-            return self.point
-        draws = self._defined
-        if draws.size and np.ptp(draws) > 1e-9 * np.abs(draws).max():  # else equal up to rounding: an atom
-            return float(draws.mean())
-        return self._as_atoms().mean
+        return self._atoms.mean if self.point is None else self.point
 
     @property
     def sd(self) -> float:
         """Standard deviation of the draws."""
-        return self._as_atoms().sd
+        return self._atoms.sd
 
     @property
     def mode(self) -> float:
         """Peak of the draws smoothed by a normal kernel of sd/5, or the point."""
-        return self._as_atoms().mode if self.point is None else self.point
+        return self._atoms.mode if self.point is None else self.point
 
     def interval(self, level: float = 0.95) -> Interval:
         """Shortest interval by the smoothed draws; its ends are draws.
@@ -101,18 +98,18 @@ class DrawsEstimate(Estimate):
 
     def equal_tails(self, level: float = 0.95) -> Interval:
         """Interval between two quantiles of the draws."""
-        return self._as_atoms().equal_tails(level)
+        return self._atoms.equal_tails(level)
 
     def region(self, level: float = 0.95) -> Region:
         """Highest-density region of the smoothed draws; of resamples the interval."""
         if self.point is not None:
             low, high = ends = self.interval(level)
             return Region(((low, high),), ends.mass)
-        return self._as_atoms().region(level)
+        return self._atoms.region(level)
 
     def density(self, x: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
         """Density of the draws smoothed by a normal kernel of sd/5."""
-        return self._as_atoms().density(x)
+        return self._atoms.density(x)
 
     def sample(self, key: Key, n: int) -> Float[np.ndarray, " n"]:
         """n draws with replacement."""

@@ -1,18 +1,7 @@
 """Count tables, classes by predicted symbols: the registry of metrics, and posteriors over tables."""
 
-from jtruth.tables.metrics import (
-    METRICS,
-    LinearRatio,
-    Metric,
-    OfTable,
-    Terms,
-    binary_counts,
-    named_metric,
-    shown,
-)
-from jtruth.tables.posterior import TableDraws, TablePosterior
+from jtruth.tables.metrics import METRICS, binary_counts, shown
 
 __all__ = [
-    "METRICS", "LinearRatio", "Metric", "OfTable", "TableDraws", "TablePosterior", "Terms", "binary_counts",
-    "named_metric", "shown",
+    "METRICS", "binary_counts", "shown",
 ]  # fmt: skip

@@ -2,7 +2,6 @@
 
 from jtruth.training._inputs import Stop
 from jtruth.training.corrections import (
-    WithLabelers,
     backward,
     forward,
     layered,
@@ -10,7 +9,7 @@ from jtruth.training.corrections import (
     trace_penalty,
     with_labelers,
 )
-from jtruth.training.gaussian import Gaussians, fit_gaussians, gaussian_log_probabilities
+from jtruth.training.gaussian import fit_gaussians
 from jtruth.training.hard_labels import fit_voters, label_estimates, median_scores, vote, vote_shares
 from jtruth.training.linear import (
     Linear,
@@ -22,7 +21,6 @@ from jtruth.training.linear import (
 )
 from jtruth.training.minibatch import Recipe, fit, mlp, outputs_of
 from jtruth.training.objectives import (
-    LOSSES,
     brier,
     cross_entropy,
     discriminative_ml,
@@ -33,15 +31,13 @@ from jtruth.training.objectives import (
     ml,
     mmse,
     mmse_risk,
-    negative_auc,
 )
 from jtruth.training.raykar import fit_mbem, fit_raykar
 
 __all__ = [
-    "LOSSES", "Gaussians", "Linear", "Recipe", "Restarts", "Stop", "WithLabelers", "backward", "brier",
-    "cross_entropy", "discriminative_ml", "estimated_auc", "fit", "fit_gaussians", "fit_linear", "fit_mbem",
-    "fit_raykar", "fit_voters", "forward", "gaussian_log_probabilities", "generative_ml", "label_estimates",
-    "layered", "linear_objective", "linear_outputs", "log_probabilities", "logistic", "median_scores", "ml",
-    "mlp", "mmse", "mmse_risk", "negative_auc", "outputs_of", "predict_labels", "solve_linear",
-    "trace_penalty", "vote", "vote_shares", "with_labelers",
+    "Linear", "Recipe", "Restarts", "Stop", "backward", "brier", "cross_entropy", "discriminative_ml",
+    "estimated_auc", "fit", "fit_gaussians", "fit_linear", "fit_mbem", "fit_raykar", "fit_voters", "forward",
+    "generative_ml", "label_estimates", "layered", "linear_objective", "linear_outputs", "log_probabilities",
+    "logistic", "median_scores", "ml", "mlp", "mmse", "mmse_risk", "outputs_of", "predict_labels",
+    "solve_linear", "trace_penalty", "vote", "vote_shares", "with_labelers",
 ]  # fmt: skip

@@ -14,9 +14,11 @@ from jtruth.answers.html import page_html
 from jtruth.answers.terminal import size, terminal_text
 from jtruth.asking import Rates, ask_next, ask_strata, next_labels
 from jtruth.cleaning import suspicious_labels
-from jtruth.comparison import LeaveOneOut, ModelComparison
+from jtruth.cleaning.stopping import Advice
+from jtruth.comparison.compare import LeaveOneOut, ModelComparison
 from jtruth.evaluation import quick_labelers
 from jtruth.evaluation.calibration import evaluate_calibration
+from jtruth.lam_stork import estimate_error_rate, rogan_gladen
 from jtruth.planning import Limits, People, Question, plan_request
 from jtruth.testing.of_labels import brier
 from tests.answers.test_pages import read
@@ -76,6 +78,9 @@ ANSWERS = {
     "Sensitivity": lambda: jt.evaluate(PRED, LABELS, **KNOWN).sensitivity("prior", values=[0.3, 0.5]),
     "ModelComparison": models,
     "CalibrationReport": lambda: evaluate_calibration(np.stack([1 - SCORES, SCORES], 1), LABELS, key=KEY),
+    "Advice": lambda: Advice(0.004, -0.01, 0.02, 0.001, 0.6, 20, True, "cleaning on may be worth it"),
+    "RateEstimate": lambda: estimate_error_rate((68, 1000), mislabeling=(2, 200)),
+    "RateEstimate of a share": lambda: rogan_gladen((50, 1000), sensitivity=0.9, specificity=0.9),
     "Inspection": lambda: jt.inspect_labels(LABELS),
 }  # fmt: skip
 

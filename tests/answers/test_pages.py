@@ -8,22 +8,10 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from jtruth.answers import (
-    Column,
-    Curve,
-    Fact,
-    Facts,
-    Matrix,
-    Note,
-    Notes,
-    Queue,
-    Series,
-    Shown,
-    Table,
-    terminal_text,
-)
+from jtruth.answers import Column, Curve, Fact, Facts, Matrix, Note, Notes, Queue, Series, Shown, Table
 from jtruth.answers.html import page_html
 from jtruth.answers.svg import axis_of, bar_svg, curve_svg, ticks
+from jtruth.answers.terminal import terminal_text
 
 HOSTILE = (
     "<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "'; DROP TABLE", "&lt;b&gt;&amp;",

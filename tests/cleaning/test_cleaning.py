@@ -8,7 +8,6 @@ from scipy.stats import spearmanr
 
 import jtruth as jt
 from jtruth.cleaning import (
-    STRATEGIES,
     LinearLearner,
     SklearnLearner,
     answer,
@@ -19,7 +18,7 @@ from jtruth.cleaning import (
     stopping_advice,
 )
 from jtruth.cleaning.expected_fall import best_batch, class_chances, possible_evidence, twin
-from jtruth.cleaning.loop import chance_of_flip, label_posterior
+from jtruth.cleaning.loop import STRATEGIES, chance_of_flip, label_posterior
 from jtruth.cleaning.state import Answer, read_state, write_state
 
 OTHERS = (("labels", "risk"), ("ml", "emi"))

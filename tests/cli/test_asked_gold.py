@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import jtruth as jt
-from jtruth.io import read_gold_sample, read_labels
+from jtruth.io import read_labels
+from jtruth.io.gold import read_gold_sample
 
 pytestmark = pytest.mark.usefixtures("few_sweeps")
 

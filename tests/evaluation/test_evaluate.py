@@ -16,7 +16,7 @@ import jtruth as jt
 from jtruth.evaluation.assumptions import ranges
 from jtruth.latent import Effort
 from jtruth.tables.metrics import shown
-from jtruth.testing import BINARY_METHODS
+from jtruth.testing.methods import BINARY_METHODS
 from tests.reference import su_binary as su
 
 METRICS = shown("01")

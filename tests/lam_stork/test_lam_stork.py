@@ -205,7 +205,7 @@ def test_bootstrap_is_the_law_of_redrawn_counts():
 def test_exact_interval_is_clopper_pearson_moved():
     found = estimate_error_rate((3, 50), mislabeling=0.1, method="exact", level=0.9)
     low, high = stats.binomtest(3, 50).proportion_ci(0.9, "exact")
-    assert found[2:4] == pytest.approx(((low - 0.1) / 0.8, (high - 0.1) / 0.8))
+    assert (found.low, found.high) == pytest.approx(((low - 0.1) / 0.8, (high - 0.1) / 0.8))
     assert found.value < 0 and not found.inside and "outside [0, 1]" in found.warnings[0]
 
 
@@ -213,7 +213,7 @@ def test_exact_interval_with_an_audit_shares_the_risk_of_both_counts():
     found = estimate_error_rate((3, 50), mislabeling=(2, 40), method="exact", level=0.9)
     a, m = (stats.binomtest(k, n).proportion_ci(0.95, "exact") for k, n in ((3, 50), (2, 40)))
     corners = [(x - y) / (1 - 2 * y) for x in a for y in m]
-    assert found[2:4] == pytest.approx((min(corners), max(corners)))
+    assert (found.low, found.high) == pytest.approx((min(corners), max(corners)))
 
 
 def test_exact_interval_and_bounds_hold_their_level():

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from jtruth.labels import Labels
-from jtruth.noise import DifficultyFallibility, Symmetric, check_known_labels, with_known_labels
+from jtruth.noise import DifficultyFallibility, Symmetric, with_known_labels
+from jtruth.noise.base import check_known_labels
 
 LOG_LIKELIHOOD = np.log(np.array([[0.2, 0.8], [0.5, 0.5], [0.9, 0.1]]))
 

@@ -118,7 +118,7 @@ def test_draws_that_differ_by_rounding_are_equal():
     law = DrawsEstimate(draws)
     assert law.sd == 0 and law.density(np.array([0.04, law.mean])).tolist() == [0, np.inf]
     many = DrawsEstimate(np.append(draws, [0.2, 0.2 + 1e-12]))
-    assert many._as_atoms().values.size == 3
+    assert many._atoms.values.size == 3
 
 
 @pytest.mark.parametrize("name", LAWS)

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from scipy.special import betaln, expit, logit, logsumexp
 from sklearn import metrics as sk
 
-from jtruth.testing import BetaPrior, collapse, count_table
+from jtruth.testing import BetaPrior, collapse
+from jtruth.testing.binary.exact import count_table
 from jtruth.testing.binary.unknown import unknown_prior
 from tests.reference import su_binary as su
 

@@ -5,19 +5,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jtruth.testing import (
-    BetaPrior,
-    collapse,
-    count_table,
-    exact_step,
-    iterate,
-    moments,
-    normal_law,
-    ratio_step,
-    steps,
-)
+from jtruth.testing import BetaPrior, collapse, exact_step, iterate, moments, normal_law, ratio_step, steps
 from jtruth.testing.baselines import geometric_median, prior_marginal_table
 from jtruth.testing.binary.empirical_bayes import class_law, of_point, plug_in_step
+from jtruth.testing.binary.exact import count_table
 from jtruth.testing.binary.nodes import law_at
 from jtruth.testing.binary.operating_point import log_likelihood
 from jtruth.testing.binary.plug_in import precision_recall_density, roc_density

@@ -11,15 +11,8 @@ from sklearn.naive_bayes import GaussianNB
 
 from jtruth.noise import with_known_labels
 from jtruth.posterior import class_posterior
-from jtruth.training import (
-    Linear,
-    Stop,
-    fit_gaussians,
-    gaussian_log_probabilities,
-    generative_ml,
-    solve_linear,
-)
-from jtruth.training.gaussian import Gaussians, log_densities, log_prior, update
+from jtruth.training import Linear, Stop, fit_gaussians, generative_ml, solve_linear
+from jtruth.training.gaussian import Gaussians, gaussian_log_probabilities, log_densities, log_prior, update
 
 PRIOR = np.array([0.6, 0.4])
 

@@ -18,10 +18,10 @@ from jtruth.training import (
     ml,
     mlp,
     mmse,
-    negative_auc,
     outputs_of,
 )
 from jtruth.training.linear import l2
+from jtruth.training.objectives import negative_auc
 
 START = Linear(np.zeros(()), np.zeros(3))
 PRIOR = np.array([0.5, 0.5])

@@ -13,7 +13,8 @@ from jtruth import training as tr
 from jtruth.labels import Labels
 from jtruth.learning.methods import fit_majority_vote
 from jtruth.posterior import class_posterior
-from jtruth.testing import binary_counts, binary_posterior, collapse, labeler_metrics, unknown_prior
+from jtruth.testing import binary_counts, binary_posterior, collapse, labeler_metrics
+from jtruth.testing.binary.unknown import unknown_prior
 from jtruth.training.bayes import fit_bayes, predictive_probabilities
 
 RHO = np.array([[0.9, 0.1], [0.4, 0.6], [0.2, 0.8]])

@@ -11,7 +11,6 @@ import pytest
 from jtruth.noise import with_known_labels
 from jtruth.posterior import class_posterior
 from jtruth.training import (
-    LOSSES,
     brier,
     cross_entropy,
     discriminative_ml,
@@ -22,6 +21,7 @@ from jtruth.training import (
 )
 from jtruth.training.objectives import (
     BINARY_LOSSES,
+    LOSSES,
     empirical_risk,
     hinge,
     risk_variance,

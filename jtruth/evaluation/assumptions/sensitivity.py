@@ -29,7 +29,7 @@ from jtruth.evaluation.inputs import Inputs, Model, Progress
 from jtruth.lam_stork import error_bounds
 from jtruth.latent import Effort
 from jtruth.learning.joint.posterior import JointPosterior
-from jtruth.noise import scale_errors
+from jtruth.noise.base import scale_errors
 from jtruth.stats.estimates import Estimate
 from jtruth.tables.metrics import SYNONYMS
 from jtruth.tables.posterior import estimates

@@ -14,7 +14,8 @@ from jtruth.evaluation.assumptions import registry
 from jtruth.evaluation.assumptions.sensitivity import Sensitivity, sensitivity
 from jtruth.lam_stork import error_bounds
 from jtruth.learning import Held, fit_joint
-from jtruth.noise import ConfusionMatrices, DifficultyFallibility, SharedErrors, Symmetric, scale_errors
+from jtruth.noise import ConfusionMatrices, DifficultyFallibility, SharedErrors, Symmetric
+from jtruth.noise.base import scale_errors
 from jtruth.stats.draws import DrawsEstimate
 
 KEY = jax.random.key(0)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy.special import betaln
 
 from jtruth.tables.metrics import named_metric
-from jtruth.testing import METRICS, BetaPrior, collapse, count_table
-from jtruth.testing.binary.exact import law_of_atoms
+from jtruth.testing import METRICS, BetaPrior, collapse
+from jtruth.testing.binary.exact import count_table, law_of_atoms
 from tests.testing.golden_cases import simulated
 
 

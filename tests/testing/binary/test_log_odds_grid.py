@@ -7,15 +7,8 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from jtruth.testing import (
-    BetaPrior,
-    binary_posterior,
-    collapse,
-    count_table,
-    exact_posterior,
-    exact_step,
-    iterate,
-)
+from jtruth.testing import BetaPrior, binary_posterior, collapse, exact_posterior, exact_step, iterate
+from jtruth.testing.binary.exact import count_table
 from jtruth.testing.binary.nodes import law_at, node_table
 from jtruth.testing.binary.operating_point import (
     FROM_VALUES,

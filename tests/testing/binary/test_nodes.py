@@ -7,9 +7,9 @@ from scipy.special import betaln, gammaln
 
 from jtruth.stats.poisson_binomial import cumulants, log_pmf
 from jtruth.tables.metrics import shown
-from jtruth.testing import METRICS, BetaPrior, collapse, count_table, exact_posterior
+from jtruth.testing import METRICS, BetaPrior, collapse, exact_posterior
 from jtruth.testing.binary import nodes as nodes_of
-from jtruth.testing.binary.exact import CountTable
+from jtruth.testing.binary.exact import CountTable, count_table
 from jtruth.testing.binary.nodes import NodeTable, log_law, node_table
 from jtruth.testing.binary.operating_point import Side, log_likelihood, most_probable
 from tests.testing.golden_cases import simulated

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from scipy import optimize
 from scipy.special import expit
 
-from jtruth.testing import BetaPrior, collapse, count_table, iterate
+from jtruth.testing import BetaPrior, collapse, iterate
 from jtruth.testing.binary.empirical_bayes import plug_in_step
+from jtruth.testing.binary.exact import count_table
 from jtruth.testing.binary.operating_point import log_likelihood, most_probable
 from tests.reference import su_binary as su
 

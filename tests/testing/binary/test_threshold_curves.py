@@ -9,17 +9,10 @@ import pytest
 from sklearn import metrics
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from jtruth.testing import (
-    collapse,
-    count_table,
-    curve_density,
-    curves_at_thresholds,
-    exact_step,
-    iterate,
-    ratio_step,
-)
+from jtruth.testing import collapse, curve_density, curves_at_thresholds, exact_step, iterate, ratio_step
 from jtruth.testing.binary import threshold_curves
 from jtruth.testing.binary.empirical_bayes import plug_in_step
+from jtruth.testing.binary.exact import count_table
 
 RNG = np.random.default_rng(0)
 Y = (RNG.random(80) < 0.4).astype(int)
