@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from jtruth.cli import labelers as engines
+from jtruth.cli import people as engines
 from jtruth.io import read_labels, read_noise
 
 
