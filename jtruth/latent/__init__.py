@@ -11,7 +11,7 @@ from jtruth.latent.checkpoint import Watch
 from jtruth.latent.infer.gibbs import Digest, GibbsRun, run_gibbs
 from jtruth.latent.infer.nuts_run import NutsRun, NutsSettings
 from jtruth.latent.model import LatentModel, Observed, Raters
-from jtruth.latent.walk import STANDARD, Convergence, Effort, TooLarge, diagnose
+from jtruth.latent.walk import STANDARD, Convergence, Effort, TooLarge
 
 __all__ = [
     "STANDARD",
@@ -26,6 +26,5 @@ __all__ = [
     "Raters",
     "TooLarge",
     "Watch",
-    "diagnose",
     "run_gibbs",
 ]

@@ -9,10 +9,11 @@ from scipy.special import gammaln, logsumexp
 
 from jtruth._host import diagonal_rows
 from jtruth.labels import Labels
-from jtruth.latent import Digest, Effort, Watch, diagnose, run_gibbs
+from jtruth.latent import Digest, Effort, Watch, run_gibbs
 from jtruth.latent.infer import kernel
 from jtruth.latent.model import Observed
 from jtruth.latent.rows import label_columns, merge_samples, prediction_columns
+from jtruth.latent.walk import diagnose
 from jtruth.learning.em.dawid_skene import Smoothing, fit_dawid_skene
 from jtruth.learning.joint import models
 from jtruth.learning.joint.models import partly_shared
