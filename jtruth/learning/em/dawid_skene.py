@@ -126,9 +126,7 @@ def fit_dawid_skene(
         ValueError: for input that cannot be used, before any JAX call.
         RuntimeError: if a step lowered the objective by more than rounding, which EM cannot do.
 
-    >>> from jtruth._validation import choose
-    from jtruth._validation.in_range import check_not_negative, check_whole
-    from jtruth.labels import Labels
+    >>> from jtruth.labels import Labels
     >>> z = np.array([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 0], [0, 0, 0], [1, 1, 1]])
     >>> fit = fit_dawid_skene(Labels.from_matrix(z, 2))
     >>> print(fit.prior.round(3), fit.matrices[2].round(3).tolist(), fit.converged)
@@ -165,9 +163,7 @@ def fit_one_coin(
         `Fit`. Its own: `accuracy` q (labelers,), 1 / C for a labeler without labels and pseudo-counts; and
         `log_posterior`, `path`, `start`, `start_objectives` as of `fit_dawid_skene`.
 
-    >>> from jtruth._validation import choose
-    from jtruth._validation.in_range import check_not_negative, check_whole
-    from jtruth.labels import Labels
+    >>> from jtruth.labels import Labels
     >>> z = np.array([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 0], [0, 0, 0], [1, 1, 1]])
     >>> fit = fit_one_coin(Labels.from_matrix(z, 2))
     >>> print(fit.accuracy.round(3), fit.converged)

@@ -71,8 +71,7 @@ def fit_difficulty_fallibility(
     Raises:
         ValueError: for input that cannot be used, before any JAX call.
 
-    >>> from jtruth._validation.in_range import check_finite, check_positive
-    from jtruth.labels import Labels
+    >>> from jtruth.labels import Labels
     >>> z = np.array([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 0], [0, 0, 0], [1, 1, 1]])
     >>> fit = fit_difficulty_fallibility(Labels.from_matrix(z, 2))
     >>> print(fit.difficulty.round(2))
@@ -148,8 +147,7 @@ def fit_glad(
     Raises:
         ValueError: for input that cannot be used, before any JAX call.
 
-    >>> from jtruth._validation.in_range import check_finite, check_positive
-    from jtruth.labels import Labels
+    >>> from jtruth.labels import Labels
     >>> z = np.array([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 0], [0, 0, 0], [1, 1, 1]])
     >>> fit = fit_glad(Labels.from_matrix(z, 2))
     >>> print(fit.ability.round(2), fit.converged)

@@ -80,8 +80,7 @@ def fit_welinder(
     Raises:
         ValueError: more than two classes, or input that cannot be used, before any JAX call.
 
-    >>> from jtruth._validation.in_range import check_positive, check_whole
-    from jtruth.labels import Labels
+    >>> from jtruth.labels import Labels
     >>> z = np.array([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 0], [0, 0, 0], [1, 1, 1]])
     >>> fit = fit_welinder(Labels.from_matrix(z, 2))
     >>> print(fit.class_posterior.argmax(axis=1), fit.expertise.argmin())
