@@ -74,6 +74,8 @@ def known_classes(
     log_likelihood: Float[np.ndarray, "*draws samples classes"], gold: Int[np.ndarray, " samples"]
 ) -> Float[np.ndarray, "*draws samples classes"]:
     """The log-likelihood with rows of known samples (gold >= 0) made 0 at their class and -inf elsewhere."""
+    if not (gold >= 0).any():
+        return log_likelihood
     certain = np.where(gold[:, None] == np.arange(log_likelihood.shape[-1])[None, :], 0.0, -np.inf)
     return np.where(gold[:, None] >= 0, certain, log_likelihood)
 

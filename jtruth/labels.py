@@ -163,7 +163,7 @@ class Labels:
     @property
     def num_labels(self) -> int:
         """Number of labels (entries of -1 do not count)."""
-        return int(np.count_nonzero(np.asarray(self.label) >= 0))
+        return self.entries(None)[0].size
 
     @property
     def class_names(self) -> tuple:
@@ -256,9 +256,27 @@ class Labels:
         return check.padded_rows(sample, labeler * self.num_classes + label, self.num_samples)
 
     def patterns(self) -> "Patterns":
-        """Samples with the same (labeler, label) pairs collapsed into one."""
-        first, inverse, counts = check.collapse_rows(self._table())
-        return Patterns(replace(self.restrict(first), tasks=None), inverse, counts)
+        """Samples with the same (labeler, label) pairs collapsed into one; found once."""
+        return self._patterns
+
+    @cached_property
+    def _patterns(self) -> "Patterns":
+        sizes = self.num_samples, self.num_labelers, self.num_classes
+        codes = check.row_codes(self.entries(None), sizes)
+        if codes is None:
+            first, inverse, counts = check.collapse_rows(self._table())
+            return Patterns(replace(self.restrict(first), tasks=None), inverse, counts)
+        number = (self.num_classes + 1) ** self.num_labelers
+        found, _, counts = check.occurring(codes, number)
+        z = found[:, None] // (self.num_classes + 1) ** np.arange(self.num_labelers) % (self.num_classes + 1)
+        sample, labeler = (a.astype(np.int32) for a in np.nonzero(z))
+        label = z[sample, labeler].astype(np.int32) - 1
+        leaves = {"sample": sample, "labeler": labeler, "label": label}
+        kinds = replace(self, **leaves, num_samples=found.size, tasks=None)
+        order, place, _ = check.collapse_rows(kinds._table())  # the same order as above
+        row = np.zeros(number, np.int64)
+        row[found] = place
+        return Patterns(kinds.restrict(order), row[codes], counts[order])
 
     def restrict(self, samples: Any) -> "Labels":
         """Labels of these samples only (distinct indices; renumbered in the order given)."""
@@ -367,6 +385,11 @@ class Patterns(NamedTuple):
     labels: Labels  # one sample for each distinct set of (labeler, label) pairs
     inverse: Int[np.ndarray, " samples"]
     counts: Int[np.ndarray, " patterns"]  # how many samples have each pattern; they sum to num_samples
+
+    def table(self, codes: Int[np.ndarray, " samples"], size: int) -> Int[np.ndarray, "patterns size"]:
+        """How many samples of each pattern have each code 0..size-1 (of a prediction, for instance)."""
+        shape = self.labels.num_samples, size
+        return np.bincount(self.inverse * size + codes, minlength=shape[0] * size).reshape(shape)
 
 
 class RaterSplit(NamedTuple):

@@ -146,6 +146,9 @@ def check_not_contradictory(
             f"a log-likelihood holds floats, got dtype {values.dtype}: is it a matrix of labels? Then give "
             "Labels.from_matrix(z, num_classes) to a noise model, and its log_likelihood here"
         )
+    alive = values if prior is None or (np.asarray(prior) > 0).all() else values[:, np.asarray(prior) > 0]
+    if np.isfinite(across(np.maximum, alive)).all() and (alive is values or not np.isnan(values).any()):
+        return
     bad = np.flatnonzero(across(np.logical_or, np.isnan(values)))
     if bad.size:
         raise ValueError(

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from jtruth._validation.coded import different, kinds_of, recode
+from jtruth._validation.coded import as_coded, different, kinds_of, recode
 from jtruth._validation.ids import MISSING_TEXT, MISSING_TYPES, as_list, is_missing, kind_name
 from jtruth._validation.names import alike_note, check_different_numbers, check_visible
 from jtruth._validation.words import Source, duplicates, quoted, shown, some
@@ -48,7 +48,7 @@ def class_codes(
     Raises:
         ValueError: naming the first entries that are no class.
     """
-    values = values.tolist() if isinstance(values, np.ndarray) else values
+    values = as_coded(np.asarray(values)) if isinstance(values, np.ndarray) else values
     position = {name: k for k, name in enumerate(classes)}
     codes = coded and not any(map(is_integer, classes))
     kinds = {kind for kind in kinds_of(values) if kind.__name__ not in MISSING_TYPES}

@@ -55,6 +55,29 @@ def recode(values: Sequence, code_of: Callable[[Any], Any]) -> np.ndarray:
     return np.fromiter(map(code_of, values), np.int32, len(values))
 
 
+def occurring(codes: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The different ones of many codes below `size`, increasing; where each stands first; how often."""
+    number, first = np.bincount(codes, minlength=size), np.empty(size, np.int64)
+    first[codes[::-1]] = np.arange(codes.size - 1, -1, -1)  # NumPy keeps the last assignment to a place
+    found = np.flatnonzero(number)
+    return found, first[found], number[found]
+
+
+def as_coded(values: np.ndarray) -> Sequence:
+    """An array as a column of plain values: its different numbers once, where they are whole and few."""
+    if values.dtype.kind not in "iub" or not values.size:
+        return values.tolist()
+    low, high = values.min().item(), values.max().item()
+    size = high - low + 1
+    if size > values.size + _CHUNK:
+        return values.tolist()
+    codes = values.astype(np.int64) - low if high < 2**63 else (values - values.min()).astype(np.int64)
+    found, first, _ = occurring(codes, size)
+    order, place = np.argsort(first), np.empty(size, np.int32)
+    place[found[order]] = np.arange(found.size)
+    return Coded(place[codes], values[first[order]].tolist())
+
+
 def renamed(values: Sequence[str], names: Mapping[str, str]) -> Sequence[str]:
     """Values with other names; what has none stays. Two values may get one name."""
     if not isinstance(values, Coded):

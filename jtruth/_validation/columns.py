@@ -431,11 +431,13 @@ def _like_counts(table: np.ndarray) -> tuple[str, ...]:
     """
     if table.dtype.kind not in "biuf" or len(table) < _COUNTED or not (table >= 0).all():
         return ()
-    sums, place, times = np.unique(table.sum(axis=1), return_inverse=True, return_counts=True)
-    usual, most, size = table[place == times.argmax()] * 1.0, sums[times.argmax()], len(table)
-    agree = (usual == usual[:, :1]).all(axis=1).mean()
-    odd = bdtrc(len(usual) - 1.0, size, _USUAL) < 1e-4 and agree < 0.5
-    if not (odd and most >= 1 and np.ptp(usual, axis=0).any()):
+    sums, size = sum(column.astype(np.result_type(column, np.int64)) for column in table.T), len(table)
+    most = np.partition(sums, size // 2)[size // 2]  # a sum that most rows have is their median
+    usual = sums == most
+    if most < 1 or bdtrc(np.count_nonzero(usual) - 1.0, size, _USUAL) >= 1e-4:
+        return ()
+    usual = table[usual] * 1.0
+    if (usual == usual[:, :1]).all(axis=1).mean() >= 0.5 or not np.ptp(usual, axis=0).any():
         return ()
     rows = "every row of z sums" if len(usual) == size else f"{len(usual)} of {size} rows of z sum"
     return (
@@ -470,12 +472,18 @@ def _empty(value: Any, missing: Any) -> bool:
 def _coded(z: np.ndarray, num_classes: int, missing: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(sample, labeler, label) of the cells of an array of numbers, int32."""
     unmarked = isinstance(missing, float) and np.isnan(missing)
-    sample, labeler = np.nonzero(~np.isnan(z) if unmarked else z != missing)
-    label = z[sample, labeler]
+    given = ~np.isnan(z) if unmarked else z != missing
+    if np.all(given):
+        sample, labeler = np.indices(z.shape, np.int32).reshape(2, -1)
+        label = z.ravel()
+    else:
+        sample, labeler = np.nonzero(given)
+        label = z[sample, labeler]
     with np.errstate(invalid="ignore"):
         codes = label.astype(np.int32)
-    bad = np.flatnonzero((label != codes) | (codes < 0) | (codes >= num_classes))
-    if bad.size:
+    inside = not label.size or (label.min() >= 0 and label.max() < num_classes)
+    if not inside or (label.dtype.kind == "f" and (label != codes).any()):
+        bad = np.flatnonzero((label != codes) | (codes < 0) | (codes >= num_classes))
         i, t = sample[bad[0]], labeler[bad[0]]
         raise ValueError(
             f"z[{i}, {t}] is {z[i, t]}, not a class code 0..{num_classes - 1} ({bad.size} such entries). "

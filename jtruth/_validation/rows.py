@@ -37,9 +37,11 @@ def keep_one_label_each(
 
 
 def has_duplicates(key: np.ndarray) -> bool:
-    """Whether some value occurs twice. A sort is many times faster than np.unique here."""
+    """Whether some value occurs twice; keys are not negative. A sort is many times faster than np.unique."""
     if (key[1:] > key[:-1]).all():
         return False
+    if key.max() < 4 * key.size:
+        return bool(np.bincount(key).max() > 1)
     ordered = np.sort(key)
     return bool((ordered[1:] == ordered[:-1]).any())
 
@@ -53,6 +55,25 @@ def padded_rows(row: np.ndarray, entry: np.ndarray, num_rows: int) -> np.ndarray
     table = np.full((num_rows, max(1, length.max(initial=0))), -1, np.int64)
     table[row, np.arange(len(row)) - (np.cumsum(length) - length)[row]] = key - row * width
     return table
+
+
+def row_codes(entries: tuple, sizes: tuple[int, int, int]) -> np.ndarray | None:
+    """One number for each sample, the sum of (label + 1) (classes + 1)^labeler, 0 without a label.
+
+    None where there would be more numbers than samples, or for a labeler's second label of a sample.
+    """
+    (sample, labeler, label), (samples, labelers, classes) = entries, sizes
+    if labelers * np.log2(classes + 1) > 60 or (classes + 1) ** labelers > samples + 1000:
+        return None
+    power, table = (classes + 1) ** np.arange(labelers), (samples, labelers)
+    full = label.size == samples * labelers
+    if full and (np.arange(samples) == sample.reshape(table).T).all() and (
+        labeler.reshape(table) == np.arange(labelers)
+    ).all():  # fmt: skip
+        return sum((column + 1) * many for column, many in zip(label.reshape(table).T, power, strict=True))
+    if np.bincount(sample * np.int64(labelers) + labeler).max(initial=0) > 1:
+        return None
+    return np.bincount(sample, (label + 1) * power[labeler], samples).astype(np.int64)
 
 
 def collapse_rows(table: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -25,7 +25,7 @@ from jtruth.evaluation.parts import IN_SAMPLE, Check, Labeler
 from jtruth.io.gold import Gold
 from jtruth.labels import Labels, advice_on, must_be_labels
 from jtruth.learning.joint.posterior import JointPosterior
-from jtruth.noise import NoiseModel
+from jtruth.noise import IndependentLabelers, NoiseModel
 from jtruth.noise.base import check_known_labels
 from jtruth.posterior import check_not_contradictory, validate_prior
 from jtruth.stats.regions import check_level
@@ -36,7 +36,7 @@ from jtruth.testing.methods import BINARY_METHODS
 def as_labels(given: Any, what: str = "labels") -> Labels:
     """The labels, or an error that says what was handed over and how to make `Labels` of it."""
     labels = must_be_labels(given, what)
-    check.check_entries(labels.arrays, (labels.num_samples, labels.num_labelers, labels.num_classes))
+    labels.entries(None)  # refuses codes outside of their sizes
     return labels
 
 
@@ -216,7 +216,7 @@ class Inputs:
     @property
     def num_labels(self) -> int:
         """Number of labels; 0 when only a log-likelihood was given."""
-        return int((np.asarray(self.labels.label) >= 0).sum()) if self.labels is not None else 0
+        return self.labels.num_labels if self.labels is not None else 0
 
     @property
     def binary_classes(self) -> tuple[str, ...]:
@@ -297,8 +297,10 @@ def _of_fit(fit: Any) -> tuple[np.ndarray, np.ndarray] | None:
 
 
 def _log_likelihood(noise: NoiseModel, labels: Labels) -> np.ndarray:
+    alike = labels.patterns() if isinstance(noise, IndependentLabelers) else None
     with jax.enable_x64(True):
-        return np.asarray(noise.log_likelihood(labels), np.float64)
+        found = np.asarray(noise.log_likelihood(labels if alike is None else alike.labels), np.float64)
+    return found if alike is None else found[alike.inverse]
 
 
 def aligned(given: Any, what: str, data: Inputs) -> check.Aligned:
@@ -396,9 +398,9 @@ def log_label_evidence(model: Model) -> float:
 
 def warnings(data: Inputs) -> list[str]:
     """What is worth saying of the input itself."""
-    out, predicted = list(data.notes), np.unique(data.y_pred)
-    if predicted.size == 1:
-        name = data.classes[predicted[0]]
+    out = list(data.notes)
+    if (data.y_pred == data.y_pred[0]).all():
+        name = data.classes[data.y_pred[0]]
         out.append(
             f"every prediction is {name!r}: metrics that need another prediction are undefined or trivial"
         )

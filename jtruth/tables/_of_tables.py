@@ -169,6 +169,4 @@ def expected_table(
     truth: Float[np.ndarray, "samples classes"], y_pred: Int[np.ndarray, " samples"], num_symbols: int
 ) -> Float[np.ndarray, "classes symbols"]:
     """The table of samples that belong to each class with these shares or probabilities."""
-    table = np.zeros((num_symbols, truth.shape[1]))
-    np.add.at(table, y_pred, truth)
-    return table.T
+    return np.array([np.bincount(y_pred, share, num_symbols) for share in truth.T])
