@@ -188,8 +188,12 @@ def suspicions(labels: Labels) -> tuple[Finding, ...]:
 
 def _pairs(labels: Labels) -> LabelerPairs:
     """Who agrees with whom; pair by pair of those who may have copied."""
-    size = labels.num_labelers, labels.num_samples
-    return labeler_pairs(*labels.entries(None), size, at_least=MANY_SHARED)
+    kinds = labels.patterns()
+    if kinds.labels.has_repeats():  # of which the first counts, and patterns have no order
+        return labeler_pairs(*labels.entries(None), (labels.num_labelers, labels.num_samples), MANY_SHARED)
+    *entries, times = kinds.entries()
+    size = labels.num_labelers, kinds.labels.num_samples
+    return labeler_pairs(*entries, size, MANY_SHARED, times)
 
 
 def _findings(labels: Labels, pairs: LabelerPairs) -> Iterator[Finding]:
@@ -199,6 +203,14 @@ def _findings(labels: Labels, pairs: LabelerPairs) -> Iterator[Finding]:
     yield from _of_numbers(labels, pairs)
 
 
+def _used(labels: Labels) -> np.ndarray:
+    """(labelers, classes) how often each labeler gave each class, from the different rows of labels."""
+    _, labeler, label, times = labels.patterns().entries()
+    size = labels.num_labelers * labels.num_classes
+    used = np.bincount(labeler * labels.num_classes + label, times, size).astype(np.int64)
+    return used.reshape(labels.num_labelers, -1)
+
+
 def _named(labels: Labels, which: np.ndarray) -> str:
     workers = labels.workers or range(labels.num_labelers)
     return quoted((workers[t] for t in np.flatnonzero(which)), 4)
@@ -206,7 +218,7 @@ def _named(labels: Labels, which: np.ndarray) -> str:
 
 def _of_labelers(labels: Labels, pairs: LabelerPairs) -> Iterator[Finding]:
     """Labelers who cannot be compared, or do not seem to answer the question."""
-    sample, labeler, _ = labels.entries(None)
+    row, labeler, _, _ = labels.patterns().entries()
     words = _vocabularies(labels)
     if len(words) > 1:
         said = "; ".join(f"{who}: {what}" for who, what in words[:3])
@@ -215,17 +227,17 @@ def _of_labelers(labels: Labels, pairs: LabelerPairs) -> Iterator[Finding]:
             "numbers by --pass-at)."
         )
         yield Finding("vocabularies", text)
-    groups = separate_groups(sample, labeler, (labels.num_labelers, labels.num_samples))
+    groups = separate_groups(row, labeler, (labels.num_labelers, int(row.max(initial=0)) + 1))
     if groups > 1 and pairs.met.any():
         text = f"The labelers fall into {groups} groups without a common sample: compare only within a group."
         yield Finding("separate_groups", text)
-    used = labels.counts_by_labeler()
+    used = _used(labels)
     against = opposed(used, pairs, MANY_SHARED)
     if against.any():
         who = _named(labels, against)
         text = f"Less agreement with the others than by chance: {who}. Did they swap classes?"
         yield Finding("opposed", text)
-    constant = ((used > 0).sum(axis=1) == 1) & (labels.labels_per_labeler() >= FEW_LABELS)
+    constant = ((used > 0).sum(axis=1) == 1) & (used.sum(axis=1) >= FEW_LABELS)
     if constant.any():
         who = _named(labels, constant)
         yield Finding("constant", f"Always the same class: {who}. Did they look at the samples?")
@@ -240,7 +252,7 @@ def _of_classes(labels: Labels) -> Iterator[Finding]:
             "about each class by itself (docs/labels_of_other_kinds.md)."
         )
         yield Finding("lists", text)
-    number = labels.counts().sum(axis=0).tolist()
+    number = _used(labels).sum(axis=0).tolist()
     names = list(map(str, labels.class_names))
     if "classes" in labels.inferred and (found := typing_error(names, number)):
         wrong, right = (names[k] for k in found)
@@ -262,7 +274,8 @@ def _of_classes(labels: Labels) -> Iterator[Finding]:
 
 def _of_numbers(labels: Labels, pairs: LabelerPairs) -> Iterator[Finding]:
     """Copies, few labels, and labels that check nothing."""
-    workers, given = labels.workers or range(labels.num_labelers), labels.labels_per_labeler()
+    row, _, _, times = labels.patterns().entries()
+    workers, given = labels.workers or range(labels.num_labelers), _used(labels).sum(axis=1)
     copies = full_agreement(pairs, MANY_SHARED)
     if copies:
         names = "; ".join(f"{workers[i]!r} and {workers[j]!r} on {n} samples" for i, j, n in copies[:2])
@@ -274,7 +287,7 @@ def _of_numbers(labels: Labels, pairs: LabelerPairs) -> Iterator[Finding]:
         who = number_of(int(few.sum()), "labeler")
         text = f"{who} gave fewer than {FEW_LABELS} labels: {_named(labels, few)}. Expect wide intervals."
         yield Finding("few_labels", text)
-    single = np.count_nonzero(labels.labels_per_sample() == 1)
+    single = int(times[(np.bincount(row) == 1)[row]].sum())
     if single:
         text = f"{single} of {labels.num_samples} samples have one label: nothing there checks the labeler."
         yield Finding("single_label", text)
@@ -297,7 +310,7 @@ def _no_agreement(coefficients: Mapping[str, Agreement]) -> Iterator[Finding]:
 
 def _vocabularies(labels: Labels) -> list[tuple[str, str]]:
     """(labelers, their classes) of groups of labelers who use two classes or more and share none."""
-    labeler, label = np.nonzero(labels.counts_by_labeler())
+    labeler, label = np.nonzero(_used(labels))
     group = groups_of(labeler, label, (labels.num_labelers, labels.num_classes))
     workers, found = labels.workers or range(labels.num_labelers), []
     for g in dict.fromkeys(group.tolist()):

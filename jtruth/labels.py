@@ -386,6 +386,11 @@ class Patterns(NamedTuple):
     inverse: Int[np.ndarray, " samples"]
     counts: Int[np.ndarray, " patterns"]  # how many samples have each pattern; they sum to num_samples
 
+    def entries(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Pattern, labeler and label of the entries that are labels, and how many samples have each."""
+        pattern, labeler, label = self.labels.entries()
+        return pattern, labeler, label, self.counts[pattern]
+
     def table(self, codes: Int[np.ndarray, " samples"], size: int) -> Int[np.ndarray, "patterns size"]:
         """How many samples of each pattern have each code 0..size-1 (of a prediction, for instance)."""
         shape = self.labels.num_samples, size

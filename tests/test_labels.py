@@ -1,6 +1,7 @@
 """Labels: factories and what they refuse, views, selections, and invariances."""
 
 import itertools
+from dataclasses import replace
 
 import hypothesis.strategies as st
 import jax
@@ -431,3 +432,18 @@ def test_labels_that_say_nothing_are_left_out_and_counted():
         assert "1 tasks have no label at all" in said and "missing='drop'" not in said
     with pytest.raises(ValueError, match="no label"):  # missing is another thing
         Labels.from_long(task, worker, [*label[:4], None], abstain=["unsure", "skip"])
+
+
+def test_patterns_by_one_number_a_row_are_those_by_sorting(monkeypatch):
+    z = np.random.default_rng(1).integers(-1, 3, (300, 4))
+    z[:, 1] = 2
+    order = np.random.default_rng(2).permutation(np.count_nonzero(z >= 0))
+    for some in (slice(None), order):
+        labels = Labels.from_matrix(z, 3)
+        labels = Labels(*(a[some] for a in labels.entries()), 300, 4, 3)
+        with monkeypatch.context() as patched:
+            patched.setattr("jtruth.labels.check.row_codes", lambda *_: None)
+            sorted_rows = replace(labels).patterns()
+        coded = labels.patterns()
+        assert (coded.inverse == sorted_rows.inverse).all() and (coded.counts == sorted_rows.counts).all()
+        assert (coded.labels.to_matrix() == sorted_rows.labels.to_matrix()).all()

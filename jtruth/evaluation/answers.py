@@ -117,7 +117,8 @@ def vote_table(data: Inputs) -> np.ndarray:
     """Counts with the majority vote as truth, (classes, classes); tied classes share a sample."""
     if data.labels is None:
         raise ValueError("the majority vote needs labels; an array of log-likelihoods has none")
-    return data.table(majority(data.labels.counts()))
+    kinds = data.labels.patterns()
+    return majority(kinds.labels.counts()).T @ kinds.table(data.y_pred, data.num_symbols)
 
 
 def vote_metrics(data: Inputs, answer: Tested) -> dict[str, float]:

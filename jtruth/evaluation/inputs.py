@@ -6,7 +6,8 @@ answer to a question that nobody asked. Whole numbers, true/false and data frame
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypedDict
+from functools import cached_property
+from typing import Any, NamedTuple, TypedDict
 
 import jax
 import jax.numpy as jnp
@@ -119,6 +120,14 @@ _AT_RANDOM = Gold(None)
 Progress = Callable[[int, int], None]  # told (sweeps done, sweeps planned)
 
 
+class Alike(NamedTuple):
+    """Samples that neither labels nor gold nor error rates tell apart, as one row."""
+
+    first: np.ndarray  # (rows,) a sample of each
+    row: np.ndarray  # (samples,)
+    times: np.ndarray  # (rows,) samples of each
+
+
 @dataclass
 class Inputs:
     """Checked input, and how it is to be judged; `model` is None when the noise model has to be learned."""
@@ -192,6 +201,25 @@ class Inputs:
     def table(self, truth: np.ndarray) -> np.ndarray:
         """Counts (classes, symbols) of the predictions, if samples belong to the classes by these shares."""
         return expected_table(truth, self.y_pred, self.num_symbols)
+
+    @cached_property
+    def alike(self) -> Alike:
+        """Equal samples, where error rates are those of independent labelers; else every sample is a row."""
+        if self.labels is None or not isinstance(self.noise, IndependentLabelers):
+            every = np.arange(self.y_pred.size)
+            return Alike(every, every, np.ones(every.size))
+        kinds = self.labels.patterns()
+        row = kinds.inverse if not self.num_gold else check.collapse_rows(
+            np.stack([kinds.inverse, self.gold], axis=1))[1]  # fmt: skip
+        _, first, times = check.occurring(row, int(row.max()) + 1)
+        return Alike(first, row, times)
+
+    @cached_property
+    def said(self) -> np.ndarray:
+        """(rows, symbols) how many samples of each row of `alike` have each prediction."""
+        first, row, _ = self.alike
+        size = first.size * self.num_symbols
+        return np.bincount(row * self.num_symbols + self.y_pred, minlength=size).reshape(first.size, -1)
 
     @property
     def judged(self) -> bool:
@@ -391,9 +419,10 @@ def log_odds(data: Inputs, model: Model) -> np.ndarray:
     return class_log_odds(model.log_likelihood, model.prior, data.positive)
 
 
-def log_label_evidence(model: Model) -> float:
+def log_label_evidence(data: Inputs, model: Model) -> float:
     """log p(z) = sum_i log sum_c prior[c] p(z_i | y_i = c)."""
-    return float(log_sum(model.log_likelihood + log(model.prior)[None, :]).sum())
+    first, _, times = data.alike
+    return float(times @ log_sum(model.log_likelihood[first] + log(model.prior)[None, :]))
 
 
 def warnings(data: Inputs) -> list[str]:

@@ -250,4 +250,4 @@ def log_evidence_of(answer: Tested, model: Model, data: Inputs) -> float:
     """log p(y_pred, z) of a known noise model (several classes: of the collapsed predictions); else NaN."""
     if data.model is None or model.prior_unknown:
         return answer.log_evidence
-    return answer.log_evidence + log_label_evidence(model)
+    return answer.log_evidence + log_label_evidence(data, model)

@@ -317,31 +317,42 @@ def first_labels(sample: np.ndarray, labeler: np.ndarray, num_labelers: int) -> 
 
 
 def labeler_pairs(
-    sample: np.ndarray, labeler: np.ndarray, label: np.ndarray, size: tuple[int, int], at_least: int = 1
+    sample: np.ndarray,
+    labeler: np.ndarray,
+    label: np.ndarray,
+    size: tuple[int, int],
+    at_least: int = 1,
+    times: np.ndarray | None = None,
 ) -> LabelerPairs:
     """Shared samples and agreement of labelers; `size` is (labelers, samples).
+
+    `times`: how many equal samples each label stands for, one if None (and then labels may be repeated).
 
     The matrices leave out labelers with fewer than `at_least` labels, who cannot share so many samples: one
     sample with 10 000 labelers has 50 million pairs that mean nothing.
     """
-    first = first_labels(sample, labeler, size[0])
+    first = np.arange(sample.size) if times is not None else first_labels(sample, labeler, size[0])
+    times = np.ones(sample.size, np.int64) if times is None else times
+    num_first = int(times[first].sum())
     if not _is_all(first, sample.size):  # else no copy of perhaps ten million labels
-        sample, labeler, label = sample[first], labeler[first], label[first]
+        sample, labeler, label, times = (part[first] for part in (sample, labeler, label, times))
     classes = int(label.max(initial=0)) + 1
-    many = np.bincount(labeler, minlength=size[0]) >= at_least
+    many = np.bincount(labeler, times, size[0]) >= at_least
     everybody, met, agreed_with = bool(many.all()), None, None
     if not everybody:
         others = np.bincount(sample, minlength=size[1])[sample] - 1
         same = _occurrences(sample.astype(np.int64) * classes + label, size[1] * classes) - 1
-        met, agreed_with = (np.bincount(labeler, of, size[0]).astype(np.int64) for of in (others, same))
+        met, agreed_with = (
+            np.bincount(labeler, of * times, size[0]).astype(np.int64) for of in (others, same)
+        )
         kept = many[labeler]
-        sample, labeler, label = sample[kept], labeler[kept], label[kept]
+        sample, labeler, label, times = (part[kept] for part in (sample, labeler, label, times))
     small = size[0] ** 2 * classes <= _FEW + sample.size
     count = _many if not small else _table if size[0] * size[1] <= 2 * sample.size else _few
-    shared, agreed, variety = count(sample, labeler, label, size)
+    shared, agreed, variety = count(sample, labeler, label, size, times)
     if met is None or agreed_with is None:
         met, agreed_with = shared.sum(axis=1), agreed.sum(axis=1)
-    return LabelerPairs(len(first), met, agreed_with, shared, agreed, variety)
+    return LabelerPairs(num_first, met, agreed_with, shared, agreed, variety)
 
 
 def _is_all(places: np.ndarray, size: int) -> bool:
@@ -349,22 +360,28 @@ def _is_all(places: np.ndarray, size: int) -> bool:
     return places.size == size and bool((places[1:] > places[:-1]).all())
 
 
-def _table(sample: np.ndarray, labeler: np.ndarray, label: np.ndarray, size: tuple[int, int]) -> tuple:
+def _table(
+    sample: np.ndarray, labeler: np.ndarray, label: np.ndarray, size: tuple[int, int], times: np.ndarray
+) -> tuple:
     """`_few` where most labelers labelled most samples: products of tables of who gave which class."""
     z, classes = np.full(size, -1, label.dtype), int(label.max(initial=0)) + 1
     z[labeler, sample] = label
+    number = np.ones(size[1])
+    number[sample] = times
     by_class, shared = np.zeros((classes, size[0], size[0])), np.zeros((size[0], size[0]))
     for first in range(0, size[1], _BLOCK):
         part = z[:, first : first + _BLOCK]
         for table, given in ((shared, part >= 0), *((by_class[c], part == c) for c in range(classes))):
-            table += given.astype(np.float32) @ given.astype(np.float32).T  # exact below 2^24
+            table += (given * number[first : first + _BLOCK]) @ given.T.astype(np.float64)
     for table in (shared, *by_class):
         np.fill_diagonal(table, 0)
     tables = (shared, by_class.sum(axis=0), (by_class > 0).sum(axis=0))
     return tuple(sparse.csr_array(table.astype(np.int64)) for table in tables)
 
 
-def _few(sample: np.ndarray, labeler: np.ndarray, label: np.ndarray, size: tuple[int, int]) -> tuple:
+def _few(
+    sample: np.ndarray, labeler: np.ndarray, label: np.ndarray, size: tuple[int, int], times: np.ndarray
+) -> tuple:
     """(shared, agreed, variety) of labels in the order of samples, in a table of all pairs."""
     pairs, classes = size[0] ** 2, int(label.max(initial=0)) + 1
     shared, agreed = np.zeros(pairs, np.int64), np.zeros(classes * pairs, np.int64)
@@ -372,8 +389,9 @@ def _few(sample: np.ndarray, labeler: np.ndarray, label: np.ndarray, size: tuple
     while (first := np.flatnonzero(sample[step:] == sample[:-step])).size:  # label k and label k + step
         pair = labeler[first].astype(np.int64) * size[0] + labeler[first + step]
         same = label[first] == label[first + step]
-        shared += np.bincount(pair, minlength=pairs)
-        agreed += np.bincount(label[first][same] * pairs + pair[same], minlength=classes * pairs)
+        shared += np.bincount(pair, times[first], pairs).astype(np.int64)
+        code = label[first][same] * pairs + pair[same]
+        agreed += np.bincount(code, times[first][same], classes * pairs).astype(np.int64)
         step += 1
 
     def both(count: np.ndarray) -> sparse.csr_array:
@@ -384,13 +402,16 @@ def _few(sample: np.ndarray, labeler: np.ndarray, label: np.ndarray, size: tuple
     return both(shared.reshape(size[0], -1)), both(by_class.sum(axis=0)), sparse.csr_array(met)
 
 
-def _many(sample: np.ndarray, labeler: np.ndarray, label: np.ndarray, size: tuple[int, int]) -> tuple:
+def _many(
+    sample: np.ndarray, labeler: np.ndarray, label: np.ndarray, size: tuple[int, int], times: np.ndarray
+) -> tuple:
     """(shared, agreed, variety) by products of sparse matrices."""
 
     def overlap(mine: np.ndarray) -> sparse.csr_array:
         ones = np.ones(np.count_nonzero(mine), np.int64)
-        incidence = sparse.csr_array((ones, (labeler[mine], sample[mine])), shape=size)
-        product = sparse.csr_array(incidence @ incidence.T)
+        places = labeler[mine], sample[mine]
+        incidence, counted = (sparse.csr_array((n, places), shape=size) for n in (ones, times[mine]))
+        product = sparse.csr_array(counted @ incidence.T)
         product.setdiag(0)
         product.eliminate_zeros()
         return product

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from jtruth.labels import Labels
 from jtruth.stats import agreement
 
 
@@ -67,3 +68,19 @@ def test_groups_are_those_of_the_whole_graph(few, monkeypatch):
         _, whole = sparse.csgraph.connected_components(edges, directed=False)
         for a, b in combinations(range(size), 2):
             assert (group[a] == group[b]) == (whole[labeler[a]] == whole[labeler[b]])
+
+
+@pytest.mark.parametrize("few", [True, False])
+def test_equal_samples_taken_together_count_as_often_as_they_are(few, monkeypatch):
+    monkeypatch.setattr(agreement, "_FEW", 10**6 if few else -(10**6))
+    z = np.random.default_rng(0).integers(-1, 2, (200, 4))
+    z[:, 0] = 1
+    labels = Labels.from_matrix(z, 2)
+    kinds = labels.patterns()
+    *entries, times = kinds.entries()
+    one = agreement.labeler_pairs(*labels.entries(), (4, 200), 150)
+    other = agreement.labeler_pairs(*entries, (4, kinds.labels.num_samples), 150, times)
+    for name in ("num_first", "met", "agreed_with", "shared", "agreed", "variety"):
+        a, b = (getattr(found, name) for found in (one, other))
+        a, b = (part.toarray() if hasattr(part, "toarray") else part for part in (a, b))
+        np.testing.assert_array_equal(a, b)

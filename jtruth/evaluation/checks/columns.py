@@ -39,23 +39,24 @@ LEVEL = 1e-4
 _MOST_RIGHT = 0.95
 _OF_VOTE, _OF_LABELER = 3 / 4, 1 / 2  # of an error rate by the labels, what is taken for true
 _ECHO = 0.02  # share of differences above which predictions are no echo
-_GLANCE = 1000  # samples that tell most columns apart
+_GLANCE = 1000  # different rows that tell most columns apart
 _MOST_ASKED = 3  # labelers whose column is held against a fit of the others
 
 
 def written_back(labels: Labels) -> tuple[Check, ...]:
     """Do labelers never disagree, on enough samples to be odd?"""
-    votes = labels.counts()
+    kinds = labels.patterns()
+    votes = kinds.labels.counts()
     several = across(np.add, votes) >= 2
     if labels.num_labelers < 2 or (across(np.maximum, votes) < across(np.add, votes)).any():
         return ()
-    by_class = votes[several].sum(axis=0)
-    rare = int(by_class.sum() - by_class.max(initial=0))
+    by_class = kinds.counts[several] @ votes[several]
+    rare, shown = int(by_class.sum() - by_class.max(initial=0)), int(kinds.counts[several].sum())
     p_value = _MOST_RIGHT**rare
     if p_value > LEVEL:
         return ()
     text = (
-        f"labelers never disagree on any of {number_of(int(several.sum()), 'sample')}: was one answer (a "
+        f"labelers never disagree on any of {number_of(shown, 'sample')}: was one answer (a "
         "majority vote, say) written to all of them? Then there is one labeler, and nothing shows how good "
         "he is. Hand over the labels that each labeler gave"
     )
@@ -64,23 +65,24 @@ def written_back(labels: Labels) -> tuple[Check, ...]:
 
 def standing_twice(labels: Labels) -> tuple[Check, ...]:
     """Does every labeler's column stand more than once?"""
-    sample, labeler, label = labels.entries()
-    for some in (sample < _GLANCE, slice(None)):
-        mark = np.bincount(labeler[some], (sample[some] + 1.0) * (label[some] + 2.0), labels.num_labelers)
+    kinds = labels.patterns()
+    row, labeler, label, times = kinds.entries()
+    for some in (row < _GLANCE, slice(None)):
+        mark = np.bincount(labeler[some], (row[some] + 1.0) * (label[some] + 2.0), labels.num_labelers)
         if (np.unique(mark[mark > 0], return_counts=True)[1] < 2).any():
             return ()  # no column like this one: nothing has to be sorted
     same: dict[Hashable, list[int]] = {}
-    for t, column in enumerate(_columns(labels)):
+    for t, column in enumerate(_columns(kinds.labels)):
         if column:
             same.setdefault(column, []).append(t)
     groups = list(same.values())
     if len(groups) < 2 or min(map(len, groups)) < 2:
         return ()
-    number = labels.labels_per_labeler()
+    number = np.bincount(labeler, times, labels.num_labelers)
     again = int(sum(number[group[1:]].sum() for group in groups))
-    votes = labels.select_labelers([group[0] for group in groups]).counts()
-    pairs = (votes * (votes.sum(axis=1, keepdims=True) - 1)).sum()
-    agreement = (votes * (votes - 1)).sum() / pairs if pairs else 1.0
+    votes = kinds.labels.select_labelers([group[0] for group in groups]).counts()
+    pairs = (kinds.counts @ (votes * (votes.sum(axis=1, keepdims=True) - 1))).sum()
+    agreement = (kinds.counts @ (votes * (votes - 1))).sum() / pairs if pairs else 1.0
     p_value = float(agreement**again)
     if p_value > LEVEL:
         return ()
@@ -105,20 +107,22 @@ def vote_column(labels: Labels) -> tuple[Check, ...]:
     """Is one labeler the majority vote of the others?"""
     if labels.num_labelers < 4:
         return ()
-    sample, labeler, label = labels.entries()
-    votes, size = labels.counts(), labels.num_labelers
+    kinds = labels.patterns()
+    row, labeler, label, times = kinds.entries()
+    votes, size = kinds.labels.counts(), labels.num_labelers
     without = [winners(votes - one) for one in np.eye(labels.num_classes, dtype=votes.dtype)]
     # Of the others who label a sample: 0 no vote, 1 the class that is taken away, 2 another.
     state = np.stack([np.where(vote < 0, 0, 1 + (vote != c)) for c, vote in enumerate(without)], axis=1)
-    state = state.astype(np.int8).ravel()[sample * labels.num_classes + label]
-    found = np.bincount(labeler * 3 + state, minlength=3 * size).reshape(size, 3)
+    state = state[row, label]
+    found = np.bincount(labeler * 3 + state, times, 3 * size).reshape(size, 3)
     met, differ = found[:, 1] + found[:, 2], found[:, 2]
     usual = differ.sum() / max(met.sum(), 1)
     odd = np.flatnonzero((differ == 0) & ((1 - _OF_VOTE * usual) ** met * size < LEVEL))
     for t in odd[np.argsort(-met[odd], kind="stable")][:_MOST_ASKED]:
         mine = (labeler == t) & (state > 0)
         right, _ = learned_errors(labels.select_labelers(np.delete(np.arange(size), t)))
-        error = 1 - float(right[sample[mine]].mean())
+        right = np.bincount(kinds.inverse, right) / kinds.counts
+        error = 1 - float(np.average(right[row[mine]], weights=times[mine]))
         p_value = (1 - _OF_VOTE * error) ** met[t] * size
         if p_value < LEVEL:
             text = (
@@ -132,18 +136,22 @@ def vote_column(labels: Labels) -> tuple[Check, ...]:
 
 def repeats_labels(labels: Labels, y_pred: Int[np.ndarray, " samples"], name: str = "") -> tuple[Check, ...]:
     """Are predictions an echo of the majority vote, or of one labeler?"""
-    if labels.num_labelers < 2 or labels.labels_per_sample().max() < 3:
+    kinds, size = labels.patterns(), labels.num_labelers
+    votes = kinds.labels.counts()
+    if size < 2 or across(np.add, votes).max() < 3:
         return ()
-    sample, labeler, label = labels.entries()
-    vote, size = winners(labels.counts()), labels.num_labelers
-    differ = np.bincount(labeler, y_pred[sample] != label, size + 1)
-    met = np.bincount(labeler, minlength=size + 1)
-    met[size], differ[size] = (vote >= 0).sum(), ((vote >= 0) & (vote != y_pred)).sum()
+    row, labeler, label, times = kinds.entries()
+    vote, said = winners(votes), kinds.table(y_pred, max(labels.num_classes, int(y_pred.max()) + 1))
+    clear = np.flatnonzero(vote >= 0)
+    met = np.bincount(labeler, times, size + 1)
+    differ = np.bincount(labeler, times - said[row, label], size + 1)
+    met[size] = kinds.counts[clear].sum()
+    differ[size] = met[size] - said[clear, vote[clear]].sum()
     near = (differ <= _ECHO * met) & (met >= 30)
     if not near.any():
         return ()
     right, errors = learned_errors(labels)
-    of_vote = 1 - right[vote >= 0].mean() if (vote >= 0).any() else 0.0
+    of_vote = 1 - right[vote[kinds.inverse] >= 0].mean() if clear.size else 0.0
     granted = np.clip([*_OF_LABELER * errors, _OF_VOTE * of_vote], 0, 1)
     p_values = bdtr(differ, met, granted) * (size + 1)
     t = int(np.argmin(np.where(near, p_values, np.inf)))

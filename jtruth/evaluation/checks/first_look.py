@@ -28,7 +28,7 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Num
 
 from jtruth._host import across, log, softmax, vote_shares
 from jtruth._validation.words import LOOK, number_of, quoted
@@ -133,26 +133,27 @@ def never_predicted(
 def chance_check(data: Inputs, model: Model) -> tuple[Check, ...]:
     """The check of the classifier against chance; nothing where the data cannot tell."""
     if data.labels is not None and data.model is None:
-        votes, shared = votes_of(data.labels)
-    else:
-        votes = softmax(model.log_likelihood + log(model.prior)[None, :])
-        shares = votes.mean(axis=0)
-        spread = 1 - shares @ shares
-        shared = 1 - float(across(np.add, votes * (1 - votes)).mean() / spread) if spread > 1e-12 else 0.0
-    return chance_verdict(votes, shared, data.y_pred)
+        said = data.labels.patterns().table(data.y_pred, data.num_symbols)
+        return chance_verdict(*votes_of(data.labels), said)
+    first, _, times = data.alike
+    votes = softmax(model.log_likelihood[first] + log(model.prior)[None, :])
+    shares = times @ votes / times.sum()
+    spread = 1 - shares @ shares
+    doubt = times @ across(np.add, votes * (1 - votes)) / times.sum()
+    return chance_verdict(votes, 1 - float(doubt / spread) if spread > 1e-12 else 0.0, data.said)
 
 
-def votes_of(labels: Labels) -> tuple[Float[np.ndarray, "samples classes"], float]:
+def votes_of(labels: Labels) -> tuple[Float[np.ndarray, "patterns classes"], float]:
     """Votes, and the correlation of truth and a vote by the agreement of the labels among themselves."""
-    counts = labels.counts()
-    return counts.astype(np.float64), max(float(np.nan_to_num(krippendorff(counts).point)), 0.0) ** 0.5
+    shared = max(float(np.nan_to_num(krippendorff(labels.counts()).point)), 0.0) ** 0.5
+    return labels.patterns().labels.counts().astype(np.float64), shared
 
 
 def chance_verdict(
-    votes: Float[np.ndarray, "samples classes"], shared: float, y_pred: Int[np.ndarray, " samples"]
+    votes: Float[np.ndarray, "rows classes"], shared: float, said: Num[np.ndarray, "rows classes"]
 ) -> tuple[Check, ...]:
     """The verdict on predictions, where truth and a vote have the correlation `shared`."""
-    found = correlation(votes, y_pred)
+    found = correlation(votes, said)
     if found is None or shared < 1e-6:
         return ()
     value, error = found[0] / shared, found[1] / shared
@@ -167,26 +168,31 @@ def chance_verdict(
 
 
 def correlation(
-    votes: Float[np.ndarray, "samples classes"], y_pred: Int[np.ndarray, " samples"]
+    votes: Float[np.ndarray, "rows classes"], said: Num[np.ndarray, "rows classes"]
 ) -> tuple[float, float] | None:
     """Correlation of predictions and single votes, its standard error by chance; None if one is constant.
 
     S - E S over sqrt(G_pred G_votes) times the number of votes, with G = 1 - sum of squared class shares: for
     two classes the phi coefficient. Var S = sum_ij d_ij^2 / (N - 1), with d the doubly centred table of what
     sample i adds if it gets the prediction of sample j; equal predictions are taken together.
+
+    Args:
+        votes: of a sample of each row.
+        said: how many samples of each row have each prediction.
     """
-    size, total = len(y_pred), votes.sum()
-    number = np.bincount(y_pred, minlength=votes.shape[1]).astype(np.float64)
-    by_sample, by_class = votes @ number / size, votes.mean(axis=0)
+    times, number = said.sum(axis=1), said.sum(axis=0).astype(np.float64)
+    size = float(number.sum())
+    by_sample, by_class = votes @ number / size, times @ votes / size
+    total = by_class.sum() * size
     mean = float(by_class @ number)
     centred = (votes[:, c] - by_sample - (by_class[c] - mean / size) for c in range(votes.shape[1]))
-    variance = sum(many * float(one @ one) for one, many in zip(centred, number, strict=True))
+    variance = sum(many * float(times @ one**2) for one, many in zip(centred, number, strict=True))
     variance = variance / max(size - 1, 1)
-    spread = (1 - (number**2).sum() / size**2) * (1 - (votes.sum(axis=0) ** 2).sum() / total**2)
+    spread = (1 - (number**2).sum() / size**2) * (1 - ((by_class * size) ** 2).sum() / total**2)
     if variance <= 1e-12 * size or spread <= 1e-12:
         return None
     scale = total * spread**0.5
-    return float(votes[np.arange(size), y_pred].sum() - mean) / scale, variance**0.5 / scale
+    return float((votes * said).sum() - mean) / scale, variance**0.5 / scale
 
 
 def against_chance(labels: Labels, y_pred: Int[np.ndarray, " samples"], name: str) -> tuple[Check, ...]:
@@ -195,7 +201,7 @@ def against_chance(labels: Labels, y_pred: Int[np.ndarray, " samples"], name: st
     A classifier at chance does so with probability 3e-5, one that is better with less.
     """
     votes, shared = votes_of(labels)
-    found = correlation(votes, y_pred)
+    found = correlation(votes, labels.patterns().table(y_pred, labels.num_classes))
     if found is None or shared < 1e-6 or found[0] > -4 * found[1]:
         return ()
     text = _ALARM.format("worse than", found[0] / shared, found[1] / shared)

@@ -9,6 +9,7 @@ labels at hand, with the classifier's own error rates estimated anew for every s
 
 from collections.abc import Callable
 from functools import partial
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -47,22 +48,26 @@ _SAMPLES = 5_000  # samples that predictions are simulated for
 _LEAST_SHARED = 5
 
 
-def prior_score(log_likelihood: np.ndarray, prior: np.ndarray) -> tuple[float, float] | None:
+def prior_score(
+    log_likelihood: np.ndarray, prior: np.ndarray, times: np.ndarray | None = None
+) -> tuple[float, float] | None:
     """Score statistic of the class prior, chi2 on classes - 1 degrees of freedom, and its p-value.
 
     Args:
-        log_likelihood: (samples, classes) log p(z_i | y_i = c) of samples whose class is not known.
+        log_likelihood: (rows, classes) log p(z_i | y_i = c) of samples whose class is not known.
         prior: (classes,) all of them positive.
+        times: (rows,) how many samples each row stands for; one if None.
     """
+    times = np.ones(len(log_likelihood)) if times is None else times
     log_p = log_sum(log_likelihood + log(prior))[:, None]
     ratio = np.exp(log_likelihood - log_p)
     score = ratio[:, :-1] - ratio[:, -1:]
-    information = score.T @ score
+    information = score.T @ (score * times[:, None])
     values, vectors = np.linalg.eigh(information)
     alive = values > 1e-9 * max(values[-1], 1e-300)
     if len(score) == 0 or not alive.any() or values[-1] < 1e-12:
         return None  # the labels say nothing about the classes
-    along = vectors[:, alive].T @ score.sum(axis=0)
+    along = vectors[:, alive].T @ (times @ score)
     statistic = float((along**2 / values[alive]).sum())
     return statistic, float(chdtrc(int(alive.sum()), statistic))
 
@@ -103,6 +108,7 @@ def classifier_dependence(
     y_pred: np.ndarray,
     covariates: Callable[[np.ndarray], dict[str, np.ndarray]],
     key: Key,
+    alike: np.ndarray | None = None,
 ) -> dict[str, Component | None]:
     """Does the classifier's error, given the class, go with a covariate of the sample?
 
@@ -113,33 +119,64 @@ def classifier_dependence(
         covariates: of samples with these numbers, by name, (covariates, samples, classes): of a sample, if
             it is of that class.
         key: JAX random key.
+        alike: (samples,) number of each sample's row; samples of a row have the same log-likelihood and the
+            same covariates.
     """
     rng = host_rng(key, "dependence")
     chosen = np.arange(len(y_pred))
     if len(y_pred) > _SAMPLES:
         chosen = rng.choice(len(y_pred), _SAMPLES, replace=False)
-        log_likelihood, y_pred = log_likelihood[chosen], y_pred[chosen]
-    held = covariates(chosen)
-    h = softmax(log_likelihood + log(prior))
+    log_likelihood, y_pred = log_likelihood[chosen], y_pred[chosen]
+    first, row = np.arange(chosen.size), np.arange(chosen.size)
+    if alike is not None:
+        _, first, row = np.unique(alike[chosen], return_index=True, return_inverse=True)
+    seen = Counted(row, prior.size, first.size * prior.size <= chosen.size)
+    held = {name: values[:, seen.entries] for name, values in covariates(chosen[first]).items()}
+    h = softmax(log_likelihood[first] + log(prior))
     start = np.broadcast_to(np.full(prior.size, 1 / prior.size), (1, prior.size, prior.size))
-    rows = _classifier_rows(h, y_pred[None], start, max_steps=200)
-    below, rows_below = np.cumsum(h, axis=1)[:, :-1], np.cumsum(rows[0], axis=1)[:, :-1]
-    sets = [_dependence(h, y_pred[None], rows, held)]
+    rows = _classifier_rows(h[seen.entries], *seen.of(y_pred[None]), start, max_steps=200)
+    below, rows_below = np.cumsum(h, axis=1)[row, :-1], np.cumsum(rows[0], axis=1)[:, :-1]
+    sets = [_dependence(h[seen.entries], *seen.of(y_pred[None]), rows, held)]
     for k in range(0, _SETS, _TOGETHER):
-        shape = (min(_TOGETHER, _SETS - k), len(h), 1)
+        shape = (min(_TOGETHER, _SETS - k), chosen.size, 1)
         y = across(np.add, (rng.random(shape) >= below).astype(int))
         drawn = across(np.add, (rng.random(shape) >= rows_below[y]).astype(int))
-        sets.append(_dependence(h, drawn, rows, held))
+        sets.append(_dependence(h[seen.entries], *seen.of(drawn), rows, held))
     return {name: largest(np.concatenate([part[name] for part in sets])) for name in held}
 
 
-def _classifier_rows(h: np.ndarray, y_pred: np.ndarray, start: np.ndarray, max_steps: int = 8) -> np.ndarray:
-    """Error rates of highest likelihood, (sets, classes, classes), of predictions (sets, samples), by EM."""
-    num, classes = len(y_pred), h.shape[1]
+class Counted(NamedTuple):
+    """Predictions of samples as entries: each pair of row and prediction with its number, if `merge`."""
+
+    row: np.ndarray  # (samples,)
+    classes: int
+    merge: bool  # else every sample is an entry
+
+    @property
+    def entries(self) -> np.ndarray:
+        """The row of each entry."""
+        return np.repeat(np.arange(self.row.max() + 1), self.classes) if self.merge else self.row
+
+    def of(self, y_pred: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Predictions and number of samples of the entries, (sets or 1, entries) each; of (sets, samples)."""
+        if not self.merge:
+            return y_pred, np.ones((1, self.row.size))
+        size = self.entries.size
+        code = np.arange(len(y_pred))[:, None] * size + self.row * self.classes + y_pred
+        number = np.bincount(code.ravel(), minlength=len(y_pred) * size).reshape(-1, size)
+        return np.arange(size)[None] % self.classes, number
+
+
+def _classifier_rows(
+    h: np.ndarray, y_pred: np.ndarray, times: np.ndarray, start: np.ndarray, max_steps: int = 8
+) -> np.ndarray:
+    """Error rates of highest likelihood, (sets, classes, classes), of predictions (sets, entries), by EM."""
+    num, classes = max(len(y_pred), len(times)), h.shape[1]
     code = (np.arange(num)[:, None] * classes + y_pred).ravel()
     rows = np.broadcast_to(start, (num, classes, classes))
     for step in range(max_steps):
         p = _posterior(h, rows, y_pred) if step or max_steps < 100 else np.broadcast_to(h, (num, *h.shape))
+        p = p * times[:, :, None]
         counts = [np.bincount(code, p[:, :, c].ravel(), num * classes) for c in range(classes)]
         new = np.stack(counts, axis=-1).reshape(num, classes, classes).swapaxes(1, 2) + 0.01
         new = new / new.sum(axis=2, keepdims=True)
@@ -156,16 +193,16 @@ def _posterior(h: np.ndarray, rows: np.ndarray, y_pred: np.ndarray) -> np.ndarra
 
 
 def _dependence(
-    h: np.ndarray, y_pred: np.ndarray, start: np.ndarray, covariates: dict[str, np.ndarray]
+    h: np.ndarray, y_pred: np.ndarray, times: np.ndarray, start: np.ndarray, covariates: dict[str, np.ndarray]
 ) -> dict[str, np.ndarray]:
     """Sums of error residual times centred covariate, (sets, covariates * classes) for each name."""
-    rows = _classifier_rows(h, y_pred, start)
-    p = _posterior(h, rows, y_pred)
+    rows = _classifier_rows(h, y_pred, times, start)
+    p, all_h = _posterior(h, rows, y_pred) * times[:, :, None], h * times[0][:, None]
     wrong = 1 - np.einsum("scc->sc", rows)
     weighted = p * ((y_pred[:, :, None] != np.arange(h.shape[1])) - wrong[:, None, :])
     out = {}
     for name, values in covariates.items():
-        mean = np.einsum("nc,vnc->vc", h, values) / np.maximum(h.sum(axis=0), 1e-300)
+        mean = np.einsum("nc,vnc->vc", all_h, values) / np.maximum(all_h.sum(axis=0), 1e-300)
         centred = values - mean[:, None, :]
         sums = [weighted[:, :, c] @ centred[:, :, c].T for c in range(h.shape[1])]
         out[name] = np.concatenate(sums, axis=1)
@@ -182,6 +219,7 @@ def given_checks(
     labels: Labels | None = None,
     noise: NoiseModel | None = None,
     gold: np.ndarray | None = None,
+    alike: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None,
 ) -> tuple[Check, ...]:
     """Checks of given error rates (and of a given prior), where the answer takes them as known.
 
@@ -193,17 +231,20 @@ def given_checks(
         prior_given: whether to check the prior.
         labels, noise: where known, for the checks that need single labels.
         gold: (samples,) known classes, -1 elsewhere.
+        alike: a sample of each row of equal samples, the row of each sample, and their numbers (`Alike`).
     """
-    free = np.ones(len(y_pred), bool) if gold is None else gold < 0
+    every = np.arange(len(y_pred))
+    first, row, times = alike or (every, every, np.ones(every.size))
+    free = np.ones(first.size, bool) if gold is None else gold[first] < 0
     found: list[tuple[str, float, float, str, str]] = []
     if prior_given and (prior > 0).all():
-        score = prior_score(log_likelihood[free], prior)
+        score = prior_score(log_likelihood[first[free]], prior, times[free])
         if score is not None:
             found.append(("given prior", *score, *PRIOR))
     quiet: list[Check] = []
     if labels is not None and noise is not None:
         law = None
-        if labels.num_labels <= MOST_LABELS and not labels.has_repeats():
+        if labels.num_labels <= MOST_LABELS and not labels.patterns().labels.has_repeats():
             law = label_law(labels, noise, prior, key)
         if law is None:
             text = f"not checked: over {MOST_LABELS} labels, repeated labels, or none to compare"
@@ -211,7 +252,8 @@ def given_checks(
         else:
             found.append(("given error rates", law.value, law.p_value, *RATES))
     covariates = partial(_covariates, log_likelihood, prior, labels, noise)
-    for name, one in classifier_dependence(log_likelihood, prior, y_pred, covariates, key).items():
+    found_with = classifier_dependence(log_likelihood, prior, y_pred, covariates, key, row if alike else None)
+    for name, one in found_with.items():
         if one is None:
             quiet.append(Check(name, None, None, "cannot be seen", "labels leave no doubt to compare with"))
         else:
@@ -231,8 +273,10 @@ def _covariates(
     classes = prior.size
     if noise is not None and noise.hardness is not None:
         found["classifier and difficulty"] = np.repeat(noise.hardness[None, chosen, None], classes, axis=2)
-    if labels is not None and not labels.has_repeats() and 1 < labels.num_labelers <= 30:
-        z = labels.restrict(chosen).to_matrix()
+    kinds = None if labels is None else labels.patterns()
+    if kinds is not None and not kinds.labels.has_repeats() and 1 < kinds.labels.num_labelers <= 30:
+        used, row = np.unique(kinds.inverse[chosen], return_inverse=True)
+        z = kinds.labels.restrict(used).to_matrix()[row]
         wrong = (z[:, :, None] != np.arange(classes)) & (z >= 0)[:, :, None]
         found["classifier and single labelers"] = np.moveaxis(wrong, 1, 0).astype(np.float64)
     return found

@@ -371,6 +371,19 @@ def test_given_checks_without_labels_and_without_doubt():
     assert any("repeated labels" in c.message for c in result.checks)
 
 
+def test_equal_samples_taken_together_are_checked_alike():
+    labels, noise, log_p, y_pred = known(5, size=700)
+    kinds, prior = labels.patterns(), np.array([0.6, 0.4])
+    first = np.unique(kinds.inverse, return_index=True)[1]
+    one = given_checks(log_p, prior, y_pred, KEY, prior_given=True, labels=labels, noise=noise)
+    merged = given_checks(
+        log_p, prior, y_pred, KEY, prior_given=True, labels=labels, noise=noise,
+        alike=(first, kinds.inverse, kinds.counts),
+    )  # fmt: skip
+    assert [c.p_value for c in one] == pytest.approx([c.p_value for c in merged], rel=1e-6)
+    assert [c.statistic for c in one] == pytest.approx([c.statistic for c in merged], rel=1e-4)
+
+
 @pytest.mark.slow
 def test_false_alarms_of_given_things(monkeypatch):
     """200 sets, each against 99 (as above); binomial tests at 1e-4."""
