@@ -63,17 +63,20 @@ def row_codes(entries: tuple, sizes: tuple[int, int, int]) -> np.ndarray | None:
     None where there would be more numbers than samples, or for a labeler's second label of a sample.
     """
     (sample, labeler, label), (samples, labelers, classes) = entries, sizes
-    if labelers * np.log2(classes + 1) > 60 or (classes + 1) ** labelers > samples + 1000:
+    if not label.size or labelers > 60 or (classes + 1) ** labelers > samples + 1000:
         return None
     power, table = (classes + 1) ** np.arange(labelers), (samples, labelers)
     full = label.size == samples * labelers
     if full and (np.arange(samples) == sample.reshape(table).T).all() and (
         labeler.reshape(table) == np.arange(labelers)
     ).all():  # fmt: skip
-        return sum((column + 1) * many for column, many in zip(label.reshape(table).T, power, strict=True))
+        codes = np.zeros(samples, np.int64)
+        for column, many in zip(label.reshape(table).T, power, strict=True):
+            codes += (column.astype(np.int64) + 1) * many
+        return codes
     if np.bincount(sample * np.int64(labelers) + labeler).max(initial=0) > 1:
         return None
-    return np.bincount(sample, (label + 1) * power[labeler], samples).astype(np.int64)
+    return np.bincount(sample, (label.astype(np.int64) + 1) * power[labeler], samples).astype(np.int64)
 
 
 def collapse_rows(table: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
