@@ -143,8 +143,9 @@ def repeats_labels(labels: Labels, y_pred: Int[np.ndarray, " samples"], name: st
     row, labeler, label, times = kinds.entries()
     vote, said = winners(votes), kinds.table(y_pred, max(labels.num_classes, int(y_pred.max()) + 1))
     clear = np.flatnonzero(vote >= 0)
-    met = np.bincount(labeler, times, size + 1)
-    differ = np.bincount(labeler, times - said[row, label], size + 1)
+    met, differ = (
+        np.bincount(labeler, n, size + 1).astype(np.int64) for n in (times, times - said[row, label])
+    )
     met[size] = kinds.counts[clear].sum()
     differ[size] = met[size] - said[clear, vote[clear]].sum()
     near = (differ <= _ECHO * met) & (met >= 30)
