@@ -126,6 +126,7 @@ class Alike(NamedTuple):
     first: np.ndarray  # (rows,) a sample of each
     row: np.ndarray  # (samples,)
     times: np.ndarray  # (rows,) samples of each
+    free: np.ndarray  # (rows,) whether its class is not known
 
 
 @dataclass
@@ -207,19 +208,19 @@ class Inputs:
         """Equal samples, where error rates are those of independent labelers; else every sample is a row."""
         if self.labels is None or not isinstance(self.noise, IndependentLabelers):
             every = np.arange(self.y_pred.size)
-            return Alike(every, every, np.ones(every.size))
+            return Alike(every, every, np.ones(every.size), self.gold < 0)
         kinds = self.labels.patterns()
         row = kinds.inverse if not self.num_gold else check.collapse_rows(
             np.stack([kinds.inverse, self.gold], axis=1))[1]  # fmt: skip
         _, first, times = check.occurring(row, int(row.max()) + 1)
-        return Alike(first, row, times)
+        return Alike(first, row, times, self.gold[first] < 0)
 
     @cached_property
     def said(self) -> np.ndarray:
         """(rows, symbols) how many samples of each row of `alike` have each prediction."""
-        first, row, _ = self.alike
-        size = first.size * self.num_symbols
-        return np.bincount(row * self.num_symbols + self.y_pred, minlength=size).reshape(first.size, -1)
+        rows = self.alike.first.size
+        code = self.alike.row * self.num_symbols + self.y_pred
+        return np.bincount(code, minlength=rows * self.num_symbols).reshape(rows, -1)
 
     @property
     def judged(self) -> bool:
@@ -421,7 +422,7 @@ def log_odds(data: Inputs, model: Model) -> np.ndarray:
 
 def log_label_evidence(data: Inputs, model: Model) -> float:
     """log p(z) = sum_i log sum_c prior[c] p(z_i | y_i = c)."""
-    first, _, times = data.alike
+    first, times = data.alike.first, data.alike.times
     return float(times @ log_sum(model.log_likelihood[first] + log(model.prior)[None, :]))
 
 

@@ -135,7 +135,7 @@ def chance_check(data: Inputs, model: Model) -> tuple[Check, ...]:
     if data.labels is not None and data.model is None:
         said = data.labels.patterns().table(data.y_pred, data.num_symbols)
         return chance_verdict(*votes_of(data.labels), said)
-    first, _, times = data.alike
+    first, times = data.alike.first, data.alike.times
     votes = softmax(model.log_likelihood[first] + log(model.prior)[None, :])
     shares = times @ votes / times.sum()
     spread = 1 - shares @ shares

@@ -218,8 +218,7 @@ def given_checks(
     prior_given: bool,
     labels: Labels | None = None,
     noise: NoiseModel | None = None,
-    gold: np.ndarray | None = None,
-    alike: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None,
+    alike: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None = None,
 ) -> tuple[Check, ...]:
     """Checks of given error rates (and of a given prior), where the answer takes them as known.
 
@@ -230,12 +229,11 @@ def given_checks(
         key: JAX random key.
         prior_given: whether to check the prior.
         labels, noise: where known, for the checks that need single labels.
-        gold: (samples,) known classes, -1 elsewhere.
-        alike: a sample of each row of equal samples, the row of each sample, and their numbers (`Alike`).
+        alike: a sample of each row of equal samples, the row of each sample, the number of samples of each
+            row, and whether no class is known there (`Alike`); None: every sample is one, and no class known.
     """
     every = np.arange(len(y_pred))
-    first, row, times = alike or (every, every, np.ones(every.size))
-    free = np.ones(first.size, bool) if gold is None else gold[first] < 0
+    first, row, times, free = alike or (every, every, np.ones(every.size), np.ones(every.size, bool))
     found: list[tuple[str, float, float, str, str]] = []
     if prior_given and (prior > 0).all():
         score = prior_score(log_likelihood[first[free]], prior, times[free])

@@ -89,7 +89,7 @@ def checks_of(data: Inputs, model: Model, order: np.ndarray | None) -> tuple[Che
     if data.model is not None:
         prior_given = data.prior is not None
         found = given_checks(model.log_likelihood, model.prior, data.y_pred, key, prior_given=prior_given,
-                             labels=data.labels, noise=data.noise, gold=gold, alike=data.alike)  # fmt: skip
+                             labels=data.labels, noise=data.noise, alike=data.alike)  # fmt: skip
         return (*found, *by_chance)
     raters, start = with_classifier(data.own_labels(), data.y_pred), present(model.rates, "the learned rates")
     found, fit = learned_checks(raters, start, key, gold=gold, order=order, prior=data.prior), model.fit

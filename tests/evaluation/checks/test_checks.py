@@ -378,7 +378,7 @@ def test_equal_samples_taken_together_are_checked_alike():
     one = given_checks(log_p, prior, y_pred, KEY, prior_given=True, labels=labels, noise=noise)
     merged = given_checks(
         log_p, prior, y_pred, KEY, prior_given=True, labels=labels, noise=noise,
-        alike=(first, kinds.inverse, kinds.counts),
+        alike=(first, kinds.inverse, kinds.counts, np.ones(first.size, bool)),
     )  # fmt: skip
     assert [c.p_value for c in one] == pytest.approx([c.p_value for c in merged], rel=1e-6)
     assert [c.statistic for c in one] == pytest.approx([c.statistic for c in merged], rel=1e-4)
