@@ -191,9 +191,9 @@ def _pairs(labels: Labels) -> LabelerPairs:
     kinds = labels.patterns()
     if kinds.labels.has_repeats():  # of which the first counts, and patterns have no order
         return labeler_pairs(*labels.entries(None), (labels.num_labelers, labels.num_samples), MANY_SHARED)
-    *entries, times = kinds.entries()
+    sample, labeler, label, times = kinds.entries()
     size = labels.num_labelers, kinds.labels.num_samples
-    return labeler_pairs(*entries, size, MANY_SHARED, times)
+    return labeler_pairs(sample, labeler, label, size, MANY_SHARED, times)
 
 
 def _findings(labels: Labels, pairs: LabelerPairs) -> Iterator[Finding]:

@@ -128,6 +128,8 @@ class Alike(NamedTuple):
     times: np.ndarray  # (rows,) samples of each
     free: np.ndarray  # (rows,) whether its class is not known
 
+    __repr__ = one_line
+
 
 @dataclass
 class Inputs:

@@ -1,5 +1,6 @@
 """Files to labels, predictions, gold labels and noise models, and back."""
 
+from jtruth._validation.text import File, TextTable
 from jtruth.io.gold import Gold, read_gold
 from jtruth.io.noise import read_noise
 from jtruth.io.reading import Reading, read_labels, read_shard, write_labels
@@ -7,6 +8,6 @@ from jtruth.io.tables import read_features, read_predictions, read_scores
 from jtruth.io.vocabulary import Words
 
 __all__ = [
-    "Gold", "Reading", "Words", "read_features", "read_gold", "read_labels", "read_noise", "read_predictions",
-    "read_scores", "read_shard", "write_labels",
+    "File", "Gold", "Reading", "TextTable", "Words", "read_features", "read_gold", "read_labels",
+    "read_noise", "read_predictions", "read_scores", "read_shard", "write_labels",
 ]  # fmt: skip
