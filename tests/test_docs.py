@@ -77,6 +77,13 @@ def test_what_a_page_names_exists(path):
             value = getattr(value, part, None) or importlib.import_module(at)
 
 
+def test_what_docstrings_name_exists():
+    """Benchmarks that stand behind a sentence of the source or of a test."""
+    files = [path for folder in ("jtruth", "tests") for path in (ROOT / folder).rglob("*.py")]
+    named = {name for path in files for name in re.findall(r"benchmarks/[a-z_]+\.py", path.read_text())}
+    assert len(named) > 15 and [name for name in sorted(named) if not (ROOT / name).exists()] == []
+
+
 def test_every_public_name_is_in_the_reference(maker):
     """Found another way: the `__all__` that every `__init__.py` writes down."""
     pages = maker.pages()

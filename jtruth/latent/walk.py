@@ -7,7 +7,7 @@ as an option for who must have one; it is off by default, and `stopped_by` says 
 
 The rule: chains that all start at the mode burn in for 50 sweeps, chains of which half start elsewhere for
 250. After 200 more of each chain, and then after multiples of 50, effective sample size and R-hat are looked
-at (`benchmarks/burn_in.py` measures what this does to intervals). Of `max_work` a chain gets its burn-in, at
+at. Of `max_work` a chain gets its burn-in, at
 most a third of it, and then as many sweeps as the rest pays for. Where that is fewer than `FEWEST` of each of
 four chains the data are too large for this model: `TooLarge` with `give_up`, otherwise the `FEWEST` are made
 all the same, and the result says that they were too few.

@@ -1,7 +1,6 @@
 """Every consensus method on every public crowd: no NaN, no class that has exchanged its name, every sample.
 
-All methods on the first 60 tasks of each set and their labelers; quick ones also on the sets as they are, all
-of them in `benchmarks/whole_sets.py`.
+All methods on the first 60 tasks of each set and their labelers; quick ones also on the sets as they are.
 """
 
 import numpy as np

@@ -11,7 +11,7 @@ Every set has its own key, by its number, so a draw depends neither on how many 
 nor on which device has it. Sizes are fixed: a set with fewer samples is filled up with samples without labels
 and predictions, which have no class and count nowhere. What `fit_joint` does and this does not: sampling on
 until converged, priors that are learned, strata, resuming. Merging equal samples is the other half of its
-speed: where labelers are few and label everything, its sweeps are cheaper (benchmarks/batch_speed.py).
+speed: where labelers are few and label everything, its sweeps are cheaper.
 
 Two classes need no chains (`weighted_batch`): draws about the mode are weighted. With the classes summed out
 it has few coordinates, log odds of the class prior and of every rater's rows, and where labels speak it is
