@@ -14,7 +14,7 @@ computed by their largest relative difference, means of draws in standard errors
     learned   joint posterior of many sets of 200 samples
     simulate  Su 5.1, sets of 500 samples
 
-Not run on an accelerator: none was at hand. On a CPU against itself (x86-64, 2 cores, load 2, jax 0.10.2, with
+Not run on an accelerator: none was at hand. On a CPU against itself (x86-64, 2 cores, load 2, jax 0.10.2;
 --samples 20000 --sets 64 --repeats 2):
 
     job       first s   later s   cpu first   cpu later   ratio   apart
