@@ -17,8 +17,7 @@ import pytest
 
 from jtruth.comparison import compare_models, leave_one_out, to_datatree, to_inference_data
 from jtruth.labels import Labels
-from jtruth.latent import NutsRun
-from jtruth.latent.infer.nuts_run import gather
+from jtruth.latent.infer.nuts_run import NutsRun, gather
 from jtruth.learning.annotation.bayes import MODELS
 from jtruth.learning.annotation.rows import merged_rows, pointwise
 from jtruth.learning.annotation.spec import SPECS, prepare

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jtruth.labels import Labels
-from jtruth.latent import NutsRun
+from jtruth.latent.infer.nuts_run import NutsRun
 from jtruth.learning.annotation.rows import pointwise_of_joint
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.loo import arviz

@@ -2,7 +2,6 @@
 
 from jtruth.evaluation.agreement import labeler_agreement
 from jtruth.evaluation.any_metric import metric_posterior
-from jtruth.evaluation.assumptions.sensitivity import Sensitivity
 from jtruth.evaluation.batch import evaluate_batch
 from jtruth.evaluation.by_group import Groups
 from jtruth.evaluation.classifier import evaluate
@@ -22,7 +21,6 @@ __all__ = [
     "Evaluation",
     "Groups",
     "Judging",
-    "Sensitivity",
     "compare_classifiers",
     "compare_groups",
     "consensus",

@@ -41,7 +41,7 @@ from jtruth.evaluation.scores import ScoreEvaluation, evaluate_scores
 from jtruth.histograms.calibration import Calibration
 from jtruth.histograms.calibrator import CALIBRATIONS, Calibrated, epistemic_after_one_label, fit_calibrator
 from jtruth.histograms.estimates import LossTable, law_of_mean
-from jtruth.histograms.label_counts import check_probabilities
+from jtruth.histograms.label_counts import check_probabilities_of
 from jtruth.io.tables import Predictions
 from jtruth.labels import Labels
 from jtruth.noise import ConfusionMatrices
@@ -266,7 +266,7 @@ def _calibrated(
     """Calibrated laws of all samples, and those that may be judged by their labels."""
     if method not in CALIBRATIONS:
         raise ValueError(f"method must be one of {', '.join(CALIBRATIONS)}; got {method!r}")
-    check_probabilities(found, p)
+    check_probabilities_of(found, p)
     samples = found.num_samples
     options: dict[str, Any] = {"method": method}
     if np.ndim(split):

@@ -38,7 +38,7 @@ from jtruth.histograms.concentration import (
 from jtruth.histograms.label_counts import (
     Histograms,
     check_logits,
-    check_probabilities,
+    check_probabilities_of,
     epistemic_loss,
 )
 
@@ -204,7 +204,7 @@ def fit_calibrator(
             without labels.
     """
     choose("method", method, CALIBRATIONS)
-    check_probabilities(histograms, probabilities)
+    check_probabilities_of(histograms, probabilities)
     p = np.asarray(probabilities)
     p = p if jnp.issubdtype(p.dtype, jnp.floating) else p.astype(np.float64)
     zero = np.argwhere((p == 0) & ((np.asarray(histograms.counts) > 0) if method == "alpha" else True))

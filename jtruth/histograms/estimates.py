@@ -30,7 +30,7 @@ from jtruth.histograms.concentration import disagreement_probability
 from jtruth.histograms.label_counts import (
     Histograms,
     Mean,
-    check_probabilities,
+    check_probabilities_of,
     disagreement,
     disagreement_loss,
     epistemic_loss,
@@ -133,7 +133,7 @@ def loss_estimates(
     Raises:
         ValueError: probabilities that do not fit the histograms, or samples with one label and no `drop`.
     """
-    check_probabilities(histograms, probabilities)
+    check_probabilities_of(histograms, probabilities)
     z = np.asarray(probabilities, np.float64)
     with jax.enable_x64(True):
         pairs, kept, note = with_at_least(histograms, 2, drop=drop, tasks=tasks)

@@ -145,7 +145,7 @@ def with_at_least(
     return histograms.take(kept), kept, f"{found} and were left out."
 
 
-def check_probabilities(histograms: Histograms, probabilities: Any) -> None:
+def check_probabilities_of(histograms: Histograms, probabilities: Any) -> None:
     """Refuse class probabilities that do not belong to these histograms; traced arrays pass.
 
     Raises:

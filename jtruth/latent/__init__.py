@@ -8,19 +8,16 @@ they run is an `Effort`; who is told and which file is kept, a `Watch`.
 """
 
 from jtruth.latent.checkpoint import Watch
-from jtruth.latent.infer.gibbs import Digest, GibbsRun, run_gibbs
-from jtruth.latent.infer.nuts_run import NutsRun, NutsSettings
+from jtruth.latent.infer.gibbs import Digest, run_gibbs
+from jtruth.latent.infer.nuts_run import NutsSettings
 from jtruth.latent.model import LatentModel, Observed, Raters
-from jtruth.latent.walk import STANDARD, Convergence, Effort, TooLarge
+from jtruth.latent.walk import STANDARD, Effort, TooLarge
 
 __all__ = [
     "STANDARD",
-    "Convergence",
     "Digest",
     "Effort",
-    "GibbsRun",
     "LatentModel",
-    "NutsRun",
     "NutsSettings",
     "Observed",
     "Raters",

@@ -5,9 +5,8 @@ from typing import Any as _Any
 
 from jtruth.latent.rows import Rows
 from jtruth.learning._fit import Fit, LabelerDraws
-from jtruth.learning.annotation._fit import NutsFit
 from jtruth.learning.annotation.spec import Spec
-from jtruth.learning.em._steps import EMResult, dawid_skene_em
+from jtruth.learning.em._steps import dawid_skene_em
 from jtruth.learning.em.columns import LabelColumns, columns_from_labels, columns_from_matrix
 from jtruth.learning.em.dawid_skene import Smoothing, fit_dawid_skene, fit_one_coin
 from jtruth.learning.em.streaming import (
@@ -19,10 +18,10 @@ from jtruth.learning.em.streaming import (
     update,
     write_stream,
 )
-from jtruth.learning.joint.hierarchical import Hierarchical, fit_domains, fit_hierarchical
+from jtruth.learning.joint.hierarchical import fit_domains, fit_hierarchical
 from jtruth.learning.joint.inputs import Beliefs
-from jtruth.learning.joint.models import Built, Held, Priors
-from jtruth.learning.joint.posterior import JointPosterior, fit_joint
+from jtruth.learning.joint.models import Held, Priors
+from jtruth.learning.joint.posterior import fit_joint
 from jtruth.learning.known_classes import (
     check_consistency,
     fit_known_classes,
@@ -36,7 +35,7 @@ from jtruth.learning.predicted import (
     fit_noise_layer,
     prune,
 )
-from jtruth.learning.recalibration import Recalibration, recalibrate
+from jtruth.learning.recalibration import recalibrate
 from jtruth.learning.spectral.kos import fit_kos
 from jtruth.learning.spectral.label_model import fit_label_model
 from jtruth.learning.spectral.minimax_entropy import fit_minimax_entropy
@@ -47,18 +46,12 @@ if TYPE_CHECKING:
 __all__ = [
     "METHODS",
     "Beliefs",
-    "Built",
-    "EMResult",
     "Fit",
     "Held",
-    "Hierarchical",
-    "JointPosterior",
     "LabelColumns",
     "LabelerDraws",
     "Method",
-    "NutsFit",
     "Priors",
-    "Recalibration",
     "Rows",
     "Smoothing",
     "Spec",

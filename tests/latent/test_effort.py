@@ -12,8 +12,8 @@ from jtruth._host import vote_shares
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions import ranges, registry
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, entries
-from jtruth.latent import Convergence, Effort, TooLarge
-from jtruth.latent.walk import FEWEST, diagnose, good, limits, next_target
+from jtruth.latent import Effort, TooLarge
+from jtruth.latent.walk import FEWEST, Convergence, diagnose, good, limits, next_target
 from jtruth.learning import Beliefs, fit_joint
 
 KEY = jax.random.key(3)

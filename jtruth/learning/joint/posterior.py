@@ -21,19 +21,13 @@ from jaxtyping import Float, Int
 from jtruth import _validation as check
 from jtruth._one_line import one_line
 from jtruth.labels import Labels
-from jtruth.latent import (
-    STANDARD,
-    Convergence,
-    Digest,
-    Effort,
-    GibbsRun,
-    Watch,
-    run_gibbs,
-)
+from jtruth.latent import STANDARD, Digest, Effort, Watch, run_gibbs
 from jtruth.latent.checkpoint import UNWATCHED
 from jtruth.latent.fit import RowLikelihood, model_of, of_gibbs, of_tempering, run_tempered, tempered_run
+from jtruth.latent.infer.gibbs import GibbsRun
 from jtruth.latent.model import Observed
 from jtruth.latent.rows import Rows, label_columns, merge_samples, number_of_groups, prediction_columns
+from jtruth.latent.walk import Convergence
 from jtruth.learning.joint.draws import EFFECT, JointDigest, LogPrior, log_prior, mean_share
 from jtruth.learning.joint.guard import Switching, away_from, check_identified, check_switching, several_modes
 from jtruth.learning.joint.inputs import (
