@@ -13,6 +13,7 @@ from jtruth.answers.html import page_html
 from jtruth.evaluation.calibration import evaluate_calibration, judged_by_truth, panel_probabilities
 from jtruth.evaluation.checks.of_labels import exchangeability_check
 from jtruth.evaluation.scores import evaluate_scores
+from jtruth.histograms.calibrator import Calibrated
 from jtruth.io import read_predictions, write_labels
 from jtruth.labels import Labels
 from jtruth.noise import ConfusionMatrices, Symmetric
@@ -55,7 +56,7 @@ def test_report(report):
 def test_loss_after_one_label_equals_the_mean_over_labels():
     h = hist.from_counts([[3, 1, 0], [1, 1, 1], [2, 0, 0]])
     f, alpha = np.array([[0.5, 0.3, 0.2], [0.1, 0.6, 0.3], [0.4, 0.4, 0.2]]), np.array([2.0, 0.5, 1.0])
-    found = np.asarray(hist.epistemic_after_one_label(h, hist.Calibrated(f, alpha)))
+    found = np.asarray(hist.epistemic_after_one_label(h, Calibrated(f, alpha)))
     assert np.isnan(found[2])  # two labels: none to spare
     for i in range(2):
         losses = []

@@ -16,6 +16,8 @@ from jtruth.posterior import class_posterior
 from jtruth.testing import binary_counts, binary_posterior, collapse, labeler_metrics
 from jtruth.testing.binary.unknown import unknown_prior
 from jtruth.training.bayes import fit_bayes, predictive_probabilities
+from jtruth.training.gaussian import gaussian_log_probabilities
+from jtruth.training.objectives import negative_auc
 
 RHO = np.array([[0.9, 0.1], [0.4, 0.6], [0.2, 0.8]])
 OFF = RHO + np.array([[0.1, 0.0]])  # sums to 1.1
@@ -150,8 +152,8 @@ CASES = {
         lambda: tr.fit_gaussians(X, LOG, PRIOR, stop=tr.Stop(-1)),
     ),
     "gaussian densities": (
-        lambda: tr.gaussian_log_probabilities(SHARED, X, THREE, family="lda"),
-        lambda: tr.gaussian_log_probabilities(SHARED, X, PRIOR, family="qda"),
+        lambda: gaussian_log_probabilities(SHARED, X, THREE, family="lda"),
+        lambda: gaussian_log_probabilities(SHARED, X, PRIOR, family="qda"),
     ),
     "fit_raykar": (
         lambda: tr.fit_raykar(X, Z),
@@ -211,8 +213,8 @@ CASES = {
     "areas": (
         lambda: tr.estimated_auc(np.zeros(()), RHO),
         lambda: tr.estimated_auc(np.array([0.0, np.nan, 1.0]), RHO),
-        lambda: tr.negative_auc(np.zeros(3), OFF),
-        lambda: tr.negative_auc(np.zeros(3), RHO, where=np.ones(2, bool)),
+        lambda: negative_auc(np.zeros(3), OFF),
+        lambda: negative_auc(np.zeros(3), RHO, where=np.ones(2, bool)),
     ),
     "fit_bayes": (
         lambda: fit_bayes(X, LOG[:2], key=0),
