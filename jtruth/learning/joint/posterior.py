@@ -169,6 +169,9 @@ def _run(asked: "_Asked", digest: JointDigest, labels, beliefs: Beliefs, key, ef
     kept = Digest(digest, monitored, None if named else digest.mirrored, effort.pointwise)
     observed, model, given_start = asked.observed, asked.built.model, beliefs.start is not None
     if asked.built.other is not None:
+        if given_start or effort.mesh is not None:
+            why = f"{asked.name} starts from its prior, on one device"
+            raise ValueError(f"{why}: leave beliefs.start and mesh out")
         made = model_of(*asked.built.other(number_of_groups(observed)), observed, labels.num_classes)
         return run_tempered(made, observed, kept, key=key, effort=effort, watch=watch)
     if not (given_start or effort.device or effort.mesh is not None):
