@@ -101,7 +101,7 @@ def test_what_it_cannot_take():
         fit_effect(three, y_pred=[0, 1], key=jax.random.key(0))
     two = jt.Labels.from_matrix(np.tile([[0, 1, 1, 0], [1, 1, 0, 1], [0, 0, 0, 1]], (10, 1)), 2)
     for how in ({"mesh": object()}, {"beliefs": Beliefs(start=np.full((30, 2), 0.5))}):
-        with pytest.raises(ValueError, match="leave beliefs.start and mesh out"):
+        with pytest.raises(ValueError, match=r"leave beliefs\.start and mesh out"):
             fit_joint(two, dependence="random_effect", **how)
 
 
