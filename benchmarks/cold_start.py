@@ -55,7 +55,7 @@ from pathlib import Path
 
 REPEATS = 5
 ROOT = Path(__file__).resolve().parents[1]
-COMMAND = [sys.executable, "-m", "jtruth.cli", "evaluate", "examples/caries.csv", "--rater", "5"]
+COMMAND = [sys.executable, "-m", "jtruth", "evaluate", "examples/caries.csv", "--rater", "5"]
 
 
 def seconds(command):

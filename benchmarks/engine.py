@@ -148,7 +148,7 @@ def command() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for what in ("cache empty", "cache full", "cache full"):
             wall, before = time.perf_counter(), os.times()
-            args = [sys.executable, "-m", "jtruth.cli", "evaluate", "examples/caries.csv", "--rater", "5"]
+            args = [sys.executable, "-m", "jtruth", "evaluate", "examples/caries.csv", "--rater", "5"]
             subprocess.run(args, env=os.environ | {"JTRUTH_CACHE": folder}, check=True, capture_output=True)
             cpu = sum(os.times()[2:4]) - sum(before[2:4])
             print(f"{what}: {time.perf_counter() - wall:.1f} s, {cpu:.1f} s of CPU")

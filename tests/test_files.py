@@ -59,7 +59,7 @@ def test_a_full_disk_names_the_file_and_leaves_the_old_one(tmp_path, monkeypatch
 def test_commands_on_a_full_disk_end_with_the_file_and_no_half_of_it(tmp_path, option):
     """No file may be larger than a kilobyte."""
     write_labels(tmp_path / "labels.csv", day(0))
-    limited = f"trap '' XFSZ; ulimit -f 1; exec {sys.executable} -m jtruth.cli labelers labels.csv --fast"
+    limited = f"trap '' XFSZ; ulimit -f 1; exec {sys.executable} -m jtruth labelers labels.csv --fast"
     done = subprocess.run(
         ["bash", "-c", f"{limited} {option} out.x"], cwd=tmp_path, env=HERE, capture_output=True, check=False
     )

@@ -39,10 +39,14 @@ NEVER = {"jaxopt", "chex", "distrax", "tensorflow_probability", "funsor", "arviz
 
 
 def part_of(path: Path, package: Path) -> str:
-    """`testing` for testing/exact.py, `labels` for labels.py, "_*" for _validation.py, "" for __init__.py."""
+    """`testing` for testing/exact.py, `labels` for labels.py, "_*" for _validation.py, "" for __init__.py, `cli` for
+    the file that starts it.
+    """
     first = path.relative_to(package).parts[0].removesuffix(".py")
     if first == "__init__":
         return ""
+    if first == "__main__":
+        return "cli"
     return "_*" if first.startswith("_") else first
 
 

@@ -124,7 +124,7 @@ def test_inspect_of_other_columns(run, tmp_path):
 
 
 def test_console_script_in_a_process_of_its_own(pytestconfig):
-    command = [sys.executable, "-m", "jtruth.cli", "evaluate", "examples/none.csv", "--rater", "1"]
+    command = [sys.executable, "-m", "jtruth", "evaluate", "examples/none.csv", "--rater", "1"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=pytestconfig.rootpath)
     assert done.returncode == 2 and done.stdout == "" and len(done.stderr.strip().splitlines()) == 1
 

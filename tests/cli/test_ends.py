@@ -171,7 +171,7 @@ def test_the_same_key_prints_the_same_numbers_in_another_process(pytestconfig, s
     found = []
     for seed in ("1", "2"):
         path = small / f"{seed}.json"
-        command = [sys.executable, "-m", "jtruth.cli", "evaluate", small / "labels.csv", "--rater", "ann"]
+        command = [sys.executable, "-m", "jtruth", "evaluate", small / "labels.csv", "--rater", "ann"]
         done = subprocess.run(
             [*command, "--assume", "independent", "--seed", "5", "--json", path],
             capture_output=True, text=True,
@@ -202,7 +202,7 @@ def test_pipes(run, monkeypatch, pytestconfig, tmp_path, command, part, code):
 @pytest.mark.slow
 def test_standard_input_of_a_process(pytestconfig):
     """On cd70ba6 /dev/stdin was not seekable."""
-    words = [sys.executable, "-m", "jtruth.cli", "inspect", "/dev/stdin"]
+    words = [sys.executable, "-m", "jtruth", "inspect", "/dev/stdin"]
     with subprocess.Popen(["cat", CARIES], stdout=subprocess.PIPE, cwd=pytestconfig.rootpath) as pipe:
         done = subprocess.run(
             words, stdin=pipe.stdout, capture_output=True, text=True, cwd=pytestconfig.rootpath
@@ -212,7 +212,7 @@ def test_standard_input_of_a_process(pytestconfig):
 
 @pytest.mark.slow
 def test_a_pipe_that_closes_early_is_no_fault_of_the_input(pytestconfig):
-    command = f"{sys.executable} -m jtruth.cli inspect {CARIES} | true; exit ${{PIPESTATUS[0]}}"
+    command = f"{sys.executable} -m jtruth inspect {CARIES} | true; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=pytestconfig.rootpath)
     assert done.returncode in (0, 1) and "Traceback" not in done.stderr and "Errno" not in done.stderr
 
