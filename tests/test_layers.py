@@ -39,8 +39,9 @@ NEVER = {"jaxopt", "chex", "distrax", "tensorflow_probability", "funsor", "arviz
 
 
 def part_of(path: Path, package: Path) -> str:
-    """`testing` for testing/exact.py, `labels` for labels.py, "_*" for _validation.py, "" for __init__.py, `cli` for
-    the file that starts it.
+    """`testing` for testing/exact.py, `labels` for labels.py, "_*" for _validation.py, "" for __init__.py.
+
+    `__main__.py` is the door of `cli`.
     """
     first = path.relative_to(package).parts[0].removesuffix(".py")
     if first == "__init__":
