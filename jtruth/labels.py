@@ -196,12 +196,6 @@ class Labels:
         votes.flags.writeable = False
         return votes
 
-    def counts_by_labeler(self) -> Int[np.ndarray, "labelers classes"]:
-        """How often each labeler gave each class."""
-        _, labeler, label = self.entries(None)
-        shape = (self.num_labelers, self.num_classes)
-        return np.bincount(labeler * shape[1] + label, minlength=shape[0] * shape[1]).reshape(shape)
-
     def has_labelled(self) -> Bool[np.ndarray, "samples labelers"]:
         """Who has labelled what."""
         found = np.zeros((self.num_samples, self.num_labelers), bool)

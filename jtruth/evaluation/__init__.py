@@ -16,23 +16,8 @@ from jtruth.evaluation.result import Evaluation
 from jtruth.evaluation.scores import evaluate_class_scores, evaluate_scores
 
 __all__ = [
-    "Comparison",
-    "Consensus",
-    "Evaluation",
-    "Groups",
-    "Judging",
-    "compare_classifiers",
-    "compare_groups",
-    "consensus",
-    "evaluate",
-    "evaluate_batch",
-    "evaluate_class_scores",
-    "evaluate_labelers",
-    "evaluate_scores",
-    "labeler_agreement",
-    "labelers_by_group",
-    "labelers_by_model",
-    "metric_posterior",
-    "prevalence",
-    "quick_labelers",
-]
+    "Comparison", "Consensus", "Evaluation", "Groups", "Judging", "compare_classifiers", "compare_groups",
+    "consensus", "evaluate", "evaluate_batch", "evaluate_class_scores", "evaluate_labelers",
+    "evaluate_scores", "labeler_agreement", "labelers_by_group", "labelers_by_model", "metric_posterior",
+    "prevalence", "quick_labelers",
+]  # fmt: skip

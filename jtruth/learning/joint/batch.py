@@ -352,6 +352,19 @@ def _axes(law, top):
     return axes, (jnp.abs(at)[:, :, None] / in_t).max(axis=1)
 
 
+def _about(law, top, key_normal, key_scale):
+    """Points (size, draws) from a t law about the mode, wider on one side than on the other; -log density."""
+    axes, spreads = _axes(law, top)
+    size, freedom = top.size, _freedom(top.size)
+    # a gamma variable of half the degrees of freedom is a sum of exponentials
+    gamma = jax.random.exponential(key_scale, (_DRAWS, freedom // 2), top.dtype).sum(axis=1)
+    normal = jax.random.normal(key_normal, (_DRAWS, size), top.dtype)
+    t = normal / jnp.sqrt(2 * gamma / freedom)[:, None]
+    spread = jnp.where(t > 0, spreads[0][None], spreads[1][None])
+    log_t = jnp.log(spread).sum(axis=1) + (freedom + size) / 2 * jnp.log1p((t * t).sum(axis=1) / freedom)
+    return (top[None] + (t * spread) @ axes).T, log_t
+
+
 def _weigh(key, rows, times, of_sample, y_pred, classes):
     """One set: what is found, log weights, the slope at the top, and how high the exchanged top is."""
     law = _Law(rows, times, classes)
@@ -367,20 +380,12 @@ def _weigh(key, rows, times, of_sample, y_pred, classes):
     apart = jnp.abs(exchanged - top).max() > _SAME
     elsewhere = jnp.where(apart, law.at(exchanged) - law.at(top), -jnp.inf)
 
-    axes, spreads = _axes(law, top)
-    size, freedom = top.size, _freedom(top.size)
     key_normal, key_scale, key_kept, key_class = jax.random.split(key, 4)
-    # a gamma variable of half the degrees of freedom is a sum of exponentials
-    gamma = jax.random.exponential(key_scale, (_DRAWS, freedom // 2), times.dtype).sum(axis=1)
-    normal = jax.random.normal(key_normal, (_DRAWS, size), times.dtype)
-    t = normal / jnp.sqrt(2 * gamma / freedom)[:, None]
-    spread = jnp.where(t > 0, spreads[0][None], spreads[1][None])
-    log_prior, log_rows = law.logs((top[None] + (t * spread) @ axes).T)
+    v, log_t = _about(law, top, key_normal, key_scale)
+    log_prior, log_rows = law.logs(v)
     joint = law.joint(log_prior, log_rows)
     evidence = density.total(joint)
-    height = times @ evidence + law.prior_density(log_prior, log_rows)
-    log_t = jnp.log(spread).sum(axis=1) + (freedom + size) / 2 * jnp.log1p((t * t).sum(axis=1) / freedom)
-    log_weight = height + log_t
+    log_weight = times @ evidence + law.prior_density(log_prior, log_rows) + log_t
     weight = jax.nn.softmax(log_weight)
 
     # Draws by their weights, at even distances of their sum; then a class for each sample.

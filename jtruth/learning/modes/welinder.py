@@ -17,11 +17,13 @@ sample the class probabilities are too sure or too shy (`benchmarks/learners.py`
 rest, the class prior too.
 """
 
+from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 from scipy.special import ndtr
 
 from jtruth import _host
@@ -135,16 +137,8 @@ def welinder(data: lf.LongForm, sds: Any) -> lf.Model:
     positions, then all labelers, by Newton steps with a diagonal that bounds the curvature.
     """
     sample_sd, direction_sd, threshold_sd = sds
-    each = data.each[:, None]
-    sign = jnp.where(data.label == 1, 1.0, -1.0).astype(each.dtype)
-    centre, mass = jnp.asarray([-1.0, 1.0], each.dtype), data.weight[:, None]
-
-    def seen(position, direction, threshold):
-        """log p(label), its slope and -curvature in how far above the line a sample looks."""
-        far = (direction[data.labeler] * position[data.sample]).sum(axis=1) - threshold[data.labeler]
-        log_p = jax.scipy.stats.norm.logcdf(sign * far)
-        mills = jnp.exp(jax.scipy.stats.norm.logpdf(far) - log_p)
-        return log_p, each * (sign * mills)[:, None], each * (mills * (mills + sign * far))[:, None]
+    centre, mass = jnp.asarray([-1.0, 1.0], data.each.dtype), data.weight[:, None]
+    seen = partial(_seen, data)
 
     def from_straight(direction):
         return direction - jnp.zeros_like(direction).at[:, 0].set(1)
@@ -178,6 +172,18 @@ def welinder(data: lf.LongForm, sds: Any) -> lf.Model:
         return -0.5 * (off + (params[2] ** 2).sum() / threshold_sd**2)
 
     return lf.Model(joint, m_step, log_prior, lambda far, plain: far)
+
+
+def _seen(
+    data: lf.LongForm, position: Array, direction: Array, threshold: Array
+) -> tuple[Array, Array, Array]:
+    """log p(label), its slope and -curvature in how far above the line a sample looks."""
+    each = data.each[:, None]
+    sign = jnp.where(data.label == 1, 1.0, -1.0).astype(each.dtype)
+    far = (direction[data.labeler] * position[data.sample]).sum(axis=1) - threshold[data.labeler]
+    log_p = jax.scipy.stats.norm.logcdf(sign * far)
+    mills = jnp.exp(jax.scipy.stats.norm.logpdf(far) - log_p)
+    return log_p, each * (sign * mills)[:, None], each * (mills * (mills + sign * far))[:, None]
 
 
 def _unlabelled(labels):

@@ -76,33 +76,13 @@ def triplet_moments(
         safe = jnp.where(number > 0, number, 1)
         return ((weight * f).T @ x) / safe - ((weight * f).T @ seen) * ((weight * on).T @ x) / safe**2
 
-    pairs = apart * shared
-    covariance = with_others(x, seen) * apart
-    weighted = pairs * covariance
-    cube = jnp.einsum("tu,ut->t", weighted @ weighted, weighted)
-    total = jnp.einsum("tu,ut->t", pairs @ (weighted * covariance), pairs)
-    square = cube / jnp.where(total > 0, total, 1)
-    side = jnp.linalg.eigh(weighted)[1][:, -1]
-    v = jnp.where(side < 0, -1.0, 1.0) * jnp.sqrt(jnp.maximum(square, 0))
-    v = jnp.where((shared.diagonal() * v).sum() < 0, -v, v)
+    v, square = _strengths(with_others(x, seen) * apart, apart * shared, shared.diagonal())
     number = (weight * seen).sum(axis=0)
     number = jnp.where(number > 0, number, 1)
     mean = (weight * x).sum(axis=0) / number
 
-    # Third moments of all triples of voters who are apart, by products of (voters, voters) blocks.
-    some, own = apart[voters][:, voters], v[voters]
-    along = (some[:, None, :] * some[None, :, :] * some[:, :, None]).reshape(-1, voters.shape[0])
-
-    def triples(a):
-        third = (a @ along.T).reshape(a.shape[0], voters.shape[0], voters.shape[0])
-        return (weight[:, 0] * (third * a[:, :, None] * a[:, None, :]).sum(axis=(1, 2))).sum()
-
-    here = seen[:, voters]
-    skew = triples(here * (x - mean[None, :])[:, voters] * own[None, :])
-    size = triples(here * own[None, :] ** 2)
-    ratio = skew / jnp.where(size > 0, size, 1)
-    p = jnp.where(jnp.isnan(prior), (1 - ratio / jnp.sqrt(4 + ratio**2)) / 2, prior)
-    p = jnp.where(jnp.isnan(prior) & ~(size > 0), jnp.nan, p)
+    voting = seen[:, voters], (x - mean[None, :])[:, voters], v[voters], apart[voters][:, voters]
+    p = jnp.where(jnp.isnan(prior), _second_class(weight[:, 0], *voting), prior)
 
     def shift(f, on, free):
         """p(f | 1) - p(f | 0) of an indicator, from its covariances with labelers that are free of it."""
@@ -123,6 +103,30 @@ def triplet_moments(
     pair_shares, pair_shifts = (m.reshape(-1, 3, 3) for m in (pair_shares, pair_shifts))
     return {"strength": v, "square": square, "prior": p, "shares": shares, "shifts": shifts,
             "pair_shares": pair_shares, "pair_shifts": pair_shifts}  # fmt: skip
+
+
+def _strengths(covariance: Array, pairs: Array, samples: Array) -> tuple[Array, Array]:
+    """v and v^2 of every labeler, from all triples with it; most are right, so most v are positive."""
+    weighted = pairs * covariance
+    cube = jnp.einsum("tu,ut->t", weighted @ weighted, weighted)
+    total = jnp.einsum("tu,ut->t", pairs @ (weighted * covariance), pairs)
+    square = cube / jnp.where(total > 0, total, 1)
+    side = jnp.linalg.eigh(weighted)[1][:, -1]
+    v = jnp.where(side < 0, -1.0, 1.0) * jnp.sqrt(jnp.maximum(square, 0))
+    return jnp.where((samples * v).sum() < 0, -v, v), square
+
+
+def _second_class(weight: Array, here: Array, away: Array, v: Array, apart: Array) -> Float[Array, ""]:
+    """p(class 1) from third moments of triples who are apart, by (voters, voters) blocks; else NaN."""
+    along = (apart[:, None, :] * apart[None, :, :] * apart[:, :, None]).reshape(-1, v.shape[0])
+
+    def triples(a: Array) -> Array:
+        third = (a @ along.T).reshape(a.shape[0], v.shape[0], v.shape[0])
+        return (weight * (third * a[:, :, None] * a[:, None, :]).sum(axis=(1, 2))).sum()
+
+    skew, size = triples(here * away * v[None, :]), triples(here * v[None, :] ** 2)
+    ratio = skew / jnp.where(size > 0, size, 1)
+    return jnp.where(size > 0, (1 - ratio / jnp.sqrt(4 + ratio**2)) / 2, jnp.nan)
 
 
 def refuses(labels: Labels) -> str | None:
