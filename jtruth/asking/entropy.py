@@ -39,7 +39,7 @@ def expected_gain(
 
     Example:
         >>> import numpy as np
-        >>> from jtruth.asking import expected_gain
+        >>> from jtruth.asking.entropy import expected_gain
         >>> good, poor = [[.9, .1], [.1, .9]], [[.6, .4], [.4, .6]]
         >>> gain = expected_gain(np.array([[.5, .5], [.99, .01]]), np.array([good, poor]))
         >>> print(np.round(np.asarray(gain, float), 3))
