@@ -6,6 +6,7 @@ Sums and maxima over few columns go column by column; log-softmax and logits are
 """
 
 import math
+from typing import Any
 
 import numpy as np
 import scipy  # loads its rooms when they are first asked for
@@ -124,6 +125,12 @@ def picked(
     upto[..., -1] = np.inf
     last = rows.shape[-1] - 1 - np.argmax(rows[..., ::-1] > 0, axis=-1)
     return np.minimum((u[..., None] >= upto).sum(axis=-1), last)
+
+
+def cross_table(row: Any, column: Any, shape: tuple[int, int], times: Any = None) -> np.ndarray:
+    """(rows, columns) how often two codes meet, or the sum of `times` where they do (float)."""
+    code = np.multiply(row, shape[1], dtype=np.int64) + column
+    return np.bincount(code, times, shape[0] * shape[1]).reshape(shape)
 
 
 def vote_shares(

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from jtruth._host import cross_table
 from jtruth._validation import quoted
 from jtruth._validation.guess import FileLook, look_at
 from jtruth._validation.names import NO_ANSWER, is_list, typing_error
@@ -206,9 +207,7 @@ def _findings(labels: Labels, pairs: LabelerPairs) -> Iterator[Finding]:
 def _used(labels: Labels) -> np.ndarray:
     """(labelers, classes) how often each labeler gave each class, from the different rows of labels."""
     _, labeler, label, times = labels.patterns().entries()
-    size = labels.num_labelers * labels.num_classes
-    used = np.bincount(labeler * labels.num_classes + label, times, size).astype(np.int64)
-    return used.reshape(labels.num_labelers, -1)
+    return cross_table(labeler, label, (labels.num_labelers, labels.num_classes), times).astype(np.int64)
 
 
 def _named(labels: Labels, which: np.ndarray) -> str:

@@ -20,6 +20,7 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from jtruth import _validation as check
+from jtruth._host import cross_table
 
 _PYTHON_ROWS = check.Source()  # rows of columns handed over in Python, counted from 0
 
@@ -191,8 +192,7 @@ class Labels:
     @cached_property
     def _votes(self) -> np.ndarray:
         sample, _, label = self.entries()
-        shape = (self.num_samples, self.num_classes)
-        votes = np.bincount(sample * shape[1] + label, minlength=shape[0] * shape[1]).reshape(shape)
+        votes = cross_table(sample, label, (self.num_samples, self.num_classes))
         votes.flags.writeable = False
         return votes
 
@@ -387,8 +387,7 @@ class Patterns(NamedTuple):
 
     def table(self, codes: Int[np.ndarray, " samples"], size: int) -> Int[np.ndarray, "patterns size"]:
         """How many samples of each pattern have each code 0..size-1 (of a prediction, for instance)."""
-        shape = self.labels.num_samples, size
-        return np.bincount(self.inverse * size + codes, minlength=shape[0] * size).reshape(shape)
+        return cross_table(self.inverse, codes, (self.labels.num_samples, size))
 
 
 class RaterSplit(NamedTuple):

@@ -67,3 +67,10 @@ def test_votes():
     votes = np.array([[3, 1, 0], [2, 2, 0], [0, 0, 0]])
     np.testing.assert_allclose(_host.vote_shares(votes), [[0.75, 0.25, 0], [0.5, 0.5, 0], [1 / 3] * 3])
     np.testing.assert_allclose(_host.majority(votes), [[1, 0, 0], [0.5, 0.5, 0], [1 / 3] * 3])
+
+
+def test_cross_table_counts_pairs():
+    row, column = np.array([0, 2, 2, 0], np.int32), np.array([1, 0, 0, 1])
+    np.testing.assert_array_equal(_host.cross_table(row, column, (3, 2)), [[0, 2], [0, 0], [2, 0]])
+    found = _host.cross_table(row, column, (3, 2), [0.5, 1, 2, 0.25])
+    np.testing.assert_array_equal(found, [[0, 0.75], [0, 0], [3, 0]])

@@ -246,6 +246,7 @@ def _any_table(file: File, sep: str) -> TextTable:
 
 
 def header_of(fields: list[str], file: File, sep: str) -> tuple[str, ...]:
+    """Names of columns, or a sentence about what cannot be one."""
     header = tuple(unescaped(name.strip()) for name in fields)
     if not any(header):
         raise ValueError(

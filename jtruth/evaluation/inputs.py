@@ -15,7 +15,7 @@ import numpy as np
 from jax.core import Tracer
 
 from jtruth import _validation as check
-from jtruth._host import known_classes, log, log_sum, most_likely_prior
+from jtruth._host import cross_table, known_classes, log, log_sum, most_likely_prior
 from jtruth._host import log_odds as class_log_odds
 from jtruth._one_line import one_line
 from jtruth._random import Stated, as_key, stated
@@ -220,9 +220,7 @@ class Inputs:
     @cached_property
     def said(self) -> np.ndarray:
         """(rows, symbols) how many samples of each row of `alike` have each prediction."""
-        rows = self.alike.first.size
-        code = self.alike.row * self.num_symbols + self.y_pred
-        return np.bincount(code, minlength=rows * self.num_symbols).reshape(rows, -1)
+        return cross_table(self.alike.row, self.y_pred, (self.alike.first.size, self.num_symbols))
 
     @property
     def judged(self) -> bool:

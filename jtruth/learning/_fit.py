@@ -177,8 +177,7 @@ def first_guess(labels: Labels, known: np.ndarray | None, trust: np.ndarray | No
     votes = labels.counts()
     if trust is not None:
         sample, labeler, label = labels.entries()
-        code = sample * labels.num_classes + label
-        votes = np.bincount(code, trust[labeler], votes.size).reshape(votes.shape)
+        votes = _host.cross_table(sample, label, (labels.num_samples, labels.num_classes), trust[labeler])
     pooled = votes.sum(axis=0) if votes.any() else np.ones(labels.num_classes)  # a shard without samples
     shares = _host.vote_shares(votes, pooled / pooled.sum())
     return shares if known is None else clamp(shares, known)

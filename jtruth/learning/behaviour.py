@@ -198,9 +198,8 @@ def _evidence(
 def _spam(labels: Labels, bound: np.ndarray, before: float) -> Float[np.ndarray, " labelers"]:
     """One row for all classes, Dirichlet(1), against one matrix."""
     _, labeler, label = labels.entries()
-    shape = (labels.num_labelers, labels.num_classes)
-    used = np.bincount(labeler * shape[1] + label, minlength=shape[0] * shape[1]).reshape(shape)
-    found = expit(_evidence(used, np.ones(shape[1])) - bound + logit(before))
+    used = _host.cross_table(labeler, label, (labels.num_labelers, labels.num_classes))
+    found = expit(_evidence(used, np.ones(labels.num_classes)) - bound + logit(before))
     return np.where(used.sum(axis=1) > 0, found, np.nan)
 
 

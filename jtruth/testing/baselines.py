@@ -257,7 +257,7 @@ def weighted_vote_accuracy(
     number = np.maximum(np.bincount(rater, minlength=raters), 1)
     weight, winners = np.ones(raters), np.zeros((size, classes))
     for _ in range(max_steps):
-        votes = np.bincount(sample * classes + label, weight[rater], size * classes).reshape(size, classes)
+        votes = _host.cross_table(sample, label, (size, classes), weight[rater])
         before, winners = winners, _host.majority(np.round(votes, 12))
         right = np.bincount(rater, winners[sample, label], raters) / number
         if np.array_equal(before, winners):

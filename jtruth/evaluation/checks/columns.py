@@ -28,7 +28,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.special import bdtr
 
-from jtruth._host import across, smoothed_vote_shares, softmax
+from jtruth._host import across, cross_table, smoothed_vote_shares, softmax
 from jtruth._validation.words import number_of, quoted
 from jtruth.evaluation.assumptions.learned import with_classifier
 from jtruth.evaluation.checks.label_sets import Modes, observed
@@ -114,7 +114,7 @@ def vote_column(labels: Labels) -> tuple[Check, ...]:
     # Of the others who label a sample: 0 no vote, 1 the class that is taken away, 2 another.
     state = np.stack([np.where(vote < 0, 0, 1 + (vote != c)) for c, vote in enumerate(without)], axis=1)
     state = state[row, label]
-    found = np.bincount(labeler * 3 + state, times, 3 * size).reshape(size, 3)
+    found = cross_table(labeler, state, (size, 3), times)
     met, differ = found[:, 1] + found[:, 2], found[:, 2]
     usual = differ.sum() / max(met.sum(), 1)
     odd = np.flatnonzero((differ == 0) & ((1 - _OF_VOTE * usual) ** met * size < LEVEL))

@@ -27,7 +27,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.special import bdtrc, gammaln
 
-from jtruth._host import best_matching
+from jtruth._host import best_matching, cross_table
 from jtruth._random import Key, host_rng
 from jtruth._validation.words import number_of
 from jtruth.evaluation.checks.columns import learned_errors, winners
@@ -60,7 +60,8 @@ def exchanged_codes(
     """Would gold fit labels and all predictions with its classes permuted?"""
     size, known = votes.shape[1], gold >= 0
     said = [winners(votes), *predictions.values()]
-    tables = np.array([_table(gold[known], codes[known], size) for codes in said])
+    both = [(codes, known & (codes >= 0)) for codes in said]  # where nothing is said nothing is counted
+    tables = np.array([cross_table(gold[on], codes[on], (size, size)) for codes, on in both])
     becomes = best_matching(tables.sum(axis=0))
     moved = np.flatnonzero((becomes != np.arange(size)) & (tables[0].sum(axis=1) >= _LEAST))
     if moved.size < 2 or set(becomes[moved]) != set(moved):
@@ -81,12 +82,6 @@ def exchanged_codes(
         "class names instead of codes, or correct the order of the classes"
     )
     return (Check("codes of the gold", float(go - stay), float(p_value), LOOK_FIRST, text),)
-
-
-def _table(gold: np.ndarray, codes: np.ndarray, size: int) -> np.ndarray:
-    """Counts (gold class, class said); where nothing is said nothing is counted."""
-    given = codes >= 0
-    return np.bincount(gold[given] * size + codes[given], minlength=size * size).reshape(size, size)
 
 
 def _coin(table: np.ndarray, moved: np.ndarray, becomes: np.ndarray) -> float:

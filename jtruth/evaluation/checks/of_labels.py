@@ -50,6 +50,7 @@ from jaxtyping import Bool, Float, Int
 from scipy import sparse
 from scipy.special import chdtrc
 
+from jtruth._host import cross_table
 from jtruth._random import Key, host_rng
 from jtruth._validation.words import quoted
 from jtruth.evaluation.parts import LOOK_FIRST, WORTH_KNOWING, Check
@@ -166,8 +167,8 @@ def exchangeability_check(
     expected, variance = _sums(row, shares, size[0]), _sums(row, shares * (1 - shares), size[0])
 
     def departures(given: np.ndarray) -> np.ndarray:
-        observed = np.bincount(row * size[1] + given, minlength=size[0] * size[1]).reshape(size)
-        return np.where(variance > 0, (observed - expected) ** 2 / np.where(variance > 0, variance, 1.0), 0.0)
+        away = (cross_table(row, given, size) - expected) ** 2
+        return np.where(variance > 0, away / np.where(variance > 0, variance, 1.0), 0.0)
 
     found = departures(label)
     statistic, rng = float(found.sum()), host_rng(key, "exchangeability")
@@ -183,7 +184,7 @@ def exchangeability_check(
     worst, k = np.unravel_index(np.argmax(found), size)
     who = int(worst) // num_groups
     name = labels.workers[who] if labels.workers else who
-    rate = np.bincount(row * size[1] + label, minlength=size[0] * size[1]).reshape(size)[worst, k]
+    rate = cross_table(row, label, size)[worst, k]
     text = (
         f"labelers differ on the same samples (p = {p_value:.2g}): {str(name)!r} said "
         f"{str(labels.class_names[k])!r} {rate} times where {expected[worst, k]:.1f} are expected. {_TO_DO}"
