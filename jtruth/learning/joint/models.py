@@ -93,7 +93,7 @@ def shared_strata(priors: Priors, rows: Rows, *, tie_classifier: bool = False) -
 
     A few per cent of this posterior lie where the hard samples of one class look like another class. Chains
     that start at the mode come there rarely, so the end of an interval on that side is known less well than
-    its effective sample size says (`benchmarks/cold_start.py`); ranges say in words that they leave it out.
+    its effective sample size says; ranges say in words that they leave it out.
 
     Labelers share mean rows: theta[t] ~ Dirichlet(6 G), G ~ Dirichlet(9 on the diagonal, 1 off it) for easy
     and (3, 3) for hard samples; the classifier's rows have (3, 1) and (1.5, 1.5). Share of hard samples:

@@ -8,9 +8,9 @@ different questions, "how good was it on these samples" and "how good is it", an
 `tables` makes the caller say which.
 
 Prior: pi ~ Dirichlet(1), every row of a matrix ~ Dirichlet with 2 on the diagonal and 1 in all off it.
-Coverage of nominal 95 % intervals was measured at 93 to 98 % where given the class all raters err
-independently; plugging in estimated matrices gives 47 to 94 % (`benchmarks/joint_coverage.py`). Where raters
-share errors no number here is right: `dependence` offers other models, gold labels are the remedy.
+Where given the class all raters err independently, nominal 95 % intervals hold the truth about as often as
+they say (`benchmarks/honesty.py learned`). Where raters share errors no number here is right: `dependence`
+offers other models, gold labels are the remedy.
 """
 
 from typing import Any, NamedTuple
