@@ -149,7 +149,7 @@ def test_without_arviz(pooled, monkeypatch):
 
 
 def test_bad_terms_are_named(pooled, gibbs, monkeypatch):
-    from jtruth.comparison import compare as comparison
+    from jtruth import comparison
 
     good = leave_one_out(pooled)
     bad = good._replace(pareto_k=np.where(np.arange(12) == 4, 0.9, 0.1))

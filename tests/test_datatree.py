@@ -5,7 +5,6 @@ are made up: what ArviZ does with names of dimensions does not depend on where d
 """
 
 import re
-import sys
 from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,7 +14,7 @@ import jax
 import numpy as np
 import pytest
 
-from jtruth.comparison import compare_models, leave_one_out, to_datatree, to_inference_data
+from jtruth.comparison import compare_models, leave_one_out, to_datatree
 from jtruth.labels import Labels
 from jtruth.latent.infer.nuts_run import NutsRun, gather
 from jtruth.learning.annotation.bayes import MODELS
@@ -133,18 +132,3 @@ def test_fits_without_labels_and_what_has_no_draws():
         to_datatree({})
     with pytest.raises(ValueError, match="beside a JointPosterior only"):
         to_datatree(made_up("pooled"), made_up("pooled").labels)
-
-
-def test_old_arviz(monkeypatch):
-    """Where arviz 0.23 is installed it gets the same groups; elsewhere a reason."""
-    taken = {}
-    old = SimpleNamespace(InferenceData=dict, from_dict=lambda **groups: taken.update(groups))
-    monkeypatch.setitem(sys.modules, "arviz", old)
-    fit = made_up("one_coin")
-    to_inference_data(fit)
-    assert set(taken) == {"posterior", "sample_stats", "log_likelihood", "observed_data", "coords", "dims"}
-    assert taken["posterior"]["accuracy"].shape == (2, 60, 4) and taken["dims"]["accuracy"] == ["labeler"]
-    for other in (None, SimpleNamespace(from_dict=print)):
-        monkeypatch.setitem(sys.modules, "arviz", other)
-        with pytest.raises(ImportError, match=r"pip install 'arviz<1'.*to_datatree"):
-            to_inference_data(fit)

@@ -180,8 +180,6 @@ def hidden_files(tree: ast.Module, path: Path) -> Iterator[str]:
 def wrong_library(part: str, path: Path, name: str, eager: bool) -> str | None:
     """Why this file may not import the third-party name `name` here; None if it may."""
     library = name.split(".")[0]
-    if library == "arviz" and (part, path.name, eager) == ("comparison", "datatree.py", False):
-        return None  # `to_inference_data`, for those who have an old one
     if library in NEVER:
         return f"imports {library}, which jtruth does not depend on"
     if name.startswith("jax.core") and name != "jax.core.Tracer":

@@ -8,7 +8,7 @@ import pytest
 
 import jtruth as jt
 from jtruth import plots
-from jtruth.comparison.compare import LeaveOneOut, ModelComparison
+from jtruth.comparison import LeaveOneOut, ModelComparison
 from jtruth.evaluation.answers import WhatIf
 from jtruth.evaluation.any_metric import MetricPosterior
 from jtruth.evaluation.gold.shares import Prevalence

@@ -5,7 +5,7 @@ import pytest
 
 import jtruth as jt
 from jtruth.answers.data import BACKENDS, frame
-from jtruth.comparison.compare import LeaveOneOut, ModelComparison
+from jtruth.comparison import LeaveOneOut, ModelComparison
 from jtruth.evaluation import quick_labelers
 
 NOISE, EVEN = jt.noise.Symmetric(0.2, 2), [0.5, 0.5]

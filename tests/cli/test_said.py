@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from jtruth import compare_classifiers
+from jtruth import comparison as models
 from jtruth._validation.words import Source, number_of
 from jtruth.cli.words import shell_words
-from jtruth.comparison import compare as models
 from jtruth.evaluation.compared import Laws
 from jtruth.evaluation.gold.answer import SENTENCES
 from jtruth.histograms.label_counts import from_counts, with_at_least
