@@ -1,4 +1,4 @@
-"""alpha-calibration (50)-(51): how concentrated is the law of class probabilities around a classifier's f?
+"""alpha-calibration (50): how concentrated is the law of class probabilities around a classifier's f?
 
 log alpha_0 is fitted by maximum likelihood of the histograms under Dir(alpha_0 f), with a penalty that draws
 it to 0, where the law is broad:
@@ -6,8 +6,8 @@ it to 0, where the law is broad:
     - sum_i log DirMult(y_i | alpha_i f_i) / sum_i n_i  +  lambda mean_i (log alpha_i)^2     (50)
 
 (The authors' program divides the first term by N: the same with lambda divided by the mean number of labels.)
-f is never touched, so class probabilities and accuracy stay what they are. Two ways to alpha_0: one
-for each sample by Newton's method on (51), for the samples fitted only; or a head linear in features.
+f is never touched, so class probabilities and accuracy stay what they are. alpha_0
+is a head linear in features.
 
 Class probabilities with a Dirichlet law Dir(alpha_0 f): its likelihood, and what follows from it.
 
@@ -29,7 +29,7 @@ import optax
 from jax.scipy.special import digamma
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from jtruth._arrays import as_array, is_concrete, safe_log
+from jtruth._arrays import as_array, safe_log
 from jtruth._one_line import one_line
 from jtruth.histograms.label_counts import Histograms, samples_of
 
@@ -114,32 +114,6 @@ def posterior_probabilities(
     return (alpha * f + jnp.asarray(histograms.counts).astype(f.dtype)) / (alpha + n)
 
 
-def best_concentration(sum_squares_predicted: Any, sum_squares_true: Any, epistemic: Any) -> dict[str, Array]:
-    """Theorem 1: the alpha_0 that are best for disagreement and for the posterior after a label.
-
-    Args:
-        sum_squares_predicted: s_Z = sum_k z_k^2, one number or many.
-        sum_squares_true: u_Q = E sum_k Q_k^2 of the samples with this prediction.
-        epistemic: EL of these samples, E sum_k (z_k - Q_k)^2; if z = E Q it is v_Q = u_Q - s_Z, and both
-            agree (62).
-
-    Returns:
-        "disagreement" (61) and "posterior" (69), and the least alpha_0 that is no worse than infinity:
-        "disagreement_from" and "posterior_from". Infinite where u_Q <= s_Z, or epistemic <= 0.
-    """
-    s, u, el = (jnp.asarray(v) for v in (sum_squares_predicted, sum_squares_true, epistemic))
-
-    def ratio(top: Array, bottom: Array) -> Array:
-        return jnp.where(bottom > 0, top / jnp.where(bottom > 0, bottom, 1.0), jnp.inf)
-
-    return {
-        "disagreement": ratio(1 - u, u - s),
-        "disagreement_from": ratio(1 - 2 * u + s, 2 * (u - s)),
-        "posterior": ratio(1 - u, el),
-        "posterior_from": ratio(1 - u - el, 2 * el),
-    }
-
-
 @eqx.filter_jit
 def opinion_gain(
     probabilities: Rows, concentration: Samples, *, unit: str = "squared"
@@ -163,31 +137,6 @@ def opinion_gain(
     return (f * inside).sum(axis=1) / jnp.log(jnp.asarray(2.0, f.dtype))
 
 
-@eqx.filter_jit
-def ensemble_posterior(
-    histograms: Histograms,
-    members: Float[Array | np.ndarray, "draws samples classes"],
-    concentration: Float[Array | np.ndarray, "draws samples"] | None = None,
-) -> tuple[Float[Array, "samples classes"], Float[Array, "samples draws"]]:
-    """Class probabilities after labels, and the weights of the draws (dropout, ensembles) behind them.
-
-    (81) with w_s = prod_k f_sk^y_k (the paper's sum over s there is a slip: it makes all weights equal). With
-    a concentration the draws are Dirichlet laws, w_s their Dirichlet-multinomial probability of the labels,
-    and each is updated by (79), which is exact too.
-    """
-    f = as_array(members)
-    y = jnp.asarray(histograms.counts)
-    if concentration is None:
-        given = jnp.where(y[None] > 0, y.astype(f.dtype)[None] * safe_log(f), 0.0)
-        weights = jax.nn.softmax(given.sum(axis=2).T, axis=1)
-        return jnp.einsum("is,sik->ik", weights, f), weights
-    alpha = jnp.asarray(concentration, f.dtype)
-    logs = jax.vmap(lambda p, a: log_dirichlet_multinomial(histograms, p, a, coefficient=False))(f, alpha)
-    weights = jax.nn.softmax(logs.T, axis=1)
-    after = jax.vmap(lambda p, a: posterior_probabilities(histograms, p, a))(f, alpha)
-    return jnp.einsum("is,sik->ik", weights, after), weights
-
-
 def one_label(label: Int[Array | np.ndarray, " samples"], num_classes: int) -> Histograms:
     """Histograms of one label each."""
     counts = jax.nn.one_hot(jnp.asarray(label), num_classes, dtype=jnp.int32)
@@ -196,7 +145,6 @@ def one_label(label: Int[Array | np.ndarray, " samples"], num_classes: int) -> H
 
 PENALTY = 0.005  # the paper's lambda_alpha
 _HEAD_STEPS, _PATIENCE = 300, 20  # of the solver of heads, and steps without improvement
-_FARTHEST = 40.0  # |log alpha_0| beyond which nothing is looked for
 
 Where = Bool[Array | np.ndarray, " samples"] | None
 
@@ -218,60 +166,6 @@ def concentration_loss(
     number = mask.sum().astype(t.dtype)
     total = jnp.where(mask, jnp.asarray(histograms.n), 0).sum().astype(t.dtype)
     return -jnp.where(mask, log_p, 0.0).sum() / total + penalty * jnp.where(mask, t**2, 0.0).sum() / number
-
-
-@jax.jit
-def concentration_slope(
-    log_concentration: Float[Array, " samples"],
-    histograms: Histograms,
-    probabilities: Rows,
-    *,
-    penalty: Any = PENALTY,
-) -> Float[Array, " samples"]:
-    """(51): derivative by log alpha_0 of one sample's - log DirMult / n + lambda (log alpha_0)^2."""
-    t = as_array(log_concentration)
-    f = jnp.asarray(probabilities, t.dtype)
-
-    def log_p(t: Array) -> Array:
-        return log_dirichlet_multinomial(histograms, f, jnp.exp(t), coefficient=False)
-
-    slope = jax.jvp(log_p, (t,), (jnp.ones_like(t),))[1]
-    return -slope / jnp.asarray(histograms.n).astype(t.dtype) + 2 * penalty * t
-
-
-def free_concentration(
-    histograms: Histograms,
-    probabilities: Rows,
-    *,
-    penalty: float | Float[Array, ""] = PENALTY,
-) -> Float[Array, " samples"]:
-    """alpha_0 of each sample from its own labels alone: the root of (51) by Newton's method inside a bracket.
-
-    The penalty must be positive: unanimous labels alone send alpha_0 to 0, two different ones to infinity.
-    """
-    if is_concrete(penalty) and not float(penalty) > 0:
-        raise ValueError(f"penalty is {penalty}; alpha_0 of single samples diverges unless it is positive")
-    f = as_array(probabilities)
-    return _roots(histograms, f, jnp.asarray(penalty, f.dtype))
-
-
-@jax.jit
-def _roots(histograms: Histograms, f: Array, penalty: Array) -> Float[Array, " samples"]:
-    """`free_concentration` of a checked penalty."""
-
-    def slope(t: Array) -> Array:
-        return concentration_slope(t, histograms, f, penalty=penalty)
-
-    def step(_: Any, state: tuple) -> tuple:
-        t, low, high = state
-        value, curve = jax.jvp(slope, (t,), (jnp.ones_like(t),))
-        low, high = jnp.where(value < 0, t, low), jnp.where(value < 0, high, t)
-        newton = t - value / jnp.where(curve > 0, curve, 1.0)
-        inside = (curve > 0) & (newton > low) & (newton < high)
-        return jnp.where(inside, newton, 0.5 * (low + high)), low, high
-
-    far = jnp.full(f.shape[0], _FARTHEST, f.dtype)
-    return jnp.exp(jax.lax.fori_loop(0, 60, step, (jnp.zeros_like(far), -far, far))[0])
 
 
 class Head(eqx.Module):

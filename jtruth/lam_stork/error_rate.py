@@ -13,9 +13,8 @@ and three weak spots that the functions here name rather than hide:
 - Errors may not be independent. `error_bounds` and `estimate_bounds` need no such assumption, for any number
   of classes: |a - m| <= e <= a + m.
 
-The target is the error rate in the population of which the test samples are a random sample. Rates, bounds
-and breakeven points of (1) to (4) are in `rates`, tests of both tables of the paper in
-`tests/lam_stork/test_lam_stork.py`.
+The target is the error rate in the population of which the test samples are a random sample. Rates and
+bounds are in `rates`, the tables and figures of the paper in `benchmarks/_papers/lam_stork.py`.
 
 Both numbers here are functions of shares, each known or seen in a binomial sample, that are monotone in each
 of them while the others stay. Intervals:

@@ -1,13 +1,13 @@
-"""Training with tools that know only correct labels (Su 3.7): estimated, voted, replicated and soft labels.
+"""Training with tools that know only correct labels (Su 3.7): estimated, voted and soft labels.
 
 - *Label estimation*: take the most probable class of every sample for its label.
 - *Voting*: train one classifier on each labeler's labels alone, and let the classifiers vote.
-- *Sample replication*: copy every sample, and give the copies labels in proportion to the class posterior.
 - *Soft labels*: give the tool probabilities. The class posterior with the cross-entropy is exactly (40); the
   shares of the votes are what one has without a noise model.
 
-The first two decide before they train, and lose what the decision forgets. Replication does not decide, but
-rounds: with many copies its objective is the MMSE risk (40) (and not (32), as the paper has it in 5.4).
+The first two decide before they train, and lose what the decision forgets. Sample replication (Su 3.7)
+labels copies in proportion to the class posterior: with many copies it is (40) too, and not (32), as the
+paper has it in 5.4.
 """
 
 from typing import Any
@@ -35,28 +35,6 @@ def label_estimates(posterior: Posterior) -> Int[Array, " samples"]:
 def vote_shares(labels: Labels) -> Float[np.ndarray, "samples classes"]:
     """The share of a sample's labels (checked here) that each class has; equal shares where there is none."""
     return _host.vote_shares(as_labels(labels).counts())
-
-
-def replication_counts(posterior: Posterior, num_copies: int) -> Int[np.ndarray, "samples classes"]:
-    """How many of `num_copies` copies of a sample get each class (Su 3.7).
-
-    The counts sum to `num_copies` and are those nearest to `num_copies * posterior`: all are rounded down,
-    and what is left goes to the largest remainders (the lower class among equals). Divided by `num_copies`
-    they are sample weights, or a posterior for `mmse_risk`. Host side.
-
-    Example:
-        >>> import numpy as np
-        >>> from jtruth.training.hard_labels import replication_counts
-        >>> replication_counts(np.array([[.2, .8], [.49, .51]]), 5).tolist()
-        [[1, 4], [2, 3]]
-    """
-    check_whole(num_copies=num_copies)
-    check_posterior(posterior)
-    wanted = np.asarray(posterior, np.float64) * num_copies
-    counts = np.floor(wanted + 1e-9)
-    left = num_copies - counts.sum(axis=1)
-    place = np.argsort(np.argsort(-(wanted - counts), axis=1, kind="stable"), axis=1, kind="stable")
-    return (counts + (place < left[:, None])).astype(np.int64)
 
 
 def fit_voters(

@@ -236,25 +236,6 @@ def empirical_risk(losses: PerClass, y: Int[Array | np.ndarray, " samples"], *, 
     return _mean(jnp.take_along_axis(losses, jnp.asarray(y, jnp.int32)[:, None], axis=1)[:, 0], where)
 
 
-def risk_variance(losses: PerClass, posterior: PerClass, *, where: Mask = None) -> Scalar:
-    """Variance of the empirical risk given these labels, Su 3.4.2: 1/N^2 sum_i var(L(s_i, Y_i) | z_i).
-
-    It is the squared error that (40) is expected to have here: the risk of the correct labels is normal
-    about (40) with this variance. How much (40) varies from training set to training set is another matter.
-    """
-    check_per_class({"losses": losses, "posterior": posterior}, where=where)
-    check_posterior(posterior, where)
-    spread = _loss_variances(*_same_dtype(losses, posterior))
-    return _mean(spread, where) / _count(spread, where)
-
-
-@jax.jit
-def _loss_variances(losses: Array, posterior: Array) -> Float[Array, " samples"]:
-    """var(L(s_i, Y_i) | z_i), about the mean (43)."""
-    mean = _weighed(losses, posterior)
-    return _weighed((losses - mean[:, None]) ** 2, posterior)
-
-
 @jax.jit
 def _log_sum(joint: PerClass, where: Mask) -> Float[Array, " samples"]:
     """log sum_c exp(joint[i, c]), with value -inf and gradient 0 (not NaN) where all terms are -inf."""

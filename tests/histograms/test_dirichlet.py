@@ -10,12 +10,8 @@ import pytest
 import scipy.special
 
 from jtruth import histograms as hist
-from jtruth.histograms import Histograms, concentration
-from jtruth.histograms.concentration import (
-    best_concentration,
-    ensemble_posterior,
-    log_dirichlet_multinomial,
-)
+from jtruth.histograms import concentration
+from jtruth.histograms.concentration import log_dirichlet_multinomial
 
 CASES = [([4, 1], [0.6, 0.4]), ([5, 0, 0], [0.3, 0.3, 0.4]), ([1, 1, 1, 2], [0.1, 0.2, 0.3, 0.4]),
          ([40, 10, 1], [0.7, 0.2, 0.1])]  # fmt: skip
@@ -102,11 +98,8 @@ def simulated(alpha, samples, labels, seed=0):
 
 @pytest.mark.slow
 def test_a_dirichlet_truth_is_recovered():
-    """alpha_0 = 3.5 by Theorem 1 (both optima); 4 s.e. of 4000 samples are about .5."""
     f, q, _ = simulated(3.5, 4000, 5)
-    best = best_concentration((f**2).sum(1).mean(), (q**2).sum(1).mean(), ((q - f) ** 2).sum(1).mean())
-    assert abs(best["disagreement"] - 3.5) < 0.5 and abs(best["posterior"] - 3.5) < 0.5
-    # the loss after one label, measured, is least there too
+    # the loss after one label, measured, is least at the alpha_0 of the truth (Theorem 1)
     label = np.array([np.random.default_rng(i).choice(3, p=row) for i, row in enumerate(q)])
     losses = [
         ((np.asarray(hist.posterior_probabilities(hist.one_label(label, 3), f, np.full(4000, a))) - q) ** 2)
@@ -149,16 +142,3 @@ def test_opinion_gain_by_enumeration_of_the_label():
     found = hist.opinion_gain(f, alpha, unit="bits")[0]
     assert abs(found - bits.mean()) < 4 * bits.std() / np.sqrt(200_000)  # false alarms: 6e-5 of seeds
     assert hist.opinion_gain(f, np.array([1e8]), unit="bits")[0] < 1e-7
-
-
-def test_posterior_of_an_ensemble_of_dirichlets_by_weights():
-    rng = np.random.default_rng(2)
-    members, alpha = rng.dirichlet(np.ones(3), (4, 2)), rng.uniform(0.5, 5, (4, 2))
-    h = hist.from_counts([[2, 0, 1], [0, 1, 0]])
-    posterior, weights = ensemble_posterior(h, members, alpha)
-    for i in range(2):
-        single = Histograms(h.counts[i : i + 1], h.n[i : i + 1], h.most)
-        likelihood = [np.exp(log_dirichlet_multinomial(single, f[i : i + 1], a[i : i + 1])[0])
-                      for f, a in zip(members, alpha, strict=True)]  # fmt: skip
-        np.testing.assert_allclose(weights[i], np.array(likelihood) / np.sum(likelihood), rtol=1e-10)
-    np.testing.assert_allclose(posterior.sum(axis=1), 1, rtol=1e-12)

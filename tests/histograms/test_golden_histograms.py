@@ -1,4 +1,6 @@
-"""The reference values of `histograms.json`: metrics, alpha-calibration, Theorem 1 and scaling, to 1e-10."""
+"""The reference values of `histograms.json`: metrics, alpha-calibration and scaling, to 1e-10."""
+
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -50,7 +52,7 @@ def test_losses_with_every_rule(cases):
         np.testing.assert_allclose(hist.disagreement(h), case["mu_disagree"], **EXACT)
 
 
-def test_what_a_dirichlet_law_and_ensembles_predict(cases):
+def test_what_a_dirichlet_law_predicts(cases):
     for case in of_kind(cases, "metrics"):
         h, z, alpha = hist.from_counts(case["y"]), np.array(case["z"]), np.array(case["alpha0"])
         np.testing.assert_allclose(
@@ -61,9 +63,6 @@ def test_what_a_dirichlet_law_and_ensembles_predict(cases):
         of_member = jax.vmap(concentration.disagreement_probability)
         np.testing.assert_allclose(of_member(members).mean(axis=0), case["dpe_ens"], **EXACT)
         np.testing.assert_allclose(of_member(members, a).mean(axis=0), case["dpe_ens_alpha"], **EXACT)
-        posterior, weights = concentration.ensemble_posterior(hist.from_counts(case["y5"]), members)
-        np.testing.assert_allclose(weights, case["ens_w"], **EXACT)
-        np.testing.assert_allclose(posterior, case["ens_post"], **EXACT)
 
 
 def test_alpha_objective_slope_and_optimum(cases):
@@ -76,46 +75,13 @@ def test_alpha_objective_slope_and_optimum(cases):
         np.testing.assert_allclose(loss, case["loss50_with_coef"], **EXACT)
         loss = concentration.concentration_loss(t, h, f, coefficient=False, **options)
         np.testing.assert_allclose(loss, case["loss50_no_coef"], **EXACT)
-        slope = concentration.concentration_slope(t, h, f, **options)
-        np.testing.assert_allclose(slope, case["grad51_per_instance"], **EXACT)
-        # the labels are equally many, so (51) is N times the gradient of (50): here by finite differences
-        e = 1e-5 * np.eye(len(f))
-        up, down = (
-            np.array([concentration.concentration_loss(t + d, h, f, **options) for d in side])
-            for side in (e, -e)
+        # the labels are equally many, so (51) is N times the gradient of (50)
+        slope = jax.jit(
+            jax.grad(partial(concentration.concentration_loss, histograms=h, probabilities=f, **options))
         )
-        np.testing.assert_allclose(len(f) * (up - down) / 2e-5, slope, rtol=0, atol=1e-8)
-        free = concentration.free_concentration(h, f, **options)
-        np.testing.assert_allclose(np.log(free), case["opt_log_alpha0"], **EXACT)
-
-
-def test_figure_3(cases):
-    for case in of_kind(cases, "fig3"):
-        n, z, expected = case["n"], np.array(case["z"]), np.array(case["opt"])
-        counts = np.array([[j, n - j] for j in range(n + 1) for _ in z])
-        f = np.tile(np.stack([z, 1 - z], axis=1), (n + 1, 1))
-        found = np.log(concentration.free_concentration(hist.from_counts(counts), f, penalty=case["lam"]))
-        # the reference's own solver stopped at 1e-9
-        np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=0, atol=1e-8)
-
-
-def test_alpha_of_one_sample():
-    found = concentration.free_concentration(hist.from_counts([[4, 1]]), np.array([[0.6, 0.4]]))
-    assert round(float(np.log(found[0])), 3) == 1.836
-
-
-def test_theorem_1(cases):
-    (case,) = of_kind(cases, "theorem1")
-    found = concentration.best_concentration(case["sZ"], case["uQ"], case["EL"])
-    expected = {"disagreement": "dpe_opt", "disagreement_from": "dpe_low", "posterior": "post_opt",
-                "posterior_from": "post_low"}  # fmt: skip
-    for name, key in expected.items():
-        np.testing.assert_allclose(found[name], case[key], **EXACT)
-    grid = np.arange(0.01, 10, 0.01)  # (57) and (66) over a grid
-    gamma = grid / (1 + grid)
-    dpe = (1 - case["uQ"] - gamma * (1 - case["sZ"])) ** 2
-    posterior = -2 * (1 - gamma) * case["EL"] + (1 - gamma) ** 2 * (case["EL"] + 1 - case["uQ"])
-    assert (round(grid[dpe.argmin()], 3), round(grid[posterior.argmin()], 3)) == (2.33, 2.98)
+        np.testing.assert_allclose(len(f) * slope(t), case["grad51_per_instance"], **EXACT)
+        best = np.array(case["opt_log_alpha0"])
+        np.testing.assert_allclose(slope(best), 0, **EXACT)
 
 
 @pytest.mark.parametrize(

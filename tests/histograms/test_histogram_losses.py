@@ -19,7 +19,6 @@ from jtruth.histograms.calibration import (
     merged_by_class,
     merged_edges,
 )
-from jtruth.histograms.concentration import free_concentration
 from jtruth.histograms.label_counts import mean_of
 from jtruth.labels import Labels
 
@@ -266,7 +265,6 @@ BAD = {
         lambda: calibrator.fit_scaling(np.zeros((1, 2)), hist.from_counts([[2, 0]]), method="vector"),
         "no label of class 1 in the samples to fit on",
     ),
-    "no penalty": (lambda: free_concentration(H, P, penalty=0.0), "diverges unless it is positive"),
 }
 
 

@@ -1,4 +1,4 @@
-"""Label estimation, voting, replication, proxy and weak losses, forward and backward correction."""
+"""Label estimation, voting, proxy and weak losses, forward and backward correction."""
 
 import itertools
 
@@ -21,14 +21,12 @@ from jtruth.training import (
     label_estimates,
     linear_outputs,
     log_probabilities,
-    logistic,
     median_scores,
     mmse_risk,
     vote,
     vote_shares,
 )
 from jtruth.training.corrections import backward_risk, forward_risk, weak_losses
-from jtruth.training.hard_labels import replication_counts
 from jtruth.training.objectives import empirical_risk
 
 
@@ -37,33 +35,6 @@ def test_estimated_labels_and_vote_shares():
     assert label_estimates(posterior).tolist() == [1, 0, 0]
     labels = Labels.from_matrix(np.array([[0, 1, 1], [-1, -1, 2], [-1, -1, -1]]), 3, allow_unlabelled=True)
     np.testing.assert_allclose(vote_shares(labels), [[1 / 3, 2 / 3, 0], [0, 0, 1], [1 / 3] * 3])
-
-
-def test_golden_replication(golden):
-    cases = {c["kind"]: c for c in golden("training")["cases"]}
-    case, data = cases["replication"], cases["logreg_MMSE"]
-    counts = replication_counts(np.array(data["post"]), case["K"])
-    np.testing.assert_array_equal(counts[:, 1], case["copies1"])
-    theta, x = np.array(data["theta"]), np.array(data["X"])
-    risk = mmse_risk(logistic(jnp.asarray(theta[0] + x @ theta[1:])), counts / case["K"])
-    penalty = data["lam"] / 2 / len(x) * (theta[1:] ** 2).sum()
-    np.testing.assert_allclose(risk + penalty, case["J"], rtol=1e-9)
-
-
-def test_replication_converges_to_the_mmse_risk_and_not_to_the_likelihood():
-    rng = np.random.default_rng(0)
-    logits, p = jnp.asarray(rng.normal(size=(30, 3))), rng.random((30, 3))
-    rho = p / p.sum(axis=1, keepdims=True)
-    losses = cross_entropy(logits)
-    goal, likelihood = mmse_risk(losses, rho), discriminative_ml(log_probabilities(logits), np.log(p))
-    gaps = []
-    for copies in (3, 30, 300, 3000):
-        counts = replication_counts(rho, copies)
-        assert (counts.sum(axis=1) == copies).all() and np.abs(counts - copies * rho).max() < 1
-        risk = mmse_risk(losses, counts / copies)
-        gaps.append(abs(float(risk - goal)))
-    assert gaps[3] < 1e-4 < 1e-2 < abs(float(goal - likelihood))
-    assert gaps[0] > 10 * gaps[2]
 
 
 @pytest.mark.slow
@@ -166,7 +137,6 @@ def test_backward_correction_is_unbiased_over_labels_drawn_anew():
         (lambda: weak_losses(np.ones((2, 2)), np.full((2, 2), 0.5)), "does not tell all classes apart"),
         (lambda: weak_losses(np.ones((2, 3)), np.full((3, 2), 0.5)), "does not tell all classes apart"),
         (lambda: backward(np.full((1, 2, 2), 0.5)), "of labeler 0"),
-        (lambda: replication_counts(np.ones((2, 2)) / 2, 0), "num_copies must be a positive whole number"),
         (lambda: vote(np.array([[0, 3]]), 2), r"predictions\[0, 1\] is 3"),
         (
             lambda: fit_voters(np.ones((3, 1)), Labels.from_matrix(np.zeros((2, 1), int), 2)),
