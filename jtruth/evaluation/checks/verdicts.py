@@ -2,30 +2,44 @@
 
 Learned error rates are checked against the model of independent errors by parametric bootstrap
 (`checks.bootstrap`): labelers against the model, and the classifier against the labelers. Their verdicts hold
-together: labels that fit raise one alarm or more in 5 of 100 sets. Given error rates and a given prior are
-checked in `checks.of_given`, with Holm's correction.
+together: labels that fit raise one alarm or more in 5 of 100 sets.
+
+Of error rates and a class prior that were given, three things are asked, with Holm's correction. Would
+another class prior make the labels more likely (`prior_score`, a score test)? Do labelers use the classes and
+agree with one another, as often as labels drawn from the given model do (`label_law`)? Does the classifier
+err, given the true class, where labels are unsure, where samples are difficult, or where one labeler errs
+(`classifier_dependence`)? The last simulates predictions given the labels at hand, with the classifier's own
+error rates estimated anew for every simulated set.
 
 A quiet check proves nothing: raters who make the same mistakes look like better raters, and much dependence
 hides in the learned error rates. What the checks see, and how often, is measured in `benchmarks/checks.py`.
 """
 
-import numpy as np
+from collections.abc import Callable
+from functools import partial
 
-from jtruth._random import Key, stream
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float, Num
+from scipy.special import chdtrc
+
+from jtruth._host import cross_table, log, log_sum, softmax
+from jtruth._random import Key, host_rng, stream, streams
 from jtruth._validation import present
 from jtruth.evaluation.assumptions.learned import with_classifier
-from jtruth.evaluation.checks.bootstrap import Bootstrap, Component, bootstrap
+from jtruth.evaluation.checks.bootstrap import Bootstrap, Component, bootstrap, largest
 from jtruth.evaluation.checks.first_look import chance_check
 from jtruth.evaluation.checks.label_sets import Parameters
-from jtruth.evaluation.checks.of_given import GOLD_TELLS, given_checks
 from jtruth.evaluation.checks.of_labels import groups_check, missing_check
 from jtruth.evaluation.inputs import Inputs, Model
 from jtruth.evaluation.parts import WORTH_KNOWING, Check
 from jtruth.labels import Labels
+from jtruth.noise import NoiseModel
 
 ALARM = 0.05
 FEW_LABELS = 10  # of a labeler
-
+GOLD_TELLS = "find out the truth of 30 or more samples chosen at random, and compare"
 SATURATED = (
     "with {} raters and {} classes any labels fit the model of independent errors, so nothing can contradict "
     "it. Get labels of one more labeler, or find out the truth of 30 samples chosen at random"
@@ -73,17 +87,41 @@ LEARNED = {
         "Evaluate early and late samples apart",
     ),
 }
+# The same where error rates were given; every other name is one of what the classifier's errors may go with.
+GIVEN = {
+    "given prior": (
+        "the labels do not contradict the given class prior",
+        "another class prior would make these labels far more likely",
+        "Leave prior out to have it integrated out, or look whether the samples are from elsewhere",
+    ),
+    "given error rates": (
+        "labelers use the classes and agree with one another as often as the given error rates say",
+        "labelers do not use the classes and agree with one another as often as the given error rates say",
+        "Leave noise out to have them learned, or " + GOLD_TELLS,
+    ),
+}
+CLASSIFIER = (
+    "given the class, the classifier's errors do not go with it",
+    "given the class, the classifier's errors go with it, so they are not independent of the labels",
+    GOLD_TELLS.capitalize(),
+)
 ALIKE = "labelers alike"
 SAME, DIFFERENT = (
     "labelers are equally good as far as can be seen",
     "labelers are not equally good (farthest off is {}). Learned error rates take that into account; "
     "majority vote does not, so trust it less",
 )
+MOST_LABELS = 500_000  # more are not simulated
+_SETS = 199
+_LABELS = 20_000_000  # of all simulated sets together; more labels, fewer sets
+_TOGETHER = 25
+_SAMPLES = 5_000  # samples that predictions are simulated for
+_LEAST_SHARED = 5
 
 
 def checks_of(data: Inputs, model: Model, order: np.ndarray | None) -> tuple[Check, ...]:
     """What the labels say against the assumptions of independent errors, or against what was given."""
-    key, gold, by_chance = stream(data.key, "checks"), data.gold, chance_check(data, model)
+    key, by_chance = stream(data.key, "checks"), chance_check(data, model)
     if model.refusal is not None:
         return (*refused(model.refusal), *by_chance)
     if data.model is not None:
@@ -91,13 +129,39 @@ def checks_of(data: Inputs, model: Model, order: np.ndarray | None) -> tuple[Che
         found = given_checks(model.log_likelihood, model.prior, data.y_pred, key, prior_given=prior_given,
                              labels=data.labels, noise=data.noise, alike=data.alike)  # fmt: skip
         return (*found, *by_chance)
-    raters, start = with_classifier(data.own_labels(), data.y_pred), present(model.rates, "the learned rates")
-    found, fit = learned_checks(raters, start, key, gold=gold, order=order, prior=data.prior), model.fit
-    found = (*found, *groups_check(data.own_labels(), key))
-    if fit is None:
+    labels, rates = data.own_labels(), present(model.rates, "the learned rates")
+    found = (
+        *learned_checks(with_classifier(labels, data.y_pred), rates, key, gold=data.gold, order=order,
+                        prior=data.prior),
+        *groups_check(labels, key),
+    )  # fmt: skip
+    if model.fit is None:
         return (*found, *by_chance)
-    missing = data.missing or missing_check(data.own_labels(), fit.class_posterior)
-    return (*found, *missing, *by_chance)
+    return (*found, *(data.missing or missing_check(labels, model.fit.class_posterior)), *by_chance)
+
+
+def _judged(
+    name: str, words: tuple[str, str, str], value: float, p_value: float, adjusted: float,
+    *, before: str = "", after: str = "", of: tuple[str, ...] = (),
+) -> Check:  # fmt: skip
+    """The verdict on one check among several.
+
+    Args:
+        name: of the check.
+        words: what fits, what does not, what to do.
+        value, p_value: the statistic and its p-value.
+        adjusted: p-value for all checks together; it decides.
+        before, after: what else is said of the size, beside the p-value.
+        of: what the second of `words` leaves open.
+    """
+    fits, misfit, to_do = words
+    size = f"{before}p = {p_value:.2g}"
+    if p_value < ALARM <= adjusted:
+        size += f", {adjusted:.2g} for all checks together"
+    size += after
+    if adjusted >= ALARM:
+        return Check(name, value, p_value, "fits", f"{fits} ({size})")
+    return Check(name, value, p_value, "does not fit", f"{misfit.format(*of)} ({size}). {to_do}")
 
 
 def learned_checks(
@@ -165,26 +229,20 @@ def labeler_checks(
 
 
 def _learned(name: str, found: Bootstrap, raters: Labels, free: int) -> Check:
-    fits, misfit, to_do = LEARNED[name]
-    one, adjusted = found.checks[name], found.adjusted[name]
-    more = "more" if one.value > 0 else "less"
-    size = f"p = {one.p_value:.2g}"
-    if one.p_value < ALARM <= adjusted:
-        size += f", {adjusted:.2g} for all checks together"
+    one = found.checks[name]
+    size = f"{abs(one.value):.1f} standard deviations off, "
     if name == "label patterns":
         kinds = present(found.design.kind_size, "the number of rows of a kind").size
         freedom = found.design.known.size - kinds - free
-        size = f"G2 = {one.value:.1f} on {freedom} degrees of freedom, {size}"
+        size = f"G2 = {one.value:.1f} on {freedom} degrees of freedom, "
     elif name == "given prior":
-        size = f"likelihood ratio {one.value:.1f}, {size}"
-    else:
-        size = f"{abs(one.value):.1f} standard deviations off, {size}"
+        size = f"likelihood ratio {one.value:.1f}, "
+    part = ""
     if found.num_samples < raters.num_samples:
-        size += f"; seen on {found.num_samples} of {raters.num_samples} samples"
-    if adjusted >= ALARM:
-        return Check(name, one.value, one.p_value, "fits", f"{fits} ({size})")
-    what = misfit.format(_component_name(name, one.worst, found, raters), more)
-    return Check(name, one.value, one.p_value, "does not fit", f"{what} ({size}). {to_do}")
+        part = f"; seen on {found.num_samples} of {raters.num_samples} samples"
+    of = (_component_name(name, one.worst, found, raters), "more" if one.value > 0 else "less")
+    adjusted = found.adjusted[name]
+    return _judged(name, LEARNED[name], one.value, one.p_value, adjusted, before=size, after=part, of=of)
 
 
 def _component_name(name: str, worst: int, found: Bootstrap, raters: Labels) -> str:
@@ -237,3 +295,223 @@ def refused(refusal: str) -> tuple[Check, ...]:
     """The check that stands where there is no answer."""
     name = "switching" if "switched" in refusal else "identified"
     return (Check(name, None, None, "cannot be seen", refusal),)
+
+
+def given_checks(
+    log_likelihood: Float[np.ndarray, "samples classes"],
+    prior: np.ndarray,
+    y_pred: np.ndarray,
+    key: Key,
+    *,
+    prior_given: bool,
+    labels: Labels | None = None,
+    noise: NoiseModel | None = None,
+    alike: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None = None,
+) -> tuple[Check, ...]:
+    """Checks of given error rates (and of a given prior), where the answer takes them as known.
+
+    Args:
+        log_likelihood: (samples, classes) of the labels, without gold.
+        prior: (classes,) given, or found from the labels.
+        y_pred: (samples,) predicted classes.
+        key: JAX random key.
+        prior_given: whether to check the prior.
+        labels, noise: where known, for the checks that need single labels.
+        alike: a sample of each row of equal samples, the row of each sample, the number of samples of each
+            row, and whether no class is known there (`Alike`); None: every sample is one, and no class known.
+    """
+    every = np.arange(len(y_pred))
+    first, row, times, free = alike or (every, every, np.ones(every.size), np.ones(every.size, bool))
+    found: dict[str, tuple[float, float]] = {}  # value and p-value by name
+    if prior_given and (prior > 0).all():
+        score = prior_score(log_likelihood[first[free]], prior, times[free])
+        found |= {} if score is None else {"given prior": score}
+    blind: dict[str, str] = {}
+    if labels is not None and noise is not None:
+        law = None
+        if labels.num_labels <= MOST_LABELS and not labels.patterns().labels.has_repeats():
+            law = label_law(labels, noise, prior, key)
+        if law is None:
+            text = f"not checked: over {MOST_LABELS} labels, repeated labels, or none to compare"
+            blind["given error rates"] = text
+        else:
+            found["given error rates"] = (law.value, law.p_value)
+    covariates = partial(_covariates, log_likelihood, prior, labels, noise)
+    for name, one in classifier_dependence(log_likelihood, prior, y_pred, covariates, key, row).items():
+        if one is None:
+            blind[name] = "labels leave no doubt to compare with"
+        else:
+            found[name] = (one.value, one.p_value)
+    adjusted = holm(np.array([p for _, p in found.values()]))
+    checks = (
+        _judged(name, GIVEN.get(name, CLASSIFIER), *one, by_all)
+        for (name, one), by_all in zip(found.items(), adjusted, strict=True)
+    )
+    return (*checks, *(Check(name, None, None, "cannot be seen", text) for name, text in blind.items()))
+
+
+def holm(p_values: Float[np.ndarray, " checks"]) -> Float[np.ndarray, " checks"]:
+    """p-values for all checks together (Holm).
+
+    >>> holm(np.array([0.03, 0.01, 0.5])).round(2).tolist()
+    [0.06, 0.03, 0.5]
+    """
+    order = np.argsort(p_values, kind="stable")
+    stepwise = np.minimum(p_values[order] * np.arange(p_values.size, 0, -1), 1.0)
+    return np.maximum.accumulate(stepwise)[np.argsort(order)]
+
+
+def prior_score(
+    log_likelihood: np.ndarray, prior: np.ndarray, times: np.ndarray | None = None
+) -> tuple[float, float] | None:
+    """Score statistic of the class prior, chi2 on classes - 1 degrees of freedom, and its p-value.
+
+    Args:
+        log_likelihood: (rows, classes) log p(z_i | y_i = c) of samples whose class is not known.
+        prior: (classes,) all of them positive.
+        times: (rows,) how many samples each row stands for; one if None.
+    """
+    times = np.ones(len(log_likelihood)) if times is None else times
+    log_p = log_sum(log_likelihood + log(prior))[:, None]
+    ratio = np.exp(log_likelihood - log_p)
+    score = ratio[:, :-1] - ratio[:, -1:]
+    information = score.T @ (score * times[:, None])
+    values, vectors = np.linalg.eigh(information)
+    alive = values > 1e-9 * max(values[-1], 1e-300)
+    if len(score) == 0 or not alive.any() or values[-1] < 1e-12:
+        return None  # the labels say nothing about the classes
+    along = vectors[:, alive].T @ (times @ score)
+    statistic = float((along**2 / values[alive]).sum())
+    return statistic, float(chdtrc(int(alive.sum()), statistic))
+
+
+def label_law(labels: Labels, noise: NoiseModel, prior: np.ndarray, key: Key) -> Component | None:
+    """Label frequencies and agreements against those of labels drawn from the given model."""
+    z = labels.to_matrix()
+    mask = z >= 0
+    rng = host_rng(key, "label law")
+    shared = mask.T.astype(np.float64) @ mask
+    pairs = np.argwhere(np.triu(shared, 1) >= _LEAST_SHARED)
+    sets = [_label_statistics(z, labels.num_classes, pairs)]
+    repetitions = int(np.clip(_LABELS // max(labels.num_labels, 1), 39, _SETS))
+    where = jnp.asarray(mask)
+    for one in streams(key, "label law", repetitions):
+        y = rng.choice(prior.size, size=len(z), p=prior).astype(np.int32)
+        sets.append(_label_statistics(np.asarray(_drawn(noise, one, y, where)), labels.num_classes, pairs))
+    return largest(np.array(sets))
+
+
+@jax.jit
+def _drawn(noise: NoiseModel, key: jax.Array, y: jax.Array, mask: jax.Array) -> jax.Array:
+    """Labels (samples, labelers); compiled as a whole, for it is called some hundred times."""
+    return noise.sample(key, y, mask)
+
+
+def _label_statistics(z: np.ndarray, classes: int, pairs: np.ndarray) -> np.ndarray:
+    """All agreements together, how often each labeler uses each class, agreements of each pair."""
+    votes = (z[:, :, None] == np.arange(classes)).astype(np.float32)
+    flat = np.moveaxis(votes, 1, 0).reshape(z.shape[1], -1)
+    agree = (flat @ flat.T)[pairs[:, 0], pairs[:, 1]]
+    return np.concatenate([[agree.sum()], votes.sum(axis=0).ravel(), agree])
+
+
+def classifier_dependence(
+    log_likelihood: Float[np.ndarray, "samples classes"],
+    prior: np.ndarray,
+    y_pred: np.ndarray,
+    covariates: Callable[[np.ndarray], dict[str, np.ndarray]],
+    key: Key,
+    row: np.ndarray,
+) -> dict[str, Component | None]:
+    """Does the classifier's error, given the class, go with a covariate of the sample?
+
+    Args:
+        log_likelihood: (samples, classes).
+        prior: (classes,).
+        y_pred: (samples,) predicted classes.
+        covariates: of samples with these numbers, by name, (covariates, samples, classes): of a sample, if
+            it is of that class.
+        key: JAX random key.
+        row: (samples,) number of each sample's row; samples of a row have the same log-likelihood and the
+            same covariates.
+    """
+    rng = host_rng(key, "dependence")
+    chosen = np.arange(len(y_pred))
+    if len(y_pred) > _SAMPLES:
+        chosen = rng.choice(len(y_pred), _SAMPLES, replace=False)
+    _, first, of_row = np.unique(row[chosen], return_index=True, return_inverse=True)
+    h = softmax(log_likelihood[chosen[first]] + log(prior))
+    against = covariates(chosen[first])
+    real = cross_table(of_row, y_pred[chosen], h.shape)[None]
+    even = np.full((1, prior.size, prior.size), 1 / prior.size)
+    rates = _classifier_rates(h, real, even, max_steps=200)
+    chance = h @ rates[0]  # of each prediction, in each row
+    chance /= chance.sum(axis=1, keepdims=True)
+    sets = [_dependence(h, real, rates, against)]
+    for k in range(0, _SETS, _TOGETHER):
+        shape = (min(_TOGETHER, _SETS - k), len(h))
+        drawn = rng.multinomial(real[0].sum(axis=1), chance, size=shape)
+        sets.append(_dependence(h, drawn, rates, against))
+    return {name: largest(np.concatenate([part[name] for part in sets])) for name in against}
+
+
+def _classifier_rates(
+    h: Float[np.ndarray, "rows classes"],
+    number: Num[np.ndarray, "sets rows classes"],
+    start: Float[np.ndarray, "1 classes classes"],
+    max_steps: int = 8,
+) -> Float[np.ndarray, "sets classes classes"]:
+    """The classifier's error rates of highest likelihood by EM; `number` of samples have each prediction."""
+    rates = np.broadcast_to(start, (len(number), *start.shape[1:]))
+    for _ in range(max_steps):
+        new = rates * (h.T @ (number / np.maximum(h @ rates, 1e-300))) + 0.01
+        new /= new.sum(axis=2, keepdims=True)
+        moved, rates = np.abs(new - rates).max(), new
+        if moved < 1e-4:
+            break
+    return rates
+
+
+def _dependence(
+    h: Float[np.ndarray, "rows classes"],
+    number: Num[np.ndarray, "sets rows classes"],
+    start: Float[np.ndarray, "1 classes classes"],
+    covariates: dict[str, np.ndarray],
+) -> dict[str, np.ndarray]:
+    """Sums of error residual times centred covariate, (sets, classes * covariates) for each name.
+
+    The residual of a prediction u under class c, 1(u is not c) - P(it is not c), has the weight p(c | labels,
+    u); over the predictions of a row these sum to h_c r_cc ((share r')_c - share_c), r the error rates and
+    share the number of samples of each prediction over its probability.
+    """
+    rates = _classifier_rates(h, number, start)
+    share = number / np.maximum(h @ rates, 1e-300)
+    weighted = h * np.einsum("scc->sc", rates)[:, None] * (share @ rates.swapaxes(1, 2) - share)
+    everything = h * number[0].sum(axis=1)[:, None]
+    out = {}
+    for name, values in covariates.items():
+        mean = np.einsum("nc,vnc->vc", everything, values) / np.maximum(everything.sum(axis=0), 1e-300)
+        centred = (values - mean[:, None]).transpose(2, 1, 0)  # (classes, rows, covariates)
+        out[name] = (weighted.transpose(2, 0, 1) @ centred).swapaxes(0, 1).reshape(len(number), -1)
+    return out
+
+
+def _covariates(
+    log_likelihood: np.ndarray,
+    prior: np.ndarray,
+    labels: Labels | None,
+    noise: NoiseModel | None,
+    chosen: np.ndarray,
+) -> dict[str, np.ndarray]:
+    """What the classifier's errors are held against, (covariates, chosen samples, classes) each."""
+    found = {"classifier and vote margin": softmax(log_likelihood[chosen] + log(prior))[None]}
+    classes = prior.size
+    if noise is not None and noise.hardness is not None:
+        found["classifier and difficulty"] = np.repeat(noise.hardness[None, chosen, None], classes, axis=2)
+    kinds = None if labels is None else labels.patterns()
+    if kinds is not None and not kinds.labels.has_repeats() and 1 < kinds.labels.num_labelers <= 30:
+        used, row = np.unique(kinds.inverse[chosen], return_inverse=True)
+        z = kinds.labels.restrict(used).to_matrix()[row]
+        wrong = (z[:, :, None] != np.arange(classes)) & (z >= 0)[:, :, None]
+        found["classifier and single labelers"] = np.moveaxis(wrong, 1, 0).astype(np.float64)
+    return found

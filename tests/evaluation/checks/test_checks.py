@@ -7,16 +7,15 @@ from pathlib import Path
 import jax
 import numpy as np
 import pytest
-from scipy.special import logsumexp
+from scipy.special import logsumexp, softmax
 from scipy.stats import binomtest, kstest
 
 import jtruth as jt
 from jtruth.evaluation.assumptions.learned import with_classifier
 from jtruth.evaluation.checks import bootstrap as boot
-from jtruth.evaluation.checks import of_given
+from jtruth.evaluation.checks import verdicts
 from jtruth.evaluation.checks.label_sets import PSEUDO_COUNT, Modes, Parameters, observed, simulate
-from jtruth.evaluation.checks.of_given import _holm, given_checks
-from jtruth.evaluation.checks.verdicts import learned_checks
+from jtruth.evaluation.checks.verdicts import given_checks, holm, learned_checks
 from jtruth.learning import Smoothing, fit_dawid_skene
 from jtruth.noise import ConfusionMatrices, Symmetric
 
@@ -190,12 +189,8 @@ def test_adjusted_p_values_against_the_smallest_of_each_set():
     for name, p in ranks.items():
         as_small = [min(ranks[other][s] for other in ranks) <= p[0] + 1e-12 for s in range(100)]
         assert boot._adjusted(ranks)[name] == pytest.approx(np.mean(as_small))
-    found = _holm([("b", 0.0, 0.03, "fine", "bad"), ("a", 0.0, 0.01, "fine", "bad")])
-    assert [(c.name, c.verdict) for c in found] == [("b", "does not fit"), ("a", "does not fit")]
-    found = _holm([("a", 0.0, 0.03, "fine", "bad"), ("b", 0.0, 0.04, "fine", "bad")])
-    assert [c.verdict for c in found] == ["fits", "fits"] and "0.06 for all checks together" in found[
-        0
-    ].message
+    np.testing.assert_allclose(holm(np.array([0.03, 0.01])), [0.03, 0.02])
+    np.testing.assert_allclose(holm(np.array([0.03, 0.04, 0.9])), [0.09, 0.09, 0.9])
 
 
 def test_misfit_of_a_rater_is_that_of_all_its_pairs():
@@ -330,11 +325,11 @@ def test_prior_score_is_the_derivative():
         return logsumexp(log_p + np.log([share, 1 - share]), axis=1)
 
     score = (value(0.55 + step) - value(0.55 - step)) / (2 * step)
-    statistic, p = of_given.prior_score(log_p, prior)
+    statistic, p = verdicts.prior_score(log_p, prior)
     assert statistic == pytest.approx(score.sum() ** 2 / (score**2).sum(), rel=1e-6) and 0 < p < 1
-    found = [of_given.prior_score(known(seed)[2], np.array([0.6, 0.4]))[1] for seed in range(300)]
+    found = [verdicts.prior_score(known(seed)[2], np.array([0.6, 0.4]))[1] for seed in range(300)]
     assert kstest(found, "uniform").pvalue > 1e-4
-    assert of_given.prior_score(np.zeros((5, 2)), prior) is None
+    assert verdicts.prior_score(np.zeros((5, 2)), prior) is None
 
 
 @pytest.mark.parametrize(
@@ -371,23 +366,36 @@ def test_given_checks_without_labels_and_without_doubt():
     assert any("repeated labels" in c.message for c in result.checks)
 
 
-def test_equal_samples_taken_together_are_checked_alike():
-    labels, noise, log_p, y_pred = known(5, size=700)
+def test_dependence_by_loops_and_equal_samples_taken_together():
+    """The observed sums by their definition, of every sample, and of rows that stand for many."""
+    labels, _, log_p, y_pred = known(5, size=120)
     kinds, prior = labels.patterns(), np.array([0.6, 0.4])
     first = np.unique(kinds.inverse, return_index=True)[1]
-    one = given_checks(log_p, prior, y_pred, KEY, prior_given=True, labels=labels, noise=noise)
-    merged = given_checks(
-        log_p, prior, y_pred, KEY, prior_given=True, labels=labels, noise=noise,
-        alike=(first, kinds.inverse, kinds.counts, np.ones(first.size, bool)),
-    )  # fmt: skip
-    assert [c.p_value for c in one] == pytest.approx([c.p_value for c in merged], rel=1e-6)
-    assert [c.statistic for c in one] == pytest.approx([c.statistic for c in merged], rel=1e-4)
+    wrong = np.moveaxis(labels.to_matrix()[:, :, None] != np.arange(2), 1, 0).astype(float)
+    found = []
+    for h, number, values in (
+        (softmax(log_p + np.log(prior), axis=1), np.eye(2)[y_pred], wrong),
+        (softmax(log_p + np.log(prior), axis=1)[first], kinds.table(y_pred, 2), wrong[:, first]),
+    ):
+        rates = verdicts._classifier_rates(h, number[None], np.full((1, 2, 2), 0.5), max_steps=200)
+        found.append(verdicts._dependence(h, number[None], rates, {"x": values})["x"][0])
+    np.testing.assert_allclose(found[0], found[1], atol=1e-9)
+    h = softmax(log_p + np.log(prior), axis=1)
+    rates = verdicts._classifier_rates(h, np.eye(2)[y_pred][None], np.full((1, 2, 2), 0.5), max_steps=200)
+    rates = verdicts._classifier_rates(h, np.eye(2)[y_pred][None], rates)[0]
+    p = h * rates[:, y_pred].T
+    p /= p.sum(axis=1, keepdims=True)
+    for c, t in itertools.product(range(2), range(3)):
+        mean = h[:, c] @ wrong[t, :, c] / h[:, c].sum()
+        residual = (y_pred != c) - (1 - rates[c, c])
+        expected = (p[:, c] * residual) @ (wrong[t, :, c] - mean)
+        assert found[0][3 * c + t] == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.slow
 def test_false_alarms_of_given_things(monkeypatch):
     """200 sets, each against 99 (as above); binomial tests at 1e-4."""
-    monkeypatch.setattr(of_given, "_SETS", 99)
+    monkeypatch.setattr(verdicts, "_SETS", 99)
     small = {}
     for seed in range(200):
         labels, noise, log_p, y_pred = known(1000 + seed, size=200)
